@@ -1,0 +1,95 @@
+# Bossman. `make help` lists what there is; CI runs these same targets (.ci/run).
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+GO ?= go
+FUZZTIME ?= 20s
+# More flags for every `go test`, for example TESTFLAGS=-v or TESTFLAGS=-json.
+TESTFLAGS ?=
+# Flags for bench-stdio; -check fails it if a requirement is missed.
+BENCHFLAGS ?= -rounds 7 -d 700ms -warm 200ms -check
+
+# The product, and the modules that keep what only tests need out of its go.mod.
+MODULES := . $(patsubst %/go.mod,%,$(wildcard e2e/go.mod bench/go.mod))
+TOOL := $(GO) tool -modfile=$(CURDIR)/tools.mod
+# Go files of every module: what gofumpt looks at.
+SOURCES = find . \( -name node_modules -o -name testdata -o -path ./.git \) -prune -o -name '*.go' -print
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## compile every package of every module; programs go to bin/
+	@for m in $(MODULES); do echo "build: $$m"; (cd $$m && $(GO) build ./...); done
+	@if [ -d cmd ]; then mkdir -p bin && $(GO) build -trimpath -o bin/ ./cmd/...; fi
+
+.PHONY: test
+test: ## run the tests
+	$(GO) test $(TESTFLAGS) ./...
+
+.PHONY: race
+race: ## run the tests under the race detector, without the test cache
+	$(GO) test -race -count=1 $(TESTFLAGS) ./...
+
+.PHONY: fuzz
+fuzz: ## run every fuzz target for FUZZTIME (default 20s) each
+	@find . \( -name node_modules -o -name testdata -o -path ./e2e -o -path ./bench -o -path './.*' \) -prune -o -name '*_test.go' -print0 \
+	| xargs -0 -r awk '/^func Fuzz[A-Za-z0-9_]*\(/ { dir = FILENAME; sub(/\/[^\/]*$$/, "", dir); name = $$2; sub(/\(.*/, "", name); print dir, name }' \
+	| sort | { \
+		n=0; \
+		while read -r dir name; do \
+			n=$$((n+1)); echo "fuzz: $$dir $$name, $(FUZZTIME)"; \
+			$(GO) test $(TESTFLAGS) -run='^$$' -fuzz="^$$name\$$" -fuzztime=$(FUZZTIME) "$$dir" </dev/null; \
+		done; \
+		echo "fuzz: $$n targets"; \
+	}
+
+.PHONY: lint
+lint: ## go vet, staticcheck and gofumpt, for every module
+	@for m in $(MODULES); do echo "lint: $$m"; (cd $$m && $(GO) vet ./... && $(TOOL) staticcheck ./...); done
+	@$(GO) vet ./.ci/count
+	@bad=$$($(SOURCES) | xargs $(TOOL) gofumpt -l); \
+	if [ -n "$$bad" ]; then printf 'gofumpt would change these files; run make fmt:\n%s\n' "$$bad" >&2; exit 1; fi
+
+.PHONY: fmt
+fmt: ## format every Go file with gofumpt
+	@$(SOURCES) | xargs $(TOOL) gofumpt -l -w
+
+.PHONY: cover
+cover: ## run the tests and report coverage; details in coverage.out
+	$(GO) test $(TESTFLAGS) -coverpkg=./... -coverprofile=coverage.out ./...
+	@$(GO) tool cover -func=coverage.out | tail -n 1
+
+.PHONY: e2e
+e2e: ## conformance suite and real clients (needs npm; installs what it uses)
+	@if [ -f e2e/go.mod ]; then cd e2e && $(GO) test -count=1 $(TESTFLAGS) ./...; else echo "e2e: not here yet"; fi
+
+.PHONY: e2e-agents
+e2e-agents: ## the same with real coding agents (large downloads)
+	@if [ -f e2e/go.mod ]; then cd e2e && BOSSMAN_E2E_AGENTS=1 $(GO) test -count=1 $(TESTFLAGS) ./agents; else echo "e2e: not here yet"; fi
+
+.PHONY: bench-stdio
+bench-stdio: ## calls over a pipe, side by side with other implementations
+	cd bench && $(GO) build -o bin/ ./cmd/... && bin/bench stdio $(BENCHFLAGS)
+
+.PHONY: bench-smoke
+bench-smoke: ## one short round of bench-stdio, to see that it runs
+	@if [ -d bench/cmd/bench ]; then cd bench && $(GO) build -o bin/ ./cmd/... && bin/bench stdio -rounds 1 -d 200ms -warm 50ms; else echo "bench: not here yet"; fi
+
+.PHONY: tidy-check
+tidy-check: ## fail if a go.mod or go.sum is not tidy
+	@for m in $(MODULES); do echo "tidy: $$m"; (cd $$m && $(GO) mod tidy -diff); done
+
+.PHONY: versions
+versions: ## print the versions of the tools in use
+	@$(GO) version
+	@$(TOOL) staticcheck -version
+	@echo "gofumpt $$($(TOOL) gofumpt -version)"
+	@if command -v node >/dev/null; then echo "node $$(node --version), npm $$(npm --version 2>/dev/null)"; else echo "no node: the end-to-end tests need it"; fi
+
+.PHONY: ci
+ci: ## everything that CI runs, in its order
+	bash .ci/run
