@@ -1,0 +1,316 @@
+package jsonrpc
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"net"
+	"sync"
+	"syscall"
+	"time"
+)
+
+const (
+	readSize   = 64 << 10         // the reading buffer, to begin with
+	maxDrain   = 64 << 20         // how much of an over-long line is read away
+	maxHeld    = 64 << 10         // what is held back before it goes out after all
+	maxUnsent  = 4 << 20          // what may wait for a slow reader before Send waits too
+	stallAfter = 30 * time.Second // how long one write may take
+	lastWords  = 5 * time.Second  // how long Close waits for what has been sent
+)
+
+// Lines carries one packet a line over a reader and a writer, as over the
+// standard streams of a process. A line that is too long is reported and read
+// away, and the next one is served. Close closes r and w where they can be.
+func Lines(r io.Reader, w io.Writer, limits Limits) Transport {
+	return &lines{
+		in:  lineReader{r: r, limits: limits.filled(), buf: make([]byte, readSize)},
+		out: newLineWriter(w),
+	}
+}
+
+type lines struct {
+	in   lineReader
+	out  *lineWriter
+	once sync.Once
+}
+
+var (
+	_ Transport = (*lines)(nil)
+	_ holder    = (*lines)(nil)
+)
+
+func (l *lines) Send(_ context.Context, p Packet) error {
+	if _, err := l.out.add(p); err != nil {
+		return err
+	}
+	return l.out.flush()
+}
+
+func (l *lines) Receive(context.Context) (Packet, error) {
+	line, err := l.in.next()
+	if err != nil {
+		return Packet{}, err
+	}
+	p, err := Decode(line, l.in.limits)
+	if bad, ok := errors.AsType[*Malformed](err); ok && l.in.torn && bad.Err.Code == CodeParse {
+		bad.Silent = true // the other side went away in the middle of a line
+	}
+	return p, err
+}
+
+func (l *lines) flush() error { return l.out.flush() }
+func (l *lines) ready() bool  { return l.in.ready() }
+
+func (l *lines) hold(p Packet) error {
+	if unsent, err := l.out.add(p); err != nil || unsent < maxHeld {
+		return err
+	}
+	return l.out.flush()
+}
+
+func (l *lines) Close() error {
+	var err error
+	l.once.Do(func() {
+		l.out.close()
+		err = errors.Join(closeOnce(l.in.r), closeOnce(l.out.w))
+	})
+	return err
+}
+
+// closeOnce closes what can be closed. That it is closed already is no error:
+// reader and writer may be one.
+func closeOnce(v any) error {
+	c, ok := v.(io.Closer)
+	if !ok {
+		return nil
+	}
+	if err := c.Close(); err != nil && !isClosed(err) {
+		return err
+	}
+	return nil
+}
+
+// A lineReader cuts a stream into lines.
+type lineReader struct {
+	r          io.Reader
+	limits     Limits
+	buf        []byte
+	start, end int // what has been read and not yet given out
+	seen       int // how much of it holds no line end
+	draining   bool
+	err        error // the stream's end
+	torn       bool  // the line given out last had no end
+}
+
+// ready reports whether a whole line is at hand. Blank ones are passed over:
+// they are no reason to keep an answer back.
+func (l *lineReader) ready() bool {
+	for !l.draining {
+		rest := l.buf[l.start:l.end]
+		i := bytes.IndexByte(rest[l.seen:], '\n')
+		if i < 0 {
+			l.seen = len(rest)
+			return false
+		}
+		if len(bytes.Trim(rest[:l.seen+i], " \t\r")) > 0 {
+			return true
+		}
+		l.start += l.seen + i + 1
+		l.seen = 0
+	}
+	return false
+}
+
+// long reports whether a line, or the part of it that has been read, is more
+// than the limit allows. A carriage return before the line end is not counted.
+func (l *lineReader) long(line []byte) bool {
+	return len(bytes.TrimSuffix(line, []byte("\r"))) > l.limits.Bytes
+}
+
+// next returns the next line that is not blank, in memory of its own: a handler
+// may keep what it is given.
+func (l *lineReader) next() ([]byte, error) {
+	drained := 0
+	for {
+		rest := l.buf[l.start:l.end]
+		if i := bytes.IndexByte(rest[l.seen:], '\n'); i >= 0 {
+			whole := rest[:l.seen+i]
+			line := bytes.Trim(whole, " \t\r")
+			told := l.draining
+			l.start += l.seen + i + 1
+			l.seen, l.draining = 0, false
+			switch {
+			case told:
+			case l.long(whole):
+				return nil, &Malformed{Err: tooLarge(l.limits.Bytes)}
+			case len(line) > 0:
+				return bytes.Clone(line), nil
+			}
+			continue
+		}
+		l.seen = len(rest)
+		if l.draining {
+			if drained += len(rest); drained > maxDrain {
+				return nil, ErrTooLong
+			}
+			l.start, l.end, l.seen = 0, 0, 0
+		} else if l.long(rest) {
+			l.draining = true
+			return nil, &Malformed{Err: tooLarge(l.limits.Bytes)}
+		}
+		if l.err != nil {
+			line := bytes.Trim(l.buf[l.start:l.end], " \t\r")
+			l.start, l.end, l.seen = 0, 0, 0
+			if len(line) == 0 || l.draining {
+				return nil, l.err
+			}
+			l.torn = true
+			return bytes.Clone(line), nil // a last line without an end
+		}
+		l.fill()
+	}
+}
+
+// fill reads more, after making room.
+func (l *lineReader) fill() {
+	if l.start > 0 {
+		l.end = copy(l.buf, l.buf[l.start:l.end])
+		l.start = 0
+	}
+	if l.end == len(l.buf) {
+		// One byte more than a line may have, and its end, is enough.
+		size := max(min(4*len(l.buf), l.limits.Bytes+3), len(l.buf)+1)
+		l.buf = append(make([]byte, 0, size), l.buf...)[:size]
+	}
+	n, err := 0, error(nil)
+	for range 100 {
+		if n, err = l.r.Read(l.buf[l.end:]); n > 0 || err != nil {
+			break
+		}
+	}
+	if n == 0 && err == nil {
+		err = io.ErrNoProgress
+	}
+	l.end += n
+	l.err = err
+	if err != nil && !errors.Is(err, io.EOF) && isClosed(err) {
+		l.err = io.EOF
+	}
+}
+
+// A lineWriter gathers lines and writes them in as few pieces as it can: one
+// goroutine writes at a time, with what the others add meanwhile.
+type lineWriter struct {
+	w io.Writer
+
+	mu      sync.Mutex
+	drained sync.Cond // signalled when unsent has gone out
+	unsent  []byte
+	spare   []byte // the buffer written last, to be used again
+	writing bool
+	closing bool
+	err     error
+	stall   *time.Timer
+}
+
+func newLineWriter(w io.Writer) *lineWriter {
+	l := &lineWriter{w: w}
+	l.drained.L = &l.mu
+	return l
+}
+
+// add takes a packet to be written, and returns how much there is now.
+func (l *lineWriter) add(p Packet) (unsent int, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for l.err == nil && l.writing && len(l.unsent) > maxUnsent {
+		l.drained.Wait()
+	}
+	switch {
+	case l.err != nil:
+		return 0, l.err
+	case l.closing:
+		return 0, ErrClosed
+	}
+	l.unsent = append(p.Append(l.unsent), '\n')
+	return len(l.unsent), nil
+}
+
+// flush writes what has been added, unless somebody is at it already.
+func (l *lineWriter) flush() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.writing {
+		return l.err
+	}
+	l.writing = true
+	for l.err == nil && len(l.unsent) > 0 {
+		b := l.unsent
+		l.unsent, l.spare = l.spare[:0], nil
+		if l.stall == nil {
+			l.stall = time.AfterFunc(stallAfter, l.stalled)
+		} else {
+			l.stall.Reset(stallAfter)
+		}
+		l.mu.Unlock()
+		_, err := l.w.Write(b)
+		l.mu.Lock()
+		l.stall.Stop()
+		if cap(b) <= maxUnsent {
+			l.spare = b[:0]
+		}
+		if err != nil && l.err == nil {
+			if isClosed(err) {
+				err = errors.Join(ErrClosed, err)
+			}
+			l.err = err
+		}
+		l.drained.Broadcast()
+	}
+	l.writing = false
+	l.drained.Broadcast()
+	return l.err
+}
+
+// stalled gives up on a reader that has not taken anything for too long. The
+// goroutine in Write is free again when the writer is closed, if that can wake
+// it.
+func (l *lineWriter) stalled() { l.fail(ErrStalled) }
+
+func (l *lineWriter) fail(err error) {
+	l.mu.Lock()
+	if l.err == nil {
+		l.err = err
+	}
+	l.drained.Broadcast()
+	l.mu.Unlock()
+	if c, ok := l.w.(io.Closer); ok && err == ErrStalled {
+		_ = c.Close()
+	}
+}
+
+// close takes nothing more, and waits for what has been taken to go out, as long
+// as there is hope.
+func (l *lineWriter) close() {
+	l.mu.Lock()
+	l.closing = true
+	if l.err == nil && (l.writing || len(l.unsent) > 0) {
+		hope := time.AfterFunc(lastWords, l.stalled)
+		go func() { _ = l.flush() }()
+		for l.err == nil && (l.writing || len(l.unsent) > 0) {
+			l.drained.Wait()
+		}
+		hope.Stop()
+	}
+	l.mu.Unlock()
+	l.fail(ErrClosed)
+}
+
+// isClosed reports whether err means that one end of a stream has been closed.
+func isClosed(err error) bool {
+	return errors.Is(err, fs.ErrClosed) || errors.Is(err, net.ErrClosed) || errors.Is(err, io.ErrClosedPipe) ||
+		errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)
+}
