@@ -1,0 +1,78 @@
+package mcp
+
+import "encoding/json"
+
+// An Implementation names a program that speaks the protocol. It is for people
+// to read: nothing may depend on it.
+type Implementation struct {
+	Name        string `json:"name"`
+	Title       string `json:"title,omitzero"`
+	Version     string `json:"version"`
+	Description string `json:"description,omitzero"`
+	WebsiteURL  string `json:"websiteUrl,omitzero"`
+	Icons       []Icon `json:"icons,omitzero"`
+}
+
+// ClientCapabilities is what a client can do. A nil field means it cannot.
+type ClientCapabilities struct {
+	Experimental map[string]json.RawMessage `json:"experimental,omitzero"`
+	Roots        *RootsCapability           `json:"roots,omitzero"`
+	Sampling     *SamplingCapability        `json:"sampling,omitzero"`
+	Elicitation  *ElicitationCapability     `json:"elicitation,omitzero"`
+	Extensions   map[string]json.RawMessage `json:"extensions,omitzero"`
+}
+
+// RootsCapability: the client can list its roots.
+type RootsCapability struct {
+	ListChanged bool `json:"listChanged,omitzero"`
+}
+
+// SamplingCapability: the client has a model to ask.
+type SamplingCapability struct {
+	Context *struct{} `json:"context,omitzero"`
+	Tools   *struct{} `json:"tools,omitzero"`
+}
+
+// ElicitationCapability: the client can ask its user. Naming neither way means
+// forms.
+type ElicitationCapability struct {
+	Form *struct{} `json:"form,omitzero"`
+	URL  *struct{} `json:"url,omitzero"`
+}
+
+// ElicitsForm reports whether the client can show its user a form.
+func (c *ClientCapabilities) ElicitsForm() bool {
+	return c.Elicitation != nil && (c.Elicitation.Form != nil || c.Elicitation.URL == nil)
+}
+
+// ElicitsURL reports whether the client can send its user to a URL.
+func (c *ClientCapabilities) ElicitsURL() bool {
+	return c.Elicitation != nil && c.Elicitation.URL != nil
+}
+
+// ServerCapabilities is what a server offers. A nil field means it does not.
+type ServerCapabilities struct {
+	Experimental map[string]json.RawMessage `json:"experimental,omitzero"`
+	Logging      *struct{}                  `json:"logging,omitzero"`
+	Completions  *struct{}                  `json:"completions,omitzero"`
+	Prompts      *PromptsCapability         `json:"prompts,omitzero"`
+	Resources    *ResourcesCapability       `json:"resources,omitzero"`
+	Tools        *ToolsCapability           `json:"tools,omitzero"`
+	Extensions   map[string]json.RawMessage `json:"extensions,omitzero"`
+}
+
+// PromptsCapability: the server has prompts.
+type PromptsCapability struct {
+	ListChanged bool `json:"listChanged,omitzero"`
+}
+
+// ResourcesCapability: the server has resources.
+type ResourcesCapability struct {
+	Subscribe   bool `json:"subscribe,omitzero"`
+	ListChanged bool `json:"listChanged,omitzero"`
+}
+
+// ToolsCapability: the server has tools.
+type ToolsCapability struct {
+	ListChanged bool `json:"listChanged,omitzero"`
+}

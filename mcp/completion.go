@@ -1,0 +1,94 @@
+package mcp
+
+import (
+	"context"
+
+	jsonv2 "github.com/go-json-experiment/json"
+)
+
+// maxCompletions is how many values an answer may hold.
+const maxCompletions = 100
+
+// A CompleteRef names what is being filled in: a prompt ("ref/prompt", Name) or
+// a resource template ("ref/resource", URI).
+type CompleteRef struct {
+	Type  string `json:"type"`
+	Name  string `json:"name,omitzero"`
+	Title string `json:"title,omitzero"`
+	URI   string `json:"uri,omitzero"`
+}
+
+// CompleteParams asks how an argument may go on.
+type CompleteParams struct {
+	Ref      CompleteRef      `json:"ref"`
+	Argument CompleteArgument `json:"argument"`
+	Context  *CompleteContext `json:"context,omitzero"`
+}
+
+// A CompleteArgument is the argument being typed, and what there is of it.
+type CompleteArgument struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// CompleteContext holds the arguments that are settled already.
+type CompleteContext struct {
+	Arguments map[string]string `json:"arguments,omitzero"`
+}
+
+// A Completion holds suggestions, best first.
+type Completion struct {
+	Values  []string `json:"values"`
+	Total   *int     `json:"total,omitzero"` // how many there are in all, if known
+	HasMore bool     `json:"hasMore,omitzero"`
+}
+
+// MarshalJSON writes the first 100 values, the most that may be sent; if that
+// leaves some out it sets total and hasMore.
+func (c Completion) MarshalJSON() ([]byte, error) {
+	if n := len(c.Values); n > maxCompletions {
+		c.Values, c.HasMore = c.Values[:maxCompletions], true
+		if c.Total == nil {
+			c.Total = &n
+		}
+	}
+	type plain Completion // without this method
+	return jsonv2.Marshal(plain(c))
+}
+
+type completeResult struct {
+	Completion *Completion `json:"completion"`
+}
+
+func (s *Server) complete(ctx context.Context, r *Request) (Result, error) {
+	if s.o.Complete == nil {
+		return nil, unknownMethod(r.Method)
+	}
+	var p CompleteParams
+	if err := object("params", r.Params, &p); err != nil {
+		return nil, err
+	}
+	found := false
+	switch p.Ref.Type {
+	case "ref/prompt":
+		_, found = s.prompts.get(p.Ref.Name)
+		found = found && s.visible(ctx, r, kindPrompt)(p.Ref.Name)
+	case "ref/resource":
+		_, found = s.templates.get(p.Ref.URI)
+		found = found && s.visible(ctx, r, kindTemplate)(p.Ref.URI)
+	}
+	if !found || p.Argument.Name == "" {
+		return nil, invalid("ref names no prompt or resource template of this server, or argument has no name")
+	}
+	done, err := s.o.Complete(ctx, &Call{ctx: ctx, server: s, r: r}, p)
+	if err != nil {
+		return nil, err
+	}
+	if done == nil {
+		done = &Completion{}
+	}
+	if done.Values == nil {
+		done.Values = []string{}
+	}
+	return completeResult{done}, nil
+}

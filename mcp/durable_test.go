@@ -1,0 +1,60 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	jsonv2 "github.com/go-json-experiment/json"
+)
+
+// Closing the server is no failure of ours: the task says what became of it,
+// and the log stays empty.
+func TestClose_whileATaskRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		s := NewServer(Implementation{Name: "test", Version: "1"}, &ServerOptions{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		AddTool(s, Tool{Name: "wait", Description: "Wait.", Durable: true}, func(_ context.Context, c *Call, _ struct{}) (string, error) {
+			return Durable(c, func(ctx context.Context, _ *Call) (string, error) {
+				<-ctx.Done()
+				return "", context.Cause(ctx)
+			})
+		})
+		ask := func(method, params string) (task struct {
+			TaskID, Status string
+			Error          struct{ Message string }
+		},
+		) {
+			t.Helper()
+			params = `{` + params + `,"_meta":{"` + metaVersion + `":"2026-07-28","` + metaCapabilities + `":{"extensions":{"` + tasksExtension + `":{}}}}}`
+			r := &Request{Method: method, Params: json.RawMessage(params), Principal: Principal{ID: "local"}}
+			var begun *session
+			if err := (&pipe{server: s}).settle(r, false, &begun); err != nil {
+				t.Fatal(err)
+			}
+			b, err := s.Handle(t.Context(), r, nil)
+			if err == nil {
+				err = jsonv2.Unmarshal(b, &task, jsonv2.MatchCaseInsensitiveNames(true))
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", method, err)
+			}
+			return task
+		}
+
+		id := ask("tools/call", `"name":"wait","arguments":{}`).TaskID
+		synctest.Wait()
+		s.Close()
+		got := ask("tasks/get", `"taskId":"`+id+`"`)
+		if got.Status != CallFailed || !strings.Contains(got.Error.Message, "the server ended") {
+			t.Errorf("after Close the task is %+v, want it failed since the server ended", got)
+		}
+		if log.Len() > 0 {
+			t.Errorf("Close logged %s", &log)
+		}
+	})
+}

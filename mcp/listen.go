@@ -1,0 +1,225 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/bossman-dev/bossman/jsonrpc"
+)
+
+// An Event is a change that clients may want to hear of.
+type Event struct {
+	Kind EventKind
+	Name string // the resource's URI, or the durable call's id
+}
+
+// An EventKind says what has changed.
+type EventKind string
+
+const (
+	EventTools     EventKind = "tools"     // the list of tools
+	EventPrompts   EventKind = "prompts"   // the list of prompts
+	EventResources EventKind = "resources" // the list of resources or templates
+	EventResource  EventKind = "resource"  // what a resource holds
+	EventTask      EventKind = "task"      // how a durable call stands
+)
+
+// A Bus carries events to every listener of every replica that shares it.
+// Publish must not wait for listeners, which must be quick. An event may arrive
+// more than once or be lost: listeners read again what they care for.
+type Bus interface {
+	Publish(e Event)
+	Subscribe(hear func(Event)) (stop func())
+}
+
+type memoryBus struct {
+	mu        sync.Mutex
+	listeners map[*func(Event)]bool
+}
+
+func newMemoryBus() *memoryBus { return &memoryBus{listeners: map[*func(Event)]bool{}} }
+
+func (b *memoryBus) Publish(e Event) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for hear := range b.listeners {
+		(*hear)(e)
+	}
+}
+
+func (b *memoryBus) Subscribe(hear func(Event)) (stop func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.listeners[&hear] = true
+	return func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		delete(b.listeners, &hear)
+	}
+}
+
+// changed tells listeners that a list has changed.
+func (s *Server) changed(kind string) {
+	switch kind {
+	case kindTool:
+		s.o.Bus.Publish(Event{Kind: EventTools})
+	case kindPrompt:
+		s.o.Bus.Publish(Event{Kind: EventPrompts})
+	default:
+		s.o.Bus.Publish(Event{Kind: EventResources})
+	}
+}
+
+// ResourceUpdated tells those who watch a resource that it has changed.
+func (s *Server) ResourceUpdated(uri string) {
+	s.o.Bus.Publish(Event{Kind: EventResource, Name: uri})
+}
+
+// notification is how a client is told of the event.
+func (e Event) notification() (method string, params map[string]any) {
+	if e.Kind == EventResource {
+		return "notifications/resources/updated", map[string]any{"uri": e.Name}
+	}
+	return "notifications/" + string(e.Kind) + "/list_changed", nil
+}
+
+// A listener gathers the events that somebody wants. However slow it is read,
+// it holds each event once.
+type listener struct {
+	stop  func()
+	ready chan struct{}
+
+	mu     sync.Mutex
+	events []Event
+}
+
+func (s *Server) newListener(wants func(Event) bool) *listener {
+	l := &listener{ready: make(chan struct{}, 1)}
+	l.stop = s.o.Bus.Subscribe(func(e Event) {
+		if !wants(e) {
+			return
+		}
+		l.mu.Lock()
+		if !slices.Contains(l.events, e) {
+			l.events = append(l.events, e)
+		}
+		l.mu.Unlock()
+		select {
+		case l.ready <- struct{}{}:
+		default:
+		}
+	})
+	return l
+}
+
+func (l *listener) close() { l.stop() }
+
+// next waits for events; it reports false when ctx ends first.
+func (l *listener) next(ctx context.Context) bool {
+	select {
+	case <-l.ready:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (l *listener) take() []Event {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	events := l.events
+	l.events = nil
+	return events
+}
+
+// A Filter says which events a client wants to hear of.
+type Filter struct {
+	Tools     bool     `json:"toolsListChanged,omitzero"`
+	Prompts   bool     `json:"promptsListChanged,omitzero"`
+	Resources bool     `json:"resourcesListChanged,omitzero"`
+	Watch     []string `json:"resourceSubscriptions,omitzero"` // URIs
+	Tasks     []string `json:"taskIds,omitzero"`               // ids of durable calls
+}
+
+func (f *Filter) wants(e Event) bool {
+	switch e.Kind {
+	case EventTools:
+		return f.Tools
+	case EventPrompts:
+		return f.Prompts
+	case EventResources:
+		return f.Resources
+	case EventResource:
+		return slices.Contains(f.Watch, e.Name)
+	case EventTask:
+		return slices.Contains(f.Tasks, e.Name)
+	}
+	return false
+}
+
+// honoured is the part of a filter that the server can serve this client.
+func (s *Server) honoured(ctx context.Context, r *Request, f Filter) (Filter, error) {
+	f.Tools = f.Tools && s.tools.used()
+	f.Prompts = f.Prompts && s.prompts.used()
+	f.Resources = f.Resources && s.hasResources()
+	if len(f.Watch) > maxSubscriptions || len(f.Tasks) > maxSubscriptions {
+		return f, invalid("more than %d subscriptions", maxSubscriptions)
+	}
+	f.Watch = slices.DeleteFunc(f.Watch, func(uri string) bool {
+		res, _ := s.findResource(ctx, r, uri)
+		return res == nil
+	})
+	if f.Tasks != nil && !r.takesTasks() {
+		return f, missing(tasksCapability())
+	}
+	f.Tasks = slices.DeleteFunc(f.Tasks, func(id string) bool {
+		_, err := s.durable.find(ctx, r, id)
+		return err != nil
+	})
+	return f, nil
+}
+
+// listen serves subscriptions/listen: it tells the client of events until the
+// client or the conversation ends.
+func (s *Server) listen(ctx context.Context, r *Request) (Result, error) {
+	var asked Filter
+	if err := object("notifications", r.param("notifications"), &asked); err != nil {
+		return nil, err
+	}
+	f, err := s.honoured(ctx, r, asked)
+	if err != nil {
+		return nil, err
+	}
+	tag := map[string]any{metaSubscription: r.ID}
+	l := s.newListener(f.wants)
+	defer l.close()
+	defer jsonrpc.Idle(ctx)()
+	if err := r.out.Notify(ctx, "notifications/subscriptions/acknowledged", map[string]any{"notifications": f, "_meta": tag}); err != nil {
+		return nil, err
+	}
+	for l.next(ctx) {
+		for _, e := range l.take() {
+			method, params := e.notification()
+			if e.Kind == EventTask {
+				call, err := s.durable.find(ctx, r, e.Name)
+				if err != nil {
+					continue
+				}
+				method, params = "notifications/tasks", call.detail()
+			}
+			if params == nil {
+				params = map[string]any{}
+			}
+			params["_meta"] = tag
+			if err := r.out.Notify(ctx, method, params); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if cause := context.Cause(ctx); !errors.Is(cause, jsonrpc.ErrClosed) {
+		return nil, cause
+	}
+	return map[string]any{"_meta": tag}, nil
+}

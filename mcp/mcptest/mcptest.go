@@ -1,0 +1,44 @@
+// Package mcptest connects a server with a client in memory, for tests.
+package mcptest
+
+import (
+	"testing"
+
+	"github.com/bossman-dev/bossman/jsonrpc"
+	"github.com/bossman-dev/bossman/mcp"
+)
+
+// Connect serves s to a client of its own that speaks the given revision. Both
+// end with the test, and the test fails if either does not end well.
+func Connect(t testing.TB, s *mcp.Server, r mcp.Revision, o *mcp.ClientOptions) *mcp.Client {
+	t.Helper()
+	near, far := jsonrpc.Pipe(jsonrpc.Limits{})
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(t.Context(), far) }()
+	var options mcp.ClientOptions
+	if o != nil {
+		options = *o
+	}
+	options.Revision = r
+	c, err := mcp.Connect(t.Context(), near, &options)
+	if err != nil {
+		t.Fatalf("Connect in %s: %v", r, err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Errorf("close the client: %v", err)
+		}
+		if err := <-served; err != nil && t.Context().Err() == nil {
+			t.Errorf("Serve in %s: %v", r, err)
+		}
+	})
+	return c
+}
+
+// EachRevision runs a test once for every revision, each with a client of its
+// own.
+func EachRevision(t *testing.T, s *mcp.Server, o *mcp.ClientOptions, test func(t *testing.T, c *mcp.Client)) {
+	for _, r := range mcp.Revisions() {
+		t.Run(r.String(), func(t *testing.T) { test(t, Connect(t, s, r, o)) })
+	}
+}

@@ -1,0 +1,83 @@
+package mcp
+
+// A wordKind tells a request from a notification.
+type wordKind uint8
+
+const (
+	wordRequest wordKind = iota + 1
+	wordNotification
+)
+
+// A span is the revisions from first to last, both included. The zero span is
+// no revision at all.
+type span struct{ first, last Revision }
+
+func (s span) has(r Revision) bool { return r != 0 && s.first <= r && r <= s.last }
+
+var (
+	inAll    = span{R20241105, Newest}
+	inLegacy = span{R20241105, newestLegacy}
+	inModern = span{R20260728, Newest}
+)
+
+// A word is a method: what kind of message it makes, and in which revisions a
+// client and a server may say it.
+type word struct {
+	kind           wordKind
+	client, server span
+}
+
+// fromClient reports whether a client may say the word in revision r.
+func (w word) fromClient(r Revision) bool { return w.client.has(r) }
+
+// fromServer reports whether a server may say the word in revision r.
+func (w word) fromServer(r Revision) bool { return w.server.has(r) }
+
+// vocabulary holds every method of every revision, and of the tasks extension.
+// The experimental tasks inside 2025-11-25 are left out. What a stateless
+// server asks of its client travels inside results, so its three methods are
+// messages in the legacy revisions only.
+var vocabulary = map[string]word{
+	"initialize":               {kind: wordRequest, client: inLegacy},
+	"server/discover":          {kind: wordRequest, client: inModern},
+	"ping":                     {kind: wordRequest, client: inLegacy, server: inLegacy},
+	"tools/list":               {kind: wordRequest, client: inAll},
+	"tools/call":               {kind: wordRequest, client: inAll},
+	"prompts/list":             {kind: wordRequest, client: inAll},
+	"prompts/get":              {kind: wordRequest, client: inAll},
+	"resources/list":           {kind: wordRequest, client: inAll},
+	"resources/templates/list": {kind: wordRequest, client: inAll},
+	"resources/read":           {kind: wordRequest, client: inAll},
+	"resources/subscribe":      {kind: wordRequest, client: inLegacy},
+	"resources/unsubscribe":    {kind: wordRequest, client: inLegacy},
+	"subscriptions/listen":     {kind: wordRequest, client: inModern},
+	"completion/complete":      {kind: wordRequest, client: inAll},
+	"logging/setLevel":         {kind: wordRequest, client: inLegacy},
+	"tasks/get":                {kind: wordRequest, client: inModern},
+	"tasks/update":             {kind: wordRequest, client: inModern},
+	"tasks/cancel":             {kind: wordRequest, client: inModern},
+
+	"sampling/createMessage": {kind: wordRequest, server: inLegacy},
+	"roots/list":             {kind: wordRequest, server: inLegacy},
+	"elicitation/create":     {kind: wordRequest, server: span{R20250618, newestLegacy}},
+
+	"notifications/initialized":                {kind: wordNotification, client: inLegacy},
+	"notifications/roots/list_changed":         {kind: wordNotification, client: inLegacy},
+	"notifications/cancelled":                  {kind: wordNotification, client: inAll, server: inAll},
+	"notifications/progress":                   {kind: wordNotification, client: inLegacy, server: inAll},
+	"notifications/message":                    {kind: wordNotification, server: inAll},
+	"notifications/tools/list_changed":         {kind: wordNotification, server: inAll},
+	"notifications/prompts/list_changed":       {kind: wordNotification, server: inAll},
+	"notifications/resources/list_changed":     {kind: wordNotification, server: inAll},
+	"notifications/resources/updated":          {kind: wordNotification, server: inAll},
+	"notifications/subscriptions/acknowledged": {kind: wordNotification, server: inModern},
+	"notifications/elicitation/complete":       {kind: wordNotification, server: span{R20251125, R20251125}},
+	"notifications/tasks":                      {kind: wordNotification, server: inModern},
+}
+
+// known looks a method up. It reports false if neither side may say it in
+// revision r.
+func known(method string, r Revision) (word, bool) {
+	w, ok := vocabulary[method]
+	return w, ok && (w.fromClient(r) || w.fromServer(r))
+}

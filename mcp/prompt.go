@@ -1,0 +1,97 @@
+package mcp
+
+import "context"
+
+// A Prompt is a message, or several, that a person may choose to send.
+type Prompt struct {
+	Name        string           `json:"name"`
+	Title       string           `json:"title,omitzero"`
+	Description string           `json:"description,omitzero"`
+	Arguments   []PromptArgument `json:"arguments,omitzero"`
+	Icons       []Icon           `json:"icons,omitzero"`
+	Meta        Meta             `json:"_meta,omitzero"`
+}
+
+// A PromptArgument is a blank for the person to fill in. Its value is a string.
+type PromptArgument struct {
+	Name        string `json:"name"`
+	Title       string `json:"title,omitzero"`
+	Description string `json:"description,omitzero"`
+	Required    bool   `json:"required,omitzero"`
+}
+
+// A PromptMessage is one message of a prompt. Role is "user" or "assistant".
+type PromptMessage struct {
+	Role    string  `json:"role"`
+	Content Content `json:"content"`
+}
+
+// A PromptResult is a prompt with its blanks filled in.
+type PromptResult struct {
+	Description string          `json:"description,omitzero"`
+	Messages    []PromptMessage `json:"messages"`
+	Meta        Meta            `json:"_meta,omitzero"`
+}
+
+// A prompt is a registered Prompt.
+type prompt struct {
+	Prompt
+	run   func(context.Context, *Call) (*PromptResult, error)
+	wires wires[Prompt]
+}
+
+// AddPrompt registers a prompt. The handler finds its arguments with
+// Call.Argument; required ones are there.
+func (s *Server) AddPrompt(p Prompt, h func(context.Context, *Call) (*PromptResult, error)) {
+	if p.Name == "" {
+		panic("mcp: a prompt needs a name")
+	}
+	s.prompts.set(p.Name, &prompt{Prompt: p, run: h})
+	s.changed(kindPrompt)
+}
+
+func (s *Server) listPrompts(ctx context.Context, r *Request) (Result, error) {
+	if !s.prompts.used() {
+		return nil, unknownMethod(r.Method)
+	}
+	prompts, next, err := s.prompts.page(r.param("cursor"), s.o.PageSize, s.visible(ctx, r, kindPrompt))
+	if err != nil {
+		return nil, err
+	}
+	l := &listResult{key: "prompts", next: next, cache: s.cache(r, s.o.ListTTL)}
+	for _, p := range prompts {
+		b, err := p.wires.get(Newest, func() *Prompt { return &p.Prompt })
+		if err != nil {
+			return nil, err
+		}
+		l.items = append(l.items, b)
+	}
+	return l, nil
+}
+
+func (s *Server) getPrompt(ctx context.Context, r *Request) (Result, error) {
+	if !s.prompts.used() {
+		return nil, unknownMethod(r.Method)
+	}
+	name, err := text("name", r.fields.name)
+	if err != nil {
+		return nil, err
+	}
+	p, ok := s.prompts.get(name)
+	if !ok || !s.visible(ctx, r, kindPrompt)(name) {
+		return nil, invalid("unknown prompt %q", name)
+	}
+	vars := map[string]string{}
+	if r.fields.arguments != nil {
+		if err := object("arguments", r.fields.arguments, &vars); err != nil {
+			return nil, err
+		}
+	}
+	for _, a := range p.Arguments {
+		if _, ok := vars[a.Name]; a.Required && !ok {
+			return nil, invalid("argument %q is required", a.Name)
+		}
+	}
+	c := &Call{ctx: ctx, server: s, r: r, args: r.fields.arguments, vars: vars}
+	return c.run(func() (Result, error) { return p.run(ctx, c) })
+}

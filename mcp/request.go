@@ -1,0 +1,159 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+
+	jsonv2 "github.com/go-json-experiment/json"
+
+	"github.com/bossman-dev/bossman/jsonrpc"
+)
+
+// A Principal is whoever a request acts for. On a pipe it is "local".
+type Principal struct {
+	ID     string
+	Scopes []string
+	Value  any // whatever the program's own authentication knows
+}
+
+// A Request is one request of a client's, after the door: who asks, in which
+// revision, with which capabilities is settled. Nothing else that a handler
+// sees depends on the transport or the era.
+type Request struct {
+	ID        jsonrpc.ID
+	Method    string
+	Params    json.RawMessage // an object, or nil
+	Revision  Revision
+	Client    ClientCapabilities
+	Principal Principal
+	LogLevel  LogLevel // the least serious message to send; zero is none
+
+	fields        fields
+	info          json.RawMessage // how a stateless client describes itself
+	progressToken json.RawMessage // as the client gave it
+
+	out     Sink
+	ask     asker
+	session *session // nil without a handshake
+}
+
+// ClientInfo is the client's name for itself. It is for people to read, and
+// proves nothing.
+func (r *Request) ClientInfo() Implementation {
+	if r.session != nil {
+		return r.session.info
+	}
+	var info Implementation
+	if r.info == nil || jsonv2.Unmarshal(r.info, &info) != nil {
+		return Implementation{}
+	}
+	return info
+}
+
+// A Sink takes what a request has for its client besides the answer.
+type Sink interface {
+	// Notify sends a notification that belongs to the request.
+	Notify(ctx context.Context, method string, params any) error
+	// Call sends a request to the client and waits for its answer. Only
+	// revisions with a handshake have it.
+	Call(ctx context.Context, method string, params any) (json.RawMessage, error)
+}
+
+// A Result is the answer to a request: a value of this package's result types,
+// or anything that encodes to a JSON object.
+type Result any
+
+// A Handler answers a request. An error that is not a *jsonrpc.Error is told to
+// the log, not to the client.
+type Handler func(ctx context.Context, r *Request) (Result, error)
+
+// fields are the members of params that the frequent methods have, found in one
+// pass.
+type fields struct {
+	name, arguments, requestState, inputResponses json.RawMessage
+}
+
+// read finds the fields and the _meta of a request's params.
+func (r *Request) read() (m requestMeta) {
+	for name, v := range jsonrpc.Members(r.Params) {
+		switch name {
+		case "_meta":
+			m = readMeta(v)
+		case "name":
+			r.fields.name = v
+		case "arguments":
+			r.fields.arguments = v
+		case "requestState":
+			r.fields.requestState = v
+		case "inputResponses":
+			r.fields.inputResponses = v
+		}
+	}
+	r.info, r.progressToken = m.info, m.progressToken
+	return m
+}
+
+// param finds any other member of params; nil if it is not there.
+func (r *Request) param(name string) json.RawMessage {
+	for n, v := range jsonrpc.Members(r.Params) {
+		if n == name {
+			return v
+		}
+	}
+	return nil
+}
+
+// requestMeta is what a request's _meta says, in either era.
+type requestMeta struct {
+	version, capabilities, info, logLevel, progressToken json.RawMessage
+}
+
+const (
+	metaVersion      = "io.modelcontextprotocol/protocolVersion"
+	metaCapabilities = "io.modelcontextprotocol/clientCapabilities"
+	metaClientInfo   = "io.modelcontextprotocol/clientInfo"
+	metaLogLevel     = "io.modelcontextprotocol/logLevel"
+	metaServerInfo   = "io.modelcontextprotocol/serverInfo"
+	metaSubscription = "io.modelcontextprotocol/subscriptionId"
+)
+
+func readMeta(meta json.RawMessage) (m requestMeta) {
+	for name, v := range jsonrpc.Members(meta) {
+		switch name {
+		case metaVersion:
+			m.version = v
+		case metaCapabilities:
+			m.capabilities = v
+		case metaClientInfo:
+			m.info = v
+		case metaLogLevel:
+			m.logLevel = v
+		case "progressToken":
+			// What is neither a string nor an integer is ignored, as is one too long
+			// to be sent back again and again.
+			if _, err := jsonrpc.ParseID(v); err == nil {
+				m.progressToken = v
+			}
+		}
+	}
+	return m
+}
+
+// text reads a member that must be a string.
+func text(name string, v json.RawMessage) (string, error) {
+	if len(v) == 0 || v[0] != '"' {
+		return "", invalid("%s must be a string", name)
+	}
+	return jsonrpc.Text(v), nil
+}
+
+// object reads a member that must be an object, into v.
+func object(name string, raw json.RawMessage, v any) error {
+	if len(raw) == 0 || raw[0] != '{' {
+		return invalid("%s must be an object", name)
+	}
+	if err := jsonv2.Unmarshal(raw, v); err != nil {
+		return invalid("%s: %s", name, plainError(err))
+	}
+	return nil
+}

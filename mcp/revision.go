@@ -1,0 +1,116 @@
+package mcp
+
+// A Revision is one dated edition of the protocol. Revisions are ordered: a
+// later edition compares greater. The zero Revision is none of them.
+type Revision uint8
+
+const (
+	R20241105 Revision = iota + 1
+	R20250326
+	R20250618
+	R20251125
+	R20260728
+
+	// Newest is the edition that features are written for.
+	Newest = R20260728
+
+	// newestLegacy is the newest edition with a handshake, and what initialize
+	// settles on when the client offers something unknown.
+	newestLegacy = R20251125
+)
+
+// An edition holds the facts that differ between revisions. The zero fact is
+// what an unknown revision would get.
+type edition struct {
+	name     string
+	notFound int // the error code for a resource that is not there
+
+	batches       bool // several messages may arrive as one array
+	resumable     bool // a broken event stream may be taken up again
+	versionHeader bool // HTTP requests name the revision in a header
+	routingHeader bool // HTTP requests name the method, and often its object, in headers
+	stateless     bool // no handshake: each request says who it is
+
+	argsAsToolError       bool // arguments that fail a tool's schema are isError, not -32602
+	errorWithoutID        bool // an error about an unknown id leaves the id out, rather than null
+	progressMessage       bool // progress may carry a message
+	completionsCapability bool // completions are declared as a capability
+
+	audio         bool // content may be audio
+	links         bool // content may be a link to a resource
+	structured    bool // tools may answer with an object as structured content
+	anyStructured bool // structured content may be any JSON value
+	richForms     bool // forms may have titled and multi-select choices
+	richSampling  bool // sampling messages may hold several blocks, and tools
+}
+
+var editions = [...]edition{
+	R20241105: {name: "2024-11-05", notFound: -32002},
+	R20250326: {
+		name: "2025-03-26", notFound: -32002, batches: true, resumable: true,
+		progressMessage: true, completionsCapability: true,
+		audio: true,
+	},
+	R20250618: {
+		name: "2025-06-18", notFound: -32002, resumable: true, versionHeader: true,
+		progressMessage: true, completionsCapability: true,
+		audio: true, links: true, structured: true,
+	},
+	R20251125: {
+		name: "2025-11-25", notFound: -32002, resumable: true, versionHeader: true,
+		argsAsToolError: true, errorWithoutID: true, progressMessage: true, completionsCapability: true,
+		audio: true, links: true, structured: true, richForms: true, richSampling: true,
+	},
+	R20260728: {
+		name: "2026-07-28", notFound: -32602, versionHeader: true, routingHeader: true, stateless: true,
+		argsAsToolError: true, errorWithoutID: true, progressMessage: true, completionsCapability: true,
+		audio: true, links: true, structured: true, anyStructured: true, richForms: true, richSampling: true,
+	},
+}
+
+// ParseRevision finds the revision with a date such as "2025-11-25". It reports
+// false for any other text.
+func ParseRevision(name string) (Revision, bool) {
+	for r := R20241105; r <= Newest; r++ {
+		if editions[r].name == name {
+			return r, true
+		}
+	}
+	return 0, false
+}
+
+// Revisions lists all revisions, oldest first. The slice is the caller's own.
+func Revisions() []Revision {
+	return []Revision{R20241105, R20250326, R20250618, R20251125, R20260728}
+}
+
+// String gives the date that stands for the revision on the wire, and "" for
+// the zero Revision.
+func (r Revision) String() string { return editions[r].name }
+
+// Batches reports whether several messages may arrive as one array.
+func (r Revision) Batches() bool { return editions[r].batches }
+
+// Resumable reports whether a broken event stream may be taken up again.
+func (r Revision) Resumable() bool { return editions[r].resumable }
+
+// VersionHeader reports whether HTTP requests name the revision in a header.
+func (r Revision) VersionHeader() bool { return editions[r].versionHeader }
+
+// RoutingHeader reports whether HTTP requests name their method in a header.
+func (r Revision) RoutingHeader() bool { return editions[r].routingHeader }
+
+// Stateless reports whether each request says who it is, with no handshake.
+func (r Revision) Stateless() bool { return editions[r].stateless }
+
+func (r Revision) notFound() int               { return editions[r].notFound }
+func (r Revision) argsAsToolError() bool       { return editions[r].argsAsToolError }
+func (r Revision) errorWithoutID() bool        { return editions[r].errorWithoutID }
+func (r Revision) progressMessage() bool       { return editions[r].progressMessage }
+func (r Revision) completionsCapability() bool { return editions[r].completionsCapability }
+func (r Revision) audio() bool                 { return editions[r].audio }
+func (r Revision) links() bool                 { return editions[r].links }
+func (r Revision) structured() bool            { return editions[r].structured }
+func (r Revision) anyStructured() bool         { return editions[r].anyStructured }
+func (r Revision) richForms() bool             { return editions[r].richForms }
+func (r Revision) richSampling() bool          { return editions[r].richSampling }

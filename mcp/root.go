@@ -1,0 +1,13 @@
+package mcp
+
+// A Root is a place the client lets the server work in, as a file:// URI.
+type Root struct {
+	URI  string `json:"uri"`
+	Name string `json:"name,omitzero"`
+	Meta Meta   `json:"_meta,omitzero"`
+}
+
+type rootsResult struct {
+	Roots []Root `json:"roots"`
+	Meta  Meta   `json:"_meta,omitzero"`
+}
