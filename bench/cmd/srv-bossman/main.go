@@ -1,0 +1,26 @@
+// Command srv-bossman serves the tool echo with our own package mcp.
+package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/bossman-dev/bossman/bench/impl/bossman"
+	"github.com/bossman-dev/bossman/bench/subject"
+	"github.com/bossman-dev/bossman/mcp"
+)
+
+func main() {
+	if err := run(context.Background(), subject.Parse()); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(ctx context.Context, c subject.Config) error {
+	s := bossman.NewServer()
+	if c.Mode == "stdio" {
+		return s.Serve(ctx, mcp.Stdio())
+	}
+	return fmt.Errorf("mode %q is not served here", c.Mode)
+}
