@@ -1,0 +1,83 @@
+package agents
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bossman-dev/bossman/e2e/internal/harness"
+)
+
+// A row is one line of docs/interop.md.
+type row struct {
+	client, version string
+	shown           string
+	methods         []string // that must have been sent for it to be true
+	revision        string
+	sent            []string
+}
+
+// A report gathers rows and writes them down.
+type report struct {
+	rows []row
+}
+
+// add completes a row with what the record says.
+func (r *report) add(t *testing.T, next row, rec *harness.Record) {
+	t.Helper()
+	next.revision, next.sent = rec.Revision(t), rec.Methods(t)
+	if next.revision == "" {
+		t.Error("no request was answered")
+	}
+	for _, m := range next.methods {
+		if !slices.Contains(next.sent, m) {
+			t.Errorf("the client sent %v, want %s among them", next.sent, m)
+		}
+	}
+	r.rows = append(r.rows, next)
+}
+
+func (r *report) write(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(path, []byte(r.String()), 0o644)
+}
+
+func (r *report) String() string {
+	var b strings.Builder
+	b.WriteString(`# Clients tried with Bossman
+
+Each client below was installed from npm in the version given, and connected
+over standard input and output to [examples/add](../examples/add/main.go), a
+server with one tool. A small program between the two wrote down every message.
+The revision is the edition of the Model Context Protocol that was spoken; it,
+and the methods in the order in which the client first sent them, are read off
+that record and not taken from what either side says of itself.
+
+To try it again:
+
+    make e2e-agents
+
+which also writes this file. It needs npm, and no account or language model: the
+scripted model is a stand-in that asks for one call of the tool. The agents are
+large, and the first run downloads more than a gigabyte.
+Last run: ` + time.Now().UTC().Format(time.DateOnly) + `.
+
+| client | version | transport | revision | what worked | methods it sent |
+| --- | --- | --- | --- | --- | --- |
+`)
+	for _, row := range r.rows {
+		fmt.Fprintf(&b, "| %s | %s | stdio | %s | %s | %s |\n",
+			row.client, row.version, row.revision, row.shown, strings.Join(row.sent, ", "))
+	}
+	b.WriteString(`
+The Inspector and the TypeScript SDKs are also tested at length, in two revisions
+and against a server with every feature: ` + "`make e2e`" + `.
+`)
+	return b.String()
+}
