@@ -33,6 +33,7 @@ type request struct {
 	counts bool // it has one of the places in flight
 	idle   bool // it only waits for the other side
 	gone   bool // the other side has cancelled it
+	told   bool // its answer is on the way: the id is free to be used again
 
 	// The context proper is made when somebody looks at it: most handlers are
 	// done before they would.
@@ -222,7 +223,7 @@ func (p *Peer) admitLocked(m *Message, urgent bool) (*request, *Message) {
 }
 
 func (p *Peer) registerLocked(r *request, counts bool) {
-	if !r.m.ID.IsZero() {
+	if !r.m.ID.IsZero() && !r.told {
 		p.handling[r.m.ID] = r
 	}
 	if counts {
@@ -379,6 +380,9 @@ func (p *Peer) reply(r *request, m *Message) {
 		p.mu.Lock()
 		if r.gone {
 			m = nil
+		}
+		if r.told = true; r.m != nil && p.handling[r.m.ID] == r {
+			delete(p.handling, r.m.ID)
 		}
 		p.mu.Unlock()
 		if r.batch != nil {

@@ -123,6 +123,9 @@ func (c *Call) guarded(h func() (Result, error)) (res Result, err error) {
 func (c *Call) answer(n need, fits func(json.RawMessage) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.over {
+		return errors.New("mcp: the call has become a task: ask with the Call that Durable gives")
+	}
 	if err := c.rounds.refused[n.key]; err != nil {
 		return err
 	}

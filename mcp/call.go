@@ -19,9 +19,10 @@ type Call struct {
 	args   json.RawMessage // of tools/call and prompts/get
 	vars   map[string]string
 	rounds rounds
-	inTask bool
+	inTask bool // it is the run of a durable call
 
 	mu       sync.Mutex
+	over     bool // the call goes on as a task, with a Call of its own
 	progress float64
 	moved    bool
 }

@@ -41,12 +41,12 @@ type ElicitationCapability struct {
 }
 
 // ElicitsForm reports whether the client can show its user a form.
-func (c *ClientCapabilities) ElicitsForm() bool {
+func (c ClientCapabilities) ElicitsForm() bool {
 	return c.Elicitation != nil && (c.Elicitation.Form != nil || c.Elicitation.URL == nil)
 }
 
 // ElicitsURL reports whether the client can send its user to a URL.
-func (c *ClientCapabilities) ElicitsURL() bool {
+func (c ClientCapabilities) ElicitsURL() bool {
 	return c.Elicitation != nil && c.Elicitation.URL != nil
 }
 

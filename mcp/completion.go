@@ -72,10 +72,10 @@ func (s *Server) complete(ctx context.Context, r *Request) (Result, error) {
 	switch p.Ref.Type {
 	case "ref/prompt":
 		_, found = s.prompts.get(p.Ref.Name)
-		found = found && s.visible(ctx, r, kindPrompt)(p.Ref.Name)
+		found = found && s.visible(ctx, r, KindPrompt)(p.Ref.Name)
 	case "ref/resource":
 		_, found = s.templates.get(p.Ref.URI)
-		found = found && s.visible(ctx, r, kindTemplate)(p.Ref.URI)
+		found = found && s.visible(ctx, r, KindTemplate)(p.Ref.URI)
 	}
 	if !found || p.Argument.Name == "" {
 		return nil, invalid("ref names no prompt or resource template of this server, or argument has no name")

@@ -155,13 +155,17 @@ func (*startTask) Error() string { return "mcp: goes on as a task" }
 // Durable makes the rest of a tool call a task, if the client can follow one and
 // the tool is Durable: the client gets a handle, and run goes on without it.
 // Otherwise run is part of the call. The handler returns what Durable returns.
+// It panics if the tool is not Durable.
 //
-// What run asks goes through the task. Its context ends when the client cancels
-// the task or the server closes. A run whose process dies is not run again: the
-// task fails.
+// Inside run only the Call that it is given may be used; what it asks goes
+// through the task. Its context ends when the client cancels the task or the
+// server closes. A run whose process dies is not run again: the task fails.
 func Durable[Out any](c *Call, run func(context.Context, *Call) (Out, error)) (Out, error) {
 	var out Out
-	if c.inTask || c.tool == nil || !c.tool.Durable || !c.r.takesTasks() {
+	if c.tool == nil || !c.tool.Durable {
+		panic("mcp: Durable in something that is not a tool with Durable set")
+	}
+	if c.inTask || !c.r.takesTasks() {
 		return run(c.ctx, c)
 	}
 	return out, &startTask{func(ctx context.Context, c *Call) (*ToolResult, error) {
@@ -238,6 +242,9 @@ func (d *durables) start(c *Call, work *startTask) (Result, error) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(c.ctx))
 	stop := context.AfterFunc(d.base, func() { cancel(jsonrpc.ErrClosed) })
 	run := &runner{id: call.ID, cancel: cancel, wake: make(chan struct{}, 1), asked: map[string]int{}, d: d}
+	c.mu.Lock()
+	c.over = true
+	c.mu.Unlock()
 	d.mu.Lock()
 	d.running[call.ID] = run
 	d.mu.Unlock()

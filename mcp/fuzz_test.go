@@ -60,7 +60,7 @@ func FuzzRequestState(f *testing.F) {
 	f.Add(principal, "other", []byte(arguments), uint16(0), byte(0), int64(0), "")
 	f.Add(principal, name, []byte(`{}`), uint16(0), byte(0), int64(0), "")
 	f.Add(principal, name, []byte(arguments), uint16(9), byte(1), int64(0), "")
-	f.Add(principal, name, []byte(arguments), uint16(0), byte(0), int64(600), "")
+	f.Add(principal, name, []byte(arguments), uint16(0), byte(0), int64(700), "")
 	f.Add(principal, name, []byte(arguments), uint16(0), byte(0), int64(0), "-TAMPERED")
 	s := NewServer(Implementation{Name: "n", Version: "1"}, nil)
 	first := statelessCall(s, principal, name, json.RawMessage(arguments))

@@ -61,11 +61,11 @@ func (b *memoryBus) Subscribe(hear func(Event)) (stop func()) {
 }
 
 // changed tells listeners that a list has changed.
-func (s *Server) changed(kind string) {
+func (s *Server) changed(kind Kind) {
 	switch kind {
-	case kindTool:
+	case KindTool:
 		s.o.Bus.Publish(Event{Kind: EventTools})
-	case kindPrompt:
+	case KindPrompt:
 		s.o.Bus.Publish(Event{Kind: EventPrompts})
 	default:
 		s.o.Bus.Publish(Event{Kind: EventResources})

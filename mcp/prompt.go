@@ -47,14 +47,14 @@ func (s *Server) AddPrompt(p Prompt, h func(context.Context, *Call) (*PromptResu
 		panic("mcp: a prompt needs a name")
 	}
 	s.prompts.set(p.Name, &prompt{Prompt: p, run: h})
-	s.changed(kindPrompt)
+	s.changed(KindPrompt)
 }
 
 func (s *Server) listPrompts(ctx context.Context, r *Request) (Result, error) {
 	if !s.prompts.used() {
 		return nil, unknownMethod(r.Method)
 	}
-	prompts, next, err := s.prompts.page(r.param("cursor"), s.o.PageSize, s.visible(ctx, r, kindPrompt))
+	prompts, next, err := s.prompts.page(r.param("cursor"), s.o.PageSize, s.visible(ctx, r, KindPrompt))
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (s *Server) getPrompt(ctx context.Context, r *Request) (Result, error) {
 		return nil, err
 	}
 	p, ok := s.prompts.get(name)
-	if !ok || !s.visible(ctx, r, kindPrompt)(name) {
+	if !ok || !s.visible(ctx, r, KindPrompt)(name) {
 		return nil, invalid("unknown prompt %q", name)
 	}
 	vars := map[string]string{}

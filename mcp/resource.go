@@ -44,7 +44,7 @@ func (s *Server) AddResource(res Resource, h func(context.Context, *Call) ([]Con
 	entry := &resource{Resource: res, read: h}
 	if res.URI != "" {
 		s.resources.set(res.URI, entry)
-		s.changed(kindResource)
+		s.changed(KindResource)
 		return
 	}
 	var err error
@@ -52,15 +52,15 @@ func (s *Server) AddResource(res Resource, h func(context.Context, *Call) ([]Con
 		panic(fmt.Sprintf("mcp: resource %s: %v", res.Name, err))
 	}
 	s.templates.set(res.URITemplate, entry)
-	s.changed(kindTemplate)
+	s.changed(KindTemplate)
 }
 
 func (s *Server) listResources(ctx context.Context, r *Request) (Result, error) {
-	return s.shelve(r, &s.resources, "resources", s.visible(ctx, r, kindResource))
+	return s.shelve(r, &s.resources, "resources", s.visible(ctx, r, KindResource))
 }
 
 func (s *Server) listTemplates(ctx context.Context, r *Request) (Result, error) {
-	return s.shelve(r, &s.templates, "resourceTemplates", s.visible(ctx, r, kindTemplate))
+	return s.shelve(r, &s.templates, "resourceTemplates", s.visible(ctx, r, KindTemplate))
 }
 
 func (s *Server) shelve(r *Request, from *catalog[*resource], key string, visible func(string) bool) (Result, error) {
@@ -84,13 +84,13 @@ func (s *Server) shelve(r *Request, from *catalog[*resource], key string, visibl
 
 // findResource finds what a URI names, and a template's variables.
 func (s *Server) findResource(ctx context.Context, r *Request, uri string) (*resource, map[string]string) {
-	if res, ok := s.resources.get(uri); ok && s.visible(ctx, r, kindResource)(uri) {
+	if res, ok := s.resources.get(uri); ok && s.visible(ctx, r, KindResource)(uri) {
 		return res, nil
 	}
 	shelf := s.templates.shelf()
 	for _, name := range shelf.names {
 		res := shelf.items[name]
-		if vars, ok := res.template.match(uri); ok && s.visible(ctx, r, kindTemplate)(name) {
+		if vars, ok := res.template.match(uri); ok && s.visible(ctx, r, KindTemplate)(name) {
 			return res, vars
 		}
 	}

@@ -161,6 +161,9 @@ func (s *Server) failure(ctx context.Context, r *Request, err error) error {
 		return e
 	}
 	if cause := context.Cause(ctx); cause != nil && (errors.Is(err, cause) || errors.Is(err, ctx.Err())) {
+		if errors.Is(cause, jsonrpc.ErrClosed) {
+			return jsonrpc.Errorf(jsonrpc.CodeInternal, "the conversation ended before the request was done")
+		}
 		return cause
 	}
 	if errors.Is(err, ErrDeclined) || errors.Is(err, ErrDismissed) { // nothing has gone wrong

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -165,7 +166,10 @@ func (c *checker) check(value json.RawMessage) error {
 	if err := jsonv2.Unmarshal(value, &v, anyNumber); err != nil {
 		return fmt.Errorf("%s", plainError(err))
 	}
-	return c.full.Validate(v)
+	if err := c.full.Validate(v); err != nil {
+		return errors.New(plainMisfit(err.Error()))
+	}
+	return nil
 }
 
 // anyNumber reads a number beyond float64 as the largest there is: whether the
@@ -182,6 +186,27 @@ var anyNumber = jsonv2.WithUnmarshalers(jsonv2.UnmarshalFromFunc(func(d *jsontex
 	*v = min(max(f, -math.MaxFloat64), math.MaxFloat64)
 	return nil
 }))
+
+var misfitSteps = regexp.MustCompile(`validating (?:root|/\S*?([^/\s]+)): `)
+
+// plainMisfit says what jsonschema-go says, with the property's name in place of
+// the way through the schema.
+func plainMisfit(text string) string {
+	at := ""
+	for _, step := range misfitSteps.FindAllStringSubmatch(text, -1) {
+		if step[1] != "" {
+			at = step[1]
+		}
+	}
+	text = misfitSteps.ReplaceAllString(text, "")
+	for _, keyword := range []string{"type: ", "required: "} { // the rest says it
+		text = strings.TrimPrefix(text, keyword)
+	}
+	if at != "" {
+		text = at + ": " + text
+	}
+	return text
+}
 
 // A quick checker knows the plain schemas that most tools have: types, closed
 // objects and required members. It only ever says yes; what it does not accept

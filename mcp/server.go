@@ -32,9 +32,9 @@ type ServerOptions struct {
 	// Bus tells all listeners, also of other replicas, what has changed. Nil:
 	// those of this server.
 	Bus Bus
-	// Visible hides things from some principals: kind is "tool", "prompt",
-	// "resource" or "template". What is hidden is not listed and not found.
-	Visible func(ctx context.Context, p Principal, kind, name string) bool
+	// Visible hides things from some principals. What is hidden is not listed
+	// and not found. Names are as for Remove.
+	Visible func(ctx context.Context, p Principal, kind Kind, name string) bool
 	// Complete suggests how an argument of a prompt or a resource template may
 	// go on.
 	Complete func(ctx context.Context, c *Call, p CompleteParams) (*Completion, error)
@@ -85,9 +85,10 @@ type Server struct {
 
 	lastClient atomic.Pointer[declared]
 
-	mu         sync.RWMutex
+	handler atomic.Pointer[Handler]
+
+	mu         sync.Mutex
 	middleware []func(Handler) Handler
-	handler    Handler
 }
 
 // NewServer makes a server that calls itself by info.
@@ -116,7 +117,7 @@ func NewServer(info Implementation, o *ServerOptions) *Server {
 		s.o.ListTTL = time.Minute
 	}
 	s.durable = newDurables(s)
-	s.handler = s.dispatch
+	s.Use()
 	return s
 }
 
@@ -129,10 +130,11 @@ func (s *Server) Use(mw ...func(Handler) Handler) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.middleware = append(s.middleware, mw...)
-	s.handler = s.dispatch
+	h := Handler(s.dispatch)
 	for _, wrap := range slices.Backward(s.middleware) {
-		s.handler = wrap(s.handler)
+		h = wrap(h)
 	}
+	s.handler.Store(&h)
 }
 
 // HandleMethod serves a method of an extension, or one of the program's own. It
@@ -144,35 +146,38 @@ func (s *Server) HandleMethod(name string, m Method) {
 	s.methods.set(name, &m)
 }
 
-// Remove takes away a "tool", "prompt", "resource" or "template" by its name;
-// for the last two that is the URI or the template.
-func (s *Server) Remove(kind, name string) {
+// Remove takes away something by its name, which for a resource is the URI and
+// for a template the template.
+func (s *Server) Remove(kind Kind, name string) {
 	var was bool
 	switch kind {
-	case kindTool:
+	case KindTool:
 		was = s.tools.remove(name)
-	case kindPrompt:
+	case KindPrompt:
 		was = s.prompts.remove(name)
-	case kindResource:
+	case KindResource:
 		was = s.resources.remove(name)
-	case kindTemplate:
+	case KindTemplate:
 		was = s.templates.remove(name)
 	default:
-		panic("mcp: there is no kind " + kind)
+		panic("mcp: there is no kind " + string(kind))
 	}
 	if was {
 		s.changed(kind)
 	}
 }
 
+// A Kind is one of the kinds of things that a server offers.
+type Kind string
+
 const (
-	kindTool     = "tool"
-	kindPrompt   = "prompt"
-	kindResource = "resource"
-	kindTemplate = "template"
+	KindTool     Kind = "tool"
+	KindPrompt   Kind = "prompt"
+	KindResource Kind = "resource"
+	KindTemplate Kind = "template" // of resources
 )
 
-func (s *Server) visible(ctx context.Context, r *Request, kind string) func(string) bool {
+func (s *Server) visible(ctx context.Context, r *Request, kind Kind) func(string) bool {
 	if s.o.Visible == nil {
 		return func(string) bool { return true }
 	}
@@ -184,10 +189,7 @@ func (s *Server) visible(ctx context.Context, r *Request, kind string) func(stri
 // revision; the error is always a *jsonrpc.Error, or the cause that ended ctx.
 func (s *Server) Handle(ctx context.Context, r *Request, out Sink) (json.RawMessage, error) {
 	r.out = out
-	s.mu.RLock()
-	handler := s.handler
-	s.mu.RUnlock()
-	res, err := s.guarded(ctx, r, handler)
+	res, err := s.guarded(ctx, r, *s.handler.Load())
 	if err == nil {
 		var b json.RawMessage
 		if b, err = s.encode(r, res); err == nil {

@@ -113,8 +113,8 @@ func TestKeyring_rotationBetweenRounds(t *testing.T) {
 
 func TestVisible_hides(t *testing.T) {
 	hidden := []string{"tool add", "prompt letter", "resource test://text", "template test://item/{id}"}
-	s := newFixture(ServerOptions{PageSize: 100, Visible: func(_ context.Context, p Principal, kind, name string) bool {
-		return p.ID == "ann" || !slices.Contains(hidden, kind+" "+name)
+	s := newFixture(ServerOptions{PageSize: 100, Visible: func(_ context.Context, p Principal, kind Kind, name string) bool {
+		return p.ID == "ann" || !slices.Contains(hidden, string(kind)+" "+name)
 	}}, func(any) {})
 	defer s.Close()
 	tests := []struct{ method, params, shown, not string }{
@@ -148,7 +148,7 @@ func TestVisible_hides(t *testing.T) {
 
 func TestVisible_hidesFromListeners(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFixture(ServerOptions{Visible: func(_ context.Context, _ Principal, kind, name string) bool {
+		s := newFixture(ServerOptions{Visible: func(_ context.Context, _ Principal, kind Kind, name string) bool {
 			return name != "test://text" && kind != "template"
 		}}, func(any) {})
 		c := newRawClient(t, s)
@@ -591,6 +591,51 @@ func TestServe_clientsAreApart(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// An eagerTransport is a client that asks again, with the same id, the moment it
+// has the answer: before the server's Send has returned.
+type eagerTransport struct {
+	packets chan jsonrpc.Packet
+	heard   chan *jsonrpc.Message
+	release chan struct{}
+}
+
+func (e *eagerTransport) Send(_ context.Context, p jsonrpc.Packet) error {
+	e.heard <- p.Message
+	<-e.release
+	return nil
+}
+
+func (e *eagerTransport) Receive(context.Context) (jsonrpc.Packet, error) {
+	p, ok := <-e.packets
+	if !ok {
+		return p, io.EOF
+	}
+	return p, nil
+}
+
+func (e *eagerTransport) Close() error { return nil }
+
+func TestServe_idIsFreeOnceAnswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewServer(Implementation{Name: "n", Version: "1"}, nil)
+		s.HandleMethod("example/m", Method{NoHandshake: true, Handle: func(context.Context, *Request) (Result, error) { return nil, nil }})
+		e := &eagerTransport{make(chan jsonrpc.Packet), make(chan *jsonrpc.Message, 10), make(chan struct{})}
+		served := make(chan error, 1)
+		go func() { served <- s.Serve(t.Context(), e) }()
+		for range 3 {
+			e.packets <- jsonrpc.One(&jsonrpc.Message{ID: jsonrpc.IntID(1), Method: "example/m"})
+			if m := <-e.heard; m.Error != nil || m.ID != jsonrpc.IntID(1) {
+				t.Errorf("answer = %+v, want a result for id 1", m)
+			}
+		}
+		close(e.release)
+		close(e.packets)
+		if err := <-served; err != nil {
+			t.Errorf("Serve = %v", err)
+		}
+	})
 }
 
 func TestObserver_isToldOfRefusals(t *testing.T) {

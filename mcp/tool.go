@@ -170,14 +170,14 @@ func (s *Server) AddRawTool(t Tool, h func(context.Context, *Call) (*ToolResult,
 		}
 	}
 	s.tools.set(t.Name, &tool{Tool: t, check: check, run: h})
-	s.changed(kindTool)
+	s.changed(KindTool)
 }
 
 func (s *Server) listTools(ctx context.Context, r *Request) (Result, error) {
 	if !s.tools.used() {
 		return nil, unknownMethod(r.Method)
 	}
-	tools, next, err := s.tools.page(r.param("cursor"), s.o.PageSize, s.visible(ctx, r, kindTool))
+	tools, next, err := s.tools.page(r.param("cursor"), s.o.PageSize, s.visible(ctx, r, KindTool))
 	if err != nil {
 		return nil, err
 	}
@@ -201,7 +201,7 @@ func (s *Server) callTool(ctx context.Context, r *Request) (Result, error) {
 		return nil, err
 	}
 	t, ok := s.tools.get(name)
-	if !ok || !s.visible(ctx, r, kindTool)(name) {
+	if !ok || !s.visible(ctx, r, KindTool)(name) {
 		return nil, invalid("unknown tool %q", name)
 	}
 	if t.TaskRequired && !r.takesTasks() {

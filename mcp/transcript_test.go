@@ -296,7 +296,7 @@ func (s *stage) act(words []string, r Revision) {
 		s.panics = 0
 		s.mu.Unlock()
 	case "remove":
-		s.server.Remove(words[1], words[2])
+		s.server.Remove(Kind(words[1]), words[2])
 	case "add":
 		AddTool(s.server, Tool{Name: words[1], Description: "Come late."}, func(context.Context, *Call, nothing) (string, error) { return "here", nil })
 	case "updated":

@@ -50,13 +50,13 @@ func addTools(s *mcp.Server) {
 	mcp.AddTool(s, mcp.Tool{Name: "test_trigger_tool_change", Description: "Change the list of tools."},
 		func(context.Context, *mcp.Call, nothing) (string, error) {
 			fixed(s, "test_passing_tool", "Here one moment, gone the next.", text(""))
-			s.Remove("tool", "test_passing_tool")
+			s.Remove(mcp.KindTool, "test_passing_tool")
 			return "A tool came and went.", nil
 		})
 	mcp.AddTool(s, mcp.Tool{Name: "test_trigger_prompt_change", Description: "Change the list of prompts."},
 		func(context.Context, *mcp.Call, nothing) (string, error) {
 			addSimplePrompt(s, "test_passing_prompt")
-			s.Remove("prompt", "test_passing_prompt")
+			s.Remove(mcp.KindPrompt, "test_passing_prompt")
 			return "A prompt came and went.", nil
 		})
 }
