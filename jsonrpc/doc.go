@@ -48,7 +48,7 @@
 // A request is handled at once, by the goroutine that has read it. Most are done
 // in microseconds, and waking another goroutine costs more than that. The price
 // is that a handler could keep the peer from reading, so a timer stands by: a
-// handler that is still busy after a millisecond keeps its goroutine, and the
+// handler that is still busy after a millisecond or two keeps its goroutine, and the
 // timer's goroutine reads on. The next few requests then get goroutines of their
 // own, since slow ones come in company. The same holds for all that the reading
 // goroutine writes: two peers that both wait to be read would wait for ever.

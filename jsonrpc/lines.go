@@ -17,7 +17,7 @@ const (
 	maxDrain   = 64 << 20         // how much of an over-long line is read away
 	maxHeld    = 64 << 10         // what is held back before it goes out after all
 	maxUnsent  = 4 << 20          // what may wait for a slow reader before Send waits too
-	stallAfter = 30 * time.Second // how long one write may take
+	stallAfter = 30 * time.Second // how long one write may take, at least
 	lastWords  = 5 * time.Second  // how long Close waits for what has been sent
 )
 
@@ -213,12 +213,13 @@ type lineWriter struct {
 	writing bool
 	closing bool
 	err     error
-	stall   *time.Timer
+	dog     *watchdog // notices a write that does not end
 }
 
 func newLineWriter(w io.Writer) *lineWriter {
 	l := &lineWriter{w: w}
 	l.drained.L = &l.mu
+	l.dog = newWatchdog(stallAfter, l.stalled)
 	return l
 }
 
@@ -250,15 +251,11 @@ func (l *lineWriter) flush() error {
 	for l.err == nil && len(l.unsent) > 0 {
 		b := l.unsent
 		l.unsent, l.spare = l.spare[:0], nil
-		if l.stall == nil {
-			l.stall = time.AfterFunc(stallAfter, l.stalled)
-		} else {
-			l.stall.Reset(stallAfter)
-		}
+		l.dog.beginLocked()
 		l.mu.Unlock()
 		_, err := l.w.Write(b)
 		l.mu.Lock()
-		l.stall.Stop()
+		l.dog.endLocked()
 		if cap(b) <= maxUnsent {
 			l.spare = b[:0]
 		}
@@ -278,7 +275,14 @@ func (l *lineWriter) flush() error {
 // stalled gives up on a reader that has not taken anything for too long. The
 // goroutine in Write is free again when the writer is closed, if that can wake
 // it.
-func (l *lineWriter) stalled() { l.fail(ErrStalled) }
+func (l *lineWriter) stalled() {
+	l.mu.Lock()
+	late := l.dog.lateLocked()
+	l.mu.Unlock()
+	if late {
+		l.fail(ErrStalled)
+	}
+}
 
 func (l *lineWriter) fail(err error) {
 	l.mu.Lock()
@@ -298,7 +302,7 @@ func (l *lineWriter) close() {
 	l.mu.Lock()
 	l.closing = true
 	if l.err == nil && (l.writing || len(l.unsent) > 0) {
-		hope := time.AfterFunc(lastWords, l.stalled)
+		hope := time.AfterFunc(lastWords, func() { l.fail(ErrStalled) })
 		go func() { _ = l.flush() }()
 		for l.err == nil && (l.writing || len(l.unsent) > 0) {
 			l.drained.Wait()
@@ -306,6 +310,7 @@ func (l *lineWriter) close() {
 		hope.Stop()
 	}
 	l.mu.Unlock()
+	l.dog.stop()
 	l.fail(ErrClosed)
 }
 

@@ -56,7 +56,7 @@ type Peer struct {
 	quiet   chan struct{}  // closed when closing, and nothing is being handled
 	hush    sync.Once      // closes quiet
 	wg      sync.WaitGroup // every goroutine that reads or handles
-	timer   *time.Timer    // runs out when the reading goroutine is busy too long
+	dog     *watchdog      // notices when the reading goroutine is busy too long
 	slow    int            // so many requests get a goroutine at once; the reader's
 	wary    int            // what slow began with, after the last slow request; the reader's
 	holding bool           // an answer is held back; the reader's
@@ -119,8 +119,7 @@ func NewPeer(t Transport, o *PeerOptions) *Peer {
 func (p *Peer) Run(ctx context.Context) error {
 	p.base, p.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	p.laneCtx = context.WithValue(p.base, laneKey{}, p)
-	p.timer = time.AfterFunc(time.Hour, p.takeOver)
-	p.timer.Stop()
+	p.dog = newWatchdog(patience, p.takeOver)
 	p.wg.Go(p.read)
 
 	var err error
@@ -136,7 +135,7 @@ func (p *Peer) Run(ctx context.Context) error {
 	p.cancel(ErrClosed)
 	left := !wait(p.quiet, time.Second)
 	closeErr := p.t.Close()
-	p.timer.Stop()
+	p.dog.stop()
 	done := make(chan struct{})
 	go func() {
 		p.wg.Wait()

@@ -129,10 +129,9 @@ func (p *Peer) read() {
 func (p *Peer) apart(f func()) bool {
 	r := &request{m: &Message{}, peer: p}
 	p.mu.Lock()
-	p.inline = r
+	p.enterLocked(r)
 	p.active++
 	p.mu.Unlock()
-	p.timer.Reset(patience)
 	f()
 	return p.leaveInline(r)
 }
@@ -187,10 +186,9 @@ func (p *Peer) message(m *Message, more bool) bool {
 		p.wg.Go(func() { p.work(r) })
 		return true
 	}
-	p.inline = r
+	p.enterLocked(r)
 	p.mu.Unlock()
 	r.more = more
-	p.timer.Reset(patience)
 	p.serve(r)
 	if !p.leaveInline(r) {
 		return false
@@ -254,11 +252,11 @@ func (p *Peer) nextLocked() *request {
 // on this goroutine reads.
 func (p *Peer) takeOver() {
 	p.mu.Lock()
-	r := p.inline
-	if r == nil {
+	if !p.dog.lateLocked() {
 		p.mu.Unlock()
 		return
 	}
+	r := p.inline
 	p.loseInlineLocked(r, !r.m.ID.IsZero())
 	p.mu.Unlock()
 	defer p.wg.Done()
@@ -267,10 +265,17 @@ func (p *Peer) takeOver() {
 	p.read()
 }
 
+// enterLocked: from now on the reading goroutine is busy with r.
+func (p *Peer) enterLocked(r *request) {
+	p.inline = r
+	p.dog.beginLocked()
+}
+
 // loseInlineLocked takes the reading from the goroutine that handles r; the
 // caller's goroutine, or one that it starts, reads from now on.
 func (p *Peer) loseInlineLocked(r *request, counts bool) {
 	p.inline = nil
+	p.dog.endLocked()
 	p.registerLocked(r, counts)
 	p.wg.Add(1) // while the goroutine that handles r is still counted
 }
@@ -281,9 +286,9 @@ func (p *Peer) leaveInline(r *request) bool {
 	p.mu.Lock()
 	if p.inline == r {
 		p.inline = nil
+		p.dog.endLocked()
 		p.finishLocked(r)
 		p.mu.Unlock()
-		p.timer.Stop()
 		p.holding = p.holding || r.held
 		return true
 	}
