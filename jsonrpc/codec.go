@@ -1,10 +1,7 @@
 package jsonrpc
 
 import (
-	"bytes"
 	"encoding/json"
-	"iter"
-	"unsafe"
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -229,90 +226,4 @@ func (e *envelope) response(id ID, idErr error, refuse func(int, string, ...any)
 // isString reports whether JSON text v is the string s.
 func isString(v []byte, s string) bool {
 	return len(v) >= 2 && v[0] == '"' && (string(v[1:len(v)-1]) == s || textOf(v) == s)
-}
-
-// textOf is the string that valid JSON text v stands for.
-func textOf(v []byte) string {
-	inner := v[1 : len(v)-1]
-	if bytes.IndexByte(inner, '\\') < 0 {
-		return string(inner)
-	}
-	b, _ := jsontext.AppendUnquote(nil, v)
-	return string(b)
-}
-
-// Text is the string that v stands for, which has been decoded as part of a
-// message. What is not a JSON string gives an empty one.
-func Text(v json.RawMessage) string {
-	if len(v) < 2 || v[0] != '"' {
-		return ""
-	}
-	return textOf(v)
-}
-
-// nameOf is textOf without a copy where none is needed. The text of a message is
-// never written to, so a string may share it.
-func nameOf(v []byte) string {
-	inner := v[1 : len(v)-1]
-	if len(inner) == 0 || bytes.IndexByte(inner, '\\') >= 0 {
-		return textOf(v)
-	}
-	return unsafe.String(&inner[0], len(inner))
-}
-
-// Members walks the members of a JSON object that has been decoded as part of a
-// message, in order, without checking it again. It ends at once if the text is
-// not an object. What it yields for text that was never decoded means nothing.
-func Members(object json.RawMessage) iter.Seq2[string, json.RawMessage] {
-	return func(yield func(string, json.RawMessage) bool) {
-		w := walker{data: object}
-		if w.space(); w.peek() != '{' {
-			return
-		}
-		w.i++
-		for {
-			w.space()
-			if w.peek() != '"' {
-				return
-			}
-			name := w.skip()
-			if w.space(); w.peek() != ':' {
-				return
-			}
-			w.i++
-			w.space()
-			value := w.skip()
-			if !yield(nameOf(name), json.RawMessage(value)) {
-				return
-			}
-			if w.space(); w.peek() != ',' {
-				return
-			}
-			w.i++
-		}
-	}
-}
-
-// Elements walks the elements of a JSON array as Members walks an object.
-func Elements(array json.RawMessage) iter.Seq[json.RawMessage] {
-	return func(yield func(json.RawMessage) bool) {
-		w := walker{data: array}
-		if w.space(); w.peek() != '[' {
-			return
-		}
-		w.i++
-		for {
-			w.space()
-			if c := w.peek(); c == ']' || c == 0 {
-				return
-			}
-			if !yield(json.RawMessage(w.skip())) {
-				return
-			}
-			if w.space(); w.peek() != ',' {
-				return
-			}
-			w.i++
-		}
-	}
 }

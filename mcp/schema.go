@@ -233,9 +233,11 @@ func newQuick(schema json.RawMessage) *quick {
 		case "properties":
 			q.properties = map[string]*quick{}
 			for p, sub := range jsonrpc.Members(v) {
-				if q.properties[p] = newQuick(sub); q.properties[p] == nil {
+				property := newQuick(sub)
+				if property == nil {
 					return nil
 				}
+				q.properties[strings.Clone(p)] = property
 			}
 		case "required":
 			if jsonv2.Unmarshal(v, &q.required) != nil {
