@@ -42,7 +42,7 @@ fuzz: ## run every fuzz target for FUZZTIME (default 20s) each
 		n=0; \
 		while read -r dir name; do \
 			n=$$((n+1)); echo "fuzz: $$dir $$name, $(FUZZTIME)"; \
-			$(GO) test $(TESTFLAGS) -run='^$$' -fuzz="^$$name\$$" -fuzztime=$(FUZZTIME) "$$dir" </dev/null; \
+			$(GO) test $(TESTFLAGS) -run='^$$' -fuzz="^$$name\$$" -fuzztime=$(FUZZTIME) -fuzzminimizetime=1x "$$dir" </dev/null; \
 		done; \
 		echo "fuzz: $$n targets"; \
 	}

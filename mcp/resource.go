@@ -84,7 +84,10 @@ func (s *Server) shelve(r *Request, from *catalog[*resource], key string, visibl
 
 // findResource finds what a URI names, and a template's variables.
 func (s *Server) findResource(ctx context.Context, r *Request, uri string) (*resource, map[string]string) {
-	if res, ok := s.resources.get(uri); ok && s.visible(ctx, r, KindResource)(uri) {
+	if res, ok := s.resources.get(uri); ok {
+		if !s.visible(ctx, r, KindResource)(uri) {
+			return nil, nil // nor by a template that fits it
+		}
 		return res, nil
 	}
 	shelf := s.templates.shelf()
