@@ -1,7 +1,9 @@
 package jsonrpc
 
 import (
+	"cmp"
 	"encoding/json"
+	"sync/atomic"
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -24,16 +26,12 @@ const maxNumber = 1000
 const maxMethod = 256
 
 func (l Limits) filled() Limits {
-	def := func(n *int, v int) {
-		if *n == 0 {
-			*n = v
-		}
+	return Limits{
+		Bytes: cmp.Or(l.Bytes, 1<<20),
+		Depth: cmp.Or(l.Depth, 64),
+		Nodes: cmp.Or(l.Nodes, 100_000),
+		Batch: cmp.Or(l.Batch, 100),
 	}
-	def(&l.Bytes, 1<<20)
-	def(&l.Depth, 64)
-	def(&l.Nodes, 100_000)
-	def(&l.Batch, 100)
-	return l
 }
 
 // Decode reads one packet. The messages share data's memory, so the caller must
@@ -141,6 +139,27 @@ func glance(data []byte) (e envelope) {
 	return e
 }
 
+// keep notes a member of the message.
+func (e *envelope) keep(name, v []byte) {
+	switch string(name) {
+	case "jsonrpc":
+		e.version = v
+	case "id":
+		e.id = v
+		e.ids++
+	case "method":
+		e.method = v
+	case "params":
+		e.params = v
+	case "result":
+		e.result = v
+	case "error":
+		e.err = v
+	default:
+		e.unknown = true
+	}
+}
+
 // message checks the envelope and makes the message of it. scan is what the
 // scanner found wrong with the text, if anything.
 func (e *envelope) message(scan *fault) (*Message, *Malformed) {
@@ -183,7 +202,7 @@ func (e *envelope) message(scan *fault) (*Message, *Malformed) {
 	case e.method[0] != '"' || len(e.method) > maxMethod:
 		return refuse(CodeInvalidRequest, "method must be a string of at most %d bytes", maxMethod-2)
 	}
-	m := &Message{ID: id, Method: textOf(e.method)}
+	m := &Message{ID: id, Method: methodName(e.method)}
 	if m.Method == "" {
 		_, bad := refuse(CodeMethodNotFound, `method "" not found`)
 		bad.Silent = e.id == nil
@@ -199,6 +218,19 @@ func (e *envelope) message(scan *fault) (*Message, *Malformed) {
 		}
 	}
 	return m, nil
+}
+
+// lastMethod is the method of some message before: the next is often the same,
+// and then needs no memory of its own.
+var lastMethod atomic.Pointer[string]
+
+func methodName(text []byte) string {
+	if last := lastMethod.Load(); last != nil && string(text[1:len(text)-1]) == *last {
+		return *last
+	}
+	name := textOf(text)
+	lastMethod.Store(&name)
+	return name
 }
 
 func (e *envelope) response(id ID, idErr error, refuse func(int, string, ...any) (*Message, *Malformed)) (*Message, *Malformed) {

@@ -38,7 +38,7 @@ func ParseID(text []byte) (ID, error) {
 	}
 	if text[0] == '"' {
 		s := scanner{data: text}
-		if t, err := s.text(); err != nil || len(t) != len(text) || len(t) > maxIDBytes {
+		if _, err := s.text(); err != nil || s.i != len(text) || s.i > maxIDBytes {
 			return ID{}, errID
 		}
 		return ID{string(text)}, nil

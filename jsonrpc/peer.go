@@ -16,7 +16,8 @@ import (
 type PeerOptions struct {
 	// Handle answers a request. A *Error goes out as it is; any other error as
 	// an internal one that tells nothing. The context ends when the request is
-	// cancelled or the conversation is over, and context.Cause tells which.
+	// cancelled or the conversation is over, and context.Cause tells which. The
+	// message must not be used after that, but what it held may be kept.
 	Handle func(ctx context.Context, r *Message) (json.RawMessage, error)
 	// Notified is told of notifications, one after the other in the order they
 	// came. A response that came later is delivered later.
@@ -29,6 +30,9 @@ type PeerOptions struct {
 	// NoID reports whether an error that belongs to no request leaves out its
 	// id. Nil: it is written as null.
 	NoID func() bool
+	// Sent is told of a result of Handle's that is no longer needed: its memory
+	// may be used again.
+	Sent func(result json.RawMessage)
 	// Abandoned is told of a call of ours whose caller has gone.
 	Abandoned func(id ID, method string, cause error)
 	// Refused is told of bytes that were no message, and of messages dropped.

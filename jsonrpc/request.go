@@ -24,7 +24,6 @@ type request struct {
 	m     *Message
 	peer  *Peer
 	batch *batch
-	out   Message // the answer
 
 	more bool // another message is at hand, so the answer may be held back
 	held bool // the answer was held back
@@ -346,9 +345,9 @@ func (p *Peer) answer(r *request) *Message {
 	if gone {
 		return nil
 	}
-	m := &r.out
-	m.ID = r.m.ID
 	result, err := p.handle(r)
+	m := r.m // becomes the answer to itself
+	m.Method, m.Params = "", nil
 	switch {
 	case err != nil:
 		m.Error = asError(err)
@@ -403,9 +402,12 @@ func (p *Peer) reply(r *request, m *Message) {
 		if err := p.held.hold(One(m)); err != nil {
 			p.broken(err)
 		}
-		return
+	} else {
+		_ = p.send(context.Background(), One(m))
 	}
-	_ = p.send(context.Background(), One(m))
+	if p.o.Sent != nil && m.Result != nil {
+		p.o.Sent(m.Result)
+	}
 }
 
 // Idle tells the peer that the request behind ctx only waits from now on, for

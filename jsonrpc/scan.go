@@ -1,7 +1,6 @@
 package jsonrpc
 
 import (
-	"bytes"
 	"encoding/binary"
 	"hash/maphash"
 	"math/bits"
@@ -20,9 +19,9 @@ type scanner struct {
 	nodes int
 	depth int
 
-	names   [][]byte // member names of the objects that are open
-	decoded []byte   // those that had escapes, decoded
-	table   []uint32 // for finding a name twice in a large object
+	names   []nameRef // member names of the objects that are open
+	decoded []byte    // those that had escapes, decoded
+	table   []uint32  // for finding a name twice in a large object
 	twice   bool
 }
 
@@ -67,7 +66,6 @@ func (s *scanner) free() {
 	if cap(s.names) > keep || cap(s.decoded) > 16*keep || cap(s.table) > 4*keep {
 		return
 	}
-	clear(s.names) // what an error has left; the rest was cleared on the way
 	s.data = nil
 	scanners.Put(s)
 }
@@ -127,31 +125,7 @@ func (s *scanner) envelopeAt(depth int) (e envelope, err *fault) {
 	if depth > s.depth {
 		return e, errDepth
 	}
-	err = s.object(func(name []byte) *fault {
-		start := s.i
-		if err := s.value(depth + 1); err != nil {
-			return err
-		}
-		v := s.data[start:s.i]
-		switch string(name) {
-		case "jsonrpc":
-			e.version = v
-		case "id":
-			e.id = v
-			e.ids++
-		case "method":
-			e.method = v
-		case "params":
-			e.params = v
-		case "result":
-			e.result = v
-		case "error":
-			e.err = v
-		default:
-			e.unknown = true
-		}
-		return nil
-	})
+	err = s.object(depth, &e)
 	if err == nil && s.twice {
 		err = errTwice
 	}
@@ -176,7 +150,7 @@ func (s *scanner) value(depth int) *fault {
 		if depth > s.depth {
 			return errDepth
 		}
-		return s.object(func([]byte) *fault { return s.value(depth + 1) })
+		return s.object(depth, nil)
 	case '[':
 		if depth > s.depth {
 			return errDepth
@@ -193,7 +167,8 @@ func (s *scanner) value(depth int) *fault {
 	}
 }
 
-func (s *scanner) object(member func(name []byte) *fault) *fault {
+// object scans an object; e, if it is not nil, keeps its members.
+func (s *scanner) object(depth int, e *envelope) *fault {
 	base := len(s.names)
 	s.i++ // {
 	s.space()
@@ -205,14 +180,14 @@ func (s *scanner) object(member func(name []byte) *fault) *fault {
 		if s.peek() != '"' {
 			return errSyntax
 		}
-		name, err := s.text()
+		quote := s.i
+		escaped, err := s.text()
 		if err != nil {
 			return err
 		}
-		if bytes.IndexByte(name, '\\') >= 0 {
-			name = s.decode(name)
-		} else {
-			name = name[1 : len(name)-1]
+		name := nameRef{from: quote + 1, to: s.i - 1}
+		if escaped {
+			name = s.decode(s.data[quote:s.i])
 		}
 		s.names = append(s.names, name)
 		s.space()
@@ -221,8 +196,12 @@ func (s *scanner) object(member func(name []byte) *fault) *fault {
 		}
 		s.i++
 		s.space()
-		if err := member(name); err != nil {
+		start := s.i
+		if err := s.value(depth + 1); err != nil {
 			return err
+		}
+		if e != nil {
+			e.keep(s.name(name), s.data[start:s.i])
 		}
 		s.space()
 		switch s.peek() {
@@ -234,7 +213,6 @@ func (s *scanner) object(member func(name []byte) *fault) *fault {
 			if s.repeats(s.names[base:]) {
 				s.twice = true
 			}
-			clear(s.names[base:])
 			s.names = s.names[:base]
 			return nil
 		default:
@@ -243,11 +221,25 @@ func (s *scanner) object(member func(name []byte) *fault) *fault {
 	}
 }
 
+// A nameRef says where a member's name stands: in the text, or decoded. It holds
+// no pointer, so that keeping one costs the garbage collector nothing.
+type nameRef struct {
+	from, to int
+	decoded  bool
+}
+
+func (s *scanner) name(n nameRef) []byte {
+	if n.decoded {
+		return s.decoded[n.from:n.to]
+	}
+	return s.data[n.from:n.to]
+}
+
 // decode is the name that a string with escapes stands for.
-func (s *scanner) decode(text []byte) []byte {
+func (s *scanner) decode(text []byte) nameRef {
 	n := len(s.decoded)
 	s.decoded, _ = jsontext.AppendUnquote(s.decoded, text)
-	return s.decoded[n:len(s.decoded):len(s.decoded)]
+	return nameRef{n, len(s.decoded), true}
 }
 
 func (s *scanner) array(element func() *fault) *fault {
@@ -280,11 +272,11 @@ var seed = maphash.MakeSeed()
 // repeats reports whether a name stands twice. Few names are compared with each
 // other; many go through a hash table, so that no object costs more than its
 // size.
-func (s *scanner) repeats(names [][]byte) bool {
+func (s *scanner) repeats(names []nameRef) bool {
 	if len(names) <= 16 {
 		for i, a := range names {
 			for _, b := range names[:i] {
-				if len(a) == len(b) && string(a) == string(b) {
+				if a.to-a.from == b.to-b.from && string(s.name(a)) == string(s.name(b)) {
 					return true
 				}
 			}
@@ -297,13 +289,14 @@ func (s *scanner) repeats(names [][]byte) bool {
 	}
 	table := s.table[:size]
 	clear(table)
-	for i, a := range names {
+	for i, ref := range names {
+		a := s.name(ref)
 		for slot := int(maphash.Bytes(seed, a)) & (size - 1); ; slot = (slot + 1) & (size - 1) {
 			if table[slot] == 0 {
 				table[slot] = uint32(i + 1)
 				break
 			}
-			if string(names[table[slot]-1]) == string(a) {
+			if string(s.name(names[table[slot]-1])) == string(a) {
 				return true
 			}
 		}
@@ -338,31 +331,31 @@ func plain(b []byte) int {
 	return i
 }
 
-// text scans a string and returns it with its quotes.
-func (s *scanner) text() ([]byte, *fault) {
-	start := s.i
+// text scans a string, and tells whether there are escapes in it.
+func (s *scanner) text() (escaped bool, err *fault) {
 	b := s.data
-	for i := start + 1; ; {
+	for i := s.i + 1; ; {
 		i += plain(b[i:])
 		if i >= len(b) {
-			return nil, errSyntax
+			return false, errSyntax
 		}
 		switch c := b[i]; {
 		case c == '"':
 			s.i = i + 1
-			return b[start:s.i], nil
+			return escaped, nil
 		case c == '\\':
 			n := escape(b[i:])
 			if n == 0 {
-				return nil, errSyntax
+				return false, errSyntax
 			}
+			escaped = true
 			i += n
 		case c < 0x20:
-			return nil, errSyntax
+			return false, errSyntax
 		default:
 			r, n := utf8.DecodeRune(b[i:])
 			if r == utf8.RuneError && n == 1 {
-				return nil, errUTF8
+				return false, errUTF8
 			}
 			i += n
 		}

@@ -12,8 +12,8 @@ import (
 // may be called at any time and more than once; it ends a Receive that waits,
 // and Send after it fails. What was sent before Close still arrives.
 type Transport interface {
-	// Send hands over one packet. It may return before the other side has it;
-	// an error met later is told by the next Send.
+	// Send hands over one packet, and keeps nothing of it. It may return before
+	// the other side has it; an error met later is told by the next Send.
 	Send(ctx context.Context, p Packet) error
 	// Receive waits for the next packet. A *Malformed error is not final: there
 	// were bytes that are no message, and the next Receive goes on behind them.

@@ -40,6 +40,7 @@ func (s *Server) Serve(ctx context.Context, t jsonrpc.Transport) error {
 		Urgent:    urgent,
 		Batches:   p.batches,
 		NoID:      p.errorWithoutID,
+		Sent:      reuse,
 		Abandoned: p.abandoned,
 		Refused:   s.refused,
 		Panicked:  func(_ *jsonrpc.Message, v any, _ []byte) { _ = s.recovered(v) },

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
@@ -79,9 +80,9 @@ func (s *Server) encode(r *Request, res Result) (json.RawMessage, error) {
 		res = shapePrompt(v, r.Revision)
 	}
 	if !r.Revision.Stateless() {
-		return appendResult(make([]byte, 0, sizeOf(res)), res)
+		return appendResult(newBuffer(sizeOf(res)), res)
 	}
-	b := append(make([]byte, 0, sizeOf(res)+len(resultComplete)+len(s.infoJSON)), resultComplete...)
+	b := append(newBuffer(sizeOf(res)+len(resultComplete)+len(s.infoJSON)), resultComplete...)
 	start := len(b)
 	b, err := appendResult(b, res)
 	if err != nil {
@@ -140,6 +141,25 @@ func sizeOf(res Result) int {
 		n += len(t.StructuredContent)
 	}
 	return n
+}
+
+var buffers sync.Pool // of *[]byte
+
+// newBuffer is room for a result, and perhaps not new.
+func newBuffer(size int) []byte {
+	if b, ok := buffers.Get().(*[]byte); ok && cap(*b) >= size {
+		return (*b)[:0]
+	}
+	return make([]byte, 0, max(size, 512))
+}
+
+// reuse takes back the buffer of a result that has been sent.
+func reuse(result json.RawMessage) {
+	const most = 1 << 20 // or one large result would stay for ever
+	if cap(result) <= most {
+		b := []byte(result)
+		buffers.Put(&b)
+	}
 }
 
 func appendResult(b []byte, res Result) ([]byte, error) {
