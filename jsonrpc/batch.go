@@ -27,6 +27,8 @@ func (p *Peer) readBatch(elements []Element) bool {
 			p.reply(&request{batch: b}, &Message{ID: e.Malformed.ID, Error: e.Malformed.Err})
 		case m.IsResponse():
 			p.answered(m)
+		case m.IsNotification() && p.urgent(m.Method):
+			p.tell(p.laneCtx, m)
 		case m.IsNotification():
 			p.enqueue(m)
 		case ids[m.ID]:

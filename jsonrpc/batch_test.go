@@ -171,3 +171,23 @@ func TestAppend_leavesMalformedElementsOut(t *testing.T) {
 		t.Errorf("Append = %s, want %s", got, want)
 	}
 }
+
+// What is urgent is done before the next message is read, in a batch as well.
+func TestBatch_urgentNotificationComesFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ready := false
+		w := connect(t, jsonrpc.PeerOptions{
+			Batches:  welcome,
+			Urgent:   func(method string) bool { return method == "ready" },
+			Notified: func(context.Context, *jsonrpc.Message) { ready = true },
+			Handle: func(context.Context, *jsonrpc.Message) (json.RawMessage, error) {
+				return json.Marshal(ready)
+			},
+		})
+		w.say(batchOf(notice("ready")), request(1, "is it"))
+		w.expect(result(1, `true`))
+		if err := w.hangUp(); err != nil {
+			t.Errorf("Run = %v", err)
+		}
+	})
+}

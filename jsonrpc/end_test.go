@@ -296,3 +296,73 @@ func TestEnd_idleDuringGrace(t *testing.T) {
 		w.expect(result(1, `"a"`))
 	})
 }
+
+// A side that sends and never reads costs a bounded number of goroutines: then
+// nothing more is read from it.
+func TestEnd_sideThatNeverReads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inR, inW := io.Pipe()
+		_, outW := io.Pipe() // nobody reads
+		handled := 0
+		p := jsonrpc.NewPeer(jsonrpc.Lines(inR, outW, jsonrpc.Limits{}), &jsonrpc.PeerOptions{
+			Handle: func(_ context.Context, m *jsonrpc.Message) (json.RawMessage, error) {
+				handled++
+				return m.Params, nil
+			},
+		})
+		done := make(chan error, 1)
+		go func() { done <- p.Run(t.Context()) }()
+		big := `{"text":"` + strings.Repeat("x", 100<<10) + `"}`
+		sent := 0
+		for { // until the peer has ended, and the pipe with it
+			if _, err := fmt.Fprintf(inW, `{"jsonrpc":"2.0","id":%d,"method":"a","params":%s}`+"\n", sent, big); err != nil {
+				break
+			}
+			sent++
+		}
+		if err := <-done; !errors.Is(err, jsonrpc.ErrStalled) {
+			t.Errorf("Run = %v, want ErrStalled", err)
+		}
+		if most := 200; sent > most { // 4 MiB unsent, 64 that wait to write, and a little
+			t.Errorf("%d requests of 100 KiB were read, want at most %d", sent, most)
+		}
+	})
+}
+
+// The answer to the last call cannot be written: that is no ordinary end.
+func TestEnd_answerLostInTheGrace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inR, inW := io.Pipe()
+		outR, outW := io.Pipe()
+		p := jsonrpc.NewPeer(jsonrpc.Lines(inR, outW, jsonrpc.Limits{}), &jsonrpc.PeerOptions{Handle: slow})
+		done := make(chan error, 1)
+		go func() { done <- p.Run(t.Context()) }()
+		_, _ = io.WriteString(inW, request(1, "nap")+"\n")
+		_ = inW.Close()
+		_ = outR.Close()
+		if err := <-done; err == nil {
+			t.Error("Run = nil, want an error: the answer was lost")
+		}
+	})
+}
+
+// A request that is over has no place to give up or to take.
+func TestIdle_afterTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var kept context.Context
+		w := connect(t, jsonrpc.PeerOptions{InFlight: 1, Handle: func(ctx context.Context, m *jsonrpc.Message) (json.RawMessage, error) {
+			kept = ctx
+			return json.RawMessage(`"done"`), nil
+		}})
+		w.say(request(1, "a"))
+		w.expect(result(1, `"done"`))
+		for range 10 {
+			jsonrpc.Idle(kept)()
+		}
+		w.say(request(2, "b"))
+		w.expect(result(2, `"done"`))
+		if err := w.hangUp(); err != nil {
+			t.Errorf("Run = %v", err)
+		}
+	})
+}

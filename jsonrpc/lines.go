@@ -43,10 +43,12 @@ var (
 )
 
 func (l *lines) Send(_ context.Context, p Packet) error {
-	if _, err := l.out.add(p); err != nil {
+	l.out.mu.Lock()
+	defer l.out.mu.Unlock()
+	if err := l.out.addLocked(p); err != nil {
 		return err
 	}
-	return l.out.flush()
+	return l.out.flushLocked()
 }
 
 func (l *lines) Receive(context.Context) (Packet, error) {
@@ -65,10 +67,12 @@ func (l *lines) flush() error { return l.out.flush() }
 func (l *lines) ready() bool  { return l.in.ready() }
 
 func (l *lines) hold(p Packet) error {
-	if unsent, err := l.out.add(p); err != nil || unsent < maxHeld {
+	l.out.mu.Lock()
+	defer l.out.mu.Unlock()
+	if err := l.out.addLocked(p); err != nil || len(l.out.unsent) < maxHeld {
 		return err
 	}
-	return l.out.flush()
+	return l.out.flushLocked()
 }
 
 func (l *lines) Close() error {
@@ -223,27 +227,30 @@ func newLineWriter(w io.Writer) *lineWriter {
 	return l
 }
 
-// add takes a packet to be written, and returns how much there is now.
-func (l *lineWriter) add(p Packet) (unsent int, err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+// addLocked takes a packet to be written, when there is room for it.
+func (l *lineWriter) addLocked(p Packet) error {
 	for l.err == nil && l.writing && len(l.unsent) > maxUnsent {
 		l.drained.Wait()
 	}
 	switch {
 	case l.err != nil:
-		return 0, l.err
+		return l.err
 	case l.closing:
-		return 0, ErrClosed
+		return ErrClosed
 	}
 	l.unsent = append(p.Append(l.unsent), '\n')
-	return len(l.unsent), nil
+	return nil
 }
 
-// flush writes what has been added, unless somebody is at it already.
 func (l *lineWriter) flush() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	return l.flushLocked()
+}
+
+// flushLocked writes what has been added, unless somebody is at it already. It
+// lets go of the lock while it writes.
+func (l *lineWriter) flushLocked() error {
 	if l.writing {
 		return l.err
 	}

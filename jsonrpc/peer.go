@@ -70,6 +70,9 @@ type Peer struct {
 	handling map[ID]*request // what others are busy with, or waits
 	running  int             // how many of those count
 	waiting  []*request      // those without a place
+	queued   int             // the bytes of their params
+	idling   int             // how many are Idle
+	writing  int             // how many have been handled, and write
 	active   int             // all that is being handled or waits
 	closing  bool
 	asked    map[ID]*question
@@ -146,8 +149,15 @@ func (p *Peer) Run(ctx context.Context) error {
 		close(done)
 	}()
 	wait(done, 100*time.Millisecond)
+	select {
+	case late := <-p.end: // what was being handled could not be answered
+		if errors.Is(err, io.EOF) {
+			err = late
+		}
+	default:
+	}
 	switch {
-	case left:
+	case left && !errors.Is(err, ErrStalled):
 		return errors.Join(err, errors.New("jsonrpc: a handler is still running"))
 	case errors.Is(err, io.EOF):
 		return closeErr

@@ -16,6 +16,14 @@ const (
 	// from the start, at most. It begins with a few and doubles as long as slow
 	// ones keep coming.
 	maxWary = 256
+	// maxWriting is how many goroutines may wait to write while another reads.
+	// With more, nothing is read until the other side reads, too.
+	maxWriting = 64
+	// maxIdle is how many requests may be Idle at a time; then new ones are
+	// refused.
+	maxIdle = 1024
+	// maxQueued is how many bytes of params may wait for a place.
+	maxQueued = 16 << 20
 )
 
 // A request is a message of the other side's being handled. It is the context
@@ -31,6 +39,8 @@ type request struct {
 	// Guarded by peer.mu.
 	counts bool // it has one of the places in flight
 	idle   bool // it only waits for the other side
+	done   bool // it is over
+	writes bool // it has been handled, and writes
 	gone   bool // the other side has cancelled it
 	told   bool // its answer is on the way: the id is free to be used again
 
@@ -128,6 +138,7 @@ func (p *Peer) read() {
 func (p *Peer) apart(f func()) bool {
 	r := &request{m: &Message{}, peer: p}
 	p.mu.Lock()
+	p.writesLocked(r)
 	p.enterLocked(r)
 	p.active++
 	p.mu.Unlock()
@@ -178,7 +189,7 @@ func (p *Peer) message(m *Message, more bool) bool {
 		p.waitLocked(r)
 		p.mu.Unlock()
 		return true
-	case p.slow > 0:
+	case p.slow > 0 && p.writing < maxWriting:
 		p.slow--
 		p.registerLocked(r, true)
 		p.mu.Unlock()
@@ -208,7 +219,7 @@ func (p *Peer) admitLocked(m *Message, urgent bool) (*request, *Message) {
 	case p.handling[id] != nil:
 		err = Errorf(CodeInvalidRequest, "id %s is still in flight", id)
 		id = ID{} // or the answer would be taken for the other request's
-	case len(p.waiting) >= p.o.Queue && !urgent:
+	case (len(p.waiting) >= p.o.Queue || p.queued > maxQueued || p.idling >= maxIdle) && !urgent:
 		err = Errorf(CodeInternal, "busy: too many requests at once")
 	default:
 		p.active++
@@ -233,15 +244,19 @@ func (p *Peer) registerLocked(r *request, counts bool) {
 func (p *Peer) waitLocked(r *request) {
 	p.registerLocked(r, false)
 	p.waiting = append(p.waiting, r)
+	p.queued += len(r.m.Params)
 }
 
-// nextLocked gives a free place to a request that waits for one.
+// nextLocked gives a free place to a request that waits for one. Requests wait
+// only while every place is taken, and whoever gives one back comes here: so none
+// is forgotten.
 func (p *Peer) nextLocked() *request {
 	if len(p.waiting) == 0 || p.running >= p.o.InFlight {
 		return nil
 	}
 	r := p.waiting[0]
 	p.waiting = p.waiting[1:]
+	p.queued -= len(r.m.Params)
 	r.counts = true
 	p.running++
 	return r
@@ -256,12 +271,24 @@ func (p *Peer) takeOver() {
 		return
 	}
 	r := p.inline
+	if r.writes && p.writing > maxWriting {
+		p.mu.Unlock()
+		return
+	}
 	p.loseInlineLocked(r, !r.m.ID.IsZero())
 	p.mu.Unlock()
 	defer p.wg.Done()
 	p.wary = min(max(2*p.wary, 4), maxWary)
 	p.slow = p.wary
 	p.read()
+}
+
+// writesLocked: from now on r waits for the other side to read, perhaps.
+func (p *Peer) writesLocked(r *request) {
+	if !r.writes && r.peer != nil {
+		r.writes = true
+		p.writing++
+	}
 }
 
 // enterLocked: from now on the reading goroutine is busy with r.
@@ -321,6 +348,15 @@ func (p *Peer) finish(r *request) *request {
 
 func (p *Peer) finishLocked(r *request) *request {
 	r.cancelLocked(context.Canceled)
+	r.done = true
+	if r.idle {
+		r.idle = false
+		p.idling--
+	}
+	if r.writes {
+		r.writes = false
+		p.writing--
+	}
 	if p.handling[r.m.ID] == r {
 		delete(p.handling, r.m.ID)
 	}
@@ -385,6 +421,7 @@ func (p *Peer) reply(r *request, m *Message) {
 		if r.gone {
 			m = nil
 		}
+		p.writesLocked(r)
 		if r.told = true; r.m != nil && p.handling[r.m.ID] == r {
 			delete(p.handling, r.m.ID)
 		}
@@ -423,7 +460,11 @@ func Idle(ctx context.Context) (resume func()) {
 	p := r.peer
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if r.done || r.idle {
+		return func() {}
+	}
 	r.idle = true
+	p.idling++
 	var next *request
 	if p.inline == r {
 		p.loseInlineLocked(r, false)
@@ -445,7 +486,11 @@ func Idle(ctx context.Context) (resume func()) {
 	return func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
+		if r.done || !r.idle {
+			return
+		}
 		r.idle = false
+		p.idling--
 		if !r.counts {
 			r.counts = true
 			p.running++

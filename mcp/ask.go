@@ -48,6 +48,14 @@ type asker interface {
 	ask(c *Call, needs []need) (Result, error)
 }
 
+// asker is how clients of a revision are asked.
+func (r Revision) asker() asker {
+	if r.Stateless() {
+		return roundTrips{}
+	}
+	return backCalls{}
+}
+
 // A need is a question that has no answer yet.
 type need struct {
 	key      string
@@ -365,11 +373,7 @@ func (backCalls) ask(c *Call, needs []need) (Result, error) {
 		}
 	}
 	if lacking != nil {
-		why := fmt.Sprintf("this client does not support %s, which the request needs", lacking.method)
-		if c.tool != nil {
-			return nil, &ToolError{Text: why}
-		}
-		return nil, jsonrpc.Errorf(jsonrpc.CodeInternal, "%s", why)
+		return nil, c.r.lacks(lacking.method, lacking.requires)
 	}
 	defer jsonrpc.Idle(c.ctx)()
 	for _, n := range needs {

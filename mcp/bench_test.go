@@ -4,9 +4,7 @@ import (
 	"context"
 	"io"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/mcp"
@@ -41,23 +39,11 @@ func BenchmarkServe(b *testing.B) {
 			in := io.MultiReader(strings.NewReader(c.hello), &repeat{line: line, n: b.N})
 			b.ReportAllocs()
 			b.ResetTimer()
-			before := cpuTime()
 			if err := s.Serve(b.Context(), jsonrpc.Lines(in, io.Discard, jsonrpc.Limits{})); err != nil {
 				b.Fatal(err)
 			}
-			b.ReportMetric(float64(cpuTime()-before)/float64(b.N), "cpu-ns/op")
 		})
 	}
-}
-
-// cpuTime is what the process has used so far: on a shared machine it says more
-// than the clock.
-func cpuTime() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // repeat reads as n times the same line.

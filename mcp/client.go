@@ -46,7 +46,6 @@ type Client struct {
 	transport    jsonrpc.Transport
 	capabilities ClientCapabilities
 	ended        chan struct{}
-	err          error // of the conversation; after ended
 
 	mu     sync.Mutex
 	server initializeResult
@@ -81,8 +80,8 @@ func Connect(ctx context.Context, t jsonrpc.Transport, o *ClientOptions) (*Clien
 	})
 	run := context.WithoutCancel(ctx)
 	go func() {
-		c.err = c.peer.Run(run)
-		close(c.ended)
+		defer close(c.ended)
+		_ = c.peer.Run(run) // whoever waits for an answer is told
 	}()
 	if err := c.begin(ctx); err != nil {
 		_ = c.Close()
@@ -402,8 +401,9 @@ func (c *Client) following(hear func(ProgressParams)) (token int, stop func()) {
 	}
 }
 
-// CallAs calls a tool and reads its structured answer. A failure that the tool
-// tells the model is a *ToolError.
+// CallAs calls a tool and reads its structured answer, or its text where there is
+// none; an Out of type string is the text. A failure that the tool tells the
+// model is a *ToolError.
 func CallAs[Out any](ctx context.Context, c *Client, tool string, args any) (Out, error) {
 	var out Out
 	res, err := c.Call(ctx, tool, args, nil)
@@ -418,10 +418,18 @@ func CallAs[Out any](ctx context.Context, c *Client, tool string, args any) (Out
 		}
 	}
 	if res.IsError {
-		return out, &ToolError{Text: text}
+		e := &ToolError{Text: text}
+		if res.StructuredContent != nil {
+			e.Structured = res.StructuredContent
+		}
+		return out, e
 	}
 	raw := res.StructuredContent
 	if raw == nil {
+		if s, ok := any(&out).(*string); ok {
+			*s = text
+			return out, nil
+		}
 		raw = json.RawMessage(text)
 	}
 	if err := jsonv2.Unmarshal(raw, &out); err != nil {

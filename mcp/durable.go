@@ -21,6 +21,7 @@ const (
 	durableLife = time.Hour        // how long the outcome can be asked for
 	pollEvery   = time.Second      // how often the client is told to ask
 	runnerLease = 30 * time.Second // how long a runner is believed to live without a sign
+	maxRunning  = 10_000           // how many may run at once
 )
 
 // startTask is how a handler hands the rest of its work to the library.
@@ -114,10 +115,17 @@ func (d *durables) start(c *Call, work *startTask) (Result, error) {
 		ID: newTaskID(), Owner: c.r.Principal.ID, Status: CallWorking,
 		Created: now, Updated: now, Life: durableLife, RunnerUntil: now.Add(runnerLease),
 	}
+	d.mu.Lock()
+	full := len(d.running) >= maxRunning
+	d.mu.Unlock()
+	if full {
+		return nil, jsonrpc.Errorf(jsonrpc.CodeInternal, "busy: too many tasks at once")
+	}
 	if err := d.server.o.Tasks.Create(c.ctx, call); err != nil {
 		return nil, fmt.Errorf("create task: %w", err)
 	}
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(c.ctx))
+	life := time.AfterFunc(call.Life, func() { cancel(errExpired) }) // nobody can ask for it any more
 	stop := context.AfterFunc(d.base, func() { cancel(jsonrpc.ErrClosed) })
 	run := &runner{id: call.ID, cancel: cancel, wake: make(chan struct{}, 1), asked: map[string]int{}, d: d}
 	c.mu.Lock()
@@ -128,6 +136,7 @@ func (d *durables) start(c *Call, work *startTask) (Result, error) {
 	d.mu.Unlock()
 	d.wg.Go(func() {
 		defer stop()
+		defer life.Stop()
 		defer cancel(nil)
 		run.run(ctx, c, work)
 		d.mu.Lock()
@@ -139,7 +148,10 @@ func (d *durables) start(c *Call, work *startTask) (Result, error) {
 	return res, nil
 }
 
-var errEnded = errors.New("mcp: task has ended")
+var (
+	errEnded   = errors.New("mcp: task has ended")
+	errExpired = errors.New("mcp: task has outlived its time")
+)
 
 var errTaskCancelled = errors.New("mcp: task cancelled by the client")
 
@@ -175,6 +187,8 @@ func (u *runner) run(ctx context.Context, c *Call, work *startTask) {
 			d.Status = CallCancelled
 		case isRPC:
 			d.Status, d.Error = CallFailed, e
+		case errors.Is(context.Cause(ctx), errExpired):
+			d.Status, d.Error = CallFailed, jsonrpc.Errorf(jsonrpc.CodeInternal, "the task was not done in time")
 		case errors.Is(context.Cause(ctx), jsonrpc.ErrClosed):
 			d.Status, d.Error = CallFailed, jsonrpc.Errorf(jsonrpc.CodeInternal, "the server ended before the task did")
 		default:
@@ -232,7 +246,7 @@ func (u *runner) beat(ctx context.Context) {
 // twice.
 func (u *runner) ask(ctx context.Context, c *Call, needs []need) error {
 	if n := c.lacks(needs); n != nil {
-		return missing(n.requires)
+		return c.r.lacks(n.method, n.requires)
 	}
 	s := u.d.server
 	wireKey := map[string]string{} // on the wire → in the handler

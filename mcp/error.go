@@ -46,6 +46,19 @@ func missing(required ClientCapabilities) *jsonrpc.Error {
 		With(map[string]any{"requiredCapabilities": required})
 }
 
+// lacks is for a request that needs something which the client has not declared.
+// In revisions with a handshake a model is told, where there is one.
+func (r *Request) lacks(what string, required ClientCapabilities) error {
+	if r.Revision.Stateless() {
+		return missing(required)
+	}
+	why := "this client does not support " + what + ", which the request needs"
+	if r.Method == "tools/call" {
+		return &ToolError{Text: why}
+	}
+	return jsonrpc.Errorf(jsonrpc.CodeInternal, "%s", why)
+}
+
 // plainError says where a JSON value did not fit. The JSON package's own text
 // differs from one run to the next, on purpose.
 func plainError(err error) string {

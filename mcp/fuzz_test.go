@@ -148,7 +148,11 @@ func FuzzSchema(f *testing.F) {
 			return
 		}
 		q := newQuick(schema)
-		if q == nil || !q.accepts(value) {
+		if q == nil {
+			return
+		}
+		accepts, misfit := q.accepts(value), q.misfit("", value)
+		if !accepts && misfit == "" {
 			return
 		}
 		c, err := newChecker(schema)
@@ -159,8 +163,11 @@ func FuzzSchema(f *testing.F) {
 		if err := jsonv2.Unmarshal(value, &v, anyNumber); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.full.Validate(v); err != nil {
-			t.Fatalf("quick accepts %s by %s, the full check says %v", value, schema, err)
+		switch err := c.full.Validate(v); {
+		case accepts && (err != nil || misfit != ""):
+			t.Fatalf("quick accepts %s by %s, the full check says %v, misfit %q", value, schema, err, misfit)
+		case misfit != "" && err == nil:
+			t.Fatalf("quick says of %s by %s: %s; the full check accepts it", value, schema, misfit)
 		}
 	})
 }

@@ -74,10 +74,3 @@ var vocabulary = map[string]word{
 	"notifications/elicitation/complete":       {kind: wordNotification, server: span{R20251125, R20251125}},
 	"notifications/tasks":                      {kind: wordNotification, server: inModern},
 }
-
-// known looks a method up. It reports false if neither side may say it in
-// revision r.
-func known(method string, r Revision) (word, bool) {
-	w, ok := vocabulary[method]
-	return w, ok && (w.fromClient(r) || w.fromServer(r))
-}

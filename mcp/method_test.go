@@ -179,3 +179,10 @@ func TestKnown(t *testing.T) {
 		}
 	}
 }
+
+// known looks a method up. It reports false if neither side may say it in
+// revision r.
+func known(method string, r Revision) (word, bool) {
+	w, ok := vocabulary[method]
+	return w, ok && (w.fromClient(r) || w.fromServer(r))
+}

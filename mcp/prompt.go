@@ -82,7 +82,7 @@ func (s *Server) getPrompt(ctx context.Context, r *Request) (Result, error) {
 		return nil, invalid("unknown prompt %q", name)
 	}
 	vars := map[string]string{}
-	if r.fields.arguments != nil {
+	if len(r.fields.arguments) > 0 && r.fields.arguments[0] != 'n' {
 		if err := object("arguments", r.fields.arguments, &vars); err != nil {
 			return nil, err
 		}

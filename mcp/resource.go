@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/bossman-dev/bossman/jsonrpc"
 )
@@ -138,6 +139,7 @@ func (s *Server) readResource(ctx context.Context, r *Request) (Result, error) {
 		if err != nil {
 			return nil, err
 		}
+		contents = slices.Clone(contents) // the handler may give them out again
 		for i := range contents {
 			if contents[i].URI == "" {
 				contents[i].URI = uri

@@ -75,8 +75,14 @@ const resultComplete = `{"resultType":"complete"`
 func (s *Server) encode(r *Request, res Result) (json.RawMessage, error) {
 	switch v := res.(type) {
 	case *ToolResult:
+		if v == nil {
+			v = &ToolResult{}
+		}
 		res = shapeToolResult(v, r.Revision)
 	case *PromptResult:
+		if v == nil {
+			return nil, errors.New("the prompt's handler returned nothing")
+		}
 		res = shapePrompt(v, r.Revision)
 	}
 	if !r.Revision.Stateless() {
@@ -180,13 +186,14 @@ func (s *Server) failure(ctx context.Context, r *Request, err error) error {
 	if e, ok := errors.AsType[*jsonrpc.Error](err); ok {
 		return e
 	}
-	if cause := context.Cause(ctx); cause != nil && (errors.Is(err, cause) || errors.Is(err, ctx.Err())) {
+	_, isTool := errors.AsType[*ToolError](err)
+	if cause := context.Cause(ctx); cause != nil && (isTool || errors.Is(err, cause) || errors.Is(err, ctx.Err())) {
 		if errors.Is(cause, jsonrpc.ErrClosed) {
 			return jsonrpc.Errorf(jsonrpc.CodeInternal, "the conversation ended before the request was done")
 		}
 		return cause
 	}
-	if errors.Is(err, ErrDeclined) || errors.Is(err, ErrDismissed) { // nothing has gone wrong
+	if isTool || errors.Is(err, ErrDeclined) || errors.Is(err, ErrDismissed) { // nothing has gone wrong here
 		return jsonrpc.Errorf(jsonrpc.CodeInternal, "%s", err)
 	}
 	if errors.Is(err, ErrNotFound) {

@@ -1,9 +1,11 @@
 package mcp
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
 	"regexp"
@@ -159,8 +161,13 @@ func newChecker(schema json.RawMessage) (*checker, error) {
 
 // check reports what is wrong with a value, in words a model can act on.
 func (c *checker) check(value json.RawMessage) error {
-	if c.quick != nil && c.quick.accepts(value) {
-		return nil
+	if c.quick != nil {
+		if c.quick.accepts(value) {
+			return nil
+		}
+		if why := c.quick.misfit("", value); why != "" {
+			return errors.New(why)
+		}
 	}
 	var v any
 	if err := jsonv2.Unmarshal(value, &v, anyNumber); err != nil {
@@ -205,12 +212,15 @@ func plainMisfit(text string) string {
 	if at != "" {
 		text = at + ": " + text
 	}
+	const most = 300 // it may hold the whole value
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "…"
+	}
 	return text
 }
 
 // A quick checker knows the plain schemas that most tools have: types, closed
-// objects and required members. It only ever says yes; what it does not accept
-// is looked at in full.
+// objects and required members. What it is not sure of is looked at in full.
 type quick struct {
 	kind       string // "" is any value
 	properties map[string]*quick
@@ -326,4 +336,88 @@ func (q *quick) acceptsMembers(v json.RawMessage) bool {
 		}
 	}
 	return found == len(q.required)
+}
+
+// misfit says what surely does not fit, and "" if nothing surely does. At is
+// where the value stands.
+func (q *quick) misfit(at string, v json.RawMessage) string {
+	want, got := aKind(q.kind), aKind(kindOf(v))
+	switch {
+	case q.kind == "" || q.kind == "integer" && kindOf(v) == "number":
+	case q.kind != kindOf(v):
+		return placed(at, "want "+want+", got "+got)
+	case q.kind == "string" && q.values != nil && !q.values[string(v)] && bytes.IndexByte(v, '\\') < 0:
+		return placed(at, "want one of "+strings.Join(slices.Sorted(maps.Keys(q.values)), ", "))
+	case q.kind == "array" && q.items != nil:
+		i := 0
+		for item := range jsonrpc.Elements(v) {
+			if why := q.items.misfit(fmt.Sprintf("%s[%d]", at, i), item); why != "" {
+				return why
+			}
+			i++
+		}
+	case q.kind == "object":
+		return q.misfitMembers(at, v)
+	}
+	return ""
+}
+
+func (q *quick) misfitMembers(at string, v json.RawMessage) string {
+	var found []string
+	for name, member := range jsonrpc.Members(v) {
+		p, ok := q.properties[name]
+		if !ok && !q.open {
+			return placed(at, fmt.Sprintf("unexpected %.64q", name))
+		}
+		if ok {
+			found = append(found, name)
+			where := name
+			if at != "" {
+				where = at + "." + name
+			}
+			if why := p.misfit(where, member); why != "" {
+				return why
+			}
+		}
+	}
+	for _, name := range q.required {
+		if _, known := q.properties[name]; known && !slices.Contains(found, name) {
+			return placed(at, fmt.Sprintf("%q is missing", name))
+		}
+	}
+	return ""
+}
+
+func placed(at, why string) string {
+	if at == "" {
+		return why
+	}
+	return at + ": " + why
+}
+
+// kindOf is the JSON Schema type of a valid value.
+func kindOf(v json.RawMessage) string {
+	switch v[0] {
+	case '"':
+		return "string"
+	case '{':
+		return "object"
+	case '[':
+		return "array"
+	case 't', 'f':
+		return "boolean"
+	case 'n':
+		return "null"
+	}
+	return "number"
+}
+
+func aKind(kind string) string {
+	switch kind {
+	case "null":
+		return kind
+	case "object", "array", "integer":
+		return "an " + kind
+	}
+	return "a " + kind
 }

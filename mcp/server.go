@@ -184,11 +184,17 @@ func (s *Server) visible(ctx context.Context, r *Request, kind Kind) func(string
 	return func(name string) bool { return s.o.Visible(ctx, r.Principal, kind, name) }
 }
 
-// Handle answers one settled request; what it has to say before the answer goes
-// to out. The result is the JSON of the answer, in the shape of the request's
-// revision; the error is always a *jsonrpc.Error, or the cause that ended ctx.
+// Handle answers one request, for a transport that has no pipe: the caller has
+// settled its exported fields. What the request has to say before the answer
+// goes to out. The result is the JSON of the answer, in the shape of the
+// request's revision; the error is always a *jsonrpc.Error, or the cause that
+// ended ctx.
 func (s *Server) Handle(ctx context.Context, r *Request, out Sink) (json.RawMessage, error) {
 	r.out = out
+	if r.ask == nil { // it did not come through a pipe
+		r.read()
+		r.ask = r.Revision.asker()
+	}
 	res, err := s.guarded(ctx, r, *s.handler.Load())
 	if err == nil {
 		var b json.RawMessage
@@ -232,12 +238,11 @@ func (s *Server) dispatch(ctx context.Context, r *Request) (Result, error) {
 		return s.initialize(r)
 	case "ping":
 		return nil, nil
-	case "logging/setLevel":
-		return r.session.setLevel(r)
-	case "resources/subscribe":
-		return r.session.watch(ctx, s, r, true)
-	case "resources/unsubscribe":
-		return r.session.watch(ctx, s, r, false)
+	case "logging/setLevel", "resources/subscribe", "resources/unsubscribe":
+		if r.session == nil {
+			return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "%s needs a session", r.Method)
+		}
+		return r.session.set(ctx, s, r)
 	case "server/discover":
 		return s.discover(), nil
 	case "subscriptions/listen":
@@ -258,10 +263,7 @@ func (s *Server) extra(ctx context.Context, r *Request) (Result, error) {
 		return nil, unknownMethod(r.Method)
 	}
 	if _, declared := r.Client.Extensions[m.Extension]; m.Extension != "" && !declared {
-		if !r.Revision.Stateless() {
-			return nil, jsonrpc.Errorf(jsonrpc.CodeInternal, "this client does not support the extension %s, which the request needs", m.Extension)
-		}
-		return nil, missing(ClientCapabilities{Extensions: map[string]json.RawMessage{m.Extension: json.RawMessage("{}")}})
+		return nil, r.lacks("the extension "+m.Extension, ClientCapabilities{Extensions: map[string]json.RawMessage{m.Extension: json.RawMessage("{}")}})
 	}
 	return m.Handle(ctx, r)
 }

@@ -63,9 +63,21 @@ func newSession(r *Request) (*session, error) {
 // settle fills in a request from the session it belongs to.
 func (s *session) settle(r *Request) {
 	r.Revision, r.Client = s.revision, s.client
-	r.ask = backCalls{}
+	r.ask = s.revision.asker()
 	r.session = s
 	r.LogLevel = LogLevel(s.level.Load())
+}
+
+// set does what the client wants of its session.
+func (s *session) set(ctx context.Context, server *Server, r *Request) (Result, error) {
+	switch r.Method {
+	case "logging/setLevel":
+		return s.setLevel(r)
+	case "resources/subscribe":
+		return s.watch(ctx, server, r, true)
+	default:
+		return s.watch(ctx, server, r, false)
+	}
 }
 
 func (s *session) setLevel(r *Request) (Result, error) {

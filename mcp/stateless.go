@@ -39,7 +39,7 @@ func (s *Server) settleStateless(r *Request, m requestMeta) error {
 			return invalid("unknown log level %q", name)
 		}
 	}
-	r.ask = roundTrips{}
+	r.ask = rev.asker()
 	return nil
 }
 
@@ -175,7 +175,7 @@ type inputRequired struct {
 
 func (roundTrips) ask(c *Call, needs []need) (Result, error) {
 	if n := c.lacks(needs); n != nil {
-		return nil, missing(n.requires)
+		return nil, c.r.lacks(n.method, n.requires)
 	}
 	digest, err := c.digest()
 	if err != nil {

@@ -1,4 +1,4 @@
-//go:build unix
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
 
 package mcp
 
@@ -7,14 +7,16 @@ import (
 	"syscall"
 )
 
-// ownStdout is a duplicate of file descriptor 1. Go ends a program that writes
-// to a closed pipe on descriptor 1 by a signal, without a word; on any other
-// descriptor the write returns an error.
+// ownStdout takes standard output away from everything else: it is a duplicate
+// of file descriptor 1, which then becomes another name for standard error. On
+// descriptor 1 Go would also end the program by a signal, without a word, when
+// nobody reads any more; on any other the write returns an error.
 func ownStdout() *os.File {
 	fd, err := syscall.Dup(1)
 	if err != nil { // there is none: writing to it will tell
 		return os.Stdout
 	}
 	syscall.CloseOnExec(fd)
+	_ = redirect(2, 1) // without standard error, os.Stdout must do
 	return os.NewFile(uintptr(fd), "stdout")
 }

@@ -205,10 +205,7 @@ func (s *Server) callTool(ctx context.Context, r *Request) (Result, error) {
 		return nil, invalid("unknown tool %q", name)
 	}
 	if t.TaskRequired && !r.takesTasks() {
-		if !r.Revision.Stateless() {
-			return s.toolFailure(ctx, r, &ToolError{Text: "this tool only runs as a task, which this client does not support"})
-		}
-		return nil, missing(tasksCapability())
+		return s.toolFailure(ctx, r, r.lacks("tasks", tasksCapability()))
 	}
 	args := r.fields.arguments
 	if args == nil || args[0] == 'n' {
@@ -219,7 +216,7 @@ func (s *Server) callTool(ctx context.Context, r *Request) (Result, error) {
 	}
 	var notes []string
 	if t.Repair != nil {
-		if args, notes, err = t.Repair(args); err != nil {
+		if args, notes, err = t.repair(args); err != nil {
 			return s.toolFailure(ctx, r, invalidArguments(r, err.Error()))
 		}
 	}
@@ -237,6 +234,15 @@ func (s *Server) callTool(ctx context.Context, r *Request) (Result, error) {
 		res = &noted
 	}
 	return res, nil
+}
+
+// repair is Repair, whose output is not trusted either.
+func (t *tool) repair(args json.RawMessage) (json.RawMessage, []string, error) {
+	args, notes, err := t.Repair(args)
+	if err == nil && (jsontext.Value(args).Kind() != '{' || !jsontext.Value(args).IsValid()) {
+		err = errors.New("they could not be repaired")
+	}
+	return args, notes, err
 }
 
 // invalidArguments is for arguments that do not fit the tool's schema. Newer

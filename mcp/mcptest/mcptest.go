@@ -2,6 +2,7 @@
 package mcptest
 
 import (
+	"context"
 	"testing"
 
 	"github.com/bossman-dev/bossman/jsonrpc"
@@ -14,7 +15,8 @@ func Connect(t testing.TB, s *mcp.Server, r mcp.Revision, o *mcp.ClientOptions) 
 	t.Helper()
 	near, far := jsonrpc.Pipe(jsonrpc.Limits{})
 	served := make(chan error, 1)
-	go func() { served <- s.Serve(t.Context(), far) }()
+	ctx := context.WithoutCancel(t.Context()) // which ends before Cleanup
+	go func() { served <- s.Serve(ctx, far) }()
 	var options mcp.ClientOptions
 	if o != nil {
 		options = *o
@@ -28,7 +30,7 @@ func Connect(t testing.TB, s *mcp.Server, r mcp.Revision, o *mcp.ClientOptions) 
 		if err := c.Close(); err != nil {
 			t.Errorf("close the client: %v", err)
 		}
-		if err := <-served; err != nil && t.Context().Err() == nil {
+		if err := <-served; err != nil {
 			t.Errorf("Serve in %s: %v", r, err)
 		}
 	})

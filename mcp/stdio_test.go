@@ -1,0 +1,60 @@
+package mcp_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/bossman-dev/bossman/mcp"
+)
+
+// TestMain lets the test program be a server itself, for TestStdio.
+func TestMain(m *testing.M) {
+	if os.Getenv("BOSSMAN_TEST_STDIO") != "" {
+		chatter()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// chatter is a server that writes to standard output in every way it can find.
+func chatter() {
+	early := slog.New(slog.NewTextHandler(os.Stdout, nil)) // made before Stdio
+	stdout := os.Stdout
+	s := mcp.NewServer(mcp.Implementation{Name: "chatter", Version: "1"}, nil)
+	mcp.AddTool(s, mcp.Tool{Name: "talk", Description: "Write to standard output."},
+		func(context.Context, *mcp.Call, struct{}) (string, error) {
+			early.Info("by an old logger")
+			fmt.Println("by fmt")
+			fmt.Fprintln(stdout, "by an old file")
+			return "said", nil
+		})
+	if err := s.Serve(context.Background(), mcp.Stdio()); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// Standard output belongs to the protocol, whoever else has a hold of it.
+func TestStdio_nothingElseOnStandardOutput(t *testing.T) {
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), "BOSSMAN_TEST_STDIO=1")
+	cmd.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"talk","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}` + "\n")
+	var out, errs strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%v, stderr %s", err, &errs)
+	}
+	if lines := strings.Split(strings.TrimSpace(out.String()), "\n"); len(lines) != 1 || !strings.HasPrefix(lines[0], `{"jsonrpc":"2.0","id":1,"result":`) {
+		t.Errorf("standard output is %q, want the answer alone", out.String())
+	}
+	for _, want := range []string{"by an old logger", "by fmt", "by an old file"} {
+		if !strings.Contains(errs.String(), want) {
+			t.Errorf("%q is not on standard error: %q", want, errs.String())
+		}
+	}
+}
