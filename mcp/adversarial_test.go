@@ -243,9 +243,9 @@ func (w wantAnswer) matches(r Revision, line string) error {
 	switch {
 	case w.ID != nil && string(id) != string(w.ID):
 		return fmt.Errorf("id %s, want %s", id, w.ID)
-	case w.ID == nil && (w.Null || !r.errorWithoutID()) && string(id) != "null":
+	case w.ID == nil && (w.Null || !r.ErrorWithoutID()) && string(id) != "null":
 		return fmt.Errorf("id %s, want null", id)
-	case w.ID == nil && !w.Null && r.errorWithoutID() && present:
+	case w.ID == nil && !w.Null && r.ErrorWithoutID() && present:
 		return fmt.Errorf("id %s, want none", id)
 	case w.Result && m["result"] == nil:
 		return fmt.Errorf("no result")

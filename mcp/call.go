@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"sync"
+	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
 )
@@ -55,7 +56,7 @@ func (c *Call) URI() string {
 // Progress tells the client how far the call has come, if it wants to know.
 // A total of 0 means the end is not known. What does not grow is left out.
 func (c *Call) Progress(done, total float64, message string) {
-	token := c.r.progressToken
+	token := c.r.meta.progressToken
 	if token == nil || c.inTask {
 		return
 	}
@@ -71,6 +72,15 @@ func (c *Call) Progress(done, total float64, message string) {
 		p.Message = message
 	}
 	c.notify("notifications/progress", p)
+}
+
+// Pause lets go of the connection on which the client waits for the answer, where
+// the transport and the revision have that: the client comes back after a while,
+// and hears what it has missed. The call goes on meanwhile.
+func (c *Call) Pause(after time.Duration) {
+	if p, ok := c.r.out.(Pauser); ok {
+		p.Pause(after)
+	}
 }
 
 // Logger writes to the client, as far as it asked for it.

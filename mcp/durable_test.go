@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 
 	jsonv2 "github.com/go-json-experiment/json"
+
+	"github.com/bossman-dev/bossman/jsonrpc"
 )
 
 // Closing the server is no failure of ours: the task says what became of it,
@@ -31,9 +33,8 @@ func TestClose_whileATaskRuns(t *testing.T) {
 		) {
 			t.Helper()
 			params = `{` + params + `,"_meta":{"` + metaVersion + `":"2026-07-28","` + metaCapabilities + `":{"extensions":{"` + tasksExtension + `":{}}}}}`
-			r := &Request{Method: method, Params: json.RawMessage(params), Principal: Principal{ID: "local"}}
-			var begun *session
-			if err := (&pipe{server: s}).settle(r, false, &begun); err != nil {
+			r := NewRequest(&jsonrpc.Message{Method: method, Params: json.RawMessage(params)}, Principal{ID: "local"})
+			if err := s.Settle(r, nil); err != nil {
 				t.Fatal(err)
 			}
 			b, err := s.Handle(t.Context(), r, nil)

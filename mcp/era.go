@@ -20,7 +20,7 @@ type pipe struct {
 	server *Server
 	peer   *jsonrpc.Peer
 
-	session   atomic.Pointer[session] // after initialize
+	session   atomic.Pointer[Session] // after initialize
 	stateless atomic.Bool             // a stateless request has been seen
 	listening sync.WaitGroup
 
@@ -83,15 +83,15 @@ func (p *pipe) batches() bool {
 
 func (p *pipe) errorWithoutID() bool {
 	if s := p.session.Load(); s != nil {
-		return s.revision.errorWithoutID()
+		return s.revision.ErrorWithoutID()
 	}
 	return p.stateless.Load()
 }
 
 // handle answers one request.
 func (p *pipe) handle(ctx context.Context, m *jsonrpc.Message) (json.RawMessage, error) {
-	r := &Request{ID: m.ID, Method: m.Method, Params: m.Params, Principal: Principal{ID: "local"}}
-	var begun *session
+	r := NewRequest(m, Principal{ID: "local"})
+	var begun *Session
 	err := p.settle(r, m.Batched, &begun)
 	if err != nil {
 		return nil, err
@@ -105,19 +105,18 @@ func (p *pipe) handle(ctx context.Context, m *jsonrpc.Message) (json.RawMessage,
 
 // settle decides which era a request belongs to, and fills it in. A handshake
 // gives the session that it would begin.
-func (p *pipe) settle(r *Request, batched bool, begun **session) error {
+func (p *pipe) settle(r *Request, batched bool, begun **Session) error {
 	if len(r.Params) > 0 && r.Params[0] != '{' {
 		return invalid("params must be an object")
 	}
-	meta := r.read()
 	s := p.session.Load()
 	switch {
-	case meta.version != nil:
+	case r.Stateless():
 		p.stateless.Store(true)
 		if batched {
 			return jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "a request with a protocol version in _meta cannot be part of a batch")
 		}
-		return p.server.settleStateless(r, meta)
+		return p.server.Settle(r, nil)
 	case r.Method == "server/discover" || r.Method == "subscriptions/listen":
 		return invalid("%s needs %s and %s in _meta", r.Method, metaVersion, metaCapabilities)
 	case r.Method == "initialize":
@@ -125,19 +124,17 @@ func (p *pipe) settle(r *Request, batched bool, begun **session) error {
 			return jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "initialize comes once, and not in a batch")
 		}
 		var err error
-		if s, err = newSession(r); err != nil {
-			return err
-		}
-		*begun = s
+		*begun, err = p.server.Begin(r)
+		return err
 	case s == nil && (r.Method == "ping" || p.withoutHandshake(r.Method)):
-		s = &session{revision: newestLegacy}
+		s = &Session{revision: newestLegacy, state: &memoryState{}}
 	case s == nil:
 		return jsonrpc.Errorf(jsonrpc.CodeInvalidRequest,
 			"%s before initialize: begin with initialize, or put %s in _meta", r.Method, metaVersion)
 	case !s.ready.Load() && r.Method != "ping" && !p.withoutHandshake(r.Method):
 		return jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "%s before notifications/initialized", r.Method)
 	}
-	s.settle(r)
+	s.Settle(r)
 	return nil
 }
 
@@ -173,12 +170,12 @@ func (p *pipe) initialized(ctx context.Context) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	ctx, p.stop = context.WithCancel(ctx)
-	l := p.server.newListener(s.wants)
+	l := p.server.Listen(s)
 	p.listening.Go(func() {
-		defer l.close()
-		for l.next(ctx) {
-			for _, e := range l.take() {
-				method, params := e.notification()
+		defer l.Close()
+		for events := l.Next(ctx); events != nil; events = l.Next(ctx) {
+			for _, e := range events {
+				method, params := e.Notification()
 				if p.peer.Notify(ctx, method, params) != nil {
 					return
 				}

@@ -34,7 +34,9 @@ func unknownMethod(method string) *jsonrpc.Error {
 	return jsonrpc.Errorf(jsonrpc.CodeMethodNotFound, "method %q not found", method)
 }
 
-func unsupported(requested string) *jsonrpc.Error {
+// UnsupportedVersion is the answer to a request of a revision that we do not
+// speak. It tells which ones we do.
+func UnsupportedVersion(requested string) *jsonrpc.Error {
 	return jsonrpc.Errorf(CodeUnsupportedVersion, "protocol version %q is not supported", requested).
 		With(map[string]any{"supported": supportedVersions(), "requested": requested})
 }

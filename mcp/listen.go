@@ -77,17 +77,17 @@ func (s *Server) ResourceUpdated(uri string) {
 	s.o.Bus.Publish(Event{Kind: EventResource, Name: uri})
 }
 
-// notification is how a client is told of the event.
-func (e Event) notification() (method string, params map[string]any) {
+// Notification is how a client with a session is told of the event.
+func (e Event) Notification() (method string, params map[string]any) {
 	if e.Kind == EventResource {
 		return "notifications/resources/updated", map[string]any{"uri": e.Name}
 	}
 	return "notifications/" + string(e.Kind) + "/list_changed", nil
 }
 
-// A listener gathers the events that somebody wants. However slow it is read,
+// A Listener gathers the events that somebody wants. However slow it is read,
 // it holds each event once.
-type listener struct {
+type Listener struct {
 	stop  func()
 	ready chan struct{}
 
@@ -95,8 +95,11 @@ type listener struct {
 	events []Event
 }
 
-func (s *Server) newListener(wants func(Event) bool) *listener {
-	l := &listener{ready: make(chan struct{}, 1)}
+// Listen gathers what a session's client is to hear of, until Close.
+func (s *Server) Listen(x *Session) *Listener { return s.newListener(x.wants) }
+
+func (s *Server) newListener(wants func(Event) bool) *Listener {
+	l := &Listener{ready: make(chan struct{}, 1)}
 	l.stop = s.o.Bus.Subscribe(func(e Event) {
 		if !wants(e) {
 			return
@@ -114,24 +117,25 @@ func (s *Server) newListener(wants func(Event) bool) *listener {
 	return l
 }
 
-func (l *listener) close() { l.stop() }
+// Close ends the gathering.
+func (l *Listener) Close() { l.stop() }
 
-// next waits for events; it reports false when ctx ends first.
-func (l *listener) next(ctx context.Context) bool {
-	select {
-	case <-l.ready:
-		return true
-	case <-ctx.Done():
-		return false
+// Next waits for events and returns them, or nil when ctx ends first.
+func (l *Listener) Next(ctx context.Context) []Event {
+	for {
+		select {
+		case <-l.ready:
+		case <-ctx.Done():
+			return nil
+		}
+		l.mu.Lock()
+		events := l.events
+		l.events = nil
+		l.mu.Unlock()
+		if events != nil {
+			return events
+		}
 	}
-}
-
-func (l *listener) take() []Event {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	events := l.events
-	l.events = nil
-	return events
 }
 
 // A Filter says which events a client wants to hear of.
@@ -194,14 +198,14 @@ func (s *Server) listen(ctx context.Context, r *Request) (Result, error) {
 	}
 	tag := map[string]any{metaSubscription: r.ID}
 	l := s.newListener(f.wants)
-	defer l.close()
+	defer l.Close()
 	defer jsonrpc.Idle(ctx)()
 	if err := r.out.Notify(ctx, "notifications/subscriptions/acknowledged", map[string]any{"notifications": f, "_meta": tag}); err != nil {
 		return nil, err
 	}
-	for l.next(ctx) {
-		for _, e := range l.take() {
-			method, params := e.notification()
+	for events := l.Next(ctx); events != nil; events = l.Next(ctx) {
+		for _, e := range events {
+			method, params := e.Notification()
 			if e.Kind == EventTask {
 				call, err := s.durable.find(ctx, r, e.Name)
 				if err != nil {

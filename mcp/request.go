@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
 
@@ -28,13 +29,13 @@ type Request struct {
 	Principal Principal
 	LogLevel  LogLevel // the least serious message to send; zero is none
 
-	fields        fields
-	info          json.RawMessage // how a stateless client describes itself
-	progressToken json.RawMessage // as the client gave it
+	fields  fields
+	meta    requestMeta
+	headers Headers // to compare arguments with; nil if there are none
 
 	out     Sink
 	ask     asker
-	session *session // nil without a handshake
+	session *Session // nil without a handshake
 }
 
 // ClientInfo is the client's name for itself. It is for people to read, and
@@ -44,7 +45,7 @@ func (r *Request) ClientInfo() Implementation {
 		return r.session.info
 	}
 	var info Implementation
-	if r.info == nil || jsonv2.Unmarshal(r.info, &info) != nil {
+	if r.meta.info == nil || jsonv2.Unmarshal(r.meta.info, &info) != nil {
 		return Implementation{}
 	}
 	return info
@@ -57,6 +58,12 @@ type Sink interface {
 	// Call sends a request to the client and waits for its answer. Only
 	// revisions with a handshake have it.
 	Call(ctx context.Context, method string, params any) (json.RawMessage, error)
+}
+
+// A Pauser is a Sink that can end its connection before the answer is there,
+// since the client will ask for the rest on another one.
+type Pauser interface {
+	Pause(after time.Duration)
 }
 
 // A Result is the answer to a request: a value of this package's result types,
@@ -74,11 +81,11 @@ type fields struct {
 }
 
 // read finds the fields and the _meta of a request's params.
-func (r *Request) read() (m requestMeta) {
+func (r *Request) read() {
 	for name, v := range jsonrpc.Members(r.Params) {
 		switch name {
 		case "_meta":
-			m = readMeta(v)
+			r.meta = readMeta(v)
 		case "name":
 			r.fields.name = v
 		case "arguments":
@@ -89,19 +96,10 @@ func (r *Request) read() (m requestMeta) {
 			r.fields.inputResponses = v
 		}
 	}
-	r.info, r.progressToken = m.info, m.progressToken
-	return m
 }
 
 // param finds any other member of params; nil if it is not there.
-func (r *Request) param(name string) json.RawMessage {
-	for n, v := range jsonrpc.Members(r.Params) {
-		if n == name {
-			return v
-		}
-	}
-	return nil
-}
+func (r *Request) param(name string) json.RawMessage { return member(r.Params, name) }
 
 // requestMeta is what a request's _meta says, in either era.
 type requestMeta struct {

@@ -27,6 +27,7 @@ type edition struct {
 
 	batches       bool // several messages may arrive as one array
 	resumable     bool // a broken event stream may be taken up again
+	primed        bool // an event stream begins with an event that only gives an id
 	versionHeader bool // HTTP requests name the revision in a header
 	routingHeader bool // HTTP requests name the method, and often its object, in headers
 	stateless     bool // no handshake: each request says who it is
@@ -57,7 +58,7 @@ var editions = [...]edition{
 		audio: true, links: true, structured: true,
 	},
 	R20251125: {
-		name: "2025-11-25", notFound: -32002, resumable: true, versionHeader: true,
+		name: "2025-11-25", notFound: -32002, resumable: true, primed: true, versionHeader: true,
 		argsAsToolError: true, errorWithoutID: true, progressMessage: true, completionsCapability: true,
 		audio: true, links: true, structured: true, richForms: true, richSampling: true,
 	},
@@ -94,6 +95,10 @@ func (r Revision) Batches() bool { return editions[r].batches }
 // Resumable reports whether a broken event stream may be taken up again.
 func (r Revision) Resumable() bool { return editions[r].resumable }
 
+// Primed reports whether an event stream begins with an event that only gives an
+// id, so that it can be taken up again even if nothing else arrives.
+func (r Revision) Primed() bool { return editions[r].primed }
+
 // VersionHeader reports whether HTTP requests name the revision in a header.
 func (r Revision) VersionHeader() bool { return editions[r].versionHeader }
 
@@ -103,9 +108,12 @@ func (r Revision) RoutingHeader() bool { return editions[r].routingHeader }
 // Stateless reports whether each request says who it is, with no handshake.
 func (r Revision) Stateless() bool { return editions[r].stateless }
 
+// ErrorWithoutID reports whether an error that belongs to no request leaves the id
+// out. Otherwise it is null.
+func (r Revision) ErrorWithoutID() bool { return editions[r].errorWithoutID }
+
 func (r Revision) notFound() int               { return editions[r].notFound }
 func (r Revision) argsAsToolError() bool       { return editions[r].argsAsToolError }
-func (r Revision) errorWithoutID() bool        { return editions[r].errorWithoutID }
 func (r Revision) progressMessage() bool       { return editions[r].progressMessage }
 func (r Revision) completionsCapability() bool { return editions[r].completionsCapability }
 func (r Revision) audio() bool                 { return editions[r].audio }

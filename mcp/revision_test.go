@@ -50,7 +50,7 @@ func TestRevision_facts(t *testing.T) {
 			first Revision
 		}{
 			{"argsAsToolError", r.argsAsToolError(), R20251125},
-			{"errorWithoutID", r.errorWithoutID(), R20251125},
+			{"errorWithoutID", r.ErrorWithoutID(), R20251125},
 			{"progressMessage", r.progressMessage(), R20250326},
 			{"completionsCapability", r.completionsCapability(), R20250326},
 			{"audio", r.audio(), R20250326},

@@ -159,6 +159,13 @@ func newChecker(schema json.RawMessage) (*checker, error) {
 	return &checker{full: full, quick: newQuick(schema)}, nil
 }
 
+// A small JSON can be a large heap: looking at a value in full takes up to fifty
+// times its size. So only a few large ones are looked at at a time; more would not
+// be faster.
+const heavyValue = 64 << 10
+
+var heavy = make(chan struct{}, 4)
+
 // check reports what is wrong with a value, in words a model can act on.
 func (c *checker) check(value json.RawMessage) error {
 	if c.quick != nil {
@@ -168,6 +175,10 @@ func (c *checker) check(value json.RawMessage) error {
 		if why := c.quick.misfit("", value); why != "" {
 			return errors.New(why)
 		}
+	}
+	if len(value) > heavyValue {
+		heavy <- struct{}{}
+		defer func() { <-heavy }()
 	}
 	var v any
 	if err := jsonv2.Unmarshal(value, &v, anyNumber); err != nil {

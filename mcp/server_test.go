@@ -27,8 +27,8 @@ func request(t *testing.T, s *Server, principal, method, params string) string {
 		params += ","
 	}
 	raw := json.RawMessage(`{` + params + abbreviations.Replace("$tasks") + `}`)
-	r := &Request{ID: jsonrpc.IntID(1), Method: method, Params: raw, Principal: Principal{ID: principal}}
-	if err := s.settleStateless(r, r.read()); err != nil {
+	r := NewRequest(&jsonrpc.Message{ID: jsonrpc.IntID(1), Method: method, Params: raw}, Principal{ID: principal})
+	if err := s.Settle(r, nil); err != nil {
 		t.Fatal(err)
 	}
 	b, err := s.Handle(t.Context(), r, quietSink{})

@@ -2,6 +2,8 @@ package mcp
 
 import (
 	"context"
+	"encoding/binary"
+	"errors"
 	"sync"
 	"sync/atomic"
 
@@ -14,16 +16,65 @@ import (
 // maxSubscriptions is how many resources one session may watch.
 const maxSubscriptions = 1000
 
-// A session is what a handshake has settled, and what the client has set since.
-type session struct {
+// A Session is what a handshake has settled. What the client sets afterwards is
+// in its state.
+type Session struct {
 	revision Revision
 	client   ClientCapabilities
 	info     Implementation
+	state    SessionState
 
-	ready    atomic.Bool   // the client has said notifications/initialized
+	ready atomic.Bool // on a pipe: the client has said notifications/initialized
+}
+
+// A SessionState keeps what a client sets after its handshake. Its methods may be
+// called at the same time.
+type SessionState interface {
+	// Level is the least serious message to send; zero if the client has not
+	// said.
+	Level() LogLevel
+	SetLevel(ctx context.Context, l LogLevel) error
+	// Watching reports whether the client wants to hear of a resource's changes.
+	Watching(uri string) bool
+	// Watch begins or ends that. ErrTooMany means there is no room for more.
+	Watch(ctx context.Context, uri string, on bool, most int) error
+}
+
+// ErrTooMany means that a client watches as many resources as it may.
+var ErrTooMany = errors.New("too many subscriptions")
+
+// memoryState is the state of a session that ends with its pipe.
+type memoryState struct {
 	level    atomic.Uint32 // a LogLevel
 	mu       sync.Mutex
-	watching map[string]bool // resources whose changes the client wants to hear of
+	watching map[string]bool
+}
+
+func (m *memoryState) Level() LogLevel { return LogLevel(m.level.Load()) }
+
+func (m *memoryState) SetLevel(_ context.Context, l LogLevel) error {
+	m.level.Store(uint32(l))
+	return nil
+}
+
+func (m *memoryState) Watching(uri string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.watching[uri]
+}
+
+func (m *memoryState) Watch(_ context.Context, uri string, on bool, most int) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case !on:
+		delete(m.watching, uri)
+	case len(m.watching) >= most && !m.watching[uri]:
+		return ErrTooMany
+	default:
+		put(&m.watching, uri, true)
+	}
+	return nil
 }
 
 type initializeParams struct {
@@ -40,47 +91,140 @@ type initializeResult struct {
 
 // newSession reads what initialize offers. A revision that we do not know, or
 // that has no handshake, is answered with the newest that has one.
-func newSession(r *Request) (*session, error) {
+func newSession(r *Request) (*Session, error) {
 	var p initializeParams
 	if err := object("params", r.Params, &p); err != nil {
 		return nil, err
 	}
-	s := &session{revision: newestLegacy, client: p.Capabilities, info: p.ClientInfo, watching: map[string]bool{}}
-	s.level.Store(uint32(LogInfo))
+	x := &Session{revision: newestLegacy, client: p.Capabilities, info: p.ClientInfo, state: &memoryState{}}
 	for name, v := range jsonrpc.Members(r.Params) {
 		if name != "protocolVersion" {
 			continue
 		}
 		if offered, err := text(name, v); err == nil {
 			if rev, ok := ParseRevision(offered); ok && !rev.Stateless() {
-				s.revision = rev
+				x.revision = rev
 			}
 		}
 	}
-	return s, nil
+	return x, nil
 }
 
-// settle fills in a request from the session it belongs to.
-func (s *session) settle(r *Request) {
-	r.Revision, r.Client = s.revision, s.client
-	r.ask = s.revision.asker()
-	r.session = s
-	r.LogLevel = LogLevel(s.level.Load())
-}
+// Revision is what the handshake has settled on.
+func (x *Session) Revision() Revision { return x.revision }
 
-// set does what the client wants of its session.
-func (s *session) set(ctx context.Context, server *Server, r *Request) (Result, error) {
-	switch r.Method {
-	case "logging/setLevel":
-		return s.setLevel(r)
-	case "resources/subscribe":
-		return s.watch(ctx, server, r, true)
-	default:
-		return s.watch(ctx, server, r, false)
+// Settle fills in a request from the session it belongs to.
+func (x *Session) Settle(r *Request) {
+	r.Revision, r.Client = x.revision, x.client
+	r.ask = x.revision.asker()
+	r.session = x
+	if r.LogLevel = x.state.Level(); r.LogLevel == 0 {
+		r.LogLevel = LogInfo
 	}
 }
 
-func (s *session) setLevel(r *Request) (Result, error) {
+// The capabilities of a client that a packed session remembers, one bit each.
+const (
+	canRoots = 1 << iota
+	canRootsChanged
+	canSample
+	canSampleContext
+	canSampleTools
+	canElicit
+	canElicitForm
+	canElicitURL
+)
+
+// maxInfo is how much of a client's name, and of its version, is packed.
+const maxInfo = 64
+
+// AppendBinary packs what the handshake has settled into at most 140 bytes: the
+// revision, the capabilities that the protocol knows, and the beginning of the
+// client's name and version.
+func (x *Session) AppendBinary(b []byte) ([]byte, error) {
+	c := &x.client
+	var can uint16
+	set := func(bit uint16, on bool) {
+		if on {
+			can |= bit
+		}
+	}
+	if c.Roots != nil {
+		set(canRoots, true)
+		set(canRootsChanged, c.Roots.ListChanged)
+	}
+	if c.Sampling != nil {
+		set(canSample, true)
+		set(canSampleContext, c.Sampling.Context != nil)
+		set(canSampleTools, c.Sampling.Tools != nil)
+	}
+	if c.Elicitation != nil {
+		set(canElicit, true)
+		set(canElicitForm, c.Elicitation.Form != nil)
+		set(canElicitURL, c.Elicitation.URL != nil)
+	}
+	b = binary.BigEndian.AppendUint16(append(b, byte(x.revision)), can)
+	for _, s := range []string{x.info.Name, x.info.Version} {
+		s = s[:min(len(s), maxInfo)]
+		b = append(append(b, byte(len(s))), s...)
+	}
+	return b, nil
+}
+
+// OpenSession unpacks a session that AppendBinary has packed. What its client has
+// set since is in state.
+func OpenSession(packed []byte, state SessionState) (*Session, error) {
+	bad := errors.New("mcp: not a packed session")
+	if len(packed) < 3 {
+		return nil, bad
+	}
+	x := &Session{revision: Revision(packed[0]), state: state}
+	if x.revision < R20241105 || x.revision > newestLegacy {
+		return nil, bad
+	}
+	can := binary.BigEndian.Uint16(packed[1:])
+	flag := func(bit uint16) *struct{} {
+		if can&bit == 0 {
+			return nil
+		}
+		return &struct{}{}
+	}
+	if can&canRoots != 0 {
+		x.client.Roots = &RootsCapability{ListChanged: can&canRootsChanged != 0}
+	}
+	if can&canSample != 0 {
+		x.client.Sampling = &SamplingCapability{Context: flag(canSampleContext), Tools: flag(canSampleTools)}
+	}
+	if can&canElicit != 0 {
+		x.client.Elicitation = &ElicitationCapability{Form: flag(canElicitForm), URL: flag(canElicitURL)}
+	}
+	rest := packed[3:]
+	for _, s := range []*string{&x.info.Name, &x.info.Version} {
+		if len(rest) == 0 || len(rest) < 1+int(rest[0]) {
+			return nil, bad
+		}
+		*s = string(rest[1 : 1+rest[0]])
+		rest = rest[1+rest[0]:]
+	}
+	if len(rest) > 0 {
+		return nil, bad
+	}
+	return x, nil
+}
+
+// set does what the client wants of its session.
+func (x *Session) set(ctx context.Context, server *Server, r *Request) (Result, error) {
+	switch r.Method {
+	case "logging/setLevel":
+		return x.setLevel(ctx, r)
+	case "resources/subscribe":
+		return x.watch(ctx, server, r, true)
+	default:
+		return x.watch(ctx, server, r, false)
+	}
+}
+
+func (x *Session) setLevel(ctx context.Context, r *Request) (Result, error) {
 	name, err := text("level", r.param("level"))
 	if err != nil {
 		return nil, err
@@ -89,11 +233,10 @@ func (s *session) setLevel(r *Request) (Result, error) {
 	if !ok {
 		return nil, invalid("unknown log level %q", name)
 	}
-	s.level.Store(uint32(level))
-	return nil, nil
+	return nil, x.state.SetLevel(ctx, level)
 }
 
-func (s *session) watch(ctx context.Context, server *Server, r *Request, on bool) (Result, error) {
+func (x *Session) watch(ctx context.Context, server *Server, r *Request, on bool) (Result, error) {
 	if !server.hasResources() {
 		return nil, unknownMethod(r.Method)
 	}
@@ -104,28 +247,20 @@ func (s *session) watch(ctx context.Context, server *Server, r *Request, on bool
 	if res, _ := server.findResource(ctx, r, uri); on && res == nil {
 		return nil, resourceNotFound(r, uri)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !on {
-		delete(s.watching, uri)
-		return nil, nil
-	}
-	if len(s.watching) >= maxSubscriptions && !s.watching[uri] {
+	err = x.state.Watch(ctx, uri, on, maxSubscriptions)
+	if errors.Is(err, ErrTooMany) {
 		return nil, invalid("more than %d subscriptions", maxSubscriptions)
 	}
-	s.watching[uri] = true
-	return nil, nil
+	return nil, err
 }
 
 // wants reports whether the client is to hear of an event.
-func (s *session) wants(e Event) bool {
+func (x *Session) wants(e Event) bool {
 	switch e.Kind {
 	case EventTools, EventPrompts, EventResources:
 		return true
 	case EventResource:
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return s.watching[e.Name]
+		return x.state.Watching(e.Name)
 	}
 	return false
 }

@@ -17,7 +17,11 @@ import (
 // which revision and with which capabilities, and nothing is kept between two.
 
 // settleStateless fills in a request from its _meta.
-func (s *Server) settleStateless(r *Request, m requestMeta) error {
+func (s *Server) settleStateless(r *Request, h Headers) error {
+	if len(r.Params) > 0 && r.Params[0] != '{' {
+		return invalid("params must be an object")
+	}
+	m := &r.meta
 	version, err := text("_meta "+metaVersion, m.version)
 	if err != nil {
 		return err
@@ -25,11 +29,22 @@ func (s *Server) settleStateless(r *Request, m requestMeta) error {
 	if r.Client, err = s.readCapabilities(m.capabilities); err != nil {
 		return err
 	}
+	if h != nil {
+		if err := checkVersion(h, version); err != nil {
+			return err
+		}
+	}
 	rev, ok := ParseRevision(version)
 	if !ok || !rev.Stateless() {
-		return unsupported(version)
+		return UnsupportedVersion(version)
 	}
 	r.Revision = rev
+	if h != nil && rev.RoutingHeader() {
+		if err := checkRouting(h, r); err != nil {
+			return err
+		}
+		r.headers = h
+	}
 	if m.logLevel != nil {
 		name, err := text("_meta "+metaLogLevel, m.logLevel)
 		if err != nil {

@@ -79,9 +79,10 @@ func (e *ToolError) Error() string { return e.Text }
 // A tool is a registered Tool.
 type tool struct {
 	Tool
-	check *checker
-	run   func(ctx context.Context, c *Call) (*ToolResult, error)
-	wires wires[Tool]
+	check   *checker
+	headers []paramHeader
+	run     func(ctx context.Context, c *Call) (*ToolResult, error)
+	wires   wires[Tool]
 }
 
 // AddTool registers a tool whose arguments and answer are Go values. Their JSON
@@ -169,7 +170,11 @@ func (s *Server) AddRawTool(t Tool, h func(context.Context, *Call) (*ToolResult,
 			panic(fmt.Sprintf("mcp: output schema of tool %s: %v", t.Name, err))
 		}
 	}
-	s.tools.set(t.Name, &tool{Tool: t, check: check, run: h})
+	headers, err := paramHeaders(t.InputSchema)
+	if err != nil {
+		panic(fmt.Sprintf("mcp: input schema of tool %s: %v", t.Name, err))
+	}
+	s.tools.set(t.Name, &tool{Tool: t, check: check, headers: headers, run: h})
 	s.changed(KindTool)
 }
 
@@ -208,6 +213,13 @@ func (s *Server) callTool(ctx context.Context, r *Request) (Result, error) {
 		return s.toolFailure(ctx, r, r.lacks("tasks", tasksCapability()))
 	}
 	args := r.fields.arguments
+	if r.headers != nil {
+		for i := range t.headers {
+			if err := t.headers[i].check(r.headers, args); err != nil {
+				return nil, err
+			}
+		}
+	}
 	if args == nil || args[0] == 'n' {
 		args = json.RawMessage("{}")
 	}

@@ -440,7 +440,7 @@ func (s *stage) judge(m map[string]any) error {
 	}
 	if e, ok := m["error"].(map[string]any); ok {
 		def := "JSONRPCErrorResponse"
-		if !r.errorWithoutID() {
+		if !r.ErrorWithoutID() {
 			def = "JSONRPCError"
 			if m["id"] == nil { // no published schema of these has room for it
 				m["id"] = 0

@@ -38,9 +38,11 @@ var drawing = map[string][]string{
 	"jsonrpc/transporttest":       {"jsonrpc"},
 	"mcp":                         {"jsonrpc"},
 	"mcp/mcptest":                 {"jsonrpc", "mcp"},
+	"mcp/streamable":              {"jsonrpc", "mcp"},
 	"examples/add":                {"mcp"},
+	"examples/moonphase":          {"mcp", "mcp/streamable"},
 	"internal/archtest":           {},
-	"internal/conformance/server": {"jsonrpc", "mcp"},
+	"internal/conformance/server": {"jsonrpc", "mcp", "mcp/streamable"},
 }
 
 // suites are imported by the test files of any package.

@@ -1,26 +1,47 @@
 // Server has every feature of the protocol, in the form that the official
 // conformance suite asks for: its scenarios call these tools, resources and
-// prompts by their names and know what should come back. It talks to its client
-// over standard input and output:
+// prompts by their names and know what should come back. It talks to one client
+// over standard input and output, or to many over HTTP:
 //
 //	go run ./internal/conformance/server
+//	go run ./internal/conformance/server -http localhost:3000
 package main
 
 import (
 	"context"
+	"flag"
 	"log"
+	"net"
+	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 
 	"github.com/bossman-dev/bossman/mcp"
+	"github.com/bossman-dev/bossman/mcp/streamable"
 )
 
 func main() {
-	s := newServer()
-	err := s.Serve(context.Background(), mcp.Stdio())
-	s.Close()
-	if err != nil {
+	addr := flag.String("http", "", "serve http://`ADDRESS`/mcp rather than standard input and output")
+	flag.Parse()
+	if err := serve(*addr); err != nil {
 		log.Fatal(err)
 	}
+}
+
+func serve(addr string) error {
+	s := newServer()
+	defer s.Close()
+	if addr == "" {
+		return s.Serve(context.Background(), mcp.Stdio())
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return err
+	}
+	return streamable.Serve(ctx, l, streamable.NewHandler(s, nil))
 }
 
 // newServer makes the server, whatever it is served over.

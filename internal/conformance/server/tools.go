@@ -47,6 +47,7 @@ func addTools(s *mcp.Server) {
 	mcp.AddTool(s, mcp.Tool{Name: "test_tool_with_progress", Description: "Report progress three times."}, progressing)
 	mcp.AddTool(s, mcp.Tool{Name: "test_tool_with_logging", Description: "Log three messages to the client."}, logging)
 	mcp.AddTool(s, mcp.Tool{Name: "test_logging_tool", Description: "Log to a client that asks for it."}, logging)
+	mcp.AddTool(s, mcp.Tool{Name: "test_reconnection", Description: "Let the client go, and answer when it has come back."}, reconnecting)
 	mcp.AddTool(s, mcp.Tool{Name: "test_trigger_tool_change", Description: "Change the list of tools."},
 		func(context.Context, *mcp.Call, nothing) (string, error) {
 			fixed(s, "test_passing_tool", "Here one moment, gone the next.", text(""))
@@ -91,6 +92,14 @@ func logging(ctx context.Context, c *mcp.Call, _ nothing) (string, error) {
 		}
 	}
 	return "Messages were logged.", nil
+}
+
+func reconnecting(ctx context.Context, c *mcp.Call, _ nothing) (string, error) {
+	c.Pause(2 * step)
+	if err := sleep(ctx, 2*step); err != nil {
+		return "", err
+	}
+	return "The client came back.", nil
 }
 
 // fixed adds a tool that always gives the same answer.

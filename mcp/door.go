@@ -1,0 +1,57 @@
+package mcp
+
+import (
+	"encoding/json"
+
+	"github.com/bossman-dev/bossman/jsonrpc"
+)
+
+// Serve is the door for a pipe. What follows is the other one, for transports
+// where each request comes alone: read it, settle it in its era, Handle it.
+//
+//	r := NewRequest(m, principal)
+//	if r.Stateless() {
+//		err = s.Settle(r, headers)
+//	} else {
+//		session.Settle(r)        // from Begin or OpenSession
+//	}
+//	result, err := s.Handle(ctx, r, sink)
+
+// NewRequest reads what a request says about itself. The request has to be
+// settled before it is handled.
+func NewRequest(m *jsonrpc.Message, p Principal) *Request {
+	r := &Request{ID: m.ID, Method: m.Method, Params: m.Params, Principal: p}
+	r.read()
+	return r
+}
+
+// Stateless reports whether the request itself names the revision it is made in,
+// which those of the era without a handshake do.
+func (r *Request) Stateless() bool { return r.meta.version != nil }
+
+// Settle fills in a request of the era without a handshake from its _meta, and
+// compares it with what came beside it. Nil headers are not compared. The error
+// is a *jsonrpc.Error.
+func (s *Server) Settle(r *Request, h Headers) error { return s.settleStateless(r, h) }
+
+// Begin reads an initialize request, and settles it. The session has begun when
+// the request has been handled without an error.
+func (s *Server) Begin(r *Request) (*Session, error) {
+	x, err := newSession(r)
+	if err != nil {
+		return nil, err
+	}
+	x.Settle(r)
+	return x, nil
+}
+
+// Keyring is what the server seals with. Transports that have clients carry
+// something seal it with this.
+func (s *Server) Keyring() *Keyring { return s.o.Seal }
+
+// Refused tells the observer of something that did not become a request.
+func (s *Server) Refused(err error) { s.refused(err) }
+
+// Reuse takes back the memory of a result of Handle's that has been sent. The
+// caller must not look at it again.
+func Reuse(result json.RawMessage) { reuse(result) }

@@ -1,0 +1,30 @@
+// Package streamable serves an [mcp.Server] over HTTP, to clients of every
+// revision at one address:
+//
+//	h := streamable.NewHandler(server, &streamable.Options{Authenticate: check})
+//	err := streamable.Serve(ctx, listener, h)
+//
+// A request's way through a Handler:
+//
+//	HTTP request
+//	   │
+//	   ▼
+//	origin.go      Host, Origin: is it meant for us, and not a web page's?
+//	handler.go     who asks (Authenticate); is it JSON of a size that we take?
+//	   │                which era?
+//	   ├── stateless.go    it names its revision: settle it, handle it
+//	   └── session.go      it belongs to a session, whose id says what the
+//	   │                   handshake has settled
+//	   ▼
+//	exchange.go    the answer: JSON, or an event stream (sse.go) as soon as there
+//	               is something to say before it; replay.go keeps events for
+//	               clients that lose their connection
+//
+// The answer to a request is undecided until there is something to send. A
+// notification makes it an event stream; a result alone is plain JSON. A request
+// is handled by the goroutine that net/http has given it.
+//
+// A session costs no memory. Its id is what initialize has settled, sealed with
+// the server's [mcp.Keyring], so that every process that has the keys can serve
+// it. Only what the client sets later is kept, in a [Store].
+package streamable

@@ -1,0 +1,434 @@
+package streamable
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"math"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/bossman-dev/bossman/jsonrpc"
+	"github.com/bossman-dev/bossman/mcp"
+)
+
+// Options are what a Handler may be given. The zero value serves clients on the
+// same machine, without asking who they are.
+type Options struct {
+	// Authenticate tells who has sent a request. It is asked about every one, in
+	// every revision, before anything else looks at it. An *AuthError says how to
+	// refuse; any other error refuses with 401. Nil: everybody is "local".
+	Authenticate func(*http.Request) (mcp.Principal, error)
+	// Hosts are the names that clients may address us by, with or without a port.
+	// Nil: the names of this machine for itself, on connections from it.
+	Hosts []string
+	// Origins are the web pages that may use us, such as "https://app.example".
+	// Nil: those with the same name and port as ours.
+	Origins []string
+	// Path is where the protocol is served; "/mcp".
+	Path string
+	// Limits bound what one request may cost.
+	Limits jsonrpc.Limits
+	// MaxInFlight is how many requests are handled at once; 1,024. Those that
+	// wait for their client do not count.
+	MaxInFlight int
+	// MaxStreams is how many event streams are open at once; 16,384.
+	MaxStreams int
+	// MaxBytes bounds the memory for large bodies of all requests together;
+	// 128 MiB.
+	MaxBytes int64
+	// SessionLife is how long a session may be used; a day.
+	SessionLife time.Duration
+	// Store keeps what sessions' clients set. Nil: in memory.
+	Store Store
+	// Logger takes what concerns the operator. Nil: slog's default.
+	Logger *slog.Logger
+}
+
+// An AuthError refuses a request.
+type AuthError struct {
+	Status    int    // 401 if it is zero
+	Challenge string // the WWW-Authenticate header; "Bearer" if empty
+	Text      string // what the client is told
+}
+
+func (e *AuthError) Error() string { return cmp.Or(e.Text, "not authenticated") }
+
+// A Handler serves a server's clients over HTTP.
+type Handler struct {
+	server *mcp.Server
+	o      Options
+	log    *slog.Logger
+	routes []Route
+
+	inFlight atomic.Int64
+	streams  atomic.Int64
+	bytes    atomic.Int64  // of bodies that are being handled
+	kept     atomic.Int64  // of events for clients that may come back
+	number   atomic.Uint64 // of the last stream
+
+	closing context.Context // ends when streams are to end
+	close   context.CancelCauseFunc
+	base    context.Context // the parent of calls that outlive their connection
+	kill    context.CancelCauseFunc
+
+	mu    sync.Mutex
+	lives map[sessionKey]*live
+}
+
+var _ http.Handler = (*Handler)(nil)
+
+// A Route is a path and what is served there.
+type Route struct {
+	Path  string
+	serve func(http.ResponseWriter, *http.Request)
+}
+
+// NewHandler makes a handler for a server.
+func NewHandler(s *mcp.Server, o *Options) *Handler {
+	h := &Handler{server: s, lives: map[sessionKey]*live{}}
+	if o != nil {
+		h.o = *o
+	}
+	h.o.Path = cmp.Or(h.o.Path, "/mcp")
+	h.o.Limits.Bytes = cmp.Or(h.o.Limits.Bytes, 1<<20)
+	h.o.MaxInFlight = cmp.Or(h.o.MaxInFlight, 1024)
+	h.o.MaxStreams = cmp.Or(h.o.MaxStreams, 16<<10)
+	h.o.MaxBytes = cmp.Or(h.o.MaxBytes, 128<<20)
+	h.o.SessionLife = cmp.Or(h.o.SessionLife, 24*time.Hour)
+	if h.o.Store == nil {
+		h.o.Store = newMemoryStore()
+	}
+	if h.log = h.o.Logger; h.log == nil {
+		h.log = slog.Default()
+	}
+	h.number.Store(uint64(time.Now().UnixMicro())) // ids of a former process mean nothing here
+	h.closing, h.close = context.WithCancelCause(context.Background())
+	h.base, h.kill = context.WithCancelCause(context.Background())
+	h.routes = []Route{{Path: h.o.Path, serve: h.serve}}
+	return h
+}
+
+// Routes are the paths that are served; there is nothing elsewhere.
+func (h *Handler) Routes() []Route { return append([]Route(nil), h.routes...) }
+
+// Close ends the streams on which clients wait for events, and opens no new ones.
+// Calls go on.
+func (h *Handler) Close() { h.close(jsonrpc.ErrClosed) }
+
+// ServeHTTP serves one HTTP request.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !h.hostAllowed(r) || !h.originAllowed(r) {
+		h.refuse(w, http.StatusForbidden, "this Host or Origin is not allowed")
+		return
+	}
+	for _, route := range h.routes {
+		if route.Path == r.URL.Path {
+			route.serve(w, r)
+			return
+		}
+	}
+	h.refuse(w, http.StatusNotFound, "there is nothing here")
+}
+
+func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
+	for name, values := range r.Header {
+		if len(values) > 1 && (strings.HasPrefix(name, "Mcp-") || name == "Authorization" || name == "Content-Type") {
+			h.refuse(w, http.StatusBadRequest, "header "+name+" is there more than once")
+			return
+		}
+	}
+	p, ok := h.authenticate(w, r)
+	if !ok {
+		return
+	}
+	if srv, ok := r.Context().Value(http.ServerContextKey).(*http.Server); !ok || srv.WriteTimeout == 0 {
+		// A deadline of ours for an earlier response may still be there.
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
+	}
+	version, known := versionOf(r)
+	switch {
+	case r.Method == http.MethodPost:
+		h.post(w, r, p)
+	case r.Method != http.MethodGet && r.Method != http.MethodDelete:
+		h.notAllowed(w, "GET, POST, DELETE")
+	case known && version.Stateless():
+		h.notAllowed(w, "POST")
+	case r.Method == http.MethodGet:
+		h.get(w, r, p)
+	default:
+		h.delete(w, r, p)
+	}
+}
+
+func (h *Handler) authenticate(w http.ResponseWriter, r *http.Request) (mcp.Principal, bool) {
+	if h.o.Authenticate == nil {
+		return mcp.Principal{ID: "local"}, true
+	}
+	p, err := h.o.Authenticate(r)
+	if err == nil {
+		return p, true
+	}
+	e, ok := errors.AsType[*AuthError](err)
+	if !ok {
+		h.log.Debug("not authenticated", "err", err)
+		e = &AuthError{}
+	}
+	w.Header().Set("Www-Authenticate", cmp.Or(e.Challenge, "Bearer"))
+	h.refuse(w, cmp.Or(e.Status, http.StatusUnauthorized), e.Error())
+	return p, false
+}
+
+// versionOf is the revision that a request's header names. It reports false if
+// there is none or it is unknown.
+func versionOf(r *http.Request) (mcp.Revision, bool) {
+	return mcp.ParseRevision(r.Header.Get("Mcp-Protocol-Version"))
+}
+
+// post serves a message, or a batch of them.
+func (h *Handler) post(w http.ResponseWriter, r *http.Request, p mcp.Principal) {
+	switch {
+	case !isJSON(r.Header.Get("Content-Type")):
+		h.refuse(w, http.StatusUnsupportedMediaType, "the content must be application/json")
+		return
+	case !isIdentity(r.Header["Content-Encoding"]):
+		h.refuse(w, http.StatusUnsupportedMediaType, "the content must not be compressed")
+		return
+	case !accepts(r.Header["Accept"], "application/json") || !accepts(r.Header["Accept"], "text/event-stream"):
+		h.refuse(w, http.StatusNotAcceptable, "the client must accept application/json and text/event-stream")
+		return
+	}
+	if h.inFlight.Add(1) > int64(h.o.MaxInFlight) {
+		h.inFlight.Add(-1)
+		h.busy(w)
+		return
+	}
+	defer h.inFlight.Add(-1)
+	body, held, err := h.read(w, r)
+	defer h.bytes.Add(-held)
+	if err != nil {
+		h.unreadable(w, err)
+		return
+	}
+	packet, err := jsonrpc.Decode(body, h.o.Limits)
+	if bad, ok := errors.AsType[*jsonrpc.Malformed](err); ok {
+		h.server.Refused(bad)
+		version, _ := versionOf(r)
+		h.fail(w, http.StatusBadRequest, bad.ID, version, bad.Err)
+		return
+	}
+	if packet.Batch != nil {
+		h.batch(w, r, p, packet.Batch)
+		return
+	}
+	h.message(w, r, p, packet.Message)
+}
+
+// message decides which era a message belongs to.
+func (h *Handler) message(w http.ResponseWriter, r *http.Request, p mcp.Principal, m *jsonrpc.Message) {
+	version, known := versionOf(r)
+	if name := r.Header.Get("Mcp-Protocol-Version"); name != "" && !known {
+		if rq := mcp.NewRequest(m, p); !m.IsRequest() || !rq.Stateless() {
+			h.fail(w, http.StatusBadRequest, m.ID, mcp.Newest, mcp.UnsupportedVersion(name))
+			return
+		}
+	}
+	if !m.IsRequest() {
+		h.oneWay(w, r, p, version, m)
+		return
+	}
+	rq := mcp.NewRequest(m, p)
+	switch {
+	case version.Stateless(), rq.Stateless(), rq.Method == "server/discover", rq.Method == "subscriptions/listen":
+		h.stateless(w, r, rq)
+	case len(m.Params) > 0 && m.Params[0] != '{':
+		h.fail(w, http.StatusBadRequest, m.ID, version, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "params must be an object"))
+	case rq.Method == "initialize" && r.Header["Mcp-Session-Id"] == nil:
+		h.initialize(w, r, rq)
+	default:
+		h.inSession(w, r, rq)
+	}
+}
+
+// oneWay serves a message that wants no answer: a notification, or the client's
+// answer to a question of ours.
+func (h *Handler) oneWay(w http.ResponseWriter, r *http.Request, p mcp.Principal, version mcp.Revision, m *jsonrpc.Message) {
+	switch {
+	case m.IsNotification() && !strings.HasPrefix(m.Method, "notifications/"):
+		h.refuse(w, http.StatusBadRequest, "a request has an id")
+		return
+	case version.Stateless() && m.IsResponse():
+		h.refuse(w, http.StatusBadRequest, "there is nothing to answer")
+		return
+	case !version.Stateless():
+		s, ok := h.open(w, r, p)
+		if !ok {
+			return
+		}
+		h.heard(s, m)
+	}
+	w.WriteHeader(http.StatusAccepted)
+}
+
+const (
+	smallBody   = 32 << 10         // what a request may hold without asking
+	bodyPace    = 16 << 10         // bytes a second that a client must send at least
+	bodyBegin   = 10 * time.Second // what it has for any body
+	busyForSecs = "1"
+)
+
+var (
+	errTooLarge = errors.New("streamable: the body is too large")
+	errBusy     = errors.New("streamable: too many large bodies at once")
+)
+
+// read reads the body, in memory of its own: handlers may keep parts of it. It
+// returns how much of the common memory it holds.
+func (h *Handler) read(w http.ResponseWriter, r *http.Request) (body []byte, held int64, err error) {
+	limit := int64(h.o.Limits.Bytes)
+	size := r.ContentLength
+	if size > limit {
+		return nil, 0, errTooLarge
+	}
+	rc := http.NewResponseController(w)
+	pace := time.Duration(limit) * time.Second / bodyPace
+	if size >= 0 {
+		pace = time.Duration(size) * time.Second / bodyPace
+	}
+	_ = rc.SetReadDeadline(time.Now().Add(bodyBegin + pace))
+	if size < 0 || size > smallBody {
+		size = smallBody
+	}
+	body = make([]byte, 0, size+1) // room to see the end
+	for {
+		n, err := r.Body.Read(body[len(body):cap(body)])
+		body = body[:len(body)+n]
+		switch {
+		case int64(len(body)) > limit:
+			return nil, held, errTooLarge
+		case err == io.EOF:
+			// A client that goes away must be noticed while the request is handled,
+			// however long that takes.
+			_ = rc.SetReadDeadline(time.Time{}) // not every writer has one
+			return body, held, nil
+		case err != nil:
+			return nil, held, err
+		}
+		if len(body) < cap(body) {
+			continue
+		}
+		more := min(int64(2*cap(body)), limit+1)
+		if r.ContentLength > 0 {
+			more = min(more, r.ContentLength+1)
+		}
+		if h.bytes.Add(more-held) > h.o.MaxBytes {
+			h.bytes.Add(held - more)
+			return nil, held, errBusy
+		}
+		held = more
+		body = append(make([]byte, 0, more), body...)
+	}
+}
+
+func (h *Handler) unreadable(w http.ResponseWriter, err error) {
+	h.server.Refused(err)
+	w.Header().Set("Connection", "close")
+	switch {
+	case errors.Is(err, errTooLarge):
+		h.refuse(w, http.StatusRequestEntityTooLarge, "the body is larger than "+strconv.Itoa(h.o.Limits.Bytes)+" bytes")
+	case errors.Is(err, errBusy):
+		h.busy(w)
+	default:
+		h.refuse(w, http.StatusBadRequest, "the body could not be read")
+	}
+}
+
+// takeStream takes one of the places for event streams.
+func (h *Handler) takeStream() bool {
+	if h.streams.Add(1) > int64(h.o.MaxStreams) {
+		h.streams.Add(-1)
+		return false
+	}
+	return true
+}
+
+func (h *Handler) busy(w http.ResponseWriter) {
+	w.Header().Set("Retry-After", busyForSecs)
+	h.refuse(w, http.StatusServiceUnavailable, "busy")
+}
+
+func (h *Handler) notAllowed(w http.ResponseWriter, allow string) {
+	w.Header().Set("Allow", allow)
+	h.refuse(w, http.StatusMethodNotAllowed, "method not allowed")
+}
+
+// refuse answers something that did not become a message of the protocol.
+func (h *Handler) refuse(w http.ResponseWriter, status int, text string) {
+	h.fail(w, status, jsonrpc.ID{}, mcp.Newest, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "%s", text))
+}
+
+// fail answers with an error, in the form that readers of a revision know.
+func (h *Handler) fail(w http.ResponseWriter, status int, id jsonrpc.ID, revision mcp.Revision, err *jsonrpc.Error) {
+	writeJSON(w, status, jsonrpc.One(&jsonrpc.Message{ID: id, Error: err, NoID: revision.ErrorWithoutID()}))
+}
+
+// isJSON reports whether a content type is JSON, which is always UTF-8.
+func isJSON(contentType string) bool {
+	if contentType == "application/json" {
+		return true
+	}
+	kind, params, err := mime.ParseMediaType(contentType)
+	if err != nil || kind != "application/json" {
+		return false
+	}
+	for name, v := range params {
+		if name == "charset" && !strings.EqualFold(v, "utf-8") {
+			return false
+		}
+	}
+	return true
+}
+
+func isIdentity(encodings []string) bool {
+	for _, e := range encodings {
+		if !strings.EqualFold(strings.TrimSpace(e), "identity") {
+			return false
+		}
+	}
+	return true
+}
+
+// accepts reports whether a client takes a content type. One that says nothing
+// takes all.
+func accepts(accept []string, kind string) bool {
+	group, _, _ := strings.Cut(kind, "/")
+	for _, line := range accept {
+		for part := range strings.SplitSeq(line, ",") {
+			name, params, _ := strings.Cut(part, ";")
+			name = strings.TrimSpace(name)
+			if (strings.EqualFold(name, kind) || name == "*/*" || strings.EqualFold(name, group+"/*")) && !isZeroQuality(params) {
+				return true
+			}
+		}
+	}
+	return len(accept) == 0
+}
+
+func isZeroQuality(params string) bool {
+	for p := range strings.SplitSeq(params, ";") {
+		name, v, _ := strings.Cut(strings.TrimSpace(p), "=")
+		if !strings.EqualFold(name, "q") {
+			continue
+		}
+		q, err := strconv.ParseFloat(v, 64)
+		return err != nil || q == 0 || math.IsNaN(q)
+	}
+	return false
+}

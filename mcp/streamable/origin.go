@@ -1,0 +1,75 @@
+package streamable
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// A web page can make its visitor's browser send us requests, and can let its own
+// name resolve to our address. So the name that a request is addressed to must be
+// one of ours, and if a page has sent it, the page too.
+
+// hostAllowed reports whether the request is addressed to one of our names. Unless
+// the program has given them, these are the names of this machine for itself, and
+// only on connections that come from it.
+func (h *Handler) hostAllowed(r *http.Request) bool {
+	host := hostname(r.Host)
+	if len(h.o.Hosts) > 0 {
+		return slices.ContainsFunc(h.o.Hosts, func(allowed string) bool {
+			return strings.EqualFold(allowed, host) || strings.EqualFold(allowed, r.Host)
+		})
+	}
+	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	return isLoopback(host) && (local == nil || isLoopbackAddr(local))
+}
+
+// originAllowed reports whether the page that has sent the request, if one has,
+// is ours or one that the program has named. The Host has been checked.
+func (h *Handler) originAllowed(r *http.Request) bool {
+	origins := r.Header["Origin"]
+	if len(origins) > 1 {
+		return false
+	}
+	if len(origins) == 1 {
+		if slices.Contains(h.o.Origins, origins[0]) {
+			return true
+		}
+		u, err := url.Parse(origins[0])
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || !strings.EqualFold(u.Host, r.Host) {
+			return false
+		}
+	}
+	for _, site := range r.Header["Sec-Fetch-Site"] {
+		if site != "same-origin" && site != "none" {
+			return false
+		}
+	}
+	return true
+}
+
+// hostname is a Host header without the port and the brackets of an address.
+func hostname(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		return name
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+}
+
+func isLoopback(host string) bool {
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Unmap().IsLoopback()
+}
+
+func isLoopbackAddr(a net.Addr) bool {
+	if a.Network() == "unix" {
+		return true
+	}
+	return isLoopback(hostname(a.String()))
+}

@@ -1,0 +1,234 @@
+package streamable
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	keepFor    = 5 * time.Minute // how long a broken stream waits for its client
+	keepBytes  = 1 << 20         // how much of a stream is kept
+	keepTotal  = 64 << 20        // how much of all streams together
+	eventCost  = 64              // what an event takes beside its text
+	retryAfter = time.Second     // when clients are to come back, unless a call says
+)
+
+// errGone is a kind of context.Canceled: that is what happens to the requests of a
+// client that has gone.
+var errGone = fmt.Errorf("streamable: the client has gone: %w", context.Canceled)
+
+// A stream is a sequence of events for a client. One with an id keeps its events,
+// so that the client can come back for those that it has missed.
+type stream struct {
+	id    string
+	total *atomic.Int64 // what all streams keep
+	drop  func()        // forgets the stream; it is not called with the lock held
+
+	mu     sync.Mutex
+	out    *conn // nil: nobody is connected
+	seq    uint64
+	events []event
+	size   int
+	over   bool          // there will be no more events
+	timer  *time.Timer   // runs while a kept stream is broken
+	lost   chan struct{} // closed when the client did not come back in time
+}
+
+type event struct {
+	seq  uint64
+	text []byte
+}
+
+// newStream begins a stream on a connection.
+func newStream(id string, out *conn, total *atomic.Int64, drop func()) *stream {
+	return &stream{id: id, out: out, total: total, drop: drop, lost: make(chan struct{})}
+}
+
+// prime sends the event that only gives an id.
+func (s *stream) prime() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.emitLocked(nil, appendRetry(nil, retryAfter))
+}
+
+// send sends a message. A kept stream takes it also when nobody is connected.
+func (s *stream) send(message []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.emitLocked(message, nil)
+}
+
+func (s *stream) emitLocked(data, prefix []byte) error {
+	if s.over {
+		return errGone
+	}
+	id := ""
+	if s.id != "" {
+		s.seq++
+		id = s.id + "-" + strconv.FormatUint(s.seq, 36)
+	}
+	text := appendEvent(prefix, id, data)
+	if id != "" {
+		s.keepLocked(event{s.seq, text})
+	}
+	return s.writeLocked(text)
+}
+
+// keepLocked keeps an event. If there is no room, the oldest ones go.
+func (s *stream) keepLocked(e event) {
+	s.events = append(s.events, e)
+	s.growLocked(len(e.text) + eventCost)
+	for len(s.events) > 0 && (s.size > keepBytes && len(s.events) > 1 || s.total.Load() > keepTotal) {
+		s.growLocked(-len(s.events[0].text) - eventCost)
+		s.events = s.events[1:]
+	}
+}
+
+func (s *stream) growLocked(n int) {
+	s.size += n
+	s.total.Add(int64(n))
+}
+
+// forget drops a stream that nobody will come back for.
+func (s *stream) forget() {
+	s.mu.Lock()
+	s.growLocked(-s.size)
+	s.events = nil
+	s.mu.Unlock()
+	s.drop()
+}
+
+// writeLocked writes to whoever is connected.
+func (s *stream) writeLocked(text []byte) error {
+	if s.out != nil {
+		if err := s.out.write(text); err != nil {
+			s.breakLocked()
+		}
+	}
+	if s.out == nil && s.id == "" {
+		return errGone
+	}
+	return nil
+}
+
+// comment keeps the connection open, and finds out whether it is.
+func (s *stream) comment() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.over || s.out == nil {
+		return errGone
+	}
+	if err := s.out.write(comment); err != nil {
+		s.breakLocked()
+		return errGone
+	}
+	return nil
+}
+
+// breakLocked: the connection is gone. A kept stream waits for its client.
+func (s *stream) breakLocked() {
+	if s.out == nil {
+		return
+	}
+	if s.out.gone != nil {
+		close(s.out.gone)
+	}
+	s.out = nil
+	if s.id != "" && s.timer == nil {
+		s.timer = time.AfterFunc(keepFor, s.giveUp)
+	}
+}
+
+func (s *stream) giveUp() {
+	s.mu.Lock()
+	if s.out != nil || s.timer == nil {
+		s.mu.Unlock()
+		return
+	}
+	s.over, s.timer = true, nil
+	close(s.lost)
+	s.mu.Unlock()
+	s.forget()
+}
+
+// detach: the connection c ends.
+func (s *stream) detach(c *conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.out == c {
+		s.breakLocked()
+	}
+}
+
+// pause ends the connection, and has the client come back.
+func (s *stream) pause(after time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.out == nil || s.out.write(append(appendRetry(nil, after), '\n')) != nil || !s.out.end() {
+		return
+	}
+	s.out = nil
+	s.timer = time.AfterFunc(max(keepFor, 2*after), s.giveUp)
+}
+
+// attach continues the stream on another connection, behind the event that the
+// client has seen last. It reports whether there is more to come; then c.gone
+// tells when it has come.
+func (s *stream) attach(c *conn, seen uint64) bool {
+	s.mu.Lock()
+	if s.timer != nil {
+		s.timer.Stop()
+		s.timer = nil
+	}
+	if old := s.out; old != nil {
+		s.out = nil
+		if old.gone != nil {
+			close(old.gone)
+		}
+	}
+	s.out = c
+	for _, e := range s.events {
+		if e.seq > seen && s.out != nil {
+			_ = s.writeLocked(e.text)
+		}
+	}
+	if s.out == nil {
+		s.mu.Unlock()
+		return false
+	}
+	over := s.over
+	s.mu.Unlock()
+	if over {
+		s.forget()
+	}
+	return !over
+}
+
+// close ends the stream after its last event.
+func (s *stream) close() {
+	s.mu.Lock()
+	s.over = true
+	delivered := s.out != nil
+	if delivered && s.out.gone != nil {
+		close(s.out.gone)
+	}
+	if !delivered && s.id != "" {
+		s.mu.Unlock()
+		return // the client may come for the rest
+	}
+	s.out = nil
+	s.mu.Unlock()
+	s.forget()
+}
+
+// parseEventID takes an event's id apart: which stream, which event of it.
+func parseEventID(id string) (stream string, seq uint64, ok bool) {
+	stream, number, ok := strings.Cut(id, "-")
+	seq, err := strconv.ParseUint(number, 36, 64)
+	return stream, seq, ok && err == nil
+}

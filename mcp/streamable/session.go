@@ -1,0 +1,576 @@
+package streamable
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/bossman-dev/bossman/jsonrpc"
+	"github.com/bossman-dev/bossman/mcp"
+)
+
+// The era with sessions: initialize gives the client an id, which it sends along
+// from then on. A connection that breaks is not the end of a request.
+
+const (
+	sessionPurpose = "session"
+	maxSessionID   = 512
+)
+
+// A sessionKey tells sessions apart.
+type sessionKey [16]byte
+
+// A session is what a session id says.
+type session struct {
+	*mcp.Session
+	key   sessionKey
+	store string // its name in the store
+	until time.Time
+}
+
+// A session id is the seal of: 16 bytes of the principal's hash, 16 random bytes
+// (the key), 8 bytes of time, and what the handshake has settled.
+const sealedHeader = 16 + 16 + 8
+
+func hashOf(p mcp.Principal) []byte {
+	sum := sha256.Sum256([]byte(p.ID))
+	return sum[:16]
+}
+
+// newID makes the id of a session that begins.
+func (h *Handler) newID(p mcp.Principal, s *mcp.Session) (string, error) {
+	b := append(make([]byte, 0, 192), hashOf(p)...)
+	b = b[:32]
+	rand.Read(b[16:]) // never fails
+	b = binary.BigEndian.AppendUint64(b, uint64(time.Now().Unix()))
+	b, err := s.AppendBinary(b)
+	if err != nil {
+		return "", err
+	}
+	return h.server.Keyring().Seal(sessionPurpose, b), nil
+}
+
+// find opens a session id. A session of somebody else's, one that has ended and
+// one that never was are all the same: not found.
+func (h *Handler) find(ctx context.Context, id string, p mcp.Principal) (*session, error) {
+	if len(id) > maxSessionID {
+		return nil, mcp.ErrNotFound
+	}
+	b, err := h.server.Keyring().Open(sessionPurpose, id)
+	if err != nil || len(b) < sealedHeader || subtle.ConstantTimeCompare(b[:16], hashOf(p)) != 1 {
+		return nil, mcp.ErrNotFound
+	}
+	s := &session{key: sessionKey(b[16:32])}
+	s.until = time.Unix(int64(binary.BigEndian.Uint64(b[32:])), 0).Add(h.o.SessionLife)
+	if time.Now().After(s.until) {
+		return nil, mcp.ErrNotFound
+	}
+	s.store = base64.RawURLEncoding.EncodeToString(s.key[:])
+	now, err := h.o.Store.Load(ctx, s.store)
+	if err != nil {
+		return nil, err
+	}
+	if now != nil && now.Ended {
+		return nil, mcp.ErrNotFound
+	}
+	s.Session, err = mcp.OpenSession(b[sealedHeader:], &sessionState{h.o.Store, s.store, s.until, now})
+	if err != nil {
+		return nil, mcp.ErrNotFound
+	}
+	return s, nil
+}
+
+// open finds the session that a request belongs to, or answers it.
+func (h *Handler) open(w http.ResponseWriter, r *http.Request, p mcp.Principal) (*session, bool) {
+	id := r.Header.Get("Mcp-Session-Id")
+	if id == "" {
+		h.refuse(w, http.StatusBadRequest, "header Mcp-Session-Id is missing: begin with initialize")
+		return nil, false
+	}
+	s, err := h.find(r.Context(), id, p)
+	switch {
+	case errors.Is(err, mcp.ErrNotFound):
+		h.refuse(w, http.StatusNotFound, "session not found")
+		return nil, false
+	case err != nil:
+		h.log.Error("load session", "err", err)
+		h.busy(w)
+		return nil, false
+	}
+	if name := r.Header.Get("Mcp-Protocol-Version"); name != "" {
+		if _, known := mcp.ParseRevision(name); !known {
+			h.fail(w, http.StatusBadRequest, jsonrpc.ID{}, s.Revision(), mcp.UnsupportedVersion(name))
+			return nil, false
+		}
+	}
+	return s, true
+}
+
+// initialize begins a session.
+func (h *Handler) initialize(w http.ResponseWriter, r *http.Request, rq *mcp.Request) {
+	s, err := h.server.Begin(rq)
+	if err != nil {
+		h.fail(w, http.StatusBadRequest, rq.ID, mcp.Newest, asError(err))
+		return
+	}
+	x := h.newExchange(w, r, rq.Revision, nil)
+	result, err := h.server.Handle(r.Context(), rq, x)
+	if err == nil {
+		var id string
+		if id, err = h.newID(rq.Principal, s); err == nil {
+			w.Header().Set("Mcp-Session-Id", id)
+		}
+	}
+	x.answer(http.StatusOK, jsonrpc.One(response(rq.ID, result, err)))
+}
+
+// inSession serves a request of a session.
+func (h *Handler) inSession(w http.ResponseWriter, r *http.Request, rq *mcp.Request) {
+	s, ok := h.open(w, r, rq.Principal)
+	if !ok {
+		return
+	}
+	l := h.enter(s.key)
+	defer h.leave(s.key)
+	x := h.newExchange(w, r, s.Revision(), l)
+	m := h.call(r, s, l, rq, x)
+	if m == nil {
+		x.answer(http.StatusAccepted, jsonrpc.Packet{})
+		return
+	}
+	x.answer(http.StatusOK, jsonrpc.One(m))
+	if m.Result != nil {
+		mcp.Reuse(m.Result)
+	}
+}
+
+// call handles one request of a session. There is no answer if it was cancelled.
+func (h *Handler) call(r *http.Request, s *session, l *live, rq *mcp.Request, x *exchange) *jsonrpc.Message {
+	if rq.Method == "initialize" {
+		return &jsonrpc.Message{ID: rq.ID, Error: jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "initialize comes once, and not in a batch")}
+	}
+	ctx, cancel := context.WithCancelCause(detached{h.base, r.Context()})
+	defer cancel(nil)
+	if !l.begin(rq.ID, cancel) {
+		return &jsonrpc.Message{
+			Error: jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "id %s is still in flight", rq.ID),
+			NoID:  s.Revision().ErrorWithoutID(),
+		}
+	}
+	defer l.done(rq.ID)
+	s.Settle(rq)
+	result, err := h.server.Handle(ctx, rq, x)
+	if err != nil && errors.Is(context.Cause(ctx), jsonrpc.ErrCancelled) {
+		return nil
+	}
+	return response(rq.ID, result, err)
+}
+
+// detached is the context of a call that outlives its connection: it ends with
+// the handler, but knows what the connection's context knows.
+type detached struct {
+	context.Context
+	values context.Context
+}
+
+func (d detached) Value(key any) any {
+	if v := d.Context.Value(key); v != nil {
+		return v
+	}
+	return d.values.Value(key)
+}
+
+// batch serves several messages that came in one array, one after the other.
+func (h *Handler) batch(w http.ResponseWriter, r *http.Request, p mcp.Principal, batch []jsonrpc.Element) {
+	version, _ := versionOf(r)
+	if version.Stateless() {
+		h.fail(w, http.StatusBadRequest, jsonrpc.ID{}, version, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "batches are not supported"))
+		return
+	}
+	s, ok := h.open(w, r, p)
+	if !ok {
+		return
+	}
+	if !s.Revision().Batches() {
+		h.fail(w, http.StatusBadRequest, jsonrpc.ID{}, s.Revision(), jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "batches are not supported"))
+		return
+	}
+	l := h.enter(s.key)
+	defer h.leave(s.key)
+	x := h.newExchange(w, r, s.Revision(), l)
+	var answers []jsonrpc.Element
+	seen := map[jsonrpc.ID]bool{}
+	for _, e := range batch {
+		if a := h.element(r, s, l, p, x, e, seen); a != nil {
+			answers = append(answers, jsonrpc.Element{Message: a})
+		}
+	}
+	x.answer(http.StatusOK, jsonrpc.Packet{Batch: answers})
+}
+
+// element serves one message of a batch.
+func (h *Handler) element(r *http.Request, s *session, l *live, p mcp.Principal, x *exchange, e jsonrpc.Element, seen map[jsonrpc.ID]bool) *jsonrpc.Message {
+	m := e.Message
+	switch {
+	case e.Malformed != nil && e.Malformed.Silent:
+		return nil
+	case e.Malformed != nil:
+		return &jsonrpc.Message{ID: e.Malformed.ID, Error: e.Malformed.Err}
+	case !m.IsRequest():
+		h.heard(s, m)
+		return nil
+	case seen[m.ID]:
+		return &jsonrpc.Message{Error: jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "id %s is still in flight", m.ID)}
+	}
+	seen[m.ID] = true
+	rq := mcp.NewRequest(m, p)
+	switch {
+	case rq.Stateless():
+		return &jsonrpc.Message{ID: m.ID, Error: jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "a request with a protocol version in _meta cannot be part of a batch")}
+	case len(m.Params) > 0 && m.Params[0] != '{':
+		return &jsonrpc.Message{ID: m.ID, Error: jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "params must be an object")}
+	}
+	return h.call(r, s, l, rq, x)
+}
+
+// heard takes what wants no answer.
+func (h *Handler) heard(s *session, m *jsonrpc.Message) {
+	l := h.enter(s.key)
+	defer h.leave(s.key)
+	switch {
+	case m.IsResponse():
+		if !l.answered(m) {
+			h.server.Refused(errors.New("response to id " + m.ID.String() + ", which was not asked"))
+		}
+	case m.Method == "notifications/cancelled":
+		for name, v := range jsonrpc.Members(m.Params) {
+			if id, err := jsonrpc.ParseID(v); name == "requestId" && err == nil {
+				l.cancel(id)
+			}
+		}
+	}
+}
+
+// delete ends a session.
+func (h *Handler) delete(w http.ResponseWriter, r *http.Request, p mcp.Principal) {
+	s, ok := h.open(w, r, p)
+	if !ok {
+		return
+	}
+	err := h.o.Store.Update(r.Context(), s.store, s.until, func(st *State) error {
+		*st = State{Ended: true}
+		return nil
+	})
+	if err != nil {
+		h.log.Error("end session", "err", err)
+		h.busy(w)
+		return
+	}
+	l := h.enter(s.key)
+	l.end()
+	h.leave(s.key)
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// get opens a stream: the rest of one that broke, or that of the events that
+// belong to no request, of which a session has one.
+func (h *Handler) get(w http.ResponseWriter, r *http.Request, p mcp.Principal) {
+	if !accepts(r.Header["Accept"], "text/event-stream") {
+		h.refuse(w, http.StatusNotAcceptable, "the client must accept text/event-stream")
+		return
+	}
+	s, ok := h.open(w, r, p)
+	if !ok {
+		return
+	}
+	if h.closing.Err() != nil || !h.takeStream() {
+		h.busy(w)
+		return
+	}
+	defer h.streams.Add(-1)
+	l := h.enter(s.key)
+	defer h.leave(s.key)
+	ctx, end := h.untilClosing(r.Context())
+	defer end(nil)
+	var seen uint64
+	if id := r.Header.Get("Last-Event-ID"); id != "" && s.Revision().Resumable() {
+		name, seq, ok := parseEventID(id)
+		if st := l.stream(name); ok && st != nil {
+			resume(ctx, w, st, seq)
+			return
+		}
+		seen = seq
+	}
+	f, ok := l.takeFeed(h.server, s)
+	if !ok {
+		h.refuse(w, http.StatusConflict, "the session has a stream already")
+		return
+	}
+	defer l.leaveFeed(f)
+	if stream, _, _ := parseEventID(r.Header.Get("Last-Event-ID")); stream != f.stream.id {
+		seen = f.stream.seq
+	}
+	f.run(ctx, newConn(w), seen, s.Revision().Primed())
+}
+
+// resume sends the rest of a stream.
+func resume(ctx context.Context, w http.ResponseWriter, st *stream, seen uint64) {
+	c := newConn(w)
+	c.gone = make(chan struct{})
+	if c.write(comment) != nil || !st.attach(c, seen) {
+		return
+	}
+	defer st.detach(c)
+	tick := time.NewTicker(quietFor)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			_ = st.comment() // if it fails, c.gone is closed
+		case <-c.gone:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// A live is what this process holds of a session while something goes on in it.
+type live struct {
+	h    *Handler
+	key  sessionKey
+	uses int // guarded by the handler's mu
+
+	mu      sync.Mutex
+	calls   map[jsonrpc.ID]context.CancelCauseFunc
+	asked   map[jsonrpc.ID]chan *jsonrpc.Message
+	lastID  int64
+	streams map[string]*stream
+	feed    *feed
+}
+
+// enter finds what is live of a session; every enter has its leave.
+func (h *Handler) enter(key sessionKey) *live {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l := h.lives[key]
+	if l == nil {
+		l = &live{h: h, key: key}
+		h.lives[key] = l
+	}
+	l.uses++
+	return l
+}
+
+func (h *Handler) leave(key sessionKey) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l := h.lives[key]
+	if l.uses--; l.uses == 0 {
+		delete(h.lives, key)
+	}
+}
+
+// begin notes a call. It reports false if one with this id is under way.
+func (l *live) begin(id jsonrpc.ID, cancel context.CancelCauseFunc) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.calls == nil {
+		l.calls = map[jsonrpc.ID]context.CancelCauseFunc{}
+	}
+	if l.calls[id] != nil {
+		return false
+	}
+	l.calls[id] = cancel
+	return true
+}
+
+func (l *live) done(id jsonrpc.ID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.calls, id)
+}
+
+func (l *live) cancel(id jsonrpc.ID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if cancel := l.calls[id]; cancel != nil {
+		cancel(jsonrpc.ErrCancelled)
+	}
+}
+
+// ask gives an id for a question of ours, and where its answer will come.
+func (l *live) ask() (jsonrpc.ID, <-chan *jsonrpc.Message) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.asked == nil {
+		l.asked = map[jsonrpc.ID]chan *jsonrpc.Message{}
+	}
+	l.lastID++
+	id, answer := jsonrpc.IntID(l.lastID), make(chan *jsonrpc.Message, 1)
+	l.asked[id] = answer
+	return id, answer
+}
+
+func (l *live) forget(id jsonrpc.ID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.asked, id)
+}
+
+// answered delivers an answer. It reports false if nobody waits for it.
+func (l *live) answered(m *jsonrpc.Message) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	answer := l.asked[m.ID]
+	if answer == nil {
+		return false
+	}
+	delete(l.asked, m.ID)
+	answer <- m // has room for one
+	return true
+}
+
+// newStream begins a stream whose events are kept.
+func (l *live) newStream(out *conn) *stream {
+	id := strconv.FormatUint(l.h.number.Add(1), 36)
+	l.h.enter(l.key)
+	st := newStream(id, out, &l.h.kept, sync.OnceFunc(func() {
+		l.mu.Lock()
+		delete(l.streams, id)
+		l.mu.Unlock()
+		l.h.leave(l.key)
+	}))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.streams == nil {
+		l.streams = map[string]*stream{}
+	}
+	l.streams[id] = st
+	return st
+}
+
+func (l *live) stream(id string) *stream {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.streams[id]
+}
+
+// end ends all that goes on in the session.
+func (l *live) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, cancel := range l.calls {
+		cancel(jsonrpc.ErrClosed)
+	}
+	if l.feed != nil {
+		l.feed.end()
+	}
+}
+
+// A feed is the stream of the events that belong to no request. It outlives its
+// connection for a while, so that a client that comes back has missed nothing.
+type feed struct {
+	stream   *stream
+	listener *mcp.Listener
+	over     context.Context
+	end      context.CancelFunc
+
+	taken bool // guarded by the live's mu
+	timer *time.Timer
+}
+
+// takeFeed finds or makes the session's feed. It reports false if somebody is
+// connected to it.
+func (l *live) takeFeed(server *mcp.Server, s *session) (*feed, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f := l.feed
+	switch {
+	case f != nil && f.taken:
+		return nil, false
+	case f != nil && f.over.Err() == nil:
+		f.timer.Stop()
+		f.taken = true
+		return f, true
+	}
+	f = &feed{listener: server.Listen(s.Session), taken: true}
+	f.over, f.end = context.WithCancel(context.Background())
+	id := ""
+	if s.Revision().Resumable() {
+		id = strconv.FormatUint(l.h.number.Add(1), 36)
+	}
+	f.stream = newStream(id, nil, &l.h.kept, func() {})
+	l.h.enter(l.key)
+	context.AfterFunc(f.over, func() {
+		f.listener.Close()
+		f.stream.forget()
+		l.mu.Lock()
+		if l.feed == f {
+			l.feed = nil
+		}
+		l.mu.Unlock()
+		l.h.leave(l.key)
+	})
+	f.timer = time.AfterFunc(keepFor, f.end)
+	f.timer.Stop()
+	l.feed = f
+	return f, true
+}
+
+func (l *live) leaveFeed(f *feed) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f.taken = false
+	if f.stream.id == "" || l.h.closing.Err() != nil {
+		f.end()
+		return
+	}
+	f.timer.Reset(keepFor)
+}
+
+// run sends events until the client goes, or ctx ends.
+func (f *feed) run(ctx context.Context, c *conn, seen uint64, primed bool) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(f.over, cancel)()
+	if c.write(comment) != nil { // the client is to know that it is heard
+		return
+	}
+	if !f.stream.attach(c, seen) {
+		return
+	}
+	defer f.stream.detach(c)
+	if primed {
+		f.stream.prime()
+	}
+	for {
+		wait, stop := context.WithTimeout(ctx, quietFor)
+		events := f.listener.Next(wait)
+		stop()
+		switch {
+		case ctx.Err() != nil:
+			return
+		case events == nil && f.stream.comment() != nil:
+			return
+		}
+		for _, e := range events {
+			method, params := e.Notification()
+			m := &jsonrpc.Message{Method: method}
+			if params != nil {
+				m.Params, _ = encode(params) // strings always encode
+			}
+			if f.stream.send(jsonrpc.One(m).Append(nil)) != nil {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,423 @@
+package streamable
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bossman-dev/bossman/mcp"
+)
+
+var legacy = []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}
+
+func TestSession_inEveryRevision(t *testing.T) {
+	h := NewHandler(newFixture(t), nil)
+	url := serve(t, h)
+	for _, version := range legacy {
+		t.Run(version, func(t *testing.T) {
+			c := &client{t: t, url: url, version: version}
+			c.initialize(`{}`)
+			if status, got := c.post(legacyCall(1, "whoami", "", "")); status != 200 || !strings.Contains(got, "local with tester") {
+				t.Errorf("call: %d %s", status, got)
+			}
+			if status, got := c.post(`{"jsonrpc":"2.0","id":"p","method":"ping"}`); status != 200 || got != `{"jsonrpc":"2.0","id":"p","result":{}}` {
+				t.Errorf("ping: %d %s", status, got)
+			}
+			if status, got := c.post(`{"jsonrpc":"2.0","id":2,"method":"nope"}`); status != 200 || !strings.Contains(got, "-32601") {
+				t.Errorf("unknown method: %d %s", status, got)
+			}
+			if status, got := c.post(`{"jsonrpc":"2.0","id":3,"method":"initialize","params":{"capabilities":{},"clientInfo":{"name":"","version":""}}}`); status != 200 || !strings.Contains(got, "-32600") {
+				t.Errorf("second initialize: %d %s", status, got)
+			}
+			if status, _ := c.post(`{"jsonrpc":"2.0","id":1,"method":"ping"}`, "Mcp-Protocol-Version", "1999-01-01"); status != 400 {
+				t.Errorf("unknown version header: %d, want 400", status)
+			}
+			if status, _ := c.post(`{"jsonrpc":"2.0","id":1,"method":"ping"}`, "Mcp-Session-Id", "-"); status != 400 {
+				t.Errorf("no session: %d, want 400", status)
+			}
+			if status, got := c.post(`[` + legacyCall(1, "echo", "a", "") + `]`); (status == 200) != (version == "2025-03-26") {
+				t.Errorf("batch: %d %s", status, got)
+			}
+			if status, _ := c.post(`{"jsonrpc":"2.0","id":1,"result":{}}`); status != 202 {
+				t.Errorf("answer that nobody waits for: %d, want 202", status)
+			}
+			e := newEvents(t, c.do(t.Context(), "POST", legacyCall(9, "progress", "hi", token)))
+			e.want(`"progress":1`, `"progress":2`, `"id":9,"result"`, "")
+			if (e.last != "") != (version > "2024-11-05") {
+				t.Errorf("event id %q", e.last)
+			}
+		})
+	}
+	if held(h) != 0 {
+		t.Errorf("%d sessions are held in memory", held(h))
+	}
+}
+
+// A session is its principal's, and nobody can tell another's from none.
+func TestSession_stolen(t *testing.T) {
+	h := NewHandler(newFixture(t), &Options{Authenticate: func(r *http.Request) (mcp.Principal, error) {
+		return mcp.Principal{ID: r.Header.Get("Authorization")}, nil
+	}})
+	url := serve(t, h)
+	for _, version := range legacy {
+		owner := &client{t: t, url: url, version: version, token: "owner"}
+		owner.initialize(`{}`)
+		thief := *owner
+		thief.token = "thief"
+		none := thief
+		none.session = strings.Repeat("A", len(owner.session))
+		changed := *owner
+		changed.session = owner.session[:len(owner.session)-2] + "AA"
+		ended := &client{t: t, url: url, version: version, token: "owner"}
+		ended.initialize(`{}`)
+		if res := ended.do(t.Context(), "DELETE", ""); res.StatusCode != 204 {
+			t.Fatalf("DELETE: %s", res.Status)
+		}
+		for _, method := range []string{"POST", "GET", "DELETE"} {
+			want := everything(&none, method)
+			if !strings.HasPrefix(want, "404") {
+				t.Errorf("%s, no such session: %s", method, want)
+			}
+			for name, c := range map[string]*client{"stolen": &thief, "changed": &changed, "ended": ended} {
+				if got := everything(c, method, "Last-Event-ID", "1-1"); got != want {
+					t.Errorf("%s %s, %s session:\n%s\nwant\n%s", version, method, name, got, want)
+				}
+			}
+		}
+		if status, _ := owner.post(`{"jsonrpc":"2.0","id":1,"method":"ping"}`); status != 200 {
+			t.Errorf("the owner: %d", status)
+		}
+	}
+}
+
+// everything is the whole answer but for its date.
+func everything(c *client, method string, header ...string) string {
+	body := ""
+	if method == "POST" {
+		body = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
+	}
+	res := c.do(c.t.Context(), method, body, header...)
+	defer res.Body.Close()
+	b, _ := io.ReadAll(res.Body)
+	res.Header.Del("Date")
+	return fmt.Sprint(res.Status, res.Header, string(b))
+}
+
+func TestSession_expires(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, c, stop := inMemory(t, NewHandler(newFixture(t), &Options{Hosts: []string{"test"}}))
+		defer stop()
+		c.version = "2025-11-25"
+		c.initialize(`{}`)
+		time.Sleep(23 * time.Hour)
+		if status, _ := c.post(`{"jsonrpc":"2.0","id":1,"method":"ping"}`); status != 200 {
+			t.Errorf("after 23 hours: %d", status)
+		}
+		time.Sleep(2 * time.Hour)
+		if status, _ := c.post(`{"jsonrpc":"2.0","id":1,"method":"ping"}`); status != 404 {
+			t.Errorf("after 25 hours: %d, want 404", status)
+		}
+	})
+}
+
+// Two processes with the same keys serve each other's sessions.
+func TestSession_onAnotherReplica(t *testing.T) {
+	keys, err := mcp.NewKeyring([]byte(strings.Repeat("k", 32)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := newMemoryStore()
+	var urls []string
+	for range 2 {
+		s := mcp.NewServer(mcp.Implementation{Name: "r", Version: "1"}, &mcp.ServerOptions{Seal: keys})
+		t.Cleanup(s.Close)
+		urls = append(urls, serve(t, NewHandler(s, &Options{Store: store})))
+	}
+	c := &client{t: t, url: urls[0], version: "2025-06-18"}
+	c.initialize(`{}`)
+	c.url = urls[1]
+	if status, got := c.post(`{"jsonrpc":"2.0","id":1,"method":"ping"}`); status != 200 {
+		t.Errorf("on the other replica: %d %s", status, got)
+	}
+	c.do(t.Context(), "DELETE", "").Body.Close()
+	c.url = urls[0]
+	if status, _ := c.post(`{"jsonrpc":"2.0","id":1,"method":"ping"}`); status != 404 {
+		t.Errorf("ended on the other replica: %d, want 404", status)
+	}
+}
+
+func TestSession_idleCostsNothing(t *testing.T) {
+	h := NewHandler(newFixture(t), nil)
+	c := &client{t: t, url: serve(t, h)}
+	var before, after runtime.MemStats
+	begin := func(n int) {
+		for range n {
+			c.session, c.version = "", "2025-11-25"
+			c.initialize(`{}`)
+		}
+	}
+	begin(10)
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	begin(500)
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 500*1024 {
+		t.Errorf("500 sessions take %d bytes", grown)
+	}
+	if n := held(h); n != 0 {
+		t.Errorf("%d sessions are held", n)
+	}
+	if n := len(h.o.Store.(*memoryStore).items); n != 0 {
+		t.Errorf("%d sessions are stored", n)
+	}
+}
+
+// A tool that asks gets its answer by a POST of the client's.
+func TestSession_asks(t *testing.T) {
+	h := NewHandler(newFixture(t), nil)
+	url := serve(t, h)
+	for _, version := range []string{"2025-06-18", "2025-11-25"} {
+		c := &client{t: t, url: url, version: version}
+		c.initialize(`{"elicitation":{}}`)
+		e := newEvents(t, c.do(t.Context(), "POST", legacyCall(1, "ask", "", "")))
+		e.want(`"id":1,"method":"elicitation/create"`)
+		waitFor(t, "a call that does not count while it waits", func() bool { return h.inFlight.Load() == 0 })
+		if status, got := c.post(`{"jsonrpc":"2.0","id":1,"result":{"action":"accept","content":{"name":"ada"}}}`); status != 202 || got != "" {
+			t.Errorf("answer: %d %s", status, got)
+		}
+		e.want("Hello, ada!", "")
+	}
+}
+
+func TestSession_cancel(t *testing.T) {
+	c := &client{t: t, url: serve(t, NewHandler(newFixture(t), nil)), version: "2025-11-25"}
+	c.initialize(`{}`)
+	other := &client{t: t, url: c.url, version: "2025-11-25"}
+	other.initialize(`{}`)
+	type result struct {
+		status int
+		text   string
+	}
+	call := func(c *client, d string) <-chan result {
+		done := make(chan result, 1)
+		go func() {
+			status, text := c.post(legacyCall(5, "slow", d, ""))
+			done <- result{status, text}
+		}()
+		return done
+	}
+	mine, theirs := call(c, "1m"), call(other, "500ms")
+	time.Sleep(100 * time.Millisecond)
+	if status, got := c.post(legacyCall(5, "echo", "", "")); status != 200 || !strings.Contains(got, "still in flight") || strings.Contains(got, `"id"`) {
+		t.Errorf("same id again: %d %s", status, got)
+	}
+	c.post(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}`)
+	if got := <-mine; got.status != 202 || got.text != "" {
+		t.Errorf("cancelled call: %v, want an empty 202", got)
+	}
+	if got := <-theirs; !strings.Contains(got.text, "done") {
+		t.Errorf("another's call: %v", got)
+	}
+}
+
+func TestSession_batch(t *testing.T) {
+	c := &client{t: t, url: serve(t, NewHandler(newFixture(t), nil)), version: "2025-03-26"}
+	c.initialize(`{}`)
+	ping := `{"jsonrpc":"2.0","id":"p","method":"ping"}`
+	note := `{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`
+	for _, b := range []struct {
+		name, body string
+		status     int
+		want       string
+	}{
+		{"three", `[` + legacyCall(1, "echo", "one", "") + `,` + note + `,` + ping + `]`, 200, `[{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"one"}]}},{"jsonrpc":"2.0","id":"p","result":{}}]`},
+		{"no requests", `[` + note + `,{"jsonrpc":"2.0","id":9,"result":{}}]`, 202, ``},
+		{"not messages", `[1,` + ping + `]`, 200, `[{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"a message is an object"}},{"jsonrpc":"2.0","id":"p","result":{}}]`},
+		{"same id twice", `[` + ping + `,` + ping + `]`, 200, `[{"jsonrpc":"2.0","id":"p","result":{}},{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"id \"p\" is still in flight"}}]`},
+		{"empty", `[]`, 400, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"batch is empty"}}`},
+	} {
+		if status, got := c.post(b.body); status != b.status || got != b.want {
+			t.Errorf("%s: %d %s, want %d %s", b.name, status, got, b.status, b.want)
+		}
+	}
+	e := newEvents(t, c.do(t.Context(), "POST", `[`+ping+`,`+legacyCall(1, "progress", "x", token)+`]`))
+	e.want(`"progress":1`, `"progress":2`, `"id":"p"`, `"id":1,"result"`, "")
+}
+
+// Log level and subscriptions live in the store, and the GET stream follows them.
+func TestSession_events(t *testing.T) {
+	s := newFixture(t)
+	h := NewHandler(s, nil)
+	c := &client{t: t, url: serve(t, h), version: "2025-11-25"}
+	c.initialize(`{}`)
+	get := func(header ...string) (*events, context.CancelFunc) {
+		t.Helper()
+		ctx, cancel := context.WithCancel(t.Context())
+		return newEvents(t, c.do(ctx, "GET", "", header...)), cancel
+	}
+	e, cancel := get()
+	if res := c.do(t.Context(), "GET", ""); res.StatusCode != 409 {
+		t.Errorf("second stream: %s, want 409", res.Status)
+	}
+	s.ResourceUpdated("test://r") // nobody has asked for it
+	c.post(`{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"test://r"}}`)
+	s.ResourceUpdated("test://r")
+	e.want(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"test://r"}}`)
+	mcp.AddTool(s, mcp.Tool{Name: "new", Description: "new"}, func(context.Context, *mcp.Call, words) (string, error) { return "", nil })
+	e.want(`notifications/tools/list_changed`)
+	seen := e.last
+	cancel()
+	waitFor(t, "the stream's end", func() bool { return h.streams.Load() == 0 })
+	s.ResourceUpdated("test://r")
+
+	e, cancel = get("Last-Event-ID", seen)
+	e.want(`test://r`)
+	c.post(`{"jsonrpc":"2.0","id":1,"method":"resources/unsubscribe","params":{"uri":"test://r"}}`)
+	s.ResourceUpdated("test://r")
+	s.Remove(mcp.KindTool, "new")
+	e.want(`notifications/tools/list_changed`)
+	cancel()
+	waitFor(t, "the stream's end", func() bool { return h.streams.Load() == 0 })
+
+	e, cancel = get()
+	defer cancel()
+	c.do(t.Context(), "DELETE", "").Body.Close()
+	e.want("")
+	waitFor(t, "an empty memory", func() bool { return held(h) == 0 })
+}
+
+// held is how many sessions the handler holds something of.
+func held(h *Handler) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.lives)
+}
+
+func waitFor(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for range 500 {
+		if ok() {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("%s did not come", what)
+}
+
+// A broken connection is not the end: the client comes back for the rest.
+func TestResume(t *testing.T) {
+	s := newFixture(t)
+	more, told := make(chan struct{}), make(chan struct{})
+	mcp.AddTool(s, mcp.Tool{Name: "steps", Description: "steps"}, func(ctx context.Context, c *mcp.Call, _ words) (string, error) {
+		c.Progress(1, 3, "")
+		<-more
+		c.Progress(2, 3, "")
+		close(told)
+		<-more
+		c.Progress(3, 3, "")
+		return "all steps", ctx.Err()
+	})
+	h := NewHandler(s, nil)
+	c := &client{t: t, url: serve(t, h), version: "2025-11-25"}
+	c.initialize(`{}`)
+	ctx, cancel := context.WithCancel(t.Context())
+	e := newEvents(t, c.do(ctx, "POST", legacyCall(1, "steps", "", token)))
+	e.want(`"progress":1`)
+	cancel()
+	waitFor(t, "the broken connection", func() bool {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		for _, l := range h.lives {
+			for _, st := range l.streams {
+				st.mu.Lock()
+				defer st.mu.Unlock()
+				return st.out == nil
+			}
+		}
+		return false
+	})
+	more <- struct{}{}
+	<-told
+
+	ctx, cancel = context.WithCancel(t.Context())
+	again := newEvents(t, c.do(ctx, "GET", "", "Last-Event-ID", e.last))
+	again.want(`"progress":2`)
+	cancel() // and once more, with an older id
+	third := newEvents(t, c.do(t.Context(), "GET", "", "Last-Event-ID", e.last))
+	third.want(`"progress":2`)
+	more <- struct{}{}
+	third.want(`"progress":3`, `all steps`, "")
+	waitFor(t, "an empty memory", func() bool { return held(h) == 0 && h.kept.Load() == 0 })
+}
+
+// A call can let its client go, and the client comes back.
+func TestPause(t *testing.T) {
+	url := serve(t, NewHandler(newFixture(t), nil))
+	for _, version := range legacy {
+		c := &client{t: t, url: url, version: version}
+		c.initialize(`{}`)
+		e := newEvents(t, c.do(t.Context(), "POST", legacyCall(1, "pause", "", token)))
+		e.want(`"progress":1`)
+		if version == "2025-11-25" {
+			e.want("")
+			e = newEvents(t, c.do(t.Context(), "GET", "", "Last-Event-ID", e.last))
+		}
+		e.want(`"progress":2`, "after the pause", "")
+	}
+}
+
+// Kept events do not stay for ever.
+func TestResume_tooLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := NewHandler(newFixture(t), &Options{Hosts: []string{"test"}})
+		_, c, stop := inMemory(t, h)
+		defer stop()
+		c.version = "2025-11-25"
+		c.initialize(`{}`)
+		e := newEvents(t, c.do(t.Context(), "POST", legacyCall(1, "pause", "", token)))
+		e.want(`"progress":1`, "")
+		if held(h) != 1 {
+			t.Errorf("%d sessions are held", held(h))
+		}
+		time.Sleep(keepFor + time.Second)
+		if held(h) != 0 || h.kept.Load() != 0 {
+			t.Errorf("%d sessions and %d bytes are held", held(h), h.kept.Load())
+		}
+	})
+}
+
+// However much streams have to say, what is kept of them has a limit.
+func TestReplay_bounded(t *testing.T) {
+	var total atomic.Int64
+	message := []byte(strings.Repeat("x", 100<<10))
+	var streams []*stream
+	for range 100 {
+		s := newStream("s", nil, &total, func() {})
+		for range 20 {
+			if err := s.send(message); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if s.size > keepBytes {
+			t.Fatalf("a stream keeps %d bytes", s.size)
+		}
+		streams = append(streams, s)
+	}
+	if n := total.Load(); n > keepTotal {
+		t.Errorf("all streams keep %d bytes", n)
+	}
+	for _, s := range streams {
+		s.forget()
+	}
+	if n := total.Load(); n != 0 {
+		t.Errorf("%d bytes are still counted", n)
+	}
+}

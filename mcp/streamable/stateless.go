@@ -1,0 +1,81 @@
+package streamable
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/bossman-dev/bossman/jsonrpc"
+	"github.com/bossman-dev/bossman/mcp"
+)
+
+// The era without sessions: a POST is a request and its answer, and a client that
+// goes away has taken its request back.
+
+// stateless serves a request that says itself who asks.
+func (h *Handler) stateless(w http.ResponseWriter, r *http.Request, rq *mcp.Request) {
+	if err := h.server.Settle(rq, r.Header); err != nil {
+		h.fail(w, http.StatusBadRequest, rq.ID, mcp.Newest, asError(err))
+		return
+	}
+	ctx := r.Context()
+	if rq.Method == "subscriptions/listen" {
+		if h.closing.Err() != nil || h.streams.Load() >= int64(h.o.MaxStreams) {
+			h.busy(w)
+			return
+		}
+		h.inFlight.Add(-1) // it is one of the streams
+		defer h.inFlight.Add(1)
+		var end context.CancelCauseFunc
+		ctx, end = h.untilClosing(ctx)
+		defer end(nil)
+	}
+	x := h.newExchange(w, r, rq.Revision, nil)
+	result, err := h.server.Handle(ctx, rq, x)
+	m := response(rq.ID, result, err)
+	status := http.StatusOK
+	if m.Error != nil {
+		status = statusOf(m.Error.Code)
+	}
+	x.answer(status, jsonrpc.One(m))
+	if result != nil {
+		mcp.Reuse(result)
+	}
+}
+
+// untilClosing is ctx until the handler is closed.
+func (h *Handler) untilClosing(ctx context.Context) (context.Context, context.CancelCauseFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(h.closing, func() { cancel(jsonrpc.ErrClosed) })
+	return ctx, func(cause error) {
+		stop()
+		cancel(cause)
+	}
+}
+
+// statusOf is the status that goes with an error of a request that was settled.
+func statusOf(code int) int {
+	switch code {
+	case jsonrpc.CodeMethodNotFound:
+		return http.StatusNotFound
+	case jsonrpc.CodeInvalidRequest, mcp.CodeHeaderMismatch, mcp.CodeMissingCapability, mcp.CodeUnsupportedVersion:
+		return http.StatusBadRequest
+	}
+	return http.StatusOK
+}
+
+func response(id jsonrpc.ID, result json.RawMessage, err error) *jsonrpc.Message {
+	if err != nil {
+		return &jsonrpc.Message{ID: id, Error: asError(err)}
+	}
+	return &jsonrpc.Message{ID: id, Result: result}
+}
+
+// asError is what a client is told. That its request was cancelled it knows.
+func asError(err error) *jsonrpc.Error {
+	if e, ok := errors.AsType[*jsonrpc.Error](err); ok {
+		return e
+	}
+	return jsonrpc.Errorf(jsonrpc.CodeInternal, "the request was cancelled")
+}
