@@ -1,5 +1,6 @@
 // Package e2e holds the tests that need more than Go: real MCP clients, as
-// people install them, talking to our servers over a pipe.
+// people install them, talking to our servers over a pipe,
+// and the official conformance suite over HTTP.
 //
 //	            stdin/stdout         stdin/stdout
 //	client  <---------------->  tee  <---------->  examples/add
@@ -11,10 +12,11 @@
 // record, and from the record a test tells which revision was really spoken and
 // which methods were used, instead of believing what either side says.
 //
-//	clients   the Inspector and both TypeScript SDKs; go test ./clients
-//	agents    coding agents; BOSSMAN_E2E_AGENTS=1 go test ./agents
+//	clients      the Inspector and both TypeScript SDKs; go test ./clients
+//	agents       coding agents; BOSSMAN_E2E_AGENTS=1 go test ./agents
+//	conformance  the official suite, over HTTP, against one process
 //
-// Each of the two folders has a package.json with exact versions. The tests
+// Each of these folders has a package.json with exact versions. The tests
 // install from it once, into node_modules beside it, and run everything with the
 // Node that is pinned there.
 //
