@@ -1,0 +1,131 @@
+// Moonphase is an MCP server over HTTP with one tool, which tells the phase of the
+// moon. Whoever calls it needs the key that it was started with:
+//
+//	export MOONPHASE_API_KEY=choose-one
+//	go run ./examples/moonphase
+//
+// An agent that has crush.json, in this folder, can use it then. So can curl:
+//
+//	curl http://localhost:8181/mcp -H "X-Api-Token: $MOONPHASE_API_KEY" \
+//	    -H 'Content-Type: application/json' -H 'MCP-Protocol-Version: 2026-07-28' \
+//	    -H 'Mcp-Method: tools/call' -H 'Mcp-Name: moonphase' \
+//	    -d '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{
+//	        "name":"moonphase","arguments":{"datetime":"2024-04-08T18:21:00Z"},
+//	        "_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",
+//	                 "io.modelcontextprotocol/clientCapabilities":{}}}}'
+//
+// This file is the server, from the command line down to the tool; moon.go knows
+// about the moon.
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"flag"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/bossman-dev/bossman/mcp"
+	"github.com/bossman-dev/bossman/mcp/streamable"
+)
+
+const defaultAddr = "localhost:8181"
+
+func main() {
+	addr := flag.String("addr", defaultAddr, "serve http://`ADDRESS`/mcp, to clients on this machine")
+	flag.Parse()
+	if err := run(*addr, os.Getenv("MOONPHASE_API_KEY")); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// run serves until the program is told to end, by Ctrl-C or by SIGTERM. Calls
+// that are under way then are finished first.
+func run(addr, key string) error {
+	if key == "" {
+		return errors.New("MOONPHASE_API_KEY is not set: choose a key, and give it to the server and to its clients")
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	s := newServer()
+	defer s.Close()
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return err
+	}
+	log.Printf("serving http://%s/mcp", l.Addr())
+	return streamable.Serve(ctx, l, newHandler(s, key))
+}
+
+// newHandler serves s under /mcp, and nothing elsewhere. To serve other machines,
+// Options.Hosts would have to list the names that they know this one by.
+func newHandler(s *mcp.Server, key string) *streamable.Handler {
+	return streamable.NewHandler(s, &streamable.Options{
+		Authenticate: func(r *http.Request) (mcp.Principal, error) {
+			if !sameKey(keyOf(r), key) {
+				return mcp.Principal{}, &streamable.AuthError{Text: "the key is missing or wrong: send it as X-Api-Token"}
+			}
+			return mcp.Principal{ID: "key holder"}, nil
+		},
+	})
+}
+
+// keyOf is the key that a request has brought along, in a header of its own or as
+// a bearer token.
+func keyOf(r *http.Request) string {
+	if key := r.Header.Get("X-Api-Token"); key != "" {
+		return key
+	}
+	scheme, key, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return key
+}
+
+// sameKey takes the same time whatever the two have in common, so that nobody
+// can find the key letter by letter. The hashes hide its length as well.
+func sameKey(a, b string) bool {
+	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
+	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
+}
+
+type question struct {
+	Datetime string `json:"datetime,omitzero" jsonschema:"the time in RFC 3339, such as 2024-04-08T18:21:00Z; now, if it is empty or left out"`
+}
+
+// newServer makes the server, which has one tool. What the tool takes and returns
+// are Go types; the JSON Schemas that clients see come from these.
+func newServer() *mcp.Server {
+	s := mcp.NewServer(mcp.Implementation{Name: "moonphase", Version: "1.0.0"}, nil)
+	mcp.AddTool(s, mcp.Tool{
+		Name:        "moonphase",
+		Description: "Tell the phase of the moon at a time: its age in days, how much of it is lit, and what that is called.",
+		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: new(false)},
+	}, moonphase)
+	return s
+}
+
+// moonphase is the tool. A ToolError is shown to the model, which can then try
+// again; so it says how to do better.
+func moonphase(_ context.Context, _ *mcp.Call, q question) (moon, error) {
+	if q.Datetime == "" {
+		return moonAt(time.Now()), nil
+	}
+	t, err := time.Parse(time.RFC3339, q.Datetime)
+	if err != nil {
+		return moon{}, &mcp.ToolError{
+			Text: "datetime is not a time in RFC 3339. Write the date, the time and the offset from UTC, " +
+				"such as 2024-04-08T18:21:00Z or 2024-04-08T20:21:00+02:00, or leave datetime out to ask about now.",
+		}
+	}
+	return moonAt(t), nil
+}
