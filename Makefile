@@ -64,7 +64,7 @@ cover: ## run the tests and report coverage; details in coverage.out
 	@$(GO) tool cover -func=coverage.out | tail -n 1
 
 .PHONY: e2e
-e2e: ## real clients (needs npm; installs what it uses)
+e2e: ## conformance suite, real clients, load (needs npm; installs what it uses)
 	@if [ -f e2e/go.mod ]; then cd e2e && $(GO) test -count=1 $(TESTFLAGS) ./...; else echo "e2e: not here yet"; fi
 
 .PHONY: e2e-agents
