@@ -94,9 +94,12 @@ func (k *Keyring) Open(purpose, text string) ([]byte, error) {
 		if key.id != [4]byte(b[:4]) {
 			continue
 		}
-		if data, err := key.aead.Open(nil, nil, b[4:], []byte(purpose)); err == nil {
-			return data, nil
+		sealed := b[4:]
+		data, err := key.aead.Open(sealed[:0], nil, sealed, []byte(purpose))
+		if err != nil {
+			break // it is in pieces; that two keys have one id does not happen
 		}
+		return data, nil
 	}
 	return nil, errSeal
 }

@@ -171,16 +171,17 @@ func (x *Session) AppendBinary(b []byte) ([]byte, error) {
 	return b, nil
 }
 
+var errPacked = errors.New("mcp: not a packed session")
+
 // OpenSession unpacks a session that AppendBinary has packed. What its client has
 // set since is in state.
 func OpenSession(packed []byte, state SessionState) (*Session, error) {
-	bad := errors.New("mcp: not a packed session")
 	if len(packed) < 3 {
-		return nil, bad
+		return nil, errPacked
 	}
 	x := &Session{revision: Revision(packed[0]), state: state}
 	if x.revision < R20241105 || x.revision > newestLegacy {
-		return nil, bad
+		return nil, errPacked
 	}
 	can := binary.BigEndian.Uint16(packed[1:])
 	flag := func(bit uint16) *struct{} {
@@ -201,13 +202,13 @@ func OpenSession(packed []byte, state SessionState) (*Session, error) {
 	rest := packed[3:]
 	for _, s := range []*string{&x.info.Name, &x.info.Version} {
 		if len(rest) == 0 || len(rest) < 1+int(rest[0]) {
-			return nil, bad
+			return nil, errPacked
 		}
 		*s = string(rest[1 : 1+rest[0]])
 		rest = rest[1+rest[0]:]
 	}
 	if len(rest) > 0 {
-		return nil, bad
+		return nil, errPacked
 	}
 	return x, nil
 }

@@ -236,7 +236,7 @@ func (s *Server) callTool(ctx context.Context, r *Request) (Result, error) {
 		return s.toolFailure(ctx, r, invalidArguments(r, err.Error()))
 	}
 	c := &Call{ctx: ctx, server: s, r: r, tool: t, args: args}
-	res, err := c.run(func() (Result, error) { return t.run(ctx, c) })
+	res, err := c.run(func() (Result, error) { return c.tool.run(c.ctx, c) }) // holds c alone
 	if err != nil {
 		return s.toolFailure(ctx, r, err)
 	}

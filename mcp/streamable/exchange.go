@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
@@ -22,14 +23,13 @@ type exchange struct {
 	h        *Handler
 	w        http.ResponseWriter
 	r        *http.Request
-	revision mcp.Revision
 	live     *live // of a session; nil without
+	revision mcp.Revision
 
+	done   bool // guarded by mu, as is the rest
 	mu     sync.Mutex
 	stream *stream // nil: undecided
-	own    *conn   // the stream's first connection
-	done   bool
-	timer  *time.Timer
+	alarm  *alarm
 
 	unwatch func() bool // a kept stream no longer cares for its first connection
 }
@@ -43,8 +43,38 @@ func (h *Handler) newExchange(w http.ResponseWriter, r *http.Request, revision m
 	x := &exchange{h: h, w: w, r: r, revision: revision, live: l}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.timer = time.AfterFunc(quietFor, x.quiet)
+	x.alarm = h.setAlarm(x)
 	return x
+}
+
+// An alarm tells an exchange that nothing has been sent for a while. Few ever go
+// off, so they are used again.
+type alarm struct {
+	timer *time.Timer
+	x     atomic.Pointer[exchange]
+}
+
+func (h *Handler) setAlarm(x *exchange) *alarm {
+	if a, ok := h.alarms.Get().(*alarm); ok {
+		a.x.Store(x)
+		a.timer.Reset(quietFor)
+		return a
+	}
+	a := new(alarm)
+	a.x.Store(x)
+	a.timer = time.AfterFunc(quietFor, func() { a.x.Load().quiet() })
+	return a
+}
+
+// stopAlarm reports whether the alarm was still set. If it was not, it may be
+// going off at this moment, and is not used again.
+func (h *Handler) stopAlarm(a *alarm) bool {
+	if !a.timer.Stop() {
+		return false
+	}
+	a.x.Store(nil)
+	h.alarms.Put(a)
+	return true
 }
 
 // quiet runs when nothing has been sent for a while: those on the way close
@@ -56,7 +86,7 @@ func (x *exchange) quiet() {
 		return
 	}
 	_ = x.stream.comment() // that the client has gone, its context tells
-	x.timer.Reset(quietFor)
+	x.alarm.timer.Reset(quietFor)
 }
 
 // commitLocked makes the answer an event stream.
@@ -69,15 +99,15 @@ func (x *exchange) commitLocked() error {
 	case !x.h.takeStream():
 		return errors.New("streamable: too many streams")
 	}
-	x.own = newConn(x.w)
+	own := newConn(x.w)
 	if x.live != nil && x.revision.Resumable() {
-		x.stream = x.live.newStream(x.own)
-		x.unwatch = context.AfterFunc(x.r.Context(), func() { x.stream.detach(x.own) })
+		x.stream = x.live.newStream(own)
+		x.unwatch = context.AfterFunc(x.r.Context(), func() { x.stream.detach(own) })
 		if x.revision.Primed() {
 			x.stream.prime()
 		}
 	} else {
-		x.stream = newStream("", x.own, &x.h.kept, func() {})
+		x.stream = newStream("", own, &x.h.kept, func() {})
 	}
 	return nil
 }
@@ -152,7 +182,7 @@ func (x *exchange) answer(status int, p jsonrpc.Packet) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.done = true
-	inTime := x.timer.Stop()
+	inTime := x.h.stopAlarm(x.alarm)
 	if x.stream == nil {
 		if !inTime { // the server's deadline may be near, or over
 			_ = http.NewResponseController(x.w).SetWriteDeadline(time.Now().Add(writePatience))
@@ -177,6 +207,13 @@ func (x *exchange) answer(status int, p jsonrpc.Packet) {
 	x.h.streams.Add(-1)
 }
 
+// keepBuffer is the size of the largest buffer that is used again.
+const keepBuffer = 256 << 10
+
+// shortAnswer is the size up to which net/http itself finds out how long the
+// answer is, at less cost.
+const shortAnswer = 1 << 10
+
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 func writeJSON(w http.ResponseWriter, status int, p jsonrpc.Packet) {
@@ -184,10 +221,12 @@ func writeJSON(w http.ResponseWriter, status int, p jsonrpc.Packet) {
 	b := p.Append((*buf)[:0])
 	h := w.Header()
 	h["Content-Type"] = contentJSON
-	h["Content-Length"] = []string{strconv.Itoa(len(b))}
+	if len(b) > shortAnswer {
+		h["Content-Length"] = []string{strconv.Itoa(len(b))}
+	}
 	w.WriteHeader(status)
 	_, _ = w.Write(b)
-	if cap(b) <= 64<<10 {
+	if cap(b) <= keepBuffer {
 		*buf = b
 		buffers.Put(buf)
 	}

@@ -1,6 +1,7 @@
 package streamable
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -73,6 +74,7 @@ type Handler struct {
 	bytes    atomic.Int64  // of bodies that are being handled
 	kept     atomic.Int64  // of events for clients that may come back
 	number   atomic.Uint64 // of the last stream
+	alarms   sync.Pool     // of *alarm, none of them set
 
 	closing context.Context // ends when streams are to end
 	close   context.CancelCauseFunc
@@ -201,7 +203,7 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request, p mcp.Principal) 
 	case !isIdentity(r.Header["Content-Encoding"]):
 		h.refuse(w, http.StatusUnsupportedMediaType, "the content must not be compressed")
 		return
-	case !accepts(r.Header["Accept"], "application/json") || !accepts(r.Header["Accept"], "text/event-stream"):
+	case !acceptsBoth(r.Header["Accept"]):
 		h.refuse(w, http.StatusNotAcceptable, "the client must accept application/json and text/event-stream")
 		return
 	}
@@ -289,6 +291,8 @@ var (
 	errBusy     = errors.New("streamable: too many large bodies at once")
 )
 
+var beginnings = sync.Pool{New: func() any { return new([smallBody]byte) }}
+
 // read reads the body, in memory of its own: handlers may keep parts of it. It
 // returns how much of the common memory it holds.
 func (h *Handler) read(w http.ResponseWriter, r *http.Request) (body []byte, held int64, err error) {
@@ -304,9 +308,14 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request) (body []byte, hel
 	}
 	_ = rc.SetReadDeadline(time.Now().Add(bodyBegin + pace))
 	if size < 0 || size > smallBody {
-		size = smallBody
+		// What is left behind when it turns out to be more is for the next one.
+		first := beginnings.Get().(*[smallBody]byte)
+		defer beginnings.Put(first)
+		body = first[:0]
+	} else {
+		body = make([]byte, 0, size+1) // room to see the end
 	}
-	body = make([]byte, 0, size+1) // room to see the end
+	shared := cap(body) == smallBody
 	for {
 		n, err := r.Body.Read(body[len(body):cap(body)])
 		body = body[:len(body)+n]
@@ -317,6 +326,9 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request) (body []byte, hel
 			// A client that goes away must be noticed while the request is handled,
 			// however long that takes.
 			_ = rc.SetReadDeadline(time.Time{}) // not every writer has one
+			if shared {
+				body = bytes.Clone(body)
+			}
 			return body, held, nil
 		case err != nil:
 			return nil, held, err
@@ -324,7 +336,7 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request) (body []byte, hel
 		if len(body) < cap(body) {
 			continue
 		}
-		more := min(int64(2*cap(body)), limit+1)
+		more := min(int64(4*cap(body)), limit+1)
 		if r.ContentLength > 0 {
 			more = min(more, r.ContentLength+1)
 		}
@@ -333,7 +345,7 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request) (body []byte, hel
 			return nil, held, errBusy
 		}
 		held = more
-		body = append(make([]byte, 0, more), body...)
+		body, shared = append(make([]byte, 0, more), body...), false
 	}
 }
 
@@ -403,6 +415,14 @@ func isIdentity(encodings []string) bool {
 		}
 	}
 	return true
+}
+
+// acceptsBoth reports whether a client takes either form of an answer.
+func acceptsBoth(accept []string) bool {
+	if len(accept) == 1 && accept[0] == "application/json, text/event-stream" { // as most have it
+		return true
+	}
+	return accepts(accept, "application/json") && accepts(accept, "text/event-stream")
 }
 
 // accepts reports whether a client takes a content type. One that says nothing

@@ -68,6 +68,9 @@ func isLoopback(host string) bool {
 }
 
 func isLoopbackAddr(a net.Addr) bool {
+	if tcp, ok := a.(*net.TCPAddr); ok {
+		return tcp.IP.IsLoopback()
+	}
 	if a.Network() == "unix" {
 		return true
 	}

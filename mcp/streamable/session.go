@@ -31,9 +31,8 @@ type sessionKey [16]byte
 // A session is what a session id says.
 type session struct {
 	*mcp.Session
-	key   sessionKey
-	store string // its name in the store
-	until time.Time
+	key sessionKey
+	sessionState
 }
 
 // A session id is the seal of: 16 bytes of the principal's hash, 16 random bytes
@@ -73,15 +72,14 @@ func (h *Handler) find(ctx context.Context, id string, p mcp.Principal) (*sessio
 	if time.Now().After(s.until) {
 		return nil, mcp.ErrNotFound
 	}
-	s.store = base64.RawURLEncoding.EncodeToString(s.key[:])
-	now, err := h.o.Store.Load(ctx, s.store)
-	if err != nil {
+	s.store, s.name = h.o.Store, base64.RawURLEncoding.EncodeToString(s.key[:])
+	if s.now, err = s.store.Load(ctx, s.name); err != nil {
 		return nil, err
 	}
-	if now != nil && now.Ended {
+	if s.now != nil && s.now.Ended {
 		return nil, mcp.ErrNotFound
 	}
-	s.Session, err = mcp.OpenSession(b[sealedHeader:], &sessionState{h.o.Store, s.store, s.until, now})
+	s.Session, err = mcp.OpenSession(b[sealedHeader:], &s.sessionState)
 	if err != nil {
 		return nil, mcp.ErrNotFound
 	}
@@ -141,37 +139,38 @@ func (h *Handler) inSession(w http.ResponseWriter, r *http.Request, rq *mcp.Requ
 	l := h.enter(s.key)
 	defer h.leave(s.key)
 	x := h.newExchange(w, r, s.Revision(), l)
-	m := h.call(r, s, l, rq, x)
-	if m == nil {
+	m, ok := h.call(r, s, l, rq, x)
+	if !ok {
 		x.answer(http.StatusAccepted, jsonrpc.Packet{})
 		return
 	}
-	x.answer(http.StatusOK, jsonrpc.One(m))
+	x.answer(http.StatusOK, jsonrpc.One(&m))
 	if m.Result != nil {
 		mcp.Reuse(m.Result)
 	}
 }
 
-// call handles one request of a session. There is no answer if it was cancelled.
-func (h *Handler) call(r *http.Request, s *session, l *live, rq *mcp.Request, x *exchange) *jsonrpc.Message {
+// call handles one request of a session. It reports false if there is no answer,
+// because the request was cancelled.
+func (h *Handler) call(r *http.Request, s *session, l *live, rq *mcp.Request, x *exchange) (jsonrpc.Message, bool) {
 	if rq.Method == "initialize" {
-		return &jsonrpc.Message{ID: rq.ID, Error: jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "initialize comes once, and not in a batch")}
+		return jsonrpc.Message{ID: rq.ID, Error: jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "initialize comes once, and not in a batch")}, true
 	}
 	ctx, cancel := context.WithCancelCause(detached{h.base, r.Context()})
 	defer cancel(nil)
 	if !l.begin(rq.ID, cancel) {
-		return &jsonrpc.Message{
+		return jsonrpc.Message{
 			Error: jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "id %s is still in flight", rq.ID),
 			NoID:  s.Revision().ErrorWithoutID(),
-		}
+		}, true
 	}
 	defer l.done(rq.ID)
 	s.Settle(rq)
 	result, err := h.server.Handle(ctx, rq, x)
 	if err != nil && errors.Is(context.Cause(ctx), jsonrpc.ErrCancelled) {
-		return nil
+		return jsonrpc.Message{}, false
 	}
-	return response(rq.ID, result, err)
+	return *response(rq.ID, result, err), true
 }
 
 // detached is the context of a call that outlives its connection: it ends with
@@ -238,7 +237,11 @@ func (h *Handler) element(r *http.Request, s *session, l *live, p mcp.Principal,
 	case len(m.Params) > 0 && m.Params[0] != '{':
 		return &jsonrpc.Message{ID: m.ID, Error: jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "params must be an object")}
 	}
-	return h.call(r, s, l, rq, x)
+	answer, ok := h.call(r, s, l, rq, x)
+	if !ok {
+		return nil
+	}
+	return &answer
 }
 
 // heard takes what wants no answer.
@@ -265,7 +268,7 @@ func (h *Handler) delete(w http.ResponseWriter, r *http.Request, p mcp.Principal
 	if !ok {
 		return
 	}
-	err := h.o.Store.Update(r.Context(), s.store, s.until, func(st *State) error {
+	err := s.store.Update(r.Context(), s.name, s.until, func(st *State) error {
 		*st = State{Ended: true}
 		return nil
 	})
@@ -350,11 +353,18 @@ type live struct {
 	uses int // guarded by the handler's mu
 
 	mu      sync.Mutex
-	calls   map[jsonrpc.ID]context.CancelCauseFunc
+	call    call                                   // one that is under way; mostly there is no other
+	calls   map[jsonrpc.ID]context.CancelCauseFunc // the others
 	asked   map[jsonrpc.ID]chan *jsonrpc.Message
 	lastID  int64
 	streams map[string]*stream
 	feed    *feed
+}
+
+// A call is a request under way, if cancel is set.
+type call struct {
+	id     jsonrpc.ID
+	cancel context.CancelCauseFunc
 }
 
 // enter finds what is live of a session; every enter has its leave.
@@ -383,26 +393,42 @@ func (h *Handler) leave(key sessionKey) {
 func (l *live) begin(id jsonrpc.ID, cancel context.CancelCauseFunc) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.calls == nil {
-		l.calls = map[jsonrpc.ID]context.CancelCauseFunc{}
-	}
-	if l.calls[id] != nil {
+	switch {
+	case l.calling(id) != nil:
 		return false
+	case l.call.cancel == nil:
+		l.call = call{id, cancel}
+	default:
+		if l.calls == nil {
+			l.calls = map[jsonrpc.ID]context.CancelCauseFunc{}
+		}
+		l.calls[id] = cancel
 	}
-	l.calls[id] = cancel
 	return true
 }
 
 func (l *live) done(id jsonrpc.ID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.call.cancel != nil && l.call.id == id {
+		l.call = call{}
+		return
+	}
 	delete(l.calls, id)
+}
+
+// calling finds how to cancel a call; nil if it is not under way.
+func (l *live) calling(id jsonrpc.ID) context.CancelCauseFunc {
+	if l.call.cancel != nil && l.call.id == id {
+		return l.call.cancel
+	}
+	return l.calls[id]
 }
 
 func (l *live) cancel(id jsonrpc.ID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if cancel := l.calls[id]; cancel != nil {
+	if cancel := l.calling(id); cancel != nil {
 		cancel(jsonrpc.ErrCancelled)
 	}
 }
@@ -468,6 +494,9 @@ func (l *live) stream(id string) *stream {
 func (l *live) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.call.cancel != nil {
+		l.call.cancel(jsonrpc.ErrClosed)
+	}
 	for _, cancel := range l.calls {
 		cancel(jsonrpc.ErrClosed)
 	}

@@ -81,10 +81,10 @@ func (m *memoryStore) Update(_ context.Context, session string, until time.Time,
 
 // sessionState is the state of the session that a request belongs to.
 type sessionState struct {
-	store   Store
-	session string
-	until   time.Time
-	now     *State // when the request came; nil if there is none
+	store Store
+	name  string // of the session in the store
+	until time.Time
+	now   *State // when the request came; nil if there is none
 }
 
 var _ mcp.SessionState = (*sessionState)(nil)
@@ -97,7 +97,7 @@ func (s *sessionState) Level() mcp.LogLevel {
 }
 
 func (s *sessionState) SetLevel(ctx context.Context, l mcp.LogLevel) error {
-	return s.store.Update(ctx, s.session, s.until, func(st *State) error {
+	return s.store.Update(ctx, s.name, s.until, func(st *State) error {
 		st.Level = l
 		return nil
 	})
@@ -105,12 +105,12 @@ func (s *sessionState) SetLevel(ctx context.Context, l mcp.LogLevel) error {
 
 // Watching looks into the store: an open stream outlives many changes.
 func (s *sessionState) Watching(uri string) bool {
-	st, err := s.store.Load(context.Background(), s.session)
+	st, err := s.store.Load(context.Background(), s.name)
 	return err == nil && st != nil && slices.Contains(st.Watching, uri)
 }
 
 func (s *sessionState) Watch(ctx context.Context, uri string, on bool, most int) error {
-	return s.store.Update(ctx, s.session, s.until, func(st *State) error {
+	return s.store.Update(ctx, s.name, s.until, func(st *State) error {
 		i := slices.Index(st.Watching, uri)
 		switch {
 		case on && i < 0 && len(st.Watching) >= most:
