@@ -10,6 +10,8 @@ FUZZTIME ?= 20s
 TESTFLAGS ?=
 # Flags for bench-stdio; -check fails it if a requirement is missed.
 BENCHFLAGS ?= -rounds 7 -d 700ms -warm 200ms -check
+# The same for bench-http.
+HTTPBENCHFLAGS ?= -rounds 5 -check
 
 # The product, and the modules that keep what only tests need out of its go.mod.
 MODULES := . $(patsubst %/go.mod,%,$(wildcard e2e/go.mod bench/go.mod))
@@ -74,6 +76,10 @@ e2e-agents: ## the same with real coding agents (large downloads)
 .PHONY: bench-stdio
 bench-stdio: ## calls over a pipe, side by side with other implementations
 	cd bench && $(GO) build -o bin/ ./cmd/... && bin/bench stdio $(BENCHFLAGS)
+
+.PHONY: bench-http
+bench-http: ## the same by HTTP, and what idle sessions take
+	cd bench && $(GO) build -o bin/ ./cmd/... && bin/bench http -sizes 32,65536 -c 16 $(HTTPBENCHFLAGS) && bin/bench sessions -rounds 1 -check
 
 .PHONY: bench-smoke
 bench-smoke: ## one short round of bench-stdio, to see that it runs

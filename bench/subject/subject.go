@@ -2,6 +2,7 @@
 // listener, and the signals by which the load generator asks it for things.
 //
 //	SIGUSR1  collect garbage and give the memory back
+//	SIGHUP   say on stdout how many bytes have been allocated since the start
 //	SIGUSR2  start the CPU profile; the second time write the profiles and exit
 package subject
 
@@ -15,9 +16,11 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"runtime"
 	"runtime/debug"
 	"runtime/pprof"
 	"syscall"
+	"time"
 )
 
 // Config is how the load generator wants a server to run.
@@ -39,14 +42,22 @@ func Parse() Config {
 	profile := flag.String("profile", "", "`file` for the CPU profile; the allocations go to file.allocs")
 	flag.Parse()
 	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, syscall.SIGUSR1, syscall.SIGUSR2)
+	signal.Notify(signals, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGHUP)
 	go obey(signals, *profile)
 	return c
 }
 
 // Serve listens on a free loopback port, says which on stdout and serves h until
-// stdin ends, so that a server never outlives the load generator.
+// stdin ends, so that a server never outlives the load generator. Every server has
+// the same timeouts, those of our package streamable: without any, none of them
+// could face a network, and each deadline costs a little.
 func Serve(h http.Handler) error {
+	srv := &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: 5 * time.Second,
+		WriteTimeout:      time.Minute,
+		IdleTimeout:       2 * time.Minute,
+	}
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
@@ -54,7 +65,6 @@ func Serve(h http.Handler) error {
 	if _, err := fmt.Printf("ADDR %s\n", ln.Addr()); err != nil {
 		return err
 	}
-	srv := &http.Server{Handler: h}
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		_ = srv.Close()
@@ -71,6 +81,8 @@ func obey(signals <-chan os.Signal, profile string) {
 		switch {
 		case s == syscall.SIGUSR1:
 			debug.FreeOSMemory()
+		case s == syscall.SIGHUP:
+			sayAllocated()
 		case profile == "":
 			log.Print("asked for a profile without -profile")
 		case cpu == nil:
@@ -84,6 +96,14 @@ func obey(signals <-chan os.Signal, profile string) {
 			}
 			os.Exit(0)
 		}
+	}
+}
+
+func sayAllocated() {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	if _, err := fmt.Printf("ALLOCATED %d\n", m.TotalAlloc); err != nil {
+		log.Fatal(err)
 	}
 }
 

@@ -4,12 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 )
 
-// A requirement bounds a ratio of server CPU per call.
+// A requirement bounds a figure of server a, or its ratio to that of b.
 type requirement struct {
-	a, b  string             // a's CPU by b's
-	limit func(cell) float64 // the bound
+	a, b  string // without b it is the figure itself
+	what  string
+	value func(sample) float64
+	limit func(cell) float64 // the bound; infinite where there is none
 	least bool               // it is a lower bound
 	aim   bool               // it is worth knowing, and does not fail the check
 }
@@ -17,26 +20,44 @@ type requirement struct {
 // ours is the server that has to meet the requirements.
 const ours = "bossman"
 
-// requirements hold in every one of the cells.
-var requirements = []requirement{
-	{a: ours, b: "bare", limit: func(c cell) float64 {
-		if c.Size > 1024 {
-			return 0.5
-		}
-		return 1.2
-	}},
-	{a: "go-sdk", b: ours, limit: always(15), least: true},
-	{a: "mcp-go", b: ours, limit: always(4), least: true},
-	{a: ours, b: "bare2", limit: always(2), aim: true},
+// A gate is a set of requirements, which hold in each of its cells.
+type gate struct {
+	sizes, widths []int
+	requirements  []requirement
+}
+
+var stdioGate = gate{
+	sizes: []int{32, 64 << 10}, widths: []int{1, 64},
+	requirements: []requirement{
+		{a: ours, b: "bare", what: "CPU", value: cpu, limit: bySize(1.2, 0.5)},
+		{a: "go-sdk", b: ours, what: "CPU", value: cpu, limit: always(15), least: true},
+		{a: "mcp-go", b: ours, what: "CPU", value: cpu, limit: always(4), least: true},
+		{a: ours, b: "bare2", what: "CPU", value: cpu, limit: always(2), aim: true},
+	},
+}
+
+var httpGate = gate{
+	sizes: []int{32, 64 << 10}, widths: []int{16},
+	requirements: []requirement{
+		{a: ours, b: "bare", what: "CPU", value: cpu, limit: bySize(1.3, 0.5)},
+		{a: "go-sdk", b: ours, what: "CPU", value: cpu, limit: always(10), least: true},
+		{a: "mcp-go", b: ours, what: "CPU", value: cpu, limit: always(2.5), least: true},
+		{a: ours, b: "bare2", what: "CPU", value: cpu, limit: always(2), aim: true},
+		{a: ours, what: "allocated bytes per call", value: allocated, limit: bySize(4<<10, math.Inf(1))},
+	},
 }
 
 func always(v float64) func(cell) float64 { return func(cell) float64 { return v } }
 
-// gateSizes and gateWidths span the cells in which requirements hold.
-var (
-	gateSizes  = []int{32, 64 << 10}
-	gateWidths = []int{1, 64}
-)
+// bySize is one bound for small messages and one for large.
+func bySize(small, large float64) func(cell) float64 {
+	return func(c cell) float64 {
+		if c.Size > 1024 {
+			return large
+		}
+		return small
+	}
+}
 
 var errMissed = errors.New("not all that is required was met")
 
@@ -44,18 +65,25 @@ var errMissed = errors.New("not all that is required was met")
 type verdict struct {
 	requirement
 	cell     cell
-	ratio    float64
+	figure   float64
 	measured bool
 	errors   int // our wrong answers
 }
 
 // judge compares the results of one revision with the requirements.
-func judge(proto string, rs results) []verdict {
+func (g gate) judge(proto string, rs results) []verdict {
 	var vs []verdict
-	for _, c := range grid(proto, gateSizes, gateWidths) {
-		for _, r := range requirements {
+	for _, c := range grid(proto, g.sizes, g.widths) {
+		for _, r := range g.requirements {
+			if math.IsInf(r.limit(c), 0) {
+				continue
+			}
 			v := verdict{requirement: r, cell: c}
-			v.ratio, v.measured = rs.ratio(c, r.a, r.b, cpu)
+			if r.b == "" {
+				v.figure, v.measured = rs.figure(c, r.a, r.value)
+			} else {
+				v.figure, v.measured = rs.ratio(c, r.a, r.b, r.value)
+			}
 			for _, s := range rs {
 				if s.Cell == c && s.Server == ours {
 					v.errors += s.Errors
@@ -74,9 +102,9 @@ func (v verdict) met() bool {
 		return false
 	}
 	if v.least {
-		return v.ratio >= v.limit(v.cell)
+		return v.figure >= v.limit(v.cell)
 	}
-	return v.ratio <= v.limit(v.cell)
+	return v.figure <= v.limit(v.cell)
 }
 
 func (v verdict) String() string {
@@ -92,12 +120,16 @@ func (v verdict) String() string {
 	}
 	figure := "not measured"
 	if v.measured {
-		figure = fmt.Sprintf("%.2f", v.ratio)
+		figure = fmt.Sprintf("%.2f", v.figure)
 	}
 	if v.errors > 0 {
 		figure += fmt.Sprintf(", %d wrong answers", v.errors)
 	}
-	return fmt.Sprintf("%-6s  %s, %s: CPU %s / %s = %s (%s %s %g)", word, v.cell.Proto, v.cell, v.a, v.b, figure, want, sign, v.limit(v.cell))
+	of := v.a
+	if v.b != "" {
+		of += " / " + v.b
+	}
+	return fmt.Sprintf("%-6s  %s, %s: %s %s = %s (%s %s %g)", word, v.cell.Proto, v.cell, v.what, of, figure, want, sign, v.limit(v.cell))
 }
 
 // report writes one line a verdict. It returns errMissed if one that counts was

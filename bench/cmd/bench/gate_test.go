@@ -9,10 +9,10 @@ import (
 
 // figures are results in which each server uses the given CPU in every cell of
 // the gate, in each of three rounds; a round is slower than the one before.
-func figures(cpus map[string]float64) results {
+func figures(g gate, cpus map[string]float64) results {
 	var rs results
 	for round := range 3 {
-		for _, c := range grid(legacy, gateSizes, gateWidths) {
+		for _, c := range grid(legacy, g.sizes, g.widths) {
 			for name, cpu := range cpus {
 				rs = append(rs, sample{Server: name, Cell: c, Round: round, CPU: cpu * float64(round+1)})
 			}
@@ -47,7 +47,7 @@ func TestReport(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var out strings.Builder
-			err := report(&out, judge(legacy, figures(test.cpus)))
+			err := report(&out, stdioGate.judge(legacy, figures(stdioGate, test.cpus)))
 			if got := strings.Count(out.String(), "MISSED"); got != test.missed {
 				t.Errorf("%d lines say MISSED, want %d:\n%s", got, test.missed, out.String())
 			}
@@ -59,14 +59,30 @@ func TestReport(t *testing.T) {
 }
 
 func TestReport_wrongAnswers(t *testing.T) {
-	rs := figures(map[string]float64{"bare": 10, "bare2": 3, "bossman": 5, "go-sdk": 100, "mcp-go": 40})
+	rs := figures(stdioGate, map[string]float64{"bare": 10, "bare2": 3, "bossman": 5, "go-sdk": 100, "mcp-go": 40})
 	for i := range rs {
 		if rs[i].Server == "bossman" {
 			rs[i].Errors = 1
 		}
 	}
-	if err := report(&strings.Builder{}, judge(legacy, rs)); !errors.Is(err, errMissed) {
+	if err := report(&strings.Builder{}, stdioGate.judge(legacy, rs)); !errors.Is(err, errMissed) {
 		t.Errorf("report = %v, want %v", err, errMissed)
+	}
+}
+
+func TestReport_http(t *testing.T) {
+	for allocated, want := range map[float64]error{0: errMissed, 4096: nil, 4097: errMissed} {
+		rs := figures(httpGate, map[string]float64{"bare": 10, "bare2": 3, "bossman": 5, "go-sdk": 60, "mcp-go": 20})
+		for i := range rs {
+			rs[i].Allocated = allocated
+			if rs[i].Cell.Size > 1024 {
+				rs[i].Allocated *= 1000 // not bounded
+			}
+		}
+		var out strings.Builder
+		if err := report(&out, httpGate.judge(legacy, rs)); !errors.Is(err, want) {
+			t.Errorf("with %v bytes allocated: report = %v, want %v:\n%s", allocated, err, want, out.String())
+		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 )
 
 func httpSuite(o *options, w io.Writer) error {
+	var verdicts []verdict
 	for _, proto := range o.protos {
 		servers, err := httpServers(proto, o.only)
 		if err != nil {
@@ -30,8 +31,12 @@ func httpSuite(o *options, w io.Writer) error {
 		if err := rs.print(w, "Streamable HTTP "+proto+", tools/call echo", servers[0].name); err != nil {
 			return err
 		}
+		verdicts = append(verdicts, httpGate.judge(proto, rs)...)
 	}
-	return nil
+	if !o.check {
+		return nil
+	}
+	return report(w, verdicts)
 }
 
 // httpCell measures one cell in a fresh process, each connection with a request

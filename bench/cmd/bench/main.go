@@ -104,7 +104,7 @@ func parse(args []string) (*options, error) {
 	fs.Var(&o.inflight, "inflight", "stdio: how many requests wait for their answers at a time")
 	fs.Var(&o.conns, "c", "http: how many connections call at a time")
 	fs.IntVar(&o.sessions, "n", 10000, "sessions: how many")
-	fs.BoolVar(&o.check, "check", false, "stdio: compare with what is required, and fail if it is missed")
+	fs.BoolVar(&o.check, "check", false, "stdio, http, sessions: compare with what is required, and fail if it is missed")
 	fs.StringVar(&o.suite, "suite", "stdio", "profile: stdio or http")
 	fs.StringVar(&o.profile, "profile", "cpu.pb.gz", "profile: `file` for the CPU profile; the allocations go to file.allocs")
 	if err := fs.Parse(args); err != nil {

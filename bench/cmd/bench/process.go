@@ -20,7 +20,8 @@ type process struct {
 	late *time.Timer // ends it when it hangs
 	in   io.WriteCloser
 	out  io.ReadCloser
-	addr string // HTTP: where it listens
+	addr string        // HTTP: where it listens
+	says *bufio.Reader // HTTP: what it says on stdout
 }
 
 // patience is how long a server may take beyond the time it is called for. Then
@@ -50,7 +51,8 @@ func (s server) start(o *options, mode string, args ...string) (*process, error)
 	if mode != "http" {
 		return p, nil
 	}
-	line, err := bufio.NewReader(out).ReadString('\n')
+	p.says = bufio.NewReader(out)
+	line, err := p.says.ReadString('\n')
 	addr, ok := strings.CutPrefix(strings.TrimSpace(line), "ADDR ")
 	if err != nil || !ok {
 		p.stop()
@@ -102,6 +104,23 @@ func (p *process) cpu() (time.Duration, error) {
 		return 0, errors.New("the kernel does not count CPU time in /proc/PID/task/*/schedstat")
 	}
 	return total, nil
+}
+
+// allocated returns how many bytes the process has allocated since its start, by
+// its own account.
+func (p *process) allocated() (float64, error) {
+	if err := p.signal(syscall.SIGHUP); err != nil {
+		return 0, err
+	}
+	line, err := p.says.ReadString('\n')
+	if err != nil {
+		return 0, err
+	}
+	n, ok := strings.CutPrefix(strings.TrimSpace(line), "ALLOCATED ")
+	if !ok {
+		return 0, fmt.Errorf("asked what it has allocated, the server says %q", line)
+	}
+	return strconv.ParseFloat(n, 64)
 }
 
 // rss returns the resident memory of the process, in KiB.

@@ -36,6 +36,7 @@ type sample struct {
 	P50, P99      float64 // from request to answer
 	CPU           float64 // the server's, per call
 	RSS           float64 // KiB, at the end
+	Allocated     float64 // HTTP: bytes per call, by the server's own account
 	Errors        int
 }
 
@@ -57,6 +58,13 @@ func measure(p *process, o *options, ready func() error, drive func(time.Duratio
 			return sample{}, err
 		}
 	}
+	var allocBefore, allocAfter float64
+	var err error
+	if p.says != nil {
+		if allocBefore, err = p.allocated(); err != nil {
+			return sample{}, err
+		}
+	}
 	before, err := p.cpu()
 	if err != nil {
 		return sample{}, err
@@ -71,6 +79,11 @@ func measure(p *process, o *options, ready func() error, drive func(time.Duratio
 	if err != nil {
 		return sample{}, err
 	}
+	if p.says != nil {
+		if allocAfter, err = p.allocated(); err != nil {
+			return sample{}, err
+		}
+	}
 	rss, err := p.rss()
 	if err != nil {
 		return sample{}, err
@@ -83,7 +96,7 @@ func measure(p *process, o *options, ready func() error, drive func(time.Duratio
 		Rate: float64(l.calls) / elapsed.Seconds(),
 		P50:  quantile(l.latencies, 0.50), P99: quantile(l.latencies, 0.99),
 		CPU: micros(after-before) / float64(l.calls),
-		RSS: rss, Errors: l.errors,
+		RSS: rss, Allocated: (allocAfter - allocBefore) / float64(l.calls), Errors: l.errors,
 	}, nil
 }
 

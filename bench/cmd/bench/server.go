@@ -35,6 +35,7 @@ func httpServers(proto string, only []string) ([]server, error) {
 		{name: "bare2", bin: "srv-bare", args: []string{"-json", "-variant=bare2"}},
 		{name: "lean", bin: "srv-bare", args: []string{"-json", "-variant=lean"}},
 		{name: "lean-sse", bin: "srv-bare", args: []string{"-variant=lean"}, sse: true},
+		{name: "bossman", bin: "srv-bossman"},
 		{name: "go-sdk", bin: "srv-gosdk", args: []string{"-json"}},
 		{name: "go-sdk-sse", bin: "srv-gosdk", sse: true},
 		{name: "go-sdk-raw", bin: "srv-gosdk", args: []string{"-json", "-variant=raw"}},

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"io"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -13,7 +15,7 @@ import (
 func sessionsSuite(o *options, w io.Writer) error {
 	only := o.only
 	if len(only) == 0 {
-		only = names{"bare", "lean", "go-sdk", "go-sdk-sse", "mcp-go"}
+		only = names{"bare", "lean", "bossman", "go-sdk", "go-sdk-sse", "mcp-go"}
 	}
 	servers, err := httpServers(legacy, only)
 	if err != nil {
@@ -36,7 +38,28 @@ func sessionsSuite(o *options, w io.Writer) error {
 		p.printf("| %s | %.1f | %.1f | %.1f | %.2f | %.0f | %.0f |\n", s.name, median(c.before)/1024, median(c.after)/1024,
 			median(c.collected)/1024, median(c.each), median(c.rate), median(c.cpu))
 	}
-	return p.err
+	if p.err != nil || !o.check {
+		return p.err
+	}
+	return checkSessions(w, servers, costs)
+}
+
+// sessionLimit is what an idle session of ours may take, in KiB.
+const sessionLimit = 1
+
+func checkSessions(w io.Writer, servers []server, costs []sessionCosts) error {
+	p := printer{w: w}
+	i := slices.IndexFunc(servers, func(s server) bool { return s.name == ours })
+	if i < 0 {
+		p.printf("\nMISSED  KiB per idle session: not measured (required < %d)\n", sessionLimit)
+		return cmp.Or(p.err, errMissed)
+	}
+	each, word, err := median(costs[i].each), "ok", error(nil)
+	if each >= sessionLimit {
+		word, err = "MISSED", errMissed
+	}
+	p.printf("\n%-6s  KiB per idle session = %.2f (required < %d)\n", word, each, sessionLimit)
+	return cmp.Or(p.err, err)
 }
 
 // sessionCosts has one value a round. Memory is in KiB.

@@ -31,7 +31,7 @@ func stdioSuite(o *options, w io.Writer) error {
 		if err := rs.print(w, "stdio "+proto+", tools/call echo", servers[0].name); err != nil {
 			return err
 		}
-		verdicts = append(verdicts, judge(proto, rs)...)
+		verdicts = append(verdicts, stdioGate.judge(proto, rs)...)
 	}
 	if !o.check {
 		return nil

@@ -3,12 +3,12 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"log"
 
 	"github.com/bossman-dev/bossman/bench/impl/bossman"
 	"github.com/bossman-dev/bossman/bench/subject"
 	"github.com/bossman-dev/bossman/mcp"
+	"github.com/bossman-dev/bossman/mcp/streamable"
 )
 
 func main() {
@@ -22,5 +22,5 @@ func run(ctx context.Context, c subject.Config) error {
 	if c.Mode == "stdio" {
 		return s.Serve(ctx, mcp.Stdio())
 	}
-	return fmt.Errorf("mode %q is not served here", c.Mode)
+	return subject.Serve(streamable.NewHandler(s, nil))
 }
