@@ -1,6 +1,6 @@
 // Package e2e holds the tests that need more than Go: real MCP clients, as
-// people install them, talking to our servers over a pipe,
-// and the official conformance suite over HTTP.
+// people install them, talking to our servers over a pipe and over HTTP, and the
+// official conformance suite.
 //
 //	            stdin/stdout         stdin/stdout
 //	client  <---------------->  tee  <---------->  examples/add
@@ -8,11 +8,18 @@
 //	                             v
 //	                        conversation, line by line
 //
-// The folder tee is a program between the two. It changes nothing and keeps a
-// record, and from the record a test tells which revision was really spoken and
-// which methods were used, instead of believing what either side says.
+//	            HTTP                 HTTP
+//	clients <----------------> front <---------->  internal/conformance/server,
+//	(npm)                        |                 one process for all of them
+//	                             v
+//	                        conversation, message by message
 //
-//	clients      the Inspector and both TypeScript SDKs; go test ./clients
+// The folder tee is a program between the two, and a front, in the harness, is
+// the same for HTTP. They change nothing and keep a record, and from the record a
+// test tells which revision was really spoken and which methods were used,
+// instead of believing what either side says.
+//
+//	clients      the Inspector, both TypeScript SDKs, mcp-remote; go test ./clients
 //	agents       coding agents; BOSSMAN_E2E_AGENTS=1 go test ./agents
 //	conformance  the official suite, over HTTP, against one process
 //
@@ -21,5 +28,6 @@
 // Node that is pinned there.
 //
 // BOSSMAN_E2E_ADD and BOSSMAN_E2E_FEATURES each name another command to test in
-// place of one of the two servers, to find out on which side a fault is.
+// place of one of the two servers, to find out on which side a fault is. To serve
+// HTTP, the command is given -http ADDRESS.
 package e2e

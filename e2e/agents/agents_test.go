@@ -1,5 +1,6 @@
 // Package agents runs coding agents, as people install them, against
-// examples/add, and writes docs/interop.md from what was seen.
+// examples/add and, over HTTP, against internal/conformance/server, and writes
+// docs/interop.md from what was seen.
 //
 // They are large, so this runs only with BOSSMAN_E2E_AGENTS=1. None needs an
 // account, a model or the internet beyond the npm registry.
@@ -35,7 +36,7 @@ func TestAgents(t *testing.T) {
 	}
 	b := &bench{report: &report{}}
 	var err error
-	if b.programs, err = harness.Build(t.TempDir(), harness.AddServer); err != nil {
+	if b.programs, err = harness.Build(t.TempDir(), harness.AddServer, harness.FeaturesServer); err != nil {
 		t.Fatal(err)
 	}
 	if b.clients, err = harness.Install(t.Context(), harness.Dir("clients")); err != nil {
@@ -53,10 +54,11 @@ func TestAgents(t *testing.T) {
 	t.Run("inspector", b.inspector)
 	t.Run("sdk v1", b.sdk1)
 	t.Run("sdk v2", b.sdk2)
+	t.Run("http", b.http)
 	if t.Failed() {
 		return
 	}
-	if os.Getenv("BOSSMAN_E2E_ADD") != "" {
+	if os.Getenv("BOSSMAN_E2E_ADD") != "" || os.Getenv("BOSSMAN_E2E_FEATURES") != "" {
 		t.Logf("not written, since the server was not ours:\n%s", b.report)
 		return
 	}
@@ -91,23 +93,7 @@ func (b *bench) claudeCall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	env := []string{
-		"ANTHROPIC_BASE_URL=" + m.url,
-		"ANTHROPIC_API_KEY=dummy",
-		"ENABLE_TOOL_SEARCH=false",
-		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
-	}
-	out := run(t, harness.Home(t), env, b.agents.Bin("claude"), "-p", "What is two and three?",
-		"--mcp-config", string(config), "--strict-mcp-config", "--allowedTools", "mcp__bossman__add",
-		"--output-format", "stream-json", "--verbose")
-	if out.Code != 0 {
-		t.Fatalf("claude -p: exit code %d", out.Code)
-	}
-	result := m.toolResult()
-	if result == "" {
-		t.Fatalf("the model was shown no result; it was offered the tools %v", m.offered())
-	}
-	if !strings.Contains(result, "5") {
+	if result := b.claudeSession(t, m, string(config)); !strings.Contains(result, "5") {
 		t.Errorf("the model was shown %s, want the sum 5", result)
 	}
 	added(t, rec)
@@ -117,6 +103,29 @@ func (b *bench) claudeCall(t *testing.T) {
 	}, rec)
 }
 
+// claudeSession lets Claude Code talk to the model, and gives back what the model
+// was shown as the result of its call.
+func (b *bench) claudeSession(t *testing.T, m *model, config string) string {
+	t.Helper()
+	env := []string{
+		"ANTHROPIC_BASE_URL=" + m.url,
+		"ANTHROPIC_API_KEY=dummy",
+		"ENABLE_TOOL_SEARCH=false",
+		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
+	}
+	out := run(t, harness.Home(t), env, b.agents.Bin("claude"), "-p", "What is two and three?",
+		"--mcp-config", config, "--strict-mcp-config", "--allowedTools", m.tool,
+		"--output-format", "stream-json", "--verbose")
+	if out.Code != 0 {
+		t.Fatalf("claude -p: exit code %d", out.Code)
+	}
+	result := m.toolResult()
+	if result == "" {
+		t.Fatalf("the model was shown no result; it was offered the tools %v", m.offered())
+	}
+	return result
+}
+
 func (b *bench) codex(t *testing.T) {
 	server, rec := b.programs.Server(t, harness.AddServer)
 	home := harness.Home(t)
@@ -124,7 +133,26 @@ func (b *bench) codex(t *testing.T) {
 	write(t, filepath.Join(home, ".codex", "config.toml"),
 		fmt.Sprintf("[mcp_servers.bossman]\ncommand = %s\nargs = %s\n", quote(t, server[0]), quote(t, server[1:])))
 
+	var result struct {
+		StructuredContent struct{ Sum float64 }
+	}
+	b.codexCall(t, home, "add", map[string]any{"a": 2, "b": 3}, &result)
+	if result.StructuredContent.Sum != 5 {
+		t.Errorf("mcpServer/tool/call = %+v, want the sum 5", result)
+	}
+	added(t, rec)
+	b.report.add(t, row{
+		client: "Codex, `codex app-server`", version: b.agents.Version(t, "@openai/codex"),
+		shown: "connected, listed the tools, called `add` with 2 and 3, got 5", methods: []string{"tools/list", "tools/call"},
+	}, rec)
+}
+
+// codexCall lets Codex list the tools of the server in its configuration and
+// call one.
+func (b *bench) codexCall(t *testing.T, home, tool string, arguments, result any) {
+	t.Helper()
 	app := startApp(t, home, b.agents.Bin("codex"), "app-server")
+	defer app.end()
 	app.call(t, "initialize", map[string]any{"clientInfo": map[string]any{"name": "bossman-e2e", "title": "Bossman", "version": "1"}}, nil)
 	app.notify(t, "initialized")
 	var status struct {
@@ -134,26 +162,14 @@ func (b *bench) codex(t *testing.T) {
 		}
 	}
 	app.call(t, "mcpServerStatus/list", map[string]any{}, &status)
-	if len(status.Data) != 1 || status.Data[0].Name != "bossman" || status.Data[0].Tools["add"] == nil {
-		t.Errorf("mcpServerStatus/list = %+v, want bossman with add", status)
+	if len(status.Data) != 1 || status.Data[0].Name != "bossman" || status.Data[0].Tools[tool] == nil {
+		t.Errorf("mcpServerStatus/list = %+v, want bossman with %s", status, tool)
 	}
 	var started struct{ Thread struct{ ID string } }
 	app.call(t, "thread/start", map[string]any{"cwd": home}, &started)
-	var result struct {
-		StructuredContent struct{ Sum float64 }
-	}
 	app.call(t, "mcpServer/tool/call", map[string]any{
-		"threadId": started.Thread.ID, "server": "bossman", "tool": "add", "arguments": map[string]any{"a": 2, "b": 3},
-	}, &result)
-	if result.StructuredContent.Sum != 5 {
-		t.Errorf("mcpServer/tool/call = %+v, want the sum 5", result)
-	}
-	app.end()
-	added(t, rec)
-	b.report.add(t, row{
-		client: "Codex, `codex app-server`", version: b.agents.Version(t, "@openai/codex"),
-		shown: "connected, listed the tools, called `add` with 2 and 3, got 5", methods: []string{"tools/list", "tools/call"},
-	}, rec)
+		"threadId": started.Thread.ID, "server": "bossman", "tool": tool, "arguments": arguments,
+	}, result)
 }
 
 func (b *bench) gemini(t *testing.T) {

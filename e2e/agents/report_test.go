@@ -1,11 +1,13 @@
 package agents
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 // A row is one line of docs/interop.md.
 type row struct {
 	client, version string
+	transport       string // stdio, if not said
 	shown           string
 	methods         []string // that must have been sent for it to be true
 	revision        string
@@ -23,6 +26,7 @@ type row struct {
 
 // A report gathers rows and writes them down.
 type report struct {
+	mu   sync.Mutex
 	rows []row
 }
 
@@ -38,6 +42,11 @@ func (r *report) add(t *testing.T, next row, rec *harness.Record) {
 			t.Errorf("the client sent %v, want %s among them", next.sent, m)
 		}
 	}
+	if next.transport == "" {
+		next.transport = "stdio"
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.rows = append(r.rows, next)
 }
 
@@ -54,7 +63,10 @@ func (r *report) String() string {
 
 Each client below was installed from npm in the version given, and connected
 over standard input and output to [examples/add](../examples/add/main.go), a
-server with one tool. A small program between the two wrote down every message.
+server with one tool, or over Streamable HTTP to one process of
+[internal/conformance/server](../internal/conformance/server/main.go), which has
+every feature and served clients of all these revisions at the same address. A
+small program between the two wrote down every message.
 The revision is the edition of the Model Context Protocol that was spoken; it,
 and the methods in the order in which the client first sent them, are read off
 that record and not taken from what either side says of itself.
@@ -71,13 +83,19 @@ Last run: ` + time.Now().UTC().Format(time.DateOnly) + `.
 | client | version | transport | revision | what worked | methods it sent |
 | --- | --- | --- | --- | --- | --- |
 `)
-	for _, row := range r.rows {
-		fmt.Fprintf(&b, "| %s | %s | stdio | %s | %s | %s |\n",
-			row.client, row.version, row.revision, row.shown, strings.Join(row.sent, ", "))
+	// Those over HTTP run at the same time and come in any order.
+	rows := slices.Clone(r.rows)
+	slices.SortStableFunc(rows, func(a, b row) int {
+		return cmp.Or(-strings.Compare(a.transport, b.transport), strings.Compare(a.client, b.client))
+	})
+	for _, row := range rows {
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n",
+			row.client, row.version, row.transport, row.revision, row.shown, strings.Join(row.sent, ", "))
 	}
 	b.WriteString(`
-The Inspector and the TypeScript SDKs are also tested at length, in two revisions
-and against a server with every feature: ` + "`make e2e`" + `.
+The Inspector, the TypeScript SDKs and mcp-remote are also tested at length, in
+two revisions, over both transports and against a server with every feature:
+` + "`make e2e`" + `.
 `)
 	return b.String()
 }

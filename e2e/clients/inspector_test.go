@@ -21,7 +21,7 @@ func TestInspector_add(t *testing.T) {
 		t.Run(era.name, func(t *testing.T) {
 			t.Run("tools/list", func(t *testing.T) {
 				t.Parallel()
-				got, rec := inspect[struct{ Tools []struct{ Name string } }](t, harness.AddServer, era.name, "--method", "tools/list")
+				got, rec := inspect[struct{ Tools []struct{ Name string } }](t, pipe(harness.AddServer), era.name, "--method", "tools/list")
 				if len(got.Tools) != 1 || got.Tools[0].Name != "add" {
 					t.Errorf("tools = %+v, want add", got.Tools)
 				}
@@ -32,7 +32,7 @@ func TestInspector_add(t *testing.T) {
 				got, rec := inspect[struct {
 					StructuredContent struct{ Sum float64 }
 					Content           []struct{ Type, Text string }
-				}](t, harness.AddServer, era.name, "--method", "tools/call", "--tool-name", "add", "--tool-arg", "a=2", "b=3")
+				}](t, pipe(harness.AddServer), era.name, "--method", "tools/call", "--tool-name", "add", "--tool-arg", "a=2", "b=3")
 				if got.StructuredContent.Sum != 5 {
 					t.Errorf("sum = %v, want 5", got.StructuredContent.Sum)
 				}
@@ -43,14 +43,14 @@ func TestInspector_add(t *testing.T) {
 			})
 			t.Run("unknown tool", func(t *testing.T) {
 				t.Parallel()
-				out, _ := inspector(t, harness.AddServer, era.name, "--method", "tools/call", "--tool-name", "no_such_tool")
+				out, _ := inspector(t, pipe(harness.AddServer), era.name, "--method", "tools/call", "--tool-name", "no_such_tool")
 				if out.Code != 5 {
 					t.Errorf("exit code = %d, want 5", out.Code)
 				}
 			})
 			t.Run("load", func(t *testing.T) {
 				t.Parallel()
-				got, rec := inspect[struct{ Requests, OK, ToolErrors, Errors int }](t, harness.AddServer, era.name,
+				got, rec := inspect[struct{ Requests, OK, ToolErrors, Errors int }](t, pipe(harness.AddServer), era.name,
 					"--method", "tools/call", "--tool-name", "add", "--tool-arg", "a=2", "b=3",
 					"--load", "--load-requests", "500", "--load-concurrency", "8")
 				if got.Requests != 500 || got.OK != 500 {
@@ -69,7 +69,7 @@ func TestInspector_strict(t *testing.T) {
 		for _, era := range eras {
 			t.Run(server[strings.LastIndex(server, "/")+1:]+"/"+era.name, func(t *testing.T) {
 				t.Parallel()
-				out, _ := inspector(t, server, era.name, "--method", "tools/list", "--strict")
+				out, _ := inspector(t, pipe(server), era.name, "--method", "tools/list", "--strict")
 				var got struct{ SchemaFindings json.RawMessage }
 				if err := json.Unmarshal([]byte(out.Stdout), &got); err != nil {
 					t.Fatalf("stdout is not JSON: %v", err)
@@ -83,11 +83,16 @@ func TestInspector_strict(t *testing.T) {
 }
 
 func TestInspector_features(t *testing.T) {
+	inspectFeatures(t, pipe(harness.FeaturesServer))
+}
+
+func inspectFeatures(t *testing.T, server server) {
+	t.Helper()
 	for _, era := range eras {
 		t.Run(era.name, func(t *testing.T) {
 			t.Run("resources/list", func(t *testing.T) {
 				t.Parallel()
-				got, rec := inspect[struct{ Resources []struct{ URI string } }](t, harness.FeaturesServer, era.name, "--method", "resources/list")
+				got, rec := inspect[struct{ Resources []struct{ URI string } }](t, server, era.name, "--method", "resources/list")
 				for _, want := range []string{"test://static-text", "test://static-binary", "test://watched-resource"} {
 					if !slices.ContainsFunc(got.Resources, func(r struct{ URI string }) bool { return r.URI == want }) {
 						t.Errorf("resources = %v, want %s among them", got.Resources, want)
@@ -99,7 +104,7 @@ func TestInspector_features(t *testing.T) {
 				t.Parallel()
 				got, rec := inspect[struct {
 					Contents []struct{ URI, MIMEType, Text string }
-				}](t, harness.FeaturesServer, era.name,
+				}](t, server, era.name,
 					"--method", "resources/read", "--uri", "test://static-text")
 				want := "[{test://static-text text/plain This is the content of the static text resource.}]"
 				if fmt.Sprint(got.Contents) != want {
@@ -109,14 +114,14 @@ func TestInspector_features(t *testing.T) {
 			})
 			t.Run("unknown resource", func(t *testing.T) {
 				t.Parallel()
-				out, _ := inspector(t, harness.FeaturesServer, era.name, "--method", "resources/read", "--uri", "test://no-such-resource")
+				out, _ := inspector(t, server, era.name, "--method", "resources/read", "--uri", "test://no-such-resource")
 				if out.Code == 0 {
 					t.Error("exit code = 0, want an error")
 				}
 			})
 			t.Run("prompts/list", func(t *testing.T) {
 				t.Parallel()
-				got, rec := inspect[struct{ Prompts []struct{ Name string } }](t, harness.FeaturesServer, era.name, "--method", "prompts/list")
+				got, rec := inspect[struct{ Prompts []struct{ Name string } }](t, server, era.name, "--method", "prompts/list")
 				if len(got.Prompts) < 5 {
 					t.Errorf("prompts = %v, want five or more", got.Prompts)
 				}
@@ -126,7 +131,7 @@ func TestInspector_features(t *testing.T) {
 				t.Parallel()
 				got, rec := inspect[struct {
 					Messages []struct{ Content struct{ Text string } }
-				}](t, harness.FeaturesServer, era.name, "--method", "prompts/get",
+				}](t, server, era.name, "--method", "prompts/get",
 					"--prompt-name", "test_prompt_with_arguments", "--prompt-args", "arg1=hello", "arg2=world")
 				want := "[{{Prompt with arguments: arg1='hello', arg2='world'}}]"
 				if fmt.Sprint(got.Messages) != want {
@@ -140,7 +145,7 @@ func TestInspector_features(t *testing.T) {
 	// and the Inspector asks for it until it is done.
 	t.Run("task", func(t *testing.T) {
 		t.Parallel()
-		got, rec := inspect[struct{ IsError bool }](t, harness.FeaturesServer, "modern",
+		got, rec := inspect[struct{ IsError bool }](t, server, "modern",
 			"--method", "tools/call", "--tool-name", "slow_compute", "--tool-arg", "seconds=1")
 		if got.IsError {
 			t.Error("slow_compute failed")
@@ -150,7 +155,7 @@ func TestInspector_features(t *testing.T) {
 }
 
 // inspect runs the Inspector and takes its result apart.
-func inspect[Result any](t *testing.T, server, era string, args ...string) (Result, *harness.Record) {
+func inspect[Result any](t *testing.T, server server, era string, args ...string) (Result, *harness.Record) {
 	t.Helper()
 	out, rec := inspector(t, server, era, args...)
 	if out.Code != 0 {
@@ -163,13 +168,16 @@ func inspect[Result any](t *testing.T, server, era string, args ...string) (Resu
 	return *got.Result, rec
 }
 
-func inspector(t *testing.T, server, era string, args ...string) (harness.Output, *harness.Record) {
+func inspector(t *testing.T, server server, era string, args ...string) (harness.Output, *harness.Record) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	argv, rec := programs.Server(t, server)
+	argv, rec := server(t)
 	argv = append([]string{packages.Bin("mcp-inspector"), "--cli"}, argv...)
-	argv = append(argv, "--protocol-era", era, "--format", "json")
+	if len(argv) == 3 { // an address instead of a command
+		argv = append(argv, "--transport", "http")
+	}
+	argv = append(argv, "--protocol-era", era, "--format", "json", "--connect-timeout", "60000")
 	argv = append(argv, args...)
 	return harness.Run(t, harness.Command(ctx, harness.Home(t), argv...)), rec
 }

@@ -1,5 +1,5 @@
 // Package clients runs the Inspector and both TypeScript SDKs against our
-// servers over a pipe.
+// servers over a pipe and over HTTP, and mcp-remote between the two.
 package clients
 
 import (
@@ -43,6 +43,35 @@ func prepared(run func() int) (int, error) {
 		return 0, err
 	}
 	return run(), nil
+}
+
+// A server is how a client reaches one: the command line to start it with, or
+// the address of one that runs, and the record of this test's conversation.
+type server func(testing.TB) ([]string, *harness.Record)
+
+// pipe is a server that each client starts for itself.
+func pipe(pkg string) server {
+	return func(t testing.TB) ([]string, *harness.Record) { return programs.Server(t, pkg) }
+}
+
+// web is a server that runs already.
+func web(s *harness.Service) server {
+	return func(t testing.TB) ([]string, *harness.Record) {
+		url, rec := s.Front(t, 0)
+		return []string{url}, rec
+	}
+}
+
+// bridged is a server that runs already, for clients that know only pipes.
+func bridged(s *harness.Service) server {
+	return func(t testing.TB) ([]string, *harness.Record) {
+		url, rec := s.Front(t, 0)
+		return bridge(url), rec
+	}
+}
+
+func bridge(url string) []string {
+	return []string{packages.Bin("mcp-remote"), url, "--allow-http", "--transport", "http-only"}
 }
 
 // ended shows that the server which handled e left by itself when its stdin

@@ -1,6 +1,7 @@
-// The TypeScript SDK v1: node sdk1.mjs add|features COMMAND [ARG...]
+// The TypeScript SDK v1: node sdk1.mjs add|features|greet URL|COMMAND [ARG...]
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import {
   CreateMessageRequestSchema, ElicitRequestSchema, ListRootsRequestSchema, LoggingMessageNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
@@ -18,19 +19,22 @@ client.setRequestHandler(CreateMessageRequestSchema, () => answer.sample());
 client.setRequestHandler(ListRootsRequestSchema, () => answer.roots());
 client.setNotificationHandler(LoggingMessageNotificationSchema, n => void logged.push(n.params));
 
-const transport = new StdioClientTransport({ command, args });
+const url = [command, ...args].find(steps.isURL); // behind a bridge it is an argument
+const transport = url === command ? new StreamableHTTPClientTransport(new URL(url)) : new StdioClientTransport({ command, args });
 await client.connect(transport);
 const session = {
-  client, transport, asked, logged,
+  client, transport, url, asked, logged,
   call: (name, args, options) => client.callTool({ name, arguments: args }, undefined, options),
 };
 const out = {};
 if (suite === 'add') {
   out.add = await steps.add(session);
+} else if (suite === 'greet') {
+  out.greet = await steps.greet(session);
 } else {
   out.features = await steps.features(session);
   out.handshake = await steps.handshake(session);
   out.asking = await steps.asking(session);
 }
-await client.close();
+await steps.end(session);
 console.log(JSON.stringify(out));

@@ -1,18 +1,19 @@
-// The TypeScript SDK v2: node sdk2.mjs add|features|tasks legacy|auto|pin COMMAND [ARG...]
-import { Client } from '@modelcontextprotocol/client';
+// The TypeScript SDK v2: node sdk2.mjs add|features|tasks|greet legacy|auto|pin URL|COMMAND [ARG...]
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import * as steps from './steps.mjs';
 import { tasks } from './tasks.mjs';
 
 const [suite, mode, command, ...args] = process.argv.slice(2);
+const url = [command, ...args].find(steps.isURL); // behind a bridge it is an argument
 
 const asked = [], logged = [], changed = [];
 const answer = steps.answers(asked);
 const extensions = suite === 'tasks' ? { 'io.modelcontextprotocol/tasks': {} } : {};
 const capabilities = { elicitation: { form: { applyDefaults: true } }, sampling: {}, roots: {}, extensions };
 
-// Connect starts a server of its own for a client that can answer questions,
-// or, bare, for one that declares nothing.
+// Connect makes a client that can answer questions, or, bare, one that declares
+// nothing. On a pipe it starts a server of its own for it.
 async function connect(bare) {
   const client = new Client(steps.info, {
     capabilities: bare ? {} : capabilities,
@@ -24,9 +25,9 @@ async function connect(bare) {
     client.setRequestHandler('roots/list', () => answer.roots());
   }
   client.setNotificationHandler('notifications/message', n => void logged.push(n.params));
-  const transport = new StdioClientTransport({ command, args });
+  const transport = url === command ? new StreamableHTTPClientTransport(new URL(url)) : new StdioClientTransport({ command, args });
   await client.connect(transport);
-  return { client, transport, asked, logged, call: (name, args, options) => client.callTool({ name, arguments: args }, options) };
+  return { client, transport, url, asked, logged, call: (name, args, options) => client.callTool({ name, arguments: args }, options) };
 }
 
 // What only 2026-07-28 has.
@@ -49,13 +50,13 @@ async function stateless(s) {
   await steps.until(() => changed.includes('tools'), 'tools/list_changed');
   await s.call('test_trigger_prompt_change', {});
   await steps.until(() => changed.includes('prompts'), 'prompts/list_changed');
-  out.changed = [...new Set(changed)];
+  out.changed = [...new Set(changed)].sort();
   await listen.close();
   out.closed = await listen.closed;
 
   const bare = await connect(true);
   out.missingCapability = await steps.codeOf(bare.call('test_missing_capability', {}));
-  await bare.client.close();
+  await steps.end(bare);
   return out;
 }
 
@@ -63,6 +64,8 @@ const s = await connect(false);
 const out = { negotiated: s.client.getNegotiatedProtocolVersion(), era: s.client.getProtocolEra() };
 if (suite === 'add') {
   out.add = await steps.add(s);
+} else if (suite === 'greet') {
+  out.greet = await steps.greet(s);
 } else if (suite === 'tasks') {
   out.tasks = await tasks(s, { clientInfo: steps.info, clientCapabilities: capabilities, answer });
 } else {
@@ -71,5 +74,5 @@ if (suite === 'add') {
   if (out.era === 'modern') out.stateless = await stateless(s);
   else out.handshake = await steps.handshake(s);
 }
-await s.client.close();
+await steps.end(s);
 console.log(JSON.stringify(out));

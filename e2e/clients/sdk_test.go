@@ -12,13 +12,15 @@ import (
 	"github.com/bossman-dev/bossman/e2e/internal/harness"
 )
 
-// The ways an SDK can connect: a script, its arguments, and the revision that
-// should come out.
-var sdks = []struct {
+// A sdk is a way an SDK can connect: a script, its arguments, and the revision
+// that should come out.
+type sdk struct {
 	name, script string
 	mode         []string
 	revision     string
-}{
+}
+
+var sdks = []sdk{
 	{"v1", "sdk1.mjs", nil, legacy},
 	{"v2-legacy", "sdk2.mjs", []string{"legacy"}, legacy},
 	{"v2-auto", "sdk2.mjs", []string{"auto"}, modern},
@@ -29,7 +31,7 @@ func TestSDK_add(t *testing.T) {
 	for _, sdk := range sdks {
 		t.Run(sdk.name, func(t *testing.T) {
 			t.Parallel()
-			got, rec := script(t, harness.AddServer, sdk.script, append([]string{"add"}, sdk.mode...)...)
+			got, rec := script(t, pipe(harness.AddServer), sdk.script, append([]string{"add"}, sdk.mode...)...)
 			negotiated(t, got, sdk.revision)
 			compare(t, got, "add")
 			spoke(t, rec, sdk.revision, "tools/list")
@@ -42,42 +44,51 @@ func TestSDK_features(t *testing.T) {
 	for _, sdk := range sdks {
 		t.Run(sdk.name, func(t *testing.T) {
 			t.Parallel()
-			got, rec := script(t, harness.FeaturesServer, sdk.script, append([]string{"features"}, sdk.mode...)...)
-			negotiated(t, got, sdk.revision)
-			compare(t, got, "features")
-			compare(t, got, "asking")
-			if sdk.revision == modern {
-				compare(t, got, "stateless")
-			} else {
-				compare(t, got, "handshake")
-			}
-			spoke(t, rec, sdk.revision, "prompts/get")
-			progressed(t, rec)
-			refused(t, rec, map[string]int{legacy: -32002, modern: -32602}[sdk.revision])
-
-			slow := rec.Called(t, "slow_compute")
-			if slow.Answered {
-				t.Errorf("the cancelled call was answered: %s%s", slow.Result, slow.Error)
-			}
-			ended(t, rec, slow)
+			rec := sdkFeatures(t, pipe(harness.FeaturesServer), sdk)
+			ended(t, rec, rec.Called(t, "slow_compute"))
 		})
 	}
 }
 
+func sdkFeatures(t *testing.T, server server, sdk sdk) *harness.Record {
+	t.Helper()
+	got, rec := script(t, server, sdk.script, append([]string{"features"}, sdk.mode...)...)
+	negotiated(t, got, sdk.revision)
+	compare(t, got, "features")
+	compare(t, got, "asking")
+	if sdk.revision == modern {
+		compare(t, got, "stateless")
+	} else {
+		compare(t, got, "handshake")
+	}
+	spoke(t, rec, sdk.revision, "prompts/get")
+	progressed(t, rec)
+	refused(t, rec, map[string]int{legacy: -32002, modern: -32602}[sdk.revision])
+	if slow := rec.Called(t, "slow_compute"); slow.Answered {
+		t.Errorf("the cancelled call was answered: %s%s", slow.Result, slow.Error)
+	}
+	return rec
+}
+
 func TestSDK_tasks(t *testing.T) {
 	t.Parallel()
-	got, rec := script(t, harness.FeaturesServer, "sdk2.mjs", "tasks", "pin")
+	sdkTasks(t, pipe(harness.FeaturesServer))
+}
+
+func sdkTasks(t *testing.T, server server) {
+	t.Helper()
+	got, rec := script(t, server, "sdk2.mjs", "tasks", "pin")
 	negotiated(t, got, modern)
 	compare(t, got, "tasks")
 	spoke(t, rec, modern, "tasks/update")
 }
 
 // script runs one of the scripts beside this file and reads its summary.
-func script(t *testing.T, server, name string, args ...string) (map[string]any, *harness.Record) {
+func script(t *testing.T, server server, name string, args ...string) (map[string]any, *harness.Record) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	argv, rec := programs.Server(t, server)
+	argv, rec := server(t)
 	argv = append(append([]string{packages.Bin("node"), filepath.Join(packages.Dir, name)}, args...), argv...)
 	out := harness.Run(t, harness.Command(ctx, harness.Home(t), argv...))
 	if out.Code != 0 {

@@ -27,6 +27,17 @@ const (
 	mib  = 1 << 20
 )
 
+// serve starts the server with every feature.
+func serve(t *testing.T) (addr string, pid int) {
+	t.Helper()
+	programs, err := harness.Build(t.TempDir(), harness.FeaturesServer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := programs.Service(t, harness.FeaturesServer)
+	return s.Address(), s.PID()
+}
+
 // client keeps its connections: the tests are about calls.
 var client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256}}
 
@@ -79,7 +90,7 @@ func rss(t *testing.T, pid int) int {
 
 // Ids mean something within one request only: all clients may use the same.
 func TestSameID(t *testing.T) {
-	addr, _ := harness.Serve(t)
+	addr, _ := serve(t)
 	const clients, calls = 64, 100_000
 	var wg sync.WaitGroup
 	var wrong atomic.Int64
@@ -104,7 +115,7 @@ func TestSameID(t *testing.T) {
 
 // Clients that send next to nothing do not keep others waiting.
 func TestSlowConnections(t *testing.T) {
-	addr, pid := harness.Serve(t)
+	addr, pid := serve(t)
 	ctx, stop := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -154,7 +165,7 @@ func TestSlowConnections(t *testing.T) {
 
 // Large bodies at once, and very many streams that wait, fit into little memory.
 func TestMemory(t *testing.T) {
-	addr, pid := harness.Serve(t)
+	addr, pid := serve(t)
 	const bodies, streams, most = 200, 5000, 512 * mib
 
 	large := []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"greet","arguments":{"name":"` + strings.Repeat("x", mib-400) + `"},` + meta + `}}`)

@@ -2,6 +2,7 @@
 // said to each other.
 //
 // [Install] brings the clients, [Build] our programs, [Command] and [Run] start
-// a client in a scratch home and end all of it, and [Record] reads what the tee
-// between client and server wrote down.
+// a client in a scratch home and end all of it, [Service] is a server that runs
+// for many clients, and [Record] reads what the tee, or the front of a service,
+// wrote down between client and server.
 package harness

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -13,15 +14,15 @@ import (
 // protocolVersion is the key under which a modern request names its revision.
 const protocolVersion = "io.modelcontextprotocol/protocolVersion"
 
-// A Record is what the tee wrote down: every conversation a client had with
-// the server, in the order in which lines went by.
+// A Record is what the tee, or a front, wrote down: every conversation a client
+// had with the server, in the order in which messages went by.
 type Record struct {
 	path string
 }
 
 // An Exchange is one request of the client and what became of it.
 type Exchange struct {
-	PID      int // of the tee, so one for each start of the server
+	PID      int // of the tee, so one for each start of the server; over HTTP a number
 	Method   string
 	Params   json.RawMessage
 	Revision string // in which it was asked; empty before an initialize is answered
@@ -40,10 +41,10 @@ type Ending struct {
 
 type line struct {
 	PID    int    `json:"pid"`
-	From   string `json:"from"`
-	Line   string `json:"line"`
-	Signal string `json:"signal"`
-	Exit   *int   `json:"exit"`
+	From   string `json:"from,omitempty"`
+	Line   string `json:"line,omitempty"`
+	Signal string `json:"signal,omitempty"`
+	Exit   *int   `json:"exit,omitempty"`
 }
 
 type message struct {
@@ -155,6 +156,29 @@ func (r *Record) Called(t testing.TB, tool string) *Exchange {
 	}
 	t.Fatalf("no tools/call of %s went by; the client sent %s", tool, strings.Join(r.Methods(t), ", "))
 	return nil
+}
+
+// AtOnce is how many requests of a method were under way at the same time, at
+// most.
+func (r *Record) AtOnce(t testing.TB, method string) int {
+	t.Helper()
+	open := map[string]bool{}
+	most := 0
+	for _, l := range r.lines(t) {
+		var m message
+		if json.Unmarshal([]byte(l.Line), &m) != nil || m.ID == nil {
+			continue
+		}
+		k := fmt.Sprint(l.PID, " ", string(m.ID))
+		switch {
+		case l.From == "client" && m.Method == method:
+			open[k] = true
+			most = max(most, len(open))
+		case l.From == "server" && m.Method == "":
+			delete(open, k)
+		}
+	}
+	return most
 }
 
 // Ending is the end of the server that a given exchange was with.
