@@ -30,8 +30,8 @@ type Request struct {
 	LogLevel  LogLevel // the least serious message to send; zero is none
 
 	fields  fields
-	meta    requestMeta
-	headers Headers // to compare arguments with; nil if there are none
+	meta    *requestMeta // after read
+	headers Headers      // to compare arguments with; nil if there are none
 
 	out     Sink
 	ask     asker
@@ -82,10 +82,12 @@ type fields struct {
 
 // read finds the fields and the _meta of a request's params.
 func (r *Request) read() {
+	r.meta = &noMeta
 	for name, v := range jsonrpc.Members(r.Params) {
 		switch name {
 		case "_meta":
-			r.meta = readMeta(v)
+			m := readMeta(v)
+			r.meta = &m
 		case "name":
 			r.fields.name = v
 		case "arguments":
@@ -100,6 +102,9 @@ func (r *Request) read() {
 
 // param finds any other member of params; nil if it is not there.
 func (r *Request) param(name string) json.RawMessage { return member(r.Params, name) }
+
+// noMeta is for the many requests that have none: it is not written to.
+var noMeta requestMeta
 
 // requestMeta is what a request's _meta says, in either era.
 type requestMeta struct {

@@ -21,7 +21,7 @@ func (s *Server) settleStateless(r *Request, h Headers) error {
 	if len(r.Params) > 0 && r.Params[0] != '{' {
 		return invalid("params must be an object")
 	}
-	m := &r.meta
+	m := r.meta
 	version, err := text("_meta "+metaVersion, m.version)
 	if err != nil {
 		return err
