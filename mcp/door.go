@@ -1,8 +1,6 @@
 package mcp
 
 import (
-	"encoding/json"
-
 	"github.com/bossman-dev/bossman/jsonrpc"
 )
 
@@ -29,11 +27,6 @@ func NewRequest(m *jsonrpc.Message, p Principal) *Request {
 // which those of the era without a handshake do.
 func (r *Request) Stateless() bool { return r.meta.version != nil }
 
-// Settle fills in a request of the era without a handshake from its _meta, and
-// compares it with what came beside it. Nil headers are not compared. The error
-// is a *jsonrpc.Error.
-func (s *Server) Settle(r *Request, h Headers) error { return s.settleStateless(r, h) }
-
 // Begin reads an initialize request, and settles it. The session has begun when
 // the request has been handled without an error.
 func (s *Server) Begin(r *Request) (*Session, error) {
@@ -48,10 +41,3 @@ func (s *Server) Begin(r *Request) (*Session, error) {
 // Keyring is what the server seals with. Transports that have clients carry
 // something seal it with this.
 func (s *Server) Keyring() *Keyring { return s.o.Seal }
-
-// Refused tells the observer of something that did not become a request.
-func (s *Server) Refused(err error) { s.refused(err) }
-
-// Reuse takes back the memory of a result of Handle's that has been sent. The
-// caller must not look at it again.
-func Reuse(result json.RawMessage) { reuse(result) }

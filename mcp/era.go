@@ -40,9 +40,9 @@ func (s *Server) Serve(ctx context.Context, t jsonrpc.Transport) error {
 		Urgent:    urgent,
 		Batches:   p.batches,
 		NoID:      p.errorWithoutID,
-		Sent:      reuse,
+		Sent:      Reuse,
 		Abandoned: p.abandoned,
-		Refused:   s.refused,
+		Refused:   s.Refused,
 		Panicked:  func(_ *jsonrpc.Message, v any, _ []byte) { _ = s.recovered(v) },
 	})
 	o := &s.o.Observer
@@ -60,7 +60,8 @@ func (s *Server) Serve(ctx context.Context, t jsonrpc.Transport) error {
 	return err
 }
 
-func (s *Server) refused(err error) {
+// Refused tells the observer of something that did not become a request.
+func (s *Server) Refused(err error) {
 	s.log.Debug("refused", "err", err)
 	if s.o.Observer.Refused != nil {
 		s.o.Observer.Refused(err)

@@ -159,8 +159,9 @@ func newBuffer(size int) []byte {
 	return make([]byte, 0, max(size, 512))
 }
 
-// reuse takes back the buffer of a result that has been sent.
-func reuse(result json.RawMessage) {
+// Reuse takes back the memory of a result of Handle's that has been sent. The
+// caller must not look at it again.
+func Reuse(result json.RawMessage) {
 	const most = 1 << 20 // or one large result would stay for ever
 	if cap(result) <= most {
 		b := []byte(result)

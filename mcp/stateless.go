@@ -16,8 +16,10 @@ import (
 // The era without a handshake: each request says in its _meta who asks, in
 // which revision and with which capabilities, and nothing is kept between two.
 
-// settleStateless fills in a request from its _meta.
-func (s *Server) settleStateless(r *Request, h Headers) error {
+// Settle fills in a request of the era without a handshake from its _meta, and
+// compares it with what came beside it. Nil headers are not compared. The error
+// is a *jsonrpc.Error.
+func (s *Server) Settle(r *Request, h Headers) error {
 	if len(r.Params) > 0 && r.Params[0] != '{' {
 		return invalid("params must be an object")
 	}
