@@ -1,0 +1,168 @@
+package streamable
+
+import (
+	"context"
+	"strconv"
+	"sync"
+
+	"github.com/bossman-dev/bossman/jsonrpc"
+)
+
+// A live is what this process holds of a session while something goes on in it.
+type live struct {
+	h    *Handler
+	key  sessionKey
+	uses int // guarded by the handler's mu
+
+	mu      sync.Mutex
+	call    call                                   // one that is under way; mostly there is no other
+	calls   map[jsonrpc.ID]context.CancelCauseFunc // the others
+	asked   map[jsonrpc.ID]chan *jsonrpc.Message
+	lastID  int64
+	streams map[string]*stream
+	feed    *feed
+}
+
+// A call is a request under way, if cancel is set.
+type call struct {
+	id     jsonrpc.ID
+	cancel context.CancelCauseFunc
+}
+
+// enter finds what is live of a session; every enter has its leave.
+func (h *Handler) enter(key sessionKey) *live {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l := h.lives[key]
+	if l == nil {
+		l = &live{h: h, key: key}
+		h.lives[key] = l
+	}
+	l.uses++
+	return l
+}
+
+func (h *Handler) leave(key sessionKey) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l := h.lives[key]
+	if l.uses--; l.uses == 0 {
+		delete(h.lives, key)
+	}
+}
+
+// begin notes a call. It reports false if one with this id is under way.
+func (l *live) begin(id jsonrpc.ID, cancel context.CancelCauseFunc) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.calling(id) != nil:
+		return false
+	case l.call.cancel == nil:
+		l.call = call{id, cancel}
+	default:
+		if l.calls == nil {
+			l.calls = map[jsonrpc.ID]context.CancelCauseFunc{}
+		}
+		l.calls[id] = cancel
+	}
+	return true
+}
+
+func (l *live) done(id jsonrpc.ID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.call.cancel != nil && l.call.id == id {
+		l.call = call{}
+		return
+	}
+	delete(l.calls, id)
+}
+
+// calling finds how to cancel a call; nil if it is not under way.
+func (l *live) calling(id jsonrpc.ID) context.CancelCauseFunc {
+	if l.call.cancel != nil && l.call.id == id {
+		return l.call.cancel
+	}
+	return l.calls[id]
+}
+
+func (l *live) cancel(id jsonrpc.ID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if cancel := l.calling(id); cancel != nil {
+		cancel(jsonrpc.ErrCancelled)
+	}
+}
+
+// ask gives an id for a question of ours, and where its answer will come.
+func (l *live) ask() (jsonrpc.ID, <-chan *jsonrpc.Message) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.asked == nil {
+		l.asked = map[jsonrpc.ID]chan *jsonrpc.Message{}
+	}
+	l.lastID++
+	id, answer := jsonrpc.IntID(l.lastID), make(chan *jsonrpc.Message, 1)
+	l.asked[id] = answer
+	return id, answer
+}
+
+func (l *live) forget(id jsonrpc.ID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.asked, id)
+}
+
+// answered delivers an answer. It reports false if nobody waits for it.
+func (l *live) answered(m *jsonrpc.Message) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	answer := l.asked[m.ID]
+	if answer == nil {
+		return false
+	}
+	delete(l.asked, m.ID)
+	answer <- m // has room for one
+	return true
+}
+
+// newStream begins a stream whose events are kept.
+func (l *live) newStream(out *conn) *stream {
+	id := strconv.FormatUint(l.h.number.Add(1), 36)
+	l.h.enter(l.key)
+	st := newStream(id, out, &l.h.kept, sync.OnceFunc(func() {
+		l.mu.Lock()
+		delete(l.streams, id)
+		l.mu.Unlock()
+		l.h.leave(l.key)
+	}))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.streams == nil {
+		l.streams = map[string]*stream{}
+	}
+	l.streams[id] = st
+	return st
+}
+
+func (l *live) stream(id string) *stream {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.streams[id]
+}
+
+// end ends all that goes on in the session.
+func (l *live) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.call.cancel != nil {
+		l.call.cancel(jsonrpc.ErrClosed)
+	}
+	for _, cancel := range l.calls {
+		cancel(jsonrpc.ErrClosed)
+	}
+	if l.feed != nil {
+		l.feed.end()
+	}
+}
