@@ -127,6 +127,11 @@ func (h *Handler) Close() { h.close(jsonrpc.ErrClosed) }
 
 // ServeHTTP serves one HTTP request.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.ContentLength != 0 {
+		// The body comes in time even if the request is refused: net/http waits for
+		// it before it sends the answer.
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyBegin)) // not every writer has one
+	}
 	if !h.hostAllowed(r) || !h.originAllowed(r) {
 		h.refuse(w, http.StatusForbidden, "this Host or Origin is not allowed")
 		return
@@ -161,6 +166,8 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 		h.post(w, r, p)
 	case r.Method != http.MethodGet && r.Method != http.MethodDelete:
 		h.notAllowed(w, "GET, POST, DELETE")
+	case r.ContentLength != 0:
+		h.refuse(w, http.StatusBadRequest, "only a POST has content")
 	case known && version.Stateless():
 		h.notAllowed(w, "POST")
 	case r.Method == http.MethodGet:
@@ -301,13 +308,12 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request) (body []byte, hel
 	if size > limit {
 		return nil, 0, errTooLarge
 	}
-	rc := http.NewResponseController(w)
-	pace := time.Duration(limit) * time.Second / bodyPace
-	if size >= 0 {
-		pace = time.Duration(size) * time.Second / bodyPace
-	}
-	_ = rc.SetReadDeadline(time.Now().Add(bodyBegin + pace))
 	if size < 0 || size > smallBody {
+		pace := time.Duration(limit) * time.Second / bodyPace
+		if size >= 0 {
+			pace = time.Duration(size) * time.Second / bodyPace
+		}
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyBegin + pace))
 		// What is left behind when it turns out to be more is for the next one.
 		first := beginnings.Get().(*[smallBody]byte)
 		defer beginnings.Put(first)
@@ -323,9 +329,8 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request) (body []byte, hel
 		case int64(len(body)) > limit:
 			return nil, held, errTooLarge
 		case err == io.EOF:
-			// A client that goes away must be noticed while the request is handled,
-			// however long that takes.
-			_ = rc.SetReadDeadline(time.Time{}) // not every writer has one
+			// net/http takes the deadline away here: it watches for the client to go
+			// while the request is handled, however long that takes.
 			if shared {
 				body = bytes.Clone(body)
 			}

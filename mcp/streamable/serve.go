@@ -23,9 +23,11 @@ func HTTPServer(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: 5 * time.Second,
-		// A Handler sets its own deadlines for reading bodies, which a ReadTimeout
-		// could not: it would also end the wait for an answer. The WriteTimeout is
-		// for refusals and plain answers; every event of a stream has its own.
+		// The ReadTimeout is for what net/http answers itself. A Handler sets its own
+		// deadlines for reading bodies, and none while a client waits for its answer.
+		ReadTimeout: 15 * time.Second,
+		// The WriteTimeout is for refusals and plain answers; every event of a stream
+		// has its own.
 		WriteTimeout:   60 * time.Second,
 		IdleTimeout:    2 * time.Minute,
 		MaxHeaderBytes: 32 << 10,

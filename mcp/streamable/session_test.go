@@ -295,6 +295,21 @@ func TestSession_events(t *testing.T) {
 }
 
 // held is how many sessions the handler holds something of.
+// The stream of a client that has nothing to say stays open.
+func TestSession_quietStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFixture(t)
+		_, c, stop := inMemory(t, NewHandler(s, &Options{Hosts: []string{"test"}}))
+		defer stop()
+		c.version = "2025-06-18"
+		c.initialize("{}")
+		e := newEvents(t, c.do(t.Context(), "GET", ""))
+		defer e.body.Close()
+		time.AfterFunc(time.Hour, func() { s.Remove(mcp.KindTool, "echo") })
+		e.want("tools/list_changed")
+	})
+}
+
 func held(h *Handler) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()

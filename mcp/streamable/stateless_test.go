@@ -150,6 +150,11 @@ func TestSlowClient(t *testing.T) {
 		}{
 			{"header", "", 6 * time.Second},
 			{"body", "POST /mcp HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\nAccept: */*\r\nContent-Length: 1000\r\n\r\n", 12 * time.Second},
+			{"body of a refused request", "POST /mcp HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 1000\r\n\r\n", 12 * time.Second},
+			{"body elsewhere", "POST /x HTTP/1.1\r\nHost: test\r\nContent-Length: 1000\r\n\r\n", 12 * time.Second},
+			{"body of another type", "POST /mcp HTTP/1.1\r\nHost: test\r\nContent-Type: text/plain\r\nContent-Length: 1000\r\n\r\n", 12 * time.Second},
+			{"body of a GET", "GET /mcp HTTP/1.1\r\nHost: test\r\nAccept: */*\r\nContent-Length: 1000\r\n\r\n", 12 * time.Second},
+			{"body with an expectation", "POST /mcp HTTP/1.1\r\nHost: test\r\nExpect: the unexpected\r\nContent-Length: 1000\r\n\r\n", 17 * time.Second},
 			{"chunks", "POST /mcp HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\nAccept: */*\r\nTransfer-Encoding: chunked\r\n\r\n", 80 * time.Second},
 		} {
 			conn, _ := l.dial(t.Context(), "", "")
