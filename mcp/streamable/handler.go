@@ -73,7 +73,7 @@ type Handler struct {
 	streams  atomic.Int64
 	bytes    atomic.Int64  // of bodies that are being handled
 	kept     atomic.Int64  // of events for clients that may come back
-	number   atomic.Uint64 // of the last stream
+	number   atomic.Uint64 // of the last stream, or question to a client
 	alarms   sync.Pool     // of *alarm, none of them set
 
 	closing context.Context // ends when streams are to end
@@ -111,7 +111,7 @@ func NewHandler(s *mcp.Server, o *Options) *Handler {
 	if h.log = h.o.Logger; h.log == nil {
 		h.log = slog.Default()
 	}
-	h.number.Store(uint64(time.Now().UnixMicro())) // ids of a former process mean nothing here
+	h.number.Store(uint64(time.Now().UnixMicro())) // ids of a former process, or of another, mean nothing here
 	h.closing, h.close = context.WithCancelCause(context.Background())
 	h.base, h.kill = context.WithCancelCause(context.Background())
 	h.routes = []Route{{Path: h.o.Path, serve: h.serve}}

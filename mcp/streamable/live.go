@@ -18,7 +18,6 @@ type live struct {
 	call    call                                   // one that is under way; mostly there is no other
 	calls   map[jsonrpc.ID]context.CancelCauseFunc // the others
 	asked   map[jsonrpc.ID]chan *jsonrpc.Message
-	lastID  int64
 	streams map[string]*stream
 	feed    *feed
 }
@@ -95,15 +94,16 @@ func (l *live) cancel(id jsonrpc.ID) {
 	}
 }
 
-// ask gives an id for a question of ours, and where its answer will come.
+// ask gives an id for a question of ours, and where its answer will come. The id
+// is new to the session, whatever was asked when it was live before: a late answer
+// to another question is not taken for one to this.
 func (l *live) ask() (jsonrpc.ID, <-chan *jsonrpc.Message) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.asked == nil {
 		l.asked = map[jsonrpc.ID]chan *jsonrpc.Message{}
 	}
-	l.lastID++
-	id, answer := jsonrpc.IntID(l.lastID), make(chan *jsonrpc.Message, 1)
+	id, answer := jsonrpc.IntID(int64(l.h.number.Add(1))), make(chan *jsonrpc.Message, 1)
 	l.asked[id] = answer
 	return id, answer
 }

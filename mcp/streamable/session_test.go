@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/mcp"
 )
 
@@ -187,13 +188,44 @@ func TestSession_asks(t *testing.T) {
 	for _, version := range []string{"2025-06-18", "2025-11-25"} {
 		c := &client{t: t, url: url, version: version}
 		c.initialize(`{"elicitation":{}}`)
-		e := newEvents(t, c.do(t.Context(), "POST", legacyCall(1, "ask", "", "")))
-		e.want(`"id":1,"method":"elicitation/create"`)
+		e, id := c.ask()
 		waitFor(t, "a call that does not count while it waits", func() bool { return h.inFlight.Load() == 0 })
-		if status, got := c.post(`{"jsonrpc":"2.0","id":1,"result":{"action":"accept","content":{"name":"ada"}}}`); status != 202 || got != "" {
-			t.Errorf("answer: %d %s", status, got)
-		}
+		c.tell(id, "ada")
 		e.want("Hello, ada!", "")
+	}
+}
+
+// An answer that comes too late is not taken for the answer to another question.
+func TestSession_lateAnswer(t *testing.T) {
+	h := NewHandler(newFixture(t), nil)
+	c := &client{t: t, url: serve(t, h), version: "2025-11-25"}
+	c.initialize(`{"elicitation":{}}`)
+	_, old := c.ask()
+	c.post(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
+	waitFor(t, "the call's end", func() bool { return held(h) == 0 })
+	e, id := c.ask()
+	c.tell(old, "eve")
+	c.tell(id, "ada")
+	e.want("Hello, ada!", "")
+}
+
+// ask begins a call that asks the client, and returns the question's id.
+func (c *client) ask() (*events, jsonrpc.ID) {
+	c.t.Helper()
+	e := newEvents(c.t, c.do(c.t.Context(), "POST", legacyCall(1, "ask", "", "")))
+	p, err := jsonrpc.Decode([]byte(e.next()), jsonrpc.Limits{})
+	if err != nil || p.Message.Method != "elicitation/create" {
+		c.t.Fatalf("first event: %v, %v, want a question", p.Message, err)
+	}
+	return e, p.Message.ID
+}
+
+// tell answers it.
+func (c *client) tell(id jsonrpc.ID, name string) {
+	c.t.Helper()
+	status, got := c.post(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"action":"accept","content":{"name":%q}}}`, id, name))
+	if status != 202 || got != "" {
+		c.t.Errorf("answer: %d %s", status, got)
 	}
 }
 
