@@ -3,7 +3,6 @@ package streamable
 import (
 	"context"
 	"strconv"
-	"time"
 
 	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/mcp"
@@ -17,31 +16,30 @@ type feed struct {
 	over     context.Context
 	end      context.CancelFunc
 
-	taken bool // guarded by the live's mu
-	timer *time.Timer
+	users int // guarded by the live's mu
 }
 
 // takeFeed finds or makes the session's feed. It reports false if somebody is
-// connected to it.
-func (l *live) takeFeed(server *mcp.Server, s *session) (*feed, bool) {
+// connected to it, unless the client wants to go on with it, by its name: then it
+// knows better than we whether the older connection still works.
+func (l *live) takeFeed(server *mcp.Server, s *session, name string) (*feed, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	f := l.feed
 	switch {
-	case f != nil && f.taken:
+	case f != nil && f.users > 0 && (name == "" || f.stream.id != name):
 		return nil, false
 	case f != nil && f.over.Err() == nil:
-		f.timer.Stop()
-		f.taken = true
+		f.users++
 		return f, true
 	}
-	f = &feed{listener: server.Listen(s.Session), taken: true}
+	f = &feed{listener: server.Listen(s.Session), users: 1}
 	f.over, f.end = context.WithCancel(context.Background())
 	id := ""
 	if s.Revision().Resumable() {
 		id = strconv.FormatUint(l.h.number.Add(1), 36)
 	}
-	f.stream = newStream(id, nil, &l.h.kept, func() {})
+	f.stream = newStream(id, nil, &l.h.kept, f.end)
 	l.h.enter(l.key)
 	context.AfterFunc(f.over, func() {
 		f.listener.Close()
@@ -53,8 +51,6 @@ func (l *live) takeFeed(server *mcp.Server, s *session) (*feed, bool) {
 		l.mu.Unlock()
 		l.h.leave(l.key)
 	})
-	f.timer = time.AfterFunc(keepFor, f.end)
-	f.timer.Stop()
 	l.feed = f
 	return f, true
 }
@@ -62,26 +58,21 @@ func (l *live) takeFeed(server *mcp.Server, s *session) (*feed, bool) {
 func (l *live) leaveFeed(f *feed) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	f.taken = false
+	f.users--
 	if f.stream.id == "" || l.h.closing.Err() != nil {
 		f.end()
-		return
 	}
-	f.timer.Reset(keepFor)
 }
 
 // run sends events until the client goes, or ctx ends.
 func (f *feed) run(ctx context.Context, c *conn, seen uint64, primed bool) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(f.over, cancel)()
-	if c.write(comment) != nil { // the client is to know that it is heard
-		return
-	}
-	if !f.stream.attach(c, seen) {
-		return
-	}
+	ctx, c.gone = context.WithCancel(ctx)
+	defer c.gone()
+	defer context.AfterFunc(f.over, c.gone)()
 	defer f.stream.detach(c)
+	if !f.stream.attach(c, seen) || f.stream.comment() != nil { // the client is to know that it is heard
+		return
+	}
 	if primed {
 		f.stream.prime()
 	}
@@ -89,12 +80,6 @@ func (f *feed) run(ctx context.Context, c *conn, seen uint64, primed bool) {
 		wait, stop := context.WithTimeout(ctx, quietFor)
 		events := f.listener.Next(wait)
 		stop()
-		switch {
-		case ctx.Err() != nil:
-			return
-		case events == nil && f.stream.comment() != nil:
-			return
-		}
 		for _, e := range events {
 			method, params := e.Notification()
 			m := &jsonrpc.Message{Method: method}
@@ -104,6 +89,9 @@ func (f *feed) run(ctx context.Context, c *conn, seen uint64, primed bool) {
 			if f.stream.send(jsonrpc.One(m).Append(nil)) != nil {
 				return
 			}
+		}
+		if ctx.Err() != nil || events == nil && f.stream.comment() != nil {
+			return
 		}
 	}
 }

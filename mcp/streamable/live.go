@@ -2,6 +2,8 @@ package streamable
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -155,7 +157,6 @@ func (l *live) stream(id string) *stream {
 // end ends all that goes on in the session.
 func (l *live) end() {
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	if l.call.cancel != nil {
 		l.call.cancel(jsonrpc.ErrClosed)
 	}
@@ -164,5 +165,10 @@ func (l *live) end() {
 	}
 	if l.feed != nil {
 		l.feed.end()
+	}
+	streams := slices.Collect(maps.Values(l.streams))
+	l.mu.Unlock()
+	for _, st := range streams {
+		st.giveUp()
 	}
 }

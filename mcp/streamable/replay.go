@@ -11,11 +11,13 @@ import (
 )
 
 const (
-	keepFor    = 5 * time.Minute // how long a broken stream waits for its client
-	keepBytes  = 1 << 20         // how much of a stream is kept
-	keepTotal  = 64 << 20        // how much of all streams together
-	eventCost  = 64              // what an event takes beside its text
-	retryAfter = time.Second     // when clients are to come back, unless a call says
+	keepFor    = 5 * time.Minute  // how long a broken stream waits for its client
+	lingerFor  = 10 * time.Second // the same after its last event
+	keepBytes  = 1 << 20          // how much of a stream is kept
+	keepTotal  = 64 << 20         // how much of all streams together
+	eventCost  = 64               // what an event takes beside its text
+	streamCost = 1 << 10          // what a stream takes beside its events
+	retryAfter = time.Second      // when clients are to come back, unless a call says
 )
 
 // errGone is a kind of context.Canceled: that is what happens to the requests of a
@@ -35,6 +37,7 @@ type stream struct {
 	events []event
 	size   int
 	over   bool          // there will be no more events
+	gone   bool          // and nobody can come back for those there were
 	timer  *time.Timer   // runs while a kept stream is broken
 	lost   chan struct{} // closed when the client did not come back in time
 }
@@ -98,7 +101,7 @@ func (s *stream) growLocked(n int) {
 func (s *stream) forget() {
 	s.mu.Lock()
 	s.growLocked(-s.size)
-	s.events = nil
+	s.events, s.gone = nil, true
 	s.mu.Unlock()
 	s.drop()
 }
@@ -135,21 +138,28 @@ func (s *stream) breakLocked() {
 	if s.out == nil {
 		return
 	}
-	if s.out.gone != nil {
-		close(s.out.gone)
-	}
-	s.out = nil
+	s.leaveLocked()
 	if s.id != "" && s.timer == nil {
 		s.timer = time.AfterFunc(keepFor, s.giveUp)
 	}
 }
 
+// leaveLocked: nothing more is written to whoever is connected.
+func (s *stream) leaveLocked() {
+	if s.out != nil && s.out.gone != nil {
+		s.out.gone()
+	}
+	s.out = nil
+}
+
+// giveUp drops a kept stream whose client has not come back.
 func (s *stream) giveUp() {
 	s.mu.Lock()
 	if s.out != nil || s.timer == nil {
 		s.mu.Unlock()
 		return
 	}
+	s.timer.Stop()
 	s.over, s.timer = true, nil
 	close(s.lost)
 	s.mu.Unlock()
@@ -181,32 +191,25 @@ func (s *stream) pause(after time.Duration) {
 // tells when it has come.
 func (s *stream) attach(c *conn, seen uint64) bool {
 	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.gone {
+		return false
+	}
 	if s.timer != nil {
 		s.timer.Stop()
 		s.timer = nil
 	}
-	if old := s.out; old != nil {
-		s.out = nil
-		if old.gone != nil {
-			close(old.gone)
-		}
-	}
+	s.leaveLocked()
 	s.out = c
 	for _, e := range s.events {
 		if e.seq > seen && s.out != nil {
 			_ = s.writeLocked(e.text)
 		}
 	}
-	if s.out == nil {
-		s.mu.Unlock()
-		return false
+	if s.over {
+		s.lingerLocked()
 	}
-	over := s.over
-	s.mu.Unlock()
-	if over {
-		s.forget()
-	}
-	return !over
+	return s.out != nil
 }
 
 // close ends the stream after its last event.
@@ -214,16 +217,25 @@ func (s *stream) close() {
 	s.mu.Lock()
 	s.over = true
 	delivered := s.out != nil
-	if delivered && s.out.gone != nil {
-		close(s.out.gone)
+	if delivered && s.id != "" && s.total.Load() < keepTotal/2 {
+		s.growLocked(streamCost)
+		s.lingerLocked()
 	}
-	if !delivered && s.id != "" {
-		s.mu.Unlock()
-		return // the client may come for the rest
-	}
-	s.out = nil
+	keep := s.timer != nil // the client may come for the rest
+	s.leaveLocked()
 	s.mu.Unlock()
-	s.forget()
+	if !keep {
+		s.forget()
+	}
+}
+
+// lingerLocked: all has been written, but a connection that breaks now takes with
+// it what is on the way.
+func (s *stream) lingerLocked() {
+	s.leaveLocked()
+	if s.timer == nil {
+		s.timer = time.AfterFunc(lingerFor, s.giveUp)
+	}
 }
 
 // parseEventID takes an event's id apart: which stream, which event of it.

@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
+	"math"
 	"net/http"
 	"time"
 
@@ -301,23 +302,22 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, p mcp.Principal) {
 	defer h.leave(s.key)
 	ctx, end := h.untilClosing(r.Context())
 	defer end(nil)
-	var seen uint64
-	if id := r.Header.Get("Last-Event-ID"); id != "" && s.Revision().Resumable() {
-		name, seq, ok := parseEventID(id)
-		if st := l.stream(name); ok && st != nil {
-			resume(ctx, w, st, seq)
-			return
-		}
-		seen = seq
+	name, seen, ok := parseEventID(r.Header.Get("Last-Event-ID"))
+	if !ok || !s.Revision().Resumable() {
+		name = ""
 	}
-	f, ok := l.takeFeed(h.server, s)
+	if st := l.stream(name); st != nil {
+		resume(ctx, w, st, seen)
+		return
+	}
+	f, ok := l.takeFeed(h.server, s, name)
 	if !ok {
 		h.refuse(w, http.StatusConflict, "the session has a stream already")
 		return
 	}
 	defer l.leaveFeed(f)
-	if stream, _, _ := parseEventID(r.Header.Get("Last-Event-ID")); stream != f.stream.id {
-		seen = f.stream.seq
+	if name != f.stream.id {
+		seen = math.MaxUint64
 	}
 	f.run(ctx, newConn(w), seen, s.Revision().Primed())
 }
@@ -325,7 +325,8 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, p mcp.Principal) {
 // resume sends the rest of a stream.
 func resume(ctx context.Context, w http.ResponseWriter, st *stream, seen uint64) {
 	c := newConn(w)
-	c.gone = make(chan struct{})
+	ctx, c.gone = context.WithCancel(ctx)
+	defer c.gone()
 	if c.write(comment) != nil || !st.attach(c, seen) {
 		return
 	}
@@ -335,9 +336,7 @@ func resume(ctx context.Context, w http.ResponseWriter, st *stream, seen uint64)
 	for {
 		select {
 		case <-tick.C:
-			_ = st.comment() // if it fails, c.gone is closed
-		case <-c.gone:
-			return
+			_ = st.comment() // if it fails, ctx ends
 		case <-ctx.Done():
 			return
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -54,10 +55,11 @@ func TestSession_inEveryRevision(t *testing.T) {
 			if (e.last != "") != (version > "2024-11-05") {
 				t.Errorf("event id %q", e.last)
 			}
+			c.do(t.Context(), "DELETE", "").Body.Close()
 		})
 	}
-	if held(h) != 0 {
-		t.Errorf("%d sessions are held in memory", held(h))
+	if held(h) != 0 || h.kept.Load() != 0 {
+		t.Errorf("%d sessions and %d bytes are held in memory", held(h), h.kept.Load())
 	}
 }
 
@@ -197,16 +199,20 @@ func TestSession_asks(t *testing.T) {
 
 // An answer that comes too late is not taken for the answer to another question.
 func TestSession_lateAnswer(t *testing.T) {
-	h := NewHandler(newFixture(t), nil)
-	c := &client{t: t, url: serve(t, h), version: "2025-11-25"}
-	c.initialize(`{"elicitation":{}}`)
-	_, old := c.ask()
-	c.post(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
-	waitFor(t, "the call's end", func() bool { return held(h) == 0 })
-	e, id := c.ask()
-	c.tell(old, "eve")
-	c.tell(id, "ada")
-	e.want("Hello, ada!", "")
+	synctest.Test(t, func(t *testing.T) {
+		_, c, stop := inMemory(t, NewHandler(newFixture(t), &Options{Hosts: []string{"test"}}))
+		defer stop()
+		c.version = "2025-11-25"
+		c.initialize(`{"elicitation":{}}`)
+		e, old := c.ask()
+		c.post(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
+		e.want("notifications/cancelled", "")
+		time.Sleep(time.Minute)
+		e, id := c.ask()
+		c.tell(old, "eve")
+		c.tell(id, "ada")
+		e.want("Hello, ada!", "")
+	})
 }
 
 // ask begins a call that asks the client, and returns the question's id.
@@ -312,6 +318,13 @@ func TestSession_events(t *testing.T) {
 
 	e, cancel = get("Last-Event-ID", seen)
 	e.want(`test://r`)
+
+	// The client has lost its connection, which we do not know.
+	before := e
+	e, cancel2 := get("Last-Event-ID", e.last)
+	before.want("")
+	cancel()
+	cancel = cancel2
 	c.post(`{"jsonrpc":"2.0","id":1,"method":"resources/unsubscribe","params":{"uri":"test://r"}}`)
 	s.ResourceUpdated("test://r")
 	s.Remove(mcp.KindTool, "new")
@@ -402,6 +415,10 @@ func TestResume(t *testing.T) {
 	third.want(`"progress":2`)
 	more <- struct{}{}
 	third.want(`"progress":3`, `all steps`, "")
+	// What is on the way when a connection breaks can be had once more.
+	again = newEvents(t, c.do(t.Context(), "GET", "", "Last-Event-ID", e.last))
+	again.want(`"progress":2`, `"progress":3`, `all steps`, "")
+	c.do(t.Context(), "DELETE", "").Body.Close()
 	waitFor(t, "an empty memory", func() bool { return held(h) == 0 && h.kept.Load() == 0 })
 }
 
@@ -467,4 +484,31 @@ func TestReplay_bounded(t *testing.T) {
 	if n := total.Load(); n != 0 {
 		t.Errorf("%d bytes are still counted", n)
 	}
+}
+
+// A stream that has ended is kept for a short while, as long as there is room.
+func TestReplay_afterTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var total, dropped atomic.Int64
+		end := func() {
+			s := newStream("s", newConn(httptest.NewRecorder()), &total, func() { dropped.Add(1) })
+			if err := s.send([]byte("{}")); err != nil {
+				t.Error(err)
+			}
+			s.close()
+		}
+		end()
+		if n := total.Load(); n < streamCost || dropped.Load() != 0 {
+			t.Errorf("%d bytes are kept and %d streams dropped, want one that is kept", n, dropped.Load())
+		}
+		time.Sleep(lingerFor + time.Second)
+		if n := total.Load(); n != 0 || dropped.Load() != 1 {
+			t.Errorf("later: %d bytes are kept, %d streams dropped", n, dropped.Load())
+		}
+		total.Store(keepTotal / 2)
+		end()
+		if n := total.Load(); n != keepTotal/2 || dropped.Load() != 2 {
+			t.Errorf("without room: %d bytes are kept, %d streams dropped", n, dropped.Load())
+		}
+	})
 }

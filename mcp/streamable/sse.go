@@ -1,6 +1,7 @@
 package streamable
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 	"time"
@@ -22,7 +23,7 @@ var (
 type conn struct {
 	w    http.ResponseWriter
 	rc   *http.ResponseController
-	gone chan struct{} // closed when nothing more will be written; nil if nobody waits for that
+	gone context.CancelFunc // called when nothing more will be written; nil if nobody waits for that
 }
 
 // newConn begins the event stream: the status can no longer be changed.
@@ -49,13 +50,14 @@ func (c *conn) write(b []byte) error {
 // be done; nothing may be written afterwards.
 func (c *conn) end() bool {
 	if c.gone != nil {
-		close(c.gone)
+		c.gone()
 		return true
 	}
 	raw, rw, err := c.rc.Hijack()
 	if err != nil {
 		return false // HTTP/2 has no way
 	}
+	_ = raw.SetDeadline(time.Now().Add(writePatience))
 	_, _ = rw.WriteString("0\r\n\r\n") // the last chunk
 	_ = rw.Flush()
 	_ = raw.Close()
