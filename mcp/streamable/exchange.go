@@ -23,7 +23,8 @@ type exchange struct {
 	h        *Handler
 	w        http.ResponseWriter
 	r        *http.Request
-	live     *live // of a session; nil without
+	live     *live                   // of a session; nil without
+	abandon  context.CancelCauseFunc // the call in it; nil without
 	revision mcp.Revision
 
 	done   bool // guarded by mu, as is the rest
@@ -140,8 +141,11 @@ func encode(params any) (json.RawMessage, error) {
 // Call asks the client of a session, on the stream of the request that needs the
 // answer. The client answers with a POST of its own.
 func (x *exchange) Call(ctx context.Context, method string, params any) (json.RawMessage, error) {
-	if x.live == nil {
+	switch {
+	case x.live == nil:
 		return nil, errors.New("streamable: this client cannot be asked")
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
 	}
 	id, answer := x.live.ask()
 	defer x.live.forget(id)
@@ -157,13 +161,13 @@ func (x *exchange) Call(ctx context.Context, method string, params any) (json.Ra
 		}
 		return m.Result, nil
 	case <-x.stream.lost:
-		return nil, jsonrpc.ErrClosed
 	case <-x.h.closing.Done():
-		return nil, jsonrpc.ErrClosed
 	case <-ctx.Done():
 		_ = x.Notify(ctx, "notifications/cancelled", map[string]any{"requestId": id, "reason": context.Cause(ctx).Error()})
 		return nil, context.Cause(ctx)
 	}
+	x.abandon(jsonrpc.ErrClosed) // there will be no answer
+	return nil, jsonrpc.ErrClosed
 }
 
 // Pause ends the connection; the client comes back for the answer.
@@ -204,6 +208,9 @@ func (x *exchange) answer(status int, p jsonrpc.Packet) {
 		_ = x.stream.send(jsonrpc.One(e.Message).Append(nil))
 	}
 	x.stream.close()
+	if x.live != nil && x.live.isEnded() {
+		x.stream.giveUp()
+	}
 	x.h.streams.Add(-1)
 }
 

@@ -52,6 +52,9 @@ func (l *live) takeFeed(server *mcp.Server, s *session, name string) (*feed, boo
 		l.h.leave(l.key)
 	})
 	l.feed = f
+	if l.ended {
+		f.end()
+	}
 	return f, true
 }
 

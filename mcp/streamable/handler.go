@@ -281,6 +281,7 @@ func (h *Handler) oneWay(w http.ResponseWriter, r *http.Request, p mcp.Principal
 		if !ok {
 			return
 		}
+		defer h.leave(s.key)
 		h.heard(s, m)
 	}
 	w.WriteHeader(http.StatusAccepted)

@@ -22,6 +22,7 @@ type live struct {
 	asked   map[jsonrpc.ID]chan *jsonrpc.Message
 	streams map[string]*stream
 	feed    *feed
+	ended   bool // by the client: nothing may begin any more
 }
 
 // A call is a request under way, if cancel is set.
@@ -52,13 +53,16 @@ func (h *Handler) leave(key sessionKey) {
 	}
 }
 
-// begin notes a call. It reports false if one with this id is under way.
+// begin notes a call. It reports false if one with this id is under way. In a
+// session that has ended meanwhile, the call is cancelled.
 func (l *live) begin(id jsonrpc.ID, cancel context.CancelCauseFunc) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
 	case l.calling(id) != nil:
 		return false
+	case l.ended:
+		cancel(jsonrpc.ErrClosed)
 	case l.call.cancel == nil:
 		l.call = call{id, cancel}
 	default:
@@ -154,9 +158,16 @@ func (l *live) stream(id string) *stream {
 	return l.streams[id]
 }
 
+func (l *live) isEnded() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.ended
+}
+
 // end ends all that goes on in the session.
 func (l *live) end() {
 	l.mu.Lock()
+	l.ended = true
 	if l.call.cancel != nil {
 		l.call.cancel(jsonrpc.ErrClosed)
 	}

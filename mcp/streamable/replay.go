@@ -101,7 +101,7 @@ func (s *stream) growLocked(n int) {
 func (s *stream) forget() {
 	s.mu.Lock()
 	s.growLocked(-s.size)
-	s.events, s.gone = nil, true
+	s.events, s.over, s.gone = nil, true, true
 	s.mu.Unlock()
 	s.drop()
 }

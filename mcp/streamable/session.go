@@ -30,7 +30,8 @@ type sessionKey [16]byte
 // A session is what a session id says.
 type session struct {
 	*mcp.Session
-	key sessionKey
+	key  sessionKey
+	live *live
 	sessionState
 }
 
@@ -57,7 +58,8 @@ func (h *Handler) newID(p mcp.Principal, s *mcp.Session) (string, error) {
 }
 
 // find opens a session id. A session of somebody else's, one that has ended and
-// one that never was are all the same: not found.
+// one that never was are all the same: not found. What it finds is live until the
+// caller leaves it.
 func (h *Handler) find(ctx context.Context, id string, p mcp.Principal) (*session, error) {
 	if len(id) > maxSessionID {
 		return nil, mcp.ErrNotFound
@@ -72,20 +74,21 @@ func (h *Handler) find(ctx context.Context, id string, p mcp.Principal) (*sessio
 		return nil, mcp.ErrNotFound
 	}
 	s.store, s.name = h.o.Store, base64.RawURLEncoding.EncodeToString(s.key[:])
+	s.live = h.enter(s.key) // first, so that whoever ends the session now finds us
 	if s.now, err = s.store.Load(ctx, s.name); err != nil {
+		h.leave(s.key)
 		return nil, err
 	}
-	if s.now != nil && s.now.Ended {
-		return nil, mcp.ErrNotFound
-	}
 	s.Session, err = mcp.OpenSession(b[sealedHeader:], &s.sessionState)
-	if err != nil {
+	if err != nil || s.now != nil && s.now.Ended {
+		h.leave(s.key)
 		return nil, mcp.ErrNotFound
 	}
 	return s, nil
 }
 
-// open finds the session that a request belongs to, or answers it.
+// open finds the session that a request belongs to, or answers it. The caller
+// leaves what it has found.
 func (h *Handler) open(w http.ResponseWriter, r *http.Request, p mcp.Principal) (*session, bool) {
 	id := r.Header.Get("Mcp-Session-Id")
 	if id == "" {
@@ -104,6 +107,7 @@ func (h *Handler) open(w http.ResponseWriter, r *http.Request, p mcp.Principal) 
 	}
 	if name := r.Header.Get("Mcp-Protocol-Version"); name != "" {
 		if _, known := mcp.ParseRevision(name); !known {
+			h.leave(s.key)
 			h.fail(w, http.StatusBadRequest, jsonrpc.ID{}, s.Revision(), mcp.UnsupportedVersion(name))
 			return nil, false
 		}
@@ -135,10 +139,9 @@ func (h *Handler) inSession(w http.ResponseWriter, r *http.Request, rq *mcp.Requ
 	if !ok {
 		return
 	}
-	l := h.enter(s.key)
 	defer h.leave(s.key)
-	x := h.newExchange(w, r, s.Revision(), l)
-	m, ok := h.call(r, s, l, rq, x)
+	x := h.newExchange(w, r, s.Revision(), s.live)
+	m, ok := h.call(r, s, rq, x)
 	if !ok {
 		x.answer(http.StatusAccepted, jsonrpc.Packet{})
 		return
@@ -151,19 +154,20 @@ func (h *Handler) inSession(w http.ResponseWriter, r *http.Request, rq *mcp.Requ
 
 // call handles one request of a session. It reports false if there is no answer,
 // because the request was cancelled.
-func (h *Handler) call(r *http.Request, s *session, l *live, rq *mcp.Request, x *exchange) (jsonrpc.Message, bool) {
+func (h *Handler) call(r *http.Request, s *session, rq *mcp.Request, x *exchange) (jsonrpc.Message, bool) {
 	if rq.Method == "initialize" {
 		return jsonrpc.Message{ID: rq.ID, Error: jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "initialize comes once, and not in a batch")}, true
 	}
 	ctx, cancel := context.WithCancelCause(detached{h.base, r.Context()})
 	defer cancel(nil)
-	if !l.begin(rq.ID, cancel) {
+	if !s.live.begin(rq.ID, cancel) {
 		return jsonrpc.Message{
 			Error: jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "id %s is still in flight", rq.ID),
 			NoID:  s.Revision().ErrorWithoutID(),
 		}, true
 	}
-	defer l.done(rq.ID)
+	defer s.live.done(rq.ID)
+	x.abandon = cancel
 	s.Settle(rq)
 	result, err := h.server.Handle(ctx, rq, x)
 	if err != nil && errors.Is(context.Cause(ctx), jsonrpc.ErrCancelled) {
@@ -197,17 +201,16 @@ func (h *Handler) batch(w http.ResponseWriter, r *http.Request, p mcp.Principal,
 	if !ok {
 		return
 	}
+	defer h.leave(s.key)
 	if !s.Revision().Batches() {
 		h.fail(w, http.StatusBadRequest, jsonrpc.ID{}, s.Revision(), jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "batches are not supported"))
 		return
 	}
-	l := h.enter(s.key)
-	defer h.leave(s.key)
-	x := h.newExchange(w, r, s.Revision(), l)
+	x := h.newExchange(w, r, s.Revision(), s.live)
 	var answers []jsonrpc.Element
 	seen := map[jsonrpc.ID]bool{}
 	for _, e := range batch {
-		if a := h.element(r, s, l, p, x, e, seen); a != nil {
+		if a := h.element(r, s, p, x, e, seen); a != nil {
 			answers = append(answers, jsonrpc.Element{Message: a})
 		}
 	}
@@ -215,7 +218,7 @@ func (h *Handler) batch(w http.ResponseWriter, r *http.Request, p mcp.Principal,
 }
 
 // element serves one message of a batch.
-func (h *Handler) element(r *http.Request, s *session, l *live, p mcp.Principal, x *exchange, e jsonrpc.Element, seen map[jsonrpc.ID]bool) *jsonrpc.Message {
+func (h *Handler) element(r *http.Request, s *session, p mcp.Principal, x *exchange, e jsonrpc.Element, seen map[jsonrpc.ID]bool) *jsonrpc.Message {
 	m := e.Message
 	switch {
 	case e.Malformed != nil && e.Malformed.Silent:
@@ -236,7 +239,7 @@ func (h *Handler) element(r *http.Request, s *session, l *live, p mcp.Principal,
 	case len(m.Params) > 0 && m.Params[0] != '{':
 		return &jsonrpc.Message{ID: m.ID, Error: jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "params must be an object")}
 	}
-	answer, ok := h.call(r, s, l, rq, x)
+	answer, ok := h.call(r, s, rq, x)
 	if !ok {
 		return nil
 	}
@@ -245,17 +248,15 @@ func (h *Handler) element(r *http.Request, s *session, l *live, p mcp.Principal,
 
 // heard takes what wants no answer.
 func (h *Handler) heard(s *session, m *jsonrpc.Message) {
-	l := h.enter(s.key)
-	defer h.leave(s.key)
 	switch {
 	case m.IsResponse():
-		if !l.answered(m) {
+		if !s.live.answered(m) {
 			h.server.Refused(errors.New("response to id " + m.ID.String() + ", which was not asked"))
 		}
 	case m.Method == "notifications/cancelled":
 		for name, v := range jsonrpc.Members(m.Params) {
 			if id, err := jsonrpc.ParseID(v); name == "requestId" && err == nil {
-				l.cancel(id)
+				s.live.cancel(id)
 			}
 		}
 	}
@@ -267,6 +268,7 @@ func (h *Handler) delete(w http.ResponseWriter, r *http.Request, p mcp.Principal
 	if !ok {
 		return
 	}
+	defer h.leave(s.key)
 	err := s.store.Update(r.Context(), s.name, s.until, func(st *State) error {
 		*st = State{Ended: true}
 		return nil
@@ -276,9 +278,7 @@ func (h *Handler) delete(w http.ResponseWriter, r *http.Request, p mcp.Principal
 		h.busy(w)
 		return
 	}
-	l := h.enter(s.key)
-	l.end()
-	h.leave(s.key)
+	s.live.end()
 	w.WriteHeader(http.StatusNoContent)
 }
 
@@ -293,13 +293,13 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, p mcp.Principal) {
 	if !ok {
 		return
 	}
+	defer h.leave(s.key)
 	if h.closing.Err() != nil || !h.takeStream() {
 		h.busy(w)
 		return
 	}
 	defer h.streams.Add(-1)
-	l := h.enter(s.key)
-	defer h.leave(s.key)
+	l := s.live
 	ctx, end := h.untilClosing(r.Context())
 	defer end(nil)
 	name, seen, ok := parseEventID(r.Header.Get("Last-Event-ID"))

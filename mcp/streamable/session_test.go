@@ -339,6 +339,42 @@ func TestSession_events(t *testing.T) {
 	waitFor(t, "an empty memory", func() bool { return held(h) == 0 })
 }
 
+// A store that does something after the next time it is asked.
+type lateStore struct {
+	Store
+	after atomic.Pointer[func()]
+}
+
+func (s *lateStore) Load(ctx context.Context, session string) (*State, error) {
+	st, err := s.Store.Load(ctx, session)
+	if f := s.after.Swap(nil); f != nil {
+		(*f)()
+	}
+	return st, err
+}
+
+// What was about to begin when the session ended does not go on without it.
+func TestSession_endsWhileSomethingBegins(t *testing.T) {
+	store := &lateStore{Store: newMemoryStore()}
+	h := NewHandler(newFixture(t), &Options{Store: store})
+	for _, begin := range []func(c *client) *http.Response{
+		func(c *client) *http.Response { return c.do(t.Context(), "GET", "") },
+		func(c *client) *http.Response {
+			return c.do(t.Context(), "POST", legacyCall(1, "ask", "", ""))
+		},
+	} {
+		c := &client{t: t, url: serve(t, h), version: "2025-11-25"}
+		c.initialize(`{"elicitation":{}}`)
+		store.after.Store(new(func() { c.do(t.Context(), "DELETE", "").Body.Close() }))
+		res := begin(c)
+		b, err := io.ReadAll(res.Body)
+		if err != nil || strings.Contains(string(b), "elicitation") {
+			t.Errorf("stream: %q, %v, want its end", b, err)
+		}
+	}
+	waitFor(t, "an empty memory", func() bool { return held(h) == 0 && h.kept.Load() == 0 })
+}
+
 // held is how many sessions the handler holds something of.
 // The stream of a client that has nothing to say stays open.
 func TestSession_quietStream(t *testing.T) {
@@ -480,6 +516,9 @@ func TestReplay_bounded(t *testing.T) {
 	}
 	for _, s := range streams {
 		s.forget()
+		if err := s.send(message); err == nil {
+			t.Error("a stream that is forgotten takes a message")
+		}
 	}
 	if n := total.Load(); n != 0 {
 		t.Errorf("%d bytes are still counted", n)
