@@ -375,6 +375,24 @@ func TestSession_endsWhileSomethingBegins(t *testing.T) {
 	waitFor(t, "an empty memory", func() bool { return held(h) == 0 && h.kept.Load() == 0 })
 }
 
+// A client that ends a great many sessions does not keep others from using theirs.
+func TestStore_full(t *testing.T) {
+	m := newMemoryStore()
+	later := time.Now().Add(time.Hour)
+	end := func(s *State) error { s.Ended = true; return nil }
+	for i := range maxStates {
+		if err := m.Update(t.Context(), fmt.Sprint(i), later, end); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := m.Update(t.Context(), "one more", later, end); err != nil {
+		t.Fatal(err)
+	}
+	if st, _ := m.Load(t.Context(), "one more"); st == nil || !st.Ended || len(m.items) > maxStates {
+		t.Errorf("state %v among %d", st, len(m.items))
+	}
+}
+
 // held is how many sessions the handler holds something of.
 // The stream of a client that has nothing to say stays open.
 func TestSession_quietStream(t *testing.T) {

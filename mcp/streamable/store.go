@@ -2,7 +2,6 @@ package streamable
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -30,7 +29,9 @@ type Store interface {
 	Update(ctx context.Context, session string, until time.Time, change func(*State) error) error
 }
 
-// maxStates is how many sessions a store in memory keeps something of.
+// maxStates is how many sessions a store in memory keeps something of. When there
+// are more, it forgets something of any of them: whoever has the most then loses
+// the most, and nobody can fill the store for others.
 const maxStates = 100_000
 
 // memoryStore keeps states as long as the process lives.
@@ -59,21 +60,24 @@ func (m *memoryStore) Update(_ context.Context, session string, until time.Time,
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := time.Now()
-	if now.Sub(m.swept) > time.Minute || len(m.items) >= maxStates {
+	if now.Sub(m.swept) > time.Minute {
 		m.swept = now
 		maps.DeleteFunc(m.items, func(_ string, k kept) bool { return now.After(k.until) })
 	}
 	var next State
 	old := m.items[session].state
-	switch {
-	case old != nil:
+	if old != nil {
 		next = *old
 		next.Watching = slices.Clone(old.Watching)
-	case len(m.items) >= maxStates:
-		return errors.New("streamable: too many sessions")
 	}
 	if err := change(&next); err != nil {
 		return err
+	}
+	if old == nil && len(m.items) >= maxStates {
+		for any := range m.items { // the order is random
+			delete(m.items, any)
+			break
+		}
 	}
 	m.items[session] = kept{&next, until}
 	return nil
