@@ -23,6 +23,7 @@ type exchange struct {
 	h        *Handler
 	w        http.ResponseWriter
 	r        *http.Request
+	who      string                  // the principal's id
 	live     *live                   // of a session; nil without
 	abandon  context.CancelCauseFunc // the call in it; nil without
 	revision mcp.Revision
@@ -40,8 +41,8 @@ var (
 	_ mcp.Pauser = (*exchange)(nil)
 )
 
-func (h *Handler) newExchange(w http.ResponseWriter, r *http.Request, revision mcp.Revision, l *live) *exchange {
-	x := &exchange{h: h, w: w, r: r, revision: revision, live: l}
+func (h *Handler) newExchange(w http.ResponseWriter, r *http.Request, p mcp.Principal, revision mcp.Revision, l *live) *exchange {
+	x := &exchange{h: h, w: w, r: r, who: p.ID, revision: revision, live: l}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.alarm = h.setAlarm(x)
@@ -97,7 +98,7 @@ func (x *exchange) commitLocked() error {
 		return errors.New("streamable: the request has been answered")
 	case x.stream != nil:
 		return nil
-	case !x.h.takeStream():
+	case x.h.streams.take(x.who) != 0:
 		return errors.New("streamable: too many streams")
 	}
 	own := newConn(x.w)
@@ -152,8 +153,8 @@ func (x *exchange) Call(ctx context.Context, method string, params any) (json.Ra
 	if err := x.say(&jsonrpc.Message{ID: id, Method: method}, params); err != nil {
 		return nil, err
 	}
-	x.h.inFlight.Add(-1) // waiting costs nothing
-	defer x.h.inFlight.Add(1)
+	x.h.inFlight.give(x.who) // waiting costs nothing
+	defer x.h.inFlight.retake(x.who)
 	select {
 	case m := <-answer:
 		if m.Error != nil {
@@ -211,7 +212,7 @@ func (x *exchange) answer(status int, p jsonrpc.Packet) {
 	if x.live != nil && x.live.isEnded() {
 		x.stream.giveUp()
 	}
-	x.h.streams.Add(-1)
+	x.h.streams.give(x.who)
 }
 
 // keepBuffer is the size of the largest buffer that is used again.

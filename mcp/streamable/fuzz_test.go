@@ -49,8 +49,8 @@ func FuzzPost(f *testing.F) {
 		if _, err := jsonrpc.Decode(got, jsonrpc.Limits{Bytes: 1 << 30, Batch: 1 << 20}); err != nil {
 			t.Errorf("answer %d %s: %v", w.Code, got, err)
 		}
-		if h.inFlight.Load() != 0 || h.streams.Load() != 0 || h.bytes.Load() != 0 || len(h.lives) != 0 {
-			t.Errorf("%d in flight, %d streams, %d bytes, %d sessions are left", h.inFlight.Load(), h.streams.Load(), h.bytes.Load(), len(h.lives))
+		if h.inFlight.load() != 0 || h.streams.load() != 0 || h.bytes.Load() != 0 || len(h.lives) != 0 {
+			t.Errorf("%d in flight, %d streams, %d bytes, %d sessions are left", h.inFlight.load(), h.streams.load(), h.bytes.Load(), len(h.lives))
 		}
 	})
 }

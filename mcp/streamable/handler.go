@@ -42,6 +42,9 @@ type Options struct {
 	MaxInFlight int
 	// MaxStreams is how many event streams are open at once; 16,384.
 	MaxStreams int
+	// MaxInFlightEach and MaxStreamsEach are the same for each principal; a
+	// quarter. They do not count if everybody is "local".
+	MaxInFlightEach, MaxStreamsEach int
 	// MaxBytes bounds the memory for large bodies of all requests together;
 	// 128 MiB.
 	MaxBytes int64
@@ -69,8 +72,8 @@ type Handler struct {
 	log    *slog.Logger
 	routes []Route
 
-	inFlight atomic.Int64
-	streams  atomic.Int64
+	inFlight meter
+	streams  meter
 	bytes    atomic.Int64  // of bodies that are being handled
 	kept     atomic.Int64  // of events for clients that may come back
 	number   atomic.Uint64 // of the last stream, or question to a client
@@ -105,6 +108,11 @@ func NewHandler(s *mcp.Server, o *Options) *Handler {
 	h.o.MaxStreams = cmp.Or(h.o.MaxStreams, 16<<10)
 	h.o.MaxBytes = cmp.Or(h.o.MaxBytes, 128<<20)
 	h.o.SessionLife = cmp.Or(h.o.SessionLife, 24*time.Hour)
+	h.inFlight.most, h.streams.most = int64(h.o.MaxInFlight), int64(h.o.MaxStreams)
+	if h.o.Authenticate != nil {
+		h.inFlight.each = cmp.Or(h.o.MaxInFlightEach, (h.o.MaxInFlight+3)/4)
+		h.streams.each = cmp.Or(h.o.MaxStreamsEach, (h.o.MaxStreams+3)/4)
+	}
 	if h.o.Store == nil {
 		h.o.Store = newMemoryStore()
 	}
@@ -214,12 +222,11 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request, p mcp.Principal) 
 		h.refuse(w, http.StatusNotAcceptable, "the client must accept application/json and text/event-stream")
 		return
 	}
-	if h.inFlight.Add(1) > int64(h.o.MaxInFlight) {
-		h.inFlight.Add(-1)
-		h.busy(w)
+	if status := h.inFlight.take(p.ID); status != 0 {
+		h.busy(w, status)
 		return
 	}
-	defer h.inFlight.Add(-1)
+	defer h.inFlight.give(p.ID)
 	body, held, err := h.read(w, r)
 	defer h.bytes.Add(-held)
 	if err != nil {
@@ -362,24 +369,16 @@ func (h *Handler) unreadable(w http.ResponseWriter, err error) {
 	case errors.Is(err, errTooLarge):
 		h.refuse(w, http.StatusRequestEntityTooLarge, "the body is larger than "+strconv.Itoa(h.o.Limits.Bytes)+" bytes")
 	case errors.Is(err, errBusy):
-		h.busy(w)
+		h.busy(w, http.StatusServiceUnavailable)
 	default:
 		h.refuse(w, http.StatusBadRequest, "the body could not be read")
 	}
 }
 
-// takeStream takes one of the places for event streams.
-func (h *Handler) takeStream() bool {
-	if h.streams.Add(1) > int64(h.o.MaxStreams) {
-		h.streams.Add(-1)
-		return false
-	}
-	return true
-}
-
-func (h *Handler) busy(w http.ResponseWriter) {
+// busy refuses for now.
+func (h *Handler) busy(w http.ResponseWriter, status int) {
 	w.Header().Set("Retry-After", busyForSecs)
-	h.refuse(w, http.StatusServiceUnavailable, "busy")
+	h.refuse(w, status, "busy")
 }
 
 func (h *Handler) notAllowed(w http.ResponseWriter, allow string) {

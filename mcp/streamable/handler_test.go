@@ -2,6 +2,7 @@ package streamable
 
 import (
 	"bufio"
+	"context"
 	"flag"
 	"fmt"
 	"io"
@@ -274,22 +275,77 @@ func TestManyClients_sameID(t *testing.T) {
 func TestHandler_busy(t *testing.T) {
 	h := NewHandler(newFixture(t), &Options{MaxInFlight: 1, MaxStreams: 1})
 	c := &client{t: t, url: serve(t, h), version: "2026-07-28"}
-	h.inFlight.Add(1)
+	h.inFlight.retake("local")
 	body, header := modernCall(1, "echo", "hi")
 	res := c.do(t.Context(), "POST", body, header...)
 	res.Body.Close()
 	if res.StatusCode != 503 || res.Header.Get("Retry-After") == "" {
 		t.Errorf("one more call: %s, want 503", res.Status)
 	}
-	h.inFlight.Add(-1)
-	h.streams.Add(1)
+	h.inFlight.give("local")
+	h.streams.retake("local")
 	if status, got := c.post(strings.Replace(body, "echo", "progress", 1), "Mcp-Method", "tools/call", "Mcp-Name", "progress"); status != 200 || !strings.HasPrefix(got, `{"jsonrpc"`) {
 		t.Errorf("a call with progress and no place for a stream: %d %s, want plain JSON", status, got)
 	}
 	if status, _ := c.post(listenRequest, "Mcp-Method", "subscriptions/listen"); status != 503 {
 		t.Errorf("one more stream: %d, want 503", status)
 	}
-	h.streams.Add(-1)
+	h.streams.give("local")
+}
+
+// One who takes all that he may leaves enough for the others.
+func TestHandler_busyForOne(t *testing.T) {
+	h := NewHandler(newFixture(t), &Options{
+		Authenticate: func(r *http.Request) (mcp.Principal, error) {
+			return mcp.Principal{ID: r.Header.Get("Authorization")}, nil
+		},
+		MaxInFlightEach: 2, MaxStreamsEach: 2,
+	})
+	url := serve(t, h)
+	ada := &client{t: t, url: url, version: "2026-07-28", token: "ada"}
+	eve := &client{t: t, url: url, version: "2026-07-28", token: "eve"}
+	slow, slowHeader := modernCall(1, "slow", "1m")
+	body, header := modernCall(1, "echo", "hi")
+	ctx, cancel := context.WithCancel(t.Context())
+	for range 2 {
+		e := newEvents(t, eve.do(ctx, "POST", listenRequest, "Mcp-Method", "subscriptions/listen"))
+		e.want("acknowledged")
+	}
+	if status, _ := eve.post(listenRequest, "Mcp-Method", "subscriptions/listen"); status != 429 {
+		t.Errorf("third stream of one principal: %d, want 429", status)
+	}
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Go(func() {
+			r, _ := http.NewRequestWithContext(ctx, "POST", url, strings.NewReader(slow))
+			r.Header = http.Header{
+				"Authorization": {"Bearer eve"}, "Content-Type": {"application/json"}, "Mcp-Protocol-Version": {"2026-07-28"},
+				slowHeader[0]: {slowHeader[1]}, slowHeader[2]: {slowHeader[3]},
+			}
+			if res, err := http.DefaultClient.Do(r); err == nil {
+				t.Errorf("slow call: %s", res.Status)
+			}
+		})
+	}
+	waitFor(t, "two calls", func() bool { return h.inFlight.load() == 2 })
+	if status, _ := eve.post(body, header...); status != 429 {
+		t.Errorf("third call of one principal: %d, want 429", status)
+	}
+	if status, got := ada.post(body, header...); status != 200 {
+		t.Errorf("first call of another: %d %s", status, got)
+	}
+	cancel()
+	wg.Wait()
+	waitFor(t, "an empty memory", func() bool {
+		h.inFlight.mu.Lock()
+		defer h.inFlight.mu.Unlock()
+		h.streams.mu.Lock()
+		defer h.streams.mu.Unlock()
+		return len(h.inFlight.of)+len(h.streams.of) == 0
+	})
+	if status, _ := eve.post(body, header...); status != 200 {
+		t.Errorf("after the others: %d", status)
+	}
 }
 
 func TestMemory_ofLargeBodies(t *testing.T) {

@@ -74,7 +74,7 @@ func Serve(ctx context.Context, l net.Listener, h *Handler) error {
 func (h *Handler) idle(ctx context.Context) {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for h.inFlight.Load() > 0 {
+	for h.inFlight.load() > 0 {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():

@@ -102,7 +102,7 @@ func (h *Handler) open(w http.ResponseWriter, r *http.Request, p mcp.Principal) 
 		return nil, false
 	case err != nil:
 		h.log.Error("load session", "err", err)
-		h.busy(w)
+		h.busy(w, http.StatusServiceUnavailable)
 		return nil, false
 	}
 	if name := r.Header.Get("Mcp-Protocol-Version"); name != "" {
@@ -122,7 +122,7 @@ func (h *Handler) initialize(w http.ResponseWriter, r *http.Request, rq *mcp.Req
 		h.fail(w, http.StatusBadRequest, rq.ID, mcp.Newest, asError(err))
 		return
 	}
-	x := h.newExchange(w, r, rq.Revision, nil)
+	x := h.newExchange(w, r, rq.Principal, rq.Revision, nil)
 	result, err := h.server.Handle(r.Context(), rq, x)
 	if err == nil {
 		var id string
@@ -140,7 +140,7 @@ func (h *Handler) inSession(w http.ResponseWriter, r *http.Request, rq *mcp.Requ
 		return
 	}
 	defer h.leave(s.key)
-	x := h.newExchange(w, r, s.Revision(), s.live)
+	x := h.newExchange(w, r, rq.Principal, s.Revision(), s.live)
 	m, ok := h.call(r, s, rq, x)
 	if !ok {
 		x.answer(http.StatusAccepted, jsonrpc.Packet{})
@@ -206,7 +206,7 @@ func (h *Handler) batch(w http.ResponseWriter, r *http.Request, p mcp.Principal,
 		h.fail(w, http.StatusBadRequest, jsonrpc.ID{}, s.Revision(), jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "batches are not supported"))
 		return
 	}
-	x := h.newExchange(w, r, s.Revision(), s.live)
+	x := h.newExchange(w, r, p, s.Revision(), s.live)
 	var answers []jsonrpc.Element
 	seen := map[jsonrpc.ID]bool{}
 	for _, e := range batch {
@@ -275,7 +275,7 @@ func (h *Handler) delete(w http.ResponseWriter, r *http.Request, p mcp.Principal
 	})
 	if err != nil {
 		h.log.Error("end session", "err", err)
-		h.busy(w)
+		h.busy(w, http.StatusServiceUnavailable)
 		return
 	}
 	s.live.end()
@@ -294,11 +294,15 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, p mcp.Principal) {
 		return
 	}
 	defer h.leave(s.key)
-	if h.closing.Err() != nil || !h.takeStream() {
-		h.busy(w)
+	if h.closing.Err() != nil {
+		h.busy(w, http.StatusServiceUnavailable)
 		return
 	}
-	defer h.streams.Add(-1)
+	if status := h.streams.take(p.ID); status != 0 {
+		h.busy(w, status)
+		return
+	}
+	defer h.streams.give(p.ID)
 	l := s.live
 	ctx, end := h.untilClosing(r.Context())
 	defer end(nil)

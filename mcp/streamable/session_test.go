@@ -191,7 +191,7 @@ func TestSession_asks(t *testing.T) {
 		c := &client{t: t, url: url, version: version}
 		c.initialize(`{"elicitation":{}}`)
 		e, id := c.ask()
-		waitFor(t, "a call that does not count while it waits", func() bool { return h.inFlight.Load() == 0 })
+		waitFor(t, "a call that does not count while it waits", func() bool { return h.inFlight.load() == 0 })
 		c.tell(id, "ada")
 		e.want("Hello, ada!", "")
 	}
@@ -313,7 +313,7 @@ func TestSession_events(t *testing.T) {
 	e.want(`notifications/tools/list_changed`)
 	seen := e.last
 	cancel()
-	waitFor(t, "the stream's end", func() bool { return h.streams.Load() == 0 })
+	waitFor(t, "the stream's end", func() bool { return h.streams.load() == 0 })
 	s.ResourceUpdated("test://r")
 
 	e, cancel = get("Last-Event-ID", seen)
@@ -330,7 +330,7 @@ func TestSession_events(t *testing.T) {
 	s.Remove(mcp.KindTool, "new")
 	e.want(`notifications/tools/list_changed`)
 	cancel()
-	waitFor(t, "the stream's end", func() bool { return h.streams.Load() == 0 })
+	waitFor(t, "the stream's end", func() bool { return h.streams.load() == 0 })
 
 	e, cancel = get()
 	defer cancel()

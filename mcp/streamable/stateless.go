@@ -21,17 +21,23 @@ func (h *Handler) stateless(w http.ResponseWriter, r *http.Request, rq *mcp.Requ
 	}
 	ctx := r.Context()
 	if rq.Method == "subscriptions/listen" {
-		if h.closing.Err() != nil || h.streams.Load() >= int64(h.o.MaxStreams) {
-			h.busy(w)
+		if h.closing.Err() != nil {
+			h.busy(w, http.StatusServiceUnavailable)
 			return
 		}
-		h.inFlight.Add(-1) // it is one of the streams
-		defer h.inFlight.Add(1)
+		status := h.streams.take(rq.Principal.ID)
+		if status != 0 {
+			h.busy(w, status)
+			return
+		}
+		h.streams.give(rq.Principal.ID)  // it is taken when the stream begins
+		h.inFlight.give(rq.Principal.ID) // and does not count otherwise
+		defer h.inFlight.retake(rq.Principal.ID)
 		var end context.CancelCauseFunc
 		ctx, end = h.untilClosing(ctx)
 		defer end(nil)
 	}
-	x := h.newExchange(w, r, rq.Revision, nil)
+	x := h.newExchange(w, r, rq.Principal, rq.Revision, nil)
 	result, err := h.server.Handle(ctx, rq, x)
 	m := response(rq.ID, result, err)
 	status := http.StatusOK

@@ -58,7 +58,7 @@ func TestListen_acrossConnections(t *testing.T) {
 	for _, e := range streams {
 		e.want(`"uri":"test://r"`)
 	}
-	if n := h.inFlight.Load(); n != 0 {
+	if n := h.inFlight.load(); n != 0 {
 		t.Errorf("%d in flight: listening should not count", n)
 	}
 	h.Close()
@@ -205,7 +205,7 @@ func TestDeafClient(t *testing.T) {
 			len(listenRequest), listenRequest)
 		time.Sleep(20 * time.Second)
 		synctest.Wait()
-		if n := h.streams.Load(); n != 0 {
+		if n := h.streams.load(); n != 0 {
 			t.Errorf("%d streams are open", n)
 		}
 	})
