@@ -30,8 +30,8 @@ type Options struct {
 	// Hosts are the names that clients may address us by, with or without a port.
 	// Nil: the names of this machine for itself, on connections from it.
 	Hosts []string
-	// Origins are the web pages that may use us, such as "https://app.example".
-	// Nil: those with the same name and port as ours.
+	// Origins are the web pages that may use us, such as "https://app.example",
+	// beside those with the same name and port as ours. Their browsers are told so.
 	Origins []string
 	// Path is where the protocol is served; "/mcp".
 	Path string
@@ -146,6 +146,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	for _, route := range h.routes {
 		if route.Path == r.URL.Path {
+			if len(h.o.Origins) > 0 && h.crossOrigin(w, r) {
+				return
+			}
 			route.serve(w, r)
 			return
 		}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"sync"
@@ -160,6 +161,50 @@ func TestAuthenticate(t *testing.T) {
 			if res.StatusCode != c.status || res.Header.Get("Www-Authenticate") != c.challenge || strings.Contains(string(b), "secret") {
 				t.Errorf("%s with token %q: %s %q %s, want %d %q", method, c.token, res.Status, res.Header.Get("Www-Authenticate"), b, c.status, c.challenge)
 			}
+		}
+	}
+}
+
+// Browsers are told of the pages that may use us, and of no others.
+func TestCrossOrigin(t *testing.T) {
+	refuse := func(*http.Request) (mcp.Principal, error) { return mcp.Principal{}, &AuthError{} }
+	named := &Options{Origins: []string{"https://app.example"}, Authenticate: refuse}
+	for _, c := range []struct {
+		name           string
+		o              *Options
+		method, origin string
+		status         int
+		allow          string // the page that may read the answer
+	}{
+		{"preflight", named, "OPTIONS", "https://app.example", 204, "https://app.example"},
+		{"the request", named, "POST", "https://app.example", 401, "https://app.example"},
+		{"another page", named, "OPTIONS", "https://evil.example", 403, ""},
+		{"another scheme", named, "OPTIONS", "http://app.example", 403, ""},
+		{"no page", named, "OPTIONS", "", 401, ""},
+		{"our own page", named, "OPTIONS", "http://localhost", 401, ""},
+		{"nobody is named", &Options{Authenticate: refuse}, "OPTIONS", "https://app.example", 403, ""},
+		{"nobody is named, our own page", &Options{Authenticate: refuse}, "OPTIONS", "http://localhost", 401, ""},
+	} {
+		r := httptest.NewRequest(c.method, "http://localhost/mcp", nil)
+		r.Header.Set("Access-Control-Request-Method", "POST")
+		r.Header.Set("Access-Control-Request-Headers", "content-type,mcp-param-region")
+		if c.origin != "" {
+			r.Header.Set("Origin", c.origin)
+			r.Header.Set("Sec-Fetch-Site", "cross-site")
+		}
+		if c.origin == "http://localhost" {
+			r.Header.Set("Sec-Fetch-Site", "same-origin")
+		}
+		w := httptest.NewRecorder()
+		NewHandler(newFixture(t), c.o).ServeHTTP(w, r)
+		if got := w.Header().Get("Access-Control-Allow-Origin"); w.Code != c.status || got != c.allow {
+			t.Errorf("%s: %d for %q, want %d for %q", c.name, w.Code, got, c.status, c.allow)
+		}
+		if exposed := w.Header().Get("Access-Control-Expose-Headers"); (exposed != "") != (c.allow != "") {
+			t.Errorf("%s: the page sees %q", c.name, exposed)
+		}
+		if headers := w.Header().Get("Access-Control-Allow-Headers"); (headers == "content-type,mcp-param-region") != (c.status == 204) {
+			t.Errorf("%s: the page may send %q", c.name, headers)
 		}
 	}
 }

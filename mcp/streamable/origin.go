@@ -51,6 +51,31 @@ func (h *Handler) originAllowed(r *http.Request) bool {
 	return true
 }
 
+// crossOrigin tells the browser of a page that the program has named that the page
+// may use us. It reports whether that was all the browser wanted to know. Nobody
+// else is told, whatever they may do.
+func (h *Handler) crossOrigin(w http.ResponseWriter, r *http.Request) bool {
+	header := w.Header()
+	header.Add("Vary", "Origin")
+	origin := r.Header.Get("Origin")
+	if !slices.Contains(h.o.Origins, origin) {
+		return false
+	}
+	header.Set("Access-Control-Allow-Origin", origin)
+	header.Set("Access-Control-Expose-Headers", "Mcp-Session-Id, Www-Authenticate, Retry-After")
+	if r.Method != http.MethodOptions || r.Header["Access-Control-Request-Method"] == nil {
+		return false
+	}
+	header.Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
+	// Which headers there are depends on the tools and on the program's credentials.
+	if asked := r.Header.Get("Access-Control-Request-Headers"); asked != "" {
+		header.Set("Access-Control-Allow-Headers", asked)
+	}
+	header.Set("Access-Control-Max-Age", "600")
+	w.WriteHeader(http.StatusNoContent)
+	return true
+}
+
 // hostname is a Host header without the port and the brackets of an address.
 func hostname(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
