@@ -191,9 +191,18 @@ func (p *paramHeader) same(got string, v json.RawMessage) bool {
 	if got == string(v) {
 		return true
 	}
-	a, err1 := strconv.ParseFloat(got, 64)
-	b, err2 := strconv.ParseFloat(string(v), 64)
-	return p.kind == "integer" && err1 == nil && err2 == nil && a == b
+	a, ok := exactly(got)
+	b, alsoOK := exactly(string(v))
+	return p.kind == "integer" && ok && alsoOK && a == b
+}
+
+// exactly reads a number as JSON has it, if a float64 tells it from its neighbours.
+func exactly(s string) (float64, bool) {
+	if s == "" || strings.Trim(s, "0123456789-+.eE") != "" || s[0] == '+' {
+		return 0, false // strconv knows more forms than others
+	}
+	n, err := strconv.ParseFloat(s, 64)
+	return n, err == nil && n < 1<<53 && n > -1<<53
 }
 
 // member finds a member of an object; nil if it is not there.

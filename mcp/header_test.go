@@ -68,6 +68,12 @@ func TestParamHeaders(t *testing.T) {
 		{`{"n":42}`, "N=42", true},
 		{`{"n":42.0}`, "N=42", true},
 		{`{"n":42}`, "N=43", false},
+		{`{"n":42}`, "N=4.2e1", true},
+		{`{"n":42}`, "N=+42", false},
+		{`{"n":42}`, "N=0x2A", false},
+		{`{"n":42}`, "N=0x1.5p5", false},
+		{`{"n":9007199254740993}`, "N=9007199254740993", true},
+		{`{"n":9007199254740993}`, "N=9007199254740992", false},
 		{`{"deep":{"flag":true}}`, "Flag=true", true},
 		{`{"deep":{"flag":true}}`, "Flag=True", false},
 	} {
@@ -100,7 +106,7 @@ func TestParamHeaders(t *testing.T) {
 }
 
 func TestSession_packed(t *testing.T) {
-	long := strings.Repeat("x", 100)
+	long := strings.Repeat("x", 63) + "é" + strings.Repeat("x", 100)
 	r := NewRequest(&jsonrpc.Message{Method: "initialize", Params: json.RawMessage(`{"protocolVersion":"2025-06-18",
 		"capabilities":{"roots":{"listChanged":true},"sampling":{"tools":{}},"elicitation":{"url":{}}},
 		"clientInfo":{"name":"` + long + `","version":"1.2"}}`)}, Principal{ID: "p"})
@@ -117,7 +123,7 @@ func TestSession_packed(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := got.client
-	if got.revision != R20250618 || got.info.Name != long[:64] || got.info.Version != "1.2" ||
+	if got.revision != R20250618 || got.info.Name != long[:63] || got.info.Version != "1.2" ||
 		!c.Roots.ListChanged || c.Sampling.Tools == nil || c.Sampling.Context != nil || !c.ElicitsURL() || c.ElicitsForm() {
 		t.Errorf("OpenSession = %+v", got)
 	}

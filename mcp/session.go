@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -165,7 +166,7 @@ func (x *Session) AppendBinary(b []byte) ([]byte, error) {
 	}
 	b = binary.BigEndian.AppendUint16(append(b, byte(x.revision)), can)
 	for _, s := range []string{x.info.Name, x.info.Version} {
-		s = s[:min(len(s), maxInfo)]
+		s = strings.ToValidUTF8(s[:min(len(s), maxInfo)], "") // whole characters
 		b = append(append(b, byte(len(s))), s...)
 	}
 	return b, nil
