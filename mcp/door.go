@@ -8,10 +8,13 @@ import (
 // where each request comes alone: read it, settle it in its era, Handle it.
 //
 //	r := NewRequest(m, principal)
-//	if r.Stateless() {
+//	switch {
+//	case r.Stateless():
 //		err = s.Settle(r, headers)
-//	} else {
+//	case there is a session:
 //		session.Settle(r)        // from Begin or OpenSession
+//	default:
+//		ok = s.SettleAlone(r)
 //	}
 //	result, err := s.Handle(ctx, r, sink)
 
@@ -36,6 +39,17 @@ func (s *Server) Begin(r *Request) (*Session, error) {
 	}
 	x.Settle(r)
 	return x, nil
+}
+
+// SettleAlone settles a request for a method that needs no handshake, as if a
+// client of the newest revision with one had sent it. It reports false if the
+// method does need one.
+func (s *Server) SettleAlone(r *Request) bool {
+	if !s.withoutHandshake(r.Method) {
+		return false
+	}
+	(&Session{revision: newestLegacy, state: &memoryState{}}).Settle(r)
+	return true
 }
 
 // Keyring is what the server seals with. Transports that have clients carry

@@ -45,19 +45,28 @@ func (s *Server) Serve(ctx context.Context, t jsonrpc.Transport) error {
 		Refused:   s.Refused,
 		Panicked:  func(_ *jsonrpc.Message, v any, _ []byte) { _ = s.recovered(v) },
 	})
-	o := &s.o.Observer
-	if o.Opened != nil {
-		o.Opened()
-	}
+	closed := s.Opened()
 	err := p.peer.Run(ctx)
 	p.mu.Lock()
 	p.stop()
 	p.mu.Unlock()
 	p.listening.Wait()
-	if o.Closed != nil {
-		o.Closed(err)
-	}
+	closed(err)
 	return err
+}
+
+// Opened tells the observer of a conversation, and returns what tells it of the
+// end.
+func (s *Server) Opened() (closed func(error)) {
+	o := &s.o.Observer
+	if o.Opened != nil {
+		o.Opened()
+	}
+	return func(err error) {
+		if o.Closed != nil {
+			o.Closed(err)
+		}
+	}
 }
 
 // Refused tells the observer of something that did not become a request.
@@ -127,20 +136,22 @@ func (p *pipe) settle(r *Request, batched bool, begun **Session) error {
 		var err error
 		*begun, err = p.server.Begin(r)
 		return err
-	case s == nil && (r.Method == "ping" || p.withoutHandshake(r.Method)):
+	case s == nil && p.server.SettleAlone(r):
+		return nil
+	case s == nil && r.Method == "ping":
 		s = &Session{revision: newestLegacy, state: &memoryState{}}
 	case s == nil:
 		return jsonrpc.Errorf(jsonrpc.CodeInvalidRequest,
 			"%s before initialize: begin with initialize, or put %s in _meta", r.Method, metaVersion)
-	case !s.ready.Load() && r.Method != "ping" && !p.withoutHandshake(r.Method):
+	case !s.ready.Load() && r.Method != "ping" && !p.server.withoutHandshake(r.Method):
 		return jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "%s before notifications/initialized", r.Method)
 	}
 	s.Settle(r)
 	return nil
 }
 
-func (p *pipe) withoutHandshake(method string) bool {
-	m, ok := p.server.methods.get(method)
+func (s *Server) withoutHandshake(method string) bool {
+	m, ok := s.methods.get(method)
 	return ok && m.NoHandshake
 }
 

@@ -49,10 +49,12 @@ type ServerOptions struct {
 
 // An Observer is told what middleware cannot see. Any field may be nil.
 type Observer struct {
-	// Opened and Closed: a conversation over a transport.
+	// Opened and Closed: a conversation over a transport. Over HTTP that is a
+	// stream on which a client waits for events; the calls beside it are not.
 	Opened func()
 	Closed func(error)
-	// Refused: bytes that were no message, and messages that were dropped.
+	// Refused: bytes that were no message, and messages that were dropped; over
+	// HTTP also requests that were turned away.
 	Refused func(error)
 	// Panic: a handler panicked. The client was told of an internal error.
 	Panic func(value any, stack []byte)
@@ -61,7 +63,8 @@ type Observer struct {
 // A Method is a way to serve a method that the protocol does not have.
 type Method struct {
 	Handle Handler
-	// NoHandshake serves it on a pipe before initialize, too.
+	// NoHandshake serves it also without a handshake: on a pipe before initialize,
+	// over HTTP without a session.
 	NoHandshake bool
 	// Extension, if set, is what a client must have declared.
 	Extension string

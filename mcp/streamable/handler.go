@@ -271,6 +271,8 @@ func (h *Handler) message(w http.ResponseWriter, r *http.Request, p mcp.Principa
 		h.fail(w, http.StatusBadRequest, m.ID, version, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "params must be an object"))
 	case rq.Method == "initialize" && r.Header["Mcp-Session-Id"] == nil:
 		h.initialize(w, r, rq)
+	case r.Header["Mcp-Session-Id"] == nil && h.server.SettleAlone(rq):
+		h.alone(w, r, rq)
 	default:
 		h.inSession(w, r, rq)
 	}
@@ -366,7 +368,6 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request) (body []byte, hel
 }
 
 func (h *Handler) unreadable(w http.ResponseWriter, err error) {
-	h.server.Refused(err)
 	w.Header().Set("Connection", "close")
 	switch {
 	case errors.Is(err, errTooLarge):
@@ -391,6 +392,7 @@ func (h *Handler) notAllowed(w http.ResponseWriter, allow string) {
 
 // refuse answers something that did not become a message of the protocol.
 func (h *Handler) refuse(w http.ResponseWriter, status int, text string) {
+	h.server.Refused(errors.New(text))
 	h.fail(w, status, jsonrpc.ID{}, mcp.Newest, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "%s", text))
 }
 

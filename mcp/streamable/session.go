@@ -303,6 +303,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, p mcp.Principal) {
 		return
 	}
 	defer h.streams.give(p.ID)
+	defer h.server.Opened()(nil)
 	l := s.live
 	ctx, end := h.untilClosing(r.Context())
 	defer end(nil)

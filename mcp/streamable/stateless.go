@@ -33,6 +33,7 @@ func (h *Handler) stateless(w http.ResponseWriter, r *http.Request, rq *mcp.Requ
 		h.streams.give(rq.Principal.ID)  // it is taken when the stream begins
 		h.inFlight.give(rq.Principal.ID) // and does not count otherwise
 		defer h.inFlight.retake(rq.Principal.ID)
+		defer h.server.Opened()(nil)
 		var end context.CancelCauseFunc
 		ctx, end = h.untilClosing(ctx)
 		defer end(nil)
@@ -48,6 +49,13 @@ func (h *Handler) stateless(w http.ResponseWriter, r *http.Request, rq *mcp.Requ
 	if result != nil {
 		mcp.Reuse(result)
 	}
+}
+
+// alone serves a request that needs neither a session nor to say who asks.
+func (h *Handler) alone(w http.ResponseWriter, r *http.Request, rq *mcp.Request) {
+	x := h.newExchange(w, r, rq.Principal, rq.Revision, nil)
+	result, err := h.server.Handle(r.Context(), rq, x)
+	x.answer(http.StatusOK, jsonrpc.One(response(rq.ID, result, err)))
 }
 
 // untilClosing is ctx until the handler is closed.

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -209,6 +210,65 @@ func TestDeafClient(t *testing.T) {
 			t.Errorf("%d streams are open", n)
 		}
 	})
+}
+
+// A method that needs no handshake is served to whoever just calls it, once it is
+// known who that is.
+func TestMethod_withoutHandshake(t *testing.T) {
+	s := newFixture(t)
+	who := func(_ context.Context, r *mcp.Request) (mcp.Result, error) {
+		return map[string]string{"who": r.Principal.ID}, nil
+	}
+	s.HandleMethod("example/who", mcp.Method{Handle: who, NoHandshake: true})
+	s.HandleMethod("example/member", mcp.Method{Handle: who})
+	c := &client{t: t, url: serve(t, NewHandler(s, &Options{Authenticate: func(r *http.Request) (mcp.Principal, error) {
+		if r.Header.Get("Authorization") != "Bearer ada" {
+			return mcp.Principal{}, &AuthError{}
+		}
+		return mcp.Principal{ID: "ada"}, nil
+	}}))}
+	const body = `{"jsonrpc":"2.0","id":1,"method":"example/who"}`
+	if status, got := c.post(body); status != 401 {
+		t.Errorf("unknown client: %d %s, want 401", status, got)
+	}
+	c.token = "ada"
+	if status, got := c.post(body); status != 200 || got != `{"jsonrpc":"2.0","id":1,"result":{"who":"ada"}}` {
+		t.Errorf("call: %d %s", status, got)
+	}
+	if status, got := c.post(strings.Replace(body, "who", "member", 1)); status != 400 {
+		t.Errorf("a method that needs a handshake: %d %s, want 400", status, got)
+	}
+	if status, got := c.post(body, "Mcp-Session-Id", "nonsense"); status != 404 {
+		t.Errorf("with an unknown session: %d %s, want 404", status, got)
+	}
+}
+
+// The observer hears of streams, and of who is turned away.
+func TestObserver(t *testing.T) {
+	var opened, closed, refused atomic.Int64
+	h := NewHandler(mcp.NewServer(mcp.Implementation{}, &mcp.ServerOptions{Observer: mcp.Observer{
+		Opened:  func() { opened.Add(1) },
+		Closed:  func(error) { closed.Add(1) },
+		Refused: func(error) { refused.Add(1) },
+	}}), nil)
+	c := &client{t: t, url: serve(t, h), version: "2026-07-28"}
+	c.post(`{`)
+	c.post(`{}`, "Origin", "https://evil.example")
+	c.post(`{}`, "Content-Type", "text/plain")
+	c.post(strings.Repeat(" ", 2<<20))
+	if n := refused.Load(); n != 4 {
+		t.Errorf("Refused told %d times, want 4", n)
+	}
+	old := &client{t: t, url: c.url, version: "2025-11-25"}
+	old.initialize(`{}`)
+	ctx, cancel := context.WithCancel(t.Context())
+	newEvents(t, c.do(ctx, "POST", listenRequest, "Mcp-Method", "subscriptions/listen")).want("acknowledged")
+	newEvents(t, old.do(ctx, "GET", ""))
+	if n, m := opened.Load(), closed.Load(); n != 2 || m != 0 {
+		t.Errorf("Opened told %d times, Closed %d, want 2 and 0", n, m)
+	}
+	cancel()
+	waitFor(t, "both ends", func() bool { return closed.Load() == 2 })
 }
 
 // A call that is under way when the program ends is still answered.
