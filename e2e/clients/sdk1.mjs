@@ -19,11 +19,10 @@ client.setRequestHandler(CreateMessageRequestSchema, () => answer.sample());
 client.setRequestHandler(ListRootsRequestSchema, () => answer.roots());
 client.setNotificationHandler(LoggingMessageNotificationSchema, n => void logged.push(n.params));
 
-const url = [command, ...args].find(steps.isURL); // behind a bridge it is an argument
-const transport = url === command ? new StreamableHTTPClientTransport(new URL(url)) : new StdioClientTransport({ command, args });
+const transport = steps.isURL(command) ? new StreamableHTTPClientTransport(new URL(command)) : new StdioClientTransport({ command, args });
 await client.connect(transport);
 const session = {
-  client, transport, url, asked, logged,
+  client, transport, asked, logged,
   call: (name, args, options) => client.callTool({ name, arguments: args }, undefined, options),
 };
 const out = {};

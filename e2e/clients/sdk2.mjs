@@ -5,7 +5,6 @@ import * as steps from './steps.mjs';
 import { tasks } from './tasks.mjs';
 
 const [suite, mode, command, ...args] = process.argv.slice(2);
-const url = [command, ...args].find(steps.isURL); // behind a bridge it is an argument
 
 const asked = [], logged = [], changed = [];
 const answer = steps.answers(asked);
@@ -25,9 +24,9 @@ async function connect(bare) {
     client.setRequestHandler('roots/list', () => answer.roots());
   }
   client.setNotificationHandler('notifications/message', n => void logged.push(n.params));
-  const transport = url === command ? new StreamableHTTPClientTransport(new URL(url)) : new StdioClientTransport({ command, args });
+  const transport = steps.isURL(command) ? new StreamableHTTPClientTransport(new URL(command)) : new StdioClientTransport({ command, args });
   await client.connect(transport);
-  return { client, transport, url, asked, logged, call: (name, args, options) => client.callTool({ name, arguments: args }, options) };
+  return { client, transport, asked, logged, call: (name, args, options) => client.callTool({ name, arguments: args }, options) };
 }
 
 // What only 2026-07-28 has.

@@ -97,12 +97,14 @@ export async function features(s) {
   });
   out.completion = Array.isArray(complete.completion.values);
 
-  // Cancelled once the request is on its way. That the server never answers it,
-  // the Go test reads in the record.
+  // Cancelled once the server has begun with it. That it never answers, the Go test
+  // reads in the record.
   const stop = new AbortController();
-  const sent = s.url ? fetch(new URL('/sent/slow_compute', s.url)) : onPipe(s.transport, m => m.params?.name === 'slow_compute');
-  const slow = call('slow_compute', { seconds: 60 }, { signal: stop.signal }).then(() => 'answered', () => 'gave up');
-  await sent;
+  let slow;
+  await new Promise(begun => {
+    const options = { signal: stop.signal, onprogress: begun };
+    slow = call('slow_compute', { seconds: 60 }, options).then(() => 'answered', () => 'gave up');
+  });
   stop.abort('enough');
   out.cancelled = await slow;
   out.afterCancel = textOf(await call('greet', { name: 'ada' }));
@@ -169,20 +171,6 @@ export async function handshake(s) {
 export const textOf = result => result.content.filter(c => c.type === 'text').map(c => c.text).join('\n');
 
 export const codeOf = promise => promise.then(r => `no error but ${JSON.stringify(r)}`, e => e.code ?? String(e));
-
-// Resolves when the client has sent a message that fits.
-function onPipe(transport, fits) {
-  const send = transport.send;
-  return new Promise(resolve => {
-    transport.send = async (message, ...rest) => {
-      await send.call(transport, message, ...rest);
-      if (fits(message)) {
-        transport.send = send;
-        resolve();
-      }
-    };
-  });
-}
 
 // A server is an address or a command, and a session over HTTP is ended by its
 // client.

@@ -8,7 +8,6 @@ import (
 	"log"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httptrace"
 	"net/http/httputil"
 	"net/url"
 	"os"
@@ -21,9 +20,6 @@ import (
 
 // patience bounds every wait inside a front.
 const patience = 50 * time.Second
-
-// settle is what the server gets to read a call that has been written.
-const settle = 250 * time.Millisecond
 
 const sessionHeader = "Mcp-Session-Id"
 
@@ -41,7 +37,6 @@ type front struct {
 	log      *os.File
 	last     int
 	sessions map[string]int
-	sent     map[string]chan struct{} // by tool: closed when a call is with the server
 
 	gate    int // calls that are still to come before any goes on
 	gateful chan struct{}
@@ -50,9 +45,6 @@ type front struct {
 // Front opens an address for this test through which clients reach s, and the
 // record of what they say there. With together > 0, the first calls of tools
 // wait for each other until so many have come, and go on at the same moment.
-//
-// Beside the server's own paths it answers GET /sent/TOOL when a call of the tool
-// has been passed on: who cancels a call over HTTP could be faster than the call.
 func (s *Service) Front(t testing.TB, together int) (string, *Record) {
 	t.Helper()
 	target, err := url.Parse(s.URL)
@@ -61,7 +53,7 @@ func (s *Service) Front(t testing.TB, together int) (string, *Record) {
 	}
 	rec := &Record{path: filepath.Join(t.TempDir(), "conversation.jsonl")}
 	f := &front{
-		path: target.Path, sessions: map[string]int{}, sent: map[string]chan struct{}{},
+		path: target.Path, sessions: map[string]int{},
 		gate: together, gateful: make(chan struct{}),
 	}
 	if f.log, err = os.OpenFile(rec.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600); err != nil {
@@ -90,17 +82,6 @@ func (s *Service) Front(t testing.TB, together int) (string, *Record) {
 type conversationKey struct{}
 
 func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if tool, ok := strings.CutPrefix(r.URL.Path, "/sent/"); ok {
-		select {
-		case <-f.passed(tool):
-			// What follows comes on another connection and must not overtake it.
-			time.Sleep(settle)
-		case <-time.After(patience):
-			http.Error(w, "no such call", http.StatusGatewayTimeout)
-		case <-r.Context().Done():
-		}
-		return
-	}
 	if r.URL.Path != f.path {
 		f.proxy.ServeHTTP(w, r)
 		return
@@ -117,15 +98,9 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if len(body) > 0 {
 		f.put(line{PID: n, From: "client", Line: string(body)})
 	}
-	var m struct {
-		Method string
-		Params struct{ Name string }
-	}
+	var m struct{ Method string }
 	if json.Unmarshal(body, &m) == nil && m.Method == "tools/call" {
 		f.wait(ctx)
-		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-			WroteRequest: func(httptrace.WroteRequestInfo) { f.pass(m.Params.Name) },
-		})
 	}
 	f.proxy.ServeHTTP(w, r.WithContext(ctx))
 }
@@ -199,26 +174,6 @@ func (f *front) wait(ctx context.Context) {
 	case <-f.gateful:
 	case <-ctx.Done():
 	case <-time.After(patience):
-	}
-}
-
-func (f *front) passed(tool string) chan struct{} {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.sent[tool] == nil {
-		f.sent[tool] = make(chan struct{})
-	}
-	return f.sent[tool]
-}
-
-func (f *front) pass(tool string) {
-	c := f.passed(tool)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	select {
-	case <-c:
-	default:
-		close(c)
 	}
 }
 

@@ -34,7 +34,8 @@ type computation struct {
 }
 
 func slowCompute(_ context.Context, c *mcp.Call, in computation) (string, error) {
-	return mcp.Durable(c, func(ctx context.Context, _ *mcp.Call) (string, error) {
+	return mcp.Durable(c, func(ctx context.Context, c *mcp.Call) (string, error) {
+		c.Progress(0, in.Seconds, "begun")
 		if err := sleep(ctx, time.Duration(in.Seconds*float64(time.Second))); err != nil {
 			return "", err
 		}
