@@ -109,12 +109,16 @@ func (s *Server) newListener(wants func(Event) bool) *Listener {
 			l.events = append(l.events, e)
 		}
 		l.mu.Unlock()
-		select {
-		case l.ready <- struct{}{}:
-		default:
-		}
+		l.wake()
 	})
 	return l
+}
+
+func (l *Listener) wake() {
+	select {
+	case l.ready <- struct{}{}:
+	default:
+	}
 }
 
 // Close ends the gathering.
@@ -122,17 +126,15 @@ func (l *Listener) Close() { l.stop() }
 
 // Next waits for events and returns them, or nil when ctx ends first.
 func (l *Listener) Next(ctx context.Context) []Event {
+	stop := context.AfterFunc(ctx, l.wake)
+	defer stop()
 	for {
-		select {
-		case <-l.ready:
-		case <-ctx.Done():
-			return nil
-		}
+		<-l.ready // a select takes more of the stack, which is kept while we wait
 		l.mu.Lock()
 		events := l.events
 		l.events = nil
 		l.mu.Unlock()
-		if events != nil {
+		if events != nil || ctx.Err() != nil {
 			return events
 		}
 	}
@@ -163,20 +165,25 @@ func (f *Filter) wants(e Event) bool {
 	return false
 }
 
-// honoured is the part of a filter that the server can serve this client.
-func (s *Server) honoured(ctx context.Context, r *Request, f Filter) (Filter, error) {
+// honoured is the part of the filter in a request that the server can serve its
+// client.
+func (s *Server) honoured(ctx context.Context, r *Request) (*Filter, error) {
+	f := new(Filter)
+	if err := object("notifications", r.param("notifications"), f); err != nil {
+		return nil, err
+	}
 	f.Tools = f.Tools && s.tools.used()
 	f.Prompts = f.Prompts && s.prompts.used()
 	f.Resources = f.Resources && s.hasResources()
 	if len(f.Watch) > maxSubscriptions || len(f.Tasks) > maxSubscriptions {
-		return f, invalid("more than %d subscriptions", maxSubscriptions)
+		return nil, invalid("more than %d subscriptions", maxSubscriptions)
 	}
 	f.Watch = slices.DeleteFunc(f.Watch, func(uri string) bool {
 		res, _ := s.findResource(ctx, r, uri)
 		return res == nil
 	})
 	if f.Tasks != nil && !r.takesTasks() {
-		return f, missing(tasksCapability())
+		return nil, missing(tasksCapability())
 	}
 	f.Tasks = slices.DeleteFunc(f.Tasks, func(id string) bool {
 		_, err := s.durable.find(ctx, r, id)
@@ -188,36 +195,19 @@ func (s *Server) honoured(ctx context.Context, r *Request, f Filter) (Filter, er
 // listen serves subscriptions/listen: it tells the client of events until the
 // client or the conversation ends.
 func (s *Server) listen(ctx context.Context, r *Request) (Result, error) {
-	var asked Filter
-	if err := object("notifications", r.param("notifications"), &asked); err != nil {
-		return nil, err
-	}
-	f, err := s.honoured(ctx, r, asked)
+	f, err := s.honoured(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	tag := map[string]any{metaSubscription: r.ID}
 	l := s.newListener(f.wants)
 	defer l.Close()
 	defer jsonrpc.Idle(ctx)()
-	if err := r.out.Notify(ctx, "notifications/subscriptions/acknowledged", map[string]any{"notifications": f, "_meta": tag}); err != nil {
+	if err := s.acknowledge(ctx, r, f); err != nil {
 		return nil, err
 	}
 	for events := l.Next(ctx); events != nil; events = l.Next(ctx) {
 		for _, e := range events {
-			method, params := e.Notification()
-			if e.Kind == EventTask {
-				call, err := s.durable.find(ctx, r, e.Name)
-				if err != nil {
-					continue
-				}
-				method, params = "notifications/tasks", call.detail()
-			}
-			if params == nil {
-				params = map[string]any{}
-			}
-			params["_meta"] = tag
-			if err := r.out.Notify(ctx, method, params); err != nil {
+			if err := s.tell(ctx, r, e); err != nil {
 				return nil, err
 			}
 		}
@@ -225,5 +215,29 @@ func (s *Server) listen(ctx context.Context, r *Request) (Result, error) {
 	if cause := context.Cause(ctx); !errors.Is(cause, jsonrpc.ErrClosed) {
 		return nil, cause
 	}
-	return map[string]any{"_meta": tag}, nil
+	return map[string]any{"_meta": subscription(r)}, nil
+}
+
+// subscription marks what belongs to a request to listen.
+func subscription(r *Request) map[string]any { return map[string]any{metaSubscription: r.ID} }
+
+func (s *Server) acknowledge(ctx context.Context, r *Request, f *Filter) error {
+	return r.out.Notify(ctx, "notifications/subscriptions/acknowledged", map[string]any{"notifications": f, "_meta": subscription(r)})
+}
+
+// tell tells a client that listens of an event.
+func (s *Server) tell(ctx context.Context, r *Request, e Event) error {
+	method, params := e.Notification()
+	if e.Kind == EventTask {
+		call, err := s.durable.find(ctx, r, e.Name)
+		if err != nil {
+			return nil // it is gone
+		}
+		method, params = "notifications/tasks", call.detail()
+	}
+	if params == nil {
+		params = map[string]any{}
+	}
+	params["_meta"] = subscription(r)
+	return r.out.Notify(ctx, method, params)
 }

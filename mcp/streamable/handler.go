@@ -157,19 +157,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
-	for name, values := range r.Header {
-		if len(values) > 1 && (strings.HasPrefix(name, "Mcp-") || name == "Authorization" || name == "Content-Type") {
-			h.refuse(w, http.StatusBadRequest, "header "+name+" is there more than once")
-			return
-		}
-	}
-	p, ok := h.authenticate(w, r)
+	p, ok := h.admit(w, r)
 	if !ok {
 		return
-	}
-	if srv, ok := r.Context().Value(http.ServerContextKey).(*http.Server); !ok || srv.WriteTimeout == 0 {
-		// A deadline of ours for an earlier response may still be there.
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
 	}
 	version, known := versionOf(r)
 	switch {
@@ -186,6 +176,24 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 	default:
 		h.delete(w, r, p)
 	}
+}
+
+// admit tells who has sent a request, or refuses it.
+func (h *Handler) admit(w http.ResponseWriter, r *http.Request) (p mcp.Principal, ok bool) {
+	for name, values := range r.Header {
+		if len(values) > 1 && (strings.HasPrefix(name, "Mcp-") || name == "Authorization" || name == "Content-Type") {
+			h.refuse(w, http.StatusBadRequest, "header "+name+" is there more than once")
+			return p, false
+		}
+	}
+	if p, ok = h.authenticate(w, r); !ok {
+		return p, false
+	}
+	if srv, ok := r.Context().Value(http.ServerContextKey).(*http.Server); !ok || srv.WriteTimeout == 0 {
+		// A deadline of ours for an earlier response may still be there.
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
+	}
+	return p, true
 }
 
 func (h *Handler) authenticate(w http.ResponseWriter, r *http.Request) (mcp.Principal, bool) {
@@ -214,58 +222,64 @@ func versionOf(r *http.Request) (mcp.Revision, bool) {
 
 // post serves a message, or a batch of them.
 func (h *Handler) post(w http.ResponseWriter, r *http.Request, p mcp.Principal) {
-	switch {
-	case !isJSON(r.Header.Get("Content-Type")):
-		h.refuse(w, http.StatusUnsupportedMediaType, "the content must be application/json")
-		return
-	case !isIdentity(r.Header["Content-Encoding"]):
-		h.refuse(w, http.StatusUnsupportedMediaType, "the content must not be compressed")
-		return
-	case !acceptsBoth(r.Header["Accept"]):
-		h.refuse(w, http.StatusNotAcceptable, "the client must accept application/json and text/event-stream")
-		return
-	}
 	if status := h.inFlight.take(p.ID); status != 0 {
 		h.busy(w, status)
 		return
 	}
 	defer h.inFlight.give(p.ID)
-	body, held, err := h.read(w, r)
+	packet, held := h.receive(w, r)
 	defer h.bytes.Add(-held)
+	switch {
+	case packet.Message != nil:
+		h.message(w, r, p, packet.Message)
+	case packet.Batch != nil:
+		h.batch(w, r, p, packet.Batch)
+	}
+}
+
+// receive reads what a POST brings. What is not a packet is answered, and none is
+// returned. It tells how much of the common memory is held.
+func (h *Handler) receive(w http.ResponseWriter, r *http.Request) (packet jsonrpc.Packet, held int64) {
+	switch {
+	case !isJSON(r.Header.Get("Content-Type")):
+		h.refuse(w, http.StatusUnsupportedMediaType, "the content must be application/json")
+		return packet, 0
+	case !isIdentity(r.Header["Content-Encoding"]):
+		h.refuse(w, http.StatusUnsupportedMediaType, "the content must not be compressed")
+		return packet, 0
+	case !acceptsBoth(r.Header["Accept"]):
+		h.refuse(w, http.StatusNotAcceptable, "the client must accept application/json and text/event-stream")
+		return packet, 0
+	}
+	body, held, err := h.read(w, r)
 	if err != nil {
 		h.unreadable(w, err)
-		return
+		return packet, held
 	}
-	packet, err := jsonrpc.Decode(body, h.o.Limits)
+	packet, err = jsonrpc.Decode(body, h.o.Limits)
 	if bad, ok := errors.AsType[*jsonrpc.Malformed](err); ok {
 		h.server.Refused(bad)
 		version, _ := versionOf(r)
 		h.fail(w, http.StatusBadRequest, bad.ID, version, bad.Err)
-		return
+		return jsonrpc.Packet{}, held
 	}
-	if packet.Batch != nil {
-		h.batch(w, r, p, packet.Batch)
-		return
-	}
-	h.message(w, r, p, packet.Message)
+	return packet, held
 }
 
 // message decides which era a message belongs to.
 func (h *Handler) message(w http.ResponseWriter, r *http.Request, p mcp.Principal, m *jsonrpc.Message) {
-	version, known := versionOf(r)
-	if name := r.Header.Get("Mcp-Protocol-Version"); name != "" && !known {
-		if rq := mcp.NewRequest(m, p); !m.IsRequest() || !rq.Stateless() {
-			h.fail(w, http.StatusBadRequest, m.ID, mcp.Newest, mcp.UnsupportedVersion(name))
-			return
-		}
-	}
 	if !m.IsRequest() {
-		h.oneWay(w, r, p, version, m)
+		h.oneWay(w, r, p, m)
 		return
 	}
+	version, known := versionOf(r)
 	rq := mcp.NewRequest(m, p)
 	switch {
-	case version.Stateless(), rq.Stateless(), rq.Method == "server/discover", rq.Method == "subscriptions/listen":
+	case !known && !rq.Stateless() && r.Header.Get("Mcp-Protocol-Version") != "":
+		h.unknownVersion(w, r, m.ID)
+	case rq.Method == "subscriptions/listen":
+		h.listen(w, r, rq)
+	case version.Stateless(), rq.Stateless(), rq.Method == "server/discover":
 		h.stateless(w, r, rq)
 	case len(m.Params) > 0 && m.Params[0] != '{':
 		h.fail(w, http.StatusBadRequest, m.ID, version, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "params must be an object"))
@@ -278,10 +292,18 @@ func (h *Handler) message(w http.ResponseWriter, r *http.Request, p mcp.Principa
 	}
 }
 
+func (h *Handler) unknownVersion(w http.ResponseWriter, r *http.Request, id jsonrpc.ID) {
+	h.fail(w, http.StatusBadRequest, id, mcp.Newest, mcp.UnsupportedVersion(r.Header.Get("Mcp-Protocol-Version")))
+}
+
 // oneWay serves a message that wants no answer: a notification, or the client's
 // answer to a question of ours.
-func (h *Handler) oneWay(w http.ResponseWriter, r *http.Request, p mcp.Principal, version mcp.Revision, m *jsonrpc.Message) {
+func (h *Handler) oneWay(w http.ResponseWriter, r *http.Request, p mcp.Principal, m *jsonrpc.Message) {
+	version, known := versionOf(r)
 	switch {
+	case !known && r.Header.Get("Mcp-Protocol-Version") != "":
+		h.unknownVersion(w, r, jsonrpc.ID{})
+		return
 	case m.IsNotification() && !strings.HasPrefix(m.Method, "notifications/"):
 		h.refuse(w, http.StatusBadRequest, "a request has an id")
 		return

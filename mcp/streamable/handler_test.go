@@ -54,6 +54,7 @@ func TestStatuses(t *testing.T) {
 		{"empty", ``, callHeader, 400, `"code":-32700`, v},
 		{"batch", `[` + call + `]`, callHeader, 400, `"code":-32600`, v},
 		{"response", `{"jsonrpc":"2.0","id":1,"result":{}}`, nil, 400, `"code":-32600`, v},
+		{"response in an unknown version", `{"jsonrpc":"2.0","id":1,"result":{}}`, nil, 400, `{"jsonrpc":"2.0","error":{"code":-32022`, "1999-01-01"},
 		{"twice a member", `{"jsonrpc":"2.0","id":1,"method":"a","method":"b"}`, nil, 400, `"id":1,"error":{"code":-32600`, v},
 		{"no _meta", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, []string{"Mcp-Method", "tools/list"}, 400, `"code":-32602`, v},
 		{"no _meta, no header", `{"jsonrpc":"2.0","id":1,"method":"server/discover"}`, nil, 400, `"code":-32602`, ""},

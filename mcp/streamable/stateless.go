@@ -15,31 +15,60 @@ import (
 
 // stateless serves a request that says itself who asks.
 func (h *Handler) stateless(w http.ResponseWriter, r *http.Request, rq *mcp.Request) {
-	if err := h.server.Settle(rq, r.Header); err != nil {
-		h.fail(w, http.StatusBadRequest, rq.ID, mcp.Newest, asError(err))
+	if !h.settle(w, r, rq) {
 		return
 	}
-	ctx := r.Context()
-	if rq.Method == "subscriptions/listen" {
-		if h.closing.Err() != nil {
-			h.busy(w, http.StatusServiceUnavailable)
-			return
-		}
-		status := h.streams.take(rq.Principal.ID)
-		if status != 0 {
-			h.busy(w, status)
-			return
-		}
-		h.streams.give(rq.Principal.ID)  // it is taken when the stream begins
-		h.inFlight.give(rq.Principal.ID) // and does not count otherwise
-		defer h.inFlight.retake(rq.Principal.ID)
-		defer h.server.Opened()(nil)
-		var end context.CancelCauseFunc
-		ctx, end = h.untilClosing(ctx)
-		defer end(nil)
+	x := h.newExchange(w, r, rq.Principal, rq.Revision, nil)
+	result, err := h.server.Handle(r.Context(), rq, x)
+	finish(x, rq, result, err)
+}
+
+func (h *Handler) settle(w http.ResponseWriter, r *http.Request, rq *mcp.Request) bool {
+	err := h.server.Settle(rq, r.Header)
+	if err != nil {
+		h.fail(w, http.StatusBadRequest, rq.ID, mcp.Newest, asError(err))
 	}
+	return err == nil
+}
+
+// listen serves the request that is answered when the handler is closed. There may
+// be thousands of them, so that the memory of each counts, also on the stack.
+func (h *Handler) listen(w http.ResponseWriter, r *http.Request, rq *mcp.Request) {
+	if !h.settle(w, r, rq) {
+		return
+	}
+	if status := h.hasStream(rq.Principal.ID); status != 0 {
+		h.busy(w, status)
+		return
+	}
+	h.inFlight.give(rq.Principal.ID) // it is one of the streams
+	closed := h.server.Opened()
+	ctx, end := h.untilClosing(r.Context())
+	defer func() {
+		end(nil)
+		closed(nil)
+		h.inFlight.retake(rq.Principal.ID)
+	}()
 	x := h.newExchange(w, r, rq.Principal, rq.Revision, nil)
 	result, err := h.server.Handle(ctx, rq, x)
+	finish(x, rq, result, err)
+}
+
+// hasStream tells whether a stream can be opened: zero, or the status to refuse
+// with.
+func (h *Handler) hasStream(who string) int {
+	if h.closing.Err() != nil {
+		return http.StatusServiceUnavailable
+	}
+	status := h.streams.take(who)
+	if status == 0 {
+		h.streams.give(who) // it is taken when the stream begins
+	}
+	return status
+}
+
+// finish answers a request.
+func finish(x *exchange, rq *mcp.Request, result json.RawMessage, err error) {
 	m := response(rq.ID, result, err)
 	status := http.StatusOK
 	if m.Error != nil {

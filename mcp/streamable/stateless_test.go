@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -69,6 +71,43 @@ func TestListen_acrossConnections(t *testing.T) {
 	c := &client{t: t, url: url, version: "2026-07-28"}
 	if status, _ := c.post(listenRequest, "Mcp-Method", "subscriptions/listen"); status != 503 {
 		t.Errorf("listen after the end: %d, want 503", status)
+	}
+}
+
+// A client that only listens costs little. That includes the stack, which Go makes
+// smaller when less than a quarter of it is in use.
+func TestListen_memory(t *testing.T) {
+	if raceEnabled {
+		t.Skip("takes more with the race detector")
+	}
+	at, err := url.Parse(serve(t, NewHandler(newFixture(t), nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	memory := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc + m.StackInuse)
+	}
+	const n = 500
+	before := memory()
+	for range n {
+		conn, err := net.Dial("tcp", at.Host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		fmt.Fprintf(conn, "POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAccept: */*\r\n"+
+			"Mcp-Protocol-Version: 2026-07-28\r\nMcp-Method: subscriptions/listen\r\nContent-Length: %d\r\n\r\n%s",
+			at.Host, len(listenRequest), listenRequest)
+		if _, err := io.ReadFull(conn, make([]byte, 300)); err != nil { // the header and some of the first event
+			t.Fatal(err)
+		}
+	}
+	if each := (memory() - before) / n; each > 32<<10 {
+		t.Errorf("a stream takes %d bytes, want 32 KiB at most", each)
 	}
 }
 
