@@ -108,14 +108,15 @@ func TestParamHeaders(t *testing.T) {
 func TestSession_packed(t *testing.T) {
 	long := strings.Repeat("x", 63) + "é" + strings.Repeat("x", 100)
 	r := NewRequest(&jsonrpc.Message{Method: "initialize", Params: json.RawMessage(`{"protocolVersion":"2025-06-18",
-		"capabilities":{"roots":{"listChanged":true},"sampling":{"tools":{}},"elicitation":{"url":{}}},
+		"capabilities":{"roots":{"listChanged":true},"sampling":{"tools":{}},"elicitation":{"url":{}},
+			"extensions":{"io.example/ui":{"types":["a"]}}},
 		"clientInfo":{"name":"` + long + `","version":"1.2"}}`)}, Principal{ID: "p"})
 	x, err := newSession(r)
 	if err != nil {
 		t.Fatal(err)
 	}
 	b, err := x.AppendBinary(nil)
-	if err != nil || len(b) > 140 {
+	if err != nil || len(b) > 300 {
 		t.Fatalf("AppendBinary: %d bytes, %v", len(b), err)
 	}
 	got, err := OpenSession(b, &memoryState{})
@@ -124,12 +125,33 @@ func TestSession_packed(t *testing.T) {
 	}
 	c := got.client
 	if got.revision != R20250618 || got.info.Name != long[:63] || got.info.Version != "1.2" ||
-		!c.Roots.ListChanged || c.Sampling.Tools == nil || c.Sampling.Context != nil || !c.ElicitsURL() || c.ElicitsForm() {
+		string(c.Extensions["io.example/ui"]) != `{"types":["a"]}` || !c.Roots.ListChanged || c.Sampling.Tools == nil || c.Sampling.Context != nil || !c.ElicitsURL() || c.ElicitsForm() {
 		t.Errorf("OpenSession = %+v", got)
 	}
 	for n := range b {
 		if _, err := OpenSession(b[:n], nil); err == nil {
 			t.Errorf("OpenSession of the first %d bytes: no error", n)
 		}
+	}
+}
+
+// A client with many extensions, or with much to say about them, still gets an id.
+func TestSession_packedExtensions(t *testing.T) {
+	x := &Session{revision: newestLegacy}
+	x.client.Extensions = map[string]json.RawMessage{
+		"a.example/much":                        json.RawMessage(`{"settings":"` + strings.Repeat("x", 300) + `"}`),
+		"z.example/" + strings.Repeat("x", 300): json.RawMessage(`{}`),
+		"c.example/little":                      json.RawMessage(`{"n":1}`),
+	}
+	b, err := x.AppendBinary(nil)
+	if err != nil || len(b) > 300 {
+		t.Fatalf("AppendBinary: %d bytes, %v", len(b), err)
+	}
+	got, err := OpenSession(b, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e := got.client.Extensions; len(e) != 2 || string(e["a.example/much"]) != `{}` || string(e["c.example/little"]) != `{}` {
+		t.Errorf("extensions %s", e)
 	}
 }

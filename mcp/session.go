@@ -3,10 +3,15 @@ package mcp
 import (
 	"context"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	jsonv2 "github.com/go-json-experiment/json"
 
 	"github.com/bossman-dev/bossman/jsonrpc"
 )
@@ -136,12 +141,15 @@ const (
 	canElicitURL
 )
 
-// maxInfo is how much of a client's name, and of its version, is packed.
-const maxInfo = 64
+const (
+	maxInfo       = 64  // how much of a client's name, and of its version, is packed
+	maxExtensions = 160 // how much of the extensions that it has declared
+)
 
-// AppendBinary packs what the handshake has settled into at most 140 bytes: the
-// revision, the capabilities that the protocol knows, and the beginning of the
-// client's name and version.
+// AppendBinary packs what the handshake has settled into at most 300 bytes: the
+// revision, the capabilities that the protocol knows, the beginning of the client's
+// name and version, and the extensions. If these take too much, their settings
+// are left out, and then those that come last.
 func (x *Session) AppendBinary(b []byte) ([]byte, error) {
 	c := &x.client
 	var can uint16
@@ -168,6 +176,29 @@ func (x *Session) AppendBinary(b []byte) ([]byte, error) {
 	for _, s := range []string{x.info.Name, x.info.Version} {
 		s = strings.ToValidUTF8(s[:min(len(s), maxInfo)], "") // whole characters
 		b = append(append(b, byte(len(s))), s...)
+	}
+	ext, err := packExtensions(c.Extensions)
+	return append(append(b, byte(len(ext))), ext...), err
+}
+
+// packExtensions writes as much of a client's extensions as is packed.
+func packExtensions(all map[string]json.RawMessage) ([]byte, error) {
+	if len(all) == 0 {
+		return nil, nil
+	}
+	b, err := jsonv2.Marshal(all, jsonv2.Deterministic(true))
+	if err != nil || len(b) <= maxExtensions {
+		return b, err
+	}
+	some := map[string]struct{}{}
+	b = nil
+	for _, id := range slices.Sorted(maps.Keys(all)) {
+		some[id] = struct{}{}
+		more, err := jsonv2.Marshal(some, jsonv2.Deterministic(true))
+		if err != nil || len(more) > maxExtensions {
+			break
+		}
+		b = more
 	}
 	return b, nil
 }
@@ -201,14 +232,15 @@ func OpenSession(packed []byte, state SessionState) (*Session, error) {
 		x.client.Elicitation = &ElicitationCapability{Form: flag(canElicitForm), URL: flag(canElicitURL)}
 	}
 	rest := packed[3:]
-	for _, s := range []*string{&x.info.Name, &x.info.Version} {
+	var extensions string
+	for _, s := range []*string{&x.info.Name, &x.info.Version, &extensions} {
 		if len(rest) == 0 || len(rest) < 1+int(rest[0]) {
 			return nil, errPacked
 		}
 		*s = string(rest[1 : 1+rest[0]])
 		rest = rest[1+rest[0]:]
 	}
-	if len(rest) > 0 {
+	if len(rest) > 0 || extensions != "" && jsonv2.Unmarshal([]byte(extensions), &x.client.Extensions) != nil {
 		return nil, errPacked
 	}
 	return x, nil
