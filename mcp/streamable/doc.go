@@ -27,5 +27,7 @@
 //
 // A session costs no memory. Its id is what initialize has settled, sealed with
 // the server's [mcp.Keyring], so that every process that has the keys can serve
-// it. Only what the client sets later is kept, in a [Store].
+// it. Only what the client sets later is kept, in a [Store]. What goes on at the
+// moment belongs to the process where it began: a client's answers, cancellations
+// and return to a broken stream have to reach that one.
 package streamable
