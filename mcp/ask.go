@@ -91,7 +91,8 @@ func Need(errs ...error) error {
 
 // run runs a handler, as often as its questions make it.
 func (c *Call) run(h func() (Result, error)) (Result, error) {
-	if err := c.r.ask.begin(c); err != nil {
+	asker := c.r.Revision.asker()
+	if err := asker.begin(c); err != nil {
 		return nil, err
 	}
 	for {
@@ -107,7 +108,7 @@ func (c *Call) run(h func() (Result, error)) (Result, error) {
 		if c.rounds.n++; c.rounds.n > maxRounds {
 			return nil, tooManyRounds()
 		}
-		if res, err = c.r.ask.ask(c, asking.needs); res != nil || err != nil {
+		if res, err = asker.ask(c, asking.needs); res != nil || err != nil {
 			return res, err
 		}
 	}

@@ -346,7 +346,7 @@ func (d *durables) update(ctx context.Context, r *Request) (Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	answers, err := readAnswers(r.fields.inputResponses)
+	answers, err := readAnswers(r.param("inputResponses"))
 	if err != nil {
 		return nil, err
 	}

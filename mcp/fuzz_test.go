@@ -21,7 +21,7 @@ import (
 // statelessCall is a call of a tool as the stateless era has it, before it runs.
 func statelessCall(s *Server, principal, name string, arguments json.RawMessage) *Call {
 	params := json.RawMessage(`{"name":` + string(appendString(nil, name)) + `,"arguments":` + string(arguments) + `}`)
-	r := &Request{ID: jsonrpc.IntID(1), Method: "tools/call", Params: params, Revision: Newest, Principal: Principal{ID: principal}, ask: roundTrips{}}
+	r := &Request{ID: jsonrpc.IntID(1), Method: "tools/call", Params: params, Revision: Newest, Principal: Principal{ID: principal}}
 	r.read()
 	return &Call{server: s, r: r, rounds: rounds{n: 1}}
 }

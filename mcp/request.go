@@ -25,16 +25,14 @@ type Request struct {
 	Method    string
 	Params    json.RawMessage // an object, or nil
 	Revision  Revision
+	LogLevel  LogLevel // the least serious message to send; zero is none
 	Client    ClientCapabilities
 	Principal Principal
-	LogLevel  LogLevel // the least serious message to send; zero is none
 
+	// Every call has one of these, so what few requests need is behind pointers.
 	fields  fields
 	meta    *requestMeta // after read
-	headers Headers      // to compare arguments with; nil if there are none
-
 	out     Sink
-	ask     asker
 	session *Session // nil without a handshake
 }
 
@@ -77,7 +75,8 @@ type Handler func(ctx context.Context, r *Request) (Result, error)
 // fields are the members of params that the frequent methods have, found in one
 // pass.
 type fields struct {
-	name, arguments, requestState, inputResponses json.RawMessage
+	name, arguments json.RawMessage
+	again           bool // there is a requestState, or there are inputResponses
 }
 
 // read finds the fields and the _meta of a request's params.
@@ -92,10 +91,8 @@ func (r *Request) read() {
 			r.fields.name = v
 		case "arguments":
 			r.fields.arguments = v
-		case "requestState":
-			r.fields.requestState = v
-		case "inputResponses":
-			r.fields.inputResponses = v
+		case "requestState", "inputResponses":
+			r.fields.again = true
 		}
 	}
 }
@@ -109,6 +106,8 @@ var noMeta requestMeta
 // requestMeta is what a request's _meta says, in either era.
 type requestMeta struct {
 	version, capabilities, info, logLevel, progressToken json.RawMessage
+
+	headers Headers // to compare arguments with; nil if there are none
 }
 
 const (

@@ -194,9 +194,8 @@ func (s *Server) visible(ctx context.Context, r *Request, kind Kind) func(string
 // ended ctx.
 func (s *Server) Handle(ctx context.Context, r *Request, out Sink) (json.RawMessage, error) {
 	r.out = out
-	if r.ask == nil { // it did not come through a pipe
+	if r.meta == nil { // the caller has made it by hand
 		r.read()
-		r.ask = r.Revision.asker()
 	}
 	res, err := s.guarded(ctx, r, *s.handler.Load())
 	if err == nil {

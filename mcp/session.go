@@ -122,7 +122,6 @@ func (x *Session) Revision() Revision { return x.revision }
 // Settle fills in a request from the session it belongs to.
 func (x *Session) Settle(r *Request) {
 	r.Revision, r.Client = x.revision, x.client
-	r.ask = x.revision.asker()
 	r.session = x
 	if r.LogLevel = x.state.Level(); r.LogLevel == 0 {
 		r.LogLevel = LogInfo

@@ -45,7 +45,7 @@ func (s *Server) Settle(r *Request, h Headers) error {
 		if err := checkRouting(h, r); err != nil {
 			return err
 		}
-		r.headers = h
+		m.headers = h
 	}
 	if m.logLevel != nil {
 		name, err := text("_meta "+metaLogLevel, m.logLevel)
@@ -56,7 +56,6 @@ func (s *Server) Settle(r *Request, h Headers) error {
 			return invalid("unknown log level %q", name)
 		}
 	}
-	r.ask = rev.asker()
 	return nil
 }
 
@@ -119,16 +118,18 @@ const (
 )
 
 func (roundTrips) begin(c *Call) error {
-	f := &c.r.fields
-	if f.requestState != nil {
-		state, err := c.openState(f.requestState)
+	if !c.r.fields.again {
+		return nil
+	}
+	if raw := c.r.param("requestState"); raw != nil {
+		state, err := c.openState(raw)
 		if err != nil {
 			return err
 		}
 		c.rounds.n = state.Round
 		c.rounds.answers, c.rounds.once = state.Answers, state.Once
 	}
-	answers, err := readAnswers(f.inputResponses)
+	answers, err := readAnswers(c.r.param("inputResponses"))
 	if err != nil {
 		return err
 	}

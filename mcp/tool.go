@@ -213,9 +213,9 @@ func (s *Server) callTool(ctx context.Context, r *Request) (Result, error) {
 		return s.toolFailure(ctx, r, r.lacks("tasks", tasksCapability()))
 	}
 	args := r.fields.arguments
-	if r.headers != nil {
+	if h := r.meta.headers; h != nil {
 		for i := range t.headers {
-			if err := t.headers[i].check(r.headers, args); err != nil {
+			if err := t.headers[i].check(h, args); err != nil {
 				return nil, err
 			}
 		}
