@@ -149,12 +149,19 @@ func sizeOf(res Result) int {
 	return n
 }
 
-var buffers sync.Pool // of *[]byte
+// A pool keeps pointers, so a buffer goes in with one; those that are not in use
+// are kept as well.
+var buffers, pointers sync.Pool // of *[]byte
 
 // newBuffer is room for a result, and perhaps not new.
 func newBuffer(size int) []byte {
-	if b, ok := buffers.Get().(*[]byte); ok && cap(*b) >= size {
-		return (*b)[:0]
+	if p, ok := buffers.Get().(*[]byte); ok {
+		b := *p
+		*p = nil
+		pointers.Put(p)
+		if cap(b) >= size {
+			return b[:0]
+		}
 	}
 	return make([]byte, 0, max(size, 512))
 }
@@ -163,10 +170,15 @@ func newBuffer(size int) []byte {
 // caller must not look at it again.
 func Reuse(result json.RawMessage) {
 	const most = 1 << 20 // or one large result would stay for ever
-	if cap(result) <= most {
-		b := []byte(result)
-		buffers.Put(&b)
+	if cap(result) > most {
+		return
 	}
+	p, ok := pointers.Get().(*[]byte)
+	if !ok {
+		p = new([]byte)
+	}
+	*p = result
+	buffers.Put(p)
 }
 
 func appendResult(b []byte, res Result) ([]byte, error) {
