@@ -12,7 +12,7 @@ import (
 //	case r.Stateless():
 //		err = s.Settle(r, headers)
 //	case there is a session:
-//		session.Settle(r)        // from Begin or OpenSession
+//		session.Settle(r, level) // from Begin or OpenSession
 //	default:
 //		ok = s.SettleAlone(r)
 //	}
@@ -31,13 +31,14 @@ func NewRequest(m *jsonrpc.Message, p Principal) *Request {
 func (r *Request) Stateless() bool { return r.meta.version != nil }
 
 // Begin reads an initialize request, and settles it. The session has begun when
-// the request has been handled without an error.
-func (s *Server) Begin(r *Request) (*Session, error) {
-	x, err := newSession(r)
+// the request has been handled without an error. It may have no state if it is
+// only packed.
+func (s *Server) Begin(r *Request, state SessionState) (*Session, error) {
+	x, err := newSession(r, state)
 	if err != nil {
 		return nil, err
 	}
-	x.Settle(r)
+	x.Settle(r, 0)
 	return x, nil
 }
 
@@ -48,7 +49,7 @@ func (s *Server) SettleAlone(r *Request) bool {
 	if !s.withoutHandshake(r.Method) {
 		return false
 	}
-	(&Session{revision: newestLegacy, state: &memoryState{}}).Settle(r)
+	(&Session{revision: newestLegacy, state: &memoryState{}}).Settle(r, 0)
 	return true
 }
 

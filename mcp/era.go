@@ -21,6 +21,7 @@ type pipe struct {
 	peer   *jsonrpc.Peer
 
 	session   atomic.Pointer[Session] // after initialize
+	state     memoryState             // the session's
 	stateless atomic.Bool             // a stateless request has been seen
 	listening sync.WaitGroup
 
@@ -134,19 +135,19 @@ func (p *pipe) settle(r *Request, batched bool, begun **Session) error {
 			return jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "initialize comes once, and not in a batch")
 		}
 		var err error
-		*begun, err = p.server.Begin(r)
+		*begun, err = p.server.Begin(r, &p.state)
 		return err
 	case s == nil && p.server.SettleAlone(r):
 		return nil
 	case s == nil && r.Method == "ping":
-		s = &Session{revision: newestLegacy, state: &memoryState{}}
+		s = &Session{revision: newestLegacy, state: &p.state}
 	case s == nil:
 		return jsonrpc.Errorf(jsonrpc.CodeInvalidRequest,
 			"%s before initialize: begin with initialize, or put %s in _meta", r.Method, metaVersion)
 	case !s.ready.Load() && r.Method != "ping" && !p.server.withoutHandshake(r.Method):
 		return jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "%s before notifications/initialized", r.Method)
 	}
-	s.Settle(r)
+	s.Settle(r, LogLevel(p.state.level.Load()))
 	return nil
 }
 

@@ -111,7 +111,7 @@ func TestSession_packed(t *testing.T) {
 		"capabilities":{"roots":{"listChanged":true},"sampling":{"tools":{}},"elicitation":{"url":{}},
 			"extensions":{"io.example/ui":{"types":["a"]}}},
 		"clientInfo":{"name":"` + long + `","version":"1.2"}}`)}, Principal{ID: "p"})
-	x, err := newSession(r)
+	x, err := newSession(r, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

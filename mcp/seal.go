@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"sync"
+	"sync/atomic"
 )
 
 // A Keyring seals what a client carries for us, so that it can neither read nor
@@ -15,6 +16,8 @@ import (
 // while clients hold what older ones sealed. Replicas that serve the same
 // clients share a Keyring's keys.
 type Keyring struct {
+	rotations atomic.Uint64
+
 	mu   sync.RWMutex
 	keys []sealKey
 }
@@ -65,10 +68,15 @@ func (k *Keyring) Rotate(secrets ...[]byte) error {
 		return errors.New("mcp: a keyring needs a key")
 	}
 	k.mu.Lock()
+	defer k.mu.Unlock()
 	k.keys = keys
-	k.mu.Unlock()
+	k.rotations.Add(1) // after the keys: who sees the number opens with these or newer ones
 	return nil
 }
+
+// Rotations counts how often the keys were replaced. What was opened may be
+// remembered as long as the count from before stays the same.
+func (k *Keyring) Rotations() uint64 { return k.rotations.Load() }
 
 var errSeal = errors.New("not sealed by this server")
 

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -36,9 +37,7 @@ type Session struct {
 // A SessionState keeps what a client sets after its handshake. Its methods may be
 // called at the same time.
 type SessionState interface {
-	// Level is the least serious message to send; zero if the client has not
-	// said.
-	Level() LogLevel
+	// SetLevel is what the client wants to be told from now on; see Settle.
 	SetLevel(ctx context.Context, l LogLevel) error
 	// Watching reports whether the client wants to hear of a resource's changes.
 	Watching(uri string) bool
@@ -55,8 +54,6 @@ type memoryState struct {
 	mu       sync.Mutex
 	watching map[string]bool
 }
-
-func (m *memoryState) Level() LogLevel { return LogLevel(m.level.Load()) }
 
 func (m *memoryState) SetLevel(_ context.Context, l LogLevel) error {
 	m.level.Store(uint32(l))
@@ -97,12 +94,12 @@ type initializeResult struct {
 
 // newSession reads what initialize offers. A revision that we do not know, or
 // that has no handshake, is answered with the newest that has one.
-func newSession(r *Request) (*Session, error) {
+func newSession(r *Request, state SessionState) (*Session, error) {
 	var p initializeParams
 	if err := object("params", r.Params, &p); err != nil {
 		return nil, err
 	}
-	x := &Session{revision: newestLegacy, client: p.Capabilities, info: p.ClientInfo, state: &memoryState{}}
+	x := &Session{revision: newestLegacy, client: p.Capabilities, info: p.ClientInfo, state: state}
 	for name, v := range jsonrpc.Members(r.Params) {
 		if name != "protocolVersion" {
 			continue
@@ -119,13 +116,12 @@ func newSession(r *Request) (*Session, error) {
 // Revision is what the handshake has settled on.
 func (x *Session) Revision() Revision { return x.revision }
 
-// Settle fills in a request from the session it belongs to.
-func (x *Session) Settle(r *Request) {
+// Settle fills in a request from the session it belongs to. Level is what the
+// client has set last; zero if it has not.
+func (x *Session) Settle(r *Request, level LogLevel) {
 	r.Revision, r.Client = x.revision, x.client
 	r.session = x
-	if r.LogLevel = x.state.Level(); r.LogLevel == 0 {
-		r.LogLevel = LogInfo
-	}
+	r.LogLevel = cmp.Or(level, LogInfo)
 }
 
 // The capabilities of a client that a packed session remembers, one bit each.

@@ -13,9 +13,10 @@
 //	handler.go     who asks (Authenticate); is it JSON of a size that we take?
 //	   │                which era?
 //	   ├── stateless.go    it names its revision: settle it, handle it
-//	   └── session.go      it belongs to a session, whose id says what the
-//	   │                   handshake has settled; live.go has what goes on in
-//	   │                   it now, feed.go the events that belong to no request
+//	   └── session.go      it belongs to a session, whose id (sessionid.go) says
+//	   │                   what the handshake has settled; live.go has what goes
+//	   │                   on in it now, feed.go the events that belong to no
+//	   │                   request
 //	   ▼
 //	exchange.go    the answer: JSON, or an event stream (sse.go) as soon as there
 //	               is something to say before it; replay.go keeps events for

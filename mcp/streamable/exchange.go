@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
@@ -23,17 +22,16 @@ type exchange struct {
 	h        *Handler
 	w        http.ResponseWriter
 	r        *http.Request
-	who      string                  // the principal's id
-	live     *live                   // of a session; nil without
-	abandon  context.CancelCauseFunc // the call in it; nil without
+	who      string // the principal's id
+	live     *live  // of a session; nil without
+	call     *call  // the one under way in it; nil without
+	alarm    *alarm
 	revision mcp.Revision
 
 	done   bool // guarded by mu, as is the rest
+	late   bool // nothing was sent for a while
 	mu     sync.Mutex
 	stream *stream // nil: undecided
-	alarm  *alarm
-
-	unwatch func() bool // a kept stream no longer cares for its first connection
 }
 
 var (
@@ -43,40 +41,8 @@ var (
 
 func (h *Handler) newExchange(w http.ResponseWriter, r *http.Request, p mcp.Principal, revision mcp.Revision, l *live) *exchange {
 	x := &exchange{h: h, w: w, r: r, who: p.ID, revision: revision, live: l}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.alarm = h.setAlarm(x)
+	x.alarm = h.onQuiet(x)
 	return x
-}
-
-// An alarm tells an exchange that nothing has been sent for a while. Few ever go
-// off, so they are used again.
-type alarm struct {
-	timer *time.Timer
-	x     atomic.Pointer[exchange]
-}
-
-func (h *Handler) setAlarm(x *exchange) *alarm {
-	if a, ok := h.alarms.Get().(*alarm); ok {
-		a.x.Store(x)
-		a.timer.Reset(quietFor)
-		return a
-	}
-	a := new(alarm)
-	a.x.Store(x)
-	a.timer = time.AfterFunc(quietFor, func() { a.x.Load().quiet() })
-	return a
-}
-
-// stopAlarm reports whether the alarm was still set. If it was not, it may be
-// going off at this moment, and is not used again.
-func (h *Handler) stopAlarm(a *alarm) bool {
-	if !a.timer.Stop() {
-		return false
-	}
-	a.x.Store(nil)
-	h.alarms.Put(a)
-	return true
 }
 
 // quiet runs when nothing has been sent for a while: those on the way close
@@ -84,11 +50,10 @@ func (h *Handler) stopAlarm(a *alarm) bool {
 func (x *exchange) quiet() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.done || x.commitLocked() != nil {
-		return
+	x.late = true
+	if x.commitLocked() == nil {
+		_ = x.stream.comment() // that the client has gone, its context tells
 	}
-	_ = x.stream.comment() // that the client has gone, its context tells
-	x.alarm.timer.Reset(quietFor)
 }
 
 // commitLocked makes the answer an event stream.
@@ -104,7 +69,7 @@ func (x *exchange) commitLocked() error {
 	own := newConn(x.w)
 	if x.live != nil && x.revision.Resumable() {
 		x.stream = x.live.newStream(own)
-		x.unwatch = context.AfterFunc(x.r.Context(), func() { x.stream.detach(own) })
+		x.stream.unwatch = context.AfterFunc(x.r.Context(), func() { x.stream.detach(own) })
 		if x.revision.Primed() {
 			x.stream.prime()
 		}
@@ -167,7 +132,7 @@ func (x *exchange) Call(ctx context.Context, method string, params any) (json.Ra
 		_ = x.Notify(ctx, "notifications/cancelled", map[string]any{"requestId": id, "reason": context.Cause(ctx).Error()})
 		return nil, context.Cause(ctx)
 	}
-	x.abandon(jsonrpc.ErrClosed) // there will be no answer
+	x.call.cancel(jsonrpc.ErrClosed) // there will be no answer
 	return nil, jsonrpc.ErrClosed
 }
 
@@ -184,12 +149,12 @@ func (x *exchange) Pause(after time.Duration) {
 // answer ends the exchange with the answers to its requests, and the status that
 // goes with them if they are the first that is sent. No answer is an empty 202.
 func (x *exchange) answer(status int, p jsonrpc.Packet) {
+	x.h.stopAlarm(x.alarm)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.done = true
-	inTime := x.h.stopAlarm(x.alarm)
 	if x.stream == nil {
-		if !inTime { // the server's deadline may be near, or over
+		if x.late { // the server's deadline may be near, or over
 			_ = http.NewResponseController(x.w).SetWriteDeadline(time.Now().Add(writePatience))
 		}
 		if p.Message == nil && p.Batch == nil {
@@ -199,8 +164,8 @@ func (x *exchange) answer(status int, p jsonrpc.Packet) {
 		writeJSON(x.w, status, p)
 		return
 	}
-	if x.unwatch != nil {
-		x.unwatch()
+	if x.stream.unwatch != nil {
+		x.stream.unwatch()
 	}
 	if p.Message != nil {
 		_ = x.stream.send(p.Append(nil))

@@ -22,7 +22,7 @@ type feed struct {
 // takeFeed finds or makes the session's feed. It reports false if somebody is
 // connected to it, unless the client wants to go on with it, by its name: then it
 // knows better than we whether the older connection still works.
-func (l *live) takeFeed(server *mcp.Server, s *session, name string) (*feed, bool) {
+func (l *live) takeFeed(server *mcp.Server, s session, name string) (*feed, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	f := l.feed
@@ -49,7 +49,7 @@ func (l *live) takeFeed(server *mcp.Server, s *session, name string) (*feed, boo
 			l.feed = nil
 		}
 		l.mu.Unlock()
-		l.h.leave(l.key)
+		l.h.leave(l)
 	})
 	l.feed = f
 	if l.ended {

@@ -5,11 +5,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"hash/maphash"
 	"io"
 	"log/slog"
 	"math"
 	"mime"
 	"net/http"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -78,6 +80,8 @@ type Handler struct {
 	kept     atomic.Int64  // of events for clients that may come back
 	number   atomic.Uint64 // of the last stream, or question to a client
 	alarms   sync.Pool     // of *alarm, none of them set
+	opened   openedIDs
+	loopback atomic.Pointer[string] // the last Host that was a name of this machine
 
 	closing context.Context // ends when streams are to end
 	close   context.CancelCauseFunc
@@ -119,6 +123,7 @@ func NewHandler(s *mcp.Server, o *Options) *Handler {
 	if h.log = h.o.Logger; h.log == nil {
 		h.log = slog.Default()
 	}
+	h.opened.seed = maphash.MakeSeed()
 	h.number.Store(uint64(time.Now().UnixMicro())) // ids of a former process, or of another, mean nothing here
 	h.closing, h.close = context.WithCancelCause(context.Background())
 	h.base, h.kill = context.WithCancelCause(context.Background())
@@ -135,11 +140,6 @@ func (h *Handler) Close() { h.close(jsonrpc.ErrClosed) }
 
 // ServeHTTP serves one HTTP request.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.ContentLength != 0 {
-		// The body comes in time even if the request is refused: net/http waits for
-		// it before it sends the answer.
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyBegin)) // not every writer has one
-	}
 	if !h.hostAllowed(r) || !h.originAllowed(r) {
 		h.refuse(w, http.StatusForbidden, "this Host or Origin is not allowed")
 		return
@@ -186,20 +186,21 @@ func (h *Handler) admit(w http.ResponseWriter, r *http.Request) (p mcp.Principal
 			return p, false
 		}
 	}
-	if p, ok = h.authenticate(w, r); !ok {
-		return p, false
-	}
-	if srv, ok := r.Context().Value(http.ServerContextKey).(*http.Server); !ok || srv.WriteTimeout == 0 {
+	srv, ok := r.Context().Value(http.ServerContextKey).(*http.Server)
+	if !ok || srv.WriteTimeout == 0 {
 		// A deadline of ours for an earlier response may still be there.
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
 	}
-	return p, true
-}
-
-func (h *Handler) authenticate(w http.ResponseWriter, r *http.Request) (mcp.Principal, bool) {
 	if h.o.Authenticate == nil {
 		return mcp.Principal{ID: "local"}, true
 	}
+	if r.ContentLength != 0 && (!ok || srv.ReadTimeout == 0) {
+		hurry(w) // it may look at the body
+	}
+	return h.authenticate(w, r)
+}
+
+func (h *Handler) authenticate(w http.ResponseWriter, r *http.Request) (mcp.Principal, bool) {
 	p, err := h.o.Authenticate(r)
 	if err == nil {
 		return p, true
@@ -214,10 +215,29 @@ func (h *Handler) authenticate(w http.ResponseWriter, r *http.Request) (mcp.Prin
 	return p, false
 }
 
+// header is the value of a header; its name must be canonical. Header.Get would
+// see to that anew for every request.
+func header(r *http.Request, name string) string {
+	if values := r.Header[name]; len(values) > 0 {
+		return values[0]
+	}
+	return ""
+}
+
+// headers are an http.Header whose canonical names are found at once.
+type headers http.Header
+
+func (h headers) Values(name string) []string {
+	if values, ok := h[name]; ok {
+		return values
+	}
+	return http.Header(h).Values(name)
+}
+
 // versionOf is the revision that a request's header names. It reports false if
 // there is none or it is unknown.
 func versionOf(r *http.Request) (mcp.Revision, bool) {
-	return mcp.ParseRevision(r.Header.Get("Mcp-Protocol-Version"))
+	return mcp.ParseRevision(header(r, "Mcp-Protocol-Version"))
 }
 
 // post serves a message, or a batch of them.
@@ -241,7 +261,7 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request, p mcp.Principal) 
 // returned. It tells how much of the common memory is held.
 func (h *Handler) receive(w http.ResponseWriter, r *http.Request) (packet jsonrpc.Packet, held int64) {
 	switch {
-	case !isJSON(r.Header.Get("Content-Type")):
+	case !isJSON(header(r, "Content-Type")):
 		h.refuse(w, http.StatusUnsupportedMediaType, "the content must be application/json")
 		return packet, 0
 	case !isIdentity(r.Header["Content-Encoding"]):
@@ -275,7 +295,7 @@ func (h *Handler) message(w http.ResponseWriter, r *http.Request, p mcp.Principa
 	version, known := versionOf(r)
 	rq := mcp.NewRequest(m, p)
 	switch {
-	case !known && !rq.Stateless() && r.Header.Get("Mcp-Protocol-Version") != "":
+	case !known && !rq.Stateless() && header(r, "Mcp-Protocol-Version") != "":
 		h.unknownVersion(w, r, m.ID)
 	case rq.Method == "subscriptions/listen":
 		h.listen(w, r, rq)
@@ -293,7 +313,7 @@ func (h *Handler) message(w http.ResponseWriter, r *http.Request, p mcp.Principa
 }
 
 func (h *Handler) unknownVersion(w http.ResponseWriter, r *http.Request, id jsonrpc.ID) {
-	h.fail(w, http.StatusBadRequest, id, mcp.Newest, mcp.UnsupportedVersion(r.Header.Get("Mcp-Protocol-Version")))
+	h.fail(w, http.StatusBadRequest, id, mcp.Newest, mcp.UnsupportedVersion(header(r, "Mcp-Protocol-Version")))
 }
 
 // oneWay serves a message that wants no answer: a notification, or the client's
@@ -301,7 +321,7 @@ func (h *Handler) unknownVersion(w http.ResponseWriter, r *http.Request, id json
 func (h *Handler) oneWay(w http.ResponseWriter, r *http.Request, p mcp.Principal, m *jsonrpc.Message) {
 	version, known := versionOf(r)
 	switch {
-	case !known && r.Header.Get("Mcp-Protocol-Version") != "":
+	case !known && header(r, "Mcp-Protocol-Version") != "":
 		h.unknownVersion(w, r, jsonrpc.ID{})
 		return
 	case m.IsNotification() && !strings.HasPrefix(m.Method, "notifications/"):
@@ -315,7 +335,7 @@ func (h *Handler) oneWay(w http.ResponseWriter, r *http.Request, p mcp.Principal
 		if !ok {
 			return
 		}
-		defer h.leave(s.key)
+		defer h.leave(s.live)
 		h.heard(s, m)
 	}
 	w.WriteHeader(http.StatusAccepted)
@@ -338,17 +358,29 @@ var beginnings = sync.Pool{New: func() any { return new([smallBody]byte) }}
 // read reads the body, in memory of its own: handlers may keep parts of it. It
 // returns how much of the common memory it holds.
 func (h *Handler) read(w http.ResponseWriter, r *http.Request) (body []byte, held int64, err error) {
-	limit := int64(h.o.Limits.Bytes)
-	size := r.ContentLength
+	size, limit := r.ContentLength, int64(h.o.Limits.Bytes)
+	if size < 0 || size > limit {
+		size = limit
+	}
+	if size > smallBody {
+		// A deadline from before is too short for it. It stays for small ones: at the
+		// end of the body net/http takes it away.
+		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+	}
+	late := h.onBody(w, bodyBegin+time.Duration(size)*time.Second/bodyPace)
+	body, held, err = h.readAll(r)
+	if h.stopAlarm(late) {
+		err = os.ErrDeadlineExceeded
+	}
+	return body, held, err
+}
+
+func (h *Handler) readAll(r *http.Request) (body []byte, held int64, err error) {
+	limit, size := int64(h.o.Limits.Bytes), r.ContentLength
 	if size > limit {
 		return nil, 0, errTooLarge
 	}
 	if size < 0 || size > smallBody {
-		pace := time.Duration(limit) * time.Second / bodyPace
-		if size >= 0 {
-			pace = time.Duration(size) * time.Second / bodyPace
-		}
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyBegin + pace))
 		// What is left behind when it turns out to be more is for the next one.
 		first := beginnings.Get().(*[smallBody]byte)
 		defer beginnings.Put(first)
@@ -364,8 +396,6 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request) (body []byte, hel
 		case int64(len(body)) > limit:
 			return nil, held, errTooLarge
 		case err == io.EOF:
-			// net/http takes the deadline away here: it watches for the client to go
-			// while the request is handled, however long that takes.
 			if shared {
 				body = bytes.Clone(body)
 			}
@@ -398,6 +428,7 @@ func (h *Handler) unreadable(w http.ResponseWriter, err error) {
 		h.busy(w, http.StatusServiceUnavailable)
 	default:
 		h.refuse(w, http.StatusBadRequest, "the body could not be read")
+		_ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0)) // nor will the rest be
 	}
 }
 
@@ -412,8 +443,15 @@ func (h *Handler) notAllowed(w http.ResponseWriter, allow string) {
 	h.refuse(w, http.StatusMethodNotAllowed, "method not allowed")
 }
 
+// hurry gives a client its time for what is left of a body that nobody reads:
+// net/http waits for it before it sends the answer.
+func hurry(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyBegin)) // not every writer has one
+}
+
 // refuse answers something that did not become a message of the protocol.
 func (h *Handler) refuse(w http.ResponseWriter, status int, text string) {
+	hurry(w)
 	h.server.Refused(errors.New(text))
 	h.fail(w, status, jsonrpc.ID{}, mcp.Newest, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "%s", text))
 }

@@ -1,7 +1,6 @@
 package streamable
 
 import (
-	"context"
 	"maps"
 	"slices"
 	"strconv"
@@ -17,18 +16,12 @@ type live struct {
 	uses int // guarded by the handler's mu
 
 	mu      sync.Mutex
-	call    call                                   // one that is under way; mostly there is no other
-	calls   map[jsonrpc.ID]context.CancelCauseFunc // the others
+	call    *call                // one that is under way; mostly there is no other
+	calls   map[jsonrpc.ID]*call // the others
 	asked   map[jsonrpc.ID]chan *jsonrpc.Message
 	streams map[string]*stream
 	feed    *feed
 	ended   bool // by the client: nothing may begin any more
-}
-
-// A call is a request under way, if cancel is set.
-type call struct {
-	id     jsonrpc.ID
-	cancel context.CancelCauseFunc
 }
 
 // enter finds what is live of a session; every enter has its leave.
@@ -44,50 +37,49 @@ func (h *Handler) enter(key sessionKey) *live {
 	return l
 }
 
-func (h *Handler) leave(key sessionKey) {
+func (h *Handler) leave(l *live) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	l := h.lives[key]
 	if l.uses--; l.uses == 0 {
-		delete(h.lives, key)
+		delete(h.lives, l.key)
 	}
 }
 
 // begin notes a call. It reports false if one with this id is under way. In a
 // session that has ended meanwhile, the call is cancelled.
-func (l *live) begin(id jsonrpc.ID, cancel context.CancelCauseFunc) bool {
+func (l *live) begin(c *call) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
-	case l.calling(id) != nil:
+	case l.callingLocked(c.id) != nil:
 		return false
 	case l.ended:
-		cancel(jsonrpc.ErrClosed)
-	case l.call.cancel == nil:
-		l.call = call{id, cancel}
+		c.cancel(jsonrpc.ErrClosed)
+	case l.call == nil:
+		l.call = c
 	default:
 		if l.calls == nil {
-			l.calls = map[jsonrpc.ID]context.CancelCauseFunc{}
+			l.calls = map[jsonrpc.ID]*call{}
 		}
-		l.calls[id] = cancel
+		l.calls[c.id] = c
 	}
 	return true
 }
 
-func (l *live) done(id jsonrpc.ID) {
+func (l *live) done(c *call) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.call.cancel != nil && l.call.id == id {
-		l.call = call{}
+	if l.call == c {
+		l.call = nil
 		return
 	}
-	delete(l.calls, id)
+	delete(l.calls, c.id)
 }
 
-// calling finds how to cancel a call; nil if it is not under way.
-func (l *live) calling(id jsonrpc.ID) context.CancelCauseFunc {
-	if l.call.cancel != nil && l.call.id == id {
-		return l.call.cancel
+// callingLocked finds a call that is under way; nil if there is none.
+func (l *live) callingLocked(id jsonrpc.ID) *call {
+	if l.call != nil && l.call.id == id {
+		return l.call
 	}
 	return l.calls[id]
 }
@@ -95,8 +87,8 @@ func (l *live) calling(id jsonrpc.ID) context.CancelCauseFunc {
 func (l *live) cancel(id jsonrpc.ID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if cancel := l.calling(id); cancel != nil {
-		cancel(jsonrpc.ErrCancelled)
+	if c := l.callingLocked(id); c != nil {
+		c.cancel(jsonrpc.ErrCancelled)
 	}
 }
 
@@ -141,7 +133,7 @@ func (l *live) newStream(out *conn) *stream {
 		l.mu.Lock()
 		delete(l.streams, id)
 		l.mu.Unlock()
-		l.h.leave(l.key)
+		l.h.leave(l)
 	}))
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -168,11 +160,11 @@ func (l *live) isEnded() bool {
 func (l *live) end() {
 	l.mu.Lock()
 	l.ended = true
-	if l.call.cancel != nil {
+	if l.call != nil {
 		l.call.cancel(jsonrpc.ErrClosed)
 	}
-	for _, cancel := range l.calls {
-		cancel(jsonrpc.ErrClosed)
+	for _, c := range l.calls {
+		c.cancel(jsonrpc.ErrClosed)
 	}
 	if l.feed != nil {
 		l.feed.end()

@@ -17,14 +17,20 @@ import (
 // the program has given them, these are the names of this machine for itself, and
 // only on connections that come from it.
 func (h *Handler) hostAllowed(r *http.Request) bool {
-	host := hostname(r.Host)
 	if len(h.o.Hosts) > 0 {
+		host := hostname(r.Host)
 		return slices.ContainsFunc(h.o.Hosts, func(allowed string) bool {
 			return strings.EqualFold(allowed, host) || strings.EqualFold(allowed, r.Host)
 		})
 	}
+	if last := h.loopback.Load(); last == nil || *last != r.Host {
+		if !isLoopback(hostname(r.Host)) {
+			return false
+		}
+		h.loopback.Store(new(r.Host)) // the next request's is mostly the same
+	}
 	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-	return isLoopback(host) && (local == nil || isLoopbackAddr(local))
+	return local == nil || isLoopbackAddr(local)
 }
 
 // originAllowed reports whether the page that has sent the request, if one has,
@@ -72,6 +78,7 @@ func (h *Handler) crossOrigin(w http.ResponseWriter, r *http.Request) bool {
 		header.Set("Access-Control-Allow-Headers", asked)
 	}
 	header.Set("Access-Control-Max-Age", "600")
+	hurry(w)
 	w.WriteHeader(http.StatusNoContent)
 	return true
 }

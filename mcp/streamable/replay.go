@@ -31,6 +31,8 @@ type stream struct {
 	total *atomic.Int64 // what all streams keep
 	drop  func()        // forgets the stream; it is not called with the lock held
 
+	unwatch func() bool // of an exchange: it no longer cares for its first connection
+
 	mu     sync.Mutex
 	out    *conn // nil: nobody is connected
 	seq    uint64

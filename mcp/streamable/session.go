@@ -2,11 +2,6 @@ package streamable
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
-	"crypto/subtle"
-	"encoding/base64"
-	"encoding/binary"
 	"errors"
 	"math"
 	"net/http"
@@ -19,97 +14,64 @@ import (
 // The era with sessions: initialize gives the client an id, which it sends along
 // from then on. A connection that breaks is not the end of a request.
 
-const (
-	sessionPurpose = "session"
-	maxSessionID   = 512
-)
-
-// A sessionKey tells sessions apart.
-type sessionKey [16]byte
-
-// A session is what a session id says.
+// A session is the session that a request belongs to.
 type session struct {
-	*mcp.Session
-	key  sessionKey
+	*opened
 	live *live
-	sessionState
-}
-
-// A session id is the seal of: 16 bytes of the principal's hash, 16 random bytes
-// (the key), 8 bytes of time, and what the handshake has settled.
-const sealedHeader = 16 + 16 + 8
-
-func hashOf(p mcp.Principal) []byte {
-	sum := sha256.Sum256([]byte(p.ID))
-	return sum[:16]
-}
-
-// newID makes the id of a session that begins.
-func (h *Handler) newID(p mcp.Principal, s *mcp.Session) (string, error) {
-	b := append(make([]byte, 0, 192), hashOf(p)...)
-	b = b[:32]
-	rand.Read(b[16:]) // never fails
-	b = binary.BigEndian.AppendUint64(b, uint64(time.Now().Unix()))
-	b, err := s.AppendBinary(b)
-	if err != nil {
-		return "", err
-	}
-	return h.server.Keyring().Seal(sessionPurpose, b), nil
+	now  *State // when the request came; nil if there is none
 }
 
 // find opens a session id. A session of somebody else's, one that has ended and
 // one that never was are all the same: not found. What it finds is live until the
 // caller leaves it.
-func (h *Handler) find(ctx context.Context, id string, p mcp.Principal) (*session, error) {
-	if len(id) > maxSessionID {
-		return nil, mcp.ErrNotFound
+func (h *Handler) find(ctx context.Context, id string, p mcp.Principal) (session, error) {
+	o, err := h.openID(id, p)
+	if err != nil || time.Now().After(o.until) {
+		return session{}, mcp.ErrNotFound
 	}
-	b, err := h.server.Keyring().Open(sessionPurpose, id)
-	if err != nil || len(b) < sealedHeader || subtle.ConstantTimeCompare(b[:16], hashOf(p)) != 1 {
-		return nil, mcp.ErrNotFound
+	l := h.enter(o.key) // first, so that whoever ends the session now finds us
+	now, err := o.store.Load(ctx, o.name)
+	if err == nil && now != nil && now.Ended {
+		err = mcp.ErrNotFound
 	}
-	s := &session{key: sessionKey(b[16:32])}
-	s.until = time.Unix(int64(binary.BigEndian.Uint64(b[32:])), 0).Add(h.o.SessionLife)
-	if time.Now().After(s.until) {
-		return nil, mcp.ErrNotFound
+	if err != nil {
+		h.leave(l)
+		return session{}, err
 	}
-	s.store, s.name = h.o.Store, base64.RawURLEncoding.EncodeToString(s.key[:])
-	s.live = h.enter(s.key) // first, so that whoever ends the session now finds us
-	if s.now, err = s.store.Load(ctx, s.name); err != nil {
-		h.leave(s.key)
-		return nil, err
+	return session{o, l, now}, nil
+}
+
+// level is the least serious message to send; zero if the client has not said.
+func (s session) level() mcp.LogLevel {
+	if s.now == nil {
+		return 0
 	}
-	s.Session, err = mcp.OpenSession(b[sealedHeader:], &s.sessionState)
-	if err != nil || s.now != nil && s.now.Ended {
-		h.leave(s.key)
-		return nil, mcp.ErrNotFound
-	}
-	return s, nil
+	return s.now.Level
 }
 
 // open finds the session that a request belongs to, or answers it. The caller
 // leaves what it has found.
-func (h *Handler) open(w http.ResponseWriter, r *http.Request, p mcp.Principal) (*session, bool) {
-	id := r.Header.Get("Mcp-Session-Id")
+func (h *Handler) open(w http.ResponseWriter, r *http.Request, p mcp.Principal) (session, bool) {
+	id := header(r, "Mcp-Session-Id")
 	if id == "" {
 		h.refuse(w, http.StatusBadRequest, "header Mcp-Session-Id is missing: begin with initialize")
-		return nil, false
+		return session{}, false
 	}
 	s, err := h.find(r.Context(), id, p)
 	switch {
 	case errors.Is(err, mcp.ErrNotFound):
 		h.refuse(w, http.StatusNotFound, "session not found")
-		return nil, false
+		return session{}, false
 	case err != nil:
 		h.log.Error("load session", "err", err)
 		h.busy(w, http.StatusServiceUnavailable)
-		return nil, false
+		return session{}, false
 	}
-	if name := r.Header.Get("Mcp-Protocol-Version"); name != "" {
+	if name := header(r, "Mcp-Protocol-Version"); name != "" {
 		if _, known := mcp.ParseRevision(name); !known {
-			h.leave(s.key)
+			h.leave(s.live)
 			h.fail(w, http.StatusBadRequest, jsonrpc.ID{}, s.Revision(), mcp.UnsupportedVersion(name))
-			return nil, false
+			return session{}, false
 		}
 	}
 	return s, true
@@ -117,7 +79,7 @@ func (h *Handler) open(w http.ResponseWriter, r *http.Request, p mcp.Principal) 
 
 // initialize begins a session.
 func (h *Handler) initialize(w http.ResponseWriter, r *http.Request, rq *mcp.Request) {
-	s, err := h.server.Begin(rq)
+	s, err := h.server.Begin(rq, nil)
 	if err != nil {
 		h.fail(w, http.StatusBadRequest, rq.ID, mcp.Newest, asError(err))
 		return
@@ -139,7 +101,7 @@ func (h *Handler) inSession(w http.ResponseWriter, r *http.Request, rq *mcp.Requ
 	if !ok {
 		return
 	}
-	defer h.leave(s.key)
+	defer h.leave(s.live)
 	x := h.newExchange(w, r, rq.Principal, s.Revision(), s.live)
 	m, ok := h.call(r, s, rq, x)
 	if !ok {
@@ -154,40 +116,26 @@ func (h *Handler) inSession(w http.ResponseWriter, r *http.Request, rq *mcp.Requ
 
 // call handles one request of a session. It reports false if there is no answer,
 // because the request was cancelled.
-func (h *Handler) call(r *http.Request, s *session, rq *mcp.Request, x *exchange) (jsonrpc.Message, bool) {
+func (h *Handler) call(r *http.Request, s session, rq *mcp.Request, x *exchange) (jsonrpc.Message, bool) {
 	if rq.Method == "initialize" {
 		return jsonrpc.Message{ID: rq.ID, Error: jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "initialize comes once, and not in a batch")}, true
 	}
-	ctx, cancel := context.WithCancelCause(detached{h.base, r.Context()})
-	defer cancel(nil)
-	if !s.live.begin(rq.ID, cancel) {
+	c := &call{id: rq.ID, detached: detached{h.base, r.Context()}}
+	defer c.cancel(context.Canceled)
+	if !s.live.begin(c) {
 		return jsonrpc.Message{
 			Error: jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "id %s is still in flight", rq.ID),
 			NoID:  s.Revision().ErrorWithoutID(),
 		}, true
 	}
-	defer s.live.done(rq.ID)
-	x.abandon = cancel
-	s.Settle(rq)
-	result, err := h.server.Handle(ctx, rq, x)
-	if err != nil && errors.Is(context.Cause(ctx), jsonrpc.ErrCancelled) {
+	defer s.live.done(c)
+	x.call = c
+	s.Settle(rq, s.level())
+	result, err := h.server.Handle(c, rq, x)
+	if err != nil && errors.Is(context.Cause(c), jsonrpc.ErrCancelled) {
 		return jsonrpc.Message{}, false
 	}
 	return *response(rq.ID, result, err), true
-}
-
-// detached is the context of a call that outlives its connection: it ends with
-// the handler, but knows what the connection's context knows.
-type detached struct {
-	context.Context
-	values context.Context
-}
-
-func (d detached) Value(key any) any {
-	if v := d.Context.Value(key); v != nil {
-		return v
-	}
-	return d.values.Value(key)
 }
 
 // batch serves several messages that came in one array, one after the other.
@@ -201,7 +149,7 @@ func (h *Handler) batch(w http.ResponseWriter, r *http.Request, p mcp.Principal,
 	if !ok {
 		return
 	}
-	defer h.leave(s.key)
+	defer h.leave(s.live)
 	if !s.Revision().Batches() {
 		h.fail(w, http.StatusBadRequest, jsonrpc.ID{}, s.Revision(), jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "batches are not supported"))
 		return
@@ -218,7 +166,7 @@ func (h *Handler) batch(w http.ResponseWriter, r *http.Request, p mcp.Principal,
 }
 
 // element serves one message of a batch.
-func (h *Handler) element(r *http.Request, s *session, p mcp.Principal, x *exchange, e jsonrpc.Element, seen map[jsonrpc.ID]bool) *jsonrpc.Message {
+func (h *Handler) element(r *http.Request, s session, p mcp.Principal, x *exchange, e jsonrpc.Element, seen map[jsonrpc.ID]bool) *jsonrpc.Message {
 	m := e.Message
 	switch {
 	case e.Malformed != nil && e.Malformed.Silent:
@@ -247,7 +195,7 @@ func (h *Handler) element(r *http.Request, s *session, p mcp.Principal, x *excha
 }
 
 // heard takes what wants no answer.
-func (h *Handler) heard(s *session, m *jsonrpc.Message) {
+func (h *Handler) heard(s session, m *jsonrpc.Message) {
 	switch {
 	case m.IsResponse():
 		if !s.live.answered(m) {
@@ -268,7 +216,7 @@ func (h *Handler) delete(w http.ResponseWriter, r *http.Request, p mcp.Principal
 	if !ok {
 		return
 	}
-	defer h.leave(s.key)
+	defer h.leave(s.live)
 	err := s.store.Update(r.Context(), s.name, s.until, func(st *State) error {
 		*st = State{Ended: true}
 		return nil
@@ -293,7 +241,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, p mcp.Principal) {
 	if !ok {
 		return
 	}
-	defer h.leave(s.key)
+	defer h.leave(s.live)
 	if h.closing.Err() != nil {
 		h.busy(w, http.StatusServiceUnavailable)
 		return
@@ -307,7 +255,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, p mcp.Principal) {
 	l := s.live
 	ctx, end := h.untilClosing(r.Context())
 	defer end(nil)
-	name, seen, ok := parseEventID(r.Header.Get("Last-Event-ID"))
+	name, seen, ok := parseEventID(header(r, "Last-Event-Id"))
 	if !ok || !s.Revision().Resumable() {
 		name = ""
 	}

@@ -76,8 +76,8 @@ func TestSession_stolen(t *testing.T) {
 		thief.token = "thief"
 		none := thief
 		none.session = strings.Repeat("A", len(owner.session))
-		changed := *owner
-		changed.session = owner.session[:len(owner.session)-2] + "AA"
+		forged := *owner
+		forged.session = changed(owner.session)
 		ended := &client{t: t, url: url, version: version, token: "owner"}
 		ended.initialize(`{}`)
 		if res := ended.do(t.Context(), "DELETE", ""); res.StatusCode != 204 {
@@ -88,7 +88,7 @@ func TestSession_stolen(t *testing.T) {
 			if !strings.HasPrefix(want, "404") {
 				t.Errorf("%s, no such session: %s", method, want)
 			}
-			for name, c := range map[string]*client{"stolen": &thief, "changed": &changed, "ended": ended} {
+			for name, c := range map[string]*client{"stolen": &thief, "changed": &forged, "ended": ended} {
 				if got := everything(c, method, "Last-Event-ID", "1-1"); got != want {
 					t.Errorf("%s %s, %s session:\n%s\nwant\n%s", version, method, name, got, want)
 				}

@@ -24,7 +24,7 @@ func (h *Handler) stateless(w http.ResponseWriter, r *http.Request, rq *mcp.Requ
 }
 
 func (h *Handler) settle(w http.ResponseWriter, r *http.Request, rq *mcp.Request) bool {
-	err := h.server.Settle(rq, r.Header)
+	err := h.server.Settle(rq, headers(r.Header))
 	if err != nil {
 		h.fail(w, http.StatusBadRequest, rq.ID, mcp.Newest, asError(err))
 	}

@@ -83,22 +83,14 @@ func (m *memoryStore) Update(_ context.Context, session string, until time.Time,
 	return nil
 }
 
-// sessionState is the state of the session that a request belongs to.
+// sessionState is the state of a session, which is in the store.
 type sessionState struct {
 	store Store
 	name  string // of the session in the store
 	until time.Time
-	now   *State // when the request came; nil if there is none
 }
 
 var _ mcp.SessionState = (*sessionState)(nil)
-
-func (s *sessionState) Level() mcp.LogLevel {
-	if s.now == nil {
-		return 0
-	}
-	return s.now.Level
-}
 
 func (s *sessionState) SetLevel(ctx context.Context, l mcp.LogLevel) error {
 	return s.store.Update(ctx, s.name, s.until, func(st *State) error {
