@@ -1,0 +1,62 @@
+package board
+
+import (
+	"fmt"
+	"time"
+)
+
+// Grant gives a ready (or reserved) task, locked in tx, to a claimant, and writes
+// all that belongs to it: the claim, the attempt, the task, the worker and an
+// event. lease is for a task that does not say itself. Stores that hand out with
+// one statement write the same.
+func Grant(tx Tx, t Task, c Claimant, lease time.Duration) (Claim, error) {
+	now, err := tx.Now()
+	if err != nil {
+		return Claim{}, err
+	}
+	seq, from := t.Seq, t.Status
+	if t.Lease > 0 {
+		lease = t.Lease
+	}
+	t.Status = InProgress
+	t.Attempt++
+	t.Nonce = NewNonce()
+	t.Seq++
+	t.NotBefore = time.Time{}
+	t.ReservedFor = WorkerID{}
+	claim := Claim{
+		Handle:     t.handle(),
+		Worker:     c.Worker,
+		Owner:      c.Owner,
+		Session:    c.Session,
+		GrantedAt:  now,
+		LeaseUntil: now.Add(lease),
+		Lease:      lease,
+	}
+	if err := tx.InsertClaim(claim, t.Areas); err != nil {
+		return Claim{}, fmt.Errorf("grant %v: %w", t.ID, err)
+	}
+	if err := tx.UpdateTask(t, seq); err != nil {
+		return Claim{}, fmt.Errorf("grant %v: %w", t.ID, err)
+	}
+	if err := tx.InsertAttempt(Attempt{
+		Handle:      claim.Handle,
+		Worker:      c.Worker,
+		Owner:       c.Owner,
+		GrantedAt:   now,
+		Where:       c.Where,
+		SpecVersion: t.SpecVersion,
+	}); err != nil {
+		return Claim{}, fmt.Errorf("grant %v: %w", t.ID, err)
+	}
+	if err := tx.PutWorker(Worker{WorkerID: c.Worker, Owner: c.Owner, LastSeen: now}); err != nil {
+		return Claim{}, fmt.Errorf("grant %v: %w", t.ID, err)
+	}
+	return claim, tx.Append(Event{
+		Task: t.ID, Seq: t.Seq, Actor: c.Worker.Name, Kind: EventClaimed, From: from, To: t.Status,
+		Detail: Detail{
+			Attempt: t.Attempt, Nonce: t.Nonce, Worker: c.Worker.Name, Where: c.Where,
+			LeaseSecs: int(lease / time.Second),
+		},
+	})
+}
