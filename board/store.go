@@ -63,6 +63,9 @@ type Reader interface {
 	// Workers lists the workers seen since a moment.
 	Workers(since time.Time) ([]Worker, error)
 
+	// Stale reports whether a sweep would find something to do.
+	Stale() (bool, error)
+
 	Question(id QuestionID) (Question, error)
 	Questions(f QuestionFilter) ([]Question, error)
 }
@@ -125,6 +128,8 @@ type Tx interface {
 	UpdateAttempt(a Attempt) error
 	// PutWorker creates or changes a worker.
 	PutWorker(w Worker) error
+	// Disown clears the owner of all workers of an owner that has ended.
+	Disown(owner string) error
 	// Decline keeps a task from being offered to a worker until a moment.
 	Decline(w WorkerID, id ID, until time.Time) error
 

@@ -1,0 +1,279 @@
+package board
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Ask puts a question to people, and to leads. A question under a claim belongs to
+// its task.
+func (b *Board) Ask(ctx context.Context, a Actor, n NewQuestion) (Question, error) {
+	n.Text = strings.TrimSpace(n.Text)
+	if n.Text == "" {
+		return Question{}, invalid("a question needs a text")
+	}
+	if err := checkTexts(
+		text{"question", n.Text, maxText}, text{"default", n.Default, maxText}, text{"chatId", n.ChatID, 400},
+	); err != nil {
+		return Question{}, err
+	}
+	if len(n.Options) > 20 {
+		return Question{}, invalid("a question has at most 20 options, not %d", len(n.Options))
+	}
+	for _, o := range n.Options {
+		if err := checkTexts(text{"option", o, 1000}); err != nil {
+			return Question{}, err
+		}
+	}
+	if n.Within < 0 || n.Within > 30*24*time.Hour {
+		return Question{}, invalid("an answer within %v: not within 0 and 30 days", n.Within)
+	}
+	var q Question
+	err := b.change(ctx, a, func(c *change) error {
+		body := n
+		body.Key = ""
+		k, kept, replays, err := c.once("ask_question", n.Key, body)
+		if err != nil {
+			return err
+		}
+		if replays {
+			id, err := strconv.ParseInt(kept, 10, 64)
+			if err != nil {
+				return err
+			}
+			q, err = c.tx.Question(QuestionID(id))
+			return err
+		}
+		var held *holding
+		if n.Claim.IsZero() {
+			if _, err := c.writable(n.Project); err != nil {
+				return err
+			}
+			if err := c.clock(); err != nil {
+				return err
+			}
+		} else {
+			if err := c.lock(n.Claim.Task); err != nil {
+				return err
+			}
+			if held, err = c.holder(n.Claim); err != nil {
+				return c.keepNote(n.Claim, err, "asked: "+n.Text)
+			}
+		}
+		if q, err = c.ask(held, n); err != nil {
+			return err
+		}
+		return c.keep(k, strconv.FormatInt(int64(q.ID), 10))
+	})
+	return q, err
+}
+
+// ask stores a question; held is nil for one that belongs to no task.
+func (c *change) ask(held *holding, n NewQuestion) (Question, error) {
+	q := Question{
+		Project: n.Project, ChatID: n.ChatID, Text: n.Text, Options: n.Options, Default: n.Default,
+		Blocking: n.Default == "", HumanOnly: n.HumanOnly, State: QuestionOpen, AskedAt: c.now,
+		Asker: WorkerID{Principal: c.actor.Principal, Name: c.actor.Worker}, Owner: c.actor.Owner,
+	}
+	if n.Blocking != nil {
+		q.Blocking = *n.Blocking
+	}
+	if n.Within > 0 {
+		q.NeededBy = c.now.Add(n.Within)
+	}
+	if held != nil {
+		q.Project = held.task.ID.Project
+		q.Claim = held.attempt.Handle
+		q.Asker = held.attempt.Worker
+	}
+	id, err := c.tx.InsertQuestion(q)
+	if err != nil {
+		return Question{}, err
+	}
+	q.ID = id
+	if held != nil {
+		t := held.task
+		c.event(t, EventAsked, t.Status, Detail{
+			Attempt: q.Claim.Attempt, Nonce: q.Claim.Nonce, Worker: q.Asker.Name, Question: id, Text: n.Text,
+		})
+	}
+	c.freed = true // who shows questions looks again
+	return q, nil
+}
+
+// Question reads a question.
+func (b *Board) Question(ctx context.Context, id QuestionID) (q Question, err error) {
+	err = b.store.Read(ctx, func(r Reader) error {
+		q, err = r.Question(id)
+		return err
+	})
+	return q, err
+}
+
+// Questions lists questions, oldest first.
+func (b *Board) Questions(ctx context.Context, f QuestionFilter) (qs []Question, err error) {
+	err = b.store.Read(ctx, func(r Reader) error {
+		qs, err = r.Questions(f)
+		return err
+	})
+	return qs, err
+}
+
+// Await waits until a question is not open any more, or d has passed, and gives it
+// as it is then.
+func (b *Board) Await(ctx context.Context, id QuestionID, d time.Duration) (Question, error) {
+	deadline := time.Now().Add(d)
+	for {
+		woken := b.wakened()
+		q, err := b.Question(ctx, id)
+		left := time.Until(deadline)
+		if err != nil || q.State != QuestionOpen || left <= 0 {
+			return q, err
+		}
+		timer := time.NewTimer(min(left, time.Second))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return q, ctx.Err()
+		case <-timer.C:
+		case <-woken:
+			timer.Stop()
+		}
+	}
+}
+
+// Park ends the wait for a blocking question that nobody has answered: the claim
+// ends, no failure is counted, and the task waits. If the answer has come by then
+// nothing is parked. The question tells which it was.
+func (b *Board) Park(ctx context.Context, a Actor, id QuestionID) (q Question, parked bool, err error) {
+	err = b.change(ctx, a, func(c *change) error {
+		parked = false
+		if q, err = c.tx.Question(id); err != nil {
+			return err
+		}
+		if q.Claim.IsZero() || !q.Blocking {
+			return nil
+		}
+		if err := c.lock(q.Claim.Task); err != nil {
+			return err
+		}
+		if q, err = c.tx.Question(id); err != nil || q.State != QuestionOpen {
+			return err
+		}
+		held, err := c.holder(q.Claim)
+		if err != nil {
+			return err
+		}
+		t := held.task
+		from := t.Status
+		t.Status = Waiting
+		c.event(t, EventParked, from, Detail{
+			Attempt: t.Attempt, Nonce: t.Nonce, Worker: held.attempt.Worker.Name, Question: id, Where: held.attempt.Where,
+		})
+		parked = true
+		return c.end(held, CauseParked, "waits for an answer to "+id.String())
+	})
+	return q, parked, err
+}
+
+// Answer answers a question; the first answer counts. A task that waited for it is
+// free again, for ten minutes for whoever asked.
+func (b *Board) Answer(ctx context.Context, a Actor, id QuestionID, answer string) (Question, error) {
+	answer = strings.TrimSpace(answer)
+	if answer == "" {
+		return Question{}, invalid("an answer needs a text")
+	}
+	if err := checkTexts(text{"answer", answer, maxText}); err != nil {
+		return Question{}, err
+	}
+	var q Question
+	err := b.change(ctx, a, func(c *change) (err error) {
+		q, err = c.tx.Question(id)
+		if err != nil {
+			return err
+		}
+		if q.HumanOnly && !a.Person {
+			return denied("only a person may answer %v", id)
+		}
+		if q.Owner == a.Owner && a.Owner != "" {
+			return denied("whoever asked %v cannot answer it", id)
+		}
+		if !q.Claim.IsZero() {
+			if err := c.lock(q.Claim.Task); err != nil {
+				return err
+			}
+			if err := c.notHolder(q.Claim.Task, "answer its questions"); err != nil {
+				return err
+			}
+		} else if err := c.clock(); err != nil {
+			return err
+		}
+		if q, err = c.tx.Question(id); err != nil {
+			return err
+		}
+		return c.answer(&q, answer, a.String())
+	})
+	return q, err
+}
+
+// answer closes an open question, its task being locked.
+func (c *change) answer(q *Question, answer, by string) error {
+	if q.State == QuestionAnswered {
+		return conflict("%v was answered by %s: %.200s", q.ID, q.AnsweredBy, q.Answer)
+	}
+	if q.State != QuestionOpen {
+		return conflict("%v is %s", q.ID, q.State)
+	}
+	// An answer that names an option in other letter case means that option.
+	if i := slices.IndexFunc(q.Options, func(o string) bool { return strings.EqualFold(o, answer) }); i >= 0 {
+		answer = q.Options[i]
+	}
+	q.State, q.Answer, q.AnsweredBy, q.AnsweredAt = QuestionAnswered, answer, by, c.now
+	if err := c.tx.UpdateQuestion(*q); err != nil {
+		return err
+	}
+	c.freed = true
+	if q.Claim.IsZero() {
+		return nil
+	}
+	t := c.tasks[q.Claim.Task]
+	from := t.Status
+	if t.Status == Waiting {
+		waits, err := c.waitsForOthers(t.ID, q.ID)
+		if err != nil {
+			return err
+		}
+		if !waits {
+			t.Status = Pending
+			t.ReservedFor = q.Asker
+			t.NotBefore = c.now.Add(reserveTime)
+		}
+	}
+	c.eventBy(by, t, EventAnswered, from, Detail{Question: q.ID, Text: answer})
+	return nil
+}
+
+// waitsForOthers reports whether a blocking question besides id is open.
+func (c *change) waitsForOthers(task ID, id QuestionID) (bool, error) {
+	open, err := c.tx.Questions(QuestionFilter{Task: task, State: QuestionOpen})
+	return slices.ContainsFunc(open, func(q Question) bool { return q.ID != id && q.Blocking }), err
+}
+
+// withdraw closes the open questions of a task that has ended.
+func (c *change) withdraw(t *Task) error {
+	open, err := c.tx.Questions(QuestionFilter{Task: t.ID, State: QuestionOpen})
+	if err != nil {
+		return err
+	}
+	for _, q := range open {
+		q.State, q.AnsweredAt = QuestionWithdrawn, c.now
+		if err := c.tx.UpdateQuestion(q); err != nil {
+			return err
+		}
+		c.eventBy(boardActor, t, EventWithdrawn, t.Status, Detail{Question: q.ID})
+	}
+	return nil
+}

@@ -1,0 +1,222 @@
+package board
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+)
+
+// Create puts a task on the board. With a key, repeating the call gives the same
+// task.
+func (b *Board) Create(ctx context.Context, a Actor, n NewTask, key string) (Task, Doc, error) {
+	if err := checkNew(&n); err != nil {
+		return Task{}, Doc{}, err
+	}
+	var t Task
+	var d Doc
+	err := b.change(ctx, a, func(c *change) error {
+		k, kept, replays, err := c.once("create_task", key, n)
+		if err != nil {
+			return err
+		}
+		if replays {
+			return c.recall(kept, &t, &d)
+		}
+		made, err := c.create(n.Project, []draft{{NewTask: n}})
+		if err != nil {
+			return err
+		}
+		if err := c.keep(k, made[0].ID.String()); err != nil {
+			return err
+		}
+		t, d = made[0], Doc{Description: n.Description, Acceptance: n.Acceptance}
+		return nil
+	})
+	return t, d, err
+}
+
+func (c *change) recall(kept string, t *Task, d *Doc) error {
+	id, err := ParseID(kept)
+	if err != nil {
+		return err
+	}
+	if *t, err = c.tx.Task(id); err != nil {
+		return err
+	}
+	*d, err = c.tx.Doc(id)
+	return err
+}
+
+// CreateUnder is Create by the holder of a claim: the task is held until somebody
+// starts it, and one claim makes at most five.
+func (b *Board) CreateUnder(ctx context.Context, a Actor, h Handle, n NewTask, key string) (Task, Doc, error) {
+	n.Project = h.Task.Project
+	if err := checkNew(&n); err != nil {
+		return Task{}, Doc{}, err
+	}
+	var t Task
+	var d Doc
+	err := b.change(ctx, a, func(c *change) error {
+		k, kept, replays, err := c.once("create_task", key, n)
+		if err != nil {
+			return err
+		}
+		if replays {
+			return c.recall(kept, &t, &d)
+		}
+		if err := c.lock(append([]ID{h.Task, n.Parent}, n.DependsOn...)...); err != nil {
+			return err
+		}
+		held, err := c.holder(h)
+		if err != nil {
+			return err
+		}
+		ids, err := c.createUnder(held, []NewTask{n})
+		if err != nil {
+			return err
+		}
+		if err := c.tx.UpdateAttempt(held.attempt); err != nil {
+			return err
+		}
+		if err := c.keep(k, ids[0].String()); err != nil {
+			return err
+		}
+		return c.recall(ids[0].String(), &t, &d)
+	})
+	return t, d, err
+}
+
+func (c *change) createUnder(h *holding, ns []NewTask) ([]ID, error) {
+	if len(ns) == 0 {
+		return nil, nil
+	}
+	if h.attempt.Created += len(ns); h.attempt.Created > maxCreated {
+		return nil, conflict("a claim makes at most %d tasks; %v has made %d. Put the rest into one task, or into your summary",
+			maxCreated, h.attempt.Handle, h.attempt.Created-len(ns))
+	}
+	drafts := make([]draft, len(ns))
+	for i, n := range ns {
+		n.Project = h.task.ID.Project
+		n.Hold = true
+		drafts[i] = draft{NewTask: n}
+	}
+	made, err := c.create(h.task.ID.Project, drafts)
+	ids := make([]ID, len(made))
+	for i := range made {
+		ids[i] = made[i].ID
+	}
+	return ids, err
+}
+
+// A draft is a task to be made; after and parent are the indexes of other drafts.
+type draft struct {
+	NewTask
+	after  []int
+	within int // 1 + the index of the draft that is its parent
+}
+
+// create makes tasks of one project, in the order given.
+func (c *change) create(slug string, drafts []draft) ([]Task, error) {
+	p, err := c.writable(slug)
+	if err != nil {
+		if errors.Is(err, ErrNotFound) {
+			return nil, invalid("there is no project %.20q", slug)
+		}
+		return nil, err
+	}
+	var others []ID
+	for i := range drafts {
+		d := &drafts[i]
+		others = append(others, d.DependsOn...)
+		others = append(others, d.Parent)
+		d.Skills, _ = p.Known(d.Skills)
+	}
+	for _, id := range others {
+		if !id.IsZero() && id.Project != slug {
+			return nil, invalid("%v is of another project: links and parents stay inside one", id)
+		}
+	}
+	if err := c.lock(others...); err != nil {
+		return nil, err
+	}
+	first, err := c.tx.Numbers(slug, len(drafts))
+	if err != nil {
+		return nil, err
+	}
+	id := func(i int) ID { return ID{Project: slug, No: first + int64(i)} }
+	made := make([]Task, len(drafts))
+	for i, d := range drafts {
+		parent := d.Parent
+		if d.within > 0 {
+			parent = id(d.within - 1)
+		}
+		made[i] = Task{
+			ID: id(i), Title: d.Title, Priority: d.Priority, Skills: d.Skills, Areas: d.Areas, Wants: d.Wants,
+			Parent: parent, Hold: d.Hold, Status: Pending, MaxFailures: d.MaxFailures, Lease: d.Lease,
+			SpecVersion: 1, QueuedAt: c.now, Seq: 1, CreatedBy: c.actor.String(), CreatedAt: c.now,
+		}
+	}
+	var links [][2]ID
+	for i, d := range drafts {
+		t := &made[i]
+		for _, j := range d.after {
+			t.OpenBlockers++
+			links = append(links, [2]ID{t.ID, id(j)})
+		}
+		for _, b := range d.DependsOn {
+			if c.tasks[b].Status != Done {
+				t.OpenBlockers++
+			}
+			links = append(links, [2]ID{t.ID, b})
+		}
+		switch {
+		case d.within > 0:
+			made[d.within-1].OpenChildren++
+		case !d.Parent.IsZero():
+			if err := c.addChild(d.Parent, t.ID); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for i, d := range drafts {
+		if err := c.tx.InsertTask(made[i], Doc{Description: d.Description, Acceptance: d.Acceptance}); err != nil {
+			return nil, err
+		}
+		c.events = append(c.events, Event{
+			Task: made[i].ID, Seq: 1, Actor: c.actor.String(), Kind: EventCreated, To: Pending,
+			Detail: Detail{Text: d.Title},
+		})
+		c.freed = c.freed || made[i].Ready()
+	}
+	for _, l := range links {
+		if err := c.tx.Link(l[0], l[1]); err != nil {
+			return nil, err
+		}
+	}
+	return made, nil
+}
+
+// addChild counts a new part of a locked task.
+func (c *change) addChild(parent, child ID) error {
+	p := c.tasks[parent]
+	if p.Status.Terminal() {
+		return conflict("%v is %s and takes no more parts", parent, p.Status)
+	}
+	p.OpenChildren++
+	c.event(p, EventEdited, p.Status, Detail{Fields: []string{"children"}, Text: child.String()})
+	return nil
+}
+
+// Known divides skills into those that the project knows and the others.
+func (p Project) Known(skills []string) (known, unknown []string) {
+	for _, s := range skills {
+		if s = strings.ToLower(s); slices.Contains(p.Skills, s) {
+			known = append(known, s)
+		} else {
+			unknown = append(unknown, s)
+		}
+	}
+	slices.Sort(known)
+	return slices.Compact(known), unknown
+}

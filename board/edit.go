@@ -1,0 +1,243 @@
+package board
+
+import (
+	"context"
+	"slices"
+)
+
+// Update changes what is to be done; the status changes by other ways. An edit of
+// the text raises SpecVersion, and a worker that holds the task is told.
+func (b *Board) Update(ctx context.Context, a Actor, id ID, e Edit) (Task, error) {
+	if err := checkEdit(&e); err != nil {
+		return Task{}, err
+	}
+	var t *Task
+	err := b.change(ctx, a, func(c *change) error {
+		if e.DependsOn != nil || e.Parent != nil {
+			if err := c.tx.LockProject(id.Project); err != nil {
+				return err
+			}
+		}
+		old, _, err := c.tx.Links(id)
+		if err != nil {
+			return err
+		}
+		before, err := c.tx.Task(id)
+		if err != nil {
+			return err
+		}
+		ids := append([]ID{id, before.Parent}, old...)
+		if e.DependsOn != nil {
+			ids = append(ids, *e.DependsOn...)
+		}
+		if e.Parent != nil {
+			ids = append(ids, *e.Parent)
+		}
+		for _, other := range ids {
+			if !other.IsZero() && other.Project != id.Project {
+				return invalid("%v is of another project: links and parents stay inside one", other)
+			}
+		}
+		if err := c.lock(ids...); err != nil {
+			return err
+		}
+		t = c.tasks[id]
+		if t.Status.Terminal() {
+			return conflict("%v is %s: nothing changes it any more", id, t.Status)
+		}
+		return c.edit(t, e)
+	})
+	if err != nil {
+		return Task{}, err
+	}
+	return *t, nil
+}
+
+func (c *change) edit(t *Task, e Edit) error {
+	if e.Acceptance != nil {
+		if err := c.notHolder(t.ID, "change its acceptance"); err != nil {
+			return err
+		}
+	}
+	p, err := c.tx.Project(t.ID.Project)
+	if err != nil {
+		return err
+	}
+	d, err := c.tx.Doc(t.ID)
+	if err != nil {
+		return err
+	}
+	var fields []string
+	spec := false
+	set := func(name string, isSpec, changed bool) {
+		if changed {
+			fields = append(fields, name)
+			spec = spec || isSpec
+		}
+	}
+	set("title", true, assign(&t.Title, e.Title))
+	set("description", true, assign(&d.Description, e.Description))
+	set("acceptance", true, assign(&d.Acceptance, e.Acceptance))
+	set("priority", false, assign(&t.Priority, e.Priority))
+	set("lease", false, assign(&t.Lease, e.Lease))
+	set("max_failures", false, assign(&t.MaxFailures, e.MaxFailures))
+	if e.Skills != nil {
+		known, _ := p.Known(*e.Skills)
+		set("skills", false, assignList(&t.Skills, known))
+	}
+	if e.Areas != nil {
+		set("areas", false, assignList(&t.Areas, *e.Areas))
+	}
+	if e.Wants != nil {
+		set("evidence", true, assignList(&t.Wants, *e.Wants))
+	}
+	if e.Parent != nil && *e.Parent != t.Parent {
+		if err := c.move(t, *e.Parent); err != nil {
+			return err
+		}
+		set("parent", false, true)
+	}
+	if e.DependsOn != nil {
+		changed, err := c.relink(t, *e.DependsOn)
+		if err != nil {
+			return err
+		}
+		set("depends_on", false, changed)
+	}
+	started := t.Hold && e.Hold != nil && !*e.Hold
+	if !started {
+		set("hold", false, assign(&t.Hold, e.Hold))
+	}
+	if spec {
+		t.SpecVersion++
+		if err := c.tx.PutDoc(t.ID, d); err != nil {
+			return err
+		}
+	}
+	if started {
+		t.Hold = false
+		t.QueuedAt = c.now
+		c.event(t, EventStarted, t.Status, Detail{})
+	}
+	if len(fields) > 0 {
+		c.event(t, EventEdited, t.Status, Detail{Fields: fields, SpecNow: t.SpecVersion})
+	}
+	return nil
+}
+
+func assign[T comparable](to *T, from *T) bool {
+	if from == nil || *to == *from {
+		return false
+	}
+	*to = *from
+	return true
+}
+
+func assignList[T comparable](to *[]T, from []T) bool {
+	if slices.Equal(*to, from) {
+		return false
+	}
+	*to = from
+	return true
+}
+
+// move gives a task another parent.
+func (c *change) move(t *Task, parent ID) error {
+	for up, n := parent, 0; !up.IsZero(); n++ {
+		if up == t.ID || n > maxChain {
+			return &CycleError{Path: []string{t.ID.String(), parent.String(), t.ID.String()}}
+		}
+		above, err := c.tx.Task(up)
+		if err != nil {
+			return err
+		}
+		up = above.Parent
+	}
+	if old, ok := c.tasks[t.Parent]; ok && !old.Status.Terminal() {
+		old.OpenChildren--
+		c.event(old, EventEdited, old.Status, Detail{Fields: []string{"children"}, Text: t.ID.String()})
+	}
+	t.Parent = parent
+	if parent.IsZero() {
+		return nil
+	}
+	return c.addChild(parent, t.ID)
+}
+
+// relink makes a task depend on exactly the given ones. All are locked.
+func (c *change) relink(t *Task, want []ID) (bool, error) {
+	have, _, err := c.tx.Links(t.ID)
+	if err != nil {
+		return false, err
+	}
+	changed := false
+	for _, id := range have {
+		if slices.Contains(want, id) {
+			continue
+		}
+		changed = true
+		if err := c.tx.Unlink(t.ID, id); err != nil {
+			return false, err
+		}
+		if c.tasks[id].Status != Done {
+			t.OpenBlockers--
+		}
+	}
+	for _, id := range want {
+		if slices.Contains(have, id) {
+			continue
+		}
+		changed = true
+		if err := c.checkCycle(t.ID, id); err != nil {
+			return false, err
+		}
+		if err := c.tx.Link(t.ID, id); err != nil {
+			return false, err
+		}
+		if c.tasks[id].Status != Done {
+			t.OpenBlockers++
+		}
+	}
+	return changed, nil
+}
+
+// maxChain bounds a walk through links.
+const maxChain = 10_000
+
+// checkCycle refuses that task depends on blocker if blocker depends on task, in
+// however many steps. The project is locked.
+func (c *change) checkCycle(task, blocker ID) error {
+	if task == blocker {
+		return &CycleError{Path: []string{task.String(), task.String()}}
+	}
+	from := map[ID]ID{blocker: {}}
+	queue := []ID{blocker}
+	for len(queue) > 0 {
+		id := queue[0]
+		queue = queue[1:]
+		blockers, _, err := c.tx.Links(id)
+		if err != nil {
+			return err
+		}
+		for _, next := range blockers {
+			if _, seen := from[next]; seen {
+				continue
+			}
+			from[next] = id
+			if next == task {
+				// from leads from task back to blocker, each step to its dependent.
+				path := []string{task.String()}
+				for at := id; !at.IsZero(); at = from[at] {
+					path = append(path, at.String())
+				}
+				slices.Reverse(path[1:])
+				return &CycleError{Path: append(path, task.String())}
+			}
+			queue = append(queue, next)
+		}
+		if len(from) > maxChain {
+			return conflict("more than %d tasks stand before %v: too many to look through", maxChain, blocker)
+		}
+	}
+	return nil
+}

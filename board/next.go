@@ -1,0 +1,446 @@
+package board
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A Wish is what a worker asks for.
+type Wish struct {
+	// Worker is the name it was given before; empty: it gets a new one.
+	Worker string
+	// Task is the one it would like, or zero.
+	Task ID
+	// Projects are those it may work in.
+	Projects []string
+	// Skills is what it can do; nil fits every task.
+	Skills []string
+	// Wait is how long to wait for work.
+	Wait time.Duration
+	// Absent is set for a worker whose presence nobody sees; its lease is longer.
+	Absent  bool
+	Session string
+	Where   Where
+	// Key makes a repeated call give the same claim.
+	Key string
+}
+
+// A Handout is a task in a worker's hands, with all that helps to begin.
+type Handout struct {
+	Claim Claim
+	Dossier
+	// Again is set when the worker held it already.
+	Again bool
+}
+
+// Next hands out a task: the one that the worker holds, the one that is kept for
+// it, the one it wishes, or the next in line. If there is nothing the error is a
+// *Nothing that says why.
+func (b *Board) Next(ctx context.Context, a Actor, w Wish) (*Handout, error) {
+	w, err := b.checkWish(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	if w.Key != "" {
+		return b.nextOnce(ctx, a, w)
+	}
+	var who Claimant
+	var st Standing
+	err = b.store.Read(ctx, func(r Reader) error {
+		who, st, err = b.claimant(r, a, w)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if st.Claim != nil {
+		h, err := b.again(ctx, a, *st.Claim, who)
+		if h != nil || err != nil {
+			return h, err
+		}
+	}
+	if !w.Task.IsZero() {
+		return b.take(ctx, a, w, w.Task, who)
+	}
+	if !st.Reserved.IsZero() && slices.Contains(w.Projects, st.Reserved.Project) {
+		h, err := b.take(ctx, a, w, st.Reserved, who)
+		if !errors.Is(err, ErrConflict) {
+			return h, err
+		}
+	}
+	claim, err := b.claim(ctx, w, who)
+	if err != nil {
+		return nil, err
+	}
+	if claim == nil {
+		return nil, b.nothing(ctx, w)
+	}
+	return b.handout(ctx, a, *claim)
+}
+
+// checkWish brings a wish into its usual form.
+func (b *Board) checkWish(ctx context.Context, w Wish) (Wish, error) {
+	if len(w.Projects) == 0 {
+		return w, invalid("no project to work in")
+	}
+	if !w.Task.IsZero() && !slices.Contains(w.Projects, w.Task.Project) {
+		return w, fmt.Errorf("task %v: %w", w.Task, ErrNotFound)
+	}
+	if err := checkTexts(text{"worker", w.Worker, 60}, text{"session", w.Session, 200}); err != nil {
+		return w, err
+	}
+	if w.Skills == nil {
+		return w, nil
+	}
+	skills, err := checkSkills(w.Skills)
+	if err != nil {
+		return w, err
+	}
+	w.Skills = []string{}
+	err = b.store.Read(ctx, func(r Reader) error {
+		for _, slug := range w.Projects {
+			p, err := b.project(r, slug)
+			if err != nil {
+				return err
+			}
+			known, _ := p.Known(skills)
+			w.Skills = append(w.Skills, known...)
+		}
+		return nil
+	})
+	slices.Sort(w.Skills)
+	w.Skills = slices.Compact(w.Skills)
+	if len(w.Skills) == 0 {
+		w.Skills = nil // it declared nothing that anybody asks for
+	}
+	return w, err
+}
+
+// claimant settles who the worker is, and what it has.
+func (b *Board) claimant(r Reader, a Actor, w Wish) (Claimant, Standing, error) {
+	c := Claimant{Owner: a.Owner, Session: w.Session, Where: w.Where}
+	if w.Worker == "" {
+		for {
+			c.Worker = WorkerID{Principal: a.Principal, Name: newWorkerName()}
+			st, err := r.Standing(c.Worker)
+			if err != nil || st.Worker.IsZero() {
+				return c, Standing{}, err
+			}
+		}
+	}
+	c.Worker = WorkerID{Principal: a.Principal, Name: w.Worker}
+	st, err := r.Standing(c.Worker)
+	if err != nil {
+		return c, st, err
+	}
+	if st.Worker.IsZero() {
+		return c, st, invalid("there is no worker %.60q: call without a worker to get a name", w.Worker)
+	}
+	if st.Worker.StoppedBy != "" {
+		return c, st, &StoppedError{Worker: st.Worker}
+	}
+	if st.Worker.Owner == "" || st.Worker.Owner == a.Owner {
+		return c, st, nil
+	}
+	now, err := r.Now()
+	if err != nil {
+		return c, st, err
+	}
+	if st.Claim != nil && now.Before(st.Claim.LeaseUntil) || now.Sub(st.Worker.LastSeen) < b.o.Lease {
+		return c, st, &HeldError{Worker: st.Worker}
+	}
+	return c, st, nil
+}
+
+// again gives a worker what it holds already. It is nil if that has just ended.
+func (b *Board) again(ctx context.Context, a Actor, held Claim, who Claimant) (*Handout, error) {
+	ended := false
+	a.Worker = who.Worker.Name
+	err := b.change(ctx, a, func(c *change) error {
+		ended = false
+		if err := c.lock(held.Task); err != nil {
+			return err
+		}
+		t := c.tasks[held.Task]
+		h, err := c.seize(t)
+		if errors.Is(err, ErrNotFound) || err == nil && h.claim.Handle != held.Handle {
+			ended = true
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		h.claim.Deliveries++
+		if h.claim.Deliveries > maxDeliveries {
+			ended = true
+			from := t.Status
+			c.fail(t)
+			reason := fmt.Sprintf("restarted %d times without a note or a report", maxDeliveries)
+			c.eventBy(boardActor, t, EventFailed, from, Detail{
+				Attempt: t.Attempt, Nonce: t.Nonce, Worker: who.Worker.Name, Text: reason, Cause: CauseRestarts,
+			})
+			return c.end(h, CauseRestarts, reason)
+		}
+		if c.now.After(h.claim.LeaseUntil) {
+			c.event(t, EventRevived, t.Status, Detail{Attempt: t.Attempt, Nonce: t.Nonce, Worker: who.Worker.Name})
+		}
+		h.claim.LeaseUntil = c.now.Add(h.claim.Lease)
+		h.claim.Owner = who.Owner
+		if who.Session != "" {
+			h.claim.Session = who.Session
+		}
+		c.event(t, EventDelivered, t.Status, Detail{Attempt: t.Attempt, Nonce: t.Nonce, Worker: who.Worker.Name})
+		h.attempt.Owner = who.Owner
+		h.attempt.SpecVersion = t.SpecVersion
+		c.saw(h, who.Where)
+		if err := c.tx.UpdateAttempt(h.attempt); err != nil {
+			return err
+		}
+		if err := c.tx.PutWorker(Worker{WorkerID: who.Worker, Owner: who.Owner, LastSeen: c.now}); err != nil {
+			return err
+		}
+		return c.tx.UpdateClaim(*h.claim)
+	})
+	if err != nil || ended {
+		return nil, err
+	}
+	h, err := b.handout(ctx, a, held)
+	if h != nil {
+		h.Again = true
+	}
+	return h, err
+}
+
+// take grants one certain task: a wish, or what is kept for the worker.
+func (b *Board) take(ctx context.Context, a Actor, w Wish, id ID, who Claimant) (*Handout, error) {
+	var claim Claim
+	err := b.change(ctx, a, func(c *change) error {
+		if err := c.lock(id); err != nil {
+			return err
+		}
+		p, err := c.tx.Project(id.Project)
+		if err != nil {
+			return err
+		}
+		claim, err = c.grant(p, *c.tasks[id], w, who)
+		delete(c.tasks, id) // Grant has written it
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return b.handout(ctx, a, claim)
+}
+
+// grant gives a locked task to a worker if nothing stands against it.
+func (c *change) grant(p Project, t Task, w Wish, who Claimant) (Claim, error) {
+	free := t.Ready() || t.Status == Pending && t.ReservedFor == who.Worker && !t.Hold && t.OpenBlockers == 0 && t.OpenChildren == 0
+	if !free || p.Archived {
+		return Claim{}, conflict("%v cannot be handed out now", t.ID)
+	}
+	if p.PausedBy != "" {
+		return Claim{}, conflict("project %s is paused by %s", p.Slug, p.PausedBy)
+	}
+	if w.Skills != nil && slices.ContainsFunc(t.Skills, func(s string) bool { return !slices.Contains(w.Skills, s) }) {
+		return Claim{}, conflict("%v wants skills %s", t.ID, strings.Join(t.Skills, ", "))
+	}
+	lease := c.b.lease(w.Absent)
+	if p.Lease > 0 {
+		lease = p.Lease
+	}
+	return Grant(c.tx, t, who, lease)
+}
+
+func (b *Board) lease(absent bool) time.Duration {
+	if absent {
+		return b.o.LeaseAbsent
+	}
+	return b.o.Lease
+}
+
+// claim takes the next task in line, waiting for one if the wish says so. It gives
+// nil if there was none.
+func (b *Board) claim(ctx context.Context, w Wish, who Claimant) (*Claim, error) {
+	want := Want{Projects: w.Projects, Skills: w.Skills, For: []Claimant{who}, Lease: b.lease(w.Absent)}
+	claims, err := b.store.Claim(ctx, want)
+	if err != nil {
+		return nil, err
+	}
+	if len(claims) == 0 {
+		swept, err := b.sweep(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if swept {
+			if claims, err = b.store.Claim(ctx, want); err != nil {
+				return nil, err
+			}
+		}
+	}
+	switch {
+	case len(claims) > 0:
+		return &claims[0], nil
+	case w.Wait > 0:
+		return b.await(ctx, want, w.Wait)
+	}
+	return nil, nil
+}
+
+// nextOnce is Next with an idempotency key: the key and the claim are written
+// together.
+func (b *Board) nextOnce(ctx context.Context, a Actor, w Wish) (*Handout, error) {
+	var claim *Claim
+	body := w
+	body.Where, body.Wait, body.Key = Where{}, 0, ""
+	err := b.change(ctx, a, func(c *change) error {
+		claim = nil
+		k, kept, replays, err := c.once("get_next_task", w.Key, body)
+		if err != nil {
+			return err
+		}
+		if replays {
+			h, err := ParseHandle(kept)
+			if err != nil {
+				return err
+			}
+			if err := c.lock(h.Task); err != nil {
+				return err
+			}
+			held, err := c.holder(h)
+			if err != nil {
+				return err
+			}
+			claim = held.claim
+			return nil
+		}
+		who, st, err := b.claimant(c.tx, a, w)
+		if err != nil {
+			return err
+		}
+		if st.Claim != nil {
+			claim = st.Claim
+			return c.keep(k, claim.Handle.String())
+		}
+		claims, err := c.tx.Claim(Want{Projects: w.Projects, Skills: w.Skills, For: []Claimant{who}, Lease: b.lease(w.Absent)})
+		if err != nil {
+			return err
+		}
+		if len(claims) == 0 {
+			return errNothing // the key is not used up
+		}
+		claim = &claims[0]
+		return c.keep(k, claim.Handle.String())
+	})
+	if errors.Is(err, errNothing) {
+		return nil, b.nothing(ctx, w)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return b.handout(ctx, a, *claim)
+}
+
+var errNothing = errors.New("board: nothing")
+
+// handout reads all that a worker needs to begin. A caller that is gone by now
+// gets nothing, and the task goes back without a failure.
+func (b *Board) handout(ctx context.Context, a Actor, claim Claim) (*Handout, error) {
+	d, err := b.Get(ctx, claim.Task, 50)
+	if err == nil && ctx.Err() == nil {
+		return &Handout{Claim: claim, Dossier: d}, nil
+	}
+	if ctx.Err() != nil {
+		b.undelivered(context.WithoutCancel(ctx), a, claim)
+		return nil, ctx.Err()
+	}
+	return nil, err
+}
+
+// undelivered gives back a task whose worker never heard of it.
+func (b *Board) undelivered(ctx context.Context, a Actor, claim Claim) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	err := b.change(ctx, a, func(c *change) error {
+		if err := c.lock(claim.Task); err != nil {
+			return err
+		}
+		if t := c.tasks[claim.Task]; t.Status == InProgress && t.handle() == claim.Handle {
+			return c.release(t, CauseUndelivered, "the worker was gone before it heard of it")
+		}
+		return nil
+	})
+	if err != nil {
+		b.o.Logger.Warn("a task could not be given back", "task", claim.Task, "err", err)
+	}
+}
+
+// countedAt is what was counted, and until when that may be said again.
+type countedAt struct {
+	until   time.Time
+	nothing Nothing
+}
+
+// nothing says why there is nothing to hand out. Counting a large board takes a
+// while and idle workers ask often, so what took long is not counted again soon.
+func (b *Board) nothing(ctx context.Context, w Wish) error {
+	key := strings.Join(w.Projects, " ") + "\n" + strings.Join(w.Skills, " ")
+	b.mu.Lock()
+	known, ok := b.counted[key]
+	b.mu.Unlock()
+	begun := time.Now()
+	if ok && begun.Before(known.until) {
+		return &known.nothing
+	}
+	var n Nothing
+	err := b.store.Read(ctx, func(r Reader) (err error) {
+		n, err = b.whyNothing(r, w)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.counted) > 1000 {
+		clear(b.counted)
+	}
+	b.counted[key] = countedAt{until: now.Add(min(20*now.Sub(begun), 5*time.Second)), nothing: n}
+	return &n
+}
+
+func (b *Board) whyNothing(r Reader, w Wish) (n Nothing, err error) {
+	for _, slug := range w.Projects {
+		p, err := b.project(r, slug)
+		if err != nil {
+			return n, err
+		}
+		if p.PausedBy != "" {
+			n.PausedBy = p.PausedBy
+		}
+	}
+	if n.Counts, err = r.Counts(w.Projects); err != nil {
+		return n, err
+	}
+	if n.Counts.Ready > 0 && w.Skills != nil {
+		ready, err := r.Tasks(TaskFilter{Projects: w.Projects, Ready: true, Limit: 200})
+		if err != nil {
+			return n, err
+		}
+		for _, t := range ready {
+			lacks := slices.DeleteFunc(slices.Clone(t.Skills), func(s string) bool { return slices.Contains(w.Skills, s) })
+			if len(lacks) > 0 {
+				n.ReadyUnskilled++
+				n.Unskilled = append(n.Unskilled, lacks...)
+			}
+		}
+		slices.Sort(n.Unskilled)
+		n.Unskilled = slices.Compact(n.Unskilled)
+	}
+	n.Open, err = r.Questions(QuestionFilter{Projects: w.Projects, State: QuestionOpen, Limit: 20})
+	return n, err
+}

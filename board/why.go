@@ -1,0 +1,207 @@
+package board
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A Reason is why a task is not handed out.
+type Reason struct {
+	// Code is for programs, Text for people.
+	Code ReasonCode
+	Text string
+}
+
+// A ReasonCode names a kind of reason.
+type ReasonCode string
+
+const (
+	WhyReady     ReasonCode = "ready" // nothing stands against it
+	WhyBlocked   ReasonCode = "blocked"
+	WhyParts     ReasonCode = "parts"
+	WhyHeld      ReasonCode = "held"
+	WhyPaused    ReasonCode = "paused"
+	WhySkills    ReasonCode = "skills"
+	WhyLease     ReasonCode = "lease" // somebody works on it
+	WhyBudget    ReasonCode = "budget"
+	WhyCooling   ReasonCode = "cool_down"
+	WhyReserved  ReasonCode = "reserved"
+	WhyPolicy    ReasonCode = "policy" // it waits for a review
+	WhyQuestion  ReasonCode = "question"
+	WhyWrongSpec ReasonCode = "wrong_spec"
+	WhyEnded     ReasonCode = "ended"
+	WhyArchived  ReasonCode = "archived"
+)
+
+// Why explains why a task is not handed out: every reason that holds, the most
+// telling first.
+func (b *Board) Why(ctx context.Context, id ID) (d Dossier, reasons []Reason, err error) {
+	err = b.store.Read(ctx, func(r Reader) error {
+		p, err := b.project(r, id.Project)
+		if err != nil {
+			return err
+		}
+		if d, err = r.Dossier(id, 20); err != nil {
+			return err
+		}
+		workers, err := r.Workers(d.Now.Add(-time.Hour))
+		if err != nil {
+			return err
+		}
+		reasons = why(p, d, len(workers))
+		return nil
+	})
+	return d, reasons, err
+}
+
+func why(p Project, d Dossier, workers int) []Reason {
+	t := d.Task
+	var out []Reason
+	add := func(code ReasonCode, format string, args ...any) {
+		out = append(out, Reason{Code: code, Text: fmt.Sprintf(format, args...)})
+	}
+	switch t.Status {
+	case Done, Cancelled:
+		add(WhyEnded, "It has ended: %s, %s.", t.Status, ago(d.Now, t.EndedAt))
+		return out
+	case InProgress:
+		if d.Claim != nil {
+			left := d.Claim.LeaseUntil.Sub(d.Now)
+			if left > 0 {
+				add(WhyLease, "%s works on it (claim %v, taken %s); its lease has %s left.",
+					d.Claim.Worker.Name, d.Claim.Handle, ago(d.Now, d.Claim.GrantedAt), round(left))
+			} else {
+				add(WhyLease, "%s had it (claim %v); its lease ran out %s and the next sweep frees it.",
+					d.Claim.Worker.Name, d.Claim.Handle, ago(d.Now, d.Claim.LeaseUntil))
+			}
+		}
+		return out
+	case InReview:
+		add(WhyPolicy, "It was reported done and waits for a review: the policy of %s is %q. See: bossman task review %v", p.Slug, p.Policy, t.ID)
+		return out
+	case Failed:
+		if wrongSpec(d) {
+			add(WhyWrongSpec, "The last worker says that the task itself is wrong: %s. Mend it with: bossman task edit %v, then: bossman task retry %v",
+				lastReason(d), t.ID, t.ID)
+		} else {
+			add(WhyBudget, "%d of %d attempts failed, the last: %s. Give it another chance with: bossman task retry %v",
+				t.Failures, t.MaxFailures, lastReason(d), t.ID)
+		}
+		return out
+	case Waiting:
+		for _, q := range d.Questions {
+			if q.State == QuestionOpen && q.Blocking {
+				late := ""
+				if !q.NeededBy.IsZero() && d.Now.After(q.NeededBy) {
+					late = ", overdue"
+				}
+				add(WhyQuestion, "It waits for an answer to %v, asked %s by %s%s: %s See: bossman answer %v",
+					q.ID, ago(d.Now, q.AskedAt), q.Asker.Name, late, oneLine(q.Text), q.ID)
+			}
+		}
+		return out
+	}
+	for _, b := range d.Blockers {
+		switch b.Status {
+		case Done:
+		case Failed, Cancelled:
+			add(WhyBlocked, "It comes after %v (%s), which %s: that does not free it.", b.ID, b.Title, endedWord(b.Status))
+		default:
+			add(WhyBlocked, "It comes after %v (%s), which is %s.", b.ID, b.Title, b.Status)
+		}
+	}
+	if t.OpenChildren > 0 {
+		var open []string
+		for _, child := range d.Children {
+			if !child.Status.Terminal() {
+				open = append(open, fmt.Sprintf("%v (%s)", child.ID, child.Status))
+			}
+		}
+		add(WhyParts, "%d of its parts are not done: %s.", t.OpenChildren, strings.Join(open, ", "))
+	}
+	if t.Hold {
+		add(WhyHeld, "It is on hold. Start it with: bossman task edit %v --hold=false", t.ID)
+	}
+	switch {
+	case t.NotBefore.IsZero():
+	case !t.ReservedFor.IsZero():
+		add(WhyReserved, "It is kept for %s, who asked about it, for another %s.", t.ReservedFor.Name, round(t.NotBefore.Sub(d.Now)))
+	default:
+		add(WhyCooling, "It rests for another %s after a failure: %s", round(t.NotBefore.Sub(d.Now)), lastReason(d))
+	}
+	if p.PausedBy != "" {
+		add(WhyPaused, "%s is paused by %s. Go on with: bossman resume", p.Slug, p.PausedBy)
+	}
+	if p.Archived {
+		add(WhyArchived, "%s is archived.", p.Slug)
+	}
+	if len(out) == 0 {
+		text := "It is ready: the next worker that asks can get it."
+		if workers == 0 {
+			text = "It is ready; no worker has asked in the last hour."
+		}
+		add(WhyReady, "%s", text)
+		if len(t.Skills) > 0 {
+			add(WhySkills, "Only a worker that declares %s gets it (or one that declares no skills).", strings.Join(t.Skills, ", "))
+		}
+	}
+	return out
+}
+
+func wrongSpec(d Dossier) bool {
+	return slices.ContainsFunc(d.Attempts, func(a Attempt) bool {
+		return a.Attempt == d.Task.Attempt && a.Cause == CauseFailed
+	}) && d.Task.Failures < d.Task.MaxFailures
+}
+
+func lastReason(d Dossier) string {
+	if len(d.Attempts) == 0 {
+		return "unknown"
+	}
+	last := d.Attempts[len(d.Attempts)-1]
+	if last.Reason == "" {
+		return string(last.Cause)
+	}
+	return oneLine(last.Reason)
+}
+
+func endedWord(s Status) string {
+	if s == Failed {
+		return "has failed"
+	}
+	return "was cancelled"
+}
+
+// oneLine shortens a text for a sentence.
+func oneLine(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if r := []rune(s); len(r) > 160 {
+		return string(r[:159]) + "…"
+	}
+	return s
+}
+
+func ago(now, then time.Time) string {
+	if then.IsZero() {
+		return "some time"
+	}
+	return round(now.Sub(then)) + " ago"
+}
+
+// round gives a duration as people say it.
+func round(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return "a moment"
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h", int(d.Hours()))
+	}
+	return fmt.Sprintf("%d days", int(d.Hours()/24))
+}
