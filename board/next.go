@@ -79,7 +79,7 @@ func (b *Board) Next(ctx context.Context, a Actor, w Wish) (*Handout, error) {
 	if claim == nil {
 		return nil, b.nothing(ctx, w)
 	}
-	return b.handout(ctx, a, *claim)
+	return b.deliver(ctx, a, *claim)
 }
 
 // checkWish brings a wish into its usual form.
@@ -208,7 +208,7 @@ func (b *Board) again(ctx context.Context, a Actor, held Claim, who Claimant) (*
 	if err != nil || ended {
 		return nil, err
 	}
-	h, err := b.handout(ctx, a, held)
+	h, err := b.handout(ctx, held)
 	if h != nil {
 		h.Again = true
 	}
@@ -233,7 +233,7 @@ func (b *Board) take(ctx context.Context, a Actor, w Wish, id ID, who Claimant) 
 	if err != nil {
 		return nil, err
 	}
-	return b.handout(ctx, a, claim)
+	return b.deliver(ctx, a, claim)
 }
 
 // grant gives a locked task to a worker if nothing stands against it.
@@ -341,23 +341,29 @@ func (b *Board) nextOnce(ctx context.Context, a Actor, w Wish) (*Handout, error)
 	if err != nil {
 		return nil, err
 	}
-	return b.handout(ctx, a, *claim)
+	return b.handout(ctx, *claim)
 }
 
 var errNothing = errors.New("board: nothing")
 
-// handout reads all that a worker needs to begin. A caller that is gone by now
-// gets nothing, and the task goes back without a failure.
-func (b *Board) handout(ctx context.Context, a Actor, claim Claim) (*Handout, error) {
+// handout reads all that a worker needs to begin.
+func (b *Board) handout(ctx context.Context, claim Claim) (*Handout, error) {
 	d, err := b.Get(ctx, claim.Task, 50)
-	if err == nil && ctx.Err() == nil {
-		return &Handout{Claim: claim, Dossier: d}, nil
+	if err != nil {
+		return nil, err
 	}
+	return &Handout{Claim: claim, Dossier: d}, nil
+}
+
+// deliver is handout for a new grant. If the caller is gone by now the task goes
+// back, without a failure.
+func (b *Board) deliver(ctx context.Context, a Actor, claim Claim) (*Handout, error) {
+	h, err := b.handout(ctx, claim)
 	if ctx.Err() != nil {
 		b.undelivered(context.WithoutCancel(ctx), a, claim)
 		return nil, ctx.Err()
 	}
-	return nil, err
+	return h, err
 }
 
 // undelivered gives back a task whose worker never heard of it.

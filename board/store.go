@@ -148,8 +148,9 @@ type Tx interface {
 	Due(limit int) ([]Task, error)
 	// Overdue gives open questions with a default whose time has come.
 	Overdue(limit int) ([]Question, error)
-	// Extend gives every live claim d more time.
-	Extend(d time.Duration) error
+	// Extend gives every claim with less than half of its lease left, or nothing, the
+	// full lease again.
+	Extend() error
 	// Forget deletes idempotency keys older than age.
 	Forget(age time.Duration) error
 }

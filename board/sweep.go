@@ -28,9 +28,9 @@ func (b *Board) sweepAlways(ctx context.Context) {
 		now := time.Now().Round(0)
 		if gap := now.Sub(last); gap > asleep+b.o.Sweep {
 			// The workers slept too: nobody could give a sign of life.
-			b.o.Logger.Info("no sweep for a while, leases are extended", "gap", gap)
-			if err := b.store.Write(ctx, func(tx Tx) error { return tx.Extend(gap) }); err != nil && ctx.Err() == nil {
-				b.o.Logger.Warn("leases could not be extended", "err", err)
+			b.o.Logger.Info("no sweep for a while, leases are renewed", "gap", gap)
+			if err := b.store.Write(ctx, func(tx Tx) error { return tx.Extend() }); err != nil && ctx.Err() == nil {
+				b.o.Logger.Warn("leases could not be renewed", "err", err)
 				continue
 			}
 		}

@@ -11,6 +11,7 @@ import (
 // A group is those who wait for the same kind of work: one statement serves them
 // all, and at most one is under way.
 type group struct {
+	key     string
 	want    Want // For is empty
 	waiting []*waiter
 }
@@ -33,7 +34,7 @@ func (b *Board) await(ctx context.Context, want Want, d time.Duration) (*Claim, 
 	b.mu.Lock()
 	g := b.groups[key]
 	if g == nil {
-		g = &group{want: want}
+		g = &group{key: key, want: want}
 		g.want.For = nil
 		b.groups[key] = g
 	}
@@ -50,18 +51,23 @@ func (b *Board) await(ctx context.Context, want Want, d time.Duration) (*Claim, 
 	}
 	b.mu.Lock()
 	me.gone = true
-	if i := slices.Index(g.waiting, me); i >= 0 {
-		g.waiting = slices.Delete(g.waiting, i, i+1)
-	}
-	if len(g.waiting) == 0 && b.groups[key] == g {
-		delete(b.groups, key)
-	}
+	b.dismissLocked(g, me)
 	b.mu.Unlock()
 	select {
 	case claim := <-me.claim: // it came at the last moment
 		return &claim, nil
 	default:
 		return nil, ctx.Err()
+	}
+}
+
+// dismissLocked takes a waiter out of its group.
+func (b *Board) dismissLocked(g *group, w *waiter) {
+	if i := slices.Index(g.waiting, w); i >= 0 {
+		g.waiting = slices.Delete(g.waiting, i, i+1)
+	}
+	if len(g.waiting) == 0 && b.groups[g.key] == g {
+		delete(b.groups, g.key)
 	}
 }
 
@@ -130,9 +136,7 @@ func (b *Board) serveGroup(ctx context.Context, g *group) {
 		gone := w.gone
 		if !gone {
 			w.claim <- claim
-			if i := slices.Index(g.waiting, w); i >= 0 {
-				g.waiting = slices.Delete(g.waiting, i, i+1)
-			}
+			b.dismissLocked(g, w)
 		}
 		b.mu.Unlock()
 		if gone {
