@@ -117,7 +117,9 @@ type Tx interface {
 	// empty list.
 	Claim(w Want) ([]Claim, error)
 	// InsertClaim, UpdateClaim, DeleteClaim keep the live claim of a task. A worker
-	// that has one already makes InsertClaim fail with ErrConflict.
+	// that has one already makes InsertClaim fail with ErrConflict; UpdateClaim does so
+	// if the claim on the task is not the very one. It writes what can change: the
+	// owner, the session, the lease and the deliveries.
 	InsertClaim(c Claim, areas []string) error
 	UpdateClaim(c Claim) error
 	DeleteClaim(id ID) error

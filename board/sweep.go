@@ -213,8 +213,8 @@ func (b *Board) Leave(ctx context.Context, owner string) error {
 		for _, claim := range held {
 			if parting := now.Add(b.o.Parting); claim.LeaseUntil.After(parting) {
 				claim.LeaseUntil = parting
-				if err := tx.UpdateClaim(claim); err != nil {
-					return err
+				if err := tx.UpdateClaim(claim); err != nil && !errors.Is(err, ErrConflict) {
+					return err // a conflict: it has ended, and the task is in other hands
 				}
 			}
 		}

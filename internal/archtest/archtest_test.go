@@ -34,6 +34,8 @@ var root = filepath.Join("..", "..")
 // packages of ours that it may import. A new package gets a row here and a box
 // there; a new arrow is a decision, and belongs in both as well.
 var drawing = map[string][]string{
+	"board":                       {},
+	"store/sqlite":                {"board"},
 	"jsonrpc":                     {},
 	"jsonrpc/transporttest":       {"jsonrpc"},
 	"mcp":                         {"jsonrpc"},
@@ -43,10 +45,12 @@ var drawing = map[string][]string{
 	"examples/moonphase":          {"mcp", "mcp/streamable"},
 	"internal/archtest":           {},
 	"internal/conformance/server": {"jsonrpc", "mcp", "mcp/streamable"},
+	"internal/pgtest":             {"store/postgres"},
+	"store/postgres":              {"board"},
 }
 
 // suites are imported by the test files of any package.
-var suites = []string{"jsonrpc/transporttest", "mcp/mcptest"}
+var suites = []string{"internal/pgtest", "jsonrpc/transporttest", "mcp/mcptest"}
 
 func TestDrawing(t *testing.T) { report(t, checkDrawing(load(t, root), drawing, suites)) }
 

@@ -1,0 +1,284 @@
+// Package pgtest starts PostgreSQL for a test: a private cluster in a temporary
+// directory, which the test may crash.
+package pgtest
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/bossman-dev/bossman/store/postgres"
+)
+
+// A Cluster is a running PostgreSQL server with its data.
+type Cluster struct {
+	bin      string // the folder of the server's programs
+	dir      string
+	port     int
+	settings []string
+	leash    io.WriteCloser // when it closes, the cluster is stopped and removed
+
+	mu       sync.Mutex
+	template bool // the database "template_board" is there
+	made     int
+}
+
+var (
+	sharedOnce sync.Once
+	shared     *Cluster
+	sharedErr  error
+)
+
+// Shared gives the cluster that all tests of a binary share. It goes when the binary
+// ends, however it ends. A test that stops the server wants Start.
+func Shared(t testing.TB) *Cluster {
+	t.Helper()
+	bin := programs(t)
+	sharedOnce.Do(func() { shared, sharedErr = start(bin, []string{"max_connections = 200"}) })
+	if sharedErr != nil {
+		t.Fatal(sharedErr)
+	}
+	return shared
+}
+
+// Start makes a cluster for this test alone, with lines for its configuration file.
+// Where PostgreSQL's programs are absent the test is skipped.
+func Start(t testing.TB, settings ...string) *Cluster {
+	t.Helper()
+	c, err := start(programs(t), settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.leash.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+// programs finds the newest server, or skips the test.
+func programs(t testing.TB) string {
+	t.Helper()
+	if path, err := exec.LookPath("initdb"); err == nil {
+		return filepath.Dir(path)
+	}
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
+	if len(found) == 0 {
+		t.Skip("PostgreSQL's server programs are not installed: no initdb in PATH or /usr/lib/postgresql")
+	}
+	version := func(path string) int {
+		n, _ := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(path))))
+		return n
+	}
+	newest := slices.MaxFunc(found, func(a, b string) int { return version(a) - version(b) })
+	if os.Geteuid() == 0 {
+		if _, err := user.Lookup("postgres"); err != nil {
+			t.Skip("PostgreSQL does not run as root, and there is no user postgres")
+		}
+	}
+	return filepath.Dir(newest)
+}
+
+func start(bin string, settings []string) (*Cluster, error) {
+	dir, err := os.MkdirTemp("", "bossman-pg-")
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{bin: bin, dir: dir, settings: settings}
+	if os.Geteuid() == 0 {
+		u, err := user.Lookup("postgres")
+		if err != nil {
+			return nil, err
+		}
+		uid, _ := strconv.Atoi(u.Uid)
+		gid, _ := strconv.Atoi(u.Gid)
+		if err := os.Chown(dir, uid, gid); err != nil {
+			return nil, err
+		}
+	}
+	if c.port, err = freePort(); err != nil {
+		return nil, err
+	}
+	if err := c.hold(); err != nil {
+		return nil, err
+	}
+	if err := c.run("initdb", "-D", c.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"); err != nil {
+		return nil, err
+	}
+	lines := append([]string{
+		"",
+		"listen_addresses = '127.0.0.1'",
+		fmt.Sprintf("port = %d", c.port),
+		fmt.Sprintf("unix_socket_directories = '%s'", dir),
+		"logging_collector = off",
+	}, settings...)
+	f, err := os.OpenFile(filepath.Join(c.data(), "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	_, err = f.WriteString(strings.Join(lines, "\n") + "\n")
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c, c.Start()
+}
+
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}
+
+// hold starts a shell that waits for our end, and then removes the cluster: also
+// after a panic, a timeout or an interrupt.
+func (c *Cluster) hold() error {
+	const script = `trap '' INT TERM HUP; cat; "$0" -D "$1/data" stop -m immediate; rm -rf "$1"`
+	cmd := c.command("sh", "-c", script, filepath.Join(c.bin, "pg_ctl"), c.dir)
+	cmd.Dir = "/"
+	leash, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	c.leash = leash
+	return cmd.Start()
+}
+
+func (c *Cluster) data() string { return filepath.Join(c.dir, "data") }
+
+// command is for the user that the server runs as.
+func (c *Cluster) command(name string, args ...string) *exec.Cmd {
+	if os.Geteuid() == 0 {
+		args = append([]string{"-u", "postgres", "--", name}, args...)
+		name = "runuser"
+	}
+	cmd := exec.Command(name, args...)
+	cmd.Dir = c.dir
+	return cmd
+}
+
+func (c *Cluster) run(program string, args ...string) error {
+	// A file, since the server inherits it and a pipe would wait for the server's end.
+	log := filepath.Join(c.dir, program+".log")
+	f, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o666)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	cmd := c.command(filepath.Join(c.bin, program), args...)
+	cmd.Stdout, cmd.Stderr = f, f
+	if err := cmd.Run(); err != nil {
+		text, _ := os.ReadFile(log)
+		return fmt.Errorf("pgtest: %s: %w\n%s", strings.Join(cmd.Args, " "), err, text)
+	}
+	return nil
+}
+
+// Start starts the server again after Stop.
+func (c *Cluster) Start() error {
+	return c.run("pg_ctl", "-D", c.data(), "-l", filepath.Join(c.dir, "server.log"), "-w", "-t", "60", "start")
+}
+
+// Stop stops the server: "smart", "fast", or "immediate", which is a crash.
+func (c *Cluster) Stop(mode string) error {
+	return c.run("pg_ctl", "-D", c.data(), "-m", mode, "-w", "-t", "60", "stop")
+}
+
+// Log is what the server has written.
+func (c *Cluster) Log() string {
+	text, _ := os.ReadFile(filepath.Join(c.dir, "server.log"))
+	return string(text)
+}
+
+// DSN names a database of the cluster, for the user who may do everything.
+func (c *Cluster) DSN(db string) string { return c.DSNAs("postgres", db) }
+
+// DSNAs is DSN for another user.
+func (c *Cluster) DSNAs(user, db string) string {
+	return fmt.Sprintf("postgres://%s@127.0.0.1:%d/%s?sslmode=disable", user, c.port, db)
+}
+
+// NewDatabase makes a database with a board's schema, which goes with the test, and
+// gives its name.
+func (c *Cluster) NewDatabase(t testing.TB) string {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.template {
+		c.Exec(t, "postgres", "CREATE DATABASE template_board")
+		if err := postgres.Migrate(context.Background(), c.DSN("template_board")); err != nil {
+			t.Fatal(err)
+		}
+		c.template = true
+	}
+	c.made++
+	name := fmt.Sprintf("t%d", c.made)
+	c.Exec(t, "postgres", "CREATE DATABASE "+name+" TEMPLATE template_board")
+	t.Cleanup(func() {
+		// The server may be down by now, or up again.
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if conn, err := pgx.Connect(ctx, c.DSN("postgres")); err == nil {
+			defer conn.Close(ctx)
+			_, _ = conn.Exec(ctx, "DROP DATABASE "+name+" WITH (FORCE)")
+		}
+	})
+	return name
+}
+
+// Exec runs statements without parameters in a database.
+func (c *Cluster) Exec(t testing.TB, db string, statements ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, c.DSN(db))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(ctx)
+	for _, s := range statements {
+		if _, err := conn.Exec(ctx, s); err != nil {
+			t.Fatalf("%s: %v", s, err)
+		}
+	}
+}
+
+// Open opens a board in a new database.
+func (c *Cluster) Open(t testing.TB, opts *postgres.Options) *postgres.Store {
+	t.Helper()
+	return c.OpenIn(t, c.NewDatabase(t), opts)
+}
+
+// OpenIn opens the board in a database, and closes it with the test.
+func (c *Cluster) OpenIn(t testing.TB, db string, opts *postgres.Options) *postgres.Store {
+	t.Helper()
+	s, err := postgres.Open(context.Background(), c.DSN(db), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}

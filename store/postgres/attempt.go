@@ -1,0 +1,73 @@
+package postgres
+
+import (
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/bossman-dev/bossman/board"
+)
+
+// attemptColumns are of projects p and attempts a.
+const attemptColumns = `p.slug, a.task_id, a.attempt, a.nonce, a.principal, a.worker, a.owner, a.granted_at, a.ended_at, a.cause,
+	a.reason, a.do_not_repeat, a.place::text, a.spec_version, a.created, a.report_hash, a.report_answer`
+
+func scanAttempt(row pgx.CollectableRow) (a board.Attempt, err error) {
+	var key int64
+	err = row.Scan(&a.Task.Project, &key, &a.Handle.Attempt, &a.Nonce, &a.Worker.Principal, &a.Worker.Name, &a.Owner, &a.GrantedAt, stamp(&a.EndedAt), (*string)(&a.Cause),
+		&a.Reason, &a.DoNotRepeat, jsonInto{&a.Where}, &a.SpecVersion, &a.Created, &a.ReportHash, &a.ReportAnswer)
+	a.Task.No = number(key)
+	return a, err
+}
+
+const attemptsQuery = `SELECT ` + attemptColumns + ` FROM attempts a JOIN projects p ON p.slug = $1
+WHERE a.task_id = ` + taskID + ` ORDER BY a.attempt`
+
+// Attempt reads an attempt.
+func (t *tx) Attempt(id board.ID, n int) (board.Attempt, error) {
+	const query = `SELECT ` + attemptColumns + ` FROM attempts a JOIN projects p ON p.slug = $1
+WHERE a.task_id = ` + taskID + ` AND a.attempt = $3`
+	a, err := one(&t.reader, scanAttempt, query, id.Project, id.No, n)
+	return a, named(err, "attempt", fmt.Sprintf("%d of %v", n, id))
+}
+
+// Held reports whether owner held any attempt of the task.
+func (t *tx) Held(id board.ID, owner string) (bool, error) {
+	const query = `SELECT EXISTS (SELECT FROM attempts a WHERE a.task_id = ` + taskID + ` AND a.owner = $3)`
+	return one(&t.reader, pgx.RowTo[bool], query, id.Project, id.No, owner)
+}
+
+// InsertAttempt stores an attempt.
+func (t *tx) InsertAttempt(a board.Attempt) error {
+	const query = `
+INSERT INTO attempts (task_id, attempt, nonce, principal, worker, owner, granted_at, ended_at, cause, reason, do_not_repeat,
+	place, spec_version, created, report_hash, report_answer)
+SELECT p.id::bigint << 40 | $2::bigint, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13::text::json, $14, $15, $16, $17
+FROM projects p WHERE p.slug = $1 ON CONFLICT DO NOTHING`
+	args, err := attemptValues(a)
+	if err != nil {
+		return err
+	}
+	return t.write(fmt.Errorf("%w: attempt %v is there already", board.ErrConflict, a.Handle), query, args...)
+}
+
+// UpdateAttempt writes an attempt.
+func (t *tx) UpdateAttempt(a board.Attempt) error {
+	const query = `
+UPDATE attempts SET nonce = $4, principal = $5, worker = $6, owner = $7, granted_at = $8, ended_at = $9, cause = $10, reason = $11,
+	do_not_repeat = $12, place = $13::text::json, spec_version = $14, created = $15, report_hash = $16, report_answer = $17
+WHERE task_id = ` + taskID + ` AND attempt = $3`
+	args, err := attemptValues(a)
+	if err != nil {
+		return err
+	}
+	return t.write(notFound("attempt", a.Handle), query, args...)
+}
+
+func attemptValues(a board.Attempt) ([]any, error) {
+	place, err := encode(a.Where)
+	return []any{
+		a.Task.Project, a.Task.No, a.Handle.Attempt, a.Nonce, a.Worker.Principal, a.Worker.Name, a.Owner, a.GrantedAt, *stamp(&a.EndedAt), string(a.Cause),
+		a.Reason, a.DoNotRepeat, place, a.SpecVersion, a.Created, a.ReportHash, a.ReportAnswer,
+	}, err
+}

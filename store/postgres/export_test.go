@@ -1,0 +1,4 @@
+package postgres
+
+// HandOut is the statement whose cost the tests measure.
+const HandOut = handOut

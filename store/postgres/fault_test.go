@@ -1,0 +1,288 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/pgtest"
+	"github.com/bossman-dev/bossman/store/postgres"
+)
+
+// A server that goes away gives ErrUnavailable before a commit, and the store works
+// again when the server does.
+func TestCrash(t *testing.T) {
+	c := pgtest.Start(t)
+	db := c.NewDatabase(t)
+	s := c.OpenIn(t, db, nil)
+	ids := seed(t, s, "web", 3, nil)
+
+	err := s.Write(t.Context(), func(tx board.Tx) error {
+		if _, err := tx.Lock(ids[0]); err != nil {
+			return err
+		}
+		if err := c.Stop("immediate"); err != nil {
+			t.Fatal(err)
+		}
+		return tx.Append(board.Event{Task: ids[0], Seq: 2, Kind: board.EventNote})
+	})
+	if !errors.Is(err, board.ErrUnavailable) || errors.Is(err, board.ErrUnknown) {
+		t.Errorf("Write as the server crashes = %v, want ErrUnavailable", err)
+	}
+	if _, err := s.Claim(t.Context(), want("web", "a")); !errors.Is(err, board.ErrUnavailable) {
+		t.Errorf("Claim without a server = %v, want ErrUnavailable", err)
+	}
+	if err := s.Read(t.Context(), func(r board.Reader) error { _, err := r.Now(); return err }); !errors.Is(err, board.ErrUnavailable) {
+		t.Errorf("Read without a server = %v, want ErrUnavailable", err)
+	}
+	if _, err := postgres.Open(t.Context(), c.DSN(db), nil); !errors.Is(err, board.ErrUnavailable) {
+		t.Errorf("Open without a server = %v, want ErrUnavailable", err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	claims, err := s.Claim(t.Context(), want("web", "a"))
+	if err != nil || len(claims) != 1 {
+		t.Errorf("Claim after the restart = %v, %v", claims, err)
+	}
+	read(t, s, func(r board.Reader) error {
+		events, err := r.Events(ids[0], 0, 0)
+		if len(events) != 2 { // created, claimed
+			t.Errorf("events = %v", events)
+		}
+		return err
+	})
+}
+
+// Writers run while the server crashes. What they were told holds afterwards.
+func TestCrash_underLoad(t *testing.T) {
+	c := pgtest.Start(t)
+	db := c.NewDatabase(t)
+	s := c.OpenIn(t, db, nil)
+	seed(t, s, "web", 0, nil)
+	type told struct {
+		slug string
+		err  error
+	}
+	var mu sync.Mutex
+	var all []told
+	var wg sync.WaitGroup
+	stop := make(chan struct{})
+	for i := range 8 {
+		wg.Go(func() {
+			for j := 0; ; j++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				slug := fmt.Sprintf("p%dx%d", i, j)
+				err := s.Write(context.WithoutCancel(t.Context()), func(tx board.Tx) error { return tx.PutProject(board.Project{Slug: slug}) })
+				mu.Lock()
+				all = append(all, told{slug, err})
+				mu.Unlock()
+				if errors.Is(err, board.ErrUnavailable) {
+					time.Sleep(20 * time.Millisecond)
+				}
+			}
+		})
+	}
+	for range 3 {
+		time.Sleep(300 * time.Millisecond)
+		if err := c.Stop("immediate"); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(stop)
+	wg.Wait()
+	there := map[string]bool{}
+	read(t, s, func(r board.Reader) error {
+		projects, err := r.Projects()
+		for _, p := range projects {
+			there[p.Slug] = true
+		}
+		return err
+	})
+	n := map[string]int{}
+	for _, x := range all {
+		switch {
+		case x.err == nil:
+			n["ok"]++
+			if !there[x.slug] {
+				t.Errorf("%s was acknowledged and is gone", x.slug)
+			}
+		case errors.Is(x.err, board.ErrUnknown):
+			n["unknown"]++
+		case errors.Is(x.err, board.ErrUnavailable):
+			n["unavailable"]++
+			if there[x.slug] {
+				t.Errorf("%s was refused and is there: %v", x.slug, x.err)
+			}
+		default:
+			t.Errorf("%s: %v, want one of the three", x.slug, x.err)
+		}
+	}
+	t.Log(n)
+	if n["ok"] == 0 || n["unavailable"] == 0 {
+		t.Errorf("outcomes = %v", n)
+	}
+}
+
+// A commit that waits for a standby which never answers is neither success nor
+// failure, and the driver does not cut the wait short.
+func TestCommit_unknown(t *testing.T) {
+	c := pgtest.Start(t)
+	db := c.NewDatabase(t)
+	s := c.OpenIn(t, db, &postgres.Options{CommitTimeout: 700 * time.Millisecond})
+	seed(t, s, "web", 3, nil)
+	admin, err := pgx.Connect(t.Context(), c.DSN(db))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close(t.Context())
+	for _, q := range []string{"ALTER SYSTEM SET synchronous_standby_names = 'nobody'", "SELECT pg_reload_conf()", "SELECT pg_sleep(0.2)"} {
+		if _, err := admin.Exec(t.Context(), q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	defer func() {
+		for _, q := range []string{"ALTER SYSTEM RESET synchronous_standby_names", "SELECT pg_reload_conf()"} {
+			if _, err := admin.Exec(t.Context(), q); err != nil {
+				t.Error(err)
+			}
+		}
+	}()
+	put := func(ctx context.Context, slug string) error {
+		return s.Write(ctx, func(tx board.Tx) error { return tx.PutProject(board.Project{Slug: slug}) })
+	}
+	// signal does something to the session that waits for the standby.
+	signal := func(function string) <-chan error {
+		done := make(chan error, 1)
+		go func() {
+			for {
+				var n int
+				err := admin.QueryRow(t.Context(), `SELECT count(`+function+`(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND datname = current_database()`).Scan(&n)
+				if err != nil || n > 0 {
+					done <- err
+					return
+				}
+				time.Sleep(10 * time.Millisecond)
+			}
+		}()
+		return done
+	}
+	for _, f := range []string{"pg_cancel_backend", "pg_terminate_backend"} {
+		done := signal(f)
+		if err := put(t.Context(), "x"+f[3:6]); !errors.Is(err, board.ErrUnknown) {
+			t.Errorf("Write with %s = %v, want ErrUnknown", f, err)
+		}
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := strings.Count(c.Log(), "canceling wait for synchronous replication"); n != 1 {
+		t.Fatalf("the log has %d cancelled waits, want 1", n)
+	}
+
+	if err := put(t.Context(), "late"); !errors.Is(err, board.ErrUnknown) {
+		t.Errorf("Write past CommitTimeout = %v, want ErrUnknown", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if err := put(ctx, "gone"); !errors.Is(err, board.ErrUnknown) {
+		t.Errorf("Write whose caller went = %v, want ErrUnknown", err)
+	}
+	if _, err := s.Claim(t.Context(), want("web", "a")); !errors.Is(err, board.ErrUnknown) {
+		t.Errorf("Claim = %v, want ErrUnknown", err)
+	}
+	time.Sleep(300 * time.Millisecond) // for what the driver does behind our back
+	if n := strings.Count(c.Log(), "canceling wait for synchronous replication"); n != 1 {
+		t.Errorf("the log has %d cancelled waits, want 1:\n%s", n, c.Log())
+	}
+	if err := s.Read(t.Context(), func(r board.Reader) error { _, err := r.Now(); return err }); err != nil {
+		t.Errorf("Read = %v", err)
+	}
+}
+
+// A role that may only read and write does everything.
+func TestRole(t *testing.T) {
+	c := pgtest.Shared(t)
+	db := c.NewDatabase(t)
+	c.Exec(t, db, "CREATE ROLE app LOGIN", "REVOKE CREATE ON SCHEMA public FROM PUBLIC", "GRANT USAGE ON SCHEMA public TO app",
+		"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO app",
+		"UPDATE meta SET timeline = 77") // so that it has to begin an epoch
+	s, err := postgres.Open(t.Context(), c.DSNAs("app", db), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	ids := seed(t, s, "web", 2, nil)
+	claims, err := s.Claim(t.Context(), want("web", "a"))
+	if err != nil || len(claims) != 1 {
+		t.Fatalf("Claim = %v, %v", claims, err)
+	}
+	write(t, s, func(tx board.Tx) error {
+		for _, f := range []func() error{
+			func() error { return tx.LockProject("web") },
+			func() error { _, err := tx.Once(board.Key{Principal: "p", Key: "k"}); return err },
+			func() error { return giveBack(tx, claims[0]) },
+			func() error {
+				_, err := tx.InsertQuestion(board.Question{Project: "web", State: board.QuestionOpen})
+				return err
+			},
+			func() error { return tx.Link(ids[0], ids[1]) },
+			func() error { return tx.Decline(claims[0].Worker, ids[0], time.Now()) },
+			func() error { return tx.PutDoc(ids[0], board.Doc{}) },
+			func() error { _, err := tx.Expired(1); return err },
+			func() error { _, err := tx.Due(1); return err },
+			func() error { _, err := tx.Overdue(1); return err },
+			func() error { return tx.Extend() },
+			func() error { return tx.Forget(time.Hour) },
+		} {
+			if err := f(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	conn, err := pgx.Connect(t.Context(), c.DSNAs("app", db))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	if _, err := conn.Exec(t.Context(), "CREATE TABLE x ()"); err == nil {
+		t.Error("the role may create tables")
+	}
+}
+
+// A deferred or timed-out wait is refused, and nothing has happened.
+func TestLockTimeout(t *testing.T) {
+	s := pgtest.Shared(t).Open(t, &postgres.Options{LockTimeout: 100 * time.Millisecond})
+	ids := seed(t, s, "web", 1, nil)
+	write(t, s, func(tx board.Tx) error {
+		if _, err := tx.Lock(ids[0]); err != nil {
+			return err
+		}
+		err := s.Write(t.Context(), func(tx board.Tx) error { _, err := tx.Lock(ids[0]); return err })
+		if !errors.Is(err, board.ErrUnavailable) {
+			t.Errorf("Lock past the time = %v, want ErrUnavailable", err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		defer cancel()
+		err = s.Write(ctx, func(tx board.Tx) error { _, err := tx.Lock(ids[0]); return err })
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Lock of a caller who left = %v, want DeadlineExceeded", err)
+		}
+		return nil
+	})
+}

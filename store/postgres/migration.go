@@ -1,0 +1,86 @@
+package postgres
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+
+	"github.com/bossman-dev/bossman/board"
+)
+
+// Schema is the number of the newest migration that this program has: what it
+// wants to find in a database.
+const Schema = 1
+
+//go:embed migration/*.sql
+var migrations embed.FS
+
+// Migrate brings the database's schema up to Schema. Several processes may do it at
+// once. It needs a role that may create tables; Open's needs not.
+func Migrate(ctx context.Context, dsn string) error {
+	config, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		return fmt.Errorf("postgres: migrate: %w", err)
+	}
+	sub, err := fs.Sub(migrations, "migration")
+	if err != nil {
+		return err
+	}
+	locker, err := lock.NewPostgresSessionLocker()
+	if err != nil {
+		return err
+	}
+	db := stdlib.OpenDB(*config)
+	defer db.Close()
+	p, err := goose.NewProvider(goose.DialectPostgres, db, sub,
+		goose.WithLogger(goose.NopLogger()), goose.WithDisableGlobalRegistry(true), goose.WithSessionLocker(locker))
+	if err != nil {
+		return fmt.Errorf("postgres: migrate: %w", err)
+	}
+	if _, err := p.Up(ctx); err != nil {
+		return fmt.Errorf("postgres: migrate: %w", translate(err))
+	}
+	return nil
+}
+
+// checkSchema fails if the program and the database do not fit. While replicas are
+// upgraded one after the other, an older program goes on with a newer schema until a
+// migration takes something away that it uses.
+func checkSchema(ctx context.Context, conn *pgx.Conn) error {
+	const query = `SELECT coalesce(max(g.version_id), 0), (SELECT needs FROM meta) FROM goose_db_version g WHERE g.is_applied`
+	var have, needs int
+	err := conn.QueryRow(ctx, query, pgx.QueryExecModeSimpleProtocol).Scan(&have, &needs)
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	switch {
+	case ok && e.Code == "42P01": // undefined table
+		return &SchemaError{Want: Schema}
+	case err != nil:
+		return err
+	case needs > Schema:
+		return fmt.Errorf("%w (the database needs schema %d, this program knows %d)", board.ErrTooNew, needs, Schema)
+	case have < Schema:
+		return &SchemaError{Have: have, Want: Schema}
+	}
+	return nil
+}
+
+// A SchemaError says that the database must be migrated first.
+type SchemaError struct {
+	// Have is what was found, 0 if nothing; Want is Schema.
+	Have, Want int
+}
+
+func (e *SchemaError) Error() string {
+	if e.Have == 0 {
+		return "postgres: the database has no board yet; run: bossman migrate --db …"
+	}
+	return fmt.Sprintf("postgres: the database has schema %d and this program needs %d; run: bossman migrate --db …", e.Have, e.Want)
+}

@@ -1,0 +1,93 @@
+package postgres
+
+import (
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/bossman-dev/bossman/board"
+)
+
+const projectColumns = `slug, name, policy, lease, skills, paused_by, archived`
+
+func scanProject(row pgx.CollectableRow) (p board.Project, err error) {
+	err = row.Scan(&p.Slug, &p.Name, (*string)(&p.Policy), &p.Lease, &p.Skills, &p.PausedBy, &p.Archived)
+	trim(&p.Skills)
+	return p, err
+}
+
+// Project reads a project.
+func (r *reader) Project(slug string) (board.Project, error) {
+	const query = `SELECT ` + projectColumns + ` FROM projects WHERE slug = $1`
+	p, err := one(r, scanProject, query, slug)
+	return p, named(err, "project", slug)
+}
+
+// Projects lists all projects.
+func (r *reader) Projects() ([]board.Project, error) {
+	const query = `SELECT ` + projectColumns + ` FROM projects ORDER BY slug`
+	return list(r, scanProject, query)
+}
+
+// PutProject creates or changes a project.
+func (t *tx) PutProject(p board.Project) error {
+	const query = `
+WITH p AS (
+	INSERT INTO projects (` + projectColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7)
+	ON CONFLICT (slug) DO UPDATE SET name = excluded.name, policy = excluded.policy, lease = excluded.lease,
+		skills = excluded.skills, paused_by = excluded.paused_by, archived = excluded.archived
+	RETURNING id)
+INSERT INTO project_counters (project_id) SELECT id FROM p ON CONFLICT DO NOTHING`
+	_, err := t.exec(query, p.Slug, p.Name, string(p.Policy), p.Lease, orEmpty(p.Skills), p.PausedBy, p.Archived)
+	return err
+}
+
+// LockProject waits for the project's advisory lock.
+func (t *tx) LockProject(slug string) error {
+	const query = `SELECT pg_advisory_xact_lock(x'626f7373'::int, id) FROM projects WHERE slug = $1`
+	return t.write(notFound("project", slug), query, slug)
+}
+
+// Numbers moves the project's counter. Until the transaction ends nobody else can, so
+// it comes late.
+func (t *tx) Numbers(slug string, n int) (int64, error) {
+	const query = `
+UPDATE project_counters SET next_no = next_no + $2::int
+WHERE project_id = (SELECT id FROM projects WHERE slug = $1) RETURNING next_no - $2::int`
+	if n < 1 {
+		return 0, fmt.Errorf("%w: %d numbers", board.ErrInvalid, n)
+	}
+	first, err := one(&t.reader, pgx.RowTo[int64], query, slug, n)
+	return first, named(err, "project", slug)
+}
+
+// Counts counts the tasks of the projects (nil: all).
+func (r *reader) Counts(projects []string) (board.Counts, error) {
+	const query = `
+SELECT status, ready,
+	status = 'pending' AND (open_blockers > 0 OR open_children > 0) AS blocked,
+	status = 'pending' AND open_blockers = 0 AND open_children = 0 AND hold AS held, count(*)
+FROM projects p JOIN tasks t ON t.id >= p.id::bigint << 40 AND t.id < (p.id + 1)::bigint << 40
+WHERE $1::text[] IS NULL OR p.slug = ANY($1)
+GROUP BY 1, 2, 3, 4`
+	c := board.Counts{Status: map[board.Status]int{}}
+	_, err := list(r, func(row pgx.CollectableRow) (struct{}, error) {
+		var status string
+		var ready, blocked, held bool
+		var n int
+		err := row.Scan(&status, &ready, &blocked, &held, &n)
+		c.Status[board.Status(status)] += n
+		switch {
+		case ready:
+			c.Ready += n
+		case blocked:
+			c.Blocked += n
+		case held:
+			c.Held += n
+		case status == string(board.Pending):
+			c.Later += n
+		}
+		return struct{}{}, err
+	}, query, projects)
+	return c, err
+}

@@ -1,0 +1,93 @@
+package postgres
+
+import (
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/bossman-dev/bossman/board"
+)
+
+// questionColumns are of projects p and questions q.
+const questionColumns = `q.id, p.slug, q.task_id, q.attempt, q.nonce, q.principal, q.worker, q.owner, q.chat_id, q.text, q.options, q.dflt,
+	q.needed_by, q.blocking, q.human_only, q.state, q.answer, q.answered_by, q.asked_at, q.answered_at`
+
+func scanQuestion(row pgx.CollectableRow) (q board.Question, err error) {
+	var key *int64
+	err = row.Scan((*int64)(&q.ID), &q.Project, &key, &q.Claim.Attempt, &q.Claim.Nonce, &q.Asker.Principal, &q.Asker.Name, &q.Owner, &q.ChatID, &q.Text, &q.Options, &q.Default,
+		stamp(&q.NeededBy), &q.Blocking, &q.HumanOnly, (*string)(&q.State), &q.Answer, &q.AnsweredBy, &q.AskedAt, stamp(&q.AnsweredAt))
+	if key != nil {
+		q.Claim.Task = board.ID{Project: q.Project, No: number(*key)}
+	}
+	trim(&q.Options)
+	return q, err
+}
+
+const taskQuestionsQuery = `SELECT ` + questionColumns + ` FROM questions q JOIN projects p ON p.slug = $1
+WHERE q.task_id = ` + taskID + ` ORDER BY q.id`
+
+// Question reads a question.
+func (r *reader) Question(id board.QuestionID) (board.Question, error) {
+	const query = `SELECT ` + questionColumns + ` FROM questions q JOIN projects p ON p.id = q.project_id WHERE q.id = $1`
+	q, err := one(r, scanQuestion, query, int64(id))
+	return q, named(err, "question", id)
+}
+
+// Questions lists questions.
+func (r *reader) Questions(f board.QuestionFilter) ([]board.Question, error) {
+	const (
+		head     = `SELECT ` + questionColumns + ` FROM questions q JOIN projects p ON p.id = q.project_id WHERE true`
+		tail     = ` ORDER BY q.id LIMIT $1`
+		projects = ` AND p.slug = ANY($%d)`
+		state    = ` AND q.state = $%d`
+		task     = ` AND q.task_id = (SELECT x.id::bigint << 40 | $%d::bigint FROM projects x WHERE x.slug = $%d)`
+		after    = ` AND q.id > $%d`
+	)
+	var conditions where
+	args := []any{limitOf(f.Limit)}
+	if f.Projects != nil {
+		conditions.add(&args, projects, f.Projects)
+	}
+	if f.State != "" {
+		conditions.add(&args, state, string(f.State))
+	}
+	if !f.Task.IsZero() {
+		conditions.add(&args, task, f.Task.No, f.Task.Project)
+	}
+	if f.After > 0 {
+		conditions.add(&args, after, int64(f.After))
+	}
+	return list(r, scanQuestion, head+conditions.String()+tail, args...)
+}
+
+// InsertQuestion stores a question and gives its ID.
+func (t *tx) InsertQuestion(q board.Question) (board.QuestionID, error) {
+	const query = `
+INSERT INTO questions (project_id, task_id, attempt, nonce, principal, worker, owner, chat_id, text, options, dflt,
+	needed_by, blocking, human_only, state, answer, answered_by, asked_at, answered_at)
+SELECT p.id, p.id::bigint << 40 | nullif($2::bigint, 0), $3, $4, $5, $6, $7, $8, $9, $10, $11,
+	$12, $13, $14, $15, $16, $17, $18, $19
+FROM projects p WHERE p.slug = $1 RETURNING id`
+	id, err := one(&t.reader, pgx.RowTo[int64], query,
+		q.Project, q.Claim.Task.No, q.Claim.Attempt, q.Claim.Nonce, q.Asker.Principal, q.Asker.Name, q.Owner, q.ChatID, q.Text, orEmpty(q.Options), q.Default,
+		*stamp(&q.NeededBy), q.Blocking, q.HumanOnly, string(q.State), q.Answer, q.AnsweredBy, q.AskedAt, *stamp(&q.AnsweredAt))
+	return board.QuestionID(id), named(err, "project", q.Project)
+}
+
+// UpdateQuestion writes what can change of a question that is open.
+func (t *tx) UpdateQuestion(q board.Question) error {
+	const query = `
+UPDATE questions SET chat_id = $2, text = $3, options = $4, dflt = $5, needed_by = $6, blocking = $7, human_only = $8,
+	state = $9, answer = $10, answered_by = $11, answered_at = $12
+WHERE id = $1 AND state = 'open'`
+	conflict := fmt.Errorf("%w: question %v is not open", board.ErrConflict, q.ID)
+	return t.write(conflict, query, int64(q.ID), q.ChatID, q.Text, orEmpty(q.Options), q.Default, *stamp(&q.NeededBy), q.Blocking, q.HumanOnly,
+		string(q.State), q.Answer, q.AnsweredBy, *stamp(&q.AnsweredAt))
+}
+
+// Overdue gives open questions whose default is to be taken.
+func (t *tx) Overdue(limit int) ([]board.Question, error) {
+	const query = `SELECT ` + questionColumns + ` FROM questions q JOIN projects p ON p.id = q.project_id
+WHERE q.state = 'open' AND q.dflt <> '' AND q.needed_by <= statement_timestamp() ORDER BY q.needed_by, q.id LIMIT $1`
+	return list(&t.reader, scanQuestion, query, limit)
+}

@@ -1,0 +1,267 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	mrand "math/rand/v2"
+	"runtime"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/bossman-dev/bossman/board"
+)
+
+// A Store is a board in PostgreSQL. It is safe for concurrent use.
+type Store struct {
+	pool   *pgxpool.Pool
+	config *pgx.ConnConfig // of a connection outside the pool
+	opts   Options
+	name   string        // tells our own hints from others'
+	dirty  chan struct{} // a hint to be sent
+}
+
+var _ board.Store = (*Store)(nil)
+
+// Options are the choices there are. The zero value is the usual one.
+type Options struct {
+	// MaxConns bounds the connections; the DSN's pool_max_conns if it has one, else
+	// four for each processor and at least 8.
+	MaxConns int
+	// CommitTimeout is how long a COMMIT may take, standby included, before its
+	// outcome is called unknown; 30 s if zero.
+	CommitTimeout time.Duration
+	// StatementTimeout bounds each statement; 10 s if zero.
+	StatementTimeout time.Duration
+	// LockTimeout bounds the wait for a lock; 5 s if zero.
+	LockTimeout time.Duration
+}
+
+const (
+	// retries is how often a transaction that the database aborted is run again.
+	retries        = 3
+	connectTimeout = 10 * time.Second
+	rollbackTime   = 2 * time.Second
+)
+
+// Open connects to a board. The schema must be there: a *SchemaError says that it
+// is not, and what to run. A DSN of several hosts finds the one that takes writes.
+func Open(ctx context.Context, dsn string, opts *Options) (*Store, error) {
+	s := &Store{name: rand.Text(), dirty: make(chan struct{}, 1)}
+	if opts != nil {
+		s.opts = *opts
+	}
+	s.opts.CommitTimeout = cmp.Or(s.opts.CommitTimeout, 30*time.Second)
+	s.opts.StatementTimeout = cmp.Or(s.opts.StatementTimeout, 10*time.Second)
+	s.opts.LockTimeout = cmp.Or(s.opts.LockTimeout, 5*time.Second)
+
+	config, err := pgxpool.ParseConfig(dsn)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: %w", err)
+	}
+	fromDSN, _ := pgx.ParseConfig(dsn) // keeps what pgxpool takes out
+	switch {
+	case s.opts.MaxConns > 0:
+		config.MaxConns = int32(s.opts.MaxConns)
+	case fromDSN == nil || fromDSN.RuntimeParams["pool_max_conns"] == "":
+		config.MaxConns = int32(max(8, 4*runtime.GOMAXPROCS(0)))
+	}
+	s.configure(config.ConnConfig)
+	s.config = config.ConnConfig
+	config.BeforeConnect = func(_ context.Context, c *pgx.ConnConfig) error {
+		newLink(c)
+		return nil
+	}
+	config.AfterConnect = s.welcome
+	config.PingTimeout = 5 * time.Second
+
+	if s.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
+		return nil, fmt.Errorf("postgres: %w", err)
+	}
+	conn, err := s.acquire(ctx)
+	if err != nil {
+		s.pool.Close()
+		return nil, err
+	}
+	conn.Release()
+	return s, nil
+}
+
+// configure sets what every connection has, unless the DSN says otherwise.
+func (s *Store) configure(c *pgx.ConnConfig) {
+	for name, value := range map[string]string{
+		"application_name":                    "bossman",
+		"plan_cache_mode":                     "force_generic_plan", // planning costs more than executing
+		"lock_timeout":                        millis(s.opts.LockTimeout),
+		"statement_timeout":                   millis(s.opts.StatementTimeout),
+		"idle_in_transaction_session_timeout": millis(2 * s.opts.StatementTimeout),
+		"tcp_user_timeout":                    "30000",
+		"tcp_keepalives_idle":                 "15",
+		"tcp_keepalives_interval":             "5",
+		"tcp_keepalives_count":                "3",
+	} {
+		if _, ok := c.RuntimeParams[name]; !ok {
+			c.RuntimeParams[name] = value
+		}
+	}
+	if c.ConnectTimeout == 0 {
+		c.ConnectTimeout = connectTimeout
+	}
+	// A standby that is promoted under a session would write with the old epoch.
+	if c.ValidateConnect == nil {
+		c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
+	}
+	c.DialFunc = dialer().DialContext
+}
+
+func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+
+// welcome prepares a new connection, before anything else uses it.
+func (s *Store) welcome(ctx context.Context, conn *pgx.Conn) error {
+	conn.TypeMap().RegisterType(&pgtype.Type{
+		Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC},
+	})
+	if err := checkSchema(ctx, conn); err != nil {
+		return err
+	}
+	return checkEpoch(ctx, conn)
+}
+
+// Close waits for what is under way and disconnects.
+func (s *Store) Close() error {
+	s.pool.Close()
+	return nil
+}
+
+// Read runs f on a connection, without a transaction.
+func (s *Store) Read(ctx context.Context, f func(board.Reader) error) error {
+	return repeat(ctx, func() error {
+		conn, err := s.acquire(ctx)
+		if err != nil {
+			return err
+		}
+		defer conn.Release()
+		return f(&reader{ctx: ctx, conn: conn.Conn()})
+	})
+}
+
+// Write runs f in a transaction.
+func (s *Store) Write(ctx context.Context, f func(board.Tx) error) error {
+	return repeat(ctx, func() error {
+		conn, err := s.acquire(ctx)
+		if err != nil {
+			return err
+		}
+		defer conn.Release() // one that is still in a transaction is closed
+		t := &tx{reader: reader{ctx: ctx, conn: conn.Conn()}}
+		if _, err := t.exec("BEGIN ISOLATION LEVEL READ COMMITTED"); err != nil {
+			return err
+		}
+		err = f(t)
+		if err == nil {
+			err = cmp.Or(t.failed, ctx.Err())
+		} else if aborted(t.failed) {
+			err = t.failed // whatever f made of it
+		}
+		if err == nil {
+			return s.commit(ctx, conn.Conn())
+		}
+		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTime)
+		defer cancel()
+		if _, e := conn.Exec(undo, "ROLLBACK"); e != nil {
+			conn.Conn().PgConn().Close(undo)
+		}
+		return err
+	})
+}
+
+// commit ends a transaction. What the caller's context does meanwhile is nothing to
+// it: half a commit helps nobody.
+func (s *Store) commit(ctx context.Context, conn *pgx.Conn) error {
+	return s.decide(ctx, conn, func(ctx context.Context) error {
+		tag, err := conn.Exec(ctx, "COMMIT")
+		if err == nil && tag.String() != "COMMIT" {
+			err = fmt.Errorf("postgres: commit answered %s", tag)
+		}
+		return err
+	})
+}
+
+// decide runs what commits, and sorts its errors into those that mean that nothing
+// happened and ErrUnknown.
+func (s *Store) decide(ctx context.Context, conn *pgx.Conn, f func(context.Context) error) error {
+	if conn.IsClosed() {
+		return unavailable(errors.New("postgres: the connection was lost before the commit"))
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opts.CommitTimeout)
+	defer cancel()
+	l := linkOf(conn)
+	l.quiet.Store(true)
+	l.warning.Store(nil)
+	err := f(ctx)
+	if !conn.IsClosed() {
+		l.quiet.Store(false)
+	}
+	warning := l.warning.Load()
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	switch {
+	case err == nil && warning == nil:
+		return nil
+	case err == nil:
+		return fmt.Errorf("%w: %s (%s)", board.ErrUnknown, warning.Message, warning.Code)
+	case ok && e.SeverityUnlocalized == "ERROR":
+		return translate(err)
+	case !conn.IsClosed(): // an answer that we could not read
+		return err
+	}
+	// The driver calls some of these errors safe to retry, also when the server's last
+	// word came after the commit was sent.
+	return fmt.Errorf("%w: %w", board.ErrUnknown, err)
+}
+
+// acquire takes a connection from the pool.
+func (s *Store) acquire(ctx context.Context) (*pgxpool.Conn, error) {
+	conn, err := s.pool.Acquire(ctx)
+	if err == nil {
+		return conn, nil
+	}
+	if _, ok := errors.AsType[*SchemaError](err); ok || errors.Is(err, board.ErrTooNew) {
+		return nil, err
+	}
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("postgres: connect: %w", err)
+	}
+	return nil, unavailable(err)
+}
+
+// repeat runs f again if the database aborted it for the sake of others.
+func repeat(ctx context.Context, f func() error) error {
+	for try := 0; ; try++ {
+		err := f()
+		if try == retries || !aborted(err) {
+			return err
+		}
+		if e := pause(ctx, 5*time.Millisecond<<try); e != nil {
+			return err
+		}
+	}
+}
+
+// pause waits for about d.
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d/2 + mrand.N(d))
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

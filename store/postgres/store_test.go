@@ -1,0 +1,407 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/pgtest"
+	"github.com/bossman-dev/bossman/store/postgres"
+)
+
+// write runs f in a transaction, which must succeed.
+func write(t testing.TB, s *postgres.Store, f func(board.Tx) error) {
+	t.Helper()
+	if err := s.Write(t.Context(), f); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func read(t testing.TB, s *postgres.Store, f func(board.Reader) error) {
+	t.Helper()
+	if err := s.Read(t.Context(), f); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// seed makes a project with n tasks, each changed by edit.
+func seed(t testing.TB, s *postgres.Store, slug string, n int, edit func(i int, task *board.Task)) []board.ID {
+	t.Helper()
+	ids := make([]board.ID, n)
+	write(t, s, func(tx board.Tx) error {
+		if err := tx.PutProject(board.Project{Slug: slug, Name: slug, Policy: board.PolicyTrust}); err != nil {
+			return err
+		}
+		if n == 0 {
+			return nil
+		}
+		first, err := tx.Numbers(slug, n)
+		if err != nil {
+			return err
+		}
+		now, err := tx.Now()
+		if err != nil {
+			return err
+		}
+		for i := range n {
+			task := board.Task{
+				ID: board.ID{Project: slug, No: first + int64(i)}, Title: fmt.Sprintf("task %d", i), Priority: board.Normal,
+				Status: board.Pending, MaxFailures: 3, SpecVersion: 1, Seq: 1,
+				QueuedAt: now.Add(time.Duration(i) * time.Microsecond), CreatedBy: "ada", CreatedAt: now,
+			}
+			if edit != nil {
+				edit(i, &task)
+			}
+			ids[i] = task.ID
+			if err := tx.InsertTask(task, board.Doc{Description: "d"}); err != nil {
+				return err
+			}
+			if err := tx.Append(board.Event{Task: task.ID, Seq: 1, Actor: "ada", Kind: board.EventCreated, To: board.Pending}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return ids
+}
+
+func claimant(name string) board.Claimant {
+	return board.Claimant{
+		Worker: board.WorkerID{Principal: "key", Name: name}, Owner: "owner of " + name, Session: "s",
+		Where: board.Where{Host: "h", Dir: `/a "b"`, Branch: "main", Uncommitted: 2},
+	}
+}
+
+func want(slug string, names ...string) board.Want {
+	w := board.Want{Projects: []string{slug}, Lease: 10 * time.Minute}
+	for _, n := range names {
+		w.For = append(w.For, claimant(n))
+	}
+	return w
+}
+
+func TestOpen_schema(t *testing.T) {
+	c := pgtest.Shared(t)
+	ctx := t.Context()
+	c.Exec(t, "postgres", "CREATE DATABASE bare")
+	_, err := postgres.Open(ctx, c.DSN("bare"), nil)
+	if e, ok := errors.AsType[*postgres.SchemaError](err); !ok || e.Have != 0 {
+		t.Errorf("Open(no schema) = %v, want a SchemaError", err)
+	}
+	if err := postgres.Migrate(ctx, c.DSN("bare")); err != nil {
+		t.Fatal(err)
+	}
+	if err := postgres.Migrate(ctx, c.DSN("bare")); err != nil {
+		t.Errorf("Migrate again = %v", err)
+	}
+	s, err := postgres.Open(ctx, c.DSN("bare"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+
+	c.Exec(t, "bare", "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, true)")
+	if s, err = postgres.Open(ctx, c.DSN("bare"), nil); err != nil {
+		t.Errorf("Open(newer schema that needs no newer program) = %v", err)
+	} else {
+		s.Close()
+	}
+	c.Exec(t, "bare", "UPDATE meta SET needs = 99")
+	if _, err = postgres.Open(ctx, c.DSN("bare"), nil); !errors.Is(err, board.ErrTooNew) {
+		t.Errorf("Open(too new) = %v, want ErrTooNew", err)
+	}
+	c.Exec(t, "bare", "UPDATE meta SET needs = 1", "DELETE FROM goose_db_version WHERE version_id > 0")
+	_, err = postgres.Open(ctx, c.DSN("bare"), nil)
+	if e, ok := errors.AsType[*postgres.SchemaError](err); !ok || e.Want != postgres.Schema {
+		t.Errorf("Open(old schema) = %v, want a SchemaError", err)
+	}
+}
+
+// Everything that is written comes back as it was.
+func TestRoundTrip(t *testing.T) {
+	s := pgtest.Shared(t).Open(t, nil)
+	seed(t, s, "web", 3, nil)
+	var now time.Time
+	parent, other := board.ID{Project: "web", No: 1}, board.ID{Project: "web", No: 2}
+	id := board.ID{Project: "web", No: 7}
+	task := board.Task{
+		ID: id, Title: "t", Priority: board.Low, Skills: []string{"go", "sql"}, Areas: []string{"a/b", "c"},
+		Wants: []board.EvidenceKind{board.EvidencePR, board.EvidenceTests}, Parent: parent, Hold: true, Status: board.Waiting,
+		Attempt: 3, Nonce: "abcde", Failures: 1, MaxFailures: 5, Lease: 90 * time.Second, SpecVersion: 4,
+		OpenBlockers: 1, OpenChildren: 2, DoneChildren: 3, ReservedFor: board.WorkerID{Principal: "p", Name: "n"},
+		Seq: 9, CreatedBy: "ada",
+	}
+	doc := board.Doc{Description: "d", Acceptance: "a", Result: &board.Result{
+		Summary: "s", Evidence: []board.Evidence{{Kind: board.EvidencePR, Ref: "r", Detail: "x"}},
+		Artifacts: []string{"f"}, Branch: "b", Worker: "w",
+	}}
+	attempt := board.Attempt{Handle: board.Handle{Task: id, Attempt: 3, Nonce: "abcde"}, Worker: board.WorkerID{Principal: "p", Name: "n"}, Owner: "o", SpecVersion: 4, Where: board.Where{Host: "h"}}
+	claim := board.Claim{Handle: attempt.Handle, Worker: attempt.Worker, Owner: "o", Lease: time.Minute, Deliveries: 2, Session: "s"}
+	question := board.Question{
+		Project: "web", Claim: attempt.Handle, Asker: attempt.Worker, Owner: "o", ChatID: "c", Text: "?",
+		Options: []string{"x", "y"}, Default: "x", Blocking: true, HumanOnly: true, State: board.QuestionOpen,
+	}
+	event := board.Event{Task: id, Seq: 9, Actor: "ada", Kind: board.EventEdited, From: board.Pending, To: board.Waiting, Detail: board.Detail{
+		Attempt: 1, Nonce: "n", Worker: "w", Text: "te\"xt", Cause: board.CauseDone, Percent: 4, Question: 5, Where: board.Where{Dir: "d"},
+		Fields: []string{"title"}, Late: true, SpecNow: 6, LeaseSecs: 7,
+	}}
+	write(t, s, func(tx board.Tx) (err error) {
+		if now, err = tx.Now(); err != nil {
+			return err
+		}
+		task.QueuedAt, task.CreatedAt, task.NotBefore, task.EndedAt = now, now, now.Add(time.Hour), now
+		claim.GrantedAt, claim.LeaseUntil = now, now.Add(time.Minute)
+		attempt.GrantedAt, question.AskedAt, question.NeededBy = now, now, now.Add(time.Second)
+		for _, err := range []error{
+			tx.InsertTask(task, doc), tx.InsertClaim(claim, task.Areas), tx.InsertAttempt(attempt), tx.Append(event),
+			tx.Link(id, other), tx.Link(id, other), tx.Link(parent, id), tx.LockProject("web"),
+		} {
+			if err != nil {
+				return err
+			}
+		}
+		question.ID, err = tx.InsertQuestion(question)
+		return err
+	})
+	read(t, s, func(r board.Reader) error {
+		d, err := r.Dossier(id, 5)
+		if err != nil {
+			return err
+		}
+		if len(d.Events) != 1 || d.Events[0].Cursor == "" || d.Events[0].At.IsZero() {
+			t.Fatalf("Dossier events = %+v", d.Events)
+		}
+		got := d.Events[0]
+		got.At, got.Cursor = time.Time{}, ""
+		for _, x := range []struct{ what, got, want any }{
+			{"task", d.Task, task},
+			{"doc", d.Doc, doc},
+			{"claim", *d.Claim, claim},
+			{"attempts", d.Attempts, []board.Attempt{attempt}},
+			{"questions", d.Questions, []board.Question{question}},
+			{"event", got, event},
+			{"blockers", []board.ID{d.Blockers[0].ID}, []board.ID{other}},
+			{"dependents", []board.ID{d.Dependents[0].ID}, []board.ID{parent}},
+		} {
+			if !reflect.DeepEqual(x.got, x.want) {
+				t.Errorf("%s = %+v\nwant %+v", x.what, x.got, x.want)
+			}
+		}
+		st, err := r.Standing(claim.Worker)
+		if err != nil || st.Claim == nil || *st.Claim != claim || st.Worker != (board.Worker{}) || !st.Reserved.IsZero() {
+			t.Errorf("Standing = %+v, %v", st, err)
+		}
+		children, err := r.Tasks(board.TaskFilter{Parent: parent})
+		if err != nil || len(children) != 1 {
+			t.Errorf("Tasks(parent) = %v, %v", children, err)
+		}
+		_, err = r.Dossier(board.ID{Project: "web", No: 99}, 5)
+		if !errors.Is(err, board.ErrNotFound) {
+			t.Errorf("Dossier(none) = %v", err)
+		}
+		c, err := r.Counts(nil)
+		if err != nil || c.Ready != 3 || c.Total() != 4 || c.Status[board.Waiting] != 1 {
+			t.Errorf("Counts = %+v, %v", c, err)
+		}
+		return nil
+	})
+
+	// Changes.
+	task.Skills, task.Status, task.Hold, task.OpenBlockers, task.OpenChildren = nil, board.Pending, false, 0, 0
+	task.Seq = 10
+	write(t, s, func(tx board.Tx) error {
+		if err := tx.UpdateTask(task, 8); !errors.Is(err, board.ErrConflict) {
+			t.Errorf("UpdateTask(old seq) = %v, want ErrConflict", err)
+		}
+		if err := tx.InsertClaim(claim, nil); !errors.Is(err, board.ErrConflict) {
+			t.Errorf("InsertClaim twice = %v, want ErrConflict", err)
+		}
+		if _, err := tx.Lock(id, board.ID{Project: "web", No: 99}); !errors.Is(err, board.ErrNotFound) {
+			t.Errorf("Lock(none) = %v, want ErrNotFound", err)
+		}
+		if err := tx.UpdateTask(task, 9); err != nil {
+			return err
+		}
+		locked, err := tx.Lock(id, parent, id)
+		if err != nil || len(locked) != 2 || locked[0].ID != parent || !reflect.DeepEqual(locked[1], task) {
+			t.Errorf("Lock = %+v, %v\nwant %+v", locked, err, task)
+		}
+		claim.Deliveries = 3
+		if err := tx.UpdateClaim(claim); err != nil {
+			return err
+		}
+		if c, err := tx.LiveClaim(id); err != nil || c != claim {
+			t.Errorf("LiveClaim = %+v, %v", c, err)
+		}
+		if ok, err := tx.Renew(claim.Handle); err != nil || !ok {
+			t.Errorf("Renew = %v, %v", ok, err)
+		}
+		if ok, err := tx.Renew(board.Handle{Task: id, Attempt: 3, Nonce: "zzzzz"}); err != nil || ok {
+			t.Errorf("Renew(other nonce) = %v, %v", ok, err)
+		}
+		if err := tx.DeleteClaim(id); err != nil {
+			return err
+		}
+		if _, err := tx.LiveClaim(id); !errors.Is(err, board.ErrNotFound) {
+			t.Errorf("LiveClaim after its end = %v", err)
+		}
+		question.State, question.Answer, question.AnsweredBy, question.AnsweredAt = board.QuestionAnswered, "x", "ada", now
+		if err := tx.UpdateQuestion(question); err != nil {
+			return err
+		}
+		if err := tx.UpdateQuestion(question); !errors.Is(err, board.ErrConflict) {
+			t.Errorf("UpdateQuestion twice = %v, want ErrConflict", err)
+		}
+		q, err := tx.Question(question.ID)
+		if err != nil || !reflect.DeepEqual(q, question) {
+			t.Errorf("Question = %+v, %v", q, err)
+		}
+		st, err := tx.Standing(task.ReservedFor)
+		if err != nil || st.Reserved != id {
+			t.Errorf("Standing.Reserved = %v, %v, want %v", st.Reserved, err, id)
+		}
+		b, d, err := tx.Links(id)
+		if err != nil || len(b) != 1 || len(d) != 1 || b[0] != other || d[0] != parent {
+			t.Errorf("Links = %v, %v, %v", b, d, err)
+		}
+		return tx.Unlink(id, other)
+	})
+}
+
+func TestTasks_filters(t *testing.T) {
+	s := pgtest.Shared(t).Open(t, nil)
+	seed(t, s, "web", 5, func(i int, task *board.Task) {
+		if i%2 == 0 {
+			task.Skills = []string{"go"}
+		}
+		if i == 4 {
+			task.Hold = true
+		}
+		task.Title = fmt.Sprintf("Fix 100%% of _%d_", i)
+	})
+	seed(t, s, "api", 2, nil)
+	if _, err := s.Claim(t.Context(), want("web", "otter")); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		f    board.TaskFilter
+		want string
+	}{
+		{board.TaskFilter{}, "[api-1 api-2 web-1 web-2 web-3 web-4 web-5]"},
+		{board.TaskFilter{Projects: []string{}}, "[]"},
+		{board.TaskFilter{Projects: []string{"web"}, Limit: 2}, "[web-1 web-2]"},
+		{board.TaskFilter{Limit: 2, After: board.ID{Project: "api", No: 1}}, "[api-2 web-1]"},
+		{board.TaskFilter{Skill: "go"}, "[web-1 web-3 web-5]"},
+		{board.TaskFilter{Skill: "go", Ready: true}, "[web-3]"},
+		{board.TaskFilter{Worker: "otter"}, "[web-1]"},
+		{board.TaskFilter{Statuses: []board.Status{board.InProgress, board.Done}}, "[web-1]"},
+		{board.TaskFilter{Query: "fix 100% OF _3"}, "[web-4]"},
+	} {
+		read(t, s, func(r board.Reader) error {
+			tasks, err := r.Tasks(tt.f)
+			ids := []board.ID{}
+			for _, x := range tasks {
+				ids = append(ids, x.ID)
+			}
+			if got := fmt.Sprint(ids); got != tt.want {
+				t.Errorf("Tasks(%+v) = %v, want %v", tt.f, got, tt.want)
+			}
+			return err
+		})
+	}
+}
+
+// A key that another transaction is using is waited for; what it kept is given.
+func TestOnce(t *testing.T) {
+	s := pgtest.Shared(t).Open(t, nil)
+	k := board.Key{Principal: "p", Key: "k", Op: "create", Hash: "h"}
+	claimed, second := make(chan struct{}), make(chan *board.Kept, 1)
+	go func() {
+		<-claimed
+		err := s.Write(context.WithoutCancel(t.Context()), func(tx board.Tx) error {
+			kept, err := tx.Once(k)
+			second <- kept
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}()
+	write(t, s, func(tx board.Tx) error {
+		if kept, err := tx.Once(k); err != nil || kept != nil {
+			t.Errorf("Once = %v, %v, want nothing kept", kept, err)
+		}
+		close(claimed)
+		time.Sleep(50 * time.Millisecond)
+		return tx.Keep(k, "answer")
+	})
+	if kept := <-second; kept == nil || *kept != (board.Kept{Op: "create", Hash: "h", Answer: "answer"}) {
+		t.Errorf("second Once = %+v", kept)
+	}
+	write(t, s, func(tx board.Tx) error { return tx.Forget(0) })
+	write(t, s, func(tx board.Tx) error {
+		if kept, err := tx.Once(k); err != nil || kept != nil {
+			t.Errorf("Once after Forget = %v, %v", kept, err)
+		}
+		return nil
+	})
+}
+
+// A transaction that another deadlocks with is run again.
+func TestWrite_deadlock(t *testing.T) {
+	s := pgtest.Shared(t).Open(t, nil)
+	ids := seed(t, s, "web", 2, nil)
+	meet := make(chan struct{}, 2)
+	errs := make(chan error, 2)
+	for i := range 2 {
+		go func() {
+			runs := 0
+			errs <- s.Write(t.Context(), func(tx board.Tx) error {
+				runs++
+				if _, err := tx.Lock(ids[i]); err != nil {
+					return err
+				}
+				if runs == 1 {
+					meet <- struct{}{}
+					for len(meet) < 2 {
+						time.Sleep(time.Millisecond)
+					}
+				}
+				_, err := tx.Lock(ids[1-i])
+				return err
+			})
+		}()
+	}
+	for range 2 {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestEvents_stay(t *testing.T) {
+	c := pgtest.Shared(t)
+	db := c.NewDatabase(t)
+	s := c.OpenIn(t, db, nil)
+	seed(t, s, "web", 1, nil)
+	c.Exec(t, db, `DO $$ BEGIN
+		BEGIN UPDATE events SET actor = 'x'; EXCEPTION WHEN integrity_constraint_violation THEN NULL; END;
+		BEGIN DELETE FROM events; EXCEPTION WHEN integrity_constraint_violation THEN NULL; END;
+		IF (SELECT count(*) FROM events WHERE actor = 'ada') <> 1 THEN RAISE 'changed'; END IF;
+		PERFORM set_config('bossman.archive', 'on', true);
+		DELETE FROM events;
+		IF EXISTS (SELECT FROM events) THEN RAISE 'still there'; END IF;
+	END $$`)
+}
+
+func TestInvalidText(t *testing.T) {
+	s := pgtest.Shared(t).Open(t, nil)
+	err := s.Write(t.Context(), func(tx board.Tx) error { return tx.PutProject(board.Project{Slug: "web", Name: "a\x00b"}) })
+	if !errors.Is(err, board.ErrInvalid) {
+		t.Errorf("PutProject(NUL) = %v, want ErrInvalid", err)
+	}
+}

@@ -1,0 +1,57 @@
+package postgres_test
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/bossman-dev/bossman/internal/pgtest"
+)
+
+// A hint of one process wakes the other, not itself; many are one.
+func TestWatch(t *testing.T) {
+	c := pgtest.Shared(t)
+	db := c.NewDatabase(t)
+	here, there := c.OpenIn(t, db, nil), c.OpenIn(t, db, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	var woken [2]atomic.Int64
+	ready := make(chan struct{}, 100)
+	for i, s := range []interface {
+		Watch(context.Context, func()) error
+	}{here, there} {
+		wg.Go(func() {
+			if err := s.Watch(ctx, func() { woken[i].Add(1); ready <- struct{}{} }); err != nil {
+				t.Errorf("Watch = %v", err)
+			}
+		})
+	}
+	<-ready // each wakes when it has connected
+	<-ready
+	for range 1000 {
+		here.Hint()
+	}
+	select {
+	case <-ready:
+	case <-time.After(5 * time.Second):
+		t.Fatal("no hint arrived")
+	}
+	time.Sleep(200 * time.Millisecond)
+	if a, b := woken[0].Load()-1, woken[1].Load()-1; a != 0 || b < 1 || b > 3 {
+		t.Errorf("1,000 hints woke their sender %d times and the other %d times, want 0 and a few", a, b)
+	}
+
+	// The connection is made again.
+	c.Exec(t, db, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database()`)
+	for range 2 {
+		select {
+		case <-ready:
+		case <-time.After(10 * time.Second):
+			t.Fatal("Watch did not connect again")
+		}
+	}
+	cancel()
+	wg.Wait()
+}

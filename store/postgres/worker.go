@@ -1,0 +1,80 @@
+package postgres
+
+import (
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/bossman-dev/bossman/board"
+)
+
+const workerColumns = `principal, name, owner, last_seen, stopped_by`
+
+func scanWorker(row pgx.CollectableRow) (w board.Worker, err error) {
+	err = row.Scan(&w.Principal, &w.Name, &w.Owner, &w.LastSeen, &w.StoppedBy)
+	return w, err
+}
+
+// Workers lists who was seen since a moment.
+func (r *reader) Workers(since time.Time) ([]board.Worker, error) {
+	const query = `SELECT ` + workerColumns + ` FROM workers WHERE last_seen >= $1 ORDER BY principal COLLATE "C", name COLLATE "C"`
+	return list(r, scanWorker, query, since)
+}
+
+// PutWorker creates or changes a worker.
+func (t *tx) PutWorker(w board.Worker) error {
+	const query = `
+INSERT INTO workers (` + workerColumns + `) VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (principal, name) DO UPDATE
+SET owner = excluded.owner, last_seen = excluded.last_seen, stopped_by = excluded.stopped_by`
+	_, err := t.exec(query, w.Principal, w.Name, w.Owner, w.LastSeen, w.StoppedBy)
+	return err
+}
+
+// Disown frees the names of an owner that has ended.
+func (t *tx) Disown(owner string) error {
+	_, err := t.exec(`UPDATE workers SET owner = '' WHERE owner = $1`, owner)
+	return err
+}
+
+// Standing reads what a worker has, in one round trip.
+func (r *reader) Standing(w board.WorkerID) (board.Standing, error) {
+	const (
+		worker   = `SELECT ` + workerColumns + ` FROM workers WHERE principal = $1 AND name = $2`
+		claim    = `SELECT ` + claimColumns + ` FROM claims c JOIN projects p ON p.id = c.task_id >> 40 WHERE c.principal = $1 AND c.worker = $2`
+		reserved = `
+SELECT p.slug, t.id FROM tasks t JOIN projects p ON p.id = t.id >> 40
+WHERE t.reserved_principal = $1 AND t.reserved_worker = $2
+	AND t.status = 'pending' AND NOT t.hold AND t.open_blockers = 0 AND t.open_children = 0
+ORDER BY t.priority, t.queued_at, t.id LIMIT 1`
+	)
+	var s board.Standing
+	var claims []board.Claim
+	var b batch
+	batchOne(&b, &s.Worker, false, scanWorker, worker, w.Principal, w.Name)
+	batchList(&b, &claims, scanClaim, claim, w.Principal, w.Name)
+	batchOne(&b, &s.Reserved, false, scanID, reserved, w.Principal, w.Name)
+	if err := r.send(&b); err != nil {
+		return board.Standing{}, err
+	}
+	if len(claims) > 0 {
+		s.Claim = &claims[0]
+	}
+	return s, nil
+}
+
+func scanID(row pgx.CollectableRow) (id board.ID, err error) {
+	var key int64
+	err = row.Scan(&id.Project, &key)
+	id.No = number(key)
+	return id, err
+}
+
+// Decline keeps a task from a worker until a moment.
+func (t *tx) Decline(w board.WorkerID, id board.ID, until time.Time) error {
+	const query = `
+INSERT INTO declines (task_id, principal, worker, until)
+SELECT p.id::bigint << 40 | $2::bigint, $3, $4, $5 FROM projects p WHERE p.slug = $1
+ON CONFLICT (principal, worker, task_id) DO UPDATE SET until = excluded.until`
+	return t.write(notFound("project", id.Project), query, id.Project, id.No, w.Principal, w.Name, until)
+}

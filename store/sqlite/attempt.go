@@ -1,0 +1,101 @@
+package sqlite
+
+import (
+	"fmt"
+
+	"github.com/bossman-dev/bossman/board"
+)
+
+const attemptColumns = `SELECT p.slug, a.task_id, a.attempt, a.nonce, a.principal, a.worker, a.owner, a.granted_at, a.ended_at, a.cause,
+	a.reason, a.do_not_repeat, a.place, a.spec_version, a.created, a.report_hash, a.report_answer
+	FROM attempts a CROSS JOIN projects p ON p.id = a.task_id >> 40`
+
+// attempts gives what a constant query with attemptColumns finds.
+func (r *reader) attempts(query string, args ...any) ([]board.Attempt, error) {
+	var list []board.Attempt
+	err := r.each(query, args, func(scan scan) error {
+		var a board.Attempt
+		var id, granted int64
+		var ended *int64
+		var place string
+		if err := scan(&a.Task.Project, &id, &a.Handle.Attempt, &a.Nonce, &a.Worker.Principal, &a.Worker.Name, &a.Owner, &granted, &ended,
+			&a.Cause, &a.Reason, &a.DoNotRepeat, &place, &a.SpecVersion, &a.Created, &a.ReportHash, &a.ReportAnswer); err != nil {
+			return err
+		}
+		a.Task = unpack(a.Task.Project, id)
+		a.GrantedAt, a.EndedAt = fromMicros(granted), fromMoment(ended)
+		if err := fromJSON(place, &a.Where); err != nil {
+			return err
+		}
+		list = append(list, a)
+		return nil
+	})
+	return list, err
+}
+
+func (t *tx) Attempt(id board.ID, n int) (board.Attempt, error) {
+	const query = attemptColumns + ` WHERE a.task_id = ? AND a.attempt = ?`
+	packed, err := t.pack(id)
+	if err != nil {
+		return board.Attempt{}, err
+	}
+	list, err := t.attempts(query, packed, n)
+	if err == nil && len(list) == 0 {
+		err = fmt.Errorf("%w: attempt %d of task %v", board.ErrNotFound, n, id)
+	}
+	if err != nil {
+		return board.Attempt{}, err
+	}
+	return list[0], nil
+}
+
+func (t *tx) Held(id board.ID, owner string) (bool, error) {
+	const query = `SELECT EXISTS (SELECT 1 FROM attempts WHERE task_id = ? AND owner = ?)`
+	packed, err := t.pack(id)
+	if err != nil {
+		return false, err
+	}
+	var held bool
+	err = t.get(query, []any{packed, owner}, &held)
+	return held, err
+}
+
+func (t *tx) InsertAttempt(a board.Attempt) error {
+	const query = `INSERT INTO attempts (nonce, principal, worker, owner, granted_at, ended_at, cause, reason, do_not_repeat, place,
+		spec_version, created, report_hash, report_answer, task_id, attempt) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	values, err := t.attemptValues(a)
+	if err != nil {
+		return err
+	}
+	_, err = t.exec(query, values...)
+	if taken(err) {
+		return fmt.Errorf("%w: attempt %d of task %v is there already", board.ErrConflict, a.Handle.Attempt, a.Task)
+	}
+	return err
+}
+
+func (t *tx) UpdateAttempt(a board.Attempt) error {
+	const query = `UPDATE attempts SET nonce = ?, principal = ?, worker = ?, owner = ?, granted_at = ?, ended_at = ?, cause = ?, reason = ?,
+		do_not_repeat = ?, place = ?, spec_version = ?, created = ?, report_hash = ?, report_answer = ? WHERE task_id = ? AND attempt = ?`
+	values, err := t.attemptValues(a)
+	if err != nil {
+		return err
+	}
+	return changed(t.exec(query, values...))
+}
+
+// attemptValues gives the columns in the order of both statements.
+func (t *tx) attemptValues(a board.Attempt) ([]any, error) {
+	id, err := t.pack(a.Task)
+	if err != nil {
+		return nil, err
+	}
+	place, err := asJSON(a.Where)
+	if err != nil {
+		return nil, err
+	}
+	return []any{
+		a.Nonce, a.Worker.Principal, a.Worker.Name, a.Owner, a.GrantedAt.UnixMicro(), moment(a.EndedAt), a.Cause, a.Reason,
+		a.DoNotRepeat, place, a.SpecVersion, a.Created, a.ReportHash, a.ReportAnswer, id, a.Handle.Attempt,
+	}, nil
+}

@@ -1,0 +1,134 @@
+package sqlite
+
+import (
+	"fmt"
+
+	"github.com/bossman-dev/bossman/board"
+)
+
+const (
+	claimColumns = `SELECT p.slug, c.task_id, c.attempt, c.nonce, c.principal, c.worker, c.owner, c.session, c.granted_at, c.lease_until,
+		c.lease, c.deliveries FROM claims c CROSS JOIN projects p ON p.id = c.task_id >> 40`
+	claimByTask = claimColumns + ` WHERE c.task_id = ?`
+)
+
+func scanClaim(scan scan) (board.Claim, error) {
+	var c board.Claim
+	var id, granted, until, lease int64
+	err := scan(&c.Task.Project, &id, &c.Handle.Attempt, &c.Nonce, &c.Worker.Principal, &c.Worker.Name, &c.Owner, &c.Session, &granted, &until,
+		&lease, &c.Deliveries)
+	c.Task = unpack(c.Task.Project, id)
+	c.GrantedAt, c.LeaseUntil, c.Lease = fromMicros(granted), fromMicros(until), fromSpan(lease)
+	return c, err
+}
+
+// claims gives what a constant query with claimColumns finds.
+func (r *reader) claims(query string, args ...any) ([]board.Claim, error) {
+	var list []board.Claim
+	err := r.each(query, args, func(scan scan) error {
+		c, err := scanClaim(scan)
+		list = append(list, c)
+		return err
+	})
+	return list, err
+}
+
+func (r *reader) Claims(f board.ClaimFilter) ([]board.Claim, error) {
+	q := newQuery(claimColumns)
+	for _, field := range []struct{ condition, value string }{
+		{`p.slug = ?`, f.Project},
+		{`c.principal = ?`, f.Principal},
+		{`c.owner = ?`, f.Owner},
+		{`c.worker = ?`, f.Worker},
+		{`c.session = ?`, f.Session},
+	} {
+		if field.value != "" {
+			q.and(field.condition, field.value)
+		}
+	}
+	q.end(`ORDER BY c.task_id`)
+	var list []board.Claim
+	err := r.eachOf(q, func(scan scan) error {
+		c, err := scanClaim(scan)
+		list = append(list, c)
+		return err
+	})
+	return list, err
+}
+
+func (t *tx) LiveClaim(id board.ID) (board.Claim, error) {
+	packed, err := t.pack(id)
+	if err != nil {
+		return board.Claim{}, err
+	}
+	claims, err := t.claims(claimByTask, packed)
+	if err == nil && len(claims) == 0 {
+		err = fmt.Errorf("%w: nobody has a claim on %v", board.ErrNotFound, id)
+	}
+	if err != nil {
+		return board.Claim{}, err
+	}
+	return claims[0], nil
+}
+
+func (t *tx) InsertClaim(c board.Claim, areas []string) error {
+	const query = `INSERT INTO claims (task_id, attempt, nonce, principal, worker, owner, session, granted_at, lease_until, lease, deliveries, areas)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	id, err := t.pack(c.Task)
+	if err != nil {
+		return err
+	}
+	paths, err := listJSON(areas)
+	if err != nil {
+		return err
+	}
+	_, err = t.exec(query, id, c.Handle.Attempt, c.Nonce, c.Worker.Principal, c.Worker.Name, c.Owner, c.Session,
+		c.GrantedAt.UnixMicro(), c.LeaseUntil.UnixMicro(), span(c.Lease), c.Deliveries, paths)
+	if taken(err) {
+		return fmt.Errorf("%w: worker %s has a claim already, or task %v has one", board.ErrConflict, c.Worker.Name, c.Task)
+	}
+	return err
+}
+
+func (t *tx) UpdateClaim(c board.Claim) error {
+	const query = `UPDATE claims SET owner = ?, session = ?, lease_until = ?, lease = ?, deliveries = ?
+		WHERE task_id = ? AND attempt = ? AND nonce = ?`
+	id, err := t.pack(c.Task)
+	if err != nil {
+		return err
+	}
+	n, err := t.exec(query, c.Owner, c.Session, c.LeaseUntil.UnixMicro(), span(c.Lease), c.Deliveries, id, c.Handle.Attempt, c.Nonce)
+	if err == nil && n == 0 {
+		err = fmt.Errorf("%w: %v is not the claim on %v", board.ErrConflict, c.Handle, c.Task)
+	}
+	return err
+}
+
+// DeleteClaim of a task without one does nothing.
+func (t *tx) DeleteClaim(id board.ID) error {
+	const query = `DELETE FROM claims WHERE task_id = ?`
+	packed, err := t.pack(id)
+	if err != nil {
+		return err
+	}
+	_, err = t.exec(query, packed)
+	return err
+}
+
+func (t *tx) Renew(h board.Handle) (bool, error) {
+	const query = `UPDATE claims SET lease_until = max(lease_until, ? + lease)
+		WHERE task_id = ? AND attempt = ? AND nonce = ? AND lease_until > ?`
+	id, err := t.pack(h.Task)
+	if err != nil {
+		return false, err
+	}
+	now := t.now()
+	n, err := t.exec(query, now, id, h.Attempt, h.Nonce, now)
+	return n == 1, err
+}
+
+func (t *tx) Extend() error {
+	const query = `UPDATE claims SET lease_until = ?1 + lease WHERE lease_until < ?1 + lease / 2`
+	_, err := t.exec(query, t.now())
+	return err
+}

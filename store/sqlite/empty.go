@@ -1,0 +1,54 @@
+package sqlite
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/bossman-dev/bossman/board"
+)
+
+// empty is the board where there is no file yet.
+type empty struct{ store *Store }
+
+var _ board.Reader = empty{}
+
+func (e empty) Now() (time.Time, error) { return fromMicros(e.store.now(0)), nil }
+
+func (e empty) Project(slug string) (board.Project, error) {
+	return board.Project{}, fmt.Errorf("%w: project %s", board.ErrNotFound, slug)
+}
+
+func (e empty) Projects() ([]board.Project, error) { return nil, nil }
+
+func (e empty) Task(id board.ID) (board.Task, error) {
+	return board.Task{}, fmt.Errorf("%w: task %v", board.ErrNotFound, id)
+}
+
+func (e empty) Tasks(board.TaskFilter) ([]board.Task, error) { return nil, nil }
+
+func (e empty) Dossier(id board.ID, _ int) (board.Dossier, error) {
+	return board.Dossier{}, fmt.Errorf("%w: task %v", board.ErrNotFound, id)
+}
+
+func (e empty) Events(id board.ID, _ int64, _ int) ([]board.Event, error) {
+	return nil, fmt.Errorf("%w: task %v", board.ErrNotFound, id)
+}
+
+func (e empty) Feed(_ []string, after board.Cursor, _ int) ([]board.Event, error) {
+	_, err := cursor(after)
+	return nil, err
+}
+
+func (e empty) Counts([]string) (board.Counts, error) {
+	return board.Counts{Status: map[board.Status]int{}}, nil
+}
+
+func (e empty) Stale() (bool, error)                                     { return false, nil }
+func (e empty) Standing(board.WorkerID) (board.Standing, error)          { return board.Standing{}, nil }
+func (e empty) Claims(board.ClaimFilter) ([]board.Claim, error)          { return nil, nil }
+func (e empty) Workers(time.Time) ([]board.Worker, error)                { return nil, nil }
+func (e empty) Questions(board.QuestionFilter) ([]board.Question, error) { return nil, nil }
+
+func (e empty) Question(id board.QuestionID) (board.Question, error) {
+	return board.Question{}, fmt.Errorf("%w: question %v", board.ErrNotFound, id)
+}

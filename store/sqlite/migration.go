@@ -1,0 +1,136 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+
+	"github.com/pressly/goose/v3"
+)
+
+//go:embed migration/*.sql
+var embedded embed.FS
+
+var migrations = func() fs.FS {
+	sub, err := fs.Sub(embedded, "migration")
+	if err != nil {
+		panic(err)
+	}
+	return sub
+}()
+
+// newestMigration is the schema number that a program with these migrations knows.
+func newestMigration(fsys fs.FS) (int64, error) {
+	names, err := fs.Glob(fsys, "*.sql")
+	if err != nil {
+		return 0, err
+	}
+	newest := int64(0)
+	for _, name := range names {
+		n, err := goose.NumericComponent(name)
+		if err != nil {
+			return 0, fmt.Errorf("migration %s: %w", name, err)
+		}
+		newest = max(newest, n)
+	}
+	return newest, nil
+}
+
+// schemaVersion gives the number of the newest migration that was made on db, 0 if
+// there is no board in it.
+func schemaVersion(ctx context.Context, db *sql.DB) (int64, error) {
+	const exists = `SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('meta', 'goose_db_version')`
+	const newest = `SELECT max(version_id) FROM goose_db_version WHERE is_applied`
+	var tables int
+	if err := db.QueryRowContext(ctx, exists).Scan(&tables); err != nil {
+		return 0, mapError(ctx, err)
+	}
+	if tables < 2 {
+		return 0, nil
+	}
+	var version int64
+	if err := db.QueryRowContext(ctx, newest).Scan(&version); err != nil {
+		return 0, mapError(ctx, err)
+	}
+	return version, nil
+}
+
+// prepareLocked makes the folder, the file and the schema, whatever is missing. A
+// file with an older schema, version, is copied first.
+func (s *Store) prepareLocked(ctx context.Context, version int64) error {
+	// What was begun is finished: a cancelled call must not leave half of it.
+	ctx = context.WithoutCancel(ctx)
+	if err := createFile(s.path); err != nil {
+		return err
+	}
+	info, err := os.Stat(s.path)
+	if err != nil {
+		return err
+	}
+	f, err := openFile(s.path, info)
+	if err != nil {
+		return err
+	}
+	defer f.close()
+	if version > 0 {
+		if err := backup(ctx, f.db, fmt.Sprintf("%s.v%d.bak", s.path, version)); err != nil {
+			return fmt.Errorf("back up before the upgrade: %w", err)
+		}
+	}
+	var mode string
+	if err := f.db.QueryRowContext(ctx, `PRAGMA journal_mode = WAL`).Scan(&mode); err != nil {
+		return mapError(ctx, err)
+	}
+	if mode != "wal" {
+		return fmt.Errorf("SQLite's journal mode here is %s, want wal", mode)
+	}
+	return s.migrate(ctx, f.db)
+}
+
+func (s *Store) migrate(ctx context.Context, db *sql.DB) error {
+	p, err := goose.NewProvider(goose.DialectSQLite3, db, s.opt.migrations,
+		goose.WithSlog(slog.New(slog.DiscardHandler)), goose.WithDisableGlobalRegistry(true))
+	if err != nil {
+		return err
+	}
+	_, err = p.Up(ctx)
+	return mapError(ctx, err)
+}
+
+// createFile makes an empty file for its owner alone, and the folders above it.
+func createFile(path string) error {
+	if err := makeFolder(path); err != nil {
+		return err
+	}
+	// O_EXCL: to open and close a file that SQLite has open would drop its locks.
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// backup copies the database to the file name. A copy that is there already was
+// made by an upgrade that did not come to its end, and is replaced.
+func backup(ctx context.Context, db *sql.DB, name string) error {
+	part := name + ".part"
+	if err := os.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := createFile(part); err != nil { // so that it is its owner's alone
+		return err
+	}
+	if _, err := db.ExecContext(ctx, `VACUUM INTO ?`, part); err != nil {
+		os.Remove(part)
+		return mapError(ctx, err)
+	}
+	return os.Rename(part, name)
+}

@@ -1,0 +1,132 @@
+package sqlite
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/bossman-dev/bossman/board"
+)
+
+// later is what a newer program brings along: all of ours and one more.
+func later(t *testing.T, up string) fs.FS {
+	t.Helper()
+	all := fstest.MapFS{"90000_later.sql": {Data: []byte("-- +goose Up\n" + up)}}
+	err := fs.WalkDir(migrations, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := fs.ReadFile(migrations, name)
+		all[name] = &fstest.MapFile{Data: text}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func TestMigrate_olderProgramGoesOn(t *testing.T) {
+	path := path(t)
+	old := open(t, path, nil)
+	seed(t, old, 3, nil)
+	if got := claim(t, old, want("otter")); len(got) != 1 {
+		t.Fatalf("Claim() = %v", got)
+	}
+	newer := open(t, path, &Options{migrations: later(t, `
+ALTER TABLE tasks ADD COLUMN colour TEXT NOT NULL DEFAULT 'grey';
+ALTER TABLE claims ADD COLUMN mood INTEGER;
+CREATE TABLE extras (id INTEGER NOT NULL PRIMARY KEY) STRICT;
+CREATE INDEX tasks_colour ON tasks (colour);`)})
+	for name, s := range map[string]*Store{"old": old, "newer": newer, "old, opened again": open(t, path, nil)} {
+		if got := claim(t, s, want("heron-"+name[:1]+name[len(name)-1:])); len(got) != 1 && name == "old" {
+			t.Errorf("%s: Claim() = %v, want one", name, got)
+		}
+		write(t, s, func(tx board.Tx) error { return addTasks(tx, "web", 1, nil) })
+		read(t, s, func(r board.Reader) error {
+			tasks, err := r.Tasks(board.TaskFilter{})
+			if len(tasks) < 4 {
+				t.Errorf("%s: %d tasks", name, len(tasks))
+			}
+			return err
+		})
+	}
+	// The copy from before is a board of its own.
+	backup := path + ".v1.bak"
+	if info, err := os.Stat(backup); err != nil || info.Mode() != 0o600 {
+		t.Fatalf("backup: %v, %v", info, err)
+	}
+	read(t, open(t, backup, nil), func(r board.Reader) error {
+		tasks, err := r.Tasks(board.TaskFilter{})
+		if len(tasks) != 3 {
+			t.Errorf("the backup has %d tasks, want 3", len(tasks))
+		}
+		return err
+	})
+}
+
+func TestMigrate_tooNew(t *testing.T) {
+	path := path(t)
+	old := open(t, path, nil)
+	seed(t, old, 1, nil)
+	newer := open(t, path, &Options{migrations: later(t, `
+ALTER TABLE tasks RENAME COLUMN title TO heading;
+UPDATE meta SET min_schema = 90000;`)})
+	if err := newer.Write(t.Context(), func(tx board.Tx) error { return nil }); err != nil {
+		t.Errorf("newer: Write() = %v", err)
+	}
+	check := func(s *Store) {
+		t.Helper()
+		if err := s.Write(t.Context(), func(board.Tx) error { return nil }); !errors.Is(err, board.ErrTooNew) {
+			t.Errorf("Write() = %v, want ErrTooNew", err)
+		}
+		if err := s.Read(t.Context(), func(board.Reader) error { return nil }); !errors.Is(err, board.ErrTooNew) {
+			t.Errorf("Read() = %v, want ErrTooNew", err)
+		}
+		if _, err := s.Claim(t.Context(), want("otter")); !errors.Is(err, board.ErrTooNew) {
+			t.Errorf("Claim() = %v, want ErrTooNew", err)
+		}
+	}
+	check(old)
+	check(open(t, path, nil))
+}
+
+func TestMigrate_failureChangesNothing(t *testing.T) {
+	path := path(t)
+	old := open(t, path, nil)
+	seed(t, old, 1, nil)
+	s, err := Open(t.Context(), path, &Options{migrations: later(t, `
+CREATE TABLE extras (id INTEGER NOT NULL PRIMARY KEY) STRICT;
+ALTER TABLE nowhere ADD COLUMN colour TEXT;`)})
+	if err == nil {
+		s.Close()
+		t.Fatal("Open() = nil, want an error")
+	}
+	write(t, old, func(w board.Tx) error {
+		n := 0
+		if err := w.(*tx).get(`SELECT count(*) FROM sqlite_schema WHERE name = 'extras'`, nil, &n); err != nil {
+			return err
+		}
+		if n != 0 {
+			t.Error("half of a migration stayed")
+		}
+		return addTasks(w, "web", 1, nil)
+	})
+}
+
+func TestEvents_neverChange(t *testing.T) {
+	s := open(t, path(t), nil)
+	seed(t, s, 1, nil)
+	for _, query := range []string{`UPDATE events SET actor = 'bob'`, `DELETE FROM events`} {
+		err := s.Write(t.Context(), func(w board.Tx) error {
+			_, err := w.(*tx).exec(query)
+			return err
+		})
+		if err == nil || !strings.Contains(err.Error(), "never") {
+			t.Errorf("%s: %v, want a refusal", query, err)
+		}
+	}
+}

@@ -1,0 +1,32 @@
+package sqlite
+
+import "github.com/bossman-dev/bossman/board"
+
+// Expired gives those first whose lease ended first.
+func (t *tx) Expired(limit int) ([]board.Task, error) {
+	const query = taskColumns + ` FROM claims c CROSS JOIN tasks t ON t.id = c.task_id CROSS JOIN lanes l ON l.id = t.lane_id
+		CROSS JOIN projects p ON p.id = l.project_id WHERE c.lease_until <= ? ORDER BY c.lease_until, t.id LIMIT ?`
+	return t.tasks(query, t.now(), limitOr(limit, pageSize))
+}
+
+// Due gives those first whose time came first.
+func (t *tx) Due(limit int) ([]board.Task, error) {
+	const query = taskColumns + taskTables + ` WHERE t.not_before <= ? AND t.status = 'pending' ORDER BY t.not_before, t.id LIMIT ?`
+	return t.tasks(query, t.now(), limitOr(limit, pageSize))
+}
+
+// Overdue gives those first that were needed first.
+func (t *tx) Overdue(limit int) ([]board.Question, error) {
+	const query = questionColumns + ` WHERE q.state = 'open' AND q.needed_by <= ? AND q.dflt <> '' ORDER BY q.needed_by, q.id LIMIT ?`
+	return t.questions(query, t.now(), limitOr(limit, pageSize))
+}
+
+// Stale asks what the three above would.
+func (r *reader) Stale() (bool, error) {
+	const query = `SELECT EXISTS (SELECT 1 FROM claims WHERE lease_until <= ?1)
+		OR EXISTS (SELECT 1 FROM tasks WHERE not_before <= ?1 AND status = 'pending')
+		OR EXISTS (SELECT 1 FROM questions WHERE state = 'open' AND needed_by <= ?1 AND dflt <> '')`
+	var stale bool
+	err := r.get(query, []any{r.now()}, &stale)
+	return stale, err
+}

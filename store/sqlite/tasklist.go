@@ -1,0 +1,108 @@
+package sqlite
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/bossman-dev/bossman/board"
+)
+
+// Tasks looks for a text in Go, since SQLite knows upper and lower case only of
+// ASCII.
+func (r *reader) Tasks(f board.TaskFilter) ([]board.Task, error) {
+	const docs = ` CROSS JOIN task_docs d ON d.task_id = t.id`
+	text := taskColumns + taskTables
+	if f.Query != "" {
+		text = taskColumns + `, d.description` + taskTables + docs
+	}
+	q := newQuery(text)
+	if err := r.inProjects(q, `t.id BETWEEN ? AND ?`, f.Projects); err != nil {
+		return nil, err
+	}
+	if len(f.Statuses) > 0 {
+		anyOf(q, `t.status = ?`, f.Statuses, func(s board.Status) []any { return []any{s} })
+	}
+	if f.Ready {
+		q.and(`t.ready`)
+	}
+	if f.Skill != "" {
+		q.and(`EXISTS (SELECT 1 FROM json_each(l.skills) WHERE value = ?)`, f.Skill)
+	}
+	if f.Worker != "" {
+		q.and(`EXISTS (SELECT 1 FROM claims c WHERE c.task_id = t.id AND c.worker = ?)`, f.Worker)
+	}
+	for _, field := range []struct {
+		condition string
+		id        board.ID
+	}{{`t.parent_id = ?`, f.Parent}, {`t.id > ?`, f.After}} {
+		if field.id.IsZero() {
+			continue
+		}
+		packed, err := r.pack(field.id)
+		if errors.Is(err, board.ErrNotFound) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		q.and(field.condition, packed)
+	}
+	q.end(`ORDER BY t.id`)
+	limit := limitOr(f.Limit, pageSize)
+	if f.Query == "" {
+		q.end(`LIMIT ?`, limit)
+	}
+	var list []board.Task
+	needle := strings.ToLower(f.Query)
+	err := r.eachOf(q, func(scan scan) error {
+		var description string
+		var more []any
+		if f.Query != "" {
+			more = []any{&description}
+		}
+		t, err := scanTask(scan, more...)
+		if err != nil {
+			return err
+		}
+		if strings.Contains(strings.ToLower(t.Title), needle) || strings.Contains(strings.ToLower(description), needle) {
+			list = append(list, t)
+		}
+		if len(list) == limit {
+			return errStop
+		}
+		return nil
+	})
+	return list, err
+}
+
+// Counts reads the index tasks_state alone, as long as all projects are asked for.
+func (r *reader) Counts(projects []string) (board.Counts, error) {
+	c := board.Counts{Status: map[board.Status]int{}}
+	q := newQuery(`SELECT t.status, t.ready, t.open_blockers + t.open_children > 0 AS blocked, t.hold, count(*) FROM tasks t`)
+	if err := r.inProjects(q, `t.id BETWEEN ? AND ?`, projects); err != nil {
+		return c, err
+	}
+	q.end(`GROUP BY t.status, t.ready, blocked, t.hold`)
+	err := r.eachOf(q, func(scan scan) error {
+		var status board.Status
+		var ready, blocked, hold bool
+		var n int
+		if err := scan(&status, &ready, &blocked, &hold, &n); err != nil {
+			return err
+		}
+		c.Status[status] += n
+		switch {
+		case status != board.Pending:
+		case ready:
+			c.Ready += n
+		case blocked:
+			c.Blocked += n
+		case hold:
+			c.Held += n
+		default:
+			c.Later += n
+		}
+		return nil
+	})
+	return c, err
+}

@@ -1,0 +1,91 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/bossman-dev/bossman/board"
+)
+
+// Watch looks at the file several times a second and calls wake when somebody has
+// committed, another process or this one.
+func (s *Store) Watch(ctx context.Context, wake func()) error {
+	if err := s.enter(); err != nil {
+		return err
+	}
+	defer s.calls.Done()
+	tick := time.NewTicker(s.opt.Poll)
+	defer tick.Stop()
+	w := watcher{store: s}
+	defer w.close()
+	w.changed(ctx)
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-s.stop:
+			return fmt.Errorf("%w: the board is closed", board.ErrUnavailable)
+		case <-tick.C:
+			if w.changed(ctx) {
+				wake()
+			}
+		}
+	}
+}
+
+// A watcher keeps a connection, since SQLite's number of changes is a connection's.
+type watcher struct {
+	store   *Store
+	file    *file
+	conn    *conn
+	version int64
+}
+
+// changed reports whether the file is another than last time, or has changed. What
+// cannot be read is looked at again the next time.
+func (w *watcher) changed(ctx context.Context) bool {
+	f, err := w.store.attach(ctx)
+	if err != nil {
+		return false
+	}
+	if f != w.file {
+		w.close()
+		w.file = f // and stays attached
+		if f != nil {
+			w.read(ctx)
+		}
+		return true
+	}
+	w.store.leave(f)
+	if f == nil {
+		return false
+	}
+	before := w.version
+	return w.read(ctx) && w.version != before
+}
+
+func (w *watcher) read(ctx context.Context) bool {
+	const query = `PRAGMA data_version`
+	if w.conn == nil {
+		c, err := connect(ctx, w.file.db)
+		if err != nil {
+			return false
+		}
+		w.conn = c
+	}
+	if err := w.conn.c.QueryRowContext(ctx, query).Scan(&w.version); err != nil {
+		w.conn.close()
+		w.conn = nil
+		return false
+	}
+	return true
+}
+
+func (w *watcher) close() {
+	if w.conn != nil {
+		w.conn.close()
+	}
+	w.store.leave(w.file)
+	w.conn, w.file = nil, nil
+}

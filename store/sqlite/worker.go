@@ -1,0 +1,115 @@
+package sqlite
+
+import (
+	"time"
+
+	"github.com/bossman-dev/bossman/board"
+)
+
+const workerColumns = `SELECT principal, name, owner, last_seen, stopped_by FROM workers`
+
+// workers gives what a constant query with workerColumns finds.
+func (r *reader) workers(query string, args ...any) ([]board.Worker, error) {
+	var list []board.Worker
+	err := r.each(query, args, func(scan scan) error {
+		var w board.Worker
+		var seen int64
+		err := scan(&w.Principal, &w.Name, &w.Owner, &seen, &w.StoppedBy)
+		w.LastSeen = fromMicros(seen)
+		list = append(list, w)
+		return err
+	})
+	return list, err
+}
+
+func (r *reader) Workers(since time.Time) ([]board.Worker, error) {
+	const query = workerColumns + ` WHERE last_seen >= ? ORDER BY principal, name`
+	return r.workers(query, since.UnixMicro())
+}
+
+func (r *reader) Standing(w board.WorkerID) (board.Standing, error) {
+	const worker = workerColumns + ` WHERE principal = ? AND name = ?`
+	const claim = claimColumns + ` WHERE c.principal = ? AND c.worker = ?`
+	const reserved = `SELECT p.slug, t.id FROM tasks t CROSS JOIN projects p ON p.id = t.id >> 40
+		WHERE t.reserved_principal = ? AND t.reserved_name = ? AND t.status = 'pending' ORDER BY t.id LIMIT 1`
+	var s board.Standing
+	workers, err := r.workers(worker, w.Principal, w.Name)
+	if err != nil {
+		return s, err
+	}
+	if len(workers) > 0 {
+		s.Worker = workers[0]
+	}
+	claims, err := r.claims(claim, w.Principal, w.Name)
+	if err != nil {
+		return s, err
+	}
+	if len(claims) > 0 {
+		s.Claim = &claims[0]
+	}
+	err = r.each(reserved, []any{w.Principal, w.Name}, func(scan scan) error {
+		var slug string
+		var id int64
+		err := scan(&slug, &id)
+		s.Reserved = unpack(slug, id)
+		return err
+	})
+	return s, err
+}
+
+func (t *tx) PutWorker(w board.Worker) error {
+	const query = `INSERT INTO workers (principal, name, owner, last_seen, stopped_by) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (principal, name) DO UPDATE SET owner = excluded.owner, last_seen = excluded.last_seen, stopped_by = excluded.stopped_by`
+	_, err := t.exec(query, w.Principal, w.Name, w.Owner, w.LastSeen.UnixMicro(), w.StoppedBy)
+	return err
+}
+
+func (t *tx) Disown(owner string) error {
+	const query = `UPDATE workers SET owner = '' WHERE owner = ?`
+	_, err := t.exec(query, owner)
+	return err
+}
+
+// Decline also forgets what the worker declined long ago.
+func (t *tx) Decline(w board.WorkerID, id board.ID, until time.Time) error {
+	const forget = `DELETE FROM declines WHERE principal = ? AND worker = ? AND until <= ?`
+	const query = `INSERT INTO declines (principal, worker, task_id, until) VALUES (?, ?, ?, ?)
+		ON CONFLICT (principal, worker, task_id) DO UPDATE SET until = excluded.until`
+	packed, err := t.pack(id)
+	if err != nil {
+		return err
+	}
+	if _, err := t.exec(forget, w.Principal, w.Name, t.now()); err != nil {
+		return err
+	}
+	_, err = t.exec(query, w.Principal, w.Name, packed, until.UnixMicro())
+	return err
+}
+
+// declines is what claimants have declined and may not be offered yet.
+type declines struct {
+	tasks map[board.WorkerID]map[int64]bool
+	count int
+}
+
+func (d declines) has(w board.WorkerID, task int64) bool { return d.tasks[w][task] }
+
+func (t *tx) declined(claimants []board.Claimant) (declines, error) {
+	const query = `SELECT task_id FROM declines WHERE principal = ? AND worker = ? AND until > ?`
+	d := declines{tasks: map[board.WorkerID]map[int64]bool{}}
+	now := t.now()
+	for _, c := range claimants {
+		tasks := map[int64]bool{}
+		if err := t.each(query, []any{c.Worker.Principal, c.Worker.Name, now}, func(scan scan) error {
+			var id int64
+			err := scan(&id)
+			tasks[id] = true
+			return err
+		}); err != nil {
+			return d, err
+		}
+		d.tasks[c.Worker] = tasks
+		d.count += len(tasks)
+	}
+	return d, nil
+}
