@@ -13,7 +13,7 @@
 //	board.db, board.db-wal, board.db-shm
 //
 // Reading creates nothing: where there is no file the board is empty, and the first
-// Write makes the folder, the file and its tables. A process whose program is older
+// Write that has something to store makes the folder, the file and its tables. A process whose program is older
 // goes on working after a newer one has changed the schema, unless that one says
 // that it cannot; then everything answers [board.ErrTooNew].
 //

@@ -106,12 +106,23 @@ func (s *Store) Read(ctx context.Context, f func(board.Reader) error) error {
 	return s.read(ctx, f)
 }
 
-// Write waits for its turn, then runs f and commits.
+// Write waits for its turn, then runs f and commits. The first one that has
+// something to store creates the file; for that f runs twice.
 func (s *Store) Write(ctx context.Context, f func(board.Tx) error) error {
 	if err := s.enter(); err != nil {
 		return err
 	}
 	defer s.calls.Done()
+	there, err := s.attach(ctx)
+	s.leave(there)
+	if err != nil {
+		return err
+	}
+	if there == nil {
+		if wrote, err := s.rehearse(ctx, f); err != nil || !wrote {
+			return err
+		}
+	}
 	release, err := s.lock.acquire(ctx, s.opt.Wait)
 	if err != nil {
 		return err

@@ -33,14 +33,14 @@ func open(t *testing.T, path string, o *Options) *Store {
 	return s
 }
 
-func read(t *testing.T, s *Store, f func(board.Reader) error) {
+func read(t testing.TB, s *Store, f func(board.Reader) error) {
 	t.Helper()
 	if err := s.Read(t.Context(), f); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func write(t *testing.T, s *Store, f func(board.Tx) error) {
+func write(t testing.TB, s *Store, f func(board.Tx) error) {
 	t.Helper()
 	if err := s.Write(t.Context(), f); err != nil {
 		t.Fatal(err)
@@ -142,8 +142,28 @@ func TestRead_createsNothing(t *testing.T) {
 	if got := claim(t, s, want("otter")); got != nil {
 		t.Errorf("Claim() = %v, want none", got)
 	}
+	// So do writes that fail, and those that find nothing to do.
+	failure := errors.New("no")
+	if err := s.Write(t.Context(), func(tx board.Tx) error {
+		if err := tx.PutProject(board.Project{Slug: "web"}); err != nil {
+			return err
+		}
+		return failure
+	}); err != failure {
+		t.Errorf("Write() = %v, want the function's own error", err)
+	}
+	write(t, s, func(tx board.Tx) error {
+		expired, err := tx.Expired(10)
+		if len(expired) != 0 {
+			t.Errorf("Expired() = %v", expired)
+		}
+		if _, err := tx.Lock(web(1)); !errors.Is(err, board.ErrNotFound) {
+			t.Errorf("Lock() = %v, want ErrNotFound", err)
+		}
+		return errors.Join(err, tx.Forget(time.Hour), tx.Extend(), tx.Disown("p1"))
+	})
 	if _, err := os.Stat(filepath.Dir(path)); !os.IsNotExist(err) {
-		t.Errorf("reading made the folder: %v", err)
+		t.Errorf("the folder was made: %v", err)
 	}
 }
 
