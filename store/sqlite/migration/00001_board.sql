@@ -36,7 +36,7 @@ CREATE TABLE lanes (
 
 CREATE TABLE tasks (
   id                 INTEGER NOT NULL PRIMARY KEY,
-  lane_id            INTEGER NOT NULL REFERENCES lanes (id),
+  lane_id            INTEGER NOT NULL,
   status             TEXT    NOT NULL,
   ready              INTEGER NOT NULL,
   priority           INTEGER NOT NULL,
@@ -188,7 +188,7 @@ CREATE TABLE workers (
 CREATE TABLE declines (
   principal TEXT    NOT NULL,
   worker    TEXT    NOT NULL,
-  task_id   INTEGER NOT NULL REFERENCES tasks (id) DEFERRABLE INITIALLY DEFERRED,
+  task_id   INTEGER NOT NULL,
   until     INTEGER NOT NULL,
   PRIMARY KEY (principal, worker, task_id)
 ) STRICT, WITHOUT ROWID;
