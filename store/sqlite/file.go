@@ -42,7 +42,7 @@ func openFile(path string, info os.FileInfo) (*file, error) {
 	query := url.Values{
 		"mode":    {"rw"},
 		"_txlock": {"immediate"},
-		"_pragma": {"busy_timeout(5000)", "foreign_keys(1)", "synchronous(FULL)"},
+		"_pragma": {"busy_timeout(5000)", "foreign_keys(1)", "synchronous(FULL)", "journal_size_limit(67108864)"},
 	}
 	name := url.URL{Scheme: "file", Path: slashed, RawQuery: query.Encode()}
 	connector, err := sqlite.NewConnector(name.String())
