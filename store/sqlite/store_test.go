@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/pressly/goose/v3"
 )
 
 // path is a file that does not exist, in a folder that does not either.
@@ -195,6 +196,32 @@ func TestOpen_emptyFile(t *testing.T) {
 	s := open(t, path, nil)
 	read(t, s, func(r board.Reader) error { _, err := r.Projects(); return err })
 	seed(t, s, 1, nil)
+}
+
+// The process that was to make the file died in the middle.
+func TestOpen_halfMade(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "board.db")
+	if err := createFile(path); err != nil {
+		t.Fatal(err)
+	}
+	f, err := openFile(path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := goose.NewProvider(goose.DialectSQLite3, f.db, migrations)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.GetDBVersion(t.Context()); err != nil { // makes goose's own table
+		t.Fatal(err)
+	}
+	f.close()
+	s := open(t, path, nil)
+	read(t, s, func(r board.Reader) error { _, err := r.Projects(); return err })
+	seed(t, s, 1, nil)
+	if backups, err := filepath.Glob(path + "*.bak"); len(backups) != 0 || err != nil {
+		t.Errorf("backups of nothing: %v, %v", backups, err)
+	}
 }
 
 func TestOpen_oddPath(t *testing.T) {

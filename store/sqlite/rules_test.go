@@ -1,0 +1,110 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/bossman-dev/bossman/board"
+)
+
+// A crew works through a plan by the rules, with everything that can happen on the
+// way; then the history must tell a consistent story.
+func TestBoard_aDay(t *testing.T) {
+	path := path(t)
+	b := board.New(open(t, path, nil), &board.Options{Home: &board.Project{Slug: "web", Policy: board.PolicyTrust}})
+	ann := board.Actor{Principal: "local", Owner: "ann", Name: "ann", Person: true}
+	plan := board.Plan{Project: "web", Goal: "All of it"}
+	const tasks = 40
+	for i := range tasks {
+		task := board.PlanTask{Key: fmt.Sprint("t", i), NewTask: board.NewTask{
+			Title: fmt.Sprint("Task ", i), Description: "Do it.", Areas: []string{fmt.Sprint("a", i%3)},
+		}}
+		if i >= 5 {
+			task.After = []string{fmt.Sprint("t", i-5), fmt.Sprint("t", i-3)}
+		}
+		if i%10 == 9 {
+			task.Within = fmt.Sprint("t", i-9)
+			task.After = nil
+		}
+		plan.Tasks = append(plan.Tasks, task)
+	}
+	planned, err := b.CreatePlan(t.Context(), ann, plan)
+	if err != nil || len(planned.Tasks) != tasks {
+		t.Fatalf("CreatePlan() = %d tasks, %v", len(planned.Tasks), err)
+	}
+	var wg sync.WaitGroup
+	for i := range 5 {
+		b := board.New(open(t, path, nil), nil) // a process of its own, as far as the file goes
+		wg.Go(func() {
+			a := board.Actor{Principal: "local", Owner: fmt.Sprint("p", i)}
+			name := ""
+			for {
+				h, err := b.Next(t.Context(), a, board.Wish{Worker: name, Projects: []string{"web"}})
+				if _, ok := errors.AsType[*board.Nothing](err); ok {
+					s, err := b.Summary(t.Context(), "web")
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					if s.Counts.Status[board.Done] == tasks {
+						return
+					}
+					time.Sleep(time.Millisecond)
+					continue
+				}
+				if err != nil {
+					t.Errorf("Next() = %v", err)
+					return
+				}
+				name = h.Claim.Worker.Name
+				a.Worker = name
+				switch n := rand.IntN(20); {
+				case n == 0:
+					_, err = b.Fail(t.Context(), a, h.Claim.Handle, board.Failure{Kind: board.FailNotNow, Reason: "later"})
+					name, a.Worker = "", ""
+				case n < 4:
+					_, err = b.Progress(t.Context(), a, h.Claim.Handle, board.Note{Text: "half"})
+				default:
+					_, err = b.Done(t.Context(), a, h.Claim.Handle, board.Report{Summary: "did it"})
+				}
+				if err != nil {
+					t.Errorf("%v: %v", h.Claim.Handle, err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	s, err := b.Summary(t.Context(), "web")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Counts.Status[board.Done] != tasks {
+		t.Errorf("%+v, want all done", s.Counts)
+	}
+	store := open(t, path, nil)
+	for _, check := range []struct{ what, query string }{
+		{"events with a gap", `SELECT count(*) FROM tasks t WHERE t.seq <> (SELECT count(*) FROM events e WHERE e.task_id = t.id)
+			OR t.seq <> (SELECT max(seq) FROM events e WHERE e.task_id = t.id)`},
+		{"wrong open_blockers", `SELECT count(*) FROM tasks t WHERE t.open_blockers <>
+			(SELECT count(*) FROM links k JOIN tasks b ON b.id = k.blocker_id WHERE k.task_id = t.id AND b.status <> 'done')`},
+		{"attempts without an end", `SELECT count(*) FROM attempts a WHERE a.ended_at IS NULL
+			AND NOT EXISTS (SELECT 1 FROM claims c WHERE c.task_id = a.task_id AND c.attempt = a.attempt)`},
+		{"claims of tasks not in progress", `SELECT count(*) FROM claims c JOIN tasks t ON t.id = c.task_id WHERE t.status <> 'in_progress'`},
+		{"overlapping attempts", `SELECT count(*) FROM attempts a JOIN attempts b ON a.task_id = b.task_id AND a.attempt + 1 = b.attempt
+			WHERE a.ended_at > b.granted_at`},
+	} {
+		write(t, store, func(w board.Tx) error {
+			n := -1
+			err := w.(*tx).get(check.query, nil, &n)
+			if n != 0 {
+				t.Errorf("%s: %d", check.what, n)
+			}
+			return err
+		})
+	}
+}
