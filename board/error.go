@@ -24,6 +24,7 @@ var (
 	// ErrUnavailable: the database cannot be reached. Nothing happened.
 	ErrUnavailable = errors.New("board: unavailable")
 	// ErrTooNew: a newer program has changed the database under this one.
+	//lint:ignore ST1005 people and models read this as it is
 	ErrTooNew = errors.New("Bossman was upgraded while this process ran. Nothing is lost. Reconnect this MCP server.")
 )
 
