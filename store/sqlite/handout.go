@@ -62,6 +62,9 @@ func (t *tx) Claim(w board.Want) ([]board.Claim, error) {
 
 // fitting finds the projects with ready tasks that the claimants can do.
 func (r *reader) fitting(w board.Want) ([]openProject, error) {
+	if len(w.For) == 0 {
+		return nil, nil
+	}
 	var projects []openProject
 	for _, slug := range slices.Compact(slices.Sorted(slices.Values(w.Projects))) {
 		p, err := r.openProject(slug, w.Skills)

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
 
 	"github.com/pressly/goose/v3"
 )
@@ -115,7 +116,19 @@ func createFile(path string) error {
 	if err != nil {
 		return err
 	}
-	return f.Close()
+	if err := f.Close(); err != nil {
+		return err
+	}
+	// The names must last too, or a power cut takes what was acknowledged. Some
+	// systems cannot do that to a folder; then nothing is to be done.
+	dir := filepath.Dir(path)
+	for _, dir := range []string{dir, filepath.Dir(dir)} {
+		if f, err := os.Open(dir); err == nil {
+			_ = f.Sync()
+			f.Close()
+		}
+	}
+	return nil
 }
 
 // backup copies the database to the file name. A copy that is there already was
@@ -131,6 +144,13 @@ func backup(ctx context.Context, db *sql.DB, name string) error {
 	if _, err := db.ExecContext(ctx, `VACUUM INTO ?`, part); err != nil {
 		os.Remove(part)
 		return mapError(ctx, err)
+	}
+	f, err := os.OpenFile(part, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		return err
 	}
 	return os.Rename(part, name)
 }
