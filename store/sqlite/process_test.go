@@ -195,6 +195,41 @@ func TestProcesses_oneGrantEach(t *testing.T) {
 	})
 }
 
+// Processes that write without a pause leave others their turn.
+func TestProcesses_busyWriters(t *testing.T) {
+	path := path(t)
+	s := open(t, path, nil)
+	claims := 150
+	if testing.Short() || raceEnabled {
+		claims = 20
+	}
+	seed(t, s, claims+1, nil)
+	for i := range 4 {
+		c := startChild(t, "add", path, "p"+strconv.Itoa(i))
+		go func() {
+			for c.lines.Scan() {
+			}
+		}()
+		defer c.cmd.Wait()
+		defer c.cmd.Process.Kill()
+	}
+	time.Sleep(100 * time.Millisecond)
+	var longest, total time.Duration
+	for i := range claims {
+		time.Sleep(5 * time.Millisecond) // it comes anew each time
+		began := time.Now()
+		if got := claim(t, s, want("w"+strconv.Itoa(i))); len(got) != 1 {
+			t.Fatalf("Claim() = %v", got)
+		}
+		took := time.Since(began)
+		longest, total = max(longest, took), total+took
+	}
+	t.Logf("%d claims beside 4 busy writers: %v on average, %v at most", claims, total/time.Duration(claims), longest)
+	if longest > 2*time.Second {
+		t.Errorf("a claim took %v, want at most 2 s", longest)
+	}
+}
+
 func TestProcesses_allAreFirst(t *testing.T) {
 	const processes = 6
 	path := path(t)
