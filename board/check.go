@@ -200,11 +200,13 @@ func checkAreas(areas []string) ([]string, error) {
 		if i := strings.IndexAny(a, "*?[{"); i >= 0 {
 			a = a[:strings.LastIndex("/"+a[:i], "/")]
 		}
-		a = strings.TrimPrefix(path.Clean("/"+a), "/")
+		if a = strings.TrimPrefix(path.Clean("/"+a), "/"); a == "" {
+			a = "." // the whole tree
+		}
 		if err := checkTexts(text{"area", a, 400}); err != nil {
 			return nil, err
 		}
-		out = append(out, a) // the empty one is the whole tree
+		out = append(out, a)
 	}
 	slices.Sort(out)
 	return slices.Compact(out), nil

@@ -73,32 +73,50 @@ func Start(t testing.TB, settings ...string) *Cluster {
 // programs finds the newest server, or skips the test.
 func programs(t testing.TB) string {
 	t.Helper()
-	if path, err := exec.LookPath("initdb"); err == nil {
-		return filepath.Dir(path)
+	if os.Geteuid() == 0 {
+		if _, err := user.Lookup("postgres"); err != nil {
+			t.Skip("PostgreSQL does not run as root, and there is no user postgres")
+		}
 	}
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	if len(found) == 0 {
+		path, err := exec.LookPath("initdb")
+		if err == nil {
+			path, err = filepath.EvalSymlinks(path) // the others are beside it
+		}
+		if err == nil {
+			return filepath.Dir(path)
+		}
 		t.Skip("PostgreSQL's server programs are not installed: no initdb in PATH or /usr/lib/postgresql")
 	}
 	version := func(path string) int {
 		n, _ := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(path))))
 		return n
 	}
-	newest := slices.MaxFunc(found, func(a, b string) int { return version(a) - version(b) })
-	if os.Geteuid() == 0 {
-		if _, err := user.Lookup("postgres"); err != nil {
-			t.Skip("PostgreSQL does not run as root, and there is no user postgres")
-		}
-	}
-	return filepath.Dir(newest)
+	return filepath.Dir(slices.MaxFunc(found, func(a, b string) int { return version(a) - version(b) }))
 }
 
 func start(bin string, settings []string) (*Cluster, error) {
+	c, err := prepare(bin)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.run("initdb", "-D", c.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"); err != nil {
+		return nil, err
+	}
+	if err := c.configure(settings); err != nil {
+		return nil, err
+	}
+	return c, c.Start()
+}
+
+// prepare makes a place for a cluster.
+func prepare(bin string) (*Cluster, error) {
 	dir, err := os.MkdirTemp("", "bossman-pg-")
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{bin: bin, dir: dir, settings: settings}
+	c := &Cluster{bin: bin, dir: dir}
 	if os.Geteuid() == 0 {
 		u, err := user.Lookup("postgres")
 		if err != nil {
@@ -113,31 +131,57 @@ func start(bin string, settings []string) (*Cluster, error) {
 	if c.port, err = freePort(); err != nil {
 		return nil, err
 	}
-	if err := c.hold(); err != nil {
-		return nil, err
-	}
-	if err := c.run("initdb", "-D", c.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"); err != nil {
-		return nil, err
-	}
+	return c, c.hold()
+}
+
+// configure adds lines to the configuration file; the last one of a name counts.
+func (c *Cluster) configure(settings []string) error {
+	c.settings = settings
 	lines := append([]string{
 		"",
 		"listen_addresses = '127.0.0.1'",
 		fmt.Sprintf("port = %d", c.port),
-		fmt.Sprintf("unix_socket_directories = '%s'", dir),
+		fmt.Sprintf("unix_socket_directories = '%s'", c.dir),
 		"logging_collector = off",
 	}, settings...)
 	f, err := os.OpenFile(filepath.Join(c.data(), "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	_, err = f.WriteString(strings.Join(lines, "\n") + "\n")
 	if e := f.Close(); err == nil {
 		err = e
 	}
+	return err
+}
+
+// Standby makes a second server that follows this one, for this test alone.
+func (c *Cluster) Standby(t testing.TB) *Cluster {
+	t.Helper()
+	s, err := prepare(c.bin)
 	if err != nil {
-		return nil, err
+		t.Fatal(err)
 	}
-	return c, c.Start()
+	t.Cleanup(func() {
+		if err := s.leash.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := s.run("pg_basebackup", "-D", s.data(), "-R", "-X", "stream", "-c", "fast", "-N", "-d", c.DSN("postgres")); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.configure(c.settings); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Promote makes a standby a server of its own.
+func (c *Cluster) Promote() error {
+	return c.run("pg_ctl", "-D", c.data(), "-w", "-t", "60", "promote")
 }
 
 func freePort() (int, error) {
@@ -215,6 +259,14 @@ func (c *Cluster) DSN(db string) string { return c.DSNAs("postgres", db) }
 // DSNAs is DSN for another user.
 func (c *Cluster) DSNAs(user, db string) string {
 	return fmt.Sprintf("postgres://%s@127.0.0.1:%d/%s?sslmode=disable", user, c.port, db)
+}
+
+// Addr is the server's host and port.
+func (c *Cluster) Addr() string { return fmt.Sprintf("127.0.0.1:%d", c.port) }
+
+// SocketDSN is DSN by the Unix socket.
+func (c *Cluster) SocketDSN(db string) string {
+	return fmt.Sprintf("host=%s port=%d user=postgres dbname=%s", c.dir, c.port, db)
 }
 
 // NewDatabase makes a database with a board's schema, which goes with the test, and

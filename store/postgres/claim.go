@@ -18,36 +18,41 @@ import (
 //	w     who wants. One of several that has declined tasks is picky, and is left for a
 //	      call of its own, where its tasks are passed over.
 //	k     those that get something if there is something
-//	ok    the lanes that fit and have something ready
-//	win   the first ready tasks of these lanes, in one project drawn from theirs
+//	no    what the only claimant has declined
+//	pr    a project that has something ready for them; they are tried in random order
+//	la    its lanes that fit
+//	win   the first ready tasks of these: more of each lane where there are few lanes
 //	c     of these those that nobody else has locked; by priority, no overlap, age
 //	cl    the claims. The rest is written only for claims that took.
+//
+// OFFSET 0 keeps the planner from turning single lookups into a join over all rows.
 const handOut = `
 WITH w AS MATERIALIZED (
 	SELECT c.*, cardinality($4::text[]) > 1 AND EXISTS (SELECT FROM declines d
-		WHERE d.principal = c.principal AND d.worker = c.name AND d.until > statement_timestamp()) AS picky
+		WHERE d.principal = c.principal AND d.worker = c.name AND d.until > statement_timestamp() OFFSET 0) AS picky
 	FROM unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[])
 		WITH ORDINALITY c(principal, name, owner, session, nonce, place, detail, no)),
 k AS MATERIALIZED (
 	SELECT w.*, row_number() OVER (ORDER BY w.no) AS rn FROM w WHERE NOT w.picky
-		AND NOT EXISTS (SELECT FROM claims x WHERE x.principal = w.principal AND x.worker = w.name)
-		AND NOT EXISTS (SELECT FROM workers x WHERE x.principal = w.principal AND x.name = w.name AND x.stopped_by <> '')),
-ok AS MATERIALIZED (
-	SELECT l.id, l.project_id FROM projects p CROSS JOIN LATERAL (SELECT * FROM lanes WHERE project_id = p.id OFFSET 0) l
-	WHERE p.slug = ANY($1::text[]) AND p.paused_by = '' AND NOT p.archived
-		AND ($2::text[] IS NULL OR l.skills <@ $2)
-		AND EXISTS (SELECT FROM k)
-		AND EXISTS (SELECT FROM tasks t WHERE t.lane_id = l.id AND t.ready AND t.id <> ALL (ARRAY(
-			SELECT d.task_id FROM k JOIN declines d ON d.principal = k.principal AND d.worker = k.name
-			WHERE d.until > statement_timestamp())))),
+		AND NOT EXISTS (SELECT FROM claims x WHERE x.principal = w.principal AND x.worker = w.name OFFSET 0)
+		AND NOT EXISTS (SELECT FROM workers x WHERE x.principal = w.principal AND x.name = w.name AND x.stopped_by <> '' OFFSET 0)),
+no AS MATERIALIZED (
+	SELECT ARRAY(SELECT d.task_id FROM k CROSS JOIN LATERAL (
+		SELECT d.task_id FROM declines d WHERE d.principal = k.principal AND d.worker = k.name AND d.until > statement_timestamp() OFFSET 0) d) AS ids),
+pr AS MATERIALIZED (
+	SELECT p.id FROM (
+		SELECT p.id FROM projects p WHERE p.slug = ANY($1::text[]) AND p.paused_by = '' AND NOT p.archived
+			AND EXISTS (SELECT FROM k) ORDER BY random()) p
+	WHERE EXISTS (SELECT FROM (SELECT l.id FROM lanes l WHERE l.project_id = p.id AND ($2::text[] IS NULL OR l.skills <@ $2) OFFSET 0) l
+		CROSS JOIN LATERAL (SELECT FROM tasks t WHERE t.lane_id = l.id AND t.ready AND t.id <> ALL ((SELECT ids FROM no)::bigint[]) LIMIT 1) t)
+	LIMIT 1),
+la AS MATERIALIZED (
+	SELECT l.id, count(*) OVER () AS n FROM pr JOIN lanes l ON l.project_id = pr.id AND ($2::text[] IS NULL OR l.skills <@ $2)),
 win AS MATERIALIZED (
-	SELECT h.* FROM ok CROSS JOIN LATERAL (
+	SELECT h.* FROM la CROSS JOIN LATERAL (
 		SELECT t.id, t.priority, t.queued_at FROM tasks t
-		WHERE t.lane_id = ok.id AND t.ready AND t.id <> ALL (ARRAY(
-			SELECT d.task_id FROM k JOIN declines d ON d.principal = k.principal AND d.worker = k.name
-			WHERE d.until > statement_timestamp()))
-		ORDER BY t.priority, t.queued_at, t.id LIMIT 16 + 4 * cardinality($4)) h
-	WHERE ok.project_id = (SELECT project_id FROM (SELECT DISTINCT project_id FROM ok) p ORDER BY random() LIMIT 1)
+		WHERE t.lane_id = la.id AND t.ready AND t.id <> ALL ((SELECT ids FROM no)::bigint[])
+		ORDER BY t.priority, t.queued_at, t.id LIMIT least(16 + 4 * cardinality($4), 2 + 2 * cardinality($4) + 64 / la.n)) h
 	ORDER BY h.priority, h.queued_at, h.id LIMIT 16 + 4 * cardinality($4)),
 c AS MATERIALIZED (
 	SELECT t.id, t.attempt + 1 AS attempt, t.lease FROM win w JOIN tasks t ON t.id = w.id WHERE t.ready
@@ -91,7 +96,7 @@ ev AS (
 		('{"Attempt":' || g.attempt || ',' || substr(g.detail, 2, length(g.detail) - 2)
 			|| CASE WHEN g.lease >= '1s' THEN ',"LeaseSecs":' || trunc(extract(epoch FROM g.lease))::bigint ELSE '' END || '}')::json
 	FROM g, meta m)
-SELECT w.no, w.picky, p.slug, cl.task_id, cl.attempt, cl.nonce, cl.granted_at, cl.lease_until, cl.lease
+SELECT w.no, w.picky, EXISTS (SELECT FROM win), p.slug, cl.task_id, cl.attempt, cl.nonce, cl.granted_at, cl.lease_until, cl.lease
 FROM w LEFT JOIN cl ON cl.nonce = w.nonce AND cl.principal = w.principal AND cl.worker = w.name
 LEFT JOIN projects p ON p.id = cl.task_id >> 40`
 
@@ -122,8 +127,8 @@ func (t *tx) Claim(w board.Want) ([]board.Claim, error) {
 	return claim(t.ctx, w, func(args []any) ([]grant, error) { return list(&t.reader, scanGrant, handOut, args...) })
 }
 
-// claim runs the statement once; again if it came back with nothing, since others may
-// have had all candidates locked; and for each of several claimants that has declined
+// claim runs the statement once; again if there were candidates and others had all of
+// them locked; and for each of several claimants that has declined
 // something.
 func claim(ctx context.Context, w board.Want, run func(args []any) ([]grant, error)) ([]board.Claim, error) {
 	if len(w.For) == 0 || len(w.Projects) == 0 {
@@ -141,7 +146,9 @@ func claim(ctx context.Context, w board.Want, run func(args []any) ([]grant, err
 			return nil, err
 		}
 		picky = nil
+		some := false
 		for _, g := range rows {
+			some = some || g.some
 			c := w.For[g.no-1]
 			switch {
 			case g.picky:
@@ -151,7 +158,7 @@ func claim(ctx context.Context, w board.Want, run func(args []any) ([]grant, err
 				claims = append(claims, g.Claim)
 			}
 		}
-		if len(claims) > 0 || len(picky) > 0 || try > 0 {
+		if len(claims) > 0 || len(picky) > 0 || !some || try > 0 {
 			break
 		}
 		if err := pause(ctx, 2*time.Millisecond); err != nil {
@@ -201,6 +208,7 @@ func handOutArgs(w board.Want) ([]any, error) {
 type grant struct {
 	no    int64
 	picky bool
+	some  bool // there were candidates
 	board.Claim
 }
 
@@ -209,7 +217,7 @@ func scanGrant(row pgx.CollectableRow) (g grant, err error) {
 	var key *int64
 	var attempt *int
 	var lease *time.Duration
-	err = row.Scan(&g.no, &g.picky, &slug, &key, &attempt, &nonce, stamp(&g.GrantedAt), stamp(&g.LeaseUntil), &lease)
+	err = row.Scan(&g.no, &g.picky, &g.some, &slug, &key, &attempt, &nonce, stamp(&g.GrantedAt), stamp(&g.LeaseUntil), &lease)
 	if err != nil || key == nil {
 		return g, err
 	}

@@ -100,7 +100,7 @@ func TestClaim_likeGrant(t *testing.T) {
 }
 
 func TestClaim_choice(t *testing.T) {
-	s := pgtest.Shared(t).Open(t, nil)
+	s := open(t)
 	next := func(w board.Want) string {
 		t.Helper()
 		claims, err := s.Claim(t.Context(), w)
@@ -191,7 +191,7 @@ func TestClaim_choice(t *testing.T) {
 
 // Overlapping tasks come last, within their priority.
 func TestClaim_areas(t *testing.T) {
-	s := pgtest.Shared(t).Open(t, nil)
+	s := open(t)
 	areas := [][]string{{"web/src"}, {"web/src/api"}, {"web"}, {"."}, {"webx"}, {"docs"}, {"web/src"}}
 	seed(t, s, "web", len(areas), func(i int, task *board.Task) {
 		task.Areas = areas[i]
@@ -223,7 +223,7 @@ func TestClaim_areas(t *testing.T) {
 
 // Of several projects each gets its turn.
 func TestClaim_draw(t *testing.T) {
-	s := pgtest.Shared(t).Open(t, nil)
+	s := open(t)
 	for _, slug := range []string{"a", "b", "c"} {
 		seed(t, s, slug, 40, nil)
 	}
@@ -336,7 +336,7 @@ func giveBack(tx board.Tx, c board.Claim) error {
 
 // A task that somebody has locked is passed over without a wait, and comes later.
 func TestClaim_skipsLocked(t *testing.T) {
-	s := pgtest.Shared(t).Open(t, nil)
+	s := open(t)
 	ids := seed(t, s, "web", 3, nil)
 	write(t, s, func(tx board.Tx) error {
 		if _, err := tx.Lock(ids[0]); err != nil {
@@ -361,7 +361,7 @@ func TestClaim_skipsLocked(t *testing.T) {
 // The sweep does not take a claim that is renewed while it looks, and a renewal that
 // comes after the sweep's lock finds nothing.
 func TestExpired(t *testing.T) {
-	s := pgtest.Shared(t).Open(t, nil)
+	s := open(t)
 	ids := seed(t, s, "web", 3, func(_ int, task *board.Task) { task.Lease = 150 * time.Millisecond })
 	claims, err := s.Claim(t.Context(), want("web", "a", "b", "c"))
 	if err != nil || len(claims) != 3 {
@@ -431,4 +431,75 @@ func TestExpired(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// Workers renew at the last moment while a sweep runs: what it is given has run out.
+func TestExpired_renewals(t *testing.T) {
+	s := open(t)
+	const n = 8
+	seed(t, s, "web", n, func(_ int, task *board.Task) { task.Lease = 25 * time.Millisecond })
+	var names []string
+	for i := range n {
+		names = append(names, fmt.Sprint("w", i))
+	}
+	claims, err := s.Claim(t.Context(), want("web", names...))
+	if err != nil || len(claims) != n {
+		t.Fatalf("Claim = %v, %v", claims, err)
+	}
+	var renewed, swept atomic.Int64
+	var wg sync.WaitGroup
+	end := time.Now().Add(1500 * time.Millisecond)
+	for i, c := range claims {
+		wg.Go(func() {
+			for j := i; time.Now().Before(end); j++ {
+				err := s.Write(t.Context(), func(tx board.Tx) error {
+					ok, err := tx.Renew(c.Handle)
+					if err != nil || ok {
+						renewed.Add(1)
+						return err
+					}
+					// Too late; start again as a call that names the claim would.
+					now, err := tx.Now()
+					if err != nil {
+						return err
+					}
+					if _, err := tx.Lock(c.Task); err != nil {
+						return err
+					}
+					c.LeaseUntil = now.Add(c.Lease)
+					return tx.UpdateClaim(c)
+				})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				time.Sleep(time.Duration(j%5) * 6 * time.Millisecond)
+			}
+		})
+	}
+	for time.Now().Before(end) {
+		write(t, s, func(tx board.Tx) error {
+			tasks, err := tx.Expired(n)
+			if err != nil {
+				return err
+			}
+			for _, task := range tasks {
+				c, err := tx.LiveClaim(task.ID)
+				if err != nil {
+					return err
+				}
+				now, err := tx.Now()
+				if err != nil {
+					return err
+				}
+				if c.LeaseUntil.After(now) {
+					t.Errorf("Expired gave %v, whose claim has %v left", task.ID, c.LeaseUntil.Sub(now))
+				}
+				swept.Add(1)
+			}
+			return nil
+		})
+	}
+	wg.Wait()
+	t.Logf("%d renewals, %d found expired", renewed.Load(), swept.Load())
 }

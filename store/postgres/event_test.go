@@ -122,3 +122,23 @@ func TestFeed_epoch(t *testing.T) {
 		return nil
 	})
 }
+
+// A cursor is read, or refused; what was read is written and read the same.
+func FuzzCursor(f *testing.F) {
+	for _, c := range []string{"", "1.2.3", "0.0.0", "1.18446744073709551615.9", "1..", "-1.2.3", "+1.2.3", "1.2.3.4"} {
+		f.Add(c)
+	}
+	f.Fuzz(func(t *testing.T, c string) {
+		epoch, xid, id, err := postgres.Place(board.Cursor(c))
+		if err != nil {
+			if !errors.Is(err, board.ErrInvalid) {
+				t.Errorf("%q: %v, want ErrInvalid", c, err)
+			}
+			return
+		}
+		e2, x2, i2, err := postgres.Place(board.Cursor(fmt.Sprintf("%d.%s.%d", epoch, xid, id)))
+		if err != nil || e2 != epoch || x2 != xid || i2 != id || epoch < 0 || id < 0 {
+			t.Errorf("%q is read as %d.%s.%d, then as %d.%s.%d, %v", c, epoch, xid, id, e2, x2, i2, err)
+		}
+	})
+}

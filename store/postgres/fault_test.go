@@ -286,3 +286,59 @@ func TestLockTimeout(t *testing.T) {
 		return nil
 	})
 }
+
+// After a failover the store finds the new server by itself, and the feed begins a new
+// epoch at once: before the promoted server's first checkpoint.
+func TestFailover(t *testing.T) {
+	a := pgtest.Start(t)
+	db := a.NewDatabase(t)
+	b := a.Standby(t)
+	s, err := postgres.Open(t.Context(), fmt.Sprintf("postgres://postgres@%s,%s/%s?sslmode=disable", b.Addr(), a.Addr(), db), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	seed(t, s, "web", 3, nil)
+	claims, err := s.Claim(t.Context(), want("web", "a"))
+	if err != nil || len(claims) != 1 {
+		t.Fatalf("Claim = %v, %v", claims, err)
+	}
+	replica, err := pgx.Connect(t.Context(), b.DSN(db))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer replica.Close(t.Context())
+	for n := 0; n == 0; time.Sleep(20 * time.Millisecond) {
+		if err := replica.QueryRow(t.Context(), `SELECT count(*) FROM claims`).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := a.Stop("immediate"); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Promote(); err != nil {
+		t.Fatal(err)
+	}
+	for begin := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+		_, err = s.Claim(t.Context(), want("web", "b"))
+		if err == nil {
+			break
+		}
+		if time.Since(begin) > 20*time.Second {
+			t.Fatal(err)
+		}
+		if !errors.Is(err, board.ErrUnavailable) && !errors.Is(err, board.ErrUnknown) {
+			t.Errorf("Claim after the failover = %v", err)
+		}
+	}
+	read(t, s, func(r board.Reader) error {
+		events, err := r.Feed(nil, "", 0)
+		if err != nil || len(events) != 5 {
+			t.Fatalf("Feed = %v, %v, want 5 events", events, err)
+		}
+		if first, last := events[0].Cursor, events[4].Cursor; first[:2] != "1." || last[:2] != "2." {
+			t.Errorf("Feed's cursors go from %s to %s, want from epoch 1 to 2", first, last)
+		}
+		return nil
+	})
+}

@@ -99,6 +99,8 @@ func (s *Store) configure(c *pgx.ConnConfig) {
 	for name, value := range map[string]string{
 		"application_name":                    "bossman",
 		"plan_cache_mode":                     "force_generic_plan", // planning costs more than executing
+		"enable_seqscan":                      "off",                // a plan made for a small table must do for a large one
+		"jit":                                 "off",
 		"lock_timeout":                        millis(s.opts.LockTimeout),
 		"statement_timeout":                   millis(s.opts.StatementTimeout),
 		"idle_in_transaction_session_timeout": millis(2 * s.opts.StatementTimeout),

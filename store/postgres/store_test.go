@@ -13,15 +13,21 @@ import (
 	"github.com/bossman-dev/bossman/store/postgres"
 )
 
+// open opens an empty board.
+func open(t *testing.T) board.Store {
+	t.Helper()
+	return pgtest.Shared(t).Open(t, nil)
+}
+
 // write runs f in a transaction, which must succeed.
-func write(t testing.TB, s *postgres.Store, f func(board.Tx) error) {
+func write(t testing.TB, s board.Store, f func(board.Tx) error) {
 	t.Helper()
 	if err := s.Write(t.Context(), f); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func read(t testing.TB, s *postgres.Store, f func(board.Reader) error) {
+func read(t testing.TB, s board.Store, f func(board.Reader) error) {
 	t.Helper()
 	if err := s.Read(t.Context(), f); err != nil {
 		t.Fatal(err)
@@ -29,7 +35,7 @@ func read(t testing.TB, s *postgres.Store, f func(board.Reader) error) {
 }
 
 // seed makes a project with n tasks, each changed by edit.
-func seed(t testing.TB, s *postgres.Store, slug string, n int, edit func(i int, task *board.Task)) []board.ID {
+func seed(t testing.TB, s board.Store, slug string, n int, edit func(i int, task *board.Task)) []board.ID {
 	t.Helper()
 	ids := make([]board.ID, n)
 	write(t, s, func(tx board.Tx) error {
@@ -103,6 +109,11 @@ func TestOpen_schema(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Close()
+	if s, err = postgres.Open(ctx, c.SocketDSN("bare"), nil); err != nil {
+		t.Errorf("Open by the socket = %v", err)
+	} else {
+		s.Close()
+	}
 
 	c.Exec(t, "bare", "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, true)")
 	if s, err = postgres.Open(ctx, c.DSN("bare"), nil); err != nil {
@@ -123,7 +134,7 @@ func TestOpen_schema(t *testing.T) {
 
 // Everything that is written comes back as it was.
 func TestRoundTrip(t *testing.T) {
-	s := pgtest.Shared(t).Open(t, nil)
+	s := open(t)
 	seed(t, s, "web", 3, nil)
 	var now time.Time
 	parent, other := board.ID{Project: "web", No: 1}, board.ID{Project: "web", No: 2}
@@ -273,7 +284,7 @@ func TestRoundTrip(t *testing.T) {
 }
 
 func TestTasks_filters(t *testing.T) {
-	s := pgtest.Shared(t).Open(t, nil)
+	s := open(t)
 	seed(t, s, "web", 5, func(i int, task *board.Task) {
 		if i%2 == 0 {
 			task.Skills = []string{"go"}
@@ -317,7 +328,7 @@ func TestTasks_filters(t *testing.T) {
 
 // A key that another transaction is using is waited for; what it kept is given.
 func TestOnce(t *testing.T) {
-	s := pgtest.Shared(t).Open(t, nil)
+	s := open(t)
 	k := board.Key{Principal: "p", Key: "k", Op: "create", Hash: "h"}
 	claimed, second := make(chan struct{}), make(chan *board.Kept, 1)
 	go func() {
@@ -353,7 +364,7 @@ func TestOnce(t *testing.T) {
 
 // A transaction that another deadlocks with is run again.
 func TestWrite_deadlock(t *testing.T) {
-	s := pgtest.Shared(t).Open(t, nil)
+	s := open(t)
 	ids := seed(t, s, "web", 2, nil)
 	meet := make(chan struct{}, 2)
 	errs := make(chan error, 2)
@@ -399,9 +410,61 @@ func TestEvents_stay(t *testing.T) {
 }
 
 func TestInvalidText(t *testing.T) {
-	s := pgtest.Shared(t).Open(t, nil)
+	s := open(t)
 	err := s.Write(t.Context(), func(tx board.Tx) error { return tx.PutProject(board.Project{Slug: "web", Name: "a\x00b"}) })
 	if !errors.Is(err, board.ErrInvalid) {
 		t.Errorf("PutProject(NUL) = %v, want ErrInvalid", err)
+	}
+}
+
+// Whoever waited for a task's lock sees what the other made of it.
+func TestLock_afterEdit(t *testing.T) {
+	s := open(t)
+	id := seed(t, s, "web", 1, nil)[0]
+	locked := make(chan board.Task, 1)
+	write(t, s, func(tx board.Tx) error {
+		tasks, err := tx.Lock(id)
+		if err != nil {
+			return err
+		}
+		go func() {
+			err := s.Write(context.WithoutCancel(t.Context()), func(tx board.Tx) error {
+				tasks, err := tx.Lock(id)
+				if err == nil {
+					locked <- tasks[0]
+				}
+				return err
+			})
+			if err != nil {
+				t.Error(err)
+				close(locked)
+			}
+		}()
+		time.Sleep(100 * time.Millisecond)
+		task := tasks[0]
+		task.Skills, task.Title = []string{"go"}, "new"
+		task.Seq++
+		return tx.UpdateTask(task, task.Seq-1)
+	})
+	if task := <-locked; task.Title != "new" || len(task.Skills) != 1 || task.Seq != 2 {
+		t.Errorf("Lock = %+v, want the new title and skills", task)
+	}
+}
+
+func TestLanes_bounded(t *testing.T) {
+	s := open(t)
+	seed(t, s, "web", 64, func(i int, task *board.Task) { task.Skills = []string{fmt.Sprint("s", i)} })
+	err := s.Write(t.Context(), func(tx board.Tx) error {
+		tasks, err := tx.Lock(board.ID{Project: "web", No: 1})
+		if err != nil {
+			return err
+		}
+		task := tasks[0]
+		task.Skills = []string{"another"}
+		task.Seq++
+		return tx.UpdateTask(task, task.Seq-1)
+	})
+	if !errors.Is(err, board.ErrConflict) {
+		t.Errorf("a 65th set of skills = %v, want ErrConflict", err)
 	}
 }

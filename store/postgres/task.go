@@ -14,10 +14,9 @@ import (
 // each.
 const maxLanes = 64
 
-// taskColumns are of projects p and tasks t. The skills are a query of their own, so
-// that a row that changed lanes while we waited for its lock is still found.
-const taskColumns = `p.slug, t.id, t.title, t.priority, (SELECT l.skills FROM lanes l WHERE l.id = t.lane_id) AS skills,
-	t.areas, t.wants, t.parent_id, t.hold, t.status, t.attempt, t.nonce, t.failures, t.max_failures, t.lease, t.spec_version,
+// taskColumns are of projects p and tasks t.
+const taskColumns = `p.slug, t.id, t.title, t.priority, t.skills, t.areas, t.wants, t.parent_id, t.hold,
+	t.status, t.attempt, t.nonce, t.failures, t.max_failures, t.lease, t.spec_version,
 	t.open_blockers, t.open_children, t.done_children, t.not_before, t.reserved_principal, t.reserved_worker,
 	t.queued_at, t.seq, t.created_by, t.created_at, t.ended_at`
 
@@ -32,8 +31,8 @@ func scanTaskAnd(row pgx.CollectableRow, more ...any) (t board.Task, key int64, 
 	var parent *int64
 	var principal, worker *string
 	err = row.Scan(append([]any{
-		&t.ID.Project, &key, &t.Title, (*int8)(&t.Priority), &t.Skills,
-		&t.Areas, &wants, &parent, &t.Hold, (*string)(&t.Status), &t.Attempt, &t.Nonce, &t.Failures, &t.MaxFailures, &t.Lease, &t.SpecVersion,
+		&t.ID.Project, &key, &t.Title, (*int8)(&t.Priority), &t.Skills, &t.Areas, &wants, &parent, &t.Hold,
+		(*string)(&t.Status), &t.Attempt, &t.Nonce, &t.Failures, &t.MaxFailures, &t.Lease, &t.SpecVersion,
 		&t.OpenBlockers, &t.OpenChildren, &t.DoneChildren, stamp(&t.NotBefore), &principal, &worker,
 		&t.QueuedAt, &t.Seq, &t.CreatedBy, &t.CreatedAt, stamp(&t.EndedAt),
 	}, more...)...)
@@ -71,13 +70,15 @@ FROM (SELECT p0.id, p0.slug) p JOIN tasks t ON t.id >= p.id::bigint << 40 AND t.
 		inner    = ` ORDER BY t.id LIMIT $1) t WHERE true`
 		tail     = ` ORDER BY t.slug, t.id LIMIT $1`
 		statuses = ` AND t.status = ANY($%d)`
+		open     = ` AND t.status NOT IN ('done', 'cancelled')` // tasks_open
 		ready    = ` AND t.ready`
 		query    = ` AND (strpos(lower(t.title), lower($%[1]d)) > 0 OR EXISTS (
 	SELECT FROM task_docs d WHERE d.task_id = t.id AND strpos(lower(d.description), lower($%[1]d)) > 0))`
-		skill    = ` AND t.lane_id IN (SELECT l.id FROM lanes l WHERE l.project_id = p.id AND $%d::text = ANY(l.skills))`
+		skill    = ` AND $%d::text = ANY(t.skills)`
 		worker   = ` AND EXISTS (SELECT FROM claims c WHERE c.task_id = t.id AND c.worker = $%d)`
 		parent   = ` AND t.parent_id = (SELECT q.id::bigint << 40 | $%d::bigint FROM projects q WHERE q.slug = $%d)`
-		after    = ` AND (p.slug > $%[1]d OR (p.slug = $%[1]d AND t.id > p.id::bigint << 40 | $%[2]d::bigint))`
+		after    = ` AND t.id > CASE WHEN p.slug = $%d THEN p.id::bigint << 40 | $%d::bigint ELSE 0 END`
+		from     = ` AND p0.slug >= $%d`
 		projects = ` AND p0.slug = ANY($%d)`
 	)
 	var in, out where
@@ -88,6 +89,9 @@ FROM (SELECT p0.id, p0.slug) p JOIN tasks t ON t.id >= p.id::bigint << 40 AND t.
 			names[i] = string(s)
 		}
 		in.add(&args, statuses, names)
+	}
+	if f.Ready || (f.Statuses != nil && !slices.ContainsFunc(f.Statuses, board.Status.Terminal)) {
+		in.add(&args, open)
 	}
 	if f.Ready {
 		in.add(&args, ready)
@@ -106,6 +110,7 @@ FROM (SELECT p0.id, p0.slug) p JOIN tasks t ON t.id >= p.id::bigint << 40 AND t.
 	}
 	if !f.After.IsZero() {
 		in.add(&args, after, f.After.Project, f.After.No)
+		out.add(&args, from, f.After.Project)
 	}
 	if f.Projects != nil {
 		out.add(&args, projects, f.Projects)
@@ -190,10 +195,10 @@ func taskValues(t board.Task) []any {
 // taskNames are the columns that taskValues has values for, and taskNumbers those
 // values; lane is the query that gives the rest of them.
 const (
-	taskNames = `lane_id, status, ready, hold, priority, queued_at, not_before, reserved_principal, reserved_worker,
+	taskNames = `lane_id, skills, status, ready, hold, priority, queued_at, not_before, reserved_principal, reserved_worker,
 	open_blockers, open_children, done_children, attempt, nonce, failures, max_failures, lease, spec_version, seq,
 	parent_id, areas, area_up, wants, title, ended_at`
-	taskNumbers = `lane.id, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21,
+	taskNumbers = `lane.id, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21,
 	lane.project_id::bigint << 40 | $22::bigint, $23, $24, $25, $26, $27`
 	lane = `(SELECT l.id, l.project_id FROM projects p JOIN lanes l ON l.project_id = p.id
 	WHERE p.slug = $1 AND l.skills = $3::text[]) lane`

@@ -39,11 +39,13 @@ CREATE TABLE lanes (
 	UNIQUE (project_id, skills)
 );
 
--- id is project_id << 40 | no. area_up is the ancestors of areas. ready is
--- Task.Ready.
+-- id is project_id << 40 | no. ready is Task.Ready. area_up is the ancestors of
+-- areas. skills are the lane's: whoever waited for a row's lock sees the new row, but
+-- not a lane that is newer than its statement.
 CREATE TABLE tasks (
 	id            bigint PRIMARY KEY,
 	lane_id       int NOT NULL,
+	skills        text[] NOT NULL,
 	status        text COLLATE "C" NOT NULL
 	              CHECK (status IN ('pending', 'in_progress', 'waiting', 'review', 'done', 'failed', 'cancelled')),
 	ready         bool NOT NULL,
@@ -77,8 +79,9 @@ CREATE TABLE tasks (
 ) WITH (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.01, autovacuum_analyze_scale_factor = 0.05,
 	autovacuum_vacuum_cost_delay = 0);
 CREATE INDEX tasks_ready ON tasks (lane_id, priority, queued_at, id) WHERE ready;
-CREATE INDEX tasks_due ON tasks (not_before) WHERE not_before IS NOT NULL;
-CREATE INDEX tasks_reserved ON tasks (reserved_principal, reserved_worker) WHERE reserved_worker IS NOT NULL;
+CREATE INDEX tasks_due ON tasks (not_before) WHERE not_before IS NOT NULL AND status = 'pending';
+CREATE INDEX tasks_reserved ON tasks (reserved_principal, reserved_worker)
+	WHERE reserved_worker IS NOT NULL AND status = 'pending';
 CREATE INDEX tasks_parent ON tasks (parent_id) WHERE parent_id IS NOT NULL;
 -- Lists of what is not over yet.
 CREATE INDEX tasks_open ON tasks (id) WHERE status NOT IN ('done', 'cancelled');
