@@ -154,8 +154,8 @@ func (c *change) once(op, key string, body any) (k Key, kept string, replays boo
 	if key == "" {
 		return Key{}, "", false, nil
 	}
-	if len(key) > 200 {
-		return Key{}, "", false, invalid("an idempotency key has at most 200 bytes, this one has %d", len(key))
+	if err := checkTexts(text{"idempotency_key", key, 200}); err != nil {
+		return Key{}, "", false, err
 	}
 	k = Key{Principal: c.actor.Principal, Key: key, Op: op, Hash: hash(body)}
 	found, err := c.tx.Once(k)

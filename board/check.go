@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	jsonv1 "github.com/go-json-experiment/json/v1"
 )
 
@@ -179,7 +180,7 @@ func checkSkills(skills []string) ([]string, error) {
 	out := make([]string, 0, len(skills))
 	for _, s := range skills {
 		s = strings.ToLower(strings.TrimSpace(s))
-		if s == "" || len(s) > 40 || strings.ContainsAny(s, " ,\t\n") {
+		if s == "" || len(s) > 40 || strings.ContainsAny(s, " ,\t\n\x00") {
 			return nil, invalid("%.40q is not a skill: a word of at most 40 letters", s)
 		}
 		out = append(out, s)
@@ -250,7 +251,8 @@ func firstLine(s string) string {
 
 // encode and decode keep values of this package as text.
 func encode(v any) string {
-	b, err := json.Marshal(v, json.OmitZeroStructFields(true), json.Deterministic(true), jsonv1.FormatDurationAsNano(true))
+	b, err := json.Marshal(v, json.OmitZeroStructFields(true), json.Deterministic(true),
+		jsonv1.FormatDurationAsNano(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		panic("board: " + err.Error()) // our own types
 	}

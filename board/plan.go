@@ -130,6 +130,9 @@ func (p *Plan) drafts() ([]draft, int, error) {
 		if t.Key == "" {
 			return nil, 0, invalid("task %d of the plan has no key", i+1)
 		}
+		if err := checkTexts(text{"key", t.Key, maxTitle}); err != nil {
+			return nil, 0, err
+		}
 		if _, twice := index[t.Key]; twice {
 			return nil, 0, invalid("the key %.40q stands twice in the plan", t.Key)
 		}
