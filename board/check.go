@@ -108,20 +108,14 @@ func checkEdit(e *Edit) error {
 		return invalid("max_failures is %d, and not within 1 and 100", *e.MaxFailures)
 	}
 	var err error
-	if e.Skills != nil {
-		if *e.Skills, err = checkSkills(*e.Skills); err != nil {
-			return err
-		}
+	if e.Skills, err = checked(e.Skills, checkSkills); err != nil {
+		return err
 	}
-	if e.Areas != nil {
-		if *e.Areas, err = checkAreas(*e.Areas); err != nil {
-			return err
-		}
+	if e.Areas, err = checked(e.Areas, checkAreas); err != nil {
+		return err
 	}
-	if e.Wants != nil {
-		if *e.Wants, err = checkWants(*e.Wants); err != nil {
-			return err
-		}
+	if e.Wants, err = checked(e.Wants, checkWants); err != nil {
+		return err
 	}
 	if e.DependsOn != nil {
 		if len(*e.DependsOn) > maxLinks {
@@ -133,6 +127,15 @@ func checkEdit(e *Edit) error {
 		e.DependsOn = &deps
 	}
 	return checkLease(value(e.Lease))
+}
+
+// checked gives a list in its usual form; the caller's own stays as it is.
+func checked[T any](list *[]T, check func([]T) ([]T, error)) (*[]T, error) {
+	if list == nil {
+		return nil, nil
+	}
+	out, err := check(*list)
+	return &out, err
 }
 
 func value[T any](p *T) (v T) {
@@ -165,6 +168,7 @@ func checkReport(r *Report) error {
 			return err
 		}
 	}
+	r.FollowUps = slices.Clone(r.FollowUps)
 	for i := range r.FollowUps {
 		if err := checkNew(&r.FollowUps[i]); err != nil {
 			return err
