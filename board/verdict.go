@@ -20,6 +20,13 @@ func (b *Board) Cancel(ctx context.Context, a Actor, id ID, reason string, deps 
 	if err := checkTexts(text{"reason", reason, maxText}); err != nil {
 		return nil, err
 	}
+	switch deps {
+	case "":
+		deps = DependentsKeep
+	case DependentsKeep, DependentsUnblock, DependentsCancel:
+	default:
+		return nil, invalid("the dependents' fate %.20q is none of keep, unblock, cancel", deps)
+	}
 	var cancelled []ID
 	err := b.change(ctx, a, func(c *change) error {
 		cancelled = nil
@@ -99,6 +106,12 @@ func (b *Board) Review(ctx context.Context, a Actor, id ID, v Verdict, note stri
 	if err := checkTexts(text{"note", note, maxText}); err != nil {
 		return Outcome{}, err
 	}
+	switch {
+	case v != Accept && v != Reject && v != Retry:
+		return Outcome{}, invalid("the verdict %.20q is none of accept, reject, retry", v)
+	case v == Reject && note == "":
+		return Outcome{}, invalid("a rejection needs a note: the next attempt is told what was wrong")
+	}
 	var out Outcome
 	err := b.change(ctx, a, func(c *change) error {
 		t, dependents, err := c.lockFamily(id)
@@ -124,16 +137,11 @@ func (b *Board) Review(ctx context.Context, a Actor, id ID, v Verdict, note stri
 				return err
 			}
 		case Reject:
-			if note == "" {
-				return invalid("a rejection needs a note: the next attempt is told what was wrong")
-			}
 			c.fail(t)
 			c.event(t, EventRejected, from, detail)
 		case Retry:
 			t.Status, t.Failures, t.NotBefore = Pending, 0, time.Time{}
 			c.event(t, EventRetried, from, detail)
-		default:
-			return invalid("the verdict %.20q is none of accept, reject, retry", v)
 		}
 		out.Status, out.Failures, out.MaxFailures = t.Status, t.Failures, t.MaxFailures
 		return nil
