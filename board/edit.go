@@ -122,7 +122,10 @@ func (c *change) edit(t *Task, e Edit) error {
 	if len(fields) > 0 {
 		c.event(t, EventEdited, t.Status, Detail{Fields: fields, SpecNow: t.SpecVersion})
 	}
-	return nil
+	if started || slices.Contains(fields, "depends_on") {
+		_, err = c.free(t)
+	}
+	return err
 }
 
 func assign[T comparable](to *T, from *T) bool {

@@ -99,6 +99,14 @@ func (b *Board) Done(ctx context.Context, a Actor, h Handle, r Report) (Outcome,
 		if out.FollowUps, err = c.createUnder(held, r.FollowUps); err != nil {
 			return err
 		}
+		if len(out.FollowUps) > 0 { // some may depend on this task
+			if _, dependents, err = c.tx.Links(t.ID); err != nil {
+				return err
+			}
+			if err := c.lock(dependents...); err != nil {
+				return err
+			}
+		}
 		c.saw(held, r.Where)
 		d, err := c.tx.Doc(t.ID)
 		if err != nil {
@@ -340,9 +348,11 @@ func (c *change) finish(t *Task, dependents []ID, s Status, kind Kind, d Detail)
 			}
 			dep.OpenBlockers--
 			c.eventBy(boardActor, dep, EventUnblocked, dep.Status, Detail{Text: t.ID.String()})
-			if dep.Ready() {
-				freed = append(freed, id)
+			more, err := c.free(dep)
+			if err != nil {
+				return nil, err
 			}
+			freed = append(freed, more...)
 		}
 	}
 	more, err := c.childEnded(t)
@@ -352,8 +362,7 @@ func (c *change) finish(t *Task, dependents []ID, s Status, kind Kind, d Detail)
 	return append(freed, more...), c.withdraw(t)
 }
 
-// childEnded tells a task's parent. With its last part gone a parent is done, or,
-// if somebody has to accept the whole or nothing was done, handed out itself.
+// childEnded tells a task's parent.
 func (c *change) childEnded(t *Task) ([]ID, error) {
 	if t.Parent.IsZero() {
 		return nil, nil
@@ -373,27 +382,37 @@ func (c *change) childEnded(t *Task) ([]ID, error) {
 	if parent.OpenChildren > 0 || parent.Status != Pending {
 		return nil, nil
 	}
-	d, err := c.tx.Doc(parent.ID)
+	parent.QueuedAt = c.now
+	return c.free(parent)
+}
+
+// free looks what becomes of a locked task when something that stood against it is
+// gone, and gives the tasks that are ready by this. A task with parts is done then;
+// if somebody has to accept the whole, or nothing was done, it is handed out itself.
+func (c *change) free(t *Task) ([]ID, error) {
+	if !t.Ready() {
+		return nil, nil
+	}
+	c.freed = true
+	if t.DoneChildren == 0 {
+		return []ID{t.ID}, nil
+	}
+	d, err := c.tx.Doc(t.ID)
 	if err != nil {
 		return nil, err
 	}
-	if d.Acceptance == "" && parent.DoneChildren > 0 && parent.OpenBlockers == 0 && !parent.Hold {
-		_, dependents, err := c.lockFamily(parent.ID)
-		if err != nil {
-			return nil, err
-		}
-		d.Result = &Result{Summary: "All its parts are done."}
-		if err := c.tx.PutDoc(parent.ID, d); err != nil {
-			return nil, err
-		}
-		return c.finish(parent, dependents, Done, EventDone, Detail{Text: d.Result.Summary})
+	if d.Acceptance != "" {
+		return []ID{t.ID}, nil
 	}
-	parent.QueuedAt = c.now
-	if parent.Ready() {
-		c.freed = true
-		return []ID{parent.ID}, nil
+	_, dependents, err := c.lockFamily(t.ID)
+	if err != nil {
+		return nil, err
 	}
-	return nil, nil
+	d.Result = &Result{Summary: "All its parts are done."}
+	if err := c.tx.PutDoc(t.ID, d); err != nil {
+		return nil, err
+	}
+	return c.finish(t, dependents, Done, EventDone, Detail{Text: d.Result.Summary})
 }
 
 func checkEvidence(t *Task, sent []Evidence) error {

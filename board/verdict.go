@@ -84,6 +84,9 @@ func (c *change) cancel(t *Task, dependents []ID, reason string, deps Dependents
 			}
 			dep.OpenBlockers--
 			c.event(dep, EventUnblocked, dep.Status, Detail{Text: t.ID.String()})
+			if _, err := c.free(dep); err != nil {
+				return err
+			}
 		}
 	}
 	_, err := c.finish(t, nil, Cancelled, EventCancelled, Detail{Attempt: t.Attempt, Text: reason})
