@@ -137,6 +137,15 @@ func (c *change) create(slug string, drafts []draft) ([]Task, error) {
 			return nil, invalid("%v is of another project: links and parents stay inside one", id)
 		}
 	}
+	// A new part of an old task may wait for it in a circle, and two of them in two
+	// transactions as well.
+	tangled := slices.ContainsFunc(drafts, func(d draft) bool { return !d.Parent.IsZero() }) &&
+		slices.ContainsFunc(drafts, func(d draft) bool { return len(d.DependsOn) > 0 })
+	if tangled {
+		if err := c.tx.LockProject(slug); err != nil {
+			return nil, err
+		}
+	}
 	if err := c.lock(others...); err != nil {
 		return nil, err
 	}
@@ -192,6 +201,16 @@ func (c *change) create(slug string, drafts []draft) ([]Task, error) {
 	for _, l := range links {
 		if err := c.tx.Link(l[0], l[1]); err != nil {
 			return nil, err
+		}
+	}
+	if !tangled {
+		return made, nil
+	}
+	for i, d := range drafts {
+		if d.within == 0 && !d.Parent.IsZero() {
+			if err := c.checkCycle(d.Parent, id(i)); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return made, nil

@@ -146,19 +146,17 @@ func assignList[T comparable](to *[]T, from []T) bool {
 
 // move gives a task another parent.
 func (c *change) move(t *Task, parent ID) error {
-	for up, n := parent, 0; !up.IsZero(); n++ {
-		if up == t.ID || n > maxChain {
-			return &CycleError{Path: []string{t.ID.String(), parent.String(), t.ID.String()}}
-		}
-		above, err := c.tx.Task(up)
-		if err != nil {
+	if !parent.IsZero() {
+		if err := c.checkCycle(parent, t.ID); err != nil {
 			return err
 		}
-		up = above.Parent
 	}
 	if old, ok := c.tasks[t.Parent]; ok && !old.Status.Terminal() {
 		old.OpenChildren--
 		c.event(old, EventEdited, old.Status, Detail{Fields: []string{"children"}, Text: t.ID.String()})
+		if _, err := c.free(old); err != nil {
+			return err
+		}
 	}
 	t.Parent = parent
 	if parent.IsZero() {
@@ -207,8 +205,9 @@ func (c *change) relink(t *Task, want []ID) (bool, error) {
 // maxChain bounds a walk through links.
 const maxChain = 10_000
 
-// checkCycle refuses that task depends on blocker if blocker depends on task, in
-// however many steps. The project is locked.
+// checkCycle refuses that task waits for blocker if blocker waits for task, in
+// however many steps. A task waits for those it depends on, and for its parts. The
+// project is locked.
 func (c *change) checkCycle(task, blocker ID) error {
 	if task == blocker {
 		return &CycleError{Path: []string{task.String(), task.String()}}
@@ -218,11 +217,18 @@ func (c *change) checkCycle(task, blocker ID) error {
 	for len(queue) > 0 {
 		id := queue[0]
 		queue = queue[1:]
-		blockers, _, err := c.tx.Links(id)
+		awaited, _, err := c.tx.Links(id)
 		if err != nil {
 			return err
 		}
-		for _, next := range blockers {
+		parts, err := c.tx.Tasks(TaskFilter{Projects: []string{id.Project}, Parent: id, Limit: maxChain})
+		if err != nil {
+			return err
+		}
+		for _, part := range parts {
+			awaited = append(awaited, part.ID)
+		}
+		for _, next := range awaited {
 			if _, seen := from[next]; seen {
 				continue
 			}

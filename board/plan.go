@@ -173,23 +173,23 @@ func (p *Plan) drafts() ([]draft, int, error) {
 		}
 		drafts[i] = d
 	}
-	longest, err := p.chain(drafts, func(d *draft) []int { return d.after })
+	longest, err := p.chain(drafts, func(i int) []int { return drafts[i].after })
 	if err != nil {
 		return nil, 0, err
 	}
-	if _, err := p.chain(drafts, func(d *draft) []int {
-		if d.within == 0 {
-			return nil
+	// A task waits for its parts, too.
+	parts := make([][]int, len(drafts))
+	for i, d := range drafts {
+		if d.within > 0 {
+			parts[d.within-1] = append(parts[d.within-1], i)
 		}
-		return []int{d.within - 1}
-	}); err != nil {
-		return nil, 0, err
 	}
-	return drafts, longest, nil
+	_, err = p.chain(drafts, func(i int) []int { return slices.Concat(drafts[i].after, parts[i]) })
+	return drafts, longest, err
 }
 
 // chain measures the longest way through a plan, or names a circle in it.
-func (p *Plan) chain(drafts []draft, next func(*draft) []int) (int, error) {
+func (p *Plan) chain(drafts []draft, next func(i int) []int) (int, error) {
 	const (
 		unseen = iota
 		open
@@ -203,7 +203,7 @@ func (p *Plan) chain(drafts []draft, next func(*draft) []int) (int, error) {
 	walk = func(i int) error {
 		state[i] = open
 		path = append(path, i)
-		for _, j := range next(&drafts[i]) {
+		for _, j := range next(i) {
 			switch state[j] {
 			case open:
 				circle := path[slices.Index(path, j):]
