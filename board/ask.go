@@ -2,6 +2,7 @@ package board
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,6 +38,16 @@ func (b *Board) Ask(ctx context.Context, a Actor, n NewQuestion) (Question, erro
 		body.Key = ""
 		k, kept, replays, err := c.once("ask_question", n.Key, body)
 		if err != nil {
+			return err
+		}
+		if replays && kept == "" { // it was refused
+			if err := c.lock(n.Claim.Task); err != nil {
+				return err
+			}
+			_, err := c.inForce(n.Claim)
+			if lost, ok := errors.AsType[*LostError](err); ok {
+				lost.Kept = true
+			}
 			return err
 		}
 		if replays {
@@ -198,7 +209,7 @@ func (b *Board) Answer(ctx context.Context, a Actor, id QuestionID, answer strin
 		if q.HumanOnly && !a.Person {
 			return denied("only a person may answer %v", id)
 		}
-		if q.Owner == a.Owner && a.Owner != "" {
+		if q.Owner == a.Owner && a.Owner != "" || a.Worker != "" && q.Asker == (WorkerID{Principal: a.Principal, Name: a.Worker}) {
 			return denied("whoever asked %v cannot answer it", id)
 		}
 		if !q.Claim.IsZero() {

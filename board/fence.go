@@ -14,11 +14,23 @@ type holding struct {
 	claim *Claim
 }
 
-// holder checks that h is the newest grant of its task and in force, for a task
-// that is locked. The claim is renewed by this: a call that names it is a sign of
-// life. A claim that ran out but was not swept yet is revived. Otherwise the error
-// is a *LostError.
+// holder is inForce for a call that is a sign of work: the claim is renewed by it,
+// and one that ran out but was not swept yet is revived.
 func (c *change) holder(h Handle) (*holding, error) {
+	held, err := c.inForce(h)
+	if err != nil {
+		return nil, err
+	}
+	if !c.prolong(held) && held.claim.Deliveries == 0 {
+		return held, nil
+	}
+	held.claim.Deliveries = 0
+	return held, c.tx.UpdateClaim(*held.claim)
+}
+
+// inForce checks that h is the newest grant of its task, which is locked, and was
+// not ended. Otherwise the error is a *LostError.
+func (c *change) inForce(h Handle) (*holding, error) {
 	t := c.tasks[h.Task]
 	a, err := c.attempt(h)
 	if err != nil {
@@ -29,9 +41,6 @@ func (c *change) holder(h Handle) (*holding, error) {
 	}
 	claim, err := c.tx.LiveClaim(h.Task)
 	if err != nil {
-		return nil, err
-	}
-	if err := c.renew(t, &claim); err != nil {
 		return nil, err
 	}
 	return &holding{task: t, attempt: a, claim: &claim}, nil
@@ -67,20 +76,19 @@ func (c *change) attempt(h Handle) (Attempt, error) {
 	return a, nil
 }
 
-// renew gives a claim its full lease again when less than half is left.
-func (c *change) renew(t *Task, claim *Claim) error {
+// prolong gives a claim its full lease again when less than half is left, and
+// reports whether it did.
+func (c *change) prolong(h *holding) bool {
+	t, claim := h.task, h.claim
 	left := claim.LeaseUntil.Sub(c.now)
-	if left >= claim.Lease/2 && claim.Deliveries == 0 {
-		return nil
+	if left >= claim.Lease/2 {
+		return false
 	}
 	if left <= 0 {
 		c.event(t, EventRevived, t.Status, Detail{Attempt: t.Attempt, Nonce: t.Nonce, Worker: claim.Worker.Name})
 	}
-	if left < claim.Lease/2 {
-		claim.LeaseUntil = c.now.Add(claim.Lease)
-	}
-	claim.Deliveries = 0
-	return c.tx.UpdateClaim(*claim)
+	claim.LeaseUntil = c.now.Add(claim.Lease)
+	return true
 }
 
 // lost describes why a claim is not in force.

@@ -45,41 +45,98 @@ func (b *Board) Next(ctx context.Context, a Actor, w Wish) (*Handout, error) {
 	if err != nil {
 		return nil, err
 	}
-	if w.Key != "" {
-		return b.nextOnce(ctx, a, w)
+	h, who, err := b.look(ctx, a, w)
+	if errors.Is(err, errNothing) || errors.Is(err, ErrConflict) && !w.Task.IsZero() {
+		swept, failed := b.sweep(ctx)
+		if failed != nil {
+			return nil, failed
+		}
+		if swept { // what has run out may be what is wanted
+			h, who, err = b.look(ctx, a, w)
+		}
 	}
-	var who Claimant
+	if errors.Is(err, errNothing) && w.Wait > 0 {
+		h, err = b.wait(ctx, a, w, who)
+	}
+	if errors.Is(err, errNothing) {
+		return nil, b.nothing(ctx, w)
+	}
+	return h, err
+}
+
+// look looks for a task once. If there is none the error is errNothing, and who is
+// the one to wait for it.
+func (b *Board) look(ctx context.Context, a Actor, w Wish) (h *Handout, who Claimant, err error) {
+	if w.Key != "" {
+		h, err = b.nextOnce(ctx, a, w)
+		return h, who, err
+	}
 	var st Standing
 	err = b.store.Read(ctx, func(r Reader) error {
 		who, st, err = b.claimant(r, a, w)
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, who, err
 	}
 	if st.Claim != nil {
 		h, err := b.again(ctx, a, *st.Claim, who)
 		if h != nil || err != nil {
-			return h, err
+			return h, who, err
 		}
 	}
 	if !w.Task.IsZero() {
-		return b.take(ctx, a, w, w.Task, who)
+		h, err = b.take(ctx, a, w, w.Task, who)
+		return h, who, err
 	}
 	if !st.Reserved.IsZero() && slices.Contains(w.Projects, st.Reserved.Project) {
 		h, err := b.take(ctx, a, w, st.Reserved, who)
 		if !errors.Is(err, ErrConflict) {
-			return h, err
+			return h, who, err
 		}
 	}
-	claim, err := b.claim(ctx, w, who)
+	claims, err := b.store.Claim(ctx, b.want(w, who))
 	if err != nil {
+		return nil, who, err
+	}
+	if len(claims) == 0 {
+		return nil, who, errNothing
+	}
+	h, err = b.deliver(ctx, a, claims[0])
+	return h, who, err
+}
+
+// want is what a wish asks the store for.
+func (b *Board) want(w Wish, who Claimant) Want {
+	return Want{Projects: w.Projects, Skills: w.Skills, For: []Claimant{who}, Lease: b.lease(w.Absent)}
+}
+
+// wait waits for a task as long as the wish says.
+func (b *Board) wait(ctx context.Context, a Actor, w Wish, who Claimant) (*Handout, error) {
+	if w.Key != "" {
+		for end := time.Now().Add(w.Wait); ; {
+			left := time.Until(end)
+			if left <= 0 || ctx.Err() != nil {
+				return nil, errNothing
+			}
+			b.Wait(ctx, min(left, time.Second))
+			if h, err := b.nextOnce(ctx, a, w); !errors.Is(err, errNothing) {
+				return h, err
+			}
+		}
+	}
+	claim, err := b.await(ctx, b.want(w, who), w.Wait)
+	switch {
+	case err != nil:
 		return nil, err
+	case claim != nil:
+		return b.deliver(ctx, a, *claim)
+	case w.Worker == "":
+		return nil, errNothing
 	}
-	if claim == nil {
-		return nil, b.nothing(ctx, w)
-	}
-	return b.deliver(ctx, a, *claim)
+	// What is kept for a worker is not in the line that it waited in.
+	h, _, err := b.look(ctx, a, w)
+	return h, err
 }
 
 // checkWish brings a wish into its usual form.
@@ -174,36 +231,9 @@ func (b *Board) again(ctx context.Context, a Actor, held Claim, who Claimant) (*
 		if err != nil {
 			return err
 		}
-		h.claim.Deliveries++
-		if h.claim.Deliveries > maxDeliveries {
-			ended = true
-			from := t.Status
-			c.fail(t)
-			reason := fmt.Sprintf("restarted %d times without a note or a report", maxDeliveries)
-			c.eventBy(boardActor, t, EventFailed, from, Detail{
-				Attempt: t.Attempt, Nonce: t.Nonce, Worker: who.Worker.Name, Text: reason, Cause: CauseRestarts,
-			})
-			return c.end(h, CauseRestarts, reason)
-		}
-		if c.now.After(h.claim.LeaseUntil) {
-			c.event(t, EventRevived, t.Status, Detail{Attempt: t.Attempt, Nonce: t.Nonce, Worker: who.Worker.Name})
-		}
-		h.claim.LeaseUntil = c.now.Add(h.claim.Lease)
-		h.claim.Owner = who.Owner
-		if who.Session != "" {
-			h.claim.Session = who.Session
-		}
-		c.event(t, EventDelivered, t.Status, Detail{Attempt: t.Attempt, Nonce: t.Nonce, Worker: who.Worker.Name})
-		h.attempt.Owner = who.Owner
-		h.attempt.SpecVersion = t.SpecVersion
-		c.saw(h, who.Where)
-		if err := c.tx.UpdateAttempt(h.attempt); err != nil {
-			return err
-		}
-		if err := c.tx.PutWorker(Worker{WorkerID: who.Worker, Owner: who.Owner, LastSeen: c.now}); err != nil {
-			return err
-		}
-		return c.tx.UpdateClaim(*h.claim)
+		delivered, err := c.redeliver(h, who)
+		ended = !delivered
+		return err
 	})
 	if err != nil || ended {
 		return nil, err
@@ -215,25 +245,65 @@ func (b *Board) again(ctx context.Context, a Actor, held Claim, who Claimant) (*
 	return h, err
 }
 
+// redeliver gives a worker its claim again. The sixth time without a sign of work
+// between ends the attempt instead.
+func (c *change) redeliver(h *holding, who Claimant) (bool, error) {
+	t := h.task
+	h.claim.Deliveries++
+	if h.claim.Deliveries > maxDeliveries {
+		from := t.Status
+		c.fail(t)
+		reason := fmt.Sprintf("restarted %d times without a note or a report", maxDeliveries)
+		c.eventBy(boardActor, t, EventFailed, from, Detail{
+			Attempt: t.Attempt, Nonce: t.Nonce, Worker: who.Worker.Name, Text: reason, Cause: CauseRestarts,
+		})
+		return false, c.end(h, CauseRestarts, reason)
+	}
+	if c.now.After(h.claim.LeaseUntil) {
+		c.event(t, EventRevived, t.Status, Detail{Attempt: t.Attempt, Nonce: t.Nonce, Worker: who.Worker.Name})
+	}
+	h.claim.LeaseUntil = c.now.Add(h.claim.Lease)
+	h.claim.Owner = who.Owner
+	if who.Session != "" {
+		h.claim.Session = who.Session
+	}
+	c.event(t, EventDelivered, t.Status, Detail{Attempt: t.Attempt, Nonce: t.Nonce, Worker: who.Worker.Name})
+	h.attempt.Owner = who.Owner
+	h.attempt.SpecVersion = t.SpecVersion
+	c.saw(h, who.Where)
+	if err := c.tx.UpdateAttempt(h.attempt); err != nil {
+		return false, err
+	}
+	if err := c.tx.PutWorker(Worker{WorkerID: who.Worker, Owner: who.Owner, LastSeen: c.now}); err != nil {
+		return false, err
+	}
+	return true, c.tx.UpdateClaim(*h.claim)
+}
+
 // take grants one certain task: a wish, or what is kept for the worker.
 func (b *Board) take(ctx context.Context, a Actor, w Wish, id ID, who Claimant) (*Handout, error) {
 	var claim Claim
-	err := b.change(ctx, a, func(c *change) error {
-		if err := c.lock(id); err != nil {
-			return err
-		}
-		p, err := c.tx.Project(id.Project)
-		if err != nil {
-			return err
-		}
-		claim, err = c.grant(p, *c.tasks[id], w, who)
-		delete(c.tasks, id) // Grant has written it
+	err := b.change(ctx, a, func(c *change) (err error) {
+		claim, err = c.grantOne(w, id, who)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	return b.deliver(ctx, a, claim)
+}
+
+func (c *change) grantOne(w Wish, id ID, who Claimant) (Claim, error) {
+	if err := c.lock(id); err != nil {
+		return Claim{}, err
+	}
+	p, err := c.tx.Project(id.Project)
+	if err != nil {
+		return Claim{}, err
+	}
+	claim, err := c.grant(p, *c.tasks[id], w, who)
+	delete(c.tasks, id) // Grant has written it
+	return claim, err
 }
 
 // grant gives a locked task to a worker if nothing stands against it.
@@ -262,86 +332,104 @@ func (b *Board) lease(absent bool) time.Duration {
 	return b.o.Lease
 }
 
-// claim takes the next task in line, waiting for one if the wish says so. It gives
-// nil if there was none.
-func (b *Board) claim(ctx context.Context, w Wish, who Claimant) (*Claim, error) {
-	want := Want{Projects: w.Projects, Skills: w.Skills, For: []Claimant{who}, Lease: b.lease(w.Absent)}
-	claims, err := b.store.Claim(ctx, want)
-	if err != nil {
-		return nil, err
-	}
-	if len(claims) == 0 {
-		swept, err := b.sweep(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if swept {
-			if claims, err = b.store.Claim(ctx, want); err != nil {
-				return nil, err
-			}
-		}
-	}
-	switch {
-	case len(claims) > 0:
-		return &claims[0], nil
-	case w.Wait > 0:
-		return b.await(ctx, want, w.Wait)
-	}
-	return nil, nil
-}
-
-// nextOnce is Next with an idempotency key: the key and the claim are written
+// nextOnce is look with an idempotency key: the key and the claim are written
 // together.
 func (b *Board) nextOnce(ctx context.Context, a Actor, w Wish) (*Handout, error) {
-	var claim *Claim
 	body := w
 	body.Where, body.Wait, body.Key = Where{}, 0, ""
+	var claim Claim
+	var held *Claim // what the worker has without this key
+	var who Claimant
+	replayed := false
 	err := b.change(ctx, a, func(c *change) error {
-		claim = nil
+		held, replayed = nil, false
 		k, kept, replays, err := c.once("get_next_task", w.Key, body)
 		if err != nil {
 			return err
 		}
 		if replays {
-			h, err := ParseHandle(kept)
-			if err != nil {
-				return err
-			}
-			if err := c.lock(h.Task); err != nil {
-				return err
-			}
-			held, err := c.holder(h)
-			if err != nil {
-				return err
-			}
-			claim = held.claim
-			return nil
+			replayed = true
+			claim, err = c.replay(kept, w)
+			return err
 		}
-		who, st, err := b.claimant(c.tx, a, w)
-		if err != nil {
+		var st Standing
+		if who, st, err = b.claimant(c.tx, a, w); err != nil {
 			return err
 		}
 		if st.Claim != nil {
-			claim = st.Claim
-			return c.keep(k, claim.Handle.String())
+			held = st.Claim
+			return errNothing
 		}
-		claims, err := c.tx.Claim(Want{Projects: w.Projects, Skills: w.Skills, For: []Claimant{who}, Lease: b.lease(w.Absent)})
-		if err != nil {
-			return err
+		if claim, err = c.next(w, who, st.Reserved); err != nil {
+			return err // the key is not used up
 		}
-		if len(claims) == 0 {
-			return errNothing // the key is not used up
-		}
-		claim = &claims[0]
 		return c.keep(k, claim.Handle.String())
 	})
-	if errors.Is(err, errNothing) {
-		return nil, b.nothing(ctx, w)
+	if held != nil {
+		h, err := b.again(ctx, a, *held, who)
+		if err != nil {
+			return nil, err
+		}
+		if h == nil { // it has just ended
+			return b.nextOnce(ctx, a, w)
+		}
+		return h, b.change(ctx, a, func(c *change) error {
+			k, _, replays, err := c.once("get_next_task", w.Key, body)
+			if err != nil || replays {
+				return err
+			}
+			return c.keep(k, held.Handle.String())
+		})
 	}
 	if err != nil {
 		return nil, err
 	}
-	return b.handout(ctx, *claim)
+	h, err := b.handout(ctx, claim)
+	if h != nil {
+		h.Again = replayed
+	}
+	return h, err
+}
+
+// replay delivers the claim of a key again.
+func (c *change) replay(kept string, w Wish) (Claim, error) {
+	h, err := ParseHandle(kept)
+	if err != nil {
+		return Claim{}, err
+	}
+	if err := c.lock(h.Task); err != nil {
+		return Claim{}, err
+	}
+	held, err := c.inForce(h)
+	if err != nil {
+		return Claim{}, err
+	}
+	delivered, err := c.redeliver(held, Claimant{Worker: held.attempt.Worker, Owner: c.actor.Owner, Session: w.Session, Where: w.Where})
+	if err == nil && !delivered {
+		c.refused = c.lost(h, &held.attempt)
+	}
+	return *held.claim, err
+}
+
+// next grants a wish, what is kept for the worker, or the next task in line.
+func (c *change) next(w Wish, who Claimant, reserved ID) (Claim, error) {
+	if !w.Task.IsZero() {
+		return c.grantOne(w, w.Task, who)
+	}
+	if !reserved.IsZero() && slices.Contains(w.Projects, reserved.Project) {
+		claim, err := c.grantOne(w, reserved, who)
+		if !errors.Is(err, ErrConflict) {
+			return claim, err
+		}
+	}
+	claims, err := c.tx.Claim(c.b.want(w, who))
+	if err != nil {
+		return Claim{}, err
+	}
+	if len(claims) == 0 {
+		return Claim{}, errNothing
+	}
+	return claims[0], nil
 }
 
 var errNothing = errors.New("board: nothing")

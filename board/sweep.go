@@ -154,6 +154,9 @@ func (c *change) rested(t *Task) {
 // Renew is a sign of life of a process or key: its workers' claims get their full
 // lease again where less than half is left. It gives the claims that it holds.
 func (b *Board) Renew(ctx context.Context, owner string) ([]Claim, error) {
+	if owner == "" {
+		return nil, nil // nobody, and not everybody
+	}
 	var held []Claim
 	var now time.Time
 	err := b.store.Read(ctx, func(r Reader) (err error) {
@@ -187,11 +190,14 @@ func (b *Board) renew(ctx context.Context, claim Claim) error {
 		if err := c.lock(claim.Task); err != nil {
 			return err
 		}
-		_, err = c.holder(claim.Handle)
+		held, err := c.inForce(claim.Handle)
 		if errors.Is(err, ErrLeaseLost) {
 			return nil
 		}
-		return err
+		if err != nil || !c.prolong(held) {
+			return err
+		}
+		return c.tx.UpdateClaim(*held.claim)
 	})
 }
 
