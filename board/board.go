@@ -62,6 +62,13 @@ func New(s Store, o *Options) *Board {
 	if b.o.Logger == nil {
 		b.o.Logger = slog.New(slog.DiscardHandler)
 	}
+	if b.o.Home != nil {
+		home := *b.o.Home
+		if home.Policy == "" {
+			home.Policy = PolicyEvidence
+		}
+		b.o.Home = &home
+	}
 	b.o.Lease = defaultTo(b.o.Lease, 10*time.Minute)
 	b.o.LeaseAbsent = defaultTo(b.o.LeaseAbsent, time.Hour)
 	b.o.Parting = defaultTo(b.o.Parting, 2*time.Minute)

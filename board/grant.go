@@ -14,6 +14,13 @@ func Grant(tx Tx, t Task, c Claimant, lease time.Duration) (Claim, error) {
 	if err != nil {
 		return Claim{}, err
 	}
+	st, err := tx.Standing(c.Worker)
+	if err != nil {
+		return Claim{}, err
+	}
+	if st.Worker.StoppedBy != "" {
+		return Claim{}, conflict("worker %s was stopped by %s", c.Worker.Name, st.Worker.StoppedBy)
+	}
 	seq, from := t.Seq, t.Status
 	if t.Lease > 0 {
 		lease = t.Lease

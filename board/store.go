@@ -113,8 +113,8 @@ type Tx interface {
 	// Claim hands out at most one ready task to each claimant: by priority, then age;
 	// within a priority those whose areas overlap a live claim's come last. It writes
 	// all that Grant writes. Tasks that a claimant has declined are passed over, and
-	// of several projects with fitting work one is drawn. Nothing to hand out is an
-	// empty list.
+	// of several projects with fitting work one is drawn. A claimant that holds a claim
+	// or was stopped gets nothing. Nothing to hand out is an empty list.
 	Claim(w Want) ([]Claim, error)
 	// InsertClaim, UpdateClaim, DeleteClaim keep the live claim of a task. A worker
 	// that has one already makes InsertClaim fail with ErrConflict; UpdateClaim does so

@@ -140,7 +140,7 @@ func (b *Board) serveGroup(ctx context.Context, g *group) {
 		}
 		b.mu.Unlock()
 		if gone {
-			b.undelivered(ctx, Actor{Principal: boardActor}, claim)
+			b.undelivered(context.WithoutCancel(ctx), Actor{Principal: boardActor}, claim)
 		}
 	}
 }
