@@ -3,12 +3,14 @@ module github.com/bossman-dev/bossman
 go 1.26.0
 
 require (
+	github.com/anishathalye/porcupine v1.3.1
 	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3
 	github.com/google/jsonschema-go v0.4.3
 	github.com/jackc/pgx/v5 v5.11.0
 	github.com/pressly/goose/v3 v3.28.0
 	golang.org/x/sys v0.48.0
 	modernc.org/sqlite v1.60.0
+	pgregory.net/rapid v1.3.0
 )
 
 require (

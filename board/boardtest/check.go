@@ -1,0 +1,196 @@
+package boardtest
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/bossman-dev/bossman/board"
+)
+
+// Check looks whether what a store keeps obeys the invariants, and gives every
+// offence that it finds. Nobody may write meanwhile. It reads the history alone
+// for what happened, and compares the tasks, attempts, claims, questions and links
+// with it:
+//
+//	I1   the attempts of a task do not overlap
+//	I2   they are numbered 1, 2, 3 …
+//	I3   whatever a holder wrote carries the newest handle, in force or expired
+//	I7   a task's events have no gap, and the feed shows each of them once
+//	I8   nothing changes a terminal result
+//	I9   failures are those since the last retry, each with a cause, within the budget
+//	I11  a question has one answer
+//	I12  the counts of blockers and parts are right
+func Check(ctx context.Context, s board.Store) []error {
+	c := &checker{ctx: ctx, store: s, seen: map[board.ID]int64{}}
+	if err := c.run(); err != nil {
+		c.errs = append(c.errs, fmt.Errorf("the check itself: %w", err))
+	}
+	return c.errs
+}
+
+type checker struct {
+	ctx   context.Context
+	store board.Store
+	errs  []error
+	// seen is the number of events of each task.
+	seen map[board.ID]int64
+}
+
+func (c *checker) failf(id board.ID, invariant, format string, args ...any) {
+	c.errs = append(c.errs, fmt.Errorf("%s: %v: %s", invariant, id, fmt.Sprintf(format, args...)))
+}
+
+func (c *checker) run() error {
+	total := int64(0)
+	for after := (board.ID{}); ; {
+		var page []board.Task
+		err := c.store.Read(c.ctx, func(r board.Reader) (err error) {
+			page, err = r.Tasks(board.TaskFilter{After: after, Limit: 500})
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if len(page) == 0 {
+			break
+		}
+		for _, t := range page {
+			if err := c.task(t.ID); err != nil {
+				return err
+			}
+			total += c.seen[t.ID]
+			after = t.ID
+		}
+	}
+	if err := c.claims(); err != nil {
+		return err
+	}
+	return c.feed(total)
+}
+
+func (c *checker) task(id board.ID) error {
+	var d board.Dossier
+	var events []board.Event
+	err := c.store.Read(c.ctx, func(r board.Reader) (err error) {
+		if d, err = r.Dossier(id, 1); err != nil {
+			return err
+		}
+		events = nil
+		for {
+			page, err := r.Events(id, int64(len(events)), 1000)
+			if err != nil || len(page) == 0 {
+				return err
+			}
+			events = append(events, page...)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	c.seen[id] = int64(len(events))
+	l := life{c: c, id: id, answers: map[board.QuestionID]int{}, withdrawn: map[board.QuestionID]int{}}
+	for i, e := range events {
+		l.next(i, e)
+	}
+	l.compare(d)
+	c.counts(d)
+	return nil
+}
+
+// counts checks I12.
+func (c *checker) counts(d board.Dossier) {
+	t := d.Task
+	if t.Status.Terminal() {
+		return
+	}
+	blockers, open, done := 0, 0, 0
+	for _, b := range d.Blockers {
+		if b.Status != board.Done {
+			blockers++
+		}
+	}
+	for _, child := range d.Children {
+		switch {
+		case child.Status == board.Done:
+			done++
+		case !child.Status.Terminal():
+			open++
+		}
+	}
+	if t.OpenBlockers != blockers {
+		c.failf(t.ID, "I12", "open_blockers is %d, and it depends on %d tasks that are not done", t.OpenBlockers, blockers)
+	}
+	if t.OpenChildren != open || t.DoneChildren != done {
+		c.failf(t.ID, "I12", "%d parts open and %d done by its counts, and %d and %d by its parts", t.OpenChildren, t.DoneChildren, open, done)
+	}
+}
+
+// claims looks at live claims from the other side.
+func (c *checker) claims() error {
+	var live []board.Claim
+	tasks := map[board.ID]board.Task{}
+	err := c.store.Read(c.ctx, func(r board.Reader) (err error) {
+		if live, err = r.Claims(board.ClaimFilter{}); err != nil {
+			return err
+		}
+		for _, claim := range live {
+			if tasks[claim.Task], err = r.Task(claim.Task); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	workers := map[board.WorkerID]board.Handle{}
+	for _, claim := range live {
+		if t := tasks[claim.Task]; t.Status != board.InProgress || t.Attempt != claim.Attempt || t.Nonce != claim.Nonce {
+			c.failf(claim.Task, "I1", "the claim %v lives, and the task is %s at attempt %d", claim.Handle, t.Status, t.Attempt)
+		}
+		if other, twice := workers[claim.Worker]; twice {
+			c.failf(claim.Task, "I1", "%s holds %v and %v", claim.Worker.Name, other, claim.Handle)
+		}
+		workers[claim.Worker] = claim.Handle
+	}
+	return err
+}
+
+// feed checks I7 across tasks.
+func (c *checker) feed(total int64) error {
+	next := map[board.ID]int64{}
+	var cursor board.Cursor
+	n := int64(0)
+	// A store may hold back the newest events for a moment.
+	for deadline := time.Now().Add(5 * time.Second); ; {
+		var page []board.Event
+		err := c.store.Read(c.ctx, func(r board.Reader) (err error) {
+			page, err = r.Feed(nil, cursor, 1000)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for _, e := range page {
+			if next[e.Task]++; e.Seq != next[e.Task] {
+				c.failf(e.Task, "I7", "the feed shows event %d where event %d belongs", e.Seq, next[e.Task])
+				return nil
+			}
+			n++
+			cursor = e.Cursor
+		}
+		if len(page) > 0 {
+			continue
+		}
+		if n >= total {
+			break
+		}
+		if time.Now().After(deadline) {
+			c.errs = append(c.errs, fmt.Errorf("I7: the feed shows %d events, and the tasks have %d", n, total))
+			return nil
+		}
+		time.Sleep(time.Millisecond)
+	}
+	if n != total {
+		c.errs = append(c.errs, fmt.Errorf("I7: the feed shows %d events, and the tasks have %d", n, total))
+	}
+	return nil
+}

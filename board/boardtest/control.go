@@ -1,0 +1,226 @@
+package boardtest
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/bossman-dev/bossman/board"
+)
+
+// NoFence gives a store that does not fence: whatever handle of a task is named, it
+// pretends that this is the newest grant and in force. It exists to show that Check
+// reports what comes of it.
+func NoFence(s board.Store) board.Store { return noFence{s} }
+
+type noFence struct{ board.Store }
+
+func (s noFence) Write(ctx context.Context, f func(board.Tx) error) error {
+	return s.Store.Write(ctx, func(tx board.Tx) error { return f(&noFenceTx{Tx: tx}) })
+}
+
+type noFenceTx struct {
+	board.Tx
+	// locked is what the board was given, and works on; real is what was stored.
+	locked [][]board.Task
+	real   map[board.ID]board.Task
+}
+
+func (tx *noFenceTx) Lock(ids ...board.ID) ([]board.Task, error) {
+	ts, err := tx.Tx.Lock(ids...)
+	if tx.real == nil {
+		tx.real = map[board.ID]board.Task{}
+	}
+	for _, t := range ts {
+		tx.real[t.ID] = t
+	}
+	tx.locked = append(tx.locked, ts)
+	return ts, err
+}
+
+// Attempt makes the task that the board has locked look as if this were its newest
+// attempt.
+func (tx *noFenceTx) Attempt(id board.ID, n int) (board.Attempt, error) {
+	a, err := tx.Tx.Attempt(id, n)
+	if err != nil {
+		return a, err
+	}
+	for _, ts := range tx.locked {
+		for i := range ts {
+			if ts[i].ID == id && ts[i].Status == board.InProgress && tx.real[id].Attempt != n {
+				ts[i].Attempt, ts[i].Nonce = n, a.Nonce
+				a.Cause = ""
+			}
+		}
+	}
+	return a, nil
+}
+
+func (tx *noFenceTx) UpdateTask(t board.Task, seq int64) error {
+	if real, ok := tx.real[t.ID]; ok && t.Attempt < real.Attempt {
+		t.Attempt, t.Nonce = real.Attempt, real.Nonce
+	}
+	return tx.Tx.UpdateTask(t, seq)
+}
+
+// ClientClock gives a store that believes the clock of whoever calls, which is skew
+// ahead of the database's. It exists to show that History.Early reports it.
+func ClientClock(s board.Store, skew time.Duration) board.Store { return clientClock{s, skew} }
+
+type clientClock struct {
+	board.Store
+	skew time.Duration
+}
+
+func (s clientClock) Read(ctx context.Context, f func(board.Reader) error) error {
+	return s.Store.Read(ctx, func(r board.Reader) error { return f(skewed{r, s.skew}) })
+}
+
+func (s clientClock) Write(ctx context.Context, f func(board.Tx) error) error {
+	return s.Store.Write(ctx, func(tx board.Tx) error { return f(skewedTx{tx, s.skew}) })
+}
+
+type skewed struct {
+	board.Reader
+	skew time.Duration
+}
+
+func (r skewed) Now() (time.Time, error) { return later(r.Reader, r.skew) }
+
+func (r skewed) Stale() (bool, error) {
+	late, err := ranOut(r.Reader, r.skew)
+	return len(late) > 0, err
+}
+
+type skewedTx struct {
+	board.Tx
+	skew time.Duration
+}
+
+func (tx skewedTx) Now() (time.Time, error) { return later(tx.Tx, tx.skew) }
+
+func (tx skewedTx) Stale() (bool, error) {
+	late, err := ranOut(tx.Tx, tx.skew)
+	return len(late) > 0, err
+}
+
+// Expired takes claims that have run out by the caller's clock.
+func (tx skewedTx) Expired(limit int) ([]board.Task, error) {
+	late, err := ranOut(tx.Tx, tx.skew)
+	if err != nil || len(late) == 0 {
+		return nil, err
+	}
+	return tx.Lock(late[:min(len(late), limit)]...)
+}
+
+func later(r board.Reader, skew time.Duration) (time.Time, error) {
+	now, err := r.Now()
+	return now.Add(skew), err
+}
+
+func ranOut(r board.Reader, skew time.Duration) ([]board.ID, error) {
+	now, err := later(r, skew)
+	if err != nil {
+		return nil, err
+	}
+	live, err := r.Claims(board.ClaimFilter{})
+	var late []board.ID
+	for _, c := range live {
+		if c.LeaseUntil.Before(now) {
+			late = append(late, c.Task)
+		}
+	}
+	return late, err
+}
+
+var controls = group{"controls: a broken store is reported", []test{
+	{"a store without a fence, by Check", func(f *fixture) {
+		f.unchecked = true
+		id := f.create("a")
+		x, y := f.agent("x"), f.agent("y")
+		old := x.take(id)
+		f.expire(id)
+		y.take(id)
+		broken := board.New(NoFence(f.store), nil)
+		if _, err := broken.Done(f.ctx, x.actor, old, board.Report{Summary: "late"}); err != nil {
+			f.Fatalf("done by the old holder on the broken store: %v, want it taken", err)
+		}
+		f.reported("I3", Check(f.ctx, f.store))
+	}},
+	{"a store without a fence, by its history", func(f *fixture) {
+		f.unchecked = true
+		id := f.create("a")
+		h := NewHistory()
+		b := board.New(NoFence(f.store), nil)
+		x, y := f.agent("x"), f.agent("y")
+		old := h.claim(f, b, x)
+		f.expire(id)
+		h.claim(f, b, y)
+		h.done(f, b, x, old)
+		if errs := h.Linearizable(); len(errs) == 0 {
+			f.Error("Linearizable found nothing, want the report of the old holder")
+		}
+	}},
+	{"a store with the client's clock, by its history", func(f *fixture) {
+		f.unchecked = true
+		id := f.create("a")
+		h := NewHistory()
+		ahead := board.New(ClientClock(f.store, time.Hour), nil)
+		x, y := f.agent("x"), f.agent("y")
+		h.claim(f, f.board, x)
+		h.claim(f, ahead, y) // sweeps by its own clock
+		f.equal("attempt", f.get(id).Task.Attempt, 2)
+		if errs := h.Early(); len(errs) == 0 {
+			f.Error("Early found nothing, want the claim taken an hour too soon")
+		}
+		f.reported("I1", Check(f.ctx, f.store)) // it ended in the future
+	}},
+	{"a sound store, by neither", func(f *fixture) {
+		id := f.create("a")
+		h := NewHistory()
+		x, y := f.agent("x"), f.agent("y")
+		old := h.claim(f, f.board, x)
+		f.expire(id)
+		h.Ended(old)
+		handle := h.claim(f, f.board, y)
+		h.done(f, f.board, x, old)
+		h.done(f, f.board, y, handle)
+		for _, err := range slices.Concat(h.Linearizable(), h.Early()) {
+			f.Error(err)
+		}
+	}},
+	{"a lost event, by Check", func(f *fixture) {
+		f.unchecked = true
+		id := f.create("a")
+		f.write(func(tx board.Tx) error {
+			ts, err := tx.Lock(id)
+			if err != nil {
+				return err
+			}
+			ts[0].Seq++
+			ts[0].Status = board.Failed
+			return tx.UpdateTask(ts[0], ts[0].Seq-1)
+		})
+		errs := Check(f.ctx, f.store)
+		f.reported("I7", errs)
+		f.reported("I8", errs)
+	}},
+	{"a wrong count, by Check", func(f *fixture) {
+		f.unchecked = true
+		a, b := f.create("a"), f.create("b")
+		f.write(func(tx board.Tx) error { return tx.Link(a, b) })
+		f.reported("I12", Check(f.ctx, f.store))
+	}},
+}}
+
+// reported fails the test unless an invariant is among the offences.
+func (f *fixture) reported(invariant string, errs []error) {
+	f.Helper()
+	for _, err := range errs {
+		if len(err.Error()) > len(invariant) && err.Error()[:len(invariant)+1] == invariant+":" {
+			return
+		}
+	}
+	f.Errorf("Check = %v, want an offence against %s", errors.Join(errs...), invariant)
+}

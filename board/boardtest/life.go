@@ -1,0 +1,217 @@
+package boardtest
+
+import (
+	"fmt"
+
+	"github.com/bossman-dev/bossman/board"
+)
+
+// A life is what a task's events tell, read one after the other.
+type life struct {
+	c  *checker
+	id board.ID
+
+	status  board.Status
+	attempt int
+	nonce   string
+	// live is set between a grant and its end, which came by cause.
+	live  bool
+	cause board.Cause
+	// nonces are those of all grants.
+	nonces []string
+
+	failures  int
+	rebudget  bool // the budget was changed
+	summary   string
+	reported  bool
+	answers   map[board.QuestionID]int
+	withdrawn map[board.QuestionID]int
+}
+
+func (l *life) failf(invariant string, e board.Event, format string, args ...any) {
+	l.c.failf(l.id, invariant, "event %d (%s): %s", e.Seq, e.Kind, fmt.Sprintf(format, args...))
+}
+
+// next takes one event.
+func (l *life) next(i int, e board.Event) {
+	if e.Seq != int64(i)+1 {
+		l.failf("I7", e, "it is the task's event number %d", i+1)
+	}
+	if e.From != l.status {
+		l.failf("I8", e, "it begins at %q, and the event before left the task %q", e.From, l.status)
+	}
+	if e.From.Terminal() && e.To != e.From {
+		l.failf("I8", e, "it takes a task that is %s to %s", e.From, e.To)
+	}
+	l.status = e.To
+	switch e.Kind {
+	case board.EventClaimed:
+		l.granted(e)
+	case board.EventRevived, board.EventDelivered:
+		l.held(e)
+	case board.EventNote:
+		if !e.Detail.Late {
+			l.held(e)
+		}
+	case board.EventAsked:
+		// Being blocked parks first and asks then.
+		if l.cause != board.CauseParked || e.Detail.Attempt != l.attempt || e.Detail.Nonce != l.nonce {
+			l.held(e)
+		}
+	case board.EventDone, board.EventReview:
+		l.done(e)
+	case board.EventFailed, board.EventExpired:
+		l.held(e)
+		l.failed(e)
+		l.end(e.Detail.Cause)
+	case board.EventRejected:
+		l.failed(e)
+	case board.EventParked:
+		l.held(e)
+		l.end(board.CauseParked)
+	case board.EventReleased:
+		if e.From == board.InProgress {
+			l.held(e)
+			l.end(e.Detail.Cause)
+		}
+	case board.EventCancelled:
+		l.end(board.CauseCancelled)
+	case board.EventRetried:
+		l.failures, l.rebudget = 0, false
+	case board.EventEdited:
+		for _, f := range e.Detail.Fields {
+			l.rebudget = l.rebudget || f == "max_failures"
+		}
+	case board.EventAnswered:
+		if l.answers[e.Detail.Question]++; l.answers[e.Detail.Question] > 1 || l.withdrawn[e.Detail.Question] > 0 {
+			l.failf("I11", e, "%v was closed before", e.Detail.Question)
+		}
+	case board.EventWithdrawn:
+		if l.withdrawn[e.Detail.Question]++; l.withdrawn[e.Detail.Question] > 1 || l.answers[e.Detail.Question] > 0 {
+			l.failf("I11", e, "%v was closed before", e.Detail.Question)
+		}
+	}
+	if l.live != (l.status == board.InProgress) {
+		l.failf("I1", e, "the task is %s, and a grant in force: %v", l.status, l.live)
+		l.live = l.status == board.InProgress
+	}
+}
+
+// granted checks I1 and I2.
+func (l *life) granted(e board.Event) {
+	if l.live {
+		l.failf("I1", e, "attempt %d was still in force", l.attempt)
+	}
+	if e.Detail.Attempt != l.attempt+1 {
+		l.failf("I2", e, "attempt %d follows attempt %d", e.Detail.Attempt, l.attempt)
+	}
+	if e.From != board.Pending {
+		l.failf("I1", e, "a task that is %s was handed out", e.From)
+	}
+	l.live, l.attempt, l.nonce, l.cause, l.reported = true, e.Detail.Attempt, e.Detail.Nonce, "", false
+	l.nonces = append(l.nonces, e.Detail.Nonce)
+}
+
+// held checks I3 for what only the holder, or the sweep for it, may do.
+func (l *life) held(e board.Event) {
+	if e.Detail.Attempt != l.attempt || e.Detail.Nonce != l.nonce {
+		l.failf("I3", e, "by attempt %d.%s, and the newest grant is %d.%s", e.Detail.Attempt, e.Detail.Nonce, l.attempt, l.nonce)
+		return
+	}
+	if !l.live {
+		l.failf("I3", e, "by attempt %d, which had ended: %s", e.Detail.Attempt, l.cause)
+	}
+}
+
+func (l *life) done(e board.Event) {
+	switch {
+	case e.Detail.Attempt == 0: // done by its parts
+		if l.live {
+			l.failf("I3", e, "done by its parts while attempt %d was in force", l.attempt)
+		}
+	case e.Detail.Late:
+		if e.Detail.Attempt != l.attempt || e.Detail.Nonce != l.nonce {
+			l.failf("I3", e, "late by attempt %d.%s, and the newest grant is %d.%s", e.Detail.Attempt, e.Detail.Nonce, l.attempt, l.nonce)
+		} else if l.live || l.cause != board.CauseExpired {
+			l.failf("I3", e, "late by attempt %d, which had not expired but: %q", e.Detail.Attempt, l.cause)
+		}
+	default:
+		l.held(e)
+	}
+	l.summary, l.reported = e.Detail.Text, true
+	l.end(board.CauseDone)
+}
+
+func (l *life) end(c board.Cause) {
+	if l.live || c == board.CauseDone {
+		l.live, l.cause = false, c
+	}
+}
+
+// failed counts towards I9.
+func (l *life) failed(e board.Event) {
+	l.failures++
+	if e.Detail.Cause == "" && e.Detail.Text == "" {
+		l.failf("I9", e, "a failure without a cause")
+	}
+}
+
+// compare looks whether what is stored is what the events tell.
+func (l *life) compare(d board.Dossier) {
+	t := d.Task
+	bad := func(invariant, format string, args ...any) { l.c.failf(l.id, invariant, format, args...) }
+	if n := l.c.seen[l.id]; t.Seq != n {
+		bad("I7", "seq is %d, and it has %d events", t.Seq, n)
+	}
+	if t.Status != l.status {
+		bad("I8", "it is %s, and its events say %s", t.Status, l.status)
+	}
+	if t.Attempt != l.attempt || t.Nonce != l.nonce {
+		bad("I2", "it is at attempt %d.%s, and its events say %d.%s", t.Attempt, t.Nonce, l.attempt, l.nonce)
+	}
+	if t.Failures != l.failures {
+		bad("I9", "failures is %d, and its events have %d since the last retry", t.Failures, l.failures)
+	}
+	if t.Failures > t.MaxFailures && !l.rebudget {
+		bad("I9", "failures is %d of at most %d", t.Failures, t.MaxFailures)
+	}
+	if l.live != (d.Claim != nil) {
+		bad("I1", "a grant in force: %v, a claim: %v", l.live, d.Claim != nil)
+	}
+	if t.Status == board.Done && l.reported && (d.Doc.Result == nil || d.Doc.Result.Summary != l.summary) {
+		bad("I8", "its result is %+v, and the report said %q", d.Doc.Result, l.summary)
+	}
+	l.attempts(d.Attempts)
+	for _, q := range d.Questions {
+		want := [2]int{0, 0}
+		switch q.State {
+		case board.QuestionAnswered:
+			want[0] = 1
+		case board.QuestionWithdrawn:
+			want[1] = 1
+		}
+		if got := [2]int{l.answers[q.ID], l.withdrawn[q.ID]}; got != want {
+			bad("I11", "%v is %s, and its events have %d answers and %d withdrawals", q.ID, q.State, got[0], got[1])
+		}
+	}
+}
+
+// attempts compares the attempts with the grants, and checks I1 by their times.
+func (l *life) attempts(as []board.Attempt) {
+	if len(as) != len(l.nonces) {
+		l.c.failf(l.id, "I2", "%d attempts are kept, and its events have %d grants", len(as), len(l.nonces))
+		return
+	}
+	for i, a := range as {
+		last := i == len(as)-1
+		if a.Attempt != i+1 || a.Nonce != l.nonces[i] {
+			l.c.failf(l.id, "I2", "attempt %d is kept as %v", i+1, a.Handle)
+		}
+		if ended := !a.EndedAt.IsZero(); ended != (a.Cause != "") || ended == (last && l.live) {
+			l.c.failf(l.id, "I1", "attempt %d ended %v with cause %q, and is in force: %v", a.Attempt, a.EndedAt, a.Cause, last && l.live)
+		}
+		if !last && a.EndedAt.After(as[i+1].GrantedAt) {
+			l.c.failf(l.id, "I1", "attempt %d ended %v, after the next was granted at %v", a.Attempt, a.EndedAt, as[i+1].GrantedAt)
+		}
+	}
+}

@@ -1,0 +1,279 @@
+package boardtest
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/bossman-dev/bossman/board"
+)
+
+// holderCalls are the calls that only the holder of a claim may make, besides done.
+var holderCalls = []struct {
+	name string
+	call func(f *fixture, a board.Actor, h board.Handle) error
+	kept bool
+}{
+	{"progress", func(f *fixture, a board.Actor, h board.Handle) error {
+		_, err := f.board.Progress(f.ctx, a, h, board.Note{Text: "late words"})
+		return err
+	}, true},
+	{"fail", func(f *fixture, a board.Actor, h board.Handle) error {
+		_, err := f.board.Fail(f.ctx, a, h, board.Failure{Reason: "late words"})
+		return err
+	}, true},
+	{"ask", func(f *fixture, a board.Actor, h board.Handle) error {
+		_, err := f.board.Ask(f.ctx, a, board.NewQuestion{Claim: h, Text: "late words"})
+		return err
+	}, true},
+	{"create", func(f *fixture, a board.Actor, h board.Handle) error {
+		_, _, err := f.board.CreateUnder(f.ctx, a, h, board.NewTask{Title: "late words"}, "")
+		return err
+	}, false},
+}
+
+var ruleFence = group{"one holder", []test{
+	{"a holder's calls pass after the lease's end, and revive the claim", func(f *fixture) {
+		for _, c := range holderCalls {
+			id := f.create(c.name)
+			x := f.agent("x " + c.name)
+			h := x.take(id, wishing(id))
+			f.runOut(id)
+			f.ok(c.call(f, x.actor, h))
+			f.event(id, board.EventRevived)
+			if d := f.get(id); d.Claim != nil && !d.Claim.LeaseUntil.After(d.Now) {
+				f.Errorf("%s left the claim without a lease", c.name)
+			}
+			f.equal("failures after "+c.name, f.get(id).Task.Failures, map[bool]int{true: 1}[c.name == "fail"])
+		}
+	}},
+	{"done passes after the lease's end", func(f *fixture) {
+		id := f.create("a")
+		x := f.agent("x")
+		h := x.take(id)
+		f.runOut(id)
+		out := x.done(h)
+		f.equal("outcome", words(out.Status, out.Late), "done false")
+		f.equal("events", f.kinds(id), "created claimed revived done")
+	}},
+	{"done passes after the sweep while nobody else was given the task", func(f *fixture) {
+		id := f.create("a")
+		next := f.create("b", after(id))
+		x := f.agent("x")
+		h := x.take(id)
+		f.expire(id)
+		f.status(id, board.Pending)
+		out := x.done(h)
+		f.equal("outcome", words(out.Status, out.Late, ids(out.Freed)), words("done true", next))
+		f.equal("events", f.kinds(id), "created claimed expired done")
+		f.equal("late", f.last(id).Detail.Late, true)
+		d := f.get(id)
+		f.equal("attempt", words(d.Attempts[0].Cause, d.Task.Failures), "done 1")
+	}},
+	{"done passes after the sweep that used up the budget", func(f *fixture) {
+		id := f.create("a", atMost(1))
+		x := f.agent("x")
+		h := x.take(id)
+		f.expire(id)
+		f.status(id, board.Failed)
+		x.done(h)
+		f.status(id, board.Done)
+	}},
+	{"after the sweep every other call is refused, and its text kept", func(f *fixture) {
+		for _, c := range holderCalls {
+			id := f.create(c.name)
+			x := f.agent("x " + c.name)
+			h := x.take(id, wishing(id))
+			f.expire(id)
+			lost := f.lost(c.name, c.call(f, x.actor, h), c.kept)
+			if lost.Ended == nil || lost.Ended.Cause != board.CauseExpired || lost.Task.Status != board.Pending || lost.Holder != nil {
+				f.Errorf("%s: %+v, want an expired claim on a pending task", c.name, lost)
+			}
+			f.status(id, board.Pending)
+			f.keptNote(id, h, c.kept)
+			_, err := f.board.Cancel(f.ctx, ada, id, "", board.DependentsKeep)
+			f.ok(err)
+		}
+	}},
+	{"done is refused when somebody else has the task", func(f *fixture) {
+		id := f.create("a")
+		x, y := f.agent("x"), f.agent("y")
+		old := x.take(id)
+		f.expire(id)
+		now := y.take(id)
+		f.equal("attempts", words(old.Attempt, now.Attempt), "1 2")
+		_, err := x.report(old, func(r *board.Report) { r.Summary = "late words" })
+		lost := f.lost("done", err, true)
+		if lost.Holder == nil || lost.Holder.Handle != now {
+			f.Errorf("the holder is %v, want %v", lost.Holder, now)
+		}
+		f.keptNote(id, old, true)
+		for _, c := range holderCalls {
+			f.lost(c.name, c.call(f, x.actor, old), c.kept)
+		}
+		f.status(id, board.InProgress)
+		y.done(now)
+	}},
+	{"done is refused when somebody else had the task", func(f *fixture) {
+		id := f.create("a")
+		x, y := f.agent("x"), f.agent("y")
+		old := x.take(id)
+		f.expire(id)
+		y.take(id)
+		f.expire(id)
+		_, err := x.report(old)
+		f.lost("done", err, true)
+		f.status(id, board.Pending)
+	}},
+	{"done is refused after the sweep when the text has changed", func(f *fixture) {
+		id := f.create("a")
+		x := f.agent("x")
+		h := x.take(id)
+		f.expire(id)
+		_, err := f.board.Update(f.ctx, ada, id, board.Edit{Description: new("other")})
+		f.ok(err)
+		_, err = x.report(h)
+		f.lost("done", err, true)
+		f.status(id, board.Pending)
+	}},
+	{"done passes after the sweep when only the priority has changed", func(f *fixture) {
+		id := f.create("a")
+		x := f.agent("x")
+		h := x.take(id)
+		f.expire(id)
+		_, err := f.board.Update(f.ctx, ada, id, board.Edit{Priority: new(board.Urgent)})
+		f.ok(err)
+		x.done(h)
+	}},
+	{"done is refused when the claim ended otherwise than by its lease", func(f *fixture) {
+		ends := map[string]func(x *agent, id board.ID, h board.Handle){
+			"released": func(x *agent, id board.ID, h board.Handle) { f.undo(id) },
+			"parked":   func(x *agent, id board.ID, h board.Handle) { x.park(x.ask(h).ID) },
+			"stopped": func(x *agent, id board.ID, h board.Handle) {
+				_, err := f.board.Stop(f.ctx, ada, board.WorkerID{Principal: "local", Name: x.name})
+				f.ok(err)
+			},
+			"cancelled": func(x *agent, id board.ID, h board.Handle) {
+				_, err := f.board.Cancel(f.ctx, ada, id, "enough", board.DependentsKeep)
+				f.ok(err)
+			},
+		}
+		for cause, end := range ends {
+			id := f.create(cause)
+			x := f.agent("x " + cause)
+			h := x.take(id, wishing(id))
+			end(x, id, h)
+			before := f.get(id).Task.Status
+			_, err := x.report(h)
+			lost := f.lost("done after "+cause, err, true)
+			if lost.Ended == nil || string(lost.Ended.Cause) != cause {
+				f.Errorf("ended %+v, want %s", lost.Ended, cause)
+			}
+			f.status(id, before)
+		}
+	}},
+	{"a wrong nonce or attempt is no claim", func(f *fixture) {
+		id := f.create("a")
+		x := f.agent("x")
+		h := x.take(id)
+		nonce := h
+		nonce.Nonce = strings.Repeat("z", 5)
+		attempt := h
+		attempt.Attempt++
+		for _, wrong := range []board.Handle{nonce, attempt} {
+			_, err := x.report(wrong)
+			f.lost(fmt.Sprintf("done as %v", wrong), err, true)
+			for _, c := range holderCalls {
+				f.lost(c.name, c.call(f, x.actor, wrong), c.kept)
+			}
+		}
+		f.status(id, board.InProgress)
+		missing := h
+		missing.Task.No = 99
+		_, err := x.report(missing)
+		f.is("done of no task", err, board.ErrNotFound)
+	}},
+	{"a handle is no key: another principal is refused", func(f *fixture) {
+		id := f.create("a")
+		x := f.agent("x")
+		h := x.take(id)
+		thief := board.Actor{Principal: "eve", Owner: "eve"}
+		_, err := f.board.Done(f.ctx, thief, h, board.Report{Summary: "mine"})
+		f.is("done", err, board.ErrDenied)
+		for _, c := range holderCalls {
+			f.is(c.name, c.call(f, thief, h), board.ErrDenied)
+		}
+		f.status(id, board.InProgress)
+		f.equal("events", f.kinds(id), "created claimed")
+	}},
+	{"attempts count up and are never reset", func(f *fixture) {
+		id := f.create("a")
+		x := f.agent("x")
+		for i := 1; i <= 3; i++ {
+			h := x.take(id)
+			f.equal("attempt", h.Attempt, i)
+			x.fail(h, board.FailOther)
+		}
+		f.status(id, board.Failed)
+		_, err := f.board.Review(f.ctx, ada, id, board.Retry, "")
+		f.ok(err)
+		h := x.take(id)
+		f.equal("attempt after a retry", h.Attempt, 4)
+		f.equal("failures after a retry", f.get(id).Task.Failures, 0)
+	}},
+	{"a holder hears of an edit once", func(f *fixture) {
+		id := f.create("a")
+		x := f.agent("x")
+		h := x.take(id)
+		_, err := f.board.Update(f.ctx, ada, id, board.Edit{Description: new("other")})
+		f.ok(err)
+		f.equal("edited", x.note(h, "one").Edited, true)
+		f.equal("edited again", x.note(h, "two").Edited, false)
+		// Told of it, the worker may also report late.
+		f.expire(id)
+		x.done(h)
+	}},
+	{"a call that names the claim renews it under half of the lease", func(f *fixture) {
+		id := f.create("a")
+		x := f.agent("x")
+		h := x.take(id)
+		first := f.get(id).Claim.LeaseUntil
+		x.note(h, "one")
+		f.equal("lease after an early note", f.get(id).Claim.LeaseUntil.Equal(first), true)
+		f.leave(id)
+		x.note(h, "two")
+		if d := f.get(id); d.Claim.LeaseUntil.Sub(d.Now) < d.Claim.Lease*9/10 {
+			f.Errorf("the lease has %v left after a late note, want %v", d.Claim.LeaseUntil.Sub(d.Now), d.Claim.Lease)
+		}
+	}},
+}}
+
+// leave leaves a quarter of a lease.
+func (f *fixture) leave(id board.ID) {
+	f.Helper()
+	f.write(func(tx board.Tx) error {
+		now, err := tx.Now()
+		if err != nil {
+			return err
+		}
+		c, err := tx.LiveClaim(id)
+		if err != nil {
+			return err
+		}
+		c.LeaseUntil = now.Add(c.Lease / 4)
+		return tx.UpdateClaim(c)
+	})
+}
+
+// keptNote looks for the words of a call that was refused.
+func (f *fixture) keptNote(id board.ID, h board.Handle, want bool) {
+	f.Helper()
+	kept := false
+	for _, e := range f.get(id).Events {
+		if e.Kind == board.EventNote && e.Detail.Late && strings.HasSuffix(e.Detail.Text, "late words") && e.Detail.Attempt == h.Attempt {
+			kept = true
+		}
+	}
+	if kept != want {
+		f.Errorf("%v has a note of the lost claim: %v, want %v", id, kept, want)
+	}
+}

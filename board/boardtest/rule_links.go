@@ -1,0 +1,248 @@
+package boardtest
+
+import (
+	"errors"
+	"strings"
+	"sync"
+
+	"github.com/bossman-dev/bossman/board"
+)
+
+var ruleLinks = group{"dependencies", []test{
+	{"a task is free when all that it depends on is done", func(f *fixture) {
+		a, b := f.create("a"), f.create("b")
+		c := f.create("c", after(a, b))
+		x := f.agent("x")
+		out := x.done(x.take(a))
+		f.equal("freed by a", len(out.Freed), 0)
+		out = x.done(x.take(b))
+		f.equal("freed by b", ids(out.Freed), c)
+		f.equal("events", f.kinds(c), "created unblocked unblocked")
+		x.take(c)
+	}},
+	{"a done task does not block", func(f *fixture) {
+		a := f.create("a")
+		x := f.agent("x")
+		x.done(x.take(a))
+		b := f.create("b", after(a))
+		x.take(b)
+	}},
+	{"a failed or cancelled task holds those behind it", func(f *fixture) {
+		a, b := f.create("a", atMost(1)), f.create("b")
+		c, d := f.create("c", after(a)), f.create("d", after(b))
+		x := f.agent("x")
+		x.fail(x.take(a), board.FailOther)
+		_, err := f.board.Cancel(f.ctx, ada, b, "", board.DependentsKeep)
+		f.ok(err)
+		x.nothing()
+		for _, id := range []board.ID{c, d} {
+			f.equal("blockers", f.get(id).Task.OpenBlockers, 1)
+			_, why, err := f.board.Why(f.ctx, id)
+			f.ok(err)
+			f.equal("why", why[0].Code, board.WhyBlocked)
+		}
+	}},
+	{"links change with an edit", func(f *fixture) {
+		a, b := f.create("a"), f.create("b")
+		c := f.create("c", after(a))
+		_, err := f.board.Update(f.ctx, ada, c, board.Edit{DependsOn: &[]board.ID{b, b}})
+		f.ok(err)
+		f.equal("blockers", taskIDs(f.get(c).Blockers), b)
+		x := f.agent("x")
+		x.done(x.take(a))
+		f.equal("open blockers", f.get(c).Task.OpenBlockers, 1)
+		got, err := f.board.Update(f.ctx, ada, c, board.Edit{DependsOn: &[]board.ID{a}})
+		f.ok(err)
+		f.equal("open blockers, now after a done one", got.OpenBlockers, 0)
+		x.take(b)
+		f.agent("y").take(c)
+	}},
+	{"removing the last blocker frees the task", func(f *fixture) {
+		a := f.create("a", held)
+		b := f.create("b", after(a))
+		x := f.agent("x")
+		x.nothing()
+		_, err := f.board.Update(f.ctx, ada, b, board.Edit{DependsOn: &[]board.ID{}})
+		f.ok(err)
+		x.take(b)
+	}},
+	{"a circle is refused with its path", func(f *fixture) {
+		a := f.create("a")
+		b := f.create("b", after(a))
+		c := f.create("c", after(b))
+		for _, tc := range []struct {
+			task board.ID
+			deps []board.ID
+			want string
+		}{
+			{a, []board.ID{c}, words(a, c, b, a)},
+			{a, []board.ID{b}, words(a, b, a)},
+			{a, []board.ID{a}, words(a, a)},
+		} {
+			_, err := f.board.Update(f.ctx, ada, tc.task, board.Edit{DependsOn: &tc.deps})
+			f.circle(err, tc.want)
+		}
+		f.equal("blockers of a", f.get(a).Task.OpenBlockers, 0)
+		f.equal("events of a", f.kinds(a), "created")
+	}},
+	{"a circle in a plan is refused with its path", func(f *fixture) {
+		_, err := f.board.CreatePlan(f.ctx, ada, board.Plan{Project: project, Tasks: []board.PlanTask{
+			{Key: "a", After: []string{"c"}, NewTask: board.NewTask{Title: "a"}},
+			{Key: "b", After: []string{"a"}, NewTask: board.NewTask{Title: "b"}},
+			{Key: "c", After: []string{"b"}, NewTask: board.NewTask{Title: "c"}},
+			{Key: "d", NewTask: board.NewTask{Title: "d"}},
+		}})
+		f.circle(err, "a c b a")
+		f.tasks(0)
+	}},
+	{"a circle of parents is refused", func(f *fixture) {
+		a := f.create("a")
+		b := f.create("b", within(a))
+		c := f.create("c", within(b))
+		for _, parent := range []board.ID{a, b, c} {
+			_, err := f.board.Update(f.ctx, ada, a, board.Edit{Parent: &parent})
+			if _, ok := errors.AsType[*board.CycleError](err); !ok {
+				f.Errorf("%v as part of %v: %v, want a *CycleError", a, parent, err)
+			}
+		}
+		_, err := f.board.CreatePlan(f.ctx, ada, board.Plan{Project: project, Tasks: []board.PlanTask{
+			{Key: "a", Within: "b", NewTask: board.NewTask{Title: "a"}},
+			{Key: "b", Within: "a", NewTask: board.NewTask{Title: "b"}},
+		}})
+		if _, ok := errors.AsType[*board.CycleError](err); !ok {
+			f.Errorf("two tasks as parts of each other: %v, want a *CycleError", err)
+		}
+	}},
+	{"a part that waits for its own whole is refused", func(f *fixture) {
+		// The whole waits for its parts, so nobody would ever get either.
+		a := f.create("a")
+		_, _, err := f.board.Create(f.ctx, ada, board.NewTask{Project: project, Title: "b", Parent: a, DependsOn: []board.ID{a}}, "")
+		f.cycle("create", err)
+		b := f.create("b", within(a))
+		_, err = f.board.Update(f.ctx, ada, b, board.Edit{DependsOn: &[]board.ID{a}})
+		f.cycle("a link", err)
+		c := f.create("c", after(a))
+		_, err = f.board.Update(f.ctx, ada, b, board.Edit{DependsOn: &[]board.ID{c}})
+		f.cycle("a link in two steps", err)
+		_, err = f.board.Update(f.ctx, ada, c, board.Edit{Parent: &a})
+		f.cycle("a parent", err)
+		_, err = f.board.CreatePlan(f.ctx, ada, board.Plan{Project: project, Tasks: []board.PlanTask{
+			{Key: "a", NewTask: board.NewTask{Title: "a"}},
+			{Key: "b", Within: "a", After: []string{"a"}, NewTask: board.NewTask{Title: "b"}},
+		}})
+		f.cycle("a plan", err)
+		_, err = f.board.CreatePlan(f.ctx, ada, board.Plan{Project: project, Tasks: []board.PlanTask{
+			{Key: "p", Within: a.String(), After: []string{"q"}, NewTask: board.NewTask{Title: "p"}},
+			{Key: "q", After: []string{c.String()}, NewTask: board.NewTask{Title: "q"}},
+		}})
+		f.cycle("a plan under an old task", err)
+		f.tasks(3)
+	}},
+	{"links stay inside a project", func(f *fixture) {
+		f.project(board.Project{Slug: "api"})
+		other := f.create("other", func(n *board.NewTask) { n.Project = "api" })
+		a := f.create("a")
+		for name, n := range map[string]board.NewTask{
+			"a link": {Project: project, Title: "b", DependsOn: []board.ID{other}}, "a parent": {Project: project, Title: "b", Parent: other},
+		} {
+			_, _, err := f.board.Create(f.ctx, ada, n, "")
+			f.is(name, err, board.ErrInvalid)
+		}
+		_, err := f.board.Update(f.ctx, ada, a, board.Edit{DependsOn: &[]board.ID{other}})
+		f.is("an edit of links", err, board.ErrInvalid)
+		_, err = f.board.Update(f.ctx, ada, a, board.Edit{Parent: &other})
+		f.is("an edit of the parent", err, board.ErrInvalid)
+	}},
+	{"cancelling keeps, frees or cancels what depends on it", func(f *fixture) {
+		x := f.agent("x")
+		for _, how := range []board.Dependents{board.DependentsKeep, board.DependentsUnblock, board.DependentsCancel} {
+			a := f.create("a")
+			b := f.create("b", after(a))
+			c := f.create("c", after(b))
+			gone, err := f.board.Cancel(f.ctx, ada, a, "no more", how)
+			f.ok(err)
+			switch how {
+			case board.DependentsKeep:
+				f.equal("cancelled", ids(gone), a)
+				f.equal("open blockers of b", f.get(b).Task.OpenBlockers, 1)
+				x.nothing()
+			case board.DependentsUnblock:
+				f.equal("cancelled", ids(gone), a)
+				x.done(x.take(b))
+				x.done(x.take(c))
+			case board.DependentsCancel:
+				f.equal("cancelled", len(gone), 3)
+				f.status(c, board.Cancelled)
+			}
+		}
+		_, err := f.board.Cancel(f.ctx, ada, f.create("d"), "", "whatever")
+		f.is("an unknown word for the dependents", err, board.ErrInvalid)
+	}},
+	{"cancelling what somebody works on needs a reason", func(f *fixture) {
+		a := f.create("a")
+		x := f.agent("x")
+		h := x.take(a)
+		_, err := f.board.Cancel(f.ctx, ada, a, "", board.DependentsKeep)
+		f.is("cancel without a reason", err, board.ErrInvalid)
+		_, err = f.board.Cancel(f.ctx, ada, a, "no more", board.DependentsKeep)
+		f.ok(err)
+		_, err = x.report(h)
+		lost := f.lost("done", err, true)
+		f.equal("task", lost.Task.Status, board.Cancelled)
+		x.nothing()
+	}},
+	{"links made while their ends finish leave no wrong count", func(f *fixture) {
+		for range 5 {
+			a, b := f.create("a"), f.create("b", held)
+			x := f.agent("x")
+			h := x.take(a)
+			var wg sync.WaitGroup
+			wg.Go(func() { x.report(h) })
+			wg.Go(func() { f.board.Update(f.ctx, ada, b, board.Edit{DependsOn: &[]board.ID{a}}) })
+			wg.Go(func() {
+				f.board.Create(f.ctx, ada, board.NewTask{Project: project, Title: "c", Hold: true, DependsOn: []board.ID{a}}, "")
+			})
+			wg.Wait()
+			if got := f.get(a).Task.Status; got != board.Done {
+				f.Fatalf("a is %s, want done", got)
+			}
+			f.equal("open blockers of b", f.get(b).Task.OpenBlockers, 0)
+		}
+	}},
+	{"two edits cannot close a circle together", func(f *fixture) {
+		for range 5 {
+			a, b := f.create("a", held), f.create("b", held)
+			var wg sync.WaitGroup
+			errs := make([]error, 2)
+			wg.Go(func() { _, errs[0] = f.board.Update(f.ctx, ada, a, board.Edit{DependsOn: &[]board.ID{b}}) })
+			wg.Go(func() { _, errs[1] = f.board.Update(f.ctx, ada, b, board.Edit{DependsOn: &[]board.ID{a}}) })
+			wg.Wait()
+			if (errs[0] == nil) == (errs[1] == nil) {
+				f.Fatalf("two opposite links at once: %v and %v, want one refused", errs[0], errs[1])
+			}
+		}
+	}},
+}}
+
+// circle must be refused with this path.
+func (f *fixture) circle(err error, want string) {
+	f.Helper()
+	c, ok := errors.AsType[*board.CycleError](err)
+	if !ok || !errors.Is(err, board.ErrConflict) {
+		f.Fatalf("error %v, want a *CycleError", err)
+	}
+	f.equal("path", strings.Join(c.Path, " "), want)
+}
+
+// cycle must be refused with some path that ends where it begins.
+func (f *fixture) cycle(what string, err error) {
+	f.Helper()
+	c, ok := errors.AsType[*board.CycleError](err)
+	if !ok {
+		f.Errorf("%s: error %v, want a *CycleError", what, err)
+		return
+	}
+	if n := len(c.Path); n < 2 || c.Path[0] != c.Path[n-1] {
+		f.Errorf("%s: path %v, want a circle", what, c.Path)
+	}
+}

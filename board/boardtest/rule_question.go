@@ -1,0 +1,304 @@
+package boardtest
+
+import (
+	"sync"
+	"time"
+
+	"github.com/bossman-dev/bossman/board"
+)
+
+var ruleQuestions = group{"questions", []test{
+	{"one answer counts", func(f *fixture) {
+		q, err := f.board.Ask(f.ctx, f.agent("x").actor, board.NewQuestion{Project: project, Text: " which? ", Options: []string{"Red", "Blue"}})
+		f.ok(err)
+		f.equal("question", words(q.Text, q.Blocking, q.State), "which? true open")
+		got, err := f.board.Answer(f.ctx, ada, q.ID, " blue ")
+		f.ok(err)
+		f.equal("answer", words(got.Answer, got.AnsweredBy, got.State), "Blue ada answered")
+		_, err = f.board.Answer(f.ctx, ada, q.ID, "Red")
+		f.is("a second answer", err, board.ErrConflict)
+		got, err = f.board.Question(f.ctx, q.ID)
+		f.ok(err)
+		f.equal("the answer that counts", got.Answer, "Blue")
+	}},
+	{"one of many answers at once counts", func(f *fixture) {
+		id := f.create("a")
+		x := f.agent("x")
+		q := x.ask(x.take(id))
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		taken := 0
+		for i := range 6 {
+			wg.Go(func() {
+				_, err := f.board.Answer(f.ctx, board.Actor{Principal: "p", Owner: words("p", i)}, q.ID, words(i))
+				mu.Lock()
+				defer mu.Unlock()
+				if err == nil {
+					taken++
+				}
+			})
+		}
+		wg.Wait()
+		f.equal("answers taken", taken, 1)
+	}},
+	{"whoever asked cannot answer", func(f *fixture) {
+		id := f.create("a")
+		x := f.agent("x")
+		q := x.ask(x.take(id))
+		_, err := f.board.Answer(f.ctx, x.actor, q.ID, "red")
+		f.is("an answer of the asker", err, board.ErrDenied)
+		// Nor under the same name in a new process.
+		x.park(q.ID)
+		again := x.actor
+		again.Owner = "x, restarted"
+		_, err = f.board.Answer(f.ctx, again, q.ID, "red")
+		f.is("an answer of the asker, restarted", err, board.ErrDenied)
+		free, err := f.board.Ask(f.ctx, x.actor, board.NewQuestion{Project: project, Text: "?"})
+		f.ok(err)
+		_, err = f.board.Answer(f.ctx, x.actor, free.ID, "red")
+		f.is("an answer to a question without a task", err, board.ErrDenied)
+		_, err = f.board.Answer(f.ctx, f.agent("y").actor, q.ID, "red")
+		f.ok(err)
+	}},
+	{"whoever held the task cannot answer", func(f *fixture) {
+		id := f.create("a")
+		x, y := f.agent("x"), f.agent("y")
+		x.fail(x.take(id), board.FailOther)
+		q := y.ask(y.take(id))
+		_, err := f.board.Answer(f.ctx, x.actor, q.ID, "red")
+		f.is("an answer of an earlier holder", err, board.ErrDenied)
+	}},
+	{"a question for people wants a person", func(f *fixture) {
+		id := f.create("a")
+		x := f.agent("x")
+		q := x.ask(x.take(id), func(n *board.NewQuestion) { n.HumanOnly = true })
+		_, err := f.board.Answer(f.ctx, f.agent("lead").actor, q.ID, "red")
+		f.is("an answer of an agent", err, board.ErrDenied)
+		_, err = f.board.Answer(f.ctx, ada, q.ID, "red")
+		f.ok(err)
+	}},
+	{"the default is taken when the time is over", func(f *fixture) {
+		id := f.create("a")
+		x := f.agent("x")
+		h := x.take(id)
+		q := x.ask(h, func(n *board.NewQuestion) { n.Default, n.Within = "red", time.Hour })
+		f.equal("blocking", q.Blocking, false)
+		f.sweep()
+		got, err := f.board.Question(f.ctx, q.ID)
+		f.ok(err)
+		f.equal("before its time", got.State, board.QuestionOpen)
+		f.overdue(q.ID)
+		f.sweep()
+		got, err = f.board.Question(f.ctx, q.ID)
+		f.ok(err)
+		f.equal("after its time", words(got.State, got.Answer, got.AnsweredBy), "answered red default")
+		f.status(id, board.InProgress)
+		n := x.note(h, "going on")
+		if len(n.Answers) != 1 || n.Answers[0].Answer != "red" {
+			f.Errorf("the holder's notice has %v, want the answer", n.Answers)
+		}
+	}},
+	{"without a default it stays open", func(f *fixture) {
+		id := f.create("a")
+		x := f.agent("x")
+		q := x.ask(x.take(id), func(n *board.NewQuestion) { n.Within = time.Hour })
+		f.overdue(q.ID)
+		f.sweep()
+		got, err := f.board.Question(f.ctx, q.ID)
+		f.ok(err)
+		f.equal("state", got.State, board.QuestionOpen)
+	}},
+	{"what is no question or answer is refused", func(f *fixture) {
+		for name, n := range map[string]board.NewQuestion{
+			"no text": {Project: project, Text: " "}, "too late": {Project: project, Text: "?", Within: 31 * 24 * time.Hour},
+			"too many options": {Project: project, Text: "?", Options: make([]string, 21)},
+		} {
+			_, err := f.board.Ask(f.ctx, ada, n)
+			f.is(name, err, board.ErrInvalid)
+		}
+		q := f.question("?")
+		_, err := f.board.Answer(f.ctx, ada, q.ID, " ")
+		f.is("no answer", err, board.ErrInvalid)
+		_, err = f.board.Answer(f.ctx, ada, 99, "x")
+		f.is("no question", err, board.ErrNotFound)
+	}},
+	{"the questions of an ended task are withdrawn", func(f *fixture) {
+		a, b := f.create("a"), f.create("b")
+		x, y := f.agent("x"), f.agent("y")
+		ha, hb := x.take(a), y.take(b)
+		qa := x.ask(ha, func(n *board.NewQuestion) { n.Blocking = new(false) })
+		qb := y.ask(hb)
+		y.park(qb.ID)
+		x.done(ha)
+		_, err := f.board.Cancel(f.ctx, ada, b, "", board.DependentsKeep)
+		f.ok(err)
+		for _, id := range []board.QuestionID{qa.ID, qb.ID} {
+			q, err := f.board.Question(f.ctx, id)
+			f.ok(err)
+			f.equal("state", q.State, board.QuestionWithdrawn)
+			_, err = f.board.Answer(f.ctx, ada, id, "red")
+			f.is("an answer", err, board.ErrConflict)
+		}
+	}},
+	{"Await sees the answer", func(f *fixture) {
+		f.running()
+		q := f.question("?")
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			got, err := f.board.Await(f.ctx, q.ID, 10*time.Second)
+			if err != nil || got.Answer != "red" {
+				f.Errorf("Await = %+v, %v, want red", got, err)
+			}
+		})
+		_, err := f.board.Answer(f.ctx, ada, q.ID, "red")
+		f.ok(err)
+		wg.Wait()
+		open := f.question("??")
+		got, err := f.board.Await(f.ctx, open.ID, time.Millisecond)
+		f.ok(err)
+		f.equal("state", got.State, board.QuestionOpen)
+	}},
+}}
+
+var ruleParking = group{"parking", []test{
+	{"an unanswered question parks the task, and the answer keeps it for the asker", func(f *fixture) {
+		id := f.create("a")
+		x, y := f.agent("x"), f.agent("y")
+		h := x.take(id)
+		q := x.ask(h)
+		f.equal("blocking", q.Blocking, true)
+		f.status(id, board.InProgress)
+		x.park(q.ID)
+		d := f.get(id)
+		f.equal("parked", words(d.Task.Status, d.Claim == nil, d.Attempts[0].Cause, d.Task.Failures), "waiting true parked 0")
+		x.nothing()
+		_, err := f.board.Answer(f.ctx, ada, q.ID, "red")
+		f.ok(err)
+		d = f.get(id)
+		f.equal("answered", words(d.Task.Status, d.Task.ReservedFor.Name), words(board.Pending, x.name))
+		if rest := d.Task.NotBefore.Sub(d.Now); rest > 10*time.Minute || rest < 9*time.Minute {
+			f.Errorf("reserved for %v, want 10 min", rest)
+		}
+		other := f.create("other", priority(board.Urgent))
+		y.take(other)
+		f.agent("z").nothing()
+		if again := x.take(id); again.Attempt != 2 {
+			f.Errorf("attempt %d, want 2", again.Attempt)
+		}
+	}},
+	{"the asker gets its task before more urgent ones", func(f *fixture) {
+		id := f.create("a")
+		x := f.agent("x")
+		q := x.ask(x.take(id))
+		x.park(q.ID)
+		f.create("urgent", priority(board.Urgent))
+		_, err := f.board.Answer(f.ctx, ada, q.ID, "red")
+		f.ok(err)
+		x.take(id)
+	}},
+	{"after ten minutes anybody gets it", func(f *fixture) {
+		id := f.create("a")
+		x, y := f.agent("x"), f.agent("y")
+		q := x.ask(x.take(id))
+		x.park(q.ID)
+		_, err := f.board.Answer(f.ctx, ada, q.ID, "red")
+		f.ok(err)
+		f.rest(id)
+		y.take(id)
+		x.nothing()
+	}},
+	{"nothing is parked when the answer has come", func(f *fixture) {
+		id := f.create("a")
+		x := f.agent("x")
+		h := x.take(id)
+		q := x.ask(h)
+		_, err := f.board.Answer(f.ctx, ada, q.ID, "red")
+		f.ok(err)
+		got, parked, err := f.board.Park(f.ctx, x.actor, q.ID)
+		f.ok(err)
+		f.equal("park", words(parked, got.Answer), "false red")
+		f.status(id, board.InProgress)
+		x.done(h)
+	}},
+	{"an answer and the end of the wait at once lose nothing", func(f *fixture) {
+		for range 8 {
+			id := f.create("a")
+			x := f.agent("x")
+			h := x.take(id, wishing(id))
+			q := x.ask(h)
+			var wg sync.WaitGroup
+			wg.Go(func() {
+				if _, err := f.board.Answer(f.ctx, ada, q.ID, "red"); err != nil {
+					f.Errorf("Answer: %v", err)
+				}
+			})
+			wg.Go(func() {
+				if _, _, err := f.board.Park(f.ctx, x.actor, q.ID); err != nil {
+					f.Errorf("Park: %v", err)
+				}
+			})
+			wg.Wait()
+			switch got := f.get(id).Task; got.Status {
+			case board.InProgress: // the answer was first
+				x.done(h)
+			case board.Pending:
+				f.equal("reserved for", got.ReservedFor.Name, x.name)
+				x.done(x.take(id))
+			default:
+				f.Fatalf("the task is %s, want it in progress or reserved", got.Status)
+			}
+		}
+	}},
+	{"a question that does not block parks nothing", func(f *fixture) {
+		id := f.create("a")
+		x := f.agent("x")
+		h := x.take(id)
+		q := x.ask(h, func(n *board.NewQuestion) { n.Blocking = new(false) })
+		_, parked, err := f.board.Park(f.ctx, x.actor, q.ID)
+		f.equal("park", words(parked, err), "false <nil>")
+		f.status(id, board.InProgress)
+	}},
+	{"a task that waits for two answers needs both", func(f *fixture) {
+		id := f.create("a")
+		x := f.agent("x")
+		h := x.take(id)
+		q1, q2 := x.ask(h), x.ask(h)
+		x.park(q1.ID)
+		_, err := f.board.Answer(f.ctx, ada, q1.ID, "red")
+		f.ok(err)
+		f.status(id, board.Waiting)
+		_, err = f.board.Answer(f.ctx, ada, q2.ID, "blue")
+		f.ok(err)
+		x.take(id)
+	}},
+	{"parking under a lost claim is refused", func(f *fixture) {
+		id := f.create("a")
+		x := f.agent("x")
+		q := x.ask(x.take(id))
+		f.expire(id)
+		_, parked, err := f.board.Park(f.ctx, x.actor, q.ID)
+		f.lost("park", err, false)
+		f.equal("parked", parked, false)
+		f.status(id, board.Pending)
+	}},
+	{"a default frees the parked task", func(f *fixture) {
+		id := f.create("a")
+		x := f.agent("x")
+		q := x.ask(x.take(id), func(n *board.NewQuestion) { n.Default, n.Within, n.Blocking = "red", time.Hour, new(true) })
+		x.park(q.ID)
+		f.overdue(q.ID)
+		x.take(id) // sweeps first
+		f.equal("answered by", f.event(id, board.EventAnswered).Actor, board.AnsweredByDefault)
+	}},
+	{"a blocked or held task is not given to the asker either", func(f *fixture) {
+		id := f.create("a")
+		x := f.agent("x")
+		q := x.ask(x.take(id))
+		x.park(q.ID)
+		_, err := f.board.Update(f.ctx, ada, id, board.Edit{Hold: new(true)})
+		f.ok(err)
+		_, err = f.board.Answer(f.ctx, ada, q.ID, "red")
+		f.ok(err)
+		x.nothing()
+	}},
+}}

@@ -1,0 +1,216 @@
+package boardtest
+
+import (
+	"strings"
+
+	"github.com/bossman-dev/bossman/board"
+)
+
+var ruleVerdicts = group{"reviews and releases", []test{
+	{"accepting frees what depends on the task", func(f *fixture) {
+		f.project(board.Project{Slug: project, Policy: board.PolicyPerson})
+		id := f.create("a")
+		next := f.create("b", after(id))
+		x := f.agent("x")
+		x.done(x.take(id))
+		out, err := f.board.Review(f.ctx, ada, id, board.Accept, "fine")
+		f.ok(err)
+		f.equal("outcome", words(out.Status, ids(out.Freed)), words("done", next))
+		e := f.last(id)
+		f.equal("event", words(e.Kind, e.Actor, e.From, e.To, e.Detail.Text), "accepted ada review done fine")
+		x.take(next)
+	}},
+	{"a rejection tells the next attempt", func(f *fixture) {
+		f.project(board.Project{Slug: project, Policy: board.PolicyPerson})
+		id := f.create("a")
+		x, y := f.agent("x"), f.agent("y")
+		h := x.take(id)
+		x.done(h)
+		_, err := f.board.Review(f.ctx, ada, id, board.Reject, "no tests")
+		f.ok(err)
+		f.equal("event", f.event(id, board.EventRejected).Detail.Text, "no tests")
+		y.take(id)
+		again := x.done(h)
+		f.equal("the old report again", words(again.Again, again.Status), "true review")
+		f.status(id, board.InProgress)
+	}},
+	{"who held the task cannot review it or change its acceptance", func(f *fixture) {
+		f.project(board.Project{Slug: project, Policy: board.PolicyPerson})
+		id := f.create("a")
+		x, y := f.agent("x"), f.agent("y")
+		x.fail(x.take(id), board.FailOther)
+		y.done(y.take(id))
+		for _, a := range []*agent{x, y} {
+			_, err := f.board.Review(f.ctx, a.actor, id, board.Accept, "")
+			f.is("a review by "+a.actor.Owner, err, board.ErrDenied)
+			_, err = f.board.Update(f.ctx, a.actor, id, board.Edit{Acceptance: new("whatever")})
+			f.is("an edit by "+a.actor.Owner, err, board.ErrDenied)
+			_, err = f.board.Update(f.ctx, a.actor, id, board.Edit{Priority: new(board.Low)})
+			f.ok(err)
+		}
+	}},
+	{"a verdict fits a status", func(f *fixture) {
+		id := f.create("a")
+		for _, v := range []board.Verdict{board.Accept, board.Reject, board.Retry} {
+			_, err := f.board.Review(f.ctx, ada, id, v, "note")
+			f.is(string(v)+" of a pending task", err, board.ErrConflict)
+		}
+		_, err := f.board.Review(f.ctx, ada, id, "maybe", "note")
+		f.is("an unknown verdict", err, board.ErrInvalid)
+		_, err = f.board.Review(f.ctx, ada, board.ID{Project: project, No: 99}, board.Accept, "")
+		f.is("a review of nothing", err, board.ErrNotFound)
+	}},
+	{"a release gives a task back", func(f *fixture) {
+		id := f.create("a")
+		x, y := f.agent("x"), f.agent("y")
+		h := x.take(id)
+		got, err := f.board.Release(f.ctx, ada, id, "stuck")
+		f.ok(err)
+		f.equal("task", words(got.Status, got.Failures), "pending 0")
+		f.equal("attempt", words(f.get(id).Attempts[0].Cause, f.get(id).Attempts[0].Reason), "released stuck")
+		_, err = f.board.Release(f.ctx, ada, id, "")
+		f.is("a release of what nobody holds", err, board.ErrConflict)
+		y.take(id)
+		_, err = x.report(h)
+		f.lost("done", err, true)
+	}},
+	{"a release ends a cool-down and a reservation", func(f *fixture) {
+		id := f.create("a")
+		x, y := f.agent("x"), f.agent("y")
+		x.fail(x.take(id), board.FailEnvironment)
+		f.undo(id)
+		q := x.ask(x.take(id))
+		x.park(q.ID)
+		_, err := f.board.Answer(f.ctx, ada, q.ID, "red")
+		f.ok(err)
+		f.undo(id)
+		y.take(id)
+	}},
+	{"an edit says what it changed", func(f *fixture) {
+		id := f.create("a")
+		e := board.Edit{
+			Title: new(" b "), Description: new("long"), Acceptance: new("when"), Priority: new(board.High),
+			Skills: &[]string{"SQL", "go", "unknown"}, Areas: &[]string{"/web/*.css"}, Wants: &[]board.EvidenceKind{"tests"}, MaxFailures: new(5),
+		}
+		got, err := f.board.Update(f.ctx, ada, id, e)
+		f.ok(err)
+		f.equal("caller's own list", words(*e.Skills, *e.Areas), "[SQL go unknown] [/web/*.css]")
+		f.equal("task", words(got.Title, got.Priority, got.Skills, got.Areas, got.Wants, got.MaxFailures, got.SpecVersion), "b high [go sql] [web] [tests] 5 2")
+		f.equal("fields", strings.Join(f.last(id).Detail.Fields, " "), "title description acceptance priority max_failures skills areas evidence")
+		got, err = f.board.Update(f.ctx, ada, id, board.Edit{Title: new("b"), Hold: new(false)})
+		f.ok(err)
+		f.equal("an edit that changes nothing", words(got.Seq, got.SpecVersion), "2 2")
+		got, err = f.board.Update(f.ctx, ada, id, board.Edit{Priority: new(board.Low)})
+		f.ok(err)
+		f.equal("spec version after a new priority", got.SpecVersion, 2)
+		for name, e := range map[string]board.Edit{
+			"no title": {Title: new(" ")}, "two lines": {Title: new("a\nb")}, "a wrong priority": {Priority: new(board.Priority(9))},
+			"no budget": {MaxFailures: new(0)},
+		} {
+			_, err := f.board.Update(f.ctx, ada, id, e)
+			f.is(name, err, board.ErrInvalid)
+		}
+	}},
+	{"what cannot be a task is refused", func(f *fixture) {
+		for name, n := range map[string]board.NewTask{
+			"nothing":          {},
+			"no project":       {Project: "nothere", Title: "a"},
+			"two lines":        {Project: project, Title: "a\nb"},
+			"a wrong priority": {Project: project, Title: "a", Priority: 9},
+			"wrong evidence":   {Project: project, Title: "a", Wants: []board.EvidenceKind{"rumour"}},
+			"too many skills":  {Project: project, Title: "a", Skills: strings.Split("abcdefghi", "")},
+			"no text":          {Project: project, Title: "\xff"},
+			"a long lease":     {Project: project, Title: "a", Lease: 1 << 60},
+		} {
+			if n.Project == "" && name != "nothing" {
+				n.Project = project
+			}
+			_, _, err := f.board.Create(f.ctx, ada, n, "")
+			f.is(name, err, board.ErrInvalid)
+		}
+		f.project(board.Project{Slug: "old", Archived: true})
+		_, _, err := f.board.Create(f.ctx, ada, board.NewTask{Project: "old", Title: "a"}, "")
+		f.is("an archived project", err, board.ErrConflict)
+		f.tasks(0)
+	}},
+}}
+
+var ruleGrowth = group{"growth is bounded", []test{
+	{"follow-ups of a report are held", func(f *fixture) {
+		id := f.create("a")
+		x := f.agent("x")
+		out := x.done(x.take(id), func(r *board.Report) {
+			r.FollowUps = []board.NewTask{{Title: "b", Priority: board.Urgent}, {Title: "c", Project: "elsewhere"}}
+		})
+		f.equal("follow-ups", len(out.FollowUps), 2)
+		for _, id := range out.FollowUps {
+			d := f.get(id)
+			f.equal("follow-up", words(d.Task.Hold, d.Task.Status, d.Task.ID.Project), words(true, board.Pending, project))
+		}
+		x.nothing()
+		_, err := f.board.Update(f.ctx, ada, out.FollowUps[0], board.Edit{Hold: new(false)})
+		f.ok(err)
+		x.take(out.FollowUps[0])
+	}},
+	{"a follow-up may come after the task that it follows", func(f *fixture) {
+		id := f.create("a")
+		x := f.agent("x")
+		out := x.done(x.take(id), func(r *board.Report) {
+			r.FollowUps = []board.NewTask{{Title: "b", DependsOn: []board.ID{id}}}
+		})
+		f.equal("open blockers", f.get(out.FollowUps[0]).Task.OpenBlockers, 0)
+	}},
+	{"a follow-up under review waits for the review", func(f *fixture) {
+		f.project(board.Project{Slug: project, Policy: board.PolicyPerson})
+		id := f.create("a")
+		x := f.agent("x")
+		out := x.done(x.take(id), func(r *board.Report) {
+			r.FollowUps = []board.NewTask{{Title: "b", DependsOn: []board.ID{id}}}
+		})
+		f.equal("open blockers", f.get(out.FollowUps[0]).Task.OpenBlockers, 1)
+		_, err := f.board.Review(f.ctx, ada, id, board.Accept, "")
+		f.ok(err)
+		f.equal("open blockers", f.get(out.FollowUps[0]).Task.OpenBlockers, 0)
+	}},
+	{"a follow-up may be a part of the same whole", func(f *fixture) {
+		p := f.create("p")
+		id := f.create("a", within(p))
+		x := f.agent("x")
+		out := x.done(x.take(id), func(r *board.Report) {
+			r.FollowUps = []board.NewTask{{Title: "b", Parent: p}}
+		})
+		f.status(p, board.Pending)
+		_, err := f.board.Update(f.ctx, ada, out.FollowUps[0], board.Edit{Hold: new(false)})
+		f.ok(err)
+		x.done(x.take(out.FollowUps[0]))
+		f.status(p, board.Done)
+	}},
+	{"a claim makes at most five", func(f *fixture) {
+		id := f.create("a")
+		x := f.agent("x")
+		h := x.take(id)
+		for i := range 3 {
+			got, _, err := f.board.CreateUnder(f.ctx, x.actor, h, board.NewTask{Title: words(i)}, words("k", i))
+			f.ok(err)
+			f.equal("held", words(got.Hold, got.CreatedBy), words(true, x.name))
+			again, _, err := f.board.CreateUnder(f.ctx, x.actor, h, board.NewTask{Title: words(i)}, words("k", i))
+			f.ok(err)
+			f.equal("again", again.ID, got.ID)
+		}
+		three := func(r *board.Report) { r.FollowUps = []board.NewTask{{Title: "x"}, {Title: "y"}, {Title: "z"}} }
+		_, err := x.report(h, three)
+		f.is("three more", err, board.ErrConflict)
+		f.status(id, board.InProgress)
+		x.done(h, func(r *board.Report) { r.FollowUps = []board.NewTask{{Title: "x"}, {Title: "y"}} })
+		f.tasks(6)
+	}},
+	{"the report again makes no tasks again", func(f *fixture) {
+		id := f.create("a")
+		x := f.agent("x")
+		h := x.take(id)
+		more := func(r *board.Report) { r.FollowUps = []board.NewTask{{Title: "b"}} }
+		first, again := x.done(h, more), x.done(h, more)
+		f.equal("follow-ups", ids(again.FollowUps), ids(first.FollowUps))
+		f.tasks(2)
+	}},
+}}

@@ -1,0 +1,384 @@
+package boardtest
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/bossman-dev/bossman/board"
+)
+
+var ruleWorkers = group{"workers", []test{
+	{"a worker without a name gets one", func(f *fixture) {
+		f.create("a")
+		f.create("b")
+		x, y := f.agent("x"), f.agent("x")
+		x.next()
+		y.next()
+		if x.name == "" || x.name == y.name {
+			f.Errorf("names %q and %q, want two", x.name, y.name)
+		}
+	}},
+	{"a name that nobody has is refused", func(f *fixture) {
+		x := f.agent("x")
+		x.name = "otter-1"
+		_, err := x.try()
+		f.is("an invented name", err, board.ErrInvalid)
+	}},
+	{"a name belongs to a live process", func(f *fixture) {
+		id := f.create("a")
+		x, thief := f.agent("x"), f.agent("thief")
+		h := x.take(id)
+		thief.name = x.name
+		_, err := thief.try()
+		if _, ok := errors.AsType[*board.HeldError](err); !ok {
+			f.Fatalf("another process: %v, want a *HeldError", err)
+		}
+		x.done(h)
+		_, err = thief.try()
+		f.is("another process, just after the task", err, board.ErrDenied)
+	}},
+	{"after Leave the name is taken up, with its task and two minutes of lease", func(f *fixture) {
+		id := f.create("a")
+		x, heir := f.agent("x"), f.agent("heir")
+		h := x.take(id)
+		f.ok(f.board.Leave(f.ctx, "x"))
+		if d := f.get(id); d.Claim.LeaseUntil.Sub(d.Now) > 2*time.Minute || d.Claim.LeaseUntil.Before(d.Now) {
+			f.Errorf("after Leave the lease has %v left, want 2 min", d.Claim.LeaseUntil.Sub(d.Now))
+		}
+		f.status(id, board.InProgress)
+		heir.name = x.name
+		f.equal("handle", heir.take(id), h)
+		d := f.get(id)
+		f.equal("owner", d.Claim.Owner, "heir")
+		if d.Claim.LeaseUntil.Sub(d.Now) < 9*time.Minute {
+			f.Errorf("after the return the lease has %v left, want 10 min", d.Claim.LeaseUntil.Sub(d.Now))
+		}
+		heir.done(h)
+	}},
+	{"Leave does not lengthen a lease, nor touch what others hold", func(f *fixture) {
+		a, b := f.create("a"), f.create("b")
+		x, y := f.agent("x"), f.agent("y")
+		x.take(a)
+		y.take(b)
+		f.runOut(a)
+		f.ok(f.board.Leave(f.ctx, "x"))
+		f.ok(f.board.Leave(f.ctx, ""))
+		if d := f.get(a); d.Claim.LeaseUntil.After(d.Now) {
+			f.Error("Leave gave a lease that had run out more time")
+		}
+		if d := f.get(b); d.Claim.LeaseUntil.Sub(d.Now) < 9*time.Minute {
+			f.Error("Leave shortened the lease of another process")
+		}
+	}},
+	{"after its end a process that never said so loses the name", func(f *fixture) {
+		id := f.create("a")
+		x, heir := f.agent("x"), f.agent("heir")
+		h := x.take(id)
+		f.runOut(id)
+		f.write(func(tx board.Tx) error {
+			st, err := tx.Standing(x.worker())
+			if err != nil {
+				return err
+			}
+			st.Worker.LastSeen = st.Worker.LastSeen.Add(-time.Hour)
+			return tx.PutWorker(st.Worker)
+		})
+		heir.name = x.name
+		f.equal("handle", heir.take(id), h)
+	}},
+	{"presence renews under half of the lease", func(f *fixture) {
+		a, b, c := f.create("a"), f.create("b"), f.create("c")
+		x, x2, y := f.agent("x"), f.agent("x"), f.agent("y")
+		x.take(a)
+		x2.take(b)
+		y.take(c)
+		for _, id := range []board.ID{a, c} {
+			f.leave(id)
+		}
+		before := f.get(b).Claim.LeaseUntil
+		held, err := f.board.Renew(f.ctx, "x")
+		f.ok(err)
+		f.equal("claims", len(held), 2)
+		if d := f.get(a); d.Claim.LeaseUntil.Sub(d.Now) < 9*time.Minute {
+			f.Errorf("the lease has %v left, want 10 min", d.Claim.LeaseUntil.Sub(d.Now))
+		}
+		f.equal("the full lease is left alone", f.get(b).Claim.LeaseUntil.Equal(before), true)
+		if d := f.get(c); d.Claim.LeaseUntil.Sub(d.Now) > 5*time.Minute {
+			f.Error("the claim of another process was renewed")
+		}
+	}},
+	{"presence of nobody renews nothing", func(f *fixture) {
+		a := f.create("a")
+		x := f.agent("x")
+		x.take(a)
+		f.leave(a)
+		held, err := f.board.Renew(f.ctx, "")
+		f.equal("claims", words(len(held), err), "0 <nil>")
+		if d := f.get(a); d.Claim.LeaseUntil.Sub(d.Now) > 5*time.Minute {
+			f.Error("Renew without an owner renewed a claim")
+		}
+	}},
+	{"presence revives what was not swept, and not what was", func(f *fixture) {
+		a, b := f.create("a"), f.create("b")
+		x, y := f.agent("x"), f.agent("y")
+		x.take(a)
+		y.take(b)
+		f.runOut(a)
+		_, err := f.board.Renew(f.ctx, "x")
+		f.ok(err)
+		f.equal("events", f.kinds(a), "created claimed revived")
+		f.expire(b)
+		_, err = f.board.Renew(f.ctx, "y")
+		f.ok(err)
+		f.status(b, board.Pending)
+	}},
+	{"presence is no sign of work", func(f *fixture) {
+		id := f.create("a", atMost(1))
+		x := f.agent("x")
+		x.take(id)
+		for range 5 {
+			x.take(id)
+			f.runOut(id)
+			_, err := f.board.Renew(f.ctx, "x")
+			f.ok(err)
+		}
+		x.nothing()
+		f.status(id, board.Failed)
+	}},
+	{"a stopped worker loses its task and gets no more", func(f *fixture) {
+		a := f.create("a")
+		x := f.agent("x")
+		h := x.take(a)
+		id, err := f.board.Stop(f.ctx, ada, x.worker())
+		f.ok(err)
+		f.equal("task", id, a)
+		f.status(a, board.Pending)
+		_, err = x.try()
+		if _, ok := errors.AsType[*board.StoppedError](err); !ok {
+			f.Fatalf("next: %v, want a *StoppedError", err)
+		}
+		_, err = x.report(h)
+		lost := f.lost("done", err, true)
+		f.equal("cause", lost.Ended.Cause, board.CauseStopped)
+		_, err = f.board.Stop(f.ctx, ada, board.WorkerID{Principal: "local", Name: "nobody"})
+		f.is("stop of nobody", err, board.ErrNotFound)
+	}},
+	{"a worker that is stopped while it waits gets nothing", func(f *fixture) {
+		a := f.create("a")
+		x := f.agent("x")
+		x.done(x.take(a))
+		f.running()
+		waited := make(chan error, 1)
+		ctx, cancel := context.WithCancel(f.ctx)
+		defer cancel()
+		go func() {
+			_, err := f.board.Next(ctx, x.actor, x.wish(func(w *board.Wish) { w.Wait = 10 * time.Second }))
+			waited <- err
+		}()
+		f.waiting()
+		_, err := f.board.Stop(f.ctx, ada, x.worker())
+		f.ok(err)
+		b := f.create("b")
+		y := f.agent("y")
+		y.take(b)
+		y.actor.Worker = y.name
+		f.undo(b)
+		cancel()
+		<-waited
+		f.status(b, board.Pending)
+		_, err = x.try()
+		f.is("next", err, board.ErrDenied)
+	}},
+	{"pause stops the hand-out and nothing else", func(f *fixture) {
+		a, b := f.create("a"), f.create("b")
+		x, y := f.agent("x"), f.agent("y")
+		h := x.take(a)
+		f.ok(f.board.Pause(f.ctx, ada, project))
+		none := y.nothing()
+		f.equal("paused by", none.PausedBy, "ada")
+		_, err := y.try(wishing(b))
+		f.is("a wish", err, board.ErrConflict)
+		f.equal("what it holds", x.take(a), h)
+		x.done(h)
+		f.ok(f.board.Resume(f.ctx, ada, project))
+		y.take(b)
+	}},
+	{"a wish is granted if it can be", func(f *fixture) {
+		f.create("a")
+		b := f.create("b", needing("gpu"))
+		x := f.agent("x")
+		_, err := x.try(wishing(b), able("go"))
+		f.is("a wish without the skill", err, board.ErrConflict)
+		x.take(b, wishing(b), able("gpu"))
+		_, err = f.agent("y").try(wishing(b))
+		f.is("a wish for what another has", err, board.ErrConflict)
+		_, err = f.agent("y").try(wishing(board.ID{Project: project, No: 99}))
+		f.is("a wish for nothing", err, board.ErrNotFound)
+		_, err = f.agent("y").try(wishing(board.ID{Project: "other", No: 1}))
+		f.is("a wish elsewhere", err, board.ErrNotFound)
+		c := f.create("c")
+		y := f.agent("y")
+		y.take(c, wishing(c))
+		f.runOut(c)
+		f.agent("z").take(c, wishing(c)) // its holder is gone
+	}},
+	{"who finds nothing learns why", func(f *fixture) {
+		f.create("a", needing("gpu"))
+		x := f.agent("x")
+		none := x.nothing(able("go"))
+		f.equal("unskilled", words(none.Unskilled, none.ReadyUnskilled, none.Counts.Ready), "[gpu] 1 1")
+		id := f.create("b")
+		q := x.ask(x.take(id, able("go")))
+		x.park(q.ID)
+		y := f.agent("y")
+		f.eventually("the open question is shown", func() bool { return len(y.nothing(able("go")).Open) == 1 })
+	}},
+	{"workers are listed", func(f *fixture) {
+		f.create("a")
+		x := f.agent("x")
+		x.next()
+		ws, now, err := f.board.Workers(f.ctx, time.Hour)
+		f.ok(err)
+		if len(ws) != 1 || ws[0].Name != x.name || ws[0].Owner != "x" || now.Sub(ws[0].LastSeen) > time.Minute {
+			f.Errorf("Workers = %+v at %v, want %s", ws, now, x.name)
+		}
+	}},
+}}
+
+// worker is the name with its principal.
+func (a *agent) worker() board.WorkerID {
+	return board.WorkerID{Principal: a.actor.Principal, Name: a.name}
+}
+
+var ruleWaiting = group{"waiting for work", []test{
+	{"who waits is served when work arrives", func(f *fixture) {
+		f.running()
+		const n = 4
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		got := map[board.ID]bool{}
+		for i := range n {
+			wg.Go(func() {
+				h, err := f.board.Next(f.ctx, board.Actor{Principal: "local", Owner: words("x", i)}, board.Wish{Projects: []string{project}, Wait: 20 * time.Second})
+				if err != nil {
+					f.Errorf("Next: %v", err)
+					return
+				}
+				mu.Lock()
+				got[h.Task.ID] = true
+				mu.Unlock()
+			})
+		}
+		f.waiting()
+		for range n {
+			f.create("t")
+		}
+		wg.Wait()
+		f.equal("tasks handed out", len(got), n)
+	}},
+	{"who waits is served when a lease runs out, a rest ends or a pause does", func(f *fixture) {
+		a := f.create("a")
+		x := f.agent("x")
+		x.take(a)
+		f.running()
+		wait := func() <-chan board.ID {
+			out := make(chan board.ID, 1)
+			go func() {
+				defer close(out)
+				h, err := f.board.Next(f.ctx, board.Actor{Principal: "local", Owner: "y"}, board.Wish{Projects: []string{project}, Wait: 20 * time.Second})
+				if err != nil {
+					f.Errorf("Next: %v", err)
+					return
+				}
+				out <- h.Task.ID
+			}()
+			f.waiting()
+			return out
+		}
+		got := wait()
+		f.runOut(a)
+		f.equal("after the lease", <-got, a)
+		f.ok(f.board.Pause(f.ctx, ada, project))
+		b := f.create("b")
+		got = wait()
+		f.ok(f.board.Resume(f.ctx, ada, project))
+		f.equal("after the pause", <-got, b)
+	}},
+	{"who waits in vain is told so", func(f *fixture) {
+		f.running()
+		_, err := f.board.Next(f.ctx, f.agent("x").actor, board.Wish{Projects: []string{project}, Wait: 5 * time.Millisecond})
+		if _, ok := errors.AsType[*board.Nothing](err); !ok {
+			f.Errorf("Next = %v, want *Nothing", err)
+		}
+	}},
+	{"the asker that waits gets its task when the answer came meanwhile", func(f *fixture) {
+		f.running()
+		id := f.create("a")
+		x := f.agent("x")
+		q := x.ask(x.take(id))
+		x.park(q.ID)
+		got := make(chan *board.Handout, 1)
+		go func() {
+			h, _ := f.board.Next(f.ctx, x.actor, x.wish(func(w *board.Wish) { w.Wait = 300 * time.Millisecond }))
+			got <- h
+		}()
+		f.waiting()
+		_, err := f.board.Answer(f.ctx, ada, q.ID, "red")
+		f.ok(err)
+		if h := <-got; h == nil || h.Task.ID != id {
+			f.Errorf("the asker got %v, want %v", h, id)
+		}
+	}},
+	{"a task for a caller that is gone goes back without a failure", func(f *fixture) {
+		f.running()
+		ctx, cancel := context.WithCancel(f.ctx)
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			f.board.Next(ctx, f.agent("x").actor, board.Wish{Projects: []string{project}, Wait: 20 * time.Second})
+		}()
+		f.waiting()
+		cancel()
+		id := f.create("a")
+		<-ended
+		f.eventually("the task is free", func() bool { return f.get(id).Claim == nil })
+		d := f.get(id)
+		f.equal("failures", d.Task.Failures, 0)
+		for _, a := range d.Attempts {
+			f.equal("cause", a.Cause, board.CauseUndelivered)
+		}
+	}},
+	{"callers that go and work that comes at once leave no task behind", func(f *fixture) {
+		f.running()
+		var wg sync.WaitGroup
+		for i := range 10 {
+			ctx, cancel := context.WithCancel(f.ctx)
+			wg.Go(func() {
+				h, err := f.board.Next(ctx, board.Actor{Principal: "local", Owner: words("x", i)}, board.Wish{Projects: []string{project}, Wait: 20 * time.Second})
+				if err == nil {
+					f.board.Done(f.ctx, board.Actor{Principal: "local", Owner: words("x", i)}, h.Claim.Handle, board.Report{Summary: "s"})
+				}
+			})
+			wg.Go(func() { cancel() })
+			wg.Go(func() {
+				f.board.Create(f.ctx, ada, board.NewTask{Project: project, Title: "t"}, "")
+			})
+		}
+		wg.Wait()
+		f.eventually("nobody holds anything", func() bool {
+			cs, err := f.board.Claims(f.ctx, board.ClaimFilter{})
+			return err == nil && len(cs) == 0
+		})
+		all, err := f.board.List(f.ctx, board.TaskFilter{Projects: []string{project}})
+		f.ok(err)
+		for _, t := range all {
+			f.equal("failures", t.Failures, 0)
+		}
+	}},
+}}
+
+// waiting gives those who were started a moment to begin to wait. Whether they
+// have makes no difference to what a test wants, only to what it tries.
+func (f *fixture) waiting() { time.Sleep(30 * time.Millisecond) }

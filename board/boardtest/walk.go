@@ -1,0 +1,424 @@
+package boardtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/bossman-dev/bossman/board"
+)
+
+// walk does random things to a board and to a model of it, and compares the two
+// after each. -rapid.checks and -rapid.steps say how often and how long.
+func walk(t *testing.T, open func(t *testing.T) board.Store) {
+	f := newFixture(t, open(t))
+	f.project(board.Project{Slug: "nowhere"})
+	var n atomic.Int64
+	rapid.Check(t, func(rt *rapid.T) {
+		w := &walker{
+			T: rt, f: f, slug: fmt.Sprintf("p%d", n.Add(1)),
+			model: model{policy: rapid.SampledFrom([]board.Policy{board.PolicyEvidence, board.PolicyPerson}).Draw(rt, "policy")},
+		}
+		f.project(board.Project{Slug: w.slug, Policy: w.policy})
+		for i := range 3 {
+			w.agents = append(w.agents, f.agent(fmt.Sprintf("%s-%d", w.slug, i)))
+		}
+		rt.Repeat(map[string]func(*rapid.T){
+			"":        func(*rapid.T) { w.compare() },
+			"create":  func(*rapid.T) { w.create() },
+			"next":    func(*rapid.T) { w.next() },
+			"next 2":  func(*rapid.T) { w.next() },
+			"done":    func(*rapid.T) { w.done() },
+			"fail":    func(*rapid.T) { w.failure() },
+			"note":    func(*rapid.T) { w.note() },
+			"ask":     func(*rapid.T) { w.ask() },
+			"park":    func(*rapid.T) { w.park() },
+			"answer":  func(*rapid.T) { w.answer() },
+			"run out": func(*rapid.T) { w.timePasses() },
+			"sweep":   func(*rapid.T) { w.sweepNow() },
+			"renew":   func(*rapid.T) { w.renew() },
+			"release": func(*rapid.T) { w.release() },
+			"cancel":  func(*rapid.T) { w.cancelOne() },
+			"review":  func(*rapid.T) { w.review() },
+			"edit":    func(*rapid.T) { w.edit() },
+			"relink":  func(*rapid.T) { w.relink() },
+		})
+	})
+}
+
+// A walker is a model, and the board that is walked beside it.
+type walker struct {
+	*rapid.T
+	model
+	f      *fixture
+	slug   string
+	agents []*agent
+}
+
+func (w *walker) ctx() context.Context { return w.f.ctx }
+
+// want fails the walk unless err is of the kind that the model expects.
+func (w *walker) want(what string, err, kind error) {
+	w.Helper()
+	if !errors.Is(err, kind) {
+		w.Fatalf("%s: error %v, want %v", what, err, kind)
+	}
+}
+
+// pick draws one of a list; the step is skipped if that is empty.
+func pick[T any](w *walker, what string, from []T) T {
+	if len(from) == 0 {
+		w.Skip("none: " + what)
+	}
+	return from[rapid.IntRange(0, len(from)-1).Draw(w.T, what)]
+}
+
+// some draws a few of the tasks.
+func (w *walker) some(what string) []*modelTask {
+	var out []*modelTask
+	for range rapid.IntRange(0, min(2, len(w.tasks))).Draw(w.T, "number of "+what) {
+		if t := pick(w, what, w.tasks); !slices.Contains(out, t) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+func idsOf(ts []*modelTask) []board.ID {
+	out := make([]board.ID, len(ts))
+	for i, t := range ts {
+		out[i] = t.id
+	}
+	return out
+}
+
+func (w *walker) compare() {
+	w.step++
+	got, err := w.f.board.List(w.ctx(), board.TaskFilter{Projects: []string{w.slug}})
+	w.want("list", err, nil)
+	claims, err := w.f.board.Claims(w.ctx(), board.ClaimFilter{Project: w.slug})
+	w.want("claims", err, nil)
+	if len(got) != len(w.tasks) {
+		w.Fatalf("%d tasks, want %d", len(got), len(w.tasks))
+	}
+	live := 0
+	for i, t := range w.tasks {
+		g := got[i]
+		have := words(g.ID, g.Status, "failures", g.Failures, "attempt", g.Attempt, "blockers", g.OpenBlockers, "ready", (&g).Ready(), "parts done", g.DoneChildren)
+		want := words(t.id, t.status, "failures", t.failures, "attempt", t.attempts, "blockers", w.blockers(t), "ready", w.ready(t), "parts done", t.done)
+		if t.status.Terminal() {
+			have, want = words(g.ID, g.Status, g.Failures, g.Attempt), words(t.id, t.status, t.failures, t.attempts)
+		}
+		if have != want {
+			w.Fatalf("task\n got %s\nwant %s", have, want)
+		}
+		if t.claim != nil {
+			live++
+			if !slices.ContainsFunc(claims, func(c board.Claim) bool {
+				return c.Handle == t.claim.handle && c.Worker == t.claim.agent.worker()
+			}) {
+				w.Fatalf("no claim %v of %s, only %v", t.claim.handle, t.claim.agent.name, claims)
+			}
+		}
+	}
+	if len(claims) != live {
+		w.Fatalf("claims %v, want %d", claims, live)
+	}
+}
+
+func (w *walker) create() {
+	t := &modelTask{
+		priority: board.Priority(rapid.IntRange(0, 3).Draw(w.T, "priority")), hold: rapid.IntRange(0, 4).Draw(w.T, "hold") == 0,
+		status: board.Pending, max: rapid.IntRange(1, 3).Draw(w.T, "budget"), spec: 1, queued: w.step, deps: w.some("blocker"), declined: map[*agent]bool{},
+	}
+	n := board.NewTask{Project: w.slug, Title: "t", Priority: t.priority, Hold: t.hold, MaxFailures: t.max, DependsOn: idsOf(t.deps)}
+	var kind error
+	if len(w.tasks) > 0 && rapid.IntRange(0, 2).Draw(w.T, "a part") == 0 {
+		t.parent = pick(w, "whole", w.tasks)
+		n.Parent = t.parent.id
+		if t.parent.status.Terminal() || slices.ContainsFunc(t.deps, func(d *modelTask) bool { return w.waits(d, t.parent, map[*modelTask]bool{}) }) {
+			kind = board.ErrConflict
+		}
+	}
+	made, _, err := w.f.board.Create(w.ctx(), ada, n, "")
+	w.want("create", err, kind)
+	if err == nil {
+		t.id = made.ID
+		w.tasks = append(w.tasks, t)
+	}
+}
+
+func (w *walker) next() {
+	a := pick(w, "agent", w.agents)
+	h, err := w.f.board.Next(w.ctx(), a.actor, board.Wish{Worker: a.name, Projects: []string{w.slug}})
+	for swept := false; ; swept = true {
+		if g := w.holds(a); g != nil {
+			if g.task.deliveries++; g.task.deliveries <= 5 {
+				g.task.ranOut, g.spec = false, g.task.spec
+				if err != nil || h.Claim.Handle != g.handle || !h.Again {
+					w.Fatalf("next of %s = %v, %v, want %v again", a.name, h, err, g.handle)
+				}
+				return
+			}
+			w.fail(g.task)
+			w.end(g.task, board.CauseRestarts)
+		}
+		offers := w.offers(a)
+		if len(offers) > 0 {
+			if err != nil {
+				w.Fatalf("next: %v, want one of %v", err, idsOf(offers))
+			}
+			i := slices.IndexFunc(offers, func(t *modelTask) bool { return t.id == h.Task.ID })
+			if i < 0 || h.Claim.Attempt != offers[i].attempts+1 || h.Again {
+				w.Fatalf("next = %v, want one of %v", h.Claim.Handle, idsOf(offers))
+			}
+			a.name, a.actor.Worker = h.Claim.Worker.Name, h.Claim.Worker.Name
+			w.grant(offers[i], a, h.Claim.Handle)
+			return
+		}
+		if swept || !w.stale() {
+			break
+		}
+		w.sweep()
+	}
+	if _, ok := errors.AsType[*board.Nothing](err); !ok {
+		w.Fatalf("next = %v, %v, want nothing", h, err)
+	}
+}
+
+// again checks a report that was made before under the same claim.
+func (w *walker) again(g *modelGrant, what string, out board.Outcome, err error) bool {
+	switch g.report {
+	case "":
+		return false
+	case what:
+		if err != nil || !out.Again {
+			w.Fatalf("%s again = %+v, %v, want the first answer", what, out, err)
+		}
+	default:
+		w.want(what+" after "+g.report, err, board.ErrConflict)
+	}
+	return true
+}
+
+func (w *walker) done() {
+	g := pick(w, "grant", w.grants)
+	out, err := w.f.board.Done(w.ctx(), g.agent.actor, g.handle, board.Report{Summary: "s"})
+	if w.again(g, "done", out, err) {
+		return
+	}
+	if g.task.claim != g && !g.late() {
+		w.want("done", err, board.ErrLeaseLost)
+		return
+	}
+	w.want("done", err, nil)
+	w.reported(g)
+}
+
+func (w *walker) failure() {
+	g := pick(w, "grant", w.grants)
+	k := pick(w, "kind", board.FailureKinds)
+	out, err := w.f.board.Fail(w.ctx(), g.agent.actor, g.handle, board.Failure{Kind: k, Reason: "r"})
+	if w.again(g, string(k), out, err) {
+		return
+	}
+	t := g.task
+	if t.claim != g {
+		w.want("fail", err, board.ErrLeaseLost)
+		return
+	}
+	w.want("fail", err, nil)
+	w.end(t, board.CauseFailed)
+	g.report = string(k)
+	switch k {
+	case board.FailNotNow:
+		t.status = board.Pending
+		t.declined[g.agent] = true
+	case board.FailBlocked:
+		t.status = board.Waiting
+		w.asked = append(w.asked, &modelQuestion{id: out.Question, grant: g, open: true})
+	case board.FailWrongSpec:
+		t.failures++
+		t.status = board.Failed
+	default:
+		w.fail(t)
+		t.rests = k == board.FailEnvironment && t.status == board.Pending
+	}
+}
+
+// lives checks the answer to a call of a holder, and reports whether it is one.
+func (w *walker) lives(what string, g *modelGrant, err error) bool {
+	if g.task.claim != g {
+		w.want(what, err, board.ErrLeaseLost)
+		return false
+	}
+	w.want(what, err, nil)
+	g.alive()
+	return true
+}
+
+func (w *walker) note() {
+	g := pick(w, "grant", w.grants)
+	n, err := w.f.board.Progress(w.ctx(), g.agent.actor, g.handle, board.Note{Text: "n"})
+	if w.lives("note", g, err) {
+		if n.Edited != (g.spec != g.task.spec) {
+			w.Fatalf("edited = %v, the worker knows version %d of %d", n.Edited, g.spec, g.task.spec)
+		}
+		g.spec = g.task.spec
+	}
+}
+
+func (w *walker) ask() {
+	g := pick(w, "grant", w.grants)
+	q, err := w.f.board.Ask(w.ctx(), g.agent.actor, board.NewQuestion{Claim: g.handle, Text: "?"})
+	if w.lives("ask", g, err) {
+		w.asked = append(w.asked, &modelQuestion{id: q.ID, grant: g, open: true})
+	}
+}
+
+func (w *walker) park() {
+	q := pick(w, "question", w.asked)
+	_, parked, err := w.f.board.Park(w.ctx(), q.grant.agent.actor, q.id)
+	if !q.open {
+		if err != nil || parked {
+			w.Fatalf("park of a closed question = %v, %v, want false", parked, err)
+		}
+		return
+	}
+	if w.lives("park", q.grant, err) {
+		w.end(q.grant.task, board.CauseParked)
+		q.grant.task.status = board.Waiting
+	}
+}
+
+func (w *walker) answer() {
+	q := pick(w, "question", w.asked)
+	_, err := w.f.board.Answer(w.ctx(), ada, q.id, "a")
+	if !q.open {
+		w.want("answer", err, board.ErrConflict)
+		return
+	}
+	w.want("answer", err, nil)
+	w.answered(q)
+}
+
+func (w *walker) timePasses() {
+	t := pick(w, "task", w.tasks)
+	switch {
+	case t.claim != nil:
+		w.f.runOut(t.id)
+		t.ranOut = true
+	case t.rests:
+		w.f.rest(t.id)
+		t.rested = true
+	default:
+		w.Skip("nothing to wait for")
+	}
+}
+
+func (w *walker) sweepNow() {
+	w.f.sweep()
+	w.sweep()
+}
+
+func (w *walker) renew() {
+	a := pick(w, "agent", w.agents)
+	_, err := w.f.board.Renew(w.ctx(), a.actor.Owner)
+	w.want("renew", err, nil)
+	if g := w.holds(a); g != nil {
+		g.task.ranOut = false
+	}
+}
+
+func (w *walker) release() {
+	t := pick(w, "task", w.tasks)
+	_, err := w.f.board.Release(w.ctx(), ada, t.id, "r")
+	switch {
+	case t.claim != nil:
+		w.end(t, board.CauseReleased)
+		t.status = board.Pending
+	case t.status == board.Pending && t.rests:
+		t.rests, t.rested, t.kept = false, false, nil
+	default:
+		w.want("release", err, board.ErrConflict)
+		return
+	}
+	w.want("release", err, nil)
+}
+
+func (w *walker) cancelOne() {
+	t := pick(w, "task", w.tasks)
+	how := pick(w, "dependents", []board.Dependents{board.DependentsKeep, board.DependentsUnblock, board.DependentsCancel})
+	_, err := w.f.board.Cancel(w.ctx(), ada, t.id, "c", how)
+	if t.status.Terminal() {
+		w.want("cancel", err, board.ErrConflict)
+		return
+	}
+	w.want("cancel", err, nil)
+	w.cancel(t, how)
+}
+
+func (w *walker) review() {
+	t := pick(w, "task", w.tasks)
+	v := pick(w, "verdict", []board.Verdict{board.Accept, board.Reject, board.Retry})
+	_, err := w.f.board.Review(w.ctx(), ada, t.id, v, "v")
+	switch {
+	case v == board.Retry && t.status == board.Failed:
+		t.status, t.failures = board.Pending, 0
+	case v == board.Accept && t.status == board.InReview:
+		w.finish(t, board.Done)
+	case v == board.Reject && t.status == board.InReview:
+		w.fail(t)
+	default:
+		w.want("review", err, board.ErrConflict)
+		return
+	}
+	w.want("review", err, nil)
+}
+
+func (w *walker) edit() {
+	t := pick(w, "task", w.tasks)
+	text := fmt.Sprint("version ", t.spec+1)
+	hold := rapid.Bool().Draw(w.T, "hold")
+	e := board.Edit{Hold: &hold}
+	if respec := rapid.Bool().Draw(w.T, "other text"); respec {
+		e.Description = &text
+	}
+	_, err := w.f.board.Update(w.ctx(), ada, t.id, e)
+	if t.status.Terminal() {
+		w.want("edit", err, board.ErrConflict)
+		return
+	}
+	w.want("edit", err, nil)
+	if e.Description != nil {
+		t.spec++
+	}
+	started := t.hold && !hold
+	if t.hold = hold; started {
+		t.queued = w.step
+		w.free(t)
+	}
+}
+
+func (w *walker) relink() {
+	t := pick(w, "task", w.tasks)
+	deps := w.some("blocker")
+	list := idsOf(deps)
+	_, err := w.f.board.Update(w.ctx(), ada, t.id, board.Edit{DependsOn: &list})
+	added := slices.DeleteFunc(slices.Clone(deps), func(d *modelTask) bool { return slices.Contains(t.deps, d) })
+	if t.status.Terminal() || slices.ContainsFunc(added, func(d *modelTask) bool { return w.waits(d, t, map[*modelTask]bool{}) }) {
+		w.want("relink", err, board.ErrConflict)
+		return
+	}
+	w.want("relink", err, nil)
+	changed := len(added) > 0 || len(deps) != len(t.deps)
+	t.deps = deps
+	if changed {
+		w.free(t)
+	}
+}
