@@ -3,7 +3,9 @@ package boardtest
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/bossman-dev/bossman/board"
@@ -190,6 +192,9 @@ var controls = group{"controls: a broken store is reported", []test{
 			f.Error(err)
 		}
 	}},
+	{"many workers with short leases on a sound store, by neither", func(f *fixture) {
+		f.crowd(NewHistory(), 4, 12)
+	}},
 	{"a lost event, by Check", func(f *fixture) {
 		f.unchecked = true
 		id := f.create("a")
@@ -213,6 +218,58 @@ var controls = group{"controls: a broken store is reported", []test{
 		f.reported("I12", Check(f.ctx, f.store))
 	}},
 }}
+
+// crowd lets workers work on tasks until all have ended. Some are slower than their
+// lease, some fail, and what they saw must fit the rules.
+func (f *fixture) crowd(h *History, workers, tasks int) {
+	const lease = 20 * time.Millisecond
+	for i := range tasks {
+		f.create(words("task", i), atMost(100), func(n *board.NewTask) { n.Lease = lease })
+	}
+	f.running()
+	var wg sync.WaitGroup
+	for i := range workers {
+		wg.Go(func() {
+			a := f.agent(words("process", i))
+			draw := rand.New(rand.NewPCG(uint64(i), 1))
+			for {
+				out, err := h.Claim(func() (*board.Handout, error) {
+					return f.board.Next(f.ctx, a.actor, board.Wish{Projects: []string{project}, Wait: 50 * time.Millisecond})
+				})
+				if none, ok := errors.AsType[*board.Nothing](err); ok {
+					if none.Counts.Status[board.Done]+none.Counts.Status[board.Failed] == tasks {
+						return
+					}
+					continue
+				}
+				if err != nil {
+					f.Errorf("Next: %v", err)
+					return
+				}
+				claim := out.Claim.Handle
+				if draw.IntN(3) == 0 {
+					time.Sleep(2 * lease) // it works longer than it may
+				}
+				if draw.IntN(4) == 0 {
+					_, err = h.Fail(claim, func() (board.Outcome, error) {
+						return f.board.Fail(f.ctx, a.actor, claim, board.Failure{Reason: "r"})
+					})
+				} else {
+					_, err = h.Done(claim, func() (board.Outcome, error) {
+						return f.board.Done(f.ctx, a.actor, claim, board.Report{Summary: "s"})
+					})
+				}
+				if err != nil && !errors.Is(err, board.ErrLeaseLost) {
+					f.Errorf("report under %v: %v", claim, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for _, err := range slices.Concat(h.Linearizable(), h.Early()) {
+		f.Error(err)
+	}
+}
 
 // reported fails the test unless an invariant is among the offences.
 func (f *fixture) reported(invariant string, errs []error) {
