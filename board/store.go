@@ -50,7 +50,8 @@ type Reader interface {
 	Events(id ID, after int64, limit int) ([]Event, error)
 	// Feed lists the events of the projects (nil: all) after a cursor, at most limit,
 	// each with its Cursor. It never skips one: events not yet safe to show are left
-	// for the next call.
+	// for the next call. Where transactions overlapped, a task's events may come in
+	// another order than that of their Seq.
 	Feed(projects []string, after Cursor, limit int) ([]Event, error)
 	// Counts counts the tasks of the projects.
 	Counts(projects []string) (Counts, error)

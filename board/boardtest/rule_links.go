@@ -35,6 +35,8 @@ var ruleLinks = group{"dependencies", []test{
 		_, err := f.board.Cancel(f.ctx, ada, b, "", board.DependentsKeep)
 		f.ok(err)
 		x.nothing()
+		e := f.create("e", after(a, b)) // what is made later, too
+		f.equal("blockers", f.get(e).Task.OpenBlockers, 2)
 		for _, id := range []board.ID{c, d} {
 			f.equal("blockers", f.get(id).Task.OpenBlockers, 1)
 			_, why, err := f.board.Why(f.ctx, id)

@@ -57,6 +57,11 @@ var ruleQuestions = group{"questions", []test{
 		f.ok(err)
 		_, err = f.board.Answer(f.ctx, x.actor, free.ID, "red")
 		f.is("an answer to a question without a task", err, board.ErrDenied)
+		lead := board.Actor{Principal: "local", Owner: "lead"}
+		nameless, err := f.board.Ask(f.ctx, lead, board.NewQuestion{Project: project, Text: "?"})
+		f.ok(err)
+		_, err = f.board.Answer(f.ctx, lead, nameless.ID, "red")
+		f.is("an answer of an asker without a name", err, board.ErrDenied)
 		_, err = f.board.Answer(f.ctx, f.agent("y").actor, q.ID, "red")
 		f.ok(err)
 	}},
