@@ -306,6 +306,28 @@ var ruleWaiting = group{"waiting for work", []test{
 		f.ok(f.board.Resume(f.ctx, ada, project))
 		f.equal("after the pause", <-got, b)
 	}},
+	{"who waits with a key is served, and with the same claim again", func(f *fixture) {
+		f.running()
+		x := f.agent("x")
+		wish := x.wish(keyed("k"), func(w *board.Wish) { w.Wait = 20 * time.Second })
+		got := make(chan *board.Handout, 1)
+		go func() {
+			h, err := f.board.Next(f.ctx, x.actor, wish)
+			if err != nil {
+				f.Errorf("Next: %v", err)
+			}
+			got <- h
+		}()
+		f.waiting()
+		id := f.create("a")
+		h := <-got
+		if h == nil || h.Task.ID != id {
+			f.Fatalf("got %v, want %v", h, id)
+		}
+		again, err := f.board.Next(f.ctx, x.actor, wish)
+		f.ok(err)
+		f.equal("again", again.Claim.Handle, h.Claim.Handle)
+	}},
 	{"who waits in vain is told so", func(f *fixture) {
 		f.running()
 		_, err := f.board.Next(f.ctx, f.agent("x").actor, board.Wish{Projects: []string{project}, Wait: 5 * time.Millisecond})
