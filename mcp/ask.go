@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -62,6 +63,28 @@ type need struct {
 	method   string
 	params   any
 	requires ClientCapabilities // what the client must have declared
+
+	// until, if set, returns when nobody needs the answer any more.
+	until func(context.Context)
+}
+
+// while gives the context for asking: it ends when until has returned. end waits
+// for that, and reports whether until returned by itself.
+func (n *need) while(ctx context.Context) (asking context.Context, end func() bool) {
+	if n.until == nil {
+		return ctx, func() bool { return false }
+	}
+	asking, cancel := context.WithCancel(ctx)
+	idle := make(chan bool, 1)
+	go func() {
+		n.until(asking)
+		idle <- asking.Err() == nil
+		cancel()
+	}()
+	return asking, func() bool {
+		cancel()
+		return <-idle && ctx.Err() == nil
+	}
 }
 
 // needError is how a handler hands its questions to the library.
@@ -195,6 +218,14 @@ func (c *Call) AskURL(key, message, url string) error {
 // Elicit is Ask with a form of the caller's own, and the answer as it is. An
 // accepted form fits its schema.
 func (c *Call) Elicit(key string, p *ElicitParams) (*ElicitResult, error) {
+	return c.ElicitUntil(key, p, nil)
+}
+
+// ElicitUntil is Elicit for a question that may become idle. While the server
+// waits for the person it runs until, and when that returns first it takes the
+// question back: the error is then ErrWithdrawn. In revisions where the client
+// comes again with the answer nobody waits, and until is not run.
+func (c *Call) ElicitUntil(key string, p *ElicitParams, until func(context.Context)) (*ElicitResult, error) {
 	var requires ClientCapabilities
 	isURL := p.Mode == "url"
 	if isURL {
@@ -210,7 +241,7 @@ func (c *Call) Elicit(key string, p *ElicitParams) (*ElicitResult, error) {
 		}
 	}
 	var res ElicitResult
-	err := c.answer(need{key, "elicitation/create", p, requires}, func(raw json.RawMessage) error {
+	err := c.answer(need{key, "elicitation/create", p, requires, until}, func(raw json.RawMessage) error {
 		res = ElicitResult{}
 		if err := object("answer", raw, &res); err != nil {
 			return err
@@ -236,7 +267,7 @@ func (c *Call) Sample(key string, p *SampleParams) (*SampleResult, error) {
 		requires.Sampling.Tools = &struct{}{}
 	}
 	var res SampleResult
-	err := c.answer(need{key, "sampling/createMessage", p, requires}, func(raw json.RawMessage) error {
+	err := c.answer(need{key, "sampling/createMessage", p, requires, nil}, func(raw json.RawMessage) error {
 		res = SampleResult{}
 		if err := object("answer", raw, &res); err != nil {
 			return err
@@ -256,7 +287,7 @@ func (c *Call) Sample(key string, p *SampleParams) (*SampleResult, error) {
 func (c *Call) Roots(key string) ([]Root, error) {
 	var res rootsResult
 	requires := ClientCapabilities{Roots: &RootsCapability{}}
-	err := c.answer(need{key, "roots/list", nil, requires}, func(raw json.RawMessage) error {
+	err := c.answer(need{key, "roots/list", nil, requires, nil}, func(raw json.RawMessage) error {
 		res = rootsResult{}
 		if err := object("answer", raw, &res); err != nil {
 			return err
@@ -383,7 +414,12 @@ func (backCalls) ask(c *Call, needs []need) (Result, error) {
 			q.ElicitationID = newTaskID()
 			n.params = &q
 		}
-		raw, err := c.r.out.Call(c.ctx, n.method, shapeQuestion(n, c.r.Revision))
+		ctx, end := n.while(c.ctx)
+		raw, err := c.r.out.Call(ctx, n.method, shapeQuestion(n, c.r.Revision))
+		if end() && err != nil {
+			put(&c.rounds.refused, n.key, ErrWithdrawn)
+			continue
+		}
 		if e, ok := errors.AsType[*jsonrpc.Error](err); ok {
 			put(&c.rounds.refused, n.key, fmt.Errorf("%w: %s", ErrDeclined, e.Message))
 			continue

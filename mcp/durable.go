@@ -275,10 +275,26 @@ func (u *runner) ask(ctx context.Context, c *Call, needs []need) error {
 	s.o.Bus.Publish(Event{Kind: EventTask, Name: u.id})
 	poll := time.NewTicker(pollEvery)
 	defer poll.Stop()
+	idle := make(chan string, len(needs)) // keys that nobody needs an answer to
+	for _, n := range needs {
+		if n.until == nil {
+			continue
+		}
+		asking, end := n.while(ctx)
+		go func() {
+			<-asking.Done()
+			idle <- n.key
+		}()
+		defer end()
+	}
 	for left := len(wireKey); left > 0; {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
+		case name := <-idle:
+			if err := u.withdraw(ctx, c, name, wireKey); err != nil {
+				return err
+			}
 		case <-u.wake:
 		case <-poll.C:
 		}
@@ -296,6 +312,39 @@ func (u *runner) ask(ctx context.Context, c *Call, needs []need) error {
 			return err
 		}
 		left = len(wireKey)
+	}
+	return nil
+}
+
+// withdraw takes a question back, unless its answer is there by now.
+func (u *runner) withdraw(ctx context.Context, c *Call, name string, wireKey map[string]string) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	for key := range wireKey {
+		if wireKey[key] != name {
+			continue
+		}
+		open := false
+		_, err := u.d.server.o.Tasks.Update(ctx, u.id, func(d *DurableCall) error {
+			if _, open = d.Requests[key]; !open {
+				return nil
+			}
+			delete(d.Requests, key)
+			if d.Status == CallWaiting && len(d.Requests) == 0 {
+				d.Status = CallWorking
+			}
+			d.Updated = time.Now()
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if open {
+			delete(wireKey, key)
+			put(&c.rounds.refused, name, ErrWithdrawn)
+			u.d.server.o.Bus.Publish(Event{Kind: EventTask, Name: u.id})
+		}
 	}
 	return nil
 }

@@ -24,6 +24,8 @@ var (
 	ErrDeclined = errors.New("declined by the user")
 	// ErrDismissed means the person closed the question without an answer.
 	ErrDismissed = errors.New("dismissed by the user")
+	// ErrWithdrawn means the question was taken back before there was an answer.
+	ErrWithdrawn = errors.New("withdrawn before there was an answer")
 )
 
 func invalid(format string, args ...any) *jsonrpc.Error {

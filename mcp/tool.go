@@ -35,7 +35,8 @@ type Tool struct {
 	TaskRequired bool `json:"-"`
 
 	// Repair may mend a call's arguments before they are checked. Its notes are
-	// added to the answer, so that the model can do better next time.
+	// added to the answer, so that the model can do better next time. A *ToolError
+	// is shown to the model as it is, in every revision.
 	Repair func(json.RawMessage) (json.RawMessage, []string, error) `json:"-"`
 }
 
@@ -229,7 +230,10 @@ func (s *Server) callTool(ctx context.Context, r *Request) (Result, error) {
 	var notes []string
 	if t.Repair != nil {
 		if args, notes, err = t.repair(args); err != nil {
-			return s.toolFailure(ctx, r, invalidArguments(r, err.Error()))
+			if _, ok := errors.AsType[*ToolError](err); !ok {
+				err = invalidArguments(r, err.Error())
+			}
+			return s.toolFailure(ctx, r, err)
 		}
 	}
 	if err := t.check.check(args); err != nil {

@@ -1,0 +1,78 @@
+package mcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bossman-dev/bossman/mcp"
+	"github.com/bossman-dev/bossman/mcp/mcptest"
+)
+
+// TestElicitUntil_idle: a person who does not answer holds nobody up for longer
+// than the answer is needed, in a session and in a task.
+func TestElicitUntil_idle(t *testing.T) {
+	for name, c := range map[string]struct {
+		revision mcp.Revision
+		tasks    bool
+	}{"session": {mcp.R20251125, false}, "task": {mcp.Newest, true}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := mcp.NewServer(mcp.Implementation{Name: "t", Version: "1"}, nil)
+				defer s.Close()
+				s.AddRawTool(mcp.Tool{Name: "ask", Description: "Ask.", Durable: true}, func(_ context.Context, c *mcp.Call) (*mcp.ToolResult, error) {
+					return mcp.Durable(c, func(_ context.Context, c *mcp.Call) (*mcp.ToolResult, error) {
+						form := &mcp.ElicitParams{Message: "?", RequestedSchema: []byte(`{"type":"object","properties":{}}`)}
+						_, err := c.ElicitUntil("k", form, func(ctx context.Context) {
+							select {
+							case <-ctx.Done():
+							case <-time.After(45 * time.Second):
+							}
+						})
+						if errors.Is(err, mcp.ErrWithdrawn) {
+							return &mcp.ToolResult{Content: []mcp.Content{mcp.Text("nobody there")}}, nil
+						}
+						return nil, err
+					})
+				})
+				silent := func(ctx context.Context, _ *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+					select {
+					case <-ctx.Done():
+					case <-time.After(10 * time.Minute):
+					}
+					return &mcp.ElicitResult{Action: "cancel"}, nil
+				}
+				client := mcptest.Connect(t, s, c.revision, &mcp.ClientOptions{Elicit: silent, Tasks: c.tasks})
+				begun := time.Now()
+				res, err := client.Call(t.Context(), "ask", nil, nil)
+				if err != nil || len(res.Content) != 1 || res.Content[0].Text != "nobody there" {
+					t.Fatalf("Call = %+v, %v", res, err)
+				}
+				if d := time.Since(begun); !c.tasks && d != 45*time.Second {
+					t.Errorf("it took %v, want 45s", d)
+				}
+			})
+		})
+	}
+}
+
+// TestRepair_toolError: what Repair has to say to the model is a result in every
+// revision.
+func TestRepair_toolError(t *testing.T) {
+	s := mcp.NewServer(mcp.Implementation{Name: "t", Version: "1"}, nil)
+	s.AddRawTool(mcp.Tool{
+		Name: "strict", Description: "Refuse.",
+		Repair: func(json.RawMessage) (json.RawMessage, []string, error) {
+			return nil, nil, &mcp.ToolError{Text: "not so"}
+		},
+	}, func(context.Context, *mcp.Call) (*mcp.ToolResult, error) { return nil, nil })
+	mcptest.EachRevision(t, s, nil, func(t *testing.T, c *mcp.Client) {
+		res, err := c.Call(t.Context(), "strict", nil, nil)
+		if err != nil || !res.IsError || res.Content[0].Text != "not so" {
+			t.Errorf("Call = %+v, %v", res, err)
+		}
+	})
+}
