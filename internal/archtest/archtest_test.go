@@ -48,10 +48,11 @@ var drawing = map[string][]string{
 	"internal/conformance/server": {"jsonrpc", "mcp", "mcp/streamable"},
 	"internal/pgtest":             {"store/postgres"},
 	"store/postgres":              {"board"},
+	"tools":                       {"board", "jsonrpc", "mcp"},
 }
 
 // suites are imported by the test files of any package.
-var suites = []string{"board/boardtest", "internal/pgtest", "jsonrpc/transporttest", "mcp/mcptest"}
+var suites = []string{"board/boardtest", "internal/pgtest", "jsonrpc/transporttest", "mcp/mcptest", "store/sqlite"}
 
 func TestDrawing(t *testing.T) { report(t, checkDrawing(load(t, root), drawing, suites)) }
 

@@ -1,0 +1,203 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
+
+	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/jsonrpc"
+	"github.com/bossman-dev/bossman/mcp"
+)
+
+// Three of the functions as plain JSON-RPC methods, for programs that speak no MCP.
+// They are served on a pipe, with or without a handshake. The program is one worker.
+
+// directState is what the methods remember between calls.
+type directState struct {
+	worker string
+	claims map[board.ID]board.Handle   // the newest claim on each task
+	asked  map[string]board.QuestionID // questions whose answer is still to be given
+}
+
+func (t *Tools) addMethods() {
+	t.direct = directState{claims: map[board.ID]board.Handle{}, asked: map[string]board.QuestionID{}}
+	for name, serve := range map[string]func(context.Context, *mcp.Request) (mcp.Result, error){
+		"getNextTask": t.directNext, "reportTaskDone": t.directDone, "askQuestion": t.directAsk,
+	} {
+		t.server.HandleMethod(name, mcp.Method{NoHandshake: true, Handle: func(ctx context.Context, r *mcp.Request) (mcp.Result, error) {
+			if t.o.Missing != nil {
+				return nil, jsonrpc.Errorf(jsonrpc.CodeInternal, "%s", t.missing())
+			}
+			t.called()
+			return serve(ctx, r)
+		}})
+	}
+}
+
+type directTask struct {
+	ID          string `json:"id"`
+	Title       string `json:"title"`
+	Description string `json:"description"`
+	Status      string `json:"status"`
+}
+
+// directNext gives a task or null.
+func (t *Tools) directNext(ctx context.Context, r *mcp.Request) (mcp.Result, error) {
+	projects, err := t.projects("")
+	if err != nil {
+		return nil, rpcError("Failed to get next task", err)
+	}
+	t.mu.Lock()
+	worker := t.direct.worker
+	t.mu.Unlock()
+	a := t.actor(ctx, nil)
+	a.Worker = worker
+	h, err := t.b.Next(ctx, a, board.Wish{
+		Worker: worker, Projects: projects, Session: t.o.Session, Where: t.where(ctx), Absent: !t.o.Piped,
+	})
+	if _, ok := errors.AsType[*board.Nothing](err); ok {
+		if r.Revision.Stateless() { // whose results are objects
+			return struct{}{}, nil
+		}
+		return json.RawMessage("null"), nil
+	}
+	if err != nil {
+		return nil, rpcError("Failed to get next task", err)
+	}
+	t.remember(h.Claim)
+	t.mu.Lock()
+	t.direct.worker = h.Claim.Worker.Name
+	t.direct.claims[h.Task.ID] = h.Claim.Handle
+	t.mu.Unlock()
+	return directTask{h.Task.ID.String(), h.Task.Title, h.Doc.Description, string(h.Task.Status)}, nil
+}
+
+// directDone reports a task that this process was given. Repeating it is safe.
+func (t *Tools) directDone(ctx context.Context, r *mcp.Request) (mcp.Result, error) {
+	taskID, err := textParam(r, "taskId", true)
+	if err != nil {
+		return nil, err
+	}
+	result, err := textParam(r, "result", false)
+	if err != nil {
+		return nil, err
+	}
+	const what = "Failed to report task done"
+	id, err := board.ParseID(taskID)
+	if err != nil {
+		return nil, rpcError(what, err)
+	}
+	a := t.actor(ctx, nil)
+	t.mu.Lock()
+	h, ok := t.direct.claims[id]
+	t.mu.Unlock()
+	if !ok {
+		held, err := t.heldBy(ctx, a.Owner)
+		if err != nil {
+			return nil, rpcError(what, err)
+		}
+		for _, c := range held {
+			if c.Task == id {
+				h, ok = c.Handle, true
+			}
+		}
+	}
+	if !ok {
+		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "%s: %v was not given to this process", what, id)
+	}
+	a.Worker = t.workerOf(h)
+	if result == "" {
+		result = "Done."
+	}
+	if _, err := t.b.Done(ctx, a, h, board.Report{Summary: result, Where: t.where(ctx)}); err != nil {
+		return nil, rpcError(what, t.refuse(errand{not: "Not recorded.", claim: h}, err))
+	}
+	return struct {
+		Success bool `json:"success"`
+	}{true}, nil
+}
+
+// directAsk waits for an answer. Asking the same again waits on, and does not ask
+// people twice.
+func (t *Tools) directAsk(ctx context.Context, r *mcp.Request) (mcp.Result, error) {
+	question, err := textParam(r, "question", true)
+	if err != nil {
+		return nil, err
+	}
+	chatID, err := textParam(r, "chatId", false)
+	if err != nil {
+		return nil, err
+	}
+	if chatID == "" {
+		chatID = "new"
+	}
+	const what = "Failed to answer question"
+	key := chatID + "\n" + question
+	t.mu.Lock()
+	id := t.direct.asked[key]
+	t.mu.Unlock()
+	if id == 0 {
+		a := t.actor(ctx, nil)
+		n := board.NewQuestion{ChatID: chatID, Text: question, Blocking: new(false)}
+		held, err := t.heldBy(ctx, a.Owner)
+		if err != nil {
+			return nil, rpcError(what, err)
+		}
+		if len(held) == 1 {
+			n.Claim = held[0].Handle
+		} else if n.Project, err = t.project(""); err != nil {
+			return nil, rpcError(what, err)
+		}
+		q, err := t.b.Ask(ctx, a, n)
+		if err != nil {
+			return nil, rpcError(what, err)
+		}
+		id = q.ID
+		t.mu.Lock()
+		t.direct.asked[key] = id
+		t.mu.Unlock()
+		t.announce(q)
+	}
+	q, err := t.b.Await(ctx, id, maxWait*time.Second)
+	if err != nil {
+		return nil, rpcError(what, err)
+	}
+	if q.State == board.QuestionOpen {
+		return nil, jsonrpc.Errorf(jsonrpc.CodeInternal, "%s: %v has no answer yet; ask the same again to go on waiting", what, id)
+	}
+	t.mu.Lock()
+	delete(t.direct.asked, key)
+	t.mu.Unlock()
+	if q.State != board.QuestionAnswered {
+		return nil, jsonrpc.Errorf(jsonrpc.CodeInternal, "%s: %v was withdrawn", what, id)
+	}
+	return struct {
+		Answer string `json:"answer"`
+		ChatID string `json:"chatId"`
+	}{q.Answer, chatID}, nil
+}
+
+// textParam reads a text; one that must be there is not empty.
+func textParam(r *mcp.Request, name string, needed bool) (string, error) {
+	want := " must be a string if provided"
+	if needed {
+		want = " must be a non-empty string"
+	}
+	var s string
+	for member, v := range jsonrpc.Members(r.Params) {
+		if member != name || string(v) == "null" {
+			continue
+		}
+		if err := jsonv2.Unmarshal(v, &s); err != nil {
+			return "", jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "%s", name+want)
+		}
+	}
+	if needed && s == "" {
+		return "", jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "%s", name+want)
+	}
+	return s, nil
+}

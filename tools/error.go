@@ -1,0 +1,280 @@
+package tools
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/jsonrpc"
+)
+
+// A refusal says in four parts that a call was not done. It is an error for the
+// model, and not of the server.
+type refusal struct {
+	what  string // was refused
+	state string // now
+	why   string
+	next  string // the exact next call
+	code  string // for programs
+	err   error
+}
+
+func (r *refusal) Error() string {
+	return strings.Join([]string{r.what, r.state, r.why, r.next}, " ")
+}
+
+func (r *refusal) Unwrap() error { return r.err }
+
+func asRefusal(err error) (*refusal, bool) { return errors.AsType[*refusal](err) }
+
+// An errand is what a call set out to do: what its refusal needs to know.
+type errand struct {
+	not    string // what was refused: "Not recorded."
+	task   board.ID
+	claim  board.Handle
+	thing  string // what was looked for, if it is not the task: "question q-18"
+	worker string // the caller's own name, if it is known
+	next   string // the next call, where the error does not say
+}
+
+// refuse puts an error of the board into words. An error that is not the board's is
+// returned as it is.
+func (t *Tools) refuse(e errand, err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, ok := asRefusal(err); ok {
+		return err
+	}
+	if e.task.IsZero() {
+		e.task = e.claim.Task
+	}
+	if e.worker == "" && !e.claim.IsZero() {
+		e.worker = t.workerOf(e.claim)
+	}
+	r := &refusal{what: e.not, state: "Nothing has changed.", why: because(err), next: e.next, err: err}
+	if !e.task.IsZero() {
+		r.state = fmt.Sprintf("%v is as it was.", e.task)
+	}
+	if r.next == "" {
+		r.next = "Next: " + t.look(e.task) + "."
+	}
+	lost, isLost := errors.AsType[*board.LostError](err)
+	evidence, isEvidence := errors.AsType[*board.EvidenceError](err)
+	cycle, isCycle := errors.AsType[*board.CycleError](err)
+	stopped, isStopped := errors.AsType[*board.StoppedError](err)
+	_, isHeld := errors.AsType[*board.HeldError](err)
+	switch {
+	case isLost:
+		r.code = "lease_lost"
+		r.lost(e, lost)
+	case isEvidence:
+		r.code = "evidence_missing"
+		r.what = "Not recorded."
+		r.state = "You still hold " + evidence.Task.String() + "."
+		r.why = fmt.Sprintf("It wants %s, you sent %s.", words(evidence.Missing), cmpOr(words(evidence.Sent), "none"))
+		r.next = fmt.Sprintf("Run what shows it, then repeat the call with that added: %s.",
+			call("report_task_done", "claim", e.claim.String(), "summary", "…", "evidence", evidenceExample(append(evidence.Sent, evidence.Missing...))))
+	case isCycle:
+		r.code = "cycle"
+		r.why = "The dependencies would close a circle: " + strings.Join(cycle.Path, " → ") + "."
+		r.next = "Next: the same call without one of these links."
+	case isStopped:
+		r.code = "stopped"
+		r.state = "You get no more work."
+		r.why = "Cancelled: stop. " + cmpOr(stopped.Worker.StoppedBy, "Somebody") + " told this worker to stop."
+		r.next = "End your turn now; make no other call."
+	case isHeld:
+		r.code = "name_taken"
+		r.state = "You hold nothing under that name."
+		r.why = "It belongs to another agent that is running; names are not shared."
+		r.next = "Next: " + call("get_next_task", "worker", "new") + "."
+	case errors.Is(err, board.ErrNotFound):
+		r.code = "not_found"
+		r.state = "Nothing has changed."
+		r.why = "There is no " + cmpOr(e.thing, "such thing") + " on this board."
+		if !e.task.IsZero() {
+			r.why = fmt.Sprintf("There is no task %v on this board.", e.task)
+			if e.next == "" {
+				r.next = "Next: " + t.look(board.ID{}) + "."
+			}
+		}
+	case errors.Is(err, board.ErrInvalid):
+		r.code = "invalid"
+		if e.next == "" {
+			r.next = "Next: the same call with that mended."
+		}
+	case errors.Is(err, board.ErrConflict):
+		r.code = "conflict"
+	case errors.Is(err, board.ErrDenied):
+		r.code = "denied"
+		if e.next == "" {
+			r.next = "Leave it to somebody else; go on with your own task, or end your turn."
+		}
+	case errors.Is(err, board.ErrTooNew):
+		r.code = "too_new"
+		r.state = "Nothing is lost."
+		r.why = "Bossman was upgraded while this process ran."
+		r.next = "Ask the person at your client to reconnect this MCP server, then repeat the call."
+	case errors.Is(err, board.ErrUnknown):
+		r.code = "unknown"
+		r.what = "It is not known whether this was done."
+		r.state = "The database was lost in the middle of it, and may or may not have it."
+		r.why = "That is neither a success nor a failure."
+		r.next = "Next: the same call once more in a minute; a report under the same claim is taken once. For what you were creating, look first: " + t.look(e.task) + "."
+	case errors.Is(err, board.ErrUnavailable):
+		r.code = "unavailable"
+		r.state = "Nothing has changed, and what you hold stays yours for now."
+		r.why = "The board cannot be reached: that does not mean that anything is gone."
+		r.next = "Next: the same call in a minute; if it fails again, end your turn and say so."
+	default:
+		return err
+	}
+	return r
+}
+
+// lost says what became of a claim that is over.
+func (r *refusal) lost(e errand, l *board.LostError) {
+	id := l.Claim.Task
+	stopped := false
+	switch {
+	case l.Holder != nil && l.Holder.Worker.Name == e.worker && e.worker != "":
+		r.state = fmt.Sprintf("%v is at attempt %d, and yours under the claim %v.", id, l.Task.Attempt, l.Holder.Handle)
+	case l.Holder != nil:
+		r.state = fmt.Sprintf("%v is at attempt %d, held by another worker since %s.", id, l.Task.Attempt, clock(l.Holder.GrantedAt))
+	default:
+		r.state = fmt.Sprintf("%v is %s at attempt %d.", id, l.Task.Status, l.Task.Attempt)
+	}
+	switch a := l.Ended; {
+	case a == nil:
+		r.why = fmt.Sprintf("There is no claim %v: look at what you were given.", l.Claim)
+	case a.Cause == board.CauseExpired:
+		r.why = fmt.Sprintf("Your lease ended at %s.", clock(a.EndedAt))
+	case a.Cause == board.CauseCancelled:
+		r.why = fmt.Sprintf("Cancelled: stop. The task was cancelled at %s: %s", clock(a.EndedAt), sentence(oneLine(a.Reason, 300)))
+	case a.Cause == board.CauseStopped:
+		r.why = fmt.Sprintf("Cancelled: stop. You were told to stop at %s.", clock(a.EndedAt))
+		stopped = true
+	case a.Cause == "":
+		r.why = "Your claim is not the newest one."
+	default:
+		r.why = fmt.Sprintf("Your claim ended at %s (%s).", clock(a.EndedAt), causeWords(a.Cause))
+	}
+	if l.Kept {
+		r.why += " Your words were kept as a note."
+	}
+	if l.Ended != nil && l.Ended.Cause == board.CauseDone {
+		r.next = ""
+	} else {
+		r.next = "Do not push or merge; leave your work on its branch. "
+	}
+	if l.Ended != nil && e.worker == "" {
+		e.worker = l.Ended.Worker.Name
+	}
+	if stopped {
+		r.next += "End your turn now."
+		return
+	}
+	r.next += "Next: " + nextCall(e.worker) + "."
+}
+
+// missing is why there is no board.
+func (t *Tools) missing() error {
+	return &refusal{
+		what: "Not done.", state: "This server has no board; nothing was read or written.",
+		why: sentence(t.o.Missing.Error()), next: "Tell the person at your client; until then end your turn.",
+		code: "no_board", err: t.o.Missing,
+	}
+}
+
+func (t *Tools) noProject(named string) error {
+	r := &refusal{what: "Not done.", state: "Nothing has changed.", code: "invalid", err: board.ErrInvalid}
+	switch {
+	case len(t.o.Projects) == 0:
+		r.why, r.next = "You may use no project of this board.", "Ask the person at your client for one; until then end your turn."
+	case named == "":
+		r.why = "There are several projects: " + strings.Join(t.o.Projects, ", ") + "."
+		r.next = fmt.Sprintf("Next: the same call with \"project\":%q, or another of them.", t.o.Projects[0])
+	default:
+		r.why = fmt.Sprintf("There is no project %s for you; there is %s.", quote(cut(named, 40)), strings.Join(t.o.Projects, ", "))
+		r.next = fmt.Sprintf("Next: the same call with \"project\":%q, or without a project.", t.o.Projects[0])
+	}
+	return r
+}
+
+// whichTask is for a call that names no task where that is not clear.
+func (t *Tools) whichTask(held []board.Claim) error {
+	r := &refusal{what: "Not done.", state: "Nothing has changed.", code: "invalid", err: board.ErrInvalid}
+	if len(held) == 0 {
+		r.why, r.next = "The call names no task, and you hold none.", "Next: "+call("get_next_task")+" if you are to work."
+		return r
+	}
+	r.why = "The call names no task, and several are held here."
+	r.next = "Next: " + call("get_task", "task", held[0].Task.String()) + ", or another of " + claimList(held) + "."
+	return r
+}
+
+// bareClaim refuses a task's id in place of a claim. Only its holder is told the
+// claim.
+func (t *Tools) bareClaim(e errand, id board.ID, held []board.Claim) error {
+	r := &refusal{
+		what: e.not, state: "Nothing has changed.", code: "invalid", err: board.ErrInvalid,
+		why: fmt.Sprintf("%v is a task; a claim says which attempt you mean.", id),
+	}
+	r.next = "Next: the same call with the claim that get_next_task gave you; if you lost it, " + call("get_next_task") + "."
+	for _, c := range held {
+		if c.Task == id {
+			r.next = fmt.Sprintf("Next: the same call with \"claim\":%q.", c.Handle)
+		}
+	}
+	return r
+}
+
+// look is the call that shows how things are.
+func (t *Tools) look(id board.ID) string {
+	switch {
+	case !id.IsZero():
+		return call("get_task", "task", id.String())
+	case t.o.Role == Lead:
+		return call("list_tasks")
+	}
+	return call("get_next_task")
+}
+
+// because is an error of the board without the words that only name its kind.
+func because(err error) string {
+	s := err.Error()
+	for _, kind := range []error{
+		board.ErrNotFound, board.ErrInvalid, board.ErrConflict, board.ErrDenied, board.ErrLeaseLost, board.ErrUnknown, board.ErrUnavailable,
+	} {
+		s = strings.ReplaceAll(s, kind.Error()+": ", "")
+		s = strings.ReplaceAll(s, ": "+kind.Error(), "")
+		s = strings.ReplaceAll(s, kind.Error(), strings.TrimPrefix(kind.Error(), "board: "))
+	}
+	return sentence(cut(s, 600))
+}
+
+// rpcError is an error as the answer to a direct method.
+func rpcError(what string, err error) error {
+	code := jsonrpc.CodeInternal
+	if errors.Is(err, board.ErrInvalid) || errors.Is(err, board.ErrNotFound) {
+		code = jsonrpc.CodeInvalidParams
+	}
+	why := err.Error()
+	if _, ok := asRefusal(err); !ok {
+		why = because(err)
+	}
+	return jsonrpc.Errorf(code, "%s: %s", what, why)
+}
+
+func cmpOr(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
+
+// clock is a moment of the store's.
+func clock(t time.Time) string { return t.UTC().Format("15:04 UTC") }

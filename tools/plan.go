@@ -1,0 +1,143 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/bossman-dev/bossman/board"
+)
+
+// Several tasks at once.
+
+var createPlan = &definition{
+	name: "create_plan",
+	about: "Put several tasks that belong together on the board, all or none. Each should be one agent's work with an end that can be checked; " +
+		"let what can be done side by side have no after. dry_run checks it and makes nothing.",
+	props: []prop{
+		{name: "tasks", kind: objects, must: true, about: "the tasks", items: []prop{
+			{name: "key", kind: text, must: true, about: "a short name inside this plan", also: []string{"id", "name"}},
+			{name: "title", kind: text, must: true, about: "one line"},
+			{name: "description", kind: text, about: "what is to be done, for somebody who knows nothing of your conversation"},
+			{name: "acceptance", kind: text, about: "when it is done", commas: true, also: []string{"done_when", "acceptance_criteria"}},
+			{name: "after", kind: text, about: "keys or ids that must be done first, with commas between", commas: true, also: []string{"depends_on", "dependencies", "blocked_by"}},
+			{name: "priority", kind: text, enum: priorities, about: "normal if not given"},
+			{name: "parent", kind: text, about: "key or id of the task it is a part of"},
+			{name: "areas", kind: text, about: "directories that it touches, with commas between", commas: true, also: []string{"files", "paths"}},
+			{name: "skills", kind: text, about: "what its worker must be able to do, with commas between", commas: true},
+		}},
+		{name: "goal", kind: text, about: "what it is all for"},
+		{name: "hold", kind: flag, about: "true keeps all of it from being handed out until a lead starts it"},
+		{name: "dry_run", kind: flag, about: "check, and make nothing"},
+		{name: "project", kind: text, about: "the project it belongs to"},
+		{name: "idempotency_key", kind: text, about: "a text of your own; repeating the call with it makes nothing twice"},
+	},
+	lead: true,
+	run:  run(plan),
+}
+
+type planInput struct {
+	Tasks []struct {
+		Key         string `json:"key"`
+		Title       string `json:"title"`
+		Description string `json:"description"`
+		Acceptance  string `json:"acceptance"`
+		After       string `json:"after"`
+		Priority    string `json:"priority"`
+		Parent      string `json:"parent"`
+		Areas       string `json:"areas"`
+		Skills      string `json:"skills"`
+	} `json:"tasks"`
+	Goal    string `json:"goal"`
+	Hold    bool   `json:"hold"`
+	DryRun  bool   `json:"dry_run"`
+	Project string `json:"project"`
+	Key     string `json:"idempotency_key"`
+}
+
+func plan(ctx context.Context, t *Tools, k *caller, in planInput) (*answer, error) {
+	e := errand{not: "No plan was made."}
+	project, err := t.project(in.Project)
+	if err != nil {
+		return nil, err
+	}
+	p := board.Plan{Project: project, Goal: in.Goal, Hold: in.Hold, DryRun: in.DryRun, Key: in.Key}
+	var skills []string
+	for _, x := range in.Tasks {
+		n := board.NewTask{
+			Title: x.Title, Description: x.Description, Acceptance: x.Acceptance, Priority: board.Normal,
+			Areas: board.SplitList(x.Areas), Skills: board.SplitList(x.Skills),
+		}
+		if x.Priority != "" {
+			if n.Priority, err = board.ParsePriority(x.Priority); err != nil {
+				return nil, t.refuse(e, err)
+			}
+		}
+		skills = append(skills, n.Skills...)
+		p.Tasks = append(p.Tasks, board.PlanTask{Key: x.Key, After: board.SplitList(x.After), Within: x.Parent, NewTask: n})
+	}
+	made, err := t.b.CreatePlan(ctx, k.Actor, p)
+	if err != nil {
+		if errors.Is(err, board.ErrNotFound) {
+			err = fmt.Errorf("%w: an id that the plan names is not on this board", board.ErrInvalid)
+		}
+		return nil, t.refuse(e, err)
+	}
+	a := planAnswer(made)
+	if more, err := t.unknownSkills(ctx, []string{project}, skills); err == nil && more != "" {
+		a.more = append(a.more, more)
+	}
+	return a, nil
+}
+
+// planAnswer tells what became of a plan: numbers, the ready ones, who is which.
+func planAnswer(p board.Planned) *answer {
+	w := wirePlan{Longest: p.Longest, Held: p.Held, DryRun: p.DryRun}
+	short := func(id board.ID) string { return strings.TrimPrefix(id.String(), id.Project+"-") }
+	ids := map[string]string{}
+	for _, x := range p.Tasks {
+		ids[x.Key] = short(x.ID)
+	}
+	var ready, rows []string
+	for _, x := range p.Tasks {
+		w.Tasks = append(w.Tasks, wirePlanned{Key: x.Key, ID: x.ID.String(), Title: x.Title, After: x.After, Ready: x.Ready})
+		name := x.Key
+		if !p.DryRun {
+			name += "=" + short(x.ID)
+		}
+		if x.Ready {
+			ready = append(ready, cmpOr(short(x.ID), x.Key))
+		}
+		var after []string
+		for _, key := range x.After {
+			after = append(after, cmpOr(ids[key], key))
+		}
+		if len(after) > 0 {
+			name += " (after " + strings.Join(after, ", ") + ")"
+		}
+		rows = append(rows, name)
+	}
+	n := len(p.Tasks)
+	var s string
+	switch {
+	case p.DryRun:
+		s = fmt.Sprintf("Checked, nothing made: %s", count(n, "task", "tasks"))
+	case n == 1:
+		s = "1 task " + p.Tasks[0].ID.String()
+	default:
+		s = fmt.Sprintf("%d tasks %v…%s", n, p.Tasks[0].ID, short(p.Tasks[n-1].ID))
+	}
+	s += fmt.Sprintf(", %d ready now", len(ready))
+	if len(ready) > 0 {
+		s += " (" + cut(strings.Join(ready, ", "), 400) + ")"
+	}
+	s += fmt.Sprintf(", longest chain %d. %s.", p.Longest, cut(strings.Join(rows, ", "), 4000))
+	switch {
+	case p.Held:
+		s += " Held: yes; start each with update_task hold:false."
+	default:
+		s += " Held: no."
+	}
+	return &answer{text: s, result: w}
+}

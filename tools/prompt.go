@@ -1,0 +1,77 @@
+package tools
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/bossman-dev/bossman/mcp"
+)
+
+// Instructions tell a model what the server is for; they are for
+// mcp.ServerOptions.Instructions.
+func Instructions() string {
+	return strings.Join([]string{
+		"This is the repository's shared work board: tasks for agents, handed out one holder at a time.",
+		"Asked to work: call get_next_task, and again whenever you are unsure what you were doing; it gives back what you hold.",
+		"Asked to plan: create_plan. For steps inside one task use your own to-do list.",
+		"Finish each task with report_task_done or report_task_failed; for a decision that is not yours, ask_question.",
+		"Nothing to do: end your turn. Never poll.",
+	}, "\n")
+}
+
+func (t *Tools) addPrompts() {
+	t.server.AddPrompt(mcp.Prompt{
+		Name: "work", Title: "Work on the board", Description: "Take tasks from the board and do them, one after the other.",
+		Arguments: []mcp.PromptArgument{{Name: "task", Description: "the task to begin with"}},
+	}, t.promptWork)
+	if t.o.Role != Lead {
+		return
+	}
+	t.server.AddPrompt(mcp.Prompt{
+		Name: "plan", Title: "Plan work", Description: "Divide a goal into tasks for several agents.",
+		Arguments: []mcp.PromptArgument{{Name: "goal", Description: "what is to be reached", Required: true}},
+	}, t.promptPlan)
+	t.server.AddPrompt(mcp.Prompt{
+		Name: "review", Title: "Review", Description: "Check what was reported done, and what has failed.",
+		Arguments: []mcp.PromptArgument{{Name: "task", Description: "the task to review; all that wait if not given"}},
+	}, t.promptReview)
+}
+
+func say(format string, args ...any) (*mcp.PromptResult, error) {
+	return &mcp.PromptResult{Messages: []mcp.PromptMessage{{Role: "user", Content: mcp.Text(fmt.Sprintf(format, args...))}}}, nil
+}
+
+func (t *Tools) promptWork(_ context.Context, c *mcp.Call) (*mcp.PromptResult, error) {
+	begin := call("get_next_task")
+	if task := c.Argument("task"); task != "" {
+		begin = call("get_next_task", "task", cut(task, 60))
+	}
+	return say(`Work on this repository's board.
+
+1. %s gives you a task, a claim and a name. Pass that name whenever you call it again.
+2. Do the task as its text says, on a branch of its own. Note the state with report_progress when something is worth telling.
+3. Check that it is done by what DONE WHEN says, then report_task_done with the evidence that it wants. If it cannot be done, report_task_failed says so; that is better than half a result.
+4. For a decision that is not yours, ask_question. If the task is then parked, go on with the next one.
+5. Then get_next_task again. When there is nothing to do, end your turn; do not wait or poll.`, begin)
+}
+
+func (t *Tools) promptPlan(_ context.Context, c *mcp.Call) (*mcp.PromptResult, error) {
+	return say(`Plan this as tasks on the board: %s
+
+Look at the repository and at what there is already (list_tasks with status open). Then divide the goal:
+* each task is one agent's work of an hour or so, with a title, a description that needs no other context, and an acceptance that somebody else can check;
+* after names what must be done first, and nothing else: what can be done side by side should be;
+* areas name the directories that a task touches, so that two agents do not meet there.
+Call create_plan with dry_run true first, show me the plan, and make it when I agree.`, c.Argument("goal"))
+}
+
+func (t *Tools) promptReview(_ context.Context, c *mcp.Call) (*mcp.PromptResult, error) {
+	what := call("list_tasks", "status", "review") + " and " + call("list_tasks", "status", "failed")
+	if task := c.Argument("task"); task != "" {
+		what = call("get_task", "task", cut(task, 60), "detail", "full")
+	}
+	return say(`Review work on the board. Begin with %s.
+
+For each task read what was asked, what was reported and the evidence; then look at the work itself, run its tests, and compare with its acceptance. review_task accepts it, or rejects it with a note that tells the next attempt exactly what is wrong. A failed task that deserves another chance is mended with update_task, then given retry. Do not judge what you worked on yourself.`, what)
+}

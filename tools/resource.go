@@ -1,0 +1,159 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/mcp"
+)
+
+// The board for reading: at a glance, a task, the open questions.
+
+const (
+	boardURI     = "bossman://board"
+	questionsURI = "bossman://questions"
+	taskURI      = "bossman://tasks/"
+	taskTemplate = taskURI + "{id}"
+	markdown     = "text/markdown"
+)
+
+func (t *Tools) addResources() {
+	t.server.AddResource(mcp.Resource{
+		URI: boardURI, Name: "board", Title: "The board at a glance", MIMEType: markdown,
+		Description: "How many tasks are where, who works on what, and what waits for people.",
+	}, t.readBoard)
+	t.server.AddResource(mcp.Resource{
+		URI: questionsURI, Name: "questions", Title: "Open questions", MIMEType: markdown,
+		Description: "What agents have asked and nobody has answered.",
+	}, t.readQuestions)
+	t.server.AddResource(mcp.Resource{
+		URITemplate: taskTemplate, Name: "task", Title: "A task", MIMEType: markdown,
+		Description: "A task with its text, state, links, questions and history.",
+	}, t.readTask)
+}
+
+func (t *Tools) readBoard(ctx context.Context, _ *mcp.Call) ([]mcp.Contents, error) {
+	if t.o.Missing != nil {
+		return nil, t.missing()
+	}
+	var b strings.Builder
+	for i, slug := range t.o.Projects {
+		s, err := t.b.Summary(ctx, slug)
+		if err != nil {
+			return nil, unreadable(err)
+		}
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		c := s.Counts
+		fmt.Fprintf(&b, "# %s\n\n%s: %d ready, %d in progress, %d blocked, %d held, %d later, %d waiting for people, %d in review, %d failed, %d done, %d cancelled.\n",
+			slug, count(c.Total(), "task", "tasks"), c.Ready, c.Status[board.InProgress], c.Blocked, c.Held, c.Later,
+			c.Status[board.Waiting], c.Status[board.InReview], c.Status[board.Failed], c.Status[board.Done], c.Status[board.Cancelled])
+		if len(s.Claims) > 0 {
+			b.WriteString("\n## In progress\n\n")
+		}
+		for i, c := range s.Claims {
+			if i == mostRows {
+				fmt.Fprintf(&b, "* and %d more\n", len(s.Claims)-i)
+				break
+			}
+			fmt.Fprintf(&b, "* %v, attempt %d, since %s; the lease has %s left\n", c.Task, c.Attempt, span(s.Now.Sub(c.GrantedAt)), span(c.LeaseUntil.Sub(s.Now)))
+		}
+		if len(s.Open) > 0 {
+			b.WriteString("\n## Waiting for people\n\n")
+		}
+		for i, q := range s.Open {
+			if i == mostRows {
+				fmt.Fprintf(&b, "* and %d more\n", len(s.Open)-i)
+				break
+			}
+			b.WriteString("* " + questionRow(q, s.Now) + "\n")
+		}
+	}
+	return []mcp.Contents{{Text: b.String()}}, nil
+}
+
+func (t *Tools) readQuestions(ctx context.Context, _ *mcp.Call) ([]mcp.Contents, error) {
+	if t.o.Missing != nil {
+		return nil, t.missing()
+	}
+	qs, err := t.b.Questions(ctx, board.QuestionFilter{Projects: t.o.Projects, State: board.QuestionOpen, Limit: 100})
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	_, now, err := t.b.Workers(ctx, 0)
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	var b strings.Builder
+	b.WriteString("# Open questions\n\n")
+	for _, q := range qs {
+		b.WriteString("* " + questionRow(q, now) + "\n")
+	}
+	if len(qs) == 0 {
+		b.WriteString("None.\n")
+	}
+	return []mcp.Contents{{Text: b.String()}}, nil
+}
+
+func (t *Tools) readTask(ctx context.Context, c *mcp.Call) ([]mcp.Contents, error) {
+	if t.o.Missing != nil {
+		return nil, t.missing()
+	}
+	id, err := board.ParseID(c.Argument("id"))
+	if err != nil || !slices.Contains(t.o.Projects, id.Project) {
+		return nil, mcp.ErrNotFound
+	}
+	d, reasons, err := t.b.Why(ctx, id)
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	held, err := t.heldBy(ctx, t.actor(ctx, c).Owner)
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	return []mcp.Contents{{Text: "# " + taskText(d, reasons, held, true) + "\n"}}, nil
+}
+
+// unreadable tells what is not there from what cannot be reached.
+func unreadable(err error) error {
+	if errors.Is(err, board.ErrNotFound) {
+		return mcp.ErrNotFound
+	}
+	return rpcError("The board cannot be read", err)
+}
+
+// Complete suggests ids of tasks; it is for mcp.ServerOptions.Complete.
+func (t *Tools) Complete(ctx context.Context, _ *mcp.Call, p mcp.CompleteParams) (*mcp.Completion, error) {
+	template := p.Ref.URI == taskTemplate && p.Argument.Name == "id"
+	prompt := p.Ref.Type == "ref/prompt" && p.Argument.Name == "task"
+	if t.o.Missing != nil || !template && !prompt {
+		return nil, nil
+	}
+	f := board.TaskFilter{Projects: t.o.Projects, Limit: 1000}
+	if prompt && p.Ref.Name == "review" {
+		f.Statuses = []board.Status{board.InReview, board.Failed}
+	}
+	done := &mcp.Completion{}
+	for range 20 { // a board may be large: 20,000 tasks are looked at
+		tasks, err := t.b.List(ctx, f)
+		if err != nil {
+			return nil, unreadable(err)
+		}
+		for _, task := range tasks {
+			id := task.ID.String()
+			if strings.HasPrefix(id, p.Argument.Value) || strings.HasPrefix(id, task.ID.Project+"-"+p.Argument.Value) {
+				done.Values = append(done.Values, id)
+			}
+		}
+		if len(tasks) < f.Limit || len(done.Values) > 100 {
+			break
+		}
+		f.After = tasks[len(tasks)-1].ID
+	}
+	return done, nil
+}

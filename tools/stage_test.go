@@ -1,0 +1,352 @@
+package tools_test
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/mcp"
+	"github.com/bossman-dev/bossman/mcp/mcptest"
+	"github.com/bossman-dev/bossman/store/sqlite"
+	"github.com/bossman-dev/bossman/tools"
+)
+
+var update = flag.Bool("update", false, "rewrite the answers in the conversations")
+
+// TestConversations plays the conversations below testdata, in both eras. Each is a
+// txtar file: a remark, a file named conversation, whose lines are
+//
+//	-> tool {…}       an agent calls a tool; -> b: tool {…} one on another connection
+//	=> tool {…}       the same, and what programs are told is shown as well
+//	<- …              what the model is shown, line by line; <! if the call was refused
+//	<= {…}            what programs are told
+//	== act …          something that a person does; see stage.act
+//	.. 10m            time passes
+//	# …               a remark
+//
+// Worker names and claims are drawn: the first that appears is $worker1, $claim1.
+// Before the file name there may be lines such as "role: worker".
+func TestConversations(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no conversations: %v", err)
+	}
+	for _, file := range files {
+		for _, revision := range []mcp.Revision{mcp.Newest, mcp.R20250326} {
+			t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar")+"/"+revision.String(), func(t *testing.T) {
+				b, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				head, conversation, ok := strings.Cut(string(b), "-- conversation --\n")
+				if !ok {
+					t.Fatalf("%s has no file named conversation", file)
+				}
+				lines := strings.Split(strings.TrimSuffix(conversation, "\n"), "\n")
+				var got []string
+				synctest.Test(t, func(t *testing.T) { got = play(t, head, lines, revision) })
+				if t.Failed() {
+					return
+				}
+				if *update {
+					if err := os.WriteFile(file, []byte(head+"-- conversation --\n"+strings.Join(got, "\n")+"\n"), 0o644); err != nil {
+						t.Fatal(err)
+					}
+					return
+				}
+				for i := range max(len(got), len(lines)) {
+					if i >= len(got) || i >= len(lines) || got[i] != lines[i] {
+						t.Fatalf("line %d:\n got %s\nwant %s", strings.Count(head, "\n")+2+i, line(got, i), line(lines, i))
+					}
+				}
+			})
+		}
+	}
+}
+
+func line(lines []string, i int) string {
+	if i < len(lines) {
+		return lines[i]
+	}
+	return "nothing"
+}
+
+// A stage is a board with agents around it.
+type stage struct {
+	t        *testing.T
+	b        *board.Board
+	o        tools.Options
+	revision mcp.Revision
+	agents   map[string]*agent
+	names    map[string]string // drawn value → $name
+	values   map[string]string
+	counts   map[string]int
+}
+
+// An agent is a connection with a server of its own, as a process on a pipe has.
+type agent struct {
+	client *mcp.Client
+	server *mcp.Server
+	tools  *tools.Tools
+	stop   func()
+}
+
+// newStage opens a board in a file of the test's.
+func newStage(t *testing.T, p board.Project, o tools.Options, revision mcp.Revision) *stage {
+	t.Helper()
+	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "board.db"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := board.New(store, nil)
+	if err := b.SetProject(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	var wg sync.WaitGroup
+	wg.Go(func() { _ = b.Run(ctx) })
+	t.Cleanup(func() {
+		cancel()
+		wg.Wait()
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if o.Project == "" {
+		o.Project = p.Slug
+	}
+	return &stage{
+		t: t, b: b, o: o, revision: revision, agents: map[string]*agent{},
+		names: map[string]string{}, values: map[string]string{}, counts: map[string]int{},
+	}
+}
+
+// connect starts a server on the board and a client of it.
+func (s *stage) connect(o tools.Options, revision mcp.Revision, co *mcp.ClientOptions) *agent {
+	s.t.Helper()
+	a := &agent{}
+	a.server = mcp.NewServer(mcp.Implementation{Name: "bossman", Version: "test"}, &mcp.ServerOptions{
+		Instructions: tools.Instructions(),
+		Observer:     mcp.Observer{Panic: func(v any, stack []byte) { s.t.Errorf("panic: %v\n%s", v, stack) }},
+		Complete: func(ctx context.Context, c *mcp.Call, p mcp.CompleteParams) (*mcp.Completion, error) {
+			return a.tools.Complete(ctx, c, p)
+		},
+	})
+	a.tools = tools.Register(a.server, s.b, &o)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(s.t.Context()))
+	var wg sync.WaitGroup
+	wg.Go(func() { _ = a.tools.Run(ctx) })
+	a.stop = sync.OnceFunc(func() {
+		cancel()
+		wg.Wait()
+		a.server.Close()
+	})
+	s.t.Cleanup(a.stop) // after the client has left
+	a.client = mcptest.Connect(s.t, a.server, revision, co)
+	return a
+}
+
+func (s *stage) agent(name string) *agent {
+	if a := s.agents[name]; a != nil {
+		return a
+	}
+	a := s.connect(s.o, s.revision, nil)
+	s.agents[name] = a
+	return a
+}
+
+// play holds a conversation and gives it as it went.
+func play(t *testing.T, head string, lines []string, revision mcp.Revision) (out []string) {
+	p := board.Project{Slug: "web", Skills: []string{"go", "gpu"}}
+	o := tools.Options{Piped: true}
+	for l := range strings.Lines(head) {
+		key, value, _ := strings.Cut(strings.TrimSpace(l), ": ")
+		switch key {
+		case "role":
+			o.Role = tools.Role(value)
+		case "policy":
+			p.Policy = board.Policy(value)
+		case "piped":
+			o.Piped = value == "true"
+		case "quiet":
+			o.Quiet = value == "true"
+		case "branch":
+			o.Where = func(context.Context) board.Where {
+				return board.Where{Branch: value, Head: "3f2c1ab99", Uncommitted: 2}
+			}
+		case "missing":
+			o.Missing = fmt.Errorf("%s", value)
+		}
+	}
+	if !o.Piped {
+		o.Actor = func(context.Context, *mcp.Call) board.Actor { return board.Actor{Principal: "key", Owner: "key-1"} }
+	}
+	s := newStage(t, p, o, revision)
+	for i, l := range lines {
+		word, rest, _ := strings.Cut(l, " ")
+		switch word {
+		case "<-", "<!", "<=":
+			continue
+		}
+		out = append(out, l)
+		switch word {
+		case "->", "=>":
+			out = append(out, s.call(rest, word == "=>")...)
+		case "..":
+			d, err := time.ParseDuration(rest)
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(d)
+		case "==":
+			out = append(out, s.act(strings.Fields(s.fill(rest)))...)
+		case "", "#":
+		default:
+			t.Fatalf("line %d: %q", i, l)
+		}
+		synctest.Wait()
+	}
+	return out
+}
+
+// call calls a tool and gives the lines of its answer.
+func (s *stage) call(rest string, programs bool) (out []string) {
+	name := "a"
+	if who, more, ok := strings.Cut(rest, ": "); ok && !strings.ContainsAny(who, " {") {
+		name, rest = who, more
+	}
+	tool, args, _ := strings.Cut(rest, " ")
+	if args == "" {
+		args = "{}"
+	}
+	res, err := s.agent(name).client.Call(s.t.Context(), tool, json.RawMessage(s.fill(args)), nil)
+	if err != nil {
+		return []string{"<! " + s.hide(err.Error())}
+	}
+	if res.StructuredContent != nil {
+		s.t.Errorf("%s answers with structured content", tool)
+	}
+	s.learn(res)
+	mark := "<-"
+	if res.IsError {
+		mark = "<!"
+	}
+	for _, c := range res.Content {
+		for l := range strings.Lines(c.Text) {
+			out = append(out, strings.TrimRight(mark+" "+s.hide(strings.TrimSuffix(l, "\n")), " "))
+		}
+	}
+	if programs {
+		b, err := json.Marshal(res.Meta[tools.ResultKey])
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		out = append(out, "<= "+s.hide(string(b)))
+	}
+	return out
+}
+
+var handle = regexp.MustCompile(`[a-z][a-z0-9]*-\d+/\d+\.[a-z2-9]{5}`)
+
+// learn gives names to what was drawn.
+func (s *stage) learn(res *mcp.ToolResult) {
+	meta, _ := res.Meta[tools.ResultKey].(map[string]any)
+	claims, _ := meta["held"].([]any)
+	if c, ok := meta["claim"]; ok {
+		claims = append(claims, c)
+	}
+	for _, c := range claims {
+		if m, ok := c.(map[string]any); ok {
+			s.name("worker", m["worker"].(string))
+			s.name("claim", m["claim"].(string))
+		}
+	}
+	items, _ := meta["items"].([]any)
+	for _, c := range items {
+		if m, ok := c.(map[string]any); ok && m["last_seen_seconds_ago"] != nil {
+			s.name("worker", m["name"].(string))
+		}
+	}
+	for _, c := range res.Content {
+		for _, h := range handle.FindAllString(c.Text, -1) {
+			s.name("claim", h)
+		}
+	}
+}
+
+func (s *stage) name(kind, value string) {
+	if s.names[value] == "" {
+		s.counts[kind]++
+		name := fmt.Sprintf("$%s%d", kind, s.counts[kind])
+		s.names[value], s.values[name] = name, value
+	}
+}
+
+func (s *stage) hide(text string) string {
+	for value, name := range s.names {
+		text = strings.ReplaceAll(text, value, name)
+	}
+	return text
+}
+
+func (s *stage) fill(text string) string {
+	for name, value := range s.values {
+		text = strings.ReplaceAll(text, name, value)
+	}
+	return text
+}
+
+var ada = board.Actor{Principal: "ada", Name: "ada", Person: true}
+
+// act is what a person does, or what happens to a process.
+func (s *stage) act(words []string) []string {
+	s.t.Helper()
+	ctx := s.t.Context()
+	var err error
+	switch words[0] {
+	case "answer": // q-1 text
+		var id board.QuestionID
+		if id, err = board.ParseQuestionID(words[1]); err == nil {
+			_, err = s.b.Answer(ctx, ada, id, strings.Join(words[2:], " "))
+		}
+	case "pause":
+		err = s.b.Pause(ctx, ada, "web")
+	case "resume":
+		err = s.b.Resume(ctx, ada, "web")
+	case "edit": // web-1 text
+		var id board.ID
+		if id, err = board.ParseID(words[1]); err == nil {
+			_, err = s.b.Update(ctx, ada, id, board.Edit{Description: new(strings.Join(words[2:], " "))})
+		}
+	case "want": // web-1 tests
+		var id board.ID
+		if id, err = board.ParseID(words[1]); err == nil {
+			_, err = s.b.Update(ctx, ada, id, board.Edit{Wants: new([]board.EvidenceKind{board.EvidenceKind(words[2])})})
+		}
+	case "cancel":
+		var id board.ID
+		if id, err = board.ParseID(words[1]); err == nil {
+			_, err = s.b.Cancel(ctx, ada, id, strings.Join(words[2:], " "), board.DependentsKeep)
+		}
+	case "stop":
+		_, err = s.b.Stop(ctx, ada, board.WorkerID{Principal: "local", Name: words[1]})
+	case "leave": // the process of an agent ends
+		s.agents[words[1]].stop()
+	default:
+		s.t.Fatalf("nobody knows how to %q", words)
+	}
+	if err != nil {
+		s.t.Fatalf("%q: %v", words, err)
+	}
+	return nil
+}

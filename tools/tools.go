@@ -1,0 +1,348 @@
+package tools
+
+import (
+	"context"
+	"crypto/rand"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
+
+	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/mcp"
+)
+
+// A Role decides which tools there are.
+type Role string
+
+const (
+	// Lead plans, answers and reviews, and may work as well.
+	Lead Role = "lead"
+	// Worker takes tasks and reports on them.
+	Worker Role = "worker"
+)
+
+// ResultKey is where a result's _meta has the facts of the text, for programs.
+const ResultKey = "dev.bossman/result"
+
+// maxWait is how long a call may wait: many clients give up after a minute.
+const maxWait = 45
+
+// Options are what Register may be told; the zero value is a lead on no project.
+type Options struct {
+	// Role is Lead unless it says otherwise.
+	Role Role
+	// Project is meant where a call does not name one. Projects are all that the
+	// caller may use; nil: Project alone.
+	Project  string
+	Projects []string
+	// Actor is who makes a call. With Piped it is asked with a nil Call too: for
+	// direct methods, and for whose presence Run shows. Nil: one process on a
+	// person's own machine.
+	Actor func(ctx context.Context, c *mcp.Call) board.Actor
+	// Where is the place of the work. Nil: not known.
+	Where func(ctx context.Context) board.Where
+	// Session is the client's own name for the conversation, where it is known.
+	Session string
+	// Piped: one client on one pipe. Its process is the presence of its workers.
+	Piped bool
+	// Quiet: no person sits at the client, so nobody is asked there.
+	Quiet bool
+	// Missing is why there is no board. Every tool answers it.
+	Missing error
+	Logger  *slog.Logger
+	// Asked is told of each new question.
+	Asked func(board.Question)
+}
+
+// Tools are a board's tools on a server.
+type Tools struct {
+	server *mcp.Server
+	b      *board.Board
+	o      Options
+	owner  string // of this process
+
+	mu       sync.Mutex
+	lastCall time.Time
+	workers  map[board.Handle]string // who was given which claim
+	told     map[string]bool         // answers that a claim's holder has seen
+	declines map[string]bool         // clients that say no by themselves
+	direct   directState
+}
+
+// tools is every tool, in the order of the documentation.
+var tools = []*definition{
+	// For workers, and everyone.
+	getNextTask,
+	getTask,
+	reportProgress,
+	reportTaskDone,
+	reportTaskFailed,
+	askQuestion,
+	getAnswer,
+	createTask,
+	// For leads.
+	createPlan,
+	listTasks,
+	updateTask,
+	cancelTask,
+	reviewTask,
+	listQuestions,
+	answerQuestion,
+	listWorkers,
+}
+
+// A definition is a tool as it is shown, and what it does.
+type definition struct {
+	name, about string
+	props       []prop
+	lead        bool
+	durable     bool
+	hints       mcp.ToolAnnotations
+	// refuse has arguments that must not be ignored, and why; elsewhere has where an
+	// ignored one belongs.
+	refuse, elsewhere map[string]string
+	instead           string // the call that a refused argument belongs to
+	run               func(ctx context.Context, t *Tools, c *mcp.Call) (*answer, error)
+}
+
+// An answer is what a tool says: texts for the model, a value for programs.
+type answer struct {
+	text   string
+	more   []string // further blocks
+	result any
+	made   *mcp.ToolResult // in place of the others: it is complete
+}
+
+// tool is the definition as package mcp takes it.
+func (d *definition) tool() mcp.Tool {
+	hints := d.hints
+	hints.OpenWorldHint = new(false)
+	if hints.DestructiveHint == nil && !hints.ReadOnlyHint {
+		hints.DestructiveHint = new(false)
+	}
+	return mcp.Tool{
+		Name: d.name, Description: d.about, InputSchema: schema(d.props), Annotations: &hints,
+		Durable: d.durable, Repair: d.repair,
+	}
+}
+
+// run makes a tool's function of one that takes its arguments as a value.
+func run[In any](f func(ctx context.Context, t *Tools, k *caller, in In) (*answer, error)) func(context.Context, *Tools, *mcp.Call) (*answer, error) {
+	return func(ctx context.Context, t *Tools, c *mcp.Call) (*answer, error) {
+		var in In
+		if err := jsonv2.Unmarshal(c.Arguments(), &in); err != nil {
+			return nil, err
+		}
+		return f(ctx, t, &caller{Actor: t.actor(ctx, c), call: c}, in)
+	}
+}
+
+// A caller is who makes a call, and the call.
+type caller struct {
+	board.Actor
+	call *mcp.Call // nil for a direct method
+}
+
+// Register adds a board's tools, prompts and resources to a server. The board may be
+// nil if o says why it is missing.
+func Register(s *mcp.Server, b *board.Board, o *Options) *Tools {
+	t := &Tools{
+		server: s, b: b, owner: "p-" + rand.Text()[:12], lastCall: time.Now(),
+		workers: map[board.Handle]string{}, told: map[string]bool{}, declines: map[string]bool{},
+	}
+	if o != nil {
+		t.o = *o
+	}
+	if t.o.Role == "" {
+		t.o.Role = Lead
+	}
+	if t.o.Projects == nil && t.o.Project != "" {
+		t.o.Projects = []string{t.o.Project}
+	}
+	if t.o.Logger == nil {
+		t.o.Logger = slog.New(slog.DiscardHandler)
+	}
+	for _, d := range tools {
+		if d.lead && t.o.Role != Lead {
+			continue
+		}
+		s.AddRawTool(d.tool(), func(ctx context.Context, c *mcp.Call) (*mcp.ToolResult, error) { return t.serve(ctx, d, c) })
+	}
+	t.addPrompts()
+	t.addResources()
+	if t.o.Piped {
+		t.addMethods()
+	}
+	return t
+}
+
+// serve runs a tool, and puts what came of it into words.
+func (t *Tools) serve(ctx context.Context, d *definition, c *mcp.Call) (*mcp.ToolResult, error) {
+	if t.o.Missing != nil {
+		return refused(t.missing())
+	}
+	t.called()
+	a, err := d.run(ctx, t, c)
+	if err != nil {
+		return refused(err)
+	}
+	return a.tool(), nil
+}
+
+func (a *answer) tool() *mcp.ToolResult {
+	if a.made != nil {
+		return a.made
+	}
+	res := &mcp.ToolResult{Content: []mcp.Content{mcp.Text(a.text)}}
+	for _, s := range a.more {
+		res.Content = append(res.Content, mcp.Text(s))
+	}
+	if a.result != nil {
+		res.Meta = mcp.Meta{ResultKey: a.result}
+	}
+	return res
+}
+
+// refused is the result of a call that was refused; any other error is the server's.
+func refused(err error) (*mcp.ToolResult, error) {
+	r, ok := asRefusal(err)
+	if !ok {
+		return nil, err
+	}
+	return &mcp.ToolResult{
+		Content: []mcp.Content{mcp.Text(r.Error())},
+		IsError: true,
+		Meta:    mcp.Meta{ResultKey: wireRefusal{Error: r.code, Text: r.why}},
+	}, nil
+}
+
+// actor is who makes a call.
+func (t *Tools) actor(ctx context.Context, c *mcp.Call) board.Actor {
+	if t.o.Actor != nil {
+		return t.o.Actor(ctx, c)
+	}
+	return board.Actor{Principal: "local", Owner: t.owner}
+}
+
+func (t *Tools) where(ctx context.Context) board.Where {
+	if t.o.Where == nil {
+		return board.Where{}
+	}
+	return t.o.Where(ctx)
+}
+
+// called notes a sign of life.
+func (t *Tools) called() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.lastCall = time.Now()
+}
+
+// remember notes who was given a claim, and forgets all when that is a lot.
+func (t *Tools) remember(c board.Claim) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.workers) > 10_000 {
+		clear(t.workers)
+	}
+	t.workers[c.Handle] = c.Worker.Name
+}
+
+// workerOf is the name of the worker that was given a claim, if it is known here.
+func (t *Tools) workerOf(h board.Handle) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.workers[h]
+}
+
+// project is the one that a call means.
+func (t *Tools) project(named string) (string, error) {
+	switch {
+	case named == "" && t.o.Project != "":
+		return t.o.Project, nil
+	case named == "" && len(t.o.Projects) == 1:
+		return t.o.Projects[0], nil
+	case slices.Contains(t.o.Projects, named):
+		return named, nil
+	}
+	return "", t.noProject(named)
+}
+
+// projects are those that a call may look at.
+func (t *Tools) projects(named string) ([]string, error) {
+	if named == "" && len(t.o.Projects) > 0 {
+		return t.o.Projects, nil
+	}
+	p, err := t.project(named)
+	return []string{p}, err
+}
+
+// heldBy lists the live claims of an owner.
+func (t *Tools) heldBy(ctx context.Context, owner string) ([]board.Claim, error) {
+	if owner == "" {
+		return nil, nil
+	}
+	return t.b.Claims(ctx, board.ClaimFilter{Owner: owner})
+}
+
+// task reads the id that a call names; empty means the one that the caller holds.
+func (t *Tools) task(ctx context.Context, k *caller, named string) (board.ID, error) {
+	if named != "" {
+		if h, err := board.ParseHandle(named); err == nil {
+			named = h.Task.String()
+		}
+		id, err := board.ParseID(named)
+		if err != nil {
+			return id, t.refuse(errand{not: "Not done."}, err)
+		}
+		if !slices.Contains(t.o.Projects, id.Project) {
+			return id, t.refuse(errand{not: "Not done.", task: id}, board.ErrNotFound)
+		}
+		return id, nil
+	}
+	held, err := t.heldBy(ctx, k.Owner)
+	if err != nil {
+		return board.ID{}, t.refuse(errand{not: "Not done."}, err)
+	}
+	if len(held) == 1 {
+		return held[0].Task, nil
+	}
+	return board.ID{}, t.whichTask(held)
+}
+
+// claim reads a claim that a call names.
+func (t *Tools) claim(ctx context.Context, k *caller, e errand, named string) (board.Handle, error) {
+	h, err := board.ParseHandle(named)
+	if err == nil {
+		if !slices.Contains(t.o.Projects, h.Task.Project) {
+			e.task = h.Task
+			return h, t.refuse(e, board.ErrNotFound)
+		}
+		k.Worker = t.workerOf(h)
+		return h, nil
+	}
+	if id, bad := board.ParseID(named); bad == nil {
+		held, err := t.heldBy(ctx, k.Owner)
+		if err != nil {
+			return h, t.refuse(e, err)
+		}
+		return h, t.bareClaim(e, id, held)
+	}
+	return h, t.refuse(e, err)
+}
+
+// taskIDs reads ids.
+func taskIDs(names []string) ([]board.ID, error) {
+	var ids []board.ID
+	for _, s := range board.SplitList(names...) {
+		id, err := board.ParseID(s)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
+}

@@ -1,0 +1,163 @@
+package tools
+
+import (
+	"time"
+
+	"github.com/bossman-dev/bossman/board"
+)
+
+// What programs find in a result's _meta. Fields are only ever added.
+
+type wireRefusal struct {
+	Error string `json:"error"`
+	Text  string `json:"text"`
+}
+
+type wireTask struct {
+	ID          string   `json:"id"`
+	Title       string   `json:"title"`
+	Description string   `json:"description,omitzero"`
+	Acceptance  string   `json:"acceptance,omitzero"`
+	Status      string   `json:"status"`
+	Priority    string   `json:"priority,omitzero"`
+	Skills      []string `json:"skills,omitempty"`
+	Areas       []string `json:"areas,omitempty"`
+	Evidence    []string `json:"evidence,omitempty"`
+	Parent      string   `json:"parent,omitzero"`
+	DependsOn   []string `json:"depends_on,omitempty"`
+	Hold        bool     `json:"hold,omitzero"`
+	Attempt     int      `json:"attempt,omitzero"`
+	Failures    int      `json:"failures,omitzero"`
+	MaxFailures int      `json:"max_failures,omitzero"`
+	Summary     string   `json:"summary,omitzero"`
+}
+
+func wireOf(t board.Task, d board.Doc) wireTask {
+	w := wireTask{
+		ID: t.ID.String(), Title: t.Title, Description: d.Description, Acceptance: d.Acceptance,
+		Status: string(t.Status), Priority: t.Priority.String(), Skills: t.Skills, Areas: t.Areas,
+		Parent: t.Parent.String(), Hold: t.Hold, Attempt: t.Attempt, Failures: t.Failures, MaxFailures: t.MaxFailures,
+	}
+	for _, k := range t.Wants {
+		w.Evidence = append(w.Evidence, string(k))
+	}
+	if d.Result != nil {
+		w.Summary = d.Result.Summary
+	}
+	return w
+}
+
+type wireClaim struct {
+	Claim        string `json:"claim"`
+	Task         string `json:"task"`
+	Worker       string `json:"worker"`
+	Attempt      int    `json:"attempt"`
+	LeaseSeconds int    `json:"lease_seconds"`
+}
+
+func wireClaimOf(c board.Claim) wireClaim {
+	return wireClaim{
+		Claim: c.Handle.String(), Task: c.Task.String(), Worker: c.Worker.Name, Attempt: c.Attempt,
+		LeaseSeconds: int(c.Lease / time.Second),
+	}
+}
+
+// wireHandout answers get_next_task. Outcome is handed_out, again, held or none.
+type wireHandout struct {
+	Outcome           string      `json:"outcome"`
+	Claim             *wireClaim  `json:"claim,omitzero"`
+	Task              *wireTask   `json:"task,omitzero"`
+	Held              []wireClaim `json:"held,omitzero"`
+	Reason            string      `json:"reason,omitzero"` // of none: done, empty, waiting, skills, paused
+	RetryAfterSeconds int         `json:"retry_after_seconds,omitzero"`
+}
+
+type wireOutcome struct {
+	Task        string   `json:"task"`
+	Status      string   `json:"status"`
+	Freed       []string `json:"freed,omitempty"`
+	FollowUps   []string `json:"follow_ups,omitempty"`
+	Failures    int      `json:"failures,omitzero"`
+	MaxFailures int      `json:"max_failures,omitzero"`
+	Question    string   `json:"question,omitzero"`
+	Again       bool     `json:"again,omitzero"`
+	Late        bool     `json:"late,omitzero"`
+}
+
+func wireOutcomeOf(o board.Outcome) wireOutcome {
+	w := wireOutcome{
+		Task: o.Task.String(), Status: string(o.Status), Freed: idTexts(o.Freed), FollowUps: idTexts(o.FollowUps),
+		Failures: o.Failures, MaxFailures: o.MaxFailures, Again: o.Again, Late: o.Late,
+	}
+	if o.Question != 0 {
+		w.Question = o.Question.String()
+	}
+	return w
+}
+
+type wireNotice struct {
+	Edited    bool     `json:"edited,omitzero"`
+	Answered  []string `json:"answered,omitempty"`
+	StoppedBy string   `json:"stopped_by,omitzero"`
+}
+
+type wireQuestion struct {
+	ID         string   `json:"id"`
+	Task       string   `json:"task,omitzero"`
+	Text       string   `json:"text"`
+	Options    []string `json:"options,omitempty"`
+	Default    string   `json:"default,omitzero"`
+	Blocking   bool     `json:"blocking,omitzero"`
+	HumanOnly  bool     `json:"human_only,omitzero"`
+	State      string   `json:"state"`
+	Answer     string   `json:"answer,omitzero"`
+	AnsweredBy string   `json:"answered_by,omitzero"`
+	ChatID     string   `json:"chat_id,omitzero"`
+	Parked     bool     `json:"parked,omitzero"`
+}
+
+func wireQuestionOf(q board.Question) wireQuestion {
+	return wireQuestion{
+		ID: q.ID.String(), Task: q.Claim.Task.String(), Text: q.Text, Options: q.Options, Default: q.Default,
+		Blocking: q.Blocking, HumanOnly: q.HumanOnly, State: string(q.State), Answer: q.Answer,
+		AnsweredBy: q.AnsweredBy, ChatID: q.ChatID,
+	}
+}
+
+type wireList[T any] struct {
+	Items  []T    `json:"items"`
+	Cursor string `json:"cursor,omitzero"`
+}
+
+type wirePlan struct {
+	Tasks   []wirePlanned `json:"tasks"`
+	Longest int           `json:"longest_chain"`
+	Held    bool          `json:"held"`
+	DryRun  bool          `json:"dry_run"`
+}
+
+type wirePlanned struct {
+	Key   string   `json:"key"`
+	ID    string   `json:"id,omitzero"`
+	Title string   `json:"title"`
+	After []string `json:"after,omitempty"`
+	Ready bool     `json:"ready"`
+}
+
+type wireWorker struct {
+	Name           string `json:"name"`
+	Task           string `json:"task,omitzero"`
+	Claim          string `json:"claim,omitzero"`
+	LastSeenAgo    int    `json:"last_seen_seconds_ago"`
+	LeaseLeft      int    `json:"lease_seconds_left,omitzero"`
+	StoppedBy      string `json:"stopped_by,omitzero"`
+	PrincipalOwner string `json:"principal,omitzero"`
+}
+
+func idTexts(ids []board.ID) []string {
+	var out []string
+	for _, id := range ids {
+		out = append(out, id.String())
+	}
+	return out
+}
