@@ -110,6 +110,9 @@ func newSession(r *Request, state SessionState) (*Session, error) {
 			}
 		}
 	}
+	if !vocabulary["elicitation/create"].fromServer(x.revision) {
+		x.client.Elicitation = nil // whatever it says: there are no words for it
+	}
 	return x, nil
 }
 

@@ -30,7 +30,7 @@ func (t *Tools) addMethods() {
 	} {
 		t.server.HandleMethod(name, mcp.Method{NoHandshake: true, Handle: func(ctx context.Context, r *mcp.Request) (mcp.Result, error) {
 			if t.o.Missing != nil {
-				return nil, jsonrpc.Errorf(jsonrpc.CodeInternal, "%s", t.missing())
+				return nil, t.missingRPC()
 			}
 			t.called()
 			return serve(ctx, r)
@@ -149,7 +149,7 @@ func (t *Tools) directAsk(ctx context.Context, r *mcp.Request) (mcp.Result, erro
 		}
 		if len(held) == 1 {
 			n.Claim = held[0].Handle
-		} else if n.Project, err = t.project(""); err != nil {
+		} else if n.Project, err = t.asksIn(ctx, a); err != nil {
 			return nil, rpcError(what, err)
 		}
 		q, err := t.b.Ask(ctx, a, n)

@@ -189,6 +189,9 @@ func (t *Tools) missing() error {
 	}
 }
 
+// missingRPC is missing where the answer is not a tool's.
+func (t *Tools) missingRPC() error { return jsonrpc.Errorf(jsonrpc.CodeInternal, "%v", t.missing()) }
+
 func (t *Tools) noProject(named string) error {
 	r := &refusal{what: "Not done.", state: "Nothing has changed.", code: "invalid", err: board.ErrInvalid}
 	switch {

@@ -102,8 +102,8 @@ func (t *Tools) record(ctx context.Context, k *caller, in askInput) (board.Quest
 	}
 	var err error
 	if in.Claim == "" {
-		if n.Project, err = t.project(""); err != nil {
-			return board.Question{}, err
+		if n.Project, err = t.asksIn(ctx, k.Actor); err != nil {
+			return board.Question{}, t.refuse(e, err)
 		}
 	} else {
 		if n.Claim, err = t.claim(ctx, k, e, in.Claim); err != nil {
@@ -127,6 +127,24 @@ func (t *Tools) record(ctx context.Context, k *caller, in askInput) (board.Quest
 	}
 	t.announce(q)
 	return q, nil
+}
+
+// asksIn is the project of a question about nothing on the board: the usual one, that
+// of what the caller holds, or the first.
+func (t *Tools) asksIn(ctx context.Context, a board.Actor) (string, error) {
+	if p, err := t.project(""); err == nil || len(t.o.Projects) == 0 {
+		return p, err
+	}
+	held, err := t.heldBy(ctx, a.Owner)
+	if err != nil {
+		return "", err
+	}
+	for _, c := range held {
+		if slices.Contains(t.o.Projects, c.Task.Project) {
+			return c.Task.Project, nil
+		}
+	}
+	return t.o.Projects[0], nil
 }
 
 // announce tells whoever wants to hear of new questions.
@@ -175,7 +193,7 @@ func (t *Tools) await(ctx context.Context, k *caller, q board.Question, begun, d
 			if err := t.answered(ctx, k, q, res.Content); err != nil {
 				return nil, t.refuse(e, err)
 			}
-		case time.Since(begun) < time.Second:
+		case time.Since(begun) < quickest(k.call.Client()):
 			t.declined(k) // nobody is that quick
 		}
 	}
@@ -184,6 +202,15 @@ func (t *Tools) await(ctx context.Context, k *caller, q board.Question, begun, d
 		return nil, t.refuse(e, err)
 	}
 	return t.settle(ctx, k, q, wait)
+}
+
+// quickest is how long even a person in a hurry needs to say no. A client that
+// follows tasks hears of the question only when it looks.
+func quickest(c mcp.ClientCapabilities) time.Duration {
+	if _, ok := c.Extensions["io.modelcontextprotocol/tasks"]; ok {
+		return 2500 * time.Millisecond
+	}
+	return time.Second
 }
 
 // mayElicit reports whether a person at the client is asked.

@@ -38,7 +38,7 @@ func (t *Tools) addResources() {
 
 func (t *Tools) readBoard(ctx context.Context, _ *mcp.Call) ([]mcp.Contents, error) {
 	if t.o.Missing != nil {
-		return nil, t.missing()
+		return nil, t.missingRPC()
 	}
 	var b strings.Builder
 	for i, slug := range t.o.Projects {
@@ -79,7 +79,7 @@ func (t *Tools) readBoard(ctx context.Context, _ *mcp.Call) ([]mcp.Contents, err
 
 func (t *Tools) readQuestions(ctx context.Context, _ *mcp.Call) ([]mcp.Contents, error) {
 	if t.o.Missing != nil {
-		return nil, t.missing()
+		return nil, t.missingRPC()
 	}
 	qs, err := t.b.Questions(ctx, board.QuestionFilter{Projects: t.o.Projects, State: board.QuestionOpen, Limit: 100})
 	if err != nil {
@@ -102,7 +102,7 @@ func (t *Tools) readQuestions(ctx context.Context, _ *mcp.Call) ([]mcp.Contents,
 
 func (t *Tools) readTask(ctx context.Context, c *mcp.Call) ([]mcp.Contents, error) {
 	if t.o.Missing != nil {
-		return nil, t.missing()
+		return nil, t.missingRPC()
 	}
 	id, err := board.ParseID(c.Argument("id"))
 	if err != nil || !slices.Contains(t.o.Projects, id.Project) {

@@ -44,6 +44,9 @@ func TestConversations(t *testing.T) {
 	for _, file := range files {
 		for _, revision := range []mcp.Revision{mcp.Newest, mcp.R20250326} {
 			t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar")+"/"+revision.String(), func(t *testing.T) {
+				if !*update {
+					t.Parallel()
+				}
 				b, err := os.ReadFile(file)
 				if err != nil {
 					t.Fatal(err)
@@ -104,11 +107,11 @@ type agent struct {
 // newStage opens a board in a file of the test's.
 func newStage(t *testing.T, p board.Project, o tools.Options, revision mcp.Revision) *stage {
 	t.Helper()
-	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "board.db"), nil)
+	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "board.db"), &sqlite.Options{Poll: 2 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := board.New(store, nil)
+	b := board.New(store, &board.Options{Sweep: 2 * time.Second})
 	if err := b.SetProject(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
@@ -174,6 +177,9 @@ func play(t *testing.T, head string, lines []string, revision mcp.Revision) (out
 		switch key {
 		case "role":
 			o.Role = tools.Role(value)
+		case "projects":
+			o.Projects = strings.Fields(value)
+			o.Project = "-"
 		case "policy":
 			p.Policy = board.Policy(value)
 		case "piped":
@@ -192,6 +198,14 @@ func play(t *testing.T, head string, lines []string, revision mcp.Revision) (out
 		o.Actor = func(context.Context, *mcp.Call) board.Actor { return board.Actor{Principal: "key", Owner: "key-1"} }
 	}
 	s := newStage(t, p, o, revision)
+	if o.Projects != nil {
+		s.o.Project = ""
+		for _, slug := range o.Projects {
+			if err := s.b.SetProject(t.Context(), board.Project{Slug: slug}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
 	for i, l := range lines {
 		word, rest, _ := strings.Cut(l, " ")
 		switch word {

@@ -344,7 +344,7 @@ func nothingAnswer(n *board.Nothing, r Role, waited int) *answer {
 		s = "Paused by " + oneLine(n.PausedBy, 40) + "."
 	case c.Total() == 0:
 		w.Reason, w.RetryAfterSeconds = "empty", 300
-		s = "The board is empty: there are no tasks yet."
+		s = "There are no tasks yet."
 		if r == Lead {
 			s += " If you were asked to plan: create_plan."
 		}

@@ -145,13 +145,12 @@ type wirePlanned struct {
 }
 
 type wireWorker struct {
-	Name           string `json:"name"`
-	Task           string `json:"task,omitzero"`
-	Claim          string `json:"claim,omitzero"`
-	LastSeenAgo    int    `json:"last_seen_seconds_ago"`
-	LeaseLeft      int    `json:"lease_seconds_left,omitzero"`
-	StoppedBy      string `json:"stopped_by,omitzero"`
-	PrincipalOwner string `json:"principal,omitzero"`
+	Name        string `json:"name"`
+	Task        string `json:"task,omitzero"`
+	Claim       string `json:"claim,omitzero"`
+	LastSeenAgo int    `json:"last_seen_seconds_ago"`
+	LeaseLeft   int    `json:"lease_seconds_left,omitzero"`
+	StoppedBy   string `json:"stopped_by,omitzero"`
 }
 
 func idTexts(ids []board.ID) []string {

@@ -1,0 +1,230 @@
+package tools_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/mcp"
+	"github.com/bossman-dev/bossman/tools"
+)
+
+// askers are the ways in which a person at the client is asked.
+var askers = map[string]struct {
+	revision mcp.Revision
+	tasks    bool
+}{
+	"session":     {mcp.R20250618, false},
+	"session new": {mcp.R20251125, false},
+	"rounds":      {mcp.Newest, false},
+	"task":        {mcp.Newest, true},
+}
+
+// asking plays one call of ask_question by a worker that holds web-1.
+func asking(t *testing.T, o tools.Options, elicit func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error), args map[string]any,
+	test func(t *testing.T, s *stage, a *agent, text string, took time.Duration),
+) {
+	for name, how := range askers {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newStage(t, web, o, how.revision)
+				if _, _, err := s.b.Create(t.Context(), ada, board.NewTask{Project: "web", Title: "One"}, ""); err != nil {
+					t.Fatal(err)
+				}
+				o := o
+				o.Piped, o.Project = true, "web"
+				a := s.connect(o, how.revision, &mcp.ClientOptions{Elicit: elicit, Tasks: how.tasks})
+				res, err := a.client.Call(t.Context(), "get_next_task", nil, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				full := map[string]any{"claim": claimOf(t, res)["claim"], "question": "Postgres or SQLite?"}
+				for k, v := range args {
+					full[k] = v
+				}
+				begun := time.Now()
+				if res, err = a.client.Call(t.Context(), "ask_question", full, nil); err != nil {
+					t.Fatal(err)
+				}
+				if res.IsError {
+					t.Errorf("ask_question was refused: %s", res.Content[0].Text)
+				}
+				test(t, s, a, res.Content[0].Text, time.Since(begun))
+				qs, err := s.b.Questions(t.Context(), board.QuestionFilter{Task: board.ID{Project: "web", No: 1}})
+				if err != nil || len(qs) != 1 {
+					t.Errorf("there are %d questions about web-1 (%v), want one", len(qs), err)
+				}
+			})
+		})
+	}
+}
+
+func TestAsk_personAnswers(t *testing.T) {
+	var asked atomic.Int32
+	elicit := func(_ context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+		if !strings.Contains(p.Message, "q-1 about web-1: Postgres or SQLite?") || !strings.Contains(string(p.RequestedSchema), `"enum":["Postgres","SQLite"]`) {
+			t.Errorf("asked %q with %s", p.Message, p.RequestedSchema)
+		}
+		time.Sleep(10 * time.Second)
+		return &mcp.ElicitResult{Action: "accept", Content: json.RawMessage(`{"answer":"SQLite"}`)}, nil
+	}
+	asking(t, tools.Options{Asked: func(board.Question) { asked.Add(1) }}, elicit,
+		map[string]any{"options": []string{"Postgres", "SQLite"}, "human_only": true},
+		func(t *testing.T, s *stage, _ *agent, text string, _ time.Duration) {
+			if !strings.HasPrefix(text, "Answer to q-1 from the person at the client: SQLite\nYou still hold web-1") {
+				t.Errorf("ask_question = %q", text)
+			}
+			q, err := s.b.Question(t.Context(), 1)
+			if err != nil || q.State != board.QuestionAnswered || q.Answer != "SQLite" {
+				t.Errorf("Question(1) = %+v, %v", q, err)
+			}
+			if n := asked.Swap(0); n != 1 {
+				t.Errorf("the inbox was told %d times", n)
+			}
+		})
+}
+
+// TestAsk_personIsSilent: the wait ends without the person, where we wait ourselves.
+func TestAsk_personIsSilent(t *testing.T) {
+	elicit := func(ctx context.Context, _ *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+		select {
+		case <-ctx.Done():
+		case <-time.After(3 * time.Minute):
+		}
+		return &mcp.ElicitResult{Action: "cancel"}, nil
+	}
+	asking(t, tools.Options{}, elicit, nil, func(t *testing.T, s *stage, _ *agent, text string, took time.Duration) {
+		if !strings.Contains(text, "no answer in 45 s. web-1 is parked") {
+			t.Errorf("ask_question = %q", text)
+		}
+		if s.revision != mcp.Newest && (took < 44*time.Second || took > 46*time.Second) {
+			t.Errorf("it took %v", took)
+		}
+	})
+}
+
+// TestAsk_inboxIsQuicker: an answer from elsewhere ends the question at the client.
+func TestAsk_inboxIsQuicker(t *testing.T) {
+	for name, how := range askers {
+		if name == "rounds" {
+			continue // the client comes back when it likes
+		}
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newStage(t, web, tools.Options{Piped: true}, how.revision)
+				if _, _, err := s.b.Create(t.Context(), ada, board.NewTask{Project: "web", Title: "One"}, ""); err != nil {
+					t.Fatal(err)
+				}
+				a := s.connect(tools.Options{Piped: true, Project: "web"}, how.revision, &mcp.ClientOptions{
+					Tasks: how.tasks,
+					Elicit: func(ctx context.Context, _ *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+						if _, err := s.b.Answer(t.Context(), ada, 1, "Neither"); err != nil {
+							t.Error(err)
+						}
+						select {
+						case <-ctx.Done():
+						case <-time.After(5 * time.Minute):
+						}
+						return &mcp.ElicitResult{Action: "accept", Content: json.RawMessage(`{"answer":"SQLite"}`)}, nil
+					},
+				})
+				res, err := a.client.Call(t.Context(), "get_next_task", nil, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				res, err = a.client.Call(t.Context(), "ask_question", map[string]any{"claim": claimOf(t, res)["claim"], "question": "Which?"}, nil)
+				if err != nil || !strings.HasPrefix(res.Content[0].Text, "Answer to q-1 from ada: Neither\nYou still hold web-1") {
+					t.Errorf("ask_question = %+v, %v", res, err)
+				}
+			})
+		})
+	}
+}
+
+// TestAsk_declined: no is not an answer, and one that comes at once is a client's own.
+func TestAsk_declined(t *testing.T) {
+	var times atomic.Int32
+	elicit := func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+		times.Add(1)
+		return &mcp.ElicitResult{Action: "decline"}, nil
+	}
+	asking(t, tools.Options{}, elicit, map[string]any{"blocking": false, "wait_seconds": 20},
+		func(t *testing.T, _ *stage, a *agent, text string, took time.Duration) {
+			if !strings.Contains(text, "no answer in 20 s. Go on") || took < 19*time.Second {
+				t.Errorf("ask_question = %q after %v", text, took)
+			}
+			_, err := a.client.Call(t.Context(), "ask_question", map[string]any{"question": "Postgres or SQLite?", "wait_seconds": 1}, nil)
+			if err != nil {
+				t.Error(err)
+			}
+			if n := times.Swap(0); n != 1 {
+				t.Errorf("the client was asked %d times, want once", n)
+			}
+		})
+}
+
+// TestAsk_quiet: nobody sits at the client of a runner.
+func TestAsk_quiet(t *testing.T) {
+	elicit := func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+		t.Error("somebody was asked")
+		return &mcp.ElicitResult{Action: "decline"}, nil
+	}
+	asking(t, tools.Options{Quiet: true}, elicit, nil, func(t *testing.T, _ *stage, _ *agent, text string, took time.Duration) {
+		if !strings.Contains(text, "no answer yet. web-1 is parked") || took > 2*time.Second {
+			t.Errorf("ask_question = %q after %v", text, took)
+		}
+	})
+}
+
+// TestAsk_oldRevision: a client of a revision without elicitation that declares it all
+// the same is not asked.
+func TestAsk_oldRevision(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, web, tools.Options{}, mcp.R20250326)
+		a := s.connect(tools.Options{Piped: true, Project: "web"}, mcp.R20250326, &mcp.ClientOptions{
+			Elicit: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+				t.Error("somebody was asked")
+				return nil, errors.New("no")
+			},
+		})
+		res, err := a.client.Call(t.Context(), "ask_question", map[string]any{"question": "Which?"}, nil)
+		if err != nil || res.IsError || !strings.Contains(res.Content[0].Text, "no answer in 45 s. Go on") {
+			t.Errorf("ask_question = %+v, %v", res, err)
+		}
+	})
+}
+
+// TestAsk_humanOnlyByKey: over HTTP nobody knows whether a person sits at the client.
+func TestAsk_humanOnlyByKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, web, tools.Options{}, mcp.Newest)
+		o := tools.Options{Project: "web", Actor: func(context.Context, *mcp.Call) board.Actor {
+			return board.Actor{Principal: "key", Owner: "key-1"}
+		}}
+		times := 0
+		a := s.connect(o, mcp.Newest, &mcp.ClientOptions{
+			Elicit: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+				times++
+				return &mcp.ElicitResult{Action: "accept", Content: json.RawMessage(`{"answer":"Yes"}`)}, nil
+			},
+		})
+		for _, c := range []struct {
+			human bool
+			want  string
+		}{{true, "no answer in 5 s"}, {false, "Answer to q-2 from the person at the client: Yes"}} {
+			res, err := a.client.Call(t.Context(), "ask_question", map[string]any{"question": "May I?", "human_only": c.human, "wait_seconds": 5}, nil)
+			if err != nil || !strings.Contains(res.Content[0].Text, c.want) {
+				t.Errorf("ask_question = %+v, %v; want %s", res, err, c.want)
+			}
+		}
+		if times != 1 {
+			t.Errorf("the client was asked %d times, want once", times)
+		}
+	})
+}

@@ -1,0 +1,162 @@
+package tools_test
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
+
+	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/jsonrpc"
+	"github.com/bossman-dev/bossman/mcp"
+	"github.com/bossman-dev/bossman/tools"
+)
+
+func TestResources(t *testing.T) {
+	for _, r := range mcp.Revisions() {
+		t.Run(r.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newStage(t, web, tools.Options{Piped: true}, r)
+				c := s.agent("a").client
+				for _, title := range []string{"One", "Two"} {
+					if _, _, err := s.b.Create(t.Context(), ada, board.NewTask{Project: "web", Title: title}, ""); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if _, err := c.Call(t.Context(), "get_next_task", nil, nil); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := s.b.Ask(t.Context(), ada, board.NewQuestion{Project: "web", Text: "Why?"}); err != nil {
+					t.Fatal(err)
+				}
+				for uri, want := range map[string]string{
+					"bossman://board":       "# web\n\n2 tasks: 1 ready, 1 in progress",
+					"bossman://questions":   "# Open questions\n\n* q-1 open, blocking, asked a moment ago: Why?\n",
+					"bossman://tasks/web-1": "# web-1: One\nin_progress",
+				} {
+					got, err := c.Read(t.Context(), uri)
+					if err != nil || len(got) != 1 || !strings.HasPrefix(got[0].Text, want) || got[0].MIMEType != "text/markdown" {
+						t.Errorf("Read(%s) = %+v, %v; want %q", uri, got, err, want)
+					}
+				}
+				for _, uri := range []string{"bossman://tasks/web-9", "bossman://tasks/api-1", "bossman://tasks/x"} {
+					if _, err := c.Read(t.Context(), uri); err == nil || !strings.Contains(err.Error(), "not found") {
+						t.Errorf("Read(%s) = %v, want not found", uri, err)
+					}
+				}
+				ref := mcp.CompleteRef{Type: "ref/resource", URI: "bossman://tasks/{id}"}
+				for value, want := range map[string][]string{"": {"web-1", "web-2"}, "web-2": {"web-2"}, "2": {"web-2"}, "x": {}} {
+					got, err := c.Complete(t.Context(), ref, "id", value)
+					if err != nil || !slices.Equal(got.Values, want) {
+						t.Errorf("Complete(%q) = %+v, %v; want %v", value, got, err, want)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestResources_changes: whoever watches hears of what others did, also from another
+// process.
+func TestResources_changes(t *testing.T) {
+	for _, r := range []mcp.Revision{mcp.R20241105, mcp.R20251125, mcp.Newest} {
+		t.Run(r.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newStage(t, web, tools.Options{Piped: true}, r)
+				task, _, err := s.b.Create(t.Context(), ada, board.NewTask{Project: "web", Title: "One"}, "")
+				if err != nil {
+					t.Fatal(err)
+				}
+				var mu sync.Mutex
+				heard := map[string]int{}
+				w := s.watch(r, func(uri string) {
+					mu.Lock()
+					defer mu.Unlock()
+					heard[uri]++
+				}, "bossman://board", "bossman://questions", "bossman://tasks/web-1")
+				defer w()
+				time.Sleep(10 * time.Second)
+				mu.Lock()
+				if len(heard) != 0 {
+					t.Errorf("heard %v before anything happened", heard)
+				}
+				mu.Unlock()
+				if _, err := s.b.Update(t.Context(), ada, task.ID, board.Edit{Title: new("Uno")}); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := s.b.Ask(t.Context(), ada, board.NewQuestion{Project: "web", Text: "Why?"}); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(10 * time.Second)
+				synctest.Wait()
+				mu.Lock()
+				defer mu.Unlock()
+				for _, uri := range []string{"bossman://board", "bossman://questions", "bossman://tasks/web-1"} {
+					if heard[uri] != 1 {
+						t.Errorf("heard of %s %d times, want once", uri, heard[uri])
+					}
+				}
+			})
+		})
+	}
+}
+
+// watch listens for changes of resources in the way of the revision.
+func (s *stage) watch(r mcp.Revision, hear func(uri string), uris ...string) (stop func()) {
+	s.t.Helper()
+	server := mcp.NewServer(mcp.Implementation{Name: "bossman", Version: "test"}, nil)
+	tl := tools.Register(server, s.b, &tools.Options{Project: "web"})
+	near, far := jsonrpc.Pipe(jsonrpc.Limits{})
+	peer := jsonrpc.NewPeer(near, &jsonrpc.PeerOptions{
+		Handle: func(context.Context, *jsonrpc.Message) (json.RawMessage, error) { return nil, jsonrpc.ErrClosed },
+		Notified: func(_ context.Context, n *jsonrpc.Message) {
+			var p struct {
+				URI string `json:"uri"`
+			}
+			if n.Method == "notifications/resources/updated" && jsonv2.Unmarshal(n.Params, &p) == nil {
+				hear(p.URI)
+			}
+		},
+	})
+	ctx, cancel := context.WithCancel(context.WithoutCancel(s.t.Context()))
+	var wg sync.WaitGroup
+	wg.Go(func() { _ = tl.Run(ctx) })
+	wg.Go(func() { _ = server.Serve(ctx, far) })
+	wg.Go(func() { _ = peer.Run(ctx) })
+	ask := func(method string, params map[string]any) {
+		if _, err := peer.Call(ctx, method, params); err != nil && ctx.Err() == nil {
+			s.t.Errorf("%s: %v", method, err)
+		}
+	}
+	if r.Stateless() {
+		wg.Go(func() {
+			ask("subscriptions/listen", map[string]any{
+				"notifications": map[string]any{"resourceSubscriptions": uris},
+				"_meta": map[string]any{
+					"io.modelcontextprotocol/protocolVersion":    r.String(),
+					"io.modelcontextprotocol/clientCapabilities": map[string]any{},
+				},
+			})
+		})
+	} else {
+		ask("initialize", map[string]any{
+			"protocolVersion": r.String(), "capabilities": map[string]any{}, "clientInfo": map[string]any{"name": "t", "version": "1"},
+		})
+		if err := peer.Notify(ctx, "notifications/initialized", nil); err != nil {
+			s.t.Error(err)
+		}
+		for _, uri := range uris {
+			ask("resources/subscribe", map[string]any{"uri": uri})
+		}
+	}
+	return func() {
+		cancel()
+		wg.Wait()
+	}
+}

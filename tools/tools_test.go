@@ -1,0 +1,367 @@
+package tools_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/mcp"
+	"github.com/bossman-dev/bossman/mcp/mcptest"
+	"github.com/bossman-dev/bossman/store/sqlite"
+	"github.com/bossman-dev/bossman/tools"
+)
+
+var web = board.Project{Slug: "web"}
+
+// TestDefinitions_size: a model reads all definitions on every turn.
+func TestDefinitions_size(t *testing.T) {
+	for role, most := range map[tools.Role]int{tools.Worker: 10 << 10, tools.Lead: 16 << 10} {
+		s := mcp.NewServer(mcp.Implementation{Name: "t", Version: "1"}, nil)
+		tools.Register(s, nil, &tools.Options{Role: role, Missing: board.ErrUnavailable})
+		mcptest.EachRevision(t, s, nil, func(t *testing.T, c *mcp.Client) {
+			n, size := 0, 0
+			for tool, err := range c.Tools(t.Context()) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				b, err := json.Marshal(tool)
+				if err != nil {
+					t.Fatal(err)
+				}
+				n++
+				size += len(b) + 1
+				checkSchema(t, tool)
+			}
+			if want := map[tools.Role]int{tools.Worker: 8, tools.Lead: 16}[role]; n != want {
+				t.Errorf("%s has %d tools, want %d", role, n, want)
+			}
+			if size > most {
+				t.Errorf("the definitions for a %s are %d bytes, want at most %d", role, size, most)
+			}
+			t.Logf("%s: %d tools, %d bytes", role, n, size)
+		})
+	}
+}
+
+// checkSchema holds what every reader of schemas can take.
+func checkSchema(t *testing.T, tool *mcp.Tool) {
+	t.Helper()
+	if tool.OutputSchema != nil {
+		t.Errorf("%s has an output schema", tool.Name)
+	}
+	if tool.Annotations == nil {
+		t.Errorf("%s has no annotations", tool.Name)
+	}
+	var walk func(at string, raw json.RawMessage, depth int)
+	walk = func(at string, raw json.RawMessage, depth int) {
+		var s struct {
+			Type                 string
+			Description          string
+			Properties           map[string]json.RawMessage
+			Required             *[]string
+			AdditionalProperties *bool
+			Items                json.RawMessage
+		}
+		if err := json.Unmarshal(raw, &s); err != nil {
+			t.Fatalf("%s: %v", at, err)
+		}
+		switch s.Type {
+		case "object":
+			if depth > 2 {
+				t.Errorf("%s is an object in an object", at)
+			}
+			if s.Required == nil || s.AdditionalProperties == nil || *s.AdditionalProperties {
+				t.Errorf("%s does not say what is required, or takes anything", at)
+			}
+			for name, p := range s.Properties {
+				var d struct{ Description string }
+				if err := json.Unmarshal(p, &d); err != nil || d.Description == "" {
+					t.Errorf("%s.%s has no description", at, name)
+				}
+				walk(at+"."+name, p, depth+1)
+			}
+		case "array":
+			walk(at+"[]", s.Items, depth+1)
+		case "string", "integer", "boolean":
+		default:
+			t.Errorf("%s has the type %q", at, s.Type)
+		}
+		var keys map[string]json.RawMessage
+		_ = json.Unmarshal(raw, &keys)
+		for k := range keys {
+			if !slices.Contains([]string{"type", "description", "properties", "required", "additionalProperties", "items", "enum", "minimum", "maximum"}, k) {
+				t.Errorf("%s uses the keyword %s", at, k)
+			}
+		}
+	}
+	walk(tool.Name, tool.InputSchema, 0)
+}
+
+// TestDefinitions_noNames: models copy names that they see.
+func TestDefinitions_noNames(t *testing.T) {
+	worker := regexp.MustCompile(`\b[a-z]+-[a-km-np-z2-9]{3}\b`)
+	s := mcp.NewServer(mcp.Implementation{Name: "t", Version: "1"}, nil)
+	tools.Register(s, nil, &tools.Options{Missing: board.ErrUnavailable})
+	c := mcptest.Connect(t, s, mcp.Newest, nil)
+	look := func(what, text string) {
+		for _, found := range worker.FindAllString(text, -1) {
+			if found != "to-do" {
+				t.Errorf("%s contains %q, which looks like a worker's name", what, found)
+			}
+		}
+	}
+	look("instructions", tools.Instructions())
+	for tool := range c.Tools(t.Context()) {
+		look(tool.Name, tool.Description+string(tool.InputSchema))
+	}
+	for prompt := range c.Prompts(t.Context()) {
+		res, err := c.Prompt(t.Context(), prompt.Name, map[string]string{"goal": "x"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		look(prompt.Name, res.Messages[0].Content.Text)
+	}
+	if n := strings.Count(tools.Instructions(), "\n") + 1; n != 5 {
+		t.Errorf("the instructions have %d lines, want 5", n)
+	}
+}
+
+// TestHandout_long: a hand-out stays small, whatever the task brings along.
+func TestHandout_long(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, web, tools.Options{Piped: true}, mcp.Newest)
+		long := strings.Repeat("Ein sehr langer Text über Wörter. ", 3000)
+		var deps []board.ID
+		for range 30 {
+			dep, _, err := s.b.Create(t.Context(), ada, board.NewTask{Project: "web", Title: strings.Repeat("t", 200)}, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			deps = append(deps, dep.ID)
+			h, err := s.b.Next(t.Context(), board.Actor{Principal: "x", Owner: "x"}, board.Wish{Projects: []string{"web"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.b.Done(t.Context(), board.Actor{Principal: "x", Owner: "x"}, h.Claim.Handle, board.Report{Summary: long[:20_000], Where: board.Where{Branch: long[:200]}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, _, err := s.b.Create(t.Context(), ada, board.NewTask{
+			Project: "web", Title: strings.Repeat("T", 200), Description: long[:100_000], Acceptance: long[:30_000], DependsOn: deps,
+			Wants: board.EvidenceKinds, Areas: []string{long[:300]}, MaxFailures: 50,
+		}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := s.agent("a")
+		worker := "new"
+		for range 10 {
+			res, err := a.client.Call(t.Context(), "get_next_task", map[string]any{"worker": worker}, nil)
+			if err != nil || res.IsError {
+				t.Fatalf("get_next_task = %+v, %v", res, err)
+			}
+			if n := len(res.Content[0].Text); n > 6<<10 {
+				t.Fatalf("the hand-out has %d bytes:\n%s", n, res.Content[0].Text)
+			}
+			if !strings.Contains(res.Content[0].Text, `get_task {"task":"web-31","detail":"full"}`) {
+				t.Fatalf("the hand-out does not say where the rest is:\n%s", res.Content[0].Text)
+			}
+			claim := claimOf(t, res)
+			worker = claim["worker"].(string)
+			for _, args := range []map[string]any{{"claim": claim["claim"], "note": long[:20_000]}, {"claim": claim["claim"], "note": "b", "branch": long[:1000]}} {
+				if _, err := a.client.Call(t.Context(), "report_progress", args, nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := a.client.Call(t.Context(), "report_task_failed", map[string]any{
+				"claim": claim["claim"], "reason": long[:20_000], "do_not_repeat": long[:20_000],
+			}, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+func claimOf(t *testing.T, res *mcp.ToolResult) map[string]any {
+	t.Helper()
+	meta, _ := res.Meta[tools.ResultKey].(map[string]any)
+	claim, ok := meta["claim"].(map[string]any)
+	if !ok {
+		t.Fatalf("no claim in %+v", res)
+	}
+	return claim
+}
+
+// TestRun_presence: a pipe's process keeps what it holds without a word from the
+// model, for two hours; when it ends, the workers have two minutes to come back.
+func TestRun_presence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, web, tools.Options{Piped: true}, mcp.Newest)
+		if _, _, err := s.b.Create(t.Context(), ada, board.NewTask{Project: "web", Title: "One"}, ""); err != nil {
+			t.Fatal(err)
+		}
+		a := s.agent("a")
+		if _, err := a.client.Call(t.Context(), "get_next_task", nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		held := func() int {
+			claims, err := s.b.Claims(t.Context(), board.ClaimFilter{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return len(claims)
+		}
+		time.Sleep(119 * time.Minute)
+		if held() != 1 {
+			t.Fatal("the claim ended while its process was there")
+		}
+		if _, err := a.client.Call(t.Context(), "get_task", nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		if held() != 1 {
+			t.Fatal("the claim ended an hour after a call")
+		}
+		time.Sleep(75 * time.Minute)
+		if held() != 0 {
+			t.Fatal("the claim of a process that nobody uses lives on")
+		}
+		if _, err := a.client.Call(t.Context(), "get_next_task", map[string]any{"worker": "new"}, nil); err != nil {
+			t.Fatal(err)
+		}
+		a.stop()
+		time.Sleep(119 * time.Second)
+		if held() != 1 {
+			t.Fatal("the claim ended before the worker could come back")
+		}
+		time.Sleep(5 * time.Second)
+		if held() != 0 {
+			t.Fatal("the claim of a process that has ended lives on")
+		}
+	})
+}
+
+// TestRegister_home: looking at a board that does not exist makes none; the first
+// write does.
+func TestRegister_home(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "board.db")
+	store, err := sqlite.Open(t.Context(), path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	s := &stage{t: t, b: board.New(store, &board.Options{Home: &board.Project{Slug: "web", Policy: board.PolicyEvidence}})}
+	server := mcp.NewServer(mcp.Implementation{Name: "t", Version: "1"}, nil)
+	tools.Register(server, s.b, &tools.Options{Project: "web", Piped: true})
+	c := mcptest.Connect(t, server, mcp.Newest, nil)
+	for tool, args := range map[string]map[string]any{
+		"get_next_task": {"skills": "go"}, "list_tasks": nil, "list_questions": nil, "list_workers": nil,
+	} {
+		if res, err := c.Call(t.Context(), tool, args, nil); err != nil || res.IsError {
+			t.Errorf("%s = %+v, %v", tool, res, err)
+		}
+	}
+	for _, uri := range []string{"bossman://board", "bossman://questions"} {
+		if _, err := c.Read(t.Context(), uri); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := os.Stat(path); !os.IsNotExist(err) {
+		t.Errorf("looking has made a board: %v", err)
+	}
+	if res, err := c.Call(t.Context(), "create_task", map[string]any{"description": "One"}, nil); err != nil || res.IsError {
+		t.Errorf("create_task = %+v, %v", res, err)
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Errorf("writing has made no board: %v", err)
+	}
+}
+
+// TestNext_session: hooks find a claim by the client's own session.
+func TestNext_session(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, web, tools.Options{Piped: true, Session: "0f3c"}, mcp.Newest)
+		if _, _, err := s.b.Create(t.Context(), ada, board.NewTask{Project: "web", Title: "One"}, ""); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.agent("a").client.Call(t.Context(), "get_next_task", nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		claims, err := s.b.Claims(t.Context(), board.ClaimFilter{Session: "0f3c"})
+		if err != nil || len(claims) != 1 {
+			t.Errorf("Claims(session) = %v, %v", claims, err)
+		}
+	})
+}
+
+// TestMissing: without a board everything says why.
+func TestMissing(t *testing.T) {
+	s := mcp.NewServer(mcp.Implementation{Name: "t", Version: "1"}, nil)
+	tl := tools.Register(s, nil, &tools.Options{Piped: true, Missing: errors.New("no board was found from /")})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- tl.Run(ctx) }()
+	mcptest.EachRevision(t, s, nil, func(t *testing.T, c *mcp.Client) {
+		for tool, err := range c.Tools(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			args := map[string]any{"claim": "c", "note": "n", "summary": "s", "reason": "r", "question": "q", "description": "d", "task": "t", "verdict": "accept", "answer": "a", "tasks": []any{}}
+			res, err := c.Call(t.Context(), tool.Name, args, nil)
+			if err != nil || !res.IsError || !strings.Contains(res.Content[0].Text, "No board was found from /.") {
+				t.Errorf("%s = %+v, %v", tool.Name, res, err)
+			}
+		}
+		for _, uri := range []string{"bossman://board", "bossman://questions", "bossman://tasks/web-1"} {
+			if _, err := c.Read(t.Context(), uri); err == nil || !strings.Contains(err.Error(), "No board was found from /.") {
+				t.Errorf("Read(%s) = %v", uri, err)
+			}
+		}
+	})
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("Run = %v", err)
+	}
+}
+
+func TestPrompts(t *testing.T) {
+	s := mcp.NewServer(mcp.Implementation{Name: "t", Version: "1"}, nil)
+	tools.Register(s, nil, &tools.Options{Missing: board.ErrUnavailable})
+	mcptest.EachRevision(t, s, nil, func(t *testing.T, c *mcp.Client) {
+		for name, want := range map[string]struct {
+			args map[string]string
+			text string
+		}{
+			"work":   {map[string]string{"task": "web-1"}, `get_next_task {"task":"web-1"} gives you a task`},
+			"plan":   {map[string]string{"goal": "A web shop"}, "Plan this as tasks on the board: A web shop\n"},
+			"review": {nil, `list_tasks {"status":"review"} and list_tasks {"status":"failed"}`},
+		} {
+			res, err := c.Prompt(t.Context(), name, want.args)
+			if err != nil || len(res.Messages) != 1 || !strings.Contains(res.Messages[0].Content.Text, want.text) {
+				t.Errorf("Prompt(%s) = %+v, %v", name, res, err)
+			}
+		}
+		if _, err := c.Prompt(t.Context(), "plan", nil); err == nil {
+			t.Error("a plan without a goal was taken")
+		}
+	})
+	worker := mcp.NewServer(mcp.Implementation{Name: "t", Version: "1"}, nil)
+	tools.Register(worker, nil, &tools.Options{Role: tools.Worker, Missing: board.ErrUnavailable})
+	var names []string
+	for p := range mcptest.Connect(t, worker, mcp.Newest, nil).Prompts(t.Context()) {
+		names = append(names, p.Name)
+	}
+	if len(names) != 1 || names[0] != "work" {
+		t.Errorf("a worker has the prompts %v", names)
+	}
+}
