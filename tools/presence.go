@@ -18,7 +18,7 @@ const (
 	// counts no longer: somebody has left it running.
 	absentAfter = 2 * time.Hour
 	// lookEvery is how often changes are looked for without a wake-up.
-	lookEvery = 2 * time.Second
+	lookEvery = 10 * time.Second
 )
 
 // Run shows the presence of a pipe's process, so that its workers keep what they

@@ -107,11 +107,18 @@ type agent struct {
 // newStage opens a board in a file of the test's.
 func newStage(t *testing.T, p board.Project, o tools.Options, revision mcp.Revision) *stage {
 	t.Helper()
-	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "board.db"), &sqlite.Options{Poll: 2 * time.Second})
+	return newStagePaced(t, p, o, revision, 5*time.Second)
+}
+
+// newStagePaced is newStage with a pause between two looks at the file. Under the race
+// detector each takes a while, and hours pass.
+func newStagePaced(t *testing.T, p board.Project, o tools.Options, revision mcp.Revision, pause time.Duration) *stage {
+	t.Helper()
+	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "board.db"), &sqlite.Options{Poll: pause})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := board.New(store, &board.Options{Sweep: 2 * time.Second})
+	b := board.New(store, &board.Options{Sweep: pause})
 	if err := b.SetProject(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}

@@ -205,7 +205,7 @@ func claimOf(t *testing.T, res *mcp.ToolResult) map[string]any {
 // model, for two hours; when it ends, the workers have two minutes to come back.
 func TestRun_presence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, web, tools.Options{Piped: true}, mcp.Newest)
+		s := newStagePaced(t, web, tools.Options{Piped: true}, mcp.Newest, time.Minute)
 		if _, _, err := s.b.Create(t.Context(), ada, board.NewTask{Project: "web", Title: "One"}, ""); err != nil {
 			t.Fatal(err)
 		}
@@ -243,7 +243,7 @@ func TestRun_presence(t *testing.T) {
 		if held() != 1 {
 			t.Fatal("the claim ended before the worker could come back")
 		}
-		time.Sleep(5 * time.Second)
+		time.Sleep(time.Minute + 5*time.Second)
 		if held() != 0 {
 			t.Fatal("the claim of a process that has ended lives on")
 		}
