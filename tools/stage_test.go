@@ -114,7 +114,11 @@ func newStage(t *testing.T, p board.Project, o tools.Options, revision mcp.Revis
 // detector each takes a while, and hours pass.
 func newStagePaced(t *testing.T, p board.Project, o tools.Options, revision mcp.Revision, pause time.Duration) *stage {
 	t.Helper()
-	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "board.db"), &sqlite.Options{Poll: pause})
+	path := filepath.Join(t.TempDir(), "board.db")
+	if err := os.WriteFile(path, emptyBoard(t), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	store, err := sqlite.Open(t.Context(), path, &sqlite.Options{Poll: pause})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,6 +143,37 @@ func newStagePaced(t *testing.T, p board.Project, o tools.Options, revision mcp.
 		t: t, b: b, o: o, revision: revision, agents: map[string]*agent{},
 		names: map[string]string{}, values: map[string]string{}, counts: map[string]int{},
 	}
+}
+
+var emptied struct {
+	sync.Mutex
+	file []byte
+}
+
+// emptyBoard is the file of a board with nothing in it: making one takes a while under
+// the race detector. It is made in a bubble's time, like all that comes after.
+func emptyBoard(t *testing.T) []byte {
+	t.Helper()
+	emptied.Lock()
+	defer emptied.Unlock()
+	if emptied.file != nil {
+		return emptied.file
+	}
+	path := filepath.Join(t.TempDir(), "board.db")
+	store, err := sqlite.Open(t.Context(), path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := board.New(store, nil).SetProject(t.Context(), board.Project{Slug: "web"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if emptied.file, err = os.ReadFile(path); err != nil {
+		t.Fatal(err)
+	}
+	return emptied.file
 }
 
 // connect starts a server on the board and a client of it.
