@@ -58,16 +58,16 @@ func (b *Board) CreatePlan(ctx context.Context, a Actor, p Plan) (Planned, error
 		return Planned{}, err
 	}
 	out := Planned{Longest: longest, Held: p.Hold, DryRun: p.DryRun}
+	out.Tasks = make([]PlannedTask, len(p.Tasks))
+	for i, t := range p.Tasks {
+		out.Tasks[i] = PlannedTask{Key: t.Key, Title: drafts[i].Title, After: t.After}
+	}
+	if p.DryRun {
+		return out, b.store.Read(ctx, func(r Reader) error { return b.dryRun(r, p, drafts, &out) })
+	}
 	err = b.change(ctx, a, func(c *change) error {
 		body := p
 		body.Key = ""
-		out.Tasks = make([]PlannedTask, len(p.Tasks))
-		for i, t := range p.Tasks {
-			out.Tasks[i] = PlannedTask{Key: t.Key, Title: drafts[i].Title, After: t.After}
-		}
-		if p.DryRun {
-			return c.dryRun(p, drafts, &out)
-		}
 		k, kept, replays, err := c.once("create_plan", p.Key, body)
 		if err != nil {
 			return err
@@ -89,8 +89,8 @@ func (b *Board) CreatePlan(ctx context.Context, a Actor, p Plan) (Planned, error
 }
 
 // dryRun looks whether the existing tasks that a plan names are there.
-func (c *change) dryRun(p Plan, drafts []draft, out *Planned) error {
-	if _, err := c.b.project(c.tx, p.Project); err != nil {
+func (b *Board) dryRun(r Reader, p Plan, drafts []draft, out *Planned) error {
+	if _, err := b.project(r, p.Project); err != nil {
 		return err
 	}
 	for i, d := range drafts {
@@ -99,7 +99,7 @@ func (c *change) dryRun(p Plan, drafts []draft, out *Planned) error {
 			if id.IsZero() {
 				continue
 			}
-			t, err := c.tx.Task(id)
+			t, err := r.Task(id)
 			if err != nil {
 				return err
 			}

@@ -29,7 +29,7 @@ func (b *Board) sweepAlways(ctx context.Context) {
 		if gap := now.Sub(last); gap > asleep+b.o.Sweep {
 			// The workers slept too: nobody could give a sign of life.
 			b.o.Logger.Info("no sweep for a while, leases are renewed", "gap", gap)
-			if err := b.store.Write(ctx, func(tx Tx) error { return tx.Extend() }); err != nil && ctx.Err() == nil {
+			if err := b.upkeep(ctx, func(tx Tx) error { return tx.Extend() }); err != nil && ctx.Err() == nil {
 				b.o.Logger.Warn("leases could not be renewed", "err", err)
 				continue
 			}
@@ -45,9 +45,19 @@ func (b *Board) sweepAlways(ctx context.Context) {
 	}
 }
 
+// upkeep is a write that nobody asked for: where there is nothing on the board yet
+// there is nothing to look after, and a file is not made for it.
+func (b *Board) upkeep(ctx context.Context, f func(Tx) error) error {
+	ps, err := b.Projects(ctx)
+	if err != nil || len(ps) == 0 {
+		return err
+	}
+	return b.store.Write(ctx, f)
+}
+
 // forget deletes idempotency keys that are too old to be asked for.
 func (b *Board) forget(ctx context.Context) {
-	if err := b.store.Write(ctx, func(tx Tx) error { return tx.Forget(keyTime) }); err != nil && ctx.Err() == nil {
+	if err := b.upkeep(ctx, func(tx Tx) error { return tx.Forget(keyTime) }); err != nil && ctx.Err() == nil {
 		b.o.Logger.Warn("old keys could not be deleted", "err", err)
 	}
 }
@@ -207,7 +217,7 @@ func (b *Board) Leave(ctx context.Context, owner string) error {
 	if owner == "" {
 		return nil
 	}
-	return b.store.Write(ctx, func(tx Tx) error {
+	return b.upkeep(ctx, func(tx Tx) error {
 		now, err := tx.Now()
 		if err != nil {
 			return err
