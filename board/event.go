@@ -28,6 +28,7 @@ const (
 	EventDue       Kind = "due" // a cool-down or a reservation ended
 	EventRetried   Kind = "retried"
 	EventCancelled Kind = "cancelled"
+	EventImported  Kind = "imported" // the first event of a task that an import brought
 )
 
 // An Event is one line of a task's history. It is never changed.

@@ -1,0 +1,203 @@
+package board_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"path/filepath"
+	"testing"
+
+	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/store/sqlite"
+)
+
+var ada = board.Actor{Principal: "local", Owner: "person:ada", Name: "ada", Person: true}
+
+func openBoard(t *testing.T, slug string, wrap func(board.Store) board.Store) *board.Board {
+	t.Helper()
+	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "board.db"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	var store board.Store = s
+	if wrap != nil {
+		store = wrap(s)
+	}
+	return board.New(store, &board.Options{Home: &board.Project{Slug: slug, Policy: board.PolicyTrust}})
+}
+
+// A flaky store fails every write after some.
+type flaky struct {
+	board.Store
+	left int
+}
+
+func (f *flaky) Write(ctx context.Context, do func(board.Tx) error) error {
+	if f.left == 0 {
+		return fmt.Errorf("%w: for a test", board.ErrUnavailable)
+	}
+	f.left--
+	return f.Store.Write(ctx, do)
+}
+
+func exported(t *testing.T, b *board.Board, slug string) [][]byte {
+	t.Helper()
+	var lines [][]byte
+	if err := b.Export(t.Context(), slug, func(line []byte) error {
+		lines = append(lines, bytes.Clone(line))
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return lines
+}
+
+func each(lines [][]byte) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		for _, l := range lines {
+			if !yield(l, nil) {
+				return
+			}
+		}
+	}
+}
+
+// many makes a chain of 120 tasks with a parent that comes last.
+func many(t *testing.T) [][]byte {
+	t.Helper()
+	b := openBoard(t, "web", nil)
+	plan := board.Plan{Project: "web"}
+	for i := range 120 {
+		p := board.PlanTask{Key: fmt.Sprint(i), Within: "all", NewTask: board.NewTask{Title: fmt.Sprint("task ", i), Priority: board.Normal}}
+		if i > 0 {
+			p.After = []string{fmt.Sprint(i - 1)}
+		}
+		plan.Tasks = append(plan.Tasks, p)
+	}
+	plan.Tasks = append(plan.Tasks, board.PlanTask{Key: "all", NewTask: board.NewTask{Title: "all of it", Priority: board.Normal}})
+	if _, err := b.CreatePlan(t.Context(), ada, plan); err != nil {
+		t.Fatal(err)
+	}
+	return exported(t, b, "web")
+}
+
+func TestImport_keepsWhatMatters(t *testing.T) {
+	lines := many(t)
+	b := openBoard(t, "web", nil)
+	out, err := b.Import(t.Context(), ada, "web", each(lines), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out.Made != 121 || !out.Kept {
+		t.Errorf("Import = %d made, kept %v; want 121, kept", out.Made, out.Kept)
+	}
+	checkMany(t, b, "web", 0)
+	// Exporting again gives the same tasks and links.
+	again := exported(t, b, "web")
+	if got, want := again[0], lines[0]; !bytes.Equal(got, want) {
+		t.Errorf("the project is\n%s, want\n%s", got, want)
+	}
+}
+
+func checkMany(t *testing.T, b *board.Board, slug string, offset int64) {
+	t.Helper()
+	for no := int64(1); no <= 121; no++ {
+		d, err := b.Get(t.Context(), board.ID{Project: slug, No: offset + no}, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case no == 1 && !d.Task.Ready():
+			t.Errorf("%v is not ready: %+v", d.Task.ID, d.Task)
+		case no > 1 && no < 121 && (d.Task.OpenBlockers != 1 || len(d.Blockers) != 1 || d.Blockers[0].ID.No != offset+no-1):
+			t.Errorf("%v has blockers %v and counts %d", d.Task.ID, d.Blockers, d.Task.OpenBlockers)
+		case no < 121 && d.Task.Parent.No != offset+121:
+			t.Errorf("%v is part of %v", d.Task.ID, d.Task.Parent)
+		case no == 121 && (d.Task.OpenChildren != 120 || d.Task.Ready()):
+			t.Errorf("%v has %d open parts", d.Task.ID, d.Task.OpenChildren)
+		}
+		if d.Task.Hold {
+			t.Errorf("%v is on hold", d.Task.ID)
+		}
+		for i, e := range d.Events {
+			if e.Seq != int64(i+1) {
+				t.Fatalf("event %d of %v has the number %d", i+1, d.Task.ID, e.Seq)
+			}
+		}
+	}
+}
+
+func TestImport_cutShort(t *testing.T) {
+	lines := many(t)
+	for _, offset := range []int64{0, 1} {
+		for left := range 6 {
+			f := &flaky{left: -1}
+			b := openBoard(t, "shop", func(s board.Store) board.Store { f.Store = s; return f })
+			for range offset {
+				if _, _, err := b.Create(t.Context(), ada, board.NewTask{Project: "shop", Title: "mine", Hold: true}, ""); err != nil {
+					t.Fatal(err)
+				}
+			}
+			f.left = left
+			if _, err := b.Import(t.Context(), ada, "shop", each(lines), nil); !errors.Is(err, board.ErrUnavailable) {
+				t.Fatalf("Import over a broken store = %v, want %v", err, board.ErrUnavailable)
+			}
+			f.left = -1
+			// Nothing is handed out until all is there: three writes bring it.
+			_, err := b.Next(t.Context(), board.Actor{Principal: "local", Owner: "p"}, board.Wish{Projects: []string{"shop"}})
+			var none *board.Nothing
+			if left < 4 && !errors.As(err, &none) {
+				t.Errorf("after %d writes, Next = %v, want nothing", left, err)
+			}
+			if left >= 4 {
+				continue // the first chunk of the start is through
+			}
+			out, err := b.Import(t.Context(), ada, "shop", each(lines), nil)
+			if err != nil {
+				t.Fatalf("after %d writes, Import = %v", left, err)
+			}
+			if out.Kept != (offset == 0) || len(out.Tasks) != 121 {
+				t.Errorf("after %d writes, Import = %d tasks, kept %v", left, len(out.Tasks), out.Kept)
+			}
+			checkMany(t, b, "shop", offset)
+			again, err := b.Import(t.Context(), ada, "shop", each(lines), nil)
+			if err != nil || again.Made != 0 {
+				t.Errorf("Import again = %d made, %v", again.Made, err)
+			}
+		}
+	}
+}
+
+func TestImport_refused(t *testing.T) {
+	const project = `{"v":1,"type":"project","source":"x-1","slug":"x","policy":"trust","last_no":2}`
+	const task = `{"v":1,"type":"task","id":"x-1","title":"t","priority":"normal","status":"pending","max_failures":3,"spec_version":1,"created_by":"a","created_at":"2026-01-01T00:00:00Z"}`
+	const other = `{"v":1,"type":"task","id":"x-2","title":"t","priority":"normal","status":"pending","max_failures":3,"spec_version":1,"created_by":"a","created_at":"2026-01-01T00:00:00Z"}`
+	for name, lines := range map[string][]string{
+		"no project":      {task},
+		"two projects":    {project, project},
+		"newer version":   {`{"v":2,"type":"project","source":"x-1","slug":"x"}`},
+		"twice":           {project, task, task},
+		"unknown status":  {project, `{"v":1,"type":"task","id":"x-1","title":"t","priority":"normal","status":"lost"}`},
+		"unknown blocker": {project, task, `{"v":1,"type":"link","task":"x-1","blocker":"x-9"}`},
+		"circle":          {project, task, other, `{"v":1,"type":"link","task":"x-1","blocker":"x-2"}`, `{"v":1,"type":"link","task":"x-2","blocker":"x-1"}`},
+		"not JSON":        {project, `{`},
+	} {
+		var in [][]byte
+		for _, l := range lines {
+			in = append(in, []byte(l))
+		}
+		b := openBoard(t, "x", nil)
+		out, err := b.Import(t.Context(), ada, "x", each(in), nil)
+		if !errors.Is(err, board.ErrInvalid) && !errors.Is(err, board.ErrConflict) || out.Made != 0 {
+			t.Errorf("%s: Import = %d made, %v", name, out.Made, err)
+		}
+	}
+	b := openBoard(t, "x", nil)
+	newer := [][]byte{[]byte(project), []byte(`{"v":1,"type":"from the future"}`), []byte(task)}
+	if out, err := b.Import(t.Context(), ada, "x", each(newer), nil); err != nil || out.Made != 1 {
+		t.Errorf("Import with a line of a newer program = %d made, %v; want 1", out.Made, err)
+	}
+}
