@@ -239,25 +239,15 @@ func (im *importing) line(line []byte) error {
 
 // circles refuses links that no board would have made.
 func (im *importing) circles() error {
-	index := make([][]int, len(im.tasks))
+	index := make([][]int, len(im.ids))
 	for i, id := range im.ids {
 		for _, blocker := range im.blockers[id] {
 			index[i] = append(index[i], im.byID[blocker])
 		}
 	}
-	p := Plan{Tasks: make([]PlanTask, len(im.tasks))}
-	drafts := make([]draft, len(im.tasks))
-	for i, id := range im.ids {
-		p.Tasks[i].Key = id.String()
-		drafts[i].after = index[i]
-	}
-	if _, err := p.chain(drafts, func(d *draft) []int { return d.after }); err != nil {
-		return err
-	}
-	for i := range drafts {
-		drafts[i].after = im.children[im.ids[i]]
-	}
-	_, err := p.chain(drafts, func(d *draft) []int { return d.after })
+	_, err := chain(len(im.ids), func(i int) string { return im.ids[i].String() }, func(i int) []int {
+		return append(index[i], im.children[im.ids[i]]...)
+	})
 	return err
 }
 

@@ -173,7 +173,8 @@ func (p *Plan) drafts() ([]draft, int, error) {
 		}
 		drafts[i] = d
 	}
-	longest, err := p.chain(drafts, func(i int) []int { return drafts[i].after })
+	key := func(i int) string { return p.Tasks[i].Key }
+	longest, err := chain(len(drafts), key, func(i int) []int { return drafts[i].after })
 	if err != nil {
 		return nil, 0, err
 	}
@@ -184,19 +185,20 @@ func (p *Plan) drafts() ([]draft, int, error) {
 			parts[d.within-1] = append(parts[d.within-1], i)
 		}
 	}
-	_, err = p.chain(drafts, func(i int) []int { return slices.Concat(drafts[i].after, parts[i]) })
+	_, err = chain(len(drafts), key, func(i int) []int { return slices.Concat(drafts[i].after, parts[i]) })
 	return drafts, longest, err
 }
 
-// chain measures the longest way through a plan, or names a circle in it.
-func (p *Plan) chain(drafts []draft, next func(i int) []int) (int, error) {
+// chain measures the longest way through n things, each of which comes after those
+// that next gives, or names a circle among them.
+func chain(n int, name func(i int) string, next func(i int) []int) (int, error) {
 	const (
 		unseen = iota
 		open
 		closed
 	)
-	state := make([]int, len(drafts))
-	depth := make([]int, len(drafts))
+	state := make([]int, n)
+	depth := make([]int, n)
 	var path []int
 	longest := 0
 	var walk func(i int) error
@@ -209,9 +211,9 @@ func (p *Plan) chain(drafts []draft, next func(i int) []int) (int, error) {
 				circle := path[slices.Index(path, j):]
 				names := make([]string, 0, len(circle)+1)
 				for _, k := range circle {
-					names = append(names, p.Tasks[k].Key)
+					names = append(names, name(k))
 				}
-				return &CycleError{Path: append(names, p.Tasks[j].Key)}
+				return &CycleError{Path: append(names, name(j))}
 			case unseen:
 				if err := walk(j); err != nil {
 					return err
@@ -225,7 +227,7 @@ func (p *Plan) chain(drafts []draft, next func(i int) []int) (int, error) {
 		state[i] = closed
 		return nil
 	}
-	for i := range drafts {
+	for i := range n {
 		if state[i] == unseen {
 			if err := walk(i); err != nil {
 				return 0, err

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/bossman-dev/bossman/board"
+	"github.com/spf13/cobra"
+)
+
+// personNote is for the help of commands that are for people.
+const personNote = `
+This is for people. It wants a terminal and refuses inside an agent's shell (which
+it knows by variables such as CLAUDECODE, CODEX_SANDBOX or GEMINI_CLI). Set
+BOSSMAN_PERSON=1 in a script of your own that has no terminal. It guards against
+accidents, not against an agent that pretends.`
+
+func (a *app) answerCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "answer [QUESTION [TEXT…]]", Short: "Answer what agents have asked",
+		Example: "  bossman answer q-18 Use PostgreSQL\n  bossman answer q-18       # shows it and asks\n  bossman answer            # all open ones, one after the other",
+		Long:    "Answer answers a question; the first answer counts.\n" + personNote,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			terminal, err := a.person()
+			if err != nil {
+				return err
+			}
+			if len(args) < 2 && !terminal {
+				return usage("say which question and what the answer is: bossman answer q-18 TEXT")
+			}
+			o, slug, err := a.begin(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if len(args) == 0 {
+				return a.answerAll(cmd.Context(), o, slug)
+			}
+			id, err := board.ParseQuestionID(args[0])
+			if err != nil {
+				return err
+			}
+			q, err := o.Question(cmd.Context(), id)
+			if err != nil {
+				return noQuestion(err, id)
+			}
+			text := strings.Join(args[1:], " ")
+			if text == "" {
+				if text, err = a.askPerson(q); err != nil {
+					return err
+				}
+			}
+			return a.answer(cmd.Context(), o, id, text)
+		},
+	}
+}
+
+func (a *app) answer(ctx context.Context, o *opened, id board.QuestionID, text string) error {
+	q, err := o.Answer(ctx, a.actor(), id, text)
+	if err != nil {
+		return noQuestion(err, id)
+	}
+	if a.flags.json {
+		return a.printJSON(toQuestion(q, q.AnsweredAt))
+	}
+	a.say("%v is answered: %s", q.ID, line(q.Answer))
+	if !q.Claim.IsZero() {
+		a.say("%s", a.paint.in(dim, fmt.Sprintf("%v goes on; %s has the first right to it for ten minutes.", q.Claim.Task, line(q.Asker.Name))))
+	}
+	return nil
+}
+
+// answerAll goes through the open questions.
+func (a *app) answerAll(ctx context.Context, o *opened, slug string) error {
+	open, err := o.Questions(ctx, board.QuestionFilter{Projects: []string{slug}, State: board.QuestionOpen})
+	if err != nil {
+		return err
+	}
+	if len(open) == 0 {
+		return failf(exitNothing, "", "no question is open")
+	}
+	for _, q := range open {
+		text, err := a.askPerson(q)
+		if errors.Is(err, errSkipped) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if err := a.answer(ctx, o, q.ID, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var errSkipped = errors.New("no answer was given; the question stays open")
+
+// askPerson shows a question and reads the answer from the terminal. A number
+// chooses an option.
+func (a *app) askPerson(q board.Question) (string, error) {
+	if q.State != board.QuestionOpen {
+		return "", failf(exitConflict, "", "%v is %s: %s", q.ID, q.State, line(q.Answer))
+	}
+	a.showEntry(inboxEntry{
+		Kind: "question", ID: q.ID.String(), Title: q.Text, Task: q.Claim.Task.String(),
+		Asked: new(toQuestion(q, q.AskedAt)), Command: "an empty line skips it",
+	})
+	text, err := a.prompt("answer> ")
+	if err != nil {
+		return "", err
+	}
+	if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= len(q.Options) {
+		text = q.Options[n-1]
+	}
+	if text == "" {
+		return "", errSkipped
+	}
+	return text, nil
+}
+
+// prompt reads a line from the terminal.
+func (a *app) prompt(text string) (string, error) {
+	if err := a.out.Flush(); err != nil {
+		return "", err
+	}
+	fmt.Fprint(a.stderr, text)
+	if a.typed == nil {
+		a.typed = bufio.NewReader(a.stdin)
+	}
+	line, err := a.typed.ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", err
+	}
+	return strings.TrimSpace(line), nil
+}
+
+func noQuestion(err error, id board.QuestionID) error {
+	if errors.Is(err, board.ErrNotFound) {
+		return failf(exitNotFound, "bossman inbox shows what is open", "there is no question %v on this board", id)
+	}
+	return err
+}

@@ -1,0 +1,275 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/bossman-dev/bossman/board"
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+)
+
+func (a *app) inboxCommand() *cobra.Command {
+	var watch bool
+	cmd := &cobra.Command{
+		Use: "inbox", Short: "What waits for you: questions, reviews, failures", Args: cobra.NoArgs,
+		Long: `Inbox shows what waits for a person: open questions, tasks to review, tasks that
+have failed, and tasks behind one that failed or was cancelled.
+
+With --watch it stays and shows what comes in, each entry once; with --json one
+entry a line.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o, slug, err := a.begin(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if watch {
+				return a.watchInbox(cmd.Context(), o, slug)
+			}
+			in, err := o.inbox(cmd.Context(), slug)
+			if err != nil {
+				return err
+			}
+			if a.flags.json {
+				return a.printJSON(struct {
+					Inbox []inboxEntry `json:"inbox"`
+				}{in})
+			}
+			if len(in) == 0 {
+				a.say("Nothing waits for you.")
+				return nil
+			}
+			for i, e := range in {
+				if i > 0 {
+					a.say("")
+				}
+				a.showEntry(e)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "stay, and show what comes in")
+	return cmd
+}
+
+// An inboxEntry is something that waits for a person.
+type inboxEntry struct {
+	Kind    string        `json:"kind"` // question, review, failed, stuck
+	ID      string        `json:"id"`
+	Title   string        `json:"title"`
+	Task    string        `json:"task,omitzero"`
+	Detail  string        `json:"detail,omitzero"`
+	Since   time.Time     `json:"since,omitzero"`
+	Command string        `json:"command"`
+	Asked   *questionJSON `json:"question,omitzero"`
+
+	age string
+}
+
+// inbox gathers what waits for a person, the most pressing first.
+func (o *opened) inbox(ctx context.Context, slug string) ([]inboxEntry, error) {
+	s, err := o.Summary(ctx, slug)
+	if err != nil {
+		return nil, err
+	}
+	in := []inboxEntry{}
+	for _, blocking := range []bool{true, false} {
+		for _, q := range s.Open {
+			if q.Blocking != blocking {
+				continue
+			}
+			e := inboxEntry{
+				Kind: "question", ID: q.ID.String(), Title: q.Text, Task: q.Claim.Task.String(), Since: q.AskedAt.UTC(),
+				Command: "bossman answer " + q.ID.String(), Asked: new(toQuestion(q, s.Now)), age: ago(s.Now, q.AskedAt),
+			}
+			switch {
+			case overdue(q, s.Now):
+				e.Detail = "overdue"
+			case q.Blocking:
+				e.Detail = "work waits for it"
+			case q.Default != "":
+				e.Detail = "else: " + q.Default
+			}
+			in = append(in, e)
+		}
+	}
+	some := s.Counts.Status
+	for _, status := range []board.Status{board.InReview, board.Failed} {
+		if some[status] == 0 {
+			continue
+		}
+		ts, err := o.List(ctx, board.TaskFilter{Projects: []string{slug}, Statuses: []board.Status{status}, Limit: 100})
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range ts {
+			in = append(in, taskEntry(t, s.Now))
+		}
+	}
+	if s.Counts.Blocked > 0 && (some[board.Cancelled] > 0 || some[board.Failed] > 0) {
+		stuck, err := o.stuck(ctx, slug, s.Now)
+		if err != nil {
+			return nil, err
+		}
+		in = append(in, stuck...)
+	}
+	return in, nil
+}
+
+func taskEntry(t board.Task, now time.Time) inboxEntry {
+	e := inboxEntry{Kind: "review", ID: t.ID.String(), Title: t.Title, Task: t.ID.String(), Command: fmt.Sprintf("bossman task review %v", t.ID)}
+	e.Detail = "reported done"
+	if t.Status == board.Failed {
+		e.Kind = "failed"
+		e.Detail = fmt.Sprintf("%d of %d attempts failed", t.Failures, t.MaxFailures)
+		e.Command = fmt.Sprintf("bossman task why %v", t.ID)
+	}
+	e.Since = t.EndedAt.UTC()
+	e.age = ago(now, t.EndedAt)
+	return e
+}
+
+// stuck finds tasks that come after one that will not be done.
+func (o *opened) stuck(ctx context.Context, slug string, now time.Time) ([]inboxEntry, error) {
+	dead, err := o.List(ctx, board.TaskFilter{
+		Projects: []string{slug}, Statuses: []board.Status{board.Failed, board.Cancelled}, Limit: 200,
+	})
+	if err != nil {
+		return nil, err
+	}
+	var in []inboxEntry
+	seen := map[board.ID]bool{}
+	for _, t := range dead {
+		d, err := o.Get(ctx, t.ID, 0)
+		if err != nil {
+			return nil, err
+		}
+		for _, dep := range d.Dependents {
+			if dep.Status != board.Pending || seen[dep.ID] {
+				continue
+			}
+			seen[dep.ID] = true
+			in = append(in, inboxEntry{
+				Kind: "stuck", ID: dep.ID.String(), Title: dep.Title, Task: dep.ID.String(),
+				Detail: fmt.Sprintf("comes after %v, which is %s", t.ID, t.Status), Command: fmt.Sprintf("bossman task why %v", dep.ID),
+			})
+		}
+	}
+	return in, nil
+}
+
+// inboxTable shows entries one a line.
+func (a *app) inboxTable(in []inboxEntry) {
+	var rows [][]cell
+	for _, e := range in {
+		kind := e.Kind
+		if e.Kind == "question" && e.Task != "" {
+			kind = e.Task
+		}
+		rows = append(rows, []cell{{e.ID, cyan}, {kind, entryStyle(e.Kind)}, {line(e.Title), ""}, {e.age, dim}, {e.Command, dim}})
+	}
+	a.paint.table(a.out, "  ", []column{{}, {}, {flex: true}, {right: true, drop: 2}, {drop: 1}}, rows)
+}
+
+func entryStyle(kind string) string {
+	switch kind {
+	case "failed", "stuck":
+		return red
+	case "review":
+		return yellow
+	}
+	return ""
+}
+
+// showEntry shows one entry in full.
+func (a *app) showEntry(e inboxEntry) {
+	p := a.paint
+	head := p.in(cyan, e.ID)
+	var facts []string
+	if e.Kind != "question" {
+		facts = append(facts, e.Kind)
+	} else if e.Task != "" {
+		facts = append(facts, "about "+e.Task)
+	}
+	if q := e.Asked; q != nil && q.Worker != "" {
+		facts = append(facts, "from "+line(q.Worker))
+	}
+	if e.age != "" {
+		facts = append(facts, e.age)
+	}
+	if e.Detail != "" {
+		facts = append(facts, line(e.Detail))
+	}
+	if q := e.Asked; q != nil && q.HumanOnly {
+		facts = append(facts, "for a person only")
+	}
+	a.say("%s  %s", head, p.in(dim, strings.Join(facts, " · ")))
+	fmt.Fprint(a.out, p.wrap(plain(e.Title), "  "))
+	if q := e.Asked; q != nil {
+		for i, option := range q.Options {
+			mark := ""
+			if option == q.Default {
+				mark = p.in(dim, "  (default)")
+			}
+			a.say("    %d. %s%s", i+1, line(option), mark)
+		}
+	}
+	a.say("  %s", p.in(dim, e.Command))
+}
+
+// watchInbox shows entries as they come.
+func (a *app) watchInbox(ctx context.Context, o *opened, slug string) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		if err := o.Run(ctx); !errors.Is(err, context.Canceled) {
+			return err
+		}
+		return nil
+	})
+	g.Go(func() error {
+		defer cancel()
+		if !a.flags.json {
+			a.note("Watching %s; Ctrl-C ends it.", slug)
+		}
+		shown := map[string]bool{}
+		for ctx.Err() == nil {
+			in, err := o.inbox(ctx, slug)
+			if ctx.Err() != nil {
+				return nil
+			}
+			if err != nil && !errors.Is(err, board.ErrUnavailable) {
+				return err
+			}
+			now := map[string]bool{}
+			for _, e := range in {
+				key := e.Kind + " " + e.ID
+				now[key] = true
+				if shown[key] {
+					continue
+				}
+				if a.flags.json {
+					if err := a.printLine(e); err != nil {
+						return err
+					}
+					continue
+				}
+				a.showEntry(e)
+				a.say("")
+			}
+			if err == nil {
+				shown = now
+			}
+			if err := a.out.Flush(); err != nil {
+				return err
+			}
+			o.Wait(ctx, 2*time.Second)
+		}
+		return nil
+	})
+	return g.Wait()
+}

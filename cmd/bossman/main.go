@@ -1,0 +1,250 @@
+// Bossman gives a crew of AI agents their work, over MCP. This is its command
+// line; docs/commands.md describes it.
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/signal"
+	"os/user"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/bossman-dev/bossman/board"
+	"github.com/spf13/cobra"
+)
+
+func main() { os.Exit(run()) }
+
+// run is main for a test that wants to have it under another name.
+func run() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	a := newApp()
+	err := a.root().ExecuteContext(ctx)
+	a.close()
+	if ferr := a.out.Flush(); err == nil {
+		err = ferr
+	}
+	return a.fail(err)
+}
+
+// An app is one run of the program: its flags, its streams, and the board once it
+// is open.
+type app struct {
+	stdin  *os.File
+	stdout *os.File
+	stderr *os.File
+	out    *bufio.Writer // buffered stdout
+	typed  *bufio.Reader // stdin, once something was read from a person
+	getenv func(string) string
+
+	flags struct {
+		board, db, project string
+		json               bool
+	}
+	// begun is set when the command line was understood: later errors are not about
+	// how to type it.
+	begun   bool
+	paint   paint
+	closers []func()
+}
+
+func newApp() *app {
+	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv}
+	a.out = bufio.NewWriter(a.stdout)
+	a.paint = newPaint(a.stdout, a.getenv)
+	return a
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "bossman",
+		Short: "A task board for a crew of AI agents, over MCP",
+		Long: `Bossman is a durable task board for AI agents: it hands out work, one holder at a
+time, brings their questions to you, and remembers what happened.
+
+Without a command it serves MCP if it is on a pipe, and shows the board otherwise.`,
+		Args:          cobra.NoArgs,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		PersistentPreRun: func(*cobra.Command, []string) {
+			a.begun = true
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if piped(a.stdin) && !isTerminal(a.stdout) && !a.flags.json {
+				return a.serve(cmd.Context(), serveOptions{})
+			}
+			return a.status(cmd.Context())
+		},
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return &failure{code: exitUsage, err: err, next: cmd.CommandPath() + " --help"}
+	})
+	root.SetOut(a.out)
+	root.SetErr(a.stderr)
+	f := root.PersistentFlags()
+	f.StringVar(&a.flags.board, "board", "", "the project's `directory`, or a board's .db file (BOSSMAN_BOARD)")
+	f.StringVar(&a.flags.db, "db", "", "a server's database, postgres://… (BOSSMAN_DB)")
+	f.StringVar(&a.flags.project, "project", "", "the project's short `name` (BOSSMAN_PROJECT)")
+	f.BoolVar(&a.flags.json, "json", false, "answer in JSON")
+	root.AddCommand(
+		a.mcpCommand(), a.statusCommand(), a.taskCommand(), a.inboxCommand(), a.answerCommand(),
+		a.pauseCommand(), a.resumeCommand(), a.stopCommand(), a.projectCommand(), a.configCommand(),
+		a.migrateCommand(), a.versionCommand(),
+	)
+	return root
+}
+
+// group makes a command that only has others below it.
+func group(use, short string, below ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: use, Short: short, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(below...)
+	return cmd
+}
+
+// piped reports whether somebody may speak to us: a pipe or a socket, and neither
+// a terminal nor /dev/null nor a file.
+func piped(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&(os.ModeNamedPipe|os.ModeSocket) != 0
+}
+
+// settle reads the configuration and finds the place of the board. Where there is
+// none, the error is a *noPlaceError and the settings are good.
+func (a *app) settle() (*settings, place, error) {
+	s := newSettings()
+	if path := userFile(a.getenv); path != "" {
+		if err := s.readFile(path, false); err != nil {
+			return nil, place{}, err
+		}
+	}
+	lastResort, lastOrigin := s.Board, s.Origin["board"]
+	s.Board, s.Origin["board"] = "", originDefault
+
+	from, by, err := a.start()
+	if err != nil {
+		return nil, place{}, err
+	}
+	home := a.getenv("HOME")
+	var p place
+	if strings.HasSuffix(from, ".db") {
+		p, err = fileplace(from, by)
+	} else if !isURL(from) {
+		p, err = findPlace(from, by, home)
+	}
+	if _, none := errors.AsType[*noPlaceError](err); none && lastResort != "" && !isURL(lastResort) {
+		p, err = findPlace(expand(lastResort, home), "board in "+lastOrigin, home)
+		s.Board, s.Origin["board"] = lastResort, lastOrigin
+	}
+	if _, none := errors.AsType[*noPlaceError](err); err != nil && !none {
+		return nil, p, err
+	}
+	if err == nil && p.Root != "" {
+		if err := s.readFile(projectFile(p.Root), true); err != nil {
+			return nil, p, err
+		}
+		if s.Origin["board"] == projectFile(p.Root) && !isURL(s.Board) {
+			p.Path = filepath.Join(p.Root, s.Board)
+			if !strings.HasSuffix(p.Path, ".db") {
+				p.Path = filepath.Join(p.Path, "board.db")
+			}
+		}
+	}
+	if err := s.readEnv(a.getenv); err != nil {
+		return nil, p, err
+	}
+	for name, v := range map[string]string{"board": a.flags.board, "db": a.flags.db, "project": a.flags.project} {
+		if v != "" {
+			if err := s.readFlag(name, v); err != nil {
+				return nil, p, err
+			}
+		}
+	}
+	return s, p, err
+}
+
+// start is the directory where the search for the board begins.
+func (a *app) start() (from, by string, err error) {
+	home := a.getenv("HOME")
+	switch {
+	case a.flags.board != "":
+		return expand(a.flags.board, home), "--board", nil
+	case a.getenv("BOSSMAN_BOARD") != "":
+		return expand(a.getenv("BOSSMAN_BOARD"), home), "BOSSMAN_BOARD", nil
+	case a.getenv("CLAUDE_PROJECT_DIR") != "":
+		return a.getenv("CLAUDE_PROJECT_DIR"), "CLAUDE_PROJECT_DIR", nil
+	}
+	dir, err := os.Getwd()
+	return dir, "the working directory", err
+}
+
+// fileplace is a board whose file was named.
+func fileplace(path, by string) (place, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return place{}, err
+	}
+	dir := filepath.Dir(path)
+	if filepath.Base(dir) == ".bossman" || filepath.Base(dir) == "bossman" {
+		dir = filepath.Dir(dir)
+	}
+	p := place{Path: path, Root: dir, Name: filepath.Base(dir), From: path, By: by}
+	if common, ok := common(dir); ok {
+		p.Name = repositoryName(common)
+		p.Root = filepath.Dir(common)
+	}
+	return p, nil
+}
+
+// expand reads ~/ as shells do, for values that no shell has seen.
+func expand(path, home string) string {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok && home != "" {
+		return filepath.Join(home, rest)
+	}
+	return path
+}
+
+// actor is who runs this: a person, or an agent in a person's shell.
+func (a *app) actor() board.Actor {
+	name := a.getenv("USER")
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		name = filepath.Base(u.Username)
+	}
+	if name == "" {
+		name = "local"
+	}
+	if _, err := a.person(); err != nil {
+		shown := name
+		if agentVariable(a.getenv) != "" {
+			shown = name + "'s agent"
+		}
+		return board.Actor{Principal: "local", Owner: "shell:" + name, Name: shown}
+	}
+	return board.Actor{Principal: "local", Owner: "person:" + name, Name: name, Person: true}
+}
+
+// later runs f when the command has ended.
+func (a *app) later(f func()) { a.closers = append(a.closers, f) }
+
+func (a *app) close() {
+	for _, f := range a.closers {
+		f()
+	}
+	a.closers = nil
+}
+
+// readAll reads a file named on the command line; - is standard input.
+func (a *app) readAll(name string) ([]byte, error) {
+	if name == "-" {
+		return io.ReadAll(a.stdin)
+	}
+	return os.ReadFile(name)
+}

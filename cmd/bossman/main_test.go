@@ -1,0 +1,157 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"bossman": main,
+		"agent":   func() { os.Exit(agent()) },
+	})
+}
+
+// TestScript runs the command line as a user would, with real boards and real git
+// repositories. `agent` speaks to `bossman mcp`; `exits CODE` looks at the exit code
+// of the command before.
+func TestScript(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("there is no git")
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(env *testscript.Env) error {
+			home := filepath.Join(env.WorkDir, "home")
+			for _, kv := range [][2]string{
+				{"HOME", home},
+				{"XDG_CONFIG_HOME", filepath.Join(home, ".config")},
+				{"GIT_CONFIG_NOSYSTEM", "1"},
+				{"GIT_AUTHOR_NAME", "a"},
+				{"GIT_AUTHOR_EMAIL", "a@example.org"},
+				{"GIT_COMMITTER_NAME", "a"},
+				{"GIT_COMMITTER_EMAIL", "a@example.org"},
+			} {
+				env.Setenv(kv[0], kv[1])
+			}
+			return os.MkdirAll(home, 0o755)
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"exits": exits,
+		},
+	})
+}
+
+// exits runs a command and checks its exit code: exits 3 bossman task show web-9.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE COMMAND ARGS…")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	code := 0
+	if exit, ok := err.(*exec.ExitError); ok {
+		code = exit.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("%v: %v", args[1:], err)
+	}
+	if fmt.Sprint(code) != args[0] {
+		ts.Fatalf("%v exits with %d, want %s", args[1:], code, args[0])
+	}
+}
+
+// agent calls tools of `bossman mcp`, one a line of its standard input: the name and
+// the arguments. $CLAIM, $TASK and $QUESTION stand for what was seen last. It prints
+// what the tools say.
+func agent() int {
+	cmd := exec.Command("bossman", append([]string{"mcp"}, os.Args[1:]...)...)
+	cmd.Stderr = os.Stderr
+	in, _ := cmd.StdinPipe()
+	out, _ := cmd.StdoutPipe()
+	if err := cmd.Start(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	replies := bufio.NewReader(out)
+	id := 0
+	call := func(method, params string) (string, bool) {
+		id++
+		fmt.Fprintf(in, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", id, method, params)
+		for {
+			line, err := replies.ReadBytes('\n')
+			if err != nil {
+				fmt.Fprintln(os.Stderr, "bossman mcp ended:", err)
+				return "", false
+			}
+			var reply struct {
+				ID     *int `json:"id"`
+				Result struct {
+					Content []struct {
+						Text string `json:"text"`
+					} `json:"content"`
+				} `json:"result"`
+				Error *struct {
+					Message string `json:"message"`
+				} `json:"error"`
+			}
+			if err := json.Unmarshal(line, &reply); err != nil {
+				fmt.Fprintf(os.Stderr, "not a message: %s\n", line)
+				return "", false
+			}
+			if reply.ID == nil || *reply.ID != id {
+				continue
+			}
+			var text []string
+			for _, c := range reply.Result.Content {
+				text = append(text, c.Text)
+			}
+			if reply.Error != nil {
+				text = append(text, "error: "+reply.Error.Message)
+			}
+			return strings.Join(text, "\n"), true
+		}
+	}
+	if _, ok := call("initialize", `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"agent","version":"1"}}`); !ok {
+		return 1
+	}
+	fmt.Fprintln(in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	seen := map[string]*regexp.Regexp{
+		"$CLAIM": regexp.MustCompile(`[a-z0-9]+-\d+/\d+\.[a-z0-9]{5}`), "$TASK": regexp.MustCompile(`[a-z0-9]+-\d+`),
+		"$QUESTION": regexp.MustCompile(`q-\d+`), "$WORKER": regexp.MustCompile(`worker ([a-z]+-[a-z0-9]{3})`),
+	}
+	values := map[string]string{}
+	lines := bufio.NewScanner(os.Stdin)
+	for lines.Scan() {
+		tool, args, _ := strings.Cut(lines.Text(), " ")
+		if tool == "" {
+			continue
+		}
+		for name, value := range values {
+			args = strings.ReplaceAll(args, name, value)
+		}
+		text, ok := call("tools/call", fmt.Sprintf(`{"name":%q,"arguments":%s}`, tool, args))
+		if !ok {
+			return 1
+		}
+		fmt.Println(text)
+		for name, re := range seen {
+			if m := re.FindStringSubmatch(text); m != nil {
+				values[name] = m[len(m)-1]
+			}
+		}
+	}
+	in.Close()
+	if err := cmd.Wait(); err != nil {
+		fmt.Fprintln(os.Stderr, "bossman mcp:", err)
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+
+	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/mcp"
+	"github.com/bossman-dev/bossman/tools"
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+)
+
+type serveOptions struct {
+	role  string
+	quiet bool
+}
+
+func (a *app) mcpCommand() *cobra.Command {
+	var o serveOptions
+	cmd := &cobra.Command{
+		Use: "mcp", Short: "Serve MCP on standard input and output", Args: cobra.NoArgs,
+		Long: `Mcp serves the board to one agent over standard input and output. It is what stands
+in a client's configuration. Nothing but the protocol is written to standard output;
+messages for people go to standard error.
+
+Connecting and reading create nothing; the first task makes the board.`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), o) },
+	}
+	cmd.Flags().StringVar(&o.role, "role", string(tools.Lead), "which tools there are: lead (all) or worker")
+	cmd.Flags().BoolVar(&o.quiet, "quiet", false, "no person sits at the client: ask nobody there")
+	_ = cmd.RegisterFlagCompletionFunc("role", cobra.FixedCompletions([]string{"lead", "worker"}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// serve speaks MCP until the client ends.
+func (a *app) serve(ctx context.Context, so serveOptions) error {
+	log := slog.New(slog.NewTextHandler(a.stderr, nil))
+	role := tools.Role(so.role)
+	switch role {
+	case "":
+		role = tools.Lead
+	case tools.Lead, tools.Worker:
+	default:
+		return usage("--role is lead or worker, not %q", so.role)
+	}
+	o, err := a.open(ctx)
+	if err != nil {
+		// The client's user does not see stderr: every tool says what is wrong.
+		log.Error("there is no board", "err", err)
+	}
+	notify := &notifier{log: log}
+	defer notify.wait()
+	options := &tools.Options{
+		Role: role, Piped: true, Quiet: so.quiet, Logger: log, Session: a.getenv("CLAUDE_CODE_SESSION_ID"),
+		Missing: err, Asked: notify.asked,
+	}
+	var b *board.Board
+	if o != nil {
+		b = o.Board
+		notify.command = o.settings.Notify
+		options.Project, options.Projects = o.slug, o.slugs()
+		dir := o.workDir()
+		options.Where = func(ctx context.Context) board.Where { return whereIs(ctx, dir) }
+		for _, text := range o.settings.Ignored {
+			log.Warn("a line of the configuration is ignored", "line", text)
+		}
+	}
+	var t *tools.Tools
+	server := mcp.NewServer(
+		mcp.Implementation{Name: "bossman", Title: "Bossman", Version: buildVersion().Version},
+		&mcp.ServerOptions{
+			Instructions: tools.Instructions(), Logger: log,
+			Complete: func(ctx context.Context, c *mcp.Call, p mcp.CompleteParams) (*mcp.Completion, error) {
+				return t.Complete(ctx, c, p)
+			},
+		},
+	)
+	defer server.Close()
+	t = tools.Register(server, b, options)
+
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	g, ctx := errgroup.WithContext(ctx)
+	if b != nil {
+		g.Go(func() error { return b.Run(ctx) })
+	}
+	g.Go(func() error { return t.Run(ctx) })
+	g.Go(func() error {
+		defer cancel() // the client has ended, and so do the others
+		return server.Serve(ctx, mcp.Stdio())
+	})
+	if err := g.Wait(); err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, io.EOF) {
+		return err
+	}
+	return nil
+}
+
+// slugs are the projects that agents of this process may use.
+func (o *opened) slugs() []string {
+	if !o.server || o.settings.explicit("project") {
+		return nil // the one
+	}
+	var out []string
+	for _, p := range o.projects {
+		out = append(out, p.Slug)
+	}
+	return out
+}
+
+// workDir is where the agent works: where the search for the board began, or the
+// working directory if that was a file.
+func (o *opened) workDir() string {
+	if info, err := os.Stat(o.place.From); err == nil && info.IsDir() {
+		return o.place.From
+	}
+	dir, _ := os.Getwd()
+	return dir
+}

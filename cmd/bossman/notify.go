@@ -1,0 +1,50 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"os/exec"
+	"sync"
+	"time"
+
+	"github.com/bossman-dev/bossman/board"
+	"github.com/go-json-experiment/json"
+)
+
+// notifyTime is how long the command may take.
+const notifyTime = 10 * time.Second
+
+// A notifier runs a person's own command for each new question, with the question
+// as JSON on its standard input.
+type notifier struct {
+	command []string
+	log     *slog.Logger
+
+	running sync.WaitGroup
+}
+
+// asked does not wait for the command.
+func (n *notifier) asked(q board.Question) {
+	if len(n.command) == 0 {
+		return
+	}
+	n.running.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), notifyTime)
+		defer cancel()
+		text, err := json.Marshal(toQuestion(q, time.Time{}))
+		if err != nil {
+			n.log.Error("a question could not be written", "question", q.ID.String(), "err", err)
+			return
+		}
+		cmd := exec.CommandContext(ctx, n.command[0], n.command[1:]...)
+		cmd.Stdin = bytes.NewReader(append(text, '\n'))
+		cmd.WaitDelay = time.Second
+		if out, err := cmd.CombinedOutput(); err != nil {
+			n.log.Warn("the notify command failed", "question", q.ID.String(), "err", err, "output", string(out[:min(len(out), 400)]))
+		}
+	})
+}
+
+// wait returns when no command runs any more.
+func (n *notifier) wait() { n.running.Wait() }

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/store/sqlite"
+)
+
+// An opened board, with the project that a command is about.
+type opened struct {
+	*board.Board
+	settings *settings
+	place    place
+	// path is what people are shown: the file, or the database without a password.
+	path string
+	// slug is the project; empty if several are possible and nobody said which.
+	slug     string
+	projects []board.Project
+	server   bool
+}
+
+// open opens the board. Nothing is created by that.
+func (a *app) open(ctx context.Context) (*opened, error) {
+	s, p, err := a.settle()
+	if s == nil || err != nil && s.DB == "" {
+		return nil, err
+	}
+	return a.openAt(ctx, s, p, nil)
+}
+
+// openAt opens the board of a place. adopt, if not nil, changes the project that is
+// made by the first write; it is called only if there is none yet and nobody named
+// one.
+func (a *app) openAt(ctx context.Context, s *settings, p place, adopt func(*board.Project)) (*opened, error) {
+	if isURL(s.Board) {
+		return nil, failf(exitUnavailable, "take board out of "+s.Origin["board"]+", or use the server's own clients",
+			"the board is on the server %s, and this version cannot speak to one", s.Board)
+	}
+	store, path, err := openStore(ctx, s, p)
+	if err != nil {
+		return nil, err
+	}
+	a.later(func() { store.Close() })
+	o := &opened{settings: s, place: p, path: path, server: s.DB != ""}
+	err = store.Read(ctx, func(r board.Reader) error {
+		o.projects, err = r.Projects()
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	options := &board.Options{Logger: slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))}
+	if o.server {
+		o.slug = s.Project
+		if o.slug == "" && len(o.projects) == 1 {
+			o.slug = o.projects[0].Slug
+		}
+	} else if options.Home, err = o.home(adopt); err != nil {
+		return nil, err
+	}
+	o.Board = board.New(store, options)
+	return o, nil
+}
+
+// openStore opens what keeps the board.
+func openStore(ctx context.Context, s *settings, p place) (board.Store, string, error) {
+	switch {
+	case s.DB == "":
+		store, err := sqlite.Open(ctx, p.Path, nil)
+		return store, p.Path, err
+	case isPostgres(s.DB):
+		store, err := openPostgres(ctx, s.DB)
+		return store, hidePassword(s.DB), err
+	}
+	return nil, "", usage("%s: %q is not an address such as postgres://user@host/name", s.Origin["db"], hidePassword(s.DB))
+}
+
+func isPostgres(dsn string) bool {
+	return strings.HasPrefix(dsn, "postgres://") || strings.HasPrefix(dsn, "postgresql://")
+}
+
+// home settles which project a board in a file is. It is one; the first write makes
+// it.
+func (o *opened) home(adopt func(*board.Project)) (*board.Project, error) {
+	s := o.settings
+	want := s.homeProject(o.place.Name)
+	named := s.explicit("project")
+	switch {
+	case len(o.projects) == 0:
+		if !named && adopt != nil {
+			adopt(want)
+		}
+	case slices.ContainsFunc(o.projects, func(p board.Project) bool { return p.Slug == want.Slug }):
+	case !named:
+		want.Slug = o.projects[0].Slug
+	default:
+		return nil, failf(exitConflict, "change it there, or leave it out",
+			"%s names the project %s, but the board in %s is the project %s: a board in a file is one project",
+			s.Origin["project"], want.Slug, o.path, o.projects[0].Slug)
+	}
+	o.slug = want.Slug
+	return want, nil
+}
+
+// one gives the project that a command is about.
+func (o *opened) one() (string, error) {
+	if o.slug != "" {
+		return o.slug, nil
+	}
+	if len(o.projects) == 0 {
+		return "", failf(exitNotFound, "bossman project create NAME --db …", "there is no project yet")
+	}
+	var names []string
+	for _, p := range o.projects {
+		names = append(names, p.Slug)
+	}
+	return "", usage("say which project, with --project: there are %s", strings.Join(names, ", "))
+}
+
+// begin opens the board and settles the project.
+func (a *app) begin(ctx context.Context) (*opened, string, error) {
+	o, err := a.open(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	slug, err := o.one()
+	return o, slug, err
+}
+
+// taskID reads a task's id; a bare number is one of the project.
+func (o *opened) taskID(s string) (board.ID, error) {
+	if id, err := board.ParseID(s); err == nil {
+		return id, nil
+	}
+	if o.slug != "" {
+		if id, err := board.ParseID(o.slug + "-" + strings.TrimPrefix(s, "#")); err == nil {
+			return id, nil
+		}
+	}
+	return board.ParseID(s)
+}
+
+func (o *opened) taskIDs(list []string) ([]board.ID, error) {
+	var ids []board.ID
+	for _, s := range board.SplitList(list...) {
+		id, err := o.taskID(s)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
+}
+
+// missing turns a task that is not there into an error that says so.
+func missing(err error, what string) error {
+	if errors.Is(err, board.ErrNotFound) {
+		return &failure{code: exitNotFound, err: fmt.Errorf("there is no %s on this board", what), next: "bossman task list --all shows what there is"}
+	}
+	return err
+}

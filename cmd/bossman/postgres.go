@@ -1,0 +1,33 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/store/postgres"
+)
+
+// openPostgres opens the board of a server.
+func openPostgres(ctx context.Context, dsn string) (board.Store, error) {
+	store, err := postgres.Open(ctx, dsn, nil)
+	if err != nil {
+		return nil, cannotConnect(err, dsn)
+	}
+	return store, nil
+}
+
+func migratePostgres(ctx context.Context, dsn string) error {
+	return cannotConnect(postgres.Migrate(ctx, dsn), dsn)
+}
+
+// cannotConnect says what to do about a database that does not answer.
+func cannotConnect(err error, dsn string) error {
+	if err == nil {
+		return nil
+	}
+	if _, ok := errors.AsType[*postgres.SchemaError](err); ok {
+		return failf(exitUnavailable, "bossman migrate --db "+hidePassword(dsn), "%w", err)
+	}
+	return failf(exitUnavailable, "look whether the database runs and lets this user in", "connect to %s: %w", hidePassword(dsn), err)
+}

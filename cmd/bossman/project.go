@@ -1,0 +1,197 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bossman-dev/bossman/board"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) projectCommand() *cobra.Command {
+	return group("project", "Create, list and change projects", a.projectCreate(), a.projectList(), a.projectSet())
+}
+
+// projectFlags are what can be said about a project.
+type projectFlags struct {
+	name, policy string
+	lease        time.Duration
+	skills       []string
+	archived     bool
+}
+
+func (f *projectFlags) register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.name, "name", "", "its long name")
+	cmd.Flags().StringVar(&f.policy, "policy", "", "when a reported task is done: evidence, trust or person")
+	cmd.Flags().DurationVar(&f.lease, "lease", 0, "how long a claim lasts without a sign of life, such as 15m")
+	cmd.Flags().StringSliceVar(&f.skills, "skill", nil, "a skill that tasks may ask for; repeat, or separate by commas")
+}
+
+func (f *projectFlags) apply(cmd *cobra.Command, p *board.Project) (changed bool) {
+	set := func(flag string, do func()) {
+		if cmd.Flags().Changed(flag) {
+			do()
+			changed = true
+		}
+	}
+	set("name", func() { p.Name = f.name })
+	set("policy", func() { p.Policy = board.Policy(f.policy) })
+	set("lease", func() { p.Lease = f.lease })
+	set("skill", func() { p.Skills = board.SplitList(f.skills...) })
+	if cmd.Flags().Lookup("archived") != nil {
+		set("archived", func() { p.Archived = f.archived })
+	}
+	return changed
+}
+
+func (a *app) projectCreate() *cobra.Command {
+	var f projectFlags
+	cmd := &cobra.Command{
+		Use: "create NAME", Short: "Create a project", Args: cobra.ExactArgs(1),
+		Long: `Create makes a project. Its name is the first half of its tasks' ids: a lower-case
+letter, then at most 15 letters and digits. A board in a file is one project, which
+the first task makes by itself; create it before to choose another name.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			if a.flags.project == "" {
+				a.flags.project = args[0] // so that a file's home is this one
+			}
+			o, err := a.open(ctx)
+			if err != nil {
+				return err
+			}
+			if i := slices.IndexFunc(o.projects, func(p board.Project) bool { return p.Slug == args[0] }); i >= 0 {
+				return failf(exitConflict, "bossman project set "+args[0]+" changes it", "the project %s is there already", args[0])
+			}
+			p := board.Project{Slug: args[0], Name: args[0], Policy: board.PolicyEvidence}
+			if !o.server {
+				p = *o.settings.homeProject(args[0])
+			}
+			f.apply(cmd, &p)
+			return a.putProject(ctx, o, p, "%s is created. Its tasks will be %s-1, %s-2, …")
+		},
+	}
+	f.register(cmd)
+	return cmd
+}
+
+func (a *app) projectSet() *cobra.Command {
+	var f projectFlags
+	cmd := &cobra.Command{
+		Use: "set [NAME]", Short: "Change a project", Args: cobra.MaximumNArgs(1),
+		Long: `Set changes a project. Without flags it takes what the configuration says (policy,
+lease, skills): a change of .bossman/config.toml has an effect on a board that exists
+only by this, so that a branch cannot change the rules.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			o, err := a.open(ctx)
+			if err != nil {
+				return err
+			}
+			slug := ""
+			if len(args) == 1 {
+				slug = args[0]
+			} else if slug, err = o.one(); err != nil {
+				return err
+			}
+			p, err := o.Project(ctx, slug)
+			if err != nil {
+				return missing(err, "project "+slug)
+			}
+			if !f.apply(cmd, &p) && !fromSettings(o.settings, &p) {
+				return usage("say what to change: --policy, --lease, --skill, --name or --archived")
+			}
+			return a.putProject(ctx, o, p, "%s is changed.")
+		},
+	}
+	f.register(cmd)
+	cmd.Flags().BoolVar(&f.archived, "archived", false, "take no new tasks and hand out none")
+	return cmd
+}
+
+// fromSettings takes what is configured.
+func fromSettings(s *settings, p *board.Project) (any bool) {
+	if s.explicit("policy") {
+		p.Policy, any = board.Policy(s.Policy), true
+	}
+	if s.explicit("lease") {
+		p.Lease, any = s.Lease, true
+	}
+	if s.explicit("skills") {
+		p.Skills, any = s.Skills, true
+	}
+	return any
+}
+
+func (a *app) putProject(ctx context.Context, o *opened, p board.Project, text string) error {
+	if err := o.SetProject(ctx, p); err != nil {
+		return err
+	}
+	p, err := o.Project(ctx, p.Slug)
+	if err != nil {
+		return err
+	}
+	if a.flags.json {
+		return a.printJSON(toProject(p))
+	}
+	a.say("%s", strings.ReplaceAll(text, "%s", p.Slug))
+	return nil
+}
+
+func (a *app) projectList() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Short: "List projects", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o, err := a.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if a.flags.json {
+				list := make([]projectJSON, 0, len(o.projects))
+				for _, p := range o.projects {
+					list = append(list, toProject(p))
+				}
+				return a.printJSON(struct {
+					Projects []projectJSON `json:"projects"`
+				}{list})
+			}
+			if len(o.projects) == 0 {
+				a.say("No project yet.")
+				if o.slug != "" {
+					a.say("%s", a.paint.in(dim, "The first task makes "+o.slug+": bossman task add TITLE"))
+				}
+				return nil
+			}
+			var rows [][]cell
+			for _, p := range o.projects {
+				c, err := o.Summary(cmd.Context(), p.Slug)
+				if err != nil {
+					return err
+				}
+				state := ""
+				if p.PausedBy != "" {
+					state = "paused by " + line(p.PausedBy)
+				}
+				if p.Archived {
+					state = "archived"
+				}
+				name := line(p.Name)
+				if name == p.Slug {
+					name = ""
+				}
+				rows = append(rows, []cell{
+					{p.Slug, cyan},
+					{name, ""},
+					{string(p.Policy), ""},
+					{count(c.Counts.Total(), "task"), ""},
+					{strings.Join(p.Skills, ","), dim},
+					{state, yellow},
+				})
+			}
+			a.paint.table(a.out, "", []column{{head: "PROJECT"}, {head: "NAME", flex: true}, {head: "POLICY"}, {head: "TASKS"}, {head: "SKILLS", drop: 1}, {head: ""}}, rows)
+			return nil
+		},
+	}
+}

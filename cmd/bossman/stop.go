@@ -1,0 +1,58 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bossman-dev/bossman/board"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) stopCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "stop WORKER", Short: "Take a worker's task back and give it no more", Args: cobra.ExactArgs(1),
+		Example: "  bossman stop otter-7k",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			o, err := a.open(ctx)
+			if err != nil {
+				return err
+			}
+			const ever = 100 * 365 * 24 * time.Hour
+			all, _, err := o.Workers(ctx, ever)
+			if err != nil {
+				return err
+			}
+			all = slices.DeleteFunc(all, func(w board.Worker) bool { return w.Name != args[0] })
+			switch len(all) {
+			case 0:
+				return failf(exitNotFound, "bossman status shows who works", "there is no worker %s on this board", args[0])
+			case 1:
+			default:
+				var whose []string
+				for _, w := range all {
+					whose = append(whose, w.Principal)
+				}
+				return failf(exitConflict, "", "several workers are called %s, of %s", args[0], strings.Join(whose, ", "))
+			}
+			task, err := o.Stop(ctx, a.actor(), all[0].WorkerID)
+			if err != nil {
+				return err
+			}
+			if a.flags.json {
+				return a.printJSON(struct {
+					Worker   string `json:"worker"`
+					Stopped  bool   `json:"stopped"`
+					Released string `json:"released,omitzero"`
+				}{args[0], true, task.String()})
+			}
+			if task.IsZero() {
+				a.say("%s gets no more work. It held none.", args[0])
+				return nil
+			}
+			a.say("%s gets no more work, and %v is back on the board. It is told with its next call.", args[0], task)
+			return nil
+		},
+	}
+}

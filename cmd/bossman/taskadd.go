@@ -1,0 +1,70 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/bossman-dev/bossman/board"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) taskAdd() *cobra.Command {
+	var f taskFlags
+	var key string
+	cmd := &cobra.Command{
+		Use: "add TITLE…", Short: "Put a task on the board",
+		Example: `  bossman task add "Add a login page" -d "With e-mail and password." --evidence tests
+  bossman task add "Write its documentation" --after web-1`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			if err := f.text(a); err != nil {
+				return err
+			}
+			title := strings.TrimSpace(strings.Join(args, " "))
+			if title == "" && f.description == "" {
+				return usage("say what is to be done: bossman task add TITLE")
+			}
+			o, slug, err := a.begin(ctx)
+			if err != nil {
+				return err
+			}
+			n := board.NewTask{
+				Project: slug, Title: title, Description: f.description, Acceptance: f.acceptance,
+				Skills: board.SplitList(f.skills...), Areas: f.areas, Wants: kinds(f.evidence), Hold: f.hold, Lease: f.lease,
+				MaxFailures: f.maxFailures,
+			}
+			if n.Priority, err = board.ParsePriority(strings.ToLower(f.priority)); err != nil {
+				return err
+			}
+			if n.DependsOn, err = o.taskIDs(f.after); err != nil {
+				return err
+			}
+			if f.parent != "" {
+				if n.Parent, err = o.taskID(f.parent); err != nil {
+					return err
+				}
+			}
+			t, _, err := o.Create(ctx, a.actor(), n, key)
+			if err != nil {
+				return err
+			}
+			a.warnSkills(ctx, o, slug, n.Skills)
+			return a.shownTask(t, "%s  %s%s", a.paint.in(cyan, t.ID.String()), line(t.Title), a.paint.in(dim, afterAdd(t)))
+		},
+	}
+	f.register(a, cmd)
+	cmd.Flags().StringVar(&key, "key", "", "repeating the command with the same key gives the same task")
+	return cmd
+}
+
+// afterAdd says why a new task is not handed out.
+func afterAdd(t board.Task) string {
+	switch s := state(t); {
+	case s == "ready":
+		return ""
+	case s == "blocked" && t.OpenBlockers > 0:
+		return fmt.Sprintf("  blocked by %s", count(t.OpenBlockers, "task"))
+	default:
+		return "  " + s
+	}
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/bossman-dev/bossman/board"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) taskEdit() *cobra.Command {
+	var f taskFlags
+	cmd := &cobra.Command{
+		Use: "edit TASK", Short: "Change what is to be done; --hold=false starts a held task", Args: cobra.ExactArgs(1),
+		Long: `Edit changes what the flags say and leaves the rest. A list replaces the one before;
+--after= with nothing takes all away. A worker that holds the task is told.`,
+		ValidArgsFunction: a.completeTask,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			if err := f.text(a); err != nil {
+				return err
+			}
+			o, id, err := a.openTask(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			e, any, err := f.edit(cmd, o)
+			if err != nil {
+				return err
+			}
+			if !any {
+				return usage("say what to change, for instance: bossman task edit %v --priority high", id)
+			}
+			t, err := o.Update(ctx, a.actor(), id, e)
+			if err != nil {
+				return noTask(err, id)
+			}
+			a.warnSkills(ctx, o, id.Project, f.skills)
+			return a.shownTask(t, "%s  %s%s", a.paint.in(cyan, t.ID.String()), line(t.Title), a.paint.in(dim, "  "+stateWord(t)))
+		},
+	}
+	f.register(a, cmd)
+	cmd.Flags().StringVar(&f.title, "title", "", "a new title")
+	return cmd
+}
+
+// edit is what the flags that were given say.
+func (f *taskFlags) edit(cmd *cobra.Command, o *opened) (e board.Edit, any bool, err error) {
+	set := func(flag string, do func()) {
+		if cmd.Flags().Changed(flag) && err == nil {
+			any = true
+			do()
+		}
+	}
+	set("title", func() { e.Title = &f.title })
+	set("description", func() { e.Description = &f.description })
+	set("acceptance", func() { e.Acceptance = &f.acceptance })
+	set("priority", func() {
+		var p board.Priority
+		p, err = board.ParsePriority(strings.ToLower(f.priority))
+		e.Priority = &p
+	})
+	set("skill", func() { e.Skills = new(board.SplitList(f.skills...)) })
+	set("area", func() { e.Areas = new(board.SplitList(f.areas...)) })
+	set("evidence", func() { e.Wants = new(kinds(f.evidence)) })
+	set("after", func() {
+		var ids []board.ID
+		ids, err = o.taskIDs(f.after)
+		e.DependsOn = &ids
+	})
+	set("parent", func() {
+		var id board.ID
+		if f.parent != "" {
+			id, err = o.taskID(f.parent)
+		}
+		e.Parent = &id
+	})
+	set("hold", func() { e.Hold = &f.hold })
+	set("lease", func() { e.Lease = &f.lease })
+	set("max-failures", func() { e.MaxFailures = &f.maxFailures })
+	return e, any, err
+}

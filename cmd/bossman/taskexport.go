@@ -1,0 +1,27 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+)
+
+func (a *app) taskExport() *cobra.Command {
+	return &cobra.Command{
+		Use: "export", Short: "Write a project to standard output, as JSON lines", Args: cobra.NoArgs,
+		Long: `Export writes the project, its tasks, their links, questions and events, one JSON
+object a line: {"v":1,"type":"task",…}. Claims are not in it. It is JSON with or
+without --json.`,
+		Example: "  bossman task export > web.jsonl",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o, slug, err := a.begin(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return o.Export(cmd.Context(), slug, func(line []byte) error {
+				if _, err := a.out.Write(line); err != nil {
+					return err
+				}
+				return a.out.WriteByte('\n')
+			})
+		},
+	}
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/bossman-dev/bossman/board"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) taskImport() *cobra.Command {
+	return &cobra.Command{
+		Use: "import FILE", Short: "Bring tasks from an export", Args: cobra.ExactArgs(1),
+		Long: `Import reads what export wrote; - is standard input. Into an empty project tasks
+keep their numbers, else they get new ones and the list of old and new is printed.
+Repeating it brings only what is missing. Nothing of it is handed out before all of
+it is there; what was in progress is ready again.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			text, err := a.readAll(args[0])
+			if err != nil {
+				return fmt.Errorf("read the export: %w", err)
+			}
+			first, _, _ := bytes.Cut(text, []byte("\n"))
+			source, err := board.ReadSource(first)
+			if err != nil {
+				return fmt.Errorf("%s: %w", args[0], err)
+			}
+			s, p, err := a.settle()
+			if s == nil || err != nil && s.DB == "" {
+				return err
+			}
+			o, err := a.openAt(ctx, s, p, func(home *board.Project) {
+				*home = source.Project
+			})
+			if err != nil {
+				return err
+			}
+			slug := o.slug
+			if slug == "" {
+				slug = source.Project.Slug
+			}
+			out, err := o.Import(ctx, a.actor(), slug, lines(text), a.progress("imported"))
+			if err != nil {
+				return hint(fmt.Errorf("import %s: %w", args[0], err), importAdvice(out))
+			}
+			return a.showImported(out)
+		},
+	}
+}
+
+func importAdvice(out board.Imported) string {
+	if out.Made == 0 {
+		return "nothing was imported"
+	}
+	return fmt.Sprintf("%s were imported and are on hold; repeat the command to go on", count(out.Made, "task"))
+}
+
+// lines gives a text line by line.
+func lines(text []byte) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		r := bufio.NewReader(bytes.NewReader(text))
+		for {
+			line, err := r.ReadBytes('\n')
+			if len(line) > 0 && !yield(line, nil) {
+				return
+			}
+			if err != nil {
+				if !errors.Is(err, io.EOF) {
+					yield(nil, err)
+				}
+				return
+			}
+		}
+	}
+}
+
+// progress says on stderr how far something is that takes long.
+func (a *app) progress(what string) func(done, all int) {
+	begun := time.Now()
+	last := begun
+	onTerminal := isTerminal(a.stderr)
+	return func(done, all int) {
+		now := time.Now()
+		every := 5 * time.Second
+		if onTerminal {
+			every = 200 * time.Millisecond
+		}
+		if now.Sub(last) < every && (done < all || last.Equal(begun)) {
+			return
+		}
+		last = now
+		if onTerminal {
+			fmt.Fprintf(a.stderr, "\r%s %d of %d", what, done, all)
+			if done == all {
+				fmt.Fprint(a.stderr, "\r\x1b[K")
+			}
+			return
+		}
+		a.note("%s %d of %d", what, done, all)
+	}
+}
+
+func (a *app) showImported(out board.Imported) error {
+	from := slices.SortedFunc(maps.Keys(out.Tasks), func(x, y board.ID) int { return int(x.No - y.No) })
+	if a.flags.json {
+		shown := struct {
+			Project     string            `json:"project"`
+			Imported    int               `json:"imported"`
+			Known       int               `json:"known"`
+			NumbersKept bool              `json:"numbers_kept"`
+			Tasks       map[string]string `json:"tasks"`
+			Questions   map[string]string `json:"questions"`
+		}{out.Project, out.Made, len(out.Tasks) - out.Made, out.Kept, map[string]string{}, map[string]string{}}
+		for _, id := range from {
+			shown.Tasks[id.String()] = out.Tasks[id].String()
+		}
+		for old, id := range out.Questions {
+			shown.Questions[old.String()] = id.String()
+		}
+		return a.printJSON(shown)
+	}
+	a.say("%s imported into %s, %d known before.", count(out.Made, "task"), out.Project, len(out.Tasks)-out.Made)
+	if out.Kept {
+		return nil
+	}
+	for _, id := range from {
+		a.say("%v → %v", id, out.Tasks[id])
+	}
+	return nil
+}

@@ -1,0 +1,234 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/bossman-dev/bossman/board"
+	"github.com/spf13/cobra"
+)
+
+// openStatuses are those of tasks that still want something.
+var openStatuses = []board.Status{board.Pending, board.InProgress, board.Waiting, board.InReview, board.Failed}
+
+// states are what --state takes: the statuses, and what pending is divided into.
+var states = []string{
+	"ready", "blocked", "held", "reserved", "resting", "pending", "in_progress", "waiting", "review", "done", "failed", "cancelled",
+}
+
+func (a *app) taskList() *cobra.Command {
+	var all bool
+	var wanted []string
+	var f board.TaskFilter
+	var parent, after string
+	cmd := &cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Short: "List tasks, oldest first", Args: cobra.NoArgs,
+		Long: "List shows the tasks that still want something; --all adds what is done and cancelled.",
+		Example: `  bossman task list --state ready
+  bossman task list --state done,failed --query login`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx := cmd.Context()
+			o, slug, err := a.begin(ctx)
+			if err != nil {
+				return err
+			}
+			f.Projects = []string{slug}
+			if parent != "" {
+				if f.Parent, err = o.taskID(parent); err != nil {
+					return err
+				}
+			}
+			if after != "" {
+				if f.After, err = o.taskID(after); err != nil {
+					return err
+				}
+			}
+			narrow, err := narrowTo(&f, board.SplitList(wanted...), all)
+			if err != nil {
+				return err
+			}
+			page, more, err := o.page(cmd, f, narrow)
+			if err != nil {
+				return err
+			}
+			s, err := o.Summary(ctx, slug)
+			if err != nil {
+				return err
+			}
+			holders := map[board.ID]board.Claim{}
+			for _, c := range s.Claims {
+				holders[c.Task] = c
+			}
+			if a.flags.json {
+				out := struct {
+					Tasks []taskJSON `json:"tasks"`
+					Next  string     `json:"next,omitzero"`
+				}{Tasks: toTasks(page)}
+				for i, t := range page {
+					out.Tasks[i].Worker = holders[t.ID].Worker.Name
+				}
+				if more {
+					out.Next = page[len(page)-1].ID.String()
+				}
+				return a.printJSON(out)
+			}
+			var rows [][]cell
+			for _, t := range page {
+				priority := ""
+				if t.Priority != board.Normal {
+					priority = t.Priority.String()
+				}
+				rows = append(rows, []cell{
+					{t.ID.String(), cyan},
+					{stateWord(t), stateStyle(t)},
+					{priority, priorityStyle(t.Priority)},
+					{line(t.Title), ""},
+					{line(holders[t.ID].Worker.Name), ""},
+					{ago(s.Now, t.CreatedAt), dim},
+				})
+			}
+			if len(rows) > 0 {
+				a.paint.table(a.out, "", []column{
+					{head: "TASK"},
+					{head: "STATE"},
+					{head: "PRIORITY", drop: 2},
+					{head: "TITLE", flex: true},
+					{head: "WORKER", drop: 1},
+					{head: "CREATED", right: true, drop: 3},
+				}, rows)
+			}
+			a.listFoot(page, more, all || len(wanted) > 0, s.Counts)
+			return nil
+		},
+	}
+	fl := cmd.Flags()
+	fl.BoolVarP(&all, "all", "a", false, "also what is done and cancelled")
+	fl.StringSliceVarP(&wanted, "state", "s", nil, strings.Join(states, ", "))
+	fl.StringVarP(&f.Query, "query", "q", "", "a text in titles and descriptions")
+	fl.StringVar(&f.Skill, "skill", "", "those that want a skill")
+	fl.StringVar(&f.Worker, "worker", "", "those that a worker holds")
+	fl.StringVar(&parent, "parent", "", "the parts of a task")
+	fl.StringVar(&after, "after", "", "the page after this task")
+	fl.IntVarP(&f.Limit, "limit", "n", 100, "at most so many")
+	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(states, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// narrowTo turns states into a filter, and a function for what a store does not know.
+func narrowTo(f *board.TaskFilter, wanted []string, all bool) (func(board.Task) bool, error) {
+	if len(wanted) == 0 {
+		if !all {
+			f.Statuses = openStatuses
+		}
+		return nil, nil
+	}
+	for _, w := range wanted {
+		if !slices.Contains(states, w) {
+			return nil, usage("there is no state %q: it is one of %s", w, strings.Join(states, ", "))
+		}
+		status := board.Status(w)
+		if !slices.Contains(board.Statuses, status) {
+			status = board.Pending
+		}
+		if !slices.Contains(f.Statuses, status) {
+			f.Statuses = append(f.Statuses, status)
+		}
+	}
+	f.Ready = len(wanted) == 1 && wanted[0] == "ready"
+	return func(t board.Task) bool {
+		return slices.Contains(wanted, state(t)) || slices.Contains(wanted, string(t.Status))
+	}, nil
+}
+
+// page reads as many tasks as the filter's limit, and whether there are more.
+func (o *opened) page(cmd *cobra.Command, f board.TaskFilter, narrow func(board.Task) bool) ([]board.Task, bool, error) {
+	limit := f.Limit
+	if limit < 1 {
+		return nil, false, usage("--limit is at least 1")
+	}
+	f.Limit = min(limit+1, 1000)
+	var out []board.Task
+	for {
+		ts, err := o.List(cmd.Context(), f)
+		if err != nil {
+			return nil, false, err
+		}
+		for _, t := range ts {
+			if narrow != nil && !narrow(t) {
+				continue
+			}
+			if len(out) == limit {
+				return out, true, nil
+			}
+			out = append(out, t)
+		}
+		if len(ts) < f.Limit {
+			return out, false, nil
+		}
+		f.After = ts[len(ts)-1].ID
+	}
+}
+
+// listFoot says what the list does not show.
+func (a *app) listFoot(page []board.Task, more, chosen bool, c board.Counts) {
+	ended := c.Status[board.Done] + c.Status[board.Cancelled]
+	var text string
+	switch {
+	case more:
+		text = fmt.Sprintf("more: bossman task list --after %v", page[len(page)-1].ID)
+	case c.Total() == 0:
+		text = `No tasks yet. Add one: bossman task add "What is to be done"`
+	case len(page) == 0 && chosen:
+		text = "No task fits."
+	case len(page) == 0:
+		text = fmt.Sprintf("Nothing is open. %s ended: bossman task list --all", count(ended, "task"))
+	case !chosen && ended > 0:
+		text = fmt.Sprintf("%s ended: --all", count(ended, "task"))
+	default:
+		return
+	}
+	if len(page) == 0 {
+		a.say("%s", text)
+		return
+	}
+	if isTerminal(a.stdout) {
+		a.say("%s", a.paint.in(dim, text))
+	} else if more {
+		a.note("%s", text)
+	}
+}
+
+// stateWord is the state for people.
+func stateWord(t board.Task) string {
+	switch s := state(t); s {
+	case "in_progress":
+		return "in progress"
+	default:
+		return s
+	}
+}
+
+func stateStyle(t board.Task) string {
+	switch state(t) {
+	case "ready":
+		return green
+	case "in_progress":
+		return cyan
+	case "waiting", "review":
+		return yellow
+	case "failed":
+		return red
+	}
+	return dim
+}
+
+func priorityStyle(p board.Priority) string {
+	switch p {
+	case board.Urgent:
+		return red
+	case board.High:
+		return yellow
+	}
+	return dim
+}

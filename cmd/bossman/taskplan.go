@@ -1,0 +1,128 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/bossman-dev/bossman/board"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) taskPlan() *cobra.Command {
+	var dryRun, hold bool
+	var key string
+	cmd := &cobra.Command{
+		Use: "plan FILE", Short: "Create several tasks at once, all or none", Args: cobra.ExactArgs(1),
+		Long: `Plan reads tasks from a file, or from standard input if it is -. The file is a
+Markdown checklist, or JSON as the tool create_plan takes it.
+
+  # What they are for
+  - [ ] Write the schema {key: schema, priority: high}
+        Lines that stand below belong to the description.
+  - [ ] Build the API {key: api, after: schema}
+    - [ ] Sign in          (a part of "Build the API")
+    - [ ] Sign out
+  - [x] Whatever is ticked is left out.
+
+Between braces may stand key, after, priority, skills, areas, evidence, acceptance
+and hold. A circle is refused with its path.`,
+		Example: "  bossman task plan plan.md --dry-run\n  bossman task plan plan.json --hold",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			text, err := a.readAll(args[0])
+			if err != nil {
+				return fmt.Errorf("read the plan: %w", err)
+			}
+			plan, err := readPlan(text)
+			if err != nil {
+				return hint(fmt.Errorf("%w: %s: %w", board.ErrInvalid, args[0], err), "bossman task plan --help shows what a plan looks like")
+			}
+			o, slug, err := a.begin(ctx)
+			if err != nil {
+				return err
+			}
+			plan.Project = slug
+			plan.Hold = plan.Hold || hold
+			plan.DryRun = plan.DryRun || dryRun
+			if key != "" {
+				plan.Key = key
+			}
+			made, err := o.CreatePlan(ctx, a.actor(), plan)
+			if err != nil {
+				return err
+			}
+			return a.showPlanned(made)
+		},
+	}
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "check everything and create nothing")
+	cmd.Flags().BoolVar(&hold, "hold", false, "hand out none of them until somebody starts them")
+	cmd.Flags().StringVar(&key, "key", "", "repeating the command with the same key gives the same tasks")
+	return cmd
+}
+
+type plannedJSON struct {
+	Key   string   `json:"key"`
+	ID    string   `json:"id,omitzero"`
+	Title string   `json:"title"`
+	After []string `json:"after"`
+	Ready bool     `json:"ready"`
+}
+
+func (a *app) showPlanned(p board.Planned) error {
+	if a.flags.json {
+		out := struct {
+			Tasks        []plannedJSON `json:"tasks"`
+			LongestChain int           `json:"longest_chain"`
+			Held         bool          `json:"held"`
+			DryRun       bool          `json:"dry_run"`
+		}{LongestChain: p.Longest, Held: p.Held, DryRun: p.DryRun}
+		for _, t := range p.Tasks {
+			out.Tasks = append(out.Tasks, plannedJSON{t.Key, t.ID.String(), t.Title, t.After, t.Ready})
+		}
+		return a.printJSON(out)
+	}
+	var rows [][]cell
+	ready := 0
+	ids := map[string]string{}
+	for _, t := range p.Tasks {
+		if !t.ID.IsZero() {
+			ids[t.Key] = t.ID.String()
+		}
+	}
+	for _, t := range p.Tasks {
+		state := cell{"blocked", dim}
+		switch {
+		case t.Ready:
+			state = cell{"ready", green}
+			ready++
+		case p.Held:
+			state.text = "held"
+		}
+		var after []string
+		for _, name := range t.After {
+			if id, ok := ids[name]; ok {
+				name = id
+			}
+			after = append(after, name)
+		}
+		name := t.ID.String()
+		if name == "" {
+			name = t.Key
+		}
+		text := ""
+		if len(after) > 0 {
+			text = "after " + strings.Join(after, ", ")
+		}
+		rows = append(rows, []cell{{name, cyan}, state, {line(t.Title), ""}, {text, dim}})
+	}
+	a.paint.table(a.out, "", []column{{}, {}, {flex: true}, {drop: 1}}, rows)
+	foot := fmt.Sprintf("%s, %d ready now, longest chain %d.", count(len(p.Tasks), "task"), ready, p.Longest)
+	switch {
+	case p.DryRun:
+		foot += " Nothing was created."
+	case p.Held:
+		foot += " All are on hold: start one with bossman task edit ID --hold=false"
+	}
+	a.say("%s", a.paint.in(dim, foot))
+	return nil
+}

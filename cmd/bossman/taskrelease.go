@@ -1,0 +1,21 @@
+package main
+
+import (
+	"context"
+
+	"github.com/bossman-dev/bossman/board"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) taskRelease() *cobra.Command {
+	var reason string
+	cmd := a.oneTask("release TASK", "Take a task from whoever holds it, or end its rest", func(ctx context.Context, o *opened, id board.ID, _ []string) error {
+		t, err := o.Release(ctx, a.actor(), id, reason)
+		if err != nil {
+			return err
+		}
+		return a.shownTask(t, "%v is back on the board: %s. No failure was counted.", t.ID, stateWord(t))
+	})
+	cmd.Flags().StringVarP(&reason, "reason", "m", "", "why")
+	return cmd
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/bossman-dev/bossman/board"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) taskRetry() *cobra.Command {
+	var note string
+	cmd := a.oneTask("retry TASK", "Give a failed task another chance", func(ctx context.Context, o *opened, id board.ID, _ []string) error {
+		return a.review(ctx, o, id, board.Retry, note)
+	})
+	cmd.Flags().StringVarP(&note, "note", "m", "", "what the next attempt should know")
+	return cmd
+}
+
+func (a *app) taskReview() *cobra.Command {
+	var note string
+	cmd := &cobra.Command{
+		Use: "review TASK [accept|reject|retry]", Short: "Accept or reject what was reported done", Args: cobra.RangeArgs(1, 2),
+		Long:              "Review ends a task that waits for a review. A rejection needs a note: the next attempt is\ntold what was wrong. Without a verdict it shows the task and asks.\n" + personNote,
+		Example:           "  bossman task review web-7 accept\n  bossman task review web-7 reject -m \"The tests do not cover the empty list.\"",
+		ValidArgsFunction: a.completeTask,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			terminal, err := a.person()
+			if err != nil {
+				return err
+			}
+			o, id, err := a.openTask(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			var verdict board.Verdict
+			switch {
+			case len(args) == 2:
+				verdict = board.Verdict(strings.ToLower(args[1]))
+			case terminal:
+				if verdict, note, err = a.askVerdict(ctx, o, id); err != nil {
+					return noTask(err, id)
+				}
+			default:
+				return usage("say what the verdict is: bossman task review %v accept, or reject -m TEXT", id)
+			}
+			switch verdict {
+			case board.Accept, board.Reject, board.Retry:
+			default:
+				return usage("the verdict is accept, reject or retry, not %q", verdict)
+			}
+			return noTask(a.review(ctx, o, id, verdict, note), id)
+		},
+	}
+	cmd.Flags().StringVarP(&note, "note", "m", "", "what was wrong, or good")
+	return cmd
+}
+
+// askVerdict shows a task and asks what to do with it.
+func (a *app) askVerdict(ctx context.Context, o *opened, id board.ID) (board.Verdict, string, error) {
+	d, err := o.Get(ctx, id, 5)
+	if err != nil {
+		return "", "", err
+	}
+	a.showDossier(d, 5)
+	a.say("")
+	answer, err := a.prompt("accept, reject or skip> ")
+	if err != nil {
+		return "", "", err
+	}
+	switch strings.ToLower(answer) {
+	case "a", "accept", "y", "yes":
+		return board.Accept, "", nil
+	case "r", "reject":
+		note, err := a.prompt("what was wrong> ")
+		return board.Reject, note, err
+	}
+	return "", "", failf(exitNothing, "", "nothing was decided; %v stays in %s", id, d.Task.Status)
+}
+
+func (a *app) review(ctx context.Context, o *opened, id board.ID, v board.Verdict, note string) error {
+	out, err := o.Review(ctx, a.actor(), id, v, note)
+	if errors.Is(err, board.ErrInvalid) {
+		return hint(err, fmt.Sprintf("bossman task review %v %s -m TEXT", id, v))
+	}
+	if err != nil {
+		return err
+	}
+	if a.flags.json {
+		return a.printJSON(struct {
+			Task     string   `json:"task"`
+			Status   string   `json:"status"`
+			Failures int      `json:"failures"`
+			Freed    []string `json:"freed"`
+		}{id.String(), string(out.Status), out.Failures, idTexts(out.Freed)})
+	}
+	text := fmt.Sprintf("%v is %s.", id, out.Status)
+	if v == board.Reject && out.Status == board.Pending {
+		text = fmt.Sprintf("%v goes back to the board (%d of %d attempts failed).", id, out.Failures, out.MaxFailures)
+	}
+	if len(out.Freed) > 0 {
+		text += " This freed " + strings.Join(idTexts(out.Freed), ", ") + "."
+	}
+	a.say("%s", text)
+	return nil
+}

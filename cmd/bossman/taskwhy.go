@@ -1,0 +1,39 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/bossman-dev/bossman/board"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) taskWhy() *cobra.Command {
+	return a.oneTask("why TASK", "Why a task is not handed out", func(ctx context.Context, o *opened, id board.ID, _ []string) error {
+		d, reasons, err := o.Why(ctx, id)
+		if err != nil {
+			return err
+		}
+		if a.flags.json {
+			type reasonJSON struct {
+				Code string `json:"code"`
+				Text string `json:"text"`
+			}
+			out := struct {
+				Task    string       `json:"task"`
+				Status  string       `json:"status"`
+				State   string       `json:"state"`
+				Reasons []reasonJSON `json:"reasons"`
+			}{Task: id.String(), Status: string(d.Task.Status), State: state(d.Task)}
+			for _, r := range reasons {
+				out.Reasons = append(out.Reasons, reasonJSON{string(r.Code), r.Text})
+			}
+			return a.printJSON(out)
+		}
+		a.say("%s  %s%s", a.paint.in(cyan, id.String()), line(d.Task.Title), a.paint.in(dim, "  "+stateWord(d.Task)))
+		for _, r := range reasons {
+			fmt.Fprint(a.out, a.paint.wrap(line(r.Text), "  "))
+		}
+		return nil
+	})
+}
