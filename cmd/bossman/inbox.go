@@ -105,12 +105,20 @@ func (o *opened) inbox(ctx context.Context, slug string) ([]inboxEntry, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, t := range ts {
-			in = append(in, taskEntry(t, s.Now))
+		for i, t := range ts {
+			e := taskEntry(t)
+			if i < 20 { // why, where it can be read
+				d, err := o.Get(ctx, t.ID, 0)
+				if err != nil {
+					return nil, err
+				}
+				e.why(d, s.Now)
+			}
+			in = append(in, e)
 		}
 	}
 	if s.Counts.Blocked > 0 && (some[board.Cancelled] > 0 || some[board.Failed] > 0) {
-		stuck, err := o.stuck(ctx, slug, s.Now)
+		stuck, err := o.stuck(ctx, slug)
 		if err != nil {
 			return nil, err
 		}
@@ -119,7 +127,7 @@ func (o *opened) inbox(ctx context.Context, slug string) ([]inboxEntry, error) {
 	return in, nil
 }
 
-func taskEntry(t board.Task, now time.Time) inboxEntry {
+func taskEntry(t board.Task) inboxEntry {
 	e := inboxEntry{Kind: "review", ID: t.ID.String(), Title: t.Title, Task: t.ID.String(), Command: fmt.Sprintf("bossman task review %v", t.ID)}
 	e.Detail = "reported done"
 	if t.Status == board.Failed {
@@ -127,13 +135,27 @@ func taskEntry(t board.Task, now time.Time) inboxEntry {
 		e.Detail = fmt.Sprintf("%d of %d attempts failed", t.Failures, t.MaxFailures)
 		e.Command = fmt.Sprintf("bossman task why %v", t.ID)
 	}
-	e.Since = t.EndedAt.UTC()
-	e.age = ago(now, t.EndedAt)
 	return e
 }
 
+// why tells how the last attempt ended.
+func (e *inboxEntry) why(d board.Dossier, now time.Time) {
+	if len(d.Attempts) == 0 {
+		return
+	}
+	last := d.Attempts[len(d.Attempts)-1]
+	e.Since = last.EndedAt.UTC()
+	e.age = ago(now, last.EndedAt)
+	switch {
+	case d.Task.Status == board.Failed && last.Reason != "":
+		e.Detail += ", the last: " + last.Reason
+	case d.Doc.Result != nil:
+		e.Detail += ": " + d.Doc.Result.Summary
+	}
+}
+
 // stuck finds tasks that come after one that will not be done.
-func (o *opened) stuck(ctx context.Context, slug string, now time.Time) ([]inboxEntry, error) {
+func (o *opened) stuck(ctx context.Context, slug string) ([]inboxEntry, error) {
 	dead, err := o.List(ctx, board.TaskFilter{
 		Projects: []string{slug}, Statuses: []board.Status{board.Failed, board.Cancelled}, Limit: 200,
 	})
@@ -169,9 +191,9 @@ func (a *app) inboxTable(in []inboxEntry) {
 		if e.Kind == "question" && e.Task != "" {
 			kind = e.Task
 		}
-		rows = append(rows, []cell{{e.ID, cyan}, {kind, entryStyle(e.Kind)}, {line(e.Title), ""}, {e.age, dim}, {e.Command, dim}})
+		rows = append(rows, []cell{{e.ID, cyan}, {kind, entryStyle(e.Kind)}, {line(e.Title), ""}, {e.age, dim}})
 	}
-	a.paint.table(a.out, "  ", []column{{}, {}, {flex: true}, {right: true, drop: 2}, {drop: 1}}, rows)
+	a.paint.table(a.out, "  ", []column{{}, {}, {flex: true}, {right: true, drop: 1}}, rows)
 }
 
 func entryStyle(kind string) string {
@@ -200,7 +222,7 @@ func (a *app) showEntry(e inboxEntry) {
 	if e.age != "" {
 		facts = append(facts, e.age)
 	}
-	if e.Detail != "" {
+	if e.Detail != "" && e.Kind == "question" {
 		facts = append(facts, line(e.Detail))
 	}
 	if q := e.Asked; q != nil && q.HumanOnly {
@@ -208,6 +230,9 @@ func (a *app) showEntry(e inboxEntry) {
 	}
 	a.say("%s  %s", head, p.in(dim, strings.Join(facts, " · ")))
 	fmt.Fprint(a.out, p.wrap(plain(e.Title), "  "))
+	if e.Detail != "" && e.Kind != "question" {
+		fmt.Fprint(a.out, p.wrap(line(e.Detail), "  "))
+	}
 	if q := e.Asked; q != nil {
 		for i, option := range q.Options {
 			mark := ""

@@ -111,6 +111,10 @@ func (o *opened) home(adopt func(*board.Project)) (*board.Project, error) {
 // one gives the project that a command is about.
 func (o *opened) one() (string, error) {
 	if o.slug != "" {
+		known := slices.ContainsFunc(o.projects, func(p board.Project) bool { return p.Slug == o.slug })
+		if o.server && !known {
+			return "", failf(exitNotFound, "bossman project list shows what there is", "there is no project %s", o.slug)
+		}
 		return o.slug, nil
 	}
 	if len(o.projects) == 0 {
@@ -120,7 +124,7 @@ func (o *opened) one() (string, error) {
 	for _, p := range o.projects {
 		names = append(names, p.Slug)
 	}
-	return "", usage("say which project, with --project: there are %s", strings.Join(names, ", "))
+	return "", failf(exitUsage, "repeat it with --project NAME", "say which project, with --project: there are %s", strings.Join(names, ", "))
 }
 
 // begin opens the board and settles the project.

@@ -89,6 +89,8 @@ type column struct {
 	right bool
 	// flex marks the one column that is cut to fit the terminal.
 	flex bool
+	// wrap breaks the flexible column into lines instead; it must be the last.
+	wrap bool
 	// drop says which columns go first where there is no room: the highest. 0 stays.
 	drop int
 }
@@ -134,10 +136,13 @@ func (p paint) table(w io.Writer, indent string, cols []column, rows [][]cell) {
 				continue
 			}
 			text := row[i].text
-			if p.width > 0 && c.flex {
+			line.WriteString(strings.Repeat(" ", pad))
+			if p.width > 0 && c.flex && c.wrap {
+				column := p.width - widths[i]
+				text = strings.TrimSpace(p.wrap(text, strings.Repeat(" ", column)))
+			} else if p.width > 0 && c.flex {
 				text = cut(text, widths[i])
 			}
-			line.WriteString(strings.Repeat(" ", pad))
 			rest := max(0, widths[i]-textWidth(text))
 			pad = 2
 			if c.right {

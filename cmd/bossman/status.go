@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/spf13/cobra"
@@ -60,7 +59,9 @@ func (a *app) status(ctx context.Context) error {
 		head += pt.in(yellow, "  paused by "+line(p.PausedBy))
 	}
 	a.say("%s%s", head, pt.in(dim, "  "+o.path))
-	a.say("%s", a.countsLine(sum.Counts))
+	for _, l := range a.countsLines(sum.Counts) {
+		a.say("%s", l)
+	}
 	if len(sum.Claims) > 0 {
 		titles, err := o.titles(ctx, sum.Claims)
 		if err != nil {
@@ -84,38 +85,53 @@ func (a *app) status(ctx context.Context) error {
 	}
 	if len(in) > 0 {
 		const most = 10
-		a.say("\n%s", pt.in(bold, "Waits for you"))
+		a.say("\n%s%s", pt.in(bold, "Waits for you"), pt.in(dim, "  bossman inbox"))
 		a.inboxTable(in[:min(len(in), most)])
 		if len(in) > most {
-			a.say("  %s", pt.in(dim, fmt.Sprintf("and %d more: bossman inbox", len(in)-most)))
+			a.say("  %s", pt.in(dim, fmt.Sprintf("and %d more", len(in)-most)))
 		}
 	}
 	a.say("\n%s %s", pt.in(dim, "next:"), next)
 	return nil
 }
 
-// countsLine says how many tasks are where, and nothing of what there is none of.
-func (a *app) countsLine(c board.Counts) string {
+// countsLines says how many tasks are where, and nothing of what there is none of.
+func (a *app) countsLines(c board.Counts) []string {
 	if c.Total() == 0 {
-		return "no tasks yet"
+		return []string{"no tasks yet"}
 	}
-	var parts []string
+	lines := []string{""}
+	width := 0
 	add := func(n int, word, style string) {
-		if n > 0 {
-			parts = append(parts, a.paint.in(style, fmt.Sprintf("%d %s", n, word)))
+		if n == 0 {
+			return
 		}
+		text := fmt.Sprintf("%d %s", n, word)
+		last := &lines[len(lines)-1]
+		switch next := width + 3 + textWidth(text); {
+		case width == 0:
+			width = textWidth(text)
+		case a.paint.width > 0 && next > a.paint.width:
+			lines = append(lines, "")
+			last = &lines[len(lines)-1]
+			width = textWidth(text)
+		default:
+			*last += " · "
+			width = next
+		}
+		*last += a.paint.in(style, text)
 	}
 	add(c.Status[board.InProgress], "in progress", cyan)
 	add(c.Ready, "ready", green)
 	add(c.Blocked, "blocked", "")
 	add(c.Held, "held", "")
 	add(c.Later, "resting", "")
-	add(c.Status[board.Waiting], "waiting for an answer", yellow)
+	add(c.Status[board.Waiting], "waiting", yellow)
 	add(c.Status[board.InReview], "in review", yellow)
 	add(c.Status[board.Failed], "failed", red)
 	add(c.Status[board.Done], "done", dim)
 	add(c.Status[board.Cancelled], "cancelled", dim)
-	return strings.Join(parts, " · ")
+	return lines
 }
 
 // nextStep is the one thing that is worth doing now.

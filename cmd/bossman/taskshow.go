@@ -69,7 +69,7 @@ func (a *app) showDossier(d board.Dossier, events int) {
 	}
 	a.section("Done when", d.Doc.Acceptance)
 	a.tasksSection("Comes after", d.Blockers, d.Results)
-	a.tasksSection("Before", d.Dependents, nil)
+	a.tasksSection("Comes before", d.Dependents, nil)
 	a.tasksSection("Parts", d.Children, nil)
 	for _, q := range d.Questions {
 		a.say("\n%s", p.in(bold, "Question "+q.ID.String())+p.in(dim, "  "+line(q.Asker.Name)+", "+ago(d.Now, q.AskedAt)))
@@ -194,7 +194,7 @@ func (a *app) history(d board.Dossier, events int) {
 			{eventText(e), ""},
 		})
 	}
-	a.paint.table(a.out, "  ", []column{{}, {}, {}, {flex: true}}, rows)
+	a.paint.table(a.out, "  ", []column{{}, {}, {}, {flex: true, wrap: true}}, rows)
 }
 
 // stamp is how a moment is written: the hour on the same day, the day before.

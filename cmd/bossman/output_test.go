@@ -1,0 +1,80 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"unicode"
+)
+
+func TestTable_fits(t *testing.T) {
+	cols := []column{{head: "TASK"}, {head: "TITLE", flex: true}, {head: "WORKER", drop: 1}, {head: "AGE", right: true, drop: 2}}
+	rows := [][]cell{
+		{{"web-1", ""}, {"A rather long title that does not fit anywhere in a narrow terminal", ""}, {"otter-7k", ""}, {"3 s ago", ""}},
+		{{"web-2", ""}, {"日本語のとても長いタイトルはどこにも収まりません、それでも表示されます", ""}, {"", ""}, {"12 min ago", ""}},
+	}
+	for _, width := range []int{200, 100, 80, 60, 40, 30, 24} {
+		var out strings.Builder
+		paint{width: width}.table(&out, "  ", cols, rows)
+		for l := range strings.Lines(out.String()) {
+			if got := textWidth(strings.TrimRight(l, "\n")); got > width {
+				t.Errorf("at %d columns a line has %d: %s", width, got, l)
+			}
+		}
+		if !strings.Contains(out.String(), "web-2") {
+			t.Errorf("at %d columns the ids are gone:\n%s", width, out.String())
+		}
+	}
+	var out strings.Builder
+	paint{}.table(&out, "", cols, rows)
+	if !strings.Contains(out.String(), "narrow terminal") {
+		t.Error("without a terminal something is cut")
+	}
+}
+
+func TestWrap(t *testing.T) {
+	text := "one two three four five six seven eight nine ten\n\nshort\n" + strings.Repeat("x", 50)
+	for l := range strings.Lines(paint{width: 30}.wrap(text, "  ")) {
+		if textWidth(strings.TrimRight(l, "\n")) > 30 {
+			t.Errorf("too wide: %q", l)
+		}
+	}
+	if got := (paint{}).wrap(text, ""); got != text+"\n" {
+		t.Errorf("without a terminal wrap = %q", got)
+	}
+}
+
+func TestNewPaint_colour(t *testing.T) {
+	for _, test := range []struct {
+		env  map[string]string
+		want bool
+	}{
+		{nil, false},
+		{map[string]string{"FORCE_COLOR": "1"}, true},
+		{map[string]string{"FORCE_COLOR": "0"}, false},
+		{map[string]string{"FORCE_COLOR": "1", "NO_COLOR": "1"}, false},
+	} {
+		null, err := os.Open(os.DevNull)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := newPaint(null, func(k string) string { return test.env[k] }); got.on != test.want || got.width != 0 {
+			t.Errorf("newPaint(%v) = %+v, want colour %v", test.env, got, test.want)
+		}
+		null.Close()
+	}
+}
+
+func FuzzPlain(f *testing.F) {
+	f.Add("a\x1b[31mb\x07\u202e\u0085")
+	f.Fuzz(func(t *testing.T, s string) {
+		for _, r := range plain(s) {
+			if unicode.IsControl(r) && r != '\n' && r != '\t' {
+				t.Errorf("plain(%q) has %U", s, r)
+			}
+		}
+		if n := textWidth(cut(line(s), 10)); n > 10 {
+			t.Errorf("cut(%q) has %d columns", s, n)
+		}
+	})
+}

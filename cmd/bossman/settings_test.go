@@ -1,0 +1,86 @@
+package main
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestSettings_order(t *testing.T) {
+	dir := tree(t, map[string]string{
+		"user.toml":    "policy = 'trust'\nlease = '5m'\nskills = ['a', 'b']\nnotify = ['cmd', 'arg']\nproject = 'mine'\n",
+		"project.toml": "policy = 'person'\nskills = 'x, y'\nareas = ['api', 'web']\nnotify = ['evil']\ndb = 'postgres://evil'\nupstreams = 1\n",
+	})
+	s := newSettings()
+	user, project := filepath.Join(dir, "user.toml"), filepath.Join(dir, "project.toml")
+	if err := s.readFile(user, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.readFile(project, true); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.readEnv(func(name string) string { return map[string]string{"BOSSMAN_LEASE": "1h"}[name] }); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.readFlag("project", "flag"); err != nil {
+		t.Fatal(err)
+	}
+	if s.Policy != "person" || s.Lease != time.Hour || !slices.Equal(s.Skills, []string{"x", "y"}) || s.Project != "flag" ||
+		!slices.Equal(s.Areas, []string{"api", "web"}) || s.DB != "" || !slices.Equal(s.Notify, []string{"cmd", "arg"}) {
+		t.Errorf("settings are %+v", s)
+	}
+	for key, want := range map[string]string{
+		"policy": project, "lease": "BOSSMAN_LEASE", "skills": project, "project": "--project", "notify": user, "db": "default", "areas": project,
+	} {
+		if s.Origin[key] != want {
+			t.Errorf("the origin of %s is %s, want %s", key, s.Origin[key], want)
+		}
+	}
+	for i, want := range []string{"db in ", "notify in ", "upstreams in "} {
+		if i >= len(s.Ignored) || !strings.HasPrefix(s.Ignored[i], want) {
+			t.Errorf("ignored is %q, want %q among it", s.Ignored, want)
+		}
+	}
+}
+
+func TestSettings_wrong(t *testing.T) {
+	for name, text := range map[string]string{
+		"policy": "policy = 'none'", "type": "policy = 3", "lease": "lease = '2 days'", "long lease": "lease = '48h'", "lease as number": "lease = 10",
+		"skills": "skills = [1]", "slug": "project = 'Big One'", "syntax": "policy = ", "twice": "policy = 'trust'\npolicy = 'trust'",
+		"notify as text": "notify = 'cmd arg'",
+	} {
+		dir := tree(t, map[string]string{"config.toml": text})
+		if err := newSettings().readFile(filepath.Join(dir, "config.toml"), false); err == nil || !strings.Contains(err.Error(), "config.toml") {
+			t.Errorf("%s: reading %q = %v", name, text, err)
+		}
+	}
+	if err := newSettings().readFile(filepath.Join(t.TempDir(), "config.toml"), true); err != nil {
+		t.Errorf("a file that is not there: %v", err)
+	}
+}
+
+func TestSettings_boardOfAProject(t *testing.T) {
+	for value, want := range map[string]bool{
+		"https://bossman.example.org": true, "sub": true, "var/board.db": true, "../other": false, "/etc": false, "~/x": true,
+	} {
+		if got := boardFromProject(value); got != want {
+			t.Errorf("boardFromProject(%q) = %v, want %v", value, got, want)
+		}
+	}
+}
+
+func TestHidePassword(t *testing.T) {
+	for dsn, want := range map[string]string{
+		"postgres://u:secret@h/d":            "postgres://u:xxxxx@h/d",
+		"postgres://h/d?password=secret&a=b": "postgres://h/d?a=b&password=xxxxx",
+		"postgres://u@h/d":                   "postgres://u@h/d",
+		"postgres://u:se%zzcret@h/d":         "(not an address)",
+		"":                                   "",
+	} {
+		if got := hidePassword(dsn); got != want {
+			t.Errorf("hidePassword(%q) = %q, want %q", dsn, got, want)
+		}
+	}
+}
