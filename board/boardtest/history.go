@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,36 +19,37 @@ type History struct {
 	begun time.Time
 
 	mu  sync.Mutex
-	ops []op
+	ops []Op
 }
 
-// An op is a call and its answer.
-type op struct {
-	kind   opKind
-	client int
-	task   board.ID
-	handle board.Handle // what was granted, or is named
-	lease  time.Duration
-	answer answer
+// An Op is a call about one claim, and its answer. Call and Back are when it began
+// and was answered, by one clock.
+type Op struct {
+	Kind   OpKind
+	Claim  board.Handle  // what was granted, or is named
+	Lease  time.Duration // of a grant
+	Answer Answer
 
-	call, back int64
+	Call, Back int64
 }
 
-type opKind uint8
+// An OpKind is what a call wanted.
+type OpKind string
 
 const (
-	opClaim opKind = iota
-	opDone
-	opFail
+	OpClaim OpKind = "claim"
+	OpDone  OpKind = "done"
+	OpFail  OpKind = "fail"
 )
 
-// An answer is what a client knows of its call.
-type answer uint8
+// An Answer is what a client knows of its call.
+type Answer string
 
 const (
-	accepted answer = iota
-	refused         // definitely without an effect
-	unknown         // with one or without
+	Accepted Answer = "accepted"
+	Lost     Answer = "lost"    // the claim is over
+	Refused  Answer = "refused" // definitely without an effect, for any other reason
+	Unknown  Answer = "unknown" // with an effect or without
 )
 
 // NewHistory begins a history.
@@ -55,54 +57,55 @@ func NewHistory() *History { return &History{begun: time.Now()} }
 
 func (h *History) now() int64 { return int64(time.Since(h.begun)) }
 
-func answerOf(err error) answer {
+// AnswerOf sorts what a board answered.
+func AnswerOf(err error) Answer {
 	switch {
 	case err == nil:
-		return accepted
-	case errors.Is(err, board.ErrLeaseLost), errors.Is(err, board.ErrConflict), errors.Is(err, board.ErrDenied),
-		errors.Is(err, board.ErrNotFound), errors.Is(err, board.ErrInvalid), errors.Is(err, board.ErrUnavailable):
-		return refused
+		return Accepted
+	case errors.Is(err, board.ErrLeaseLost):
+		return Lost
+	case errors.Is(err, board.ErrConflict), errors.Is(err, board.ErrDenied), errors.Is(err, board.ErrNotFound),
+		errors.Is(err, board.ErrInvalid), errors.Is(err, board.ErrUnavailable):
+		return Refused
 	}
-	return unknown
+	return Unknown
 }
 
-func (h *History) add(o op) {
-	o.back = h.now()
+// Add records a call. One that gave the same claim again is left out, and so is one
+// that repeated a report.
+func (h *History) Add(o Op) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	o.client = len(h.ops) // each call may overlap every other
 	h.ops = append(h.ops, o)
 }
 
 // Claim records a hand-out. ask makes the call; a claim whose reply was lost is not
 // recorded, since nobody knows of it.
 func (h *History) Claim(ask func() (*board.Handout, error)) (*board.Handout, error) {
-	o := op{kind: opClaim, call: h.now()}
+	o := Op{Kind: OpClaim, Answer: Accepted, Call: h.now()}
 	out, err := ask()
-	if err == nil {
-		o.task, o.handle, o.lease = out.Claim.Task, out.Claim.Handle, out.Claim.Lease
-		if !out.Again {
-			h.add(o)
-		}
+	if err == nil && !out.Again {
+		o.Claim, o.Lease, o.Back = out.Claim.Handle, out.Claim.Lease, h.now()
+		h.Add(o)
 	}
 	return out, err
 }
 
 // Done records a report of done, and Fail one of a failure that gives the task back.
 func (h *History) Done(claim board.Handle, report func() (board.Outcome, error)) (board.Outcome, error) {
-	return h.report(opDone, claim, report)
+	return h.report(OpDone, claim, report)
 }
 
 // Fail records a report of a failure.
 func (h *History) Fail(claim board.Handle, report func() (board.Outcome, error)) (board.Outcome, error) {
-	return h.report(opFail, claim, report)
+	return h.report(OpFail, claim, report)
 }
 
-func (h *History) report(k opKind, claim board.Handle, report func() (board.Outcome, error)) (board.Outcome, error) {
-	o := op{kind: k, task: claim.Task, handle: claim, call: h.now()}
+func (h *History) report(k OpKind, claim board.Handle, report func() (board.Outcome, error)) (board.Outcome, error) {
+	o := Op{Kind: k, Claim: claim, Call: h.now()}
 	out, err := report()
-	if o.answer = answerOf(err); err != nil || !out.Again {
-		h.add(o)
+	if o.Answer, o.Back = AnswerOf(err), h.now(); err != nil || !out.Again {
+		h.Add(o)
 	}
 	return out, err
 }
@@ -110,7 +113,8 @@ func (h *History) report(k opKind, claim board.Handle, report func() (board.Outc
 // Ended records that a claim was seen to end by somebody else's doing: by a person,
 // or by a lease that the test let run out. Early does not miss it.
 func (h *History) Ended(claim board.Handle) {
-	h.add(op{kind: opFail, task: claim.Task, handle: claim, call: h.now(), answer: unknown})
+	now := h.now()
+	h.Add(Op{Kind: OpFail, Claim: claim, Answer: Unknown, Call: now, Back: now})
 }
 
 // Early looks for claims that were taken away before their lease was over: another
@@ -121,21 +125,30 @@ func (h *History) Early() []error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var errs []error
-	for _, first := range h.ops {
-		if first.kind != opClaim {
-			continue
-		}
-		// The grant happened after the call began, so its lease ends no earlier.
-		end := first.call + int64(first.lease)
-		for _, o := range h.ops {
-			if o.kind != opClaim && o.handle == first.handle && o.answer != refused {
-				end = min(end, o.call)
+	claims := map[board.ID][]Op{}
+	ends := map[board.Handle]int64{} // when their holders began to end them
+	for _, o := range h.ops {
+		switch {
+		case o.Kind == OpClaim && o.Answer == Accepted:
+			claims[o.Claim.Task] = append(claims[o.Claim.Task], o)
+		case o.Kind != OpClaim && (o.Answer == Accepted || o.Answer == Unknown):
+			if end, ok := ends[o.Claim]; !ok || o.Call < end {
+				ends[o.Claim] = o.Call
 			}
 		}
-		for _, next := range h.ops {
-			if next.kind == opClaim && next.task == first.task && next.handle.Attempt > first.handle.Attempt && next.back < end {
+	}
+	for _, list := range claims {
+		slices.SortFunc(list, func(a, b Op) int { return a.Claim.Attempt - b.Claim.Attempt })
+		for i, next := range list[min(1, len(list)):] {
+			first := list[i]
+			// The grant happened after the call began, so its lease ends no earlier.
+			end := first.Call + int64(first.Lease)
+			if reported, ok := ends[first.Claim]; ok {
+				end = min(end, reported)
+			}
+			if next.Back < end && next.Claim != first.Claim {
 				errs = append(errs, fmt.Errorf("I10: %v was granted %v before the lease of %v ended",
-					next.handle, time.Duration(end-next.back), first.handle))
+					next.Claim, time.Duration(end-next.Back), first.Claim))
 			}
 		}
 	}
@@ -157,37 +170,44 @@ type grants struct {
 var claimModel = porcupine.NondeterministicModel{
 	Init: func() []any { return []any{grants{}} },
 	Step: func(state, input, _ any) []any {
-		s, o := state.(grants), input.(op)
+		s, o := state.(grants), input.(Op)
 		after, ok := s.step(o)
-		switch {
-		case o.answer == refused:
-			return []any{s}
-		case o.answer == unknown && ok:
-			return []any{s, after}
-		case o.answer == unknown:
-			return []any{s}
-		case ok:
-			return []any{after}
+		switch o.Answer {
+		case Accepted:
+			if ok {
+				return []any{after}
+			}
+			return nil
+		case Unknown:
+			if ok {
+				return []any{s, after}
+			}
+		case Lost:
+			// A report of done is lost only on who is not the newest holder; one of a
+			// failure comes too late once the lease has run out.
+			if ok && o.Kind == OpDone {
+				return nil
+			}
 		}
-		return nil
+		return []any{s}
 	},
 	DescribeOperation: func(input, _ any) string {
-		o := input.(op)
-		return fmt.Sprintf("%s %v %s", [...]string{"claim", "done", "fail"}[o.kind], o.handle, [...]string{"ok", "refused", "unknown"}[o.answer])
+		o := input.(Op)
+		return fmt.Sprintf("%d..%d %s %v %s", o.Call, o.Back, o.Kind, o.Claim, o.Answer)
 	},
 }
 
 // step is what an accepted call does, if it may be accepted.
-func (s grants) step(o op) (grants, bool) {
-	newest := o.handle.Attempt == s.attempt && o.handle.Nonce == s.nonce
-	switch o.kind {
-	case opClaim:
+func (s grants) step(o Op) (grants, bool) {
+	newest := o.Claim.Attempt == s.attempt && o.Claim.Nonce == s.nonce
+	switch o.Kind {
+	case OpClaim:
 		// Grants whose replies were lost leave gaps in what clients saw.
-		if s.done || o.handle.Attempt <= s.attempt {
+		if s.done || o.Claim.Attempt <= s.attempt {
 			return s, false
 		}
-		return grants{attempt: o.handle.Attempt, nonce: o.handle.Nonce}, true
-	case opDone:
+		return grants{attempt: o.Claim.Attempt, nonce: o.Claim.Nonce}, true
+	case OpDone:
 		return grants{attempt: s.attempt, nonce: s.nonce, reported: true, done: true}, newest && !s.reported
 	default:
 		return grants{attempt: s.attempt, nonce: s.nonce, reported: true}, newest && !s.reported
@@ -200,12 +220,13 @@ func (s grants) step(o op) (grants, bool) {
 func (h *History) Linearizable() []error {
 	h.mu.Lock()
 	byTask := map[board.ID][]porcupine.Operation{}
-	for _, o := range h.ops {
-		back := o.back
-		if o.answer == unknown {
+	for i, o := range h.ops {
+		back := o.Back
+		if o.Answer == Unknown {
 			back = math.MaxInt64
 		}
-		byTask[o.task] = append(byTask[o.task], porcupine.Operation{ClientId: o.client, Input: o, Call: o.call, Return: back})
+		// Each call may overlap every other, so each has a client of its own.
+		byTask[o.Claim.Task] = append(byTask[o.Claim.Task], porcupine.Operation{ClientId: i, Input: o, Call: o.Call, Return: back})
 	}
 	h.mu.Unlock()
 	var errs []error
