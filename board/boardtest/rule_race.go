@@ -1,0 +1,154 @@
+package boardtest
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/bossman-dev/bossman/board"
+)
+
+// These are the narrow moments, made wide: a store that lets something happen just
+// then.
+var ruleRaces = group{"narrow moments", []test{
+	{"a caller that goes between the grant and the answer", func(f *fixture) {
+		id := f.create("a")
+		ctx, cancel := context.WithCancel(f.ctx)
+		b := board.New(afterClaim{f.store, cancel}, nil)
+		h, err := b.Next(ctx, f.agent("x").actor, board.Wish{Projects: []string{project}})
+		if h != nil || !errors.Is(err, context.Canceled) {
+			f.Errorf("Next = %v, %v, want nothing and that the call was given up", h, err)
+		}
+		f.undelivered(id)
+	}},
+	{"a waiter that goes while a task is granted to it", func(f *fixture) {
+		ctx, cancel := context.WithCancel(f.ctx)
+		f.board = board.New(afterClaim{f.store, cancel}, nil)
+		f.running()
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			f.board.Next(ctx, f.agent("x").actor, board.Wish{Projects: []string{project}, Wait: 20 * time.Second})
+		}()
+		f.waiting()
+		id := f.create("a")
+		<-ended
+		f.eventually("the task is free", func() bool { return f.get(id).Claim == nil })
+		f.undelivered(id)
+	}},
+	{"a claim that is renewed while the sweep comes by", func(f *fixture) {
+		id := f.create("a")
+		f.agent("x").take(id)
+		b := board.New(eager{f.store}, nil)
+		f.project(board.Project{Slug: "nowhere"})
+		_, err := b.Next(f.ctx, board.Actor{Principal: "s", Owner: "s"}, board.Wish{Projects: []string{"nowhere"}})
+		if _, ok := errors.AsType[*board.Nothing](err); !ok {
+			f.Errorf("Next = %v, want nothing", err)
+		}
+		f.equal("events", f.kinds(id), "created claimed")
+	}},
+	{"a transaction that is run twice", func(f *fixture) {
+		b := board.New(twice{f.store}, nil)
+		x := f.agent("x")
+		first, _, err := b.Create(f.ctx, ada, board.NewTask{Project: project, Title: "a"}, "k")
+		f.ok(err)
+		plan, err := b.CreatePlan(f.ctx, ada, board.Plan{Project: project, Tasks: []board.PlanTask{
+			{Key: "b", After: []string{first.ID.String()}, NewTask: board.NewTask{Title: "b"}},
+		}})
+		f.ok(err)
+		h, err := b.Next(f.ctx, x.actor, board.Wish{Projects: []string{project}, Key: "n"})
+		f.ok(err)
+		claim := h.Claim.Handle
+		_, err = b.Progress(f.ctx, x.actor, claim, board.Note{Text: "half"})
+		f.ok(err)
+		_, _, err = b.CreateUnder(f.ctx, x.actor, claim, board.NewTask{Title: "c"}, "c")
+		f.ok(err)
+		q, err := b.Ask(f.ctx, x.actor, board.NewQuestion{Claim: claim, Text: "?"})
+		f.ok(err)
+		_, err = b.Answer(f.ctx, ada, q.ID, "red")
+		f.ok(err)
+		out, err := b.Done(f.ctx, x.actor, claim, board.Report{Summary: "s", FollowUps: []board.NewTask{{Title: "d"}}})
+		f.ok(err)
+		f.equal("outcome", words(out.Status, out.Again, ids(out.Freed), len(out.FollowUps)), words("done", false, plan.Tasks[0].ID, 1))
+		_, err = b.Cancel(f.ctx, ada, plan.Tasks[0].ID, "", board.DependentsCancel)
+		f.ok(err)
+		f.tasks(4)
+		f.equal("events", f.kinds(first.ID), "created claimed note asked answered done")
+		f.equal("made under the claim", f.get(first.ID).Attempts[0].Created, 2)
+	}},
+}}
+
+func (f *fixture) undelivered(id board.ID) {
+	f.Helper()
+	d := f.get(id)
+	f.equal("task", words(d.Task.Status, d.Task.Failures, d.Attempts[0].Cause), "pending 0 undelivered")
+}
+
+// afterClaim does something after each grant.
+type afterClaim struct {
+	board.Store
+	do func()
+}
+
+func (s afterClaim) Claim(ctx context.Context, w board.Want) ([]board.Claim, error) {
+	claims, err := s.Store.Claim(ctx, w)
+	if len(claims) > 0 {
+		s.do()
+	}
+	return claims, err
+}
+
+// eager takes every live claim for one that has run out.
+type eager struct{ board.Store }
+
+func (s eager) Read(ctx context.Context, f func(board.Reader) error) error {
+	return s.Store.Read(ctx, func(r board.Reader) error { return f(eagerReader{r}) })
+}
+
+func (s eager) Write(ctx context.Context, f func(board.Tx) error) error {
+	return s.Store.Write(ctx, func(tx board.Tx) error { return f(eagerTx{tx}) })
+}
+
+type eagerReader struct{ board.Reader }
+
+func (eagerReader) Stale() (bool, error) { return true, nil }
+
+type eagerTx struct{ board.Tx }
+
+func (tx eagerTx) Expired(int) ([]board.Task, error) {
+	live, err := tx.Claims(board.ClaimFilter{})
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]board.ID, len(live))
+	for i, c := range live {
+		ids[i] = c.Task
+	}
+	return tx.Lock(ids...)
+}
+
+// twice runs every function two times and undoes the first, as a store does whose
+// database gives up a transaction for the sake of others.
+type twice struct{ board.Store }
+
+var errUndo = errors.New("undo")
+
+func (s twice) Read(ctx context.Context, f func(board.Reader) error) error {
+	if err := s.Store.Read(ctx, f); err != nil {
+		return err
+	}
+	return s.Store.Read(ctx, f)
+}
+
+func (s twice) Write(ctx context.Context, f func(board.Tx) error) error {
+	err := s.Store.Write(ctx, func(tx board.Tx) error {
+		if err := f(tx); err != nil {
+			return err
+		}
+		return errUndo
+	})
+	if !errors.Is(err, errUndo) {
+		return err
+	}
+	return s.Store.Write(ctx, f)
+}
