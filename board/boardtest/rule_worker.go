@@ -328,6 +328,22 @@ var ruleWaiting = group{"waiting for work", []test{
 		f.ok(err)
 		f.equal("again", again.Claim.Handle, h.Claim.Handle)
 	}},
+	{"new work wakes who waits", func(f *fixture) {
+		woken := make(chan struct{})
+		go func() {
+			f.board.Wait(f.ctx, time.Hour)
+			close(woken)
+		}()
+		f.eventually("Wait returns", func() bool {
+			f.create("a")
+			select {
+			case <-woken:
+				return true
+			default:
+				return false
+			}
+		})
+	}},
 	{"who waits in vain is told so", func(f *fixture) {
 		f.running()
 		_, err := f.board.Next(f.ctx, f.agent("x").actor, board.Wish{Projects: []string{project}, Wait: 5 * time.Millisecond})
