@@ -23,9 +23,15 @@ var ruleRaces = group{"narrow moments", []test{
 	}},
 	{"a waiter that goes while a task is granted to it", func(f *fixture) {
 		ctx, cancel := context.WithCancel(f.ctx)
-		f.board = board.New(afterClaim{f.store, cancel}, nil)
-		f.running()
 		ended := make(chan struct{})
+		f.board = board.New(afterClaim{f.store, func() {
+			cancel()
+			select {
+			case <-ended:
+			case <-time.After(time.Second): // it had not begun to wait: the grant is its own
+			}
+		}}, nil)
+		f.running()
 		go func() {
 			defer close(ended)
 			f.board.Next(ctx, f.agent("x").actor, board.Wish{Projects: []string{project}, Wait: 20 * time.Second})
@@ -33,6 +39,7 @@ var ruleRaces = group{"narrow moments", []test{
 		f.waiting()
 		id := f.create("a")
 		<-ended
+		f.eventually("the task was granted", func() bool { return len(f.get(id).Attempts) > 0 })
 		f.eventually("the task is free", func() bool { return f.get(id).Claim == nil })
 		f.undelivered(id)
 	}},
