@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -364,4 +365,80 @@ func TestPrompts(t *testing.T) {
 	if len(names) != 1 || names[0] != "work" {
 		t.Errorf("a worker has the prompts %v", names)
 	}
+}
+
+// TestNext_together: eight agents on one pipe get eight tasks.
+func TestNext_together(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, web, tools.Options{Piped: true}, mcp.Newest)
+		const n = 8
+		for range n {
+			if _, _, err := s.b.Create(t.Context(), ada, board.NewTask{Project: "web", Title: "One of many"}, ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c := s.agent("a").client
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		given, workers := map[string]bool{}, map[string]bool{}
+		for range n {
+			wg.Go(func() {
+				res, err := c.Call(t.Context(), "get_next_task", map[string]any{"worker": "new"}, nil)
+				if err != nil || res.IsError {
+					t.Errorf("get_next_task = %+v, %v", res, err)
+					return
+				}
+				claim := claimOf(t, res)
+				mu.Lock()
+				defer mu.Unlock()
+				given[claim["task"].(string)], workers[claim["worker"].(string)] = true, true
+			})
+		}
+		wg.Wait()
+		if len(given) != n || len(workers) != n {
+			t.Errorf("%d tasks went to %d workers, want %d to %d", len(given), len(workers), n, n)
+		}
+	})
+}
+
+// TestPrincipals: a handle is a name and not a key.
+func TestPrincipals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, web, tools.Options{}, mcp.Newest)
+		if _, _, err := s.b.Create(t.Context(), ada, board.NewTask{Project: "web", Title: "One"}, ""); err != nil {
+			t.Fatal(err)
+		}
+		by := func(name string) *mcp.Client {
+			return s.connect(tools.Options{Project: "web", Actor: func(context.Context, *mcp.Call) board.Actor {
+				return board.Actor{Principal: name, Owner: name}
+			}}, mcp.Newest, nil).client
+		}
+		bob, eve := by("bob"), by("eve")
+		res, err := bob.Call(t.Context(), "get_next_task", nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		claim := claimOf(t, res)
+		for tool, args := range map[string]map[string]any{
+			"report_progress":    {"claim": claim["claim"], "note": "x"},
+			"report_task_done":   {"claim": claim["claim"], "summary": "x"},
+			"report_task_failed": {"claim": claim["claim"], "reason": "x"},
+			"ask_question":       {"claim": claim["claim"], "question": "x"},
+			"get_next_task":      {"worker": claim["worker"]},
+		} {
+			res, err := eve.Call(t.Context(), tool, args, nil)
+			if err != nil || !res.IsError {
+				t.Errorf("%s of another key's claim = %+v, %v", tool, res, err)
+			}
+			for _, block := range res.Content {
+				if tool != "get_next_task" && strings.Contains(block.Text, claim["worker"].(string)) {
+					t.Errorf("%s tells another key's worker: %s", tool, block.Text)
+				}
+			}
+		}
+		d, err := s.b.Get(t.Context(), board.ID{Project: "web", No: 1}, 10)
+		if err != nil || d.Task.Status != board.InProgress || len(d.Events) != 2 {
+			t.Errorf("web-1 is %+v with %d events, %v", d.Task, len(d.Events), err)
+		}
+	})
 }
