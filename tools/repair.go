@@ -366,7 +366,7 @@ func elements(v json.RawMessage) []json.RawMessage {
 // flatten makes one text of an object such as {title, description}.
 func flatten(v json.RawMessage) json.RawMessage {
 	var parts []string
-	for _, want := range []string{"title", "name", "description", "text"} {
+	for _, want := range []string{"title", "name", "description", "text", "kind"} {
 		for name, member := range jsonrpc.Members(v) {
 			if s, ok := plain(member); ok && name == want && s != "" {
 				parts = append(parts, s)

@@ -98,35 +98,69 @@ func handoutText(h *board.Handout) string {
 	}
 	head := fmt.Sprintf("%v %s. Claim %v, worker %s, attempt %d%s.",
 		t.ID, yours, h.Claim.Handle, h.Claim.Worker.Name, h.Claim.Attempt, triesLeft(t))
-	var parts []string
-	add := func(title, body string) {
-		if body != "" {
-			parts = append(parts, title+"\n"+body)
-		}
+	description := h.Doc.Description
+	if description == t.Title {
+		description = ""
 	}
-	add("DONE WHEN", doneWhen(h))
-	add("AREAS", strings.Join(t.Areas, ", "))
-	add("BUILDS ON", buildsOn(h.Dossier))
-	add("PARTS", partsOf(h.Dossier))
-	add("LAST ATTEMPT", lastAttempt(h))
-	add("ANSWERS", answersOf(h.Questions))
 	handle := h.Claim.Handle.String()
 	doneArgs := []any{"claim", handle, "summary", "…"}
 	if len(t.Wants) > 0 {
 		doneArgs = append(doneArgs, "evidence", evidenceExample(t.Wants))
 	}
-	add("END WITH", call("report_task_done", doneArgs...)+"\nor "+
-		call("report_task_failed", "claim", handle, "reason", "…", "kind", "other")+
-		"\nA decision for people: "+call("ask_question", "claim", handle, "question", "…")+".")
-	parts = append(parts, "To delegate, give the sub-agent the claim; it need not call get_next_task.")
-
-	top := head + "\n\nTITLE\n" + t.Title
-	rest := "\n\n" + strings.Join(parts, "\n\n")
-	if h.Doc.Description != "" && h.Doc.Description != t.Title {
-		room := maxHandout - len(top) - len(rest) - len("\n\nDESCRIPTION\n")
-		top += "\n\nDESCRIPTION\n" + cutWithPointer(h.Doc.Description, room, t.ID)
+	end := call("report_task_done", doneArgs...) + "\nor " +
+		call("report_task_failed", "claim", handle, "reason", "…", "kind", "other") +
+		"\nA decision for people: " + call("ask_question", "claim", handle, "question", "…") + "."
+	sections := []section{
+		{"TITLE", t.Title},
+		{"DESCRIPTION", description},
+		{"DONE WHEN", doneWhen(h)},
+		{"AREAS", oneLine(strings.Join(t.Areas, ", "), 300)},
+		{"BUILDS ON", buildsOn(h.Dossier)},
+		{"PARTS", partsOf(h.Dossier)},
+		{"LAST ATTEMPT", lastAttempt(h)},
+		{"YOUR NOTES", ownNotes(h)},
+		{"ANSWERS", answersOf(h.Questions)},
+		{"END WITH", end},
 	}
-	return top + rest
+	const delegate = "\n\nTo delegate, give the sub-agent the claim; it need not call get_next_task."
+	fit(sections, maxHandout-len(head)-len(delegate), t.ID)
+	return head + join(sections) + delegate
+}
+
+// A section is a part of a long text. Without a body it is not there.
+type section struct{ title, body string }
+
+func join(sections []section) string {
+	var b strings.Builder
+	for _, s := range sections {
+		if s.body != "" {
+			b.WriteString("\n\n" + s.title + "\n" + s.body)
+		}
+	}
+	return b.String()
+}
+
+// fit shortens the sections of a hand-out until they have room: the description first,
+// as long as enough of it is left, then whatever is longest.
+func fit(sections []section, room int, id board.ID) {
+	const enough = 1200
+	description := &sections[1]
+	over := func() int { return len(join(sections)) - room }
+	if n := over(); n > 0 && len(description.body) > enough {
+		description.body = cutWithPointer(description.body, max(len(description.body)-n, enough), id)
+	}
+	for over() > 0 {
+		longest := &sections[2]
+		for i := range sections[2 : len(sections)-1] {
+			if s := &sections[2+i]; len(s.body) > len(longest.body) {
+				longest = s
+			}
+		}
+		if len(longest.body) < 100 { // nothing is left to be cut
+			return
+		}
+		longest.body = cut(longest.body, len(longest.body)*3/4)
+	}
 }
 
 // cutWithPointer shortens a long text and says where the rest is.
@@ -245,6 +279,31 @@ func lastAttempt(h *board.Handout) string {
 		lines = append(lines, "do not repeat: "+s)
 	}
 	return strings.Join(lines, "\n")
+}
+
+// ownNotes is what a worker that gets its task again has told of it, for one that has
+// lost its memory.
+func ownNotes(h *board.Handout) string {
+	if !h.Again {
+		return ""
+	}
+	var notes []string
+	for _, e := range h.Events {
+		if e.Kind == board.EventNote && e.Detail.Attempt == h.Claim.Attempt {
+			notes = append(notes, oneLine(e.Detail.Text, 300))
+		}
+	}
+	for _, a := range h.Attempts {
+		if at := place(a.Where); a.Attempt == h.Claim.Attempt && at != "" {
+			notes = append(notes, at)
+		}
+	}
+	for _, q := range h.Questions {
+		if q.State == board.QuestionOpen && q.Claim == h.Claim.Handle {
+			notes = append(notes, "you asked "+q.ID.String()+": "+oneLine(q.Text, 200))
+		}
+	}
+	return strings.Join(notes[max(0, len(notes)-5):], "\n")
 }
 
 func who(w, you board.WorkerID) string {

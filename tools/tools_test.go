@@ -158,13 +158,13 @@ func TestHandout_long(t *testing.T) {
 		}
 		_, _, err := s.b.Create(t.Context(), ada, board.NewTask{
 			Project: "web", Title: strings.Repeat("T", 200), Description: long[:100_000], Acceptance: long[:30_000], DependsOn: deps,
-			Wants: board.EvidenceKinds, Areas: []string{long[:300]}, MaxFailures: 50,
+			Wants: board.EvidenceKinds, Areas: []string{"a" + long[:300], "b" + long[:300], "c" + long[:300], "d" + long[:300]}, MaxFailures: 50,
 		}, "")
 		if err != nil {
 			t.Fatal(err)
 		}
 		a := s.agent("a")
-		worker := "new"
+		worker, q := "new", board.QuestionID(0)
 		for range 10 {
 			res, err := a.client.Call(t.Context(), "get_next_task", map[string]any{"worker": worker}, nil)
 			if err != nil || res.IsError {
@@ -182,6 +182,17 @@ func TestHandout_long(t *testing.T) {
 				if _, err := a.client.Call(t.Context(), "report_progress", args, nil); err != nil {
 					t.Fatal(err)
 				}
+			}
+			if _, err := a.client.Call(t.Context(), "ask_question", map[string]any{"claim": claim["claim"], "question": long[:20_000], "blocking": false}, nil); err != nil {
+				t.Fatal(err)
+			}
+			q++
+			if _, err := s.b.Answer(t.Context(), ada, q, long[:20_000]); err != nil {
+				t.Fatal(err)
+			}
+			again, err := a.client.Call(t.Context(), "get_next_task", map[string]any{"worker": worker}, nil)
+			if err != nil || len(again.Content[0].Text) > 6<<10 || !strings.Contains(again.Content[0].Text, "YOUR NOTES") {
+				t.Fatalf("get_next_task again = %+v, %v", again, err)
 			}
 			if _, err := a.client.Call(t.Context(), "report_task_failed", map[string]any{
 				"claim": claim["claim"], "reason": long[:20_000], "do_not_repeat": long[:20_000],
