@@ -94,6 +94,8 @@ type stage struct {
 	names    map[string]string // drawn value → $name
 	values   map[string]string
 	counts   map[string]int
+	owners   map[string]string // worker → the agent that was told its name
+	claims   map[string]string // claim → worker
 }
 
 // An agent is a connection with a server of its own, as a process on a pipe has.
@@ -142,6 +144,7 @@ func newStagePaced(t *testing.T, p board.Project, o tools.Options, revision mcp.
 	return &stage{
 		t: t, b: b, o: o, revision: revision, agents: map[string]*agent{},
 		names: map[string]string{}, values: map[string]string{}, counts: map[string]int{},
+		owners: map[string]string{}, claims: map[string]string{},
 	}
 }
 
@@ -292,7 +295,8 @@ func (s *stage) call(rest string, programs bool) (out []string) {
 	if res.StructuredContent != nil {
 		s.t.Errorf("%s answers with structured content", tool)
 	}
-	s.learn(res)
+	s.learn(res, name)
+	s.checkNames(name, tool, s.fill(args), res)
 	mark := "<-"
 	if res.IsError {
 		mark = "<!"
@@ -315,7 +319,7 @@ func (s *stage) call(rest string, programs bool) (out []string) {
 var handle = regexp.MustCompile(`[a-z][a-z0-9]*-\d+/\d+\.[a-z2-9]{5}`)
 
 // learn gives names to what was drawn.
-func (s *stage) learn(res *mcp.ToolResult) {
+func (s *stage) learn(res *mcp.ToolResult, agent string) {
 	meta, _ := res.Meta[tools.ResultKey].(map[string]any)
 	claims, _ := meta["held"].([]any)
 	if c, ok := meta["claim"]; ok {
@@ -323,8 +327,10 @@ func (s *stage) learn(res *mcp.ToolResult) {
 	}
 	for _, c := range claims {
 		if m, ok := c.(map[string]any); ok {
-			s.name("worker", m["worker"].(string))
-			s.name("claim", m["claim"].(string))
+			worker, claim := m["worker"].(string), m["claim"].(string)
+			s.name("worker", worker)
+			s.name("claim", claim)
+			s.owners[worker], s.claims[claim] = agent, worker
 		}
 	}
 	items, _ := meta["items"].([]any)
@@ -336,6 +342,26 @@ func (s *stage) learn(res *mcp.ToolResult) {
 	for _, c := range res.Content {
 		for _, h := range handle.FindAllString(c.Text, -1) {
 			s.name("claim", h)
+		}
+	}
+}
+
+// checkNames: a text has no worker's name but the caller's own, and that of a claim or
+// a worker that the caller named. Lists for leads are another matter.
+func (s *stage) checkNames(agent, tool, args string, res *mcp.ToolResult) {
+	s.t.Helper()
+	if tool == "list_tasks" || tool == "list_workers" {
+		return
+	}
+	for worker, owner := range s.owners {
+		named := strings.Contains(args, worker)
+		for claim, w := range s.claims {
+			named = named || w == worker && strings.Contains(args, claim)
+		}
+		for _, c := range res.Content {
+			if owner != agent && !named && strings.Contains(c.Text, worker) {
+				s.t.Errorf("%s by %s names the worker %s of %s: %s", tool, agent, s.names[worker], owner, c.Text)
+			}
 		}
 	}
 }
