@@ -30,7 +30,7 @@ func (a *app) answerCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if len(args) < 2 && !terminal {
+			if len(args) < 2 && (!terminal || a.flags.json) {
 				return usage("say which question and what the answer is: bossman answer q-18 TEXT")
 			}
 			o, slug, err := a.begin(cmd.Context())

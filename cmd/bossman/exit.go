@@ -80,6 +80,9 @@ func (a *app) fail(err error) int {
 	if next == "" {
 		next = advice(err, code)
 	}
+	if errors.Is(err, context.Canceled) {
+		err, next = errors.New("interrupted"), ""
+	}
 	text := plain(strings.ReplaceAll(err.Error(), "board: ", ""))
 	if a.flags.json {
 		out, _ := json.Marshal(errorJSON{Error: failureJSON{Code: code, Kind: exitNames[code], Message: text, Next: next}})

@@ -144,7 +144,7 @@ func nextStep(p board.Project, s board.Summary, in []inboxEntry) string {
 		return in[0].Command
 	case p.PausedBy != "":
 		return "hand out work again: bossman resume"
-	case c.Ready > 0 && len(s.Claims) == 0:
+	case c.Ready > 0 && len(s.Claims) == 0, len(s.Claims) > 0 && !alive(s):
 		return "let an agent work: it calls get_next_task of the MCP server `bossman mcp`"
 	case c.Status[board.InProgress] > 0 || c.Ready > 0 || c.Later > 0:
 		return "nothing; agents are at it"
@@ -154,6 +154,12 @@ func nextStep(p board.Project, s board.Summary, in []inboxEntry) string {
 		return "see what they wait for: bossman task list, then bossman task why ID"
 	}
 	return "nothing; all is done"
+}
+
+// alive reports whether somebody who works has time left. What has run out goes back
+// to the board when the next agent asks.
+func alive(s board.Summary) bool {
+	return slices.ContainsFunc(s.Claims, func(c board.Claim) bool { return c.LeaseUntil.After(s.Now) })
 }
 
 // titles gives the titles of claimed tasks.

@@ -40,7 +40,7 @@ func (a *app) taskReview() *cobra.Command {
 			switch {
 			case len(args) == 2:
 				verdict = board.Verdict(strings.ToLower(args[1]))
-			case terminal:
+			case terminal && !a.flags.json:
 				if verdict, note, err = a.askVerdict(ctx, o, id); err != nil {
 					return noTask(err, id)
 				}
