@@ -60,6 +60,17 @@ type Detail struct {
 	Late      bool     // the writer's claim had ended
 	SpecNow   int
 	LeaseSecs int
+	// At is when it happened, in an event that an import brought.
+	At time.Time
+}
+
+// When is the moment of an event. At is later for one that an import brought: then
+// it was written here.
+func (e *Event) When() time.Time {
+	if !e.Detail.At.IsZero() {
+		return e.Detail.At
+	}
+	return e.At
 }
 
 // A Cursor is a place in the feed of all events. The zero Cursor is its beginning.

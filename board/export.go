@@ -316,7 +316,7 @@ func toWireQuestion(q Question) wireQuestion {
 
 func toWireEvent(e Event) wireEvent {
 	w := wireEvent{
-		V: 1, Type: "event", Task: e.Task.String(), Seq: e.Seq, At: utc(e.At), Actor: e.Actor, Kind: e.Kind, From: e.From, To: e.To,
+		V: 1, Type: "event", Task: e.Task.String(), Seq: e.Seq, At: utc(e.When()), Actor: e.Actor, Kind: e.Kind, From: e.From, To: e.To,
 		Attempt: e.Detail.Attempt, Nonce: e.Detail.Nonce, Worker: e.Detail.Worker, Text: e.Detail.Text, Cause: e.Detail.Cause,
 		Percent: e.Detail.Percent, Where: wireWhere(e.Detail.Where), Fields: e.Detail.Fields, Late: e.Detail.Late,
 		SpecNow: e.Detail.SpecNow, Lease: e.Detail.LeaseSecs,

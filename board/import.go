@@ -275,7 +275,7 @@ func (im *importing) match(ctx context.Context) error {
 	}
 	prefix := im.project.Source + " "
 	f := TaskFilter{Projects: []string{im.slug}, Limit: exportPage}
-	kept := true
+	kept, some := true, false
 	for {
 		n := 0
 		err := im.b.store.Read(ctx, func(r Reader) error {
@@ -286,7 +286,7 @@ func (im *importing) match(ctx context.Context) error {
 			n = len(page)
 			for _, t := range page {
 				f.After = t.ID
-				origin, err := im.origin(r, t.ID, own, prefix)
+				origin, brought, err := im.origin(r, t, own, prefix)
 				if err != nil {
 					return err
 				}
@@ -294,6 +294,7 @@ func (im *importing) match(ctx context.Context) error {
 					continue
 				}
 				im.out.Tasks[origin] = t.ID
+				some = some || brought
 				kept = kept && origin.No == t.ID.No
 			}
 			return nil
@@ -306,35 +307,32 @@ func (im *importing) match(ctx context.Context) error {
 		}
 	}
 	// The numbers of an import that was cut short are still its own.
-	im.keeps = kept && len(im.out.Tasks) > 0 && own != im.project.Source
+	im.keeps = kept && some
 	return nil
 }
 
-// origin is the id in the file of a task that is here, or zero.
-func (im *importing) origin(r Reader, id ID, own, prefix string) (ID, error) {
-	if own == im.project.Source { // the file is of this very board
-		there := ID{Project: im.project.Slug, No: id.No}
-		if i, ok := im.byID[there]; ok {
-			t, err := r.Task(id)
-			if err != nil || t.CreatedAt.UnixMicro() != im.tasks[i].CreatedAt.UnixMicro() {
-				return ID{}, err
+// origin is the id in the file of a task that is here, or zero, and whether an
+// import brought it.
+func (im *importing) origin(r Reader, t Task, own, prefix string) (id ID, brought bool, err error) {
+	first, err := r.Events(t.ID, 0, 1)
+	if err != nil {
+		return ID{}, false, err
+	}
+	if len(first) > 0 && first[0].Kind == EventImported {
+		if rest, ok := strings.CutPrefix(first[0].Detail.Text, prefix); ok {
+			id, err := ParseID(rest)
+			if _, ok := im.byID[id]; err == nil && ok {
+				return id, true, nil
 			}
-			return there, nil
 		}
 	}
-	first, err := r.Events(id, 0, 1)
-	if err != nil || len(first) == 0 || first[0].Kind != EventImported {
-		return ID{}, err
+	if own == im.project.Source { // the file is of this very board
+		id := ID{Project: im.project.Slug, No: t.ID.No}
+		if i, ok := im.byID[id]; ok && t.CreatedAt.UnixMicro() == im.tasks[i].CreatedAt.UnixMicro() {
+			return id, false, nil
+		}
 	}
-	rest, ok := strings.CutPrefix(first[0].Detail.Text, prefix)
-	if !ok {
-		return ID{}, nil
-	}
-	origin, err := ParseID(rest)
-	if _, ok := im.byID[origin]; err != nil || !ok {
-		return ID{}, nil
-	}
-	return origin, nil
+	return ID{}, false, nil
 }
 
 // insert makes the tasks that are missing, chunk by chunk, all on hold.
@@ -720,10 +718,10 @@ func (w wireTask) task(id ID) (Task, Doc, error) {
 
 func (w wireEvent) event(id ID, seq int64, questions map[QuestionID]QuestionID) Event {
 	e := Event{
-		Task: id, Seq: seq, At: w.At, Actor: w.Actor, Kind: w.Kind, From: w.From, To: w.To,
+		Task: id, Seq: seq, Actor: w.Actor, Kind: w.Kind, From: w.From, To: w.To,
 		Detail: Detail{
 			Attempt: w.Attempt, Nonce: w.Nonce, Worker: w.Worker, Text: w.Text, Cause: w.Cause, Percent: w.Percent,
-			Where: Where(w.Where), Fields: w.Fields, Late: w.Late, SpecNow: w.SpecNow, LeaseSecs: w.Lease,
+			Where: Where(w.Where), Fields: w.Fields, Late: w.Late, SpecNow: w.SpecNow, LeaseSecs: w.Lease, At: w.At,
 		},
 	}
 	if old, err := ParseQuestionID(w.Question); err == nil {

@@ -136,6 +136,8 @@ func exitCode(err error) int {
 
 func advice(err error, code int) string {
 	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return "look who may read and write there; nothing was changed"
 	case errors.Is(err, board.ErrUnknown):
 		return "look whether it happened, with bossman status, before you repeat it"
 	case errors.Is(err, board.ErrUnavailable):

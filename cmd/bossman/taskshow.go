@@ -188,7 +188,7 @@ func (a *app) history(d board.Dossier, events int) {
 	var rows [][]cell
 	for _, e := range d.Events {
 		rows = append(rows, []cell{
-			{e.At.Local().Format(stamp(d.Now, e.At)), dim},
+			{e.When().Local().Format(stamp(d.Now, e.When())), dim},
 			{line(e.Actor), ""},
 			{strings.TrimSpace(string(e.Kind) + " " + eventState(e)), ""},
 			{eventText(e), ""},

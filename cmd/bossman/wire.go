@@ -200,7 +200,7 @@ type eventJSON struct {
 
 func toEvent(e board.Event) eventJSON {
 	out := eventJSON{
-		Task: e.Task.String(), Seq: e.Seq, At: e.At.UTC(), Actor: e.Actor, Kind: string(e.Kind), From: string(e.From), To: string(e.To),
+		Task: e.Task.String(), Seq: e.Seq, At: e.When().UTC(), Actor: e.Actor, Kind: string(e.Kind), From: string(e.From), To: string(e.To),
 		Attempt: e.Detail.Attempt, Worker: e.Detail.Worker, Text: e.Detail.Text, Cause: string(e.Detail.Cause), Percent: e.Detail.Percent,
 		Fields: e.Detail.Fields,
 	}
