@@ -396,7 +396,7 @@ func (im *importing) chunk(ctx context.Context, todo []int) error {
 				tasks[im.ids[i]] = ID{Project: im.slug, No: first + int64(n)}
 			}
 		}
-		for _, i := range todo {
+		for _, i := range im.wholesFirst(todo) {
 			if err := im.task(c, i, to, questions); err != nil {
 				return err
 			}
@@ -430,6 +430,27 @@ func (im *importing) chunk(ctx context.Context, todo []int) error {
 		im.out.Questions[from] = to
 	}
 	return nil
+}
+
+// wholesFirst orders tasks so that one comes before its parts.
+func (im *importing) wholesFirst(todo []int) []int {
+	out := make([]int, 0, len(todo))
+	var visit func(i int)
+	visit = func(i int) {
+		if slices.Contains(out, i) {
+			return
+		}
+		if above, err := ParseID(im.tasks[i].Parent); err == nil {
+			if j := im.byID[above]; slices.Contains(todo, j) {
+				visit(j)
+			}
+		}
+		out = append(out, i)
+	}
+	for _, i := range todo {
+		visit(i)
+	}
+	return out
 }
 
 // target makes the project if it is not there.
@@ -484,13 +505,6 @@ func (im *importing) task(c *change, i int, to func(ID) (ID, bool), questions ma
 		}
 		t.Parent, _ = to(above) // one that comes later adopts it then
 	}
-	for _, q := range im.questions[from] {
-		old, made, err := im.question(c, q, id)
-		if err != nil {
-			return err
-		}
-		questions[old] = made
-	}
 	p, err := c.tx.Project(im.slug)
 	if err != nil {
 		return err
@@ -517,12 +531,19 @@ func (im *importing) task(c *change, i int, to func(ID) (ID, bool), questions ma
 		Task: id, Seq: 1, Actor: im.actor.String(), Kind: EventImported, To: t.Status,
 		Detail: Detail{Text: im.project.Source + " " + from.String()},
 	}}
-	for _, e := range im.events[from] {
-		events = append(events, e.event(id, int64(len(events)+1), questions))
-	}
-	t.Seq = int64(len(events))
+	t.Seq = int64(1 + len(im.events[from]))
 	if err := c.tx.InsertTask(t, d); err != nil {
 		return err
+	}
+	for _, q := range im.questions[from] {
+		old, made, err := im.question(c, q, id)
+		if err != nil {
+			return err
+		}
+		questions[old] = made
+	}
+	for _, e := range im.events[from] {
+		events = append(events, e.event(id, int64(len(events)+1), questions))
 	}
 	return c.tx.Append(events...)
 }
