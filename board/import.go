@@ -12,8 +12,8 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// How much one transaction of an import writes: none takes long.
-const (
+// How much one transaction of an import writes: none takes long. Tests want less.
+var (
 	importTasks = 50
 	importRows  = 500
 )

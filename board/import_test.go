@@ -67,7 +67,7 @@ func each(lines [][]byte) iter.Seq2[[]byte, error] {
 }
 
 // last is the number of the parent: one chunk is full, the second is not.
-const last = 53
+const last = 8
 
 // many makes a chain of tasks with a parent that comes last.
 func many(t *testing.T) [][]byte {

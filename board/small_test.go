@@ -1,0 +1,3 @@
+package board
+
+func init() { importTasks = 5 }
