@@ -235,6 +235,15 @@ func (b *Board) Feed(ctx context.Context, projects []string, after Cursor, limit
 	return es, err
 }
 
+// FeedEnd is a cursor after all that Feed can show now.
+func (b *Board) FeedEnd(ctx context.Context) (end Cursor, err error) {
+	err = b.store.Read(ctx, func(r Reader) error {
+		end, err = r.FeedEnd()
+		return err
+	})
+	return end, err
+}
+
 // Wait returns when something may have changed, when d has passed, or when ctx
 // ends. It needs Run.
 func (b *Board) Wait(ctx context.Context, d time.Duration) {

@@ -53,6 +53,9 @@ type Reader interface {
 	// for the next call. Where transactions overlapped, a task's events may come in
 	// another order than that of their Seq.
 	Feed(projects []string, after Cursor, limit int) ([]Event, error)
+	// FeedEnd is the cursor after which Feed shows only what happens from now on, and
+	// what is not yet safe to show.
+	FeedEnd() (Cursor, error)
 	// Counts counts the tasks of the projects.
 	Counts(projects []string) (Counts, error)
 

@@ -73,8 +73,8 @@ func (t *Tools) follow(ctx context.Context) {
 	for ctx.Err() == nil {
 		if !ok {
 			// What has been before is no change.
-			next, err := t.tail(ctx, at)
-			at, ok = next, err == nil
+			end, err := t.b.FeedEnd(ctx)
+			at, ok = end, err == nil
 			open, _ = t.openQuestions(ctx)
 		} else {
 			at = t.changes(ctx, at)
@@ -88,19 +88,6 @@ func (t *Tools) follow(ctx context.Context) {
 }
 
 const feedPage = 500
-
-// tail finds the feed's end, from a place before it.
-func (t *Tools) tail(ctx context.Context, at board.Cursor) (board.Cursor, error) {
-	for {
-		events, err := t.b.Feed(ctx, t.o.Projects, at, feedPage)
-		if len(events) > 0 {
-			at = events[len(events)-1].Cursor
-		}
-		if err != nil || len(events) < feedPage {
-			return at, err
-		}
-	}
-}
 
 // changes tells of the events after a cursor, and gives the next.
 func (t *Tools) changes(ctx context.Context, at board.Cursor) board.Cursor {

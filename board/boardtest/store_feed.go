@@ -40,6 +40,20 @@ var storeFeed = group{"events", []test{
 		f.equal("event", fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", want))
 		f.unchecked = true // a late note of an attempt that never was
 	}},
+	{"after the feed's end comes what happens next, and nothing before", func(f *fixture) {
+		f.create("before")
+		var end board.Cursor
+		f.read(func(r board.Reader) (err error) {
+			end, err = r.FeedEnd()
+			return err
+		})
+		after := f.create("after")
+		es, err := f.board.Feed(f.ctx, nil, end, 10)
+		f.ok(err)
+		if len(es) != 1 || es[0].Task != after || es[0].Kind != board.EventCreated {
+			f.Errorf("Feed after FeedEnd = %v, want the creation of %v", es, after)
+		}
+	}},
 	{"a task's events are listed after a number, up to a limit", func(f *fixture) {
 		id := f.create("one")
 		x := f.agent("x")

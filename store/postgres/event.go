@@ -101,6 +101,13 @@ WHERE p.slug = ANY($5) ORDER BY e.epoch, e.xid, e.id LIMIT $4`
 	return list(r, scanEvent, some, append(args, projects)...)
 }
 
+// FeedEnd is before the oldest transaction that still runs.
+func (r *reader) FeedEnd() (board.Cursor, error) {
+	const query = `SELECT feed_epoch || '.' || pg_snapshot_xmin(pg_current_snapshot())::text || '.0' FROM meta`
+	end, err := one(r, pgx.RowTo[string], query)
+	return board.Cursor(end), err
+}
+
 // Append adds events.
 func (t *tx) Append(events ...board.Event) error {
 	const query = `

@@ -77,6 +77,13 @@ func (r *reader) Feed(projects []string, after board.Cursor, limit int) ([]board
 	return list, err
 }
 
+func (r *reader) FeedEnd() (board.Cursor, error) {
+	const query = `SELECT coalesce(max(id), 0) FROM events`
+	var last int64
+	err := r.get(query, nil, &last)
+	return board.Cursor(strconv.FormatInt(last, 10)), err
+}
+
 // cursor reads a place in the feed.
 func cursor(c board.Cursor) (int64, error) {
 	if c == "" {
