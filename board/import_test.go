@@ -73,9 +73,6 @@ const last = 8
 func many(t *testing.T) [][]byte {
 	t.Helper()
 	b := openBoard(t, "web", nil)
-	if err := b.SetProject(t.Context(), board.Project{Slug: "web", Policy: board.PolicyTrust}); err != nil {
-		t.Fatal(err)
-	}
 	plan := board.Plan{Project: "web"}
 	for i := range last - 1 {
 		p := board.PlanTask{Key: fmt.Sprint(i), Within: "all", NewTask: board.NewTask{Title: fmt.Sprint("task ", i), Priority: board.Normal}}

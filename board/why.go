@@ -110,14 +110,14 @@ func why(p Project, d Dossier, workers int) []Reason {
 		case Failed, Cancelled:
 			add(WhyBlocked, "It comes after %v (%s), which %s: that does not free it.", b.ID, b.Title, endedWord(b.Status))
 		default:
-			add(WhyBlocked, "It comes after %v (%s), which is %s.", b.ID, b.Title, b.Status)
+			add(WhyBlocked, "It comes after %v (%s), which is %s.", b.ID, b.Title, said(b.Status))
 		}
 	}
 	if t.OpenChildren > 0 {
 		var open []string
 		for _, child := range d.Children {
 			if !child.Status.Terminal() {
-				open = append(open, fmt.Sprintf("%v (%s)", child.ID, child.Status))
+				open = append(open, fmt.Sprintf("%v (%s)", child.ID, said(child.Status)))
 			}
 		}
 		add(WhyParts, "%d of its parts are not done: %s.", t.OpenChildren, strings.Join(open, ", "))
@@ -174,6 +174,9 @@ func endedWord(s Status) string {
 	}
 	return "was cancelled"
 }
+
+// said is a status in a sentence.
+func said(s Status) string { return strings.ReplaceAll(string(s), "_", " ") }
 
 // oneLine shortens a text for a sentence.
 func oneLine(s string) string {

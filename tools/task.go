@@ -169,7 +169,7 @@ func resultText(r *board.Result, long int) string {
 func historyText(d board.Dossier, most int) string {
 	var lines []string
 	for _, e := range d.Events {
-		line := fmt.Sprintf("%s: %s", since(d.Now, e.At), e.Kind)
+		line := fmt.Sprintf("%s: %s", since(d.Now, e.When()), e.Kind)
 		if e.To != "" && e.From != e.To {
 			line += ", now " + string(e.To)
 		}

@@ -31,6 +31,10 @@ func (s *Store) rehearse(ctx context.Context, f func(board.Tx) error) (wrote boo
 	if err := t.get(changes, nil, &before); err != nil {
 		return false, err
 	}
+	// In a transaction, as it will be: links may name what is inserted later.
+	if _, err := t.exec(`BEGIN IMMEDIATE`); err != nil {
+		return false, err
+	}
 	if err := f(t); err != nil {
 		return false, err
 	}
