@@ -34,7 +34,7 @@ test: ## run the tests
 
 .PHONY: race
 race: ## run the tests under the race detector, without the test cache
-	$(GO) test -race -count=1 $(TESTFLAGS) ./...
+	$(GO) test -race -count=1 -timeout=30m $(TESTFLAGS) ./...
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME (default 20s) each
@@ -66,8 +66,8 @@ cover: ## run the tests and report coverage; details in coverage.out
 	@$(GO) tool cover -func=coverage.out | tail -n 1
 
 .PHONY: e2e
-e2e: ## conformance suite, real clients, load (needs npm; installs what it uses)
-	@if [ -f e2e/go.mod ]; then cd e2e && $(GO) test -count=1 $(TESTFLAGS) ./...; else echo "e2e: not here yet"; fi
+e2e: ## conformance suite, real clients, load, faults (needs npm; installs what it uses)
+	@if [ -f e2e/go.mod ]; then cd e2e && $(GO) test -count=1 -timeout=20m $(TESTFLAGS) ./...; else echo "e2e: not here yet"; fi
 
 .PHONY: e2e-agents
 e2e-agents: ## the same with real coding agents (large downloads)
