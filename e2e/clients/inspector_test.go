@@ -65,7 +65,7 @@ func TestInspector_add(t *testing.T) {
 // Strict mode reports what other clients and models may not understand in a
 // tool's schema; even a warning is too much.
 func TestInspector_strict(t *testing.T) {
-	for _, server := range []string{harness.AddServer, harness.FeaturesServer} {
+	for _, server := range []string{harness.AddServer, harness.FeaturesServer, harness.Bossman} {
 		for _, era := range eras {
 			t.Run(server[strings.LastIndex(server, "/")+1:]+"/"+era.name, func(t *testing.T) {
 				t.Parallel()

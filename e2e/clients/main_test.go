@@ -36,7 +36,7 @@ func prepared(run func() int) (int, error) {
 		return 0, err
 	}
 	defer os.RemoveAll(dir)
-	if programs, err = harness.Build(dir, harness.AddServer, harness.FeaturesServer); err != nil {
+	if programs, err = harness.Build(dir, harness.AddServer, harness.FeaturesServer, harness.Bossman); err != nil {
 		return 0, err
 	}
 	if packages, err = harness.Install(context.Background(), harness.Dir("clients")); err != nil {

@@ -13,6 +13,7 @@ import (
 const (
 	AddServer      = "github.com/bossman-dev/bossman/examples/add"
 	FeaturesServer = "github.com/bossman-dev/bossman/internal/conformance/server"
+	Bossman        = "github.com/bossman-dev/bossman/cmd/bossman"
 )
 
 // instead names the variables that put another command in a server's place.
@@ -81,6 +82,16 @@ func (p *Programs) Server(t testing.TB, pkg string) ([]string, *Record) {
 		}
 	})
 	return append([]string{p.tee, rec.path}, argv...), rec
+}
+
+// Program is the path of a server that was built, for who starts it without the tee.
+func (p *Programs) Program(t testing.TB, pkg string) string {
+	t.Helper()
+	argv, ok := p.servers[pkg]
+	if !ok || len(argv) != 1 {
+		t.Fatalf("server %s was not built", pkg)
+	}
+	return argv[0]
 }
 
 func gobuild(dir, out, pkg string) error {
