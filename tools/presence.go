@@ -11,8 +11,9 @@ import (
 )
 
 const (
-	// renewEvery is how often a pipe's process shows that it is there; the board
-	// writes only where less than half of a lease is left.
+	// renewEvery is how often a pipe's process shows that it is there, or oftener
+	// where leases are short; the board writes only where less than half of a lease
+	// is left.
 	renewEvery = 20 * time.Second
 	// absentAfter is how long a process may be without a call before its presence
 	// counts no longer: somebody has left it running.
@@ -47,25 +48,41 @@ func (t *Tools) Run(ctx context.Context) error {
 
 // stay renews what the process holds.
 func (t *Tools) stay(ctx context.Context) {
-	tick := time.NewTicker(renewEvery)
-	defer tick.Stop()
+	timer := time.NewTimer(renewEvery)
+	defer timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
+		case <-t.short:
+		case <-timer.C:
 		}
-		t.mu.Lock()
-		quiet := time.Since(t.lastCall)
-		t.mu.Unlock()
-		if quiet > absentAfter {
-			continue
-		}
-		if _, err := t.b.Renew(ctx, t.actor(ctx, nil).Owner); err != nil && ctx.Err() == nil {
-			t.o.Logger.Warn("claims could not be renewed", "err", err)
-		}
+		timer.Reset(t.renew(ctx))
 	}
 }
+
+// renew is a sign of life, and says when the next is due.
+func (t *Tools) renew(ctx context.Context) time.Duration {
+	t.mu.Lock()
+	quiet := time.Since(t.lastCall)
+	t.mu.Unlock()
+	if quiet > absentAfter {
+		return renewEvery
+	}
+	held, err := t.b.Renew(ctx, t.actor(ctx, nil).Owner)
+	if err != nil && ctx.Err() == nil {
+		t.o.Logger.Warn("claims could not be renewed", "err", err)
+	}
+	next := renewEvery
+	for _, c := range held {
+		next = min(next, renewPause(c.Lease))
+	}
+	return next
+}
+
+// renewPause is how often a lease has to be looked at: a claim is renewed when less
+// than half is left, and then a quarter still is.
+func renewPause(lease time.Duration) time.Duration { return max(lease/4, 100*time.Millisecond) }
 
 // follow reads the feed and tells clients which resources have changed.
 func (t *Tools) follow(ctx context.Context) {

@@ -63,6 +63,8 @@ type Tools struct {
 	b      *board.Board
 	o      Options
 	owner  string // of this process
+	// short tells stay of a claim that cannot wait for renewEvery.
+	short chan struct{}
 
 	mu       sync.Mutex
 	lastCall time.Time
@@ -150,7 +152,7 @@ type caller struct {
 // nil if o says why it is missing.
 func Register(s *mcp.Server, b *board.Board, o *Options) *Tools {
 	t := &Tools{
-		server: s, b: b, owner: "p-" + rand.Text()[:12], lastCall: time.Now(),
+		server: s, b: b, owner: "p-" + rand.Text()[:12], short: make(chan struct{}, 1), lastCall: time.Now(),
 		workers: map[board.Handle]string{}, told: map[string]bool{}, declines: map[string]bool{},
 	}
 	if o != nil {
@@ -249,6 +251,12 @@ func (t *Tools) remember(c board.Claim) {
 		clear(t.workers)
 	}
 	t.workers[c.Handle] = c.Worker.Name
+	if renewPause(c.Lease) < renewEvery {
+		select {
+		case t.short <- struct{}{}:
+		default:
+		}
+	}
 }
 
 // workerOf is the name of the worker that was given a claim, if it is known here.

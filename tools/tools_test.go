@@ -262,6 +262,34 @@ func TestRun_presence(t *testing.T) {
 	})
 }
 
+// TestRun_shortLease: presence also keeps a lease that is shorter than the usual pause
+// between two renewals.
+func TestRun_shortLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := web
+		p.Lease = 3 * time.Second
+		s := newStagePaced(t, p, tools.Options{Piped: true}, mcp.Newest, time.Second)
+		if _, _, err := s.b.Create(t.Context(), ada, board.NewTask{Project: "web", Title: "One"}, ""); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.agent("a").client.Call(t.Context(), "get_next_task", nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(30 * time.Second)
+		events, err := s.b.Events(t.Context(), board.ID{Project: "web", No: 1}, 0, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var kinds []board.Kind
+		for _, e := range events {
+			kinds = append(kinds, e.Kind)
+		}
+		if want := []board.Kind{board.EventCreated, board.EventClaimed}; !slices.Equal(kinds, want) {
+			t.Errorf("events = %v, want %v: the claim was never in danger", kinds, want)
+		}
+	})
+}
+
 // TestRegister_home: looking at a board that does not exist makes none; the first
 // write does.
 func TestRegister_home(t *testing.T) {
