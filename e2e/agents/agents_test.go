@@ -1,6 +1,6 @@
 // Package agents runs coding agents, as people install them, against
-// examples/add and, over HTTP, against internal/conformance/server, and writes
-// docs/interop.md from what was seen.
+// examples/add, over HTTP against internal/conformance/server, and on a board of
+// bossman's own, and writes docs/interop.md from what was seen.
 //
 // They are large, so this runs only with BOSSMAN_E2E_AGENTS=1. None needs an
 // account, a model or the internet beyond the npm registry.
@@ -9,6 +9,7 @@ package agents
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -36,7 +37,7 @@ func TestAgents(t *testing.T) {
 	}
 	b := &bench{report: &report{}}
 	var err error
-	if b.programs, err = harness.Build(t.TempDir(), harness.AddServer, harness.FeaturesServer); err != nil {
+	if b.programs, err = harness.Build(t.TempDir(), harness.AddServer, harness.FeaturesServer, harness.Bossman); err != nil {
 		t.Fatal(err)
 	}
 	if b.clients, err = harness.Install(t.Context(), harness.Dir("clients")); err != nil {
@@ -55,7 +56,12 @@ func TestAgents(t *testing.T) {
 	t.Run("sdk v1", b.sdk1)
 	t.Run("sdk v2", b.sdk2)
 	t.Run("http", b.http)
+	t.Run("board", b.board)
 	if t.Failed() {
+		return
+	}
+	if only := flag.Lookup("test.run").Value.String(); only != "" {
+		t.Logf("not written, since only %s ran:\n%s", only, b.report)
 		return
 	}
 	if os.Getenv("BOSSMAN_E2E_ADD") != "" || os.Getenv("BOSSMAN_E2E_FEATURES") != "" {
@@ -86,14 +92,14 @@ func (b *bench) claudeList(t *testing.T) {
 // is shown.
 func (b *bench) claudeCall(t *testing.T) {
 	server, rec := b.programs.Server(t, harness.AddServer)
-	m := newModel(t, "mcp__bossman__add", `{"a":2,"b":3}`)
+	m := newModel(t, once("add", map[string]any{"a": 2, "b": 3}))
 	config, err := json.Marshal(map[string]any{"mcpServers": map[string]any{
 		"bossman": map[string]any{"type": "stdio", "command": server[0], "args": server[1:]},
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if result := b.claudeSession(t, m, string(config)); !strings.Contains(result, "5") {
+	if result := b.claudeSession(t, m, harness.Home(t), string(config)); !strings.Contains(result, "5") {
 		t.Errorf("the model was shown %s, want the sum 5", result)
 	}
 	added(t, rec)
@@ -103,9 +109,9 @@ func (b *bench) claudeCall(t *testing.T) {
 	}, rec)
 }
 
-// claudeSession lets Claude Code talk to the model, and gives back what the model
-// was shown as the result of its call.
-func (b *bench) claudeSession(t *testing.T, m *model, config string) string {
+// claudeSession lets Claude Code talk to the model, in a folder, and gives back what
+// the model was shown as the result of its last call.
+func (b *bench) claudeSession(t *testing.T, m *model, dir, config string) string {
 	t.Helper()
 	env := []string{
 		"ANTHROPIC_BASE_URL=" + m.url,
@@ -113,17 +119,17 @@ func (b *bench) claudeSession(t *testing.T, m *model, config string) string {
 		"ENABLE_TOOL_SEARCH=false",
 		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
 	}
-	out := run(t, harness.Home(t), env, b.agents.Bin("claude"), "-p", "What is two and three?",
-		"--mcp-config", config, "--strict-mcp-config", "--allowedTools", m.tool,
+	out := run(t, dir, env, b.agents.Bin("claude"), "-p", "Do your work.",
+		"--mcp-config", config, "--strict-mcp-config", "--allowedTools", "mcp__bossman",
 		"--output-format", "stream-json", "--verbose")
 	if out.Code != 0 {
 		t.Fatalf("claude -p: exit code %d", out.Code)
 	}
-	result := m.toolResult()
-	if result == "" {
-		t.Fatalf("the model was shown no result; it was offered the tools %v", m.offered())
+	results := m.results()
+	if len(results) == 0 {
+		t.Fatal("the model was shown no result")
 	}
-	return result
+	return results[len(results)-1]
 }
 
 func (b *bench) codex(t *testing.T) {
@@ -151,8 +157,14 @@ func (b *bench) codex(t *testing.T) {
 // call one.
 func (b *bench) codexCall(t *testing.T, home, tool string, arguments, result any) {
 	t.Helper()
-	app := startApp(t, home, b.agents.Bin("codex"), "app-server")
-	defer app.end()
+	b.codexThread(t, home, home, tool)(tool, arguments, result)
+}
+
+// codexThread starts Codex and a thread in a folder, and gives a function that calls
+// tools there. The server in its configuration must have the tool named.
+func (b *bench) codexThread(t *testing.T, home, dir, tool string) func(tool string, arguments, result any) {
+	t.Helper()
+	app := startApp(t, home, dir, b.agents.Bin("codex"), "app-server")
 	app.call(t, "initialize", map[string]any{"clientInfo": map[string]any{"name": "bossman-e2e", "title": "Bossman", "version": "1"}}, nil)
 	app.notify(t, "initialized")
 	var status struct {
@@ -166,10 +178,13 @@ func (b *bench) codexCall(t *testing.T, home, tool string, arguments, result any
 		t.Errorf("mcpServerStatus/list = %+v, want bossman with %s", status, tool)
 	}
 	var started struct{ Thread struct{ ID string } }
-	app.call(t, "thread/start", map[string]any{"cwd": home}, &started)
-	app.call(t, "mcpServer/tool/call", map[string]any{
-		"threadId": started.Thread.ID, "server": "bossman", "tool": tool, "arguments": arguments,
-	}, result)
+	app.call(t, "thread/start", map[string]any{"cwd": dir}, &started)
+	return func(tool string, arguments, result any) {
+		t.Helper()
+		app.call(t, "mcpServer/tool/call", map[string]any{
+			"threadId": started.Thread.ID, "server": "bossman", "tool": tool, "arguments": arguments,
+		}, result)
+	}
 }
 
 func (b *bench) gemini(t *testing.T) {
@@ -271,11 +286,12 @@ func connected(t *testing.T, out harness.Output, words ...string) {
 	t.Errorf("no line of the listing says %q", words)
 }
 
-func run(t *testing.T, home string, env []string, argv ...string) harness.Output {
+// run runs a program in a folder that is its home, or in one of its home's folders.
+func run(t *testing.T, dir string, env []string, argv ...string) harness.Output {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	cmd := harness.Command(ctx, home, argv...)
+	cmd := harness.Command(ctx, dir, argv...)
 	cmd.Env = append(cmd.Env, env...)
 	return harness.Run(t, cmd)
 }

@@ -23,11 +23,13 @@ type app struct {
 	next   int
 }
 
-// startApp starts it; whatever it started dies with the test or after patience.
-func startApp(t *testing.T, home string, argv ...string) *app {
+// startApp starts it in a folder; whatever it started dies with the test or after
+// patience.
+func startApp(t *testing.T, home, dir string, argv ...string) *app {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	a := &app{cmd: harness.Command(ctx, home, argv...), stderr: new(bytes.Buffer)}
+	a.cmd.Dir = dir
 	a.cmd.Stderr = a.stderr
 	var err error
 	if a.in, err = a.cmd.StdinPipe(); err != nil {

@@ -12,6 +12,7 @@ import (
 
 const (
 	overHTTP = "Streamable HTTP"
+	onBoard  = "stdio, a board"
 	greeting = "Hello, ada!"
 )
 
@@ -51,9 +52,9 @@ func (b *bench) claudeListHTTP(t *testing.T, url string, rec *harness.Record) {
 }
 
 func (b *bench) claudeCallHTTP(t *testing.T, url string, rec *harness.Record) {
-	m := newModel(t, "mcp__bossman__greet", `{"name":"ada"}`)
+	m := newModel(t, once("greet", map[string]any{"name": "ada"}))
 	config := fmt.Sprintf(`{"mcpServers":{"bossman":{"type":"http","url":%s}}}`, quote(t, url))
-	if result := b.claudeSession(t, m, config); !strings.Contains(result, greeting) {
+	if result := b.claudeSession(t, m, harness.Home(t), config); !strings.Contains(result, greeting) {
 		t.Errorf("the model was shown %s, want %s", result, greeting)
 	}
 	greeted(t, rec)

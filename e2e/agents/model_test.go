@@ -5,51 +5,143 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"strings"
 	"sync"
 	"testing"
 )
 
-// A model stands in for a language model behind the Messages API: offered the
-// tool it is scripted for, it asks for one call of it, and when it is shown the
-// result it says that it is done.
+// A model stands in for a language model, behind the interfaces that agents know:
+// the Messages API here, the others in wire_test.go. It does what its script says,
+// and keeps what it was shown.
 type model struct {
-	url   string
-	tool  string
-	input string
+	url    string
+	script script
 
 	mu     sync.Mutex
-	tools  []string
-	result string
+	tools  []string // offered last
+	told   string   // the first request, as it came
+	shown  []string
+	strays []string // requests to paths that nobody serves
 }
 
-func newModel(t *testing.T, tool, input string) *model {
+// A script is what a model does next, when it has been shown these results of
+// tools: the call of a tool, or nothing more. Agents put the server's name before
+// the tool's; the script says the tool's own.
+type script func(shown []string) (tool string, input any)
+
+// once is a script of one call.
+func once(tool string, input any) script {
+	return func(shown []string) (string, any) {
+		if len(shown) > 0 {
+			return "", nil
+		}
+		return tool, input
+	}
+}
+
+func newModel(t *testing.T, s script) *model {
 	t.Helper()
-	m := &model{tool: tool, input: input}
+	m := &model{script: s}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/messages", m.messages)
 	mux.HandleFunc("POST /v1/messages/count_tokens", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte(`{"input_tokens":10}`))
 	})
+	mux.HandleFunc("POST /v1/responses", m.responses)
+	mux.HandleFunc("POST /v1/chat/completions", m.completions)
+	mux.HandleFunc("POST /v1beta/models/{call}", m.generate)
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.strays = append(m.strays, r.Method+" "+r.URL.Path)
+		http.NotFound(w, r)
+	})
 	server := httptest.NewServer(mux)
-	t.Cleanup(server.Close)
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+		if t.Failed() {
+			t.Logf("the model was offered %v, shown %q, and asked for %v", m.tools, m.shown, m.strays)
+		}
+	})
 	m.url = server.URL
 	return m
 }
 
-// toolResult is the tool_result block the model was shown, as JSON.
-func (m *model) toolResult() string {
+// results are the texts that the model was shown as results of its calls.
+func (m *model) results() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.result
+	return m.shown
 }
 
-// offered lists the tools of the last request.
-func (m *model) offered() []string {
+// request is what the model was told before it did anything: the agent's prompts,
+// and the definitions of the tools, as JSON.
+func (m *model) request() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.tools
+	return m.told
 }
 
+// A move is what the model does next: it calls a tool, or says something.
+type move struct {
+	text  string
+	tool  string // as the agent calls it
+	input json.RawMessage
+	id    string // of the call
+}
+
+// next asks the script, for a request with these tools and results.
+func (m *model) next(request json.RawMessage, offered, shown []string) move {
+	if len(offered) == 0 {
+		return move{text: "Work"} // a side errand, such as a title
+	}
+	m.mu.Lock()
+	m.tools = offered
+	if len(shown) == 0 {
+		m.told = string(request)
+	}
+	if len(shown) >= len(m.shown) {
+		m.shown = shown
+	}
+	m.mu.Unlock()
+	tool, input := m.script(shown)
+	if tool == "" {
+		return move{text: "Done."}
+	}
+	for _, name := range offered {
+		if name == tool || strings.HasSuffix(name, "_"+tool) || strings.HasSuffix(name, "."+tool) {
+			b, err := json.Marshal(input)
+			if err != nil {
+				return move{text: err.Error()}
+			}
+			return move{tool: name, input: b, id: fmt.Sprintf("call_%d", len(shown)+1)}
+		}
+	}
+	return move{text: "There is nothing I could call."}
+}
+
+// read decodes a request. With BOSSMAN_E2E_MODEL_LOG, a file, it is kept there.
+func (m *model) read(w http.ResponseWriter, r *http.Request, into any) (raw json.RawMessage, ok bool) {
+	err := json.NewDecoder(r.Body).Decode(&raw)
+	if err == nil {
+		err = json.Unmarshal(raw, into)
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return nil, false
+	}
+	if path := os.Getenv("BOSSMAN_E2E_MODEL_LOG"); path != "" {
+		if f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600); err == nil {
+			_, _ = fmt.Fprintf(f, "%s %s\n", r.URL.Path, raw)
+			_ = f.Close()
+		}
+	}
+	return raw, true
+}
+
+// messages is the Messages API.
 func (m *model) messages(w http.ResponseWriter, r *http.Request) {
 	var q struct {
 		Model    string
@@ -57,39 +149,27 @@ func (m *model) messages(w http.ResponseWriter, r *http.Request) {
 		Tools    []struct{ Name string }
 		Messages []struct{ Content json.RawMessage }
 	}
-	if err := json.NewDecoder(r.Body).Decode(&q); err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
+	request, ok := m.read(w, r, &q)
+	if !ok {
 		return
 	}
-
-	m.mu.Lock()
-	m.tools = nil
-	offered, done := false, false
+	var offered, shown []string
 	for _, tool := range q.Tools {
-		m.tools = append(m.tools, tool.Name)
-		offered = offered || tool.Name == m.tool
+		offered = append(offered, tool.Name)
 	}
 	for _, message := range q.Messages {
-		var blocks []json.RawMessage
+		var blocks []struct {
+			Type    string
+			Content json.RawMessage
+		}
 		_ = json.Unmarshal(message.Content, &blocks) // a plain string has none
-		for _, block := range blocks {
-			var b struct{ Type string }
-			if json.Unmarshal(block, &b) == nil && b.Type == "tool_result" {
-				done, m.result = true, string(block)
+		for _, b := range blocks {
+			if b.Type == "tool_result" {
+				shown = append(shown, plainText(b.Content))
 			}
 		}
 	}
-	m.mu.Unlock()
-
-	a := answer{model: q.Model}
-	switch {
-	case done:
-		a.text = "Done."
-	case offered:
-		a.tool, a.input = m.tool, m.input
-	default:
-		a.text = "There is nothing I could call."
-	}
+	a := answer{q.Model, m.next(request, offered, shown)}
 	if q.Stream {
 		a.stream(w)
 		return
@@ -98,11 +178,27 @@ func (m *model) messages(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(a.message([]any{a.block()}, a.reason()))
 }
 
-// An answer is one message of the model: a text or the call of a tool.
+// plainText is a text, or the texts of a list of blocks.
+func plainText(content json.RawMessage) string {
+	var s string
+	if json.Unmarshal(content, &s) == nil {
+		return s
+	}
+	var blocks []struct{ Text string }
+	if json.Unmarshal(content, &blocks) != nil {
+		return string(content)
+	}
+	var texts []string
+	for _, b := range blocks {
+		texts = append(texts, b.Text)
+	}
+	return strings.Join(texts, "\n")
+}
+
+// An answer is one message of the model in the Messages API.
 type answer struct {
-	model       string
-	text        string
-	tool, input string
+	model string
+	move
 }
 
 func (a answer) reason() any {
@@ -114,7 +210,7 @@ func (a answer) reason() any {
 
 func (a answer) block() map[string]any {
 	if a.tool != "" {
-		return map[string]any{"type": "tool_use", "id": "toolu_1", "name": a.tool, "input": json.RawMessage(a.input)}
+		return map[string]any{"type": "tool_use", "id": "toolu_" + a.id, "name": a.tool, "input": a.input}
 	}
 	return map[string]any{"type": "text", "text": a.text}
 }
@@ -132,17 +228,13 @@ func (a answer) stream(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	event := func(kind string, fields map[string]any) {
 		fields["type"] = kind
-		b, err := json.Marshal(fields)
-		if err != nil {
-			return // the reader then misses an event and says so
-		}
-		_, _ = fmt.Fprintf(w, "event: %s\ndata: %s\n\n", kind, b)
+		sendEvent(w, kind, fields)
 	}
 	block := a.block()
 	delta := map[string]any{"type": "text_delta", "text": a.text}
 	if a.tool != "" {
 		block["input"] = map[string]any{}
-		delta = map[string]any{"type": "input_json_delta", "partial_json": a.input}
+		delta = map[string]any{"type": "input_json_delta", "partial_json": string(a.input)}
 	} else {
 		block["text"] = ""
 	}
@@ -155,4 +247,16 @@ func (a answer) stream(w http.ResponseWriter) {
 		"usage": map[string]any{"output_tokens": 1},
 	})
 	event("message_stop", map[string]any{})
+}
+
+// sendEvent writes one event of a stream; without a kind it has data only.
+func sendEvent(w http.ResponseWriter, kind string, data any) {
+	b, err := json.Marshal(data)
+	if err != nil {
+		return // the reader then misses an event and says so
+	}
+	if kind != "" {
+		_, _ = fmt.Fprintf(w, "event: %s\n", kind)
+	}
+	_, _ = fmt.Fprintf(w, "data: %s\n\n", b)
 }

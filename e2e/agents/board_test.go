@@ -1,0 +1,371 @@
+package agents
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/bossman-dev/bossman/e2e/internal/harness"
+)
+
+// board runs agents on a board: they take tasks, ask, and report.
+func (b *bench) board(t *testing.T) {
+	t.Run("claude fleet", b.claudeFleet)
+	t.Run("claude", b.claudeBoard)
+	t.Run("codex app-server", b.codexAppBoard)
+	t.Run("codex", b.codexBoard)
+	t.Run("gemini", b.geminiBoard)
+	t.Run("opencode", b.opencodeBoard)
+}
+
+// An office is a repository with a board, and a home of its own around it.
+type office struct {
+	b         *bench
+	dir, home string
+}
+
+func (b *bench) office(t *testing.T) *office {
+	t.Helper()
+	dir := harness.Repository(t, "web")
+	return &office{b, dir, filepath.Dir(dir)}
+}
+
+// cli runs bossman as a person does.
+func (o *office) cli(t *testing.T, args ...string) string {
+	t.Helper()
+	cmd := harness.Command(t.Context(), o.home, append([]string{o.b.programs.Program(t, harness.Bossman)}, args...)...)
+	cmd.Dir = o.dir
+	cmd.Env = append(cmd.Env, "BOSSMAN_PERSON=1")
+	out := harness.Run(t, cmd)
+	if out.Code != 0 {
+		t.Fatalf("bossman %s: exit code %d\n%s", strings.Join(args, " "), out.Code, out.Stderr)
+	}
+	return out.Stdout
+}
+
+// server is what stands in an agent's configuration, behind the tee.
+func (o *office) server(t *testing.T) ([]string, *harness.Record) {
+	t.Helper()
+	argv, rec := o.b.programs.Server(t, harness.Bossman)
+	return append(argv, "mcp"), rec
+}
+
+// A shownTask is a task as bossman task show has it for programs.
+type shownTask struct {
+	ID, Status string
+	Attempts   []struct {
+		Cause string
+		Where struct{ Dir, Branch string }
+	}
+	Result struct{ Summary string }
+	Events []struct{ Kind string }
+}
+
+func (o *office) task(t *testing.T, id string) shownTask {
+	t.Helper()
+	var task shownTask
+	if err := json.Unmarshal([]byte(o.cli(t, "task", "show", id, "--json")), &task); err != nil {
+		t.Fatal(err)
+	}
+	return task
+}
+
+var handedOut = regexp.MustCompile(`(?m)^(\S+) is yours\. Claim (\S+), worker (\S+), attempt`)
+
+// work is the script of a model that takes a task, asks about it, and reports it
+// done, with the claim that it reads out of what it is shown. The question is
+// answered while it works.
+func (o *office) work(t *testing.T) script {
+	return func(shown []string) (string, any) {
+		if len(shown) == 0 {
+			return "get_next_task", map[string]any{}
+		}
+		given := handedOut.FindStringSubmatch(shown[0])
+		if given == nil {
+			return "", nil
+		}
+		claim := given[2]
+		switch len(shown) {
+		case 1:
+			return "ask_question", map[string]any{"claim": claim, "question": "Which colour?", "default": "blue"}
+		case 2:
+			o.cli(t, "answer", "q-1", "Green, as the logo.")
+			return "report_progress", map[string]any{"claim": claim, "note": "the form is there", "percent": 50}
+		case 3:
+			return "report_task_done", map[string]any{"claim": claim, "summary": "a green form"}
+		}
+		return "", nil
+	}
+}
+
+// worked shows that such a model was told all that it needs, and that the task is
+// done.
+func (o *office) worked(t *testing.T, m *model) {
+	t.Helper()
+	shown := m.results()
+	if len(shown) != 4 {
+		t.Fatalf("the model was shown %d results, want 4: %q", len(shown), shown)
+	}
+	given := handedOut.FindStringSubmatch(shown[0])
+	for i, parts := range [][]string{
+		{
+			"web-1 is yours", "Add a login page", "With e-mail and password.", "DONE WHEN\nA test shows it.",
+			`report_task_done {"claim":"` + given[2] + `"`, `report_task_failed {"claim":"` + given[2] + `"`, "To delegate",
+		},
+		{"q-1", `Go on as if the answer were "blue"`},
+		{"Noted.", "Answer to q-1", "Green, as the logo."},
+		{"web-1 is done.", `get_next_task {"worker":"` + given[3] + `"}`},
+	} {
+		for _, part := range parts {
+			if !strings.Contains(shown[i], part) {
+				t.Errorf("result %d as the model was shown it does not say %q:\n%s", i+1, part, shown[i])
+			}
+		}
+		if strings.Contains(shown[i], "dev.bossman/result") {
+			t.Errorf("the model was shown what is for programs: %s", shown[i])
+		}
+	}
+	task := o.task(t, "web-1")
+	if task.Status != "done" || task.Result.Summary != "a green form" {
+		t.Errorf("web-1 is %+v, want done", task)
+	}
+	if dir := task.Attempts[0].Where.Dir; dir != o.dir {
+		t.Errorf("the work was recorded in %s, want %s", dir, o.dir)
+	}
+	t.Logf("the instructions are shown: %v", o.instructed(m))
+}
+
+// instructed reports whether the model was told what the server's instructions say.
+func (o *office) instructed(m *model) bool {
+	return strings.Contains(m.request(), "shared work board")
+}
+
+// seen is what worked shows, for the report.
+func (o *office) seen(m *model) string {
+	s := "a scripted model took a task, asked, was told the answer and reported it done; it was shown title, claim and closing calls"
+	if o.instructed(m) {
+		return s + ", and the server's instructions"
+	}
+	return s + ", but not the server's instructions"
+}
+
+// fill puts a task on the board.
+func (o *office) fill(t *testing.T) {
+	t.Helper()
+	o.cli(t, "task", "add", "Add a login page", "-d", "With e-mail and password.", "--acceptance", "A test shows it.")
+}
+
+func (b *bench) claudeBoard(t *testing.T) {
+	o := b.office(t)
+	o.fill(t)
+	server, rec := o.server(t)
+	m := newModel(t, o.work(t))
+	b.claudeSession(t, m, o.dir, claudeConfig(t, server))
+	o.worked(t, m)
+	b.report.add(t, row{
+		client: "Claude Code, a session with a scripted model", version: b.agents.Version(t, "@anthropic-ai/claude-code"),
+		transport: onBoard, shown: o.seen(m), methods: []string{"tools/list", "tools/call"},
+	}, rec)
+}
+
+func claudeConfig(t *testing.T, server []string) string {
+	t.Helper()
+	return quote(t, map[string]any{"mcpServers": map[string]any{
+		"bossman": map[string]any{"type": "stdio", "command": server[0], "args": server[1:]},
+	}})
+}
+
+// Three sessions of Claude Code at the same time, each in a worktree: two get a task
+// each, the third is told that there is nothing left.
+func (b *bench) claudeFleet(t *testing.T) {
+	o := b.office(t)
+	o.cli(t, "task", "add", "One")
+	o.cli(t, "task", "add", "Two")
+	server, rec := o.server(t)
+	config := claudeConfig(t, server)
+
+	var holding sync.WaitGroup // the two, until both hold a task
+	holding.Add(2)
+	told := make(chan struct{}) // closed when the third has been told
+	worker := func() script {
+		var once sync.Once
+		return func(shown []string) (string, any) {
+			if len(shown) == 0 {
+				return "get_next_task", map[string]any{}
+			}
+			once.Do(holding.Done)
+			<-told
+			given := handedOut.FindStringSubmatch(shown[0])
+			if given == nil || len(shown) > 1 {
+				return "", nil
+			}
+			return "report_task_done", map[string]any{"claim": given[2], "summary": "done in its worktree"}
+		}
+	}
+	models := []*model{newModel(t, worker()), newModel(t, worker())}
+	var sessions sync.WaitGroup
+	for i, m := range models {
+		dir := harness.Worktree(t, o.dir, fmt.Sprintf("tree%d", i+1))
+		sessions.Go(func() { b.claudeSession(t, m, dir, config) })
+	}
+	holding.Wait()
+	third := newModel(t, once("get_next_task", map[string]any{}))
+	nothing := b.claudeSession(t, third, harness.Worktree(t, o.dir, "tree3"), config)
+	close(told)
+	sessions.Wait()
+	if want := "Nothing ready: 2 in progress. End your turn now; do not poll."; strings.TrimSpace(nothing) != want {
+		t.Errorf("the third was told %q, want %q", nothing, want)
+	}
+	var tasks, branches []string
+	for i, m := range models {
+		shown := m.results()
+		given := handedOut.FindStringSubmatch(shown[0])
+		if given == nil || len(shown) != 2 || !strings.Contains(shown[1], given[1]+" is done.") {
+			t.Fatalf("session %d was shown %q, want a task and that it is done", i+1, shown)
+		}
+		tasks = append(tasks, given[1])
+		task := o.task(t, given[1])
+		if len(task.Attempts) != 1 || task.Attempts[0].Cause != "done" {
+			t.Errorf("%s has the attempts %+v, want one, done", task.ID, task.Attempts)
+			continue
+		}
+		branches = append(branches, task.Attempts[0].Where.Branch)
+	}
+	slices.Sort(tasks)
+	slices.Sort(branches)
+	if !slices.Equal(tasks, []string{"web-1", "web-2"}) || !slices.Equal(branches, []string{"tree1", "tree2"}) {
+		t.Errorf("the sessions did %v on the branches %v, want web-1 and web-2 on tree1 and tree2", tasks, branches)
+	}
+	b.report.add(t, row{
+		client: "Claude Code, three sessions in worktrees of one repository", version: b.agents.Version(t, "@anthropic-ai/claude-code"),
+		transport: onBoard, shown: "two took a task each and reported it done, the third was told that there is nothing", methods: []string{"tools/call"},
+	}, rec)
+}
+
+// Codex plans, takes, asks and reports, without a model.
+func (b *bench) codexAppBoard(t *testing.T) {
+	o := b.office(t)
+	server, rec := o.server(t)
+	o.codexConfig(t, server, "")
+	thread := b.codexThread(t, o.home, o.dir, "create_plan")
+	call := func(tool string, arguments map[string]any) string {
+		t.Helper()
+		var result struct {
+			Content []struct{ Text string }
+			IsError bool
+		}
+		thread(tool, arguments, &result)
+		if len(result.Content) == 0 || result.IsError {
+			t.Fatalf("%s = %+v, want a text and no error", tool, result)
+		}
+		return result.Content[0].Text
+	}
+	plan := call("create_plan", map[string]any{"goal": "Let people in", "tasks": []any{
+		map[string]any{"key": "schema", "title": "Make the tables"},
+		map[string]any{"key": "page", "title": "Add a login page", "after": "schema"},
+	}})
+	given := handedOut.FindStringSubmatch(call("get_next_task", map[string]any{}))
+	if given == nil || given[1] != "web-1" {
+		t.Fatalf("get_next_task gave %v after the plan %s", given, plan)
+	}
+	asked := call("ask_question", map[string]any{"claim": given[2], "question": "Which database?", "default": "SQLite"})
+	o.cli(t, "answer", "q-1", "PostgreSQL")
+	if answer := call("get_answer", map[string]any{"question": "q-1"}); !strings.Contains(answer, "PostgreSQL") {
+		t.Errorf("get_answer says %q after %q", answer, asked)
+	}
+	if done := call("report_task_done", map[string]any{"claim": given[2], "summary": "three tables"}); !strings.Contains(done, "web-1 is done. This freed web-2.") {
+		t.Errorf("report_task_done says %q", done)
+	}
+	if task := o.task(t, "web-1"); task.Status != "done" {
+		t.Errorf("web-1 is %s, want done", task.Status)
+	}
+	b.report.add(t, row{
+		client: "Codex, `codex app-server`", version: b.agents.Version(t, "@openai/codex"),
+		transport: onBoard, shown: "planned two tasks, took one, asked, read the answer, reported it done", methods: []string{"tools/call"},
+	}, rec)
+}
+
+// codexConfig writes Codex's configuration, for a model at an address if there is one.
+func (o *office) codexConfig(t *testing.T, server []string, url string) {
+	t.Helper()
+	config := fmt.Sprintf("[mcp_servers.bossman]\ncommand = %s\nargs = %s\n", quote(t, server[0]), quote(t, server[1:]))
+	if url != "" {
+		config = fmt.Sprintf("model = \"scripted\"\nmodel_provider = \"scripted\"\n\n[model_providers.scripted]\nname = \"Scripted\"\nbase_url = %s\nwire_api = \"responses\"\n\n",
+			quote(t, url+"/v1")) + config
+	}
+	write(t, filepath.Join(o.home, ".codex", "config.toml"), config)
+}
+
+func (b *bench) codexBoard(t *testing.T) {
+	o := b.office(t)
+	o.fill(t)
+	server, rec := o.server(t)
+	m := newModel(t, o.work(t))
+	o.codexConfig(t, server, m.url)
+	out := o.run(t, nil, b.agents.Bin("codex"), "exec", "--dangerously-bypass-approvals-and-sandbox", "--skip-git-repo-check", "Do your work.")
+	if out.Code != 0 {
+		t.Fatalf("codex exec: exit code %d", out.Code)
+	}
+	o.worked(t, m)
+	b.report.add(t, row{
+		client: "Codex, `codex exec`", version: b.agents.Version(t, "@openai/codex"),
+		transport: onBoard, shown: o.seen(m), methods: []string{"tools/list", "tools/call"},
+	}, rec)
+}
+
+func (b *bench) geminiBoard(t *testing.T) {
+	o := b.office(t)
+	o.fill(t)
+	server, rec := o.server(t)
+	m := newModel(t, o.work(t))
+	write(t, filepath.Join(o.home, ".gemini", "settings.json"), quote(t, map[string]any{
+		"mcpServers": map[string]any{"bossman": map[string]any{"command": server[0], "args": server[1:]}},
+		"security":   map[string]any{"auth": map[string]any{"selectedType": "gemini-api-key"}},
+	}))
+	env := []string{"GEMINI_CLI_TRUST_WORKSPACE=true", "GEMINI_API_KEY=dummy", "GOOGLE_GEMINI_BASE_URL=" + m.url}
+	out := o.run(t, env, b.agents.Bin("gemini"), "-p", "Do your work.", "--approval-mode", "yolo", "-m", "gemini-2.5-pro")
+	if out.Code != 0 {
+		t.Fatalf("gemini: exit code %d", out.Code)
+	}
+	o.worked(t, m)
+	b.report.add(t, row{
+		client: "Gemini CLI, a session with a scripted model", version: b.agents.Version(t, "@google/gemini-cli"),
+		transport: onBoard, shown: o.seen(m), methods: []string{"tools/list", "tools/call"},
+	}, rec)
+}
+
+func (b *bench) opencodeBoard(t *testing.T) {
+	o := b.office(t)
+	o.fill(t)
+	server, rec := o.server(t)
+	m := newModel(t, o.work(t))
+	write(t, filepath.Join(o.home, ".config", "opencode", "opencode.json"), quote(t, map[string]any{
+		"model": "scripted/scripted",
+		"provider": map[string]any{"scripted": map[string]any{
+			"npm": "@ai-sdk/openai-compatible", "name": "Scripted",
+			"options": map[string]any{"baseURL": m.url + "/v1", "apiKey": "dummy"},
+			"models":  map[string]any{"scripted": map[string]any{"name": "Scripted", "tool_call": true}},
+		}},
+		"mcp": map[string]any{"bossman": map[string]any{"type": "local", "command": server, "enabled": true}},
+	}))
+	out := o.run(t, nil, b.agents.Bin("opencode"), "run", "Do your work.")
+	if out.Code != 0 {
+		t.Fatalf("opencode run: exit code %d", out.Code)
+	}
+	o.worked(t, m)
+	b.report.add(t, row{
+		client: "opencode, a session with a scripted model", version: b.agents.Version(t, "opencode-ai"),
+		transport: onBoard, shown: o.seen(m), methods: []string{"tools/list", "tools/call"},
+	}, rec)
+}
+
+// run runs an agent in the repository.
+func (o *office) run(t *testing.T, env []string, argv ...string) harness.Output {
+	t.Helper()
+	return run(t, o.dir, append(env, "HOME="+o.home), argv...)
+}
