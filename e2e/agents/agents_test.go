@@ -21,7 +21,7 @@ import (
 )
 
 // patience bounds each start of an agent.
-const patience = 90 * time.Second
+const patience = 4 * time.Minute
 
 // A bench is what every agent's test works with.
 type bench struct {

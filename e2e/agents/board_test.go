@@ -137,7 +137,6 @@ func (o *office) worked(t *testing.T, m *model) {
 	if dir := task.Attempts[0].Where.Dir; dir != o.dir {
 		t.Errorf("the work was recorded in %s, want %s", dir, o.dir)
 	}
-	t.Logf("the instructions are shown: %v", o.instructed(m))
 }
 
 // instructed reports whether the model was told what the server's instructions say.
@@ -145,13 +144,25 @@ func (o *office) instructed(m *model) bool {
 	return strings.Contains(m.request(), "shared work board")
 }
 
-// seen is what worked shows, for the report.
-func (o *office) seen(m *model) string {
+// seen is what worked has shown, for the report.
+func (o *office) seen(t *testing.T, m *model, rec *harness.Record) string {
+	t.Helper()
 	s := "a scripted model took a task, asked, was told the answer and reported it done; it was shown title, claim and closing calls"
-	if o.instructed(m) {
-		return s + ", and the server's instructions"
+	switch before, _, _ := strings.Cut(m.results()[0], "web-1 is yours"); {
+	case strings.HasPrefix(before, "<"):
+		s += " inside `" + strings.TrimSpace(before) + "`"
+	case before != "":
+		s += " below a line of the agent's own"
 	}
-	return s + ", but not the server's instructions"
+	if o.instructed(m) {
+		s += ", and the server's instructions"
+	} else {
+		s += ", but not the server's instructions"
+	}
+	if slices.Contains(rec.Methods(t), "notifications/cancelled") {
+		s += "; calls are cancelled after their answer, which changes nothing"
+	}
+	return s
 }
 
 // fill puts a task on the board.
@@ -169,7 +180,7 @@ func (b *bench) claudeBoard(t *testing.T) {
 	o.worked(t, m)
 	b.report.add(t, row{
 		client: "Claude Code, a session with a scripted model", version: b.agents.Version(t, "@anthropic-ai/claude-code"),
-		transport: onBoard, shown: o.seen(m), methods: []string{"tools/list", "tools/call"},
+		transport: onBoard, shown: o.seen(t, m, rec), methods: []string{"tools/list", "tools/call"},
 	}, rec)
 }
 
@@ -314,7 +325,7 @@ func (b *bench) codexBoard(t *testing.T) {
 	o.worked(t, m)
 	b.report.add(t, row{
 		client: "Codex, `codex exec`", version: b.agents.Version(t, "@openai/codex"),
-		transport: onBoard, shown: o.seen(m), methods: []string{"tools/list", "tools/call"},
+		transport: onBoard, shown: o.seen(t, m, rec), methods: []string{"tools/list", "tools/call"},
 	}, rec)
 }
 
@@ -335,7 +346,7 @@ func (b *bench) geminiBoard(t *testing.T) {
 	o.worked(t, m)
 	b.report.add(t, row{
 		client: "Gemini CLI, a session with a scripted model", version: b.agents.Version(t, "@google/gemini-cli"),
-		transport: onBoard, shown: o.seen(m), methods: []string{"tools/list", "tools/call"},
+		transport: onBoard, shown: o.seen(t, m, rec), methods: []string{"tools/list", "tools/call"},
 	}, rec)
 }
 
@@ -353,14 +364,15 @@ func (b *bench) opencodeBoard(t *testing.T) {
 		}},
 		"mcp": map[string]any{"bossman": map[string]any{"type": "local", "command": server, "enabled": true}},
 	}))
-	out := o.run(t, nil, b.agents.Bin("opencode"), "run", "Do your work.")
+	env := []string{"OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_AUTOUPDATE=1"}
+	out := o.run(t, env, b.agents.Bin("opencode"), "run", "Do your work.")
 	if out.Code != 0 {
 		t.Fatalf("opencode run: exit code %d", out.Code)
 	}
 	o.worked(t, m)
 	b.report.add(t, row{
 		client: "opencode, a session with a scripted model", version: b.agents.Version(t, "opencode-ai"),
-		transport: onBoard, shown: o.seen(m), methods: []string{"tools/list", "tools/call"},
+		transport: onBoard, shown: o.seen(t, m, rec), methods: []string{"tools/list", "tools/call"},
 	}, rec)
 }
 

@@ -65,8 +65,9 @@ Each client below was installed from npm in the version given, and connected
 over standard input and output to [examples/add](../examples/add/main.go), a
 server with one tool, or over Streamable HTTP to one process of
 [internal/conformance/server](../internal/conformance/server/main.go), which has
-every feature and served clients of all these revisions at the same address. A
-small program between the two wrote down every message.
+every feature and served clients of all these revisions at the same address, or
+over standard input and output to [bossman](../cmd/bossman/main.go) itself, with
+tasks on its board. A small program between the two wrote down every message.
 The revision is the edition of the Model Context Protocol that was spoken; it,
 and the methods in the order in which the client first sent them, are read off
 that record and not taken from what either side says of itself.
@@ -76,8 +77,11 @@ To try it again:
     make e2e-agents
 
 which also writes this file. It needs npm, and no account or language model: the
-scripted model is a stand-in that asks for one call of the tool. The agents are
-large, and the first run downloads more than a gigabyte.
+scripted model is a stand-in that asks for calls of tools, reads the claim out of
+what it is shown and writes down all of that. On a board it takes a task, asks a
+question with a default, notes its progress after a person has answered, and
+reports the task done. The agents are large, and the first run downloads more than
+a gigabyte.
 Last run: ` + time.Now().UTC().Format(time.DateOnly) + `.
 
 | client | version | transport | revision | what worked | methods it sent |
