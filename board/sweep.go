@@ -151,7 +151,21 @@ func (c *change) expire(t *Task) (bool, error) {
 	c.event(t, EventExpired, from, Detail{
 		Attempt: t.Attempt, Nonce: t.Nonce, Worker: held.attempt.Worker.Name, Cause: CauseExpired, Where: held.attempt.Where,
 	})
+	if err := c.disown(held); err != nil {
+		return false, err
+	}
 	return true, c.end(held, CauseExpired, "no sign of life")
+}
+
+// disown gives up the name of a worker whose process gave no sign of life: the agent
+// may come back in another one, and is told to use that name.
+func (c *change) disown(h *holding) error {
+	st, err := c.tx.Standing(h.attempt.Worker)
+	if err != nil || st.Worker.Owner != h.claim.Owner {
+		return err
+	}
+	st.Worker.Owner = ""
+	return c.tx.PutWorker(st.Worker)
 }
 
 // rested frees a task whose cool-down or reservation is over.

@@ -96,6 +96,13 @@ func TestPresence_killed(t *testing.T) {
 		}
 	}
 	s.keptLate(t, "web-1", "the page is on the branch login")
+	// What it was told to do next works.
+	if !strings.Contains(late.text, `Next: get_next_task {"worker":"`+given.Worker+`"}.`) {
+		t.Errorf("the late report's refusal does not name the next call:\n%s", late.text)
+	}
+	if nothing := back.call(t, "get_next_task", args{"worker": given.Worker}); nothing.facts.Outcome != "none" {
+		t.Errorf("the next call says %s", nothing.text)
+	}
 	heir.call(t, "report_task_done", args{"claim": next.facts.Claim.Claim, "summary": "went on from there"})
 	want := []string{
 		"created →pending", "claimed pending→in_progress", "note in_progress→in_progress", "expired in_progress→pending",

@@ -108,3 +108,38 @@ func TestBoard_aDay(t *testing.T) {
 		})
 	}
 }
+
+// An agent whose process died comes back in another one under its name, once its
+// lease has run out: however short that was, and not before.
+func TestBoard_nameAfterExpiry(t *testing.T) {
+	clock := time.Date(2026, 11, 15, 9, 0, 0, 0, time.UTC)
+	store := open(t, path(t), &Options{Clock: func() time.Time { return clock }})
+	b := board.New(store, &board.Options{Home: &board.Project{Slug: "web", Lease: 30 * time.Second}})
+	dead := board.Actor{Principal: "local", Owner: "dead"}
+	back := board.Actor{Principal: "local", Owner: "back"}
+	for _, title := range []string{"One", "Two"} {
+		if _, _, err := b.Create(t.Context(), dead, board.NewTask{Project: "web", Title: title, Priority: board.Normal}, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h, err := b.Next(t.Context(), dead, board.Wish{Projects: []string{"web"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wish := board.Wish{Worker: h.Claim.Worker.Name, Projects: []string{"web"}}
+	clock = clock.Add(29 * time.Second)
+	if _, err := b.Next(t.Context(), back, wish); !errors.Is(err, board.ErrDenied) {
+		t.Errorf("Next(%s) from another process = %v, want denied while the lease runs", wish.Worker, err)
+	}
+	clock = clock.Add(2 * time.Second)
+	other := board.Actor{Principal: "local", Owner: "other"}
+	for range 2 { // takes Two, finds nothing, sweeps, and takes One
+		if _, err := b.Next(t.Context(), other, board.Wish{Projects: []string{"web"}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err = b.Next(t.Context(), back, wish)
+	if _, nothing := errors.AsType[*board.Nothing](err); !nothing {
+		t.Errorf("Next(%s) from another process = %v, want that there is nothing: the name is free", wish.Worker, err)
+	}
+}
