@@ -73,6 +73,10 @@ func (c *change) attempt(h Handle) (Attempt, error) {
 	if a.Worker.Principal != c.actor.Principal {
 		return Attempt{}, denied("the claim %v is somebody else's", h)
 	}
+	if c.actor.Worker == "" {
+		// A process that was started again knows the claim, but not the name.
+		c.actor.Worker = a.Worker.Name
+	}
 	return a, nil
 }
 
@@ -108,7 +112,7 @@ func (c *change) keepNote(h Handle, err error, text string) error {
 		return err
 	}
 	t := c.tasks[h.Task]
-	c.event(t, EventNote, t.Status, Detail{Attempt: h.Attempt, Nonce: h.Nonce, Text: text, Late: true})
+	c.event(t, EventNote, t.Status, Detail{Attempt: h.Attempt, Nonce: h.Nonce, Worker: c.actor.Worker, Text: text, Late: true})
 	lost.Kept = true
 	c.refused = lost
 	return nil

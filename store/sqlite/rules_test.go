@@ -143,3 +143,46 @@ func TestBoard_nameAfterExpiry(t *testing.T) {
 		t.Errorf("Next(%s) from another process = %v, want that there is nothing: the name is free", wish.Worker, err)
 	}
 }
+
+// The history names the worker, also where a process that was started again knows
+// only its claim.
+func TestBoard_claimFromAnotherProcess(t *testing.T) {
+	clock := time.Date(2026, 11, 15, 9, 0, 0, 0, time.UTC)
+	b := board.New(open(t, path(t), &Options{Clock: func() time.Time { return clock }}), &board.Options{Home: &board.Project{Slug: "web"}})
+	first := board.Actor{Principal: "local", Owner: "first"}
+	second := board.Actor{Principal: "local", Owner: "second"}
+	if _, _, err := b.Create(t.Context(), first, board.NewTask{Project: "web", Title: "One", Priority: board.Normal}, ""); err != nil {
+		t.Fatal(err)
+	}
+	h, err := b.Next(t.Context(), first, board.Wish{Projects: []string{"web"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Progress(t.Context(), second, h.Claim.Handle, board.Note{Text: "half of it"}); err != nil {
+		t.Fatal(err)
+	}
+	clock = clock.Add(time.Hour)
+	if _, err := b.Next(t.Context(), second, board.Wish{Projects: []string{"web"}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Done(t.Context(), second, h.Claim.Handle, board.Report{Summary: "late"}); !errors.Is(err, board.ErrLeaseLost) {
+		t.Fatalf("Done() = %v, want the lease lost", err)
+	}
+	events, err := b.Events(t.Context(), h.Task.ID, 0, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	notes := 0
+	for _, e := range events {
+		if e.Kind != board.EventNote {
+			continue
+		}
+		notes++
+		if e.Actor != h.Claim.Worker.Name || e.Detail.Worker != h.Claim.Worker.Name {
+			t.Errorf("the note %q is by %s, worker %q, want %s", e.Detail.Text, e.Actor, e.Detail.Worker, h.Claim.Worker.Name)
+		}
+	}
+	if notes != 2 {
+		t.Errorf("%d notes, want 2", notes)
+	}
+}
