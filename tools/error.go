@@ -152,6 +152,9 @@ func (r *refusal) lost(e errand, l *board.LostError) {
 		r.why = fmt.Sprintf("There is no claim %v: look at what you were given.", l.Claim)
 	case a.Cause == board.CauseExpired:
 		r.why = fmt.Sprintf("Your lease ended at %s.", clock(a.EndedAt))
+		if l.Holder == nil && a.SpecVersion != l.Task.SpecVersion {
+			r.why += " The task's text has changed since you were told it."
+		}
 	case a.Cause == board.CauseCancelled:
 		r.why = fmt.Sprintf("Cancelled: stop. The task was cancelled at %s: %s", clock(a.EndedAt), sentence(oneLine(a.Reason, 300)))
 	case a.Cause == board.CauseStopped:

@@ -251,6 +251,9 @@ func done(ctx context.Context, t *Tools, k *caller, in doneInput) (*answer, erro
 		return nil, err
 	}
 	e.claim = h
+	if isBlank(in.Summary) {
+		return nil, t.refuse(e, blank("summary"))
+	}
 	r := board.Report{Summary: in.Summary, Artifacts: in.Artifacts, Where: t.where(ctx)}
 	for _, x := range in.Evidence {
 		r.Evidence = append(r.Evidence, board.Evidence{Kind: x.Kind, Ref: x.Ref, Detail: x.Detail})
@@ -293,6 +296,9 @@ func fail(ctx context.Context, t *Tools, k *caller, in struct {
 		return nil, err
 	}
 	e.claim = h
+	if isBlank(in.Reason) {
+		return nil, t.refuse(e, blank("reason"))
+	}
 	out, err := t.b.Fail(ctx, k.Actor, h, board.Failure{
 		Kind: in.Kind, Reason: in.Reason, DoNotRepeat: in.DoNotRepeat, Where: t.where(ctx),
 	})
@@ -303,6 +309,17 @@ func fail(ctx context.Context, t *Tools, k *caller, in struct {
 		t.tell(ctx, out.Question)
 	}
 	return failAnswer(out, in.Kind), nil
+}
+
+// isBlank reports whether a text is what stands in the calls that a hand-out shows:
+// models copy those.
+func isBlank(s string) bool {
+	s = strings.TrimSpace(s)
+	return s != "" && strings.Trim(s, ".… ") == ""
+}
+
+func blank(name string) error {
+	return fmt.Errorf("%w: the %s is still the \"…\" of the example: put your own words there", board.ErrInvalid, name)
 }
 
 // texts are values of a string type as strings.
