@@ -1,6 +1,8 @@
 package agents
 
 import (
+	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -17,8 +19,10 @@ import (
 func (b *bench) board(t *testing.T) {
 	t.Run("claude fleet", b.claudeFleet)
 	t.Run("claude", b.claudeBoard)
+	t.Run("claude waits", b.claudeWaits)
 	t.Run("codex app-server", b.codexAppBoard)
 	t.Run("codex", b.codexBoard)
+	t.Run("codex waits", b.codexWaits)
 	t.Run("gemini", b.geminiBoard)
 	t.Run("opencode", b.opencodeBoard)
 }
@@ -184,6 +188,100 @@ func (b *bench) claudeBoard(t *testing.T) {
 	}, rec)
 }
 
+// A question without a default is waited for. Nobody sits at these clients, and they
+// decline to ask anybody; the answer comes from the command line.
+
+func (b *bench) claudeWaits(t *testing.T) {
+	o := b.office(t)
+	server, rec := o.server(t)
+	o.waits(t, func(m *model) { b.claudeSession(t, m, o.dir, claudeConfig(t, server)) })
+	b.report.add(t, row{
+		client: "Claude Code, a session that waits for an answer", version: b.agents.Version(t, "@anthropic-ai/claude-code"),
+		transport: onBoard, shown: waited, methods: []string{"tools/call"},
+	}, rec)
+}
+
+func (b *bench) codexWaits(t *testing.T) {
+	o := b.office(t)
+	server, rec := o.server(t)
+	o.waits(t, func(m *model) { o.codexExec(t, m, server) })
+	b.report.add(t, row{
+		client: "Codex, `codex exec` that waits for an answer", version: b.agents.Version(t, "@openai/codex"),
+		transport: onBoard, shown: waited, methods: []string{"tools/call"},
+	}, rec)
+}
+
+const waited = "the call waited, a person answered on the command line, the model read the answer and went on"
+
+// waits runs an agent whose model asks and waits, while a person answers.
+func (o *office) waits(t *testing.T, session func(*model)) {
+	t.Helper()
+	o.fill(t)
+	m := newModel(t, func(shown []string) (string, any) {
+		if len(shown) == 0 {
+			return "get_next_task", map[string]any{}
+		}
+		given := handedOut.FindStringSubmatch(shown[0])
+		switch {
+		case given == nil:
+			return "", nil
+		case len(shown) == 1:
+			return "ask_question", map[string]any{"claim": given[2], "question": "Which colour?", "options": []string{"green", "blue"}}
+		case len(shown) == 2:
+			return "report_task_done", map[string]any{"claim": given[2], "summary": "it has that colour"}
+		}
+		return "", nil
+	})
+	var person sync.WaitGroup
+	person.Go(func() { o.answerNext(t, "green") })
+	session(m)
+	person.Wait()
+	shown := m.results()
+	if len(shown) != 3 || !strings.Contains(shown[1], "Answer to q-1") || !strings.Contains(shown[1], "green") || !strings.Contains(shown[2], "web-1 is done.") {
+		t.Fatalf("the model was shown %q, want the answer, and that the task is done", shown)
+	}
+	var kinds []string
+	for _, e := range o.task(t, "web-1").Events {
+		kinds = append(kinds, e.Kind)
+	}
+	if want := []string{"created", "claimed", "asked", "answered", "done"}; !slices.Equal(kinds, want) {
+		t.Errorf("events = %v, want %v: nothing was parked", kinds, want)
+	}
+}
+
+// answerNext answers the next question, on the command line.
+func (o *office) answerNext(t *testing.T, text string) {
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	cmd := harness.Command(ctx, o.home, o.b.programs.Program(t, harness.Bossman), "inbox", "--watch", "--json")
+	cmd.Dir = o.dir
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer func() {
+		cancel()
+		_ = cmd.Wait()
+	}()
+	lines := bufio.NewScanner(out)
+	lines.Scan()
+	var e struct{ Kind, ID string }
+	if err := json.Unmarshal(lines.Bytes(), &e); err != nil || e.Kind != "question" {
+		t.Errorf("the inbox shows %q, want a question: %v", lines.Text(), err)
+		return
+	}
+	answer := harness.Command(ctx, o.home, o.b.programs.Program(t, harness.Bossman), "answer", e.ID, text)
+	answer.Dir = o.dir
+	answer.Env = append(answer.Env, "BOSSMAN_PERSON=1")
+	if b, err := answer.CombinedOutput(); err != nil {
+		t.Errorf("bossman answer: %v\n%s", err, b)
+	}
+}
+
 func claudeConfig(t *testing.T, server []string) string {
 	t.Helper()
 	return quote(t, map[string]any{"mcpServers": map[string]any{
@@ -317,16 +415,22 @@ func (b *bench) codexBoard(t *testing.T) {
 	o.fill(t)
 	server, rec := o.server(t)
 	m := newModel(t, o.work(t))
-	o.codexConfig(t, server, m.url)
-	out := o.run(t, nil, b.agents.Bin("codex"), "exec", "--dangerously-bypass-approvals-and-sandbox", "--skip-git-repo-check", "Do your work.")
-	if out.Code != 0 {
-		t.Fatalf("codex exec: exit code %d", out.Code)
-	}
+	o.codexExec(t, m, server)
 	o.worked(t, m)
 	b.report.add(t, row{
 		client: "Codex, `codex exec`", version: b.agents.Version(t, "@openai/codex"),
 		transport: onBoard, shown: o.seen(t, m, rec), methods: []string{"tools/list", "tools/call"},
 	}, rec)
+}
+
+// codexExec lets Codex talk to the model until it is done.
+func (o *office) codexExec(t *testing.T, m *model, server []string) {
+	t.Helper()
+	o.codexConfig(t, server, m.url)
+	out := o.run(t, nil, o.b.agents.Bin("codex"), "exec", "--dangerously-bypass-approvals-and-sandbox", "--skip-git-repo-check", "Do your work.")
+	if out.Code != 0 {
+		t.Fatalf("codex exec: exit code %d", out.Code)
+	}
 }
 
 func (b *bench) geminiBoard(t *testing.T) {
