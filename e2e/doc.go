@@ -5,7 +5,7 @@
 //	            stdin/stdout         stdin/stdout
 //	client  <---------------->  tee  <---------->  examples/add
 //	(npm)                        |                 internal/conformance/server
-//	                             v
+//	                             v                 cmd/bossman
 //	                        conversation, line by line
 //
 //	            HTTP                 HTTP
@@ -22,12 +22,17 @@
 //	clients      the Inspector, both TypeScript SDKs, mcp-remote; go test ./clients
 //	agents       coding agents; BOSSMAN_E2E_AGENTS=1 go test ./agents
 //	conformance  the official suite, over HTTP, against one process
+//	board        bossman processes, as agents and people use them; needs no npm
+//	load         very many clients over HTTP, and hostile ones; needs none either
 //
-// Each of these folders has a package.json with exact versions. The tests
+// Each of the first three folders has a package.json with exact versions. The tests
 // install from it once, into node_modules beside it, and run everything with the
 // Node that is pinned there.
 //
 // BOSSMAN_E2E_ADD and BOSSMAN_E2E_FEATURES each name another command to test in
 // place of one of the two servers, to find out on which side a fault is. To serve
-// HTTP, the command is given -http ADDRESS.
+// HTTP, the command is given -http ADDRESS. BOSSMAN_E2E_SQLITE_TASKS and
+// BOSSMAN_E2E_PG_TASKS say how much a crowd has to do on a board; the second is
+// 4000 where nobody says, and 20000 in full. BOSSMAN_E2E_MODEL_LOG names a file for
+// what agents send to the scripted model.
 package e2e
