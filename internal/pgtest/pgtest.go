@@ -1,9 +1,10 @@
-// Package pgtest starts PostgreSQL for a test: a private cluster in a temporary
-// directory, which the test may crash.
+// Package pgtest starts PostgreSQL for a test or a measurement: a private cluster in
+// a temporary directory, which may be crashed.
 package pgtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -30,6 +31,7 @@ type Cluster struct {
 	port     int
 	settings []string
 	leash    io.WriteCloser // when it closes, the cluster is stopped and removed
+	removed  func() error   // waits for that
 
 	mu       sync.Mutex
 	template bool // the database "template_board" is there
@@ -46,8 +48,10 @@ var (
 // ends, however it ends. A test that stops the server wants Start.
 func Shared(t testing.TB) *Cluster {
 	t.Helper()
-	bin := programs(t)
-	sharedOnce.Do(func() { shared, sharedErr = start(bin, []string{"max_connections = 200"}) })
+	sharedOnce.Do(func() { shared, sharedErr = New("max_connections = 200") })
+	if errors.Is(sharedErr, ErrAbsent) {
+		t.Skip(sharedErr)
+	}
 	if sharedErr != nil {
 		t.Fatal(sharedErr)
 	}
@@ -58,7 +62,10 @@ func Shared(t testing.TB) *Cluster {
 // Where PostgreSQL's programs are absent the test is skipped.
 func Start(t testing.TB, settings ...string) *Cluster {
 	t.Helper()
-	c, err := start(programs(t), settings)
+	c, err := New(settings...)
+	if errors.Is(err, ErrAbsent) {
+		t.Skip(err)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,12 +77,26 @@ func Start(t testing.TB, settings ...string) *Cluster {
 	return c
 }
 
-// programs finds the newest server, or skips the test.
-func programs(t testing.TB) string {
-	t.Helper()
+// New is Start for a program. The cluster goes with Remove, or with the program.
+func New(settings ...string) (*Cluster, error) {
+	bin, err := programs()
+	if err != nil {
+		return nil, err
+	}
+	return start(bin, settings)
+}
+
+// Remove stops the server and deletes its data.
+func (c *Cluster) Remove() error { return errors.Join(c.leash.Close(), c.removed()) }
+
+// ErrAbsent says that PostgreSQL cannot be started here.
+var ErrAbsent = errors.New("pgtest: no PostgreSQL")
+
+// programs finds the newest server.
+func programs() (string, error) {
 	if os.Geteuid() == 0 {
 		if _, err := user.Lookup("postgres"); err != nil {
-			t.Skip("PostgreSQL does not run as root, and there is no user postgres")
+			return "", fmt.Errorf("%w: it does not run as root, and there is no user postgres", ErrAbsent)
 		}
 	}
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
@@ -85,15 +106,15 @@ func programs(t testing.TB) string {
 			path, err = filepath.EvalSymlinks(path) // the others are beside it
 		}
 		if err == nil {
-			return filepath.Dir(path)
+			return filepath.Dir(path), nil
 		}
-		t.Skip("PostgreSQL's server programs are not installed: no initdb in PATH or /usr/lib/postgresql")
+		return "", fmt.Errorf("%w: its server programs are not installed: no initdb in PATH or /usr/lib/postgresql", ErrAbsent)
 	}
 	version := func(path string) int {
 		n, _ := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(path))))
 		return n
 	}
-	return filepath.Dir(slices.MaxFunc(found, func(a, b string) int { return version(a) - version(b) }))
+	return filepath.Dir(slices.MaxFunc(found, func(a, b string) int { return version(a) - version(b) })), nil
 }
 
 func start(bin string, settings []string) (*Cluster, error) {
@@ -203,11 +224,17 @@ func (c *Cluster) hold() error {
 	if err != nil {
 		return err
 	}
-	c.leash = leash
+	c.leash, c.removed = leash, cmd.Wait
 	return cmd.Start()
 }
 
 func (c *Cluster) data() string { return filepath.Join(c.dir, "data") }
+
+// Command is one of PostgreSQL's programs. It runs in the cluster's folder and as its
+// user, and may leave files there.
+func (c *Cluster) Command(program string, args ...string) *exec.Cmd {
+	return c.command(filepath.Join(c.bin, program), args...)
+}
 
 // command is for the user that the server runs as.
 func (c *Cluster) command(name string, args ...string) *exec.Cmd {
@@ -228,7 +255,7 @@ func (c *Cluster) run(program string, args ...string) error {
 		return err
 	}
 	defer f.Close()
-	cmd := c.command(filepath.Join(c.bin, program), args...)
+	cmd := c.Command(program, args...)
 	cmd.Stdout, cmd.Stderr = f, f
 	if err := cmd.Run(); err != nil {
 		text, _ := os.ReadFile(log)

@@ -11,7 +11,9 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-// handOut grants ready tasks, one to each claimant at most, and writes all that
+// HandOut is the statement behind Claim, for those who measure it or ask for its plan.
+//
+// It grants ready tasks, one to each claimant at most, and writes all that
 // board.Grant writes. Parameters: projects, skills, then the claimants' principals,
 // names, owners, sessions, nonces, places and event details, then the usual lease.
 //
@@ -26,7 +28,7 @@ import (
 //	cl    the claims. The rest is written only for claims that took.
 //
 // OFFSET 0 keeps the planner from turning single lookups into a join over all rows.
-const handOut = `
+const HandOut = `
 WITH w AS MATERIALIZED (
 	SELECT c.*, cardinality($4::text[]) > 1 AND EXISTS (SELECT FROM declines d
 		WHERE d.principal = c.principal AND d.worker = c.name AND d.until > statement_timestamp() OFFSET 0) AS picky
@@ -110,7 +112,7 @@ func (s *Store) Claim(ctx context.Context, w board.Want) ([]board.Claim, error) 
 			}
 			defer conn.Release()
 			return s.decide(ctx, conn.Conn(), func(ctx context.Context) (err error) {
-				rows, err := conn.Query(ctx, handOut, args...)
+				rows, err := conn.Query(ctx, HandOut, args...)
 				if err != nil {
 					return err
 				}
@@ -124,7 +126,7 @@ func (s *Store) Claim(ctx context.Context, w board.Want) ([]board.Claim, error) 
 
 // Claim hands out as a part of t.
 func (t *tx) Claim(w board.Want) ([]board.Claim, error) {
-	return claim(t.ctx, w, func(args []any) ([]grant, error) { return list(&t.reader, scanGrant, handOut, args...) })
+	return claim(t.ctx, w, func(args []any) ([]grant, error) { return list(&t.reader, scanGrant, HandOut, args...) })
 }
 
 // claim runs the statement once; again if there were candidates and others had all of

@@ -1,7 +1,4 @@
 package postgres
 
-// HandOut is the statement whose cost the tests measure.
-const HandOut = handOut
-
 // Place reads a cursor.
 var Place = place
