@@ -12,6 +12,8 @@ TESTFLAGS ?=
 BENCHFLAGS ?= -rounds 7 -d 700ms -warm 200ms -check
 # The same for bench-http.
 HTTPBENCHFLAGS ?= -rounds 5 -check
+# The same for bench-board.
+BOARDBENCHFLAGS ?= -rounds 3 -d 3s -warm 1s -check
 
 # The product, and the modules that keep what only tests need out of its go.mod.
 MODULES := . $(patsubst %/go.mod,%,$(wildcard e2e/go.mod bench/go.mod))
@@ -81,9 +83,13 @@ bench-stdio: ## calls over a pipe, side by side with other implementations
 bench-http: ## the same by HTTP, and what idle sessions take
 	cd bench && $(GO) build -o bin/ ./cmd/... && bin/bench http -sizes 32,65536 -c 16 $(HTTPBENCHFLAGS) && bin/bench sessions -rounds 1 -check
 
+.PHONY: bench-board
+bench-board: ## claims on PostgreSQL and SQLite, beside what the databases give (under four minutes)
+	cd bench && $(GO) build -o bin/ ./cmd/... && bin/bench board $(BOARDBENCHFLAGS)
+
 .PHONY: bench-smoke
-bench-smoke: ## one short round of bench-stdio, to see that it runs
-	@if [ -d bench/cmd/bench ]; then cd bench && $(GO) build -o bin/ ./cmd/... && bin/bench stdio -rounds 1 -d 200ms -warm 50ms; else echo "bench: not here yet"; fi
+bench-smoke: ## one short round of bench-stdio and bench-board, to see that they run
+	@if [ -d bench/cmd/bench ]; then cd bench && $(GO) build -o bin/ ./cmd/... && bin/bench stdio -rounds 1 -d 200ms -warm 50ms && bin/bench board -only postgres,sqlite -tasks 20000 -rounds 1 -d 200ms -warm 50ms; else echo "bench: not here yet"; fi
 
 .PHONY: tidy-check
 tidy-check: ## fail if a go.mod or go.sum is not tidy

@@ -1,7 +1,7 @@
 // Command bench is the load generator. A server is a black box to it: a child
 // process, spoken to through its pipes or by HTTP/1.1 on the loopback.
 //
-//	bench stdio|http|sessions|cold|profile [flags]
+//	bench stdio|http|sessions|cold|profile|board [flags]
 //
 // A suite goes round after round, and in every round each server takes its turn
 // in each cell: a fresh process, a warm-up, then the measured time. What is
@@ -26,6 +26,8 @@ var suites = map[string]func(*options, io.Writer) error{
 	"sessions": sessionsSuite,
 	"cold":     coldSuite,
 	"profile":  profileSuite,
+	"board":    boardSuite,
+	"claimer":  claimerSuite, // for boardSuite alone
 }
 
 // options are the flags, shared by the suites.
@@ -44,6 +46,8 @@ type options struct {
 	check    bool
 	suite    string
 	profile  string
+	tasks    int
+	dir      string
 
 	failed int // cells that could not be measured
 }
@@ -61,7 +65,7 @@ func main() {
 	}
 }
 
-var errUsage = errors.New("usage: bench stdio|http|sessions|cold|profile [flags]")
+var errUsage = errors.New("usage: bench stdio|http|sessions|cold|profile|board [flags]")
 
 func run(args []string, w io.Writer) error {
 	if len(args) == 0 {
@@ -97,14 +101,16 @@ func parse(args []string) (*options, error) {
 	fs.DurationVar(&o.measure, "d", time.Second, "measured time of a cell")
 	fs.DurationVar(&o.warm, "warm", 300*time.Millisecond, "warm-up of a cell")
 	fs.StringVar(&o.out, "out", "", "`file` to which every single measurement is appended, a JSON object a line")
-	fs.Var(&o.only, "only", "`names` of the servers to run, separated by commas; the first is what the others are compared with")
+	fs.Var(&o.only, "only", "`names` of the servers to run, separated by commas; the first is what the others are compared with; board: postgres, costs, sqlite")
 	fs.Var(&o.protos, "proto", "protocol `revisions`")
 	only2026 := fs.Bool("modern", false, "the same as -proto "+modern)
 	fs.Var(&o.sizes, "sizes", "payload sizes, `bytes`")
 	fs.Var(&o.inflight, "inflight", "stdio: how many requests wait for their answers at a time")
 	fs.Var(&o.conns, "c", "http: how many connections call at a time")
 	fs.IntVar(&o.sessions, "n", 10000, "sessions: how many")
-	fs.BoolVar(&o.check, "check", false, "stdio, http, sessions: compare with what is required, and fail if it is missed")
+	fs.IntVar(&o.tasks, "tasks", 1_000_000, "board: how many tasks wait")
+	fs.StringVar(&o.dir, "dir", "", "claimer: `directory` with the files")
+	fs.BoolVar(&o.check, "check", false, "stdio, http, sessions, board: compare with what is required, and fail if it is missed")
 	fs.StringVar(&o.suite, "suite", "stdio", "profile: stdio or http")
 	fs.StringVar(&o.profile, "profile", "cpu.pb.gz", "profile: `file` for the CPU profile; the allocations go to file.allocs")
 	if err := fs.Parse(args); err != nil {

@@ -1,0 +1,326 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/pgtest"
+	"github.com/bossman-dev/bossman/store/postgres"
+)
+
+// few is the short queue that the long one is compared with.
+const few = 1000
+
+// postgresPart measures claims on a cluster of its own. PostgreSQL's programs have to
+// be there.
+func postgresPart(ctx context.Context, o *options, p *printer) ([]bound, error) {
+	say("starting PostgreSQL")
+	c, err := pgtest.New("shared_buffers = 512MB", "max_wal_size = 8GB", "checkpoint_timeout = 30min", "max_connections = 100",
+		"fsync = on", "synchronous_commit = on")
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err := c.Remove(); err != nil {
+			say("the cluster was not removed: %v", err)
+		}
+	}()
+	var pages [2]int
+	for i, n := range []int{few, o.tasks} {
+		say("filling a queue of %d tasks", n)
+		dsn, err := newQueue(ctx, c, n)
+		if err != nil {
+			return nil, err
+		}
+		if pages[i], err = pgtest.QueuePages(ctx, dsn); err != nil {
+			return nil, err
+		}
+	}
+	version, err := serverVersion(ctx, c.DSN("postgres"))
+	if err != nil {
+		return nil, err
+	}
+	p.printf("\n### Claims on PostgreSQL %s, fsync and synchronous_commit on\n", version)
+	bounds := []bound{{what: fmt.Sprintf("pages per claim, %d tasks / %d", o.tasks, few), figure: float64(pages[1]) / float64(pages[0]), limit: 1.3}}
+	p.printf("\n%d lanes, the older half of the tasks unfit. Pages per claim (EXPLAIN ANALYZE, BUFFERS): %d with %d tasks, %d with %d.\n",
+		180, pages[0], few, pages[1], o.tasks)
+
+	q, err := openQueue(ctx, c, "q"+strconv.Itoa(o.tasks))
+	if err != nil {
+		return nil, err
+	}
+	defer q.close()
+	more, err := q.claims(ctx, o, p)
+	if err != nil {
+		return nil, err
+	}
+	if o.wants("costs") {
+		if err := q.costs(ctx, o, p); err != nil {
+			return nil, err
+		}
+	}
+	return append(bounds, more...), nil
+}
+
+func newQueue(ctx context.Context, c *pgtest.Cluster, n int) (dsn string, err error) {
+	db := "q" + strconv.Itoa(n)
+	if err := execute(ctx, c.DSN("postgres"), "CREATE DATABASE "+db); err != nil {
+		return "", err
+	}
+	dsn = c.DSN(db)
+	if err := postgres.Migrate(ctx, dsn); err != nil {
+		return "", err
+	}
+	return dsn, pgtest.FillQueue(ctx, dsn, n)
+}
+
+func execute(ctx context.Context, dsn string, statements ...string) error {
+	conn, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	for _, s := range statements {
+		if _, err := conn.Exec(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func serverVersion(ctx context.Context, dsn string) (version string, err error) {
+	conn, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close(ctx)
+	err = conn.QueryRow(ctx, "SELECT split_part(current_setting('server_version'), ' ', 1)").Scan(&version)
+	return version, err
+}
+
+// A queue is a filled database and those who claim from it.
+type queue struct {
+	cluster *pgtest.Cluster
+	db      string
+	store   *postgres.Store
+	board   *board.Board
+}
+
+func openQueue(ctx context.Context, c *pgtest.Cluster, db string) (*queue, error) {
+	s, err := postgres.Open(ctx, c.DSN(db), &postgres.Options{MaxConns: 8})
+	if err != nil {
+		return nil, err
+	}
+	return &queue{cluster: c, db: db, store: s, board: board.New(s, nil)}, nil
+}
+
+func (q *queue) close() { _ = q.store.Close() } // it cannot fail
+
+// claims compares 8 clients of each kind.
+func (q *queue) claims(ctx context.Context, o *options, p *printer) ([]bound, error) {
+	const (
+		clients   = 8
+		statement = "pgbench, the same statement"
+		bare      = "Store.Claim"
+		next      = "Board.Next"
+	)
+	ways := []way{
+		{statement, func(d time.Duration) (load, time.Duration, error) { return q.benchClaims(ctx, clients, d) }},
+		{bare, func(d time.Duration) (load, time.Duration, error) {
+			return together(clients, d, func(i int) error {
+				claims, err := q.store.Claim(ctx, board.Want{
+					Projects: pgtest.QueueProjects, Skills: pgtest.QueueSkills, Lease: 10 * time.Minute,
+					For: []board.Claimant{{Worker: board.WorkerID{Principal: "bare", Name: "w" + board.NewNonce() + board.NewNonce()}, Owner: "bench"}},
+				})
+				if err == nil && len(claims) == 0 {
+					err = errDrained
+				}
+				return err
+			})
+		}},
+		{next, func(d time.Duration) (load, time.Duration, error) {
+			return together(clients, d, func(i int) error {
+				// Names are unique for a principal, and there are not a million of them.
+				_, err := q.board.Next(ctx, board.Actor{Principal: fmt.Sprintf("next%d", i/1000), Owner: "bench"},
+					board.Wish{Projects: pgtest.QueueProjects, Skills: pgtest.QueueSkills})
+				if _, ok := errors.AsType[*board.Nothing](err); ok {
+					err = errDrained
+				}
+				return err
+			})
+		}},
+	}
+	for _, w := range ways {
+		if _, _, err := w.run(o.warm); err != nil {
+			return nil, fmt.Errorf("%s: %w", w.name, err)
+		}
+	}
+	rs, err := o.boardRounds("board", cell{Proto: "postgres", Size: o.tasks, Width: clients}, ways)
+	if err != nil {
+		return nil, err
+	}
+	p.printf("\n| clients | what | claims/s | min..max | × pgbench | p50 ms | p99 ms |\n|--:|---|--:|--:|--:|--:|--:|\n")
+	rs.printClaims(p, func(c cell) string { return strconv.Itoa(c.Width) }, statement)
+	c := rs.cells()[0]
+	ratio, _ := rs.ratio(c, next, statement, rate)
+	return []bound{{what: "claims/s, Board.Next / pgbench, 8 clients", figure: ratio, limit: 0.5, least: true}}, nil
+}
+
+var errDrained = errors.New("nothing is left to claim: more -tasks, less time")
+
+// together lets clients call f again and again for d; each call has a number.
+func together(clients int, d time.Duration, f func(i int) error) (load, time.Duration, error) {
+	begin := time.Now()
+	end := begin.Add(d)
+	loads, errs := make([]load, clients), make([]error, clients)
+	var wg sync.WaitGroup
+	for n := range clients {
+		wg.Go(func() {
+			for i := n; ; i += clients {
+				at := time.Now()
+				if at.After(end) {
+					return
+				}
+				if errs[n] = f(i); errs[n] != nil {
+					return
+				}
+				loads[n].latencies = append(loads[n].latencies, time.Since(at))
+			}
+		})
+	}
+	wg.Wait()
+	took := time.Since(begin)
+	var all load
+	for _, l := range loads {
+		all.latencies = append(all.latencies, l.latencies...)
+	}
+	all.calls = len(all.latencies)
+	return all, took, errors.Join(errs...)
+}
+
+// claimScript is the hand-out for pgbench: its parameters are pgbench's variables,
+// and each transaction is a new worker's.
+var claimScript = func() string {
+	values := map[string]string{
+		"$1":  ":projects::text[]",
+		"$2":  ":skills::text[]",
+		"$3":  "ARRAY[:principal::text]",
+		"$4":  "ARRAY[:worker::text]",
+		"$5":  "ARRAY[:owner::text]",
+		"$6":  "ARRAY[:session::text]",
+		"$7":  "ARRAY[:nonce::text]",
+		"$8":  "ARRAY[:place::text]",
+		"$9":  "ARRAY[:detail::text]",
+		"$10": ":lease::interval",
+	}
+	parameter := regexp.MustCompile(`\$\d+(::\w+(\[\])?)?`)
+	body := parameter.ReplaceAllStringFunc(postgres.HandOut, func(s string) string {
+		name, _, _ := strings.Cut(s, "::")
+		return "(" + values[name] + ")"
+	})
+	return "\\set worker random(1, 1000000000000000)\n\\set nonce random(1, 1000000000)\n" + body + ";\n"
+}()
+
+// benchClaims runs claimScript. A transaction that got no task would be a cheap one.
+func (q *queue) benchClaims(ctx context.Context, clients int, d time.Duration) (load, time.Duration, error) {
+	before, err := q.count(ctx, "claims")
+	if err != nil {
+		return load{}, 0, err
+	}
+	l, took, err := q.pgbench(ctx, claimScript, clients, d)
+	if err != nil {
+		return load{}, 0, err
+	}
+	after, err := q.count(ctx, "claims")
+	if err == nil && after-before < l.calls-l.calls/50 {
+		err = fmt.Errorf("pgbench claimed %d tasks with %d transactions: %w", after-before, l.calls, errDrained)
+	}
+	return l, took, err
+}
+
+func (q *queue) count(ctx context.Context, table string) (n int, err error) {
+	conn, err := pgx.Connect(ctx, q.cluster.DSN(q.db))
+	if err != nil {
+		return 0, err
+	}
+	defer conn.Close(ctx)
+	err = conn.QueryRow(ctx, "SELECT count(*) FROM "+table).Scan(&n)
+	return n, err
+}
+
+// pgbench runs a script with the settings that our own connections have.
+func (q *queue) pgbench(ctx context.Context, script string, clients int, d time.Duration) (load, time.Duration, error) {
+	const settings = "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off"
+	dsn := q.cluster.DSN(q.db) + "&options=" + strings.ReplaceAll(url.QueryEscape(settings), "+", "%20")
+	secs := max(1, int(d.Round(time.Second)/time.Second))
+	cmd := q.cluster.Command("pgbench", "-n", "-M", "prepared", "-f", "-", "-c", strconv.Itoa(clients), "-j", "2", "-T", strconv.Itoa(secs),
+		"-l", "--log-prefix=pgbench",
+		"-D", "projects={"+strings.Join(pgtest.QueueProjects, ",")+"}", "-D", "skills={"+strings.Join(pgtest.QueueSkills, ",")+"}",
+		"-D", "principal=pgbench", "-D", "owner=bench", "-D", "session=s", "-D", "place={}", "-D", `detail={"Nonce":"k7f2q","Worker":"otter-k7f"}`,
+		"-D", "lease=10min", dsn)
+	cmd.Stdin = strings.NewReader(script)
+	return readPgbench(cmd)
+}
+
+var tps = regexp.MustCompile(`(?m)^tps = ([0-9.]+)`)
+
+// readPgbench runs pgbench and reads the log of its transactions.
+func readPgbench(cmd *exec.Cmd) (load, time.Duration, error) {
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return load{}, 0, fmt.Errorf("%w\n%s", err, out)
+	}
+	m := tps.FindSubmatch(out)
+	if m == nil {
+		return load{}, 0, fmt.Errorf("pgbench says no tps but %q", out)
+	}
+	rate, err := strconv.ParseFloat(string(m[1]), 64)
+	if err != nil {
+		return load{}, 0, err
+	}
+	logs, err := filepath.Glob(filepath.Join(cmd.Dir, "pgbench.*"))
+	if err != nil {
+		return load{}, 0, err
+	}
+	var l load
+	for _, name := range logs {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return load{}, 0, err
+		}
+		lines := bufio.NewScanner(bytes.NewReader(text))
+		for lines.Scan() {
+			// client, transaction, µs, script, time
+			fields := strings.Fields(lines.Text())
+			if len(fields) < 3 {
+				return load{}, 0, fmt.Errorf("pgbench's log has a line %q", lines.Text())
+			}
+			us, err := strconv.Atoi(fields[2])
+			if err != nil {
+				return load{}, 0, err
+			}
+			l.latencies = append(l.latencies, time.Duration(us)*time.Microsecond)
+		}
+		if err := os.Remove(name); err != nil {
+			return load{}, 0, err
+		}
+	}
+	l.calls = len(l.latencies)
+	// By pgbench's own account, which leaves out connecting.
+	return l, time.Duration(float64(l.calls) / rate * float64(time.Second)), nil
+}
