@@ -3,7 +3,9 @@ package board
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 )
@@ -129,6 +131,24 @@ func (b *Board) project(r Reader, slug string) (Project, error) {
 		return *b.o.Home, nil
 	}
 	return p, err
+}
+
+// projects reads several; one that is not there is ErrNotFound.
+func (b *Board) projects(r Reader, slugs []string) ([]Project, error) {
+	there, err := r.Projects(slugs...)
+	if err != nil {
+		return nil, err
+	}
+	for _, slug := range slugs {
+		switch {
+		case slices.ContainsFunc(there, func(p Project) bool { return p.Slug == slug }):
+		case b.o.Home != nil && b.o.Home.Slug == slug:
+			there = append(there, *b.o.Home)
+		default:
+			return nil, fmt.Errorf("project %s: %w", slug, ErrNotFound)
+		}
+	}
+	return there, nil
 }
 
 // writable gives a project that takes writes, and makes the home project.

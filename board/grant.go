@@ -21,6 +21,9 @@ func Grant(tx Tx, t Task, c Claimant, lease time.Duration) (Claim, error) {
 	if st.Worker.StoppedBy != "" {
 		return Claim{}, conflict("worker %s was stopped by %s", c.Worker.Name, st.Worker.StoppedBy)
 	}
+	if c.New && !st.Worker.IsZero() {
+		return Claim{}, conflict("there is a worker %s already", c.Worker.Name)
+	}
 	seq, from := t.Seq, t.Status
 	if t.Lease > 0 {
 		lease = t.Lease

@@ -71,6 +71,9 @@ func (b *Board) look(ctx context.Context, a Actor, w Wish) (h *Handout, who Clai
 		h, err = b.nextOnce(ctx, a, w)
 		return h, who, err
 	}
+	if w.Worker == "" && w.Task.IsZero() {
+		return b.first(ctx, a, w)
+	}
 	var st Standing
 	err = b.store.Read(ctx, func(r Reader) error {
 		who, st, err = b.claimant(r, a, w)
@@ -104,6 +107,41 @@ func (b *Board) look(ctx context.Context, a Actor, w Wish) (h *Handout, who Clai
 	}
 	h, err = b.deliver(ctx, a, claims[0])
 	return h, who, err
+}
+
+// first is look for a worker that has no name yet: it has nothing else either. That
+// the name is free is asked only if there was no task.
+func (b *Board) first(ctx context.Context, a Actor, w Wish) (*Handout, Claimant, error) {
+	for {
+		who := newClaimant(a, w)
+		claims, err := b.store.Claim(ctx, b.want(w, who))
+		if err != nil {
+			return nil, who, err
+		}
+		if len(claims) > 0 {
+			h, err := b.deliver(ctx, a, claims[0])
+			return h, who, err
+		}
+		var st Standing
+		err = b.store.Read(ctx, func(r Reader) error {
+			st, err = r.Standing(who.Worker)
+			return err
+		})
+		if err != nil {
+			return nil, who, err
+		}
+		if st.Worker.IsZero() {
+			return nil, who, errNothing
+		}
+	}
+}
+
+// newClaimant draws a name for a worker.
+func newClaimant(a Actor, w Wish) Claimant {
+	return Claimant{
+		Worker: WorkerID{Principal: a.Principal, Name: newWorkerName()}, New: true,
+		Owner: a.Owner, Session: w.Session, Where: w.Where,
+	}
 }
 
 // want is what a wish asks the store for.
@@ -157,18 +195,16 @@ func (b *Board) checkWish(ctx context.Context, w Wish) (Wish, error) {
 	if err != nil {
 		return w, err
 	}
-	w.Skills = []string{}
+	var projects []Project
 	err = b.store.Read(ctx, func(r Reader) error {
-		for _, slug := range w.Projects {
-			p, err := b.project(r, slug)
-			if err != nil {
-				return err
-			}
-			known, _ := p.Known(skills)
-			w.Skills = append(w.Skills, known...)
-		}
-		return nil
+		projects, err = b.projects(r, w.Projects)
+		return err
 	})
+	w.Skills = []string{}
+	for _, p := range projects {
+		known, _ := p.Known(skills)
+		w.Skills = append(w.Skills, known...)
+	}
 	slices.Sort(w.Skills)
 	w.Skills = slices.Compact(w.Skills)
 	if len(w.Skills) == 0 {
@@ -179,17 +215,16 @@ func (b *Board) checkWish(ctx context.Context, w Wish) (Wish, error) {
 
 // claimant settles who the worker is, and what it has.
 func (b *Board) claimant(r Reader, a Actor, w Wish) (Claimant, Standing, error) {
-	c := Claimant{Owner: a.Owner, Session: w.Session, Where: w.Where}
 	if w.Worker == "" {
 		for {
-			c.Worker = WorkerID{Principal: a.Principal, Name: newWorkerName()}
+			c := newClaimant(a, w)
 			st, err := r.Standing(c.Worker)
 			if err != nil || st.Worker.IsZero() {
 				return c, Standing{}, err
 			}
 		}
 	}
-	c.Worker = WorkerID{Principal: a.Principal, Name: w.Worker}
+	c := Claimant{Worker: WorkerID{Principal: a.Principal, Name: w.Worker}, Owner: a.Owner, Session: w.Session, Where: w.Where}
 	st, err := r.Standing(c.Worker)
 	if err != nil {
 		return c, st, err

@@ -39,7 +39,8 @@ type Reader interface {
 	Now() (time.Time, error)
 
 	Project(slug string) (Project, error)
-	Projects() ([]Project, error)
+	// Projects lists the named projects that exist; without names all there are.
+	Projects(slugs ...string) ([]Project, error)
 
 	Task(id ID) (Task, error)
 	// Tasks lists tasks, oldest first.
@@ -175,7 +176,10 @@ type Want struct {
 
 // A Claimant is a worker that wants a task.
 type Claimant struct {
-	Worker  WorkerID
+	Worker WorkerID
+	// New says that the name has just been drawn: if somebody has it, Claim gives
+	// nothing.
+	New     bool
 	Owner   string
 	Session string
 	Where   Where

@@ -251,6 +251,27 @@ var storeHandOut = group{"the hand-out", []test{
 			return err
 		})
 	}},
+	{"gives nothing to a new worker whose name is taken", func(f *fixture) {
+		id := f.create("a")
+		f.write(func(tx board.Tx) error {
+			now, err := tx.Now()
+			if err != nil {
+				return err
+			}
+			return tx.PutWorker(board.Worker{WorkerID: claimants("w")[0].Worker, Owner: "another", LastSeen: now})
+		})
+		who := claimants("w", "v")
+		who[0].New, who[1].New = true, true
+		cs := f.claims(board.Want{For: who})
+		if len(cs) != 1 || cs[0].Worker.Name != "v" || cs[0].Task != id {
+			f.Errorf("Claim for w, whose name is taken, and v = %v, want %v for v", cs, id)
+		}
+		f.read(func(r board.Reader) error {
+			st, err := r.Standing(who[0].Worker)
+			f.equal("owner of w", st.Worker.Owner, "another")
+			return err
+		})
+	}},
 }}
 
 // order claims until there is nothing more, and compares what came.

@@ -2,6 +2,7 @@ package boardtest
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/bossman-dev/bossman/board"
@@ -128,6 +129,31 @@ var storeTasks = group{"tasks are kept as they are given", []test{
 		all, err := f.board.Projects(f.ctx)
 		f.ok(err)
 		f.equal("projects", len(all), 2)
+	}},
+	{"projects are listed by name, or all", func(f *fixture) {
+		f.project(board.Project{Slug: "api"})
+		f.project(board.Project{Slug: "cli"})
+		f.read(func(r board.Reader) error {
+			for _, test := range []struct {
+				names []string
+				want  string
+			}{
+				{nil, "api cli " + project},
+				{[]string{"cli", "nothere", "api", "cli"}, "api cli"},
+				{[]string{"nothere"}, ""},
+			} {
+				ps, err := r.Projects(test.names...)
+				if err != nil {
+					return err
+				}
+				var slugs []string
+				for _, p := range ps {
+					slugs = append(slugs, p.Slug)
+				}
+				f.equal(fmt.Sprintf("projects of %v", test.names), strings.Join(slugs, " "), test.want)
+			}
+			return nil
+		})
 	}},
 	{"UpdateTask wants the Seq that was read", func(f *fixture) {
 		id := f.create("one")

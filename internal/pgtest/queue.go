@@ -2,6 +2,7 @@ package pgtest
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"slices"
 	"strings"
@@ -40,7 +41,8 @@ func queueLanes() []string {
 	return lanes
 }
 
-// FillQueue puts a queue of n ready tasks into an empty board.
+// FillQueue puts a queue of n ready tasks into an empty board. It is as new tasks are,
+// not vacuumed, and remains so until VacuumQueue.
 func FillQueue(ctx context.Context, dsn string, n int) error {
 	conn, err := pgx.Connect(ctx, dsn)
 	if err != nil {
@@ -56,6 +58,7 @@ func FillQueue(ctx context.Context, dsn string, n int) error {
 		fmt.Sprintf(`INSERT INTO lanes (project_id, skills)
 			SELECT p.id, l.skills::text[] FROM projects p, unnest(string_to_array('%s', ' ')) WITH ORDINALITY l(skills, i) ORDER BY p.id, l.i`,
 			strings.Join(queueLanes(), " ")),
+		`ALTER TABLE tasks SET (autovacuum_enabled = off)`,
 		fmt.Sprintf(`INSERT INTO tasks (id, lane_id, skills, status, ready, hold, priority, queued_at, open_blockers, open_children, done_children,
 			attempt, nonce, failures, max_failures, lease, spec_version, seq, areas, area_up, wants, title, created_by, created_at)
 			SELECT (1 + i %% 3)::bigint << 40 | i, l.id, l.skills, 'pending', true, false, 2, timestamptz '2026-01-01' + i * interval '1 ms', 0, 0, 0,
@@ -65,11 +68,25 @@ func FillQueue(ctx context.Context, dsn string, n int) error {
 		`INSERT INTO task_docs (task_id, description, acceptance) SELECT id, repeat('what is to be done ', 10), '' FROM tasks`,
 		`INSERT INTO events (epoch, project_id, task_id, seq, actor, kind, from_status, to_status, detail)
 			SELECT 1, id >> 40, id, 1, 'ada', 'created', '', 'pending', '{}' FROM tasks`,
-		`VACUUM (ANALYZE)`,
-		`CHECKPOINT`,
+		`ANALYZE`,
 	} {
 		if _, err := conn.Exec(ctx, statement); err != nil {
 			return fmt.Errorf("pgtest: fill a queue: %.60s…: %w", statement, err)
+		}
+	}
+	return nil
+}
+
+// VacuumQueue makes of a new queue one that has been there for a while.
+func VacuumQueue(ctx context.Context, dsn string) error {
+	conn, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	for _, statement := range []string{`ALTER TABLE tasks RESET (autovacuum_enabled)`, `VACUUM (ANALYZE)`, `CHECKPOINT`} {
+		if _, err := conn.Exec(ctx, statement); err != nil {
+			return fmt.Errorf("pgtest: %s: %w", statement, err)
 		}
 	}
 	return nil
@@ -88,10 +105,10 @@ func QueuePages(ctx context.Context, dsn string) (int, error) {
 		return 0, err
 	}
 	var pages []int
-	for i := range 15 {
+	for range 15 {
 		query := fmt.Sprintf(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE claim(
-			'{%s}', '{%s}', '{p}', '{b%[3]d}', '{o}', '{s}', '{n%[3]d}', '{"{}"}', ARRAY['{"Nonce":"x"}'], '10 min')`,
-			strings.Join(QueueProjects, ","), strings.Join(QueueSkills, ","), i)
+			'{%s}', '{%s}', '{p}', '{%[3]s}', '{o}', '{s}', '{%[3]s}', '{"{}"}', ARRAY['{"Nonce":"x"}'], '{t}', '10 min')`,
+			strings.Join(QueueProjects, ","), strings.Join(QueueSkills, ","), rand.Text())
 		var text []byte
 		if err := conn.QueryRow(ctx, query).Scan(&text); err != nil {
 			return 0, err

@@ -15,7 +15,8 @@ import (
 //
 // It grants ready tasks, one to each claimant at most, and writes all that
 // board.Grant writes. Parameters: projects, skills, then the claimants' principals,
-// names, owners, sessions, nonces, places and event details, then the usual lease.
+// names, owners, sessions, nonces, places, event details and whether the name is new,
+// then the usual lease.
 //
 //	w     who wants. One of several that has declined tasks is picky, and is left for a
 //	      call of its own, where its tasks are passed over.
@@ -32,12 +33,12 @@ const HandOut = `
 WITH w AS MATERIALIZED (
 	SELECT c.*, cardinality($4::text[]) > 1 AND EXISTS (SELECT FROM declines d
 		WHERE d.principal = c.principal AND d.worker = c.name AND d.until > statement_timestamp() OFFSET 0) AS picky
-	FROM unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[])
-		WITH ORDINALITY c(principal, name, owner, session, nonce, place, detail, no)),
+	FROM unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::bool[])
+		WITH ORDINALITY c(principal, name, owner, session, nonce, place, detail, fresh, no)),
 k AS MATERIALIZED (
 	SELECT w.*, row_number() OVER (ORDER BY w.no) AS rn FROM w WHERE NOT w.picky
 		AND NOT EXISTS (SELECT FROM claims x WHERE x.principal = w.principal AND x.worker = w.name OFFSET 0)
-		AND NOT EXISTS (SELECT FROM workers x WHERE x.principal = w.principal AND x.name = w.name AND x.stopped_by <> '' OFFSET 0)),
+		AND NOT EXISTS (SELECT FROM workers x WHERE x.principal = w.principal AND x.name = w.name AND (w.fresh OR x.stopped_by <> '') OFFSET 0)),
 no AS MATERIALIZED (
 	SELECT ARRAY(SELECT d.task_id FROM k CROSS JOIN LATERAL (
 		SELECT d.task_id FROM declines d WHERE d.principal = k.principal AND d.worker = k.name AND d.until > statement_timestamp() OFFSET 0) d) AS ids),
@@ -70,7 +71,7 @@ cl AS (
 	SELECT c.id, c.attempt, k.nonce, k.principal, k.name, k.owner, k.session, c.now, c.now + l.lease, l.lease, 0
 	FROM (SELECT c.*, row_number() OVER () AS rn, clock_timestamp() AS now FROM c) c JOIN k USING (rn)
 	JOIN projects p ON p.id = c.id >> 40
-	CROSS JOIN LATERAL (SELECT coalesce(nullif(c.lease, '0'), nullif(p.lease, '0'), $10::interval) AS lease) l
+	CROSS JOIN LATERAL (SELECT coalesce(nullif(c.lease, '0'), nullif(p.lease, '0'), $11::interval) AS lease) l
 	ON CONFLICT DO NOTHING RETURNING *),
 u AS (
 	UPDATE tasks t SET status = 'in_progress', ready = false, attempt = cl.attempt, nonce = cl.nonce, seq = t.seq + 1,
@@ -184,6 +185,7 @@ func claim(ctx context.Context, w board.Want, run func(args []any) ([]grant, err
 
 func handOutArgs(w board.Want) ([]any, error) {
 	columns := make([][]string, 7)
+	var fresh []bool
 	for _, c := range w.For {
 		nonce := board.NewNonce()
 		place, err := encode(c.Where)
@@ -198,12 +200,13 @@ func handOutArgs(w board.Want) ([]any, error) {
 		for i, v := range []string{c.Worker.Principal, c.Worker.Name, c.Owner, c.Session, nonce, place, detail} {
 			columns[i] = append(columns[i], v)
 		}
+		fresh = append(fresh, c.New)
 	}
 	args := []any{w.Projects, w.Skills}
 	for _, c := range columns {
 		args = append(args, c)
 	}
-	return append(args, w.Lease), nil
+	return append(args, fresh, w.Lease), nil
 }
 
 // A grant is what the statement says of one claimant.

@@ -23,10 +23,16 @@ func (r *reader) Project(slug string) (board.Project, error) {
 	return p, named(err, "project", slug)
 }
 
-// Projects lists all projects.
-func (r *reader) Projects() ([]board.Project, error) {
-	const query = `SELECT ` + projectColumns + ` FROM projects ORDER BY slug`
-	return list(r, scanProject, query)
+// Projects lists the named projects, or all.
+func (r *reader) Projects(slugs ...string) ([]board.Project, error) {
+	const (
+		some = `SELECT ` + projectColumns + ` FROM projects WHERE slug = ANY($1) ORDER BY slug`
+		all  = `SELECT ` + projectColumns + ` FROM projects ORDER BY slug`
+	)
+	if len(slugs) == 0 {
+		return list(r, scanProject, all)
+	}
+	return list(r, scanProject, some, slugs)
 }
 
 // PutProject creates or changes a project.

@@ -18,7 +18,7 @@ func (e empty) Project(slug string) (board.Project, error) {
 	return board.Project{}, fmt.Errorf("%w: project %s", board.ErrNotFound, slug)
 }
 
-func (e empty) Projects() ([]board.Project, error) { return nil, nil }
+func (e empty) Projects(...string) ([]board.Project, error) { return nil, nil }
 
 func (e empty) Task(id board.ID) (board.Task, error) {
 	return board.Task{}, fmt.Errorf("%w: task %v", board.ErrNotFound, id)

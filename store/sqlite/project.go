@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/bossman-dev/bossman/board"
 )
@@ -34,12 +35,14 @@ func (r *reader) Project(slug string) (board.Project, error) {
 	return p, err
 }
 
-func (r *reader) Projects() ([]board.Project, error) {
+func (r *reader) Projects(slugs ...string) ([]board.Project, error) {
 	const query = projectColumns + ` ORDER BY slug`
 	var list []board.Project
 	err := r.each(query, nil, func(scan scan) error {
 		p, err := scanProject(scan)
-		list = append(list, p)
+		if len(slugs) == 0 || slices.Contains(slugs, p.Slug) {
+			list = append(list, p)
+		}
 		return err
 	})
 	return list, err
