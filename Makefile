@@ -13,7 +13,7 @@ BENCHFLAGS ?= -rounds 7 -d 700ms -warm 200ms -check
 # The same for bench-http.
 HTTPBENCHFLAGS ?= -rounds 5 -check
 # The same for bench-board.
-BOARDBENCHFLAGS ?= -rounds 3 -d 3s -warm 1s -check
+BOARDBENCHFLAGS ?= -rounds 3 -d 2s -warm 500ms -check
 
 # The product, and the modules that keep what only tests need out of its go.mod.
 MODULES := . $(patsubst %/go.mod,%,$(wildcard e2e/go.mod bench/go.mod))

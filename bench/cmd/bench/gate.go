@@ -47,6 +47,12 @@ var httpGate = gate{
 	},
 }
 
+// What bench board requires of the hand-out on PostgreSQL.
+const (
+	mostPages   = 1.3 // of a claim behind many tasks, by those behind few
+	leastClaims = 0.5 // a second by Board.Next, by those of the statement alone
+)
+
 func always(v float64) func(cell) float64 { return func(cell) float64 { return v } }
 
 // bySize is one bound for small messages and one for large.
