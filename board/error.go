@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 )
 
 // What a caller can do about an error decides its kind; errors.Is finds it.
@@ -88,11 +89,16 @@ type Nothing struct {
 
 func (n *Nothing) Error() string { return "board: nothing to hand out" }
 
-// A HeldError says that the worker's name belongs to another running process.
-type HeldError struct{ Worker Worker }
+// A HeldError says that the worker's name belongs to another process: one that runs,
+// or that died without a word.
+type HeldError struct {
+	Worker Worker
+	// Left is when the name is free, if that process gives no sign of life.
+	Left time.Duration
+}
 
 func (e *HeldError) Error() string {
-	return fmt.Sprintf("%v: worker %s belongs to another running process", ErrDenied, e.Worker.Name)
+	return fmt.Sprintf("%v: worker %s belongs to another process", ErrDenied, e.Worker.Name)
 }
 
 func (e *HeldError) Unwrap() error { return ErrDenied }

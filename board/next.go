@@ -242,8 +242,12 @@ func (b *Board) claimant(r Reader, a Actor, w Wish) (Claimant, Standing, error) 
 	if err != nil {
 		return c, st, err
 	}
-	if st.Claim != nil && now.Before(st.Claim.LeaseUntil) || now.Sub(st.Worker.LastSeen) < b.o.Lease {
-		return c, st, &HeldError{Worker: st.Worker}
+	until := st.Worker.LastSeen.Add(b.o.Lease)
+	if st.Claim != nil && st.Claim.LeaseUntil.After(until) {
+		until = st.Claim.LeaseUntil
+	}
+	if now.Before(until) {
+		return c, st, &HeldError{Worker: st.Worker, Left: until.Sub(now)}
 	}
 	return c, st, nil
 }

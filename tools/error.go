@@ -65,7 +65,7 @@ func (t *Tools) refuse(e errand, err error) error {
 	evidence, isEvidence := errors.AsType[*board.EvidenceError](err)
 	cycle, isCycle := errors.AsType[*board.CycleError](err)
 	stopped, isStopped := errors.AsType[*board.StoppedError](err)
-	_, isHeld := errors.AsType[*board.HeldError](err)
+	name, isHeld := errors.AsType[*board.HeldError](err)
 	switch {
 	case isLost:
 		r.code = "lease_lost"
@@ -88,8 +88,8 @@ func (t *Tools) refuse(e errand, err error) error {
 		r.next = "End your turn now; make no other call."
 	case isHeld:
 		r.code = "name_taken"
-		r.state = "You hold nothing under that name."
-		r.why = "It belongs to another agent that is running; names are not shared."
+		r.state = "You were given nothing."
+		r.why = "The name belongs to another process, which runs or has died without a word; if it stays silent the name is free in " + span(name.Left) + "."
 		r.next = "Next: " + call("get_next_task", "worker", "new") + "."
 	case errors.Is(err, board.ErrNotFound):
 		r.code = "not_found"

@@ -38,7 +38,7 @@ func TestRefuse(t *testing.T) {
 			"Not recorded. You still hold web-142. It wants tests, you sent commit. Run what shows it",
 		},
 		"cycle":   {&board.CycleError{Path: []string{"a", "b", "a"}}, "Not recorded. web-142 is as it was. The dependencies would close a circle: a → b → a. Next: the same call without one of these links."},
-		"held":    {&board.HeldError{Worker: board.Worker{WorkerID: board.WorkerID{Name: "they"}}}, `Not recorded. You hold nothing under that name. It belongs to another agent that is running; names are not shared. Next: get_next_task {"worker":"new"}.`},
+		"held":    {&board.HeldError{Worker: board.Worker{WorkerID: board.WorkerID{Name: "they"}}, Left: 4 * time.Minute}, `Not recorded. You were given nothing. The name belongs to another process, which runs or has died without a word; if it stays silent the name is free in 4 min. Next: get_next_task {"worker":"new"}.`},
 		"stopped": {&board.StoppedError{Worker: board.Worker{StoppedBy: "ada"}}, "Not recorded. You get no more work. Cancelled: stop. ada told this worker to stop. End your turn now; make no other call."},
 		"lost": {
 			&board.LostError{Claim: h, Task: task, Holder: holder, Ended: ended(board.CauseExpired), Kept: true},
