@@ -151,11 +151,8 @@ func (a *app) settle() (*settings, place, error) {
 		if err := s.readFile(projectFile(p.Root), true); err != nil {
 			return nil, p, err
 		}
-		if s.Origin["board"] == projectFile(p.Root) && !isURL(s.Board) {
-			p.Path = filepath.Join(p.Root, s.Board)
-			if !strings.HasSuffix(p.Path, ".db") {
-				p.Path = filepath.Join(p.Path, "board.db")
-			}
+		if s.Origin["board"] == projectFile(p.Root) && !isURL(s.Board) && !strings.HasSuffix(from, ".db") {
+			p.Path = filepath.Join(p.Root, boardFile(s.Board))
 		}
 	}
 	if err := s.readEnv(a.getenv); err != nil {

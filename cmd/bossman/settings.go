@@ -141,7 +141,7 @@ func (s *settings) readFile(path string, inProject bool) error {
 		case inProject && !settingKeys[i].inProject:
 			s.Ignored = append(s.Ignored, fmt.Sprintf("%s in %s: a project's file may not set it, your own may", name, path))
 			continue
-		case inProject && name == "board" && !boardFromProject(file[name]):
+		case inProject && name == "board" && !boardFromProject(filepath.Dir(filepath.Dir(path)), file[name]):
 			s.Ignored = append(s.Ignored, fmt.Sprintf("board in %s: a project's file may name a server or a path inside the project", path))
 			continue
 		}
@@ -154,10 +154,31 @@ func (s *settings) readFile(path string, inProject bool) error {
 }
 
 // boardFromProject tells what a project's own file may say about its board: it must
-// not lead to the board of another project.
-func boardFromProject(v any) bool {
+// not lead to the board of another project, by a link neither.
+func boardFromProject(root string, v any) bool {
 	text, ok := v.(string)
-	return ok && (isURL(text) || filepath.IsLocal(text))
+	if !ok || isURL(text) {
+		return ok
+	}
+	dir, err := os.OpenRoot(root)
+	if err != nil {
+		return false
+	}
+	defer dir.Close()
+	for _, name := range []string{text, boardFile(text)} {
+		if _, err := dir.Stat(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return false
+		}
+	}
+	return true
+}
+
+// boardFile is the file of a board that is named by it or by its folder.
+func boardFile(name string) string {
+	if strings.HasSuffix(name, ".db") {
+		return name
+	}
+	return filepath.Join(name, "board.db")
 }
 
 // readEnv takes what the environment says.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -62,10 +63,24 @@ func TestSettings_wrong(t *testing.T) {
 }
 
 func TestSettings_boardOfAProject(t *testing.T) {
-	for value, want := range map[string]bool{
-		"https://bossman.example.org": true, "sub": true, "var/board.db": true, "../other": false, "/etc": false, "~/x": true,
+	root := tree(t, map[string]string{"sub/x": "", "file.txt": ""})
+	other := tree(t, map[string]string{"board.db": ""})
+	for link, target := range map[string]string{
+		"out": other, "folder/board.db": filepath.Join(other, "board.db"), "none.db": filepath.Join(other, "none.db"), "in": "sub",
 	} {
-		if got := boardFromProject(value); got != want {
+		link = filepath.Join(root, link)
+		if err := os.MkdirAll(filepath.Dir(link), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(target, link); err != nil {
+			t.Skip(err)
+		}
+	}
+	for value, want := range map[string]bool{
+		"https://bossman.example.org": true, "sub": true, "var/board.db": true, "../other": false, "/etc": false, "~/x": true, "in": true,
+		"out": false, "out/x/board.db": false, "folder": false, "folder/board.db": false, "none.db": false, "sub/../../x": false, "": false,
+	} {
+		if got := boardFromProject(root, value); got != want {
 			t.Errorf("boardFromProject(%q) = %v, want %v", value, got, want)
 		}
 	}
