@@ -43,15 +43,22 @@ func newestMigration(fsys fs.FS) (int64, error) {
 }
 
 // schemaVersion gives the number of the newest migration that was made on db, 0 if
-// there is no board in it.
+// there is nothing in it yet. The database of another program is an error: we would
+// put our tables between its own.
 func schemaVersion(ctx context.Context, db *sql.DB) (int64, error) {
-	const exists = `SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('meta', 'goose_db_version')`
+	const exists = `
+SELECT count(*) FILTER (WHERE name IN ('meta', 'goose_db_version')),
+       count(*) FILTER (WHERE name NOT IN ('meta', 'goose_db_version') AND name NOT LIKE 'sqlite\_%' ESCAPE '\')
+  FROM sqlite_schema WHERE type = 'table'`
 	const newest = `SELECT max(version_id) FROM goose_db_version WHERE is_applied`
-	var tables int
-	if err := db.QueryRowContext(ctx, exists).Scan(&tables); err != nil {
+	var tables, others int
+	if err := db.QueryRowContext(ctx, exists).Scan(&tables, &others); err != nil {
 		return 0, mapError(ctx, err)
 	}
-	if tables < 2 {
+	switch {
+	case tables < 2 && others > 0:
+		return 0, errors.New("the file is the database of another program, and not a board; name another file")
+	case tables < 2:
 		return 0, nil
 	}
 	var version int64

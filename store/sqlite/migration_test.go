@@ -1,9 +1,12 @@
 package sqlite
 
 import (
+	"bytes"
+	"database/sql"
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -128,5 +131,35 @@ func TestEvents_neverChange(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "never") {
 			t.Errorf("%s: %v, want a refusal", query, err)
 		}
+	}
+}
+
+// TestOpen_anotherProgram: a database that is not ours is left as it is.
+func TestOpen_anotherProgram(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "app.db")
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec(`CREATE TABLE customers (name TEXT); INSERT INTO customers VALUES ('ada')`); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(t.Context(), path, nil)
+	if err == nil {
+		defer s.Close()
+		err = s.Write(t.Context(), func(tx board.Tx) error { return addTasks(tx, "web", 1, nil) })
+	}
+	if err == nil || !strings.Contains(err.Error(), "another program") {
+		t.Errorf("a write = %v, want that it is the database of another program", err)
+	}
+	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the file has changed, %v", err)
 	}
 }
