@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -40,21 +41,23 @@ type settingKey struct {
 	name      string
 	inProject bool
 	env       string
-	set       func(s *settings, v any) error
-	get       func(s *settings) any
+	// runs is set for a command: it is not taken from a file that everybody may write.
+	runs bool
+	set  func(s *settings, v any) error
+	get  func(s *settings) any
 }
 
 var settingKeys = []settingKey{
 	{
-		"board", true, "BOSSMAN_BOARD", func(s *settings, v any) error { return setText(&s.Board, v) },
+		"board", true, "BOSSMAN_BOARD", false, func(s *settings, v any) error { return setText(&s.Board, v) },
 		func(s *settings) any { return s.Board },
 	},
 	{
-		"db", false, "BOSSMAN_DB", func(s *settings, v any) error { return setText(&s.DB, v) },
+		"db", false, "BOSSMAN_DB", false, func(s *settings, v any) error { return setText(&s.DB, v) },
 		func(s *settings) any { return hidePassword(s.DB) },
 	},
 	{
-		"project", true, "BOSSMAN_PROJECT", func(s *settings, v any) error {
+		"project", true, "BOSSMAN_PROJECT", false, func(s *settings, v any) error {
 			if err := setText(&s.Project, v); err != nil {
 				return err
 			}
@@ -66,7 +69,7 @@ var settingKeys = []settingKey{
 		func(s *settings) any { return s.Project },
 	},
 	{
-		"policy", true, "BOSSMAN_POLICY", func(s *settings, v any) error {
+		"policy", true, "BOSSMAN_POLICY", false, func(s *settings, v any) error {
 			if err := setText(&s.Policy, v); err != nil {
 				return err
 			}
@@ -79,15 +82,15 @@ var settingKeys = []settingKey{
 		func(s *settings) any { return s.Policy },
 	},
 	{
-		"areas", true, "BOSSMAN_AREAS", func(s *settings, v any) error { return setList(&s.Areas, v) },
+		"areas", true, "BOSSMAN_AREAS", false, func(s *settings, v any) error { return setList(&s.Areas, v) },
 		func(s *settings) any { return s.Areas },
 	},
 	{
-		"skills", true, "BOSSMAN_SKILLS", func(s *settings, v any) error { return setList(&s.Skills, v) },
+		"skills", true, "BOSSMAN_SKILLS", false, func(s *settings, v any) error { return setList(&s.Skills, v) },
 		func(s *settings) any { return s.Skills },
 	},
 	{
-		"lease", true, "BOSSMAN_LEASE", func(s *settings, v any) error { return setDuration(&s.Lease, v) },
+		"lease", true, "BOSSMAN_LEASE", false, func(s *settings, v any) error { return setDuration(&s.Lease, v) },
 		func(s *settings) any {
 			if s.Lease == 0 {
 				return ""
@@ -96,7 +99,7 @@ var settingKeys = []settingKey{
 		},
 	},
 	{
-		"notify", false, "", func(s *settings, v any) error { return setWords(&s.Notify, v) },
+		"notify", false, "", true, func(s *settings, v any) error { return setWords(&s.Notify, v) },
 		func(s *settings) any { return s.Notify },
 	},
 }
@@ -144,6 +147,9 @@ func (s *settings) readFile(path string, inProject bool) error {
 		case inProject && name == "board" && !boardFromProject(filepath.Dir(filepath.Dir(path)), file[name]):
 			s.Ignored = append(s.Ignored, fmt.Sprintf("board in %s: a project's file may name a server or a path inside the project", path))
 			continue
+		case settingKeys[i].runs && everybodyWrites(path):
+			s.Ignored = append(s.Ignored, fmt.Sprintf("%s in %s: everybody may write this file, so nothing in it is run; mend it with: chmod o-w %s", name, path, path))
+			continue
 		}
 		if err := settingKeys[i].set(s, file[name]); err != nil {
 			return fmt.Errorf("%s in %s: %w", name, path, err)
@@ -179,6 +185,12 @@ func boardFile(name string) string {
 		return name
 	}
 	return filepath.Join(name, "board.db")
+}
+
+// everybodyWrites reports whether everybody may write a file. A group often has one member.
+func everybodyWrites(path string) bool {
+	info, err := os.Stat(path)
+	return err != nil || runtime.GOOS != "windows" && info.Mode().Perm()&0o002 != 0
 }
 
 // readEnv takes what the environment says.

@@ -86,6 +86,23 @@ func TestSettings_boardOfAProject(t *testing.T) {
 	}
 }
 
+func TestSettings_fileThatEverybodyWrites(t *testing.T) {
+	dir := tree(t, map[string]string{"user.toml": "policy = 'trust'\nnotify = ['cmd']\n"})
+	path := filepath.Join(dir, "user.toml")
+	for mode, taken := range map[os.FileMode]bool{0o600: true, 0o644: true, 0o664: true, 0o646: false, 0o666: false} {
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		s := newSettings()
+		if err := s.readFile(path, false); err != nil {
+			t.Fatal(err)
+		}
+		if got := len(s.Notify) > 0; got != taken || s.Policy != "trust" || taken != (len(s.Ignored) == 0) {
+			t.Errorf("mode %o: notify %q, policy %s, ignored %q", mode, s.Notify, s.Policy, s.Ignored)
+		}
+	}
+}
+
 func TestHidePassword(t *testing.T) {
 	for dsn, want := range map[string]string{
 		"postgres://u:secret@h/d":            "postgres://u:xxxxx@h/d",
