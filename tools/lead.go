@@ -180,6 +180,10 @@ func update(ctx context.Context, t *Tools, k *caller, in struct {
 			}
 		}
 	}
+	if edit == (board.Edit{}) {
+		e.next = "Next: the same call with what is to change."
+		return nil, t.refuse(e, fmt.Errorf("%w: the call names nothing that changes", board.ErrInvalid))
+	}
 	task, err := t.b.Update(ctx, k.Actor, id, edit)
 	if err != nil {
 		return nil, t.refuse(e, err)
