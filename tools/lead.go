@@ -421,7 +421,7 @@ func answering(ctx context.Context, t *Tools, k *caller, in struct {
 		return nil, t.refuse(e, err)
 	}
 	t.server.ResourceUpdated(questionsURI)
-	s := fmt.Sprintf("%v is answered: %s", q.ID, sentence(oneLine(q.Answer, 200)))
+	s := fmt.Sprintf("%v is answered with %s.", q.ID, quote(oneLine(q.Answer, 200)))
 	if !q.Claim.IsZero() {
 		s += fmt.Sprintf(" %v can go on.", q.Claim.Task)
 	}
