@@ -87,9 +87,9 @@ func taskText(d board.Dossier, reasons []board.Reason, held []board.Claim, full 
 		long, lines, events = 200_000, 1000, 20
 	}
 	if d.Doc.Description != t.Title {
-		section("DESCRIPTION", cutWithPointer(d.Doc.Description, long, t.ID))
+		section("DESCRIPTION", cutWithPointer(written(d.Doc.Description), long, t.ID))
 	}
-	section("DONE WHEN", cutWithPointer(d.Doc.Acceptance, long, t.ID))
+	section("DONE WHEN", cutWithPointer(written(d.Doc.Acceptance), long, t.ID))
 	section("EVIDENCE WANTED", words(t.Wants))
 	section("SKILLS", strings.Join(t.Skills, ", "))
 	section("AREAS", strings.Join(t.Areas, ", "))
@@ -153,7 +153,7 @@ func resultText(r *board.Result, long int) string {
 	if r == nil {
 		return ""
 	}
-	lines := []string{cut(r.Summary, long)}
+	lines := []string{cut(written(r.Summary), long)}
 	for _, e := range r.Evidence {
 		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s %s %s", e.Kind, oneLine(e.Ref, 200), oneLine(e.Detail, 200))))
 	}

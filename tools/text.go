@@ -98,7 +98,7 @@ func handoutText(h *board.Handout) string {
 	}
 	head := fmt.Sprintf("%v %s. Claim %v, worker %s, attempt %d%s.",
 		t.ID, yours, h.Claim.Handle, h.Claim.Worker.Name, h.Claim.Attempt, triesLeft(t))
-	description := h.Doc.Description
+	description := written(h.Doc.Description)
 	if description == t.Title {
 		description = ""
 	}
@@ -125,6 +125,27 @@ func handoutText(h *board.Handout) string {
 	const delegate = "\n\nTo delegate, give the sub-agent the claim; it need not call get_next_task."
 	fit(sections, maxHandout-len(head)-len(delegate), t.ID)
 	return head + join(sections) + delegate
+}
+
+// headings are the titles of all sections.
+var headings = []string{
+	"TITLE", "DESCRIPTION", "DONE WHEN", "EVIDENCE WANTED", "SKILLS", "AREAS", "PART OF", "BUILDS ON", "FREES", "PARTS",
+	"LAST ATTEMPT", "YOUR NOTES", "QUESTIONS", "ANSWERS", "RESULT", "HISTORY", "END WITH",
+}
+
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n")
+
+// written is a text of several lines that somebody wrote. A line of it that looks like
+// one of our headings is marked as quoted: a description must not answer questions in
+// the name of people, or say how a task ends.
+func written(s string) string {
+	lines := strings.Split(lineEnds.Replace(s), "\n")
+	for i, l := range lines {
+		if slices.Contains(headings, strings.Trim(l, " \t:")) {
+			lines[i] = "> " + l
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // A section is a part of a long text. Without a body it is not there.
@@ -183,7 +204,7 @@ func triesLeft(t *board.Task) string {
 func doneWhen(h *board.Handout) string {
 	var lines []string
 	if h.Doc.Acceptance != "" {
-		lines = append(lines, cutWithPointer(h.Doc.Acceptance, 1000, h.Task.ID))
+		lines = append(lines, cutWithPointer(written(h.Doc.Acceptance), 1000, h.Task.ID))
 	}
 	if len(h.Task.Wants) > 0 {
 		lines = append(lines, "The report must bring as evidence: "+words(h.Task.Wants)+".")
