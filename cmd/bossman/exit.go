@@ -86,12 +86,12 @@ func (a *app) fail(err error) int {
 	text := plain(strings.ReplaceAll(err.Error(), "board: ", ""))
 	if a.flags.json {
 		out, _ := json.Marshal(errorJSON{Error: failureJSON{Code: code, Kind: exitNames[code], Message: text, Next: next}})
-		fmt.Fprintf(a.stderr, "%s\n", out)
+		fmt.Fprintf(a.stderr, "%s\n", escaped(out))
 		return code
 	}
 	fmt.Fprintf(a.stderr, "bossman: %s\n", text)
 	if next != "" {
-		fmt.Fprintf(a.stderr, "  next: %s\n", next)
+		fmt.Fprintf(a.stderr, "  next: %s\n", plain(next))
 	}
 	return code
 }

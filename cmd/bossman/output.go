@@ -1,12 +1,15 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -19,7 +22,7 @@ func (a *app) printJSON(v any) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.out, "%s\n", out)
+	_, err = fmt.Fprintf(a.out, "%s\n", escaped(out))
 	return err
 }
 
@@ -29,15 +32,38 @@ func (a *app) printLine(v any) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "%s\n", out)
+	fmt.Fprintf(a.out, "%s\n", escaped(out))
 	return a.out.Flush()
+}
+
+// escaped is JSON in which what must not reach a terminal is written with \u. It says
+// the same.
+func escaped(out []byte) []byte {
+	if !bytes.ContainsFunc(out, func(r rune) bool { return r != '\n' && hostile(r) }) {
+		return out
+	}
+	var b []byte
+	for _, r := range string(out) {
+		switch {
+		case r == '\n' || !hostile(r):
+			b = utf8.AppendRune(b, r)
+		case r > 0xffff:
+			hi, lo := utf16.EncodeRune(r)
+			b = fmt.Appendf(b, `\u%04x\u%04x`, hi, lo)
+		default:
+			b = fmt.Appendf(b, `\u%04x`, r)
+		}
+	}
+	return b
 }
 
 // say writes a line for people.
 func (a *app) say(format string, args ...any) { fmt.Fprintf(a.out, format+"\n", args...) }
 
 // note writes a line that is not the answer.
-func (a *app) note(format string, args ...any) { fmt.Fprintf(a.stderr, format+"\n", args...) }
+func (a *app) note(format string, args ...any) {
+	fmt.Fprintln(a.stderr, plain(fmt.Sprintf(format, args...)))
+}
 
 // A paint colours text, or does not.
 type paint struct {
@@ -232,14 +258,18 @@ func (p paint) wrap(s, indent string) string {
 // cursor or turn the reading direction. New lines and tabs stay.
 func plain(s string) string {
 	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return r
-		case unicode.IsControl(r), r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0xfeff:
+		if r != '\n' && r != '\t' && hostile(r) {
 			return '\uFFFD'
 		}
 		return r
 	}, s)
+}
+
+// hostile tells characters that act instead of being shown: controls, other line ends,
+// what turns the reading direction, and tags, which are an invisible alphabet.
+func hostile(r rune) bool {
+	return unicode.IsControl(r) || r >= 0x2028 && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0xfeff ||
+		r >= 0xe0000 && r <= 0xe007f
 }
 
 // line is a text on one line.

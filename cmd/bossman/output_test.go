@@ -1,10 +1,14 @@
 package main
 
 import (
+	"bytes"
+	"errors"
 	"os"
 	"strings"
 	"testing"
-	"unicode"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 func TestTable_fits(t *testing.T) {
@@ -65,13 +69,37 @@ func TestNewPaint_colour(t *testing.T) {
 	}
 }
 
+func TestHostile(t *testing.T) {
+	for _, r := range "\x00\x1b\x7f\u0085\u009b\u2028\u202a\u202e\u2066\u2069\ufeff\U000e0041" {
+		if !hostile(r) {
+			t.Errorf("hostile(%U) = false", r)
+		}
+	}
+	for _, r := range "aé日🎉\u200d\u200f → " {
+		if hostile(r) {
+			t.Errorf("hostile(%U) = true", r)
+		}
+	}
+}
+
 func FuzzPlain(f *testing.F) {
-	f.Add("a\x1b[31mb\x07\u202e\u0085")
+	f.Add("a\x1b[31mb\x07\u202e\u0085\u2028\u2066\U000e0041")
 	f.Fuzz(func(t *testing.T, s string) {
 		for _, r := range plain(s) {
-			if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			if hostile(r) && r != '\n' && r != '\t' {
 				t.Errorf("plain(%q) has %U", s, r)
 			}
+		}
+		text, err := json.Marshal(s, jsontext.AllowInvalidUTF8(true))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var before, after string
+		if err := errors.Join(json.Unmarshal(text, &before), json.Unmarshal(escaped(text), &after)); err != nil || before != after {
+			t.Errorf("escaped(%q) = %q, %v", text, escaped(text), err)
+		}
+		if bytes.ContainsFunc(escaped(text), hostile) {
+			t.Errorf("escaped(%q) = %q", text, escaped(text))
 		}
 		if n := textWidth(cut(line(s), 10)); n > 10 {
 			t.Errorf("cut(%q) has %d columns", s, n)

@@ -17,7 +17,7 @@ without --json.`,
 				return err
 			}
 			return o.Export(cmd.Context(), slug, func(line []byte) error {
-				if _, err := a.out.Write(line); err != nil {
+				if _, err := a.out.Write(escaped(line)); err != nil {
 					return err
 				}
 				return a.out.WriteByte('\n')
