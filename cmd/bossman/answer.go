@@ -68,8 +68,18 @@ func (a *app) answer(ctx context.Context, o *opened, id board.QuestionID, text s
 		return a.printJSON(toQuestion(q, q.AnsweredAt))
 	}
 	a.say("%v is answered: %s", q.ID, line(q.Answer))
-	if !q.Claim.IsZero() {
-		a.say("%s", a.paint.in(dim, fmt.Sprintf("%v goes on; %s has the first right to it for ten minutes.", q.Claim.Task, line(q.Asker.Name))))
+	if q.Claim.IsZero() {
+		return nil
+	}
+	d, err := o.Get(ctx, q.Claim.Task, 0)
+	if err != nil {
+		return err
+	}
+	switch asker := line(q.Asker.Name); {
+	case d.Task.ReservedFor == q.Asker:
+		a.say("%s", a.paint.in(dim, fmt.Sprintf("%v goes on; %s has the first right to it for ten minutes.", d.Task.ID, asker)))
+	case d.Claim != nil && d.Claim.Worker == q.Asker:
+		a.say("%s", a.paint.in(dim, fmt.Sprintf("%s is at %v, and is told with its next call.", asker, d.Task.ID)))
 	}
 	return nil
 }
