@@ -292,7 +292,11 @@ func (t *Tools) settle(ctx context.Context, k *caller, q board.Question, waited 
 	parked := false
 	if q.State == board.QuestionOpen && q.Blocking && !q.Claim.IsZero() {
 		var err error
-		if q, parked, err = t.b.Park(ctx, k.Actor, q.ID); err != nil {
+		q, parked, err = t.b.Park(ctx, k.Actor, q.ID)
+		if lost, ok := errors.AsType[*board.LostError](err); ok && lost.Ended != nil && lost.Ended.Cause == board.CauseParked {
+			parked, err = true, nil // the call is a repeat, and the first one did it
+		}
+		if err != nil {
 			return nil, t.refuse(errand{not: "The question is recorded, the task not parked.", claim: q.Claim}, err)
 		}
 	}
