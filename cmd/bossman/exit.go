@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,7 +79,7 @@ func (a *app) fail(err error) int {
 		code = exitUsage
 	}
 	if next == "" {
-		next = advice(err, code)
+		next = a.advice(err, code)
 	}
 	if errors.Is(err, context.Canceled) {
 		err, next = errors.New("interrupted"), ""
@@ -134,7 +135,7 @@ func exitCode(err error) int {
 	return exitFailure
 }
 
-func advice(err error, code int) string {
+func (a *app) advice(err error, code int) string {
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		return "look who may read and write there; nothing was changed"
@@ -143,7 +144,7 @@ func advice(err error, code int) string {
 	case errors.Is(err, board.ErrUnavailable):
 		return "nothing was changed; try again"
 	case code == exitUsage:
-		return "bossman --help, or --help after the command"
+		return cmp.Or(a.command, "bossman") + " --help"
 	}
 	return ""
 }

@@ -25,7 +25,8 @@ func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	a := newApp()
-	err := a.root().ExecuteContext(ctx)
+	cmd, err := a.root().ExecuteContextC(ctx)
+	a.command = cmd.CommandPath()
 	a.close()
 	if ferr := a.out.Flush(); err == nil {
 		err = ferr
@@ -49,7 +50,9 @@ type app struct {
 	}
 	// begun is set when the command line was understood: later errors are not about
 	// how to type it.
-	begun   bool
+	begun bool
+	// command is what was run: bossman task show.
+	command string
 	paint   paint
 	closers []func()
 }
