@@ -73,22 +73,6 @@ func (e *CycleError) Error() string {
 
 func (e *CycleError) Unwrap() error { return ErrConflict }
 
-// Nothing is the answer of Next when there is nothing to hand out. It is an error
-// only in Go's sense.
-type Nothing struct {
-	// PausedBy is who paused, if that is why.
-	PausedBy string
-	// Unskilled is what ready tasks want that the worker did not declare.
-	Unskilled []string
-	// ReadyUnskilled counts those tasks.
-	ReadyUnskilled int
-	Counts         Counts
-	// Open are questions that work waits for.
-	Open []Question
-}
-
-func (n *Nothing) Error() string { return "board: nothing to hand out" }
-
 // A HeldError says that the worker's name belongs to another process: one that runs,
 // or that died without a word.
 type HeldError struct {
