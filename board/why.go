@@ -10,9 +10,11 @@ import (
 
 // A Reason is why a task is not handed out.
 type Reason struct {
-	// Code is for programs, Text for people.
+	// Code is for programs, Text for everybody.
 	Code ReasonCode
 	Text string
+	// Do says which command helps, for people at a command line; it may be empty.
+	Do string
 }
 
 // A ReasonCode names a kind of reason.
@@ -63,6 +65,7 @@ func why(p Project, d Dossier, workers int) []Reason {
 	add := func(code ReasonCode, format string, args ...any) {
 		out = append(out, Reason{Code: code, Text: fmt.Sprintf(format, args...)})
 	}
+	do := func(format string, args ...any) { out[len(out)-1].Do = fmt.Sprintf(format, args...) }
 	switch t.Status {
 	case Done, Cancelled:
 		add(WhyEnded, "It has ended: %s, %s.", t.Status, ago(d.Now, t.EndedAt))
@@ -72,7 +75,7 @@ func why(p Project, d Dossier, workers int) []Reason {
 			left := d.Claim.LeaseUntil.Sub(d.Now)
 			if left > 0 {
 				add(WhyLease, "%s works on it (claim %v, taken %s); its lease has %s left.",
-					d.Claim.Worker.Name, d.Claim.Handle, ago(d.Now, d.Claim.GrantedAt), round(left))
+					d.Claim.Worker.Name, d.Claim.Handle, ago(d.Now, d.Claim.GrantedAt), Span(left))
 			} else {
 				add(WhyLease, "%s had it (claim %v); its lease ran out %s and the next sweep frees it.",
 					d.Claim.Worker.Name, d.Claim.Handle, ago(d.Now, d.Claim.LeaseUntil))
@@ -80,15 +83,16 @@ func why(p Project, d Dossier, workers int) []Reason {
 		}
 		return out
 	case InReview:
-		add(WhyPolicy, "It was reported done and waits for a review: the policy of %s is %q. See: bossman task review %v", p.Slug, p.Policy, t.ID)
+		add(WhyPolicy, "It was reported done and waits for a review: the policy of %s is %q.", p.Slug, p.Policy)
+		do("See: bossman task review %v", t.ID)
 		return out
 	case Failed:
 		if wrongSpec(d) {
-			add(WhyWrongSpec, "The last worker says that the task itself is wrong: %s. Mend it with: bossman task edit %v, then: bossman task retry %v",
-				lastReason(d), t.ID, t.ID)
+			add(WhyWrongSpec, "The last worker says that the task itself is wrong: %s.", lastReason(d))
+			do("Mend it with: bossman task edit %v, then: bossman task retry %v", t.ID, t.ID)
 		} else {
-			add(WhyBudget, "%d of %d attempts failed, the last: %s. Give it another chance with: bossman task retry %v",
-				t.Failures, t.MaxFailures, lastReason(d), t.ID)
+			add(WhyBudget, "%d of %d attempts failed, the last: %s.", t.Failures, t.MaxFailures, lastReason(d))
+			do("Give it another chance with: bossman task retry %v", t.ID)
 		}
 		return out
 	case Waiting:
@@ -98,8 +102,9 @@ func why(p Project, d Dossier, workers int) []Reason {
 				if !q.NeededBy.IsZero() && d.Now.After(q.NeededBy) {
 					late = ", overdue"
 				}
-				add(WhyQuestion, "It waits for an answer to %v, asked %s by %s%s: %s See: bossman answer %v",
-					q.ID, ago(d.Now, q.AskedAt), q.Asker.Name, late, oneLine(q.Text), q.ID)
+				add(WhyQuestion, "It waits for an answer to %v, asked %s by %s%s: %s",
+					q.ID, ago(d.Now, q.AskedAt), q.Asker.Name, late, oneLine(q.Text))
+				do("See: bossman answer %v", q.ID)
 			}
 		}
 		return out
@@ -123,17 +128,19 @@ func why(p Project, d Dossier, workers int) []Reason {
 		add(WhyParts, "%d of its parts are not done: %s.", t.OpenChildren, strings.Join(open, ", "))
 	}
 	if t.Hold {
-		add(WhyHeld, "It is on hold. Start it with: bossman task edit %v --hold=false", t.ID)
+		add(WhyHeld, "It is on hold.")
+		do("Start it with: bossman task edit %v --hold=false", t.ID)
 	}
 	switch {
 	case t.NotBefore.IsZero():
 	case !t.ReservedFor.IsZero():
-		add(WhyReserved, "It is kept for %s, who asked about it, for another %s.", t.ReservedFor.Name, round(t.NotBefore.Sub(d.Now)))
+		add(WhyReserved, "It is kept for %s, who asked about it, for another %s.", t.ReservedFor.Name, Span(t.NotBefore.Sub(d.Now)))
 	default:
-		add(WhyCooling, "It rests for another %s after a failure: %s", round(t.NotBefore.Sub(d.Now)), lastReason(d))
+		add(WhyCooling, "It rests for another %s after a failure: %s", Span(t.NotBefore.Sub(d.Now)), lastReason(d))
 	}
 	if p.PausedBy != "" {
-		add(WhyPaused, "%s is paused by %s. Go on with: bossman resume", p.Slug, p.PausedBy)
+		add(WhyPaused, "%s is paused by %s.", p.Slug, p.PausedBy)
+		do("Go on with: bossman resume")
 	}
 	if p.Archived {
 		add(WhyArchived, "%s is archived.", p.Slug)
@@ -191,11 +198,11 @@ func ago(now, then time.Time) string {
 	if then.IsZero() {
 		return "some time"
 	}
-	return round(now.Sub(then)) + " ago"
+	return Span(now.Sub(then)) + " ago"
 }
 
-// round gives a duration as people say it.
-func round(d time.Duration) string {
+// Span is a duration as people say it.
+func Span(d time.Duration) string {
 	switch {
 	case d < time.Second:
 		return "a moment"

@@ -89,7 +89,7 @@ func (t *Tools) refuse(e errand, err error) error {
 	case isHeld:
 		r.code = "name_taken"
 		r.state = "You were given nothing."
-		r.why = "The name belongs to another process, which runs or has died without a word; if it stays silent the name is free in " + span(name.Left) + "."
+		r.why = "The name belongs to another process, which runs or has died without a word; if it stays silent the name is free in " + board.Span(name.Left) + "."
 		r.next = "Next: " + call("get_next_task", "worker", "new") + "."
 	case errors.Is(err, board.ErrNotFound):
 		r.code = "not_found"

@@ -474,7 +474,7 @@ func listedWorkers(ctx context.Context, t *Tools, k *caller, in struct {
 		line := x.Name + " is free"
 		if holds {
 			row.Task, row.Claim, row.LeaseLeft = c.Task.String(), c.Handle.String(), int(c.LeaseUntil.Sub(now).Seconds())
-			line = fmt.Sprintf("%s has held %v for %s; the lease has %s left", x.Name, c.Task, span(now.Sub(c.GrantedAt)), span(c.LeaseUntil.Sub(now)))
+			line = fmt.Sprintf("%s has held %v for %s; the lease has %s left", x.Name, c.Task, board.Span(now.Sub(c.GrantedAt)), board.Span(c.LeaseUntil.Sub(now)))
 		} else {
 			line += ", seen " + since(now, x.LastSeen)
 		}

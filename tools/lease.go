@@ -123,7 +123,7 @@ func (t *Tools) notFree(ctx context.Context, e errand, err error) error {
 		r.why = "It is kept a while for the worker that asked about it."
 	case board.WhyReady: // it was free, but not for this worker
 	default:
-		r.why = withoutCommands(reasons[0].Text)
+		r.why = reasons[0].Text
 	}
 	r.next = "Next, for any other task: " + nextCall(e.worker) + "."
 	return r

@@ -61,7 +61,7 @@ func (t *Tools) readBoard(ctx context.Context, _ *mcp.Call) ([]mcp.Contents, err
 				fmt.Fprintf(&b, "* and %d more\n", len(s.Claims)-i)
 				break
 			}
-			fmt.Fprintf(&b, "* %v, attempt %d, since %s; the lease has %s left\n", c.Task, c.Attempt, span(s.Now.Sub(c.GrantedAt)), span(c.LeaseUntil.Sub(s.Now)))
+			fmt.Fprintf(&b, "* %v, attempt %d, since %s; the lease has %s left\n", c.Task, c.Attempt, board.Span(s.Now.Sub(c.GrantedAt)), board.Span(c.LeaseUntil.Sub(s.Now)))
 		}
 		if len(s.Open) > 0 {
 			b.WriteString("\n## Waiting for people\n\n")

@@ -63,9 +63,9 @@ func taskText(d board.Dossier, reasons []board.Reason, held []board.Claim, full 
 	b.WriteString(".")
 	switch {
 	case isOwn(held, d.Claim):
-		fmt.Fprintf(&b, "\nYours: claim %v, worker %s; the lease has %s left.", d.Claim.Handle, d.Claim.Worker.Name, span(d.Claim.LeaseUntil.Sub(d.Now)))
+		fmt.Fprintf(&b, "\nYours: claim %v, worker %s; the lease has %s left.", d.Claim.Handle, d.Claim.Worker.Name, board.Span(d.Claim.LeaseUntil.Sub(d.Now)))
 	case d.Claim != nil:
-		fmt.Fprintf(&b, "\nHeld by another worker for %s.", span(d.Now.Sub(d.Claim.GrantedAt)))
+		fmt.Fprintf(&b, "\nHeld by another worker for %s.", board.Span(d.Now.Sub(d.Claim.GrantedAt)))
 	default:
 		for _, r := range reasons {
 			if r.Code == board.WhyReserved {
@@ -74,7 +74,7 @@ func taskText(d board.Dossier, reasons []board.Reason, held []board.Claim, full 
 			if r.Code == board.WhyQuestion {
 				r.Text = "It waits for an answer from people."
 			}
-			b.WriteString("\n" + withoutCommands(r.Text))
+			b.WriteString("\n" + r.Text)
 		}
 	}
 	section := func(title, body string) {

@@ -597,33 +597,8 @@ func firstWord(s string) string {
 	return w
 }
 
-// withoutCommands leaves out the command lines that a text has for people.
-func withoutCommands(s string) string {
-	for _, mark := range []string{" See: bossman", " Start it with: bossman", " Go on with: bossman", " Mend it with: bossman", " Give it another chance with: bossman"} {
-		if i := strings.Index(s, mark); i >= 0 {
-			s = s[:i]
-		}
-	}
-	return s
-}
-
-// span is a duration as people say it.
-func span(d time.Duration) string {
-	switch {
-	case d < time.Second:
-		return "a moment"
-	case d < 2*time.Minute:
-		return fmt.Sprintf("%d s", int(d.Seconds()))
-	case d < 2*time.Hour:
-		return fmt.Sprintf("%d min", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%d h", int(d.Hours()))
-	}
-	return fmt.Sprintf("%d days", int(d.Hours()/24))
-}
-
 // since is how long ago something was.
-func since(now, then time.Time) string { return span(now.Sub(then)) + " ago" }
+func since(now, then time.Time) string { return board.Span(now.Sub(then)) + " ago" }
 
 // isOwn reports whether a claim is the caller's.
 func isOwn(held []board.Claim, c *board.Claim) bool {

@@ -14,6 +14,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"golang.org/x/term"
+
+	"github.com/bossman-dev/bossman/board"
 )
 
 // printJSON writes the answer of a command with --json.
@@ -312,19 +314,12 @@ func runeWidth(r rune) int {
 	return 1
 }
 
-// span gives a duration as people say it.
+// span gives a duration for a table, where less than a second is 0 s.
 func span(d time.Duration) string {
-	switch {
-	case d < 0:
+	if d < time.Second {
 		return "0 s"
-	case d < 2*time.Minute:
-		return fmt.Sprintf("%d s", int(d.Seconds()))
-	case d < 2*time.Hour:
-		return fmt.Sprintf("%d min", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%d h", int(d.Hours()))
 	}
-	return fmt.Sprintf("%d days", int(d.Hours()/24))
+	return board.Span(d)
 }
 
 // ago is how long since a moment, and empty for none.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/spf13/cobra"
@@ -26,14 +27,17 @@ func (a *app) taskWhy() *cobra.Command {
 				Reasons []reasonJSON `json:"reasons"`
 			}{Task: id.String(), Status: string(d.Task.Status), State: state(d.Task)}
 			for _, r := range reasons {
-				out.Reasons = append(out.Reasons, reasonJSON{string(r.Code), r.Text})
+				out.Reasons = append(out.Reasons, reasonJSON{string(r.Code), withCommand(r)})
 			}
 			return a.printJSON(out)
 		}
 		a.say("%s  %s%s", a.paint.in(cyan, id.String()), line(d.Task.Title), a.paint.in(dim, "  "+stateWord(d.Task)))
 		for _, r := range reasons {
-			fmt.Fprint(a.out, a.paint.wrap(line(r.Text), "  "))
+			fmt.Fprint(a.out, a.paint.wrap(line(withCommand(r)), "  "))
 		}
 		return nil
 	})
 }
+
+// withCommand is a reason with the command that helps.
+func withCommand(r board.Reason) string { return strings.TrimSpace(r.Text + " " + r.Do) }
