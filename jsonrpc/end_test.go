@@ -267,7 +267,7 @@ func TestEnd_stalledReaderHoldsCloseFiveSeconds(t *testing.T) {
 		_, outW := io.Pipe() // nobody reads
 		tr := jsonrpc.Lines(inR, outW, jsonrpc.Limits{})
 		sent := make(chan error)
-		go func() { sent <- tr.Send(t.Context(), jsonrpc.One(&jsonrpc.Message{Method: "n"})) }()
+		go func() { sent <- tr.Send(context.Background(), jsonrpc.One(&jsonrpc.Message{Method: "n"})) }()
 		synctest.Wait()
 		start := time.Now()
 		if err := tr.Close(); err != nil || time.Since(start) != 5*time.Second {

@@ -14,6 +14,7 @@ import (
 
 const (
 	readSize   = 64 << 10         // the reading buffer, to begin with
+	maxTail    = 512              // how much of an over-long line's end is looked at
 	maxDrain   = 64 << 20         // how much of an over-long line is read away
 	maxHeld    = 64 << 10         // what is held back before it goes out after all
 	maxUnsent  = 4 << 20          // what may wait for a slow reader before Send waits too
@@ -42,13 +43,19 @@ var (
 	_ holder    = (*lines)(nil)
 )
 
-func (l *lines) Send(_ context.Context, p Packet) error {
+// Send does not wait for a slow reader longer than ctx allows: with a context
+// that can end, another goroutine writes.
+func (l *lines) Send(ctx context.Context, p Packet) error {
 	l.out.mu.Lock()
 	defer l.out.mu.Unlock()
-	if err := l.out.addLocked(p); err != nil {
+	if err := l.out.addLocked(ctx, p); err != nil {
 		return err
 	}
-	return l.out.flushLocked()
+	if ctx.Done() == nil {
+		return l.out.flushLocked()
+	}
+	l.out.startLocked()
+	return nil
 }
 
 func (l *lines) Receive(context.Context) (Packet, error) {
@@ -66,10 +73,16 @@ func (l *lines) Receive(context.Context) (Packet, error) {
 func (l *lines) flush() error { return l.out.flush() }
 func (l *lines) ready() bool  { return l.in.ready() }
 
+func (l *lines) failing(tell func(error)) {
+	l.out.mu.Lock()
+	defer l.out.mu.Unlock()
+	l.out.tell = tell
+}
+
 func (l *lines) hold(p Packet) error {
 	l.out.mu.Lock()
 	defer l.out.mu.Unlock()
-	if err := l.out.addLocked(p); err != nil || len(l.out.unsent) < maxHeld {
+	if err := l.out.addLocked(context.Background(), p); err != nil || len(l.out.unsent) < maxHeld {
 		return err
 	}
 	return l.out.flushLocked()
@@ -107,6 +120,9 @@ type lineReader struct {
 	draining   bool
 	err        error // the stream's end
 	torn       bool  // the line given out last had no end
+
+	late *Malformed // an answer that is too long: told when its id is known
+	tail []byte     // the end of what has been read of it
 }
 
 // ready reports whether a whole line is at hand. Blank ones are passed over:
@@ -148,8 +164,13 @@ func (l *lineReader) next() ([]byte, error) {
 			l.seen, l.draining = 0, false
 			switch {
 			case told:
+				if bad := l.late; bad != nil {
+					l.late = nil
+					bad.ID = tailID(append(l.tail, whole...))
+					return nil, bad
+				}
 			case l.long(whole):
-				return nil, &Malformed{Err: tooLarge(l.limits.Bytes)}
+				return nil, l.overlong(whole, true)
 			case len(line) > 0:
 				return bytes.Clone(line), nil
 			}
@@ -160,10 +181,17 @@ func (l *lineReader) next() ([]byte, error) {
 			if drained += len(rest); drained > maxDrain {
 				return nil, ErrTooLong
 			}
+			if l.late != nil {
+				l.tail = append(l.tail, rest[max(0, len(rest)-maxTail):]...)
+				l.tail = append(l.tail[:0], l.tail[max(0, len(l.tail)-maxTail):]...)
+			}
 			l.start, l.end, l.seen = 0, 0, 0
 		} else if l.long(rest) {
 			l.draining = true
-			return nil, &Malformed{Err: tooLarge(l.limits.Bytes)}
+			if bad := l.overlong(rest, false); bad != nil {
+				return nil, bad
+			}
+			continue
 		}
 		if l.err != nil {
 			line := bytes.Trim(l.buf[l.start:l.end], " \t\r")
@@ -176,6 +204,41 @@ func (l *lineReader) next() ([]byte, error) {
 		}
 		l.fill()
 	}
+}
+
+// overlong tells of a line that is too long. Whoever waits for an answer is to
+// know that it has come: so its id is looked for, and if only the line's end may
+// have it, the fault is told there; nil means that.
+func (l *lineReader) overlong(line []byte, whole bool) *Malformed {
+	bad := &Malformed{Err: tooLarge(l.limits.Bytes)}
+	e := glance(line)
+	if e.method != nil || e.result == nil && e.err == nil {
+		return bad
+	}
+	bad.Silent = true
+	switch {
+	case e.ids == 1 && e.id != nil:
+		bad.ID, _ = ParseID(e.id)
+	case whole:
+		bad.ID = tailID(line)
+	default:
+		l.late, l.tail = bad, l.tail[:0]
+		return nil
+	}
+	return bad
+}
+
+// tailID finds the id that stands behind a result, as some write it. The text
+// before it has not been checked: a wrong id harms only who wrote it.
+func tailID(line []byte) ID {
+	rest := bytes.TrimRight(line, " \t\r}")
+	rest = bytes.TrimSuffix(rest, []byte(`,"jsonrpc":"2.0"`))
+	i := bytes.LastIndex(rest, []byte(`,"id":`))
+	if i < 0 {
+		return ID{}
+	}
+	id, _ := ParseID(bytes.TrimSpace(rest[i+len(`,"id":`):]))
+	return id
 }
 
 // fill reads more, after making room.
@@ -210,14 +273,16 @@ func (l *lineReader) fill() {
 type lineWriter struct {
 	w io.Writer
 
-	mu      sync.Mutex
-	drained sync.Cond // signalled when unsent has gone out
-	unsent  []byte
-	spare   []byte // the buffer written last, to be used again
-	writing bool
-	closing bool
-	err     error
-	dog     *watchdog // notices a write that does not end
+	mu       sync.Mutex
+	drained  sync.Cond // signalled when unsent has gone out
+	unsent   []byte
+	spare    []byte // the buffer written last, to be used again
+	writing  bool
+	starting bool // a goroutine is on its way to write
+	closing  bool
+	err      error
+	tell     func(error) // is told of an error that no Send returns
+	dog      *watchdog   // notices a write that does not end
 }
 
 func newLineWriter(w io.Writer) *lineWriter {
@@ -228,8 +293,18 @@ func newLineWriter(w io.Writer) *lineWriter {
 }
 
 // addLocked takes a packet to be written, when there is room for it.
-func (l *lineWriter) addLocked(p Packet) error {
+func (l *lineWriter) addLocked(ctx context.Context, p Packet) error {
+	if l.err == nil && l.writing && len(l.unsent) > maxUnsent {
+		defer context.AfterFunc(ctx, func() {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.drained.Broadcast()
+		})()
+	}
 	for l.err == nil && l.writing && len(l.unsent) > maxUnsent {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		l.drained.Wait()
 	}
 	switch {
@@ -240,6 +315,24 @@ func (l *lineWriter) addLocked(p Packet) error {
 	}
 	l.unsent = append(p.Append(l.unsent), '\n')
 	return nil
+}
+
+// startLocked lets another goroutine write what has been added, unless one is at
+// it already. close waits for it.
+func (l *lineWriter) startLocked() {
+	if l.writing || l.starting {
+		return
+	}
+	l.starting = true
+	go func() {
+		l.mu.Lock()
+		l.starting = false
+		err, tell := l.flushLocked(), l.tell
+		l.mu.Unlock()
+		if err != nil && tell != nil {
+			tell(err)
+		}
+	}()
 }
 
 func (l *lineWriter) flush() error {

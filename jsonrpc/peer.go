@@ -114,7 +114,9 @@ func NewPeer(t Transport, o *PeerOptions) *Peer {
 	if p.o.Grace == 0 {
 		p.o.Grace = 5 * time.Second
 	}
-	p.held, _ = t.(holder)
+	if p.held, _ = t.(holder); p.held != nil {
+		p.held.failing(p.broken)
+	}
 	return p
 }
 
@@ -213,6 +215,12 @@ func (p *Peer) broken(err error) {
 // Call asks the other side and waits for the answer. An error it answered with
 // is a *Error. If ctx ends first, the answer is no longer waited for.
 func (p *Peer) Call(ctx context.Context, method string, params any) (json.RawMessage, error) {
+	return p.CallWithID(ctx, method, params, nil)
+}
+
+// CallWithID is Call, and tells the request's id before it is sent: for what the
+// other side says about it by that name.
+func (p *Peer) CallWithID(ctx context.Context, method string, params any, began func(ID)) (json.RawMessage, error) {
 	raw, err := encode(params)
 	if err != nil {
 		return nil, fmt.Errorf("call %s: %w", method, err)
@@ -228,6 +236,9 @@ func (p *Peer) Call(ctx context.Context, method string, params any) (json.RawMes
 	p.asked[id] = q
 	p.mu.Unlock()
 
+	if began != nil {
+		began(id)
+	}
 	if err := p.send(ctx, One(&Message{ID: id, Method: method, Params: raw})); err != nil {
 		p.forget(id)
 		return nil, fmt.Errorf("call %s: %w", method, err)

@@ -30,6 +30,8 @@ type holder interface {
 	flush() error
 	// ready reports whether Receive will return without waiting.
 	ready() bool
+	// failing names who is told of an error that comes when Send has returned.
+	failing(tell func(error))
 }
 
 // Pipe returns the two ends of a connection in memory. Packets pass through
