@@ -28,7 +28,7 @@ func TestTools_firstNeedsNoArguments(t *testing.T) {
 // A tool that asks comes to the same answer whichever way its questions travel.
 func TestAsking_sameInEveryRevision(t *testing.T) {
 	want := map[string]string{
-		"test_elicitation_sep1034_defaults":          `Elicitation completed: action=accept, content={"name":"ada","color":"blue","ok":true,"confirm":true}`,
+		"test_elicitation_sep1034_defaults":          `Elicitation completed: action=accept, content={"name":"ada","color":"blue","ok":true,"confirm":true,"age":30,"score":95.5,"status":"active","verified":true}`,
 		"test_input_required_result_capabilities":    "The client answered 3 questions.",
 		"test_input_required_result_elicitation":     "Hello, ada!",
 		"test_input_required_result_list_roots":      "The client has 1 roots.",

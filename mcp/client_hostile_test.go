@@ -1,0 +1,287 @@
+package mcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bossman-dev/bossman/jsonrpc"
+	"github.com/bossman-dev/bossman/mcp"
+)
+
+// dial connects to a modern server that answers everything else as serve says.
+func dial(t *testing.T, o mcp.ClientOptions, serve script) *mcp.Client {
+	t.Helper()
+	tr := play(t, func(m *jsonrpc.Message, say func(*jsonrpc.Message)) *jsonrpc.Message {
+		if m.Method == "server/discover" {
+			return answer(m, discovered)
+		}
+		return serve(m, say)
+	})
+	c, err := mcp.Connect(t.Context(), tr, quiet(o))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// Answers that nobody waits for are dropped and counted, and harm no others.
+func TestClient_strangeAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := dial(t, mcp.ClientOptions{Timeout: time.Second}, func(m *jsonrpc.Message, say func(*jsonrpc.Message)) *jsonrpc.Message {
+			if !m.IsRequest() {
+				return nil
+			}
+			var p struct{ Name string }
+			_ = json.Unmarshal(m.Params, &p)
+			good := answer(m, `{"resultType":"complete","content":[]}`)
+			switch p.Name {
+			case "never asked":
+				say(&jsonrpc.Message{ID: jsonrpc.IntID(999), Result: json.RawMessage(`{}`)})
+			case "other type":
+				return &jsonrpc.Message{ID: jsonrpc.StringID(m.ID.String()), Result: json.RawMessage(`{}`)}
+			case "twice":
+				say(good)
+			case "no object":
+				return answer(m, `[1]`)
+			case "odd kind":
+				return answer(m, `{"resultType":"surprise"}`)
+			case "task unasked":
+				return answer(m, `{"resultType":"task","taskId":"1"}`)
+			case "misfit":
+				return answer(m, `{"content":"text"}`)
+			case "asks what cannot be":
+				return answer(m, `{"resultType":"input_required","inputRequests":{"a":{"method":"sampling/createMessage","params":{}}}}`)
+			case "asks for ever":
+				return answer(m, `{"resultType":"input_required","requestState":"x"}`)
+			}
+			return good
+		})
+		for tool, want := range map[string]string{
+			"never asked": "<nil>", "other type": "no answer in time", "twice": "<nil>",
+			"no object": "not an object", "odd kind": "unknown kind", "task unasked": "unknown kind",
+			"misfit": "/content", "asks what cannot be": "not found", "asks for ever": "keeps asking",
+		} {
+			_, err := c.Call(t.Context(), tool, nil, nil)
+			if !strings.Contains(fmt.Sprint(err), want) {
+				t.Errorf("Call(%s) = %v, want %s", tool, err, want)
+			}
+		}
+		synctest.Wait()
+		if got := c.Refused(); got != 3 {
+			t.Errorf("Refused = %d, want 3", got)
+		}
+	})
+}
+
+// A server that never answers is told that nobody waits any more. Progress keeps
+// the call alive, but not for ever.
+func TestClient_timeouts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var cancelled []string
+		c := dial(t, mcp.ClientOptions{Timeout: time.Minute, MaxTime: 10 * time.Minute}, func(m *jsonrpc.Message, say func(*jsonrpc.Message)) *jsonrpc.Message {
+			if m.Method == "notifications/cancelled" {
+				cancelled = append(cancelled, string(m.Params))
+				return nil
+			}
+			var p struct {
+				Meta struct{ ProgressToken json.RawMessage } `json:"_meta"`
+			}
+			_ = json.Unmarshal(m.Params, &p)
+			if p.Meta.ProgressToken != nil {
+				go func() {
+					for i := range 25 {
+						time.Sleep(30 * time.Second)
+						say(&jsonrpc.Message{Method: "notifications/progress", Params: json.RawMessage(
+							fmt.Sprintf(`{"progressToken":%s,"progress":%d}`, p.Meta.ProgressToken, i))})
+					}
+				}()
+			}
+			return nil
+		})
+		n := 0
+		for _, x := range []struct {
+			o    *mcp.CallOptions
+			want time.Duration
+		}{
+			{nil, time.Minute},
+			{&mcp.CallOptions{Timeout: time.Second}, time.Second},
+			{&mcp.CallOptions{Timeout: time.Hour}, time.Hour},
+			{&mcp.CallOptions{Progress: func(mcp.ProgressParams) { n++ }}, 10 * time.Minute},
+		} {
+			start := time.Now()
+			_, err := c.Call(t.Context(), "x", nil, x.o)
+			if took := time.Since(start); !errors.Is(err, mcp.ErrTimeout) || !errors.Is(err, context.DeadlineExceeded) || took != x.want {
+				t.Errorf("Call = %v after %v, want ErrTimeout after %v", err, took, x.want)
+			}
+		}
+		time.Sleep(3 * time.Minute) // what still comes is for nobody
+		synctest.Wait()
+		if n < 19 || len(cancelled) != 4 {
+			t.Errorf("heard of progress %d times, cancelled %v; want 19 or 20, and 4", n, cancelled)
+		}
+	})
+}
+
+// A list that does not end well is an error, and an empty cursor is a cursor.
+func TestClient_pages(t *testing.T) {
+	for name, c := range map[string]struct {
+		next func(cursor *string) string
+		want string
+	}{
+		"empty cursor": {func(cursor *string) string {
+			switch {
+			case cursor == nil:
+				return `,"nextCursor":""`
+			case *cursor == "":
+				return `,"nextCursor":"b"`
+			}
+			return ""
+		}, "nil nil nil"},
+		"empty means the end": {func(*string) string { return `,"nextCursor":""` }, "nil nil"},
+		"null":                {func(*string) string { return `,"nextCursor":null` }, "nil"},
+		"same again":          {func(*string) string { return `,"nextCursor":"a"` }, "nil nil same page"},
+		"number":              {func(*string) string { return `,"nextCursor":1` }, "must be a string"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client := dial(t, mcp.ClientOptions{}, func(m *jsonrpc.Message, _ func(*jsonrpc.Message)) *jsonrpc.Message {
+				var p struct{ Cursor *string }
+				_ = json.Unmarshal(m.Params, &p)
+				return answer(m, `{"tools":[{"name":"a","inputSchema":{}}]`+c.next(p.Cursor)+`}`)
+			})
+			var got []string
+			for _, err := range client.Tools(t.Context()) {
+				got = append(got, strings.Trim(fmt.Sprint(err), "<>"))
+			}
+			i := 0
+			for word := range strings.SplitSeq(strings.ReplaceAll(c.want, "nil ", "nil|"), "|") {
+				if i >= len(got) || !strings.Contains(got[i], word) {
+					t.Fatalf("Tools: %q, want %s", got, c.want)
+				}
+				i++
+			}
+			if i != len(got) {
+				t.Errorf("Tools: %q, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+// A list is kept as long as the server says, and not after it has changed.
+func TestClient_keepsLists(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		ttl := 60_000
+		var tell func(*jsonrpc.Message)
+		c := dial(t, mcp.ClientOptions{}, func(m *jsonrpc.Message, say func(*jsonrpc.Message)) *jsonrpc.Message {
+			asked++
+			tell = say
+			return answer(m, fmt.Sprintf(`{"tools":[{"name":"a","inputSchema":{"type":"object","x":%d}}],"ttlMs":%d,"cacheScope":"private"}`, asked, ttl))
+		})
+		look := func() string {
+			tool, err := c.Tool(t.Context(), "a")
+			if err != nil {
+				t.Fatal(err)
+			}
+			tool.Name = "changed by its user"
+			return string(tool.InputSchema)
+		}
+		list := func() {
+			for range c.Tools(t.Context()) {
+			}
+		}
+		list()
+		list()
+		if got := look(); got != `{"type":"object","x":1}` || asked != 1 {
+			t.Errorf("asked %d times for %s, want once", asked, got)
+		}
+		time.Sleep(time.Minute)
+		list()
+		if asked != 2 {
+			t.Errorf("asked %d times after a minute, want twice", asked)
+		}
+		tell(&jsonrpc.Message{Method: "notifications/tools/list_changed"})
+		synctest.Wait()
+		ttl = -5
+		list()
+		list()
+		if asked != 4 {
+			t.Errorf("asked %d times after a change, then with a life of nothing; want 4", asked)
+		}
+		if _, err := c.Tool(t.Context(), "b"); !errors.Is(err, mcp.ErrNotFound) {
+			t.Errorf("Tool(b) = %v, want ErrNotFound", err)
+		}
+	})
+}
+
+// Only an address that is safe to show reaches the person.
+func TestCheckURL(t *testing.T) {
+	for _, u := range []string{"https://example.com/a?b=c#d", "http://127.0.0.1:8080/x", "http://localhost/", "http://[::1]/"} {
+		if err := mcp.CheckURL(u); err != nil {
+			t.Errorf("CheckURL(%q) = %v, want nil", u, err)
+		}
+	}
+	for _, u := range []string{
+		"", "javascript:alert(1)", "file:///etc/passwd", "$(reboot)", "a.exe", "http://example.com/", "https://x@y/",
+		"https://user:pass@example.com/", "https://a\r\nb/", "https://a b/", "https:///path", "https:opaque", "data:text/html,x",
+		"https://exаmple.com/", "https://a/\x00", `https://a\b`, "ftp://a/", "//a/b", "ms-settings:x",
+	} {
+		if mcp.CheckURL(u) == nil {
+			t.Errorf("CheckURL(%q) = nil, want a reason", u)
+		}
+	}
+}
+
+// A listener is told at once, after each change, and after a break.
+func TestListen_takesUpAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var n atomic.Int32
+		c := dial(t, mcp.ClientOptions{}, func(m *jsonrpc.Message, say func(*jsonrpc.Message)) *jsonrpc.Message {
+			if m.Method != "subscriptions/listen" {
+				return nil
+			}
+			n.Add(1)
+			tag := `"_meta":{"io.modelcontextprotocol/subscriptionId":` + m.ID.String() + `}`
+			say(&jsonrpc.Message{Method: "notifications/subscriptions/acknowledged", Params: json.RawMessage(
+				`{"notifications":{"toolsListChanged":true,"resourceSubscriptions":["a://1"]},` + tag + `}`)})
+			for range 10_000 { // however many there are
+				say(&jsonrpc.Message{Method: "notifications/resources/updated", Params: json.RawMessage(`{"uri":"a://1",` + tag + `}`)})
+				say(&jsonrpc.Message{Method: "notifications/prompts/list_changed", Params: json.RawMessage(`{` + tag + `}`)})
+			}
+			if n.Load() == 1 {
+				return answer(m, `{"resultType":"complete",`+tag+`}`)
+			}
+			return nil
+		})
+		var got []string
+		for e, err := range c.Listen(t.Context(), mcp.Filter{Tools: true, Resources: true, Watch: []string{"a://1", "a://2"}}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, string(e.Kind)+e.Name)
+			if n.Load() == 2 && len(got) > 2 && slices.Contains(got[2:], "tools") && slices.Contains(got[2:], "resourcea://1") {
+				break
+			}
+		}
+		if got[0] != "tools" && got[1] != "tools" {
+			t.Errorf("heard %v", got)
+		}
+	})
+}
+
+func TestListen_refused(t *testing.T) {
+	c := dial(t, mcp.ClientOptions{}, func(m *jsonrpc.Message, _ func(*jsonrpc.Message)) *jsonrpc.Message { return fail(m, -32601, nil) })
+	for _, err := range c.Listen(t.Context(), mcp.Filter{Tools: true}) {
+		if e, ok := errors.AsType[*jsonrpc.Error](err); !ok || e.Code != -32601 {
+			t.Errorf("Listen = %v, want the server's refusal", err)
+		}
+	}
+}

@@ -1,0 +1,265 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	jsonv2 "github.com/go-json-experiment/json"
+
+	"github.com/bossman-dev/bossman/jsonrpc"
+)
+
+// Listen tells of changes at the server, until ctx ends or the loop is left. All
+// that the filter names and the server honours is told once at the beginning, and
+// again when the stream broke and was taken up: whoever reads what it is told of
+// misses nothing. An event that comes again before it is taken is told once.
+//
+// An error ends the loop. One that ctx caused is not told.
+func (c *Client) Listen(ctx context.Context, f Filter) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		in := newInbox(&f)
+		done := make(chan error, 1)
+		c.mu.Lock()
+		if c.closed {
+			c.mu.Unlock()
+			yield(Event{}, jsonrpc.ErrClosed)
+			return
+		}
+		c.wg.Go(func() {
+			if c.Revision().Stateless() {
+				done <- c.listen(ctx, in, f)
+			} else {
+				done <- c.listenInSession(ctx, in, f)
+			}
+			in.end()
+		})
+		c.mu.Unlock()
+		for e := range in.events() {
+			if !yield(e, nil) {
+				cancel()
+				<-done
+				return
+			}
+		}
+		cancel()
+		if err := <-done; err != nil && ctx.Err() == nil || err != nil && !errors.Is(err, context.Cause(ctx)) {
+			yield(Event{}, fmt.Errorf("listen: %w", err))
+		}
+	}
+}
+
+// maxRetries is how often a stream is taken up again without hearing anything.
+const maxRetries = 10
+
+// listen keeps a stream of events open.
+func (c *Client) listen(ctx context.Context, in *inbox, f Filter) error {
+	q := &question{method: "subscriptions/listen", params: []param{{"notifications", f}}, maxTime: -1}
+	var round atomic.Int32
+	q.hear = func(n Notification) {
+		if n.Method == "notifications/subscriptions/acknowledged" {
+			round.Store(0)
+			var honoured Filter
+			if jsonv2.Unmarshal(member(n.Params, "notifications"), &honoured) == nil {
+				in.honour(honoured)
+			}
+			in.again()
+			return
+		}
+		if e, ok := eventOf(n); ok {
+			in.put(e)
+		}
+	}
+	for {
+		_, err := c.ask(ctx, q)
+		switch e, refused := errors.AsType[*jsonrpc.Error](err); {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case refused && e.Code != jsonrpc.CodeInternal, errors.Is(err, jsonrpc.ErrClosed), isAuth(err), round.Load() >= maxRetries:
+			return err
+		}
+		if err := pause(ctx, backoff(int(round.Add(1)))); err != nil {
+			return err
+		}
+	}
+}
+
+// listenInSession hears what a server tells in a session without being asked, and
+// asks for the resources that are to be watched.
+func (c *Client) listenInSession(ctx context.Context, in *inbox, f Filter) error {
+	offers := c.Server()
+	honoured := Filter{
+		Tools:     f.Tools && offers.Tools != nil && offers.Tools.ListChanged,
+		Prompts:   f.Prompts && offers.Prompts != nil && offers.Prompts.ListChanged,
+		Resources: f.Resources && offers.Resources != nil && offers.Resources.ListChanged,
+	}
+	if offers.Resources != nil && offers.Resources.Subscribe {
+		honoured.Watch = f.Watch
+	}
+	in.honour(honoured)
+	c.mu.Lock()
+	c.inboxes[in] = true
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.inboxes, in)
+	}()
+	for _, uri := range honoured.Watch {
+		if err := c.subscribe(ctx, uri); err != nil {
+			return err
+		}
+		defer c.unsubscribe(uri)
+	}
+	in.again()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-c.ended:
+		return jsonrpc.ErrClosed
+	}
+}
+
+// subscribe asks to be told of a resource's changes, once for all who listen.
+func (c *Client) subscribe(ctx context.Context, uri string) error {
+	c.mu.Lock()
+	c.watched[uri]++
+	first := c.watched[uri] == 1
+	c.mu.Unlock()
+	if !first {
+		return nil
+	}
+	_, err := c.ask(ctx, &question{method: "resources/subscribe", params: []param{{"uri", uri}}})
+	if err != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.watched, uri)
+	}
+	return err
+}
+
+func (c *Client) unsubscribe(uri string) {
+	c.mu.Lock()
+	c.watched[uri]--
+	last := c.watched[uri] <= 0
+	if last {
+		delete(c.watched, uri)
+	}
+	closed := c.closed
+	c.mu.Unlock()
+	if !last || closed {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), farewell)
+	defer cancel()
+	_, _ = c.ask(ctx, &question{method: "resources/unsubscribe", params: []param{{"uri", uri}}})
+}
+
+// eventOf is the change that a notification tells of.
+func eventOf(n Notification) (Event, bool) {
+	switch n.Method {
+	case "notifications/tools/list_changed":
+		return Event{Kind: EventTools}, true
+	case "notifications/prompts/list_changed":
+		return Event{Kind: EventPrompts}, true
+	case "notifications/resources/list_changed":
+		return Event{Kind: EventResources}, true
+	case "notifications/resources/updated":
+		return Event{Kind: EventResource, Name: jsonrpc.Text(member(n.Params, "uri"))}, true
+	case "notifications/tasks":
+		return Event{Kind: EventTask, Name: jsonrpc.Text(member(n.Params, "taskId"))}, true
+	}
+	return Event{}, false
+}
+
+// An inbox holds events until they are taken. It holds each once, and only those
+// that were asked for: so it is bounded, whatever the server sends.
+type inbox struct {
+	asked *Filter
+	ready chan struct{}
+
+	mu       sync.Mutex
+	honoured Filter
+	waiting  []Event
+	over     bool
+}
+
+func newInbox(f *Filter) *inbox {
+	return &inbox{asked: f, honoured: *f, ready: make(chan struct{}, 1)}
+}
+
+func (in *inbox) honour(f Filter) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.honoured = f
+}
+
+// again puts all events that were asked for and are honoured.
+func (in *inbox) again() {
+	in.mu.Lock()
+	f := in.honoured
+	in.mu.Unlock()
+	for kind, on := range map[EventKind]bool{EventTools: f.Tools, EventPrompts: f.Prompts, EventResources: f.Resources} {
+		if on {
+			in.put(Event{Kind: kind})
+		}
+	}
+	for _, uri := range f.Watch {
+		in.put(Event{EventResource, uri})
+	}
+	for _, id := range f.Tasks {
+		in.put(Event{EventTask, id})
+	}
+}
+
+func (in *inbox) put(e Event) {
+	if !in.asked.wants(e) {
+		return
+	}
+	in.mu.Lock()
+	if !slices.Contains(in.waiting, e) && len(in.waiting) < maxSubscriptions {
+		in.waiting = append(in.waiting, e)
+	}
+	in.mu.Unlock()
+	in.wake()
+}
+
+func (in *inbox) wake() {
+	select {
+	case in.ready <- struct{}{}:
+	default:
+	}
+}
+
+func (in *inbox) end() {
+	in.mu.Lock()
+	in.over = true
+	in.mu.Unlock()
+	in.wake()
+}
+
+// events yields what comes in, until the end.
+func (in *inbox) events() iter.Seq[Event] {
+	return func(yield func(Event) bool) {
+		for range in.ready {
+			in.mu.Lock()
+			events, over := in.waiting, in.over
+			in.waiting = nil
+			in.mu.Unlock()
+			for _, e := range events {
+				if !yield(e) {
+					return
+				}
+			}
+			if over {
+				return
+			}
+		}
+	}
+}
