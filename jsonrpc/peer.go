@@ -30,6 +30,10 @@ type PeerOptions struct {
 	// NoID reports whether an error that belongs to no request leaves out its
 	// id. Nil: it is written as null.
 	NoID func() bool
+	// Reserved leaves bytes that are no message, and belong to no request,
+	// unanswered: what a server writes beside the protocol is no reason to write
+	// something back to it.
+	Reserved bool
 	// Sent is told of a result of Handle's that is no longer needed: its memory
 	// may be used again.
 	Sent func(result json.RawMessage)

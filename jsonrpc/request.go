@@ -156,7 +156,7 @@ func (p *Peer) flush() {
 // reports whether this goroutine still reads.
 func (p *Peer) malformed(bad *Malformed) bool {
 	p.refused(bad)
-	if (bad.Silent || bad.bare) && p.deliver(bad.ID, answer{err: bad}) || bad.Silent {
+	if (bad.Silent || bad.bare) && p.deliver(bad.ID, answer{err: bad}) || bad.Silent || p.o.Reserved && bad.ID.IsZero() {
 		return true
 	}
 	return p.apart(func() { p.reply(nil, &Message{ID: bad.ID, Error: bad.Err}) })

@@ -149,6 +149,7 @@ func (c *Client) run(t jsonrpc.Transport) {
 		Notified:  func(ctx context.Context, n *jsonrpc.Message) { c.told(ctx, n, nil) },
 		Abandoned: c.abandoned,
 		Refused:   c.refuse,
+		Reserved:  true,
 		Panicked: func(m *jsonrpc.Message, v any, stack []byte) {
 			c.log.Error("client handler panicked", "method", m.Method, "value", v, "stack", string(stack))
 		},

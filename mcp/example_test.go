@@ -75,3 +75,42 @@ func ExampleAsk() {
 	// What is your name?
 	// Hello, Ada!
 }
+
+// A server that is a program of its own: start it, look at its tools, find one by
+// its name, call it, and end it.
+func ExampleStart() {
+	ctx := context.Background()
+	c, err := mcp.Start(ctx, "go", "run", "github.com/bossman-dev/bossman/examples/add")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+
+	for tool, err := range c.Tools(ctx) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(tool.Name+":", tool.Description)
+	}
+	add, err := c.Tool(ctx, "add")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(len(add.InputSchema) > 0) // JSON, as the server wrote it
+	res, err := c.Call(ctx, "add", map[string]any{"a": 2, "b": 3}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, block := range res.Content {
+		switch block.Type {
+		case "text":
+			fmt.Println(block.Text)
+		case "image":
+			fmt.Println(len(block.Data), "bytes of", block.MIMEType)
+		}
+	}
+	// Output:
+	// add: Add two numbers.
+	// true
+	// {"sum":5}
+}

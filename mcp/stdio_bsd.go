@@ -6,3 +6,7 @@ import "syscall"
 
 // redirect makes one file descriptor another name for what from is.
 func redirect(from, to int) error { return syscall.Dup2(from, to) }
+
+// ownGroup starts a child in a process group of its own. If this process dies,
+// the child's input ends.
+func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

@@ -2,6 +2,20 @@
 
 package mcp
 
-import "os"
+import (
+	"os"
+	"syscall"
+)
 
 func ownStdout() *os.File { return os.Stdout }
+
+// ownGroup is for systems with process groups.
+func ownGroup() *syscall.SysProcAttr { return nil }
+
+// tell is for systems with signals.
+func tell(*os.Process) {}
+
+// kill ends a process.
+func kill(p *os.Process) { _ = p.Kill() }
+
+func groupLives(*os.Process) bool { return false }

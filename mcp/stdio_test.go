@@ -14,8 +14,12 @@ import (
 
 // TestMain lets the test program be a server itself, for TestStdio.
 func TestMain(m *testing.M) {
-	if os.Getenv("BOSSMAN_TEST_STDIO") != "" {
-		chatter()
+	if mode := os.Getenv("BOSSMAN_TEST_STDIO"); mode != "" {
+		if run := children[mode]; run != nil {
+			run()
+		} else {
+			chatter()
+		}
 		return
 	}
 	os.Exit(m.Run())

@@ -20,3 +20,12 @@ func ownStdout() *os.File {
 	_ = redirect(2, 1) // without standard error, os.Stdout must do
 	return os.NewFile(uintptr(fd), "stdout")
 }
+
+// tell asks a process and its group to end.
+func tell(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGTERM) }
+
+// kill ends a process and its group.
+func kill(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) }
+
+// groupLives reports whether anything is left of a process's group.
+func groupLives(p *os.Process) bool { return syscall.Kill(-p.Pid, 0) != syscall.ESRCH }

@@ -1,0 +1,318 @@
+package mcp_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/bossman-dev/bossman/jsonrpc"
+	"github.com/bossman-dev/bossman/mcp"
+)
+
+// children are what this test program can be as a child process.
+var children = map[string]func(){
+	"noisy":    noisy,
+	"stubborn": stubborn,
+	"dies":     func() { oldServer(func() { os.Exit(3) }) },
+	"wedges":   func() { oldServer(func() { select {} }) },
+	"look":     look,
+	"parent":   parent,
+	"silent":   func() { select {} },
+	"grumpy": func() {
+		fmt.Fprintln(os.Stderr, "no configuration found")
+		os.Exit(7)
+	},
+}
+
+// noisy writes log lines to standard output, between messages.
+func noisy() {
+	for i := range 3 {
+		fmt.Println("INFO starting,", i)
+	}
+	fmt.Println(`{"log":"json"}`)
+	s := mcp.NewServer(mcp.Implementation{Name: "noisy", Version: "1"}, nil)
+	mcp.AddTool(s, mcp.Tool{Name: "hi", Description: "Greet."}, func(context.Context, *mcp.Call, struct{}) (string, error) {
+		fmt.Println("WARN in the middle")
+		return "hi", nil
+	})
+	_ = s.Serve(context.Background(), jsonrpc.Lines(os.Stdin, os.Stdout, jsonrpc.Limits{}))
+}
+
+// stubborn leaves only when it is killed, and has a child that is no better.
+func stubborn() {
+	signal.Ignore(syscall.SIGTERM)
+	if os.Getenv("GRANDCHILD") == "" {
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), "GRANDCHILD=1")
+		_ = cmd.Start()
+		s := mcp.NewServer(mcp.Implementation{Name: "stubborn", Version: "1"}, nil)
+		_ = s.Serve(context.Background(), jsonrpc.Lines(os.Stdin, os.Stdout, jsonrpc.Limits{}))
+	}
+	select {}
+}
+
+// oldServer is one that an unknown first question does harm to.
+func oldServer(harm func()) {
+	in := bufio.NewScanner(os.Stdin)
+	for in.Scan() {
+		switch line := in.Text(); {
+		case strings.Contains(line, "server/discover"):
+			harm()
+		case strings.Contains(line, `"initialize"`):
+			fmt.Println(`{"jsonrpc":"2.0","id":1,"result":` + initialized("2025-03-26") + `}`)
+		}
+	}
+}
+
+// look tells what it sees of its surroundings.
+func look() {
+	s := mcp.NewServer(mcp.Implementation{Name: "look", Version: "1"}, nil)
+	mcp.AddTool(s, mcp.Tool{Name: "env", Description: "Show the environment."}, func(context.Context, *mcp.Call, struct{}) ([]string, error) {
+		return os.Environ(), nil
+	})
+	mcp.AddTool(s, mcp.Tool{Name: "files", Description: "Show what is open."}, func(context.Context, *mcp.Call, struct{}) ([]string, error) {
+		var kinds []string
+		for fd := range 64 {
+			if to, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(fd)); err == nil {
+				kind, _, _ := strings.Cut(to, ":")
+				if !slices.Contains([]string{"anon_inode", "/dev/null"}, kind) && !strings.HasPrefix(kind, "/sys/") { // the runtime's own
+					kinds = append(kinds, kind)
+				}
+			}
+		}
+		return kinds, nil
+	})
+	_ = s.Serve(context.Background(), jsonrpc.Lines(os.Stdin, os.Stdout, jsonrpc.Limits{}))
+}
+
+// parent starts children, tells their groups, and waits to be killed.
+func parent() {
+	for _, mode := range []string{"look", "silent"} {
+		c := &mcp.Command{Args: []string{os.Args[0]}, Env: []string{"BOSSMAN_TEST_STDIO=" + mode}}
+		child, err := c.Start()
+		if err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		fmt.Println(child.PID())
+	}
+	select {}
+}
+
+func self(mode string) *mcp.Command {
+	return &mcp.Command{
+		Args: []string{os.Args[0]}, Env: []string{"BOSSMAN_TEST_STDIO=" + mode},
+		Logger: slog.New(slog.DiscardHandler), Grace: 300 * time.Millisecond,
+	}
+}
+
+func start(t *testing.T, c *mcp.Command, o mcp.ClientOptions) *mcp.Client {
+	t.Helper()
+	client, err := c.Connect(t.Context(), quiet(o))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := client.Close(); err != nil {
+			t.Errorf("Close = %v", err)
+		}
+	})
+	return client
+}
+
+// Lines on standard output that are no messages are dropped and counted.
+func TestCommand_noisy(t *testing.T) {
+	c := start(t, self("noisy"), mcp.ClientOptions{})
+	if got, err := mcp.CallAs[string](t.Context(), c, "hi", nil); err != nil || got != "hi" || c.Refused() != 5 {
+		t.Errorf("CallAs = %q, %v with %d refused, want hi with 5", got, err, c.Refused())
+	}
+}
+
+// A child sees what it needs and what it was given, and no secrets of ours.
+func TestCommand_surroundings(t *testing.T) {
+	t.Setenv("SECRET", "swordfish")
+	f, err := os.Open(os.Args[0]) // a file of ours that is none of its business
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	c := start(t, self("look"), mcp.ClientOptions{})
+	env, err := mcp.CallAs[[]string](t.Context(), c, "env", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range env {
+		name, _, _ := strings.Cut(v, "=")
+		if !slices.Contains([]string{"PATH", "HOME", "LANG", "TMPDIR", "BOSSMAN_TEST_STDIO"}, name) {
+			t.Errorf("the child sees %s", name)
+		}
+	}
+	if _, err := os.Stat("/proc/self/fd"); err != nil {
+		return
+	}
+	files, err := mcp.CallAs[[]string](t.Context(), c, "files", nil)
+	if err != nil || strings.Join(files, " ") != "pipe pipe pipe" {
+		t.Errorf("the child has open %v, %v; want three pipes", files, err)
+	}
+}
+
+// Close ends the whole group, whatever it takes.
+func TestCommand_stubborn(t *testing.T) {
+	child, err := self("stubborn").Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := mcp.Connect(t.Context(), child, quiet(mcp.ClientOptions{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	if err := c.Close(); err != nil || time.Since(start) > 3*time.Second {
+		t.Errorf("Close = %v after %v", err, time.Since(start))
+	}
+	expectGone(t, child.PID())
+}
+
+// expectGone fails the test if anything is left of a process group. What is dead
+// and waits to be collected is gone.
+func expectGone(t *testing.T, group int) {
+	t.Helper()
+	var left []string
+	for deadline := time.Now().Add(2 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if left = alive(group); len(left) == 0 {
+			return
+		}
+	}
+	t.Errorf("still there of group %d: %v", group, left)
+}
+
+func alive(group int) (left []string) {
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, name := range stats {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			continue
+		}
+		_, rest, _ := bytes.Cut(b, []byte(") "))
+		f := strings.Fields(string(rest)) // state, parent, group, …
+		if len(f) > 2 && f[2] == strconv.Itoa(group) && f[0] != "Z" && f[0] != "X" {
+			left = append(left, string(b[:min(60, len(b))]))
+		}
+	}
+	return left
+}
+
+// A server that the first question kills, or silences, is started again.
+func TestCommand_startedAgain(t *testing.T) {
+	for _, mode := range []string{"dies", "wedges"} {
+		ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second)
+		o := quiet(mcp.ClientOptions{Probe: 200 * time.Millisecond})
+		for i := range 2 {
+			began := time.Now()
+			c, err := self(mode).Connect(ctx, o)
+			if err != nil {
+				t.Fatalf("%s: %v", mode, err)
+			}
+			if c.Revision() != mcp.R20250326 {
+				t.Errorf("%s: speaks %s", mode, c.Revision())
+			}
+			if took := time.Since(began); i == 1 && took > 2*time.Second {
+				t.Errorf("%s: the second time took %v: it was not remembered", mode, took)
+			}
+			_ = c.Close()
+		}
+		cancel()
+	}
+}
+
+// What is wrong with a child is told.
+func TestCommand_doesNotBegin(t *testing.T) {
+	if _, err := self("grumpy").Connect(t.Context(), quiet(mcp.ClientOptions{})); err == nil || !strings.Contains(err.Error(), "no configuration found") || !strings.Contains(err.Error(), "exit status 7") {
+		t.Errorf("Connect = %v, want what it said and how it ended", err)
+	}
+	if _, err := mcp.Start(t.Context(), "/nowhere/to/be/found"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("Start = %v, want ErrNotExist", err)
+	}
+	c := self("silent")
+	c.Handshake = time.Second
+	began := time.Now()
+	if _, err := c.Connect(t.Context(), quiet(mcp.ClientOptions{Probe: 100 * time.Millisecond})); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 4*time.Second {
+		t.Errorf("Connect = %v after %v, want the deadline", err, time.Since(began))
+	}
+	if _, err := (&mcp.Command{}).Start(); err == nil {
+		t.Error("Start of nothing = nil")
+	}
+}
+
+// What a child writes to standard error is logged.
+func TestCommand_logs(t *testing.T) {
+	var mu sync.Mutex
+	var log bytes.Buffer
+	cmd := self("talk")
+	cmd.Logger = slog.New(slog.NewTextHandler(writerFunc(func(b []byte) (int, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		return log.Write(b)
+	}), nil))
+	c := start(t, cmd, mcp.ClientOptions{})
+	if _, err := c.Call(t.Context(), "talk", nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Close()
+	mu.Lock()
+	defer mu.Unlock()
+	if !strings.Contains(log.String(), "by an old file") {
+		t.Errorf("log: %s", &log)
+	}
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
+
+// Children die with us, even if we have no time to say good-bye.
+func TestCommand_dieWithUs(t *testing.T) {
+	if _, err := os.Stat("/proc/self/stat"); err != nil {
+		t.Skip("only Linux has this")
+	}
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "BOSSMAN_TEST_STDIO=parent")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	in := bufio.NewReader(out)
+	var groups []int
+	for range 2 {
+		line, err := in.ReadString('\n')
+		n, numErr := strconv.Atoi(strings.TrimSpace(line))
+		if err != nil || numErr != nil {
+			t.Fatalf("read %q, %v", line, err)
+		}
+		groups = append(groups, n)
+	}
+	_ = cmd.Process.Kill()
+	_, _ = io.Copy(io.Discard, in)
+	_ = cmd.Wait()
+	for _, g := range groups {
+		expectGone(t, g)
+	}
+}
