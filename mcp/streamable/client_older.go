@@ -1,0 +1,91 @@
+package streamable
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"sync"
+
+	"github.com/bossman-dev/bossman/jsonrpc"
+)
+
+// older is the way of the oldest revision: everything the server says comes on one
+// event stream, which begins by telling where everything else is to be sent.
+type older struct {
+	c      *Client
+	events *eventReader
+	body   io.Closer
+	cancel context.CancelFunc
+	post   *Client // to the address for messages
+	once   sync.Once
+}
+
+var _ jsonrpc.Transport = (*older)(nil)
+
+// Older opens the way of the oldest revision.
+func (c *Client) Older(ctx context.Context) (jsonrpc.Transport, error) {
+	life, cancel := context.WithCancel(context.Background())
+	stop := context.AfterFunc(ctx, cancel)
+	defer stop()
+	res, err := c.get(life, "", map[string][]string{})
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	o := &older{c: c, events: newEventReader(res.Body, c.limits.Bytes), body: res.Body, cancel: cancel}
+	first, err := o.events.next()
+	if err == nil && first.name != "endpoint" {
+		err = errors.New("streamable: the stream does not begin with an endpoint")
+	}
+	var u *url.URL
+	if err == nil {
+		u, err = c.url.Parse(string(first.data))
+	}
+	if err == nil && (u.Scheme != c.url.Scheme || u.Host != c.url.Host || u.User != nil) {
+		err = fmt.Errorf("streamable: the endpoint %s is another server's", u.Redacted())
+	}
+	if err != nil {
+		_ = o.Close()
+		return nil, err
+	}
+	o.post = &Client{url: u, http: c.http, header: c.header, limits: c.limits, log: c.log}
+	return o, nil
+}
+
+func (o *older) Send(ctx context.Context, p jsonrpc.Packet) error {
+	res, err := o.c.http.Do(o.post.request(ctx, http.MethodPost, p.Append(nil), map[string][]string{}))
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	if res.StatusCode < 200 || res.StatusCode > 299 {
+		return o.c.refused(res)
+	}
+	_, _ = io.CopyN(io.Discard, res.Body, 4<<10)
+	return nil
+}
+
+func (o *older) Receive(context.Context) (jsonrpc.Packet, error) {
+	for {
+		e, err := o.events.next()
+		switch {
+		case errors.Is(err, context.Canceled), errors.Is(err, io.ErrUnexpectedEOF):
+			return jsonrpc.Packet{}, io.EOF
+		case err != nil:
+			return jsonrpc.Packet{}, err
+		case len(e.data) > 0 && (e.name == "" || e.name == "message"):
+			return jsonrpc.Decode(e.data, o.c.limits)
+		}
+	}
+}
+
+func (o *older) Close() error {
+	o.once.Do(func() {
+		o.cancel()
+		_ = o.body.Close()
+	})
+	return nil
+}
