@@ -43,7 +43,8 @@ type ClientOptions struct {
 	// signs of life. MaxTime is the end in any case; half an hour.
 	Timeout, MaxTime time.Duration
 	// Probe is how long a server may take to answer the first question of the
-	// newest revision before it is also asked in the old way; 5 s.
+	// newest revision before it is asked in the old way; 5 s, and three times as
+	// long over HTTP.
 	Probe time.Duration
 	// Eras remembers which servers are old, so that they are not asked again. Nil:
 	// one for the whole program.

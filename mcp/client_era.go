@@ -111,7 +111,11 @@ func (c *Client) probe(ctx context.Context) error {
 		e, err := c.discover(asking, Newest)
 		modern <- verdict{e, err}
 	})
-	silence := time.NewTimer(c.o.Probe)
+	patience := c.o.Probe
+	if c.exchanger != nil {
+		patience *= 3 // who speaks HTTP answers, if only that it does not understand
+	}
+	silence := time.NewTimer(patience)
 	defer silence.Stop()
 	select {
 	case v := <-modern:

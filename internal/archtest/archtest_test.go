@@ -46,6 +46,7 @@ var drawing = map[string][]string{
 	"examples/add":                {"mcp"},
 	"examples/moonphase":          {"mcp", "mcp/streamable"},
 	"internal/archtest":           {},
+	"internal/conformance/client": {"jsonrpc", "mcp", "mcp/streamable"},
 	"internal/conformance/server": {"jsonrpc", "mcp", "mcp/streamable"},
 	"internal/pgtest":             {"store/postgres"},
 	"store/postgres":              {"board"},

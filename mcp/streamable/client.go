@@ -51,6 +51,7 @@ type Client struct {
 	revision atomic.Uint32
 	mu       sync.Mutex
 	session  string
+	pending  map[jsonrpc.ID]*pending
 	streams  bool // the stream for what belongs to no request is open
 	closed   bool
 }
@@ -147,6 +148,9 @@ func (c *Client) Exchange(ctx context.Context, m *jsonrpc.Message, header map[st
 		}
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
+		p := &pending{cancel: cancel}
+		defer c.expect(m.ID, p)()
+		yield = p.instead(yield)
 		res, err := c.http.Do(c.request(ctx, http.MethodPost, jsonrpc.One(m).Append(nil), header))
 		if err != nil {
 			yield(nil, err)
@@ -170,6 +174,39 @@ func (c *Client) Exchange(ctx context.Context, m *jsonrpc.Message, header map[st
 		default:
 			yield(nil, fmt.Errorf("streamable: the answer to %s is %q with status %d", m.Method, res.Header.Get("Content-Type"), res.StatusCode))
 		}
+	}
+}
+
+// A pending request waits for its answer. Servers of older revisions may give it
+// on another stream than the request's own.
+type pending struct {
+	cancel context.CancelFunc // ends the request's own stream
+	answer atomic.Pointer[jsonrpc.Message]
+}
+
+// expect takes note of a request until it is done.
+func (c *Client) expect(id jsonrpc.ID, p *pending) (done func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.pending == nil {
+		c.pending = map[jsonrpc.ID]*pending{}
+	}
+	c.pending[id] = p
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.pending, id)
+	}
+}
+
+// instead yields the answer that came elsewhere in place of what became of the
+// request's own stream.
+func (p *pending) instead(yield func(*jsonrpc.Message, error) bool) func(*jsonrpc.Message, error) bool {
+	return func(m *jsonrpc.Message, err error) bool {
+		if a := p.answer.Load(); a != nil && err != nil {
+			return yield(a, nil)
+		}
+		return yield(m, err)
 	}
 }
 
@@ -342,7 +379,7 @@ func (c *Client) Send(ctx context.Context, p jsonrpc.Packet) error {
 	}
 	_, _ = io.CopyN(io.Discard, res.Body, 4<<10)
 	if p.Message != nil && p.Message.Method == "notifications/initialized" {
-		c.open()
+		c.open(ctx)
 	}
 	return nil
 }
@@ -359,22 +396,38 @@ func (c *Client) Receive(ctx context.Context) (jsonrpc.Packet, error) {
 	}
 }
 
-// open opens the stream for what belongs to no request, once.
-func (c *Client) open() {
+// openPatience is how long the stream for what belongs to no request is waited
+// for: some servers ask their questions there, and lose them if it is not open.
+const openPatience = 3 * time.Second
+
+// open opens that stream, once.
+func (c *Client) open(ctx context.Context) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	if c.streams || c.closed {
+		c.mu.Unlock()
 		return
 	}
 	c.streams = true
-	c.wg.Go(c.hear)
+	settled := make(chan struct{})
+	c.wg.Go(func() { c.hear(sync.OnceFunc(func() { close(settled) })) })
+	c.mu.Unlock()
+	late := time.NewTimer(openPatience)
+	defer late.Stop()
+	select {
+	case <-settled:
+	case <-late.C:
+	case <-ctx.Done():
+	}
 }
 
-// hear keeps that stream open, as long as the server has one.
-func (c *Client) hear() {
+// hear keeps that stream open, as long as the server has one. It tells when it
+// knows.
+func (c *Client) hear(settled func()) {
+	defer settled()
 	events := newEventReader(nil, c.limits.Bytes)
 	for tries := 0; tries < maxResumes; tries++ {
 		res, err := c.get(c.life, events.id, nil)
+		settled()
 		status, refused := errors.AsType[*mcp.StatusError](err)
 		switch {
 		case refused && status.Code != http.StatusNotFound && status.Code < 500:
@@ -406,6 +459,15 @@ func (c *Client) deliver(m *jsonrpc.Message, err error) bool {
 	if err != nil {
 		c.log.Warn("the server said something that cannot be used", "err", err)
 		return true
+	}
+	if m.IsResponse() {
+		c.mu.Lock()
+		p := c.pending[m.ID]
+		c.mu.Unlock()
+		if p != nil && p.answer.CompareAndSwap(nil, m) {
+			p.cancel()
+			return true
+		}
 	}
 	select {
 	case c.in <- jsonrpc.One(m):

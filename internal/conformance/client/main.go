@@ -1,0 +1,180 @@
+// Command client is what the official conformance suite starts to test a client.
+//
+//	MCP_CONFORMANCE_SCENARIO=tools_call client http://localhost:1234/mcp
+//
+// It does what a curious client would: it connects, lists all there is, and calls
+// every tool, gets every prompt and reads every resource. The suite looks at what
+// it sends meanwhile.
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
+
+	"github.com/bossman-dev/bossman/jsonrpc"
+	"github.com/bossman-dev/bossman/mcp"
+	"github.com/bossman-dev/bossman/mcp/streamable"
+)
+
+func main() {
+	slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	if len(os.Args) < 2 {
+		fmt.Fprintln(os.Stderr, "usage: client URL")
+		os.Exit(2)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 25*time.Second)
+	defer cancel()
+	if err := run(ctx, os.Args[len(os.Args)-1]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// setting is what the suite tells about a scenario.
+type setting struct {
+	ToolCalls []struct {
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
+	} `json:"toolCalls"`
+}
+
+func readSetting() (s setting, err error) {
+	err = jsonv2.Unmarshal([]byte(cmp.Or(os.Getenv("MCP_CONFORMANCE_CONTEXT"), "{}")), &s)
+	return s, err
+}
+
+func run(ctx context.Context, url string) error {
+	s, err := readSetting()
+	if err != nil {
+		return err
+	}
+	c, err := streamable.Connect(ctx, url, nil, &mcp.ClientOptions{
+		Info:   mcp.Implementation{Name: "bossman-conformance", Version: "1.0.0"},
+		Elicit: elicit,
+	})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	for _, call := range s.ToolCalls {
+		if _, err := c.Call(ctx, call.Name, call.Arguments, nil); err != nil {
+			return err
+		}
+	}
+	if len(s.ToolCalls) > 0 {
+		return nil
+	}
+	return lookAround(ctx, c)
+}
+
+// elicit agrees to everything, and leaves forms to their defaults.
+func elicit(_ context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+	content, err := jsonv2.Marshal(required(p.RequestedSchema))
+	return &mcp.ElicitResult{Action: "accept", Content: content}, err
+}
+
+// lookAround uses all that the server offers.
+func lookAround(ctx context.Context, c *mcp.Client) error {
+	offers := c.Server()
+	if offers.Tools != nil {
+		if err := callAll(ctx, c); err != nil {
+			return err
+		}
+	}
+	if offers.Resources != nil {
+		for r, err := range c.Resources(ctx) {
+			if err != nil {
+				return err
+			}
+			if _, err := c.Read(ctx, r.URI); err != nil {
+				return err
+			}
+		}
+	}
+	if offers.Prompts != nil {
+		for p, err := range c.Prompts(ctx) {
+			if err != nil {
+				return err
+			}
+			args := map[string]string{}
+			for _, a := range p.Arguments {
+				args[a.Name] = "text"
+			}
+			if _, err := c.Prompt(ctx, p.Name, args); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func callAll(ctx context.Context, c *mcp.Client) error {
+	var tools []*mcp.Tool
+	for t, err := range c.Tools(ctx) {
+		if err != nil {
+			return err
+		}
+		tools = append(tools, t)
+	}
+	for _, t := range tools {
+		args := required(t.InputSchema)
+		if _, ok := args["schema"]; ok { // to be given back as it came
+			args["schema"] = tools[0].InputSchema
+		}
+		if _, err := c.Call(ctx, t.Name, args, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// required makes up a value for every property that an object must have and that
+// has no default.
+func required(schema json.RawMessage) map[string]any {
+	var s struct {
+		Required   []string                   `json:"required"`
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	values := map[string]any{}
+	if jsonv2.Unmarshal(schema, &s) != nil {
+		return values
+	}
+	for _, name := range s.Required {
+		kind, chosen := "", json.RawMessage(nil)
+		for key, v := range jsonrpc.Members(s.Properties[name]) {
+			switch key {
+			case "type":
+				kind = jsonrpc.Text(v)
+			case "default", "const":
+				chosen = v
+			case "enum":
+				for e := range jsonrpc.Elements(v) {
+					chosen = e
+					break
+				}
+			}
+		}
+		switch {
+		case chosen != nil:
+			values[name] = chosen
+		case kind == "number" || kind == "integer":
+			values[name] = 5
+		case kind == "boolean":
+			values[name] = true
+		case kind == "array":
+			values[name] = []any{}
+		case kind == "object":
+			values[name] = required(s.Properties[name])
+		default:
+			values[name] = "text"
+		}
+	}
+	return values
+}
