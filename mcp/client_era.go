@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"sync"
 	"time"
@@ -179,7 +180,7 @@ func (c *Client) discover(ctx context.Context, r Revision) (*settled, error) {
 		if err != nil {
 			supported, modern := versionsOf(err)
 			switch {
-			case !modern && isAuth(err), !modern && ctx.Err() != nil, errors.Is(err, jsonrpc.ErrClosed):
+			case !modern && (isAuth(err) || isUnreachable(err) || ctx.Err() != nil), errors.Is(err, jsonrpc.ErrClosed):
 				return nil, err
 			case !modern:
 				return nil, &oldServer{newestLegacy, err}
@@ -260,6 +261,13 @@ func versionsOf(err error) (supported []string, modern bool) {
 func isAuth(err error) bool {
 	e, ok := errors.AsType[*StatusError](err)
 	return ok && (e.Code == 401 || e.Code == 403)
+}
+
+// isUnreachable reports whether nobody has answered at all, or we were not allowed
+// to ask.
+func isUnreachable(err error) bool {
+	_, ok := errors.AsType[*url.Error](err)
+	return ok
 }
 
 // stateless is how requests of the era without a handshake are written.

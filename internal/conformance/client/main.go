@@ -43,6 +43,16 @@ type setting struct {
 		Name      string          `json:"name"`
 		Arguments json.RawMessage `json:"arguments"`
 	} `json:"toolCalls"`
+
+	// What the scenarios with authorization know us by.
+	ClientID     string `json:"client_id"`
+	ClientSecret string `json:"client_secret"`
+	Issuer       string `json:"issuer"`
+	PrivateKey   string `json:"private_key_pem"`
+	Workload     string `json:"valid_jwt"`
+	IDPToken     string `json:"idp_token_endpoint"`
+	IDPClient    string `json:"idp_client_id"`
+	IDToken      string `json:"idp_id_token"`
 }
 
 func readSetting() (s setting, err error) {
@@ -55,7 +65,11 @@ func run(ctx context.Context, url string) error {
 	if err != nil {
 		return err
 	}
-	c, err := streamable.Connect(ctx, url, nil, &mcp.ClientOptions{
+	transport, err := authorized(url, &s)
+	if err != nil {
+		return err
+	}
+	c, err := streamable.Connect(ctx, url, &streamable.ClientOptions{Transport: transport}, &mcp.ClientOptions{
 		Info:   mcp.Implementation{Name: "bossman-conformance", Version: "1.0.0"},
 		Elicit: elicit,
 	})
