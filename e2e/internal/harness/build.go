@@ -9,11 +9,12 @@ import (
 	"testing"
 )
 
-// The servers under test, by their package path.
+// The programs under test, by their package path.
 const (
 	AddServer      = "github.com/bossman-dev/bossman/examples/add"
 	FeaturesServer = "github.com/bossman-dev/bossman/internal/conformance/server"
 	Bossman        = "github.com/bossman-dev/bossman/cmd/bossman"
+	FeaturesClient = "github.com/bossman-dev/bossman/internal/conformance/client"
 )
 
 // instead names the variables that put another command in a server's place.

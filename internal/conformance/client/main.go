@@ -72,6 +72,10 @@ func run(ctx context.Context, url string) error {
 	c, err := streamable.Connect(ctx, url, &streamable.ClientOptions{Transport: transport}, &mcp.ClientOptions{
 		Info:   mcp.Implementation{Name: "bossman-conformance", Version: "1.0.0"},
 		Elicit: elicit,
+		Sample: func(context.Context, *mcp.SampleParams) (*mcp.SampleResult, error) {
+			return &mcp.SampleResult{Role: "assistant", Content: mcp.Blocks{mcp.Text("text")}, Model: "none"}, nil
+		},
+		Roots: func(context.Context) ([]mcp.Root, error) { return []mcp.Root{{URI: "file:///tmp"}}, nil },
 	})
 	if err != nil {
 		return err
