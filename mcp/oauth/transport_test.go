@@ -306,7 +306,7 @@ func TestEgress(t *testing.T) {
 	// A redirect is looked at like any other address.
 	open := newEgress(true)
 	for _, to := range []string{"http://example.com/", "file:///etc/passwd", "https://user@example.com/"} {
-		r := httptest.NewServer(http.RedirectHandler(to, 302))
+		r := httptest.NewServer(http.RedirectHandler(to, http.StatusFound))
 		if err := open.get(t.Context(), r.URL, new(any)); err == nil || !strings.Contains(err.Error(), "not allowed") {
 			t.Errorf("redirected to %s: %v", to, err)
 		}
