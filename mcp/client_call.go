@@ -119,7 +119,7 @@ func CallAs[Out any](ctx context.Context, c *Client, tool string, args any) (Out
 func (c *Client) Read(ctx context.Context, uri string) ([]Contents, error) {
 	raw, err := c.resolve(ctx, &question{method: "resources/read", params: []param{{"uri", uri}}}, nil)
 	if err != nil {
-		if e, ok := errors.AsType[*jsonrpc.Error](err); ok && c.isNotFound(e) {
+		if e, ok := errors.AsType[*jsonrpc.Error](err); ok && isNotFound(e) {
 			return nil, fmt.Errorf("read %s: %w: %w", uri, ErrNotFound, e)
 		}
 		return nil, fmt.Errorf("read %s: %w", uri, err)
@@ -134,10 +134,9 @@ func (c *Client) Read(ctx context.Context, uri string) ([]Contents, error) {
 }
 
 // isNotFound reports whether an error says that a resource is not there. Servers
-// of the newest revision may still use the old code.
-func (c *Client) isNotFound(e *jsonrpc.Error) bool {
-	return e.Code == R20241105.notFound() ||
-		e.Code == c.Revision().notFound() && member(e.Data, "uri") != nil
+// use the code of either era in the other.
+func isNotFound(e *jsonrpc.Error) bool {
+	return e.Code == R20241105.notFound() || e.Code == Newest.notFound() && member(e.Data, "uri") != nil
 }
 
 // Prompt gets a prompt with its blanks filled in.
