@@ -1,10 +1,15 @@
 package mcp_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -283,5 +288,100 @@ func TestListen_refused(t *testing.T) {
 		if e, ok := errors.AsType[*jsonrpc.Error](err); !ok || e.Code != -32601 {
 			t.Errorf("Listen = %v, want the server's refusal", err)
 		}
+	}
+}
+
+// A server that floods, over a pipe, costs bounded memory: a result without end
+// ends the conversation, and one that is merely too large ends its call.
+func TestClient_floods(t *testing.T) {
+	connect := func(t *testing.T, answer func(w io.Writer)) *mcp.Client {
+		inR, inW := io.Pipe()
+		outR, outW := io.Pipe()
+		go func() {
+			in := bufio.NewScanner(outR)
+			for n := 0; in.Scan(); n++ {
+				if n == 0 {
+					fmt.Fprintf(inW, `{"jsonrpc":"2.0","id":1,"result":%s}`+"\n", discovered)
+					continue
+				}
+				answer(inW)
+			}
+		}()
+		c, err := mcp.Connect(t.Context(), jsonrpc.Lines(inR, outW, jsonrpc.Limits{}), quiet(mcp.ClientOptions{}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+		return c
+	}
+	chunk := []byte(strings.Repeat("x", 1<<20))
+	pour := func(w io.Writer, mebibytes int) {
+		for range mebibytes {
+			if _, err := w.Write(chunk); err != nil {
+				return
+			}
+		}
+	}
+	t.Run("a large result", func(t *testing.T) {
+		c := connect(t, func(w io.Writer) {
+			_, _ = io.WriteString(w, `{"result":{"content":[{"type":"text","text":"`)
+			pour(w, 30)
+			_, _ = io.WriteString(w, `"}]},"jsonrpc":"2.0","id":2}`+"\n")
+		})
+		if _, err := c.Call(t.Context(), "x", nil, nil); err == nil || !strings.Contains(err.Error(), "larger than") {
+			t.Errorf("Call = %v, want that it was too large", err)
+		}
+	})
+	t.Run("a result without end", func(t *testing.T) {
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		c := connect(t, func(w io.Writer) {
+			_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":2,"result":{"text":"`)
+			pour(w, 1<<10)
+		})
+		if _, err := c.Call(t.Context(), "x", nil, nil); err == nil {
+			t.Error("Call = nil, want an error")
+		}
+		<-c.Done()
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 16<<20 {
+			t.Errorf("%d bytes more are in use", grown)
+		}
+	})
+	t.Run("notifications", func(t *testing.T) {
+		const many = 100_000
+		lines := []byte(strings.Repeat(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}`+"\n", 1000))
+		c := connect(t, func(w io.Writer) {
+			for range many / 1000 {
+				_, _ = w.Write(lines)
+			}
+			_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":2,"result":{"content":[]}}`+"\n")
+		})
+		if _, err := c.Call(t.Context(), "x", nil, nil); err != nil {
+			t.Errorf("Call = %v", err)
+		}
+	})
+}
+
+// Nothing that a server names is fetched.
+func TestClient_fetchesNothing(t *testing.T) {
+	var hits atomic.Int32
+	web := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))
+	defer web.Close()
+	c := dial(t, mcp.ClientOptions{}, func(m *jsonrpc.Message, _ func(*jsonrpc.Message)) *jsonrpc.Message {
+		if m.Method == "tools/call" {
+			return answer(m, `{"content":[{"type":"resource_link","uri":"`+web.URL+`/r","name":"r"}],"structuredContent":{"a":1}}`)
+		}
+		return answer(m, `{"tools":[{"name":"a","icons":[{"src":"`+web.URL+`/icon"}],
+			"inputSchema":{"type":"object","$ref":"`+web.URL+`/schema","$schema":"`+web.URL+`/dialect"},"outputSchema":{"$ref":"`+web.URL+`/out"}}]}`)
+	})
+	tool, err := c.Tool(t.Context(), "a")
+	if err != nil || !strings.Contains(string(tool.InputSchema), "/schema") {
+		t.Fatalf("Tool = %v, %v", tool, err)
+	}
+	if _, err := c.Call(t.Context(), "a", map[string]any{"x": 1}, nil); err != nil || hits.Load() != 0 {
+		t.Errorf("Call = %v with %d requests", err, hits.Load())
 	}
 }
