@@ -50,12 +50,78 @@ func (c *Client) Call(ctx context.Context, tool string, args any, o *CallOptions
 	return readToolResult(tool, raw)
 }
 
+// readToolResult reads a result that has passed the codec. Most hold one block of
+// text, which needs no reflection.
 func readToolResult(tool string, raw json.RawMessage) (*ToolResult, error) {
-	var res ToolResult
-	if err := jsonv2.Unmarshal(raw, &res, checked); err != nil {
-		return nil, fmt.Errorf("call tool %s: %s", tool, plainError(err))
+	res := &ToolResult{}
+	var err error
+	for name, v := range jsonrpc.Members(raw) {
+		switch name {
+		case "content":
+			res.Content, err = readBlocks(v)
+		case "structuredContent":
+			res.StructuredContent = v
+		case "isError":
+			res.IsError = string(v) == "true"
+		case "_meta":
+			res.Meta, err = readResultMeta(v)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("call tool %s: /%s: %w", tool, name, err)
+		}
 	}
-	return &res, nil
+	return res, nil
+}
+
+func readBlocks(array json.RawMessage) (blocks []Content, err error) {
+	if array[0] != '[' {
+		return nil, errors.New("must be an array")
+	}
+	for v := range jsonrpc.Elements(array) {
+		b, plain := readText(v)
+		if !plain {
+			if err := jsonv2.Unmarshal(v, &b, checked); err != nil {
+				return nil, errors.New(plainError(err))
+			}
+		}
+		blocks = append(blocks, b)
+	}
+	return blocks, nil
+}
+
+// readText reads a block that holds a text and no more. It reports false for any
+// other.
+func readText(block json.RawMessage) (b Content, plain bool) {
+	if len(block) == 0 || block[0] != '{' {
+		return Content{}, false
+	}
+	for name, v := range jsonrpc.Members(block) {
+		switch {
+		case name == "type" && string(v) == `"text"`:
+			b.Type = "text"
+		case name == "text" && v[0] == '"':
+			b.Text = jsonrpc.Text(v)
+		default:
+			return Content{}, false
+		}
+	}
+	return b, b.Type == "text"
+}
+
+// readResultMeta reads a result's _meta, without what the protocol itself puts
+// there.
+func readResultMeta(raw json.RawMessage) (m Meta, err error) {
+	for name, v := range jsonrpc.Members(raw) {
+		if name == metaServerInfo {
+			continue
+		}
+		var value any
+		if err := jsonv2.Unmarshal(v, &value, checked); err != nil {
+			return nil, errors.New(plainError(err))
+		}
+		put((*map[string]any)(&m), strings.Clone(name), value)
+	}
+	return m, nil
 }
 
 // encodeArguments writes what must be an object. JSON that is given as such is

@@ -156,7 +156,7 @@ func (c *Client) Exchange(ctx context.Context, m *jsonrpc.Message, header map[st
 			yield(nil, err)
 			return
 		}
-		defer func() { c.finish(res.Body, cancel) }()
+		defer res.Body.Close()
 		if res.StatusCode < 200 || res.StatusCode > 299 {
 			yield(nil, c.refused(res))
 			return
@@ -171,6 +171,7 @@ func (c *Client) Exchange(ctx context.Context, m *jsonrpc.Message, header map[st
 			c.single(res, yield)
 		case "text/event-stream":
 			c.follow(ctx, m, res, header, yield)
+			c.finish(res.Body, cancel)
 		default:
 			yield(nil, fmt.Errorf("streamable: the answer to %s is %q with status %d", m.Method, res.Header.Get("Content-Type"), res.StatusCode))
 		}
@@ -210,12 +211,12 @@ func (p *pending) instead(yield func(*jsonrpc.Message, error) bool) func(*jsonrp
 	}
 }
 
-// finish ends a response. One that is at its end leaves the connection for the next.
-func (c *Client) finish(body io.ReadCloser, cancel context.CancelFunc) {
+// finish waits a moment for the end of a stream that has been answered: then the
+// connection can be used for the next request.
+func (c *Client) finish(body io.Reader, cancel context.CancelFunc) {
 	late := time.AfterFunc(100*time.Millisecond, cancel)
 	defer late.Stop()
 	_, _ = io.CopyN(io.Discard, body, 4<<10)
-	_ = body.Close()
 }
 
 // isVisible reports whether a session's id is what it may be.
