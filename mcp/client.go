@@ -69,6 +69,7 @@ type Client struct {
 	exchanger Exchanger // the transport, if requests go out one by one
 	ended     chan struct{}
 	wg        sync.WaitGroup  // what is begun beside the peer
+	farewells sync.WaitGroup  // what the server is told about requests that were given up
 	life      context.Context // ends with Close
 	end       context.CancelFunc
 
@@ -195,6 +196,7 @@ func (c *Client) Close() error {
 		in.end()
 	}
 	c.mu.Unlock()
+	c.farewells.Wait() // which is not long
 	c.end()
 	err := c.transport.Close()
 	<-c.ended

@@ -105,6 +105,8 @@ func (c *Client) exchange(ctx context.Context, q *question, params json.RawMessa
 				c.abandoned(m.ID, q.method, context.Cause(ctx))
 			}
 			return nil, context.Cause(ctx)
+		case err != nil && c.life.Err() != nil:
+			return nil, jsonrpc.ErrClosed
 		case err != nil:
 			return nil, fmt.Errorf("%s: %w", q.method, err)
 		case answer.IsResponse() && answer.ID == m.ID, answer.IsResponse() && answer.ID.IsZero() && answer.Error != nil:
@@ -176,7 +178,7 @@ func asError(err error) *jsonrpc.Error {
 
 // farewell is how long it may take to tell the server something that nobody waits
 // for.
-const farewell = 5 * time.Second
+const farewell = 2 * time.Second
 
 // abandoned tells the server that nobody waits for an answer any more.
 func (c *Client) abandoned(id jsonrpc.ID, method string, cause error) {
@@ -188,7 +190,7 @@ func (c *Client) abandoned(id jsonrpc.ID, method string, cause error) {
 	if c.closed {
 		return
 	}
-	c.wg.Go(func() {
+	c.farewells.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), farewell)
 		defer cancel()
 		_ = c.notify(ctx, "notifications/cancelled", cancelledParams{id, cause.Error()})

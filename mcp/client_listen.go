@@ -22,6 +22,7 @@ import (
 // An error ends the loop. One that ctx caused is not told.
 func (c *Client) Listen(ctx context.Context, f Filter) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
+		outer := ctx
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		in := newInbox(&f)
@@ -49,7 +50,11 @@ func (c *Client) Listen(ctx context.Context, f Filter) iter.Seq2[Event, error] {
 			}
 		}
 		cancel()
-		if err := <-done; err != nil && ctx.Err() == nil || err != nil && !errors.Is(err, context.Cause(ctx)) {
+		err := <-done
+		if c.life.Err() != nil {
+			err = jsonrpc.ErrClosed
+		}
+		if err != nil && outer.Err() == nil {
 			yield(Event{}, fmt.Errorf("listen: %w", err))
 		}
 	}

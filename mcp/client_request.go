@@ -203,7 +203,9 @@ func headOf(result json.RawMessage) (h resultHead) {
 	for name, v := range jsonrpc.Members(result) {
 		switch name {
 		case "resultType":
-			h.kind = v
+			if h.kind = v; string(v) == `"complete"` {
+				return h // the rest is for whoever asked
+			}
 		case "inputRequests":
 			h.requests = v
 		case "requestState":

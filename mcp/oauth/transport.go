@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 )
 
@@ -64,7 +63,7 @@ type Transport struct {
 	egress *egress
 	held   atomic.Pointer[held]
 
-	mu    sync.Mutex     // held while a token is asked for
+	turn  chan struct{}  // holds one while a token is asked for; guards what follows
 	steps map[string]int // how often each set of scopes was asked for because the server wanted more
 	known string         // the issuer that ClientID is for
 }
@@ -86,7 +85,7 @@ func NewTransport(server string, o *Options) (*Transport, error) {
 		return nil, fmt.Errorf("oauth: %q is not the address of a server", server)
 	}
 	u.Fragment = ""
-	t := &Transport{server: u, steps: map[string]int{}}
+	t := &Transport{server: u, turn: make(chan struct{}, 1), steps: map[string]int{}}
 	if o != nil {
 		t.o = *o
 	}
@@ -170,6 +169,13 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
+// Login asks for a token before the server wants one. A person may take longer to
+// agree than a request is given.
+func (t *Transport) Login(ctx context.Context) error {
+	_, err := t.renew(ctx, t.held.Load(), challenge{}, false)
+	return err
+}
+
 func discard(res *http.Response) {
 	_, _ = io.CopyN(io.Discard, res.Body, 4<<10)
 	_ = res.Body.Close()
@@ -204,8 +210,12 @@ var errEnough = errors.New("oauth: the scopes were asked for, and are not enough
 // renew asks for a token in place of the one that was used, if nobody else has done
 // that meanwhile. With more set, the one used was good, but not good for enough.
 func (t *Transport) renew(ctx context.Context, used *held, c challenge, more bool) (*held, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	select {
+	case t.turn <- struct{}{}: // a person may take long: the others need not wait for ever
+		defer func() { <-t.turn }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 	if now := t.held.Load(); now != used {
 		return now, nil
 	}

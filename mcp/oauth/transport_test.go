@@ -5,6 +5,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -15,6 +16,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 const ok = "200 OK"
@@ -40,6 +42,40 @@ func TestTransport_authorizesOnce(t *testing.T) {
 	q := as.codes["code1"]
 	if q.Get("scope") != "read write" || q.Get("resource") != w.url() || as.forms[0].Get("resource") != w.url() {
 		t.Errorf("asked %v, then %v", q, as.forms[0])
+	}
+}
+
+// Who logs in first is not asked when the server is.
+func TestTransport_login(t *testing.T) {
+	w := newWorld(t)
+	c := w.client(Options{})
+	if err := c.Transport.(*Transport).Login(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.visit(c); got != ok || len(w.asked) != 1 {
+		t.Errorf("visit = %s after %q", got, w.asked)
+	}
+	// Who does not want to wait for the person need not.
+	w = newWorld(t)
+	agreed := make(chan struct{})
+	c = w.client(Options{Authorize: func(ctx context.Context, address string) (string, error) {
+		<-agreed
+		return agree(ctx, address)
+	}})
+	tr := c.Transport.(*Transport)
+	done := make(chan error)
+	go func() { done <- tr.Login(t.Context()) }()
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	for tr.turn == nil || len(tr.turn) == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	if err := tr.Login(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Login = %v, want the deadline", err)
+	}
+	close(agreed)
+	if err := <-done; err != nil {
+		t.Errorf("Login = %v", err)
 	}
 }
 

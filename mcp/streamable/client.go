@@ -141,17 +141,17 @@ var acceptBoth = []string{"application/json, text/event-stream"}
 // before the answer is taken up again where the revision has that.
 func (c *Client) Exchange(ctx context.Context, m *jsonrpc.Message, header map[string][]string) iter.Seq2[*jsonrpc.Message, error] {
 	return func(yield func(*jsonrpc.Message, error) bool) {
-		if m.Method == "initialize" {
-			c.mu.Lock()
-			c.session = ""
-			c.mu.Unlock()
-		}
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
+		defer context.AfterFunc(c.life, cancel)()
 		p := &pending{cancel: cancel}
 		defer c.expect(m.ID, p)()
 		yield = p.instead(yield)
-		res, err := c.http.Do(c.request(ctx, http.MethodPost, jsonrpc.One(m).Append(nil), header))
+		r := c.request(ctx, http.MethodPost, jsonrpc.One(m).Append(nil), header)
+		if m.Method == "initialize" {
+			delete(r.Header, "Mcp-Session-Id") // it begins a new one
+		}
+		res, err := c.http.Do(r)
 		if err != nil {
 			yield(nil, err)
 			return
@@ -161,9 +161,11 @@ func (c *Client) Exchange(ctx context.Context, m *jsonrpc.Message, header map[st
 			yield(nil, c.refused(res))
 			return
 		}
-		if id := res.Header.Get("Mcp-Session-Id"); m.Method == "initialize" && isVisible(id) {
+		if m.Method == "initialize" {
 			c.mu.Lock()
-			c.session = id
+			if c.session = res.Header.Get("Mcp-Session-Id"); !isVisible(c.session) {
+				c.session = ""
+			}
 			c.mu.Unlock()
 		}
 		switch kind, _, _ := strings.Cut(res.Header.Get("Content-Type"), ";"); strings.ToLower(strings.TrimSpace(kind)) {

@@ -15,6 +15,7 @@ import (
 	"testing/iotest"
 	"time"
 
+	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/mcp"
 )
 
@@ -120,6 +121,51 @@ func TestClient_sessionForgotten(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// Close ends what waits for the server.
+func TestClient_closeEndsListening(t *testing.T) {
+	s := newFixture(t)
+	url := serve(t, NewHandler(s, nil))
+	for _, r := range []mcp.Revision{mcp.R20251125, mcp.Newest} {
+		c, err := Connect(t.Context(), url, nil, clientOptions(r))
+		if err != nil {
+			t.Fatal(err)
+		}
+		heard, called := make(chan error, 1), make(chan error, 1)
+		go func() {
+			for _, err := range c.Listen(t.Context(), mcp.Filter{Watch: []string{"test://r"}}) {
+				if err != nil {
+					heard <- err
+				}
+			}
+		}()
+		go func() {
+			_, err := c.Call(t.Context(), "slow", words{"1h"}, nil)
+			called <- err
+		}()
+		time.Sleep(200 * time.Millisecond)
+		began := time.Now()
+		if err := c.Close(); err != nil || time.Since(began) > 3*time.Second {
+			t.Errorf("in %s: Close = %v after %v", r, err, time.Since(began))
+		}
+		select {
+		case err := <-heard:
+			if !errors.Is(err, jsonrpc.ErrClosed) {
+				t.Errorf("in %s: Listen = %v, want ErrClosed", r, err)
+			}
+		case <-time.After(3 * time.Second):
+			t.Fatalf("in %s: Listen still waits", r)
+		}
+		select {
+		case err := <-called: // the server may have had the time to say so
+			if err == nil {
+				t.Errorf("in %s: Call = nil", r)
+			}
+		case <-time.After(3 * time.Second):
+			t.Fatalf("in %s: Call still waits", r)
+		}
+	}
 }
 
 // oldest is a server of the oldest revision's own transport.
