@@ -88,8 +88,8 @@ bench-board: ## claims on PostgreSQL and SQLite, beside what the databases give 
 	cd bench && $(GO) build -o bin/ ./cmd/... && bin/bench board $(BOARDBENCHFLAGS)
 
 .PHONY: bench-smoke
-bench-smoke: ## one short round of bench-stdio and bench-board, to see that they run
-	@if [ -d bench/cmd/bench ]; then cd bench && $(GO) build -o bin/ ./cmd/... && bin/bench stdio -rounds 1 -d 200ms -warm 50ms && bin/bench board -only postgres,sqlite -tasks 10000 -rounds 1 -d 200ms -warm 50ms; else echo "bench: not here yet"; fi
+bench-smoke: ## our client against other servers, one short round of bench-stdio and bench-board
+	@if [ -d bench/cmd/bench ]; then cd bench && $(GO) test ./interop && $(GO) build -o bin/ ./cmd/... && bin/bench stdio -rounds 1 -d 200ms -warm 50ms && bin/bench board -only postgres,sqlite -tasks 10000 -rounds 1 -d 200ms -warm 50ms; else echo "bench: not here yet"; fi
 
 .PHONY: tidy-check
 tidy-check: ## fail if a go.mod or go.sum is not tidy

@@ -45,6 +45,18 @@
 // task. The handler cannot tell which. What must happen only once goes into
 // Once, and several questions go out together with Need.
 //
+// # A client
+//
+// A client is connected to a server that runs as a child process, or over any
+// transport:
+//
+//	c, err := mcp.Start(ctx, "uvx", "mcp-server-fetch")
+//
+// It finds out which revision the server speaks (client_era.go). How requests
+// travel is in client_link.go, how long they may take in client_request.go; what
+// the server asks meanwhile is answered in client_answer.go by the functions of
+// [ClientOptions].
+//
 // # Errors
 //
 // What a model should see is a *ToolError. A *jsonrpc.Error goes out as it is.

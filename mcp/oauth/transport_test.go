@@ -67,7 +67,7 @@ func TestTransport_login(t *testing.T) {
 	go func() { done <- tr.Login(t.Context()) }()
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	for tr.turn == nil || len(tr.turn) == 0 {
+	for len(tr.turn) == 0 {
 		time.Sleep(time.Millisecond)
 	}
 	if err := tr.Login(ctx); !errors.Is(err, context.DeadlineExceeded) {

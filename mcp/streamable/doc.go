@@ -31,4 +31,12 @@
 // it. Only what the client sets later is kept, in a [Store]. What goes on at the
 // moment belongs to the process where it began: a client's answers, cancellations
 // and return to a broken stream have to reach that one.
+//
+// A [Client] is the other side, a transport for [mcp.Connect]:
+//
+//	c, err := streamable.Connect(ctx, "https://example.com/mcp", nil, nil)
+//
+// Each request is a POST, and its answer JSON or an event stream. In sessions a
+// stream that breaks is taken up again, and what belongs to no request comes on a
+// stream of its own. [Client.Older] is the way of the oldest revision.
 package streamable
