@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -76,6 +77,7 @@ type Client struct {
 	era          atomic.Pointer[settled] // set by Connect before anything else is asked
 	capabilities ClientCapabilities
 
+	doubt     bool         // Connect is not sure about the era
 	answering atomic.Int32 // questions of the server's that are being answered
 	answered  atomic.Int64 // when the last of them was, in Unix nanoseconds
 	lastID    atomic.Int64 // of requests that go out one by one
@@ -164,11 +166,18 @@ func (c *Client) run(t jsonrpc.Transport) {
 	}()
 }
 
-// refuse counts what was no message, and says so now and then.
+// refuse counts what cannot be used, and says so now and then. An answer that comes
+// late is no news: its request was given up.
 func (c *Client) refuse(err error) {
-	if n := c.refused.Add(1); n&(n-1) == 0 { // 1, 2, 4, 8, …
-		c.log.Warn("the server said something that cannot be used", "count", n, "err", err)
+	n := c.refused.Add(1)
+	if n&(n-1) != 0 { // 1, 2, 4, 8, …
+		return
 	}
+	level := slog.LevelDebug
+	if _, ok := errors.AsType[*jsonrpc.Malformed](err); ok {
+		level = slog.LevelWarn
+	}
+	c.log.Log(context.Background(), level, "the server said something that cannot be used", "count", n, "err", err)
 }
 
 func (o *ClientOptions) capabilities() ClientCapabilities {

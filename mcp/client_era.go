@@ -82,7 +82,7 @@ func (c *Client) begin(ctx context.Context) error {
 		c.o.Eras.set(name, false)
 	}
 	err := c.probe(ctx)
-	if err == nil {
+	if err == nil && !c.doubt {
 		c.o.Eras.set(name, !c.Revision().Stateless())
 	}
 	return err
@@ -121,6 +121,7 @@ func (c *Client) probe(ctx context.Context) error {
 	select {
 	case v := <-modern:
 		if old, ok := errors.AsType[*oldServer](v.err); ok {
+			c.doubt = old.doubt
 			return c.initialize(ctx, old.revision)
 		}
 		c.settle(v.era)
@@ -167,6 +168,7 @@ func (c *Client) probe(ctx context.Context) error {
 type oldServer struct {
 	revision Revision // to offer
 	why      error
+	doubt    bool // it may only be busy
 }
 
 func (e *oldServer) Error() string { return "the server is of an older revision: " + e.why.Error() }
@@ -183,7 +185,8 @@ func (c *Client) discover(ctx context.Context, r Revision) (*settled, error) {
 			case !modern && (isAuth(err) || isUnreachable(err) || ctx.Err() != nil), errors.Is(err, jsonrpc.ErrClosed):
 				return nil, err
 			case !modern:
-				return nil, &oldServer{newestLegacy, err}
+				status, _ := errors.AsType[*StatusError](err)
+				return nil, &oldServer{newestLegacy, err, status != nil && (status.Code >= 500 || status.Code == 429)}
 			}
 			if r, err = c.choose(supported, err); err != nil {
 				return nil, err
@@ -196,7 +199,7 @@ func (c *Client) discover(ctx context.Context, r Revision) (*settled, error) {
 			Instructions string             `json:"instructions"`
 		}
 		if err := jsonv2.Unmarshal(raw, &res); err != nil || res.Versions == nil {
-			return nil, &oldServer{newestLegacy, errors.New("its answer to server/discover is something else")}
+			return nil, &oldServer{newestLegacy, errors.New("its answer to server/discover is something else"), false}
 		}
 		next, err := c.choose(*res.Versions, errors.New("the server speaks none of our revisions"))
 		if err != nil {
@@ -228,7 +231,7 @@ func (c *Client) choose(supported []string, otherwise error) (Revision, error) {
 		case r.Stateless():
 			return r, nil
 		default:
-			return 0, &oldServer{r, otherwise}
+			return 0, &oldServer{r, otherwise, false}
 		}
 	}
 	return 0, otherwise

@@ -303,7 +303,9 @@ func TestModern(t *testing.T) {
 			t.Error("Listen was not acknowledged")
 		}
 	}
-	t.Run("stdio", func(t *testing.T) { check(t, connect(t, command(packages.Bin("node"), harness.Dir("servers", "modern.mjs")))) })
+	t.Run("stdio", func(t *testing.T) {
+		check(t, connect(t, command(packages.Bin("node"), harness.Dir("servers", "modern.mjs"))))
+	})
 	t.Run("HTTP", func(t *testing.T) {
 		check(t, dial(t, listen(t, "http://", packages.Bin("node"), harness.Dir("servers", "modern.mjs"), "http")))
 	})

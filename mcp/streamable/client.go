@@ -23,8 +23,8 @@ import (
 
 // ClientOptions are what a Client may be given.
 type ClientOptions struct {
-	// Transport carries the requests; mcp/oauth has one that brings tokens. Nil:
-	// http.DefaultTransport.
+	// Transport carries the requests; mcp/oauth has one that brings tokens. Nil: one
+	// of its own, like http.DefaultTransport.
 	Transport http.RoundTripper
 	// Header goes with every request, such as a key.
 	Header http.Header
@@ -39,6 +39,7 @@ type ClientOptions struct {
 type Client struct {
 	url    *url.URL
 	http   *http.Client
+	own    *http.Transport // which ends with us; nil if it is somebody else's
 	header http.Header
 	limits jsonrpc.Limits
 	log    *slog.Logger
@@ -61,6 +62,9 @@ var (
 	_ mcp.Fallback  = (*Client)(nil)
 )
 
+// maxIdle is how many connections wait for the next request.
+const maxIdle = 64
+
 // NewClient makes the way to the server at an address. Nothing is sent yet.
 func NewClient(address string, o *ClientOptions) (*Client, error) {
 	u, err := url.Parse(address)
@@ -74,6 +78,11 @@ func NewClient(address string, o *ClientOptions) (*Client, error) {
 	c := &Client{url: u, http: &http.Client{CheckRedirect: sameOrigin}, in: make(chan jsonrpc.Packet, 16)}
 	if o != nil {
 		c.http.Transport, c.header, c.limits, c.log = o.Transport, o.Header, o.Limits, o.Logger
+	}
+	if def, ok := http.DefaultTransport.(*http.Transport); ok && c.http.Transport == nil {
+		own := def.Clone()
+		own.MaxIdleConnsPerHost = maxIdle
+		c.http.Transport, c.own = own, own
 	}
 	c.limits.Bytes = cmp.Or(c.limits.Bytes, 16<<20)
 	c.limits.Nodes = cmp.Or(c.limits.Nodes, 1_000_000)
@@ -495,5 +504,8 @@ func (c *Client) Close() error {
 	}
 	c.end()
 	c.wg.Wait()
+	if c.own != nil {
+		c.own.CloseIdleConnections()
+	}
 	return nil
 }

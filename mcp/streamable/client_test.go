@@ -223,6 +223,63 @@ func TestClient_redirect(t *testing.T) {
 	}
 }
 
+// What a server may answer with is bounded, and what is none of the protocol is told.
+func TestClient_strangeServers(t *testing.T) {
+	endless := func(w io.Writer, text string) {
+		for {
+			if _, err := io.WriteString(w, text); err != nil {
+				return
+			}
+		}
+	}
+	big := strings.Repeat("x", 64<<10)
+	for name, c := range map[string]struct {
+		serve http.HandlerFunc
+		want  string
+	}{
+		"a page": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			_, _ = io.WriteString(w, "<html>")
+		}, "text/html"},
+		"nothing": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) }, "status 202"},
+		"JSON without end": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":1,"result":"`)
+			endless(w, big)
+		}, "larger than"},
+		"an event without end": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = io.WriteString(w, `data: {"jsonrpc":"2.0","id":1,"result":"`)
+			endless(w, big)
+		}, "too large"},
+		"an error page without end": {func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusBadGateway)
+			endless(w, big)
+		}, "502"},
+		"a stream that ends": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = io.WriteString(w, ": hello\n\n")
+		}, "ended before the answer"},
+		"another's answer": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":"1","result":{}}`)
+		}, "without an answer"},
+		"no message": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":""}}`)
+		}, "not both"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := httptest.NewServer(c.serve)
+			defer s.Close()
+			_, err := Connect(t.Context(), s.URL, nil, clientOptions(mcp.Newest))
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("Connect = %v, want %s", err, c.want)
+			}
+		})
+	}
+}
+
 func TestEventReader(t *testing.T) {
 	for name, c := range map[string]struct{ in, want string }{
 		"plain":                   {"data: a\n\ndata:b\n\n", "a|b|EOF"},

@@ -117,7 +117,7 @@ func measure(ctx context.Context, name, mode string, size, width int, d time.Dur
 	}
 	before := used()
 	n, err := drive(ctx, c, text, width, d)
-	return float64((used()-before).Nanoseconds()) / 1000 / float64(n), err
+	return float64((used() - before).Nanoseconds()) / 1000 / float64(n), err
 }
 
 // drive calls for a while, and returns how often.
