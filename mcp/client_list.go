@@ -285,10 +285,13 @@ func (c *Client) toolHeaders(ctx context.Context, tool string) ([]paramHeader, e
 			return headers, nil
 		}
 		if _, err := c.Tool(ctx, tool); err != nil {
-			if errors.Is(err, ErrNotFound) {
-				return nil, nil // the server will say so
+			if !errors.Is(err, ErrNotFound) {
+				return nil, err
 			}
-			return nil, err
+			// The server will say so, or it does not list all it has.
+			c.mu.Lock()
+			put(&c.lists.headers, tool, nil)
+			c.mu.Unlock()
 		}
 	}
 	return nil, nil

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 
 	"github.com/bossman-dev/bossman/mcp"
@@ -72,4 +73,30 @@ func call(addr, key string) string {
 	defer res.Body.Close()
 	b, _ := io.ReadAll(res.Body)
 	return fmt.Sprint(res.StatusCode, " ", string(b))
+}
+
+// A client of a server over HTTP, with a key.
+func ExampleConnect() {
+	s := mcp.NewServer(mcp.Implementation{Name: "greeter", Version: "1.0.0"}, nil)
+	defer s.Close()
+	mcp.AddTool(s, mcp.Tool{Name: "greet", Description: "Greet somebody."},
+		func(_ context.Context, _ *mcp.Call, g greeting) (string, error) { return "Hello, " + g.Name + "!", nil })
+	h := streamable.NewHandler(s, nil)
+	web := httptest.NewServer(h)
+	defer web.Close()
+	defer h.Close()
+
+	ctx := context.Background()
+	c, err := streamable.Connect(ctx, web.URL+"/mcp", &streamable.ClientOptions{
+		Header: http.Header{"Authorization": {"Bearer key"}},
+	}, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer c.Close()
+	greeted, err := mcp.CallAs[string](ctx, c, "greet", greeting{"Ada"})
+	fmt.Println(greeted, err)
+	// Output:
+	// Hello, Ada! <nil>
 }

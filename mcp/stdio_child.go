@@ -1,0 +1,269 @@
+package mcp
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/bossman-dev/bossman/jsonrpc"
+)
+
+// A Child is a running Command, as a transport. It must be closed.
+type Child struct {
+	jsonrpc.Transport
+	command *Command
+	cmd     *exec.Cmd
+	log     *slog.Logger
+	stdout  *quietReader
+	exited  chan struct{} // closed when the process has ended
+	wg      sync.WaitGroup
+	once    sync.Once
+	failed  error
+
+	mu   sync.Mutex
+	tail []string // the last lines of standard error
+}
+
+// Start starts the child, in a process group of its own.
+func (c *Command) Start() (*Child, error) {
+	if len(c.Args) == 0 {
+		return nil, errors.New("mcp: no command to start")
+	}
+	var files [6]*os.File // for each stream, the child's end and ours
+	closeAll := func(n int) {
+		for i := n; i < len(files); i += 2 {
+			if files[i] != nil {
+				_ = files[i].Close()
+			}
+		}
+	}
+	for i := 0; i < len(files); i += 2 {
+		r, w, err := os.Pipe()
+		if err != nil {
+			closeAll(0)
+			closeAll(1)
+			return nil, fmt.Errorf("start %s: %w", c.Args[0], err)
+		}
+		if files[i], files[i+1] = w, r; i == 0 {
+			files[i], files[i+1] = r, w
+		}
+	}
+	child := &Child{command: c, stdout: &quietReader{f: files[3]}, exited: make(chan struct{}), log: c.Logger}
+	if child.log == nil {
+		child.log = slog.Default()
+	}
+	child.log = child.log.With("command", c.Args[0])
+	child.cmd = exec.Command(c.Args[0], c.Args[1:]...)
+	child.cmd.Dir, child.cmd.Env = c.Dir, slices.Concat(Environment(), c.Env)
+	child.cmd.Stdin, child.cmd.Stdout, child.cmd.Stderr = files[0], files[2], files[4]
+	child.cmd.SysProcAttr = ownGroup()
+
+	started := make(chan error, 1)
+	child.wg.Go(func() { child.run(started) })
+	err := <-started
+	closeAll(0)
+	if err != nil {
+		closeAll(1)
+		child.wg.Wait()
+		return nil, fmt.Errorf("start %s: %w", c.Args[0], err)
+	}
+	child.wg.Go(func() { child.listen(files[5]) })
+	limits := c.Limits
+	limits.Bytes = cmp.Or(limits.Bytes, 16<<20)
+	limits.Nodes = cmp.Or(limits.Nodes, 1_000_000)
+	child.Transport = jsonrpc.Lines(child.stdout, files[1], limits)
+	return child, nil
+}
+
+// run starts the process and waits for its end. On Linux the system ends a child
+// when the thread that started it ends: so the thread is kept for as long.
+func (c *Child) run(started chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	err := c.cmd.Start()
+	started <- err
+	if err != nil {
+		return
+	}
+	_ = c.cmd.Wait() // how it ended is in its state
+	close(c.exited)
+	// What it said is still to be read, but what it left behind does not speak for it.
+	_ = c.stdout.f.SetReadDeadline(time.Now().Add(time.Second))
+}
+
+// Name tells which server this is, for the next time.
+func (c *Child) Name() string { return c.command.name() }
+
+// PID is the number of the process, which is that of its group as well.
+func (c *Child) PID() int { return c.cmd.Process.Pid }
+
+// Close ends the child: its input ends, and if that does not help within the
+// grace, it is told to end, and then made to; with it all that it has started.
+func (c *Child) Close() error {
+	c.once.Do(func() {
+		_ = c.Transport.Close() // its standard input
+		c.wg.Go(c.stdout.drain)
+		c.failed = c.stop()
+		_ = c.stdout.f.Close()
+		c.wg.Wait()
+	})
+	return c.failed
+}
+
+func (c *Child) stop() error {
+	grace := cmp.Or(c.command.Grace, 2*time.Second)
+	if c.left(grace) {
+		return nil
+	}
+	c.log.Debug("child does not leave", "pid", c.PID())
+	tell(c.cmd.Process)
+	if c.left(grace) {
+		return nil
+	}
+	kill(c.cmd.Process)
+	select {
+	case <-c.exited:
+		return nil
+	case <-time.After(5 * time.Second):
+	}
+	return fmt.Errorf("mcp: process %d does not end", c.PID())
+}
+
+// left waits for the process and its group to end.
+func (c *Child) left(within time.Duration) bool {
+	limit := time.NewTimer(within)
+	defer limit.Stop()
+	select {
+	case <-c.exited:
+	case <-limit.C:
+		return false
+	}
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
+	for groupLives(c.cmd.Process) {
+		select {
+		case <-look.C:
+		case <-limit.C:
+			return false
+		}
+	}
+	return true
+}
+
+const (
+	maxErrLine = 4 << 10 // of a line on standard error; the rest is another
+	maxErrRate = 200     // lines a second; more are counted
+	keptErr    = 5       // lines that are shown if the child fails to begin
+)
+
+// listen passes on what the child writes to standard error.
+func (c *Child) listen(f *os.File) {
+	// What outlives the child may hold the other end.
+	c.wg.Go(func() {
+		<-c.exited
+		_ = f.SetReadDeadline(time.Now().Add(time.Second))
+	})
+	defer f.Close()
+	buf := make([]byte, 0, maxErrLine)
+	second, lines, dropped := time.Now(), 0, 0
+	for {
+		n, err := f.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		for len(buf) > 0 {
+			i := slices.Index(buf, '\n')
+			if i < 0 && len(buf) < cap(buf) && err == nil {
+				break
+			}
+			line, rest := buf, buf[:0]
+			if i >= 0 {
+				line, rest = buf[:i], buf[i+1:]
+			}
+			if now := time.Now(); now.Sub(second) > time.Second {
+				if dropped > 0 {
+					c.log.Warn("child writes too much to standard error", "dropped", dropped)
+				}
+				second, lines, dropped = now, 0, 0
+			}
+			if lines++; lines <= maxErrRate {
+				c.said(strings.TrimSpace(strings.ToValidUTF8(string(line), "\ufffd")))
+			} else {
+				dropped++
+			}
+			buf = buf[:copy(buf, rest)]
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (c *Child) said(line string) {
+	if line == "" {
+		return
+	}
+	c.log.Info("child", "stderr", line)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tail = append(c.tail, line)
+	c.tail = c.tail[max(0, len(c.tail)-keptErr):]
+}
+
+// lastWords is what is worth knowing about a child that did not begin. It must be
+// closed.
+func (c *Child) lastWords() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := ""
+	if state := c.cmd.ProcessState; state != nil {
+		s = "; it ended with " + state.String()
+	}
+	if len(c.tail) > 0 {
+		s += "; it said " + fmt.Sprintf("%.1000q", strings.Join(c.tail, "\n"))
+	}
+	return s
+}
+
+// A quietReader is a pipe from a child. When it is closed nobody hears the child
+// any more, but it can still write.
+type quietReader struct {
+	f *os.File
+
+	mu     sync.Mutex // held while reading
+	closed bool
+}
+
+func (r *quietReader) Read(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return 0, io.EOF
+	}
+	n, err := r.f.Read(p)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		err = io.EOF
+	}
+	return n, err
+}
+
+func (r *quietReader) Close() error {
+	_ = r.f.SetReadDeadline(time.Now()) // wakes the one that reads
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true
+	return nil
+}
+
+// drain reads what nobody hears, until the child ends.
+func (r *quietReader) drain() {
+	_ = r.f.SetReadDeadline(time.Time{})
+	_, _ = io.Copy(io.Discard, r.f)
+}
