@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -21,6 +22,7 @@ import (
 	"time"
 
 	"github.com/bossman-dev/bossman/jsonrpc"
+	"github.com/bossman-dev/bossman/jsonrpc/transporttest"
 	"github.com/bossman-dev/bossman/mcp"
 )
 
@@ -32,6 +34,7 @@ var children = map[string]func(){
 	"wedges":   func() { oldServer(func() { select {} }) },
 	"look":     look,
 	"parent":   parent,
+	"relay":    relay,
 	"silent":   func() { select {} },
 	"grumpy": func() {
 		fmt.Fprintln(os.Stderr, "no configuration found")
@@ -112,6 +115,45 @@ func parent() {
 		fmt.Println(child.PID())
 	}
 	select {}
+}
+
+// relay passes everything on, between its standard streams and a socket.
+func relay() {
+	c, err := net.Dial("unix", os.Getenv("RELAY"))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	socket := c.(*net.UnixConn)
+	go func() {
+		_, _ = io.Copy(socket, os.Stdin)
+		_ = socket.CloseWrite()
+	}()
+	_, _ = io.Copy(os.Stdout, socket)
+}
+
+// A child is a transport like any other.
+func TestChild_transport(t *testing.T) {
+	transporttest.Run(t, func(t *testing.T) (a, b jsonrpc.Transport) {
+		name := filepath.Join(t.TempDir(), "socket")
+		l, err := net.Listen("unix", name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		c := self("relay")
+		c.Env = append(c.Env, "RELAY="+name)
+		c.Limits = jsonrpc.Limits{Bytes: 1 << 20, Nodes: 100_000}
+		child, err := c.Start()
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return child, jsonrpc.Lines(conn, conn, jsonrpc.Limits{})
+	})
 }
 
 func self(mode string) *mcp.Command {
