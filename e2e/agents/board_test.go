@@ -42,7 +42,7 @@ func (b *bench) office(t *testing.T) *office {
 // cli runs bossman as a person does.
 func (o *office) cli(t *testing.T, args ...string) string {
 	t.Helper()
-	cmd := harness.Command(t.Context(), o.home, append([]string{o.b.programs.Program(t, harness.Bossman)}, args...)...)
+	cmd := harness.Command(t.Context(), o.home, append([]string{o.b.programs.Path(harness.Bossman)}, args...)...)
 	cmd.Dir = o.dir
 	cmd.Env = append(cmd.Env, "BOSSMAN_PERSON=1")
 	out := harness.Run(t, cmd)
@@ -253,7 +253,7 @@ func (o *office) waits(t *testing.T, session func(*model)) {
 func (o *office) answerNext(t *testing.T, text string) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	cmd := harness.Command(ctx, o.home, o.b.programs.Program(t, harness.Bossman), "inbox", "--watch", "--json")
+	cmd := harness.Command(ctx, o.home, o.b.programs.Path(harness.Bossman), "inbox", "--watch", "--json")
 	cmd.Dir = o.dir
 	out, err := cmd.StdoutPipe()
 	if err == nil {
@@ -274,7 +274,7 @@ func (o *office) answerNext(t *testing.T, text string) {
 		t.Errorf("the inbox shows %q, want a question: %v", lines.Text(), err)
 		return
 	}
-	answer := harness.Command(ctx, o.home, o.b.programs.Program(t, harness.Bossman), "answer", e.ID, text)
+	answer := harness.Command(ctx, o.home, o.b.programs.Path(harness.Bossman), "answer", e.ID, text)
 	answer.Dir = o.dir
 	answer.Env = append(answer.Env, "BOSSMAN_PERSON=1")
 	if b, err := answer.CombinedOutput(); err != nil {

@@ -65,7 +65,7 @@ func newSite(t testing.TB, config ...string) *site {
 // cli runs a command as a person would, and gives what it says.
 func (s *site) cli(t testing.TB, args ...string) string {
 	t.Helper()
-	cmd := harness.Command(t.Context(), s.home, append([]string{programs.Program(t, harness.Bossman)}, args...)...)
+	cmd := harness.Command(t.Context(), s.home, append([]string{programs.Path(harness.Bossman)}, args...)...)
 	cmd.Dir = s.dir
 	cmd.Env = append(cmd.Env, "BOSSMAN_PERSON=1")
 	out := harness.Run(t, cmd)

@@ -44,7 +44,7 @@ type reply struct {
 func (s *site) raw(t testing.TB, dir string, args ...string) *pipe {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	argv := append([]string{programs.Program(t, harness.Bossman), "mcp"}, args...)
+	argv := append([]string{programs.Path(harness.Bossman), "mcp"}, args...)
 	p := &pipe{
 		cmd: harness.Command(ctx, s.home, argv...), cancel: cancel, ended: make(chan struct{}),
 		waiting: map[int]chan reply{}, changed: make(chan string, 1000),

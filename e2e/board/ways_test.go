@@ -141,7 +141,7 @@ func (p person) answer(t *testing.T, text string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	cmd := harness.Command(ctx, p.home, programs.Program(t, harness.Bossman), "inbox", "--watch", "--json")
+	cmd := harness.Command(ctx, p.home, programs.Path(harness.Bossman), "inbox", "--watch", "--json")
 	cmd.Dir = p.dir
 	out, err := cmd.StdoutPipe()
 	if err != nil {

@@ -85,12 +85,11 @@ func (p *Programs) Server(t testing.TB, pkg string) ([]string, *Record) {
 	return append([]string{p.tee, rec.path}, argv...), rec
 }
 
-// Program is the path of a server that was built, for who starts it without the tee.
-func (p *Programs) Program(t testing.TB, pkg string) string {
-	t.Helper()
-	argv, ok := p.servers[pkg]
-	if !ok || len(argv) != 1 {
-		t.Fatalf("server %s was not built", pkg)
+// Path is where a program is that was built, for who starts it without the tee.
+func (p *Programs) Path(pkg string) string {
+	argv := p.servers[pkg]
+	if len(argv) != 1 {
+		panic("harness: " + pkg + " was not built")
 	}
 	return argv[0]
 }
