@@ -25,6 +25,11 @@ type words struct {
 	Text string `json:"text"`
 }
 
+// form asks for a name.
+var form = map[string]any{
+	"type": "object", "properties": map[string]any{"name": map[string]any{"type": "string", "default": "Ada"}},
+}
+
 // goSDK is a server of modelcontextprotocol/go-sdk. It tells when a call was given up.
 func goSDK(gaveUp chan<- struct{}) *gosdk.Server {
 	s := gosdk.NewServer(&gosdk.Implementation{Name: "go-sdk", Version: "1"}, nil)
@@ -47,13 +52,18 @@ func goSDK(gaveUp chan<- struct{}) *gosdk.Server {
 		})
 	gosdk.AddTool(s, &gosdk.Tool{Name: "ask", Description: "ask"},
 		func(ctx context.Context, r *gosdk.CallToolRequest, _ words) (*gosdk.CallToolResult, any, error) {
-			res, err := r.Session.Elicit(ctx, &gosdk.ElicitParams{Message: "Who?", RequestedSchema: map[string]any{
-				"type": "object", "properties": map[string]any{"name": map[string]any{"type": "string", "default": "Ada"}},
-			}})
+			res, err := r.Session.Elicit(ctx, &gosdk.ElicitParams{Message: "Who?", RequestedSchema: form})
 			if err != nil {
 				return nil, nil, err
 			}
 			return say("Hello, " + res.Content["name"].(string)), nil, nil
+		})
+	gosdk.AddTool(s, &gosdk.Tool{Name: "ask again", Description: "ask in the result"},
+		func(_ context.Context, r *gosdk.CallToolRequest, _ words) (*gosdk.CallToolResult, any, error) {
+			if res, ok := r.Params.InputResponses["who"].(*gosdk.ElicitResult); ok {
+				return say("Hello, " + res.Content["name"].(string)), nil, nil
+			}
+			return &gosdk.CallToolResult{InputRequests: gosdk.InputRequestMap{"who": &gosdk.ElicitParams{Message: "Who?", RequestedSchema: form}}}, nil, nil
 		})
 	gosdk.AddTool(s, &gosdk.Tool{Name: "wait", Description: "wait"},
 		func(ctx context.Context, _ *gosdk.CallToolRequest, _ words) (*gosdk.CallToolResult, any, error) {
@@ -88,13 +98,17 @@ func mcpGo(gaveUp chan<- struct{}) *mcpgoserver.MCPServer {
 		return mcpgo.NewToolResultText("three"), nil
 	})
 	s.AddTool(mcpgo.NewTool("ask"), func(ctx context.Context, _ mcpgo.CallToolRequest) (*mcpgo.CallToolResult, error) {
-		res, err := s.RequestElicitation(ctx, mcpgo.ElicitationRequest{Params: mcpgo.ElicitationParams{Message: "Who?", RequestedSchema: map[string]any{
-			"type": "object", "properties": map[string]any{"name": map[string]any{"type": "string", "default": "Ada"}},
-		}}})
+		res, err := s.RequestElicitation(ctx, mcpgo.ElicitationRequest{Params: mcpgo.ElicitationParams{Message: "Who?", RequestedSchema: form}})
 		if err != nil {
 			return nil, err
 		}
 		return mcpgo.NewToolResultText("Hello, " + res.Content.(map[string]any)["name"].(string)), nil
+	})
+	s.AddTool(mcpgo.NewTool("ask again"), func(_ context.Context, r mcpgo.CallToolRequest) (*mcpgo.CallToolResult, error) {
+		if res := mcpgoserver.ElicitationResponse(r.Params.InputResponses, "who"); res != nil {
+			return mcpgo.NewToolResultText("Hello, " + res.Content.(map[string]any)["name"].(string)), nil
+		}
+		return mcpgoserver.NewInputRequestBuilder("state").Elicit("who", mcpgo.ElicitationParams{Message: "Who?", RequestedSchema: form}).ToolResult(), nil
 	})
 	s.AddTool(mcpgo.NewTool("wait"), func(ctx context.Context, _ mcpgo.CallToolRequest) (*mcpgo.CallToolResult, error) {
 		<-ctx.Done()
@@ -129,16 +143,20 @@ func check(t *testing.T, c *mcp.Client, gaveUp <-chan struct{}) {
 		}
 		n++
 	}
-	if got, err := mcp.CallAs[string](t.Context(), c, "echo", words{"héllo"}); err != nil || got != "héllo" || n != 4 {
+	if got, err := mcp.CallAs[string](t.Context(), c, "echo", words{"héllo"}); err != nil || got != "héllo" || n != 5 {
 		t.Errorf("echo = %q, %v of %d tools", got, err, n)
 	}
 	steps := 0
 	if _, err := c.Call(t.Context(), "count", words{}, &mcp.CallOptions{Progress: func(mcp.ProgressParams) { steps++ }}); err != nil || steps != 3 {
 		t.Errorf("count: %v after %d steps", err, steps)
 	}
-	if !c.Revision().Stateless() { // which these servers cannot ask in
-		if got, err := mcp.CallAs[string](t.Context(), c, "ask", words{}); err != nil || got != "Hello, Ada" {
-			t.Errorf("ask = %q, %v", got, err)
+	asking := []string{"ask", "ask again"}
+	if c.Revision().Stateless() {
+		asking = asking[1:] // there a server can only ask in its result
+	}
+	for _, tool := range asking {
+		if got, err := mcp.CallAs[string](t.Context(), c, tool, words{}); err != nil || got != "Hello, Ada" {
+			t.Errorf("%s = %q, %v", tool, got, err)
 		}
 	}
 	if got, err := c.Read(t.Context(), "note://1"); err != nil || got[0].Text != "a note" {
@@ -193,7 +211,9 @@ func TestGoSDK(t *testing.T) {
 		t.Run("HTTP "+r.String(), func(t *testing.T) {
 			gaveUp := make(chan struct{}, 1)
 			s := goSDK(gaveUp)
-			web := httptest.NewServer(gosdk.NewStreamableHTTPHandler(func(*http.Request) *gosdk.Server { return s }, nil))
+			// Only without sessions it speaks the newest revision over HTTP.
+			h := &gosdk.StreamableHTTPOptions{Stateless: r == 0, PropagateRequestCancellation: true}
+			web := httptest.NewServer(gosdk.NewStreamableHTTPHandler(func(*http.Request) *gosdk.Server { return s }, h))
 			t.Cleanup(web.Close)
 			tr, err := streamable.NewClient(web.URL, &streamable.ClientOptions{Logger: slog.New(slog.DiscardHandler)})
 			if err != nil {
@@ -205,21 +225,25 @@ func TestGoSDK(t *testing.T) {
 }
 
 func TestMCPGo(t *testing.T) {
-	t.Run("pipe", func(t *testing.T) {
-		gaveUp := make(chan struct{}, 1)
-		near, in, out := pipe()
-		s := mcpgoserver.NewStdioServer(mcpGo(gaveUp))
-		go func() { _ = s.Listen(context.Background(), in, out) }()
-		check(t, connect(t, near, options()), gaveUp)
-	})
-	t.Run("HTTP", func(t *testing.T) {
-		gaveUp := make(chan struct{}, 1)
-		web := httptest.NewServer(mcpgoserver.NewStreamableHTTPServer(mcpGo(gaveUp), mcpgoserver.WithStateful(true)))
-		t.Cleanup(web.Close)
-		tr, err := streamable.NewClient(strings.TrimSuffix(web.URL, "/")+"/mcp", &streamable.ClientOptions{Logger: slog.New(slog.DiscardHandler)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		check(t, connect(t, tr, options()), gaveUp)
-	})
+	for _, r := range []mcp.Revision{0, mcp.R20251125} {
+		o := options()
+		o.Revision = r
+		t.Run("pipe "+r.String(), func(t *testing.T) {
+			gaveUp := make(chan struct{}, 1)
+			near, in, out := pipe()
+			s := mcpgoserver.NewStdioServer(mcpGo(gaveUp))
+			go func() { _ = s.Listen(context.Background(), in, out) }()
+			check(t, connect(t, near, o), gaveUp)
+		})
+		t.Run("HTTP "+r.String(), func(t *testing.T) {
+			gaveUp := make(chan struct{}, 1)
+			web := httptest.NewServer(mcpgoserver.NewStreamableHTTPServer(mcpGo(gaveUp), mcpgoserver.WithStateful(true)))
+			t.Cleanup(web.Close)
+			tr, err := streamable.NewClient(strings.TrimSuffix(web.URL, "/")+"/mcp", &streamable.ClientOptions{Logger: slog.New(slog.DiscardHandler)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			check(t, connect(t, tr, o), gaveUp)
+		})
+	}
 }
