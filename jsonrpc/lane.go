@@ -10,9 +10,18 @@ import (
 // come behind one that is still being handled. It is empty nearly always, and
 // then costs nothing.
 
-// maxLane is how many notifications may wait for a slow handler; more are
+// So many notifications, and bytes of them, may wait for a slow handler; more are
 // dropped.
-const maxLane = 4096
+const (
+	maxLane      = 4096
+	maxLaneBytes = 16 << 20
+)
+
+// A turn is what waits in the lane.
+type turn struct {
+	take  func()
+	bytes int // of a notification's params
+}
 
 // laneKey marks the context of a notification's handler, so that the answer to
 // a call it makes does not wait for the handler itself.
@@ -41,14 +50,16 @@ func (p *Peer) notified(n *Message) bool {
 
 // enqueue handles a notification in its turn, in another goroutine.
 func (p *Peer) enqueue(n *Message) {
+	size := len(n.Params)
 	p.mu.Lock()
-	if len(p.lane) >= maxLane {
+	if len(p.lane) >= maxLane || p.laneBytes+size > maxLaneBytes && p.laneBytes > 0 {
 		p.mu.Unlock()
 		p.refused(errors.New("notification " + n.Method + " dropped: the ones before it are not done"))
 		return
 	}
 	defer p.mu.Unlock()
-	p.lane = append(p.lane, func() { p.tell(p.laneCtx, n) })
+	p.lane = append(p.lane, turn{func() { p.tell(p.laneCtx, n) }, size})
+	p.laneBytes += size
 	if !p.laneBusy {
 		p.laneBusy = true
 		p.active++
@@ -72,10 +83,12 @@ func (p *Peer) drain() {
 			p.mu.Unlock()
 			return
 		}
-		f := p.lane[0]
+		next := p.lane[0]
+		p.lane[0] = turn{} // what it held may go
 		p.lane = p.lane[1:]
+		p.laneBytes -= next.bytes
 		p.mu.Unlock()
-		f()
+		next.take()
 	}
 }
 

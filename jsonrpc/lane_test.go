@@ -130,3 +130,26 @@ func TestNotified_flood(t *testing.T) {
 		w.hangUp()
 	})
 }
+
+// What waits for a slow handler is bounded in bytes, too.
+func TestNotified_floodOfLargeOnes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := 0
+		w := connect(t, jsonrpc.PeerOptions{Notified: func(context.Context, *jsonrpc.Message) {
+			if n++; n == 1 {
+				time.Sleep(time.Minute)
+			}
+		}})
+		w.say(notice("n"))
+		time.Sleep(time.Second) // it is being handled
+		large := `{"jsonrpc":"2.0","method":"n","params":["` + strings.Repeat("x", 1<<19) + `"]}`
+		for range 50 {
+			w.say(large)
+		}
+		time.Sleep(time.Hour)
+		if dropped := len(w.complaints()); n != 1+31 || n+dropped != 1+50 {
+			t.Errorf("%d were handled and %d dropped, want 32 and the rest", n, dropped)
+		}
+		w.hangUp()
+	})
+}

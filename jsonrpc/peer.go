@@ -83,7 +83,9 @@ type Peer struct {
 	lastID   int64
 	ended    error // why nothing can be asked any more
 	laneBusy bool
-	lane     []func()
+	lane     []turn
+
+	laneBytes int // of what waits there
 }
 
 // A question is a request of ours that waits for its answer.
@@ -341,7 +343,7 @@ func (p *Peer) deliver(id ID, a answer) bool {
 	}
 	delete(p.asked, id)
 	if p.laneBusy && !q.ahead {
-		p.lane = append(p.lane, func() { q.answer <- a })
+		p.lane = append(p.lane, turn{take: func() { q.answer <- a }})
 	} else {
 		q.answer <- a // has room for one
 	}
