@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"net"
@@ -361,7 +362,7 @@ func (l *lineWriter) flushLocked() error {
 		}
 		if err != nil && l.err == nil {
 			if isClosed(err) {
-				err = errors.Join(ErrClosed, err)
+				err = fmt.Errorf("%w: %w", ErrClosed, err)
 			}
 			l.err = err
 		}

@@ -143,7 +143,7 @@ func (p *Peer) Run(ctx context.Context) error {
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	}
-	p.leave()
+	p.leave(err)
 	if errors.Is(err, io.EOF) || ctx.Err() != nil {
 		wait(p.quiet, p.o.Grace)
 	}
@@ -185,15 +185,19 @@ func wait(c <-chan struct{}, d time.Duration) bool {
 	}
 }
 
-// leave begins the end: what waits for the other side waits in vain.
-func (p *Peer) leave() {
+// leave begins the end: what waits for the other side waits in vain. Whoever asked
+// is told the reason, if it is out of the ordinary.
+func (p *Peer) leave(reason error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closing = true
 	p.ended = ErrClosed
+	if !errors.Is(reason, io.EOF) && !errors.Is(reason, ErrClosed) {
+		p.ended = fmt.Errorf("%w: %w", ErrClosed, reason)
+	}
 	for id, q := range p.asked {
 		delete(p.asked, id)
-		q.answer <- answer{err: ErrClosed}
+		q.answer <- answer{err: p.ended}
 	}
 	for _, r := range p.handling {
 		if r.idle {

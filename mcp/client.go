@@ -69,6 +69,7 @@ type Client struct {
 	peer      *jsonrpc.Peer
 	exchanger Exchanger // the transport, if requests go out one by one
 	ended     chan struct{}
+	why       error           // what ended it, out of the ordinary; to be read after that
 	wg        sync.WaitGroup  // what is begun beside the peer
 	farewells sync.WaitGroup  // what the server is told about requests that were given up
 	life      context.Context // ends with Close
@@ -82,6 +83,7 @@ type Client struct {
 	answered  atomic.Int64 // when the last of them was, in Unix nanoseconds
 	lastID    atomic.Int64 // of requests that go out one by one
 	refused   atomic.Int64 // messages that were none, or that nobody waited for
+	noise     atomic.Int64 // of those, the ones that were none, in a row
 
 	mu      sync.Mutex
 	closed  bool
@@ -162,7 +164,7 @@ func (c *Client) run(t jsonrpc.Transport) {
 	c.peer = peer
 	go func() {
 		defer close(ended)
-		_ = peer.Run(context.Background()) // whoever waits for an answer is told
+		c.why = peer.Run(context.Background()) // whoever waits for an answer is told
 	}()
 }
 
@@ -170,12 +172,13 @@ func (c *Client) run(t jsonrpc.Transport) {
 // late is no news: its request was given up.
 func (c *Client) refuse(err error) {
 	n := c.refused.Add(1)
-	if n&(n-1) != 0 { // 1, 2, 4, 8, …
-		return
-	}
 	level := slog.LevelDebug
 	if _, ok := errors.AsType[*jsonrpc.Malformed](err); ok {
 		level = slog.LevelWarn
+		c.noise.Add(1)
+	}
+	if n&(n-1) != 0 { // 1, 2, 4, 8, …
+		return
 	}
 	c.log.Log(context.Background(), level, "the server said something that cannot be used", "count", n, "err", err)
 }

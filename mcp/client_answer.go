@@ -19,6 +19,7 @@ import (
 // asked answers a request of the server's. Only revisions with a handshake have
 // such.
 func (c *Client) asked(ctx context.Context, m *jsonrpc.Message) (json.RawMessage, error) {
+	c.spoke()
 	if c.Revision().Stateless() {
 		return nil, unknownMethod(m.Method)
 	}
@@ -158,6 +159,7 @@ func isLoopback(host string) bool {
 
 // told hears a notification. What belongs to a request that listens is for hear.
 func (c *Client) told(ctx context.Context, m *jsonrpc.Message, hear func(Notification)) {
+	c.spoke()
 	n := Notification{m.Method, m.Params}
 	if hear == nil {
 		if id := member(member(n.Params, "_meta"), metaSubscription); id != nil {

@@ -56,7 +56,14 @@ func (e *StatusError) Unwrap() error {
 // meanwhile is told to hear, if it is not nil, and otherwise to the client.
 func (c *Client) send(ctx context.Context, q *question, params json.RawMessage, hear func(Notification)) (json.RawMessage, error) {
 	if c.exchanger == nil {
-		return c.sendOnPipe(ctx, q.method, params, hear)
+		raw, err := c.sendOnPipe(ctx, q.method, params, hear)
+		switch _, refused := errors.AsType[*jsonrpc.Error](err); {
+		case errors.Is(err, jsonrpc.ErrClosed):
+			return nil, c.lost(q, err)
+		case err == nil, refused:
+			c.spoke()
+		}
+		return raw, err
 	}
 	c.mu.Lock()
 	epoch := c.epoch
@@ -110,6 +117,7 @@ func (c *Client) exchange(ctx context.Context, q *question, params json.RawMessa
 		case err != nil:
 			return nil, fmt.Errorf("%s: %w", q.method, err)
 		case answer.IsResponse() && answer.ID == m.ID, answer.IsResponse() && answer.ID.IsZero() && answer.Error != nil:
+			c.spoke()
 			if answer.Error != nil {
 				return nil, answer.Error
 			}

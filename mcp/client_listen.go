@@ -127,7 +127,7 @@ func (c *Client) listenInSession(ctx context.Context, in *inbox, f Filter) error
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-c.ended:
-		return jsonrpc.ErrClosed
+		return c.lost(&question{}, jsonrpc.ErrClosed)
 	}
 }
 

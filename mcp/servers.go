@@ -34,7 +34,8 @@ func (c *ServerConfig) connect(ctx context.Context) (*Client, error) {
 	return Connect(ctx, t, c.Options)
 }
 
-// Servers are several servers, each with a name.
+// Servers are several servers, each with a name. One that ends is not started
+// again: whoever calls it is told how it ended, and so is Client.Health.
 type Servers struct {
 	clients map[string]*Client
 	failed  map[string]error

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/bossman-dev/bossman/jsonrpc"
@@ -25,6 +26,8 @@ type Child struct {
 	log     *slog.Logger
 	stdout  *quietReader
 	exited  chan struct{} // closed when the process has ended
+	hushed  chan struct{} // closed when all that it wrote to standard error is read
+	told    atomic.Bool   // to end, since it did not by itself
 	wg      sync.WaitGroup
 	once    sync.Once
 	failed  error
@@ -57,7 +60,8 @@ func (c *Command) Start() (*Child, error) {
 			files[i], files[i+1] = r, w
 		}
 	}
-	child := &Child{command: c, stdout: &quietReader{f: files[3]}, exited: make(chan struct{}), log: c.Logger}
+	child := &Child{command: c, stdout: &quietReader{f: files[3]}, log: c.Logger}
+	child.exited, child.hushed = make(chan struct{}), make(chan struct{})
 	if child.log == nil {
 		child.log = slog.Default()
 	}
@@ -125,6 +129,7 @@ func (c *Child) stop() error {
 		return nil
 	}
 	c.log.Debug("child does not leave", "pid", c.PID())
+	c.told.Store(true)
 	tell(c.cmd.Process)
 	if c.left(grace) {
 		return nil
@@ -162,7 +167,9 @@ func (c *Child) left(within time.Duration) bool {
 const (
 	maxErrLine = 4 << 10 // of a line on standard error; the rest is another
 	maxErrRate = 200     // lines a second; more are counted
-	keptErr    = 5       // lines that are shown if the child fails to begin
+	keptErr    = 5       // lines that are shown if the child fails
+
+	lastWordsWithin = time.Second // how long a child that has closed its output may take to end
 )
 
 // listen passes on what the child writes to standard error.
@@ -172,6 +179,7 @@ func (c *Child) listen(f *os.File) {
 		<-c.exited
 		_ = f.SetReadDeadline(time.Now().Add(time.Second))
 	})
+	defer close(c.hushed)
 	defer f.Close()
 	buf := make([]byte, 0, maxErrLine)
 	second, lines, dropped := time.Now(), 0, 0
@@ -217,14 +225,25 @@ func (c *Child) said(line string) {
 	c.tail = c.tail[max(0, len(c.tail)-keptErr):]
 }
 
-// lastWords is what is worth knowing about a child that did not begin. It must be
-// closed.
+// lastWords is what is worth knowing about a child that has left, or did not begin.
+// It waits a moment for the child to end.
 func (c *Child) lastWords() string {
+	late := time.After(lastWordsWithin)
+	for _, done := range []chan struct{}{c.exited, c.hushed} {
+		select {
+		case <-done:
+		case <-late:
+		}
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := ""
-	if state := c.cmd.ProcessState; state != nil {
-		s = "; it ended with " + state.String()
+	s := "; the process still runs"
+	select {
+	case <-c.exited:
+		if s = "; the process ended with " + c.cmd.ProcessState.String(); c.told.Load() {
+			s = "; the process was made to end"
+		}
+	default:
 	}
 	if len(c.tail) > 0 {
 		s += "; it said " + fmt.Sprintf("%.1000q", strings.Join(c.tail, "\n"))

@@ -28,7 +28,8 @@ type Command struct {
 	// a minute. What has to be downloaded first takes its time.
 	Handshake time.Duration
 	// Grace is what the child gets at the end to leave by itself, and once more
-	// after it was told to; 2 s.
+	// after it was told to; 2 s. Many leave at once when their input ends. Those that
+	// do not notice, as servers on Node with a timer running, take all of it.
 	Grace time.Duration
 }
 

@@ -13,10 +13,13 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
+	"runtime/metrics"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -36,6 +39,9 @@ var children = map[string]func(){
 	"parent":   parent,
 	"relay":    relay,
 	"silent":   func() { select {} },
+	"mortal":   mortal,
+	"babbles":  babbles,
+	"pours":    pours,
 	"grumpy": func() {
 		fmt.Fprintln(os.Stderr, "no configuration found")
 		os.Exit(7)
@@ -54,6 +60,53 @@ func noisy() {
 		return "hi", nil
 	})
 	_ = s.Serve(context.Background(), jsonrpc.Lines(os.Stdin, os.Stdout, jsonrpc.Limits{}))
+}
+
+// mortal ends in the middle of a call.
+func mortal() {
+	s := mcp.NewServer(mcp.Implementation{Name: "mortal", Version: "1"}, nil)
+	mcp.AddTool(s, mcp.Tool{Name: "die", Description: "End."}, func(context.Context, *mcp.Call, struct{}) (string, error) {
+		fmt.Fprintln(os.Stderr, "panic: out of cheese")
+		os.Exit(3)
+		return "", nil
+	})
+	_ = s.Serve(context.Background(), jsonrpc.Lines(os.Stdin, os.Stdout, jsonrpc.Limits{}))
+}
+
+// babbles writes log lines to standard output when it is called, and nothing else.
+func babbles() {
+	s := mcp.NewServer(mcp.Implementation{Name: "babbles", Version: "1"}, nil)
+	type much struct {
+		Lines int `json:"lines" jsonschema:"how many"`
+	}
+	mcp.AddTool(s, mcp.Tool{Name: "babble", Description: "Write log lines."}, func(ctx context.Context, _ *mcp.Call, in much) (string, error) {
+		for i := range in.Lines {
+			fmt.Println("DEBUG line", i)
+		}
+		<-ctx.Done()
+		return "", ctx.Err()
+	})
+	mcp.AddTool(s, mcp.Tool{Name: "hi", Description: "Greet."}, func(context.Context, *mcp.Call, struct{}) (string, error) { return "hi", nil })
+	_ = s.Serve(context.Background(), jsonrpc.Lines(os.Stdin, os.Stdout, jsonrpc.Limits{}))
+}
+
+// pours answers everything but the first question with a gibibyte.
+func pours() {
+	in, out := bufio.NewScanner(os.Stdin), bufio.NewWriterSize(os.Stdout, 1<<20)
+	chunk := strings.Repeat("x", 1<<20)
+	for id := 1; in.Scan(); id++ {
+		if id == 1 {
+			fmt.Fprintf(out, `{"jsonrpc":"2.0","id":1,"result":%s}`+"\n", discovered)
+			_ = out.Flush()
+			continue
+		}
+		fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"text","text":"`, id)
+		for range 1 << 10 {
+			_, _ = out.WriteString(chunk)
+		}
+		_, _ = out.WriteString(`"}]}}` + "\n")
+		_ = out.Flush()
+	}
 }
 
 // stubborn leaves only when it is killed, and has a child that is no better.
@@ -182,6 +235,117 @@ func TestCommand_noisy(t *testing.T) {
 	c := start(t, self("noisy"), mcp.ClientOptions{})
 	if got, err := mcp.CallAs[string](t.Context(), c, "hi", nil); err != nil || got != "hi" || c.Refused() != 5 {
 		t.Errorf("CallAs = %q, %v with %d refused, want hi with 5", got, err, c.Refused())
+	}
+}
+
+// A child that writes nothing but log lines is not relied on, until it says
+// something sensible again. The log does not grow with it.
+func TestCommand_onlyNoise(t *testing.T) {
+	var logged atomic.Int32
+	o := quiet(mcp.ClientOptions{})
+	o.Logger = slog.New(slog.NewTextHandler(writerFunc(func(b []byte) (int, error) {
+		logged.Add(1)
+		return len(b), nil
+	}), nil))
+	c, err := self("babbles").Connect(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for _, x := range []struct {
+		lines int
+		sick  bool
+	}{{99, false}, {10_000, true}} {
+		if _, err := c.Call(t.Context(), "babble", map[string]any{"lines": x.lines}, &mcp.CallOptions{Timeout: time.Second}); !errors.Is(err, mcp.ErrTimeout) {
+			t.Errorf("babble = %v, want ErrTimeout", err)
+		}
+		if err := c.Health(); (err != nil) != x.sick {
+			t.Errorf("after %d lines: Health = %v", x.lines, err)
+		}
+		if got, err := mcp.CallAs[string](t.Context(), c, "hi", nil); err != nil || got != "hi" || c.Health() != nil {
+			t.Errorf("hi = %q, %v with health %v", got, err, c.Health())
+		}
+	}
+	if c.Refused() != 10_099 || logged.Load() > 20 {
+		t.Errorf("%d refused and %d log lines, want 10099 and at most 20", c.Refused(), logged.Load())
+	}
+}
+
+// Whoever calls a child that has ended is told so, and why: the call in which it
+// happened, and every one after it.
+func TestCommand_ends(t *testing.T) {
+	all := mcp.StartServers(t.Context(), map[string]mcp.ServerConfig{"m": {Command: self("mortal"), Options: quiet(mcp.ClientOptions{})}})
+	defer all.Close()
+	c := all.Client("m")
+	if c == nil || c.Health() != nil {
+		t.Fatalf("errors %v", all.Errors())
+	}
+	for i := range 3 {
+		_, err := all.Call(t.Context(), "m", "die", nil, nil)
+		text := fmt.Sprint(err)
+		if !errors.Is(err, jsonrpc.ErrClosed) || !strings.Contains(text, "server m: call tool die") ||
+			!strings.Contains(text, "the process ended with exit status 3") || !strings.Contains(text, "out of cheese") || strings.Contains(text, "\n") {
+			t.Errorf("Call %d = %v, want that it ended, how, and what it said", i, err)
+		}
+	}
+	<-c.Done()
+	if err := c.Health(); err == nil || !strings.Contains(err.Error(), "exit status 3") {
+		t.Errorf("Health = %v", err)
+	}
+	for _, err := range c.Listen(t.Context(), mcp.Filter{Tools: true}) {
+		if err == nil || !strings.Contains(err.Error(), "exit status 3") {
+			t.Errorf("Listen = %v", err)
+		}
+	}
+	if err := c.Close(); err != nil {
+		t.Errorf("Close = %v", err)
+	}
+}
+
+// A gibibyte in one line costs what the limit allows, and the call is told.
+func TestCommand_gibibyte(t *testing.T) {
+	c := start(t, self("pours"), mcp.ClientOptions{})
+	var err error
+	grown := peak(func() { _, err = c.Call(t.Context(), "x", nil, nil) })
+	if err == nil || !strings.Contains(err.Error(), "larger than") {
+		t.Errorf("Call = %v, want that it is too large", err)
+	}
+	// What comes after is read away for a while, and then no more.
+	grown = max(grown, peak(func() { <-c.Done() }))
+	if err := c.Health(); err == nil || !strings.Contains(err.Error(), "endless line") {
+		t.Errorf("Health = %v, want why it ended", err)
+	}
+	t.Logf("%d MiB more in use at most", grown>>20)
+	if grown > 100<<20 {
+		t.Errorf("%d MiB more were in use", grown>>20)
+	}
+}
+
+// peak is how much more memory was in use, at the worst of moments, while f ran.
+func peak(f func()) (grown uint64) {
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	inUse := func() uint64 {
+		metrics.Read(sample)
+		return sample[0].Value.Uint64()
+	}
+	runtime.GC()
+	before := inUse()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	look := time.NewTicker(time.Millisecond)
+	defer look.Stop()
+	for {
+		if now := inUse(); now > before {
+			grown = max(grown, now-before)
+		}
+		select {
+		case <-done:
+			return grown
+		case <-look.C:
+		}
 	}
 }
 
