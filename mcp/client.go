@@ -149,6 +149,9 @@ func newClient(t jsonrpc.Transport, o *ClientOptions) *Client {
 func (c *Client) run(t jsonrpc.Transport) {
 	c.transport = t
 	c.exchanger, _ = t.(Exchanger)
+	if r, ok := t.(interface{ OnReopen(f func()) }); ok {
+		r.OnReopen(c.missed)
+	}
 	c.ended = make(chan struct{})
 	ended, peer := c.ended, jsonrpc.NewPeer(t, &jsonrpc.PeerOptions{
 		Handle:    c.asked,

@@ -131,6 +131,17 @@ func (c *Client) listenInSession(ctx context.Context, in *inbox, f Filter) error
 	}
 }
 
+// missed tells those who listen in a session of everything again: the server may
+// have said something that nobody heard.
+func (c *Client) missed() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for in := range c.inboxes {
+		in.again()
+	}
+	c.lists.forget("")
+}
+
 // subscribe asks to be told of a resource's changes, once for all who listen.
 func (c *Client) subscribe(ctx context.Context, uri string) error {
 	c.mu.Lock()

@@ -46,7 +46,9 @@ type Client struct {
 	life context.Context // ends with Close
 	end  context.CancelFunc
 	wg   sync.WaitGroup
-	in   chan jsonrpc.Packet // what belongs to no request
+	in   chan received // what belongs to no request
+
+	reopened atomic.Pointer[func()] // is told when the stream for that was opened again
 
 	revision atomic.Uint32
 	mu       sync.Mutex
@@ -74,7 +76,7 @@ func NewClient(address string, o *ClientOptions) (*Client, error) {
 		return nil, fmt.Errorf("streamable: %q is not the address of a server", u.Redacted())
 	}
 	u.Fragment = ""
-	c := &Client{url: u, http: &http.Client{CheckRedirect: sameOrigin}, in: make(chan jsonrpc.Packet, 16)}
+	c := &Client{url: u, http: &http.Client{CheckRedirect: sameOrigin}, in: make(chan received, 16)}
 	if o != nil {
 		c.http.Transport, c.header, c.limits, c.log = o.Transport, o.Header, o.Limits, o.Logger
 	}
@@ -184,8 +186,8 @@ func (c *Client) Send(ctx context.Context, p jsonrpc.Packet) error {
 // Receive waits for what belongs to no request.
 func (c *Client) Receive(ctx context.Context) (jsonrpc.Packet, error) {
 	select {
-	case p := <-c.in:
-		return p, nil
+	case r := <-c.in:
+		return r.packet, r.err
 	case <-c.life.Done():
 		return jsonrpc.Packet{}, io.EOF
 	case <-ctx.Done():
@@ -196,6 +198,10 @@ func (c *Client) Receive(ctx context.Context) (jsonrpc.Packet, error) {
 // openPatience is how long the stream for what belongs to no request is waited
 // for: some servers ask their questions there, and lose them if it is not open.
 const openPatience = 3 * time.Second
+
+// OnReopen sets what is told when that stream has broken and was opened again, and
+// what was said meanwhile is lost.
+func (c *Client) OnReopen(f func()) { c.reopened.Store(&f) }
 
 // open opens that stream, once.
 func (c *Client) open(ctx context.Context) {
@@ -222,6 +228,7 @@ func (c *Client) open(ctx context.Context) {
 func (c *Client) hear(settled func()) {
 	defer settled()
 	events := newEventReader(nil, c.limits.Bytes)
+	again := false
 	for tries := 0; tries < maxResumes; tries++ {
 		res, err := c.get(c.life, events.id, nil)
 		settled()
@@ -232,6 +239,11 @@ func (c *Client) hear(settled func()) {
 		case refused && status.Code == http.StatusNotFound:
 			events.id = "" // the session is forgotten, and may begin anew
 		case err == nil:
+			if f := c.reopened.Load(); f != nil && again && events.id == "" {
+				(*f)() // what the server said meanwhile is lost
+			}
+			again = true
+			opened := time.Now()
 			events.reset(res.Body)
 			for e, err := events.next(); err == nil; e, err = events.next() {
 				tries = 0
@@ -240,8 +252,11 @@ func (c *Client) hear(settled func()) {
 				}
 			}
 			_ = res.Body.Close()
+			if time.Since(opened) > usualRetry {
+				tries = 0 // it was there, and had nothing to say
+			}
 		}
-		t := time.NewTimer(events.retry)
+		t := time.NewTimer(max(events.retry, soonestWait))
 		select {
 		case <-t.C:
 		case <-c.life.Done():
@@ -252,12 +267,14 @@ func (c *Client) hear(settled func()) {
 	c.log.Warn("no longer listening to the server", "server", c.Name())
 }
 
+// A received packet belongs to no request; or it is what was wrong with it.
+type received struct {
+	packet jsonrpc.Packet
+	err    error
+}
+
 func (c *Client) deliver(m *jsonrpc.Message, err error) bool {
-	if err != nil {
-		c.log.Warn("the server said something that cannot be used", "err", err)
-		return true
-	}
-	if m.IsResponse() {
+	if err == nil && m.IsResponse() {
 		c.mu.Lock()
 		p := c.pending[m.ID]
 		c.mu.Unlock()
@@ -267,7 +284,7 @@ func (c *Client) deliver(m *jsonrpc.Message, err error) bool {
 		}
 	}
 	select {
-	case c.in <- jsonrpc.One(m):
+	case c.in <- received{jsonrpc.One(m), err}:
 		return true
 	case <-c.life.Done():
 		return false

@@ -51,8 +51,7 @@ func (c *Client) Exchange(ctx context.Context, m *jsonrpc.Message, header map[st
 		case "application/json":
 			c.single(res, yield)
 		case "text/event-stream":
-			c.follow(ctx, m, res, header, yield)
-			c.finish(res.Body, cancel)
+			c.follow(ctx, cancel, m, res, header, yield)
 		default:
 			yield(nil, fmt.Errorf("streamable: the answer to %s is %q with status %d", m.Method, res.Header.Get("Content-Type"), res.StatusCode))
 		}
@@ -94,10 +93,11 @@ func (p *pending) instead(yield func(*jsonrpc.Message, error) bool) func(*jsonrp
 
 // finish waits a moment for the end of a stream that has been answered: then the
 // connection can be used for the next request.
-func (c *Client) finish(body io.Reader, cancel context.CancelFunc) {
+func (c *Client) finish(body io.ReadCloser, cancel context.CancelFunc) {
 	late := time.AfterFunc(100*time.Millisecond, cancel)
 	defer late.Stop()
 	_, _ = io.CopyN(io.Discard, body, 4<<10)
+	_ = body.Close()
 }
 
 // isVisible reports whether a session's id is what it may be.
@@ -161,16 +161,18 @@ func (c *Client) messages(text []byte, yield func(*jsonrpc.Message, error) bool)
 
 // How a stream is taken up again.
 const (
-	maxResumes  = 10               // without anything having come
-	usualRetry  = time.Second      // what to wait before
+	maxResumes  = 10          // without anything having come
+	usualRetry  = time.Second // what to wait before
+	soonestWait = 50 * time.Millisecond
 	slowestWait = 30 * time.Second // whatever the server says
 )
 
 var errBroken = errors.New("streamable: the stream ended before the answer")
 
 // follow yields what comes on the stream of a request, until its answer.
-func (c *Client) follow(ctx context.Context, m *jsonrpc.Message, res *http.Response, header map[string][]string, yield func(*jsonrpc.Message, error) bool) {
+func (c *Client) follow(ctx context.Context, cancel context.CancelFunc, m *jsonrpc.Message, res *http.Response, header map[string][]string, yield func(*jsonrpc.Message, error) bool) {
 	events := newEventReader(res.Body, c.limits.Bytes)
+	defer func() { c.finish(res.Body, cancel) }()
 	answered, left := false, false
 	hear := func(a *jsonrpc.Message, err error) bool {
 		answered = answered || err == nil && a.IsResponse() && a.ID == m.ID
@@ -199,12 +201,14 @@ func (c *Client) follow(ctx context.Context, m *jsonrpc.Message, res *http.Respo
 			return
 		}
 		tries++
-		if res, err = c.resume(ctx, events, header); err != nil {
+		again, err := c.resume(ctx, events, header)
+		if err != nil {
 			yield(nil, err)
 			return
 		}
-		if res != nil {
-			defer res.Body.Close()
+		if again != nil {
+			_ = res.Body.Close()
+			res = again
 			events.reset(res.Body)
 		}
 	}
@@ -213,7 +217,7 @@ func (c *Client) follow(ctx context.Context, m *jsonrpc.Message, res *http.Respo
 // resume waits as long as the server wants and asks for the rest of a stream. No
 // response and no error means: again.
 func (c *Client) resume(ctx context.Context, events *eventReader, header map[string][]string) (*http.Response, error) {
-	t := time.NewTimer(events.retry)
+	t := time.NewTimer(max(events.retry, soonestWait))
 	defer t.Stop()
 	select {
 	case <-ctx.Done():

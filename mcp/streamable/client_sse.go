@@ -5,16 +5,28 @@ import (
 	"errors"
 	"io"
 	"strconv"
+	"sync/atomic"
 	"time"
 )
 
-// A received event is one of an event stream.
-type received struct {
+// A heard event is one of an event stream.
+type heard struct {
 	name string
 	data []byte // in memory of its own
 }
 
-var errEventTooLarge = errors.New("streamable: an event is too large")
+var (
+	errEventTooLarge = errors.New("streamable: an event is too large")
+	errSilent        = errors.New("streamable: the stream has fallen silent")
+)
+
+// A server that sends comments on a quiet stream, to keep it open, shows that way
+// that it is there. A stream on which they came, and then nothing for this long and
+// three times as long as between two of them, is dead, whatever the network says.
+const (
+	silentFor   = time.Minute
+	silentBeats = 3
+)
 
 // An eventReader reads an event stream as browsers do. It remembers the last id
 // and what the server said about coming back, from one stream to the next.
@@ -29,6 +41,10 @@ type eventReader struct {
 	start, end int
 	skipLF     bool // a line end was a carriage return: a line feed belongs to it
 	begun      bool
+
+	beat   time.Duration // the longest time between two comments; zero: there were none
+	beaten time.Time     // when the last one came
+	silent atomic.Bool   // the stream was closed because nothing came
 }
 
 func newEventReader(r io.Reader, limit int) *eventReader {
@@ -38,16 +54,18 @@ func newEventReader(r io.Reader, limit int) *eventReader {
 // reset goes on with another stream. An event that was not whole is lost.
 func (e *eventReader) reset(r io.Reader) {
 	e.r, e.start, e.end, e.skipLF, e.begun = r, 0, 0, false, false
+	e.beaten = time.Time{}
+	e.silent.Store(false)
 }
 
 // next waits for the next event. One without data tells only its id.
-func (e *eventReader) next() (received, error) {
-	var ev received
+func (e *eventReader) next() (heard, error) {
+	var ev heard
 	id, hasID, hasData := "", false, false
 	for {
 		line, err := e.line()
 		if err != nil {
-			return received{}, err
+			return heard{}, err
 		}
 		if len(line) == 0 {
 			if hasID {
@@ -56,7 +74,11 @@ func (e *eventReader) next() (received, error) {
 			if hasData || hasID {
 				return ev, nil
 			}
-			ev = received{}
+			ev = heard{}
+			continue
+		}
+		if line[0] == ':' {
+			e.comment()
 			continue
 		}
 		name, value, _ := bytes.Cut(line, []byte(":"))
@@ -66,7 +88,7 @@ func (e *eventReader) next() (received, error) {
 			ev.name = string(value)
 		case "data":
 			if len(ev.data)+len(value) > e.limit {
-				return received{}, errEventTooLarge
+				return heard{}, errEventTooLarge
 			}
 			if hasData {
 				ev.data = append(ev.data, '\n')
@@ -81,6 +103,33 @@ func (e *eventReader) next() (received, error) {
 			e.wait(value)
 		}
 	}
+}
+
+// comment notes how far apart the server's signs of life are.
+func (e *eventReader) comment() {
+	now := time.Now()
+	if !e.beaten.IsZero() {
+		e.beat = max(e.beat, now.Sub(e.beaten))
+	}
+	e.beaten = now
+}
+
+// read reads from the stream, and closes it if it seems to be dead.
+func (e *eventReader) read(p []byte) (int, error) {
+	body, ok := e.r.(io.Closer)
+	if !ok || e.beat == 0 {
+		return e.r.Read(p)
+	}
+	late := time.AfterFunc(max(silentFor, silentBeats*e.beat), func() {
+		e.silent.Store(true)
+		_ = body.Close()
+	})
+	defer late.Stop()
+	n, err := e.r.Read(p)
+	if err != nil && e.silent.Load() {
+		err = errSilent
+	}
+	return n, err
 }
 
 // wait heeds how long to wait before coming back, within reason.
@@ -141,7 +190,7 @@ func (e *eventReader) fill() error {
 		e.buf = append(e.buf, make([]byte, max(4<<10, len(e.buf)))...)
 	}
 	for range 100 {
-		n, err := e.r.Read(e.buf[e.end:])
+		n, err := e.read(e.buf[e.end:])
 		e.end += n
 		if n > 0 {
 			return nil
