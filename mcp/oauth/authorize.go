@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/bossman-dev/bossman/mcp"
 )
 
 // errAuthorize means that a person would have to agree, and there is none.
@@ -25,6 +27,9 @@ func (t *Transport) byCode(ctx context.Context, a *asking) (url.Values, error) {
 		return nil, fmt.Errorf("oauth: %s has nowhere to agree", a.as.Issuer)
 	case !slices.Contains(a.as.Challenges, "S256"):
 		return nil, fmt.Errorf("oauth: %s does not protect codes with S256", a.as.Issuer)
+	}
+	if err := mcp.CheckURL(a.as.Authorize); err != nil { // a person is to visit it
+		return nil, fmt.Errorf("authorize at %s: %w: %w", a.as.Issuer, t.egress.forbid(a.as.Authorize), err)
 	}
 	verifier := rand.Text() + rand.Text()
 	sum := sha256.Sum256([]byte(verifier))

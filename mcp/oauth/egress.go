@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -26,10 +27,11 @@ var errForbidden = errors.New("oauth: address is not allowed")
 
 // egress fetches what servers name. It reaches only public addresses over TLS,
 // whatever names and redirects lead there; with local set also those of this
-// machine and its networks.
+// machine and its networks, but never link-local ones, where clouds keep secrets.
 type egress struct {
-	http  *http.Client
-	local bool
+	http    *http.Client
+	local   bool
+	blocked atomic.Int64 // addresses that were refused
 }
 
 func newEgress(local bool) *egress {
@@ -44,7 +46,7 @@ func newEgress(local bool) *egress {
 		},
 		CheckRedirect: func(r *http.Request, via []*http.Request) error {
 			if len(via) > maxRedirects || r.Method != http.MethodGet {
-				return errForbidden
+				return e.forbid("a redirect too many")
 			}
 			return e.check(r.URL.String())
 		},
@@ -62,10 +64,16 @@ func (e *egress) control(_ context.Context, _, address string, _ syscall.RawConn
 	if err != nil {
 		return err
 	}
-	if ip = ip.Unmap().WithZone(""); !e.local && !isPublic(ip) {
-		return fmt.Errorf("%w: %s", errForbidden, ip)
+	if ip = ip.Unmap().WithZone(""); ip.IsLinkLocalUnicast() || !e.local && !isPublic(ip) {
+		return e.forbid(ip.String())
 	}
 	return nil
+}
+
+// forbid is the error for an address that is not to be used, and counts it.
+func (e *egress) forbid(address string) error {
+	e.blocked.Add(1)
+	return fmt.Errorf("%w: %.200q", errForbidden, address)
 }
 
 var special = []netip.Prefix{
@@ -92,18 +100,18 @@ func (e *egress) check(address string) error {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || u.Host == "" || u.User != nil || strings.ContainsAny(address, " \t\r\n"):
-		return fmt.Errorf("%w: %q", errForbidden, address)
+		return e.forbid(address)
 	case u.Scheme == "https", u.Scheme == "http" && e.local && isLocal(u.Hostname()):
 		return nil
 	}
-	return fmt.Errorf("%w: %q is not https", errForbidden, address)
+	return fmt.Errorf("%w is not https", e.forbid(address))
 }
 
 // isLocal reports whether a host's name says that it is this machine, or one of a
 // private network.
 func isLocal(host string) bool {
 	if ip, err := netip.ParseAddr(host); err == nil {
-		return !isPublic(ip.Unmap())
+		return !isPublic(ip.Unmap()) && !ip.Unmap().IsLinkLocalUnicast()
 	}
 	return host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
@@ -138,7 +146,7 @@ func (e *egress) do(r *http.Request, v any) (http.Header, error) {
 func (e *egress) get(ctx context.Context, address string, v any) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return fmt.Errorf("%w: %q", errForbidden, address)
+		return e.forbid(address)
 	}
 	_, err = e.do(r, v)
 	return err

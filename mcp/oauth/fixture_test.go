@@ -25,6 +25,7 @@ type world struct {
 	mu       sync.Mutex
 	current  int      // which authorization server is named
 	resource string   // in the metadata, if not the server's own
+	issuer   string   // likewise, if not that of an authorization server
 	scope    string   // in the challenge
 	want     []string // the scopes of a good token
 	noPRM    bool
@@ -67,7 +68,7 @@ func (w *world) serve(rw http.ResponseWriter, r *http.Request) {
 	switch {
 	case strings.HasPrefix(r.URL.Path, "/.well-known/oauth-protected-resource") && !w.noPRM:
 		reply(rw, 200, map[string]any{
-			"resource": cmp.Or(w.resource, w.url()), "authorization_servers": []string{w.as[w.current].URL},
+			"resource": cmp.Or(w.resource, w.url()), "authorization_servers": []string{cmp.Or(w.issuer, w.as[w.current].URL)},
 		})
 		return
 	case r.URL.Path != "/mcp":

@@ -26,7 +26,8 @@ type Options struct {
 	Store Store
 
 	// Authorize shows the person an address, to agree there, and returns the address
-	// that they were sent back to, at Redirect. Loopback has one.
+	// that they were sent back to, at Redirect. Loopback has one. The address is https,
+	// or http on this machine, and safe to show; see mcp.CheckURL.
 	Authorize func(ctx context.Context, address string) (string, error)
 	Redirect  string
 	// Grant is a right that no person has to agree to, in place of Authorize.
@@ -106,6 +107,10 @@ func NewTransport(server string, o *Options) (*Transport, error) {
 	}
 	return t, nil
 }
+
+// Blocked is how many addresses were refused that the server, or what it named, sent
+// us to: none is asked for, and nothing is sent there.
+func (t *Transport) Blocked() int64 { return t.egress.blocked.Load() }
 
 // Limits on how often one request may lead to asking for a token.
 const (
