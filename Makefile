@@ -83,6 +83,10 @@ bench-stdio: ## calls over a pipe, side by side with other implementations
 bench-http: ## the same by HTTP, and what idle sessions take
 	cd bench && $(GO) build -o bin/ ./cmd/... && bin/bench http -sizes 32,65536 -c 16 $(HTTPBENCHFLAGS) && bin/bench sessions -rounds 1 -check
 
+.PHONY: bench-clients
+bench-clients: ## what a call costs a client: ours, go-sdk's and a bare one (six minutes)
+	cd bench && $(GO) build -o bin/ ./cmd/... && bin/clients
+
 .PHONY: bench-board
 bench-board: ## claims on PostgreSQL and SQLite, beside what the databases give (under four minutes)
 	cd bench && $(GO) build -o bin/ ./cmd/... && bin/bench board $(BOARDBENCHFLAGS)

@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"os/exec"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -23,10 +25,10 @@ import (
 )
 
 // connect starts the server and connects a client to it.
-func connect(ctx context.Context, name, mode, server string) (caller, error) {
+func connect(ctx context.Context, name string, x way, server string) (caller, error) {
 	url := ""
 	stop := func() {}
-	if mode == "http" {
+	if x.mode == "http" {
 		cmd := exec.Command(server, "-mode=http", "-stateless")
 		in, err := cmd.StdinPipe()
 		if err != nil {
@@ -52,11 +54,15 @@ func connect(ctx context.Context, name, mode, server string) (caller, error) {
 	switch name {
 	case "bare":
 		if url != "" {
-			return &bareHTTP{url: url, stop: stop}, nil
+			return newBareHTTP(ctx, url, x.revision, stop)
 		}
-		return newBare(server)
+		return newBare(server, x.revision)
 	case "bossman":
-		o := &mcp.ClientOptions{Logger: slog.New(slog.DiscardHandler)}
+		r, ok := mcp.ParseRevision(x.revision)
+		if !ok {
+			return nil, fmt.Errorf("no revision %q", x.revision)
+		}
+		o := &mcp.ClientOptions{Logger: slog.New(slog.DiscardHandler), Revision: r}
 		var c *mcp.Client
 		var err error
 		if url != "" {
@@ -74,7 +80,10 @@ func connect(ctx context.Context, name, mode, server string) (caller, error) {
 			h.MaxIdleConnsPerHost = 64
 			t = &gosdk.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: h}}
 		}
-		s, err := gosdk.NewClient(&gosdk.Implementation{Name: "bench", Version: "1"}, nil).Connect(ctx, t, nil)
+		s, err := gosdk.NewClient(&gosdk.Implementation{Name: "bench", Version: "1"}, nil).Connect(ctx, t, &gosdk.ClientSessionOptions{ProtocolVersion: x.revision})
+		if err == nil && s.InitializeResult().ProtocolVersion != x.revision {
+			err = fmt.Errorf("it speaks %s", s.InitializeResult().ProtocolVersion)
+		}
 		return &sdk{s, stop}, err
 	}
 	return nil, fmt.Errorf("no client %q", name)
@@ -118,16 +127,25 @@ func (s *sdk) close() {
 	s.stop()
 }
 
-const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
+const meta = `,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
+
+// The handshake, as short as it may be.
+const (
+	hello       = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"` + session + `","capabilities":{},"clientInfo":{"name":"bare","version":"1"}}}`
+	initialized = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
+)
 
 // request writes a call; the text needs no escapes.
-func request(b []byte, id int, text string) []byte {
+func request(b []byte, id int, text, revision string) []byte {
 	b = append(b, `{"jsonrpc":"2.0","id":`...)
 	b = strconv.AppendInt(b, int64(id), 10)
 	b = append(b, `,"method":"tools/call","params":{"name":"echo","arguments":{"text":"`...)
 	b = append(b, text...)
-	b = append(b, `"},`...)
-	return append(append(b, meta...), "}}"...)
+	b = append(b, `"}`...)
+	if revision == modern {
+		b = append(b, meta...)
+	}
+	return append(b, "}}"...)
 }
 
 type response struct {
@@ -153,8 +171,9 @@ func check(result []byte, text string) error {
 
 // bare is a client on a pipe that knows the wire format of one call and no more.
 type bare struct {
-	cmd *exec.Cmd
-	in  io.WriteCloser
+	cmd      *exec.Cmd
+	in       io.WriteCloser
+	revision string
 
 	mu      sync.Mutex
 	buf     []byte
@@ -162,7 +181,7 @@ type bare struct {
 	pending map[int]chan []byte
 }
 
-func newBare(server string) (*bare, error) {
+func newBare(server, revision string) (*bare, error) {
 	cmd := exec.Command(server)
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -172,9 +191,24 @@ func newBare(server string) (*bare, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &bare{cmd: cmd, in: in, pending: map[int]chan []byte{}}
-	go b.read(bufio.NewReaderSize(out, 64<<10))
-	return b, cmd.Start()
+	b := &bare{cmd: cmd, in: in, revision: revision, pending: map[int]chan []byte{}}
+	r := bufio.NewReaderSize(out, 64<<10)
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	if revision == session {
+		if _, err := io.WriteString(in, hello+"\n"); err != nil {
+			return nil, err
+		}
+		if _, err := r.ReadBytes('\n'); err != nil {
+			return nil, err
+		}
+		if _, err := io.WriteString(in, initialized+"\n"); err != nil {
+			return nil, err
+		}
+	}
+	go b.read(r)
+	return b, nil
 }
 
 func (b *bare) read(r *bufio.Reader) {
@@ -200,7 +234,7 @@ func (b *bare) call(_ context.Context, text string) error {
 	b.mu.Lock()
 	b.last++
 	b.pending[b.last] = c
-	b.buf = append(request(b.buf[:0], b.last, text), '\n')
+	b.buf = append(request(b.buf[:0], b.last, text, b.revision), '\n')
 	_, err := b.in.Write(b.buf)
 	b.mu.Unlock()
 	if err != nil {
@@ -216,34 +250,57 @@ func (b *bare) close() {
 
 // bareHTTP is the same with net/http.
 type bareHTTP struct {
-	url  string
-	stop func()
-	once sync.Once
-	http http.Client
+	url    string
+	stop   func()
+	header http.Header
+	http   http.Client
+	last   atomic.Int64
 }
 
-func (b *bareHTTP) call(ctx context.Context, text string) error {
-	b.once.Do(func() {
-		t := http.DefaultTransport.(*http.Transport).Clone()
-		t.MaxIdleConnsPerHost = 64
-		b.http.Transport = t
-	})
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, b.url, bytes.NewReader(request(nil, 1, text)))
+func newBareHTTP(ctx context.Context, url, revision string, stop func()) (*bareHTTP, error) {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.MaxIdleConnsPerHost = 64
+	b := &bareHTTP{url: url, stop: stop, http: http.Client{Transport: t}, header: http.Header{
+		"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}, "Mcp-Protocol-Version": {revision},
+	}}
+	if revision == modern {
+		b.header["Mcp-Method"], b.header["Mcp-Name"] = []string{"tools/call"}, []string{"echo"}
+		return b, nil
+	}
+	for _, text := range []string{hello, initialized} {
+		h, _, err := b.post(ctx, []byte(text))
+		if err != nil {
+			return nil, err
+		}
+		if id := h.Get("Mcp-Session-Id"); id != "" {
+			b.header["Mcp-Session-Id"] = []string{id}
+		}
+	}
+	return b, nil
+}
+
+// post sends a message and returns what comes back.
+func (b *bareHTTP) post(ctx context.Context, m []byte) (http.Header, []byte, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, b.url, bytes.NewReader(m))
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	for name, v := range map[string]string{
-		"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
-		"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "echo",
-	} {
-		r.Header.Set(name, v)
-	}
+	maps.Copy(r.Header, b.header)
 	res, err := b.http.Do(r)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
+	return res.Header, body, err
+}
+
+func (b *bareHTTP) call(ctx context.Context, text string) error {
+	revision := session
+	if b.header["Mcp-Method"] != nil {
+		revision = modern
+	}
+	_, body, err := b.post(ctx, request(nil, int(b.last.Add(1)), text, revision))
 	if err != nil {
 		return err
 	}

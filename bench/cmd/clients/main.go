@@ -1,6 +1,6 @@
 // Command clients measures what a tool call costs a client: ours, the one of
 // go-sdk, and one that does next to nothing, side by side, each in a process of its
-// own against the same server.
+// own against the same server, over a pipe and by HTTP, with and without a handshake.
 //
 //	go build -o bin/ ./cmd/... && bin/clients
 //
@@ -31,6 +31,15 @@ type caller interface {
 	close()
 }
 
+// The two eras: without a handshake, and with one.
+const (
+	modern  = "2026-07-28"
+	session = "2025-11-25"
+)
+
+// A way is how a client speaks to the server.
+type way struct{ mode, revision string }
+
 // The clients, by name; the first is what the others are compared with.
 var names = []string{"bare", "bossman", "go-sdk"}
 
@@ -38,6 +47,7 @@ func main() {
 	log.SetFlags(0)
 	one := flag.String("one", "", "measure this `client` alone, in this process")
 	mode := flag.String("mode", "stdio", "stdio or http, with -one")
+	revision := flag.String("revision", modern, "`revision` to speak, "+modern+" or "+session+", with -one")
 	size := flag.Int("size", 32, "bytes of text, with -one")
 	width := flag.Int("width", 1, "calls at once, with -one")
 	d := flag.Duration("d", time.Second, "how long to measure")
@@ -56,7 +66,7 @@ func main() {
 		defer pprof.StopCPUProfile()
 	}
 	if *one != "" {
-		cpu, err := measure(ctx, *one, *mode, *size, *width, *d)
+		cpu, err := measure(ctx, *one, way{*mode, *revision}, *size, *width, *d)
 		if err != nil {
 			log.Fatalf("%s: %v", *one, err)
 		}
@@ -72,17 +82,17 @@ func main() {
 func compare(rounds int, d time.Duration) error {
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "µs of CPU per call\tbare\tbossman\t×\tgo-sdk\t×\t")
-	for _, mode := range []string{"stdio", "http"} {
+	for _, x := range []way{{"stdio", modern}, {"stdio", session}, {"http", modern}, {"http", session}} {
 		for _, size := range []int{32, 64 << 10} {
 			for _, width := range []int{1, 16} {
 				all := map[string][]float64{}
 				for range rounds {
 					for _, name := range names {
-						out, err := exec.Command(os.Args[0], "-one", name, "-mode", mode, "-d", d.String(),
+						out, err := exec.Command(os.Args[0], "-one", name, "-mode", x.mode, "-revision", x.revision, "-d", d.String(),
 							"-size", strconv.Itoa(size), "-width", strconv.Itoa(width)).CombinedOutput()
 						us, numErr := strconv.ParseFloat(strings.TrimSpace(string(out)), 64)
 						if err != nil || numErr != nil {
-							return fmt.Errorf("%s: %w: %s", name, err, out)
+							return fmt.Errorf("%s, %s, %s: %w: %s", name, x.mode, x.revision, err, out)
 						}
 						all[name] = append(all[name], us)
 					}
@@ -92,21 +102,18 @@ func compare(rounds int, d time.Duration) error {
 					return all[name][len(all[name])/2]
 				}
 				bare := median("bare")
-				fmt.Fprintf(w, "%s, %d B, %d at once\t%.1f\t%.1f\t%.2f\t%.1f\t%.2f\t\n", mode, size, width,
+				fmt.Fprintf(w, "%s, %s, %d B, %d at once\t%.1f\t%.1f\t%.2f\t%.1f\t%.2f\t\n", x.mode, x.revision, size, width,
 					bare, median("bossman"), median("bossman")/bare, median("go-sdk"), median("go-sdk")/bare)
-				if err := w.Flush(); err != nil {
-					return err
-				}
 			}
 		}
 	}
-	return nil
+	return w.Flush()
 }
 
 // measure returns the CPU time per call in µs.
-func measure(ctx context.Context, name, mode string, size, width int, d time.Duration) (float64, error) {
+func measure(ctx context.Context, name string, x way, size, width int, d time.Duration) (float64, error) {
 	server := filepath.Join(filepath.Dir(os.Args[0]), "srv-bossman")
-	c, err := connect(ctx, name, mode, server)
+	c, err := connect(ctx, name, x, server)
 	if err != nil {
 		return 0, err
 	}
