@@ -55,7 +55,7 @@
 // It finds out which revision the server speaks (client_era.go). How requests
 // travel is in client_link.go, how long they may take in client_request.go; what
 // the server asks meanwhile is answered in client_answer.go by the functions of
-// [ClientOptions].
+// [ClientOptions]. [Client.Health] tells whether the server can still be relied on.
 //
 // # Errors
 //

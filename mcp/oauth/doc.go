@@ -23,5 +23,6 @@
 //	                                 server gave is ever shown to another
 //
 // Addresses that a server names are not trusted: requests to them go only to
-// public addresses over TLS, unless the server itself is on this machine.
+// public addresses over TLS, unless the server itself is on this machine, and never
+// to link-local ones. What a person is to visit must pass [mcp.CheckURL] as well.
 package oauth

@@ -38,5 +38,6 @@
 //
 // Each request is a POST, and its answer JSON or an event stream. In sessions a
 // stream that breaks is taken up again, and what belongs to no request comes on a
-// stream of its own. [Client.Older] is the way of the oldest revision.
+// stream of its own. A stream whose server used to send comments, and sends nothing
+// any more, is taken for broken (client_sse.go). [Client.Older] is the way of the oldest revision.
 package streamable
