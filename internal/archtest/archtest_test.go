@@ -36,6 +36,7 @@ var root = filepath.Join("..", "..")
 var drawing = map[string][]string{
 	"board":                       {},
 	"board/boardtest":             {"board"},
+	"clientconfig":                {},
 	"cmd/bossman":                 {"board", "jsonrpc", "mcp", "store/postgres", "store/sqlite", "tools"},
 	"store/sqlite":                {"board"},
 	"jsonrpc":                     {},

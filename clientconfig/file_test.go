@@ -1,0 +1,126 @@
+//go:build unix
+
+package clientconfig
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// cursor is where the tests put a file of Cursor's.
+func cursor(t *testing.T) (*Client, Places, string) {
+	t.Helper()
+	c, _ := Find("cursor")
+	p := Places{OS: "linux", Home: t.TempDir(), Project: t.TempDir()}
+	for _, f := range c.Files(p) {
+		if err := os.MkdirAll(filepath.Dir(f.Path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return c, p, c.Files(p)[0].Path
+}
+
+func TestRead_noFile(t *testing.T) {
+	c, p, _ := cursor(t)
+	if servers, err := c.Read(p); err != nil || len(servers) != 0 {
+		t.Errorf("Read = %v, %v; want nothing", servers, err)
+	}
+}
+
+func TestRead_projectWins(t *testing.T) {
+	c, p, path := cursor(t)
+	write(t, path, `{"mcpServers": {"a": {"command": "user"}, "b": {"command": "user"}}}`)
+	write(t, c.Files(p)[1].Path, `{"mcpServers": {"a": {"command": "project"}}}`)
+	servers, err := c.Read(p)
+	if err != nil || len(servers) != 3 {
+		t.Fatalf("Read = %v, %v", servers, err)
+	}
+	for i, want := range []struct {
+		command  string
+		scope    Scope
+		shadowed bool
+	}{{"project", Project, false}, {"user", User, true}, {"user", User, false}} {
+		if s := servers[i]; s.Args[0] != want.command || s.Scope != want.scope || s.Shadowed != want.shadowed {
+			t.Errorf("server %d = %+v, want %+v", i, s, want)
+		}
+	}
+}
+
+// What is wrong with a file as a whole is told with its path.
+func TestRead_refused(t *testing.T) {
+	for _, tt := range []struct {
+		name, want string
+		make       func(t *testing.T, path string)
+	}{
+		{"too large", "at most 1048576 are read", func(t *testing.T, path string) {
+			write(t, path, `{"a":"`+strings.Repeat("x", maxFile)+`"}`)
+		}},
+		{"everybody may write it", "everybody may write it", func(t *testing.T, path string) {
+			write(t, path, `{}`)
+			if err := os.Chmod(path, 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		{"a pipe", "is not a file", func(t *testing.T, path string) {
+			if err := syscall.Mkfifo(path, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		{"a folder", "is not a file", func(t *testing.T, path string) {
+			if err := os.Mkdir(path, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		{"no JSON", "is not JSON: line 2", func(t *testing.T, path string) { write(t, path, "{\n  nonsense }") }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c, p, path := cursor(t)
+			tt.make(t, path)
+			_, err := c.Read(p)
+			if e, ok := errors.AsType[*Error](err); !ok || e.File != path || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("Read = %v, want %s: … %s", err, path, tt.want)
+			}
+			if errors.Is(err, fs.ErrNotExist) {
+				t.Error("it is taken for a file that is not there")
+			}
+		})
+	}
+}
+
+// Files of Claude Code hold more than servers, and grow.
+func TestRead_largeClaude(t *testing.T) {
+	c, _ := Find("claude")
+	p := Places{OS: "linux", Home: t.TempDir()}
+	write(t, c.Files(p)[0].Path, `{"history":"`+strings.Repeat("x", 3*maxFile)+`","mcpServers":{"a":{"command":"a"}}}`)
+	if servers, err := c.Read(p); err != nil || len(servers) != 1 {
+		t.Errorf("Read = %v, %v", servers, err)
+	}
+}
+
+func TestRead_empty(t *testing.T) {
+	for _, c := range Clients() {
+		for _, text := range []string{"", " \n", "\ufeff"} {
+			if servers, err := c.Parse([]byte(text), File{Path: "x", Scope: User}, ""); err != nil || len(servers) != 0 {
+				t.Errorf("%s: %q = %v, %v", c.ID, text, servers, err)
+			}
+		}
+	}
+	c, _ := Find("cursor")
+	bom := append([]byte("\ufeff"), `{"mcpServers":{"a":{"command":"a"}}}`...)
+	if servers, err := c.Parse(bom, File{Path: "x"}, ""); err != nil || len(servers) != 1 {
+		t.Errorf("behind a byte order mark: %v, %v", servers, err)
+	}
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, bytes.Clone([]byte(text)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
