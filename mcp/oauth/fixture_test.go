@@ -211,7 +211,7 @@ func (w *world) client(o Options) *http.Client {
 	if o.Authorize == nil && o.Grant == nil {
 		o.Authorize = agree
 	}
-	o.Redirect = "http://127.0.0.1:3000/callback"
+	o.Redirect = cmp.Or(o.Redirect, "http://127.0.0.1:3000/callback")
 	tr, err := NewTransport(w.url(), &o)
 	if err != nil {
 		w.t.Fatal(err)

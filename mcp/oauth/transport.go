@@ -236,9 +236,6 @@ func (t *Transport) renew(ctx context.Context, used *held, c challenge, more boo
 		record = &Record{Issuer: as.Issuer}
 	}
 	a := &asking{as: as, resource: resource.Resource}
-	if a.client, err = t.identify(ctx, as, record.Client); err != nil {
-		return nil, err
-	}
 	kept, have := record.Tokens[a.resource]
 	a.scopes = t.scopes(resource, as, c, &kept, more)
 	if more {
@@ -247,7 +244,21 @@ func (t *Transport) renew(ctx context.Context, used *held, c challenge, more boo
 			return nil, errEnough
 		}
 	}
+	// Whoever got a token may use it. Where a person comes back to matters only if one
+	// has to agree.
+	a.client = record.Client
+	again := have && !more && a.client != nil && a.client.ClientID != "" && t.o.ClientID == "" && t.o.Document == ""
+	if !again {
+		if a.client, err = t.identify(ctx, as, record.Client); err != nil {
+			return nil, err
+		}
+	}
 	tok := t.reuse(ctx, a, used, &kept, have && !more)
+	if tok == nil && again {
+		if a.client, err = t.identify(ctx, as, record.Client); err != nil {
+			return nil, err
+		}
+	}
 	if tok == nil {
 		if tok, err = t.obtain(ctx, a, resource, c); err != nil {
 			return nil, err

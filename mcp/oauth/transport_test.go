@@ -232,6 +232,29 @@ func TestTransport_refreshes(t *testing.T) {
 	}
 }
 
+// A program that waits for the person at another address each time uses its token all
+// the same, and registers again only when the person has to agree.
+func TestTransport_otherRedirect(t *testing.T) {
+	w := newWorld(t)
+	store := &Memory{}
+	for _, redirect := range []string{"http://127.0.0.1:1001/callback", "http://127.0.0.1:1002/callback"} {
+		if got := w.visit(w.client(Options{Store: store, Redirect: redirect})); got != ok {
+			t.Errorf("visit = %s", got)
+		}
+	}
+	as := w.as[0]
+	if as.clients != 1 || len(as.codes) != 1 {
+		t.Errorf("registered %d times, agreed %d times; want once", as.clients, len(as.codes))
+	}
+	as.mu.Lock()
+	clear(as.good)
+	clear(as.refresh)
+	as.mu.Unlock()
+	if got := w.visit(w.client(Options{Store: store, Redirect: "http://127.0.0.1:1003/callback"})); got != ok || as.clients != 2 {
+		t.Errorf("visit = %s as %d clients, want a second", got, as.clients)
+	}
+}
+
 // A server of 2025-03-26 is its own authorization server.
 func TestTransport_withoutMetadata(t *testing.T) {
 	w := newWorld(t)
