@@ -57,8 +57,11 @@ func hint(err error, next string) error {
 	if err == nil {
 		return nil
 	}
-	if f, ok := errors.AsType[*failure](err); ok && f.next != "" {
-		return err
+	if f, ok := errors.AsType[*failure](err); ok {
+		if f.next != "" {
+			return err
+		}
+		return &failure{code: f.code, err: err, next: next}
 	}
 	return &failure{err: err, next: next}
 }

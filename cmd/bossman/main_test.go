@@ -18,16 +18,19 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"bossman": main,
 		"agent":   func() { os.Exit(agent()) },
+		"fixture": func() { os.Exit(fixture()) },
 	})
 }
 
 // TestScript runs the command line as a user would, with real boards and real git
 // repositories. `agent` speaks to `bossman mcp`; `exits CODE` looks at the exit code
-// of the command before.
+// of a command; `listening ADDR` waits for a server. The programs `add` and `features`
+// are servers of this module, and `fixture` is one that misbehaves.
 func TestScript(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("there is no git")
 	}
+	programs := build(t)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
@@ -35,6 +38,8 @@ func TestScript(t *testing.T) {
 			for _, kv := range [][2]string{
 				{"HOME", home},
 				{"XDG_CONFIG_HOME", filepath.Join(home, ".config")},
+				{"PATH", env.Getenv("PATH") + string(filepath.ListSeparator) + programs},
+				{"ADDR", freeAddress(t)},
 				{"GIT_CONFIG_NOSYSTEM", "1"},
 				{"GIT_AUTHOR_NAME", "a"},
 				{"GIT_AUTHOR_EMAIL", "a@example.org"},
@@ -46,7 +51,8 @@ func TestScript(t *testing.T) {
 			return os.MkdirAll(home, 0o755)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"exits": exits,
+			"exits":     exits,
+			"listening": listening,
 		},
 	})
 }

@@ -37,7 +37,7 @@ var drawing = map[string][]string{
 	"board":                       {},
 	"board/boardtest":             {"board"},
 	"clientconfig":                {},
-	"cmd/bossman":                 {"board", "jsonrpc", "mcp", "store/postgres", "store/sqlite", "tools"},
+	"cmd/bossman":                 {"board", "clientconfig", "jsonrpc", "mcp", "mcp/oauth", "mcp/streamable", "store/postgres", "store/sqlite", "tools"},
 	"store/sqlite":                {"board"},
 	"jsonrpc":                     {},
 	"jsonrpc/transporttest":       {"jsonrpc"},

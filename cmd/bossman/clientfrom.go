@@ -1,0 +1,284 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/bossman-dev/bossman/clientconfig"
+	"github.com/bossman-dev/bossman/mcp"
+	"golang.org/x/term"
+)
+
+// allClients is what --from takes for a list of everything.
+const allClients = "all"
+
+func clientNames() []string {
+	var names []string
+	for _, c := range clientconfig.Clients() {
+		names = append(names, c.ID)
+	}
+	return append(names, allClients)
+}
+
+// places are where the clients of whoever runs this keep their files.
+func (a *app) places() clientconfig.Places {
+	p := clientconfig.Places{Home: a.getenv("HOME"), Getenv: os.LookupEnv}
+	if home, err := os.UserHomeDir(); err == nil && p.Home == "" {
+		p.Home = home
+	}
+	if dir, err := os.Getwd(); err == nil {
+		p.Project = projectOf(dir, p.Home)
+	}
+	return p
+}
+
+// projectOf is the folder of the repository that dir is in, or dir itself. It is
+// never the home directory, whose files are the user's.
+func projectOf(dir, home string) string {
+	for d := dir; d != home; d = filepath.Dir(d) {
+		if _, err := os.Lstat(filepath.Join(d, ".git")); err == nil {
+			return d
+		}
+		if d == filepath.Dir(d) {
+			break
+		}
+	}
+	if dir == home {
+		return ""
+	}
+	return dir
+}
+
+func findClient(name string) (*clientconfig.Client, error) {
+	c, ok := clientconfig.Find(name)
+	if !ok {
+		return nil, usage("there is no client %q: it is one of %s", name, strings.Join(clientNames(), ", "))
+	}
+	return c, nil
+}
+
+// configured finds a server that is set up for another client.
+func (a *app) configured(from, name string, trust bool) (*target, error) {
+	if from == allClients {
+		return nil, usage("--from all only lists; say which client %s is from", name)
+	}
+	c, err := findClient(from)
+	if err != nil {
+		return nil, err
+	}
+	servers, err := c.Read(a.places())
+	if err != nil {
+		return nil, hint(err, "mend the file; nothing was started")
+	}
+	var found *clientconfig.Server
+	var refused *clientconfig.Server
+	var names []string
+	for i := range servers {
+		s := &servers[i]
+		names = append(names, s.Name)
+		switch {
+		case s.Name != name || found != nil:
+		case s.Scope == clientconfig.Project && !trust:
+			refused = s
+		default:
+			found = s
+		}
+	}
+	list := "bossman client tools --from " + from
+	switch {
+	case found == nil && refused != nil:
+		return nil, failf(exitDenied, "look at it, and add --trust if it is what you want: "+line(leadsTo(refused)),
+			"%s is from %s, which belongs to the project: whoever can push may have written it", name, refused.File)
+	case found == nil && len(names) == 0:
+		return nil, failf(exitNotFound, list, "%s has no server %q, nor any other", c.Title, name)
+	case found == nil:
+		next := list + " lists what there is"
+		if best := near(name, names); len(best) > 0 {
+			next = "did you mean " + strings.Join(best, " or ") + "? " + next
+		}
+		return nil, failf(exitNotFound, next, "%s has no server %q", c.Title, name)
+	case refused != nil:
+		a.note("The %s of the project's own file is left aside; --trust takes it.", name)
+	}
+	if found.Disabled {
+		a.note("%s is turned off in %s.", name, c.Title)
+	}
+	s, err := found.Expand(clientconfig.Values{Getenv: os.LookupEnv, Home: a.places().Home, Input: a.configInput})
+	if err != nil {
+		next := ""
+		if errors.Is(err, clientconfig.ErrUnset) {
+			next = "set it and try again; nothing was started"
+		}
+		return nil, &failure{code: exitFailure, err: err, next: next}
+	}
+	t := &target{typed: "--from " + from + " " + shellWords([]string{name}), before: true}
+	if len(s.Args) > 0 {
+		t.command = &mcp.Command{Args: s.Args, Env: s.Environ(), Dir: s.Dir}
+		return t, nil
+	}
+	t.url, t.header = s.URL, s.Header()
+	if t.header == nil {
+		t.header = http.Header{}
+	}
+	return t, nil
+}
+
+// configInput asks what a file wants to know.
+func (a *app) configInput(in clientconfig.Input) (string, error) {
+	if terminal, err := a.person(); err != nil || !terminal {
+		return "", fmt.Errorf("%w, and there is no terminal to ask at", clientconfig.ErrUnset)
+	}
+	text := line(in.Description)
+	if text == "" {
+		text = in.ID
+	}
+	if len(in.Options) > 0 {
+		text += " (" + line(strings.Join(in.Options, ", ")) + ")"
+	}
+	if in.Default != "" && !in.Password {
+		text += " [" + line(in.Default) + "]"
+	}
+	var v string
+	var err error
+	if in.Password {
+		fmt.Fprint(a.stderr, text+": ")
+		var secret []byte
+		secret, err = term.ReadPassword(int(a.stdin.Fd()))
+		fmt.Fprintln(a.stderr)
+		v = string(secret)
+	} else {
+		v, err = a.prompt(text + ": ")
+	}
+	if err != nil {
+		return "", err
+	}
+	if v == "" {
+		v = in.Default
+	}
+	if v == "" {
+		return "", clientconfig.ErrUnset
+	}
+	return v, nil
+}
+
+type configuredJSON struct {
+	Client   string   `json:"client"`
+	Name     string   `json:"name"`
+	Scope    string   `json:"scope"`
+	File     string   `json:"file"`
+	Type     string   `json:"type,omitzero"`
+	Command  []string `json:"command,omitzero"`
+	URL      string   `json:"url,omitzero"`
+	Disabled bool     `json:"disabled,omitzero"`
+	Shadowed bool     `json:"shadowed,omitzero"`
+}
+
+// listConfigured lists the servers that a client has, or all of them.
+func (a *app) listConfigured(from string) error {
+	which := clientconfig.Clients()
+	if from != allClients {
+		c, err := findClient(from)
+		if err != nil {
+			return err
+		}
+		which = []*clientconfig.Client{c}
+	}
+	p := a.places()
+	out := []configuredJSON{}
+	var rows [][]cell
+	var failed error
+	for _, c := range which {
+		servers, err := c.Read(p)
+		if err != nil {
+			if from != allClients {
+				return hint(err, "mend the file")
+			}
+			a.note("%v", err)
+			failed = failf(exitFailure, "", "not every file could be read")
+			continue
+		}
+		for _, s := range servers {
+			entry := configuredJSON{
+				Client: c.ID, Name: s.Name, Scope: string(s.Scope), File: s.File, Type: s.Type, Command: s.Args,
+				Disabled: s.Disabled, Shadowed: s.Shadowed,
+			}
+			if s.URL != "" {
+				entry.URL = leadsTo(&s)
+			}
+			out = append(out, entry)
+			state, style := "", ""
+			switch {
+			case s.Shadowed:
+				state, style = "hidden by another", dim
+			case s.Disabled:
+				state, style = "off", dim
+			}
+			client := ""
+			if from == allClients {
+				client = c.ID
+			}
+			rows = append(rows, []cell{
+				{client, dim}, {line(s.Name), cyan}, {state, style}, {string(s.Scope), scopeStyle(s.Scope)}, {line(leadsTo(&s)), style}, {tilde(s.File, p.Home), dim},
+			})
+		}
+	}
+	if a.flags.json {
+		if err := a.printJSON(map[string]any{"servers": out}); err != nil {
+			return err
+		}
+		return failed
+	}
+	if len(rows) == 0 && failed == nil {
+		a.say("No servers are set up. It looked in:")
+		for _, c := range which {
+			for _, f := range c.Files(p) {
+				a.say("  %s", tilde(f.Path, p.Home))
+			}
+		}
+		return nil
+	}
+	if len(rows) > 0 {
+		a.paint.table(a.out, "", []column{
+			{head: "CLIENT"}, {head: "SERVER"}, {head: "STATE"}, {head: "SCOPE"}, {head: "WHAT", flex: true}, {head: "FILE", drop: 1},
+		}, rows)
+	}
+	return failed
+}
+
+func scopeStyle(s clientconfig.Scope) string {
+	if s == clientconfig.Project {
+		return yellow
+	}
+	return dim
+}
+
+// leadsTo is what an entry leads to. A URL's query and user
+// may hold a key, and are not shown.
+func leadsTo(s *clientconfig.Server) string {
+	switch {
+	case len(s.Args) > 0:
+		return shellWords(s.Args)
+	case s.URL != "":
+		// It may have variables in it, so it is not parsed.
+		address, _, _ := strings.Cut(s.URL, "?")
+		address, _, _ = strings.Cut(address, "#")
+		scheme, rest, ok := strings.Cut(address, "://")
+		if at := strings.LastIndexByte(rest, '@'); ok && at >= 0 {
+			address = scheme + "://" + rest[at+1:]
+		}
+		return address
+	}
+	return "(" + s.Type + ")"
+}
+
+// tilde is a path for people.
+func tilde(path, home string) string {
+	if rest, ok := strings.CutPrefix(path, home+string(filepath.Separator)); ok && home != "" {
+		return "~/" + rest
+	}
+	return path
+}

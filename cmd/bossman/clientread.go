@@ -1,0 +1,105 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"github.com/bossman-dev/bossman/mcp"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) clientRead() *cobra.Command {
+	var out string
+	cmd := a.clientSub(&cobra.Command{
+		Use: "read [SERVER] [URI…] [-- COMMAND…]", Short: "Read resources, or list them",
+		Long: "Read prints what resources hold. Without a URI it lists the server's resources and\ntemplates. What is not text goes to files in --out, which are never overwritten.",
+		Example: `  bossman client read -- npx -y @modelcontextprotocol/server-everything
+  bossman client read demo://resource/dynamic/text/1 -- npx -y @modelcontextprotocol/server-everything
+  bossman client read https://example.com/mcp docs://readme > readme.md`,
+	}, func(ctx context.Context, s *session, args []string) error {
+		if len(args) == 0 {
+			return s.listResources(ctx)
+		}
+		all := []mcp.Contents{}
+		for _, uri := range args {
+			contents, err := s.Read(ctx, uri)
+			if errors.Is(err, mcp.ErrNotFound) {
+				return s.noResource(ctx, uri)
+			}
+			if err != nil {
+				return err
+			}
+			all = append(all, contents...)
+		}
+		if s.flags.json {
+			return s.printJSON(struct {
+				Contents []mcp.Contents `json:"contents"`
+			}{all})
+		}
+		for _, c := range all {
+			if err := s.printContents(c, len(all) > 1, &files{dir: out}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	withFiles(cmd, &out)
+	return cmd
+}
+
+func (s *session) noResource(ctx context.Context, uri string) error {
+	var uris []string
+	for r, err := range s.Resources(ctx) {
+		if err != nil {
+			break
+		}
+		uris = append(uris, r.URI)
+	}
+	list := s.target.line("read", "")
+	if len(uris) == 0 {
+		return failf(exitNotFound, list+" lists what there is", "the server has no resource %q", uri)
+	}
+	return unknown("resource", uri, uris, list)
+}
+
+func (s *session) listResources(ctx context.Context) error {
+	resources, templates := []*mcp.Resource{}, []*mcp.Resource{}
+	for r, err := range s.Resources(ctx) {
+		if err != nil {
+			return err
+		}
+		resources = append(resources, r)
+	}
+	for r, err := range s.Templates(ctx) {
+		if err != nil {
+			return err
+		}
+		templates = append(templates, r)
+	}
+	if s.flags.json {
+		return s.printJSON(struct {
+			Server    serverJSON      `json:"server"`
+			Resources []*mcp.Resource `json:"resources"`
+			Templates []*mcp.Resource `json:"resourceTemplates"`
+		}{s.serverJSON(), resources, templates})
+	}
+	s.heading(len(resources)+len(templates), "resource")
+	if len(resources)+len(templates) == 0 {
+		s.note("The server has no resources.")
+		return nil
+	}
+	var rows [][]cell
+	for _, r := range append(resources, templates...) {
+		rows = append(rows, []cell{
+			{line(cmp.Or(r.URI, r.URITemplate)), cyan},
+			{line(r.MIMEType), dim},
+			{firstSentence(cmp.Or(r.Description, r.Title, r.Name)), ""},
+		})
+	}
+	s.paint.table(s.out, "", []column{{head: "RESOURCE"}, {head: "TYPE", drop: 1}, {head: "WHAT IT IS", flex: true}}, rows)
+	if len(templates) > 0 && isTerminal(s.stdout) {
+		s.say("%s", s.paint.in(dim, "What is in {braces} is for you to fill in."))
+	}
+	return nil
+}

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/bossman-dev/bossman/mcp"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// printResult prints what a tool has answered.
+func (s *session) printResult(name string, r *mcp.ToolResult, save *files) error {
+	if s.flags.json {
+		return s.printJSON(r)
+	}
+	structured := indented(jsontext.Value(r.StructuredContent))
+	for _, c := range r.Content {
+		// Servers repeat structured content as text, for those who do not read it.
+		if c.Type == "text" && structured != "" && indented(jsontext.Value(c.Text)) == structured {
+			continue
+		}
+		if err := s.printContent(name, c, save); err != nil {
+			return err
+		}
+	}
+	if structured != "" {
+		s.text(structured)
+	}
+	if len(r.Content) == 0 && structured == "" && isTerminal(s.stdout) {
+		s.say("%s", s.paint.in(dim, "(nothing)"))
+	}
+	return nil
+}
+
+// indented is JSON for people, or empty. Members are sorted only to be compared.
+func indented(v jsontext.Value) string {
+	if len(v) == 0 || !v.IsValid() {
+		return ""
+	}
+	v = v.Clone()
+	if v.Canonicalize() != nil || v.Indent(jsontext.WithIndent("  ")) != nil {
+		return ""
+	}
+	return string(v)
+}
+
+func (s *session) printContent(name string, c mcp.Content, save *files) error {
+	switch c.Type {
+	case "text":
+		s.text(c.Text)
+	case "image", "audio":
+		return s.file(save, name, c.MIMEType, c.Data)
+	case "resource":
+		if c.Resource != nil {
+			return s.printContents(*c.Resource, true, save)
+		}
+	case "resource_link":
+		text := s.paint.in(cyan, line(c.URI))
+		if label := line(cmp.Or(c.Title, c.Name)); label != "" {
+			text += "  " + label
+		}
+		if c.Description != "" {
+			text += s.paint.in(dim, "  "+line(c.Description))
+		}
+		s.say("%s", text)
+	default:
+		s.say("%s", s.paint.in(dim, fmt.Sprintf("(something of type %s, which cannot be shown; --json has it)", line(c.Type))))
+	}
+	return nil
+}
+
+// printContents prints what a resource holds; with head set, also what it is.
+func (s *session) printContents(c mcp.Contents, head bool, save *files) error {
+	if c.Blob != nil {
+		return s.file(save, path.Base(strings.TrimRight(c.URI, "/")), c.MIMEType, c.Blob)
+	}
+	if head && isTerminal(s.stdout) {
+		s.say("%s", s.paint.in(dim, line(c.URI)))
+	}
+	s.text(c.Text)
+	return nil
+}
+
+// text prints a text of the server's: as it is into a pipe or a file, and made safe on
+// a terminal.
+func (s *session) text(text string) {
+	if isTerminal(s.stdout) {
+		text = plain(strings.ReplaceAll(text, "\r\n", "\n"))
+	}
+	if !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	fmt.Fprint(s.out, text)
+}
+
+// file writes bytes to a file and prints its name.
+func (s *session) file(save *files, name, mime string, data []byte) error {
+	at, err := save.write(name, mime, data)
+	if err != nil {
+		return failf(exitFailure, "choose another directory with --out, or use --json", "cannot keep what the server sent: %w", err)
+	}
+	s.say("%s  %s", s.paint.in(cyan, at), s.paint.in(dim, line(fmt.Sprintf("%s, %s", cmp.Or(mime, "bytes"), size(len(data))))))
+	return nil
+}
+
+func size(n int) string {
+	switch {
+	case n < 1<<10:
+		return fmt.Sprintf("%d bytes", n)
+	case n < 1<<20:
+		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
+	}
+	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+}
+
+// files keeps what a server sends in new files of one directory.
+type files struct{ dir string }
+
+// extensions are those of the types that servers send. Nothing that a system would
+// run when it is clicked on is among them.
+var extensions = map[string]string{
+	"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp", "image/svg+xml": ".svg",
+	"audio/wav": ".wav", "audio/x-wav": ".wav", "audio/mpeg": ".mp3", "audio/ogg": ".ogg", "audio/flac": ".flac",
+	"application/pdf": ".pdf", "application/zip": ".zip", "application/gzip": ".gz", "application/json": ".json",
+	"text/plain": ".txt", "text/csv": ".csv", "text/markdown": ".md",
+}
+
+// maxSameName is how many files of one name there may be.
+const maxSameName = 1000
+
+// write makes a new file and returns its path. The server has a say in the name's
+// letters, and in nothing else: neither in the directory nor in what is overwritten.
+func (f *files) write(name, mime string, data []byte) (string, error) {
+	if err := os.MkdirAll(f.dir, 0o777); err != nil {
+		return "", err
+	}
+	root, err := os.OpenRoot(f.dir)
+	if err != nil {
+		return "", err
+	}
+	defer root.Close()
+	mime, _, _ = strings.Cut(strings.ToLower(mime), ";")
+	ext := cmp.Or(extensions[strings.TrimSpace(mime)], ".bin")
+	name = strings.TrimSuffix(fileName(name), ext)
+	for i := 1; i <= maxSameName; i++ {
+		try := name + ext
+		if i > 1 {
+			try = fmt.Sprintf("%s-%d%s", name, i, ext)
+		}
+		w, err := root.OpenFile(try, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		_, err = w.Write(data)
+		return filepath.Join(f.dir, try), errors.Join(err, w.Close())
+	}
+	return "", fmt.Errorf("there are %d files named %s in %s already", maxSameName, name+ext, f.dir)
+}
+
+// longestName is that of a file, without what is added to it.
+const longestName = 60
+
+// fileName keeps the letters of a name that every system takes.
+func fileName(name string) string {
+	name = strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '-', r == '_', r == '.':
+			return r
+		}
+		return '-'
+	}, name)
+	name = strings.Trim(name[:min(longestName, len(name))], ".-")
+	return cmp.Or(name, "file")
+}

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"os/exec"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/bossman-dev/bossman/jsonrpc"
+	"github.com/bossman-dev/bossman/mcp"
+	"github.com/bossman-dev/bossman/mcp/streamable"
+)
+
+// errTimedOut is the cause of a context that --timeout has ended.
+var errTimedOut = errors.New("it took longer than --timeout allows")
+
+// A session is one conversation of `bossman client`.
+type session struct {
+	*app
+	*mcp.Client
+	options *clientOptions
+	target  *target
+	console *console
+	login   *login
+	asking  sync.Mutex // held while the person is asked
+	// refused is set when the server has said 401.
+	refused atomic.Bool
+}
+
+func (s *session) connect(ctx context.Context) error {
+	log := slog.New(s.console.handler(s.options.verbose))
+	level := mcp.LogInfo
+	if s.options.verbose {
+		level = mcp.LogDebug
+	}
+	o := &mcp.ClientOptions{
+		Info:   mcp.Implementation{Name: "bossman", Title: "Bossman", Version: buildVersion().Version},
+		Logger: log, LogLevel: level, Tasks: true,
+		Elicit:   s.elicit,
+		OnNotify: s.hear,
+	}
+	if s.target.command != nil {
+		s.target.command.Logger = log
+		c, err := s.target.command.Connect(ctx, o)
+		s.Client = c
+		return err
+	}
+	http := &streamable.ClientOptions{Header: s.target.header, Logger: log}
+	base := &statusWatch{base: newHTTPTransport(), refused: &s.refused}
+	http.Transport = base
+	if s.target.header.Get("Authorization") == "" {
+		l, err := s.newLogin(base)
+		if err != nil {
+			return err
+		}
+		s.login = l
+		http.Transport = l.transport
+	}
+	c, err := streamable.Connect(ctx, s.target.url, http, o)
+	if err != nil && s.login != nil && s.login.wanted.Load() && ctx.Err() == nil {
+		// A person may take longer than a request has: agree first, then ask again.
+		if err = s.login.agree(ctx); err == nil {
+			c, err = streamable.Connect(ctx, s.target.url, http, o)
+		}
+	}
+	if err != nil && s.login != nil {
+		s.login.close()
+	}
+	s.Client = c
+	return err
+}
+
+func newHTTPTransport() *http.Transport {
+	return http.DefaultTransport.(*http.Transport).Clone()
+}
+
+// close ends the conversation, and the program if there is one.
+func (s *session) close() {
+	if err := s.Close(); err != nil && s.options.verbose {
+		s.console.line("%v", err)
+	}
+	if s.login != nil {
+		s.login.close()
+	}
+}
+
+// A statusWatch notices that a server wants to know who asks.
+type statusWatch struct {
+	base    http.RoundTripper
+	refused *atomic.Bool
+}
+
+func (w *statusWatch) RoundTrip(r *http.Request) (*http.Response, error) {
+	res, err := w.base.RoundTrip(r)
+	if err == nil && res.StatusCode == http.StatusUnauthorized {
+		w.refused.Store(true)
+	}
+	return res, err
+}
+
+// explain gives an error its exit code and says what to do about it.
+func (s *session) explain(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	if f, ok := errors.AsType[*failure](err); ok && f.code != 0 {
+		return err
+	}
+	if pe, ok := errors.AsType[*fs.PathError](err); ok && pe.Path == s.stdout.Name() {
+		return err // nobody reads what we write
+	}
+	s.console.end()
+	// An error of ctx may come as one of the server's end.
+	if context.Cause(ctx) == errTimedOut {
+		return failf(exitUnavailable, "give it more time, or look at what it does with -v", "%w (%v)", errTimedOut, s.options.timeout)
+	}
+	if ctx.Err() != nil {
+		return context.Canceled
+	}
+	if _, refused := errors.AsType[*mcp.StatusError](err); refused && s.Client == nil {
+		return s.explainHTTP(err)
+	}
+	if e, ok := errors.AsType[*jsonrpc.Error](err); ok {
+		if e.Code == jsonrpc.CodeMethodNotFound {
+			return failf(exitNotFound, "", "the server does not have that: %s", e.Message)
+		}
+		next := ""
+		if e.Code == jsonrpc.CodeInvalidParams {
+			next = s.target.line("tools", "NAME") + " shows what a tool wants"
+		}
+		return failf(exitFailure, next, "the server refused: %s (%d)", e.Message, e.Code)
+	}
+	if e, ok := errors.AsType[*mcp.TaskError](err); ok {
+		return failf(exitFailure, "", "the call went on as task %s, which failed or is no longer followed: %w", e.ID, e.Err)
+	}
+	if s.target.command != nil {
+		return s.explainCommand(err)
+	}
+	return s.explainHTTP(err)
+}
+
+func (s *session) explainCommand(err error) error {
+	name := s.target.command.Args[0]
+	switch {
+	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
+		return failf(exitUnavailable, "look whether it is installed and how it is spelled", "cannot start %s: there is no such program", name)
+	case errors.Is(err, fs.ErrPermission):
+		return failf(exitUnavailable, "look whether it is a program that you may run", "cannot start %s: permission denied", name)
+	}
+	if s.Client != nil {
+		_ = s.Close() // its last words are all there when it has ended
+	}
+	s.console.lastWords()
+	if errors.Is(err, mcp.ErrTimeout) {
+		return failf(exitUnavailable, "look at what it does with -v, or give it longer with --timeout", "%s does not answer: %w", name, err)
+	}
+	if errors.Is(err, jsonrpc.ErrClosed) {
+		why := ""
+		if _, after, ok := strings.Cut(err.Error(), "; it ended with "); ok {
+			status, _, _ := strings.Cut(after, ";")
+			status, _, _ = strings.Cut(status, "\n")
+			why = " (" + status + ")"
+		}
+		when := "in the middle of it"
+		if s.Client == nil {
+			when = "before it spoke MCP"
+		}
+		return failf(exitUnavailable, "run the command alone and see what it says", "%s ended %s%s", name, when, why)
+	}
+	return failf(exitUnavailable, "look at what it does with -v; does it speak MCP on its standard output?", "%w", err)
+}
+
+func (s *session) explainHTTP(err error) error {
+	address := s.target.url
+	if at := strings.IndexByte(address, '?'); at >= 0 {
+		address = address[:at]
+	}
+	if errors.Is(err, errNobodyToAgree) {
+		return failf(exitDenied, "run it once in a terminal of your own, or give a token: --header 'Authorization: Bearer ${TOKEN}'",
+			"%s wants a person to agree, and there is no terminal", address)
+	}
+	e, status := errors.AsType[*mcp.StatusError](err)
+	switch {
+	case s.refused.Load() || status && (e.Code == http.StatusUnauthorized || e.Code == http.StatusForbidden):
+		return failf(exitDenied, "give what it wants: --header 'Authorization: Bearer ${TOKEN}', or what its documentation says",
+			"%s does not let us in: %w", address, err)
+	case status && (e.Code == http.StatusNotFound || e.Code == http.StatusMethodNotAllowed):
+		return failf(exitUnavailable, "look at the address: the path is often /mcp", "there is no MCP server at %s: %w", address, err)
+	}
+	return failf(exitUnavailable, "look whether it runs, and at the address", "%s cannot be reached: %w", address, err)
+}

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/bossman-dev/bossman/mcp"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) clientTools() *cobra.Command {
+	return a.clientSub(&cobra.Command{
+		Use: "tools [SERVER] [TOOL] [-- COMMAND…]", Short: "List a server's tools, or show one",
+		Long: "Tools lists what the server's tools are called, what they take and what they do. With\nthe name of a tool it shows all about that one.",
+		Example: `  bossman client tools -- npx -y @modelcontextprotocol/server-everything
+  bossman client tools get-sum -- npx -y @modelcontextprotocol/server-everything
+  bossman client tools https://example.com/mcp --header 'Authorization: Bearer ${TOKEN}'
+  bossman client tools --from claude            # which servers there are
+  bossman client tools --from claude github`,
+	}, func(ctx context.Context, s *session, args []string) error {
+		if len(args) > 1 {
+			return usage("tools takes the name of one tool, and there are %q", args)
+		}
+		if len(args) == 1 {
+			t, err := s.findTool(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			return s.showTool(t)
+		}
+		return s.listTools(ctx)
+	})
+}
+
+type serverJSON struct {
+	Name     string `json:"name"`
+	Version  string `json:"version"`
+	Revision string `json:"protocolVersion"`
+}
+
+func (s *session) serverJSON() serverJSON {
+	i := s.ServerInfo()
+	return serverJSON{Name: i.Name, Version: i.Version, Revision: s.Revision().String()}
+}
+
+// heading tells on a terminal whom we talk to.
+func (s *session) heading(n int, noun string) {
+	if isTerminal(s.stdout) {
+		i := s.ServerInfo()
+		s.say("%s", s.paint.in(dim, line(fmt.Sprintf("%s %s, MCP %v: %s", i.Name, i.Version, s.Revision(), count(n, noun)))))
+	}
+}
+
+func (s *session) listTools(ctx context.Context) error {
+	tools := []*mcp.Tool{}
+	for t, err := range s.Tools(ctx) {
+		if err != nil {
+			return err
+		}
+		tools = append(tools, t)
+	}
+	if s.flags.json {
+		return s.printJSON(struct {
+			Server serverJSON  `json:"server"`
+			Tools  []*mcp.Tool `json:"tools"`
+		}{s.serverJSON(), tools})
+	}
+	s.heading(len(tools), "tool")
+	if len(tools) == 0 {
+		s.note("The server has no tools.")
+		return nil
+	}
+	var rows [][]cell
+	for _, t := range tools {
+		rows = append(rows, []cell{{line(t.Name), cyan}, {s.short(signature(t)), ""}, {firstSentence(cmp.Or(t.Description, t.Title)), dim}})
+	}
+	s.paint.table(s.out, "", []column{{head: "TOOL"}, {head: "ARGUMENTS", drop: 1}, {head: "WHAT IT DOES", flex: true}}, rows)
+	return nil
+}
+
+// widestSignature is how much of a tool's arguments a table on a terminal shows.
+const widestSignature = 32
+
+func (s *session) short(text string) string {
+	if s.paint.width == 0 {
+		return text
+	}
+	return cut(text, widestSignature)
+}
+
+// signature is a tool's arguments in one line; those in brackets may be left out.
+func signature(t *mcp.Tool) string {
+	var needed, free []string
+	for _, p := range readForm(t.InputSchema).Fields {
+		if p.Required {
+			needed = append(needed, line(p.Name))
+		} else {
+			free = append(free, "["+line(p.Name)+"]")
+		}
+	}
+	return strings.Join(slices.Concat(needed, free), " ")
+}
+
+// firstSentence is what a table has room for.
+func firstSentence(s string) string {
+	s = line(s)
+	if at := strings.Index(s, ". "); at > 0 {
+		s = s[:at]
+	}
+	return strings.TrimSuffix(s, ".")
+}
+
+// findTool finds a tool, or says which there are.
+func (s *session) findTool(ctx context.Context, name string) (*mcp.Tool, error) {
+	t, err := s.Tool(ctx, name)
+	if err == nil || !errors.Is(err, mcp.ErrNotFound) {
+		return t, err
+	}
+	var names []string
+	for t, err := range s.Tools(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, t.Name)
+	}
+	return nil, unknown("tool", name, names, s.target.line("tools", ""))
+}
+
+func (s *session) showTool(t *mcp.Tool) error {
+	if s.flags.json {
+		return s.printJSON(t)
+	}
+	s.say("%s", s.paint.in(bold, line(t.Name)))
+	if t.Title != "" && t.Title != t.Name {
+		s.say("%s", line(t.Title))
+	}
+	if t.Description != "" {
+		s.say("")
+		fmt.Fprint(s.out, s.paint.wrap(plain(strings.TrimSpace(t.Description)), "  "))
+	}
+	f := readForm(t.InputSchema)
+	if len(f.Fields) > 0 {
+		s.say("")
+		var rows [][]cell
+		for _, p := range f.Fields {
+			style, need := "", ""
+			if p.Required {
+				style, need = bold, "required"
+			} else if len(p.Default) > 0 {
+				need = "default " + line(string(p.Default))
+			}
+			rows = append(rows, []cell{{line(p.Name), style}, {line(p.kinds()), cyan}, {need, dim}, {line(cmp.Or(p.Description, p.Title)), ""}})
+		}
+		s.paint.table(s.out, "  ", []column{{head: "ARGUMENT"}, {head: "TYPE"}, {head: ""}, {head: "WHAT IT IS", flex: true, wrap: true}}, rows)
+	}
+	if words := hints(t.Annotations); words != "" {
+		s.say("\n  %s", s.paint.in(dim, "The server says of it: "+words+"."))
+	}
+	if isTerminal(s.stdout) {
+		var sample []string
+		for _, p := range f.Fields {
+			if p.Required {
+				sample = append(sample, shellWords([]string{p.Name})+"=…")
+			}
+		}
+		s.say("\n  %s", s.paint.in(dim, plain(s.target.line("call", strings.Join(append([]string{shellWords([]string{t.Name})}, sample...), " ")))))
+	}
+	return nil
+}
+
+// hints are what the server claims about a tool.
+func hints(a *mcp.ToolAnnotations) string {
+	if a == nil {
+		return ""
+	}
+	var words []string
+	if a.ReadOnlyHint {
+		words = append(words, "it only reads")
+	}
+	if a.DestructiveHint != nil && *a.DestructiveHint && !a.ReadOnlyHint {
+		words = append(words, "it may destroy something")
+	}
+	if a.IdempotentHint && !a.ReadOnlyHint {
+		words = append(words, "twice is the same as once")
+	}
+	if a.OpenWorldHint != nil && *a.OpenWorldHint {
+		words = append(words, "it reaches outside")
+	}
+	return strings.Join(words, ", ")
+}
