@@ -1,0 +1,65 @@
+package auth
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// What a caller can do about an error decides its kind; errors.Is finds it.
+var (
+	// ErrUnauthenticated: whoever calls has not shown who they are. It does not say
+	// why: a key that is unknown, wrong, revoked or expired looks the same.
+	ErrUnauthenticated = errors.New("auth: not authenticated")
+	// ErrMissing is ErrUnauthenticated for a request without any credential.
+	ErrMissing = fmt.Errorf("%w: no credential", ErrUnauthenticated)
+	// ErrMalformed is ErrUnauthenticated for a request with several credentials, or
+	// one that is none.
+	ErrMalformed = fmt.Errorf("%w: send one credential, in X-Api-Token or as Authorization: Bearer", ErrUnauthenticated)
+	// ErrUnavailable: the store or the issuer cannot be reached, so it is not known
+	// who calls. Try again.
+	ErrUnavailable = errors.New("auth: unavailable")
+	// ErrTooMany: too many failures before this one. It is a *LimitError.
+	ErrTooMany = errors.New("auth: too many failures")
+	// ErrNotFound: there is no such key or person.
+	ErrNotFound = errors.New("auth: not found")
+	// ErrInvalid: the request itself is wrong; repeat it corrected.
+	ErrInvalid = errors.New("auth: invalid")
+	// ErrConflict: it does not fit the state now.
+	ErrConflict = errors.New("auth: conflict")
+)
+
+// A LimitError is ErrTooMany with the time to wait.
+type LimitError struct{ After time.Duration }
+
+func (e *LimitError) Error() string { return fmt.Sprintf("%v; wait %v", ErrTooMany, e.After) }
+
+func (e *LimitError) Unwrap() error { return ErrTooMany }
+
+// Status is the HTTP status for an error of Token or Request, and for 429 and 503
+// the seconds for Retry-After.
+func Status(err error) (status, retryAfter int) {
+	if e, ok := errors.AsType[*LimitError](err); ok {
+		return http.StatusTooManyRequests, max(1, int((e.After+time.Second-1)/time.Second))
+	}
+	switch {
+	case errors.Is(err, ErrUnavailable):
+		return http.StatusServiceUnavailable, 1
+	case errors.Is(err, ErrMalformed):
+		return http.StatusBadRequest, 0
+	}
+	return http.StatusUnauthorized, 0
+}
+
+func invalid(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrInvalid, fmt.Sprintf(format, args...))
+}
+
+// unavailable keeps the cause for the log.
+func unavailable(err error) error {
+	if errors.Is(err, ErrUnavailable) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrUnavailable, err)
+}

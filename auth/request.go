@@ -1,0 +1,53 @@
+package auth
+
+import (
+	"net"
+	"net/http"
+	"strings"
+)
+
+// Request tells who has sent a request: by X-Api-Token, or by Authorization: Bearer.
+// Both, or one of them twice, is refused.
+func (a *Authenticator) Request(r *http.Request) (*Principal, error) {
+	token, err := credential(r.Header)
+	if err != nil {
+		return nil, err
+	}
+	return a.check(r.Context(), token, a.o.ClientIP(r))
+}
+
+// maxCredential bounds a key or a token, in bytes.
+const maxCredential = 16 << 10
+
+func credential(h http.Header) (string, error) {
+	keys, bearers := h.Values("X-Api-Token"), h.Values("Authorization")
+	switch {
+	case len(keys)+len(bearers) == 0:
+		return "", ErrMissing
+	case len(keys)+len(bearers) > 1:
+		return "", ErrMalformed
+	}
+	token := ""
+	if len(keys) == 1 {
+		token = keys[0]
+	} else {
+		scheme, rest, _ := strings.Cut(bearers[0], " ")
+		if !strings.EqualFold(scheme, "Bearer") {
+			return "", ErrMissing
+		}
+		token = strings.TrimLeft(rest, " ")
+	}
+	if token == "" || len(token) > maxCredential || strings.ContainsFunc(token, func(c rune) bool { return c <= ' ' || c >= 0x7f || c == ',' }) {
+		return "", ErrMalformed
+	}
+	return token, nil
+}
+
+// remoteHost is the other end of the connection.
+func remoteHost(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}

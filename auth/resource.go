@@ -1,0 +1,78 @@
+package auth
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+)
+
+// MetadataPath is where clients look for the document of Metadata if nobody has told
+// them where it is.
+const MetadataPath = "/.well-known/oauth-protected-resource"
+
+// Metadata is the document that tells clients where to get tokens for us (RFC 9728),
+// and its path on this server: MetadataPath and the path of the audience. Both are
+// empty if there is no issuer.
+func (a *Authenticator) Metadata() (path string, document []byte) {
+	if a.issuer == nil {
+		return "", nil
+	}
+	var scopes []string
+	for r := Viewer; r <= Admin; r++ {
+		scopes = append(scopes, Scope(r))
+	}
+	document, err := json.Marshal(struct {
+		Resource string   `json:"resource"`
+		Servers  []string `json:"authorization_servers"`
+		Scopes   []string `json:"scopes_supported"`
+		Methods  []string `json:"bearer_methods_supported"`
+		Name     string   `json:"resource_name"`
+	}{a.o.Audience, []string{a.o.Issuer}, scopes, []string{"header"}, "Bossman"})
+	if err != nil {
+		return "", nil // an address that is not UTF-8
+	}
+	return a.metadataURL().Path, document
+}
+
+// metadataURL is the address of the document.
+func (a *Authenticator) metadataURL() *url.URL {
+	u, err := url.Parse(a.o.Audience)
+	if err != nil {
+		return &url.URL{Path: MetadataPath}
+	}
+	return &url.URL{Scheme: u.Scheme, Host: u.Host, Path: MetadataPath + strings.TrimSuffix(u.Path, "/")}
+}
+
+// Challenge is the WWW-Authenticate header of an answer with 400 or 401.
+func (a *Authenticator) Challenge(err error) string {
+	var params []string
+	switch {
+	case errors.Is(err, ErrMissing):
+	case errors.Is(err, ErrMalformed):
+		params = append(params, `error="invalid_request"`)
+	default:
+		params = append(params, `error="invalid_token"`)
+	}
+	return a.bearer(params, Worker)
+}
+
+// StepUp is the WWW-Authenticate header of an answer with 403 to a principal whose
+// token would need the scope of a higher role.
+func (a *Authenticator) StepUp(least Role) string {
+	return a.bearer([]string{
+		`error="insufficient_scope"`, fmt.Sprintf(`error_description="this needs the role %s"`, least),
+	}, least)
+}
+
+// bearer writes a challenge. Keys need none of what it says about tokens.
+func (a *Authenticator) bearer(params []string, role Role) string {
+	if a.issuer == nil {
+		params = append([]string{`realm="bossman"`}, params...)
+	} else {
+		params = append(params, fmt.Sprintf(`scope="%s"`, Scope(role)), fmt.Sprintf(`resource_metadata="%s"`, a.metadataURL()))
+	}
+	return "Bearer " + strings.Join(params, ", ")
+}

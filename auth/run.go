@@ -1,0 +1,123 @@
+package auth
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+const (
+	// writeEvery is how often the last uses of keys are written.
+	writeEvery = 10 * time.Second
+	// lastWrite bounds the write when Run ends.
+	lastWrite = 2 * time.Second
+)
+
+// Run looks for what was revoked, ends what has expired, and writes when keys were
+// used, until ctx ends. Without it each credential is looked up again after five
+// seconds, Revoked is never closed, and no last use is written.
+func (a *Authenticator) Run(ctx context.Context) error {
+	a.mu.Lock()
+	a.polling = true
+	a.mu.Unlock()
+	defer func() {
+		a.mu.Lock()
+		a.polling = false
+		a.mu.Unlock()
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWrite)
+		defer cancel()
+		a.writeUsed(last)
+	}()
+	tick := time.NewTicker(a.o.Poll)
+	defer tick.Stop()
+	written := time.Now()
+	for {
+		a.poll(ctx)
+		a.expire()
+		if time.Since(written) >= writeEvery {
+			written = time.Now()
+			a.writeUsed(ctx)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// poll takes over what has changed in the store.
+func (a *Authenticator) poll(ctx context.Context) {
+	a.mu.Lock()
+	version := a.version
+	a.mu.Unlock()
+	look, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	asked := time.Now()
+	c, err := a.store.Changes(look, version)
+	if ctx.Err() != nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err != nil {
+		if a.down == nil {
+			a.log.Warn("cannot look for revoked keys", "err", err)
+		}
+		a.down = err
+		return
+	}
+	if version < 0 || c.Version < version {
+		// What was remembered before the first look may have ended unseen. And a store
+		// whose versions go back was replaced by a backup.
+		a.known.removeIf(func(string, *entry) bool { return true })
+	}
+	a.forgetLocked(c)
+	a.version, a.fresh, a.down = c.Version, asked, nil
+}
+
+// forgetLocked ends what changes say.
+func (a *Authenticator) forgetLocked(c Changes) {
+	for _, id := range c.Keys {
+		a.known.remove(id)
+	}
+	if len(c.People) > 0 {
+		a.known.removeIf(func(_ string, e *entry) bool { return slices.Contains(c.People, e.principal.Owner) })
+	}
+}
+
+// expire ends what has run out.
+func (a *Authenticator) expire() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := time.Now()
+	a.known.removeIf(func(_ string, e *entry) bool {
+		return !e.principal.Expires.IsZero() && !now.Before(e.principal.Expires)
+	})
+}
+
+// writeUsed writes the last uses that were noted. What cannot be written is tried
+// again the next time.
+func (a *Authenticator) writeUsed(ctx context.Context) {
+	a.mu.Lock()
+	used := a.used
+	a.used = map[string]time.Time{}
+	a.mu.Unlock()
+	if len(used) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	err := a.store.Used(ctx, used)
+	if err == nil {
+		return
+	}
+	a.log.Warn("cannot write when keys were used", "err", err)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for id, at := range used {
+		if at.After(a.used[id]) {
+			a.used[id] = at
+		}
+	}
+}
