@@ -15,6 +15,9 @@ type Principal struct {
 	ID     string
 	Scopes []string
 	Value  any // whatever the program's own authentication knows
+	// Revoked is closed when the principal may do nothing more: its calls are
+	// cancelled and its streams end within a second. Nil: it never is.
+	Revoked <-chan struct{}
 }
 
 // A Request is one request of a client's, after the door: who asks, in which

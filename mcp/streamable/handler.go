@@ -1,17 +1,12 @@
 package streamable
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"hash/maphash"
-	"io"
 	"log/slog"
-	"math"
-	"mime"
 	"net/http"
-	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -54,15 +49,19 @@ type Options struct {
 	SessionLife time.Duration
 	// Store keeps what sessions' clients set. Nil: in memory.
 	Store Store
+	// Relay joins replicas that serve the same clients; they share the Store and
+	// the server's Keyring and Bus as well. Nil: there is one process.
+	Relay Relay
 	// Logger takes what concerns the operator. Nil: slog's default.
 	Logger *slog.Logger
 }
 
 // An AuthError refuses a request.
 type AuthError struct {
-	Status    int    // 401 if it is zero
-	Challenge string // the WWW-Authenticate header; "Bearer" if empty
-	Text      string // what the client is told
+	Status     int           // 401 if it is zero
+	Challenge  string        // the WWW-Authenticate header of a 401 or 403; "Bearer" if empty
+	Text       string        // what the client is told
+	RetryAfter time.Duration // when it may try again; zero: it is not told
 }
 
 func (e *AuthError) Error() string { return cmp.Or(e.Text, "not authenticated") }
@@ -210,8 +209,15 @@ func (h *Handler) authenticate(w http.ResponseWriter, r *http.Request) (mcp.Prin
 		h.log.Debug("not authenticated", "err", err)
 		e = &AuthError{}
 	}
-	w.Header().Set("Www-Authenticate", cmp.Or(e.Challenge, "Bearer"))
-	h.refuse(w, cmp.Or(e.Status, http.StatusUnauthorized), e.Error())
+	status := cmp.Or(e.Status, http.StatusUnauthorized)
+	if status == http.StatusUnauthorized || status == http.StatusForbidden {
+		w.Header().Set("Www-Authenticate", cmp.Or(e.Challenge, "Bearer"))
+	}
+	if e.RetryAfter > 0 {
+		secs := (e.RetryAfter + time.Second - 1) / time.Second
+		w.Header().Set("Retry-After", strconv.FormatInt(int64(secs), 10))
+	}
+	h.refuse(w, status, e.Error())
 	return p, false
 }
 
@@ -341,96 +347,8 @@ func (h *Handler) oneWay(w http.ResponseWriter, r *http.Request, p mcp.Principal
 	w.WriteHeader(http.StatusAccepted)
 }
 
-const (
-	smallBody   = 32 << 10         // what a request may hold without asking
-	bodyPace    = 16 << 10         // bytes a second that a client must send at least
-	bodyBegin   = 10 * time.Second // what it has for any body
-	busyForSecs = "1"
-)
-
-var (
-	errTooLarge = errors.New("streamable: the body is too large")
-	errBusy     = errors.New("streamable: too many large bodies at once")
-)
-
-var beginnings = sync.Pool{New: func() any { return new([smallBody]byte) }}
-
-// read reads the body, in memory of its own: handlers may keep parts of it. It
-// returns how much of the common memory it holds.
-func (h *Handler) read(w http.ResponseWriter, r *http.Request) (body []byte, held int64, err error) {
-	size, limit := r.ContentLength, int64(h.o.Limits.Bytes)
-	if size < 0 || size > limit {
-		size = limit
-	}
-	if size > smallBody {
-		// A deadline from before is too short for it. It stays for small ones: at the
-		// end of the body net/http takes it away.
-		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
-	}
-	late := h.onBody(w, bodyBegin+time.Duration(size)*time.Second/bodyPace)
-	body, held, err = h.readAll(r)
-	if h.stopAlarm(late) {
-		err = os.ErrDeadlineExceeded
-	}
-	return body, held, err
-}
-
-func (h *Handler) readAll(r *http.Request) (body []byte, held int64, err error) {
-	limit, size := int64(h.o.Limits.Bytes), r.ContentLength
-	if size > limit {
-		return nil, 0, errTooLarge
-	}
-	if size < 0 || size > smallBody {
-		// What is left behind when it turns out to be more is for the next one.
-		first := beginnings.Get().(*[smallBody]byte)
-		defer beginnings.Put(first)
-		body = first[:0]
-	} else {
-		body = make([]byte, 0, size+1) // room to see the end
-	}
-	shared := cap(body) == smallBody
-	for {
-		n, err := r.Body.Read(body[len(body):cap(body)])
-		body = body[:len(body)+n]
-		switch {
-		case int64(len(body)) > limit:
-			return nil, held, errTooLarge
-		case err == io.EOF:
-			if shared {
-				body = bytes.Clone(body)
-			}
-			return body, held, nil
-		case err != nil:
-			return nil, held, err
-		}
-		if len(body) < cap(body) {
-			continue
-		}
-		more := min(int64(4*cap(body)), limit+1)
-		if r.ContentLength > 0 {
-			more = min(more, r.ContentLength+1)
-		}
-		if h.bytes.Add(more-held) > h.o.MaxBytes {
-			h.bytes.Add(held - more)
-			return nil, held, errBusy
-		}
-		held = more
-		body, shared = append(make([]byte, 0, more), body...), false
-	}
-}
-
-func (h *Handler) unreadable(w http.ResponseWriter, err error) {
-	w.Header().Set("Connection", "close")
-	switch {
-	case errors.Is(err, errTooLarge):
-		h.refuse(w, http.StatusRequestEntityTooLarge, "the body is larger than "+strconv.Itoa(h.o.Limits.Bytes)+" bytes")
-	case errors.Is(err, errBusy):
-		h.busy(w, http.StatusServiceUnavailable)
-	default:
-		h.refuse(w, http.StatusBadRequest, "the body could not be read")
-		_ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0)) // nor will the rest be
-	}
-}
+// busyForSecs is when a client that was refused may try again.
+const busyForSecs = "1"
 
 // busy refuses for now.
 func (h *Handler) busy(w http.ResponseWriter, status int) {
@@ -459,66 +377,4 @@ func (h *Handler) refuse(w http.ResponseWriter, status int, text string) {
 // fail answers with an error, in the form that readers of a revision know.
 func (h *Handler) fail(w http.ResponseWriter, status int, id jsonrpc.ID, revision mcp.Revision, err *jsonrpc.Error) {
 	writeJSON(w, status, jsonrpc.One(&jsonrpc.Message{ID: id, Error: err, NoID: revision.ErrorWithoutID()}))
-}
-
-// isJSON reports whether a content type is JSON, which is always UTF-8.
-func isJSON(contentType string) bool {
-	if contentType == "application/json" {
-		return true
-	}
-	kind, params, err := mime.ParseMediaType(contentType)
-	if err != nil || kind != "application/json" {
-		return false
-	}
-	for name, v := range params {
-		if name == "charset" && !strings.EqualFold(v, "utf-8") {
-			return false
-		}
-	}
-	return true
-}
-
-func isIdentity(encodings []string) bool {
-	for _, e := range encodings {
-		if !strings.EqualFold(strings.TrimSpace(e), "identity") {
-			return false
-		}
-	}
-	return true
-}
-
-// acceptsBoth reports whether a client takes either form of an answer.
-func acceptsBoth(accept []string) bool {
-	if len(accept) == 1 && accept[0] == "application/json, text/event-stream" { // as most have it
-		return true
-	}
-	return accepts(accept, "application/json") && accepts(accept, "text/event-stream")
-}
-
-// accepts reports whether a client takes a content type. One that says nothing
-// takes all.
-func accepts(accept []string, kind string) bool {
-	group, _, _ := strings.Cut(kind, "/")
-	for _, line := range accept {
-		for part := range strings.SplitSeq(line, ",") {
-			name, params, _ := strings.Cut(part, ";")
-			name = strings.TrimSpace(name)
-			if (strings.EqualFold(name, kind) || name == "*/*" || strings.EqualFold(name, group+"/*")) && !isZeroQuality(params) {
-				return true
-			}
-		}
-	}
-	return len(accept) == 0
-}
-
-func isZeroQuality(params string) bool {
-	for p := range strings.SplitSeq(params, ";") {
-		name, v, _ := strings.Cut(strings.TrimSpace(p), "=")
-		if !strings.EqualFold(name, "q") {
-			continue
-		}
-		q, err := strconv.ParseFloat(v, 64)
-		return err != nil || q == 0 || math.IsNaN(q)
-	}
-	return false
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/mcp"
@@ -136,6 +137,8 @@ func TestAuthenticate(t *testing.T) {
 			return mcp.Principal{ID: "good"}, nil
 		case "Bearer poor":
 			return mcp.Principal{}, &AuthError{Status: 403, Challenge: `Bearer error="insufficient_scope"`, Text: "not you"}
+		case "Bearer hasty":
+			return mcp.Principal{}, &AuthError{Status: 429, Text: "later", RetryAfter: 1500 * time.Millisecond}
 		case "":
 			return mcp.Principal{}, &AuthError{Challenge: `Bearer resource_metadata="x"`}
 		}
@@ -144,13 +147,14 @@ func TestAuthenticate(t *testing.T) {
 	url := serve(t, h)
 	body, header := modernCall(1, "whoami", "")
 	for _, c := range []struct {
-		token, challenge string
-		status           int
+		token, challenge, retry string
+		status                  int
 	}{
-		{"good", "", 200},
-		{"poor", `Bearer error="insufficient_scope"`, 403},
-		{"", `Bearer resource_metadata="x"`, 401},
-		{"bad", "Bearer", 401},
+		{"good", "", "", 200},
+		{"poor", `Bearer error="insufficient_scope"`, "", 403},
+		{"hasty", "", "2", 429},
+		{"", `Bearer resource_metadata="x"`, "", 401},
+		{"bad", "Bearer", "", 401},
 	} {
 		for _, method := range []string{"POST", "GET", "DELETE", "PUT"} {
 			if c.status == 200 && method != "POST" {
@@ -159,6 +163,9 @@ func TestAuthenticate(t *testing.T) {
 			cl := &client{t: t, url: url, version: "2026-07-28", token: c.token}
 			res := cl.do(t.Context(), method, body, header...)
 			b, _ := io.ReadAll(res.Body)
+			if res.Header.Get("Retry-After") != c.retry {
+				t.Errorf("%s with token %q: Retry-After %q, want %q", method, c.token, res.Header.Get("Retry-After"), c.retry)
+			}
 			if res.StatusCode != c.status || res.Header.Get("Www-Authenticate") != c.challenge || strings.Contains(string(b), "secret") {
 				t.Errorf("%s with token %q: %s %q %s, want %d %q", method, c.token, res.Status, res.Header.Get("Www-Authenticate"), b, c.status, c.challenge)
 			}
