@@ -94,7 +94,7 @@ func (s *Server) findResource(ctx context.Context, r *Request, uri string) (*res
 	shelf := s.templates.shelf()
 	for _, name := range shelf.names {
 		res := shelf.items[name]
-		if vars, ok := res.template.match(uri); ok && s.visible(ctx, r, KindTemplate)(name) {
+		if vars, ok := res.template.match(uri); ok && s.visible(ctx, r, KindTemplate)(name) && s.visible(ctx, r, KindResource)(uri) {
 			return res, vars
 		}
 	}

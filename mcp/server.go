@@ -33,7 +33,8 @@ type ServerOptions struct {
 	// those of this server.
 	Bus Bus
 	// Visible hides things from some principals. What is hidden is not listed
-	// and not found. Names are as for Remove.
+	// and not found. Names are as for Remove; what a template stands for is asked
+	// about by its URI, too.
 	Visible func(ctx context.Context, p Principal, kind Kind, name string) bool
 	// Complete suggests how an argument of a prompt or a resource template may
 	// go on.

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/mcp"
 	"github.com/bossman-dev/bossman/tools"
@@ -204,8 +205,10 @@ func TestAsk_oldRevision(t *testing.T) {
 func TestAsk_humanOnlyByKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t, web, tools.Options{}, mcp.Newest)
-		o := tools.Options{Project: "web", Actor: func(context.Context, *mcp.Call) board.Actor {
-			return board.Actor{Principal: "key", Owner: "key-1"}
+		o := tools.Options{Project: "web", Who: func(context.Context, mcp.Principal) (tools.Caller, error) {
+			return tools.Caller{
+				Actor: board.Actor{Principal: "key", Owner: "key-1"}, Role: auth.Lead, Roles: map[string]auth.Role{"web": auth.Lead},
+			}, nil
 		}}
 		times := 0
 		a := s.connect(o, mcp.Newest, &mcp.ClientOptions{

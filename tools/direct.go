@@ -8,6 +8,7 @@ import (
 
 	jsonv2 "github.com/go-json-experiment/json"
 
+	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/mcp"
@@ -38,6 +39,11 @@ func (t *Tools) addMethods() {
 	}
 }
 
+// worker makes the caller of a direct method.
+func (t *Tools) worker(ctx context.Context) *caller {
+	return t.caller(ctx, nil, func(r auth.Role) bool { return r >= auth.Worker })
+}
+
 type directTask struct {
 	ID          string `json:"id"`
 	Title       string `json:"title"`
@@ -47,14 +53,15 @@ type directTask struct {
 
 // directNext gives a task or null.
 func (t *Tools) directNext(ctx context.Context, r *mcp.Request) (mcp.Result, error) {
-	projects, err := t.projects("")
+	k := t.worker(ctx)
+	projects, err := k.among("")
 	if err != nil {
 		return nil, rpcError("Failed to get next task", err)
 	}
 	t.mu.Lock()
 	worker := t.direct.worker
 	t.mu.Unlock()
-	a := t.actor(ctx, nil)
+	a := k.Actor
 	a.Worker = worker
 	h, err := t.b.Next(ctx, a, board.Wish{
 		Worker: worker, Projects: projects, Session: t.o.Session, Where: t.where(ctx), Absent: !t.o.Piped,
@@ -91,12 +98,12 @@ func (t *Tools) directDone(ctx context.Context, r *mcp.Request) (mcp.Result, err
 	if err != nil {
 		return nil, rpcError(what, err)
 	}
-	a := t.actor(ctx, nil)
+	k := t.worker(ctx)
 	t.mu.Lock()
 	h, ok := t.direct.claims[id]
 	t.mu.Unlock()
 	if !ok {
-		held, err := t.heldBy(ctx, a.Owner)
+		held, err := k.held(ctx)
 		if err != nil {
 			return nil, rpcError(what, err)
 		}
@@ -109,12 +116,12 @@ func (t *Tools) directDone(ctx context.Context, r *mcp.Request) (mcp.Result, err
 	if !ok {
 		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "%s: %v was not given to this process", what, id)
 	}
-	a.Worker = t.workerOf(h)
+	k.Worker = t.workerOf(h)
 	if result == "" {
 		result = "Done."
 	}
-	if _, err := t.b.Done(ctx, a, h, board.Report{Summary: result, Where: t.where(ctx)}); err != nil {
-		return nil, rpcError(what, t.refuse(errand{not: "Not recorded.", claim: h}, err))
+	if _, err := t.b.Done(ctx, k.Actor, h, board.Report{Summary: result, Where: t.where(ctx)}); err != nil {
+		return nil, rpcError(what, k.refuse(errand{not: "Not recorded.", claim: h}, err))
 	}
 	return struct {
 		Success bool `json:"success"`
@@ -141,18 +148,18 @@ func (t *Tools) directAsk(ctx context.Context, r *mcp.Request) (mcp.Result, erro
 	id := t.direct.asked[key]
 	t.mu.Unlock()
 	if id == 0 {
-		a := t.actor(ctx, nil)
+		k := t.worker(ctx)
 		n := board.NewQuestion{ChatID: chatID, Text: question, Blocking: new(false)}
-		held, err := t.heldBy(ctx, a.Owner)
+		held, err := k.held(ctx)
 		if err != nil {
 			return nil, rpcError(what, err)
 		}
 		if len(held) == 1 {
 			n.Claim = held[0].Handle
-		} else if n.Project, err = t.asksIn(ctx, a); err != nil {
+		} else if n.Project, err = k.asksIn(ctx); err != nil {
 			return nil, rpcError(what, err)
 		}
-		q, err := t.b.Ask(ctx, a, n)
+		q, err := t.b.Ask(ctx, k.Actor, n)
 		if err != nil {
 			return nil, rpcError(what, err)
 		}

@@ -41,7 +41,7 @@ type errand struct {
 
 // refuse puts an error of the board into words. An error that is not the board's is
 // returned as it is.
-func (t *Tools) refuse(e errand, err error) error {
+func (k *caller) refuse(e errand, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -52,14 +52,14 @@ func (t *Tools) refuse(e errand, err error) error {
 		e.task = e.claim.Task
 	}
 	if e.worker == "" && !e.claim.IsZero() {
-		e.worker = t.workerOf(e.claim)
+		e.worker = k.t.workerOf(e.claim)
 	}
 	r := &refusal{what: e.not, state: "Nothing has changed.", why: because(err), next: e.next, err: err}
 	if !e.task.IsZero() {
 		r.state = fmt.Sprintf("%v is as it was.", e.task)
 	}
 	if r.next == "" {
-		r.next = "Next: " + t.look(e.task) + "."
+		r.next = "Next: " + k.look(e.task) + "."
 	}
 	lost, isLost := errors.AsType[*board.LostError](err)
 	evidence, isEvidence := errors.AsType[*board.EvidenceError](err)
@@ -98,7 +98,7 @@ func (t *Tools) refuse(e errand, err error) error {
 		if !e.task.IsZero() {
 			r.why = fmt.Sprintf("There is no task %v on this board.", e.task)
 			if e.next == "" {
-				r.next = "Next: " + t.look(board.ID{}) + "."
+				r.next = "Next: " + k.look(board.ID{}) + "."
 			}
 		}
 	case errors.Is(err, board.ErrInvalid):
@@ -123,7 +123,7 @@ func (t *Tools) refuse(e errand, err error) error {
 		r.what = "It is not known whether this was done."
 		r.state = "The database was lost in the middle of it, and may or may not have it."
 		r.why = "That is neither a success nor a failure."
-		r.next = "Next: the same call once more in a minute; a report under the same claim is taken once. For what you were creating, look first: " + t.look(e.task) + "."
+		r.next = "Next: the same call once more in a minute; a report under the same claim is taken once. For what you were creating, look first: " + k.look(e.task) + "."
 	case errors.Is(err, board.ErrUnavailable):
 		r.code = "unavailable"
 		r.state = "Nothing has changed, and what you hold stays yours for now."
@@ -195,23 +195,24 @@ func (t *Tools) missing() error {
 // missingRPC is missing where the answer is not a tool's.
 func (t *Tools) missingRPC() error { return jsonrpc.Errorf(jsonrpc.CodeInternal, "%v", t.missing()) }
 
-func (t *Tools) noProject(named string) error {
+// noProject refuses a project that is not one of those that may be used.
+func noProject(projects []string, named string) error {
 	r := &refusal{what: "Not done.", state: "Nothing has changed.", code: "invalid", err: board.ErrInvalid}
 	switch {
-	case len(t.o.Projects) == 0:
+	case len(projects) == 0:
 		r.why, r.next = "You may use no project of this board.", "Ask the person at your client for one; until then end your turn."
 	case named == "":
-		r.why = "There are several projects: " + strings.Join(t.o.Projects, ", ") + "."
-		r.next = fmt.Sprintf("Next: the same call with \"project\":%q, or another of them.", t.o.Projects[0])
+		r.why = "There are several projects: " + strings.Join(projects, ", ") + "."
+		r.next = fmt.Sprintf("Next: the same call with \"project\":%q, or another of them.", projects[0])
 	default:
-		r.why = fmt.Sprintf("There is no project %s for you; there is %s.", quote(cut(named, 40)), strings.Join(t.o.Projects, ", "))
-		r.next = fmt.Sprintf("Next: the same call with \"project\":%q, or without a project.", t.o.Projects[0])
+		r.why = fmt.Sprintf("There is no project %s for you; there is %s.", quote(cut(named, 40)), strings.Join(projects, ", "))
+		r.next = fmt.Sprintf("Next: the same call with \"project\":%q, or without a project.", projects[0])
 	}
 	return r
 }
 
 // whichTask is for a call that names no task where that is not clear.
-func (t *Tools) whichTask(held []board.Claim) error {
+func whichTask(held []board.Claim) error {
 	r := &refusal{what: "Not done.", state: "Nothing has changed.", code: "invalid", err: board.ErrInvalid}
 	if len(held) == 0 {
 		r.why, r.next = "The call names no task, and you hold none.", "Next: "+call("get_next_task")+" if you are to work."
@@ -224,7 +225,7 @@ func (t *Tools) whichTask(held []board.Claim) error {
 
 // bareClaim refuses a task's id in place of a claim. Only its holder is told the
 // claim.
-func (t *Tools) bareClaim(e errand, id board.ID, held []board.Claim) error {
+func bareClaim(e errand, id board.ID, held []board.Claim) error {
 	r := &refusal{
 		what: e.not, state: "Nothing has changed.", code: "invalid", err: board.ErrInvalid,
 		why: fmt.Sprintf("%v is a task; a claim says which attempt you mean.", id),
@@ -239,11 +240,11 @@ func (t *Tools) bareClaim(e errand, id board.ID, held []board.Claim) error {
 }
 
 // look is the call that shows how things are.
-func (t *Tools) look(id board.ID) string {
+func (k *caller) look(id board.ID) string {
 	switch {
 	case !id.IsZero():
 		return call("get_task", "task", id.String())
-	case t.o.Role == Lead:
+	case k.isLead(""):
 		return call("list_tasks")
 	}
 	return call("get_next_task")

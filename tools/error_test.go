@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/jsonrpc"
 )
@@ -57,7 +58,8 @@ func TestRefuse(t *testing.T) {
 			want string
 		}{&board.LostError{Claim: h, Task: task, Ended: ended(c)}, "Not recorded. web-142 is in_progress at attempt 4. "}
 	}
-	tl := &Tools{o: Options{Role: Lead, Project: "web", Projects: []string{"web"}}}
+	tl := &caller{Caller: &Caller{Role: auth.Lead}, t: new(Tools)}
+	web := []string{"web"}
 	for name, c := range cases {
 		for _, err := range []error{c.err, fmt.Errorf("report: %w", c.err)} {
 			r, ok := asRefusal(tl.refuse(errand{not: "Not recorded.", claim: h}, err))
@@ -87,7 +89,7 @@ func TestRefuse(t *testing.T) {
 	if err := errors.New("disk on fire"); !errors.Is(tl.refuse(errand{}, err), err) {
 		t.Error("an error that is not the board's was changed")
 	}
-	for _, err := range []error{tl.noProject("x"), tl.noProject(""), (&Tools{}).noProject(""), tl.whichTask(nil), tl.whichTask([]board.Claim{*holder})} {
+	for _, err := range []error{noProject(web, "x"), noProject(web, ""), noProject(nil, ""), whichTask(nil), whichTask([]board.Claim{*holder})} {
 		if r, ok := asRefusal(err); !ok || r.what == "" || r.state == "" || r.why == "" || r.next == "" {
 			t.Errorf("%q lacks a part", err)
 		}

@@ -18,8 +18,9 @@ const (
 )
 
 var listTasks = &definition{
-	name:  "list_tasks",
-	about: "List tasks, oldest first, one short line each. get_task has the rest.",
+	name:   "list_tasks",
+	viewer: true,
+	about:  "List tasks, oldest first, one short line each. get_task has the rest.",
 	props: []prop{
 		{name: "status", kind: text, enum: append([]string{"ready", "open"}, texts(board.Statuses)...), about: "only these; open is all that have not ended", also: []string{"state"}},
 		{name: "query", kind: text, about: "words in title or description", also: []string{"search", "text"}},
@@ -34,7 +35,7 @@ var listTasks = &definition{
 	run:   run(listed),
 }
 
-func listed(ctx context.Context, t *Tools, _ *caller, in struct {
+func listed(ctx context.Context, t *Tools, k *caller, in struct {
 	Status  string `json:"status"`
 	Query   string `json:"query"`
 	Skill   string `json:"skill"`
@@ -47,7 +48,7 @@ func listed(ctx context.Context, t *Tools, _ *caller, in struct {
 	e := errand{not: "Not listed."}
 	f := board.TaskFilter{Query: in.Query, Skill: strings.ToLower(in.Skill), Worker: in.Worker}
 	var err error
-	if f.Projects, err = t.projects(in.Project); err != nil {
+	if f.Projects, err = k.among(in.Project); err != nil {
 		return nil, err
 	}
 	switch in.Status {
@@ -62,7 +63,7 @@ func listed(ctx context.Context, t *Tools, _ *caller, in struct {
 	if in.Cursor != "" {
 		if f.After, err = board.ParseID(in.Cursor); err != nil {
 			e.next = "Next: the same call without a cursor."
-			return nil, t.refuse(e, err)
+			return nil, k.refuse(e, err)
 		}
 	}
 	rows := in.Limit
@@ -72,7 +73,7 @@ func listed(ctx context.Context, t *Tools, _ *caller, in struct {
 	f.Limit = rows + 1
 	tasks, err := t.b.List(ctx, f)
 	if err != nil {
-		return nil, t.refuse(e, err)
+		return nil, k.refuse(e, err)
 	}
 	w := wireList[wireTask]{Items: []wireTask{}}
 	if len(tasks) > rows {
@@ -83,7 +84,7 @@ func listed(ctx context.Context, t *Tools, _ *caller, in struct {
 	for _, p := range f.Projects {
 		claims, err := t.b.Claims(ctx, board.ClaimFilter{Project: p})
 		if err != nil {
-			return nil, t.refuse(e, err)
+			return nil, k.refuse(e, err)
 		}
 		for _, c := range claims {
 			holders[c.Task] = c.Worker.Name
@@ -149,7 +150,7 @@ func update(ctx context.Context, t *Tools, k *caller, in struct {
 	MaxFailures *int                  `json:"max_failures"`
 },
 ) (*answer, error) {
-	id, err := t.task(ctx, k, in.Task)
+	id, err := k.task(ctx, in.Task)
 	if err != nil {
 		return nil, err
 	}
@@ -161,14 +162,14 @@ func update(ctx context.Context, t *Tools, k *caller, in struct {
 	if in.Priority != nil {
 		p, err := board.ParsePriority(*in.Priority)
 		if err != nil {
-			return nil, t.refuse(e, err)
+			return nil, k.refuse(e, err)
 		}
 		edit.Priority = &p
 	}
 	if in.DependsOn != nil {
 		ids, err := taskIDs(*in.DependsOn)
 		if err != nil {
-			return nil, t.refuse(e, err)
+			return nil, k.refuse(e, err)
 		}
 		edit.DependsOn = &ids
 	}
@@ -176,17 +177,17 @@ func update(ctx context.Context, t *Tools, k *caller, in struct {
 		edit.Parent = new(board.ID{})
 		if *in.Parent != "" {
 			if *edit.Parent, err = board.ParseID(*in.Parent); err != nil {
-				return nil, t.refuse(e, err)
+				return nil, k.refuse(e, err)
 			}
 		}
 	}
 	if edit == (board.Edit{}) {
 		e.next = "Next: the same call with what is to change."
-		return nil, t.refuse(e, fmt.Errorf("%w: the call names nothing that changes", board.ErrInvalid))
+		return nil, k.refuse(e, fmt.Errorf("%w: the call names nothing that changes", board.ErrInvalid))
 	}
 	task, err := t.b.Update(ctx, k.Actor, id, edit)
 	if err != nil {
-		return nil, t.refuse(e, err)
+		return nil, k.refuse(e, err)
 	}
 	s := fmt.Sprintf("Changed. %s.", taskRow(&task, ""))
 	if task.Status == board.InProgress {
@@ -220,7 +221,7 @@ func cancel(ctx context.Context, t *Tools, k *caller, in struct {
 	Dependents board.Dependents `json:"dependents"`
 },
 ) (*answer, error) {
-	id, err := t.task(ctx, k, in.Task)
+	id, err := k.task(ctx, in.Task)
 	if err != nil {
 		return nil, err
 	}
@@ -229,7 +230,7 @@ func cancel(ctx context.Context, t *Tools, k *caller, in struct {
 	}
 	ids, err := t.b.Cancel(ctx, k.Actor, id, in.Reason, in.Dependents)
 	if err != nil {
-		return nil, t.refuse(errand{not: "Not cancelled.", task: id}, err)
+		return nil, k.refuse(errand{not: "Not cancelled.", task: id}, err)
 	}
 	s := "Cancelled: " + idList(ids) + "."
 	d, err := t.b.Get(ctx, id, 1)
@@ -265,13 +266,13 @@ func review(ctx context.Context, t *Tools, k *caller, in struct {
 	Note    string        `json:"note"`
 },
 ) (*answer, error) {
-	id, err := t.task(ctx, k, in.Task)
+	id, err := k.task(ctx, in.Task)
 	if err != nil {
 		return nil, err
 	}
 	out, err := t.b.Review(ctx, k.Actor, id, in.Verdict, in.Note)
 	if err != nil {
-		return nil, t.refuse(errand{not: "Not judged.", task: id}, err)
+		return nil, k.refuse(errand{not: "Not judged.", task: id}, err)
 	}
 	var s string
 	switch {
@@ -291,8 +292,9 @@ func review(ctx context.Context, t *Tools, k *caller, in struct {
 }
 
 var listQuestions = &definition{
-	name:  "list_questions",
-	about: "List the questions that wait for an answer.",
+	name:   "list_questions",
+	viewer: true,
+	about:  "List the questions that wait for an answer.",
 	props: []prop{
 		{name: "state", kind: text, enum: []string{"open", "answered", "withdrawn", "all"}, about: "open if not given", also: []string{"status"}},
 		{name: "project", kind: text, about: "only of this project"},
@@ -304,7 +306,7 @@ var listQuestions = &definition{
 	run:   run(listedQuestions),
 }
 
-func listedQuestions(ctx context.Context, t *Tools, _ *caller, in struct {
+func listedQuestions(ctx context.Context, t *Tools, k *caller, in struct {
 	State   string `json:"state"`
 	Project string `json:"project"`
 	Limit   int    `json:"limit"`
@@ -314,7 +316,7 @@ func listedQuestions(ctx context.Context, t *Tools, _ *caller, in struct {
 	e := errand{not: "Not listed."}
 	f := board.QuestionFilter{State: board.QuestionOpen}
 	var err error
-	if f.Projects, err = t.projects(in.Project); err != nil {
+	if f.Projects, err = k.among(in.Project); err != nil {
 		return nil, err
 	}
 	switch in.State {
@@ -327,7 +329,7 @@ func listedQuestions(ctx context.Context, t *Tools, _ *caller, in struct {
 	if in.Cursor != "" {
 		if f.After, err = board.ParseQuestionID(in.Cursor); err != nil {
 			e.next = "Next: the same call without a cursor."
-			return nil, t.refuse(e, err)
+			return nil, k.refuse(e, err)
 		}
 	}
 	rows := in.Limit
@@ -337,11 +339,11 @@ func listedQuestions(ctx context.Context, t *Tools, _ *caller, in struct {
 	f.Limit = rows + 1
 	qs, err := t.b.Questions(ctx, f)
 	if err != nil {
-		return nil, t.refuse(e, err)
+		return nil, k.refuse(e, err)
 	}
 	_, now, err := t.b.Workers(ctx, 0)
 	if err != nil {
-		return nil, t.refuse(e, err)
+		return nil, k.refuse(e, err)
 	}
 	w := wireList[wireQuestion]{Items: []wireQuestion{}}
 	if len(qs) > rows {
@@ -409,7 +411,7 @@ func answering(ctx context.Context, t *Tools, k *caller, in struct {
 	Answer   string `json:"answer"`
 },
 ) (*answer, error) {
-	q, err := t.question(ctx, in.Question)
+	q, err := k.question(ctx, in.Question)
 	if err != nil {
 		return nil, err
 	}
@@ -418,7 +420,7 @@ func answering(ctx context.Context, t *Tools, k *caller, in struct {
 		e.next = "Leave it to a person: they answer with bossman answer, or on the dashboard."
 	}
 	if q, err = t.b.Answer(ctx, k.Actor, q.ID, in.Answer); err != nil {
-		return nil, t.refuse(e, err)
+		return nil, k.refuse(e, err)
 	}
 	t.server.ResourceUpdated(questionsURI)
 	s := fmt.Sprintf("%v is answered with %s.", q.ID, quote(oneLine(q.Answer, 200)))
@@ -429,8 +431,9 @@ func answering(ctx context.Context, t *Tools, k *caller, in struct {
 }
 
 var listWorkers = &definition{
-	name:  "list_workers",
-	about: "List the agents that were seen in the last day, and what they hold.",
+	name:   "list_workers",
+	viewer: true,
+	about:  "List the agents that were seen in the last day, and what they hold.",
 	props: []prop{
 		{name: "project", kind: text, about: "only those that hold something of this project"},
 	},
@@ -444,19 +447,19 @@ func listedWorkers(ctx context.Context, t *Tools, k *caller, in struct {
 },
 ) (*answer, error) {
 	e := errand{not: "Not listed."}
-	projects, err := t.projects(in.Project)
+	projects, err := k.among(in.Project)
 	if err != nil {
 		return nil, err
 	}
 	workers, now, err := t.b.Workers(ctx, 24*time.Hour)
 	if err != nil {
-		return nil, t.refuse(e, err)
+		return nil, k.refuse(e, err)
 	}
 	held := map[board.WorkerID]board.Claim{}
 	for _, p := range projects {
 		claims, err := t.b.Claims(ctx, board.ClaimFilter{Project: p})
 		if err != nil {
-			return nil, t.refuse(e, err)
+			return nil, k.refuse(e, err)
 		}
 		for _, c := range claims {
 			held[c.Worker] = c

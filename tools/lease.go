@@ -49,18 +49,18 @@ func next(ctx context.Context, t *Tools, k *caller, in nextInput) (*answer, erro
 		Session: t.o.Session, Where: t.where(ctx),
 	}
 	var err error
-	if w.Projects, err = t.projects(in.Project); err != nil {
+	if w.Projects, err = k.among(in.Project); err != nil {
 		return nil, err
 	}
 	if in.Task != "" {
-		if w.Task, err = t.task(ctx, k, in.Task); err != nil {
+		if w.Task, err = k.task(ctx, in.Task); err != nil {
 			return nil, err
 		}
 		e.task = w.Task
 	}
-	held, err := t.heldBy(ctx, k.Owner)
+	held, err := k.held(ctx)
 	if err != nil {
-		return nil, t.refuse(e, err)
+		return nil, k.refuse(e, err)
 	}
 	switch {
 	case in.Worker == "" && t.o.Piped && len(held) > 0:
@@ -75,10 +75,10 @@ func next(ctx context.Context, t *Tools, k *caller, in nextInput) (*answer, erro
 	h, err := t.b.Next(ctx, k.Actor, w)
 	unknown, skillsErr := t.unknownSkills(ctx, w.Projects, in.Skills)
 	if skillsErr != nil {
-		return nil, t.refuse(e, skillsErr)
+		return nil, k.refuse(e, skillsErr)
 	}
 	if nothing, ok := errors.AsType[*board.Nothing](err); ok {
-		a := nothingAnswer(nothing, t.o.Role, in.Wait)
+		a := nothingAnswer(nothing, k.isLead(""), in.Wait)
 		if unknown != "" {
 			a.more = append(a.more, unknown)
 		}
@@ -89,9 +89,9 @@ func next(ctx context.Context, t *Tools, k *caller, in nextInput) (*answer, erro
 			e.next = "Next: " + call("get_next_task", "worker", "new") + "."
 		}
 		if errors.Is(err, board.ErrConflict) && in.Task != "" {
-			return nil, t.notFree(ctx, e, err)
+			return nil, k.notFree(ctx, e, err)
 		}
-		return nil, t.refuse(e, err)
+		return nil, k.refuse(e, err)
 	}
 	t.remember(h.Claim)
 	a := handoutAnswer(h)
@@ -109,11 +109,11 @@ func next(ctx context.Context, t *Tools, k *caller, in nextInput) (*answer, erro
 }
 
 // notFree says why a task that was wished for is not handed out.
-func (t *Tools) notFree(ctx context.Context, e errand, err error) error {
-	_, reasons, whyErr := t.b.Why(ctx, e.task)
-	r, ok := asRefusal(t.refuse(e, err))
+func (k *caller) notFree(ctx context.Context, e errand, err error) error {
+	_, reasons, whyErr := k.t.b.Why(ctx, e.task)
+	r, ok := asRefusal(k.refuse(e, err))
 	if whyErr != nil || !ok || len(reasons) == 0 {
-		return t.refuse(e, err)
+		return k.refuse(e, err)
 	}
 	r.state = fmt.Sprintf("%v is not free.", e.task)
 	switch reasons[0].Code {
@@ -170,7 +170,7 @@ func progress(ctx context.Context, t *Tools, k *caller, in struct {
 },
 ) (*answer, error) {
 	e := errand{not: "Not recorded."}
-	h, err := t.claim(ctx, k, e, in.Claim)
+	h, err := k.claim(ctx, e, in.Claim)
 	if err != nil {
 		return nil, err
 	}
@@ -181,7 +181,7 @@ func progress(ctx context.Context, t *Tools, k *caller, in struct {
 	}
 	n, err := t.b.Progress(ctx, k.Actor, h, board.Note{Text: in.Note, Percent: in.Percent, Where: where})
 	if err != nil {
-		return nil, t.refuse(e, err)
+		return nil, k.refuse(e, err)
 	}
 	n.Answers = t.news(h, n.Answers)
 	return noticeAnswer(h, n), nil
@@ -246,13 +246,13 @@ type doneInput struct {
 
 func done(ctx context.Context, t *Tools, k *caller, in doneInput) (*answer, error) {
 	e := errand{not: "Not recorded."}
-	h, err := t.claim(ctx, k, e, in.Claim)
+	h, err := k.claim(ctx, e, in.Claim)
 	if err != nil {
 		return nil, err
 	}
 	e.claim = h
 	if isBlank(in.Summary) {
-		return nil, t.refuse(e, blank("summary"))
+		return nil, k.refuse(e, blank("summary"))
 	}
 	r := board.Report{Summary: in.Summary, Artifacts: in.Artifacts, Where: t.where(ctx)}
 	for _, x := range in.Evidence {
@@ -263,7 +263,7 @@ func done(ctx context.Context, t *Tools, k *caller, in doneInput) (*answer, erro
 	}
 	out, err := t.b.Done(ctx, k.Actor, h, r)
 	if err != nil {
-		return nil, t.refuse(e, err)
+		return nil, k.refuse(e, err)
 	}
 	return doneAnswer(out), nil
 }
@@ -291,19 +291,19 @@ func fail(ctx context.Context, t *Tools, k *caller, in struct {
 },
 ) (*answer, error) {
 	e := errand{not: "Not recorded."}
-	h, err := t.claim(ctx, k, e, in.Claim)
+	h, err := k.claim(ctx, e, in.Claim)
 	if err != nil {
 		return nil, err
 	}
 	e.claim = h
 	if isBlank(in.Reason) {
-		return nil, t.refuse(e, blank("reason"))
+		return nil, k.refuse(e, blank("reason"))
 	}
 	out, err := t.b.Fail(ctx, k.Actor, h, board.Failure{
 		Kind: in.Kind, Reason: in.Reason, DoNotRepeat: in.DoNotRepeat, Where: t.where(ctx),
 	})
 	if err != nil {
-		return nil, t.refuse(e, err)
+		return nil, k.refuse(e, err)
 	}
 	if out.Question != 0 && !out.Again {
 		t.tell(ctx, out.Question)

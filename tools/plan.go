@@ -58,7 +58,7 @@ type planInput struct {
 
 func plan(ctx context.Context, t *Tools, k *caller, in planInput) (*answer, error) {
 	e := errand{not: "No plan was made."}
-	project, err := t.project(in.Project)
+	project, err := k.project(in.Project)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func plan(ctx context.Context, t *Tools, k *caller, in planInput) (*answer, erro
 		}
 		if x.Priority != "" {
 			if n.Priority, err = board.ParsePriority(x.Priority); err != nil {
-				return nil, t.refuse(e, err)
+				return nil, k.refuse(e, err)
 			}
 		}
 		skills = append(skills, n.Skills...)
@@ -82,7 +82,7 @@ func plan(ctx context.Context, t *Tools, k *caller, in planInput) (*answer, erro
 		if errors.Is(err, board.ErrNotFound) {
 			err = fmt.Errorf("%w: an id that the plan names is not on this board", board.ErrInvalid)
 		}
-		return nil, t.refuse(e, err)
+		return nil, k.refuse(e, err)
 	}
 	a := planAnswer(made)
 	if more, err := t.unknownSkills(ctx, []string{project}, skills); err == nil && more != "" {

@@ -39,7 +39,7 @@ func (t *Tools) Run(ctx context.Context) error {
 	if t.o.Piped {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
-		if err := t.b.Leave(ctx, t.actor(ctx, nil).Owner); err != nil {
+		if err := t.b.Leave(ctx, t.owner); err != nil {
 			return fmt.Errorf("leave the board: %w", err)
 		}
 	}
@@ -69,7 +69,7 @@ func (t *Tools) renew(ctx context.Context) time.Duration {
 	if quiet > absentAfter {
 		return renewEvery
 	}
-	held, err := t.b.Renew(ctx, t.actor(ctx, nil).Owner)
+	held, err := t.b.Renew(ctx, t.owner)
 	if err != nil && ctx.Err() == nil {
 		t.o.Logger.Warn("claims could not be renewed", "err", err)
 	}

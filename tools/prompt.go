@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/mcp"
 )
 
@@ -20,14 +21,14 @@ func Instructions() string {
 	}, "\n")
 }
 
+// prompts are for whom.
+var prompts = map[string]auth.Role{"work": auth.Worker, "plan": auth.Lead, "review": auth.Lead}
+
 func (t *Tools) addPrompts() {
 	t.server.AddPrompt(mcp.Prompt{
 		Name: "work", Title: "Work on the board", Description: "Take tasks from the board and do them, one after the other.",
 		Arguments: []mcp.PromptArgument{{Name: "task", Description: "the task to begin with"}},
 	}, t.promptWork)
-	if t.o.Role != Lead {
-		return
-	}
 	t.server.AddPrompt(mcp.Prompt{
 		Name: "plan", Title: "Plan work", Description: "Divide a goal into tasks for several agents.",
 		Arguments: []mcp.PromptArgument{{Name: "goal", Description: "what is to be reached", Required: true}},

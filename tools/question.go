@@ -32,7 +32,7 @@ var askQuestion = &definition{
 		{name: "wait_seconds", kind: number, about: "how long to wait for the answer here; usually 45 if blocking, else 0", most: maxWait},
 	},
 	durable: true,
-	run:     ask,
+	run:     run(ask),
 }
 
 type askInput struct {
@@ -55,13 +55,8 @@ type asked struct {
 
 // ask may run several times for one call, whenever somebody at the client has been
 // asked. The question is recorded the first time.
-func ask(ctx context.Context, t *Tools, c *mcp.Call) (*answer, error) {
-	var in askInput
-	if err := jsonv2.Unmarshal(c.Arguments(), &in); err != nil {
-		return nil, err
-	}
-	k := &caller{Actor: t.actor(ctx, c), call: c}
-	first, err := mcp.Once(c, "asked", func() (asked, error) {
+func ask(ctx context.Context, t *Tools, k *caller, in askInput) (*answer, error) {
+	first, err := mcp.Once(k.call, "asked", func() (asked, error) {
 		q, err := t.record(ctx, k, in)
 		return asked{int64(q.ID), time.Now().UnixMilli()}, err
 	})
@@ -70,7 +65,7 @@ func ask(ctx context.Context, t *Tools, c *mcp.Call) (*answer, error) {
 	}
 	q, err := t.b.Question(ctx, board.QuestionID(first.ID))
 	if err != nil {
-		return nil, t.refuse(errand{not: "Not known."}, err)
+		return nil, k.refuse(errand{not: "Not known."}, err)
 	}
 	k.Worker = t.workerOf(q.Claim)
 	wait := t.patience(q, in.Wait)
@@ -78,8 +73,8 @@ func ask(ctx context.Context, t *Tools, c *mcp.Call) (*answer, error) {
 		return t.settle(ctx, k, q, wait)
 	}
 	deadline := time.UnixMilli(first.Begun).Add(wait)
-	res, err := mcp.Durable(c, func(ctx context.Context, c *mcp.Call) (*mcp.ToolResult, error) {
-		k := &caller{Actor: k.Actor, call: c}
+	res, err := mcp.Durable(k.call, func(ctx context.Context, c *mcp.Call) (*mcp.ToolResult, error) {
+		k := &caller{Caller: k.Caller, t: t, call: c, projects: k.projects}
 		a, err := t.await(ctx, k, q, time.UnixMilli(first.Begun), deadline, wait)
 		if err != nil {
 			return refused(err)
@@ -102,17 +97,17 @@ func (t *Tools) record(ctx context.Context, k *caller, in askInput) (board.Quest
 	}
 	var err error
 	if in.Claim == "" {
-		if n.Project, err = t.asksIn(ctx, k.Actor); err != nil {
-			return board.Question{}, t.refuse(e, err)
+		if n.Project, err = k.asksIn(ctx); err != nil {
+			return board.Question{}, k.refuse(e, err)
 		}
 	} else {
-		if n.Claim, err = t.claim(ctx, k, e, in.Claim); err != nil {
+		if n.Claim, err = k.claim(ctx, e, in.Claim); err != nil {
 			return board.Question{}, err
 		}
 		e.claim = n.Claim
 		open, err := t.b.Questions(ctx, board.QuestionFilter{Task: n.Claim.Task, State: board.QuestionOpen})
 		if err != nil {
-			return board.Question{}, t.refuse(e, err)
+			return board.Question{}, k.refuse(e, err)
 		}
 		i := slices.IndexFunc(open, func(q board.Question) bool {
 			return q.Claim == n.Claim && q.Text == strings.TrimSpace(n.Text)
@@ -123,7 +118,7 @@ func (t *Tools) record(ctx context.Context, k *caller, in askInput) (board.Quest
 	}
 	q, err := t.b.Ask(ctx, k.Actor, n)
 	if err != nil {
-		return q, t.refuse(e, err)
+		return q, k.refuse(e, err)
 	}
 	t.announce(q)
 	return q, nil
@@ -131,20 +126,20 @@ func (t *Tools) record(ctx context.Context, k *caller, in askInput) (board.Quest
 
 // asksIn is the project of a question about nothing on the board: the usual one, that
 // of what the caller holds, or the first.
-func (t *Tools) asksIn(ctx context.Context, a board.Actor) (string, error) {
-	if p, err := t.project(""); err == nil || len(t.o.Projects) == 0 {
+func (k *caller) asksIn(ctx context.Context) (string, error) {
+	if p, err := k.project(""); err == nil || len(k.projects) == 0 {
 		return p, err
 	}
-	held, err := t.heldBy(ctx, a.Owner)
+	held, err := k.held(ctx)
 	if err != nil {
 		return "", err
 	}
 	for _, c := range held {
-		if slices.Contains(t.o.Projects, c.Task.Project) {
+		if k.may(c.Task.Project) {
 			return c.Task.Project, nil
 		}
 	}
-	return t.o.Projects[0], nil
+	return k.projects[0], nil
 }
 
 // announce tells whoever wants to hear of new questions.
@@ -191,7 +186,7 @@ func (t *Tools) await(ctx context.Context, k *caller, q board.Question, begun, d
 			return nil, err
 		case res.Action == "accept":
 			if err := t.answered(ctx, k, q, res.Content); err != nil {
-				return nil, t.refuse(e, err)
+				return nil, k.refuse(e, err)
 			}
 		case time.Since(begun) < quickest(k.call.Client()):
 			t.declined(k) // nobody is that quick
@@ -199,7 +194,7 @@ func (t *Tools) await(ctx context.Context, k *caller, q board.Question, begun, d
 	}
 	q, err := t.b.Await(ctx, q.ID, time.Until(deadline))
 	if err != nil {
-		return nil, t.refuse(e, err)
+		return nil, k.refuse(e, err)
 	}
 	return t.settle(ctx, k, q, wait)
 }
@@ -297,7 +292,7 @@ func (t *Tools) settle(ctx context.Context, k *caller, q board.Question, waited 
 			parked, err = true, nil // the call is a repeat, and the first one did it
 		}
 		if err != nil {
-			return nil, t.refuse(errand{not: "The question is recorded, the task not parked.", claim: q.Claim}, err)
+			return nil, k.refuse(errand{not: "The question is recorded, the task not parked.", claim: q.Claim}, err)
 		}
 	}
 	worker := q.Asker.Name
@@ -306,7 +301,7 @@ func (t *Tools) settle(ctx context.Context, k *caller, q board.Question, waited 
 	s := ""
 	switch {
 	case q.State == board.QuestionAnswered:
-		return t.answerOf(ctx, q)
+		return t.answerOf(ctx, k, q)
 	case q.State == board.QuestionWithdrawn:
 		s = fmt.Sprintf("%v was withdrawn: its task has ended. Next: %s.", q.ID, nextCall(worker))
 	case parked:
@@ -335,12 +330,12 @@ func noAnswer(waited time.Duration) string {
 
 // answerOf is an answered question. A task that was parked for it is not granted
 // again by this.
-func (t *Tools) answerOf(ctx context.Context, q board.Question) (*answer, error) {
+func (t *Tools) answerOf(ctx context.Context, k *caller, q board.Question) (*answer, error) {
 	s := fmt.Sprintf("Answer to %v from %s: %s", q.ID, answeredBy(q), q.Answer)
 	if !q.Claim.IsZero() {
 		d, err := t.b.Get(ctx, q.Claim.Task, 1)
 		if err != nil {
-			return nil, t.refuse(errand{not: "Not read.", claim: q.Claim}, err)
+			return nil, k.refuse(errand{not: "Not read.", claim: q.Claim}, err)
 		}
 		switch {
 		case d.Claim != nil && d.Claim.Handle == q.Claim:
@@ -365,23 +360,23 @@ var getAnswer = &definition{
 	run:   run(getAnswered),
 }
 
-func getAnswered(ctx context.Context, t *Tools, _ *caller, in struct {
+func getAnswered(ctx context.Context, t *Tools, k *caller, in struct {
 	Question string `json:"question"`
 	Wait     int    `json:"wait_seconds"`
 },
 ) (*answer, error) {
-	q, err := t.question(ctx, in.Question)
+	q, err := k.question(ctx, in.Question)
 	if err != nil {
 		return nil, err
 	}
 	if in.Wait > 0 {
 		if q, err = t.b.Await(ctx, q.ID, time.Duration(in.Wait)*time.Second); err != nil {
-			return nil, t.refuse(errand{not: "Not read."}, err)
+			return nil, k.refuse(errand{not: "Not read."}, err)
 		}
 	}
 	switch q.State {
 	case board.QuestionAnswered:
-		return t.answerOf(ctx, q)
+		return t.answerOf(ctx, k, q)
 	case board.QuestionWithdrawn:
 		return &answer{text: fmt.Sprintf("%v was withdrawn: its task has ended.", q.ID), result: wireQuestionOf(q)}, nil
 	}
@@ -398,24 +393,24 @@ func getAnswered(ctx context.Context, t *Tools, _ *caller, in struct {
 }
 
 // question finds a question of the caller's projects.
-func (t *Tools) question(ctx context.Context, named string) (board.Question, error) {
+func (k *caller) question(ctx context.Context, named string) (board.Question, error) {
 	e := errand{not: "Not found."}
-	if t.o.Role == Lead {
+	if k.isLead("") {
 		e.next = "Next: " + call("list_questions") + "."
 	} else {
 		e.next = "Next: the same call with the id that ask_question gave you."
 	}
 	id, err := board.ParseQuestionID(strings.ToLower(strings.TrimSpace(named)))
 	if err != nil {
-		return board.Question{}, t.refuse(e, err)
+		return board.Question{}, k.refuse(e, err)
 	}
 	e.thing = "question " + id.String()
-	q, err := t.b.Question(ctx, id)
-	if err == nil && !slices.Contains(t.o.Projects, q.Project) {
+	q, err := k.t.b.Question(ctx, id)
+	if err == nil && !k.may(q.Project) {
 		err = board.ErrNotFound
 	}
 	if err != nil {
-		return q, t.refuse(e, err)
+		return q, k.refuse(e, err)
 	}
 	return q, nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/bossman-dev/bossman/board"
@@ -21,6 +20,9 @@ const (
 	markdown     = "text/markdown"
 )
 
+// Watched are the resources whose changes tell of all that happens on a board.
+func Watched() []string { return []string{boardURI, questionsURI} }
+
 func (t *Tools) addResources() {
 	t.server.AddResource(mcp.Resource{
 		URI: boardURI, Name: "board", Title: "The board at a glance", MIMEType: markdown,
@@ -36,12 +38,12 @@ func (t *Tools) addResources() {
 	}, t.readTask)
 }
 
-func (t *Tools) readBoard(ctx context.Context, _ *mcp.Call) ([]mcp.Contents, error) {
+func (t *Tools) readBoard(ctx context.Context, c *mcp.Call) ([]mcp.Contents, error) {
 	if t.o.Missing != nil {
 		return nil, t.missingRPC()
 	}
 	var b strings.Builder
-	for i, slug := range t.o.Projects {
+	for i, slug := range t.reader(ctx, c).projects {
 		s, err := t.b.Summary(ctx, slug)
 		if err != nil {
 			return nil, unreadable(err)
@@ -77,11 +79,11 @@ func (t *Tools) readBoard(ctx context.Context, _ *mcp.Call) ([]mcp.Contents, err
 	return []mcp.Contents{{Text: b.String()}}, nil
 }
 
-func (t *Tools) readQuestions(ctx context.Context, _ *mcp.Call) ([]mcp.Contents, error) {
+func (t *Tools) readQuestions(ctx context.Context, c *mcp.Call) ([]mcp.Contents, error) {
 	if t.o.Missing != nil {
 		return nil, t.missingRPC()
 	}
-	qs, err := t.b.Questions(ctx, board.QuestionFilter{Projects: t.o.Projects, State: board.QuestionOpen, Limit: 100})
+	qs, err := t.b.Questions(ctx, board.QuestionFilter{Projects: t.reader(ctx, c).projects, State: board.QuestionOpen, Limit: 100})
 	if err != nil {
 		return nil, unreadable(err)
 	}
@@ -104,15 +106,16 @@ func (t *Tools) readTask(ctx context.Context, c *mcp.Call) ([]mcp.Contents, erro
 	if t.o.Missing != nil {
 		return nil, t.missingRPC()
 	}
+	k := t.reader(ctx, c)
 	id, err := board.ParseID(c.Argument("id"))
-	if err != nil || !slices.Contains(t.o.Projects, id.Project) {
+	if err != nil || !k.may(id.Project) {
 		return nil, mcp.ErrNotFound
 	}
 	d, reasons, err := t.b.Why(ctx, id)
 	if err != nil {
 		return nil, unreadable(err)
 	}
-	held, err := t.heldBy(ctx, t.actor(ctx, c).Owner)
+	held, err := k.held(ctx)
 	if err != nil {
 		return nil, unreadable(err)
 	}
@@ -128,13 +131,13 @@ func unreadable(err error) error {
 }
 
 // Complete suggests ids of tasks; it is for mcp.ServerOptions.Complete.
-func (t *Tools) Complete(ctx context.Context, _ *mcp.Call, p mcp.CompleteParams) (*mcp.Completion, error) {
+func (t *Tools) Complete(ctx context.Context, c *mcp.Call, p mcp.CompleteParams) (*mcp.Completion, error) {
 	template := p.Ref.URI == taskTemplate && p.Argument.Name == "id"
 	prompt := p.Ref.Type == "ref/prompt" && p.Argument.Name == "task"
 	if t.o.Missing != nil || !template && !prompt {
 		return nil, nil
 	}
-	f := board.TaskFilter{Projects: t.o.Projects, Limit: 1000}
+	f := board.TaskFilter{Projects: t.reader(ctx, c).projects, Limit: 1000}
 	if prompt && p.Ref.Name == "review" {
 		f.Statuses = []board.Status{board.InReview, board.Failed}
 	}

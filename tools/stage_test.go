@@ -1,6 +1,7 @@
 package tools_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"flag"
@@ -14,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/mcp"
 	"github.com/bossman-dev/bossman/mcp/mcptest"
@@ -184,8 +186,8 @@ func (s *stage) connect(o tools.Options, revision mcp.Revision, co *mcp.ClientOp
 	s.t.Helper()
 	a := &agent{}
 	a.server = mcp.NewServer(mcp.Implementation{Name: "bossman", Version: "test"}, &mcp.ServerOptions{
-		Instructions: tools.Instructions(),
-		Observer:     mcp.Observer{Panic: func(v any, stack []byte) { s.t.Errorf("panic: %v\n%s", v, stack) }},
+		Instructions: tools.Instructions(), Visible: tools.Visible,
+		Observer: mcp.Observer{Panic: func(v any, stack []byte) { s.t.Errorf("panic: %v\n%s", v, stack) }},
 		Complete: func(ctx context.Context, c *mcp.Call, p mcp.CompleteParams) (*mcp.Completion, error) {
 			return a.tools.Complete(ctx, c, p)
 		},
@@ -221,7 +223,7 @@ func play(t *testing.T, head string, lines []string, revision mcp.Revision) (out
 		key, value, _ := strings.Cut(strings.TrimSpace(l), ": ")
 		switch key {
 		case "role":
-			o.Role = tools.Role(value)
+			o.Role, _ = auth.ParseRole(value)
 		case "projects":
 			o.Projects = strings.Fields(value)
 			o.Project = "-"
@@ -240,11 +242,18 @@ func play(t *testing.T, head string, lines []string, revision mcp.Revision) (out
 		}
 	}
 	if !o.Piped {
-		o.Actor = func(context.Context, *mcp.Call) board.Actor { return board.Actor{Principal: "key", Owner: "key-1"} }
+		role := cmp.Or(o.Role, auth.Lead)
+		roles := map[string]auth.Role{"web": role}
+		for _, slug := range o.Projects {
+			roles[slug] = role
+		}
+		o.Who = func(context.Context, mcp.Principal) (tools.Caller, error) {
+			return tools.Caller{Actor: board.Actor{Principal: "key", Owner: "key-1"}, Role: role, Roles: roles}, nil
+		}
 	}
 	s := newStage(t, p, o, revision)
 	if o.Projects != nil {
-		s.o.Project = ""
+		s.o.Project = "-"
 		for _, slug := range o.Projects {
 			if err := s.b.SetProject(t.Context(), board.Project{Slug: slug}); err != nil {
 				t.Fatal(err)

@@ -15,8 +15,9 @@ import (
 // Looking at a task, and making one.
 
 var getTask = &definition{
-	name:  "get_task",
-	about: "Read a task: its text, state, links, questions and history.",
+	name:   "get_task",
+	viewer: true,
+	about:  "Read a task: its text, state, links, questions and history.",
 	props: []prop{
 		{name: "task", kind: text, about: "its id; the one you hold if not given", also: append([]string{"claim"}, taskNames...)},
 		{name: "detail", kind: text, enum: []string{"brief", "full"}, about: "full has the whole text and more history"},
@@ -30,17 +31,17 @@ func get(ctx context.Context, t *Tools, k *caller, in struct {
 	Detail string `json:"detail"`
 },
 ) (*answer, error) {
-	id, err := t.task(ctx, k, in.Task)
+	id, err := k.task(ctx, in.Task)
 	if err != nil {
 		return nil, err
 	}
 	d, reasons, err := t.b.Why(ctx, id)
 	if err != nil {
-		return nil, t.refuse(errand{not: "Not found.", task: id}, err)
+		return nil, k.refuse(errand{not: "Not found.", task: id}, err)
 	}
-	held, err := t.heldBy(ctx, k.Owner)
+	held, err := k.held(ctx)
 	if err != nil {
-		return nil, t.refuse(errand{not: "Not read.", task: id}, err)
+		return nil, k.refuse(errand{not: "Not read.", task: id}, err)
 	}
 	w := wireOf(d.Task, d.Doc)
 	for _, b := range d.Blockers {
@@ -228,23 +229,23 @@ var createTask = &definition{
 
 func create(ctx context.Context, t *Tools, k *caller, in taskInput) (*answer, error) {
 	e := errand{not: "Not created."}
-	project, err := t.project(in.Project)
+	project, err := k.project(in.Project)
 	if err != nil {
 		return nil, err
 	}
 	n, err := newTask(project, in)
 	if err != nil {
-		return nil, t.refuse(e, err)
+		return nil, k.refuse(e, err)
 	}
 	task, doc, held, err := t.create(ctx, k, n, in.Key)
 	if err != nil {
 		if errors.Is(err, board.ErrNotFound) {
 			err = fmt.Errorf("%w: a task that it depends on, or its parent, is not there", board.ErrInvalid)
 		}
-		if errors.Is(err, board.ErrConflict) && t.o.Role == Worker {
+		if errors.Is(err, board.ErrConflict) && !k.isLead(project) {
 			e.next = "Go on with your own task, and tell of the rest in its summary."
 		}
-		return nil, t.refuse(e, err)
+		return nil, k.refuse(e, err)
 	}
 	a := &answer{text: createdText(task, doc), result: wireOf(task, doc)}
 	if held {
@@ -290,8 +291,8 @@ func newTask(project string, in taskInput) (board.NewTask, error) {
 // with several claims on one connection the first with room is taken.
 func (t *Tools) create(ctx context.Context, k *caller, n board.NewTask, key string) (task board.Task, doc board.Doc, held bool, err error) {
 	var claims []board.Claim
-	if t.o.Role == Worker && !k.Person {
-		if claims, err = t.heldBy(ctx, k.Owner); err != nil {
+	if !k.isLead(n.Project) && !k.Person {
+		if claims, err = k.held(ctx); err != nil {
 			return task, doc, false, err
 		}
 	}

@@ -413,7 +413,7 @@ type exampleEvidence struct {
 }
 
 // nothingAnswer says why there is nothing to do.
-func nothingAnswer(n *board.Nothing, r Role, waited int) *answer {
+func nothingAnswer(n *board.Nothing, lead bool, waited int) *answer {
 	w := wireHandout{Outcome: "none", RetryAfterSeconds: 60}
 	var s string
 	c := n.Counts
@@ -425,7 +425,7 @@ func nothingAnswer(n *board.Nothing, r Role, waited int) *answer {
 	case c.Total() == 0:
 		w.Reason, w.RetryAfterSeconds = "empty", 300
 		s = "There are no tasks yet."
-		if r == Lead {
+		if lead {
 			s += " If you were asked to plan: create_plan."
 		}
 	case left == 0:

@@ -4,24 +4,14 @@ import (
 	"context"
 	"crypto/rand"
 	"log/slog"
-	"slices"
 	"sync"
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
 
+	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/mcp"
-)
-
-// A Role decides which tools there are.
-type Role string
-
-const (
-	// Lead plans, answers and reviews, and may work as well.
-	Lead Role = "lead"
-	// Worker takes tasks and reports on them.
-	Worker Role = "worker"
 )
 
 // ResultKey is where a result's _meta has the facts of the text, for programs.
@@ -32,16 +22,17 @@ const maxWait = 45
 
 // Options are what Register may be told; the zero value is a lead on no project.
 type Options struct {
-	// Role is Lead unless it says otherwise.
-	Role Role
-	// Project is meant where a call does not name one. Projects are all that the
-	// caller may use; nil: Project alone.
+	// Who tells who a principal is, and what it may do. It is asked once for each
+	// request. Nil: one process on a person's own machine, whose caller is Role in
+	// Projects.
+	Who func(ctx context.Context, p mcp.Principal) (Caller, error)
+	// Role is auth.Lead unless it says otherwise, Principal "local".
+	Role      auth.Role
+	Principal string
+	// Project is meant where a call does not name one. Projects are all that may be
+	// used; nil: Project alone.
 	Project  string
 	Projects []string
-	// Actor is who makes a call. With Piped it is asked with a nil Call too: for
-	// direct methods, and for whose presence Run shows. Nil: one process on a
-	// person's own machine.
-	Actor func(ctx context.Context, c *mcp.Call) board.Actor
 	// Where is the place of the work. Nil: not known.
 	Where func(ctx context.Context) board.Where
 	// Session is the client's own name for the conversation, where it is known.
@@ -60,9 +51,10 @@ type Options struct {
 // Tools are a board's tools on a server.
 type Tools struct {
 	server *mcp.Server
-	b      *board.Board
+	b      Board
 	o      Options
-	owner  string // of this process
+	owner  string               // of this process
+	roles  map[string]auth.Role // of everybody, without Options.Who
 	// short tells stay of a claim that cannot wait for renewEvery.
 	short chan struct{}
 
@@ -100,14 +92,15 @@ var tools = []*definition{
 type definition struct {
 	name, about string
 	props       []prop
-	lead        bool
+	lead        bool // not for workers
+	viewer      bool // for those who only look, too
 	durable     bool
 	hints       mcp.ToolAnnotations
 	// refuse has arguments that must not be ignored, and why; elsewhere has where an
 	// ignored one belongs.
 	refuse, elsewhere map[string]string
 	instead           string // the call that a refused argument belongs to
-	run               func(ctx context.Context, t *Tools, c *mcp.Call) (*answer, error)
+	run               func(ctx context.Context, t *Tools, k *caller) (*answer, error)
 }
 
 // An answer is what a tool says: texts for the model, a value for programs.
@@ -132,45 +125,40 @@ func (d *definition) tool() mcp.Tool {
 }
 
 // run makes a tool's function of one that takes its arguments as a value.
-func run[In any](f func(ctx context.Context, t *Tools, k *caller, in In) (*answer, error)) func(context.Context, *Tools, *mcp.Call) (*answer, error) {
-	return func(ctx context.Context, t *Tools, c *mcp.Call) (*answer, error) {
+func run[In any](f func(ctx context.Context, t *Tools, k *caller, in In) (*answer, error)) func(context.Context, *Tools, *caller) (*answer, error) {
+	return func(ctx context.Context, t *Tools, k *caller) (*answer, error) {
 		var in In
-		if err := jsonv2.Unmarshal(c.Arguments(), &in); err != nil {
+		if err := jsonv2.Unmarshal(k.call.Arguments(), &in); err != nil {
 			return nil, err
 		}
-		return f(ctx, t, &caller{Actor: t.actor(ctx, c), call: c}, in)
+		return f(ctx, t, k, in)
 	}
-}
-
-// A caller is who makes a call, and the call.
-type caller struct {
-	board.Actor
-	call *mcp.Call // nil for a direct method
 }
 
 // Register adds a board's tools, prompts and resources to a server. The board may be
 // nil if o says why it is missing.
-func Register(s *mcp.Server, b *board.Board, o *Options) *Tools {
+func Register(s *mcp.Server, b Board, o *Options) *Tools {
 	t := &Tools{
 		server: s, b: b, owner: "p-" + rand.Text()[:12], short: make(chan struct{}, 1), lastCall: time.Now(),
-		workers: map[board.Handle]string{}, told: map[string]bool{}, declines: map[string]bool{},
+		roles: map[string]auth.Role{}, workers: map[board.Handle]string{}, told: map[string]bool{}, declines: map[string]bool{},
 	}
 	if o != nil {
 		t.o = *o
 	}
-	if t.o.Role == "" {
-		t.o.Role = Lead
+	if t.o.Role == auth.None {
+		t.o.Role = auth.Lead
 	}
 	if t.o.Projects == nil && t.o.Project != "" {
 		t.o.Projects = []string{t.o.Project}
 	}
+	for _, slug := range t.o.Projects {
+		t.roles[slug] = t.o.Role
+	}
 	if t.o.Logger == nil {
 		t.o.Logger = slog.New(slog.DiscardHandler)
 	}
+	s.Use(t.authorize)
 	for _, d := range tools {
-		if d.lead && t.o.Role != Lead {
-			continue
-		}
 		s.AddRawTool(d.tool(), func(ctx context.Context, c *mcp.Call) (*mcp.ToolResult, error) { return t.serve(ctx, d, c) })
 	}
 	t.addPrompts()
@@ -186,8 +174,12 @@ func (t *Tools) serve(ctx context.Context, d *definition, c *mcp.Call) (*mcp.Too
 	if t.o.Missing != nil {
 		return refused(t.missing())
 	}
+	k := t.caller(ctx, c, d.allows)
+	if !d.allows(k.Role) {
+		return nil, mcp.ErrNotFound
+	}
 	t.called()
-	a, err := d.run(ctx, t, c)
+	a, err := d.run(ctx, t, k)
 	if err != nil {
 		return refused(err)
 	}
@@ -219,14 +211,6 @@ func refused(err error) (*mcp.ToolResult, error) {
 		IsError: true,
 		Meta:    mcp.Meta{ResultKey: wireRefusal{Error: r.code, Text: r.why}},
 	}, nil
-}
-
-// actor is who makes a call.
-func (t *Tools) actor(ctx context.Context, c *mcp.Call) board.Actor {
-	if t.o.Actor != nil {
-		return t.o.Actor(ctx, c)
-	}
-	return board.Actor{Principal: "local", Owner: t.owner}
 }
 
 func (t *Tools) where(ctx context.Context) board.Where {
@@ -264,93 +248,4 @@ func (t *Tools) workerOf(h board.Handle) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.workers[h]
-}
-
-// project is the one that a call means.
-func (t *Tools) project(named string) (string, error) {
-	switch {
-	case named == "" && t.o.Project != "":
-		return t.o.Project, nil
-	case named == "" && len(t.o.Projects) == 1:
-		return t.o.Projects[0], nil
-	case slices.Contains(t.o.Projects, named):
-		return named, nil
-	}
-	return "", t.noProject(named)
-}
-
-// projects are those that a call may look at.
-func (t *Tools) projects(named string) ([]string, error) {
-	if named == "" && len(t.o.Projects) > 0 {
-		return t.o.Projects, nil
-	}
-	p, err := t.project(named)
-	return []string{p}, err
-}
-
-// heldBy lists the live claims of an owner.
-func (t *Tools) heldBy(ctx context.Context, owner string) ([]board.Claim, error) {
-	if owner == "" {
-		return nil, nil
-	}
-	return t.b.Claims(ctx, board.ClaimFilter{Owner: owner})
-}
-
-// task reads the id that a call names; empty means the one that the caller holds.
-func (t *Tools) task(ctx context.Context, k *caller, named string) (board.ID, error) {
-	if named != "" {
-		if h, err := board.ParseHandle(named); err == nil {
-			named = h.Task.String()
-		}
-		id, err := board.ParseID(named)
-		if err != nil {
-			return id, t.refuse(errand{not: "Not done."}, err)
-		}
-		if !slices.Contains(t.o.Projects, id.Project) {
-			return id, t.refuse(errand{not: "Not done.", task: id}, board.ErrNotFound)
-		}
-		return id, nil
-	}
-	held, err := t.heldBy(ctx, k.Owner)
-	if err != nil {
-		return board.ID{}, t.refuse(errand{not: "Not done."}, err)
-	}
-	if len(held) == 1 {
-		return held[0].Task, nil
-	}
-	return board.ID{}, t.whichTask(held)
-}
-
-// claim reads a claim that a call names.
-func (t *Tools) claim(ctx context.Context, k *caller, e errand, named string) (board.Handle, error) {
-	h, err := board.ParseHandle(named)
-	if err == nil {
-		if !slices.Contains(t.o.Projects, h.Task.Project) {
-			e.task = h.Task
-			return h, t.refuse(e, board.ErrNotFound)
-		}
-		k.Worker = t.workerOf(h)
-		return h, nil
-	}
-	if id, bad := board.ParseID(named); bad == nil {
-		held, err := t.heldBy(ctx, k.Owner)
-		if err != nil {
-			return h, t.refuse(e, err)
-		}
-		return h, t.bareClaim(e, id, held)
-	}
-	return h, t.refuse(e, err)
-}
-
-// taskIDs reads ids.
-func taskIDs(names []string) ([]board.ID, error) {
-	var ids []board.ID
-	for _, s := range board.SplitList(names...) {
-		id, err := board.ParseID(s)
-		if err != nil {
-			return nil, err
-		}
-		ids = append(ids, id)
-	}
-	return ids, nil
 }

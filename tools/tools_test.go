@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/mcp"
 	"github.com/bossman-dev/bossman/mcp/mcptest"
@@ -25,8 +26,8 @@ var web = board.Project{Slug: "web"}
 
 // TestDefinitions_size: a model reads all definitions on every turn.
 func TestDefinitions_size(t *testing.T) {
-	for role, most := range map[tools.Role]int{tools.Worker: 10 << 10, tools.Lead: 16 << 10} {
-		s := mcp.NewServer(mcp.Implementation{Name: "t", Version: "1"}, nil)
+	for role, most := range map[auth.Role]int{auth.Worker: 10 << 10, auth.Lead: 16 << 10} {
+		s := mcp.NewServer(mcp.Implementation{Name: "t", Version: "1"}, &mcp.ServerOptions{Visible: tools.Visible})
 		tools.Register(s, nil, &tools.Options{Role: role, Missing: board.ErrUnavailable})
 		mcptest.EachRevision(t, s, nil, func(t *testing.T, c *mcp.Client) {
 			n, size := 0, 0
@@ -42,7 +43,7 @@ func TestDefinitions_size(t *testing.T) {
 				size += len(b) + 1
 				checkSchema(t, tool)
 			}
-			if want := map[tools.Role]int{tools.Worker: 8, tools.Lead: 16}[role]; n != want {
+			if want := map[auth.Role]int{auth.Worker: 8, auth.Lead: 16}[role]; n != want {
 				t.Errorf("%s has %d tools, want %d", role, n, want)
 			}
 			if size > most {
@@ -110,7 +111,7 @@ func checkSchema(t *testing.T, tool *mcp.Tool) {
 // TestDefinitions_noNames: models copy names that they see.
 func TestDefinitions_noNames(t *testing.T) {
 	worker := regexp.MustCompile(`\b[a-z]+-[a-km-np-z2-9]{3}\b`)
-	s := mcp.NewServer(mcp.Implementation{Name: "t", Version: "1"}, nil)
+	s := mcp.NewServer(mcp.Implementation{Name: "t", Version: "1"}, &mcp.ServerOptions{Visible: tools.Visible})
 	tools.Register(s, nil, &tools.Options{Missing: board.ErrUnavailable})
 	c := mcptest.Connect(t, s, mcp.Newest, nil)
 	look := func(what, text string) {
@@ -300,7 +301,7 @@ func TestRegister_home(t *testing.T) {
 	}
 	defer store.Close()
 	s := &stage{t: t, b: board.New(store, &board.Options{Home: &board.Project{Slug: "web", Policy: board.PolicyEvidence}})}
-	server := mcp.NewServer(mcp.Implementation{Name: "t", Version: "1"}, nil)
+	server := mcp.NewServer(mcp.Implementation{Name: "t", Version: "1"}, &mcp.ServerOptions{Visible: tools.Visible})
 	tools.Register(server, s.b, &tools.Options{Project: "web", Piped: true})
 	c := mcptest.Connect(t, server, mcp.Newest, nil)
 	for tool, args := range map[string]map[string]any{
@@ -345,7 +346,7 @@ func TestNext_session(t *testing.T) {
 
 // TestMissing: without a board everything says why.
 func TestMissing(t *testing.T) {
-	s := mcp.NewServer(mcp.Implementation{Name: "t", Version: "1"}, nil)
+	s := mcp.NewServer(mcp.Implementation{Name: "t", Version: "1"}, &mcp.ServerOptions{Visible: tools.Visible})
 	tl := tools.Register(s, nil, &tools.Options{Piped: true, Missing: errors.New("no board was found from /")})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -362,7 +363,7 @@ func TestMissing(t *testing.T) {
 				t.Errorf("%s = %+v, %v", tool.Name, res, err)
 			}
 		}
-		for _, uri := range []string{"bossman://board", "bossman://questions", "bossman://tasks/web-1"} {
+		for _, uri := range []string{"bossman://board", "bossman://questions"} {
 			if _, err := c.Read(t.Context(), uri); err == nil || !strings.Contains(err.Error(), "No board was found from /.") {
 				t.Errorf("Read(%s) = %v", uri, err)
 			}
@@ -375,7 +376,7 @@ func TestMissing(t *testing.T) {
 }
 
 func TestPrompts(t *testing.T) {
-	s := mcp.NewServer(mcp.Implementation{Name: "t", Version: "1"}, nil)
+	s := mcp.NewServer(mcp.Implementation{Name: "t", Version: "1"}, &mcp.ServerOptions{Visible: tools.Visible})
 	tools.Register(s, nil, &tools.Options{Missing: board.ErrUnavailable})
 	mcptest.EachRevision(t, s, nil, func(t *testing.T, c *mcp.Client) {
 		for name, want := range map[string]struct {
@@ -395,8 +396,8 @@ func TestPrompts(t *testing.T) {
 			t.Error("a plan without a goal was taken")
 		}
 	})
-	worker := mcp.NewServer(mcp.Implementation{Name: "t", Version: "1"}, nil)
-	tools.Register(worker, nil, &tools.Options{Role: tools.Worker, Missing: board.ErrUnavailable})
+	worker := mcp.NewServer(mcp.Implementation{Name: "t", Version: "1"}, &mcp.ServerOptions{Visible: tools.Visible})
+	tools.Register(worker, nil, &tools.Options{Role: auth.Worker, Missing: board.ErrUnavailable})
 	var names []string
 	for p := range mcptest.Connect(t, worker, mcp.Newest, nil).Prompts(t.Context()) {
 		names = append(names, p.Name)
@@ -448,8 +449,10 @@ func TestPrincipals(t *testing.T) {
 			t.Fatal(err)
 		}
 		by := func(name string) *mcp.Client {
-			return s.connect(tools.Options{Project: "web", Actor: func(context.Context, *mcp.Call) board.Actor {
-				return board.Actor{Principal: name, Owner: name}
+			return s.connect(tools.Options{Project: "web", Who: func(context.Context, mcp.Principal) (tools.Caller, error) {
+				return tools.Caller{
+					Actor: board.Actor{Principal: name, Owner: name}, Role: auth.Lead, Roles: map[string]auth.Role{"web": auth.Lead},
+				}, nil
 			}}, mcp.Newest, nil).client
 		}
 		bob, eve := by("bob"), by("eve")

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"log/slog"
 	"os"
 
+	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/mcp"
 	"github.com/bossman-dev/bossman/tools"
@@ -30,22 +32,18 @@ messages for people go to standard error.
 Connecting and reading create nothing; the first task makes the board.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), o) },
 	}
-	cmd.Flags().StringVar(&o.role, "role", string(tools.Lead), "which tools there are: lead (all) or worker")
+	cmd.Flags().StringVar(&o.role, "role", auth.Lead.String(), "which tools there are: lead (all), worker or viewer")
 	cmd.Flags().BoolVar(&o.quiet, "quiet", false, "no person sits at the client: ask nobody there")
-	_ = cmd.RegisterFlagCompletionFunc("role", cobra.FixedCompletions([]string{"lead", "worker"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("role", cobra.FixedCompletions([]string{"lead", "worker", "viewer"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
 // serve speaks MCP until the client ends.
 func (a *app) serve(ctx context.Context, so serveOptions) error {
 	log := slog.New(slog.NewTextHandler(a.stderr, nil))
-	role := tools.Role(so.role)
-	switch role {
-	case "":
-		role = tools.Lead
-	case tools.Lead, tools.Worker:
-	default:
-		return usage("--role is lead or worker, not %q", so.role)
+	role, err := auth.ParseRole(cmp.Or(so.role, auth.Lead.String()))
+	if err != nil || role == auth.Admin {
+		return usage("--role is lead, worker or viewer, not %q", so.role)
 	}
 	o, err := a.open(ctx)
 	if err != nil {
@@ -73,7 +71,7 @@ func (a *app) serve(ctx context.Context, so serveOptions) error {
 	server := mcp.NewServer(
 		mcp.Implementation{Name: "bossman", Title: "Bossman", Version: buildVersion().Version},
 		&mcp.ServerOptions{
-			Instructions: tools.Instructions(), Logger: log,
+			Instructions: tools.Instructions(), Logger: log, Visible: tools.Visible,
 			Complete: func(ctx context.Context, c *mcp.Call, p mcp.CompleteParams) (*mcp.Completion, error) {
 				return t.Complete(ctx, c, p)
 			},
