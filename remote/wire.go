@@ -1,0 +1,154 @@
+package remote
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/jsonrpc"
+)
+
+// prefix begins the names of the methods.
+const prefix = "bossman/"
+
+// as is how a client wants to act, within what its key allows.
+type as struct {
+	Owner  string `json:"owner,omitzero"`  // its process
+	Worker string `json:"worker,omitzero"` // the agent's name, if it is known
+	Person bool   `json:"person,omitzero"` // a person is at the keyboard
+}
+
+// The form of values on the wire: durations are nanoseconds, zero values are left
+// out.
+var codec = jsonv2.JoinOptions(
+	jsonv2.OmitZeroStructFields(true),
+	jsonv2.WithMarshalers(jsonv2.MarshalToFunc(func(e *jsontext.Encoder, d time.Duration) error {
+		return e.WriteToken(jsontext.Int(int64(d)))
+	})),
+	jsonv2.WithUnmarshalers(jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, to *time.Duration) error {
+		var n int64
+		if err := jsonv2.UnmarshalDecode(d, &n); err != nil {
+			return err
+		}
+		*to = time.Duration(n)
+		return nil
+	})),
+)
+
+func marshal(v any) ([]byte, error) { return jsonv2.Marshal(v, codec) }
+
+func unmarshal(b []byte, v any) error { return jsonv2.Unmarshal(b, v, codec) }
+
+// codeRefused is for what the board has refused; the data says how.
+const codeRefused = -32000
+
+// kinds are the board's errors by their names on the wire.
+var kinds = []struct {
+	name string
+	err  error
+}{
+	{"not_found", board.ErrNotFound},
+	{"invalid", board.ErrInvalid},
+	{"conflict", board.ErrConflict},
+	{"denied", board.ErrDenied},
+	{"lease_lost", board.ErrLeaseLost},
+	{"unknown", board.ErrUnknown},
+	{"unavailable", board.ErrUnavailable},
+	{"too_new", board.ErrTooNew},
+}
+
+// A wireError is an error of the board. At most one of the pointers is set.
+type wireError struct {
+	Kind     string               `json:"kind"`
+	Text     string               `json:"text"`
+	Lost     *board.LostError     `json:"lost,omitzero"`
+	Evidence *board.EvidenceError `json:"evidence,omitzero"`
+	Cycle    *board.CycleError    `json:"cycle,omitzero"`
+	Held     *board.HeldError     `json:"held,omitzero"`
+	Stopped  *board.StoppedError  `json:"stopped,omitzero"`
+	Nothing  *board.Nothing       `json:"nothing,omitzero"`
+}
+
+// encodeError puts an error of the board on the wire. Any other is the server's own
+// business and is returned as it is.
+func encodeError(err error) error {
+	w := wireError{Text: err.Error()}
+	w.Lost, _ = errors.AsType[*board.LostError](err)
+	w.Evidence, _ = errors.AsType[*board.EvidenceError](err)
+	w.Cycle, _ = errors.AsType[*board.CycleError](err)
+	w.Held, _ = errors.AsType[*board.HeldError](err)
+	w.Stopped, _ = errors.AsType[*board.StoppedError](err)
+	w.Nothing, _ = errors.AsType[*board.Nothing](err)
+	if w.Nothing != nil {
+		w.Kind = "nothing"
+	}
+	for _, k := range kinds {
+		if w.Kind == "" && errors.Is(err, k.err) {
+			w.Kind = k.name
+		}
+	}
+	if w.Kind == "" {
+		return err
+	}
+	switch w.Kind {
+	case "unknown", "unavailable": // a driver's words may be in it
+		w.Text = kindOf(w.Kind).Error()
+	}
+	data, failed := marshal(w)
+	if failed != nil {
+		return failed
+	}
+	return &jsonrpc.Error{Code: codeRefused, Message: strings.TrimPrefix(w.Text, "board: "), Data: data}
+}
+
+func kindOf(name string) error {
+	for _, k := range kinds {
+		if k.name == name {
+			return k.err
+		}
+	}
+	return nil
+}
+
+// A remoteError has the words of an error at the server, and is of its kind.
+type remoteError struct {
+	text string
+	kind error
+}
+
+func (e *remoteError) Error() string { return e.text }
+func (e *remoteError) Unwrap() error { return e.kind }
+
+// decodeError makes an error of the board of an answer.
+func decodeError(e *jsonrpc.Error) error {
+	var w wireError
+	if e.Code != codeRefused || unmarshal(e.Data, &w) != nil {
+		return fmt.Errorf("the server answered: %w", e)
+	}
+	var kind error
+	switch {
+	case w.Lost != nil:
+		kind = w.Lost
+	case w.Evidence != nil:
+		kind = w.Evidence
+	case w.Cycle != nil:
+		kind = w.Cycle
+	case w.Held != nil:
+		kind = w.Held
+	case w.Stopped != nil:
+		kind = w.Stopped
+	case w.Nothing != nil:
+		return w.Nothing
+	default:
+		kind = kindOf(w.Kind)
+	}
+	if kind == nil {
+		return fmt.Errorf("the server answered: %w", e)
+	}
+	return &remoteError{w.Text, kind}
+}
