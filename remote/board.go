@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -16,6 +17,9 @@ import (
 	"github.com/bossman-dev/bossman/mcp"
 	"github.com/bossman-dev/bossman/tools"
 )
+
+// process begins the names of processes that have workers.
+const process = "p-"
 
 // patience is how long a call is repeated while the server cannot be reached.
 const patience = 15 * time.Second
@@ -82,7 +86,10 @@ func fetch[Out any](ctx context.Context, b *Board, name string, a *board.Actor, 
 		Args any `json:"args"`
 	}{Args: in}
 	if a != nil {
-		p.As = as{Owner: a.Owner, Worker: a.Worker, Person: a.Person}
+		p.As = as{Worker: a.Worker, Person: a.Person}
+		if strings.HasPrefix(a.Owner, process) { // a shell is nobody's presence
+			p.As.Owner = a.Owner
+		}
 	}
 	params, err := marshal(p)
 	if err != nil {
@@ -99,6 +106,19 @@ func fetch[Out any](ctx context.Context, b *Board, name string, a *board.Actor, 
 		return out, fmt.Errorf("the server's answer to %s cannot be read: it may be of another version", prefix+name)
 	}
 	return w.Value, nil
+}
+
+// Send calls a method of the server that is not a board's.
+func (b *Board) Send(ctx context.Context, method string, params any) (json.RawMessage, error) {
+	client, err := b.connection(ctx)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := client.Ask(ctx, method, params)
+	if err != nil {
+		return nil, b.refusal(err)
+	}
+	return answer, nil
 }
 
 // once are the operations that must not be repeated when it is not known whether
@@ -185,14 +205,13 @@ func troubleOf(err error) (trouble error, after time.Duration) {
 
 // refusal is what the server has decided.
 func (b *Board) refusal(err error) error {
-	if status, ok := errors.AsType[*mcp.StatusError](err); ok && status.Err == nil {
+	if status, ok := errors.AsType[*mcp.StatusError](err); ok {
 		switch status.Code {
 		case http.StatusUnauthorized:
 			return &remoteError{"the server does not take this machine's key: bossman login gets a new one", board.ErrDenied}
 		case http.StatusForbidden:
 			return &remoteError{"the server does not let this machine's key in: ask who runs it for a role in the project", board.ErrDenied}
 		}
-		return err
 	}
 	if e, ok := errors.AsType[*jsonrpc.Error](err); ok {
 		return decodeError(e)

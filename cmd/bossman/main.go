@@ -98,7 +98,7 @@ Without a command it serves MCP if it is on a pipe, and shows the board otherwis
 	root.AddCommand(
 		a.mcpCommand(), a.statusCommand(), a.taskCommand(), a.inboxCommand(), a.answerCommand(),
 		a.pauseCommand(), a.resumeCommand(), a.stopCommand(), a.projectCommand(), a.configCommand(),
-		a.clientCommand(), a.migrateCommand(), a.versionCommand(),
+		a.clientCommand(), a.migrateCommand(), a.serveCommand(), a.loginCommand(), a.versionCommand(),
 	)
 	return root
 }

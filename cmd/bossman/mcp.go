@@ -56,13 +56,16 @@ func (a *app) serve(ctx context.Context, so serveOptions) error {
 		Role: role, Piped: true, Quiet: so.quiet, Logger: log, Session: a.getenv("CLAUDE_CODE_SESSION_ID"),
 		Missing: err, Asked: notify.asked,
 	}
-	var b *board.Board
+	var b aBoard
 	if o != nil {
-		b = o.Board
+		b = o
 		notify.command = o.settings.Notify
 		options.Project, options.Projects = o.slug, o.slugs()
 		dir := o.workDir()
 		options.Where = func(ctx context.Context) board.Where { return whereIs(ctx, dir) }
+		if o.me != nil {
+			options.Principal, options.Role = o.me.ID, min(role, o.me.Roles[o.slug])
+		}
 		for _, text := range o.settings.Ignored {
 			log.Warn("a line of the configuration is ignored", "line", text)
 		}

@@ -9,14 +9,21 @@ import (
 	"strings"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/remote"
 	"github.com/bossman-dev/bossman/store/sqlite"
+	"github.com/bossman-dev/bossman/tools"
 )
 
 // An opened board, with the project that a command is about.
 type opened struct {
-	*board.Board
+	aBoard
 	settings *settings
-	place    place
+	// local is the board if it is in this process, and store what keeps it.
+	local *board.Board
+	store board.Store
+	// me is who this machine is to the server, if the board is there.
+	me    *remote.Me
+	place place
 	// path is what people are shown: the file, or the database without a password.
 	path string
 	// slug is the project; empty if several are possible and nobody said which.
@@ -24,6 +31,24 @@ type opened struct {
 	projects []board.Project
 	server   bool
 }
+
+// aBoard is what the commands need of a board: one in this process, or one of a
+// server.
+type aBoard interface {
+	tools.Board
+	Projects(ctx context.Context) ([]board.Project, error)
+	SetProject(ctx context.Context, p board.Project) error
+	Release(ctx context.Context, a board.Actor, id board.ID, reason string) (board.Task, error)
+	Stop(ctx context.Context, a board.Actor, w board.WorkerID) (board.ID, error)
+	Pause(ctx context.Context, a board.Actor, slug string) error
+	Resume(ctx context.Context, a board.Actor, slug string) error
+	Run(ctx context.Context) error
+}
+
+var (
+	_ aBoard = (*board.Board)(nil)
+	_ aBoard = (*remote.Board)(nil)
+)
 
 // open opens the board. Nothing is created by that.
 func (a *app) open(ctx context.Context) (*opened, error) {
@@ -38,9 +63,8 @@ func (a *app) open(ctx context.Context) (*opened, error) {
 // made by the first write; it is called only if there is none yet and nobody named
 // one.
 func (a *app) openAt(ctx context.Context, s *settings, p place, adopt func(*board.Project)) (*opened, error) {
-	if isURL(s.Board) {
-		return nil, failf(exitUnavailable, "take board out of "+s.Origin["board"]+", or use the server's own clients",
-			"the board is on the server %s, and this version cannot speak to one", s.Board)
+	if isURL(s.Board) && s.DB == "" {
+		return a.openRemote(ctx, s, p)
 	}
 	store, path, err := openStore(ctx, s, p)
 	if err != nil {
@@ -64,7 +88,8 @@ func (a *app) openAt(ctx context.Context, s *settings, p place, adopt func(*boar
 	} else if options.Home, err = o.home(adopt); err != nil {
 		return nil, err
 	}
-	o.Board = board.New(store, options)
+	o.store, o.local = store, board.New(store, options)
+	o.aBoard = o.local
 	return o, nil
 }
 
@@ -125,6 +150,14 @@ func (o *opened) one() (string, error) {
 		names = append(names, p.Slug)
 	}
 	return "", failf(exitUsage, "repeat it with --project NAME", "say which project, with --project: there are %s", strings.Join(names, ", "))
+}
+
+// here is the board if it is in this process.
+func (o *opened) here() (*board.Board, error) {
+	if o.local == nil {
+		return nil, failf(exitUnavailable, "run it where the server runs, with --db", "a whole board is not sent to other machines: this one is at %s", o.path)
+	}
+	return o.local, nil
 }
 
 // begin opens the board and settles the project.

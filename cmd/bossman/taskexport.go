@@ -16,7 +16,11 @@ without --json.`,
 			if err != nil {
 				return err
 			}
-			return o.Export(cmd.Context(), slug, func(line []byte) error {
+			b, err := o.here()
+			if err != nil {
+				return err
+			}
+			return b.Export(cmd.Context(), slug, func(line []byte) error {
 				if _, err := a.out.Write(escaped(line)); err != nil {
 					return err
 				}

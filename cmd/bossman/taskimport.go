@@ -47,7 +47,11 @@ it is there; what was in progress is ready again.`,
 			if slug == "" {
 				slug = source.Project.Slug
 			}
-			out, err := o.Import(ctx, a.actor(), slug, lines(text), a.progress("imported"))
+			b, err := o.here()
+			if err != nil {
+				return err
+			}
+			out, err := b.Import(ctx, a.actor(), slug, lines(text), a.progress("imported"))
 			if err != nil {
 				return hint(fmt.Errorf("import %s: %w", args[0], err), importAdvice(out))
 			}

@@ -39,12 +39,16 @@ func HTTPServer(h http.Handler) *http.Server {
 // get ten seconds to finish; who is not done by then is cut off. That is an
 // ordinary end, and returns nil. Serve refuses to serve other machines if the
 // handler authenticates nobody.
-func Serve(ctx context.Context, l net.Listener, h *Handler) error {
+func Serve(ctx context.Context, l net.Listener, h *Handler) error { return ServeWith(ctx, l, h, h) }
+
+// ServeWith is Serve for a program that has more to serve: root gets every request,
+// and hands on to h what is for it.
+func ServeWith(ctx context.Context, l net.Listener, h *Handler, root http.Handler) error {
 	if h.o.Authenticate == nil && !isLoopbackAddr(l.Addr()) {
 		l.Close()
 		return fmt.Errorf("serve on %s: other machines can connect, but Options.Authenticate is not set", l.Addr())
 	}
-	srv := HTTPServer(h)
+	srv := HTTPServer(root)
 	failed := make(chan error, 1)
 	go func() { failed <- srv.Serve(l) }()
 	select {

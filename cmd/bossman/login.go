@@ -1,0 +1,170 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/bossman-dev/bossman/auth"
+	"github.com/bossman-dev/bossman/jsonrpc"
+	"github.com/bossman-dev/bossman/mcp"
+	"github.com/bossman-dev/bossman/remote"
+	"github.com/go-json-experiment/json"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+func (a *app) loginCommand() *cobra.Command {
+	var machine string
+	cmd := &cobra.Command{
+		Use: "login URL", Short: "Get a key for this machine from a server", Args: cobra.ExactArgs(1),
+		Long: `Login makes a key for this machine, which belongs to you, and keeps it in your
+configuration directory where only you can read it. It is sent to that server alone.
+
+It asks for a key that you were given; on a pipe it reads it from standard input. A
+key for an agent is kept as it is.`,
+		Example: "  bossman login https://bossman.example.org",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.login(cmd.Context(), args[0], machine)
+		},
+	}
+	cmd.Flags().StringVar(&machine, "machine", "", "what the key is called; this machine's name if not given")
+	return cmd
+}
+
+func (a *app) login(ctx context.Context, server, machine string) error {
+	address, err := serverAddress(server)
+	if err != nil {
+		return err
+	}
+	file, err := a.credentials()
+	if err != nil {
+		return err
+	}
+	given, err := a.readKey(origin(address))
+	if err != nil {
+		return err
+	}
+	if err := auth.CheckKey(given.Reveal()); err != nil {
+		return failf(exitUsage, "copy the whole key; it begins with bossman_", "that is not a key: %w", err)
+	}
+	b := remote.New(dialer(address, given))
+	defer b.Close()
+	me, err := b.Whoami(ctx)
+	if err != nil {
+		return hint(err, "look whether the address is right, and the key still good")
+	}
+	key := given
+	if me.Person {
+		if machine == "" {
+			machine, _ = os.Hostname()
+		}
+		if key, err = newMachineKey(ctx, b, machine, a.flags.project); err != nil {
+			return err
+		}
+	}
+	file.Servers[origin(address)] = serverKey{key}
+	if err := file.write(); err != nil {
+		return err
+	}
+	var roles []string
+	for slug, role := range me.Roles {
+		roles = append(roles, slug+" ("+role.String()+")")
+	}
+	if a.flags.json {
+		return a.printJSON(struct {
+			Server string `json:"server"`
+			Name   string `json:"name"`
+			File   string `json:"file"`
+		}{origin(address), me.Name, file.path})
+	}
+	a.say("This machine has a key for %s, as %s: %s.", origin(address), cmp.Or(me.Name, me.ID), cmp.Or(strings.Join(roles, ", "), "no project yet"))
+	a.say("It is in %s. In a project, .bossman/config.toml with\n  board = %q\n  project = \"…\"\nmakes that server its board.", file.path, origin(address))
+	return nil
+}
+
+// readKey asks for a key without showing it.
+func (a *app) readKey(server string) (auth.Secret, error) {
+	if isTerminal(a.stdin) {
+		fmt.Fprintf(a.stderr, "Key for %s: ", server)
+		text, err := term.ReadPassword(int(a.stdin.Fd()))
+		fmt.Fprintln(a.stderr)
+		return auth.Secret(strings.TrimSpace(string(text))), err
+	}
+	text, err := a.readAll("-")
+	return auth.Secret(strings.TrimSpace(string(text))), err
+}
+
+// loginMethod makes a key for a machine. It is the server's.
+const loginMethod = "bossman/login"
+
+type loginIn struct {
+	Machine string `json:"machine"`
+	Project string `json:"project,omitzero"`
+}
+
+type loginOut struct {
+	Key string `json:"key"`
+}
+
+func newMachineKey(ctx context.Context, b *remote.Board, machine, project string) (auth.Secret, error) {
+	raw, err := b.Send(ctx, loginMethod, loginIn{machine, project})
+	if err != nil {
+		return "", err
+	}
+	var out loginOut
+	if err := json.Unmarshal(raw, &out); err != nil || out.Key == "" {
+		return "", errors.New("the server gave no key")
+	}
+	return auth.Secret(out.Key), nil
+}
+
+// machineKeyLife is how long a machine's key works without a new login.
+const machineKeyLife = 180 * 24 * time.Hour
+
+// serveLogin makes a key for a person's machine, with what the person's credential
+// allows and nothing more.
+func (s *httpServer) serveLogin(ctx context.Context, r *mcp.Request) (mcp.Result, error) {
+	p, ok := r.Principal.Value.(*auth.Principal)
+	if !ok || !p.Person {
+		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "only a person's credential makes keys for machines")
+	}
+	if after, ok := s.limiter.Allow(p.ID, auth.Creations); !ok {
+		return nil, jsonrpc.Errorf(jsonrpc.CodeInternal, "too many: try again in %v", after.Round(time.Second))
+	}
+	var in loginIn
+	if err := json.Unmarshal(r.Params, &in); err != nil {
+		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "the arguments cannot be read")
+	}
+	project := in.Project
+	if project == "" {
+		if _, every := p.Grants[auth.EveryProject]; every {
+			project = auth.EveryProject
+		} else if len(p.Grants) == 1 {
+			for slug := range p.Grants {
+				project = slug
+			}
+		} else {
+			return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "say which project, with --project")
+		}
+	}
+	role := p.Role(project)
+	if role == auth.None {
+		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "there is no project %.20q for you", project)
+	}
+	_, secret, err := s.keys.CreateKey(ctx, auth.NewKey{
+		Name: cmp.Or(p.Owner, p.Name) + " on " + cmp.Or(in.Machine, "a machine"), Owner: p.Owner, Person: true,
+		Project: project, Role: role, Expires: time.Now().Add(machineKeyLife),
+	})
+	if errors.Is(err, auth.ErrInvalid) {
+		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "%v", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return loginOut{secret.Reveal()}, nil
+}

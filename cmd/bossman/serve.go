@@ -1,0 +1,336 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bossman-dev/bossman/auth"
+	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/mcp"
+	"github.com/bossman-dev/bossman/mcp/streamable"
+	"github.com/bossman-dev/bossman/remote"
+	"github.com/bossman-dev/bossman/tools"
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+)
+
+// defaultHTTP is where the server listens unless it is told.
+const defaultHTTP = "127.0.0.1:8181"
+
+type httpOptions struct {
+	addr, admin    string
+	cert, key      string
+	hosts, origins []string
+	url            string
+	linger         time.Duration
+}
+
+func (a *app) serveCommand() *cobra.Command {
+	var o httpOptions
+	cmd := &cobra.Command{
+		Use: "serve", Short: "Serve a board over HTTP", Args: cobra.NoArgs,
+		Long: `Serve is the server of a team. It serves MCP at /mcp to agents, and to the laptops
+whose .bossman/config.toml names it; /livez and /readyz tell a load balancer how it
+is. With --db several replicas may run side by side, behind any load balancer.
+
+Everybody needs a key: bossman key create makes one. As long as there is none, and
+only this machine can connect, a key for this run is printed.`,
+		Example: `  bossman serve
+  bossman serve --http :8181 --db postgres://bossman@db.example.org/bossman --host bossman.example.org`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.serveHTTP(cmd.Context(), o) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.addr, "http", defaultHTTP, "the `address` to listen on")
+	f.StringVar(&o.admin, "admin", "", "a second `address`, for metrics and profiles; nobody is asked for a key there")
+	f.StringVar(&o.cert, "tls-cert", "", "a certificate `file`, in PEM; it is read again when it changes")
+	f.StringVar(&o.key, "tls-key", "", "the `file` of its key")
+	f.StringSliceVar(&o.hosts, "host", nil, "a `name` that clients use for this server; repeat, or separate by commas")
+	f.StringSliceVar(&o.origins, "origin", nil, "a web page's origin, such as https://app.example.org, that may use it")
+	f.StringVar(&o.url, "url", "", "the server's own `address` for clients, where tokens are made for it: https://bossman.example.org/mcp")
+	f.DurationVar(&o.linger, "linger", 0, "how long to go on serving after being told to end, so that a load balancer notices")
+	return cmd
+}
+
+// serveHTTP serves until ctx ends.
+func (a *app) serveHTTP(ctx context.Context, so httpOptions) error {
+	o, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	log := slog.New(slog.NewJSONHandler(a.stderr, nil))
+	l, err := net.Listen("tcp", so.addr)
+	if err != nil {
+		return failf(exitUnavailable, "choose another with --http", "listen on %s: %w", so.addr, err)
+	}
+	defer l.Close()
+	if l, err = so.secure(l); err != nil {
+		return err
+	}
+	s, err := a.newHTTPServer(ctx, o, so, l, log)
+	if err != nil {
+		return err
+	}
+	return s.run(ctx, l)
+}
+
+// secure puts TLS around a listener, if there is a certificate.
+func (o *httpOptions) secure(l net.Listener) (net.Listener, error) {
+	if (o.cert == "") != (o.key == "") {
+		return nil, usage("--tls-cert and --tls-key belong together")
+	}
+	if o.cert == "" {
+		return l, nil
+	}
+	c := &certificate{certFile: o.cert, keyFile: o.key}
+	if _, err := c.get(nil); err != nil {
+		return nil, err
+	}
+	return tls.NewListener(l, &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: c.get, NextProtos: []string{"h2", "http/1.1"}}), nil
+}
+
+// An httpServer is the server of a team.
+type httpServer struct {
+	o       *opened
+	so      httpOptions
+	log     *slog.Logger
+	keys    *auth.Authenticator
+	limiter auth.Limiter
+	spare   *spareKey // nil if there are others
+	mcp     *mcp.Server
+	tools   *tools.Tools
+	handler *streamable.Handler
+	routes  []route
+	health  *health
+}
+
+// A route is a path that is served. Nothing is elsewhere.
+type route struct {
+	path string
+	// open routes ask for no key.
+	open  bool
+	serve http.Handler
+}
+
+func (a *app) newHTTPServer(ctx context.Context, o *opened, so httpOptions, l net.Listener, log *slog.Logger) (*httpServer, error) {
+	s := &httpServer{o: o, so: so, log: log}
+	keys, ok := o.store.(auth.Store)
+	if !ok {
+		return nil, fmt.Errorf("%s keeps no keys", o.path)
+	}
+	s.keys = auth.New(keys, &auth.Options{Logger: log})
+	if err := s.needKey(ctx, l, a); err != nil {
+		return nil, err
+	}
+	s.health = &health{check: func(ctx context.Context) error {
+		return o.store.Read(ctx, func(r board.Reader) error {
+			_, err := r.Now()
+			return err
+		})
+	}}
+	s.mcp = mcp.NewServer(
+		mcp.Implementation{Name: "bossman", Title: "Bossman", Version: buildVersion().Version},
+		&mcp.ServerOptions{
+			Instructions: tools.Instructions(), Logger: log, Visible: tools.Visible,
+			Complete: func(ctx context.Context, c *mcp.Call, p mcp.CompleteParams) (*mcp.Completion, error) {
+				return s.tools.Complete(ctx, c, p)
+			},
+		},
+	)
+	projects := &projectList{board: o}
+	s.tools = tools.Register(s.mcp, o, &tools.Options{
+		Logger: log,
+		Who: func(ctx context.Context, p mcp.Principal) (tools.Caller, error) {
+			return callerOf(ctx, p, projects)
+		},
+	})
+	remote.Register(s.mcp, o.local)
+	s.mcp.HandleMethod(loginMethod, mcp.Method{Handle: s.serveLogin})
+	s.handler = streamable.NewHandler(s.mcp, &streamable.Options{
+		Authenticate: s.authenticate, Hosts: s.hosts(l), Origins: so.origins, Logger: log,
+	})
+	s.routes = []route{
+		{"/mcp", false, s.handler},
+		{"/livez", true, http.HandlerFunc(s.health.live)},
+		{"/readyz", true, http.HandlerFunc(s.health.ready)},
+	}
+	if path, doc := s.keys.Metadata(); path != "" {
+		s.routes = append(s.routes, route{path, true, document(doc)})
+	}
+	return s, nil
+}
+
+// needKey makes sure that nobody gets in without a key.
+func (s *httpServer) needKey(ctx context.Context, l net.Listener, a *app) error {
+	all, err := s.keys.Keys(ctx)
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	if slices.ContainsFunc(all, func(k auth.Key) bool { return works(k, now) }) {
+		return nil
+	}
+	if !onlyThisMachine(l.Addr()) {
+		return failf(exitDenied, "bossman key create --project NAME --role lead --person YOU makes one",
+			"there is no key yet, and other machines can connect to %s", l.Addr())
+	}
+	s.spare = newSpareKey()
+	fmt.Fprintf(a.stderr, "There are no keys yet. For this run, and from this machine:\n  %s\n", s.spare.text.Reveal())
+	return nil
+}
+
+// works reports whether a key opens something.
+func works(k auth.Key, now time.Time) bool {
+	return k.Revoked.IsZero() && k.OwnerDisabled.IsZero() && (k.Expires.IsZero() || now.Before(k.Expires))
+}
+
+// hosts are the names that clients may use. On this machine alone they are known.
+func (s *httpServer) hosts(l net.Listener) []string {
+	if len(s.so.hosts) > 0 || onlyThisMachine(l.Addr()) {
+		return s.so.hosts
+	}
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	name, _ := os.Hostname()
+	out := []string{"localhost", "127.0.0.1", "[::1]"}
+	if name != "" {
+		out = append(out, name)
+	}
+	for i := range len(out) {
+		out = append(out, out[i]+":"+port)
+	}
+	return out
+}
+
+func onlyThisMachine(addr net.Addr) bool {
+	host, _, err := net.SplitHostPort(addr.String())
+	ip := net.ParseIP(host)
+	return err == nil && ip != nil && ip.IsLoopback()
+}
+
+// run serves until ctx ends, and then lets go in the right order: load balancers are
+// told, event streams end, calls are finished, leases stay.
+func (s *httpServer) run(ctx context.Context, l net.Listener) error {
+	defer s.mcp.Close()
+	s.log.Info("serving", "address", l.Addr().String(), "board", s.o.path, "version", buildVersion().Version)
+	inner, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	g, inner := errgroup.WithContext(inner)
+	g.Go(func() error { return s.o.Run(inner) })
+	g.Go(func() error { return s.tools.Run(inner) })
+	g.Go(func() error { return s.keys.Run(inner) })
+	if s.so.admin != "" {
+		g.Go(func() error { return s.runAdmin(inner) })
+	}
+	g.Go(func() error {
+		defer stop() // the others end after the last call
+		serving, end := context.WithCancel(inner)
+		defer end()
+		defer context.AfterFunc(ctx, func() {
+			s.health.drain()
+			s.log.Info("ending")
+			time.Sleep(s.so.linger)
+			end()
+		})()
+		return streamable.ServeWith(serving, l, s.handler, s)
+	})
+	if err := g.Wait(); err != nil && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+// ServeHTTP finds the route of a request.
+func (s *httpServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	for _, route := range s.routes {
+		if route.path == r.URL.Path {
+			route.serve.ServeHTTP(w, r)
+			return
+		}
+	}
+	s.handler.ServeHTTP(w, r) // which has nothing there, and says so as for everything
+}
+
+// authenticate tells who has sent a request.
+func (s *httpServer) authenticate(r *http.Request) (mcp.Principal, error) {
+	p, err := s.principal(r)
+	if err != nil {
+		status, after := auth.Status(err)
+		e := &streamable.AuthError{Status: status, Challenge: s.keys.Challenge(err), RetryAfter: time.Duration(after) * time.Second}
+		if status == http.StatusUnauthorized {
+			e.Text = "send a key, in X-Api-Token or as Authorization: Bearer"
+		}
+		return mcp.Principal{}, e
+	}
+	if p.Best() == auth.None {
+		return mcp.Principal{}, &streamable.AuthError{
+			Status: http.StatusForbidden, Challenge: s.keys.StepUp(auth.Viewer), Text: "this credential has no role in any project",
+		}
+	}
+	if after, ok := s.limiter.Allow(p.ID, auth.Calls); !ok {
+		return mcp.Principal{}, &streamable.AuthError{Status: http.StatusTooManyRequests, RetryAfter: after, Text: "too many requests"}
+	}
+	return mcp.Principal{ID: p.ID, Value: p, Revoked: p.Revoked}, nil
+}
+
+func (s *httpServer) principal(r *http.Request) (*auth.Principal, error) {
+	if s.spare != nil {
+		if p := s.spare.principal(r); p != nil {
+			return p, nil
+		}
+	}
+	return s.keys.Request(r)
+}
+
+// callerOf is a principal as the tools know it.
+func callerOf(ctx context.Context, mp mcp.Principal, projects *projectList) (tools.Caller, error) {
+	p, ok := mp.Value.(*auth.Principal)
+	if !ok {
+		return tools.Caller{}, nil
+	}
+	c := tools.Caller{
+		Actor: board.Actor{Principal: p.ID, Owner: p.ID, Person: p.Person},
+		Roles: p.Grants, Role: p.Best(),
+	}
+	if p.Person {
+		c.Name = cmp.Or(p.Name, p.Owner)
+	}
+	if every := p.Grants[auth.EveryProject]; every > auth.None {
+		slugs, err := projects.slugs(ctx)
+		if err != nil {
+			return c, err
+		}
+		c.Roles = make(map[string]auth.Role, len(slugs))
+		for _, slug := range slugs {
+			c.Roles[slug] = p.Role(slug)
+		}
+	}
+	return c, nil
+}
+
+// document serves a JSON document that never changes.
+func document(doc []byte) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			w.Header().Set("Allow", "GET, HEAD")
+			http.Error(w, "only GET", http.StatusMethodNotAllowed)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(doc)
+	})
+}
+
+// isLocalAddress reports whether a URL leads to this machine.
+func isLocalAddress(host string) bool {
+	ip := net.ParseIP(strings.Trim(host, "[]"))
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}

@@ -1,0 +1,362 @@
+package remote_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bossman-dev/bossman/auth"
+	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/mcp"
+	"github.com/bossman-dev/bossman/mcp/streamable"
+	"github.com/bossman-dev/bossman/remote"
+	"github.com/bossman-dev/bossman/store/sqlite"
+	"github.com/bossman-dev/bossman/tools"
+)
+
+// people are who may use the server of the tests, by their key.
+var people = map[string]tools.Caller{
+	"ada": {Actor: board.Actor{Principal: "key:ada", Owner: "key:ada", Name: "Ada", Person: true}, Role: auth.Lead, Roles: map[string]auth.Role{"web": auth.Lead}},
+	"bob": {Actor: board.Actor{Principal: "key:bob", Owner: "key:bob"}, Role: auth.Worker, Roles: map[string]auth.Role{"web": auth.Worker}},
+	"eve": {Actor: board.Actor{Principal: "key:eve", Owner: "key:eve"}, Role: auth.Lead, Roles: map[string]auth.Role{"api": auth.Lead}},
+	"vic": {Actor: board.Actor{Principal: "key:vic", Owner: "key:vic"}, Role: auth.Viewer, Roles: map[string]auth.Role{"web": auth.Viewer}},
+	"adm": {Actor: board.Actor{Principal: "key:adm", Owner: "key:adm", Name: "Adm", Person: true}, Role: auth.Admin, Roles: map[string]auth.Role{"web": auth.Admin, "api": auth.Admin}},
+}
+
+// A site is a server with a board of two projects.
+type site struct {
+	t       *testing.T
+	b       *board.Board
+	address string
+}
+
+func newSite(t *testing.T) *site {
+	t.Helper()
+	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "board.db"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	b := board.New(store, nil)
+	for _, slug := range []string{"web", "api"} {
+		if err := b.SetProject(t.Context(), board.Project{Slug: slug, Policy: board.PolicyTrust}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	server := mcp.NewServer(mcp.Implementation{Name: "bossman", Version: "test"}, &mcp.ServerOptions{
+		Visible:  tools.Visible,
+		Observer: mcp.Observer{Panic: func(v any, stack []byte) { t.Errorf("panic: %v\n%s", v, stack) }},
+	})
+	tl := tools.Register(server, b, &tools.Options{Who: func(_ context.Context, p mcp.Principal) (tools.Caller, error) {
+		return people[p.ID], nil
+	}})
+	remote.Register(server, b)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := streamable.NewHandler(server, &streamable.Options{Authenticate: func(r *http.Request) (mcp.Principal, error) {
+		name := r.Header.Get("X-Api-Token")
+		if _, ok := people[name]; !ok {
+			return mcp.Principal{}, errors.New("nobody")
+		}
+		return mcp.Principal{ID: name}, nil
+	}})
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	ended := make(chan error, 3)
+	go func() { ended <- streamable.Serve(ctx, l, h) }()
+	go func() { ended <- b.Run(ctx) }()
+	go func() { ended <- tl.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		for range cap(ended) {
+			<-ended
+		}
+		server.Close()
+	})
+	return &site{t, b, "http://" + l.Addr().String() + "/mcp"}
+}
+
+// as is the board for somebody's key.
+func (s *site) as(name string) *remote.Board {
+	b := remote.New(func(ctx context.Context) (*mcp.Client, error) {
+		return streamable.Connect(ctx, s.address, &streamable.ClientOptions{Header: http.Header{"X-Api-Token": {name}}}, nil)
+	})
+	s.t.Cleanup(func() { b.Close() })
+	return b
+}
+
+// local is a laptop's own view of who acts; the server makes of it what the key says.
+var local = board.Actor{Principal: "local", Owner: "p-1"}
+
+// TestBoard_work: a task's whole way, and what is read on it is what the board has.
+func TestBoard_work(t *testing.T) {
+	s := newSite(t)
+	ctx := t.Context()
+	ada, bob := s.as("ada"), s.as("bob")
+
+	task, doc, err := ada.Create(ctx, local, board.NewTask{Project: "web", Title: "One", Description: "Do it", Lease: time.Minute}, "")
+	if err != nil || doc.Description != "Do it" || task.ID.String() != "web-1" {
+		t.Fatalf("Create = %+v, %+v, %v", task, doc, err)
+	}
+	var waiting *board.Nothing
+	h, err := bob.Next(ctx, local, board.Wish{Where: board.Where{Branch: "b", Uncommitted: 2}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h.Task.ID != task.ID || h.Claim.Worker.Principal != "key:bob" || h.Claim.Owner != "p-1" || h.Dossier.Claim == nil || h.Claim.Lease != time.Minute {
+		t.Errorf("Next = %+v", h)
+	}
+	if _, err := bob.Next(ctx, board.Actor{Owner: "p-2"}, board.Wish{}); !errors.As(err, &waiting) || waiting.Counts.Status[board.InProgress] != 1 {
+		t.Errorf("Next with nothing left = %v", err)
+	}
+	held, err := bob.Renew(ctx, "p-1")
+	if err != nil || len(held) != 1 {
+		t.Errorf("Renew = %v, %v", held, err)
+	}
+	if held, err := bob.Renew(ctx, "p-2"); err != nil || len(held) != 0 {
+		t.Errorf("Renew of another process = %v, %v", held, err)
+	}
+	if cs, err := s.b.Claims(ctx, board.ClaimFilter{Owner: "key:bob/p-1"}); err != nil || len(cs) != 1 {
+		t.Errorf("the board knows the process as %v, %v", cs, err)
+	}
+	a := local
+	a.Worker = h.Claim.Worker.Name
+	if _, err := bob.Progress(ctx, a, h.Claim.Handle, board.Note{Text: "half", Percent: 50}); err != nil {
+		t.Error(err)
+	}
+	q, err := bob.Ask(ctx, a, board.NewQuestion{Claim: h.Claim.Handle, Text: "Red or blue?", Options: []string{"red", "blue"}, Blocking: new(false), HumanOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bob.Answer(ctx, board.Actor{Person: true}, q.ID, "red"); !errors.Is(err, board.ErrDenied) {
+		t.Errorf("an agent's answer as a person = %v", err)
+	}
+	if q, err := ada.Answer(ctx, board.Actor{Person: true}, q.ID, "blue"); err != nil || q.AnsweredBy != "Ada" {
+		t.Errorf("Answer = %+v, %v", q, err)
+	}
+	if q, err := bob.Await(ctx, q.ID, time.Second); err != nil || q.Answer != "blue" {
+		t.Errorf("Await = %+v, %v", q, err)
+	}
+	out, err := bob.Done(ctx, a, h.Claim.Handle, board.Report{Summary: "done"})
+	if err != nil || out.Status != board.Done || out.Again {
+		t.Errorf("Done = %+v, %v", out, err)
+	}
+	if out, err = bob.Done(ctx, a, h.Claim.Handle, board.Report{Summary: "done"}); err != nil || !out.Again {
+		t.Errorf("Done once more = %+v, %v", out, err)
+	}
+	var lost *board.LostError
+	if _, err := bob.Progress(ctx, a, h.Claim.Handle, board.Note{Text: "late"}); !errors.As(err, &lost) || !errors.Is(err, board.ErrLeaseLost) || lost.Task.ID != task.ID {
+		t.Errorf("Progress after the end = %v", err)
+	}
+
+	// What is read over the wire is what is there.
+	here, err := s.b.Get(ctx, task.ID, 50)
+	if err != nil {
+		t.Fatal(err)
+	}
+	there, err := ada.Get(ctx, task.ID, 50)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range here.Attempts { // of others' processes nothing is told
+		here.Attempts[i].Owner = "another"
+	}
+	here.Now, there.Now = time.Time{}, time.Time{}
+	if diff := cmp.Diff(here, there); diff != "" {
+		t.Errorf("Get, there and here:\n%s", diff)
+	}
+}
+
+// TestBoard_foreign: what is not the caller's is not found, whatever is tried.
+func TestBoard_foreign(t *testing.T) {
+	s := newSite(t)
+	ctx := t.Context()
+	ada, eve := s.as("ada"), s.as("eve")
+	task, _, err := ada.Create(ctx, local, board.NewTask{Project: "web", Title: "One"}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := s.as("bob").Next(ctx, local, board.Wish{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := s.as("bob").Ask(ctx, local, board.NewQuestion{Claim: h.Claim.Handle, Text: "?"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := board.Actor{Principal: "key:bob", Owner: "p-1", Person: true, Name: "Ada"} // a lie
+	second := func(_ any, err error) error { return err }
+	for name, err := range map[string]error{
+		"project":     second(eve.Project(ctx, "web")),
+		"summary":     second(eve.Summary(ctx, "web")),
+		"list":        second(eve.List(ctx, board.TaskFilter{Projects: []string{"web"}})),
+		"get":         second(eve.Get(ctx, task.ID, 1)),
+		"why":         func() error { _, _, err := eve.Why(ctx, task.ID); return err }(),
+		"events":      second(eve.Events(ctx, task.ID, 0, 10)),
+		"claims":      second(eve.Claims(ctx, board.ClaimFilter{Project: "web"})),
+		"questions":   second(eve.Questions(ctx, board.QuestionFilter{Projects: []string{"web"}})),
+		"question":    second(eve.Question(ctx, q.ID)),
+		"await":       second(eve.Await(ctx, q.ID, 0)),
+		"feed":        second(eve.Feed(ctx, []string{"web"}, "", 10)),
+		"next":        second(eve.Next(ctx, e, board.Wish{Projects: []string{"web"}})),
+		"next task":   second(eve.Next(ctx, e, board.Wish{Task: task.ID})),
+		"progress":    second(eve.Progress(ctx, e, h.Claim.Handle, board.Note{Text: "x"})),
+		"done":        second(eve.Done(ctx, e, h.Claim.Handle, board.Report{Summary: "x"})),
+		"fail":        second(eve.Fail(ctx, e, h.Claim.Handle, board.Failure{Reason: "x"})),
+		"ask":         second(eve.Ask(ctx, e, board.NewQuestion{Claim: h.Claim.Handle, Text: "x"})),
+		"ask project": second(eve.Ask(ctx, e, board.NewQuestion{Project: "web", Text: "x"})),
+		"park":        func() error { _, _, err := eve.Park(ctx, e, q.ID); return err }(),
+		"create":      func() error { _, _, err := eve.Create(ctx, e, board.NewTask{Project: "web", Title: "x"}, ""); return err }(),
+		"under": func() error {
+			_, _, err := eve.CreateUnder(ctx, e, h.Claim.Handle, board.NewTask{Project: "web", Title: "x"}, "")
+			return err
+		}(),
+		"answer":     second(eve.Answer(ctx, e, q.ID, "x")),
+		"plan":       second(eve.CreatePlan(ctx, e, board.Plan{Project: "web"})),
+		"update":     second(eve.Update(ctx, e, task.ID, board.Edit{Title: new("x")})),
+		"cancel":     second(eve.Cancel(ctx, e, task.ID, "x", board.DependentsKeep)),
+		"review":     second(eve.Review(ctx, e, task.ID, board.Accept, "x")),
+		"release":    second(eve.Release(ctx, e, task.ID, "x")),
+		"stop":       second(eve.Stop(ctx, e, h.Claim.Worker)),
+		"pause":      eve.Pause(ctx, e, "web"),
+		"resume":     eve.Resume(ctx, e, "web"),
+		"setProject": eve.SetProject(ctx, board.Project{Slug: "web"}),
+	} {
+		if !errors.Is(err, board.ErrNotFound) {
+			t.Errorf("%s of another's project = %v, want not found", name, err)
+		}
+	}
+	// Lists without a project are of one's own.
+	if ts, err := eve.List(ctx, board.TaskFilter{}); err != nil || len(ts) != 0 {
+		t.Errorf("List = %v, %v", ts, err)
+	}
+	if qs, err := eve.Questions(ctx, board.QuestionFilter{}); err != nil || len(qs) != 0 {
+		t.Errorf("Questions = %v, %v", qs, err)
+	}
+	if qs, err := eve.Questions(ctx, board.QuestionFilter{Task: task.ID}); err != nil || len(qs) != 0 {
+		t.Errorf("Questions of a task = %v, %v", qs, err)
+	}
+	if cs, err := eve.Claims(ctx, board.ClaimFilter{}); err != nil || len(cs) != 0 {
+		t.Errorf("Claims = %v, %v", cs, err)
+	}
+	if cs, err := eve.Claims(ctx, board.ClaimFilter{Owner: "p-1"}); err != nil || len(cs) != 0 {
+		t.Errorf("Claims of a process with the same name = %v, %v", cs, err)
+	}
+	if ws, _, err := eve.Workers(ctx, time.Hour); err != nil || len(ws) != 0 {
+		t.Errorf("Workers = %v, %v", ws, err)
+	}
+	if ps, err := eve.Projects(ctx); err != nil || len(ps) != 1 || ps[0].Slug != "api" {
+		t.Errorf("Projects = %v, %v", ps, err)
+	}
+	if es, err := eve.Feed(ctx, nil, "", 10); err != nil || len(es) != 0 {
+		t.Errorf("Feed = %v, %v", es, err)
+	}
+	if held, err := eve.Renew(ctx, "p-1"); err != nil || len(held) != 0 {
+		t.Errorf("Renew = %v, %v", held, err)
+	}
+	if d, err := s.b.Get(ctx, task.ID, 50); err != nil || d.Task.Status != board.InProgress || slices.ContainsFunc(d.Events, func(ev board.Event) bool { return strings.Contains(ev.Actor, "eve") }) {
+		t.Errorf("the task is touched: %+v, %v", d, err)
+	}
+}
+
+// TestBoard_roles: each role may do what is its own in its project, and is told so
+// where it may not.
+func TestBoard_roles(t *testing.T) {
+	s := newSite(t)
+	ctx := t.Context()
+	if _, _, err := s.as("ada").Create(ctx, local, board.NewTask{Project: "web", Title: "One"}, ""); err != nil {
+		t.Fatal(err)
+	}
+	id := board.ID{Project: "web", No: 1}
+	try := map[string]func(b *remote.Board) error{
+		"get":  func(b *remote.Board) error { _, err := b.Get(ctx, id, 0); return err },
+		"next": func(b *remote.Board) error { _, err := b.Next(ctx, local, board.Wish{}); return err },
+		"update": func(b *remote.Board) error {
+			_, err := b.Update(ctx, local, id, board.Edit{Title: new("x")})
+			return err
+		},
+		"pause":      func(b *remote.Board) error { return b.Pause(ctx, local, "web") },
+		"setProject": func(b *remote.Board) error { return b.SetProject(ctx, board.Project{Slug: "web", Policy: board.PolicyTrust}) },
+	}
+	for _, c := range []struct{ who, may string }{
+		{"vic", "get"},
+		{"bob", "get next"},
+		{"ada", "get next update pause"},
+		{"adm", "get next update pause setProject"},
+	} {
+		for name, do := range try {
+			err := do(s.as(c.who))
+			_, nothing := errors.AsType[*board.Nothing](err)
+			if may := slices.Contains(strings.Fields(c.may), name); may != (err == nil || nothing) {
+				t.Errorf("%s by %s = %v, may it: %v", name, c.who, err, may)
+			} else if !may && !errors.Is(err, board.ErrDenied) && !errors.Is(err, board.ErrNotFound) {
+				t.Errorf("%s by %s = %v", name, c.who, err)
+			}
+		}
+	}
+}
+
+// TestBoard_wait: a change at the server wakes whoever waits on a laptop.
+func TestBoard_wait(t *testing.T) {
+	s := newSite(t)
+	ada := s.as("ada")
+	woken := make(chan time.Duration, 1)
+	begun := time.Now()
+	go func() {
+		ada.Wait(t.Context(), time.Minute)
+		woken <- time.Since(begun)
+	}()
+	for {
+		if _, _, err := s.as("ada").Create(t.Context(), local, board.NewTask{Project: "web", Title: "One"}, ""); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case took := <-woken:
+			if took > 30*time.Second {
+				t.Errorf("woken after %v", took)
+			}
+			return
+		case <-time.After(100 * time.Millisecond): // it may not listen yet: another change
+		}
+	}
+}
+
+// TestBoard_unreachable: a server that is not there is unavailable, and says so.
+func TestBoard_unreachable(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := "http://" + l.Addr().String() + "/mcp"
+	l.Close()
+	b := remote.New(func(ctx context.Context) (*mcp.Client, error) {
+		return streamable.Connect(ctx, address, nil, &mcp.ClientOptions{Revision: mcp.Newest})
+	})
+	defer b.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if _, err := b.Summary(ctx, "web"); !errors.Is(err, board.ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Summary = %v", err)
+	}
+}
+
+// TestBoard_refused: a key that the server does not take.
+func TestBoard_refused(t *testing.T) {
+	s := newSite(t)
+	if _, err := s.as("mallory").Whoami(t.Context()); !errors.Is(err, board.ErrDenied) || !strings.Contains(err.Error(), "bossman login") {
+		t.Errorf("Whoami = %v", err)
+	}
+	me, err := s.as("ada").Whoami(t.Context())
+	if diff := cmp.Diff(remote.Me{ID: "key:ada", Name: "Ada", Person: true, Roles: map[string]auth.Role{"web": auth.Lead}}, me); err != nil || diff != "" {
+		t.Errorf("Whoami: %v\n%s", err, diff)
+	}
+}
