@@ -204,9 +204,11 @@ func (a *Authenticator) lookUp(ctx context.Context, name string, find func(conte
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
 	for {
-		a.mu.Lock()
-		version, asked := a.version, time.Now()
-		a.mu.Unlock()
+		asked := time.Now()
+		version, err := a.since(ctx)
+		if err != nil {
+			return nil, unavailable(err)
+		}
 		e, err := find(ctx)
 		if err != nil {
 			return nil, unavailable(err)
@@ -220,6 +222,26 @@ func (a *Authenticator) lookUp(ctx context.Context, name string, find func(conte
 		a.mu.Unlock()
 		return e, nil
 	}
+}
+
+// since is the version from which on changes count for what is remembered.
+func (a *Authenticator) since(ctx context.Context) (int64, error) {
+	a.mu.Lock()
+	version := a.version
+	a.mu.Unlock()
+	if version >= 0 {
+		return version, nil
+	}
+	c, err := a.store.Changes(ctx, -1)
+	if err != nil {
+		return 0, err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.version < 0 {
+		a.version = c.Version
+	}
+	return a.version, nil
 }
 
 // rememberLocked keeps an entry. One that is there and says the same stays, with its

@@ -48,13 +48,14 @@ func (a *Authenticator) Run(ctx context.Context) error {
 
 // poll takes over what has changed in the store.
 func (a *Authenticator) poll(ctx context.Context) {
-	a.mu.Lock()
-	version := a.version
-	a.mu.Unlock()
 	look, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
 	asked := time.Now()
-	c, err := a.store.Changes(look, version)
+	version, err := a.since(look)
+	var c Changes
+	if err == nil {
+		c, err = a.store.Changes(look, version)
+	}
 	if ctx.Err() != nil {
 		return
 	}
@@ -67,9 +68,7 @@ func (a *Authenticator) poll(ctx context.Context) {
 		a.down = err
 		return
 	}
-	if version < 0 || c.Version < version {
-		// What was remembered before the first look may have ended unseen. And a store
-		// whose versions go back was replaced by a backup.
+	if c.Version < version { // the store was replaced by a backup
 		a.known.removeIf(func(string, *entry) bool { return true })
 	}
 	a.forgetLocked(c)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,6 +14,7 @@ const projectsFor = 2 * time.Second
 
 // A projectList is the projects of a server, for keys that are good in every one.
 type projectList struct {
+	home  string // a file's project, which the first write makes
 	board interface {
 		Projects(context.Context) ([]board.Project, error)
 	}
@@ -35,6 +37,9 @@ func (l *projectList) slugs(ctx context.Context) ([]string, error) {
 	l.last = make([]string, 0, len(all))
 	for _, p := range all {
 		l.last = append(l.last, p.Slug)
+	}
+	if l.home != "" && !slices.Contains(l.last, l.home) {
+		l.last = append(l.last, l.home)
 	}
 	l.at = time.Now()
 	return l.last, nil

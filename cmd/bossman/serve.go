@@ -147,6 +147,9 @@ func (a *app) newHTTPServer(ctx context.Context, o *opened, so httpOptions, l ne
 		},
 	)
 	projects := &projectList{board: o}
+	if !o.server {
+		projects.home = o.slug
+	}
 	s.tools = tools.Register(s.mcp, o, &tools.Options{
 		Logger: log,
 		Who: func(ctx context.Context, p mcp.Principal) (tools.Caller, error) {

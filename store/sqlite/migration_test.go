@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"database/sql"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
 )
 
@@ -58,7 +60,7 @@ CREATE INDEX tasks_colour ON tasks (colour);`)})
 		})
 	}
 	// The copy from before is a board of its own.
-	backup := path + ".v1.bak"
+	backup := fmt.Sprintf("%s.v%d.bak", path, old.known)
 	if info, err := os.Stat(backup); err != nil || info.Mode() != 0o600 {
 		t.Fatalf("backup: %v, %v", info, err)
 	}
@@ -69,6 +71,33 @@ CREATE INDEX tasks_colour ON tasks (colour);`)})
 		}
 		return err
 	})
+}
+
+// TestMigrate_keysForAnOldBoard: a program from before there were keys goes on beside
+// one that makes them.
+func TestMigrate_keysForAnOldBoard(t *testing.T) {
+	path := path(t)
+	text, err := fs.ReadFile(migrations, "00001_board.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := &Options{migrations: fstest.MapFS{"00001_board.sql": {Data: text}}}
+	old := open(t, path, before)
+	seed(t, old, 2, nil)
+	newer := open(t, path, nil)
+	_, key, err := auth.New(newer, nil).CreateKey(t.Context(), auth.NewKey{Owner: "ada", Project: "web", Role: auth.Worker})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []*Store{old, open(t, path, before)} {
+		if got := claim(t, s, want("otter")); len(got) != 1 && s == old {
+			t.Errorf("Claim() = %v, want one", got)
+		}
+		write(t, s, func(tx board.Tx) error { return addTasks(tx, "web", 1, nil) })
+	}
+	if _, err := auth.New(newer, nil).Token(t.Context(), key.Reveal()); err != nil {
+		t.Errorf("Token() = %v", err)
+	}
 }
 
 func TestMigrate_tooNew(t *testing.T) {

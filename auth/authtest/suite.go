@@ -1,0 +1,99 @@
+// Package authtest is the suite that every auth.Store passes.
+package authtest
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/bossman-dev/bossman/auth"
+)
+
+// Run runs the suite. open gives a new, empty store for each test, and closes it when
+// the test ends.
+func Run(t *testing.T, open func(t *testing.T) auth.Store) {
+	for _, c := range []struct {
+		name string
+		run  func(*fixture)
+	}{
+		{"a key comes back as it was", keyComesBack},
+		{"keys are listed by age", keysByAge},
+		{"a key's id is taken once", idOnce},
+		{"a disabled person gets no key", noKeyForDisabled},
+		{"a key is revoked once", revokedOnce},
+		{"the last use never goes back", usedForward},
+		{"people are listed by name", peopleByName},
+		{"a person is disabled and enabled", disabledAndEnabled},
+		{"what is not there is not found", notFound},
+		{"changes are told once", changesOnce},
+		{"changes are seen in their order", changesInOrder},
+		{"a key opens, and a wrong one does not", keyOpens},
+		{"a revoked key ends on every replica", revokedEverywhere},
+		{"a disabled person's keys end on every replica", disabledEverywhere},
+		{"the last use is written", lastUse},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.run(&fixture{T: t, store: open(t)}) })
+	}
+}
+
+type fixture struct {
+	*testing.T
+	store auth.Store
+}
+
+// at is a time that every database can keep.
+var at = time.Date(2026, 3, 1, 12, 0, 0, 123456000, time.UTC)
+
+func (f *fixture) key(id, owner string) auth.Key {
+	k := auth.Key{ID: id, Name: "a key", Owner: owner, Project: "web", Role: auth.Worker, Created: at}
+	for i := range k.Hash {
+		k.Hash[i] = byte(i) ^ id[0]
+	}
+	return k
+}
+
+// insert adds a key.
+func (f *fixture) insert(k auth.Key) auth.Key {
+	f.Helper()
+	f.ok(f.store.InsertKey(f.Context(), k))
+	return k
+}
+
+func (f *fixture) get(id string) auth.Key {
+	f.Helper()
+	k, err := f.store.Key(f.Context(), id)
+	f.ok(err)
+	return k
+}
+
+func (f *fixture) changes(after int64) auth.Changes {
+	f.Helper()
+	c, err := f.store.Changes(f.Context(), after)
+	f.ok(err)
+	return c
+}
+
+func (f *fixture) ok(err error) {
+	f.Helper()
+	if err != nil {
+		f.Fatal(err)
+	}
+}
+
+func (f *fixture) is(what string, err, want error) {
+	f.Helper()
+	if !errors.Is(err, want) {
+		f.Errorf("%s = %v, want %v", what, err, want)
+	}
+}
+
+func (f *fixture) equal(what string, got, want any) {
+	f.Helper()
+	if !reflect.DeepEqual(got, want) {
+		f.Errorf("%s = %v, want %v", what, show(got), show(want))
+	}
+}
+
+func show(v any) string { return fmt.Sprintf("%+v", v) }

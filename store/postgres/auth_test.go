@@ -1,0 +1,87 @@
+package postgres_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/bossman-dev/bossman/auth"
+	"github.com/bossman-dev/bossman/auth/authtest"
+	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/pgtest"
+	"github.com/bossman-dev/bossman/store/postgres"
+)
+
+func TestAuth(t *testing.T) {
+	c := pgtest.Shared(t)
+	authtest.Run(t, func(t *testing.T) auth.Store { return c.Open(t, nil) })
+}
+
+// TestAuth_noPlaintext looks for the key in a dump of the whole database.
+func TestAuth_noPlaintext(t *testing.T) {
+	c := pgtest.Shared(t)
+	db := c.NewDatabase(t)
+	s := c.OpenIn(t, db, nil)
+	k, text, err := auth.New(s, nil).CreateKey(t.Context(), auth.NewKey{Owner: "ada", Project: "web", Role: auth.Worker})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dump, err := c.Command("pg_dump", "-d", c.DSN(db)).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret := text.Reveal()[strings.LastIndex(text.Reveal(), "_")+1:]
+	if !strings.Contains(string(dump), k.ID) || strings.Contains(string(dump), secret) {
+		t.Error("the dump does not have the key's id, or has its secret")
+	}
+}
+
+// TestAuth_reducedRole: the role of a server needs no more than rows.
+func TestAuth_reducedRole(t *testing.T) {
+	c := pgtest.Shared(t)
+	db := c.NewDatabase(t)
+	c.Exec(t, db, "CREATE ROLE auth_reduced LOGIN", "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO auth_reduced")
+	t.Cleanup(func() {
+		c.Exec(t, db, "DROP OWNED BY auth_reduced", "DROP ROLE auth_reduced")
+	})
+	s, err := postgres.Open(t.Context(), c.DSNAs("auth_reduced", db), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	a := auth.New(s, nil)
+	k, text, err := a.CreateKey(t.Context(), auth.NewKey{Owner: "ada", Project: "web", Role: auth.Worker})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Token(t.Context(), text.Reveal()); err != nil {
+		t.Error(err)
+	}
+	if err := errors.Join(a.DisablePerson(t.Context(), "ada"), a.RevokeKey(t.Context(), k.ID)); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestMigrate_fromTheFirst: a database from before there were keys says what to run,
+// and then has them.
+func TestMigrate_fromTheFirst(t *testing.T) {
+	c := pgtest.Shared(t)
+	db := c.NewDatabase(t)
+	seed(t, c.OpenIn(t, db, nil), "web", 2, nil)
+	c.Exec(t, db, "DROP TABLE api_keys, people, auth_meta", "DELETE FROM goose_db_version WHERE version_id > 1")
+	_, err := postgres.Open(t.Context(), c.DSN(db), nil)
+	if e, ok := errors.AsType[*postgres.SchemaError](err); !ok || e.Have != 1 {
+		t.Fatalf("Open(old) = %v, want a SchemaError", err)
+	}
+	if err := postgres.Migrate(t.Context(), c.DSN(db)); err != nil {
+		t.Fatal(err)
+	}
+	s := c.OpenIn(t, db, nil)
+	if keys, err := s.Keys(t.Context()); err != nil || len(keys) != 0 {
+		t.Errorf("Keys() = %v, %v", keys, err)
+	}
+	read(t, s, func(r board.Reader) error {
+		_, err := r.Project("web")
+		return err
+	})
+}
