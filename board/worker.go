@@ -35,7 +35,8 @@ type Actor struct {
 	Owner string
 	// Worker is the agent's name where it is known.
 	Worker string
-	// Name is what people are shown; the worker's or the principal's if empty.
+	// Name is what people are shown: of an agent the worker's comes first, and the
+	// principal's if there is none.
 	Name string
 	// Person is set for a person's own credential.
 	Person bool
@@ -44,10 +45,10 @@ type Actor struct {
 // String is what the history shows.
 func (a Actor) String() string {
 	switch {
+	case a.Worker != "" && !a.Person:
+		return a.Worker
 	case a.Name != "":
 		return a.Name
-	case a.Worker != "":
-		return a.Worker
 	}
 	return a.Principal
 }

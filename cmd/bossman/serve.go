@@ -300,11 +300,8 @@ func callerOf(ctx context.Context, mp mcp.Principal, projects *projectList) (too
 		return tools.Caller{}, nil
 	}
 	c := tools.Caller{
-		Actor: board.Actor{Principal: p.ID, Owner: p.ID, Person: p.Person},
+		Actor: board.Actor{Principal: p.ID, Owner: p.ID, Name: cmp.Or(p.Name, p.Owner), Person: p.Person},
 		Roles: p.Grants, Role: p.Best(),
-	}
-	if p.Person {
-		c.Name = cmp.Or(p.Name, p.Owner)
 	}
 	if every := p.Grants[auth.EveryProject]; every > auth.None {
 		slugs, err := projects.slugs(ctx)

@@ -9,6 +9,9 @@ import (
 	"github.com/bossman-dev/bossman/auth"
 )
 
+// sparePrefix begins the keys for one run.
+const sparePrefix = "bossman_local_"
+
 // A spareKey opens a server that has no keys, from its own machine, as long as it
 // runs.
 type spareKey struct {
@@ -18,7 +21,7 @@ type spareKey struct {
 
 func newSpareKey() *spareKey {
 	return &spareKey{
-		text: auth.Secret("bossman_local_" + strings.ToLower(rand.Text()+rand.Text())),
+		text: auth.Secret(sparePrefix + strings.ToLower(rand.Text()+rand.Text())),
 		who: &auth.Principal{
 			ID: "key:local", Name: "local", Person: true, Owner: "local",
 			Grants: map[string]auth.Role{auth.EveryProject: auth.Admin},

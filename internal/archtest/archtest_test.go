@@ -52,7 +52,7 @@ var drawing = map[string][]string{
 	"mcp/mcptest":                 {"jsonrpc", "mcp"},
 	"mcp/oauth":                   {"mcp"},
 	"mcp/streamable":              {"jsonrpc", "mcp"},
-	"remote":                      {"auth", "board", "jsonrpc", "mcp", "tools"},
+	"remote":                      {"auth", "board", "jsonrpc", "mcp", "mcp/streamable", "tools"},
 	"store/postgres":              {"auth", "board"},
 	"store/sqlite":                {"auth", "board"},
 	"tools":                       {"auth", "board", "jsonrpc", "mcp"},
