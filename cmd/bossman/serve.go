@@ -105,6 +105,7 @@ type httpServer struct {
 	log     *slog.Logger
 	keys    *auth.Authenticator
 	limiter auth.Limiter
+	counts  counts
 	spare   *spareKey // nil if there are others
 	mcp     *mcp.Server
 	tools   *tools.Tools
@@ -146,6 +147,7 @@ func (a *app) newHTTPServer(ctx context.Context, o *opened, so httpOptions, l ne
 			},
 		},
 	)
+	s.mcp.Use(s.limit)
 	projects := &projectList{board: o}
 	if !o.server {
 		projects.home = o.slug

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/bossman-dev/bossman/auth"
+	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/jsonrpc"
+	"github.com/bossman-dev/bossman/mcp"
+)
+
+const (
+	// maxHeld is how many tasks one key may hold at a time, maxAsked how many of its
+	// questions may be open.
+	maxHeld  = 1000
+	maxAsked = 200
+	// countFor is how long a count is good: the two are bounds and no promises.
+	countFor = time.Second
+)
+
+// What a call does that is bounded, by the tool's name or the method's.
+var bounded = map[string]struct {
+	bucket auth.Bucket
+	count  bool // of what it makes, there may be so many
+}{
+	"create_task":          {auth.Creations, false},
+	"create_plan":          {auth.Creations, false},
+	"bossman/create":       {auth.Creations, false},
+	"bossman/createUnder":  {auth.Creations, false},
+	"bossman/createPlan":   {auth.Creations, false},
+	"ask_question":         {auth.Questions, true},
+	"bossman/ask":          {auth.Questions, true},
+	"get_next_task":        {auth.Calls, true},
+	"bossman/next":         {auth.Calls, true},
+	"subscriptions/listen": {auth.Streams, false},
+}
+
+// limit keeps one principal from using up what is everybody's.
+func (s *httpServer) limit(next mcp.Handler) mcp.Handler {
+	return func(ctx context.Context, r *mcp.Request) (mcp.Result, error) {
+		name := r.Method
+		if name == "tools/call" {
+			name = toolName(r)
+		}
+		b, ok := bounded[name]
+		if !ok {
+			return next(ctx, r)
+		}
+		if b.bucket != auth.Calls { // those are counted at the door
+			if after, ok := s.limiter.Allow(r.Principal.ID, b.bucket); !ok {
+				secs := int(math.Ceil(after.Seconds()))
+				return refuse(r, fmt.Sprintf("Not done. Nothing has changed. This key does that too often. Next: the same call in %d s.", secs))
+			}
+		}
+		if b.count {
+			if text, err := s.full(ctx, r.Principal.ID, b.bucket); err != nil || text != "" {
+				if err != nil {
+					return nil, err
+				}
+				return refuse(r, text)
+			}
+		}
+		return next(ctx, r)
+	}
+}
+
+// toolName is the tool that a request calls.
+func toolName(r *mcp.Request) string {
+	for name, v := range jsonrpc.Members(r.Params) {
+		if name == "name" {
+			return jsonrpc.Text(v)
+		}
+	}
+	return ""
+}
+
+// refuse says no in the way of the method.
+func refuse(r *mcp.Request, text string) (mcp.Result, error) {
+	if r.Method == "tools/call" {
+		return &mcp.ToolResult{Content: []mcp.Content{mcp.Text(text)}, IsError: true}, nil
+	}
+	return nil, jsonrpc.Errorf(jsonrpc.CodeInternal, "%s", text)
+}
+
+// full says that a principal has as many claims, or open questions, as there may be;
+// empty if it has not.
+func (s *httpServer) full(ctx context.Context, principal string, what auth.Bucket) (string, error) {
+	n, err := s.counts.of(ctx, s.o, principal, what == auth.Questions)
+	switch {
+	case err != nil:
+		return "", err
+	case what == auth.Questions && n >= maxAsked:
+		return fmt.Sprintf("Not asked. Nothing has changed. %d questions of this key are open, which is the most. Next: wait for answers, or go on as you think best.", n), nil
+	case what != auth.Questions && n >= maxHeld:
+		return fmt.Sprintf("No hand-out. Nothing has changed. This key holds %d tasks, which is the most. Next: report on one of them.", n), nil
+	}
+	return "", nil
+}
+
+// counts remembers for a moment how much principals have.
+type counts struct {
+	mu   sync.Mutex
+	seen map[countKey]counted
+}
+
+type countKey struct {
+	principal string
+	questions bool
+}
+
+type counted struct {
+	n  int
+	at time.Time
+}
+
+func (c *counts) of(ctx context.Context, b aBoard, principal string, questions bool) (int, error) {
+	key := countKey{principal, questions}
+	c.mu.Lock()
+	last, ok := c.seen[key]
+	c.mu.Unlock()
+	if ok && time.Since(last.at) < countFor {
+		return last.n, nil
+	}
+	n := 0
+	if questions {
+		qs, err := b.Questions(ctx, board.QuestionFilter{State: board.QuestionOpen, Limit: 1000})
+		if err != nil {
+			return 0, err
+		}
+		for _, q := range qs {
+			if q.Asker.Principal == principal {
+				n++
+			}
+		}
+	} else {
+		cs, err := b.Claims(ctx, board.ClaimFilter{Principal: principal})
+		if err != nil {
+			return 0, err
+		}
+		n = len(cs)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.seen == nil || len(c.seen) > 10_000 {
+		c.seen = map[countKey]counted{}
+	}
+	c.seen[key] = counted{n, time.Now()}
+	return n, nil
+}
