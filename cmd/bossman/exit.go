@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
 	"github.com/go-json-experiment/json"
 )
@@ -87,7 +88,7 @@ func (a *app) fail(err error) int {
 	if errors.Is(err, context.Canceled) {
 		err, next = errors.New("interrupted"), ""
 	}
-	text := plain(strings.ReplaceAll(err.Error(), "board: ", ""))
+	text := plain(strings.NewReplacer("board: ", "", "auth: ", "").Replace(err.Error()))
 	if a.flags.json {
 		out, _ := json.Marshal(errorJSON{Error: failureJSON{Code: code, Kind: exitNames[code], Message: text, Next: next}})
 		fmt.Fprintf(a.stderr, "%s\n", escaped(out))
@@ -123,13 +124,13 @@ func exitCode(err error) int {
 		return exitNotFound
 	}
 	switch {
-	case errors.Is(err, board.ErrNotFound), errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, board.ErrNotFound), errors.Is(err, auth.ErrNotFound), errors.Is(err, fs.ErrNotExist):
 		return exitNotFound
-	case errors.Is(err, board.ErrInvalid):
+	case errors.Is(err, board.ErrInvalid), errors.Is(err, auth.ErrInvalid):
 		return exitUsage
 	case errors.Is(err, board.ErrDenied), errors.Is(err, fs.ErrPermission):
 		return exitDenied
-	case errors.Is(err, board.ErrConflict), errors.Is(err, board.ErrLeaseLost):
+	case errors.Is(err, board.ErrConflict), errors.Is(err, auth.ErrConflict), errors.Is(err, board.ErrLeaseLost):
 		return exitConflict
 	case errors.Is(err, board.ErrUnavailable), errors.Is(err, board.ErrUnknown), errors.Is(err, board.ErrTooNew),
 		errors.Is(err, context.DeadlineExceeded):

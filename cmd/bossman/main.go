@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
 	"github.com/spf13/cobra"
 )
@@ -45,8 +47,9 @@ type app struct {
 	getenv func(string) string
 
 	flags struct {
-		board, db, project string
-		json               bool
+		board, project string
+		db             auth.Secret
+		json           bool
 	}
 	// begun is set when the command line was understood: later errors are not about
 	// how to type it.
@@ -92,12 +95,12 @@ Without a command it serves MCP if it is on a pipe, and shows the board otherwis
 	root.SetErr(a.stderr)
 	f := root.PersistentFlags()
 	f.StringVar(&a.flags.board, "board", "", "the project's `directory`, or a board's .db file (BOSSMAN_BOARD)")
-	f.StringVar(&a.flags.db, "db", "", "a server's database, postgres://… (BOSSMAN_DB)")
+	f.StringVar((*string)(&a.flags.db), "db", "", "a server's database, postgres://… (BOSSMAN_DB)")
 	f.StringVar(&a.flags.project, "project", "", "the project's short `name` (BOSSMAN_PROJECT)")
 	f.BoolVar(&a.flags.json, "json", false, "answer in JSON")
 	root.AddCommand(
 		a.mcpCommand(), a.statusCommand(), a.taskCommand(), a.inboxCommand(), a.answerCommand(),
-		a.pauseCommand(), a.resumeCommand(), a.stopCommand(), a.projectCommand(), a.configCommand(),
+		a.pauseCommand(), a.resumeCommand(), a.stopCommand(), a.projectCommand(), a.keyCommand(), a.personCommand(), a.configCommand(),
 		a.clientCommand(), a.migrateCommand(), a.serveCommand(), a.loginCommand(), a.versionCommand(),
 	)
 	return root
@@ -161,7 +164,7 @@ func (a *app) settle() (*settings, place, error) {
 	if err := s.readEnv(a.getenv); err != nil {
 		return nil, p, err
 	}
-	for name, v := range map[string]string{"board": a.flags.board, "db": a.flags.db, "project": a.flags.project} {
+	for name, v := range map[string]string{"board": a.flags.board, "db": a.flags.db.Reveal(), "project": a.flags.project} {
 		if v != "" {
 			if err := s.readFlag(name, v); err != nil {
 				return nil, p, err
@@ -214,13 +217,7 @@ func expand(path, home string) string {
 
 // actor is who runs this: a person, or an agent in a person's shell.
 func (a *app) actor() board.Actor {
-	name := a.getenv("USER")
-	if u, err := user.Current(); err == nil && u.Username != "" {
-		name = filepath.Base(u.Username)
-	}
-	if name == "" {
-		name = "local"
-	}
+	name := a.userName()
 	if _, err := a.person(); err != nil {
 		shown := name
 		if agentVariable(a.getenv) != "" {
@@ -229,6 +226,14 @@ func (a *app) actor() board.Actor {
 		return board.Actor{Principal: "local", Owner: "shell:" + name, Name: shown}
 	}
 	return board.Actor{Principal: "local", Owner: "person:" + name, Name: name, Person: true}
+}
+
+// userName is what the system calls whoever runs this.
+func (a *app) userName() string {
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return filepath.Base(u.Username)
+	}
+	return cmp.Or(a.getenv("USER"), "local")
 }
 
 // later runs f when the command has ended.

@@ -51,9 +51,7 @@ func TestScript(t *testing.T) {
 			return os.MkdirAll(home, 0o755)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"exits":     exits,
-			"listening": listening,
-			"serve":     serveScript,
+			"exits": exits, "listening": listening, "serve": serveScript, "revoke": revoke,
 		},
 	})
 }
@@ -121,6 +119,14 @@ func serveScript(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("bossman serve ended with %v", err)
 		}
 	})
+}
+
+// revoke ends the key that is in a file.
+func revoke(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: revoke FILE")
+	}
+	ts.Check(ts.Exec("bossman", "key", "revoke", strings.TrimSpace(ts.ReadFile(args[0]))))
 }
 
 // agent calls tools of `bossman mcp`, one a line of its standard input: the name and

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/remote"
 	"github.com/bossman-dev/bossman/store/sqlite"
@@ -30,6 +31,7 @@ type opened struct {
 	slug     string
 	projects []board.Project
 	server   bool
+	people   *auth.Authenticator
 }
 
 // aBoard is what the commands need of a board: one in this process, or one of a
@@ -71,7 +73,7 @@ func (a *app) openAt(ctx context.Context, s *settings, p place, adopt func(*boar
 		return nil, err
 	}
 	a.later(func() { store.Close() })
-	o := &opened{settings: s, place: p, path: path, server: s.DB != ""}
+	o := &opened{settings: s, place: p, path: path, server: s.DB != "", people: auth.New(store, nil)}
 	err = store.Read(ctx, func(r board.Reader) error {
 		o.projects, err = r.Projects()
 		return err
@@ -93,8 +95,14 @@ func (a *app) openAt(ctx context.Context, s *settings, p place, adopt func(*boar
 	return o, nil
 }
 
+// A storage keeps the board, and who may use it.
+type storage interface {
+	board.Store
+	auth.Store
+}
+
 // openStore opens what keeps the board.
-func openStore(ctx context.Context, s *settings, p place) (board.Store, string, error) {
+func openStore(ctx context.Context, s *settings, p place) (storage, string, error) {
 	switch {
 	case s.DB == "":
 		store, err := sqlite.Open(ctx, p.Path, nil)
@@ -106,8 +114,8 @@ func openStore(ctx context.Context, s *settings, p place) (board.Store, string, 
 	return nil, "", usage("%s: %q is not an address such as postgres://user@host/name", s.Origin["db"], hidePassword(s.DB))
 }
 
-func isPostgres(dsn string) bool {
-	return strings.HasPrefix(dsn, "postgres://") || strings.HasPrefix(dsn, "postgresql://")
+func isPostgres(dsn auth.Secret) bool {
+	return strings.HasPrefix(dsn.Reveal(), "postgres://") || strings.HasPrefix(dsn.Reveal(), "postgresql://")
 }
 
 // home settles which project a board in a file is. It is one; the first write makes
@@ -152,10 +160,20 @@ func (o *opened) one() (string, error) {
 	return "", failf(exitUsage, "repeat it with --project NAME", "say which project, with --project: there are %s", strings.Join(names, ", "))
 }
 
+// openHere opens a board that is in this process, for what only whoever runs it does.
+func (a *app) openHere(ctx context.Context) (*opened, error) {
+	o, err := a.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	_, err = o.here()
+	return o, err
+}
+
 // here is the board if it is in this process.
 func (o *opened) here() (*board.Board, error) {
 	if o.local == nil {
-		return nil, failf(exitUnavailable, "run it where the server runs, with --db", "a whole board is not sent to other machines: this one is at %s", o.path)
+		return nil, failf(exitUnavailable, "run it where the server runs, with --db", "this is for whoever runs the server: the board is at %s", o.path)
 	}
 	return o.local, nil
 }

@@ -28,15 +28,23 @@ func agentVariable(getenv func(string) string) string {
 // for whoever did the work. It guards against accidents; an agent that wants to can
 // pretend. BOSSMAN_PERSON=1 is for people's own scripts, which have no terminal.
 func (a *app) person() (terminal bool, err error) {
-	if name := agentVariable(a.getenv); name != "" {
-		return false, failf(exitDenied, "ask the person to run it in a terminal of their own",
-			"this is for people, and %s says that an agent runs it", name)
+	if err := a.notAgent(); err != nil {
+		return false, err
 	}
 	terminal = term.IsTerminal(int(a.stdin.Fd()))
 	if !terminal && a.getenv("BOSSMAN_PERSON") != "1" {
 		return false, failf(exitDenied, "run it in a terminal", "this is for people, and standard input is not a terminal")
 	}
 	return terminal, nil
+}
+
+// notAgent refuses inside an agent's shell: an agent does not give itself a key.
+func (a *app) notAgent() error {
+	if name := agentVariable(a.getenv); name != "" {
+		return failf(exitDenied, "ask the person to run it in a terminal of their own",
+			"this is for people, and %s says that an agent runs it", name)
+	}
+	return nil
 }
 
 // isTerminal reports whether a file is a terminal.

@@ -4,25 +4,25 @@ import (
 	"context"
 	"errors"
 
-	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/store/postgres"
 )
 
 // openPostgres opens the board of a server.
-func openPostgres(ctx context.Context, dsn string) (board.Store, error) {
-	store, err := postgres.Open(ctx, dsn, nil)
+func openPostgres(ctx context.Context, dsn auth.Secret) (storage, error) {
+	store, err := postgres.Open(ctx, dsn.Reveal(), nil)
 	if err != nil {
 		return nil, cannotConnect(err, dsn)
 	}
 	return store, nil
 }
 
-func migratePostgres(ctx context.Context, dsn string) error {
-	return cannotConnect(postgres.Migrate(ctx, dsn), dsn)
+func migratePostgres(ctx context.Context, dsn auth.Secret) error {
+	return cannotConnect(postgres.Migrate(ctx, dsn.Reveal()), dsn)
 }
 
 // cannotConnect says what to do about a database that does not answer.
-func cannotConnect(err error, dsn string) error {
+func cannotConnect(err error, dsn auth.Secret) error {
 	if err == nil {
 		return nil
 	}

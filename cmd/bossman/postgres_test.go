@@ -22,6 +22,6 @@ func TestPostgres(t *testing.T) {
 			env.Setenv("DB", cluster.DSN(name))
 			return nil
 		},
-		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"exits": exits},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"exits": exits, "revoke": revoke},
 	})
 }

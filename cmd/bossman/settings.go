@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
 	"github.com/pelletier/go-toml/v2"
 )
@@ -21,7 +22,7 @@ import (
 // settings is what was configured. Each value has an origin.
 type settings struct {
 	Board   string
-	DB      string
+	DB      auth.Secret // an address may have a password in it
 	Project string
 	Policy  string
 	Areas   []string
@@ -53,7 +54,7 @@ var settingKeys = []settingKey{
 		func(s *settings) any { return s.Board },
 	},
 	{
-		"db", false, "BOSSMAN_DB", false, func(s *settings, v any) error { return setText(&s.DB, v) },
+		"db", false, "BOSSMAN_DB", false, func(s *settings, v any) error { return setSecret(&s.DB, v) },
 		func(s *settings) any { return hidePassword(s.DB) },
 	},
 	{
@@ -250,6 +251,14 @@ func setText(to *string, v any) error {
 	return nil
 }
 
+// setSecret takes a text, and does not repeat what is none.
+func setSecret(to *auth.Secret, v any) error {
+	if _, ok := v.(string); !ok {
+		return errors.New("it is not a text")
+	}
+	return setText((*string)(to), v)
+}
+
 // setList takes an array, or a text with commas.
 func setList(to *[]string, v any) error {
 	if text, ok := v.(string); ok {
@@ -291,14 +300,20 @@ func setDuration(to *time.Duration, v any) error {
 func isURL(s string) bool { return strings.HasPrefix(s, "https://") || strings.HasPrefix(s, "http://") }
 
 // hidePassword shows a database's address without what opens it.
-func hidePassword(dsn string) string {
-	u, err := url.Parse(dsn)
-	if err != nil {
+func hidePassword(dsn auth.Secret) string {
+	if dsn == "" {
+		return ""
+	}
+	u, err := url.Parse(dsn.Reveal())
+	if err != nil || u.Scheme == "" || u.Opaque != "" {
 		return "(not an address)"
 	}
-	if q := u.Query(); q.Has("password") {
-		q.Set("password", "xxxxx")
-		u.RawQuery = q.Encode()
+	q := u.Query()
+	for _, name := range []string{"password", "sslpassword"} {
+		if q.Has(name) {
+			q.Set(name, "xxxxx")
+			u.RawQuery = q.Encode()
+		}
 	}
 	return u.Redacted()
 }

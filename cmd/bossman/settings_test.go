@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/bossman-dev/bossman/auth"
 )
 
 func TestSettings_order(t *testing.T) {
@@ -111,7 +113,7 @@ func TestHidePassword(t *testing.T) {
 		"postgres://u:se%zzcret@h/d":         "(not an address)",
 		"":                                   "",
 	} {
-		if got := hidePassword(dsn); got != want {
+		if got := hidePassword(auth.Secret(dsn)); got != want {
 			t.Errorf("hidePassword(%q) = %q, want %q", dsn, got, want)
 		}
 	}

@@ -8,6 +8,8 @@
 //
 //	GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO bossman;
 //
+// after each Migrate, since that may add tables.
+//
 // Events are never updated: a trigger refuses it to everyone, and deletes too unless
 // the session says that it archives.
 //

@@ -1,0 +1,274 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bossman-dev/bossman/auth"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) keyCommand() *cobra.Command {
+	return group("key", "Create, list and revoke the keys of a server", a.keyCreate(), a.keyList(), a.keyRevoke())
+}
+
+// keyFlags are what can be said about a new key.
+type keyFlags struct {
+	role, person, owner, name, expires string
+	agent                              bool
+}
+
+func (a *app) keyCreate() *cobra.Command {
+	var f keyFlags
+	cmd := &cobra.Command{
+		Use: "create", Short: "Create a key and print it, this once", Args: cobra.NoArgs,
+		Long: `Create makes a key and prints it. It is not kept, only a hash of it: whoever loses
+it gets another. It is sent in the header X-Api-Token, or as Authorization: Bearer.
+
+An agent's key (the usual) cannot do what is for people, such as answering. Its owner
+is the person who answers for it: you, or whoever --owner names. If a person is
+disabled, all of their keys end.`,
+		Example: `  bossman key create --project web --role worker --name ci
+  bossman key create --project '*' --role admin --person ada --expires 30d`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.createKey(cmd.Context(), f) },
+	}
+	cmd.Flags().StringVar(&f.role, "role", "worker", "what it may do: viewer, worker, lead or admin; each includes those before")
+	cmd.Flags().StringVar(&f.person, "person", "", "it is the key of this person")
+	cmd.Flags().BoolVar(&f.agent, "agent", false, "it is an agent's key; the usual")
+	cmd.Flags().StringVar(&f.owner, "owner", "", "who answers for an agent's key; you, if nobody is named")
+	cmd.Flags().StringVar(&f.name, "name", "", "what people are shown")
+	cmd.Flags().StringVar(&f.expires, "expires", "90d", "after how long it ends: 12h, 90d, never")
+	return cmd
+}
+
+func (a *app) createKey(ctx context.Context, f keyFlags) error {
+	if err := a.notAgent(); err != nil {
+		return err
+	}
+	if f.person != "" && (f.agent || f.owner != "") {
+		return usage("--person is for the person's own key, --agent and --owner for an agent's")
+	}
+	n := auth.NewKey{Name: f.name, Owner: f.owner, Person: f.person != ""}
+	switch {
+	case n.Person:
+		n.Owner = f.person
+	case n.Owner == "":
+		n.Owner = a.userName()
+	}
+	var err error
+	if n.Role, err = auth.ParseRole(f.role); err != nil {
+		return err
+	}
+	if n.Expires, err = expiry(f.expires, time.Now()); err != nil {
+		return usage("--expires: %w", err)
+	}
+	if a.flags.project == auth.EveryProject {
+		a.flags.project, n.Project = "", auth.EveryProject
+	}
+	o, err := a.openHere(ctx)
+	if err != nil {
+		return err
+	}
+	if n.Project == "" {
+		if n.Project, err = o.one(); err != nil {
+			return err
+		}
+	}
+	k, text, err := o.people.CreateKey(ctx, n)
+	if err != nil {
+		return err
+	}
+	if a.flags.json {
+		return a.printJSON(struct {
+			Key string `json:"key"`
+			keyJSON
+		}{text.Reveal(), toKey(k, time.Now())})
+	}
+	a.say("%s", text.Reveal())
+	until := "It does not expire."
+	if !k.Expires.IsZero() {
+		until = "It ends on " + k.Expires.Format(time.DateOnly) + "."
+	}
+	a.note("%s of %s, %s in %s. %s It is shown this once; to end it: bossman key revoke %s",
+		map[bool]string{true: "A key", false: "An agent's key"}[k.Person], k.Owner, k.Role, projectText(k.Project), until, k.ID)
+	return nil
+}
+
+// expiry reads how long a key lasts.
+func expiry(s string, now time.Time) (time.Time, error) {
+	if s == "never" {
+		return time.Time{}, nil
+	}
+	const most = 10 * 365
+	if days, ok := strings.CutSuffix(s, "d"); ok {
+		if n, err := strconv.Atoi(days); err == nil && n > 0 && n <= most {
+			return now.AddDate(0, 0, n), nil
+		}
+	} else if d, err := time.ParseDuration(s); err == nil && d > 0 && d <= most*24*time.Hour {
+		return now.Add(d), nil
+	}
+	return time.Time{}, fmt.Errorf("%q is not a time such as 12h or 90d, of at most %dd, nor never", s, most)
+}
+
+func (a *app) keyList() *cobra.Command {
+	var all bool
+	cmd := &cobra.Command{
+		Use: "list", Short: "List the keys that open something", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			project := a.flags.project
+			if project == auth.EveryProject {
+				a.flags.project = ""
+			}
+			o, err := a.openHere(cmd.Context())
+			if err != nil {
+				return err
+			}
+			keys, err := o.people.Keys(cmd.Context())
+			if err != nil {
+				return err
+			}
+			now := time.Now()
+			keys = slices.DeleteFunc(keys, func(k auth.Key) bool {
+				return !all && keyState(k, now) != keyActive || project != "" && k.Project != project
+			})
+			if a.flags.json {
+				list := []keyJSON{}
+				for _, k := range keys {
+					list = append(list, toKey(k, now))
+				}
+				return a.printJSON(struct {
+					Keys []keyJSON `json:"keys"`
+				}{list})
+			}
+			if len(keys) == 0 {
+				a.say("No key.")
+				return nil
+			}
+			a.paint.table(a.out, "", []column{
+				{head: "KEY"},
+				{head: "NAME", flex: true},
+				{head: "OWNER"},
+				{head: "FOR"},
+				{head: "PROJECT"},
+				{head: "ROLE"},
+				{head: "EXPIRES", drop: 1},
+				{head: "LAST USED", drop: 2},
+				{head: ""},
+			}, keyRows(keys, now))
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "also those that have ended")
+	return cmd
+}
+
+func keyRows(keys []auth.Key, now time.Time) (rows [][]cell) {
+	for _, k := range keys {
+		state, expires := keyState(k, now), "never"
+		if state == keyActive {
+			state = ""
+		}
+		if !k.Expires.IsZero() {
+			expires = k.Expires.Format(time.DateOnly)
+		}
+		rows = append(rows, []cell{
+			{k.ID, cyan},
+			{line(k.Name), ""},
+			{line(k.Owner), ""},
+			{map[bool]string{true: "person", false: "agent"}[k.Person], ""},
+			{k.Project, ""},
+			{k.Role.String(), ""},
+			{expires, dim},
+			{ago(now, k.LastUsed), dim},
+			{state, yellow},
+		})
+	}
+	return rows
+}
+
+func (a *app) keyRevoke() *cobra.Command {
+	return &cobra.Command{
+		Use: "revoke ID", Short: "End a key for good", Args: cobra.ExactArgs(1),
+		Long: `Revoke ends a key. Within five seconds no server takes it any more, and what it had
+open is closed. ID is the middle of the key, as bossman key list shows it.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.notAgent(); err != nil {
+				return err
+			}
+			o, err := a.openHere(cmd.Context())
+			if err != nil {
+				return err
+			}
+			id := args[0]
+			if auth.CheckKey(id) == nil { // the whole key; it is not repeated
+				id = strings.Split(id, "_")[1]
+			}
+			if err := o.people.RevokeKey(cmd.Context(), id); errors.Is(err, auth.ErrNotFound) {
+				return failf(exitNotFound, "bossman key list --all shows what there is", "there is no such key")
+			} else if err != nil {
+				return err
+			}
+			if a.flags.json {
+				return a.printJSON(struct {
+					ID      string `json:"id"`
+					Revoked bool   `json:"revoked"`
+				}{id, true})
+			}
+			a.say("%s is revoked.", id)
+			return nil
+		},
+	}
+}
+
+// What a key is now.
+const (
+	keyActive   = "active"
+	keyRevoked  = "revoked"
+	keyExpired  = "expired"
+	keyDisabled = "disabled" // its owner is
+)
+
+func keyState(k auth.Key, now time.Time) string {
+	switch {
+	case !k.Revoked.IsZero():
+		return keyRevoked
+	case !k.Expires.IsZero() && !now.Before(k.Expires):
+		return keyExpired
+	case !k.OwnerDisabled.IsZero():
+		return keyDisabled
+	}
+	return keyActive
+}
+
+type keyJSON struct {
+	ID         string     `json:"id"`
+	Name       string     `json:"name"`
+	Owner      string     `json:"owner"`
+	Person     bool       `json:"person"`
+	Project    string     `json:"project"`
+	Role       string     `json:"role"`
+	State      string     `json:"state"`
+	CreatedAt  time.Time  `json:"created_at"`
+	ExpiresAt  *time.Time `json:"expires_at,omitzero"`
+	LastUsedAt *time.Time `json:"last_used_at,omitzero"`
+	RevokedAt  *time.Time `json:"revoked_at,omitzero"`
+}
+
+func toKey(k auth.Key, now time.Time) keyJSON {
+	return keyJSON{
+		ID: k.ID, Name: k.Name, Owner: k.Owner, Person: k.Person, Project: k.Project, Role: k.Role.String(), State: keyState(k, now),
+		CreatedAt: k.Created.UTC(), ExpiresAt: moment(k.Expires), LastUsedAt: moment(k.LastUsed), RevokedAt: moment(k.Revoked),
+	}
+}
+
+func projectText(p string) string {
+	if p == auth.EveryProject {
+		return "every project"
+	}
+	return p
+}

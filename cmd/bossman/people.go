@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/bossman-dev/bossman/auth"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) personCommand() *cobra.Command {
+	return group("person", "List, disable and enable the people of a server", a.personList(),
+		a.personSwitch("disable NAME", "End all keys and tokens of a person, until enabled again", "%s is disabled.", true),
+		a.personSwitch("enable NAME", "Let a person's keys and tokens open again", "%s is enabled. Keys that were revoked stay so.", false))
+}
+
+func (a *app) personList() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List whoever answers for a key, or has shown a token", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o, err := a.openHere(cmd.Context())
+			if err != nil {
+				return err
+			}
+			people, err := o.people.People(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if a.flags.json {
+				list := []personJSON{}
+				for _, p := range people {
+					list = append(list, toPerson(p))
+				}
+				return a.printJSON(struct {
+					People []personJSON `json:"people"`
+				}{list})
+			}
+			if len(people) == 0 {
+				a.say("Nobody yet.")
+				return nil
+			}
+			var rows [][]cell
+			for _, p := range people {
+				state := ""
+				if !p.Disabled.IsZero() {
+					state = "disabled " + ago(time.Now(), p.Disabled)
+				}
+				rows = append(rows, []cell{{line(p.Name), cyan}, {count(p.Keys, "key"), ""}, {state, yellow}})
+			}
+			a.paint.table(a.out, "", []column{{head: "PERSON", flex: true}, {head: "KEYS"}, {head: ""}}, rows)
+			return nil
+		},
+	}
+}
+
+func (a *app) personSwitch(use, short, done string, disable bool) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short, Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			if err := a.notAgent(); err != nil {
+				return err
+			}
+			o, err := a.openHere(ctx)
+			if err != nil {
+				return err
+			}
+			change := o.people.EnablePerson
+			if disable {
+				change = o.people.DisablePerson
+			}
+			if err := change(ctx, args[0]); errors.Is(err, auth.ErrNotFound) {
+				return failf(exitNotFound, "bossman person list shows who there is", "there is nobody called %s", args[0])
+			} else if err != nil {
+				return err
+			}
+			if a.flags.json {
+				return a.printPerson(ctx, o, args[0])
+			}
+			a.say(done, line(args[0]))
+			return nil
+		},
+	}
+}
+
+func (a *app) printPerson(ctx context.Context, o *opened, name string) error {
+	people, err := o.people.People(ctx)
+	if err != nil {
+		return err
+	}
+	for _, p := range people {
+		if p.Name == name {
+			return a.printJSON(toPerson(p))
+		}
+	}
+	return nil
+}
+
+type personJSON struct {
+	Name       string     `json:"name"`
+	Keys       int        `json:"keys"`
+	CreatedAt  time.Time  `json:"created_at"`
+	DisabledAt *time.Time `json:"disabled_at,omitzero"`
+}
+
+func toPerson(p auth.Person) personJSON {
+	return personJSON{Name: p.Name, Keys: p.Keys, CreatedAt: p.Created.UTC(), DisabledAt: moment(p.Disabled)}
+}
