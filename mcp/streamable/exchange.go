@@ -39,8 +39,8 @@ var (
 	_ mcp.Pauser = (*exchange)(nil)
 )
 
-func (h *Handler) newExchange(w http.ResponseWriter, r *http.Request, p mcp.Principal, revision mcp.Revision, l *live) *exchange {
-	x := &exchange{h: h, w: w, r: r, who: p.ID, revision: revision, live: l}
+func (h *Handler) newExchange(w http.ResponseWriter, r *http.Request, who string, revision mcp.Revision, l *live) *exchange {
+	x := &exchange{h: h, w: w, r: r, who: who, revision: revision, live: l}
 	x.alarm = h.onQuiet(x)
 	return x
 }

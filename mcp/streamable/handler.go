@@ -73,14 +73,15 @@ type Handler struct {
 	log    *slog.Logger
 	routes []Route
 
-	inFlight meter
-	streams  meter
-	bytes    atomic.Int64  // of bodies that are being handled
-	kept     atomic.Int64  // of events for clients that may come back
-	number   atomic.Uint64 // of the last stream, or question to a client
-	alarms   sync.Pool     // of *alarm, none of them set
-	opened   openedIDs
-	loopback atomic.Pointer[string] // the last Host that was a name of this machine
+	inFlight  meter
+	streams   meter
+	revocable revocable
+	bytes     atomic.Int64  // of bodies that are being handled
+	kept      atomic.Int64  // of events for clients that may come back
+	number    atomic.Uint64 // of the last stream, or question to a client
+	alarms    sync.Pool     // of *alarm, none of them set
+	opened    openedIDs
+	loopback  atomic.Pointer[string] // the last Host that was a name of this machine
 
 	closing context.Context // ends when streams are to end
 	close   context.CancelCauseFunc
@@ -163,7 +164,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 	version, known := versionOf(r)
 	switch {
 	case r.Method == http.MethodPost:
-		h.post(w, r, p)
+		h.post(w, r, &p)
 	case r.Method != http.MethodGet && r.Method != http.MethodDelete:
 		h.notAllowed(w, "GET, POST, DELETE")
 	case r.ContentLength != 0:
@@ -171,9 +172,9 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 	case known && version.Stateless():
 		h.notAllowed(w, "POST")
 	case r.Method == http.MethodGet:
-		h.get(w, r, p)
+		h.get(w, r, &p)
 	default:
-		h.delete(w, r, p)
+		h.delete(w, r, p.ID)
 	}
 }
 
@@ -247,7 +248,7 @@ func versionOf(r *http.Request) (mcp.Revision, bool) {
 }
 
 // post serves a message, or a batch of them.
-func (h *Handler) post(w http.ResponseWriter, r *http.Request, p mcp.Principal) {
+func (h *Handler) post(w http.ResponseWriter, r *http.Request, p *mcp.Principal) {
 	if status := h.inFlight.take(p.ID); status != 0 {
 		h.busy(w, status)
 		return
@@ -293,13 +294,13 @@ func (h *Handler) receive(w http.ResponseWriter, r *http.Request) (packet jsonrp
 }
 
 // message decides which era a message belongs to.
-func (h *Handler) message(w http.ResponseWriter, r *http.Request, p mcp.Principal, m *jsonrpc.Message) {
+func (h *Handler) message(w http.ResponseWriter, r *http.Request, p *mcp.Principal, m *jsonrpc.Message) {
 	if !m.IsRequest() {
 		h.oneWay(w, r, p, m)
 		return
 	}
 	version, known := versionOf(r)
-	rq := mcp.NewRequest(m, p)
+	rq := mcp.NewRequest(m, *p)
 	switch {
 	case !known && !rq.Stateless() && header(r, "Mcp-Protocol-Version") != "":
 		h.unknownVersion(w, r, m.ID)
@@ -324,7 +325,7 @@ func (h *Handler) unknownVersion(w http.ResponseWriter, r *http.Request, id json
 
 // oneWay serves a message that wants no answer: a notification, or the client's
 // answer to a question of ours.
-func (h *Handler) oneWay(w http.ResponseWriter, r *http.Request, p mcp.Principal, m *jsonrpc.Message) {
+func (h *Handler) oneWay(w http.ResponseWriter, r *http.Request, p *mcp.Principal, m *jsonrpc.Message) {
 	version, known := versionOf(r)
 	switch {
 	case !known && header(r, "Mcp-Protocol-Version") != "":
@@ -337,7 +338,7 @@ func (h *Handler) oneWay(w http.ResponseWriter, r *http.Request, p mcp.Principal
 		h.refuse(w, http.StatusBadRequest, "there is nothing to answer")
 		return
 	case !version.Stateless():
-		s, ok := h.open(w, r, p)
+		s, ok := h.open(w, r, p.ID)
 		if !ok {
 			return
 		}

@@ -168,6 +168,19 @@ func (s *stream) giveUp() {
 	s.forget()
 }
 
+// cut ends the stream and the connection that it has: whose it is may hear nothing
+// more.
+func (s *stream) cut() {
+	s.mu.Lock()
+	s.over = true
+	if s.out != nil {
+		_ = s.out.end()
+		s.out = nil
+	}
+	s.mu.Unlock()
+	s.giveUp()
+}
+
 // detach: the connection c ends.
 func (s *stream) detach(c *conn) {
 	s.mu.Lock()

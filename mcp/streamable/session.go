@@ -24,8 +24,8 @@ type session struct {
 // find opens a session id. A session of somebody else's, one that has ended and
 // one that never was are all the same: not found. What it finds is live until the
 // caller leaves it.
-func (h *Handler) find(ctx context.Context, id string, p mcp.Principal) (session, error) {
-	o, err := h.openID(id, p)
+func (h *Handler) find(ctx context.Context, id, who string) (session, error) {
+	o, err := h.openID(id, who)
 	if err != nil || time.Now().After(o.until) {
 		return session{}, mcp.ErrNotFound
 	}
@@ -51,13 +51,13 @@ func (s session) level() mcp.LogLevel {
 
 // open finds the session that a request belongs to, or answers it. The caller
 // leaves what it has found.
-func (h *Handler) open(w http.ResponseWriter, r *http.Request, p mcp.Principal) (session, bool) {
+func (h *Handler) open(w http.ResponseWriter, r *http.Request, who string) (session, bool) {
 	id := header(r, "Mcp-Session-Id")
 	if id == "" {
 		h.refuse(w, http.StatusBadRequest, "header Mcp-Session-Id is missing: begin with initialize")
 		return session{}, false
 	}
-	s, err := h.find(r.Context(), id, p)
+	s, err := h.find(r.Context(), id, who)
 	switch {
 	case errors.Is(err, mcp.ErrNotFound):
 		h.refuse(w, http.StatusNotFound, "session not found")
@@ -84,11 +84,11 @@ func (h *Handler) initialize(w http.ResponseWriter, r *http.Request, rq *mcp.Req
 		h.fail(w, http.StatusBadRequest, rq.ID, mcp.Newest, asError(err))
 		return
 	}
-	x := h.newExchange(w, r, rq.Principal, rq.Revision, nil)
+	x := h.newExchange(w, r, rq.Principal.ID, rq.Revision, nil)
 	result, err := h.server.Handle(r.Context(), rq, x)
 	if err == nil {
 		var id string
-		if id, err = h.newID(rq.Principal, s); err == nil {
+		if id, err = h.newID(rq.Principal.ID, s); err == nil {
 			w.Header().Set("Mcp-Session-Id", id)
 		}
 	}
@@ -97,12 +97,12 @@ func (h *Handler) initialize(w http.ResponseWriter, r *http.Request, rq *mcp.Req
 
 // inSession serves a request of a session.
 func (h *Handler) inSession(w http.ResponseWriter, r *http.Request, rq *mcp.Request) {
-	s, ok := h.open(w, r, rq.Principal)
+	s, ok := h.open(w, r, rq.Principal.ID)
 	if !ok {
 		return
 	}
 	defer h.leave(s.live)
-	x := h.newExchange(w, r, rq.Principal, s.Revision(), s.live)
+	x := h.newExchange(w, r, rq.Principal.ID, s.Revision(), s.live)
 	m, ok := h.call(r, s, rq, x)
 	if !ok {
 		x.answer(http.StatusAccepted, jsonrpc.Packet{})
@@ -129,6 +129,9 @@ func (h *Handler) call(r *http.Request, s session, rq *mcp.Request, x *exchange)
 		}, true
 	}
 	defer s.live.done(c)
+	if rq.Principal.Revoked != nil {
+		defer h.revocable.add(rq.Principal.Revoked, func() { x.revoke(c) })()
+	}
 	x.call = c
 	s.Settle(rq, s.level())
 	result, err := h.server.Handle(c, rq, x)
@@ -139,13 +142,13 @@ func (h *Handler) call(r *http.Request, s session, rq *mcp.Request, x *exchange)
 }
 
 // batch serves several messages that came in one array, one after the other.
-func (h *Handler) batch(w http.ResponseWriter, r *http.Request, p mcp.Principal, batch []jsonrpc.Element) {
+func (h *Handler) batch(w http.ResponseWriter, r *http.Request, p *mcp.Principal, batch []jsonrpc.Element) {
 	version, _ := versionOf(r)
 	if version.Stateless() {
 		h.fail(w, http.StatusBadRequest, jsonrpc.ID{}, version, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "batches are not supported"))
 		return
 	}
-	s, ok := h.open(w, r, p)
+	s, ok := h.open(w, r, p.ID)
 	if !ok {
 		return
 	}
@@ -154,7 +157,7 @@ func (h *Handler) batch(w http.ResponseWriter, r *http.Request, p mcp.Principal,
 		h.fail(w, http.StatusBadRequest, jsonrpc.ID{}, s.Revision(), jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "batches are not supported"))
 		return
 	}
-	x := h.newExchange(w, r, p, s.Revision(), s.live)
+	x := h.newExchange(w, r, p.ID, s.Revision(), s.live)
 	var answers []jsonrpc.Element
 	seen := map[jsonrpc.ID]bool{}
 	for _, e := range batch {
@@ -166,7 +169,7 @@ func (h *Handler) batch(w http.ResponseWriter, r *http.Request, p mcp.Principal,
 }
 
 // element serves one message of a batch.
-func (h *Handler) element(r *http.Request, s session, p mcp.Principal, x *exchange, e jsonrpc.Element, seen map[jsonrpc.ID]bool) *jsonrpc.Message {
+func (h *Handler) element(r *http.Request, s session, p *mcp.Principal, x *exchange, e jsonrpc.Element, seen map[jsonrpc.ID]bool) *jsonrpc.Message {
 	m := e.Message
 	switch {
 	case e.Malformed != nil && e.Malformed.Silent:
@@ -180,7 +183,7 @@ func (h *Handler) element(r *http.Request, s session, p mcp.Principal, x *exchan
 		return &jsonrpc.Message{Error: jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "id %s is still in flight", m.ID)}
 	}
 	seen[m.ID] = true
-	rq := mcp.NewRequest(m, p)
+	rq := mcp.NewRequest(m, *p)
 	switch {
 	case rq.Stateless():
 		return &jsonrpc.Message{ID: m.ID, Error: jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "a request with a protocol version in _meta cannot be part of a batch")}
@@ -211,8 +214,8 @@ func (h *Handler) heard(s session, m *jsonrpc.Message) {
 }
 
 // delete ends a session.
-func (h *Handler) delete(w http.ResponseWriter, r *http.Request, p mcp.Principal) {
-	s, ok := h.open(w, r, p)
+func (h *Handler) delete(w http.ResponseWriter, r *http.Request, who string) {
+	s, ok := h.open(w, r, who)
 	if !ok {
 		return
 	}
@@ -232,12 +235,12 @@ func (h *Handler) delete(w http.ResponseWriter, r *http.Request, p mcp.Principal
 
 // get opens a stream: the rest of one that broke, or that of the events that
 // belong to no request, of which a session has one.
-func (h *Handler) get(w http.ResponseWriter, r *http.Request, p mcp.Principal) {
+func (h *Handler) get(w http.ResponseWriter, r *http.Request, p *mcp.Principal) {
 	if !accepts(r.Header["Accept"], "text/event-stream") {
 		h.refuse(w, http.StatusNotAcceptable, "the client must accept text/event-stream")
 		return
 	}
-	s, ok := h.open(w, r, p)
+	s, ok := h.open(w, r, p.ID)
 	if !ok {
 		return
 	}
@@ -253,7 +256,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, p mcp.Principal) {
 	defer h.streams.give(p.ID)
 	defer h.server.Opened()(nil)
 	l := s.live
-	ctx, end := h.untilClosing(r.Context())
+	ctx, end := h.untilClosing(r.Context(), p.Revoked)
 	defer end(nil)
 	name, seen, ok := parseEventID(header(r, "Last-Event-Id"))
 	if !ok || !s.Revision().Resumable() {

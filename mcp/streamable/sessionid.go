@@ -24,14 +24,14 @@ const (
 // A sessionKey tells sessions apart.
 type sessionKey [16]byte
 
-func hashOf(p mcp.Principal) []byte {
-	sum := sha256.Sum256([]byte(p.ID))
+func hashOf(who string) []byte {
+	sum := sha256.Sum256([]byte(who))
 	return sum[:16]
 }
 
-// newID makes the id of a session that begins.
-func (h *Handler) newID(p mcp.Principal, s *mcp.Session) (string, error) {
-	b := append(make([]byte, 0, 192), hashOf(p)...)
+// newID makes the id of a session that begins for a principal.
+func (h *Handler) newID(who string, s *mcp.Session) (string, error) {
+	b := append(make([]byte, 0, 192), hashOf(who)...)
 	b = b[:32]
 	rand.Read(b[16:]) // never fails
 	b = binary.BigEndian.AppendUint64(b, uint64(time.Now().Unix()))
@@ -63,23 +63,23 @@ func (c *openedIDs) place(id string) *atomic.Pointer[opened] {
 	return &c.places[maphash.String(c.seed, id)%uint64(len(c.places))]
 }
 
-// openID opens the id of a session of p's. Whether the session has run out or was
+// openID opens the id of a session of a principal's. Whether the session has run out or was
 // ended is for the caller to see.
-func (h *Handler) openID(id string, p mcp.Principal) (*opened, error) {
+func (h *Handler) openID(id, who string) (*opened, error) {
 	if len(id) > maxSessionID {
 		return nil, mcp.ErrNotFound
 	}
 	keys := h.server.Keyring()
 	rotations := keys.Rotations()
 	place := h.opened.place(id)
-	if o := place.Load(); o != nil && o.id == id && o.principal == p.ID && o.rotations == rotations {
+	if o := place.Load(); o != nil && o.id == id && o.principal == who && o.rotations == rotations {
 		return o, nil
 	}
 	b, err := keys.Open(sessionPurpose, id)
-	if err != nil || len(b) < sealedHeader || subtle.ConstantTimeCompare(b[:16], hashOf(p)) != 1 {
+	if err != nil || len(b) < sealedHeader || subtle.ConstantTimeCompare(b[:16], hashOf(who)) != 1 {
 		return nil, mcp.ErrNotFound
 	}
-	o := &opened{id: id, principal: p.ID, rotations: rotations, key: sessionKey(b[16:32])}
+	o := &opened{id: id, principal: who, rotations: rotations, key: sessionKey(b[16:32])}
 	o.store, o.name = h.o.Store, base64.RawURLEncoding.EncodeToString(o.key[:])
 	o.until = time.Unix(int64(binary.BigEndian.Uint64(b[32:])), 0).Add(h.o.SessionLife)
 	if o.Session, err = mcp.OpenSession(b[sealedHeader:], &o.sessionState); err != nil {

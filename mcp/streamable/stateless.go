@@ -18,9 +18,20 @@ func (h *Handler) stateless(w http.ResponseWriter, r *http.Request, rq *mcp.Requ
 	if !h.settle(w, r, rq) {
 		return
 	}
-	x := h.newExchange(w, r, rq.Principal, rq.Revision, nil)
-	result, err := h.server.Handle(r.Context(), rq, x)
+	x := h.newExchange(w, r, rq.Principal.ID, rq.Revision, nil)
+	result, err := h.handle(r, rq, x)
 	finish(x, rq, result, err)
+}
+
+// handle handles a request that ends with its connection.
+func (h *Handler) handle(r *http.Request, rq *mcp.Request, x *exchange) (json.RawMessage, error) {
+	ctx := r.Context()
+	if rq.Principal.Revoked != nil {
+		var done func()
+		ctx, done = h.unlessRevoked(ctx, rq.Principal.Revoked, x)
+		defer done()
+	}
+	return h.server.Handle(ctx, rq, x)
 }
 
 func (h *Handler) settle(w http.ResponseWriter, r *http.Request, rq *mcp.Request) bool {
@@ -43,13 +54,13 @@ func (h *Handler) listen(w http.ResponseWriter, r *http.Request, rq *mcp.Request
 	}
 	h.inFlight.give(rq.Principal.ID) // it is one of the streams
 	closed := h.server.Opened()
-	ctx, end := h.untilClosing(r.Context())
+	ctx, end := h.untilClosing(r.Context(), rq.Principal.Revoked)
 	defer func() {
 		end(nil)
 		closed(nil)
 		h.inFlight.retake(rq.Principal.ID)
 	}()
-	x := h.newExchange(w, r, rq.Principal, rq.Revision, nil)
+	x := h.newExchange(w, r, rq.Principal.ID, rq.Revision, nil)
 	result, err := h.server.Handle(ctx, rq, x)
 	finish(x, rq, result, err)
 }
@@ -82,16 +93,24 @@ func finish(x *exchange, rq *mcp.Request, result json.RawMessage, err error) {
 
 // alone serves a request that needs neither a session nor to say who asks.
 func (h *Handler) alone(w http.ResponseWriter, r *http.Request, rq *mcp.Request) {
-	x := h.newExchange(w, r, rq.Principal, rq.Revision, nil)
-	result, err := h.server.Handle(r.Context(), rq, x)
+	x := h.newExchange(w, r, rq.Principal.ID, rq.Revision, nil)
+	result, err := h.handle(r, rq, x)
 	x.answer(http.StatusOK, jsonrpc.One(response(rq.ID, result, err)))
 }
 
-// untilClosing is ctx until the handler is closed.
-func (h *Handler) untilClosing(ctx context.Context) (context.Context, context.CancelCauseFunc) {
+// untilClosing is ctx until the handler is closed, or its principal revoked.
+func (h *Handler) untilClosing(ctx context.Context, revoked <-chan struct{}) (context.Context, context.CancelCauseFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(h.closing, func() { cancel(jsonrpc.ErrClosed) })
+	if revoked == nil {
+		return ctx, func(cause error) {
+			stop()
+			cancel(cause)
+		}
+	}
+	done := h.revocable.add(revoked, func() { cancel(errRevoked) })
 	return ctx, func(cause error) {
+		done()
 		stop()
 		cancel(cause)
 	}
