@@ -2,7 +2,6 @@ package streamable
 
 import (
 	"context"
-	"strconv"
 
 	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/mcp"
@@ -27,7 +26,7 @@ func (l *live) takeFeed(server *mcp.Server, s session, name string) (*feed, bool
 	defer l.mu.Unlock()
 	f := l.feed
 	switch {
-	case f != nil && f.users > 0 && (name == "" || f.stream.id != name):
+	case f != nil && f.users > 0 && f.over.Err() == nil && (name == "" || f.stream.id != name):
 		return nil, false
 	case f != nil && f.over.Err() == nil:
 		f.users++
@@ -37,7 +36,7 @@ func (l *live) takeFeed(server *mcp.Server, s session, name string) (*feed, bool
 	f.over, f.end = context.WithCancel(context.Background())
 	id := ""
 	if s.Revision().Resumable() {
-		id = strconv.FormatUint(l.h.number.Add(1), 36)
+		id = l.h.newName(feedMark)
 	}
 	f.stream = newStream(id, nil, &l.h.kept, f.end)
 	l.h.enter(l.key)
@@ -67,6 +66,52 @@ func (l *live) leaveFeed(f *feed) {
 	}
 }
 
+// feedNamed is the feed if it has this name, or nil.
+func (l *live) feedNamed(name string) *feed {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.feed == nil || l.feed.stream.id != name {
+		return nil
+	}
+	return l.feed
+}
+
+// endFeed ends the feed: the client has one at another replica now. A message
+// belongs on one stream only.
+func (l *live) endFeed() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.feed != nil {
+		l.feed.end()
+	}
+}
+
+// handOver ends the feed and returns the messages that its client has not seen, one
+// a line.
+func (f *feed) handOver(seen uint64) (messages []byte) {
+	defer f.end()
+	past, cancel := context.WithCancel(context.Background())
+	cancel()
+	missed := f.stream.missed(seen)
+	for _, e := range f.listener.Next(past) {
+		missed = append(missed, message(e))
+	}
+	for _, m := range missed {
+		messages = append(append(messages, m...), '\n')
+	}
+	return messages
+}
+
+// message is how the client is told of an event.
+func message(e mcp.Event) []byte {
+	method, params := e.Notification()
+	m := &jsonrpc.Message{Method: method}
+	if params != nil {
+		m.Params, _ = encode(params) // strings always encode
+	}
+	return jsonrpc.One(m).Append(nil)
+}
+
 // run sends events until the client goes, or ctx ends.
 func (f *feed) run(ctx context.Context, c *conn, seen uint64, primed bool) {
 	ctx, c.gone = context.WithCancel(ctx)
@@ -84,12 +129,7 @@ func (f *feed) run(ctx context.Context, c *conn, seen uint64, primed bool) {
 		events := f.listener.Next(wait)
 		stop()
 		for _, e := range events {
-			method, params := e.Notification()
-			m := &jsonrpc.Message{Method: method}
-			if params != nil {
-				m.Params, _ = encode(params) // strings always encode
-			}
-			if f.stream.send(jsonrpc.One(m).Append(nil)) != nil {
+			if f.stream.send(message(e)) != nil {
 				return
 			}
 		}

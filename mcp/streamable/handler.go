@@ -81,6 +81,7 @@ type Handler struct {
 	number    atomic.Uint64 // of the last stream, or question to a client
 	alarms    sync.Pool     // of *alarm, none of them set
 	opened    openedIDs
+	replicas  replicas
 	loopback  atomic.Pointer[string] // the last Host that was a name of this machine
 
 	closing context.Context // ends when streams are to end
@@ -124,10 +125,10 @@ func NewHandler(s *mcp.Server, o *Options) *Handler {
 		h.log = slog.Default()
 	}
 	h.opened.seed = maphash.MakeSeed()
-	h.number.Store(uint64(time.Now().UnixMicro())) // ids of a former process, or of another, mean nothing here
 	h.closing, h.close = context.WithCancelCause(context.Background())
 	h.base, h.kill = context.WithCancelCause(context.Background())
 	h.routes = []Route{{Path: h.o.Path, serve: h.serve}}
+	h.join()
 	return h
 }
 
@@ -135,8 +136,12 @@ func NewHandler(s *mcp.Server, o *Options) *Handler {
 func (h *Handler) Routes() []Route { return append([]Route(nil), h.routes...) }
 
 // Close ends the streams on which clients wait for events, and opens no new ones.
-// Calls go on.
-func (h *Handler) Close() { h.close(jsonrpc.ErrClosed) }
+// Calls go on, also those whose clients come back for them by way of another
+// replica; for these it hears the others for ten more seconds.
+func (h *Handler) Close() {
+	h.close(jsonrpc.ErrClosed)
+	time.AfterFunc(drainFor, h.replicas.deaf)
+}
 
 // ServeHTTP serves one HTTP request.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -3,7 +3,6 @@ package streamable
 import (
 	"maps"
 	"slices"
-	"strconv"
 	"sync"
 
 	"github.com/bossman-dev/bossman/jsonrpc"
@@ -84,24 +83,27 @@ func (l *live) callingLocked(id jsonrpc.ID) *call {
 	return l.calls[id]
 }
 
-func (l *live) cancel(id jsonrpc.ID) {
+// cancel cancels a call. It reports false if there is none with this id.
+func (l *live) cancel(id jsonrpc.ID) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if c := l.callingLocked(id); c != nil {
+	c := l.callingLocked(id)
+	if c != nil {
 		c.cancel(jsonrpc.ErrCancelled)
 	}
+	return c != nil
 }
 
 // ask gives an id for a question of ours, and where its answer will come. The id
-// is new to the session, whatever was asked when it was live before: a late answer
-// to another question is not taken for one to this.
+// names this replica, and is new to the session, whatever was asked when it was live
+// before: a late answer to another question is not taken for one to this.
 func (l *live) ask() (jsonrpc.ID, <-chan *jsonrpc.Message) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.asked == nil {
 		l.asked = map[jsonrpc.ID]chan *jsonrpc.Message{}
 	}
-	id, answer := jsonrpc.IntID(int64(l.h.number.Add(1))), make(chan *jsonrpc.Message, 1)
+	id, answer := jsonrpc.StringID(l.h.newName(callMark)), make(chan *jsonrpc.Message, 1)
 	l.asked[id] = answer
 	return id, answer
 }
@@ -127,7 +129,7 @@ func (l *live) answered(m *jsonrpc.Message) bool {
 
 // newStream begins a stream whose events are kept.
 func (l *live) newStream(out *conn) *stream {
-	id := strconv.FormatUint(l.h.number.Add(1), 36)
+	id := l.h.newName(callMark)
 	l.h.enter(l.key)
 	st := newStream(id, out, &l.h.kept, sync.OnceFunc(func() {
 		l.mu.Lock()

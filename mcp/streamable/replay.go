@@ -1,6 +1,7 @@
 package streamable
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"strconv"
@@ -225,6 +226,26 @@ func (s *stream) attach(c *conn, seen uint64) bool {
 		s.lingerLocked()
 	}
 	return s.out != nil
+}
+
+// missed are the messages behind the event that the client has seen last.
+func (s *stream) missed(seen uint64) (messages [][]byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range s.events {
+		_, data, _ := bytes.Cut(e.text, []byte("data: "))
+		if data = bytes.TrimSpace(data); e.seq > seen && len(data) > 0 {
+			messages = append(messages, data)
+		}
+	}
+	return messages
+}
+
+// last is the number of the last event.
+func (s *stream) last() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.seq
 }
 
 // close ends the stream after its last event.

@@ -3,7 +3,6 @@ package streamable
 import (
 	"context"
 	"errors"
-	"math"
 	"net/http"
 	"time"
 
@@ -201,13 +200,11 @@ func (h *Handler) element(r *http.Request, s session, p *mcp.Principal, x *excha
 func (h *Handler) heard(s session, m *jsonrpc.Message) {
 	switch {
 	case m.IsResponse():
-		if !s.live.answered(m) {
-			h.server.Refused(errors.New("response to id " + m.ID.String() + ", which was not asked"))
-		}
+		h.answer(s, m)
 	case m.Method == "notifications/cancelled":
 		for name, v := range jsonrpc.Members(m.Params) {
 			if id, err := jsonrpc.ParseID(v); name == "requestId" && err == nil {
-				s.live.cancel(id)
+				h.cancel(s, id)
 			}
 		}
 	}
@@ -234,7 +231,8 @@ func (h *Handler) delete(w http.ResponseWriter, r *http.Request, who string) {
 }
 
 // get opens a stream: the rest of one that broke, or that of the events that
-// belong to no request, of which a session has one.
+// belong to no request. Of these a session has one at a time, wherever it was opened
+// last.
 func (h *Handler) get(w http.ResponseWriter, r *http.Request, p *mcp.Principal) {
 	if !accepts(r.Header["Accept"], "text/event-stream") {
 		h.refuse(w, http.StatusNotAcceptable, "the client must accept text/event-stream")
@@ -266,6 +264,19 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, p *mcp.Principal) 
 		resume(ctx, w, st, seen)
 		return
 	}
+	replica, mark := parseStreamID(name)
+	away := h.elsewhere(replica)
+	switch {
+	case away && !s.relayed.take():
+		h.busy(w, http.StatusTooManyRequests)
+		return
+	case mark == callMark && away:
+		h.resumeElsewhere(ctx, w, s, replica, name, seen)
+		return
+	case mark == callMark:
+		h.noStream(w)
+		return
+	}
 	f, ok := l.takeFeed(h.server, s, name)
 	if !ok {
 		h.refuse(w, http.StatusConflict, "the session has a stream already")
@@ -273,7 +284,14 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, p *mcp.Principal) 
 	}
 	defer l.leaveFeed(f)
 	if name != f.stream.id {
-		seen = math.MaxUint64
+		from := f.stream.last()
+		if away {
+			h.takeOver(ctx, s, f, replica, name, seen)
+		}
+		seen = from
+	}
+	if h.o.Relay != nil {
+		h.tell("", note{Kind: noteFeed, Session: s.name})
 	}
 	f.run(ctx, newConn(w), seen, s.Revision().Primed())
 }

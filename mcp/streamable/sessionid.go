@@ -42,13 +42,15 @@ func (h *Handler) newID(who string, s *mcp.Session) (string, error) {
 	return h.server.Keyring().Seal(sessionPurpose, b), nil
 }
 
-// An opened is what a session id says. It does not change.
+// An opened is what a session id says, which does not change, and how much of the
+// relay its session has used.
 type opened struct {
 	id, principal string
 	rotations     uint64 // of the keys, before it was opened
 	key           sessionKey
 	*mcp.Session
 	sessionState
+	relayed relayed
 }
 
 // openedIDs remembers some ids that were opened lately, since clients send theirs
