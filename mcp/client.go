@@ -50,6 +50,10 @@ type ClientOptions struct {
 	// Eras remembers which servers are old, so that they are not asked again. Nil:
 	// one for the whole program.
 	Eras *Eras
+	// Observe is called before a request is sent, with the tool or prompt that it
+	// names, if any. What it gives is added to the request's _meta, unless the caller
+	// has the same there; done is called when there is an answer or none will come.
+	Observe func(ctx context.Context, method, name string) (meta Meta, done func(error))
 	// Logger takes what concerns the operator. Nil: slog's default.
 	Logger *slog.Logger
 }

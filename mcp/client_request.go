@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 	"sync"
 	"time"
@@ -34,6 +35,27 @@ type question struct {
 type param struct {
 	name  string
 	value any
+}
+
+// name is the tool or the prompt that the question is about.
+func (q *question) name() string {
+	for _, p := range q.params {
+		if s, ok := p.value.(string); ok && p.name == "name" {
+			return s
+		}
+	}
+	return ""
+}
+
+// with is the question with more in its _meta.
+func (q *question) with(meta Meta) *question {
+	if len(meta) == 0 {
+		return q
+	}
+	x := *q
+	x.meta = maps.Clone(meta)
+	maps.Copy(x.meta, q.meta)
+	return &x
 }
 
 // encoded is JSON that we have written, or read, ourselves.
@@ -95,7 +117,12 @@ func (q *question) encode(era *settled, token string) (json.RawMessage, error) {
 }
 
 // ask sends a request and waits for its answer, as long as there are signs of it.
-func (c *Client) ask(ctx context.Context, q *question) (json.RawMessage, error) {
+func (c *Client) ask(ctx context.Context, q *question) (_ json.RawMessage, err error) {
+	if c.o.Observe != nil {
+		meta, done := c.o.Observe(ctx, q.method, q.name())
+		defer func() { done(err) }()
+		q = q.with(meta)
+	}
 	token := ""
 	w := &watch{c: c, hear: q.progress}
 	if q.progress != nil {

@@ -50,6 +50,21 @@ func missing(required ClientCapabilities) *jsonrpc.Error {
 		With(map[string]any{"requiredCapabilities": required})
 }
 
+// ErrorCode is the JSON-RPC code that a client is told for an error of a handler's;
+// 0 for nil. Of a request that was given up the client may hear nothing.
+func ErrorCode(err error) int {
+	if err == nil {
+		return 0
+	}
+	if e, ok := errors.AsType[*jsonrpc.Error](err); ok {
+		return e.Code
+	}
+	if errors.Is(err, ErrNotFound) {
+		return jsonrpc.CodeInvalidParams
+	}
+	return jsonrpc.CodeInternal
+}
+
 // lacks is for a request that needs something which the client has not declared.
 // In revisions with a handshake a model is told, where there is one.
 func (r *Request) lacks(what string, required ClientCapabilities) error {

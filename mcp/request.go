@@ -37,6 +37,7 @@ type Request struct {
 	meta    *requestMeta // after read
 	out     Sink
 	session *Session // nil without a handshake
+	server  *Server  // after Handle has begun
 }
 
 // ClientInfo is the client's name for itself. It is for people to read, and

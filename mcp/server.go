@@ -194,7 +194,7 @@ func (s *Server) visible(ctx context.Context, r *Request, kind Kind) func(string
 // request's revision; the error is always a *jsonrpc.Error, or the cause that
 // ended ctx.
 func (s *Server) Handle(ctx context.Context, r *Request, out Sink) (json.RawMessage, error) {
-	r.out = out
+	r.out, r.server = out, s
 	if r.meta == nil { // the caller has made it by hand
 		r.read()
 	}
