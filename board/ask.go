@@ -247,6 +247,7 @@ func (c *change) answer(q *Question, answer, by string) error {
 		return err
 	}
 	c.freed = true
+	c.told.decided = append(c.told.decided, decidedQuestion{by == AnsweredByDefault, c.now.Sub(q.AskedAt)})
 	if q.Claim.IsZero() {
 		return nil
 	}

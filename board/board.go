@@ -39,6 +39,8 @@ type Options struct {
 	// Home is made by the first write if it does not exist: for a board that is one
 	// person's, and one project.
 	Home *Project
+	// Observer is told what is done.
+	Observer Observer
 }
 
 // A Board holds tasks and hands them out. Its methods may be called from many
@@ -301,6 +303,16 @@ func (b *Board) Summary(ctx context.Context, slug string) (s Summary, err error)
 		return err
 	})
 	return s, err
+}
+
+// Counts counts the tasks of all projects. It looks at every task: a board of a
+// million takes a while.
+func (b *Board) Counts(ctx context.Context) (c Counts, err error) {
+	err = b.store.Read(ctx, func(r Reader) error {
+		c, err = r.Counts(nil)
+		return err
+	})
+	return c, err
 }
 
 // Claims lists live claims.

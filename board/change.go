@@ -25,6 +25,7 @@ type change struct {
 	refused error
 	// freed is set when somebody who waits may find something now.
 	freed bool
+	told  told
 }
 
 // change runs f in one transaction, and writes what it did to tasks.
@@ -41,6 +42,7 @@ func (b *Board) change(ctx context.Context, a Actor, f func(*change) error) erro
 	if err != nil {
 		return err
 	}
+	b.o.Observer.tell(&done.told)
 	if done.freed {
 		b.wake()
 		b.store.Hint()

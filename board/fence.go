@@ -128,6 +128,7 @@ func (c *change) end(h *holding, cause Cause, reason string) error {
 	h.attempt.EndedAt = c.now
 	h.attempt.Cause = cause
 	h.attempt.Reason = reason
+	c.told.ended = append(c.told.ended, endedAttempt{cause, c.now.Sub(h.attempt.GrantedAt)})
 	return c.tx.UpdateAttempt(h.attempt)
 }
 

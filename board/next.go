@@ -41,6 +41,19 @@ type Handout struct {
 // it, the one it wishes, or the next in line. If there is nothing the error is a
 // *Nothing that says why.
 func (b *Board) Next(ctx context.Context, a Actor, w Wish) (*Handout, error) {
+	h, err := b.nextFor(ctx, a, w)
+	if asked := b.o.Observer.Asked; asked != nil {
+		var waited time.Duration
+		r := answered(h, err)
+		if r == AnsweredGranted {
+			waited = max(0, h.Claim.GrantedAt.Sub(h.Task.QueuedAt))
+		}
+		asked(r, waited)
+	}
+	return h, err
+}
+
+func (b *Board) nextFor(ctx context.Context, a Actor, w Wish) (*Handout, error) {
 	w, err := b.checkWish(ctx, w)
 	if err != nil {
 		return nil, err

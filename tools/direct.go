@@ -51,6 +51,9 @@ type directTask struct {
 	Status      string `json:"status"`
 }
 
+// Subject is the task that was handed out.
+func (d directTask) Subject() string { return d.ID }
+
 // directNext gives a task or null.
 func (t *Tools) directNext(ctx context.Context, r *mcp.Request) (mcp.Result, error) {
 	k := t.worker(ctx)

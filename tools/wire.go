@@ -13,6 +13,10 @@ type wireRefusal struct {
 	Text  string `json:"text"`
 }
 
+// Refusal is the code of a refusal. Middleware that keeps an account of calls asks
+// for it, and for the Subject of other results.
+func (w wireRefusal) Refusal() string { return w.Error }
+
 type wireTask struct {
 	ID          string   `json:"id"`
 	Title       string   `json:"title"`
@@ -31,6 +35,9 @@ type wireTask struct {
 	MaxFailures int      `json:"max_failures,omitzero"`
 	Summary     string   `json:"summary,omitzero"`
 }
+
+// Subject is the task that the result is about.
+func (w wireTask) Subject() string { return w.ID }
 
 func wireOf(t board.Task, d board.Doc) wireTask {
 	w := wireTask{
@@ -72,6 +79,14 @@ type wireHandout struct {
 	RetryAfterSeconds int         `json:"retry_after_seconds,omitzero"`
 }
 
+// Subject is the task that was handed out, if one was.
+func (w wireHandout) Subject() string {
+	if w.Claim == nil {
+		return ""
+	}
+	return w.Claim.Task
+}
+
 type wireOutcome struct {
 	Task        string   `json:"task"`
 	Status      string   `json:"status"`
@@ -83,6 +98,9 @@ type wireOutcome struct {
 	Again       bool     `json:"again,omitzero"`
 	Late        bool     `json:"late,omitzero"`
 }
+
+// Subject is the task that was reported.
+func (w wireOutcome) Subject() string { return w.Task }
 
 func wireOutcomeOf(o board.Outcome) wireOutcome {
 	w := wireOutcome{
@@ -115,6 +133,9 @@ type wireQuestion struct {
 	ChatID     string   `json:"chat_id,omitzero"`
 	Parked     bool     `json:"parked,omitzero"`
 }
+
+// Subject is the task that the question belongs to, if it does to one.
+func (w wireQuestion) Subject() string { return w.Task }
 
 func wireQuestionOf(q board.Question) wireQuestion {
 	return wireQuestion{
