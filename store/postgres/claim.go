@@ -104,7 +104,8 @@ FROM w LEFT JOIN cl ON cl.nonce = w.nonce AND cl.principal = w.principal AND cl.
 LEFT JOIN projects p ON p.id = cl.task_id >> 40`
 
 // Claim hands out in a transaction of its own: one statement, one round trip.
-func (s *Store) Claim(ctx context.Context, w board.Want) ([]board.Claim, error) {
+func (s *Store) Claim(ctx context.Context, w board.Want) (_ []board.Claim, err error) {
+	defer s.observe(OpClaim, time.Now(), &err)
 	return claim(ctx, w, func(args []any) (granted []grant, err error) {
 		err = repeat(ctx, func() error {
 			conn, err := s.acquire(ctx)

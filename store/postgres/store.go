@@ -42,7 +42,19 @@ type Options struct {
 	StatementTimeout time.Duration
 	// LockTimeout bounds the wait for a lock; 5 s if zero.
 	LockTimeout time.Duration
+	// Observe is told how long it took to do something for a caller, and what came of
+	// it: OpClaim, OpRead and OpWrite are whole transactions with their repetitions,
+	// OpConnect is the wait for a connection in these. It must be quick.
+	Observe func(op string, d time.Duration, err error)
 }
+
+// What Options.Observe is told about.
+const (
+	OpClaim   = "claim"
+	OpRead    = "read"
+	OpWrite   = "write"
+	OpConnect = "connect"
+)
 
 const (
 	// retries is how often a transaction that the database aborted is run again.
@@ -143,7 +155,8 @@ func (s *Store) Close() error {
 }
 
 // Read runs f on a connection, without a transaction.
-func (s *Store) Read(ctx context.Context, f func(board.Reader) error) error {
+func (s *Store) Read(ctx context.Context, f func(board.Reader) error) (err error) {
+	defer s.observe(OpRead, time.Now(), &err)
 	return repeat(ctx, func() error {
 		conn, err := s.acquire(ctx)
 		if err != nil {
@@ -155,7 +168,8 @@ func (s *Store) Read(ctx context.Context, f func(board.Reader) error) error {
 }
 
 // Write runs f in a transaction.
-func (s *Store) Write(ctx context.Context, f func(board.Tx) error) error {
+func (s *Store) Write(ctx context.Context, f func(board.Tx) error) (err error) {
+	defer s.observe(OpWrite, time.Now(), &err)
 	return repeat(ctx, func() error {
 		conn, err := s.acquire(ctx)
 		if err != nil {
@@ -229,8 +243,9 @@ func (s *Store) decide(ctx context.Context, conn *pgx.Conn, f func(context.Conte
 }
 
 // acquire takes a connection from the pool.
-func (s *Store) acquire(ctx context.Context) (*pgxpool.Conn, error) {
-	conn, err := s.pool.Acquire(ctx)
+func (s *Store) acquire(ctx context.Context) (conn *pgxpool.Conn, err error) {
+	defer s.observe(OpConnect, time.Now(), &err)
+	conn, err = s.pool.Acquire(ctx)
 	if err == nil {
 		return conn, nil
 	}
@@ -241,6 +256,13 @@ func (s *Store) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 		return nil, fmt.Errorf("postgres: connect: %w", err)
 	}
 	return nil, unavailable(err)
+}
+
+// observe tells the observer of something that began a while ago and ends now.
+func (s *Store) observe(op string, begun time.Time, err *error) {
+	if s.opts.Observe != nil {
+		s.opts.Observe(op, time.Since(begun), *err)
+	}
 }
 
 // repeat runs f again if the database aborted it for the sake of others.
