@@ -55,6 +55,7 @@ var drawing = map[string][]string{
 	"remote":                      {"auth", "board", "jsonrpc", "mcp", "mcp/streamable", "tools"},
 	"store/postgres":              {"auth", "board"},
 	"store/sqlite":                {"auth", "board"},
+	"telemetry":                   {"board", "mcp"},
 	"tools":                       {"auth", "board", "jsonrpc", "mcp"},
 }
 

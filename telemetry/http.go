@@ -1,0 +1,66 @@
+package telemetry
+
+import (
+	"context"
+	"net/http"
+)
+
+type transportKey struct{}
+
+// transportOf tells how a request came. Only HTTP wraps what it serves.
+func transportOf(ctx context.Context) string {
+	if ctx.Value(transportKey{}) != nil {
+		return transportTCP
+	}
+	return transportPipe
+}
+
+// HTTP counts requests by the class of their status, and tells the spans of what is
+// served that it came over the network. A request that is turned away for want of a
+// right, with 401 or 403, gets a line in the audit stream; of many in a second only
+// the first.
+func (t *Telemetry) HTTP(next http.Handler) http.Handler {
+	classes := [...]string{1: "1xx", 2: "2xx", 3: "3xx", 4: "4xx", 5: "5xx"}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s := &statusWriter{ResponseWriter: w}
+		defer func() { // also after a panic
+			class := s.status / 100
+			if s.status == 0 {
+				class = 2 // nothing was written, which net/http makes a 200
+			}
+			if class > 0 && class < len(classes) {
+				t.m.http.WithLabelValues(classes[class]).Inc()
+			}
+			if t.audit != nil && (s.status == http.StatusUnauthorized || s.status == http.StatusForbidden) {
+				t.audit.turnedAway(s.status)
+			}
+		}()
+		next.ServeHTTP(s, r.WithContext(context.WithValue(r.Context(), transportKey{}, true)))
+	})
+}
+
+// A statusWriter remembers the status.
+type statusWriter struct {
+	http.ResponseWriter
+	status int
+}
+
+func (w *statusWriter) WriteHeader(status int) {
+	if w.status < 200 { // those below are only hints
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *statusWriter) Write(b []byte) (int, error) {
+	if w.status < 200 {
+		w.status = http.StatusOK
+	}
+	return w.ResponseWriter.Write(b)
+}
+
+// Unwrap is for http.ResponseController.
+func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// Flush is for those who look for an http.Flusher.
+func (w *statusWriter) Flush() { _ = http.NewResponseController(w.ResponseWriter).Flush() }

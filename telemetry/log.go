@@ -1,0 +1,151 @@
+package telemetry
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// maxLogged bounds a value in a log line, in bytes.
+const maxLogged = 2048
+
+// Logger writes a line of JSON for each event that is at least as serious as level.
+// A line has no control, formatting or bidirectional characters, whatever the values
+// hold: they are escaped. Long values are cut. Where the context has a span, the line
+// has its ids.
+func Logger(w io.Writer, level slog.Leveler) *slog.Logger {
+	h := slog.NewJSONHandler(escaping{w}, &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr { return short(a) }})
+	return slog.New(&spanHandler{h})
+}
+
+// short cuts long values. It leaves alone how a value wants to be shown: a secret
+// says so in all ways there are.
+func short(a slog.Attr) slog.Attr {
+	switch a.Value.Kind() {
+	case slog.KindString:
+		if s := a.Value.String(); len(s) > maxLogged {
+			a.Value = slog.StringValue(cut(s, maxLogged))
+		}
+	case slog.KindAny:
+		switch v := a.Value.Any().(type) {
+		case *slog.Source:
+		case error:
+			a.Value = slog.StringValue(cut(v.Error(), maxLogged))
+		default:
+			b, err := jsonv2.Marshal(v)
+			switch {
+			case err != nil:
+				a.Value = slog.StringValue("(cannot be shown)")
+			case len(b) > maxLogged:
+				a.Value = slog.StringValue(cut(string(b), maxLogged))
+			}
+		}
+	}
+	return a
+}
+
+// cut shortens a text to at most n bytes, and says so.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	const mark = "…"
+	n -= len(mark)
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + mark
+}
+
+// clip is cut for names, which are short and whole.
+func clip(s string) string { return cut(strings.ToValidUTF8(s, "�"), 128) }
+
+// A spanHandler adds the ids of the span that a line belongs to.
+type spanHandler struct{ slog.Handler }
+
+func (h *spanHandler) Handle(ctx context.Context, r slog.Record) error {
+	if sc := trace.SpanContextFromContext(ctx); sc.IsValid() {
+		r = r.Clone()
+		r.AddAttrs(slog.String(KeyTrace, sc.TraceID().String()), slog.String(KeySpan, sc.SpanID().String()))
+	}
+	return h.Handler.Handle(ctx, r)
+}
+
+func (h *spanHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return &spanHandler{h.Handler.WithAttrs(attrs)}
+}
+
+func (h *spanHandler) WithGroup(name string) slog.Handler {
+	return &spanHandler{h.Handler.WithGroup(name)}
+}
+
+// escaping writes lines of JSON, each with one Write, and escapes what JSON would let
+// pass.
+type escaping struct{ w io.Writer }
+
+func (e escaping) Write(line []byte) (int, error) {
+	clean := line
+	if n := len(line); n > 0 && !plain(line[:n-1]) {
+		clean = append(escape(make([]byte, 0, n+64), line[:n-1]), line[n-1])
+	}
+	if _, err := e.w.Write(clean); err != nil {
+		return 0, err
+	}
+	return len(line), nil
+}
+
+// plain reports whether there is only ASCII that can be shown.
+func plain(b []byte) bool {
+	for _, c := range b {
+		if c < ' ' || c >= 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// escape appends JSON with all characters escaped that are not to be seen, or change
+// how others are seen. In JSON they can only stand inside a string.
+func escape(dst, json []byte) []byte {
+	for len(json) > 0 {
+		r, n := utf8.DecodeRune(json)
+		switch {
+		case r == utf8.RuneError && n == 1:
+			dst = append(dst, `\ufffd`...)
+		case !hidden(r):
+			dst = append(dst, json[:n]...)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			dst = unicodeEscape(unicodeEscape(dst, high), low)
+		default:
+			dst = unicodeEscape(dst, r)
+		}
+		json = json[n:]
+	}
+	return dst
+}
+
+// hidden reports whether a character is a control, a mark that formats or turns the
+// text around, a tag, or ends a line.
+func hidden(r rune) bool {
+	switch {
+	case r < ' ' || r == 0x7f:
+		return true
+	case r < 0x80:
+		return false
+	}
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp) ||
+		unicode.Is(unicode.Variation_Selector, r) || r >= 0xe0000 && r <= 0xe0fff || r == 0x115f || r == 0x1160 || r == 0x3164
+}
+
+func unicodeEscape(dst []byte, r rune) []byte {
+	const digits = "0123456789abcdef"
+	return append(dst, '\\', 'u', digits[r>>12&15], digits[r>>8&15], digits[r>>4&15], digits[r&15])
+}
