@@ -16,6 +16,7 @@ func (s *httpServer) runAdmin(ctx context.Context) error {
 		return failf(exitUnavailable, "choose another with --admin", "listen on %s: %w", s.so.admin, err)
 	}
 	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", s.tel.Metrics())
 	mux.HandleFunc("GET /livez", s.health.live)
 	mux.HandleFunc("GET /readyz", s.health.ready)
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)

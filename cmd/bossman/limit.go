@@ -44,7 +44,7 @@ func (s *httpServer) limit(next mcp.Handler) mcp.Handler {
 	return func(ctx context.Context, r *mcp.Request) (mcp.Result, error) {
 		name := r.Method
 		if name == "tools/call" {
-			name = toolName(r)
+			name = r.Target().Name
 		}
 		b, ok := bounded[name]
 		if !ok {
@@ -66,16 +66,6 @@ func (s *httpServer) limit(next mcp.Handler) mcp.Handler {
 		}
 		return next(ctx, r)
 	}
-}
-
-// toolName is the tool that a request calls.
-func toolName(r *mcp.Request) string {
-	for name, v := range jsonrpc.Members(r.Params) {
-		if name == "name" {
-			return jsonrpc.Text(v)
-		}
-	}
-	return ""
 }
 
 // refuse says no in the way of the method.

@@ -14,9 +14,11 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/telemetry"
 	"github.com/spf13/cobra"
 )
 
@@ -57,6 +59,11 @@ type app struct {
 	// command is what was run: bossman task show.
 	command string
 	paint   paint
+	// observed is who is told what the board and its database do.
+	observed struct {
+		board    board.Observer
+		database func(op string, d time.Duration, err error)
+	}
 	closers []func()
 }
 
@@ -234,6 +241,11 @@ func (a *app) userName() string {
 		return filepath.Base(u.Username)
 	}
 	return cmp.Or(a.getenv("USER"), "local")
+}
+
+// observe lets telemetry see what is opened after this.
+func (a *app) observe(t *telemetry.Telemetry) {
+	a.observed.board, a.observed.database = t.BoardObserver(), t.Database()
 }
 
 // later runs f when the command has ended.

@@ -21,7 +21,7 @@ type opened struct {
 	settings *settings
 	// local is the board if it is in this process, and store what keeps it.
 	local *board.Board
-	store board.Store
+	store storage
 	// me is who this machine is to the server, if the board is there.
 	me    *remote.Me
 	place place
@@ -68,7 +68,7 @@ func (a *app) openAt(ctx context.Context, s *settings, p place, adopt func(*boar
 	if isURL(s.Board) && s.DB == "" {
 		return a.openRemote(ctx, s, p)
 	}
-	store, path, err := openStore(ctx, s, p)
+	store, path, err := a.openStore(ctx, s, p)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (a *app) openAt(ctx context.Context, s *settings, p place, adopt func(*boar
 	if err != nil {
 		return nil, err
 	}
-	options := &board.Options{Logger: slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))}
+	options := &board.Options{Observer: a.observed.board, Logger: slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))}
 	if o.server {
 		o.slug = s.Project
 		if o.slug == "" && len(o.projects) == 1 {
@@ -102,13 +102,13 @@ type storage interface {
 }
 
 // openStore opens what keeps the board.
-func openStore(ctx context.Context, s *settings, p place) (storage, string, error) {
+func (a *app) openStore(ctx context.Context, s *settings, p place) (storage, string, error) {
 	switch {
 	case s.DB == "":
 		store, err := sqlite.Open(ctx, p.Path, nil)
 		return store, p.Path, err
 	case isPostgres(s.DB):
-		store, err := openPostgres(ctx, s.DB)
+		store, err := a.openPostgres(ctx, s.DB)
 		return store, hidePassword(s.DB), err
 	}
 	return nil, "", usage("%s: %q is not an address such as postgres://user@host/name", s.Origin["db"], hidePassword(s.DB))

@@ -9,8 +9,8 @@ import (
 )
 
 // openPostgres opens the board of a server.
-func openPostgres(ctx context.Context, dsn auth.Secret) (storage, error) {
-	store, err := postgres.Open(ctx, dsn.Reveal(), nil)
+func (a *app) openPostgres(ctx context.Context, dsn auth.Secret) (storage, error) {
+	store, err := postgres.Open(ctx, dsn.Reveal(), &postgres.Options{Observe: a.observed.database})
 	if err != nil {
 		return nil, cannotConnect(err, dsn)
 	}

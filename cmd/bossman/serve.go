@@ -19,6 +19,7 @@ import (
 	"github.com/bossman-dev/bossman/mcp"
 	"github.com/bossman-dev/bossman/mcp/streamable"
 	"github.com/bossman-dev/bossman/remote"
+	"github.com/bossman-dev/bossman/telemetry"
 	"github.com/bossman-dev/bossman/tools"
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -31,7 +32,9 @@ type httpOptions struct {
 	addr, admin    string
 	cert, key      string
 	hosts, origins []string
-	url            string
+	url, issuer    string
+	grants         []string
+	audit          string
 	linger         time.Duration
 }
 
@@ -56,18 +59,28 @@ only this machine can connect, a key for this run is printed.`,
 	f.StringVar(&o.key, "tls-key", "", "the `file` of its key")
 	f.StringSliceVar(&o.hosts, "host", nil, "a `name` that clients use for this server; repeat, or separate by commas")
 	f.StringSliceVar(&o.origins, "origin", nil, "a web page's origin, such as https://app.example.org, that may use it")
-	f.StringVar(&o.url, "url", "", "the server's own `address` for clients, where tokens are made for it: https://bossman.example.org/mcp")
+	f.StringVar(&o.issuer, "oauth-issuer", "", "an authorization server whose access tokens are taken, by its `URL`")
+	f.StringVar(&o.url, "oauth-audience", "", "what those tokens are made for: this server's own `URL`, https://bossman.example.org/mcp")
+	f.StringArrayVar(&o.grants, "oauth-grant", nil, "the role of who has a claim: `CLAIM=VALUE:PROJECT:ROLE`, such as groups=eng:web:lead; repeat")
+	f.StringVar(&o.audit, "audit", "", "a `file` that gets a line for each call that changes something")
 	f.DurationVar(&o.linger, "linger", 0, "how long to go on serving after being told to end, so that a load balancer notices")
 	return cmd
 }
 
 // serveHTTP serves until ctx ends.
 func (a *app) serveHTTP(ctx context.Context, so httpOptions) error {
-	o, err := a.open(ctx)
+	log := telemetry.Logger(a.stderr, slog.LevelInfo)
+	slog.SetDefault(log)
+	tel, err := so.telemetry(log)
 	if err != nil {
 		return err
 	}
-	log := slog.New(slog.NewJSONHandler(a.stderr, nil))
+	defer tel.Shutdown(context.WithoutCancel(ctx))
+	a.observe(tel)
+	o, err := a.openHere(ctx)
+	if err != nil {
+		return err
+	}
 	l, err := net.Listen("tcp", so.addr)
 	if err != nil {
 		return failf(exitUnavailable, "choose another with --http", "listen on %s: %w", so.addr, err)
@@ -76,7 +89,7 @@ func (a *app) serveHTTP(ctx context.Context, so httpOptions) error {
 	if l, err = so.secure(l); err != nil {
 		return err
 	}
-	s, err := a.newHTTPServer(ctx, o, so, l, log)
+	s, err := a.newHTTPServer(ctx, o, so, l, tel, log)
 	if err != nil {
 		return err
 	}
@@ -98,11 +111,54 @@ func (o *httpOptions) secure(l net.Listener) (net.Listener, error) {
 	return tls.NewListener(l, &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: c.get, NextProtos: []string{"h2", "http/1.1"}}), nil
 }
 
+// telemetry begins to measure.
+func (o *httpOptions) telemetry(log *slog.Logger) (*telemetry.Telemetry, error) {
+	to := &telemetry.Options{Logger: log, Version: buildVersion().Version, Who: func(mp mcp.Principal) telemetry.Who {
+		p, ok := mp.Value.(*auth.Principal)
+		if !ok {
+			return telemetry.Who{}
+		}
+		kind := "agent"
+		if p.Person {
+			kind = "person"
+		}
+		return telemetry.Who{Name: p.Name, Kind: kind, Key: p.Key}
+	}}
+	if o.audit != "" {
+		f, err := os.OpenFile(o.audit, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			return nil, fmt.Errorf("open the audit stream: %w", err)
+		}
+		to.Audit = f // as long as the process lives
+	}
+	return telemetry.New(to)
+}
+
+// auth is what was said about tokens.
+func (o *httpOptions) auth(log *slog.Logger) (*auth.Options, error) {
+	ao := &auth.Options{Logger: log, Issuer: o.issuer, Audience: o.url}
+	for _, text := range o.grants {
+		match, rest, _ := strings.Cut(text, ":")
+		claim, value, ok := strings.Cut(match, "=")
+		project, role, ok2 := strings.Cut(rest, ":")
+		r, err := auth.ParseRole(role)
+		if !ok || !ok2 || err != nil || claim == "" || value == "" {
+			return nil, usage("--oauth-grant %q is not like groups=eng:web:lead", text)
+		}
+		ao.Rules = append(ao.Rules, auth.Rule{Claim: claim, Value: value, Project: project, Role: r})
+	}
+	if err := ao.Check(); err != nil {
+		return nil, usage("%w", err)
+	}
+	return ao, nil
+}
+
 // An httpServer is the server of a team.
 type httpServer struct {
 	o       *opened
 	so      httpOptions
 	log     *slog.Logger
+	tel     *telemetry.Telemetry
 	keys    *auth.Authenticator
 	limiter auth.Limiter
 	counts  counts
@@ -122,13 +178,13 @@ type route struct {
 	serve http.Handler
 }
 
-func (a *app) newHTTPServer(ctx context.Context, o *opened, so httpOptions, l net.Listener, log *slog.Logger) (*httpServer, error) {
-	s := &httpServer{o: o, so: so, log: log}
-	keys, ok := o.store.(auth.Store)
-	if !ok {
-		return nil, fmt.Errorf("%s keeps no keys", o.path)
+func (a *app) newHTTPServer(ctx context.Context, o *opened, so httpOptions, l net.Listener, tel *telemetry.Telemetry, log *slog.Logger) (*httpServer, error) {
+	s := &httpServer{o: o, so: so, tel: tel, log: log}
+	options, err := so.auth(log)
+	if err != nil {
+		return nil, err
 	}
-	s.keys = auth.New(keys, &auth.Options{Logger: log})
+	s.keys = auth.New(o.store, options)
 	if err := s.needKey(ctx, l, a); err != nil {
 		return nil, err
 	}
@@ -141,13 +197,13 @@ func (a *app) newHTTPServer(ctx context.Context, o *opened, so httpOptions, l ne
 	s.mcp = mcp.NewServer(
 		mcp.Implementation{Name: "bossman", Title: "Bossman", Version: buildVersion().Version},
 		&mcp.ServerOptions{
-			Instructions: tools.Instructions(), Logger: log, Visible: tools.Visible,
+			Instructions: tools.Instructions(), Logger: log, Visible: tools.Visible, Observer: tel.Observer(),
 			Complete: func(ctx context.Context, c *mcp.Call, p mcp.CompleteParams) (*mcp.Completion, error) {
 				return s.tools.Complete(ctx, c, p)
 			},
 		},
 	)
-	s.mcp.Use(s.limit)
+	s.mcp.Use(tel.Middleware(), s.limit)
 	projects := &projectList{board: o}
 	if !o.server {
 		projects.home = o.slug
@@ -232,6 +288,7 @@ func (s *httpServer) run(ctx context.Context, l net.Listener) error {
 	g.Go(func() error { return s.o.Run(inner) })
 	g.Go(func() error { return s.tools.Run(inner) })
 	g.Go(func() error { return s.keys.Run(inner) })
+	g.Go(func() error { return s.tel.WatchBoard(inner, s.o.local) })
 	if s.so.admin != "" {
 		g.Go(func() error { return s.runAdmin(inner) })
 	}
@@ -245,7 +302,7 @@ func (s *httpServer) run(ctx context.Context, l net.Listener) error {
 			time.Sleep(s.so.linger)
 			end()
 		})()
-		return streamable.ServeWith(serving, l, s.handler, s)
+		return streamable.ServeWith(serving, l, s.handler, s.tel.HTTP(s))
 	})
 	if err := g.Wait(); err != nil && !errors.Is(err, context.Canceled) {
 		return err

@@ -39,7 +39,7 @@ var drawing = map[string][]string{
 	"board":                       {},
 	"board/boardtest":             {"board"},
 	"clientconfig":                {},
-	"cmd/bossman":                 {"auth", "board", "clientconfig", "jsonrpc", "mcp", "mcp/oauth", "mcp/streamable", "remote", "store/postgres", "store/sqlite", "tools"},
+	"cmd/bossman":                 {"auth", "board", "clientconfig", "jsonrpc", "mcp", "mcp/oauth", "mcp/streamable", "remote", "store/postgres", "store/sqlite", "telemetry", "tools"},
 	"examples/add":                {"mcp"},
 	"examples/moonphase":          {"mcp", "mcp/streamable"},
 	"internal/archtest":           {},
