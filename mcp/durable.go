@@ -110,7 +110,7 @@ func (d *durables) close() {
 
 // start creates the task and runs the rest of the call.
 func (d *durables) start(c *Call, work *startTask) (Result, error) {
-	now := time.Now()
+	now := time.Now().Truncate(time.Microsecond) // as stores keep it: the client is told the same later
 	call := &DurableCall{
 		ID: newTaskID(), Owner: c.r.Principal.ID, Status: CallWorking,
 		Created: now, Updated: now, Life: durableLife, RunnerUntil: now.Add(runnerLease),

@@ -68,13 +68,14 @@ func (d *DurableCall) detail() map[string]any {
 }
 
 // A TaskStore keeps durable calls. It may be shared by replicas. What it hands
-// out is the caller's own copy.
+// out is the caller's own copy. Times may be kept to the microsecond.
 type TaskStore interface {
 	Create(ctx context.Context, d *DurableCall) error
 	// Get finds a call, or returns ErrNotFound.
 	Get(ctx context.Context, id string) (*DurableCall, error)
 	// Update changes a call: change sees the present state, and what it leaves
-	// is kept unless it returns an error. No two changes of a call overlap.
+	// is kept unless it returns an error. No two changes of a call overlap. A
+	// store may call change again, if what it left could not be kept.
 	Update(ctx context.Context, id string, change func(*DurableCall) error) (*DurableCall, error)
 }
 

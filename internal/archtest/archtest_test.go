@@ -51,16 +51,17 @@ var drawing = map[string][]string{
 	"mcp":                         {"jsonrpc"},
 	"mcp/mcptest":                 {"jsonrpc", "mcp"},
 	"mcp/oauth":                   {"mcp"},
+	"mcp/storetest":               {"jsonrpc", "mcp", "mcp/streamable"},
 	"mcp/streamable":              {"jsonrpc", "mcp"},
 	"remote":                      {"auth", "board", "jsonrpc", "mcp", "mcp/streamable", "tools"},
-	"store/postgres":              {"auth", "board"},
+	"store/postgres":              {"auth", "board", "mcp", "mcp/streamable"},
 	"store/sqlite":                {"auth", "board"},
 	"telemetry":                   {"board", "mcp"},
 	"tools":                       {"auth", "board", "jsonrpc", "mcp"},
 }
 
 // suites are imported by the test files of any package.
-var suites = []string{"auth/authtest", "board/boardtest", "internal/pgtest", "jsonrpc/transporttest", "mcp/mcptest", "store/sqlite"}
+var suites = []string{"auth/authtest", "board/boardtest", "internal/pgtest", "jsonrpc/transporttest", "mcp/mcptest", "mcp/storetest", "store/sqlite"}
 
 func TestDrawing(t *testing.T) { report(t, checkDrawing(load(t, root), drawing, suites)) }
 

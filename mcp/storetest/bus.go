@@ -1,0 +1,46 @@
+package storetest
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/bossman-dev/bossman/mcp"
+)
+
+// Bus tests a bus as two replicas see it, which may be one. What open gives carries
+// already.
+func Bus(t *testing.T, open func(t *testing.T) (here, there mcp.Bus)) {
+	here, there := open(t)
+	heard := [2]chan mcp.Event{make(chan mcp.Event, 1000), make(chan mcp.Event, 1000)}
+	stopHere := here.Subscribe(func(e mcp.Event) { heard[0] <- e })
+	stopThere := there.Subscribe(func(e mcp.Event) { heard[1] <- e })
+	find := func(i int, want mcp.Event) {
+		t.Helper()
+		for await(t, heard[i], fmt.Sprint(want)) != want {
+		}
+	}
+	for _, e := range []mcp.Event{
+		{Kind: mcp.EventTools},
+		{Kind: mcp.EventResource, Name: "note://a b/ß?x=1"},
+		{Kind: mcp.EventResource, Name: ""},
+		{Kind: mcp.EventTask, Name: "12"},
+		{Kind: mcp.EventResource, Name: fmt.Sprintf("note://%08000d", 1)},
+	} {
+		here.Publish(e)
+		find(0, e)
+		find(1, e)
+	}
+	stopHere()
+	last := mcp.Event{Kind: mcp.EventResource, Name: "last"}
+	there.Publish(last)
+	find(1, last)
+	end := mcp.Event{Kind: mcp.EventResource, Name: "end"}
+	here.Publish(end)
+	find(1, end)
+	stopThere()
+	for len(heard[0]) > 0 {
+		if e := <-heard[0]; e == last || e == end {
+			t.Errorf("%v was heard after stop", e)
+		}
+	}
+}

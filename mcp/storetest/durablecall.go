@@ -1,0 +1,167 @@
+package storetest
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/bossman-dev/bossman/jsonrpc"
+	"github.com/bossman-dev/bossman/mcp"
+)
+
+// DurableCalls tests a TaskStore. What open gives is empty, and each time another.
+func DurableCalls(t *testing.T, open func(t *testing.T) mcp.TaskStore) {
+	for name, test := range map[string]func(*testing.T, mcp.TaskStore){
+		"comes back as it was": roundTrip, "a copy": ownCopy, "refused change": refusedChange, "none": noCall, "no two changes overlap": overlap,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, open(t)) })
+	}
+}
+
+// fullCall has something in every field. Times are of whole microseconds.
+func fullCall(id string) *mcp.DurableCall {
+	now := time.Now().UTC().Truncate(time.Microsecond)
+	return &mcp.DurableCall{
+		ID: id, Owner: "key-1", Status: mcp.CallWaiting, Message: "half \"done\"\nwith it, ß",
+		Created: now, Updated: now.Add(time.Second), Life: time.Hour + time.Microsecond,
+		Result: json.RawMessage(`{"content":[{"type":"text","text":"\u0000 \"x\" 1e400"}],"n":12345678901234567890}`),
+		Error:  jsonrpc.Errorf(-32603, "it broke").With(map[string]any{"why": "x"}),
+		Requests: map[string]json.RawMessage{
+			"name": json.RawMessage(`{"method":"elicitation/create","params":{}}`), "": json.RawMessage(`null`),
+		},
+		Answers: map[string]json.RawMessage{"k~2": json.RawMessage(`{"action":"accept"}`)},
+		Cancel:  true, RunnerUntil: now.Add(30 * time.Second),
+	}
+}
+
+func plain(d *mcp.DurableCall) mcp.DurableCall {
+	c := *d
+	c.Created, c.Updated, c.RunnerUntil = c.Created.UTC(), c.Updated.UTC(), c.RunnerUntil.UTC()
+	return c
+}
+
+func wantCall(t *testing.T, s mcp.TaskStore, want *mcp.DurableCall) {
+	t.Helper()
+	got, err := s.Get(t.Context(), want.ID)
+	if err != nil {
+		t.Fatalf("Get(%s) = %v", want.ID, err)
+	}
+	if !reflect.DeepEqual(plain(got), plain(want)) {
+		t.Errorf("Get(%s) = %+v\nwant %+v", want.ID, plain(got), plain(want))
+	}
+}
+
+func roundTrip(t *testing.T, s mcp.TaskStore) {
+	full := fullCall("full")
+	bare := &mcp.DurableCall{ID: "bare", Status: mcp.CallWorking, Created: full.Created, Updated: full.Created, RunnerUntil: full.Created}
+	long := fullCall("long")
+	long.Result = json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`)
+	for _, d := range []*mcp.DurableCall{full, bare, long} {
+		if err := s.Create(t.Context(), d); err != nil {
+			t.Fatalf("Create(%s) = %v", d.ID, err)
+		}
+		wantCall(t, s, d)
+	}
+	next := fullCall("full")
+	next.Status, next.Requests, next.Answers, next.Error, next.Life = mcp.CallCompleted, nil, nil, nil, 2*time.Hour
+	got, err := s.Update(t.Context(), "full", func(d *mcp.DurableCall) error {
+		*d = *next
+		return nil
+	})
+	if err != nil || !reflect.DeepEqual(plain(got), plain(next)) {
+		t.Errorf("Update = %+v, %v\nwant %+v", got, err, next)
+	}
+	wantCall(t, s, next)
+	wantCall(t, s, bare)
+}
+
+func ownCopy(t *testing.T, s mcp.TaskStore) {
+	mine := fullCall("a")
+	if err := s.Create(t.Context(), mine); err != nil {
+		t.Fatal(err)
+	}
+	want := fullCall("a")
+	want.Created, want.Updated, want.RunnerUntil = mine.Created, mine.Updated, mine.RunnerUntil
+	spoil := func(d *mcp.DurableCall) {
+		d.Status = mcp.CallFailed
+		d.Requests["another"] = json.RawMessage(`1`)
+		delete(d.Answers, "k~2")
+	}
+	spoil(mine)
+	wantCall(t, s, want)
+	got, err := s.Get(t.Context(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	spoil(got)
+	wantCall(t, s, want)
+	got, err = s.Update(t.Context(), "a", func(*mcp.DurableCall) error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	spoil(got)
+	wantCall(t, s, want)
+}
+
+func refusedChange(t *testing.T, s mcp.TaskStore) {
+	want := fullCall("a")
+	if err := s.Create(t.Context(), want); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.Update(t.Context(), "a", func(d *mcp.DurableCall) error {
+		d.Status = mcp.CallFailed
+		delete(d.Requests, "name")
+		return errRefused
+	})
+	if !errors.Is(err, errRefused) {
+		t.Errorf("Update = %v, want the change's error", err)
+	}
+	wantCall(t, s, want)
+}
+
+func noCall(t *testing.T, s mcp.TaskStore) {
+	if _, err := s.Get(t.Context(), "none"); !errors.Is(err, mcp.ErrNotFound) {
+		t.Errorf("Get(none) = %v, want ErrNotFound", err)
+	}
+	_, err := s.Update(t.Context(), "none", func(*mcp.DurableCall) error {
+		t.Error("a change was made to nothing")
+		return nil
+	})
+	if !errors.Is(err, mcp.ErrNotFound) {
+		t.Errorf("Update(none) = %v, want ErrNotFound", err)
+	}
+}
+
+// overlap takes answers out while others put answers in: none is lost or seen twice.
+func overlap(t *testing.T, s mcp.TaskStore) {
+	if err := s.Create(t.Context(), &mcp.DurableCall{ID: "a", Status: mcp.CallWorking}); err != nil {
+		t.Fatal(err)
+	}
+	const writers, rounds = 6, 20
+	var wg sync.WaitGroup
+	for i := range writers {
+		wg.Go(func() {
+			for j := range rounds {
+				_, err := s.Update(t.Context(), "a", func(d *mcp.DurableCall) error {
+					if d.Answers == nil {
+						d.Answers = map[string]json.RawMessage{}
+					}
+					d.Answers[string(rune('a'+i))+string(rune('a'+j))] = json.RawMessage(`1`)
+					return nil
+				})
+				if err != nil {
+					t.Errorf("Update = %v", err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	d, err := s.Get(t.Context(), "a")
+	if err != nil || len(d.Answers) != writers*rounds {
+		t.Errorf("%d answers are left, %v, want %d", len(d.Answers), err, writers*rounds)
+	}
+}

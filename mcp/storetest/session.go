@@ -1,0 +1,95 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/bossman-dev/bossman/mcp"
+	"github.com/bossman-dev/bossman/mcp/streamable"
+)
+
+// Sessions tests a streamable.Store. What open gives is empty, and each time another.
+func Sessions(t *testing.T, open func(t *testing.T) streamable.Store) {
+	until := time.Now().Add(time.Hour)
+	change := func(t *testing.T, s streamable.Store, session string, f func(*streamable.State) error) {
+		t.Helper()
+		if err := s.Update(t.Context(), session, until, f); err != nil {
+			t.Fatalf("Update(%s) = %v", session, err)
+		}
+	}
+	want := func(t *testing.T, s streamable.Store, session string, want *streamable.State) {
+		t.Helper()
+		if got, err := s.Load(t.Context(), session); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("Load(%s) = %+v, %v, want %+v", session, got, err, want)
+		}
+	}
+	t.Run("comes back as it was", func(t *testing.T) {
+		s := open(t)
+		want(t, s, "a", nil)
+		change(t, s, "a", func(st *streamable.State) error {
+			st.Level = mcp.LogWarning
+			return nil
+		})
+		change(t, s, "a", func(st *streamable.State) error {
+			st.Watching = append(st.Watching, `note://"1"`, "note://2")
+			return nil
+		})
+		change(t, s, "b", func(st *streamable.State) error {
+			st.Ended = true
+			return nil
+		})
+		want(t, s, "a", &streamable.State{Level: mcp.LogWarning, Watching: []string{`note://"1"`, "note://2"}})
+		want(t, s, "b", &streamable.State{Ended: true})
+		change(t, s, "a", func(st *streamable.State) error {
+			*st = streamable.State{Ended: true}
+			return nil
+		})
+		want(t, s, "a", &streamable.State{Ended: true})
+	})
+	t.Run("refused change", func(t *testing.T) {
+		s := open(t)
+		refuse := func(st *streamable.State) error {
+			st.Ended = true
+			st.Watching = append(st.Watching, "note://9")
+			return errRefused
+		}
+		if err := s.Update(t.Context(), "a", until, refuse); !errors.Is(err, errRefused) {
+			t.Errorf("Update = %v, want the change's error", err)
+		}
+		want(t, s, "a", nil)
+		change(t, s, "a", func(st *streamable.State) error {
+			st.Watching = append(st.Watching, "note://1")
+			return nil
+		})
+		if err := s.Update(t.Context(), "a", until, refuse); !errors.Is(err, errRefused) {
+			t.Errorf("Update = %v, want the change's error", err)
+		}
+		want(t, s, "a", &streamable.State{Watching: []string{"note://1"}})
+	})
+	t.Run("no two changes overlap", func(t *testing.T) {
+		s := open(t)
+		const writers, rounds = 6, 10
+		var wg sync.WaitGroup
+		for i := range writers {
+			wg.Go(func() {
+				for j := range rounds {
+					err := s.Update(t.Context(), "a", until, func(st *streamable.State) error {
+						st.Watching = append(st.Watching, fmt.Sprintf("note://%d/%d", i, j))
+						return nil
+					})
+					if err != nil {
+						t.Errorf("Update = %v", err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		if st, err := s.Load(t.Context(), "a"); err != nil || len(st.Watching) != writers*rounds {
+			t.Errorf("Load = %+v, %v, want %d names", st, err, writers*rounds)
+		}
+	})
+}
