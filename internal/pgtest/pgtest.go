@@ -34,6 +34,7 @@ type Cluster struct {
 	removed  func() error   // waits for that
 
 	mu       sync.Mutex
+	roles    bool // Owner and App are there
 	template bool // the database "template_board" is there
 	made     int
 }
@@ -296,22 +297,50 @@ func (c *Cluster) SocketDSN(db string) string {
 	return fmt.Sprintf("host=%s port=%d user=postgres dbname=%s", c.dir, c.port, db)
 }
 
+// The roles of a board, as an operator makes them: one owns the tables, the program
+// connects as the other.
+const (
+	Owner = "bossman_owner"
+	App   = "bossman_app"
+)
+
+// Roles creates Owner and App, if they are not there.
+func (c *Cluster) Roles(t testing.TB) {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.rolesLocked(t)
+}
+
+func (c *Cluster) rolesLocked(t testing.TB) {
+	t.Helper()
+	if !c.roles {
+		c.Exec(t, "postgres", "CREATE ROLE "+Owner+" LOGIN", "CREATE ROLE "+App+" LOGIN")
+		c.roles = true
+	}
+}
+
 // NewDatabase makes a database with a board's schema, which goes with the test, and
-// gives its name.
+// gives its name. It belongs to Owner.
 func (c *Cluster) NewDatabase(t testing.TB) string {
 	t.Helper()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.template {
-		c.Exec(t, "postgres", "CREATE DATABASE template_board")
-		if err := postgres.Migrate(context.Background(), c.DSN("template_board")); err != nil {
+		c.rolesLocked(t)
+		c.Exec(t, "postgres", "CREATE DATABASE template_board OWNER "+Owner)
+		dsn := c.DSNAs(Owner, "template_board")
+		if err := postgres.Migrate(context.Background(), dsn); err != nil {
+			t.Fatal(err)
+		}
+		if err := postgres.Grant(context.Background(), dsn, App); err != nil {
 			t.Fatal(err)
 		}
 		c.template = true
 	}
 	c.made++
 	name := fmt.Sprintf("t%d", c.made)
-	c.Exec(t, "postgres", "CREATE DATABASE "+name+" TEMPLATE template_board")
+	c.Exec(t, "postgres", "CREATE DATABASE "+name+" TEMPLATE template_board OWNER "+Owner)
 	t.Cleanup(func() {
 		// The server may be down by now, or up again.
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -347,10 +376,10 @@ func (c *Cluster) Open(t testing.TB, opts *postgres.Options) *postgres.Store {
 	return c.OpenIn(t, c.NewDatabase(t), opts)
 }
 
-// OpenIn opens the board in a database, and closes it with the test.
+// OpenIn opens the board in a database as App, and closes it with the test.
 func (c *Cluster) OpenIn(t testing.TB, db string, opts *postgres.Options) *postgres.Store {
 	t.Helper()
-	s, err := postgres.Open(context.Background(), c.DSN(db), opts)
+	s, err := postgres.Open(context.Background(), c.DSNAs(App, db), opts)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/internal/pgtest"
+	"github.com/bossman-dev/bossman/mcp"
 	"github.com/bossman-dev/bossman/store/postgres"
 )
 
@@ -214,57 +215,6 @@ func TestCommit_unknown(t *testing.T) {
 	}
 }
 
-// A role that may only read and write does everything.
-func TestRole(t *testing.T) {
-	c := pgtest.Shared(t)
-	db := c.NewDatabase(t)
-	c.Exec(t, db, "CREATE ROLE app LOGIN", "REVOKE CREATE ON SCHEMA public FROM PUBLIC", "GRANT USAGE ON SCHEMA public TO app",
-		"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO app",
-		"UPDATE meta SET timeline = 77") // so that it has to begin an epoch
-	s, err := postgres.Open(t.Context(), c.DSNAs("app", db), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	ids := seed(t, s, "web", 2, nil)
-	claims, err := s.Claim(t.Context(), want("web", "a"))
-	if err != nil || len(claims) != 1 {
-		t.Fatalf("Claim = %v, %v", claims, err)
-	}
-	write(t, s, func(tx board.Tx) error {
-		for _, f := range []func() error{
-			func() error { return tx.LockProject("web") },
-			func() error { _, err := tx.Once(board.Key{Principal: "p", Key: "k"}); return err },
-			func() error { return giveBack(tx, claims[0]) },
-			func() error {
-				_, err := tx.InsertQuestion(board.Question{Project: "web", State: board.QuestionOpen})
-				return err
-			},
-			func() error { return tx.Link(ids[0], ids[1]) },
-			func() error { return tx.Decline(claims[0].Worker, ids[0], time.Now()) },
-			func() error { return tx.PutDoc(ids[0], board.Doc{}) },
-			func() error { _, err := tx.Expired(1); return err },
-			func() error { _, err := tx.Due(1); return err },
-			func() error { _, err := tx.Overdue(1); return err },
-			func() error { return tx.Extend() },
-			func() error { return tx.Forget(time.Hour) },
-		} {
-			if err := f(); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	conn, err := pgx.Connect(t.Context(), c.DSNAs("app", db))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(t.Context())
-	if _, err := conn.Exec(t.Context(), "CREATE TABLE x ()"); err == nil {
-		t.Error("the role may create tables")
-	}
-}
-
 // A deferred or timed-out wait is refused, and nothing has happened.
 func TestLockTimeout(t *testing.T) {
 	s := pgtest.Shared(t).Open(t, &postgres.Options{LockTimeout: 100 * time.Millisecond})
@@ -293,11 +243,21 @@ func TestFailover(t *testing.T) {
 	a := pgtest.Start(t)
 	db := a.NewDatabase(t)
 	b := a.Standby(t)
-	s, err := postgres.Open(t.Context(), fmt.Sprintf("postgres://postgres@%s,%s/%s?sslmode=disable", b.Addr(), a.Addr(), db), nil)
+	dsn := fmt.Sprintf("postgres://%s@%s,%s/%s?sslmode=disable", pgtest.App, b.Addr(), a.Addr(), db)
+	s, err := postgres.Open(t.Context(), dsn, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
+	other, err := postgres.Open(t.Context(), dsn, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	runStore(t, s)
+	runStore(t, other)
+	heard := make(chan mcp.Event, 1000)
+	defer other.Bus().Subscribe(func(e mcp.Event) { heard <- e })()
 	seed(t, s, "web", 3, nil)
 	claims, err := s.Claim(t.Context(), want("web", "a"))
 	if err != nil || len(claims) != 1 {
@@ -341,4 +301,21 @@ func TestFailover(t *testing.T) {
 		}
 		return nil
 	})
+	// The replicas hear each other again, after they were told that they may have
+	// missed something.
+	ready(t, s, other)
+	s.Bus().Publish(mcp.Event{Kind: mcp.EventTask, Name: "after"})
+	told := false
+	eventually(t, "an event after the failover", func() bool {
+		select {
+		case e := <-heard:
+			told = told || e.Kind == mcp.EventTools
+			return e.Name == "after"
+		default:
+			return false
+		}
+	})
+	if !told {
+		t.Error("after the failover listeners were not told to read again")
+	}
 }

@@ -18,13 +18,14 @@ import (
 
 // Schema is the number of the newest migration that this program has: what it
 // wants to find in a database.
-const Schema = 2
+const Schema = 3
 
 //go:embed migration/*.sql
 var migrations embed.FS
 
 // Migrate brings the database's schema up to Schema. Several processes may do it at
-// once. It needs a role that may create tables; Open's needs not.
+// once. It needs a role that may create tables; Open's needs not, and if Grant was
+// called for it, it may use new tables too.
 func Migrate(ctx context.Context, dsn string) error {
 	config, err := pgx.ParseConfig(dsn)
 	if err != nil {
@@ -48,7 +49,12 @@ func Migrate(ctx context.Context, dsn string) error {
 	if _, err := p.Up(ctx); err != nil {
 		return fmt.Errorf("postgres: migrate: %w", translate(err))
 	}
-	return nil
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return fmt.Errorf("postgres: migrate: %w", unavailable(err))
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	return grantAgain(ctx, conn)
 }
 
 // checkSchema fails if the program and the database do not fit. While replicas are
@@ -62,10 +68,12 @@ func checkSchema(ctx context.Context, conn *pgx.Conn) error {
 	switch {
 	case ok && e.Code == "42P01": // undefined table
 		return &SchemaError{Want: Schema}
+	case ok && e.Code == "42501": // insufficient privilege
+		return &RoleError{Role: conn.Config().User}
 	case err != nil:
 		return err
 	case needs > Schema:
-		return fmt.Errorf("%w (the database needs schema %d, this program knows %d)", board.ErrTooNew, needs, Schema)
+		return fmt.Errorf("%w (the database is for programs that know schema %d, and this one knows %d: install a newer Bossman here)", board.ErrTooNew, needs, Schema)
 	case have < Schema:
 		return &SchemaError{Have: have, Want: Schema}
 	}
@@ -83,4 +91,11 @@ func (e *SchemaError) Error() string {
 		return "postgres: the database has no board yet; run: bossman migrate --db …"
 	}
 	return fmt.Sprintf("postgres: the database has schema %d and this program needs %d; run: bossman migrate --db …", e.Have, e.Want)
+}
+
+// A RoleError says that the role which connects may not use the board's tables.
+type RoleError struct{ Role string }
+
+func (e *RoleError) Error() string {
+	return fmt.Sprintf("postgres: role %s may not use the tables; run, as the role that owns them: bossman migrate --app-role %s --db …", e.Role, e.Role)
 }

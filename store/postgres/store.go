@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"log/slog"
 	mrand "math/rand/v2"
 	"runtime"
 	"strconv"
@@ -24,8 +25,12 @@ type Store struct {
 	pool   *pgxpool.Pool
 	config *pgx.ConnConfig // of a connection outside the pool
 	opts   Options
-	name   string        // tells our own hints from others'
+	name   string        // tells what we say from what others do
 	dirty  chan struct{} // a hint to be sent
+	line   *line
+	relay  *Relay
+	bus    *Bus
+	log    *slog.Logger
 }
 
 var _ board.Store = (*Store)(nil)
@@ -46,6 +51,8 @@ type Options struct {
 	// it: OpClaim, OpRead and OpWrite are whole transactions with their repetitions,
 	// OpConnect is the wait for a connection in these. It must be quick.
 	Observe func(op string, d time.Duration, err error)
+	// Log is told of what goes wrong in the background. Nil: nobody is.
+	Log *slog.Logger
 }
 
 // What Options.Observe is told about.
@@ -66,13 +73,19 @@ const (
 // Open connects to a board. The schema must be there: a *SchemaError says that it
 // is not, and what to run. A DSN of several hosts finds the one that takes writes.
 func Open(ctx context.Context, dsn string, opts *Options) (*Store, error) {
-	s := &Store{name: rand.Text(), dirty: make(chan struct{}, 1)}
+	s := &Store{name: rand.Text(), dirty: make(chan struct{}, 1), line: newLine()}
 	if opts != nil {
 		s.opts = *opts
 	}
 	s.opts.CommitTimeout = cmp.Or(s.opts.CommitTimeout, 30*time.Second)
 	s.opts.StatementTimeout = cmp.Or(s.opts.StatementTimeout, 10*time.Second)
 	s.opts.LockTimeout = cmp.Or(s.opts.LockTimeout, 5*time.Second)
+
+	if s.log = s.opts.Log; s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	s.relay = newRelay(s)
+	s.bus = newBus(s.relay)
 
 	config, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
@@ -151,6 +164,7 @@ func (s *Store) welcome(ctx context.Context, conn *pgx.Conn) error {
 // Close waits for what is under way and disconnects.
 func (s *Store) Close() error {
 	s.pool.Close()
+	s.bus.ended.Wait()
 	return nil
 }
 
@@ -165,6 +179,32 @@ func (s *Store) Read(ctx context.Context, f func(board.Reader) error) (err error
 		defer conn.Release()
 		return f(&reader{ctx: ctx, conn: conn.Conn()})
 	})
+}
+
+// look and change are Read and Write for an f that may be run again: connections that
+// turn out to be gone, as after a restart of the server, are no error as long as there
+// is another.
+func (s *Store) look(ctx context.Context, f func(*reader) error) error {
+	return again(ctx, func() error {
+		return s.Read(ctx, func(r board.Reader) error { return f(r.(*reader)) })
+	})
+}
+
+func (s *Store) change(ctx context.Context, f func(*reader) error) error {
+	return again(ctx, func() error {
+		return s.Write(ctx, func(t board.Tx) error { return f(&t.(*tx).reader) })
+	})
+}
+
+// again runs f again if it lost its connection and nothing has happened.
+func again(ctx context.Context, f func() error) error {
+	for try := 0; ; try++ {
+		err := f()
+		_, refused := errors.AsType[*pgconn.ConnectError](err)
+		if try == retries || refused || !isUnavailable(err) || errors.Is(err, board.ErrUnknown) || ctx.Err() != nil {
+			return err
+		}
+	}
 }
 
 // Write runs f in a transaction.
@@ -250,6 +290,9 @@ func (s *Store) acquire(ctx context.Context) (conn *pgxpool.Conn, err error) {
 		return conn, nil
 	}
 	if _, ok := errors.AsType[*SchemaError](err); ok || errors.Is(err, board.ErrTooNew) {
+		return nil, err
+	}
+	if _, ok := errors.AsType[*RoleError](err); ok {
 		return nil, err
 	}
 	if ctx.Err() != nil {

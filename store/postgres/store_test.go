@@ -4,12 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/internal/pgtest"
+	"github.com/bossman-dev/bossman/mcp"
+	"github.com/bossman-dev/bossman/mcp/streamable"
 	"github.com/bossman-dev/bossman/store/postgres"
 )
 
@@ -90,51 +95,124 @@ func want(slug string, names ...string) board.Want {
 	return w
 }
 
+// Open says what is wrong with a schema, to the program's role too.
 func TestOpen_schema(t *testing.T) {
 	c := pgtest.Shared(t)
+	c.Roles(t)
 	ctx := t.Context()
-	c.Exec(t, "postgres", "CREATE DATABASE bare")
-	_, err := postgres.Open(ctx, c.DSN("bare"), nil)
-	if e, ok := errors.AsType[*postgres.SchemaError](err); !ok || e.Have != 0 {
+	c.Exec(t, "postgres", "CREATE DATABASE bare OWNER "+pgtest.Owner)
+	owner, app := c.DSNAs(pgtest.Owner, "bare"), c.DSNAs(pgtest.App, "bare")
+	_, err := postgres.Open(ctx, app, nil)
+	if e, ok := errors.AsType[*postgres.SchemaError](err); !ok || e.Have != 0 || !strings.Contains(err.Error(), "bossman migrate") {
 		t.Errorf("Open(no schema) = %v, want a SchemaError", err)
 	}
-	if err := postgres.Migrate(ctx, c.DSN("bare")); err != nil {
+	if err := postgres.Grant(ctx, owner, pgtest.App); err == nil || !strings.Contains(err.Error(), "bossman migrate") {
+		t.Errorf("Grant(no schema) = %v, want a SchemaError", err)
+	}
+	if err := postgres.Migrate(ctx, app); err == nil {
+		t.Error("the program's role may migrate")
+	}
+	if err := postgres.Migrate(ctx, owner); err != nil {
 		t.Fatal(err)
 	}
-	if err := postgres.Migrate(ctx, c.DSN("bare")); err != nil {
+	if err := postgres.Migrate(ctx, owner); err != nil {
 		t.Errorf("Migrate again = %v", err)
 	}
-	s, err := postgres.Open(ctx, c.DSN("bare"), nil)
-	if err != nil {
+	if err := postgres.Grant(ctx, owner, pgtest.App); err != nil {
 		t.Fatal(err)
 	}
-	s.Close()
-	if s, err = postgres.Open(ctx, c.SocketDSN("bare"), nil); err != nil {
-		t.Errorf("Open by the socket = %v", err)
-	} else {
+	opens := func(dsn, what string) {
+		t.Helper()
+		s, err := postgres.Open(ctx, dsn, nil)
+		if err != nil {
+			t.Errorf("Open(%s) = %v", what, err)
+			return
+		}
 		s.Close()
 	}
+	opens(app, "as the program")
+	opens(owner, "as the owner")
+	opens(c.SocketDSN("bare"), "by the socket")
 
 	c.Exec(t, "bare", "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, true)")
-	if s, err = postgres.Open(ctx, c.DSN("bare"), nil); err != nil {
-		t.Errorf("Open(newer schema that needs no newer program) = %v", err)
-	} else {
-		s.Close()
-	}
+	opens(app, "a newer schema that needs no newer program")
 	c.Exec(t, "bare", "UPDATE meta SET needs = 99")
-	if _, err = postgres.Open(ctx, c.DSN("bare"), nil); !errors.Is(err, board.ErrTooNew) {
+	if _, err = postgres.Open(ctx, app, nil); !errors.Is(err, board.ErrTooNew) || !strings.Contains(err.Error(), "install a newer Bossman") {
 		t.Errorf("Open(too new) = %v, want ErrTooNew", err)
 	}
-	c.Exec(t, "bare", "UPDATE meta SET needs = 1", "DELETE FROM goose_db_version WHERE version_id > 0")
-	_, err = postgres.Open(ctx, c.DSN("bare"), nil)
-	if e, ok := errors.AsType[*postgres.SchemaError](err); !ok || e.Want != postgres.Schema {
+	c.Exec(t, "bare", "UPDATE meta SET needs = 1", "DELETE FROM goose_db_version WHERE version_id > 1")
+	_, err = postgres.Open(ctx, app, nil)
+	if e, ok := errors.AsType[*postgres.SchemaError](err); !ok || e.Have != 1 || e.Want != postgres.Schema || !strings.Contains(err.Error(), "bossman migrate") {
 		t.Errorf("Open(old schema) = %v, want a SchemaError", err)
 	}
 }
 
+// A later migration that only adds does not turn this program away: it goes on beside
+// the newer one, with every table it has. docs/design/upgrade.md has the rule.
+func TestSchema_laterAdditions(t *testing.T) {
+	c := pgtest.Shared(t)
+	db := c.NewDatabase(t)
+	before := c.OpenIn(t, db, nil)
+	seed(t, before, "first", 2, nil)
+	later := []string{
+		`CREATE TABLE later (id bigint PRIMARY KEY)`,
+		`CREATE INDEX tasks_later ON tasks (title)`,
+		`INSERT INTO goose_db_version (version_id, is_applied) VALUES (90000, true)`,
+	}
+	for table := range postgres.Grants {
+		later = append(later, `ALTER TABLE `+table+` ADD COLUMN colour text NOT NULL DEFAULT 'grey', ADD COLUMN mood int`)
+	}
+	c.Exec(t, db, later...)
+	seed(t, before, "second", 2, nil) // its statements were planned before
+	after := c.OpenIn(t, db, nil)
+	for i, s := range []*postgres.Store{before, after} {
+		for _, slug := range []string{"first", "second"} {
+			claims, err := s.Claim(t.Context(), want(slug, fmt.Sprint(slug, i)))
+			if err != nil || len(claims) != 1 {
+				t.Fatalf("Claim = %v, %v", claims, err)
+			}
+			write(t, s, func(tx board.Tx) error { return giveBack(tx, claims[0]) })
+		}
+	}
+	c.Exec(t, db, `SET bossman.archive = 'on'; DELETE FROM tasks; DELETE FROM events; DELETE FROM attempts; DELETE FROM workers; DELETE FROM projects`)
+	roundTrip(t, after)
+	d := mcp.DurableCall{ID: "a", Status: mcp.CallWorking}
+	if err := before.DurableCalls().Create(t.Context(), &d); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := after.DurableCalls().Update(t.Context(), "a", func(d *mcp.DurableCall) error {
+		d.Status = mcp.CallCompleted
+		return nil
+	}); err != nil {
+		t.Error(err)
+	}
+	if err := before.Sessions().Update(t.Context(), "a", time.Now(), func(st *streamable.State) error { return nil }); err != nil {
+		t.Error(err)
+	}
+	if _, err := before.SealKeys().Keys(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := after.Sweep(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// Schema is the number of the newest migration.
+func TestSchema_number(t *testing.T) {
+	files, err := filepath.Glob("migration/*.sql")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	if newest := filepath.Base(slices.Max(files)); !strings.HasPrefix(newest, fmt.Sprintf("%05d_", postgres.Schema)) {
+		t.Errorf("the newest migration is %s and Schema is %d", newest, postgres.Schema)
+	}
+}
+
 // Everything that is written comes back as it was.
-func TestRoundTrip(t *testing.T) {
-	s := open(t)
+func TestRoundTrip(t *testing.T) { roundTrip(t, open(t)) }
+
+func roundTrip(t *testing.T, s board.Store) {
+	t.Helper()
 	seed(t, s, "web", 3, nil)
 	var now time.Time
 	parent, other := board.ID{Project: "web", No: 1}, board.ID{Project: "web", No: 2}
