@@ -5,11 +5,17 @@ import (
 )
 
 func (a *app) migrateCommand() *cobra.Command {
-	return &cobra.Command{
+	var role string
+	cmd := &cobra.Command{
 		Use: "migrate", Short: "Bring a server's database up to date", Args: cobra.NoArgs,
 		Long: `Migrate creates or updates the tables of a PostgreSQL database. A board in a file
-needs none: it is brought up to date when it is opened, and a copy kept beside it.`,
-		Example: "  bossman migrate --db postgres://bossman@db.example.org/bossman",
+needs none: it is brought up to date when it is opened, and a copy kept beside it.
+
+The role that migrates owns the tables. The servers connect as another, which may use
+the tables and nothing else: create it, and name it once with --app-role. Later
+migrations give it what they add.`,
+		Example: `  bossman migrate --db postgres://bossman_owner@db.example.org/bossman
+  bossman migrate --db postgres://bossman_owner@db.example.org/bossman --app-role bossman_app`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, _, err := a.settle()
 			if s == nil {
@@ -21,17 +27,23 @@ needs none: it is brought up to date when it is opened, and a copy kept beside i
 			if !isPostgres(s.DB) {
 				return usage("%s: %q is not an address such as postgres://user@host/name", s.Origin["db"], hidePassword(s.DB))
 			}
-			if err := migratePostgres(cmd.Context(), s.DB); err != nil {
+			if err := migratePostgres(cmd.Context(), s.DB, role); err != nil {
 				return err
 			}
 			if a.flags.json {
 				return a.printJSON(struct {
 					DB       string `json:"db"`
 					Migrated bool   `json:"migrated"`
-				}{hidePassword(s.DB), true})
+					AppRole  string `json:"app_role,omitzero"`
+				}{hidePassword(s.DB), true, role})
 			}
 			a.say("%s is up to date.", hidePassword(s.DB))
+			if role != "" {
+				a.say("Role %s may use its tables, and nothing else.", role)
+			}
 			return nil
 		},
 	}
+	cmd.Flags().StringVar(&role, "app-role", "", "the role that servers connect as; it may then use the tables")
+	return cmd
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestPostgres runs the scripts that need a server's database; $DB is an empty one.
+// TestPostgres runs the scripts that need a server's database; $DB is an empty
+// one for the server's role, and $OWNERDB the same for its owner.
 func TestPostgres(t *testing.T) {
 	cluster := pgtest.Shared(t)
 	testscript.Run(t, testscript.Params{
@@ -18,8 +19,10 @@ func TestPostgres(t *testing.T) {
 			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
 			name := "cli_" + strings.ToLower(filepath.Base(env.WorkDir))
 			name = strings.ReplaceAll(name, "-", "_")
-			cluster.Exec(t, "postgres", "CREATE DATABASE "+name)
-			env.Setenv("DB", cluster.DSN(name))
+			cluster.Roles(t)
+			cluster.Exec(t, "postgres", "CREATE DATABASE "+name+" OWNER "+pgtest.Owner)
+			env.Setenv("OWNERDB", cluster.DSNAs(pgtest.Owner, name))
+			env.Setenv("DB", cluster.DSNAs(pgtest.App, name))
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"exits": exits, "revoke": revoke},
