@@ -121,6 +121,9 @@ func (s *series) of(o operation) prometheus.Observer {
 	}
 	if len(known) >= maxSeries {
 		o.tool, o.prompt = other(o.tool), other(o.prompt)
+		if len(known) >= 2*maxSeries { // a client of ours may ask for anything
+			o.method = errorOther
+		}
 		if x, ok := known[o]; ok {
 			return x
 		}

@@ -162,6 +162,7 @@ type httpServer struct {
 	keys    *auth.Authenticator
 	limiter auth.Limiter
 	counts  counts
+	shared  shared
 	spare   *spareKey // nil if there are others
 	mcp     *mcp.Server
 	tools   *tools.Tools
@@ -194,10 +195,14 @@ func (a *app) newHTTPServer(ctx context.Context, o *opened, so httpOptions, l ne
 			return err
 		})
 	}}
+	if err := s.share(ctx); err != nil {
+		return nil, err
+	}
 	s.mcp = mcp.NewServer(
 		mcp.Implementation{Name: "bossman", Title: "Bossman", Version: buildVersion().Version},
 		&mcp.ServerOptions{
 			Instructions: tools.Instructions(), Logger: log, Visible: tools.Visible, Observer: tel.Observer(),
+			Seal: s.shared.seal, Tasks: s.shared.tasks, Bus: s.shared.bus,
 			Complete: func(ctx context.Context, c *mcp.Call, p mcp.CompleteParams) (*mcp.Completion, error) {
 				return s.tools.Complete(ctx, c, p)
 			},
@@ -218,6 +223,7 @@ func (a *app) newHTTPServer(ctx context.Context, o *opened, so httpOptions, l ne
 	s.mcp.HandleMethod(loginMethod, mcp.Method{Handle: s.serveLogin})
 	s.handler = streamable.NewHandler(s.mcp, &streamable.Options{
 		Authenticate: s.authenticate, Hosts: s.hosts(l), Origins: so.origins, Logger: log,
+		Store: s.shared.sessions, Relay: s.shared.relay,
 	})
 	s.routes = []route{
 		{"/mcp", false, s.handler},
@@ -289,6 +295,9 @@ func (s *httpServer) run(ctx context.Context, l net.Listener) error {
 	g.Go(func() error { return s.tools.Run(inner) })
 	g.Go(func() error { return s.keys.Run(inner) })
 	g.Go(func() error { return s.tel.WatchBoard(inner, s.o.local) })
+	if s.shared.run != nil {
+		g.Go(func() error { return s.shared.run(inner) })
+	}
 	if s.so.admin != "" {
 		g.Go(func() error { return s.runAdmin(inner) })
 	}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/bossman-dev/bossman/mcp"
+	"github.com/bossman-dev/bossman/mcp/streamable"
+	"github.com/bossman-dev/bossman/store/postgres"
+	"golang.org/x/sync/errgroup"
+)
+
+// shared is what the replicas of a server share. A server on a file is alone, and
+// has none of it.
+type shared struct {
+	seal     *mcp.Keyring
+	tasks    mcp.TaskStore
+	bus      mcp.Bus
+	sessions streamable.Store
+	relay    streamable.Relay
+	run      func(context.Context) error
+}
+
+// share prepares what is shared.
+func (s *httpServer) share(ctx context.Context) error {
+	db, ok := s.o.store.(*postgres.Store)
+	if !ok {
+		return nil
+	}
+	keys := db.SealKeys()
+	secrets, err := keys.Keys(ctx)
+	if err != nil {
+		return fmt.Errorf("read the sealing keys: %w", err)
+	}
+	ring, err := mcp.NewKeyring(secrets...)
+	if err != nil {
+		return err
+	}
+	s.shared = shared{
+		seal: ring, tasks: db.DurableCalls(), bus: &serverBus{others: db.Bus()}, sessions: db.Sessions(), relay: db.Relay(),
+		run: func(ctx context.Context) error {
+			g, ctx := errgroup.WithContext(ctx)
+			g.Go(func() error { return db.Run(ctx) })
+			g.Go(func() error { return keys.Run(ctx, ring) })
+			return g.Wait()
+		},
+	}
+	return nil
+}
+
+// A serverBus tells the listeners of all replicas. Each replica follows the board by
+// itself, so what it sees there it tells its own; only what happens in one replica
+// alone is told to the others.
+type serverBus struct {
+	others mcp.Bus
+
+	mu        sync.Mutex
+	listeners map[*func(mcp.Event)]bool
+}
+
+var _ mcp.Bus = (*serverBus)(nil)
+
+func (b *serverBus) Publish(e mcp.Event) {
+	if e.Kind != mcp.EventResource {
+		b.others.Publish(e) // this one included
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for hear := range b.listeners {
+		(*hear)(e)
+	}
+}
+
+func (b *serverBus) Subscribe(hear func(mcp.Event)) (stop func()) {
+	end := b.others.Subscribe(hear)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.listeners == nil {
+		b.listeners = map[*func(mcp.Event)]bool{}
+	}
+	b.listeners[&hear] = true
+	return func() {
+		end()
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		delete(b.listeners, &hear)
+	}
+}
