@@ -46,7 +46,7 @@ func (b *Board) Next(ctx context.Context, a Actor, w Wish) (*Handout, error) {
 		var waited time.Duration
 		r := answered(h, err)
 		if r == AnsweredGranted {
-			waited = max(0, h.Claim.GrantedAt.Sub(h.Task.QueuedAt))
+			waited = h.waited()
 		}
 		asked(r, waited)
 	}

@@ -9,9 +9,8 @@ import (
 // that did it: what another process did is told there. Its functions are called in
 // the middle of the work and must be quick. Any of them may be nil.
 type Observer struct {
-	// Asked: somebody has asked for a task. waited is how long the task was in line
-	// since it was put there, or put to the end of the line; zero unless it was
-	// granted.
+	// Asked: somebody has asked for a task. waited is how long the task had been free
+	// to be handed out; zero unless it was granted.
 	Asked func(r Answered, waited time.Duration)
 	// Ended: an attempt ended, after so long a time.
 	Ended func(c Cause, ran time.Duration)
@@ -53,6 +52,22 @@ func answered(h *Handout, err error) Answered {
 		}
 	}
 	return AnsweredFailed
+}
+
+// waited is how long a task that was just granted had been free: since the last event
+// that left it so. Progress, edits and the like do not.
+func (h *Handout) waited() time.Duration {
+	since := h.Task.QueuedAt
+	for _, e := range h.Events {
+		switch e.Kind {
+		case EventCreated, EventImported, EventStarted, EventUnblocked, EventDue, EventRetried, EventRejected,
+			EventFailed, EventExpired, EventReleased, EventAnswered:
+			if e.To == Pending && e.At.After(since) {
+				since = e.At
+			}
+		}
+	}
+	return max(0, h.Claim.GrantedAt.Sub(since))
 }
 
 // told is what a transaction has for the observer if it commits.

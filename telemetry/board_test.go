@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -115,13 +116,17 @@ func TestBoard(t *testing.T) {
 type slowCounter struct {
 	took   time.Duration
 	counts int
-	err    error
+	broken atomic.Bool
 }
 
 func (c *slowCounter) Counts(context.Context) (board.Counts, error) {
 	c.counts++
 	time.Sleep(c.took)
-	return board.Counts{Status: map[board.Status]int{board.InProgress: 3}, Ready: 2}, c.err
+	var err error
+	if c.broken.Load() {
+		err = errors.New("gone")
+	}
+	return board.Counts{Status: map[board.Status]int{board.InProgress: 3}, Ready: 2}, err
 }
 
 func (c *slowCounter) Questions(_ context.Context, f board.QuestionFilter) ([]board.Question, error) {
@@ -149,7 +154,7 @@ func TestWatchBoard_cost(t *testing.T) {
 		})
 		time.Sleep(time.Hour)
 		wantSeries(t, scrape(t, b.Telemetry), "bossman_questions_open", 450)
-		c.err = errors.New("gone")
+		c.broken.Store(true)
 		time.Sleep(time.Hour)
 		if _, ok := scrape(t, b.Telemetry)["bossman_leases_active"]; ok {
 			t.Error("what cannot be counted is shown")

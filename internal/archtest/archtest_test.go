@@ -56,7 +56,7 @@ var drawing = map[string][]string{
 	"remote":                      {"auth", "board", "jsonrpc", "mcp", "mcp/streamable", "tools"},
 	"store/postgres":              {"auth", "board", "mcp", "mcp/streamable"},
 	"store/sqlite":                {"auth", "board"},
-	"telemetry":                   {"board", "mcp"},
+	"telemetry":                   {"auth", "board", "mcp", "mcp/streamable", "tools"},
 	"tools":                       {"auth", "board", "jsonrpc", "mcp"},
 }
 
