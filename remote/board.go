@@ -137,7 +137,7 @@ func (b *Board) send(ctx context.Context, name string, params json.RawMessage) (
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		trouble, after := troubleOf(err)
+		after, trouble := troubleOf(err)
 		if trouble == nil {
 			return nil, b.refusal(err)
 		}
@@ -180,27 +180,27 @@ func (e *dialError) Unwrap() error { return e.err }
 // troubleOf tells what a failed call means: ErrUnavailable if nothing has happened,
 // ErrUnknown if something may have, nil if the server has decided. The server may
 // also say when to try again.
-func troubleOf(err error) (trouble error, after time.Duration) {
+func troubleOf(err error) (after time.Duration, trouble error) {
 	if status, ok := errors.AsType[*mcp.StatusError](err); ok {
 		switch {
 		case status.Code == http.StatusServiceUnavailable, status.Code == http.StatusTooManyRequests:
 			secs, _ := strconv.Atoi(http.Header(status.Header).Get("Retry-After"))
-			return board.ErrUnavailable, min(time.Duration(secs)*time.Second, patience)
+			return min(time.Duration(secs)*time.Second, patience), board.ErrUnavailable
 		case status.Code >= 500:
-			return board.ErrUnknown, 0
+			return 0, board.ErrUnknown
 		}
-		return nil, 0
+		return 0, nil
 	}
 	if _, ok := errors.AsType[*jsonrpc.Error](err); ok {
-		return nil, 0
+		return 0, nil
 	}
 	if _, ok := errors.AsType[*dialError](err); ok {
-		return board.ErrUnavailable, 0
+		return 0, board.ErrUnavailable
 	}
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
-		return board.ErrUnavailable, 0
+		return 0, board.ErrUnavailable
 	}
-	return board.ErrUnknown, 0
+	return 0, board.ErrUnknown
 }
 
 // refusal is what the server has decided.
