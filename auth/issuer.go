@@ -93,6 +93,7 @@ type issuer struct {
 	o      *Options
 	algs   []string
 	client *http.Client
+	turn   chan struct{} // of whoever looks for the first keys
 
 	mu   sync.Mutex
 	keys *keys // nil: none yet
@@ -104,12 +105,13 @@ type issuer struct {
 // keys are an issuer's, since a time.
 type keys struct {
 	*oidc.RemoteKeySet
+	fetch *seldom
 	since time.Time
 	tried time.Time // when newer ones were looked for last
 }
 
 func newIssuer(o *Options) *issuer {
-	i := &issuer{o: o, algs: o.Algorithms}
+	i := &issuer{o: o, algs: o.Algorithms, turn: make(chan struct{}, 1)}
 	if len(i.algs) == 0 {
 		i.algs = usualAlgorithms
 	}
@@ -167,35 +169,55 @@ func (v *verifying) VerifySignature(ctx context.Context, jwt string) ([]byte, er
 }
 
 func (i *issuer) verifySignature(ctx context.Context, jwt string) ([]byte, error) {
-	i.mu.Lock()
-	old := i.keys
-	renew := old == nil || time.Since(old.since) > keysLife && time.Since(old.tried) > retryAfter
-	if old != nil && renew {
-		old.tried = time.Now() // the others go on meanwhile
-	}
-	i.mu.Unlock()
+	old, renew := i.current()
 	if !renew {
 		return old.VerifySignature(ctx, jwt)
+	}
+	if old == nil { // one looks, the others wait
+		select {
+		case i.turn <- struct{}{}:
+			defer func() { <-i.turn }()
+		case <-ctx.Done():
+			return nil, fmt.Errorf("%w: %w", errFetch, ctx.Err())
+		}
+		if set, renew := i.current(); !renew {
+			return set.VerifySignature(ctx, jwt)
+		}
 	}
 	set, err := i.discover(ctx)
 	if err == nil {
 		var payload []byte
 		if payload, err = set.VerifySignature(ctx, jwt); !errors.Is(err, errFetch) {
 			i.mu.Lock()
+			defer i.mu.Unlock()
 			i.keys, i.failed = set, nil
-			i.mu.Unlock()
 			return payload, err
 		}
 	}
-	if old != nil && time.Since(old.since) < keysMost {
-		return old.VerifySignature(ctx, jwt)
-	}
 	i.mu.Lock()
-	defer i.mu.Unlock()
 	if i.failed == nil || time.Since(i.failedAt) >= retryAfter {
 		i.failed, i.failedAt = err, time.Now()
 	}
+	i.mu.Unlock()
+	if old != nil {
+		return old.VerifySignature(ctx, jwt)
+	}
 	return nil, err
+}
+
+// current gives the keys that may be used, nil if there are none, and whether the
+// caller has to look for newer ones.
+func (i *issuer) current() (set *keys, renew bool) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.keys == nil || time.Since(i.keys.since) >= keysMost {
+		return nil, true
+	}
+	renew = time.Since(i.keys.since) > keysLife && time.Since(i.keys.tried) > retryAfter
+	if renew {
+		i.keys.tried = time.Now() // the others go on meanwhile
+	}
+	return i.keys, renew
 }
 
 // discover finds where the issuer has its keys: where OpenID Connect puts it, or
@@ -217,10 +239,10 @@ func (i *issuer) discover(ctx context.Context) (*keys, error) {
 		where := url.URL{Scheme: u.Scheme, Host: u.Host, Path: place}
 		jwks, err := i.metadata(ctx, where.String())
 		if err == nil {
-			client := *i.client
-			client.Transport = &seldom{next: i.client.Transport}
+			client, fetch := *i.client, &seldom{next: i.client.Transport}
+			client.Transport = fetch
 			set := oidc.NewRemoteKeySet(oidc.ClientContext(context.Background(), &client), jwks)
-			return &keys{RemoteKeySet: set, since: time.Now()}, nil
+			return &keys{RemoteKeySet: set, fetch: fetch, since: time.Now()}, nil
 		}
 		all = errors.Join(all, err)
 	}
