@@ -215,7 +215,10 @@ func TestBoard_foreign(t *testing.T) {
 		"ask":         second(eve.Ask(ctx, e, board.NewQuestion{Claim: h.Claim.Handle, Text: "x"})),
 		"ask project": second(eve.Ask(ctx, e, board.NewQuestion{Project: "web", Text: "x"})),
 		"park":        func() error { _, _, err := eve.Park(ctx, e, q.ID); return err }(),
-		"create":      func() error { _, _, err := eve.Create(ctx, e, board.NewTask{Project: "web", Title: "x"}, ""); return err }(),
+		"create": func() error {
+			_, _, err := eve.Create(ctx, e, board.NewTask{Project: "web", Title: "x"}, "")
+			return err
+		}(),
 		"under": func() error {
 			_, _, err := eve.CreateUnder(ctx, e, h.Claim.Handle, board.NewTask{Project: "web", Title: "x"}, "")
 			return err
@@ -284,8 +287,10 @@ func TestBoard_roles(t *testing.T) {
 			_, err := b.Update(ctx, local, id, board.Edit{Title: new("x")})
 			return err
 		},
-		"pause":      func(b *remote.Board) error { return b.Pause(ctx, local, "web") },
-		"setProject": func(b *remote.Board) error { return b.SetProject(ctx, board.Project{Slug: "web", Policy: board.PolicyTrust}) },
+		"pause": func(b *remote.Board) error { return b.Pause(ctx, local, "web") },
+		"setProject": func(b *remote.Board) error {
+			return b.SetProject(ctx, board.Project{Slug: "web", Policy: board.PolicyTrust})
+		},
 	}
 	for _, c := range []struct{ who, may string }{
 		{"vic", "get"},

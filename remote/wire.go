@@ -23,21 +23,37 @@ type as struct {
 	Person bool   `json:"person,omitzero"` // a person is at the keyboard
 }
 
-// The form of values on the wire: durations are nanoseconds, zero values are left
-// out.
+// The form of values on the wire: tasks are named as everywhere, durations are
+// nanoseconds, zero values are left out.
 var codec = jsonv2.JoinOptions(
 	jsonv2.OmitZeroStructFields(true),
-	jsonv2.WithMarshalers(jsonv2.MarshalToFunc(func(e *jsontext.Encoder, d time.Duration) error {
-		return e.WriteToken(jsontext.Int(int64(d)))
-	})),
-	jsonv2.WithUnmarshalers(jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, to *time.Duration) error {
-		var n int64
-		if err := jsonv2.UnmarshalDecode(d, &n); err != nil {
+	jsonv2.WithMarshalers(jsonv2.JoinMarshalers(
+		jsonv2.MarshalToFunc(func(e *jsontext.Encoder, d time.Duration) error {
+			return e.WriteToken(jsontext.Int(int64(d)))
+		}),
+		jsonv2.MarshalToFunc(func(e *jsontext.Encoder, id board.ID) error {
+			return e.WriteToken(jsontext.String(id.String()))
+		}),
+	)),
+	jsonv2.WithUnmarshalers(jsonv2.JoinUnmarshalers(
+		jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, to *time.Duration) error {
+			var n int64
+			if err := jsonv2.UnmarshalDecode(d, &n); err != nil {
+				return err
+			}
+			*to = time.Duration(n)
+			return nil
+		}),
+		jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, to *board.ID) error {
+			var name string
+			if err := jsonv2.UnmarshalDecode(d, &name); err != nil || name == "" {
+				return err
+			}
+			id, err := board.ParseID(name)
+			*to = id
 			return err
-		}
-		*to = time.Duration(n)
-		return nil
-	})),
+		}),
+	)),
 )
 
 func marshal(v any) ([]byte, error) { return jsonv2.Marshal(v, codec) }

@@ -161,7 +161,7 @@ func (s *session) explainCommand(err error) error {
 	}
 	if errors.Is(err, jsonrpc.ErrClosed) {
 		why := ""
-		if _, after, ok := strings.Cut(err.Error(), "; it ended with "); ok {
+		if _, after, ok := strings.Cut(err.Error(), "; the process ended with "); ok {
 			status, _, _ := strings.Cut(after, ";")
 			status, _, _ = strings.Cut(status, "\n")
 			why = " (" + status + ")"

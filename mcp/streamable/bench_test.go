@@ -29,6 +29,7 @@ func BenchmarkCall(b *testing.B) {
 	defer s.Close()
 	mcp.AddTool(s, mcp.Tool{Name: "echo", Description: "echo"}, func(_ context.Context, _ *mcp.Call, in words) (string, error) { return in.Text, nil })
 	h := NewHandler(s, &Options{Hosts: []string{"test"}})
+	replica := NewHandler(s, &Options{Hosts: []string{"test"}, Relay: new(testRelay), Store: newMemoryStore()})
 	header := func(pairs ...string) http.Header {
 		m := http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
 		for i := 0; i < len(pairs); i += 2 {
@@ -43,10 +44,12 @@ func BenchmarkCall(b *testing.B) {
 	modern, _ := modernCall(1, "echo", strings.Repeat("x", 32))
 	for _, c := range []struct {
 		name, body string
+		h          *Handler
 		header     http.Header
 	}{
-		{"2026-07-28", modern, header("Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "echo")},
-		{"2025-11-25", legacyCall(1, "echo", strings.Repeat("x", 32), ""), header("Mcp-Protocol-Version", "2025-11-25", "Mcp-Session-Id", session)},
+		{"2026-07-28", modern, h, header("Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "echo")},
+		{"2025-11-25", legacyCall(1, "echo", strings.Repeat("x", 32), ""), h, header("Mcp-Protocol-Version", "2025-11-25", "Mcp-Session-Id", session)},
+		{"2025-11-25 of replicas", legacyCall(1, "echo", strings.Repeat("x", 32), ""), replica, header("Mcp-Protocol-Version", "2025-11-25", "Mcp-Session-Id", session)},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			r := newPost("")
@@ -58,7 +61,7 @@ func BenchmarkCall(b *testing.B) {
 			for b.Loop() {
 				body.Reset([]byte(c.body))
 				clear(w.header)
-				h.ServeHTTP(w, r)
+				c.h.ServeHTTP(w, r)
 			}
 		})
 	}

@@ -112,8 +112,9 @@ func message(e mcp.Event) []byte {
 	return jsonrpc.One(m).Append(nil)
 }
 
-// run sends events until the client goes, or ctx ends.
-func (f *feed) run(ctx context.Context, c *conn, seen uint64, primed bool) {
+// run sends events until the client goes, ctx ends, or the session does: should
+// nobody have told us, we find out.
+func (f *feed) run(ctx context.Context, c *conn, s session, seen uint64) {
 	ctx, c.gone = context.WithCancel(ctx)
 	defer c.gone()
 	defer context.AfterFunc(f.over, c.gone)()
@@ -121,7 +122,7 @@ func (f *feed) run(ctx context.Context, c *conn, seen uint64, primed bool) {
 	if !f.stream.attach(c, seen) || f.stream.comment() != nil { // the client is to know that it is heard
 		return
 	}
-	if primed {
+	if s.Revision().Primed() {
 		f.stream.prime()
 	}
 	for {
@@ -134,6 +135,10 @@ func (f *feed) run(ctx context.Context, c *conn, seen uint64, primed bool) {
 			}
 		}
 		if ctx.Err() != nil || events == nil && f.stream.comment() != nil {
+			return
+		}
+		if events == nil && !s.goesOn(ctx) {
+			f.end()
 			return
 		}
 	}

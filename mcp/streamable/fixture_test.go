@@ -24,14 +24,18 @@ type words struct {
 // newFixture is a server with a tool for each way to answer.
 func newFixture(t *testing.T) *mcp.Server {
 	t.Helper()
-	s := mcp.NewServer(mcp.Implementation{Name: "fixture", Version: "1"}, &mcp.ServerOptions{
-		Logger: slog.New(slog.NewTextHandler(testLog{t}, nil)),
-		Observer: mcp.Observer{Panic: func(v any, stack []byte) {
-			if v != "expected" {
-				t.Errorf("panic: %v\n%s", v, stack)
-			}
-		}},
-	})
+	return newFixtureWith(t, mcp.ServerOptions{})
+}
+
+func newFixtureWith(t *testing.T, o mcp.ServerOptions) *mcp.Server {
+	t.Helper()
+	o.Logger = slog.New(slog.NewTextHandler(testLog{t}, nil))
+	o.Observer.Panic = func(v any, stack []byte) {
+		if v != "expected" {
+			t.Errorf("panic: %v\n%s", v, stack)
+		}
+	}
+	s := mcp.NewServer(mcp.Implementation{Name: "fixture", Version: "1"}, &o)
 	t.Cleanup(s.Close)
 	add := func(name string, h func(ctx context.Context, c *mcp.Call, in words) (string, error)) {
 		mcp.AddTool(s, mcp.Tool{Name: name, Description: name}, h)

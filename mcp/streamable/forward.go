@@ -15,11 +15,11 @@ import (
 // back once more, behind the last event that it has seen.
 const (
 	pieceSize     = 32 << 10
-	pieceWindow   = 16              // how many may be on the way
-	pieceBeat     = 2 * time.Second // how often both sides say that they are there
-	piecePatience = 6 * time.Second // how long either waits for the other
-	findPatience  = 2 * time.Second // the same, for the first piece
-	forgetForward = time.Minute     // after this nobody sends its notes any more
+	pieceWindow   = 16               // how many may be on the way
+	pieceBeat     = 2 * time.Second  // how often both sides say that they are there
+	piecePatience = 6 * time.Second  // how long either waits for the other
+	findPatience  = 2 * time.Second  // the same, for the first piece
+	forgetForward = 10 * time.Second // how long a note about it may come late
 )
 
 var errUnheard = errors.New("streamable: the other replica is not heard")
@@ -138,7 +138,7 @@ func (h *Handler) resumeFor(n note) {
 	r := &h.replicas
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.forwards[n.Ticket] != nil || len(r.forwards) >= h.o.MaxStreams {
+	if r.over || r.forwards[n.Ticket] != nil || len(r.forwards) >= h.o.MaxStreams {
 		return
 	}
 	if st == nil && fd == nil {

@@ -1,12 +1,14 @@
 package streamable
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"github.com/bossman-dev/bossman/jsonrpc"
+	"github.com/bossman-dev/bossman/mcp"
 )
 
 // Whatever is sent, the answer is a status and, if there is a body, a message.
@@ -69,6 +71,39 @@ func FuzzEventID(f *testing.F) {
 		stream, _, ok := parseEventID(id)
 		if ok && !strings.HasPrefix(id, stream+"-") {
 			t.Errorf("parseEventID(%q) = %q", id, stream)
+		}
+	})
+}
+
+// Whatever comes by the relay does no harm.
+func FuzzRelay(f *testing.F) {
+	for _, n := range []note{
+		{Kind: noteAnswer, Session: "AAAAAAAAAAAAAAAAAAAAAA", Data: []byte(`{"jsonrpc":"2.0","id":"a.1","result":{}}`)},
+		{Kind: noteCancel, Session: "AAAAAAAAAAAAAAAAAAAAAA", Data: []byte(`1`)},
+		{Kind: noteResume, Session: "AAAAAAAAAAAAAAAAAAAAAA", Stream: "a.1", Number: 3, Ticket: "t"},
+		{Kind: notePiece, Ticket: "t", Number: 1, Data: []byte("x"), Last: true},
+		{Kind: noteHeard, Ticket: "t", Number: 1},
+		{Kind: noteEnd, Session: "x"},
+		{Kind: noteChanged},
+		{Kind: noteFeed},
+		{Kind: noteLeft},
+		{Kind: noteMissing},
+	} {
+		b, err := json.Marshal(n)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	s := mcp.NewServer(mcp.Implementation{Name: "fuzz", Version: "1"}, nil)
+	f.Cleanup(s.Close)
+	h := NewHandler(s, &Options{Relay: new(testRelay)})
+	key := sessionKey{}
+	h.enter(key)
+	f.Fuzz(func(t *testing.T, b []byte) {
+		h.hear(b)
+		if held(h) != 1 || h.inFlight.load() != 0 || h.streams.load() != 0 {
+			t.Errorf("%d sessions, %d calls, %d streams", held(h), h.inFlight.load(), h.streams.load())
 		}
 	})
 }

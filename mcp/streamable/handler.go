@@ -140,7 +140,9 @@ func (h *Handler) Routes() []Route { return append([]Route(nil), h.routes...) }
 // replica; for these it hears the others for ten more seconds.
 func (h *Handler) Close() {
 	h.close(jsonrpc.ErrClosed)
-	time.AfterFunc(drainFor, h.replicas.deaf)
+	if h.o.Relay != nil {
+		time.AfterFunc(drainFor, h.replicas.deaf)
+	}
 }
 
 // ServeHTTP serves one HTTP request.

@@ -70,10 +70,11 @@ const (
 // replicas is what a handler has to do with the others.
 type replicas struct {
 	name string
-	deaf func()         // ends the hearing
-	work sync.WaitGroup // what notes have begun
+	deaf func() // ends the hearing
 
 	mu       sync.Mutex
+	over     bool                 // nothing begins any more
+	work     sync.WaitGroup       // what notes have begun
 	returns  map[string]chan note // of clients that are here, by ticket
 	forwards map[string]*forward  // of streams that are here, by ticket
 }
@@ -138,7 +139,7 @@ func (h *Handler) hear(message []byte) {
 	case noteEnd:
 		h.o.Store.(*stateCache).end(n.Session)
 		if l := h.liveOf(n.Session); l != nil {
-			h.replicas.work.Go(l.end) // streams may be waiting for their clients
+			h.replicas.begin(l.end) // streams may be waiting for their clients
 		}
 	case noteFeed:
 		if l := h.liveOf(n.Session); l != nil {
@@ -151,6 +152,24 @@ func (h *Handler) hear(message []byte) {
 	case noteHeard, noteLeft:
 		h.replicas.heard(n)
 	}
+}
+
+// begin does something that takes time.
+func (r *replicas) begin(f func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.over {
+		r.work.Go(f)
+	}
+}
+
+// leave ends what the handler has to do with the others.
+func (r *replicas) leave() {
+	r.deaf()
+	r.mu.Lock()
+	r.over = true
+	r.mu.Unlock()
+	r.work.Wait()
 }
 
 // liveOf is what is live of a session here, or nil.

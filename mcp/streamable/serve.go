@@ -68,8 +68,7 @@ func ServeWith(ctx context.Context, l net.Listener, h *Handler, root http.Handle
 	last, cancel := context.WithTimeout(context.Background(), lastWords)
 	defer cancel()
 	h.idle(last)
-	h.replicas.deaf()
-	h.replicas.work.Wait()
+	h.replicas.leave()
 	if e := <-failed; !errors.Is(e, http.ErrServerClosed) {
 		err = errors.Join(err, e)
 	}

@@ -40,6 +40,12 @@ func (h *Handler) find(ctx context.Context, id, who string) (session, error) {
 	return session{o, l, now}, nil
 }
 
+// goesOn reports whether the session has neither been ended nor run out.
+func (s session) goesOn(ctx context.Context) bool {
+	now, err := s.store.Load(ctx, s.name)
+	return time.Now().Before(s.until) && (err != nil || now == nil || !now.Ended)
+}
+
 // level is the least serious message to send; zero if the client has not said.
 func (s session) level() mcp.LogLevel {
 	if s.now == nil {
@@ -293,7 +299,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, p *mcp.Principal) 
 	if h.o.Relay != nil {
 		h.tell("", note{Kind: noteFeed, Session: s.name})
 	}
-	f.run(ctx, newConn(w), seen, s.Revision().Primed())
+	f.run(ctx, newConn(w), s, seen)
 }
 
 // resume sends the rest of a stream.

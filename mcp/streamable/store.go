@@ -21,7 +21,8 @@ type State struct {
 // have none. Replicas that serve the same clients share a Store.
 type Store interface {
 	// Load finds a session's state, nil if there is none. It is asked on every
-	// request and must be quick. The caller does not change what it gets.
+	// request and must be quick; with a Relay, once in two seconds for a session in
+	// use. The caller does not change what it gets.
 	Load(ctx context.Context, session string) (*State, error)
 	// Update changes a session's state, or makes one. It may be forgotten after
 	// until: the session has ended by then. An error of change is returned and

@@ -68,7 +68,7 @@ func TestMigrate_fromTheFirst(t *testing.T) {
 	c := pgtest.Shared(t)
 	db := c.NewDatabase(t)
 	seed(t, c.OpenIn(t, db, nil), "web", 2, nil)
-	c.Exec(t, db, "DROP TABLE api_keys, people, auth_meta", "DELETE FROM goose_db_version WHERE version_id > 1")
+	c.Exec(t, db, "DROP TABLE api_keys, people, auth_meta, durable_calls, session_states, relay, seal_keys, app_roles", "DELETE FROM goose_db_version WHERE version_id > 1")
 	_, err := postgres.Open(t.Context(), c.DSN(db), nil)
 	if e, ok := errors.AsType[*postgres.SchemaError](err); !ok || e.Have != 1 {
 		t.Fatalf("Open(old) = %v, want a SchemaError", err)
@@ -76,7 +76,11 @@ func TestMigrate_fromTheFirst(t *testing.T) {
 	if err := postgres.Migrate(t.Context(), c.DSN(db)); err != nil {
 		t.Fatal(err)
 	}
-	s := c.OpenIn(t, db, nil)
+	s, err := postgres.Open(t.Context(), c.DSN(db), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
 	if keys, err := s.Keys(t.Context()); err != nil || len(keys) != 0 {
 		t.Errorf("Keys() = %v, %v", keys, err)
 	}

@@ -30,6 +30,10 @@ var grants = map[string]string{
 	"questions":        "SELECT, INSERT, UPDATE, DELETE",
 	"idempotency":      "SELECT, INSERT, UPDATE, DELETE",
 
+	"auth_meta": "SELECT, UPDATE",
+	"api_keys":  "SELECT, INSERT, UPDATE, DELETE",
+	"people":    "SELECT, INSERT, UPDATE, DELETE",
+
 	"durable_calls":  "SELECT, INSERT, UPDATE, DELETE",
 	"session_states": "SELECT, INSERT, UPDATE, DELETE",
 	"relay":          "SELECT, INSERT, UPDATE, DELETE", // FOR UPDATE wants the right to
