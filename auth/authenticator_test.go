@@ -290,7 +290,7 @@ func TestRun_notesLastUse(t *testing.T) {
 		}
 		opens(t, a, second)
 		times := 0
-		for _, w := range m.writes {
+		for _, w := range m.written() {
 			if _, ok := w[k.ID]; ok {
 				times++
 			}
@@ -302,10 +302,10 @@ func TestRun_notesLastUse(t *testing.T) {
 		m.setDown(errDown)
 		time.Sleep(writeEvery)
 		m.setDown(nil)
-		before := len(m.writes)
+		before := len(m.written())
 		time.Sleep(2 * writeEvery)
-		if len(m.writes) != before+1 || len(m.writes[before]) != 1 {
-			t.Errorf("then %v was written", m.writes[before:])
+		if after := m.written()[before:]; len(after) != 1 || len(after[0]) != 1 {
+			t.Errorf("then %v was written", after)
 		}
 	})
 }
@@ -321,6 +321,8 @@ func TestSize_bounds(t *testing.T) {
 				first = p
 			}
 		}
+		a.mu.Lock()
+		defer a.mu.Unlock()
 		if a.known.len() != 10 || len(a.used) > 10 {
 			t.Errorf("%d are remembered, and %d uses", a.known.len(), len(a.used))
 		}

@@ -43,6 +43,12 @@ func (m *memory) asked() int {
 	return m.queries
 }
 
+func (m *memory) written() []map[string]time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.writes)
+}
+
 func (m *memory) Key(_ context.Context, id string) (Key, error) {
 	m.mu.Lock()
 	m.queries++
