@@ -184,7 +184,7 @@ func (i *issuer) verifySignature(ctx context.Context, jwt string) ([]byte, error
 			return set.VerifySignature(ctx, jwt)
 		}
 	}
-	set, err := i.discover(ctx)
+	set, err := i.discover(context.WithoutCancel(ctx)) // a caller who leaves must not fail the others
 	if err == nil {
 		var payload []byte
 		if payload, err = set.VerifySignature(ctx, jwt); !errors.Is(err, errFetch) {

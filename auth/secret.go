@@ -6,7 +6,8 @@ import (
 	"log/slog"
 )
 
-// A Secret is a text that does not print itself, in no format and in no log.
+// A Secret is a text that does not print itself, in no format and in no log. Package
+// fmt asks it only where it can see it: keep it in exported fields.
 type Secret string
 
 const redacted = "[redacted]"

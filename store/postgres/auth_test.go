@@ -1,9 +1,12 @@
 package postgres_test
 
 import (
+	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/auth/authtest"
@@ -59,6 +62,62 @@ func TestAuth_reducedRole(t *testing.T) {
 	}
 	if err := errors.Join(a.DisablePerson(t.Context(), "ada"), a.RevokeKey(t.Context(), k.ID)); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestAuth_databaseGone: for five seconds what was checked counts, then nobody is let
+// in and nobody is told that their key is bad; when the database is back, neither.
+func TestAuth_databaseGone(t *testing.T) {
+	c := pgtest.Start(t)
+	a := auth.New(c.Open(t, nil), &auth.Options{Logger: slog.New(slog.DiscardHandler)})
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- a.Run(ctx) }()
+	defer func() {
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}()
+	_, key, err := a.CreateKey(t.Context(), auth.NewKey{Owner: "ada", Project: "web", Role: auth.Worker})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := a.Token(t.Context(), key.Reveal())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Stop("immediate"); err != nil {
+		t.Fatal(err)
+	}
+	// until calls often until the answer is want.
+	until := func(want error) time.Duration {
+		t.Helper()
+		since, tick := time.Now(), time.NewTicker(20*time.Millisecond)
+		defer tick.Stop()
+		for {
+			_, err := a.Token(t.Context(), key.Reveal())
+			if errors.Is(err, auth.ErrUnauthenticated) {
+				t.Fatal("a good key is called bad")
+			}
+			if errors.Is(err, want) {
+				return time.Since(since)
+			}
+			if time.Since(since) > 30*time.Second {
+				t.Fatalf("after 30 s Token() = %v, want %v", err, want)
+			}
+			<-tick.C
+		}
+	}
+	t.Logf("unavailable after %v", until(auth.ErrUnavailable))
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("back after %v", until(nil))
+	select {
+	case <-p.Revoked:
+		t.Error("what was open has ended")
+	default:
 	}
 }
 

@@ -1,5 +1,5 @@
-// Package sqlite keeps a board in one SQLite file. Several processes share it;
-// nothing else has to run.
+// Package sqlite keeps a board and its keys in one SQLite file. Several processes share
+// it; nothing else has to run.
 //
 //	process 1            process 2            process 3
 //	Write  Read Read     Write  Read          Read Watch
