@@ -72,6 +72,19 @@ type Me struct {
 	Roles map[string]auth.Role
 }
 
+// Role is what the caller is in a project, or in any if none is named. Whoever has no
+// role there may at most look, and will find nothing.
+func (m *Me) Role(project string) auth.Role {
+	if project != "" {
+		return max(m.Roles[project], auth.Viewer)
+	}
+	best := auth.Viewer
+	for _, r := range m.Roles {
+		best = max(best, r)
+	}
+	return best
+}
+
 func whoami(_ context.Context, c *call, _ none) (Me, error) {
 	return Me{c.caller.Principal, c.caller.Name, c.caller.Person, c.caller.Roles}, nil
 }

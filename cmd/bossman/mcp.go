@@ -64,7 +64,7 @@ func (a *app) serve(ctx context.Context, so serveOptions) error {
 		dir := o.workDir()
 		options.Where = func(ctx context.Context) board.Where { return whereIs(ctx, dir) }
 		if o.me != nil {
-			options.Principal, options.Role = o.me.ID, min(role, o.me.Roles[o.slug])
+			options.Principal, options.Role = o.me.ID, min(role, o.me.Role(o.slug))
 		}
 		for _, text := range o.settings.Ignored {
 			log.Warn("a line of the configuration is ignored", "line", text)

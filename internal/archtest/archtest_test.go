@@ -53,15 +53,15 @@ var drawing = map[string][]string{
 	"mcp/oauth":                   {"mcp"},
 	"mcp/storetest":               {"jsonrpc", "mcp", "mcp/streamable"},
 	"mcp/streamable":              {"jsonrpc", "mcp"},
-	"remote":                      {"auth", "board", "jsonrpc", "mcp", "mcp/streamable", "tools"},
+	"remote":                      {"auth", "board", "jsonrpc", "mcp", "tools"},
 	"store/postgres":              {"auth", "board", "mcp", "mcp/streamable"},
 	"store/sqlite":                {"auth", "board"},
-	"telemetry":                   {"auth", "board", "mcp", "mcp/streamable", "tools"},
+	"telemetry":                   {"board", "mcp"},
 	"tools":                       {"auth", "board", "jsonrpc", "mcp"},
 }
 
 // suites are imported by the test files of any package.
-var suites = []string{"auth/authtest", "board/boardtest", "internal/pgtest", "jsonrpc/transporttest", "mcp/mcptest", "mcp/storetest", "store/sqlite"}
+var suites = []string{"auth/authtest", "board/boardtest", "internal/pgtest", "jsonrpc/transporttest", "mcp/mcptest", "mcp/storetest", "mcp/streamable", "store/sqlite", "tools"}
 
 func TestDrawing(t *testing.T) { report(t, checkDrawing(load(t, root), drawing, suites)) }
 
