@@ -9,6 +9,7 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/jsonrpc"
 )
@@ -23,8 +24,8 @@ type as struct {
 	Person bool   `json:"person,omitzero"` // a person is at the keyboard
 }
 
-// The form of values on the wire: tasks are named as everywhere, durations are
-// nanoseconds, zero values are left out.
+// The form of values on the wire: tasks and roles are named as everywhere, durations
+// are nanoseconds, zero values are left out.
 var codec = jsonv2.JoinOptions(
 	jsonv2.OmitZeroStructFields(true),
 	jsonv2.WithMarshalers(jsonv2.JoinMarshalers(
@@ -33,6 +34,9 @@ var codec = jsonv2.JoinOptions(
 		}),
 		jsonv2.MarshalToFunc(func(e *jsontext.Encoder, id board.ID) error {
 			return e.WriteToken(jsontext.String(id.String()))
+		}),
+		jsonv2.MarshalToFunc(func(e *jsontext.Encoder, r auth.Role) error {
+			return e.WriteToken(jsontext.String(r.String()))
 		}),
 	)),
 	jsonv2.WithUnmarshalers(jsonv2.JoinUnmarshalers(
@@ -52,6 +56,15 @@ var codec = jsonv2.JoinOptions(
 			id, err := board.ParseID(name)
 			*to = id
 			return err
+		}),
+		jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, to *auth.Role) error {
+			var name string
+			if err := jsonv2.UnmarshalDecode(d, &name); err != nil {
+				return err
+			}
+			// A role that a newer server has is none here.
+			*to, _ = auth.ParseRole(name)
+			return nil
 		}),
 	)),
 )

@@ -47,7 +47,7 @@ func (t *Tools) authorize(next mcp.Handler) mcp.Handler {
 		if err != nil {
 			return nil, rpcError("Not done", err)
 		}
-		return next(context.WithValue(ctx, callerKey{}, &c), r)
+		return next(WithCaller(ctx, &c), r)
 	}
 }
 
@@ -213,6 +213,11 @@ func (k *caller) claim(ctx context.Context, e errand, named string) (board.Handl
 		return h, bareClaim(e, id, held)
 	}
 	return h, k.refuse(e, err)
+}
+
+// WithCaller is a context that knows who makes its request.
+func WithCaller(ctx context.Context, c *Caller) context.Context {
+	return context.WithValue(ctx, callerKey{}, c)
 }
 
 // CallerOf is who makes the request that a context belongs to.
