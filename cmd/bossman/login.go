@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -12,6 +13,8 @@ import (
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/mcp"
+	"github.com/bossman-dev/bossman/mcp/oauth"
+	"github.com/bossman-dev/bossman/mcp/streamable"
 	"github.com/bossman-dev/bossman/remote"
 	"github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
@@ -19,24 +22,29 @@ import (
 )
 
 func (a *app) loginCommand() *cobra.Command {
-	var machine string
+	var (
+		machine string
+		browser bool
+	)
 	cmd := &cobra.Command{
 		Use: "login URL", Short: "Get a key for this machine from a server", Args: cobra.ExactArgs(1),
 		Long: `Login makes a key for this machine, which belongs to you, and keeps it in your
 configuration directory where only you can read it. It is sent to that server alone.
 
 It asks for a key that you were given; on a pipe it reads it from standard input. A
-key for an agent is kept as it is.`,
-		Example: "  bossman login https://bossman.example.org",
+key for an agent is kept as it is. With --browser it prints an address instead, where
+you log in as your company does; nothing is opened.`,
+		Example: "  bossman login https://bossman.example.org\n  bossman login https://bossman.example.org --browser",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.login(cmd.Context(), args[0], machine)
+			return a.login(cmd.Context(), args[0], machine, browser)
 		},
 	}
 	cmd.Flags().StringVar(&machine, "machine", "", "what the key is called; this machine's name if not given")
+	cmd.Flags().BoolVar(&browser, "browser", false, "log in at the server's authorization server, by a browser")
 	return cmd
 }
 
-func (a *app) login(ctx context.Context, server, machine string) error {
+func (a *app) login(ctx context.Context, server, machine string, browser bool) error {
 	address, err := serverAddress(server)
 	if err != nil {
 		return err
@@ -45,20 +53,31 @@ func (a *app) login(ctx context.Context, server, machine string) error {
 	if err != nil {
 		return err
 	}
-	given, err := a.readKey(origin(address))
-	if err != nil {
-		return err
+	var (
+		key  auth.Secret
+		dial func(context.Context) (*mcp.Client, error)
+	)
+	if browser {
+		back, err := oauth.NewLoopback(a.showAddress)
+		if err != nil {
+			return err
+		}
+		defer back.Close()
+		if dial, err = consent(ctx, address, back); err != nil {
+			return err
+		}
+	} else {
+		if key, err = a.readKey(origin(address)); err != nil {
+			return err
+		}
+		dial = dialer(address, key)
 	}
-	if err := auth.CheckKey(given.Reveal()); err != nil && !strings.HasPrefix(given.Reveal(), sparePrefix) {
-		return failf(exitUsage, "copy the whole key; it begins with bossman_", "that is not a key: %w", err)
-	}
-	b := remote.New(dialer(address, given))
+	b := remote.New(dial)
 	defer b.Close()
 	me, err := b.Whoami(ctx)
 	if err != nil {
 		return hint(err, "look whether the address is right, and the key still good")
 	}
-	key := given
 	if me.Person {
 		if machine == "" {
 			machine, _ = os.Hostname()
@@ -93,10 +112,40 @@ func (a *app) readKey(server string) (auth.Secret, error) {
 		fmt.Fprintf(a.stderr, "Key for %s: ", server)
 		text, err := term.ReadPassword(int(a.stdin.Fd()))
 		fmt.Fprintln(a.stderr)
-		return auth.Secret(strings.TrimSpace(string(text))), err
+		return checkedKey(text, err)
 	}
-	text, err := a.readAll("-")
-	return auth.Secret(strings.TrimSpace(string(text))), err
+	return checkedKey(a.readAll("-"))
+}
+
+func checkedKey(text []byte, err error) (auth.Secret, error) {
+	if err != nil {
+		return "", err
+	}
+	key := strings.TrimSpace(string(text))
+	if err := auth.CheckKey(key); err != nil && !strings.HasPrefix(key, sparePrefix) {
+		return "", failf(exitUsage, "copy the whole key; it begins with bossman_", "that is not a key: %w", err)
+	}
+	return auth.Secret(key), nil
+}
+
+func (a *app) showAddress(address string) error {
+	fmt.Fprintf(a.stderr, "Open this address in a browser of this machine, and log in:\n\n  %s\n\nWaiting; Ctrl-C gives up.\n", address)
+	return nil
+}
+
+// consent connects with a token that the person gets at the authorization server. It
+// is used this once and not kept.
+func consent(ctx context.Context, address *url.URL, back *oauth.Loopback) (func(context.Context) (*mcp.Client, error), error) {
+	t, err := oauth.NewTransport(address.String(), &oauth.Options{ClientName: "Bossman", Authorize: back.Authorize, Redirect: back.Redirect()})
+	if err != nil {
+		return nil, err
+	}
+	if err := t.Login(ctx); err != nil {
+		return nil, failf(exitDenied, "bossman login "+origin(address)+" asks for a key instead", "log in at %s: %w", origin(address), err)
+	}
+	return func(ctx context.Context) (*mcp.Client, error) {
+		return connect(ctx, address, &streamable.ClientOptions{Transport: t})
+	}, nil
 }
 
 // loginMethod makes a key for a machine. It is the server's.

@@ -48,11 +48,14 @@ func (a *app) openRemote(ctx context.Context, s *settings, p place) (*opened, er
 // dialer connects to a server with a key.
 func dialer(address *url.URL, key auth.Secret) func(context.Context) (*mcp.Client, error) {
 	return func(ctx context.Context) (*mcp.Client, error) {
-		header := http.Header{"Authorization": {"Bearer " + key.Reveal()}}
-		return streamable.Connect(ctx, address.String(), &streamable.ClientOptions{Header: header}, &mcp.ClientOptions{
-			Info: mcp.Implementation{Name: "bossman", Version: buildVersion().Version}, Revision: mcp.Newest,
-		})
+		return connect(ctx, address, &streamable.ClientOptions{Header: http.Header{"Authorization": {"Bearer " + key.Reveal()}}})
 	}
+}
+
+func connect(ctx context.Context, address *url.URL, o *streamable.ClientOptions) (*mcp.Client, error) {
+	return streamable.Connect(ctx, address.String(), o, &mcp.ClientOptions{
+		Info: mcp.Implementation{Name: "bossman", Version: buildVersion().Version}, Revision: mcp.Newest,
+	})
 }
 
 // serverAddress is where a server speaks MCP.
