@@ -87,6 +87,7 @@ func serveScript(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(cmd.Start())
 	ended := make(chan error, 1)
 	ready := make(chan string, 2)
+	var said strings.Builder // until ended
 	go func() {
 		lines := bufio.NewScanner(out)
 		for lines.Scan() {
@@ -98,7 +99,7 @@ func serveScript(ts *testscript.TestScript, neg bool, args []string) {
 			} else if json.Unmarshal(lines.Bytes(), &line) == nil && line.Address != "" {
 				ready <- "http://" + line.Address
 			}
-			ts.Logf("[serve] %s", lines.Text())
+			said.WriteString("[serve] " + lines.Text() + "\n")
 		}
 		close(ready)
 		ended <- cmd.Wait()
@@ -111,11 +112,14 @@ func serveScript(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Setenv("SPARE", line)
 	}
 	if ts.Getenv("URL") == "" {
-		ts.Fatalf("bossman serve has ended: %v", <-ended)
+		err := <-ended
+		ts.Fatalf("bossman serve has ended: %v\n%s", err, said.String())
 	}
 	ts.Defer(func() {
 		ts.Check(cmd.Process.Signal(os.Interrupt))
-		if err := <-ended; err != nil {
+		err := <-ended
+		ts.Logf("%s", said.String())
+		if err != nil {
 			ts.Fatalf("bossman serve ended with %v", err)
 		}
 	})
