@@ -161,10 +161,10 @@ func (c *Client) messages(text []byte, yield func(*jsonrpc.Message, error) bool)
 
 // How a stream is taken up again.
 const (
-	maxResumes  = 10          // without anything having come
-	usualRetry  = time.Second // what to wait before
-	soonestWait = 50 * time.Millisecond
-	slowestWait = 30 * time.Second // whatever the server says
+	maxResumes  = 10                    // in a row that fail; one that opens the stream is none
+	usualRetry  = time.Second           // what to wait before
+	soonestWait = 50 * time.Millisecond // whatever the server says
+	slowestWait = 30 * time.Second      // likewise
 )
 
 var errBroken = errors.New("streamable: the stream ended before the answer")
@@ -203,10 +203,15 @@ func (c *Client) follow(ctx context.Context, cancel context.CancelFunc, m *jsonr
 		tries++
 		again, err := c.resume(ctx, events, header)
 		if err != nil {
+			if ctx.Err() == nil {
+				// Not as a status: the request itself was taken, and must not be sent again.
+				err = fmt.Errorf("%w, and cannot be taken up again: %v", errBroken, err)
+			}
 			yield(nil, err)
 			return
 		}
 		if again != nil {
+			tries = 0
 			_ = res.Body.Close()
 			res = again
 			events.reset(res.Body)

@@ -1,0 +1,63 @@
+package streamable
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/bossman-dev/bossman/mcp"
+)
+
+// sessions is a server of a session, by hand. What it does with a call and with
+// the stream for what belongs to no request is the test's.
+func sessions(t *testing.T, call, stream http.HandlerFunc) (url string, begun *atomic.Int32) {
+	begun = &atomic.Int32{}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		body := string(b)
+		switch {
+		case r.Method == http.MethodGet:
+			stream(w, r)
+		case r.Method == http.MethodDelete:
+		case strings.Contains(body, `"initialize"`):
+			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("Mcp-Session-Id", fmt.Sprint("s", begun.Add(1)))
+			id := body[strings.Index(body, `"id":`)+5:]
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"o","version":"1"}}}`, id[:strings.IndexAny(id, ",}")])
+		case strings.Contains(body, `"tools/call"`):
+			call(w, r)
+		default:
+			w.WriteHeader(http.StatusAccepted)
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s.URL, begun
+}
+
+func noStream(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusMethodNotAllowed) }
+
+// A call whose stream broke has been made: it is not made again, whatever becomes
+// of the session.
+func TestClient_resumeForgotten(t *testing.T) {
+	var calls atomic.Int32
+	url, _ := sessions(t, func(w http.ResponseWriter, _ *http.Request) {
+		calls.Add(1)
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, "retry: 1\nid: 1\ndata:\n\n")
+	}, func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Last-Event-Id") == "" {
+			noStream(w, r)
+			return
+		}
+		w.WriteHeader(http.StatusNotFound)
+	})
+	c := dial(t, url, clientOptions(mcp.R20251125))
+	_, err := c.Call(t.Context(), "pay", nil, nil)
+	if err == nil || !strings.Contains(err.Error(), "cannot be taken up again") || calls.Load() != 1 {
+		t.Errorf("Call = %v, after %d calls", err, calls.Load())
+	}
+}
