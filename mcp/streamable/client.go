@@ -105,8 +105,10 @@ func Connect(ctx context.Context, address string, o *ClientOptions, client *mcp.
 }
 
 // sameOrigin follows a redirect within a server only: our headers are for no other.
+// One that would turn a POST into a GET, without what we say, is not followed.
 func sameOrigin(r *http.Request, via []*http.Request) error {
-	if first := via[0].URL; len(via) > 3 || r.URL.Scheme != first.Scheme || r.URL.Host != first.Host {
+	first := via[0]
+	if len(via) > 3 || r.Method != first.Method || r.URL.Scheme != first.URL.Scheme || r.URL.Host != first.URL.Host {
 		return fmt.Errorf("streamable: redirected to %s", r.URL.Redacted())
 	}
 	return nil

@@ -61,3 +61,17 @@ func TestClient_resumeForgotten(t *testing.T) {
 		t.Errorf("Call = %v, after %d calls", err, calls.Load())
 	}
 }
+
+// A redirect that would make another request of ours is not followed.
+func TestClient_redirectChangesMethod(t *testing.T) {
+	var gets atomic.Int32
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /mcp/", func(http.ResponseWriter, *http.Request) { gets.Add(1) })
+	mux.Handle("POST /mcp", http.RedirectHandler("/mcp/", http.StatusMovedPermanently))
+	s := httptest.NewServer(mux)
+	defer s.Close()
+	_, err := Connect(t.Context(), s.URL+"/mcp", nil, clientOptions(0))
+	if err == nil || !strings.Contains(err.Error(), "redirected to "+s.URL+"/mcp/") || gets.Load() != 0 {
+		t.Errorf("Connect = %v, after %d GET", err, gets.Load())
+	}
+}
