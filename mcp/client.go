@@ -97,9 +97,10 @@ type Client struct {
 	hearing map[string]func(Notification) // by subscription id
 	inboxes map[*inbox]bool               // those who listen in a session
 	watched map[string]int                // URIs that a session is subscribed to
+	deaf    bool                          // a session's stream for them has been given up
 	lists   lists
 
-	renewal sync.Mutex // held while a session is begun anew
+	renewal chan struct{} // holds one while a session is begun anew
 }
 
 // settled is how the conversation is held.
@@ -126,6 +127,7 @@ func newClient(t jsonrpc.Transport, o *ClientOptions) *Client {
 		hearing: map[string]func(Notification){},
 		inboxes: map[*inbox]bool{},
 		watched: map[string]int{},
+		renewal: make(chan struct{}, 1),
 	}
 	if o != nil {
 		c.o = *o
@@ -153,8 +155,8 @@ func newClient(t jsonrpc.Transport, o *ClientOptions) *Client {
 func (c *Client) run(t jsonrpc.Transport) {
 	c.transport = t
 	c.exchanger, _ = t.(Exchanger)
-	if r, ok := t.(interface{ OnReopen(f func()) }); ok {
-		r.OnReopen(c.missed)
+	if l, ok := t.(Lossy); ok {
+		l.OnGap(c.missed)
 	}
 	c.ended = make(chan struct{})
 	ended, peer := c.ended, jsonrpc.NewPeer(t, &jsonrpc.PeerOptions{

@@ -364,8 +364,12 @@ func (c *Client) greeted(ctx context.Context) error {
 // renew begins a session that the server has forgotten anew, unless somebody else
 // has done that since epoch.
 func (c *Client) renew(ctx context.Context, epoch int) error {
-	c.renewal.Lock()
-	defer c.renewal.Unlock()
+	select {
+	case c.renewal <- struct{}{}:
+		defer func() { <-c.renewal }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 	c.mu.Lock()
 	now := c.epoch
 	c.mu.Unlock()
@@ -382,6 +386,7 @@ func (c *Client) renew(ctx context.Context, epoch int) error {
 	}
 	c.mu.Lock()
 	c.epoch++
+	c.deaf = false
 	uris := make([]string, 0, len(c.watched))
 	for uri := range c.watched {
 		uris = append(uris, uri)

@@ -29,6 +29,24 @@ type Exchanger interface {
 	Agreed(r Revision)
 }
 
+// A Lossy transport is an Exchanger that keeps a stream open for what belongs to
+// no request. What a server tells while that is broken may be lost.
+type Lossy interface {
+	// OnGap names what to call when that has happened. It is called before the
+	// transport goes on.
+	OnGap(func(Gap))
+}
+
+// A Gap is how something may have been missed.
+type Gap uint8
+
+// The kinds of gaps.
+const (
+	GapStream  Gap = iota + 1 // the stream broke, and was taken up again
+	GapSession                // the server has forgotten the session, and waits for a new one
+	GapForGood                // the stream broke, and nobody tries any more to take it up
+)
+
 // A StatusError is the answer of something that refused a request before the
 // protocol was spoken, or the reason why it did.
 type StatusError struct {

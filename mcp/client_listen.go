@@ -51,9 +51,14 @@ func (c *Client) Listen(ctx context.Context, f Filter) iter.Seq2[Event, error] {
 		}
 		cancel()
 		err := <-done
-		if c.life.Err() != nil {
+		c.mu.Lock()
+		switch {
+		case c.closed:
 			err = jsonrpc.ErrClosed
+		case c.deaf && !c.Revision().Stateless():
+			err = errDeaf
 		}
+		c.mu.Unlock()
 		if err != nil && outer.Err() == nil {
 			yield(Event{}, fmt.Errorf("listen: %w", err))
 		}
@@ -109,6 +114,10 @@ func (c *Client) listenInSession(ctx context.Context, in *inbox, f Filter) error
 	}
 	in.honour(honoured)
 	c.mu.Lock()
+	if c.deaf {
+		c.mu.Unlock()
+		return errDeaf
+	}
 	c.inboxes[in] = true
 	c.mu.Unlock()
 	defer func() {
@@ -131,15 +140,29 @@ func (c *Client) listenInSession(ctx context.Context, in *inbox, f Filter) error
 	}
 }
 
-// missed tells those who listen in a session of everything again: the server may
-// have said something that nobody heard.
-func (c *Client) missed() {
+// errDeaf means that a server of a session can tell us nothing any more.
+var errDeaf = errors.New("the stream broke, and could not be taken up again")
+
+// missed is told that what a server said in a session may not have come.
+func (c *Client) missed(g Gap) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	for in := range c.inboxes {
-		in.again()
+	epoch := c.epoch
+	if g != GapSession {
+		c.deaf = g == GapForGood
+		c.lists.forget("")
+		for in := range c.inboxes {
+			if in.again(); c.deaf {
+				in.end()
+			}
+		}
 	}
-	c.lists.forget("")
+	c.mu.Unlock()
+	if g != GapSession || c.Revision().Stateless() {
+		return
+	}
+	if err := c.renew(c.life, epoch); err != nil { // the next request tries again
+		c.log.Debug("a session that the server has forgotten cannot be begun anew", "err", err)
+	}
 }
 
 // subscribe asks to be told of a resource's changes, once for all who listen.

@@ -48,18 +48,18 @@ type Client struct {
 	wg   sync.WaitGroup
 	in   chan received // what belongs to no request
 
-	reopened atomic.Pointer[func()] // is told when the stream for that was opened again
-
 	revision atomic.Uint32
 	mu       sync.Mutex
 	session  string
 	pending  map[jsonrpc.ID]*pending
 	streams  bool // the stream for what belongs to no request is open
 	closed   bool
+	gap      func(mcp.Gap)
 }
 
 var (
 	_ mcp.Exchanger = (*Client)(nil)
+	_ mcp.Lossy     = (*Client)(nil)
 	_ mcp.Fallback  = (*Client)(nil)
 )
 
@@ -201,10 +201,6 @@ func (c *Client) Receive(ctx context.Context) (jsonrpc.Packet, error) {
 // for: some servers ask their questions there, and lose them if it is not open.
 const openPatience = 3 * time.Second
 
-// OnReopen sets what is told when that stream has broken and was opened again, and
-// what was said meanwhile is lost.
-func (c *Client) OnReopen(f func()) { c.reopened.Store(&f) }
-
 // open opens that stream, once.
 func (c *Client) open(ctx context.Context) {
 	c.mu.Lock()
@@ -229,36 +225,46 @@ func (c *Client) open(ctx context.Context) {
 // knows.
 func (c *Client) hear(settled func()) {
 	defer settled()
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.streams = false
+	}()
 	events := newEventReader(nil, c.limits.Bytes)
-	again := false
+	wait := events.retry
+	broke, forgotten := false, false
 	for tries := 0; tries < maxResumes; tries++ {
+		session := c.inSession()
 		res, err := c.get(c.life, events.id, nil)
 		settled()
 		status, refused := errors.AsType[*mcp.StatusError](err)
 		switch {
-		case refused && status.Code != http.StatusNotFound && status.Code < 500:
-			return // it has none
-		case refused && status.Code == http.StatusNotFound:
-			events.id = "" // the session is forgotten, and may begin anew
 		case err == nil:
-			if f := c.reopened.Load(); f != nil && again && events.id == "" {
-				(*f)() // what the server said meanwhile is lost
+			if broke && !forgotten { // a new session has told all anew
+				c.onGap(mcp.GapStream)
 			}
-			again = true
-			opened := time.Now()
 			events.reset(res.Body)
 			for e, err := events.next(); err == nil; e, err = events.next() {
-				tries = 0
 				if len(e.data) > 0 {
 					c.messages(e.data, c.deliver)
 				}
 			}
 			_ = res.Body.Close()
-			if time.Since(opened) > usualRetry {
-				tries = 0 // it was there, and had nothing to say
+			broke, forgotten, tries, wait = true, false, 0, events.retry
+		case refused && status.Code == http.StatusNotFound && session != "" && broke:
+			events.id = "" // the session is forgotten
+			if c.inSession() == session {
+				c.onGap(mcp.GapSession)
 			}
+			if forgotten = c.inSession() != session; !forgotten {
+				wait = min(2*wait, slowestWait)
+			}
+		case refused && status.Code < 500:
+			return // it has none
+		default:
+			wait = min(2*wait, slowestWait)
 		}
-		t := time.NewTimer(max(events.retry, soonestWait))
+		t := time.NewTimer(max(wait, soonestWait))
 		select {
 		case <-t.C:
 		case <-c.life.Done():
@@ -267,6 +273,30 @@ func (c *Client) hear(settled func()) {
 		}
 	}
 	c.log.Warn("no longer listening to the server", "server", c.Name())
+	c.onGap(mcp.GapForGood)
+}
+
+// OnGap names what to call when something that belongs to no request may have been
+// missed.
+func (c *Client) OnGap(f func(mcp.Gap)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.gap = f
+}
+
+func (c *Client) onGap(g mcp.Gap) {
+	c.mu.Lock()
+	f := c.gap
+	c.mu.Unlock()
+	if f != nil && c.life.Err() == nil {
+		f(g)
+	}
+}
+
+func (c *Client) inSession() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.session
 }
 
 // A received packet belongs to no request; or it is what was wrong with it.

@@ -1,6 +1,7 @@
 package streamable
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/bossman-dev/bossman/mcp"
 )
@@ -59,6 +61,91 @@ func TestClient_resumeForgotten(t *testing.T) {
 	_, err := c.Call(t.Context(), "pay", nil, nil)
 	if err == nil || !strings.Contains(err.Error(), "cannot be taken up again") || calls.Load() != 1 {
 		t.Errorf("Call = %v, after %d calls", err, calls.Load())
+	}
+}
+
+// The stream for what belongs to no request is taken up as often as it breaks, and
+// whoever listens is told that something may be missing.
+func TestClient_streamBreaks(t *testing.T) {
+	var opened atomic.Int32
+	url, begun := sessions(t, nil, func(w http.ResponseWriter, r *http.Request) {
+		n := opened.Add(1)
+		switch {
+		case n > maxResumes+2 && r.Header.Get("Mcp-Session-Id") == "s1":
+			w.WriteHeader(http.StatusNotFound) // the server has begun anew
+			return
+		case n == 2:
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, "retry: 1\n\n")
+		_ = http.NewResponseController(w).Flush()
+		if r.Header.Get("Mcp-Session-Id") == "s2" {
+			<-r.Context().Done()
+		}
+	})
+	c := dial(t, url, clientOptions(mcp.R20251125))
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	again := 0
+	for e, err := range c.Listen(ctx, mcp.Filter{Tools: true}) {
+		if err != nil || e.Kind != mcp.EventTools {
+			t.Fatalf("Listen = %v, %v", e, err)
+		}
+		if again++; begun.Load() == 2 && opened.Load() > maxResumes+2 {
+			break
+		}
+	}
+	if again < 3 || begun.Load() != 2 {
+		t.Errorf("told %d times, in %d sessions", again, begun.Load())
+	}
+}
+
+// A server without that stream may say so with any status.
+func TestClient_noStream(t *testing.T) {
+	var opened atomic.Int32
+	url, begun := sessions(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":2,"result":{"content":[]}}`)
+	}, func(w http.ResponseWriter, _ *http.Request) {
+		opened.Add(1)
+		w.WriteHeader(http.StatusNotFound)
+	})
+	c := dial(t, url, clientOptions(mcp.R20251125))
+	if _, err := c.Call(t.Context(), "x", nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	if opened.Load() != 1 || begun.Load() != 1 {
+		t.Errorf("opened %d times in %d sessions, want one", opened.Load(), begun.Load())
+	}
+}
+
+// Whoever listens hears that there is nothing more to hear.
+func TestClient_streamForGood(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a while")
+	}
+	var opened atomic.Int32
+	url, _ := sessions(t, nil, func(w http.ResponseWriter, r *http.Request) {
+		if opened.Add(1) > 1 {
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, "retry: 1\n\n")
+	})
+	c := dial(t, url, clientOptions(mcp.R20251125))
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for range 2 {
+		told := error(nil)
+		for _, err := range c.Listen(ctx, mcp.Filter{Tools: true}) {
+			told = err
+		}
+		if told == nil || !strings.Contains(told.Error(), "could not be taken up") {
+			t.Errorf("Listen = %v", told)
+		}
 	}
 }
 
