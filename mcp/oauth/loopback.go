@@ -5,13 +5,15 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"net/url"
+	"sync"
 	"time"
 
 	"github.com/bossman-dev/bossman/mcp"
 )
 
-// A Loopback waits on this machine for the person to come back from the
-// authorization server.
+// A Loopback waits on this machine for people to come back from the
+// authorization server. Several transports may use one at the same time.
 type Loopback struct {
 	// Show tells the person the address to agree at. It is safe to show; opening it
 	// is for the person to decide.
@@ -19,8 +21,10 @@ type Loopback struct {
 
 	l    net.Listener
 	http *http.Server
-	back chan string
 	done chan struct{}
+
+	mu   sync.Mutex
+	back map[string]chan string // by state: who waits
 }
 
 // NewLoopback begins to wait, at an address of its own. It must be closed.
@@ -29,7 +33,7 @@ func NewLoopback(show func(address string) error) (*Loopback, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Loopback{Show: show, l: l, back: make(chan string, 1), done: make(chan struct{})}
+	b := &Loopback{Show: show, l: l, back: map[string]chan string{}, done: make(chan struct{})}
 	b.http = &http.Server{Handler: b, ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 16 << 10}
 	go func() {
 		defer close(b.done)
@@ -47,9 +51,16 @@ func (b *Loopback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
+	b.mu.Lock()
+	back := b.back[r.URL.Query().Get("state")]
+	b.mu.Unlock()
+	if back == nil { // any page can send a browser here: that ends nobody's waiting
+		http.Error(w, "Nobody waits for this.", http.StatusBadRequest)
+		return
+	}
 	select {
-	case b.back <- b.Redirect() + "?" + r.URL.RawQuery:
-	default: // somebody has come already
+	case back <- b.Redirect() + "?" + r.URL.RawQuery:
+	default: // they have come already
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Referrer-Policy", "no-referrer")
@@ -62,15 +73,24 @@ func (b *Loopback) Authorize(ctx context.Context, address string) (string, error
 	if err := mcp.CheckURL(address); err != nil {
 		return "", err
 	}
-	select {
-	case <-b.back: // of an earlier request
-	default:
+	u, err := url.Parse(address)
+	if err != nil {
+		return "", err
 	}
+	state, came := u.Query().Get("state"), make(chan string, 1)
+	b.mu.Lock()
+	b.back[state] = came
+	b.mu.Unlock()
+	defer func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		delete(b.back, state)
+	}()
 	if err := b.Show(address); err != nil {
 		return "", err
 	}
 	select {
-	case back := <-b.back:
+	case back := <-came:
 		return back, nil
 	case <-b.done:
 		return "", errors.New("oauth: closed")

@@ -417,9 +417,10 @@ func TestLoopback(t *testing.T) {
 		shown = address
 		go func() {
 			u, _ := url.Parse(address)
-			res, err := http.Get(u.Query().Get("redirect_uri") + "?code=1&state=s")
-			if err == nil {
-				res.Body.Close()
+			for _, query := range []string{"", "?code=2&state=guessed", "?error=no", "?code=1&state=s"} {
+				if res, err := http.Get(u.Query().Get("redirect_uri") + query); err == nil {
+					res.Body.Close()
+				}
 			}
 		}()
 		return nil
@@ -428,7 +429,7 @@ func TestLoopback(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	back, err := b.Authorize(t.Context(), "https://as.example/authorize?redirect_uri="+url.QueryEscape(b.Redirect()))
+	back, err := b.Authorize(t.Context(), "https://as.example/authorize?state=s&redirect_uri="+url.QueryEscape(b.Redirect()))
 	if err != nil || back != b.Redirect()+"?code=1&state=s" || shown == "" {
 		t.Errorf("Authorize = %q, %v", back, err)
 	}
