@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,15 +38,21 @@ type serverMetadata struct {
 
 var errNone = errors.New("oauth: there is no metadata")
 
-// findResource finds what protects the server: where its challenge says, or at one
-// of two places that all servers have.
+// findResource finds what protects the server: where its challenge says, or an
+// earlier one has said, or at one of two places that all servers have.
 func (t *Transport) findResource(ctx context.Context, c challenge) (*resourceMetadata, error) {
-	if address := c.params["resource_metadata"]; address != "" {
+	named := c.params["resource_metadata"]
+	if address := cmp.Or(named, t.place); address != "" {
 		var m resourceMetadata
-		if err := t.egress.get(ctx, address, &m); err != nil {
+		err := t.egress.get(ctx, address, &m)
+		if err == nil {
+			t.place = address
+			return &m, t.checkResource(&m)
+		}
+		if named != "" {
 			return nil, err
 		}
-		return &m, t.checkResource(&m)
+		t.place = "" // it has moved
 	}
 	origin := t.server.Scheme + "://" + t.server.Host
 	const place = "/.well-known/oauth-protected-resource"

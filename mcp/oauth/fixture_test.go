@@ -31,6 +31,7 @@ type world struct {
 	noPRM    bool
 	header   string // in place of resource_metadata in the challenge
 	asked    []string
+	strays   []string // what was asked for that is not there
 }
 
 // An authServer is one that agrees to everything, and writes down what it is asked.
@@ -66,12 +67,13 @@ func (w *world) serve(rw http.ResponseWriter, r *http.Request) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
-	case strings.HasPrefix(r.URL.Path, "/.well-known/oauth-protected-resource") && !w.noPRM:
+	case strings.HasPrefix(r.URL.Path, "/.well-known/oauth-protected-resource") && !w.noPRM, r.URL.Path == "/prm":
 		reply(rw, 200, map[string]any{
 			"resource": cmp.Or(w.resource, w.url()), "authorization_servers": []string{cmp.Or(w.issuer, w.as[w.current].URL)},
 		})
 		return
 	case r.URL.Path != "/mcp":
+		w.strays = append(w.strays, r.URL.Path)
 		http.NotFound(rw, r)
 		return
 	}

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
 )
@@ -28,14 +29,21 @@ type Registration struct {
 	AuthMethod   string `json:"token_endpoint_auth_method,omitzero"`
 	Redirect     string `json:"redirect,omitzero"` // what it was made for
 	Expires      int64  `json:"client_secret_expires_at,omitzero"`
+
+	registered bool // by us, and not by somebody who told us
+}
+
+func (r *Registration) expired() bool {
+	return r.Expires != 0 && time.Now().After(time.Unix(r.Expires, 0).Add(-early))
 }
 
 // errRegistration means that there is no way to become known.
 var errRegistration = errors.New("oauth: the authorization server does not know us, and has no way to register")
 
 // identify finds out who we are to an authorization server: what the program was
-// told, a document that describes us, what was registered before, or registers us.
-func (t *Transport) identify(ctx context.Context, as *serverMetadata, kept *Registration) (*Registration, error) {
+// told, a document that describes us, or what was registered before; nil if nobody
+// yet.
+func (t *Transport) identify(as *serverMetadata, kept *Registration) (*Registration, error) {
 	switch {
 	case t.o.ClientID != "":
 		if t.known == "" {
@@ -51,12 +59,29 @@ func (t *Transport) identify(ctx context.Context, as *serverMetadata, kept *Regi
 		r := &Registration{ClientID: t.o.Document}
 		r.AuthMethod = t.prove(as, r)
 		return r, nil
-	case kept != nil && kept.ClientID != "" && kept.Redirect == t.o.Redirect:
+	case kept != nil && kept.ClientID != "" && !kept.expired():
+		kept.registered = true
 		return kept, nil
-	case as.Register == "" || t.o.Grant != nil:
-		return nil, errRegistration
 	}
-	return t.register(ctx, as)
+	return nil, nil
+}
+
+// registered makes us known to an authorization server that does not know us, or
+// knows us by another redirect. That is kept at once: others with the same store
+// need not do it again.
+func (t *Transport) registered(ctx context.Context, a *asking) error {
+	switch {
+	case a.client != nil && (!a.client.registered || a.client.Redirect == t.o.Redirect):
+		return nil
+	case a.as.Register == "" || t.o.Grant != nil:
+		return errRegistration
+	}
+	r, err := t.register(ctx, a.as)
+	if err != nil {
+		return err
+	}
+	r.registered, a.client = true, r
+	return keep(ctx, t.o.Store, a.as.Issuer, func(record *Record) { record.Client = r })
 }
 
 // prove chooses how we prove who we are, of what the server takes. By RFC 8414 a

@@ -23,8 +23,8 @@ type Record struct {
 	Tokens map[string]Token `json:"tokens,omitzero"` // by resource
 }
 
-// A Store keeps records, each by its issuer. It may be used by several goroutines
-// at once.
+// A Store keeps records, each by its issuer, for one person: whoever has it has
+// their tokens. It may be used by several transports and goroutines at once.
 type Store interface {
 	// Load finds the record of an issuer; nil if there is none.
 	Load(ctx context.Context, issuer string) (*Record, error)
@@ -34,7 +34,36 @@ type Store interface {
 func (r *Record) clone() *Record {
 	c := *r
 	c.Tokens = maps.Clone(r.Tokens)
+	if r.Client != nil {
+		c.Client = new(*r.Client)
+	}
 	return &c
+}
+
+// put keeps a token for a resource.
+func (r *Record) put(resource string, tok *Token) {
+	if r.Tokens == nil {
+		r.Tokens = map[string]Token{}
+	}
+	r.Tokens[resource] = *tok
+}
+
+// keeping is held while a record is changed: transports may share a store.
+var keeping sync.Mutex
+
+// keep changes the record of an issuer. What others have put there meanwhile stays.
+func keep(ctx context.Context, s Store, issuer string, change func(*Record)) error {
+	keeping.Lock()
+	defer keeping.Unlock()
+	r, err := s.Load(ctx, issuer)
+	if err != nil {
+		return err
+	}
+	if r == nil {
+		r = &Record{Issuer: issuer}
+	}
+	change(r)
+	return s.Save(ctx, r)
 }
 
 // Memory keeps records as long as the program runs. The zero value is ready.

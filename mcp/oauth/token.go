@@ -45,6 +45,7 @@ type Token struct {
 	Expires time.Time `json:"expires,omitzero"`
 	Scopes  []string  `json:"scopes,omitzero"` // that were asked for or granted
 	Key     []byte    `json:"key,omitzero"`    // that a token of type DPoP is bound to
+	Client  string    `json:"client_id"`       // whom it was given to
 }
 
 // early is how long before its end a token is no longer used.
@@ -86,7 +87,7 @@ func (t *Transport) ask(ctx context.Context, a *asking, form url.Values) (*Token
 	if answer.Access == "" || strings.ContainsAny(answer.Access, "\r\n \t") {
 		return nil, fmt.Errorf("token from %s: there is none in the answer", a.as.Issuer)
 	}
-	tok := &Token{Access: answer.Access, Refresh: answer.Refresh, Type: "Bearer", Scopes: a.scopes}
+	tok := &Token{Access: answer.Access, Refresh: answer.Refresh, Type: "Bearer", Scopes: a.scopes, Client: a.client.ClientID}
 	if answer.Scope != "" {
 		tok.Scopes = union(a.scopes, strings.Fields(answer.Scope))
 	}

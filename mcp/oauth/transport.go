@@ -67,6 +67,7 @@ type Transport struct {
 	turn  chan struct{}  // holds one while a token is asked for; guards what follows
 	steps map[string]int // how often each set of scopes was asked for because the server wanted more
 	known string         // the issuer that ClientID is for
+	place string         // where the server said that its metadata is
 }
 
 // held is the token in use.
@@ -233,9 +234,12 @@ func (t *Transport) renew(ctx context.Context, used *held, c challenge, more boo
 		return nil, err
 	}
 	if record == nil {
-		record = &Record{Issuer: as.Issuer}
+		record = &Record{}
 	}
 	a := &asking{as: as, resource: resource.Resource}
+	if a.client, err = t.identify(as, record.Client); err != nil {
+		return nil, err
+	}
 	kept, have := record.Tokens[a.resource]
 	a.scopes = t.scopes(resource, as, c, &kept, more)
 	if more {
@@ -244,22 +248,16 @@ func (t *Transport) renew(ctx context.Context, used *held, c challenge, more boo
 			return nil, errEnough
 		}
 	}
-	// Whoever got a token may use it. Where a person comes back to matters only if one
-	// has to agree.
-	a.client = record.Client
-	again := have && !more && a.client != nil && a.client.ClientID != "" && t.o.ClientID == "" && t.o.Document == ""
-	if !again {
-		if a.client, err = t.identify(ctx, as, record.Client); err != nil {
-			return nil, err
-		}
-	}
-	tok := t.reuse(ctx, a, used, &kept, have && !more)
-	if tok == nil && again {
-		if a.client, err = t.identify(ctx, as, record.Client); err != nil {
+	var tok *Token
+	if have && !more {
+		if tok, err = t.reuse(ctx, a, used, &kept); err != nil {
 			return nil, err
 		}
 	}
 	if tok == nil {
+		if err := t.registered(ctx, a); err != nil {
+			return nil, err
+		}
 		if tok, err = t.obtain(ctx, a, resource, c); err != nil {
 			return nil, err
 		}
@@ -272,37 +270,35 @@ func (t *Transport) renew(ctx context.Context, used *held, c challenge, more boo
 			}
 		}
 	}
-	if record.Client = nil; t.o.ClientID == "" && a.client.ClientID != t.o.Document {
-		record.Client = a.client
-	}
-	if record.Tokens == nil {
-		record.Tokens = map[string]Token{}
-	}
-	record.Tokens[a.resource] = *tok
-	if err := t.o.Store.Save(ctx, record); err != nil {
+	if err := keep(ctx, t.o.Store, as.Issuer, func(r *Record) { r.put(a.resource, tok) }); err != nil {
 		return nil, err
 	}
 	t.held.Store(next)
 	return next, nil
 }
 
-// reuse is a token that was kept, or one in exchange for it, without asking anybody;
-// nil if there is none.
-func (t *Transport) reuse(ctx context.Context, a *asking, used *held, kept *Token, have bool) *Token {
-	if !have {
-		return nil
+// reuse is a token that was kept for this client, or one in exchange for it,
+// without asking anybody; nil if there is none. A failure that says nothing about
+// the token is no reason to ask the person.
+func (t *Transport) reuse(ctx context.Context, a *asking, used *held, kept *Token) (*Token, error) {
+	if a.client == nil || a.client.ClientID != kept.Client {
+		return nil, nil
 	}
 	if (used == nil || used.token.Access != kept.Access) && !kept.expired() {
-		return kept
+		return kept, nil
 	}
 	if kept.Refresh == "" {
-		return nil
+		return nil, nil
 	}
 	tok, err := t.refresh(ctx, a, kept)
-	if err != nil {
-		return nil
+	refusal, refused := errors.AsType[*Error](err)
+	if !refused {
+		return tok, err
 	}
-	return tok
+	if refusal.Code == "invalid_client" && a.client.registered {
+		a.client = nil // it has been forgotten
+	}
+	return nil, nil
 }
 
 // obtain asks for a token.
