@@ -43,7 +43,7 @@ type Gap uint8
 // The kinds of gaps.
 const (
 	GapStream  Gap = iota + 1 // the stream broke, and was taken up again
-	GapSession                // the server has forgotten the session, and waits for a new one
+	GapSession                // the server may have forgotten the session
 	GapForGood                // the stream broke, and nobody tries any more to take it up
 )
 
@@ -87,14 +87,28 @@ func (c *Client) send(ctx context.Context, q *question, params json.RawMessage, 
 	epoch := c.epoch
 	c.mu.Unlock()
 	raw, err := c.exchange(ctx, q, params, hear)
-	status, ok := errors.AsType[*StatusError](err)
-	if !ok || status.Code != 404 || q.era != nil || c.Revision().Stateless() {
+	if q.era != nil || c.Revision().Stateless() || !isStatus(err, 404) && !(isStatus(err, 400) && c.forgotten(ctx, epoch)) {
 		return raw, err
 	}
 	if err := c.renew(ctx, epoch); err != nil { // the session is forgotten
 		return nil, err
 	}
 	return c.exchange(ctx, q, params, hear)
+}
+
+// forgotten reports whether the server no longer knows the session that was begun
+// as the epoch's. It should say 404, but many say 400, which they say of other
+// things too: so it is asked whether it takes a ping.
+func (c *Client) forgotten(ctx context.Context, epoch int) bool {
+	_, err := c.ask(ctx, &question{method: "ping", era: c.era.Load()})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.epoch != epoch || isStatus(err, 404) || isStatus(err, 400)
+}
+
+func isStatus(err error, code int) bool {
+	e, ok := errors.AsType[*StatusError](err)
+	return ok && e.Code == code
 }
 
 func (c *Client) sendOnPipe(ctx context.Context, method string, params json.RawMessage, hear func(Notification)) (json.RawMessage, error) {

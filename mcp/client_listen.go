@@ -157,7 +157,7 @@ func (c *Client) missed(g Gap) {
 		}
 	}
 	c.mu.Unlock()
-	if g != GapSession || c.Revision().Stateless() {
+	if g != GapSession || c.Revision().Stateless() || !c.forgotten(c.life, epoch) {
 		return
 	}
 	if err := c.renew(c.life, epoch); err != nil { // the next request tries again

@@ -251,8 +251,8 @@ func (c *Client) hear(settled func()) {
 			}
 			_ = res.Body.Close()
 			broke, forgotten, tries, wait = true, false, 0, events.retry
-		case refused && status.Code == http.StatusNotFound && session != "" && broke:
-			events.id = "" // the session is forgotten
+		case refused && status.Code < 500 && session != "" && broke:
+			events.id = "" // the session may be forgotten
 			if c.inSession() == session {
 				c.onGap(mcp.GapSession)
 			}

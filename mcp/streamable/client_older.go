@@ -86,6 +86,9 @@ func (o *older) Close() error {
 	o.once.Do(func() {
 		o.cancel()
 		_ = o.body.Close()
+		if o.c.own != nil {
+			o.c.own.CloseIdleConnections()
+		}
 	})
 	return nil
 }

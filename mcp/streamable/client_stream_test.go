@@ -15,8 +15,9 @@ import (
 )
 
 // sessions is a server of a session, by hand. What it does with a call and with
-// the stream for what belongs to no request is the test's.
-func sessions(t *testing.T, call, stream http.HandlerFunc) (url string, begun *atomic.Int32) {
+// the stream for what belongs to no request is the test's. A session that it forgets
+// it refuses as many do, which is not as they should.
+func sessions(t *testing.T, forgets *atomic.Value, call, stream http.HandlerFunc) (url string, begun *atomic.Int32) {
 	begun = &atomic.Int32{}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
@@ -28,9 +29,16 @@ func sessions(t *testing.T, call, stream http.HandlerFunc) (url string, begun *a
 		case strings.Contains(body, `"initialize"`):
 			w.Header().Set("Content-Type", "application/json")
 			w.Header().Set("Mcp-Session-Id", fmt.Sprint("s", begun.Add(1)))
-			id := body[strings.Index(body, `"id":`)+5:]
-			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"o","version":"1"}}}`, id[:strings.IndexAny(id, ",}")])
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"o","version":"1"}}}`, idOf(body))
+		case forgets != nil && forgets.Load() == r.Header.Get("Mcp-Session-Id"):
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = io.WriteString(w, `{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"},"id":null}`)
+		case strings.Contains(body, `"ping"`):
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{}}`, idOf(body))
 		case strings.Contains(body, `"tools/call"`):
+			r.Body = io.NopCloser(strings.NewReader(body))
 			call(w, r)
 		default:
 			w.WriteHeader(http.StatusAccepted)
@@ -40,13 +48,18 @@ func sessions(t *testing.T, call, stream http.HandlerFunc) (url string, begun *a
 	return s.URL, begun
 }
 
+func idOf(body string) string {
+	id := body[strings.Index(body, `"id":`)+5:]
+	return id[:strings.IndexAny(id, ",}")]
+}
+
 func noStream(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusMethodNotAllowed) }
 
 // A call whose stream broke has been made: it is not made again, whatever becomes
 // of the session.
 func TestClient_resumeForgotten(t *testing.T) {
 	var calls atomic.Int32
-	url, _ := sessions(t, func(w http.ResponseWriter, _ *http.Request) {
+	url, _ := sessions(t, nil, func(w http.ResponseWriter, _ *http.Request) {
 		calls.Add(1)
 		w.Header().Set("Content-Type", "text/event-stream")
 		_, _ = io.WriteString(w, "retry: 1\nid: 1\ndata:\n\n")
@@ -68,10 +81,12 @@ func TestClient_resumeForgotten(t *testing.T) {
 // whoever listens is told that something may be missing.
 func TestClient_streamBreaks(t *testing.T) {
 	var opened atomic.Int32
-	url, begun := sessions(t, nil, func(w http.ResponseWriter, r *http.Request) {
+	var forgets atomic.Value
+	url, begun := sessions(t, &forgets, nil, func(w http.ResponseWriter, r *http.Request) {
 		n := opened.Add(1)
 		switch {
 		case n > maxResumes+2 && r.Header.Get("Mcp-Session-Id") == "s1":
+			forgets.Store("s1")
 			w.WriteHeader(http.StatusNotFound) // the server has begun anew
 			return
 		case n == 2:
@@ -102,10 +117,34 @@ func TestClient_streamBreaks(t *testing.T) {
 	}
 }
 
+// A session that the server has forgotten is begun anew, also if the server does
+// not say so as it should; what was refused for another reason is not sent again.
+func TestClient_sessionUnknown(t *testing.T) {
+	var forgets atomic.Value
+	var calls atomic.Int32
+	url, begun := sessions(t, &forgets, func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		if calls.Add(1) == 2 {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"content":[]}}`, idOf(string(b)))
+	}, noStream)
+	c := dial(t, url, clientOptions(mcp.R20251125))
+	forgets.Store("s1")
+	if _, err := c.Call(t.Context(), "x", nil, nil); err != nil || begun.Load() != 2 {
+		t.Errorf("Call = %v, in session %d", err, begun.Load())
+	}
+	if _, err := c.Call(t.Context(), "x", nil, nil); err == nil || begun.Load() != 2 || calls.Load() != 2 {
+		t.Errorf("Call = %v, in session %d, after %d calls", err, begun.Load(), calls.Load())
+	}
+}
+
 // A server without that stream may say so with any status.
 func TestClient_noStream(t *testing.T) {
 	var opened atomic.Int32
-	url, begun := sessions(t, func(w http.ResponseWriter, _ *http.Request) {
+	url, begun := sessions(t, nil, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":2,"result":{"content":[]}}`)
 	}, func(w http.ResponseWriter, _ *http.Request) {
@@ -127,7 +166,7 @@ func TestClient_streamForGood(t *testing.T) {
 		t.Skip("takes a while")
 	}
 	var opened atomic.Int32
-	url, _ := sessions(t, nil, func(w http.ResponseWriter, r *http.Request) {
+	url, _ := sessions(t, nil, nil, func(w http.ResponseWriter, r *http.Request) {
 		if opened.Add(1) > 1 {
 			w.WriteHeader(http.StatusBadGateway)
 			return
