@@ -96,6 +96,7 @@ type Client struct {
 	follow  map[string]*watch             // by progress token
 	hearing map[string]func(Notification) // by subscription id
 	inboxes map[*inbox]bool               // those who listen in a session
+	asides  map[jsonrpc.ID]aside          // questions that came on a request's own stream
 	watched map[string]int                // URIs that a session is subscribed to
 	deaf    bool                          // a session's stream for them has been given up
 	lists   lists
@@ -126,6 +127,7 @@ func newClient(t jsonrpc.Transport, o *ClientOptions) *Client {
 		follow:  map[string]*watch{},
 		hearing: map[string]func(Notification){},
 		inboxes: map[*inbox]bool{},
+		asides:  map[jsonrpc.ID]aside{},
 		watched: map[string]int{},
 		renewal: make(chan struct{}, 1),
 	}

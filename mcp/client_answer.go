@@ -174,6 +174,7 @@ func (c *Client) told(ctx context.Context, m *jsonrpc.Message, hear func(Notific
 	case "notifications/cancelled": // the server gives up a question of its own
 		if id, err := jsonrpc.ParseID(member(n.Params, "requestId")); err == nil {
 			c.peer.Cancel(id)
+			c.dropAside(id)
 		}
 	default:
 		c.changed(n)

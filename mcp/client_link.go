@@ -137,6 +137,12 @@ func (c *Client) exchange(ctx context.Context, q *question, params json.RawMessa
 	if err != nil {
 		return nil, err
 	}
+	answered := false
+	defer func() {
+		if !answered {
+			c.dropAsides(m.ID)
+		}
+	}()
 	for answer, err := range c.exchanger.Exchange(ctx, m, header) {
 		switch {
 		case err != nil && ctx.Err() != nil:
@@ -150,6 +156,7 @@ func (c *Client) exchange(ctx context.Context, q *question, params json.RawMessa
 			return nil, fmt.Errorf("%s: %w", q.method, err)
 		case answer.IsResponse() && answer.ID == m.ID, answer.IsResponse() && answer.ID.IsZero() && answer.Error != nil:
 			c.spoke()
+			answered = true
 			if answer.Error != nil {
 				return nil, answer.Error
 			}
@@ -161,7 +168,7 @@ func (c *Client) exchange(ctx context.Context, q *question, params json.RawMessa
 		case era.revision.Stateless():
 			c.refuse(fmt.Errorf("request %s, which a server of this revision does not send", answer.Method))
 		default:
-			c.askedAside(answer)
+			c.askedAside(answer, m.ID)
 		}
 	}
 	if ctx.Err() != nil {
@@ -171,50 +178,6 @@ func (c *Client) exchange(ctx context.Context, q *question, params json.RawMessa
 }
 
 var errNoAnswer = errors.New("the server ended the stream without an answer")
-
-// maxAside is how many questions are answered at once beside the streams that
-// they came on.
-const maxAside = 64
-
-// askedAside answers a question that came on a request's own stream.
-func (c *Client) askedAside(m *jsonrpc.Message) {
-	busy := c.answering.Load() >= maxAside
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
-		return
-	}
-	c.wg.Go(func() {
-		answer := &jsonrpc.Message{ID: m.ID}
-		var err error
-		if busy {
-			err = jsonrpc.Errorf(jsonrpc.CodeInternal, "busy: too many questions at once")
-		} else {
-			ctx, cancel := context.WithTimeout(c.life, c.o.MaxTime)
-			defer cancel()
-			answer.Result, err = c.asked(ctx, m)
-		}
-		if err != nil {
-			answer.Result, answer.Error = nil, asError(err)
-		} else if len(answer.Result) == 0 {
-			answer.Result = json.RawMessage("{}")
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), farewell)
-		defer cancel()
-		if err := c.transport.Send(ctx, jsonrpc.One(answer)); err != nil {
-			c.refuse(fmt.Errorf("answer to %s: %w", m.Method, err))
-		}
-	})
-}
-
-// asError is what the server is told. What went wrong in a handler is not its
-// business.
-func asError(err error) *jsonrpc.Error {
-	if e, ok := errors.AsType[*jsonrpc.Error](err); ok {
-		return e
-	}
-	return jsonrpc.Errorf(jsonrpc.CodeInternal, "internal error")
-}
 
 // farewell is how long it may take to tell the server something that nobody waits
 // for.

@@ -201,3 +201,47 @@ func TestClient_redirectChangesMethod(t *testing.T) {
 		t.Errorf("Connect = %v, after %d GET", err, gets.Load())
 	}
 }
+
+// A question that belongs to a call ends with it, or when the server takes it back.
+func TestClient_questionEnds(t *testing.T) {
+	for _, taken := range []bool{false, true} {
+		asks := make(chan struct{})
+		url, _ := sessions(t, nil, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = io.WriteString(w, `data: {"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{}}}}`+"\n\n")
+			_ = http.NewResponseController(w).Flush()
+			<-asks
+			if taken {
+				_, _ = io.WriteString(w, `data: {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"q"}}`+"\n\n")
+				_ = http.NewResponseController(w).Flush()
+			}
+			<-r.Context().Done()
+		}, noStream)
+		ended := make(chan struct{})
+		o := clientOptions(mcp.R20251125)
+		o.Elicit = func(ctx context.Context, _ *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			close(asks)
+			<-ctx.Done()
+			close(ended)
+			return nil, ctx.Err()
+		}
+		c := dial(t, url, o)
+		ctx, cancel := context.WithCancel(t.Context())
+		called := make(chan error)
+		go func() {
+			_, err := c.Call(ctx, "x", nil, nil)
+			called <- err
+		}()
+		<-asks
+		if !taken {
+			cancel()
+		}
+		select {
+		case <-ended:
+		case <-time.After(5 * time.Second):
+			t.Errorf("taken back %v: the person is still asked", taken)
+		}
+		cancel()
+		<-called
+	}
+}
