@@ -101,7 +101,8 @@ type Client struct {
 	deaf    bool                          // a session's stream for them has been given up
 	lists   lists
 
-	renewal chan struct{} // holds one while a session is begun anew
+	renewal     chan struct{} // holds one while a session is begun anew
+	subscribing chan struct{} // holds one while a resource is subscribed to, or no longer
 }
 
 // settled is how the conversation is held.
@@ -129,7 +130,9 @@ func newClient(t jsonrpc.Transport, o *ClientOptions) *Client {
 		inboxes: map[*inbox]bool{},
 		asides:  map[jsonrpc.ID]aside{},
 		watched: map[string]int{},
-		renewal: make(chan struct{}, 1),
+
+		renewal:     make(chan struct{}, 1),
+		subscribing: make(chan struct{}, 1),
 	}
 	if o != nil {
 		c.o = *o

@@ -165,39 +165,53 @@ func (c *Client) missed(g Gap) {
 	}
 }
 
-// subscribe asks to be told of a resource's changes, once for all who listen.
+// subscribe asks to be told of a resource's changes, once for all who listen. Who
+// comes second waits for what becomes of that.
 func (c *Client) subscribe(ctx context.Context, uri string) error {
-	c.mu.Lock()
-	c.watched[uri]++
-	first := c.watched[uri] == 1
-	c.mu.Unlock()
-	if !first {
+	select {
+	case c.subscribing <- struct{}{}:
+		defer func() { <-c.subscribing }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	if c.watching(uri, 1) > 1 {
 		return nil
 	}
 	_, err := c.ask(ctx, &question{method: "resources/subscribe", params: []param{{"uri", uri}}})
 	if err != nil {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		delete(c.watched, uri)
+		c.watching(uri, -1)
 	}
 	return err
 }
 
+// unsubscribe takes that back when the last one leaves.
 func (c *Client) unsubscribe(uri string) {
-	c.mu.Lock()
-	c.watched[uri]--
-	last := c.watched[uri] <= 0
-	if last {
-		delete(c.watched, uri)
-	}
-	closed := c.closed
-	c.mu.Unlock()
-	if !last || closed {
-		return
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), farewell)
 	defer cancel()
+	select {
+	case c.subscribing <- struct{}{}:
+		defer func() { <-c.subscribing }()
+	case <-ctx.Done(): // then the server tells what nobody hears
+	}
+	if c.watching(uri, -1) > 0 || ctx.Err() != nil {
+		return
+	}
 	_, _ = c.ask(ctx, &question{method: "resources/unsubscribe", params: []param{{"uri", uri}}})
+}
+
+// watching counts those who listen to a resource. After Close there is always one.
+func (c *Client) watching(uri string, more int) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return 1
+	}
+	c.watched[uri] += more
+	n := c.watched[uri]
+	if n <= 0 {
+		delete(c.watched, uri)
+	}
+	return n
 }
 
 // eventOf is the change that a notification tells of.
