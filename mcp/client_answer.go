@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
-	"strings"
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
@@ -33,20 +32,6 @@ func (c *Client) asked(ctx context.Context, m *jsonrpc.Message) (json.RawMessage
 		return nil, err
 	}
 	return jsonv2.Marshal(v)
-}
-
-// answerAll answers the questions that came with a result.
-func (c *Client) answerAll(ctx context.Context, questions json.RawMessage) (map[string]any, error) {
-	answers := map[string]any{}
-	for key, raw := range jsonrpc.Members(questions) {
-		method := jsonrpc.Text(member(raw, "method"))
-		answer, err := c.answer(ctx, method, member(raw, "params"))
-		if err != nil {
-			return nil, fmt.Errorf("the server asks %s: %w", method, err)
-		}
-		answers[strings.Clone(key)] = answer
-	}
-	return answers, nil
 }
 
 // answer asks the program what the server wants to know.

@@ -252,6 +252,7 @@ const codeURLNeeded = -32042
 func (c *Client) resolve(ctx context.Context, q *question, o *CallOptions) (json.RawMessage, error) {
 	asked := len(q.params)
 	headers := false
+	seen := visits{}
 	for round := range maxRounds + 2 {
 		raw, err := c.ask(ctx, q)
 		if e, ok := errors.AsType[*jsonrpc.Error](err); ok {
@@ -263,7 +264,11 @@ func (c *Client) resolve(ctx context.Context, q *question, o *CallOptions) (json
 				c.mu.Unlock()
 				continue
 			case e.Code == codeURLNeeded && c.o.Elicit != nil && !c.Revision().Stateless():
-				if err := c.visit(ctx, e); err != nil {
+				again, err := c.visit(ctx, e, seen)
+				if err == nil && again {
+					err = pause(ctx, backoff(round+2))
+				}
+				if err != nil {
 					return nil, err
 				}
 				continue
@@ -289,14 +294,23 @@ func (c *Client) resolve(ctx context.Context, q *question, o *CallOptions) (json
 		}
 		next := *q
 		next.params = q.params[:asked:asked]
-		if head.requests != nil {
-			answers, err := c.answerAll(ctx, head.requests)
+		wait := time.Duration(0)
+		if head.requests == nil {
+			wait = backoff(round)
+		} else {
+			answers, again, err := c.answerAll(ctx, head.requests, seen)
 			if err != nil {
 				return nil, err
 			}
+			if again {
+				wait = backoff(round + 2)
+			}
 			next.params = append(next.params, param{"inputResponses", answers})
-		} else if err := pause(ctx, backoff(round)); err != nil {
-			return nil, err
+		}
+		if wait > 0 {
+			if err := pause(ctx, wait); err != nil {
+				return nil, err
+			}
 		}
 		if head.state != nil {
 			next.params = append(next.params, param{"requestState", encoded(head.state)})
@@ -304,26 +318,6 @@ func (c *Client) resolve(ctx context.Context, q *question, o *CallOptions) (json
 		q = &next
 	}
 	return nil, fmt.Errorf("the server keeps asking, after %d rounds", maxRounds+2)
-}
-
-// visit lets the person visit the pages that an error names.
-func (c *Client) visit(ctx context.Context, e *jsonrpc.Error) error {
-	var data struct {
-		Pages []json.RawMessage `json:"elicitations"`
-	}
-	if jsonv2.Unmarshal(e.Data, &data) != nil || len(data.Pages) == 0 {
-		return e
-	}
-	for _, raw := range data.Pages {
-		v, err := c.answer(ctx, "elicitation/create", raw)
-		if err != nil {
-			return err
-		}
-		if res, ok := v.(*ElicitResult); !ok || res.Action != "accept" {
-			return errors.Join(ErrDeclined, e)
-		}
-	}
-	return nil
 }
 
 // backoff grows from a tenth of a second to half a minute.

@@ -141,7 +141,7 @@ func (c *Client) answerTask(ctx context.Context, id string, questions map[string
 	if err != nil {
 		return err
 	}
-	answers, err := c.answerAll(ctx, raw)
+	answers, _, err := c.answerAll(ctx, raw, visits{})
 	if err != nil {
 		return err
 	}
