@@ -36,12 +36,13 @@ type ClientOptions struct {
 	// LogLevel is the least serious log message to be sent; zero is none.
 	LogLevel LogLevel
 	// OnNotify hears what the server tells: on a pipe one after the other, over
-	// HTTP in the order of each stream.
+	// HTTP in the order of each stream. It may call the client, with its own ctx:
+	// with another it would wait for an answer that comes after it.
 	OnNotify func(ctx context.Context, n Notification)
 
 	// Timeout is how long the server may be silent about a request; a minute.
-	// Progress, and a question of the server's that is being answered, count as
-	// signs of life. MaxTime is the end in any case; half an hour.
+	// Progress that CallOptions asks for, and a question of the server's that is
+	// being answered, count as signs of life. MaxTime is the end in any case; half an hour.
 	Timeout, MaxTime time.Duration
 	// Probe is how long a server may take to answer the first question of the
 	// newest revision before it is asked in the old way; 5 s, and three times as
@@ -214,7 +215,8 @@ func (o *ClientOptions) capabilities() ClientCapabilities {
 	return c
 }
 
-// Close ends the conversation and waits for all that the client started.
+// Close ends the conversation and waits for all that the client started. It is not
+// for a handler to call, which would wait for itself.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	c.closed = true

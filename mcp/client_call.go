@@ -16,7 +16,9 @@ import (
 
 // CallOptions are for one call.
 type CallOptions struct {
-	// Progress hears how far the call has come.
+	// Progress hears how far the call has come. Without it the server is not asked
+	// to tell. It must be quick and must not call the client: on a pipe nothing else
+	// is heard meanwhile.
 	Progress func(ProgressParams)
 	// Timeout and MaxTime stand in for those of the client. They do not bound a
 	// call that becomes a task, whose time is its context's.

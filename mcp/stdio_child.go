@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -41,6 +42,11 @@ func (c *Command) Start() (*Child, error) {
 	if len(c.Args) == 0 {
 		return nil, errors.New("mcp: no command to start")
 	}
+	env := slices.Concat(Environment(), c.Env)
+	program, err := find(c.Args[0], env)
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", c.Args[0], err)
+	}
 	var files [6]*os.File // for each stream, the child's end and ours
 	closeAll := func(n int) {
 		for i := n; i < len(files); i += 2 {
@@ -66,14 +72,15 @@ func (c *Command) Start() (*Child, error) {
 		child.log = slog.Default()
 	}
 	child.log = child.log.With("command", c.Args[0])
-	child.cmd = exec.Command(c.Args[0], c.Args[1:]...)
-	child.cmd.Dir, child.cmd.Env = c.Dir, slices.Concat(Environment(), c.Env)
+	child.cmd = exec.Command(program, c.Args[1:]...)
+	child.cmd.Args[0] = c.Args[0]
+	child.cmd.Dir, child.cmd.Env = c.Dir, env
 	child.cmd.Stdin, child.cmd.Stdout, child.cmd.Stderr = files[0], files[2], files[4]
 	child.cmd.SysProcAttr = ownGroup()
 
 	started := make(chan error, 1)
 	child.wg.Go(func() { child.run(started) })
-	err := <-started
+	err = <-started
 	closeAll(0)
 	if err != nil {
 		closeAll(1)
@@ -86,6 +93,29 @@ func (c *Command) Start() (*Child, error) {
 	limits.Nodes = cmp.Or(limits.Nodes, 1_000_000)
 	child.Transport = jsonrpc.Lines(child.stdout, files[1], limits)
 	return child, nil
+}
+
+// find looks for a program in the folders of an environment's PATH, which is the
+// child's own and need not be ours. What names a folder itself is not looked for.
+func find(program string, env []string) (string, error) {
+	if filepath.Base(program) != program {
+		return program, nil
+	}
+	path := ""
+	for _, v := range env {
+		if name, value, _ := strings.Cut(v, "="); name == "PATH" || runtime.GOOS == "windows" && strings.EqualFold(name, "PATH") {
+			path = value // the last one counts
+		}
+	}
+	for _, dir := range filepath.SplitList(path) {
+		if !filepath.IsAbs(dir) {
+			continue // whoever can write where we are could choose the program
+		}
+		if found, err := exec.LookPath(filepath.Join(dir, program)); err == nil {
+			return found, nil
+		}
+	}
+	return "", &exec.Error{Name: program, Err: exec.ErrNotFound}
 }
 
 // run starts the process and waits for its end. On Linux the system ends a child

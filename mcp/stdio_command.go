@@ -17,7 +17,7 @@ import (
 // standard streams.
 type Command struct {
 	Args []string // the program and its arguments; there is no shell
-	Env  []string // "NAME=value": all that the child sees, besides what Environment gives
+	Env  []string // "NAME=value": all that the child sees, besides what Environment gives; its PATH is where the program is looked for
 	Dir  string   // where it runs; empty: where we do
 
 	// Logger takes what the child writes to standard error. Nil: slog's default.
@@ -73,6 +73,9 @@ func (c *Command) Connect(ctx context.Context, o *ClientOptions) (*Client, error
 	}
 	if options.Logger == nil {
 		options.Logger = c.Logger
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
 	}
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc

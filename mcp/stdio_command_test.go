@@ -377,6 +377,30 @@ func TestCommand_surroundings(t *testing.T) {
 	}
 }
 
+// A program is looked for where the child would look.
+func TestCommand_path(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Symlink(os.Args[0], filepath.Join(dir, "our-own-server")); err != nil {
+		t.Fatal(err)
+	}
+	c := self("look")
+	c.Args = []string{"our-own-server"}
+	c.Env = append(c.Env, "PATH="+dir)
+	start(t, c, mcp.ClientOptions{})
+	// Not where we happen to be.
+	t.Chdir(dir)
+	c.Env = append(c.Env, "PATH=.")
+	if _, err := c.Start(); !errors.Is(err, exec.ErrNotFound) {
+		t.Errorf("Start = %v, want ErrNotFound", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	c.Args = []string{filepath.Join(dir, "no-such-program")}
+	if _, err := c.Connect(ctx, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("Connect = %v, want Canceled before anything is started", err)
+	}
+}
+
 // Close ends the whole group, whatever it takes.
 func TestCommand_stubborn(t *testing.T) {
 	child, err := self("stubborn").Start()
