@@ -165,3 +165,38 @@ func TestTransport_anotherRedirect(t *testing.T) {
 		t.Errorf("asked %d times, registered %d times, want once", people.Load(), w.as[0].clients)
 	}
 }
+
+// Of two processes that refresh a token at the same time, the one that comes too
+// late uses what the other was given.
+func TestTransport_refreshedElsewhere(t *testing.T) {
+	w := newWorld(t)
+	as, store := w.as[0], &Memory{}
+	as.expires = 1
+	as.answer = func(form url.Values) (int, any) {
+		if form.Get("grant_type") != "refresh_token" {
+			return 0, nil
+		}
+		record, err := store.Load(context.Background(), as.URL)
+		if err != nil {
+			t.Error(err)
+		}
+		tok := record.Tokens[w.url()]
+		tok.Access, tok.Refresh, tok.Expires = "theirs", "next", time.Now().Add(time.Hour)
+		record.put(w.url(), &tok)
+		as.good[tok.Access] = ""
+		if err := store.Save(context.Background(), record); err != nil {
+			t.Error(err)
+		}
+		return http.StatusBadRequest, Error{Code: "invalid_grant"}
+	}
+	var people atomic.Int32
+	c := w.client(Options{Store: store, Authorize: counted(&people)})
+	for range 3 {
+		if got := w.visit(c); got != ok {
+			t.Fatalf("visit = %s", got)
+		}
+	}
+	if people.Load() != 1 || w.asked[len(w.asked)-1] != "Bearer theirs" {
+		t.Errorf("asked %d times, and used %q", people.Load(), w.asked)
+	}
+}

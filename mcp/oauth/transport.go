@@ -297,6 +297,15 @@ func (t *Transport) reuse(ctx context.Context, a *asking, used *held, kept *Toke
 	}
 	if refusal.Code == "invalid_client" && a.client.registered {
 		a.client = nil // it has been forgotten
+		return nil, nil
+	}
+	// Another process may have been first: such a token is good for once.
+	record, err := t.o.Store.Load(ctx, a.as.Issuer)
+	if err != nil || record == nil {
+		return nil, err
+	}
+	if now := record.Tokens[a.resource]; now.Access != kept.Access && now.Client == kept.Client && !now.expired() {
+		return &now, nil
 	}
 	return nil, nil
 }
