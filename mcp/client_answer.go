@@ -29,6 +29,9 @@ func (c *Client) asked(ctx context.Context, m *jsonrpc.Message) (json.RawMessage
 	defer resume()
 	v, err := c.answer(ctx, m.Method, m.Params)
 	if err != nil {
+		if _, told := errors.AsType[*jsonrpc.Error](err); !told && ctx.Err() == nil {
+			c.log.Warn("a question of the server's could not be answered", "method", m.Method, "err", err)
+		}
 		return nil, err
 	}
 	return jsonv2.Marshal(v)
@@ -85,6 +88,8 @@ func (c *Client) elicit(ctx context.Context, p *ElicitParams) (*ElicitResult, er
 		return nil, err
 	case res == nil:
 		return nil, errors.New("mcp: Elicit returned nothing")
+	case res.Action != "accept" && res.Action != "decline" && res.Action != "cancel":
+		return nil, fmt.Errorf("mcp: Elicit returned the action %q, which is none of accept, decline and cancel", res.Action)
 	case res.Action != "accept" || p.Mode == "url":
 		return &ElicitResult{Action: res.Action, Meta: res.Meta}, nil
 	}

@@ -1,8 +1,12 @@
 package mcp_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -115,5 +119,35 @@ func TestElicit_takesItsTime(t *testing.T) {
 				t.Errorf("in %s: CallAs = %q, %v", r, got, err)
 			}
 		})
+	}
+}
+
+// What goes wrong in a handler is told to the operator, and to the server only that
+// something did.
+func TestElicit_goesWrong(t *testing.T) {
+	s := mcp.NewServer(mcp.Implementation{Name: "t", Version: "1"}, nil)
+	t.Cleanup(s.Close)
+	mcp.AddTool(s, mcp.Tool{Name: "ask", Description: "Ask."}, func(_ context.Context, c *mcp.Call, _ struct{}) (string, error) {
+		return mcp.Ask[string](c, "name", "Who?")
+	})
+	for name, elicit := range map[string]func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error){
+		"no display": func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			return nil, errors.New("no display")
+		},
+		"the action":       func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) { return &mcp.ElicitResult{}, nil },
+		"returned nothing": func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) { return nil, nil },
+	} {
+		for _, r := range []mcp.Revision{mcp.R20251125, mcp.Newest} {
+			var logs bytes.Buffer
+			c := mcptest.Connect(t, s, r, &mcp.ClientOptions{Elicit: elicit, Logger: slog.New(slog.NewTextHandler(&logs, nil))})
+			res, err := c.Call(t.Context(), "ask", nil, nil)
+			if err == nil && !res.IsError {
+				t.Errorf("%s in %s: Call = %+v", name, r, res)
+			}
+			_ = c.Close()
+			if !strings.Contains(logs.String()+fmt.Sprint(err), name) {
+				t.Errorf("%s in %s: Call = %v, and logged %q", name, r, err, logs.String())
+			}
+		}
 	}
 }

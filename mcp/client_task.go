@@ -87,6 +87,9 @@ func (c *Client) followTask(ctx context.Context, id string, o *CallOptions) (jso
 		}
 		switch state.Status {
 		case CallCompleted:
+			if len(state.Result) == 0 || state.Result[0] != '{' {
+				return nil, &TaskError{id, errors.New("it was completed without a result")}
+			}
 			return state.Result, nil
 		case CallFailed:
 			if state.Error == nil {
