@@ -54,7 +54,7 @@ func (c *Client) askedAside(m *jsonrpc.Message, of jsonrpc.ID) {
 		} else if len(answer.Result) == 0 {
 			answer.Result = json.RawMessage("{}")
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), farewell)
+		ctx, cancel := context.WithTimeout(c.life, c.o.Timeout) // the server waits for it, and the person may have
 		defer cancel()
 		if err := c.transport.Send(ctx, jsonrpc.One(answer)); err != nil {
 			c.refuse(fmt.Errorf("answer to %s: %w", m.Method, err))

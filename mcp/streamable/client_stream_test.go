@@ -245,3 +245,45 @@ func TestClient_questionEnds(t *testing.T) {
 		<-called
 	}
 }
+
+// An answer of the person's reaches a server that is slow to take it.
+func TestClient_slowToHear(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a while")
+	}
+	heard := make(chan struct{})
+	asked := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		switch body := string(b); {
+		case r.Method != http.MethodPost:
+			noStream(w, r)
+		case strings.Contains(body, `"initialize"`):
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"o","version":"1"}}}`, idOf(body))
+		case strings.Contains(body, `"tools/call"`):
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = io.WriteString(w, `data: {"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{}}}}`+"\n\n")
+			_ = http.NewResponseController(w).Flush()
+			<-heard
+			fmt.Fprintf(w, `data: {"jsonrpc":"2.0","id":%s,"result":{"content":[]}}`+"\n\n", idOf(body))
+		case strings.Contains(body, `"accept"`):
+			select {
+			case <-time.After(2500 * time.Millisecond):
+				close(heard)
+			case <-r.Context().Done():
+				t.Error("the answer was given up")
+			}
+			w.WriteHeader(http.StatusAccepted)
+		default:
+			w.WriteHeader(http.StatusAccepted)
+		}
+	}))
+	t.Cleanup(asked.Close)
+	c := dial(t, asked.URL, clientOptions(mcp.R20251125))
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if _, err := c.Call(ctx, "x", nil, nil); err != nil {
+		t.Errorf("Call = %v", err)
+		close(heard)
+	}
+}
