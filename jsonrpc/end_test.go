@@ -1,11 +1,13 @@
 package jsonrpc_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -365,4 +367,57 @@ func TestIdle_afterTheEnd(t *testing.T) {
 			t.Errorf("Run = %v", err)
 		}
 	})
+}
+
+// A yielding buffer lets others run while it is closed.
+type yielding struct{ bytes.Buffer }
+
+func (*yielding) Close() error {
+	runtime.Gosched()
+	return nil
+}
+
+// What goes out at the very end, and has gone out, is no failure of the conversation.
+func TestEnd_lastNotification(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // so that the writer comes late
+	for range 100 {
+		ctx, cancel := context.WithCancel(t.Context())
+		var p *jsonrpc.Peer
+		var out yielding
+		p = jsonrpc.NewPeer(jsonrpc.Lines(strings.NewReader(request(1, "a")+"\n"), &out, jsonrpc.Limits{}), &jsonrpc.PeerOptions{
+			Handle: func(context.Context, *jsonrpc.Message) (json.RawMessage, error) {
+				return json.RawMessage(`{}`), p.Notify(ctx, "bye", nil)
+			},
+		})
+		if err := p.Run(t.Context()); err != nil {
+			t.Fatalf("Run = %v, having written %q", err, out.String())
+		}
+		if !strings.Contains(out.String(), `"bye"`) || !strings.Contains(out.String(), `"id":1`) {
+			t.Fatalf("written: %q", out.String())
+		}
+		cancel()
+	}
+}
+
+// A lateTeller is told something when it has been closed.
+type lateTeller struct {
+	jsonrpc.Transport
+	closed func()
+}
+
+func (l *lateTeller) Close() error {
+	defer l.closed()
+	return l.Transport.Close()
+}
+
+// Nor is what comes when we have closed the transport ourselves.
+func TestEnd_notifiedTooLate(t *testing.T) {
+	ours, theirs := jsonrpc.Pipe(jsonrpc.Limits{})
+	var p *jsonrpc.Peer
+	var late error
+	p = jsonrpc.NewPeer(&lateTeller{ours, func() { late = p.Notify(t.Context(), "bye", nil) }}, nil)
+	_ = theirs.Close()
+	if err := p.Run(t.Context()); err != nil || !errors.Is(late, jsonrpc.ErrClosed) {
+		t.Errorf("Run = %v, and Notify after it = %v; want nil and ErrClosed", err, late)
+	}
 }

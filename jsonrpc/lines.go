@@ -402,10 +402,10 @@ func (l *lineWriter) fail(err error) {
 func (l *lineWriter) close() {
 	l.mu.Lock()
 	l.closing = true
-	if l.err == nil && (l.writing || len(l.unsent) > 0) {
+	if l.busyLocked() {
 		hope := time.AfterFunc(lastWords, func() { l.fail(ErrStalled) })
 		go func() { _ = l.flush() }()
-		for l.err == nil && (l.writing || len(l.unsent) > 0) {
+		for l.busyLocked() {
 			l.drained.Wait()
 		}
 		hope.Stop()
@@ -413,6 +413,12 @@ func (l *lineWriter) close() {
 	l.mu.Unlock()
 	l.dog.stop()
 	l.fail(ErrClosed)
+}
+
+// busyLocked reports whether something is still to go out. One who is on the way to
+// write counts, though another may have done it: they would take the end for a failure.
+func (l *lineWriter) busyLocked() bool {
+	return l.err == nil && (l.writing || l.starting || len(l.unsent) > 0)
 }
 
 // isClosed reports whether err means that one end of a stream has been closed.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
@@ -68,6 +69,7 @@ type Peer struct {
 	slow    int            // so many requests get a goroutine at once; the reader's
 	wary    int            // what slow began with, after the last slow request; the reader's
 	holding bool           // an answer is held back; the reader's
+	left    atomic.Bool    // we have closed the transport, or are about to
 
 	mu       sync.Mutex
 	inline   *request        // what the reading goroutine is busy with
@@ -148,7 +150,8 @@ func (p *Peer) Run(ctx context.Context) error {
 		wait(p.quiet, p.o.Grace)
 	}
 	p.cancel(ErrClosed)
-	left := !wait(p.quiet, time.Second)
+	busy := !wait(p.quiet, time.Second)
+	p.left.Store(true)
 	closeErr := p.t.Close()
 	p.dog.stop()
 	done := make(chan struct{})
@@ -165,7 +168,7 @@ func (p *Peer) Run(ctx context.Context) error {
 	default:
 	}
 	switch {
-	case left && !errors.Is(err, ErrStalled):
+	case busy && !errors.Is(err, ErrStalled):
 		return errors.Join(err, errors.New("jsonrpc: a handler is still running"))
 	case errors.Is(err, io.EOF):
 		return closeErr
@@ -290,7 +293,7 @@ func (p *Peer) Notify(ctx context.Context, method string, params any) error {
 
 func (p *Peer) send(ctx context.Context, pk Packet) error {
 	err := p.t.Send(ctx, pk)
-	if err != nil && ctx.Err() == nil {
+	if err != nil && ctx.Err() == nil && !p.left.Load() { // what comes after our own end is late, and breaks nothing
 		p.broken(err)
 	}
 	return err
