@@ -34,15 +34,15 @@ func (c *Client) spoke() {
 	}
 }
 
-// lost explains to whoever asked why the conversation is over: how a child process
-// ended, and what it said last. Before it has begun Connect tells that.
+// lost explains to whoever asked why the conversation is over: for a child process
+// as an ExitError. Before it has begun Connect tells that.
 func (c *Client) lost(q *question, err error) error {
 	c.mu.Lock()
 	closed := c.closed
 	c.mu.Unlock()
-	child, ok := c.transport.(interface{ lastWords() string })
+	child, ok := c.transport.(interface{ explain(err error) *ExitError })
 	if closed || !ok || q.era != nil {
 		return err
 	}
-	return fmt.Errorf("%w%s", err, child.lastWords())
+	return child.explain(err)
 }

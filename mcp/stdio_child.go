@@ -198,8 +198,6 @@ const (
 	maxErrLine = 4 << 10 // of a line on standard error; the rest is another
 	maxErrRate = 200     // lines a second; more are counted
 	keptErr    = 5       // lines that are shown if the child fails
-
-	lastWordsWithin = time.Second // how long a child that has closed its output may take to end
 )
 
 // listen passes on what the child writes to standard error.
@@ -253,32 +251,6 @@ func (c *Child) said(line string) {
 	defer c.mu.Unlock()
 	c.tail = append(c.tail, line)
 	c.tail = c.tail[max(0, len(c.tail)-keptErr):]
-}
-
-// lastWords is what is worth knowing about a child that has left, or did not begin.
-// It waits a moment for the child to end.
-func (c *Child) lastWords() string {
-	late := time.After(lastWordsWithin)
-	for _, done := range []chan struct{}{c.exited, c.hushed} {
-		select {
-		case <-done:
-		case <-late:
-		}
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	s := "; the process still runs"
-	select {
-	case <-c.exited:
-		if s = "; the process ended with " + c.cmd.ProcessState.String(); c.told.Load() {
-			s = "; the process was made to end"
-		}
-	default:
-	}
-	if len(c.tail) > 0 {
-		s += "; it said " + fmt.Sprintf("%.1000q", strings.Join(c.tail, "\n"))
-	}
-	return s
 }
 
 // A quietReader is a pipe from a child. When it is closed nobody hears the child

@@ -62,7 +62,8 @@ func Start(ctx context.Context, argv ...string) (*Client, error) {
 
 // Connect starts the child and begins a conversation with it. A child that does
 // not survive the first question of the newest revision, or falls silent over it,
-// is started again and greeted in the old way.
+// is started again and greeted in the old way. If it cannot be spoken to, an
+// ExitError says what has become of it.
 func (c *Command) Connect(ctx context.Context, o *ClientOptions) (*Client, error) {
 	var options ClientOptions
 	if o != nil {
@@ -109,7 +110,7 @@ func (c *Command) connect(ctx context.Context, o *ClientOptions, first bool) (*C
 	}
 	client, err := Connect(ctx, child, o)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w%s", c.Args[0], err, child.lastWords())
+		return nil, fmt.Errorf("%s: %w", c.Args[0], child.explain(err))
 	}
 	return client, nil
 }

@@ -40,6 +40,7 @@ var children = map[string]func(){
 	"relay":    relay,
 	"silent":   func() { select {} },
 	"mortal":   mortal,
+	"hangsUp":  hangsUp,
 	"babbles":  babbles,
 	"pours":    pours,
 	"grumpy": func() {
@@ -69,6 +70,17 @@ func mortal() {
 		fmt.Fprintln(os.Stderr, "panic: out of cheese")
 		os.Exit(3)
 		return "", nil
+	})
+	_ = s.Serve(context.Background(), jsonrpc.Lines(os.Stdin, os.Stdout, jsonrpc.Limits{}))
+}
+
+// hangsUp closes its output in the middle of a call, and lives on.
+func hangsUp() {
+	s := mcp.NewServer(mcp.Implementation{Name: "hangsUp", Version: "1"}, nil)
+	mcp.AddTool(s, mcp.Tool{Name: "bye", Description: "Hang up."}, func(context.Context, *mcp.Call, struct{}) (string, error) {
+		fmt.Fprintln(os.Stderr, "bye")
+		_ = os.Stdout.Close()
+		select {}
 	})
 	_ = s.Serve(context.Background(), jsonrpc.Lines(os.Stdin, os.Stdout, jsonrpc.Limits{}))
 }
@@ -287,6 +299,10 @@ func TestCommand_ends(t *testing.T) {
 			!strings.Contains(text, "the process ended with exit status 3") || !strings.Contains(text, "out of cheese") || strings.Contains(text, "\n") {
 			t.Errorf("Call %d = %v, want that it ended, how, and what it said", i, err)
 		}
+		e, ok := errors.AsType[*mcp.ExitError](err)
+		if !ok || e.State.ExitCode() != 3 || e.Killed || len(e.Stderr) != 1 {
+			t.Errorf("Call %d = %+v, want an ExitError with the status", i, e)
+		}
 	}
 	<-c.Done()
 	if err := c.Health(); err == nil || !strings.Contains(err.Error(), "exit status 3") {
@@ -299,6 +315,22 @@ func TestCommand_ends(t *testing.T) {
 	}
 	if err := c.Close(); err != nil {
 		t.Errorf("Close = %v", err)
+	}
+}
+
+// Nobody waits for the end of a child that has only stopped speaking.
+func TestCommand_hangsUp(t *testing.T) {
+	command := self("hangsUp")
+	command.Grace = 5 * time.Second
+	c := start(t, command, mcp.ClientOptions{})
+	_, err := c.Call(t.Context(), "bye", nil, nil)
+	e, ok := errors.AsType[*mcp.ExitError](err)
+	if !ok || !errors.Is(err, jsonrpc.ErrClosed) || e.State != nil || !slices.Equal(e.Stderr, []string{"bye"}) {
+		t.Fatalf("Call = %v, want that it still runs, and what it said", err)
+	}
+	<-c.Done() // it is told to end
+	if e, ok := errors.AsType[*mcp.ExitError](c.Health()); !ok || e.State == nil || !e.Killed {
+		t.Errorf("Health = %v, want that it was made to end", c.Health())
 	}
 }
 

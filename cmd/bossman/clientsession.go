@@ -161,10 +161,8 @@ func (s *session) explainCommand(err error) error {
 	}
 	if errors.Is(err, jsonrpc.ErrClosed) {
 		why := ""
-		if _, after, ok := strings.Cut(err.Error(), "; the process ended with "); ok {
-			status, _, _ := strings.Cut(after, ";")
-			status, _, _ = strings.Cut(status, "\n")
-			why = " (" + status + ")"
+		if e, ok := errors.AsType[*mcp.ExitError](err); ok && e.State != nil && !e.Killed {
+			why = " (" + e.State.String() + ")"
 		}
 		when := "in the middle of it"
 		if s.Client == nil {
