@@ -232,15 +232,16 @@ func (c *Client) hear(settled func()) {
 	}()
 	events := newEventReader(nil, c.limits.Bytes)
 	wait := events.retry
-	broke, forgotten := false, false
-	for tries := 0; tries < maxResumes; tries++ {
+	broke, renewed := false, false
+	for failures := 0; failures < maxResumes; {
 		session := c.inSession()
 		res, err := c.get(c.life, events.id, nil)
 		settled()
 		status, refused := errors.AsType[*mcp.StatusError](err)
+		refused = refused && status.Code < 500
 		switch {
 		case err == nil:
-			if broke && !forgotten { // a new session has told all anew
+			if broke && !renewed { // a new session has told all anew
 				c.onGap(mcp.GapStream)
 			}
 			events.reset(res.Body)
@@ -250,21 +251,23 @@ func (c *Client) hear(settled func()) {
 				}
 			}
 			_ = res.Body.Close()
-			broke, forgotten, tries, wait = true, false, 0, events.retry
-		case refused && status.Code < 500 && session != "" && broke:
-			events.id = "" // the session may be forgotten
-			if c.inSession() == session {
-				c.onGap(mcp.GapSession)
-			}
-			if forgotten = c.inSession() != session; !forgotten {
-				wait = min(2*wait, slowestWait)
-			}
-		case refused && status.Code < 500:
+			broke, renewed, failures, wait = true, false, 0, events.retry
+		case refused && !broke:
 			return // it has none
 		default:
-			wait = min(2*wait, slowestWait)
+			if refused { // the session may be forgotten
+				events.id = ""
+				if c.inSession() == session {
+					c.onGap(mcp.GapSession)
+				}
+				renewed = c.inSession() != session
+			}
+			failures++
+			if !refused || !renewed {
+				wait = min(2*wait, slowestWait)
+			}
 		}
-		t := time.NewTimer(max(wait, soonestWait))
+		t := time.NewTimer(wait)
 		select {
 		case <-t.C:
 		case <-c.life.Done():

@@ -222,7 +222,7 @@ func (c *Client) follow(ctx context.Context, cancel context.CancelFunc, m *jsonr
 // resume waits as long as the server wants and asks for the rest of a stream. No
 // response and no error means: again.
 func (c *Client) resume(ctx context.Context, events *eventReader, header map[string][]string) (*http.Response, error) {
-	t := time.NewTimer(max(events.retry, soonestWait))
+	t := time.NewTimer(events.retry)
 	defer t.Stop()
 	select {
 	case <-ctx.Done():

@@ -146,7 +146,7 @@ func (e *eventReader) wait(value []byte) {
 	if limit := uint64(slowestWait.Milliseconds()); err != nil || ms > limit {
 		ms = limit
 	}
-	e.retry = time.Duration(ms) * time.Millisecond
+	e.retry = max(time.Duration(ms)*time.Millisecond, soonestWait)
 }
 
 // line is the next line, which may end with a line feed, a carriage return or

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/bossman-dev/bossman/mcp"
@@ -18,8 +19,15 @@ import (
 // the stream for what belongs to no request is the test's. A session that it forgets
 // it refuses as many do, which is not as they should.
 func sessions(t *testing.T, forgets *atomic.Value, call, stream http.HandlerFunc) (url string, begun *atomic.Int32) {
+	h, begun := sessionHandler(forgets, call, stream)
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return s.URL, begun
+}
+
+func sessionHandler(forgets *atomic.Value, call, stream http.HandlerFunc) (_ http.Handler, begun *atomic.Int32) {
 	begun = &atomic.Int32{}
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
 		body := string(b)
 		switch {
@@ -43,9 +51,7 @@ func sessions(t *testing.T, forgets *atomic.Value, call, stream http.HandlerFunc
 		default:
 			w.WriteHeader(http.StatusAccepted)
 		}
-	}))
-	t.Cleanup(s.Close)
-	return s.URL, begun
+	}), begun
 }
 
 func idOf(body string) string {
@@ -160,32 +166,45 @@ func TestClient_noStream(t *testing.T) {
 	}
 }
 
-// Whoever listens hears that there is nothing more to hear.
+// Whoever listens hears that there is nothing more to hear, but not before the server
+// has had some time to come back, however short a pause it asked for.
 func TestClient_streamForGood(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes a while")
-	}
-	var opened atomic.Int32
-	url, _ := sessions(t, nil, nil, func(w http.ResponseWriter, r *http.Request) {
-		if opened.Add(1) > 1 {
-			w.WriteHeader(http.StatusBadGateway)
-			return
+	synctest.Test(t, func(t *testing.T) {
+		opened, began := 0, time.Now()
+		h, _ := sessionHandler(nil, nil, func(w http.ResponseWriter, _ *http.Request) {
+			if opened++; opened > 1 {
+				w.WriteHeader(http.StatusBadGateway)
+				return
+			}
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = io.WriteString(w, "retry: 0\n\n")
+		})
+		serve := tripper(func(r *http.Request) (*http.Response, error) {
+			if r.Body == nil {
+				r.Body = http.NoBody
+			}
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, r)
+			return w.Result(), nil
+		})
+		c, err := Connect(t.Context(), "http://example.com/mcp", &ClientOptions{Transport: serve}, clientOptions(mcp.R20251125))
+		if err != nil {
+			t.Fatal(err)
 		}
-		w.Header().Set("Content-Type", "text/event-stream")
-		_, _ = io.WriteString(w, "retry: 1\n\n")
+		defer c.Close()
+		for range 2 {
+			told := error(nil)
+			for _, err := range c.Listen(t.Context(), mcp.Filter{Tools: true}) {
+				told = err
+			}
+			if told == nil || !strings.Contains(told.Error(), "could not be taken up") {
+				t.Errorf("Listen = %v", told)
+			}
+		}
+		if took := time.Since(began); opened != 1+maxResumes || took < 30*time.Second {
+			t.Errorf("given up after %v, having tried %d times", took, opened)
+		}
 	})
-	c := dial(t, url, clientOptions(mcp.R20251125))
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	for range 2 {
-		told := error(nil)
-		for _, err := range c.Listen(ctx, mcp.Filter{Tools: true}) {
-			told = err
-		}
-		if told == nil || !strings.Contains(told.Error(), "could not be taken up") {
-			t.Errorf("Listen = %v", told)
-		}
-	}
 }
 
 // A redirect that would make another request of ours is not followed.
