@@ -489,6 +489,9 @@ var errNothing = errors.New("board: nothing")
 // handout reads all that a worker needs to begin.
 func (b *Board) handout(ctx context.Context, claim Claim) (*Handout, error) {
 	d, err := b.Get(ctx, claim.Task, 50)
+	if errors.Is(err, ErrUnavailable) { // that would say that nothing has happened
+		return nil, fmt.Errorf("%w: %v is granted and cannot be read: %v", ErrUnknown, claim.Handle, err)
+	}
 	if err != nil {
 		return nil, err
 	}

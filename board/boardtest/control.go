@@ -66,6 +66,30 @@ func (tx *noFenceTx) UpdateTask(t board.Task, seq int64) error {
 	return tx.Tx.UpdateTask(t, seq)
 }
 
+// lostAfterGrant is a store that cannot be reached any more once it has granted a
+// task.
+type lostAfterGrant struct {
+	board.Store
+	granted bool
+}
+
+func (s *lostAfterGrant) Claim(ctx context.Context, w board.Want) ([]board.Claim, error) {
+	s.granted = true
+	return s.Store.Claim(ctx, w)
+}
+
+func (s *lostAfterGrant) Write(ctx context.Context, f func(board.Tx) error) error {
+	s.granted = true
+	return s.Store.Write(ctx, f)
+}
+
+func (s *lostAfterGrant) Read(ctx context.Context, f func(board.Reader) error) error {
+	if s.granted {
+		return board.ErrUnavailable
+	}
+	return s.Store.Read(ctx, f)
+}
+
 // ClientClock gives a store that believes the clock of whoever calls, which is skew
 // ahead of the database's. It exists to show that History.Early reports it.
 func ClientClock(s board.Store, skew time.Duration) board.Store { return clientClock{s, skew} }

@@ -235,6 +235,19 @@ var ruleWorkers = group{"workers", []test{
 		y := f.agent("y")
 		f.eventually("the open question is shown", func() bool { return len(y.nothing(able("go")).Open) == 1 })
 	}},
+	{"who is granted a task that cannot be read is not told that nothing happened", func(f *fixture) {
+		for _, key := range []string{"", "k"} {
+			id := f.create("a")
+			x := f.agent("x")
+			b := board.New(&lostAfterGrant{Store: f.store}, nil)
+			_, err := b.Next(f.ctx, x.actor, x.wish(keyed(key)))
+			f.is("Next", err, board.ErrUnknown)
+			if errors.Is(err, board.ErrUnavailable) {
+				f.Errorf("Next with the key %q = %v, which says that nothing happened", key, err)
+			}
+			f.equal("attempt", f.get(id).Task.Attempt, 1)
+		}
+	}},
 	{"workers are listed", func(f *fixture) {
 		f.create("a")
 		x := f.agent("x")
