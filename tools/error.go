@@ -270,7 +270,14 @@ func rpcError(what string, err error) error {
 		code = jsonrpc.CodeInvalidParams
 	}
 	why := err.Error()
-	if _, ok := asRefusal(err); !ok {
+	_, ok := asRefusal(err)
+	switch {
+	case ok:
+	case errors.Is(err, board.ErrUnknown): // a driver's words may be in it
+		why = "It is not known whether this was done: the database was lost in the middle of it."
+	case errors.Is(err, board.ErrUnavailable):
+		why = "The board cannot be reached: that does not mean that anything is gone. Try again in a minute."
+	default:
 		why = because(err)
 	}
 	return jsonrpc.Errorf(code, "%s: %s", what, why)

@@ -111,4 +111,10 @@ func TestRPCError(t *testing.T) {
 			t.Errorf("rpcError(%v) = %v, want code %d", c.err, e, c.code)
 		}
 	}
+	for _, kind := range []error{board.ErrUnavailable, board.ErrUnknown} {
+		err := rpcError("Failed", fmt.Errorf("%w: failed to connect to user=bossman", kind))
+		if strings.Contains(err.Error(), "user=") {
+			t.Errorf("rpcError shows a driver's words: %v", err)
+		}
+	}
 }

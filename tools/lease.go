@@ -73,10 +73,7 @@ func next(ctx context.Context, t *Tools, k *caller, in nextInput) (*answer, erro
 	}
 	k.Worker = w.Worker
 	h, err := t.b.Next(ctx, k.Actor, w)
-	unknown, skillsErr := t.unknownSkills(ctx, w.Projects, in.Skills)
-	if skillsErr != nil {
-		return nil, k.refuse(e, skillsErr)
-	}
+	unknown, _ := t.unknownSkills(ctx, w.Projects, in.Skills) // a remark, which may be missing
 	if nothing, ok := errors.AsType[*board.Nothing](err); ok {
 		a := nothingAnswer(nothing, k.isLead(""), in.Wait)
 		if unknown != "" {
