@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/mcp"
@@ -27,7 +28,8 @@ const patience = 15 * time.Second
 // A Board is the board of a server. It connects when it is first used, and again
 // after a loss. Its methods may be called from many goroutines.
 type Board struct {
-	dial func(context.Context) (*mcp.Client, error)
+	dial     func(context.Context) (*mcp.Client, error)
+	patience time.Duration
 
 	mu     sync.Mutex
 	client *mcp.Client
@@ -41,7 +43,7 @@ var _ tools.Board = (*Board)(nil)
 
 // New makes the board of the server that dial connects to.
 func New(dial func(context.Context) (*mcp.Client, error)) *Board {
-	return &Board{dial: dial, changed: make(chan struct{})}
+	return &Board{dial: dial, patience: patience, changed: make(chan struct{})}
 }
 
 // Close ends the connection.
@@ -125,10 +127,21 @@ func (b *Board) Send(ctx context.Context, method string, params any) (json.RawMe
 // they were done. All others only look, or have a key, or the board takes them once.
 var once = map[string]bool{"progress": true, "answer": true, "review": true, "cancel": true, "release": true}
 
+// looks are the operations that change nothing.
+var looks = func() map[string]bool {
+	all := map[string]bool{}
+	for _, o := range operations {
+		all[o.name] = o.least == auth.Viewer
+	}
+	return all
+}()
+
 // send calls an operation, and tries again for a while if the server cannot be
-// reached: one of its replicas may be on its way down.
+// reached, or cannot reach its database: one of its replicas may be on its way down,
+// or a standby on its way up.
 func (b *Board) send(ctx context.Context, name string, params json.RawMessage) (json.RawMessage, error) {
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(b.patience)
+	maybe := false // one of the tries may have done it
 	for pause := firstPause; ; pause = min(2*pause, maxPause) {
 		answer, err := b.try(ctx, name, params)
 		if err == nil {
@@ -141,12 +154,10 @@ func (b *Board) send(ctx context.Context, name string, params json.RawMessage) (
 		if trouble == nil {
 			return nil, b.refusal(err)
 		}
-		if trouble == board.ErrUnknown && !once[name] {
-			trouble = board.ErrUnavailable // trying again does no harm
-		}
+		maybe = maybe || trouble == board.ErrUnknown && !looks[name]
 		pause = max(pause, after)
-		if trouble == board.ErrUnknown || time.Now().Add(pause).After(deadline) {
-			return nil, fmt.Errorf("%w: %w", trouble, err)
+		if maybe && once[name] || time.Now().Add(pause).After(deadline) {
+			return nil, givenUp(maybe, err)
 		}
 		t := time.NewTimer(pause)
 		select {
@@ -156,6 +167,18 @@ func (b *Board) send(ctx context.Context, name string, params json.RawMessage) (
 			return nil, context.Cause(ctx)
 		}
 	}
+}
+
+// givenUp says what is known of an operation that is not tried again.
+func givenUp(maybe bool, err error) error {
+	trouble := board.ErrUnavailable
+	if maybe {
+		trouble = board.ErrUnknown
+	}
+	if _, ok := errors.AsType[*jsonrpc.Error](err); ok {
+		return trouble // the server's words say no more
+	}
+	return fmt.Errorf("%w: %w", trouble, err)
 }
 
 const (
@@ -191,7 +214,13 @@ func troubleOf(err error) (after time.Duration, trouble error) {
 		}
 		return 0, nil
 	}
-	if _, ok := errors.AsType[*jsonrpc.Error](err); ok {
+	if e, ok := errors.AsType[*jsonrpc.Error](err); ok {
+		switch decided := decodeError(e); {
+		case errors.Is(decided, board.ErrUnknown):
+			return 0, board.ErrUnknown
+		case errors.Is(decided, board.ErrUnavailable):
+			return 0, board.ErrUnavailable
+		}
 		return 0, nil
 	}
 	if _, ok := errors.AsType[*dialError](err); ok {

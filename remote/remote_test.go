@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -36,6 +37,43 @@ type site struct {
 	t       *testing.T
 	b       *board.Board
 	address string
+	faults  *faults
+}
+
+// faults are what befalls the writes of a store, one after the other.
+type faults struct {
+	board.Store
+	mu   sync.Mutex
+	next []fault
+}
+
+// A fault is an error of a write, and whether it is done all the same.
+type fault struct {
+	err  error
+	done bool
+}
+
+func (f *faults) Write(ctx context.Context, do func(board.Tx) error) error {
+	f.mu.Lock()
+	var now fault
+	if len(f.next) > 0 {
+		now, f.next = f.next[0], f.next[1:]
+	}
+	f.mu.Unlock()
+	if now.err == nil || now.done {
+		if err := f.Store.Write(ctx, do); err != nil {
+			return err
+		}
+	}
+	return now.err
+}
+
+// befall sets what befalls the next writes, and tells how many of it have not.
+func (f *faults) befall(next ...fault) (left int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	left, f.next = len(f.next), next
+	return left
 }
 
 func newSite(t *testing.T) *site {
@@ -45,7 +83,8 @@ func newSite(t *testing.T) *site {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
-	b := board.New(store, nil)
+	broken := &faults{Store: store}
+	b := board.New(broken, &board.Options{Sweep: time.Hour})
 	for _, slug := range []string{"web", "api"} {
 		if err := b.SetProject(t.Context(), board.Project{Slug: slug, Policy: board.PolicyTrust}); err != nil {
 			t.Fatal(err)
@@ -82,7 +121,7 @@ func newSite(t *testing.T) *site {
 		}
 		server.Close()
 	})
-	return &site{t, b, "http://" + l.Addr().String() + "/mcp"}
+	return &site{t, b, "http://" + l.Addr().String() + "/mcp", broken}
 }
 
 // as is the board for somebody's key.
@@ -351,6 +390,81 @@ func TestBoard_unreachable(t *testing.T) {
 	defer cancel()
 	if _, err := b.Summary(ctx, "web"); !errors.Is(err, board.ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("Summary = %v", err)
+	}
+}
+
+// TestBoard_databaseAway: while the server's database is away a call is tried again,
+// and done once. What must not be repeated is not, if it may have been done.
+func TestBoard_databaseAway(t *testing.T) {
+	s := newSite(t)
+	ctx := t.Context()
+	ada := s.as("ada")
+	away := fault{err: board.ErrUnavailable}
+	unknown := fault{err: board.ErrUnknown}
+	committed := fault{err: board.ErrUnknown, done: true}
+
+	s.faults.befall(away, unknown, committed)
+	task, _, err := ada.Create(ctx, local, board.NewTask{Project: "web", Title: "One"}, "")
+	if err != nil || task.ID.String() != "web-1" {
+		t.Fatalf("Create = %v, %v", task.ID, err)
+	}
+	s.faults.befall(away, committed)
+	h, err := ada.Next(ctx, local, board.Wish{Projects: []string{"web"}})
+	if err != nil || h.Claim.Attempt != 1 {
+		t.Fatalf("Next = %+v, %v", h, err)
+	}
+	note := board.Note{Text: "half"}
+	s.faults.befall(away, away)
+	if _, err := ada.Progress(ctx, local, h.Claim.Handle, note); err != nil {
+		t.Errorf("Progress = %v", err)
+	}
+	s.faults.befall(away, committed, away)
+	if _, err := ada.Progress(ctx, local, h.Claim.Handle, note); !errors.Is(err, board.ErrUnknown) || errors.Is(err, board.ErrUnavailable) {
+		t.Errorf("Progress that may have been done = %v, want ErrUnknown", err)
+	}
+	if left := s.faults.befall(away, committed); left != 1 {
+		t.Errorf("Progress was tried %d times more after its outcome was unknown", 1-left)
+	}
+	if _, err := ada.Done(ctx, local, h.Claim.Handle, board.Report{Summary: "done"}); err != nil {
+		t.Errorf("Done = %v", err)
+	}
+	events, err := ada.Events(ctx, task.ID, 0, 0)
+	var kinds []string
+	for _, e := range events {
+		kinds = append(kinds, string(e.Kind))
+	}
+	want := []string{"created", "claimed", "delivered", "note", "note", "done"}
+	if diff := cmp.Diff(want, kinds); err != nil || diff != "" {
+		t.Errorf("events: %v\n%s", err, diff)
+	}
+}
+
+// TestBoard_givenUp: who gives up says what is known. A call that one of the tries may
+// have done is not said to have done nothing.
+func TestBoard_givenUp(t *testing.T) {
+	s := newSite(t)
+	ada := s.as("ada")
+	if _, err := ada.Whoami(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	remote.SetPatience(ada, 200*time.Millisecond)
+	many := slices.Repeat([]fault{{err: board.ErrUnavailable}}, 100)
+	for _, c := range []struct {
+		name  string
+		first fault
+		want  error
+	}{
+		{"nothing happened", fault{err: board.ErrUnavailable}, board.ErrUnavailable},
+		{"something may have", fault{err: board.ErrUnknown}, board.ErrUnknown},
+	} {
+		s.faults.befall(append([]fault{c.first}, many...)...)
+		_, _, err := ada.Create(t.Context(), local, board.NewTask{Project: "web", Title: "One"}, "")
+		if !errors.Is(err, c.want) || errors.Is(err, board.ErrUnknown) != (c.want == board.ErrUnknown) {
+			t.Errorf("%s: Create = %v, want %v", c.name, err, c.want)
+		}
+		if left := s.faults.befall(); left == len(many) {
+			t.Errorf("%s: it was not tried again", c.name)
+		}
 	}
 }
 
