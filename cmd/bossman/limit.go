@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"sync"
@@ -81,6 +82,8 @@ func refuse(r *mcp.Request, text string) (mcp.Result, error) {
 func (s *httpServer) full(ctx context.Context, principal string, what auth.Bucket) (string, error) {
 	n, err := s.counts.of(ctx, s.o, principal, what == auth.Questions)
 	switch {
+	case errors.Is(err, board.ErrUnavailable):
+		return "", nil // the call itself says so, in its own way
 	case err != nil:
 		return "", err
 	case what == auth.Questions && n >= maxAsked:

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -31,6 +32,9 @@ func (l *projectList) slugs(ctx context.Context) ([]string, error) {
 		return l.last, nil
 	}
 	all, err := l.board.Projects(ctx)
+	if errors.Is(err, board.ErrUnavailable) && l.last != nil {
+		return l.last, nil // what is then done with it says that the board is away
+	}
 	if err != nil {
 		return nil, err
 	}
