@@ -7,7 +7,10 @@ ignore node_modules
 
 replace github.com/bossman-dev/bossman => ..
 
-require github.com/bossman-dev/bossman v0.0.0-00010101000000-000000000000
+require (
+	github.com/bossman-dev/bossman v0.0.0-00010101000000-000000000000
+	github.com/jackc/pgx/v5 v5.11.0
+)
 
 require (
 	github.com/anishathalye/porcupine v1.3.1 // indirect
@@ -19,7 +22,6 @@ require (
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/jackc/pgpassfile v1.0.0 // indirect
 	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
-	github.com/jackc/pgx/v5 v5.11.0 // indirect
 	github.com/jackc/puddle/v2 v2.2.2 // indirect
 	github.com/mattn/go-isatty v0.0.24 // indirect
 	github.com/mfridman/interpolate v0.0.2 // indirect

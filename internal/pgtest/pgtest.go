@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -274,6 +275,59 @@ func (c *Cluster) Start() error {
 func (c *Cluster) Stop(mode string) error {
 	return c.run("pg_ctl", "-D", c.data(), "-m", mode, "-w", "-t", "60", "stop")
 }
+
+// PID is the server's first process, 0 if it does not run.
+func (c *Cluster) PID() int {
+	text, err := os.ReadFile(filepath.Join(c.data(), "postmaster.pid"))
+	if err != nil {
+		return 0
+	}
+	first, _, _ := strings.Cut(string(text), "\n")
+	pid, _ := strconv.Atoi(first)
+	return pid
+}
+
+// Kill ends the server's first process as the kernel does when memory is short. The
+// others notice and end too; Kill waits for them.
+func (c *Cluster) Kill() error {
+	pid := c.PID()
+	if pid <= 1 {
+		return errors.New("pgtest: kill: the server does not run")
+	}
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	all := []int{pid}
+	for _, child := range strings.Fields(string(text)) {
+		if n, err := strconv.Atoi(child); err == nil {
+			all = append(all, n)
+		}
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		return fmt.Errorf("pgtest: kill: %w", err)
+	}
+	for deadline := time.Now().Add(time.Minute); slices.ContainsFunc(all, Runs); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			return fmt.Errorf("pgtest: kill: after a minute some of the processes %v run", all)
+		}
+	}
+	return nil
+}
+
+// Runs reports whether there is a process, and it is not one that only waits to be
+// counted.
+func Runs(pid int) bool {
+	if pid <= 1 || errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+		return false
+	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return !errors.Is(err, os.ErrNotExist)
+	}
+	_, state, _ := strings.Cut(string(stat), ") ")
+	return !strings.HasPrefix(state, "Z")
+}
+
+// Dir is where everything of the cluster is.
+func (c *Cluster) Dir() string { return c.dir }
 
 // Log is what the server has written.
 func (c *Cluster) Log() string {

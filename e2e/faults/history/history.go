@@ -85,6 +85,8 @@ func Check(ops []Op, events []board.Event, lease time.Duration) []error {
 	var errs []error
 	errs = append(errs, checkKept(ops, events)...)
 	errs = append(errs, checkKeys(ops)...)
+	errs = append(errs, checkGrants(ops)...)
+	errs = append(errs, checkHeard(ops, events)...)
 	return append(errs, checkClaims(ops, events, lease)...)
 }
 
@@ -155,6 +157,56 @@ func checkKeys(ops []Op) []error {
 			errs = append(errs, fmt.Errorf("the key %s made %s and %s", op.Key, first, op.Task))
 		}
 		made[op.Key] = op.Task
+	}
+	return errs
+}
+
+// checkGrants demands that each attempt was granted once.
+func checkGrants(ops []Op) []error {
+	var errs []error
+	type attempt struct {
+		task board.ID
+		no   int
+	}
+	granted := map[attempt]string{}
+	for _, op := range ops {
+		h, err := board.ParseHandle(op.Claim)
+		if op.Kind != Claim || op.Out != OK || err != nil {
+			continue
+		}
+		a := attempt{h.Task, h.Attempt}
+		if first, ok := granted[a]; ok && first != op.Claim {
+			errs = append(errs, fmt.Errorf("attempt %d of %v was granted twice, as %s and as %s", a.no, a.task, first, op.Claim))
+			continue
+		}
+		granted[a] = op.Claim
+	}
+	return errs
+}
+
+// checkHeard demands that nobody was told that nothing has happened when a task was
+// granted: a grant that no client has heard of belongs to a call that was told that
+// its outcome is unknown.
+func checkHeard(ops []Op, events []board.Event) []error {
+	var errs []error
+	heard := map[string]bool{}
+	for _, op := range ops {
+		if op.Kind == Claim && op.Out == OK {
+			heard[op.Claim] = true
+		}
+	}
+	for _, e := range events {
+		claim := board.Handle{Task: e.Task, Attempt: e.Detail.Attempt, Nonce: e.Detail.Nonce}.String()
+		if e.Kind != board.EventClaimed || heard[claim] {
+			continue
+		}
+		at := e.At.UnixNano()
+		asked := slices.ContainsFunc(ops, func(op Op) bool {
+			return op.Kind == Claim && op.Out == Unknown && op.Call-int64(slack) <= at && (op.Return == math.MaxInt64 || at <= op.Return+int64(slack))
+		})
+		if !asked {
+			errs = append(errs, fmt.Errorf("%s was granted to %s, who has not heard of it, and nobody was told that an outcome is unknown", claim, e.Detail.Worker))
+		}
 	}
 	return errs
 }
