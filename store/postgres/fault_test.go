@@ -215,6 +215,32 @@ func TestCommit_unknown(t *testing.T) {
 	}
 }
 
+// The answer of an idempotency key is no more acknowledged than the call that made it:
+// who repeats a call whose commit the standby lacks waits for the standby too.
+func TestCommit_unknownAgain(t *testing.T) {
+	c := pgtest.Start(t)
+	s := c.OpenIn(t, c.NewDatabase(t), &postgres.Options{CommitTimeout: 500 * time.Millisecond})
+	seed(t, s, "web", 0, nil)
+	b := board.New(s, nil)
+	create := func() (board.ID, error) {
+		task, _, err := b.Create(t.Context(), board.Actor{Principal: "ada"}, board.NewTask{Project: "web", Title: "One"}, "key")
+		return task.ID, err
+	}
+	c.Exec(t, "postgres", "ALTER SYSTEM SET synchronous_standby_names = 'nobody'", "SELECT pg_reload_conf()", "SELECT pg_sleep(0.2)")
+	for try := range 2 {
+		if id, err := create(); !errors.Is(err, board.ErrUnknown) {
+			t.Errorf("Create without a standby, try %d = %v, %v, want ErrUnknown", try, id, err)
+		}
+		// It has ended waiting, as the server does by itself when it is restarted.
+		c.Exec(t, "postgres", `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`)
+	}
+	c.Exec(t, "postgres", "ALTER SYSTEM RESET synchronous_standby_names", "SELECT pg_reload_conf()", "SELECT pg_sleep(0.2)")
+	id, err := create()
+	if err != nil || id.No != 1 {
+		t.Errorf("Create with a standby = %v, %v, want web-1", id, err)
+	}
+}
+
 // A deferred or timed-out wait is refused, and nothing has happened.
 func TestLockTimeout(t *testing.T) {
 	s := pgtest.Shared(t).Open(t, &postgres.Options{LockTimeout: 100 * time.Millisecond})

@@ -8,11 +8,14 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-// Once claims a key. If another transaction is about to, it waits for its end.
+// Once claims a key. If another transaction is about to, it waits for its end. Whoever
+// finds an answer there gives it as its own, so its commit too has to wait for the
+// standby, which may lack the answer: a commit waits if it has written something, and
+// the lock is written.
 func (t *tx) Once(k board.Key) (*board.Kept, error) {
 	const (
 		insert = `INSERT INTO idempotency (principal, key, op, hash) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`
-		query  = `SELECT op, hash, answer FROM idempotency WHERE principal = $1 AND key = $2`
+		query  = `SELECT op, hash, answer FROM idempotency WHERE principal = $1 AND key = $2 FOR KEY SHARE`
 	)
 	for {
 		n, err := t.exec(insert, k.Principal, k.Key, k.Op, k.Hash)
