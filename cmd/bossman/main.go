@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"os"
 	"os/signal"
 	"os/user"
@@ -63,6 +64,7 @@ type app struct {
 	observed struct {
 		board    board.Observer
 		database func(op string, d time.Duration, err error)
+		log      *slog.Logger
 	}
 	closers []func()
 }
@@ -244,8 +246,8 @@ func (a *app) userName() string {
 }
 
 // observe lets telemetry see what is opened after this.
-func (a *app) observe(t *telemetry.Telemetry) {
-	a.observed.board, a.observed.database = t.BoardObserver(), t.Database()
+func (a *app) observe(t *telemetry.Telemetry, log *slog.Logger) {
+	a.observed.board, a.observed.database, a.observed.log = t.BoardObserver(), t.Database(), log
 }
 
 // later runs f when the command has ended.

@@ -11,7 +11,7 @@ import (
 
 // openPostgres opens the board of a server.
 func (a *app) openPostgres(ctx context.Context, dsn auth.Secret) (storage, error) {
-	store, err := postgres.Open(ctx, dsn.Reveal(), &postgres.Options{Observe: a.observed.database})
+	store, err := postgres.Open(ctx, dsn.Reveal(), &postgres.Options{Observe: a.observed.database, Log: a.observed.log})
 	if err != nil {
 		return nil, cannotConnect(err, dsn)
 	}

@@ -76,7 +76,7 @@ func (a *app) serveHTTP(ctx context.Context, so httpOptions) error {
 		return err
 	}
 	defer tel.Shutdown(context.WithoutCancel(ctx))
-	a.observe(tel)
+	a.observe(tel, log)
 	o, err := a.openHere(ctx)
 	if err != nil {
 		return err

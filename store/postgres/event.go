@@ -17,26 +17,52 @@ import (
 // no more than that. Transaction numbers start again in a database that was restored
 // elsewhere, or lost its last ones in a failover: then the epoch grows.
 
+// An identity is what tells a database from the one that it is a copy of: a promoted
+// standby has another timeline, and what is restored elsewhere another system.
+type identity struct{ system, timeline int64 }
+
 // checkEpoch begins a new epoch if the database is not the one that wrote last. The
 // timeline is that of the log being written: the one in pg_control_checkpoint is that
 // of the last checkpoint, which a promotion does not wait for.
-func checkEpoch(ctx context.Context, conn *pgx.Conn) error {
+func (s *Store) checkEpoch(ctx context.Context, conn *pgx.Conn) error {
 	const (
-		now = `SELECT system_identifier, ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::bigint
+		now = `SELECT system_identifier, ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::bigint,
+	current_setting('synchronous_standby_names') <> '' AND current_setting('synchronous_commit') NOT IN ('off', 'local')
 FROM pg_control_system()`
 		differs = `SELECT EXISTS (SELECT FROM meta WHERE (system_id, timeline) <> ($1, $2))`
 		update  = `UPDATE meta SET feed_epoch = feed_epoch + 1, system_id = $1, timeline = $2 WHERE (system_id, timeline) <> ($1, $2)`
 	)
-	var system, timeline int64
-	if err := conn.QueryRow(ctx, now).Scan(&system, &timeline); err != nil {
+	var id identity
+	var waits bool
+	if err := conn.QueryRow(ctx, now).Scan(&id.system, &id.timeline, &waits); err != nil {
 		return fmt.Errorf("postgres: identify the database: %w", err)
 	}
 	var other bool
-	if err := conn.QueryRow(ctx, differs, pgx.QueryExecModeExec, system, timeline).Scan(&other); err != nil || !other {
+	if err := conn.QueryRow(ctx, differs, pgx.QueryExecModeExec, id.system, id.timeline).Scan(&other); err != nil {
 		return err
 	}
-	_, err := conn.Exec(ctx, update, pgx.QueryExecModeExec, system, timeline)
-	return err
+	if other {
+		if _, err := conn.Exec(ctx, update, pgx.QueryExecModeExec, id.system, id.timeline); err != nil {
+			return err
+		}
+	}
+	s.met(id, waits)
+	return nil
+}
+
+// met tells the operator of a database that is new to this process: that it is, and
+// whether its commits wait for a standby if there is another to fail over to.
+func (s *Store) met(id identity, waits bool) {
+	before := s.database.Swap(&id)
+	if before != nil && *before == id {
+		return
+	}
+	if before != nil {
+		s.log.Warn("another database serves now: it was promoted or restored", "timeline", id.timeline, "before", before.timeline)
+	}
+	if !waits && severalHosts(s.config) {
+		s.log.Warn("commits do not wait for a standby, so a failover can lose what was acknowledged: set synchronous_standby_names", "timeline", id.timeline)
+	}
 }
 
 // eventColumns are of projects p and events e.

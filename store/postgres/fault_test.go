@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"net"
 	"strings"
 	"sync"
 	"testing"
@@ -263,6 +265,25 @@ func TestLockTimeout(t *testing.T) {
 	})
 }
 
+// A lockedText is what was logged.
+type lockedText struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+func (l *lockedText) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.text = append(l.text, b...)
+	return len(b), nil
+}
+
+func (l *lockedText) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return string(l.text)
+}
+
 // After a failover the store finds the new server by itself, and the feed begins a new
 // epoch at once: before the promoted server's first checkpoint.
 func TestFailover(t *testing.T) {
@@ -270,7 +291,8 @@ func TestFailover(t *testing.T) {
 	db := a.NewDatabase(t)
 	b := a.Standby(t)
 	dsn := fmt.Sprintf("postgres://%s@%s,%s/%s?sslmode=disable", pgtest.App, b.Addr(), a.Addr(), db)
-	s, err := postgres.Open(t.Context(), dsn, nil)
+	var said lockedText
+	s, err := postgres.Open(t.Context(), dsn, &postgres.Options{Log: slog.New(slog.NewTextHandler(&said, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -343,5 +365,31 @@ func TestFailover(t *testing.T) {
 	})
 	if !told {
 		t.Error("after the failover listeners were not told to read again")
+	}
+	for text, want := range map[string]int{"another database serves now": 1, "commits do not wait for a standby": 2} {
+		if n := strings.Count(said.String(), text); n != want {
+			t.Errorf("the operator was told %d times that %s, want %d:\n%s", n, text, want, said.String())
+		}
+	}
+}
+
+// A host that takes connections and says nothing, as the address of a machine that is
+// gone may, does not hold up the way to the next one for long.
+func TestOpen_silentHost(t *testing.T) {
+	c := pgtest.Shared(t)
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	dsn := fmt.Sprintf("postgres://%s@%s,%s/%s?sslmode=disable", pgtest.App, silent.Addr(), c.Addr(), c.NewDatabase(t))
+	begun := time.Now()
+	s, err := postgres.Open(t.Context(), dsn, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if took := time.Since(begun); took > 5*time.Second {
+		t.Errorf("Open took %v", took)
 	}
 }

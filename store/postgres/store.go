@@ -9,7 +9,9 @@ import (
 	"log/slog"
 	mrand "math/rand/v2"
 	"runtime"
+	"slices"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -31,6 +33,8 @@ type Store struct {
 	relay  *Relay
 	bus    *Bus
 	log    *slog.Logger
+	// database is the last one that was met.
+	database atomic.Pointer[identity]
 }
 
 var _ board.Store = (*Store)(nil)
@@ -67,7 +71,10 @@ const (
 	// retries is how often a transaction that the database aborted is run again.
 	retries        = 3
 	connectTimeout = 10 * time.Second
-	rollbackTime   = 2 * time.Second
+	// hostTimeout is connectTimeout where there is another host to try: one whose
+	// machine is gone must not hold up the way to its standby.
+	hostTimeout  = 2 * time.Second
+	rollbackTime = 2 * time.Second
 )
 
 // Open connects to a board. The schema must be there: a *SchemaError says that it
@@ -140,12 +147,21 @@ func (s *Store) configure(c *pgx.ConnConfig) {
 	}
 	if c.ConnectTimeout == 0 {
 		c.ConnectTimeout = connectTimeout
+		if severalHosts(c) {
+			c.ConnectTimeout = hostTimeout
+		}
 	}
 	// A standby that is promoted under a session would write with the old epoch.
 	if c.ValidateConnect == nil {
 		c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}
 	c.DialFunc = dialer().DialContext
+}
+
+// severalHosts reports whether there is more than one server to connect to. With TLS
+// that is not demanded, one host is tried twice.
+func severalHosts(c *pgx.ConnConfig) bool {
+	return slices.ContainsFunc(c.Fallbacks, func(f *pgconn.FallbackConfig) bool { return f.Host != c.Host || f.Port != c.Port })
 }
 
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
@@ -158,7 +174,7 @@ func (s *Store) welcome(ctx context.Context, conn *pgx.Conn) error {
 	if err := checkSchema(ctx, conn); err != nil {
 		return err
 	}
-	return checkEpoch(ctx, conn)
+	return s.checkEpoch(ctx, conn)
 }
 
 // Close waits for what is under way and disconnects.
