@@ -16,9 +16,10 @@ import (
 )
 
 const (
-	project  = "web"
-	lease    = 1500 * time.Millisecond
-	replicas = 3
+	project = "web"
+	lease   = 1500 * time.Millisecond
+	// usual is how many replicas a server has.
+	usual = 3
 )
 
 // A scene is a server of three replicas on a pair of databases, with agents at work.
@@ -32,9 +33,9 @@ type scene struct {
 	ended    sync.WaitGroup
 }
 
-// newScene makes a board with n tasks. At each replica there are two agents, and two
+// newScene makes a board with some tasks, and replicas. At each there are two agents, and two
 // laptops by package remote; one of the agents has a key for all projects.
-func newScene(t *testing.T, p *pair, n int) *scene {
+func newScene(t *testing.T, p *pair, replicas, tasks int) *scene {
 	t.Helper()
 	s := &scene{pair: p, record: &record{told: map[string]int{}}}
 	store, err := postgres.Open(t.Context(), p.dsn, nil)
@@ -42,15 +43,9 @@ func newScene(t *testing.T, p *pair, n int) *scene {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	fill(t, board.New(store, nil), n)
+	fill(t, board.New(store, nil), tasks)
 	keys := auth.New(store, nil)
-	key := func(slug string) auth.Secret {
-		_, text, err := keys.CreateKey(t.Context(), auth.NewKey{Owner: "ada", Project: slug, Role: auth.Lead})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return text
-	}
+	key := func(slug string) auth.Secret { return newKey(t, keys, slug) }
 	for i := range replicas {
 		r := startReplica(t, strconv.Itoa(i), p.dsn)
 		s.replicas = append(s.replicas, r)
@@ -68,6 +63,15 @@ func newScene(t *testing.T, p *pair, n int) *scene {
 
 func (s *scene) agent(name string, d door) *agent {
 	return &agent{name: name, record: s.record, door: d}
+}
+
+func newKey(t *testing.T, keys *auth.Authenticator, slug string) auth.Secret {
+	t.Helper()
+	_, text, err := keys.CreateKey(t.Context(), auth.NewKey{Owner: "ada", Project: slug, Role: auth.Lead})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }
 
 func fill(t *testing.T, b *board.Board, n int) {
