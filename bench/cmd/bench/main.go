@@ -1,7 +1,7 @@
 // Command bench is the load generator. A server is a black box to it: a child
 // process, spoken to through its pipes or by HTTP/1.1 on the loopback.
 //
-//	bench stdio|http|sessions|cold|profile|board [flags]
+//	bench stdio|http|sessions|cold|profile|board|cell [flags]
 //
 // A suite goes round after round, and in every round each server takes its turn
 // in each cell: a fresh process, a warm-up, then the measured time. What is
@@ -27,6 +27,7 @@ var suites = map[string]func(*options, io.Writer) error{
 	"cold":     coldSuite,
 	"profile":  profileSuite,
 	"board":    boardSuite,
+	"cell":     cellSuite,
 	"claimer":  claimerSuite, // for boardSuite alone
 }
 
@@ -48,6 +49,12 @@ type options struct {
 	profile  string
 	tasks    int
 	dir      string
+	replicas numbers
+	idle     numbers
+	from     float64
+	renews   int
+	watch    time.Duration
+	once     bool
 
 	failed int // cells that could not be measured
 }
@@ -65,7 +72,7 @@ func main() {
 	}
 }
 
-var errUsage = errors.New("usage: bench stdio|http|sessions|cold|profile|board [flags]")
+var errUsage = errors.New("usage: bench stdio|http|sessions|cold|profile|board|cell [flags]")
 
 func run(args []string, w io.Writer) error {
 	if len(args) == 0 {
@@ -94,6 +101,8 @@ func parse(args []string) (*options, error) {
 		sizes:    numbers{32, 64 << 10},
 		inflight: numbers{1, 64},
 		conns:    numbers{1, 16, 256},
+		replicas: numbers{1, 2, 3},
+		idle:     numbers{1000, 5000},
 	}
 	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
 	fs.StringVar(&o.bin, "bin", "bin", "`directory` with the servers")
@@ -101,14 +110,20 @@ func parse(args []string) (*options, error) {
 	fs.DurationVar(&o.measure, "d", time.Second, "measured time of a cell")
 	fs.DurationVar(&o.warm, "warm", 300*time.Millisecond, "warm-up of a cell")
 	fs.StringVar(&o.out, "out", "", "`file` to which every single measurement is appended, a JSON object a line")
-	fs.Var(&o.only, "only", "`names` of the servers to run, separated by commas; the first is what the others are compared with; board: postgres, costs, sqlite")
+	fs.Var(&o.only, "only", "`names` of the servers to run, separated by commas; the first is what the others are compared with; board: postgres, costs, sqlite; cell: load, idle")
 	fs.Var(&o.protos, "proto", "protocol `revisions`")
 	only2026 := fs.Bool("modern", false, "the same as -proto "+modern)
 	fs.Var(&o.sizes, "sizes", "payload sizes, `bytes`")
 	fs.Var(&o.inflight, "inflight", "stdio: how many requests wait for their answers at a time")
 	fs.Var(&o.conns, "c", "http: how many connections call at a time")
 	fs.IntVar(&o.sessions, "n", 10000, "sessions: how many")
-	fs.IntVar(&o.tasks, "tasks", 1_000_000, "board: how many tasks wait")
+	fs.IntVar(&o.tasks, "tasks", 1_000_000, "board, cell: how many tasks wait")
+	fs.Var(&o.replicas, "replicas", "cell: how many `bossman serve` run beside each other")
+	fs.Var(&o.idle, "idle", "cell: how many workers wait for work")
+	fs.Float64Var(&o.from, "from", 20, "cell: tasks a second to begin with")
+	fs.IntVar(&o.renews, "renews", 3, "cell: how often a laptop shows that it is there, in the life of a task")
+	fs.BoolVar(&o.once, "once", false, "cell: one rate, and no climb")
+	fs.DurationVar(&o.watch, "watch", time.Minute, "cell: how long idle workers are watched")
 	fs.StringVar(&o.dir, "dir", "", "claimer: `directory` with the files")
 	fs.BoolVar(&o.check, "check", false, "stdio, http, sessions, board: compare with what is required, and fail if it is missed")
 	fs.StringVar(&o.suite, "suite", "stdio", "profile: stdio or http")

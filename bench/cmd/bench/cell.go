@@ -1,0 +1,234 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/bossman-dev/bossman/auth"
+	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/pgtest"
+	"github.com/bossman-dev/bossman/store/postgres"
+)
+
+// cellSuite measures one cell, which is a PostgreSQL and the replicas of `bossman
+// serve` on it: how much work it carries, and what those cost it who wait for some.
+func cellSuite(o *options, w io.Writer) error {
+	ctx := context.Background()
+	for _, name := range o.only {
+		if !slices.Contains([]string{"load", "idle"}, name) {
+			return fmt.Errorf("no part %q: load, idle: %w", name, errUsage)
+		}
+	}
+	say("starting PostgreSQL")
+	c, err := pgtest.New("shared_buffers = 512MB", "max_wal_size = 8GB", "checkpoint_timeout = 30min", "max_connections = 200",
+		"fsync = on", "synchronous_commit = on")
+	if errors.Is(err, pgtest.ErrAbsent) && !o.check {
+		say("left out: %v", err)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err := c.Remove(); err != nil {
+			say("the cluster was not removed: %v", err)
+		}
+	}()
+	p := &printer{w: w}
+	p.printf("\nThe machine's load before it began: %s\n", loadAverage())
+	if o.wants("load") {
+		if err := loadPart(ctx, o, c, p); err != nil {
+			return fmt.Errorf("load: %w", err)
+		}
+	}
+	if o.wants("idle") {
+		if err := idlePart(ctx, o, c, p); err != nil {
+			return fmt.Errorf("idle: %w", err)
+		}
+	}
+	return p.err
+}
+
+// loadAverage is how busy the machine is without us.
+func loadAverage() string {
+	b, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "not known"
+	}
+	return strings.Join(strings.Fields(string(b))[:3], " ")
+}
+
+// agents is how many keys take turns: more than enough for the rate that one key has.
+const agents = 400
+
+// A ground is a filled database on which the ways to work are compared.
+type ground struct {
+	c     *pgtest.Cluster
+	db    string
+	conn  *pgx.Conn // for figures
+	main  int       // PostgreSQL's first process
+	store *postgres.Store
+	board *board.Board
+	keys  []auth.Secret
+}
+
+// newGround fills a database. Leases are as short as the tasks.
+func newGround(ctx context.Context, c *pgtest.Cluster, n int) (*ground, error) {
+	say("filling a queue of %d tasks", n)
+	g := &ground{c: c, db: "cell"}
+	if err := execute(ctx, c.DSN("postgres"), "CREATE DATABASE "+g.db); err != nil {
+		return nil, err
+	}
+	dsn := c.DSN(g.db)
+	if err := postgres.Migrate(ctx, dsn); err != nil {
+		return nil, err
+	}
+	if err := pgtest.FillQueue(ctx, dsn, n); err != nil {
+		return nil, err
+	}
+	if err := pgtest.VacuumQueue(ctx, dsn); err != nil {
+		return nil, err
+	}
+	// pgbench's never end, so they get a place of their own.
+	if err := execute(ctx, c.DSN("postgres"), "CREATE DATABASE bare TEMPLATE "+g.db); err != nil {
+		return nil, err
+	}
+	if err := execute(ctx, dsn, fmt.Sprintf("UPDATE projects SET lease = '%d ms'", taskLease.Milliseconds())); err != nil {
+		return nil, err
+	}
+	return g, g.open(ctx)
+}
+
+func (g *ground) open(ctx context.Context) (err error) {
+	if g.store, err = postgres.Open(ctx, g.c.DSN(g.db), &postgres.Options{MaxConns: 16}); err != nil {
+		return err
+	}
+	g.board = board.New(g.store, nil)
+	if g.keys, err = newKeys(ctx, g.store, auth.EveryProject, agents); err != nil {
+		return err
+	}
+	g.conn, g.main, err = onlooker(ctx, g.c.DSN(g.db))
+	return err
+}
+
+// onlooker gives a connection for figures, and the number of PostgreSQL's first process.
+func onlooker(ctx context.Context, dsn string) (*pgx.Conn, int, error) {
+	conn, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		return nil, 0, err
+	}
+	fields, err := statOf(int(conn.PgConn().PID()))
+	if err != nil {
+		return nil, 0, err
+	}
+	main, err := strconv.Atoi(fields[1])
+	return conn, main, err
+}
+
+func (g *ground) close() {
+	_ = g.conn.Close(context.Background()) // nothing was written on it
+	_ = g.store.Close()                    // it cannot fail
+}
+
+// Who uses processors.
+const (
+	usePostgres = iota
+	useReplicas
+	useBench
+	usages
+)
+
+// used is the processor time that each has used so far.
+func (g *ground) used(f *fleet) (u [usages]time.Duration, err error) {
+	if u[usePostgres], err = familyCPU(g.main); err != nil {
+		return u, err
+	}
+	for _, r := range f.replicas {
+		d, err := r.cpu()
+		if err != nil {
+			return u, err
+		}
+		u[useReplicas] += d
+	}
+	u[useBench], err = cpuOf(os.Getpid(), false)
+	return u, err
+}
+
+func (g *ground) number(ctx context.Context, query string) (n float64, err error) {
+	err = g.conn.QueryRow(ctx, query).Scan(&n)
+	return n, err
+}
+
+const (
+	walQuery  = "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8"
+	sizeQuery = "SELECT pg_database_size(current_database())::float8"
+)
+
+// A climb is what one way to work did in one round.
+type climb struct {
+	best  *step // the last that was good
+	why   string
+	size  float64 // bytes of database for a task
+	tasks int
+}
+
+// climb raises the rate until it is too much.
+func (g *ground) climb(ctx context.Context, o *options, name string, from float64, f *fleet, newAgent func(i int) agent) (*climb, error) {
+	const growth = 1.2
+	size, err := g.number(ctx, sizeQuery)
+	if err != nil {
+		return nil, err
+	}
+	c := &climb{}
+	for rate := from; ; rate *= growth {
+		var before [usages]time.Duration
+		var wal float64
+		var use [usages]float64
+		s, err := offer(ctx, o, rate, newAgent, func(end bool) error {
+			now, err := g.used(f)
+			if err != nil {
+				return err
+			}
+			at, err := g.number(ctx, walQuery)
+			if !end {
+				before, wal = now, at
+				return err
+			}
+			for i := range use {
+				use[i] = (now[i] - before[i]).Seconds() / o.measure.Seconds()
+			}
+			wal = at - wal
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("%s at %.0f tasks/s: %w", name, rate, err)
+		}
+		s.use, s.wal = use, wal
+		c.tasks += s.begun
+		say("%s: %.1f tasks/s, p99 %.0f/%.0f/%.0f/%.0f ms, processors %.2f %.2f %.2f: %s", name, rate,
+			quantile(s.lat[0], 0.99)/1e3, quantile(s.lat[1], 0.99)/1e3, quantile(s.lat[2], 0.99)/1e3, quantile(s.lat[3], 0.99)/1e3,
+			use[0], use[1], use[2], s.bad())
+		if c.why = s.bad(); c.why != "" {
+			break
+		}
+		c.best = s
+		if o.once {
+			break
+		}
+	}
+	if c.best == nil {
+		return nil, fmt.Errorf("%s cannot even do %.1f tasks/s: %s", name, from, c.why)
+	}
+	after, err := g.number(ctx, sizeQuery)
+	c.size = (after - size) / float64(c.tasks)
+	return c, err
+}
