@@ -165,16 +165,11 @@ func (b *Board) want(w Wish, who Claimant) Want {
 // wait waits for a task as long as the wish says.
 func (b *Board) wait(ctx context.Context, a Actor, w Wish, who Claimant) (*Handout, error) {
 	if w.Key != "" {
-		for end := time.Now().Add(w.Wait); ; {
-			left := time.Until(end)
-			if left <= 0 || ctx.Err() != nil {
-				return nil, errNothing
-			}
-			b.Wait(ctx, min(left, time.Second))
-			if h, err := b.nextOnce(ctx, a, w); !errors.Is(err, errNothing) {
-				return h, err
-			}
+		h, err := b.awaitLook(ctx, b.want(w, who), w.Wait, func() (*Handout, error) { return b.nextOnce(ctx, a, w) })
+		if errors.Is(err, errNothing) && w.Worker != "" && ctx.Err() == nil { // as below
+			return b.nextOnce(ctx, a, w)
 		}
+		return h, err
 	}
 	claim, err := b.await(ctx, b.want(w, who), w.Wait)
 	switch {

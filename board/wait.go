@@ -2,44 +2,45 @@ package board
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 )
 
-// A group is those who wait for the same kind of work: one statement serves them
-// all, and at most one is under way.
+// A group is those who wait for the same kind of work, in a line: whoever they are,
+// what there is for one of them there is for another. So one statement serves many,
+// at most one is under way, and when it finds nothing nobody else in the line asks.
 type group struct {
 	key     string
 	want    Want // For is empty
 	waiting []*waiter
 }
 
-// A waiter gets a claim, or nothing.
+// A waiter gets a claim, or nothing. One with an idempotency key looks by itself when
+// it is its turn, since key and claim are written together.
 type waiter struct {
 	who   Claimant
 	ctx   context.Context
 	claim chan Claim // buffered: handing over never waits
-	gone  bool       // nobody reads claim any more
+	gone  bool       // nobody waits any more
+
+	look    func() (*Handout, error)
+	looking bool
+	found   chan found // buffered: what a look gave, unless it was nothing and may be again
+}
+
+// found is what a look gave.
+type found struct {
+	handout *Handout
+	err     error
 }
 
 // await waits for a task. It gives nil if none came in time.
 func (b *Board) await(ctx context.Context, want Want, d time.Duration) (*Claim, error) {
 	me := &waiter{who: want.For[0], ctx: ctx, claim: make(chan Claim, 1)}
-	key := want.For[0].Worker.Principal + "\n" + strings.Join(want.Projects, " ") + "\n" + strings.Join(want.Skills, " ") + "\n" + want.Lease.String()
-	if want.Skills == nil {
-		key += "\nany"
-	}
-	b.mu.Lock()
-	g := b.groups[key]
-	if g == nil {
-		g = &group{key: key, want: want}
-		g.want.For = nil
-		b.groups[key] = g
-	}
-	g.waiting = append(g.waiting, me)
-	b.mu.Unlock()
+	g := b.enter(want, me)
 
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -59,6 +60,55 @@ func (b *Board) await(ctx context.Context, want Want, d time.Duration) (*Claim, 
 	default:
 		return nil, ctx.Err()
 	}
+}
+
+// awaitLook waits until look finds something, which it is asked to whenever it may. If
+// it did not in time the error is errNothing.
+func (b *Board) awaitLook(ctx context.Context, want Want, d time.Duration, look func() (*Handout, error)) (*Handout, error) {
+	me := &waiter{ctx: ctx, look: look, found: make(chan found, 1)}
+	g := b.enter(want, me)
+
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case f := <-me.found:
+		return f.handout, f.err
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	b.mu.Lock()
+	me.gone = true
+	b.dismissLocked(g, me)
+	looking := me.looking
+	b.mu.Unlock()
+	if looking { // it may come at the last moment
+		f := <-me.found
+		return f.handout, f.err
+	}
+	select {
+	case f := <-me.found:
+		return f.handout, f.err
+	default:
+		return nil, errNothing
+	}
+}
+
+// enter puts a waiter at the end of its line.
+func (b *Board) enter(want Want, w *waiter) *group {
+	key := strings.Join(want.Projects, " ") + "\n" + strings.Join(want.Skills, " ") + "\n" + want.Lease.String()
+	if want.Skills == nil {
+		key += "\nany"
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	g := b.groups[key]
+	if g == nil {
+		g = &group{key: key, want: want}
+		g.want.For = nil
+		b.groups[key] = g
+	}
+	g.waiting = append(g.waiting, w)
+	return g
 }
 
 // dismissLocked takes a waiter out of its group.
@@ -107,40 +157,118 @@ func (b *Board) serveGroups(ctx context.Context) {
 	wg.Wait()
 }
 
+// serveGroup serves a line from its head, until somebody in it gets nothing. Whoever
+// did goes to the end: it may have declined what there is, and the next has not.
 func (b *Board) serveGroup(ctx context.Context, g *group) {
-	const most = 64 // a statement stays short
+	for looks := 1; ; looks = maxLooks {
+		asked := b.head(g, looks)
+		if len(asked) == 0 {
+			return
+		}
+		var served int
+		if asked[0].look != nil {
+			served = b.serveLooks(g, asked)
+		} else {
+			served = b.serveClaims(ctx, g, asked)
+		}
+		if served < len(asked) || ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+const (
+	// maxClaims keeps a statement short.
+	maxClaims = 64
+	// maxLooks is how many look at a time, once one has found something.
+	maxLooks = 4
+)
+
+// head gives those at the head of a line that can be served together: some without a
+// look, or at most so many with one.
+func (b *Board) head(g *group, looks int) []*waiter {
 	b.mu.Lock()
+	defer b.mu.Unlock()
+	most := maxClaims
+	if len(g.waiting) > 0 && g.waiting[0].look != nil {
+		most = looks
+	}
+	n := 0
+	for n < min(len(g.waiting), most) && (g.waiting[n].look == nil) == (g.waiting[0].look == nil) {
+		g.waiting[n].looking = true
+		n++
+	}
+	return slices.Clone(g.waiting[:n])
+}
+
+// backLocked puts a waiter that is still in the line at its end.
+func (g *group) backLocked(w *waiter) {
+	if i := slices.Index(g.waiting, w); i >= 0 {
+		g.waiting = append(slices.Delete(g.waiting, i, i+1), w)
+	}
+}
+
+// serveLooks lets waiters look, all at once, and says how many need not look again.
+func (b *Board) serveLooks(g *group, asked []*waiter) (served int) {
+	results := make([]found, len(asked))
+	var wg sync.WaitGroup
+	for i, w := range asked {
+		wg.Go(func() { results[i].handout, results[i].err = w.look() })
+	}
+	wg.Wait()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for i, w := range asked {
+		w.looking = false
+		if errors.Is(results[i].err, errNothing) && !w.gone {
+			g.backLocked(w)
+			continue
+		}
+		served++
+		w.found <- results[i]
+		b.dismissLocked(g, w)
+	}
+	return served
+}
+
+// serveClaims asks for tasks for waiters with one statement, and says how many got one.
+func (b *Board) serveClaims(ctx context.Context, g *group, asked []*waiter) (served int) {
 	want := g.want
-	waiting := slices.Clone(g.waiting[:min(len(g.waiting), most)])
-	b.mu.Unlock()
-	byName := make(map[WorkerID]*waiter, len(waiting))
-	for _, w := range waiting {
+	byName := make(map[WorkerID]*waiter, len(asked))
+	for _, w := range asked {
 		if w.ctx.Err() == nil && byName[w.who.Worker] == nil {
 			byName[w.who.Worker] = w
 			want.For = append(want.For, w.who)
 		}
 	}
-	if len(want.For) == 0 {
-		return
-	}
-	claims, err := b.store.Claim(ctx, want)
-	if err != nil {
-		if ctx.Err() == nil {
-			b.o.Logger.Warn("no work could be looked for", "err", err)
+	var claims []Claim
+	if len(want.For) > 0 {
+		var err error
+		if claims, err = b.store.Claim(ctx, want); err != nil {
+			if ctx.Err() == nil {
+				b.o.Logger.Warn("no work could be looked for", "err", err)
+			}
+			return 0
 		}
-		return
 	}
+	var undelivered []Claim
+	b.mu.Lock()
 	for _, claim := range claims {
 		w := byName[claim.Worker]
-		b.mu.Lock()
-		gone := w.gone
-		if !gone {
-			w.claim <- claim
-			b.dismissLocked(g, w)
+		if w.gone {
+			undelivered = append(undelivered, claim)
+			continue
 		}
-		b.mu.Unlock()
-		if gone {
-			b.undelivered(context.WithoutCancel(ctx), Actor{Principal: boardActor}, claim)
-		}
+		w.claim <- claim
+		b.dismissLocked(g, w)
+		served++
 	}
+	for _, w := range asked {
+		g.backLocked(w)
+	}
+	b.mu.Unlock()
+	for _, claim := range undelivered {
+		b.undelivered(context.WithoutCancel(ctx), Actor{Principal: boardActor}, claim)
+	}
+	return served
 }

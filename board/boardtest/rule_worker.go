@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/bossman-dev/bossman/board"
@@ -341,6 +342,62 @@ var ruleWaiting = group{"waiting for work", []test{
 		f.ok(err)
 		f.equal("again", again.Claim.Handle, h.Claim.Handle)
 	}},
+	{"new work is looked for by few of many who wait", func(f *fixture) {
+		counted := &countedStore{Store: f.store}
+		f.board = board.New(counted, nil)
+		f.running()
+		const n = 80
+		ctx, cancel := context.WithCancel(f.ctx)
+		got := make(chan board.ID, n)
+		var wg sync.WaitGroup
+		defer wg.Wait()
+		defer cancel()
+		for i := range n {
+			wish := board.Wish{Projects: []string{project}, Wait: time.Minute}
+			if i%2 == 0 {
+				wish.Key = words("k", i)
+			}
+			wg.Go(func() {
+				h, err := f.board.Next(ctx, board.Actor{Principal: words("p", i), Owner: words("p", i)}, wish)
+				if err == nil {
+					got <- h.Task.ID
+				}
+			})
+		}
+		f.eventually("all have looked", func() bool { return counted.looks.Load() >= n })
+		f.waiting()
+		for _, title := range []string{"a", "b"} {
+			before := counted.looks.Load()
+			id := f.create(title)
+			f.equal("handed out", <-got, id)
+			if looks := counted.looks.Load() - before; looks > n/4 {
+				f.Errorf("%d of %d looked for one new task", looks, n)
+			}
+		}
+	}},
+	{"one that cannot have it does not keep new work from those behind", func(f *fixture) {
+		f.running()
+		id := f.create("a")
+		x := f.agent("x")
+		h := x.take(id)
+		_, err := f.board.Fail(f.ctx, x.actor, h, board.Failure{Kind: board.FailNotNow, Reason: "no"})
+		f.ok(err)
+		f.ok(f.board.Pause(f.ctx, ada, project))
+		got := make(chan string, 2)
+		wait := func(name, worker string, a board.Actor) {
+			go func() {
+				_, err := f.board.Next(f.ctx, a, board.Wish{Worker: worker, Projects: []string{project}, Wait: 20 * time.Second, Key: name})
+				if err == nil {
+					got <- name
+				}
+			}()
+			f.waiting()
+		}
+		wait("who declined it", x.name, x.actor)
+		wait("another", "", board.Actor{Principal: "y", Owner: "y"})
+		f.ok(f.board.Resume(f.ctx, ada, project))
+		f.equal("handed out to", <-got, "another")
+	}},
 	{"new work wakes who waits", func(f *fixture) {
 		woken := make(chan struct{})
 		go func() {
@@ -433,3 +490,19 @@ var ruleWaiting = group{"waiting for work", []test{
 // waiting gives those who were started a moment to begin to wait. Whether they
 // have makes no difference to what a test wants, only to what it tries.
 func (f *fixture) waiting() { time.Sleep(30 * time.Millisecond) }
+
+// A countedStore counts what is done to find work.
+type countedStore struct {
+	board.Store
+	looks atomic.Int64
+}
+
+func (s *countedStore) Claim(ctx context.Context, w board.Want) ([]board.Claim, error) {
+	s.looks.Add(1)
+	return s.Store.Claim(ctx, w)
+}
+
+func (s *countedStore) Write(ctx context.Context, f func(board.Tx) error) error {
+	s.looks.Add(1)
+	return s.Store.Write(ctx, f)
+}
