@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/mcp"
 )
 
 const (
@@ -69,9 +70,16 @@ func (t *Tools) renew(ctx context.Context) time.Duration {
 	if quiet > absentAfter {
 		return renewEvery
 	}
+	grants, known := t.grants()
+	if grants == known {
+		return renewEvery // it holds nothing: a server has others to listen to
+	}
 	held, err := t.b.Renew(ctx, t.owner)
 	if err != nil && ctx.Err() == nil {
 		t.o.Logger.Warn("claims could not be renewed", "err", err)
+	}
+	if err == nil && len(held) == 0 {
+		t.ended(grants)
 	}
 	next := renewEvery
 	for _, c := range held {
@@ -80,23 +88,72 @@ func (t *Tools) renew(ctx context.Context) time.Duration {
 	return next
 }
 
+// grants is how many claims the process was given, and how many of the first ones are
+// known to have ended.
+func (t *Tools) grants() (given, ended int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.given, t.over
+}
+
+func (t *Tools) ended(given int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.over = given
+}
+
 // renewPause is how often a lease has to be looked at: a claim is renewed when less
 // than half is left, and then a quarter still is.
 func renewPause(lease time.Duration) time.Duration { return max(lease/4, 100*time.Millisecond) }
 
+// A position is how far the changes of a board have been told.
+type position struct {
+	known bool
+	at    board.Cursor
+	open  string // the open questions
+}
+
+// here is the position without what has been: that is no change.
+func (t *Tools) here(ctx context.Context) (p position) {
+	end, err := t.b.FeedEnd(ctx)
+	p.at, p.known = end, err == nil
+	p.open, _ = t.openQuestions(ctx)
+	return p
+}
+
+// watch begins to look for changes before the first client of a pipe begins to hear of
+// them. Most never do, and a server would have each of their processes ask for news
+// whenever something happens.
+func (t *Tools) watch(next mcp.Handler) mcp.Handler {
+	return func(ctx context.Context, r *mcp.Request) (mcp.Result, error) {
+		if (r.Method == "resources/subscribe" || r.Method == "subscriptions/listen") && t.o.Missing == nil {
+			t.watching.Do(func() {
+				t.from = t.here(ctx)
+				close(t.watched)
+			})
+		}
+		return next(ctx, r)
+	}
+}
+
 // follow reads the feed and tells clients which resources have changed.
 func (t *Tools) follow(ctx context.Context) {
-	at, open, ok := board.Cursor(""), "", false
+	var p position
+	if t.o.Piped {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.watched:
+			p = t.from
+		}
+	}
 	for ctx.Err() == nil {
-		if !ok {
-			// What has been before is no change.
-			end, err := t.b.FeedEnd(ctx)
-			at, ok = end, err == nil
-			open, _ = t.openQuestions(ctx)
+		if !p.known {
+			p = t.here(ctx)
 		} else {
-			at = t.changes(ctx, at)
-			if now, err := t.openQuestions(ctx); err == nil && now != open {
-				open = now
+			p.at = t.changes(ctx, p.at)
+			if now, err := t.openQuestions(ctx); err == nil && now != p.open {
+				p.open = now
 				t.server.ResourceUpdated(questionsURI)
 			}
 		}

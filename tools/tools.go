@@ -58,8 +58,16 @@ type Tools struct {
 	// short tells stay of a claim that cannot wait for renewEvery.
 	short chan struct{}
 
+	// watching is done when somebody has begun to watch a resource: from is set, and
+	// watched is closed.
+	watching sync.Once
+	watched  chan struct{}
+	from     position
+
 	mu       sync.Mutex
 	lastCall time.Time
+	given    int                     // claims that the process was given
+	over     int                     // of these the first so many have ended
 	workers  map[board.Handle]string // who was given which claim
 	told     map[string]bool         // answers that a claim's holder has seen
 	declines map[string]bool         // clients that say no by themselves
@@ -139,7 +147,7 @@ func run[In any](f func(ctx context.Context, t *Tools, k *caller, in In) (*answe
 // nil if o says why it is missing.
 func Register(s *mcp.Server, b Board, o *Options) *Tools {
 	t := &Tools{
-		server: s, b: b, owner: "p-" + rand.Text()[:12], short: make(chan struct{}, 1), lastCall: time.Now(),
+		server: s, b: b, owner: "p-" + rand.Text()[:12], short: make(chan struct{}, 1), watched: make(chan struct{}), lastCall: time.Now(),
 		roles: map[string]auth.Role{}, workers: map[board.Handle]string{}, told: map[string]bool{}, declines: map[string]bool{},
 	}
 	if o != nil {
@@ -158,6 +166,9 @@ func Register(s *mcp.Server, b Board, o *Options) *Tools {
 		t.o.Logger = slog.New(slog.DiscardHandler)
 	}
 	s.Use(t.authorize)
+	if t.o.Piped {
+		s.Use(t.watch)
+	}
 	for _, d := range tools {
 		s.AddRawTool(d.tool(), func(ctx context.Context, c *mcp.Call) (*mcp.ToolResult, error) { return t.serve(ctx, d, c) })
 	}
@@ -234,6 +245,7 @@ func (t *Tools) remember(c board.Claim) {
 	if len(t.workers) > 10_000 {
 		clear(t.workers)
 	}
+	t.given++
 	t.workers[c.Handle] = c.Worker.Name
 	if renewPause(c.Lease) < renewEvery {
 		select {
