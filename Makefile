@@ -14,6 +14,8 @@ BENCHFLAGS ?= -rounds 7 -d 700ms -warm 200ms -check
 HTTPBENCHFLAGS ?= -rounds 5 -check
 # The same for bench-board.
 BOARDBENCHFLAGS ?= -rounds 3 -d 2s -warm 500ms -check
+# The same for bench-cell; there is nothing to check.
+CELLBENCHFLAGS ?= -tasks 200000 -rounds 3 -d 5s
 
 # The product, and the modules that keep what only tests need out of its go.mod.
 MODULES := . $(patsubst %/go.mod,%,$(wildcard e2e/go.mod bench/go.mod))
@@ -91,9 +93,13 @@ bench-clients: ## what a call costs a client: ours, go-sdk's and a bare one (six
 bench-board: ## claims on PostgreSQL and SQLite, beside what the databases give (under four minutes)
 	cd bench && $(GO) build -o bin/ ./cmd/... && bin/bench board $(BOARDBENCHFLAGS)
 
+.PHONY: bench-cell
+bench-cell: ## how many agents one PostgreSQL and its replicas carry, working and waiting (half an hour)
+	mkdir -p bench/bin && $(GO) build -o bench/bin/ ./cmd/bossman && cd bench && $(GO) build -o bin/ ./cmd/... && bin/bench cell $(CELLBENCHFLAGS)
+
 .PHONY: bench-smoke
-bench-smoke: ## our client against other servers, one short round of bench-stdio and bench-board
-	@if [ -d bench/cmd/bench ]; then cd bench && $(GO) test ./interop && $(GO) build -o bin/ ./cmd/... && bin/bench stdio -rounds 1 -d 200ms -warm 50ms && bin/bench board -only postgres,sqlite -tasks 10000 -rounds 1 -d 200ms -warm 50ms; else echo "bench: not here yet"; fi
+bench-smoke: ## our client against other servers, one short round of bench-stdio, bench-board and bench-cell
+	@if [ -d bench/cmd/bench ]; then cd bench && $(GO) test ./interop && $(GO) build -o bin/ ./cmd/... && bin/bench stdio -rounds 1 -d 200ms -warm 50ms && bin/bench board -only postgres,sqlite -tasks 10000 -rounds 1 -d 200ms -warm 50ms && $(GO) build -C .. -o bench/bin/ ./cmd/bossman && bin/bench cell -only load -once -from 5 -replicas 1 -tasks 2000 -rounds 1 -d 500ms; else echo "bench: not here yet"; fi
 
 .PHONY: tidy-check
 tidy-check: ## fail if a go.mod or go.sum is not tidy

@@ -14,6 +14,7 @@ import (
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/internal/pgtest"
+	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/mcp"
 	"github.com/bossman-dev/bossman/mcp/streamable"
 	"github.com/bossman-dev/bossman/remote"
@@ -25,7 +26,8 @@ import (
 const idleProject = "idle"
 
 const (
-	newTasks   = 20              // that come while everybody waits
+	newTasks   = 20 // that come while everybody waits
+	apart      = 250 * time.Millisecond
 	settleTime = 3 * time.Second // of garbage and of first calls
 	handTime   = 30 * time.Second
 	waitSecs   = "45"
@@ -44,6 +46,7 @@ var crews = []crew{
 	{"get_next_task, waiting", waitByTool, true},
 	{"bossman/next, waiting", waitByOperation, true},
 	{"bossman mcp, idle", idleLaptop, false},
+	{"bossman mcp, its client watches", watchingLaptop, false},
 }
 
 // idlePart measures what workers cost who have nothing to do, and how many of them
@@ -214,7 +217,7 @@ func (w crew) newTasks(ctx context.Context, r *replica, b *board.Board, got chan
 				return errors.New("nobody was given a task that is there")
 			}
 		}
-		time.Sleep(time.Until(begin.Add(250 * time.Millisecond)))
+		time.Sleep(time.Until(begin.Add(apart)))
 	}
 	time.Sleep(time.Second) // what it causes
 	after, later, err := w.counts(r)
@@ -273,7 +276,33 @@ func waitBy(ctx context.Context, addr string, key auth.Secret, method, name, par
 }
 
 // idleLaptop is all that `bossman mcp` does on a laptop while its agent does nothing.
-func idleLaptop(ctx context.Context, addr string, key auth.Secret, i int, _ func()) error {
+func idleLaptop(ctx context.Context, addr string, key auth.Secret, _ int, _ func()) error {
+	return runLaptop(ctx, addr, key, nil)
+}
+
+// watchingLaptop is the same with a client that wants to hear of changes.
+func watchingLaptop(ctx context.Context, addr string, key auth.Secret, _ int, _ func()) error {
+	return runLaptop(ctx, addr, key, func(s *mcp.Server) error {
+		near, far := jsonrpc.Pipe(jsonrpc.Limits{})
+		served := make(chan error, 1)
+		go func() { served <- s.Serve(ctx, far) }()
+		c, err := mcp.Connect(ctx, near, &mcp.ClientOptions{Revision: mcp.Newest})
+		if err != nil {
+			return err
+		}
+		for _, err := range c.Listen(ctx, mcp.Filter{Watch: tools.Watched()}) {
+			if err != nil {
+				break
+			}
+		}
+		err = c.Close()
+		<-served
+		return err
+	})
+}
+
+// runLaptop runs what the program runs, and a client beside it.
+func runLaptop(ctx context.Context, addr string, key auth.Secret, client func(*mcp.Server) error) error {
 	transport := &http.Transport{MaxIdleConnsPerHost: 2}
 	defer transport.CloseIdleConnections()
 	b := remote.New(func(ctx context.Context) (*mcp.Client, error) {
@@ -282,9 +311,21 @@ func idleLaptop(ctx context.Context, addr string, key auth.Secret, i int, _ func
 		}, &mcp.ClientOptions{Info: mcp.Implementation{Name: "bench", Version: "1"}, Revision: mcp.Newest})
 	})
 	defer b.Close()
-	s := mcp.NewServer(mcp.Implementation{Name: "bench", Version: "1"}, nil)
+	if _, err := b.Whoami(ctx); err != nil {
+		return err
+	}
+	s := mcp.NewServer(mcp.Implementation{Name: "bench", Version: "1"}, &mcp.ServerOptions{Visible: tools.Visible})
 	defer s.Close()
 	t := tools.Register(s, b, &tools.Options{Project: idleProject, Role: auth.Worker, Piped: true, Quiet: true})
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	if client != nil {
+		wg.Go(func() {
+			if err := client(s); err != nil && ctx.Err() == nil {
+				say("a laptop's client: %v", err)
+			}
+		})
+	}
 	if err := t.Run(ctx); err != nil && ctx.Err() == nil {
 		return err
 	}

@@ -53,6 +53,7 @@ type options struct {
 	idle     numbers
 	from     float64
 	renews   int
+	notes    int
 	watch    time.Duration
 	once     bool
 
@@ -121,6 +122,7 @@ func parse(args []string) (*options, error) {
 	fs.Var(&o.replicas, "replicas", "cell: how many `bossman serve` run beside each other")
 	fs.Var(&o.idle, "idle", "cell: how many workers wait for work")
 	fs.Float64Var(&o.from, "from", 20, "cell: tasks a second to begin with")
+	fs.IntVar(&o.notes, "notes", 10, "cell: how many notes of progress there are for a task")
 	fs.IntVar(&o.renews, "renews", 3, "cell: how often a laptop shows that it is there, in the life of a task")
 	fs.BoolVar(&o.once, "once", false, "cell: one rate, and no climb")
 	fs.DurationVar(&o.watch, "watch", time.Minute, "cell: how long idle workers are watched")

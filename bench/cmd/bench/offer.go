@@ -17,7 +17,6 @@ import (
 const (
 	taskLife  = 2 * time.Second
 	taskLease = 3 * time.Second
-	taskNotes = 10
 	renewAt   = 1600 * time.Millisecond
 	slow      = time.Second // a 99th percentile beyond it is too slow
 	drainTime = 10 * time.Second
@@ -108,7 +107,7 @@ func offer(ctx context.Context, o *options, rate float64, newAgent func(i int) a
 		wg.Go(func() {
 			under.Add(1)
 			defer under.Add(-1)
-			work(ctx, newAgent(i), o.renews, done)
+			work(ctx, newAgent(i), o, done)
 		})
 	}
 	drained := make(chan struct{})
@@ -139,7 +138,7 @@ var noteText = strings.Repeat("the parser takes the new form now; its tests are 
 
 // work is the life of a task. A laptop is quiet until its last renewal, which then
 // has something to write; those before it only look.
-func work(ctx context.Context, a agent, renews int, done func(op int, at time.Time, err error) bool) {
+func work(ctx context.Context, a agent, o *options, done func(op int, at time.Time, err error) bool) {
 	begin := time.Now()
 	if !done(opClaim, begin, a.claim(ctx)) {
 		return
@@ -147,16 +146,16 @@ func work(ctx context.Context, a agent, renews int, done func(op int, at time.Ti
 	var notesFrom time.Duration
 	if a.present() {
 		notesFrom = renewAt
-		for i := range renews {
-			sleepUntil(begin.Add(renewAt * time.Duration(i+1) / time.Duration(renews)))
+		for i := range o.renews {
+			sleepUntil(begin.Add(renewAt * time.Duration(i+1) / time.Duration(o.renews)))
 			at := time.Now()
 			if !done(opRenew, at, a.renew(ctx)) {
 				return
 			}
 		}
 	}
-	for i := range taskNotes {
-		sleepUntil(begin.Add(notesFrom + time.Duration(i)*(taskLife-notesFrom)/taskNotes))
+	for i := range o.notes {
+		sleepUntil(begin.Add(notesFrom + time.Duration(i)*(taskLife-notesFrom)/time.Duration(o.notes)))
 		at := time.Now()
 		if !done(opNote, at, a.note(ctx, noteText)) {
 			return
