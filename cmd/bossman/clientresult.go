@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/bossman-dev/bossman/mcp"
@@ -19,34 +21,80 @@ func (s *session) printResult(name string, r *mcp.ToolResult, save *files) error
 	if s.flags.json {
 		return s.printJSON(r)
 	}
-	structured := indented(jsontext.Value(r.StructuredContent))
+	structured := jsontext.Value(r.StructuredContent)
+	told := toldTwice(r.Content, structured)
 	for _, c := range r.Content {
-		// Servers repeat structured content as text, for those who do not read it.
-		if c.Type == "text" && structured != "" && indented(jsontext.Value(c.Text)) == structured {
+		if c.Type == "text" && told == inStructured {
 			continue
 		}
 		if err := s.printContent(name, c, save); err != nil {
 			return err
 		}
 	}
-	if structured != "" {
-		s.text(structured)
+	if len(structured) > 0 && told != inText {
+		s.text(indented(structured))
 	}
-	if len(r.Content) == 0 && structured == "" && isTerminal(s.stdout) {
+	if len(r.Content) == 0 && len(structured) == 0 && isTerminal(s.stdout) {
 		s.say("%s", s.paint.in(dim, "(nothing)"))
 	}
 	return nil
 }
 
-// indented is JSON for people, or empty. Members are sorted only to be compared.
+// Where a result that says the same twice is read from.
+const (
+	once         = iota // it does not
+	inStructured        // the texts are the structured content again
+	inText              // the structured content only wraps the texts
+)
+
+// toldTwice finds that a server repeats structured content as text, for those who do
+// not read it: the same JSON, or the text itself as the only member of an object.
+func toldTwice(content []mcp.Content, structured jsontext.Value) int {
+	var texts []string
+	for _, c := range content {
+		if c.Type == "text" {
+			texts = append(texts, c.Text)
+		}
+	}
+	if len(texts) == 0 || len(structured) == 0 {
+		return once
+	}
+	if len(texts) == 1 && sameJSON(jsontext.Value(texts[0]), structured) {
+		return inStructured
+	}
+	members := as[map[string]jsontext.Value](structured)
+	if len(members) != 1 {
+		return once
+	}
+	for _, v := range members {
+		if len(texts) == 1 && says(texts[0], v) {
+			return inText
+		}
+		if slices.EqualFunc(texts, as[[]jsontext.Value](v), says) {
+			return inText // a list, one text for each
+		}
+	}
+	return once
+}
+
+// says reports whether a text is a value: the same text, or its JSON.
+func says(text string, v jsontext.Value) bool {
+	if v.Kind() == '"' {
+		return as[string](v) == text
+	}
+	return sameJSON(jsontext.Value(text), v)
+}
+
+// sameJSON compares values, whatever the order of their members.
+func sameJSON(a, b jsontext.Value) bool {
+	a, b = a.Clone(), b.Clone()
+	return a.Canonicalize() == nil && b.Canonicalize() == nil && bytes.Equal(a, b)
+}
+
+// indented is JSON for people. Members stay in their order, and numbers as they are.
 func indented(v jsontext.Value) string {
-	if len(v) == 0 || !v.IsValid() {
-		return ""
-	}
 	v = v.Clone()
-	if v.Canonicalize() != nil || v.Indent(jsontext.WithIndent("  ")) != nil {
-		return ""
-	}
+	_ = v.Indent(jsontext.WithIndent("  ")) // what is no JSON stays as it is
 	return string(v)
 }
 
