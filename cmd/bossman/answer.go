@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 
@@ -50,7 +48,7 @@ func (a *app) answerCommand() *cobra.Command {
 			}
 			text := strings.Join(args[1:], " ")
 			if text == "" {
-				if text, err = a.askPerson(q); err != nil {
+				if text, err = a.askPerson(cmd.Context(), q); err != nil {
 					return err
 				}
 			}
@@ -94,7 +92,7 @@ func (a *app) answerAll(ctx context.Context, o *opened, slug string) error {
 		return failf(exitNothing, "", "no question is open")
 	}
 	for _, q := range open {
-		text, err := a.askPerson(q)
+		text, err := a.askPerson(ctx, q)
 		if errors.Is(err, errSkipped) {
 			continue
 		}
@@ -112,7 +110,7 @@ var errSkipped = errors.New("no answer was given; the question stays open")
 
 // askPerson shows a question and reads the answer from the terminal. A number
 // chooses an option.
-func (a *app) askPerson(q board.Question) (string, error) {
+func (a *app) askPerson(ctx context.Context, q board.Question) (string, error) {
 	if q.State != board.QuestionOpen {
 		return "", failf(exitConflict, "", "%v is %s: %s", q.ID, q.State, line(q.Answer))
 	}
@@ -120,7 +118,7 @@ func (a *app) askPerson(q board.Question) (string, error) {
 		Kind: "question", ID: q.ID.String(), Title: q.Text, Task: q.Claim.Task.String(),
 		Asked: new(toQuestion(q, q.AskedAt)), Command: "an empty line skips it",
 	})
-	text, err := a.prompt("answer> ")
+	text, err := a.prompt(ctx, "answer> ")
 	if err != nil {
 		return "", err
 	}
@@ -131,22 +129,6 @@ func (a *app) askPerson(q board.Question) (string, error) {
 		return "", errSkipped
 	}
 	return text, nil
-}
-
-// prompt reads a line from the terminal.
-func (a *app) prompt(text string) (string, error) {
-	if err := a.out.Flush(); err != nil {
-		return "", err
-	}
-	fmt.Fprint(a.stderr, text)
-	if a.typed == nil {
-		a.typed = bufio.NewReader(a.stdin)
-	}
-	line, err := a.typed.ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return "", err
-	}
-	return strings.TrimSpace(line), nil
 }
 
 func noQuestion(err error, id board.QuestionID) error {

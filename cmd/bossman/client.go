@@ -110,11 +110,15 @@ func (a *app) runClient(cmd *cobra.Command, o *clientOptions, args []string, run
 	if o.from != "" && len(args) == 0 && cmd.ArgsLenAtDash() < 0 {
 		return a.listConfigured(o.from)
 	}
-	t, rest, err := a.target(o, args, cmd.ArgsLenAtDash())
+	s := &session{app: a, options: o, console: newConsole(a)}
+	t, rest, err := a.target(ctx, o, args, cmd.ArgsLenAtDash())
+	if ctx.Err() != nil {
+		return s.explain(ctx, ctx.Err())
+	}
 	if err != nil {
 		return err
 	}
-	s := &session{app: a, options: o, target: t, console: newConsole(a)}
+	s.target = t
 	if err := s.connect(ctx); err != nil {
 		return s.explain(ctx, err)
 	}
@@ -144,7 +148,7 @@ func (t *target) line(command, rest string) string {
 }
 
 // target finds the server in what was typed, and what is left.
-func (a *app) target(o *clientOptions, args []string, dash int) (*target, []string, error) {
+func (a *app) target(ctx context.Context, o *clientOptions, args []string, dash int) (*target, []string, error) {
 	header, err := a.headers(o.headers)
 	if err != nil {
 		return nil, nil, err
@@ -166,7 +170,7 @@ func (a *app) target(o *clientOptions, args []string, dash int) (*target, []stri
 		}
 		t = &target{typed: "-- " + shellWords(command), command: &mcp.Command{Args: command}}
 	case o.from != "":
-		if t, err = a.configured(o.from, args[0], o.trust); err != nil {
+		if t, err = a.configured(ctx, o.from, args[0], o.trust); err != nil {
 			return nil, nil, err
 		}
 		args = args[1:]

@@ -38,7 +38,7 @@ error.`,
 		if err != nil {
 			return err
 		}
-		given, err := s.readInput(input)
+		given, err := s.readInput(ctx, input)
 		if err != nil {
 			return err
 		}
@@ -77,12 +77,12 @@ error.`,
 const maxInput = 16 << 20
 
 // readInput reads the object that --input names; an empty one without.
-func (s *session) readInput(name string) (map[string]jsontext.Value, error) {
+func (s *session) readInput(ctx context.Context, name string) (map[string]jsontext.Value, error) {
 	given := map[string]jsontext.Value{}
 	if name == "" {
 		return given, nil
 	}
-	text, err := s.readAll(name)
+	text, err := s.readAll(ctx, name)
 	if err != nil {
 		return nil, failf(exitNotFound, "look at its name", "--input %s: %w", name, err)
 	}

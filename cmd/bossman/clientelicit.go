@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -59,7 +58,7 @@ func (s *session) serverName() string {
 }
 
 func (s *session) confirm(ctx context.Context, text string) error {
-	l, err := s.readLine(ctx, text)
+	l, err := s.ask(ctx, text)
 	if err != nil {
 		return err
 	}
@@ -78,7 +77,7 @@ func (s *session) fillIn(ctx context.Context, f *form) (jsontext.Value, error) {
 	s.console.line("  (%s says no; an empty line takes what is in brackets, or leaves out what may be left out)", refusal)
 	for _, p := range f.Fields {
 		for {
-			l, err := s.readLine(ctx, p.prompt())
+			l, err := s.ask(ctx, p.prompt())
 			if err != nil {
 				return nil, err
 			}
@@ -198,32 +197,8 @@ func (p *field) choose(word string) (string, bool) {
 	return p.Choices[i].value, true
 }
 
-// readLine reads a line from the terminal, or until ctx ends. The reader may then be
-// left waiting for a key: only the end of the program helps that.
-func (s *session) readLine(ctx context.Context, text string) (string, error) {
+// ask reads a line from the terminal, below what stands there.
+func (s *session) ask(ctx context.Context, text string) (string, error) {
 	s.console.end()
-	fmt.Fprint(s.stderr, text)
-	if s.typed == nil {
-		s.typed = bufio.NewReader(s.stdin)
-	}
-	type read struct {
-		line string
-		err  error
-	}
-	got := make(chan read, 1)
-	go func() {
-		l, err := s.typed.ReadString('\n')
-		got <- read{l, err}
-	}()
-	select {
-	case r := <-got:
-		if r.err != nil && r.line == "" {
-			fmt.Fprintln(s.stderr)
-			return "", r.err
-		}
-		return strings.TrimSpace(r.line), nil
-	case <-ctx.Done():
-		fmt.Fprintln(s.stderr)
-		return "", context.Cause(ctx)
-	}
+	return s.readLine(ctx, text)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -10,7 +11,6 @@ import (
 
 	"github.com/bossman-dev/bossman/clientconfig"
 	"github.com/bossman-dev/bossman/mcp"
-	"golang.org/x/term"
 )
 
 // allClients is what --from takes for a list of everything.
@@ -62,7 +62,7 @@ func findClient(name string) (*clientconfig.Client, error) {
 }
 
 // configured finds a server that is set up for another client.
-func (a *app) configured(from, name string, trust bool) (*target, error) {
+func (a *app) configured(ctx context.Context, from, name string, trust bool) (*target, error) {
 	if from == allClients {
 		return nil, usage("--from all only lists; say which client %s is from", name)
 	}
@@ -107,7 +107,9 @@ func (a *app) configured(from, name string, trust bool) (*target, error) {
 	if found.Disabled {
 		a.note("%s is turned off in %s.", name, c.Title)
 	}
-	s, err := found.Expand(clientconfig.Values{Getenv: os.LookupEnv, Home: a.places().Home, Input: a.configInput})
+	s, err := found.Expand(clientconfig.Values{Getenv: os.LookupEnv, Home: a.places().Home, Input: func(in clientconfig.Input) (string, error) {
+		return a.configInput(ctx, in)
+	}})
 	if err != nil {
 		next := ""
 		if errors.Is(err, clientconfig.ErrUnset) {
@@ -128,7 +130,7 @@ func (a *app) configured(from, name string, trust bool) (*target, error) {
 }
 
 // configInput asks what a file wants to know.
-func (a *app) configInput(in clientconfig.Input) (string, error) {
+func (a *app) configInput(ctx context.Context, in clientconfig.Input) (string, error) {
 	if terminal, err := a.person(); err != nil || !terminal {
 		return "", fmt.Errorf("%w, and there is no terminal to ask at", clientconfig.ErrUnset)
 	}
@@ -145,13 +147,9 @@ func (a *app) configInput(in clientconfig.Input) (string, error) {
 	var v string
 	var err error
 	if in.Password {
-		fmt.Fprint(a.stderr, text+": ")
-		var secret []byte
-		secret, err = term.ReadPassword(int(a.stdin.Fd()))
-		fmt.Fprintln(a.stderr)
-		v = string(secret)
+		v, err = a.readSecret(ctx, text+": ")
 	} else {
-		v, err = a.prompt(text + ": ")
+		v, err = a.prompt(ctx, text+": ")
 	}
 	if err != nil {
 		return "", err

@@ -18,7 +18,6 @@ import (
 	"github.com/bossman-dev/bossman/remote"
 	"github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 )
 
 func (a *app) loginCommand() *cobra.Command {
@@ -67,7 +66,7 @@ func (a *app) login(ctx context.Context, server, machine string, browser bool) e
 			return err
 		}
 	} else {
-		if key, err = a.readKey(origin(address)); err != nil {
+		if key, err = a.readKey(ctx, origin(address)); err != nil {
 			return err
 		}
 		dial = dialer(address, key)
@@ -107,14 +106,12 @@ func (a *app) login(ctx context.Context, server, machine string, browser bool) e
 }
 
 // readKey asks for a key without showing it.
-func (a *app) readKey(server string) (auth.Secret, error) {
+func (a *app) readKey(ctx context.Context, server string) (auth.Secret, error) {
 	if isTerminal(a.stdin) {
-		fmt.Fprintf(a.stderr, "Key for %s: ", server)
-		text, err := term.ReadPassword(int(a.stdin.Fd()))
-		fmt.Fprintln(a.stderr)
-		return checkedKey(text, err)
+		text, err := a.readSecret(ctx, fmt.Sprintf("Key for %s: ", server))
+		return checkedKey([]byte(text), err)
 	}
-	return checkedKey(a.readAll("-"))
+	return checkedKey(a.readAll(ctx, "-"))
 }
 
 func checkedKey(text []byte, err error) (auth.Secret, error) {

@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -258,12 +257,4 @@ func (a *app) close() {
 		f()
 	}
 	a.closers = nil
-}
-
-// readAll reads a file named on the command line; - is standard input.
-func (a *app) readAll(name string) ([]byte, error) {
-	if name == "-" {
-		return io.ReadAll(a.stdin)
-	}
-	return os.ReadFile(name)
 }

@@ -51,11 +51,11 @@ func (f *taskFlags) register(a *app, cmd *cobra.Command) {
 }
 
 // text reads the description from standard input if it is -.
-func (f *taskFlags) text(a *app) error {
+func (f *taskFlags) text(ctx context.Context, a *app) error {
 	if f.description != "-" {
 		return nil
 	}
-	text, err := a.readAll("-")
+	text, err := a.readAll(ctx, "-")
 	f.description = string(text)
 	return err
 }

@@ -17,7 +17,7 @@ func (a *app) taskAdd() *cobra.Command {
   bossman task add "Write its documentation" --after web-1`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			if err := f.text(a); err != nil {
+			if err := f.text(ctx, a); err != nil {
 				return err
 			}
 			title := strings.TrimSpace(strings.Join(args, " "))

@@ -16,7 +16,7 @@ func (a *app) taskEdit() *cobra.Command {
 		ValidArgsFunction: a.completeTask,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			if err := f.text(a); err != nil {
+			if err := f.text(ctx, a); err != nil {
 				return err
 			}
 			o, id, err := a.openTask(ctx, args[0])

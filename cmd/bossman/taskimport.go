@@ -24,7 +24,7 @@ Repeating it brings only what is missing. Nothing of it is handed out before all
 it is there; what was in progress is ready again.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			text, err := a.readAll(args[0])
+			text, err := a.readAll(ctx, args[0])
 			if err != nil {
 				return fmt.Errorf("read the export: %w", err)
 			}

@@ -29,7 +29,7 @@ and hold. A circle is refused with its path.`,
 		Example: "  bossman task plan plan.md --dry-run\n  bossman task plan plan.json --hold",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			text, err := a.readAll(args[0])
+			text, err := a.readAll(ctx, args[0])
 			if err != nil {
 				return fmt.Errorf("read the plan: %w", err)
 			}

@@ -67,7 +67,7 @@ func (a *app) askVerdict(ctx context.Context, o *opened, id board.ID) (board.Ver
 	}
 	a.showDossier(d, 5)
 	a.say("")
-	answer, err := a.prompt("accept, reject or skip> ")
+	answer, err := a.prompt(ctx, "accept, reject or skip> ")
 	if err != nil {
 		return "", "", err
 	}
@@ -75,7 +75,7 @@ func (a *app) askVerdict(ctx context.Context, o *opened, id board.ID) (board.Ver
 	case "a", "accept", "y", "yes":
 		return board.Accept, "", nil
 	case "r", "reject":
-		note, err := a.prompt("what was wrong> ")
+		note, err := a.prompt(ctx, "what was wrong> ")
 		return board.Reject, note, err
 	}
 	return "", "", failf(exitNothing, "", "nothing was decided; %v stays in %s", id, d.Task.Status)
