@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -197,7 +198,13 @@ func (a *app) target(ctx context.Context, o *clientOptions, args []string, dash 
 		return t, args, nil
 	}
 	if len(env) > 0 || o.dir != "" {
-		return nil, nil, usage("--env and --dir are for programs, and %s is a server over HTTP", t.url)
+		return nil, nil, usage("--env and --dir are for programs, and %s is a server over HTTP", shownURL(t.url))
+	}
+	switch u, err := url.Parse(t.url); {
+	case err != nil || u.Host == "":
+		return nil, nil, usage("%s is not the address of a server", shownURL(t.url))
+	case u.User != nil:
+		return nil, nil, failf(exitUsage, "give them as --header 'Authorization: Basic ${CREDENTIALS}'", "%s has a name or a password before its host", shownURL(t.url))
 	}
 	for name, values := range header {
 		t.header[name] = values

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/mcp"
 	"github.com/bossman-dev/bossman/mcp/streamable"
 	"github.com/go-json-experiment/json"
@@ -105,6 +106,9 @@ func fixture() int {
 	tool("echo", "Say the arguments.", `{"type":"object","additionalProperties":false,"properties":{"text":{"type":"string"},"n":{"type":["integer","null"]},`+
 		`"yes":{"type":"boolean"},"list":{"type":"array","items":{"type":"number"}},"any":{}}}`, func(_ context.Context, c *mcp.Call) (*mcp.ToolResult, error) {
 		return say(string(c.Arguments()))
+	})
+	tool("refuse", "Fail in two lines.", none, func(context.Context, *mcp.Call) (*mcp.ToolResult, error) {
+		return nil, &jsonrpc.Error{Code: -32000, Message: "no\nbossman: all is well"}
 	})
 	tool("save", "Send a file.", none, func(context.Context, *mcp.Call) (*mcp.ToolResult, error) {
 		return &mcp.ToolResult{Content: []mcp.Content{

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/bossman-dev/bossman/mcp"
@@ -152,7 +151,7 @@ func (s *session) hear(_ context.Context, n mcp.Notification) {
 	if m.Logger != "" {
 		text = m.Logger + ": " + text
 	}
-	s.console.line("[%s] %s", line(m.Level), strings.TrimSpace(text))
+	s.console.line("[%s] %s", line(m.Level), under(text))
 }
 
 // progressText is a line about how far a call has come.

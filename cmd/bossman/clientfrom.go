@@ -254,23 +254,27 @@ func scopeStyle(s clientconfig.Scope) string {
 	return dim
 }
 
-// leadsTo is what an entry leads to. A URL's query and user
-// may hold a key, and are not shown.
+// leadsTo is what an entry leads to.
 func leadsTo(s *clientconfig.Server) string {
 	switch {
 	case len(s.Args) > 0:
 		return shellWords(s.Args)
 	case s.URL != "":
-		// It may have variables in it, so it is not parsed.
-		address, _, _ := strings.Cut(s.URL, "?")
-		address, _, _ = strings.Cut(address, "#")
-		scheme, rest, ok := strings.Cut(address, "://")
-		if at := strings.LastIndexByte(rest, '@'); ok && at >= 0 {
-			address = scheme + "://" + rest[at+1:]
-		}
-		return address
+		return shownURL(s.URL)
 	}
 	return "(" + s.Type + ")"
+}
+
+// shownURL is an address for people. Its query and its user may hold a key, and are
+// left out. It may have variables in it, so it is not parsed.
+func shownURL(address string) string {
+	address, _, _ = strings.Cut(address, "?")
+	address, _, _ = strings.Cut(address, "#")
+	scheme, rest, ok := strings.Cut(address, "://")
+	if at := strings.LastIndexByte(rest, '@'); ok && at >= 0 {
+		address = scheme + "://" + rest[at+1:]
+	}
+	return address
 }
 
 // tilde is a path for people.

@@ -47,7 +47,7 @@ func (s *session) newLogin(base http.RoundTripper) (*login, error) {
 	o.Redirect = l.back.Redirect()
 	if l.transport, err = oauth.NewTransport(s.target.url, o); err != nil {
 		l.close()
-		return nil, failf(exitUsage, "", "%s is not the address of a server", s.target.url)
+		return nil, failf(exitUsage, "", "%s is not the address of a server", shownURL(s.target.url))
 	}
 	return l, nil
 }

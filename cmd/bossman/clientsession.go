@@ -6,7 +6,9 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -174,10 +176,7 @@ func (s *session) explainCommand(err error) error {
 }
 
 func (s *session) explainHTTP(err error) error {
-	address := s.target.url
-	if at := strings.IndexByte(address, '?'); at >= 0 {
-		address = address[:at]
-	}
+	address, text := shownURL(s.target.url), s.told(err)
 	if errors.Is(err, errNobodyToAgree) {
 		return failf(exitDenied, "run it once in a terminal of your own, or give a token: --header 'Authorization: Bearer ${TOKEN}'",
 			"%s wants a person to agree, and there is no terminal", address)
@@ -186,9 +185,26 @@ func (s *session) explainHTTP(err error) error {
 	switch {
 	case s.refused.Load() || status && (e.Code == http.StatusUnauthorized || e.Code == http.StatusForbidden):
 		return failf(exitDenied, "give what it wants: --header 'Authorization: Bearer ${TOKEN}', or what its documentation says",
-			"%s does not let us in: %w", address, err)
+			"%s does not let us in: %s", address, text)
 	case status && (e.Code == http.StatusNotFound || e.Code == http.StatusMethodNotAllowed):
-		return failf(exitUnavailable, "look at the address: the path is often /mcp", "there is no MCP server at %s: %w", address, err)
+		return failf(exitUnavailable, "look at the address: the path is often /mcp", "there is no MCP server at %s: %s", address, text)
 	}
-	return failf(exitUnavailable, "look whether it runs, and at the address", "%s cannot be reached: %w", address, err)
+	return failf(exitUnavailable, "look whether it runs, and at the address", "%s cannot be reached: %s", address, text)
+}
+
+// told is the text of an error of HTTP. It names the server without the query and the
+// user, which may hold a key, and says nothing twice.
+func (s *session) told(err error) string {
+	text := strings.ReplaceAll(err.Error(), s.target.url, shownURL(s.target.url))
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		text = strings.ReplaceAll(text, e.URL, shownURL(e.URL))
+	}
+	var lines []string
+	for l := range strings.Lines(text) {
+		l = strings.TrimSpace(l)
+		if !slices.ContainsFunc(lines, func(said string) bool { return strings.HasSuffix(said, l) }) {
+			lines = append(lines, l)
+		}
+	}
+	return strings.Join(lines, "\n")
 }

@@ -69,7 +69,7 @@ func hint(err error, next string) error {
 
 // fail says what went wrong and gives the exit code.
 func (a *app) fail(err error) int {
-	if err == nil || errors.Is(err, syscall.EPIPE) {
+	if err == nil || a.unread(err) {
 		return exitOK
 	}
 	code := exitCode(err)
@@ -88,17 +88,44 @@ func (a *app) fail(err error) int {
 	if errors.Is(err, context.Canceled) {
 		err, next = errors.New("interrupted"), ""
 	}
-	text := plain(strings.NewReplacer("board: ", "", "auth: ", "").Replace(err.Error()))
+	text := plain(withoutPackages(err.Error()))
 	if a.flags.json {
 		out, _ := json.Marshal(errorJSON{Error: failureJSON{Code: code, Kind: exitNames[code], Message: text, Next: next}})
 		fmt.Fprintf(a.stderr, "%s\n", escaped(out))
 		return code
 	}
-	fmt.Fprintf(a.stderr, "bossman: %s\n", text)
+	fmt.Fprintf(a.stderr, "bossman: %s\n", under(text))
 	if next != "" {
-		fmt.Fprintf(a.stderr, "  next: %s\n", plain(next))
+		fmt.Fprintf(a.stderr, "  next: %s\n", under(plain(next)))
 	}
 	return code
+}
+
+// unread reports whether an error is that nobody reads our output any more, as with
+// | head. The end of any other pipe is an error like others.
+func (a *app) unread(err error) bool {
+	pe, ok := errors.AsType[*fs.PathError](err)
+	return ok && pe.Path == a.stdout.Name() && errors.Is(pe, syscall.EPIPE)
+}
+
+// withoutPackages leaves out the names of packages that errors begin with.
+func withoutPackages(text string) string {
+	for _, name := range []string{"board: ", "auth: ", "oauth: "} {
+		text = strings.ReplaceAll(strings.TrimPrefix(text, name), ": "+name, ": ")
+	}
+	return text
+}
+
+// longestError is how much of an error's text is shown: some of it may be a server's.
+const longestError = 4000
+
+// under is a text whose further lines stand below the first, so that none of them
+// looks like a line of our own.
+func under(text string) string {
+	if len(text) > longestError {
+		text = strings.ToValidUTF8(text[:longestError], "") + "…"
+	}
+	return strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n    ")
 }
 
 type errorJSON struct {
