@@ -150,10 +150,9 @@ func (s *session) showTool(t *mcp.Tool) error {
 			style, need := "", ""
 			if p.Required {
 				style, need = bold, "required"
-			} else if len(p.Default) > 0 {
-				need = "default " + line(string(p.Default))
 			}
-			rows = append(rows, []cell{{line(p.Name), style}, {line(p.kinds()), cyan}, {need, dim}, {line(cmp.Or(p.Description, p.Title)), ""}})
+			kinds, what := s.describe(&p)
+			rows = append(rows, []cell{{line(p.Name), style}, {kinds, cyan}, {need, dim}, {what, ""}})
 		}
 		s.paint.table(s.out, "  ", []column{{head: "ARGUMENT"}, {head: "TYPE"}, {head: ""}, {head: "WHAT IT IS", flex: true, wrap: true}}, rows)
 	}
@@ -170,6 +169,24 @@ func (s *session) showTool(t *mcp.Tool) error {
 		s.say("\n  %s", s.paint.in(dim, plain(s.target.line("call", strings.Join(append([]string{shellWords([]string{t.Name})}, sample...), " ")))))
 	}
 	return nil
+}
+
+// describe is what a field takes, and what it is. Many choices are no type that a
+// table has room for.
+func (s *session) describe(p *field) (kinds, what string) {
+	kinds, what = line(p.kinds()), line(cmp.Or(p.Description, p.Title))
+	var notes []string
+	if len(p.Choices) > 0 && s.short(kinds) != kinds {
+		notes = append(notes, line(p.wants()))
+		kinds = "choice"
+	}
+	if len(p.Default) > 0 {
+		notes = append(notes, "default "+line(string(p.Default)))
+	}
+	if len(notes) > 0 {
+		what = strings.TrimSpace(what + " (" + strings.Join(notes, "; ") + ")")
+	}
+	return kinds, what
 }
 
 // hints are what the server claims about a tool.

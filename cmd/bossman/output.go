@@ -117,7 +117,8 @@ type column struct {
 	right bool
 	// flex marks the one column that is cut to fit the terminal.
 	flex bool
-	// wrap breaks the flexible column into lines instead; it must be the last.
+	// wrap breaks the flexible column into lines instead, below the others where there
+	// is no room beside them; it must be the last.
 	wrap bool
 	// drop says which columns go first where there is no room: the highest. 0 stays.
 	drop int
@@ -143,9 +144,7 @@ func (p paint) table(w io.Writer, indent string, cols []column, rows [][]cell) {
 		}
 		widths[i] = max(widths[i], textWidth(c.head))
 	}
-	if p.width > 0 {
-		p.fit(cols, widths, show, p.width-textWidth(indent))
-	}
+	crowded := p.width > 0 && !p.fit(cols, widths, show, p.width-textWidth(indent))
 	heads := make([]cell, len(cols))
 	headed := false
 	for i, c := range cols {
@@ -155,7 +154,7 @@ func (p paint) table(w io.Writer, indent string, cols []column, rows [][]cell) {
 	if headed {
 		rows = append([][]cell{heads}, rows...)
 	}
-	for _, row := range rows {
+	for n, row := range rows {
 		var line strings.Builder
 		line.WriteString(indent)
 		pad := 0
@@ -164,6 +163,13 @@ func (p paint) table(w io.Writer, indent string, cols []column, rows [][]cell) {
 				continue
 			}
 			text := row[i].text
+			if crowded && c.wrap {
+				if text != "" && (n > 0 || !headed) {
+					below := strings.TrimRight(p.wrap(text, indent+"    "), "\n")
+					line.WriteString("\n" + p.in(row[i].style, below))
+				}
+				continue
+			}
 			line.WriteString(strings.Repeat(" ", pad))
 			if p.width > 0 && c.flex && c.wrap {
 				column := p.width - widths[i]
@@ -184,7 +190,8 @@ func (p paint) table(w io.Writer, indent string, cols []column, rows [][]cell) {
 	}
 }
 
-func (p paint) fit(cols []column, widths []int, show []bool, room int) {
+// fit makes a table as narrow as it has to be, and reports whether it could.
+func (p paint) fit(cols []column, widths []int, show []bool, room int) bool {
 	total := func() int {
 		n := -2
 		for i := range cols {
@@ -201,13 +208,13 @@ func (p paint) fit(cols []column, widths []int, show []bool, room int) {
 		}
 	}
 	if flex < 0 {
-		return
+		return true
 	}
 	full := widths[flex]
 	for total() > room {
 		if over := total() - room; widths[flex]-over >= min(minFlex, full) {
 			widths[flex] -= over
-			return
+			return true
 		}
 		last := -1
 		for i, c := range cols {
@@ -217,10 +224,11 @@ func (p paint) fit(cols []column, widths []int, show []bool, room int) {
 		}
 		if last < 0 {
 			widths[flex] = max(8, widths[flex]-(total()-room))
-			return
+			return false
 		}
 		show[last] = false
 	}
+	return true
 }
 
 // wrap breaks a text at spaces so that it fits the terminal behind an indent.

@@ -106,3 +106,19 @@ func FuzzPlain(f *testing.F) {
 		}
 	})
 }
+
+// A column that is broken into lines stands below the others where there is no room.
+func TestTable_narrow(t *testing.T) {
+	cols := []column{{head: "ARGUMENT"}, {head: "TYPE"}, {head: "WHAT IT IS", flex: true, wrap: true}}
+	rows := [][]cell{{{"elicitation", ""}, {"boolean", ""}, {"What is done with the answer of the person", ""}}, {{"url", ""}, {"string", ""}, {"", ""}}}
+	for width, want := range map[int]string{
+		40: "  ARGUMENT     TYPE\n  elicitation  boolean\n      What is done with the answer of\n      the person\n  url          string\n",
+		60: "  ARGUMENT     TYPE     WHAT IT IS\n  elicitation  boolean  What is done with the answer of the\n                        person\n  url          string\n",
+	} {
+		var got bytes.Buffer
+		paint{width: width}.table(&got, "  ", cols, rows)
+		if got.String() != want {
+			t.Errorf("%d columns:\n%s\nwant\n%s", width, got.String(), want)
+		}
+	}
+}
