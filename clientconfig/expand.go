@@ -23,7 +23,12 @@ type Values struct {
 // that is not set is an error, which says where it is needed; it wraps ErrUnset.
 func (s *Server) Expand(v Values) (*Server, error) {
 	out := *s
-	if len(s.Args) == 0 && s.URL == "" {
+	switch {
+	case s.Err != nil:
+		return nil, s.Err
+	case len(s.Args) == 0 && s.URL == "" && s.Type == "":
+		return nil, s.errorf("has neither a command nor an address")
+	case len(s.Args) == 0 && s.URL == "":
 		return nil, s.errorf("is of type %q, which only %s understands", s.Type, s.Client)
 	}
 	x := &expander{server: s, values: v, asked: map[string]string{}}

@@ -15,25 +15,29 @@ const maxFile = 1 << 20
 
 // Read reads the client's servers from all its files, in order of their names. A
 // file that is not there has none. Where two files name the same server, the one
-// that the client would not use is marked as Shadowed.
+// that the client would not use is marked as Shadowed. The error tells of files that
+// cannot be read; the servers of the others are there all the same.
 func (c *Client) Read(p Places) ([]Server, error) {
 	var all []Server
+	var errs []error
 	for _, f := range c.Files(p) {
 		text, err := readFile(f.Path, cmp.Or(c.row.Limit, maxFile))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
-			return nil, &Error{File: f.Path, Err: err}
+			errs = append(errs, &Error{File: f.Path, Err: err})
+			continue
 		}
 		servers, err := c.Parse(text, f, p.Project)
 		if err != nil {
-			return nil, err
+			errs = append(errs, err)
+			continue
 		}
 		all = append(all, servers...)
 	}
 	settle(all)
-	return all, nil
+	return all, errors.Join(errs...)
 }
 
 // readFile reads a file that nobody but its owner and group can write.

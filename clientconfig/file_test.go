@@ -52,6 +52,17 @@ func TestRead_projectWins(t *testing.T) {
 	}
 }
 
+// A file of the project that cannot be read does not take the user's servers away.
+func TestRead_oneBroken(t *testing.T) {
+	c, p, path := cursor(t)
+	write(t, path, `{"mcpServers": {"a": {"command": "user"}}}`)
+	write(t, c.Files(p)[1].Path, `{`)
+	servers, err := c.Read(p)
+	if e, ok := errors.AsType[*Error](err); !ok || e.File != c.Files(p)[1].Path || len(servers) != 1 {
+		t.Errorf("Read = %v, %v", servers, err)
+	}
+}
+
 // What is wrong with a file as a whole is told with its path.
 func TestRead_refused(t *testing.T) {
 	for _, tt := range []struct {

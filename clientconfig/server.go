@@ -40,6 +40,10 @@ type Server struct {
 	HeaderNames map[string]string
 	Bearer      string
 
+	// Err is what is wrong with an entry that cannot be used; Expand gives it. It says
+	// nothing about the others of the file.
+	Err error
+
 	rule    string
 	project string
 	inputs  []Input
@@ -170,15 +174,15 @@ func (r *reader) servers(root map[string]any, at string, scope Scope) ([]Server,
 	var out []Server
 	for _, name := range slices.Sorted(maps.Keys(entries)) {
 		entry, key, err := r.walk(entries, at, []string{name})
-		if err != nil {
-			return nil, err
-		}
-		if entry == nil {
+		if err == nil && entry == nil {
 			continue
 		}
-		s, err := r.server(name, entry, key)
+		var s *Server
+		if err == nil {
+			s, err = r.server(name, entry, key)
+		}
 		if err != nil {
-			return nil, err
+			s = &Server{Name: name, Client: r.client.ID, File: r.file.Path, Key: key, Err: err}
 		}
 		s.Scope = scope
 		s.Disabled = s.Disabled || slices.Contains(off, name)
@@ -384,7 +388,7 @@ func (r *reader) inputs(root map[string]any) ([]Input, error) {
 		in.Default, errs[2] = r.text(m, at, "default")
 		in.Password, errs[3] = r.flag(m, at, "password", false)
 		if asked, _ := m["type"].(string); asked == "pickString" {
-			in.Options, errs[4] = r.texts(m, at, "options")
+			in.Options, errs[4] = r.options(m, at)
 		}
 		if err := first(errs[:]); err != nil {
 			return nil, err
@@ -392,4 +396,20 @@ func (r *reader) inputs(root map[string]any) ([]Input, error) {
 		out = append(out, in)
 	}
 	return out, nil
+}
+
+// options are what a question lets choose: texts, or objects with a value.
+func (r *reader) options(m map[string]any, at string) ([]string, error) {
+	list, _ := m["options"].([]any)
+	values := make([]any, 0, len(list))
+	for _, v := range list {
+		if o, ok := v.(map[string]any); ok {
+			v = o["value"]
+		}
+		values = append(values, v)
+	}
+	if len(values) > 0 {
+		m = map[string]any{"options": values}
+	}
+	return r.texts(m, at, "options")
 }

@@ -41,10 +41,39 @@ func TestParse_types(t *testing.T) {
 		{"goose", "- a", "x: holds a list, not an object"},
 	} {
 		c, _ := Find(tt.client)
-		_, err := c.Parse([]byte(tt.text), File{Path: "x", Scope: User}, "")
+		servers, err := c.Parse([]byte(tt.text), File{Path: "x", Scope: User}, "")
+		if len(servers) == 1 {
+			_, err = servers[0].Expand(Values{})
+		}
 		if _, ok := errors.AsType[*Error](err); !ok || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %s\n%v, want %s", tt.client, tt.text, err, tt.want)
 		}
+	}
+}
+
+// An entry that is wrong does not spoil those beside it.
+func TestParse_oneWrong(t *testing.T) {
+	c, _ := Find("codex")
+	servers, err := c.Parse([]byte("[mcp_servers.a]\ncommand = 'a'\n[mcp_servers.b]\ncommand = 1\n[mcp_servers]\nc = 2"), File{Path: "x", Scope: User}, "")
+	if err != nil || len(servers) != 3 {
+		t.Fatalf("Parse = %+v, %v", servers, err)
+	}
+	if x, err := servers[0].Expand(Values{}); err != nil || x.Args[0] != "a" {
+		t.Errorf("a = %+v, %v", x, err)
+	}
+	for _, s := range servers[1:] {
+		if x, err := s.Expand(Values{}); err == nil || err != s.Err || s.Name == "" || s.Scope != User {
+			t.Errorf("%+v = %+v, %v", s, x, err)
+		}
+	}
+}
+
+// VS Code's choices are texts, or objects.
+func TestParse_options(t *testing.T) {
+	c, _ := Find("vscode")
+	servers, err := c.Parse([]byte(`{"inputs":[{"id":"a","type":"pickString","options":["x",{"label":"Why","value":"y"}]}],"servers":{"s":{"command":"c"}}}`), File{Path: "x"}, "")
+	if err != nil || len(servers) != 1 || len(servers[0].inputs) != 1 || strings.Join(servers[0].inputs[0].Options, " ") != "x y" {
+		t.Errorf("Parse = %+v, %v", servers, err)
 	}
 }
 
@@ -70,7 +99,10 @@ func TestParse_hostile(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			c, _ := Find(tt.client)
 			began := time.Now()
-			_, err := c.Parse([]byte(tt.text), File{Path: "x", Scope: User}, "")
+			servers, err := c.Parse([]byte(tt.text), File{Path: "x", Scope: User}, "")
+			if len(servers) == 1 {
+				err = servers[0].Err
+			}
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("%v, want %s", err, tt.want)
 			}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/bossman-dev/bossman/clientconfig"
@@ -26,9 +27,9 @@ func clientNames() []string {
 
 // places are where the clients of whoever runs this keep their files.
 func (a *app) places() clientconfig.Places {
-	p := clientconfig.Places{Home: a.getenv("HOME"), Getenv: os.LookupEnv}
-	if home, err := os.UserHomeDir(); err == nil && p.Home == "" {
-		p.Home = home
+	p := clientconfig.Places{Getenv: os.LookupEnv}
+	if home, err := os.UserHomeDir(); err == nil {
+		p.Home = filepath.Clean(home)
 	}
 	if dir, err := os.Getwd(); err == nil {
 		p.Project = projectOf(dir, p.Home)
@@ -70,16 +71,15 @@ func (a *app) configured(ctx context.Context, from, name string, trust bool) (*t
 	if err != nil {
 		return nil, err
 	}
-	servers, err := c.Read(a.places())
-	if err != nil {
-		return nil, hint(err, "mend the file; nothing was started")
-	}
+	servers, unread := c.Read(a.places())
 	var found *clientconfig.Server
 	var refused *clientconfig.Server
 	var names []string
 	for i := range servers {
 		s := &servers[i]
-		names = append(names, s.Name)
+		if !slices.Contains(names, s.Name) {
+			names = append(names, s.Name)
+		}
 		switch {
 		case s.Name != name || found != nil:
 		case s.Scope == clientconfig.Project && !trust:
@@ -90,6 +90,9 @@ func (a *app) configured(ctx context.Context, from, name string, trust bool) (*t
 	}
 	list := "bossman client tools --from " + from
 	switch {
+	case unread != nil && (found == nil || trust):
+		// What cannot be read may have had the say.
+		return nil, hint(unread, "mend the file; nothing was started")
 	case found == nil && refused != nil:
 		return nil, failf(exitDenied, "look at it, and add --trust if it is what you want: "+line(leadsTo(refused)),
 			"%s is from %s, which belongs to the project: whoever can push may have written it", name, refused.File)
@@ -104,6 +107,9 @@ func (a *app) configured(ctx context.Context, from, name string, trust bool) (*t
 	case refused != nil:
 		a.note("The %s of the project's own file is left aside; --trust takes it.", name)
 	}
+	if unread != nil {
+		a.note("%v; it is left aside.", unread)
+	}
 	if found.Disabled {
 		a.note("%s is turned off in %s.", name, c.Title)
 	}
@@ -112,7 +118,10 @@ func (a *app) configured(ctx context.Context, from, name string, trust bool) (*t
 	}})
 	if err != nil {
 		next := ""
-		if errors.Is(err, clientconfig.ErrUnset) {
+		switch {
+		case found.Err != nil:
+			next = "mend the entry; nothing was started"
+		case errors.Is(err, clientconfig.ErrUnset):
 			next = "set it and try again; nothing was started"
 		}
 		return nil, &failure{code: exitFailure, err: err, next: next}
@@ -173,6 +182,7 @@ type configuredJSON struct {
 	URL      string   `json:"url,omitzero"`
 	Disabled bool     `json:"disabled,omitzero"`
 	Shadowed bool     `json:"shadowed,omitzero"`
+	Problem  string   `json:"problem,omitzero"`
 }
 
 // listConfigured lists the servers that a client has, or all of them.
@@ -189,15 +199,14 @@ func (a *app) listConfigured(from string) error {
 	out := []configuredJSON{}
 	var rows [][]cell
 	var failed error
+	wrong := func(err error) {
+		a.note("%v", err)
+		failed = failf(exitFailure, "mend it; the others can be used", "not everything could be read")
+	}
 	for _, c := range which {
 		servers, err := c.Read(p)
 		if err != nil {
-			if from != allClients {
-				return hint(err, "mend the file")
-			}
-			a.note("%v", err)
-			failed = failf(exitFailure, "", "not every file could be read")
-			continue
+			wrong(err)
 		}
 		for _, s := range servers {
 			entry := configuredJSON{
@@ -207,9 +216,15 @@ func (a *app) listConfigured(from string) error {
 			if s.URL != "" {
 				entry.URL = leadsTo(&s)
 			}
+			if s.Err != nil {
+				entry.Problem = s.Err.Error()
+				wrong(s.Err)
+			}
 			out = append(out, entry)
 			state, style := "", ""
 			switch {
+			case s.Err != nil:
+				state, style = "wrong", red
 			case s.Shadowed:
 				state, style = "hidden by another", dim
 			case s.Disabled:
@@ -261,6 +276,9 @@ func leadsTo(s *clientconfig.Server) string {
 		return shellWords(s.Args)
 	case s.URL != "":
 		return shownURL(s.URL)
+	}
+	if s.Type == "" {
+		return ""
 	}
 	return "(" + s.Type + ")"
 }
