@@ -140,7 +140,9 @@ func TestArguments(t *testing.T) {
 	f := readForm([]byte(`{"properties":{
 		"s":{"type":"string"}, "n":{"type":"number"}, "i":{"type":"integer"}, "b":{"type":"boolean"}, "o":{"type":"object"},
 		"l":{"type":"array","items":{"type":"integer"}}, "t":{"type":"array","items":{"type":"string"}}, "sn":{"type":["string","number"]},
-		"u":{"anyOf":[{"type":"integer"},{"type":"null"}]}, "e":{"enum":[1,2]}}}`))
+		"u":{"anyOf":[{"type":"integer"},{"type":"null"}]}, "e":{"enum":[1,2]}, "r":{"$ref":"#/$defs/a~1b"}, "a":{"allOf":[{"$ref":"#/$defs/o"}],"description":"x"},
+		"ru":{"anyOf":[{"$ref":"#/$defs/a~1b"},{"type":"null"}]}, "loop":{"$ref":"#/$defs/loop"}, "none":{"$ref":"#/$defs/none"}},
+		"$defs":{"a/b":{"type":"integer"}, "o":{"type":"object"}, "loop":{"anyOf":[{"$ref":"#/$defs/loop"},{"$ref":"#/$defs/loop"}]}}}`))
 	for _, tt := range []struct{ words, want string }{
 		{"s=2", `{"s":"2"}`},
 		{"s=", `{"s":""}`},
@@ -164,6 +166,12 @@ func TestArguments(t *testing.T) {
 		{"u=2", `{"u":2}`},
 		{"u=null", `{"u":null}`},
 		{"e=2", `{"e":2}`},
+		{"r=2", `{"r":2}`},
+		{"r=x", "!r wants an integer"},
+		{"ru=2", `{"ru":2}`},
+		{`a={"x":1}`, `{"a":{"x":1}}`},
+		{"loop=2", `{"loop":"2"}`},
+		{"none=2", `{"none":"2"}`},
 		{"new=2", `{"new":"2"}`},
 		{`new:={"a":[1]}`, `{"new":{"a":[1]}}`},
 		{"s:=2", `{"s":2}`},
@@ -192,6 +200,7 @@ func FuzzForm(f *testing.F) {
 	f.Add(`{"properties":{"a":{"type":["string"],"enum":["x"],"enumNames":["X"]},"b":{"items":{"anyOf":[{"const":"y","title":"Y"}]}}},"required":["a"]}`, "a=1")
 	f.Add(`{"properties":[]}`, "a:=1")
 	f.Add(`{"properties":{"a":{"anyOf":[{"anyOf":[{}]}],"default":[1]}}}`, "a=")
+	f.Add(`{"properties":{"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{"allOf":[{"$ref":"#/properties/a"}]}}}`, "a=1")
 	f.Fuzz(func(t *testing.T, schema, word string) {
 		form := readForm([]byte(schema))
 		args := map[string]jsontext.Value{}

@@ -67,12 +67,66 @@ type schemaJSON struct {
 	AnyOf       jsontext.Value `json:"anyOf"`
 	OneOf       jsontext.Value `json:"oneOf"`
 	Const       jsontext.Value `json:"const"`
+	Ref         jsontext.Value `json:"$ref"`
+	AllOf       jsontext.Value `json:"allOf"`
+}
+
+// maxRefs is how many references of one schema are followed: they may lead in circles.
+const maxRefs = 100
+
+// A schemaReader reads the parts of one schema.
+type schemaReader struct {
+	root jsontext.Value
+	left int // references that may still be followed
+}
+
+// read reads a part. Where it refers to another part of the same schema, that is
+// read, with what is said here on top.
+func (r *schemaReader) read(raw jsontext.Value) (s schemaJSON, ok bool) {
+	if json.Unmarshal(raw, &s) != nil {
+		return schemaJSON{}, false
+	}
+	to := r.find(as[string](s.Ref))
+	if all := as[[]jsontext.Value](s.AllOf); len(to) == 0 && len(all) == 1 {
+		to = all[0]
+	}
+	if len(to) == 0 || r.left == 0 {
+		return s, true
+	}
+	r.left--
+	there, ok := r.read(to)
+	if !ok {
+		return s, true
+	}
+	title, description, otherwise := s.Title, s.Description, s.Default
+	s = there
+	for _, said := range []struct{ into, here *jsontext.Value }{{&s.Title, &title}, {&s.Description, &description}, {&s.Default, &otherwise}} {
+		if len(*said.here) > 0 {
+			*said.into = *said.here
+		}
+	}
+	return s, true
+}
+
+// find finds what a reference such as #/$defs/Colour is to, or nothing.
+func (r *schemaReader) find(ref string) jsontext.Value {
+	path, ok := strings.CutPrefix(ref, "#/")
+	if !ok {
+		return nil
+	}
+	at := r.root
+	for name := range strings.SplitSeq(path, "/") {
+		name = strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
+		at = as[map[string]jsontext.Value](at)[name]
+	}
+	return at
 }
 
 // readForm reads what a schema says.
 func readForm(schema []byte) *form {
-	var s schemaJSON
-	if json.Unmarshal(schema, &s) != nil {
+	r := &schemaReader{root: schema, left: maxRefs}
+	s, ok := r.read(schema)
+	if !ok {
 		return &form{}
 	}
 	f := &form{Closed: string(s.Additional) == "false"}
@@ -91,27 +145,26 @@ func readForm(schema []byte) *form {
 		if err != nil {
 			break
 		}
-		p := readField(raw)
+		p := r.field(raw)
 		p.Name, p.Required = name, slices.Contains(required, name)
 		f.Fields = append(f.Fields, p)
 	}
 	return f
 }
 
-func readField(raw []byte) field {
-	var s schemaJSON
-	if json.Unmarshal(raw, &s) != nil {
+func (r *schemaReader) field(raw jsontext.Value) field {
+	s, ok := r.read(raw)
+	if !ok {
 		return field{}
 	}
 	p := field{
-		Types: typesOf(&s), Title: as[string](s.Title), Description: as[string](s.Description),
-		Default: bytes.Clone(s.Default), Choices: choicesOf(&s),
+		Types: r.types(&s), Title: as[string](s.Title), Description: as[string](s.Description),
+		Default: bytes.Clone(s.Default), Choices: r.choices(&s),
 	}
 	if len(s.Items) > 0 {
-		var items schemaJSON
-		if json.Unmarshal(s.Items, &items) == nil {
-			p.Items = typesOf(&items)
-			if cs := choicesOf(&items); len(cs) > 0 {
+		if items, ok := r.read(s.Items); ok {
+			p.Items = r.types(&items)
+			if cs := r.choices(&items); len(cs) > 0 {
 				p.Choices, p.Many = cs, true
 			}
 		}
@@ -119,8 +172,8 @@ func readField(raw []byte) field {
 	return p
 }
 
-// typesOf are the types that a schema lets a value have.
-func typesOf(s *schemaJSON) []string {
+// types are those that a schema lets a value have.
+func (r *schemaReader) types(s *schemaJSON) []string {
 	if one := as[string](s.Type); one != "" {
 		return []string{one}
 	}
@@ -130,11 +183,11 @@ func typesOf(s *schemaJSON) []string {
 	var out []string
 	for _, list := range []jsontext.Value{s.AnyOf, s.OneOf} {
 		for _, raw := range as[[]jsontext.Value](list) {
-			var sub schemaJSON
-			if json.Unmarshal(raw, &sub) != nil {
+			sub, ok := r.read(raw)
+			if !ok {
 				continue
 			}
-			types := typesOf(&sub)
+			types := r.types(&sub)
 			if len(types) == 0 && len(sub.Const) == 0 {
 				return nil // anything
 			}
@@ -165,8 +218,8 @@ func kindName(raw jsontext.Value) string {
 	return "null"
 }
 
-// choicesOf are the texts that a schema lets a value have.
-func choicesOf(s *schemaJSON) []choice {
+// choices are the texts that a schema lets a value have.
+func (r *schemaReader) choices(s *schemaJSON) []choice {
 	var out []choice
 	names := as[[]string](s.EnumNames)
 	for i, v := range as[[]string](s.Enum) {
@@ -178,8 +231,7 @@ func choicesOf(s *schemaJSON) []choice {
 	}
 	for _, list := range []jsontext.Value{s.OneOf, s.AnyOf} {
 		for _, raw := range as[[]jsontext.Value](list) {
-			var sub schemaJSON
-			if json.Unmarshal(raw, &sub) == nil && len(sub.Const) > 0 {
+			if sub, ok := r.read(raw); ok && len(sub.Const) > 0 {
 				out = append(out, choice{value: as[string](sub.Const), title: as[string](sub.Title)})
 			}
 		}
