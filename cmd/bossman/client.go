@@ -90,6 +90,13 @@ func (a *app) clientSub(cmd *cobra.Command, run func(context.Context, *session, 
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "show what the program writes to standard error, and debug messages")
 	f.BoolVar(&a.flags.json, "json", false, "answer in JSON, as the protocol has it")
 	_ = cmd.RegisterFlagCompletionFunc("from", cobra.FixedCompletions(clientNames(), cobra.ShellCompDirectiveNoFileComp))
+	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if o.from == "" || len(args) > 0 {
+			// What a server has is not asked: Tab must not start a program.
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		return a.completeServer(o.from), cobra.ShellCompDirectiveNoFileComp
+	}
 	return cmd
 }
 

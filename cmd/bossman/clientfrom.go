@@ -172,6 +172,22 @@ func (a *app) configInput(ctx context.Context, in clientconfig.Input) (string, e
 	return v, nil
 }
 
+// completeServer completes the name of a server that another client has.
+func (a *app) completeServer(from string) []string {
+	c, ok := clientconfig.Find(from)
+	if !ok {
+		return nil
+	}
+	servers, _ := c.Read(a.places())
+	var names []string
+	for _, s := range servers {
+		if !s.Shadowed {
+			names = append(names, line(s.Name)+"\t"+line(leadsTo(&s)))
+		}
+	}
+	return names
+}
+
 type configuredJSON struct {
 	Client   string   `json:"client"`
 	Name     string   `json:"name"`
