@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"log/slog"
 	"net/http"
@@ -16,6 +18,7 @@ import (
 	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/mcp"
 	"github.com/bossman-dev/bossman/mcp/streamable"
+	"github.com/go-json-experiment/json"
 )
 
 // errTimedOut is the cause of a context that --timeout has ended.
@@ -30,8 +33,8 @@ type session struct {
 	console *console
 	login   *login
 	asking  sync.Mutex // held while the person is asked
-	// refused is set when the server has said 401.
-	refused atomic.Bool
+	// refused is what the server has said with 401; nil if it has not.
+	refused atomic.Pointer[string]
 }
 
 func (s *session) connect(ctx context.Context) error {
@@ -94,15 +97,36 @@ func (s *session) close() {
 // A statusWatch notices that a server wants to know who asks.
 type statusWatch struct {
 	base    http.RoundTripper
-	refused *atomic.Bool
+	refused *atomic.Pointer[string]
 }
 
 func (w *statusWatch) RoundTrip(r *http.Request) (*http.Response, error) {
 	res, err := w.base.RoundTrip(r)
 	if err == nil && res.StatusCode == http.StatusUnauthorized {
-		w.refused.Store(true)
+		begin, _ := io.ReadAll(io.LimitReader(res.Body, longestError))
+		res.Body = readCloser{io.MultiReader(bytes.NewReader(begin), res.Body), res.Body}
+		w.refused.Store(new(refusalText(begin)))
 	}
 	return res, err
+}
+
+// readCloser is a body of which the beginning has been read.
+type readCloser struct {
+	io.Reader
+	io.Closer
+}
+
+// refusalText is the message in the body of a 401, if it is an error of JSON-RPC.
+func refusalText(body []byte) string {
+	var answer struct {
+		Error struct {
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	if json.Unmarshal(body, &answer) != nil {
+		return ""
+	}
+	return answer.Error.Message
 }
 
 // explain gives an error its exit code and says what to do about it.
@@ -177,13 +201,17 @@ func (s *session) explainCommand(err error) error {
 
 func (s *session) explainHTTP(err error) error {
 	address, text := shownURL(s.target.url), s.told(err)
+	if said := s.refused.Load(); said != nil && *said != "" && !strings.Contains(text, *said) {
+		// Looking for OAuth has failed; what the server wants may be a key.
+		text = *said + "\n" + text
+	}
 	if errors.Is(err, errNobodyToAgree) {
 		return failf(exitDenied, "run it once in a terminal of your own, or give a token: --header 'Authorization: Bearer ${TOKEN}'",
 			"%s wants a person to agree, and there is no terminal", address)
 	}
 	e, status := errors.AsType[*mcp.StatusError](err)
 	switch {
-	case s.refused.Load() || status && (e.Code == http.StatusUnauthorized || e.Code == http.StatusForbidden):
+	case s.refused.Load() != nil || status && (e.Code == http.StatusUnauthorized || e.Code == http.StatusForbidden):
 		return failf(exitDenied, "give what it wants: --header 'Authorization: Bearer ${TOKEN}', or what its documentation says",
 			"%s does not let us in: %s", address, text)
 	case status && (e.Code == http.StatusNotFound || e.Code == http.StatusMethodNotAllowed):
