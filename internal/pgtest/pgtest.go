@@ -33,6 +33,7 @@ type Cluster struct {
 	settings []string
 	leash    io.WriteCloser // when it closes, the cluster is stopped and removed
 	removed  func() error   // waits for that
+	frozen   bool           // by Freeze
 
 	mu       sync.Mutex
 	roles    bool // Owner and App are there
@@ -294,15 +295,14 @@ func (c *Cluster) Kill() error {
 	if pid <= 1 {
 		return errors.New("pgtest: kill: the server does not run")
 	}
-	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
-	all := []int{pid}
-	for _, child := range strings.Fields(string(text)) {
-		if n, err := strconv.Atoi(child); err == nil {
-			all = append(all, n)
-		}
-	}
+	all := c.processes(pid)
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		return fmt.Errorf("pgtest: kill: %w", err)
+	}
+	if c.frozen { // the others notice nothing
+		for _, child := range all[1:] {
+			_ = syscall.Kill(child, syscall.SIGKILL)
+		}
 	}
 	for deadline := time.Now().Add(time.Minute); slices.ContainsFunc(all, Runs); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -310,6 +310,35 @@ func (c *Cluster) Kill() error {
 		}
 	}
 	return nil
+}
+
+// Freeze stops the server's processes where they are: connections stay, and nobody
+// answers. Kill ends it then; nothing else does.
+func (c *Cluster) Freeze() error {
+	pid := c.PID()
+	if pid <= 1 {
+		return errors.New("pgtest: freeze: the server does not run")
+	}
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil { // first: then there are no new ones
+		return fmt.Errorf("pgtest: freeze: %w", err)
+	}
+	c.frozen = true
+	for _, child := range c.processes(pid)[1:] {
+		_ = syscall.Kill(child, syscall.SIGSTOP) // one that has just ended
+	}
+	return nil
+}
+
+// processes are the server's first and those that it has started.
+func (c *Cluster) processes(pid int) []int {
+	all := []int{pid}
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	for _, child := range strings.Fields(string(text)) {
+		if n, err := strconv.Atoi(child); err == nil {
+			all = append(all, n)
+		}
+	}
+	return all
 }
 
 // Runs reports whether there is a process, and it is not one that only waits to be

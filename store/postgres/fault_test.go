@@ -243,6 +243,38 @@ func TestCommit_unknownAgain(t *testing.T) {
 	}
 }
 
+// A server that hangs keeps its connections and answers nobody. A call is not kept
+// waiting for it.
+func TestFrozen(t *testing.T) {
+	c := pgtest.Start(t)
+	db := c.NewDatabase(t)
+	s, err := postgres.Open(t.Context(), c.DSNAs(pgtest.App, db), &postgres.Options{StatementTimeout: 500 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := seed(t, s, "web", 1, nil)
+	defer s.Close()
+	defer c.Kill()
+	now := func(r board.Reader) error { _, err := r.Now(); return err }
+	begun := time.Now()
+	err = s.Write(t.Context(), func(tx board.Tx) error {
+		if err := c.Freeze(); err != nil {
+			t.Fatal(err)
+		}
+		_, err := tx.Lock(ids[0])
+		return err
+	})
+	if !errors.Is(err, board.ErrUnavailable) || errors.Is(err, board.ErrUnknown) {
+		t.Errorf("Write as the server freezes = %v, want ErrUnavailable", err)
+	}
+	if err := s.Read(t.Context(), now); !errors.Is(err, board.ErrUnavailable) {
+		t.Errorf("Read of a frozen server = %v, want ErrUnavailable", err)
+	}
+	if took := time.Since(begun); took > 40*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}
+
 // A deferred or timed-out wait is refused, and nothing has happened.
 func TestLockTimeout(t *testing.T) {
 	s := pgtest.Shared(t).Open(t, &postgres.Options{LockTimeout: 100 * time.Millisecond})

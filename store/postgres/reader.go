@@ -16,6 +16,9 @@ import (
 type reader struct {
 	ctx  context.Context
 	conn *pgx.Conn
+	// most bounds a statement. The server has a bound of its own, which is less, but one
+	// that hangs keeps to none.
+	most time.Duration
 	// failed is the first error after which the transaction, if there is one, cannot
 	// commit.
 	failed error
@@ -58,7 +61,9 @@ func (r *reader) check(err error) error {
 
 // exec runs a statement and gives the number of rows it wrote.
 func (r *reader) exec(query string, args ...any) (int64, error) {
-	tag, err := r.conn.Exec(r.ctx, query, args...)
+	ctx, cancel := context.WithTimeout(r.ctx, r.most)
+	defer cancel()
+	tag, err := r.conn.Exec(ctx, query, args...)
 	return tag.RowsAffected(), r.check(err)
 }
 
@@ -73,7 +78,9 @@ func (r *reader) write(missing error, query string, args ...any) error {
 
 // list runs a query and gives its rows.
 func list[T any](r *reader, scan pgx.RowToFunc[T], query string, args ...any) ([]T, error) {
-	rows, err := r.conn.Query(r.ctx, query, args...)
+	ctx, cancel := context.WithTimeout(r.ctx, r.most)
+	defer cancel()
+	rows, err := r.conn.Query(ctx, query, args...)
 	if err != nil {
 		return nil, r.check(err)
 	}
@@ -83,7 +90,9 @@ func list[T any](r *reader, scan pgx.RowToFunc[T], query string, args ...any) ([
 
 // one runs a query and gives its row; none is ErrNotFound.
 func one[T any](r *reader, scan pgx.RowToFunc[T], query string, args ...any) (T, error) {
-	rows, err := r.conn.Query(r.ctx, query, args...)
+	ctx, cancel := context.WithTimeout(r.ctx, r.most)
+	defer cancel()
+	rows, err := r.conn.Query(ctx, query, args...)
 	if err != nil {
 		var zero T
 		return zero, r.check(err)
@@ -121,5 +130,7 @@ func batchOne[T any](b *batch, dest *T, must bool, scan pgx.RowToFunc[T], query 
 }
 
 func (r *reader) send(b *batch) error {
-	return r.check(r.conn.SendBatch(r.ctx, &b.Batch).Close())
+	ctx, cancel := context.WithTimeout(r.ctx, r.most)
+	defer cancel()
+	return r.check(r.conn.SendBatch(ctx, &b.Batch).Close())
 }

@@ -75,6 +75,8 @@ const (
 	// machine is gone must not hold up the way to its standby.
 	hostTimeout  = 2 * time.Second
 	rollbackTime = 2 * time.Second
+	// answerTime is how much later than a statement\'s end its answer may come.
+	answerTime = 2 * time.Second
 )
 
 // Open connects to a board. The schema must be there: a *SchemaError says that it
@@ -193,8 +195,12 @@ func (s *Store) Read(ctx context.Context, f func(board.Reader) error) (err error
 			return err
 		}
 		defer conn.Release()
-		return f(&reader{ctx: ctx, conn: conn.Conn()})
+		return f(s.reader(ctx, conn.Conn()))
 	})
+}
+
+func (s *Store) reader(ctx context.Context, conn *pgx.Conn) *reader {
+	return &reader{ctx: ctx, conn: conn, most: s.opts.StatementTimeout + answerTime}
 }
 
 // look and change are Read and Write for an f that may be run again: connections that
@@ -232,7 +238,7 @@ func (s *Store) Write(ctx context.Context, f func(board.Tx) error) (err error) {
 			return err
 		}
 		defer conn.Release() // one that is still in a transaction is closed
-		t := &tx{reader: reader{ctx: ctx, conn: conn.Conn()}}
+		t := &tx{reader: *s.reader(ctx, conn.Conn())}
 		if _, err := t.exec("BEGIN ISOLATION LEVEL READ COMMITTED"); err != nil {
 			return err
 		}
