@@ -10,11 +10,7 @@ import (
 )
 
 // runAdmin serves what is for whoever runs the server: metrics, profiles, health.
-func (s *httpServer) runAdmin(ctx context.Context) error {
-	l, err := net.Listen("tcp", s.so.admin)
-	if err != nil {
-		return failf(exitUnavailable, "choose another with --admin", "listen on %s: %w", s.so.admin, err)
-	}
+func (s *httpServer) runAdmin(ctx context.Context, l net.Listener) error {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", s.tel.Metrics())
 	mux.HandleFunc("GET /livez", s.health.live)

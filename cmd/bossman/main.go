@@ -63,8 +63,9 @@ type app struct {
 	observed struct {
 		board    board.Observer
 		database func(op string, d time.Duration, err error)
-		log      *slog.Logger
 	}
+	// log takes what a server has to say; nil for other commands.
+	log     *slog.Logger
 	closers []func()
 }
 
@@ -245,8 +246,8 @@ func (a *app) userName() string {
 }
 
 // observe lets telemetry see what is opened after this.
-func (a *app) observe(t *telemetry.Telemetry, log *slog.Logger) {
-	a.observed.board, a.observed.database, a.observed.log = t.BoardObserver(), t.Database(), log
+func (a *app) observe(t *telemetry.Telemetry) {
+	a.observed.board, a.observed.database = t.BoardObserver(), t.Database()
 }
 
 // later runs f when the command has ended.

@@ -81,7 +81,10 @@ func (a *app) openAt(ctx context.Context, s *settings, p place, adopt func(*boar
 	if err != nil {
 		return nil, err
 	}
-	options := &board.Options{Observer: a.observed.board, Logger: slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))}
+	options := &board.Options{Observer: a.observed.board, Logger: a.log}
+	if options.Logger == nil {
+		options.Logger = slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	}
 	if o.server {
 		o.slug = s.Project
 		if o.slug == "" && len(o.projects) == 1 {

@@ -12,6 +12,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/bossman-dev/bossman/auth"
@@ -47,10 +48,19 @@ whose .bossman/config.toml names it; /livez and /readyz tell a load balancer how
 is. With --db several replicas may run side by side, behind any load balancer.
 
 Everybody needs a key: bossman key create makes one. As long as there is none, and
-only this machine can connect, a key for this run is printed.`,
+only this machine can connect, a key for this run is printed.
+
+Each flag has a variable, which counts if the flag is not given. docs/operate.md is
+the way from an empty machine to a server that can be relied on.`,
 		Example: `  bossman serve
-  bossman serve --http :8181 --db postgres://bossman@db.example.org/bossman --host bossman.example.org`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.serveHTTP(cmd.Context(), o) },
+  bossman serve --http :8181 --db postgres://bossman_app@db.example.org/bossman --host bossman.example.org
+  BOSSMAN_DB=postgres://… BOSSMAN_HTTP=:8181 BOSSMAN_HOST=bossman.example.org bossman serve`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := readVariables(cmd.LocalNonPersistentFlags(), a.getenv); err != nil {
+				return err
+			}
+			return a.serveHTTP(cmd.Context(), o)
+		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.addr, "http", defaultHTTP, "the `address` to listen on")
@@ -58,12 +68,13 @@ only this machine can connect, a key for this run is printed.`,
 	f.StringVar(&o.cert, "tls-cert", "", "a certificate `file`, in PEM; it is read again when it changes")
 	f.StringVar(&o.key, "tls-key", "", "the `file` of its key")
 	f.StringSliceVar(&o.hosts, "host", nil, "a `name` that clients use for this server; repeat, or separate by commas")
-	f.StringSliceVar(&o.origins, "origin", nil, "a web page's origin, such as https://app.example.org, that may use it")
+	f.StringSliceVar(&o.origins, "origin", nil, "a web page's `origin`, such as https://app.example.org, that may use it; repeat, or separate by commas")
 	f.StringVar(&o.issuer, "oauth-issuer", "", "an authorization server whose access tokens are taken, by its `URL`")
 	f.StringVar(&o.url, "oauth-audience", "", "what those tokens are made for: this server's own `URL`, https://bossman.example.org/mcp")
 	f.StringArrayVar(&o.grants, "oauth-grant", nil, "the role of who has a claim: `CLAIM=VALUE:PROJECT:ROLE`, such as groups=eng:web:lead; repeat")
 	f.StringVar(&o.audit, "audit", "", "a `file` that gets a line for each call that changes something")
 	f.DurationVar(&o.linger, "linger", 0, "how long to go on serving after being told to end, so that a load balancer notices")
+	nameVariables(f)
 	return cmd
 }
 
@@ -71,21 +82,33 @@ only this machine can connect, a key for this run is printed.`,
 func (a *app) serveHTTP(ctx context.Context, so httpOptions) error {
 	log := telemetry.Logger(a.stderr, slog.LevelInfo)
 	slog.SetDefault(log)
+	a.log = log
 	tel, err := so.telemetry(log)
 	if err != nil {
 		return err
 	}
 	defer tel.Shutdown(context.WithoutCancel(ctx))
-	a.observe(tel, log)
+	a.observe(tel)
 	o, err := a.openHere(ctx)
+	if _, none := errors.AsType[*noPlaceError](err); none {
+		return failf(exitNotFound, "bossman serve --db postgres://… (or BOSSMAN_DB) for a team; --board DIRECTORY for a board in a file",
+			"there is nothing to serve: no database is named, and no project is here")
+	}
 	if err != nil {
 		return err
 	}
-	l, err := net.Listen("tcp", so.addr)
+	l, err := listen(so.addr, "--http")
 	if err != nil {
-		return failf(exitUnavailable, "choose another with --http", "listen on %s: %w", so.addr, err)
+		return err
 	}
 	defer l.Close()
+	var admin net.Listener
+	if so.admin != "" {
+		if admin, err = listen(so.admin, "--admin"); err != nil {
+			return err
+		}
+		defer admin.Close()
+	}
 	if l, err = so.secure(l); err != nil {
 		return err
 	}
@@ -93,7 +116,23 @@ func (a *app) serveHTTP(ctx context.Context, so httpOptions) error {
 	if err != nil {
 		return err
 	}
-	return s.run(ctx, l)
+	return s.run(ctx, l, admin)
+}
+
+// listen listens where a flag says.
+func listen(addr, flag string) (net.Listener, error) {
+	l, err := net.Listen("tcp", addr)
+	if err == nil {
+		return l, nil
+	}
+	if op, ok := errors.AsType[*net.OpError](err); ok {
+		err = op.Err // what it leaves out we say ourselves
+	}
+	next := "give " + flag + " an address of this machine, such as 127.0.0.1:8181 or :8181"
+	if errors.Is(err, syscall.EADDRINUSE) {
+		next = "end the program that listens there, or choose another address with " + flag
+	}
+	return nil, failf(exitUnavailable, next, "listen on %s: %w", addr, err)
 }
 
 // secure puts TLS around a listener, if there is a certificate.
@@ -221,11 +260,16 @@ func (a *app) newHTTPServer(ctx context.Context, o *opened, so httpOptions, l ne
 	})
 	remote.Register(s.mcp, o.local)
 	s.mcp.HandleMethod(loginMethod, mcp.Method{Handle: s.serveLogin})
+	hosts := s.hosts(l)
+	if len(hosts) > 0 {
+		log.Info("clients may use these names, and --host names others", "hosts", strings.Join(hosts, " "))
+	}
 	s.handler = streamable.NewHandler(s.mcp, &streamable.Options{
-		Authenticate: s.authenticate, Hosts: s.hosts(l), Origins: so.origins, Logger: log,
-		Store: s.shared.sessions, Relay: s.shared.relay,
+		Authenticate: s.authenticate, Hosts: hosts, Origins: so.origins, Logger: log,
+		Store: s.shared.sessions, Relay: s.shared.relay, Foreign: (&foreign{log: log}).refused,
 	})
 	s.routes = []route{
+		{"/", true, text(frontPage)},
 		{"/mcp", false, s.handler},
 		{"/livez", true, http.HandlerFunc(s.health.live)},
 		{"/readyz", true, http.HandlerFunc(s.health.ready)},
@@ -288,7 +332,7 @@ func onlyThisMachine(addr net.Addr) bool {
 
 // run serves until ctx ends, and then lets go in the right order: load balancers are
 // told, event streams end, calls are finished, leases stay.
-func (s *httpServer) run(ctx context.Context, l net.Listener) error {
+func (s *httpServer) run(ctx context.Context, l, admin net.Listener) error {
 	defer s.mcp.Close()
 	s.log.Info("serving", "address", l.Addr().String(), "board", s.o.path, "version", buildVersion().Version)
 	inner, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -301,8 +345,8 @@ func (s *httpServer) run(ctx context.Context, l net.Listener) error {
 	if s.shared.run != nil {
 		g.Go(func() error { return s.shared.run(inner) })
 	}
-	if s.so.admin != "" {
-		g.Go(func() error { return s.runAdmin(inner) })
+	if admin != nil {
+		g.Go(func() error { return s.runAdmin(inner, admin) })
 	}
 	g.Go(func() error {
 		defer stop() // the others end after the last call
@@ -387,15 +431,29 @@ func callerOf(ctx context.Context, mp mcp.Principal, projects *projectList) (too
 	return c, nil
 }
 
+// frontPage is for people who open the address in a browser.
+const frontPage = `This is a Bossman server, a board of tasks for AI agents.
+
+/mcp     MCP, for agents and for laptops: bossman login URL
+/livez   the process runs
+/readyz  it can serve: for load balancers
+`
+
+// text serves a text that never changes.
+func text(s string) http.Handler { return fixed("text/plain; charset=utf-8", []byte(s)) }
+
 // document serves a JSON document that never changes.
-func document(doc []byte) http.Handler {
+func document(doc []byte) http.Handler { return fixed("application/json", doc) }
+
+func fixed(kind string, doc []byte) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			w.Header().Set("Allow", "GET, HEAD")
 			http.Error(w, "only GET", http.StatusMethodNotAllowed)
 			return
 		}
-		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Type", kind)
+		w.Header().Set("X-Content-Type-Options", "nosniff")
 		_, _ = w.Write(doc)
 	})
 }

@@ -30,6 +30,9 @@ type Options struct {
 	// Origins are the web pages that may use us, such as "https://app.example",
 	// beside those with the same name and port as ours. Their browsers are told so.
 	Origins []string
+	// Foreign, if not nil, is told of a request that is refused because of its Host
+	// or its Origin; header says which. The request may be anybody's.
+	Foreign func(r *http.Request, header string)
 	// Path is where the protocol is served; "/mcp".
 	Path string
 	// Limits bound what one request may cost.
@@ -147,7 +150,7 @@ func (h *Handler) Close() {
 
 // ServeHTTP serves one HTTP request.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !h.hostAllowed(r) || !h.originAllowed(r) {
+	if !h.ours(r) {
 		h.refuse(w, http.StatusForbidden, "this Host or Origin is not allowed")
 		return
 	}

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -218,6 +219,28 @@ func TestCrossOrigin(t *testing.T) {
 }
 
 // Bytes that no client would send, on every route.
+func TestForeign(t *testing.T) {
+	var told []string
+	h := NewHandler(newFixture(t), &Options{
+		Hosts:   []string{"bossman.example"},
+		Foreign: func(r *http.Request, header string) { told = append(told, header+" "+r.Host) },
+	})
+	for _, c := range [][2]string{
+		{"bossman.example", ""},
+		{"evil.example", ""},
+		{"bossman.example:8181", "https://evil.example"},
+	} {
+		r := httptest.NewRequest("POST", "http://"+c[0]+"/mcp", nil)
+		if c[1] != "" {
+			r.Header.Set("Origin", c[1])
+		}
+		h.ServeHTTP(httptest.NewRecorder(), r)
+	}
+	if want := []string{"Host evil.example", "Origin bossman.example:8181"}; !slices.Equal(told, want) {
+		t.Errorf("told of %q, want %q", told, want)
+	}
+}
+
 func TestHostileHeaders(t *testing.T) {
 	h := NewHandler(newFixture(t), nil)
 	at, err := url.Parse(serve(t, h))

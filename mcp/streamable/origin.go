@@ -13,6 +13,20 @@ import (
 // name resolve to our address. So the name that a request is addressed to must be
 // one of ours, and if a page has sent it, the page too.
 
+// ours reports whether a request is addressed to us, and not by another's page.
+func (h *Handler) ours(r *http.Request) bool {
+	header := ""
+	if !h.hostAllowed(r) {
+		header = "Host"
+	} else if !h.originAllowed(r) {
+		header = "Origin"
+	}
+	if header != "" && h.o.Foreign != nil {
+		h.o.Foreign(r, header)
+	}
+	return header == ""
+}
+
 // hostAllowed reports whether the request is addressed to one of our names. Unless
 // the program has given them, these are the names of this machine for itself, and
 // only on connections that come from it.
