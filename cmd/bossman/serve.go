@@ -33,6 +33,7 @@ type httpOptions struct {
 	addr, admin    string
 	cert, key      string
 	hosts, origins []string
+	proxies        []string
 	url, issuer    string
 	grants         []string
 	audit          string
@@ -69,6 +70,7 @@ the way from an empty machine to a server that can be relied on.`,
 	f.StringVar(&o.key, "tls-key", "", "the `file` of its key")
 	f.StringSliceVar(&o.hosts, "host", nil, "a `name` that clients use for this server; repeat, or separate by commas")
 	f.StringSliceVar(&o.origins, "origin", nil, "a web page's `origin`, such as https://app.example.org, that may use it; repeat, or separate by commas")
+	f.StringSliceVar(&o.proxies, "proxy", nil, "an `address` or network of load balancers, such as 10.0.0.0/8, whose X-Forwarded-For is believed; repeat, or separate by commas")
 	f.StringVar(&o.issuer, "oauth-issuer", "", "an authorization server whose access tokens are taken, by its `URL`")
 	f.StringVar(&o.url, "oauth-audience", "", "what those tokens are made for: this server's own `URL`, https://bossman.example.org/mcp")
 	f.StringArrayVar(&o.grants, "oauth-grant", nil, "the role of who has a claim: `CLAIM=VALUE:PROJECT:ROLE`, such as groups=eng:web:lead; repeat")
@@ -173,9 +175,13 @@ func (o *httpOptions) telemetry(log *slog.Logger) (*telemetry.Telemetry, error) 
 	return telemetry.New(to)
 }
 
-// auth is what was said about tokens.
+// auth is what was said about tokens, and about who passes requests on.
 func (o *httpOptions) auth(log *slog.Logger) (*auth.Options, error) {
-	ao := &auth.Options{Logger: log, Issuer: o.issuer, Audience: o.url}
+	behind, err := parseProxies(o.proxies)
+	if err != nil {
+		return nil, err
+	}
+	ao := &auth.Options{Logger: log, Issuer: o.issuer, Audience: o.url, ClientIP: behind.clientIP}
 	for _, text := range o.grants {
 		match, rest, _ := strings.Cut(text, ":")
 		claim, value, ok := strings.Cut(match, "=")
