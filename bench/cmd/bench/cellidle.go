@@ -29,6 +29,7 @@ const (
 	newTasks   = 20 // that come while everybody waits
 	apart      = 250 * time.Millisecond
 	settleTime = 3 * time.Second // of garbage and of first calls
+	startTime  = 2 * time.Minute
 	handTime   = 30 * time.Second
 	waitSecs   = "45"
 )
@@ -36,11 +37,15 @@ const (
 // A crew is workers who wait. Each has a key of its own.
 type crew struct {
 	name string
-	// waits is for one worker, until ctx ends. It tells got of a task.
-	waits func(ctx context.Context, addr string, key auth.Secret, i int, got func()) error
+	// waits is for one worker, until ctx ends. It tells when it begins to wait, and of
+	// a task that it got.
+	waits func(ctx context.Context, addr string, key auth.Secret, i int, tell signals) error
 	// claims is set where they wait for a task and not for news alone.
 	claims bool
 }
+
+// signals are what a worker tells.
+type signals struct{ began, got func() }
 
 var crews = []crew{
 	{"get_next_task, waiting", waitByTool, true},
@@ -134,9 +139,10 @@ func (w crew) measure(ctx context.Context, o *options, dsn string, b *board.Boar
 	say("%s: %d workers begin to wait", w.name, len(keys))
 	got := make(chan struct{}, 2*newTasks)
 	inner, stop := context.WithCancel(ctx)
-	var wg sync.WaitGroup
+	var wg, began sync.WaitGroup
 	defer wg.Wait()
 	defer stop()
+	began.Add(len(keys))
 	var mu sync.Mutex
 	var failed error
 	count := 0
@@ -145,7 +151,7 @@ func (w crew) measure(ctx context.Context, o *options, dsn string, b *board.Boar
 			time.Sleep(50 * time.Millisecond) // a thousand in a second
 		}
 		wg.Go(func() {
-			err := w.waits(inner, r.addr, key, i, func() { got <- struct{}{} })
+			err := w.waits(inner, r.addr, key, i, signals{sync.OnceFunc(began.Done), func() { got <- struct{}{} }})
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil && inner.Err() == nil {
@@ -153,6 +159,9 @@ func (w crew) measure(ctx context.Context, o *options, dsn string, b *board.Boar
 				failed = err
 			}
 		})
+	}
+	if err := within(startTime, began.Wait); err != nil {
+		return nil, err
 	}
 	time.Sleep(settleTime)
 	out := &idling{}
@@ -242,30 +251,31 @@ func (w crew) counts(r *replica) ([]float64, time.Time, error) {
 }
 
 // waitByTool waits in a tool call, again and again.
-func waitByTool(ctx context.Context, addr string, key auth.Secret, i int, got func()) error {
-	return waitBy(ctx, addr, key, "tools/call", "get_next_task", `{"name":"get_next_task","arguments":{"wait_seconds":`+waitSecs+`}`, `"claim":{"claim":"`, got)
+func waitByTool(ctx context.Context, addr string, key auth.Secret, i int, tell signals) error {
+	return waitBy(ctx, addr, key, "tools/call", "get_next_task", `{"name":"get_next_task","arguments":{"wait_seconds":`+waitSecs+`}`, `"claim":{"claim":"`, tell)
 }
 
 // waitByOperation waits as a laptop does whose agent waits.
-func waitByOperation(ctx context.Context, addr string, key auth.Secret, i int, got func()) error {
-	return waitBy(ctx, addr, key, "bossman/next", "", `{"as":{"owner":"p-`+strconv.Itoa(i)+`"},"args":{"Wait":`+waitSecs+`000000000,"Key":"k`+strconv.FormatInt(time.Now().UnixNano(), 36)+strconv.Itoa(i)+`"}`, `"Claim":{`, got)
+func waitByOperation(ctx context.Context, addr string, key auth.Secret, i int, tell signals) error {
+	return waitBy(ctx, addr, key, "bossman/next", "", `{"as":{"owner":"p-`+strconv.Itoa(i)+`"},"args":{"Wait":`+waitSecs+`000000000,"Key":"k`+strconv.FormatInt(time.Now().UnixNano(), 36)+strconv.Itoa(i)+`"}`, `"Claim":{`, tell)
 }
 
 // waitBy calls until an answer has a word in it, which means a task.
-func waitBy(ctx context.Context, addr string, key auth.Secret, method, name, params, word string, got func()) error {
+func waitBy(ctx context.Context, addr string, key auth.Secret, method, name, params, word string, tell signals) error {
 	c, err := dial(addr)
 	if err != nil {
 		return err
 	}
 	defer c.close()
 	defer context.AfterFunc(ctx, c.close)()
+	tell.began()
 	for id := 1; ; id++ {
 		body, err := c.ask(key, method, name, []byte(params), id)
 		if err != nil {
 			return err
 		}
 		if strings.Contains(string(body), word) {
-			got()
+			tell.got()
 			<-ctx.Done() // it works now
 			return nil
 		}
@@ -276,13 +286,13 @@ func waitBy(ctx context.Context, addr string, key auth.Secret, method, name, par
 }
 
 // idleLaptop is all that `bossman mcp` does on a laptop while its agent does nothing.
-func idleLaptop(ctx context.Context, addr string, key auth.Secret, _ int, _ func()) error {
-	return runLaptop(ctx, addr, key, nil)
+func idleLaptop(ctx context.Context, addr string, key auth.Secret, _ int, tell signals) error {
+	return runLaptop(ctx, addr, key, tell, nil)
 }
 
 // watchingLaptop is the same with a client that wants to hear of changes.
-func watchingLaptop(ctx context.Context, addr string, key auth.Secret, _ int, _ func()) error {
-	return runLaptop(ctx, addr, key, func(s *mcp.Server) error {
+func watchingLaptop(ctx context.Context, addr string, key auth.Secret, _ int, tell signals) error {
+	return runLaptop(ctx, addr, key, tell, func(s *mcp.Server) error {
 		near, far := jsonrpc.Pipe(jsonrpc.Limits{})
 		served := make(chan error, 1)
 		go func() { served <- s.Serve(ctx, far) }()
@@ -301,8 +311,26 @@ func watchingLaptop(ctx context.Context, addr string, key auth.Secret, _ int, _ 
 	})
 }
 
+// atOnce bounds how many laptops connect at a time: there is one machine for all.
+var atOnce = make(chan struct{}, 8)
+
+// within waits for something to end.
+func within(d time.Duration, wait func()) error {
+	ended := make(chan struct{})
+	go func() {
+		wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+		return nil
+	case <-time.After(d):
+		return fmt.Errorf("not all workers wait after %v", d)
+	}
+}
+
 // runLaptop runs what the program runs, and a client beside it.
-func runLaptop(ctx context.Context, addr string, key auth.Secret, client func(*mcp.Server) error) error {
+func runLaptop(ctx context.Context, addr string, key auth.Secret, tell signals, client func(*mcp.Server) error) error {
 	transport := &http.Transport{MaxIdleConnsPerHost: 2}
 	defer transport.CloseIdleConnections()
 	b := remote.New(func(ctx context.Context) (*mcp.Client, error) {
@@ -311,7 +339,10 @@ func runLaptop(ctx context.Context, addr string, key auth.Secret, client func(*m
 		}, &mcp.ClientOptions{Info: mcp.Implementation{Name: "bench", Version: "1"}, Revision: mcp.Newest})
 	})
 	defer b.Close()
-	if _, err := b.Whoami(ctx); err != nil {
+	atOnce <- struct{}{}
+	_, err := b.Whoami(ctx)
+	<-atOnce
+	if err != nil {
 		return err
 	}
 	s := mcp.NewServer(mcp.Implementation{Name: "bench", Version: "1"}, &mcp.ServerOptions{Visible: tools.Visible})
@@ -326,6 +357,7 @@ func runLaptop(ctx context.Context, addr string, key auth.Secret, client func(*m
 			}
 		})
 	}
+	tell.began()
 	if err := t.Run(ctx); err != nil && ctx.Err() == nil {
 		return err
 	}
