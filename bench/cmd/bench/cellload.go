@@ -53,7 +53,7 @@ func loadPart(ctx context.Context, o *options, c *pgtest.Cluster, p *printer) er
 		}
 	}
 	p.printf("\n### The limit of a cell\n\n")
-	p.printf("%d rounds; a way is the median of its limits, which are the last rates before the 99th percentile of an operation is over %v, or an error.\n", o.rounds, slow)
+	p.printf("%d rounds; a way is the median of its limits, which are the last rates before the 99th percentile of an operation is over %v, less than nine tenths are finished, or something fails.\n", o.rounds, slow)
 	p.printf("The hand-out statement alone, by pgbench with 8 clients: %.0f claims/s (%.0f..%.0f).\n", median(claims), slices.Min(claims), slices.Max(claims))
 	p.printf("\n| `bossman serve` | tasks/s | min..max | × Board | calls/s | claims/s | notes/s | renewals/s | finishes/s | what was too much |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|---|\n")
 	for _, name := range ways {
