@@ -83,6 +83,10 @@ func (c *Call) Pause(after time.Duration) {
 	}
 }
 
+// Wait says that the call only waits until resume is called, for something to happen:
+// others need not wait for it.
+func (c *Call) Wait() (resume func()) { return c.r.Wait() }
+
 // Logger writes to the client, as far as it asked for it.
 func (c *Call) Logger() *slog.Logger { return slog.New(&clientLog{call: c}) }
 

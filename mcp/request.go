@@ -62,6 +62,22 @@ type Sink interface {
 	Call(ctx context.Context, method string, params any) (json.RawMessage, error)
 }
 
+// A Waiter is a Sink whose request takes the place of another as long as it is in
+// flight.
+type Waiter interface {
+	// Wait gives the place back until resume is called.
+	Wait() (resume func())
+}
+
+// Wait says that the request only waits until resume is called, for something to
+// happen: others need not wait for it.
+func (r *Request) Wait() (resume func()) {
+	if w, ok := r.out.(Waiter); ok {
+		return w.Wait()
+	}
+	return func() {}
+}
+
 // A Pauser is a Sink that can end its connection before the answer is there,
 // since the client will ask for the rest on another one.
 type Pauser interface {

@@ -257,6 +257,9 @@ func await(ctx context.Context, c *call, in questionIn) (board.Question, error) 
 	if q, err := c.question(ctx, in.ID); err != nil {
 		return q, err
 	}
+	if in.Wait > 0 {
+		defer c.wait()()
+	}
 	return c.Await(ctx, in.ID, min(in.Wait, longest))
 }
 
@@ -282,6 +285,9 @@ func next(ctx context.Context, c *call, w board.Wish) (*board.Handout, error) {
 		return nil, err
 	}
 	w.Wait = min(w.Wait, longest)
+	if w.Wait > 0 {
+		defer c.wait()()
+	}
 	h, err := c.Next(ctx, c.actor, w)
 	if err != nil {
 		return nil, err

@@ -57,6 +57,7 @@ func (o *operation) handle(ctx context.Context, b *board.Board, r *mcp.Request) 
 	if err != nil {
 		return nil, encodeError(err)
 	}
+	c.wait = r.Wait
 	out, err := o.serve(ctx, c, p.Args)
 	if err != nil {
 		return nil, encodeError(err)
@@ -86,6 +87,7 @@ type call struct {
 	caller *tools.Caller
 	least  auth.Role
 	actor  board.Actor
+	wait   func() (resume func()) // says that the call only waits
 }
 
 // maxOwner bounds the name of a client's process.

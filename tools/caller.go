@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
@@ -122,6 +123,14 @@ func (t *Tools) reader(ctx context.Context, call *mcp.Call) *caller {
 }
 
 func (k *caller) may(project string) bool { return slices.Contains(k.projects, project) }
+
+// wait says that the call may wait for so long, and that others need not wait for it.
+func (k *caller) wait(d time.Duration) (resume func()) {
+	if d <= 0 || k.call == nil {
+		return func() {}
+	}
+	return k.call.Wait()
+}
 
 // isLead reports whether the caller is a lead of the project, or of any if none is
 // named.

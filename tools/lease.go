@@ -72,7 +72,9 @@ func next(ctx context.Context, t *Tools, k *caller, in nextInput) (*answer, erro
 		w.Skills = in.Skills
 	}
 	k.Worker = w.Worker
+	resume := k.wait(w.Wait)
 	h, err := t.b.Next(ctx, k.Actor, w)
+	resume()
 	unknown, _ := t.unknownSkills(ctx, w.Projects, in.Skills) // a remark, which may be missing
 	if nothing, ok := errors.AsType[*board.Nothing](err); ok {
 		a := nothingAnswer(nothing, k.isLead(""), in.Wait)

@@ -192,7 +192,9 @@ func (t *Tools) await(ctx context.Context, k *caller, q board.Question, begun, d
 			t.declined(k) // nobody is that quick
 		}
 	}
+	resume := k.wait(time.Until(deadline))
 	q, err := t.b.Await(ctx, q.ID, time.Until(deadline))
+	resume()
 	if err != nil {
 		return nil, k.refuse(e, err)
 	}
@@ -370,7 +372,11 @@ func getAnswered(ctx context.Context, t *Tools, k *caller, in struct {
 		return nil, err
 	}
 	if in.Wait > 0 {
-		if q, err = t.b.Await(ctx, q.ID, time.Duration(in.Wait)*time.Second); err != nil {
+		wait := time.Duration(in.Wait) * time.Second
+		resume := k.wait(wait)
+		q, err = t.b.Await(ctx, q.ID, wait)
+		resume()
+		if err != nil {
 			return nil, k.refuse(errand{not: "Not read."}, err)
 		}
 	}

@@ -37,6 +37,7 @@ type exchange struct {
 var (
 	_ mcp.Sink   = (*exchange)(nil)
 	_ mcp.Pauser = (*exchange)(nil)
+	_ mcp.Waiter = (*exchange)(nil)
 )
 
 func (h *Handler) newExchange(w http.ResponseWriter, r *http.Request, who string, revision mcp.Revision, l *live) *exchange {
@@ -134,6 +135,19 @@ func (x *exchange) Call(ctx context.Context, method string, params any) (json.Ra
 	}
 	x.call.cancel(jsonrpc.ErrClosed) // there will be no answer
 	return nil, jsonrpc.ErrClosed
+}
+
+// Wait gives back the place among the requests in flight, for one among the streams,
+// of which there are many more.
+func (x *exchange) Wait() (resume func()) {
+	if x.h.streams.take(x.who) != 0 {
+		return func() {}
+	}
+	x.h.inFlight.give(x.who)
+	return func() {
+		x.h.inFlight.retake(x.who)
+		x.h.streams.give(x.who)
+	}
 }
 
 // Pause ends the connection; the client comes back for the answer.

@@ -369,6 +369,40 @@ func TestHandler_busy(t *testing.T) {
 	h.streams.give("local")
 }
 
+// TestHandler_waiting: who only waits keeps nobody from being served.
+func TestHandler_waiting(t *testing.T) {
+	s := newFixture(t)
+	waiting, news := make(chan bool, 2), make(chan bool)
+	s.AddRawTool(mcp.Tool{Name: "wait", Description: "waits", InputSchema: []byte(`{"type":"object"}`)}, func(_ context.Context, c *mcp.Call) (*mcp.ToolResult, error) {
+		resume := c.Wait()
+		waiting <- true
+		<-news
+		resume()
+		return &mcp.ToolResult{Content: []mcp.Content{mcp.Text("at last")}}, nil
+	})
+	h := NewHandler(s, &Options{MaxInFlight: 1, MaxStreams: 2})
+	c := &client{t: t, url: serve(t, h), version: "2026-07-28"}
+	body, header := modernCall(1, "wait", "x")
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Go(func() {
+			if status, got := c.post(body, header...); status != 200 || !strings.Contains(got, "at last") {
+				t.Errorf("waiting: %d %s", status, got)
+			}
+		})
+		<-waiting
+	}
+	echo, header := modernCall(2, "echo", "hi")
+	if status, got := c.post(echo, header...); status != 200 || !strings.Contains(got, "hi") {
+		t.Errorf("a call beside two that wait: %d %s", status, got)
+	}
+	close(news)
+	wg.Wait()
+	if n, m := h.inFlight.load(), h.streams.load(); n != 0 || m != 0 {
+		t.Errorf("%d in flight and %d streams are left", n, m)
+	}
+}
+
 // One who takes all that he may leaves enough for the others.
 func TestHandler_busyForOne(t *testing.T) {
 	h := NewHandler(newFixture(t), &Options{
