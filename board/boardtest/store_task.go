@@ -46,6 +46,39 @@ var storeTasks = group{"tasks are kept as they are given", []test{
 			return nil
 		})
 	}},
+	{"a number out of bounds is no task's, of whatever project", func(f *fixture) {
+		// A store that packs an ID into 64 bits must not let the number reach into the
+		// project.
+		slugs := []string{project}
+		for _, slug := range []string{"bound", "bounded", "boundless", "bounds"} {
+			f.project(board.Project{Slug: slug})
+			slugs = append(slugs, slug)
+		}
+		for _, slug := range slugs {
+			f.create("of "+slug, func(n *board.NewTask) { n.Project = slug })
+		}
+		for _, slug := range slugs {
+			for high := range int64(17) {
+				for _, no := range []int64{(high+1)<<40 | 1, -((high + 1) << 40) + 1, -high - 1} {
+					id := board.ID{Project: slug, No: no}
+					f.read(func(r board.Reader) error {
+						_, err := r.Task(id)
+						f.is("Task", err, board.ErrNotFound)
+						_, err = r.Dossier(id, 5)
+						f.is("Dossier", err, board.ErrNotFound)
+						events, _ := r.Events(id, 0, 5)
+						f.equal("Events", len(events), 0)
+						return nil
+					})
+					f.write(func(tx board.Tx) error {
+						_, err := tx.Lock(id)
+						f.is("Lock", err, board.ErrNotFound)
+						return nil
+					})
+				}
+			}
+		}
+	}},
 	{"every field of a task comes back", func(f *fixture) {
 		parent := f.create("parent")
 		var want board.Task

@@ -27,14 +27,14 @@ WHERE a.task_id = ` + taskID + ` ORDER BY a.attempt`
 func (t *tx) Attempt(id board.ID, n int) (board.Attempt, error) {
 	const query = `SELECT ` + attemptColumns + ` FROM attempts a JOIN projects p ON p.slug = $1
 WHERE a.task_id = ` + taskID + ` AND a.attempt = $3`
-	a, err := one(&t.reader, scanAttempt, query, id.Project, id.No, n)
+	a, err := one(&t.reader, scanAttempt, query, id.Project, no(id), n)
 	return a, named(err, "attempt", fmt.Sprintf("%d of %v", n, id))
 }
 
 // Held reports whether owner held any attempt of the task.
 func (t *tx) Held(id board.ID, owner string) (bool, error) {
 	const query = `SELECT EXISTS (SELECT FROM attempts a WHERE a.task_id = ` + taskID + ` AND a.owner = $3)`
-	return one(&t.reader, pgx.RowTo[bool], query, id.Project, id.No, owner)
+	return one(&t.reader, pgx.RowTo[bool], query, id.Project, no(id), owner)
 }
 
 // InsertAttempt stores an attempt.
@@ -67,7 +67,7 @@ WHERE task_id = ` + taskID + ` AND attempt = $3`
 func attemptValues(a board.Attempt) ([]any, error) {
 	place, err := encode(a.Where)
 	return []any{
-		a.Task.Project, a.Task.No, a.Handle.Attempt, a.Nonce, a.Worker.Principal, a.Worker.Name, a.Owner, a.GrantedAt, *stamp(&a.EndedAt), string(a.Cause),
+		a.Task.Project, no(a.Task), a.Handle.Attempt, a.Nonce, a.Worker.Principal, a.Worker.Name, a.Owner, a.GrantedAt, *stamp(&a.EndedAt), string(a.Cause),
 		a.Reason, a.DoNotRepeat, place, a.SpecVersion, a.Created, a.ReportHash, a.ReportAnswer,
 	}, err
 }

@@ -249,7 +249,7 @@ FROM projects p JOIN claims c ON c.task_id = p.id::bigint << 40 | $2::bigint WHE
 
 // LiveClaim reads the claim on a task.
 func (t *tx) LiveClaim(id board.ID) (board.Claim, error) {
-	c, err := one(&t.reader, scanClaim, claimQuery, id.Project, id.No)
+	c, err := one(&t.reader, scanClaim, claimQuery, id.Project, no(id))
 	return c, named(err, "claim on", id)
 }
 
@@ -294,7 +294,7 @@ ar AS (
 	ON CONFLICT DO NOTHING)
 SELECT FROM cl`
 	conflict := fmt.Errorf("%w: worker %s has a claim already, or task %v has", board.ErrConflict, c.Worker.Name, c.Task)
-	return t.write(conflict, query, c.Task.Project, c.Task.No, c.Attempt, c.Nonce, c.Worker.Principal, c.Worker.Name, c.Owner, c.Session,
+	return t.write(conflict, query, c.Task.Project, no(c.Task), c.Attempt, c.Nonce, c.Worker.Principal, c.Worker.Name, c.Owner, c.Session,
 		c.GrantedAt, c.LeaseUntil, c.Lease, c.Deliveries, orEmpty(areas), ancestors(areas))
 }
 
@@ -304,7 +304,7 @@ func (t *tx) UpdateClaim(c board.Claim) error {
 UPDATE claims SET owner = $5, session = $6, lease_until = $7, lease = $8, deliveries = $9
 WHERE task_id = ` + taskID + ` AND attempt = $3 AND nonce = $4`
 	conflict := fmt.Errorf("%w: %v is not the claim on %v", board.ErrConflict, c.Handle, c.Task)
-	return t.write(conflict, query, c.Task.Project, c.Task.No, c.Attempt, c.Nonce,
+	return t.write(conflict, query, c.Task.Project, no(c.Task), c.Attempt, c.Nonce,
 		c.Owner, c.Session, c.LeaseUntil, c.Lease, c.Deliveries)
 }
 
@@ -313,7 +313,7 @@ func (t *tx) DeleteClaim(id board.ID) error {
 	const query = `
 WITH cl AS (DELETE FROM claims WHERE task_id = ` + taskID + ` RETURNING task_id)
 DELETE FROM claim_areas a USING cl WHERE a.task_id = cl.task_id`
-	_, err := t.exec(query, id.Project, id.No)
+	_, err := t.exec(query, id.Project, no(id))
 	return err
 }
 
@@ -323,7 +323,7 @@ func (t *tx) Renew(h board.Handle) (bool, error) {
 	const query = `
 UPDATE claims SET lease_until = greatest(lease_until, clock_timestamp() + lease)
 WHERE task_id = ` + taskID + ` AND attempt = $3 AND nonce = $4 AND lease_until > clock_timestamp()`
-	n, err := t.exec(query, h.Task.Project, h.Task.No, h.Attempt, h.Nonce)
+	n, err := t.exec(query, h.Task.Project, no(h.Task), h.Attempt, h.Nonce)
 	return n > 0, err
 }
 

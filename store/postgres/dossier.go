@@ -25,7 +25,7 @@ WHERE p.slug = $1 ORDER BY t.id`
 	var d board.Dossier
 	var claims []board.Claim
 	var b batch
-	args := []any{id.Project, id.No}
+	args := []any{id.Project, no(id)}
 	batchOne(&b, &d.Task, true, func(row pgx.CollectableRow) (board.Task, error) {
 		t, _, err := scanTaskAnd(row, &d.Doc.Description, &d.Doc.Acceptance, resultInto{&d.Doc.Result}, &d.Now)
 		return t, err

@@ -102,7 +102,7 @@ WHERE e.task_id = ` + taskID + ` ORDER BY e.seq DESC LIMIT $3`
 func (r *reader) Events(id board.ID, after int64, limit int) ([]board.Event, error) {
 	const query = `SELECT ` + eventColumns + ` FROM events e JOIN projects p ON p.slug = $1
 WHERE e.task_id = ` + taskID + ` AND e.seq > $3 ORDER BY e.seq LIMIT $4`
-	return list(r, scanEvent, query, id.Project, id.No, after, limitOf(limit))
+	return list(r, scanEvent, query, id.Project, no(id), after, limitOf(limit))
 }
 
 // Feed lists what is safe to show after a cursor.
@@ -152,7 +152,7 @@ JOIN projects p ON p.slug = v.slug CROSS JOIN meta m ORDER BY v.ord`
 		if err != nil {
 			return err
 		}
-		slugs, nos, seqs = append(slugs, e.Task.Project), append(nos, e.Task.No), append(seqs, e.Seq)
+		slugs, nos, seqs = append(slugs, e.Task.Project), append(nos, no(e.Task)), append(seqs, e.Seq)
 		actors, kinds = append(actors, e.Actor), append(kinds, string(e.Kind))
 		from, to, details = append(from, string(e.From)), append(to, string(e.To)), append(details, detail)
 	}

@@ -52,7 +52,7 @@ func (r *reader) Questions(f board.QuestionFilter) ([]board.Question, error) {
 		conditions.add(&args, state, string(f.State))
 	}
 	if !f.Task.IsZero() {
-		conditions.add(&args, task, f.Task.No, f.Task.Project)
+		conditions.add(&args, task, no(f.Task), f.Task.Project)
 	}
 	if f.After > 0 {
 		conditions.add(&args, after, int64(f.After))
@@ -69,7 +69,7 @@ SELECT p.id, p.id::bigint << 40 | nullif($2::bigint, 0), $3, $4, $5, $6, $7, $8,
 	$12, $13, $14, $15, $16, $17, $18, $19
 FROM projects p WHERE p.slug = $1 RETURNING id`
 	id, err := one(&t.reader, pgx.RowTo[int64], query,
-		q.Project, q.Claim.Task.No, q.Claim.Attempt, q.Claim.Nonce, q.Asker.Principal, q.Asker.Name, q.Owner, q.ChatID, q.Text, orEmpty(q.Options), q.Default,
+		q.Project, no(q.Claim.Task), q.Claim.Attempt, q.Claim.Nonce, q.Asker.Principal, q.Asker.Name, q.Owner, q.ChatID, q.Text, orEmpty(q.Options), q.Default,
 		*stamp(&q.NeededBy), q.Blocking, q.HumanOnly, string(q.State), q.Answer, q.AnsweredBy, q.AskedAt, *stamp(&q.AnsweredAt))
 	return board.QuestionID(id), named(err, "project", q.Project)
 }

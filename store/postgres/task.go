@@ -58,7 +58,7 @@ FROM projects p JOIN tasks t ON t.id = p.id::bigint << 40 | $2::bigint WHERE p.s
 
 // Task reads a task.
 func (r *reader) Task(id board.ID) (board.Task, error) {
-	t, err := one(r, scanTask, taskQuery, id.Project, id.No)
+	t, err := one(r, scanTask, taskQuery, id.Project, no(id))
 	return t, named(err, "task", id)
 }
 
@@ -106,7 +106,7 @@ FROM (SELECT p0.id, p0.slug) p JOIN tasks t ON t.id >= p.id::bigint << 40 AND t.
 		in.add(&args, worker, f.Worker)
 	}
 	if !f.Parent.IsZero() {
-		in.add(&args, parent, f.Parent.No, f.Parent.Project)
+		in.add(&args, parent, no(f.Parent), f.Parent.Project)
 	}
 	if !f.After.IsZero() {
 		in.add(&args, after, f.After.Project, f.After.No)
@@ -152,7 +152,7 @@ JOIN tasks t ON t.id = p.id::bigint << 40 | i.no ORDER BY p.slug, t.id FOR UPDAT
 	for _, id := range ids {
 		if !seen[id] {
 			seen[id] = true
-			slugs, nos = append(slugs, id.Project), append(nos, id.No)
+			slugs, nos = append(slugs, id.Project), append(nos, no(id))
 		}
 	}
 	tasks, err := list(&t.reader, scanTask, query, slugs, nos)
@@ -182,10 +182,10 @@ func taskValues(t board.Task) []any {
 	}
 	var parent *int64
 	if !t.Parent.IsZero() {
-		parent = &t.Parent.No
+		parent = new(no(t.Parent))
 	}
 	return []any{
-		t.ID.Project, t.ID.No, orEmpty(t.Skills),
+		t.ID.Project, no(t.ID), orEmpty(t.Skills),
 		string(t.Status), t.Ready(), t.Hold, int16(t.Priority), t.QueuedAt, *stamp(&t.NotBefore), principal, worker,
 		t.OpenBlockers, t.OpenChildren, t.DoneChildren, t.Attempt, t.Nonce, t.Failures, t.MaxFailures, t.Lease, t.SpecVersion, t.Seq,
 		parent, orEmpty(t.Areas), ancestors(t.Areas), wants, t.Title, *stamp(&t.EndedAt),
@@ -274,7 +274,7 @@ const docQuery = `SELECT description, acceptance, result::text FROM task_docs WH
 
 // Doc reads a task's longer texts.
 func (t *tx) Doc(id board.ID) (board.Doc, error) {
-	d, err := one(&t.reader, scanDoc, docQuery, id.Project, id.No)
+	d, err := one(&t.reader, scanDoc, docQuery, id.Project, no(id))
 	return d, named(err, "task", id)
 }
 
@@ -285,7 +285,7 @@ func (t *tx) PutDoc(id board.ID, d board.Doc) error {
 	if err != nil {
 		return err
 	}
-	return t.write(notFound("task", id), query, id.Project, id.No, d.Description, d.Acceptance, result)
+	return t.write(notFound("task", id), query, id.Project, no(id), d.Description, d.Acceptance, result)
 }
 
 func encodeResult(r *board.Result) (*string, error) {
@@ -319,7 +319,7 @@ UNION ALL SELECT false, task_id FROM links WHERE blocker_id = ` + taskID + ` ORD
 	links, err := list(&t.reader, func(row pgx.CollectableRow) (l link, err error) {
 		err = row.Scan(&l.blocker, &l.key)
 		return l, err
-	}, query, id.Project, id.No)
+	}, query, id.Project, no(id))
 	for _, l := range links {
 		other := board.ID{Project: id.Project, No: number(l.key)}
 		if l.blocker {
@@ -336,7 +336,7 @@ func (t *tx) Link(task, blocker board.ID) error {
 	const query = `
 INSERT INTO links (task_id, blocker_id) SELECT p.id::bigint << 40 | $2::bigint, p.id::bigint << 40 | $3::bigint
 FROM projects p WHERE p.slug = $1 ON CONFLICT DO NOTHING`
-	_, err := t.exec(query, task.Project, task.No, blocker.No)
+	_, err := t.exec(query, task.Project, no(task), no(blocker))
 	return err
 }
 
@@ -345,7 +345,7 @@ func (t *tx) Unlink(task, blocker board.ID) error {
 	const query = `
 DELETE FROM links l USING projects p
 WHERE p.slug = $1 AND l.task_id = p.id::bigint << 40 | $2::bigint AND l.blocker_id = p.id::bigint << 40 | $3::bigint`
-	_, err := t.exec(query, task.Project, task.No, blocker.No)
+	_, err := t.exec(query, task.Project, no(task), no(blocker))
 	return err
 }
 

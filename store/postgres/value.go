@@ -57,6 +57,16 @@ func (j jsonInto) Scan(src any) error {
 // number is the second half of a task's ID, from its key.
 func number(key int64) int64 { return key & board.MaxNo }
 
+// no is the second half of a task's ID, for a key. One that is out of bounds would
+// change the first half, and so name a task of another project: -1 in its place makes
+// a key that no task has.
+func no(id board.ID) int64 {
+	if id.No < 0 || id.No > board.MaxNo {
+		return -1
+	}
+	return id.No
+}
+
 // ancestors gives the directories above the areas. A claim that works in one of these
 // overlaps, and so does one that works anywhere below an area.
 func ancestors(areas []string) []string {

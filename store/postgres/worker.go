@@ -76,5 +76,5 @@ func (t *tx) Decline(w board.WorkerID, id board.ID, until time.Time) error {
 INSERT INTO declines (task_id, principal, worker, until)
 SELECT p.id::bigint << 40 | $2::bigint, $3, $4, $5 FROM projects p WHERE p.slug = $1
 ON CONFLICT (principal, worker, task_id) DO UPDATE SET until = excluded.until`
-	return t.write(notFound("project", id.Project), query, id.Project, id.No, w.Principal, w.Name, until)
+	return t.write(notFound("project", id.Project), query, id.Project, no(id), w.Principal, w.Name, until)
 }
