@@ -3,6 +3,8 @@ package remote
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -156,13 +158,17 @@ func (c *call) among(named []string) ([]string, error) {
 	return append([]string{}, named...), nil
 }
 
-// question finds a question of the caller's projects.
+// question finds a question of the caller's projects. Their numbers are everybody's,
+// so one of another project is answered in the same words as one that is not there.
 func (c *call) question(ctx context.Context, id board.QuestionID) (board.Question, error) {
 	q, err := c.Question(ctx, id)
-	if err != nil {
-		return q, err
+	if err == nil {
+		err = c.may(q.Project)
 	}
-	return q, c.may(q.Project)
+	if errors.Is(err, board.ErrNotFound) {
+		return board.Question{}, fmt.Errorf("%w: question %v", board.ErrNotFound, id)
+	}
+	return q, err
 }
 
 // claims shows claims to the caller.
