@@ -202,9 +202,13 @@ func (s *httpServer) serveLogin(ctx context.Context, r *mcp.Request) (mcp.Result
 	if role == auth.None {
 		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "there is no project %.20q for you", project)
 	}
+	expires := time.Now().Add(machineKeyLife)
+	if p.Key != "" && !p.Expires.IsZero() && p.Expires.Before(expires) {
+		expires = p.Expires // a key that ends makes none that outlives it
+	}
 	_, secret, err := s.keys.CreateKey(ctx, auth.NewKey{
 		Name: cmp.Or(p.Owner, p.Name) + " on " + cmp.Or(in.Machine, "a machine"), Owner: p.Owner, Person: true,
-		Project: project, Role: role, Expires: time.Now().Add(machineKeyLife),
+		Project: project, Role: role, Expires: expires,
 	})
 	if errors.Is(err, auth.ErrInvalid) {
 		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "%v", err)
