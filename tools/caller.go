@@ -97,6 +97,9 @@ type caller struct {
 	*Caller
 	t    *Tools
 	call *mcp.Call // nil for a direct method
+	// credential is set for a person's credential. What a tool does, an agent does,
+	// also with that: Actor.Person is never set here.
+	credential bool
 	// projects are those in which the caller may do this.
 	projects []string
 }
@@ -108,13 +111,25 @@ func (t *Tools) caller(ctx context.Context, call *mcp.Call, allows func(auth.Rol
 		c = new(Caller) // may do nothing
 	}
 	own := *c
-	k := &caller{Caller: &own, t: t, call: call, projects: []string{}} // nil would mean all
+	if own.Person {
+		own.Person = false
+		own.Name = agentOf(own.Name)
+	}
+	k := &caller{Caller: &own, t: t, call: call, credential: c.Person, projects: []string{}} // nil would mean all
 	for _, slug := range slices.Sorted(maps.Keys(c.Roles)) {
 		if allows(c.Roles[slug]) {
 			k.projects = append(k.projects, slug)
 		}
 	}
 	return k
+}
+
+// agentOf is how people are shown what an agent does with a person's credential.
+func agentOf(person string) string {
+	if person == "" {
+		return ""
+	}
+	return person + "'s agent"
 }
 
 // reader makes the caller of a request that only reads.

@@ -74,7 +74,7 @@ func ask(ctx context.Context, t *Tools, k *caller, in askInput) (*answer, error)
 	}
 	deadline := time.UnixMilli(first.Begun).Add(wait)
 	res, err := mcp.Durable(k.call, func(ctx context.Context, c *mcp.Call) (*mcp.ToolResult, error) {
-		k := &caller{Caller: k.Caller, t: t, call: c, projects: k.projects}
+		k := &caller{Caller: k.Caller, t: t, call: c, credential: k.credential, projects: k.projects}
 		a, err := t.await(ctx, k, q, time.UnixMilli(first.Begun), deadline, wait)
 		if err != nil {
 			return refused(err)
@@ -259,10 +259,11 @@ func form(q board.Question) *mcp.ElicitParams {
 	return &mcp.ElicitParams{Message: about + ": " + q.Text, RequestedSchema: schema}
 }
 
-// personAt is the person at the caller's client. On their own machine that is as good
-// as a person's own credential.
+// personAt is the person at the caller's client: who has filled in a form that the
+// client showed, which the model cannot do. It counts as a person with a person's
+// credential, and on a person's own machine.
 func (t *Tools) personAt(k *caller) board.Actor {
-	return board.Actor{Principal: k.Principal, Name: "the person at the client", Person: t.o.Piped || k.Person}
+	return board.Actor{Principal: k.Principal, Name: "the person at the client", Person: t.o.Piped || k.credential}
 }
 
 // answered takes what the person at the client has filled in. Somebody else may have

@@ -291,7 +291,7 @@ func newTask(project string, in taskInput) (board.NewTask, error) {
 // with several claims on one connection the first with room is taken.
 func (t *Tools) create(ctx context.Context, k *caller, n board.NewTask, key string) (task board.Task, doc board.Doc, held bool, err error) {
 	var claims []board.Claim
-	if !k.isLead(n.Project) && !k.Person {
+	if !k.isLead(n.Project) {
 		if claims, err = k.held(ctx); err != nil {
 			return task, doc, false, err
 		}
