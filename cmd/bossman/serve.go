@@ -271,17 +271,17 @@ func (a *app) newHTTPServer(ctx context.Context, o *opened, so httpOptions, l ne
 		log.Info("clients may use these names, and --host names others", "hosts", strings.Join(hosts, " "))
 	}
 	s.handler = streamable.NewHandler(s.mcp, &streamable.Options{
-		Authenticate: s.authenticate, Hosts: hosts, Origins: so.origins, Logger: log,
+		Authenticate: s.authenticate, Batch: s.batch, Hosts: hosts, Origins: so.origins, Logger: log,
 		Store: s.shared.sessions, Relay: s.shared.relay, Foreign: (&foreign{log: log}).refused,
 	})
 	s.routes = []route{
-		{"/", true, text(frontPage)},
+		{"/", true, s.fromAnywhere(text(frontPage).ServeHTTP)},
 		{"/mcp", false, s.handler},
-		{"/livez", true, http.HandlerFunc(s.health.live)},
-		{"/readyz", true, http.HandlerFunc(s.health.ready)},
+		{"/livez", true, s.fromAnywhere(s.health.live)},
+		{"/readyz", true, s.fromAnywhere(s.health.ready)},
 	}
 	if path, doc := s.keys.Metadata(); path != "" {
-		s.routes = append(s.routes, route{path, true, document(doc)})
+		s.routes = append(s.routes, route{path, true, s.handler.Guard(document(doc))})
 	}
 	return s, nil
 }
@@ -383,6 +383,36 @@ func (s *httpServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.handler.ServeHTTP(w, r) // which has nothing there, and says so as for everything
 }
 
+// fromAnywhere serves a load balancer, which may ask by any name, since it knows this
+// replica by its address. For a web page the name has to be ours, and so has the page.
+func (s *httpServer) fromAnywhere(serve http.HandlerFunc) http.Handler {
+	guarded := s.handler.Guard(serve)
+	return onlyRead(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if isBrowser(r) {
+			guarded.ServeHTTP(w, r)
+			return
+		}
+		serve(w, r)
+	}))
+}
+
+// isBrowser reports whether a browser has sent a request on behalf of a page.
+func isBrowser(r *http.Request) bool {
+	return r.Header["Origin"] != nil || r.Header["Sec-Fetch-Site"] != nil
+}
+
+// onlyRead refuses all but GET and HEAD.
+func onlyRead(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			w.Header().Set("Allow", "GET, HEAD")
+			http.Error(w, "only GET", http.StatusMethodNotAllowed)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
 // authenticate tells who has sent a request.
 func (s *httpServer) authenticate(r *http.Request) (mcp.Principal, error) {
 	p, err := s.principal(r)
@@ -399,10 +429,27 @@ func (s *httpServer) authenticate(r *http.Request) (mcp.Principal, error) {
 			Status: http.StatusForbidden, Challenge: s.keys.StepUp(auth.Viewer), Text: "this credential has no role in any project",
 		}
 	}
-	if after, ok := s.limiter.Allow(p.ID, auth.Calls); !ok {
-		return mcp.Principal{}, &streamable.AuthError{Status: http.StatusTooManyRequests, RetryAfter: after, Text: "too many requests"}
+	if err := s.count(p.ID, 1); err != nil {
+		return mcp.Principal{}, err
 	}
 	return mcp.Principal{ID: p.ID, Value: p, Revoked: p.Revoked}, nil
+}
+
+// batch counts what authenticate has not: the other messages of a batch. Otherwise
+// the one revision that has them would have a hundred times the rate of the others.
+func (s *httpServer) batch(p mcp.Principal, messages int) error {
+	return s.count(p.ID, messages-1)
+}
+
+// count counts messages of a principal, or says when it may send them.
+func (s *httpServer) count(principal string, messages int) error {
+	if messages < 1 {
+		return nil
+	}
+	if after, ok := s.limiter.AllowN(principal, auth.Calls, messages); !ok {
+		return &streamable.AuthError{Status: http.StatusTooManyRequests, RetryAfter: after, Text: "too many requests"}
+	}
+	return nil
 }
 
 func (s *httpServer) principal(r *http.Request) (*auth.Principal, error) {
@@ -452,16 +499,11 @@ func text(s string) http.Handler { return fixed("text/plain; charset=utf-8", []b
 func document(doc []byte) http.Handler { return fixed("application/json", doc) }
 
 func fixed(kind string, doc []byte) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodGet && r.Method != http.MethodHead {
-			w.Header().Set("Allow", "GET, HEAD")
-			http.Error(w, "only GET", http.StatusMethodNotAllowed)
-			return
-		}
+	return onlyRead(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", kind)
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		_, _ = w.Write(doc)
-	})
+	}))
 }
 
 // isLocalAddress reports whether a URL leads to this machine.

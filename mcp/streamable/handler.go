@@ -24,6 +24,10 @@ type Options struct {
 	// every revision, before anything else looks at it. An *AuthError says how to
 	// refuse; any other error refuses with 401. Nil: everybody is "local".
 	Authenticate func(*http.Request) (mcp.Principal, error)
+	// Batch is asked, after Authenticate, about a packet of several messages: whether
+	// its sender may have so many at once. It refuses like Authenticate. Nil: a batch
+	// costs what one message does.
+	Batch func(p mcp.Principal, messages int) error
 	// Hosts are the names that clients may address us by, with or without a port.
 	// Nil: the names of this machine for itself, on connections from it.
 	Hosts []string
@@ -150,8 +154,7 @@ func (h *Handler) Close() {
 
 // ServeHTTP serves one HTTP request.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !h.ours(r) {
-		h.refuse(w, http.StatusForbidden, "this Host or Origin is not allowed")
+	if !h.addressed(w, r) {
 		return
 	}
 	for _, route := range h.routes {
@@ -164,6 +167,25 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	h.refuse(w, http.StatusNotFound, "there is nothing here")
+}
+
+// Guard puts the Handler's checks of Host and Origin before something else that the
+// program serves. Nobody is asked who they are.
+func (h *Handler) Guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if h.addressed(w, r) && (len(h.o.Origins) == 0 || !h.crossOrigin(w, r)) {
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+// addressed refuses what is not meant for us, or comes from a page that is not ours.
+func (h *Handler) addressed(w http.ResponseWriter, r *http.Request) bool {
+	if h.ours(r) {
+		return true
+	}
+	h.refuse(w, http.StatusForbidden, "this Host or Origin is not allowed")
+	return false
 }
 
 func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
@@ -215,6 +237,12 @@ func (h *Handler) authenticate(w http.ResponseWriter, r *http.Request) (mcp.Prin
 	if err == nil {
 		return p, true
 	}
+	h.unwelcome(w, err)
+	return p, false
+}
+
+// unwelcome refuses somebody.
+func (h *Handler) unwelcome(w http.ResponseWriter, err error) {
 	e, ok := errors.AsType[*AuthError](err)
 	if !ok {
 		h.log.Debug("not authenticated", "err", err)
@@ -229,7 +257,6 @@ func (h *Handler) authenticate(w http.ResponseWriter, r *http.Request) (mcp.Prin
 		w.Header().Set("Retry-After", strconv.FormatInt(int64(secs), 10))
 	}
 	h.refuse(w, status, e.Error())
-	return p, false
 }
 
 // header is the value of a header; its name must be canonical. Header.Get would

@@ -162,6 +162,12 @@ func (h *Handler) batch(w http.ResponseWriter, r *http.Request, p *mcp.Principal
 		h.fail(w, http.StatusBadRequest, jsonrpc.ID{}, s.Revision(), jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "batches are not supported"))
 		return
 	}
+	if h.o.Batch != nil {
+		if err := h.o.Batch(*p, len(batch)); err != nil {
+			h.unwelcome(w, err)
+			return
+		}
+	}
 	x := h.newExchange(w, r, p.ID, s.Revision(), s.live)
 	var answers []jsonrpc.Element
 	seen := map[jsonrpc.ID]bool{}

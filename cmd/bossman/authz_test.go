@@ -1,0 +1,475 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bossman-dev/bossman/auth"
+	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/jsonrpc"
+	"github.com/bossman-dev/bossman/mcp"
+	"github.com/bossman-dev/bossman/remote"
+	"github.com/bossman-dev/bossman/tools"
+)
+
+const (
+	everybody = "viewer worker lead admin"
+	workers   = "worker lead admin"
+	leads     = "lead admin"
+	watchers  = "viewer lead admin" // a worker has enough to read
+	admins    = "admin"
+)
+
+// roles tells who may use each thing that the server has. It is the one place that
+// says so for the tests: what has no line here fails them, in every revision and on
+// every transport.
+var roles = map[string]string{
+	"tool get_next_task":      workers,
+	"tool get_task":           everybody,
+	"tool report_progress":    workers,
+	"tool report_task_done":   workers,
+	"tool report_task_failed": workers,
+	"tool ask_question":       workers,
+	"tool get_answer":         workers,
+	"tool create_task":        workers,
+	"tool create_plan":        leads,
+	"tool list_tasks":         watchers,
+	"tool update_task":        leads,
+	"tool cancel_task":        leads,
+	"tool review_task":        leads,
+	"tool list_questions":     watchers,
+	"tool answer_question":    leads,
+	"tool list_workers":       watchers,
+
+	"prompt work":   workers,
+	"prompt plan":   leads,
+	"prompt review": leads,
+
+	"resource bossman://board":        everybody,
+	"resource bossman://questions":    everybody,
+	"template bossman://tasks/{id}":   everybody,
+	"route /mcp":                      "key",
+	"route /livez":                    "open",
+	"route /readyz":                   "open",
+	"route " + metadataPath:           "open",
+	"method initialize":               everybody,
+	"method server/discover":          everybody,
+	"method ping":                     everybody,
+	"method tools/list":               everybody,
+	"method tools/call":               everybody,
+	"method prompts/list":             everybody,
+	"method prompts/get":              workers, // a viewer has none
+	"method resources/list":           everybody,
+	"method resources/templates/list": everybody,
+	"method resources/read":           everybody,
+	"method resources/subscribe":      everybody,
+	"method resources/unsubscribe":    everybody,
+	"method subscriptions/listen":     everybody,
+	"method completion/complete":      everybody,
+	"method logging/setLevel":         everybody,
+	"method tasks/get":                everybody, // their own
+	"method tasks/update":             everybody,
+	"method tasks/cancel":             everybody,
+
+	"method bossman/whoami":      everybody,
+	"method bossman/projects":    everybody,
+	"method bossman/project":     everybody,
+	"method bossman/summary":     everybody,
+	"method bossman/list":        everybody,
+	"method bossman/get":         everybody,
+	"method bossman/why":         everybody,
+	"method bossman/events":      everybody,
+	"method bossman/claims":      everybody,
+	"method bossman/workers":     everybody,
+	"method bossman/questions":   everybody,
+	"method bossman/question":    everybody,
+	"method bossman/await":       everybody,
+	"method bossman/feed":        everybody,
+	"method bossman/feedEnd":     everybody,
+	"method bossman/next":        workers,
+	"method bossman/renew":       workers,
+	"method bossman/leave":       workers,
+	"method bossman/progress":    workers,
+	"method bossman/done":        workers,
+	"method bossman/fail":        workers,
+	"method bossman/ask":         workers,
+	"method bossman/park":        workers,
+	"method bossman/create":      workers,
+	"method bossman/createUnder": workers,
+	"method bossman/answer":      leads + " person:worker", // the person at an agent's client
+	"method bossman/createPlan":  leads,
+	"method bossman/update":      leads,
+	"method bossman/cancel":      leads,
+	"method bossman/review":      leads,
+	"method bossman/release":     leads,
+	"method bossman/stop":        leads,
+	"method bossman/pause":       leads,
+	"method bossman/resume":      leads,
+	"method bossman/setProject":  admins,
+	"method " + loginMethod:      "person:viewer person:worker person:lead person:admin",
+}
+
+const (
+	issuerForTest = "https://login.example.org"
+	metadataPath  = "/.well-known/oauth-protected-resource/mcp"
+)
+
+// may reports whether the table lets somebody use a thing.
+func may(t *testing.T, thing string, role auth.Role, person bool) bool {
+	t.Helper()
+	row, ok := roles[thing]
+	if !ok {
+		t.Fatalf("%q has no row in the table of roles", thing)
+	}
+	names := strings.Fields(row)
+	return slices.Contains(names, role.String()) || person && slices.Contains(names, "person:"+role.String())
+}
+
+// registry is everything that there is, as the server's own lists have it.
+func registry(t *testing.T, s *site) (all []string) {
+	t.Helper()
+	server := mcp.NewServer(mcp.Implementation{Name: "all", Version: "1"}, nil) // which hides nothing
+	defer server.Close()
+	tools.Register(server, nil, &tools.Options{Missing: errors.New("no board")})
+	here, there := jsonrpc.Pipe(jsonrpc.Limits{})
+	go server.Serve(t.Context(), there)
+	c, err := mcp.Connect(t.Context(), here, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for x, err := range c.Tools(t.Context()) {
+		all = append(all, "tool "+x.Name)
+		check(t, err)
+	}
+	for x, err := range c.Prompts(t.Context()) {
+		all = append(all, "prompt "+x.Name)
+		check(t, err)
+	}
+	for x, err := range c.Resources(t.Context()) {
+		all = append(all, "resource "+x.URI)
+		check(t, err)
+	}
+	for x, err := range c.Templates(t.Context()) {
+		all = append(all, "template "+x.URITemplate)
+		check(t, err)
+	}
+	for name := range remote.Methods() {
+		all = append(all, "method "+name)
+	}
+	all = append(all, "method "+loginMethod)
+	text, err := os.ReadFile("../../mcp/method.go")
+	check(t, err)
+	words := regexp.MustCompile(`"([a-zA-Z/]+)": +\{kind: wordRequest, client:`).FindAllStringSubmatch(string(text), -1)
+	for _, w := range words {
+		all = append(all, "method "+w[1])
+	}
+	for _, r := range s.routes {
+		all = append(all, "route "+r.path)
+	}
+	return all
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// withTokens are the options of a server that has every route.
+var withTokens = httpOptions{issuer: issuerForTest, url: "https://bossman.example.org/mcp"}
+
+// TestAuthorization_table: what there is and what the table has are the same.
+func TestAuthorization_table(t *testing.T) {
+	s := newSite(t, withTokens)
+	all := registry(t, s)
+	for _, thing := range all {
+		if _, ok := roles[thing]; !ok {
+			t.Errorf("%q has no row in the table of roles: say who may use it", thing)
+		}
+	}
+	for thing := range roles {
+		if !slices.Contains(all, thing) {
+			t.Errorf("%q is in the table of roles, and does not exist", thing)
+		}
+	}
+	for _, r := range s.routes {
+		if want := map[bool]string{true: "open", false: "key"}[r.open]; roles["route "+r.path] != want {
+			t.Errorf("route %s is %s", r.path, want)
+		}
+	}
+	t.Logf("%d things", len(all))
+}
+
+// A person of the matrix.
+type somebody struct {
+	role    auth.Role
+	person  bool
+	project string // web is where the things are that are tried
+}
+
+func (w somebody) String() string {
+	kind := "agent"
+	if w.person {
+		kind = "person"
+	}
+	return fmt.Sprintf("%s (%s) of %s", w.role, kind, w.project)
+}
+
+// crew is everybody: each role, as a person's key and as an agent's, in the project,
+// in another, and in one that is not there.
+func crew() (all []somebody) {
+	for _, project := range []string{"web", "api", "ghost"} {
+		for role := auth.Viewer; role <= auth.Admin; role++ {
+			all = append(all, somebody{role, false, project}, somebody{role, true, project})
+		}
+	}
+	return all
+}
+
+// TestAuthorization tries everything as everybody, in every revision over HTTP.
+func TestAuthorization(t *testing.T) {
+	s := newSite(t, withTokens)
+	things := furnish(t, s)
+	calls := 0
+	for _, revision := range revisions {
+		for _, w := range crew() {
+			k := s.speak(s.key(w.project, w.role, w.person), revision)
+			n := lookAround(t, w, k)
+			calls += n + methods(t, s, w, k, things)
+		}
+	}
+	t.Logf("%d calls by %d kinds of callers in %d revisions", calls, len(crew()), len(revisions))
+}
+
+// lookAround looks at what a caller is shown, and that the rest is not there for it: it is
+// answered like what does not exist.
+func lookAround(t *testing.T, w somebody, k *speaker) (calls int) {
+	t.Helper()
+	lists := map[string]map[string]bool{
+		"tool":     k.names("tools/list", "tools", "name"),
+		"prompt":   k.names("prompts/list", "prompts", "name"),
+		"resource": k.names("resources/list", "resources", "uri"),
+		"template": k.names("resources/templates/list", "resourceTemplates", "uriTemplate"),
+	}
+	alike := func(thing string, got, none reply, name string) {
+		t.Helper()
+		if a, b := strings.ReplaceAll(got.text, name, "X"), strings.ReplaceAll(none.text, "nosuch", "X"); a != b {
+			t.Errorf("%s, %s: %s is answered %s, and what does not exist %s", k.revision, w, thing, a, b)
+		}
+	}
+	for _, thing := range slices.Sorted(maps.Keys(roles)) {
+		kind, name, _ := strings.Cut(thing, " ")
+		list, ok := lists[kind]
+		if !ok {
+			continue
+		}
+		calls++
+		allowed := may(t, thing, w.role, w.person)
+		if list[name] != allowed {
+			t.Errorf("%s, %s: %s is listed: %v, want %v", k.revision, w, thing, list[name], allowed)
+		}
+		delete(list, name)
+		switch kind {
+		case "tool":
+			got := k.tool(name, `{"task":"%%"}`)
+			if none := k.tool("nosuch", `{"task":"%%"}`); !allowed {
+				alike(thing, got, none, name)
+			} else if got.text == strings.ReplaceAll(none.text, "nosuch", name) {
+				t.Errorf("%s, %s: %s is not there", k.revision, w, thing)
+			}
+		case "prompt":
+			if !allowed {
+				alike(thing, k.ask("prompts/get", `{"name":"`+name+`","arguments":{"goal":"x"}}`), k.ask("prompts/get", `{"name":"nosuch","arguments":{"goal":"x"}}`), name)
+				complete := `{"ref":{"type":"ref/prompt","name":"%s"},"argument":{"name":"task","value":""}}`
+				alike(thing+" (completion)", k.ask("completion/complete", fmt.Sprintf(complete, name)), k.ask("completion/complete", fmt.Sprintf(complete, "nosuch")), name)
+			} else if got := k.ask("prompts/get", `{"name":"`+name+`","arguments":{"goal":"x"}}`); got.code != 0 {
+				t.Errorf("%s, %s: %s = %s", k.revision, w, thing, got.text)
+			}
+		case "resource":
+			if got := k.ask("resources/read", `{"uri":"`+name+`"}`); got.code != 0 && w.project != "ghost" {
+				t.Errorf("%s, %s: %s = %s", k.revision, w, thing, got.text)
+			}
+		}
+	}
+	for kind, list := range lists {
+		for name := range list {
+			t.Errorf("%s, %s: %s %s is listed, and not in the table", k.revision, w, kind, name)
+		}
+	}
+	return calls
+}
+
+// furniture is what there is in the project web.
+type furniture struct {
+	task, free board.ID
+	claim      board.Handle
+	worker     board.WorkerID
+	question   board.QuestionID
+}
+
+// furnish puts tasks into both projects: in web one is held, with a question.
+func furnish(t *testing.T, s *site) (f furniture) {
+	t.Helper()
+	ctx := t.Context()
+	b := s.o.local
+	planner := board.Actor{Principal: "key:planner", Owner: "key:planner"}
+	for _, slug := range []string{"api", "web"} {
+		for _, title := range []string{"One", "Two"} {
+			task, _, err := b.Create(ctx, planner, board.NewTask{Project: slug, Title: title, Description: "secret of " + slug}, "")
+			check(t, err)
+			f.task, f.free = f.free, task.ID
+		}
+	}
+	holder := board.Actor{Principal: "key:holder", Owner: "key:holder"}
+	h, err := b.Next(ctx, holder, board.Wish{Projects: []string{"web"}, Task: f.task, Absent: true})
+	check(t, err)
+	f.claim, f.worker = h.Claim.Handle, h.Claim.Worker
+	q, err := b.Ask(ctx, holder, board.NewQuestion{Claim: f.claim, Text: "secret question?", Blocking: new(false)})
+	check(t, err)
+	f.question = q.ID
+	return f
+}
+
+// hold lets a new worker take a new task of the project web.
+func hold(t *testing.T, s *site) board.WorkerID {
+	t.Helper()
+	planner := board.Actor{Principal: "key:planner"}
+	check(t, s.o.local.Resume(t.Context(), planner, "web")) // somebody may have tried to pause it
+	task, _, err := s.o.local.Create(t.Context(), planner, board.NewTask{Project: "web", Title: "Held"}, "")
+	check(t, err)
+	h, err := s.o.local.Next(t.Context(), board.Actor{Principal: "key:other", Owner: "key:other"}, board.Wish{Projects: []string{"web"}, Task: task.ID, Absent: true})
+	check(t, err)
+	return h.Claim.Worker
+}
+
+// methods tries every method on what is in the project web.
+func methods(t *testing.T, s *site, w somebody, k *speaker, f furniture) (calls int) {
+	t.Helper()
+	for name, args := range arguments {
+		if name == "bossman/stop" { // which ends the hold
+			f.worker = hold(t, s)
+		}
+		thing := "method " + name
+		allowed := may(t, thing, w.role, w.person)
+		got := k.ask(name, fill(args, f))
+		calls++
+		if w.project == "web" {
+			if got.notThere() == allowed {
+				t.Errorf("%s, %s: %s = %d %s, want allowed: %v", k.revision, w, name, got.status, got.text, allowed)
+			}
+			continue
+		}
+		// Elsewhere it is as if nothing were there.
+		nothing := k.ask(name, fill(args, nowhere))
+		if a, b := blur(got.text, f), blur(nothing.text, nowhere); a != b {
+			t.Errorf("%s, %s: %s of another's project = %s\nof none = %s", k.revision, w, name, a, b)
+		}
+		if strings.Contains(got.text, "secret") {
+			t.Errorf("%s, %s: %s shows %s", k.revision, w, name, got.text)
+		}
+	}
+	return calls
+}
+
+// nowhere is what does not exist.
+var nowhere = furniture{
+	task: board.ID{Project: "zzz", No: 3}, free: board.ID{Project: "zzz", No: 4},
+	claim:  board.Handle{Task: board.ID{Project: "zzz", No: 3}, Attempt: 1, Nonce: "aaaaa"},
+	worker: board.WorkerID{Principal: "key:nobody", Name: "otter-zzz"}, question: 424242,
+}
+
+// arguments are those of the methods of a board. Where it can be, they are such that
+// a call that is allowed fails later: nothing changes by trying.
+var arguments = map[string]string{
+	"bossman/whoami":      `{}`,
+	"bossman/projects":    `{}`,
+	"bossman/project":     `{"args":{"Slug":"$PROJECT"}}`,
+	"bossman/summary":     `{"args":{"Slug":"$PROJECT"}}`,
+	"bossman/list":        `{"args":{"Projects":["$PROJECT"]}}`,
+	"bossman/get":         `{"args":{"ID":"$TASK","Events":5}}`,
+	"bossman/why":         `{"args":{"ID":"$TASK"}}`,
+	"bossman/events":      `{"args":{"ID":"$TASK"}}`,
+	"bossman/claims":      `{"args":{"Project":"$PROJECT"}}`,
+	"bossman/workers":     `{"args":{"Since":3600000000000}}`,
+	"bossman/questions":   `{"args":{"Projects":["$PROJECT"],"Task":"$TASK"}}`,
+	"bossman/question":    `{"args":{"ID":$QUESTION}}`,
+	"bossman/await":       `{"args":{"ID":$QUESTION}}`,
+	"bossman/feed":        `{"args":{"Projects":["$PROJECT"]}}`,
+	"bossman/feedEnd":     `{}`,
+	"bossman/next":        `{"args":{"Projects":["$PROJECT"],"Task":"$TASK"}}`,
+	"bossman/renew":       `{"args":{"Owner":"p-1"}}`,
+	"bossman/leave":       `{"args":{"Owner":"p-1"}}`,
+	"bossman/progress":    `{"args":{"Claim":$STALE,"Note":{"Text":"x"}}}`,
+	"bossman/done":        `{"args":{"Claim":$STALE,"Report":{"Summary":"x"}}}`,
+	"bossman/fail":        `{"args":{"Claim":$STALE,"Failure":{"Kind":"other","Reason":"x"}}}`,
+	"bossman/ask":         `{"args":{"Project":"$PROJECT","Text":""}}`,
+	"bossman/park":        `{"args":{"ID":$QUESTION}}`,
+	"bossman/create":      `{"args":{"Task":{"Project":"$PROJECT","Title":""}}}`,
+	"bossman/createUnder": `{"args":{"Claim":$STALE,"Task":{"Project":"$PROJECT","Title":"x"}}}`,
+	"bossman/answer":      `{"as":{"person":true},"args":{"ID":$QUESTION,"Answer":""}}`,
+	"bossman/createPlan":  `{"args":{"Project":"$PROJECT"}}`,
+	"bossman/update":      `{"args":{"ID":"$TASK","Edit":{"Title":""}}}`,
+	"bossman/cancel":      `{"args":{"ID":"$TASK","Dependents":"nonsense"}}`,
+	"bossman/review":      `{"args":{"ID":"$TASK","Verdict":"nonsense"}}`,
+	"bossman/release":     `{"args":{"ID":"$FREE","Reason":"x"}}`,
+	"bossman/stop":        `{"args":{"Principal":"$PRINCIPAL","Name":"$WORKER"}}`,
+	"bossman/pause":       `{"args":{"Slug":"$PROJECT"}}`,
+	"bossman/resume":      `{"args":{"Slug":"$PROJECT"}}`,
+	"bossman/setProject":  `{"args":{"Slug":"$PROJECT","Policy":"trust"}}`,
+	loginMethod:           `{"machine":"m","project":"$PROJECT"}`,
+}
+
+// fill puts names of things into arguments.
+func fill(args string, f furniture) string {
+	stale := fmt.Sprintf(`{"Task":%q,"Attempt":9,"Nonce":"aaaaa"}`, f.task)
+	return strings.NewReplacer("$PROJECT", f.task.Project, "$TASK", f.task.String(), "$FREE", f.free.String(), "$CLAIM", f.claim.String(),
+		"$QUESTIONID", f.question.String(), "$QUESTION", fmt.Sprint(int64(f.question)), "$STALE", stale, "$PRINCIPAL", f.worker.Principal, "$WORKER", f.worker.Name).Replace(args)
+}
+
+var volatile = regexp.MustCompile(`bossman_[a-z2-7]{12}_[a-z2-7]{56}|"Now":"[^"]*"|"LastSeen":"[^"]*"|\d{4}-\d\d-\d\dT[0-9:.]+Z`)
+
+// blur takes the names of things out of an answer, and what differs each time.
+func blur(text string, f furniture) string {
+	text = strings.NewReplacer(f.claim.String(), "CLAIM", f.task.String(), "TASK", f.free.String(), "FREE", f.question.String(), "QUESTION",
+		fmt.Sprintf("%q", f.task.Project), `"PROJECT"`, `\"`+f.task.Project+`\"`, `\"PROJECT\"`, "project "+f.task.Project, "project PROJECT", f.worker.Name, "WORKER").Replace(text)
+	return volatile.ReplaceAllString(text, "…")
+}
+
+// TestAuthorization_nobody: without a key, or with one that opens nothing, every route
+// that is not open refuses, whatever is asked and in whatever revision.
+func TestAuthorization_nobody(t *testing.T) {
+	s := newSite(t, withTokens)
+	wrong := s.key("web", auth.Lead, true)
+	wrong = wrong[:len(wrong)-1] + map[bool]string{true: "b", false: "a"}[strings.HasSuffix(wrong, "a")]
+	for _, r := range s.routes {
+		want := map[bool]int{true: http.StatusOK, false: http.StatusUnauthorized}[r.open]
+		for _, revision := range revisions {
+			for _, key := range []string{"", wrong, "bossman_local_x", "Bearer"} {
+				k := &speaker{t: t, url: s.url + r.path, key: key, revision: revision}
+				for _, method := range []string{"GET", "POST", "DELETE"} {
+					if r.open && method != "GET" {
+						want = http.StatusMethodNotAllowed
+					}
+					res := k.send(context.Background(), method, map[bool]string{true: `{"jsonrpc":"2.0","id":1,"method":"ping"}`}[method == "POST"], nil)
+					text, _ := io.ReadAll(res.Body)
+					res.Body.Close()
+					if res.StatusCode != want && res.StatusCode != http.StatusTooManyRequests {
+						t.Errorf("%s %s in %s with key %q = %s %s, want %d", method, r.path, revision, key, res.Status, text, want)
+					}
+				}
+				want = map[bool]int{true: http.StatusOK, false: http.StatusUnauthorized}[r.open]
+			}
+		}
+	}
+}
