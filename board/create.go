@@ -132,10 +132,8 @@ func (c *change) create(slug string, drafts []draft) ([]Task, error) {
 		others = append(others, d.Parent)
 		d.Skills, _ = p.Known(d.Skills)
 	}
-	for _, id := range others {
-		if !id.IsZero() && id.Project != slug {
-			return nil, invalid("%v is of another project: links and parents stay inside one", id)
-		}
+	if err := inside(slug, others...); err != nil {
+		return nil, err
 	}
 	// A new part of an old task may wait for it in a circle, and two of them in two
 	// transactions as well.

@@ -33,10 +33,8 @@ func (b *Board) Update(ctx context.Context, a Actor, id ID, e Edit) (Task, error
 		if e.Parent != nil {
 			ids = append(ids, *e.Parent)
 		}
-		for _, other := range ids {
-			if !other.IsZero() && other.Project != id.Project {
-				return invalid("%v is of another project: links and parents stay inside one", other)
-			}
+		if err := inside(id.Project, ids...); err != nil {
+			return err
 		}
 		if err := c.lock(ids...); err != nil {
 			return err

@@ -168,6 +168,9 @@ func (p *Plan) drafts() ([]draft, int, error) {
 				return nil, 0, invalid("task %.40q is part of %.40q, which is neither a key of this plan nor a task's id", t.Key, t.Within)
 			}
 		}
+		if err := inside(p.Project, slices.Concat(d.DependsOn, []ID{d.Parent})...); err != nil {
+			return nil, 0, err
+		}
 		if err := checkNew(&d.NewTask); err != nil {
 			return nil, 0, err
 		}

@@ -38,6 +38,17 @@ func (id ID) String() string {
 // IsZero reports whether id names no task.
 func (id ID) IsZero() bool { return id == ID{} }
 
+// inside refuses ids of other projects than one, before anything looks whether they
+// are there. The zero ID is of every project.
+func inside(slug string, ids ...ID) error {
+	for _, id := range ids {
+		if !id.IsZero() && id.Project != slug {
+			return invalid("%v is of another project: links and parents stay inside one", id)
+		}
+	}
+	return nil
+}
+
 // compareIDs orders ids as locks are taken.
 func compareIDs(a, b ID) int {
 	if c := strings.Compare(a.Project, b.Project); c != 0 {

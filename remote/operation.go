@@ -2,6 +2,7 @@ package remote
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/bossman-dev/bossman/auth"
@@ -121,6 +122,9 @@ func summary(ctx context.Context, c *call, in slugIn) (board.Summary, error) {
 func list(ctx context.Context, c *call, f board.TaskFilter) (_ []board.Task, err error) {
 	if f.Projects, err = c.among(f.Projects); err != nil {
 		return nil, err
+	}
+	if !f.After.IsZero() && !slices.Contains(f.Projects, f.After.Project) {
+		return nil, board.ErrNotFound // where it would stand tells what others have
 	}
 	f.Limit = bounded(f.Limit)
 	return c.List(ctx, f)

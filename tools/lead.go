@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -61,7 +62,11 @@ func listed(ctx context.Context, t *Tools, k *caller, in struct {
 		f.Statuses = []board.Status{board.Status(in.Status)}
 	}
 	if in.Cursor != "" {
-		if f.After, err = board.ParseID(in.Cursor); err != nil {
+		f.After, err = board.ParseID(in.Cursor)
+		if err == nil && !slices.Contains(f.Projects, f.After.Project) {
+			err = fmt.Errorf("%w: the cursor is of another list", board.ErrInvalid)
+		}
+		if err != nil {
 			e.next = "Next: the same call without a cursor."
 			return nil, k.refuse(e, err)
 		}
