@@ -439,6 +439,9 @@ func fill(args string, f furniture) string {
 
 var volatile = regexp.MustCompile(`bossman_[a-z2-7]{12}_[a-z2-7]{56}|"Now":"[^"]*"|"LastSeen":"[^"]*"|\d{4}-\d\d-\d\dT[0-9:.]+Z`)
 
+// ownRow is what a caller of the project api made by trying.
+var ownRow = regexp.MustCompile(`api-\d+|"q-\d+"|\bq-\d+`)
+
 // blur takes the names of things out of an answer, and what differs each time.
 func blur(text string, f furniture) string {
 	text = strings.NewReplacer(f.claim.String(), "CLAIM", f.task.String(), "TASK", f.free.String(), "FREE", f.question.String(), "QUESTION",
