@@ -27,11 +27,13 @@ type Rate struct {
 	Burst int
 }
 
+// usualRates are for a fleet of 200 agents with one key: it makes some 20 calls a
+// second, and 2,000 at once when all of them start.
 var usualRates = map[Bucket]Rate{
-	Calls:     {20 * time.Millisecond, 200},
+	Calls:     {5 * time.Millisecond, 2000},
 	Creations: {200 * time.Millisecond, 500},
 	Questions: {10 * time.Second, 20},
-	Streams:   {time.Second, 30},
+	Streams:   {200 * time.Millisecond, 300},
 }
 
 // A Limiter keeps one principal's flood from the others. The zero value has the

@@ -46,8 +46,8 @@ func TestLimiter_flood(t *testing.T) {
 			}
 			time.Sleep(time.Millisecond)
 		}
-		if got < 600 || got > 720 {
-			t.Errorf("%d of 100,000 calls in 10 s, want about 200 + 10 s of 50", got)
+		if got < 3900 || got > 4100 {
+			t.Errorf("%d of 100,000 calls in 10 s, want about 2,000 + 10 s of 200", got)
 		}
 	})
 }
