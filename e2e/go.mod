@@ -10,6 +10,7 @@ replace github.com/bossman-dev/bossman => ..
 require (
 	github.com/bossman-dev/bossman v0.0.0-00010101000000-000000000000
 	github.com/jackc/pgx/v5 v5.11.0
+	golang.org/x/time v0.15.0
 )
 
 require (
@@ -34,7 +35,6 @@ require (
 	golang.org/x/sync v0.23.0 // indirect
 	golang.org/x/sys v0.48.0 // indirect
 	golang.org/x/text v0.42.0 // indirect
-	golang.org/x/time v0.15.0 // indirect
 	modernc.org/libc v1.77.1 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect

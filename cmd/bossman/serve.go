@@ -36,7 +36,7 @@ type httpOptions struct {
 	proxies        []string
 	url, issuer    string
 	grants         []string
-	audit          string
+	audit, level   string
 	linger         time.Duration
 }
 
@@ -75,6 +75,7 @@ the way from an empty machine to a server that can be relied on.`,
 	f.StringVar(&o.url, "oauth-audience", "", "what those tokens are made for: this server's own `URL`, https://bossman.example.org/mcp")
 	f.StringArrayVar(&o.grants, "oauth-grant", nil, "the role of who has a claim: `CLAIM=VALUE:PROJECT:ROLE`, such as groups=eng:web:lead; repeat")
 	f.StringVar(&o.audit, "audit", "", "a `file` that gets a line for each call that changes something")
+	f.StringVar(&o.level, "log-level", "info", "the least serious messages to log: debug, info, warn or error")
 	f.DurationVar(&o.linger, "linger", 0, "how long to go on serving after being told to end, so that a load balancer notices")
 	nameVariables(f)
 	return cmd
@@ -82,7 +83,11 @@ the way from an empty machine to a server that can be relied on.`,
 
 // serveHTTP serves until ctx ends.
 func (a *app) serveHTTP(ctx context.Context, so httpOptions) error {
-	log := telemetry.Logger(a.stderr, slog.LevelInfo)
+	level := slog.LevelInfo
+	if err := level.UnmarshalText([]byte(cmp.Or(so.level, "info"))); err != nil {
+		return usage("--log-level is debug, info, warn or error, not %.20q", so.level)
+	}
+	log := telemetry.Logger(a.stderr, level)
 	slog.SetDefault(log)
 	a.log = log
 	tel, err := so.telemetry(log)
