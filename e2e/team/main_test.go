@@ -94,8 +94,8 @@ func (m *team) key(project string, more ...string) string {
 
 // A server is a running one.
 type server struct {
-	address, admin string
-	log            *logs
+	address string
+	log     *logs
 }
 
 // logs keeps what a process writes.
