@@ -57,6 +57,7 @@ var roles = map[string]string{
 	"resource bossman://board":        everybody,
 	"resource bossman://questions":    everybody,
 	"template bossman://tasks/{id}":   everybody,
+	"route /":                         "open",
 	"route /mcp":                      "key",
 	"route /livez":                    "open",
 	"route /readyz":                   "open",

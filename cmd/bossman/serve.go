@@ -280,7 +280,7 @@ func (a *app) newHTTPServer(ctx context.Context, o *opened, so httpOptions, l ne
 		Store: s.shared.sessions, Relay: s.shared.relay, Foreign: (&foreign{log: log}).refused,
 	})
 	s.routes = []route{
-		{"/", true, s.fromAnywhere(text(frontPage).ServeHTTP)},
+		{"/", true, s.handler.Guard(text(frontPage))},
 		{"/mcp", false, s.handler},
 		{"/livez", true, s.fromAnywhere(s.health.live)},
 		{"/readyz", true, s.fromAnywhere(s.health.ready)},

@@ -79,7 +79,7 @@ func newSite(t testing.TB, so httpOptions) *site {
 	}
 	running, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
-	go func() { ended <- s.run(running, l) }()
+	go func() { ended <- s.run(running, l, nil) }()
 	t.Cleanup(func() {
 		http.DefaultClient.CloseIdleConnections()
 		stop()
