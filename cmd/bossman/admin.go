@@ -14,6 +14,7 @@ func (s *httpServer) runAdmin(ctx context.Context, l net.Listener) error {
 	if !onlyThisMachine(l.Addr()) {
 		s.log.Warn("metrics and profiles are open to other machines, without a key: keep --admin to this machine or to a closed network", "address", l.Addr().String())
 	}
+	s.log.Info("serving metrics", "address", l.Addr().String())
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", s.tel.Metrics())
 	mux.HandleFunc("GET /livez", s.health.live)
