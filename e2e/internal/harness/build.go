@@ -94,8 +94,13 @@ func (p *Programs) Path(pkg string) string {
 	return argv[0]
 }
 
-func gobuild(dir, out, pkg string) error {
-	cmd := exec.Command("go", "build", "-o", out, pkg)
+// BuildProgram builds one program of the product to a file, with these flags.
+func BuildProgram(out, pkg string, flags ...string) error {
+	return gobuild(Dir(".."), out, pkg, flags...)
+}
+
+func gobuild(dir, out, pkg string, flags ...string) error {
+	cmd := exec.Command("go", append(append([]string{"build"}, flags...), "-o", out, pkg)...)
 	cmd.Dir = dir
 	if b, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build %s: %w\n%s", pkg, err, b)
