@@ -59,6 +59,16 @@ func (b *Board) nextFor(ctx context.Context, a Actor, w Wish) (*Handout, error) 
 		return nil, err
 	}
 	h, who, err := b.look(ctx, a, w)
+	if errors.Is(err, errNothing) && w.Worker != "" {
+		// A call whose answer was lost may have got it a task meanwhile.
+		holds, failed := b.holds(ctx, WorkerID{Principal: a.Principal, Name: w.Worker})
+		if failed != nil {
+			return nil, failed
+		}
+		if holds {
+			h, who, err = b.look(ctx, a, w)
+		}
+	}
 	if errors.Is(err, errNothing) || errors.Is(err, ErrConflict) && !w.Task.IsZero() {
 		swept, failed := b.sweep(ctx)
 		if failed != nil {
@@ -75,6 +85,16 @@ func (b *Board) nextFor(ctx context.Context, a Actor, w Wish) (*Handout, error) 
 		return nil, b.nothing(ctx, w)
 	}
 	return h, err
+}
+
+// holds reports whether a worker has a task now.
+func (b *Board) holds(ctx context.Context, who WorkerID) (bool, error) {
+	var st Standing
+	err := b.store.Read(ctx, func(r Reader) (err error) {
+		st, err = r.Standing(who)
+		return err
+	})
+	return st.Claim != nil, err
 }
 
 // look looks for a task once. If there is none the error is errNothing, and who is

@@ -43,6 +43,16 @@ var ruleRaces = group{"narrow moments", []test{
 		f.eventually("the task is free", func() bool { return f.get(id).Claim == nil })
 		f.undelivered(id)
 	}},
+	{"a worker whose lost call gets it a task while it asks again", func(f *fixture) {
+		x := f.agent("x")
+		x.done(x.take(f.create("a")))
+		id := f.create("b")
+		h, err := board.New(claimedBefore{f.store}, nil).Next(f.ctx, x.actor, x.wish())
+		if err != nil || h.Claim.Task != id || !h.Again {
+			f.Fatalf("Next = %+v, %v, want again what the lost call was given", h, err)
+		}
+		x.done(h.Claim.Handle)
+	}},
 	{"a claim that is renewed while the sweep comes by", func(f *fixture) {
 		id := f.create("a")
 		f.agent("x").take(id)
@@ -158,4 +168,15 @@ func (s twice) Write(ctx context.Context, f func(board.Tx) error) error {
 		return err
 	}
 	return s.Store.Write(ctx, f)
+}
+
+// claimedBefore grants what is wanted just before it is asked for, as a call does that
+// nobody waits for any more.
+type claimedBefore struct{ board.Store }
+
+func (s claimedBefore) Claim(ctx context.Context, w board.Want) ([]board.Claim, error) {
+	if _, err := s.Store.Claim(ctx, w); err != nil {
+		return nil, err
+	}
+	return s.Store.Claim(ctx, w)
 }
