@@ -55,7 +55,7 @@ func TestCrowd(t *testing.T) {
 	log := &journal{}
 	workers := make([]*worker, crowd)
 	for i := range workers {
-		w := &worker{name: fmt.Sprintf("w%d", i), log: log}
+		w := &worker{name: fmt.Sprintf("w%d", i), log: log, thinking: thinking}
 		key := keys[i%len(keys)]
 		if i%2 == 0 {
 			w.hands = newAgent(t, team, key, revisions[i/2%len(revisions)], w)
@@ -69,6 +69,7 @@ func TestCrowd(t *testing.T) {
 	// without a name cannot be repeated.
 	begun := time.Now()
 	parallel(workers, func(w *worker) { w.turn(t) })
+	log.calls = nil // all came at once
 	var killing sync.WaitGroup
 	stop := make(chan struct{})
 	kills := 0
@@ -143,7 +144,7 @@ func checkBoard(t *testing.T, team *teamserver.Team, tasks int, ops []history.Op
 		t.Error(err)
 	}
 	for query, want := range map[string]int64{
-		`SELECT count(*) FROM tasks WHERE status = 'done'`:                                      int64(tasks),
+		`SELECT count(*) FROM tasks WHERE status = 'done'`:                                       int64(tasks),
 		`SELECT count(*) FROM tasks WHERE status <> 'done' OR attempt <> 1 OR failures <> 0`:     0,
 		`SELECT count(*) FROM events WHERE kind = 'claimed'`:                                     int64(tasks),
 		`SELECT count(*) FROM events WHERE kind = 'done'`:                                        int64(tasks),
@@ -226,6 +227,8 @@ type worker struct {
 	hands hands
 	no    int
 	tries atomic.Int64 // that have failed
+	// thinking is how long it has to do with a task, on average.
+	thinking time.Duration
 }
 
 // hands are how a worker reaches the board.
@@ -246,7 +249,7 @@ func (w *worker) turn(t *testing.T) bool {
 	if !ok || claim == "" {
 		return false
 	}
-	time.Sleep(rand.N(2 * thinking))
+	time.Sleep(rand.N(2 * w.thinking))
 	return w.again(t, history.Done, &claim, func(ctx context.Context) error { return w.hands.done(ctx, claim) })
 }
 

@@ -255,14 +255,18 @@ func (w *wire) stream(t *testing.T, ctx context.Context, r *teamserver.Replica, 
 		b, _ := io.ReadAll(res.Body)
 		t.Fatalf("%s = %d %s %s, want a stream", method, res.StatusCode, res.Header.Get("Content-Type"), b)
 	}
-	lines := bufio.NewScanner(res.Body)
-	lines.Buffer(nil, 1<<20)
-	return &stream{res.Body, lines}
+	return newStream(res)
 }
 
 type stream struct {
 	body  io.Closer
 	lines *bufio.Scanner
+}
+
+func newStream(res *http.Response) *stream {
+	lines := bufio.NewScanner(res.Body)
+	lines.Buffer(nil, 1<<20)
+	return &stream{res.Body, lines}
 }
 
 // An event is a message on a stream, and its name there.

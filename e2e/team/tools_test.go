@@ -217,13 +217,13 @@ func (d *desk) cancels(t *testing.T) {
 		_, err := try(ctx, d.worker, "get_next_task", args{"worker": d.workerName, "wait_seconds": 45}, nil)
 		over <- err
 	}()
-	d.until(t, "the call is under way", func() bool { return d.team.Calls() > 0 })
+	until(t, "the call is under way", func() bool { return d.team.Calls() > 0 })
 	cancel()
 	if err := <-over; err == nil {
 		t.Fatal("a call that was taken back was answered")
 	}
 	begun := time.Now()
-	d.until(t, "the call has ended", func() bool { return d.waits(t) > before })
+	until(t, "the call has ended", func() bool { return d.waits(t) > before })
 	t.Logf("a call that was taken back ended %v later", time.Since(begun).Round(time.Millisecond))
 	// It takes nothing any more.
 	made := d.call(t, d.lead, "create_task", args{"description": "For whoever is there."}).facts.ID
@@ -232,16 +232,6 @@ func (d *desk) cancels(t *testing.T) {
 		t.Errorf("%s was given as %s, want its first attempt", made, given.Claim)
 	}
 	d.call(t, d.worker, "report_task_done", args{"claim": given.Claim, "summary": "done"})
-}
-
-// until waits for something that tells nobody when it comes.
-func (d *desk) until(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for late := time.Now().Add(patience / 4); !ok(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(late) {
-			t.Fatalf("not within %v: %s", patience/4, what)
-		}
-	}
 }
 
 // elicits asks a person at the client. The answer comes to another replica than the
@@ -291,7 +281,7 @@ func (d *desk) becomesTask(t *testing.T) {
 		t.Fatalf("ask_question was answered at once: %+v", got)
 	}
 	var open answer
-	d.until(t, "the question is there", func() bool {
+	until(t, "the question is there", func() bool {
 		open = d.call(t, d.ada, "list_questions", nil)
 		return strings.Contains(open.text, "Which font?")
 	})
