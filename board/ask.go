@@ -141,7 +141,7 @@ func (b *Board) Await(ctx context.Context, id QuestionID, d time.Duration) (Ques
 		woken := b.wakened()
 		q, err := b.Question(ctx, id)
 		left := time.Until(deadline)
-		if err != nil || q.State != QuestionOpen || left <= 0 {
+		if err != nil || q.State != QuestionOpen || left <= 0 || b.waitsOver() {
 			return q, err
 		}
 		timer := time.NewTimer(min(left, time.Second))

@@ -49,6 +49,9 @@ type Board struct {
 	store Store
 	o     Options
 
+	over chan struct{} // closed when nobody waits any longer
+	end  sync.Once
+
 	mu sync.Mutex
 	// changed is closed and replaced when somebody who waits should look again.
 	changed chan struct{}
@@ -59,7 +62,7 @@ type Board struct {
 
 // New gives the board that a store keeps.
 func New(s Store, o *Options) *Board {
-	b := &Board{store: s, changed: make(chan struct{}), groups: map[string]*group{}, counted: map[string]countedAt{}}
+	b := &Board{store: s, over: make(chan struct{}), changed: make(chan struct{}), groups: map[string]*group{}, counted: map[string]countedAt{}}
 	if o != nil {
 		b.o = *o
 	}
@@ -100,6 +103,23 @@ func (b *Board) Run(ctx context.Context) error {
 	b.sweepAlways(ctx)
 	wg.Wait()
 	return ctx.Err()
+}
+
+// EndWaits lets nobody wait any longer, now or later: Next and Await return at once
+// what they would at the end of their time. It is for a server that is about to end.
+func (b *Board) EndWaits() {
+	b.end.Do(func() { close(b.over) })
+	b.wake()
+}
+
+// waitsOver reports whether nobody waits any longer.
+func (b *Board) waitsOver() bool {
+	select {
+	case <-b.over:
+		return true
+	default:
+		return false
+	}
 }
 
 // wake lets everyone who waits look again.

@@ -48,6 +48,7 @@ func (b *Board) await(ctx context.Context, want Want, d time.Duration) (*Claim, 
 	case claim := <-me.claim:
 		return &claim, nil
 	case <-timer.C:
+	case <-b.over:
 	case <-ctx.Done():
 	}
 	b.mu.Lock()
@@ -74,6 +75,7 @@ func (b *Board) awaitLook(ctx context.Context, want Want, d time.Duration, look 
 	case f := <-me.found:
 		return f.handout, f.err
 	case <-timer.C:
+	case <-b.over:
 	case <-ctx.Done():
 	}
 	b.mu.Lock()

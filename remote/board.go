@@ -159,12 +159,8 @@ func (b *Board) send(ctx context.Context, name string, params json.RawMessage) (
 		if maybe && once[name] || time.Now().Add(pause).After(deadline) {
 			return nil, givenUp(maybe, err)
 		}
-		t := time.NewTimer(pause)
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			t.Stop()
-			return nil, context.Cause(ctx)
+		if err := rest(ctx, pause); err != nil {
+			return nil, err
 		}
 	}
 }
@@ -179,6 +175,18 @@ func givenUp(maybe bool, err error) error {
 		return trouble // the server's words say no more
 	}
 	return fmt.Errorf("%w: %w", trouble, err)
+}
+
+// rest waits, or returns why ctx ended before.
+func rest(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 const (

@@ -61,14 +61,21 @@ func (b *Board) Question(ctx context.Context, id board.QuestionID) (board.Questi
 	return fetch[board.Question](ctx, b, "question", nil, questionIn{ID: id})
 }
 
-// Await waits for an answer, in pieces that the server allows.
+// Await waits for an answer, in pieces that the server allows: it may also end one
+// before its time, because a replica ends.
 func (b *Board) Await(ctx context.Context, id board.QuestionID, d time.Duration) (board.Question, error) {
 	deadline := time.Now().Add(d)
 	for {
-		left := max(time.Until(deadline), 0)
+		begun := time.Now()
+		left := max(deadline.Sub(begun), 0)
 		q, err := fetch[board.Question](ctx, b, "await", nil, questionIn{id, left})
-		if err != nil || q.State != board.QuestionOpen || left <= longest {
+		if err != nil || q.State != board.QuestionOpen || time.Now().After(deadline) {
 			return q, err
+		}
+		if time.Since(begun) < min(left, longest) {
+			if err := rest(ctx, firstPause); err != nil {
+				return q, err
+			}
 		}
 	}
 }

@@ -198,7 +198,20 @@ func (t *Tools) await(ctx context.Context, k *caller, q board.Question, begun, d
 	if err != nil {
 		return nil, k.refuse(e, err)
 	}
+	if q.State == board.QuestionOpen && q.Blocking && !q.Claim.IsZero() && time.Now().Before(deadline) {
+		return brokenOff(q), nil
+	}
 	return t.settle(ctx, k, q, wait)
+}
+
+// brokenOff ends a wait before its time, because the server ends. Nothing is parked:
+// the same call goes on waiting, elsewhere.
+func brokenOff(q board.Question) *answer {
+	return &answer{
+		text: fmt.Sprintf("Recorded as %v in the inbox of the people here; no answer yet. This server restarts and cannot wait. You still hold %v. Next: the same call again; it goes on waiting for %v.",
+			q.ID, q.Claim.Task, q.ID),
+		result: wireQuestionOf(q),
+	}
 }
 
 // quickest is how long even a person in a hurry needs to say no. A client that

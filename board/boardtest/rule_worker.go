@@ -40,6 +40,33 @@ var ruleWorkers = group{"workers", []test{
 		_, err = thief.try()
 		f.is("another process, just after the task", err, board.ErrDenied)
 	}},
+	{"after EndWaits nobody waits", func(f *fixture) {
+		q, err := f.board.Ask(f.ctx, ada, board.NewQuestion{Project: project, Text: "?"})
+		f.ok(err)
+		f.running()
+		var wg sync.WaitGroup
+		for _, key := range []string{"", "k"} {
+			wg.Go(func() {
+				_, err := f.board.Next(f.ctx, f.agent("x"+key).actor, board.Wish{Projects: []string{project}, Wait: time.Minute, Key: key})
+				if _, ok := errors.AsType[*board.Nothing](err); !ok {
+					f.Errorf("Next with the key %q = %v, want nothing", key, err)
+				}
+			})
+		}
+		wg.Go(func() {
+			if q, err := f.board.Await(f.ctx, q.ID, time.Minute); err != nil || q.State != board.QuestionOpen {
+				f.Errorf("Await = %+v, %v, want the open question", q, err)
+			}
+		})
+		f.waiting()
+		begun := time.Now()
+		f.board.EndWaits()
+		f.board.EndWaits()
+		wg.Wait()
+		if took := time.Since(begun); took > 20*time.Second {
+			f.Errorf("they waited for %v after that", took)
+		}
+	}},
 	{"after Leave the name is taken up, with its task and two minutes of lease", func(f *fixture) {
 		id := f.create("a")
 		x, heir := f.agent("x"), f.agent("heir")

@@ -367,6 +367,7 @@ func (s *httpServer) run(ctx context.Context, l, admin net.Listener) error {
 			s.health.drain()
 			s.log.Info("ending")
 			time.Sleep(s.so.linger)
+			s.o.local.EndWaits() // there is more time elsewhere
 			end()
 		})()
 		return streamable.ServeWith(serving, l, s.handler, s.tel.HTTP(s))
