@@ -26,7 +26,7 @@ const sweeping = 2 * time.Second
 func TestPresence(t *testing.T) {
 	team := teamserver.Start(t, bossman, 3)
 	team.Operate(t, "project", "set", teamserver.Project, "--lease", shortLease.String())
-	laptop := team.Laptop(t, team.Key(t, "--role", "lead", "--person", "bob"))
+	laptop := team.Laptop(t, team.Key(t, "--role", "lead", "--person", "bob"), teamserver.Project)
 	laptop.Run(t, "task", "add", "Think")
 	thinker := pipe(t, laptop)
 	rival := connect(t, team.MCP(), team.Key(t, "--role", "worker", "--owner", "ada"), &mcp.ClientOptions{Revision: mcp.Newest})

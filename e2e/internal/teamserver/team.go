@@ -79,16 +79,16 @@ func (team *Team) Key(t testing.TB, flags ...string) string {
 	return strings.TrimSpace(team.Operate(t, append([]string{"key", "create", "--project", Project}, flags...)...))
 }
 
-// Laptop is a repository whose board is the team's server, on a machine that has
-// logged in with a key.
-func (team *Team) Laptop(t testing.TB, key string) *Laptop {
+// Laptop is a repository whose board is a project of the team's server, on a machine
+// that has logged in with a key.
+func (team *Team) Laptop(t testing.TB, key, project string) *Laptop {
 	t.Helper()
-	l := &Laptop{team: team, Dir: harness.Repository(t, Project)}
+	l := &Laptop{team: team, Dir: harness.Repository(t, project)}
 	l.Home = filepath.Dir(l.Dir)
 	if err := os.Mkdir(filepath.Join(l.Dir, ".bossman"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	config := "board = \"" + team.URL() + "\"\nproject = \"" + Project + "\"\n"
+	config := "board = \"" + team.URL() + "\"\nproject = \"" + project + "\"\n"
 	if err := os.WriteFile(filepath.Join(l.Dir, ".bossman", "config.toml"), []byte(config), 0o644); err != nil {
 		t.Fatal(err)
 	}
