@@ -57,6 +57,7 @@ func TestAgents(t *testing.T) {
 	t.Run("sdk v2", b.sdk2)
 	t.Run("http", b.http)
 	t.Run("board", b.board)
+	t.Run("team", b.team)
 	if t.Failed() {
 		return
 	}
@@ -111,14 +112,14 @@ func (b *bench) claudeCall(t *testing.T) {
 
 // claudeSession lets Claude Code talk to the model, in a folder, and gives back what
 // the model was shown as the result of its last call.
-func (b *bench) claudeSession(t *testing.T, m *model, dir, config string) string {
+func (b *bench) claudeSession(t *testing.T, m *model, dir, config string, env ...string) string {
 	t.Helper()
-	env := []string{
-		"ANTHROPIC_BASE_URL=" + m.url,
+	env = append(env,
+		"ANTHROPIC_BASE_URL="+m.url,
 		"ANTHROPIC_API_KEY=dummy",
 		"ENABLE_TOOL_SEARCH=false",
 		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
-	}
+	)
 	out := run(t, dir, env, b.agents.Bin("claude"), "-p", "Do your work.",
 		"--mcp-config", config, "--strict-mcp-config", "--allowedTools", "mcp__bossman",
 		"--output-format", "stream-json", "--verbose")

@@ -31,12 +31,24 @@ func (b *bench) board(t *testing.T) {
 type office struct {
 	b         *bench
 	dir, home string
+	// far: the agent speaks to a server, which does not know where it works.
+	far bool
 }
+
+// An entry is how a server stands in an agent's configuration: a command, or an
+// address and a key.
+type entry struct {
+	command  []string
+	url, key string
+}
+
+// keyHeader is where the key goes.
+const keyHeader = "X-Api-Token"
 
 func (b *bench) office(t *testing.T) *office {
 	t.Helper()
 	dir := harness.Repository(t, "web")
-	return &office{b, dir, filepath.Dir(dir)}
+	return &office{b: b, dir: dir, home: filepath.Dir(dir)}
 }
 
 // cli runs bossman as a person does.
@@ -53,10 +65,10 @@ func (o *office) cli(t *testing.T, args ...string) string {
 }
 
 // server is what stands in an agent's configuration, behind the tee.
-func (o *office) server(t *testing.T) ([]string, *harness.Record) {
+func (o *office) server(t *testing.T) (entry, *harness.Record) {
 	t.Helper()
 	argv, rec := o.b.programs.Server(t, harness.Bossman)
-	return append(argv, "mcp"), rec
+	return entry{command: append(argv, "mcp")}, rec
 }
 
 // A shownTask is a task as bossman task show has it for programs.
@@ -138,8 +150,12 @@ func (o *office) worked(t *testing.T, m *model) {
 	if task.Status != "done" || task.Result.Summary != "a green form" {
 		t.Errorf("web-1 is %+v, want done", task)
 	}
-	if dir := task.Attempts[0].Where.Dir; dir != o.dir {
-		t.Errorf("the work was recorded in %s, want %s", dir, o.dir)
+	want := o.dir
+	if o.far {
+		want = ""
+	}
+	if dir := task.Attempts[0].Where.Dir; dir != want {
+		t.Errorf("the work was recorded in %q, want %q", dir, want)
 	}
 }
 
@@ -282,11 +298,13 @@ func (o *office) answerNext(t *testing.T, text string) {
 	}
 }
 
-func claudeConfig(t *testing.T, server []string) string {
+func claudeConfig(t *testing.T, e entry) string {
 	t.Helper()
-	return quote(t, map[string]any{"mcpServers": map[string]any{
-		"bossman": map[string]any{"type": "stdio", "command": server[0], "args": server[1:]},
-	}})
+	server := map[string]any{"type": "http", "url": e.url, "headers": map[string]any{keyHeader: e.key}}
+	if e.command != nil {
+		server = map[string]any{"type": "stdio", "command": e.command[0], "args": e.command[1:]}
+	}
+	return quote(t, map[string]any{"mcpServers": map[string]any{"bossman": server}})
 }
 
 // Three sessions of Claude Code at the same time, each in a worktree: two get a task
@@ -356,12 +374,23 @@ func (b *bench) claudeFleet(t *testing.T) {
 	}, rec)
 }
 
-// Codex plans, takes, asks and reports, without a model.
 func (b *bench) codexAppBoard(t *testing.T) {
 	o := b.office(t)
 	server, rec := o.server(t)
+	o.codexPlans(t, server)
+	b.report.add(t, row{
+		client: "Codex, `codex app-server`", version: b.agents.Version(t, "@openai/codex"),
+		transport: onBoard, shown: planned, methods: []string{"tools/call"},
+	}, rec)
+}
+
+const planned = "planned two tasks, took one, asked, read the answer, reported it done"
+
+// codexPlans lets Codex plan, take, ask and report, without a model.
+func (o *office) codexPlans(t *testing.T, server entry) {
+	t.Helper()
 	o.codexConfig(t, server, "")
-	thread := b.codexThread(t, o.home, o.dir, "create_plan")
+	thread := o.b.codexThread(t, o.home, o.dir, "create_plan")
 	call := func(tool string, arguments map[string]any) string {
 		t.Helper()
 		var result struct {
@@ -393,16 +422,15 @@ func (b *bench) codexAppBoard(t *testing.T) {
 	if task := o.task(t, "web-1"); task.Status != "done" {
 		t.Errorf("web-1 is %s, want done", task.Status)
 	}
-	b.report.add(t, row{
-		client: "Codex, `codex app-server`", version: b.agents.Version(t, "@openai/codex"),
-		transport: onBoard, shown: "planned two tasks, took one, asked, read the answer, reported it done", methods: []string{"tools/call"},
-	}, rec)
 }
 
 // codexConfig writes Codex's configuration, for a model at an address if there is one.
-func (o *office) codexConfig(t *testing.T, server []string, url string) {
+func (o *office) codexConfig(t *testing.T, e entry, url string) {
 	t.Helper()
-	config := fmt.Sprintf("[mcp_servers.bossman]\ncommand = %s\nargs = %s\n", quote(t, server[0]), quote(t, server[1:]))
+	config := fmt.Sprintf("[mcp_servers.bossman]\nurl = %s\nhttp_headers = { %q = %s }\n", quote(t, e.url), keyHeader, quote(t, e.key))
+	if e.command != nil {
+		config = fmt.Sprintf("[mcp_servers.bossman]\ncommand = %s\nargs = %s\n", quote(t, e.command[0]), quote(t, e.command[1:]))
+	}
 	if url != "" {
 		config = fmt.Sprintf("model = \"scripted\"\nmodel_provider = \"scripted\"\n\n[model_providers.scripted]\nname = \"Scripted\"\nbase_url = %s\nwire_api = \"responses\"\n\n",
 			quote(t, url+"/v1")) + config
@@ -424,7 +452,7 @@ func (b *bench) codexBoard(t *testing.T) {
 }
 
 // codexExec lets Codex talk to the model until it is done.
-func (o *office) codexExec(t *testing.T, m *model, server []string) {
+func (o *office) codexExec(t *testing.T, m *model, server entry) {
 	t.Helper()
 	o.codexConfig(t, server, m.url)
 	out := o.run(t, nil, o.b.agents.Bin("codex"), "exec", "--dangerously-bypass-approvals-and-sandbox", "--skip-git-repo-check", "Do your work.")
@@ -438,15 +466,7 @@ func (b *bench) geminiBoard(t *testing.T) {
 	o.fill(t)
 	server, rec := o.server(t)
 	m := newModel(t, o.work(t))
-	write(t, filepath.Join(o.home, ".gemini", "settings.json"), quote(t, map[string]any{
-		"mcpServers": map[string]any{"bossman": map[string]any{"command": server[0], "args": server[1:]}},
-		"security":   map[string]any{"auth": map[string]any{"selectedType": "gemini-api-key"}},
-	}))
-	env := []string{"GEMINI_CLI_TRUST_WORKSPACE=true", "GEMINI_API_KEY=dummy", "GOOGLE_GEMINI_BASE_URL=" + m.url}
-	out := o.run(t, env, b.agents.Bin("gemini"), "-p", "Do your work.", "--approval-mode", "yolo", "-m", "gemini-2.5-pro")
-	if out.Code != 0 {
-		t.Fatalf("gemini: exit code %d", out.Code)
-	}
+	o.geminiSession(t, m, server)
 	o.worked(t, m)
 	b.report.add(t, row{
 		client: "Gemini CLI, a session with a scripted model", version: b.agents.Version(t, "@google/gemini-cli"),
@@ -454,11 +474,44 @@ func (b *bench) geminiBoard(t *testing.T) {
 	}, rec)
 }
 
+// geminiSession lets Gemini talk to the model until it is done.
+func (o *office) geminiSession(t *testing.T, m *model, e entry) {
+	t.Helper()
+	server := map[string]any{"type": "http", "url": e.url, "headers": map[string]any{keyHeader: e.key}}
+	if e.command != nil {
+		server = map[string]any{"command": e.command[0], "args": e.command[1:]}
+	}
+	write(t, filepath.Join(o.home, ".gemini", "settings.json"), quote(t, map[string]any{
+		"mcpServers": map[string]any{"bossman": server},
+		"security":   map[string]any{"auth": map[string]any{"selectedType": "gemini-api-key"}},
+	}))
+	env := []string{"GEMINI_CLI_TRUST_WORKSPACE=true", "GEMINI_API_KEY=dummy", "GOOGLE_GEMINI_BASE_URL=" + m.url}
+	out := o.run(t, env, o.b.agents.Bin("gemini"), "-p", "Do your work.", "--approval-mode", "yolo", "-m", "gemini-2.5-pro")
+	if out.Code != 0 {
+		t.Fatalf("gemini: exit code %d", out.Code)
+	}
+}
+
 func (b *bench) opencodeBoard(t *testing.T) {
 	o := b.office(t)
 	o.fill(t)
 	server, rec := o.server(t)
 	m := newModel(t, o.work(t))
+	o.opencodeSession(t, m, server)
+	o.worked(t, m)
+	b.report.add(t, row{
+		client: "opencode, a session with a scripted model", version: b.agents.Version(t, "opencode-ai"),
+		transport: onBoard, shown: o.seen(t, m, rec), methods: []string{"tools/list", "tools/call"},
+	}, rec)
+}
+
+// opencodeSession lets opencode talk to the model until it is done.
+func (o *office) opencodeSession(t *testing.T, m *model, e entry) {
+	t.Helper()
+	server := map[string]any{"type": "remote", "url": e.url, "headers": map[string]any{keyHeader: e.key}, "enabled": true}
+	if e.command != nil {
+		server = map[string]any{"type": "local", "command": e.command, "enabled": true}
+	}
 	write(t, filepath.Join(o.home, ".config", "opencode", "opencode.json"), quote(t, map[string]any{
 		"model": "scripted/scripted",
 		"provider": map[string]any{"scripted": map[string]any{
@@ -466,18 +519,13 @@ func (b *bench) opencodeBoard(t *testing.T) {
 			"options": map[string]any{"baseURL": m.url + "/v1", "apiKey": "dummy"},
 			"models":  map[string]any{"scripted": map[string]any{"name": "Scripted", "tool_call": true}},
 		}},
-		"mcp": map[string]any{"bossman": map[string]any{"type": "local", "command": server, "enabled": true}},
+		"mcp": map[string]any{"bossman": server},
 	}))
 	env := []string{"OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_AUTOUPDATE=1"}
-	out := o.run(t, env, b.agents.Bin("opencode"), "run", "Do your work.")
+	out := o.run(t, env, o.b.agents.Bin("opencode"), "run", "Do your work.")
 	if out.Code != 0 {
 		t.Fatalf("opencode run: exit code %d", out.Code)
 	}
-	o.worked(t, m)
-	b.report.add(t, row{
-		client: "opencode, a session with a scripted model", version: b.agents.Version(t, "opencode-ai"),
-		transport: onBoard, shown: o.seen(t, m, rec), methods: []string{"tools/list", "tools/call"},
-	}, rec)
 }
 
 // run runs an agent in the repository.

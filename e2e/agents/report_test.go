@@ -67,7 +67,9 @@ server with one tool, or over Streamable HTTP to one process of
 [internal/conformance/server](../internal/conformance/server/main.go), which has
 every feature and served clients of all these revisions at the same address, or
 over standard input and output to [bossman](../cmd/bossman/main.go) itself, with
-tasks on its board. A small program between the two wrote down every message.
+tasks on its board. A team's server is three replicas of bossman serve behind a load
+balancer that sends every request to another of them; a laptop of the team reaches it
+through bossman mcp. A small program between the two wrote down every message.
 The revision is the edition of the Model Context Protocol that was spoken; it,
 and the methods in the order in which the client first sent them, are read off
 that record and not taken from what either side says of itself.
