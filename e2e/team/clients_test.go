@@ -16,6 +16,7 @@ import (
 // Clients as people install them plan, work, ask and report: directly, with a key in a
 // header, and through bossman mcp on a laptop that has logged in. Each has a project.
 func TestClients(t *testing.T) {
+	t.Parallel()
 	team := teamserver.Start(t, bossman, 3)
 	for _, c := range []struct{ name, revision string }{
 		{"v1", "2025-11-25"}, {"legacy", "2025-11-25"}, {"auto", "2026-07-28"}, {"pin", "2026-07-28"},

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -33,8 +32,8 @@ const (
 	// calls would wait for each other, and not for a replica.
 	thinking = 2 * time.Second
 
-	// maxGap is how much longer a call may take that met a replica's end than one that
-	// did not, for 99 of 100.
+	// maxGap is how long it may take a call that met a replica's end to succeed from
+	// then on, for 99 of 100, beyond what a call takes anyway.
 	maxGap = time.Second
 )
 
@@ -42,7 +41,7 @@ const (
 // attempt is granted once, what was acknowledged stays, and no call fails for a client
 // that tries again (see worker.again).
 func TestCrowd(t *testing.T) {
-	tasks := 2000
+	tasks := 1500
 	if n, err := strconv.Atoi(os.Getenv("BOSSMAN_E2E_TEAM_TASKS")); err == nil {
 		tasks = n
 	}
@@ -165,7 +164,9 @@ type journal struct {
 	mu       sync.Mutex
 	ops      []history.Op
 	calls    []time.Duration // that nothing happened to
-	gaps     []time.Duration // that had to be tried again
+	again    []time.Duration // that had to be tried again, from the first try
+	gaps     []time.Duration // the same, from the first failure
+	tries    int             // that failed
 	failures int
 }
 
@@ -175,15 +176,17 @@ func (j *journal) add(op history.Op) {
 	j.ops = append(j.ops, op)
 }
 
-// call notes how long a call took, from the first try to the end.
-func (j *journal) call(took time.Duration, again bool) {
+// call notes how long a call took, and since when it had failed, if it had.
+func (j *journal) call(took time.Duration, failed time.Time, tries int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if again {
-		j.gaps = append(j.gaps, took)
-	} else {
+	if tries == 0 {
 		j.calls = append(j.calls, took)
+		return
 	}
+	j.again = append(j.again, took)
+	j.gaps = append(j.gaps, time.Since(failed))
+	j.tries += tries
 }
 
 func (j *journal) failed() {
@@ -194,8 +197,9 @@ func (j *journal) failed() {
 
 func (j *journal) report(t *testing.T, tasks int, took time.Duration, kills int) {
 	t.Helper()
-	t.Logf("%d workers, %d tasks in %.1f s: %.0f/s; %d replicas killed; %d calls %s; %d calls tried again %s; %d failed",
-		crowd, tasks, took.Seconds(), float64(tasks)/took.Seconds(), kills, len(j.calls), spread(j.calls), len(j.gaps), spread(j.gaps), j.failures)
+	t.Logf("%d workers, %d tasks in %.1f s: %.0f/s; %d replicas killed; %d calls %s; %d calls tried again, %d times: %s, and from the failure on %s; %d failed",
+		crowd, tasks, took.Seconds(), float64(tasks)/took.Seconds(), kills, len(j.calls), spread(j.calls),
+		len(j.again), j.tries, spread(j.again), spread(j.gaps), j.failures)
 	if j.failures > 0 {
 		t.Errorf("%d calls failed, want none", j.failures)
 	}
@@ -203,7 +207,7 @@ func (j *journal) report(t *testing.T, tasks int, took time.Duration, kills int)
 		return
 	}
 	if gap, usual := at(j.gaps, 0.99), at(j.calls, 0.99); gap > maxGap+usual {
-		t.Errorf("a call that met the end of a replica took %v (p99), want %v at most more than others (%v)", gap, maxGap, usual)
+		t.Errorf("a call that met the end of a replica took %v more (p99), want %v at most beyond what calls take anyway (%v)", gap, maxGap, usual)
 	}
 }
 
@@ -226,7 +230,7 @@ type worker struct {
 	log   *journal
 	hands hands
 	no    int
-	tries atomic.Int64 // that have failed
+	fails fails
 	// thinking is how long it has to do with a task, on average.
 	thinking time.Duration
 }
@@ -265,7 +269,8 @@ const (
 // asks for work under its name is given what it holds, and a report that was taken is
 // answered as it was. Anything else that is not a success is a failure.
 func (w *worker) again(t *testing.T, kind history.Kind, claim *string, do func(context.Context) error) bool {
-	begun, failedBefore := time.Now(), w.tries.Load()
+	begun := time.Now()
+	w.fails.reset()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*giveUp)
 	defer cancel()
 	for pause := firstPause; ; pause = min(2*pause, mostPause) {
@@ -281,7 +286,8 @@ func (w *worker) again(t *testing.T, kind history.Kind, claim *string, do func(c
 		}
 		if err == nil {
 			w.log.add(op)
-			w.log.call(time.Since(begun), w.tries.Load() > failedBefore)
+			first, n := w.fails.since()
+			w.log.call(time.Since(begun), first, n)
 			return true
 		}
 		op.Out, op.Return, op.Why = history.Unknown, math.MaxInt64, err.Error()

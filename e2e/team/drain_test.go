@@ -25,11 +25,15 @@ func TestDrain(t *testing.T) {
 	team.Operate(t, "project", "create", "quiet")
 	quiet := team.Key(t, "--project", "quiet", "--role", "lead", "--owner", "ada")
 	fill(t, team, 1000)
+	var keys []string
+	for range 6 {
+		keys = append(keys, team.Key(t, "--role", "worker", "--owner", "ada"))
+	}
 	log := &journal{}
 	var workers []*worker
 	for i := range 30 {
 		w := &worker{name: fmt.Sprintf("w%d", i), log: log, thinking: 100 * time.Millisecond}
-		key := team.Key(t, "--role", "worker", "--owner", "ada")
+		key := keys[i%len(keys)]
 		if i%2 == 0 {
 			w.hands = newAgent(t, team, key, revisions[i/2%len(revisions)], w)
 		} else {
@@ -67,7 +71,7 @@ func TestDrain(t *testing.T) {
 	for _, revision := range revisions {
 		waits(leaving.MCP(), revision, 3)
 		waits(leaving.MCP(), revision, 30)
-		waits(team.MCP(), revision, 12) // a third of these at the replica that leaves
+		waits(team.MCP(), revision, 6) // a third of these at the replica that leaves
 	}
 	// A question that blocks its task, and that nobody answers while the replica ends.
 	asksKey := team.Key(t, "--role", "worker", "--owner", "ada")

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/e2e/internal/teamserver"
@@ -21,6 +23,34 @@ type refusedError struct{ text string }
 
 func (e *refusedError) Error() string { return e.text }
 
+// fails are the tries of a call that have failed.
+type fails struct {
+	mu    sync.Mutex
+	first time.Time
+	n     int
+}
+
+func (f *fails) reset() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.first, f.n = time.Time{}, 0
+}
+
+func (f *fails) add() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.n++; f.n == 1 {
+		f.first = time.Now()
+	}
+}
+
+// since is when the first was, and how many there are.
+func (f *fails) since() (time.Time, int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.first, f.n
+}
+
 // counted counts the tries of a worker that fail.
 type counted struct {
 	http.RoundTripper
@@ -30,7 +60,7 @@ type counted struct {
 func (c counted) RoundTrip(r *http.Request) (*http.Response, error) {
 	res, err := c.RoundTripper.RoundTrip(r)
 	if r.Method == http.MethodPost && (err != nil || res.StatusCode >= 500) {
-		c.w.tries.Add(1)
+		c.w.fails.add()
 	}
 	return res, err
 }

@@ -2,7 +2,7 @@
 // PostgreSQL, a load balancer that sends every request to another of them, clients of
 // every revision, laptops, and replicas that are killed or told to end.
 //
-// BOSSMAN_E2E_TEAM_TASKS says how much the crowd has to do: 2000 where nobody says,
+// BOSSMAN_E2E_TEAM_TASKS says how much the crowd has to do: 1500 where nobody says,
 // 20000 in full. BOSSMAN_E2E_RACE=1 builds the program with the race detector.
 package team
 

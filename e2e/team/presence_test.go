@@ -24,6 +24,7 @@ const sweeping = 2 * time.Second
 // while two replicas are killed, one after the other. When the laptop's process is
 // killed another gets the task.
 func TestPresence(t *testing.T) {
+	t.Parallel()
 	team := teamserver.Start(t, bossman, 3)
 	team.Operate(t, "project", "set", teamserver.Project, "--lease", shortLease.String())
 	laptop := team.Laptop(t, team.Key(t, "--role", "lead", "--person", "bob"), teamserver.Project)

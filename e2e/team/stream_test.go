@@ -109,6 +109,7 @@ func (e *ear) drain() {
 
 // A session that was ended at one replica is over at all of them.
 func TestSession_delete(t *testing.T) {
+	t.Parallel()
 	team := teamserver.Start(t, bossman, 3)
 	key := team.Key(t, "--role", "lead", "--owner", "ada")
 	for _, revision := range revisions {
@@ -142,6 +143,7 @@ func TestSession_delete(t *testing.T) {
 // A stream breaks while a person is asked. The client comes back for it at a second
 // replica, and the answer comes to a third.
 func TestStream_resumed(t *testing.T) {
+	t.Parallel()
 	team := teamserver.Start(t, bossman, 3)
 	key := team.Key(t, "--role", "lead", "--owner", "ada")
 	for _, revision := range []mcp.Revision{mcp.R20250618, mcp.R20251125} {
