@@ -70,7 +70,7 @@ cover: ## run the tests and report coverage; details in coverage.out
 	@$(GO) tool cover -func=coverage.out | tail -n 1
 
 .PHONY: e2e
-e2e: ## conformance suite, real clients, the board, load, faults (needs npm; installs what it uses)
+e2e: ## conformance suite, real clients, the board, a team's server, load, faults (needs npm; installs what it uses)
 	@if [ -f e2e/go.mod ]; then cd e2e && $(GO) test -count=1 -timeout=20m $(TESTFLAGS) ./...; else echo "e2e: not here yet"; fi
 
 .PHONY: e2e-agents

@@ -26,6 +26,7 @@
 //	load         very many clients over HTTP, and hostile ones; needs none either
 //	faults       programs and databases that are killed in the middle of their work
 //	failover     a standby that takes over the database under a server's replicas
+//	team         replicas of a server behind a load balancer, killed and told to end
 //
 // Each of the first three folders has a package.json with exact versions. The tests
 // install from it once, into node_modules beside it, and run everything with the
@@ -33,9 +34,12 @@
 //
 // BOSSMAN_E2E_ADD and BOSSMAN_E2E_FEATURES each name another command to test in
 // place of one of the two servers, to find out on which side a fault is. To serve
-// HTTP, the command is given -http ADDRESS. BOSSMAN_E2E_SQLITE_TASKS and
-// BOSSMAN_E2E_PG_TASKS say how much a crowd has to do on a board; the second is
-// 4000 where nobody says, and 20000 in full. BOSSMAN_E2E_FAILOVERS is how often the
-// database fails over, 2 where nobody says, and 20 in full. BOSSMAN_E2E_MODEL_LOG names a file for
-// what agents send to the scripted model.
+// HTTP, the command is given -http ADDRESS.
+//
+// BOSSMAN_E2E_SQLITE_TASKS, BOSSMAN_E2E_PG_TASKS and BOSSMAN_E2E_TEAM_TASKS say how
+// much a crowd has to do on a board; 20000 is the full size of the last two, which are
+// 4000 and 1500 where nobody says. BOSSMAN_E2E_FAILOVERS is how often the database fails
+// over, 2 where nobody says, and 20 in full. BOSSMAN_E2E_RACE=1 builds the team's server
+// with the race detector. BOSSMAN_E2E_MODEL_LOG names a file for what agents send to the
+// scripted model.
 package e2e
