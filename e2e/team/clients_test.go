@@ -127,7 +127,7 @@ func inspectorWorks(t *testing.T, project string, command func(args ...string) *
 	}
 	begun := time.Now()
 	tool("create_task", nil, "title=Add a login page", "description=With e-mail and password.")
-	var given facts
+	var given struct{ Claim claim }
 	says(t, tool("get_next_task", &given), project+"-1 is yours", "With e-mail and password.")
 	says(t, tool("report_task_done", nil, "claim="+given.Claim.Claim, "summary=The page is there."), project+"-1 is done.")
 	says(t, tool("get_task", nil, "task="+project+"-1"), "done", "The page is there.")

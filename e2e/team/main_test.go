@@ -87,7 +87,7 @@ type answer struct {
 type facts struct {
 	Outcome, Reason      string
 	Claim                claim
-	ID, Task, Status     string
+	ID, Status           string
 	State, Answer, Error string
 	Freed                []string
 	Again, Parked        bool
