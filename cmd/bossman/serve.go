@@ -12,6 +12,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -211,6 +212,7 @@ type httpServer struct {
 	tel     *telemetry.Telemetry
 	keys    *auth.Authenticator
 	limiter auth.Limiter
+	held    atomic.Int64 // refusals that are kept back
 	counts  counts
 	shared  shared
 	spare   *spareKey // nil if there are others
@@ -436,6 +438,7 @@ func (s *httpServer) authenticate(r *http.Request) (mcp.Principal, error) {
 		}
 	}
 	if err := s.count(p.ID, 1); err != nil {
+		s.hold(r.Context())
 		return mcp.Principal{}, err
 	}
 	return mcp.Principal{ID: p.ID, Value: p, Revoked: p.Revoked}, nil
@@ -456,6 +459,27 @@ func (s *httpServer) count(principal string, messages int) error {
 		return &streamable.AuthError{Status: http.StatusTooManyRequests, RetryAfter: after, Text: "too many requests"}
 	}
 	return nil
+}
+
+const (
+	// heldFor is how long a refusal for calling too often is held back, and mostHeld
+	// how many are at a time.
+	heldFor  = 100 * time.Millisecond
+	mostHeld = 1024
+)
+
+// hold keeps a refusal back for a moment: who floods and does not heed Retry-After
+// waits on its own connections then, and does not spend the time of others.
+func (s *httpServer) hold(ctx context.Context) {
+	if s.held.Add(1) <= mostHeld {
+		t := time.NewTimer(heldFor)
+		defer t.Stop()
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+		}
+	}
+	s.held.Add(-1)
 }
 
 func (s *httpServer) principal(r *http.Request) (*auth.Principal, error) {
