@@ -69,6 +69,8 @@ type Method struct {
 	NoHandshake bool
 	// Extension, if set, is what a client must have declared.
 	Extension string
+	// ReadOnly says that it changes nothing that lasts.
+	ReadOnly bool
 }
 
 // A Server offers tools, prompts and resources to clients of any revision. All

@@ -17,8 +17,8 @@ type Target struct {
 	Kind Kind
 	Name string
 	// Writes is set if the request may change something that lasts: a call of a tool
-	// that is not said to be read-only, a change of a durable call, a method of the
-	// program's own.
+	// or a method of the program's own that is not said to be read-only, a change of a
+	// durable call.
 	Writes bool
 }
 
@@ -30,10 +30,11 @@ func (r *Request) Target() Target {
 		return Target{}
 	}
 	if _, ok := vocabulary[r.Method]; !ok {
-		if _, ok := s.methods.get(r.Method); !ok {
+		m, ok := s.methods.get(r.Method)
+		if !ok {
 			return Target{}
 		}
-		return Target{Method: r.Method, Writes: true}
+		return Target{Method: r.Method, Writes: !m.ReadOnly}
 	}
 	t := Target{Method: r.Method}
 	switch r.Method {

@@ -18,9 +18,12 @@ import (
 // Register serves a board to laptops, on a server that has its tools.
 func Register(s *mcp.Server, b *board.Board) {
 	for _, o := range operations {
-		s.HandleMethod(prefix+o.name, mcp.Method{Handle: func(ctx context.Context, r *mcp.Request) (mcp.Result, error) {
-			return o.handle(ctx, b, r)
-		}})
+		s.HandleMethod(prefix+o.name, mcp.Method{
+			ReadOnly: o.least == auth.Viewer,
+			Handle: func(ctx context.Context, r *mcp.Request) (mcp.Result, error) {
+				return o.handle(ctx, b, r)
+			},
+		})
 	}
 }
 
@@ -43,8 +46,11 @@ type operation struct {
 
 func (o *operation) handle(ctx context.Context, b *board.Board, r *mcp.Request) (mcp.Result, error) {
 	who, ok := tools.CallerOf(ctx)
-	if !ok || who.Role < o.least {
+	if !ok || who.Role < auth.Viewer {
 		return nil, encodeError(board.ErrNotFound)
+	}
+	if who.Role < o.least {
+		return nil, encodeError(lacks(who.Role, o.least))
 	}
 	var p struct {
 		As   as              `json:"as"`
@@ -67,7 +73,36 @@ func (o *operation) handle(ctx context.Context, b *board.Board, r *mcp.Request) 
 	raw, err := marshal(struct {
 		Value any `json:"value"`
 	}{out})
-	return json.RawMessage(raw), err
+	return reply{raw, subject(out)}, err
+}
+
+// A reply is an answer as it goes to the client. It says which task came of the call,
+// for the audit stream.
+type reply struct {
+	json.RawMessage
+	task board.ID
+}
+
+// Subject is the task's id, or empty.
+func (r reply) Subject() string {
+	if r.task.IsZero() {
+		return ""
+	}
+	return r.task.String()
+}
+
+// subject is the task that a call has made or handed out; others stand in its
+// arguments.
+func subject(out any) (id board.ID) {
+	switch v := out.(type) {
+	case createOut:
+		id = v.Task.ID
+	case *board.Handout:
+		if v != nil {
+			id = v.Claim.Handle.Task
+		}
+	}
+	return id
 }
 
 // op makes an operation of a function that takes its arguments as a value.
@@ -132,9 +167,14 @@ func (c *call) may(project string) error {
 	case role < auth.Viewer:
 		return board.ErrNotFound
 	case role < c.least:
-		return board.ErrDenied
+		return lacks(role, c.least)
 	}
 	return nil
+}
+
+// lacks is for a caller whose role is too small.
+func lacks(role, least auth.Role) error {
+	return fmt.Errorf("%w: it takes the role %v, and this key has the role %v; whoever runs the server can give you another", board.ErrDenied, least, role)
 }
 
 // among are the projects that are meant: those that are named, or all of the

@@ -132,8 +132,20 @@ func encodeError(err error) error {
 	if failed != nil {
 		return failed
 	}
-	return &jsonrpc.Error{Code: codeRefused, Message: strings.TrimPrefix(w.Text, "board: "), Data: data}
+	e := &jsonrpc.Error{Code: codeRefused, Message: strings.TrimPrefix(w.Text, "board: "), Data: data}
+	if w.Kind == "denied" {
+		return &deniedError{e}
+	}
+	return e
 }
+
+// A deniedError is a refusal for want of a right, which the audit stream tells from
+// others.
+type deniedError struct{ refused *jsonrpc.Error }
+
+func (e *deniedError) Error() string { return e.refused.Error() }
+func (e *deniedError) Unwrap() error { return e.refused }
+func (*deniedError) Denied() bool    { return true }
 
 func kindOf(name string) error {
 	for _, k := range kinds {

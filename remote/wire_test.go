@@ -180,6 +180,12 @@ func TestError(t *testing.T) {
 		}
 	}
 	secret := errors.Join(board.ErrUnavailable, errors.New("password=hunter2"))
+	if e, ok := errors.AsType[interface {
+		error
+		Denied() bool
+	}](encodeError(lacks(auth.Worker, auth.Lead))); !ok || !e.Denied() {
+		t.Error("the audit stream cannot tell a refusal for want of a right")
+	}
 	if e, ok := errors.AsType[*jsonrpc.Error](encodeError(secret)); !ok || bytes.Contains(append(e.Data, e.Message...), []byte("hunter2")) {
 		t.Errorf("encodeError(%v) = %v", secret, e)
 	}
