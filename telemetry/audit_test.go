@@ -110,6 +110,41 @@ func TestAudit_board(t *testing.T) {
 	}
 }
 
+// TestAudit_laptop: of a laptop's methods those have a line that change something, and
+// it names the project and the task.
+func TestAudit_laptop(t *testing.T) {
+	b := newBench(t, telemetry.Options{})
+	s := newServer(b)
+	serve := func(context.Context, *mcp.Request) (mcp.Result, error) { return struct{}{}, nil }
+	s.HandleMethod("own/look", mcp.Method{NoHandshake: true, ReadOnly: true, Handle: serve})
+	s.HandleMethod("own/write", mcp.Method{NoHandshake: true, Handle: serve})
+	c := mcptest.Connect(t, s, mcp.Newest, nil)
+	var want []string
+	for _, x := range []struct{ args, project, task string }{
+		{`{"ID":"web-7","Reason":"api-1"}`, "web", "web-7"},
+		{`{"Claim":{"Task":"web-8","Attempt":1,"Nonce":"aaaaa"},"Note":{"Text":"half"}}`, "web", "web-8"},
+		{`{"Task":{"Project":"web","Title":"One"},"Key":"k"}`, "web", ""},
+		{`{"Slug":"web"}`, "web", ""},
+		{`{"ID":18,"Answer":"red"}`, "", ""},
+		{`{"ID":"Not an id","Slug":"Nor a project"}`, "", ""},
+		{`7`, "", ""},
+	} {
+		for _, method := range []string{"own/look", "own/write"} {
+			if _, err := c.Ask(t.Context(), method, map[string]any{"args": json.RawMessage(x.args)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want = append(want, fmt.Sprintf("own/write %s %s", x.project, x.task))
+	}
+	var got []string
+	for _, l := range auditLines(t, b.audited()) {
+		got = append(got, fmt.Sprintf("%s %s %s", l.Method, l.Project, l.Task))
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("audit stream\n%q, want\n%q", got, want)
+	}
+}
+
 // A gate is a writer that hangs until it is opened.
 type gate struct {
 	lockedBuffer

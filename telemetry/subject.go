@@ -24,17 +24,18 @@ func subjectOf(r *mcp.Request, res mcp.Result) (s subject) {
 	var p struct {
 		Arguments json.RawMessage `json:"arguments"`
 		TaskID    json.RawMessage `json:"taskId"` // of a plain method
+		Args      json.RawMessage `json:"args"`   // of a laptop's
 	}
 	var args struct {
 		Project json.RawMessage `json:"project"`
 		Task    json.RawMessage `json:"task"`
 		Claim   json.RawMessage `json:"claim"`
 	}
-	if jsonv2.Unmarshal(r.Params, &p) == nil && len(p.Arguments) > 0 && p.Arguments[0] == '{' {
+	if jsonv2.Unmarshal(r.Params, &p) == nil && isObject(p.Arguments) {
 		_ = jsonv2.Unmarshal(p.Arguments, &args)
 	}
 	switch {
-	case s.setTask(textOf(args.Task)), s.setTask(textOf(p.TaskID)):
+	case s.setTask(textOf(args.Task)), s.setTask(textOf(p.TaskID)), s.setLaptop(p.Args):
 	default:
 		if h, err := board.ParseHandle(textOf(args.Claim)); err == nil {
 			s.setTask(h.Task.String())
@@ -48,6 +49,31 @@ func subjectOf(r *mcp.Request, res mcp.Result) (s subject) {
 	}
 	return s
 }
+
+// setLaptop takes the task, or at least the project, from the arguments of a laptop's
+// method, as package remote writes them, and reports whether there was a task.
+func (s *subject) setLaptop(raw json.RawMessage) bool {
+	if !isObject(raw) {
+		return false
+	}
+	type about struct{ ID, Slug, Project, Task, Claim json.RawMessage }
+	var args, claim, task about
+	_ = jsonv2.Unmarshal(raw, &args)
+	if isObject(args.Claim) {
+		_ = jsonv2.Unmarshal(args.Claim, &claim)
+	}
+	if isObject(args.Task) { // one that is to be made
+		_ = jsonv2.Unmarshal(args.Task, &task)
+	}
+	for _, project := range []json.RawMessage{args.Slug, args.Project, task.Project} {
+		if slug := textOf(project); board.ValidSlug(slug) {
+			s.project = slug
+		}
+	}
+	return s.setTask(textOf(args.ID)) || s.setTask(textOf(claim.Task))
+}
+
+func isObject(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '{' }
 
 // setTask reports whether the text is a task's id.
 func (s *subject) setTask(id string) bool {
