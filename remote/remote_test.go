@@ -262,15 +262,15 @@ func TestBoard_foreign(t *testing.T) {
 			_, _, err := eve.CreateUnder(ctx, e, h.Claim.Handle, board.NewTask{Project: "web", Title: "x"}, "")
 			return err
 		}(),
-		"answer":     second(eve.Answer(ctx, e, q.ID, "x")),
-		"plan":       second(eve.CreatePlan(ctx, e, board.Plan{Project: "web"})),
-		"update":     second(eve.Update(ctx, e, task.ID, board.Edit{Title: new("x")})),
-		"cancel":     second(eve.Cancel(ctx, e, task.ID, "x", board.DependentsKeep)),
-		"review":     second(eve.Review(ctx, e, task.ID, board.Accept, "x")),
-		"release":    second(eve.Release(ctx, e, task.ID, "x")),
-		"stop":       second(eve.Stop(ctx, e, h.Claim.Worker)),
-		"pause":      eve.Pause(ctx, e, "web"),
-		"resume":     eve.Resume(ctx, e, "web"),
+		"answer":  second(eve.Answer(ctx, e, q.ID, "x")),
+		"plan":    second(eve.CreatePlan(ctx, e, board.Plan{Project: "web"})),
+		"update":  second(eve.Update(ctx, e, task.ID, board.Edit{Title: new("x")})),
+		"cancel":  second(eve.Cancel(ctx, e, task.ID, "x", board.DependentsKeep)),
+		"review":  second(eve.Review(ctx, e, task.ID, board.Accept, "x")),
+		"release": second(eve.Release(ctx, e, task.ID, "x")),
+		"stop":    second(eve.Stop(ctx, e, h.Claim.Worker)),
+		"pause":   eve.Pause(ctx, e, "web"),
+		"resume":  eve.Resume(ctx, e, "web"),
 	} {
 		if !errors.Is(err, board.ErrNotFound) {
 			t.Errorf("%s of another's project = %v, want not found", name, err)

@@ -428,7 +428,7 @@ func (s *httpServer) authenticate(r *http.Request) (mcp.Principal, error) {
 		status, after := auth.Status(err)
 		e := &streamable.AuthError{Status: status, Challenge: s.keys.Challenge(err), RetryAfter: time.Duration(after) * time.Second}
 		if status == http.StatusUnauthorized {
-			e.Text = "send a key, in X-Api-Token or as Authorization: Bearer"
+			e.Text = "this takes a good key, in X-Api-Token or as Authorization: Bearer"
 		}
 		return mcp.Principal{}, e
 	}
