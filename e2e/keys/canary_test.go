@@ -208,7 +208,6 @@ func exercise(t *testing.T, m *team, s *server, person, worker, ended string) (r
 		r.Header.Set("Mcp-Param-Secret", canaryHeader)
 		r.Header.Set("Mcp-Session-Id", canaryHeader)
 		r.Header.Set("Mcp-Protocol-Version", "2025-06-18")
-		r.Header.Set("Origin", "https://"+canaryHeader+".example")
 	})
 	refused(func(r *http.Request) { r.URL.Path, r.URL.RawQuery = "/nothing", "token="+canaryQuery })
 	refused(func(r *http.Request) { r.URL.RawQuery = "api_key=" + canaryQuery })
