@@ -270,6 +270,9 @@ func (p *field) kinds() string {
 
 // wants is kinds in a sentence.
 func (p *field) wants() string {
+	if p == nil {
+		return "text in UTF-8" // of an argument that the schema does not know
+	}
 	switch k := p.kinds(); {
 	case len(p.Choices) > 0:
 		return "one of " + strings.ReplaceAll(k, "|", ", ")
