@@ -175,7 +175,7 @@ func (a *Authenticator) findKey(ctx context.Context, id string) (*entry, error) 
 		return nil, nil
 	case err != nil:
 		return nil, err
-	case k.ended(time.Now()):
+	case k.Ended(time.Now()):
 		return nil, nil
 	}
 	e := &entry{hash: k.Hash, revoked: make(chan struct{}), noted: k.LastUsed}

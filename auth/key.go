@@ -32,8 +32,8 @@ type Key struct {
 	OwnerDisabled time.Time
 }
 
-// ends reports whether the key opens nothing at a time.
-func (k *Key) ended(now time.Time) bool {
+// Ended reports whether the key opens nothing at a time.
+func (k *Key) Ended(now time.Time) bool {
 	return !k.Revoked.IsZero() || !k.OwnerDisabled.IsZero() || !k.Expires.IsZero() && !now.Before(k.Expires)
 }
 
