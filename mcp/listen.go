@@ -39,7 +39,9 @@ type memoryBus struct {
 	listeners map[*func(Event)]bool
 }
 
-func newMemoryBus() *memoryBus { return &memoryBus{listeners: map[*func(Event)]bool{}} }
+// NewBus makes a bus for the listeners of one process. A server that is given none has
+// such a one.
+func NewBus() Bus { return &memoryBus{listeners: map[*func(Event)]bool{}} }
 
 func (b *memoryBus) Publish(e Event) {
 	b.mu.Lock()

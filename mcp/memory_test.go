@@ -14,7 +14,7 @@ func TestMemory(t *testing.T) {
 	})
 	t.Run("bus", func(t *testing.T) {
 		storetest.Bus(t, func(*testing.T) (here, there mcp.Bus) {
-			b := mcp.NewMemoryBus()
+			b := mcp.NewBus()
 			return b, b
 		})
 	})

@@ -114,7 +114,7 @@ func NewServer(info Implementation, o *ServerOptions) *Server {
 		s.o.Tasks = newMemoryTasks()
 	}
 	if s.o.Bus == nil {
-		s.o.Bus = newMemoryBus()
+		s.o.Bus = NewBus()
 	}
 	if s.o.PageSize == 0 {
 		s.o.PageSize = 200

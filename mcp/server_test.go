@@ -409,7 +409,7 @@ func TestDurable_closeFailsWhatRuns(t *testing.T) {
 // Two servers that share a store: one runs the task, the other is asked.
 func TestDurable_throughAnotherReplica(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, bus := newMemoryTasks(), newMemoryBus()
+		store, bus := newMemoryTasks(), NewBus()
 		a := newFixture(ServerOptions{Tasks: store, Bus: bus}, func(any) {})
 		b := newFixture(ServerOptions{Tasks: store, Bus: bus}, func(any) {})
 		defer a.Close()

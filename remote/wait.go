@@ -42,12 +42,7 @@ func (b *Board) listen(ctx context.Context) {
 				b.mu.Unlock()
 			}
 		}
-		t := time.NewTimer(listenAgain)
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			t.Stop()
-		}
+		_ = rest(ctx, listenAgain)
 	}
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"sync"
 
 	"github.com/bossman-dev/bossman/mcp"
 	"github.com/bossman-dev/bossman/mcp/streamable"
@@ -38,7 +37,7 @@ func (s *httpServer) share(ctx context.Context) error {
 		return err
 	}
 	s.shared = shared{
-		seal: ring, tasks: db.DurableCalls(), bus: &serverBus{others: db.Bus()}, sessions: db.Sessions(), relay: db.Relay(),
+		seal: ring, tasks: db.DurableCalls(), bus: serverBus{own: mcp.NewBus(), all: db.Bus()}, sessions: db.Sessions(), relay: db.Relay(),
 		run: func(ctx context.Context) error {
 			g, ctx := errgroup.WithContext(ctx)
 			g.Go(func() error { return db.Run(ctx) })
@@ -52,39 +51,22 @@ func (s *httpServer) share(ctx context.Context) error {
 // A serverBus tells the listeners of all replicas. Each replica follows the board by
 // itself, so what it sees there it tells its own; only what happens in one replica
 // alone is told to the others.
-type serverBus struct {
-	others mcp.Bus
+type serverBus struct{ own, all mcp.Bus }
 
-	mu        sync.Mutex
-	listeners map[*func(mcp.Event)]bool
-}
+var _ mcp.Bus = serverBus{}
 
-var _ mcp.Bus = (*serverBus)(nil)
-
-func (b *serverBus) Publish(e mcp.Event) {
-	if e.Kind != mcp.EventResource {
-		b.others.Publish(e) // this one included
+func (b serverBus) Publish(e mcp.Event) {
+	if e.Kind == mcp.EventResource {
+		b.own.Publish(e)
 		return
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for hear := range b.listeners {
-		(*hear)(e)
-	}
+	b.all.Publish(e) // this one included
 }
 
-func (b *serverBus) Subscribe(hear func(mcp.Event)) (stop func()) {
-	end := b.others.Subscribe(hear)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.listeners == nil {
-		b.listeners = map[*func(mcp.Event)]bool{}
-	}
-	b.listeners[&hear] = true
+func (b serverBus) Subscribe(hear func(mcp.Event)) (stop func()) {
+	stopOwn, stopAll := b.own.Subscribe(hear), b.all.Subscribe(hear)
 	return func() {
-		end()
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		delete(b.listeners, &hear)
+		stopOwn()
+		stopAll()
 	}
 }
