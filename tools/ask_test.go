@@ -157,7 +157,7 @@ func TestAsk_declined(t *testing.T) {
 	}
 	asking(t, tools.Options{}, elicit, map[string]any{"blocking": false, "wait_seconds": 20},
 		func(t *testing.T, _ *stage, a *agent, text string, took time.Duration) {
-			if !strings.Contains(text, "no answer in 20 s. Go on") || took < 19*time.Second {
+			if !strings.Contains(text, "no answer in 20 s. Continue") || took < 19*time.Second {
 				t.Errorf("ask_question = %q after %v", text, took)
 			}
 			_, err := a.client.Call(t.Context(), "ask_question", map[string]any{"question": "Postgres or SQLite?", "wait_seconds": 1}, nil)
@@ -195,7 +195,7 @@ func TestAsk_oldRevision(t *testing.T) {
 			},
 		})
 		res, err := a.client.Call(t.Context(), "ask_question", map[string]any{"question": "Which?"}, nil)
-		if err != nil || res.IsError || !strings.Contains(res.Content[0].Text, "no answer in 45 s. Go on") {
+		if err != nil || res.IsError || !strings.Contains(res.Content[0].Text, "no answer in 45 s. Continue") {
 			t.Errorf("ask_question = %+v, %v", res, err)
 		}
 	})

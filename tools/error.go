@@ -74,12 +74,12 @@ func (k *caller) refuse(e errand, err error) error {
 		r.code = "evidence_missing"
 		r.what = "Not recorded."
 		r.state = "You still hold " + evidence.Task.String() + "."
-		r.why = fmt.Sprintf("It wants %s, you sent %s.", words(evidence.Missing), cmpOr(words(evidence.Sent), "none"))
+		r.why = fmt.Sprintf("It requires evidence of kind %s; you sent %s.", words(evidence.Missing), cmpOr(words(evidence.Sent), "none"))
 		r.next = fmt.Sprintf("Run what shows it, then repeat the call with that added: %s.",
 			call("report_task_done", "claim", e.claim.String(), "summary", "…", "evidence", evidenceExample(append(evidence.Sent, evidence.Missing...))))
 	case isCycle:
 		r.code = "cycle"
-		r.why = "The dependencies would close a circle: " + strings.Join(cycle.Path, " → ") + "."
+		r.why = "The dependencies would form a cycle: " + strings.Join(cycle.Path, " → ") + "."
 		r.next = "Next: the same call without one of these links."
 	case isStopped:
 		r.code = "stopped"
@@ -89,7 +89,7 @@ func (k *caller) refuse(e errand, err error) error {
 	case isHeld:
 		r.code = "name_taken"
 		r.state = "You were given nothing."
-		r.why = "The name belongs to another process, which runs or has died without a word; if it stays silent the name is free in " + board.Span(name.Left) + "."
+		r.why = "The name belongs to another process. If that process is dead, the name becomes free in " + board.Span(name.Left) + "."
 		r.next = "Next: " + call("get_next_task", "worker", "new") + "."
 	case errors.Is(err, board.ErrNotFound):
 		r.code = "not_found"
@@ -104,7 +104,7 @@ func (k *caller) refuse(e errand, err error) error {
 	case errors.Is(err, board.ErrInvalid):
 		r.code = "invalid"
 		if e.next == "" {
-			r.next = "Next: the same call with that mended."
+			r.next = "Next: fix that and call again."
 		}
 	case errors.Is(err, board.ErrConflict):
 		r.code = "conflict"
@@ -121,13 +121,13 @@ func (k *caller) refuse(e errand, err error) error {
 	case errors.Is(err, board.ErrUnknown):
 		r.code = "unknown"
 		r.what = "It is not known whether this was done."
-		r.state = "The database was lost in the middle of it, and may or may not have it."
+		r.state = "The database connection was lost during the write; the change may or may not be saved."
 		r.why = "That is neither a success nor a failure."
-		r.next = "Next: the same call once more in a minute; a report under the same claim is taken once. For what you were creating, look first: " + k.look(e.task) + "."
+		r.next = "Next: repeat the call in a minute; a repeated report is recorded only once. If you were creating something, first check whether it exists: " + k.look(e.task) + "."
 	case errors.Is(err, board.ErrUnavailable):
 		r.code = "unavailable"
 		r.state = "Nothing has changed, and what you hold stays yours for now."
-		r.why = "The board cannot be reached: that does not mean that anything is gone."
+		r.why = "The board cannot be reached; this does not mean that your task is gone."
 		r.next = "Next: the same call in a minute; if it fails again, end your turn and say so."
 	default:
 		return err
@@ -200,7 +200,7 @@ func noProject(projects []string, named string) error {
 	r := &refusal{what: "Not done.", state: "Nothing has changed.", code: "invalid", err: board.ErrInvalid}
 	switch {
 	case len(projects) == 0:
-		r.why, r.next = "You may use no project of this board.", "Ask the person at your client for one; until then end your turn."
+		r.why, r.next = "You have no access to any project on this board.", "Ask the person at your client for one; until then end your turn."
 	case named == "":
 		r.why = "There are several projects: " + strings.Join(projects, ", ") + "."
 		r.next = fmt.Sprintf("Next: the same call with \"project\":%q, or another of them.", projects[0])
@@ -228,7 +228,7 @@ func whichTask(held []board.Claim) error {
 func bareClaim(e errand, id board.ID, held []board.Claim) error {
 	r := &refusal{
 		what: e.not, state: "Nothing has changed.", code: "invalid", err: board.ErrInvalid,
-		why: fmt.Sprintf("%v is a task; a claim says which attempt you mean.", id),
+		why: fmt.Sprintf("%v is a task id; this argument takes a claim handle, which also names the attempt.", id),
 	}
 	r.next = "Next: the same call with the claim that get_next_task gave you; if you lost it, " + call("get_next_task") + "."
 	for _, c := range held {
@@ -274,9 +274,9 @@ func rpcError(what string, err error) error {
 	switch {
 	case ok:
 	case errors.Is(err, board.ErrUnknown): // a driver's words may be in it
-		why = "It is not known whether this was done: the database was lost in the middle of it."
+		why = "It is not known whether this was done: the database connection was lost during the write."
 	case errors.Is(err, board.ErrUnavailable):
-		why = "The board cannot be reached: that does not mean that anything is gone. Try again in a minute."
+		why = "The board cannot be reached; this does not mean that your task is gone. Try again in a minute."
 	default:
 		why = because(err)
 	}

@@ -28,18 +28,18 @@ func TestRefuse(t *testing.T) {
 		want string
 	}{
 		"not found":   {board.ErrNotFound, "Not recorded. Nothing has changed. There is no task web-142 on this board. Next: list_tasks {}."},
-		"invalid":     {fmt.Errorf("%w: a note needs a text", board.ErrInvalid), "Not recorded. web-142 is as it was. A note needs a text. Next: the same call with that mended."},
+		"invalid":     {fmt.Errorf("%w: a note needs a text", board.ErrInvalid), "Not recorded. web-142 is as it was. A note needs a text. Next: fix that and call again."},
 		"conflict":    {fmt.Errorf("%w: web-142 is done", board.ErrConflict), `Not recorded. web-142 is as it was. web-142 is done. Next: get_task {"task":"web-142"}.`},
 		"denied":      {fmt.Errorf("%w: the claim is somebody else's", board.ErrDenied), "Not recorded. web-142 is as it was. The claim is somebody else's. Leave it to somebody else; go on with your own task, or end your turn."},
-		"unknown":     {board.ErrUnknown, "It is not known whether this was done. The database was lost"},
-		"unavailable": {fmt.Errorf("read: %w", board.ErrUnavailable), "Not recorded. Nothing has changed, and what you hold stays yours for now. The board cannot be reached: that does not mean that anything is gone."},
+		"unknown":     {board.ErrUnknown, "It is not known whether this was done. The database connection was lost"},
+		"unavailable": {fmt.Errorf("read: %w", board.ErrUnavailable), "Not recorded. Nothing has changed, and what you hold stays yours for now. The board cannot be reached; this does not mean that your task is gone."},
 		"too new":     {board.ErrTooNew, "Not recorded. Nothing is lost. Bossman was upgraded while this process ran."},
 		"evidence": {
 			&board.EvidenceError{Task: id, Missing: []board.EvidenceKind{"tests"}, Sent: []board.EvidenceKind{"commit"}},
-			"Not recorded. You still hold web-142. It wants tests, you sent commit. Run what shows it",
+			"Not recorded. You still hold web-142. It requires evidence of kind tests; you sent commit. Run what shows it",
 		},
-		"cycle":   {&board.CycleError{Path: []string{"a", "b", "a"}}, "Not recorded. web-142 is as it was. The dependencies would close a circle: a → b → a. Next: the same call without one of these links."},
-		"held":    {&board.HeldError{Worker: board.Worker{WorkerID: board.WorkerID{Name: "they"}}, Left: 4 * time.Minute}, `Not recorded. You were given nothing. The name belongs to another process, which runs or has died without a word; if it stays silent the name is free in 4 min. Next: get_next_task {"worker":"new"}.`},
+		"cycle":   {&board.CycleError{Path: []string{"a", "b", "a"}}, "Not recorded. web-142 is as it was. The dependencies would form a cycle: a → b → a. Next: the same call without one of these links."},
+		"held":    {&board.HeldError{Worker: board.Worker{WorkerID: board.WorkerID{Name: "they"}}, Left: 4 * time.Minute}, `Not recorded. You were given nothing. The name belongs to another process. If that process is dead, the name becomes free in 4 min. Next: get_next_task {"worker":"new"}.`},
 		"stopped": {&board.StoppedError{Worker: board.Worker{StoppedBy: "ada"}}, "Not recorded. You get no more work. Cancelled: stop. ada told this worker to stop. End your turn now; make no other call."},
 		"lost": {
 			&board.LostError{Claim: h, Task: task, Holder: holder, Ended: ended(board.CauseExpired), Kept: true},

@@ -23,13 +23,13 @@ var listTasks = &definition{
 	viewer: true,
 	about:  "List tasks, oldest first, one short line each. get_task has the rest.",
 	props: []prop{
-		{name: "status", kind: text, enum: append([]string{"ready", "open"}, texts(board.Statuses)...), about: "only these; open is all that have not ended", also: []string{"state"}},
+		{name: "status", kind: text, enum: append([]string{"ready", "open"}, texts(board.Statuses)...), about: "filter by status; open means not done and not cancelled", also: []string{"state"}},
 		{name: "query", kind: text, about: "words in title or description", also: []string{"search", "text"}},
 		{name: "skill", kind: text, about: "only those that want this skill"},
 		{name: "worker", kind: text, about: "only what this worker holds"},
 		{name: "project", kind: text, about: "only of this project"},
 		{name: "limit", kind: number, about: "how many; 20 if not given", most: mostRows},
-		{name: "cursor", kind: text, about: "the answer before says it, for its next page"},
+		{name: "cursor", kind: text, about: "cursor from the previous answer"},
 	},
 	lead:  true,
 	hints: mcp.ToolAnnotations{ReadOnlyHint: true},
@@ -126,7 +126,7 @@ func taskRow(t *board.Task, holder string) string {
 
 var updateTask = &definition{
 	name:  "update_task",
-	about: "Change what a task says; only what is given changes, lists are replaced. hold:false starts a held task. Whoever works on it is told. The status changes by other tools.",
+	about: "Edit a task. Omitted fields stay unchanged; lists are replaced. hold:false starts a held task. Its holder is notified. To change the status, use the report, cancel and review tools.",
 	props: append(taskProps(
 		prop{name: "task", kind: text, must: true, about: "its id", also: taskNames},
 		prop{name: "title", kind: text, about: "one line"},
@@ -213,7 +213,7 @@ var cancelTask = &definition{
 	props: []prop{
 		{name: "task", kind: text, must: true, about: "its id", also: taskNames},
 		{name: "reason", kind: text, about: "why; needed if somebody works on it"},
-		{name: "dependents", kind: text, enum: []string{"keep", "unblock", "cancel"}, about: "what becomes of tasks that depend on it; keep leaves them blocked, and is the usual"},
+		{name: "dependents", kind: text, enum: []string{"keep", "unblock", "cancel"}, about: "what happens to its dependents; default keep, which leaves them blocked"},
 	},
 	lead:  true,
 	hints: mcp.ToolAnnotations{DestructiveHint: new(true)},
@@ -255,7 +255,7 @@ func cancel(ctx context.Context, t *Tools, k *caller, in struct {
 
 var reviewTask = &definition{
 	name:  "review_task",
-	about: "Judge a task that was reported and waits for a review: accept, or reject with a note for the next attempt. retry gives a failed task another chance. Not for whoever worked on it.",
+	about: "Review a task in state review: accept it, or reject it with a note for the next attempt. retry reopens a failed task. You cannot review a task you worked on.",
 	props: []prop{
 		{name: "task", kind: text, must: true, about: "its id", also: taskNames},
 		{name: "verdict", kind: text, must: true, enum: []string{"accept", "reject", "retry"}, about: "accept, reject, or retry a failed one", also: []string{"decision", "action", "result"}},
@@ -304,7 +304,7 @@ var listQuestions = &definition{
 		{name: "state", kind: text, enum: []string{"open", "answered", "withdrawn", "all"}, about: "open if not given", also: []string{"status"}},
 		{name: "project", kind: text, about: "only of this project"},
 		{name: "limit", kind: number, about: "how many; 20 if not given", most: mostRows},
-		{name: "cursor", kind: text, about: "the answer before says it, for its next page"},
+		{name: "cursor", kind: text, about: "cursor from the previous answer"},
 	},
 	lead:  true,
 	hints: mcp.ToolAnnotations{ReadOnlyHint: true},
@@ -402,7 +402,7 @@ func questionRow(q board.Question, now time.Time) string {
 
 var answerQuestion = &definition{
 	name:  "answer_question",
-	about: "Answer a worker's question, if you know the answer from the people you work for. Not your own question, and not one that only a person may answer.",
+	about: "Answer a worker's question if you know what the people you work for want. You cannot answer your own question or a human_only one.",
 	props: []prop{
 		{name: "question", kind: text, must: true, about: "its id, such as q-18", also: []string{"id", "question_id"}},
 		{name: "answer", kind: text, must: true, about: "the decision, and why if that helps", also: []string{"text", "message"}},

@@ -19,12 +19,12 @@ const claimAbout = "your claim, as get_next_task gave it"
 var getNextTask = &definition{
 	name: "get_next_task",
 	about: "Get a task to work on, or get back the one you hold. Call it when asked to work, and whenever you are unsure what you were doing. " +
-		"The first time call it without a worker; the answer gives you a name, and from then on you pass that. " +
+		"Omit worker on your first call; the answer gives you a worker name to pass on every later call. " +
 		"If there is nothing to do, end your turn; do not call it in a loop.",
 	props: []prop{
 		{name: "worker", kind: text, about: `the name you were given; "new" if you are another agent on the same connection`, also: []string{"worker_id", "worker_name", "agent", "agent_id"}},
-		{name: "task", kind: text, about: "the task you would like, if it is free", also: taskNames},
-		{name: "skills", kind: list, about: "what you can do; none fits every task", commas: true},
+		{name: "task", kind: text, about: "id of the task you prefer; handed out only if available", also: taskNames},
+		{name: "skills", kind: list, about: "your skills; omit to be offered any task", commas: true},
 		{name: "project", kind: text, about: "only from this project"},
 		{name: "wait_seconds", kind: number, about: "how long to wait for work", most: maxWait},
 	},
@@ -119,7 +119,7 @@ func (k *caller) notFree(ctx context.Context, e errand, err error) error {
 	case board.WhyLease:
 		r.why = "Another worker holds it."
 	case board.WhyReserved:
-		r.why = "It is kept a while for the worker that asked about it."
+		r.why = "It is reserved for up to 10 minutes for the worker that asked about it."
 	case board.WhyReady: // it was free, but not for this worker
 	default:
 		r.why = reasons[0].Text
@@ -144,12 +144,12 @@ func (t *Tools) unknownSkills(ctx context.Context, projects, skills []string) (s
 	if len(unknown) == 0 {
 		return "", nil
 	}
-	return "Left out, since nobody here asks for such skills: " + oneLine(strings.Join(unknown, ", "), 200) + ".", nil
+	return "Ignored, because the project does not list these skills: " + oneLine(strings.Join(unknown, ", "), 200) + ".", nil
 }
 
 var reportProgress = &definition{
 	name:  "report_progress",
-	about: "Note how far you are with your task, for whoever watches or takes over. The answer tells what is new.",
+	about: "Record progress on your task, for people watching and for the next worker. The answer includes news: answers, edits, a stop.",
 	props: []prop{
 		{name: "claim", kind: text, must: true, about: claimAbout, also: claimNames},
 		{name: "note", kind: text, must: true, about: "what is done and what comes next, in a sentence or two", also: []string{"text", "message", "progress", "summary"}},
@@ -208,18 +208,18 @@ var evidenceKinds = texts(board.EvidenceKinds)
 
 var reportTaskDone = &definition{
 	name: "report_task_done",
-	about: "Report that the task of your claim is done. Only when it is: for anything else there is report_task_failed. " +
+	about: "Report your claimed task as done. Call this only when it is complete; otherwise call report_task_failed. " +
 		"Repeating the same report is safe.",
 	props: []prop{
 		{name: "claim", kind: text, must: true, about: claimAbout, also: claimNames},
-		{name: "summary", kind: text, must: true, about: "what was done, and where it is; the tasks that build on this one are shown it", also: []string{"result", "message", "note"}},
-		{name: "evidence", kind: objects, about: "what shows it; the task says which kinds it wants", plain: "ref", items: []prop{
+		{name: "summary", kind: text, must: true, about: "what was done and where it is; shown to the workers of dependent tasks", also: []string{"result", "message", "note"}},
+		{name: "evidence", kind: objects, about: "proof that the task is done; the task lists the required kinds", plain: "ref", items: []prop{
 			{name: "kind", kind: text, must: true, enum: evidenceKinds, about: "which kind", also: []string{"type"}},
 			{name: "ref", kind: text, about: "the commit, address, file or command", also: []string{"url", "value", "id", "path"}},
 			{name: "detail", kind: text, about: "such as its last lines", also: []string{"description", "output"}},
 		}},
 		{name: "artifacts", kind: list, about: "files or addresses that it left"},
-		{name: "follow_ups", kind: list, about: "tasks that turned out to be needed, at most five; a lead starts them"},
+		{name: "follow_ups", kind: list, about: "new tasks you found necessary, at most 5; held until a lead starts them"},
 	},
 	hints: mcp.ToolAnnotations{IdempotentHint: true},
 	refuse: map[string]string{
@@ -269,9 +269,9 @@ func done(ctx context.Context, t *Tools, k *caller, in doneInput) (*answer, erro
 
 var reportTaskFailed = &definition{
 	name: "report_task_failed",
-	about: "Report that you could not do the task of your claim, honestly and early; it helps whoever is next. " +
-		"kind decides what happens: blocked asks people the reason as a question; wrong_spec has the task's text mended; environment lets it rest; " +
-		"not_now gives it back as if you had not begun; too_hard and other offer it to somebody else.",
+	about: "Report that you could not do your claimed task. Report early and honestly; it helps the next worker. " +
+		"kind decides what happens: blocked puts your reason to people as a question; wrong_spec fails the task until a lead fixes it; environment retries it after a cool-down; " +
+		"not_now returns it with no failure counted; too_hard and other return it for another attempt.",
 	props: []prop{
 		{name: "claim", kind: text, must: true, about: claimAbout, also: claimNames},
 		{name: "reason", kind: text, must: true, about: "what went wrong; for blocked: the question to people", also: []string{"summary", "message", "error", "note"}},

@@ -13,25 +13,25 @@ import (
 
 var createPlan = &definition{
 	name: "create_plan",
-	about: "Put several tasks that belong together on the board, all or none. Each should be one agent's work with an end that can be checked; " +
-		"let what can be done side by side have no after. dry_run checks it and makes nothing.",
+	about: "Create several related tasks, all or none. Make each one agent's work with a checkable result; " +
+		"set after only where order matters. dry_run validates and creates nothing.",
 	props: []prop{
 		{name: "tasks", kind: objects, must: true, about: "the tasks", items: []prop{
 			{name: "key", kind: text, must: true, about: "a short name inside this plan", also: []string{"id", "name"}},
 			{name: "title", kind: text, must: true, about: "one line"},
-			{name: "description", kind: text, about: "what is to be done, for somebody who knows nothing of your conversation"},
+			{name: "description", kind: text, about: "what to do, for someone who has not seen your conversation"},
 			{name: "acceptance", kind: text, about: "when it is done", commas: true, also: []string{"done_when", "acceptance_criteria"}},
-			{name: "after", kind: text, about: "keys or ids that must be done first, with commas between", commas: true, also: []string{"depends_on", "dependencies", "blocked_by"}},
+			{name: "after", kind: text, about: "keys or ids of tasks that must be done first, comma-separated", commas: true, also: []string{"depends_on", "dependencies", "blocked_by"}},
 			{name: "priority", kind: text, enum: priorities, about: "normal if not given"},
 			{name: "parent", kind: text, about: "key or id of the task it is a part of"},
-			{name: "areas", kind: text, about: "directories that it touches, with commas between", commas: true, also: []string{"files", "paths"}},
+			{name: "areas", kind: text, about: "directories the task changes, comma-separated", commas: true, also: []string{"files", "paths"}},
 			{name: "skills", kind: text, about: "what its worker must be able to do, with commas between", commas: true},
 		}},
 		{name: "goal", kind: text, about: "what it is all for"},
 		{name: "hold", kind: flag, about: "true keeps all of it from being handed out until a lead starts it"},
 		{name: "dry_run", kind: flag, about: "check, and make nothing"},
 		{name: "project", kind: text, about: "the project it belongs to"},
-		{name: "idempotency_key", kind: text, about: "a text of your own; repeating the call with it makes nothing twice"},
+		{name: "idempotency_key", kind: text, about: "any unique string; repeating the call with it creates nothing twice"},
 	},
 	lead: true,
 	run:  run(plan),

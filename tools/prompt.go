@@ -13,8 +13,8 @@ import (
 // mcp.ServerOptions.Instructions.
 func Instructions() string {
 	return strings.Join([]string{
-		"This is the repository's shared work board: tasks for agents, handed out one holder at a time.",
-		"Asked to work: call get_next_task, and again whenever you are unsure what you were doing; it gives back what you hold.",
+		"This is the repository's shared work board: get tasks with get_next_task.",
+		"Asked to work, or unsure what you were doing: call get_next_task; it returns the task you hold, if any.",
 		"Asked to plan: create_plan. For steps inside one task use your own to-do list.",
 		"Finish each task with report_task_done or report_task_failed; for a decision that is not yours, ask_question.",
 		"Nothing to do: end your turn. Never poll.",
@@ -52,7 +52,7 @@ func (t *Tools) promptWork(_ context.Context, c *mcp.Call) (*mcp.PromptResult, e
 
 1. %s gives you a task, a claim and a name. Pass that name whenever you call it again.
 2. Do the task as its text says, on a branch of its own. Note the state with report_progress when something is worth telling.
-3. Check that it is done by what DONE WHEN says, then report_task_done with the evidence that it wants. If it cannot be done, report_task_failed says so; that is better than half a result.
+3. Check the result against DONE WHEN, then call report_task_done with the required evidence. If you cannot finish, call report_task_failed; an honest failure is better than a partial result.
 4. For a decision that is not yours, ask_question. If the task is then parked, go on with the next one.
 5. Then get_next_task again. When there is nothing to do, end your turn; do not wait or poll.`, begin)
 }
@@ -62,7 +62,7 @@ func (t *Tools) promptPlan(_ context.Context, c *mcp.Call) (*mcp.PromptResult, e
 
 Look at the repository and at what there is already (list_tasks with status open). Then divide the goal:
 * each task is one agent's work of an hour or so, with a title, a description that needs no other context, and an acceptance that somebody else can check;
-* after names what must be done first, and nothing else: what can be done side by side should be;
+* set after only where order matters, so that independent tasks run in parallel;
 * areas name the directories that a task touches, so that two agents do not meet there.
 Call create_plan with dry_run true first, show me the plan, and make it when I agree.`, c.Argument("goal"))
 }
@@ -74,5 +74,5 @@ func (t *Tools) promptReview(_ context.Context, c *mcp.Call) (*mcp.PromptResult,
 	}
 	return say(`Review work on the board. Begin with %s.
 
-For each task read what was asked, what was reported and the evidence; then look at the work itself, run its tests, and compare with its acceptance. review_task accepts it, or rejects it with a note that tells the next attempt exactly what is wrong. A failed task that deserves another chance is mended with update_task, then given retry. Do not judge what you worked on yourself.`, what)
+For each task read what was asked, what was reported and the evidence; then look at the work itself, run its tests, and compare with its acceptance. review_task accepts it, or rejects it with a note that tells the next attempt exactly what is wrong. To retry a failed task, fix it with update_task, then call review_task with verdict retry. Do not review your own work.`, what)
 }

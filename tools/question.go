@@ -19,14 +19,14 @@ import (
 
 var askQuestion = &definition{
 	name: "ask_question",
-	about: "Ask people for a decision that is not yours to take. Without a default the question is blocking: if nobody answers in time your task is parked " +
-		"and you go on with another. With a default you go on at once as if it were the answer.",
+	about: "Ask people for a decision you should not make yourself. Without default the question is blocking: if nobody answers within wait_seconds, your task is parked " +
+		"and you take another. With default, continue at once as if it were the answer.",
 	props: []prop{
-		{name: "question", kind: text, must: true, about: "all that is needed to decide, for somebody who has not followed you", also: []string{"text", "message"}},
+		{name: "question", kind: text, must: true, about: "the question, with all context needed to decide", also: []string{"text", "message"}},
 		{name: "claim", kind: text, about: "your claim, if the question is about your task", also: []string{"claim_id", "handle", "task", "task_id"}},
 		{name: "options", kind: list, about: "answers to choose from", also: []string{"choices"}},
 		{name: "default", kind: text, about: "the answer to go on with if nobody answers", also: []string{"default_answer"}},
-		{name: "answer_within_seconds", kind: number, about: "when the default is taken, or the question is overdue", most: 30 * 24 * 3600},
+		{name: "answer_within_seconds", kind: number, about: "deadline: then default becomes the answer, or the question is overdue", most: 30 * 24 * 3600},
 		{name: "blocking", kind: flag, about: "whether the task cannot go on without an answer"},
 		{name: "human_only", kind: flag, about: "only a person may answer, no other agent"},
 		{name: "wait_seconds", kind: number, about: "how long to wait for the answer here; usually 45 if blocking, else 0", most: maxWait},
@@ -208,7 +208,7 @@ func (t *Tools) await(ctx context.Context, k *caller, q board.Question, begun, d
 // the same call goes on waiting, elsewhere.
 func brokenOff(q board.Question) *answer {
 	return &answer{
-		text: fmt.Sprintf("Recorded as %v in the inbox of the people here; no answer yet. This server restarts and cannot wait. You still hold %v. Next: the same call again; it goes on waiting for %v.",
+		text: fmt.Sprintf("Recorded as %v in the inbox of the people here; no answer yet. This server is restarting. You still hold %v. Next: repeat the call to keep waiting for %v.",
 			q.ID, q.Claim.Task, q.ID),
 		result: wireQuestionOf(q),
 	}
@@ -321,17 +321,17 @@ func (t *Tools) settle(ctx context.Context, k *caller, q board.Question, waited 
 	case q.State == board.QuestionWithdrawn:
 		s = fmt.Sprintf("%v was withdrawn: its task has ended. Next: %s.", q.ID, nextCall(worker))
 	case parked:
-		s = fmt.Sprintf("Recorded as %v in the inbox of the people here; %s. %v is parked: commit to your branch, do not continue it. Next: %s. The answer comes with the task.",
+		s = fmt.Sprintf("Recorded as %v in the inbox of the people here; %s. %v is parked: commit to your branch and stop working on it. Next: %s. The answer will come with the task when it is handed out again.",
 			q.ID, noAnswer(waited), q.Claim.Task, nextCall(worker))
 	case q.Default != "":
 		when := ""
 		if !q.NeededBy.IsZero() {
 			when = " (it counts from " + clock(q.NeededBy) + ")"
 		}
-		s = fmt.Sprintf("Recorded as %v in the inbox of the people here; %s. Go on as if the answer were %s%s. Look later: %s.",
+		s = fmt.Sprintf("Recorded as %v in the inbox of the people here; %s. Continue as if the answer were %s%s. Check later with %s.",
 			q.ID, noAnswer(waited), quote(oneLine(q.Default, 200)), when, call("get_answer", "question", q.ID.String()))
 	default:
-		s = fmt.Sprintf("Recorded as %v in the inbox of the people here; %s. Go on with what does not depend on it. Look later: %s.",
+		s = fmt.Sprintf("Recorded as %v in the inbox of the people here; %s. Continue with work that does not depend on it. Check later with %s.",
 			q.ID, noAnswer(waited), call("get_answer", "question", q.ID.String()))
 	}
 	return &answer{text: s, result: w}, nil
@@ -403,11 +403,11 @@ func getAnswered(ctx context.Context, t *Tools, k *caller, in struct {
 	s := fmt.Sprintf("%v is still open; do not poll.", q.ID)
 	switch {
 	case q.Default != "":
-		s += fmt.Sprintf(" Go on as if the answer were %s.", quote(oneLine(q.Default, 200)))
+		s += fmt.Sprintf(" Continue as if the answer were %s.", quote(oneLine(q.Default, 200)))
 	case q.Blocking && !q.Claim.IsZero():
 		s += fmt.Sprintf(" The answer comes with %v. Next: %s.", q.Claim.Task, nextCall(q.Asker.Name))
 	default:
-		s += " Go on with what does not depend on it, or end your turn."
+		s += " Continue with work that does not depend on it, or end your turn."
 	}
 	return &answer{text: s, result: wireQuestionOf(q)}, nil
 }

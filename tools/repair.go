@@ -32,7 +32,7 @@ func (d *definition) repair(raw json.RawMessage) (json.RawMessage, []string, err
 	}
 	var notes []string
 	if len(m.ignored) > 0 {
-		note := "Ignored, since " + d.name + " does not know it: " + strings.Join(m.ignored, ", ") + "."
+		note := "Ignored, because " + d.name + " has no such argument: " + strings.Join(m.ignored, ", ") + "."
 		if hint := d.hint(m.ignored); hint != "" {
 			note += " " + hint
 		}

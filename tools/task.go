@@ -70,7 +70,7 @@ func taskText(d board.Dossier, reasons []board.Reason, held []board.Claim, full 
 	default:
 		for _, r := range reasons {
 			if r.Code == board.WhyReserved {
-				r.Text = "It is kept a while for the worker that asked about it."
+				r.Text = "It is reserved for up to 10 minutes for the worker that asked about it."
 			}
 			if r.Code == board.WhyQuestion {
 				r.Text = "It waits for an answer from people."
@@ -187,13 +187,13 @@ var priorities = []string{"urgent", "high", "normal", "low"}
 // taskProps are the arguments that making and changing a task share.
 func taskProps(more ...prop) []prop {
 	return append(more,
-		prop{name: "acceptance", kind: text, about: "when it is done, so that somebody else can check", also: []string{"done_when", "acceptance_criteria"}, commas: true},
+		prop{name: "acceptance", kind: text, about: "acceptance criteria that someone else can check", also: []string{"done_when", "acceptance_criteria"}, commas: true},
 		prop{name: "priority", kind: text, enum: priorities, about: "normal if not given"},
 		prop{name: "skills", kind: list, commas: true, about: "what its worker must be able to do"},
-		prop{name: "areas", kind: list, commas: true, about: "directories that it touches, to keep workers apart", also: []string{"files", "paths"}},
+		prop{name: "areas", kind: list, commas: true, about: "directories the task changes; tasks with overlapping areas are handed out last", also: []string{"files", "paths"}},
 		prop{name: "depends_on", kind: list, commas: true, about: "ids of tasks that must be done first", also: []string{"after", "blocked_by", "dependencies"}},
 		prop{name: "parent", kind: text, about: "id of the task it is a part of"},
-		prop{name: "evidence", kind: list, commas: true, enum: evidenceKinds, about: "kinds that the report must bring", also: []string{"wants"}},
+		prop{name: "evidence", kind: list, commas: true, enum: evidenceKinds, about: "evidence kinds that report_task_done must include", also: []string{"wants"}},
 		prop{name: "hold", kind: flag, about: "true keeps it from being handed out until a lead starts it"},
 	)
 }
@@ -218,11 +218,11 @@ var createTask = &definition{
 	about: "Put one new task on the board, for somebody to work on later. For several that belong together a lead uses create_plan; " +
 		"for steps inside your own task use your own to-do list.",
 	props: append(taskProps(
-		prop{name: "description", kind: text, must: true, about: "what is to be done, for somebody who knows nothing of your conversation"},
+		prop{name: "description", kind: text, must: true, about: "what to do, for someone who has not seen your conversation"},
 		prop{name: "title", kind: text, about: "one line; the description's first if not given"},
 	),
 		prop{name: "project", kind: text, about: "the project it belongs to"},
-		prop{name: "idempotency_key", kind: text, about: "a text of your own; repeating the call with it makes nothing twice"},
+		prop{name: "idempotency_key", kind: text, about: "any unique string; repeating the call with it creates nothing twice"},
 	),
 	run: run(create),
 }

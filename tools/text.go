@@ -45,7 +45,7 @@ func nextCall(worker string) string {
 func heldAnswer(held []board.Claim) *answer {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Nothing handed out: this connection holds %s.", claimList(held))
-	b.WriteString(" If you have lost your context and one of these is yours: ")
+	b.WriteString(" If you lost context and one of these is your task, call ")
 	for i, c := range held {
 		if i == 5 {
 			break
@@ -207,7 +207,7 @@ func doneWhen(h *board.Handout) string {
 		lines = append(lines, cutWithPointer(written(h.Doc.Acceptance), 1000, h.Task.ID))
 	}
 	if len(h.Task.Wants) > 0 {
-		lines = append(lines, "The report must bring as evidence: "+words(h.Task.Wants)+".")
+		lines = append(lines, "report_task_done must include evidence of kind: "+words(h.Task.Wants)+".")
 	}
 	return strings.Join(lines, "\n")
 }
@@ -477,7 +477,7 @@ func waiting(n *board.Nothing) string {
 	add(c.Status[board.InReview], "in review", "in review")
 	add(c.Status[board.Failed], "failed and needs a lead", "failed and need a lead")
 	add(c.Held, "held until a lead starts it", "held until a lead starts them")
-	add(c.Later, "rests or is kept for somebody", "rest or are kept for somebody")
+	add(c.Later, "cooling down or reserved", "cooling down or reserved")
 	add(c.Ready, "ready, but not for you now", "ready, but not for you now")
 	if parts == nil {
 		return "nothing waits"
@@ -490,7 +490,7 @@ func noticeAnswer(h board.Handle, n board.Notice) *answer {
 	lines := []string{"Noted."}
 	w := wireNotice{Edited: n.Edited, StoppedBy: n.Stopped}
 	if n.Edited {
-		lines = append(lines, "The task's text has changed since you were told it: "+call("get_task", "task", h.Task.String(), "detail", "full")+".")
+		lines = append(lines, "The task was edited after you got it. Read it again: "+call("get_task", "task", h.Task.String(), "detail", "full")+".")
 	}
 	for _, q := range n.Answers {
 		w.Answered = append(w.Answered, q.ID.String())
@@ -508,7 +508,7 @@ func doneAnswer(o board.Outcome) *answer {
 		s = fmt.Sprintf("Recorded. %v now waits for a review; your claim has ended.", o.Task)
 	}
 	if o.Late {
-		s += " Your lease had run out; the report was taken all the same, since nobody else had begun."
+		s += " Your lease had expired; the report was accepted because nobody else had started."
 	}
 	if len(o.Freed) > 0 {
 		s += " This freed " + idList(o.Freed) + "."
@@ -531,11 +531,11 @@ func failAnswer(o board.Outcome, kind board.FailureKind) *answer {
 	case o.Question != 0:
 		s = fmt.Sprintf("%v is parked: your reason was put to people as %v. The answer comes with the task.", o.Task, o.Question)
 	case o.Status == board.Failed && kind == board.FailWrongSpec:
-		s = fmt.Sprintf("%v has failed; a lead has to mend its text.", o.Task)
+		s = fmt.Sprintf("%v has failed; a lead must fix its description.", o.Task)
 	case o.Status == board.Failed:
 		s = fmt.Sprintf("%v has failed for good: %d of %d tries are used up. A lead decides what becomes of it.", o.Task, o.Failures, o.MaxFailures)
 	case kind == board.FailEnvironment:
-		s = fmt.Sprintf("%v rests for a while, then somebody tries again (%d of %d tries failed).", o.Task, o.Failures, o.MaxFailures)
+		s = fmt.Sprintf("%v will be retried after a cool-down (%d of %d attempts failed).", o.Task, o.Failures, o.MaxFailures)
 	default:
 		s = fmt.Sprintf("%v is back on the board for another attempt (%d of %d tries failed).", o.Task, o.Failures, o.MaxFailures)
 	}

@@ -27,8 +27,8 @@ func (a *app) keyCreate() *cobra.Command {
 	var f keyFlags
 	cmd := &cobra.Command{
 		Use: "create", Short: "Create a key and print it, this once", Args: cobra.NoArgs,
-		Long: `Create makes a key and prints it. It is not kept, only a hash of it: whoever loses
-it gets another. It is sent in the header X-Api-Token, or as Authorization: Bearer.
+		Long: `Create makes a key and prints it. Only a hash is stored, so a lost key cannot
+be recovered: create a new one. It is sent in the header X-Api-Token, or as Authorization: Bearer.
 
 An agent's key (the usual) cannot do what is for people, such as answering. Its owner
 is the person who answers for it: you, or whoever --owner names. If a person is

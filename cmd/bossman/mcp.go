@@ -33,7 +33,7 @@ Connecting and reading create nothing; the first task makes the board.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), o) },
 	}
 	cmd.Flags().StringVar(&o.role, "role", auth.Lead.String(), "which tools there are: lead (all), worker or viewer")
-	cmd.Flags().BoolVar(&o.quiet, "quiet", false, "no person sits at the client: ask nobody there")
+	cmd.Flags().BoolVar(&o.quiet, "quiet", false, "never prompt in the client; questions go to the inbox only")
 	_ = cmd.RegisterFlagCompletionFunc("role", cobra.FixedCompletions([]string{"lead", "worker", "viewer"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }

@@ -82,8 +82,8 @@ func (a *app) projectSet() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "set [NAME]", Short: "Change a project", Args: cobra.MaximumNArgs(1),
 		Long: `Set changes a project. Without flags it takes what the configuration says (policy,
-lease, skills): a change of .bossman/config.toml has an effect on a board that exists
-only by this, so that a branch cannot change the rules.`,
+lease, skills): an existing board follows a change of .bossman/config.toml only when
+you run this command, so that a branch cannot change the rules.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			o, err := a.open(ctx)

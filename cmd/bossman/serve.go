@@ -66,10 +66,10 @@ the way from an empty machine to a server that can be relied on.`,
 	f.StringSliceVar(&o.proxies, "proxy", nil, "an `address` or network of load balancers, such as 10.0.0.0/8, whose X-Forwarded-For is believed; repeat, or separate by commas")
 	f.StringVar(&o.issuer, "oauth-issuer", "", "an authorization server whose access tokens are taken, by its `URL`")
 	f.StringVar(&o.url, "oauth-audience", "", "what those tokens are made for: this server's own `URL`, https://bossman.example.org/mcp")
-	f.StringArrayVar(&o.grants, "oauth-grant", nil, "the role of who has a claim: `CLAIM=VALUE:PROJECT:ROLE`, such as groups=eng:web:lead; repeat")
+	f.StringArrayVar(&o.grants, "oauth-grant", nil, "grant a role to tokens with this claim: `CLAIM=VALUE:PROJECT:ROLE`, such as groups=eng:web:lead; repeat")
 	f.StringVar(&o.audit, "audit", "", "a `file` that gets a line for each call that changes something")
 	f.StringVar(&o.level, "log-level", "info", "the least serious messages to log: debug, info, warn or error")
-	f.DurationVar(&o.linger, "linger", 0, "how long to go on serving after being told to end, so that a load balancer notices")
+	f.DurationVar(&o.linger, "linger", 0, "how long to keep serving after a stop signal, so that load balancers can drain")
 	nameVariables(f)
 	return cmd
 }

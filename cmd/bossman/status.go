@@ -145,7 +145,7 @@ func nextStep(p board.Project, s board.Summary, in []inboxEntry) string {
 	case p.PausedBy != "":
 		return "hand out work again: bossman resume"
 	case c.Ready > 0 && len(s.Claims) == 0, len(s.Claims) > 0 && !alive(s):
-		return "let an agent work: it calls get_next_task of the MCP server `bossman mcp`"
+		return "start an agent: claude mcp add bossman -- bossman mcp, then tell it \"work on the board\""
 	case c.Status[board.InProgress] > 0 || c.Ready > 0 || c.Later > 0:
 		return "nothing; agents are at it"
 	case c.Held > 0:

@@ -24,8 +24,8 @@ Markdown checklist, or JSON as the tool create_plan takes it.
     - [ ] Sign out
   - [x] Whatever is ticked is left out.
 
-Between braces may stand key, after, priority, skills, areas, evidence, acceptance
-and hold. A circle is refused with its path.`,
+Braces may contain key, after, priority, skills, areas, evidence, acceptance and
+hold. Cycles are rejected; the error shows the path.`,
 		Example: "  bossman task plan plan.md --dry-run\n  bossman task plan plan.json --hold",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()

@@ -9,7 +9,7 @@ import (
 
 func (a *app) taskRelease() *cobra.Command {
 	var reason string
-	cmd := a.oneTask("release TASK", "Take a task from whoever holds it, or end its rest", func(ctx context.Context, o *opened, id board.ID, _ []string) error {
+	cmd := a.oneTask("release TASK", "Take a task back from its holder, or end its cool-down", func(ctx context.Context, o *opened, id board.ID, _ []string) error {
 		t, err := o.Release(ctx, a.actor(), id, reason)
 		if err != nil {
 			return err

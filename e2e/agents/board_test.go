@@ -133,7 +133,7 @@ func (o *office) worked(t *testing.T, m *model) {
 			"web-1 is yours", "Add a login page", "With e-mail and password.", "DONE WHEN\nA test shows it.",
 			`report_task_done {"claim":"` + given[2] + `"`, `report_task_failed {"claim":"` + given[2] + `"`, "To delegate",
 		},
-		{"q-1", `Go on as if the answer were "blue"`},
+		{"q-1", `Continue as if the answer were "blue"`},
 		{"Noted.", "Answer to q-1", "Green, as the logo."},
 		{"web-1 is done.", `get_next_task {"worker":"` + given[3] + `"}`},
 	} {

@@ -144,7 +144,7 @@ func TestPresence_lateReport(t *testing.T) {
 
 	back := s.pipe(t, s.dir)
 	late := back.call(t, "report_task_done", args{"claim": claims[0].Claim, "summary": "the first one"})
-	if !late.facts.Late || late.facts.Status != "done" || !strings.Contains(late.text, "web-1 is done. Your lease had run out") {
+	if !late.facts.Late || late.facts.Status != "done" || !strings.Contains(late.text, "web-1 is done. Your lease had expired") {
 		t.Errorf("the late report = %+v, want it taken", late)
 	}
 	// Said again, it is the same report.
