@@ -258,7 +258,6 @@ func because(err error) string {
 	} {
 		s = strings.ReplaceAll(s, kind.Error()+": ", "")
 		s = strings.ReplaceAll(s, ": "+kind.Error(), "")
-		s = strings.ReplaceAll(s, kind.Error(), strings.TrimPrefix(kind.Error(), "board: "))
 	}
 	return sentence(cut(s, 600))
 }
