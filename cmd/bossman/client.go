@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/mcp"
 	"github.com/spf13/cobra"
 )
@@ -67,7 +68,7 @@ func (a *app) clientCommand() *cobra.Command {
   bossman client call --from claude github search_issues query=bug`
 	cmd.SetUsageTemplate(clientUsage)
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return &failure{code: exitUsage, err: err, next: "a server's command line goes behind --; " + cmd.CommandPath() + " --help"}
+		return &console.Error{Code: console.Usage, Err: err, Next: "a server's command line goes behind --; " + cmd.CommandPath() + " --help"}
 	})
 	return cmd
 }
@@ -88,7 +89,7 @@ func (a *app) clientSub(cmd *cobra.Command, run func(context.Context, *session, 
 	f.StringVar(&o.dir, "dir", "", "for a program: the `directory` it runs in")
 	f.DurationVar(&o.timeout, "timeout", 0, "give up after this long, such as 30s")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "show what the program writes to standard error, and debug messages")
-	f.BoolVar(&a.flags.json, "json", false, "answer in JSON, as the protocol has it")
+	f.BoolVar(&a.JSON, "json", false, "answer in JSON, as the protocol has it")
 	_ = cmd.RegisterFlagCompletionFunc("from", cobra.FixedCompletions(clientNames(), cobra.ShellCompDirectiveNoFileComp))
 	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if o.from == "" || len(args) > 0 {
@@ -109,7 +110,7 @@ func (a *app) runClient(cmd *cobra.Command, o *clientOptions, args []string, run
 	ctx := cmd.Context()
 	var cancel context.CancelFunc = func() {}
 	if o.timeout < 0 {
-		return usage("--timeout is a time from now, such as 30s")
+		return console.Usagef("--timeout is a time from now, such as 30s")
 	}
 	if o.timeout > 0 {
 		ctx, cancel = context.WithTimeoutCause(ctx, o.timeout, errTimedOut)
@@ -118,7 +119,8 @@ func (a *app) runClient(cmd *cobra.Command, o *clientOptions, args []string, run
 	if o.from != "" && len(args) == 0 && cmd.ArgsLenAtDash() < 0 {
 		return a.listConfigured(o.from)
 	}
-	s := &session{app: a, options: o, console: newConsole(a)}
+	s := &session{app: a, options: o, progress: a.Progress()}
+	s.child = &childLog{progress: s.progress, verbose: o.verbose}
 	t, rest, err := a.target(ctx, o, args, cmd.ArgsLenAtDash())
 	if ctx.Err() != nil {
 		return s.explain(ctx, ctx.Err())
@@ -132,7 +134,7 @@ func (a *app) runClient(cmd *cobra.Command, o *clientOptions, args []string, run
 	}
 	defer s.close()
 	err = s.explain(ctx, run(ctx, s, rest))
-	s.console.end()
+	s.progress.Clear()
 	return err
 }
 
@@ -172,9 +174,9 @@ func (a *app) target(ctx context.Context, o *clientOptions, args []string, dash 
 		args = args[:dash]
 		switch {
 		case len(command) == 0:
-			return nil, nil, usage("there is no command behind --")
+			return nil, nil, console.Usagef("there is no command behind --")
 		case o.from != "":
-			return nil, nil, usage("the server is either --from %s or behind --", o.from)
+			return nil, nil, console.Usagef("the server is either --from %s or behind --", o.from)
 		}
 		t = &target{typed: "-- " + shellWords(command), command: &mcp.Command{Args: command}}
 	case o.from != "":
@@ -186,11 +188,11 @@ func (a *app) target(ctx context.Context, o *clientOptions, args []string, dash 
 		t = &target{typed: shellWords(args[:1]), before: true, url: args[0], header: http.Header{}}
 		args = args[1:]
 	default:
-		return nil, nil, usage("say which server: a URL first, --from CLIENT NAME, or -- and its command line at the end")
+		return nil, nil, console.Usagef("say which server: a URL first, --from CLIENT NAME, or -- and its command line at the end")
 	}
 	if t.command != nil {
 		if len(header) > 0 {
-			return nil, nil, usage("--header is for servers over HTTP")
+			return nil, nil, console.Usagef("--header is for servers over HTTP")
 		}
 		t.command.Env = append(t.command.Env, env...)
 		if o.dir != "" {
@@ -205,13 +207,13 @@ func (a *app) target(ctx context.Context, o *clientOptions, args []string, dash 
 		return t, args, nil
 	}
 	if len(env) > 0 || o.dir != "" {
-		return nil, nil, usage("--env and --dir are for programs, and %s is a server over HTTP", shownURL(t.url))
+		return nil, nil, console.Usagef("--env and --dir are for programs, and %s is a server over HTTP", shownURL(t.url))
 	}
 	switch u, err := url.Parse(t.url); {
 	case err != nil || u.Host == "":
-		return nil, nil, usage("%s is not the address of a server", shownURL(t.url))
+		return nil, nil, console.Usagef("%s is not the address of a server", shownURL(t.url))
 	case u.User != nil:
-		return nil, nil, failf(exitUsage, "give them as --header 'Authorization: Basic ${CREDENTIALS}'", "%s has a name or a password before its host", shownURL(t.url))
+		return nil, nil, console.Errorf(console.Usage, "give them as --header 'Authorization: Basic ${CREDENTIALS}'", "%s has a name or a password before its host", shownURL(t.url))
 	}
 	for name, values := range header {
 		t.header[name] = values
@@ -226,7 +228,7 @@ func (a *app) headers(lines []string) (http.Header, error) {
 		name, value, ok := strings.Cut(l, ":")
 		name = strings.TrimSpace(name)
 		if !ok || name == "" || strings.ContainsAny(name, " \t\r\n") {
-			return nil, usage("--header wants 'Name: value'")
+			return nil, console.Usagef("--header wants 'Name: value'")
 		}
 		var missing string
 		value = braced(strings.TrimSpace(value), func(v string) string {
@@ -237,10 +239,10 @@ func (a *app) headers(lines []string) (http.Header, error) {
 			return s
 		})
 		if missing != "" {
-			return nil, usage("the header %s needs the variable %s, which is not set", name, missing)
+			return nil, console.Usagef("the header %s needs the variable %s, which is not set", name, missing)
 		}
 		if strings.ContainsAny(value, "\r\n\x00") {
-			return nil, usage("the header %s has a line end in it", name)
+			return nil, console.Usagef("the header %s has a line end in it", name)
 		}
 		h.Add(name, value)
 	}
@@ -267,12 +269,12 @@ func environment(lines []string) ([]string, error) {
 	for _, l := range lines {
 		name, _, set := strings.Cut(l, "=")
 		if name == "" || strings.ContainsRune(l, 0) {
-			return nil, usage("--env wants NAME=value or NAME")
+			return nil, console.Usagef("--env wants NAME=value or NAME")
 		}
 		if !set {
 			v, ok := os.LookupEnv(name)
 			if !ok {
-				return nil, usage("--env %s: the variable is not set", name)
+				return nil, console.Usagef("--env %s: the variable is not set", name)
 			}
 			l = name + "=" + v
 		}
@@ -349,5 +351,5 @@ func unknown(kind, name string, names []string, list string) error {
 	} else if len(names) == 0 {
 		next = fmt.Sprintf("the server has no %ss at all", kind)
 	}
-	return failf(exitNotFound, next, "the server has no %s %q", kind, name)
+	return console.Errorf(console.NotFound, next, "the server has no %s %q", kind, name)
 }

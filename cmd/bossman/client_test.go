@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/mcp"
 	"github.com/bossman-dev/bossman/mcp/streamable"
@@ -183,7 +184,7 @@ func TestArguments(t *testing.T) {
 		got := map[string]jsontext.Value{}
 		err := f.arguments(got, strings.Fields(tt.words))
 		if want, bad := strings.CutPrefix(tt.want, "!"); bad {
-			if err == nil || !strings.Contains(err.Error(), want) || exitCode(err) != exitUsage {
+			if err == nil || !strings.Contains(err.Error(), want) || console.CodeOf(err) != console.Usage {
 				t.Errorf("%s: %v, want %s", tt.words, err, want)
 			}
 			continue
@@ -211,7 +212,7 @@ func FuzzForm(f *testing.F) {
 			}
 		}
 		for _, p := range form.Fields {
-			if text := p.prompt(); plain(text) != text {
+			if text := p.prompt(); console.Escape(text) != text {
 				t.Errorf("prompt %q", text)
 			}
 			_, _ = p.answer(word)

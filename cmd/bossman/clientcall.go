@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/mcp"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -32,7 +33,7 @@ error.`,
   echo '{"a":2,"b":3}' | bossman client call get-sum --input - -- ./server`,
 	}, func(ctx context.Context, s *session, args []string) error {
 		if len(args) == 0 {
-			return usage("say which tool to call; %s lists them", s.target.line("tools", ""))
+			return console.Usagef("say which tool to call; %s lists them", s.target.line("tools", ""))
 		}
 		t, err := s.findTool(ctx, args[0])
 		if err != nil {
@@ -44,16 +45,16 @@ error.`,
 		}
 		f := readForm(t.InputSchema)
 		if err := f.arguments(given, args[1:]); err != nil {
-			return hint(err, s.target.line("tools", shellWords(args[:1]))+" shows what it takes")
+			return console.WithNext(err, s.target.line("tools", shellWords(args[:1]))+" shows what it takes")
 		}
 		if err := f.check(given); err != nil {
-			return failf(exitUsage, s.target.line("tools", shellWords(args[:1]))+" shows what it takes", "%s: %w", t.Name, err)
+			return console.Errorf(console.Usage, s.target.line("tools", shellWords(args[:1]))+" shows what it takes", "%s: %w", t.Name, err)
 		}
 		res, err := s.Call(ctx, t.Name, given, &mcp.CallOptions{
-			Progress: func(p mcp.ProgressParams) { s.console.progress(progressText(p)) },
-			OnTask:   func(id string) { s.console.progress("it goes on as task " + id) },
+			Progress: func(p mcp.ProgressParams) { s.progress.Set(progressText(p)) },
+			OnTask:   func(id string) { s.progress.Set("it goes on as task " + id) },
 		})
-		s.console.end()
+		s.progress.Clear()
 		if err != nil {
 			return err
 		}
@@ -61,10 +62,10 @@ error.`,
 			return err
 		}
 		if res.IsError {
-			if err := s.out.Flush(); err != nil {
+			if err := s.Out.Flush(); err != nil {
 				return err
 			}
-			return failf(exitToolError, s.target.line("tools", shellWords(args[:1]))+" shows what it takes", "%s reported an error", t.Name)
+			return console.Errorf(console.ToolError, s.target.line("tools", shellWords(args[:1]))+" shows what it takes", "%s reported an error", t.Name)
 		}
 		return nil
 	})
@@ -82,22 +83,22 @@ func (s *session) readInput(ctx context.Context, name string) (map[string]jsonte
 	if name == "" {
 		return given, nil
 	}
-	text, err := s.readAll(ctx, name)
+	text, err := s.ReadFile(ctx, name)
 	if err != nil {
-		return nil, failf(exitNotFound, "look at its name", "--input %s: %w", name, err)
+		return nil, console.Errorf(console.NotFound, "look at its name", "--input %s: %w", name, err)
 	}
 	if len(text) > maxInput {
-		return nil, usage("--input %s has more than %d bytes", name, maxInput)
+		return nil, console.Usagef("--input %s has more than %d bytes", name, maxInput)
 	}
 	if err := json.Unmarshal(text, &given); err != nil {
 		where := ""
 		if e, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 			where = fmt.Sprintf(" (byte %d)", e.ByteOffset)
 		}
-		return nil, usage("--input %s is not a JSON object%s", name, where)
+		return nil, console.Usagef("--input %s is not a JSON object%s", name, where)
 	}
 	if given == nil {
-		return nil, usage("--input %s is not a JSON object", name)
+		return nil, console.Usagef("--input %s is not a JSON object", name)
 	}
 	return given, nil
 }

@@ -7,101 +7,47 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/mcp"
 	"github.com/go-json-experiment/json"
 )
 
-// keptWords is how many lines of a program's standard error are kept, to be shown
+// maxChildLines is how many lines of a program's standard error are kept, to be shown
 // if it fails.
-const keptWords = 10
+const maxChildLines = 10
 
-// A console writes to standard error what is not the answer: progress, messages of
-// the server, and of its program. All of it is safe for a terminal.
-type console struct {
-	app *app
-	tty bool
+// A childLog takes what the protocol's client logs, most of it the standard error of the
+// server's program. With verbose it shows all of it at once; else it keeps the program's
+// last lines.
+type childLog struct {
+	progress *console.Progress
+	verbose  bool
 
 	mu    sync.Mutex
-	open  bool   // a line of progress stands there
-	last  string // the last progress that was written
-	words []string
+	lines []string
 }
 
-func newConsole(a *app) *console {
-	return &console{app: a, tty: isTerminal(a.stderr)}
-}
+var _ slog.Handler = (*childLog)(nil)
 
-// line writes a line, above the progress if there is some.
-func (c *console) line(format string, args ...any) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.clearLocked()
-	fmt.Fprintln(c.app.stderr, plain(fmt.Sprintf(format, args...)))
-}
-
-// progress shows how far it has come: in one line that is written again and again on
-// a terminal, else in lines.
-func (c *console) progress(text string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	text = line(text)
-	if text == c.last {
-		return
+// show writes the lines that were kept, once.
+func (l *childLog) show() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	// A program that was started a second time says the same again.
+	if half := len(l.lines) / 2; slices.Equal(l.lines[:half], l.lines[half:]) {
+		l.lines = l.lines[half:]
 	}
-	c.last = text
-	if !c.tty {
-		fmt.Fprintln(c.app.stderr, text)
-		return
+	for _, line := range l.lines {
+		l.progress.Infof("  | %s", line)
 	}
-	width := newPaint(c.app.stderr, c.app.getenv).width
-	fmt.Fprintf(c.app.stderr, "\r\x1b[K%s", cut(text, max(20, width-1)))
-	c.open = true
+	l.lines = nil
 }
 
-// end takes the progress away: what follows is the answer.
-func (c *console) end() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.clearLocked()
+func (l *childLog) Enabled(_ context.Context, level slog.Level) bool {
+	return l.verbose || level >= slog.LevelInfo
 }
 
-func (c *console) clearLocked() {
-	if c.open {
-		fmt.Fprint(c.app.stderr, "\r\x1b[K")
-		c.open = false
-	}
-}
-
-// lastWords shows what the program has said, once.
-func (c *console) lastWords() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.clearLocked()
-	// A program that is tried a second time says the same again.
-	if half := len(c.words) / 2; slices.Equal(c.words[:half], c.words[half:]) {
-		c.words = c.words[half:]
-	}
-	for _, w := range c.words {
-		fmt.Fprintln(c.app.stderr, "  | "+plain(w))
-	}
-	c.words = nil
-}
-
-// handler takes what the library logs, most of it the program's standard error.
-func (c *console) handler(verbose bool) slog.Handler {
-	return &consoleHandler{console: c, verbose: verbose}
-}
-
-type consoleHandler struct {
-	console *console
-	verbose bool
-}
-
-func (h *consoleHandler) Enabled(_ context.Context, l slog.Level) bool {
-	return h.verbose || l >= slog.LevelInfo
-}
-
-func (h *consoleHandler) Handle(_ context.Context, r slog.Record) error {
+func (l *childLog) Handle(_ context.Context, r slog.Record) error {
 	text, child := r.Message, false
 	r.Attrs(func(a slog.Attr) bool {
 		if a.Key == "stderr" {
@@ -111,24 +57,24 @@ func (h *consoleHandler) Handle(_ context.Context, r slog.Record) error {
 		text += fmt.Sprintf(" %s=%v", a.Key, a.Value)
 		return true
 	})
-	text = line(text)
+	text = console.OneLine(text)
 	switch {
-	case h.verbose:
-		h.console.line("  | %s", text)
+	case l.verbose:
+		l.progress.Infof("  | %s", text)
 	case child:
-		h.console.mu.Lock()
-		defer h.console.mu.Unlock()
-		h.console.words = append(h.console.words, text)
-		h.console.words = h.console.words[max(0, len(h.console.words)-keptWords):]
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.lines = append(l.lines, text)
+		l.lines = l.lines[max(0, len(l.lines)-maxChildLines):]
 	}
 	return nil
 }
 
-func (h *consoleHandler) WithAttrs([]slog.Attr) slog.Handler { return h }
-func (h *consoleHandler) WithGroup(string) slog.Handler      { return h }
+func (l *childLog) WithAttrs([]slog.Attr) slog.Handler { return l }
+func (l *childLog) WithGroup(string) slog.Handler      { return l }
 
-// hear shows the messages that the server logs.
-func (s *session) hear(_ context.Context, n mcp.Notification) {
+// onNotify shows the messages that the server logs.
+func (s *session) onNotify(_ context.Context, n mcp.Notification) {
 	if n.Method != "notifications/message" {
 		return
 	}
@@ -151,7 +97,7 @@ func (s *session) hear(_ context.Context, n mcp.Notification) {
 	if m.Logger != "" {
 		text = m.Logger + ": " + text
 	}
-	s.console.line("[%s] %s", line(m.Level), under(text))
+	s.progress.Infof("[%s] %s", console.OneLine(m.Level), console.IndentLines(text))
 }
 
 // progressText is a line about how far a call has come.

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/mcp"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -21,18 +22,18 @@ const refusal = "!"
 // elicit asks the person at the terminal what the server wants to know. Where there
 // is none, it says no.
 func (s *session) elicit(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-	name := line(s.serverName())
-	if terminal, err := s.person(); err != nil || !terminal {
-		s.console.line("%s asks: %s\n  declined: there is no person at a terminal", name, line(p.Message))
+	name := console.OneLine(s.serverName())
+	if terminal, err := s.RequirePerson(); err != nil || !terminal {
+		s.progress.Infof("%s asks: %s\n  declined: there is no person at a terminal", name, console.OneLine(p.Message))
 		return &mcp.ElicitResult{Action: "decline"}, nil
 	}
 	s.asking.Lock() // one question at a time
 	defer s.asking.Unlock()
-	s.console.line("%s asks: %s", name, plain(p.Message))
+	s.progress.Infof("%s asks: %s", name, console.Escape(p.Message))
 	var content jsontext.Value
 	var err error
 	if p.Mode == "url" {
-		s.console.line("  It wants you to visit this address; nothing opens it for you:\n\n  %s\n", p.URL)
+		s.progress.Infof("  It wants you to visit this address; nothing opens it for you:\n\n  %s\n", p.URL)
 		err = s.confirm(ctx, "  Will you? [y/N] ")
 	} else {
 		content, err = s.fillIn(ctx, readForm(p.RequestedSchema))
@@ -74,7 +75,7 @@ func (s *session) fillIn(ctx context.Context, f *form) (jsontext.Value, error) {
 	if len(f.Fields) == 0 {
 		return jsontext.Value("{}"), s.confirm(ctx, "  Accept? [y/N] ")
 	}
-	s.console.line("  (%s says no; an empty line takes what is in brackets, or leaves out what may be left out)", refusal)
+	s.progress.Infof("  (%s says no; an empty line takes what is in brackets, or leaves out what may be left out)", refusal)
 	for _, p := range f.Fields {
 		for {
 			l, err := s.ask(ctx, p.prompt())
@@ -86,7 +87,7 @@ func (s *session) fillIn(ctx context.Context, f *form) (jsontext.Value, error) {
 			}
 			v, err := p.answer(l)
 			if err != nil {
-				s.console.line("  %v", err)
+				s.progress.Infof("  %v", err)
 				continue
 			}
 			if v != nil {
@@ -101,12 +102,12 @@ func (s *session) fillIn(ctx context.Context, f *form) (jsontext.Value, error) {
 // prompt is the question about one field.
 func (p *field) prompt() string {
 	var b strings.Builder
-	name := line(cmp.Or(p.Title, p.Name))
-	if d := line(p.Description); d != "" && d != name {
+	name := console.OneLine(cmp.Or(p.Title, p.Name))
+	if d := console.OneLine(p.Description); d != "" && d != name {
 		fmt.Fprintf(&b, "  %s\n", d)
 	}
 	for i, c := range p.Choices {
-		fmt.Fprintf(&b, "    %d. %s\n", i+1, line(cmp.Or(c.title, c.value)))
+		fmt.Fprintf(&b, "    %d. %s\n", i+1, console.OneLine(cmp.Or(c.title, c.value)))
 	}
 	fmt.Fprintf(&b, "  %s", name)
 	switch {
@@ -134,14 +135,14 @@ func (p *field) usual() string {
 		values = []string{one}
 	}
 	if len(values) == 0 {
-		return line(string(p.Default))
+		return console.OneLine(string(p.Default))
 	}
 	for i, v := range values {
 		if at := slices.IndexFunc(p.Choices, func(c choice) bool { return c.value == v }); at >= 0 {
 			values[i] = cmp.Or(p.Choices[at].title, v)
 		}
 	}
-	return line(strings.Join(values, ", "))
+	return console.OneLine(strings.Join(values, ", "))
 }
 
 // answer reads what was typed for a field. Nil leaves it out.
@@ -199,6 +200,6 @@ func (p *field) choose(word string) (string, bool) {
 
 // ask reads a line from the terminal, below what stands there.
 func (s *session) ask(ctx context.Context, text string) (string, error) {
-	s.console.end()
-	return s.readLine(ctx, text)
+	s.progress.Clear()
+	return s.ReadLine(ctx, text)
 }

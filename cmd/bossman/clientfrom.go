@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/bossman-dev/bossman/clientconfig"
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/mcp"
 )
 
@@ -57,7 +58,7 @@ func projectOf(dir, home string) string {
 func findClient(name string) (*clientconfig.Client, error) {
 	c, ok := clientconfig.Find(name)
 	if !ok {
-		return nil, usage("there is no client %q: it is one of %s", name, strings.Join(clientNames(), ", "))
+		return nil, console.Usagef("there is no client %q: it is one of %s", name, strings.Join(clientNames(), ", "))
 	}
 	return c, nil
 }
@@ -65,7 +66,7 @@ func findClient(name string) (*clientconfig.Client, error) {
 // configured finds a server that is set up for another client.
 func (a *app) configured(ctx context.Context, from, name string, trust bool) (*target, error) {
 	if from == allClients {
-		return nil, usage("--from all only lists; say which client %s is from", name)
+		return nil, console.Usagef("--from all only lists; say which client %s is from", name)
 	}
 	c, err := findClient(from)
 	if err != nil {
@@ -92,26 +93,26 @@ func (a *app) configured(ctx context.Context, from, name string, trust bool) (*t
 	switch {
 	case unread != nil && (found == nil || trust):
 		// What cannot be read may have had the say.
-		return nil, hint(unread, "mend the file; nothing was started")
+		return nil, console.WithNext(unread, "mend the file; nothing was started")
 	case found == nil && refused != nil:
-		return nil, failf(exitDenied, "look at it, and add --trust if it is what you want: "+line(leadsTo(refused)),
+		return nil, console.Errorf(console.Denied, "look at it, and add --trust if it is what you want: "+console.OneLine(leadsTo(refused)),
 			"%s is from %s, which belongs to the project: whoever can push may have written it", name, refused.File)
 	case found == nil && len(names) == 0:
-		return nil, failf(exitNotFound, list, "%s has no server %q, nor any other", c.Title, name)
+		return nil, console.Errorf(console.NotFound, list, "%s has no server %q, nor any other", c.Title, name)
 	case found == nil:
 		next := list + " lists what there is"
 		if best := near(name, names); len(best) > 0 {
 			next = "did you mean " + strings.Join(best, " or ") + "? " + next
 		}
-		return nil, failf(exitNotFound, next, "%s has no server %q", c.Title, name)
+		return nil, console.Errorf(console.NotFound, next, "%s has no server %q", c.Title, name)
 	case refused != nil:
-		a.note("The %s of the project's own file is left aside; --trust takes it.", name)
+		a.Infof("The %s of the project's own file is left aside; --trust takes it.", name)
 	}
 	if unread != nil {
-		a.note("%v; it is left aside.", unread)
+		a.Infof("%v; it is left aside.", unread)
 	}
 	if found.Disabled {
-		a.note("%s is turned off in %s.", name, c.Title)
+		a.Infof("%s is turned off in %s.", name, c.Title)
 	}
 	s, err := found.Expand(clientconfig.Values{Getenv: os.LookupEnv, Home: a.places().Home, Input: func(in clientconfig.Input) (string, error) {
 		return a.configInput(ctx, in)
@@ -124,7 +125,7 @@ func (a *app) configured(ctx context.Context, from, name string, trust bool) (*t
 		case errors.Is(err, clientconfig.ErrUnset):
 			next = "set it and try again; nothing was started"
 		}
-		return nil, &failure{code: exitFailure, err: err, next: next}
+		return nil, &console.Error{Code: console.Failure, Err: err, Next: next}
 	}
 	t := &target{typed: "--from " + from + " " + shellWords([]string{name}), before: true}
 	if len(s.Args) > 0 {
@@ -140,25 +141,25 @@ func (a *app) configured(ctx context.Context, from, name string, trust bool) (*t
 
 // configInput asks what a file wants to know.
 func (a *app) configInput(ctx context.Context, in clientconfig.Input) (string, error) {
-	if terminal, err := a.person(); err != nil || !terminal {
+	if terminal, err := a.RequirePerson(); err != nil || !terminal {
 		return "", fmt.Errorf("%w, and there is no terminal to ask at", clientconfig.ErrUnset)
 	}
-	text := line(in.Description)
+	text := console.OneLine(in.Description)
 	if text == "" {
 		text = in.ID
 	}
 	if len(in.Options) > 0 {
-		text += " (" + line(strings.Join(in.Options, ", ")) + ")"
+		text += " (" + console.OneLine(strings.Join(in.Options, ", ")) + ")"
 	}
 	if in.Default != "" && !in.Password {
-		text += " [" + line(in.Default) + "]"
+		text += " [" + console.OneLine(in.Default) + "]"
 	}
 	var v string
 	var err error
 	if in.Password {
-		v, err = a.readSecret(ctx, text+": ")
+		v, err = a.ReadSecret(ctx, text+": ")
 	} else {
-		v, err = a.prompt(ctx, text+": ")
+		v, err = a.Prompt(ctx, text+": ")
 	}
 	if err != nil {
 		return "", err
@@ -182,7 +183,7 @@ func (a *app) completeServer(from string) []string {
 	var names []string
 	for _, s := range servers {
 		if !s.Shadowed {
-			names = append(names, line(s.Name)+"\t"+line(leadsTo(&s)))
+			names = append(names, console.OneLine(s.Name)+"\t"+console.OneLine(leadsTo(&s)))
 		}
 	}
 	return names
@@ -213,11 +214,11 @@ func (a *app) listConfigured(from string) error {
 	}
 	p := a.places()
 	out := []configuredJSON{}
-	var rows [][]cell
+	var rows []console.Row
 	var failed error
 	wrong := func(err error) {
-		a.note("%v", err)
-		failed = failf(exitFailure, "mend it; the others can be used", "not everything could be read")
+		a.Infof("%v", err)
+		failed = console.Errorf(console.Failure, "mend it; the others can be used", "not everything could be read")
 	}
 	for _, c := range which {
 		servers, err := c.Read(p)
@@ -237,52 +238,52 @@ func (a *app) listConfigured(from string) error {
 				wrong(s.Err)
 			}
 			out = append(out, entry)
-			state, style := "", ""
+			state, style := "", console.Style("")
 			switch {
 			case s.Err != nil:
-				state, style = "wrong", red
+				state, style = "wrong", console.Red
 			case s.Shadowed:
-				state, style = "hidden by another", dim
+				state, style = "hidden by another", console.Dim
 			case s.Disabled:
-				state, style = "off", dim
+				state, style = "off", console.Dim
 			}
 			client := ""
 			if from == allClients {
 				client = c.ID
 			}
-			rows = append(rows, []cell{
-				{client, dim}, {line(s.Name), cyan}, {state, style}, {string(s.Scope), scopeStyle(s.Scope)}, {line(leadsTo(&s)), style}, {tilde(s.File, p.Home), dim},
+			rows = append(rows, console.Row{
+				console.Dim.Cell(client), console.Cyan.Cell(s.Name), style.Cell(state), scopeStyle(s.Scope).Cell(string(s.Scope)), style.Cell(leadsTo(&s)), console.Dim.Cell(tilde(s.File, p.Home)),
 			})
 		}
 	}
-	if a.flags.json {
-		if err := a.printJSON(map[string]any{"servers": out}); err != nil {
+	if a.JSON {
+		if err := a.PrintJSON(map[string]any{"servers": out}); err != nil {
 			return err
 		}
 		return failed
 	}
 	if len(rows) == 0 && failed == nil {
-		a.say("No servers are set up. It looked in:")
+		a.Linef("No servers are set up. It looked in:")
 		for _, c := range which {
 			for _, f := range c.Files(p) {
-				a.say("  %s", tilde(f.Path, p.Home))
+				a.Linef("  %s", tilde(f.Path, p.Home))
 			}
 		}
 		return nil
 	}
 	if len(rows) > 0 {
-		a.paint.table(a.out, "", []column{
-			{head: "CLIENT"}, {head: "SERVER"}, {head: "STATE"}, {head: "SCOPE"}, {head: "WHAT", flex: true}, {head: "FILE", drop: 1},
+		a.Table("", []console.Column{
+			{Head: "CLIENT"}, {Head: "SERVER"}, {Head: "STATE"}, {Head: "SCOPE"}, {Head: "WHAT", Flex: true}, {Head: "FILE", Drop: 1},
 		}, rows)
 	}
 	return failed
 }
 
-func scopeStyle(s clientconfig.Scope) string {
+func scopeStyle(s clientconfig.Scope) console.Style {
 	if s == clientconfig.Project {
-		return yellow
+		return console.Yellow
 	}
-	return dim
+	return console.Dim
 }
 
 // leadsTo is what an entry leads to.

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/mcp/oauth"
 )
 
@@ -36,7 +37,7 @@ func (s *session) newLogin(base http.RoundTripper) (*login, error) {
 	l := &login{session: s}
 	o := &oauth.Options{Base: base, ClientName: "Bossman", Authorize: l.authorize}
 	var err error
-	if dir := tokenDir(s.getenv); dir != "" {
+	if dir := tokenDir(s.Getenv); dir != "" {
 		l.files = &tokenFiles{dir: dir}
 		o.Store = l.files
 	}
@@ -47,7 +48,7 @@ func (s *session) newLogin(base http.RoundTripper) (*login, error) {
 	o.Redirect = l.back.Redirect()
 	if l.transport, err = oauth.NewTransport(s.target.url, o); err != nil {
 		l.close()
-		return nil, failf(exitUsage, "", "%s is not the address of a server", shownURL(s.target.url))
+		return nil, console.Errorf(console.Usage, "", "%s is not the address of a server", shownURL(s.target.url))
 	}
 	return l, nil
 }
@@ -64,7 +65,7 @@ func tokenDir(getenv func(string) string) string {
 }
 
 func (l *login) authorize(ctx context.Context, address string) (string, error) {
-	if !isTerminal(l.session.stderr) {
+	if !console.IsTerminal(l.session.Stderr) {
 		return "", errNobodyToAgree
 	}
 	if !l.ready.Load() {
@@ -82,7 +83,7 @@ func (l *login) agree(ctx context.Context) error {
 
 // show shows an address that has been checked.
 func (l *login) show(address string) error {
-	l.session.console.line("The server wants you to agree. Open this address in a browser of this machine:\n\n  %s\n\nWaiting; Ctrl-C gives up.", address)
+	l.session.progress.Infof("The server wants you to agree. Open this address in a browser of this machine:\n\n  %s\n\nWaiting; Ctrl-C gives up.", address)
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/mcp"
 	"github.com/spf13/cobra"
 )
@@ -37,15 +38,15 @@ func (a *app) clientPrompt() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if s.flags.json {
-			return s.printJSON(res)
+		if s.JSON {
+			return s.PrintJSON(res)
 		}
 		for i, m := range res.Messages {
 			if i > 0 {
-				s.say("")
+				s.Linef("")
 			}
-			if isTerminal(s.stdout) || len(res.Messages) > 1 {
-				s.say("%s", s.paint.in(bold, line(m.Role)+":"))
+			if console.IsTerminal(s.Stdout) || len(res.Messages) > 1 {
+				s.Linef("%s", s.Styled(console.Bold, console.OneLine(m.Role)+":"))
 			}
 			if err := s.printContent(args[0], m.Content, &files{dir: out}); err != nil {
 				return err
@@ -74,7 +75,7 @@ func (s *session) blanks(prompts []*mcp.Prompt, name string, words []string) (ma
 	for _, w := range words {
 		k, v, ok := strings.Cut(w, "=")
 		if !ok || k == "" {
-			return nil, usage("%q is no argument: it is name=value", w)
+			return nil, console.Usagef("%q is no argument: it is name=value", w)
 		}
 		out[k] = v
 	}
@@ -82,38 +83,38 @@ func (s *session) blanks(prompts []*mcp.Prompt, name string, words []string) (ma
 		if _, ok := out[p.Name]; p.Required && !ok {
 			text := fmt.Sprintf("%s needs %s", name, p.Name)
 			if p.Description != "" {
-				text += " (" + line(p.Description) + ")"
+				text += " (" + console.OneLine(p.Description) + ")"
 			}
-			return nil, failf(exitUsage, s.target.line("prompt", shellWords([]string{name, p.Name + "=…"})), "%w", errors.New(text))
+			return nil, console.Errorf(console.Usage, s.target.line("prompt", shellWords([]string{name, p.Name + "=…"})), "%w", errors.New(text))
 		}
 	}
 	return out, nil
 }
 
 func (s *session) listPrompts(prompts []*mcp.Prompt) error {
-	if s.flags.json {
-		return s.printJSON(struct {
+	if s.JSON {
+		return s.PrintJSON(struct {
 			Server  serverJSON    `json:"server"`
 			Prompts []*mcp.Prompt `json:"prompts"`
 		}{s.serverJSON(), prompts})
 	}
 	s.heading(len(prompts), "prompt")
 	if len(prompts) == 0 {
-		s.note("The server has no prompts.")
+		s.Infof("The server has no prompts.")
 		return nil
 	}
-	var rows [][]cell
+	var rows []console.Row
 	for _, p := range prompts {
 		var words []string
 		for _, arg := range p.Arguments {
-			w := line(arg.Name)
+			w := console.OneLine(arg.Name)
 			if !arg.Required {
 				w = "[" + w + "]"
 			}
 			words = append(words, w)
 		}
-		rows = append(rows, []cell{{line(p.Name), cyan}, {s.short(strings.Join(words, " ")), ""}, {firstSentence(cmp.Or(p.Description, p.Title)), dim}})
+		rows = append(rows, console.Row{console.Cyan.Cell(p.Name), console.Text(s.short(strings.Join(words, " "))), console.Dim.Cell(firstSentence(cmp.Or(p.Description, p.Title)))})
 	}
-	s.paint.table(s.out, "", []column{{head: "PROMPT"}, {head: "ARGUMENTS", drop: 1}, {head: "WHAT IT IS", flex: true}}, rows)
+	s.Table("", []console.Column{{Head: "PROMPT"}, {Head: "ARGUMENTS", Drop: 1}, {Head: "WHAT IT IS", Flex: true}}, rows)
 	return nil
 }

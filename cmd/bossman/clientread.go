@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/mcp"
 	"github.com/spf13/cobra"
 )
@@ -32,8 +33,8 @@ func (a *app) clientRead() *cobra.Command {
 			}
 			all = append(all, contents...)
 		}
-		if s.flags.json {
-			return s.printJSON(struct {
+		if s.JSON {
+			return s.PrintJSON(struct {
 				Contents []mcp.Contents `json:"contents"`
 			}{all})
 		}
@@ -58,7 +59,7 @@ func (s *session) noResource(ctx context.Context, uri string) error {
 	}
 	list := s.target.line("read", "")
 	if len(uris) == 0 {
-		return failf(exitNotFound, list+" lists what there is", "the server has no resource %q", uri)
+		return console.Errorf(console.NotFound, list+" lists what there is", "the server has no resource %q", uri)
 	}
 	return unknown("resource", uri, uris, list)
 }
@@ -77,8 +78,8 @@ func (s *session) listResources(ctx context.Context) error {
 		}
 		templates = append(templates, r)
 	}
-	if s.flags.json {
-		return s.printJSON(struct {
+	if s.JSON {
+		return s.PrintJSON(struct {
 			Server    serverJSON      `json:"server"`
 			Resources []*mcp.Resource `json:"resources"`
 			Templates []*mcp.Resource `json:"resourceTemplates"`
@@ -86,20 +87,20 @@ func (s *session) listResources(ctx context.Context) error {
 	}
 	s.heading(len(resources)+len(templates), "resource")
 	if len(resources)+len(templates) == 0 {
-		s.note("The server has no resources.")
+		s.Infof("The server has no resources.")
 		return nil
 	}
-	var rows [][]cell
+	var rows []console.Row
 	for _, r := range append(resources, templates...) {
-		rows = append(rows, []cell{
-			{line(cmp.Or(r.URI, r.URITemplate)), cyan},
-			{line(r.MIMEType), dim},
-			{firstSentence(cmp.Or(r.Description, r.Title, r.Name)), ""},
+		rows = append(rows, console.Row{
+			console.Cyan.Cell(cmp.Or(r.URI, r.URITemplate)),
+			console.Dim.Cell(r.MIMEType),
+			console.Text(firstSentence(cmp.Or(r.Description, r.Title, r.Name))),
 		})
 	}
-	s.paint.table(s.out, "", []column{{head: "RESOURCE"}, {head: "TYPE", drop: 1}, {head: "WHAT IT IS", flex: true}}, rows)
-	if len(templates) > 0 && isTerminal(s.stdout) {
-		s.say("%s", s.paint.in(dim, "What is in {braces} is for you to fill in."))
+	s.Table("", []console.Column{{Head: "RESOURCE"}, {Head: "TYPE", Drop: 1}, {Head: "WHAT IT IS", Flex: true}}, rows)
+	if len(templates) > 0 && console.IsTerminal(s.Stdout) {
+		s.Linef("%s", s.Styled(console.Dim, "What is in {braces} is for you to fill in."))
 	}
 	return nil
 }

@@ -12,14 +12,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/mcp"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
 // printResult prints what a tool has answered.
 func (s *session) printResult(name string, r *mcp.ToolResult, save *files) error {
-	if s.flags.json {
-		return s.printJSON(r)
+	if s.JSON {
+		return s.PrintJSON(r)
 	}
 	structured := jsontext.Value(r.StructuredContent)
 	told := toldTwice(r.Content, structured)
@@ -34,8 +35,8 @@ func (s *session) printResult(name string, r *mcp.ToolResult, save *files) error
 	if len(structured) > 0 && told != inText {
 		s.text(indented(structured))
 	}
-	if len(r.Content) == 0 && len(structured) == 0 && isTerminal(s.stdout) {
-		s.say("%s", s.paint.in(dim, "(nothing)"))
+	if len(r.Content) == 0 && len(structured) == 0 && console.IsTerminal(s.Stdout) {
+		s.Linef("%s", s.Styled(console.Dim, "(nothing)"))
 	}
 	return nil
 }
@@ -109,16 +110,16 @@ func (s *session) printContent(name string, c mcp.Content, save *files) error {
 			return s.printContents(*c.Resource, true, save)
 		}
 	case "resource_link":
-		text := s.paint.in(cyan, line(c.URI))
-		if label := line(cmp.Or(c.Title, c.Name)); label != "" {
+		text := s.Styled(console.Cyan, console.OneLine(c.URI))
+		if label := console.OneLine(cmp.Or(c.Title, c.Name)); label != "" {
 			text += "  " + label
 		}
 		if c.Description != "" {
-			text += s.paint.in(dim, "  "+line(c.Description))
+			text += s.Styled(console.Dim, "  "+console.OneLine(c.Description))
 		}
-		s.say("%s", text)
+		s.Linef("%s", text)
 	default:
-		s.say("%s", s.paint.in(dim, fmt.Sprintf("(something of type %s, which cannot be shown; --json has it)", line(c.Type))))
+		s.Linef("%s", s.Styled(console.Dim, fmt.Sprintf("(something of type %s, which cannot be shown; --json has it)", console.OneLine(c.Type))))
 	}
 	return nil
 }
@@ -128,8 +129,8 @@ func (s *session) printContents(c mcp.Contents, head bool, save *files) error {
 	if c.Blob != nil {
 		return s.file(save, path.Base(strings.TrimRight(c.URI, "/")), c.MIMEType, c.Blob)
 	}
-	if head && isTerminal(s.stdout) {
-		s.say("%s", s.paint.in(dim, line(c.URI)))
+	if head && console.IsTerminal(s.Stdout) {
+		s.Linef("%s", s.Styled(console.Dim, console.OneLine(c.URI)))
 	}
 	s.text(c.Text)
 	return nil
@@ -138,22 +139,22 @@ func (s *session) printContents(c mcp.Contents, head bool, save *files) error {
 // text prints a text of the server's: as it is into a pipe or a file, and made safe on
 // a terminal.
 func (s *session) text(text string) {
-	if isTerminal(s.stdout) {
-		text = plain(strings.ReplaceAll(text, "\r\n", "\n"))
+	if console.IsTerminal(s.Stdout) {
+		text = console.Escape(strings.ReplaceAll(text, "\r\n", "\n"))
 	}
 	if !strings.HasSuffix(text, "\n") {
 		text += "\n"
 	}
-	fmt.Fprint(s.out, text)
+	fmt.Fprint(s.Out, text)
 }
 
 // file writes bytes to a file and prints its name.
 func (s *session) file(save *files, name, mime string, data []byte) error {
 	at, err := save.write(name, mime, data)
 	if err != nil {
-		return failf(exitFailure, "choose another directory with --out, or use --json", "cannot keep what the server sent: %w", err)
+		return console.Errorf(console.Failure, "choose another directory with --out, or use --json", "cannot keep what the server sent: %w", err)
 	}
-	s.say("%s  %s", s.paint.in(cyan, at), s.paint.in(dim, line(fmt.Sprintf("%s, %s", cmp.Or(mime, "bytes"), size(len(data))))))
+	s.Linef("%s  %s", s.Styled(console.Cyan, at), s.Styled(console.Dim, console.OneLine(fmt.Sprintf("%s, %s", cmp.Or(mime, "bytes"), size(len(data))))))
 	return nil
 }
 

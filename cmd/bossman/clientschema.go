@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -335,12 +336,12 @@ func (f *form) arguments(into map[string]jsontext.Value, words []string) error {
 	for _, w := range words {
 		name, text, ok := strings.Cut(w, "=")
 		if !ok || name == "" || name == ":" {
-			return usage("%q is no argument: it is name=value, or name:=JSON", w)
+			return console.Usagef("%q is no argument: it is name=value, or name:=JSON", w)
 		}
 		if short, raw := strings.CutSuffix(name, ":"); raw {
 			v := jsontext.Value(strings.TrimSpace(text))
 			if !v.IsValid() {
-				return usage("%s:= wants JSON, and %q is none", short, text)
+				return console.Usagef("%s:= wants JSON, and %q is none", short, text)
 			}
 			into[short], given[short] = v, true
 			continue
@@ -348,11 +349,11 @@ func (f *form) arguments(into map[string]jsontext.Value, words []string) error {
 		p := f.find(name)
 		v, err := p.value(text)
 		if err != nil {
-			return usage("%s wants %s, not %q", name, p.wants(), text)
+			return console.Usagef("%s wants %s, not %q", name, p.wants(), text)
 		}
 		if given[name] {
 			if p == nil || !slices.Contains(p.Types, "array") {
-				return usage("%s is given twice", name)
+				return console.Usagef("%s is given twice", name)
 			}
 			// A list may be given one by one.
 			v, err = json.Marshal(append(as[[]jsontext.Value](into[name]), as[[]jsontext.Value](v)...))

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/mcp"
 	"github.com/bossman-dev/bossman/mcp/streamable"
@@ -28,17 +29,18 @@ var errTimedOut = errors.New("it took longer than --timeout allows")
 type session struct {
 	*app
 	*mcp.Client
-	options *clientOptions
-	target  *target
-	console *console
-	login   *login
-	asking  sync.Mutex // held while the person is asked
+	options  *clientOptions
+	target   *target
+	progress *console.Progress
+	child    *childLog
+	login    *login
+	asking   sync.Mutex // held while the person is asked
 	// refused is what the server has said with 401; nil if it has not.
 	refused atomic.Pointer[string]
 }
 
 func (s *session) connect(ctx context.Context) error {
-	log := slog.New(s.console.handler(s.options.verbose))
+	log := slog.New(s.child)
 	level := mcp.LogInfo
 	if s.options.verbose {
 		level = mcp.LogDebug
@@ -47,7 +49,7 @@ func (s *session) connect(ctx context.Context) error {
 		Info:   mcp.Implementation{Name: "bossman", Title: "Bossman", Version: buildVersion().Version},
 		Logger: log, LogLevel: level, Tasks: true,
 		Elicit:   s.elicit,
-		OnNotify: s.hear,
+		OnNotify: s.onNotify,
 	}
 	if s.target.command != nil {
 		s.target.command.Logger = log
@@ -87,7 +89,7 @@ func newHTTPTransport() *http.Transport {
 // close ends the conversation, and the program if there is one.
 func (s *session) close() {
 	if err := s.Close(); err != nil && s.options.verbose {
-		s.console.line("%v", err)
+		s.progress.Infof("%v", err)
 	}
 	if s.login != nil {
 		s.login.close()
@@ -103,7 +105,7 @@ type statusWatch struct {
 func (w *statusWatch) RoundTrip(r *http.Request) (*http.Response, error) {
 	res, err := w.base.RoundTrip(r)
 	if err == nil && res.StatusCode == http.StatusUnauthorized {
-		begin, _ := io.ReadAll(io.LimitReader(res.Body, longestError))
+		begin, _ := io.ReadAll(io.LimitReader(res.Body, console.MaxErrorText))
 		res.Body = readCloser{io.MultiReader(bytes.NewReader(begin), res.Body), res.Body}
 		w.refused.Store(new(refusalText(begin)))
 	}
@@ -134,16 +136,16 @@ func (s *session) explain(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
-	if f, ok := errors.AsType[*failure](err); ok && f.code != 0 {
+	if console.CodeOf(err) != 0 {
 		return err
 	}
-	if pe, ok := errors.AsType[*fs.PathError](err); ok && pe.Path == s.stdout.Name() {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok && pe.Path == s.Stdout.Name() {
 		return err // nobody reads what we write
 	}
-	s.console.end()
+	s.progress.Clear()
 	// An error of ctx may come as one of the server's end.
 	if context.Cause(ctx) == errTimedOut {
-		return failf(exitUnavailable, "give it more time, or look at what it does with -v", "%w (%v)", errTimedOut, s.options.timeout)
+		return console.Errorf(console.Unavailable, "give it more time, or look at what it does with -v", "%w (%v)", errTimedOut, s.options.timeout)
 	}
 	if ctx.Err() != nil {
 		return context.Canceled
@@ -153,16 +155,16 @@ func (s *session) explain(ctx context.Context, err error) error {
 	}
 	if e, ok := errors.AsType[*jsonrpc.Error](err); ok {
 		if e.Code == jsonrpc.CodeMethodNotFound {
-			return failf(exitNotFound, "", "the server does not have that: %s", e.Message)
+			return console.Errorf(console.NotFound, "", "the server does not have that: %s", e.Message)
 		}
 		next := ""
 		if e.Code == jsonrpc.CodeInvalidParams {
 			next = s.target.line("tools", "NAME") + " shows what a tool wants"
 		}
-		return failf(exitFailure, next, "the server refused: %s (%d)", e.Message, e.Code)
+		return console.Errorf(console.Failure, next, "the server refused: %s (%d)", e.Message, e.Code)
 	}
 	if e, ok := errors.AsType[*mcp.TaskError](err); ok {
-		return failf(exitFailure, "", "the call went on as task %s, which failed or is no longer followed: %w", e.ID, e.Err)
+		return console.Errorf(console.Failure, "", "the call went on as task %s, which failed or is no longer followed: %w", e.ID, e.Err)
 	}
 	if s.target.command != nil {
 		return s.explainCommand(err)
@@ -174,16 +176,16 @@ func (s *session) explainCommand(err error) error {
 	name := s.target.command.Args[0]
 	switch {
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
-		return failf(exitUnavailable, "look whether it is installed and how it is spelled", "cannot start %s: there is no such program", name)
+		return console.Errorf(console.Unavailable, "look whether it is installed and how it is spelled", "cannot start %s: there is no such program", name)
 	case errors.Is(err, fs.ErrPermission):
-		return failf(exitUnavailable, "look whether it is a program that you may run", "cannot start %s: permission denied", name)
+		return console.Errorf(console.Unavailable, "look whether it is a program that you may run", "cannot start %s: permission denied", name)
 	}
 	if s.Client != nil {
 		_ = s.Close() // its last words are all there when it has ended
 	}
-	s.console.lastWords()
+	s.child.show()
 	if errors.Is(err, mcp.ErrTimeout) {
-		return failf(exitUnavailable, "look at what it does with -v, or give it longer with --timeout", "%s does not answer: %w", name, err)
+		return console.Errorf(console.Unavailable, "look at what it does with -v, or give it longer with --timeout", "%s does not answer: %w", name, err)
 	}
 	if errors.Is(err, jsonrpc.ErrClosed) {
 		why := ""
@@ -194,9 +196,9 @@ func (s *session) explainCommand(err error) error {
 		if s.Client == nil {
 			when = "before it spoke MCP"
 		}
-		return failf(exitUnavailable, "run the command alone and see what it says", "%s ended %s%s", name, when, why)
+		return console.Errorf(console.Unavailable, "run the command alone and see what it says", "%s ended %s%s", name, when, why)
 	}
-	return failf(exitUnavailable, "look at what it does with -v; does it speak MCP on its standard output?", "%w", err)
+	return console.Errorf(console.Unavailable, "look at what it does with -v; does it speak MCP on its standard output?", "%w", err)
 }
 
 func (s *session) explainHTTP(err error) error {
@@ -206,18 +208,18 @@ func (s *session) explainHTTP(err error) error {
 		text = *said + "\n" + text
 	}
 	if errors.Is(err, errNobodyToAgree) {
-		return failf(exitDenied, "run it once in a terminal of your own, or give a token: --header 'Authorization: Bearer ${TOKEN}'",
+		return console.Errorf(console.Denied, "run it once in a terminal of your own, or give a token: --header 'Authorization: Bearer ${TOKEN}'",
 			"%s wants a person to agree, and there is no terminal", address)
 	}
 	e, status := errors.AsType[*mcp.StatusError](err)
 	switch {
 	case s.refused.Load() != nil || status && (e.Code == http.StatusUnauthorized || e.Code == http.StatusForbidden):
-		return failf(exitDenied, "give what it wants: --header 'Authorization: Bearer ${TOKEN}', or what its documentation says",
+		return console.Errorf(console.Denied, "give what it wants: --header 'Authorization: Bearer ${TOKEN}', or what its documentation says",
 			"%s does not let us in: %s", address, text)
 	case status && (e.Code == http.StatusNotFound || e.Code == http.StatusMethodNotAllowed):
-		return failf(exitUnavailable, "look at the address: the path is often /mcp", "there is no MCP server at %s: %s", address, text)
+		return console.Errorf(console.Unavailable, "look at the address: the path is often /mcp", "there is no MCP server at %s: %s", address, text)
 	}
-	return failf(exitUnavailable, "look whether it runs, and at the address", "%s cannot be reached: %s", address, text)
+	return console.Errorf(console.Unavailable, "look whether it runs, and at the address", "%s cannot be reached: %s", address, text)
 }
 
 // told is the text of an error of HTTP. It names the server without the query and the

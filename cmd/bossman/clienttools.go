@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/mcp"
 	"github.com/spf13/cobra"
 )
@@ -23,7 +24,7 @@ func (a *app) clientTools() *cobra.Command {
   bossman client tools --from claude github`,
 	}, func(ctx context.Context, s *session, args []string) error {
 		if len(args) > 1 {
-			return usage("tools takes the name of one tool, and there are %q", args)
+			return console.Usagef("tools takes the name of one tool, and there are %q", args)
 		}
 		if len(args) == 1 {
 			t, err := s.findTool(ctx, args[0])
@@ -49,9 +50,9 @@ func (s *session) serverJSON() serverJSON {
 
 // heading tells on a terminal whom we talk to.
 func (s *session) heading(n int, noun string) {
-	if isTerminal(s.stdout) {
+	if console.IsTerminal(s.Stdout) {
 		i := s.ServerInfo()
-		s.say("%s", s.paint.in(dim, line(fmt.Sprintf("%s %s, MCP %v: %s", i.Name, i.Version, s.Revision(), count(n, noun)))))
+		s.Linef("%s", s.Styled(console.Dim, console.OneLine(fmt.Sprintf("%s %s, MCP %v: %s", i.Name, i.Version, s.Revision(), console.Count(n, noun)))))
 	}
 }
 
@@ -63,22 +64,22 @@ func (s *session) listTools(ctx context.Context) error {
 		}
 		tools = append(tools, t)
 	}
-	if s.flags.json {
-		return s.printJSON(struct {
+	if s.JSON {
+		return s.PrintJSON(struct {
 			Server serverJSON  `json:"server"`
 			Tools  []*mcp.Tool `json:"tools"`
 		}{s.serverJSON(), tools})
 	}
 	s.heading(len(tools), "tool")
 	if len(tools) == 0 {
-		s.note("The server has no tools.")
+		s.Infof("The server has no tools.")
 		return nil
 	}
-	var rows [][]cell
+	var rows []console.Row
 	for _, t := range tools {
-		rows = append(rows, []cell{{line(t.Name), cyan}, {s.short(signature(t)), ""}, {firstSentence(cmp.Or(t.Description, t.Title)), dim}})
+		rows = append(rows, console.Row{console.Cyan.Cell(t.Name), console.Text(s.short(signature(t))), console.Dim.Cell(firstSentence(cmp.Or(t.Description, t.Title)))})
 	}
-	s.paint.table(s.out, "", []column{{head: "TOOL"}, {head: "ARGUMENTS", drop: 1}, {head: "WHAT IT DOES", flex: true}}, rows)
+	s.Table("", []console.Column{{Head: "TOOL"}, {Head: "ARGUMENTS", Drop: 1}, {Head: "WHAT IT DOES", Flex: true}}, rows)
 	return nil
 }
 
@@ -86,10 +87,10 @@ func (s *session) listTools(ctx context.Context) error {
 const widestSignature = 32
 
 func (s *session) short(text string) string {
-	if s.paint.width == 0 {
+	if s.Width() == 0 {
 		return text
 	}
-	return cut(text, widestSignature)
+	return console.Truncate(text, widestSignature)
 }
 
 // signature is a tool's arguments in one line; those in brackets may be left out.
@@ -97,9 +98,9 @@ func signature(t *mcp.Tool) string {
 	var needed, free []string
 	for _, p := range readForm(t.InputSchema).Fields {
 		if p.Required {
-			needed = append(needed, line(p.Name))
+			needed = append(needed, console.OneLine(p.Name))
 		} else {
-			free = append(free, "["+line(p.Name)+"]")
+			free = append(free, "["+console.OneLine(p.Name)+"]")
 		}
 	}
 	return strings.Join(slices.Concat(needed, free), " ")
@@ -107,7 +108,7 @@ func signature(t *mcp.Tool) string {
 
 // firstSentence is what a table has room for.
 func firstSentence(s string) string {
-	s = line(s)
+	s = console.OneLine(s)
 	if at := strings.Index(s, ". "); at > 0 {
 		s = s[:at]
 	}
@@ -131,42 +132,42 @@ func (s *session) findTool(ctx context.Context, name string) (*mcp.Tool, error) 
 }
 
 func (s *session) showTool(t *mcp.Tool) error {
-	if s.flags.json {
-		return s.printJSON(t)
+	if s.JSON {
+		return s.PrintJSON(t)
 	}
-	s.say("%s", s.paint.in(bold, line(t.Name)))
+	s.Linef("%s", s.Styled(console.Bold, console.OneLine(t.Name)))
 	if t.Title != "" && t.Title != t.Name {
-		s.say("%s", line(t.Title))
+		s.Linef("%s", console.OneLine(t.Title))
 	}
 	if t.Description != "" {
-		s.say("")
-		fmt.Fprint(s.out, s.paint.wrap(plain(strings.TrimSpace(t.Description)), "  "))
+		s.Linef("")
+		s.Paragraph("  ", strings.TrimSpace(t.Description))
 	}
 	f := readForm(t.InputSchema)
 	if len(f.Fields) > 0 {
-		s.say("")
-		var rows [][]cell
+		s.Linef("")
+		var rows []console.Row
 		for _, p := range f.Fields {
-			style, need := "", ""
+			style, need := console.Style(""), ""
 			if p.Required {
-				style, need = bold, "required"
+				style, need = console.Bold, "required"
 			}
 			kinds, what := s.describe(&p)
-			rows = append(rows, []cell{{line(p.Name), style}, {kinds, cyan}, {need, dim}, {what, ""}})
+			rows = append(rows, console.Row{style.Cell(p.Name), console.Cyan.Cell(kinds), console.Dim.Cell(need), console.Text(what)})
 		}
-		s.paint.table(s.out, "  ", []column{{head: "ARGUMENT"}, {head: "TYPE"}, {head: ""}, {head: "WHAT IT IS", flex: true, wrap: true}}, rows)
+		s.Table("  ", []console.Column{{Head: "ARGUMENT"}, {Head: "TYPE"}, {Head: ""}, {Head: "WHAT IT IS", Flex: true, Wrap: true}}, rows)
 	}
 	if words := hints(t.Annotations); words != "" {
-		s.say("\n  %s", s.paint.in(dim, "The server says of it: "+words+"."))
+		s.Linef("\n  %s", s.Styled(console.Dim, "The server says of it: "+words+"."))
 	}
-	if isTerminal(s.stdout) {
+	if console.IsTerminal(s.Stdout) {
 		var sample []string
 		for _, p := range f.Fields {
 			if p.Required {
 				sample = append(sample, shellWords([]string{p.Name})+"=…")
 			}
 		}
-		s.say("\n  %s", s.paint.in(dim, plain(s.target.line("call", strings.Join(append([]string{shellWords([]string{t.Name})}, sample...), " ")))))
+		s.Linef("\n  %s", s.Styled(console.Dim, console.Escape(s.target.line("call", strings.Join(append([]string{shellWords([]string{t.Name})}, sample...), " ")))))
 	}
 	return nil
 }
@@ -174,14 +175,14 @@ func (s *session) showTool(t *mcp.Tool) error {
 // describe is what a field takes, and what it is. Many choices are no type that a
 // table has room for.
 func (s *session) describe(p *field) (kinds, what string) {
-	kinds, what = line(p.kinds()), line(cmp.Or(p.Description, p.Title))
+	kinds, what = console.OneLine(p.kinds()), console.OneLine(cmp.Or(p.Description, p.Title))
 	var notes []string
 	if len(p.Choices) > 0 && s.short(kinds) != kinds {
-		notes = append(notes, line(p.wants()))
+		notes = append(notes, console.OneLine(p.wants()))
 		kinds = "choice"
 	}
 	if len(p.Default) > 0 {
-		notes = append(notes, "default "+line(string(p.Default)))
+		notes = append(notes, "default "+console.OneLine(string(p.Default)))
 	}
 	if len(notes) > 0 {
 		what = strings.TrimSpace(what + " (" + strings.Join(notes, "; ") + ")")

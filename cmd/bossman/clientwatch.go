@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/mcp"
 	"github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
@@ -47,15 +48,15 @@ func (w *watcher) run(ctx context.Context, uris []string) error {
 	f.Prompts = offers.Prompts != nil && offers.Prompts.ListChanged
 	f.Resources = offers.Resources != nil && offers.Resources.ListChanged
 	if len(uris) > 0 && (offers.Resources == nil || !offers.Resources.Subscribe) {
-		return failf(exitNotFound, "watch without a URI tells of changed lists", "the server does not tell when a resource is updated")
+		return console.Errorf(console.NotFound, "watch without a URI tells of changed lists", "the server does not tell when a resource is updated")
 	}
 	if !f.Tools && !f.Prompts && !f.Resources && len(uris) == 0 {
-		w.note("The server does not tell of changes; only what it logs is shown.")
+		w.Infof("The server does not tell of changes; only what it logs is shown.")
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-w.Done():
-			return failf(exitUnavailable, "", "the server has ended the conversation")
+			return console.Errorf(console.Unavailable, "", "the server has ended the conversation")
 		}
 	}
 	for e, err := range w.Listen(ctx, f) {
@@ -138,20 +139,20 @@ func (w *watcher) compare(kind mcp.EventKind, noun string, now map[string]string
 
 func (w *watcher) print(c changeJSON) error {
 	c.At = time.Now().UTC().Truncate(time.Second)
-	if w.flags.json {
-		return w.printLine(c)
+	if w.JSON {
+		return w.PrintJSONLine(c)
 	}
-	text := c.Kind + " " + c.Change + " " + w.paint.in(cyan, line(c.Name))
+	text := c.Kind + " " + c.Change + " " + w.Styled(console.Cyan, console.OneLine(c.Name))
 	switch {
 	case c.Change == "watching" && c.Name == "":
-		text = "watching " + count(c.Count, c.Kind)
+		text = "watching " + console.Count(c.Count, c.Kind)
 	case c.Change == "watching":
-		text = "watching " + w.paint.in(cyan, line(c.Name))
+		text = "watching " + w.Styled(console.Cyan, console.OneLine(c.Name))
 	case c.Change == "same":
 		text = "the list of " + c.Kind + "s is told to have changed, and is as before"
 	}
-	w.say("%s %s", w.paint.in(dim, c.At.Local().Format(time.TimeOnly)), text)
-	return w.out.Flush()
+	w.Linef("%s %s", w.Styled(console.Dim, c.At.Local().Format(time.TimeOnly)), text)
+	return w.Out.Flush()
 }
 
 // fingerprint is an entry's text, to be compared.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 )
 
@@ -25,24 +26,24 @@ runs a command, such as notify, is taken from your own file alone.`,
 				return err
 			}
 			none, _ := errors.AsType[*noPlaceError](err)
-			if a.flags.json {
+			if a.JSON {
 				return a.configJSON(s, p, none)
 			}
-			var rows [][]cell
+			var rows []console.Row
 			for _, k := range settingKeys {
-				rows = append(rows, []cell{{k.name, cyan}, {shown(k.get(s)), ""}, {originOf(s.Origin[k.name], origin), dim}})
+				rows = append(rows, console.Row{console.Cyan.Cell(k.name), console.Text(shown(k.get(s))), console.Dim.Cell(originOf(s.Origin[k.name], origin))})
 			}
 			where := p.Path
 			if none != nil {
 				where = "(none)"
 			}
-			rows = append(rows, []cell{{"file", cyan}, {where, ""}, {originOf(p.By, origin), dim}})
-			a.paint.table(a.out, "", []column{{head: "KEY"}, {head: "VALUE"}, {head: map[bool]string{true: "ORIGIN"}[origin]}}, rows)
+			rows = append(rows, console.Row{console.Cyan.Cell("file"), console.Text(where), console.Dim.Cell(originOf(p.By, origin))})
+			a.Table("", []console.Column{{Head: "KEY"}, {Head: "VALUE"}, {Head: map[bool]string{true: "ORIGIN"}[origin]}}, rows)
 			for _, text := range s.Ignored {
-				a.note("ignored: %s", text)
+				a.Infof("ignored: %s", text)
 			}
 			if none != nil {
-				a.note("%v", none)
+				a.Infof("%v", none)
 			}
 			return nil
 		},
@@ -84,5 +85,5 @@ func (a *app) configJSON(s *settings, p place, none *noPlaceError) error {
 	for _, k := range settingKeys {
 		out.Values[k.name] = valueJSON{Value: k.get(s), Origin: s.Origin[k.name]}
 	}
-	return a.printJSON(out)
+	return a.PrintJSON(out)
 }

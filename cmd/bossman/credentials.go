@@ -9,6 +9,7 @@ import (
 	"runtime"
 
 	"github.com/bossman-dev/bossman/auth"
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/pelletier/go-toml/v2"
 )
 
@@ -29,9 +30,9 @@ type wireKey struct {
 
 // credentials reads the file of keys.
 func (a *app) credentials() (*credentialsFile, error) {
-	config := userFile(a.getenv)
+	config := userFile(a.Getenv)
 	if config == "" {
-		return nil, failf(exitFailure, "set HOME", "there is no place for this machine's keys")
+		return nil, console.Errorf(console.Failure, "set HOME", "there is no place for this machine's keys")
 	}
 	f := &credentialsFile{path: filepath.Join(filepath.Dir(config), "credentials.toml"), Servers: map[string]serverKey{}}
 	text, err := os.ReadFile(f.path)
@@ -42,7 +43,7 @@ func (a *app) credentials() (*credentialsFile, error) {
 		return nil, fmt.Errorf("read this machine's keys: %w", err)
 	}
 	if info, err := os.Stat(f.path); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-		return nil, failf(exitDenied, "chmod 600 "+f.path, "%s has keys, and others on this machine may read it", f.path)
+		return nil, console.Errorf(console.Denied, "chmod 600 "+f.path, "%s has keys, and others on this machine may read it", f.path)
 	}
 	var w struct {
 		Servers map[string]wireKey `toml:"servers"`

@@ -15,6 +15,7 @@ import (
 
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/mcp"
 	"github.com/bossman-dev/bossman/mcp/streamable"
 	"github.com/bossman-dev/bossman/remote"
@@ -126,11 +127,11 @@ func (s *httpServer) needKey(ctx context.Context, l net.Listener, a *app) error 
 		return nil
 	}
 	if !onlyThisMachine(l.Addr()) {
-		return failf(exitDenied, "bossman key create --project NAME --role lead --person YOU makes one",
+		return console.Errorf(console.Denied, "bossman key create --project NAME --role lead --person YOU makes one",
 			"there is no key yet, and other machines can connect to %s", l.Addr())
 	}
 	s.spare = newSpareKey()
-	fmt.Fprintf(a.stderr, "There are no keys yet. For this run, and from this machine:\n  %s\n", s.spare.text.Reveal())
+	fmt.Fprintf(a.Stderr, "There are no keys yet. For this run, and from this machine:\n  %s\n", s.spare.text.Reveal())
 	return nil
 }
 

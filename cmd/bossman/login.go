@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bossman-dev/bossman/auth"
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/mcp"
 	"github.com/bossman-dev/bossman/mcp/oauth"
@@ -75,7 +76,7 @@ func (a *app) login(ctx context.Context, server, machine string, browser bool) e
 	defer b.Close()
 	me, err := b.Whoami(ctx)
 	if err != nil {
-		return hint(err, "look whether the address is right, and the key still good")
+		return console.WithNext(err, "look whether the address is right, and the key still good")
 	}
 	if me.Person {
 		if machine == "" {
@@ -93,25 +94,25 @@ func (a *app) login(ctx context.Context, server, machine string, browser bool) e
 	for slug, role := range me.Roles {
 		roles = append(roles, slug+" ("+role.String()+")")
 	}
-	if a.flags.json {
-		return a.printJSON(struct {
+	if a.JSON {
+		return a.PrintJSON(struct {
 			Server string `json:"server"`
 			Name   string `json:"name"`
 			File   string `json:"file"`
 		}{origin(address), me.Name, file.path})
 	}
-	a.say("This machine has a key for %s, as %s: %s.", origin(address), cmp.Or(me.Name, me.ID), cmp.Or(strings.Join(roles, ", "), "no project yet"))
-	a.say("It is in %s. In a project, .bossman/config.toml with\n  board = %q\n  project = \"…\"\nmakes that server its board.", file.path, origin(address))
+	a.Linef("This machine has a key for %s, as %s: %s.", origin(address), cmp.Or(me.Name, me.ID), cmp.Or(strings.Join(roles, ", "), "no project yet"))
+	a.Linef("It is in %s. In a project, .bossman/config.toml with\n  board = %q\n  project = \"…\"\nmakes that server its board.", file.path, origin(address))
 	return nil
 }
 
 // readKey asks for a key without showing it.
 func (a *app) readKey(ctx context.Context, server string) (auth.Secret, error) {
-	if isTerminal(a.stdin) {
-		text, err := a.readSecret(ctx, fmt.Sprintf("Key for %s: ", server))
+	if console.IsTerminal(a.Stdin) {
+		text, err := a.ReadSecret(ctx, fmt.Sprintf("Key for %s: ", server))
 		return checkedKey([]byte(text), err)
 	}
-	return checkedKey(a.readAll(ctx, "-"))
+	return checkedKey(a.ReadFile(ctx, "-"))
 }
 
 func checkedKey(text []byte, err error) (auth.Secret, error) {
@@ -120,13 +121,13 @@ func checkedKey(text []byte, err error) (auth.Secret, error) {
 	}
 	key := strings.TrimSpace(string(text))
 	if err := auth.CheckKey(key); err != nil && !strings.HasPrefix(key, sparePrefix) {
-		return "", failf(exitUsage, "copy the whole key; it begins with bossman_", "that is not a key: %w", err)
+		return "", console.Errorf(console.Usage, "copy the whole key; it begins with bossman_", "that is not a key: %w", err)
 	}
 	return auth.Secret(key), nil
 }
 
 func (a *app) showAddress(address string) error {
-	fmt.Fprintf(a.stderr, "Open this address in a browser of this machine, and log in:\n\n  %s\n\nWaiting; Ctrl-C gives up.\n", address)
+	fmt.Fprintf(a.Stderr, "Open this address in a browser of this machine, and log in:\n\n  %s\n\nWaiting; Ctrl-C gives up.\n", address)
 	return nil
 }
 
@@ -138,7 +139,7 @@ func consent(ctx context.Context, address *url.URL, back *oauth.Loopback) (func(
 		return nil, err
 	}
 	if err := t.Login(ctx); err != nil {
-		return nil, failf(exitDenied, "bossman login "+origin(address)+" asks for a key instead", "log in at %s: %w", origin(address), err)
+		return nil, console.Errorf(console.Denied, "bossman login "+origin(address)+" asks for a key instead", "log in at %s: %w", origin(address), err)
 	}
 	return func(ctx context.Context) (*mcp.Client, error) {
 		return connect(ctx, address, &streamable.ClientOptions{Transport: t})

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/telemetry"
 	"github.com/spf13/cobra"
 )
@@ -32,33 +32,26 @@ func run() int {
 	cmd, err := a.root().ExecuteContextC(ctx)
 	a.command = cmd.CommandPath()
 	a.close()
-	if ferr := a.out.Flush(); err == nil {
+	if ferr := a.Out.Flush(); err == nil {
 		err = ferr
 	}
-	return a.fail(err)
+	return int(a.Report(a.explain(err)))
 }
 
 // An app is one run of the program: its flags, its streams, and the board once it
 // is open.
 type app struct {
-	stdin  *os.File
-	stdout *os.File
-	stderr *os.File
-	out    *bufio.Writer // buffered stdout
-	typed  *bufio.Reader // stdin, once something was read from a person
-	getenv func(string) string
+	*console.Console
 
 	flags struct {
 		board, project string
 		db             auth.Secret
-		json           bool
 	}
-	// begun is set when the command line was understood: later errors are not about
-	// how to type it.
-	begun bool
+	// parsed is set when the command line was understood: later errors are not about how
+	// it was typed.
+	parsed bool
 	// command is what was run: bossman task show.
 	command string
-	paint   paint
 	// observed is who is told what the board and its database do.
 	observed struct {
 		board    board.Observer
@@ -70,10 +63,7 @@ type app struct {
 }
 
 func newApp() *app {
-	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv}
-	a.out = bufio.NewWriter(a.stdout)
-	a.paint = newPaint(a.stdout, a.getenv)
-	return a
+	return &app{Console: console.New(os.Stdin, os.Stdout, os.Stderr, os.Getenv)}
 }
 
 func (a *app) root() *cobra.Command {
@@ -88,25 +78,25 @@ Without a command it serves MCP if it is on a pipe, and shows the board otherwis
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		PersistentPreRun: func(*cobra.Command, []string) {
-			a.begun = true
+			a.parsed = true
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if piped(a.stdin) && !isTerminal(a.stdout) && !a.flags.json {
+			if piped(a.Stdin) && !console.IsTerminal(a.Stdout) && !a.JSON {
 				return a.serve(cmd.Context(), serveOptions{})
 			}
 			return a.status(cmd.Context())
 		},
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return &failure{code: exitUsage, err: err, next: cmd.CommandPath() + " --help"}
+		return &console.Error{Code: console.Usage, Err: err, Next: cmd.CommandPath() + " --help"}
 	})
-	root.SetOut(a.out)
-	root.SetErr(a.stderr)
+	root.SetOut(a.Out)
+	root.SetErr(a.Stderr)
 	f := root.PersistentFlags()
 	f.StringVar(&a.flags.board, "board", "", "the project's `directory`, or a board's .db file (BOSSMAN_BOARD)")
 	f.StringVar((*string)(&a.flags.db), "db", "", "a server's database, postgres://… (BOSSMAN_DB)")
 	f.StringVar(&a.flags.project, "project", "", "the project's short `name` (BOSSMAN_PROJECT)")
-	f.BoolVar(&a.flags.json, "json", false, "answer in JSON")
+	f.BoolVar(&a.JSON, "json", false, "answer in JSON")
 	root.AddCommand(
 		a.mcpCommand(), a.statusCommand(), a.taskCommand(), a.inboxCommand(), a.answerCommand(),
 		a.pauseCommand(), a.resumeCommand(), a.stopCommand(), a.projectCommand(), a.keyCommand(), a.personCommand(), a.configCommand(),
@@ -136,7 +126,7 @@ func piped(f *os.File) bool {
 // none, the error is a *noPlaceError and the settings are good.
 func (a *app) settle() (*settings, place, error) {
 	s := newSettings()
-	if path := userFile(a.getenv); path != "" {
+	if path := userFile(a.Getenv); path != "" {
 		if err := s.readFile(path, false); err != nil {
 			return nil, place{}, err
 		}
@@ -148,7 +138,7 @@ func (a *app) settle() (*settings, place, error) {
 	if err != nil {
 		return nil, place{}, err
 	}
-	home := a.getenv("HOME")
+	home := a.Getenv("HOME")
 	var p place
 	if strings.HasSuffix(from, ".db") {
 		p, err = fileplace(from, by)
@@ -170,7 +160,7 @@ func (a *app) settle() (*settings, place, error) {
 			p.Path = filepath.Join(p.Root, boardFile(s.Board))
 		}
 	}
-	if err := s.readEnv(a.getenv); err != nil {
+	if err := s.readEnv(a.Getenv); err != nil {
 		return nil, p, err
 	}
 	for name, v := range map[string]string{"board": a.flags.board, "db": a.flags.db.Reveal(), "project": a.flags.project} {
@@ -185,14 +175,14 @@ func (a *app) settle() (*settings, place, error) {
 
 // start is the directory where the search for the board begins.
 func (a *app) start() (from, by string, err error) {
-	home := a.getenv("HOME")
+	home := a.Getenv("HOME")
 	switch {
 	case a.flags.board != "":
 		return expand(a.flags.board, home), "--board", nil
-	case a.getenv("BOSSMAN_BOARD") != "":
-		return expand(a.getenv("BOSSMAN_BOARD"), home), "BOSSMAN_BOARD", nil
-	case a.getenv("CLAUDE_PROJECT_DIR") != "":
-		return a.getenv("CLAUDE_PROJECT_DIR"), "CLAUDE_PROJECT_DIR", nil
+	case a.Getenv("BOSSMAN_BOARD") != "":
+		return expand(a.Getenv("BOSSMAN_BOARD"), home), "BOSSMAN_BOARD", nil
+	case a.Getenv("CLAUDE_PROJECT_DIR") != "":
+		return a.Getenv("CLAUDE_PROJECT_DIR"), "CLAUDE_PROJECT_DIR", nil
 	}
 	dir, err := os.Getwd()
 	return dir, "the working directory", err
@@ -227,9 +217,9 @@ func expand(path, home string) string {
 // actor is who runs this: a person, or an agent in a person's shell.
 func (a *app) actor() board.Actor {
 	name := a.userName()
-	if _, err := a.person(); err != nil {
+	if _, err := a.RequirePerson(); err != nil {
 		shown := name
-		if agentVariable(a.getenv) != "" {
+		if a.AgentVariable() != "" {
 			shown = name + "'s agent"
 		}
 		return board.Actor{Principal: "local", Owner: "shell:" + name, Name: shown}
@@ -242,7 +232,7 @@ func (a *app) userName() string {
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		return filepath.Base(u.Username)
 	}
-	return cmp.Or(a.getenv("USER"), "local")
+	return cmp.Or(a.Getenv("USER"), "local")
 }
 
 // observe lets telemetry see what is opened after this.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/mcp"
 	"github.com/bossman-dev/bossman/tools"
 	"github.com/spf13/cobra"
@@ -40,10 +41,10 @@ Connecting and reading create nothing; the first task makes the board.`,
 
 // serve speaks MCP until the client ends.
 func (a *app) serve(ctx context.Context, so serveOptions) error {
-	log := slog.New(slog.NewTextHandler(a.stderr, nil))
+	log := slog.New(slog.NewTextHandler(a.Stderr, nil))
 	role, err := auth.ParseRole(cmp.Or(so.role, auth.Lead.String()))
 	if err != nil || role == auth.Admin {
-		return usage("--role is lead, worker or viewer, not %q", so.role)
+		return console.Usagef("--role is lead, worker or viewer, not %q", so.role)
 	}
 	o, err := a.open(ctx)
 	if err != nil {
@@ -53,7 +54,7 @@ func (a *app) serve(ctx context.Context, so serveOptions) error {
 	notify := &notifier{log: log}
 	defer notify.wait()
 	options := &tools.Options{
-		Role: role, Piped: true, Quiet: so.quiet, Logger: log, Session: a.getenv("CLAUDE_CODE_SESSION_ID"),
+		Role: role, Piped: true, Quiet: so.quiet, Logger: log, Session: a.Getenv("CLAUDE_CODE_SESSION_ID"),
 		Missing: err, Asked: notify.asked,
 	}
 	var b aBoard

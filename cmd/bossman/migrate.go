@@ -1,6 +1,7 @@
 package main
 
 import (
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 )
 
@@ -22,24 +23,24 @@ migrations give it what they add.`,
 				return err
 			}
 			if s.DB == "" {
-				return usage("say which database: bossman migrate --db postgres://…")
+				return console.Usagef("say which database: bossman migrate --db postgres://…")
 			}
 			if !isPostgres(s.DB) {
-				return usage("%s: %q is not an address such as postgres://user@host/name", s.Origin["db"], hidePassword(s.DB))
+				return console.Usagef("%s: %q is not an address such as postgres://user@host/name", s.Origin["db"], hidePassword(s.DB))
 			}
 			if err := migratePostgres(cmd.Context(), s.DB, role); err != nil {
 				return err
 			}
-			if a.flags.json {
-				return a.printJSON(struct {
+			if a.JSON {
+				return a.PrintJSON(struct {
 					DB       string `json:"db"`
 					Migrated bool   `json:"migrated"`
 					AppRole  string `json:"app_role,omitzero"`
 				}{hidePassword(s.DB), true, role})
 			}
-			a.say("%s is up to date.", hidePassword(s.DB))
+			a.Linef("%s is up to date.", hidePassword(s.DB))
 			if role != "" {
-				a.say("Role %s may use its tables, and nothing else.", role)
+				a.Linef("Role %s may use its tables, and nothing else.", role)
 			}
 			return nil
 		},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/remote"
 	"github.com/bossman-dev/bossman/store/sqlite"
 	"github.com/bossman-dev/bossman/tools"
@@ -83,7 +84,7 @@ func (a *app) openAt(ctx context.Context, s *settings, p place, adopt func(*boar
 	}
 	options := &board.Options{Observer: a.observed.board, Logger: a.log}
 	if options.Logger == nil {
-		options.Logger = slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+		options.Logger = slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	}
 	if o.server {
 		o.slug = s.Project
@@ -114,7 +115,7 @@ func (a *app) openStore(ctx context.Context, s *settings, p place) (storage, str
 		store, err := a.openPostgres(ctx, s.DB)
 		return store, hidePassword(s.DB), err
 	}
-	return nil, "", usage("%s: %q is not an address such as postgres://user@host/name", s.Origin["db"], hidePassword(s.DB))
+	return nil, "", console.Usagef("%s: %q is not an address such as postgres://user@host/name", s.Origin["db"], hidePassword(s.DB))
 }
 
 func isPostgres(dsn auth.Secret) bool {
@@ -136,7 +137,7 @@ func (o *opened) home(adopt func(*board.Project)) (*board.Project, error) {
 	case !named:
 		want.Slug = o.projects[0].Slug
 	default:
-		return nil, failf(exitConflict, "change it there, or leave it out",
+		return nil, console.Errorf(console.Conflict, "change it there, or leave it out",
 			"%s names the project %s, but the board in %s is the project %s: a board in a file is one project",
 			s.Origin["project"], want.Slug, o.path, o.projects[0].Slug)
 	}
@@ -149,18 +150,18 @@ func (o *opened) one() (string, error) {
 	if o.slug != "" {
 		known := slices.ContainsFunc(o.projects, func(p board.Project) bool { return p.Slug == o.slug })
 		if o.server && !known {
-			return "", failf(exitNotFound, "bossman project list shows what there is", "there is no project %s", o.slug)
+			return "", console.Errorf(console.NotFound, "bossman project list shows what there is", "there is no project %s", o.slug)
 		}
 		return o.slug, nil
 	}
 	if len(o.projects) == 0 {
-		return "", failf(exitNotFound, "bossman project create NAME --db …", "there is no project yet")
+		return "", console.Errorf(console.NotFound, "bossman project create NAME --db …", "there is no project yet")
 	}
 	var names []string
 	for _, p := range o.projects {
 		names = append(names, p.Slug)
 	}
-	return "", failf(exitUsage, "repeat it with --project NAME", "say which project, with --project: there are %s", strings.Join(names, ", "))
+	return "", console.Errorf(console.Usage, "repeat it with --project NAME", "say which project, with --project: there are %s", strings.Join(names, ", "))
 }
 
 // openHere opens a board that is in this process, for what only whoever runs it does.
@@ -176,7 +177,7 @@ func (a *app) openHere(ctx context.Context) (*opened, error) {
 // here is the board if it is in this process.
 func (o *opened) here() (*board.Board, error) {
 	if o.local == nil {
-		return nil, failf(exitUnavailable, "run it where the server runs, with --db", "this is for whoever runs the server: the board is at %s", o.path)
+		return nil, console.Errorf(console.Unavailable, "run it where the server runs, with --db", "this is for whoever runs the server: the board is at %s", o.path)
 	}
 	return o.local, nil
 }
@@ -219,7 +220,7 @@ func (o *opened) taskIDs(list []string) ([]board.ID, error) {
 // missing turns a task that is not there into an error that says so.
 func missing(err error, what string) error {
 	if errors.Is(err, board.ErrNotFound) {
-		return &failure{code: exitNotFound, err: fmt.Errorf("there is no %s on this board", what), next: "bossman task list --all shows what there is"}
+		return &console.Error{Code: console.NotFound, Err: fmt.Errorf("there is no %s on this board", what), Next: "bossman task list --all shows what there is"}
 	}
 	return err
 }

@@ -34,13 +34,13 @@ func (a *app) setPaused(cmd *cobra.Command, paused bool) error {
 	if err != nil {
 		return missing(err, "project "+slug)
 	}
-	if a.flags.json {
+	if a.JSON {
 		p, err := o.Project(ctx, slug)
 		if err != nil {
 			return err
 		}
-		return a.printJSON(toProject(p))
+		return a.PrintJSON(toProject(p))
 	}
-	a.say(text, slug)
+	a.Linef(text, slug)
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/bossman-dev/bossman/internal/console"
 )
 
 // A place is where a board is, or would be: nothing needs to exist yet.
@@ -30,7 +32,11 @@ func (e *noPlaceError) Error() string {
 		"and a board is not put into or above the home directory. Name the project's directory: --board /path/to/project", e.From, e.By)
 }
 
-func (e *noPlaceError) next() string {
+// ExitCode implements the console's interface for errors.
+func (e *noPlaceError) ExitCode() console.ExitCode { return console.NotFound }
+
+// NextStep implements the console's interface for errors.
+func (e *noPlaceError) NextStep() string {
 	return "bossman --board /path/to/project …, or in a client's configuration: bossman mcp --board /path/to/project"
 }
 

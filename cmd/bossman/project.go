@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 )
 
@@ -63,7 +64,7 @@ the first task makes by itself; create it before to choose another name.`,
 				return err
 			}
 			if i := slices.IndexFunc(o.projects, func(p board.Project) bool { return p.Slug == args[0] }); i >= 0 {
-				return failf(exitConflict, "bossman project set "+args[0]+" changes it", "the project %s is there already", args[0])
+				return console.Errorf(console.Conflict, "bossman project set "+args[0]+" changes it", "the project %s is there already", args[0])
 			}
 			p := board.Project{Slug: args[0], Name: args[0], Policy: board.PolicyEvidence}
 			if !o.server {
@@ -101,7 +102,7 @@ you run this command, so that a branch cannot change the rules.`,
 				return missing(err, "project "+slug)
 			}
 			if !f.apply(cmd, &p) && !fromSettings(o.settings, &p) {
-				return usage("say what to change: --policy, --lease, --skill, --name or --archived")
+				return console.Usagef("say what to change: --policy, --lease, --skill, --name or --archived")
 			}
 			return a.putProject(ctx, o, p, "%s is changed.")
 		},
@@ -133,10 +134,10 @@ func (a *app) putProject(ctx context.Context, o *opened, p board.Project, text s
 	if err != nil {
 		return err
 	}
-	if a.flags.json {
-		return a.printJSON(toProject(p))
+	if a.JSON {
+		return a.PrintJSON(toProject(p))
 	}
-	a.say("%s", strings.ReplaceAll(text, "%s", p.Slug))
+	a.Linef("%s", strings.ReplaceAll(text, "%s", p.Slug))
 	return nil
 }
 
@@ -148,23 +149,23 @@ func (a *app) projectList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if a.flags.json {
+			if a.JSON {
 				list := make([]projectJSON, 0, len(o.projects))
 				for _, p := range o.projects {
 					list = append(list, toProject(p))
 				}
-				return a.printJSON(struct {
+				return a.PrintJSON(struct {
 					Projects []projectJSON `json:"projects"`
 				}{list})
 			}
 			if len(o.projects) == 0 {
-				a.say("No project yet.")
+				a.Linef("No project yet.")
 				if o.slug != "" {
-					a.say("%s", a.paint.in(dim, "The first task makes "+o.slug+": bossman task add TITLE"))
+					a.Linef("%s", a.Styled(console.Dim, "The first task makes "+o.slug+": bossman task add TITLE"))
 				}
 				return nil
 			}
-			var rows [][]cell
+			var rows []console.Row
 			for _, p := range o.projects {
 				c, err := o.Summary(cmd.Context(), p.Slug)
 				if err != nil {
@@ -172,25 +173,25 @@ func (a *app) projectList() *cobra.Command {
 				}
 				state := ""
 				if p.PausedBy != "" {
-					state = "paused by " + line(p.PausedBy)
+					state = "paused by " + console.OneLine(p.PausedBy)
 				}
 				if p.Archived {
 					state = "archived"
 				}
-				name := line(p.Name)
+				name := console.OneLine(p.Name)
 				if name == p.Slug {
 					name = ""
 				}
-				rows = append(rows, []cell{
-					{p.Slug, cyan},
-					{name, ""},
-					{string(p.Policy), ""},
-					{count(c.Counts.Total(), "task"), ""},
-					{strings.Join(p.Skills, ","), dim},
-					{state, yellow},
+				rows = append(rows, console.Row{
+					console.Cyan.Cell(p.Slug),
+					console.Text(name),
+					console.Text(string(p.Policy)),
+					console.Text(console.Count(c.Counts.Total(), "task")),
+					console.Dim.Cell(strings.Join(p.Skills, ",")),
+					console.Yellow.Cell(state),
 				})
 			}
-			a.paint.table(a.out, "", []column{{head: "PROJECT"}, {head: "NAME", flex: true}, {head: "POLICY"}, {head: "TASKS"}, {head: "SKILLS", drop: 1}, {head: ""}}, rows)
+			a.Table("", []console.Column{{Head: "PROJECT"}, {Head: "NAME", Flex: true}, {Head: "POLICY"}, {Head: "TASKS"}, {Head: "SKILLS", Drop: 1}, {Head: ""}}, rows)
 			return nil
 		},
 	}

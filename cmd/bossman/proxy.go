@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+
+	"github.com/bossman-dev/bossman/internal/console"
 )
 
 // proxies are the addresses of load balancers that tell in X-Forwarded-For whose
@@ -22,7 +24,7 @@ func parseProxies(list []string) (proxies, error) {
 			p, err = netip.PrefixFrom(ip, ip.BitLen()), nil
 		}
 		if err != nil {
-			return nil, usage("--proxy %q is neither an address nor a network such as 10.0.0.0/8", text)
+			return nil, console.Usagef("--proxy %q is neither an address nor a network such as 10.0.0.0/8", text)
 		}
 		out = append(out, p.Masked())
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/mcp"
 	"github.com/bossman-dev/bossman/mcp/streamable"
 	"github.com/bossman-dev/bossman/remote"
@@ -18,7 +19,7 @@ import (
 func (a *app) openRemote(ctx context.Context, s *settings, p place) (*opened, error) {
 	address, err := serverAddress(s.Board)
 	if err != nil {
-		return nil, usage("board in %s: %v", s.Origin["board"], err)
+		return nil, console.Usagef("board in %s: %v", s.Origin["board"], err)
 	}
 	key, err := a.machineKey(s, address)
 	if err != nil {
@@ -28,7 +29,7 @@ func (a *app) openRemote(ctx context.Context, s *settings, p place) (*opened, er
 	a.later(func() { b.Close() })
 	me, err := b.Whoami(ctx)
 	if err != nil {
-		return nil, hint(err, "look whether "+origin(address)+" runs; bossman login "+origin(address)+" makes a new key")
+		return nil, console.WithNext(err, "look whether "+origin(address)+" runs; bossman login "+origin(address)+" makes a new key")
 	}
 	o := &opened{aBoard: b, settings: s, place: p, path: origin(address), slug: s.Project, server: true, me: &me}
 	if o.projects, err = b.Projects(ctx); err != nil {
@@ -62,10 +63,10 @@ func connect(ctx context.Context, address *url.URL, o *streamable.ClientOptions)
 func serverAddress(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return nil, usage("%q is not a server's address such as https://bossman.example.org", s)
+		return nil, console.Usagef("%q is not a server's address such as https://bossman.example.org", s)
 	}
 	if u.Scheme != "https" && !(u.Scheme == "http" && isLocalAddress(u.Hostname())) {
-		return nil, usage("%s: keys are sent over https only, or to this machine itself", s)
+		return nil, console.Usagef("%s: keys are sent over https only, or to this machine itself", s)
 	}
 	if u.Path == "" || u.Path == "/" {
 		u.Path = "/mcp"
@@ -80,7 +81,7 @@ func origin(u *url.URL) string { return u.Scheme + "://" + u.Host }
 func (a *app) machineKey(s *settings, address *url.URL) (auth.Secret, error) {
 	// The variable is for machines without a person. Whoever sets it names the server
 	// beside it: a project's file must not choose who gets the key.
-	if key := a.getenv("BOSSMAN_KEY"); key != "" {
+	if key := a.Getenv("BOSSMAN_KEY"); key != "" {
 		if s.Origin["board"] == "BOSSMAN_BOARD" || s.Origin["board"] == "--board" {
 			return auth.Secret(key), nil
 		}
@@ -92,5 +93,5 @@ func (a *app) machineKey(s *settings, address *url.URL) (auth.Secret, error) {
 	if key := file.Servers[origin(address)].Key; key != "" {
 		return key, nil
 	}
-	return "", failf(exitDenied, "bossman login "+origin(address), "this machine has no key for %s", origin(address))
+	return "", console.Errorf(console.Denied, "bossman login "+origin(address), "this machine has no key for %s", origin(address))
 }

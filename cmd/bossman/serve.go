@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/bossman-dev/bossman/auth"
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/mcp"
 	"github.com/bossman-dev/bossman/telemetry"
 	"github.com/spf13/cobra"
@@ -50,7 +51,7 @@ the way from an empty machine to a server that can be relied on.`,
   bossman serve --http :8181 --db postgres://bossman_app@db.example.org/bossman --host bossman.example.org
   BOSSMAN_DB=postgres://… BOSSMAN_HTTP=:8181 BOSSMAN_HOST=bossman.example.org bossman serve`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := readVariables(cmd.LocalNonPersistentFlags(), a.getenv); err != nil {
+			if err := readVariables(cmd.LocalNonPersistentFlags(), a.Getenv); err != nil {
 				return err
 			}
 			return a.serveHTTP(cmd.Context(), o)
@@ -78,9 +79,9 @@ the way from an empty machine to a server that can be relied on.`,
 func (a *app) serveHTTP(ctx context.Context, so httpOptions) error {
 	level := slog.LevelInfo
 	if err := level.UnmarshalText([]byte(cmp.Or(so.level, "info"))); err != nil {
-		return usage("--log-level is debug, info, warn or error, not %.20q", so.level)
+		return console.Usagef("--log-level is debug, info, warn or error, not %.20q", so.level)
 	}
-	log := telemetry.Logger(a.stderr, level)
+	log := telemetry.Logger(a.Stderr, level)
 	slog.SetDefault(log)
 	a.log = log
 	tel, err := so.telemetry(log)
@@ -91,7 +92,7 @@ func (a *app) serveHTTP(ctx context.Context, so httpOptions) error {
 	a.observe(tel)
 	o, err := a.openHere(ctx)
 	if _, none := errors.AsType[*noPlaceError](err); none {
-		return failf(exitNotFound, "bossman serve --db postgres://… (or BOSSMAN_DB) for a team; --board DIRECTORY for a board in a file",
+		return console.Errorf(console.NotFound, "bossman serve --db postgres://… (or BOSSMAN_DB) for a team; --board DIRECTORY for a board in a file",
 			"there is nothing to serve: no database is named, and no project is here")
 	}
 	if err != nil {
@@ -132,13 +133,13 @@ func listen(addr, flag string) (net.Listener, error) {
 	if errors.Is(err, syscall.EADDRINUSE) {
 		next = "end the program that listens there, or choose another address with " + flag
 	}
-	return nil, failf(exitUnavailable, next, "listen on %s: %w", addr, err)
+	return nil, console.Errorf(console.Unavailable, next, "listen on %s: %w", addr, err)
 }
 
 // secure puts TLS around a listener, if there is a certificate.
 func (o *httpOptions) secure(l net.Listener) (net.Listener, error) {
 	if (o.cert == "") != (o.key == "") {
-		return nil, usage("--tls-cert and --tls-key belong together")
+		return nil, console.Usagef("--tls-cert and --tls-key belong together")
 	}
 	if o.cert == "" {
 		return l, nil
@@ -186,12 +187,12 @@ func (o *httpOptions) auth(log *slog.Logger) (*auth.Options, error) {
 		project, role, ok2 := strings.Cut(rest, ":")
 		r, err := auth.ParseRole(role)
 		if !ok || !ok2 || err != nil || claim == "" || value == "" {
-			return nil, usage("--oauth-grant %q is not like groups=eng:web:lead", text)
+			return nil, console.Usagef("--oauth-grant %q is not like groups=eng:web:lead", text)
 		}
 		ao.Rules = append(ao.Rules, auth.Rule{Claim: claim, Value: value, Project: project, Role: r})
 	}
 	if err := ao.Check(); err != nil {
-		return nil, usage("%w", err)
+		return nil, console.Usagef("%w", err)
 	}
 	return ao, nil
 }

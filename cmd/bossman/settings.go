@@ -16,6 +16,7 @@ import (
 
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/pelletier/go-toml/v2"
 )
 
@@ -214,7 +215,7 @@ func (s *settings) readEnv(getenv func(string) string) error {
 func (s *settings) readFlag(name, v string) error {
 	i := slices.IndexFunc(settingKeys, func(k settingKey) bool { return k.name == name })
 	if err := settingKeys[i].set(s, v); err != nil {
-		return usage("--%s: %v", name, err)
+		return console.Usagef("--%s: %v", name, err)
 	}
 	s.Origin[name] = "--" + name
 	return nil

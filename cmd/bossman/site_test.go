@@ -17,6 +17,7 @@ import (
 
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/store/sqlite"
 	"github.com/bossman-dev/bossman/telemetry"
 	"github.com/go-json-experiment/json"
@@ -68,7 +69,7 @@ func newSite(t testing.TB, so httpOptions) *site {
 	}
 	t.Cleanup(func() { quiet.Close() })
 	o := &opened{aBoard: b, local: b, store: store, server: true}
-	s, err := (&app{stderr: quiet}).newHTTPServer(ctx, o, so, l, tel, log)
+	s, err := (&app{Console: &console.Console{Stderr: quiet}}).newHTTPServer(ctx, o, so, l, tel, log)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 )
 
@@ -22,7 +23,7 @@ func (a *app) taskAdd() *cobra.Command {
 			}
 			title := strings.TrimSpace(strings.Join(args, " "))
 			if title == "" && f.description == "" {
-				return usage("say what is to be done: bossman task add TITLE")
+				return console.Usagef("say what is to be done: bossman task add TITLE")
 			}
 			o, slug, err := a.begin(ctx)
 			if err != nil {
@@ -49,7 +50,7 @@ func (a *app) taskAdd() *cobra.Command {
 				return err
 			}
 			a.warnSkills(ctx, o, slug, n.Skills)
-			return a.shownTask(t, "%s  %s%s", a.paint.in(cyan, t.ID.String()), line(t.Title), a.paint.in(dim, afterAdd(t)))
+			return a.shownTask(t, "%s  %s%s", a.Styled(console.Cyan, t.ID.String()), console.OneLine(t.Title), a.Styled(console.Dim, afterAdd(t)))
 		},
 	}
 	f.register(a, cmd)
@@ -63,7 +64,7 @@ func afterAdd(t board.Task) string {
 	case s == "ready":
 		return ""
 	case s == "blocked" && t.OpenBlockers > 0:
-		return fmt.Sprintf("  blocked by %s", count(t.OpenBlockers, "task"))
+		return fmt.Sprintf("  blocked by %s", console.Count(t.OpenBlockers, "task"))
 	default:
 		return "  " + s
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 )
 
@@ -29,7 +30,7 @@ func (a *app) taskEdit() *cobra.Command {
 				return err
 			}
 			if !any {
-				return usage("say what to change, for instance: bossman task edit %v --priority high", id)
+				return console.Usagef("say what to change, for instance: bossman task edit %v --priority high", id)
 			}
 			t, err := o.Update(ctx, a.actor(), id, e)
 			if errors.Is(err, board.ErrNotFound) {
@@ -42,7 +43,7 @@ func (a *app) taskEdit() *cobra.Command {
 				return err
 			}
 			a.warnSkills(ctx, o, id.Project, f.skills)
-			return a.shownTask(t, "%s  %s%s", a.paint.in(cyan, t.ID.String()), line(t.Title), a.paint.in(dim, "  "+stateWord(t)))
+			return a.shownTask(t, "%s  %s%s", a.Styled(console.Cyan, t.ID.String()), console.OneLine(t.Title), a.Styled(console.Dim, "  "+stateWord(t)))
 		},
 	}
 	f.register(a, cmd)

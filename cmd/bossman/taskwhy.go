@@ -2,10 +2,10 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 )
 
@@ -15,7 +15,7 @@ func (a *app) taskWhy() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if a.flags.json {
+		if a.JSON {
 			type reasonJSON struct {
 				Code string `json:"code"`
 				Text string `json:"text"`
@@ -29,11 +29,11 @@ func (a *app) taskWhy() *cobra.Command {
 			for _, r := range reasons {
 				out.Reasons = append(out.Reasons, reasonJSON{string(r.Code), withCommand(r)})
 			}
-			return a.printJSON(out)
+			return a.PrintJSON(out)
 		}
-		a.say("%s  %s%s", a.paint.in(cyan, id.String()), line(d.Task.Title), a.paint.in(dim, "  "+stateWord(d.Task)))
+		a.Linef("%s  %s%s", a.Styled(console.Cyan, id.String()), console.OneLine(d.Task.Title), a.Styled(console.Dim, "  "+stateWord(d.Task)))
 		for _, r := range reasons {
-			fmt.Fprint(a.out, a.paint.wrap(line(withCommand(r)), "  "))
+			a.Paragraph("  ", console.OneLine(withCommand(r)))
 		}
 		return nil
 	})

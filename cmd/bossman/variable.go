@@ -3,6 +3,7 @@ package main
 import (
 	"strings"
 
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/pflag"
 )
 
@@ -34,7 +35,7 @@ func readVariables(f *pflag.FlagSet, getenv func(string) string) (err error) {
 				continue
 			}
 			if e := f.Set(fl.Name, v); e != nil {
-				err = usage("%s: %q cannot be --%s", variable(fl.Name), v, fl.Name)
+				err = console.Usagef("%s: %q cannot be --%s", variable(fl.Name), v, fl.Name)
 				return
 			}
 		}
