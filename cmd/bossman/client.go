@@ -283,6 +283,8 @@ func environment(lines []string) ([]string, error) {
 	return out, nil
 }
 
+func isURL(s string) bool { return strings.HasPrefix(s, "https://") || strings.HasPrefix(s, "http://") }
+
 // shellWords is a command line as one would type it.
 func shellWords(words []string) string {
 	var out []string

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/bossman-dev/bossman/internal/config"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 )
@@ -21,17 +22,18 @@ file, $XDG_CONFIG_HOME/bossman/config.toml.
 A project's file may set board, project, policy, areas, skills and lease. Whatever
 runs a command, such as notify, is taken from your own file alone.`,
 		RunE: func(*cobra.Command, []string) error {
-			s, p, err := a.settle()
-			if s == nil {
+			s, err := config.Load(a.flags, a.Getenv)
+			if err != nil {
 				return err
 			}
-			none, _ := errors.AsType[*noPlaceError](err)
+			p, err := s.Location()
+			none, _ := errors.AsType[*config.NoBoardError](err)
 			if a.JSON {
 				return a.configJSON(s, p, none)
 			}
 			var rows []console.Row
-			for _, k := range settingKeys {
-				rows = append(rows, console.Row{console.Cyan.Cell(k.name), console.Text(shown(k.get(s))), console.Dim.Cell(originOf(s.Origin[k.name], origin))})
+			for _, k := range config.Keys() {
+				rows = append(rows, console.Row{console.Cyan.Cell(k.Name), console.Text(shown(k.Value(s))), console.Dim.Cell(originOf(s.Origin[k.Name], origin))})
 			}
 			where := p.Path
 			if none != nil {
@@ -71,7 +73,7 @@ type valueJSON struct {
 	Origin string `json:"origin"`
 }
 
-func (a *app) configJSON(s *settings, p place, none *noPlaceError) error {
+func (a *app) configJSON(s *config.Settings, p config.Location, none *config.NoBoardError) error {
 	out := struct {
 		Values  map[string]valueJSON `json:"values"`
 		File    string               `json:"file"`
@@ -82,8 +84,8 @@ func (a *app) configJSON(s *settings, p place, none *noPlaceError) error {
 	if none != nil {
 		out.From, out.By = none.From, none.By
 	}
-	for _, k := range settingKeys {
-		out.Values[k.name] = valueJSON{Value: k.get(s), Origin: s.Origin[k.name]}
+	for _, k := range config.Keys() {
+		out.Values[k.Name] = valueJSON{Value: k.Value(s), Origin: s.Origin[k.Name]}
 	}
 	return a.PrintJSON(out)
 }

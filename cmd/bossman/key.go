@@ -68,8 +68,8 @@ func (a *app) createKey(ctx context.Context, f keyFlags) error {
 	if n.Expires, err = expiry(f.expires, time.Now()); err != nil {
 		return console.Usagef("--expires: %w", err)
 	}
-	if a.flags.project == auth.EveryProject {
-		a.flags.project, n.Project = "", auth.EveryProject
+	if a.flags.Project == auth.EveryProject {
+		a.flags.Project, n.Project = "", auth.EveryProject
 	}
 	o, err := a.openHere(ctx)
 	if err != nil {
@@ -121,9 +121,9 @@ func (a *app) keyList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the keys that open something", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			project := a.flags.project
+			project := a.flags.Project
 			if project == auth.EveryProject {
-				a.flags.project = ""
+				a.flags.Project = ""
 			}
 			o, err := a.openHere(cmd.Context())
 			if err != nil {

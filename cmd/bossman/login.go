@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bossman-dev/bossman/auth"
+	"github.com/bossman-dev/bossman/internal/config"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/mcp"
@@ -45,11 +46,11 @@ you log in as your company does; nothing is opened.`,
 }
 
 func (a *app) login(ctx context.Context, server, machine string, browser bool) error {
-	address, err := serverAddress(server)
+	address, err := config.ServerURL(server)
 	if err != nil {
 		return err
 	}
-	file, err := a.credentials()
+	credentials, err := config.LoadCredentials(a.Getenv)
 	if err != nil {
 		return err
 	}
@@ -67,7 +68,7 @@ func (a *app) login(ctx context.Context, server, machine string, browser bool) e
 			return err
 		}
 	} else {
-		if key, err = a.readKey(ctx, origin(address)); err != nil {
+		if key, err = a.readKey(ctx, config.ServerName(address)); err != nil {
 			return err
 		}
 		dial = dialer(address, key)
@@ -82,12 +83,11 @@ func (a *app) login(ctx context.Context, server, machine string, browser bool) e
 		if machine == "" {
 			machine, _ = os.Hostname()
 		}
-		if key, err = newMachineKey(ctx, b, machine, a.flags.project); err != nil {
+		if key, err = newMachineKey(ctx, b, machine, a.flags.Project); err != nil {
 			return err
 		}
 	}
-	file.Servers[origin(address)] = serverKey{key}
-	if err := file.write(); err != nil {
+	if err := credentials.SetKey(address, key); err != nil {
 		return err
 	}
 	var roles []string
@@ -99,10 +99,10 @@ func (a *app) login(ctx context.Context, server, machine string, browser bool) e
 			Server string `json:"server"`
 			Name   string `json:"name"`
 			File   string `json:"file"`
-		}{origin(address), me.Name, file.path})
+		}{config.ServerName(address), me.Name, credentials.Path()})
 	}
-	a.Linef("This machine has a key for %s, as %s: %s.", origin(address), cmp.Or(me.Name, me.ID), cmp.Or(strings.Join(roles, ", "), "no project yet"))
-	a.Linef("It is in %s. In a project, .bossman/config.toml with\n  board = %q\n  project = \"…\"\nmakes that server its board.", file.path, origin(address))
+	a.Linef("This machine has a key for %s, as %s: %s.", config.ServerName(address), cmp.Or(me.Name, me.ID), cmp.Or(strings.Join(roles, ", "), "no project yet"))
+	a.Linef("It is in %s. In a project, .bossman/config.toml with\n  board = %q\n  project = \"…\"\nmakes that server its board.", credentials.Path(), config.ServerName(address))
 	return nil
 }
 
@@ -139,7 +139,7 @@ func consent(ctx context.Context, address *url.URL, back *oauth.Loopback) (func(
 		return nil, err
 	}
 	if err := t.Login(ctx); err != nil {
-		return nil, console.Errorf(console.Denied, "bossman login "+origin(address)+" asks for a key instead", "log in at %s: %w", origin(address), err)
+		return nil, console.Errorf(console.Denied, "bossman login "+config.ServerName(address)+" asks for a key instead", "log in at %s: %w", config.ServerName(address), err)
 	}
 	return func(ctx context.Context) (*mcp.Client, error) {
 		return connect(ctx, address, &streamable.ClientOptions{Transport: t})

@@ -5,18 +5,16 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"log/slog"
 	"os"
 	"os/signal"
 	"os/user"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
-	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/config"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/telemetry"
 	"github.com/spf13/cobra"
@@ -43,10 +41,7 @@ func run() int {
 type app struct {
 	*console.Console
 
-	flags struct {
-		board, project string
-		db             auth.Secret
-	}
+	flags config.Flags
 	// parsed is set when the command line was understood: later errors are not about how
 	// it was typed.
 	parsed bool
@@ -93,9 +88,9 @@ Without a command it serves MCP if it is on a pipe, and shows the board otherwis
 	root.SetOut(a.Out)
 	root.SetErr(a.Stderr)
 	f := root.PersistentFlags()
-	f.StringVar(&a.flags.board, "board", "", "the project's `directory`, or a board's .db file (BOSSMAN_BOARD)")
-	f.StringVar((*string)(&a.flags.db), "db", "", "a server's database, postgres://… (BOSSMAN_DB)")
-	f.StringVar(&a.flags.project, "project", "", "the project's short `name` (BOSSMAN_PROJECT)")
+	f.StringVar(&a.flags.Board, "board", "", "the project's `directory`, or a board's .db file (BOSSMAN_BOARD)")
+	f.StringVar((*string)(&a.flags.DB), "db", "", "a server's database, postgres://… (BOSSMAN_DB)")
+	f.StringVar(&a.flags.Project, "project", "", "the project's short `name` (BOSSMAN_PROJECT)")
 	f.BoolVar(&a.JSON, "json", false, "answer in JSON")
 	root.AddCommand(
 		a.mcpCommand(), a.statusCommand(), a.taskCommand(), a.inboxCommand(), a.answerCommand(),
@@ -120,98 +115,6 @@ func group(use, short string, below ...*cobra.Command) *cobra.Command {
 func piped(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode()&(os.ModeNamedPipe|os.ModeSocket) != 0
-}
-
-// settle reads the configuration and finds the place of the board. Where there is
-// none, the error is a *noPlaceError and the settings are good.
-func (a *app) settle() (*settings, place, error) {
-	s := newSettings()
-	if path := userFile(a.Getenv); path != "" {
-		if err := s.readFile(path, false); err != nil {
-			return nil, place{}, err
-		}
-	}
-	lastResort, lastOrigin := s.Board, s.Origin["board"]
-	s.Board, s.Origin["board"] = "", originDefault
-
-	from, by, err := a.start()
-	if err != nil {
-		return nil, place{}, err
-	}
-	home := a.Getenv("HOME")
-	var p place
-	if strings.HasSuffix(from, ".db") {
-		p, err = fileplace(from, by)
-	} else if !isURL(from) {
-		p, err = findPlace(from, by, home)
-	}
-	if _, none := errors.AsType[*noPlaceError](err); none && lastResort != "" && !isURL(lastResort) {
-		p, err = findPlace(expand(lastResort, home), "board in "+lastOrigin, home)
-		s.Board, s.Origin["board"] = lastResort, lastOrigin
-	}
-	if _, none := errors.AsType[*noPlaceError](err); err != nil && !none {
-		return nil, p, err
-	}
-	if err == nil && p.Root != "" {
-		if err := s.readFile(projectFile(p.Root), true); err != nil {
-			return nil, p, err
-		}
-		if s.Origin["board"] == projectFile(p.Root) && !isURL(s.Board) && !strings.HasSuffix(from, ".db") {
-			p.Path = filepath.Join(p.Root, boardFile(s.Board))
-		}
-	}
-	if err := s.readEnv(a.Getenv); err != nil {
-		return nil, p, err
-	}
-	for name, v := range map[string]string{"board": a.flags.board, "db": a.flags.db.Reveal(), "project": a.flags.project} {
-		if v != "" {
-			if err := s.readFlag(name, v); err != nil {
-				return nil, p, err
-			}
-		}
-	}
-	return s, p, err
-}
-
-// start is the directory where the search for the board begins.
-func (a *app) start() (from, by string, err error) {
-	home := a.Getenv("HOME")
-	switch {
-	case a.flags.board != "":
-		return expand(a.flags.board, home), "--board", nil
-	case a.Getenv("BOSSMAN_BOARD") != "":
-		return expand(a.Getenv("BOSSMAN_BOARD"), home), "BOSSMAN_BOARD", nil
-	case a.Getenv("CLAUDE_PROJECT_DIR") != "":
-		return a.Getenv("CLAUDE_PROJECT_DIR"), "CLAUDE_PROJECT_DIR", nil
-	}
-	dir, err := os.Getwd()
-	return dir, "the working directory", err
-}
-
-// fileplace is a board whose file was named.
-func fileplace(path, by string) (place, error) {
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return place{}, err
-	}
-	dir := filepath.Dir(path)
-	if filepath.Base(dir) == ".bossman" || filepath.Base(dir) == "bossman" {
-		dir = filepath.Dir(dir)
-	}
-	p := place{Path: path, Root: dir, Name: filepath.Base(dir), From: path, By: by}
-	if common, ok := common(dir); ok {
-		p.Name = repositoryName(common)
-		p.Root = filepath.Dir(common)
-	}
-	return p, nil
-}
-
-// expand reads ~/ as shells do, for values that no shell has seen.
-func expand(path, home string) string {
-	if rest, ok := strings.CutPrefix(path, "~/"); ok && home != "" {
-		return filepath.Join(home, rest)
-	}
-	return path
 }
 
 // actor is who runs this: a person, or an agent in a person's shell.

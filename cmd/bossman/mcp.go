@@ -103,7 +103,7 @@ func (a *app) serve(ctx context.Context, so serveOptions) error {
 
 // slugs are the projects that agents of this process may use.
 func (o *opened) slugs() []string {
-	if !o.server || o.settings.explicit("project") {
+	if !o.server || o.settings.IsSet("project") {
 		return nil // the one
 	}
 	var out []string
@@ -116,8 +116,8 @@ func (o *opened) slugs() []string {
 // workDir is where the agent works: where the search for the board began, or the
 // working directory if that was a file.
 func (o *opened) workDir() string {
-	if info, err := os.Stat(o.place.From); err == nil && info.IsDir() {
-		return o.place.From
+	if info, err := os.Stat(o.location.From); err == nil && info.IsDir() {
+		return o.location.From
 	}
 	dir, _ := os.Getwd()
 	return dir

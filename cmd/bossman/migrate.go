@@ -1,6 +1,7 @@
 package main
 
 import (
+	"github.com/bossman-dev/bossman/internal/config"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 )
@@ -18,15 +19,15 @@ migrations give it what they add.`,
 		Example: `  bossman migrate --db postgres://bossman_owner@db.example.org/bossman
   bossman migrate --db postgres://bossman_owner@db.example.org/bossman --app-role bossman_app`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, _, err := a.settle()
-			if s == nil {
+			s, err := config.Load(a.flags, a.Getenv)
+			if err != nil {
 				return err
 			}
 			if s.DB == "" {
 				return console.Usagef("say which database: bossman migrate --db postgres://…")
 			}
 			if !isPostgres(s.DB) {
-				return console.Usagef("%s: %q is not an address such as postgres://user@host/name", s.Origin["db"], hidePassword(s.DB))
+				return console.Usagef("%s: %q is not an address such as postgres://user@host/name", s.Origin["db"], config.HidePassword(s.DB))
 			}
 			if err := migratePostgres(cmd.Context(), s.DB, role); err != nil {
 				return err
@@ -36,9 +37,9 @@ migrations give it what they add.`,
 					DB       string `json:"db"`
 					Migrated bool   `json:"migrated"`
 					AppRole  string `json:"app_role,omitzero"`
-				}{hidePassword(s.DB), true, role})
+				}{config.HidePassword(s.DB), true, role})
 			}
-			a.Linef("%s is up to date.", hidePassword(s.DB))
+			a.Linef("%s is up to date.", config.HidePassword(s.DB))
 			if role != "" {
 				a.Linef("Role %s may use its tables, and nothing else.", role)
 			}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/config"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/remote"
 	"github.com/bossman-dev/bossman/store/sqlite"
@@ -19,13 +20,13 @@ import (
 // An opened board, with the project that a command is about.
 type opened struct {
 	aBoard
-	settings *settings
+	settings *config.Settings
 	// local is the board if it is in this process, and store what keeps it.
 	local *board.Board
 	store storage
 	// me is who this machine is to the server, if the board is there.
-	me    *remote.Me
-	place place
+	me       *remote.Me
+	location config.Location
 	// path is what people are shown: the file, or the database without a password.
 	path string
 	// slug is the project; empty if several are possible and nobody said which.
@@ -55,18 +56,21 @@ var (
 
 // open opens the board. Nothing is created by that.
 func (a *app) open(ctx context.Context) (*opened, error) {
-	s, p, err := a.settle()
-	if s == nil || err != nil && s.DB == "" {
+	s, err := config.Load(a.flags, a.Getenv)
+	if err != nil {
 		return nil, err
 	}
-	return a.openAt(ctx, s, p, nil)
+	return a.openWith(ctx, s, nil)
 }
 
-// openAt opens the board of a place. adopt, if not nil, changes the project that is
-// made by the first write; it is called only if there is none yet and nobody named
-// one.
-func (a *app) openAt(ctx context.Context, s *settings, p place, adopt func(*board.Project)) (*opened, error) {
-	if isURL(s.Board) && s.DB == "" {
+// openWith opens the board that settings name. adopt, if not nil, changes the project that
+// the first write creates; it is called only if there is none yet and nobody named one.
+func (a *app) openWith(ctx context.Context, s *config.Settings, adopt func(*board.Project)) (*opened, error) {
+	p, err := s.Location()
+	if err != nil && s.DB == "" {
+		return nil, err
+	}
+	if config.IsServer(s.Board) && s.DB == "" {
 		return a.openRemote(ctx, s, p)
 	}
 	store, path, err := a.openStore(ctx, s, p)
@@ -74,7 +78,7 @@ func (a *app) openAt(ctx context.Context, s *settings, p place, adopt func(*boar
 		return nil, err
 	}
 	a.later(func() { store.Close() })
-	o := &opened{settings: s, place: p, path: path, server: s.DB != "", people: auth.New(store, nil)}
+	o := &opened{settings: s, location: p, path: path, server: s.DB != "", people: auth.New(store, nil)}
 	err = store.Read(ctx, func(r board.Reader) error {
 		o.projects, err = r.Projects()
 		return err
@@ -106,16 +110,16 @@ type storage interface {
 }
 
 // openStore opens what keeps the board.
-func (a *app) openStore(ctx context.Context, s *settings, p place) (storage, string, error) {
+func (a *app) openStore(ctx context.Context, s *config.Settings, p config.Location) (storage, string, error) {
 	switch {
 	case s.DB == "":
 		store, err := sqlite.Open(ctx, p.Path, nil)
 		return store, p.Path, err
 	case isPostgres(s.DB):
 		store, err := a.openPostgres(ctx, s.DB)
-		return store, hidePassword(s.DB), err
+		return store, config.HidePassword(s.DB), err
 	}
-	return nil, "", console.Usagef("%s: %q is not an address such as postgres://user@host/name", s.Origin["db"], hidePassword(s.DB))
+	return nil, "", console.Usagef("%s: %q is not an address such as postgres://user@host/name", s.Origin["db"], config.HidePassword(s.DB))
 }
 
 func isPostgres(dsn auth.Secret) bool {
@@ -126,8 +130,8 @@ func isPostgres(dsn auth.Secret) bool {
 // it.
 func (o *opened) home(adopt func(*board.Project)) (*board.Project, error) {
 	s := o.settings
-	want := s.homeProject(o.place.Name)
-	named := s.explicit("project")
+	want := s.HomeProject(o.location.Name)
+	named := s.IsSet("project")
 	switch {
 	case len(o.projects) == 0:
 		if !named && adopt != nil {

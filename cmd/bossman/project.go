@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/config"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 )
@@ -56,8 +57,8 @@ letter, then at most 15 letters and digits. A board in a file is one project, wh
 the first task makes by itself; create it before to choose another name.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			if a.flags.project == "" {
-				a.flags.project = args[0] // so that a file's home is this one
+			if a.flags.Project == "" {
+				a.flags.Project = args[0] // so that a file's home is this one
 			}
 			o, err := a.open(ctx)
 			if err != nil {
@@ -68,7 +69,7 @@ the first task makes by itself; create it before to choose another name.`,
 			}
 			p := board.Project{Slug: args[0], Name: args[0], Policy: board.PolicyEvidence}
 			if !o.server {
-				p = *o.settings.homeProject(args[0])
+				p = *o.settings.HomeProject(args[0])
 			}
 			f.apply(cmd, &p)
 			return a.putProject(ctx, o, p, "%s is created. Its tasks will be %s-1, %s-2, …")
@@ -113,14 +114,14 @@ you run this command, so that a branch cannot change the rules.`,
 }
 
 // fromSettings takes what is configured.
-func fromSettings(s *settings, p *board.Project) (any bool) {
-	if s.explicit("policy") {
+func fromSettings(s *config.Settings, p *board.Project) (any bool) {
+	if s.IsSet("policy") {
 		p.Policy, any = board.Policy(s.Policy), true
 	}
-	if s.explicit("lease") {
+	if s.IsSet("lease") {
 		p.Lease, any = s.Lease, true
 	}
-	if s.explicit("skills") {
+	if s.IsSet("skills") {
 		p.Skills, any = s.Skills, true
 	}
 	return any

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/bossman-dev/bossman/auth"
+	"github.com/bossman-dev/bossman/internal/config"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/mcp"
 	"github.com/bossman-dev/bossman/telemetry"
@@ -51,7 +52,7 @@ the way from an empty machine to a server that can be relied on.`,
   bossman serve --http :8181 --db postgres://bossman_app@db.example.org/bossman --host bossman.example.org
   BOSSMAN_DB=postgres://… BOSSMAN_HTTP=:8181 BOSSMAN_HOST=bossman.example.org bossman serve`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := readVariables(cmd.LocalNonPersistentFlags(), a.Getenv); err != nil {
+			if err := config.ReadVariables(cmd.LocalNonPersistentFlags(), a.Getenv); err != nil {
 				return err
 			}
 			return a.serveHTTP(cmd.Context(), o)
@@ -71,7 +72,7 @@ the way from an empty machine to a server that can be relied on.`,
 	f.StringVar(&o.audit, "audit", "", "a `file` that gets a line for each call that changes something")
 	f.StringVar(&o.level, "log-level", "info", "the least serious messages to log: debug, info, warn or error")
 	f.DurationVar(&o.linger, "linger", 0, "how long to keep serving after a stop signal, so that load balancers can drain")
-	nameVariables(f)
+	config.DocumentVariables(f)
 	return cmd
 }
 
@@ -91,7 +92,7 @@ func (a *app) serveHTTP(ctx context.Context, so httpOptions) error {
 	defer tel.Shutdown(context.WithoutCancel(ctx))
 	a.observe(tel)
 	o, err := a.openHere(ctx)
-	if _, none := errors.AsType[*noPlaceError](err); none {
+	if _, none := errors.AsType[*config.NoBoardError](err); none {
 		return console.Errorf(console.NotFound, "bossman serve --db postgres://… (or BOSSMAN_DB) for a team; --board DIRECTORY for a board in a file",
 			"there is nothing to serve: no database is named, and no project is here")
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/config"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 )
@@ -42,7 +43,7 @@ func (f *taskFlags) register(a *app, cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("after", a.completeTasks)
 	_ = cmd.RegisterFlagCompletionFunc("parent", a.completeTasks)
 	_ = cmd.RegisterFlagCompletionFunc("area", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		if s, _, _ := a.settle(); s != nil && len(s.Areas) > 0 {
+		if s, err := config.Load(a.flags, a.Getenv); err == nil && len(s.Areas) > 0 {
 			return s.Areas, cobra.ShellCompDirectiveNoFileComp
 		}
 		return nil, cobra.ShellCompDirectiveFilterDirs

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/config"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 )
@@ -34,11 +35,11 @@ it is there; what was in progress is ready again.`,
 			if err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)
 			}
-			s, p, err := a.settle()
-			if s == nil || err != nil && s.DB == "" {
+			s, err := config.Load(a.flags, a.Getenv)
+			if err != nil {
 				return err
 			}
-			o, err := a.openAt(ctx, s, p, func(home *board.Project) {
+			o, err := a.openWith(ctx, s, func(home *board.Project) {
 				*home = source.Project
 			})
 			if err != nil {

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"errors"
@@ -34,7 +34,7 @@ func tree(t *testing.T, files map[string]string) string {
 	return root
 }
 
-func TestFindPlace(t *testing.T) {
+func TestLocate(t *testing.T) {
 	root := tree(t, map[string]string{
 		"home/web/.git/HEAD": "ref: refs/heads/main", "home/web/.git/objects/": "", "home/web/.git/refs/": "", "home/web/a/b/": "",
 		"home/web/.bossman/config.toml":   "",
@@ -60,27 +60,27 @@ func TestFindPlace(t *testing.T) {
 		{"home/marked/sub", "home/marked/.bossman/board.db", "home/marked", "marked"},
 		{"srv/app", "srv/.bossman/board.db", "srv", "srv"},
 	} {
-		got, err := findPlace(filepath.Join(root, test.from), "a test", filepath.Join(root, "home"))
-		want := place{
+		got, err := locate(filepath.Join(root, test.from), "a test", filepath.Join(root, "home"))
+		want := Location{
 			Path: filepath.Join(root, test.path), Root: filepath.Join(root, test.root), Name: test.name,
 			From: filepath.Join(root, test.from), By: "a test",
 		}
 		if err != nil || got != want {
-			t.Errorf("findPlace(%s) = %+v, %v, want %+v", test.from, got, err, want)
+			t.Errorf("locate(%s) = %+v, %v, want %+v", test.from, got, err, want)
 		}
 	}
 	for _, from := range []string{"home", ".", "/"} {
 		if from != "/" {
 			from = filepath.Join(root, from)
 		}
-		_, err := findPlace(from, "a test", filepath.Join(root, "home"))
-		if none, ok := errors.AsType[*noPlaceError](err); !ok || none.From != filepath.Clean(from) {
-			t.Errorf("findPlace(%s) = %v, want no place", from, err)
+		_, err := locate(from, "a test", filepath.Join(root, "home"))
+		if none, ok := errors.AsType[*NoBoardError](err); !ok || none.From != filepath.Clean(from) {
+			t.Errorf("locate(%s) = %v, want a NoBoardError", from, err)
 		}
 	}
 	for _, from := range []string{"home/nowhere", "home/file"} {
-		if _, err := findPlace(filepath.Join(root, from), "a test", ""); err == nil {
-			t.Errorf("findPlace(%s) found a place", from)
+		if _, err := locate(filepath.Join(root, from), "a test", ""); err == nil {
+			t.Errorf("locate(%s) found a board", from)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"os"
@@ -27,7 +27,7 @@ func TestSettings_order(t *testing.T) {
 	if err := s.readEnv(func(name string) string { return map[string]string{"BOSSMAN_LEASE": "1h"}[name] }); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.readFlag("project", "flag"); err != nil {
+	if err := s.set("project", "flag", "--project"); err != nil {
 		t.Fatal(err)
 	}
 	if s.Policy != "person" || s.Lease != time.Hour || !slices.Equal(s.Skills, []string{"x", "y"}) || s.Project != "flag" ||
@@ -113,8 +113,8 @@ func TestHidePassword(t *testing.T) {
 		"postgres://u:se%zzcret@h/d":         "(not an address)",
 		"":                                   "",
 	} {
-		if got := hidePassword(auth.Secret(dsn)); got != want {
-			t.Errorf("hidePassword(%q) = %q, want %q", dsn, got, want)
+		if got := HidePassword(auth.Secret(dsn)); got != want {
+			t.Errorf("HidePassword(%q) = %q, want %q", dsn, got, want)
 		}
 	}
 }
