@@ -16,6 +16,7 @@ import (
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/internal/config"
 	"github.com/bossman-dev/bossman/internal/console"
+	"github.com/bossman-dev/bossman/internal/mcpcli"
 	"github.com/bossman-dev/bossman/telemetry"
 	"github.com/spf13/cobra"
 )
@@ -95,7 +96,7 @@ Without a command it serves MCP if it is on a pipe, and shows the board otherwis
 	root.AddCommand(
 		a.mcpCommand(), a.statusCommand(), a.taskCommand(), a.inboxCommand(), a.answerCommand(),
 		a.pauseCommand(), a.resumeCommand(), a.stopCommand(), a.projectCommand(), a.keyCommand(), a.personCommand(), a.configCommand(),
-		a.clientCommand(), a.migrateCommand(), a.serveCommand(), a.loginCommand(), a.versionCommand(),
+		mcpcli.Command(a.Console, buildVersion().Version), a.migrateCommand(), a.serveCommand(), a.loginCommand(), a.versionCommand(),
 	)
 	return root
 }

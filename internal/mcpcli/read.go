@@ -1,4 +1,4 @@
-package main
+package mcpcli
 
 import (
 	"cmp"
@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) clientRead() *cobra.Command {
+func (c *cli) readCommand() *cobra.Command {
 	var out string
-	cmd := a.clientSub(&cobra.Command{
+	cmd := c.subcommand(&cobra.Command{
 		Use: "read [SERVER] [URI…] [-- COMMAND…]", Short: "Read resources, or list them",
 		Long: "Read prints what resources hold. Without a URI it lists the server's resources and\ntemplates. What is not text goes to files in --out, which are never overwritten.",
 		Example: `  bossman client read -- npx -y @modelcontextprotocol/server-everything
@@ -45,7 +45,7 @@ func (a *app) clientRead() *cobra.Command {
 		}
 		return nil
 	})
-	withFiles(cmd, &out)
+	addOutFlag(cmd, &out)
 	return cmd
 }
 

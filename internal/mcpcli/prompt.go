@@ -1,4 +1,4 @@
-package main
+package mcpcli
 
 import (
 	"cmp"
@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) clientPrompt() *cobra.Command {
+func (c *cli) promptCommand() *cobra.Command {
 	var out string
-	cmd := a.clientSub(&cobra.Command{
+	cmd := c.subcommand(&cobra.Command{
 		Use: "prompt [SERVER] [NAME [ARGUMENT=VALUE]…] [-- COMMAND…]", Short: "Get a prompt, or list them",
 		Long: "Prompt prints the messages of a prompt with its blanks filled in. Without a name it\nlists the server's prompts.",
 		Example: `  bossman client prompt -- npx -y @modelcontextprotocol/server-everything
@@ -54,7 +54,7 @@ func (a *app) clientPrompt() *cobra.Command {
 		}
 		return nil
 	})
-	withFiles(cmd, &out)
+	addOutFlag(cmd, &out)
 	return cmd
 }
 

@@ -1,4 +1,4 @@
-package main
+package mcpcli
 
 import (
 	"context"
@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) clientCall() *cobra.Command {
+func (c *cli) callCommand() *cobra.Command {
 	var input, out string
-	cmd := a.clientSub(&cobra.Command{
+	cmd := c.subcommand(&cobra.Command{
 		Use: "call [SERVER] TOOL [NAME=VALUE | NAME:=JSON]… [-- COMMAND…]", Short: "Call a tool",
 		Long: `Call calls a tool and prints what it answers.
 
@@ -70,7 +70,7 @@ error.`,
 		return nil
 	})
 	cmd.Flags().StringVarP(&input, "input", "i", "", "a `file` with the arguments as a JSON object; - is standard input")
-	withFiles(cmd, &out)
+	addOutFlag(cmd, &out)
 	return cmd
 }
 

@@ -1,4 +1,4 @@
-package main
+package mcpcli
 
 import (
 	"cmp"
@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) clientTools() *cobra.Command {
-	return a.clientSub(&cobra.Command{
+func (c *cli) toolsCommand() *cobra.Command {
+	return c.subcommand(&cobra.Command{
 		Use: "tools [SERVER] [TOOL] [-- COMMAND…]", Short: "List a server's tools, or show one",
 		Long: "Tools lists what the server's tools are called, what they take and what they do. With\nthe name of a tool it shows all about that one.",
 		Example: `  bossman client tools -- npx -y @modelcontextprotocol/server-everything

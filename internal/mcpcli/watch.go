@@ -1,4 +1,4 @@
-package main
+package mcpcli
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) clientWatch() *cobra.Command {
-	return a.clientSub(&cobra.Command{
+func (c *cli) watchCommand() *cobra.Command {
+	return c.subcommand(&cobra.Command{
 		Use: "watch [SERVER] [URI…] [-- COMMAND…]", Short: "Tell what changes at a server",
 		Long: `Watch tells when the server's lists of tools, prompts and resources change, when the
 resources that are named are updated, and what the server logs, until it is interrupted

@@ -1,4 +1,4 @@
-package main
+package mcpcli
 
 import (
 	"context"
@@ -27,7 +27,7 @@ func clientNames() []string {
 }
 
 // places are where the clients of whoever runs this keep their files.
-func (a *app) places() clientconfig.Places {
+func (c *cli) places() clientconfig.Places {
 	p := clientconfig.Places{Getenv: os.LookupEnv}
 	if home, err := os.UserHomeDir(); err == nil {
 		p.Home = filepath.Clean(home)
@@ -64,15 +64,15 @@ func findClient(name string) (*clientconfig.Client, error) {
 }
 
 // configured finds a server that is set up for another client.
-func (a *app) configured(ctx context.Context, from, name string, trust bool) (*target, error) {
+func (c *cli) configured(ctx context.Context, from, name string, trust bool) (*target, error) {
 	if from == allClients {
 		return nil, console.Usagef("--from all only lists; say which client %s is from", name)
 	}
-	c, err := findClient(from)
+	client, err := findClient(from)
 	if err != nil {
 		return nil, err
 	}
-	servers, unread := c.Read(a.places())
+	servers, unread := client.Read(c.places())
 	var found *clientconfig.Server
 	var refused *clientconfig.Server
 	var names []string
@@ -98,24 +98,24 @@ func (a *app) configured(ctx context.Context, from, name string, trust bool) (*t
 		return nil, console.Errorf(console.Denied, "look at it, and add --trust if it is what you want: "+console.OneLine(leadsTo(refused)),
 			"%s is from %s, which belongs to the project: whoever can push may have written it", name, refused.File)
 	case found == nil && len(names) == 0:
-		return nil, console.Errorf(console.NotFound, list, "%s has no server %q, nor any other", c.Title, name)
+		return nil, console.Errorf(console.NotFound, list, "%s has no server %q, nor any other", client.Title, name)
 	case found == nil:
 		next := list + " lists what there is"
 		if best := near(name, names); len(best) > 0 {
 			next = "did you mean " + strings.Join(best, " or ") + "? " + next
 		}
-		return nil, console.Errorf(console.NotFound, next, "%s has no server %q", c.Title, name)
+		return nil, console.Errorf(console.NotFound, next, "%s has no server %q", client.Title, name)
 	case refused != nil:
-		a.Infof("The %s of the project's own file is left aside; --trust takes it.", name)
+		c.Infof("The %s of the project's own file is left aside; --trust takes it.", name)
 	}
 	if unread != nil {
-		a.Infof("%v; it is left aside.", unread)
+		c.Infof("%v; it is left aside.", unread)
 	}
 	if found.Disabled {
-		a.Infof("%s is turned off in %s.", name, c.Title)
+		c.Infof("%s is turned off in %s.", name, client.Title)
 	}
-	s, err := found.Expand(clientconfig.Values{Getenv: os.LookupEnv, Home: a.places().Home, Input: func(in clientconfig.Input) (string, error) {
-		return a.configInput(ctx, in)
+	s, err := found.Expand(clientconfig.Values{Getenv: os.LookupEnv, Home: c.places().Home, Input: func(in clientconfig.Input) (string, error) {
+		return c.configInput(ctx, in)
 	}})
 	if err != nil {
 		next := ""
@@ -140,8 +140,8 @@ func (a *app) configured(ctx context.Context, from, name string, trust bool) (*t
 }
 
 // configInput asks what a file wants to know.
-func (a *app) configInput(ctx context.Context, in clientconfig.Input) (string, error) {
-	if terminal, err := a.RequirePerson(); err != nil || !terminal {
+func (c *cli) configInput(ctx context.Context, in clientconfig.Input) (string, error) {
+	if terminal, err := c.RequirePerson(); err != nil || !terminal {
 		return "", fmt.Errorf("%w, and there is no terminal to ask at", clientconfig.ErrUnset)
 	}
 	text := console.OneLine(in.Description)
@@ -157,9 +157,9 @@ func (a *app) configInput(ctx context.Context, in clientconfig.Input) (string, e
 	var v string
 	var err error
 	if in.Password {
-		v, err = a.ReadSecret(ctx, text+": ")
+		v, err = c.ReadSecret(ctx, text+": ")
 	} else {
-		v, err = a.Prompt(ctx, text+": ")
+		v, err = c.Prompt(ctx, text+": ")
 	}
 	if err != nil {
 		return "", err
@@ -174,12 +174,12 @@ func (a *app) configInput(ctx context.Context, in clientconfig.Input) (string, e
 }
 
 // completeServer completes the name of a server that another client has.
-func (a *app) completeServer(from string) []string {
-	c, ok := clientconfig.Find(from)
+func (c *cli) completeServer(from string) []string {
+	client, ok := clientconfig.Find(from)
 	if !ok {
 		return nil
 	}
-	servers, _ := c.Read(a.places())
+	servers, _ := client.Read(c.places())
 	var names []string
 	for _, s := range servers {
 		if !s.Shadowed {
@@ -203,31 +203,31 @@ type configuredJSON struct {
 }
 
 // listConfigured lists the servers that a client has, or all of them.
-func (a *app) listConfigured(from string) error {
+func (c *cli) listConfigured(from string) error {
 	which := clientconfig.Clients()
 	if from != allClients {
-		c, err := findClient(from)
+		client, err := findClient(from)
 		if err != nil {
 			return err
 		}
-		which = []*clientconfig.Client{c}
+		which = []*clientconfig.Client{client}
 	}
-	p := a.places()
+	p := c.places()
 	out := []configuredJSON{}
 	var rows []console.Row
 	var failed error
 	wrong := func(err error) {
-		a.Infof("%v", err)
+		c.Infof("%v", err)
 		failed = console.Errorf(console.Failure, "mend it; the others can be used", "not everything could be read")
 	}
-	for _, c := range which {
-		servers, err := c.Read(p)
+	for _, client := range which {
+		servers, err := client.Read(p)
 		if err != nil {
 			wrong(err)
 		}
 		for _, s := range servers {
 			entry := configuredJSON{
-				Client: c.ID, Name: s.Name, Scope: string(s.Scope), File: s.File, Type: s.Type, Command: s.Args,
+				Client: client.ID, Name: s.Name, Scope: string(s.Scope), File: s.File, Type: s.Type, Command: s.Args,
 				Disabled: s.Disabled, Shadowed: s.Shadowed,
 			}
 			if s.URL != "" {
@@ -247,32 +247,32 @@ func (a *app) listConfigured(from string) error {
 			case s.Disabled:
 				state, style = "off", console.Dim
 			}
-			client := ""
+			source := ""
 			if from == allClients {
-				client = c.ID
+				source = client.ID
 			}
 			rows = append(rows, console.Row{
-				console.Dim.Cell(client), console.Cyan.Cell(s.Name), style.Cell(state), scopeStyle(s.Scope).Cell(string(s.Scope)), style.Cell(leadsTo(&s)), console.Dim.Cell(tilde(s.File, p.Home)),
+				console.Dim.Cell(source), console.Cyan.Cell(s.Name), style.Cell(state), scopeStyle(s.Scope).Cell(string(s.Scope)), style.Cell(leadsTo(&s)), console.Dim.Cell(tilde(s.File, p.Home)),
 			})
 		}
 	}
-	if a.JSON {
-		if err := a.PrintJSON(map[string]any{"servers": out}); err != nil {
+	if c.JSON {
+		if err := c.PrintJSON(map[string]any{"servers": out}); err != nil {
 			return err
 		}
 		return failed
 	}
 	if len(rows) == 0 && failed == nil {
-		a.Linef("No servers are set up. It looked in:")
-		for _, c := range which {
-			for _, f := range c.Files(p) {
-				a.Linef("  %s", tilde(f.Path, p.Home))
+		c.Linef("No servers are set up. It looked in:")
+		for _, client := range which {
+			for _, f := range client.Files(p) {
+				c.Linef("  %s", tilde(f.Path, p.Home))
 			}
 		}
 		return nil
 	}
 	if len(rows) > 0 {
-		a.Table("", []console.Column{
+		c.Table("", []console.Column{
 			{Head: "CLIENT"}, {Head: "SERVER"}, {Head: "STATE"}, {Head: "SCOPE"}, {Head: "WHAT", Flex: true}, {Head: "FILE", Drop: 1},
 		}, rows)
 	}
