@@ -10,10 +10,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/mcp"
-	"github.com/bossman-dev/bossman/tools"
 )
 
 // askers are the ways in which a person at the client is asked.
@@ -28,7 +28,7 @@ var askers = map[string]struct {
 }
 
 // asking plays one call of ask_question by a worker that holds web-1.
-func asking(t *testing.T, o tools.Options, elicit func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error), args map[string]any,
+func asking(t *testing.T, o setup, elicit func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error), args map[string]any,
 	test func(t *testing.T, s *stage, a *agent, text string, took time.Duration),
 ) {
 	for name, how := range askers {
@@ -75,7 +75,7 @@ func TestAsk_personAnswers(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		return &mcp.ElicitResult{Action: "accept", Content: json.RawMessage(`{"answer":"SQLite"}`)}, nil
 	}
-	asking(t, tools.Options{Asked: func(board.Question) { asked.Add(1) }}, elicit,
+	asking(t, setup{Asked: func(board.Question) { asked.Add(1) }}, elicit,
 		map[string]any{"options": []string{"Postgres", "SQLite"}, "human_only": true},
 		func(t *testing.T, s *stage, _ *agent, text string, _ time.Duration) {
 			if !strings.HasPrefix(text, "Answer to q-1 from the person at the client: SQLite\nYou still hold web-1") {
@@ -100,7 +100,7 @@ func TestAsk_personIsSilent(t *testing.T) {
 		}
 		return &mcp.ElicitResult{Action: "cancel"}, nil
 	}
-	asking(t, tools.Options{}, elicit, nil, func(t *testing.T, s *stage, _ *agent, text string, took time.Duration) {
+	asking(t, setup{}, elicit, nil, func(t *testing.T, s *stage, _ *agent, text string, took time.Duration) {
 		if !strings.Contains(text, "no answer in 45 s. web-1 is parked") {
 			t.Errorf("ask_question = %q", text)
 		}
@@ -118,11 +118,11 @@ func TestAsk_inboxIsQuicker(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newStage(t, web, tools.Options{Piped: true}, how.revision)
+				s := newStage(t, web, setup{Piped: true}, how.revision)
 				if _, _, err := s.b.Create(t.Context(), ada, board.NewTask{Project: "web", Title: "One"}, ""); err != nil {
 					t.Fatal(err)
 				}
-				a := s.connect(tools.Options{Piped: true, Project: "web"}, how.revision, &mcp.ClientOptions{
+				a := s.connect(setup{Piped: true, Project: "web"}, how.revision, &mcp.ClientOptions{
 					Tasks: how.tasks,
 					Elicit: func(ctx context.Context, _ *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 						if _, err := s.b.Answer(t.Context(), ada, 1, "Neither"); err != nil {
@@ -155,7 +155,7 @@ func TestAsk_declined(t *testing.T) {
 		times.Add(1)
 		return &mcp.ElicitResult{Action: "decline"}, nil
 	}
-	asking(t, tools.Options{}, elicit, map[string]any{"blocking": false, "wait_seconds": 20},
+	asking(t, setup{}, elicit, map[string]any{"blocking": false, "wait_seconds": 20},
 		func(t *testing.T, _ *stage, a *agent, text string, took time.Duration) {
 			if !strings.Contains(text, "no answer in 20 s. Continue") || took < 19*time.Second {
 				t.Errorf("ask_question = %q after %v", text, took)
@@ -176,7 +176,7 @@ func TestAsk_quiet(t *testing.T) {
 		t.Error("somebody was asked")
 		return &mcp.ElicitResult{Action: "decline"}, nil
 	}
-	asking(t, tools.Options{Quiet: true}, elicit, nil, func(t *testing.T, _ *stage, _ *agent, text string, took time.Duration) {
+	asking(t, setup{Quiet: true}, elicit, nil, func(t *testing.T, _ *stage, _ *agent, text string, took time.Duration) {
 		if !strings.Contains(text, "no answer yet. web-1 is parked") || took > 2*time.Second {
 			t.Errorf("ask_question = %q after %v", text, took)
 		}
@@ -187,8 +187,8 @@ func TestAsk_quiet(t *testing.T) {
 // the same is not asked.
 func TestAsk_oldRevision(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, web, tools.Options{}, mcp.R20250326)
-		a := s.connect(tools.Options{Piped: true, Project: "web"}, mcp.R20250326, &mcp.ClientOptions{
+		s := newStage(t, web, setup{}, mcp.R20250326)
+		a := s.connect(setup{Piped: true, Project: "web"}, mcp.R20250326, &mcp.ClientOptions{
 			Elicit: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 				t.Error("somebody was asked")
 				return nil, errors.New("no")
@@ -204,9 +204,9 @@ func TestAsk_oldRevision(t *testing.T) {
 // TestAsk_humanOnlyByKey: over HTTP nobody knows whether a person sits at the client.
 func TestAsk_humanOnlyByKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, web, tools.Options{}, mcp.Newest)
-		o := tools.Options{Project: "web", Who: func(context.Context, mcp.Principal) (tools.Caller, error) {
-			return tools.Caller{
+		s := newStage(t, web, setup{}, mcp.Newest)
+		o := setup{Project: "web", Who: func(context.Context, mcp.Principal) (*access.Caller, error) {
+			return &access.Caller{
 				Actor: board.Actor{Principal: "key", Owner: "key-1"}, Role: auth.Lead, Roles: map[string]auth.Role{"web": auth.Lead},
 			}, nil
 		}}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/mcp"
@@ -59,8 +60,8 @@ func TestAway(t *testing.T) {
 	}
 	var nobody error // why it is not known who calls
 	s := mcp.NewServer(mcp.Implementation{Name: "bossman", Version: "test"}, &mcp.ServerOptions{Visible: tools.Visible})
-	tools.Register(s, b, &tools.Options{Who: func(context.Context, mcp.Principal) (tools.Caller, error) {
-		return tools.Caller{
+	register(s, b, setup{Who: func(context.Context, mcp.Principal) (*access.Caller, error) {
+		return &access.Caller{
 			Actor: board.Actor{Principal: "key", Owner: "key"}, Role: auth.Worker, Roles: map[string]auth.Role{"web": auth.Worker},
 		}, nobody
 	}})

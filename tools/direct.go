@@ -8,7 +8,7 @@ import (
 
 	jsonv2 "github.com/go-json-experiment/json"
 
-	"github.com/bossman-dev/bossman/auth"
+	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/mcp"
@@ -26,10 +26,10 @@ type directState struct {
 
 func (t *Tools) addMethods() {
 	t.direct = directState{claims: map[board.ID]board.Handle{}, asked: map[string]board.QuestionID{}}
-	for name, serve := range map[string]func(context.Context, *mcp.Request) (mcp.Result, error){
-		"getNextTask": t.directNext, "reportTaskDone": t.directDone, "askQuestion": t.directAsk,
+	for v, serve := range map[*access.Verb]func(context.Context, *mcp.Request) (mcp.Result, error){
+		access.Next: t.directNext, access.Done: t.directDone, access.Ask: t.directAsk,
 	} {
-		t.server.HandleMethod(name, mcp.Method{NoHandshake: true, Handle: func(ctx context.Context, r *mcp.Request) (mcp.Result, error) {
+		t.server.HandleMethod(v.Direct, mcp.Method{NoHandshake: true, Handle: func(ctx context.Context, r *mcp.Request) (mcp.Result, error) {
 			if t.o.Missing != nil {
 				return nil, t.missingRPC()
 			}
@@ -37,11 +37,6 @@ func (t *Tools) addMethods() {
 			return serve(ctx, r)
 		}})
 	}
-}
-
-// worker makes the caller of a direct method.
-func (t *Tools) worker(ctx context.Context) *caller {
-	return t.caller(ctx, nil, func(r auth.Role) bool { return r >= auth.Worker })
 }
 
 type directTask struct {
@@ -56,7 +51,7 @@ func (d directTask) Subject() string { return d.ID }
 
 // directNext gives a task or null.
 func (t *Tools) directNext(ctx context.Context, r *mcp.Request) (mcp.Result, error) {
-	k := t.worker(ctx)
+	k := t.caller(ctx, nil, access.Next)
 	projects, err := k.among("")
 	if err != nil {
 		return nil, rpcError("Failed to get next task", err)
@@ -67,7 +62,7 @@ func (t *Tools) directNext(ctx context.Context, r *mcp.Request) (mcp.Result, err
 	a := k.Actor
 	a.Worker = worker
 	h, err := t.b.Next(ctx, a, board.Wish{
-		Worker: worker, Projects: projects, Session: t.o.Session, Where: t.where(ctx), Absent: !t.o.Piped,
+		Worker: worker, Projects: projects, Session: t.o.Session, Where: t.where(ctx), Absent: !t.piped(),
 	})
 	if _, ok := errors.AsType[*board.Nothing](err); ok {
 		if r.Revision.Stateless() { // whose results are objects
@@ -101,7 +96,7 @@ func (t *Tools) directDone(ctx context.Context, r *mcp.Request) (mcp.Result, err
 	if err != nil {
 		return nil, rpcError(what, err)
 	}
-	k := t.worker(ctx)
+	k := t.caller(ctx, nil, access.Done)
 	t.mu.Lock()
 	h, ok := t.direct.claims[id]
 	t.mu.Unlock()
@@ -151,7 +146,7 @@ func (t *Tools) directAsk(ctx context.Context, r *mcp.Request) (mcp.Result, erro
 	id := t.direct.asked[key]
 	t.mu.Unlock()
 	if id == 0 {
-		k := t.worker(ctx)
+		k := t.caller(ctx, nil, access.Ask)
 		n := board.NewQuestion{ChatID: chatID, Text: question, Blocking: new(false)}
 		held, err := k.held(ctx)
 		if err != nil {

@@ -11,15 +11,14 @@ import (
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/mcp"
-	"github.com/bossman-dev/bossman/tools"
 )
 
 // TestDirect: the three functions as plain methods, without a handshake.
 func TestDirect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, web, tools.Options{}, mcp.Newest)
+		s := newStage(t, web, setup{}, mcp.Newest)
 		server := mcp.NewServer(mcp.Implementation{Name: "bossman", Version: "test"}, nil)
-		tools.Register(server, s.b, &tools.Options{Piped: true, Project: "web"})
+		register(server, s.b, setup{Piped: true, Project: "web"})
 		in, to := io.Pipe()
 		from, out := io.Pipe()
 		served := make(chan error, 1)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/jsonrpc"
@@ -58,7 +59,7 @@ func TestRefuse(t *testing.T) {
 			want string
 		}{&board.LostError{Claim: h, Task: task, Ended: ended(c)}, "Not recorded. web-142 is in_progress at attempt 4. "}
 	}
-	tl := &caller{Caller: &Caller{Role: auth.Lead}, t: new(Tools)}
+	tl := &caller{Caller: &access.Caller{Role: auth.Lead}, t: new(Tools)}
 	web := []string{"web"}
 	for name, c := range cases {
 		for _, err := range []error{c.err, fmt.Errorf("report: %w", c.err)} {

@@ -19,9 +19,8 @@ const (
 )
 
 var listTasks = &definition{
-	name:   "list_tasks",
-	viewer: true,
-	about:  "List tasks, oldest first, one short line each. get_task has the rest.",
+	name:  "list_tasks",
+	about: "List tasks, oldest first, one short line each. get_task has the rest.",
 	props: []prop{
 		{name: "status", kind: text, enum: append([]string{"ready", "open"}, texts(board.Statuses)...), about: "filter by status; open means not done and not cancelled", also: []string{"state"}},
 		{name: "query", kind: text, about: "words in title or description", also: []string{"search", "text"}},
@@ -31,9 +30,7 @@ var listTasks = &definition{
 		{name: "limit", kind: number, about: "how many; 20 if not given", most: mostRows},
 		{name: "cursor", kind: text, about: "cursor from the previous answer"},
 	},
-	lead:  true,
-	hints: mcp.ToolAnnotations{ReadOnlyHint: true},
-	run:   run(listed),
+	run: run(listed),
 }
 
 func listed(ctx context.Context, t *Tools, k *caller, in struct {
@@ -134,7 +131,6 @@ var updateTask = &definition{
 	),
 		prop{name: "max_failures", kind: number, about: "how many tries may fail", most: 100},
 	),
-	lead:      true,
 	hints:     mcp.ToolAnnotations{IdempotentHint: true},
 	elsewhere: map[string]string{"status": "The status changes by report_task_done and report_task_failed, cancel_task and review_task; hold:false starts a held task."},
 	run:       run(update),
@@ -215,7 +211,6 @@ var cancelTask = &definition{
 		{name: "reason", kind: text, about: "why; needed if somebody works on it"},
 		{name: "dependents", kind: text, enum: []string{"keep", "unblock", "cancel"}, about: "what happens to its dependents; default keep, which leaves them blocked"},
 	},
-	lead:  true,
 	hints: mcp.ToolAnnotations{DestructiveHint: new(true)},
 	run:   run(cancel),
 }
@@ -261,8 +256,7 @@ var reviewTask = &definition{
 		{name: "verdict", kind: text, must: true, enum: []string{"accept", "reject", "retry"}, about: "accept, reject, or retry a failed one", also: []string{"decision", "action", "result"}},
 		{name: "note", kind: text, about: "what is wrong or to be minded; needed to reject", also: []string{"reason", "comment", "message"}},
 	},
-	lead: true,
-	run:  run(review),
+	run: run(review),
 }
 
 func review(ctx context.Context, t *Tools, k *caller, in struct {
@@ -297,18 +291,15 @@ func review(ctx context.Context, t *Tools, k *caller, in struct {
 }
 
 var listQuestions = &definition{
-	name:   "list_questions",
-	viewer: true,
-	about:  "List the questions that wait for an answer.",
+	name:  "list_questions",
+	about: "List the questions that wait for an answer.",
 	props: []prop{
 		{name: "state", kind: text, enum: []string{"open", "answered", "withdrawn", "all"}, about: "open if not given", also: []string{"status"}},
 		{name: "project", kind: text, about: "only of this project"},
 		{name: "limit", kind: number, about: "how many; 20 if not given", most: mostRows},
 		{name: "cursor", kind: text, about: "cursor from the previous answer"},
 	},
-	lead:  true,
-	hints: mcp.ToolAnnotations{ReadOnlyHint: true},
-	run:   run(listedQuestions),
+	run: run(listedQuestions),
 }
 
 func listedQuestions(ctx context.Context, t *Tools, k *caller, in struct {
@@ -407,8 +398,7 @@ var answerQuestion = &definition{
 		{name: "question", kind: text, must: true, about: "its id, such as q-18", also: []string{"id", "question_id"}},
 		{name: "answer", kind: text, must: true, about: "the decision, and why if that helps", also: []string{"text", "message"}},
 	},
-	lead: true,
-	run:  run(answering),
+	run: run(answering),
 }
 
 func answering(ctx context.Context, t *Tools, k *caller, in struct {
@@ -436,15 +426,12 @@ func answering(ctx context.Context, t *Tools, k *caller, in struct {
 }
 
 var listWorkers = &definition{
-	name:   "list_workers",
-	viewer: true,
-	about:  "List the agents that were seen in the last day, and what they hold.",
+	name:  "list_workers",
+	about: "List the agents that were seen in the last day, and what they hold.",
 	props: []prop{
 		{name: "project", kind: text, about: "only those that hold something of this project"},
 	},
-	lead:  true,
-	hints: mcp.ToolAnnotations{ReadOnlyHint: true},
-	run:   run(listedWorkers),
+	run: run(listedWorkers),
 }
 
 func listedWorkers(ctx context.Context, t *Tools, k *caller, in struct {

@@ -45,7 +45,7 @@ type nextInput struct {
 func next(ctx context.Context, t *Tools, k *caller, in nextInput) (*answer, error) {
 	e := errand{not: "No hand-out.", worker: in.Worker}
 	w := board.Wish{
-		Worker: in.Worker, Wait: time.Duration(in.Wait) * time.Second, Absent: !t.o.Piped,
+		Worker: in.Worker, Wait: time.Duration(in.Wait) * time.Second, Absent: !t.piped(),
 		Session: t.o.Session, Where: t.where(ctx),
 	}
 	var err error
@@ -63,7 +63,7 @@ func next(ctx context.Context, t *Tools, k *caller, in nextInput) (*answer, erro
 		return nil, k.refuse(e, err)
 	}
 	switch {
-	case in.Worker == "" && t.o.Piped && len(held) > 0:
+	case in.Worker == "" && t.piped() && len(held) > 0:
 		return heldAnswer(held), nil
 	case strings.EqualFold(in.Worker, "new"):
 		w.Worker, e.worker = "", ""
@@ -98,7 +98,7 @@ func next(ctx context.Context, t *Tools, k *caller, in nextInput) (*answer, erro
 		a.more = append(a.more, unknown)
 	}
 	others := slices.DeleteFunc(held, func(c board.Claim) bool { return c.Handle == h.Claim.Handle })
-	if !t.o.Piped && in.Worker == "" && len(others) > 0 {
+	if !t.piped() && in.Worker == "" && len(others) > 0 {
 		a.more = append(a.more, fmt.Sprintf("The same key also holds %s. If one of these is yours, do not begin this one: %s, then %s.",
 			claimList(others),
 			call("report_task_failed", "claim", h.Claim.Handle.String(), "kind", "not_now", "reason", "I hold another"),

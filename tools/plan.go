@@ -33,8 +33,7 @@ var createPlan = &definition{
 		{name: "project", kind: text, about: "the project it belongs to"},
 		{name: "idempotency_key", kind: text, about: "any unique string; repeating the call with it creates nothing twice"},
 	},
-	lead: true,
-	run:  run(plan),
+	run: run(plan),
 }
 
 type planInput struct {

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/mcp"
 )
@@ -32,15 +33,15 @@ func (t *Tools) Run(ctx context.Context) error {
 		return ctx.Err()
 	}
 	var wg sync.WaitGroup
-	if t.o.Piped {
+	if t.piped() {
 		wg.Go(func() { t.stay(ctx) })
 	}
 	t.follow(ctx)
 	wg.Wait()
-	if t.o.Piped {
+	if t.piped() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
-		if err := t.b.Leave(ctx, t.owner); err != nil {
+		if err := t.b.Leave(ctx, t.o.Pipe.Owner); err != nil {
 			return fmt.Errorf("leave the board: %w", err)
 		}
 	}
@@ -74,7 +75,7 @@ func (t *Tools) renew(ctx context.Context) time.Duration {
 	if grants == known {
 		return renewEvery // it holds nothing: a server has others to listen to
 	}
-	held, err := t.b.Renew(ctx, t.owner)
+	held, err := t.b.Renew(ctx, t.o.Pipe.Owner)
 	if err != nil && ctx.Err() == nil {
 		t.o.Logger.Warn("claims could not be renewed", "err", err)
 	}
@@ -139,7 +140,7 @@ func (t *Tools) watch(next mcp.Handler) mcp.Handler {
 // follow reads the feed and tells clients which resources have changed.
 func (t *Tools) follow(ctx context.Context) {
 	var p position
-	if t.o.Piped {
+	if t.piped() {
 		select {
 		case <-ctx.Done():
 			return
@@ -166,7 +167,7 @@ const feedPage = 500
 // changes tells of the events after a cursor, and gives the next.
 func (t *Tools) changes(ctx context.Context, at board.Cursor) board.Cursor {
 	for {
-		events, err := t.b.Feed(ctx, t.o.Projects, at, feedPage)
+		events, err := t.b.Feed(ctx, t.projects(), at, feedPage)
 		if err != nil {
 			if ctx.Err() == nil {
 				t.o.Logger.Debug("the feed could not be read", "err", err)
@@ -191,10 +192,18 @@ func (t *Tools) changes(ctx context.Context, at board.Cursor) board.Cursor {
 
 // openQuestions is a text that differs when the open questions do.
 func (t *Tools) openQuestions(ctx context.Context) (string, error) {
-	qs, err := t.b.Questions(ctx, board.QuestionFilter{Projects: t.o.Projects, State: board.QuestionOpen, Limit: 100})
+	qs, err := t.b.Questions(ctx, board.QuestionFilter{Projects: t.projects(), State: board.QuestionOpen, Limit: 100})
 	var b strings.Builder
 	for _, q := range qs {
 		b.WriteString(q.ID.String() + " ")
 	}
 	return b.String(), err
+}
+
+// projects are those whose changes concern this server's clients; nil means all.
+func (t *Tools) projects() []string {
+	if !t.piped() {
+		return nil
+	}
+	return t.o.Pipe.Projects(access.Feed)
 }

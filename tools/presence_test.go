@@ -34,10 +34,10 @@ func (b *asked) Renew(ctx context.Context, owner string) ([]board.Claim, error) 
 func TestRun_quiet(t *testing.T) {
 	for _, revision := range []mcp.Revision{mcp.R20251125, mcp.Newest} {
 		synctest.Test(t, func(t *testing.T) {
-			s := newStagePaced(t, web, tools.Options{Piped: true}, revision, time.Minute)
+			s := newStagePaced(t, web, setup{Piped: true}, revision, time.Minute)
 			b := &asked{Board: s.b}
 			server := mcp.NewServer(mcp.Implementation{Name: "t", Version: "1"}, &mcp.ServerOptions{Visible: tools.Visible})
-			run := tools.Register(server, b, &tools.Options{Piped: true, Project: "web"})
+			run := register(server, b, setup{Piped: true, Project: "web"})
 			ctx, cancel := context.WithCancel(t.Context())
 			ended := make(chan error, 1)
 			go func() { ended <- run.Run(ctx) }()

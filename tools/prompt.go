@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/bossman-dev/bossman/auth"
+	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/mcp"
 )
 
@@ -21,8 +21,9 @@ func Instructions() string {
 	}, "\n")
 }
 
-// prompts are for whom.
-var prompts = map[string]auth.Role{"work": auth.Worker, "plan": auth.Lead, "review": auth.Lead}
+// prompts has the verb that each prompt tells the model to use: who may use it is
+// shown the prompt.
+var prompts = map[string]*access.Verb{"work": access.Next, "plan": access.CreatePlan, "review": access.Review}
 
 func (t *Tools) addPrompts() {
 	t.server.AddPrompt(mcp.Prompt{

@@ -276,7 +276,7 @@ func form(q board.Question) *mcp.ElicitParams {
 // client showed, which the model cannot do. It counts as a person with a person's
 // credential, and on a person's own machine.
 func (t *Tools) personAt(k *caller) board.Actor {
-	return board.Actor{Principal: k.Principal, Name: "the person at the client", Person: t.o.Piped || k.credential}
+	return board.Actor{Principal: k.Principal, Name: "the person at the client", Person: t.piped() || k.credential}
 }
 
 // answered takes what the person at the client has filled in. Somebody else may have
@@ -372,8 +372,7 @@ var getAnswer = &definition{
 		{name: "question", kind: text, must: true, about: "its id, such as q-18", also: []string{"id", "question_id"}},
 		{name: "wait_seconds", kind: number, about: "how long to wait for it", most: maxWait},
 	},
-	hints: mcp.ToolAnnotations{ReadOnlyHint: true},
-	run:   run(getAnswered),
+	run: run(getAnswered),
 }
 
 func getAnswered(ctx context.Context, t *Tools, k *caller, in struct {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/mcp"
 )
@@ -43,7 +44,7 @@ func (t *Tools) readBoard(ctx context.Context, c *mcp.Call) ([]mcp.Contents, err
 		return nil, t.missingRPC()
 	}
 	var b strings.Builder
-	for i, slug := range t.reader(ctx, c).projects {
+	for i, slug := range t.caller(ctx, c, access.Summary).projects {
 		s, err := t.b.Summary(ctx, slug)
 		if err != nil {
 			return nil, unreadable(err)
@@ -83,7 +84,7 @@ func (t *Tools) readQuestions(ctx context.Context, c *mcp.Call) ([]mcp.Contents,
 	if t.o.Missing != nil {
 		return nil, t.missingRPC()
 	}
-	qs, err := t.b.Questions(ctx, board.QuestionFilter{Projects: t.reader(ctx, c).projects, State: board.QuestionOpen, Limit: 100})
+	qs, err := t.b.Questions(ctx, board.QuestionFilter{Projects: t.caller(ctx, c, access.Questions).projects, State: board.QuestionOpen, Limit: 100})
 	if err != nil {
 		return nil, unreadable(err)
 	}
@@ -106,7 +107,7 @@ func (t *Tools) readTask(ctx context.Context, c *mcp.Call) ([]mcp.Contents, erro
 	if t.o.Missing != nil {
 		return nil, t.missingRPC()
 	}
-	k := t.reader(ctx, c)
+	k := t.caller(ctx, c, access.Get)
 	id, err := board.ParseID(c.Argument("id"))
 	if err != nil || !k.may(id.Project) {
 		return nil, mcp.ErrNotFound
@@ -137,7 +138,7 @@ func (t *Tools) Complete(ctx context.Context, c *mcp.Call, p mcp.CompleteParams)
 	if t.o.Missing != nil || !template && !prompt {
 		return nil, nil
 	}
-	f := board.TaskFilter{Projects: t.reader(ctx, c).projects, Limit: 1000}
+	f := board.TaskFilter{Projects: t.caller(ctx, c, access.List).projects, Limit: 1000}
 	if prompt && p.Ref.Name == "review" {
 		f.Statuses = []board.Status{board.InReview, board.Failed}
 	}

@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/mcp"
@@ -86,11 +87,46 @@ func line(lines []string, i int) string {
 	return "nothing"
 }
 
+// A setup is how a server of the tests is set up: its options, and who calls it. The
+// zero Role is a lead.
+type setup struct {
+	Role     auth.Role
+	Project  string   // the default
+	Projects []string // all of them; nil: Project alone
+	Piped    bool
+	Who      func(context.Context, mcp.Principal) (*access.Caller, error) // in place of the above
+	Where    func(context.Context) board.Where
+	Session  string
+	Quiet    bool
+	Missing  error
+	Asked    func(board.Question)
+}
+
+// register adds the tools of a board to a server.
+func register(s *mcp.Server, b access.Board, o setup) *tools.Tools {
+	projects := o.Projects
+	if projects == nil && o.Project != "" {
+		projects = []string{o.Project}
+	}
+	c := access.Local(cmp.Or(o.Role, auth.Lead), projects...)
+	c.Project = o.Project
+	to := &tools.Options{Where: o.Where, Session: o.Session, Quiet: o.Quiet, Missing: o.Missing, Asked: o.Asked}
+	if o.Piped {
+		to.Pipe = c
+	}
+	if o.Who != nil {
+		s.Use(tools.Authorize(o.Who))
+	} else {
+		s.Use(tools.AuthorizeAs(c))
+	}
+	return tools.Register(s, b, to)
+}
+
 // A stage is a board with agents around it.
 type stage struct {
 	t        *testing.T
 	b        *board.Board
-	o        tools.Options
+	o        setup
 	revision mcp.Revision
 	agents   map[string]*agent
 	names    map[string]string // drawn value → $name
@@ -109,14 +145,14 @@ type agent struct {
 }
 
 // newStage opens a board in a file of the test's.
-func newStage(t *testing.T, p board.Project, o tools.Options, revision mcp.Revision) *stage {
+func newStage(t *testing.T, p board.Project, o setup, revision mcp.Revision) *stage {
 	t.Helper()
 	return newStagePaced(t, p, o, revision, 5*time.Second)
 }
 
 // newStagePaced is newStage with a pause between two looks at the file. Under the race
 // detector each takes a while, and hours pass.
-func newStagePaced(t *testing.T, p board.Project, o tools.Options, revision mcp.Revision, pause time.Duration) *stage {
+func newStagePaced(t *testing.T, p board.Project, o setup, revision mcp.Revision, pause time.Duration) *stage {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "board.db")
 	if err := os.WriteFile(path, emptyBoard(t), 0o600); err != nil {
@@ -182,7 +218,7 @@ func emptyBoard(t *testing.T) []byte {
 }
 
 // connect starts a server on the board and a client of it.
-func (s *stage) connect(o tools.Options, revision mcp.Revision, co *mcp.ClientOptions) *agent {
+func (s *stage) connect(o setup, revision mcp.Revision, co *mcp.ClientOptions) *agent {
 	s.t.Helper()
 	a := &agent{}
 	a.server = mcp.NewServer(mcp.Implementation{Name: "bossman", Version: "test"}, &mcp.ServerOptions{
@@ -192,7 +228,7 @@ func (s *stage) connect(o tools.Options, revision mcp.Revision, co *mcp.ClientOp
 			return a.tools.Complete(ctx, c, p)
 		},
 	})
-	a.tools = tools.Register(a.server, s.b, &o)
+	a.tools = register(a.server, s.b, o)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(s.t.Context()))
 	var wg sync.WaitGroup
 	wg.Go(func() { _ = a.tools.Run(ctx) })
@@ -218,7 +254,7 @@ func (s *stage) agent(name string) *agent {
 // play holds a conversation and gives it as it went.
 func play(t *testing.T, head string, lines []string, revision mcp.Revision) (out []string) {
 	p := board.Project{Slug: "web", Skills: []string{"go", "gpu"}}
-	o := tools.Options{Piped: true}
+	o := setup{Piped: true}
 	for l := range strings.Lines(head) {
 		key, value, _ := strings.Cut(strings.TrimSpace(l), ": ")
 		switch key {
@@ -247,8 +283,8 @@ func play(t *testing.T, head string, lines []string, revision mcp.Revision) (out
 		for _, slug := range o.Projects {
 			roles[slug] = role
 		}
-		o.Who = func(context.Context, mcp.Principal) (tools.Caller, error) {
-			return tools.Caller{Actor: board.Actor{Principal: "key", Owner: "key-1"}, Role: role, Roles: roles}, nil
+		o.Who = func(context.Context, mcp.Principal) (*access.Caller, error) {
+			return &access.Caller{Actor: board.Actor{Principal: "key", Owner: "key-1"}, Role: role, Roles: roles}, nil
 		}
 	}
 	s := newStage(t, p, o, revision)

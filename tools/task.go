@@ -9,21 +9,18 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 
 	"github.com/bossman-dev/bossman/board"
-	"github.com/bossman-dev/bossman/mcp"
 )
 
 // Looking at a task, and making one.
 
 var getTask = &definition{
-	name:   "get_task",
-	viewer: true,
-	about:  "Read a task: its text, state, links, questions and history.",
+	name:  "get_task",
+	about: "Read a task: its text, state, links, questions and history.",
 	props: []prop{
 		{name: "task", kind: text, about: "its id; the one you hold if not given", also: append([]string{"claim"}, taskNames...)},
 		{name: "detail", kind: text, enum: []string{"brief", "full"}, about: "full has the whole text and more history"},
 	},
-	hints: mcp.ToolAnnotations{ReadOnlyHint: true},
-	run:   run(get),
+	run: run(get),
 }
 
 func get(ctx context.Context, t *Tools, k *caller, in struct {

@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/mcp"
@@ -28,7 +29,7 @@ var web = board.Project{Slug: "web"}
 func TestDefinitions_size(t *testing.T) {
 	for role, most := range map[auth.Role]int{auth.Worker: 10 << 10, auth.Lead: 16 << 10} {
 		s := mcp.NewServer(mcp.Implementation{Name: "t", Version: "1"}, &mcp.ServerOptions{Visible: tools.Visible})
-		tools.Register(s, nil, &tools.Options{Role: role, Missing: board.ErrUnavailable})
+		register(s, nil, setup{Role: role, Missing: board.ErrUnavailable})
 		mcptest.EachRevision(t, s, nil, func(t *testing.T, c *mcp.Client) {
 			n, size := 0, 0
 			for tool, err := range c.Tools(t.Context()) {
@@ -112,7 +113,7 @@ func checkSchema(t *testing.T, tool *mcp.Tool) {
 func TestDefinitions_noNames(t *testing.T) {
 	worker := regexp.MustCompile(`\b[a-z]+-[a-km-np-z2-9]{3}\b`)
 	s := mcp.NewServer(mcp.Implementation{Name: "t", Version: "1"}, &mcp.ServerOptions{Visible: tools.Visible})
-	tools.Register(s, nil, &tools.Options{Missing: board.ErrUnavailable})
+	register(s, nil, setup{Missing: board.ErrUnavailable})
 	c := mcptest.Connect(t, s, mcp.Newest, nil)
 	look := func(what, text string) {
 		for _, found := range worker.FindAllString(text, -1) {
@@ -140,7 +141,7 @@ func TestDefinitions_noNames(t *testing.T) {
 // TestHandout_long: a hand-out stays small, whatever the task brings along.
 func TestHandout_long(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, web, tools.Options{Piped: true}, mcp.Newest)
+		s := newStage(t, web, setup{Piped: true}, mcp.Newest)
 		long := strings.Repeat("Ein sehr langer Text über Wörter. ", 3000)
 		var deps []board.ID
 		for range 30 {
@@ -218,7 +219,7 @@ func claimOf(t *testing.T, res *mcp.ToolResult) map[string]any {
 // model, for two hours; when it ends, the workers have two minutes to come back.
 func TestRun_presence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStagePaced(t, web, tools.Options{Piped: true}, mcp.Newest, time.Minute)
+		s := newStagePaced(t, web, setup{Piped: true}, mcp.Newest, time.Minute)
 		if _, _, err := s.b.Create(t.Context(), ada, board.NewTask{Project: "web", Title: "One"}, ""); err != nil {
 			t.Fatal(err)
 		}
@@ -269,7 +270,7 @@ func TestRun_shortLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := web
 		p.Lease = 3 * time.Second
-		s := newStagePaced(t, p, tools.Options{Piped: true}, mcp.Newest, time.Second)
+		s := newStagePaced(t, p, setup{Piped: true}, mcp.Newest, time.Second)
 		if _, _, err := s.b.Create(t.Context(), ada, board.NewTask{Project: "web", Title: "One"}, ""); err != nil {
 			t.Fatal(err)
 		}
@@ -302,7 +303,7 @@ func TestRegister_home(t *testing.T) {
 	defer store.Close()
 	s := &stage{t: t, b: board.New(store, &board.Options{Home: &board.Project{Slug: "web", Policy: board.PolicyEvidence}})}
 	server := mcp.NewServer(mcp.Implementation{Name: "t", Version: "1"}, &mcp.ServerOptions{Visible: tools.Visible})
-	tools.Register(server, s.b, &tools.Options{Project: "web", Piped: true})
+	register(server, s.b, setup{Project: "web", Piped: true})
 	c := mcptest.Connect(t, server, mcp.Newest, nil)
 	for tool, args := range map[string]map[string]any{
 		"get_next_task": {"skills": "go"}, "list_tasks": nil, "list_questions": nil, "list_workers": nil,
@@ -330,7 +331,7 @@ func TestRegister_home(t *testing.T) {
 // TestNext_session: hooks find a claim by the client's own session.
 func TestNext_session(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, web, tools.Options{Piped: true, Session: "0f3c"}, mcp.Newest)
+		s := newStage(t, web, setup{Piped: true, Session: "0f3c"}, mcp.Newest)
 		if _, _, err := s.b.Create(t.Context(), ada, board.NewTask{Project: "web", Title: "One"}, ""); err != nil {
 			t.Fatal(err)
 		}
@@ -347,7 +348,7 @@ func TestNext_session(t *testing.T) {
 // TestMissing: without a board everything says why.
 func TestMissing(t *testing.T) {
 	s := mcp.NewServer(mcp.Implementation{Name: "t", Version: "1"}, &mcp.ServerOptions{Visible: tools.Visible})
-	tl := tools.Register(s, nil, &tools.Options{Piped: true, Missing: errors.New("no board was found from /")})
+	tl := register(s, nil, setup{Piped: true, Missing: errors.New("no board was found from /")})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	ended := make(chan error, 1)
@@ -377,7 +378,7 @@ func TestMissing(t *testing.T) {
 
 func TestPrompts(t *testing.T) {
 	s := mcp.NewServer(mcp.Implementation{Name: "t", Version: "1"}, &mcp.ServerOptions{Visible: tools.Visible})
-	tools.Register(s, nil, &tools.Options{Missing: board.ErrUnavailable})
+	register(s, nil, setup{Missing: board.ErrUnavailable})
 	mcptest.EachRevision(t, s, nil, func(t *testing.T, c *mcp.Client) {
 		for name, want := range map[string]struct {
 			args map[string]string
@@ -397,7 +398,7 @@ func TestPrompts(t *testing.T) {
 		}
 	})
 	worker := mcp.NewServer(mcp.Implementation{Name: "t", Version: "1"}, &mcp.ServerOptions{Visible: tools.Visible})
-	tools.Register(worker, nil, &tools.Options{Role: auth.Worker, Missing: board.ErrUnavailable})
+	register(worker, nil, setup{Role: auth.Worker, Missing: board.ErrUnavailable})
 	var names []string
 	for p := range mcptest.Connect(t, worker, mcp.Newest, nil).Prompts(t.Context()) {
 		names = append(names, p.Name)
@@ -410,7 +411,7 @@ func TestPrompts(t *testing.T) {
 // TestNext_together: eight agents on one pipe get eight tasks.
 func TestNext_together(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, web, tools.Options{Piped: true}, mcp.Newest)
+		s := newStage(t, web, setup{Piped: true}, mcp.Newest)
 		const n = 8
 		for range n {
 			if _, _, err := s.b.Create(t.Context(), ada, board.NewTask{Project: "web", Title: "One of many"}, ""); err != nil {
@@ -444,13 +445,13 @@ func TestNext_together(t *testing.T) {
 // TestPrincipals: a handle is a name and not a key.
 func TestPrincipals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, web, tools.Options{}, mcp.Newest)
+		s := newStage(t, web, setup{}, mcp.Newest)
 		if _, _, err := s.b.Create(t.Context(), ada, board.NewTask{Project: "web", Title: "One"}, ""); err != nil {
 			t.Fatal(err)
 		}
 		by := func(name string) *mcp.Client {
-			return s.connect(tools.Options{Project: "web", Who: func(context.Context, mcp.Principal) (tools.Caller, error) {
-				return tools.Caller{
+			return s.connect(setup{Project: "web", Who: func(context.Context, mcp.Principal) (*access.Caller, error) {
+				return &access.Caller{
 					Actor: board.Actor{Principal: name, Owner: name}, Role: auth.Lead, Roles: map[string]auth.Role{"web": auth.Lead},
 				}, nil
 			}}, mcp.Newest, nil).client

@@ -8,16 +8,16 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/remote"
 	"github.com/bossman-dev/bossman/store/sqlite"
-	"github.com/bossman-dev/bossman/tools"
 )
 
 // An opened board, with the project that a command is about.
 type opened struct {
-	aBoard
+	access.Board
 	settings *settings
 	// local is the board if it is in this process, and store what keeps it.
 	local *board.Board
@@ -33,24 +33,6 @@ type opened struct {
 	server   bool
 	people   *auth.Authenticator
 }
-
-// aBoard is what the commands need of a board: one in this process, or one of a
-// server.
-type aBoard interface {
-	tools.Board
-	Projects(ctx context.Context) ([]board.Project, error)
-	SetProject(ctx context.Context, p board.Project) error
-	Release(ctx context.Context, a board.Actor, id board.ID, reason string) (board.Task, error)
-	Stop(ctx context.Context, a board.Actor, w board.WorkerID) (board.ID, error)
-	Pause(ctx context.Context, a board.Actor, slug string) error
-	Resume(ctx context.Context, a board.Actor, slug string) error
-	Run(ctx context.Context) error
-}
-
-var (
-	_ aBoard = (*board.Board)(nil)
-	_ aBoard = (*remote.Board)(nil)
-)
 
 // open opens the board. Nothing is created by that.
 func (a *app) open(ctx context.Context) (*opened, error) {
@@ -94,7 +76,7 @@ func (a *app) openAt(ctx context.Context, s *settings, p place, adopt func(*boar
 		return nil, err
 	}
 	o.store, o.local = store, board.New(store, options)
-	o.aBoard = o.local
+	o.Board = o.local
 	return o, nil
 }
 

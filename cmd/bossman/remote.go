@@ -11,6 +11,7 @@ import (
 	"github.com/bossman-dev/bossman/mcp"
 	"github.com/bossman-dev/bossman/mcp/streamable"
 	"github.com/bossman-dev/bossman/remote"
+	"github.com/bossman-dev/bossman/tools"
 )
 
 // openRemote opens the board of a server. Its key is that of this machine for that
@@ -24,13 +25,13 @@ func (a *app) openRemote(ctx context.Context, s *settings, p place) (*opened, er
 	if err != nil {
 		return nil, err
 	}
-	b := remote.New(dialer(address, key))
+	b := remote.New(dialer(address, key), tools.Watched()...)
 	a.later(func() { b.Close() })
 	me, err := b.Whoami(ctx)
 	if err != nil {
 		return nil, hint(err, "look whether "+origin(address)+" runs; bossman login "+origin(address)+" makes a new key")
 	}
-	o := &opened{aBoard: b, settings: s, place: p, path: origin(address), slug: s.Project, server: true, me: &me}
+	o := &opened{Board: b, settings: s, place: p, path: origin(address), slug: s.Project, server: true, me: &me}
 	if o.projects, err = b.Projects(ctx); err != nil {
 		return nil, err
 	}
