@@ -1,10 +1,10 @@
 // Package tools shows a board to agents: its rules as MCP tools, prompts and
 // resources, with answers that a model can act on.
 //
-//	model ─► tools/call ─► repair.go ─► lease.go, task.go, question.go, lead.go, plan.go ─► board
-//	                       mends what      one function a tool                               │
-//	                       models slip                                                       │
-//	model ◄── text ◄── text.go (answers), error.go (refusals) ◄─────────────────────────────┘
+//	model ─► tools/call ─► repair.go ─► a file for each tool:                    ─► board
+//	                       mends what    next.go, progress.go, report.go, task.go, …   │
+//	                       models slip                                                 │
+//	model ◄── text ◄── handout.go, nothing.go (answers), error.go (refusals) ◄─────────┘
 //
 // # Answers
 //

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/jsonrpc"
@@ -289,6 +288,3 @@ func cmpOr(s, other string) string {
 	}
 	return s
 }
-
-// clock is a moment of the store's.
-func clock(t time.Time) string { return t.UTC().Format("15:04 UTC") }

@@ -2,20 +2,15 @@ package tools
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
-	jsonv2 "github.com/go-json-experiment/json"
-
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/mcp"
 )
-
-// Asking people.
 
 var askQuestion = &definition{
 	name: "ask_question",
@@ -214,90 +209,6 @@ func brokenOff(q board.Question) *answer {
 	}
 }
 
-// quickest is how long even a person in a hurry needs to say no. A client that
-// follows tasks hears of the question only when it looks.
-func quickest(c mcp.ClientCapabilities) time.Duration {
-	if _, ok := c.Extensions["io.modelcontextprotocol/tasks"]; ok {
-		return 2500 * time.Millisecond
-	}
-	return time.Second
-}
-
-// mayElicit reports whether a person at the client is asked.
-func (t *Tools) mayElicit(k *caller, q board.Question) bool {
-	if t.o.Quiet || !k.call.Client().ElicitsForm() || q.HumanOnly && !t.personAt(k).Person {
-		return false
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return !t.declines[t.client(k)]
-}
-
-// client names the connection of a call, as well as it is known.
-func (t *Tools) client(k *caller) string { return k.Owner + "\n" + k.call.ClientInfo().Name }
-
-// declined ends asking at this client: some say no by themselves.
-func (t *Tools) declined(k *caller) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if len(t.declines) > 10_000 {
-		clear(t.declines)
-	}
-	t.declines[t.client(k)] = true
-}
-
-// form asks a person for the answer.
-func form(q board.Question) *mcp.ElicitParams {
-	type property struct {
-		Type        string   `json:"type"`
-		Title       string   `json:"title"`
-		Description string   `json:"description,omitzero"`
-		Enum        []string `json:"enum,omitzero"`
-		Default     string   `json:"default,omitzero"`
-	}
-	p := property{Type: "string", Title: "Answer", Default: q.Default}
-	if len(q.Options) > 1 {
-		p.Enum = q.Options
-		if !slices.Contains(q.Options, q.Default) {
-			p.Default = ""
-		}
-	}
-	schema := must(jsonv2.Marshal(map[string]any{
-		"type": "object", "properties": map[string]property{"answer": p}, "required": []string{"answer"},
-	}, jsonv2.Deterministic(true)))
-	about := q.ID.String()
-	if !q.Claim.IsZero() {
-		about += " about " + q.Claim.Task.String()
-	}
-	return &mcp.ElicitParams{Message: about + ": " + q.Text, RequestedSchema: schema}
-}
-
-// personAt is the person at the caller's client: who has filled in a form that the
-// client showed, which the model cannot do. It counts as a person with a person's
-// credential, and on a person's own machine.
-func (t *Tools) personAt(k *caller) board.Actor {
-	return board.Actor{Principal: k.Principal, Name: "the person at the client", Person: t.piped() || k.credential}
-}
-
-// answered takes what the person at the client has filled in. Somebody else may have
-// been quicker; then that counts.
-func (t *Tools) answered(ctx context.Context, k *caller, q board.Question, content json.RawMessage) error {
-	var filled struct {
-		Answer string `json:"answer"`
-	}
-	if err := jsonv2.Unmarshal(content, &filled); err != nil {
-		return err
-	}
-	if strings.TrimSpace(filled.Answer) == "" {
-		return nil // an empty form is no answer
-	}
-	_, err := t.b.Answer(ctx, t.personAt(k), q.ID, filled.Answer)
-	if errors.Is(err, board.ErrConflict) {
-		return nil
-	}
-	return err
-}
-
 // settle ends the wait: with the answer, by parking, or by going on without.
 func (t *Tools) settle(ctx context.Context, k *caller, q board.Question, waited time.Duration) (*answer, error) {
 	parked := false
@@ -342,94 +253,4 @@ func noAnswer(waited time.Duration) string {
 		return "no answer yet"
 	}
 	return fmt.Sprintf("no answer in %d s", int(waited.Seconds()))
-}
-
-// answerOf is an answered question. A task that was parked for it is not granted
-// again by this.
-func (t *Tools) answerOf(ctx context.Context, k *caller, q board.Question) (*answer, error) {
-	s := fmt.Sprintf("Answer to %v from %s: %s", q.ID, answeredBy(q), q.Answer)
-	if !q.Claim.IsZero() {
-		d, err := t.b.Get(ctx, q.Claim.Task, 1)
-		if err != nil {
-			return nil, k.refuse(errand{not: "Not read.", claim: q.Claim}, err)
-		}
-		switch {
-		case d.Claim != nil && d.Claim.Handle == q.Claim:
-			s += fmt.Sprintf("\nYou still hold %v: go on with it.", q.Claim.Task)
-		case d.Task.Status == board.Pending && d.Task.ReservedFor == q.Asker:
-			s += fmt.Sprintf("\n%v was parked and is kept for you a while: %s.", q.Claim.Task, nextCall(q.Asker.Name))
-		default:
-			s += fmt.Sprintf("\nThe claim it was asked under has ended; %v is %s. Next: %s.", q.Claim.Task, d.Task.Status, nextCall(q.Asker.Name))
-		}
-	}
-	return &answer{text: s, result: wireQuestionOf(q)}, nil
-}
-
-var getAnswer = &definition{
-	name:  "get_answer",
-	about: "Look whether a question of yours has been answered.",
-	props: []prop{
-		{name: "question", kind: text, must: true, about: "its id, such as q-18", also: []string{"id", "question_id"}},
-		{name: "wait_seconds", kind: number, about: "how long to wait for it", most: maxWait},
-	},
-	run: run(getAnswered),
-}
-
-func getAnswered(ctx context.Context, t *Tools, k *caller, in struct {
-	Question string `json:"question"`
-	Wait     int    `json:"wait_seconds"`
-},
-) (*answer, error) {
-	q, err := k.question(ctx, in.Question)
-	if err != nil {
-		return nil, err
-	}
-	if in.Wait > 0 {
-		wait := time.Duration(in.Wait) * time.Second
-		resume := k.wait(wait)
-		q, err = t.b.Await(ctx, q.ID, wait)
-		resume()
-		if err != nil {
-			return nil, k.refuse(errand{not: "Not read."}, err)
-		}
-	}
-	switch q.State {
-	case board.QuestionAnswered:
-		return t.answerOf(ctx, k, q)
-	case board.QuestionWithdrawn:
-		return &answer{text: fmt.Sprintf("%v was withdrawn: its task has ended.", q.ID), result: wireQuestionOf(q)}, nil
-	}
-	s := fmt.Sprintf("%v is still open; do not poll.", q.ID)
-	switch {
-	case q.Default != "":
-		s += fmt.Sprintf(" Continue as if the answer were %s.", quote(oneLine(q.Default, 200)))
-	case q.Blocking && !q.Claim.IsZero():
-		s += fmt.Sprintf(" The answer comes with %v. Next: %s.", q.Claim.Task, nextCall(q.Asker.Name))
-	default:
-		s += " Continue with work that does not depend on it, or end your turn."
-	}
-	return &answer{text: s, result: wireQuestionOf(q)}, nil
-}
-
-// question finds a question of the caller's projects.
-func (k *caller) question(ctx context.Context, named string) (board.Question, error) {
-	e := errand{not: "Not found."}
-	if k.isLead("") {
-		e.next = "Next: " + call("list_questions") + "."
-	} else {
-		e.next = "Next: the same call with the id that ask_question gave you."
-	}
-	id, err := board.ParseQuestionID(strings.ToLower(strings.TrimSpace(named)))
-	if err != nil {
-		return board.Question{}, k.refuse(e, err)
-	}
-	e.thing = "question " + id.String()
-	q, err := k.t.b.Question(ctx, id)
-	if err == nil && !k.may(q.Project) {
-		err = board.ErrNotFound
-	}
-	if err != nil {
-		return q, k.refuse(e, err)
-	}
-	return q, nil
 }

@@ -36,6 +36,13 @@ type prop struct {
 	plain string
 }
 
+const claimAbout = "your claim, as get_next_task gave it"
+
+// taskNames are other names for an argument that is a task's id.
+var taskNames = []string{"id", "task_id", "taskid"}
+
+var claimNames = []string{"claim_id", "handle", "lease", "task", "task_id", "id"}
+
 // schema is the JSON Schema of arguments.
 func schema(props []prop) json.RawMessage {
 	type property struct {

@@ -2,16 +2,12 @@ package tools
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"slices"
 	"strings"
-
-	jsonv2 "github.com/go-json-experiment/json"
 
 	"github.com/bossman-dev/bossman/board"
 )
-
-// Looking at a task, and making one.
 
 var getTask = &definition{
 	name:  "get_task",
@@ -116,6 +112,11 @@ func stateOf(t *board.Task) string {
 	return "pending (ready)"
 }
 
+// isOwn reports whether a claim is the caller's.
+func isOwn(held []board.Claim, c *board.Claim) bool {
+	return c != nil && slices.ContainsFunc(held, func(h board.Claim) bool { return h.Handle == c.Handle })
+}
+
 func taskLines(ts []board.Task, results map[board.ID]board.Result, most int) string {
 	var lines []string
 	for i, t := range ts {
@@ -177,135 +178,4 @@ func historyText(d board.Dossier, most int) string {
 		lines = append(lines, line)
 	}
 	return strings.Join(lines[max(0, len(lines)-most):], "\n")
-}
-
-var priorities = []string{"urgent", "high", "normal", "low"}
-
-// taskProps are the arguments that making and changing a task share.
-func taskProps(more ...prop) []prop {
-	return append(more,
-		prop{name: "acceptance", kind: text, about: "acceptance criteria that someone else can check", also: []string{"done_when", "acceptance_criteria"}, commas: true},
-		prop{name: "priority", kind: text, enum: priorities, about: "normal if not given"},
-		prop{name: "skills", kind: list, commas: true, about: "what its worker must be able to do"},
-		prop{name: "areas", kind: list, commas: true, about: "directories the task changes; tasks with overlapping areas are handed out last", also: []string{"files", "paths"}},
-		prop{name: "depends_on", kind: list, commas: true, about: "ids of tasks that must be done first", also: []string{"after", "blocked_by", "dependencies"}},
-		prop{name: "parent", kind: text, about: "id of the task it is a part of"},
-		prop{name: "evidence", kind: list, commas: true, enum: evidenceKinds, about: "evidence kinds that report_task_done must include", also: []string{"wants"}},
-		prop{name: "hold", kind: flag, about: "true keeps it from being handed out until a lead starts it"},
-	)
-}
-
-type taskInput struct {
-	Description string               `json:"description"`
-	Title       string               `json:"title"`
-	Priority    string               `json:"priority"`
-	Skills      []string             `json:"skills"`
-	Areas       []string             `json:"areas"`
-	DependsOn   []string             `json:"depends_on"`
-	Parent      string               `json:"parent"`
-	Acceptance  string               `json:"acceptance"`
-	Evidence    []board.EvidenceKind `json:"evidence"`
-	Hold        bool                 `json:"hold"`
-	Project     string               `json:"project"`
-	Key         string               `json:"idempotency_key"`
-}
-
-var createTask = &definition{
-	name: "create_task",
-	about: "Put one new task on the board, for somebody to work on later. For several that belong together a lead uses create_plan; " +
-		"for steps inside your own task use your own to-do list.",
-	props: append(taskProps(
-		prop{name: "description", kind: text, must: true, about: "what to do, for someone who has not seen your conversation"},
-		prop{name: "title", kind: text, about: "one line; the description's first if not given"},
-	),
-		prop{name: "project", kind: text, about: "the project it belongs to"},
-		prop{name: "idempotency_key", kind: text, about: "any unique string; repeating the call with it creates nothing twice"},
-	),
-	run: run(create),
-}
-
-func create(ctx context.Context, t *Tools, k *caller, in taskInput) (*answer, error) {
-	e := errand{not: "Not created."}
-	project, err := k.project(in.Project)
-	if err != nil {
-		return nil, err
-	}
-	n, err := newTask(project, in)
-	if err != nil {
-		return nil, k.refuse(e, err)
-	}
-	task, doc, held, err := t.create(ctx, k, n, in.Key)
-	if err != nil {
-		if errors.Is(err, board.ErrNotFound) {
-			err = fmt.Errorf("%w: a task that it depends on, or its parent, is not there", board.ErrInvalid)
-		}
-		if errors.Is(err, board.ErrConflict) && !k.isLead(project) {
-			e.next = "Go on with your own task, and tell of the rest in its summary."
-		}
-		return nil, k.refuse(e, err)
-	}
-	a := &answer{text: createdText(task, doc), result: wireOf(task, doc)}
-	if held {
-		a.more = append(a.more, "It is held until a lead starts it. Go on with your own task.")
-	}
-	if more, err := t.unknownSkills(ctx, []string{project}, in.Skills); err == nil && more != "" {
-		a.more = append(a.more, more)
-	}
-	return a, nil
-}
-
-// createdText is what create_task answers: the task as JSON.
-func createdText(t board.Task, d board.Doc) string {
-	return string(must(jsonv2.Marshal(struct {
-		ID          string `json:"id"`
-		Title       string `json:"title"`
-		Description string `json:"description"`
-		Status      string `json:"status"`
-	}{t.ID.String(), t.Title, d.Description, string(t.Status)})))
-}
-
-func newTask(project string, in taskInput) (board.NewTask, error) {
-	n := board.NewTask{
-		Project: project, Title: in.Title, Description: in.Description, Acceptance: in.Acceptance, Priority: board.Normal,
-		Skills: in.Skills, Areas: in.Areas, Wants: in.Evidence, Hold: in.Hold,
-	}
-	var err error
-	if in.Priority != "" {
-		if n.Priority, err = board.ParsePriority(in.Priority); err != nil {
-			return n, err
-		}
-	}
-	if n.DependsOn, err = taskIDs(in.DependsOn); err != nil {
-		return n, err
-	}
-	if in.Parent != "" {
-		n.Parent, err = board.ParseID(in.Parent)
-	}
-	return n, err
-}
-
-// create makes a task. What a worker makes while it holds one is held, and bounded;
-// with several claims on one connection the first with room is taken.
-func (t *Tools) create(ctx context.Context, k *caller, n board.NewTask, key string) (task board.Task, doc board.Doc, held bool, err error) {
-	var claims []board.Claim
-	if !k.isLead(n.Project) {
-		if claims, err = k.held(ctx); err != nil {
-			return task, doc, false, err
-		}
-	}
-	for _, c := range claims {
-		if c.Task.Project != n.Project {
-			continue
-		}
-		k.Worker = c.Worker.Name
-		task, doc, err = t.b.CreateUnder(ctx, k.Actor, c.Handle, n, key)
-		if !errors.Is(err, board.ErrConflict) {
-			return task, doc, true, err
-		}
-	}
-	if err != nil {
-		return task, doc, false, err
-	}
-	task, doc, err = t.b.Create(ctx, k.Actor, n, key)
-	return task, doc, false, err
 }

@@ -1,0 +1,145 @@
+package tools
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/bossman-dev/bossman/board"
+)
+
+var listQuestions = &definition{
+	name:  "list_questions",
+	about: "List the questions that wait for an answer.",
+	props: []prop{
+		{name: "state", kind: text, enum: []string{"open", "answered", "withdrawn", "all"}, about: "open if not given", also: []string{"status"}},
+		{name: "project", kind: text, about: "only of this project"},
+		{name: "limit", kind: number, about: "how many; 20 if not given", most: mostRows},
+		{name: "cursor", kind: text, about: "cursor from the previous answer"},
+	},
+	run: run(listedQuestions),
+}
+
+func listedQuestions(ctx context.Context, t *Tools, k *caller, in struct {
+	State   string `json:"state"`
+	Project string `json:"project"`
+	Limit   int    `json:"limit"`
+	Cursor  string `json:"cursor"`
+},
+) (*answer, error) {
+	e := errand{not: "Not listed."}
+	f := board.QuestionFilter{State: board.QuestionOpen}
+	var err error
+	if f.Projects, err = k.among(in.Project); err != nil {
+		return nil, err
+	}
+	switch in.State {
+	case "":
+	case "all":
+		f.State = ""
+	default:
+		f.State = board.QuestionState(in.State)
+	}
+	if in.Cursor != "" {
+		if f.After, err = board.ParseQuestionID(in.Cursor); err != nil {
+			e.next = "Next: the same call without a cursor."
+			return nil, k.refuse(e, err)
+		}
+	}
+	rows := in.Limit
+	if rows == 0 {
+		rows = usualRows
+	}
+	f.Limit = rows + 1
+	qs, err := t.b.Questions(ctx, f)
+	if err != nil {
+		return nil, k.refuse(e, err)
+	}
+	_, now, err := t.b.Workers(ctx, 0)
+	if err != nil {
+		return nil, k.refuse(e, err)
+	}
+	w := wireList[wireQuestion]{Items: []wireQuestion{}}
+	if len(qs) > rows {
+		qs = qs[:rows]
+		w.Cursor = qs[rows-1].ID.String()
+	}
+	var lines []string
+	for _, q := range qs {
+		w.Items = append(w.Items, wireQuestionOf(q))
+		lines = append(lines, questionRow(q, now))
+	}
+	switch {
+	case lines == nil:
+		lines = append(lines, "No such questions.")
+	case f.State == board.QuestionOpen:
+		lines = append(lines, "Answer with "+call("answer_question", "question", qs[0].ID.String(), "answer", "…")+".")
+	}
+	if w.Cursor != "" {
+		lines = append(lines, fmt.Sprintf("More: the same call with \"cursor\":%q.", w.Cursor))
+	}
+	return &answer{text: strings.Join(lines, "\n"), result: w}, nil
+}
+
+// questionRow is a question in a line or two.
+func questionRow(q board.Question, now time.Time) string {
+	row := q.ID.String() + " " + string(q.State)
+	if !q.Claim.IsZero() {
+		row += " about " + q.Claim.Task.String()
+	}
+	if q.Blocking {
+		row += ", blocking"
+	}
+	if q.HumanOnly {
+		row += ", for a person only"
+	}
+	if q.State == board.QuestionOpen && !q.NeededBy.IsZero() && now.After(q.NeededBy) {
+		row += ", overdue"
+	}
+	row += ", asked " + since(now, q.AskedAt) + ": " + oneLine(q.Text, 300)
+	if len(q.Options) > 0 {
+		row += "\n    options: " + oneLine(strings.Join(q.Options, " | "), 300)
+	}
+	if q.Default != "" {
+		row += "\n    default: " + oneLine(q.Default, 200)
+	}
+	if q.State == board.QuestionAnswered {
+		row += "\n    answer from " + answeredBy(q) + ": " + oneLine(q.Answer, 300)
+	}
+	return row
+}
+
+var answerQuestion = &definition{
+	name:  "answer_question",
+	about: "Answer a worker's question if you know what the people you work for want. You cannot answer your own question or a human_only one.",
+	props: []prop{
+		{name: "question", kind: text, must: true, about: "its id, such as q-18", also: []string{"id", "question_id"}},
+		{name: "answer", kind: text, must: true, about: "the decision, and why if that helps", also: []string{"text", "message"}},
+	},
+	run: run(answering),
+}
+
+func answering(ctx context.Context, t *Tools, k *caller, in struct {
+	Question string `json:"question"`
+	Answer   string `json:"answer"`
+},
+) (*answer, error) {
+	q, err := k.question(ctx, in.Question)
+	if err != nil {
+		return nil, err
+	}
+	e := errand{not: "Not answered.", next: "Next: " + call("list_questions") + "."}
+	if q.HumanOnly {
+		e.next = "Leave it to a person: they answer with bossman answer, or on the dashboard."
+	}
+	if q, err = t.b.Answer(ctx, k.Actor, q.ID, in.Answer); err != nil {
+		return nil, k.refuse(e, err)
+	}
+	t.server.ResourceUpdated(questionsURI)
+	s := fmt.Sprintf("%v is answered with %s.", q.ID, quote(oneLine(q.Answer, 200)))
+	if !q.Claim.IsZero() {
+		s += fmt.Sprintf(" %v can go on.", q.Claim.Task)
+	}
+	return &answer{text: s, result: wireQuestionOf(q)}, nil
+}

@@ -1,0 +1,81 @@
+package tools
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/bossman-dev/bossman/board"
+)
+
+var reportProgress = &definition{
+	name:  "report_progress",
+	about: "Record progress on your task, for people watching and for the next worker. The answer includes news: answers, edits, a stop.",
+	props: []prop{
+		{name: "claim", kind: text, must: true, about: claimAbout, also: claimNames},
+		{name: "note", kind: text, must: true, about: "what is done and what comes next, in a sentence or two", also: []string{"text", "message", "progress", "summary"}},
+		{name: "percent", kind: number, about: "how much is done", most: 100},
+		{name: "branch", kind: text, about: "the git branch that the work is on"},
+	},
+	run: run(progress),
+}
+
+func progress(ctx context.Context, t *Tools, k *caller, in struct {
+	Claim   string `json:"claim"`
+	Note    string `json:"note"`
+	Percent int    `json:"percent"`
+	Branch  string `json:"branch"`
+},
+) (*answer, error) {
+	e := errand{not: "Not recorded."}
+	h, err := k.claim(ctx, e, in.Claim)
+	if err != nil {
+		return nil, err
+	}
+	e.claim = h
+	where := t.where(ctx)
+	if in.Branch != "" {
+		where.Branch = in.Branch
+	}
+	n, err := t.b.Progress(ctx, k.Actor, h, board.Note{Text: in.Note, Percent: in.Percent, Where: where})
+	if err != nil {
+		return nil, k.refuse(e, err)
+	}
+	n.Answers = t.news(h, n.Answers)
+	return noticeAnswer(h, n), nil
+}
+
+// news are the answers that the holder of a claim has not been told here yet.
+func (t *Tools) news(h board.Handle, answers []board.Question) []board.Question {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.told) > 10_000 {
+		clear(t.told)
+	}
+	var fresh []board.Question
+	for _, q := range answers {
+		key := h.String() + " " + q.ID.String()
+		if !t.told[key] {
+			t.told[key] = true
+			fresh = append(fresh, q)
+		}
+	}
+	return fresh
+}
+
+// noticeAnswer is for a note that was taken.
+func noticeAnswer(h board.Handle, n board.Notice) *answer {
+	lines := []string{"Noted."}
+	w := wireNotice{Edited: n.Edited, StoppedBy: n.Stopped}
+	if n.Edited {
+		lines = append(lines, "The task was edited after you got it. Read it again: "+call("get_task", "task", h.Task.String(), "detail", "full")+".")
+	}
+	for _, q := range n.Answers {
+		w.Answered = append(w.Answered, q.ID.String())
+		lines = append(lines, fmt.Sprintf("Answer to %v from %s: %s", q.ID, answeredBy(q), oneLine(q.Answer, 600)))
+	}
+	if n.Stopped != "" {
+		lines = append(lines, "Cancelled: stop. "+n.Stopped+" told you to stop; leave your work on its branch and end your turn.")
+	}
+	return &answer{text: strings.Join(lines, "\n"), result: w}
+}
