@@ -11,10 +11,10 @@ import (
 
 var getAnswer = &definition{
 	name:  "get_answer",
-	about: "Look whether a question of yours has been answered.",
+	about: "Check whether your question has been answered.",
 	props: []prop{
-		{name: "question", kind: text, must: true, about: "its id, such as q-18", also: []string{"id", "question_id"}},
-		{name: "wait_seconds", kind: number, about: "how long to wait for it", most: maxWait},
+		{name: "question", kind: text, must: true, about: "question id, such as q-18", also: []string{"id", "question_id"}},
+		{name: "wait_seconds", kind: number, about: "how long to wait for the answer", most: maxWait},
 	},
 	run: run(getAnswered),
 }
@@ -48,7 +48,7 @@ func getAnswered(ctx context.Context, t *Tools, k *caller, in struct {
 	case q.Default != "":
 		s += fmt.Sprintf(" Continue as if the answer were %s.", quote(oneLine(q.Default, 200)))
 	case q.Blocking && !q.Claim.IsZero():
-		s += fmt.Sprintf(" The answer comes with %v. Next: %s.", q.Claim.Task, nextCall(q.Asker.Name))
+		s += fmt.Sprintf(" The answer will come with %v when it is handed out again. Next: %s.", q.Claim.Task, nextCall(q.Asker.Name))
 	default:
 		s += " Continue with work that does not depend on it, or end your turn."
 	}
@@ -66,9 +66,9 @@ func (t *Tools) answerOf(ctx context.Context, k *caller, q board.Question) (*ans
 		}
 		switch {
 		case d.Claim != nil && d.Claim.Handle == q.Claim:
-			s += fmt.Sprintf("\nYou still hold %v: go on with it.", q.Claim.Task)
+			s += fmt.Sprintf("\nYou still hold %v; continue with it.", q.Claim.Task)
 		case d.Task.Status == board.Pending && d.Task.ReservedFor == q.Asker:
-			s += fmt.Sprintf("\n%v was parked and is kept for you a while: %s.", q.Claim.Task, nextCall(q.Asker.Name))
+			s += fmt.Sprintf("\n%v was parked and is reserved for you for up to 10 minutes. Next: %s.", q.Claim.Task, nextCall(q.Asker.Name))
 		default:
 			s += fmt.Sprintf("\nThe claim it was asked under has ended; %v is %s. Next: %s.", q.Claim.Task, d.Task.Status, nextCall(q.Asker.Name))
 		}
@@ -82,7 +82,7 @@ func (k *caller) question(ctx context.Context, named string) (board.Question, er
 	if k.isLead("") {
 		e.next = "Next: " + call("list_questions") + "."
 	} else {
-		e.next = "Next: the same call with the id that ask_question gave you."
+		e.next = "Next: repeat the call with the id that ask_question gave you."
 	}
 	id, err := board.ParseQuestionID(strings.ToLower(strings.TrimSpace(named)))
 	if err != nil {

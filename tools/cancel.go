@@ -10,10 +10,10 @@ import (
 
 var cancelTask = &definition{
 	name:  "cancel_task",
-	about: "End a task that is no longer wanted, for good. Whoever works on it is told to stop.",
+	about: "Cancel a task for good. Its holder is told to stop.",
 	props: []prop{
-		{name: "task", kind: text, must: true, about: "its id", also: taskNames},
-		{name: "reason", kind: text, about: "why; needed if somebody works on it"},
+		{name: "task", kind: text, must: true, about: "task id", also: taskNames},
+		{name: "reason", kind: text, about: "why; required if a worker holds the task"},
 		{name: "dependents", kind: text, enum: []string{"keep", "unblock", "cancel"}, about: "what happens to its dependents; default keep, which leaves them blocked"},
 	},
 	hints: mcp.ToolAnnotations{DestructiveHint: new(true)},
@@ -47,7 +47,7 @@ func cancel(ctx context.Context, t *Tools, k *caller, in struct {
 			}
 		}
 		if len(blocked) > 0 {
-			s += fmt.Sprintf(" Still blocked by it: %s; change that with update_task depends_on, or cancel it too.", idList(blocked))
+			s += fmt.Sprintf(" Still blocked by it: %s. To unblock, change depends_on with update_task, or cancel those too.", idList(blocked))
 		}
 	}
 	return &answer{text: s, result: wireList[string]{Items: idTexts(ids)}}, nil

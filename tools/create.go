@@ -12,11 +12,11 @@ import (
 
 var createTask = &definition{
 	name: "create_task",
-	about: "Put one new task on the board, for somebody to work on later. For several that belong together a lead uses create_plan; " +
-		"for steps inside your own task use your own to-do list.",
+	about: "Create one task, for some agent to work on later. For several related tasks, a lead calls create_plan. " +
+		"For steps inside your own task, use your own to-do list.",
 	props: append(taskProps(
 		prop{name: "description", kind: text, must: true, about: "what to do, for someone who has not seen your conversation"},
-		prop{name: "title", kind: text, about: "one line; the description's first if not given"},
+		prop{name: "title", kind: text, about: "one line; default: the first line of the description"},
 	),
 		prop{name: "project", kind: text, about: "the project it belongs to"},
 		prop{name: "idempotency_key", kind: text, about: "any unique string; repeating the call with it creates nothing twice"},
@@ -32,8 +32,8 @@ var evidenceKinds = texts(board.EvidenceKinds)
 func taskProps(more ...prop) []prop {
 	return append(more,
 		prop{name: "acceptance", kind: text, about: "acceptance criteria that someone else can check", also: []string{"done_when", "acceptance_criteria"}, commas: true},
-		prop{name: "priority", kind: text, enum: priorities, about: "normal if not given"},
-		prop{name: "skills", kind: list, commas: true, about: "what its worker must be able to do"},
+		prop{name: "priority", kind: text, enum: priorities, about: "default normal"},
+		prop{name: "skills", kind: list, commas: true, about: "skills its worker must have"},
 		prop{name: "areas", kind: list, commas: true, about: "directories the task changes; tasks with overlapping areas are handed out last", also: []string{"files", "paths"}},
 		prop{name: "depends_on", kind: list, commas: true, about: "ids of tasks that must be done first", also: []string{"after", "blocked_by", "dependencies"}},
 		prop{name: "parent", kind: text, about: "id of the task it is a part of"},
@@ -70,16 +70,16 @@ func create(ctx context.Context, t *Tools, k *caller, in taskInput) (*answer, er
 	task, doc, held, err := t.create(ctx, k, n, in.Key)
 	if err != nil {
 		if errors.Is(err, board.ErrNotFound) {
-			err = fmt.Errorf("%w: a task that it depends on, or its parent, is not there", board.ErrInvalid)
+			err = fmt.Errorf("%w: a task that it depends on, or its parent, does not exist", board.ErrInvalid)
 		}
 		if errors.Is(err, board.ErrConflict) && !k.isLead(project) {
-			e.next = "Go on with your own task, and tell of the rest in its summary."
+			e.next = "Continue with your own task and mention the rest in its summary."
 		}
 		return nil, k.refuse(e, err)
 	}
 	a := &answer{text: createdText(task, doc), result: wireOf(task, doc)}
 	if held {
-		a.more = append(a.more, "It is held until a lead starts it. Go on with your own task.")
+		a.more = append(a.more, "It is held until a lead starts it. Continue with your own task.")
 	}
 	if more, err := t.unknownSkills(ctx, []string{project}, in.Skills); err == nil && more != "" {
 		a.more = append(a.more, more)

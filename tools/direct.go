@@ -112,7 +112,7 @@ func (t *Tools) directDone(ctx context.Context, r *mcp.Request) (mcp.Result, err
 		}
 	}
 	if !ok {
-		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "%s: %v was not given to this process", what, id)
+		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "%s: %v was not handed out to this process", what, id)
 	}
 	k.Worker = t.workerOf(h)
 	if result == "" {
@@ -172,7 +172,7 @@ func (t *Tools) directAsk(ctx context.Context, r *mcp.Request) (mcp.Result, erro
 		return nil, rpcError(what, err)
 	}
 	if q.State == board.QuestionOpen {
-		return nil, jsonrpc.Errorf(jsonrpc.CodeInternal, "%s: %v has no answer yet; ask the same again to go on waiting", what, id)
+		return nil, jsonrpc.Errorf(jsonrpc.CodeInternal, "%s: %v has no answer yet; repeat the call to keep waiting", what, id)
 	}
 	t.mu.Lock()
 	delete(t.direct.asked, key)

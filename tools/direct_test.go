@@ -56,7 +56,7 @@ func TestDirect(t *testing.T) {
 		say(`{"jsonrpc":"2.0","method":"askQuestion","params":{"question":"Why?","chatId":7},"id":6}`,
 			`{"jsonrpc":"2.0","id":6,"error":{"code":-32602,"message":"chatId must be a string if provided"}}`)
 		say(`{"jsonrpc":"2.0","method":"askQuestion","params":{"question":"Why?","chatId":"chat-123"},"id":7}`,
-			`{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"Failed to answer question: q-1 has no answer yet; ask the same again to go on waiting"}}`)
+			`{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"Failed to answer question: q-1 has no answer yet; repeat the call to keep waiting"}}`)
 		time.AfterFunc(10*time.Second, func() {
 			if _, err := s.b.Answer(t.Context(), ada, 1, "Because."); err != nil {
 				t.Error(err)
@@ -72,7 +72,7 @@ func TestDirect(t *testing.T) {
 		say(`{"jsonrpc":"2.0","method":"reportTaskDone","params":{"result":"x"},"id":9}`,
 			`{"jsonrpc":"2.0","id":9,"error":{"code":-32602,"message":"taskId must be a non-empty string"}}`)
 		say(`{"jsonrpc":"2.0","method":"reportTaskDone","params":{"taskId":"web-9"},"id":10}`,
-			`{"jsonrpc":"2.0","id":10,"error":{"code":-32602,"message":"Failed to report task done: web-9 was not given to this process"}}`)
+			`{"jsonrpc":"2.0","id":10,"error":{"code":-32602,"message":"Failed to report task done: web-9 was not handed out to this process"}}`)
 		done := `{"jsonrpc":"2.0","method":"reportTaskDone","params":{"taskId":"web-1","result":"Completed successfully"},"id":11}`
 		say(done, `{"jsonrpc":"2.0","id":11,"result":{"success":true}}`)
 		say(done, `{"jsonrpc":"2.0","id":11,"result":{"success":true}}`)

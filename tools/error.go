@@ -55,7 +55,7 @@ func (k *caller) refuse(e errand, err error) error {
 	}
 	r := &refusal{what: e.not, state: "Nothing has changed.", why: because(err), next: e.next, err: err}
 	if !e.task.IsZero() {
-		r.state = fmt.Sprintf("%v is as it was.", e.task)
+		r.state = fmt.Sprintf("%v has not changed.", e.task)
 	}
 	if r.next == "" {
 		r.next = "Next: " + k.look(e.task) + "."
@@ -74,20 +74,20 @@ func (k *caller) refuse(e errand, err error) error {
 		r.what = "Not recorded."
 		r.state = "You still hold " + evidence.Task.String() + "."
 		r.why = fmt.Sprintf("It requires evidence of kind %s; you sent %s.", words(evidence.Missing), cmpOr(words(evidence.Sent), "none"))
-		r.next = fmt.Sprintf("Run what shows it, then repeat the call with that added: %s.",
+		r.next = fmt.Sprintf("%s and repeat the call with that evidence added: %s.", evidenceSteps(evidence.Missing),
 			call("report_task_done", "claim", e.claim.String(), "summary", "…", "evidence", evidenceExample(append(evidence.Sent, evidence.Missing...))))
 	case isCycle:
 		r.code = "cycle"
 		r.why = "The dependencies would form a cycle: " + strings.Join(cycle.Path, " → ") + "."
-		r.next = "Next: the same call without one of these links."
+		r.next = "Next: repeat the call without one of these links."
 	case isStopped:
 		r.code = "stopped"
 		r.state = "You get no more work."
-		r.why = "Cancelled: stop. " + cmpOr(stopped.Worker.StoppedBy, "Somebody") + " told this worker to stop."
+		r.why = "Cancelled: stop. " + cmpOr(stopped.Worker.StoppedBy, "Someone") + " told this worker to stop."
 		r.next = "End your turn now; make no other call."
 	case isHeld:
 		r.code = "name_taken"
-		r.state = "You were given nothing."
+		r.state = "Nothing was handed out."
 		r.why = "The name belongs to another process. If that process is dead, the name becomes free in " + board.Span(name.Left) + "."
 		r.next = "Next: " + call("get_next_task", "worker", "new") + "."
 	case errors.Is(err, board.ErrNotFound):
@@ -110,28 +110,49 @@ func (k *caller) refuse(e errand, err error) error {
 	case errors.Is(err, board.ErrDenied):
 		r.code = "denied"
 		if e.next == "" {
-			r.next = "Leave it to somebody else; go on with your own task, or end your turn."
+			r.next = "Leave it to someone else; continue with your own task, or end your turn."
 		}
 	case errors.Is(err, board.ErrTooNew):
 		r.code = "too_new"
 		r.state = "Nothing is lost."
-		r.why = "Bossman was upgraded while this process ran."
+		r.why = "Bossman was upgraded while this process was running."
 		r.next = "Ask the person at your client to reconnect this MCP server, then repeat the call."
 	case errors.Is(err, board.ErrUnknown):
 		r.code = "unknown"
 		r.what = "It is not known whether this was done."
-		r.state = "The database connection was lost during the write; the change may or may not be saved."
-		r.why = "That is neither a success nor a failure."
+		r.state = "The change may or may not be saved."
+		r.why = "The database connection was lost during the write."
 		r.next = "Next: repeat the call in a minute; a repeated report is recorded only once. If you were creating something, first check whether it exists: " + k.look(e.task) + "."
 	case errors.Is(err, board.ErrUnavailable):
 		r.code = "unavailable"
-		r.state = "Nothing has changed, and what you hold stays yours for now."
+		r.state = "Nothing has changed, and you still hold your task for now."
 		r.why = "The board cannot be reached; this does not mean that your task is gone."
-		r.next = "Next: the same call in a minute; if it fails again, end your turn and say so."
+		r.next = "Next: repeat the call in a minute; if it fails again, end your turn and say so."
 	default:
 		return err
 	}
 	return r
+}
+
+// evidenceSteps says how to produce evidence of each kind.
+func evidenceSteps(kinds []board.EvidenceKind) string {
+	var steps []string
+	for _, k := range kinds {
+		switch k {
+		case board.EvidenceCommit:
+			steps = append(steps, "commit your work")
+		case board.EvidencePR:
+			steps = append(steps, "open the pull request")
+		case board.EvidenceTests:
+			steps = append(steps, "run the tests")
+		case board.EvidenceCommand:
+			steps = append(steps, "run the command")
+		default:
+			steps = append(steps, "produce the "+string(k)+" evidence")
+		}
+	}
+	s := strings.Join(steps, ", ")
+	return strings.ToUpper(s[:1]) + s[1:]
 }
 
 // lost says what became of a claim that is over.
@@ -140,7 +161,7 @@ func (r *refusal) lost(e errand, l *board.LostError) {
 	stopped := false
 	switch {
 	case l.Holder != nil && l.Holder.Worker.Name == e.worker && e.worker != "":
-		r.state = fmt.Sprintf("%v is at attempt %d, and yours under the claim %v.", id, l.Task.Attempt, l.Holder.Handle)
+		r.state = fmt.Sprintf("%v is at attempt %d; you hold it under claim %v.", id, l.Task.Attempt, l.Holder.Handle)
 	case l.Holder != nil:
 		r.state = fmt.Sprintf("%v is at attempt %d, held by another worker since %s.", id, l.Task.Attempt, clock(l.Holder.GrantedAt))
 	default:
@@ -148,11 +169,11 @@ func (r *refusal) lost(e errand, l *board.LostError) {
 	}
 	switch a := l.Ended; {
 	case a == nil:
-		r.why = fmt.Sprintf("There is no claim %v: look at what you were given.", l.Claim)
+		r.why = fmt.Sprintf("There is no claim %v; check the claim you were given.", l.Claim)
 	case a.Cause == board.CauseExpired:
-		r.why = fmt.Sprintf("Your lease ended at %s.", clock(a.EndedAt))
+		r.why = fmt.Sprintf("Your lease expired at %s.", clock(a.EndedAt))
 		if l.Holder == nil && a.SpecVersion != l.Task.SpecVersion {
-			r.why += " The task's text has changed since you were told it."
+			r.why += " The task was edited after you got it."
 		}
 	case a.Cause == board.CauseCancelled:
 		r.why = fmt.Sprintf("Cancelled: stop. The task was cancelled at %s: %s", clock(a.EndedAt), sentence(oneLine(a.Reason, 300)))
@@ -160,12 +181,12 @@ func (r *refusal) lost(e errand, l *board.LostError) {
 		r.why = fmt.Sprintf("Cancelled: stop. You were told to stop at %s.", clock(a.EndedAt))
 		stopped = true
 	case a.Cause == "":
-		r.why = "Your claim is not the newest one."
+		r.why = "Your claim is not the current one."
 	default:
 		r.why = fmt.Sprintf("Your claim ended at %s (%s).", clock(a.EndedAt), causeWords(a.Cause))
 	}
 	if l.Kept {
-		r.why += " Your words were kept as a note."
+		r.why += " Your text was kept as a note."
 	}
 	if l.Ended != nil && l.Ended.Cause == board.CauseDone {
 		r.next = ""
@@ -186,7 +207,7 @@ func (r *refusal) lost(e errand, l *board.LostError) {
 func (t *Tools) missing() error {
 	return &refusal{
 		what: "Not done.", state: "This server has no board; nothing was read or written.",
-		why: sentence(t.o.Missing.Error()), next: "Tell the person at your client; until then end your turn.",
+		why: sentence(t.o.Missing.Error()), next: "Tell the person at your client, then end your turn.",
 		code: "no_board", err: t.o.Missing,
 	}
 }
@@ -199,13 +220,13 @@ func noProject(projects []string, named string) error {
 	r := &refusal{what: "Not done.", state: "Nothing has changed.", code: "invalid", err: board.ErrInvalid}
 	switch {
 	case len(projects) == 0:
-		r.why, r.next = "You have no access to any project on this board.", "Ask the person at your client for one; until then end your turn."
+		r.why, r.next = "You have no access to any project on this board.", "Ask the person at your client for access, then end your turn."
 	case named == "":
 		r.why = "There are several projects: " + strings.Join(projects, ", ") + "."
-		r.next = fmt.Sprintf("Next: the same call with \"project\":%q, or another of them.", projects[0])
+		r.next = fmt.Sprintf("Next: repeat the call with \"project\":%q, or another of them.", projects[0])
 	default:
-		r.why = fmt.Sprintf("There is no project %s for you; there is %s.", quote(cut(named, 40)), strings.Join(projects, ", "))
-		r.next = fmt.Sprintf("Next: the same call with \"project\":%q, or without a project.", projects[0])
+		r.why = fmt.Sprintf("You have no access to a project %s; your projects: %s.", quote(cut(named, 40)), strings.Join(projects, ", "))
+		r.next = fmt.Sprintf("Next: repeat the call with \"project\":%q, or without a project.", projects[0])
 	}
 	return r
 }
@@ -214,10 +235,10 @@ func noProject(projects []string, named string) error {
 func whichTask(held []board.Claim) error {
 	r := &refusal{what: "Not done.", state: "Nothing has changed.", code: "invalid", err: board.ErrInvalid}
 	if len(held) == 0 {
-		r.why, r.next = "The call names no task, and you hold none.", "Next: "+call("get_next_task")+" if you are to work."
+		r.why, r.next = "The call names no task, and you hold none.", "Next: "+call("get_next_task")+" to get one."
 		return r
 	}
-	r.why = "The call names no task, and several are held here."
+	r.why = "The call names no task, and this connection holds several."
 	r.next = "Next: " + call("get_task", "task", held[0].Task.String()) + ", or another of " + claimList(held) + "."
 	return r
 }
@@ -229,10 +250,10 @@ func bareClaim(e errand, id board.ID, held []board.Claim) error {
 		what: e.not, state: "Nothing has changed.", code: "invalid", err: board.ErrInvalid,
 		why: fmt.Sprintf("%v is a task id; this argument takes a claim handle, which also names the attempt.", id),
 	}
-	r.next = "Next: the same call with the claim that get_next_task gave you; if you lost it, " + call("get_next_task") + "."
+	r.next = "Next: repeat the call with the claim that get_next_task gave you; if you lost it, " + call("get_next_task") + "."
 	for _, c := range held {
 		if c.Task == id {
-			r.next = fmt.Sprintf("Next: the same call with \"claim\":%q.", c.Handle)
+			r.next = fmt.Sprintf("Next: repeat the call with \"claim\":%q.", c.Handle)
 		}
 	}
 	return r

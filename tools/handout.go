@@ -43,7 +43,7 @@ func handoutText(h *board.Handout) string {
 	}
 	end := call("report_task_done", doneArgs...) + "\nor " +
 		call("report_task_failed", "claim", handle, "reason", "…", "kind", "other") +
-		"\nA decision for people: " + call("ask_question", "claim", handle, "question", "…") + "."
+		"\nIf people must decide: " + call("ask_question", "claim", handle, "question", "…") + "."
 	sections := []section{
 		{"TITLE", t.Title},
 		{"DESCRIPTION", description},
@@ -56,7 +56,7 @@ func handoutText(h *board.Handout) string {
 		{"ANSWERS", answersOf(h.Questions)},
 		{"END WITH", end},
 	}
-	const delegate = "\n\nTo delegate, give the sub-agent the claim; it need not call get_next_task."
+	const delegate = "\n\nTo delegate, pass the claim to the sub-agent; it does not need to call get_next_task."
 	fit(sections, maxHandout-len(head)-len(delegate), t.ID)
 	return head + join(sections) + delegate
 }
@@ -213,7 +213,7 @@ func place(w board.Where) string {
 		at = append(at, s)
 	}
 	if w.Uncommitted > 0 {
-		at = append(at, count(w.Uncommitted, "file", "files")+" uncommitted")
+		at = append(at, count(w.Uncommitted, "uncommitted file", "uncommitted files"))
 	}
 	if w.Dir != "" {
 		s := "in " + oneLine(w.Dir, 120)
@@ -232,11 +232,11 @@ func causeWords(c board.Cause) string {
 	case board.CauseFailed:
 		return "failed"
 	case board.CauseExpired:
-		return "lease ran out"
+		return "lease expired"
 	case board.CauseReleased, board.CauseUndelivered:
 		return "taken back"
 	case board.CauseNotNow:
-		return "given back"
+		return "returned"
 	case board.CauseParked:
 		return "parked for an answer"
 	case board.CauseCancelled:
@@ -246,7 +246,7 @@ func causeWords(c board.Cause) string {
 	case board.CauseStopped:
 		return "stopped"
 	}
-	return "not ended"
+	return "in progress"
 }
 
 func answersOf(questions []board.Question) string {
@@ -261,7 +261,7 @@ func answersOf(questions []board.Question) string {
 
 func answeredBy(q board.Question) string {
 	if q.AnsweredBy == board.AnsweredByDefault {
-		return "the default, nobody answered in time"
+		return "the default, because nobody answered in time"
 	}
 	return oneLine(q.AnsweredBy, 40)
 }
@@ -288,5 +288,5 @@ func isBlank(s string) bool {
 }
 
 func blank(name string) error {
-	return fmt.Errorf("%w: the %s is still the \"…\" of the example: put your own words there", board.ErrInvalid, name)
+	return fmt.Errorf("%w: the %s is still the placeholder \"…\"; replace it with your own text", board.ErrInvalid, name)
 }

@@ -11,11 +11,11 @@ import (
 
 var listQuestions = &definition{
 	name:  "list_questions",
-	about: "List the questions that wait for an answer.",
+	about: "List questions to people; by default the open ones.",
 	props: []prop{
-		{name: "state", kind: text, enum: []string{"open", "answered", "withdrawn", "all"}, about: "open if not given", also: []string{"status"}},
-		{name: "project", kind: text, about: "only of this project"},
-		{name: "limit", kind: number, about: "how many; 20 if not given", most: mostRows},
+		{name: "state", kind: text, enum: []string{"open", "answered", "withdrawn", "all"}, about: "default open", also: []string{"status"}},
+		{name: "project", kind: text, about: "only questions of this project"},
+		{name: "limit", kind: number, about: "how many; default 20", most: mostRows},
 		{name: "cursor", kind: text, about: "cursor from the previous answer"},
 	},
 	run: run(listedQuestions),
@@ -43,7 +43,7 @@ func listedQuestions(ctx context.Context, t *Tools, k *caller, in struct {
 	}
 	if in.Cursor != "" {
 		if f.After, err = board.ParseQuestionID(in.Cursor); err != nil {
-			e.next = "Next: the same call without a cursor."
+			e.next = "Next: repeat the call without a cursor."
 			return nil, k.refuse(e, err)
 		}
 	}
@@ -72,12 +72,12 @@ func listedQuestions(ctx context.Context, t *Tools, k *caller, in struct {
 	}
 	switch {
 	case lines == nil:
-		lines = append(lines, "No such questions.")
+		lines = append(lines, "No matching questions.")
 	case f.State == board.QuestionOpen:
 		lines = append(lines, "Answer with "+call("answer_question", "question", qs[0].ID.String(), "answer", "…")+".")
 	}
 	if w.Cursor != "" {
-		lines = append(lines, fmt.Sprintf("More: the same call with \"cursor\":%q.", w.Cursor))
+		lines = append(lines, fmt.Sprintf("For more, repeat the call with \"cursor\":%q.", w.Cursor))
 	}
 	return &answer{text: strings.Join(lines, "\n"), result: w}, nil
 }
@@ -92,7 +92,7 @@ func questionRow(q board.Question, now time.Time) string {
 		row += ", blocking"
 	}
 	if q.HumanOnly {
-		row += ", for a person only"
+		row += ", only for a person"
 	}
 	if q.State == board.QuestionOpen && !q.NeededBy.IsZero() && now.After(q.NeededBy) {
 		row += ", overdue"
@@ -114,7 +114,7 @@ var answerQuestion = &definition{
 	name:  "answer_question",
 	about: "Answer a worker's question if you know what the people you work for want. You cannot answer your own question or a human_only one.",
 	props: []prop{
-		{name: "question", kind: text, must: true, about: "its id, such as q-18", also: []string{"id", "question_id"}},
+		{name: "question", kind: text, must: true, about: "question id, such as q-18", also: []string{"id", "question_id"}},
 		{name: "answer", kind: text, must: true, about: "the decision, and why if that helps", also: []string{"text", "message"}},
 	},
 	run: run(answering),
@@ -131,15 +131,15 @@ func answering(ctx context.Context, t *Tools, k *caller, in struct {
 	}
 	e := errand{not: "Not answered.", next: "Next: " + call("list_questions") + "."}
 	if q.HumanOnly {
-		e.next = "Leave it to a person: they answer with bossman answer, or on the dashboard."
+		e.next = "Leave it to a person; it is in their inbox."
 	}
 	if q, err = t.b.Answer(ctx, k.Actor, q.ID, in.Answer); err != nil {
 		return nil, k.refuse(e, err)
 	}
 	t.server.ResourceUpdated(questionsURI)
-	s := fmt.Sprintf("%v is answered with %s.", q.ID, quote(oneLine(q.Answer, 200)))
+	s := fmt.Sprintf("%v is answered: %s.", q.ID, quote(oneLine(q.Answer, 200)))
 	if !q.Claim.IsZero() {
-		s += fmt.Sprintf(" %v can go on.", q.Claim.Task)
+		s += fmt.Sprintf(" %v can continue.", q.Claim.Task)
 	}
 	return &answer{text: s, result: wireQuestionOf(q)}, nil
 }

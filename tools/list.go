@@ -16,14 +16,14 @@ const (
 
 var listTasks = &definition{
 	name:  "list_tasks",
-	about: "List tasks, oldest first, one short line each. get_task has the rest.",
+	about: "List tasks, oldest first, one short line each. For details, call get_task.",
 	props: []prop{
 		{name: "status", kind: text, enum: append([]string{"ready", "open"}, texts(board.Statuses)...), about: "filter by status; open means not done and not cancelled", also: []string{"state"}},
-		{name: "query", kind: text, about: "words in title or description", also: []string{"search", "text"}},
-		{name: "skill", kind: text, about: "only those that want this skill"},
-		{name: "worker", kind: text, about: "only what this worker holds"},
-		{name: "project", kind: text, about: "only of this project"},
-		{name: "limit", kind: number, about: "how many; 20 if not given", most: mostRows},
+		{name: "query", kind: text, about: "words in the title or description", also: []string{"search", "text"}},
+		{name: "skill", kind: text, about: "only tasks that require this skill"},
+		{name: "worker", kind: text, about: "only tasks this worker holds"},
+		{name: "project", kind: text, about: "only tasks of this project"},
+		{name: "limit", kind: number, about: "how many; default 20", most: mostRows},
 		{name: "cursor", kind: text, about: "cursor from the previous answer"},
 	},
 	run: run(listed),
@@ -57,10 +57,10 @@ func listed(ctx context.Context, t *Tools, k *caller, in struct {
 	if in.Cursor != "" {
 		f.After, err = board.ParseID(in.Cursor)
 		if err == nil && !slices.Contains(f.Projects, f.After.Project) {
-			err = fmt.Errorf("%w: the cursor is of another list", board.ErrInvalid)
+			err = fmt.Errorf("%w: the cursor belongs to another list", board.ErrInvalid)
 		}
 		if err != nil {
-			e.next = "Next: the same call without a cursor."
+			e.next = "Next: repeat the call without a cursor."
 			return nil, k.refuse(e, err)
 		}
 	}
@@ -94,10 +94,10 @@ func listed(ctx context.Context, t *Tools, k *caller, in struct {
 		lines = append(lines, taskRow(&task, holders[task.ID]))
 	}
 	if lines == nil {
-		lines = append(lines, "No such tasks.")
+		lines = append(lines, "No matching tasks.")
 	}
 	if w.Cursor != "" {
-		lines = append(lines, fmt.Sprintf("More: the same call with \"cursor\":%q.", w.Cursor))
+		lines = append(lines, fmt.Sprintf("For more, repeat the call with \"cursor\":%q.", w.Cursor))
 	}
 	return &answer{text: strings.Join(lines, "\n"), result: w}, nil
 }
@@ -112,7 +112,7 @@ func taskRow(t *board.Task, holder string) string {
 		row += " by " + holder
 	}
 	if t.Failures > 0 {
-		row += fmt.Sprintf(" (%d of %d tries failed)", t.Failures, t.MaxFailures)
+		row += fmt.Sprintf(" (%d of %d attempts failed)", t.Failures, t.MaxFailures)
 	}
 	return row + ": " + oneLine(t.Title, 80)
 }

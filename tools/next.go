@@ -17,10 +17,10 @@ var getNextTask = &definition{
 		"Omit worker on your first call; the answer gives you a worker name to pass on every later call. " +
 		"If there is nothing to do, end your turn; do not call it in a loop.",
 	props: []prop{
-		{name: "worker", kind: text, about: `the name you were given; "new" if you are another agent on the same connection`, also: []string{"worker_id", "worker_name", "agent", "agent_id"}},
+		{name: "worker", kind: text, about: `your worker name; "new" if you are another agent on this connection`, also: []string{"worker_id", "worker_name", "agent", "agent_id"}},
 		{name: "task", kind: text, about: "id of the task you prefer; handed out only if available", also: taskNames},
 		{name: "skills", kind: list, about: "your skills; omit to be offered any task", commas: true},
-		{name: "project", kind: text, about: "only from this project"},
+		{name: "project", kind: text, about: "only tasks of this project"},
 		{name: "wait_seconds", kind: number, about: "how long to wait for work", most: maxWait},
 	},
 	run: run(next),
@@ -35,7 +35,7 @@ type nextInput struct {
 }
 
 func next(ctx context.Context, t *Tools, k *caller, in nextInput) (*answer, error) {
-	e := errand{not: "No hand-out.", worker: in.Worker}
+	e := errand{not: "No task handed out.", worker: in.Worker}
 	w := board.Wish{
 		Worker: in.Worker, Wait: time.Duration(in.Wait) * time.Second, Absent: !t.piped(),
 		Session: t.o.Session, Where: t.where(ctx),
@@ -91,7 +91,7 @@ func next(ctx context.Context, t *Tools, k *caller, in nextInput) (*answer, erro
 	}
 	others := slices.DeleteFunc(held, func(c board.Claim) bool { return c.Handle == h.Claim.Handle })
 	if !t.piped() && in.Worker == "" && len(others) > 0 {
-		a.more = append(a.more, fmt.Sprintf("The same key also holds %s. If one of these is yours, do not begin this one: %s, then %s.",
+		a.more = append(a.more, fmt.Sprintf("Your key also holds %s. If one of these is your task, return this one with %s, then call %s.",
 			claimList(others),
 			call("report_task_failed", "claim", h.Claim.Handle.String(), "kind", "not_now", "reason", "I hold another"),
 			call("get_next_task", "worker", others[0].Worker.Name)))
@@ -113,7 +113,7 @@ func heldAnswer(held []board.Claim) *answer {
 		}
 		b.WriteString(nextCall(c.Worker.Name))
 	}
-	fmt.Fprintf(&b, ". If you are another agent: %s.", call("get_next_task", "worker", "new"))
+	fmt.Fprintf(&b, ". If you are another agent, call %s.", call("get_next_task", "worker", "new"))
 	w := wireHandout{Outcome: "held"}
 	for _, c := range held {
 		w.Held = append(w.Held, wireClaimOf(c))
@@ -128,7 +128,7 @@ func (k *caller) notFree(ctx context.Context, e errand, err error) error {
 	if whyErr != nil || !ok || len(reasons) == 0 {
 		return k.refuse(e, err)
 	}
-	r.state = fmt.Sprintf("%v is not free.", e.task)
+	r.state = fmt.Sprintf("%v is not available.", e.task)
 	switch reasons[0].Code {
 	case board.WhyLease:
 		r.why = "Another worker holds it."
@@ -138,7 +138,7 @@ func (k *caller) notFree(ctx context.Context, e errand, err error) error {
 	default:
 		r.why = reasons[0].Text
 	}
-	r.next = "Next, for any other task: " + nextCall(e.worker) + "."
+	r.next = "Next: " + nextCall(e.worker) + " for another task."
 	return r
 }
 

@@ -23,7 +23,7 @@ func nothingAnswer(n *board.Nothing, lead bool, waited int) *answer {
 		w.Reason, w.RetryAfterSeconds = "empty", 300
 		s = "There are no tasks yet."
 		if lead {
-			s += " If you were asked to plan: create_plan."
+			s += " If you were asked to plan, call create_plan."
 		}
 	case left == 0:
 		w.Reason, w.RetryAfterSeconds = "done", 300
@@ -32,7 +32,7 @@ func nothingAnswer(n *board.Nothing, lead bool, waited int) *answer {
 			s = "The only task is done."
 		}
 		if k := c.Status[board.Cancelled]; k > 0 {
-			s = fmt.Sprintf("All tasks are done: %d, and %d cancelled.", c.Status[board.Done], k)
+			s = fmt.Sprintf("All tasks are done (%d) or cancelled (%d).", c.Status[board.Done], k)
 		}
 	case n.ReadyUnskilled > 0:
 		w.Reason = "skills"
@@ -57,9 +57,9 @@ func waiting(n *board.Nothing) string {
 	}
 	c := n.Counts
 	add(c.Status[board.InProgress], "in progress", "in progress")
-	add(c.Blocked, "waits for other tasks", "wait for other tasks")
+	add(c.Blocked, "blocked by other tasks", "blocked by other tasks")
 	if k := c.Status[board.Waiting]; k > 0 {
-		s := count(k, "waits for people", "wait for people")
+		s := count(k, "waiting for people", "waiting for people")
 		var ids []string
 		for _, q := range n.Open {
 			if q.Blocking && !q.Claim.IsZero() && len(ids) < 5 {
@@ -77,7 +77,7 @@ func waiting(n *board.Nothing) string {
 	add(c.Later, "cooling down or reserved", "cooling down or reserved")
 	add(c.Ready, "ready, but not for you now", "ready, but not for you now")
 	if parts == nil {
-		return "nothing waits"
+		return "nothing is waiting"
 	}
 	return strings.Join(parts, ", ")
 }

@@ -20,16 +20,16 @@ var createPlan = &definition{
 			{name: "key", kind: text, must: true, about: "a short name inside this plan", also: []string{"id", "name"}},
 			{name: "title", kind: text, must: true, about: "one line"},
 			{name: "description", kind: text, about: "what to do, for someone who has not seen your conversation"},
-			{name: "acceptance", kind: text, about: "when it is done", commas: true, also: []string{"done_when", "acceptance_criteria"}},
+			{name: "acceptance", kind: text, about: "acceptance criteria that someone else can check", commas: true, also: []string{"done_when", "acceptance_criteria"}},
 			{name: "after", kind: text, about: "keys or ids of tasks that must be done first, comma-separated", commas: true, also: []string{"depends_on", "dependencies", "blocked_by"}},
-			{name: "priority", kind: text, enum: priorities, about: "normal if not given"},
+			{name: "priority", kind: text, enum: priorities, about: "default normal"},
 			{name: "parent", kind: text, about: "key or id of the task it is a part of"},
 			{name: "areas", kind: text, about: "directories the task changes, comma-separated", commas: true, also: []string{"files", "paths"}},
-			{name: "skills", kind: text, about: "what its worker must be able to do, with commas between", commas: true},
+			{name: "skills", kind: text, about: "skills its worker must have, comma-separated", commas: true},
 		}},
-		{name: "goal", kind: text, about: "what it is all for"},
-		{name: "hold", kind: flag, about: "true keeps all of it from being handed out until a lead starts it"},
-		{name: "dry_run", kind: flag, about: "check, and make nothing"},
+		{name: "goal", kind: text, about: "what the plan is for"},
+		{name: "hold", kind: flag, about: "true keeps all tasks from being handed out until a lead starts them"},
+		{name: "dry_run", kind: flag, about: "validate only; create nothing"},
 		{name: "project", kind: text, about: "the project it belongs to"},
 		{name: "idempotency_key", kind: text, about: "any unique string; repeating the call with it creates nothing twice"},
 	},
@@ -56,7 +56,7 @@ type planInput struct {
 }
 
 func plan(ctx context.Context, t *Tools, k *caller, in planInput) (*answer, error) {
-	e := errand{not: "No plan was made."}
+	e := errand{not: "No plan created."}
 	project, err := k.project(in.Project)
 	if err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func plan(ctx context.Context, t *Tools, k *caller, in planInput) (*answer, erro
 	made, err := t.b.CreatePlan(ctx, k.Actor, p)
 	if err != nil {
 		if errors.Is(err, board.ErrNotFound) {
-			err = fmt.Errorf("%w: an id that the plan names is not on this board", board.ErrInvalid)
+			err = fmt.Errorf("%w: the plan names a task id that does not exist", board.ErrInvalid)
 		}
 		return nil, k.refuse(e, err)
 	}
@@ -121,13 +121,13 @@ func planAnswer(p board.Planned) *answer {
 	var s string
 	switch {
 	case p.DryRun:
-		s = fmt.Sprintf("Checked, nothing made: %s", count(n, "task", "tasks"))
+		s = fmt.Sprintf("Checked, nothing created: %s, ", count(n, "task", "tasks"))
 	case n == 1:
-		s = "1 task " + p.Tasks[0].ID.String()
+		s = "Created 1 task " + p.Tasks[0].ID.String() + ": "
 	default:
-		s = fmt.Sprintf("%d tasks %v…%s", n, p.Tasks[0].ID, short(p.Tasks[n-1].ID))
+		s = fmt.Sprintf("Created %d tasks %v…%s: ", n, p.Tasks[0].ID, short(p.Tasks[n-1].ID))
 	}
-	s += fmt.Sprintf(", %d ready now", len(ready))
+	s += fmt.Sprintf("%d ready now", len(ready))
 	if len(ready) > 0 {
 		s += " (" + cut(strings.Join(ready, ", "), 400) + ")"
 	}

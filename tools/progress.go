@@ -14,8 +14,8 @@ var reportProgress = &definition{
 	props: []prop{
 		{name: "claim", kind: text, must: true, about: claimAbout, also: claimNames},
 		{name: "note", kind: text, must: true, about: "what is done and what comes next, in a sentence or two", also: []string{"text", "message", "progress", "summary"}},
-		{name: "percent", kind: number, about: "how much is done", most: 100},
-		{name: "branch", kind: text, about: "the git branch that the work is on"},
+		{name: "percent", kind: number, about: "percentage done", most: 100},
+		{name: "branch", kind: text, about: "the git branch your work is on"},
 	},
 	run: run(progress),
 }

@@ -20,11 +20,11 @@ var askQuestion = &definition{
 		{name: "question", kind: text, must: true, about: "the question, with all context needed to decide", also: []string{"text", "message"}},
 		{name: "claim", kind: text, about: "your claim, if the question is about your task", also: []string{"claim_id", "handle", "task", "task_id"}},
 		{name: "options", kind: list, about: "answers to choose from", also: []string{"choices"}},
-		{name: "default", kind: text, about: "the answer to go on with if nobody answers", also: []string{"default_answer"}},
+		{name: "default", kind: text, about: "the answer to continue with if nobody answers", also: []string{"default_answer"}},
 		{name: "answer_within_seconds", kind: number, about: "deadline: then default becomes the answer, or the question is overdue", most: 30 * 24 * 3600},
-		{name: "blocking", kind: flag, about: "whether the task cannot go on without an answer"},
+		{name: "blocking", kind: flag, about: "true if the task cannot continue without an answer"},
 		{name: "human_only", kind: flag, about: "only a person may answer, no other agent"},
-		{name: "wait_seconds", kind: number, about: "how long to wait for the answer here; usually 45 if blocking, else 0", most: maxWait},
+		{name: "wait_seconds", kind: number, about: "how long to wait for the answer; default 45 if blocking, else 0", most: maxWait},
 	},
 	durable: true,
 	run:     run(ask),
@@ -60,7 +60,7 @@ func ask(ctx context.Context, t *Tools, k *caller, in askInput) (*answer, error)
 	}
 	q, err := t.b.Question(ctx, board.QuestionID(first.ID))
 	if err != nil {
-		return nil, k.refuse(errand{not: "Not known."}, err)
+		return nil, k.refuse(errand{not: "Not read."}, err)
 	}
 	k.Worker = t.workerOf(q.Claim)
 	wait := t.patience(q, in.Wait)
@@ -168,7 +168,7 @@ func (t *Tools) patience(q board.Question, wish *int) time.Duration {
 
 // await waits for the answer: from the inbox, and from a person at the client.
 func (t *Tools) await(ctx context.Context, k *caller, q board.Question, begun, deadline time.Time, wait time.Duration) (*answer, error) {
-	e := errand{not: "The wait was broken off.", claim: q.Claim}
+	e := errand{not: "The wait was interrupted.", claim: q.Claim}
 	if t.mayElicit(k, q) {
 		res, err := k.call.ElicitUntil("answer", form(q), func(ctx context.Context) {
 			_, _ = t.b.Await(ctx, q.ID, time.Until(deadline))
@@ -232,12 +232,12 @@ func (t *Tools) settle(ctx context.Context, k *caller, q board.Question, waited 
 	case q.State == board.QuestionWithdrawn:
 		s = fmt.Sprintf("%v was withdrawn: its task has ended. Next: %s.", q.ID, nextCall(worker))
 	case parked:
-		s = fmt.Sprintf("Recorded as %v in the inbox of the people here; %s. %v is parked: commit to your branch and stop working on it. Next: %s. The answer will come with the task when it is handed out again.",
-			q.ID, noAnswer(waited), q.Claim.Task, nextCall(worker))
+		s = fmt.Sprintf("Recorded as %v in the inbox of the people here; %s. %v is parked: commit to your branch and stop working on it. Next: %s. The answer will come with %v when it is handed out again.",
+			q.ID, noAnswer(waited), q.Claim.Task, nextCall(worker), q.Claim.Task)
 	case q.Default != "":
 		when := ""
 		if !q.NeededBy.IsZero() {
-			when = " (it counts from " + clock(q.NeededBy) + ")"
+			when = ", which becomes the answer at " + clock(q.NeededBy)
 		}
 		s = fmt.Sprintf("Recorded as %v in the inbox of the people here; %s. Continue as if the answer were %s%s. Check later with %s.",
 			q.ID, noAnswer(waited), quote(oneLine(q.Default, 200)), when, call("get_answer", "question", q.ID.String()))

@@ -75,7 +75,7 @@ func (m *mender) object(raw json.RawMessage, props []prop, refuse map[string]str
 			continue
 		}
 		if why := refuse[name]; why != "" {
-			m.fail(why, "Next: "+m.instead+" if it is not done; else the same call without "+name+".")
+			m.fail(why, "Next: if it is not done, "+m.instead+"; otherwise repeat the call without "+name+".")
 			return nil
 		}
 		p := find(props, name)
@@ -112,8 +112,8 @@ func (m *mender) object(raw json.RawMessage, props []prop, refuse map[string]str
 		if at != "" {
 			where = " in " + strings.TrimSuffix(at, ".")
 		}
-		m.fail("It needs "+strings.Join(missing, " and ")+where+".",
-			fmt.Sprintf("Next: the same call with %s.", strings.Join(missing, " and ")))
+		m.fail("It requires "+strings.Join(missing, " and ")+where+".",
+			fmt.Sprintf("Next: repeat the call with %s.", strings.Join(missing, " and ")))
 	}
 	return append(b, '}')
 }
@@ -192,7 +192,7 @@ func (m *mender) text(v json.RawMessage, p *prop, at string) json.RawMessage {
 		s, ok = strings.Join(parts, ", "), true
 	}
 	if !ok {
-		m.fail(at+" is a text, not "+kindOf(v)+".", "Next: the same call with a text for "+at+".")
+		m.fail(at+" must be a string, not "+kindOf(v)+".", "Next: repeat the call with a string for "+at+".")
 		return nil
 	}
 	if p.enum == nil {
@@ -202,8 +202,8 @@ func (m *mender) text(v json.RawMessage, p *prop, at string) json.RawMessage {
 		return nil
 	}
 	if !slices.Contains(p.enum, s) {
-		m.fail(fmt.Sprintf("%s is one of %s, not %s.", at, strings.Join(p.enum, ", "), quote(cut(s, 40))),
-			"Next: the same call with one of them.")
+		m.fail(fmt.Sprintf("%s must be one of %s, not %s.", at, strings.Join(p.enum, ", "), quote(cut(s, 40))),
+			"Next: repeat the call with one of them.")
 		return nil
 	}
 	return quote(s)
@@ -238,7 +238,7 @@ func (m *mender) number(v json.RawMessage, p *prop, at string) json.RawMessage {
 		if s == "" && v[0] == '"' {
 			return nil
 		}
-		m.fail(at+" is a whole number, not "+kindOf(v)+".", "Next: the same call with a number for "+at+".")
+		m.fail(at+" must be an integer, not "+kindOf(v)+".", "Next: repeat the call with an integer for "+at+".")
 		return nil
 	}
 	most := 1e9
@@ -247,7 +247,7 @@ func (m *mender) number(v json.RawMessage, p *prop, at string) json.RawMessage {
 	}
 	if n < 0 || n > most {
 		n = min(max(n, 0), most)
-		m.notes = append(m.notes, fmt.Sprintf("%s was taken as %d: it is within 0 and %d.", at, int(n), int(most)))
+		m.notes = append(m.notes, fmt.Sprintf("%s was set to %d: the range is 0 to %d.", at, int(n), int(most)))
 	}
 	return json.RawMessage(strconv.Itoa(int(n)))
 }
@@ -264,7 +264,7 @@ func (m *mender) flag(v json.RawMessage, at string) json.RawMessage {
 			return nil
 		}
 	}
-	m.fail(at+" is true or false, not "+kindOf(v)+".", "Next: the same call with true or false for "+at+".")
+	m.fail(at+" must be true or false, not "+kindOf(v)+".", "Next: repeat the call with true or false for "+at+".")
 	return nil
 }
 
@@ -320,7 +320,7 @@ func (m *mender) objects(v json.RawMessage, p *prop, at string) json.RawMessage 
 			e = must(jsonv2.Marshal(map[string]string{"kind": "other", p.plain: s}))
 		}
 		if e[0] != '{' {
-			m.fail(at+" holds objects, not "+kindOf(e)+".", "Next: the same call with objects in "+at+".")
+			m.fail(at+" must contain objects, not "+kindOf(e)+".", "Next: repeat the call with objects in "+at+".")
 			return nil
 		}
 		if len(out) > 1 {
@@ -386,7 +386,7 @@ func quote(s string) json.RawMessage {
 func kindOf(v json.RawMessage) string {
 	switch v[0] {
 	case '"':
-		return "the text " + string(quote(cut(jsonrpc.Text(v), 40)))
+		return "the string " + string(quote(cut(jsonrpc.Text(v), 40)))
 	case '[':
 		return "a list"
 	case '{':

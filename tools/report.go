@@ -16,11 +16,11 @@ var reportTaskDone = &definition{
 		{name: "claim", kind: text, must: true, about: claimAbout, also: claimNames},
 		{name: "summary", kind: text, must: true, about: "what was done and where it is; shown to the workers of dependent tasks", also: []string{"result", "message", "note"}},
 		{name: "evidence", kind: objects, about: "proof that the task is done; the task lists the required kinds", plain: "ref", items: []prop{
-			{name: "kind", kind: text, must: true, enum: evidenceKinds, about: "which kind", also: []string{"type"}},
-			{name: "ref", kind: text, about: "the commit, address, file or command", also: []string{"url", "value", "id", "path"}},
-			{name: "detail", kind: text, about: "such as its last lines", also: []string{"description", "output"}},
+			{name: "kind", kind: text, must: true, enum: evidenceKinds, about: "kind of evidence", also: []string{"type"}},
+			{name: "ref", kind: text, about: "the commit, URL, file or command", also: []string{"url", "value", "id", "path"}},
+			{name: "detail", kind: text, about: "details, such as the last lines of output", also: []string{"description", "output"}},
 		}},
-		{name: "artifacts", kind: list, about: "files or addresses that it left"},
+		{name: "artifacts", kind: list, about: "files or URLs you produced"},
 		{name: "follow_ups", kind: list, about: "new tasks you found necessary, at most 5; held until a lead starts them"},
 	},
 	hints: mcp.ToolAnnotations{IdempotentHint: true},
@@ -31,7 +31,7 @@ var reportTaskDone = &definition{
 	run:     run(done),
 }
 
-const doneOnly = "report_task_done always means done, and has no status, success or failed: ignoring it would record a failure as done."
+const doneOnly = "report_task_done always means done; it takes no status, success or failed, because ignoring one would record a failure as done."
 
 type doneInput struct {
 	Claim    string `json:"claim"`
@@ -72,21 +72,21 @@ func done(ctx context.Context, t *Tools, k *caller, in doneInput) (*answer, erro
 func doneAnswer(o board.Outcome) *answer {
 	s := fmt.Sprintf("%v is done.", o.Task)
 	if o.Status == board.InReview {
-		s = fmt.Sprintf("Recorded. %v now waits for a review; your claim has ended.", o.Task)
+		s = fmt.Sprintf("Recorded. %v is now in review; your claim has ended.", o.Task)
 	}
 	if o.Late {
 		s += " Your lease had expired; the report was accepted because nobody else had started."
 	}
 	if len(o.Freed) > 0 {
-		s += " This freed " + idList(o.Freed) + "."
+		s += " This unblocked " + idList(o.Freed) + "."
 	}
 	if len(o.FollowUps) > 0 {
 		s += " Your follow-ups are " + idList(o.FollowUps) + ", held until a lead starts them."
 	}
 	if o.Again {
-		s = "You reported this before. " + s
+		s = "You already reported this. " + s
 	}
-	s += " More work: " + nextCall(o.Worker) + "; else end your turn."
+	s += " For more work, call " + nextCall(o.Worker) + "; otherwise end your turn."
 	return &answer{text: s, result: wireOutcomeOf(o)}
 }
 
@@ -98,7 +98,7 @@ var reportTaskFailed = &definition{
 	props: []prop{
 		{name: "claim", kind: text, must: true, about: claimAbout, also: claimNames},
 		{name: "reason", kind: text, must: true, about: "what went wrong; for blocked: the question to people", also: []string{"summary", "message", "error", "note"}},
-		{name: "kind", kind: text, enum: texts(board.FailureKinds), about: "other if not given", also: []string{"type"}},
+		{name: "kind", kind: text, enum: texts(board.FailureKinds), about: "default other", also: []string{"type"}},
 		{name: "do_not_repeat", kind: text, about: "what the next attempt should not try again"},
 	},
 	hints: mcp.ToolAnnotations{IdempotentHint: true},
@@ -137,21 +137,21 @@ func failAnswer(o board.Outcome, kind board.FailureKind) *answer {
 	var s string
 	switch {
 	case kind == board.FailNotNow:
-		s = fmt.Sprintf("%v is back on the board, no failure counted; you are not offered it for ten minutes.", o.Task)
+		s = fmt.Sprintf("%v is pending again; no failure was counted, and you will not be offered it for 10 minutes.", o.Task)
 	case o.Question != 0:
-		s = fmt.Sprintf("%v is parked: your reason was put to people as %v. The answer comes with the task.", o.Task, o.Question)
+		s = fmt.Sprintf("%v is parked: your reason was put to people as %v. The answer will come with the task when it is handed out again.", o.Task, o.Question)
 	case o.Status == board.Failed && kind == board.FailWrongSpec:
 		s = fmt.Sprintf("%v has failed; a lead must fix its description.", o.Task)
 	case o.Status == board.Failed:
-		s = fmt.Sprintf("%v has failed for good: %d of %d tries are used up. A lead decides what becomes of it.", o.Task, o.Failures, o.MaxFailures)
+		s = fmt.Sprintf("%v has failed: %d of %d attempts failed. A lead decides what happens next.", o.Task, o.Failures, o.MaxFailures)
 	case kind == board.FailEnvironment:
 		s = fmt.Sprintf("%v will be retried after a cool-down (%d of %d attempts failed).", o.Task, o.Failures, o.MaxFailures)
 	default:
-		s = fmt.Sprintf("%v is back on the board for another attempt (%d of %d tries failed).", o.Task, o.Failures, o.MaxFailures)
+		s = fmt.Sprintf("%v is pending again for another attempt (%d of %d attempts failed).", o.Task, o.Failures, o.MaxFailures)
 	}
 	if o.Again {
-		s = "You reported this before. " + s
+		s = "You already reported this. " + s
 	}
-	s += " Leave your work on its branch. More work: " + nextCall(o.Worker) + "; else end your turn."
+	s += " Leave your work on its branch. For more work, call " + nextCall(o.Worker) + "; otherwise end your turn."
 	return &answer{text: s, result: wireOutcomeOf(o)}
 }

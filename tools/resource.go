@@ -27,15 +27,15 @@ func Watched() []string { return []string{boardURI, questionsURI} }
 func (t *Tools) addResources() {
 	t.server.AddResource(mcp.Resource{
 		URI: boardURI, Name: "board", Title: "The board at a glance", MIMEType: markdown,
-		Description: "How many tasks are where, who works on what, and what waits for people.",
+		Description: "The number of tasks by state, the tasks in progress, and the open questions.",
 	}, t.readBoard)
 	t.server.AddResource(mcp.Resource{
 		URI: questionsURI, Name: "questions", Title: "Open questions", MIMEType: markdown,
-		Description: "What agents have asked and nobody has answered.",
+		Description: "Questions from agents that nobody has answered yet.",
 	}, t.readQuestions)
 	t.server.AddResource(mcp.Resource{
 		URITemplate: taskTemplate, Name: "task", Title: "A task", MIMEType: markdown,
-		Description: "A task with its text, state, links, questions and history.",
+		Description: "A task: its text, state, links, questions and history.",
 	}, t.readTask)
 }
 
@@ -53,7 +53,7 @@ func (t *Tools) readBoard(ctx context.Context, c *mcp.Call) ([]mcp.Contents, err
 			b.WriteString("\n")
 		}
 		c := s.Counts
-		fmt.Fprintf(&b, "# %s\n\n%s: %d ready, %d in progress, %d blocked, %d held, %d later, %d waiting for people, %d in review, %d failed, %d done, %d cancelled.\n",
+		fmt.Fprintf(&b, "# %s\n\n%s: %d ready, %d in progress, %d blocked, %d held, %d cooling down or reserved, %d waiting for people, %d in review, %d failed, %d done, %d cancelled.\n",
 			slug, count(c.Total(), "task", "tasks"), c.Ready, c.Status[board.InProgress], c.Blocked, c.Held, c.Later,
 			c.Status[board.Waiting], c.Status[board.InReview], c.Status[board.Failed], c.Status[board.Done], c.Status[board.Cancelled])
 		if len(s.Claims) > 0 {

@@ -11,9 +11,9 @@ var reviewTask = &definition{
 	name:  "review_task",
 	about: "Review a task in state review: accept it, or reject it with a note for the next attempt. retry reopens a failed task. You cannot review a task you worked on.",
 	props: []prop{
-		{name: "task", kind: text, must: true, about: "its id", also: taskNames},
-		{name: "verdict", kind: text, must: true, enum: []string{"accept", "reject", "retry"}, about: "accept, reject, or retry a failed one", also: []string{"decision", "action", "result"}},
-		{name: "note", kind: text, about: "what is wrong or to be minded; needed to reject", also: []string{"reason", "comment", "message"}},
+		{name: "task", kind: text, must: true, about: "task id", also: taskNames},
+		{name: "verdict", kind: text, must: true, enum: []string{"accept", "reject", "retry"}, about: "accept or reject a task in review, or retry a failed one", also: []string{"decision", "action", "result"}},
+		{name: "note", kind: text, about: "what is wrong or to watch for; required to reject", also: []string{"reason", "comment", "message"}},
 	},
 	run: run(review),
 }
@@ -30,21 +30,21 @@ func review(ctx context.Context, t *Tools, k *caller, in struct {
 	}
 	out, err := t.b.Review(ctx, k.Actor, id, in.Verdict, in.Note)
 	if err != nil {
-		return nil, k.refuse(errand{not: "Not judged.", task: id}, err)
+		return nil, k.refuse(errand{not: "Not reviewed.", task: id}, err)
 	}
 	var s string
 	switch {
 	case in.Verdict == board.Accept:
 		s = fmt.Sprintf("%v is done.", id)
 		if len(out.Freed) > 0 {
-			s += " This freed " + idList(out.Freed) + "."
+			s += " This unblocked " + idList(out.Freed) + "."
 		}
 	case in.Verdict == board.Retry:
-		s = fmt.Sprintf("%v is back on the board with %d new tries.", id, out.MaxFailures)
+		s = fmt.Sprintf("%v is pending again with %d new attempts.", id, out.MaxFailures)
 	case out.Status == board.Failed:
-		s = fmt.Sprintf("%v is rejected and has failed for good: %d of %d tries are used up.", id, out.Failures, out.MaxFailures)
+		s = fmt.Sprintf("%v is rejected and has failed: %d of %d attempts failed.", id, out.Failures, out.MaxFailures)
 	default:
-		s = fmt.Sprintf("%v is rejected and back on the board; the next attempt is told your note (%d of %d tries failed).", id, out.Failures, out.MaxFailures)
+		s = fmt.Sprintf("%v is rejected and pending again; the next worker will see your note (%d of %d attempts failed).", id, out.Failures, out.MaxFailures)
 	}
 	return &answer{text: s, result: wireOutcomeOf(out)}, nil
 }

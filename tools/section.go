@@ -12,7 +12,7 @@ type section struct{ title, body string }
 
 // headings are the titles of all sections.
 var headings = []string{
-	"TITLE", "DESCRIPTION", "DONE WHEN", "EVIDENCE WANTED", "SKILLS", "AREAS", "PART OF", "BUILDS ON", "FREES", "PARTS",
+	"TITLE", "DESCRIPTION", "DONE WHEN", "EVIDENCE REQUIRED", "SKILLS", "AREAS", "PART OF", "BUILDS ON", "UNBLOCKS", "PARTS",
 	"LAST ATTEMPT", "YOUR NOTES", "QUESTIONS", "ANSWERS", "RESULT", "HISTORY", "END WITH",
 }
 
@@ -69,6 +69,6 @@ func cutWithPointer(s string, room int, id board.ID) string {
 	if len(s) <= room {
 		return s
 	}
-	pointer := "\n[cut; the rest: " + call("get_task", "task", id.String(), "detail", "full") + "]"
+	pointer := "\n[truncated; full text: " + call("get_task", "task", id.String(), "detail", "full") + "]"
 	return cut(s, max(room-len(pointer), 200)) + pointer
 }

@@ -13,8 +13,8 @@ var getTask = &definition{
 	name:  "get_task",
 	about: "Read a task: its text, state, links, questions and history.",
 	props: []prop{
-		{name: "task", kind: text, about: "its id; the one you hold if not given", also: append([]string{"claim"}, taskNames...)},
-		{name: "detail", kind: text, enum: []string{"brief", "full"}, about: "full has the whole text and more history"},
+		{name: "task", kind: text, about: "task id; default: the task you hold", also: append([]string{"claim"}, taskNames...)},
+		{name: "detail", kind: text, enum: []string{"brief", "full"}, about: "default brief; full adds the whole text and more history"},
 	},
 	run: run(get),
 }
@@ -47,12 +47,12 @@ func get(ctx context.Context, t *Tools, k *caller, in struct {
 func taskText(d board.Dossier, reasons []board.Reason, held []board.Claim, full bool) string {
 	t := &d.Task
 	var b strings.Builder
-	fmt.Fprintf(&b, "%v: %s\n%s, priority %s, made %s", t.ID, t.Title, stateOf(t), t.Priority, since(d.Now, t.CreatedAt))
+	fmt.Fprintf(&b, "%v: %s\n%s, priority %s, created %s", t.ID, t.Title, stateOf(t), t.Priority, since(d.Now, t.CreatedAt))
 	if t.Attempt > 0 {
 		fmt.Fprintf(&b, ", attempt %d", t.Attempt)
 	}
 	if t.Failures > 0 {
-		fmt.Fprintf(&b, ", %d of %d tries failed", t.Failures, t.MaxFailures)
+		fmt.Fprintf(&b, ", %d of %d attempts failed", t.Failures, t.MaxFailures)
 	}
 	b.WriteString(".")
 	switch {
@@ -66,7 +66,7 @@ func taskText(d board.Dossier, reasons []board.Reason, held []board.Claim, full 
 				r.Text = "It is reserved for up to 10 minutes for the worker that asked about it."
 			}
 			if r.Code == board.WhyQuestion {
-				r.Text = "It waits for an answer from people."
+				r.Text = "It is waiting for an answer from people."
 			}
 			b.WriteString("\n" + r.Text)
 		}
@@ -84,12 +84,12 @@ func taskText(d board.Dossier, reasons []board.Reason, held []board.Claim, full 
 		section("DESCRIPTION", cutWithPointer(written(d.Doc.Description), long, t.ID))
 	}
 	section("DONE WHEN", cutWithPointer(written(d.Doc.Acceptance), long, t.ID))
-	section("EVIDENCE WANTED", words(t.Wants))
+	section("EVIDENCE REQUIRED", words(t.Wants))
 	section("SKILLS", strings.Join(t.Skills, ", "))
 	section("AREAS", strings.Join(t.Areas, ", "))
 	section("PART OF", t.Parent.String())
 	section("BUILDS ON", taskLines(d.Blockers, d.Results, lines))
-	section("FREES", taskLines(d.Dependents, nil, lines))
+	section("UNBLOCKS", taskLines(d.Dependents, nil, lines))
 	section("PARTS", taskLines(d.Children, nil, lines))
 	section("QUESTIONS", questionLines(d.Questions, lines))
 	section("RESULT", resultText(d.Doc.Result, long))
@@ -106,8 +106,10 @@ func stateOf(t *board.Task) string {
 		return "pending (held)"
 	case t.OpenBlockers > 0 || t.OpenChildren > 0:
 		return "pending (blocked)"
+	case !t.ReservedFor.IsZero():
+		return "pending (reserved)"
 	case !t.NotBefore.IsZero():
-		return "pending (later)"
+		return "pending (cooling down)"
 	}
 	return "pending (ready)"
 }

@@ -12,14 +12,14 @@ var updateTask = &definition{
 	name:  "update_task",
 	about: "Edit a task. Omitted fields stay unchanged; lists are replaced. hold:false starts a held task. Its holder is notified. To change the status, use the report, cancel and review tools.",
 	props: append(taskProps(
-		prop{name: "task", kind: text, must: true, about: "its id", also: taskNames},
+		prop{name: "task", kind: text, must: true, about: "task id", also: taskNames},
 		prop{name: "title", kind: text, about: "one line"},
-		prop{name: "description", kind: text, about: "what is to be done"},
+		prop{name: "description", kind: text, about: "what to do"},
 	),
-		prop{name: "max_failures", kind: number, about: "how many tries may fail", most: 100},
+		prop{name: "max_failures", kind: number, about: "how many attempts may fail", most: 100},
 	),
 	hints:     mcp.ToolAnnotations{IdempotentHint: true},
-	elsewhere: map[string]string{"status": "The status changes by report_task_done and report_task_failed, cancel_task and review_task; hold:false starts a held task."},
+	elsewhere: map[string]string{"status": "To change the status, use report_task_done, report_task_failed, cancel_task or review_task; hold:false starts a held task."},
 	run:       run(update),
 }
 
@@ -70,8 +70,8 @@ func update(ctx context.Context, t *Tools, k *caller, in struct {
 		}
 	}
 	if edit == (board.Edit{}) {
-		e.next = "Next: the same call with what is to change."
-		return nil, k.refuse(e, fmt.Errorf("%w: the call names nothing that changes", board.ErrInvalid))
+		e.next = "Next: repeat the call with the fields to change."
+		return nil, k.refuse(e, fmt.Errorf("%w: the call changes nothing", board.ErrInvalid))
 	}
 	task, err := t.b.Update(ctx, k.Actor, id, edit)
 	if err != nil {
@@ -79,7 +79,7 @@ func update(ctx context.Context, t *Tools, k *caller, in struct {
 	}
 	s := fmt.Sprintf("Changed. %s.", taskRow(&task, ""))
 	if task.Status == board.InProgress {
-		s += " Whoever works on it is told with the next note."
+		s += " Its holder is notified with its next report_progress."
 	}
 	a := &answer{text: s, result: wireOf(task, board.Doc{})}
 	if in.Skills != nil {

@@ -11,9 +11,9 @@ import (
 
 var listWorkers = &definition{
 	name:  "list_workers",
-	about: "List the agents that were seen in the last day, and what they hold.",
+	about: "List the workers seen in the last day, and what they hold.",
 	props: []prop{
-		{name: "project", kind: text, about: "only those that hold something of this project"},
+		{name: "project", kind: text, about: "only workers that hold a task of this project"},
 	},
 	run: run(listedWorkers),
 }
@@ -50,7 +50,7 @@ func listedWorkers(ctx context.Context, t *Tools, k *caller, in struct {
 			continue
 		}
 		row := wireWorker{Name: x.Name, LastSeenAgo: int(now.Sub(x.LastSeen).Seconds()), StoppedBy: x.StoppedBy}
-		line := x.Name + " is free"
+		line := x.Name + " is idle"
 		if holds {
 			row.Task, row.Claim, row.LeaseLeft = c.Task.String(), c.Handle.String(), int(c.LeaseUntil.Sub(now).Seconds())
 			line = fmt.Sprintf("%s has held %v for %s; the lease has %s left", x.Name, c.Task, board.Span(now.Sub(c.GrantedAt)), board.Span(c.LeaseUntil.Sub(now)))
@@ -69,7 +69,7 @@ func listedWorkers(ctx context.Context, t *Tools, k *caller, in struct {
 		}
 	}
 	if lines == nil {
-		lines = append(lines, "Nobody has been here in the last day.")
+		lines = append(lines, "No matching workers in the last day.")
 	}
 	if n := len(w.Items) - len(lines); n > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more", n))
