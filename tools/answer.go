@@ -13,13 +13,13 @@ var getAnswer = &definition{
 	name:  "get_answer",
 	about: "Check whether your question has been answered.",
 	props: []prop{
-		{name: "question", kind: text, must: true, about: "question id, such as q-18", also: []string{"id", "question_id"}},
-		{name: "wait_seconds", kind: number, about: "how long to wait for the answer", most: maxWait},
+		{name: "question", kind: text, required: true, about: "question id, such as q-18", aliases: []string{"id", "question_id"}},
+		{name: "wait_seconds", kind: number, about: "how long to wait for the answer", max: maxWait},
 	},
-	run: run(getAnswered),
+	run: run(readAnswer),
 }
 
-func getAnswered(ctx context.Context, t *Tools, k *caller, in struct {
+func readAnswer(ctx context.Context, t *Tools, k *caller, in struct {
 	Question string `json:"question"`
 	Wait     int    `json:"wait_seconds"`
 },
@@ -55,8 +55,8 @@ func getAnswered(ctx context.Context, t *Tools, k *caller, in struct {
 	return &answer{text: s, result: wireQuestionOf(q)}, nil
 }
 
-// answerOf is an answered question. A task that was parked for it is not granted
-// again by this.
+// answerOf returns the answer of an answered question. It does not hand out the task that
+// was parked for it.
 func (t *Tools) answerOf(ctx context.Context, k *caller, q board.Question) (*answer, error) {
 	s := fmt.Sprintf("Answer to %v from %s: %s", q.ID, answeredBy(q), q.Answer)
 	if !q.Claim.IsZero() {
@@ -76,7 +76,7 @@ func (t *Tools) answerOf(ctx context.Context, k *caller, q board.Question) (*ans
 	return &answer{text: s, result: wireQuestionOf(q)}, nil
 }
 
-// question finds a question of the caller's projects.
+// question returns a question in one of the caller's projects.
 func (k *caller) question(ctx context.Context, named string) (board.Question, error) {
 	e := errand{not: "Not found."}
 	if k.isLead("") {

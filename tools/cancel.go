@@ -12,7 +12,7 @@ var cancelTask = &definition{
 	name:  "cancel_task",
 	about: "Cancel a task for good. Its holder is told to stop.",
 	props: []prop{
-		{name: "task", kind: text, must: true, about: "task id", also: taskNames},
+		{name: "task", kind: text, required: true, about: "task id", aliases: taskNames},
 		{name: "reason", kind: text, about: "why; required if a worker holds the task"},
 		{name: "dependents", kind: text, enum: []string{"keep", "unblock", "cancel"}, about: "what happens to its dependents; default keep, which leaves them blocked"},
 	},
@@ -50,5 +50,5 @@ func cancel(ctx context.Context, t *Tools, k *caller, in struct {
 			s += fmt.Sprintf(" Still blocked by it: %s. To unblock, change depends_on with update_task, or cancel those too.", idList(blocked))
 		}
 	}
-	return &answer{text: s, result: wireList[string]{Items: idTexts(ids)}}, nil
+	return &answer{text: s, result: wireList[string]{Items: idStrings(ids)}}, nil
 }

@@ -15,7 +15,7 @@ var createTask = &definition{
 	about: "Create one task, for some agent to work on later. For several related tasks, a lead calls create_plan. " +
 		"For steps inside your own task, use your own to-do list.",
 	props: append(taskProps(
-		prop{name: "description", kind: text, must: true, about: "what to do, for someone who has not seen your conversation"},
+		prop{name: "description", kind: text, required: true, about: "what to do, for someone who has not seen your conversation"},
 		prop{name: "title", kind: text, about: "one line; default: the first line of the description"},
 	),
 		prop{name: "project", kind: text, about: "the project it belongs to"},
@@ -26,18 +26,18 @@ var createTask = &definition{
 
 var priorities = []string{"urgent", "high", "normal", "low"}
 
-var evidenceKinds = texts(board.EvidenceKinds)
+var evidenceKinds = toStrings(board.EvidenceKinds)
 
-// taskProps are the arguments that making and changing a task share.
+// taskProps returns the arguments that create_task and update_task share, after more.
 func taskProps(more ...prop) []prop {
 	return append(more,
-		prop{name: "acceptance", kind: text, about: "acceptance criteria that someone else can check", also: []string{"done_when", "acceptance_criteria"}, commas: true},
+		prop{name: "acceptance", kind: text, about: "acceptance criteria that someone else can check", aliases: []string{"done_when", "acceptance_criteria"}, commas: true},
 		prop{name: "priority", kind: text, enum: priorities, about: "default normal"},
 		prop{name: "skills", kind: list, commas: true, about: "skills its worker must have"},
-		prop{name: "areas", kind: list, commas: true, about: "directories the task changes; tasks with overlapping areas are handed out last", also: []string{"files", "paths"}},
-		prop{name: "depends_on", kind: list, commas: true, about: "ids of tasks that must be done first", also: []string{"after", "blocked_by", "dependencies"}},
+		prop{name: "areas", kind: list, commas: true, about: "directories the task changes; tasks with overlapping areas are handed out last", aliases: []string{"files", "paths"}},
+		prop{name: "depends_on", kind: list, commas: true, about: "ids of tasks that must be done first", aliases: []string{"after", "blocked_by", "dependencies"}},
 		prop{name: "parent", kind: text, about: "id of the task it is a part of"},
-		prop{name: "evidence", kind: list, commas: true, enum: evidenceKinds, about: "evidence kinds that report_task_done must include", also: []string{"wants"}},
+		prop{name: "evidence", kind: list, commas: true, enum: evidenceKinds, about: "evidence kinds that report_task_done must include", aliases: []string{"wants"}},
 		prop{name: "hold", kind: flag, about: "true keeps it from being handed out until a lead starts it"},
 	)
 }
@@ -87,7 +87,7 @@ func create(ctx context.Context, t *Tools, k *caller, in taskInput) (*answer, er
 	return a, nil
 }
 
-// createdText is what create_task answers: the task as JSON.
+// createdText is the answer of create_task: the task as JSON.
 func createdText(t board.Task, d board.Doc) string {
 	return string(must(jsonv2.Marshal(struct {
 		ID          string `json:"id"`
@@ -97,6 +97,7 @@ func createdText(t board.Task, d board.Doc) string {
 	}{t.ID.String(), t.Title, d.Description, string(t.Status)})))
 }
 
+// newTask converts the arguments of create_task.
 func newTask(project string, in taskInput) (board.NewTask, error) {
 	n := board.NewTask{
 		Project: project, Title: in.Title, Description: in.Description, Acceptance: in.Acceptance, Priority: board.Normal,
@@ -117,8 +118,9 @@ func newTask(project string, in taskInput) (board.NewTask, error) {
 	return n, err
 }
 
-// create makes a task. What a worker makes while it holds one is held, and bounded;
-// with several claims on one connection the first with room is taken.
+// create creates a task. A worker's task is created under a claim that it holds in the
+// project: it is held until a lead starts it, and counts against the claim's limit. With
+// several claims on one connection, the first below its limit is used.
 func (t *Tools) create(ctx context.Context, k *caller, n board.NewTask, key string) (task board.Task, doc board.Doc, held bool, err error) {
 	var claims []board.Claim
 	if !k.isLead(n.Project) {

@@ -14,14 +14,15 @@ import (
 	"github.com/bossman-dev/bossman/mcp"
 )
 
-// Three of the functions as plain JSON-RPC methods, for programs that speak no MCP.
-// They are served on a pipe, with or without a handshake. The program is one worker.
+// Three functions are also plain JSON-RPC methods, for programs that do not speak MCP:
+// getNextTask, reportTaskDone and askQuestion. They are served on a pipe, with or without a
+// handshake. The program is one worker.
 
-// directState is what the methods remember between calls.
+// directState is what the methods keep between calls.
 type directState struct {
 	worker string
 	claims map[board.ID]board.Handle   // the newest claim on each task
-	asked  map[string]board.QuestionID // questions whose answer is still to be given
+	asked  map[string]board.QuestionID // questions that were not answered yet, by chat and text
 }
 
 func (t *Tools) addMethods() {
@@ -46,10 +47,10 @@ type directTask struct {
 	Status      string `json:"status"`
 }
 
-// Subject is the task that was handed out.
+// Subject returns the task that was handed out.
 func (d directTask) Subject() string { return d.ID }
 
-// directNext gives a task or null.
+// directNext returns a task, or null if there is none.
 func (t *Tools) directNext(ctx context.Context, r *mcp.Request) (mcp.Result, error) {
 	k := t.caller(ctx, nil, access.Next)
 	projects, err := k.among("")
@@ -65,7 +66,7 @@ func (t *Tools) directNext(ctx context.Context, r *mcp.Request) (mcp.Result, err
 		Worker: worker, Projects: projects, Session: t.o.Session, Where: t.where(ctx), Absent: !t.piped(),
 	})
 	if _, ok := errors.AsType[*board.Nothing](err); ok {
-		if r.Revision.Stateless() { // whose results are objects
+		if r.Revision.Stateless() { // its results must be objects
 			return struct{}{}, nil
 		}
 		return json.RawMessage("null"), nil
@@ -81,7 +82,7 @@ func (t *Tools) directNext(ctx context.Context, r *mcp.Request) (mcp.Result, err
 	return directTask{h.Task.ID.String(), h.Task.Title, h.Doc.Description, string(h.Task.Status)}, nil
 }
 
-// directDone reports a task that this process was given. Repeating it is safe.
+// directDone reports a task that was handed out to this process. Repeating it is safe.
 func (t *Tools) directDone(ctx context.Context, r *mcp.Request) (mcp.Result, error) {
 	taskID, err := textParam(r, "taskId", true)
 	if err != nil {
@@ -126,8 +127,8 @@ func (t *Tools) directDone(ctx context.Context, r *mcp.Request) (mcp.Result, err
 	}{true}, nil
 }
 
-// directAsk waits for an answer. Asking the same again waits on, and does not ask
-// people twice.
+// directAsk asks a question and waits for the answer. A repeated call continues to wait; it
+// does not ask again.
 func (t *Tools) directAsk(ctx context.Context, r *mcp.Request) (mcp.Result, error) {
 	question, err := textParam(r, "question", true)
 	if err != nil {
@@ -154,7 +155,7 @@ func (t *Tools) directAsk(ctx context.Context, r *mcp.Request) (mcp.Result, erro
 		}
 		if len(held) == 1 {
 			n.Claim = held[0].Handle
-		} else if n.Project, err = k.asksIn(ctx); err != nil {
+		} else if n.Project, err = k.questionProject(ctx); err != nil {
 			return nil, rpcError(what, err)
 		}
 		q, err := t.b.Ask(ctx, k.Actor, n)
@@ -186,10 +187,10 @@ func (t *Tools) directAsk(ctx context.Context, r *mcp.Request) (mcp.Result, erro
 	}{q.Answer, chatID}, nil
 }
 
-// textParam reads a text; one that must be there is not empty.
-func textParam(r *mcp.Request, name string, needed bool) (string, error) {
+// textParam returns a string parameter. A required one must not be empty.
+func textParam(r *mcp.Request, name string, required bool) (string, error) {
 	want := " must be a string if provided"
-	if needed {
+	if required {
 		want = " must be a non-empty string"
 	}
 	var s string
@@ -201,7 +202,7 @@ func textParam(r *mcp.Request, name string, needed bool) (string, error) {
 			return "", jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "%s", name+want)
 		}
 	}
-	if needed && s == "" {
+	if required && s == "" {
 		return "", jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "%s", name+want)
 	}
 	return s, nil

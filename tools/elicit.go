@@ -14,40 +14,41 @@ import (
 	"github.com/bossman-dev/bossman/mcp"
 )
 
-// mayElicit reports whether a person at the client is asked.
+// mayElicit reports whether the question may be shown to the person at the client.
 func (t *Tools) mayElicit(k *caller, q board.Question) bool {
 	if t.o.Quiet || !k.call.Client().ElicitsForm() || q.HumanOnly && !t.personAt(k).Person {
 		return false
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return !t.declines[t.client(k)]
+	return !t.declines[t.connectionKey(k)]
 }
 
-// client names the connection of a call, as well as it is known.
-func (t *Tools) client(k *caller) string { return k.Owner + "\n" + k.call.ClientInfo().Name }
+// connectionKey identifies the connection of a call by its owner and client name.
+func (t *Tools) connectionKey(k *caller) string { return k.Owner + "\n" + k.call.ClientInfo().Name }
 
-// declined ends asking at this client: some say no by themselves.
-func (t *Tools) declined(k *caller) {
+// stopEliciting turns elicitation off for the connection of a call, because its client
+// declines without asking anyone.
+func (t *Tools) stopEliciting(k *caller) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.declines) > 10_000 {
 		clear(t.declines)
 	}
-	t.declines[t.client(k)] = true
+	t.declines[t.connectionKey(k)] = true
 }
 
-// quickest is how long even a person in a hurry needs to say no. A client that
-// follows tasks hears of the question only when it looks.
-func quickest(c mcp.ClientCapabilities) time.Duration {
+// instantDecline is the time within which only a client itself can decline, not a person.
+// It is longer for a client with the Tasks extension, which polls for the question.
+func instantDecline(c mcp.ClientCapabilities) time.Duration {
 	if _, ok := c.Extensions["io.modelcontextprotocol/tasks"]; ok {
 		return 2500 * time.Millisecond
 	}
 	return time.Second
 }
 
-// form asks a person for the answer.
-func form(q board.Question) *mcp.ElicitParams {
+// answerForm is the form in which a person answers a question.
+func answerForm(q board.Question) *mcp.ElicitParams {
 	type property struct {
 		Type        string   `json:"type"`
 		Title       string   `json:"title"`
@@ -72,16 +73,16 @@ func form(q board.Question) *mcp.ElicitParams {
 	return &mcp.ElicitParams{Message: about + ": " + q.Text, RequestedSchema: schema}
 }
 
-// personAt is the person at the caller's client: who has filled in a form that the
-// client showed, which the model cannot do. It counts as a person with a person's
-// credential, and on a person's own machine.
+// personAt returns the person at the caller's client as an actor. Only a person can fill in
+// a form that the client shows; a model cannot. The actor counts as a person if the
+// credential is a person's, or on a person's own machine.
 func (t *Tools) personAt(k *caller) board.Actor {
 	return board.Actor{Principal: k.Principal, Name: "the person at the client", Person: t.piped() || k.credential}
 }
 
-// answered takes what the person at the client has filled in. Somebody else may have
-// been quicker; then that counts.
-func (t *Tools) answered(ctx context.Context, k *caller, q board.Question, content json.RawMessage) error {
+// recordAnswer records the form that the person at the client filled in. If someone else
+// answered first, that answer stands.
+func (t *Tools) recordAnswer(ctx context.Context, k *caller, q board.Question, content json.RawMessage) error {
 	var filled struct {
 		Answer string `json:"answer"`
 	}
@@ -89,7 +90,7 @@ func (t *Tools) answered(ctx context.Context, k *caller, q board.Question, conte
 		return err
 	}
 	if strings.TrimSpace(filled.Answer) == "" {
-		return nil // an empty form is no answer
+		return nil // an empty form is not an answer
 	}
 	_, err := t.b.Answer(ctx, t.personAt(k), q.ID, filled.Answer)
 	if errors.Is(err, board.ErrConflict) {

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -9,11 +10,11 @@ import (
 	"github.com/bossman-dev/bossman/jsonrpc"
 )
 
-// A refusal says in four parts that a call was not done. It is an error for the
-// model, and not of the server.
+// A refusal is the error of a call that was not carried out, in four parts. The model reads
+// it; it is not a failure of the server.
 type refusal struct {
-	what  string // was refused
-	state string // now
+	what  string // what was refused: "Not recorded."
+	state string // the state now
 	why   string
 	next  string // the exact next call
 	code  string // for programs
@@ -28,18 +29,17 @@ func (r *refusal) Unwrap() error { return r.err }
 
 func asRefusal(err error) (*refusal, bool) { return errors.AsType[*refusal](err) }
 
-// An errand is what a call set out to do: what its refusal needs to know.
+// An errand describes what a call was going to do, for the refusal if it fails.
 type errand struct {
 	not    string // what was refused: "Not recorded."
 	task   board.ID
 	claim  board.Handle
-	thing  string // what was looked for, if it is not the task: "question q-18"
-	worker string // the caller's own name, if it is known
-	next   string // the next call, where the error does not say
+	thing  string // what the call looked for, if not the task: "question q-18"
+	worker string // the caller's worker name, if known
+	next   string // the next call, unless the error implies one
 }
 
-// refuse puts an error of the board into words. An error that is not the board's is
-// returned as it is.
+// refuse turns an error of the board into a refusal. It returns other errors unchanged.
 func (k *caller) refuse(e errand, err error) error {
 	if err == nil {
 		return nil
@@ -53,12 +53,12 @@ func (k *caller) refuse(e errand, err error) error {
 	if e.worker == "" && !e.claim.IsZero() {
 		e.worker = k.t.workerOf(e.claim)
 	}
-	r := &refusal{what: e.not, state: "Nothing has changed.", why: because(err), next: e.next, err: err}
+	r := &refusal{what: e.not, state: "Nothing has changed.", why: errorText(err), next: e.next, err: err}
 	if !e.task.IsZero() {
 		r.state = fmt.Sprintf("%v has not changed.", e.task)
 	}
 	if r.next == "" {
-		r.next = "Next: " + k.look(e.task) + "."
+		r.next = "Next: " + k.lookCall(e.task) + "."
 	}
 	lost, isLost := errors.AsType[*board.LostError](err)
 	evidence, isEvidence := errors.AsType[*board.EvidenceError](err)
@@ -68,12 +68,12 @@ func (k *caller) refuse(e errand, err error) error {
 	switch {
 	case isLost:
 		r.code = "lease_lost"
-		r.lost(e, lost)
+		r.setLost(e, lost)
 	case isEvidence:
 		r.code = "evidence_missing"
 		r.what = "Not recorded."
 		r.state = "You still hold " + evidence.Task.String() + "."
-		r.why = fmt.Sprintf("It requires evidence of kind %s; you sent %s.", words(evidence.Missing), cmpOr(words(evidence.Sent), "none"))
+		r.why = fmt.Sprintf("It requires evidence of kind %s; you sent %s.", joined(evidence.Missing), cmp.Or(joined(evidence.Sent), "none"))
 		r.next = fmt.Sprintf("%s and repeat the call with that evidence added: %s.", evidenceSteps(evidence.Missing),
 			call("report_task_done", "claim", e.claim.String(), "summary", "…", "evidence", evidenceExample(append(evidence.Sent, evidence.Missing...))))
 	case isCycle:
@@ -83,7 +83,7 @@ func (k *caller) refuse(e errand, err error) error {
 	case isStopped:
 		r.code = "stopped"
 		r.state = "You get no more work."
-		r.why = "Cancelled: stop. " + cmpOr(stopped.Worker.StoppedBy, "Someone") + " told this worker to stop."
+		r.why = "Cancelled: stop. " + cmp.Or(stopped.Worker.StoppedBy, "Someone") + " told this worker to stop."
 		r.next = "End your turn now; make no other call."
 	case isHeld:
 		r.code = "name_taken"
@@ -93,11 +93,11 @@ func (k *caller) refuse(e errand, err error) error {
 	case errors.Is(err, board.ErrNotFound):
 		r.code = "not_found"
 		r.state = "Nothing has changed."
-		r.why = "There is no " + cmpOr(e.thing, "such thing") + " on this board."
+		r.why = "There is no " + cmp.Or(e.thing, "such thing") + " on this board."
 		if !e.task.IsZero() {
 			r.why = fmt.Sprintf("There is no task %v on this board.", e.task)
 			if e.next == "" {
-				r.next = "Next: " + k.look(board.ID{}) + "."
+				r.next = "Next: " + k.lookCall(board.ID{}) + "."
 			}
 		}
 	case errors.Is(err, board.ErrInvalid):
@@ -122,7 +122,7 @@ func (k *caller) refuse(e errand, err error) error {
 		r.what = "It is not known whether this was done."
 		r.state = "The change may or may not be saved."
 		r.why = "The database connection was lost during the write."
-		r.next = "Next: repeat the call in a minute; a repeated report is recorded only once. If you were creating something, first check whether it exists: " + k.look(e.task) + "."
+		r.next = "Next: repeat the call in a minute; a repeated report is recorded only once. If you were creating something, first check whether it exists: " + k.lookCall(e.task) + "."
 	case errors.Is(err, board.ErrUnavailable):
 		r.code = "unavailable"
 		r.state = "Nothing has changed, and you still hold your task for now."
@@ -134,7 +134,7 @@ func (k *caller) refuse(e errand, err error) error {
 	return r
 }
 
-// evidenceSteps says how to produce evidence of each kind.
+// evidenceSteps says how to produce evidence of each kind; there is at least one.
 func evidenceSteps(kinds []board.EvidenceKind) string {
 	var steps []string
 	for _, k := range kinds {
@@ -155,8 +155,8 @@ func evidenceSteps(kinds []board.EvidenceKind) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// lost says what became of a claim that is over.
-func (r *refusal) lost(e errand, l *board.LostError) {
+// setLost fills in a refusal for a claim that has ended.
+func (r *refusal) setLost(e errand, l *board.LostError) {
 	id := l.Claim.Task
 	stopped := false
 	switch {
@@ -183,7 +183,7 @@ func (r *refusal) lost(e errand, l *board.LostError) {
 	case a.Cause == "":
 		r.why = "Your claim is not the current one."
 	default:
-		r.why = fmt.Sprintf("Your claim ended at %s (%s).", clock(a.EndedAt), causeWords(a.Cause))
+		r.why = fmt.Sprintf("Your claim ended at %s (%s).", clock(a.EndedAt), causeText(a.Cause))
 	}
 	if l.Kept {
 		r.why += " Your text was kept as a note."
@@ -203,7 +203,7 @@ func (r *refusal) lost(e errand, l *board.LostError) {
 	r.next += "Next: " + nextCall(e.worker) + "."
 }
 
-// missing is why there is no board.
+// missing is the refusal of every call if there is no board.
 func (t *Tools) missing() error {
 	return &refusal{
 		what: "Not done.", state: "This server has no board; nothing was read or written.",
@@ -212,10 +212,10 @@ func (t *Tools) missing() error {
 	}
 }
 
-// missingRPC is missing where the answer is not a tool's.
+// missingRPC is missing as a JSON-RPC error, for requests that are not tool calls.
 func (t *Tools) missingRPC() error { return jsonrpc.Errorf(jsonrpc.CodeInternal, "%v", t.missing()) }
 
-// noProject refuses a project that is not one of those that may be used.
+// noProject refuses a call that names none of the projects the caller may use.
 func noProject(projects []string, named string) error {
 	r := &refusal{what: "Not done.", state: "Nothing has changed.", code: "invalid", err: board.ErrInvalid}
 	switch {
@@ -231,7 +231,7 @@ func noProject(projects []string, named string) error {
 	return r
 }
 
-// whichTask is for a call that names no task where that is not clear.
+// whichTask refuses a call that names no task when the caller does not hold exactly one.
 func whichTask(held []board.Claim) error {
 	r := &refusal{what: "Not done.", state: "Nothing has changed.", code: "invalid", err: board.ErrInvalid}
 	if len(held) == 0 {
@@ -243,8 +243,7 @@ func whichTask(held []board.Claim) error {
 	return r
 }
 
-// bareClaim refuses a task's id in place of a claim. Only its holder is told the
-// claim.
+// bareClaim refuses a task id in place of a claim. It tells only the holder the full claim.
 func bareClaim(e errand, id board.ID, held []board.Claim) error {
 	r := &refusal{
 		what: e.not, state: "Nothing has changed.", code: "invalid", err: board.ErrInvalid,
@@ -259,8 +258,8 @@ func bareClaim(e errand, id board.ID, held []board.Claim) error {
 	return r
 }
 
-// look is the call that shows how things are.
-func (k *caller) look(id board.ID) string {
+// lookCall formats the call that shows the state of a task, or of the board.
+func (k *caller) lookCall(id board.ID) string {
 	switch {
 	case !id.IsZero():
 		return call("get_task", "task", id.String())
@@ -270,8 +269,8 @@ func (k *caller) look(id board.ID) string {
 	return call("get_next_task")
 }
 
-// because is an error of the board without the words that only name its kind.
-func because(err error) string {
+// errorText is the text of an error as a sentence, without the prefixes that name its kind.
+func errorText(err error) string {
 	s := err.Error()
 	for _, kind := range []error{
 		board.ErrNotFound, board.ErrInvalid, board.ErrConflict, board.ErrDenied, board.ErrLeaseLost, board.ErrUnknown, board.ErrUnavailable,
@@ -283,7 +282,7 @@ func because(err error) string {
 	return sentence(cut(s, 600))
 }
 
-// rpcError is an error as the answer to a direct method.
+// rpcError converts an error of the board to a JSON-RPC error.
 func rpcError(what string, err error) error {
 	code := jsonrpc.CodeInternal
 	if errors.Is(err, board.ErrInvalid) || errors.Is(err, board.ErrNotFound) {
@@ -293,19 +292,12 @@ func rpcError(what string, err error) error {
 	_, ok := asRefusal(err)
 	switch {
 	case ok:
-	case errors.Is(err, board.ErrUnknown): // a driver's words may be in it
+	case errors.Is(err, board.ErrUnknown): // its text may contain a driver's error
 		why = "It is not known whether this was done: the database connection was lost during the write."
 	case errors.Is(err, board.ErrUnavailable):
 		why = "The board cannot be reached; this does not mean that your task is gone. Try again in a minute."
 	default:
-		why = because(err)
+		why = errorText(err)
 	}
 	return jsonrpc.Errorf(code, "%s: %s", what, why)
-}
-
-func cmpOr(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }

@@ -11,35 +11,35 @@ import (
 )
 
 const (
-	// lookEvery is how often changes are looked for without a wake-up.
+	// lookEvery is how often the feed is read if nothing wakes the board.
 	lookEvery = 10 * time.Second
-	// feedPage is how many events are read at once.
+	// feedPage is how many events are read in one call.
 	feedPage = 500
 )
 
-// A position is how far the changes of a board have been told.
+// A position is how far clients were notified of the changes of a board.
 type position struct {
 	known bool
 	at    board.Cursor
-	open  string // the open questions
+	open  string // the open questions, from openQuestions
 }
 
-// here is the position without what has been: that is no change.
-func (t *Tools) here(ctx context.Context) (p position) {
+// currentPosition is the position at the end of the feed: earlier events are not changes.
+func (t *Tools) currentPosition(ctx context.Context) (p position) {
 	end, err := t.b.FeedEnd(ctx)
 	p.at, p.known = end, err == nil
 	p.open, _ = t.openQuestions(ctx)
 	return p
 }
 
-// watch begins to look for changes before the first client of a pipe begins to hear of
-// them. Most never do, and a server would have each of their processes ask for news
-// whenever something happens.
-func (t *Tools) watch(next mcp.Handler) mcp.Handler {
+// watchOnSubscribe is middleware that starts publishChanges just before the first
+// subscription on a pipe. Most clients never subscribe; without this, each of their
+// processes would read the server's feed whenever something happens.
+func (t *Tools) watchOnSubscribe(next mcp.Handler) mcp.Handler {
 	return func(ctx context.Context, r *mcp.Request) (mcp.Result, error) {
 		if (r.Method == "resources/subscribe" || r.Method == "subscriptions/listen") && t.o.Missing == nil {
 			t.watching.Do(func() {
-				t.from = t.here(ctx)
+				t.from = t.currentPosition(ctx)
 				close(t.watched)
 			})
 		}
@@ -47,8 +47,8 @@ func (t *Tools) watch(next mcp.Handler) mcp.Handler {
 	}
 }
 
-// follow reads the feed and tells clients which resources have changed.
-func (t *Tools) follow(ctx context.Context) {
+// publishChanges reads the feed and notifies clients of changed resources until ctx ends.
+func (t *Tools) publishChanges(ctx context.Context) {
 	var p position
 	if t.piped() {
 		select {
@@ -60,9 +60,9 @@ func (t *Tools) follow(ctx context.Context) {
 	}
 	for ctx.Err() == nil {
 		if !p.known {
-			p = t.here(ctx)
+			p = t.currentPosition(ctx)
 		} else {
-			p.at = t.changes(ctx, p.at)
+			p.at = t.publishEvents(ctx, p.at)
 			if now, err := t.openQuestions(ctx); err == nil && now != p.open {
 				p.open = now
 				t.server.ResourceUpdated(questionsURI)
@@ -72,8 +72,8 @@ func (t *Tools) follow(ctx context.Context) {
 	}
 }
 
-// changes tells of the events after a cursor, and gives the next.
-func (t *Tools) changes(ctx context.Context, at board.Cursor) board.Cursor {
+// publishEvents notifies clients of the events after a cursor and returns the new cursor.
+func (t *Tools) publishEvents(ctx context.Context, at board.Cursor) board.Cursor {
 	for {
 		events, err := t.b.Feed(ctx, t.projects(), at, feedPage)
 		if err != nil {
@@ -86,11 +86,11 @@ func (t *Tools) changes(ctx context.Context, at board.Cursor) board.Cursor {
 			return at
 		}
 		at = events[len(events)-1].Cursor
-		told := map[string]bool{}
+		notified := map[string]bool{}
 		for _, e := range events {
 			uri := taskURI + e.Task.String()
-			if !told[uri] {
-				told[uri] = true
+			if !notified[uri] {
+				notified[uri] = true
 				t.server.ResourceUpdated(uri)
 			}
 		}
@@ -98,7 +98,7 @@ func (t *Tools) changes(ctx context.Context, at board.Cursor) board.Cursor {
 	}
 }
 
-// openQuestions is a text that differs when the open questions do.
+// openQuestions returns a string that changes when the set of open questions does.
 func (t *Tools) openQuestions(ctx context.Context) (string, error) {
 	qs, err := t.b.Questions(ctx, board.QuestionFilter{Projects: t.projects(), State: board.QuestionOpen, Limit: 100})
 	var b strings.Builder

@@ -7,10 +7,10 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-// maxHandout bounds the text of a hand-out.
+// maxHandout is the maximum length of a hand-out in bytes.
 const maxHandout = 6 << 10
 
-// handoutAnswer is a task in the worker's hands.
+// handoutAnswer is the answer that hands out a task.
 func handoutAnswer(h *board.Handout) *answer {
 	claim := wireClaimOf(h.Claim)
 	task := wireOf(h.Task, h.Doc)
@@ -31,8 +31,8 @@ func handoutText(h *board.Handout) string {
 		yours = "is still yours"
 	}
 	head := fmt.Sprintf("%v %s. Claim %v, worker %s, attempt %d%s.",
-		t.ID, yours, h.Claim.Handle, h.Claim.Worker.Name, h.Claim.Attempt, triesLeft(t))
-	description := written(h.Doc.Description)
+		t.ID, yours, h.Claim.Handle, h.Claim.Worker.Name, h.Claim.Attempt, failuresText(t))
+	description := escapeHeadings(h.Doc.Description)
 	if description == t.Title {
 		description = ""
 	}
@@ -47,13 +47,13 @@ func handoutText(h *board.Handout) string {
 	sections := []section{
 		{"TITLE", t.Title},
 		{"DESCRIPTION", description},
-		{"DONE WHEN", doneWhen(h)},
+		{"DONE WHEN", doneWhenText(h)},
 		{"AREAS", oneLine(strings.Join(t.Areas, ", "), 300)},
-		{"BUILDS ON", buildsOn(h.Dossier)},
-		{"PARTS", partsOf(h.Dossier)},
-		{"LAST ATTEMPT", lastAttempt(h)},
-		{"YOUR NOTES", ownNotes(h)},
-		{"ANSWERS", answersOf(h.Questions)},
+		{"BUILDS ON", buildsOnText(h.Dossier)},
+		{"PARTS", partsText(h.Dossier)},
+		{"LAST ATTEMPT", lastAttemptText(h)},
+		{"YOUR NOTES", ownNotesText(h)},
+		{"ANSWERS", answersText(h.Questions)},
 		{"END WITH", end},
 	}
 	const delegate = "\n\nTo delegate, pass the claim to the sub-agent; it does not need to call get_next_task."
@@ -61,7 +61,7 @@ func handoutText(h *board.Handout) string {
 	return head + join(sections) + delegate
 }
 
-func triesLeft(t *board.Task) string {
+func failuresText(t *board.Task) string {
 	if t.Failures == 0 {
 		return ""
 	}
@@ -69,18 +69,18 @@ func triesLeft(t *board.Task) string {
 	return fmt.Sprintf(" (%d failed, %s left)", t.Failures, count(left, "try", "tries"))
 }
 
-func doneWhen(h *board.Handout) string {
+func doneWhenText(h *board.Handout) string {
 	var lines []string
 	if h.Doc.Acceptance != "" {
-		lines = append(lines, cutWithPointer(written(h.Doc.Acceptance), 1000, h.Task.ID))
+		lines = append(lines, cutWithPointer(escapeHeadings(h.Doc.Acceptance), 1000, h.Task.ID))
 	}
 	if len(h.Task.Wants) > 0 {
-		lines = append(lines, "report_task_done must include evidence of kind: "+words(h.Task.Wants)+".")
+		lines = append(lines, "report_task_done must include evidence of kind: "+joined(h.Task.Wants)+".")
 	}
 	return strings.Join(lines, "\n")
 }
 
-func buildsOn(d board.Dossier) string {
+func buildsOnText(d board.Dossier) string {
 	var lines []string
 	for i, b := range d.Blockers {
 		if i == 6 {
@@ -90,7 +90,7 @@ func buildsOn(d board.Dossier) string {
 		line := b.ID.String() + ": " + oneLine(b.Title, 60)
 		if r, ok := d.Results[b.ID]; ok {
 			line = b.ID.String() + ": " + oneLine(r.Summary, 140)
-			if at := resultPlace(r); at != "" {
+			if at := resultLocation(r); at != "" {
 				line += " (" + at + ")"
 			}
 		}
@@ -99,8 +99,8 @@ func buildsOn(d board.Dossier) string {
 	return strings.Join(lines, "\n")
 }
 
-// resultPlace is where a finished task's work is.
-func resultPlace(r board.Result) string {
+// resultLocation says where the work of a finished task is.
+func resultLocation(r board.Result) string {
 	var at []string
 	for _, e := range r.Evidence {
 		if (e.Kind == board.EvidencePR || e.Kind == board.EvidenceCommit) && e.Ref != "" {
@@ -116,7 +116,7 @@ func resultPlace(r board.Result) string {
 	return strings.Join(at, ", ")
 }
 
-func partsOf(d board.Dossier) string {
+func partsText(d board.Dossier) string {
 	var lines []string
 	for i, c := range d.Children {
 		if i == 8 {
@@ -128,11 +128,11 @@ func partsOf(d board.Dossier) string {
 	return strings.Join(lines, "\n")
 }
 
-// lastAttempt is the hand-over: how the attempt before this one ended, where its work
-// is, what it noted, and what nobody should try again.
-func lastAttempt(h *board.Handout) string {
+// lastAttemptText hands over from the previous attempt: how it ended, where its work is,
+// what it noted, and what not to repeat.
+func lastAttemptText(h *board.Handout) string {
 	var last *board.Attempt
-	var never []string
+	var avoid []string
 	for i := range h.Attempts {
 		a := &h.Attempts[i]
 		if a.Attempt >= h.Claim.Attempt {
@@ -140,17 +140,17 @@ func lastAttempt(h *board.Handout) string {
 		}
 		last = a
 		if a.DoNotRepeat != "" {
-			never = append(never, oneLine(a.DoNotRepeat, 200))
+			avoid = append(avoid, oneLine(a.DoNotRepeat, 200))
 		}
 	}
 	if last == nil {
 		return ""
 	}
-	line := who(last.Worker, h.Claim.Worker) + ": " + causeWords(last.Cause)
+	line := workerLabel(last.Worker, h.Claim.Worker) + ": " + causeText(last.Cause)
 	if last.Reason != "" && last.Cause != board.CauseExpired && last.Cause != board.CauseParked {
 		line += ": " + oneLine(last.Reason, 240)
 	}
-	if at := place(last.Where); at != "" {
+	if at := location(last.Where); at != "" {
 		line += "; " + at
 	}
 	lines := []string{line}
@@ -164,15 +164,15 @@ func lastAttempt(h *board.Handout) string {
 		}
 	}
 	lines = append(lines, notes[max(0, len(notes)-3):]...)
-	for _, s := range never[max(0, len(never)-2):] {
+	for _, s := range avoid[max(0, len(avoid)-2):] {
 		lines = append(lines, "do not repeat: "+s)
 	}
 	return strings.Join(lines, "\n")
 }
 
-// ownNotes is what a worker that gets its task again has told of it, for one that has
-// lost its memory.
-func ownNotes(h *board.Handout) string {
+// ownNotesText returns a worker's own notes when it gets its task again, in case it lost
+// its context.
+func ownNotesText(h *board.Handout) string {
 	if !h.Again {
 		return ""
 	}
@@ -183,7 +183,7 @@ func ownNotes(h *board.Handout) string {
 		}
 	}
 	for _, a := range h.Attempts {
-		if at := place(a.Where); a.Attempt == h.Claim.Attempt && at != "" {
+		if at := location(a.Where); a.Attempt == h.Claim.Attempt && at != "" {
 			notes = append(notes, at)
 		}
 	}
@@ -195,15 +195,15 @@ func ownNotes(h *board.Handout) string {
 	return strings.Join(notes[max(0, len(notes)-5):], "\n")
 }
 
-func who(w, you board.WorkerID) string {
+func workerLabel(w, you board.WorkerID) string {
 	if w == you {
 		return "you"
 	}
 	return "another worker"
 }
 
-// place is where work was last seen.
-func place(w board.Where) string {
+// location says where work was last seen.
+func location(w board.Where) string {
 	var at []string
 	if w.Branch != "" {
 		s := "branch " + oneLine(w.Branch, 80)
@@ -225,7 +225,7 @@ func place(w board.Where) string {
 	return strings.Join(at, ", ")
 }
 
-func causeWords(c board.Cause) string {
+func causeText(c board.Cause) string {
 	switch c {
 	case board.CauseDone:
 		return "reported done"
@@ -249,7 +249,7 @@ func causeWords(c board.Cause) string {
 	return "in progress"
 }
 
-func answersOf(questions []board.Question) string {
+func answersText(questions []board.Question) string {
 	var lines []string
 	for _, q := range questions {
 		if q.State == board.QuestionAnswered {
@@ -266,7 +266,7 @@ func answeredBy(q board.Question) string {
 	return oneLine(q.AnsweredBy, 40)
 }
 
-// evidenceExample shows how evidence is sent.
+// evidenceExample returns evidence of the given kinds with placeholders, to be filled in.
 func evidenceExample(kinds []board.EvidenceKind) []exampleEvidence {
 	var out []exampleEvidence
 	for _, k := range kinds {
@@ -280,13 +280,13 @@ type exampleEvidence struct {
 	Ref  string             `json:"ref"`
 }
 
-// isBlank reports whether a text is what stands in the calls that a hand-out shows:
-// models copy those.
-func isBlank(s string) bool {
+// isPlaceholder reports whether a text is the "…" of the calls in a hand-out. Models copy
+// those calls without replacing it.
+func isPlaceholder(s string) bool {
 	s = strings.TrimSpace(s)
 	return s != "" && strings.Trim(s, ".… ") == ""
 }
 
-func blank(name string) error {
+func placeholderError(name string) error {
 	return fmt.Errorf("%w: the %s is still the placeholder \"…\"; replace it with your own text", board.ErrInvalid, name)
 }

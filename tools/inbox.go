@@ -13,15 +13,15 @@ var listQuestions = &definition{
 	name:  "list_questions",
 	about: "List questions to people; by default the open ones.",
 	props: []prop{
-		{name: "state", kind: text, enum: []string{"open", "answered", "withdrawn", "all"}, about: "default open", also: []string{"status"}},
+		{name: "state", kind: text, enum: []string{"open", "answered", "withdrawn", "all"}, about: "default open", aliases: []string{"status"}},
 		{name: "project", kind: text, about: "only questions of this project"},
-		{name: "limit", kind: number, about: "how many; default 20", most: mostRows},
+		{name: "limit", kind: number, about: "how many; default 20", max: maxRows},
 		{name: "cursor", kind: text, about: "cursor from the previous answer"},
 	},
-	run: run(listedQuestions),
+	run: run(findQuestions),
 }
 
-func listedQuestions(ctx context.Context, t *Tools, k *caller, in struct {
+func findQuestions(ctx context.Context, t *Tools, k *caller, in struct {
 	State   string `json:"state"`
 	Project string `json:"project"`
 	Limit   int    `json:"limit"`
@@ -49,7 +49,7 @@ func listedQuestions(ctx context.Context, t *Tools, k *caller, in struct {
 	}
 	rows := in.Limit
 	if rows == 0 {
-		rows = usualRows
+		rows = defaultRows
 	}
 	f.Limit = rows + 1
 	qs, err := t.b.Questions(ctx, f)
@@ -82,7 +82,7 @@ func listedQuestions(ctx context.Context, t *Tools, k *caller, in struct {
 	return &answer{text: strings.Join(lines, "\n"), result: w}, nil
 }
 
-// questionRow is a question in a line or two.
+// questionRow describes a question in one to four lines.
 func questionRow(q board.Question, now time.Time) string {
 	row := q.ID.String() + " " + string(q.State)
 	if !q.Claim.IsZero() {
@@ -114,13 +114,13 @@ var answerQuestion = &definition{
 	name:  "answer_question",
 	about: "Answer a worker's question if you know what the people you work for want. You cannot answer your own question or a human_only one.",
 	props: []prop{
-		{name: "question", kind: text, must: true, about: "question id, such as q-18", also: []string{"id", "question_id"}},
-		{name: "answer", kind: text, must: true, about: "the decision, and why if that helps", also: []string{"text", "message"}},
+		{name: "question", kind: text, required: true, about: "question id, such as q-18", aliases: []string{"id", "question_id"}},
+		{name: "answer", kind: text, required: true, about: "the decision, and why if that helps", aliases: []string{"text", "message"}},
 	},
-	run: run(answering),
+	run: run(giveAnswer),
 }
 
-func answering(ctx context.Context, t *Tools, k *caller, in struct {
+func giveAnswer(ctx context.Context, t *Tools, k *caller, in struct {
 	Question string `json:"question"`
 	Answer   string `json:"answer"`
 },

@@ -10,26 +10,26 @@ import (
 )
 
 const (
-	usualRows = 20
-	mostRows  = 50
+	defaultRows = 20 // of a list, unless the call says otherwise
+	maxRows     = 50
 )
 
 var listTasks = &definition{
 	name:  "list_tasks",
 	about: "List tasks, oldest first, one short line each. For details, call get_task.",
 	props: []prop{
-		{name: "status", kind: text, enum: append([]string{"ready", "open"}, texts(board.Statuses)...), about: "filter by status; open means not done and not cancelled", also: []string{"state"}},
-		{name: "query", kind: text, about: "words in the title or description", also: []string{"search", "text"}},
+		{name: "status", kind: text, enum: append([]string{"ready", "open"}, toStrings(board.Statuses)...), about: "filter by status; open means not done and not cancelled", aliases: []string{"state"}},
+		{name: "query", kind: text, about: "words in the title or description", aliases: []string{"search", "text"}},
 		{name: "skill", kind: text, about: "only tasks that require this skill"},
 		{name: "worker", kind: text, about: "only tasks this worker holds"},
 		{name: "project", kind: text, about: "only tasks of this project"},
-		{name: "limit", kind: number, about: "how many; default 20", most: mostRows},
+		{name: "limit", kind: number, about: "how many; default 20", max: maxRows},
 		{name: "cursor", kind: text, about: "cursor from the previous answer"},
 	},
-	run: run(listed),
+	run: run(findTasks),
 }
 
-func listed(ctx context.Context, t *Tools, k *caller, in struct {
+func findTasks(ctx context.Context, t *Tools, k *caller, in struct {
 	Status  string `json:"status"`
 	Query   string `json:"query"`
 	Skill   string `json:"skill"`
@@ -66,7 +66,7 @@ func listed(ctx context.Context, t *Tools, k *caller, in struct {
 	}
 	rows := in.Limit
 	if rows == 0 {
-		rows = usualRows
+		rows = defaultRows
 	}
 	f.Limit = rows + 1
 	tasks, err := t.b.List(ctx, f)
@@ -102,7 +102,7 @@ func listed(ctx context.Context, t *Tools, k *caller, in struct {
 	return &answer{text: strings.Join(lines, "\n"), result: w}, nil
 }
 
-// taskRow is a task in one line.
+// taskRow describes a task in one line.
 func taskRow(t *board.Task, holder string) string {
 	row := t.ID.String() + " " + stateOf(t)
 	if t.Priority != board.Normal {

@@ -17,11 +17,11 @@ var getNextTask = &definition{
 		"Omit worker on your first call; the answer gives you a worker name to pass on every later call. " +
 		"If there is nothing to do, end your turn; do not call it in a loop.",
 	props: []prop{
-		{name: "worker", kind: text, about: `your worker name; "new" if you are another agent on this connection`, also: []string{"worker_id", "worker_name", "agent", "agent_id"}},
-		{name: "task", kind: text, about: "id of the task you prefer; handed out only if available", also: taskNames},
+		{name: "worker", kind: text, about: `your worker name; "new" if you are another agent on this connection`, aliases: []string{"worker_id", "worker_name", "agent", "agent_id"}},
+		{name: "task", kind: text, about: "id of the task you prefer; handed out only if available", aliases: taskNames},
 		{name: "skills", kind: list, about: "your skills; omit to be offered any task", commas: true},
 		{name: "project", kind: text, about: "only tasks of this project"},
-		{name: "wait_seconds", kind: number, about: "how long to wait for work", most: maxWait},
+		{name: "wait_seconds", kind: number, about: "how long to wait for work", max: maxWait},
 	},
 	run: run(next),
 }
@@ -67,7 +67,7 @@ func next(ctx context.Context, t *Tools, k *caller, in nextInput) (*answer, erro
 	resume := k.wait(w.Wait)
 	h, err := t.b.Next(ctx, k.Actor, w)
 	resume()
-	unknown, _ := t.unknownSkills(ctx, w.Projects, in.Skills) // a remark, which may be missing
+	unknown, _ := t.unknownSkills(ctx, w.Projects, in.Skills) // best effort: it is only a note
 	if nothing, ok := errors.AsType[*board.Nothing](err); ok {
 		a := nothingAnswer(nothing, k.isLead(""), in.Wait)
 		if unknown != "" {
@@ -80,7 +80,7 @@ func next(ctx context.Context, t *Tools, k *caller, in nextInput) (*answer, erro
 			e.next = "Next: " + call("get_next_task", "worker", "new") + "."
 		}
 		if errors.Is(err, board.ErrConflict) && in.Task != "" {
-			return nil, k.notFree(ctx, e, err)
+			return nil, k.notAvailable(ctx, e, err)
 		}
 		return nil, k.refuse(e, err)
 	}
@@ -99,7 +99,8 @@ func next(ctx context.Context, t *Tools, k *caller, in nextInput) (*answer, erro
 	return a, nil
 }
 
-// heldAnswer is for a call that does not say which of several agents makes it.
+// heldAnswer is the answer to a call without a worker on a connection that holds claims:
+// the caller may be their worker after losing its context, or another agent.
 func heldAnswer(held []board.Claim) *answer {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Nothing handed out: this connection holds %s.", claimList(held))
@@ -121,8 +122,8 @@ func heldAnswer(held []board.Claim) *answer {
 	return &answer{text: b.String(), result: w}
 }
 
-// notFree says why a task that was wished for is not handed out.
-func (k *caller) notFree(ctx context.Context, e errand, err error) error {
+// notAvailable says why the task that a call asked for is not handed out.
+func (k *caller) notAvailable(ctx context.Context, e errand, err error) error {
 	_, reasons, whyErr := k.t.b.Why(ctx, e.task)
 	r, ok := asRefusal(k.refuse(e, err))
 	if whyErr != nil || !ok || len(reasons) == 0 {
@@ -134,7 +135,7 @@ func (k *caller) notFree(ctx context.Context, e errand, err error) error {
 		r.why = "Another worker holds it."
 	case board.WhyReserved:
 		r.why = "It is reserved for up to 10 minutes for the worker that asked about it."
-	case board.WhyReady: // it was free, but not for this worker
+	case board.WhyReady: // available, but not to this worker
 	default:
 		r.why = reasons[0].Text
 	}
@@ -142,7 +143,8 @@ func (k *caller) notFree(ctx context.Context, e errand, err error) error {
 	return r
 }
 
-// unknownSkills names what no project here asks for.
+// unknownSkills returns a note that names the skills that none of the projects list, or
+// an empty string.
 func (t *Tools) unknownSkills(ctx context.Context, projects, skills []string) (string, error) {
 	if len(skills) == 0 {
 		return "", nil

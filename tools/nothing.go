@@ -7,9 +7,10 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
+// endTurn ends every answer that hands out nothing.
 const endTurn = "End your turn now; do not poll."
 
-// nothingAnswer says why there is nothing to do.
+// nothingAnswer says why no task was handed out. It is an answer, not a refusal.
 func nothingAnswer(n *board.Nothing, lead bool, waited int) *answer {
 	w := wireHandout{Outcome: "none", RetryAfterSeconds: 60}
 	var s string
@@ -40,7 +41,7 @@ func nothingAnswer(n *board.Nothing, lead bool, waited int) *answer {
 			count(n.ReadyUnskilled, "ready task needs", "ready tasks need"), strings.Join(n.Unskilled, ", "))
 	default:
 		w.Reason = "waiting"
-		s = "Nothing ready: " + waiting(n) + "."
+		s = "Nothing ready: " + waitingText(n) + "."
 	}
 	if waited > 0 {
 		s += fmt.Sprintf(" Waited %d s.", waited)
@@ -48,7 +49,8 @@ func nothingAnswer(n *board.Nothing, lead bool, waited int) *answer {
 	return &answer{text: s + " " + endTurn, result: w}
 }
 
-func waiting(n *board.Nothing) string {
+// waitingText says what the open tasks are waiting for.
+func waitingText(n *board.Nothing) string {
 	var parts []string
 	add := func(k int, one, many string) {
 		if k > 0 {

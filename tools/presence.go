@@ -8,18 +8,17 @@ import (
 )
 
 const (
-	// renewEvery is how often a pipe's process shows that it is there, or oftener
-	// where leases are short; the board writes only where less than half of a lease
-	// is left.
+	// renewEvery is how often a process on a pipe renews its claims; more often if a
+	// lease is short. The board writes only if less than half of a lease is left.
 	renewEvery = 20 * time.Second
-	// absentAfter is how long a process may be without a call before its presence
-	// counts no longer: somebody has left it running.
+	// absentAfter is how long after the last call a process stops renewing: someone has
+	// left it running.
 	absentAfter = 2 * time.Hour
 )
 
-// Run shows the presence of a pipe's process, so that its workers keep what they
-// hold, and tells clients of changes, until ctx ends. Then it says that the process
-// has left. It needs the board's own Run beside it.
+// Run renews the claims of the workers on a pipe and notifies clients of changed
+// resources until ctx ends. It then tells the board that the process has left, so that its
+// leases end soon. The board's own Run must be running too.
 func (t *Tools) Run(ctx context.Context) error {
 	if t.o.Missing != nil {
 		<-ctx.Done()
@@ -27,9 +26,9 @@ func (t *Tools) Run(ctx context.Context) error {
 	}
 	var wg sync.WaitGroup
 	if t.piped() {
-		wg.Go(func() { t.stay(ctx) })
+		wg.Go(func() { t.renewLoop(ctx) })
 	}
-	t.follow(ctx)
+	t.publishChanges(ctx)
 	wg.Wait()
 	if t.piped() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
@@ -41,8 +40,8 @@ func (t *Tools) Run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// stay renews what the process holds.
-func (t *Tools) stay(ctx context.Context) {
+// renewLoop renews the process's claims until ctx ends.
+func (t *Tools) renewLoop(ctx context.Context) {
 	timer := time.NewTimer(renewEvery)
 	defer timer.Stop()
 	for {
@@ -56,24 +55,24 @@ func (t *Tools) stay(ctx context.Context) {
 	}
 }
 
-// renew is a sign of life, and says when the next is due.
+// renew renews the process's claims and returns when to do so again.
 func (t *Tools) renew(ctx context.Context) time.Duration {
 	t.mu.Lock()
-	quiet := time.Since(t.lastCall)
+	idle := time.Since(t.lastCall)
 	t.mu.Unlock()
-	if quiet > absentAfter {
+	if idle > absentAfter {
 		return renewEvery
 	}
-	grants, known := t.grants()
-	if grants == known {
-		return renewEvery // it holds nothing: a server has others to listen to
+	given, ended := t.claimCounts()
+	if given == ended {
+		return renewEvery // nothing to renew: spare the server a request
 	}
 	held, err := t.b.Renew(ctx, t.o.Pipe.Owner)
 	if err != nil && ctx.Err() == nil {
 		t.o.Logger.Warn("claims could not be renewed", "err", err)
 	}
 	if err == nil && len(held) == 0 {
-		t.ended(grants)
+		t.setEnded(given)
 	}
 	next := renewEvery
 	for _, c := range held {
@@ -82,20 +81,21 @@ func (t *Tools) renew(ctx context.Context) time.Duration {
 	return next
 }
 
-// grants is how many claims the process was given, and how many of the first ones are
-// known to have ended.
-func (t *Tools) grants() (given, ended int) {
+// claimCounts returns how many claims the process was given, and how many of those, the
+// earliest ones, are known to have ended.
+func (t *Tools) claimCounts() (given, ended int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.given, t.over
 }
 
-func (t *Tools) ended(given int) {
+// setEnded notes that the first given claims have ended.
+func (t *Tools) setEnded(given int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.over = given
 }
 
-// renewPause is how often a lease has to be looked at: a claim is renewed when less
-// than half is left, and then a quarter still is.
+// renewPause is how often a lease must be renewed. The board renews a claim when less than
+// half of its lease is left; a quarter is then still left.
 func renewPause(lease time.Duration) time.Duration { return max(lease/4, 100*time.Millisecond) }

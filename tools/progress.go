@@ -12,9 +12,9 @@ var reportProgress = &definition{
 	name:  "report_progress",
 	about: "Record progress on your task, for people watching and for the next worker. The answer includes news: answers, edits, a stop.",
 	props: []prop{
-		{name: "claim", kind: text, must: true, about: claimAbout, also: claimNames},
-		{name: "note", kind: text, must: true, about: "what is done and what comes next, in a sentence or two", also: []string{"text", "message", "progress", "summary"}},
-		{name: "percent", kind: number, about: "percentage done", most: 100},
+		{name: "claim", kind: text, required: true, about: claimAbout, aliases: claimNames},
+		{name: "note", kind: text, required: true, about: "what is done and what comes next, in a sentence or two", aliases: []string{"text", "message", "progress", "summary"}},
+		{name: "percent", kind: number, about: "percentage done", max: 100},
 		{name: "branch", kind: text, about: "the git branch your work is on"},
 	},
 	run: run(progress),
@@ -41,29 +41,30 @@ func progress(ctx context.Context, t *Tools, k *caller, in struct {
 	if err != nil {
 		return nil, k.refuse(e, err)
 	}
-	n.Answers = t.news(h, n.Answers)
+	n.Answers = t.unseen(h, n.Answers)
 	return noticeAnswer(h, n), nil
 }
 
-// news are the answers that the holder of a claim has not been told here yet.
-func (t *Tools) news(h board.Handle, answers []board.Question) []board.Question {
+// unseen returns the answers that were not yet shown to the holder of a claim, and marks
+// them as shown.
+func (t *Tools) unseen(h board.Handle, answers []board.Question) []board.Question {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.told) > 10_000 {
-		clear(t.told)
+	if len(t.seen) > 10_000 {
+		clear(t.seen)
 	}
 	var fresh []board.Question
 	for _, q := range answers {
 		key := h.String() + " " + q.ID.String()
-		if !t.told[key] {
-			t.told[key] = true
+		if !t.seen[key] {
+			t.seen[key] = true
 			fresh = append(fresh, q)
 		}
 	}
 	return fresh
 }
 
-// noticeAnswer is for a note that was taken.
+// noticeAnswer confirms a note and adds the news: edits, answers, a stop.
 func noticeAnswer(h board.Handle, n board.Notice) *answer {
 	lines := []string{"Noted."}
 	w := wireNotice{Edited: n.Edited, StoppedBy: n.Stopped}

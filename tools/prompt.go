@@ -9,7 +9,7 @@ import (
 	"github.com/bossman-dev/bossman/mcp"
 )
 
-// Instructions tell a model what the server is for; they are for
+// Instructions returns the text that tells a model when to use the board; it is meant for
 // mcp.ServerOptions.Instructions.
 func Instructions() string {
 	return strings.Join([]string{
@@ -40,7 +40,8 @@ func (t *Tools) addPrompts() {
 	}, t.promptReview)
 }
 
-func say(format string, args ...any) (*mcp.PromptResult, error) {
+// userPrompt is a prompt of one message from the user.
+func userPrompt(format string, args ...any) (*mcp.PromptResult, error) {
 	return &mcp.PromptResult{Messages: []mcp.PromptMessage{{Role: "user", Content: mcp.Text(fmt.Sprintf(format, args...))}}}, nil
 }
 
@@ -49,7 +50,7 @@ func (t *Tools) promptWork(_ context.Context, c *mcp.Call) (*mcp.PromptResult, e
 	if task := c.Argument("task"); task != "" {
 		begin = call("get_next_task", "task", cut(task, 60))
 	}
-	return say(`Work on this repository's board.
+	return userPrompt(`Work on this repository's board.
 
 1. %s gives you a task, a claim and a worker name. Pass that name in every later call of get_next_task.
 2. Do the task as described, on a branch of its own. Record progress with report_progress at every milestone.
@@ -59,7 +60,7 @@ func (t *Tools) promptWork(_ context.Context, c *mcp.Call) (*mcp.PromptResult, e
 }
 
 func (t *Tools) promptPlan(_ context.Context, c *mcp.Call) (*mcp.PromptResult, error) {
-	return say(`Plan this as tasks on the board: %s
+	return userPrompt(`Plan this as tasks on the board: %s
 
 Read the repository and the open tasks (list_tasks with status open). Then divide the goal into tasks:
 * make each task about an hour of one agent's work, with a title, a self-contained description, and acceptance criteria that someone else can check;
@@ -73,7 +74,7 @@ func (t *Tools) promptReview(_ context.Context, c *mcp.Call) (*mcp.PromptResult,
 	if task := c.Argument("task"); task != "" {
 		what = call("get_task", "task", cut(task, 60), "detail", "full")
 	}
-	return say(`Review work on the board. Start with %s.
+	return userPrompt(`Review work on the board. Start with %s.
 
 For each task, read the description, the report and the evidence. Then read the work itself, run its tests, and compare the result with the acceptance criteria. Call review_task to accept it, or to reject it with a note that tells the next worker exactly what is wrong. To retry a failed task, fix it with update_task, then call review_task with verdict retry. Do not review your own work.`, what)
 }

@@ -13,12 +13,12 @@ var reportTaskDone = &definition{
 	about: "Report your claimed task as done. Call this only when it is complete; otherwise call report_task_failed. " +
 		"Repeating the same report is safe.",
 	props: []prop{
-		{name: "claim", kind: text, must: true, about: claimAbout, also: claimNames},
-		{name: "summary", kind: text, must: true, about: "what was done and where it is; shown to the workers of dependent tasks", also: []string{"result", "message", "note"}},
+		{name: "claim", kind: text, required: true, about: claimAbout, aliases: claimNames},
+		{name: "summary", kind: text, required: true, about: "what was done and where it is; shown to the workers of dependent tasks", aliases: []string{"result", "message", "note"}},
 		{name: "evidence", kind: objects, about: "proof that the task is done; the task lists the required kinds", plain: "ref", items: []prop{
-			{name: "kind", kind: text, must: true, enum: evidenceKinds, about: "kind of evidence", also: []string{"type"}},
-			{name: "ref", kind: text, about: "the commit, URL, file or command", also: []string{"url", "value", "id", "path"}},
-			{name: "detail", kind: text, about: "details, such as the last lines of output", also: []string{"description", "output"}},
+			{name: "kind", kind: text, required: true, enum: evidenceKinds, about: "kind of evidence", aliases: []string{"type"}},
+			{name: "ref", kind: text, about: "the commit, URL, file or command", aliases: []string{"url", "value", "id", "path"}},
+			{name: "detail", kind: text, about: "details, such as the last lines of output", aliases: []string{"description", "output"}},
 		}},
 		{name: "artifacts", kind: list, about: "files or URLs you produced"},
 		{name: "follow_ups", kind: list, about: "new tasks you found necessary, at most 5; held until a lead starts them"},
@@ -52,8 +52,8 @@ func done(ctx context.Context, t *Tools, k *caller, in doneInput) (*answer, erro
 		return nil, err
 	}
 	e.claim = h
-	if isBlank(in.Summary) {
-		return nil, k.refuse(e, blank("summary"))
+	if isPlaceholder(in.Summary) {
+		return nil, k.refuse(e, placeholderError("summary"))
 	}
 	r := board.Report{Summary: in.Summary, Artifacts: in.Artifacts, Where: t.where(ctx)}
 	for _, x := range in.Evidence {
@@ -69,6 +69,7 @@ func done(ctx context.Context, t *Tools, k *caller, in doneInput) (*answer, erro
 	return doneAnswer(out), nil
 }
 
+// doneAnswer says what a report of success changed.
 func doneAnswer(o board.Outcome) *answer {
 	s := fmt.Sprintf("%v is done.", o.Task)
 	if o.Status == board.InReview {
@@ -96,9 +97,9 @@ var reportTaskFailed = &definition{
 		"kind decides what happens: blocked puts your reason to people as a question; wrong_spec fails the task until a lead fixes it; environment retries it after a cool-down; " +
 		"not_now returns it with no failure counted; too_hard and other return it for another attempt.",
 	props: []prop{
-		{name: "claim", kind: text, must: true, about: claimAbout, also: claimNames},
-		{name: "reason", kind: text, must: true, about: "what went wrong; for blocked: the question to people", also: []string{"summary", "message", "error", "note"}},
-		{name: "kind", kind: text, enum: texts(board.FailureKinds), about: "default other", also: []string{"type"}},
+		{name: "claim", kind: text, required: true, about: claimAbout, aliases: claimNames},
+		{name: "reason", kind: text, required: true, about: "what went wrong; for blocked: the question to people", aliases: []string{"summary", "message", "error", "note"}},
+		{name: "kind", kind: text, enum: toStrings(board.FailureKinds), about: "default other", aliases: []string{"type"}},
 		{name: "do_not_repeat", kind: text, about: "what the next attempt should not try again"},
 	},
 	hints: mcp.ToolAnnotations{IdempotentHint: true},
@@ -118,8 +119,8 @@ func fail(ctx context.Context, t *Tools, k *caller, in struct {
 		return nil, err
 	}
 	e.claim = h
-	if isBlank(in.Reason) {
-		return nil, k.refuse(e, blank("reason"))
+	if isPlaceholder(in.Reason) {
+		return nil, k.refuse(e, placeholderError("reason"))
 	}
 	out, err := t.b.Fail(ctx, k.Actor, h, board.Failure{
 		Kind: in.Kind, Reason: in.Reason, DoNotRepeat: in.DoNotRepeat, Where: t.where(ctx),
@@ -128,11 +129,12 @@ func fail(ctx context.Context, t *Tools, k *caller, in struct {
 		return nil, k.refuse(e, err)
 	}
 	if out.Question != 0 && !out.Again {
-		t.tell(ctx, out.Question)
+		t.announceID(ctx, out.Question)
 	}
 	return failAnswer(out, in.Kind), nil
 }
 
+// failAnswer says what happens to a task after a report of failure.
 func failAnswer(o board.Outcome, kind board.FailureKind) *answer {
 	var s string
 	switch {

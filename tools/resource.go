@@ -11,8 +11,6 @@ import (
 	"github.com/bossman-dev/bossman/mcp"
 )
 
-// The board for reading: at a glance, a task, the open questions.
-
 const (
 	boardURI     = "bossman://board"
 	questionsURI = "bossman://questions"
@@ -21,7 +19,8 @@ const (
 	markdown     = "text/markdown"
 )
 
-// Watched are the resources whose changes tell of all that happens on a board.
+// Watched returns the URIs of the resources that change whenever anything on the board
+// does.
 func Watched() []string { return []string{boardURI, questionsURI} }
 
 func (t *Tools) addResources() {
@@ -47,7 +46,7 @@ func (t *Tools) readBoard(ctx context.Context, c *mcp.Call) ([]mcp.Contents, err
 	for i, slug := range t.caller(ctx, c, access.Summary).projects {
 		s, err := t.b.Summary(ctx, slug)
 		if err != nil {
-			return nil, unreadable(err)
+			return nil, readError(err)
 		}
 		if i > 0 {
 			b.WriteString("\n")
@@ -60,7 +59,7 @@ func (t *Tools) readBoard(ctx context.Context, c *mcp.Call) ([]mcp.Contents, err
 			b.WriteString("\n## In progress\n\n")
 		}
 		for i, c := range s.Claims {
-			if i == mostRows {
+			if i == maxRows {
 				fmt.Fprintf(&b, "* and %d more\n", len(s.Claims)-i)
 				break
 			}
@@ -70,7 +69,7 @@ func (t *Tools) readBoard(ctx context.Context, c *mcp.Call) ([]mcp.Contents, err
 			b.WriteString("\n## Waiting for people\n\n")
 		}
 		for i, q := range s.Open {
-			if i == mostRows {
+			if i == maxRows {
 				fmt.Fprintf(&b, "* and %d more\n", len(s.Open)-i)
 				break
 			}
@@ -86,11 +85,11 @@ func (t *Tools) readQuestions(ctx context.Context, c *mcp.Call) ([]mcp.Contents,
 	}
 	qs, err := t.b.Questions(ctx, board.QuestionFilter{Projects: t.caller(ctx, c, access.Questions).projects, State: board.QuestionOpen, Limit: 100})
 	if err != nil {
-		return nil, unreadable(err)
+		return nil, readError(err)
 	}
 	_, now, err := t.b.Workers(ctx, 0)
 	if err != nil {
-		return nil, unreadable(err)
+		return nil, readError(err)
 	}
 	var b strings.Builder
 	b.WriteString("# Open questions\n\n")
@@ -114,24 +113,25 @@ func (t *Tools) readTask(ctx context.Context, c *mcp.Call) ([]mcp.Contents, erro
 	}
 	d, reasons, err := t.b.Why(ctx, id)
 	if err != nil {
-		return nil, unreadable(err)
+		return nil, readError(err)
 	}
 	held, err := k.held(ctx)
 	if err != nil {
-		return nil, unreadable(err)
+		return nil, readError(err)
 	}
 	return []mcp.Contents{{Text: "# " + taskText(d, reasons, held, true) + "\n"}}, nil
 }
 
-// unreadable tells what is not there from what cannot be reached.
-func unreadable(err error) error {
+// readError returns mcp.ErrNotFound for what does not exist, and otherwise an error that
+// says that the board cannot be read.
+func readError(err error) error {
 	if errors.Is(err, board.ErrNotFound) {
 		return mcp.ErrNotFound
 	}
 	return rpcError("The board cannot be read", err)
 }
 
-// Complete suggests ids of tasks; it is for mcp.ServerOptions.Complete.
+// Complete completes task ids; it is meant for mcp.ServerOptions.Complete.
 func (t *Tools) Complete(ctx context.Context, c *mcp.Call, p mcp.CompleteParams) (*mcp.Completion, error) {
 	template := p.Ref.URI == taskTemplate && p.Argument.Name == "id"
 	prompt := p.Ref.Type == "ref/prompt" && p.Argument.Name == "task"
@@ -143,10 +143,10 @@ func (t *Tools) Complete(ctx context.Context, c *mcp.Call, p mcp.CompleteParams)
 		f.Statuses = []board.Status{board.InReview, board.Failed}
 	}
 	done := &mcp.Completion{}
-	for range 20 { // a board may be large: 20,000 tasks are looked at
+	for range 20 { // at most 20,000 tasks: a board may be large
 		tasks, err := t.b.List(ctx, f)
 		if err != nil {
-			return nil, unreadable(err)
+			return nil, readError(err)
 		}
 		for _, task := range tasks {
 			id := task.ID.String()

@@ -11,9 +11,9 @@ var reviewTask = &definition{
 	name:  "review_task",
 	about: "Review a task in state review: accept it, or reject it with a note for the next attempt. retry reopens a failed task. You cannot review a task you worked on.",
 	props: []prop{
-		{name: "task", kind: text, must: true, about: "task id", also: taskNames},
-		{name: "verdict", kind: text, must: true, enum: []string{"accept", "reject", "retry"}, about: "accept or reject a task in review, or retry a failed one", also: []string{"decision", "action", "result"}},
-		{name: "note", kind: text, about: "what is wrong or to watch for; required to reject", also: []string{"reason", "comment", "message"}},
+		{name: "task", kind: text, required: true, about: "task id", aliases: taskNames},
+		{name: "verdict", kind: text, required: true, enum: []string{"accept", "reject", "retry"}, about: "accept or reject a task in review, or retry a failed one", aliases: []string{"decision", "action", "result"}},
+		{name: "note", kind: text, about: "what is wrong or to watch for; required to reject", aliases: []string{"reason", "comment", "message"}},
 	},
 	run: run(review),
 }

@@ -7,10 +7,10 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-// A section is a part of a long text. Without a body it is not there.
+// A section is a titled part of a long text. A section without a body is not shown.
 type section struct{ title, body string }
 
-// headings are the titles of all sections.
+// headings are the titles of all sections of hand-outs and tasks.
 var headings = []string{
 	"TITLE", "DESCRIPTION", "DONE WHEN", "EVIDENCE REQUIRED", "SKILLS", "AREAS", "PART OF", "BUILDS ON", "UNBLOCKS", "PARTS",
 	"LAST ATTEMPT", "YOUR NOTES", "QUESTIONS", "ANSWERS", "RESULT", "HISTORY", "END WITH",
@@ -18,10 +18,9 @@ var headings = []string{
 
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n")
 
-// written is a text of several lines that somebody wrote. A line of it that looks like
-// one of our headings is marked as quoted: a description must not answer questions in
-// the name of people, or say how a task ends.
-func written(s string) string {
+// escapeHeadings marks every line of a user's text that looks like one of our headings as
+// quoted. Otherwise a description could fake answers from people or the closing calls.
+func escapeHeadings(s string) string {
 	lines := strings.Split(lineEnds.Replace(s), "\n")
 	for i, l := range lines {
 		if slices.Contains(headings, strings.Trim(l, " \t:")) {
@@ -41,8 +40,8 @@ func join(sections []section) string {
 	return b.String()
 }
 
-// fit shortens the sections of a hand-out until they have room: the description first,
-// as long as enough of it is left, then whatever is longest.
+// fit shortens the sections of a hand-out to room bytes in all: first the description,
+// but not below 1200 bytes, then repeatedly the longest section.
 func fit(sections []section, room int, id board.ID) {
 	const enough = 1200
 	description := &sections[1]
@@ -57,14 +56,14 @@ func fit(sections []section, room int, id board.ID) {
 				longest = s
 			}
 		}
-		if len(longest.body) < 100 { // nothing is left to be cut
+		if len(longest.body) < 100 { // nothing left to cut
 			return
 		}
 		longest.body = cut(longest.body, len(longest.body)*3/4)
 	}
 }
 
-// cutWithPointer shortens a long text and says where the rest is.
+// cutWithPointer cuts s to room bytes and adds the call that returns the full text.
 func cutWithPointer(s string, room int, id board.ID) string {
 	if len(s) <= room {
 		return s

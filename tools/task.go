@@ -13,7 +13,7 @@ var getTask = &definition{
 	name:  "get_task",
 	about: "Read a task: its text, state, links, questions and history.",
 	props: []prop{
-		{name: "task", kind: text, about: "task id; default: the task you hold", also: append([]string{"claim"}, taskNames...)},
+		{name: "task", kind: text, about: "task id; default: the task you hold", aliases: append([]string{"claim"}, taskNames...)},
 		{name: "detail", kind: text, enum: []string{"brief", "full"}, about: "default brief; full adds the whole text and more history"},
 	},
 	run: run(get),
@@ -43,7 +43,7 @@ func get(ctx context.Context, t *Tools, k *caller, in struct {
 	return &answer{text: taskText(d, reasons, held, in.Detail == "full"), result: w}, nil
 }
 
-// taskText is a task as it is read.
+// taskText is the text of a task; full has no limits on length.
 func taskText(d board.Dossier, reasons []board.Reason, held []board.Claim, full bool) string {
 	t := &d.Task
 	var b strings.Builder
@@ -81,10 +81,10 @@ func taskText(d board.Dossier, reasons []board.Reason, held []board.Claim, full 
 		long, lines, events = 200_000, 1000, 20
 	}
 	if d.Doc.Description != t.Title {
-		section("DESCRIPTION", cutWithPointer(written(d.Doc.Description), long, t.ID))
+		section("DESCRIPTION", cutWithPointer(escapeHeadings(d.Doc.Description), long, t.ID))
 	}
-	section("DONE WHEN", cutWithPointer(written(d.Doc.Acceptance), long, t.ID))
-	section("EVIDENCE REQUIRED", words(t.Wants))
+	section("DONE WHEN", cutWithPointer(escapeHeadings(d.Doc.Acceptance), long, t.ID))
+	section("EVIDENCE REQUIRED", joined(t.Wants))
 	section("SKILLS", strings.Join(t.Skills, ", "))
 	section("AREAS", strings.Join(t.Areas, ", "))
 	section("PART OF", t.Parent.String())
@@ -97,7 +97,7 @@ func taskText(d board.Dossier, reasons []board.Reason, held []board.Claim, full 
 	return b.String()
 }
 
-// stateOf is a status, and what else keeps a pending task from being handed out.
+// stateOf returns a task's status and, for a pending one, whether it can be handed out.
 func stateOf(t *board.Task) string {
 	switch {
 	case t.Status != board.Pending:
@@ -114,22 +114,23 @@ func stateOf(t *board.Task) string {
 	return "pending (ready)"
 }
 
-// isOwn reports whether a claim is the caller's.
+// isOwn reports whether a claim is one of those that the caller holds.
 func isOwn(held []board.Claim, c *board.Claim) bool {
 	return c != nil && slices.ContainsFunc(held, func(h board.Claim) bool { return h.Handle == c.Handle })
 }
 
-func taskLines(ts []board.Task, results map[board.ID]board.Result, most int) string {
+// taskLines lists tasks with their results, one per line and at most limit.
+func taskLines(ts []board.Task, results map[board.ID]board.Result, limit int) string {
 	var lines []string
 	for i, t := range ts {
-		if i == most {
+		if i == limit {
 			lines = append(lines, fmt.Sprintf("and %d more", len(ts)-i))
 			break
 		}
 		line := fmt.Sprintf("%v (%s): %s", t.ID, t.Status, oneLine(t.Title, 100))
 		if r, ok := results[t.ID]; ok {
 			line += ": " + oneLine(r.Summary, 200)
-			if at := resultPlace(r); at != "" {
+			if at := resultLocation(r); at != "" {
 				line += " (" + at + ")"
 			}
 		}
@@ -138,7 +139,8 @@ func taskLines(ts []board.Task, results map[board.ID]board.Result, most int) str
 	return strings.Join(lines, "\n")
 }
 
-func questionLines(qs []board.Question, most int) string {
+// questionLines lists the last questions, at most limit.
+func questionLines(qs []board.Question, limit int) string {
 	var lines []string
 	for _, q := range qs {
 		line := fmt.Sprintf("%v %s: %s", q.ID, q.State, oneLine(q.Text, 200))
@@ -147,14 +149,14 @@ func questionLines(qs []board.Question, most int) string {
 		}
 		lines = append(lines, line)
 	}
-	return strings.Join(lines[max(0, len(lines)-most):], "\n")
+	return strings.Join(lines[max(0, len(lines)-limit):], "\n")
 }
 
 func resultText(r *board.Result, long int) string {
 	if r == nil {
 		return ""
 	}
-	lines := []string{cut(written(r.Summary), long)}
+	lines := []string{cut(escapeHeadings(r.Summary), long)}
 	for _, e := range r.Evidence {
 		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s %s %s", e.Kind, oneLine(e.Ref, 200), oneLine(e.Detail, 200))))
 	}
@@ -167,7 +169,8 @@ func resultText(r *board.Result, long int) string {
 	return strings.Join(lines, "\n")
 }
 
-func historyText(d board.Dossier, most int) string {
+// historyText lists the last events, at most limit.
+func historyText(d board.Dossier, limit int) string {
 	var lines []string
 	for _, e := range d.Events {
 		line := fmt.Sprintf("%s: %s", since(d.Now, e.When()), e.Kind)
@@ -179,5 +182,5 @@ func historyText(d board.Dossier, most int) string {
 		}
 		lines = append(lines, line)
 	}
-	return strings.Join(lines[max(0, len(lines)-most):], "\n")
+	return strings.Join(lines[max(0, len(lines)-limit):], "\n")
 }

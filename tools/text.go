@@ -11,10 +11,11 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-// The words of the answers. A worker's text names no other worker: models take names
-// that they see for their own.
+// Helpers for the texts that models read. A text for a worker names no other worker,
+// because models take names that they see for their own.
 
-// call writes a call as a model should make it; args are names and values in turn.
+// call formats a tool call as a model should make it; args are alternating names and
+// values.
 func call(tool string, args ...any) string {
 	b := []byte(tool + " {")
 	for i := 0; i+1 < len(args); i += 2 {
@@ -27,7 +28,7 @@ func call(tool string, args ...any) string {
 	return string(append(b, '}'))
 }
 
-// nextCall is how a worker goes on.
+// nextCall formats the call with which a worker gets its next task.
 func nextCall(worker string) string {
 	if worker == "" {
 		return call("get_next_task")
@@ -35,7 +36,7 @@ func nextCall(worker string) string {
 	return call("get_next_task", "worker", worker)
 }
 
-// claimList names claims of the caller's own.
+// claimList lists claims, each with its worker. It is for the caller's own claims only.
 func claimList(held []board.Claim) string {
 	var out []string
 	for i, c := range held {
@@ -48,17 +49,19 @@ func claimList(held []board.Claim) string {
 	return strings.Join(out, ", ")
 }
 
+// idList lists up to 20 ids.
 func idList(ids []board.ID) string {
 	if len(ids) > 20 {
-		return strings.Join(idTexts(ids[:20]), ", ") + fmt.Sprintf(" and %d more", len(ids)-20)
+		return strings.Join(idStrings(ids[:20]), ", ") + fmt.Sprintf(" and %d more", len(ids)-20)
 	}
-	return strings.Join(idTexts(ids), ", ")
+	return strings.Join(idStrings(ids), ", ")
 }
 
-func words[T ~string](values []T) string { return strings.Join(texts(values), ", ") }
+// joined joins values with commas.
+func joined[T ~string](values []T) string { return strings.Join(toStrings(values), ", ") }
 
-// texts are values of a string type as strings.
-func texts[T ~string](values []T) []string {
+// toStrings converts values of a string type to strings.
+func toStrings[T ~string](values []T) []string {
 	out := make([]string, len(values))
 	for i, v := range values {
 		out[i] = string(v)
@@ -66,6 +69,7 @@ func texts[T ~string](values []T) []string {
 	return out
 }
 
+// count formats a number with its noun.
 func count(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -73,7 +77,7 @@ func count(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// cut shortens a text to n bytes or less, at the end of a character.
+// cut shortens s to at most n bytes, without splitting a character.
 func cut(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -85,10 +89,10 @@ func cut(s string, n int) string {
 	return s[:n] + "…"
 }
 
-// oneLine makes one short line of a text.
+// oneLine joins the lines of s and cuts the result to n bytes.
 func oneLine(s string, n int) string { return cut(strings.Join(strings.Fields(s), " "), n) }
 
-// sentence begins with a capital and ends with a full stop.
+// sentence gives s a capital letter, unless it starts with an id, and a full stop.
 func sentence(s string) string {
 	s = strings.TrimSpace(s)
 	if s == "" {
@@ -108,8 +112,8 @@ func firstWord(s string) string {
 	return w
 }
 
-// since is how long ago something was.
+// since says how long ago then was.
 func since(now, then time.Time) string { return board.Span(now.Sub(then)) + " ago" }
 
-// clock is a moment of the store's.
+// clock formats a time of day.
 func clock(t time.Time) string { return t.UTC().Format("15:04 UTC") }

@@ -43,7 +43,7 @@ type Tools struct {
 	server *mcp.Server
 	b      access.Board
 	o      Options
-	// short tells stay of a claim that cannot wait for renewEvery.
+	// short wakes renewLoop for a claim whose lease is too short for renewEvery.
 	short chan struct{}
 
 	// watching is done when somebody has begun to watch a resource: from is set, and
@@ -57,7 +57,7 @@ type Tools struct {
 	given    int                     // claims that the process was given
 	over     int                     // of these the first so many have ended
 	workers  map[board.Handle]string // who was given which claim
-	told     map[string]bool         // answers that a claim's holder has seen
+	seen     map[string]bool         // answers that a claim's holder has seen
 	declines map[string]bool         // clients that say no by themselves
 	direct   directState
 }
@@ -149,7 +149,7 @@ func run[In any](f func(ctx context.Context, t *Tools, k *caller, in In) (*answe
 func Register(s *mcp.Server, b access.Board, o *Options) *Tools {
 	t := &Tools{
 		server: s, b: b, short: make(chan struct{}, 1), watched: make(chan struct{}), lastCall: time.Now(),
-		workers: map[board.Handle]string{}, told: map[string]bool{}, declines: map[string]bool{},
+		workers: map[board.Handle]string{}, seen: map[string]bool{}, declines: map[string]bool{},
 	}
 	if o != nil {
 		t.o = *o
@@ -158,7 +158,7 @@ func Register(s *mcp.Server, b access.Board, o *Options) *Tools {
 		t.o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if t.piped() {
-		s.Use(t.watch)
+		s.Use(t.watchOnSubscribe)
 	}
 	for _, d := range tools {
 		s.AddRawTool(d.tool(), func(ctx context.Context, c *mcp.Call) (*mcp.ToolResult, error) { return t.serve(ctx, d, c) })

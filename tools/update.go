@@ -12,11 +12,11 @@ var updateTask = &definition{
 	name:  "update_task",
 	about: "Edit a task. Omitted fields stay unchanged; lists are replaced. hold:false starts a held task. Its holder is notified. To change the status, use the report, cancel and review tools.",
 	props: append(taskProps(
-		prop{name: "task", kind: text, must: true, about: "task id", also: taskNames},
+		prop{name: "task", kind: text, required: true, about: "task id", aliases: taskNames},
 		prop{name: "title", kind: text, about: "one line"},
 		prop{name: "description", kind: text, about: "what to do"},
 	),
-		prop{name: "max_failures", kind: number, about: "how many attempts may fail", most: 100},
+		prop{name: "max_failures", kind: number, about: "how many attempts may fail", max: 100},
 	),
 	hints:     mcp.ToolAnnotations{IdempotentHint: true},
 	elsewhere: map[string]string{"status": "To change the status, use report_task_done, report_task_failed, cancel_task or review_task; hold:false starts a held task."},

@@ -15,10 +15,10 @@ var listWorkers = &definition{
 	props: []prop{
 		{name: "project", kind: text, about: "only workers that hold a task of this project"},
 	},
-	run: run(listedWorkers),
+	run: run(findWorkers),
 }
 
-func listedWorkers(ctx context.Context, t *Tools, k *caller, in struct {
+func findWorkers(ctx context.Context, t *Tools, k *caller, in struct {
 	Project string `json:"project"`
 },
 ) (*answer, error) {
@@ -45,7 +45,7 @@ func listedWorkers(ctx context.Context, t *Tools, k *caller, in struct {
 	var lines []string
 	for _, x := range workers {
 		c, holds := held[x.WorkerID]
-		// Those of other keys are shown by what they hold here, and not otherwise.
+		// Workers of other keys are shown only if they hold a task here.
 		if !holds && (in.Project != "" || x.Principal != k.Principal) {
 			continue
 		}
@@ -64,7 +64,7 @@ func listedWorkers(ctx context.Context, t *Tools, k *caller, in struct {
 			line += ", stopped by " + x.StoppedBy
 		}
 		w.Items = append(w.Items, row)
-		if len(lines) < mostRows {
+		if len(lines) < maxRows {
 			lines = append(lines, line+".")
 		}
 	}
