@@ -13,10 +13,10 @@ import (
 	"github.com/bossman-dev/bossman/mcp"
 )
 
-// TestDirect: the three functions as plain methods, without a handshake.
+// TestDirect calls the three plain JSON-RPC methods without a handshake.
 func TestDirect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, web, setup{}, mcp.Newest)
+		s := newFixture(t, web, setup{}, mcp.Newest)
 		server := mcp.NewServer(mcp.Implementation{Name: "bossman", Version: "test"}, nil)
 		register(server, s.b, setup{Piped: true, Project: "web"})
 		in, to := io.Pipe()
@@ -46,7 +46,7 @@ func TestDirect(t *testing.T) {
 		}
 		task := `{"id":"web-1","title":"Add authentication","description":"Step 1","status":"in_progress"}`
 		say(`{"jsonrpc":"2.0","method":"getNextTask","params":{},"id":"two"}`, `{"jsonrpc":"2.0","id":"two","result":`+task+`}`)
-		// What it holds comes again.
+		// A second call returns the task it holds.
 		say(`{"jsonrpc":"2.0","method":"getNextTask","id":3}`, `{"jsonrpc":"2.0","id":3,"result":`+task+`}`)
 
 		say(`{"jsonrpc":"2.0","method":"askQuestion","params":{},"id":4}`,
@@ -81,7 +81,7 @@ func TestDirect(t *testing.T) {
 		if err != nil || d.Task.Status != board.Done || d.Doc.Result.Summary != "Completed successfully" {
 			t.Errorf("web-1 is %+v, %v", d.Task, err)
 		}
-		// The tools are there on the same pipe, after a handshake.
+		// The tools need a handshake, on the same pipe.
 		say(`{"jsonrpc":"2.0","method":"tools/list","id":13}`,
 			`{"jsonrpc":"2.0","id":13,"error":{"code":-32600,"message":"tools/list before initialize: begin with initialize, or put io.modelcontextprotocol/protocolVersion in _meta"}}`)
 	})

@@ -13,7 +13,7 @@ import (
 	"github.com/bossman-dev/bossman/jsonrpc"
 )
 
-// TestRefuse: every error of the board has its four parts.
+// TestRefuse: every error of the board becomes a refusal with all four parts.
 func TestRefuse(t *testing.T) {
 	id := board.ID{Project: "web", No: 142}
 	h := board.Handle{Task: id, Attempt: 3, Nonce: "k7f2q"}
@@ -70,7 +70,7 @@ func TestRefuse(t *testing.T) {
 			}
 			for part, text := range map[string]string{"what": r.what, "state": r.state, "why": r.why, "next": r.next} {
 				if text == "" || !strings.ContainsAny(text[len(text)-1:], ".") {
-					t.Errorf("%s: its %s is %q", name, part, text)
+					t.Errorf("%s: %s = %q, want a sentence", name, part, text)
 				}
 			}
 			if r.code == "" {
@@ -88,7 +88,7 @@ func TestRefuse(t *testing.T) {
 		}
 	}
 	if err := errors.New("disk on fire"); !errors.Is(tl.refuse(errand{}, err), err) {
-		t.Error("an error that is not the board's was changed")
+		t.Error("refuse changed an error that is not the board's")
 	}
 	for _, err := range []error{noProject(web, "x"), noProject(web, ""), noProject(nil, ""), whichTask(nil), whichTask([]board.Claim{*holder})} {
 		if r, ok := asRefusal(err); !ok || r.what == "" || r.state == "" || r.why == "" || r.next == "" {
@@ -115,7 +115,7 @@ func TestRPCError(t *testing.T) {
 	for _, kind := range []error{board.ErrUnavailable, board.ErrUnknown} {
 		err := rpcError("Failed", fmt.Errorf("%w: failed to connect to user=bossman", kind))
 		if strings.Contains(err.Error(), "user=") {
-			t.Errorf("rpcError shows a driver's words: %v", err)
+			t.Errorf("rpcError shows a driver's error: %v", err)
 		}
 	}
 }

@@ -37,7 +37,7 @@ func ExampleRegister() {
 	server.Use(tools.AuthorizeAs(agent))
 	tools.Register(server, b, &tools.Options{Pipe: agent})
 
-	// A program has mcp.Stdio() here, and b.Run and the tools' Run beside it.
+	// A real program serves mcp.Stdio(), and runs b.Run and the Run of the tools as well.
 	near, far := jsonrpc.Pipe(jsonrpc.Limits{})
 	go func() { _ = server.Serve(ctx, far) }()
 	client, err := mcp.Connect(ctx, near, nil)

@@ -75,8 +75,8 @@ func TestRepair_refuses(t *testing.T) {
 	}
 }
 
-// FuzzRepair: whatever a model sends, what comes out fits the schema, or the model is
-// told in four parts what is wrong. Mending twice changes nothing more.
+// FuzzRepair: whatever a model sends, the result matches the schema, or it is refused with
+// all four parts. Repairing the result again changes nothing.
 func FuzzRepair(f *testing.F) {
 	for i := range tools {
 		f.Add(i, []byte(`{"claim":"web-1/1.abcde","summary":"s","evidence":[{"kind":"pr","ref":"31"}],"tasks":[{"key":"a","title":"b","after":["c"]}]}`))
@@ -120,7 +120,7 @@ func FuzzRepair(f *testing.F) {
 		}
 		again, notes, err := d.repair(got)
 		if err != nil || len(notes) > 0 || string(again) != string(got) {
-			t.Fatalf("%s: mending %s again gives %s %q %v", d.name, got, again, notes, err)
+			t.Fatalf("%s: repairing %s again gives %s %q %v", d.name, got, again, notes, err)
 		}
 	})
 }
