@@ -34,7 +34,7 @@ func readAnswer(ctx context.Context, t *Tools, k *caller, in struct {
 		q, err = t.b.Await(ctx, q.ID, wait)
 		resume()
 		if err != nil {
-			return nil, k.refuse(errand{not: "Not read."}, err)
+			return nil, k.refuse(action{what: "Not read."}, err)
 		}
 	}
 	switch q.State {
@@ -62,7 +62,7 @@ func (t *Tools) answerOf(ctx context.Context, k *caller, q board.Question) (*ans
 	if !q.Claim.IsZero() {
 		d, err := t.b.Get(ctx, q.Claim.Task, 1)
 		if err != nil {
-			return nil, k.refuse(errand{not: "Not read.", claim: q.Claim}, err)
+			return nil, k.refuse(action{what: "Not read.", claim: q.Claim}, err)
 		}
 		switch {
 		case d.Claim != nil && d.Claim.Handle == q.Claim:
@@ -78,7 +78,7 @@ func (t *Tools) answerOf(ctx context.Context, k *caller, q board.Question) (*ans
 
 // question returns a question in one of the caller's projects.
 func (k *caller) question(ctx context.Context, named string) (board.Question, error) {
-	e := errand{not: "Not found."}
+	e := action{what: "Not found."}
 	if k.isLead("") {
 		e.next = "Next: " + call("list_questions") + "."
 	} else {
@@ -88,7 +88,7 @@ func (k *caller) question(ctx context.Context, named string) (board.Question, er
 	if err != nil {
 		return board.Question{}, k.refuse(e, err)
 	}
-	e.thing = "question " + id.String()
+	e.subject = "question " + id.String()
 	q, err := k.t.b.Question(ctx, id)
 	if err == nil && !k.may(q.Project) {
 		err = board.ErrNotFound

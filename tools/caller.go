@@ -20,7 +20,7 @@ func Authorize(who func(ctx context.Context, p mcp.Principal) (*access.Caller, e
 			c, err := who(ctx, r.Principal)
 			if err != nil && r.Method == "tools/call" {
 				k := &caller{Caller: &access.Caller{}}
-				if res, other := refused(k.refuse(errand{not: "Not done."}, err)); other == nil {
+				if res, other := refused(k.refuse(action{what: "Not done."}, err)); other == nil {
 					return res, nil
 				}
 			}
@@ -153,16 +153,16 @@ func (k *caller) task(ctx context.Context, named string) (board.ID, error) {
 		}
 		id, err := board.ParseID(named)
 		if err == nil && !k.may(id.Project) {
-			return id, k.refuse(errand{not: "Not done.", task: id}, board.ErrNotFound)
+			return id, k.refuse(action{what: "Not done.", task: id}, board.ErrNotFound)
 		}
 		if err != nil {
-			return id, k.refuse(errand{not: "Not done."}, err)
+			return id, k.refuse(action{what: "Not done."}, err)
 		}
 		return id, nil
 	}
 	held, err := k.held(ctx)
 	if err != nil {
-		return board.ID{}, k.refuse(errand{not: "Not done."}, err)
+		return board.ID{}, k.refuse(action{what: "Not done."}, err)
 	}
 	if len(held) == 1 {
 		return held[0].Task, nil
@@ -184,7 +184,7 @@ func taskIDs(names []string) ([]board.ID, error) {
 }
 
 // claim reads a claim that a call names.
-func (k *caller) claim(ctx context.Context, e errand, named string) (board.Handle, error) {
+func (k *caller) claim(ctx context.Context, e action, named string) (board.Handle, error) {
 	h, err := board.ParseHandle(named)
 	if err == nil {
 		if !k.may(h.Task.Project) {

@@ -35,7 +35,7 @@ func cancel(ctx context.Context, t *Tools, k *caller, in struct {
 	}
 	ids, err := t.b.Cancel(ctx, k.Actor, id, in.Reason, in.Dependents)
 	if err != nil {
-		return nil, k.refuse(errand{not: "Not cancelled.", task: id}, err)
+		return nil, k.refuse(action{what: "Not cancelled.", task: id}, err)
 	}
 	s := "Cancelled: " + idList(ids) + "."
 	d, err := t.b.Get(ctx, id, 1)

@@ -58,7 +58,7 @@ type taskInput struct {
 }
 
 func create(ctx context.Context, t *Tools, k *caller, in taskInput) (*answer, error) {
-	e := errand{not: "Not created."}
+	e := action{what: "Not created."}
 	project, err := k.project(in.Project)
 	if err != nil {
 		return nil, err

@@ -120,7 +120,7 @@ func (t *Tools) directDone(ctx context.Context, r *mcp.Request) (mcp.Result, err
 		result = "Done."
 	}
 	if _, err := t.b.Done(ctx, k.Actor, h, board.Report{Summary: result, Where: t.where(ctx)}); err != nil {
-		return nil, rpcError(what, k.refuse(errand{not: "Not recorded.", claim: h}, err))
+		return nil, rpcError(what, k.refuse(action{what: "Not recorded.", claim: h}, err))
 	}
 	return struct {
 		Success bool `json:"success"`

@@ -29,18 +29,18 @@ func (r *refusal) Unwrap() error { return r.err }
 
 func asRefusal(err error) (*refusal, bool) { return errors.AsType[*refusal](err) }
 
-// An errand describes what a call was going to do, for the refusal if it fails.
-type errand struct {
-	not    string // what was refused: "Not recorded."
-	task   board.ID
-	claim  board.Handle
-	thing  string // what the call looked for, if not the task: "question q-18"
-	worker string // the caller's worker name, if known
-	next   string // the next call, unless the error implies one
+// An action describes what a call was going to do, for the refusal if it fails.
+type action struct {
+	what    string // the first part of the refusal: "Not recorded."
+	task    board.ID
+	claim   board.Handle
+	subject string // what the call looked for, if not the task: "question q-18"
+	worker  string // the caller's worker name, if known
+	next    string // the next call, unless the error implies one
 }
 
 // refuse turns an error of the board into a refusal. It returns other errors unchanged.
-func (k *caller) refuse(e errand, err error) error {
+func (k *caller) refuse(e action, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -53,7 +53,7 @@ func (k *caller) refuse(e errand, err error) error {
 	if e.worker == "" && !e.claim.IsZero() {
 		e.worker = k.t.workerOf(e.claim)
 	}
-	r := &refusal{what: e.not, state: "Nothing has changed.", why: errorText(err), next: e.next, err: err}
+	r := &refusal{what: e.what, state: "Nothing has changed.", why: errorText(err), next: e.next, err: err}
 	if !e.task.IsZero() {
 		r.state = fmt.Sprintf("%v has not changed.", e.task)
 	}
@@ -93,7 +93,7 @@ func (k *caller) refuse(e errand, err error) error {
 	case errors.Is(err, board.ErrNotFound):
 		r.code = "not_found"
 		r.state = "Nothing has changed."
-		r.why = "There is no " + cmp.Or(e.thing, "such thing") + " on this board."
+		r.why = "There is no " + cmp.Or(e.subject, "such thing") + " on this board."
 		if !e.task.IsZero() {
 			r.why = fmt.Sprintf("There is no task %v on this board.", e.task)
 			if e.next == "" {
@@ -156,7 +156,7 @@ func evidenceSteps(kinds []board.EvidenceKind) string {
 }
 
 // setLost fills in a refusal for a claim that has ended.
-func (r *refusal) setLost(e errand, l *board.LostError) {
+func (r *refusal) setLost(e action, l *board.LostError) {
 	id := l.Claim.Task
 	stopped := false
 	switch {
@@ -244,9 +244,9 @@ func whichTask(held []board.Claim) error {
 }
 
 // bareClaim refuses a task id in place of a claim. It tells only the holder the full claim.
-func bareClaim(e errand, id board.ID, held []board.Claim) error {
+func bareClaim(e action, id board.ID, held []board.Claim) error {
 	r := &refusal{
-		what: e.not, state: "Nothing has changed.", code: "invalid", err: board.ErrInvalid,
+		what: e.what, state: "Nothing has changed.", code: "invalid", err: board.ErrInvalid,
 		why: fmt.Sprintf("%v is a task id; this argument takes a claim handle, which also names the attempt.", id),
 	}
 	r.next = "Next: repeat the call with the claim that get_next_task gave you; if you lost it, " + call("get_next_task") + "."

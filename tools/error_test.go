@@ -63,7 +63,7 @@ func TestRefuse(t *testing.T) {
 	web := []string{"web"}
 	for name, c := range cases {
 		for _, err := range []error{c.err, fmt.Errorf("report: %w", c.err)} {
-			r, ok := asRefusal(tl.refuse(errand{not: "Not recorded.", claim: h}, err))
+			r, ok := asRefusal(tl.refuse(action{what: "Not recorded.", claim: h}, err))
 			if !ok {
 				t.Errorf("%s: no refusal", name)
 				continue
@@ -87,7 +87,7 @@ func TestRefuse(t *testing.T) {
 			}
 		}
 	}
-	if err := errors.New("disk on fire"); !errors.Is(tl.refuse(errand{}, err), err) {
+	if err := errors.New("disk on fire"); !errors.Is(tl.refuse(action{}, err), err) {
 		t.Error("refuse changed an error that is not the board's")
 	}
 	for _, err := range []error{noProject(web, "x"), noProject(web, ""), noProject(nil, ""), whichTask(nil), whichTask([]board.Claim{*holder})} {

@@ -28,7 +28,7 @@ func findQuestions(ctx context.Context, t *Tools, k *caller, in struct {
 	Cursor  string `json:"cursor"`
 },
 ) (*answer, error) {
-	e := errand{not: "Not listed."}
+	e := action{what: "Not listed."}
 	f := board.QuestionFilter{State: board.QuestionOpen}
 	var err error
 	if f.Projects, err = k.among(in.Project); err != nil {
@@ -129,7 +129,7 @@ func giveAnswer(ctx context.Context, t *Tools, k *caller, in struct {
 	if err != nil {
 		return nil, err
 	}
-	e := errand{not: "Not answered.", next: "Next: " + call("list_questions") + "."}
+	e := action{what: "Not answered.", next: "Next: " + call("list_questions") + "."}
 	if q.HumanOnly {
 		e.next = "Leave it to a person; it is in their inbox."
 	}

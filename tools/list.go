@@ -39,7 +39,7 @@ func findTasks(ctx context.Context, t *Tools, k *caller, in struct {
 	Cursor  string `json:"cursor"`
 },
 ) (*answer, error) {
-	e := errand{not: "Not listed."}
+	e := action{what: "Not listed."}
 	f := board.TaskFilter{Query: in.Query, Skill: strings.ToLower(in.Skill), Worker: in.Worker}
 	var err error
 	if f.Projects, err = k.among(in.Project); err != nil {

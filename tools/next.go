@@ -35,7 +35,7 @@ type nextInput struct {
 }
 
 func next(ctx context.Context, t *Tools, k *caller, in nextInput) (*answer, error) {
-	e := errand{not: "No task handed out.", worker: in.Worker}
+	e := action{what: "No task handed out.", worker: in.Worker}
 	w := board.Wish{
 		Worker: in.Worker, Wait: time.Duration(in.Wait) * time.Second, Absent: !t.piped(),
 		Session: t.o.Session, Where: t.where(ctx),
@@ -123,7 +123,7 @@ func heldAnswer(held []board.Claim) *answer {
 }
 
 // notAvailable says why the task that a call asked for is not handed out.
-func (k *caller) notAvailable(ctx context.Context, e errand, err error) error {
+func (k *caller) notAvailable(ctx context.Context, e action, err error) error {
 	_, reasons, whyErr := k.t.b.Why(ctx, e.task)
 	r, ok := asRefusal(k.refuse(e, err))
 	if whyErr != nil || !ok || len(reasons) == 0 {

@@ -55,7 +55,7 @@ type planInput struct {
 }
 
 func plan(ctx context.Context, t *Tools, k *caller, in planInput) (*answer, error) {
-	e := errand{not: "No plan created."}
+	e := action{what: "No plan created."}
 	project, err := k.project(in.Project)
 	if err != nil {
 		return nil, err

@@ -27,7 +27,7 @@ func progress(ctx context.Context, t *Tools, k *caller, in struct {
 	Branch  string `json:"branch"`
 },
 ) (*answer, error) {
-	e := errand{not: "Not recorded."}
+	e := action{what: "Not recorded."}
 	h, err := k.claim(ctx, e, in.Claim)
 	if err != nil {
 		return nil, err

@@ -59,7 +59,7 @@ func ask(ctx context.Context, t *Tools, k *caller, in askInput) (*answer, error)
 	}
 	q, err := t.b.Question(ctx, board.QuestionID(first.ID))
 	if err != nil {
-		return nil, k.refuse(errand{not: "Not read."}, err)
+		return nil, k.refuse(action{what: "Not read."}, err)
 	}
 	k.Worker = t.workerOf(q.Claim)
 	wait := t.answerWait(q, in.Wait)
@@ -84,7 +84,7 @@ func ask(ctx context.Context, t *Tools, k *caller, in askInput) (*answer, error)
 // recordQuestion puts the question on the board. A repeated call returns the open question
 // with the same text under the same claim.
 func (t *Tools) recordQuestion(ctx context.Context, k *caller, in askInput) (board.Question, error) {
-	e := errand{not: "Not asked."}
+	e := action{what: "Not asked."}
 	n := board.NewQuestion{
 		Text: in.Question, Options: in.Options, Default: in.Default, Within: time.Duration(in.Within) * time.Second,
 		Blocking: in.Blocking, HumanOnly: in.HumanOnly,
@@ -169,7 +169,7 @@ func (t *Tools) answerWait(q board.Question, wanted *int) time.Duration {
 // await waits until deadline for an answer, from the inbox or from the person at the
 // client.
 func (t *Tools) await(ctx context.Context, k *caller, q board.Question, begun, deadline time.Time, wait time.Duration) (*answer, error) {
-	e := errand{not: "The wait was interrupted.", claim: q.Claim}
+	e := action{what: "The wait was interrupted.", claim: q.Claim}
 	if t.mayElicit(k, q) {
 		res, err := k.call.ElicitUntil("answer", answerForm(q), func(ctx context.Context) {
 			_, _ = t.b.Await(ctx, q.ID, time.Until(deadline))
@@ -221,7 +221,7 @@ func (t *Tools) finishAsk(ctx context.Context, k *caller, q board.Question, wait
 			parked, err = true, nil // this call is a repeat, and the first one parked it
 		}
 		if err != nil {
-			return nil, k.refuse(errand{not: "The question is recorded, but the task is not parked.", claim: q.Claim}, err)
+			return nil, k.refuse(action{what: "The question is recorded, but the task is not parked.", claim: q.Claim}, err)
 		}
 	}
 	worker := q.Asker.Name

@@ -46,7 +46,7 @@ type doneInput struct {
 }
 
 func done(ctx context.Context, t *Tools, k *caller, in doneInput) (*answer, error) {
-	e := errand{not: "Not recorded."}
+	e := action{what: "Not recorded."}
 	h, err := k.claim(ctx, e, in.Claim)
 	if err != nil {
 		return nil, err
@@ -113,7 +113,7 @@ func fail(ctx context.Context, t *Tools, k *caller, in struct {
 	DoNotRepeat string            `json:"do_not_repeat"`
 },
 ) (*answer, error) {
-	e := errand{not: "Not recorded."}
+	e := action{what: "Not recorded."}
 	h, err := k.claim(ctx, e, in.Claim)
 	if err != nil {
 		return nil, err

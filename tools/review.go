@@ -30,7 +30,7 @@ func review(ctx context.Context, t *Tools, k *caller, in struct {
 	}
 	out, err := t.b.Review(ctx, k.Actor, id, in.Verdict, in.Note)
 	if err != nil {
-		return nil, k.refuse(errand{not: "Not reviewed.", task: id}, err)
+		return nil, k.refuse(action{what: "Not reviewed.", task: id}, err)
 	}
 	var s string
 	switch {

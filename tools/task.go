@@ -30,11 +30,11 @@ func get(ctx context.Context, t *Tools, k *caller, in struct {
 	}
 	d, reasons, err := t.b.Why(ctx, id)
 	if err != nil {
-		return nil, k.refuse(errand{not: "Not found.", task: id}, err)
+		return nil, k.refuse(action{what: "Not found.", task: id}, err)
 	}
 	held, err := k.held(ctx)
 	if err != nil {
-		return nil, k.refuse(errand{not: "Not read.", task: id}, err)
+		return nil, k.refuse(action{what: "Not read.", task: id}, err)
 	}
 	w := wireOf(d.Task, d.Doc)
 	for _, b := range d.Blockers {

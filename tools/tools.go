@@ -183,7 +183,7 @@ func (t *Tools) serve(ctx context.Context, d *definition, c *mcp.Call) (*mcp.Too
 	t.called()
 	a, err := d.run(ctx, t, k)
 	if err != nil {
-		return refused(k.refuse(errand{not: "Not done."}, err))
+		return refused(k.refuse(action{what: "Not done."}, err))
 	}
 	return a.tool(), nil
 }

@@ -42,7 +42,7 @@ func update(ctx context.Context, t *Tools, k *caller, in struct {
 	if err != nil {
 		return nil, err
 	}
-	e := errand{not: "Not changed.", task: id}
+	e := action{what: "Not changed.", task: id}
 	edit := board.Edit{
 		Title: in.Title, Description: in.Description, Acceptance: in.Acceptance, Skills: in.Skills, Areas: in.Areas,
 		Wants: in.Evidence, Hold: in.Hold, MaxFailures: in.MaxFailures,

@@ -22,7 +22,7 @@ func findWorkers(ctx context.Context, t *Tools, k *caller, in struct {
 	Project string `json:"project"`
 },
 ) (*answer, error) {
-	e := errand{not: "Not listed."}
+	e := action{what: "Not listed."}
 	projects, err := k.among(in.Project)
 	if err != nil {
 		return nil, err
