@@ -91,12 +91,21 @@ func (a *app) openStore(ctx context.Context, s *settings, p place) (storage, str
 	switch {
 	case s.DB == "":
 		store, err := sqlite.Open(ctx, p.Path, nil)
-		return store, p.Path, err
+		return store, p.Path, adviseServer(err)
 	case isPostgres(s.DB):
 		store, err := a.openPostgres(ctx, s.DB)
 		return store, hidePassword(s.DB), err
 	}
 	return nil, "", usage("%s: %q is not an address such as postgres://user@host/name", s.Origin["db"], hidePassword(s.DB))
+}
+
+// adviseServer adds to the refusal of a file on a network disk what to do instead. It is
+// part of the error's text, since agents get no more than that.
+func adviseServer(err error) error {
+	if _, ok := errors.AsType[*sqlite.NetworkError](err); ok {
+		return fmt.Errorf("%w; run `bossman serve --http` on the host that has the disk, and point the others to it", err)
+	}
+	return err
 }
 
 func isPostgres(dsn auth.Secret) bool {
