@@ -7,11 +7,12 @@ import (
 	"time"
 )
 
-// What a caller can do about an error decides its kind; errors.Is finds it.
+// What a caller can do about an error decides its kind; errors.Is finds it. People read
+// these texts, so they do not begin with the name of the package.
 var (
 	// ErrUnauthenticated: whoever calls has not shown who they are. It does not say
 	// why: a key that is unknown, wrong, revoked or expired looks the same.
-	ErrUnauthenticated = errors.New("auth: not authenticated")
+	ErrUnauthenticated = errors.New("not authenticated")
 	// ErrMissing is ErrUnauthenticated for a request without any credential.
 	ErrMissing = fmt.Errorf("%w: no credential", ErrUnauthenticated)
 	// ErrMalformed is ErrUnauthenticated for a request with several credentials, or
@@ -19,15 +20,15 @@ var (
 	ErrMalformed = fmt.Errorf("%w: send one credential, in X-Api-Token or as Authorization: Bearer", ErrUnauthenticated)
 	// ErrUnavailable: the store or the issuer cannot be reached, so it is not known
 	// who calls. Try again.
-	ErrUnavailable = errors.New("auth: unavailable")
+	ErrUnavailable = errors.New("unavailable")
 	// ErrTooMany: too many failures before this one. It is a *LimitError.
-	ErrTooMany = errors.New("auth: too many failures")
+	ErrTooMany = errors.New("too many failures")
 	// ErrNotFound: there is no such key or person.
-	ErrNotFound = errors.New("auth: not found")
+	ErrNotFound = errors.New("not found")
 	// ErrInvalid: the request itself is wrong; repeat it corrected.
-	ErrInvalid = errors.New("auth: invalid")
+	ErrInvalid = errors.New("invalid")
 	// ErrConflict: it does not fit the state now.
-	ErrConflict = errors.New("auth: conflict")
+	ErrConflict = errors.New("conflict")
 )
 
 // A LimitError is ErrTooMany with the time to wait.

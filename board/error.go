@@ -7,23 +7,24 @@ import (
 	"time"
 )
 
-// What a caller can do about an error decides its kind; errors.Is finds it.
+// What a caller can do about an error decides its kind; errors.Is finds it. People and
+// models read these texts, so they do not begin with the name of the package.
 var (
 	// ErrNotFound: there is no such thing, or not for this caller.
-	ErrNotFound = errors.New("board: not found")
+	ErrNotFound = errors.New("not found")
 	// ErrInvalid: the request itself is wrong; repeat it corrected.
-	ErrInvalid = errors.New("board: invalid")
+	ErrInvalid = errors.New("invalid")
 	// ErrConflict: it does not fit the state now; look again.
-	ErrConflict = errors.New("board: conflict")
+	ErrConflict = errors.New("conflict")
 	// ErrDenied: this caller may not.
-	ErrDenied = errors.New("board: not allowed")
+	ErrDenied = errors.New("not allowed")
 	// ErrLeaseLost: the claim is over. Stop working, the task may be in other hands.
-	ErrLeaseLost = errors.New("board: lease lost")
+	ErrLeaseLost = errors.New("lease lost")
 	// ErrUnknown: the database was lost in the middle of a commit; it may or may not
 	// have happened. Ask again.
-	ErrUnknown = errors.New("board: outcome unknown")
+	ErrUnknown = errors.New("outcome unknown")
 	// ErrUnavailable: the database cannot be reached. Nothing happened.
-	ErrUnavailable = errors.New("board: unavailable")
+	ErrUnavailable = errors.New("unavailable")
 	// ErrTooNew: a newer program has changed the database under this one.
 	//lint:ignore ST1005 people and models read this as it is
 	ErrTooNew = errors.New("Bossman was upgraded while this process ran. Nothing is lost. Reconnect this MCP server.")

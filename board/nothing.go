@@ -21,7 +21,7 @@ type Nothing struct {
 	Open []Question
 }
 
-func (n *Nothing) Error() string { return "board: nothing to hand out" }
+func (n *Nothing) Error() string { return "nothing to hand out" }
 
 // countedAt is what was counted, and until when that may be said again.
 type countedAt struct {

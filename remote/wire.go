@@ -3,7 +3,6 @@ package remote
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
@@ -129,7 +128,7 @@ func encodeError(err error) error {
 	if failed != nil {
 		return failed
 	}
-	e := &jsonrpc.Error{Code: codeRefused, Message: strings.TrimPrefix(w.Text, "board: "), Data: data}
+	e := &jsonrpc.Error{Code: codeRefused, Message: w.Text, Data: data}
 	if w.Kind == "denied" {
 		return &deniedError{e}
 	}

@@ -277,7 +277,6 @@ func errorText(err error) string {
 	} {
 		s = strings.ReplaceAll(s, kind.Error()+": ", "")
 		s = strings.ReplaceAll(s, ": "+kind.Error(), "")
-		s = strings.ReplaceAll(s, kind.Error(), strings.TrimPrefix(kind.Error(), "board: "))
 	}
 	return sentence(cut(s, 600))
 }

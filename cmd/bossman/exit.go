@@ -88,7 +88,7 @@ func (a *app) fail(err error) int {
 	if errors.Is(err, context.Canceled) {
 		err, next = errors.New("interrupted"), ""
 	}
-	text := plain(withoutPackages(err.Error()))
+	text := plain(err.Error())
 	if a.flags.json {
 		out, _ := json.Marshal(errorJSON{Error: failureJSON{Code: code, Kind: exitNames[code], Message: text, Next: next}})
 		fmt.Fprintf(a.stderr, "%s\n", escaped(out))
@@ -106,14 +106,6 @@ func (a *app) fail(err error) int {
 func (a *app) unread(err error) bool {
 	pe, ok := errors.AsType[*fs.PathError](err)
 	return ok && pe.Path == a.stdout.Name() && errors.Is(pe, syscall.EPIPE)
-}
-
-// withoutPackages leaves out the names of packages that errors begin with.
-func withoutPackages(text string) string {
-	for _, name := range []string{"board: ", "auth: ", "oauth: "} {
-		text = strings.ReplaceAll(strings.TrimPrefix(text, name), ": "+name, ": ")
-	}
-	return text
 }
 
 // longestError is how much of an error's text is shown: some of it may be a server's.

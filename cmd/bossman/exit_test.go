@@ -27,17 +27,3 @@ func TestUnread(t *testing.T) {
 		}
 	}
 }
-
-func TestWithoutPackages(t *testing.T) {
-	for text, want := range map[string]string{
-		"board: not found":              "not found",
-		"show: board: not found":        "show: not found",
-		"register: oauth: status 404":   "register: status 404",
-		"oauth: no":                     "no",
-		"the keyboard: dashboard: lost": "the keyboard: dashboard: lost",
-	} {
-		if got := withoutPackages(text); got != want {
-			t.Errorf("withoutPackages(%q) = %q, want %q", text, got, want)
-		}
-	}
-}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -109,14 +108,12 @@ func (a *app) openTask(ctx context.Context, name string) (*opened, board.ID, err
 	return o, id, err
 }
 
+// noTask makes a not-found error of an operation on one task say which task it is.
 func noTask(err error, id board.ID) error {
 	if f, ok := errors.AsType[*failure](err); ok && f.code != 0 {
 		return err
 	}
-	if text := fmt.Sprint(err); errors.Is(err, board.ErrNotFound) && (strings.Contains(text, id.String()) || text == board.ErrNotFound.Error()) {
-		return missing(err, "task "+id.String())
-	}
-	return err
+	return missing(err, "task "+id.String())
 }
 
 // completeTask completes the id of an open task as the first argument.

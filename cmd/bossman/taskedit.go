@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/bossman-dev/bossman/board"
@@ -31,8 +32,14 @@ func (a *app) taskEdit() *cobra.Command {
 				return usage("say what to change, for instance: bossman task edit %v --priority high", id)
 			}
 			t, err := o.Update(ctx, a.actor(), id, e)
+			if errors.Is(err, board.ErrNotFound) {
+				// The task itself, or one that --after or --parent names.
+				if _, gone := o.Get(ctx, id, 0); gone != nil {
+					return noTask(gone, id)
+				}
+			}
 			if err != nil {
-				return noTask(err, id)
+				return err
 			}
 			a.warnSkills(ctx, o, id.Project, f.skills)
 			return a.shownTask(t, "%s  %s%s", a.paint.in(cyan, t.ID.String()), line(t.Title), a.paint.in(dim, "  "+stateWord(t)))
