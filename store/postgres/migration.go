@@ -80,7 +80,7 @@ func checkSchema(ctx context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
-// A SchemaError says that the database must be migrated first.
+// A SchemaError is returned if the database must be migrated first.
 type SchemaError struct {
 	// Have is what was found, 0 if nothing; Want is Schema.
 	Have, Want int
@@ -88,14 +88,15 @@ type SchemaError struct {
 
 func (e *SchemaError) Error() string {
 	if e.Have == 0 {
-		return "postgres: the database has no board yet; run: bossman migrate --db …"
+		return "postgres: the database has no board yet"
 	}
-	return fmt.Sprintf("postgres: the database has schema %d and this program needs %d; run: bossman migrate --db …", e.Have, e.Want)
+	return fmt.Sprintf("postgres: the database has schema %d and this program needs %d", e.Have, e.Want)
 }
 
-// A RoleError says that the role which connects may not use the board's tables.
+// A RoleError is returned if the role that connects has no rights on the board's tables;
+// Grant gives them.
 type RoleError struct{ Role string }
 
 func (e *RoleError) Error() string {
-	return fmt.Sprintf("postgres: role %s may not use the tables; run, as the role that owns them: bossman migrate --app-role %s --db …", e.Role, e.Role)
+	return fmt.Sprintf("postgres: role %s may not use the tables", e.Role)
 }

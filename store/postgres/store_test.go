@@ -103,10 +103,11 @@ func TestOpen_schema(t *testing.T) {
 	c.Exec(t, "postgres", "CREATE DATABASE bare OWNER "+pgtest.Owner)
 	owner, app := c.DSNAs(pgtest.Owner, "bare"), c.DSNAs(pgtest.App, "bare")
 	_, err := postgres.Open(ctx, app, nil)
-	if e, ok := errors.AsType[*postgres.SchemaError](err); !ok || e.Have != 0 || !strings.Contains(err.Error(), "bossman migrate") {
+	if e, ok := errors.AsType[*postgres.SchemaError](err); !ok || e.Have != 0 {
 		t.Errorf("Open(no schema) = %v, want a SchemaError", err)
 	}
-	if err := postgres.Grant(ctx, owner, pgtest.App); err == nil || !strings.Contains(err.Error(), "bossman migrate") {
+	err = postgres.Grant(ctx, owner, pgtest.App)
+	if _, ok := errors.AsType[*postgres.SchemaError](err); !ok {
 		t.Errorf("Grant(no schema) = %v, want a SchemaError", err)
 	}
 	if err := postgres.Migrate(ctx, app); err == nil {
@@ -142,7 +143,7 @@ func TestOpen_schema(t *testing.T) {
 	}
 	c.Exec(t, "bare", "UPDATE meta SET needs = 1", "DELETE FROM goose_db_version WHERE version_id > 1")
 	_, err = postgres.Open(ctx, app, nil)
-	if e, ok := errors.AsType[*postgres.SchemaError](err); !ok || e.Have != 1 || e.Want != postgres.Schema || !strings.Contains(err.Error(), "bossman migrate") {
+	if e, ok := errors.AsType[*postgres.SchemaError](err); !ok || e.Have != 1 || e.Want != postgres.Schema {
 		t.Errorf("Open(old schema) = %v, want a SchemaError", err)
 	}
 }
