@@ -2,6 +2,8 @@ package board
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -69,4 +71,44 @@ func Grant(tx Tx, t Task, c Claimant, lease time.Duration) (Claim, error) {
 			LeaseSecs: int(lease / time.Second),
 		},
 	})
+}
+
+// grantTask grants one particular task; ErrConflict if it cannot be handed out now.
+func (c *change) grantTask(w Wish, id ID, who Claimant) (delivery, error) {
+	if err := c.lock(id); err != nil {
+		return delivery{}, err
+	}
+	p, err := c.tx.Project(id.Project)
+	if err != nil {
+		return delivery{}, err
+	}
+	claim, err := c.grant(p, *c.tasks[id], w, who)
+	delete(c.tasks, id) // Grant has written it
+	return delivery{claim: claim}, err
+}
+
+// grant gives a locked task to a worker if nothing stands against it.
+func (c *change) grant(p Project, t Task, w Wish, who Claimant) (Claim, error) {
+	free := t.Ready() || t.Status == Pending && t.ReservedFor == who.Worker && !t.Hold && t.OpenBlockers == 0 && t.OpenChildren == 0
+	if !free || p.Archived {
+		return Claim{}, conflict("%v cannot be handed out now", t.ID)
+	}
+	if p.PausedBy != "" {
+		return Claim{}, conflict("project %s is paused by %s", p.Slug, p.PausedBy)
+	}
+	if w.Skills != nil && slices.ContainsFunc(t.Skills, func(s string) bool { return !slices.Contains(w.Skills, s) }) {
+		return Claim{}, conflict("%v wants skills %s", t.ID, strings.Join(t.Skills, ", "))
+	}
+	lease := c.b.lease(w.Absent)
+	if p.Lease > 0 {
+		lease = p.Lease
+	}
+	return Grant(c.tx, t, who, lease)
+}
+
+func (b *Board) lease(absent bool) time.Duration {
+	if absent {
+		return b.o.LeaseAbsent
+	}
+	return b.o.Lease
 }

@@ -8,13 +8,14 @@ import (
 	"time"
 )
 
-// A Reason is why a task is not handed out.
+// A Reason is why a task is not handed out. It states facts; which command or tool call
+// helps is up to the caller that shows it.
 type Reason struct {
-	// Code is for programs, Text for everybody.
 	Code ReasonCode
+	// Text is a sentence for people and models.
 	Text string
-	// Do says which command helps, for people at a command line; it may be empty.
-	Do string
+	// Question is the open question that the task waits for; set for WhyQuestion only.
+	Question QuestionID
 }
 
 // A ReasonCode names a kind of reason.
@@ -65,7 +66,6 @@ func why(p Project, d Dossier, workers int) []Reason {
 	add := func(code ReasonCode, format string, args ...any) {
 		out = append(out, Reason{Code: code, Text: fmt.Sprintf(format, args...)})
 	}
-	do := func(format string, args ...any) { out[len(out)-1].Do = fmt.Sprintf(format, args...) }
 	switch t.Status {
 	case Done, Cancelled:
 		add(WhyEnded, "It has ended: %s, %s.", t.Status, ago(d.Now, t.EndedAt))
@@ -77,22 +77,19 @@ func why(p Project, d Dossier, workers int) []Reason {
 				add(WhyLease, "%s works on it (claim %v, taken %s); its lease has %s left.",
 					d.Claim.Worker.Name, d.Claim.Handle, ago(d.Now, d.Claim.GrantedAt), Span(left))
 			} else {
-				add(WhyLease, "%s had it (claim %v); its lease ran out %s and the next sweep frees it.",
+				add(WhyLease, "%s had it (claim %v); its lease expired %s and the next sweep frees the task.",
 					d.Claim.Worker.Name, d.Claim.Handle, ago(d.Now, d.Claim.LeaseUntil))
 			}
 		}
 		return out
 	case InReview:
 		add(WhyPolicy, "It was reported done and waits for a review: the policy of %s is %q.", p.Slug, p.Policy)
-		do("See: bossman task review %v", t.ID)
 		return out
 	case Failed:
 		if wrongSpec(d) {
 			add(WhyWrongSpec, "The last worker says that the task itself is wrong: %s.", lastReason(d))
-			do("Mend it with: bossman task edit %v, then: bossman task retry %v", t.ID, t.ID)
 		} else {
 			add(WhyBudget, "%d of %d attempts failed, the last: %s.", t.Failures, t.MaxFailures, lastReason(d))
-			do("Give it another chance with: bossman task retry %v", t.ID)
 		}
 		return out
 	case Waiting:
@@ -104,7 +101,7 @@ func why(p Project, d Dossier, workers int) []Reason {
 				}
 				add(WhyQuestion, "It waits for an answer to %v, asked %s by %s%s: %s",
 					q.ID, ago(d.Now, q.AskedAt), q.Asker.Name, late, oneLine(q.Text))
-				do("See: bossman answer %v", q.ID)
+				out[len(out)-1].Question = q.ID
 			}
 		}
 		return out
@@ -113,9 +110,9 @@ func why(p Project, d Dossier, workers int) []Reason {
 		switch b.Status {
 		case Done:
 		case Failed, Cancelled:
-			add(WhyBlocked, "It comes after %v (%s), which %s: that does not free it.", b.ID, b.Title, endedWord(b.Status))
+			add(WhyBlocked, "It depends on %v (%s), which %s, so it stays blocked.", b.ID, b.Title, endedWord(b.Status))
 		default:
-			add(WhyBlocked, "It comes after %v (%s), which is %s.", b.ID, b.Title, said(b.Status))
+			add(WhyBlocked, "It depends on %v (%s), which is %s.", b.ID, b.Title, said(b.Status))
 		}
 	}
 	if t.OpenChildren > 0 {
@@ -129,18 +126,16 @@ func why(p Project, d Dossier, workers int) []Reason {
 	}
 	if t.Hold {
 		add(WhyHeld, "It is on hold.")
-		do("Start it with: bossman task edit %v --hold=false", t.ID)
 	}
 	switch {
 	case t.NotBefore.IsZero():
 	case !t.ReservedFor.IsZero():
-		add(WhyReserved, "It is kept for %s, who asked about it, for another %s.", t.ReservedFor.Name, Span(t.NotBefore.Sub(d.Now)))
+		add(WhyReserved, "It is reserved for %s, which asked about it, for another %s.", t.ReservedFor.Name, Span(t.NotBefore.Sub(d.Now)))
 	default:
-		add(WhyCooling, "It rests for another %s after a failure: %s", Span(t.NotBefore.Sub(d.Now)), lastReason(d))
+		add(WhyCooling, "It is cooling down for another %s after a failure: %s", Span(t.NotBefore.Sub(d.Now)), lastReason(d))
 	}
 	if p.PausedBy != "" {
 		add(WhyPaused, "%s is paused by %s.", p.Slug, p.PausedBy)
-		do("Go on with: bossman resume")
 	}
 	if p.Archived {
 		add(WhyArchived, "%s is archived.", p.Slug)

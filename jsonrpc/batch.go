@@ -2,84 +2,85 @@ package jsonrpc
 
 import "context"
 
-// A batch gathers the answers to the requests that came in one.
+// A batch collects the responses to the requests of one incoming batch.
 type batch struct {
 	// Guarded by the peer's mu.
-	left    int // answers to come, and one until all have been handed out
-	answers []Element
+	pending   int // responses to come, plus one until all elements are dispatched
+	responses []Element
 }
 
-// readBatch sees to the messages of a batch, each in a goroutine of its own. It
-// reports whether this goroutine still reads.
-func (p *Peer) readBatch(elements []Element) bool {
+// handleBatch dispatches the messages of a batch, each request in its own
+// goroutine. It reports whether this goroutine is still the reader.
+func (p *Peer) handleBatch(elements []Element) bool {
 	if p.o.Batches == nil || !p.o.Batches() {
-		return p.malformed(&Malformed{Err: Errorf(CodeInvalidRequest, "batches are not spoken here")})
+		return p.handleMalformed(&Malformed{Err: Errorf(CodeInvalidRequest, "batches are not supported")})
 	}
-	b := &batch{left: 1}
+	b := &batch{pending: 1}
 	ids := map[ID]bool{}
 	for _, e := range elements {
 		switch m := e.Message; {
 		case m == nil && e.Malformed.Silent:
-			p.malformed(e.Malformed)
+			p.handleMalformed(e.Malformed)
 		case m == nil:
-			p.refused(e.Malformed)
+			p.reportRefused(e.Malformed)
 			b.expect(p)
 			p.reply(&request{batch: b}, &Message{ID: e.Malformed.ID, Error: e.Malformed.Err})
 		case m.IsResponse():
-			p.answered(m)
+			p.handleResponse(m)
 		case m.IsNotification() && p.urgent(m.Method):
-			p.tell(p.laneCtx, m)
+			p.notified(p.notifyCtx, m)
 		case m.IsNotification():
-			p.enqueue(m)
+			p.enqueueNotification(m)
 		case ids[m.ID]:
 			b.expect(p)
-			p.reply(&request{batch: b}, &Message{Error: Errorf(CodeInvalidRequest, "id %s stands twice in the batch", m.ID)})
+			p.reply(&request{batch: b}, &Message{Error: Errorf(CodeInvalidRequest, "duplicate id %s in the batch", m.ID)})
 		default:
 			ids[m.ID] = true
 			b.expect(p)
 			p.spawn(m, b)
 		}
 	}
-	return p.apart(func() { b.done(p, nil) })
+	return p.runInline(func() { b.done(p, nil) })
 }
 
-// spawn handles a request in a goroutine of its own, when it has a place.
+// spawn handles a request of a batch in its own goroutine, or queues it.
 func (p *Peer) spawn(m *Message, b *batch) {
 	urgent := p.urgent(m.Method)
 	p.mu.Lock()
-	r, no := p.admitLocked(m, urgent)
+	r, refusal := p.admitLocked(m, urgent)
 	if r == nil {
 		p.mu.Unlock()
-		p.reply(&request{batch: b}, no)
+		p.reply(&request{batch: b}, refusal)
 		return
 	}
 	defer p.mu.Unlock()
 	r.batch = b
 	if p.running >= p.o.InFlight && !urgent {
-		p.waitLocked(r)
+		p.enqueueLocked(r)
 		return
 	}
 	p.registerLocked(r, true)
 	p.wg.Go(func() { p.work(r) })
 }
 
-// expect counts an answer to come.
+// expect counts one more response to come.
 func (b *batch) expect(p *Peer) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	b.left++
+	b.pending++
 }
 
-// done takes an answer, or nil for none, and sends them all when it is the last.
+// done adds a response, or nil for none, and sends the batch if it was the
+// last.
 func (b *batch) done(p *Peer, m *Message) {
 	p.mu.Lock()
 	if m != nil {
-		b.answers = append(b.answers, Element{Message: m})
+		b.responses = append(b.responses, Element{Message: m})
 	}
-	b.left--
-	last := b.left == 0 && len(b.answers) > 0
+	b.pending--
+	last := b.pending == 0 && len(b.responses) > 0
 	p.mu.Unlock()
 	if last {
-		_ = p.send(context.Background(), Packet{Batch: b.answers})
+		_ = p.send(context.Background(), Packet{Batch: b.responses})
 	}
 }

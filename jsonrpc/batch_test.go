@@ -59,10 +59,10 @@ func TestBatch(t *testing.T) {
 
 		w.say(batchOf(request(1, "slow"), request(1, "again"), `1`, `[]`, batchOf(request(5, "nested")), `{"jsonrpc":"2.0","id":9}`))
 		time.Sleep(time.Hour)
-		const object = "a message is an object"
-		w.expectBatch(result(1, `"slow"`), failure("null", -32600, "id 1 stands twice in the batch"),
+		const object = "message must be an object"
+		w.expectBatch(result(1, `"slow"`), failure("null", -32600, "duplicate id 1 in the batch"),
 			failure("null", -32600, object), failure("null", -32600, object), failure("null", -32600, object),
-			failure(9, -32600, "a message has a method, a result or an error"))
+			failure(9, -32600, "message must have a method, a result or an error"))
 
 		w.say(`[]`)
 		w.expect(failure("null", -32600, "batch is empty"))
@@ -82,7 +82,7 @@ func TestBatch_unwelcome(t *testing.T) {
 			o.Notified = func(context.Context, *jsonrpc.Message) { n++ }
 			w := connect(t, o)
 			w.say(batchOf(request(1, "a"), notice("n")))
-			w.expect(failure("null", -32600, "batches are not spoken here"))
+			w.expect(failure("null", -32600, "batches are not supported"))
 			w.say(`[]`)
 			w.expect(failure("null", -32600, "batch is empty"))
 			if n != 0 {

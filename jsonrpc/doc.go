@@ -1,89 +1,91 @@
-// Package jsonrpc is JSON-RPC 2.0 between two equal peers: each may ask, tell and
-// answer. It knows nothing of what is asked.
+// Package jsonrpc implements JSON-RPC 2.0 between two equal peers: each end can
+// make calls, send notifications and handle requests. The package knows nothing
+// about the methods.
 //
-// # A message's way through a Peer
+// # The path of a message through a Peer
 //
-//	        the other side
+//	        the other end
 //	   writes |      ^ reads
 //	          v      |
 //	+- Transport ----+-------------------------------------------------+
-//	|  Receive            Send; hold and flush, where it can hold back |
+//	|  Receive            Send; buffer and flush, if it can buffer     |
 //	+----+---------------------------------------------------^---------+
 //	     | one line, one POST, ...                           |
 //	     v                                                   |
-//	 Decode: one scan of the text checks that it is JSON,    |
-//	 within the limits, and finds id, method, params, ...    |
+//	 Decode: one scan checks that the text is JSON within    |
+//	 the limits, and finds id, method, params, ...           |
 //	     |                                                   |
-//	     +- Malformed ----- told to Refused ------ error --->+
+//	     +- Malformed ----- reported to Refused -- error --->+
 //	     |                                                   |
-//	     +- response -+                                      |
-//	     |            +-> the lane, in order:                |
-//	     +- notice ---+   Notified, or whoever waits in Call |
+//	     +- response ------+                                 |
+//	     |                 +-> in order of arrival:          |
+//	     +- notification --+   Notified, or the waiting Call |
 //	     |                                                   |
 //	     +- request --+- Urgent: before the next read ------>+
 //	     |            |                                      |
-//	     |            +- handled by the goroutine that read  |
-//	     |            |  it; after a millisecond another --->+
-//	     |            |  goroutine takes over the reading    |
+//	     |            +- handled by the reading goroutine;   |
+//	     |            |  after a millisecond, another ------>+
+//	     |            |  goroutine takes over reading        |
 //	     |            |                                      |
-//	     |            +- just after a slow one: in a ------->+
-//	     |            |  goroutine of its own                |
+//	     |            +- soon after a slow request: -------->+
+//	     |            |  in its own goroutine                |
 //	     |            |                                      |
-//	     |            +- InFlight reached: waits in the     >+
+//	     |            +- InFlight reached: waits in the ---->+
 //	     |               queue; queue full: "busy"           |
 //	     |                                                   |
-//	     +- batch ----- each request in a goroutine of its  >+
-//	                    own; one batch of answers at the end
+//	     +- batch ----- each request in its own goroutine; ->+
+//	                    one batch of responses at the end
 //
-// Receive gives one packet: a message, or a batch of them. A transport made by
-// [Lines] cuts a stream at line ends, and [Pipe] connects two peers in memory;
-// whoever writes another proves it with package transporttest.
+// Receive returns one packet: a message, or a batch of messages. [Lines] is the
+// transport for streams with one packet per line, and [Pipe] connects two peers
+// in memory. Package transporttest tests other implementations.
 //
-// [Decode] is strict, because a message is often read twice, here and by whoever
-// it is passed on to, and both must read the same. It builds nothing but the
-// message: params and results stay the text they came as, and [Members] walks
-// them. What is refused is a [Malformed]; the peer answers it where an answer is
-// due, and reads on.
+// [Decode] is strict, because a message is often read twice, here and by a
+// server that it is forwarded to, and both must read the same. It builds only
+// the message; params and results stay raw JSON, and [Members] iterates over
+// them. Input that Decode refuses is a [Malformed] error. The peer sends an error
+// response where one is due, and continues reading.
 //
-// A request is handled at once, by the goroutine that has read it. Most are done
-// in microseconds, and waking another goroutine costs more than that. The price
-// is that a handler could keep the peer from reading, so a timer stands by: a
-// handler that is still busy after a millisecond or two keeps its goroutine, and the
-// timer's goroutine reads on. The next few requests then get goroutines of their
-// own, since slow ones come in company. The same holds for all that the reading
-// goroutine writes: two peers that both wait to be read would wait for ever.
+// A request is handled by the goroutine that read it. Most handlers return within
+// microseconds, and waking another goroutine would cost more. So that a slow
+// handler does not keep the peer from reading, a timer watches: after one to two
+// milliseconds the timer's goroutine takes over reading, and the handler continues
+// on its own. The next few requests then start in their own goroutines, because
+// slow requests tend to come together. The same applies to everything the reading
+// goroutine writes: two peers that both wait for the other to read would
+// deadlock.
 //
-// While more lines are at hand, answers are held back and go out in one write
-// when there is nothing more to read, or enough to write.
+// While more input is available, responses are buffered. They are written
+// together when there is nothing more to read, or enough to write.
 //
-// # The lane
+// # Order
 //
-// Notifications are handled one after the other, in the order they came, and a
-// response that came behind a notification is delivered behind it: a caller that
-// has its answer has seen what was told before. Requests do not wait for the
-// lane. A notification's handler may call the other side with the context it was
-// given; the answer to that call passes the lane by.
+// Notifications are handled one at a time, in order of arrival. A response that
+// arrives after a notification is delivered after it was handled, so a caller
+// that has its response has seen the notifications before it. Requests do not
+// wait for notifications. A notification handler may make calls with the context
+// it was given; their responses are delivered at once.
 //
 // # Cancelling and waiting
 //
-// [Peer.Cancel] takes a request of the other side back: its context ends, and it
-// is not answered. How the other side says so is not JSON-RPC's business; a
-// protocol on top calls Cancel from a notification it has declared Urgent.
+// [Peer.Cancel] cancels an incoming request: its context ends, and no response is
+// sent. JSON-RPC does not define how the other end asks for that; a protocol on
+// top calls Cancel from a notification that it declares Urgent.
 //
-// A handler that only waits, for a person or for something to happen, says so
-// with [Idle]: it gives its place to another request, and does not hold up the
-// end.
+// A handler that waits, for a person or for an event, calls [Idle]. It then gives
+// up its concurrency slot and does not delay shutdown.
 //
-// # The end
+// # Shutdown
 //
-//	EOF, or ctx ends --> calls of ours fail, requests that are idle end at once,
-//	                     the others get Grace to finish and answer
+//	EOF, or ctx done ---> pending calls fail, idle requests are cancelled,
+//	                      the others get Grace to finish and respond
 //	                           |
-//	the transport fails ------>+- contexts end with ErrClosed; a second more
+//	transport fails ---------->+- contexts end with ErrClosed; one more second
 //	                           v
-//	                     the transport is closed, and Run returns
+//	                      the transport is closed, and Run returns
 //
-// [Peer.Run] returns nil when the other side ended in the ordinary way, and
-// otherwise what went wrong. Nothing that it began is left behind then, as long
-// as handlers heed their context and closing the transport wakes its reader.
+// [Peer.Run] returns nil if the other end closed the connection normally, and
+// otherwise the error. All goroutines have ended then, provided that handlers
+// return when their context ends and that closing the transport unblocks its
+// reader.
 package jsonrpc

@@ -8,28 +8,29 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 )
 
-// The codes that JSON-RPC 2.0 defines.
+// Error codes defined by JSON-RPC 2.0.
 const (
 	CodeParse          = -32700 // not JSON
-	CodeInvalidRequest = -32600 // JSON, but not a request
+	CodeInvalidRequest = -32600 // JSON, but not a valid request
 	CodeMethodNotFound = -32601
 	CodeInvalidParams  = -32602
 	CodeInternal       = -32603
 )
 
-// An Error is what an answer carries in place of a result.
+// An Error is the error of a response.
 type Error struct {
 	Code    int             `json:"code"`
 	Message string          `json:"message"`
 	Data    json.RawMessage `json:"data,omitzero"`
 }
 
-// Errorf makes an Error with a code and a message.
+// Errorf returns an Error with a code and a formatted message.
 func Errorf(code int, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// With adds data to the error. Data that cannot be encoded is left out.
+// With sets the data of e and returns e. Data that cannot be encoded is
+// omitted.
 func (e *Error) With(data any) *Error {
 	if b, err := jsonv2.Marshal(data, jsonv2.Deterministic(true)); err == nil {
 		e.Data = b
@@ -40,30 +41,31 @@ func (e *Error) With(data any) *Error {
 func (e *Error) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.Code) }
 
 var (
-	// ErrClosed means the conversation is over: the other side left, or we did.
+	// ErrClosed means that the connection was closed, by either end.
 	ErrClosed = errors.New("jsonrpc: closed")
-	// ErrCancelled is the cause of a request's context when the peer has taken
-	// the request back. No answer is sent.
+	// ErrCancelled is the cause of a request's context after Peer.Cancel. No
+	// response is sent.
 	ErrCancelled = errors.New("jsonrpc: cancelled by the peer")
-	// ErrStalled means the other side stopped reading what we write.
-	ErrStalled = errors.New("jsonrpc: the peer does not read")
-	// ErrTooLong means a line went on far beyond the limit without an end.
-	ErrTooLong = errors.New("jsonrpc: endless line")
+	// ErrStalled means that the other end stopped reading.
+	ErrStalled = errors.New("jsonrpc: the other end stopped reading")
+	// ErrTooLong means that a line is so far over the limit that the rest was
+	// not skipped.
+	ErrTooLong = errors.New("jsonrpc: line too long")
 )
 
-// Malformed is what Receive returns for bytes that are no message. It is not
-// final: the next Receive goes on after them.
+// Malformed is the error of Receive for input that is not a valid message. It
+// is not final: the next Receive continues after that input.
 type Malformed struct {
 	Err    *Error
-	ID     ID   // the id to answer to, if one could be read
-	Silent bool // it was an answer or a notification: nobody waits for a reply
+	ID     ID   // id of the message, if it could be read
+	Silent bool // it was a response or a notification, so no error response is sent
 
-	bare bool // no method, no result, no error: it may be either half of an exchange
+	bare bool // no method, result or error: it may be a request or a response
 }
 
-func (m *Malformed) Error() string { return "jsonrpc: refused: " + m.Err.Message }
+func (m *Malformed) Error() string { return "jsonrpc: malformed message: " + m.Err.Message }
 
-// asError finds the *Error in err, or makes an internal one that tells nothing.
+// asError returns the *Error in err, or an internal error without details.
 func asError(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok && e != nil {
 		return e

@@ -5,40 +5,41 @@ import (
 	"strconv"
 )
 
-// Bounds on an id. A peer that needs longer ones is not one to keep state for.
+// Limits on an id, which is kept while its request is in flight.
 const (
 	maxIDDigits = 64
 	maxIDBytes  = 256
 )
 
-// An ID names one request among those its sender has in flight. It keeps the
-// JSON text it came as, so an answer echoes it byte for byte: 1 and "1" are two
-// ids, and a number larger than any Go integer survives. IDs are comparable.
-// The zero ID means "no id".
+// An ID identifies a request among those that its sender has in flight. It
+// holds the JSON text as received, so that a response echoes it byte for byte:
+// 1 and "1" are different ids, and a number larger than any Go integer is
+// preserved. IDs are comparable. The zero ID means "no id".
 type ID struct {
 	text string
 }
 
-// IntID is the id written as the number n.
+// IntID returns the id written as the number n.
 func IntID(n int64) ID { return ID{strconv.FormatInt(n, 10)} }
 
-// StringID is the id written as the string s; invalid UTF-8 becomes U+FFFD.
+// StringID returns the id written as the string s, with invalid UTF-8 replaced
+// by U+FFFD.
 func StringID(s string) ID {
 	return ID{string(appendText(nil, s))}
 }
 
-var errID = errors.New("an id is a string of at most 256 bytes, or an integer written without fraction or exponent")
+var errID = errors.New("id must be a string of at most 256 bytes or an integer without fraction or exponent")
 
-// ParseID reads an id from JSON text. Integers are accepted by form, not by
-// value (0 or -?[1-9][0-9]*): 1.0 and -0 would be a second text for the same
-// number. Null is not an id.
+// ParseID parses an id from JSON text. Integers must match 0 or -?[1-9][0-9]*,
+// because 1.0 and -0 would be a second text for the same number. Null is not an
+// id.
 func ParseID(text []byte) (ID, error) {
 	if len(text) == 0 {
 		return ID{}, errID
 	}
 	if text[0] == '"' {
 		s := scanner{data: text}
-		if _, err := s.text(); err != nil || s.i != len(text) || s.i > maxIDBytes {
+		if _, err := s.scanString(); err != nil || s.pos != len(text) || s.pos > maxIDBytes {
 			return ID{}, errID
 		}
 		return ID{string(text)}, nil
@@ -46,7 +47,7 @@ func ParseID(text []byte) (ID, error) {
 	return parseIntID(text)
 }
 
-// parseID reads an id from text that is already known to be valid JSON.
+// parseID is like ParseID for text that is known to be valid JSON.
 func parseID(text []byte) (ID, error) {
 	if len(text) > 0 && text[0] == '"' {
 		if len(text) > maxIDBytes {
@@ -76,13 +77,13 @@ func parseIntID(text []byte) (ID, error) {
 	return ID{string(text)}, nil
 }
 
-// IsZero reports whether there is no id.
+// IsZero reports whether id is the zero ID, meaning "no id".
 func (id ID) IsZero() bool { return id.text == "" }
 
-// String is the id's JSON text.
+// String returns the JSON text of the id.
 func (id ID) String() string { return id.text }
 
-// MarshalJSON writes the id as it came; no id is null.
+// MarshalJSON returns the JSON text of the id, or null if there is none.
 func (id ID) MarshalJSON() ([]byte, error) {
 	if id.IsZero() {
 		return []byte("null"), nil
@@ -90,7 +91,7 @@ func (id ID) MarshalJSON() ([]byte, error) {
 	return []byte(id.text), nil
 }
 
-// UnmarshalJSON reads an id as ParseID does.
+// UnmarshalJSON parses an id as ParseID does.
 func (id *ID) UnmarshalJSON(text []byte) error {
 	v, err := ParseID(text)
 	if err == nil {

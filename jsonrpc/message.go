@@ -16,43 +16,44 @@ import (
 type Message struct {
 	ID     ID
 	Method string
-	Params json.RawMessage // an object or an array; nil when absent or null
+	Params json.RawMessage // an object or an array; nil if absent or null
 	Result json.RawMessage
 	Error  *Error
 
-	// Batched tells that it came inside a batch.
+	// Batched reports whether the message arrived in a batch.
 	Batched bool
-	// NoID makes an error without an id leave the member out. Otherwise it is
-	// written as null, as JSON-RPC has it.
+	// NoID omits the id of an error response that has none. Otherwise it is
+	// written as null, as JSON-RPC requires.
 	NoID bool
 }
 
-// IsRequest reports whether m wants an answer.
+// IsRequest reports whether m expects a response.
 func (m *Message) IsRequest() bool { return m.Method != "" && !m.ID.IsZero() }
 
-// IsNotification reports whether m tells something and wants no answer.
+// IsNotification reports whether m is a notification, which has no response.
 func (m *Message) IsNotification() bool { return m.Method != "" && m.ID.IsZero() }
 
-// IsResponse reports whether m answers a request.
+// IsResponse reports whether m is a response.
 func (m *Message) IsResponse() bool { return m.Result != nil || m.Error != nil }
 
-// A Packet is what travels in one go: a message, or a batch of them.
+// A Packet is the unit of a transport: one message, or a batch of messages.
 type Packet struct {
 	Message *Message
 	Batch   []Element
 }
 
-// An Element is one entry of a batch: a message, or what was wrong with it.
+// An Element is one entry of a batch: a message, or the error if it is
+// malformed.
 type Element struct {
 	Message   *Message
 	Malformed *Malformed
 }
 
-// One is the packet of a single message.
+// One returns the packet of a single message.
 func One(m *Message) Packet { return Packet{Message: m} }
 
-// Append appends the packet's JSON text to b, on one line. Elements of a batch
-// that were malformed are left out.
+// Append appends the JSON encoding of the packet to b, without line breaks. It
+// omits malformed elements of a batch.
 func (p Packet) Append(b []byte) []byte {
 	if p.Message != nil {
 		return p.Message.append(b)
@@ -111,14 +112,15 @@ func (e *Error) append(b []byte) []byte {
 	return append(b, '}')
 }
 
-// appendText appends s as a JSON string. Invalid UTF-8 comes out as U+FFFD.
+// appendText appends s as a JSON string. It replaces invalid UTF-8 by U+FFFD.
 func appendText(b []byte, s string) []byte {
 	b, _ = jsontext.AppendQuote(b, s)
 	return b
 }
 
-// appendOneLine appends JSON text. A line break in it can only be white space
-// between tokens, and would end the message on a transport of lines.
+// appendOneLine appends JSON text with line breaks replaced by spaces, because
+// a line break ends the message on a transport of lines. In valid JSON they
+// occur only between tokens.
 func appendOneLine(b, raw []byte) []byte {
 	n := len(b)
 	b = append(b, raw...)

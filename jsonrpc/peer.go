@@ -9,106 +9,98 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	jsonv2 "github.com/go-json-experiment/json"
 )
 
-// PeerOptions say how a Peer behaves. The zero value is a peer that only asks.
+// PeerOptions configures a Peer. The zero value is for a peer that only makes
+// calls.
 type PeerOptions struct {
-	// Handle answers a request. A *Error goes out as it is; any other error as
-	// an internal one that tells nothing. The context ends when the request is
-	// cancelled or the conversation is over, and context.Cause tells which. The
-	// message must not be used after that, but what it held may be kept.
+	// Handle handles a request and returns its result. A *Error is sent as it
+	// is; any other error is sent as an internal error without details. ctx is
+	// cancelled when the request is cancelled (cause ErrCancelled) or the peer
+	// closes (cause ErrClosed). Handle must not use r after it returns, but may
+	// keep r's params.
 	Handle func(ctx context.Context, r *Message) (json.RawMessage, error)
-	// Notified is told of notifications, one after the other in the order they
-	// came. A response that came later is delivered later.
+	// Notified handles a notification. Notifications are handled one at a time,
+	// in order of arrival, and a response that arrives after a notification is
+	// delivered after it.
 	Notified func(ctx context.Context, n *Message)
-	// Urgent names the methods that are handled before the next message is
-	// read. They are never queued and do not count. They must be quick.
+	// Urgent reports whether a method is handled before the next message is
+	// read. Such methods are never queued and need no concurrency slot. Their
+	// handlers must not block.
 	Urgent func(method string) bool
-	// Batches reports whether a batch is welcome now. Nil: never.
+	// Batches reports whether batches are accepted now. Nil means never.
 	Batches func() bool
-	// NoID reports whether an error that belongs to no request leaves out its
-	// id. Nil: it is written as null.
+	// NoID reports whether an error response to no particular request omits its
+	// id. If it is false or NoID is nil, the id is written as null.
 	NoID func() bool
-	// Reserved leaves bytes that are no message, and belong to no request,
-	// unanswered: what a server writes beside the protocol is no reason to write
-	// something back to it.
+	// Reserved suppresses error responses to malformed input that has no id. A
+	// client sets it, because a server may print other text on the same stream.
 	Reserved bool
-	// Sent is told of a result of Handle's that is no longer needed: its memory
-	// may be used again.
+	// Sent is called with a result of Handle after it was written. Its memory
+	// may then be reused.
 	Sent func(result json.RawMessage)
-	// Abandoned is told of a call of ours whose caller has gone.
+	// Abandoned is called when a caller gave up a call before its response
+	// came.
 	Abandoned func(id ID, method string, cause error)
-	// Refused is told of bytes that were no message, and of messages dropped.
+	// Refused is called for malformed input and for messages that were dropped.
 	Refused func(err error)
-	// Panicked is told when a handler panics. The request is answered with an
-	// internal error all the same.
+	// Panicked is called when a handler panics. The request is still answered
+	// with an internal error.
 	Panicked func(m *Message, value any, stack []byte)
 
-	InFlight int           // requests handled at once; 256
-	Queue    int           // requests that wait for a place, then "busy"; 1024
-	Grace    time.Duration // what requests still get after the other side's end; 5 s
+	InFlight int           // limit of requests handled concurrently; default 256
+	Queue    int           // limit of requests waiting for a slot, then "busy"; default 1024
+	Grace    time.Duration // time that requests get to finish after EOF; default 5 s
 }
 
-// A Peer is one side of a conversation: it asks, and answers the other side.
-// Nothing is read before Run.
+// A Peer is one end of a connection. It makes calls and handles the requests of
+// the other end. It reads nothing before Run.
 type Peer struct {
-	t    Transport
-	held holder // t, if it can hold packets back
-	o    PeerOptions
+	t        Transport
+	buffered bufferedTransport // t, if it can buffer packets; otherwise nil
+	o        PeerOptions
 
-	base    context.Context // the parent of every request's
-	laneCtx context.Context
-	cancel  context.CancelCauseFunc
-	end     chan error     // why there is nothing more to read, or no way to write
-	quiet   chan struct{}  // closed when closing, and nothing is being handled
-	hush    sync.Once      // closes quiet
-	wg      sync.WaitGroup // every goroutine that reads or handles
-	dog     *watchdog      // notices when the reading goroutine is busy too long
-	slow    int            // so many requests get a goroutine at once; the reader's
-	wary    int            // what slow began with, after the last slow request; the reader's
-	holding bool           // an answer is held back; the reader's
-	left    atomic.Bool    // we have closed the transport, or are about to
+	baseCtx   context.Context // parent of all request contexts
+	notifyCtx context.Context // context of notification handlers
+	cancel    context.CancelCauseFunc
+	stop      chan error     // receives the read or write error that ends Run
+	drained   chan struct{}  // closed when closing and nothing is active
+	drainOnce sync.Once      // closes drained
+	wg        sync.WaitGroup // all goroutines that read or handle
+	watchdog  *watchdog      // fires when the reading goroutine is busy for too long
+	closed    atomic.Bool    // the transport is closed or about to be
 
-	mu       sync.Mutex
-	inline   *request        // what the reading goroutine is busy with
-	handling map[ID]*request // what others are busy with, or waits
-	running  int             // how many of those count
-	waiting  []*request      // those without a place
-	queued   int             // the bytes of their params
-	idling   int             // how many are Idle
-	writing  int             // how many have been handled, and write
-	active   int             // all that is being handled or waits
-	closing  bool
-	asked    map[ID]*question
-	lastID   int64
-	ended    error // why nothing can be asked any more
-	laneBusy bool
-	lane     []turn
+	// Used by the reading goroutine only.
+	ownGoroutine       int  // how many of the next requests start in their own goroutine
+	ownGoroutineWindow int  // initial value of ownGoroutine after the last slow request
+	needFlush          bool // a response is buffered
 
-	laneBytes int // of what waits there
+	mu          sync.Mutex
+	inline      *request        // request handled by the reading goroutine
+	inFlight    map[ID]*request // requests handled by other goroutines, and queued ones
+	running     int             // how many of them have a concurrency slot
+	queue       []*request      // requests that wait for a slot
+	queuedBytes int             // size of their params
+	idling      int             // number of idle requests
+	writing     int             // number of requests whose response is being written
+	active      int             // number of unfinished requests and notifications
+	closing     bool
+	calls       map[ID]*pendingCall // outgoing calls without a response yet
+	lastID      int64
+	closeErr    error        // returned by Call once the peer is closing
+	notifyBusy  bool         // a notification is being handled
+	notifyQueue []queuedItem // notifications, and responses that arrived after them
+	notifyBytes int          // size of the params in notifyQueue
 }
 
-// A question is a request of ours that waits for its answer.
-type question struct {
-	answer chan answer // holds one
-	ahead  bool        // asked by a notification's handler: must not wait for the lane
-}
-
-type answer struct {
-	m   *Message
-	err error
-}
-
-// NewPeer makes a peer that talks over t.
+// NewPeer returns a peer that communicates over t.
 func NewPeer(t Transport, o *PeerOptions) *Peer {
 	p := &Peer{
 		t:        t,
-		end:      make(chan error, 2),
-		quiet:    make(chan struct{}),
-		handling: map[ID]*request{},
-		asked:    map[ID]*question{},
+		stop:     make(chan error, 2),
+		drained:  make(chan struct{}),
+		inFlight: map[ID]*request{},
+		calls:    map[ID]*pendingCall{},
 	}
 	if o != nil {
 		p.o = *o
@@ -122,38 +114,39 @@ func NewPeer(t Transport, o *PeerOptions) *Peer {
 	if p.o.Grace == 0 {
 		p.o.Grace = 5 * time.Second
 	}
-	if p.held, _ = t.(holder); p.held != nil {
-		p.held.failing(p.broken)
+	if p.buffered, _ = t.(bufferedTransport); p.buffered != nil {
+		p.buffered.onError(p.fail)
 	}
 	return p
 }
 
-// Run reads and handles until the other side ends, ctx does, or the transport
-// fails; then it gives what is being handled a moment to finish, and closes the
-// transport. It returns nil when the other side ended in the ordinary way. All
-// that it began has ended then, unless a handler does not heed its context or
-// the transport's reader cannot be woken by closing it.
+// Run reads and handles messages until the other end closes the connection, ctx
+// is done, or the transport fails. It then gives active requests time to finish
+// and closes the transport. Run returns nil if the other end closed the
+// connection normally. When it returns, all goroutines it started have ended,
+// unless a handler ignores its context or closing the transport does not
+// unblock Receive.
 func (p *Peer) Run(ctx context.Context) error {
-	p.base, p.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
-	p.laneCtx = context.WithValue(p.base, laneKey{}, p)
-	p.dog = newWatchdog(patience, p.takeOver)
+	p.baseCtx, p.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	p.notifyCtx = context.WithValue(p.baseCtx, notifyKey{}, p)
+	p.watchdog = newWatchdog(takeOverAfter, p.takeOver)
 	p.wg.Go(p.read)
 
 	var err error
 	select {
-	case err = <-p.end:
+	case err = <-p.stop:
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	}
-	p.leave(err)
+	p.beginClose(err)
 	if errors.Is(err, io.EOF) || ctx.Err() != nil {
-		wait(p.quiet, p.o.Grace)
+		wait(p.drained, p.o.Grace)
 	}
 	p.cancel(ErrClosed)
-	busy := !wait(p.quiet, time.Second)
-	p.left.Store(true)
+	busy := !wait(p.drained, time.Second)
+	p.closed.Store(true)
 	closeErr := p.t.Close()
-	p.dog.stop()
+	p.watchdog.stop()
 	done := make(chan struct{})
 	go func() {
 		p.wg.Wait()
@@ -161,7 +154,7 @@ func (p *Peer) Run(ctx context.Context) error {
 	}()
 	wait(done, 100*time.Millisecond)
 	select {
-	case late := <-p.end: // what was being handled could not be answered
+	case late := <-p.stop: // a response could not be written
 		if errors.Is(err, io.EOF) {
 			err = late
 		}
@@ -188,176 +181,70 @@ func wait(c <-chan struct{}, d time.Duration) bool {
 	}
 }
 
-// leave begins the end: what waits for the other side waits in vain. Whoever asked
-// is told the reason, if it is out of the ordinary.
-func (p *Peer) leave(reason error) {
+// beginClose fails all pending calls with ErrClosed, wrapping reason if it is
+// not an ordinary end, and cancels idle requests.
+func (p *Peer) beginClose(reason error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closing = true
-	p.ended = ErrClosed
+	p.closeErr = ErrClosed
 	if !errors.Is(reason, io.EOF) && !errors.Is(reason, ErrClosed) {
-		p.ended = fmt.Errorf("%w: %w", ErrClosed, reason)
+		p.closeErr = fmt.Errorf("%w: %w", ErrClosed, reason)
 	}
-	for id, q := range p.asked {
-		delete(p.asked, id)
-		q.answer <- answer{err: p.ended}
+	for id, q := range p.calls {
+		delete(p.calls, id)
+		q.outcome <- outcome{err: p.closeErr}
 	}
-	for _, r := range p.handling {
+	for _, r := range p.inFlight {
 		if r.idle {
 			r.cancelLocked(ErrClosed)
 		}
 	}
-	p.settleLocked()
+	p.checkDrainedLocked()
 }
 
-// settleLocked notices when nothing is being handled any more.
-func (p *Peer) settleLocked() {
+// checkDrainedLocked closes p.drained if the peer is closing and nothing is
+// active.
+func (p *Peer) checkDrainedLocked() {
 	if p.closing && p.active == 0 {
-		p.hush.Do(func() { close(p.quiet) })
+		p.drainOnce.Do(func() { close(p.drained) })
 	}
 }
 
-// broken ends Run because nothing can be written any more.
-func (p *Peer) broken(err error) {
+// fail ends Run with err. It never blocks; later errors may be dropped.
+func (p *Peer) fail(err error) {
 	select {
-	case p.end <- err:
+	case p.stop <- err:
 	default:
 	}
-}
-
-// Call asks the other side and waits for the answer. An error it answered with
-// is a *Error. If ctx ends first, the answer is no longer waited for.
-func (p *Peer) Call(ctx context.Context, method string, params any) (json.RawMessage, error) {
-	return p.CallWithID(ctx, method, params, nil)
-}
-
-// CallWithID is Call, and tells the request's id before it is sent: for what the
-// other side says about it by that name.
-func (p *Peer) CallWithID(ctx context.Context, method string, params any, began func(ID)) (json.RawMessage, error) {
-	raw, err := encode(params)
-	if err != nil {
-		return nil, fmt.Errorf("call %s: %w", method, err)
-	}
-	q := &question{answer: make(chan answer, 1), ahead: ctx.Value(laneKey{}) == p}
-	p.mu.Lock()
-	if p.ended != nil {
-		p.mu.Unlock()
-		return nil, p.ended
-	}
-	p.lastID++
-	id := IntID(p.lastID)
-	p.asked[id] = q
-	p.mu.Unlock()
-
-	if began != nil {
-		began(id)
-	}
-	if err := p.send(ctx, One(&Message{ID: id, Method: method, Params: raw})); err != nil {
-		p.forget(id)
-		return nil, fmt.Errorf("call %s: %w", method, err)
-	}
-	select {
-	case a := <-q.answer:
-		switch {
-		case a.err != nil:
-			return nil, fmt.Errorf("call %s: %w", method, a.err)
-		case a.m.Error != nil:
-			return nil, a.m.Error
-		}
-		return a.m.Result, nil
-	case <-ctx.Done():
-		if p.forget(id) && p.o.Abandoned != nil {
-			p.o.Abandoned(id, method, context.Cause(ctx))
-		}
-		return nil, context.Cause(ctx)
-	}
-}
-
-// forget reports whether the question was still open.
-func (p *Peer) forget(id ID) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	_, open := p.asked[id]
-	delete(p.asked, id)
-	return open
-}
-
-// Notify tells the other side something.
-func (p *Peer) Notify(ctx context.Context, method string, params any) error {
-	raw, err := encode(params)
-	if err != nil {
-		return fmt.Errorf("notify %s: %w", method, err)
-	}
-	return p.send(ctx, One(&Message{Method: method, Params: raw}))
 }
 
 func (p *Peer) send(ctx context.Context, pk Packet) error {
 	err := p.t.Send(ctx, pk)
-	if err != nil && ctx.Err() == nil && !p.left.Load() { // what comes after our own end is late, and breaks nothing
-		p.broken(err)
+	// A Send that fails after we closed the transport is not an error.
+	if err != nil && ctx.Err() == nil && !p.closed.Load() {
+		p.fail(err)
 	}
 	return err
 }
 
-func encode(params any) (json.RawMessage, error) {
-	switch v := params.(type) {
-	case nil:
-		return nil, nil
-	case json.RawMessage:
-		if len(v) == 0 {
-			return nil, nil
-		}
-		return v, nil
-	}
-	return jsonv2.Marshal(params, jsonv2.Deterministic(true))
-}
-
-// Cancel ends the request of the other side that has this id: its context is
-// cancelled with ErrCancelled, and it is not answered. An id that is not being
-// handled is ignored.
+// Cancel cancels the incoming request with this id: its context ends with cause
+// ErrCancelled, and no response is sent. Cancel ignores an id that is not in
+// flight.
 func (p *Peer) Cancel(id ID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	r := p.handling[id]
+	r := p.inFlight[id]
 	if r == nil && p.inline != nil && p.inline.m.ID == id && !id.IsZero() {
 		r = p.inline
 	}
 	if r != nil {
-		r.gone = true
+		r.cancelled = true
 		r.cancelLocked(ErrCancelled)
 	}
 }
 
-// answered delivers a response, or drops it if nobody asked.
-func (p *Peer) answered(m *Message) {
-	switch {
-	case p.deliver(m.ID, answer{m: m}):
-	case m.ID.IsZero():
-		p.refused(fmt.Errorf("error that belongs to no request: %w", m.Error))
-	default:
-		p.refused(fmt.Errorf("response to id %s, which was not asked", m.ID))
-	}
-}
-
-// deliver hands an answer, or what was wrong with it, to whoever asked. It
-// reports whether somebody did.
-func (p *Peer) deliver(id ID, a answer) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	q := p.asked[id]
-	if q == nil {
-		return false
-	}
-	delete(p.asked, id)
-	if p.laneBusy && !q.ahead {
-		p.lane = append(p.lane, turn{take: func() { q.answer <- a }})
-	} else {
-		q.answer <- a // has room for one
-	}
-	return true
-}
-
-func (p *Peer) refused(err error) {
+func (p *Peer) reportRefused(err error) {
 	if p.o.Refused != nil {
 		p.o.Refused(err)
 	}

@@ -341,8 +341,8 @@ func TestCall_strayAnswers(t *testing.T) {
 		<-done
 		w.expect()
 		want := []string{
-			`response to id 7, which was not asked`, `response to id "1", which was not asked`,
-			`response to id 1, which was not asked`, `error that belongs to no request: m (5)`,
+			`response to unknown id 7`, `response to unknown id "1"`,
+			`response to unknown id 1`, `error response without id: m (5)`,
 		}
 		if got := w.complaints(); !slices.Equal(got, want) {
 			t.Errorf("Refused was told %q, want %q", got, want)

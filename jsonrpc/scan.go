@@ -10,59 +10,60 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A scanner goes once over the text of a packet. It checks all that jsontext
-// would (a fuzz test holds the two equal) and the limits as well, finds the
-// members of the envelope on the way, and builds nothing.
+// A scanner validates the text of a packet in one pass. It checks everything
+// jsontext checks (a fuzz test compares the two) and the limits, finds the
+// members of the envelope on the way, and builds no values.
 type scanner struct {
 	data  []byte
-	i     int
+	pos   int
 	nodes int
 	depth int
 
-	names   []nameRef // member names of the objects that are open
-	decoded []byte    // those that had escapes, decoded
-	table   []uint32  // for finding a name twice in a large object
-	twice   bool
+	names     []nameRef // member names of the enclosing objects
+	decoded   []byte    // names that contain escapes, decoded
+	table     []uint32  // hash table to find duplicate names in a large object
+	duplicate bool
 }
 
-// A fault is what is wrong with a text.
+// A fault is a validation error.
 type fault struct {
-	text    string
-	soft    bool // the text could be read to its end all the same
-	bound   bool // a limit was passed
-	request bool // JSON, but no request
+	text        string
+	recoverable bool // scanning could continue to the end
+	limit       bool // a limit was exceeded
+	notRequest  bool // valid JSON, but not a request
 }
 
-func (f *fault) syntax() bool { return !f.soft && !f.bound && !f.request }
+func (f *fault) syntax() bool { return !f.recoverable && !f.limit && !f.notRequest }
 
-// code is for an answer to id, which is zero when none had been read.
+// code returns the code of the error response to id, which is zero if none was
+// read.
 func (f *fault) code(id ID) int {
-	if f.syntax() || f.bound && id.IsZero() {
+	if f.syntax() || f.limit && id.IsZero() {
 		return CodeParse
 	}
 	return CodeInvalidRequest
 }
 
 var (
-	errSyntax = &fault{text: "not valid JSON"}
-	errUTF8   = &fault{text: "not valid UTF-8"}
-	errDepth  = &fault{text: "nested too deeply", bound: true}
-	errNodes  = &fault{text: "too many values", bound: true}
-	errNumber = &fault{text: "number has too many digits", bound: true}
-	errTwice  = &fault{text: "a member stands twice in one object", soft: true}
+	errSyntax    = &fault{text: "not valid JSON"}
+	errUTF8      = &fault{text: "not valid UTF-8"}
+	errDepth     = &fault{text: "nested too deeply", limit: true}
+	errNodes     = &fault{text: "too many values", limit: true}
+	errNumber    = &fault{text: "number has too many digits", limit: true}
+	errDuplicate = &fault{text: "duplicate member name in an object", recoverable: true}
 )
 
 var scanners = sync.Pool{New: func() any { return new(scanner) }}
 
 func newScanner(data []byte, l Limits) *scanner {
 	s := scanners.Get().(*scanner)
-	s.data, s.i, s.nodes, s.depth, s.twice = data, 0, l.Nodes, l.Depth, false
+	s.data, s.pos, s.nodes, s.depth, s.duplicate = data, 0, l.Nodes, l.Depth, false
 	s.names, s.decoded = s.names[:0], s.decoded[:0]
 	return s
 }
 
 func (s *scanner) free() {
-	const keep = 1 << 12 // do not let one large message hold memory for ever
+	const keep = 1 << 12 // do not retain the memory of one large message for ever
 	if cap(s.names) > keep || cap(s.decoded) > 16*keep || cap(s.table) > 4*keep {
 		return
 	}
@@ -70,37 +71,37 @@ func (s *scanner) free() {
 	scanners.Put(s)
 }
 
-func (s *scanner) space() {
-	for s.i < len(s.data) {
-		switch s.data[s.i] {
+func (s *scanner) skipSpace() {
+	for s.pos < len(s.data) {
+		switch s.data[s.pos] {
 		case ' ', '\t', '\n', '\r':
-			s.i++
+			s.pos++
 		default:
 			return
 		}
 	}
 }
 
-// peek is the next byte, or 0 at the end.
+// peek returns the next byte, or 0 at the end.
 func (s *scanner) peek() byte {
-	if s.i < len(s.data) {
-		return s.data[s.i]
+	if s.pos < len(s.data) {
+		return s.data[s.pos]
 	}
 	return 0
 }
 
-// end checks that nothing follows, and tells of a member that stood twice.
+// end checks that nothing follows, and reports a duplicate name found before.
 func (s *scanner) end() *fault {
-	if s.space(); s.i < len(s.data) {
+	if s.skipSpace(); s.pos < len(s.data) {
 		return errSyntax
 	}
-	if s.twice {
-		return errTwice
+	if s.duplicate {
+		return errDuplicate
 	}
 	return nil
 }
 
-// envelope scans a message, which is the whole packet.
+// envelope scans a message that is the whole packet.
 func (s *scanner) envelope() (envelope, *fault) {
 	if c := s.peek(); c != '{' {
 		if err := s.value(1); err != nil {
@@ -109,16 +110,16 @@ func (s *scanner) envelope() (envelope, *fault) {
 		if err := s.end(); err != nil {
 			return envelope{}, err
 		}
-		return envelope{}, &fault{text: "a message is an object", request: true}
+		return envelope{}, &fault{text: "message must be an object", notRequest: true}
 	}
 	return s.envelopeAt(1)
 }
 
-// envelopeAt scans a message and keeps its members. A member that stands twice
-// is told by a soft fault.
+// envelopeAt scans a message and returns its members. A duplicate name is a
+// recoverable fault.
 func (s *scanner) envelopeAt(depth int) (e envelope, err *fault) {
-	before := s.twice
-	s.twice = false
+	before := s.duplicate
+	s.duplicate = false
 	if s.nodes--; s.nodes < 0 {
 		return e, errNodes
 	}
@@ -126,25 +127,25 @@ func (s *scanner) envelopeAt(depth int) (e envelope, err *fault) {
 		return e, errDepth
 	}
 	err = s.object(depth, &e)
-	if err == nil && s.twice {
-		err = errTwice
+	if err == nil && s.duplicate {
+		err = errDuplicate
 	}
-	s.twice = before
-	if depth == 1 && err == errTwice {
-		s.twice = true // told at the end, when the rest has been read
+	s.duplicate = before
+	if depth == 1 && err == errDuplicate {
+		s.duplicate = true // reported by end, after the rest was scanned
 		err = nil
 	}
 	return e, err
 }
 
-// value scans any value; depth is its own.
+// value scans a value at the given depth.
 func (s *scanner) value(depth int) *fault {
 	if s.nodes--; s.nodes < 0 {
 		return errNodes
 	}
 	switch c := s.peek(); c {
 	case '"':
-		_, err := s.text()
+		_, err := s.scanString()
 		return err
 	case '{':
 		if depth > s.depth {
@@ -157,61 +158,61 @@ func (s *scanner) value(depth int) *fault {
 		}
 		return s.array(func() *fault { return s.value(depth + 1) })
 	case 't':
-		return s.word("true")
+		return s.literal("true")
 	case 'f':
-		return s.word("false")
+		return s.literal("false")
 	case 'n':
-		return s.word("null")
+		return s.literal("null")
 	default:
 		return s.number()
 	}
 }
 
-// object scans an object; e, if it is not nil, keeps its members.
+// object scans an object and stores its members in e, unless e is nil.
 func (s *scanner) object(depth int, e *envelope) *fault {
 	base := len(s.names)
-	s.i++ // {
-	s.space()
+	s.pos++ // {
+	s.skipSpace()
 	if s.peek() == '}' {
-		s.i++
+		s.pos++
 		return nil
 	}
 	for {
 		if s.peek() != '"' {
 			return errSyntax
 		}
-		quote := s.i
-		escaped, err := s.text()
+		quote := s.pos
+		escaped, err := s.scanString()
 		if err != nil {
 			return err
 		}
-		name := nameRef{from: quote + 1, to: s.i - 1}
+		name := nameRef{from: quote + 1, to: s.pos - 1}
 		if escaped {
-			name = s.decode(s.data[quote:s.i])
+			name = s.decode(s.data[quote:s.pos])
 		}
 		s.names = append(s.names, name)
-		s.space()
+		s.skipSpace()
 		if s.peek() != ':' {
 			return errSyntax
 		}
-		s.i++
-		s.space()
-		start := s.i
+		s.pos++
+		s.skipSpace()
+		start := s.pos
 		if err := s.value(depth + 1); err != nil {
 			return err
 		}
 		if e != nil {
-			e.keep(s.name(name), s.data[start:s.i])
+			e.set(s.name(name), s.data[start:s.pos])
 		}
-		s.space()
+		s.skipSpace()
 		switch s.peek() {
 		case ',':
-			s.i++
-			s.space()
+			s.pos++
+			s.skipSpace()
 		case '}':
-			s.i++
-			if s.repeats(s.names[base:]) {
-				s.twice = true
+			s.pos++
+			if s.hasDuplicate(s.names[base:]) {
+				s.duplicate = true
 			}
 			s.names = s.names[:base]
 			return nil
@@ -221,8 +222,9 @@ func (s *scanner) object(depth int, e *envelope) *fault {
 	}
 }
 
-// A nameRef says where a member's name stands: in the text, or decoded. It holds
-// no pointer, so that keeping one costs the garbage collector nothing.
+// A nameRef locates a member's name, in the text or among the decoded names. It
+// contains no pointers, so that the garbage collector does not scan the slices
+// of them.
 type nameRef struct {
 	from, to int
 	decoded  bool
@@ -235,7 +237,7 @@ func (s *scanner) name(n nameRef) []byte {
 	return s.data[n.from:n.to]
 }
 
-// decode is the name that a string with escapes stands for.
+// decode decodes a name that contains escapes.
 func (s *scanner) decode(text []byte) nameRef {
 	n := len(s.decoded)
 	s.decoded, _ = jsontext.AppendUnquote(s.decoded, text)
@@ -243,23 +245,23 @@ func (s *scanner) decode(text []byte) nameRef {
 }
 
 func (s *scanner) array(element func() *fault) *fault {
-	s.i++ // [
-	s.space()
+	s.pos++ // [
+	s.skipSpace()
 	if s.peek() == ']' {
-		s.i++
+		s.pos++
 		return nil
 	}
 	for {
 		if err := element(); err != nil {
 			return err
 		}
-		s.space()
+		s.skipSpace()
 		switch s.peek() {
 		case ',':
-			s.i++
-			s.space()
+			s.pos++
+			s.skipSpace()
 		case ']':
-			s.i++
+			s.pos++
 			return nil
 		default:
 			return errSyntax
@@ -269,10 +271,10 @@ func (s *scanner) array(element func() *fault) *fault {
 
 var seed = maphash.MakeSeed()
 
-// repeats reports whether a name stands twice. Few names are compared with each
-// other; many go through a hash table, so that no object costs more than its
-// size.
-func (s *scanner) repeats(names []nameRef) bool {
+// hasDuplicate reports whether a name occurs twice. It compares a few names
+// pairwise and uses a hash table for many, so that the cost stays proportional
+// to the size.
+func (s *scanner) hasDuplicate(names []nameRef) bool {
 	if len(names) <= 16 {
 		for i, a := range names {
 			for _, b := range names[:i] {
@@ -304,10 +306,10 @@ func (s *scanner) repeats(names []nameRef) bool {
 	return false
 }
 
-// plain returns how many bytes at the start of b stand for themselves inside a
-// JSON string: ASCII, but no control character, quote or backslash. It looks at
-// eight bytes at a time.
-func plain(b []byte) int {
+// plainPrefix returns the number of bytes at the start of b that need no
+// attention inside a JSON string: ASCII except control characters, quotes and
+// backslashes. It checks eight bytes at a time.
+func plainPrefix(b []byte) int {
 	const (
 		ones  = 0x0101010101010101
 		highs = 0x8080808080808080
@@ -317,8 +319,8 @@ func plain(b []byte) int {
 		w := binary.LittleEndian.Uint64(b[i:])
 		quote := w ^ ones*'"'
 		slash := w ^ ones*'\\'
-		// The lowest high bit set marks the first byte that is not plain; those
-		// above it may be set by a borrow.
+		// The lowest high bit set marks the first byte that is not plain.
+		// Higher ones may be set by a borrow.
 		if m := (w | (w - ones*0x20) | (quote - ones) | (slash - ones)) & highs; m != 0 {
 			return i + bits.TrailingZeros64(m)/8
 		}
@@ -331,20 +333,20 @@ func plain(b []byte) int {
 	return i
 }
 
-// text scans a string, and tells whether there are escapes in it.
-func (s *scanner) text() (escaped bool, err *fault) {
+// scanString scans a string and reports whether it contains escapes.
+func (s *scanner) scanString() (escaped bool, err *fault) {
 	b := s.data
-	for i := s.i + 1; ; {
-		i += plain(b[i:])
+	for i := s.pos + 1; ; {
+		i += plainPrefix(b[i:])
 		if i >= len(b) {
 			return false, errSyntax
 		}
 		switch c := b[i]; {
 		case c == '"':
-			s.i = i + 1
+			s.pos = i + 1
 			return escaped, nil
 		case c == '\\':
-			n := escape(b[i:])
+			n := escapeLen(b[i:])
 			if n == 0 {
 				return false, errSyntax
 			}
@@ -362,9 +364,9 @@ func (s *scanner) text() (escaped bool, err *fault) {
 	}
 }
 
-// escape returns the length of the escape that b begins with; 0 if it is none,
-// or half of a surrogate pair.
-func escape(b []byte) int {
+// escapeLen returns the length of the escape at the start of b, or 0 if it is
+// invalid or half of a surrogate pair.
+func escapeLen(b []byte) int {
 	if len(b) < 2 {
 		return 0
 	}
@@ -388,7 +390,7 @@ func escape(b []byte) int {
 	return 0
 }
 
-// hex4 reads an escape of the form \u12ab.
+// hex4 parses an escape of the form \u12ab.
 func hex4(b []byte) (r rune, ok bool) {
 	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
 		return 0, false
@@ -409,48 +411,48 @@ func hex4(b []byte) (r rune, ok bool) {
 	return r, true
 }
 
-func (s *scanner) word(w string) *fault {
-	if len(s.data)-s.i < len(w) || string(s.data[s.i:s.i+len(w)]) != w {
+func (s *scanner) literal(w string) *fault {
+	if len(s.data)-s.pos < len(w) || string(s.data[s.pos:s.pos+len(w)]) != w {
 		return errSyntax
 	}
-	s.i += len(w)
+	s.pos += len(w)
 	return nil
 }
 
 func (s *scanner) digits() bool {
-	start := s.i
-	for s.i < len(s.data) && s.data[s.i] >= '0' && s.data[s.i] <= '9' {
-		s.i++
+	start := s.pos
+	for s.pos < len(s.data) && s.data[s.pos] >= '0' && s.data[s.pos] <= '9' {
+		s.pos++
 	}
-	return s.i > start
+	return s.pos > start
 }
 
 func (s *scanner) number() *fault {
-	start := s.i
+	start := s.pos
 	if s.peek() == '-' {
-		s.i++
+		s.pos++
 	}
 	if s.peek() == '0' {
-		s.i++
+		s.pos++
 	} else if !s.digits() {
 		return errSyntax
 	}
 	if s.peek() == '.' {
-		s.i++
+		s.pos++
 		if !s.digits() {
 			return errSyntax
 		}
 	}
 	if s.peek()|0x20 == 'e' {
-		s.i++
+		s.pos++
 		if c := s.peek(); c == '+' || c == '-' {
-			s.i++
+			s.pos++
 		}
 		if !s.digits() {
 			return errSyntax
 		}
 	}
-	if s.i-start > maxNumber {
+	if s.pos-start > maxNumber {
 		return errNumber
 	}
 	return nil

@@ -9,8 +9,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// textOf is the string that valid JSON text v stands for.
-func textOf(v []byte) string {
+// unquote returns the value of a valid JSON string.
+func unquote(v []byte) string {
 	inner := v[1 : len(v)-1]
 	if bytes.IndexByte(inner, '\\') < 0 {
 		return string(inner)
@@ -19,140 +19,142 @@ func textOf(v []byte) string {
 	return string(b)
 }
 
-// Text is the string that v stands for, which has been decoded as part of a
-// message. What is not a JSON string gives an empty one.
+// Text returns the value of a JSON string that was decoded as part of a
+// message. It returns "" if v is not a string.
 func Text(v json.RawMessage) string {
 	if len(v) < 2 || v[0] != '"' {
 		return ""
 	}
-	return textOf(v)
+	return unquote(v)
 }
 
-// nameOf is textOf without a copy where none is needed. The text of a message is
-// never written to, so a string may share it.
-func nameOf(v []byte) string {
+// unquoteName is like unquote, without copying if it can. Messages are never
+// modified, so a string may share their memory.
+func unquoteName(v []byte) string {
 	inner := v[1 : len(v)-1]
 	if len(inner) == 0 || bytes.IndexByte(inner, '\\') >= 0 {
-		return textOf(v)
+		return unquote(v)
 	}
 	return unsafe.String(&inner[0], len(inner))
 }
 
-// Members walks the members of a JSON object that has been decoded as part of a
-// message, in order, without checking it again. It ends at once if the text is
-// not an object. What it yields for text that was never decoded means nothing.
-// A name may share the message's memory: clone one that is kept.
+// Members iterates over the members of a JSON object that was decoded as part
+// of a message, in order, without validating it again. It yields nothing if the
+// text is not an object, and arbitrary parts of it if the text was never
+// decoded. Names may share the memory of the message: clone those that are
+// kept.
 func Members(object json.RawMessage) iter.Seq2[string, json.RawMessage] {
 	return func(yield func(string, json.RawMessage) bool) {
 		w := walker{data: object}
-		if w.space(); w.peek() != '{' {
+		if w.skipSpace(); w.peek() != '{' {
 			return
 		}
-		w.i++
+		w.pos++
 		for {
-			w.space()
+			w.skipSpace()
 			if w.peek() != '"' {
 				return
 			}
-			name := w.skip()
-			if w.space(); w.peek() != ':' {
+			name := w.value()
+			if w.skipSpace(); w.peek() != ':' {
 				return
 			}
-			w.i++
-			w.space()
-			value := w.skip()
-			if !yield(nameOf(name), json.RawMessage(value)) {
+			w.pos++
+			w.skipSpace()
+			value := w.value()
+			if !yield(unquoteName(name), json.RawMessage(value)) {
 				return
 			}
-			if w.space(); w.peek() != ',' {
+			if w.skipSpace(); w.peek() != ',' {
 				return
 			}
-			w.i++
+			w.pos++
 		}
 	}
 }
 
-// Elements walks the elements of a JSON array as Members walks an object.
+// Elements iterates over the elements of a JSON array, as Members does over an
+// object.
 func Elements(array json.RawMessage) iter.Seq[json.RawMessage] {
 	return func(yield func(json.RawMessage) bool) {
 		w := walker{data: array}
-		if w.space(); w.peek() != '[' {
+		if w.skipSpace(); w.peek() != '[' {
 			return
 		}
-		w.i++
+		w.pos++
 		for {
-			w.space()
+			w.skipSpace()
 			if c := w.peek(); c == ']' || c == 0 {
 				return
 			}
-			if !yield(json.RawMessage(w.skip())) {
+			if !yield(json.RawMessage(w.value())) {
 				return
 			}
-			if w.space(); w.peek() != ',' {
+			if w.skipSpace(); w.peek() != ',' {
 				return
 			}
-			w.i++
+			w.pos++
 		}
 	}
 }
 
-// A walker goes over text that a scanner has found valid.
+// A walker iterates over text that a scanner has validated.
 type walker struct {
 	data []byte
-	i    int
+	pos  int
 }
 
-func (w *walker) space() {
-	for w.i < len(w.data) && w.data[w.i] <= ' ' {
-		w.i++
+func (w *walker) skipSpace() {
+	for w.pos < len(w.data) && w.data[w.pos] <= ' ' {
+		w.pos++
 	}
 }
 
 func (w *walker) peek() byte {
-	if w.i < len(w.data) {
-		return w.data[w.i]
+	if w.pos < len(w.data) {
+		return w.data[w.pos]
 	}
 	return 0
 }
 
-// skip passes over one value and returns it.
-func (w *walker) skip() []byte {
-	start := w.i
+// value skips one value and returns its text.
+func (w *walker) value() []byte {
+	start := w.pos
 	switch w.peek() {
 	case '"':
-		w.text()
+		w.skipString()
 	case '{', '[':
-		for depth := 0; w.i < len(w.data); {
-			switch w.data[w.i] {
+		for depth := 0; w.pos < len(w.data); {
+			switch w.data[w.pos] {
 			case '"':
-				w.text()
+				w.skipString()
 				continue
 			case '{', '[':
 				depth++
 			case '}', ']':
 				depth--
 			}
-			w.i++
+			w.pos++
 			if depth == 0 {
 				break
 			}
 		}
 	default:
-		for w.i < len(w.data) {
-			switch w.data[w.i] {
+		for w.pos < len(w.data) {
+			switch w.data[w.pos] {
 			case ',', '}', ']', ' ', '\t', '\n', '\r':
-				return w.data[start:w.i]
+				return w.data[start:w.pos]
 			}
-			w.i++
+			w.pos++
 		}
 	}
-	return w.data[start:w.i]
+	return w.data[start:w.pos]
 }
 
-// text passes over a string: to the first quote that an even number of
-// backslashes stands before.
-func (w *walker) text() {
-	for i := w.i + 1; i < len(w.data); i++ {
+// skipString skips a string, up to the first quote that is not escaped: one
+// after an even number of backslashes.
+func (w *walker) skipString() {
+	for i := w.pos + 1; i < len(w.data); i++ {
 		j := bytes.IndexByte(w.data[i:], '"')
 		if j < 0 {
 			break
@@ -163,9 +165,9 @@ func (w *walker) text() {
 			n++
 		}
 		if n%2 == 0 {
-			w.i = i + 1
+			w.pos = i + 1
 			return
 		}
 	}
-	w.i = len(w.data)
+	w.pos = len(w.data)
 }

@@ -2,52 +2,53 @@ package jsonrpc
 
 import "time"
 
-// A watchdog notices a piece of work that takes too long, and costs the others
-// next to nothing: its timer is not set anew for each, but keeps running while
-// there is work, and looks whether it is still the same. So work is noticed when
-// it has taken between one interval and two.
+// A watchdog detects work that takes too long, at almost no cost for work that
+// does not. It does not set a timer for each piece of work. One timer ticks
+// while there is work, and each tick checks whether the work of the previous
+// tick is still going on. So work is detected after one to two intervals.
 //
-// Its fields are guarded by the owner's mutex.
+// The fields are guarded by the owner's mutex.
 type watchdog struct {
-	every time.Duration
-	timer *time.Timer
-	on    bool   // the timer runs
-	busy  bool   // a piece of work is going on
-	turn  uint64 // counts the pieces
-	seen  uint64 // turn, when the timer was set last
+	interval    time.Duration
+	timer       *time.Timer
+	ticking     bool   // the timer is set
+	busy        bool   // work is going on
+	count       uint64 // number of pieces of work so far
+	countAtTick uint64 // count when the timer was last set
 }
 
-// newWatchdog makes a watchdog that calls look, in a goroutine of its own, which
-// then asks lateLocked.
-func newWatchdog(every time.Duration, look func()) *watchdog {
-	// Far off, or it might run before it is stopped, and before the owner has us.
-	w := &watchdog{every: every, timer: time.AfterFunc(time.Hour, look)}
+// newWatchdog returns a watchdog that calls tick in its own goroutine; tick
+// then calls lateLocked.
+func newWatchdog(interval time.Duration, tick func()) *watchdog {
+	// The long delay makes sure that Stop prevents the first tick, which would
+	// run before the owner has the watchdog.
+	w := &watchdog{interval: interval, timer: time.AfterFunc(time.Hour, tick)}
 	w.timer.Stop()
 	return w
 }
 
 func (w *watchdog) beginLocked() {
-	w.turn++
+	w.count++
 	w.busy = true
-	if !w.on {
-		w.setLocked()
+	if !w.ticking {
+		w.resetLocked()
 	}
 }
 
 func (w *watchdog) endLocked() { w.busy = false }
 
-func (w *watchdog) setLocked() {
-	w.on = true
-	w.seen = w.turn
-	w.timer.Reset(w.every)
+func (w *watchdog) resetLocked() {
+	w.ticking = true
+	w.countAtTick = w.count
+	w.timer.Reset(w.interval)
 }
 
-// lateLocked reports whether the work of an interval ago is still going on. If
-// not, the watchdog goes on watching, unless nothing has happened since.
+// lateLocked reports whether the work of the previous tick is still going on.
+// If there was new work meanwhile, it sets the timer again.
 func (w *watchdog) lateLocked() bool {
-	w.on = false
-	if w.turn != w.seen {
-		w.setLocked()
+	w.ticking = false
+	if w.count != w.countAtTick {
+		w.resetLocked()
 		return false
 	}
 	return w.busy

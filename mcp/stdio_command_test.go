@@ -344,7 +344,7 @@ func TestCommand_gibibyte(t *testing.T) {
 	}
 	// What comes after is read away for a while, and then no more.
 	grown = max(grown, peak(func() { <-c.Done() }))
-	if err := c.Health(); err == nil || !strings.Contains(err.Error(), "endless line") {
+	if err := c.Health(); err == nil || !strings.Contains(err.Error(), "line too long") {
 		t.Errorf("Health = %v, want why it ended", err)
 	}
 	t.Logf("%d MiB more in use at most", grown>>20)

@@ -8,19 +8,14 @@ import (
 	"net"
 	"net/http"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/bossman-dev/bossman/auth"
+	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/mcp"
-	"github.com/bossman-dev/bossman/tools"
 )
-
-// process begins the names of processes that have workers.
-const process = "p-"
 
 // patience is how long a call is repeated while the server cannot be reached.
 const patience = 15 * time.Second
@@ -29,21 +24,23 @@ const patience = 15 * time.Second
 // after a loss. Its methods may be called from many goroutines.
 type Board struct {
 	dial     func(context.Context) (*mcp.Client, error)
+	watch    []string
 	patience time.Duration
 
 	mu     sync.Mutex
 	client *mcp.Client
-	// changed is closed and replaced when somebody who waits should look again.
+	// changed is closed and replaced when the server reports a change.
 	changed chan struct{}
-	stop    context.CancelFunc // of the listening; nil before it
+	stop    context.CancelFunc // ends listening; nil before it starts
 	wg      sync.WaitGroup
 }
 
-var _ tools.Board = (*Board)(nil)
+var _ access.Board = (*Board)(nil)
 
-// New makes the board of the server that dial connects to.
-func New(dial func(context.Context) (*mcp.Client, error)) *Board {
-	return &Board{dial: dial, patience: patience, changed: make(chan struct{})}
+// New makes the board of the server that dial connects to. Wait listens for changes of
+// the resources with the given URIs.
+func New(dial func(context.Context) (*mcp.Client, error), watch ...string) *Board {
+	return &Board{dial: dial, watch: watch, patience: patience, changed: make(chan struct{})}
 }
 
 // Close ends the connection.
@@ -81,69 +78,26 @@ func (b *Board) connection(ctx context.Context) (*mcp.Client, error) {
 	return client, nil
 }
 
-// fetch calls an operation.
-func fetch[Out any](ctx context.Context, b *Board, name string, a *board.Actor, in any) (out Out, err error) {
-	p := struct {
-		As   as  `json:"as"`
-		Args any `json:"args"`
-	}{Args: in}
-	if a != nil {
-		p.As = as{Worker: a.Worker, Person: a.Person}
-		if strings.HasPrefix(a.Owner, process) { // a shell is nobody's presence
-			p.As.Owner = a.Owner
-		}
-	}
-	params, err := marshal(p)
-	if err != nil {
-		return out, err
-	}
-	answer, err := b.send(ctx, name, params)
-	if err != nil {
-		return out, err
-	}
-	var w struct {
-		Value Out `json:"value"`
-	}
-	if err := unmarshal(answer, &w); err != nil {
-		return out, fmt.Errorf("the server's answer to %s cannot be read: it may be of another version", prefix+name)
-	}
-	return w.Value, nil
-}
-
-// Send calls a method of the server that is not a board's.
-func (b *Board) Send(ctx context.Context, method string, params any) (json.RawMessage, error) {
+// Send calls a verb of the server that is not the board's, once.
+func (b *Board) Send(ctx context.Context, v *access.Verb, params any) (json.RawMessage, error) {
 	client, err := b.connection(ctx)
 	if err != nil {
 		return nil, err
 	}
-	answer, err := client.Ask(ctx, method, params)
+	answer, err := client.Ask(ctx, v.Method(), params)
 	if err != nil {
 		return nil, b.refusal(err)
 	}
 	return answer, nil
 }
 
-// once are the operations that must not be repeated when it is not known whether
-// they were done. All others only look, or have a key, or the board takes them once.
-var once = map[string]bool{"progress": true, "answer": true, "review": true, "cancel": true, "release": true}
-
-// looks are the operations that change nothing.
-var looks = func() map[string]bool {
-	all := map[string]bool{}
-	for _, o := range operations {
-		all[o.name] = o.least == auth.Viewer
-	}
-	return all
-}()
-
-// send calls an operation, and tries again for a while if the server cannot be
-// reached, or cannot reach its database: one of its replicas may be on its way down,
-// or a standby on its way up.
-func (b *Board) send(ctx context.Context, name string, params json.RawMessage) (json.RawMessage, error) {
+// send calls an operation, and retries for a while if the server cannot be reached, or
+// cannot reach its database: a replica may be shutting down, or a standby starting up.
+func (b *Board) send(ctx context.Context, v *access.Verb, params json.RawMessage) (json.RawMessage, error) {
 	deadline := time.Now().Add(b.patience)
 	maybe := false // one of the tries may have done it
 	for pause := firstPause; ; pause = min(2*pause, maxPause) {
-		answer, err := b.try(ctx, name, params)
+		answer, err := b.try(ctx, v, params)
 		if err == nil {
 			return answer, nil
 		}
@@ -154,18 +108,19 @@ func (b *Board) send(ctx context.Context, name string, params json.RawMessage) (
 		if trouble == nil {
 			return nil, b.refusal(err)
 		}
-		maybe = maybe || trouble == board.ErrUnknown && !looks[name]
+		maybe = maybe || trouble == board.ErrUnknown && v.Writes
 		pause = max(pause, after)
-		if maybe && once[name] || time.Now().Add(pause).After(deadline) {
+		if maybe && v.Once || time.Now().Add(pause).After(deadline) {
 			return nil, givenUp(maybe, err)
 		}
-		if err := rest(ctx, pause); err != nil {
+		if err := sleep(ctx, pause); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// givenUp says what is known of an operation that is not tried again.
+// givenUp is the error of an operation that is not retried. maybe is set if it may have
+// been carried out.
 func givenUp(maybe bool, err error) error {
 	trouble := board.ErrUnavailable
 	if maybe {
@@ -178,7 +133,7 @@ func givenUp(maybe bool, err error) error {
 }
 
 // rest waits, or returns why ctx ended before.
-func rest(ctx context.Context, d time.Duration) error {
+func sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -194,12 +149,12 @@ const (
 	maxPause   = time.Second
 )
 
-func (b *Board) try(ctx context.Context, name string, params json.RawMessage) (json.RawMessage, error) {
+func (b *Board) try(ctx context.Context, v *access.Verb, params json.RawMessage) (json.RawMessage, error) {
 	client, err := b.connection(ctx)
 	if err != nil {
 		return nil, &dialError{err}
 	}
-	return client.Ask(ctx, prefix+name, params)
+	return client.Ask(ctx, v.Method(), params)
 }
 
 // A dialError means that nothing was sent.
@@ -240,14 +195,23 @@ func troubleOf(err error) (after time.Duration, trouble error) {
 	return 0, board.ErrUnknown
 }
 
+var (
+	// ErrKeyRejected means that the server does not know this machine's key, or that
+	// the key was revoked or has expired. It is a board.ErrDenied.
+	ErrKeyRejected error = &remoteError{"the server rejects this machine's key", board.ErrDenied}
+	// ErrNoRole means that this machine's key has no role in any project of the
+	// server. It is a board.ErrDenied.
+	ErrNoRole error = &remoteError{"this machine's key has no role in any project of the server", board.ErrDenied}
+)
+
 // refusal is what the server has decided.
 func (b *Board) refusal(err error) error {
 	if status, ok := errors.AsType[*mcp.StatusError](err); ok {
 		switch status.Code {
 		case http.StatusUnauthorized:
-			return &remoteError{"the server does not take this machine's key: bossman login gets a new one", board.ErrDenied}
+			return ErrKeyRejected
 		case http.StatusForbidden:
-			return &remoteError{"the server does not let this machine's key in: ask who runs it for a role in the project", board.ErrDenied}
+			return ErrNoRole
 		}
 	}
 	if e, ok := errors.AsType[*jsonrpc.Error](err); ok {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/mcp"
@@ -24,7 +25,7 @@ import (
 )
 
 // people are who may use the server of the tests, by their key.
-var people = map[string]tools.Caller{
+var people = map[string]*access.Caller{
 	"ada": {Actor: board.Actor{Principal: "key:ada", Owner: "key:ada", Name: "Ada", Person: true}, Role: auth.Lead, Roles: map[string]auth.Role{"web": auth.Lead}},
 	"bob": {Actor: board.Actor{Principal: "key:bob", Owner: "key:bob"}, Role: auth.Worker, Roles: map[string]auth.Role{"web": auth.Worker}},
 	"eve": {Actor: board.Actor{Principal: "key:eve", Owner: "key:eve"}, Role: auth.Lead, Roles: map[string]auth.Role{"api": auth.Lead}},
@@ -94,9 +95,8 @@ func newSite(t *testing.T) *site {
 		Visible:  tools.Visible,
 		Observer: mcp.Observer{Panic: func(v any, stack []byte) { t.Errorf("panic: %v\n%s", v, stack) }},
 	})
-	tl := tools.Register(server, b, &tools.Options{Who: func(_ context.Context, p mcp.Principal) (tools.Caller, error) {
-		return people[p.ID], nil
-	}})
+	server.Use(tools.Authorize(func(_ context.Context, p mcp.Principal) (*access.Caller, error) { return people[p.ID], nil }))
+	tl := tools.Register(server, b, nil)
 	remote.Register(server, b)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -128,7 +128,7 @@ func newSite(t *testing.T) *site {
 func (s *site) as(name string) *remote.Board {
 	b := remote.New(func(ctx context.Context) (*mcp.Client, error) {
 		return streamable.Connect(ctx, s.address, &streamable.ClientOptions{Header: http.Header{"X-Api-Token": {name}}}, nil)
-	})
+	}, tools.Watched()...)
 	s.t.Cleanup(func() { b.Close() })
 	return b
 }
@@ -347,7 +347,7 @@ func TestBoard_roles(t *testing.T) {
 			_, nothing := errors.AsType[*board.Nothing](err)
 			if may := slices.Contains(strings.Fields(c.may), name); may != (err == nil || nothing) {
 				t.Errorf("%s by %s = %v, may it: %v", name, c.who, err, may)
-			} else if !may && (!errors.Is(err, board.ErrDenied) || !strings.Contains(err.Error(), "it takes the role ")) {
+			} else if !may && (!errors.Is(err, board.ErrDenied) || !strings.Contains(err.Error(), "requires the role ")) {
 				t.Errorf("%s by %s = %v, want the role that it takes", name, c.who, err)
 			}
 		}
@@ -476,7 +476,7 @@ func TestBoard_givenUp(t *testing.T) {
 // TestBoard_refused: a key that the server does not take.
 func TestBoard_refused(t *testing.T) {
 	s := newSite(t)
-	if _, err := s.as("mallory").Whoami(t.Context()); !errors.Is(err, board.ErrDenied) || !strings.Contains(err.Error(), "bossman login") {
+	if _, err := s.as("mallory").Whoami(t.Context()); !errors.Is(err, board.ErrDenied) || !errors.Is(err, remote.ErrKeyRejected) {
 		t.Errorf("Whoami = %v", err)
 	}
 	me, err := s.as("ada").Whoami(t.Context())

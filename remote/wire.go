@@ -13,9 +13,6 @@ import (
 	"github.com/bossman-dev/bossman/jsonrpc"
 )
 
-// prefix begins the names of the methods.
-const prefix = "bossman/"
-
 // as is how a client wants to act, within what its key allows.
 type as struct {
 	Owner  string `json:"owner,omitzero"`  // its process

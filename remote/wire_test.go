@@ -9,18 +9,19 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/mcp"
 	"github.com/bossman-dev/bossman/store/sqlite"
-	"github.com/bossman-dev/bossman/tools"
 )
 
 var rewrite = flag.Bool("update", false, "rewrite testdata/wire.json")
@@ -183,7 +184,7 @@ func TestError(t *testing.T) {
 	if e, ok := errors.AsType[interface {
 		error
 		Denied() bool
-	}](encodeError(lacks(auth.Worker, auth.Lead))); !ok || !e.Denied() {
+	}](encodeError(&access.RoleError{Verb: access.Review, Have: auth.Worker})); !ok || !e.Denied() {
 		t.Error("the audit stream cannot tell a refusal for want of a right")
 	}
 	if e, ok := errors.AsType[*jsonrpc.Error](encodeError(secret)); !ok || bytes.Contains(append(e.Data, e.Message...), []byte("hunter2")) {
@@ -212,17 +213,19 @@ func FuzzOperations(f *testing.F) {
 			f.Fatal(err)
 		}
 	}
-	for i := range operations {
+	verbs := access.Verbs()
+	verbs = slices.DeleteFunc(verbs, func(v *access.Verb) bool { return operations[v] == nil })
+	for i := range verbs {
 		f.Add(uint8(i), []byte(`{"ID":"own-1","Slug":"own","Claim":{"Task":"own-1","Attempt":1,"Nonce":"abcde"},"Task":{"Project":"own","Title":"t"}}`), "p-1", true)
 		f.Add(uint8(i), []byte(`{"ID":"foreign-1","Slug":"foreign","Projects":["foreign"],"Project":"foreign","Task":"foreign-1"}`), "", false)
 		f.Add(uint8(i), []byte(`{"Projects":[],"Limit":-1,"After":"9.9.9","Wait":-5}`), "p-", true)
 	}
-	who := &tools.Caller{
+	who := &access.Caller{
 		Actor: board.Actor{Principal: "key:a", Owner: "key:a", Person: true}, Role: auth.Admin, Roles: map[string]auth.Role{"own": auth.Admin},
 	}
 	f.Fuzz(func(t *testing.T, i uint8, args []byte, owner string, person bool) {
-		o := operations[int(i)%len(operations)]
-		if o.name == "await" || o.name == "next" {
+		v := verbs[int(i)%len(verbs)]
+		if v == access.Await || v == access.Next {
 			return // they wait
 		}
 		if !jsontext.Value(args).IsValid() {
@@ -235,15 +238,15 @@ func FuzzOperations(f *testing.F) {
 		if err != nil {
 			return
 		}
-		r := &mcp.Request{Method: prefix + o.name, Params: params}
-		res, err := o.handle(tools.WithCaller(context.WithoutCancel(t.Context()), who), b, r)
+		r := &mcp.Request{Method: v.Method(), Params: params}
+		res, err := handle(access.WithCaller(context.WithoutCancel(t.Context()), who), b, v, operations[v], r)
 		if raw, ok := res.(json.RawMessage); ok && bytes.Contains(raw, []byte("foreignsecret")) {
-			t.Errorf("%s(%s) tells of another project: %s", o.name, args, raw)
+			t.Errorf("%s(%s) tells of another project: %s", v.Name, args, raw)
 		}
 		_ = err // refusing is right
 		d, err := b.Get(context.WithoutCancel(t.Context()), board.ID{Project: "foreign", No: 1}, 0)
 		if err != nil || d.Task.Seq != 1 {
-			t.Fatalf("%s(%s) has touched another project: %+v, %v", o.name, args, d.Task, err)
+			t.Fatalf("%s(%s) has touched another project: %+v, %v", v.Name, args, d.Task, err)
 		}
 	})
 }

@@ -37,6 +37,7 @@ type auditLine struct {
 	Key       string    `json:"key,omitzero"`
 	Method    string    `json:"method"`
 	Tool      string    `json:"tool,omitzero"`
+	Verb      string    `json:"verb,omitzero"` // what was done, by whichever tool or method
 	Project   string    `json:"project,omitzero"`
 	Task      string    `json:"task,omitzero"`
 	// Outcome is ok, denied, failed (the tool said so) or error.
@@ -60,6 +61,7 @@ func (t *Telemetry) line(ctx context.Context, r *mcp.Request, s subject, o *outc
 	if o.target.Kind == mcp.KindTool {
 		x.Tool = o.target.Name
 	}
+	x.Verb = o.verb()
 	if t.o.Who != nil {
 		who := t.o.Who(r.Principal)
 		x.Name, x.Kind, x.Key = clip(who.Name), clip(who.Kind), clip(who.Key)

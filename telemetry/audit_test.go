@@ -13,6 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/bossman-dev/bossman/access"
+	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/mcp"
 	"github.com/bossman-dev/bossman/mcp/mcptest"
 	"github.com/bossman-dev/bossman/telemetry"
@@ -20,6 +22,7 @@ import (
 )
 
 type auditLine struct {
+	Verb                                                             string
 	Time                                                             time.Time
 	Principal, Name, Kind, Key, Method, Tool, Project, Task, Outcome string
 	Code, More                                                       int
@@ -75,7 +78,9 @@ func TestAudit_outcomes(t *testing.T) {
 func TestAudit_board(t *testing.T) {
 	b := newBench(t, telemetry.Options{})
 	s := newServer(b)
-	tools.Register(s, openBoard(t, nil), &tools.Options{Project: "web", Piped: true, Logger: b.logger})
+	agent := access.Local(auth.Lead, "web")
+	s.Use(tools.AuthorizeAs(agent))
+	tools.Register(s, openBoard(t, nil), &tools.Options{Pipe: agent, Logger: b.logger})
 	c := mcptest.Connect(t, s, mcp.Newest, nil)
 	call := func(tool string, args map[string]any) *mcp.ToolResult {
 		t.Helper()
@@ -95,16 +100,19 @@ func TestAudit_board(t *testing.T) {
 	spans := b.ended() // the exporter forgets them at the end
 	var got []string
 	for _, l := range auditLines(t, b.audited()) {
-		got = append(got, fmt.Sprintf("%s %s %s %s", l.Tool, l.Project, l.Task, l.Outcome))
+		got = append(got, fmt.Sprintf("%s %s %s %s %s", l.Tool, l.Verb, l.Project, l.Task, l.Outcome))
 	}
 	want := []string{
-		"create_task web web-1 ok", "get_next_task web web-1 ok", "report_progress web web-1 ok", "report_task_done web web-1 ok",
-		"report_task_done web web-1 failed",
+		"create_task create web web-1 ok", "get_next_task next web web-1 ok", "report_progress progress web web-1 ok",
+		"report_task_done done web web-1 ok", "report_task_done done web web-1 failed",
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("audit stream\n%q, want\n%q", got, want)
 	}
 	span := attributes(spanNamed(t, spans, "tools/call report_progress"))
+	if span["bossman.verb"] != "progress" {
+		t.Errorf("the span's verb is %q", span["bossman.verb"])
+	}
 	if span["bossman.task"] != "web-1" || span["bossman.project"] != "web" {
 		t.Errorf("the span is about %q in %q", span["bossman.task"], span["bossman.project"])
 	}

@@ -9,6 +9,7 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/mcp"
 )
 
@@ -104,8 +105,23 @@ func (o *outcome) operation() operation {
 	return x
 }
 
+// verb is what the request does on a board, empty if it is about something else.
+func (o *outcome) verb() string {
+	tool := ""
+	if o.target.Kind == mcp.KindTool {
+		tool = o.target.Name
+	}
+	if v, ok := access.ByRequest(o.target.Method, tool); ok {
+		return v.Name
+	}
+	return ""
+}
+
 // end completes the span.
 func (o *outcome) end(span trace.Span, s subject) {
+	if verb := o.verb(); verb != "" {
+		span.SetAttributes(attribute.String(attrVerb, verb))
+	}
 	if s.project != "" {
 		span.SetAttributes(attribute.String(attrProject, s.project))
 	}

@@ -17,6 +17,7 @@ const (
 	attrError     = "error.type"
 	attrTransport = "network.transport"
 	attrPrincipal = "bossman.principal"
+	attrVerb      = "bossman.verb"
 	attrProject   = "bossman.project"
 	attrTask      = "bossman.task"
 

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/bossman-dev/bossman/access"
+	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/mcp"
 	"github.com/bossman-dev/bossman/mcp/streamable"
@@ -60,7 +62,8 @@ func TestNoSecrets(t *testing.T) {
 	s := mcp.NewServer(mcp.Implementation{Name: "test", Version: "1"}, &mcp.ServerOptions{Logger: logger, Observer: tel.Observer()})
 	s.Use(tel.Middleware())
 	b := openBoard(t, nil)
-	tools.Register(s, b, &tools.Options{Project: "web", Logger: logger})
+	s.Use(tools.AuthorizeAs(access.Local(auth.Lead, "web")))
+	tools.Register(s, b, &tools.Options{Logger: logger})
 	type args struct {
 		Project string `json:"project" jsonschema:"a project"`
 		Task    string `json:"task" jsonschema:"a task"`

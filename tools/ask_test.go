@@ -10,14 +10,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/mcp"
-	"github.com/bossman-dev/bossman/tools"
 )
 
-// askers are the ways in which a person at the client is asked.
-var askers = map[string]struct {
+// elicitations are the ways in which a server can ask the person at the client.
+var elicitations = map[string]struct {
 	revision mcp.Revision
 	tasks    bool
 }{
@@ -27,14 +27,15 @@ var askers = map[string]struct {
 	"task":        {mcp.Newest, true},
 }
 
-// asking plays one call of ask_question by a worker that holds web-1.
-func asking(t *testing.T, o tools.Options, elicit func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error), args map[string]any,
-	test func(t *testing.T, s *stage, a *agent, text string, took time.Duration),
+// testAsk makes one call of ask_question as a worker that holds web-1, in each of the ways
+// to elicit, and passes the answer and its time to test.
+func testAsk(t *testing.T, o setup, elicit func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error), args map[string]any,
+	test func(t *testing.T, s *fixture, a *agent, text string, took time.Duration),
 ) {
-	for name, how := range askers {
+	for name, how := range elicitations {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newStage(t, web, o, how.revision)
+				s := newFixture(t, web, o, how.revision)
 				if _, _, err := s.b.Create(t.Context(), ada, board.NewTask{Project: "web", Title: "One"}, ""); err != nil {
 					t.Fatal(err)
 				}
@@ -75,9 +76,9 @@ func TestAsk_personAnswers(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		return &mcp.ElicitResult{Action: "accept", Content: json.RawMessage(`{"answer":"SQLite"}`)}, nil
 	}
-	asking(t, tools.Options{Asked: func(board.Question) { asked.Add(1) }}, elicit,
+	testAsk(t, setup{Asked: func(board.Question) { asked.Add(1) }}, elicit,
 		map[string]any{"options": []string{"Postgres", "SQLite"}, "human_only": true},
-		func(t *testing.T, s *stage, _ *agent, text string, _ time.Duration) {
+		func(t *testing.T, s *fixture, _ *agent, text string, _ time.Duration) {
 			if !strings.HasPrefix(text, "Answer to q-1 from the person at the client: SQLite\nYou still hold web-1") {
 				t.Errorf("ask_question = %q", text)
 			}
@@ -86,12 +87,13 @@ func TestAsk_personAnswers(t *testing.T) {
 				t.Errorf("Question(1) = %+v, %v", q, err)
 			}
 			if n := asked.Swap(0); n != 1 {
-				t.Errorf("the inbox was told %d times", n)
+				t.Errorf("the inbox was notified %d times, want once", n)
 			}
 		})
 }
 
-// TestAsk_personIsSilent: the wait ends without the person, where we wait ourselves.
+// TestAsk_personIsSilent: the wait ends on time even if the person does not react, in the
+// revisions in which the server does the waiting.
 func TestAsk_personIsSilent(t *testing.T) {
 	elicit := func(ctx context.Context, _ *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 		select {
@@ -100,7 +102,7 @@ func TestAsk_personIsSilent(t *testing.T) {
 		}
 		return &mcp.ElicitResult{Action: "cancel"}, nil
 	}
-	asking(t, tools.Options{}, elicit, nil, func(t *testing.T, s *stage, _ *agent, text string, took time.Duration) {
+	testAsk(t, setup{}, elicit, nil, func(t *testing.T, s *fixture, _ *agent, text string, took time.Duration) {
 		if !strings.Contains(text, "no answer in 45 s. web-1 is parked") {
 			t.Errorf("ask_question = %q", text)
 		}
@@ -110,19 +112,19 @@ func TestAsk_personIsSilent(t *testing.T) {
 	})
 }
 
-// TestAsk_inboxIsQuicker: an answer from elsewhere ends the question at the client.
+// TestAsk_inboxIsQuicker: an answer from the inbox withdraws the form at the client.
 func TestAsk_inboxIsQuicker(t *testing.T) {
-	for name, how := range askers {
+	for name, how := range elicitations {
 		if name == "rounds" {
-			continue // the client comes back when it likes
+			continue // here the client decides when to return
 		}
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newStage(t, web, tools.Options{Piped: true}, how.revision)
+				s := newFixture(t, web, setup{Piped: true}, how.revision)
 				if _, _, err := s.b.Create(t.Context(), ada, board.NewTask{Project: "web", Title: "One"}, ""); err != nil {
 					t.Fatal(err)
 				}
-				a := s.connect(tools.Options{Piped: true, Project: "web"}, how.revision, &mcp.ClientOptions{
+				a := s.connect(setup{Piped: true, Project: "web"}, how.revision, &mcp.ClientOptions{
 					Tasks: how.tasks,
 					Elicit: func(ctx context.Context, _ *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 						if _, err := s.b.Answer(t.Context(), ada, 1, "Neither"); err != nil {
@@ -148,15 +150,16 @@ func TestAsk_inboxIsQuicker(t *testing.T) {
 	}
 }
 
-// TestAsk_declined: no is not an answer, and one that comes at once is a client's own.
+// TestAsk_declined: a decline is not an answer; after an instant decline, which comes from
+// the client itself, the client is not asked again.
 func TestAsk_declined(t *testing.T) {
 	var times atomic.Int32
 	elicit := func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 		times.Add(1)
 		return &mcp.ElicitResult{Action: "decline"}, nil
 	}
-	asking(t, tools.Options{}, elicit, map[string]any{"blocking": false, "wait_seconds": 20},
-		func(t *testing.T, _ *stage, a *agent, text string, took time.Duration) {
+	testAsk(t, setup{}, elicit, map[string]any{"blocking": false, "wait_seconds": 20},
+		func(t *testing.T, _ *fixture, a *agent, text string, took time.Duration) {
 			if !strings.Contains(text, "no answer in 20 s. Continue") || took < 19*time.Second {
 				t.Errorf("ask_question = %q after %v", text, took)
 			}
@@ -170,27 +173,27 @@ func TestAsk_declined(t *testing.T) {
 		})
 }
 
-// TestAsk_quiet: nobody sits at the client of a runner.
+// TestAsk_quiet: with Quiet, the client is never asked.
 func TestAsk_quiet(t *testing.T) {
 	elicit := func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-		t.Error("somebody was asked")
+		t.Error("the client was asked")
 		return &mcp.ElicitResult{Action: "decline"}, nil
 	}
-	asking(t, tools.Options{Quiet: true}, elicit, nil, func(t *testing.T, _ *stage, _ *agent, text string, took time.Duration) {
+	testAsk(t, setup{Quiet: true}, elicit, nil, func(t *testing.T, _ *fixture, _ *agent, text string, took time.Duration) {
 		if !strings.Contains(text, "no answer yet. web-1 is parked") || took > 2*time.Second {
 			t.Errorf("ask_question = %q after %v", text, took)
 		}
 	})
 }
 
-// TestAsk_oldRevision: a client of a revision without elicitation that declares it all
-// the same is not asked.
+// TestAsk_oldRevision: a client is not asked in a revision without elicitation, even if it
+// declares the capability.
 func TestAsk_oldRevision(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, web, tools.Options{}, mcp.R20250326)
-		a := s.connect(tools.Options{Piped: true, Project: "web"}, mcp.R20250326, &mcp.ClientOptions{
+		s := newFixture(t, web, setup{}, mcp.R20250326)
+		a := s.connect(setup{Piped: true, Project: "web"}, mcp.R20250326, &mcp.ClientOptions{
 			Elicit: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-				t.Error("somebody was asked")
+				t.Error("the client was asked")
 				return nil, errors.New("no")
 			},
 		})
@@ -201,12 +204,13 @@ func TestAsk_oldRevision(t *testing.T) {
 	})
 }
 
-// TestAsk_humanOnlyByKey: over HTTP nobody knows whether a person sits at the client.
+// TestAsk_humanOnlyByKey: with an agent's key over HTTP, a human_only question is not shown
+// at the client, because the server cannot know that a person is there.
 func TestAsk_humanOnlyByKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, web, tools.Options{}, mcp.Newest)
-		o := tools.Options{Project: "web", Who: func(context.Context, mcp.Principal) (tools.Caller, error) {
-			return tools.Caller{
+		s := newFixture(t, web, setup{}, mcp.Newest)
+		o := setup{Project: "web", Who: func(context.Context, mcp.Principal) (*access.Caller, error) {
+			return &access.Caller{
 				Actor: board.Actor{Principal: "key", Owner: "key-1"}, Role: auth.Lead, Roles: map[string]auth.Role{"web": auth.Lead},
 			}, nil
 		}}

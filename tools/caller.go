@@ -1,101 +1,73 @@
 package tools
 
 import (
-	"cmp"
 	"context"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
+	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/mcp"
 )
 
-// A Caller is who makes a call, and what they may do.
-type Caller struct {
-	board.Actor
-	// Roles are the projects that the caller may use, and as what. There are no
-	// others for it. Role is the highest of them and decides what it is shown.
-	Roles map[string]auth.Role
-	Role  auth.Role
-	// Project is meant where a call does not name one; empty: the only one.
-	Project string
-}
-
-// allows reports whether the tool is for a role: all are for leads, and the others
-// have those that they need.
-func (d *definition) allows(r auth.Role) bool {
-	switch r {
-	case auth.None:
-		return false
-	case auth.Viewer:
-		return d.viewer
-	case auth.Worker:
-		return !d.lead
-	}
-	return true
-}
-
-type callerKey struct{}
-
-// authorize is the one place where a request meets what its sender may do. It is
-// below all revisions and transports: what follows asks the Caller in the context.
-func (t *Tools) authorize(next mcp.Handler) mcp.Handler {
-	return func(ctx context.Context, r *mcp.Request) (mcp.Result, error) {
-		c, err := t.who(ctx, r.Principal)
-		if err != nil && r.Method == "tools/call" {
-			k := &caller{Caller: &c, t: t}
-			if res, other := refused(k.refuse(errand{not: "Not done."}, err)); other == nil {
-				return res, nil
+// Authorize is middleware that finds out who makes a request, and puts the
+// access.Caller into its context. It belongs below all revisions and transports, and
+// above everything that serves a board: a request without a caller may do nothing.
+func Authorize(who func(ctx context.Context, p mcp.Principal) (*access.Caller, error)) func(mcp.Handler) mcp.Handler {
+	return func(next mcp.Handler) mcp.Handler {
+		return func(ctx context.Context, r *mcp.Request) (mcp.Result, error) {
+			c, err := who(ctx, r.Principal)
+			if err != nil && r.Method == "tools/call" {
+				k := &caller{Caller: &access.Caller{}}
+				if res, other := refused(k.refuse(action{what: "Not done."}, err)); other == nil {
+					return res, nil
+				}
 			}
+			if err != nil {
+				return nil, rpcError("Not done", err)
+			}
+			return next(access.WithCaller(ctx, c), r)
 		}
-		if err != nil {
-			return nil, rpcError("Not done", err)
-		}
-		return next(WithCaller(ctx, &c), r)
 	}
 }
 
-// who tells of a principal.
-func (t *Tools) who(ctx context.Context, p mcp.Principal) (Caller, error) {
-	if t.o.Who != nil {
-		return t.o.Who(ctx, p)
-	}
-	return Caller{Actor: board.Actor{Principal: cmp.Or(t.o.Principal, "local"), Owner: t.owner}, Roles: t.roles, Role: t.o.Role, Project: t.o.Project}, nil
+// AuthorizeAs is Authorize for a server whose requests all come from one caller.
+func AuthorizeAs(c *access.Caller) func(mcp.Handler) mcp.Handler {
+	return Authorize(func(context.Context, mcp.Principal) (*access.Caller, error) { return c, nil })
 }
 
 // Visible shows callers what is for them; it is for mcp.ServerOptions.Visible.
 func Visible(ctx context.Context, _ mcp.Principal, kind mcp.Kind, name string) bool {
-	c, ok := ctx.Value(callerKey{}).(*Caller)
+	c, ok := access.CallerFrom(ctx)
 	if !ok {
 		return false
 	}
 	switch kind {
 	case mcp.KindTool:
-		i := slices.IndexFunc(tools, func(d *definition) bool { return d.name == name })
-		return i < 0 || tools[i].allows(c.Role) // another's tool is not ours to hide
+		v, ok := access.ByTool(name)
+		return !ok || v.Shows(c.Role) // a tool of another package is not ours to hide
 	case mcp.KindPrompt:
-		return c.Role >= prompts[name]
+		return prompts[name].Shows(c.Role)
 	}
-	return c.Role >= auth.Viewer && c.sees(name)
+	return c.MayAnywhere(access.Get) == nil && sees(c, name)
 }
 
 // sees reports whether a resource is the caller's: a task's is if its project is.
-func (c *Caller) sees(uri string) bool {
+func sees(c *access.Caller, uri string) bool {
 	name, ok := strings.CutPrefix(uri, taskURI)
 	if !ok || uri == taskTemplate {
 		return true
 	}
 	id, err := board.ParseID(name)
-	return err == nil && c.Roles[id.Project] >= auth.Viewer
+	return err == nil && c.May(access.Get, id.Project) == nil
 }
 
 // A caller is who makes a call, the call, and what it is about.
 type caller struct {
-	*Caller
+	*access.Caller
 	t    *Tools
+	verb *access.Verb
 	call *mcp.Call // nil for a direct method
 	// credential is set for a person's credential. What a tool does, an agent does,
 	// also with that: Actor.Person is never set here.
@@ -104,24 +76,15 @@ type caller struct {
 	projects []string
 }
 
-// caller makes the caller of a request; allows tells which roles may do it.
-func (t *Tools) caller(ctx context.Context, call *mcp.Call, allows func(auth.Role) bool) *caller {
-	c, ok := ctx.Value(callerKey{}).(*Caller)
-	if !ok {
-		c = new(Caller) // may do nothing
-	}
+// caller makes the caller of a request that uses a verb.
+func (t *Tools) caller(ctx context.Context, call *mcp.Call, v *access.Verb) *caller {
+	c, _ := access.CallerFrom(ctx)
 	own := *c
 	if own.Person {
 		own.Person = false
 		own.Name = agentOf(own.Name)
 	}
-	k := &caller{Caller: &own, t: t, call: call, credential: c.Person, projects: []string{}} // nil would mean all
-	for _, slug := range slices.Sorted(maps.Keys(c.Roles)) {
-		if allows(c.Roles[slug]) {
-			k.projects = append(k.projects, slug)
-		}
-	}
-	return k
+	return &caller{Caller: &own, t: t, verb: v, call: call, credential: c.Person, projects: own.Projects(v)}
 }
 
 // agentOf is how people are shown what an agent does with a person's credential.
@@ -132,12 +95,8 @@ func agentOf(person string) string {
 	return person + "'s agent"
 }
 
-// reader makes the caller of a request that only reads.
-func (t *Tools) reader(ctx context.Context, call *mcp.Call) *caller {
-	return t.caller(ctx, call, func(r auth.Role) bool { return r >= auth.Viewer })
-}
-
-func (k *caller) may(project string) bool { return slices.Contains(k.projects, project) }
+// may reports whether the caller may do this in a project.
+func (k *caller) may(project string) bool { return k.May(k.verb, project) == nil }
 
 // wait says that the call may wait for so long, and that others need not wait for it.
 func (k *caller) wait(d time.Duration) (resume func()) {
@@ -194,16 +153,16 @@ func (k *caller) task(ctx context.Context, named string) (board.ID, error) {
 		}
 		id, err := board.ParseID(named)
 		if err == nil && !k.may(id.Project) {
-			return id, k.refuse(errand{not: "Not done.", task: id}, board.ErrNotFound)
+			return id, k.refuse(action{what: "Not done.", task: id}, board.ErrNotFound)
 		}
 		if err != nil {
-			return id, k.refuse(errand{not: "Not done."}, err)
+			return id, k.refuse(action{what: "Not done."}, err)
 		}
 		return id, nil
 	}
 	held, err := k.held(ctx)
 	if err != nil {
-		return board.ID{}, k.refuse(errand{not: "Not done."}, err)
+		return board.ID{}, k.refuse(action{what: "Not done."}, err)
 	}
 	if len(held) == 1 {
 		return held[0].Task, nil
@@ -225,7 +184,7 @@ func taskIDs(names []string) ([]board.ID, error) {
 }
 
 // claim reads a claim that a call names.
-func (k *caller) claim(ctx context.Context, e errand, named string) (board.Handle, error) {
+func (k *caller) claim(ctx context.Context, e action, named string) (board.Handle, error) {
 	h, err := board.ParseHandle(named)
 	if err == nil {
 		if !k.may(h.Task.Project) {
@@ -243,15 +202,4 @@ func (k *caller) claim(ctx context.Context, e errand, named string) (board.Handl
 		return h, bareClaim(e, id, held)
 	}
 	return h, k.refuse(e, err)
-}
-
-// WithCaller is a context that knows who makes its request.
-func WithCaller(ctx context.Context, c *Caller) context.Context {
-	return context.WithValue(ctx, callerKey{}, c)
-}
-
-// CallerOf is who makes the request that a context belongs to.
-func CallerOf(ctx context.Context) (*Caller, bool) {
-	c, ok := ctx.Value(callerKey{}).(*Caller)
-	return c, ok
 }

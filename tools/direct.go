@@ -8,28 +8,29 @@ import (
 
 	jsonv2 "github.com/go-json-experiment/json"
 
-	"github.com/bossman-dev/bossman/auth"
+	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/mcp"
 )
 
-// Three of the functions as plain JSON-RPC methods, for programs that speak no MCP.
-// They are served on a pipe, with or without a handshake. The program is one worker.
+// Three functions are also plain JSON-RPC methods, for programs that do not speak MCP:
+// getNextTask, reportTaskDone and askQuestion. They are served on a pipe, with or without a
+// handshake. The program is one worker.
 
-// directState is what the methods remember between calls.
+// directState is what the methods keep between calls.
 type directState struct {
 	worker string
 	claims map[board.ID]board.Handle   // the newest claim on each task
-	asked  map[string]board.QuestionID // questions whose answer is still to be given
+	asked  map[string]board.QuestionID // questions that were not answered yet, by chat and text
 }
 
 func (t *Tools) addMethods() {
 	t.direct = directState{claims: map[board.ID]board.Handle{}, asked: map[string]board.QuestionID{}}
-	for name, serve := range map[string]func(context.Context, *mcp.Request) (mcp.Result, error){
-		"getNextTask": t.directNext, "reportTaskDone": t.directDone, "askQuestion": t.directAsk,
+	for v, serve := range map[*access.Verb]func(context.Context, *mcp.Request) (mcp.Result, error){
+		access.Next: t.directNext, access.Done: t.directDone, access.Ask: t.directAsk,
 	} {
-		t.server.HandleMethod(name, mcp.Method{NoHandshake: true, Handle: func(ctx context.Context, r *mcp.Request) (mcp.Result, error) {
+		t.server.HandleMethod(v.Direct, mcp.Method{NoHandshake: true, Handle: func(ctx context.Context, r *mcp.Request) (mcp.Result, error) {
 			if t.o.Missing != nil {
 				return nil, t.missingRPC()
 			}
@@ -39,11 +40,6 @@ func (t *Tools) addMethods() {
 	}
 }
 
-// worker makes the caller of a direct method.
-func (t *Tools) worker(ctx context.Context) *caller {
-	return t.caller(ctx, nil, func(r auth.Role) bool { return r >= auth.Worker })
-}
-
 type directTask struct {
 	ID          string `json:"id"`
 	Title       string `json:"title"`
@@ -51,12 +47,12 @@ type directTask struct {
 	Status      string `json:"status"`
 }
 
-// Subject is the task that was handed out.
+// Subject returns the task that was handed out.
 func (d directTask) Subject() string { return d.ID }
 
-// directNext gives a task or null.
+// directNext returns a task, or null if there is none.
 func (t *Tools) directNext(ctx context.Context, r *mcp.Request) (mcp.Result, error) {
-	k := t.worker(ctx)
+	k := t.caller(ctx, nil, access.Next)
 	projects, err := k.among("")
 	if err != nil {
 		return nil, rpcError("Failed to get next task", err)
@@ -67,10 +63,10 @@ func (t *Tools) directNext(ctx context.Context, r *mcp.Request) (mcp.Result, err
 	a := k.Actor
 	a.Worker = worker
 	h, err := t.b.Next(ctx, a, board.Wish{
-		Worker: worker, Projects: projects, Session: t.o.Session, Where: t.where(ctx), Absent: !t.o.Piped,
+		Worker: worker, Projects: projects, Session: t.o.Session, Where: t.where(ctx), Absent: !t.piped(),
 	})
 	if _, ok := errors.AsType[*board.Nothing](err); ok {
-		if r.Revision.Stateless() { // whose results are objects
+		if r.Revision.Stateless() { // its results must be objects
 			return struct{}{}, nil
 		}
 		return json.RawMessage("null"), nil
@@ -86,7 +82,7 @@ func (t *Tools) directNext(ctx context.Context, r *mcp.Request) (mcp.Result, err
 	return directTask{h.Task.ID.String(), h.Task.Title, h.Doc.Description, string(h.Task.Status)}, nil
 }
 
-// directDone reports a task that this process was given. Repeating it is safe.
+// directDone reports a task that was handed out to this process. Repeating it is safe.
 func (t *Tools) directDone(ctx context.Context, r *mcp.Request) (mcp.Result, error) {
 	taskID, err := textParam(r, "taskId", true)
 	if err != nil {
@@ -101,7 +97,7 @@ func (t *Tools) directDone(ctx context.Context, r *mcp.Request) (mcp.Result, err
 	if err != nil {
 		return nil, rpcError(what, err)
 	}
-	k := t.worker(ctx)
+	k := t.caller(ctx, nil, access.Done)
 	t.mu.Lock()
 	h, ok := t.direct.claims[id]
 	t.mu.Unlock()
@@ -117,22 +113,22 @@ func (t *Tools) directDone(ctx context.Context, r *mcp.Request) (mcp.Result, err
 		}
 	}
 	if !ok {
-		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "%s: %v was not given to this process", what, id)
+		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "%s: %v was not handed out to this process", what, id)
 	}
 	k.Worker = t.workerOf(h)
 	if result == "" {
 		result = "Done."
 	}
 	if _, err := t.b.Done(ctx, k.Actor, h, board.Report{Summary: result, Where: t.where(ctx)}); err != nil {
-		return nil, rpcError(what, k.refuse(errand{not: "Not recorded.", claim: h}, err))
+		return nil, rpcError(what, k.refuse(action{what: "Not recorded.", claim: h}, err))
 	}
 	return struct {
 		Success bool `json:"success"`
 	}{true}, nil
 }
 
-// directAsk waits for an answer. Asking the same again waits on, and does not ask
-// people twice.
+// directAsk asks a question and waits for the answer. A repeated call continues to wait; it
+// does not ask again.
 func (t *Tools) directAsk(ctx context.Context, r *mcp.Request) (mcp.Result, error) {
 	question, err := textParam(r, "question", true)
 	if err != nil {
@@ -151,7 +147,7 @@ func (t *Tools) directAsk(ctx context.Context, r *mcp.Request) (mcp.Result, erro
 	id := t.direct.asked[key]
 	t.mu.Unlock()
 	if id == 0 {
-		k := t.worker(ctx)
+		k := t.caller(ctx, nil, access.Ask)
 		n := board.NewQuestion{ChatID: chatID, Text: question, Blocking: new(false)}
 		held, err := k.held(ctx)
 		if err != nil {
@@ -159,7 +155,7 @@ func (t *Tools) directAsk(ctx context.Context, r *mcp.Request) (mcp.Result, erro
 		}
 		if len(held) == 1 {
 			n.Claim = held[0].Handle
-		} else if n.Project, err = k.asksIn(ctx); err != nil {
+		} else if n.Project, err = k.questionProject(ctx); err != nil {
 			return nil, rpcError(what, err)
 		}
 		q, err := t.b.Ask(ctx, k.Actor, n)
@@ -177,7 +173,7 @@ func (t *Tools) directAsk(ctx context.Context, r *mcp.Request) (mcp.Result, erro
 		return nil, rpcError(what, err)
 	}
 	if q.State == board.QuestionOpen {
-		return nil, jsonrpc.Errorf(jsonrpc.CodeInternal, "%s: %v has no answer yet; ask the same again to go on waiting", what, id)
+		return nil, jsonrpc.Errorf(jsonrpc.CodeInternal, "%s: %v has no answer yet; repeat the call to keep waiting", what, id)
 	}
 	t.mu.Lock()
 	delete(t.direct.asked, key)
@@ -191,10 +187,10 @@ func (t *Tools) directAsk(ctx context.Context, r *mcp.Request) (mcp.Result, erro
 	}{q.Answer, chatID}, nil
 }
 
-// textParam reads a text; one that must be there is not empty.
-func textParam(r *mcp.Request, name string, needed bool) (string, error) {
+// textParam returns a string parameter. A required one must not be empty.
+func textParam(r *mcp.Request, name string, required bool) (string, error) {
 	want := " must be a string if provided"
-	if needed {
+	if required {
 		want = " must be a non-empty string"
 	}
 	var s string
@@ -206,7 +202,7 @@ func textParam(r *mcp.Request, name string, needed bool) (string, error) {
 			return "", jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "%s", name+want)
 		}
 	}
-	if needed && s == "" {
+	if required && s == "" {
 		return "", jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "%s", name+want)
 	}
 	return s, nil

@@ -11,15 +11,14 @@ import (
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/mcp"
-	"github.com/bossman-dev/bossman/tools"
 )
 
-// TestDirect: the three functions as plain methods, without a handshake.
+// TestDirect calls the three plain JSON-RPC methods without a handshake.
 func TestDirect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, web, tools.Options{}, mcp.Newest)
+		s := newFixture(t, web, setup{}, mcp.Newest)
 		server := mcp.NewServer(mcp.Implementation{Name: "bossman", Version: "test"}, nil)
-		tools.Register(server, s.b, &tools.Options{Piped: true, Project: "web"})
+		register(server, s.b, setup{Piped: true, Project: "web"})
 		in, to := io.Pipe()
 		from, out := io.Pipe()
 		served := make(chan error, 1)
@@ -47,7 +46,7 @@ func TestDirect(t *testing.T) {
 		}
 		task := `{"id":"web-1","title":"Add authentication","description":"Step 1","status":"in_progress"}`
 		say(`{"jsonrpc":"2.0","method":"getNextTask","params":{},"id":"two"}`, `{"jsonrpc":"2.0","id":"two","result":`+task+`}`)
-		// What it holds comes again.
+		// A second call returns the task it holds.
 		say(`{"jsonrpc":"2.0","method":"getNextTask","id":3}`, `{"jsonrpc":"2.0","id":3,"result":`+task+`}`)
 
 		say(`{"jsonrpc":"2.0","method":"askQuestion","params":{},"id":4}`,
@@ -57,7 +56,7 @@ func TestDirect(t *testing.T) {
 		say(`{"jsonrpc":"2.0","method":"askQuestion","params":{"question":"Why?","chatId":7},"id":6}`,
 			`{"jsonrpc":"2.0","id":6,"error":{"code":-32602,"message":"chatId must be a string if provided"}}`)
 		say(`{"jsonrpc":"2.0","method":"askQuestion","params":{"question":"Why?","chatId":"chat-123"},"id":7}`,
-			`{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"Failed to answer question: q-1 has no answer yet; ask the same again to go on waiting"}}`)
+			`{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"Failed to answer question: q-1 has no answer yet; repeat the call to keep waiting"}}`)
 		time.AfterFunc(10*time.Second, func() {
 			if _, err := s.b.Answer(t.Context(), ada, 1, "Because."); err != nil {
 				t.Error(err)
@@ -73,7 +72,7 @@ func TestDirect(t *testing.T) {
 		say(`{"jsonrpc":"2.0","method":"reportTaskDone","params":{"result":"x"},"id":9}`,
 			`{"jsonrpc":"2.0","id":9,"error":{"code":-32602,"message":"taskId must be a non-empty string"}}`)
 		say(`{"jsonrpc":"2.0","method":"reportTaskDone","params":{"taskId":"web-9"},"id":10}`,
-			`{"jsonrpc":"2.0","id":10,"error":{"code":-32602,"message":"Failed to report task done: web-9 was not given to this process"}}`)
+			`{"jsonrpc":"2.0","id":10,"error":{"code":-32602,"message":"Failed to report task done: web-9 was not handed out to this process"}}`)
 		done := `{"jsonrpc":"2.0","method":"reportTaskDone","params":{"taskId":"web-1","result":"Completed successfully"},"id":11}`
 		say(done, `{"jsonrpc":"2.0","id":11,"result":{"success":true}}`)
 		say(done, `{"jsonrpc":"2.0","id":11,"result":{"success":true}}`)
@@ -82,7 +81,7 @@ func TestDirect(t *testing.T) {
 		if err != nil || d.Task.Status != board.Done || d.Doc.Result.Summary != "Completed successfully" {
 			t.Errorf("web-1 is %+v, %v", d.Task, err)
 		}
-		// The tools are there on the same pipe, after a handshake.
+		// The tools need a handshake, on the same pipe.
 		say(`{"jsonrpc":"2.0","method":"tools/list","id":13}`,
 			`{"jsonrpc":"2.0","id":13,"error":{"code":-32600,"message":"tools/list before initialize: begin with initialize, or put io.modelcontextprotocol/protocolVersion in _meta"}}`)
 	})

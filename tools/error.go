@@ -1,20 +1,20 @@
 package tools
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/jsonrpc"
 )
 
-// A refusal says in four parts that a call was not done. It is an error for the
-// model, and not of the server.
+// A refusal is the error of a call that was not carried out, in four parts. The model reads
+// it; it is not a failure of the server.
 type refusal struct {
-	what  string // was refused
-	state string // now
+	what  string // what was refused: "Not recorded."
+	state string // the state now
 	why   string
 	next  string // the exact next call
 	code  string // for programs
@@ -29,19 +29,18 @@ func (r *refusal) Unwrap() error { return r.err }
 
 func asRefusal(err error) (*refusal, bool) { return errors.AsType[*refusal](err) }
 
-// An errand is what a call set out to do: what its refusal needs to know.
-type errand struct {
-	not    string // what was refused: "Not recorded."
-	task   board.ID
-	claim  board.Handle
-	thing  string // what was looked for, if it is not the task: "question q-18"
-	worker string // the caller's own name, if it is known
-	next   string // the next call, where the error does not say
+// An action describes what a call was going to do, for the refusal if it fails.
+type action struct {
+	what    string // the first part of the refusal: "Not recorded."
+	task    board.ID
+	claim   board.Handle
+	subject string // what the call looked for, if not the task: "question q-18"
+	worker  string // the caller's worker name, if known
+	next    string // the next call, unless the error implies one
 }
 
-// refuse puts an error of the board into words. An error that is not the board's is
-// returned as it is.
-func (k *caller) refuse(e errand, err error) error {
+// refuse turns an error of the board into a refusal. It returns other errors unchanged.
+func (k *caller) refuse(e action, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -54,12 +53,12 @@ func (k *caller) refuse(e errand, err error) error {
 	if e.worker == "" && !e.claim.IsZero() {
 		e.worker = k.t.workerOf(e.claim)
 	}
-	r := &refusal{what: e.not, state: "Nothing has changed.", why: because(err), next: e.next, err: err}
+	r := &refusal{what: e.what, state: "Nothing has changed.", why: errorText(err), next: e.next, err: err}
 	if !e.task.IsZero() {
-		r.state = fmt.Sprintf("%v is as it was.", e.task)
+		r.state = fmt.Sprintf("%v has not changed.", e.task)
 	}
 	if r.next == "" {
-		r.next = "Next: " + k.look(e.task) + "."
+		r.next = "Next: " + k.lookCall(e.task) + "."
 	}
 	lost, isLost := errors.AsType[*board.LostError](err)
 	evidence, isEvidence := errors.AsType[*board.EvidenceError](err)
@@ -69,36 +68,36 @@ func (k *caller) refuse(e errand, err error) error {
 	switch {
 	case isLost:
 		r.code = "lease_lost"
-		r.lost(e, lost)
+		r.setLost(e, lost)
 	case isEvidence:
 		r.code = "evidence_missing"
 		r.what = "Not recorded."
 		r.state = "You still hold " + evidence.Task.String() + "."
-		r.why = fmt.Sprintf("It requires evidence of kind %s; you sent %s.", words(evidence.Missing), cmpOr(words(evidence.Sent), "none"))
-		r.next = fmt.Sprintf("Run what shows it, then repeat the call with that added: %s.",
+		r.why = fmt.Sprintf("It requires evidence of kind %s; you sent %s.", joined(evidence.Missing), cmp.Or(joined(evidence.Sent), "none"))
+		r.next = fmt.Sprintf("%s and repeat the call with that evidence added: %s.", evidenceSteps(evidence.Missing),
 			call("report_task_done", "claim", e.claim.String(), "summary", "…", "evidence", evidenceExample(append(evidence.Sent, evidence.Missing...))))
 	case isCycle:
 		r.code = "cycle"
 		r.why = "The dependencies would form a cycle: " + strings.Join(cycle.Path, " → ") + "."
-		r.next = "Next: the same call without one of these links."
+		r.next = "Next: repeat the call without one of these links."
 	case isStopped:
 		r.code = "stopped"
 		r.state = "You get no more work."
-		r.why = "Cancelled: stop. " + cmpOr(stopped.Worker.StoppedBy, "Somebody") + " told this worker to stop."
+		r.why = "Cancelled: stop. " + cmp.Or(stopped.Worker.StoppedBy, "Someone") + " told this worker to stop."
 		r.next = "End your turn now; make no other call."
 	case isHeld:
 		r.code = "name_taken"
-		r.state = "You were given nothing."
+		r.state = "Nothing was handed out."
 		r.why = "The name belongs to another process. If that process is dead, the name becomes free in " + board.Span(name.Left) + "."
 		r.next = "Next: " + call("get_next_task", "worker", "new") + "."
 	case errors.Is(err, board.ErrNotFound):
 		r.code = "not_found"
 		r.state = "Nothing has changed."
-		r.why = "There is no " + cmpOr(e.thing, "such thing") + " on this board."
+		r.why = "There is no " + cmp.Or(e.subject, "such thing") + " on this board."
 		if !e.task.IsZero() {
 			r.why = fmt.Sprintf("There is no task %v on this board.", e.task)
 			if e.next == "" {
-				r.next = "Next: " + k.look(board.ID{}) + "."
+				r.next = "Next: " + k.lookCall(board.ID{}) + "."
 			}
 		}
 	case errors.Is(err, board.ErrInvalid):
@@ -111,37 +110,58 @@ func (k *caller) refuse(e errand, err error) error {
 	case errors.Is(err, board.ErrDenied):
 		r.code = "denied"
 		if e.next == "" {
-			r.next = "Leave it to somebody else; go on with your own task, or end your turn."
+			r.next = "Leave it to someone else; continue with your own task, or end your turn."
 		}
 	case errors.Is(err, board.ErrTooNew):
 		r.code = "too_new"
 		r.state = "Nothing is lost."
-		r.why = "Bossman was upgraded while this process ran."
+		r.why = "Bossman was upgraded while this process was running."
 		r.next = "Ask the person at your client to reconnect this MCP server, then repeat the call."
 	case errors.Is(err, board.ErrUnknown):
 		r.code = "unknown"
 		r.what = "It is not known whether this was done."
-		r.state = "The database connection was lost during the write; the change may or may not be saved."
-		r.why = "That is neither a success nor a failure."
-		r.next = "Next: repeat the call in a minute; a repeated report is recorded only once. If you were creating something, first check whether it exists: " + k.look(e.task) + "."
+		r.state = "The change may or may not be saved."
+		r.why = "The database connection was lost during the write."
+		r.next = "Next: repeat the call in a minute; a repeated report is recorded only once. If you were creating something, first check whether it exists: " + k.lookCall(e.task) + "."
 	case errors.Is(err, board.ErrUnavailable):
 		r.code = "unavailable"
-		r.state = "Nothing has changed, and what you hold stays yours for now."
+		r.state = "Nothing has changed, and you still hold your task for now."
 		r.why = "The board cannot be reached; this does not mean that your task is gone."
-		r.next = "Next: the same call in a minute; if it fails again, end your turn and say so."
+		r.next = "Next: repeat the call in a minute; if it fails again, end your turn and say so."
 	default:
 		return err
 	}
 	return r
 }
 
-// lost says what became of a claim that is over.
-func (r *refusal) lost(e errand, l *board.LostError) {
+// evidenceSteps says how to produce evidence of each kind; there is at least one.
+func evidenceSteps(kinds []board.EvidenceKind) string {
+	var steps []string
+	for _, k := range kinds {
+		switch k {
+		case board.EvidenceCommit:
+			steps = append(steps, "commit your work")
+		case board.EvidencePR:
+			steps = append(steps, "open the pull request")
+		case board.EvidenceTests:
+			steps = append(steps, "run the tests")
+		case board.EvidenceCommand:
+			steps = append(steps, "run the command")
+		default:
+			steps = append(steps, "produce the "+string(k)+" evidence")
+		}
+	}
+	s := strings.Join(steps, ", ")
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// setLost fills in a refusal for a claim that has ended.
+func (r *refusal) setLost(e action, l *board.LostError) {
 	id := l.Claim.Task
 	stopped := false
 	switch {
 	case l.Holder != nil && l.Holder.Worker.Name == e.worker && e.worker != "":
-		r.state = fmt.Sprintf("%v is at attempt %d, and yours under the claim %v.", id, l.Task.Attempt, l.Holder.Handle)
+		r.state = fmt.Sprintf("%v is at attempt %d; you hold it under claim %v.", id, l.Task.Attempt, l.Holder.Handle)
 	case l.Holder != nil:
 		r.state = fmt.Sprintf("%v is at attempt %d, held by another worker since %s.", id, l.Task.Attempt, clock(l.Holder.GrantedAt))
 	default:
@@ -149,11 +169,11 @@ func (r *refusal) lost(e errand, l *board.LostError) {
 	}
 	switch a := l.Ended; {
 	case a == nil:
-		r.why = fmt.Sprintf("There is no claim %v: look at what you were given.", l.Claim)
+		r.why = fmt.Sprintf("There is no claim %v; check the claim you were given.", l.Claim)
 	case a.Cause == board.CauseExpired:
-		r.why = fmt.Sprintf("Your lease ended at %s.", clock(a.EndedAt))
+		r.why = fmt.Sprintf("Your lease expired at %s.", clock(a.EndedAt))
 		if l.Holder == nil && a.SpecVersion != l.Task.SpecVersion {
-			r.why += " The task's text has changed since you were told it."
+			r.why += " The task was edited after you got it."
 		}
 	case a.Cause == board.CauseCancelled:
 		r.why = fmt.Sprintf("Cancelled: stop. The task was cancelled at %s: %s", clock(a.EndedAt), sentence(oneLine(a.Reason, 300)))
@@ -161,12 +181,12 @@ func (r *refusal) lost(e errand, l *board.LostError) {
 		r.why = fmt.Sprintf("Cancelled: stop. You were told to stop at %s.", clock(a.EndedAt))
 		stopped = true
 	case a.Cause == "":
-		r.why = "Your claim is not the newest one."
+		r.why = "Your claim is not the current one."
 	default:
-		r.why = fmt.Sprintf("Your claim ended at %s (%s).", clock(a.EndedAt), causeWords(a.Cause))
+		r.why = fmt.Sprintf("Your claim ended at %s (%s).", clock(a.EndedAt), causeText(a.Cause))
 	}
 	if l.Kept {
-		r.why += " Your words were kept as a note."
+		r.why += " Your text was kept as a note."
 	}
 	if l.Ended != nil && l.Ended.Cause == board.CauseDone {
 		r.next = ""
@@ -183,64 +203,63 @@ func (r *refusal) lost(e errand, l *board.LostError) {
 	r.next += "Next: " + nextCall(e.worker) + "."
 }
 
-// missing is why there is no board.
+// missing is the refusal of every call if there is no board.
 func (t *Tools) missing() error {
 	return &refusal{
 		what: "Not done.", state: "This server has no board; nothing was read or written.",
-		why: sentence(t.o.Missing.Error()), next: "Tell the person at your client; until then end your turn.",
+		why: sentence(t.o.Missing.Error()), next: "Tell the person at your client, then end your turn.",
 		code: "no_board", err: t.o.Missing,
 	}
 }
 
-// missingRPC is missing where the answer is not a tool's.
+// missingRPC is missing as a JSON-RPC error, for requests that are not tool calls.
 func (t *Tools) missingRPC() error { return jsonrpc.Errorf(jsonrpc.CodeInternal, "%v", t.missing()) }
 
-// noProject refuses a project that is not one of those that may be used.
+// noProject refuses a call that names none of the projects the caller may use.
 func noProject(projects []string, named string) error {
 	r := &refusal{what: "Not done.", state: "Nothing has changed.", code: "invalid", err: board.ErrInvalid}
 	switch {
 	case len(projects) == 0:
-		r.why, r.next = "You have no access to any project on this board.", "Ask the person at your client for one; until then end your turn."
+		r.why, r.next = "You have no access to any project on this board.", "Ask the person at your client for access, then end your turn."
 	case named == "":
 		r.why = "There are several projects: " + strings.Join(projects, ", ") + "."
-		r.next = fmt.Sprintf("Next: the same call with \"project\":%q, or another of them.", projects[0])
+		r.next = fmt.Sprintf("Next: repeat the call with \"project\":%q, or another of them.", projects[0])
 	default:
-		r.why = fmt.Sprintf("There is no project %s for you; there is %s.", quote(cut(named, 40)), strings.Join(projects, ", "))
-		r.next = fmt.Sprintf("Next: the same call with \"project\":%q, or without a project.", projects[0])
+		r.why = fmt.Sprintf("You have no access to a project %s; your projects: %s.", quote(cut(named, 40)), strings.Join(projects, ", "))
+		r.next = fmt.Sprintf("Next: repeat the call with \"project\":%q, or without a project.", projects[0])
 	}
 	return r
 }
 
-// whichTask is for a call that names no task where that is not clear.
+// whichTask refuses a call that names no task when the caller does not hold exactly one.
 func whichTask(held []board.Claim) error {
 	r := &refusal{what: "Not done.", state: "Nothing has changed.", code: "invalid", err: board.ErrInvalid}
 	if len(held) == 0 {
-		r.why, r.next = "The call names no task, and you hold none.", "Next: "+call("get_next_task")+" if you are to work."
+		r.why, r.next = "The call names no task, and you hold none.", "Next: "+call("get_next_task")+" to get one."
 		return r
 	}
-	r.why = "The call names no task, and several are held here."
+	r.why = "The call names no task, and this connection holds several."
 	r.next = "Next: " + call("get_task", "task", held[0].Task.String()) + ", or another of " + claimList(held) + "."
 	return r
 }
 
-// bareClaim refuses a task's id in place of a claim. Only its holder is told the
-// claim.
-func bareClaim(e errand, id board.ID, held []board.Claim) error {
+// bareClaim refuses a task id in place of a claim. It tells only the holder the full claim.
+func bareClaim(e action, id board.ID, held []board.Claim) error {
 	r := &refusal{
-		what: e.not, state: "Nothing has changed.", code: "invalid", err: board.ErrInvalid,
+		what: e.what, state: "Nothing has changed.", code: "invalid", err: board.ErrInvalid,
 		why: fmt.Sprintf("%v is a task id; this argument takes a claim handle, which also names the attempt.", id),
 	}
-	r.next = "Next: the same call with the claim that get_next_task gave you; if you lost it, " + call("get_next_task") + "."
+	r.next = "Next: repeat the call with the claim that get_next_task gave you; if you lost it, " + call("get_next_task") + "."
 	for _, c := range held {
 		if c.Task == id {
-			r.next = fmt.Sprintf("Next: the same call with \"claim\":%q.", c.Handle)
+			r.next = fmt.Sprintf("Next: repeat the call with \"claim\":%q.", c.Handle)
 		}
 	}
 	return r
 }
 
-// look is the call that shows how things are.
-func (k *caller) look(id board.ID) string {
+// lookCall formats the call that shows the state of a task, or of the board.
+func (k *caller) lookCall(id board.ID) string {
 	switch {
 	case !id.IsZero():
 		return call("get_task", "task", id.String())
@@ -250,8 +269,8 @@ func (k *caller) look(id board.ID) string {
 	return call("get_next_task")
 }
 
-// because is an error of the board without the words that only name its kind.
-func because(err error) string {
+// errorText is the text of an error as a sentence, without the prefixes that name its kind.
+func errorText(err error) string {
 	s := err.Error()
 	for _, kind := range []error{
 		board.ErrNotFound, board.ErrInvalid, board.ErrConflict, board.ErrDenied, board.ErrLeaseLost, board.ErrUnknown, board.ErrUnavailable,
@@ -262,7 +281,7 @@ func because(err error) string {
 	return sentence(cut(s, 600))
 }
 
-// rpcError is an error as the answer to a direct method.
+// rpcError converts an error of the board to a JSON-RPC error.
 func rpcError(what string, err error) error {
 	code := jsonrpc.CodeInternal
 	if errors.Is(err, board.ErrInvalid) || errors.Is(err, board.ErrNotFound) {
@@ -272,22 +291,12 @@ func rpcError(what string, err error) error {
 	_, ok := asRefusal(err)
 	switch {
 	case ok:
-	case errors.Is(err, board.ErrUnknown): // a driver's words may be in it
+	case errors.Is(err, board.ErrUnknown): // its text may contain a driver's error
 		why = "It is not known whether this was done: the database connection was lost during the write."
 	case errors.Is(err, board.ErrUnavailable):
 		why = "The board cannot be reached; this does not mean that your task is gone. Try again in a minute."
 	default:
-		why = because(err)
+		why = errorText(err)
 	}
 	return jsonrpc.Errorf(code, "%s: %s", what, why)
 }
-
-func cmpOr(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
-}
-
-// clock is a moment of the store's.
-func clock(t time.Time) string { return t.UTC().Format("15:04 UTC") }

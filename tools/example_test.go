@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/bossman-dev/bossman/access"
+	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/mcp"
@@ -31,9 +33,11 @@ func ExampleRegister() {
 	b := board.New(store, &board.Options{Home: &board.Project{Slug: "web", Policy: board.PolicyEvidence}})
 
 	server := mcp.NewServer(mcp.Implementation{Name: "bossman", Version: "1"}, &mcp.ServerOptions{Instructions: tools.Instructions()})
-	tools.Register(server, b, &tools.Options{Project: "web", Piped: true})
+	agent := access.Local(auth.Lead, "web")
+	server.Use(tools.AuthorizeAs(agent))
+	tools.Register(server, b, &tools.Options{Pipe: agent})
 
-	// A program has mcp.Stdio() here, and b.Run and the tools' Run beside it.
+	// A real program serves mcp.Stdio(), and runs b.Run and the Run of the tools as well.
 	near, far := jsonrpc.Pipe(jsonrpc.Limits{})
 	go func() { _ = server.Serve(ctx, far) }()
 	client, err := mcp.Connect(ctx, near, nil)

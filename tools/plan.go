@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,32 +10,29 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-// Several tasks at once.
-
 var createPlan = &definition{
 	name: "create_plan",
 	about: "Create several related tasks, all or none. Make each one agent's work with a checkable result; " +
 		"set after only where order matters. dry_run validates and creates nothing.",
 	props: []prop{
-		{name: "tasks", kind: objects, must: true, about: "the tasks", items: []prop{
-			{name: "key", kind: text, must: true, about: "a short name inside this plan", also: []string{"id", "name"}},
-			{name: "title", kind: text, must: true, about: "one line"},
+		{name: "tasks", kind: objects, required: true, about: "the tasks", items: []prop{
+			{name: "key", kind: text, required: true, about: "a short name inside this plan", aliases: []string{"id", "name"}},
+			{name: "title", kind: text, required: true, about: "one line"},
 			{name: "description", kind: text, about: "what to do, for someone who has not seen your conversation"},
-			{name: "acceptance", kind: text, about: "when it is done", commas: true, also: []string{"done_when", "acceptance_criteria"}},
-			{name: "after", kind: text, about: "keys or ids of tasks that must be done first, comma-separated", commas: true, also: []string{"depends_on", "dependencies", "blocked_by"}},
-			{name: "priority", kind: text, enum: priorities, about: "normal if not given"},
+			{name: "acceptance", kind: text, about: "acceptance criteria that someone else can check", commas: true, aliases: []string{"done_when", "acceptance_criteria"}},
+			{name: "after", kind: text, about: "keys or ids of tasks that must be done first, comma-separated", commas: true, aliases: []string{"depends_on", "dependencies", "blocked_by"}},
+			{name: "priority", kind: text, enum: priorities, about: "default normal"},
 			{name: "parent", kind: text, about: "key or id of the task it is a part of"},
-			{name: "areas", kind: text, about: "directories the task changes, comma-separated", commas: true, also: []string{"files", "paths"}},
-			{name: "skills", kind: text, about: "what its worker must be able to do, with commas between", commas: true},
+			{name: "areas", kind: text, about: "directories the task changes, comma-separated", commas: true, aliases: []string{"files", "paths"}},
+			{name: "skills", kind: text, about: "skills its worker must have, comma-separated", commas: true},
 		}},
-		{name: "goal", kind: text, about: "what it is all for"},
-		{name: "hold", kind: flag, about: "true keeps all of it from being handed out until a lead starts it"},
-		{name: "dry_run", kind: flag, about: "check, and make nothing"},
+		{name: "goal", kind: text, about: "what the plan is for"},
+		{name: "hold", kind: flag, about: "true keeps all tasks from being handed out until a lead starts them"},
+		{name: "dry_run", kind: flag, about: "validate only; create nothing"},
 		{name: "project", kind: text, about: "the project it belongs to"},
 		{name: "idempotency_key", kind: text, about: "any unique string; repeating the call with it creates nothing twice"},
 	},
-	lead: true,
-	run:  run(plan),
+	run: run(plan),
 }
 
 type planInput struct {
@@ -57,7 +55,7 @@ type planInput struct {
 }
 
 func plan(ctx context.Context, t *Tools, k *caller, in planInput) (*answer, error) {
-	e := errand{not: "No plan was made."}
+	e := action{what: "No plan created."}
 	project, err := k.project(in.Project)
 	if err != nil {
 		return nil, err
@@ -80,7 +78,7 @@ func plan(ctx context.Context, t *Tools, k *caller, in planInput) (*answer, erro
 	made, err := t.b.CreatePlan(ctx, k.Actor, p)
 	if err != nil {
 		if errors.Is(err, board.ErrNotFound) {
-			err = fmt.Errorf("%w: an id that the plan names is not on this board", board.ErrInvalid)
+			err = fmt.Errorf("%w: the plan names a task id that does not exist", board.ErrInvalid)
 		}
 		return nil, k.refuse(e, err)
 	}
@@ -91,7 +89,7 @@ func plan(ctx context.Context, t *Tools, k *caller, in planInput) (*answer, erro
 	return a, nil
 }
 
-// planAnswer tells what became of a plan: numbers, the ready ones, who is which.
+// planAnswer lists the tasks of a plan: how many, which are ready, and the id of each key.
 func planAnswer(p board.Planned) *answer {
 	w := wirePlan{Longest: p.Longest, Held: p.Held, DryRun: p.DryRun}
 	short := func(id board.ID) string { return strings.TrimPrefix(id.String(), id.Project+"-") }
@@ -107,11 +105,11 @@ func planAnswer(p board.Planned) *answer {
 			name += "=" + short(x.ID)
 		}
 		if x.Ready {
-			ready = append(ready, cmpOr(short(x.ID), x.Key))
+			ready = append(ready, cmp.Or(short(x.ID), x.Key))
 		}
 		var after []string
 		for _, key := range x.After {
-			after = append(after, cmpOr(ids[key], key))
+			after = append(after, cmp.Or(ids[key], key))
 		}
 		if len(after) > 0 {
 			name += " (after " + strings.Join(after, ", ") + ")"
@@ -122,13 +120,13 @@ func planAnswer(p board.Planned) *answer {
 	var s string
 	switch {
 	case p.DryRun:
-		s = fmt.Sprintf("Checked, nothing made: %s", count(n, "task", "tasks"))
+		s = fmt.Sprintf("Checked, nothing created: %s, ", count(n, "task", "tasks"))
 	case n == 1:
-		s = "1 task " + p.Tasks[0].ID.String()
+		s = "Created 1 task " + p.Tasks[0].ID.String() + ": "
 	default:
-		s = fmt.Sprintf("%d tasks %v…%s", n, p.Tasks[0].ID, short(p.Tasks[n-1].ID))
+		s = fmt.Sprintf("Created %d tasks %v…%s: ", n, p.Tasks[0].ID, short(p.Tasks[n-1].ID))
 	}
-	s += fmt.Sprintf(", %d ready now", len(ready))
+	s += fmt.Sprintf("%d ready now", len(ready))
 	if len(ready) > 0 {
 		s += " (" + cut(strings.Join(ready, ", "), 400) + ")"
 	}

@@ -13,31 +13,31 @@ import (
 	"github.com/bossman-dev/bossman/tools"
 )
 
-// asked counts what a board is asked for without a word of the model.
-type asked struct {
+// countingBoard counts the calls that a process makes on its own, without the model.
+type countingBoard struct {
 	*board.Board
 	feeds, renewals atomic.Int64
 }
 
-func (b *asked) Feed(ctx context.Context, projects []string, after board.Cursor, limit int) ([]board.Event, error) {
+func (b *countingBoard) Feed(ctx context.Context, projects []string, after board.Cursor, limit int) ([]board.Event, error) {
 	b.feeds.Add(1)
 	return b.Board.Feed(ctx, projects, after, limit)
 }
 
-func (b *asked) Renew(ctx context.Context, owner string) ([]board.Claim, error) {
+func (b *countingBoard) Renew(ctx context.Context, owner string) ([]board.Claim, error) {
 	b.renewals.Add(1)
 	return b.Board.Renew(ctx, owner)
 }
 
-// TestRun_quiet: a pipe's process leaves the board alone as long as it holds nothing
-// and nobody watches; a server has many of them.
+// TestRun_quiet: a process on a pipe makes no calls while it holds nothing and its client
+// watches nothing, because a server has many such processes.
 func TestRun_quiet(t *testing.T) {
 	for _, revision := range []mcp.Revision{mcp.R20251125, mcp.Newest} {
 		synctest.Test(t, func(t *testing.T) {
-			s := newStagePaced(t, web, tools.Options{Piped: true}, revision, time.Minute)
-			b := &asked{Board: s.b}
+			s := newFixtureEvery(t, web, setup{Piped: true}, revision, time.Minute)
+			b := &countingBoard{Board: s.b}
 			server := mcp.NewServer(mcp.Implementation{Name: "t", Version: "1"}, &mcp.ServerOptions{Visible: tools.Visible})
-			run := tools.Register(server, b, &tools.Options{Piped: true, Project: "web"})
+			run := register(server, b, setup{Piped: true, Project: "web"})
 			ctx, cancel := context.WithCancel(t.Context())
 			ended := make(chan error, 1)
 			go func() { ended <- run.Run(ctx) }()

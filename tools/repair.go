@@ -17,15 +17,16 @@ import (
 	"github.com/bossman-dev/bossman/mcp"
 )
 
-// The lenient door. Models slip in known ways: lists and numbers that arrive as
-// text, null for what is absent, another spelling of a name, other letter case. What
-// can only mean one thing is taken for it. What has no meaning here is left out, and
-// the answer names it.
+// Models make known mistakes in arguments: lists and numbers sent as strings, null for
+// an absent value, another spelling of a name, another letter case. Where only one
+// meaning is possible, the argument is repaired. Unknown arguments are ignored, and the
+// answer names them.
 
-// repair mends the arguments of a call. What it returns fits the schema; an error is
-// a *mcp.ToolError in four parts.
+// repair returns the arguments of a call in a form that matches the schema, and notes
+// for the answer. Its error is a *mcp.ToolError whose text has the four parts of a
+// refusal.
 func (d *definition) repair(raw json.RawMessage) (json.RawMessage, []string, error) {
-	m := mender{tool: d.name, instead: d.instead}
+	m := repairer{tool: d.name, instead: d.instead}
 	args := m.object(raw, d.props, d.refuse, "")
 	if m.err != nil {
 		return nil, nil, m.err
@@ -41,7 +42,7 @@ func (d *definition) repair(raw json.RawMessage) (json.RawMessage, []string, err
 	return args, append(notes, m.notes...), nil
 }
 
-// hint says where an ignored argument belongs.
+// hint says what to use instead of an ignored argument.
 func (d *definition) hint(ignored []string) string {
 	for _, name := range ignored {
 		if h := d.elsewhere[name]; h != "" {
@@ -51,31 +52,31 @@ func (d *definition) hint(ignored []string) string {
 	return ""
 }
 
-// A mender goes through the arguments of one call.
-type mender struct {
+// A repairer repairs the arguments of one call.
+type repairer struct {
 	tool    string
-	instead string // the call that a refused argument belongs to
+	instead string // the call to make in place of one with a refused argument
 	ignored []string
 	notes   []string
-	err     error // the first thing that cannot be mended
+	err     error // the first argument that cannot be repaired
 }
 
-func (m *mender) fail(why, next string) {
+func (m *repairer) fail(why, next string) {
 	if m.err == nil {
 		r := refusal{what: "Refused: " + m.tool + ".", state: "Nothing has changed.", why: why, next: next}
 		m.err = &mcp.ToolError{Text: r.Error()}
 	}
 }
 
-// object mends the members of an object; at names the place in the arguments.
-func (m *mender) object(raw json.RawMessage, props []prop, refuse map[string]string, at string) json.RawMessage {
+// object repairs the members of an object; at is its path in the arguments.
+func (m *repairer) object(raw json.RawMessage, props []prop, refuse map[string]string, at string) json.RawMessage {
 	values := map[string]json.RawMessage{}
 	for name, v := range jsonrpc.Members(raw) {
 		if len(v) == 0 || v[0] == 'n' {
 			continue
 		}
 		if why := refuse[name]; why != "" {
-			m.fail(why, "Next: "+m.instead+" if it is not done; else the same call without "+name+".")
+			m.fail(why, "Next: if it is not done, "+m.instead+"; otherwise repeat the call without "+name+".")
 			return nil
 		}
 		p := find(props, name)
@@ -96,7 +97,7 @@ func (m *mender) object(raw json.RawMessage, props []prop, refuse map[string]str
 	for _, p := range props {
 		v, ok := values[p.name]
 		if !ok {
-			if p.must {
+			if p.required {
 				missing = append(missing, p.name)
 			}
 			continue
@@ -112,26 +113,27 @@ func (m *mender) object(raw json.RawMessage, props []prop, refuse map[string]str
 		if at != "" {
 			where = " in " + strings.TrimSuffix(at, ".")
 		}
-		m.fail("It needs "+strings.Join(missing, " and ")+where+".",
-			fmt.Sprintf("Next: the same call with %s.", strings.Join(missing, " and ")))
+		m.fail("It requires "+strings.Join(missing, " and ")+where+".",
+			fmt.Sprintf("Next: repeat the call with %s.", strings.Join(missing, " and ")))
 	}
 	return append(b, '}')
 }
 
-func (m *mender) ignore(name string) {
+func (m *repairer) ignore(name string) {
 	name = cut(name, 60)
 	if len(m.ignored) < 10 && !slices.Contains(m.ignored, name) {
 		m.ignored = append(m.ignored, name)
 	}
 }
 
-// find finds the argument that a name means: taskId is task, dependsOn depends_on.
+// find returns the argument that a name stands for: taskId is task, dependsOn is
+// depends_on.
 func find(props []prop, name string) *prop {
 	snake := snakeCase(name)
 	for _, same := range []func(*prop) bool{
 		func(p *prop) bool { return p.name == name },
 		func(p *prop) bool { return p.name == snake },
-		func(p *prop) bool { return slices.Contains(p.also, snake) },
+		func(p *prop) bool { return slices.Contains(p.aliases, snake) },
 	} {
 		for i := range props {
 			if same(&props[i]) {
@@ -164,8 +166,8 @@ func snakeCase(s string) string {
 	return b.String()
 }
 
-// value mends one value, or fails. Nil means that there is nothing.
-func (m *mender) value(v json.RawMessage, p *prop, at string) json.RawMessage {
+// value repairs one value. It returns nil if the value is absent or cannot be repaired.
+func (m *repairer) value(v json.RawMessage, p *prop, at string) json.RawMessage {
 	switch p.kind {
 	case text:
 		return m.text(v, p, at)
@@ -180,7 +182,7 @@ func (m *mender) value(v json.RawMessage, p *prop, at string) json.RawMessage {
 	}
 }
 
-func (m *mender) text(v json.RawMessage, p *prop, at string) json.RawMessage {
+func (m *repairer) text(v json.RawMessage, p *prop, at string) json.RawMessage {
 	s, ok := plain(v)
 	if !ok && v[0] == '[' && p.commas {
 		var parts []string
@@ -192,7 +194,7 @@ func (m *mender) text(v json.RawMessage, p *prop, at string) json.RawMessage {
 		s, ok = strings.Join(parts, ", "), true
 	}
 	if !ok {
-		m.fail(at+" is a text, not "+kindOf(v)+".", "Next: the same call with a text for "+at+".")
+		m.fail(at+" must be a string, not "+kindOf(v)+".", "Next: repeat the call with a string for "+at+".")
 		return nil
 	}
 	if p.enum == nil {
@@ -202,14 +204,14 @@ func (m *mender) text(v json.RawMessage, p *prop, at string) json.RawMessage {
 		return nil
 	}
 	if !slices.Contains(p.enum, s) {
-		m.fail(fmt.Sprintf("%s is one of %s, not %s.", at, strings.Join(p.enum, ", "), quote(cut(s, 40))),
-			"Next: the same call with one of them.")
+		m.fail(fmt.Sprintf("%s must be one of %s, not %s.", at, strings.Join(p.enum, ", "), quote(cut(s, 40))),
+			"Next: repeat the call with one of them.")
 		return nil
 	}
 	return quote(s)
 }
 
-// choice brings one of several values into its usual form.
+// choice returns the value of an enum that s stands for, or s in snake case.
 func choice(s string, p *prop) string {
 	s = strings.ReplaceAll(snakeCase(strings.ToLower(strings.TrimSpace(s))), "__", "_")
 	if slices.Contains(p.enum, s) {
@@ -230,7 +232,7 @@ func choice(s string, p *prop) string {
 	return s
 }
 
-func (m *mender) number(v json.RawMessage, p *prop, at string) json.RawMessage {
+func (m *repairer) number(v json.RawMessage, p *prop, at string) json.RawMessage {
 	s, _ := plain(v)
 	s = strings.TrimSpace(s)
 	n, err := strconv.ParseFloat(strings.TrimRight(strings.TrimSuffix(s, "%"), "s "), 64)
@@ -238,21 +240,21 @@ func (m *mender) number(v json.RawMessage, p *prop, at string) json.RawMessage {
 		if s == "" && v[0] == '"' {
 			return nil
 		}
-		m.fail(at+" is a whole number, not "+kindOf(v)+".", "Next: the same call with a number for "+at+".")
+		m.fail(at+" must be an integer, not "+kindOf(v)+".", "Next: repeat the call with an integer for "+at+".")
 		return nil
 	}
 	most := 1e9
-	if p.most > 0 {
-		most = float64(p.most)
+	if p.max > 0 {
+		most = float64(p.max)
 	}
 	if n < 0 || n > most {
 		n = min(max(n, 0), most)
-		m.notes = append(m.notes, fmt.Sprintf("%s was taken as %d: it is within 0 and %d.", at, int(n), int(most)))
+		m.notes = append(m.notes, fmt.Sprintf("%s was set to %d: the range is 0 to %d.", at, int(n), int(most)))
 	}
 	return json.RawMessage(strconv.Itoa(int(n)))
 }
 
-func (m *mender) flag(v json.RawMessage, at string) json.RawMessage {
+func (m *repairer) flag(v json.RawMessage, at string) json.RawMessage {
 	s, _ := plain(v)
 	switch strings.ToLower(strings.TrimSpace(s)) {
 	case "true", "yes", "1", "on":
@@ -264,11 +266,11 @@ func (m *mender) flag(v json.RawMessage, at string) json.RawMessage {
 			return nil
 		}
 	}
-	m.fail(at+" is true or false, not "+kindOf(v)+".", "Next: the same call with true or false for "+at+".")
+	m.fail(at+" must be true or false, not "+kindOf(v)+".", "Next: repeat the call with true or false for "+at+".")
 	return nil
 }
 
-func (m *mender) list(v json.RawMessage, p *prop, at string) json.RawMessage {
+func (m *repairer) list(v json.RawMessage, p *prop, at string) json.RawMessage {
 	v = unwrap(v)
 	if v[0] != '[' {
 		s, ok := plain(v)
@@ -302,7 +304,7 @@ func (m *mender) list(v json.RawMessage, p *prop, at string) json.RawMessage {
 	return append(out, ']')
 }
 
-func (m *mender) objects(v json.RawMessage, p *prop, at string) json.RawMessage {
+func (m *repairer) objects(v json.RawMessage, p *prop, at string) json.RawMessage {
 	v = unwrap(v)
 	if v[0] != '[' {
 		if s, ok := plain(v); ok && strings.TrimSpace(s) == "" {
@@ -320,7 +322,7 @@ func (m *mender) objects(v json.RawMessage, p *prop, at string) json.RawMessage 
 			e = must(jsonv2.Marshal(map[string]string{"kind": "other", p.plain: s}))
 		}
 		if e[0] != '{' {
-			m.fail(at+" holds objects, not "+kindOf(e)+".", "Next: the same call with objects in "+at+".")
+			m.fail(at+" must contain objects, not "+kindOf(e)+".", "Next: repeat the call with objects in "+at+".")
 			return nil
 		}
 		if len(out) > 1 {
@@ -331,7 +333,7 @@ func (m *mender) objects(v json.RawMessage, p *prop, at string) json.RawMessage 
 	return append(out, ']')
 }
 
-// plain is the text that a string, a number or a boolean stands for.
+// plain returns a string, a number or a boolean as text.
 func plain(v json.RawMessage) (string, bool) {
 	switch v[0] {
 	case '"':
@@ -342,7 +344,7 @@ func plain(v json.RawMessage) (string, bool) {
 	return string(v), true
 }
 
-// unwrap gives the list or object that a string holds as JSON, if it does.
+// unwrap returns the list or object that a string contains as JSON, else v.
 func unwrap(v json.RawMessage) json.RawMessage {
 	if v[0] != '"' {
 		return v
@@ -354,7 +356,7 @@ func unwrap(v json.RawMessage) json.RawMessage {
 	return v
 }
 
-// elements are the values of an array.
+// elements returns the values of an array.
 func elements(v json.RawMessage) []json.RawMessage {
 	var out []json.RawMessage
 	if jsonv2.Unmarshal(v, &out, jsontext.AllowDuplicateNames(true)) != nil {
@@ -363,7 +365,7 @@ func elements(v json.RawMessage) []json.RawMessage {
 	return out
 }
 
-// flatten makes one text of an object such as {title, description}.
+// flatten joins the texts of an object such as {title, description} into one string.
 func flatten(v json.RawMessage) json.RawMessage {
 	var parts []string
 	for _, want := range []string{"title", "name", "description", "text", "kind"} {
@@ -379,14 +381,16 @@ func flatten(v json.RawMessage) json.RawMessage {
 	return quote(strings.Join(parts, "\n\n"))
 }
 
+// quote returns s as a JSON string.
 func quote(s string) json.RawMessage {
 	return must(jsontext.AppendQuote(nil, strings.ToValidUTF8(s, "\uFFFD")))
 }
 
+// kindOf describes a value of the wrong type.
 func kindOf(v json.RawMessage) string {
 	switch v[0] {
 	case '"':
-		return "the text " + string(quote(cut(jsonrpc.Text(v), 40)))
+		return "the string " + string(quote(cut(jsonrpc.Text(v), 40)))
 	case '[':
 		return "a list"
 	case '{':

@@ -21,8 +21,8 @@ func TestRepair(t *testing.T) {
 		{getNextTask, `{"worker":null,"skills":null}`, `{}`, ""},
 		{getNextTask, `{"wait_seconds":"30","skills":"[\"go\",\"gpu\"]"}`, `{"skills":["go","gpu"],"wait_seconds":30}`, ""},
 		{getNextTask, `{"waitSeconds":"30s","skills":"go, gpu"}`, `{"skills":["go","gpu"],"wait_seconds":30}`, ""},
-		{getNextTask, `{"wait_seconds":3e2}`, `{"wait_seconds":45}`, "wait_seconds was taken as 45: it is within 0 and 45."},
-		{getNextTask, `{"wait_seconds":-1}`, `{"wait_seconds":0}`, "wait_seconds was taken as 0: it is within 0 and 45."},
+		{getNextTask, `{"wait_seconds":3e2}`, `{"wait_seconds":45}`, "wait_seconds was set to 45: the range is 0 to 45."},
+		{getNextTask, `{"wait_seconds":-1}`, `{"wait_seconds":0}`, "wait_seconds was set to 0: the range is 0 to 45."},
 		{getNextTask, `{"taskId":"web-1"}`, `{"task":"web-1"}`, ""},
 		{getNextTask, `{"id":"web-1","task":"web-2"}`, `{"task":"web-2"}`, ""},
 		{getNextTask, `{"task":"web-2","id":"web-1"}`, `{"task":"web-2"}`, "Ignored, because get_next_task has no such argument: id."},
@@ -57,15 +57,15 @@ func TestRepair_refuses(t *testing.T) {
 		{reportTaskDone, `{"claim":"c","summary":"s","status":"failed"}`, "always means done"},
 		{reportTaskDone, `{"claim":"c","summary":"s","success":false}`, "always means done"},
 		{reportTaskDone, `{"claim":"c","summary":"s","failed":true}`, "always means done"},
-		{reportTaskDone, `{"claim":"c"}`, "It needs summary."},
-		{reportTaskDone, `{}`, "It needs claim and summary."},
-		{reportTaskDone, `{"claim":"c","summary":["a"]}`, "summary is a text, not a list."},
-		{reportTaskDone, `{"claim":"c","summary":"s","evidence":[{"kind":"rumour"}]}`, `evidence[0].kind is one of commit, pr, tests, command, file, url, other, not "rumour".`},
-		{getNextTask, `{"wait_seconds":"soon"}`, `wait_seconds is a whole number, not the text "soon".`},
-		{createTask, `{"description":"d","hold":"perhaps"}`, `hold is true or false, not the text "perhaps".`},
-		{createTask, `{"description":"d","priority":"whenever"}`, `priority is one of urgent, high, normal, low, not "whenever".`},
-		{createPlan, `{"tasks":["a","b"]}`, `tasks holds objects, not the text "a".`},
-		{createPlan, `{"tasks":[{"title":"t"}]}`, "It needs key in tasks[0]."},
+		{reportTaskDone, `{"claim":"c"}`, "It requires summary."},
+		{reportTaskDone, `{}`, "It requires claim and summary."},
+		{reportTaskDone, `{"claim":"c","summary":["a"]}`, "summary must be a string, not a list."},
+		{reportTaskDone, `{"claim":"c","summary":"s","evidence":[{"kind":"rumour"}]}`, `evidence[0].kind must be one of commit, pr, tests, command, file, url, other, not "rumour".`},
+		{getNextTask, `{"wait_seconds":"soon"}`, `wait_seconds must be an integer, not the string "soon".`},
+		{createTask, `{"description":"d","hold":"perhaps"}`, `hold must be true or false, not the string "perhaps".`},
+		{createTask, `{"description":"d","priority":"whenever"}`, `priority must be one of urgent, high, normal, low, not "whenever".`},
+		{createPlan, `{"tasks":["a","b"]}`, `tasks must contain objects, not the string "a".`},
+		{createPlan, `{"tasks":[{"title":"t"}]}`, "It requires key in tasks[0]."},
 	} {
 		_, _, err := c.tool.repair(json.RawMessage(c.in))
 		e, ok := err.(*mcp.ToolError)
@@ -75,8 +75,8 @@ func TestRepair_refuses(t *testing.T) {
 	}
 }
 
-// FuzzRepair: whatever a model sends, what comes out fits the schema, or the model is
-// told in four parts what is wrong. Mending twice changes nothing more.
+// FuzzRepair: whatever a model sends, the result matches the schema, or it is refused with
+// all four parts. Repairing the result again changes nothing.
 func FuzzRepair(f *testing.F) {
 	for i := range tools {
 		f.Add(i, []byte(`{"claim":"web-1/1.abcde","summary":"s","evidence":[{"kind":"pr","ref":"31"}],"tasks":[{"key":"a","title":"b","after":["c"]}]}`))
@@ -120,7 +120,7 @@ func FuzzRepair(f *testing.F) {
 		}
 		again, notes, err := d.repair(got)
 		if err != nil || len(notes) > 0 || string(again) != string(got) {
-			t.Fatalf("%s: mending %s again gives %s %q %v", d.name, got, again, notes, err)
+			t.Fatalf("%s: repairing %s again gives %s %q %v", d.name, got, again, notes, err)
 		}
 	})
 }

@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/mcp"
 )
-
-// The board for reading: at a glance, a task, the open questions.
 
 const (
 	boardURI     = "bossman://board"
@@ -20,21 +19,22 @@ const (
 	markdown     = "text/markdown"
 )
 
-// Watched are the resources whose changes tell of all that happens on a board.
+// Watched returns the URIs of the resources that change whenever anything on the board
+// does.
 func Watched() []string { return []string{boardURI, questionsURI} }
 
 func (t *Tools) addResources() {
 	t.server.AddResource(mcp.Resource{
 		URI: boardURI, Name: "board", Title: "The board at a glance", MIMEType: markdown,
-		Description: "How many tasks are where, who works on what, and what waits for people.",
+		Description: "The number of tasks by state, the tasks in progress, and the open questions.",
 	}, t.readBoard)
 	t.server.AddResource(mcp.Resource{
 		URI: questionsURI, Name: "questions", Title: "Open questions", MIMEType: markdown,
-		Description: "What agents have asked and nobody has answered.",
+		Description: "Questions from agents that nobody has answered yet.",
 	}, t.readQuestions)
 	t.server.AddResource(mcp.Resource{
 		URITemplate: taskTemplate, Name: "task", Title: "A task", MIMEType: markdown,
-		Description: "A task with its text, state, links, questions and history.",
+		Description: "A task: its text, state, links, questions and history.",
 	}, t.readTask)
 }
 
@@ -43,23 +43,23 @@ func (t *Tools) readBoard(ctx context.Context, c *mcp.Call) ([]mcp.Contents, err
 		return nil, t.missingRPC()
 	}
 	var b strings.Builder
-	for i, slug := range t.reader(ctx, c).projects {
+	for i, slug := range t.caller(ctx, c, access.Summary).projects {
 		s, err := t.b.Summary(ctx, slug)
 		if err != nil {
-			return nil, unreadable(err)
+			return nil, readError(err)
 		}
 		if i > 0 {
 			b.WriteString("\n")
 		}
 		c := s.Counts
-		fmt.Fprintf(&b, "# %s\n\n%s: %d ready, %d in progress, %d blocked, %d held, %d later, %d waiting for people, %d in review, %d failed, %d done, %d cancelled.\n",
+		fmt.Fprintf(&b, "# %s\n\n%s: %d ready, %d in progress, %d blocked, %d held, %d cooling down or reserved, %d waiting for people, %d in review, %d failed, %d done, %d cancelled.\n",
 			slug, count(c.Total(), "task", "tasks"), c.Ready, c.Status[board.InProgress], c.Blocked, c.Held, c.Later,
 			c.Status[board.Waiting], c.Status[board.InReview], c.Status[board.Failed], c.Status[board.Done], c.Status[board.Cancelled])
 		if len(s.Claims) > 0 {
 			b.WriteString("\n## In progress\n\n")
 		}
 		for i, c := range s.Claims {
-			if i == mostRows {
+			if i == maxRows {
 				fmt.Fprintf(&b, "* and %d more\n", len(s.Claims)-i)
 				break
 			}
@@ -69,7 +69,7 @@ func (t *Tools) readBoard(ctx context.Context, c *mcp.Call) ([]mcp.Contents, err
 			b.WriteString("\n## Waiting for people\n\n")
 		}
 		for i, q := range s.Open {
-			if i == mostRows {
+			if i == maxRows {
 				fmt.Fprintf(&b, "* and %d more\n", len(s.Open)-i)
 				break
 			}
@@ -83,13 +83,13 @@ func (t *Tools) readQuestions(ctx context.Context, c *mcp.Call) ([]mcp.Contents,
 	if t.o.Missing != nil {
 		return nil, t.missingRPC()
 	}
-	qs, err := t.b.Questions(ctx, board.QuestionFilter{Projects: t.reader(ctx, c).projects, State: board.QuestionOpen, Limit: 100})
+	qs, err := t.b.Questions(ctx, board.QuestionFilter{Projects: t.caller(ctx, c, access.Questions).projects, State: board.QuestionOpen, Limit: 100})
 	if err != nil {
-		return nil, unreadable(err)
+		return nil, readError(err)
 	}
 	_, now, err := t.b.Workers(ctx, 0)
 	if err != nil {
-		return nil, unreadable(err)
+		return nil, readError(err)
 	}
 	var b strings.Builder
 	b.WriteString("# Open questions\n\n")
@@ -106,46 +106,47 @@ func (t *Tools) readTask(ctx context.Context, c *mcp.Call) ([]mcp.Contents, erro
 	if t.o.Missing != nil {
 		return nil, t.missingRPC()
 	}
-	k := t.reader(ctx, c)
+	k := t.caller(ctx, c, access.Get)
 	id, err := board.ParseID(c.Argument("id"))
 	if err != nil || !k.may(id.Project) {
 		return nil, mcp.ErrNotFound
 	}
 	d, reasons, err := t.b.Why(ctx, id)
 	if err != nil {
-		return nil, unreadable(err)
+		return nil, readError(err)
 	}
 	held, err := k.held(ctx)
 	if err != nil {
-		return nil, unreadable(err)
+		return nil, readError(err)
 	}
 	return []mcp.Contents{{Text: "# " + taskText(d, reasons, held, true) + "\n"}}, nil
 }
 
-// unreadable tells what is not there from what cannot be reached.
-func unreadable(err error) error {
+// readError returns mcp.ErrNotFound for what does not exist, and otherwise an error that
+// says that the board cannot be read.
+func readError(err error) error {
 	if errors.Is(err, board.ErrNotFound) {
 		return mcp.ErrNotFound
 	}
 	return rpcError("The board cannot be read", err)
 }
 
-// Complete suggests ids of tasks; it is for mcp.ServerOptions.Complete.
+// Complete completes task ids; it is meant for mcp.ServerOptions.Complete.
 func (t *Tools) Complete(ctx context.Context, c *mcp.Call, p mcp.CompleteParams) (*mcp.Completion, error) {
 	template := p.Ref.URI == taskTemplate && p.Argument.Name == "id"
 	prompt := p.Ref.Type == "ref/prompt" && p.Argument.Name == "task"
 	if t.o.Missing != nil || !template && !prompt {
 		return nil, nil
 	}
-	f := board.TaskFilter{Projects: t.reader(ctx, c).projects, Limit: 1000}
+	f := board.TaskFilter{Projects: t.caller(ctx, c, access.List).projects, Limit: 1000}
 	if prompt && p.Ref.Name == "review" {
 		f.Statuses = []board.Status{board.InReview, board.Failed}
 	}
 	done := &mcp.Completion{}
-	for range 20 { // a board may be large: 20,000 tasks are looked at
+	for range 20 { // at most 20,000 tasks: a board may be large
 		tasks, err := t.b.List(ctx, f)
 		if err != nil {
-			return nil, unreadable(err)
+			return nil, readError(err)
 		}
 		for _, task := range tasks {
 			id := task.ID.String()

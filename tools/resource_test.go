@@ -15,14 +15,13 @@ import (
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/mcp"
-	"github.com/bossman-dev/bossman/tools"
 )
 
 func TestResources(t *testing.T) {
 	for _, r := range mcp.Revisions() {
 		t.Run(r.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newStage(t, web, tools.Options{Piped: true}, r)
+				s := newFixture(t, web, setup{Piped: true}, r)
 				c := s.agent("a").client
 				for _, title := range []string{"One", "Two"} {
 					if _, _, err := s.b.Create(t.Context(), ada, board.NewTask{Project: "web", Title: title}, ""); err != nil {
@@ -62,13 +61,13 @@ func TestResources(t *testing.T) {
 	}
 }
 
-// TestResources_changes: whoever watches hears of what others did, also from another
-// process.
+// TestResources_changes: a client that watches resources is notified of changes made by
+// others, in another process too.
 func TestResources_changes(t *testing.T) {
 	for _, r := range []mcp.Revision{mcp.R20241105, mcp.R20251125, mcp.Newest} {
 		t.Run(r.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newStage(t, web, tools.Options{Piped: true}, r)
+				s := newFixture(t, web, setup{Piped: true}, r)
 				task, _, err := s.b.Create(t.Context(), ada, board.NewTask{Project: "web", Title: "One"}, "")
 				if err != nil {
 					t.Fatal(err)
@@ -107,11 +106,11 @@ func TestResources_changes(t *testing.T) {
 	}
 }
 
-// watch listens for changes of resources in the way of the revision.
-func (s *stage) watch(r mcp.Revision, hear func(uri string), uris ...string) (stop func()) {
+// watch subscribes to changes of resources in the way of the revision.
+func (s *fixture) watch(r mcp.Revision, hear func(uri string), uris ...string) (stop func()) {
 	s.t.Helper()
 	server := mcp.NewServer(mcp.Implementation{Name: "bossman", Version: "test"}, nil)
-	tl := tools.Register(server, s.b, &tools.Options{Project: "web"})
+	tl := register(server, s.b, setup{Project: "web"})
 	near, far := jsonrpc.Pipe(jsonrpc.Limits{})
 	peer := jsonrpc.NewPeer(near, &jsonrpc.PeerOptions{
 		Handle: func(context.Context, *jsonrpc.Message) (json.RawMessage, error) { return nil, jsonrpc.ErrClosed },

@@ -7,36 +7,47 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A kind is the type of an argument. There are few, and no unions: what models of
-// every maker can fill in.
+// A kind is the type of an argument. There are few of them and no unions, so that every
+// vendor's models can fill them in.
 type kind uint8
 
 const (
 	text kind = iota
 	number
 	flag
-	list    // of texts
-	objects // flat ones
+	list    // of strings
+	objects // a list of flat objects
 )
 
-// A prop is an argument of a tool. The schema that models are shown is written from
-// it, and so is the mending of what they send.
+// A prop is an argument of a tool. Both the schema that models see and the repair of
+// what they send are derived from it.
 type prop struct {
-	name  string
-	kind  kind
-	about string
-	must  bool
-	enum  []string
-	most  int      // of a number, which is not negative; 0: no bound
-	also  []string // other names that models use for it
-	items []prop   // of objects
-	// commas: a list that may come as one text, or a text that may come as a list.
+	name     string
+	kind     kind
+	about    string // its description in the schema
+	required bool
+	enum     []string
+	max      int      // of a number, whose minimum is 0; 0 means no maximum
+	aliases  []string // other names that models use for it
+	items    []prop   // the members of each object, for objects
+	// commas is set for a list that may arrive as one comma-separated string, and for a
+	// string that may arrive as a list.
 	commas bool
-	// plain makes an object of a plain text, its kind "other".
+	// plain is the member that a string sent in place of an object becomes; its kind is
+	// then "other".
 	plain string
 }
 
-// schema is the JSON Schema of arguments.
+// claimAbout describes the argument claim.
+const claimAbout = "your claim, as returned by get_next_task"
+
+// taskNames are aliases of an argument that is a task id.
+var taskNames = []string{"id", "task_id", "taskid"}
+
+// claimNames are aliases of an argument that is a claim.
+var claimNames = []string{"claim_id", "handle", "lease", "task", "task_id", "id"}
+
+// schema returns the JSON Schema of a tool's arguments.
 func schema(props []prop) json.RawMessage {
 	type property struct {
 		Type        string         `json:"type"`
@@ -57,7 +68,7 @@ func schema(props []prop) json.RawMessage {
 		case text:
 			out.Type, out.Enum = "string", p.enum
 		case number:
-			out.Type, out.Minimum, out.Maximum = "integer", new(0), p.most
+			out.Type, out.Minimum, out.Maximum = "integer", new(0), p.max
 		case flag:
 			out.Type = "boolean"
 		case list:
@@ -70,7 +81,7 @@ func schema(props []prop) json.RawMessage {
 		}
 		b = append(append(b, must(jsonv2.Marshal(p.name))...), ':')
 		b = append(b, must(jsonv2.Marshal(out))...)
-		if p.must {
+		if p.required {
 			required = append(required, p.name)
 		}
 	}
@@ -79,7 +90,7 @@ func schema(props []prop) json.RawMessage {
 	return append(b, `,"additionalProperties":false}`...)
 }
 
-// must is for values of our own that are always fit to be written.
+// must returns v; it is for marshalling our own values, which cannot fail.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic("tools: " + err.Error())

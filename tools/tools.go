@@ -2,14 +2,13 @@ package tools
 
 import (
 	"context"
-	"crypto/rand"
 	"log/slog"
 	"sync"
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
 
-	"github.com/bossman-dev/bossman/auth"
+	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/mcp"
 )
@@ -20,25 +19,16 @@ const ResultKey = "dev.bossman/result"
 // maxWait is how long a call may wait: many clients give up after a minute.
 const maxWait = 45
 
-// Options are what Register may be told; the zero value is a lead on no project.
+// Options are the optional settings of Register.
 type Options struct {
-	// Who tells who a principal is, and what it may do. It is asked once for each
-	// request. Nil: one process on a person's own machine, whose caller is Role in
-	// Projects.
-	Who func(ctx context.Context, p mcp.Principal) (Caller, error)
-	// Role is auth.Lead unless it says otherwise, Principal "local".
-	Role      auth.Role
-	Principal string
-	// Project is meant where a call does not name one. Projects are all that may be
-	// used; nil: Project alone.
-	Project  string
-	Projects []string
+	// Pipe is the caller of a server that serves one client on one pipe. The process
+	// is then the presence of the client's workers: while it runs, they keep their
+	// claims. Nil on a server with many clients.
+	Pipe *access.Caller
 	// Where is the place of the work. Nil: not known.
 	Where func(ctx context.Context) board.Where
 	// Session is the client's own name for the conversation, where it is known.
 	Session string
-	// Piped: one client on one pipe. Its process is the presence of its workers.
-	Piped bool
 	// Quiet: no person sits at the client, so nobody is asked there.
 	Quiet bool
 	// Missing is why there is no board. Every tool answers it.
@@ -51,11 +41,9 @@ type Options struct {
 // Tools are a board's tools on a server.
 type Tools struct {
 	server *mcp.Server
-	b      Board
+	b      access.Board
 	o      Options
-	owner  string               // of this process
-	roles  map[string]auth.Role // of everybody, without Options.Who
-	// short tells stay of a claim that cannot wait for renewEvery.
+	// short wakes renewLoop for a claim whose lease is too short for renewEvery.
 	short chan struct{}
 
 	// watching is done when somebody has begun to watch a resource: from is set, and
@@ -69,13 +57,13 @@ type Tools struct {
 	given    int                     // claims that the process was given
 	over     int                     // of these the first so many have ended
 	workers  map[board.Handle]string // who was given which claim
-	told     map[string]bool         // answers that a claim's holder has seen
+	seen     map[string]bool         // answers that a claim's holder has seen
 	declines map[string]bool         // clients that say no by themselves
 	direct   directState
 }
 
 // tools is every tool, in the order of the documentation.
-var tools = []*definition{
+var tools = withVerbs(
 	// For workers, and everyone.
 	getNextTask,
 	getTask,
@@ -94,14 +82,26 @@ var tools = []*definition{
 	listQuestions,
 	answerQuestion,
 	listWorkers,
+)
+
+// withVerbs gives each tool its row of the table of verbs. It panics if there is none:
+// without it nobody would know who may call the tool.
+func withVerbs(definitions ...*definition) []*definition {
+	for _, d := range definitions {
+		v, ok := access.ByTool(d.name)
+		if !ok {
+			panic("tools: " + d.name + " has no row in the table of verbs")
+		}
+		d.verb = v
+	}
+	return definitions
 }
 
 // A definition is a tool as it is shown, and what it does.
 type definition struct {
 	name, about string
 	props       []prop
-	lead        bool // not for workers
-	viewer      bool // for those who only look, too
+	verb        *access.Verb
 	durable     bool
 	hints       mcp.ToolAnnotations
 	// refuse has arguments that must not be ignored, and why; elsewhere has where an
@@ -123,6 +123,7 @@ type answer struct {
 func (d *definition) tool() mcp.Tool {
 	hints := d.hints
 	hints.OpenWorldHint = new(false)
+	hints.ReadOnlyHint = !d.verb.Writes
 	if hints.DestructiveHint == nil && !hints.ReadOnlyHint {
 		hints.DestructiveHint = new(false)
 	}
@@ -143,38 +144,28 @@ func run[In any](f func(ctx context.Context, t *Tools, k *caller, in In) (*answe
 	}
 }
 
-// Register adds a board's tools, prompts and resources to a server. The board may be
-// nil if o says why it is missing.
-func Register(s *mcp.Server, b Board, o *Options) *Tools {
+// Register adds a board's tools, prompts and resources to a server, which needs
+// Authorize before it. The board may be nil if o says why it is missing.
+func Register(s *mcp.Server, b access.Board, o *Options) *Tools {
 	t := &Tools{
-		server: s, b: b, owner: "p-" + rand.Text()[:12], short: make(chan struct{}, 1), watched: make(chan struct{}), lastCall: time.Now(),
-		roles: map[string]auth.Role{}, workers: map[board.Handle]string{}, told: map[string]bool{}, declines: map[string]bool{},
+		server: s, b: b, short: make(chan struct{}, 1), watched: make(chan struct{}), lastCall: time.Now(),
+		workers: map[board.Handle]string{}, seen: map[string]bool{}, declines: map[string]bool{},
 	}
 	if o != nil {
 		t.o = *o
 	}
-	if t.o.Role == auth.None {
-		t.o.Role = auth.Lead
-	}
-	if t.o.Projects == nil && t.o.Project != "" {
-		t.o.Projects = []string{t.o.Project}
-	}
-	for _, slug := range t.o.Projects {
-		t.roles[slug] = t.o.Role
-	}
 	if t.o.Logger == nil {
 		t.o.Logger = slog.New(slog.DiscardHandler)
 	}
-	s.Use(t.authorize)
-	if t.o.Piped {
-		s.Use(t.watch)
+	if t.piped() {
+		s.Use(t.watchOnSubscribe)
 	}
 	for _, d := range tools {
 		s.AddRawTool(d.tool(), func(ctx context.Context, c *mcp.Call) (*mcp.ToolResult, error) { return t.serve(ctx, d, c) })
 	}
 	t.addPrompts()
 	t.addResources()
-	if t.o.Piped {
+	if t.piped() {
 		t.addMethods()
 	}
 	return t
@@ -185,14 +176,14 @@ func (t *Tools) serve(ctx context.Context, d *definition, c *mcp.Call) (*mcp.Too
 	if t.o.Missing != nil {
 		return refused(t.missing())
 	}
-	k := t.caller(ctx, c, d.allows)
-	if !d.allows(k.Role) {
+	k := t.caller(ctx, c, d.verb)
+	if !d.verb.Shows(k.Role) {
 		return nil, mcp.ErrNotFound
 	}
 	t.called()
 	a, err := d.run(ctx, t, k)
 	if err != nil {
-		return refused(k.refuse(errand{not: "Not done."}, err))
+		return refused(k.refuse(action{what: "Not done."}, err))
 	}
 	return a.tool(), nil
 }
@@ -223,6 +214,9 @@ func refused(err error) (*mcp.ToolResult, error) {
 		Meta:    mcp.Meta{ResultKey: wireRefusal{Error: r.code, Text: r.why}},
 	}, nil
 }
+
+// piped reports whether the server serves one client on one pipe.
+func (t *Tools) piped() bool { return t.o.Pipe != nil }
 
 func (t *Tools) where(ctx context.Context) board.Where {
 	if t.o.Where == nil {

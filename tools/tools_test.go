@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/mcp"
@@ -24,11 +25,11 @@ import (
 
 var web = board.Project{Slug: "web"}
 
-// TestDefinitions_size: a model reads all definitions on every turn.
+// TestDefinitions_size bounds the definitions, because a model reads them on every turn.
 func TestDefinitions_size(t *testing.T) {
 	for role, most := range map[auth.Role]int{auth.Worker: 10 << 10, auth.Lead: 16 << 10} {
 		s := mcp.NewServer(mcp.Implementation{Name: "t", Version: "1"}, &mcp.ServerOptions{Visible: tools.Visible})
-		tools.Register(s, nil, &tools.Options{Role: role, Missing: board.ErrUnavailable})
+		register(s, nil, setup{Role: role, Missing: board.ErrUnavailable})
 		mcptest.EachRevision(t, s, nil, func(t *testing.T, c *mcp.Client) {
 			n, size := 0, 0
 			for tool, err := range c.Tools(t.Context()) {
@@ -54,7 +55,7 @@ func TestDefinitions_size(t *testing.T) {
 	}
 }
 
-// checkSchema holds what every reader of schemas can take.
+// checkSchema checks that a schema uses only what every client supports.
 func checkSchema(t *testing.T, tool *mcp.Tool) {
 	t.Helper()
 	if tool.OutputSchema != nil {
@@ -108,11 +109,11 @@ func checkSchema(t *testing.T, tool *mcp.Tool) {
 	walk(tool.Name, tool.InputSchema, 0)
 }
 
-// TestDefinitions_noNames: models copy names that they see.
+// TestDefinitions_noNames: no definition contains a worker name, because models copy them.
 func TestDefinitions_noNames(t *testing.T) {
 	worker := regexp.MustCompile(`\b[a-z]+-[a-km-np-z2-9]{3}\b`)
 	s := mcp.NewServer(mcp.Implementation{Name: "t", Version: "1"}, &mcp.ServerOptions{Visible: tools.Visible})
-	tools.Register(s, nil, &tools.Options{Missing: board.ErrUnavailable})
+	register(s, nil, setup{Missing: board.ErrUnavailable})
 	c := mcptest.Connect(t, s, mcp.Newest, nil)
 	look := func(what, text string) {
 		for _, found := range worker.FindAllString(text, -1) {
@@ -137,10 +138,10 @@ func TestDefinitions_noNames(t *testing.T) {
 	}
 }
 
-// TestHandout_long: a hand-out stays small, whatever the task brings along.
+// TestHandout_long: a hand-out stays within its limit, however long the texts of the task.
 func TestHandout_long(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, web, tools.Options{Piped: true}, mcp.Newest)
+		s := newFixture(t, web, setup{Piped: true}, mcp.Newest)
 		long := strings.Repeat("Ein sehr langer Text über Wörter. ", 3000)
 		var deps []board.ID
 		for range 30 {
@@ -175,7 +176,7 @@ func TestHandout_long(t *testing.T) {
 				t.Fatalf("the hand-out has %d bytes:\n%s", n, res.Content[0].Text)
 			}
 			if !strings.Contains(res.Content[0].Text, `get_task {"task":"web-31","detail":"full"}`) {
-				t.Fatalf("the hand-out does not say where the rest is:\n%s", res.Content[0].Text)
+				t.Fatalf("the hand-out does not say how to get the full text:\n%s", res.Content[0].Text)
 			}
 			claim := claimOf(t, res)
 			worker = claim["worker"].(string)
@@ -214,11 +215,11 @@ func claimOf(t *testing.T, res *mcp.ToolResult) map[string]any {
 	return claim
 }
 
-// TestRun_presence: a pipe's process keeps what it holds without a word from the
-// model, for two hours; when it ends, the workers have two minutes to come back.
+// TestRun_presence: a process on a pipe keeps its claims for two hours after the last call;
+// when it ends, its workers have two minutes to come back.
 func TestRun_presence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStagePaced(t, web, tools.Options{Piped: true}, mcp.Newest, time.Minute)
+		s := newFixtureEvery(t, web, setup{Piped: true}, mcp.Newest, time.Minute)
 		if _, _, err := s.b.Create(t.Context(), ada, board.NewTask{Project: "web", Title: "One"}, ""); err != nil {
 			t.Fatal(err)
 		}
@@ -235,7 +236,7 @@ func TestRun_presence(t *testing.T) {
 		}
 		time.Sleep(119 * time.Minute)
 		if held() != 1 {
-			t.Fatal("the claim ended while its process was there")
+			t.Fatal("the claim ended while its process was running")
 		}
 		if _, err := a.client.Call(t.Context(), "get_task", nil, nil); err != nil {
 			t.Fatal(err)
@@ -246,7 +247,7 @@ func TestRun_presence(t *testing.T) {
 		}
 		time.Sleep(75 * time.Minute)
 		if held() != 0 {
-			t.Fatal("the claim of a process that nobody uses lives on")
+			t.Fatal("the claim of an unused process did not end")
 		}
 		if _, err := a.client.Call(t.Context(), "get_next_task", map[string]any{"worker": "new"}, nil); err != nil {
 			t.Fatal(err)
@@ -258,18 +259,18 @@ func TestRun_presence(t *testing.T) {
 		}
 		time.Sleep(time.Minute + 5*time.Second)
 		if held() != 0 {
-			t.Fatal("the claim of a process that has ended lives on")
+			t.Fatal("the claim of a process that has ended did not end")
 		}
 	})
 }
 
-// TestRun_shortLease: presence also keeps a lease that is shorter than the usual pause
-// between two renewals.
+// TestRun_shortLease: a process also keeps a lease that is shorter than the default renewal
+// interval.
 func TestRun_shortLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := web
 		p.Lease = 3 * time.Second
-		s := newStagePaced(t, p, tools.Options{Piped: true}, mcp.Newest, time.Second)
+		s := newFixtureEvery(t, p, setup{Piped: true}, mcp.Newest, time.Second)
 		if _, _, err := s.b.Create(t.Context(), ada, board.NewTask{Project: "web", Title: "One"}, ""); err != nil {
 			t.Fatal(err)
 		}
@@ -286,12 +287,12 @@ func TestRun_shortLease(t *testing.T) {
 			kinds = append(kinds, e.Kind)
 		}
 		if want := []board.Kind{board.EventCreated, board.EventClaimed}; !slices.Equal(kinds, want) {
-			t.Errorf("events = %v, want %v: the claim was never in danger", kinds, want)
+			t.Errorf("events = %v, want %v: the claim must not expire", kinds, want)
 		}
 	})
 }
 
-// TestRegister_home: looking at a board that does not exist makes none; the first
+// TestRegister_home: reading a board that does not exist does not create it; the first
 // write does.
 func TestRegister_home(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "board.db")
@@ -300,9 +301,9 @@ func TestRegister_home(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	s := &stage{t: t, b: board.New(store, &board.Options{Home: &board.Project{Slug: "web", Policy: board.PolicyEvidence}})}
+	s := &fixture{t: t, b: board.New(store, &board.Options{Home: &board.Project{Slug: "web", Policy: board.PolicyEvidence}})}
 	server := mcp.NewServer(mcp.Implementation{Name: "t", Version: "1"}, &mcp.ServerOptions{Visible: tools.Visible})
-	tools.Register(server, s.b, &tools.Options{Project: "web", Piped: true})
+	register(server, s.b, setup{Project: "web", Piped: true})
 	c := mcptest.Connect(t, server, mcp.Newest, nil)
 	for tool, args := range map[string]map[string]any{
 		"get_next_task": {"skills": "go"}, "list_tasks": nil, "list_questions": nil, "list_workers": nil,
@@ -317,20 +318,20 @@ func TestRegister_home(t *testing.T) {
 		}
 	}
 	if _, err := os.Stat(path); !os.IsNotExist(err) {
-		t.Errorf("looking has made a board: %v", err)
+		t.Errorf("reading created a board: %v", err)
 	}
 	if res, err := c.Call(t.Context(), "create_task", map[string]any{"description": "One"}, nil); err != nil || res.IsError {
 		t.Errorf("create_task = %+v, %v", res, err)
 	}
 	if _, err := os.Stat(path); err != nil {
-		t.Errorf("writing has made no board: %v", err)
+		t.Errorf("writing did not create a board: %v", err)
 	}
 }
 
-// TestNext_session: hooks find a claim by the client's own session.
+// TestNext_session: hooks can find a claim by the client's session id.
 func TestNext_session(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, web, tools.Options{Piped: true, Session: "0f3c"}, mcp.Newest)
+		s := newFixture(t, web, setup{Piped: true, Session: "0f3c"}, mcp.Newest)
 		if _, _, err := s.b.Create(t.Context(), ada, board.NewTask{Project: "web", Title: "One"}, ""); err != nil {
 			t.Fatal(err)
 		}
@@ -344,10 +345,10 @@ func TestNext_session(t *testing.T) {
 	})
 }
 
-// TestMissing: without a board everything says why.
+// TestMissing: without a board, every request says why.
 func TestMissing(t *testing.T) {
 	s := mcp.NewServer(mcp.Implementation{Name: "t", Version: "1"}, &mcp.ServerOptions{Visible: tools.Visible})
-	tl := tools.Register(s, nil, &tools.Options{Piped: true, Missing: errors.New("no board was found from /")})
+	tl := register(s, nil, setup{Piped: true, Missing: errors.New("no board was found from /")})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	ended := make(chan error, 1)
@@ -377,7 +378,7 @@ func TestMissing(t *testing.T) {
 
 func TestPrompts(t *testing.T) {
 	s := mcp.NewServer(mcp.Implementation{Name: "t", Version: "1"}, &mcp.ServerOptions{Visible: tools.Visible})
-	tools.Register(s, nil, &tools.Options{Missing: board.ErrUnavailable})
+	register(s, nil, setup{Missing: board.ErrUnavailable})
 	mcptest.EachRevision(t, s, nil, func(t *testing.T, c *mcp.Client) {
 		for name, want := range map[string]struct {
 			args map[string]string
@@ -393,11 +394,11 @@ func TestPrompts(t *testing.T) {
 			}
 		}
 		if _, err := c.Prompt(t.Context(), "plan", nil); err == nil {
-			t.Error("a plan without a goal was taken")
+			t.Error("a plan without a goal was accepted")
 		}
 	})
 	worker := mcp.NewServer(mcp.Implementation{Name: "t", Version: "1"}, &mcp.ServerOptions{Visible: tools.Visible})
-	tools.Register(worker, nil, &tools.Options{Role: auth.Worker, Missing: board.ErrUnavailable})
+	register(worker, nil, setup{Role: auth.Worker, Missing: board.ErrUnavailable})
 	var names []string
 	for p := range mcptest.Connect(t, worker, mcp.Newest, nil).Prompts(t.Context()) {
 		names = append(names, p.Name)
@@ -410,7 +411,7 @@ func TestPrompts(t *testing.T) {
 // TestNext_together: eight agents on one pipe get eight tasks.
 func TestNext_together(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, web, tools.Options{Piped: true}, mcp.Newest)
+		s := newFixture(t, web, setup{Piped: true}, mcp.Newest)
 		const n = 8
 		for range n {
 			if _, _, err := s.b.Create(t.Context(), ada, board.NewTask{Project: "web", Title: "One of many"}, ""); err != nil {
@@ -441,16 +442,16 @@ func TestNext_together(t *testing.T) {
 	})
 }
 
-// TestPrincipals: a handle is a name and not a key.
+// TestPrincipals: knowing a claim handle does not give access to the claim.
 func TestPrincipals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, web, tools.Options{}, mcp.Newest)
+		s := newFixture(t, web, setup{}, mcp.Newest)
 		if _, _, err := s.b.Create(t.Context(), ada, board.NewTask{Project: "web", Title: "One"}, ""); err != nil {
 			t.Fatal(err)
 		}
 		by := func(name string) *mcp.Client {
-			return s.connect(tools.Options{Project: "web", Who: func(context.Context, mcp.Principal) (tools.Caller, error) {
-				return tools.Caller{
+			return s.connect(setup{Project: "web", Who: func(context.Context, mcp.Principal) (*access.Caller, error) {
+				return &access.Caller{
 					Actor: board.Actor{Principal: name, Owner: name}, Role: auth.Lead, Roles: map[string]auth.Role{"web": auth.Lead},
 				}, nil
 			}}, mcp.Newest, nil).client
@@ -474,7 +475,7 @@ func TestPrincipals(t *testing.T) {
 			}
 			for _, block := range res.Content {
 				if tool != "get_next_task" && strings.Contains(block.Text, claim["worker"].(string)) {
-					t.Errorf("%s tells another key's worker: %s", tool, block.Text)
+					t.Errorf("%s shows another key's worker: %s", tool, block.Text)
 				}
 			}
 		}

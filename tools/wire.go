@@ -6,15 +6,16 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-// What programs find in a result's _meta. Fields are only ever added.
+// The wire types are what programs find in a result's _meta, under ResultKey. Fields are
+// added, never changed or removed.
 
 type wireRefusal struct {
 	Error string `json:"error"`
 	Text  string `json:"text"`
 }
 
-// Refusal is the code of a refusal. Middleware that keeps an account of calls asks
-// for it, and for the Subject of other results.
+// Refusal returns the code of a refusal. Telemetry and audit read it, and the Subject of
+// other results.
 func (w wireRefusal) Refusal() string { return w.Error }
 
 type wireTask struct {
@@ -36,9 +37,10 @@ type wireTask struct {
 	Summary     string   `json:"summary,omitzero"`
 }
 
-// Subject is the task that the result is about.
+// Subject returns the task that the result is about.
 func (w wireTask) Subject() string { return w.ID }
 
+// wireOf converts a task.
 func wireOf(t board.Task, d board.Doc) wireTask {
 	w := wireTask{
 		ID: t.ID.String(), Title: t.Title, Description: d.Description, Acceptance: d.Acceptance,
@@ -69,17 +71,17 @@ func wireClaimOf(c board.Claim) wireClaim {
 	}
 }
 
-// wireHandout answers get_next_task. Outcome is handed_out, again, held or none.
+// wireHandout is the result of get_next_task. Outcome is handed_out, again, held or none.
 type wireHandout struct {
 	Outcome           string      `json:"outcome"`
 	Claim             *wireClaim  `json:"claim,omitzero"`
 	Task              *wireTask   `json:"task,omitzero"`
 	Held              []wireClaim `json:"held,omitzero"`
-	Reason            string      `json:"reason,omitzero"` // of none: done, empty, waiting, skills, paused
+	Reason            string      `json:"reason,omitzero"` // for none: done, empty, waiting, skills, paused
 	RetryAfterSeconds int         `json:"retry_after_seconds,omitzero"`
 }
 
-// Subject is the task that was handed out, if one was.
+// Subject returns the task that was handed out, if any.
 func (w wireHandout) Subject() string {
 	if w.Claim == nil {
 		return ""
@@ -99,12 +101,12 @@ type wireOutcome struct {
 	Late        bool     `json:"late,omitzero"`
 }
 
-// Subject is the task that was reported.
+// Subject returns the task that the report was about.
 func (w wireOutcome) Subject() string { return w.Task }
 
 func wireOutcomeOf(o board.Outcome) wireOutcome {
 	w := wireOutcome{
-		Task: o.Task.String(), Status: string(o.Status), Freed: idTexts(o.Freed), FollowUps: idTexts(o.FollowUps),
+		Task: o.Task.String(), Status: string(o.Status), Freed: idStrings(o.Freed), FollowUps: idStrings(o.FollowUps),
 		Failures: o.Failures, MaxFailures: o.MaxFailures, Again: o.Again, Late: o.Late,
 	}
 	if o.Question != 0 {
@@ -134,7 +136,7 @@ type wireQuestion struct {
 	Parked     bool     `json:"parked,omitzero"`
 }
 
-// Subject is the task that the question belongs to, if it does to one.
+// Subject returns the task that the question is about, if any.
 func (w wireQuestion) Subject() string { return w.Task }
 
 func wireQuestionOf(q board.Question) wireQuestion {
@@ -174,7 +176,8 @@ type wireWorker struct {
 	StoppedBy   string `json:"stopped_by,omitzero"`
 }
 
-func idTexts(ids []board.ID) []string {
+// idStrings converts ids to strings.
+func idStrings(ids []board.ID) []string {
 	var out []string
 	for _, id := range ids {
 		out = append(out, id.String())

@@ -29,7 +29,7 @@ type test struct {
 func Run(t *testing.T, open func(t *testing.T) board.Store) {
 	for _, g := range []group{
 		storeTasks, storeTransactions, storeClaims, storeHandOut, storeFeed, storeQuestions, storeSweep,
-		ruleFence, ruleReports, ruleBudget, ruleKeys, ruleLinks, ruleParents, ruleQuestions, ruleParking,
+		ruleOrder, ruleFence, ruleReports, ruleBudget, ruleKeys, ruleLinks, ruleParents, ruleQuestions, ruleParking,
 		ruleWorkers, ruleWaiting, ruleVerdicts, ruleGrowth, ruleWhy, ruleMaintenance, ruleRaces, controls,
 	} {
 		t.Run(g.name, func(t *testing.T) {
@@ -52,6 +52,8 @@ type fixture struct {
 	board *board.Board
 	// unchecked is set by tests that break the invariants on purpose.
 	unchecked bool
+	// keys counts the idempotency keys of a test with keys; see bothWays.
+	keys *int
 }
 
 func newFixture(t *testing.T, s board.Store) *fixture {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,111 +14,74 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/mcp"
-	"github.com/bossman-dev/bossman/remote"
 	"github.com/bossman-dev/bossman/tools"
 )
 
 const (
 	everybody = "viewer worker lead admin"
 	workers   = "worker lead admin"
-	leads     = "lead admin"
-	watchers  = "viewer lead admin" // a worker has enough to read
-	admins    = "admin"
 )
 
-// roles tells who may use each thing that the server has. It is the one place that
-// says so for the tests: what has no line here fails them, in every revision and on
-// every transport.
-var roles = map[string]string{
-	"tool get_next_task":      workers,
-	"tool get_task":           everybody,
-	"tool report_progress":    workers,
-	"tool report_task_done":   workers,
-	"tool report_task_failed": workers,
-	"tool ask_question":       workers,
-	"tool get_answer":         workers,
-	"tool create_task":        workers,
-	"tool create_plan":        leads,
-	"tool list_tasks":         watchers,
-	"tool update_task":        leads,
-	"tool cancel_task":        leads,
-	"tool review_task":        leads,
-	"tool list_questions":     watchers,
-	"tool answer_question":    leads,
-	"tool list_workers":       watchers,
-
-	"prompt work":   workers,
-	"prompt plan":   leads,
-	"prompt review": leads,
-
-	"resource bossman://board":        everybody,
-	"resource bossman://questions":    everybody,
-	"template bossman://tasks/{id}":   everybody,
-	"route /":                         "open",
-	"route /mcp":                      "key",
-	"route /livez":                    "open",
-	"route /readyz":                   "open",
-	"route " + metadataPath:           "open",
-	"method initialize":               everybody,
-	"method server/discover":          everybody,
-	"method ping":                     everybody,
-	"method tools/list":               everybody,
-	"method tools/call":               everybody,
-	"method prompts/list":             everybody,
-	"method prompts/get":              workers, // a viewer has none
-	"method resources/list":           everybody,
-	"method resources/templates/list": everybody,
-	"method resources/read":           everybody,
-	"method resources/subscribe":      everybody,
-	"method resources/unsubscribe":    everybody,
-	"method subscriptions/listen":     everybody,
-	"method completion/complete":      everybody,
-	"method logging/setLevel":         everybody,
-	"method tasks/get":                everybody, // their own
-	"method tasks/update":             everybody,
-	"method tasks/cancel":             everybody,
-
-	"method bossman/whoami":      everybody,
-	"method bossman/projects":    everybody,
-	"method bossman/project":     everybody,
-	"method bossman/summary":     everybody,
-	"method bossman/list":        everybody,
-	"method bossman/get":         everybody,
-	"method bossman/why":         everybody,
-	"method bossman/events":      everybody,
-	"method bossman/claims":      everybody,
-	"method bossman/workers":     everybody,
-	"method bossman/questions":   everybody,
-	"method bossman/question":    everybody,
-	"method bossman/await":       everybody,
-	"method bossman/feed":        everybody,
-	"method bossman/feedEnd":     everybody,
-	"method bossman/next":        workers,
-	"method bossman/renew":       workers,
-	"method bossman/leave":       workers,
-	"method bossman/progress":    workers,
-	"method bossman/done":        workers,
-	"method bossman/fail":        workers,
-	"method bossman/ask":         workers,
-	"method bossman/park":        workers,
-	"method bossman/create":      workers,
-	"method bossman/createUnder": workers,
-	"method bossman/answer":      leads + " person:worker", // the person at an agent's client
-	"method bossman/createPlan":  leads,
-	"method bossman/update":      leads,
-	"method bossman/cancel":      leads,
-	"method bossman/review":      leads,
-	"method bossman/release":     leads,
-	"method bossman/stop":        leads,
-	"method bossman/pause":       leads,
-	"method bossman/resume":      leads,
-	"method bossman/setProject":  admins,
-	"method " + loginMethod:      "person:viewer person:worker person:lead person:admin",
-}
+// roles tells who may use each thing that the server has. What a board can do is in
+// the table of verbs; the rest is here. What is in neither fails the tests, in every
+// revision and on every transport.
+var roles = func() map[string]string {
+	all := map[string]string{
+		"resource bossman://board":        everybody,
+		"resource bossman://questions":    everybody,
+		"template bossman://tasks/{id}":   everybody,
+		"route /":                         "open",
+		"route /mcp":                      "key",
+		"route /livez":                    "open",
+		"route /readyz":                   "open",
+		"route " + metadataPath:           "open",
+		"method initialize":               everybody,
+		"method server/discover":          everybody,
+		"method ping":                     everybody,
+		"method tools/list":               everybody,
+		"method tools/call":               everybody,
+		"method prompts/list":             everybody,
+		"method prompts/get":              workers, // a viewer has none
+		"method resources/list":           everybody,
+		"method resources/templates/list": everybody,
+		"method resources/read":           everybody,
+		"method resources/subscribe":      everybody,
+		"method resources/unsubscribe":    everybody,
+		"method subscriptions/listen":     everybody,
+		"method completion/complete":      everybody,
+		"method logging/setLevel":         everybody,
+		"method tasks/get":                everybody, // their own
+		"method tasks/update":             everybody,
+		"method tasks/cancel":             everybody,
+	}
+	for _, v := range access.Verbs() {
+		var call, show []string
+		for r := auth.Viewer; r <= auth.Admin; r++ {
+			switch {
+			case v.Allows(r, false):
+				call = append(call, r.String())
+			case v.Allows(r, true):
+				call = append(call, "person:"+r.String())
+			}
+			if v.Shows(r) {
+				show = append(show, r.String())
+			}
+		}
+		all["method "+v.Method()] = strings.Join(call, " ")
+		if v.Tool != "" {
+			all["tool "+v.Tool] = strings.Join(show, " ")
+		}
+	}
+	for prompt, v := range map[string]*access.Verb{"work": access.Next, "plan": access.CreatePlan, "review": access.Review} {
+		all["prompt "+prompt] = all["tool "+v.Tool]
+	}
+	return all
+}()
 
 const (
 	issuerForTest = "https://login.example.org"
@@ -140,6 +104,7 @@ func registry(t *testing.T, s *site) (all []string) {
 	t.Helper()
 	server := mcp.NewServer(mcp.Implementation{Name: "all", Version: "1"}, nil) // which hides nothing
 	defer server.Close()
+	server.Use(tools.AuthorizeAs(access.Local(auth.Admin)))
 	tools.Register(server, nil, &tools.Options{Missing: errors.New("no board")})
 	here, there := jsonrpc.Pipe(jsonrpc.Limits{})
 	go server.Serve(t.Context(), there)
@@ -164,10 +129,9 @@ func registry(t *testing.T, s *site) (all []string) {
 		all = append(all, "template "+x.URITemplate)
 		check(t, err)
 	}
-	for name := range remote.Methods() {
-		all = append(all, "method "+name)
+	for _, v := range access.Verbs() { // whether each is served, TestAuthorization finds out
+		all = append(all, "method "+v.Method())
 	}
-	all = append(all, "method "+loginMethod)
 	text, err := os.ReadFile("../../mcp/method.go")
 	check(t, err)
 	words := regexp.MustCompile(`"([a-zA-Z/]+)": +\{kind: wordRequest, client:`).FindAllStringSubmatch(string(text), -1)
@@ -357,8 +321,9 @@ func hold(t *testing.T, s *site) board.WorkerID {
 // methods tries every method on what is in the project web.
 func methods(t *testing.T, s *site, w somebody, k *speaker, f furniture) (calls int) {
 	t.Helper()
-	for name, args := range arguments {
-		if name == "bossman/stop" { // which ends the hold
+	for _, v := range access.Verbs() {
+		name, args := v.Method(), cmp.Or(arguments[v], usualArguments)
+		if v == access.Stop { // which ends the hold
 			f.worker = hold(t, s)
 		}
 		thing := "method " + name
@@ -390,45 +355,35 @@ var nowhere = furniture{
 	worker: board.WorkerID{Principal: "key:nobody", Name: "otter-zzz"}, question: 424242,
 }
 
-// arguments are those of the methods of a board. Where it can be, they are such that
-// a call that is allowed fails later: nothing changes by trying.
-var arguments = map[string]string{
-	"bossman/whoami":      `{}`,
-	"bossman/projects":    `{}`,
-	"bossman/project":     `{"args":{"Slug":"$PROJECT"}}`,
-	"bossman/summary":     `{"args":{"Slug":"$PROJECT"}}`,
-	"bossman/list":        `{"args":{"Projects":["$PROJECT"]}}`,
-	"bossman/get":         `{"args":{"ID":"$TASK","Events":5}}`,
-	"bossman/why":         `{"args":{"ID":"$TASK"}}`,
-	"bossman/events":      `{"args":{"ID":"$TASK"}}`,
-	"bossman/claims":      `{"args":{"Project":"$PROJECT"}}`,
-	"bossman/workers":     `{"args":{"Since":3600000000000}}`,
-	"bossman/questions":   `{"args":{"Projects":["$PROJECT"],"Task":"$TASK"}}`,
-	"bossman/question":    `{"args":{"ID":$QUESTION}}`,
-	"bossman/await":       `{"args":{"ID":$QUESTION}}`,
-	"bossman/feed":        `{"args":{"Projects":["$PROJECT"]}}`,
-	"bossman/feedEnd":     `{}`,
-	"bossman/next":        `{"args":{"Projects":["$PROJECT"],"Task":"$TASK"}}`,
-	"bossman/renew":       `{"args":{"Owner":"p-1"}}`,
-	"bossman/leave":       `{"args":{"Owner":"p-1"}}`,
-	"bossman/progress":    `{"args":{"Claim":$STALE,"Note":{"Text":"x"}}}`,
-	"bossman/done":        `{"args":{"Claim":$STALE,"Report":{"Summary":"x"}}}`,
-	"bossman/fail":        `{"args":{"Claim":$STALE,"Failure":{"Kind":"other","Reason":"x"}}}`,
-	"bossman/ask":         `{"args":{"Project":"$PROJECT","Text":""}}`,
-	"bossman/park":        `{"args":{"ID":$QUESTION}}`,
-	"bossman/create":      `{"args":{"Task":{"Project":"$PROJECT","Title":""}}}`,
-	"bossman/createUnder": `{"args":{"Claim":$STALE,"Task":{"Project":"$PROJECT","Title":"x"}}}`,
-	"bossman/answer":      `{"as":{"person":true},"args":{"ID":$QUESTION,"Answer":""}}`,
-	"bossman/createPlan":  `{"args":{"Project":"$PROJECT"}}`,
-	"bossman/update":      `{"args":{"ID":"$TASK","Edit":{"Title":""}}}`,
-	"bossman/cancel":      `{"args":{"ID":"$TASK","Dependents":"nonsense"}}`,
-	"bossman/review":      `{"args":{"ID":"$TASK","Verdict":"nonsense"}}`,
-	"bossman/release":     `{"args":{"ID":"$FREE","Reason":"x"}}`,
-	"bossman/stop":        `{"args":{"Principal":"$PRINCIPAL","Name":"$WORKER"}}`,
-	"bossman/pause":       `{"args":{"Slug":"$PROJECT"}}`,
-	"bossman/resume":      `{"args":{"Slug":"$PROJECT"}}`,
-	"bossman/setProject":  `{"args":{"Slug":"$PROJECT","Policy":"trust"}}`,
-	loginMethod:           `{"machine":"m","project":"$PROJECT"}`,
+// usualArguments are arguments for most methods: each takes those that it knows.
+const usualArguments = `{"args":{"ID":"$TASK","Slug":"$PROJECT","Project":"$PROJECT","Projects":["$PROJECT"],"Claim":$STALE}}`
+
+// arguments are those of the methods for which the usual ones do not do. Where
+// possible they are such that a call that is allowed fails later: nothing changes by
+// trying.
+var arguments = map[*access.Verb]string{
+	access.Workers:     `{"args":{"Since":3600000000000}}`,
+	access.Questions:   `{"args":{"Projects":["$PROJECT"],"Task":"$TASK"}}`,
+	access.Question:    `{"args":{"ID":$QUESTION}}`,
+	access.Await:       `{"args":{"ID":$QUESTION}}`,
+	access.Next:        `{"args":{"Projects":["$PROJECT"],"Task":"$TASK"}}`,
+	access.Renew:       `{"args":{"Owner":"p-1"}}`,
+	access.Leave:       `{"args":{"Owner":"p-1"}}`,
+	access.Progress:    `{"args":{"Claim":$STALE,"Note":{"Text":"x"}}}`,
+	access.Done:        `{"args":{"Claim":$STALE,"Report":{"Summary":"x"}}}`,
+	access.Fail:        `{"args":{"Claim":$STALE,"Failure":{"Kind":"other","Reason":"x"}}}`,
+	access.Ask:         `{"args":{"Project":"$PROJECT","Text":""}}`,
+	access.Park:        `{"args":{"ID":$QUESTION}}`,
+	access.Create:      `{"args":{"Task":{"Project":"$PROJECT","Title":""}}}`,
+	access.CreateUnder: `{"args":{"Claim":$STALE,"Task":{"Project":"$PROJECT","Title":"x"}}}`,
+	access.Answer:      `{"as":{"person":true},"args":{"ID":$QUESTION,"Answer":""}}`,
+	access.Update:      `{"args":{"ID":"$TASK","Edit":{"Title":""}}}`,
+	access.Cancel:      `{"args":{"ID":"$TASK","Dependents":"nonsense"}}`,
+	access.Review:      `{"args":{"ID":"$TASK","Verdict":"nonsense"}}`,
+	access.Release:     `{"args":{"ID":"$FREE","Reason":"x"}}`,
+	access.Stop:        `{"args":{"Principal":"$PRINCIPAL","Name":"$WORKER"}}`,
+	access.SetProject:  `{"args":{"Slug":"$PROJECT","Policy":"trust"}}`,
+	access.Login:       `{"machine":"m","project":"$PROJECT"}`,
 }
 
 // fill puts names of things into arguments.

@@ -6,11 +6,11 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/mcp"
 	"github.com/bossman-dev/bossman/mcp/streamable"
-	"github.com/bossman-dev/bossman/tools"
 )
 
 // authenticate tells who has sent a request.
@@ -84,12 +84,12 @@ func (s *httpServer) principal(r *http.Request) (*auth.Principal, error) {
 }
 
 // callerOf is a principal as the tools know it.
-func callerOf(ctx context.Context, mp mcp.Principal, projects *projectList) (tools.Caller, error) {
+func callerOf(ctx context.Context, mp mcp.Principal, projects *projectList) (*access.Caller, error) {
 	p, ok := mp.Value.(*auth.Principal)
 	if !ok {
-		return tools.Caller{}, nil
+		return &access.Caller{}, nil
 	}
-	c := tools.Caller{
+	c := &access.Caller{
 		Actor: board.Actor{Principal: p.ID, Owner: p.ID, Name: cmp.Or(p.Name, p.Owner), Person: p.Person},
 		Roles: p.Grants, Role: p.Best(),
 	}

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/internal/console"
@@ -85,14 +86,12 @@ func (a *app) newHTTPServer(ctx context.Context, o *opened, so httpOptions, l ne
 	if !o.server {
 		projects.home = o.slug
 	}
-	s.tools = tools.Register(s.mcp, o, &tools.Options{
-		Logger: log,
-		Who: func(ctx context.Context, p mcp.Principal) (tools.Caller, error) {
-			return callerOf(ctx, p, projects)
-		},
-	})
+	s.mcp.Use(tools.Authorize(func(ctx context.Context, p mcp.Principal) (*access.Caller, error) {
+		return callerOf(ctx, p, projects)
+	}))
+	s.tools = tools.Register(s.mcp, o, &tools.Options{Logger: log})
 	remote.Register(s.mcp, o.local)
-	s.mcp.HandleMethod(loginMethod, mcp.Method{Handle: s.serveLogin})
+	s.mcp.HandleMethod(access.Login.Method(), mcp.Method{Handle: s.serveLogin})
 	hosts := s.hosts(l)
 	if len(hosts) > 0 {
 		log.Info("clients may use these names, and --host names others", "hosts", strings.Join(hosts, " "))

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/jsonrpc"
@@ -23,42 +24,18 @@ const (
 	countFor = time.Second
 )
 
-// What a call does that is bounded, by the tool's name or the method's.
-var bounded = map[string]struct {
-	bucket auth.Bucket
-	count  bool // of what it makes, there may be so many
-}{
-	"create_task":          {auth.Creations, false},
-	"create_plan":          {auth.Creations, false},
-	"bossman/create":       {auth.Creations, false},
-	"bossman/createUnder":  {auth.Creations, false},
-	"bossman/createPlan":   {auth.Creations, false},
-	"ask_question":         {auth.Questions, true},
-	"bossman/ask":          {auth.Questions, true},
-	"get_next_task":        {auth.Calls, true},
-	"bossman/next":         {auth.Calls, true},
-	"subscriptions/listen": {auth.Streams, false},
-}
-
 // limit keeps one principal from using up what is everybody's.
 func (s *httpServer) limit(next mcp.Handler) mcp.Handler {
 	return func(ctx context.Context, r *mcp.Request) (mcp.Result, error) {
-		name := r.Method
-		if name == "tools/call" {
-			name = r.Target().Name
-		}
-		b, ok := bounded[name]
-		if !ok {
-			return next(ctx, r)
-		}
-		if b.bucket != auth.Calls { // those are counted at the door
-			if after, ok := s.limiter.Allow(r.Principal.ID, b.bucket); !ok {
+		v, bucket := limitOf(r)
+		if bucket != auth.Calls { // those are counted when the request is authenticated
+			if after, ok := s.limiter.Allow(r.Principal.ID, bucket); !ok {
 				secs := int(math.Ceil(after.Seconds()))
 				return refuse(r, fmt.Sprintf("Not done. Nothing has changed. This key does that too often. Next: the same call in %d s.", secs))
 			}
 		}
-		if b.count {
-			if text, err := s.full(ctx, r.Principal.ID, b.bucket); err != nil || text != "" {
+		if v == access.Next || v == access.Ask {
+			if text, err := s.full(ctx, r.Principal.ID, bucket); err != nil || text != "" {
 				if err != nil {
 					return nil, err
 				}
@@ -67,6 +44,22 @@ func (s *httpServer) limit(next mcp.Handler) mcp.Handler {
 		}
 		return next(ctx, r)
 	}
+}
+
+// limitOf finds the verb of a request, nil if it has none, and the rate limit that the
+// request counts against.
+func limitOf(r *mcp.Request) (*access.Verb, auth.Bucket) {
+	tool := ""
+	if r.Method == "tools/call" {
+		tool = r.Target().Name
+	}
+	if v, ok := access.ByRequest(r.Method, tool); ok {
+		return v, v.Bucket
+	}
+	if r.Method == "subscriptions/listen" {
+		return nil, auth.Streams
+	}
+	return nil, auth.Calls
 }
 
 // refuse says no in the way of the method.
@@ -110,7 +103,7 @@ type counted struct {
 	at time.Time
 }
 
-func (c *counts) of(ctx context.Context, b aBoard, principal string, questions bool) (int, error) {
+func (c *counts) of(ctx context.Context, b access.Board, principal string, questions bool) (int, error) {
 	key := countKey{principal, questions}
 	c.mu.Lock()
 	last, ok := c.seen[key]

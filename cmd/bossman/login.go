@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/internal/config"
 	"github.com/bossman-dev/bossman/internal/console"
@@ -146,9 +147,6 @@ func consent(ctx context.Context, address *url.URL, back *oauth.Loopback) (func(
 	}, nil
 }
 
-// loginMethod makes a key for a machine. It is the server's.
-const loginMethod = "bossman/login"
-
 type loginIn struct {
 	Machine string `json:"machine"`
 	Project string `json:"project,omitzero"`
@@ -159,7 +157,7 @@ type loginOut struct {
 }
 
 func newMachineKey(ctx context.Context, b *remote.Board, machine, project string) (auth.Secret, error) {
-	raw, err := b.Send(ctx, loginMethod, loginIn{machine, project})
+	raw, err := b.Send(ctx, access.Login, loginIn{machine, project})
 	if err != nil {
 		return "", err
 	}
@@ -179,9 +177,6 @@ func (s *httpServer) serveLogin(ctx context.Context, r *mcp.Request) (mcp.Result
 	p, ok := r.Principal.Value.(*auth.Principal)
 	if !ok || !p.Person {
 		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "only a person's credential makes keys for machines")
-	}
-	if after, ok := s.limiter.Allow(p.ID, auth.Creations); !ok {
-		return nil, jsonrpc.Errorf(jsonrpc.CodeInternal, "too many: try again in %v", after.Round(time.Second))
 	}
 	var in loginIn
 	if err := json.Unmarshal(r.Params, &in); err != nil {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 
+	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/internal/console"
@@ -53,20 +54,20 @@ func (a *app) serve(ctx context.Context, so serveOptions) error {
 	}
 	notify := &notifier{log: log}
 	defer notify.wait()
+	agent := access.Local(role)
+	if o != nil {
+		agent = o.agent(role)
+	}
 	options := &tools.Options{
-		Role: role, Piped: true, Quiet: so.quiet, Logger: log, Session: a.Getenv("CLAUDE_CODE_SESSION_ID"),
+		Pipe: agent, Quiet: so.quiet, Logger: log, Session: a.Getenv("CLAUDE_CODE_SESSION_ID"),
 		Missing: err, Asked: notify.asked,
 	}
-	var b aBoard
+	var b access.Board
 	if o != nil {
 		b = o
 		notify.command = o.settings.Notify
-		options.Project, options.Projects = o.slug, o.slugs()
 		dir := o.workDir()
 		options.Where = func(ctx context.Context) board.Where { return whereIs(ctx, dir) }
-		if o.me != nil {
-			options.Principal, options.Role = o.me.ID, min(role, o.me.Role(o.slug))
-		}
 		for _, text := range o.settings.Ignored {
 			log.Warn("a line of the configuration is ignored", "line", text)
 		}
@@ -82,6 +83,7 @@ func (a *app) serve(ctx context.Context, so serveOptions) error {
 		},
 	)
 	defer server.Close()
+	server.Use(tools.AuthorizeAs(agent))
 	t = tools.Register(server, b, options)
 
 	ctx, cancel := context.WithCancel(ctx)
@@ -101,10 +103,26 @@ func (a *app) serve(ctx context.Context, so serveOptions) error {
 	return nil
 }
 
+// agent is the caller that a client's agent is on this board.
+func (o *opened) agent(role auth.Role) *access.Caller {
+	if o.me != nil {
+		role = min(role, o.me.Role(o.slug))
+	}
+	c := access.Local(role, o.slugs()...)
+	c.Project = o.slug
+	if o.me != nil {
+		c.Principal = o.me.ID
+	}
+	return c
+}
+
 // slugs are the projects that agents of this process may use.
 func (o *opened) slugs() []string {
 	if !o.server || o.settings.IsSet("project") {
-		return nil // the one
+		if o.slug == "" {
+			return nil
+		}
+		return []string{o.slug}
 	}
 	var out []string
 	for _, p := range o.projects {

@@ -8,18 +8,18 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/internal/config"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/remote"
 	"github.com/bossman-dev/bossman/store/sqlite"
-	"github.com/bossman-dev/bossman/tools"
 )
 
 // An opened board, with the project that a command is about.
 type opened struct {
-	aBoard
+	access.Board
 	settings *config.Settings
 	// local is the board if it is in this process, and store what keeps it.
 	local *board.Board
@@ -35,24 +35,6 @@ type opened struct {
 	server   bool
 	people   *auth.Authenticator
 }
-
-// aBoard is what the commands need of a board: one in this process, or one of a
-// server.
-type aBoard interface {
-	tools.Board
-	Projects(ctx context.Context) ([]board.Project, error)
-	SetProject(ctx context.Context, p board.Project) error
-	Release(ctx context.Context, a board.Actor, id board.ID, reason string) (board.Task, error)
-	Stop(ctx context.Context, a board.Actor, w board.WorkerID) (board.ID, error)
-	Pause(ctx context.Context, a board.Actor, slug string) error
-	Resume(ctx context.Context, a board.Actor, slug string) error
-	Run(ctx context.Context) error
-}
-
-var (
-	_ aBoard = (*board.Board)(nil)
-	_ aBoard = (*remote.Board)(nil)
-)
 
 // open opens the board. Nothing is created by that.
 func (a *app) open(ctx context.Context) (*opened, error) {
@@ -99,7 +81,7 @@ func (a *app) openWith(ctx context.Context, s *config.Settings, adopt func(*boar
 		return nil, err
 	}
 	o.store, o.local = store, board.New(store, options)
-	o.aBoard = o.local
+	o.Board = o.local
 	return o, nil
 }
 
@@ -114,12 +96,21 @@ func (a *app) openStore(ctx context.Context, s *config.Settings, p config.Locati
 	switch {
 	case s.DB == "":
 		store, err := sqlite.Open(ctx, p.Path, nil)
-		return store, p.Path, err
+		return store, p.Path, adviseServer(err)
 	case isPostgres(s.DB):
 		store, err := a.openPostgres(ctx, s.DB)
 		return store, config.HidePassword(s.DB), err
 	}
 	return nil, "", console.Usagef("%s: %q is not an address such as postgres://user@host/name", s.Origin["db"], config.HidePassword(s.DB))
+}
+
+// adviseServer adds to the refusal of a file on a network disk what to do instead. It is
+// part of the error's text, since agents get no more than that.
+func adviseServer(err error) error {
+	if _, ok := errors.AsType[*sqlite.NetworkError](err); ok {
+		return fmt.Errorf("%w; run `bossman serve --http` on the host that has the disk, and point the others to it", err)
+	}
+	return err
 }
 
 func isPostgres(dsn auth.Secret) bool {

@@ -13,6 +13,7 @@ import (
 	"github.com/bossman-dev/bossman/mcp"
 	"github.com/bossman-dev/bossman/mcp/streamable"
 	"github.com/bossman-dev/bossman/remote"
+	"github.com/bossman-dev/bossman/tools"
 )
 
 // openRemote opens the board of a server. Its key is that of this machine for that
@@ -26,13 +27,13 @@ func (a *app) openRemote(ctx context.Context, s *config.Settings, p config.Locat
 	if err != nil {
 		return nil, err
 	}
-	b := remote.New(dialer(address, key))
+	b := remote.New(dialer(address, key), tools.Watched()...)
 	a.later(func() { b.Close() })
 	me, err := b.Whoami(ctx)
 	if err != nil {
 		return nil, console.WithNext(err, "look whether "+config.ServerName(address)+" runs; bossman login "+config.ServerName(address)+" makes a new key")
 	}
-	o := &opened{aBoard: b, settings: s, location: p, path: config.ServerName(address), slug: s.Project, server: true, me: &me}
+	o := &opened{Board: b, settings: s, location: p, path: config.ServerName(address), slug: s.Project, server: true, me: &me}
 	if o.projects, err = b.Projects(ctx); err != nil {
 		return nil, err
 	}

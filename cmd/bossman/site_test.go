@@ -68,7 +68,7 @@ func newSite(t testing.TB, so httpOptions) *site {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { quiet.Close() })
-	o := &opened{aBoard: b, local: b, store: store, server: true}
+	o := &opened{Board: b, local: b, store: store, server: true}
 	s, err := (&app{Console: &console.Console{Stderr: quiet}}).newHTTPServer(ctx, o, so, l, tel, log)
 	if err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/bossman-dev/bossman/board"
@@ -27,17 +28,42 @@ func (a *app) taskWhy() *cobra.Command {
 				Reasons []reasonJSON `json:"reasons"`
 			}{Task: id.String(), Status: string(d.Task.Status), State: state(d.Task)}
 			for _, r := range reasons {
-				out.Reasons = append(out.Reasons, reasonJSON{string(r.Code), withCommand(r)})
+				out.Reasons = append(out.Reasons, reasonJSON{string(r.Code), withCommand(id, r)})
 			}
 			return a.PrintJSON(out)
 		}
 		a.Linef("%s  %s%s", a.Styled(console.Cyan, id.String()), console.OneLine(d.Task.Title), a.Styled(console.Dim, "  "+stateWord(d.Task)))
 		for _, r := range reasons {
-			a.Paragraph("  ", console.OneLine(withCommand(r)))
+			a.Paragraph("  ", console.OneLine(withCommand(id, r)))
 		}
 		return nil
 	})
 }
 
-// withCommand is a reason with the command that helps.
-func withCommand(r board.Reason) string { return strings.TrimSpace(r.Text + " " + r.Do) }
+// withCommand returns the text of a reason, and the command that helps if there is one.
+func withCommand(id board.ID, r board.Reason) string {
+	return strings.TrimSpace(r.Text + " " + commandFor(id, r))
+}
+
+// commandFor names the command that helps against the reason why a task is not handed
+// out, or is empty.
+func commandFor(id board.ID, r board.Reason) string {
+	switch r.Code {
+	case board.WhyPolicy:
+		return fmt.Sprintf("See: bossman task review %v", id)
+	case board.WhyWrongSpec:
+		return fmt.Sprintf("Fix it with: bossman task edit %v, then: bossman task retry %v", id, id)
+	case board.WhyBudget:
+		return fmt.Sprintf("Retry it with: bossman task retry %v", id)
+	case board.WhyQuestion:
+		if r.Question == 0 { // a server that does not say which
+			return "See: bossman inbox"
+		}
+		return fmt.Sprintf("See: bossman answer %v", r.Question)
+	case board.WhyHeld:
+		return fmt.Sprintf("Start it with: bossman task edit %v --hold=false", id)
+	case board.WhyPaused:
+		return "Resume it with: bossman resume"
+	}
+	return ""
+}

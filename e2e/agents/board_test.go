@@ -416,7 +416,7 @@ func (o *office) codexPlans(t *testing.T, server entry) {
 	if answer := call("get_answer", map[string]any{"question": "q-1"}); !strings.Contains(answer, "PostgreSQL") {
 		t.Errorf("get_answer says %q after %q", answer, asked)
 	}
-	if done := call("report_task_done", map[string]any{"claim": given[2], "summary": "three tables"}); !strings.Contains(done, "web-1 is done. This freed web-2.") {
+	if done := call("report_task_done", map[string]any{"claim": given[2], "summary": "three tables"}); !strings.Contains(done, "web-1 is done. This unblocked web-2.") {
 		t.Errorf("report_task_done says %q", done)
 	}
 	if task := o.task(t, "web-1"); task.Status != "done" {

@@ -73,8 +73,8 @@ func TestPresence_killed(t *testing.T) {
 		t.Errorf("the task was handed over after %v, want at most %v", took, lease+sweeping)
 	}
 	for _, part := range []string{
-		"Add a login page", "With e-mail and password.", "attempt 2", "lease ran out",
-		"branch login at " + head[:10], "2 files uncommitted", "in " + tree, "the form is there, styles come next",
+		"Add a login page", "With e-mail and password.", "attempt 2", "lease expired",
+		"branch login at " + head[:10], "2 uncommitted files", "in " + tree, "the form is there, styles come next",
 	} {
 		if !strings.Contains(next.text, part) {
 			t.Errorf("the hand-over does not say %q:\n%s", part, next.text)
@@ -149,7 +149,7 @@ func TestPresence_lateReport(t *testing.T) {
 	}
 	// Said again, it is the same report.
 	again := back.call(t, "report_task_done", args{"claim": claims[0].Claim, "summary": "the first one"})
-	if again.facts.Status != "done" || !strings.Contains(again.text, "You reported this before.") {
+	if again.facts.Status != "done" || !strings.Contains(again.text, "You already reported this.") {
 		t.Errorf("the late report, repeated = %+v", again)
 	}
 	for i, c := range []struct {

@@ -93,7 +93,7 @@ func sdkWorks(t *testing.T, dir, key, project, mode string, server ...string) {
 		t.Errorf("the person was asked %q, want once", out.Asked)
 	}
 	says(t, out.Answer, "green", "You still hold")
-	says(t, out.Done, project+"-1 is done.", "This freed "+project+"-2")
+	says(t, out.Done, project+"-1 is done.", "This unblocked "+project+"-2")
 	says(t, out.Next, project+"-2 is yours", "Add a login page")
 	says(t, out.Done2, project+"-2 is done.")
 	says(t, out.Nothing, "All 2 tasks are done.")

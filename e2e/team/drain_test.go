@@ -83,7 +83,7 @@ func TestDrain(t *testing.T) {
 		if err != nil || got.facts.Parked || got.facts.State != "open" {
 			t.Errorf("a question that waits 30 s = %+v, %v, want that it is open, and nothing parked", got, err)
 		}
-		says(t, got.text, "You still hold "+held.Task, "the same call again")
+		says(t, got.text, "You still hold "+held.Task, "repeat the call to keep waiting for")
 	})
 
 	raw := &wire{key: quiet, revision: mcp.Newest}

@@ -34,12 +34,13 @@ var root = filepath.Join("..", "..")
 // packages of ours that it may import. A new package gets a row here and a box
 // there; a new arrow is a decision, and belongs in both as well.
 var drawing = map[string][]string{
+	"access":                      {"auth", "board"},
 	"auth":                        {},
 	"auth/authtest":               {"auth"},
 	"board":                       {},
 	"board/boardtest":             {"board"},
 	"clientconfig":                {},
-	"cmd/bossman":                 {"auth", "board", "internal/config", "internal/console", "internal/mcpcli", "jsonrpc", "mcp", "mcp/oauth", "mcp/streamable", "remote", "store/postgres", "store/sqlite", "telemetry", "tools"},
+	"cmd/bossman":                 {"access", "auth", "board", "internal/config", "internal/console", "internal/mcpcli", "jsonrpc", "mcp", "mcp/oauth", "mcp/streamable", "remote", "store/postgres", "store/sqlite", "telemetry", "tools"},
 	"examples/add":                {"mcp"},
 	"examples/moonphase":          {"mcp", "mcp/streamable"},
 	"internal/archtest":           {},
@@ -56,11 +57,11 @@ var drawing = map[string][]string{
 	"mcp/oauth":                   {"mcp"},
 	"mcp/storetest":               {"jsonrpc", "mcp", "mcp/streamable"},
 	"mcp/streamable":              {"jsonrpc", "mcp"},
-	"remote":                      {"auth", "board", "jsonrpc", "mcp", "tools"},
+	"remote":                      {"access", "auth", "board", "jsonrpc", "mcp"},
 	"store/postgres":              {"auth", "board", "mcp", "mcp/streamable"},
 	"store/sqlite":                {"auth", "board"},
-	"telemetry":                   {"board", "mcp"},
-	"tools":                       {"auth", "board", "jsonrpc", "mcp"},
+	"telemetry":                   {"access", "board", "mcp"},
+	"tools":                       {"access", "auth", "board", "jsonrpc", "mcp"},
 }
 
 // suites are imported by the test files of any package.

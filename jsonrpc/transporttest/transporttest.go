@@ -1,4 +1,4 @@
-// Package transporttest is the suite that every jsonrpc.Transport passes.
+// Package transporttest tests implementations of jsonrpc.Transport.
 //
 //	func TestMine(t *testing.T) {
 //		transporttest.Run(t, func(t *testing.T) (a, b jsonrpc.Transport) { … })
@@ -20,12 +20,12 @@ import (
 	"github.com/bossman-dev/bossman/jsonrpc"
 )
 
-// patience is how long a test waits for what must happen.
-const patience = 20 * time.Second
+// timeout is how long a test waits for something that must happen.
+const timeout = 20 * time.Second
 
-// Run holds a transport to what jsonrpc.Transport promises. open returns the two
-// ends of a new connection that takes packets up to the default limits; closing a
-// must wake a Receive on a. Run closes both ends.
+// Run tests that a transport behaves as jsonrpc.Transport documents. open
+// returns the two ends of a new connection with the default limits; closing a
+// must unblock a Receive on a. Run closes both ends.
 func Run(t *testing.T, open func(t *testing.T) (a, b jsonrpc.Transport)) {
 	for _, c := range []struct {
 		name string
@@ -34,13 +34,13 @@ func Run(t *testing.T, open func(t *testing.T) (a, b jsonrpc.Transport)) {
 		{"order", order},
 		{"both directions at once", bothDirections},
 		{"concurrent senders", concurrentSenders},
-		{"a large packet", largePacket},
-		{"a packet that is too large", tooLarge},
+		{"large packet", largePacket},
+		{"oversized packet", tooLarge},
 		{"batch", batch},
 		{"ids byte for byte", ids},
 		{"every kind of message", kinds},
-		{"close ends a waiting receive", closeWakes},
-		{"what was sent before close arrives", sentBeforeClose},
+		{"close unblocks receive", closeWakes},
+		{"packets sent before close arrive", sentBeforeClose},
 		{"send after close", sendAfterClose},
 		{"close twice", closeTwice},
 		{"close while sending", closeWhileSending},
@@ -62,7 +62,8 @@ func notification(method string, params any) jsonrpc.Packet {
 	return jsonrpc.One(&jsonrpc.Message{Method: method, Params: raw})
 }
 
-// send sends from a goroutine of its own, since Send may wait for a reader.
+// send sends in its own goroutine, because Send may block until the packets are
+// read.
 func send(t *testing.T, from jsonrpc.Transport, packets ...jsonrpc.Packet) {
 	t.Helper()
 	sent := make(chan struct{})
@@ -92,8 +93,8 @@ func within(t *testing.T, c <-chan struct{}, what string) {
 	t.Helper()
 	select {
 	case <-c:
-	case <-time.After(patience):
-		t.Fatalf("waited %v for %s", patience, what)
+	case <-time.After(timeout):
+		t.Fatalf("waited %v for %s", timeout, what)
 	}
 }
 
@@ -157,13 +158,13 @@ func concurrentSenders(t *testing.T, a, b jsonrpc.Transport) {
 			t.Fatal(err)
 		}
 		if v.Turn != turns[v.Sender] || v.Text != strings.Repeat(string(rune('a'+v.Sender)), 1+v.Turn*37) {
-			t.Fatalf("sender %d: packet %d where %d was due, or not whole", v.Sender, v.Turn, turns[v.Sender])
+			t.Fatalf("sender %d: got packet %d, want %d, or it is incomplete", v.Sender, v.Turn, turns[v.Sender])
 		}
 		turns[v.Sender]++
 	}
 }
 
-// sized is a notification whose text is n bytes long.
+// sized returns a notification whose encoding is n bytes long.
 func sized(n int) jsonrpc.Packet {
 	empty := len(notification("n", []string{""}).Append(nil))
 	return notification("n", []string{strings.Repeat("x", n-empty)})
@@ -236,7 +237,7 @@ func kinds(t *testing.T, a, b jsonrpc.Transport) {
 }
 
 func closeWakes(t *testing.T, a, b jsonrpc.Transport) {
-	for _, end := range []jsonrpc.Transport{a, b} { // a on its own account, b because a has gone
+	for _, end := range []jsonrpc.Transport{a, b} { // a because it is closed, b because the other end is gone
 		woken := make(chan struct{})
 		go func() {
 			defer close(woken)
@@ -302,8 +303,8 @@ func closeTwice(t *testing.T, a, b jsonrpc.Transport) {
 	}
 }
 
-// closeWhileSending: whatever the moment, every packet is there whole or not at
-// all, those whose Send succeeded in time are not mixed up, and nothing hangs.
+// closeWhileSending closes a while others send. Every packet must arrive whole
+// or not at all, in order, and nothing may block.
 func closeWhileSending(t *testing.T, a, b jsonrpc.Transport) {
 	var wg sync.WaitGroup
 	for s := range 4 {

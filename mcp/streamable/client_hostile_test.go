@@ -149,7 +149,7 @@ func TestClient_brokenAnswers(t *testing.T) {
 		"a result of nothing":     {`{"jsonrpc":"2.0","id":%s,"result":null}`, "not an object"},
 		"an id that is text":      {`{"jsonrpc":"2.0","id":"%s","result":{"content":[]}}`, "answer"},
 		"an id never asked":       {`{"jsonrpc":"2.0","id":77%s,"result":{"content":[]}}`, "answer"},
-		"no id":                   {`{"jsonrpc":"2.0","result":{"content":[]},"x":%s}`, "echoes the id"},
+		"no id":                   {`{"jsonrpc":"2.0","result":{"content":[]},"x":%s}`, "must have the id of its request"},
 		"cut off":                 {`{"jsonrpc":"2.0","id":%s,"result":{"content":[`, "refused"},
 		"a log line":              {`INFO %s`, "refused"},
 		"a member twice":          {`{"jsonrpc":"2.0","id":%s,"result":{"content":[],"content":[]}}`, "twice"},

@@ -16,8 +16,7 @@ type NetworkError struct {
 }
 
 func (e *NetworkError) Error() string {
-	return fmt.Sprintf("%s is on a network file system (%s), where several processes damage a SQLite file; "+
-		"run `bossman serve --http` on the host that has the disk, and point the others to it", e.Path, e.Kind)
+	return fmt.Sprintf("%s is on a network file system (%s), where several processes damage a SQLite file", e.Path, e.Kind)
 }
 
 // checkFileSystem looks at the folder, or what there is above it.

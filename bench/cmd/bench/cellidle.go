@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/internal/pgtest"
@@ -341,7 +342,7 @@ func runLaptop(ctx context.Context, addr string, key auth.Secret, tell signals, 
 		return streamable.Connect(ctx, "http://"+addr+"/mcp", &streamable.ClientOptions{
 			Header: http.Header{"Authorization": {"Bearer " + key.Reveal()}}, Transport: transport,
 		}, &mcp.ClientOptions{Info: mcp.Implementation{Name: "bench", Version: "1"}, Revision: mcp.Newest})
-	})
+	}, tools.Watched()...)
 	defer b.Close()
 	atOnce <- struct{}{}
 	_, err := b.Whoami(ctx)
@@ -351,7 +352,9 @@ func runLaptop(ctx context.Context, addr string, key auth.Secret, tell signals, 
 	}
 	s := mcp.NewServer(mcp.Implementation{Name: "bench", Version: "1"}, &mcp.ServerOptions{Visible: tools.Visible})
 	defer s.Close()
-	t := tools.Register(s, b, &tools.Options{Project: idleProject, Role: auth.Worker, Piped: true, Quiet: true})
+	agent := access.Local(auth.Worker, idleProject)
+	s.Use(tools.AuthorizeAs(agent))
+	t := tools.Register(s, b, &tools.Options{Pipe: agent, Quiet: true})
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	if client != nil {

@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/mcp"
@@ -25,19 +26,19 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the answers in the conversations")
 
-// TestConversations plays the conversations below testdata, in both eras. Each is a
-// txtar file: a remark, a file named conversation, whose lines are
+// TestConversations replays the conversations in testdata, in both eras. Each is a txtar
+// file: a comment, then a file named conversation whose lines are
 //
 //	-> tool {…}       an agent calls a tool; -> b: tool {…} one on another connection
-//	=> tool {…}       the same, and what programs are told is shown as well
-//	<- …              what the model is shown, line by line; <! if the call was refused
-//	<= {…}            what programs are told
-//	== act …          something that a person does; see stage.act
+//	=> tool {…}       the same, and the result for programs is shown as well
+//	<- …              what the model sees, line by line; <! if the call was refused
+//	<= {…}            the result for programs
+//	== action …       something that a person does; see fixture.do
 //	.. 10m            time passes
-//	# …               a remark
+//	# …               a comment
 //
-// Worker names and claims are drawn: the first that appears is $worker1, $claim1.
-// Before the file name there may be lines such as "role: worker".
+// Worker names and claims are random: the first to appear are $worker1 and $claim1. The
+// comment may contain settings such as "role: worker".
 func TestConversations(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -86,21 +87,56 @@ func line(lines []string, i int) string {
 	return "nothing"
 }
 
-// A stage is a board with agents around it.
-type stage struct {
+// A setup is how a server of the tests is set up: its options, and who calls it. The
+// zero Role is a lead.
+type setup struct {
+	Role     auth.Role
+	Project  string   // the default
+	Projects []string // all of them; nil: Project alone
+	Piped    bool
+	Who      func(context.Context, mcp.Principal) (*access.Caller, error) // in place of the above
+	Where    func(context.Context) board.Where
+	Session  string
+	Quiet    bool
+	Missing  error
+	Asked    func(board.Question)
+}
+
+// register adds the tools of a board to a server.
+func register(s *mcp.Server, b access.Board, o setup) *tools.Tools {
+	projects := o.Projects
+	if projects == nil && o.Project != "" {
+		projects = []string{o.Project}
+	}
+	c := access.Local(cmp.Or(o.Role, auth.Lead), projects...)
+	c.Project = o.Project
+	to := &tools.Options{Where: o.Where, Session: o.Session, Quiet: o.Quiet, Missing: o.Missing, Asked: o.Asked}
+	if o.Piped {
+		to.Pipe = c
+	}
+	if o.Who != nil {
+		s.Use(tools.Authorize(o.Who))
+	} else {
+		s.Use(tools.AuthorizeAs(c))
+	}
+	return tools.Register(s, b, to)
+}
+
+// A fixture is a board with agents connected to it.
+type fixture struct {
 	t        *testing.T
 	b        *board.Board
-	o        tools.Options
+	o        setup
 	revision mcp.Revision
 	agents   map[string]*agent
-	names    map[string]string // drawn value → $name
+	names    map[string]string // random value → $name
 	values   map[string]string
 	counts   map[string]int
-	owners   map[string]string // worker → the agent that was told its name
+	owners   map[string]string // worker → the agent that it belongs to
 	claims   map[string]string // claim → worker
 }
 
-// An agent is a connection with a server of its own, as a process on a pipe has.
+// An agent is a client with a server of its own, like a process on a pipe.
 type agent struct {
 	client *mcp.Client
 	server *mcp.Server
@@ -108,15 +144,15 @@ type agent struct {
 	stop   func()
 }
 
-// newStage opens a board in a file of the test's.
-func newStage(t *testing.T, p board.Project, o tools.Options, revision mcp.Revision) *stage {
+// newFixture creates a board in a temporary file.
+func newFixture(t *testing.T, p board.Project, o setup, revision mcp.Revision) *fixture {
 	t.Helper()
-	return newStagePaced(t, p, o, revision, 5*time.Second)
+	return newFixtureEvery(t, p, o, revision, 5*time.Second)
 }
 
-// newStagePaced is newStage with a pause between two looks at the file. Under the race
-// detector each takes a while, and hours pass.
-func newStagePaced(t *testing.T, p board.Project, o tools.Options, revision mcp.Revision, pause time.Duration) *stage {
+// newFixtureEvery is newFixture with another polling interval. Tests in which hours pass
+// poll rarely, because each poll is slow under the race detector.
+func newFixtureEvery(t *testing.T, p board.Project, o setup, revision mcp.Revision, pause time.Duration) *fixture {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "board.db")
 	if err := os.WriteFile(path, emptyBoard(t), 0o600); err != nil {
@@ -143,26 +179,27 @@ func newStagePaced(t *testing.T, p board.Project, o tools.Options, revision mcp.
 	if o.Project == "" {
 		o.Project = p.Slug
 	}
-	return &stage{
+	return &fixture{
 		t: t, b: b, o: o, revision: revision, agents: map[string]*agent{},
 		names: map[string]string{}, values: map[string]string{}, counts: map[string]int{},
 		owners: map[string]string{}, claims: map[string]string{},
 	}
 }
 
-var emptied struct {
+var emptyFile struct {
 	sync.Mutex
 	file []byte
 }
 
-// emptyBoard is the file of a board with nothing in it: making one takes a while under
-// the race detector. It is made in a bubble's time, like all that comes after.
+// emptyBoard returns the file of an empty board. It is created once, because that is slow
+// under the race detector, and inside a synctest bubble, so that its clock is not ahead of
+// the tests.
 func emptyBoard(t *testing.T) []byte {
 	t.Helper()
-	emptied.Lock()
-	defer emptied.Unlock()
-	if emptied.file != nil {
-		return emptied.file
+	emptyFile.Lock()
+	defer emptyFile.Unlock()
+	if emptyFile.file != nil {
+		return emptyFile.file
 	}
 	path := filepath.Join(t.TempDir(), "board.db")
 	store, err := sqlite.Open(t.Context(), path, nil)
@@ -175,14 +212,14 @@ func emptyBoard(t *testing.T) []byte {
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if emptied.file, err = os.ReadFile(path); err != nil {
+	if emptyFile.file, err = os.ReadFile(path); err != nil {
 		t.Fatal(err)
 	}
-	return emptied.file
+	return emptyFile.file
 }
 
-// connect starts a server on the board and a client of it.
-func (s *stage) connect(o tools.Options, revision mcp.Revision, co *mcp.ClientOptions) *agent {
+// connect starts a server for the board and a client connected to it.
+func (s *fixture) connect(o setup, revision mcp.Revision, co *mcp.ClientOptions) *agent {
 	s.t.Helper()
 	a := &agent{}
 	a.server = mcp.NewServer(mcp.Implementation{Name: "bossman", Version: "test"}, &mcp.ServerOptions{
@@ -192,7 +229,7 @@ func (s *stage) connect(o tools.Options, revision mcp.Revision, co *mcp.ClientOp
 			return a.tools.Complete(ctx, c, p)
 		},
 	})
-	a.tools = tools.Register(a.server, s.b, &o)
+	a.tools = register(a.server, s.b, o)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(s.t.Context()))
 	var wg sync.WaitGroup
 	wg.Go(func() { _ = a.tools.Run(ctx) })
@@ -201,12 +238,12 @@ func (s *stage) connect(o tools.Options, revision mcp.Revision, co *mcp.ClientOp
 		wg.Wait()
 		a.server.Close()
 	})
-	s.t.Cleanup(a.stop) // after the client has left
+	s.t.Cleanup(a.stop) // runs after the client has disconnected
 	a.client = mcptest.Connect(s.t, a.server, revision, co)
 	return a
 }
 
-func (s *stage) agent(name string) *agent {
+func (s *fixture) agent(name string) *agent {
 	if a := s.agents[name]; a != nil {
 		return a
 	}
@@ -215,10 +252,10 @@ func (s *stage) agent(name string) *agent {
 	return a
 }
 
-// play holds a conversation and gives it as it went.
+// play replays a conversation and returns it with the actual answers.
 func play(t *testing.T, head string, lines []string, revision mcp.Revision) (out []string) {
 	p := board.Project{Slug: "web", Skills: []string{"go", "gpu"}}
-	o := tools.Options{Piped: true}
+	o := setup{Piped: true}
 	for l := range strings.Lines(head) {
 		key, value, _ := strings.Cut(strings.TrimSpace(l), ": ")
 		switch key {
@@ -247,11 +284,11 @@ func play(t *testing.T, head string, lines []string, revision mcp.Revision) (out
 		for _, slug := range o.Projects {
 			roles[slug] = role
 		}
-		o.Who = func(context.Context, mcp.Principal) (tools.Caller, error) {
-			return tools.Caller{Actor: board.Actor{Principal: "key", Owner: "key-1"}, Role: role, Roles: roles}, nil
+		o.Who = func(context.Context, mcp.Principal) (*access.Caller, error) {
+			return &access.Caller{Actor: board.Actor{Principal: "key", Owner: "key-1"}, Role: role, Roles: roles}, nil
 		}
 	}
-	s := newStage(t, p, o, revision)
+	s := newFixture(t, p, o, revision)
 	if o.Projects != nil {
 		s.o.Project = "-"
 		for _, slug := range o.Projects {
@@ -277,7 +314,7 @@ func play(t *testing.T, head string, lines []string, revision mcp.Revision) (out
 			}
 			time.Sleep(d)
 		case "==":
-			out = append(out, s.act(strings.Fields(s.fill(rest)))...)
+			out = append(out, s.do(strings.Fields(s.unmask(rest)))...)
 		case "", "#":
 		default:
 			t.Fatalf("line %d: %q", i, l)
@@ -287,8 +324,8 @@ func play(t *testing.T, head string, lines []string, revision mcp.Revision) (out
 	return out
 }
 
-// call calls a tool and gives the lines of its answer.
-func (s *stage) call(rest string, programs bool) (out []string) {
+// call calls a tool and returns the lines of its answer.
+func (s *fixture) call(rest string, programs bool) (out []string) {
 	name := "a"
 	if who, more, ok := strings.Cut(rest, ": "); ok && !strings.ContainsAny(who, " {") {
 		name, rest = who, more
@@ -297,22 +334,22 @@ func (s *stage) call(rest string, programs bool) (out []string) {
 	if args == "" {
 		args = "{}"
 	}
-	res, err := s.agent(name).client.Call(s.t.Context(), tool, json.RawMessage(s.fill(args)), nil)
+	res, err := s.agent(name).client.Call(s.t.Context(), tool, json.RawMessage(s.unmask(args)), nil)
 	if err != nil {
-		return []string{"<! " + s.hide(err.Error())}
+		return []string{"<! " + s.mask(err.Error())}
 	}
 	if res.StructuredContent != nil {
 		s.t.Errorf("%s answers with structured content", tool)
 	}
 	s.learn(res, name)
-	s.checkNames(name, tool, s.fill(args), res)
+	s.checkNames(name, tool, s.unmask(args), res)
 	mark := "<-"
 	if res.IsError {
 		mark = "<!"
 	}
 	for _, c := range res.Content {
 		for l := range strings.Lines(c.Text) {
-			out = append(out, strings.TrimRight(mark+" "+s.hide(strings.TrimSuffix(l, "\n")), " "))
+			out = append(out, strings.TrimRight(mark+" "+s.mask(strings.TrimSuffix(l, "\n")), " "))
 		}
 	}
 	if programs {
@@ -320,15 +357,15 @@ func (s *stage) call(rest string, programs bool) (out []string) {
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		out = append(out, "<= "+s.hide(string(b)))
+		out = append(out, "<= "+s.mask(string(b)))
 	}
 	return out
 }
 
 var handle = regexp.MustCompile(`[a-z][a-z0-9]*-\d+/\d+\.[a-z2-9]{5}`)
 
-// learn gives names to what was drawn.
-func (s *stage) learn(res *mcp.ToolResult, agent string) {
+// learn names the random values in a result.
+func (s *fixture) learn(res *mcp.ToolResult, agent string) {
 	meta, _ := res.Meta[tools.ResultKey].(map[string]any)
 	claims, _ := meta["held"].([]any)
 	if c, ok := meta["claim"]; ok {
@@ -355,9 +392,9 @@ func (s *stage) learn(res *mcp.ToolResult, agent string) {
 	}
 }
 
-// checkNames: a text has no worker's name but the caller's own, and that of a claim or
-// a worker that the caller named. Lists for leads are another matter.
-func (s *stage) checkNames(agent, tool, args string, res *mcp.ToolResult) {
+// checkNames reports an error if a text contains the name of another agent's worker, unless
+// the call named that worker or its claim. The lists for leads are exempt.
+func (s *fixture) checkNames(agent, tool, args string, res *mcp.ToolResult) {
 	s.t.Helper()
 	if tool == "list_tasks" || tool == "list_workers" {
 		return
@@ -375,7 +412,7 @@ func (s *stage) checkNames(agent, tool, args string, res *mcp.ToolResult) {
 	}
 }
 
-func (s *stage) name(kind, value string) {
+func (s *fixture) name(kind, value string) {
 	if s.names[value] == "" {
 		s.counts[kind]++
 		name := fmt.Sprintf("$%s%d", kind, s.counts[kind])
@@ -383,14 +420,14 @@ func (s *stage) name(kind, value string) {
 	}
 }
 
-func (s *stage) hide(text string) string {
+func (s *fixture) mask(text string) string {
 	for value, name := range s.names {
 		text = strings.ReplaceAll(text, value, name)
 	}
 	return text
 }
 
-func (s *stage) fill(text string) string {
+func (s *fixture) unmask(text string) string {
 	for name, value := range s.values {
 		text = strings.ReplaceAll(text, name, value)
 	}
@@ -399,8 +436,8 @@ func (s *stage) fill(text string) string {
 
 var ada = board.Actor{Principal: "ada", Name: "ada", Person: true}
 
-// act is what a person does, or what happens to a process.
-func (s *stage) act(words []string) []string {
+// do carries out the action of a person, or ends the process of an agent.
+func (s *fixture) do(words []string) []string {
 	s.t.Helper()
 	ctx := s.t.Context()
 	var err error
@@ -434,7 +471,7 @@ func (s *stage) act(words []string) []string {
 	case "leave": // the process of an agent ends
 		s.agents[words[1]].stop()
 	default:
-		s.t.Fatalf("nobody knows how to %q", words)
+		s.t.Fatalf("unknown action %q", words)
 	}
 	if err != nil {
 		s.t.Fatalf("%q: %v", words, err)

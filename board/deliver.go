@@ -1,0 +1,113 @@
+package board
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// handout reads all that a worker needs to begin.
+func (b *Board) handout(ctx context.Context, d delivery) (*Handout, error) {
+	dossier, err := b.Get(ctx, d.claim.Task, 50)
+	if errors.Is(err, ErrUnavailable) { // that would say that nothing has happened
+		return nil, fmt.Errorf("%w: %v is granted and cannot be read: %v", ErrUnknown, d.claim.Handle, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Handout{Claim: d.claim, Dossier: dossier, Again: d.again}, nil
+}
+
+// deliver is handout for a call that nobody can repeat. If the caller of a new grant is
+// gone by now the task goes back, without a failure.
+func (b *Board) deliver(ctx context.Context, a Actor, d delivery) (*Handout, error) {
+	h, err := b.handout(ctx, d)
+	if ctx.Err() != nil && !d.again {
+		b.undelivered(context.WithoutCancel(ctx), a, d.claim)
+		return nil, ctx.Err()
+	}
+	return h, err
+}
+
+// undelivered gives back a task whose worker never heard of it.
+func (b *Board) undelivered(ctx context.Context, a Actor, claim Claim) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	err := b.change(ctx, a, func(c *change) error {
+		if err := c.lock(claim.Task); err != nil {
+			return err
+		}
+		if t := c.tasks[claim.Task]; t.Status == InProgress && t.handle() == claim.Handle {
+			return c.release(t, CauseUndelivered, "the worker was gone before it heard of it")
+		}
+		return nil
+	})
+	if err != nil {
+		b.o.Logger.Warn("a task could not be given back", "task", claim.Task, "err", err)
+	}
+}
+
+// redeliver gives a worker the claim that it holds again; errNothing if that has just
+// ended.
+func (b *Board) redeliver(ctx context.Context, a Actor, held Claim, who Claimant) (delivery, error) {
+	ended := false
+	a.Worker = who.Worker.Name
+	err := b.change(ctx, a, func(c *change) error {
+		ended = false
+		if err := c.lock(held.Task); err != nil {
+			return err
+		}
+		t := c.tasks[held.Task]
+		h, err := c.seize(t)
+		if errors.Is(err, ErrNotFound) || err == nil && h.claim.Handle != held.Handle {
+			ended = true
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		delivered, err := c.redeliver(h, who)
+		ended = !delivered
+		return err
+	})
+	if err == nil && ended {
+		err = errNothing
+	}
+	return delivery{claim: held, again: true}, err
+}
+
+// redeliver gives a worker its claim again. The sixth time without a sign of work
+// between ends the attempt instead.
+func (c *change) redeliver(h *holding, who Claimant) (bool, error) {
+	t := h.task
+	h.claim.Deliveries++
+	if h.claim.Deliveries > maxDeliveries {
+		from := t.Status
+		c.fail(t)
+		reason := fmt.Sprintf("restarted %d times without a note or a report", maxDeliveries)
+		c.eventBy(boardActor, t, EventFailed, from, Detail{
+			Attempt: t.Attempt, Nonce: t.Nonce, Worker: who.Worker.Name, Text: reason, Cause: CauseRestarts,
+		})
+		return false, c.end(h, CauseRestarts, reason)
+	}
+	if c.now.After(h.claim.LeaseUntil) {
+		c.event(t, EventRevived, t.Status, Detail{Attempt: t.Attempt, Nonce: t.Nonce, Worker: who.Worker.Name})
+	}
+	h.claim.LeaseUntil = c.now.Add(h.claim.Lease)
+	h.claim.Owner = who.Owner
+	if who.Session != "" {
+		h.claim.Session = who.Session
+	}
+	c.event(t, EventDelivered, t.Status, Detail{Attempt: t.Attempt, Nonce: t.Nonce, Worker: who.Worker.Name})
+	h.attempt.Owner = who.Owner
+	h.attempt.SpecVersion = t.SpecVersion
+	c.saw(h, who.Where)
+	if err := c.tx.UpdateAttempt(h.attempt); err != nil {
+		return false, err
+	}
+	if err := c.tx.PutWorker(Worker{WorkerID: who.Worker, Owner: who.Owner, LastSeen: c.now}); err != nil {
+		return false, err
+	}
+	return true, c.tx.UpdateClaim(*h.claim)
+}

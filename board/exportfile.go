@@ -1,0 +1,227 @@
+package board
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+)
+
+// A Source tells what an export is of.
+type Source struct {
+	// Name identifies the board that the project is from.
+	Name    string
+	Project Project
+}
+
+// ReadSource reads the first line of an export.
+func ReadSource(line []byte) (Source, error) {
+	var p projectLine
+	if err := json.Unmarshal(line, &p); err != nil {
+		return Source{}, invalid("the first line is not JSON: %v", err)
+	}
+	if p.Type != "project" || p.Source == "" || !ValidSlug(p.Slug) {
+		return Source{}, invalid("the first line is not a project: is this an export of Bossman?")
+	}
+	if p.V != 1 {
+		return Source{}, invalid("the export is of version %d, and this program reads version 1", p.V)
+	}
+	return Source{Name: p.Source, Project: p.project()}, nil
+}
+
+// An exportFile is an export in memory. It is read as a whole because a line may refer
+// to a task that comes later.
+type exportFile struct {
+	project  projectLine
+	tasks    []taskLine
+	ids      []ID        // of tasks, in the same order
+	index    map[ID]int  // of a task in tasks
+	blockers map[ID][]ID // of a task
+	children map[ID][]int
+	events   map[ID][]eventLine
+	// questions are by their task; those of the zero ID belong to none.
+	questions map[ID][]questionLine
+}
+
+// readExport reads an export and checks it as far as that is possible without a board.
+func readExport(lines iter.Seq2[[]byte, error]) (*exportFile, error) {
+	f := &exportFile{
+		index: map[ID]int{}, blockers: map[ID][]ID{}, children: map[ID][]int{},
+		events: map[ID][]eventLine{}, questions: map[ID][]questionLine{},
+	}
+	no := 0
+	for line, err := range lines {
+		no++
+		if err != nil {
+			return nil, err
+		}
+		if len(strings.TrimSpace(string(line))) == 0 {
+			continue
+		}
+		if err := f.add(line); err != nil {
+			return nil, fmt.Errorf("line %d: %w", no, err)
+		}
+	}
+	if f.project.Source == "" {
+		return nil, invalid("there is no project in it: is this an export of Bossman?")
+	}
+	if err := f.checkReferences(); err != nil {
+		return nil, err
+	}
+	return f, f.checkCycles()
+}
+
+// add reads one line. A type that is not known is one of a newer program, and ignored.
+func (f *exportFile) add(line []byte) error {
+	var kind struct {
+		V    int    `json:"v"`
+		Type string `json:"type"`
+	}
+	if err := json.Unmarshal(line, &kind); err != nil {
+		return invalid("not JSON: %v", err)
+	}
+	switch kind.Type {
+	case "project":
+		return f.addProject(line)
+	case "task":
+		return f.addTask(line)
+	case "link":
+		return f.addLink(line)
+	case "question":
+		return f.addQuestion(line)
+	case "event":
+		return f.addEvent(line)
+	}
+	return nil
+}
+
+// parse reads a line into a struct.
+func parse(line []byte, into any) error {
+	if err := json.Unmarshal(line, into); err != nil {
+		return invalid("%v", err)
+	}
+	return nil
+}
+
+func (f *exportFile) addProject(line []byte) error {
+	if f.project.Source != "" {
+		return invalid("a second project: import them one by one")
+	}
+	if _, err := ReadSource(line); err != nil {
+		return err
+	}
+	return parse(line, &f.project)
+}
+
+func (f *exportFile) addTask(line []byte) error {
+	var t taskLine
+	if err := parse(line, &t); err != nil {
+		return err
+	}
+	id, err := ParseID(t.ID)
+	if err != nil {
+		return err
+	}
+	if _, twice := f.index[id]; twice {
+		return invalid("%v stands twice in it", id)
+	}
+	f.index[id] = len(f.tasks)
+	f.tasks = append(f.tasks, t)
+	f.ids = append(f.ids, id)
+	_, _, err = t.task(id)
+	return err
+}
+
+func (f *exportFile) addLink(line []byte) error {
+	var l linkLine
+	if err := parse(line, &l); err != nil {
+		return err
+	}
+	task, err := ParseID(l.Task)
+	if err != nil {
+		return err
+	}
+	blocker, err := ParseID(l.Blocker)
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(f.blockers[task], blocker) {
+		f.blockers[task] = append(f.blockers[task], blocker)
+	}
+	return nil
+}
+
+func (f *exportFile) addQuestion(line []byte) error {
+	var q questionLine
+	if err := parse(line, &q); err != nil {
+		return err
+	}
+	if _, err := ParseQuestionID(q.ID); err != nil {
+		return err
+	}
+	var task ID
+	if q.Claim != "" {
+		h, err := ParseHandle(q.Claim)
+		if err != nil {
+			return err
+		}
+		task = h.Task
+	}
+	f.questions[task] = append(f.questions[task], q)
+	return checkTexts(text{"question", q.Text, maxText}, text{"answer", q.Answer, maxText})
+}
+
+func (f *exportFile) addEvent(line []byte) error {
+	var e eventLine
+	if err := parse(line, &e); err != nil {
+		return err
+	}
+	id, err := ParseID(e.Task)
+	if err != nil {
+		return err
+	}
+	f.events[id] = append(f.events[id], e)
+	return checkTexts(text{"event", e.Text, maxLong}, text{"actor", e.Actor, 400})
+}
+
+// checkReferences refuses parents and links of tasks that are not in the file, and
+// finds the children of each task.
+func (f *exportFile) checkReferences() error {
+	for i, t := range f.tasks {
+		if t.Parent == "" {
+			continue
+		}
+		parent, err := ParseID(t.Parent)
+		if err != nil {
+			return err
+		}
+		if _, ok := f.index[parent]; !ok {
+			return invalid("%s is a part of %s, which is not in the file", t.ID, t.Parent)
+		}
+		f.children[parent] = append(f.children[parent], i)
+	}
+	for task, blockers := range f.blockers {
+		for _, id := range append([]ID{task}, blockers...) {
+			if _, ok := f.index[id]; !ok {
+				return invalid("a link names %v, which is not in the file", id)
+			}
+		}
+	}
+	return nil
+}
+
+// checkCycles refuses links that no board would have made.
+func (f *exportFile) checkCycles() error {
+	blockers := make([][]int, len(f.ids))
+	for i, id := range f.ids {
+		for _, blocker := range f.blockers[id] {
+			blockers[i] = append(blockers[i], f.index[blocker])
+		}
+	}
+	_, err := chain(len(f.ids), func(i int) string { return f.ids[i].String() }, func(i int) []int {
+		return append(blockers[i], f.children[f.ids[i]]...)
+	})
+	return err
+}

@@ -1,0 +1,256 @@
+package board
+
+import (
+	"slices"
+	"time"
+)
+
+// An export is a text with one JSON object in each line; its type field says which of
+// these structs it is. Readers ignore types and fields that they do not know, and the
+// meaning of a field never changes.
+
+// A projectLine is the first line of an export.
+type projectLine struct {
+	V            int      `json:"v"`
+	Type         string   `json:"type"`
+	Source       string   `json:"source"`
+	Slug         string   `json:"slug"`
+	Name         string   `json:"name,omitzero"`
+	Policy       Policy   `json:"policy"`
+	LeaseSeconds int64    `json:"lease_seconds,omitzero"`
+	Skills       []string `json:"skills,omitzero"`
+	// LastNo is the highest number of a task.
+	LastNo int64 `json:"last_no"`
+}
+
+// A taskLine is a task with its longer texts and its result.
+type taskLine struct {
+	V            int            `json:"v"`
+	Type         string         `json:"type"`
+	ID           string         `json:"id"`
+	Title        string         `json:"title"`
+	Description  string         `json:"description,omitzero"`
+	Acceptance   string         `json:"acceptance,omitzero"`
+	Priority     string         `json:"priority"`
+	Skills       []string       `json:"skills,omitzero"`
+	Areas        []string       `json:"areas,omitzero"`
+	Evidence     []EvidenceKind `json:"evidence,omitzero"`
+	Parent       string         `json:"parent,omitzero"`
+	Hold         bool           `json:"hold,omitzero"`
+	Status       Status         `json:"status"`
+	Attempt      int            `json:"attempt,omitzero"`
+	Nonce        string         `json:"nonce,omitzero"`
+	Failures     int            `json:"failures,omitzero"`
+	MaxFailures  int            `json:"max_failures"`
+	LeaseSeconds int64          `json:"lease_seconds,omitzero"`
+	SpecVersion  int            `json:"spec_version"`
+	QueuedAt     time.Time      `json:"queued_at,omitzero"`
+	CreatedBy    string         `json:"created_by"`
+	CreatedAt    time.Time      `json:"created_at"`
+	EndedAt      time.Time      `json:"ended_at,omitzero"`
+	Result       *resultLine    `json:"result,omitzero"`
+}
+
+// A resultLine is the result in a taskLine, and an evidenceLine a piece of its evidence.
+type resultLine struct {
+	Summary   string         `json:"summary"`
+	Evidence  []evidenceLine `json:"evidence,omitzero"`
+	Artifacts []string       `json:"artifacts,omitzero"`
+	Branch    string         `json:"branch,omitzero"`
+	Worker    string         `json:"worker,omitzero"`
+}
+
+type evidenceLine struct {
+	Kind   EvidenceKind `json:"kind"`
+	Ref    string       `json:"ref,omitzero"`
+	Detail string       `json:"detail,omitzero"`
+}
+
+// A linkLine says that a task depends on another one.
+type linkLine struct {
+	V       int    `json:"v"`
+	Type    string `json:"type"`
+	Task    string `json:"task"`
+	Blocker string `json:"blocker"`
+}
+
+// A questionLine is a question. One without a claim belongs to no task.
+type questionLine struct {
+	V          int           `json:"v"`
+	Type       string        `json:"type"`
+	ID         string        `json:"id"`
+	Claim      string        `json:"claim,omitzero"`
+	Principal  string        `json:"principal,omitzero"`
+	Worker     string        `json:"worker,omitzero"`
+	ChatID     string        `json:"chat_id,omitzero"`
+	Text       string        `json:"text"`
+	Options    []string      `json:"options,omitzero"`
+	Default    string        `json:"default,omitzero"`
+	NeededBy   time.Time     `json:"needed_by,omitzero"`
+	Blocking   bool          `json:"blocking,omitzero"`
+	HumanOnly  bool          `json:"human_only,omitzero"`
+	State      QuestionState `json:"state"`
+	Answer     string        `json:"answer,omitzero"`
+	AnsweredBy string        `json:"answered_by,omitzero"`
+	AskedAt    time.Time     `json:"asked_at"`
+	AnsweredAt time.Time     `json:"answered_at,omitzero"`
+}
+
+// An eventLine is one event of a task.
+type eventLine struct {
+	V        int       `json:"v"`
+	Type     string    `json:"type"`
+	Task     string    `json:"task"`
+	Seq      int64     `json:"seq"`
+	At       time.Time `json:"at"`
+	Actor    string    `json:"actor"`
+	Kind     Kind      `json:"kind"`
+	From     Status    `json:"from,omitzero"`
+	To       Status    `json:"to,omitzero"`
+	Attempt  int       `json:"attempt,omitzero"`
+	Nonce    string    `json:"nonce,omitzero"`
+	Worker   string    `json:"worker,omitzero"`
+	Text     string    `json:"text,omitzero"`
+	Cause    Cause     `json:"cause,omitzero"`
+	Percent  int       `json:"percent,omitzero"`
+	Question string    `json:"question,omitzero"`
+	Where    placeLine `json:"where,omitzero"`
+	Fields   []string  `json:"fields,omitzero"`
+	Late     bool      `json:"late,omitzero"`
+	SpecNow  int       `json:"spec_now,omitzero"`
+	Lease    int       `json:"lease_seconds,omitzero"`
+}
+
+// A placeLine is the place in an eventLine.
+type placeLine struct {
+	Host        string `json:"host,omitzero"`
+	Dir         string `json:"dir,omitzero"`
+	Branch      string `json:"branch,omitzero"`
+	Head        string `json:"head,omitzero"`
+	Uncommitted int    `json:"uncommitted,omitzero"`
+}
+
+// project returns the project of a line.
+func (p projectLine) project() Project {
+	return Project{Slug: p.Slug, Name: p.Name, Policy: p.Policy, Lease: time.Duration(p.LeaseSeconds) * time.Second, Skills: p.Skills}
+}
+
+func newTaskLine(t Task, d Doc) taskLine {
+	w := taskLine{
+		V: 1, Type: "task", ID: t.ID.String(), Title: t.Title, Description: d.Description, Acceptance: d.Acceptance,
+		Priority: t.Priority.String(), Skills: t.Skills, Areas: t.Areas, Evidence: t.Wants, Parent: t.Parent.String(), Hold: t.Hold,
+		Status: t.Status, Attempt: t.Attempt, Nonce: t.Nonce, Failures: t.Failures, MaxFailures: t.MaxFailures,
+		LeaseSeconds: int64(t.Lease / time.Second), SpecVersion: t.SpecVersion, QueuedAt: utc(t.QueuedAt), CreatedBy: t.CreatedBy,
+		CreatedAt: utc(t.CreatedAt), EndedAt: utc(t.EndedAt),
+	}
+	if r := d.Result; r != nil {
+		w.Result = &resultLine{Summary: r.Summary, Artifacts: r.Artifacts, Branch: r.Branch, Worker: r.Worker}
+		for _, e := range r.Evidence {
+			w.Result.Evidence = append(w.Result.Evidence, evidenceLine(e))
+		}
+	}
+	return w
+}
+
+// task returns the task of a line, with the given id.
+// No claim comes along, so a task in progress becomes pending.
+func (w taskLine) task(id ID) (Task, Doc, error) {
+	priority, err := ParsePriority(w.Priority)
+	if err != nil {
+		return Task{}, Doc{}, err
+	}
+	n := NewTask{
+		Title: w.Title, Description: w.Description, Acceptance: w.Acceptance, Priority: priority, Skills: w.Skills, Areas: w.Areas,
+		Wants: w.Evidence, Lease: time.Duration(w.LeaseSeconds) * time.Second, MaxFailures: w.MaxFailures,
+	}
+	if err := checkNew(&n); err != nil {
+		return Task{}, Doc{}, err
+	}
+	if !slices.Contains(Statuses, w.Status) {
+		return Task{}, Doc{}, invalid("there is no status %.20q", w.Status)
+	}
+	t := Task{
+		ID: id, Title: n.Title, Priority: priority, Skills: n.Skills, Areas: n.Areas, Wants: n.Wants, Hold: w.Hold, Status: w.Status,
+		Attempt: max(0, w.Attempt), Nonce: w.Nonce, Failures: max(0, w.Failures), MaxFailures: n.MaxFailures, Lease: n.Lease,
+		SpecVersion: max(1, w.SpecVersion), QueuedAt: w.QueuedAt, CreatedBy: w.CreatedBy, CreatedAt: w.CreatedAt, EndedAt: w.EndedAt,
+	}
+	if t.Status == InProgress {
+		t.Status = Pending
+	}
+	if t.QueuedAt.IsZero() {
+		t.QueuedAt = t.CreatedAt
+	}
+	d := Doc{Description: n.Description, Acceptance: n.Acceptance}
+	if r := w.Result; r != nil {
+		d.Result = &Result{Summary: r.Summary, Artifacts: r.Artifacts, Branch: r.Branch, Worker: r.Worker}
+		for _, e := range r.Evidence {
+			d.Result.Evidence = append(d.Result.Evidence, Evidence(e))
+		}
+	}
+	return t, d, nil
+}
+
+func newQuestionLine(q Question) questionLine {
+	w := questionLine{
+		V: 1, Type: "question", ID: q.ID.String(), Principal: q.Asker.Principal, Worker: q.Asker.Name, ChatID: q.ChatID, Text: q.Text,
+		Options: q.Options, Default: q.Default, NeededBy: utc(q.NeededBy), Blocking: q.Blocking, HumanOnly: q.HumanOnly, State: q.State,
+		Answer: q.Answer, AnsweredBy: q.AnsweredBy, AskedAt: utc(q.AskedAt), AnsweredAt: utc(q.AnsweredAt),
+	}
+	if !q.Claim.IsZero() {
+		w.Claim = q.Claim.String()
+	}
+	return w
+}
+
+// question returns the question of a line, in a project. task is the task of its claim.
+func (w questionLine) question(slug string, task ID) (Question, error) {
+	q := Question{
+		Project: slug, Asker: WorkerID{Principal: w.Principal, Name: w.Worker}, ChatID: w.ChatID, Text: w.Text, Options: w.Options,
+		Default: w.Default, NeededBy: w.NeededBy, Blocking: w.Blocking, HumanOnly: w.HumanOnly, State: w.State, Answer: w.Answer,
+		AnsweredBy: w.AnsweredBy, AskedAt: w.AskedAt, AnsweredAt: w.AnsweredAt,
+	}
+	if w.Claim == "" {
+		return q, nil
+	}
+	claim, err := ParseHandle(w.Claim)
+	q.Claim = claim
+	q.Claim.Task = task
+	return q, err
+}
+
+func newEventLine(e Event) eventLine {
+	w := eventLine{
+		V: 1, Type: "event", Task: e.Task.String(), Seq: e.Seq, At: utc(e.When()), Actor: e.Actor, Kind: e.Kind, From: e.From, To: e.To,
+		Attempt: e.Detail.Attempt, Nonce: e.Detail.Nonce, Worker: e.Detail.Worker, Text: e.Detail.Text, Cause: e.Detail.Cause,
+		Percent: e.Detail.Percent, Where: placeLine(e.Detail.Where), Fields: e.Detail.Fields, Late: e.Detail.Late,
+		SpecNow: e.Detail.SpecNow, Lease: e.Detail.LeaseSecs,
+	}
+	if e.Detail.Question != 0 {
+		w.Question = e.Detail.Question.String()
+	}
+	return w
+}
+
+// event returns the event of a line, as event seq of task id. questions maps the ids of
+// questions in the file to those on this board.
+func (w eventLine) event(id ID, seq int64, questions map[QuestionID]QuestionID) Event {
+	e := Event{
+		Task: id, Seq: seq, Actor: w.Actor, Kind: w.Kind, From: w.From, To: w.To,
+		Detail: Detail{
+			Attempt: w.Attempt, Nonce: w.Nonce, Worker: w.Worker, Text: w.Text, Cause: w.Cause, Percent: w.Percent,
+			Where: Where(w.Where), Fields: w.Fields, Late: w.Late, SpecNow: w.SpecNow, LeaseSecs: w.Lease, At: w.At,
+		},
+	}
+	if old, err := ParseQuestionID(w.Question); err == nil {
+		e.Detail.Question = questions[old]
+	}
+	return e
+}
+
+// utc returns t in UTC, and the zero time as it is.
+func utc(t time.Time) time.Time {
+	if t.IsZero() {
+		return time.Time{}
+	}
+	return t.UTC()
+}

@@ -1,0 +1,373 @@
+package board
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+)
+
+// importTasks and importRows bound one transaction of an import, so that none takes
+// long. They are variables for tests.
+var (
+	importTasks = 50
+	importRows  = 500
+)
+
+// insert makes the tasks that are missing, chunk by chunk, all on hold.
+func (im *importing) insert(ctx context.Context) error {
+	var todo []int
+	for i, id := range im.file.ids {
+		if _, ok := im.out.Tasks[id]; !ok {
+			todo = append(todo, i)
+		}
+	}
+	all := len(todo)
+	for len(todo) > 0 {
+		n, rows := 0, 0
+		for n < len(todo) && n < importTasks && (n == 0 || rows < importRows) {
+			id := im.file.ids[todo[n]]
+			rows += 2 + len(im.file.events[id]) + len(im.file.questions[id]) + len(im.file.blockers[id])
+			n++
+		}
+		if err := im.chunk(ctx, todo[:n]); err != nil {
+			return err
+		}
+		im.out.Made += n
+		todo = todo[n:]
+		if im.progress != nil {
+			im.progress(all-len(todo), all)
+		}
+	}
+	return nil
+}
+
+func (im *importing) chunk(ctx context.Context, todo []int) error {
+	var tasks map[ID]ID
+	var questions map[QuestionID]QuestionID
+	err := im.b.change(ctx, im.actor, func(c *change) error {
+		tasks, questions = map[ID]ID{}, map[QuestionID]QuestionID{}
+		// Whoever imports the same file at this moment comes first or second.
+		key := "import " + im.slug + " " + im.file.project.Source + " " + im.file.ids[todo[0]].String()
+		if _, _, twice, err := c.once("import", key, im.slug); err != nil || twice {
+			if twice {
+				err = conflict("this part was imported a moment ago: import again")
+			}
+			return err
+		}
+		if err := im.target(c); err != nil {
+			return err
+		}
+		first, err := im.numbers(c, len(todo))
+		if err != nil {
+			return err
+		}
+		to := func(id ID) (ID, bool) {
+			if mapped, ok := im.out.Tasks[id]; ok {
+				return mapped, true
+			}
+			mapped, ok := tasks[id]
+			return mapped, ok
+		}
+		for n, i := range todo {
+			tasks[im.file.ids[i]] = ID{Project: im.slug, No: im.file.ids[i].No}
+			if !im.keeps {
+				tasks[im.file.ids[i]] = ID{Project: im.slug, No: first + int64(n)}
+			}
+		}
+		for _, i := range im.wholesFirst(todo) {
+			if err := im.task(c, i, to, questions); err != nil {
+				return err
+			}
+		}
+		// A link is made when its second end is.
+		for task, blockers := range im.file.blockers {
+			for _, blocker := range blockers {
+				if _, new := tasks[task]; !new {
+					if _, new := tasks[blocker]; !new {
+						continue
+					}
+				}
+				from, ok := to(task)
+				other, ok2 := to(blocker)
+				if ok && ok2 {
+					if err := c.tx.Link(from, other); err != nil {
+						return err
+					}
+				}
+			}
+		}
+		return im.adopt(c, todo, tasks)
+	})
+	if err != nil {
+		return err
+	}
+	for from, to := range tasks {
+		im.out.Tasks[from] = to
+	}
+	for from, to := range questions {
+		im.out.Questions[from] = to
+	}
+	return nil
+}
+
+// wholesFirst orders tasks so that one comes before its parts.
+func (im *importing) wholesFirst(todo []int) []int {
+	out := make([]int, 0, len(todo))
+	var visit func(i int)
+	visit = func(i int) {
+		if slices.Contains(out, i) {
+			return
+		}
+		if above, err := ParseID(im.file.tasks[i].Parent); err == nil {
+			if j := im.file.index[above]; slices.Contains(todo, j) {
+				visit(j)
+			}
+		}
+		out = append(out, i)
+	}
+	for _, i := range todo {
+		visit(i)
+	}
+	return out
+}
+
+// target makes the project if it is not there.
+func (im *importing) target(c *change) error {
+	p, err := c.tx.Project(im.slug)
+	if errors.Is(err, ErrNotFound) {
+		p = im.file.project.project()
+		p.Slug = im.slug
+		if h := c.b.o.Home; h != nil && h.Slug != im.slug {
+			return conflict("this board is the project %s", h.Slug)
+		}
+		return c.tx.PutProject(p)
+	}
+	if err == nil && p.Archived {
+		return conflict("project %s is archived", im.slug)
+	}
+	return err
+}
+
+// numbers takes numbers for n tasks. The first chunk of an import that keeps them
+// takes all: what is created from then on gets higher ones.
+func (im *importing) numbers(c *change, n int) (int64, error) {
+	if !im.keeps {
+		return c.tx.Numbers(im.slug, n)
+	}
+	if len(im.out.Tasks) > 0 {
+		return 0, nil
+	}
+	last := im.file.project.LastNo
+	for _, id := range im.file.ids {
+		last = max(last, id.No)
+	}
+	first, err := c.tx.Numbers(im.slug, int(last))
+	if err == nil && first != 1 {
+		return 0, conflict("tasks were added to %s meanwhile: import again", im.slug)
+	}
+	return first, err
+}
+
+// task inserts a task with its history and questions.
+func (im *importing) task(c *change, i int, to func(ID) (ID, bool), questions map[QuestionID]QuestionID) error {
+	from := im.file.ids[i]
+	id, _ := to(from)
+	t, d, err := im.file.tasks[i].task(id)
+	if err != nil {
+		return err
+	}
+	if parent := im.file.tasks[i].Parent; parent != "" {
+		above, err := ParseID(parent)
+		if err != nil {
+			return err
+		}
+		t.Parent, _ = to(above) // one that comes later adopts it then
+	}
+	p, err := c.tx.Project(im.slug)
+	if err != nil {
+		return err
+	}
+	t.Skills, _ = p.Known(t.Skills)
+	for _, blocker := range im.file.blockers[from] {
+		if im.file.tasks[im.file.index[blocker]].Status != Done {
+			t.OpenBlockers++
+		}
+	}
+	for _, child := range im.file.children[from] {
+		switch im.file.tasks[child].Status {
+		case Done:
+			t.DoneChildren++
+		case Cancelled:
+		default:
+			t.OpenChildren++
+		}
+	}
+	if !t.Status.Terminal() {
+		t.Hold = true // until all is there
+	}
+	events := []Event{{
+		Task: id, Seq: 1, Actor: im.actor.String(), Kind: EventImported, To: t.Status,
+		Detail: Detail{Text: im.file.project.Source + " " + from.String()},
+	}}
+	t.Seq = int64(1 + len(im.file.events[from]))
+	if err := c.tx.InsertTask(t, d); err != nil {
+		return err
+	}
+	for _, q := range im.file.questions[from] {
+		old, made, err := im.question(c, q, id)
+		if err != nil {
+			return err
+		}
+		questions[old] = made
+	}
+	for _, e := range im.file.events[from] {
+		events = append(events, e.event(id, int64(len(events)+1), questions))
+	}
+	return c.tx.Append(events...)
+}
+
+// adopt gives new tasks their parts that came with chunks before.
+func (im *importing) adopt(c *change, todo []int, made map[ID]ID) error {
+	for _, i := range todo {
+		parent := made[im.file.ids[i]]
+		for _, child := range im.file.children[im.file.ids[i]] {
+			id, ok := im.out.Tasks[im.file.ids[child]]
+			if !ok {
+				continue
+			}
+			if err := c.lock(id); err != nil {
+				return err
+			}
+			t := c.tasks[id]
+			t.Parent = parent
+			c.event(t, EventEdited, t.Status, Detail{Fields: []string{"parent"}, Text: parent.String()})
+		}
+	}
+	return nil
+}
+
+// question inserts a question and returns its id in the file and on this board.
+func (im *importing) question(c *change, w questionLine, task ID) (old, id QuestionID, err error) {
+	if old, err = ParseQuestionID(w.ID); err != nil {
+		return 0, 0, err
+	}
+	q, err := w.question(im.slug, task)
+	if err != nil {
+		return 0, 0, err
+	}
+	id, err = c.tx.InsertQuestion(q)
+	return old, id, err
+}
+
+// questionsAlone brings questions that belong to no task.
+func (im *importing) questionsAlone(ctx context.Context) error {
+	todo := im.file.questions[ID{}]
+	if len(todo) == 0 {
+		return nil
+	}
+	have := map[string]QuestionID{}
+	f := QuestionFilter{Projects: []string{im.slug}}
+	for {
+		page, err := im.b.Questions(ctx, f)
+		if err != nil {
+			return err
+		}
+		for _, q := range page {
+			f.After = q.ID
+			have[q.Text+"\n"+q.AskedAt.UTC().Format(time.RFC3339Nano)] = q.ID
+		}
+		if len(page) < 1000 {
+			break
+		}
+	}
+	for chunk := range slices.Chunk(todo, importTasks) {
+		made := map[QuestionID]QuestionID{}
+		err := im.b.change(ctx, im.actor, func(c *change) error {
+			clear(made)
+			if err := im.target(c); err != nil {
+				return err
+			}
+			for _, w := range chunk {
+				if id, ok := have[w.Text+"\n"+w.AskedAt.UTC().Format(time.RFC3339Nano)]; ok {
+					old, _ := ParseQuestionID(w.ID)
+					made[old] = id
+					continue
+				}
+				old, id, err := im.question(c, w, ID{})
+				if err != nil {
+					return err
+				}
+				made[old] = id
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		for from, to := range made {
+			im.out.Questions[from] = to
+		}
+	}
+	return nil
+}
+
+// start lifts the hold of what the file does not hold, and counts what it waits for
+// once more: it may have changed since the first chunk.
+func (im *importing) start(ctx context.Context) error {
+	for chunk := range slices.Chunk(im.file.ids, importTasks) {
+		err := im.b.change(ctx, im.actor, func(c *change) error {
+			if err := c.tx.LockProject(im.slug); err != nil {
+				return err
+			}
+			for _, from := range chunk {
+				w := im.file.tasks[im.file.index[from]]
+				if w.Status.Terminal() || w.Hold {
+					continue
+				}
+				if err := im.startOne(c, from); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (im *importing) startOne(c *change, from ID) error {
+	id := im.out.Tasks[from]
+	if err := c.lock(id); err != nil {
+		return err
+	}
+	t := c.tasks[id]
+	if !t.Hold {
+		return nil
+	}
+	// If the hold of the import was lifted before, this one is somebody else's.
+	brought := int64(1 + len(im.file.events[from]))
+	since, err := c.tx.Events(id, brought, 1000)
+	if err != nil || slices.ContainsFunc(since, func(e Event) bool { return e.Kind == EventStarted }) {
+		return err
+	}
+	blockers, _, err := c.tx.Links(id)
+	if err != nil {
+		return err
+	}
+	t.OpenBlockers = 0
+	for _, b := range blockers {
+		other, err := c.tx.Task(b)
+		if err != nil {
+			return err
+		}
+		if other.Status != Done {
+			t.OpenBlockers++
+		}
+	}
+	t.Hold = false
+	c.event(t, EventStarted, t.Status, Detail{})
+	return nil
+}

@@ -1,0 +1,149 @@
+package remote
+
+import (
+	"context"
+	"time"
+
+	"github.com/bossman-dev/bossman/access"
+	"github.com/bossman-dev/bossman/board"
+)
+
+// maxWait bounds how long a call may wait at the server.
+const maxWait = 45 * time.Second
+
+func (b *Board) Claims(ctx context.Context, f board.ClaimFilter) ([]board.Claim, error) {
+	return claims.fetch(ctx, b, nil, f)
+}
+
+// claims lists the caller's own claims, or those of a project.
+var claims = op(access.Claims, func(ctx context.Context, c *call, f board.ClaimFilter) ([]board.Claim, error) {
+	if f.Owner != "" {
+		f.Owner = c.owner(f.Owner)
+	}
+	switch {
+	case f.Project != "":
+		if err := c.may(f.Project); err != nil {
+			return nil, err
+		}
+	case f.Owner == "":
+		f.Principal = c.caller.Principal
+	}
+	cs, err := c.Claims(ctx, f)
+	return c.hideOwners(cs), err
+})
+
+func (b *Board) Next(ctx context.Context, a board.Actor, w board.Wish) (*board.Handout, error) {
+	w.Key = keyOr(w.Key)
+	h, err := next.fetch(ctx, b, &a, w)
+	if h != nil {
+		h.Dossier.Claim = &h.Claim // which it hides on the wire
+	}
+	return h, err
+}
+
+var next = op(access.Next, func(ctx context.Context, c *call, w board.Wish) (*board.Handout, error) {
+	var err error
+	if w.Projects, err = c.among(w.Projects); err != nil {
+		return nil, err
+	}
+	w.Wait = min(w.Wait, maxWait)
+	if w.Wait > 0 {
+		defer c.wait()()
+	}
+	h, err := c.Next(ctx, c.actor, w)
+	if err != nil {
+		return nil, err
+	}
+	h.Dossier = c.hideOwner(h.Dossier)
+	h.Claim.Owner = c.process(h.Claim.Owner)
+	return h, nil
+})
+
+type ownerIn struct{ Owner string }
+
+func (b *Board) Renew(ctx context.Context, owner string) ([]board.Claim, error) {
+	return renew.fetch(ctx, b, nil, ownerIn{owner})
+}
+
+var renew = op(access.Renew, func(ctx context.Context, c *call, in ownerIn) ([]board.Claim, error) {
+	held, err := c.Renew(ctx, c.owner(in.Owner))
+	return c.hideOwners(held), err
+})
+
+func (b *Board) Leave(ctx context.Context, owner string) error {
+	_, err := leave.fetch(ctx, b, nil, ownerIn{owner})
+	return err
+}
+
+var leave = op(access.Leave, func(ctx context.Context, c *call, in ownerIn) (none, error) {
+	return none{}, c.Leave(ctx, c.owner(in.Owner))
+})
+
+type progressIn struct {
+	Claim board.Handle
+	Note  board.Note
+}
+
+func (b *Board) Progress(ctx context.Context, a board.Actor, h board.Handle, n board.Note) (board.Notice, error) {
+	return progress.fetch(ctx, b, &a, progressIn{h, n})
+}
+
+var progress = op(access.Progress, func(ctx context.Context, c *call, in progressIn) (board.Notice, error) {
+	if err := c.may(in.Claim.Task.Project); err != nil {
+		return board.Notice{}, err
+	}
+	return c.Progress(ctx, c.actor, in.Claim, in.Note)
+})
+
+// An outcome is a board.Outcome with the field that it omits from its own JSON.
+type outcome struct {
+	Outcome board.Outcome
+	Again   bool
+}
+
+func outcomeOf(o outcome, err error) (board.Outcome, error) {
+	o.Outcome.Again = o.Again
+	return o.Outcome, err
+}
+
+type doneIn struct {
+	Claim  board.Handle
+	Report board.Report
+}
+
+func (b *Board) Done(ctx context.Context, a board.Actor, h board.Handle, r board.Report) (board.Outcome, error) {
+	return outcomeOf(done.fetch(ctx, b, &a, doneIn{h, r}))
+}
+
+var done = op(access.Done, func(ctx context.Context, c *call, in doneIn) (outcome, error) {
+	if err := c.may(in.Claim.Task.Project); err != nil {
+		return outcome{}, err
+	}
+	o, err := c.Done(ctx, c.actor, in.Claim, in.Report)
+	return outcome{o, o.Again}, err
+})
+
+type failIn struct {
+	Claim   board.Handle
+	Failure board.Failure
+}
+
+func (b *Board) Fail(ctx context.Context, a board.Actor, h board.Handle, f board.Failure) (board.Outcome, error) {
+	return outcomeOf(fail.fetch(ctx, b, &a, failIn{h, f}))
+}
+
+var fail = op(access.Fail, func(ctx context.Context, c *call, in failIn) (outcome, error) {
+	if err := c.may(in.Claim.Task.Project); err != nil {
+		return outcome{}, err
+	}
+	o, err := c.Fail(ctx, c.actor, in.Claim, in.Failure)
+	return outcome{o, o.Again}, err
+})
+
+// hideOwners hides from the caller which processes of others hold claims.
+func (c *call) hideOwners(cs []board.Claim) []board.Claim {
+	for i := range cs {
+		cs[i].Owner = c.process(cs[i].Owner)
+	}
+	return cs
+}

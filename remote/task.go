@@ -1,0 +1,237 @@
+package remote
+
+import (
+	"context"
+	"crypto/rand"
+	"slices"
+
+	"github.com/bossman-dev/bossman/access"
+	"github.com/bossman-dev/bossman/board"
+)
+
+// maxRows bounds a list.
+const maxRows = 1000
+
+func boundedRows(limit int) int {
+	if limit <= 0 || limit > maxRows {
+		return maxRows
+	}
+	return limit
+}
+
+// keyOr returns the caller's idempotency key, or a new one: a call whose answer was
+// lost is repeated and must not be carried out twice.
+func keyOr(key string) string {
+	if key != "" {
+		return key
+	}
+	return rand.Text()
+}
+
+func (b *Board) List(ctx context.Context, f board.TaskFilter) ([]board.Task, error) {
+	return list.fetch(ctx, b, nil, f)
+}
+
+var list = op(access.List, func(ctx context.Context, c *call, f board.TaskFilter) (_ []board.Task, err error) {
+	if f.Projects, err = c.among(f.Projects); err != nil {
+		return nil, err
+	}
+	if !f.After.IsZero() && !slices.Contains(f.Projects, f.After.Project) {
+		return nil, board.ErrNotFound // its position would tell what others have
+	}
+	f.Limit = boundedRows(f.Limit)
+	return c.List(ctx, f)
+})
+
+type getIn struct {
+	ID     board.ID
+	Events int
+}
+
+func (b *Board) Get(ctx context.Context, id board.ID, n int) (board.Dossier, error) {
+	return get.fetch(ctx, b, nil, getIn{id, n})
+}
+
+var get = op(access.Get, func(ctx context.Context, c *call, in getIn) (board.Dossier, error) {
+	if err := c.may(in.ID.Project); err != nil {
+		return board.Dossier{}, err
+	}
+	d, err := c.Get(ctx, in.ID, min(max(in.Events, 0), maxRows))
+	return c.hideOwner(d), err
+})
+
+type whyOut struct {
+	Dossier board.Dossier
+	Reasons []board.Reason
+}
+
+func (b *Board) Why(ctx context.Context, id board.ID) (board.Dossier, []board.Reason, error) {
+	out, err := why.fetch(ctx, b, nil, getIn{ID: id})
+	return out.Dossier, out.Reasons, err
+}
+
+var why = op(access.Why, func(ctx context.Context, c *call, in getIn) (out whyOut, err error) {
+	if err := c.may(in.ID.Project); err != nil {
+		return out, err
+	}
+	out.Dossier, out.Reasons, err = c.Why(ctx, in.ID)
+	out.Dossier = c.hideOwner(out.Dossier)
+	return out, err
+})
+
+type eventsIn struct {
+	ID    board.ID
+	After int64
+	Limit int
+}
+
+func (b *Board) Events(ctx context.Context, id board.ID, after int64, limit int) ([]board.Event, error) {
+	return events.fetch(ctx, b, nil, eventsIn{id, after, limit})
+}
+
+var events = op(access.Events, func(ctx context.Context, c *call, in eventsIn) ([]board.Event, error) {
+	if err := c.may(in.ID.Project); err != nil {
+		return nil, err
+	}
+	return c.Events(ctx, in.ID, in.After, boundedRows(in.Limit))
+})
+
+type createIn struct {
+	Claim board.Handle
+	Task  board.NewTask
+	Key   string
+}
+
+type createOut struct {
+	Task board.Task
+	Doc  board.Doc
+}
+
+func (b *Board) Create(ctx context.Context, a board.Actor, n board.NewTask, key string) (board.Task, board.Doc, error) {
+	out, err := create.fetch(ctx, b, &a, createIn{Task: n, Key: keyOr(key)})
+	return out.Task, out.Doc, err
+}
+
+// An agent that works on a task creates others under its claim, where they are held
+// and bounded; only leads are exempt.
+var create = op(access.Create, func(ctx context.Context, c *call, in createIn) (out createOut, err error) {
+	if err := c.may(in.Task.Project); err != nil {
+		return out, err
+	}
+	if !c.isLead(in.Task.Project) && !c.actor.Person {
+		held, err := c.Claims(ctx, board.ClaimFilter{Project: in.Task.Project, Owner: c.actor.Owner})
+		if err != nil {
+			return out, err
+		}
+		if len(held) > 0 {
+			return out, board.ErrDenied
+		}
+	}
+	out.Task, out.Doc, err = c.Create(ctx, c.actor, in.Task, in.Key)
+	return out, err
+})
+
+func (b *Board) CreateUnder(ctx context.Context, a board.Actor, h board.Handle, n board.NewTask, key string) (board.Task, board.Doc, error) {
+	out, err := createUnder.fetch(ctx, b, &a, createIn{h, n, keyOr(key)})
+	return out.Task, out.Doc, err
+}
+
+var createUnder = op(access.CreateUnder, func(ctx context.Context, c *call, in createIn) (out createOut, err error) {
+	if err := c.may(in.Task.Project); err != nil {
+		return out, err
+	}
+	if err := c.may(in.Claim.Task.Project); err != nil {
+		return out, err
+	}
+	out.Task, out.Doc, err = c.CreateUnder(ctx, c.actor, in.Claim, in.Task, in.Key)
+	return out, err
+})
+
+func (b *Board) CreatePlan(ctx context.Context, a board.Actor, p board.Plan) (board.Planned, error) {
+	if !p.DryRun {
+		p.Key = keyOr(p.Key)
+	}
+	return createPlan.fetch(ctx, b, &a, p)
+}
+
+var createPlan = op(access.CreatePlan, func(ctx context.Context, c *call, p board.Plan) (board.Planned, error) {
+	if err := c.may(p.Project); err != nil {
+		return board.Planned{}, err
+	}
+	return c.CreatePlan(ctx, c.actor, p)
+})
+
+type updateIn struct {
+	ID   board.ID
+	Edit board.Edit
+}
+
+func (b *Board) Update(ctx context.Context, a board.Actor, id board.ID, e board.Edit) (board.Task, error) {
+	return update.fetch(ctx, b, &a, updateIn{id, e})
+}
+
+var update = op(access.Update, func(ctx context.Context, c *call, in updateIn) (board.Task, error) {
+	if err := c.may(in.ID.Project); err != nil {
+		return board.Task{}, err
+	}
+	return c.Update(ctx, c.actor, in.ID, in.Edit)
+})
+
+type cancelIn struct {
+	ID         board.ID
+	Reason     string
+	Dependents board.Dependents
+}
+
+func (b *Board) Cancel(ctx context.Context, a board.Actor, id board.ID, reason string, deps board.Dependents) ([]board.ID, error) {
+	return cancel.fetch(ctx, b, &a, cancelIn{id, reason, deps})
+}
+
+var cancel = op(access.Cancel, func(ctx context.Context, c *call, in cancelIn) ([]board.ID, error) {
+	if err := c.may(in.ID.Project); err != nil {
+		return nil, err
+	}
+	return c.Cancel(ctx, c.actor, in.ID, in.Reason, in.Dependents)
+})
+
+type reviewIn struct {
+	ID      board.ID
+	Verdict board.Verdict
+	Note    string
+}
+
+func (b *Board) Review(ctx context.Context, a board.Actor, id board.ID, v board.Verdict, note string) (board.Outcome, error) {
+	return outcomeOf(review.fetch(ctx, b, &a, reviewIn{id, v, note}))
+}
+
+var review = op(access.Review, func(ctx context.Context, c *call, in reviewIn) (outcome, error) {
+	if err := c.may(in.ID.Project); err != nil {
+		return outcome{}, err
+	}
+	o, err := c.Review(ctx, c.actor, in.ID, in.Verdict, in.Note)
+	return outcome{o, o.Again}, err
+})
+
+func (b *Board) Release(ctx context.Context, a board.Actor, id board.ID, reason string) (board.Task, error) {
+	return release.fetch(ctx, b, &a, cancelIn{ID: id, Reason: reason})
+}
+
+var release = op(access.Release, func(ctx context.Context, c *call, in cancelIn) (board.Task, error) {
+	if err := c.may(in.ID.Project); err != nil {
+		return board.Task{}, err
+	}
+	return c.Release(ctx, c.actor, in.ID, in.Reason)
+})
+
+// hideOwner hides from the caller which processes of others hold or held a task.
+func (c *call) hideOwner(d board.Dossier) board.Dossier {
+	if d.Claim != nil {
+		own := *d.Claim
+		own.Owner = c.process(own.Owner)
+		d.Claim = &own
+	}
+	for i := range d.Attempts {
+		d.Attempts[i].Owner = c.process(d.Attempts[i].Owner)
+	}
+	return d
+}

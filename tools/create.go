@@ -1,0 +1,146 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	jsonv2 "github.com/go-json-experiment/json"
+
+	"github.com/bossman-dev/bossman/board"
+)
+
+var createTask = &definition{
+	name: "create_task",
+	about: "Create one task, for some agent to work on later. For several related tasks, a lead calls create_plan. " +
+		"For steps inside your own task, use your own to-do list.",
+	props: append(taskProps(
+		prop{name: "description", kind: text, required: true, about: "what to do, for someone who has not seen your conversation"},
+		prop{name: "title", kind: text, about: "one line; default: the first line of the description"},
+	),
+		prop{name: "project", kind: text, about: "the project it belongs to"},
+		prop{name: "idempotency_key", kind: text, about: "any unique string; repeating the call with it creates nothing twice"},
+	),
+	run: run(create),
+}
+
+var priorities = []string{"urgent", "high", "normal", "low"}
+
+var evidenceKinds = toStrings(board.EvidenceKinds)
+
+// taskProps returns the arguments that create_task and update_task share, after more.
+func taskProps(more ...prop) []prop {
+	return append(more,
+		prop{name: "acceptance", kind: text, about: "acceptance criteria that someone else can check", aliases: []string{"done_when", "acceptance_criteria"}, commas: true},
+		prop{name: "priority", kind: text, enum: priorities, about: "default normal"},
+		prop{name: "skills", kind: list, commas: true, about: "skills its worker must have"},
+		prop{name: "areas", kind: list, commas: true, about: "directories the task changes; tasks with overlapping areas are handed out last", aliases: []string{"files", "paths"}},
+		prop{name: "depends_on", kind: list, commas: true, about: "ids of tasks that must be done first", aliases: []string{"after", "blocked_by", "dependencies"}},
+		prop{name: "parent", kind: text, about: "id of the task it is a part of"},
+		prop{name: "evidence", kind: list, commas: true, enum: evidenceKinds, about: "evidence kinds that report_task_done must include", aliases: []string{"wants"}},
+		prop{name: "hold", kind: flag, about: "true keeps it from being handed out until a lead starts it"},
+	)
+}
+
+type taskInput struct {
+	Description string               `json:"description"`
+	Title       string               `json:"title"`
+	Priority    string               `json:"priority"`
+	Skills      []string             `json:"skills"`
+	Areas       []string             `json:"areas"`
+	DependsOn   []string             `json:"depends_on"`
+	Parent      string               `json:"parent"`
+	Acceptance  string               `json:"acceptance"`
+	Evidence    []board.EvidenceKind `json:"evidence"`
+	Hold        bool                 `json:"hold"`
+	Project     string               `json:"project"`
+	Key         string               `json:"idempotency_key"`
+}
+
+func create(ctx context.Context, t *Tools, k *caller, in taskInput) (*answer, error) {
+	e := action{what: "Not created."}
+	project, err := k.project(in.Project)
+	if err != nil {
+		return nil, err
+	}
+	n, err := newTask(project, in)
+	if err != nil {
+		return nil, k.refuse(e, err)
+	}
+	task, doc, held, err := t.create(ctx, k, n, in.Key)
+	if err != nil {
+		if errors.Is(err, board.ErrNotFound) {
+			err = fmt.Errorf("%w: a task that it depends on, or its parent, does not exist", board.ErrInvalid)
+		}
+		if errors.Is(err, board.ErrConflict) && !k.isLead(project) {
+			e.next = "Continue with your own task and mention the rest in its summary."
+		}
+		return nil, k.refuse(e, err)
+	}
+	a := &answer{text: createdText(task, doc), result: wireOf(task, doc)}
+	if held {
+		a.more = append(a.more, "It is held until a lead starts it. Continue with your own task.")
+	}
+	if more, err := t.unknownSkills(ctx, []string{project}, in.Skills); err == nil && more != "" {
+		a.more = append(a.more, more)
+	}
+	return a, nil
+}
+
+// createdText is the answer of create_task: the task as JSON.
+func createdText(t board.Task, d board.Doc) string {
+	return string(must(jsonv2.Marshal(struct {
+		ID          string `json:"id"`
+		Title       string `json:"title"`
+		Description string `json:"description"`
+		Status      string `json:"status"`
+	}{t.ID.String(), t.Title, d.Description, string(t.Status)})))
+}
+
+// newTask converts the arguments of create_task.
+func newTask(project string, in taskInput) (board.NewTask, error) {
+	n := board.NewTask{
+		Project: project, Title: in.Title, Description: in.Description, Acceptance: in.Acceptance, Priority: board.Normal,
+		Skills: in.Skills, Areas: in.Areas, Wants: in.Evidence, Hold: in.Hold,
+	}
+	var err error
+	if in.Priority != "" {
+		if n.Priority, err = board.ParsePriority(in.Priority); err != nil {
+			return n, err
+		}
+	}
+	if n.DependsOn, err = taskIDs(in.DependsOn); err != nil {
+		return n, err
+	}
+	if in.Parent != "" {
+		n.Parent, err = board.ParseID(in.Parent)
+	}
+	return n, err
+}
+
+// create creates a task. A worker's task is created under a claim that it holds in the
+// project: it is held until a lead starts it, and counts against the claim's limit. With
+// several claims on one connection, the first below its limit is used.
+func (t *Tools) create(ctx context.Context, k *caller, n board.NewTask, key string) (task board.Task, doc board.Doc, held bool, err error) {
+	var claims []board.Claim
+	if !k.isLead(n.Project) {
+		if claims, err = k.held(ctx); err != nil {
+			return task, doc, false, err
+		}
+	}
+	for _, c := range claims {
+		if c.Task.Project != n.Project {
+			continue
+		}
+		k.Worker = c.Worker.Name
+		task, doc, err = t.b.CreateUnder(ctx, k.Actor, c.Handle, n, key)
+		if !errors.Is(err, board.ErrConflict) {
+			return task, doc, true, err
+		}
+	}
+	if err != nil {
+		return task, doc, false, err
+	}
+	task, doc, err = t.b.Create(ctx, k.Actor, n, key)
+	return task, doc, false, err
+}

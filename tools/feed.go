@@ -1,0 +1,117 @@
+package tools
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/bossman-dev/bossman/access"
+	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/mcp"
+)
+
+const (
+	// lookEvery is how often the feed is read if nothing wakes the board.
+	lookEvery = 10 * time.Second
+	// feedPage is how many events are read in one call.
+	feedPage = 500
+)
+
+// A position is how far clients were notified of the changes of a board.
+type position struct {
+	known bool
+	at    board.Cursor
+	open  string // the open questions, from openQuestions
+}
+
+// currentPosition is the position at the end of the feed: earlier events are not changes.
+func (t *Tools) currentPosition(ctx context.Context) (p position) {
+	end, err := t.b.FeedEnd(ctx)
+	p.at, p.known = end, err == nil
+	p.open, _ = t.openQuestions(ctx)
+	return p
+}
+
+// watchOnSubscribe is middleware that starts publishChanges just before the first
+// subscription on a pipe. Most clients never subscribe; without this, each of their
+// processes would read the server's feed whenever something happens.
+func (t *Tools) watchOnSubscribe(next mcp.Handler) mcp.Handler {
+	return func(ctx context.Context, r *mcp.Request) (mcp.Result, error) {
+		if (r.Method == "resources/subscribe" || r.Method == "subscriptions/listen") && t.o.Missing == nil {
+			t.watching.Do(func() {
+				t.from = t.currentPosition(ctx)
+				close(t.watched)
+			})
+		}
+		return next(ctx, r)
+	}
+}
+
+// publishChanges reads the feed and notifies clients of changed resources until ctx ends.
+func (t *Tools) publishChanges(ctx context.Context) {
+	var p position
+	if t.piped() {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.watched:
+			p = t.from
+		}
+	}
+	for ctx.Err() == nil {
+		if !p.known {
+			p = t.currentPosition(ctx)
+		} else {
+			p.at = t.publishEvents(ctx, p.at)
+			if now, err := t.openQuestions(ctx); err == nil && now != p.open {
+				p.open = now
+				t.server.ResourceUpdated(questionsURI)
+			}
+		}
+		t.b.Wait(ctx, lookEvery)
+	}
+}
+
+// publishEvents notifies clients of the events after a cursor and returns the new cursor.
+func (t *Tools) publishEvents(ctx context.Context, at board.Cursor) board.Cursor {
+	for {
+		events, err := t.b.Feed(ctx, t.projects(), at, feedPage)
+		if err != nil {
+			if ctx.Err() == nil {
+				t.o.Logger.Debug("the feed could not be read", "err", err)
+			}
+			return at
+		}
+		if len(events) == 0 {
+			return at
+		}
+		at = events[len(events)-1].Cursor
+		notified := map[string]bool{}
+		for _, e := range events {
+			uri := taskURI + e.Task.String()
+			if !notified[uri] {
+				notified[uri] = true
+				t.server.ResourceUpdated(uri)
+			}
+		}
+		t.server.ResourceUpdated(boardURI)
+	}
+}
+
+// openQuestions returns a string that changes when the set of open questions does.
+func (t *Tools) openQuestions(ctx context.Context) (string, error) {
+	qs, err := t.b.Questions(ctx, board.QuestionFilter{Projects: t.projects(), State: board.QuestionOpen, Limit: 100})
+	var b strings.Builder
+	for _, q := range qs {
+		b.WriteString(q.ID.String() + " ")
+	}
+	return b.String(), err
+}
+
+// projects are those whose changes concern this server's clients; nil means all.
+func (t *Tools) projects() []string {
+	if !t.piped() {
+		return nil
+	}
+	return t.o.Pipe.Projects(access.Feed)
+}

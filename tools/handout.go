@@ -1,0 +1,292 @@
+package tools
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/bossman-dev/bossman/board"
+)
+
+// maxHandout is the maximum length of a hand-out in bytes.
+const maxHandout = 6 << 10
+
+// handoutAnswer is the answer that hands out a task.
+func handoutAnswer(h *board.Handout) *answer {
+	claim := wireClaimOf(h.Claim)
+	task := wireOf(h.Task, h.Doc)
+	for _, b := range h.Blockers {
+		task.DependsOn = append(task.DependsOn, b.ID.String())
+	}
+	w := wireHandout{Outcome: "handed_out", Claim: &claim, Task: &task}
+	if h.Again {
+		w.Outcome = "again"
+	}
+	return &answer{text: handoutText(h), result: w}
+}
+
+func handoutText(h *board.Handout) string {
+	t := &h.Task
+	yours := "is yours"
+	if h.Again {
+		yours = "is still yours"
+	}
+	head := fmt.Sprintf("%v %s. Claim %v, worker %s, attempt %d%s.",
+		t.ID, yours, h.Claim.Handle, h.Claim.Worker.Name, h.Claim.Attempt, failuresText(t))
+	description := escapeHeadings(h.Doc.Description)
+	if description == t.Title {
+		description = ""
+	}
+	handle := h.Claim.Handle.String()
+	doneArgs := []any{"claim", handle, "summary", "…"}
+	if len(t.Wants) > 0 {
+		doneArgs = append(doneArgs, "evidence", evidenceExample(t.Wants))
+	}
+	end := call("report_task_done", doneArgs...) + "\nor " +
+		call("report_task_failed", "claim", handle, "reason", "…", "kind", "other") +
+		"\nIf people must decide: " + call("ask_question", "claim", handle, "question", "…") + "."
+	sections := []section{
+		{"TITLE", t.Title},
+		{"DESCRIPTION", description},
+		{"DONE WHEN", doneWhenText(h)},
+		{"AREAS", oneLine(strings.Join(t.Areas, ", "), 300)},
+		{"BUILDS ON", buildsOnText(h.Dossier)},
+		{"PARTS", partsText(h.Dossier)},
+		{"LAST ATTEMPT", lastAttemptText(h)},
+		{"YOUR NOTES", ownNotesText(h)},
+		{"ANSWERS", answersText(h.Questions)},
+		{"END WITH", end},
+	}
+	const delegate = "\n\nTo delegate, pass the claim to the sub-agent; it does not need to call get_next_task."
+	fit(sections, maxHandout-len(head)-len(delegate), t.ID)
+	return head + join(sections) + delegate
+}
+
+func failuresText(t *board.Task) string {
+	if t.Failures == 0 {
+		return ""
+	}
+	left := t.MaxFailures - t.Failures
+	return fmt.Sprintf(" (%d failed, %s left)", t.Failures, count(left, "try", "tries"))
+}
+
+func doneWhenText(h *board.Handout) string {
+	var lines []string
+	if h.Doc.Acceptance != "" {
+		lines = append(lines, cutWithPointer(escapeHeadings(h.Doc.Acceptance), 1000, h.Task.ID))
+	}
+	if len(h.Task.Wants) > 0 {
+		lines = append(lines, "report_task_done must include evidence of kind: "+joined(h.Task.Wants)+".")
+	}
+	return strings.Join(lines, "\n")
+}
+
+func buildsOnText(d board.Dossier) string {
+	var lines []string
+	for i, b := range d.Blockers {
+		if i == 6 {
+			lines = append(lines, fmt.Sprintf("and %d more: %s", len(d.Blockers)-i, call("get_task", "task", d.Task.ID.String(), "detail", "full")))
+			break
+		}
+		line := b.ID.String() + ": " + oneLine(b.Title, 60)
+		if r, ok := d.Results[b.ID]; ok {
+			line = b.ID.String() + ": " + oneLine(r.Summary, 140)
+			if at := resultLocation(r); at != "" {
+				line += " (" + at + ")"
+			}
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// resultLocation says where the work of a finished task is.
+func resultLocation(r board.Result) string {
+	var at []string
+	for _, e := range r.Evidence {
+		if (e.Kind == board.EvidencePR || e.Kind == board.EvidenceCommit) && e.Ref != "" {
+			at = append(at, string(e.Kind)+" "+oneLine(e.Ref, 60))
+		}
+	}
+	if r.Branch != "" && len(at) == 0 {
+		at = append(at, "branch "+oneLine(r.Branch, 60))
+	}
+	if len(at) > 2 {
+		at = at[:2]
+	}
+	return strings.Join(at, ", ")
+}
+
+func partsText(d board.Dossier) string {
+	var lines []string
+	for i, c := range d.Children {
+		if i == 8 {
+			lines = append(lines, fmt.Sprintf("and %d more", len(d.Children)-i))
+			break
+		}
+		lines = append(lines, fmt.Sprintf("%v (%s): %s", c.ID, c.Status, oneLine(c.Title, 60)))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// lastAttemptText hands over from the previous attempt: how it ended, where its work is,
+// what it noted, and what not to repeat.
+func lastAttemptText(h *board.Handout) string {
+	var last *board.Attempt
+	var avoid []string
+	for i := range h.Attempts {
+		a := &h.Attempts[i]
+		if a.Attempt >= h.Claim.Attempt {
+			continue
+		}
+		last = a
+		if a.DoNotRepeat != "" {
+			avoid = append(avoid, oneLine(a.DoNotRepeat, 200))
+		}
+	}
+	if last == nil {
+		return ""
+	}
+	line := workerLabel(last.Worker, h.Claim.Worker) + ": " + causeText(last.Cause)
+	if last.Reason != "" && last.Cause != board.CauseExpired && last.Cause != board.CauseParked {
+		line += ": " + oneLine(last.Reason, 240)
+	}
+	if at := location(last.Where); at != "" {
+		line += "; " + at
+	}
+	lines := []string{line}
+	var notes []string
+	for _, e := range h.Events {
+		switch {
+		case e.Kind == board.EventRejected:
+			notes = append(notes, "rejected in review: "+oneLine(e.Detail.Text, 240))
+		case e.Kind == board.EventNote && e.Detail.Attempt == last.Attempt:
+			notes = append(notes, "noted: "+oneLine(e.Detail.Text, 140))
+		}
+	}
+	lines = append(lines, notes[max(0, len(notes)-3):]...)
+	for _, s := range avoid[max(0, len(avoid)-2):] {
+		lines = append(lines, "do not repeat: "+s)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// ownNotesText returns a worker's own notes when it gets its task again, in case it lost
+// its context.
+func ownNotesText(h *board.Handout) string {
+	if !h.Again {
+		return ""
+	}
+	var notes []string
+	for _, e := range h.Events {
+		if e.Kind == board.EventNote && e.Detail.Attempt == h.Claim.Attempt {
+			notes = append(notes, oneLine(e.Detail.Text, 300))
+		}
+	}
+	for _, a := range h.Attempts {
+		if at := location(a.Where); a.Attempt == h.Claim.Attempt && at != "" {
+			notes = append(notes, at)
+		}
+	}
+	for _, q := range h.Questions {
+		if q.State == board.QuestionOpen && q.Claim == h.Claim.Handle {
+			notes = append(notes, "you asked "+q.ID.String()+": "+oneLine(q.Text, 200))
+		}
+	}
+	return strings.Join(notes[max(0, len(notes)-5):], "\n")
+}
+
+func workerLabel(w, you board.WorkerID) string {
+	if w == you {
+		return "you"
+	}
+	return "another worker"
+}
+
+// location says where work was last seen.
+func location(w board.Where) string {
+	var at []string
+	if w.Branch != "" {
+		s := "branch " + oneLine(w.Branch, 80)
+		if w.Head != "" {
+			s += " at " + w.Head[:min(len(w.Head), 10)]
+		}
+		at = append(at, s)
+	}
+	if w.Uncommitted > 0 {
+		at = append(at, count(w.Uncommitted, "uncommitted file", "uncommitted files"))
+	}
+	if w.Dir != "" {
+		s := "in " + oneLine(w.Dir, 120)
+		if w.Host != "" {
+			s += " on " + oneLine(w.Host, 40)
+		}
+		at = append(at, s)
+	}
+	return strings.Join(at, ", ")
+}
+
+func causeText(c board.Cause) string {
+	switch c {
+	case board.CauseDone:
+		return "reported done"
+	case board.CauseFailed:
+		return "failed"
+	case board.CauseExpired:
+		return "lease expired"
+	case board.CauseReleased, board.CauseUndelivered:
+		return "taken back"
+	case board.CauseNotNow:
+		return "returned"
+	case board.CauseParked:
+		return "parked for an answer"
+	case board.CauseCancelled:
+		return "cancelled"
+	case board.CauseRestarts:
+		return "restarted too often"
+	case board.CauseStopped:
+		return "stopped"
+	}
+	return "in progress"
+}
+
+func answersText(questions []board.Question) string {
+	var lines []string
+	for _, q := range questions {
+		if q.State == board.QuestionAnswered {
+			lines = append(lines, fmt.Sprintf("%v %s → %s (%s)", q.ID, oneLine(q.Text, 100), oneLine(q.Answer, 120), answeredBy(q)))
+		}
+	}
+	return strings.Join(lines[max(0, len(lines)-4):], "\n")
+}
+
+func answeredBy(q board.Question) string {
+	if q.AnsweredBy == board.AnsweredByDefault {
+		return "the default, because nobody answered in time"
+	}
+	return oneLine(q.AnsweredBy, 40)
+}
+
+// evidenceExample returns evidence of the given kinds with placeholders, to be filled in.
+func evidenceExample(kinds []board.EvidenceKind) []exampleEvidence {
+	var out []exampleEvidence
+	for _, k := range kinds {
+		out = append(out, exampleEvidence{k, "…"})
+	}
+	return out
+}
+
+type exampleEvidence struct {
+	Kind board.EvidenceKind `json:"kind"`
+	Ref  string             `json:"ref"`
+}
+
+// isPlaceholder reports whether a text is the "…" of the calls in a hand-out. Models copy
+// those calls without replacing it.
+func isPlaceholder(s string) bool {
+	s = strings.TrimSpace(s)
+	return s != "" && strings.Trim(s, ".… ") == ""
+}
+
+func placeholderError(name string) error {
+	return fmt.Errorf("%w: the %s is still the placeholder \"…\"; replace it with your own text", board.ErrInvalid, name)
+}

@@ -1,0 +1,145 @@
+package tools
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/bossman-dev/bossman/board"
+)
+
+var listQuestions = &definition{
+	name:  "list_questions",
+	about: "List questions to people; by default the open ones.",
+	props: []prop{
+		{name: "state", kind: text, enum: []string{"open", "answered", "withdrawn", "all"}, about: "default open", aliases: []string{"status"}},
+		{name: "project", kind: text, about: "only questions of this project"},
+		{name: "limit", kind: number, about: "how many; default 20", max: maxRows},
+		{name: "cursor", kind: text, about: "cursor from the previous answer"},
+	},
+	run: run(findQuestions),
+}
+
+func findQuestions(ctx context.Context, t *Tools, k *caller, in struct {
+	State   string `json:"state"`
+	Project string `json:"project"`
+	Limit   int    `json:"limit"`
+	Cursor  string `json:"cursor"`
+},
+) (*answer, error) {
+	e := action{what: "Not listed."}
+	f := board.QuestionFilter{State: board.QuestionOpen}
+	var err error
+	if f.Projects, err = k.among(in.Project); err != nil {
+		return nil, err
+	}
+	switch in.State {
+	case "":
+	case "all":
+		f.State = ""
+	default:
+		f.State = board.QuestionState(in.State)
+	}
+	if in.Cursor != "" {
+		if f.After, err = board.ParseQuestionID(in.Cursor); err != nil {
+			e.next = "Next: repeat the call without a cursor."
+			return nil, k.refuse(e, err)
+		}
+	}
+	rows := in.Limit
+	if rows == 0 {
+		rows = defaultRows
+	}
+	f.Limit = rows + 1
+	qs, err := t.b.Questions(ctx, f)
+	if err != nil {
+		return nil, k.refuse(e, err)
+	}
+	_, now, err := t.b.Workers(ctx, 0)
+	if err != nil {
+		return nil, k.refuse(e, err)
+	}
+	w := wireList[wireQuestion]{Items: []wireQuestion{}}
+	if len(qs) > rows {
+		qs = qs[:rows]
+		w.Cursor = qs[rows-1].ID.String()
+	}
+	var lines []string
+	for _, q := range qs {
+		w.Items = append(w.Items, wireQuestionOf(q))
+		lines = append(lines, questionRow(q, now))
+	}
+	switch {
+	case lines == nil:
+		lines = append(lines, "No matching questions.")
+	case f.State == board.QuestionOpen:
+		lines = append(lines, "Answer with "+call("answer_question", "question", qs[0].ID.String(), "answer", "…")+".")
+	}
+	if w.Cursor != "" {
+		lines = append(lines, fmt.Sprintf("For more, repeat the call with \"cursor\":%q.", w.Cursor))
+	}
+	return &answer{text: strings.Join(lines, "\n"), result: w}, nil
+}
+
+// questionRow describes a question in one to four lines.
+func questionRow(q board.Question, now time.Time) string {
+	row := q.ID.String() + " " + string(q.State)
+	if !q.Claim.IsZero() {
+		row += " about " + q.Claim.Task.String()
+	}
+	if q.Blocking {
+		row += ", blocking"
+	}
+	if q.HumanOnly {
+		row += ", only for a person"
+	}
+	if q.State == board.QuestionOpen && !q.NeededBy.IsZero() && now.After(q.NeededBy) {
+		row += ", overdue"
+	}
+	row += ", asked " + since(now, q.AskedAt) + ": " + oneLine(q.Text, 300)
+	if len(q.Options) > 0 {
+		row += "\n    options: " + oneLine(strings.Join(q.Options, " | "), 300)
+	}
+	if q.Default != "" {
+		row += "\n    default: " + oneLine(q.Default, 200)
+	}
+	if q.State == board.QuestionAnswered {
+		row += "\n    answer from " + answeredBy(q) + ": " + oneLine(q.Answer, 300)
+	}
+	return row
+}
+
+var answerQuestion = &definition{
+	name:  "answer_question",
+	about: "Answer a worker's question if you know what the people you work for want. You cannot answer your own question or a human_only one.",
+	props: []prop{
+		{name: "question", kind: text, required: true, about: "question id, such as q-18", aliases: []string{"id", "question_id"}},
+		{name: "answer", kind: text, required: true, about: "the decision, and why if that helps", aliases: []string{"text", "message"}},
+	},
+	run: run(giveAnswer),
+}
+
+func giveAnswer(ctx context.Context, t *Tools, k *caller, in struct {
+	Question string `json:"question"`
+	Answer   string `json:"answer"`
+},
+) (*answer, error) {
+	q, err := k.question(ctx, in.Question)
+	if err != nil {
+		return nil, err
+	}
+	e := action{what: "Not answered.", next: "Next: " + call("list_questions") + "."}
+	if q.HumanOnly {
+		e.next = "Leave it to a person; it is in their inbox."
+	}
+	if q, err = t.b.Answer(ctx, k.Actor, q.ID, in.Answer); err != nil {
+		return nil, k.refuse(e, err)
+	}
+	t.server.ResourceUpdated(questionsURI)
+	s := fmt.Sprintf("%v is answered: %s.", q.ID, quote(oneLine(q.Answer, 200)))
+	if !q.Claim.IsZero() {
+		s += fmt.Sprintf(" %v can continue.", q.Claim.Task)
+	}
+	return &answer{text: s, result: wireQuestionOf(q)}, nil
+}

@@ -1,0 +1,164 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bossman-dev/bossman/board"
+)
+
+var getNextTask = &definition{
+	name: "get_next_task",
+	about: "Get a task to work on, or get back the one you hold. Call it when asked to work, and whenever you are unsure what you were doing. " +
+		"Omit worker on your first call; the answer gives you a worker name to pass on every later call. " +
+		"If there is nothing to do, end your turn; do not call it in a loop.",
+	props: []prop{
+		{name: "worker", kind: text, about: `your worker name; "new" if you are another agent on this connection`, aliases: []string{"worker_id", "worker_name", "agent", "agent_id"}},
+		{name: "task", kind: text, about: "id of the task you prefer; handed out only if available", aliases: taskNames},
+		{name: "skills", kind: list, about: "your skills; omit to be offered any task", commas: true},
+		{name: "project", kind: text, about: "only tasks of this project"},
+		{name: "wait_seconds", kind: number, about: "how long to wait for work", max: maxWait},
+	},
+	run: run(next),
+}
+
+type nextInput struct {
+	Worker  string   `json:"worker"`
+	Task    string   `json:"task"`
+	Skills  []string `json:"skills"`
+	Project string   `json:"project"`
+	Wait    int      `json:"wait_seconds"`
+}
+
+func next(ctx context.Context, t *Tools, k *caller, in nextInput) (*answer, error) {
+	e := action{what: "No task handed out.", worker: in.Worker}
+	w := board.Wish{
+		Worker: in.Worker, Wait: time.Duration(in.Wait) * time.Second, Absent: !t.piped(),
+		Session: t.o.Session, Where: t.where(ctx),
+	}
+	var err error
+	if w.Projects, err = k.among(in.Project); err != nil {
+		return nil, err
+	}
+	if in.Task != "" {
+		if w.Task, err = k.task(ctx, in.Task); err != nil {
+			return nil, err
+		}
+		e.task = w.Task
+	}
+	held, err := k.held(ctx)
+	if err != nil {
+		return nil, k.refuse(e, err)
+	}
+	switch {
+	case in.Worker == "" && t.piped() && len(held) > 0:
+		return heldAnswer(held), nil
+	case strings.EqualFold(in.Worker, "new"):
+		w.Worker, e.worker = "", ""
+	}
+	if len(in.Skills) > 0 {
+		w.Skills = in.Skills
+	}
+	k.Worker = w.Worker
+	resume := k.wait(w.Wait)
+	h, err := t.b.Next(ctx, k.Actor, w)
+	resume()
+	unknown, _ := t.unknownSkills(ctx, w.Projects, in.Skills) // best effort: it is only a note
+	if nothing, ok := errors.AsType[*board.Nothing](err); ok {
+		a := nothingAnswer(nothing, k.isLead(""), in.Wait)
+		if unknown != "" {
+			a.more = append(a.more, unknown)
+		}
+		return a, nil
+	}
+	if err != nil {
+		if errors.Is(err, board.ErrInvalid) && w.Worker != "" {
+			e.next = "Next: " + call("get_next_task", "worker", "new") + "."
+		}
+		if errors.Is(err, board.ErrConflict) && in.Task != "" {
+			return nil, k.notAvailable(ctx, e, err)
+		}
+		return nil, k.refuse(e, err)
+	}
+	t.remember(h.Claim)
+	a := handoutAnswer(h)
+	if unknown != "" {
+		a.more = append(a.more, unknown)
+	}
+	others := slices.DeleteFunc(held, func(c board.Claim) bool { return c.Handle == h.Claim.Handle })
+	if !t.piped() && in.Worker == "" && len(others) > 0 {
+		a.more = append(a.more, fmt.Sprintf("Your key also holds %s. If one of these is your task, return this one with %s, then call %s.",
+			claimList(others),
+			call("report_task_failed", "claim", h.Claim.Handle.String(), "kind", "not_now", "reason", "I hold another"),
+			call("get_next_task", "worker", others[0].Worker.Name)))
+	}
+	return a, nil
+}
+
+// heldAnswer is the answer to a call without a worker on a connection that holds claims:
+// the caller may be their worker after losing its context, or another agent.
+func heldAnswer(held []board.Claim) *answer {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Nothing handed out: this connection holds %s.", claimList(held))
+	b.WriteString(" If you lost context and one of these is your task, call ")
+	for i, c := range held {
+		if i == 5 {
+			break
+		}
+		if i > 0 {
+			b.WriteString(", or ")
+		}
+		b.WriteString(nextCall(c.Worker.Name))
+	}
+	fmt.Fprintf(&b, ". If you are another agent, call %s.", call("get_next_task", "worker", "new"))
+	w := wireHandout{Outcome: "held"}
+	for _, c := range held {
+		w.Held = append(w.Held, wireClaimOf(c))
+	}
+	return &answer{text: b.String(), result: w}
+}
+
+// notAvailable says why the task that a call asked for is not handed out.
+func (k *caller) notAvailable(ctx context.Context, e action, err error) error {
+	_, reasons, whyErr := k.t.b.Why(ctx, e.task)
+	r, ok := asRefusal(k.refuse(e, err))
+	if whyErr != nil || !ok || len(reasons) == 0 {
+		return k.refuse(e, err)
+	}
+	r.state = fmt.Sprintf("%v is not available.", e.task)
+	switch reasons[0].Code {
+	case board.WhyLease:
+		r.why = "Another worker holds it."
+	case board.WhyReserved:
+		r.why = "It is reserved for up to 10 minutes for the worker that asked about it."
+	case board.WhyReady: // available, but not to this worker
+	default:
+		r.why = reasons[0].Text
+	}
+	r.next = "Next: " + nextCall(e.worker) + " for another task."
+	return r
+}
+
+// unknownSkills returns a note that names the skills that none of the projects list, or
+// an empty string.
+func (t *Tools) unknownSkills(ctx context.Context, projects, skills []string) (string, error) {
+	if len(skills) == 0 {
+		return "", nil
+	}
+	unknown := skills
+	for _, slug := range projects {
+		p, err := t.b.Project(ctx, slug)
+		if err != nil {
+			return "", err
+		}
+		_, unknown = p.Known(unknown)
+	}
+	if len(unknown) == 0 {
+		return "", nil
+	}
+	return "Ignored, because the project does not list these skills: " + oneLine(strings.Join(unknown, ", "), 200) + ".", nil
+}

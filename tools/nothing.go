@@ -1,0 +1,85 @@
+package tools
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/bossman-dev/bossman/board"
+)
+
+// endTurn ends every answer that hands out nothing.
+const endTurn = "End your turn now; do not poll."
+
+// nothingAnswer says why no task was handed out. It is an answer, not a refusal.
+func nothingAnswer(n *board.Nothing, lead bool, waited int) *answer {
+	w := wireHandout{Outcome: "none", RetryAfterSeconds: 60}
+	var s string
+	c := n.Counts
+	left := c.Total() - c.Status[board.Done] - c.Status[board.Cancelled]
+	switch {
+	case n.PausedBy != "":
+		w.Reason, w.RetryAfterSeconds = "paused", 300
+		s = "Paused by " + oneLine(n.PausedBy, 40) + "."
+	case c.Total() == 0:
+		w.Reason, w.RetryAfterSeconds = "empty", 300
+		s = "There are no tasks yet."
+		if lead {
+			s += " If you were asked to plan, call create_plan."
+		}
+	case left == 0:
+		w.Reason, w.RetryAfterSeconds = "done", 300
+		s = fmt.Sprintf("All %d tasks are done.", c.Total())
+		if c.Total() == 1 {
+			s = "The only task is done."
+		}
+		if k := c.Status[board.Cancelled]; k > 0 {
+			s = fmt.Sprintf("All tasks are done (%d) or cancelled (%d).", c.Status[board.Done], k)
+		}
+	case n.ReadyUnskilled > 0:
+		w.Reason = "skills"
+		s = fmt.Sprintf("%s skills you did not declare: %s.",
+			count(n.ReadyUnskilled, "ready task needs", "ready tasks need"), strings.Join(n.Unskilled, ", "))
+	default:
+		w.Reason = "waiting"
+		s = "Nothing ready: " + waitingText(n) + "."
+	}
+	if waited > 0 {
+		s += fmt.Sprintf(" Waited %d s.", waited)
+	}
+	return &answer{text: s + " " + endTurn, result: w}
+}
+
+// waitingText says what the open tasks are waiting for.
+func waitingText(n *board.Nothing) string {
+	var parts []string
+	add := func(k int, one, many string) {
+		if k > 0 {
+			parts = append(parts, count(k, one, many))
+		}
+	}
+	c := n.Counts
+	add(c.Status[board.InProgress], "in progress", "in progress")
+	add(c.Blocked, "blocked by other tasks", "blocked by other tasks")
+	if k := c.Status[board.Waiting]; k > 0 {
+		s := count(k, "waiting for people", "waiting for people")
+		var ids []string
+		for _, q := range n.Open {
+			if q.Blocking && !q.Claim.IsZero() && len(ids) < 5 {
+				ids = append(ids, q.ID.String())
+			}
+		}
+		if ids != nil {
+			s += " (" + strings.Join(ids, ", ") + ")"
+		}
+		parts = append(parts, s)
+	}
+	add(c.Status[board.InReview], "in review", "in review")
+	add(c.Status[board.Failed], "failed and needs a lead", "failed and need a lead")
+	add(c.Held, "held until a lead starts it", "held until a lead starts them")
+	add(c.Later, "cooling down or reserved", "cooling down or reserved")
+	add(c.Ready, "ready, but not for you now", "ready, but not for you now")
+	if parts == nil {
+		return "nothing is waiting"
+	}
+	return strings.Join(parts, ", ")
+}

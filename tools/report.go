@@ -1,0 +1,159 @@
+package tools
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/mcp"
+)
+
+var reportTaskDone = &definition{
+	name: "report_task_done",
+	about: "Report your claimed task as done. Call this only when it is complete; otherwise call report_task_failed. " +
+		"Repeating the same report is safe.",
+	props: []prop{
+		{name: "claim", kind: text, required: true, about: claimAbout, aliases: claimNames},
+		{name: "summary", kind: text, required: true, about: "what was done and where it is; shown to the workers of dependent tasks", aliases: []string{"result", "message", "note"}},
+		{name: "evidence", kind: objects, about: "proof that the task is done; the task lists the required kinds", plain: "ref", items: []prop{
+			{name: "kind", kind: text, required: true, enum: evidenceKinds, about: "kind of evidence", aliases: []string{"type"}},
+			{name: "ref", kind: text, about: "the commit, URL, file or command", aliases: []string{"url", "value", "id", "path"}},
+			{name: "detail", kind: text, about: "details, such as the last lines of output", aliases: []string{"description", "output"}},
+		}},
+		{name: "artifacts", kind: list, about: "files or URLs you produced"},
+		{name: "follow_ups", kind: list, about: "new tasks you found necessary, at most 5; held until a lead starts them"},
+	},
+	hints: mcp.ToolAnnotations{IdempotentHint: true},
+	refuse: map[string]string{
+		"status": doneOnly, "success": doneOnly, "failed": doneOnly,
+	},
+	instead: call("report_task_failed", "claim", "…", "reason", "…"),
+	run:     run(done),
+}
+
+const doneOnly = "report_task_done always means done; it takes no status, success or failed, because ignoring one would record a failure as done."
+
+type doneInput struct {
+	Claim    string `json:"claim"`
+	Summary  string `json:"summary"`
+	Evidence []struct {
+		Kind   board.EvidenceKind `json:"kind"`
+		Ref    string             `json:"ref"`
+		Detail string             `json:"detail"`
+	} `json:"evidence"`
+	Artifacts []string `json:"artifacts"`
+	FollowUps []string `json:"follow_ups"`
+}
+
+func done(ctx context.Context, t *Tools, k *caller, in doneInput) (*answer, error) {
+	e := action{what: "Not recorded."}
+	h, err := k.claim(ctx, e, in.Claim)
+	if err != nil {
+		return nil, err
+	}
+	e.claim = h
+	if isPlaceholder(in.Summary) {
+		return nil, k.refuse(e, placeholderError("summary"))
+	}
+	r := board.Report{Summary: in.Summary, Artifacts: in.Artifacts, Where: t.where(ctx)}
+	for _, x := range in.Evidence {
+		r.Evidence = append(r.Evidence, board.Evidence{Kind: x.Kind, Ref: x.Ref, Detail: x.Detail})
+	}
+	for _, s := range in.FollowUps {
+		r.FollowUps = append(r.FollowUps, board.NewTask{Description: s, Priority: board.Normal})
+	}
+	out, err := t.b.Done(ctx, k.Actor, h, r)
+	if err != nil {
+		return nil, k.refuse(e, err)
+	}
+	return doneAnswer(out), nil
+}
+
+// doneAnswer says what a report of success changed.
+func doneAnswer(o board.Outcome) *answer {
+	s := fmt.Sprintf("%v is done.", o.Task)
+	if o.Status == board.InReview {
+		s = fmt.Sprintf("Recorded. %v is now in review; your claim has ended.", o.Task)
+	}
+	if o.Late {
+		s += " Your lease had expired; the report was accepted because nobody else had started."
+	}
+	if len(o.Freed) > 0 {
+		s += " This unblocked " + idList(o.Freed) + "."
+	}
+	if len(o.FollowUps) > 0 {
+		s += " Your follow-ups are " + idList(o.FollowUps) + ", held until a lead starts them."
+	}
+	if o.Again {
+		s = "You already reported this. " + s
+	}
+	s += " For more work, call " + nextCall(o.Worker) + "; otherwise end your turn."
+	return &answer{text: s, result: wireOutcomeOf(o)}
+}
+
+var reportTaskFailed = &definition{
+	name: "report_task_failed",
+	about: "Report that you could not do your claimed task. Report early and honestly; it helps the next worker. " +
+		"kind decides what happens: blocked puts your reason to people as a question; wrong_spec fails the task until a lead fixes it; environment retries it after a cool-down; " +
+		"not_now returns it with no failure counted; too_hard and other return it for another attempt.",
+	props: []prop{
+		{name: "claim", kind: text, required: true, about: claimAbout, aliases: claimNames},
+		{name: "reason", kind: text, required: true, about: "what went wrong; for blocked: the question to people", aliases: []string{"summary", "message", "error", "note"}},
+		{name: "kind", kind: text, enum: toStrings(board.FailureKinds), about: "default other", aliases: []string{"type"}},
+		{name: "do_not_repeat", kind: text, about: "what the next attempt should not try again"},
+	},
+	hints: mcp.ToolAnnotations{IdempotentHint: true},
+	run:   run(fail),
+}
+
+func fail(ctx context.Context, t *Tools, k *caller, in struct {
+	Claim       string            `json:"claim"`
+	Reason      string            `json:"reason"`
+	Kind        board.FailureKind `json:"kind"`
+	DoNotRepeat string            `json:"do_not_repeat"`
+},
+) (*answer, error) {
+	e := action{what: "Not recorded."}
+	h, err := k.claim(ctx, e, in.Claim)
+	if err != nil {
+		return nil, err
+	}
+	e.claim = h
+	if isPlaceholder(in.Reason) {
+		return nil, k.refuse(e, placeholderError("reason"))
+	}
+	out, err := t.b.Fail(ctx, k.Actor, h, board.Failure{
+		Kind: in.Kind, Reason: in.Reason, DoNotRepeat: in.DoNotRepeat, Where: t.where(ctx),
+	})
+	if err != nil {
+		return nil, k.refuse(e, err)
+	}
+	if out.Question != 0 && !out.Again {
+		t.announceID(ctx, out.Question)
+	}
+	return failAnswer(out, in.Kind), nil
+}
+
+// failAnswer says what happens to a task after a report of failure.
+func failAnswer(o board.Outcome, kind board.FailureKind) *answer {
+	var s string
+	switch {
+	case kind == board.FailNotNow:
+		s = fmt.Sprintf("%v is pending again; no failure was counted, and you will not be offered it for 10 minutes.", o.Task)
+	case o.Question != 0:
+		s = fmt.Sprintf("%v is parked: your reason was put to people as %v. The answer will come with the task when it is handed out again.", o.Task, o.Question)
+	case o.Status == board.Failed && kind == board.FailWrongSpec:
+		s = fmt.Sprintf("%v has failed; a lead must fix its description.", o.Task)
+	case o.Status == board.Failed:
+		s = fmt.Sprintf("%v has failed: %d of %d attempts failed. A lead decides what happens next.", o.Task, o.Failures, o.MaxFailures)
+	case kind == board.FailEnvironment:
+		s = fmt.Sprintf("%v will be retried after a cool-down (%d of %d attempts failed).", o.Task, o.Failures, o.MaxFailures)
+	default:
+		s = fmt.Sprintf("%v is pending again for another attempt (%d of %d attempts failed).", o.Task, o.Failures, o.MaxFailures)
+	}
+	if o.Again {
+		s = "You already reported this. " + s
+	}
+	s += " Leave your work on its branch. For more work, call " + nextCall(o.Worker) + "; otherwise end your turn."
+	return &answer{text: s, result: wireOutcomeOf(o)}
+}
