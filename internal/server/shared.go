@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"context"
@@ -22,8 +22,8 @@ type shared struct {
 }
 
 // share prepares what is shared.
-func (s *httpServer) share(ctx context.Context) error {
-	db, ok := s.o.store.(*postgres.Store)
+func (s *Server) share(ctx context.Context) error {
+	db, ok := s.store.(*postgres.Store)
 	if !ok {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"bufio"
@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,7 +16,6 @@ import (
 
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
-	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/store/sqlite"
 	"github.com/bossman-dev/bossman/telemetry"
 	"github.com/go-json-experiment/json"
@@ -35,12 +33,12 @@ const (
 // A site is the server of a team in this process, on a real socket, with a board of
 // the projects web and api.
 type site struct {
-	*httpServer
+	*Server
 	t   testing.TB
 	url string
 }
 
-func newSite(t testing.TB, so httpOptions) *site {
+func newSite(t testing.TB, o Options) *site {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
 	store, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "board.db"), nil)
@@ -63,13 +61,8 @@ func newSite(t testing.TB, so httpOptions) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	quiet, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { quiet.Close() })
-	o := &opened{Board: b, local: b, store: store, server: true}
-	s, err := (&app{Console: &console.Console{Stderr: quiet}}).newHTTPServer(ctx, o, so, l, tel, log)
+	o.Logger, o.Telemetry = log, tel
+	s, err := New(ctx, b, store, l, &o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +73,7 @@ func newSite(t testing.TB, so httpOptions) *site {
 	}
 	running, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
-	go func() { ended <- s.run(running, l, nil) }()
+	go func() { ended <- s.Run(running) }()
 	t.Cleanup(func() {
 		http.DefaultClient.CloseIdleConnections()
 		stop()

@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"net/http/httptest"
@@ -6,7 +6,7 @@ import (
 )
 
 func TestProxies_clientIP(t *testing.T) {
-	ours, err := parseProxies([]string{"10.0.0.0/8", "192.0.2.7", "fd00::/8"})
+	ours, err := ParseProxies([]string{"10.0.0.0/8", "192.0.2.7", "fd00::/8"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,11 +29,11 @@ func TestProxies_clientIP(t *testing.T) {
 	} {
 		r := httptest.NewRequest("GET", "/", nil)
 		r.RemoteAddr, r.Header["X-Forwarded-For"] = c.from, c.forwarded
-		if got := ours.clientIP(r); got != c.want {
+		if got := proxies(ours).clientIP(r); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}
-	if _, err := parseProxies([]string{"bossman.example.org"}); err == nil {
+	if _, err := ParseProxies([]string{"bossman.example.org"}); err == nil {
 		t.Error("a name was taken for an address")
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"crypto/tls"
@@ -19,6 +19,16 @@ type certificate struct {
 	now     *tls.Certificate
 	changed time.Time // of the file
 	looked  time.Time
+}
+
+// TLSConfig returns the configuration of a server with a certificate from PEM files, which
+// are read again when they change.
+func TLSConfig(certFile, keyFile string) (*tls.Config, error) {
+	c := &certificate{certFile: certFile, keyFile: keyFile}
+	if _, err := c.get(nil); err != nil {
+		return nil, err
+	}
+	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: c.get, NextProtos: []string{"h2", "http/1.1"}}, nil
 }
 
 // get gives the certificate. Files that cannot be read leave the old one in place.

@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"cmp"
@@ -14,7 +14,7 @@ import (
 )
 
 // authenticate tells who has sent a request.
-func (s *httpServer) authenticate(r *http.Request) (mcp.Principal, error) {
+func (s *Server) authenticate(r *http.Request) (mcp.Principal, error) {
 	p, err := s.principal(r)
 	if err != nil {
 		status, after := auth.Status(err)
@@ -38,12 +38,12 @@ func (s *httpServer) authenticate(r *http.Request) (mcp.Principal, error) {
 
 // batch counts what authenticate has not: the other messages of a batch. Otherwise
 // the one revision that has them would have a hundred times the rate of the others.
-func (s *httpServer) batch(p mcp.Principal, messages int) error {
+func (s *Server) batch(p mcp.Principal, messages int) error {
 	return s.count(p.ID, messages-1)
 }
 
 // count counts messages of a principal, or says when it may send them.
-func (s *httpServer) count(principal string, messages int) error {
+func (s *Server) count(principal string, messages int) error {
 	if messages < 1 {
 		return nil
 	}
@@ -62,7 +62,7 @@ const (
 
 // hold keeps a refusal back for a moment: who floods and does not heed Retry-After
 // waits on its own connections then, and does not spend the time of others.
-func (s *httpServer) hold(ctx context.Context) {
+func (s *Server) hold(ctx context.Context) {
 	if s.held.Add(1) <= mostHeld {
 		t := time.NewTimer(heldFor)
 		defer t.Stop()
@@ -74,7 +74,7 @@ func (s *httpServer) hold(ctx context.Context) {
 	s.held.Add(-1)
 }
 
-func (s *httpServer) principal(r *http.Request) (*auth.Principal, error) {
+func (s *Server) principal(r *http.Request) (*auth.Principal, error) {
 	if s.spare != nil {
 		if p := s.spare.principal(r); p != nil {
 			return p, nil

@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"bufio"
@@ -125,7 +125,7 @@ func TestAdmin_notForPages(t *testing.T) {
 // TestLimit_batch: a batch costs what its messages cost, so that no revision has
 // another rate.
 func TestLimit_batch(t *testing.T) {
-	s := newSite(t, httpOptions{})
+	s := newSite(t, Options{})
 	s.limiter.Rates[auth.Calls] = auth.Rate{Each: time.Hour, Burst: 100}
 	k := s.speak(s.key("web", auth.Lead, false), "2025-03-26")
 	send := func(n int) *http.Response {

@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"crypto/rand"
@@ -28,6 +28,9 @@ func newSpareKey() *spareKey {
 		},
 	}
 }
+
+// IsSpareKey reports whether a text looks like a key for one run.
+func IsSpareKey(text string) bool { return strings.HasPrefix(text, sparePrefix) }
 
 // principal is whoever shows the key, or nil.
 func (k *spareKey) principal(r *http.Request) *auth.Principal {

@@ -1,22 +1,21 @@
-package main
+package server
 
 import (
+	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
 	"slices"
 	"strings"
-
-	"github.com/bossman-dev/bossman/internal/console"
 )
 
 // proxies are the addresses of load balancers that tell in X-Forwarded-For whose
 // request they pass on. Nobody else is believed: the header is easily written.
 type proxies []netip.Prefix
 
-// parseProxies reads addresses and networks, such as 10.0.0.7 or 10.0.0.0/8.
-func parseProxies(list []string) (proxies, error) {
-	var out proxies
+// ParseProxies reads addresses and networks, such as 10.0.0.7 or 10.0.0.0/8.
+func ParseProxies(list []string) ([]netip.Prefix, error) {
+	var out []netip.Prefix
 	for _, text := range list {
 		p, err := netip.ParsePrefix(text)
 		if ip, e := netip.ParseAddr(text); e == nil {
@@ -24,7 +23,7 @@ func parseProxies(list []string) (proxies, error) {
 			p, err = netip.PrefixFrom(ip, ip.BitLen()), nil
 		}
 		if err != nil {
-			return nil, console.Usagef("--proxy %q is neither an address nor a network such as 10.0.0.0/8", text)
+			return nil, fmt.Errorf("%q is neither an address nor a network such as 10.0.0.0/8", text)
 		}
 		out = append(out, p.Masked())
 	}

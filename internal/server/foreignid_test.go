@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"bufio"
@@ -72,7 +72,7 @@ func call(tool, name, value string) string {
 // TestForeign: for each tool and each argument that names something, what belongs to
 // another project is answered like what does not exist, and nothing changes there.
 func TestForeign(t *testing.T) {
-	s := newSite(t, httpOptions{})
+	s := newSite(t, Options{})
 	f := furnish(t, s)
 	before := contents(t, s, "web")
 	tried := map[string]int{}
@@ -194,7 +194,7 @@ func listened(k *speaker, f furniture) string {
 func contents(t *testing.T, s *site, project string) string {
 	t.Helper()
 	ctx := t.Context()
-	b := s.o.local
+	b := s.board
 	tasks, err := b.List(ctx, board.TaskFilter{Projects: []string{project}})
 	check(t, err)
 	events, err := b.Feed(ctx, []string{project}, "", 1000)
@@ -209,7 +209,7 @@ func contents(t *testing.T, s *site, project string) string {
 // TestForeign_durableCalls: a call that became a task of the protocol is its caller's,
 // and for others, even in the same project, there is no such task.
 func TestForeign_durableCalls(t *testing.T) {
-	s := newSite(t, httpOptions{})
+	s := newSite(t, Options{})
 	furnish(t, s)
 	own, other := s.speak(s.key("web", auth.Lead, false), newest), s.speak(s.key("web", auth.Lead, false), newest)
 	for _, k := range []*speaker{own, other} {
@@ -241,9 +241,9 @@ func TestForeign_durableCalls(t *testing.T) {
 // key, in no revision; by a person's key with bossman answer; and by a form at a
 // client with a person's key.
 func TestHumanOnly(t *testing.T) {
-	s := newSite(t, httpOptions{})
+	s := newSite(t, Options{})
 	ask := func() board.Question {
-		q, err := s.o.local.Ask(t.Context(), board.Actor{Principal: "key:x", Owner: "key:x"}, board.NewQuestion{Project: "web", Text: "Ship it?", HumanOnly: true, Blocking: new(false)})
+		q, err := s.board.Ask(t.Context(), board.Actor{Principal: "key:x", Owner: "key:x"}, board.NewQuestion{Project: "web", Text: "Ship it?", HumanOnly: true, Blocking: new(false)})
 		check(t, err)
 		return q
 	}

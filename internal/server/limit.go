@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"context"
@@ -25,7 +25,7 @@ const (
 )
 
 // limit keeps one principal from using up what is everybody's.
-func (s *httpServer) limit(next mcp.Handler) mcp.Handler {
+func (s *Server) limit(next mcp.Handler) mcp.Handler {
 	return func(ctx context.Context, r *mcp.Request) (mcp.Result, error) {
 		v, bucket := limitOf(r)
 		if bucket != auth.Calls { // those are counted when the request is authenticated
@@ -72,8 +72,8 @@ func refuse(r *mcp.Request, text string) (mcp.Result, error) {
 
 // full says that a principal has as many claims, or open questions, as there may be;
 // empty if it has not.
-func (s *httpServer) full(ctx context.Context, principal string, what auth.Bucket) (string, error) {
-	n, err := s.counts.of(ctx, s.o, principal, what == auth.Questions)
+func (s *Server) full(ctx context.Context, principal string, what auth.Bucket) (string, error) {
+	n, err := s.counts.of(ctx, s.board, principal, what == auth.Questions)
 	switch {
 	case errors.Is(err, board.ErrUnavailable):
 		return "", nil // the call itself says so, in its own way

@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"cmp"
@@ -152,7 +152,7 @@ func check(t *testing.T, err error) {
 }
 
 // withTokens are the options of a server that has every route.
-var withTokens = httpOptions{issuer: issuerForTest, url: "https://bossman.example.org/mcp"}
+var withTokens = Options{Issuer: issuerForTest, Audience: "https://bossman.example.org/mcp"}
 
 // TestAuthorization_table: what there is and what the table has are the same.
 func TestAuthorization_table(t *testing.T) {
@@ -287,7 +287,7 @@ type furniture struct {
 func furnish(t *testing.T, s *site) (f furniture) {
 	t.Helper()
 	ctx := t.Context()
-	b := s.o.local
+	b := s.board
 	planner := board.Actor{Principal: "key:planner", Owner: "key:planner"}
 	for _, slug := range []string{"api", "web"} {
 		for _, title := range []string{"One", "Two"} {
@@ -310,10 +310,10 @@ func furnish(t *testing.T, s *site) (f furniture) {
 func hold(t *testing.T, s *site) board.WorkerID {
 	t.Helper()
 	planner := board.Actor{Principal: "key:planner"}
-	check(t, s.o.local.Resume(t.Context(), planner, "web")) // somebody may have tried to pause it
-	task, _, err := s.o.local.Create(t.Context(), planner, board.NewTask{Project: "web", Title: "Held"}, "")
+	check(t, s.board.Resume(t.Context(), planner, "web")) // somebody may have tried to pause it
+	task, _, err := s.board.Create(t.Context(), planner, board.NewTask{Project: "web", Title: "Held"}, "")
 	check(t, err)
-	h, err := s.o.local.Next(t.Context(), board.Actor{Principal: "key:other", Owner: "key:other"}, board.Wish{Projects: []string{"web"}, Task: task.ID, Absent: true})
+	h, err := s.board.Next(t.Context(), board.Actor{Principal: "key:other", Owner: "key:other"}, board.Wish{Projects: []string{"web"}, Task: task.ID, Absent: true})
 	check(t, err)
 	return h.Claim.Worker
 }
