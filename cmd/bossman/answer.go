@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/boardjson"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 )
@@ -64,7 +65,7 @@ func (a *app) answer(ctx context.Context, o *opened, id board.QuestionID, text s
 		return noQuestion(err, id)
 	}
 	if a.JSON {
-		return a.PrintJSON(toQuestion(q, q.AnsweredAt))
+		return a.PrintJSON(boardjson.FromQuestion(q, q.AnsweredAt))
 	}
 	a.Linef("%v is answered: %s", q.ID, console.OneLine(q.Answer))
 	if q.Claim.IsZero() {
@@ -117,7 +118,7 @@ func (a *app) askPerson(ctx context.Context, q board.Question) (string, error) {
 	}
 	a.showEntry(inboxEntry{
 		Kind: "question", ID: q.ID.String(), Title: q.Text, Task: q.Claim.Task.String(),
-		Asked: new(toQuestion(q, q.AskedAt)), Command: "an empty line skips it",
+		Asked: new(boardjson.FromQuestion(q, q.AskedAt)), Command: "an empty line skips it",
 	})
 	text, err := a.Prompt(ctx, "answer> ")
 	if err != nil {

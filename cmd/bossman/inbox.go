@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/boardjson"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -58,14 +59,14 @@ entry a line.`,
 
 // An inboxEntry is something that waits for a person.
 type inboxEntry struct {
-	Kind    string        `json:"kind"` // question, review, failed, stuck
-	ID      string        `json:"id"`
-	Title   string        `json:"title"`
-	Task    string        `json:"task,omitzero"`
-	Detail  string        `json:"detail,omitzero"`
-	Since   time.Time     `json:"since,omitzero"`
-	Command string        `json:"command"`
-	Asked   *questionJSON `json:"question,omitzero"`
+	Kind    string              `json:"kind"` // question, review, failed, stuck
+	ID      string              `json:"id"`
+	Title   string              `json:"title"`
+	Task    string              `json:"task,omitzero"`
+	Detail  string              `json:"detail,omitzero"`
+	Since   time.Time           `json:"since,omitzero"`
+	Command string              `json:"command"`
+	Asked   *boardjson.Question `json:"question,omitzero"`
 
 	age string
 }
@@ -84,10 +85,10 @@ func (o *opened) inbox(ctx context.Context, slug string) ([]inboxEntry, error) {
 			}
 			e := inboxEntry{
 				Kind: "question", ID: q.ID.String(), Title: q.Text, Task: q.Claim.Task.String(), Since: q.AskedAt.UTC(),
-				Command: "bossman answer " + q.ID.String(), Asked: new(toQuestion(q, s.Now)), age: ago(s.Now, q.AskedAt),
+				Command: "bossman answer " + q.ID.String(), Asked: new(boardjson.FromQuestion(q, s.Now)), age: ago(s.Now, q.AskedAt),
 			}
 			switch {
-			case overdue(q, s.Now):
+			case boardjson.Overdue(q, s.Now):
 				e.Detail = "overdue"
 			case q.Blocking:
 				e.Detail = "work waits for it"

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bossman-dev/bossman/auth"
+	"github.com/bossman-dev/bossman/internal/boardjson"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 )
@@ -263,7 +264,7 @@ type keyJSON struct {
 func toKey(k auth.Key, now time.Time) keyJSON {
 	return keyJSON{
 		ID: k.ID, Name: k.Name, Owner: k.Owner, Person: k.Person, Project: k.Project, Role: k.Role.String(), State: keyState(k, now),
-		CreatedAt: k.Created.UTC(), ExpiresAt: moment(k.Expires), LastUsedAt: moment(k.LastUsed), RevokedAt: moment(k.Revoked),
+		CreatedAt: k.Created.UTC(), ExpiresAt: boardjson.Time(k.Expires), LastUsedAt: boardjson.Time(k.LastUsed), RevokedAt: boardjson.Time(k.Revoked),
 	}
 }
 

@@ -7,10 +7,12 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"time"
 
 	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/git"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/mcp"
 	"github.com/bossman-dev/bossman/tools"
@@ -67,7 +69,7 @@ func (a *app) serve(ctx context.Context, so serveOptions) error {
 		b = o
 		notify.command = o.settings.Notify
 		dir := o.workDir()
-		options.Where = func(ctx context.Context) board.Where { return whereIs(ctx, dir) }
+		options.Where = func(ctx context.Context) board.Where { return where(ctx, dir) }
 		for _, text := range o.settings.Ignored {
 			log.Warn("a line of the configuration is ignored", "line", text)
 		}
@@ -139,4 +141,19 @@ func (o *opened) workDir() string {
 	}
 	dir, _ := os.Getwd()
 	return dir
+}
+
+// gitTimeout is how long git may take: knowing the branch is not worth more.
+const gitTimeout = 2 * time.Second
+
+// where is the place of the work: host and directory, and what git says of it.
+func where(ctx context.Context, dir string) board.Where {
+	host, _ := os.Hostname()
+	w := board.Where{Host: host, Dir: dir}
+	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
+	defer cancel()
+	if s, err := git.ReadStatus(ctx, dir); err == nil {
+		w.Branch, w.Head, w.Uncommitted = s.Branch, s.Head, s.Uncommitted
+	}
+	return w
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"github.com/bossman-dev/bossman/internal/boardjson"
 	"github.com/spf13/cobra"
 )
 
@@ -39,7 +40,7 @@ func (a *app) setPaused(cmd *cobra.Command, paused bool) error {
 		if err != nil {
 			return err
 		}
-		return a.PrintJSON(toProject(p))
+		return a.PrintJSON(boardjson.FromProject(p))
 	}
 	a.Linef(text, slug)
 	return nil

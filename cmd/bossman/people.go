@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/bossman-dev/bossman/auth"
+	"github.com/bossman-dev/bossman/internal/boardjson"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 )
@@ -106,5 +107,5 @@ type personJSON struct {
 }
 
 func toPerson(p auth.Person) personJSON {
-	return personJSON{Name: p.Name, Keys: p.Keys, CreatedAt: p.Created.UTC(), DisabledAt: moment(p.Disabled)}
+	return personJSON{Name: p.Name, Keys: p.Keys, CreatedAt: p.Created.UTC(), DisabledAt: boardjson.Time(p.Disabled)}
 }

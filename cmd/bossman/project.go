@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/boardjson"
 	"github.com/bossman-dev/bossman/internal/config"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
@@ -136,7 +137,7 @@ func (a *app) putProject(ctx context.Context, o *opened, p board.Project, text s
 		return err
 	}
 	if a.JSON {
-		return a.PrintJSON(toProject(p))
+		return a.PrintJSON(boardjson.FromProject(p))
 	}
 	a.Linef("%s", strings.ReplaceAll(text, "%s", p.Slug))
 	return nil
@@ -151,12 +152,12 @@ func (a *app) projectList() *cobra.Command {
 				return err
 			}
 			if a.JSON {
-				list := make([]projectJSON, 0, len(o.projects))
+				list := make([]boardjson.Project, 0, len(o.projects))
 				for _, p := range o.projects {
-					list = append(list, toProject(p))
+					list = append(list, boardjson.FromProject(p))
 				}
 				return a.PrintJSON(struct {
-					Projects []projectJSON `json:"projects"`
+					Projects []boardjson.Project `json:"projects"`
 				}{list})
 			}
 			if len(o.projects) == 0 {

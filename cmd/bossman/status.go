@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/boardjson"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 )
@@ -18,12 +19,12 @@ func (a *app) statusCommand() *cobra.Command {
 }
 
 type statusJSON struct {
-	Project projectJSON  `json:"project"`
-	Board   string       `json:"board"`
-	Counts  countsJSON   `json:"counts"`
-	Claims  []claimJSON  `json:"claims"`
-	Inbox   []inboxEntry `json:"inbox"`
-	Next    string       `json:"next"`
+	Project boardjson.Project `json:"project"`
+	Board   string            `json:"board"`
+	Counts  boardjson.Counts  `json:"counts"`
+	Claims  []boardjson.Claim `json:"claims"`
+	Inbox   []inboxEntry      `json:"inbox"`
+	Next    string            `json:"next"`
 }
 
 func (a *app) status(ctx context.Context) error {
@@ -45,9 +46,9 @@ func (a *app) status(ctx context.Context) error {
 	}
 	next := nextStep(p, sum, in)
 	if a.JSON {
-		out := statusJSON{Project: toProject(p), Board: o.path, Counts: toCounts(sum.Counts), Claims: []claimJSON{}, Inbox: in, Next: next}
+		out := statusJSON{Project: boardjson.FromProject(p), Board: o.path, Counts: boardjson.FromCounts(sum.Counts), Claims: []boardjson.Claim{}, Inbox: in, Next: next}
 		for _, c := range sum.Claims {
-			out.Claims = append(out.Claims, toClaim(c, sum.Now))
+			out.Claims = append(out.Claims, boardjson.FromClaim(c, sum.Now))
 		}
 		return a.PrintJSON(out)
 	}

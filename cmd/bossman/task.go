@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/boardjson"
 	"github.com/bossman-dev/bossman/internal/config"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
@@ -58,14 +59,6 @@ func (f *taskFlags) text(ctx context.Context, a *app) error {
 	text, err := a.ReadFile(ctx, "-")
 	f.description = string(text)
 	return err
-}
-
-func kinds(list []string) []board.EvidenceKind {
-	var out []board.EvidenceKind
-	for _, k := range board.SplitList(list...) {
-		out = append(out, board.EvidenceKind(strings.ToLower(k)))
-	}
-	return out
 }
 
 // warnSkills names skills that the project does not know: the board drops them.
@@ -150,7 +143,7 @@ func (a *app) completeTasks(cmd *cobra.Command, _ []string, prefix string) ([]st
 // shownTask answers with a task after a change.
 func (a *app) shownTask(t board.Task, format string, args ...any) error {
 	if a.JSON {
-		return a.PrintJSON(toTask(t))
+		return a.PrintJSON(boardjson.FromTask(t))
 	}
 	a.Linef(format, args...)
 	return nil

@@ -5,7 +5,9 @@ import (
 	"strings"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/boardjson"
 	"github.com/bossman-dev/bossman/internal/console"
+	"github.com/bossman-dev/bossman/internal/planfile"
 	"github.com/spf13/cobra"
 )
 
@@ -31,7 +33,7 @@ func (a *app) taskAdd() *cobra.Command {
 			}
 			n := board.NewTask{
 				Project: slug, Title: title, Description: f.description, Acceptance: f.acceptance,
-				Skills: board.SplitList(f.skills...), Areas: f.areas, Wants: kinds(f.evidence), Hold: f.hold, Lease: f.lease,
+				Skills: board.SplitList(f.skills...), Areas: f.areas, Wants: planfile.EvidenceKinds(f.evidence), Hold: f.hold, Lease: f.lease,
 				MaxFailures: f.maxFailures,
 			}
 			if n.Priority, err = board.ParsePriority(strings.ToLower(f.priority)); err != nil {
@@ -60,7 +62,7 @@ func (a *app) taskAdd() *cobra.Command {
 
 // afterAdd says why a new task is not handed out.
 func afterAdd(t board.Task) string {
-	switch s := state(t); {
+	switch s := boardjson.State(t); {
 	case s == "ready":
 		return ""
 	case s == "blocked" && t.OpenBlockers > 0:

@@ -6,6 +6,7 @@ import (
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/internal/console"
+	"github.com/bossman-dev/bossman/internal/planfile"
 	"github.com/spf13/cobra"
 )
 
@@ -69,7 +70,7 @@ func (f *taskFlags) edit(cmd *cobra.Command, o *opened) (e board.Edit, any bool,
 	})
 	set("skill", func() { e.Skills = new(board.SplitList(f.skills...)) })
 	set("area", func() { e.Areas = new(board.SplitList(f.areas...)) })
-	set("evidence", func() { e.Wants = new(kinds(f.evidence)) })
+	set("evidence", func() { e.Wants = new(planfile.EvidenceKinds(f.evidence)) })
 	set("after", func() {
 		var ids []board.ID
 		ids, err = o.taskIDs(f.after)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/boardjson"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 )
@@ -63,9 +64,9 @@ func (a *app) taskList() *cobra.Command {
 			}
 			if a.JSON {
 				out := struct {
-					Tasks []taskJSON `json:"tasks"`
-					Next  string     `json:"next,omitzero"`
-				}{Tasks: toTasks(page)}
+					Tasks []boardjson.Task `json:"tasks"`
+					Next  string           `json:"next,omitzero"`
+				}{Tasks: boardjson.FromTasks(page)}
 				for i, t := range page {
 					out.Tasks[i].Worker = holders[t.ID].Worker.Name
 				}
@@ -138,7 +139,7 @@ func narrowTo(f *board.TaskFilter, wanted []string, all bool) (func(board.Task) 
 	}
 	f.Ready = len(wanted) == 1 && wanted[0] == "ready"
 	return func(t board.Task) bool {
-		return slices.Contains(wanted, state(t)) || slices.Contains(wanted, string(t.Status))
+		return slices.Contains(wanted, boardjson.State(t)) || slices.Contains(wanted, string(t.Status))
 	}, nil
 }
 
@@ -202,7 +203,7 @@ func (a *app) listFoot(page []board.Task, more, chosen bool, c board.Counts) {
 
 // stateWord is the state for people.
 func stateWord(t board.Task) string {
-	switch s := state(t); s {
+	switch s := boardjson.State(t); s {
 	case "in_progress":
 		return "in progress"
 	default:
@@ -211,7 +212,7 @@ func stateWord(t board.Task) string {
 }
 
 func stateStyle(t board.Task) console.Style {
-	switch state(t) {
+	switch boardjson.State(t) {
 	case "ready":
 		return console.Green
 	case "in_progress":

@@ -6,6 +6,7 @@ import (
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/internal/console"
+	"github.com/bossman-dev/bossman/internal/planfile"
 	"github.com/spf13/cobra"
 )
 
@@ -34,7 +35,7 @@ hold. Cycles are rejected; the error shows the path.`,
 			if err != nil {
 				return fmt.Errorf("read the plan: %w", err)
 			}
-			plan, err := readPlan(text)
+			plan, err := planfile.Parse(text)
 			if err != nil {
 				return console.WithNext(fmt.Errorf("%w: %s: %w", board.ErrInvalid, args[0], err), "bossman task plan --help shows what a plan looks like")
 			}

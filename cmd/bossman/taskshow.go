@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/boardjson"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 )
@@ -19,7 +20,7 @@ func (a *app) taskShow() *cobra.Command {
 			return err
 		}
 		if a.JSON {
-			return a.PrintJSON(toDossier(d))
+			return a.PrintJSON(boardjson.FromDossier(d))
 		}
 		a.showDossier(d, events)
 		return nil

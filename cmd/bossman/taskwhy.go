@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/boardjson"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 )
@@ -26,7 +27,7 @@ func (a *app) taskWhy() *cobra.Command {
 				Status  string       `json:"status"`
 				State   string       `json:"state"`
 				Reasons []reasonJSON `json:"reasons"`
-			}{Task: id.String(), Status: string(d.Task.Status), State: state(d.Task)}
+			}{Task: id.String(), Status: string(d.Task.Status), State: boardjson.State(d.Task)}
 			for _, r := range reasons {
 				out.Reasons = append(out.Reasons, reasonJSON{string(r.Code), withCommand(id, r)})
 			}

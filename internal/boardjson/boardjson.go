@@ -1,4 +1,6 @@
-package main
+// Package boardjson has the nouns of the board as --json shows them. Fields are added,
+// never changed or removed; docs/commands.md lists them.
+package boardjson
 
 import (
 	"time"
@@ -6,14 +8,11 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-// What --json shows. Fields are added, never changed or taken away;
-// docs/commands.md lists them.
-
-type taskJSON struct {
+type Task struct {
 	ID       string `json:"id"`
 	Title    string `json:"title"`
 	Status   string `json:"status"`
-	State    string `json:"state"` // the status, with pending told apart
+	State    string `json:"state"` // see State
 	Priority string `json:"priority"`
 
 	Worker       string     `json:"worker,omitzero"`
@@ -36,14 +35,14 @@ type taskJSON struct {
 	EndedAt      *time.Time `json:"ended_at,omitzero"`
 }
 
-func toTask(t board.Task) taskJSON {
-	out := taskJSON{
-		ID: t.ID.String(), Title: t.Title, Status: string(t.Status), State: state(t), Priority: t.Priority.String(),
+func FromTask(t board.Task) Task {
+	out := Task{
+		ID: t.ID.String(), Title: t.Title, Status: string(t.Status), State: State(t), Priority: t.Priority.String(),
 		Skills: t.Skills, Areas: t.Areas, Parent: t.Parent.String(), Hold: t.Hold,
 		Attempt: t.Attempt, Failures: t.Failures, MaxFailures: t.MaxFailures, LeaseSeconds: int(t.Lease / time.Second),
 		OpenBlockers: t.OpenBlockers, OpenParts: t.OpenChildren, SpecVersion: t.SpecVersion,
-		CreatedBy: t.CreatedBy, CreatedAt: t.CreatedAt.UTC(), NotBefore: moment(t.NotBefore), ReservedFor: t.ReservedFor.Name,
-		EndedAt: moment(t.EndedAt),
+		CreatedBy: t.CreatedBy, CreatedAt: t.CreatedAt.UTC(), NotBefore: Time(t.NotBefore), ReservedFor: t.ReservedFor.Name,
+		EndedAt: Time(t.EndedAt),
 	}
 	for _, k := range t.Wants {
 		out.Evidence = append(out.Evidence, string(k))
@@ -51,16 +50,16 @@ func toTask(t board.Task) taskJSON {
 	return out
 }
 
-func toTasks(ts []board.Task) []taskJSON {
-	out := make([]taskJSON, len(ts))
+func FromTasks(ts []board.Task) []Task {
+	out := make([]Task, len(ts))
 	for i, t := range ts {
-		out[i] = toTask(t)
+		out[i] = FromTask(t)
 	}
 	return out
 }
 
-// state is a task's status as people see it: what is pending is ready, or why not.
-func state(t board.Task) string {
+// State is a task's status as people see it: a pending task is ready, or why it is not.
+func State(t board.Task) string {
 	switch {
 	case t.Status != board.Pending:
 		return string(t.Status)
@@ -76,31 +75,32 @@ func state(t board.Task) string {
 	return "ready"
 }
 
-func moment(t time.Time) *time.Time {
+// Time is a time for JSON, nil for the zero time.
+func Time(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
 	}
 	return new(t.UTC())
 }
 
-type claimJSON struct {
+type Claim struct {
 	Claim      string    `json:"claim"`
 	Task       string    `json:"task"`
 	Worker     string    `json:"worker"`
 	GrantedAt  time.Time `json:"granted_at"`
 	LeaseUntil time.Time `json:"lease_until"`
-	// LeaseLeft does not need a clock; it is negative when the lease ran out.
+	// LeaseLeft is negative after the lease has expired. Its reader needs no clock.
 	LeaseLeft int `json:"lease_left_seconds"`
 }
 
-func toClaim(c board.Claim, now time.Time) claimJSON {
-	return claimJSON{
+func FromClaim(c board.Claim, now time.Time) Claim {
+	return Claim{
 		Claim: c.Handle.String(), Task: c.Task.String(), Worker: c.Worker.Name, GrantedAt: c.GrantedAt.UTC(),
 		LeaseUntil: c.LeaseUntil.UTC(), LeaseLeft: int(c.LeaseUntil.Sub(now) / time.Second),
 	}
 }
 
-type questionJSON struct {
+type Question struct {
 	ID        string   `json:"id"`
 	Project   string   `json:"project"`
 	Task      string   `json:"task,omitzero"`
@@ -121,28 +121,29 @@ type questionJSON struct {
 	AnsweredAt *time.Time `json:"answered_at,omitzero"`
 }
 
-func toQuestion(q board.Question, now time.Time) questionJSON {
-	return questionJSON{
+func FromQuestion(q board.Question, now time.Time) Question {
+	return Question{
 		ID: q.ID.String(), Project: q.Project, Task: q.Claim.Task.String(), Worker: q.Asker.Name, ChatID: q.ChatID, Text: q.Text,
 		Options: q.Options, Default: q.Default, Blocking: q.Blocking, HumanOnly: q.HumanOnly, State: string(q.State),
-		AskedAt: q.AskedAt.UTC(), NeededBy: moment(q.NeededBy), Overdue: overdue(q, now), Answer: q.Answer,
-		AnsweredBy: q.AnsweredBy, AnsweredAt: moment(q.AnsweredAt),
+		AskedAt: q.AskedAt.UTC(), NeededBy: Time(q.NeededBy), Overdue: Overdue(q, now), Answer: q.Answer,
+		AnsweredBy: q.AnsweredBy, AnsweredAt: Time(q.AnsweredAt),
 	}
 }
 
-func toQuestions(qs []board.Question, now time.Time) []questionJSON {
-	out := make([]questionJSON, len(qs))
+func FromQuestions(qs []board.Question, now time.Time) []Question {
+	out := make([]Question, len(qs))
 	for i, q := range qs {
-		out[i] = toQuestion(q, now)
+		out[i] = FromQuestion(q, now)
 	}
 	return out
 }
 
-func overdue(q board.Question, now time.Time) bool {
+// Overdue reports whether an open question should have been answered.
+func Overdue(q board.Question, now time.Time) bool {
 	return q.State == board.QuestionOpen && !q.NeededBy.IsZero() && !now.IsZero() && now.After(q.NeededBy)
 }
 
-type projectJSON struct {
+type Project struct {
 	Slug         string   `json:"slug"`
 	Name         string   `json:"name"`
 	Policy       string   `json:"policy"`
@@ -152,14 +153,14 @@ type projectJSON struct {
 	Archived     bool     `json:"archived,omitzero"`
 }
 
-func toProject(p board.Project) projectJSON {
-	return projectJSON{
+func FromProject(p board.Project) Project {
+	return Project{
 		Slug: p.Slug, Name: p.Name, Policy: string(p.Policy), LeaseSeconds: int(p.Lease / time.Second), Skills: p.Skills,
 		PausedBy: p.PausedBy, Archived: p.Archived,
 	}
 }
 
-type countsJSON struct {
+type Counts struct {
 	Total      int `json:"total"`
 	Ready      int `json:"ready"`
 	Blocked    int `json:"blocked"`
@@ -173,15 +174,15 @@ type countsJSON struct {
 	Cancelled  int `json:"cancelled"`
 }
 
-func toCounts(c board.Counts) countsJSON {
-	return countsJSON{
+func FromCounts(c board.Counts) Counts {
+	return Counts{
 		Total: c.Total(), Ready: c.Ready, Blocked: c.Blocked, Held: c.Held, Later: c.Later,
 		InProgress: c.Status[board.InProgress], Waiting: c.Status[board.Waiting], Review: c.Status[board.InReview],
 		Done: c.Status[board.Done], Failed: c.Status[board.Failed], Cancelled: c.Status[board.Cancelled],
 	}
 }
 
-type eventJSON struct {
+type Event struct {
 	Task     string    `json:"task"`
 	Seq      int64     `json:"seq"`
 	At       time.Time `json:"at"`
@@ -198,8 +199,8 @@ type eventJSON struct {
 	Fields   []string  `json:"fields"`
 }
 
-func toEvent(e board.Event) eventJSON {
-	out := eventJSON{
+func FromEvent(e board.Event) Event {
+	out := Event{
 		Task: e.Task.String(), Seq: e.Seq, At: e.When().UTC(), Actor: e.Actor, Kind: string(e.Kind), From: string(e.From), To: string(e.To),
 		Attempt: e.Detail.Attempt, Worker: e.Detail.Worker, Text: e.Detail.Text, Cause: string(e.Detail.Cause), Percent: e.Detail.Percent,
 		Fields: e.Detail.Fields,
@@ -210,7 +211,7 @@ func toEvent(e board.Event) eventJSON {
 	return out
 }
 
-type whereJSON struct {
+type Where struct {
 	Host        string `json:"host,omitzero"`
 	Dir         string `json:"dir,omitzero"`
 	Branch      string `json:"branch,omitzero"`
@@ -218,7 +219,7 @@ type whereJSON struct {
 	Uncommitted int    `json:"uncommitted,omitzero"`
 }
 
-type attemptJSON struct {
+type Attempt struct {
 	Claim       string     `json:"claim"`
 	Attempt     int        `json:"attempt"`
 	Worker      string     `json:"worker"`
@@ -227,71 +228,71 @@ type attemptJSON struct {
 	Cause       string     `json:"cause,omitzero"`
 	Reason      string     `json:"reason,omitzero"`
 	DoNotRepeat string     `json:"do_not_repeat,omitzero"`
-	Where       whereJSON  `json:"where,omitzero"`
+	Where       Where      `json:"where,omitzero"`
 }
 
-func toAttempt(a board.Attempt) attemptJSON {
-	return attemptJSON{
-		Claim: a.Handle.String(), Attempt: a.Attempt, Worker: a.Worker.Name, GrantedAt: a.GrantedAt.UTC(), EndedAt: moment(a.EndedAt),
-		Cause: string(a.Cause), Reason: a.Reason, DoNotRepeat: a.DoNotRepeat, Where: whereJSON(a.Where),
+func FromAttempt(a board.Attempt) Attempt {
+	return Attempt{
+		Claim: a.Handle.String(), Attempt: a.Attempt, Worker: a.Worker.Name, GrantedAt: a.GrantedAt.UTC(), EndedAt: Time(a.EndedAt),
+		Cause: string(a.Cause), Reason: a.Reason, DoNotRepeat: a.DoNotRepeat, Where: Where(a.Where),
 	}
 }
 
-type evidenceJSON struct {
+type Evidence struct {
 	Kind   string `json:"kind"`
 	Ref    string `json:"ref,omitzero"`
 	Detail string `json:"detail,omitzero"`
 }
 
-type resultJSON struct {
-	Summary   string         `json:"summary"`
-	Evidence  []evidenceJSON `json:"evidence"`
-	Artifacts []string       `json:"artifacts"`
-	Branch    string         `json:"branch,omitzero"`
-	Worker    string         `json:"worker,omitzero"`
+type Result struct {
+	Summary   string     `json:"summary"`
+	Evidence  []Evidence `json:"evidence"`
+	Artifacts []string   `json:"artifacts"`
+	Branch    string     `json:"branch,omitzero"`
+	Worker    string     `json:"worker,omitzero"`
 }
 
-func toResult(r *board.Result) *resultJSON {
+func FromResult(r *board.Result) *Result {
 	if r == nil {
 		return nil
 	}
-	out := &resultJSON{Summary: r.Summary, Artifacts: r.Artifacts, Branch: r.Branch, Worker: r.Worker}
+	out := &Result{Summary: r.Summary, Artifacts: r.Artifacts, Branch: r.Branch, Worker: r.Worker}
 	for _, e := range r.Evidence {
-		out.Evidence = append(out.Evidence, evidenceJSON{Kind: string(e.Kind), Ref: e.Ref, Detail: e.Detail})
+		out.Evidence = append(out.Evidence, Evidence{Kind: string(e.Kind), Ref: e.Ref, Detail: e.Detail})
 	}
 	return out
 }
 
-type dossierJSON struct {
-	taskJSON
+type Dossier struct {
+	Task
 
-	Description string         `json:"description"`
-	Acceptance  string         `json:"acceptance,omitzero"`
-	Result      *resultJSON    `json:"result,omitzero"`
-	Claim       *claimJSON     `json:"claim,omitzero"`
-	DependsOn   []taskJSON     `json:"depends_on"`
-	Dependents  []taskJSON     `json:"dependents"`
-	Parts       []taskJSON     `json:"parts"`
-	Questions   []questionJSON `json:"questions"`
-	Attempts    []attemptJSON  `json:"attempts"`
-	Events      []eventJSON    `json:"events"`
+	Description string     `json:"description"`
+	Acceptance  string     `json:"acceptance,omitzero"`
+	Result      *Result    `json:"result,omitzero"`
+	Claim       *Claim     `json:"claim,omitzero"`
+	DependsOn   []Task     `json:"depends_on"`
+	Dependents  []Task     `json:"dependents"`
+	Parts       []Task     `json:"parts"`
+	Questions   []Question `json:"questions"`
+	Attempts    []Attempt  `json:"attempts"`
+	Events      []Event    `json:"events"`
 }
 
-func toDossier(d board.Dossier) dossierJSON {
-	out := dossierJSON{
-		taskJSON: toTask(d.Task), Description: d.Doc.Description, Acceptance: d.Doc.Acceptance, Result: toResult(d.Doc.Result),
-		DependsOn: toTasks(d.Blockers), Dependents: toTasks(d.Dependents), Parts: toTasks(d.Children),
-		Questions: toQuestions(d.Questions, d.Now), Events: []eventJSON{},
+func FromDossier(d board.Dossier) Dossier {
+	out := Dossier{
+		Task: FromTask(d.Task), Description: d.Doc.Description, Acceptance: d.Doc.Acceptance, Result: FromResult(d.Doc.Result),
+		DependsOn: FromTasks(d.Blockers), Dependents: FromTasks(d.Dependents), Parts: FromTasks(d.Children),
+		Questions: FromQuestions(d.Questions, d.Now), Events: []Event{},
 	}
 	if d.Claim != nil {
-		out.Claim = new(toClaim(*d.Claim, d.Now))
+		out.Claim = new(FromClaim(*d.Claim, d.Now))
 		out.Worker = d.Claim.Worker.Name
 	}
 	for _, at := range d.Attempts {
-		out.Attempts = append(out.Attempts, toAttempt(at))
+		out.Attempts = append(out.Attempts, FromAttempt(at))
 	}
 	for _, e := range d.Events {
-		out.Events = append(out.Events, toEvent(e))
+		out.Events = append(out.Events, FromEvent(e))
 	}
 	return out
 }

@@ -1,4 +1,4 @@
-package main
+package planfile
 
 import (
 	"slices"
@@ -8,8 +8,8 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-func TestReadPlan_markdown(t *testing.T) {
-	plan, err := readPlan([]byte(`# Goal
+func TestParse_markdown(t *testing.T) {
+	plan, err := Parse([]byte(`# Goal
 
 Words before.
 
@@ -47,13 +47,13 @@ Not part of anything either.
 	}
 }
 
-func TestReadPlan_wrong(t *testing.T) {
+func TestParse_wrong(t *testing.T) {
 	for _, text := range []string{
 		"", "words", "- [x] done", "- [ ] a {hold: perhaps}", "- [ ] a {priority: soon}", "{", `{"tasks":[{"title":1}]}`, `{"plan":[]}`,
 		`[{"title":"a","title":"b"}]`, "- [ ] a {key: b, colour: red}",
 	} {
-		if plan, err := readPlan([]byte(text)); err == nil {
-			t.Errorf("readPlan(%q) = %+v", text, plan)
+		if plan, err := Parse([]byte(text)); err == nil {
+			t.Errorf("Parse(%q) = %+v", text, plan)
 		}
 	}
 }
@@ -62,7 +62,7 @@ func FuzzReadPlan(f *testing.F) {
 	f.Add("# G\n- [ ] a {key: x, after: y, hold: true}\n  text\n  - [x] b")
 	f.Add(`{"tasks":[{"key":"a","after":"b,c","areas":["x"]}],"hold":true}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		plan, err := readPlan([]byte(text))
+		plan, err := Parse([]byte(text))
 		if err == nil && !strings.HasPrefix(strings.TrimSpace(text), "{") && !strings.HasPrefix(strings.TrimSpace(text), "[") && len(plan.Tasks) == 0 {
 			t.Error("a plan without tasks")
 		}

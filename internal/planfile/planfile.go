@@ -1,4 +1,6 @@
-package main
+// Package planfile reads the files of `bossman task plan`: a plan as a Markdown checklist,
+// or as the JSON that the tool create_plan takes.
+package planfile
 
 import (
 	"bytes"
@@ -13,41 +15,42 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// readPlan reads a plan: JSON if it begins like it, else a Markdown checklist.
-func readPlan(text []byte) (board.Plan, error) {
+// Parse reads a plan. A text that starts with { or [ is JSON, any other is a Markdown
+// checklist.
+func Parse(text []byte) (board.Plan, error) {
 	if start := bytes.TrimSpace(text); len(start) > 0 && (start[0] == '{' || start[0] == '[') {
-		return readPlanJSON(start)
+		return parseJSON(start)
 	}
-	return readPlanMarkdown(string(text))
+	return parseMarkdown(string(text))
 }
 
 // planJSON is what the tool create_plan takes.
 type planJSON struct {
-	Tasks  []planTaskJSON `json:"tasks"`
-	Goal   string         `json:"goal"`
-	Hold   bool           `json:"hold"`
-	DryRun bool           `json:"dry_run"`
-	Key    string         `json:"idempotency_key"`
+	Tasks  []taskJSON `json:"tasks"`
+	Goal   string     `json:"goal"`
+	Hold   bool       `json:"hold"`
+	DryRun bool       `json:"dry_run"`
+	Key    string     `json:"idempotency_key"`
 }
 
-type planTaskJSON struct {
+type taskJSON struct {
 	Key         string `json:"key"`
 	Title       string `json:"title"`
 	Description string `json:"description"`
 	Acceptance  string `json:"acceptance"`
-	After       texts  `json:"after"`
+	After       list   `json:"after"`
 	Priority    string `json:"priority"`
 	Parent      string `json:"parent"`
-	Areas       texts  `json:"areas"`
-	Skills      texts  `json:"skills"`
-	Evidence    texts  `json:"evidence"`
+	Areas       list   `json:"areas"`
+	Skills      list   `json:"skills"`
+	Evidence    list   `json:"evidence"`
 	Hold        bool   `json:"hold"`
 }
 
-// texts is an array, or one text with commas.
-type texts []string
+// list is an array, or one string with commas.
+type list []string
 
-func (t *texts) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+func (t *list) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	if d.PeekKind() == '"' {
 		var s string
 		if err := json.UnmarshalDecode(d, &s); err != nil {
@@ -59,7 +62,7 @@ func (t *texts) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return json.UnmarshalDecode(d, (*[]string)(t))
 }
 
-func readPlanJSON(text []byte) (board.Plan, error) {
+func parseJSON(text []byte) (board.Plan, error) {
 	var in planJSON
 	var err error
 	if text[0] == '[' {
@@ -84,10 +87,10 @@ func readPlanJSON(text []byte) (board.Plan, error) {
 	return plan, nil
 }
 
-func (t planTaskJSON) task() (board.PlanTask, error) {
+func (t taskJSON) task() (board.PlanTask, error) {
 	out := board.PlanTask{Key: t.Key, After: t.After, Within: t.Parent, NewTask: board.NewTask{
 		Title: t.Title, Description: t.Description, Acceptance: t.Acceptance, Priority: board.Normal, Areas: t.Areas, Skills: t.Skills,
-		Wants: kinds(t.Evidence), Hold: t.Hold,
+		Wants: EvidenceKinds(t.Evidence), Hold: t.Hold,
 	}}
 	if t.Priority == "" {
 		return out, nil
@@ -97,16 +100,28 @@ func (t planTaskJSON) task() (board.PlanTask, error) {
 	return out, err
 }
 
+// EvidenceKinds reads kinds of evidence: one in each text, or several with commas, in any
+// letter case.
+func EvidenceKinds(list []string) []board.EvidenceKind {
+	var out []board.EvidenceKind
+	for _, k := range board.SplitList(list...) {
+		out = append(out, board.EvidenceKind(strings.ToLower(k)))
+	}
+	return out
+}
+
 var (
-	// An item: its indent, the tick, the text.
-	planItem = regexp.MustCompile(`^(\s*)(?:[-*+]|\d+[.)])\s+\[([ xX])\]\s+(.+?)\s*$`)
-	planTail = regexp.MustCompile(`^(.*?)\s*\{\s*((?:key|after|priority|skills?|areas?|evidence|acceptance|hold)\s*:[^{}]*)\}$`)
-	planHead = regexp.MustCompile(`^#+\s+(.+?)\s*#*$`)
+	// itemLine is an item of a checklist: its indent, the tick, the text.
+	itemLine = regexp.MustCompile(`^(\s*)(?:[-*+]|\d+[.)])\s+\[([ xX])\]\s+(.+?)\s*$`)
+	// titleBraces is a title and the braces at its end.
+	titleBraces = regexp.MustCompile(`^(.*?)\s*\{\s*((?:key|after|priority|skills?|areas?|evidence|acceptance|hold)\s*:[^{}]*)\}$`)
+	// heading is a heading of any level.
+	heading = regexp.MustCompile(`^#+\s+(.+?)\s*#*$`)
 )
 
-// readPlanMarkdown reads a checklist. An item below another, further to the right,
-// is a part of it; other lines below an item are its description.
-func readPlanMarkdown(text string) (board.Plan, error) {
+// parseMarkdown reads a checklist. An item that is indented below another is a part of it;
+// other lines below an item are its description.
+func parseMarkdown(text string) (board.Plan, error) {
 	var plan board.Plan
 	type open struct {
 		indent int
@@ -114,15 +129,15 @@ func readPlanMarkdown(text string) (board.Plan, error) {
 	}
 	var above []open
 	done := map[string]bool{}
-	var task *planTaskJSON
-	var tasks []*planTaskJSON
+	var task *taskJSON
+	var tasks []*taskJSON
 	ticked := false
 	no := 0
 	for l := range strings.Lines(text) {
 		l = strings.ReplaceAll(strings.TrimRight(l, "\r\n"), "\t", "    ")
-		m := planItem.FindStringSubmatch(l)
+		m := itemLine.FindStringSubmatch(l)
 		if m == nil {
-			head := planHead.FindStringSubmatch(l)
+			head := heading.FindStringSubmatch(l)
 			switch {
 			case head != nil && no == 0 && plan.Goal == "":
 				plan.Goal = head[1]
@@ -134,8 +149,8 @@ func readPlanMarkdown(text string) (board.Plan, error) {
 			continue
 		}
 		no++
-		next := &planTaskJSON{Key: strconv.Itoa(no), Title: m[3]}
-		if err := next.tail(); err != nil {
+		next := &taskJSON{Key: strconv.Itoa(no), Title: m[3]}
+		if err := next.readBraces(); err != nil {
 			return plan, fmt.Errorf("task %d: %w", no, err)
 		}
 		indent := len(m[1])
@@ -158,7 +173,7 @@ func readPlanMarkdown(text string) (board.Plan, error) {
 	}
 	for _, t := range tasks {
 		t.Description = strings.TrimSpace(t.Description)
-		var after texts
+		var after list
 		for _, key := range t.After {
 			if !done[key] {
 				after = append(after, key)
@@ -180,9 +195,9 @@ func readPlanMarkdown(text string) (board.Plan, error) {
 	return plan, nil
 }
 
-// tail takes what stands between braces at the end of the title.
-func (t *planTaskJSON) tail() error {
-	m := planTail.FindStringSubmatch(t.Title)
+// readBraces moves the settings in braces at the end of the title into their fields.
+func (t *taskJSON) readBraces() error {
+	m := titleBraces.FindStringSubmatch(t.Title)
 	if m == nil {
 		return nil
 	}
