@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// runAdmin serves what is for whoever runs the server: metrics, profiles, health.
+// runAdmin serves metrics, profiles and health checks to operators, without a key.
 func (s *Server) runAdmin(ctx context.Context, l net.Listener) error {
 	if !isLoopback(l.Addr()) {
-		s.log.Warn("metrics and profiles are open to other machines, without a key: keep --admin to this machine or to a closed network", "address", l.Addr().String())
+		s.log.Warn("metrics and profiles are open to other machines without a key: use --admin on this machine or a closed network only", "address", l.Addr().String())
 	}
 	s.log.Info("serving metrics", "address", l.Addr().String())
 	mux := http.NewServeMux()
@@ -23,7 +23,7 @@ func (s *Server) runAdmin(ctx context.Context, l net.Listener) error {
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
-	srv := &http.Server{Handler: notForPages(mux, isLoopback(l.Addr())), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute}
+	srv := &http.Server{Handler: refusePages(mux, isLoopback(l.Addr())), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute}
 	defer context.AfterFunc(ctx, func() { srv.Close() })()
 	if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return err
@@ -31,17 +31,17 @@ func (s *Server) runAdmin(ctx context.Context, l net.Listener) error {
 	return ctx.Err()
 }
 
-// notForPages keeps web pages from what is served without a key: whatever says that it
-// was sent for one is refused, and on this machine also what is addressed to another.
-func notForPages(next http.Handler, thisMachine bool) http.Handler {
+// refusePages refuses requests that a browser sends for a web page, since no key is needed
+// here. With local set it also refuses requests for any host but this machine.
+func refusePages(next http.Handler, local bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host := r.Host
 		if name, _, err := net.SplitHostPort(host); err == nil {
 			host = name
 		}
-		// The person who types the address into a browser has Sec-Fetch-Site: none.
+		// A person who types the address into a browser sends Sec-Fetch-Site: none.
 		site := r.Header.Get("Sec-Fetch-Site")
-		if r.Header["Origin"] != nil || site != "" && site != "none" && site != "same-origin" || thisMachine && !isLocalHost(host) {
+		if r.Header["Origin"] != nil || site != "" && site != "none" && site != "same-origin" || local && !isLocalHost(host) {
 			http.Error(w, "this Host or Origin is not allowed", http.StatusForbidden)
 			return
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/bossman-dev/bossman/mcp/streamable"
 )
 
-// authenticate tells who has sent a request.
+// authenticate identifies the caller of a request.
 func (s *Server) authenticate(r *http.Request) (mcp.Principal, error) {
 	p, err := s.principal(r)
 	if err != nil {
@@ -30,19 +30,19 @@ func (s *Server) authenticate(r *http.Request) (mcp.Principal, error) {
 		}
 	}
 	if err := s.count(p.ID, 1); err != nil {
-		s.hold(r.Context())
+		s.delayRefusal(r.Context())
 		return mcp.Principal{}, err
 	}
 	return mcp.Principal{ID: p.ID, Value: p, Revoked: p.Revoked}, nil
 }
 
-// batch counts what authenticate has not: the other messages of a batch. Otherwise
-// the one revision that has them would have a hundred times the rate of the others.
+// batch counts the messages of a batch that authenticate did not count. Otherwise the one
+// revision that has batches would have a hundred times the rate of the others.
 func (s *Server) batch(p mcp.Principal, messages int) error {
 	return s.count(p.ID, messages-1)
 }
 
-// count counts messages of a principal, or says when it may send them.
+// count counts messages of a principal; the error says when it may send them.
 func (s *Server) count(principal string, messages int) error {
 	if messages < 1 {
 		return nil
@@ -54,24 +54,24 @@ func (s *Server) count(principal string, messages int) error {
 }
 
 const (
-	// heldFor is how long a refusal for calling too often is held back, and mostHeld
-	// how many are at a time.
-	heldFor  = 100 * time.Millisecond
-	mostHeld = 1024
+	// refusalDelay is how long a refusal for calling too often is delayed, and maxDelayed
+	// how many are delayed at a time.
+	refusalDelay = 100 * time.Millisecond
+	maxDelayed   = 1024
 )
 
-// hold keeps a refusal back for a moment: who floods and does not heed Retry-After
-// waits on its own connections then, and does not spend the time of others.
-func (s *Server) hold(ctx context.Context) {
-	if s.held.Add(1) <= mostHeld {
-		t := time.NewTimer(heldFor)
+// delayRefusal waits before a refusal is sent: a client that ignores Retry-After then waits
+// on its own connections and does not take the server's time from others.
+func (s *Server) delayRefusal(ctx context.Context) {
+	if s.delayed.Add(1) <= maxDelayed {
+		t := time.NewTimer(refusalDelay)
 		defer t.Stop()
 		select {
 		case <-t.C:
 		case <-ctx.Done():
 		}
 	}
-	s.held.Add(-1)
+	s.delayed.Add(-1)
 }
 
 func (s *Server) principal(r *http.Request) (*auth.Principal, error) {
@@ -83,7 +83,7 @@ func (s *Server) principal(r *http.Request) (*auth.Principal, error) {
 	return s.keys.Request(r)
 }
 
-// callerOf is a principal as the tools know it.
+// callerOf is the caller that a principal is to the board.
 func callerOf(ctx context.Context, mp mcp.Principal, projects *projectList) (*access.Caller, error) {
 	p, ok := mp.Value.(*auth.Principal)
 	if !ok {

@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// certificateEvery is how often a certificate's file is looked at.
-const certificateEvery = time.Minute
+// certificateInterval is how often a certificate's file is checked for changes.
+const certificateInterval = time.Minute
 
-// A certificate is read from its files again when they have changed.
+// A certificate is a TLS certificate that is read again when its files change.
 type certificate struct {
 	certFile, keyFile string
 
 	mu      sync.Mutex
 	now     *tls.Certificate
-	changed time.Time // of the file
-	looked  time.Time
+	changed time.Time // modification time of the file
+	checked time.Time
 }
 
 // TLSConfig returns the configuration of a server with a certificate from PEM files, which
@@ -31,14 +31,14 @@ func TLSConfig(certFile, keyFile string) (*tls.Config, error) {
 	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: c.get, NextProtos: []string{"h2", "http/1.1"}}, nil
 }
 
-// get gives the certificate. Files that cannot be read leave the old one in place.
+// get returns the certificate. If the files cannot be read it keeps the old one.
 func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.now != nil && time.Since(c.looked) < certificateEvery {
+	if c.now != nil && time.Since(c.checked) < certificateInterval {
 		return c.now, nil
 	}
-	c.looked = time.Now()
+	c.checked = time.Now()
 	info, err := os.Stat(c.certFile)
 	if err == nil && c.now != nil && info.ModTime().Equal(c.changed) {
 		return c.now, nil

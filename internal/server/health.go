@@ -9,14 +9,14 @@ import (
 )
 
 const (
-	// healthFor is how long an answer about the database is good.
-	healthFor = time.Second
-	// healthWithin is how long the database has to answer.
-	healthWithin = 3 * time.Second
+	// healthCache is how long a result of the database check is reused.
+	healthCache = time.Second
+	// healthTimeout is how long the database has to answer.
+	healthTimeout = 3 * time.Second
 )
 
-// health tells load balancers how the server is. It says nothing else, so nobody is
-// asked for a key.
+// health answers the health checks of load balancers. It reveals nothing else, so it needs
+// no key.
 type health struct {
 	check    func(context.Context) error
 	draining atomic.Bool
@@ -26,10 +26,10 @@ type health struct {
 	last error
 }
 
-// live: the process runs.
+// live reports that the process runs.
 func (h *health) live(w http.ResponseWriter, _ *http.Request) { answerHealth(w, "") }
 
-// ready: it can serve now.
+// ready reports whether the server can serve requests now.
 func (h *health) ready(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case h.draining.Load():
@@ -46,8 +46,8 @@ func (h *health) drain() { h.draining.Store(true) }
 func (h *health) database(ctx context.Context) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if time.Since(h.at) > healthFor {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), healthWithin)
+	if time.Since(h.at) > healthCache {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), healthTimeout)
 		defer cancel()
 		h.last = h.check(ctx)
 		h.at = time.Now()

@@ -14,6 +14,7 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
+// loginIn are the parameters of bossman/login, and loginOut is its result.
 type loginIn struct {
 	Machine string `json:"machine"`
 	Project string `json:"project,omitzero"`
@@ -32,7 +33,7 @@ func RequestKey(ctx context.Context, b *remote.Board, machine, project string) (
 	}
 	var out loginOut
 	if err := json.Unmarshal(raw, &out); err != nil || out.Key == "" {
-		return "", errors.New("the server gave no key")
+		return "", errors.New("the server returned no key")
 	}
 	return auth.Secret(out.Key), nil
 }
@@ -45,11 +46,11 @@ const machineKeyLife = 180 * 24 * time.Hour
 func (s *Server) serveLogin(ctx context.Context, r *mcp.Request) (mcp.Result, error) {
 	p, ok := r.Principal.Value.(*auth.Principal)
 	if !ok || !p.Person {
-		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "only a person's credential makes keys for machines")
+		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "only a person's credential can create keys for machines")
 	}
 	var in loginIn
 	if err := json.Unmarshal(r.Params, &in); err != nil {
-		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "the arguments cannot be read")
+		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "invalid arguments")
 	}
 	project := in.Project
 	if project == "" {
@@ -60,12 +61,12 @@ func (s *Server) serveLogin(ctx context.Context, r *mcp.Request) (mcp.Result, er
 				project = slug
 			}
 		} else {
-			return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "say which project, with --project")
+			return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "name the project with --project")
 		}
 	}
 	role := p.Role(project)
 	if role == auth.None {
-		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "there is no project %.20q for you", project)
+		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "you have no role in a project %.20q", project)
 	}
 	expires := time.Now().Add(machineKeyLife)
 	if p.Key != "" && !p.Expires.IsZero() && p.Expires.Before(expires) {

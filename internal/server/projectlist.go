@@ -10,12 +10,12 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-// projectsFor is how long the list of projects is good.
-const projectsFor = 2 * time.Second
+// projectsCache is how long the list of projects is reused.
+const projectsCache = 2 * time.Second
 
-// A projectList is the projects of a server, for keys that are good in every one.
+// A projectList caches the projects of a server, for keys with a role in every project.
 type projectList struct {
-	home  string // a file's project, which the first write makes
+	home  string // the project of a board in a file, which may not exist yet
 	board interface {
 		Projects(context.Context) ([]board.Project, error)
 	}
@@ -28,12 +28,12 @@ type projectList struct {
 func (l *projectList) slugs(ctx context.Context) ([]string, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if time.Since(l.at) < projectsFor {
+	if time.Since(l.at) < projectsCache {
 		return l.last, nil
 	}
 	all, err := l.board.Projects(ctx)
 	if errors.Is(err, board.ErrUnavailable) && l.last != nil {
-		return l.last, nil // what is then done with it says that the board is away
+		return l.last, nil // the call itself will fail, with its own error
 	}
 	if err != nil {
 		return nil, err

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// proxies are the addresses of load balancers that tell in X-Forwarded-For whose
-// request they pass on. Nobody else is believed: the header is easily written.
+// proxies are the addresses of load balancers that name the client in X-Forwarded-For. From
+// any other address the header is ignored, since anybody can send it.
 type proxies []netip.Prefix
 
 // ParseProxies reads addresses and networks, such as 10.0.0.7 or 10.0.0.0/8.
@@ -30,15 +30,15 @@ func ParseProxies(list []string) ([]netip.Prefix, error) {
 	return out, nil
 }
 
-// clientIP is where a request comes from: the last address on its way that is not one
-// of ours. Failures to show a good key are counted by it.
+// clientIP is the address of the client: the last hop that is not one of the proxies.
+// Failed authentications are counted by it.
 func (p proxies) clientIP(r *http.Request) string {
 	from, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
 		from = r.RemoteAddr
 	}
-	way := strings.Split(strings.Join(r.Header["X-Forwarded-For"], ","), ",")
-	for _, hop := range slices.Backward(way) {
+	hops := strings.Split(strings.Join(r.Header["X-Forwarded-For"], ","), ",")
+	for _, hop := range slices.Backward(hops) {
 		ip, err := netip.ParseAddr(strings.TrimSpace(hop))
 		if err != nil || !p.has(from) {
 			break

@@ -72,7 +72,7 @@ type Server struct {
 	tel      *telemetry.Telemetry
 	keys     *auth.Authenticator
 	limiter  auth.Limiter
-	held     atomic.Int64 // refusals that are being delayed
+	delayed  atomic.Int64 // refusals that are being delayed
 	counts   counts
 	shared   shared
 	spare    *spareKey // nil if there are keys
@@ -128,7 +128,7 @@ func New(ctx context.Context, b *board.Board, store Store, l net.Listener, o *Op
 	}
 	s.handler = streamable.NewHandler(s.mcp, &streamable.Options{
 		Authenticate: s.authenticate, Batch: s.batch, Hosts: hosts, Origins: o.Origins, Logger: s.log,
-		Store: s.shared.sessions, Relay: s.shared.relay, Foreign: (&foreign{log: s.log}).refused,
+		Store: s.shared.sessions, Relay: s.shared.relay, Foreign: (&refusalLog{log: s.log}).refused,
 	})
 	s.routes = []route{
 		{"/", true, s.handler.Guard(staticText(frontPage))},

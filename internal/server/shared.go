@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// shared is what the replicas of a server share. A server on a file is alone, and
-// has none of it.
+// shared is what the replicas of a server share. It is zero for a server on a file, which
+// has no replicas.
 type shared struct {
 	seal     *mcp.Keyring
 	tasks    mcp.TaskStore
@@ -21,7 +21,7 @@ type shared struct {
 	run      func(context.Context) error
 }
 
-// share prepares what is shared.
+// share sets s.shared if the store is a database.
 func (s *Server) share(ctx context.Context) error {
 	db, ok := s.store.(*postgres.Store)
 	if !ok {
@@ -48,9 +48,9 @@ func (s *Server) share(ctx context.Context) error {
 	return nil
 }
 
-// A serverBus tells the listeners of all replicas. Each replica follows the board by
-// itself, so what it sees there it tells its own; only what happens in one replica
-// alone is told to the others.
+// A serverBus publishes events to the listeners of all replicas. Each replica follows the
+// board itself, so events about resources go to its own listeners only; other events happen
+// in one replica and go to all.
 type serverBus struct{ own, all mcp.Bus }
 
 var _ mcp.Bus = serverBus{}
@@ -60,7 +60,7 @@ func (b serverBus) Publish(e mcp.Event) {
 		b.own.Publish(e)
 		return
 	}
-	b.all.Publish(e) // this one included
+	b.all.Publish(e) // to this replica too
 }
 
 func (b serverBus) Subscribe(hear func(mcp.Event)) (stop func()) {

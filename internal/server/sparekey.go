@@ -9,11 +9,11 @@ import (
 	"github.com/bossman-dev/bossman/auth"
 )
 
-// sparePrefix begins the keys for one run.
+// sparePrefix is the prefix of keys for one run.
 const sparePrefix = "bossman_local_"
 
-// A spareKey opens a server that has no keys, from its own machine, as long as it
-// runs.
+// A spareKey is the key of a server that has no others. It works from the server's machine,
+// until the server ends.
 type spareKey struct {
 	text auth.Secret
 	who  *auth.Principal
@@ -32,7 +32,7 @@ func newSpareKey() *spareKey {
 // IsSpareKey reports whether a text looks like a key for one run.
 func IsSpareKey(text string) bool { return strings.HasPrefix(text, sparePrefix) }
 
-// principal is whoever shows the key, or nil.
+// principal is the caller if the request has the key, or nil.
 func (k *spareKey) principal(r *http.Request) *auth.Principal {
 	shown := r.Header.Get("X-Api-Token")
 	if shown == "" {

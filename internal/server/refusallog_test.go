@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-func TestForeign_saysTheFlag(t *testing.T) {
+func TestRefusalLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
-		f := &foreign{log: slog.New(slog.NewTextHandler(&out, nil))}
+		l := &refusalLog{log: slog.New(slog.NewTextHandler(&out, nil))}
 		said := func(header, host, origin string) string {
 			out.Reset()
 			r := httptest.NewRequest("POST", "http://"+host+"/mcp", nil)
 			r.Header.Set("Origin", origin)
-			f.refused(r, header)
+			l.refused(r, header)
 			return out.String()
 		}
 		if got := said("Host", "bossman.example.org", ""); !strings.Contains(got, `flag="--host bossman.example.org"`) {
@@ -28,7 +28,7 @@ func TestForeign_saysTheFlag(t *testing.T) {
 				t.Errorf("a line for each of many requests: %q", got)
 			}
 		}
-		time.Sleep(foreignEvery)
+		time.Sleep(refusalLogInterval)
 		got := said("Origin", "bossman.example.org", "https://app.example.org")
 		if !strings.Contains(got, `flag="--origin https://app.example.org"`) || !strings.Contains(got, "more=3") {
 			t.Errorf("a forgotten page: %q", got)

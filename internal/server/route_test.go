@@ -35,8 +35,8 @@ func raw(t *testing.T, address, request string) (int, http.Header) {
 	return res.StatusCode, res.Header
 }
 
-// TestDoor sends to every route what a web page could make a browser send.
-func TestDoor(t *testing.T) {
+// TestRoutes_pages sends to every route what a web page could make a browser send.
+func TestRoutes_pages(t *testing.T) {
 	s := newSite(t, withTokens)
 	address := strings.TrimPrefix(s.url, "http://")
 	key := "X-Api-Token: " + s.key("web", auth.Admin, true) + "\r\n"
@@ -94,8 +94,8 @@ func TestDoor(t *testing.T) {
 	}
 }
 
-// TestAdmin_notForPages: nobody is asked for a key there, so no page gets in.
-func TestAdmin_notForPages(t *testing.T) {
+// TestAdmin_pages: no key is needed there, so web pages are refused.
+func TestAdmin_pages(t *testing.T) {
 	ok := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
 	for _, c := range []struct {
 		host, header, value string
@@ -115,7 +115,7 @@ func TestAdmin_notForPages(t *testing.T) {
 				r.Header.Set(c.header, c.value)
 			}
 			w := httptest.NewRecorder()
-			if notForPages(ok, thisMachine).ServeHTTP(w, r); w.Code != want {
+			if refusePages(ok, thisMachine).ServeHTTP(w, r); w.Code != want {
 				t.Errorf("%s, %s: %s, this machine only: %v = %d, want %d", c.host, c.header, c.value, thisMachine, w.Code, want)
 			}
 		}
