@@ -335,6 +335,15 @@ func (b *Board) Counts(ctx context.Context) (c Counts, err error) {
 	return c, err
 }
 
+// Usage counts the live claims and the open questions of a principal.
+func (b *Board) Usage(ctx context.Context, principal string) (u Usage, err error) {
+	err = b.store.Read(ctx, func(r Reader) error {
+		u, err = r.Usage(principal)
+		return err
+	})
+	return u, err
+}
+
 // Claims lists live claims.
 func (b *Board) Claims(ctx context.Context, f ClaimFilter) (cs []Claim, err error) {
 	err = b.store.Read(ctx, func(r Reader) error {

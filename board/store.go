@@ -73,6 +73,10 @@ type Reader interface {
 
 	Question(id QuestionID) (Question, error)
 	Questions(f QuestionFilter) ([]Question, error)
+
+	// Usage counts what a principal has. It must be cheap however long the board's
+	// history is: a server asks before many calls.
+	Usage(principal string) (Usage, error)
 }
 
 // A Tx reads and writes. Locks are taken in one order, so that two transactions
@@ -192,6 +196,14 @@ type Standing struct {
 	Claim *Claim
 	// Reserved is the pending task that is kept for it, or zero.
 	Reserved ID
+}
+
+// Usage is how much one principal has on the board now, in all projects.
+type Usage struct {
+	// Claims is the number of its live claims.
+	Claims int
+	// OpenQuestions is the number of questions that it asked and that are still open.
+	OpenQuestions int
 }
 
 // A Dossier is all that is known of a task.
