@@ -197,7 +197,7 @@ func TestClient_streamForGood(t *testing.T) {
 			for _, err := range c.Listen(t.Context(), mcp.Filter{Tools: true}) {
 				told = err
 			}
-			if told == nil || !strings.Contains(told.Error(), "could not be taken up") {
+			if told == nil || !strings.Contains(told.Error(), "could not be resumed") {
 				t.Errorf("Listen = %v", told)
 			}
 		}
