@@ -78,7 +78,7 @@ func TestClient_resumeForgotten(t *testing.T) {
 	})
 	c := dial(t, url, clientOptions(mcp.R20251125))
 	_, err := c.Call(t.Context(), "pay", nil, nil)
-	if err == nil || !strings.Contains(err.Error(), "cannot be taken up again") || calls.Load() != 1 {
+	if err == nil || !strings.Contains(err.Error(), "cannot be resumed") || calls.Load() != 1 {
 		t.Errorf("Call = %v, after %d calls", err, calls.Load())
 	}
 }
