@@ -7,7 +7,7 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-var storeQuestions = group{"questions are kept", []test{
+var storeQuestions = group{"stored questions", []test{
 	{"every field of a question comes back", func(f *fixture) {
 		id := f.create("a")
 		c := f.claim(board.Want{For: claimants("w")})[0]
