@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -217,13 +218,19 @@ func (c *Cluster) Promote() error {
 	return c.run("pg_ctl", "-D", c.data(), "-w", "-t", "60", "promote")
 }
 
+// freePort draws a port that nobody listens on. It is below those that the system gives
+// to outgoing connections: one of them could have it before the server does.
 func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
+	for try := 0; ; try++ {
+		port := 20_000 + rand.IntN(12_000)
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err == nil {
+			return port, l.Close()
+		}
+		if try == 20 {
+			return 0, fmt.Errorf("pgtest: no free port: %w", err)
+		}
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
 // hold starts a shell that waits for our end, and then removes the cluster: also
