@@ -30,7 +30,7 @@ help: ## list the targets
 .PHONY: build
 build: ## compile every package of every module; programs go to bin/
 	@for m in $(MODULES); do echo "build: $$m"; (cd $$m && $(GO) build ./...); done
-	@if [ -d cmd ]; then mkdir -p bin && $(GO) build -trimpath -o bin/ ./cmd/...; fi
+	@mkdir -p bin && CGO_ENABLED=0 $(GO) build -trimpath -ldflags='-s -w' -o bin/ ./cmd/...
 
 .PHONY: test
 test: ## run the tests

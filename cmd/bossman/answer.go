@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/boardjson"
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 )
 
@@ -24,12 +26,12 @@ func (a *app) answerCommand() *cobra.Command {
 		Example: "  bossman answer q-18 Use PostgreSQL\n  bossman answer q-18       # shows it and asks\n  bossman answer            # all open ones, one after the other",
 		Long:    "Answer answers a question; the first answer counts.\n" + personNote,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			terminal, err := a.person()
+			terminal, err := a.RequirePerson()
 			if err != nil {
 				return err
 			}
-			if len(args) < 2 && (!terminal || a.flags.json) {
-				return usage("say which question and what the answer is: bossman answer q-18 TEXT")
+			if len(args) < 2 && (!terminal || a.JSON) {
+				return console.Usagef("say which question and what the answer is: bossman answer q-18 TEXT")
 			}
 			o, slug, err := a.begin(cmd.Context())
 			if err != nil {
@@ -62,10 +64,10 @@ func (a *app) answer(ctx context.Context, o *opened, id board.QuestionID, text s
 	if err != nil {
 		return noQuestion(err, id)
 	}
-	if a.flags.json {
-		return a.printJSON(toQuestion(q, q.AnsweredAt))
+	if a.JSON {
+		return a.PrintJSON(boardjson.FromQuestion(q, q.AnsweredAt))
 	}
-	a.say("%v is answered: %s", q.ID, line(q.Answer))
+	a.Linef("%v is answered: %s", q.ID, console.OneLine(q.Answer))
 	if q.Claim.IsZero() {
 		return nil
 	}
@@ -73,11 +75,11 @@ func (a *app) answer(ctx context.Context, o *opened, id board.QuestionID, text s
 	if err != nil {
 		return err
 	}
-	switch asker := line(q.Asker.Name); {
+	switch asker := console.OneLine(q.Asker.Name); {
 	case d.Task.ReservedFor == q.Asker:
-		a.say("%s", a.paint.in(dim, fmt.Sprintf("%v goes on; %s has the first right to it for ten minutes.", d.Task.ID, asker)))
+		a.Linef("%s", a.Styled(console.Dim, fmt.Sprintf("%v goes on; %s has the first right to it for ten minutes.", d.Task.ID, asker)))
 	case d.Claim != nil && d.Claim.Worker == q.Asker:
-		a.say("%s", a.paint.in(dim, fmt.Sprintf("%s is at %v, and is told with its next call.", asker, d.Task.ID)))
+		a.Linef("%s", a.Styled(console.Dim, fmt.Sprintf("%s is at %v, and is told with its next call.", asker, d.Task.ID)))
 	}
 	return nil
 }
@@ -89,7 +91,7 @@ func (a *app) answerAll(ctx context.Context, o *opened, slug string) error {
 		return err
 	}
 	if len(open) == 0 {
-		return failf(exitNothing, "", "no question is open")
+		return console.Errorf(console.NothingToDo, "", "no question is open")
 	}
 	for _, q := range open {
 		text, err := a.askPerson(ctx, q)
@@ -112,13 +114,13 @@ var errSkipped = errors.New("no answer was given; the question stays open")
 // chooses an option.
 func (a *app) askPerson(ctx context.Context, q board.Question) (string, error) {
 	if q.State != board.QuestionOpen {
-		return "", failf(exitConflict, "", "%v is %s: %s", q.ID, q.State, line(q.Answer))
+		return "", console.Errorf(console.Conflict, "", "%v is %s: %s", q.ID, q.State, console.OneLine(q.Answer))
 	}
 	a.showEntry(inboxEntry{
 		Kind: "question", ID: q.ID.String(), Title: q.Text, Task: q.Claim.Task.String(),
-		Asked: new(toQuestion(q, q.AskedAt)), Command: "an empty line skips it",
+		Asked: new(boardjson.FromQuestion(q, q.AskedAt)), Command: "an empty line skips it",
 	})
-	text, err := a.prompt(ctx, "answer> ")
+	text, err := a.Prompt(ctx, "answer> ")
 	if err != nil {
 		return "", err
 	}
@@ -133,7 +135,7 @@ func (a *app) askPerson(ctx context.Context, q board.Question) (string, error) {
 
 func noQuestion(err error, id board.QuestionID) error {
 	if errors.Is(err, board.ErrNotFound) {
-		return failf(exitNotFound, "bossman inbox shows what is open", "there is no question %v on this board", id)
+		return console.Errorf(console.NotFound, "bossman inbox shows what is open", "there is no question %v on this board", id)
 	}
 	return err
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/bossman-dev/bossman/internal/config"
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 )
 
@@ -20,29 +22,30 @@ file, $XDG_CONFIG_HOME/bossman/config.toml.
 A project's file may set board, project, policy, areas, skills and lease. Whatever
 runs a command, such as notify, is taken from your own file alone.`,
 		RunE: func(*cobra.Command, []string) error {
-			s, p, err := a.settle()
-			if s == nil {
+			s, err := config.Load(a.flags, a.Getenv)
+			if err != nil {
 				return err
 			}
-			none, _ := errors.AsType[*noPlaceError](err)
-			if a.flags.json {
+			p, err := s.Location()
+			none, _ := errors.AsType[*config.NoBoardError](err)
+			if a.JSON {
 				return a.configJSON(s, p, none)
 			}
-			var rows [][]cell
-			for _, k := range settingKeys {
-				rows = append(rows, []cell{{k.name, cyan}, {shown(k.get(s)), ""}, {originOf(s.Origin[k.name], origin), dim}})
+			var rows []console.Row
+			for _, k := range config.Keys() {
+				rows = append(rows, console.Row{console.Cyan.Cell(k.Name), console.Text(shown(k.Value(s))), console.Dim.Cell(originOf(s.Origin[k.Name], origin))})
 			}
 			where := p.Path
 			if none != nil {
 				where = "(none)"
 			}
-			rows = append(rows, []cell{{"file", cyan}, {where, ""}, {originOf(p.By, origin), dim}})
-			a.paint.table(a.out, "", []column{{head: "KEY"}, {head: "VALUE"}, {head: map[bool]string{true: "ORIGIN"}[origin]}}, rows)
+			rows = append(rows, console.Row{console.Cyan.Cell("file"), console.Text(where), console.Dim.Cell(originOf(p.By, origin))})
+			a.Table("", []console.Column{{Head: "KEY"}, {Head: "VALUE"}, {Head: map[bool]string{true: "ORIGIN"}[origin]}}, rows)
 			for _, text := range s.Ignored {
-				a.note("ignored: %s", text)
+				a.Infof("ignored: %s", text)
 			}
 			if none != nil {
-				a.note("%v", none)
+				a.Infof("%v", none)
 			}
 			return nil
 		},
@@ -70,7 +73,7 @@ type valueJSON struct {
 	Origin string `json:"origin"`
 }
 
-func (a *app) configJSON(s *settings, p place, none *noPlaceError) error {
+func (a *app) configJSON(s *config.Settings, p config.Location, none *config.NoBoardError) error {
 	out := struct {
 		Values  map[string]valueJSON `json:"values"`
 		File    string               `json:"file"`
@@ -81,8 +84,8 @@ func (a *app) configJSON(s *settings, p place, none *noPlaceError) error {
 	if none != nil {
 		out.From, out.By = none.From, none.By
 	}
-	for _, k := range settingKeys {
-		out.Values[k.name] = valueJSON{Value: k.get(s), Origin: s.Origin[k.name]}
+	for _, k := range config.Keys() {
+		out.Values[k.Name] = valueJSON{Value: k.Value(s), Origin: s.Origin[k.Name]}
 	}
-	return a.printJSON(out)
+	return a.PrintJSON(out)
 }

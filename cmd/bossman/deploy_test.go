@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bossman-dev/bossman/internal/config"
 	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v3"
 )
@@ -283,13 +284,13 @@ func understood(t *testing.T, where string, args []string) {
 func knownVariables(t *testing.T, where string, variables map[string]string) {
 	t.Helper()
 	serve, _, _ := newApp().root().Find([]string{"serve"})
-	if err := readVariables(serve.LocalNonPersistentFlags(), func(name string) string { return variables[name] }); err != nil {
+	if err := config.ReadVariables(serve.LocalNonPersistentFlags(), func(name string) string { return variables[name] }); err != nil {
 		t.Errorf("%s: %v", where, err)
 	}
 	var known []string
-	serve.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) { known = append(known, variable(f.Name)) })
-	for _, k := range settingKeys {
-		known = append(known, k.env)
+	serve.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) { known = append(known, config.FlagVariable(f.Name)) })
+	for _, k := range config.Keys() {
+		known = append(known, k.Env)
 	}
 	if len(variables) == 0 {
 		t.Errorf("%s sets nothing", where)

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/boardjson"
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 )
@@ -33,18 +35,18 @@ entry a line.`,
 			if err != nil {
 				return err
 			}
-			if a.flags.json {
-				return a.printJSON(struct {
+			if a.JSON {
+				return a.PrintJSON(struct {
 					Inbox []inboxEntry `json:"inbox"`
 				}{in})
 			}
 			if len(in) == 0 {
-				a.say("Nothing waits for you.")
+				a.Linef("Nothing waits for you.")
 				return nil
 			}
 			for i, e := range in {
 				if i > 0 {
-					a.say("")
+					a.Linef("")
 				}
 				a.showEntry(e)
 			}
@@ -57,14 +59,14 @@ entry a line.`,
 
 // An inboxEntry is something that waits for a person.
 type inboxEntry struct {
-	Kind    string        `json:"kind"` // question, review, failed, stuck
-	ID      string        `json:"id"`
-	Title   string        `json:"title"`
-	Task    string        `json:"task,omitzero"`
-	Detail  string        `json:"detail,omitzero"`
-	Since   time.Time     `json:"since,omitzero"`
-	Command string        `json:"command"`
-	Asked   *questionJSON `json:"question,omitzero"`
+	Kind    string              `json:"kind"` // question, review, failed, stuck
+	ID      string              `json:"id"`
+	Title   string              `json:"title"`
+	Task    string              `json:"task,omitzero"`
+	Detail  string              `json:"detail,omitzero"`
+	Since   time.Time           `json:"since,omitzero"`
+	Command string              `json:"command"`
+	Asked   *boardjson.Question `json:"question,omitzero"`
 
 	age string
 }
@@ -83,10 +85,10 @@ func (o *opened) inbox(ctx context.Context, slug string) ([]inboxEntry, error) {
 			}
 			e := inboxEntry{
 				Kind: "question", ID: q.ID.String(), Title: q.Text, Task: q.Claim.Task.String(), Since: q.AskedAt.UTC(),
-				Command: "bossman answer " + q.ID.String(), Asked: new(toQuestion(q, s.Now)), age: ago(s.Now, q.AskedAt),
+				Command: "bossman answer " + q.ID.String(), Asked: new(boardjson.FromQuestion(q, s.Now)), age: ago(s.Now, q.AskedAt),
 			}
 			switch {
-			case overdue(q, s.Now):
+			case boardjson.Overdue(q, s.Now):
 				e.Detail = "overdue"
 			case q.Blocking:
 				e.Detail = "work waits for it"
@@ -185,31 +187,30 @@ func (o *opened) stuck(ctx context.Context, slug string) ([]inboxEntry, error) {
 
 // inboxTable shows entries one a line.
 func (a *app) inboxTable(in []inboxEntry) {
-	var rows [][]cell
+	var rows []console.Row
 	for _, e := range in {
 		kind := e.Kind
 		if e.Kind == "question" && e.Task != "" {
 			kind = e.Task
 		}
-		rows = append(rows, []cell{{e.ID, cyan}, {kind, entryStyle(e.Kind)}, {line(e.Title), ""}, {e.age, dim}})
+		rows = append(rows, console.Row{console.Cyan.Cell(e.ID), entryStyle(e.Kind).Cell(kind), console.Text(e.Title), console.Dim.Cell(e.age)})
 	}
-	a.paint.table(a.out, "  ", []column{{}, {}, {flex: true}, {right: true, drop: 1}}, rows)
+	a.Table("  ", []console.Column{{}, {}, {Flex: true}, {Right: true, Drop: 1}}, rows)
 }
 
-func entryStyle(kind string) string {
+func entryStyle(kind string) console.Style {
 	switch kind {
 	case "failed", "stuck":
-		return red
+		return console.Red
 	case "review":
-		return yellow
+		return console.Yellow
 	}
 	return ""
 }
 
 // showEntry shows one entry in full.
 func (a *app) showEntry(e inboxEntry) {
-	p := a.paint
-	head := p.in(cyan, e.ID)
+	head := a.Styled(console.Cyan, e.ID)
 	var facts []string
 	if e.Kind != "question" {
 		facts = append(facts, e.Kind)
@@ -217,32 +218,32 @@ func (a *app) showEntry(e inboxEntry) {
 		facts = append(facts, "about "+e.Task)
 	}
 	if q := e.Asked; q != nil && q.Worker != "" {
-		facts = append(facts, "from "+line(q.Worker))
+		facts = append(facts, "from "+console.OneLine(q.Worker))
 	}
 	if e.age != "" {
 		facts = append(facts, e.age)
 	}
 	if e.Detail != "" && e.Kind == "question" {
-		facts = append(facts, line(e.Detail))
+		facts = append(facts, console.OneLine(e.Detail))
 	}
 	if q := e.Asked; q != nil && q.HumanOnly {
 		facts = append(facts, "for a person only")
 	}
-	a.say("%s  %s", head, p.in(dim, strings.Join(facts, " · ")))
-	fmt.Fprint(a.out, p.wrap(plain(e.Title), "  "))
+	a.Linef("%s  %s", head, a.Styled(console.Dim, strings.Join(facts, " · ")))
+	a.Paragraph("  ", e.Title)
 	if e.Detail != "" && e.Kind != "question" {
-		fmt.Fprint(a.out, p.wrap(line(e.Detail), "  "))
+		a.Paragraph("  ", console.OneLine(e.Detail))
 	}
 	if q := e.Asked; q != nil {
 		for i, option := range q.Options {
 			mark := ""
 			if option == q.Default {
-				mark = p.in(dim, "  (default)")
+				mark = a.Styled(console.Dim, "  (default)")
 			}
-			a.say("    %d. %s%s", i+1, line(option), mark)
+			a.Linef("    %d. %s%s", i+1, console.OneLine(option), mark)
 		}
 	}
-	a.say("  %s", p.in(dim, e.Command))
+	a.Linef("  %s", a.Styled(console.Dim, e.Command))
 }
 
 // watchInbox shows entries as they come.
@@ -258,8 +259,8 @@ func (a *app) watchInbox(ctx context.Context, o *opened, slug string) error {
 	})
 	g.Go(func() error {
 		defer cancel()
-		if !a.flags.json {
-			a.note("Watching %s; Ctrl-C ends it.", slug)
+		if !a.JSON {
+			a.Infof("Watching %s; Ctrl-C ends it.", slug)
 		}
 		shown := map[string]bool{}
 		for ctx.Err() == nil {
@@ -277,19 +278,19 @@ func (a *app) watchInbox(ctx context.Context, o *opened, slug string) error {
 				if shown[key] {
 					continue
 				}
-				if a.flags.json {
-					if err := a.printLine(e); err != nil {
+				if a.JSON {
+					if err := a.PrintJSONLine(e); err != nil {
 						return err
 					}
 					continue
 				}
 				a.showEntry(e)
-				a.say("")
+				a.Linef("")
 			}
 			if err == nil {
 				shown = now
 			}
-			if err := a.out.Flush(); err != nil {
+			if err := a.Out.Flush(); err != nil {
 				return err
 			}
 			o.Wait(ctx, 2*time.Second)

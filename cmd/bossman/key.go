@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/bossman-dev/bossman/auth"
+	"github.com/bossman-dev/bossman/internal/boardjson"
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 )
 
@@ -47,11 +49,11 @@ disabled, all of their keys end.`,
 }
 
 func (a *app) createKey(ctx context.Context, f keyFlags) error {
-	if err := a.notAgent(); err != nil {
+	if err := a.RefuseAgent(); err != nil {
 		return err
 	}
 	if f.person != "" && (f.agent || f.owner != "") {
-		return usage("--person is for the person's own key, --agent and --owner for an agent's")
+		return console.Usagef("--person is for the person's own key, --agent and --owner for an agent's")
 	}
 	n := auth.NewKey{Name: f.name, Owner: f.owner, Person: f.person != ""}
 	switch {
@@ -65,10 +67,10 @@ func (a *app) createKey(ctx context.Context, f keyFlags) error {
 		return err
 	}
 	if n.Expires, err = expiry(f.expires, time.Now()); err != nil {
-		return usage("--expires: %w", err)
+		return console.Usagef("--expires: %w", err)
 	}
-	if a.flags.project == auth.EveryProject {
-		a.flags.project, n.Project = "", auth.EveryProject
+	if a.flags.Project == auth.EveryProject {
+		a.flags.Project, n.Project = "", auth.EveryProject
 	}
 	o, err := a.openHere(ctx)
 	if err != nil {
@@ -83,18 +85,18 @@ func (a *app) createKey(ctx context.Context, f keyFlags) error {
 	if err != nil {
 		return err
 	}
-	if a.flags.json {
-		return a.printJSON(struct {
+	if a.JSON {
+		return a.PrintJSON(struct {
 			Key string `json:"key"`
 			keyJSON
 		}{text.Reveal(), toKey(k, time.Now())})
 	}
-	a.say("%s", text.Reveal())
+	a.Linef("%s", text.Reveal())
 	until := "It does not expire."
 	if !k.Expires.IsZero() {
 		until = "It ends on " + k.Expires.Format(time.DateOnly) + "."
 	}
-	a.note("%s of %s, %s in %s. %s It is shown this once; to end it: bossman key revoke %s",
+	a.Infof("%s of %s, %s in %s. %s It is shown this once; to end it: bossman key revoke %s",
 		map[bool]string{true: "A key", false: "An agent's key"}[k.Person], k.Owner, k.Role, projectText(k.Project), until, k.ID)
 	return nil
 }
@@ -120,9 +122,9 @@ func (a *app) keyList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the keys that open something", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			project := a.flags.project
+			project := a.flags.Project
 			if project == auth.EveryProject {
-				a.flags.project = ""
+				a.flags.Project = ""
 			}
 			o, err := a.openHere(cmd.Context())
 			if err != nil {
@@ -136,29 +138,29 @@ func (a *app) keyList() *cobra.Command {
 			keys = slices.DeleteFunc(keys, func(k auth.Key) bool {
 				return !all && keyState(k, now) != keyActive || project != "" && k.Project != project
 			})
-			if a.flags.json {
+			if a.JSON {
 				list := []keyJSON{}
 				for _, k := range keys {
 					list = append(list, toKey(k, now))
 				}
-				return a.printJSON(struct {
+				return a.PrintJSON(struct {
 					Keys []keyJSON `json:"keys"`
 				}{list})
 			}
 			if len(keys) == 0 {
-				a.say("No key.")
+				a.Linef("No key.")
 				return nil
 			}
-			a.paint.table(a.out, "", []column{
-				{head: "KEY"},
-				{head: "NAME", flex: true},
-				{head: "OWNER"},
-				{head: "FOR"},
-				{head: "PROJECT"},
-				{head: "ROLE"},
-				{head: "EXPIRES", drop: 1},
-				{head: "LAST USED", drop: 2},
-				{head: ""},
+			a.Table("", []console.Column{
+				{Head: "KEY"},
+				{Head: "NAME", Flex: true},
+				{Head: "OWNER"},
+				{Head: "FOR"},
+				{Head: "PROJECT"},
+				{Head: "ROLE"},
+				{Head: "EXPIRES", Drop: 1},
+				{Head: "LAST USED", Drop: 2},
+				{Head: ""},
 			}, keyRows(keys, now))
 			return nil
 		},
@@ -167,7 +169,7 @@ func (a *app) keyList() *cobra.Command {
 	return cmd
 }
 
-func keyRows(keys []auth.Key, now time.Time) (rows [][]cell) {
+func keyRows(keys []auth.Key, now time.Time) (rows []console.Row) {
 	for _, k := range keys {
 		state, expires := keyState(k, now), "never"
 		if state == keyActive {
@@ -176,16 +178,16 @@ func keyRows(keys []auth.Key, now time.Time) (rows [][]cell) {
 		if !k.Expires.IsZero() {
 			expires = k.Expires.Format(time.DateOnly)
 		}
-		rows = append(rows, []cell{
-			{k.ID, cyan},
-			{line(k.Name), ""},
-			{line(k.Owner), ""},
-			{map[bool]string{true: "person", false: "agent"}[k.Person], ""},
-			{k.Project, ""},
-			{k.Role.String(), ""},
-			{expires, dim},
-			{ago(now, k.LastUsed), dim},
-			{state, yellow},
+		rows = append(rows, console.Row{
+			console.Cyan.Cell(k.ID),
+			console.Text(k.Name),
+			console.Text(k.Owner),
+			console.Text(map[bool]string{true: "person", false: "agent"}[k.Person]),
+			console.Text(k.Project),
+			console.Text(k.Role.String()),
+			console.Dim.Cell(expires),
+			console.Dim.Cell(ago(now, k.LastUsed)),
+			console.Yellow.Cell(state),
 		})
 	}
 	return rows
@@ -197,7 +199,7 @@ func (a *app) keyRevoke() *cobra.Command {
 		Long: `Revoke ends a key. Within five seconds no server takes it any more, and what it had
 open is closed. ID is the middle of the key, as bossman key list shows it.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.notAgent(); err != nil {
+			if err := a.RefuseAgent(); err != nil {
 				return err
 			}
 			o, err := a.openHere(cmd.Context())
@@ -209,17 +211,17 @@ open is closed. ID is the middle of the key, as bossman key list shows it.`,
 				id = strings.Split(id, "_")[1]
 			}
 			if err := o.people.RevokeKey(cmd.Context(), id); errors.Is(err, auth.ErrNotFound) {
-				return failf(exitNotFound, "bossman key list --all shows what there is", "there is no such key")
+				return console.Errorf(console.NotFound, "bossman key list --all shows what there is", "there is no such key")
 			} else if err != nil {
 				return err
 			}
-			if a.flags.json {
-				return a.printJSON(struct {
+			if a.JSON {
+				return a.PrintJSON(struct {
 					ID      string `json:"id"`
 					Revoked bool   `json:"revoked"`
 				}{id, true})
 			}
-			a.say("%s is revoked.", id)
+			a.Linef("%s is revoked.", id)
 			return nil
 		},
 	}
@@ -262,7 +264,7 @@ type keyJSON struct {
 func toKey(k auth.Key, now time.Time) keyJSON {
 	return keyJSON{
 		ID: k.ID, Name: k.Name, Owner: k.Owner, Person: k.Person, Project: k.Project, Role: k.Role.String(), State: keyState(k, now),
-		CreatedAt: k.Created.UTC(), ExpiresAt: moment(k.Expires), LastUsedAt: moment(k.LastUsed), RevokedAt: moment(k.Revoked),
+		CreatedAt: k.Created.UTC(), ExpiresAt: boardjson.Time(k.Expires), LastUsedAt: boardjson.Time(k.LastUsed), RevokedAt: boardjson.Time(k.Revoked),
 	}
 }
 

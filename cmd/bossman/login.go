@@ -3,21 +3,19 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/url"
 	"os"
 	"strings"
-	"time"
 
-	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/auth"
-	"github.com/bossman-dev/bossman/jsonrpc"
+	"github.com/bossman-dev/bossman/internal/config"
+	"github.com/bossman-dev/bossman/internal/console"
+	"github.com/bossman-dev/bossman/internal/server"
 	"github.com/bossman-dev/bossman/mcp"
 	"github.com/bossman-dev/bossman/mcp/oauth"
 	"github.com/bossman-dev/bossman/mcp/streamable"
 	"github.com/bossman-dev/bossman/remote"
-	"github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
 )
 
@@ -44,12 +42,12 @@ you log in as your company does; nothing is opened.`,
 	return cmd
 }
 
-func (a *app) login(ctx context.Context, server, machine string, browser bool) error {
-	address, err := serverAddress(server)
+func (a *app) login(ctx context.Context, name, machine string, browser bool) error {
+	address, err := config.ServerURL(name)
 	if err != nil {
 		return err
 	}
-	file, err := a.credentials()
+	credentials, err := config.LoadCredentials(a.Getenv)
 	if err != nil {
 		return err
 	}
@@ -67,7 +65,7 @@ func (a *app) login(ctx context.Context, server, machine string, browser bool) e
 			return err
 		}
 	} else {
-		if key, err = a.readKey(ctx, origin(address)); err != nil {
+		if key, err = a.readKey(ctx, config.ServerName(address)); err != nil {
 			return err
 		}
 		dial = dialer(address, key)
@@ -76,43 +74,42 @@ func (a *app) login(ctx context.Context, server, machine string, browser bool) e
 	defer b.Close()
 	me, err := b.Whoami(ctx)
 	if err != nil {
-		return hint(err, "look whether the address is right, and the key still good")
+		return console.WithNext(err, "look whether the address is right, and the key still good")
 	}
 	if me.Person {
 		if machine == "" {
 			machine, _ = os.Hostname()
 		}
-		if key, err = newMachineKey(ctx, b, machine, a.flags.project); err != nil {
+		if key, err = server.RequestKey(ctx, b, machine, a.flags.Project); err != nil {
 			return err
 		}
 	}
-	file.Servers[origin(address)] = serverKey{key}
-	if err := file.write(); err != nil {
+	if err := credentials.SetKey(address, key); err != nil {
 		return err
 	}
 	var roles []string
 	for slug, role := range me.Roles {
 		roles = append(roles, slug+" ("+role.String()+")")
 	}
-	if a.flags.json {
-		return a.printJSON(struct {
+	if a.JSON {
+		return a.PrintJSON(struct {
 			Server string `json:"server"`
 			Name   string `json:"name"`
 			File   string `json:"file"`
-		}{origin(address), me.Name, file.path})
+		}{config.ServerName(address), me.Name, credentials.Path()})
 	}
-	a.say("This machine has a key for %s, as %s: %s.", origin(address), cmp.Or(me.Name, me.ID), cmp.Or(strings.Join(roles, ", "), "no project yet"))
-	a.say("It is in %s. In a project, .bossman/config.toml with\n  board = %q\n  project = \"…\"\nmakes that server its board.", file.path, origin(address))
+	a.Linef("This machine has a key for %s, as %s: %s.", config.ServerName(address), cmp.Or(me.Name, me.ID), cmp.Or(strings.Join(roles, ", "), "no project yet"))
+	a.Linef("It is in %s. In a project, .bossman/config.toml with\n  board = %q\n  project = \"…\"\nmakes that server its board.", credentials.Path(), config.ServerName(address))
 	return nil
 }
 
 // readKey asks for a key without showing it.
-func (a *app) readKey(ctx context.Context, server string) (auth.Secret, error) {
-	if isTerminal(a.stdin) {
-		text, err := a.readSecret(ctx, fmt.Sprintf("Key for %s: ", server))
+func (a *app) readKey(ctx context.Context, name string) (auth.Secret, error) {
+	if console.IsTerminal(a.Stdin) {
+		text, err := a.ReadSecret(ctx, fmt.Sprintf("Key for %s: ", name))
 		return checkedKey([]byte(text), err)
 	}
-	return checkedKey(a.readAll(ctx, "-"))
+	return checkedKey(a.ReadFile(ctx, "-"))
 }
 
 func checkedKey(text []byte, err error) (auth.Secret, error) {
@@ -120,14 +117,14 @@ func checkedKey(text []byte, err error) (auth.Secret, error) {
 		return "", err
 	}
 	key := strings.TrimSpace(string(text))
-	if err := auth.CheckKey(key); err != nil && !strings.HasPrefix(key, sparePrefix) {
-		return "", failf(exitUsage, "copy the whole key; it begins with bossman_", "that is not a key: %w", err)
+	if err := auth.CheckKey(key); err != nil && !server.IsSpareKey(key) {
+		return "", console.Errorf(console.Usage, "copy the whole key; it begins with bossman_", "that is not a key: %w", err)
 	}
 	return auth.Secret(key), nil
 }
 
 func (a *app) showAddress(address string) error {
-	fmt.Fprintf(a.stderr, "Open this address in a browser of this machine, and log in:\n\n  %s\n\nWaiting; Ctrl-C gives up.\n", address)
+	fmt.Fprintf(a.Stderr, "Open this address in a browser of this machine, and log in:\n\n  %s\n\nWaiting; Ctrl-C gives up.\n", address)
 	return nil
 }
 
@@ -139,77 +136,9 @@ func consent(ctx context.Context, address *url.URL, back *oauth.Loopback) (func(
 		return nil, err
 	}
 	if err := t.Login(ctx); err != nil {
-		return nil, failf(exitDenied, "bossman login "+origin(address)+" asks for a key instead", "log in at %s: %w", origin(address), err)
+		return nil, console.Errorf(console.Denied, "bossman login "+config.ServerName(address)+" asks for a key instead", "log in at %s: %w", config.ServerName(address), err)
 	}
 	return func(ctx context.Context) (*mcp.Client, error) {
 		return connect(ctx, address, &streamable.ClientOptions{Transport: t})
 	}, nil
-}
-
-type loginIn struct {
-	Machine string `json:"machine"`
-	Project string `json:"project,omitzero"`
-}
-
-type loginOut struct {
-	Key string `json:"key"`
-}
-
-func newMachineKey(ctx context.Context, b *remote.Board, machine, project string) (auth.Secret, error) {
-	raw, err := b.Send(ctx, access.Login, loginIn{machine, project})
-	if err != nil {
-		return "", err
-	}
-	var out loginOut
-	if err := json.Unmarshal(raw, &out); err != nil || out.Key == "" {
-		return "", errors.New("the server gave no key")
-	}
-	return auth.Secret(out.Key), nil
-}
-
-// machineKeyLife is how long a machine's key works without a new login.
-const machineKeyLife = 180 * 24 * time.Hour
-
-// serveLogin makes a key for a person's machine, with what the person's credential
-// allows and nothing more.
-func (s *httpServer) serveLogin(ctx context.Context, r *mcp.Request) (mcp.Result, error) {
-	p, ok := r.Principal.Value.(*auth.Principal)
-	if !ok || !p.Person {
-		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "only a person's credential makes keys for machines")
-	}
-	var in loginIn
-	if err := json.Unmarshal(r.Params, &in); err != nil {
-		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "the arguments cannot be read")
-	}
-	project := in.Project
-	if project == "" {
-		if _, every := p.Grants[auth.EveryProject]; every {
-			project = auth.EveryProject
-		} else if len(p.Grants) == 1 {
-			for slug := range p.Grants {
-				project = slug
-			}
-		} else {
-			return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "say which project, with --project")
-		}
-	}
-	role := p.Role(project)
-	if role == auth.None {
-		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "there is no project %.20q for you", project)
-	}
-	expires := time.Now().Add(machineKeyLife)
-	if p.Key != "" && !p.Expires.IsZero() && p.Expires.Before(expires) {
-		expires = p.Expires // a key that ends makes none that outlives it
-	}
-	_, secret, err := s.keys.CreateKey(ctx, auth.NewKey{
-		Name: cmp.Or(p.Owner, p.Name) + " on " + cmp.Or(in.Machine, "a machine"), Owner: p.Owner, Person: true,
-		Project: project, Role: role, Expires: expires,
-	})
-	if errors.Is(err, auth.ErrInvalid) {
-		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "%v", err)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return loginOut{secret.Reveal()}, nil
 }

@@ -3,21 +3,20 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"context"
-	"errors"
 	"log/slog"
 	"os"
 	"os/signal"
 	"os/user"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
-	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/config"
+	"github.com/bossman-dev/bossman/internal/console"
+	"github.com/bossman-dev/bossman/internal/mcpcli"
 	"github.com/bossman-dev/bossman/telemetry"
 	"github.com/spf13/cobra"
 )
@@ -32,33 +31,23 @@ func run() int {
 	cmd, err := a.root().ExecuteContextC(ctx)
 	a.command = cmd.CommandPath()
 	a.close()
-	if ferr := a.out.Flush(); err == nil {
+	if ferr := a.Out.Flush(); err == nil {
 		err = ferr
 	}
-	return a.fail(err)
+	return int(a.Report(a.explain(err)))
 }
 
 // An app is one run of the program: its flags, its streams, and the board once it
 // is open.
 type app struct {
-	stdin  *os.File
-	stdout *os.File
-	stderr *os.File
-	out    *bufio.Writer // buffered stdout
-	typed  *bufio.Reader // stdin, once something was read from a person
-	getenv func(string) string
+	*console.Console
 
-	flags struct {
-		board, project string
-		db             auth.Secret
-		json           bool
-	}
-	// begun is set when the command line was understood: later errors are not about
-	// how to type it.
-	begun bool
+	flags config.Flags
+	// parsed is set when the command line was understood: later errors are not about how
+	// it was typed.
+	parsed bool
 	// command is what was run: bossman task show.
 	command string
-	paint   paint
 	// observed is who is told what the board and its database do.
 	observed struct {
 		board    board.Observer
@@ -70,10 +59,7 @@ type app struct {
 }
 
 func newApp() *app {
-	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv}
-	a.out = bufio.NewWriter(a.stdout)
-	a.paint = newPaint(a.stdout, a.getenv)
-	return a
+	return &app{Console: console.New(os.Stdin, os.Stdout, os.Stderr, os.Getenv)}
 }
 
 func (a *app) root() *cobra.Command {
@@ -88,29 +74,29 @@ Without a command it serves MCP if it is on a pipe, and shows the board otherwis
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		PersistentPreRun: func(*cobra.Command, []string) {
-			a.begun = true
+			a.parsed = true
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if piped(a.stdin) && !isTerminal(a.stdout) && !a.flags.json {
+			if piped(a.Stdin) && !console.IsTerminal(a.Stdout) && !a.JSON {
 				return a.serve(cmd.Context(), serveOptions{})
 			}
 			return a.status(cmd.Context())
 		},
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return &failure{code: exitUsage, err: err, next: cmd.CommandPath() + " --help"}
+		return &console.Error{Code: console.Usage, Err: err, Next: cmd.CommandPath() + " --help"}
 	})
-	root.SetOut(a.out)
-	root.SetErr(a.stderr)
+	root.SetOut(a.Out)
+	root.SetErr(a.Stderr)
 	f := root.PersistentFlags()
-	f.StringVar(&a.flags.board, "board", "", "the project's `directory`, or a board's .db file (BOSSMAN_BOARD)")
-	f.StringVar((*string)(&a.flags.db), "db", "", "a server's database, postgres://… (BOSSMAN_DB)")
-	f.StringVar(&a.flags.project, "project", "", "the project's short `name` (BOSSMAN_PROJECT)")
-	f.BoolVar(&a.flags.json, "json", false, "answer in JSON")
+	f.StringVar(&a.flags.Board, "board", "", "the project's `directory`, or a board's .db file (BOSSMAN_BOARD)")
+	f.StringVar((*string)(&a.flags.DB), "db", "", "a server's database, postgres://… (BOSSMAN_DB)")
+	f.StringVar(&a.flags.Project, "project", "", "the project's short `name` (BOSSMAN_PROJECT)")
+	f.BoolVar(&a.JSON, "json", false, "answer in JSON")
 	root.AddCommand(
 		a.mcpCommand(), a.statusCommand(), a.taskCommand(), a.inboxCommand(), a.answerCommand(),
 		a.pauseCommand(), a.resumeCommand(), a.stopCommand(), a.projectCommand(), a.keyCommand(), a.personCommand(), a.configCommand(),
-		a.clientCommand(), a.migrateCommand(), a.serveCommand(), a.loginCommand(), a.versionCommand(),
+		mcpcli.Command(a.Console, buildVersion().Version), a.migrateCommand(), a.serveCommand(), a.loginCommand(), a.versionCommand(),
 	)
 	return root
 }
@@ -132,104 +118,12 @@ func piped(f *os.File) bool {
 	return err == nil && info.Mode()&(os.ModeNamedPipe|os.ModeSocket) != 0
 }
 
-// settle reads the configuration and finds the place of the board. Where there is
-// none, the error is a *noPlaceError and the settings are good.
-func (a *app) settle() (*settings, place, error) {
-	s := newSettings()
-	if path := userFile(a.getenv); path != "" {
-		if err := s.readFile(path, false); err != nil {
-			return nil, place{}, err
-		}
-	}
-	lastResort, lastOrigin := s.Board, s.Origin["board"]
-	s.Board, s.Origin["board"] = "", originDefault
-
-	from, by, err := a.start()
-	if err != nil {
-		return nil, place{}, err
-	}
-	home := a.getenv("HOME")
-	var p place
-	if strings.HasSuffix(from, ".db") {
-		p, err = fileplace(from, by)
-	} else if !isURL(from) {
-		p, err = findPlace(from, by, home)
-	}
-	if _, none := errors.AsType[*noPlaceError](err); none && lastResort != "" && !isURL(lastResort) {
-		p, err = findPlace(expand(lastResort, home), "board in "+lastOrigin, home)
-		s.Board, s.Origin["board"] = lastResort, lastOrigin
-	}
-	if _, none := errors.AsType[*noPlaceError](err); err != nil && !none {
-		return nil, p, err
-	}
-	if err == nil && p.Root != "" {
-		if err := s.readFile(projectFile(p.Root), true); err != nil {
-			return nil, p, err
-		}
-		if s.Origin["board"] == projectFile(p.Root) && !isURL(s.Board) && !strings.HasSuffix(from, ".db") {
-			p.Path = filepath.Join(p.Root, boardFile(s.Board))
-		}
-	}
-	if err := s.readEnv(a.getenv); err != nil {
-		return nil, p, err
-	}
-	for name, v := range map[string]string{"board": a.flags.board, "db": a.flags.db.Reveal(), "project": a.flags.project} {
-		if v != "" {
-			if err := s.readFlag(name, v); err != nil {
-				return nil, p, err
-			}
-		}
-	}
-	return s, p, err
-}
-
-// start is the directory where the search for the board begins.
-func (a *app) start() (from, by string, err error) {
-	home := a.getenv("HOME")
-	switch {
-	case a.flags.board != "":
-		return expand(a.flags.board, home), "--board", nil
-	case a.getenv("BOSSMAN_BOARD") != "":
-		return expand(a.getenv("BOSSMAN_BOARD"), home), "BOSSMAN_BOARD", nil
-	case a.getenv("CLAUDE_PROJECT_DIR") != "":
-		return a.getenv("CLAUDE_PROJECT_DIR"), "CLAUDE_PROJECT_DIR", nil
-	}
-	dir, err := os.Getwd()
-	return dir, "the working directory", err
-}
-
-// fileplace is a board whose file was named.
-func fileplace(path, by string) (place, error) {
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return place{}, err
-	}
-	dir := filepath.Dir(path)
-	if filepath.Base(dir) == ".bossman" || filepath.Base(dir) == "bossman" {
-		dir = filepath.Dir(dir)
-	}
-	p := place{Path: path, Root: dir, Name: filepath.Base(dir), From: path, By: by}
-	if common, ok := common(dir); ok {
-		p.Name = repositoryName(common)
-		p.Root = filepath.Dir(common)
-	}
-	return p, nil
-}
-
-// expand reads ~/ as shells do, for values that no shell has seen.
-func expand(path, home string) string {
-	if rest, ok := strings.CutPrefix(path, "~/"); ok && home != "" {
-		return filepath.Join(home, rest)
-	}
-	return path
-}
-
 // actor is who runs this: a person, or an agent in a person's shell.
 func (a *app) actor() board.Actor {
 	name := a.userName()
-	if _, err := a.person(); err != nil {
+	if _, err := a.RequirePerson(); err != nil {
 		shown := name
-		if agentVariable(a.getenv) != "" {
+		if a.AgentVariable() != "" {
 			shown = name + "'s agent"
 		}
 		return board.Actor{Principal: "local", Owner: "shell:" + name, Name: shown}
@@ -242,7 +136,7 @@ func (a *app) userName() string {
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		return filepath.Base(u.Username)
 	}
-	return cmp.Or(a.getenv("USER"), "local")
+	return cmp.Or(a.Getenv("USER"), "local")
 }
 
 // observe lets telemetry see what is opened after this.

@@ -7,10 +7,13 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"time"
 
 	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/git"
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/mcp"
 	"github.com/bossman-dev/bossman/tools"
 	"github.com/spf13/cobra"
@@ -41,10 +44,10 @@ Connecting and reading create nothing; the first task makes the board.`,
 
 // serve speaks MCP until the client ends.
 func (a *app) serve(ctx context.Context, so serveOptions) error {
-	log := slog.New(slog.NewTextHandler(a.stderr, nil))
+	log := slog.New(slog.NewTextHandler(a.Stderr, nil))
 	role, err := auth.ParseRole(cmp.Or(so.role, auth.Lead.String()))
 	if err != nil || role == auth.Admin {
-		return usage("--role is lead, worker or viewer, not %q", so.role)
+		return console.Usagef("--role is lead, worker or viewer, not %q", so.role)
 	}
 	o, err := a.open(ctx)
 	if err != nil {
@@ -58,7 +61,7 @@ func (a *app) serve(ctx context.Context, so serveOptions) error {
 		agent = o.agent(role)
 	}
 	options := &tools.Options{
-		Pipe: agent, Quiet: so.quiet, Logger: log, Session: a.getenv("CLAUDE_CODE_SESSION_ID"),
+		Pipe: agent, Quiet: so.quiet, Logger: log, Session: a.Getenv("CLAUDE_CODE_SESSION_ID"),
 		Missing: err, Asked: notify.asked,
 	}
 	var b access.Board
@@ -66,7 +69,7 @@ func (a *app) serve(ctx context.Context, so serveOptions) error {
 		b = o
 		notify.command = o.settings.Notify
 		dir := o.workDir()
-		options.Where = func(ctx context.Context) board.Where { return whereIs(ctx, dir) }
+		options.Where = func(ctx context.Context) board.Where { return where(ctx, dir) }
 		for _, text := range o.settings.Ignored {
 			log.Warn("a line of the configuration is ignored", "line", text)
 		}
@@ -117,7 +120,7 @@ func (o *opened) agent(role auth.Role) *access.Caller {
 
 // slugs are the projects that agents of this process may use.
 func (o *opened) slugs() []string {
-	if !o.server || o.settings.explicit("project") {
+	if !o.server || o.settings.IsSet("project") {
 		if o.slug == "" {
 			return nil
 		}
@@ -133,9 +136,24 @@ func (o *opened) slugs() []string {
 // workDir is where the agent works: where the search for the board began, or the
 // working directory if that was a file.
 func (o *opened) workDir() string {
-	if info, err := os.Stat(o.place.From); err == nil && info.IsDir() {
-		return o.place.From
+	if info, err := os.Stat(o.location.From); err == nil && info.IsDir() {
+		return o.location.From
 	}
 	dir, _ := os.Getwd()
 	return dir
+}
+
+// gitTimeout is how long git may take: knowing the branch is not worth more.
+const gitTimeout = 2 * time.Second
+
+// where is the place of the work: host and directory, and what git says of it.
+func where(ctx context.Context, dir string) board.Where {
+	host, _ := os.Hostname()
+	w := board.Where{Host: host, Dir: dir}
+	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
+	defer cancel()
+	if s, err := git.ReadStatus(ctx, dir); err == nil {
+		w.Branch, w.Head, w.Uncommitted = s.Branch, s.Head, s.Uncommitted
+	}
+	return w
 }

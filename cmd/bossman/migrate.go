@@ -1,6 +1,8 @@
 package main
 
 import (
+	"github.com/bossman-dev/bossman/internal/config"
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 )
 
@@ -17,29 +19,29 @@ migrations give it what they add.`,
 		Example: `  bossman migrate --db postgres://bossman_owner@db.example.org/bossman
   bossman migrate --db postgres://bossman_owner@db.example.org/bossman --app-role bossman_app`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, _, err := a.settle()
-			if s == nil {
+			s, err := config.Load(a.flags, a.Getenv)
+			if err != nil {
 				return err
 			}
 			if s.DB == "" {
-				return usage("say which database: bossman migrate --db postgres://…")
+				return console.Usagef("say which database: bossman migrate --db postgres://…")
 			}
 			if !isPostgres(s.DB) {
-				return usage("%s: %q is not an address such as postgres://user@host/name", s.Origin["db"], hidePassword(s.DB))
+				return console.Usagef("%s: %q is not an address such as postgres://user@host/name", s.Origin["db"], config.HidePassword(s.DB))
 			}
 			if err := migratePostgres(cmd.Context(), s.DB, role); err != nil {
 				return err
 			}
-			if a.flags.json {
-				return a.printJSON(struct {
+			if a.JSON {
+				return a.PrintJSON(struct {
 					DB       string `json:"db"`
 					Migrated bool   `json:"migrated"`
 					AppRole  string `json:"app_role,omitzero"`
-				}{hidePassword(s.DB), true, role})
+				}{config.HidePassword(s.DB), true, role})
 			}
-			a.say("%s is up to date.", hidePassword(s.DB))
+			a.Linef("%s is up to date.", config.HidePassword(s.DB))
 			if role != "" {
-				a.say("Role %s may use its tables, and nothing else.", role)
+				a.Linef("Role %s may use its tables, and nothing else.", role)
 			}
 			return nil
 		},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/boardjson"
 	"github.com/go-json-experiment/json"
 )
 
@@ -32,7 +33,7 @@ func (n *notifier) asked(q board.Question) {
 	n.running.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), notifyTime)
 		defer cancel()
-		text, err := json.Marshal(toQuestion(q, time.Time{}))
+		text, err := json.Marshal(boardjson.FromQuestion(q, time.Time{}))
 		if err != nil {
 			n.log.Error("a question could not be written", "question", q.ID.String(), "err", err)
 			return

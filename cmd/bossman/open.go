@@ -11,6 +11,8 @@ import (
 	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/config"
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/remote"
 	"github.com/bossman-dev/bossman/store/sqlite"
 )
@@ -18,13 +20,13 @@ import (
 // An opened board, with the project that a command is about.
 type opened struct {
 	access.Board
-	settings *settings
+	settings *config.Settings
 	// local is the board if it is in this process, and store what keeps it.
 	local *board.Board
 	store storage
 	// me is who this machine is to the server, if the board is there.
-	me    *remote.Me
-	place place
+	me       *remote.Me
+	location config.Location
 	// path is what people are shown: the file, or the database without a password.
 	path string
 	// slug is the project; empty if several are possible and nobody said which.
@@ -36,18 +38,21 @@ type opened struct {
 
 // open opens the board. Nothing is created by that.
 func (a *app) open(ctx context.Context) (*opened, error) {
-	s, p, err := a.settle()
-	if s == nil || err != nil && s.DB == "" {
+	s, err := config.Load(a.flags, a.Getenv)
+	if err != nil {
 		return nil, err
 	}
-	return a.openAt(ctx, s, p, nil)
+	return a.openWith(ctx, s, nil)
 }
 
-// openAt opens the board of a place. adopt, if not nil, changes the project that is
-// made by the first write; it is called only if there is none yet and nobody named
-// one.
-func (a *app) openAt(ctx context.Context, s *settings, p place, adopt func(*board.Project)) (*opened, error) {
-	if isURL(s.Board) && s.DB == "" {
+// openWith opens the board that settings name. adopt, if not nil, changes the project that
+// the first write creates; it is called only if there is none yet and nobody named one.
+func (a *app) openWith(ctx context.Context, s *config.Settings, adopt func(*board.Project)) (*opened, error) {
+	p, err := s.Location()
+	if err != nil && s.DB == "" {
+		return nil, err
+	}
+	if config.IsServer(s.Board) && s.DB == "" {
 		return a.openRemote(ctx, s, p)
 	}
 	store, path, err := a.openStore(ctx, s, p)
@@ -55,7 +60,7 @@ func (a *app) openAt(ctx context.Context, s *settings, p place, adopt func(*boar
 		return nil, err
 	}
 	a.later(func() { store.Close() })
-	o := &opened{settings: s, place: p, path: path, server: s.DB != "", people: auth.New(store, nil)}
+	o := &opened{settings: s, location: p, path: path, server: s.DB != "", people: auth.New(store, nil)}
 	err = store.Read(ctx, func(r board.Reader) error {
 		o.projects, err = r.Projects()
 		return err
@@ -65,7 +70,7 @@ func (a *app) openAt(ctx context.Context, s *settings, p place, adopt func(*boar
 	}
 	options := &board.Options{Observer: a.observed.board, Logger: a.log}
 	if options.Logger == nil {
-		options.Logger = slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+		options.Logger = slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	}
 	if o.server {
 		o.slug = s.Project
@@ -87,16 +92,16 @@ type storage interface {
 }
 
 // openStore opens what keeps the board.
-func (a *app) openStore(ctx context.Context, s *settings, p place) (storage, string, error) {
+func (a *app) openStore(ctx context.Context, s *config.Settings, p config.Location) (storage, string, error) {
 	switch {
 	case s.DB == "":
 		store, err := sqlite.Open(ctx, p.Path, nil)
 		return store, p.Path, adviseServer(err)
 	case isPostgres(s.DB):
 		store, err := a.openPostgres(ctx, s.DB)
-		return store, hidePassword(s.DB), err
+		return store, config.HidePassword(s.DB), err
 	}
-	return nil, "", usage("%s: %q is not an address such as postgres://user@host/name", s.Origin["db"], hidePassword(s.DB))
+	return nil, "", console.Usagef("%s: %q is not an address such as postgres://user@host/name", s.Origin["db"], config.HidePassword(s.DB))
 }
 
 // adviseServer adds to the refusal of a file on a network disk what to do instead. It is
@@ -116,8 +121,8 @@ func isPostgres(dsn auth.Secret) bool {
 // it.
 func (o *opened) home(adopt func(*board.Project)) (*board.Project, error) {
 	s := o.settings
-	want := s.homeProject(o.place.Name)
-	named := s.explicit("project")
+	want := s.HomeProject(o.location.Name)
+	named := s.IsSet("project")
 	switch {
 	case len(o.projects) == 0:
 		if !named && adopt != nil {
@@ -127,7 +132,7 @@ func (o *opened) home(adopt func(*board.Project)) (*board.Project, error) {
 	case !named:
 		want.Slug = o.projects[0].Slug
 	default:
-		return nil, failf(exitConflict, "change it there, or leave it out",
+		return nil, console.Errorf(console.Conflict, "change it there, or leave it out",
 			"%s names the project %s, but the board in %s is the project %s: a board in a file is one project",
 			s.Origin["project"], want.Slug, o.path, o.projects[0].Slug)
 	}
@@ -140,18 +145,18 @@ func (o *opened) one() (string, error) {
 	if o.slug != "" {
 		known := slices.ContainsFunc(o.projects, func(p board.Project) bool { return p.Slug == o.slug })
 		if o.server && !known {
-			return "", failf(exitNotFound, "bossman project list shows what there is", "there is no project %s", o.slug)
+			return "", console.Errorf(console.NotFound, "bossman project list shows what there is", "there is no project %s", o.slug)
 		}
 		return o.slug, nil
 	}
 	if len(o.projects) == 0 {
-		return "", failf(exitNotFound, "bossman project create NAME --db …", "there is no project yet")
+		return "", console.Errorf(console.NotFound, "bossman project create NAME --db …", "there is no project yet")
 	}
 	var names []string
 	for _, p := range o.projects {
 		names = append(names, p.Slug)
 	}
-	return "", failf(exitUsage, "repeat it with --project NAME", "say which project, with --project: there are %s", strings.Join(names, ", "))
+	return "", console.Errorf(console.Usage, "repeat it with --project NAME", "say which project, with --project: there are %s", strings.Join(names, ", "))
 }
 
 // openHere opens a board that is in this process, for what only whoever runs it does.
@@ -167,7 +172,7 @@ func (a *app) openHere(ctx context.Context) (*opened, error) {
 // here is the board if it is in this process.
 func (o *opened) here() (*board.Board, error) {
 	if o.local == nil {
-		return nil, failf(exitUnavailable, "run it where the server runs, with --db", "this is for whoever runs the server: the board is at %s", o.path)
+		return nil, console.Errorf(console.Unavailable, "run it where the server runs, with --db", "this is for whoever runs the server: the board is at %s", o.path)
 	}
 	return o.local, nil
 }
@@ -210,7 +215,7 @@ func (o *opened) taskIDs(list []string) ([]board.ID, error) {
 // missing turns a task that is not there into an error that says so.
 func missing(err error, what string) error {
 	if errors.Is(err, board.ErrNotFound) {
-		return &failure{code: exitNotFound, err: fmt.Errorf("there is no %s on this board", what), next: "bossman task list --all shows what there is"}
+		return &console.Error{Code: console.NotFound, Err: fmt.Errorf("there is no %s on this board", what), Next: "bossman task list --all shows what there is"}
 	}
 	return err
 }

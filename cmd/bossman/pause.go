@@ -1,6 +1,7 @@
 package main
 
 import (
+	"github.com/bossman-dev/bossman/internal/boardjson"
 	"github.com/spf13/cobra"
 )
 
@@ -34,13 +35,13 @@ func (a *app) setPaused(cmd *cobra.Command, paused bool) error {
 	if err != nil {
 		return missing(err, "project "+slug)
 	}
-	if a.flags.json {
+	if a.JSON {
 		p, err := o.Project(ctx, slug)
 		if err != nil {
 			return err
 		}
-		return a.printJSON(toProject(p))
+		return a.PrintJSON(boardjson.FromProject(p))
 	}
-	a.say(text, slug)
+	a.Linef(text, slug)
 	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/bossman-dev/bossman/auth"
+	"github.com/bossman-dev/bossman/internal/boardjson"
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 )
 
@@ -27,28 +29,28 @@ func (a *app) personList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if a.flags.json {
+			if a.JSON {
 				list := []personJSON{}
 				for _, p := range people {
 					list = append(list, toPerson(p))
 				}
-				return a.printJSON(struct {
+				return a.PrintJSON(struct {
 					People []personJSON `json:"people"`
 				}{list})
 			}
 			if len(people) == 0 {
-				a.say("Nobody yet.")
+				a.Linef("Nobody yet.")
 				return nil
 			}
-			var rows [][]cell
+			var rows []console.Row
 			for _, p := range people {
 				state := ""
 				if !p.Disabled.IsZero() {
 					state = "disabled " + ago(time.Now(), p.Disabled)
 				}
-				rows = append(rows, []cell{{line(p.Name), cyan}, {count(p.Keys, "key"), ""}, {state, yellow}})
+				rows = append(rows, console.Row{console.Cyan.Cell(p.Name), console.Text(console.Count(p.Keys, "key")), console.Yellow.Cell(state)})
 			}
-			a.paint.table(a.out, "", []column{{head: "PERSON", flex: true}, {head: "KEYS"}, {head: ""}}, rows)
+			a.Table("", []console.Column{{Head: "PERSON", Flex: true}, {Head: "KEYS"}, {Head: ""}}, rows)
 			return nil
 		},
 	}
@@ -59,7 +61,7 @@ func (a *app) personSwitch(use, short, done string, disable bool) *cobra.Command
 		Use: use, Short: short, Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			if err := a.notAgent(); err != nil {
+			if err := a.RefuseAgent(); err != nil {
 				return err
 			}
 			o, err := a.openHere(ctx)
@@ -71,14 +73,14 @@ func (a *app) personSwitch(use, short, done string, disable bool) *cobra.Command
 				change = o.people.DisablePerson
 			}
 			if err := change(ctx, args[0]); errors.Is(err, auth.ErrNotFound) {
-				return failf(exitNotFound, "bossman person list shows who there is", "there is nobody called %s", args[0])
+				return console.Errorf(console.NotFound, "bossman person list shows who there is", "there is nobody called %s", args[0])
 			} else if err != nil {
 				return err
 			}
-			if a.flags.json {
+			if a.JSON {
 				return a.printPerson(ctx, o, args[0])
 			}
-			a.say(done, line(args[0]))
+			a.Linef(done, console.OneLine(args[0]))
 			return nil
 		},
 	}
@@ -91,7 +93,7 @@ func (a *app) printPerson(ctx context.Context, o *opened, name string) error {
 	}
 	for _, p := range people {
 		if p.Name == name {
-			return a.printJSON(toPerson(p))
+			return a.PrintJSON(toPerson(p))
 		}
 	}
 	return nil
@@ -105,5 +107,5 @@ type personJSON struct {
 }
 
 func toPerson(p auth.Person) personJSON {
-	return personJSON{Name: p.Name, Keys: p.Keys, CreatedAt: p.Created.UTC(), DisabledAt: moment(p.Disabled)}
+	return personJSON{Name: p.Name, Keys: p.Keys, CreatedAt: p.Created.UTC(), DisabledAt: boardjson.Time(p.Disabled)}
 }

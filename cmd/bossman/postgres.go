@@ -8,6 +8,8 @@ import (
 
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/config"
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/store/postgres"
 )
 
@@ -30,7 +32,7 @@ func migratePostgres(ctx context.Context, dsn auth.Secret, role string) error {
 		return nil
 	}
 	if err := postgres.Grant(ctx, dsn.Reveal(), role); err != nil {
-		return failf(exitFailure, "", "%w", err)
+		return console.Errorf(console.Failure, "", "%w", err)
 	}
 	return nil
 }
@@ -49,13 +51,13 @@ func cannotConnect(err error, dsn auth.Secret) error {
 		return nil
 	}
 	if _, ok := errors.AsType[*postgres.SchemaError](err); ok {
-		return failf(exitUnavailable, "as the role that owns the tables: bossman migrate --db postgres://OWNER@…", "%s: %w", hidePassword(dsn), err)
+		return console.Errorf(console.Unavailable, "as the role that owns the tables: bossman migrate --db postgres://OWNER@…", "%s: %w", config.HidePassword(dsn), err)
 	}
 	if e, ok := errors.AsType[*postgres.RoleError](err); ok {
-		return failf(exitUnavailable, "as the role that owns the tables: bossman migrate --app-role "+e.Role+" --db postgres://OWNER@…", "%s: %w", hidePassword(dsn), err)
+		return console.Errorf(console.Unavailable, "as the role that owns the tables: bossman migrate --app-role "+e.Role+" --db postgres://OWNER@…", "%s: %w", config.HidePassword(dsn), err)
 	}
 	if errors.Is(err, board.ErrTooNew) {
-		return failf(exitUnavailable, "install the Bossman that the other servers of this database run", "%w", err)
+		return console.Errorf(console.Unavailable, "install the Bossman that the other servers of this database run", "%w", err)
 	}
 	next := "look whether the database runs, and whether this machine can reach it"
 	if e, ok := errors.AsType[interface {
@@ -64,14 +66,14 @@ func cannotConnect(err error, dsn auth.Secret) error {
 	}](err); ok {
 		switch e.SQLState() {
 		case stateNotAllowed:
-			return failf(exitDenied, "migrate as the role that owns the database; servers use another: see --app-role", "%s: %w", hidePassword(dsn), onOneLine(err))
+			return console.Errorf(console.Denied, "migrate as the role that owns the database; servers use another: see --app-role", "%s: %w", config.HidePassword(dsn), onOneLine(err))
 		case stateWrongRole, stateWrongPassword:
 			next = "look whether the role and its password are right, and whether pg_hba.conf lets it in from here"
 		case stateNoDatabase:
 			next = "as PostgreSQL's administrator: CREATE DATABASE NAME OWNER ROLE"
 		}
 	}
-	return failf(exitUnavailable, next, "connect to %s: %w", hidePassword(dsn), onOneLine(err))
+	return console.Errorf(console.Unavailable, next, "connect to %s: %w", config.HidePassword(dsn), onOneLine(err))
 }
 
 // onOneLine is an error whose text has each of its lines once, one after the other:

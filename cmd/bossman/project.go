@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/boardjson"
+	"github.com/bossman-dev/bossman/internal/config"
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 )
 
@@ -55,19 +58,19 @@ letter, then at most 15 letters and digits. A board in a file is one project, wh
 the first task makes by itself; create it before to choose another name.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			if a.flags.project == "" {
-				a.flags.project = args[0] // so that a file's home is this one
+			if a.flags.Project == "" {
+				a.flags.Project = args[0] // so that a file's home is this one
 			}
 			o, err := a.open(ctx)
 			if err != nil {
 				return err
 			}
 			if i := slices.IndexFunc(o.projects, func(p board.Project) bool { return p.Slug == args[0] }); i >= 0 {
-				return failf(exitConflict, "bossman project set "+args[0]+" changes it", "the project %s is there already", args[0])
+				return console.Errorf(console.Conflict, "bossman project set "+args[0]+" changes it", "the project %s is there already", args[0])
 			}
 			p := board.Project{Slug: args[0], Name: args[0], Policy: board.PolicyEvidence}
 			if !o.server {
-				p = *o.settings.homeProject(args[0])
+				p = *o.settings.HomeProject(args[0])
 			}
 			f.apply(cmd, &p)
 			return a.putProject(ctx, o, p, "%s is created. Its tasks will be %s-1, %s-2, …")
@@ -101,7 +104,7 @@ you run this command, so that a branch cannot change the rules.`,
 				return missing(err, "project "+slug)
 			}
 			if !f.apply(cmd, &p) && !fromSettings(o.settings, &p) {
-				return usage("say what to change: --policy, --lease, --skill, --name or --archived")
+				return console.Usagef("say what to change: --policy, --lease, --skill, --name or --archived")
 			}
 			return a.putProject(ctx, o, p, "%s is changed.")
 		},
@@ -112,14 +115,14 @@ you run this command, so that a branch cannot change the rules.`,
 }
 
 // fromSettings takes what is configured.
-func fromSettings(s *settings, p *board.Project) (any bool) {
-	if s.explicit("policy") {
+func fromSettings(s *config.Settings, p *board.Project) (any bool) {
+	if s.IsSet("policy") {
 		p.Policy, any = board.Policy(s.Policy), true
 	}
-	if s.explicit("lease") {
+	if s.IsSet("lease") {
 		p.Lease, any = s.Lease, true
 	}
-	if s.explicit("skills") {
+	if s.IsSet("skills") {
 		p.Skills, any = s.Skills, true
 	}
 	return any
@@ -133,10 +136,10 @@ func (a *app) putProject(ctx context.Context, o *opened, p board.Project, text s
 	if err != nil {
 		return err
 	}
-	if a.flags.json {
-		return a.printJSON(toProject(p))
+	if a.JSON {
+		return a.PrintJSON(boardjson.FromProject(p))
 	}
-	a.say("%s", strings.ReplaceAll(text, "%s", p.Slug))
+	a.Linef("%s", strings.ReplaceAll(text, "%s", p.Slug))
 	return nil
 }
 
@@ -148,23 +151,23 @@ func (a *app) projectList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if a.flags.json {
-				list := make([]projectJSON, 0, len(o.projects))
+			if a.JSON {
+				list := make([]boardjson.Project, 0, len(o.projects))
 				for _, p := range o.projects {
-					list = append(list, toProject(p))
+					list = append(list, boardjson.FromProject(p))
 				}
-				return a.printJSON(struct {
-					Projects []projectJSON `json:"projects"`
+				return a.PrintJSON(struct {
+					Projects []boardjson.Project `json:"projects"`
 				}{list})
 			}
 			if len(o.projects) == 0 {
-				a.say("No project yet.")
+				a.Linef("No project yet.")
 				if o.slug != "" {
-					a.say("%s", a.paint.in(dim, "The first task makes "+o.slug+": bossman task add TITLE"))
+					a.Linef("%s", a.Styled(console.Dim, "The first task makes "+o.slug+": bossman task add TITLE"))
 				}
 				return nil
 			}
-			var rows [][]cell
+			var rows []console.Row
 			for _, p := range o.projects {
 				c, err := o.Summary(cmd.Context(), p.Slug)
 				if err != nil {
@@ -172,25 +175,25 @@ func (a *app) projectList() *cobra.Command {
 				}
 				state := ""
 				if p.PausedBy != "" {
-					state = "paused by " + line(p.PausedBy)
+					state = "paused by " + console.OneLine(p.PausedBy)
 				}
 				if p.Archived {
 					state = "archived"
 				}
-				name := line(p.Name)
+				name := console.OneLine(p.Name)
 				if name == p.Slug {
 					name = ""
 				}
-				rows = append(rows, []cell{
-					{p.Slug, cyan},
-					{name, ""},
-					{string(p.Policy), ""},
-					{count(c.Counts.Total(), "task"), ""},
-					{strings.Join(p.Skills, ","), dim},
-					{state, yellow},
+				rows = append(rows, console.Row{
+					console.Cyan.Cell(p.Slug),
+					console.Text(name),
+					console.Text(string(p.Policy)),
+					console.Text(console.Count(c.Counts.Total(), "task")),
+					console.Dim.Cell(strings.Join(p.Skills, ",")),
+					console.Yellow.Cell(state),
 				})
 			}
-			a.paint.table(a.out, "", []column{{head: "PROJECT"}, {head: "NAME", flex: true}, {head: "POLICY"}, {head: "TASKS"}, {head: "SKILLS", drop: 1}, {head: ""}}, rows)
+			a.Table("", []console.Column{{Head: "PROJECT"}, {Head: "NAME", Flex: true}, {Head: "POLICY"}, {Head: "TASKS"}, {Head: "SKILLS", Drop: 1}, {Head: ""}}, rows)
 			return nil
 		},
 	}

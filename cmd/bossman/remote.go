@@ -8,6 +8,8 @@ import (
 
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/config"
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/mcp"
 	"github.com/bossman-dev/bossman/mcp/streamable"
 	"github.com/bossman-dev/bossman/remote"
@@ -16,12 +18,12 @@ import (
 
 // openRemote opens the board of a server. Its key is that of this machine for that
 // server, and goes nowhere else.
-func (a *app) openRemote(ctx context.Context, s *settings, p place) (*opened, error) {
-	address, err := serverAddress(s.Board)
+func (a *app) openRemote(ctx context.Context, s *config.Settings, p config.Location) (*opened, error) {
+	address, err := config.ServerURL(s.Board)
 	if err != nil {
-		return nil, usage("board in %s: %v", s.Origin["board"], err)
+		return nil, console.Usagef("board in %s: %v", s.Origin["board"], err)
 	}
-	key, err := a.machineKey(s, address)
+	key, err := s.MachineKey(address)
 	if err != nil {
 		return nil, err
 	}
@@ -29,9 +31,9 @@ func (a *app) openRemote(ctx context.Context, s *settings, p place) (*opened, er
 	a.later(func() { b.Close() })
 	me, err := b.Whoami(ctx)
 	if err != nil {
-		return nil, hint(err, "look whether "+origin(address)+" runs; bossman login "+origin(address)+" makes a new key")
+		return nil, console.WithNext(err, "look whether "+config.ServerName(address)+" runs; bossman login "+config.ServerName(address)+" makes a new key")
 	}
-	o := &opened{Board: b, settings: s, place: p, path: origin(address), slug: s.Project, server: true, me: &me}
+	o := &opened{Board: b, settings: s, location: p, path: config.ServerName(address), slug: s.Project, server: true, me: &me}
 	if o.projects, err = b.Projects(ctx); err != nil {
 		return nil, err
 	}
@@ -57,41 +59,4 @@ func connect(ctx context.Context, address *url.URL, o *streamable.ClientOptions)
 	return streamable.Connect(ctx, address.String(), o, &mcp.ClientOptions{
 		Info: mcp.Implementation{Name: "bossman", Version: buildVersion().Version}, Revision: mcp.Newest,
 	})
-}
-
-// serverAddress is where a server speaks MCP.
-func serverAddress(s string) (*url.URL, error) {
-	u, err := url.Parse(s)
-	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return nil, usage("%q is not a server's address such as https://bossman.example.org", s)
-	}
-	if u.Scheme != "https" && !(u.Scheme == "http" && isLocalAddress(u.Hostname())) {
-		return nil, usage("%s: keys are sent over https only, or to this machine itself", s)
-	}
-	if u.Path == "" || u.Path == "/" {
-		u.Path = "/mcp"
-	}
-	return u, nil
-}
-
-// origin is the server's name for keys and people.
-func origin(u *url.URL) string { return u.Scheme + "://" + u.Host }
-
-// machineKey is the key of this machine for a server.
-func (a *app) machineKey(s *settings, address *url.URL) (auth.Secret, error) {
-	// The variable is for machines without a person. Whoever sets it names the server
-	// beside it: a project's file must not choose who gets the key.
-	if key := a.getenv("BOSSMAN_KEY"); key != "" {
-		if s.Origin["board"] == "BOSSMAN_BOARD" || s.Origin["board"] == "--board" {
-			return auth.Secret(key), nil
-		}
-	}
-	file, err := a.credentials()
-	if err != nil {
-		return "", err
-	}
-	if key := file.Servers[origin(address)].Key; key != "" {
-		return key, nil
-	}
-	return "", failf(exitDenied, "bossman login "+origin(address), "this machine has no key for %s", origin(address))
 }

@@ -14,27 +14,29 @@ import (
 	"time"
 
 	"github.com/bossman-dev/bossman/auth"
-	"github.com/bossman-dev/bossman/mcp"
+	"github.com/bossman-dev/bossman/internal/config"
+	"github.com/bossman-dev/bossman/internal/console"
+	"github.com/bossman-dev/bossman/internal/server"
 	"github.com/bossman-dev/bossman/telemetry"
 	"github.com/spf13/cobra"
 )
 
-// defaultHTTP is where the server listens unless it is told.
+// defaultHTTP is the default address of the server.
 const defaultHTTP = "127.0.0.1:8181"
 
-type httpOptions struct {
-	addr, admin    string
-	cert, key      string
-	hosts, origins []string
-	proxies        []string
-	url, issuer    string
-	grants         []string
-	audit, level   string
-	linger         time.Duration
+// serveFlags are the flags of bossman serve.
+type serveFlags struct {
+	addr, admin             string
+	cert, key               string
+	hosts, origins, proxies []string
+	issuer, audience        string
+	grants                  []string
+	audit, level            string
+	linger                  time.Duration
 }
 
 func (a *app) serveCommand() *cobra.Command {
-	var o httpOptions
+	var f serveFlags
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Serve a board over HTTP", Args: cobra.NoArgs,
 		Long: `Serve is the server of a team. It serves MCP at /mcp to agents, and to the laptops
@@ -50,154 +52,149 @@ the way from an empty machine to a server that can be relied on.`,
   bossman serve --http :8181 --db postgres://bossman_app@db.example.org/bossman --host bossman.example.org
   BOSSMAN_DB=postgres://… BOSSMAN_HTTP=:8181 BOSSMAN_HOST=bossman.example.org bossman serve`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := readVariables(cmd.LocalNonPersistentFlags(), a.getenv); err != nil {
+			if err := config.ReadVariables(cmd.LocalNonPersistentFlags(), a.Getenv); err != nil {
 				return err
 			}
-			return a.serveHTTP(cmd.Context(), o)
+			return a.serveHTTP(cmd.Context(), f)
 		},
 	}
-	f := cmd.Flags()
-	f.StringVar(&o.addr, "http", defaultHTTP, "the `address` to listen on")
-	f.StringVar(&o.admin, "admin", "", "a second `address`, for metrics and profiles; nobody is asked for a key there")
-	f.StringVar(&o.cert, "tls-cert", "", "a certificate `file`, in PEM; it is read again when it changes")
-	f.StringVar(&o.key, "tls-key", "", "the `file` of its key")
-	f.StringSliceVar(&o.hosts, "host", nil, "a `name` that clients use for this server; repeat, or separate by commas")
-	f.StringSliceVar(&o.origins, "origin", nil, "a web page's `origin`, such as https://app.example.org, that may use it; repeat, or separate by commas")
-	f.StringSliceVar(&o.proxies, "proxy", nil, "an `address` or network of load balancers, such as 10.0.0.0/8, whose X-Forwarded-For is believed; repeat, or separate by commas")
-	f.StringVar(&o.issuer, "oauth-issuer", "", "an authorization server whose access tokens are taken, by its `URL`")
-	f.StringVar(&o.url, "oauth-audience", "", "what those tokens are made for: this server's own `URL`, https://bossman.example.org/mcp")
-	f.StringArrayVar(&o.grants, "oauth-grant", nil, "grant a role to tokens with this claim: `CLAIM=VALUE:PROJECT:ROLE`, such as groups=eng:web:lead; repeat")
-	f.StringVar(&o.audit, "audit", "", "a `file` that gets a line for each call that changes something")
-	f.StringVar(&o.level, "log-level", "info", "the least serious messages to log: debug, info, warn or error")
-	f.DurationVar(&o.linger, "linger", 0, "how long to keep serving after a stop signal, so that load balancers can drain")
-	nameVariables(f)
+	fl := cmd.Flags()
+	fl.StringVar(&f.addr, "http", defaultHTTP, "the `address` to listen on")
+	fl.StringVar(&f.admin, "admin", "", "a second `address`, for metrics and profiles; nobody is asked for a key there")
+	fl.StringVar(&f.cert, "tls-cert", "", "a certificate `file`, in PEM; it is read again when it changes")
+	fl.StringVar(&f.key, "tls-key", "", "the `file` of its key")
+	fl.StringSliceVar(&f.hosts, "host", nil, "a `name` that clients use for this server; repeat, or separate by commas")
+	fl.StringSliceVar(&f.origins, "origin", nil, "a web page's `origin`, such as https://app.example.org, that may use it; repeat, or separate by commas")
+	fl.StringSliceVar(&f.proxies, "proxy", nil, "an `address` or network of load balancers, such as 10.0.0.0/8, whose X-Forwarded-For is believed; repeat, or separate by commas")
+	fl.StringVar(&f.issuer, "oauth-issuer", "", "an authorization server whose access tokens are taken, by its `URL`")
+	fl.StringVar(&f.audience, "oauth-audience", "", "what those tokens are made for: this server's own `URL`, https://bossman.example.org/mcp")
+	fl.StringArrayVar(&f.grants, "oauth-grant", nil, "grant a role to tokens with this claim: `CLAIM=VALUE:PROJECT:ROLE`, such as groups=eng:web:lead; repeat")
+	fl.StringVar(&f.audit, "audit", "", "a `file` that gets a line for each call that changes something")
+	fl.StringVar(&f.level, "log-level", "info", "the least serious messages to log: debug, info, warn or error")
+	fl.DurationVar(&f.linger, "linger", 0, "how long to keep serving after a stop signal, so that load balancers can drain")
+	config.DocumentVariables(fl)
 	return cmd
 }
 
 // serveHTTP serves until ctx ends.
-func (a *app) serveHTTP(ctx context.Context, so httpOptions) error {
+func (a *app) serveHTTP(ctx context.Context, f serveFlags) error {
 	level := slog.LevelInfo
-	if err := level.UnmarshalText([]byte(cmp.Or(so.level, "info"))); err != nil {
-		return usage("--log-level is debug, info, warn or error, not %.20q", so.level)
+	if err := level.UnmarshalText([]byte(cmp.Or(f.level, "info"))); err != nil {
+		return console.Usagef("--log-level is debug, info, warn or error, not %.20q", f.level)
 	}
-	log := telemetry.Logger(a.stderr, level)
+	log := telemetry.Logger(a.Stderr, level)
 	slog.SetDefault(log)
 	a.log = log
-	tel, err := so.telemetry(log)
+	tel, err := f.telemetry(log)
 	if err != nil {
 		return err
 	}
 	defer tel.Shutdown(context.WithoutCancel(ctx))
 	a.observe(tel)
 	o, err := a.openHere(ctx)
-	if _, none := errors.AsType[*noPlaceError](err); none {
-		return failf(exitNotFound, "bossman serve --db postgres://… (or BOSSMAN_DB) for a team; --board DIRECTORY for a board in a file",
+	if _, none := errors.AsType[*config.NoBoardError](err); none {
+		return console.Errorf(console.NotFound, "bossman serve --db postgres://… (or BOSSMAN_DB) for a team; --board DIRECTORY for a board in a file",
 			"there is nothing to serve: no database is named, and no project is here")
 	}
 	if err != nil {
 		return err
 	}
-	l, err := listen(so.addr, "--http")
+	l, err := listen(f.addr, "--http")
 	if err != nil {
 		return err
 	}
 	defer l.Close()
-	var admin net.Listener
-	if so.admin != "" {
-		if admin, err = listen(so.admin, "--admin"); err != nil {
+	options := &server.Options{
+		Logger: log, Telemetry: tel, Version: buildVersion().Version, BoardName: o.path, Hosts: f.hosts, Origins: f.origins,
+		Issuer: f.issuer, Audience: f.audience, Linger: f.linger,
+	}
+	if !o.server {
+		options.Project = o.slug
+	}
+	if f.admin != "" {
+		if options.Admin, err = listen(f.admin, "--admin"); err != nil {
 			return err
 		}
-		defer admin.Close()
+		defer options.Admin.Close()
 	}
-	if l, err = so.secure(l); err != nil {
+	if l, err = f.secure(l); err != nil {
 		return err
 	}
-	s, err := a.newHTTPServer(ctx, o, so, l, tel, log)
+	if options.Proxies, err = server.ParseProxies(f.proxies); err != nil {
+		return console.Usagef("--proxy %w", err)
+	}
+	if options.Rules, err = parseGrants(f.grants); err != nil {
+		return err
+	}
+	s, err := server.New(ctx, o.local, o.store, l, options)
+	if _, ok := errors.AsType[*server.NoKeyError](err); ok {
+		return console.Errorf(console.Denied, "bossman key create --project NAME --role lead --person YOU makes one", "%w", err)
+	}
 	if err != nil {
 		return err
 	}
-	return s.run(ctx, l, admin)
+	if key := s.SpareKey(); key != "" {
+		fmt.Fprintf(a.Stderr, "There are no keys yet. For this run, and from this machine:\n  %s\n", key.Reveal())
+	}
+	return s.Run(ctx)
 }
 
-// listen listens where a flag says.
+// listen listens on the address that a flag names.
 func listen(addr, flag string) (net.Listener, error) {
 	l, err := net.Listen("tcp", addr)
 	if err == nil {
 		return l, nil
 	}
 	if op, ok := errors.AsType[*net.OpError](err); ok {
-		err = op.Err // what it leaves out we say ourselves
+		err = op.Err // the rest is in our own text
 	}
 	next := "give " + flag + " an address of this machine, such as 127.0.0.1:8181 or :8181"
 	if errors.Is(err, syscall.EADDRINUSE) {
 		next = "end the program that listens there, or choose another address with " + flag
 	}
-	return nil, failf(exitUnavailable, next, "listen on %s: %w", addr, err)
+	return nil, console.Errorf(console.Unavailable, next, "listen on %s: %w", addr, err)
 }
 
-// secure puts TLS around a listener, if there is a certificate.
-func (o *httpOptions) secure(l net.Listener) (net.Listener, error) {
-	if (o.cert == "") != (o.key == "") {
-		return nil, usage("--tls-cert and --tls-key belong together")
+// secure adds TLS to a listener, if a certificate is named.
+func (f *serveFlags) secure(l net.Listener) (net.Listener, error) {
+	if (f.cert == "") != (f.key == "") {
+		return nil, console.Usagef("--tls-cert and --tls-key belong together")
 	}
-	if o.cert == "" {
+	if f.cert == "" {
 		return l, nil
 	}
-	c := &certificate{certFile: o.cert, keyFile: o.key}
-	if _, err := c.get(nil); err != nil {
-		return nil, err
-	}
-	return tls.NewListener(l, &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: c.get, NextProtos: []string{"h2", "http/1.1"}}), nil
-}
-
-// telemetry begins to measure.
-func (o *httpOptions) telemetry(log *slog.Logger) (*telemetry.Telemetry, error) {
-	to := &telemetry.Options{Logger: log, Version: buildVersion().Version, Who: func(mp mcp.Principal) telemetry.Who {
-		p, ok := mp.Value.(*auth.Principal)
-		if !ok {
-			return telemetry.Who{}
-		}
-		kind := "agent"
-		if p.Person {
-			kind = "person"
-		}
-		return telemetry.Who{Name: p.Name, Kind: kind, Key: p.Key}
-	}}
-	if o.audit != "" {
-		f, err := os.OpenFile(o.audit, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-		if err != nil {
-			return nil, fmt.Errorf("open the audit stream: %w", err)
-		}
-		to.Audit = f // as long as the process lives
-	}
-	return telemetry.New(to)
-}
-
-// auth is what was said about tokens, and about who passes requests on.
-func (o *httpOptions) auth(log *slog.Logger) (*auth.Options, error) {
-	behind, err := parseProxies(o.proxies)
+	config, err := server.TLSConfig(f.cert, f.key)
 	if err != nil {
 		return nil, err
 	}
-	ao := &auth.Options{Logger: log, Issuer: o.issuer, Audience: o.url, ClientIP: behind.clientIP}
-	for _, text := range o.grants {
+	return tls.NewListener(l, config), nil
+}
+
+// telemetry starts metrics, traces and the audit stream.
+func (f *serveFlags) telemetry(log *slog.Logger) (*telemetry.Telemetry, error) {
+	o := &telemetry.Options{Logger: log, Version: buildVersion().Version, Who: server.Who}
+	if f.audit != "" {
+		file, err := os.OpenFile(f.audit, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			return nil, fmt.Errorf("open the audit stream: %w", err)
+		}
+		o.Audit = file // stays open as long as the process lives
+	}
+	return telemetry.New(o)
+}
+
+// parseGrants reads --oauth-grant: CLAIM=VALUE:PROJECT:ROLE.
+func parseGrants(list []string) ([]auth.Rule, error) {
+	var rules []auth.Rule
+	for _, text := range list {
 		match, rest, _ := strings.Cut(text, ":")
 		claim, value, ok := strings.Cut(match, "=")
 		project, role, ok2 := strings.Cut(rest, ":")
 		r, err := auth.ParseRole(role)
 		if !ok || !ok2 || err != nil || claim == "" || value == "" {
-			return nil, usage("--oauth-grant %q is not like groups=eng:web:lead", text)
+			return nil, console.Usagef("--oauth-grant %q is not like groups=eng:web:lead", text)
 		}
-		ao.Rules = append(ao.Rules, auth.Rule{Claim: claim, Value: value, Project: project, Role: r})
+		rules = append(rules, auth.Rule{Claim: claim, Value: value, Project: project, Role: r})
 	}
-	if err := ao.Check(); err != nil {
-		return nil, usage("%w", err)
-	}
-	return ao, nil
-}
-
-// isLocalAddress reports whether a URL leads to this machine.
-func isLocalAddress(host string) bool {
-	ip := net.ParseIP(strings.Trim(host, "[]"))
-	return host == "localhost" || ip != nil && ip.IsLoopback()
+	return rules, nil
 }

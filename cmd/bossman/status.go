@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/boardjson"
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 )
 
@@ -17,12 +19,12 @@ func (a *app) statusCommand() *cobra.Command {
 }
 
 type statusJSON struct {
-	Project projectJSON  `json:"project"`
-	Board   string       `json:"board"`
-	Counts  countsJSON   `json:"counts"`
-	Claims  []claimJSON  `json:"claims"`
-	Inbox   []inboxEntry `json:"inbox"`
-	Next    string       `json:"next"`
+	Project boardjson.Project `json:"project"`
+	Board   string            `json:"board"`
+	Counts  boardjson.Counts  `json:"counts"`
+	Claims  []boardjson.Claim `json:"claims"`
+	Inbox   []inboxEntry      `json:"inbox"`
+	Next    string            `json:"next"`
 }
 
 func (a *app) status(ctx context.Context) error {
@@ -43,55 +45,54 @@ func (a *app) status(ctx context.Context) error {
 		return err
 	}
 	next := nextStep(p, sum, in)
-	if a.flags.json {
-		out := statusJSON{Project: toProject(p), Board: o.path, Counts: toCounts(sum.Counts), Claims: []claimJSON{}, Inbox: in, Next: next}
+	if a.JSON {
+		out := statusJSON{Project: boardjson.FromProject(p), Board: o.path, Counts: boardjson.FromCounts(sum.Counts), Claims: []boardjson.Claim{}, Inbox: in, Next: next}
 		for _, c := range sum.Claims {
-			out.Claims = append(out.Claims, toClaim(c, sum.Now))
+			out.Claims = append(out.Claims, boardjson.FromClaim(c, sum.Now))
 		}
-		return a.printJSON(out)
+		return a.PrintJSON(out)
 	}
-	pt := a.paint
-	head := pt.in(bold, p.Slug)
+	head := a.Styled(console.Bold, p.Slug)
 	if p.Policy != board.PolicyEvidence {
-		head += pt.in(dim, "  policy "+string(p.Policy))
+		head += a.Styled(console.Dim, "  policy "+string(p.Policy))
 	}
 	if p.PausedBy != "" {
-		head += pt.in(yellow, "  paused by "+line(p.PausedBy))
+		head += a.Styled(console.Yellow, "  paused by "+console.OneLine(p.PausedBy))
 	}
-	a.say("%s%s", head, pt.in(dim, "  "+o.path))
+	a.Linef("%s%s", head, a.Styled(console.Dim, "  "+o.path))
 	for _, l := range a.countsLines(sum.Counts) {
-		a.say("%s", l)
+		a.Linef("%s", l)
 	}
 	if len(sum.Claims) > 0 {
 		titles, err := o.titles(ctx, sum.Claims)
 		if err != nil {
 			return err
 		}
-		a.say("\n%s", pt.in(bold, "In progress"))
-		var rows [][]cell
+		a.Linef("\n%s", a.Styled(console.Bold, "In progress"))
+		var rows []console.Row
 		for _, c := range sum.Claims {
 			left := c.LeaseUntil.Sub(sum.Now)
-			lease := cell{"lease " + span(left), dim}
+			lease := console.Dim.Cell("lease " + span(left))
 			if left <= 0 {
-				lease = cell{"lease ran out", red}
+				lease = console.Red.Cell("lease ran out")
 			} else if left < c.Lease/3 {
-				lease.style = yellow
+				lease.Style = console.Yellow
 			}
-			rows = append(rows, []cell{
-				{c.Task.String(), cyan}, {line(titles[c.Task]), ""}, {line(c.Worker.Name), ""}, {span(sum.Now.Sub(c.GrantedAt)), dim}, lease,
+			rows = append(rows, console.Row{
+				console.Cyan.Cell(c.Task.String()), console.Text(titles[c.Task]), console.Text(c.Worker.Name), console.Dim.Cell(span(sum.Now.Sub(c.GrantedAt))), lease,
 			})
 		}
-		pt.table(a.out, "  ", []column{{}, {flex: true}, {}, {right: true, drop: 2}, {drop: 1}}, rows)
+		a.Table("  ", []console.Column{{}, {Flex: true}, {}, {Right: true, Drop: 2}, {Drop: 1}}, rows)
 	}
 	if len(in) > 0 {
 		const most = 10
-		a.say("\n%s%s", pt.in(bold, "Waits for you"), pt.in(dim, "  bossman inbox"))
+		a.Linef("\n%s%s", a.Styled(console.Bold, "Waits for you"), a.Styled(console.Dim, "  bossman inbox"))
 		a.inboxTable(in[:min(len(in), most)])
 		if len(in) > most {
-			a.say("  %s", pt.in(dim, fmt.Sprintf("and %d more", len(in)-most)))
+			a.Linef("  %s", a.Styled(console.Dim, fmt.Sprintf("and %d more", len(in)-most)))
 		}
 	}
-	a.say("\n%s %s", pt.in(dim, "next:"), next)
+	a.Linef("\n%s %s", a.Styled(console.Dim, "next:"), next)
 	return nil
 }
 
@@ -102,35 +103,35 @@ func (a *app) countsLines(c board.Counts) []string {
 	}
 	lines := []string{""}
 	width := 0
-	add := func(n int, word, style string) {
+	add := func(n int, word string, style console.Style) {
 		if n == 0 {
 			return
 		}
 		text := fmt.Sprintf("%d %s", n, word)
 		last := &lines[len(lines)-1]
-		switch next := width + 3 + textWidth(text); {
+		switch next := width + 3 + console.TextWidth(text); {
 		case width == 0:
-			width = textWidth(text)
-		case a.paint.width > 0 && next > a.paint.width:
+			width = console.TextWidth(text)
+		case a.Width() > 0 && next > a.Width():
 			lines = append(lines, "")
 			last = &lines[len(lines)-1]
-			width = textWidth(text)
+			width = console.TextWidth(text)
 		default:
 			*last += " · "
 			width = next
 		}
-		*last += a.paint.in(style, text)
+		*last += a.Styled(style, text)
 	}
-	add(c.Status[board.InProgress], "in progress", cyan)
-	add(c.Ready, "ready", green)
+	add(c.Status[board.InProgress], "in progress", console.Cyan)
+	add(c.Ready, "ready", console.Green)
 	add(c.Blocked, "blocked", "")
 	add(c.Held, "held", "")
 	add(c.Later, "resting", "")
-	add(c.Status[board.Waiting], "waiting", yellow)
-	add(c.Status[board.InReview], "in review", yellow)
-	add(c.Status[board.Failed], "failed", red)
-	add(c.Status[board.Done], "done", dim)
-	add(c.Status[board.Cancelled], "cancelled", dim)
+	add(c.Status[board.Waiting], "waiting", console.Yellow)
+	add(c.Status[board.InReview], "in review", console.Yellow)
+	add(c.Status[board.Failed], "failed", console.Red)
+	add(c.Status[board.Done], "done", console.Dim)
+	add(c.Status[board.Cancelled], "cancelled", console.Dim)
 	return lines
 }
 

@@ -1,22 +1,102 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
+	"net"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/auth"
+	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/server"
 	"github.com/bossman-dev/bossman/mcp"
+	"github.com/bossman-dev/bossman/store/sqlite"
+	"github.com/bossman-dev/bossman/telemetry"
 )
+
+// A team is a server in this process, with a board of the projects web and api that have
+// tasks, a claim and a question.
+type team struct {
+	board *board.Board
+	keys  *auth.Authenticator
+	url   string
+}
+
+func newTeam(t *testing.T) *team {
+	t.Helper()
+	ctx := context.WithoutCancel(t.Context())
+	store, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "board.db"), nil)
+	check(t, err)
+	t.Cleanup(func() { store.Close() })
+	b := board.New(store, nil)
+	actor := board.Actor{Principal: "key:x", Owner: "key:x"}
+	for _, slug := range []string{"web", "api"} {
+		check(t, b.SetProject(ctx, board.Project{Slug: slug, Policy: board.PolicyTrust}))
+		_, _, err := b.Create(ctx, actor, board.NewTask{Project: slug, Title: "One"}, "")
+		check(t, err)
+		h, err := b.Next(ctx, actor, board.Wish{Projects: []string{slug}, Absent: true})
+		check(t, err)
+		_, err = b.Ask(ctx, actor, board.NewQuestion{Claim: h.Claim.Handle, Text: "Which?", Blocking: new(false)})
+		check(t, err)
+	}
+	log := slog.New(slog.DiscardHandler)
+	tel, err := telemetry.New(&telemetry.Options{Logger: log})
+	check(t, err)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	check(t, err)
+	s, err := server.New(ctx, b, store, l, &server.Options{Logger: log, Telemetry: tel})
+	check(t, err)
+	running, stop := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(running) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Errorf("the server ended with %v", err)
+		}
+	})
+	return &team{b, auth.New(store, nil), "http://" + l.Addr().String()}
+}
+
+// key creates a key.
+func (s *team) key(t *testing.T, project string, role auth.Role, person bool) string {
+	t.Helper()
+	_, secret, err := s.keys.CreateKey(t.Context(), auth.NewKey{Owner: "ada", Person: person, Project: project, Role: role})
+	check(t, err)
+	return secret.Reveal()
+}
+
+// contents is all that is in a project.
+func (s *team) contents(t *testing.T, project string) string {
+	t.Helper()
+	ctx := t.Context()
+	tasks, err := s.board.List(ctx, board.TaskFilter{Projects: []string{project}})
+	check(t, err)
+	events, err := s.board.Feed(ctx, []string{project}, "", 1000)
+	check(t, err)
+	questions, err := s.board.Questions(ctx, board.QuestionFilter{Projects: []string{project}})
+	check(t, err)
+	claims, err := s.board.Claims(ctx, board.ClaimFilter{Project: project})
+	check(t, err)
+	return fmt.Sprintf("%+v\n%+v\n%+v\n%+v", tasks, events, questions, claims)
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
 
 // TestAuthorization_stdio: the process for one agent has the tools and prompts of its
 // role, in every revision: of a board in a file the role is given by --role, of a
 // server's board by the key as well.
 func TestAuthorization_stdio(t *testing.T) {
-	s := newSite(t, httpOptions{})
-	furnish(t, s)
+	s := newTeam(t)
 	file := filepath.Join(t.TempDir(), "board.db")
 	type process struct {
 		args   []string
@@ -29,46 +109,56 @@ func TestAuthorization_stdio(t *testing.T) {
 		all = append(all, process{args: []string{"--board", file, "--project", "web", "--role", role.String()}, role: role})
 	}
 	for role := auth.Viewer; role <= auth.Admin; role++ {
-		key := s.key("web", role, role == auth.Lead)
+		key := s.key(t, "web", role, role == auth.Lead)
 		all = append(all,
-			process{[]string{"--board", s.url}, []string{"BOSSMAN_KEY=" + key}, min(role, auth.Lead), true}, // whose usual role is a lead
+			process{[]string{"--board", s.url}, []string{"BOSSMAN_KEY=" + key}, min(role, auth.Lead), true}, // lead is the default role
 			process{[]string{"--board", s.url, "--role", "worker"}, []string{"BOSSMAN_KEY=" + key}, min(role, auth.Worker), true},
 		)
 	}
 	for role := auth.Viewer; role <= auth.Worker; role++ { // in all projects, and none is named
-		all = append(all, process{[]string{"--board", s.url}, []string{"BOSSMAN_KEY=" + s.key(auth.EveryProject, role, false)}, role, true})
+		all = append(all, process{[]string{"--board", s.url}, []string{"BOSSMAN_KEY=" + s.key(t, auth.EveryProject, role, false)}, role, true})
 	}
-	before := contents(t, s, "web")
+	before := s.contents(t, "web")
+	revisions := mcp.Revisions()
 	for i, p := range all {
-		revision := revisions[i%len(revisions)]
-		if !p.remote { // every one
-			for _, revision := range revisions[1:] {
-				tryProcess(t, p.args, p.env, p.role, revision, false)
-			}
-			revision = revisions[0]
+		tried := revisions
+		if p.remote {
+			tried = revisions[i%len(revisions):][:1]
 		}
-		tryProcess(t, p.args, p.env, p.role, revision, p.remote)
+		for _, revision := range tried {
+			tryProcess(t, p.args, p.env, p.role, revision, p.remote)
+		}
 	}
-	if after := contents(t, s, "web"); after != before {
-		t.Errorf("the project was touched:\n%s\nwas\n%s", after, before)
+	if after := s.contents(t, "web"); after != before {
+		t.Errorf("the project was changed:\n%s\nwas\n%s", after, before)
 	}
 }
 
-func tryProcess(t *testing.T, args, env []string, role auth.Role, revision string, remote bool) {
-	t.Helper()
-	r, ok := mcp.ParseRevision(revision)
-	if !ok {
-		t.Fatalf("revision %s", revision)
+// shownTo are the tools and prompts of the table of verbs, and whether a role is shown them.
+func shownTo(role auth.Role) map[string]bool {
+	all := map[string]bool{}
+	for _, v := range access.Verbs() {
+		if v.Tool != "" {
+			all["tool "+v.Tool] = v.Shows(role)
+		}
 	}
+	for prompt, v := range map[string]*access.Verb{"work": access.Next, "plan": access.CreatePlan, "review": access.Review} {
+		all["prompt "+prompt] = v.Shows(role)
+	}
+	return all
+}
+
+func tryProcess(t *testing.T, args, env []string, role auth.Role, revision mcp.Revision, remote bool) {
+	t.Helper()
 	home := "HOME=" + t.TempDir()
 	cmd := &mcp.Command{Args: append([]string{"bossman", "mcp"}, args...), Env: append(env, home, "XDG_CONFIG_HOME="), Dir: t.TempDir(), Logger: slog.New(slog.DiscardHandler)}
-	c, err := cmd.Connect(t.Context(), &mcp.ClientOptions{Revision: r})
+	c, err := cmd.Connect(t.Context(), &mcp.ClientOptions{Revision: revision})
 	if err != nil {
 		t.Fatalf("bossman mcp %v: %v", args, err)
 	}
 	defer c.Close()
-	if c.Revision() != r {
-		t.Errorf("the revision is %v, want %v", c.Revision(), r)
+	if c.Revision() != revision {
+		t.Errorf("the revision is %v, want %v", c.Revision(), revision)
 	}
 	listed := map[string]bool{}
 	for x, err := range c.Tools(t.Context()) {
@@ -79,14 +169,10 @@ func tryProcess(t *testing.T, args, env []string, role auth.Role, revision strin
 		check(t, err)
 		listed["prompt "+x.Name] = true
 	}
-	for thing := range roles {
+	for thing, allowed := range shownTo(role) {
 		kind, name, _ := strings.Cut(thing, " ")
-		if kind != "tool" && kind != "prompt" {
-			continue
-		}
-		allowed := may(t, thing, role, false)
 		if listed[thing] != allowed {
-			t.Errorf("%s, %v: %s is listed: %v, want %v", revision, args, thing, listed[thing], allowed)
+			t.Errorf("%v, %v: %s is listed: %v, want %v", revision, args, thing, listed[thing], allowed)
 		}
 		if kind != "tool" || allowed {
 			continue
@@ -94,7 +180,7 @@ func tryProcess(t *testing.T, args, env []string, role auth.Role, revision strin
 		_, got := c.Ask(t.Context(), "tools/call", map[string]any{"name": name, "arguments": map[string]any{"task": "web-1"}})
 		_, none := c.Ask(t.Context(), "tools/call", map[string]any{"name": "nosuch", "arguments": map[string]any{"task": "web-1"}})
 		if a, b := strings.ReplaceAll(fmt.Sprint(got), name, "X"), strings.ReplaceAll(fmt.Sprint(none), "nosuch", "X"); got == nil || a != b {
-			t.Errorf("%s, %v: %s = %v, and what does not exist %v", revision, args, thing, got, none)
+			t.Errorf("%v, %v: %s = %v, and what does not exist %v", revision, args, thing, got, none)
 		}
 	}
 	if remote { // the methods of a board are between its server and this process
@@ -105,7 +191,7 @@ func tryProcess(t *testing.T, args, env []string, role auth.Role, revision strin
 	if role < auth.Worker { // the methods without a handshake
 		for _, method := range []string{"getNextTask", "askQuestion"} {
 			if out, err := c.Ask(t.Context(), method, map[string]any{"question": "x"}); err == nil {
-				t.Errorf("%s, %v: %s = %s", revision, args, method, out)
+				t.Errorf("%v, %v: %s = %s", revision, args, method, out)
 			}
 		}
 	}

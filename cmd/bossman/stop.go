@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 )
 
@@ -27,31 +28,31 @@ func (a *app) stopCommand() *cobra.Command {
 			all = slices.DeleteFunc(all, func(w board.Worker) bool { return w.Name != args[0] })
 			switch len(all) {
 			case 0:
-				return failf(exitNotFound, "bossman status shows who works", "there is no worker %s on this board", args[0])
+				return console.Errorf(console.NotFound, "bossman status shows who works", "there is no worker %s on this board", args[0])
 			case 1:
 			default:
 				var whose []string
 				for _, w := range all {
 					whose = append(whose, w.Principal)
 				}
-				return failf(exitConflict, "", "several workers are called %s, of %s", args[0], strings.Join(whose, ", "))
+				return console.Errorf(console.Conflict, "", "several workers are called %s, of %s", args[0], strings.Join(whose, ", "))
 			}
 			task, err := o.Stop(ctx, a.actor(), all[0].WorkerID)
 			if err != nil {
 				return err
 			}
-			if a.flags.json {
-				return a.printJSON(struct {
+			if a.JSON {
+				return a.PrintJSON(struct {
 					Worker   string `json:"worker"`
 					Stopped  bool   `json:"stopped"`
 					Released string `json:"released,omitzero"`
 				}{args[0], true, task.String()})
 			}
 			if task.IsZero() {
-				a.say("%s gets no more work. It held none.", args[0])
+				a.Linef("%s gets no more work. It held none.", args[0])
 				return nil
 			}
-			a.say("%s gets no more work, and %v is back on the board. It is told with its next call.", args[0], task)
+			a.Linef("%s gets no more work, and %v is back on the board. It is told with its next call.", args[0], task)
 			return nil
 		},
 	}

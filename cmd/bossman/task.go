@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"time"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/boardjson"
+	"github.com/bossman-dev/bossman/internal/config"
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 )
 
@@ -42,7 +44,7 @@ func (f *taskFlags) register(a *app, cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("after", a.completeTasks)
 	_ = cmd.RegisterFlagCompletionFunc("parent", a.completeTasks)
 	_ = cmd.RegisterFlagCompletionFunc("area", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		if s, _, _ := a.settle(); s != nil && len(s.Areas) > 0 {
+		if s, err := config.Load(a.flags, a.Getenv); err == nil && len(s.Areas) > 0 {
 			return s.Areas, cobra.ShellCompDirectiveNoFileComp
 		}
 		return nil, cobra.ShellCompDirectiveFilterDirs
@@ -54,17 +56,9 @@ func (f *taskFlags) text(ctx context.Context, a *app) error {
 	if f.description != "-" {
 		return nil
 	}
-	text, err := a.readAll(ctx, "-")
+	text, err := a.ReadFile(ctx, "-")
 	f.description = string(text)
 	return err
-}
-
-func kinds(list []string) []board.EvidenceKind {
-	var out []board.EvidenceKind
-	for _, k := range board.SplitList(list...) {
-		out = append(out, board.EvidenceKind(strings.ToLower(k)))
-	}
-	return out
 }
 
 // warnSkills names skills that the project does not know: the board drops them.
@@ -74,7 +68,7 @@ func (a *app) warnSkills(ctx context.Context, o *opened, slug string, skills []s
 		return
 	}
 	if _, unknown := p.Known(board.SplitList(skills...)); len(unknown) > 0 {
-		a.note("The project %s does not know the skill %s, so it is left out. Add it with: bossman project set --skill %s",
+		a.Infof("The project %s does not know the skill %s, so it is left out. Add it with: bossman project set --skill %s",
 			slug, strings.Join(unknown, ", "), strings.Join(append(p.Skills, unknown...), ","))
 	}
 }
@@ -110,7 +104,7 @@ func (a *app) openTask(ctx context.Context, name string) (*opened, board.ID, err
 
 // noTask makes a not-found error of an operation on one task say which task it is.
 func noTask(err error, id board.ID) error {
-	if f, ok := errors.AsType[*failure](err); ok && f.code != 0 {
+	if console.CodeOf(err) != 0 {
 		return err
 	}
 	return missing(err, "task "+id.String())
@@ -140,7 +134,7 @@ func (a *app) completeTasks(cmd *cobra.Command, _ []string, prefix string) ([]st
 	var out []string
 	for _, t := range ts {
 		if id := t.ID.String(); strings.HasPrefix(id, prefix) {
-			out = append(out, id+"\t"+line(t.Title))
+			out = append(out, id+"\t"+console.OneLine(t.Title))
 		}
 	}
 	return out, cobra.ShellCompDirectiveNoFileComp
@@ -148,10 +142,10 @@ func (a *app) completeTasks(cmd *cobra.Command, _ []string, prefix string) ([]st
 
 // shownTask answers with a task after a change.
 func (a *app) shownTask(t board.Task, format string, args ...any) error {
-	if a.flags.json {
-		return a.printJSON(toTask(t))
+	if a.JSON {
+		return a.PrintJSON(boardjson.FromTask(t))
 	}
-	a.say(format, args...)
+	a.Linef(format, args...)
 	return nil
 }
 

@@ -5,6 +5,9 @@ import (
 	"strings"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/boardjson"
+	"github.com/bossman-dev/bossman/internal/console"
+	"github.com/bossman-dev/bossman/internal/planfile"
 	"github.com/spf13/cobra"
 )
 
@@ -22,7 +25,7 @@ func (a *app) taskAdd() *cobra.Command {
 			}
 			title := strings.TrimSpace(strings.Join(args, " "))
 			if title == "" && f.description == "" {
-				return usage("say what is to be done: bossman task add TITLE")
+				return console.Usagef("say what is to be done: bossman task add TITLE")
 			}
 			o, slug, err := a.begin(ctx)
 			if err != nil {
@@ -30,7 +33,7 @@ func (a *app) taskAdd() *cobra.Command {
 			}
 			n := board.NewTask{
 				Project: slug, Title: title, Description: f.description, Acceptance: f.acceptance,
-				Skills: board.SplitList(f.skills...), Areas: f.areas, Wants: kinds(f.evidence), Hold: f.hold, Lease: f.lease,
+				Skills: board.SplitList(f.skills...), Areas: f.areas, Wants: planfile.EvidenceKinds(f.evidence), Hold: f.hold, Lease: f.lease,
 				MaxFailures: f.maxFailures,
 			}
 			if n.Priority, err = board.ParsePriority(strings.ToLower(f.priority)); err != nil {
@@ -49,7 +52,7 @@ func (a *app) taskAdd() *cobra.Command {
 				return err
 			}
 			a.warnSkills(ctx, o, slug, n.Skills)
-			return a.shownTask(t, "%s  %s%s", a.paint.in(cyan, t.ID.String()), line(t.Title), a.paint.in(dim, afterAdd(t)))
+			return a.shownTask(t, "%s  %s%s", a.Styled(console.Cyan, t.ID.String()), console.OneLine(t.Title), a.Styled(console.Dim, afterAdd(t)))
 		},
 	}
 	f.register(a, cmd)
@@ -59,11 +62,11 @@ func (a *app) taskAdd() *cobra.Command {
 
 // afterAdd says why a new task is not handed out.
 func afterAdd(t board.Task) string {
-	switch s := state(t); {
+	switch s := boardjson.State(t); {
 	case s == "ready":
 		return ""
 	case s == "blocked" && t.OpenBlockers > 0:
-		return fmt.Sprintf("  blocked by %s", count(t.OpenBlockers, "task"))
+		return fmt.Sprintf("  blocked by %s", console.Count(t.OpenBlockers, "task"))
 	default:
 		return "  " + s
 	}

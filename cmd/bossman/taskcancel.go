@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 )
 
@@ -17,21 +18,21 @@ func (a *app) taskCancel() *cobra.Command {
 		switch deps {
 		case board.DependentsKeep, board.DependentsUnblock, board.DependentsCancel:
 		default:
-			return usage("--dependents is keep, unblock or cancel, not %q", dependents)
+			return console.Usagef("--dependents is keep, unblock or cancel, not %q", dependents)
 		}
 		ended, err := o.Cancel(ctx, a.actor(), id, reason, deps)
 		if errors.Is(err, board.ErrInvalid) {
-			return hint(err, fmt.Sprintf("bossman task cancel %v --reason TEXT", id))
+			return console.WithNext(err, fmt.Sprintf("bossman task cancel %v --reason TEXT", id))
 		}
 		if err != nil {
 			return err
 		}
-		if a.flags.json {
-			return a.printJSON(struct {
+		if a.JSON {
+			return a.PrintJSON(struct {
 				Cancelled []string `json:"cancelled"`
 			}{idTexts(ended)})
 		}
-		a.say("cancelled: %s", strings.Join(idTexts(ended), ", "))
+		a.Linef("cancelled: %s", strings.Join(idTexts(ended), ", "))
 		d, err := o.Get(ctx, id, 0)
 		if err != nil {
 			return err
@@ -43,7 +44,7 @@ func (a *app) taskCancel() *cobra.Command {
 			}
 		}
 		if len(stuck) > 0 {
-			a.note("%s still come after it and are not handed out. Free one with: bossman task edit ID --after=", strings.Join(stuck, ", "))
+			a.Infof("%s still come after it and are not handed out. Free one with: bossman task edit ID --after=", strings.Join(stuck, ", "))
 		}
 		return nil
 	})

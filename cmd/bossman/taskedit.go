@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/console"
+	"github.com/bossman-dev/bossman/internal/planfile"
 	"github.com/spf13/cobra"
 )
 
@@ -29,7 +31,7 @@ func (a *app) taskEdit() *cobra.Command {
 				return err
 			}
 			if !any {
-				return usage("say what to change, for instance: bossman task edit %v --priority high", id)
+				return console.Usagef("say what to change, for instance: bossman task edit %v --priority high", id)
 			}
 			t, err := o.Update(ctx, a.actor(), id, e)
 			if errors.Is(err, board.ErrNotFound) {
@@ -42,7 +44,7 @@ func (a *app) taskEdit() *cobra.Command {
 				return err
 			}
 			a.warnSkills(ctx, o, id.Project, f.skills)
-			return a.shownTask(t, "%s  %s%s", a.paint.in(cyan, t.ID.String()), line(t.Title), a.paint.in(dim, "  "+stateWord(t)))
+			return a.shownTask(t, "%s  %s%s", a.Styled(console.Cyan, t.ID.String()), console.OneLine(t.Title), a.Styled(console.Dim, "  "+stateWord(t)))
 		},
 	}
 	f.register(a, cmd)
@@ -68,7 +70,7 @@ func (f *taskFlags) edit(cmd *cobra.Command, o *opened) (e board.Edit, any bool,
 	})
 	set("skill", func() { e.Skills = new(board.SplitList(f.skills...)) })
 	set("area", func() { e.Areas = new(board.SplitList(f.areas...)) })
-	set("evidence", func() { e.Wants = new(kinds(f.evidence)) })
+	set("evidence", func() { e.Wants = new(planfile.EvidenceKinds(f.evidence)) })
 	set("after", func() {
 		var ids []board.ID
 		ids, err = o.taskIDs(f.after)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 )
 
@@ -21,10 +22,10 @@ without --json.`,
 				return err
 			}
 			return b.Export(cmd.Context(), slug, func(line []byte) error {
-				if _, err := a.out.Write(escaped(line)); err != nil {
+				if _, err := a.Out.Write(console.EscapeJSON(line)); err != nil {
 					return err
 				}
-				return a.out.WriteByte('\n')
+				return a.Out.WriteByte('\n')
 			})
 		},
 	}

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/config"
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 )
 
@@ -24,7 +26,7 @@ Repeating it brings only what is missing. Nothing of it is handed out before all
 it is there; what was in progress is ready again.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			text, err := a.readAll(ctx, args[0])
+			text, err := a.ReadFile(ctx, args[0])
 			if err != nil {
 				return fmt.Errorf("read the export: %w", err)
 			}
@@ -33,11 +35,11 @@ it is there; what was in progress is ready again.`,
 			if err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)
 			}
-			s, p, err := a.settle()
-			if s == nil || err != nil && s.DB == "" {
+			s, err := config.Load(a.flags, a.Getenv)
+			if err != nil {
 				return err
 			}
-			o, err := a.openAt(ctx, s, p, func(home *board.Project) {
+			o, err := a.openWith(ctx, s, func(home *board.Project) {
 				*home = source.Project
 			})
 			if err != nil {
@@ -51,9 +53,9 @@ it is there; what was in progress is ready again.`,
 			if err != nil {
 				return err
 			}
-			out, err := b.Import(ctx, a.actor(), slug, lines(text), a.progress("imported"))
+			out, err := b.Import(ctx, a.actor(), slug, lines(text), a.importProgress())
 			if err != nil {
-				return hint(fmt.Errorf("import %s: %w", args[0], err), importAdvice(out))
+				return console.WithNext(fmt.Errorf("import %s: %w", args[0], err), importAdvice(out))
 			}
 			return a.showImported(out)
 		},
@@ -64,7 +66,7 @@ func importAdvice(out board.Imported) string {
 	if out.Made == 0 {
 		return "nothing was imported"
 	}
-	return fmt.Sprintf("%s were imported and are on hold; repeat the command to go on", count(out.Made, "task"))
+	return fmt.Sprintf("%s were imported and are on hold; repeat the command to go on", console.Count(out.Made, "task"))
 }
 
 // lines gives a text line by line.
@@ -86,35 +88,32 @@ func lines(text []byte) iter.Seq2[[]byte, error] {
 	}
 }
 
-// progress says on stderr how far something is that takes long.
-func (a *app) progress(what string) func(done, all int) {
-	begun := time.Now()
-	last := begun
-	onTerminal := isTerminal(a.stderr)
+// importProgress returns a function that shows how many tasks were imported, not too
+// often.
+func (a *app) importProgress() func(done, all int) {
+	p := a.Progress()
+	every := 5 * time.Second
+	if p.Terminal() {
+		every = 200 * time.Millisecond
+	}
+	started := time.Now()
+	last := started
 	return func(done, all int) {
 		now := time.Now()
-		every := 5 * time.Second
-		if onTerminal {
-			every = 200 * time.Millisecond
-		}
-		if now.Sub(last) < every && (done < all || last.Equal(begun)) {
+		if now.Sub(last) < every && (done < all || last.Equal(started)) {
 			return
 		}
 		last = now
-		if onTerminal {
-			fmt.Fprintf(a.stderr, "\r%s %d of %d", what, done, all)
-			if done == all {
-				fmt.Fprint(a.stderr, "\r\x1b[K")
-			}
-			return
+		p.Set(fmt.Sprintf("imported %d of %d", done, all))
+		if done == all {
+			p.Clear()
 		}
-		a.note("%s %d of %d", what, done, all)
 	}
 }
 
 func (a *app) showImported(out board.Imported) error {
 	from := slices.SortedFunc(maps.Keys(out.Tasks), func(x, y board.ID) int { return int(x.No - y.No) })
-	if a.flags.json {
+	if a.JSON {
 		shown := struct {
 			Project     string            `json:"project"`
 			Imported    int               `json:"imported"`
@@ -129,14 +128,14 @@ func (a *app) showImported(out board.Imported) error {
 		for old, id := range out.Questions {
 			shown.Questions[old.String()] = id.String()
 		}
-		return a.printJSON(shown)
+		return a.PrintJSON(shown)
 	}
-	a.say("%s imported into %s, %d known before.", count(out.Made, "task"), out.Project, len(out.Tasks)-out.Made)
+	a.Linef("%s imported into %s, %d known before.", console.Count(out.Made, "task"), out.Project, len(out.Tasks)-out.Made)
 	if out.Kept {
 		return nil
 	}
 	for _, id := range from {
-		a.say("%v → %v", id, out.Tasks[id])
+		a.Linef("%v → %v", id, out.Tasks[id])
 	}
 	return nil
 }

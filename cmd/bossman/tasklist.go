@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/boardjson"
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 )
 
@@ -60,42 +62,42 @@ func (a *app) taskList() *cobra.Command {
 			for _, c := range s.Claims {
 				holders[c.Task] = c
 			}
-			if a.flags.json {
+			if a.JSON {
 				out := struct {
-					Tasks []taskJSON `json:"tasks"`
-					Next  string     `json:"next,omitzero"`
-				}{Tasks: toTasks(page)}
+					Tasks []boardjson.Task `json:"tasks"`
+					Next  string           `json:"next,omitzero"`
+				}{Tasks: boardjson.FromTasks(page)}
 				for i, t := range page {
 					out.Tasks[i].Worker = holders[t.ID].Worker.Name
 				}
 				if more {
 					out.Next = page[len(page)-1].ID.String()
 				}
-				return a.printJSON(out)
+				return a.PrintJSON(out)
 			}
-			var rows [][]cell
+			var rows []console.Row
 			for _, t := range page {
 				priority := ""
 				if t.Priority != board.Normal {
 					priority = t.Priority.String()
 				}
-				rows = append(rows, []cell{
-					{t.ID.String(), cyan},
-					{stateWord(t), stateStyle(t)},
-					{priority, priorityStyle(t.Priority)},
-					{line(t.Title), ""},
-					{line(holders[t.ID].Worker.Name), ""},
-					{ago(s.Now, t.CreatedAt), dim},
+				rows = append(rows, console.Row{
+					console.Cyan.Cell(t.ID.String()),
+					stateStyle(t).Cell(stateWord(t)),
+					priorityStyle(t.Priority).Cell(priority),
+					console.Text(t.Title),
+					console.Text(holders[t.ID].Worker.Name),
+					console.Dim.Cell(ago(s.Now, t.CreatedAt)),
 				})
 			}
 			if len(rows) > 0 {
-				a.paint.table(a.out, "", []column{
-					{head: "TASK"},
-					{head: "STATE"},
-					{head: "PRIORITY", drop: 2},
-					{head: "TITLE", flex: true},
-					{head: "WORKER", drop: 1},
-					{head: "CREATED", right: true, drop: 3},
+				a.Table("", []console.Column{
+					{Head: "TASK"},
+					{Head: "STATE"},
+					{Head: "PRIORITY", Drop: 2},
+					{Head: "TITLE", Flex: true},
+					{Head: "WORKER", Drop: 1},
+					{Head: "CREATED", Right: true, Drop: 3},
 				}, rows)
 			}
 			a.listFoot(page, more, all || len(wanted) > 0, s.Counts)
@@ -125,7 +127,7 @@ func narrowTo(f *board.TaskFilter, wanted []string, all bool) (func(board.Task) 
 	}
 	for _, w := range wanted {
 		if !slices.Contains(states, w) {
-			return nil, usage("there is no state %q: it is one of %s", w, strings.Join(states, ", "))
+			return nil, console.Usagef("there is no state %q: it is one of %s", w, strings.Join(states, ", "))
 		}
 		status := board.Status(w)
 		if !slices.Contains(board.Statuses, status) {
@@ -137,7 +139,7 @@ func narrowTo(f *board.TaskFilter, wanted []string, all bool) (func(board.Task) 
 	}
 	f.Ready = len(wanted) == 1 && wanted[0] == "ready"
 	return func(t board.Task) bool {
-		return slices.Contains(wanted, state(t)) || slices.Contains(wanted, string(t.Status))
+		return slices.Contains(wanted, boardjson.State(t)) || slices.Contains(wanted, string(t.Status))
 	}, nil
 }
 
@@ -145,7 +147,7 @@ func narrowTo(f *board.TaskFilter, wanted []string, all bool) (func(board.Task) 
 func (o *opened) page(cmd *cobra.Command, f board.TaskFilter, narrow func(board.Task) bool) ([]board.Task, bool, error) {
 	limit := f.Limit
 	if limit < 1 {
-		return nil, false, usage("--limit is at least 1")
+		return nil, false, console.Usagef("--limit is at least 1")
 	}
 	f.Limit = min(limit+1, 1000)
 	var out []board.Task
@@ -182,26 +184,26 @@ func (a *app) listFoot(page []board.Task, more, chosen bool, c board.Counts) {
 	case len(page) == 0 && chosen:
 		text = "No task fits."
 	case len(page) == 0:
-		text = fmt.Sprintf("Nothing is open. %s ended: bossman task list --all", count(ended, "task"))
+		text = fmt.Sprintf("Nothing is open. %s ended: bossman task list --all", console.Count(ended, "task"))
 	case !chosen && ended > 0:
-		text = fmt.Sprintf("%s ended: --all", count(ended, "task"))
+		text = fmt.Sprintf("%s ended: --all", console.Count(ended, "task"))
 	default:
 		return
 	}
 	if len(page) == 0 {
-		a.say("%s", text)
+		a.Linef("%s", text)
 		return
 	}
-	if isTerminal(a.stdout) {
-		a.say("%s", a.paint.in(dim, text))
+	if console.IsTerminal(a.Stdout) {
+		a.Linef("%s", a.Styled(console.Dim, text))
 	} else if more {
-		a.note("%s", text)
+		a.Infof("%s", text)
 	}
 }
 
 // stateWord is the state for people.
 func stateWord(t board.Task) string {
-	switch s := state(t); s {
+	switch s := boardjson.State(t); s {
 	case "in_progress":
 		return "in progress"
 	default:
@@ -209,26 +211,26 @@ func stateWord(t board.Task) string {
 	}
 }
 
-func stateStyle(t board.Task) string {
-	switch state(t) {
+func stateStyle(t board.Task) console.Style {
+	switch boardjson.State(t) {
 	case "ready":
-		return green
+		return console.Green
 	case "in_progress":
-		return cyan
+		return console.Cyan
 	case "waiting", "review":
-		return yellow
+		return console.Yellow
 	case "failed":
-		return red
+		return console.Red
 	}
-	return dim
+	return console.Dim
 }
 
-func priorityStyle(p board.Priority) string {
+func priorityStyle(p board.Priority) console.Style {
 	switch p {
 	case board.Urgent:
-		return red
+		return console.Red
 	case board.High:
-		return yellow
+		return console.Yellow
 	}
-	return dim
+	return console.Dim
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/console"
+	"github.com/bossman-dev/bossman/internal/planfile"
 	"github.com/spf13/cobra"
 )
 
@@ -29,13 +31,13 @@ hold. Cycles are rejected; the error shows the path.`,
 		Example: "  bossman task plan plan.md --dry-run\n  bossman task plan plan.json --hold",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			text, err := a.readAll(ctx, args[0])
+			text, err := a.ReadFile(ctx, args[0])
 			if err != nil {
 				return fmt.Errorf("read the plan: %w", err)
 			}
-			plan, err := readPlan(text)
+			plan, err := planfile.Parse(text)
 			if err != nil {
-				return hint(fmt.Errorf("%w: %s: %w", board.ErrInvalid, args[0], err), "bossman task plan --help shows what a plan looks like")
+				return console.WithNext(fmt.Errorf("%w: %s: %w", board.ErrInvalid, args[0], err), "bossman task plan --help shows what a plan looks like")
 			}
 			o, slug, err := a.begin(ctx)
 			if err != nil {
@@ -69,7 +71,7 @@ type plannedJSON struct {
 }
 
 func (a *app) showPlanned(p board.Planned) error {
-	if a.flags.json {
+	if a.JSON {
 		out := struct {
 			Tasks        []plannedJSON `json:"tasks"`
 			LongestChain int           `json:"longest_chain"`
@@ -79,9 +81,9 @@ func (a *app) showPlanned(p board.Planned) error {
 		for _, t := range p.Tasks {
 			out.Tasks = append(out.Tasks, plannedJSON{t.Key, t.ID.String(), t.Title, t.After, t.Ready})
 		}
-		return a.printJSON(out)
+		return a.PrintJSON(out)
 	}
-	var rows [][]cell
+	var rows []console.Row
 	ready := 0
 	ids := map[string]string{}
 	for _, t := range p.Tasks {
@@ -90,13 +92,13 @@ func (a *app) showPlanned(p board.Planned) error {
 		}
 	}
 	for _, t := range p.Tasks {
-		state := cell{"blocked", dim}
+		state := console.Dim.Cell("blocked")
 		switch {
 		case t.Ready:
-			state = cell{"ready", green}
+			state = console.Green.Cell("ready")
 			ready++
 		case p.Held:
-			state.text = "held"
+			state.Text = "held"
 		}
 		var after []string
 		for _, name := range t.After {
@@ -113,16 +115,16 @@ func (a *app) showPlanned(p board.Planned) error {
 		if len(after) > 0 {
 			text = "after " + strings.Join(after, ", ")
 		}
-		rows = append(rows, []cell{{name, cyan}, state, {line(t.Title), ""}, {text, dim}})
+		rows = append(rows, console.Row{console.Cyan.Cell(name), state, console.Text(t.Title), console.Dim.Cell(text)})
 	}
-	a.paint.table(a.out, "", []column{{}, {}, {flex: true}, {drop: 1}}, rows)
-	foot := fmt.Sprintf("%s, %d ready now, longest chain %d.", count(len(p.Tasks), "task"), ready, p.Longest)
+	a.Table("", []console.Column{{}, {}, {Flex: true}, {Drop: 1}}, rows)
+	foot := fmt.Sprintf("%s, %d ready now, longest chain %d.", console.Count(len(p.Tasks), "task"), ready, p.Longest)
 	switch {
 	case p.DryRun:
 		foot += " Nothing was created."
 	case p.Held:
 		foot += " All are on hold: start one with bossman task edit ID --hold=false"
 	}
-	a.say("%s", a.paint.in(dim, foot))
+	a.Linef("%s", a.Styled(console.Dim, foot))
 	return nil
 }

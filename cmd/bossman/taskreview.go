@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 )
 
@@ -28,7 +29,7 @@ func (a *app) taskReview() *cobra.Command {
 		ValidArgsFunction: a.completeTask,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			terminal, err := a.person()
+			terminal, err := a.RequirePerson()
 			if err != nil {
 				return err
 			}
@@ -40,17 +41,17 @@ func (a *app) taskReview() *cobra.Command {
 			switch {
 			case len(args) == 2:
 				verdict = board.Verdict(strings.ToLower(args[1]))
-			case terminal && !a.flags.json:
+			case terminal && !a.JSON:
 				if verdict, note, err = a.askVerdict(ctx, o, id); err != nil {
 					return noTask(err, id)
 				}
 			default:
-				return usage("say what the verdict is: bossman task review %v accept, or reject -m TEXT", id)
+				return console.Usagef("say what the verdict is: bossman task review %v accept, or reject -m TEXT", id)
 			}
 			switch verdict {
 			case board.Accept, board.Reject, board.Retry:
 			default:
-				return usage("the verdict is accept, reject or retry, not %q", verdict)
+				return console.Usagef("the verdict is accept, reject or retry, not %q", verdict)
 			}
 			return noTask(a.review(ctx, o, id, verdict, note), id)
 		},
@@ -66,8 +67,8 @@ func (a *app) askVerdict(ctx context.Context, o *opened, id board.ID) (board.Ver
 		return "", "", err
 	}
 	a.showDossier(d, 5)
-	a.say("")
-	answer, err := a.prompt(ctx, "accept, reject or skip> ")
+	a.Linef("")
+	answer, err := a.Prompt(ctx, "accept, reject or skip> ")
 	if err != nil {
 		return "", "", err
 	}
@@ -75,22 +76,22 @@ func (a *app) askVerdict(ctx context.Context, o *opened, id board.ID) (board.Ver
 	case "a", "accept", "y", "yes":
 		return board.Accept, "", nil
 	case "r", "reject":
-		note, err := a.prompt(ctx, "what was wrong> ")
+		note, err := a.Prompt(ctx, "what was wrong> ")
 		return board.Reject, note, err
 	}
-	return "", "", failf(exitNothing, "", "nothing was decided; %v stays in %s", id, d.Task.Status)
+	return "", "", console.Errorf(console.NothingToDo, "", "nothing was decided; %v stays in %s", id, d.Task.Status)
 }
 
 func (a *app) review(ctx context.Context, o *opened, id board.ID, v board.Verdict, note string) error {
 	out, err := o.Review(ctx, a.actor(), id, v, note)
 	if errors.Is(err, board.ErrInvalid) {
-		return hint(err, fmt.Sprintf("bossman task review %v %s -m TEXT", id, v))
+		return console.WithNext(err, fmt.Sprintf("bossman task review %v %s -m TEXT", id, v))
 	}
 	if err != nil {
 		return err
 	}
-	if a.flags.json {
-		return a.printJSON(struct {
+	if a.JSON {
+		return a.PrintJSON(struct {
 			Task     string   `json:"task"`
 			Status   string   `json:"status"`
 			Failures int      `json:"failures"`
@@ -104,6 +105,6 @@ func (a *app) review(ctx context.Context, o *opened, id board.ID, v board.Verdic
 	if len(out.Freed) > 0 {
 		text += " This freed " + strings.Join(idTexts(out.Freed), ", ") + "."
 	}
-	a.say("%s", text)
+	a.Linef("%s", text)
 	return nil
 }

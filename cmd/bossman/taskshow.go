@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/boardjson"
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 )
 
@@ -17,8 +19,8 @@ func (a *app) taskShow() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if a.flags.json {
-			return a.printJSON(toDossier(d))
+		if a.JSON {
+			return a.PrintJSON(boardjson.FromDossier(d))
 		}
 		a.showDossier(d, events)
 		return nil
@@ -28,34 +30,34 @@ func (a *app) taskShow() *cobra.Command {
 }
 
 func (a *app) showDossier(d board.Dossier, events int) {
-	p, t := a.paint, d.Task
-	a.say("%s  %s", p.in(cyan, t.ID.String()), p.in(bold, line(t.Title)))
-	facts := []string{p.in(stateStyle(t), stateWord(t))}
+	t := d.Task
+	a.Linef("%s  %s", a.Styled(console.Cyan, t.ID.String()), a.Styled(console.Bold, console.OneLine(t.Title)))
+	facts := []string{a.Styled(stateStyle(t), stateWord(t))}
 	add := func(format string, args ...any) { facts = append(facts, fmt.Sprintf(format, args...)) }
 	if t.Priority != board.Normal {
-		facts = append(facts, p.in(priorityStyle(t.Priority), t.Priority.String()))
+		facts = append(facts, a.Styled(priorityStyle(t.Priority), t.Priority.String()))
 	}
 	switch {
 	case d.Claim != nil:
 		left := d.Claim.LeaseUntil.Sub(d.Now)
 		if left > 0 {
-			add("%s since %s, lease %s", line(d.Claim.Worker.Name), span(d.Now.Sub(d.Claim.GrantedAt)), span(left))
+			add("%s since %s, lease %s", console.OneLine(d.Claim.Worker.Name), span(d.Now.Sub(d.Claim.GrantedAt)), span(left))
 		} else {
-			add("%s, lease ran out %s", line(d.Claim.Worker.Name), ago(d.Now, d.Claim.LeaseUntil))
+			add("%s, lease ran out %s", console.OneLine(d.Claim.Worker.Name), ago(d.Now, d.Claim.LeaseUntil))
 		}
 	case !t.ReservedFor.IsZero():
-		add("kept for %s for another %s", line(t.ReservedFor.Name), span(t.NotBefore.Sub(d.Now)))
+		add("kept for %s for another %s", console.OneLine(t.ReservedFor.Name), span(t.NotBefore.Sub(d.Now)))
 	case !t.NotBefore.IsZero():
 		add("for another %s", span(t.NotBefore.Sub(d.Now)))
 	}
 	if t.Failures > 0 {
 		add("%d of %d attempts failed", t.Failures, t.MaxFailures)
 	}
-	add("created %s by %s", ago(d.Now, t.CreatedAt), line(t.CreatedBy))
+	add("created %s by %s", ago(d.Now, t.CreatedAt), console.OneLine(t.CreatedBy))
 	if !t.EndedAt.IsZero() {
 		add("ended %s", ago(d.Now, t.EndedAt))
 	}
-	a.say("%s", strings.Join(facts, " · "))
+	a.Linef("%s", strings.Join(facts, " · "))
 	a.pairs([][2]string{
 		{"part of", t.Parent.String()},
 		{"skills", strings.Join(t.Skills, ", ")},
@@ -72,27 +74,27 @@ func (a *app) showDossier(d board.Dossier, events int) {
 	a.tasksSection("Comes before", d.Dependents, nil)
 	a.tasksSection("Parts", d.Children, nil)
 	for _, q := range d.Questions {
-		a.say("\n%s", p.in(bold, "Question "+q.ID.String())+p.in(dim, "  "+line(q.Asker.Name)+", "+ago(d.Now, q.AskedAt)))
-		fmt.Fprint(a.out, p.wrap(plain(q.Text), "  "))
+		a.Linef("\n%s", a.Styled(console.Bold, "Question "+q.ID.String())+a.Styled(console.Dim, "  "+console.OneLine(q.Asker.Name)+", "+ago(d.Now, q.AskedAt)))
+		a.Paragraph("  ", q.Text)
 		switch q.State {
 		case board.QuestionOpen:
-			a.say("  %s", p.in(yellow, "open: bossman answer "+q.ID.String()))
+			a.Linef("  %s", a.Styled(console.Yellow, "open: bossman answer "+q.ID.String()))
 		case board.QuestionAnswered:
-			a.say("  %s %s", p.in(dim, line(q.AnsweredBy)+":"), line(q.Answer))
+			a.Linef("  %s %s", a.Styled(console.Dim, console.OneLine(q.AnsweredBy)+":"), console.OneLine(q.Answer))
 		default:
-			a.say("  %s", p.in(dim, string(q.State)))
+			a.Linef("  %s", a.Styled(console.Dim, string(q.State)))
 		}
 	}
 	if r := d.Doc.Result; r != nil {
 		a.section("Result", r.Summary)
 		for _, e := range r.Evidence {
-			a.say("  %s %s", p.in(dim, string(e.Kind)+":"), strings.TrimSpace(line(e.Ref)+"  "+line(e.Detail)))
+			a.Linef("  %s %s", a.Styled(console.Dim, string(e.Kind)+":"), strings.TrimSpace(console.OneLine(e.Ref)+"  "+console.OneLine(e.Detail)))
 		}
 		for _, file := range r.Artifacts {
-			a.say("  %s %s", p.in(dim, "artifact:"), line(file))
+			a.Linef("  %s %s", a.Styled(console.Dim, "artifact:"), console.OneLine(file))
 		}
 		if r.Branch != "" {
-			a.say("  %s %s", p.in(dim, "branch:"), line(r.Branch))
+			a.Linef("  %s %s", a.Styled(console.Dim, "branch:"), console.OneLine(r.Branch))
 		}
 	}
 	a.attempts(d)
@@ -101,37 +103,37 @@ func (a *app) showDossier(d board.Dossier, events int) {
 
 // pairs shows what is not empty.
 func (a *app) pairs(pairs [][2]string) {
-	var rows [][]cell
+	var rows []console.Row
 	for _, kv := range pairs {
 		if kv[1] != "" {
-			rows = append(rows, []cell{{kv[0], dim}, {line(kv[1]), ""}})
+			rows = append(rows, console.Row{console.Dim.Cell(kv[0]), console.Text(kv[1])})
 		}
 	}
-	a.paint.table(a.out, "", []column{{}, {flex: true}}, rows)
+	a.Table("", []console.Column{{}, {Flex: true}}, rows)
 }
 
 func (a *app) section(head, text string) {
 	if strings.TrimSpace(text) == "" {
 		return
 	}
-	a.say("\n%s", a.paint.in(bold, head))
-	fmt.Fprint(a.out, a.paint.wrap(plain(strings.TrimSpace(text)), "  "))
+	a.Linef("\n%s", a.Styled(console.Bold, head))
+	a.Paragraph("  ", strings.TrimSpace(text))
 }
 
 func (a *app) tasksSection(head string, ts []board.Task, results map[board.ID]board.Result) {
 	if len(ts) == 0 {
 		return
 	}
-	a.say("\n%s", a.paint.in(bold, head))
-	var rows [][]cell
+	a.Linef("\n%s", a.Styled(console.Bold, head))
+	var rows []console.Row
 	for _, t := range ts {
-		text := line(t.Title)
+		text := console.OneLine(t.Title)
 		if r, ok := results[t.ID]; ok && r.Summary != "" {
-			text += ": " + line(r.Summary)
+			text += ": " + console.OneLine(r.Summary)
 		}
-		rows = append(rows, []cell{{t.ID.String(), cyan}, {stateWord(t), stateStyle(t)}, {text, ""}})
+		rows = append(rows, console.Row{console.Cyan.Cell(t.ID.String()), stateStyle(t).Cell(stateWord(t)), console.Text(text)})
 	}
-	a.paint.table(a.out, "  ", []column{{}, {}, {flex: true}}, rows)
+	a.Table("  ", []console.Column{{}, {}, {Flex: true}}, rows)
 }
 
 // attempts shows those that have ended, and where the work is.
@@ -139,22 +141,22 @@ func (a *app) attempts(d board.Dossier) {
 	if len(d.Attempts) == 0 {
 		return
 	}
-	a.say("\n%s", a.paint.in(bold, "Attempts"))
+	a.Linef("\n%s", a.Styled(console.Bold, "Attempts"))
 	for _, at := range d.Attempts {
 		how := "at work"
 		if !at.EndedAt.IsZero() {
 			how = string(at.Cause) + " after " + span(at.EndedAt.Sub(at.GrantedAt))
 		}
-		text := fmt.Sprintf("%d  %s  %s", at.Attempt, line(at.Worker.Name), how)
+		text := fmt.Sprintf("%d  %s  %s", at.Attempt, console.OneLine(at.Worker.Name), how)
 		if at.Reason != "" && at.Cause != board.CauseDone {
-			text += ": " + line(at.Reason)
+			text += ": " + console.OneLine(at.Reason)
 		}
-		fmt.Fprint(a.out, a.paint.wrap(text, "  "))
+		a.Paragraph("  ", text)
 		if where := whereText(at.Where); where != "" {
-			a.say("     %s", a.paint.in(dim, where))
+			a.Linef("     %s", a.Styled(console.Dim, where))
 		}
 		if at.DoNotRepeat != "" {
-			fmt.Fprint(a.out, a.paint.wrap("do not repeat: "+line(at.DoNotRepeat), "     "))
+			a.Paragraph("     ", "do not repeat: "+console.OneLine(at.DoNotRepeat))
 		}
 	}
 }
@@ -162,17 +164,17 @@ func (a *app) attempts(d board.Dossier) {
 func whereText(w board.Where) string {
 	var parts []string
 	if w.Branch != "" {
-		text := "branch " + line(w.Branch)
+		text := "branch " + console.OneLine(w.Branch)
 		if w.Head != "" {
-			text += " at " + line(w.Head[:min(len(w.Head), 8)])
+			text += " at " + console.OneLine(w.Head[:min(len(w.Head), 8)])
 		}
 		parts = append(parts, text)
 	}
 	if w.Uncommitted > 0 {
-		parts = append(parts, count(w.Uncommitted, "file")+" uncommitted")
+		parts = append(parts, console.Count(w.Uncommitted, "file")+" uncommitted")
 	}
 	if w.Dir != "" {
-		parts = append(parts, line(w.Host)+":"+line(w.Dir))
+		parts = append(parts, console.OneLine(w.Host)+":"+console.OneLine(w.Dir))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -181,31 +183,20 @@ func (a *app) history(d board.Dossier, events int) {
 	if len(d.Events) == 0 || events == 0 {
 		return
 	}
-	a.say("\n%s", a.paint.in(bold, "History"))
+	a.Linef("\n%s", a.Styled(console.Bold, "History"))
 	if first := d.Events[0].Seq; first > 1 {
-		a.say("  %s", a.paint.in(dim, fmt.Sprintf("%s before: --events %d", count(int(first-1), "event"), d.Task.Seq)))
+		a.Linef("  %s", a.Styled(console.Dim, fmt.Sprintf("%s before: --events %d", console.Count(int(first-1), "event"), d.Task.Seq)))
 	}
-	var rows [][]cell
+	var rows []console.Row
 	for _, e := range d.Events {
-		rows = append(rows, []cell{
-			{e.When().Local().Format(stamp(d.Now, e.When())), dim},
-			{line(e.Actor), ""},
-			{strings.TrimSpace(string(e.Kind) + " " + eventState(e)), ""},
-			{eventText(e), ""},
+		rows = append(rows, console.Row{
+			console.Dim.Cell(e.When().Local().Format(stampLayout(d.Now, e.When()))),
+			console.Text(e.Actor),
+			console.Text(strings.TrimSpace(string(e.Kind) + " " + eventState(e))),
+			console.Text(eventText(e)),
 		})
 	}
-	a.paint.table(a.out, "  ", []column{{}, {}, {}, {flex: true, wrap: true}}, rows)
-}
-
-// stamp is how a moment is written: the hour on the same day, the day before.
-func stamp(now, at time.Time) string {
-	if now.Sub(at) < 20*time.Hour {
-		return "15:04:05"
-	}
-	if now.Sub(at) < 300*24*time.Hour {
-		return "Jan 02 15:04"
-	}
-	return "2006-01-02"
+	a.Table("  ", []console.Column{{}, {}, {}, {Flex: true, Wrap: true}}, rows)
 }
 
 // eventState says where an event led, if its kind does not say it.
@@ -225,7 +216,7 @@ func eventText(e board.Event) string {
 	if e.Kind == board.EventClaimed {
 		parts = append(parts, fmt.Sprintf("attempt %d", e.Detail.Attempt))
 		if where := e.Detail.Where.Branch; where != "" {
-			parts = append(parts, "on "+line(where))
+			parts = append(parts, "on "+console.OneLine(where))
 		}
 	}
 	if e.Detail.Question != 0 {
@@ -238,7 +229,7 @@ func eventText(e board.Event) string {
 		parts = append(parts, fmt.Sprintf("%d%%", e.Detail.Percent))
 	}
 	if e.Detail.Text != "" && e.Kind != board.EventCreated {
-		parts = append(parts, line(e.Detail.Text))
+		parts = append(parts, console.OneLine(e.Detail.Text))
 	}
 	if e.Detail.Late {
 		parts = append(parts, "(after its claim had ended)")

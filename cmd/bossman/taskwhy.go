@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/boardjson"
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 )
 
@@ -15,7 +17,7 @@ func (a *app) taskWhy() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if a.flags.json {
+		if a.JSON {
 			type reasonJSON struct {
 				Code string `json:"code"`
 				Text string `json:"text"`
@@ -25,15 +27,15 @@ func (a *app) taskWhy() *cobra.Command {
 				Status  string       `json:"status"`
 				State   string       `json:"state"`
 				Reasons []reasonJSON `json:"reasons"`
-			}{Task: id.String(), Status: string(d.Task.Status), State: state(d.Task)}
+			}{Task: id.String(), Status: string(d.Task.Status), State: boardjson.State(d.Task)}
 			for _, r := range reasons {
 				out.Reasons = append(out.Reasons, reasonJSON{string(r.Code), withCommand(id, r)})
 			}
-			return a.printJSON(out)
+			return a.PrintJSON(out)
 		}
-		a.say("%s  %s%s", a.paint.in(cyan, id.String()), line(d.Task.Title), a.paint.in(dim, "  "+stateWord(d.Task)))
+		a.Linef("%s  %s%s", a.Styled(console.Cyan, id.String()), console.OneLine(d.Task.Title), a.Styled(console.Dim, "  "+stateWord(d.Task)))
 		for _, r := range reasons {
-			fmt.Fprint(a.out, a.paint.wrap(line(withCommand(id, r)), "  "))
+			a.Paragraph("  ", console.OneLine(withCommand(id, r)))
 		}
 		return nil
 	})

@@ -44,10 +44,10 @@ func (a *app) versionCommand() *cobra.Command {
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			v := buildVersion()
-			if a.flags.json {
-				return a.printJSON(v)
+			if a.JSON {
+				return a.PrintJSON(v)
 			}
-			a.say("bossman %s %s %s", v.Version, v.Go, v.Platform)
+			a.Linef("bossman %s %s %s", v.Version, v.Go, v.Platform)
 			return nil
 		},
 	}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+
+	"github.com/bossman-dev/bossman/auth"
+	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/console"
+)
+
+// exitCodes translates the kinds of errors that the board, the store of keys and the
+// system have. The first row that matches decides.
+var exitCodes = []struct {
+	kind error
+	code console.ExitCode
+	next string
+}{
+	{board.ErrNotFound, console.NotFound, ""},
+	{auth.ErrNotFound, console.NotFound, ""},
+	{fs.ErrNotExist, console.NotFound, ""},
+	{board.ErrInvalid, console.Usage, ""},
+	{auth.ErrInvalid, console.Usage, ""},
+	{board.ErrDenied, console.Denied, ""},
+	{fs.ErrPermission, console.Denied, "check the permissions there; nothing was changed"},
+	{board.ErrConflict, console.Conflict, ""},
+	{auth.ErrConflict, console.Conflict, ""},
+	{board.ErrLeaseLost, console.Conflict, ""},
+	{board.ErrUnavailable, console.Unavailable, "nothing was changed; try again"},
+	{board.ErrUnknown, console.Unavailable, "check with bossman status whether it happened before you repeat it"},
+	{board.ErrTooNew, console.Unavailable, ""},
+	{context.DeadlineExceeded, console.Unavailable, ""},
+}
+
+// explain gives an error its exit code and its next step, as far as it has none.
+func (a *app) explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	code, next := console.CodeOf(err), console.NextOf(err)
+	if _, ok := errors.AsType[*board.Nothing](err); ok && code == 0 {
+		code = console.NothingToDo
+	}
+	for _, row := range exitCodes {
+		if errors.Is(err, row.kind) {
+			code, next = cmp.Or(code, row.code), cmp.Or(next, row.next)
+			break
+		}
+	}
+	if code == 0 && !a.parsed {
+		code = console.Usage
+	}
+	if code == console.Usage && next == "" {
+		next = cmp.Or(a.command, "bossman") + " --help"
+	}
+	return &console.Error{Code: code, Err: err, Next: next}
+}

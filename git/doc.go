@@ -1,0 +1,2 @@
+// Package git is the only package that runs git.
+package git

@@ -1,0 +1,298 @@
+// Package boardjson has the nouns of the board as --json shows them. Fields are added,
+// never changed or removed; docs/commands.md lists them.
+package boardjson
+
+import (
+	"time"
+
+	"github.com/bossman-dev/bossman/board"
+)
+
+type Task struct {
+	ID       string `json:"id"`
+	Title    string `json:"title"`
+	Status   string `json:"status"`
+	State    string `json:"state"` // see State
+	Priority string `json:"priority"`
+
+	Worker       string     `json:"worker,omitzero"`
+	Skills       []string   `json:"skills"`
+	Areas        []string   `json:"areas"`
+	Evidence     []string   `json:"evidence"`
+	Parent       string     `json:"parent,omitzero"`
+	Hold         bool       `json:"hold,omitzero"`
+	Attempt      int        `json:"attempt"`
+	Failures     int        `json:"failures"`
+	MaxFailures  int        `json:"max_failures"`
+	LeaseSeconds int        `json:"lease_seconds,omitzero"`
+	OpenBlockers int        `json:"open_blockers,omitzero"`
+	OpenParts    int        `json:"open_parts,omitzero"`
+	SpecVersion  int        `json:"spec_version"`
+	CreatedBy    string     `json:"created_by"`
+	CreatedAt    time.Time  `json:"created_at"`
+	NotBefore    *time.Time `json:"not_before,omitzero"`
+	ReservedFor  string     `json:"reserved_for,omitzero"`
+	EndedAt      *time.Time `json:"ended_at,omitzero"`
+}
+
+func FromTask(t board.Task) Task {
+	out := Task{
+		ID: t.ID.String(), Title: t.Title, Status: string(t.Status), State: State(t), Priority: t.Priority.String(),
+		Skills: t.Skills, Areas: t.Areas, Parent: t.Parent.String(), Hold: t.Hold,
+		Attempt: t.Attempt, Failures: t.Failures, MaxFailures: t.MaxFailures, LeaseSeconds: int(t.Lease / time.Second),
+		OpenBlockers: t.OpenBlockers, OpenParts: t.OpenChildren, SpecVersion: t.SpecVersion,
+		CreatedBy: t.CreatedBy, CreatedAt: t.CreatedAt.UTC(), NotBefore: Time(t.NotBefore), ReservedFor: t.ReservedFor.Name,
+		EndedAt: Time(t.EndedAt),
+	}
+	for _, k := range t.Wants {
+		out.Evidence = append(out.Evidence, string(k))
+	}
+	return out
+}
+
+func FromTasks(ts []board.Task) []Task {
+	out := make([]Task, len(ts))
+	for i, t := range ts {
+		out[i] = FromTask(t)
+	}
+	return out
+}
+
+// State is a task's status as people see it: a pending task is ready, or why it is not.
+func State(t board.Task) string {
+	switch {
+	case t.Status != board.Pending:
+		return string(t.Status)
+	case t.Hold:
+		return "held"
+	case t.OpenBlockers > 0, t.OpenChildren > 0:
+		return "blocked"
+	case !t.ReservedFor.IsZero():
+		return "reserved"
+	case !t.NotBefore.IsZero():
+		return "resting"
+	}
+	return "ready"
+}
+
+// Time is a time for JSON, nil for the zero time.
+func Time(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return new(t.UTC())
+}
+
+type Claim struct {
+	Claim      string    `json:"claim"`
+	Task       string    `json:"task"`
+	Worker     string    `json:"worker"`
+	GrantedAt  time.Time `json:"granted_at"`
+	LeaseUntil time.Time `json:"lease_until"`
+	// LeaseLeft is negative after the lease has expired. Its reader needs no clock.
+	LeaseLeft int `json:"lease_left_seconds"`
+}
+
+func FromClaim(c board.Claim, now time.Time) Claim {
+	return Claim{
+		Claim: c.Handle.String(), Task: c.Task.String(), Worker: c.Worker.Name, GrantedAt: c.GrantedAt.UTC(),
+		LeaseUntil: c.LeaseUntil.UTC(), LeaseLeft: int(c.LeaseUntil.Sub(now) / time.Second),
+	}
+}
+
+type Question struct {
+	ID        string   `json:"id"`
+	Project   string   `json:"project"`
+	Task      string   `json:"task,omitzero"`
+	Worker    string   `json:"worker,omitzero"`
+	ChatID    string   `json:"chat_id,omitzero"`
+	Text      string   `json:"text"`
+	Options   []string `json:"options"`
+	Default   string   `json:"default,omitzero"`
+	Blocking  bool     `json:"blocking"`
+	HumanOnly bool     `json:"human_only"`
+	State     string   `json:"state"`
+
+	AskedAt    time.Time  `json:"asked_at"`
+	NeededBy   *time.Time `json:"needed_by,omitzero"`
+	Overdue    bool       `json:"overdue,omitzero"`
+	Answer     string     `json:"answer,omitzero"`
+	AnsweredBy string     `json:"answered_by,omitzero"`
+	AnsweredAt *time.Time `json:"answered_at,omitzero"`
+}
+
+func FromQuestion(q board.Question, now time.Time) Question {
+	return Question{
+		ID: q.ID.String(), Project: q.Project, Task: q.Claim.Task.String(), Worker: q.Asker.Name, ChatID: q.ChatID, Text: q.Text,
+		Options: q.Options, Default: q.Default, Blocking: q.Blocking, HumanOnly: q.HumanOnly, State: string(q.State),
+		AskedAt: q.AskedAt.UTC(), NeededBy: Time(q.NeededBy), Overdue: Overdue(q, now), Answer: q.Answer,
+		AnsweredBy: q.AnsweredBy, AnsweredAt: Time(q.AnsweredAt),
+	}
+}
+
+func FromQuestions(qs []board.Question, now time.Time) []Question {
+	out := make([]Question, len(qs))
+	for i, q := range qs {
+		out[i] = FromQuestion(q, now)
+	}
+	return out
+}
+
+// Overdue reports whether an open question should have been answered.
+func Overdue(q board.Question, now time.Time) bool {
+	return q.State == board.QuestionOpen && !q.NeededBy.IsZero() && !now.IsZero() && now.After(q.NeededBy)
+}
+
+type Project struct {
+	Slug         string   `json:"slug"`
+	Name         string   `json:"name"`
+	Policy       string   `json:"policy"`
+	LeaseSeconds int      `json:"lease_seconds,omitzero"`
+	Skills       []string `json:"skills"`
+	PausedBy     string   `json:"paused_by,omitzero"`
+	Archived     bool     `json:"archived,omitzero"`
+}
+
+func FromProject(p board.Project) Project {
+	return Project{
+		Slug: p.Slug, Name: p.Name, Policy: string(p.Policy), LeaseSeconds: int(p.Lease / time.Second), Skills: p.Skills,
+		PausedBy: p.PausedBy, Archived: p.Archived,
+	}
+}
+
+type Counts struct {
+	Total      int `json:"total"`
+	Ready      int `json:"ready"`
+	Blocked    int `json:"blocked"`
+	Held       int `json:"held"`
+	Later      int `json:"later"`
+	InProgress int `json:"in_progress"`
+	Waiting    int `json:"waiting"`
+	Review     int `json:"review"`
+	Done       int `json:"done"`
+	Failed     int `json:"failed"`
+	Cancelled  int `json:"cancelled"`
+}
+
+func FromCounts(c board.Counts) Counts {
+	return Counts{
+		Total: c.Total(), Ready: c.Ready, Blocked: c.Blocked, Held: c.Held, Later: c.Later,
+		InProgress: c.Status[board.InProgress], Waiting: c.Status[board.Waiting], Review: c.Status[board.InReview],
+		Done: c.Status[board.Done], Failed: c.Status[board.Failed], Cancelled: c.Status[board.Cancelled],
+	}
+}
+
+type Event struct {
+	Task     string    `json:"task"`
+	Seq      int64     `json:"seq"`
+	At       time.Time `json:"at"`
+	Actor    string    `json:"actor"`
+	Kind     string    `json:"kind"`
+	From     string    `json:"from,omitzero"`
+	To       string    `json:"to,omitzero"`
+	Attempt  int       `json:"attempt,omitzero"`
+	Worker   string    `json:"worker,omitzero"`
+	Text     string    `json:"text,omitzero"`
+	Cause    string    `json:"cause,omitzero"`
+	Percent  int       `json:"percent,omitzero"`
+	Question string    `json:"question,omitzero"`
+	Fields   []string  `json:"fields"`
+}
+
+func FromEvent(e board.Event) Event {
+	out := Event{
+		Task: e.Task.String(), Seq: e.Seq, At: e.When().UTC(), Actor: e.Actor, Kind: string(e.Kind), From: string(e.From), To: string(e.To),
+		Attempt: e.Detail.Attempt, Worker: e.Detail.Worker, Text: e.Detail.Text, Cause: string(e.Detail.Cause), Percent: e.Detail.Percent,
+		Fields: e.Detail.Fields,
+	}
+	if e.Detail.Question != 0 {
+		out.Question = e.Detail.Question.String()
+	}
+	return out
+}
+
+type Where struct {
+	Host        string `json:"host,omitzero"`
+	Dir         string `json:"dir,omitzero"`
+	Branch      string `json:"branch,omitzero"`
+	Head        string `json:"head,omitzero"`
+	Uncommitted int    `json:"uncommitted,omitzero"`
+}
+
+type Attempt struct {
+	Claim       string     `json:"claim"`
+	Attempt     int        `json:"attempt"`
+	Worker      string     `json:"worker"`
+	GrantedAt   time.Time  `json:"granted_at"`
+	EndedAt     *time.Time `json:"ended_at,omitzero"`
+	Cause       string     `json:"cause,omitzero"`
+	Reason      string     `json:"reason,omitzero"`
+	DoNotRepeat string     `json:"do_not_repeat,omitzero"`
+	Where       Where      `json:"where,omitzero"`
+}
+
+func FromAttempt(a board.Attempt) Attempt {
+	return Attempt{
+		Claim: a.Handle.String(), Attempt: a.Attempt, Worker: a.Worker.Name, GrantedAt: a.GrantedAt.UTC(), EndedAt: Time(a.EndedAt),
+		Cause: string(a.Cause), Reason: a.Reason, DoNotRepeat: a.DoNotRepeat, Where: Where(a.Where),
+	}
+}
+
+type Evidence struct {
+	Kind   string `json:"kind"`
+	Ref    string `json:"ref,omitzero"`
+	Detail string `json:"detail,omitzero"`
+}
+
+type Result struct {
+	Summary   string     `json:"summary"`
+	Evidence  []Evidence `json:"evidence"`
+	Artifacts []string   `json:"artifacts"`
+	Branch    string     `json:"branch,omitzero"`
+	Worker    string     `json:"worker,omitzero"`
+}
+
+func FromResult(r *board.Result) *Result {
+	if r == nil {
+		return nil
+	}
+	out := &Result{Summary: r.Summary, Artifacts: r.Artifacts, Branch: r.Branch, Worker: r.Worker}
+	for _, e := range r.Evidence {
+		out.Evidence = append(out.Evidence, Evidence{Kind: string(e.Kind), Ref: e.Ref, Detail: e.Detail})
+	}
+	return out
+}
+
+type Dossier struct {
+	Task
+
+	Description string     `json:"description"`
+	Acceptance  string     `json:"acceptance,omitzero"`
+	Result      *Result    `json:"result,omitzero"`
+	Claim       *Claim     `json:"claim,omitzero"`
+	DependsOn   []Task     `json:"depends_on"`
+	Dependents  []Task     `json:"dependents"`
+	Parts       []Task     `json:"parts"`
+	Questions   []Question `json:"questions"`
+	Attempts    []Attempt  `json:"attempts"`
+	Events      []Event    `json:"events"`
+}
+
+func FromDossier(d board.Dossier) Dossier {
+	out := Dossier{
+		Task: FromTask(d.Task), Description: d.Doc.Description, Acceptance: d.Doc.Acceptance, Result: FromResult(d.Doc.Result),
+		DependsOn: FromTasks(d.Blockers), Dependents: FromTasks(d.Dependents), Parts: FromTasks(d.Children),
+		Questions: FromQuestions(d.Questions, d.Now), Events: []Event{},
+	}
+	if d.Claim != nil {
+		out.Claim = new(FromClaim(*d.Claim, d.Now))
+		out.Worker = d.Claim.Worker.Name
+	}
+	for _, at := range d.Attempts {
+		out.Attempts = append(out.Attempts, FromAttempt(at))
+	}
+	for _, e := range d.Events {
+		out.Events = append(out.Events, FromEvent(e))
+	}
+	return out
+}

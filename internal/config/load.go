@@ -1,0 +1,98 @@
+package config
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/bossman-dev/bossman/auth"
+	"github.com/bossman-dev/bossman/internal/console"
+)
+
+// Flags are the settings that every command takes from its command line. Empty ones were
+// not given.
+type Flags struct {
+	Board, Project string
+	DB             auth.Secret
+}
+
+// Load reads the settings and finds the board. That there is no board is not an error
+// here: Settings.Location says so.
+func Load(flags Flags, getenv func(string) string) (*Settings, error) {
+	s := newSettings()
+	s.getenv = getenv
+	if path := userFile(getenv); path != "" {
+		if err := s.readFile(path, false); err != nil {
+			return nil, err
+		}
+	}
+	// The board of the user's own file is for directories that have none.
+	fallback, fallbackOrigin := s.Board, s.Origin["board"]
+	s.Board, s.Origin["board"] = "", originDefault
+
+	from, by, err := start(flags, getenv)
+	if err != nil {
+		return nil, err
+	}
+	home := getenv("HOME")
+	isFile := strings.HasSuffix(from, ".db")
+	switch {
+	case isFile:
+		s.location, err = locateFile(from, by)
+	case !IsServer(from):
+		s.location, err = locate(from, by, home)
+	}
+	if _, none := errors.AsType[*NoBoardError](err); none && fallback != "" && !IsServer(fallback) {
+		s.location, err = locate(expandHome(fallback, home), "board in "+fallbackOrigin, home)
+		s.Board, s.Origin["board"] = fallback, fallbackOrigin
+	}
+	if none, ok := errors.AsType[*NoBoardError](err); ok {
+		s.noBoard = none
+	} else if err != nil {
+		return nil, err
+	}
+	if root := s.location.Root; s.noBoard == nil && root != "" {
+		if err := s.readFile(projectFile(root), true); err != nil {
+			return nil, err
+		}
+		if s.Origin["board"] == projectFile(root) && !IsServer(s.Board) && !isFile {
+			s.location.Path = filepath.Join(root, boardFile(s.Board))
+		}
+	}
+	if err := s.readEnv(getenv); err != nil {
+		return nil, err
+	}
+	for name, v := range map[string]string{"board": flags.Board, "db": flags.DB.Reveal(), "project": flags.Project} {
+		if v == "" {
+			continue
+		}
+		if err := s.set(name, v, "--"+name); err != nil {
+			return nil, console.Usagef("--%s: %v", name, err)
+		}
+	}
+	return s, nil
+}
+
+// start is the directory where the search for the board begins, and what named it.
+func start(flags Flags, getenv func(string) string) (from, by string, err error) {
+	home := getenv("HOME")
+	switch {
+	case flags.Board != "":
+		return expandHome(flags.Board, home), "--board", nil
+	case getenv("BOSSMAN_BOARD") != "":
+		return expandHome(getenv("BOSSMAN_BOARD"), home), "BOSSMAN_BOARD", nil
+	case getenv("CLAUDE_PROJECT_DIR") != "":
+		return getenv("CLAUDE_PROJECT_DIR"), "CLAUDE_PROJECT_DIR", nil
+	}
+	dir, err := os.Getwd()
+	return dir, "the working directory", err
+}
+
+// expandHome reads ~/ as shells do, for values that no shell has seen.
+func expandHome(path, home string) string {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok && home != "" {
+		return filepath.Join(home, rest)
+	}
+	return path
+}

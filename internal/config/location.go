@@ -1,0 +1,134 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/bossman-dev/bossman/internal/console"
+)
+
+// A Location is where a board is, or would be: nothing needs to exist yet.
+type Location struct {
+	// Path is the database file.
+	Path string
+	// Root is the project's directory, whose .bossman/config.toml is read.
+	Root string
+	// Name is the default name of the project.
+	Name string
+	// From is the directory where the search began, and By what named it.
+	From, By string
+}
+
+// A NoBoardError is returned if there is no project around the directory where the search
+// began.
+type NoBoardError struct{ From, By string }
+
+func (e *NoBoardError) Error() string {
+	return fmt.Sprintf("no board here: looking from %s (%s) upwards there is neither a git repository nor a .bossman directory, "+
+		"and a board is not put into or above the home directory. Name the project's directory: --board /path/to/project", e.From, e.By)
+}
+
+// ExitCode is for package console.
+func (e *NoBoardError) ExitCode() console.ExitCode { return console.NotFound }
+
+// NextStep is for package console.
+func (e *NoBoardError) NextStep() string {
+	return "bossman --board /path/to/project …, or in a client's configuration: bossman mcp --board /path/to/project"
+}
+
+// locate finds the board for a directory. In a git repository it is in the git directory
+// that all worktrees share; elsewhere in .bossman, which is searched for upwards.
+func locate(from, by, home string) (Location, error) {
+	from, err := filepath.Abs(from)
+	if err != nil {
+		return Location{}, err
+	}
+	if real, err := filepath.EvalSymlinks(from); err == nil {
+		from = real
+	} else if errors.Is(err, fs.ErrNotExist) {
+		return Location{}, fmt.Errorf("the directory %s (%s) does not exist", from, by)
+	}
+	if info, err := os.Stat(from); err == nil && !info.IsDir() {
+		return Location{}, fmt.Errorf("%s (%s) is not a directory", from, by)
+	}
+	if home != "" {
+		if real, err := filepath.EvalSymlinks(home); err == nil {
+			home = real
+		}
+	}
+	for dir := range parents(from) {
+		common, ok := gitCommonDir(dir)
+		if !ok {
+			continue
+		}
+		return Location{
+			Path: filepath.Join(common, "bossman", "board.db"),
+			Root: dir, Name: repositoryName(common), From: from, By: by,
+		}, nil
+	}
+	for dir := range parents(from) {
+		if containsHome(dir, home) {
+			break
+		}
+		if info, err := os.Stat(filepath.Join(dir, ".bossman")); err == nil && info.IsDir() {
+			return locateIn(dir, from, by), nil
+		}
+	}
+	if containsHome(from, home) {
+		return Location{}, &NoBoardError{From: from, By: by}
+	}
+	return locateIn(from, from, by), nil
+}
+
+// locateFile is the location of a board whose file was named.
+func locateFile(path, by string) (Location, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return Location{}, err
+	}
+	dir := filepath.Dir(path)
+	if filepath.Base(dir) == ".bossman" || filepath.Base(dir) == "bossman" {
+		dir = filepath.Dir(dir)
+	}
+	l := Location{Path: path, Root: dir, Name: filepath.Base(dir), From: path, By: by}
+	if common, ok := followCommonDir(dir); ok {
+		l.Name = repositoryName(common)
+		l.Root = filepath.Dir(common)
+	}
+	return l, nil
+}
+
+// locateIn is the location in a directory that is not in git.
+func locateIn(dir, from, by string) Location {
+	return Location{Path: filepath.Join(dir, ".bossman", "board.db"), Root: dir, Name: filepath.Base(dir), From: from, By: by}
+}
+
+// parents yields a directory and all directories above it.
+func parents(dir string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for yield(dir) {
+			up := filepath.Dir(dir)
+			if up == dir {
+				return
+			}
+			dir = up
+		}
+	}
+}
+
+// containsHome reports whether home is dir or below it, or dir is the root directory.
+func containsHome(dir, home string) bool {
+	if filepath.Dir(dir) == dir {
+		return true
+	}
+	if home == "" {
+		return false
+	}
+	rel, err := filepath.Rel(dir, home)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+}

@@ -1,0 +1,60 @@
+package config
+
+import (
+	"net"
+	"net/url"
+	"strings"
+
+	"github.com/bossman-dev/bossman/auth"
+	"github.com/bossman-dev/bossman/internal/console"
+)
+
+// IsServer reports whether a board's name is the address of a server.
+func IsServer(board string) bool {
+	return strings.HasPrefix(board, "https://") || strings.HasPrefix(board, "http://")
+}
+
+// ServerURL is the URL of a server's MCP endpoint, for an address that a person wrote.
+func ServerURL(address string) (*url.URL, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return nil, console.Usagef("%q is not a server's address such as https://bossman.example.org", address)
+	}
+	if u.Scheme != "https" && !(u.Scheme == "http" && isLocalHost(u.Hostname())) {
+		return nil, console.Usagef("%s: keys are sent over https only, or to this machine itself", address)
+	}
+	if u.Path == "" || u.Path == "/" {
+		u.Path = "/mcp"
+	}
+	return u, nil
+}
+
+// ServerName is how people and credential files name a server: its scheme and host.
+func ServerName(u *url.URL) string { return u.Scheme + "://" + u.Host }
+
+// isLocalHost reports whether a host name means this machine.
+func isLocalHost(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// MachineKey is this machine's key for a server: BOSSMAN_KEY, or what bossman login has
+// stored.
+func (s *Settings) MachineKey(server *url.URL) (auth.Secret, error) {
+	// BOSSMAN_KEY is for machines without a person. It is used only if the server was
+	// named beside it: a project's file must not choose who gets the key.
+	if key := s.getenv("BOSSMAN_KEY"); key != "" {
+		if s.Origin["board"] == "BOSSMAN_BOARD" || s.Origin["board"] == "--board" {
+			return auth.Secret(key), nil
+		}
+	}
+	c, err := LoadCredentials(s.getenv)
+	if err != nil {
+		return "", err
+	}
+	if key := c.Key(server); key != "" {
+		return key, nil
+	}
+	name := ServerName(server)
+	return "", console.Errorf(console.Denied, "bossman login "+name, "this machine has no key for %s", name)
+}

@@ -1,0 +1,228 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/bossman-dev/bossman/auth"
+	"github.com/bossman-dev/bossman/board"
+	"github.com/pelletier/go-toml/v2"
+)
+
+// Settings are what was configured.
+type Settings struct {
+	Board   string
+	DB      auth.Secret // an address may have a password in it
+	Project string
+	Policy  string
+	Areas   []string
+	Skills  []string
+	Lease   time.Duration
+	Notify  []string
+
+	// Origin is where each value came from, by the name of its key: a file, a variable, a
+	// flag, or default.
+	Origin map[string]string
+	// Ignored describes keys that a file may not set, and unknown ones.
+	Ignored []string
+
+	getenv   func(string) string
+	location Location
+	noBoard  *NoBoardError
+}
+
+// Location is where the board is, the zero Location if it is on a server that a flag or a
+// variable names. The error is a *NoBoardError.
+func (s *Settings) Location() (Location, error) {
+	if s.noBoard != nil {
+		return Location{}, s.noBoard
+	}
+	return s.location, nil
+}
+
+// originDefault is the origin of a value that was not set.
+const originDefault = "default"
+
+func newSettings() *Settings {
+	s := &Settings{Policy: string(board.PolicyEvidence), Origin: map[string]string{}}
+	for _, k := range keys {
+		s.Origin[k.Name] = originDefault
+	}
+	return s
+}
+
+// IsSet reports whether a key has another value than its default because somebody set it.
+func (s *Settings) IsSet(key string) bool { return s.Origin[key] != originDefault }
+
+// readFile reads the settings in a file. One that does not exist has none.
+func (s *Settings) readFile(path string, inProject bool) error {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the configuration: %w", err)
+	}
+	var file map[string]any
+	if err := toml.Unmarshal(text, &file); err != nil {
+		if broken, ok := errors.AsType[*toml.DecodeError](err); ok {
+			row, col := broken.Position()
+			return fmt.Errorf("%s:%d:%d is not TOML: %w", path, row, col, err)
+		}
+		return fmt.Errorf("%s is not TOML: %w", path, err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(file)) {
+		i := slices.IndexFunc(keys, func(k Key) bool { return k.Name == name })
+		switch {
+		case i < 0:
+			s.Ignored = append(s.Ignored, fmt.Sprintf("%s in %s: there is no such key", name, path))
+			continue
+		case inProject && !keys[i].inProject:
+			s.Ignored = append(s.Ignored, fmt.Sprintf("%s in %s: a project's file may not set it, your own may", name, path))
+			continue
+		case inProject && name == "board" && !boardFromProject(filepath.Dir(filepath.Dir(path)), file[name]):
+			s.Ignored = append(s.Ignored, fmt.Sprintf("board in %s: a project's file may name a server or a path inside the project", path))
+			continue
+		case keys[i].runs && worldWritable(path):
+			s.Ignored = append(s.Ignored, fmt.Sprintf("%s in %s: the file is world-writable, so no command in it is run; fix it with: chmod o-w %s", name, path, path))
+			continue
+		}
+		if err := keys[i].set(s, file[name]); err != nil {
+			return fmt.Errorf("%s in %s: %w", name, path, err)
+		}
+		s.Origin[name] = path
+	}
+	return nil
+}
+
+// boardFromProject reports whether a project's own file may name this board: a server, or
+// a path inside the project. It must not lead to another project's board, not even
+// through a symbolic link.
+func boardFromProject(root string, v any) bool {
+	text, ok := v.(string)
+	if !ok || IsServer(text) {
+		return ok
+	}
+	dir, err := os.OpenRoot(root)
+	if err != nil {
+		return false
+	}
+	defer dir.Close()
+	for _, name := range []string{text, boardFile(text)} {
+		if _, err := dir.Stat(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return false
+		}
+	}
+	return true
+}
+
+// boardFile is the file of a board that is named by its file or its directory.
+func boardFile(name string) string {
+	if strings.HasSuffix(name, ".db") {
+		return name
+	}
+	return filepath.Join(name, "board.db")
+}
+
+// worldWritable reports whether everybody may write a file. Group permissions do not
+// matter: a group often has one member.
+func worldWritable(path string) bool {
+	info, err := os.Stat(path)
+	return err != nil || runtime.GOOS != "windows" && info.Mode().Perm()&0o002 != 0
+}
+
+// readEnv reads the settings in the environment.
+func (s *Settings) readEnv(getenv func(string) string) error {
+	for _, k := range keys {
+		if k.Env == "" {
+			continue
+		}
+		if v := getenv(k.Env); v != "" {
+			if err := k.set(s, v); err != nil {
+				return fmt.Errorf("%s: %w", k.Env, err)
+			}
+			s.Origin[k.Name] = k.Env
+		}
+	}
+	return nil
+}
+
+// set sets a key by its name.
+func (s *Settings) set(name string, v any, origin string) error {
+	i := slices.IndexFunc(keys, func(k Key) bool { return k.Name == name })
+	if err := keys[i].set(s, v); err != nil {
+		return err
+	}
+	s.Origin[name] = origin
+	return nil
+}
+
+// userFile is the user's own configuration file, empty if there is no place for one.
+func userFile(getenv func(string) string) string {
+	if dir := getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "bossman", "config.toml")
+	}
+	if home := getenv("HOME"); home != "" {
+		return filepath.Join(home, ".config", "bossman", "config.toml")
+	}
+	return ""
+}
+
+func projectFile(root string) string { return filepath.Join(root, ".bossman", "config.toml") }
+
+// HomeProject is the project that the first write to a board in a file creates.
+func (s *Settings) HomeProject(name string) *board.Project {
+	p := &board.Project{Slug: s.Project, Name: name, Policy: board.Policy(s.Policy), Lease: s.Lease, Skills: s.Skills}
+	if p.Slug == "" {
+		p.Slug = slug(name)
+	}
+	return p
+}
+
+// HidePassword is a database's address without its password, for people.
+func HidePassword(dsn auth.Secret) string {
+	if dsn == "" {
+		return ""
+	}
+	u, err := url.Parse(dsn.Reveal())
+	if err != nil || u.Scheme == "" || u.Opaque != "" {
+		return "(not an address)"
+	}
+	q := u.Query()
+	for _, name := range []string{"password", "sslpassword"} {
+		if q.Has(name) {
+			q.Set(name, "xxxxx")
+			u.RawQuery = q.Encode()
+		}
+	}
+	return u.Redacted()
+}
+
+// slug makes a project's short name from the name of a directory.
+func slug(name string) string {
+	var b strings.Builder
+	for _, c := range strings.ToLower(name) {
+		letter := c >= 'a' && c <= 'z'
+		digit := c >= '0' && c <= '9'
+		if letter || digit && b.Len() > 0 {
+			b.WriteRune(c)
+		}
+		if b.Len() == 16 {
+			break
+		}
+	}
+	if b.Len() == 0 {
+		return "board"
+	}
+	return b.String()
+}

@@ -1,0 +1,120 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bossman-dev/bossman/auth"
+)
+
+func TestSettings_order(t *testing.T) {
+	dir := tree(t, map[string]string{
+		"user.toml":    "policy = 'trust'\nlease = '5m'\nskills = ['a', 'b']\nnotify = ['cmd', 'arg']\nproject = 'mine'\n",
+		"project.toml": "policy = 'person'\nskills = 'x, y'\nareas = ['api', 'web']\nnotify = ['evil']\ndb = 'postgres://evil'\nupstreams = 1\n",
+	})
+	s := newSettings()
+	user, project := filepath.Join(dir, "user.toml"), filepath.Join(dir, "project.toml")
+	if err := s.readFile(user, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.readFile(project, true); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.readEnv(func(name string) string { return map[string]string{"BOSSMAN_LEASE": "1h"}[name] }); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.set("project", "flag", "--project"); err != nil {
+		t.Fatal(err)
+	}
+	if s.Policy != "person" || s.Lease != time.Hour || !slices.Equal(s.Skills, []string{"x", "y"}) || s.Project != "flag" ||
+		!slices.Equal(s.Areas, []string{"api", "web"}) || s.DB != "" || !slices.Equal(s.Notify, []string{"cmd", "arg"}) {
+		t.Errorf("settings are %+v", s)
+	}
+	for key, want := range map[string]string{
+		"policy": project, "lease": "BOSSMAN_LEASE", "skills": project, "project": "--project", "notify": user, "db": "default", "areas": project,
+	} {
+		if s.Origin[key] != want {
+			t.Errorf("the origin of %s is %s, want %s", key, s.Origin[key], want)
+		}
+	}
+	for i, want := range []string{"db in ", "notify in ", "upstreams in "} {
+		if i >= len(s.Ignored) || !strings.HasPrefix(s.Ignored[i], want) {
+			t.Errorf("ignored is %q, want %q among it", s.Ignored, want)
+		}
+	}
+}
+
+func TestSettings_wrong(t *testing.T) {
+	for name, text := range map[string]string{
+		"policy": "policy = 'none'", "type": "policy = 3", "lease": "lease = '2 days'", "long lease": "lease = '48h'", "lease as number": "lease = 10",
+		"skills": "skills = [1]", "slug": "project = 'Big One'", "syntax": "policy = ", "twice": "policy = 'trust'\npolicy = 'trust'",
+		"notify as text": "notify = 'cmd arg'",
+	} {
+		dir := tree(t, map[string]string{"config.toml": text})
+		if err := newSettings().readFile(filepath.Join(dir, "config.toml"), false); err == nil || !strings.Contains(err.Error(), "config.toml") {
+			t.Errorf("%s: reading %q = %v", name, text, err)
+		}
+	}
+	if err := newSettings().readFile(filepath.Join(t.TempDir(), "config.toml"), true); err != nil {
+		t.Errorf("a file that is not there: %v", err)
+	}
+}
+
+func TestSettings_boardOfAProject(t *testing.T) {
+	root := tree(t, map[string]string{"sub/x": "", "file.txt": ""})
+	other := tree(t, map[string]string{"board.db": ""})
+	for link, target := range map[string]string{
+		"out": other, "folder/board.db": filepath.Join(other, "board.db"), "none.db": filepath.Join(other, "none.db"), "in": "sub",
+	} {
+		link = filepath.Join(root, link)
+		if err := os.MkdirAll(filepath.Dir(link), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(target, link); err != nil {
+			t.Skip(err)
+		}
+	}
+	for value, want := range map[string]bool{
+		"https://bossman.example.org": true, "sub": true, "var/board.db": true, "../other": false, "/etc": false, "~/x": true, "in": true,
+		"out": false, "out/x/board.db": false, "folder": false, "folder/board.db": false, "none.db": false, "sub/../../x": false, "": false,
+	} {
+		if got := boardFromProject(root, value); got != want {
+			t.Errorf("boardFromProject(%q) = %v, want %v", value, got, want)
+		}
+	}
+}
+
+func TestSettings_fileThatEverybodyWrites(t *testing.T) {
+	dir := tree(t, map[string]string{"user.toml": "policy = 'trust'\nnotify = ['cmd']\n"})
+	path := filepath.Join(dir, "user.toml")
+	for mode, taken := range map[os.FileMode]bool{0o600: true, 0o644: true, 0o664: true, 0o646: false, 0o666: false} {
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		s := newSettings()
+		if err := s.readFile(path, false); err != nil {
+			t.Fatal(err)
+		}
+		if got := len(s.Notify) > 0; got != taken || s.Policy != "trust" || taken != (len(s.Ignored) == 0) {
+			t.Errorf("mode %o: notify %q, policy %s, ignored %q", mode, s.Notify, s.Policy, s.Ignored)
+		}
+	}
+}
+
+func TestHidePassword(t *testing.T) {
+	for dsn, want := range map[string]string{
+		"postgres://u:secret@h/d":            "postgres://u:xxxxx@h/d",
+		"postgres://h/d?password=secret&a=b": "postgres://h/d?a=b&password=xxxxx",
+		"postgres://u@h/d":                   "postgres://u@h/d",
+		"postgres://u:se%zzcret@h/d":         "(not an address)",
+		"":                                   "",
+	} {
+		if got := HidePassword(auth.Secret(dsn)); got != want {
+			t.Errorf("HidePassword(%q) = %q, want %q", dsn, got, want)
+		}
+	}
+}

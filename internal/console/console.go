@@ -1,0 +1,64 @@
+package console
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+
+	"golang.org/x/term"
+)
+
+// A Console is the terminal of one command.
+type Console struct {
+	Stdin, Stdout, Stderr *os.File
+	// Out is Stdout, buffered. Whoever ends the command flushes it.
+	Out *bufio.Writer
+	// JSON is set if the answer and errors are written as JSON.
+	JSON bool
+	// Getenv reads the environment.
+	Getenv func(string) string
+
+	colour bool
+	width  int           // columns of the terminal; 0 if Stdout is not one
+	lines  *bufio.Reader // Stdin, once a line was read from it
+}
+
+// New returns a Console on three files. Colours follow NO_COLOR, then FORCE_COLOR, then
+// whether stdout is a terminal.
+func New(stdin, stdout, stderr *os.File, getenv func(string) string) *Console {
+	c := &Console{Stdin: stdin, Stdout: stdout, Stderr: stderr, Out: bufio.NewWriter(stdout), Getenv: getenv}
+	c.width = terminalWidth(stdout)
+	switch {
+	case getenv("NO_COLOR") != "":
+	case getenv("FORCE_COLOR") != "":
+		c.colour = getenv("FORCE_COLOR") != "0"
+	default:
+		c.colour = c.width > 0 && getenv("TERM") != "dumb"
+	}
+	return c
+}
+
+// Width is the number of columns of the terminal, 0 if standard output is not one.
+func (c *Console) Width() int { return c.width }
+
+// Linef writes a line to standard output. It does not escape its arguments.
+func (c *Console) Linef(format string, args ...any) { fmt.Fprintf(c.Out, format+"\n", args...) }
+
+// Infof writes a line to standard error: a remark beside the answer.
+func (c *Console) Infof(format string, args ...any) {
+	fmt.Fprintln(c.Stderr, Escape(fmt.Sprintf(format, args...)))
+}
+
+// IsTerminal reports whether f is a terminal.
+func IsTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+
+// terminalWidth is the number of columns of f, 0 if it is not a terminal.
+func terminalWidth(f *os.File) int {
+	if !IsTerminal(f) {
+		return 0
+	}
+	if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
+		return w
+	}
+	return 80
+}

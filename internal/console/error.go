@@ -1,0 +1,138 @@
+package console
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"syscall"
+
+	"github.com/go-json-experiment/json"
+)
+
+// An Error is an error with its exit code and the next step for the person.
+type Error struct {
+	// Code is 0 if Err, or whoever handles it, knows better.
+	Code ExitCode
+	Err  error
+	// Next is one imperative sentence or a command line; empty if there is none.
+	Next string
+}
+
+func (e *Error) Error() string      { return e.Err.Error() }
+func (e *Error) Unwrap() error      { return e.Err }
+func (e *Error) ExitCode() ExitCode { return e.Code }
+func (e *Error) NextStep() string   { return e.Next }
+
+// Errorf returns an error with its exit code and next step; next may be empty.
+func Errorf(code ExitCode, next, format string, args ...any) error {
+	return &Error{Code: code, Err: fmt.Errorf(format, args...), Next: next}
+}
+
+// Usagef returns an error in how the command was typed.
+func Usagef(format string, args ...any) error {
+	return &Error{Code: Usage, Err: fmt.Errorf(format, args...)}
+}
+
+// WithNext adds the next step to err, unless err has one.
+func WithNext(err error, next string) error {
+	if err == nil || NextOf(err) != "" {
+		return err
+	}
+	return &Error{Code: CodeOf(err), Err: err, Next: next}
+}
+
+// CodeOf is the first exit code that err or an error in its chain has, 0 if there is
+// none.
+func CodeOf(err error) ExitCode {
+	for err != nil {
+		e, ok := errors.AsType[interface {
+			error
+			ExitCode() ExitCode
+		}](err)
+		if !ok {
+			return 0
+		}
+		if code := e.ExitCode(); code != 0 {
+			return code
+		}
+		err = errors.Unwrap(e)
+	}
+	return 0
+}
+
+// NextOf is the first next step that err or an error in its chain has, empty if there is
+// none.
+func NextOf(err error) string {
+	for err != nil {
+		e, ok := errors.AsType[interface {
+			error
+			NextStep() string
+		}](err)
+		if !ok {
+			return ""
+		}
+		if next := e.NextStep(); next != "" {
+			return next
+		}
+		err = errors.Unwrap(e)
+	}
+	return ""
+}
+
+// Report writes err to standard error, as JSON if c.JSON is set, and returns the exit
+// code. A nil error is OK, and so is one that only says that nobody reads standard
+// output any more, as with | head.
+func (c *Console) Report(err error) ExitCode {
+	if err == nil || c.outputClosed(err) {
+		return OK
+	}
+	code, next := cmp.Or(CodeOf(err), Failure), NextOf(err)
+	text := Escape(err.Error())
+	if errors.Is(err, context.Canceled) {
+		text, next = "interrupted", ""
+	}
+	if c.JSON {
+		out, _ := json.Marshal(errorJSON{Error: failureJSON{Code: code, Kind: code.String(), Message: text, Next: next}})
+		fmt.Fprintf(c.Stderr, "%s\n", EscapeJSON(out))
+		return code
+	}
+	fmt.Fprintf(c.Stderr, "bossman: %s\n", IndentLines(text))
+	if next != "" {
+		fmt.Fprintf(c.Stderr, "  next: %s\n", IndentLines(Escape(next)))
+	}
+	return code
+}
+
+type errorJSON struct {
+	Error failureJSON `json:"error"`
+}
+
+type failureJSON struct {
+	Code    ExitCode `json:"code"`
+	Kind    string   `json:"kind"`
+	Message string   `json:"message"`
+	Next    string   `json:"next,omitzero"`
+}
+
+// outputClosed reports whether err is a write to standard output after its reader went
+// away. Any other closed pipe is an error like others.
+func (c *Console) outputClosed(err error) bool {
+	pe, ok := errors.AsType[*fs.PathError](err)
+	return ok && pe.Path == c.Stdout.Name() && errors.Is(pe, syscall.EPIPE)
+}
+
+// MaxErrorText is how many bytes of an error's text are shown: some of it may be a
+// server's.
+const MaxErrorText = 4000
+
+// IndentLines indents all lines of text but the first, so that none of them looks like a
+// line of our own, and cuts it to MaxErrorText.
+func IndentLines(text string) string {
+	if len(text) > MaxErrorText {
+		text = strings.ToValidUTF8(text[:MaxErrorText], "") + "…"
+	}
+	return strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n    ")
+}

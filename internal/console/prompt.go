@@ -1,0 +1,85 @@
+package console
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+)
+
+// Prompt asks for a line. The end of the input is an empty line.
+func (c *Console) Prompt(ctx context.Context, text string) (string, error) {
+	line, err := c.ReadLine(ctx, text)
+	if errors.Is(err, io.EOF) {
+		return "", nil
+	}
+	return line, err
+}
+
+// ReadLine asks for a line. It returns io.EOF at the end of the input.
+func (c *Console) ReadLine(ctx context.Context, text string) (string, error) {
+	if err := c.Out.Flush(); err != nil {
+		return "", err
+	}
+	fmt.Fprint(c.Stderr, text)
+	if c.lines == nil {
+		c.lines = bufio.NewReader(c.Stdin)
+	}
+	line, err := interruptible(ctx, func() (string, error) { return c.lines.ReadString('\n') })
+	if err != nil && line == "" {
+		fmt.Fprintln(c.Stderr)
+		return "", err
+	}
+	return strings.TrimSpace(line), nil
+}
+
+// ReadSecret asks for a line that is not shown while it is typed. Standard input must be
+// a terminal.
+func (c *Console) ReadSecret(ctx context.Context, text string) (string, error) {
+	fd := int(c.Stdin.Fd())
+	before, err := term.GetState(fd)
+	if err != nil {
+		return "", err
+	}
+	fmt.Fprint(c.Stderr, text)
+	secret, err := interruptible(ctx, func() ([]byte, error) { return term.ReadPassword(fd) })
+	if ctx.Err() != nil {
+		_ = term.Restore(fd, before)
+	}
+	fmt.Fprintln(c.Stderr)
+	return strings.TrimSpace(string(secret)), err
+}
+
+// ReadFile reads a file that was named on the command line; - is standard input.
+func (c *Console) ReadFile(ctx context.Context, name string) ([]byte, error) {
+	if name == "-" {
+		return interruptible(ctx, func() ([]byte, error) { return io.ReadAll(c.Stdin) })
+	}
+	return os.ReadFile(name)
+}
+
+// interruptible calls read and returns early if ctx ends: Ctrl-C must not wait for a key.
+// The goroutine that reads is then left behind until the program ends.
+func interruptible[T any](ctx context.Context, read func() (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		v, err := read()
+		done <- result{v, err}
+	}()
+	select {
+	case r := <-done:
+		return r.value, r.err
+	case <-ctx.Done():
+		var zero T
+		return zero, ctx.Err()
+	}
+}

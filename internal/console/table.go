@@ -1,0 +1,158 @@
+package console
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Column of a table.
+type Column struct {
+	Head string
+	// Right aligns the column to the right.
+	Right bool
+	// Flex marks the one column that is cut to fit the terminal.
+	Flex bool
+	// Wrap breaks the flexible column into lines instead of cutting it, and puts it below
+	// the others if there is no room beside them. It must be the last column.
+	Wrap bool
+	// Drop is the order in which columns are left out if the terminal is too narrow: the
+	// highest first, 0 never.
+	Drop int
+}
+
+// A Row is the cells of a table's row, one for each column.
+type Row []Cell
+
+// A Cell of a table.
+type Cell struct {
+	Text  string
+	Style Style
+}
+
+// Text returns a plain cell.
+func Text(text string) Cell { return Cell{Text: text} }
+
+// Cell returns a cell in the style.
+func (s Style) Cell(text string) Cell { return Cell{Text: text, Style: s} }
+
+// minFlex is the width below which other columns are left out before the flexible column
+// gets narrower.
+const minFlex = 24
+
+// Table writes rows below their heads to standard output, within the width of the
+// terminal. Columns without any text are left out, and so are the heads if all are empty.
+// The text of a cell is escaped and put on one line.
+func (c *Console) Table(indent string, cols []Column, rows []Row) {
+	widths := make([]int, len(cols))
+	show := make([]bool, len(cols))
+	rows = clean(rows)
+	for i, col := range cols {
+		for _, row := range rows {
+			if row[i].Text != "" {
+				show[i] = true
+				widths[i] = max(widths[i], TextWidth(row[i].Text))
+			}
+		}
+		widths[i] = max(widths[i], TextWidth(col.Head))
+	}
+	crowded := c.width > 0 && !fit(cols, widths, show, c.width-TextWidth(indent))
+	heads := make(Row, len(cols))
+	headed := false
+	for i, col := range cols {
+		heads[i] = Dim.Cell(col.Head)
+		headed = headed || col.Head != ""
+	}
+	if headed {
+		rows = append([]Row{heads}, rows...)
+	}
+	for n, row := range rows {
+		var line strings.Builder
+		line.WriteString(indent)
+		pad := 0
+		for i, col := range cols {
+			if !show[i] {
+				continue
+			}
+			text := row[i].Text
+			if crowded && col.Wrap {
+				if text != "" && (n > 0 || !headed) {
+					below := strings.TrimRight(c.wrap(indent+"    ", text), "\n")
+					line.WriteString("\n" + c.Styled(row[i].Style, below))
+				}
+				continue
+			}
+			line.WriteString(strings.Repeat(" ", pad))
+			if c.width > 0 && col.Flex && col.Wrap {
+				column := c.width - widths[i]
+				text = strings.TrimSpace(c.wrap(strings.Repeat(" ", column), text))
+			} else if c.width > 0 && col.Flex {
+				text = Truncate(text, widths[i])
+			}
+			rest := max(0, widths[i]-TextWidth(text))
+			pad = 2
+			if col.Right {
+				line.WriteString(strings.Repeat(" ", rest))
+			} else {
+				pad += rest
+			}
+			line.WriteString(c.Styled(row[i].Style, text))
+		}
+		fmt.Fprintln(c.Out, strings.TrimRight(line.String(), " "))
+	}
+}
+
+// clean returns rows whose cells are escaped, each on one line.
+func clean(rows []Row) []Row {
+	out := make([]Row, len(rows))
+	for n, row := range rows {
+		out[n] = slices.Clone(row)
+		for i, cell := range row {
+			if strings.ContainsFunc(cell.Text, isUnsafe) {
+				out[n][i].Text = OneLine(cell.Text)
+			}
+		}
+	}
+	return out
+}
+
+// fit makes a table as narrow as it has to be, and reports whether it could.
+func fit(cols []Column, widths []int, show []bool, room int) bool {
+	total := func() int {
+		n := -2
+		for i := range cols {
+			if show[i] {
+				n += widths[i] + 2
+			}
+		}
+		return n
+	}
+	flex := -1
+	for i, col := range cols {
+		if col.Flex {
+			flex = i
+		}
+	}
+	if flex < 0 {
+		return true
+	}
+	full := widths[flex]
+	for total() > room {
+		if over := total() - room; widths[flex]-over >= min(minFlex, full) {
+			widths[flex] -= over
+			return true
+		}
+		last := -1
+		for i, col := range cols {
+			if show[i] && col.Drop > 0 && (last < 0 || col.Drop > cols[last].Drop) {
+				last = i
+			}
+		}
+		if last < 0 {
+			widths[flex] = max(8, widths[flex]-(total()-room))
+			return false
+		}
+		show[last] = false
+	}
+	return true
+}

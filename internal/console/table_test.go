@@ -1,0 +1,65 @@
+package console
+
+import (
+	"bufio"
+	"bytes"
+	"strings"
+	"testing"
+)
+
+// table is what Table writes on a terminal of a width.
+func table(width int, indent string, cols []Column, rows []Row) string {
+	var out bytes.Buffer
+	c := &Console{Out: bufio.NewWriter(&out), width: width}
+	c.Table(indent, cols, rows)
+	c.Out.Flush()
+	return out.String()
+}
+
+func TestTable_fits(t *testing.T) {
+	cols := []Column{{Head: "TASK"}, {Head: "TITLE", Flex: true}, {Head: "WORKER", Drop: 1}, {Head: "AGE", Right: true, Drop: 2}}
+	rows := []Row{
+		{{"web-1", ""}, {"A rather long title that does not fit anywhere in a narrow terminal", ""}, {"otter-7k", ""}, {"3 s ago", ""}},
+		{{"web-2", ""}, {"日本語のとても長いタイトルはどこにも収まりません、それでも表示されます", ""}, {"", ""}, {"12 min ago", ""}},
+	}
+	for _, width := range []int{200, 100, 80, 60, 40, 30, 24} {
+		out := table(width, "  ", cols, rows)
+		for l := range strings.Lines(out) {
+			if got := TextWidth(strings.TrimRight(l, "\n")); got > width {
+				t.Errorf("at %d columns a line has %d: %s", width, got, l)
+			}
+		}
+		if !strings.Contains(out, "web-2") {
+			t.Errorf("at %d columns the ids are gone:\n%s", width, out)
+		}
+	}
+	if !strings.Contains(table(0, "", cols, rows), "narrow terminal") {
+		t.Error("without a terminal something is cut")
+	}
+}
+
+// A column that is broken into lines stands below the others where there is no room.
+func TestTable_narrow(t *testing.T) {
+	cols := []Column{{Head: "ARGUMENT"}, {Head: "TYPE"}, {Head: "WHAT IT IS", Flex: true, Wrap: true}}
+	rows := []Row{{{"elicitation", ""}, {"boolean", ""}, {"What is done with the answer of the person", ""}}, {{"url", ""}, {"string", ""}, {"", ""}}}
+	for width, want := range map[int]string{
+		40: "  ARGUMENT     TYPE\n  elicitation  boolean\n      What is done with the answer of\n      the person\n  url          string\n",
+		60: "  ARGUMENT     TYPE     WHAT IT IS\n  elicitation  boolean  What is done with the answer of the\n                        person\n  url          string\n",
+	} {
+		if got := table(width, "  ", cols, rows); got != want {
+			t.Errorf("%d columns:\n%s\nwant\n%s", width, got, want)
+		}
+	}
+}
+
+// Whatever a cell is given, the table has one line for each row, and nothing in it
+// controls the terminal.
+func TestTable_escapes(t *testing.T) {
+	rows := []Row{{Text("a\nb\x1b[2Jc"), Red.Cell("x\ty\u202ez")}}
+	if got, want := table(0, "", []Column{{}, {}}, rows), "a b\uFFFD[2Jc  x y\uFFFDz\n"; got != want {
+		t.Errorf("Table = %q, want %q", got, want)
+	}
+	if rows[0][0].Text != "a\nb\x1b[2Jc" {
+		t.Errorf("Table has changed its argument: %q", rows[0][0].Text)
+	}
+}

@@ -1,0 +1,111 @@
+package console
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+)
+
+// Escape makes text safe for a terminal: characters that would move the cursor or change
+// the reading direction become U+FFFD. New lines and tabs stay.
+func Escape(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && isUnsafe(r) {
+			return '\uFFFD'
+		}
+		return r
+	}, text)
+}
+
+// OneLine is text escaped, with each run of white space replaced by one space.
+func OneLine(text string) string { return strings.Join(strings.Fields(Escape(text)), " ") }
+
+// isUnsafe reports whether a character acts on the terminal instead of being shown: control
+// characters, other line ends, what changes the reading direction, and tags, which are an
+// invisible alphabet.
+func isUnsafe(r rune) bool {
+	return unicode.IsControl(r) || r >= 0x2028 && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0xfeff ||
+		r >= 0xe0000 && r <= 0xe007f
+}
+
+// Paragraph writes text to standard output, escaped, and broken at spaces to fit the
+// terminal behind the indent.
+func (c *Console) Paragraph(indent, text string) { fmt.Fprint(c.Out, c.wrap(indent, Escape(text))) }
+
+// wrap breaks text at spaces so that it fits the terminal behind an indent. Lines that
+// fit stay as they are.
+func (c *Console) wrap(indent, text string) string {
+	room := c.width - TextWidth(indent)
+	var out strings.Builder
+	for line := range strings.Lines(strings.TrimRight(text, "\n")) {
+		line = strings.TrimRight(line, "\n")
+		for c.width > 0 && room > 20 && TextWidth(line) > room {
+			at, width, space := len(line), 0, -1
+			for i, r := range line {
+				if width += runeWidth(r); width > room {
+					at = i
+					break
+				}
+				if r == ' ' {
+					space = i
+				}
+			}
+			if space > 0 {
+				at = space
+			}
+			out.WriteString(indent + line[:at] + "\n")
+			line = strings.TrimLeft(line[at:], " ")
+		}
+		if line == "" {
+			out.WriteString("\n")
+			continue
+		}
+		out.WriteString(indent + line + "\n")
+	}
+	return out.String()
+}
+
+// Truncate shortens a line to a width; the last character is then an ellipsis.
+func Truncate(line string, width int) string {
+	if TextWidth(line) <= width {
+		return line
+	}
+	n := 0
+	for i, r := range line {
+		if n += runeWidth(r); n > width-1 {
+			return strings.TrimRight(line[:i], " ") + "…"
+		}
+	}
+	return line
+}
+
+// TextWidth is how many columns of a terminal a line takes.
+func TextWidth(line string) int {
+	n := 0
+	for _, r := range line {
+		n += runeWidth(r)
+	}
+	return n
+}
+
+func runeWidth(r rune) int {
+	switch {
+	case r < 0x300:
+		return 1
+	case unicode.Is(unicode.Mn, r), unicode.Is(unicode.Me, r), r == 0x200b, r == 0x200d, r >= 0xfe00 && r <= 0xfe0f:
+		return 0
+	case r >= 0x1100 && r <= 0x115f, r >= 0x2e80 && r <= 0xa4cf && r != 0x303f, r >= 0xac00 && r <= 0xd7a3, r >= 0xf900 && r <= 0xfaff,
+		r >= 0xfe30 && r <= 0xfe6f, r >= 0xff00 && r <= 0xff60, r >= 0xffe0 && r <= 0xffe6, r >= 0x1f300 && r <= 0x1f64f,
+		r >= 0x1f680 && r <= 0x1f6ff, r >= 0x1f900 && r <= 0x1f9ff, r >= 0x20000 && r <= 0x3fffd:
+		return 2
+	}
+	return 1
+}
+
+// Count is a number with its noun: 1 task, 2 tasks.
+func Count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

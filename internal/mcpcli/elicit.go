@@ -1,0 +1,205 @@
+package mcpcli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bossman-dev/bossman/internal/console"
+	"github.com/bossman-dev/bossman/mcp"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// refusal is what a person types to say no.
+const refusal = "!"
+
+// elicit asks the person at the terminal what the server wants to know. Where there
+// is none, it says no.
+func (s *session) elicit(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+	name := console.OneLine(s.serverName())
+	if terminal, err := s.RequirePerson(); err != nil || !terminal {
+		s.progress.Infof("%s asks: %s\n  declined: there is no person at a terminal", name, console.OneLine(p.Message))
+		return &mcp.ElicitResult{Action: "decline"}, nil
+	}
+	s.asking.Lock() // one question at a time
+	defer s.asking.Unlock()
+	s.progress.Infof("%s asks: %s", name, console.Escape(p.Message))
+	var content jsontext.Value
+	var err error
+	if p.Mode == "url" {
+		s.progress.Infof("  It wants you to visit this address; nothing opens it for you:\n\n  %s\n", p.URL)
+		err = s.confirm(ctx, "  Will you? [y/N] ")
+	} else {
+		content, err = s.fillIn(ctx, readForm(p.RequestedSchema))
+	}
+	switch {
+	case errors.Is(err, mcp.ErrDeclined):
+		return &mcp.ElicitResult{Action: "decline"}, nil
+	case errors.Is(err, io.EOF):
+		return &mcp.ElicitResult{Action: "cancel"}, nil
+	case err != nil:
+		return nil, err
+	}
+	return &mcp.ElicitResult{Action: "accept", Content: []byte(content)}, nil
+}
+
+func (s *session) serverName() string {
+	if s.Client != nil {
+		if i := s.ServerInfo(); i.Title != "" || i.Name != "" {
+			return "The server " + cmp.Or(i.Title, i.Name)
+		}
+	}
+	return "The server"
+}
+
+func (s *session) confirm(ctx context.Context, text string) error {
+	l, err := s.ask(ctx, text)
+	if err != nil {
+		return err
+	}
+	if l = strings.ToLower(l); l != "y" && l != "yes" {
+		return mcp.ErrDeclined
+	}
+	return nil
+}
+
+// fillIn asks for each field of a form.
+func (s *session) fillIn(ctx context.Context, f *form) (jsontext.Value, error) {
+	out := map[string]jsontext.Value{}
+	if len(f.Fields) == 0 {
+		return jsontext.Value("{}"), s.confirm(ctx, "  Accept? [y/N] ")
+	}
+	s.progress.Infof("  (%s says no; an empty line takes what is in brackets, or leaves out what may be left out)", refusal)
+	for _, p := range f.Fields {
+		for {
+			l, err := s.ask(ctx, p.prompt())
+			if err != nil {
+				return nil, err
+			}
+			if l == refusal {
+				return nil, mcp.ErrDeclined
+			}
+			v, err := p.answer(l)
+			if err != nil {
+				s.progress.Infof("  %v", err)
+				continue
+			}
+			if v != nil {
+				out[p.Name] = v
+			}
+			break
+		}
+	}
+	return json.Marshal(out, json.Deterministic(true))
+}
+
+// prompt is the question about one field.
+func (p *field) prompt() string {
+	var b strings.Builder
+	name := console.OneLine(cmp.Or(p.Title, p.Name))
+	if d := console.OneLine(p.Description); d != "" && d != name {
+		fmt.Fprintf(&b, "  %s\n", d)
+	}
+	for i, c := range p.Choices {
+		fmt.Fprintf(&b, "    %d. %s\n", i+1, console.OneLine(cmp.Or(c.title, c.value)))
+	}
+	fmt.Fprintf(&b, "  %s", name)
+	switch {
+	case p.Many:
+		b.WriteString(" (numbers, with commas between)")
+	case len(p.Choices) > 0:
+		b.WriteString(" (a number)")
+	case p.kinds() == "boolean":
+		b.WriteString(" (y/n)")
+	case p.kinds() != "string" && p.kinds() != "any":
+		b.WriteString(" (" + p.kinds() + ")")
+	}
+	if len(p.Default) > 0 {
+		b.WriteString(" [" + p.usual() + "]")
+	} else if !p.Required {
+		b.WriteString(" (may be empty)")
+	}
+	return b.String() + ": "
+}
+
+// usual is the default, for people.
+func (p *field) usual() string {
+	values := as[[]string](p.Default)
+	if one := as[string](p.Default); one != "" {
+		values = []string{one}
+	}
+	if len(values) == 0 {
+		return console.OneLine(string(p.Default))
+	}
+	for i, v := range values {
+		if at := slices.IndexFunc(p.Choices, func(c choice) bool { return c.value == v }); at >= 0 {
+			values[i] = cmp.Or(p.Choices[at].title, v)
+		}
+	}
+	return console.OneLine(strings.Join(values, ", "))
+}
+
+// answer reads what was typed for a field. Nil leaves it out.
+func (p *field) answer(l string) (jsontext.Value, error) {
+	switch {
+	case l == "" && len(p.Default) > 0:
+		return p.Default, nil
+	case l == "" && !p.Required:
+		return nil, nil
+	case l == "" && (len(p.Choices) > 0 || p.kinds() != "string"):
+		return nil, errors.New("it wants an answer")
+	case p.Many:
+		values := []string{}
+		for word := range strings.SplitSeq(l, ",") {
+			v, ok := p.choose(strings.TrimSpace(word))
+			if !ok {
+				return nil, fmt.Errorf("%q is none of them", word)
+			}
+			values = append(values, v)
+		}
+		return json.Marshal(values)
+	case len(p.Choices) > 0:
+		v, ok := p.choose(l)
+		if !ok {
+			return nil, fmt.Errorf("%q is none of them", l)
+		}
+		return json.Marshal(v)
+	case p.kinds() == "boolean":
+		switch strings.ToLower(l) {
+		case "y", "yes", "true":
+			return jsontext.Value("true"), nil
+		case "n", "no", "false":
+			return jsontext.Value("false"), nil
+		}
+		return nil, errors.New("it is y or n")
+	}
+	v, err := p.value(l)
+	if err != nil {
+		return nil, fmt.Errorf("it wants %s", p.wants())
+	}
+	return v, nil
+}
+
+// choose finds a choice by its number, its value or its title.
+func (p *field) choose(word string) (string, bool) {
+	i := slices.IndexFunc(p.Choices, func(c choice) bool { return c.value == word || c.title != "" && c.title == word })
+	if n, err := strconv.Atoi(word); err == nil && i < 0 {
+		i = n - 1
+	}
+	if i < 0 || i >= len(p.Choices) {
+		return "", false
+	}
+	return p.Choices[i].value, true
+}
+
+// ask reads a line from the terminal, below what stands there.
+func (s *session) ask(ctx context.Context, text string) (string, error) {
+	s.progress.Clear()
+	return s.ReadLine(ctx, text)
+}

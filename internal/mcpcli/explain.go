@@ -1,0 +1,124 @@
+package mcpcli
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"github.com/bossman-dev/bossman/internal/console"
+	"github.com/bossman-dev/bossman/jsonrpc"
+	"github.com/bossman-dev/bossman/mcp"
+)
+
+// explain gives an error its exit code and says what to do about it.
+func (s *session) explain(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	if console.CodeOf(err) != 0 {
+		return err
+	}
+	if pe, ok := errors.AsType[*fs.PathError](err); ok && pe.Path == s.Stdout.Name() {
+		return err // nobody reads what we write
+	}
+	s.progress.Clear()
+	// An error of ctx may come as one of the server's end.
+	if context.Cause(ctx) == errTimedOut {
+		return console.Errorf(console.Unavailable, "give it more time, or look at what it does with -v", "%w (%v)", errTimedOut, s.options.timeout)
+	}
+	if ctx.Err() != nil {
+		return context.Canceled
+	}
+	if _, refused := errors.AsType[*mcp.StatusError](err); refused && s.Client == nil {
+		return s.explainHTTP(err)
+	}
+	if e, ok := errors.AsType[*jsonrpc.Error](err); ok {
+		if e.Code == jsonrpc.CodeMethodNotFound {
+			return console.Errorf(console.NotFound, "", "the server does not have that: %s", e.Message)
+		}
+		next := ""
+		if e.Code == jsonrpc.CodeInvalidParams {
+			next = s.target.line("tools", "NAME") + " shows what a tool wants"
+		}
+		return console.Errorf(console.Failure, next, "the server refused: %s (%d)", e.Message, e.Code)
+	}
+	if e, ok := errors.AsType[*mcp.TaskError](err); ok {
+		return console.Errorf(console.Failure, "", "the call went on as task %s, which failed or is no longer followed: %w", e.ID, e.Err)
+	}
+	if s.target.command != nil {
+		return s.explainCommand(err)
+	}
+	return s.explainHTTP(err)
+}
+
+func (s *session) explainCommand(err error) error {
+	name := s.target.command.Args[0]
+	switch {
+	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
+		return console.Errorf(console.Unavailable, "look whether it is installed and how it is spelled", "cannot start %s: there is no such program", name)
+	case errors.Is(err, fs.ErrPermission):
+		return console.Errorf(console.Unavailable, "look whether it is a program that you may run", "cannot start %s: permission denied", name)
+	}
+	if s.Client != nil {
+		_ = s.Close() // its last words are all there when it has ended
+	}
+	s.child.show()
+	if errors.Is(err, mcp.ErrTimeout) {
+		return console.Errorf(console.Unavailable, "look at what it does with -v, or give it longer with --timeout", "%s does not answer: %w", name, err)
+	}
+	if errors.Is(err, jsonrpc.ErrClosed) {
+		why := ""
+		if e, ok := errors.AsType[*mcp.ExitError](err); ok && e.State != nil && !e.Killed {
+			why = " (" + e.State.String() + ")"
+		}
+		when := "in the middle of it"
+		if s.Client == nil {
+			when = "before it spoke MCP"
+		}
+		return console.Errorf(console.Unavailable, "run the command alone and see what it says", "%s ended %s%s", name, when, why)
+	}
+	return console.Errorf(console.Unavailable, "look at what it does with -v; does it speak MCP on its standard output?", "%w", err)
+}
+
+func (s *session) explainHTTP(err error) error {
+	address, text := shownURL(s.target.url), s.told(err)
+	if said := s.refused.Load(); said != nil && *said != "" && !strings.Contains(text, *said) {
+		// Looking for OAuth has failed; what the server wants may be a key.
+		text = *said + "\n" + text
+	}
+	if errors.Is(err, errNobodyToAgree) {
+		return console.Errorf(console.Denied, "run it once in a terminal of your own, or give a token: --header 'Authorization: Bearer ${TOKEN}'",
+			"%s wants a person to agree, and there is no terminal", address)
+	}
+	e, status := errors.AsType[*mcp.StatusError](err)
+	switch {
+	case s.refused.Load() != nil || status && (e.Code == http.StatusUnauthorized || e.Code == http.StatusForbidden):
+		return console.Errorf(console.Denied, "give what it wants: --header 'Authorization: Bearer ${TOKEN}', or what its documentation says",
+			"%s does not let us in: %s", address, text)
+	case status && (e.Code == http.StatusNotFound || e.Code == http.StatusMethodNotAllowed):
+		return console.Errorf(console.Unavailable, "look at the address: the path is often /mcp", "there is no MCP server at %s: %s", address, text)
+	}
+	return console.Errorf(console.Unavailable, "look whether it runs, and at the address", "%s cannot be reached: %s", address, text)
+}
+
+// told is the text of an error of HTTP. It names the server without the query and the
+// user, which may hold a key, and says nothing twice.
+func (s *session) told(err error) string {
+	text := strings.ReplaceAll(err.Error(), s.target.url, shownURL(s.target.url))
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		text = strings.ReplaceAll(text, e.URL, shownURL(e.URL))
+	}
+	var lines []string
+	for l := range strings.Lines(text) {
+		l = strings.TrimSpace(l)
+		if !slices.ContainsFunc(lines, func(said string) bool { return strings.HasSuffix(said, l) }) {
+			lines = append(lines, l)
+		}
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,74 @@
+package mcpcli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// files keeps what a server sends in new files of one directory.
+type files struct{ dir string }
+
+// extensions are those of the types that servers send. Nothing that a system would
+// run when it is clicked on is among them.
+var extensions = map[string]string{
+	"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp", "image/svg+xml": ".svg",
+	"audio/wav": ".wav", "audio/x-wav": ".wav", "audio/mpeg": ".mp3", "audio/ogg": ".ogg", "audio/flac": ".flac",
+	"application/pdf": ".pdf", "application/zip": ".zip", "application/gzip": ".gz", "application/json": ".json",
+	"text/plain": ".txt", "text/csv": ".csv", "text/markdown": ".md",
+}
+
+// maxSameName is how many files of one name there may be.
+const maxSameName = 1000
+
+// write makes a new file and returns its path. The server has a say in the name's
+// letters, and in nothing else: neither in the directory nor in what is overwritten.
+func (f *files) write(name, mime string, data []byte) (string, error) {
+	if err := os.MkdirAll(f.dir, 0o777); err != nil {
+		return "", err
+	}
+	root, err := os.OpenRoot(f.dir)
+	if err != nil {
+		return "", err
+	}
+	defer root.Close()
+	mime, _, _ = strings.Cut(strings.ToLower(mime), ";")
+	ext := cmp.Or(extensions[strings.TrimSpace(mime)], ".bin")
+	name = strings.TrimSuffix(fileName(name), ext)
+	for i := 1; i <= maxSameName; i++ {
+		try := name + ext
+		if i > 1 {
+			try = fmt.Sprintf("%s-%d%s", name, i, ext)
+		}
+		w, err := root.OpenFile(try, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		_, err = w.Write(data)
+		return filepath.Join(f.dir, try), errors.Join(err, w.Close())
+	}
+	return "", fmt.Errorf("there are %d files named %s in %s already", maxSameName, name+ext, f.dir)
+}
+
+// longestName is that of a file, without what is added to it.
+const longestName = 60
+
+// fileName keeps the letters of a name that every system takes.
+func fileName(name string) string {
+	name = strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '-', r == '_', r == '.':
+			return r
+		}
+		return '-'
+	}, name)
+	name = strings.Trim(name[:min(longestName, len(name))], ".-")
+	return cmp.Or(name, "file")
+}

@@ -1,0 +1,106 @@
+package mcpcli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"github.com/bossman-dev/bossman/internal/console"
+	"github.com/bossman-dev/bossman/mcp"
+	"github.com/spf13/cobra"
+)
+
+func (c *cli) readCommand() *cobra.Command {
+	var out string
+	cmd := c.subcommand(&cobra.Command{
+		Use: "read [SERVER] [URI…] [-- COMMAND…]", Short: "Read resources, or list them",
+		Long: "Read prints what resources hold. Without a URI it lists the server's resources and\ntemplates. What is not text goes to files in --out, which are never overwritten.",
+		Example: `  bossman client read -- npx -y @modelcontextprotocol/server-everything
+  bossman client read demo://resource/dynamic/text/1 -- npx -y @modelcontextprotocol/server-everything
+  bossman client read https://example.com/mcp docs://readme > readme.md`,
+	}, func(ctx context.Context, s *session, args []string) error {
+		if len(args) == 0 {
+			return s.listResources(ctx)
+		}
+		all := []mcp.Contents{}
+		for _, uri := range args {
+			contents, err := s.Read(ctx, uri)
+			if errors.Is(err, mcp.ErrNotFound) {
+				return s.noResource(ctx, uri)
+			}
+			if err != nil {
+				return err
+			}
+			all = append(all, contents...)
+		}
+		if s.JSON {
+			return s.PrintJSON(struct {
+				Contents []mcp.Contents `json:"contents"`
+			}{all})
+		}
+		for _, c := range all {
+			if err := s.printContents(c, len(all) > 1, &files{dir: out}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	addOutFlag(cmd, &out)
+	return cmd
+}
+
+func (s *session) noResource(ctx context.Context, uri string) error {
+	var uris []string
+	for r, err := range s.Resources(ctx) {
+		if err != nil {
+			break
+		}
+		uris = append(uris, r.URI)
+	}
+	list := s.target.line("read", "")
+	if len(uris) == 0 {
+		return console.Errorf(console.NotFound, list+" lists what there is", "the server has no resource %q", uri)
+	}
+	return unknown("resource", uri, uris, list)
+}
+
+func (s *session) listResources(ctx context.Context) error {
+	resources, templates := []*mcp.Resource{}, []*mcp.Resource{}
+	for r, err := range s.Resources(ctx) {
+		if err != nil {
+			return err
+		}
+		resources = append(resources, r)
+	}
+	for r, err := range s.Templates(ctx) {
+		if err != nil {
+			return err
+		}
+		templates = append(templates, r)
+	}
+	if s.JSON {
+		return s.PrintJSON(struct {
+			Server    serverJSON      `json:"server"`
+			Resources []*mcp.Resource `json:"resources"`
+			Templates []*mcp.Resource `json:"resourceTemplates"`
+		}{s.serverJSON(), resources, templates})
+	}
+	s.heading(len(resources)+len(templates), "resource")
+	if len(resources)+len(templates) == 0 {
+		s.Infof("The server has no resources.")
+		return nil
+	}
+	var rows []console.Row
+	for _, r := range append(resources, templates...) {
+		rows = append(rows, console.Row{
+			console.Cyan.Cell(cmp.Or(r.URI, r.URITemplate)),
+			console.Dim.Cell(r.MIMEType),
+			console.Text(firstSentence(cmp.Or(r.Description, r.Title, r.Name))),
+		})
+	}
+	s.Table("", []console.Column{{Head: "RESOURCE"}, {Head: "TYPE", Drop: 1}, {Head: "WHAT IT IS", Flex: true}}, rows)
+	if len(templates) > 0 && console.IsTerminal(s.Stdout) {
+		s.Linef("%s", s.Styled(console.Dim, "What is in {braces} is for you to fill in."))
+	}
+	return nil
+}

@@ -1,0 +1,165 @@
+package mcpcli
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/bossman-dev/bossman/internal/console"
+	"github.com/bossman-dev/bossman/mcp"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// printResult prints what a tool has answered.
+func (s *session) printResult(name string, r *mcp.ToolResult, save *files) error {
+	if s.JSON {
+		return s.PrintJSON(r)
+	}
+	structured := jsontext.Value(r.StructuredContent)
+	told := toldTwice(r.Content, structured)
+	for _, c := range r.Content {
+		if c.Type == "text" && told == inStructured {
+			continue
+		}
+		if err := s.printContent(name, c, save); err != nil {
+			return err
+		}
+	}
+	if len(structured) > 0 && told != inText {
+		s.text(indented(structured))
+	}
+	if len(r.Content) == 0 && len(structured) == 0 && console.IsTerminal(s.Stdout) {
+		s.Linef("%s", s.Styled(console.Dim, "(nothing)"))
+	}
+	return nil
+}
+
+// Where a result that says the same twice is read from.
+const (
+	once         = iota // it does not
+	inStructured        // the texts are the structured content again
+	inText              // the structured content only wraps the texts
+)
+
+// toldTwice finds that a server repeats structured content as text, for those who do
+// not read it: the same JSON, or the text itself as the only member of an object.
+func toldTwice(content []mcp.Content, structured jsontext.Value) int {
+	var texts []string
+	for _, c := range content {
+		if c.Type == "text" {
+			texts = append(texts, c.Text)
+		}
+	}
+	if len(texts) == 0 || len(structured) == 0 {
+		return once
+	}
+	if len(texts) == 1 && sameJSON(jsontext.Value(texts[0]), structured) {
+		return inStructured
+	}
+	members := as[map[string]jsontext.Value](structured)
+	if len(members) != 1 {
+		return once
+	}
+	for _, v := range members {
+		if len(texts) == 1 && says(texts[0], v) {
+			return inText
+		}
+		if slices.EqualFunc(texts, as[[]jsontext.Value](v), says) {
+			return inText // a list, one text for each
+		}
+	}
+	return once
+}
+
+// says reports whether a text is a value: the same text, or its JSON.
+func says(text string, v jsontext.Value) bool {
+	if v.Kind() == '"' {
+		return as[string](v) == text
+	}
+	return sameJSON(jsontext.Value(text), v)
+}
+
+// sameJSON compares values, whatever the order of their members.
+func sameJSON(a, b jsontext.Value) bool {
+	a, b = a.Clone(), b.Clone()
+	return a.Canonicalize() == nil && b.Canonicalize() == nil && bytes.Equal(a, b)
+}
+
+// indented is JSON for people. Members stay in their order, and numbers as they are.
+func indented(v jsontext.Value) string {
+	v = v.Clone()
+	_ = v.Indent(jsontext.WithIndent("  ")) // what is no JSON stays as it is
+	return string(v)
+}
+
+func (s *session) printContent(name string, c mcp.Content, save *files) error {
+	switch c.Type {
+	case "text":
+		s.text(c.Text)
+	case "image", "audio":
+		return s.file(save, name, c.MIMEType, c.Data)
+	case "resource":
+		if c.Resource != nil {
+			return s.printContents(*c.Resource, true, save)
+		}
+	case "resource_link":
+		text := s.Styled(console.Cyan, console.OneLine(c.URI))
+		if label := console.OneLine(cmp.Or(c.Title, c.Name)); label != "" {
+			text += "  " + label
+		}
+		if c.Description != "" {
+			text += s.Styled(console.Dim, "  "+console.OneLine(c.Description))
+		}
+		s.Linef("%s", text)
+	default:
+		s.Linef("%s", s.Styled(console.Dim, fmt.Sprintf("(something of type %s, which cannot be shown; --json has it)", console.OneLine(c.Type))))
+	}
+	return nil
+}
+
+// printContents prints what a resource holds; with head set, also what it is.
+func (s *session) printContents(c mcp.Contents, head bool, save *files) error {
+	if c.Blob != nil {
+		return s.file(save, path.Base(strings.TrimRight(c.URI, "/")), c.MIMEType, c.Blob)
+	}
+	if head && console.IsTerminal(s.Stdout) {
+		s.Linef("%s", s.Styled(console.Dim, console.OneLine(c.URI)))
+	}
+	s.text(c.Text)
+	return nil
+}
+
+// text prints a text of the server's: as it is into a pipe or a file, and made safe on
+// a terminal.
+func (s *session) text(text string) {
+	if console.IsTerminal(s.Stdout) {
+		text = console.Escape(strings.ReplaceAll(text, "\r\n", "\n"))
+	}
+	if !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	fmt.Fprint(s.Out, text)
+}
+
+// file writes bytes to a file and prints its name.
+func (s *session) file(save *files, name, mime string, data []byte) error {
+	at, err := save.write(name, mime, data)
+	if err != nil {
+		return console.Errorf(console.Failure, "choose another directory with --out, or use --json", "cannot keep what the server sent: %w", err)
+	}
+	s.Linef("%s  %s", s.Styled(console.Cyan, at), s.Styled(console.Dim, console.OneLine(fmt.Sprintf("%s, %s", cmp.Or(mime, "bytes"), size(len(data))))))
+	return nil
+}
+
+func size(n int) string {
+	switch {
+	case n < 1<<10:
+		return fmt.Sprintf("%d bytes", n)
+	case n < 1<<20:
+		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
+	}
+	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+}

@@ -1,0 +1,70 @@
+package planfile
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bossman-dev/bossman/board"
+)
+
+func TestParse_markdown(t *testing.T) {
+	plan, err := Parse([]byte(`# Goal
+
+Words before.
+
+1. [ ] First {key: a, priority: high, areas: db api, evidence: tests, commit}
+   More about it.
+
+   - a point
+* [ ] Second {after: a, done, web-3}
+	+ [ ] Inner {hold: true, acceptance: it works, and well}
+- [x] Third {key: done}
+   Not part of anything.
+## Later
+Not part of anything either.
+- [ ] Last {with braces}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plan.Goal != "Goal" || len(plan.Tasks) != 4 {
+		t.Fatalf("plan is %+v", plan)
+	}
+	a, second, inner, last := plan.Tasks[0], plan.Tasks[1], plan.Tasks[2], plan.Tasks[3]
+	if a.Key != "a" || a.Title != "First" || a.Priority != board.High || !slices.Equal(a.Areas, []string{"db", "api"}) || len(a.Wants) != 2 ||
+		a.Description != "More about it.\n\n- a point" {
+		t.Errorf("the first is %+v", a)
+	}
+	if second.Key != "2" || !slices.Equal(second.After, []string{"a", "web-3"}) {
+		t.Errorf("the second is %+v", second)
+	}
+	if inner.Within != "2" || !inner.Hold || inner.Acceptance != "it works, and well" {
+		t.Errorf("the inner one is %+v", inner)
+	}
+	if last.Title != "Last {with braces}" || last.Within != "" || last.Description != "" {
+		t.Errorf("the last is %+v", last)
+	}
+}
+
+func TestParse_wrong(t *testing.T) {
+	for _, text := range []string{
+		"", "words", "- [x] done", "- [ ] a {hold: perhaps}", "- [ ] a {priority: soon}", "{", `{"tasks":[{"title":1}]}`, `{"plan":[]}`,
+		`[{"title":"a","title":"b"}]`, "- [ ] a {key: b, colour: red}",
+	} {
+		if plan, err := Parse([]byte(text)); err == nil {
+			t.Errorf("Parse(%q) = %+v", text, plan)
+		}
+	}
+}
+
+func FuzzReadPlan(f *testing.F) {
+	f.Add("# G\n- [ ] a {key: x, after: y, hold: true}\n  text\n  - [x] b")
+	f.Add(`{"tasks":[{"key":"a","after":"b,c","areas":["x"]}],"hold":true}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		plan, err := Parse([]byte(text))
+		if err == nil && !strings.HasPrefix(strings.TrimSpace(text), "{") && !strings.HasPrefix(strings.TrimSpace(text), "[") && len(plan.Tasks) == 0 {
+			t.Error("a plan without tasks")
+		}
+	})
+}

@@ -1,0 +1,119 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/bossman-dev/bossman/access"
+	"github.com/bossman-dev/bossman/auth"
+	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/jsonrpc"
+	"github.com/bossman-dev/bossman/mcp"
+)
+
+const (
+	// maxHeld is how many tasks one key may hold at a time, maxAsked how many of its
+	// questions may be open.
+	maxHeld  = 1000
+	maxAsked = 200
+	// countFor is how long a count is good: the two are bounds and no promises.
+	countFor = time.Second
+)
+
+// limit keeps one principal from using up what is everybody's.
+func (s *Server) limit(next mcp.Handler) mcp.Handler {
+	return func(ctx context.Context, r *mcp.Request) (mcp.Result, error) {
+		v, bucket := limitOf(r)
+		if bucket != auth.Calls { // those are counted when the request is authenticated
+			if after, ok := s.limiter.Allow(r.Principal.ID, bucket); !ok {
+				secs := int(math.Ceil(after.Seconds()))
+				return refuse(r, fmt.Sprintf("Not done. Nothing has changed. This key does that too often. Next: the same call in %d s.", secs))
+			}
+		}
+		if v == access.Next || v == access.Ask {
+			if text, err := s.full(ctx, r.Principal.ID, bucket); err != nil || text != "" {
+				if err != nil {
+					return nil, err
+				}
+				return refuse(r, text)
+			}
+		}
+		return next(ctx, r)
+	}
+}
+
+// limitOf finds the verb of a request, nil if it has none, and the rate limit that the
+// request counts against.
+func limitOf(r *mcp.Request) (*access.Verb, auth.Bucket) {
+	tool := ""
+	if r.Method == "tools/call" {
+		tool = r.Target().Name
+	}
+	if v, ok := access.ByRequest(r.Method, tool); ok {
+		return v, v.Bucket
+	}
+	if r.Method == "subscriptions/listen" {
+		return nil, auth.Streams
+	}
+	return nil, auth.Calls
+}
+
+// refuse says no in the way of the method.
+func refuse(r *mcp.Request, text string) (mcp.Result, error) {
+	if r.Method == "tools/call" {
+		return &mcp.ToolResult{Content: []mcp.Content{mcp.Text(text)}, IsError: true}, nil
+	}
+	return nil, jsonrpc.Errorf(jsonrpc.CodeInternal, "%s", text)
+}
+
+// full says that a principal has as many claims, or open questions, as there may be;
+// empty if it has not.
+func (s *Server) full(ctx context.Context, principal string, what auth.Bucket) (string, error) {
+	have, err := s.counts.of(ctx, s.board, principal)
+	switch {
+	case errors.Is(err, board.ErrUnavailable):
+		return "", nil // the call itself says so, in its own way
+	case err != nil:
+		return "", err
+	case what == auth.Questions && have.OpenQuestions >= maxAsked:
+		return fmt.Sprintf("Not asked. Nothing has changed. %d questions of this key are open, which is the most. Next: wait for answers, or go on as you think best.", have.OpenQuestions), nil
+	case what != auth.Questions && have.Claims >= maxHeld:
+		return fmt.Sprintf("No hand-out. Nothing has changed. This key holds %d tasks, which is the most. Next: report on one of them.", have.Claims), nil
+	}
+	return "", nil
+}
+
+// counts remembers for a moment how much principals have.
+type counts struct {
+	mu   sync.Mutex
+	seen map[string]counted // by principal
+}
+
+type counted struct {
+	board.Usage
+	at time.Time
+}
+
+func (c *counts) of(ctx context.Context, b *board.Board, principal string) (board.Usage, error) {
+	c.mu.Lock()
+	last, ok := c.seen[principal]
+	c.mu.Unlock()
+	if ok && time.Since(last.at) < countFor {
+		return last.Usage, nil
+	}
+	u, err := b.Usage(ctx, principal)
+	if err != nil {
+		return board.Usage{}, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.seen == nil || len(c.seen) > 10_000 {
+		c.seen = map[string]counted{}
+	}
+	c.seen[principal] = counted{u, time.Now()}
+	return u, nil
+}

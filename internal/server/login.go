@@ -1,0 +1,85 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"github.com/bossman-dev/bossman/access"
+	"github.com/bossman-dev/bossman/auth"
+	"github.com/bossman-dev/bossman/jsonrpc"
+	"github.com/bossman-dev/bossman/mcp"
+	"github.com/bossman-dev/bossman/remote"
+	"github.com/go-json-experiment/json"
+)
+
+type loginIn struct {
+	Machine string `json:"machine"`
+	Project string `json:"project,omitzero"`
+}
+
+type loginOut struct {
+	Key string `json:"key"`
+}
+
+// RequestKey asks the server of a board for a key for a machine. The caller's credential
+// must be a person's; project may be empty if it has a role in one project only.
+func RequestKey(ctx context.Context, b *remote.Board, machine, project string) (auth.Secret, error) {
+	raw, err := b.Send(ctx, access.Login, loginIn{machine, project})
+	if err != nil {
+		return "", err
+	}
+	var out loginOut
+	if err := json.Unmarshal(raw, &out); err != nil || out.Key == "" {
+		return "", errors.New("the server gave no key")
+	}
+	return auth.Secret(out.Key), nil
+}
+
+// machineKeyLife is how long a machine's key is valid without a new login.
+const machineKeyLife = 180 * 24 * time.Hour
+
+// serveLogin creates a key for a person's machine, with no more rights than the credential
+// that asks for it.
+func (s *Server) serveLogin(ctx context.Context, r *mcp.Request) (mcp.Result, error) {
+	p, ok := r.Principal.Value.(*auth.Principal)
+	if !ok || !p.Person {
+		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "only a person's credential makes keys for machines")
+	}
+	var in loginIn
+	if err := json.Unmarshal(r.Params, &in); err != nil {
+		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "the arguments cannot be read")
+	}
+	project := in.Project
+	if project == "" {
+		if _, every := p.Grants[auth.EveryProject]; every {
+			project = auth.EveryProject
+		} else if len(p.Grants) == 1 {
+			for slug := range p.Grants {
+				project = slug
+			}
+		} else {
+			return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "say which project, with --project")
+		}
+	}
+	role := p.Role(project)
+	if role == auth.None {
+		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "there is no project %.20q for you", project)
+	}
+	expires := time.Now().Add(machineKeyLife)
+	if p.Key != "" && !p.Expires.IsZero() && p.Expires.Before(expires) {
+		expires = p.Expires // a key must not create one that outlives it
+	}
+	_, secret, err := s.keys.CreateKey(ctx, auth.NewKey{
+		Name: cmp.Or(p.Owner, p.Name) + " on " + cmp.Or(in.Machine, "a machine"), Owner: p.Owner, Person: true,
+		Project: project, Role: role, Expires: expires,
+	})
+	if errors.Is(err, auth.ErrInvalid) {
+		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "%v", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return loginOut{secret.Reveal()}, nil
+}

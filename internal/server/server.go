@@ -1,0 +1,234 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/bossman-dev/bossman/access"
+	"github.com/bossman-dev/bossman/auth"
+	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/mcp"
+	"github.com/bossman-dev/bossman/mcp/streamable"
+	"github.com/bossman-dev/bossman/remote"
+	"github.com/bossman-dev/bossman/telemetry"
+	"github.com/bossman-dev/bossman/tools"
+	"golang.org/x/sync/errgroup"
+)
+
+// Options are what a Server may be told. Logger and Telemetry must be set.
+type Options struct {
+	Logger    *slog.Logger
+	Telemetry *telemetry.Telemetry
+	// Version is the program's, and BoardName what the log calls the board.
+	Version, BoardName string
+	// Project is the one project of a board in a file, which the first write creates. It is
+	// empty for a database.
+	Project string
+	// Admin is where metrics and profiles are served, without a key; nil for nowhere.
+	Admin net.Listener
+	// Hosts are the names that clients may use for this server, and Origins the web pages
+	// that may use it.
+	Hosts, Origins []string
+	// Proxies are the networks of load balancers whose X-Forwarded-For is believed.
+	Proxies []netip.Prefix
+	// Issuer is an authorization server whose access tokens are accepted if they are for
+	// Audience, the URL of this server. Rules give them roles.
+	Issuer, Audience string
+	Rules            []auth.Rule
+	// Linger is how long to keep serving after the context of Run has ended, so that load
+	// balancers can drain.
+	Linger time.Duration
+}
+
+// A Store keeps the board and who may use it.
+type Store interface {
+	board.Store
+	auth.Store
+}
+
+// A NoKeyError is returned by New if there is no key yet and other machines can connect.
+type NoKeyError struct{ Addr net.Addr }
+
+func (e *NoKeyError) Error() string {
+	return fmt.Sprintf("there is no key yet, and other machines can connect to %s", e.Addr)
+}
+
+// A Server is the server of a team.
+type Server struct {
+	board    *board.Board
+	store    Store
+	listener net.Listener
+	o        Options
+	log      *slog.Logger
+	tel      *telemetry.Telemetry
+	keys     *auth.Authenticator
+	limiter  auth.Limiter
+	held     atomic.Int64 // refusals that are being delayed
+	counts   counts
+	shared   shared
+	spare    *spareKey // nil if there are keys
+	mcp      *mcp.Server
+	tools    *tools.Tools
+	handler  *streamable.Handler
+	routes   []route
+	health   *health
+}
+
+// New returns a Server for a board, on a listener that the caller closes. The error is a
+// *NoKeyError if nobody could use the server.
+func New(ctx context.Context, b *board.Board, store Store, l net.Listener, o *Options) (*Server, error) {
+	s := &Server{board: b, store: store, listener: l, o: *o, log: o.Logger, tel: o.Telemetry}
+	tokens := &auth.Options{Logger: s.log, Issuer: o.Issuer, Audience: o.Audience, Rules: o.Rules, ClientIP: proxies(o.Proxies).clientIP}
+	if err := tokens.Check(); err != nil {
+		return nil, err
+	}
+	s.keys = auth.New(store, tokens)
+	if err := s.needKey(ctx); err != nil {
+		return nil, err
+	}
+	s.health = &health{check: func(ctx context.Context) error {
+		return store.Read(ctx, func(r board.Reader) error {
+			_, err := r.Now()
+			return err
+		})
+	}}
+	if err := s.share(ctx); err != nil {
+		return nil, err
+	}
+	s.mcp = mcp.NewServer(
+		mcp.Implementation{Name: "bossman", Title: "Bossman", Version: o.Version},
+		&mcp.ServerOptions{
+			Instructions: tools.Instructions(), Logger: s.log, Visible: tools.Visible, Observer: s.tel.Observer(),
+			Seal: s.shared.seal, Tasks: s.shared.tasks, Bus: s.shared.bus,
+			Complete: func(ctx context.Context, c *mcp.Call, p mcp.CompleteParams) (*mcp.Completion, error) {
+				return s.tools.Complete(ctx, c, p)
+			},
+		},
+	)
+	s.mcp.Use(s.tel.Middleware(), s.limit)
+	projects := &projectList{board: b, home: o.Project}
+	s.mcp.Use(tools.Authorize(func(ctx context.Context, p mcp.Principal) (*access.Caller, error) {
+		return callerOf(ctx, p, projects)
+	}))
+	s.tools = tools.Register(s.mcp, b, &tools.Options{Logger: s.log})
+	remote.Register(s.mcp, b)
+	s.mcp.HandleMethod(access.Login.Method(), mcp.Method{Handle: s.serveLogin})
+	hosts := s.hosts()
+	if len(hosts) > 0 {
+		s.log.Info("clients may use these names, and --host names others", "hosts", strings.Join(hosts, " "))
+	}
+	s.handler = streamable.NewHandler(s.mcp, &streamable.Options{
+		Authenticate: s.authenticate, Batch: s.batch, Hosts: hosts, Origins: o.Origins, Logger: s.log,
+		Store: s.shared.sessions, Relay: s.shared.relay, Foreign: (&foreign{log: s.log}).refused,
+	})
+	s.routes = []route{
+		{"/", true, s.handler.Guard(staticText(frontPage))},
+		{"/mcp", false, s.handler},
+		{"/livez", true, s.anyHost(s.health.live)},
+		{"/readyz", true, s.anyHost(s.health.ready)},
+	}
+	if path, doc := s.keys.Metadata(); path != "" {
+		s.routes = append(s.routes, route{path, true, s.handler.Guard(staticJSON(doc))})
+	}
+	return s, nil
+}
+
+// SpareKey is a key for this run, empty if there are keys in the store.
+func (s *Server) SpareKey() auth.Secret {
+	if s.spare == nil {
+		return ""
+	}
+	return s.spare.text
+}
+
+// needKey makes sure that somebody can use the server, and nobody without a credential.
+func (s *Server) needKey(ctx context.Context) error {
+	if s.o.Issuer != "" {
+		return nil
+	}
+	all, err := s.keys.Keys(ctx)
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	if slices.ContainsFunc(all, func(k auth.Key) bool { return !k.Ended(now) }) {
+		return nil
+	}
+	if addr := s.listener.Addr(); !isLoopback(addr) {
+		return &NoKeyError{Addr: addr}
+	}
+	s.spare = newSpareKey()
+	return nil
+}
+
+// hosts are the names that clients may use for this server. For a listener on the loopback
+// interface the handler knows them.
+func (s *Server) hosts() []string {
+	addr := s.listener.Addr()
+	if len(s.o.Hosts) > 0 || isLoopback(addr) {
+		return s.o.Hosts
+	}
+	_, port, _ := net.SplitHostPort(addr.String())
+	name, _ := os.Hostname()
+	out := []string{"localhost", "127.0.0.1", "[::1]"}
+	if name != "" {
+		out = append(out, name)
+	}
+	for i := range len(out) {
+		out = append(out, out[i]+":"+port)
+	}
+	return out
+}
+
+// isLoopback reports whether only this machine can connect to an address.
+func isLoopback(addr net.Addr) bool {
+	host, _, err := net.SplitHostPort(addr.String())
+	ip := net.ParseIP(host)
+	return err == nil && ip != nil && ip.IsLoopback()
+}
+
+// Run serves until ctx ends, and then shuts down in order: load balancers see that it is
+// not ready, event streams end, calls finish, leases stay.
+func (s *Server) Run(ctx context.Context) error {
+	defer s.mcp.Close()
+	s.log.Info("serving", "address", s.listener.Addr().String(), "board", s.o.BoardName, "version", s.o.Version)
+	inner, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	g, inner := errgroup.WithContext(inner)
+	g.Go(func() error { return s.board.Run(inner) })
+	g.Go(func() error { return s.tools.Run(inner) })
+	g.Go(func() error { return s.keys.Run(inner) })
+	g.Go(func() error { return s.tel.WatchBoard(inner, s.board) })
+	if s.shared.run != nil {
+		g.Go(func() error { return s.shared.run(inner) })
+	}
+	if s.o.Admin != nil {
+		g.Go(func() error { return s.runAdmin(inner, s.o.Admin) })
+	}
+	g.Go(func() error {
+		defer stop() // end the others after the last call
+		serving, end := context.WithCancel(inner)
+		defer end()
+		defer context.AfterFunc(ctx, func() {
+			s.health.drain()
+			s.log.Info("ending")
+			time.Sleep(s.o.Linger)
+			s.board.EndWaits() // the client waits on, at another replica
+			end()
+		})()
+		return streamable.ServeWith(serving, s.listener, s.handler, s.tel.HTTP(s))
+	})
+	if err := g.Wait(); err != nil && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
