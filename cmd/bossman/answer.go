@@ -13,27 +13,27 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// personNote is for the help of commands that are for people.
-const personNote = `
-This is for people. It wants a terminal and refuses inside an agent's shell (which
-it knows by variables such as CLAUDECODE, CODEX_SANDBOX or GEMINI_CLI). Set
-BOSSMAN_PERSON=1 in a script of your own that has no terminal. It guards against
-accidents, not against an agent that pretends.`
+// personHelp is the end of the help of commands that are for people.
+const personHelp = `
+This command is for people. It needs a terminal and refuses to run in an agent's shell,
+which it recognizes by variables such as CLAUDECODE, CODEX_SANDBOX or GEMINI_CLI. In a
+script of your own that has no terminal, set BOSSMAN_PERSON=1. This guards against
+accidents, not against an agent that pretends to be a person.`
 
 func (a *app) answerCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "answer [QUESTION [TEXT…]]", Short: "Answer what agents have asked",
-		Example: "  bossman answer q-18 Use PostgreSQL\n  bossman answer q-18       # shows it and asks\n  bossman answer            # all open ones, one after the other",
-		Long:    "Answer answers a question; the first answer counts.\n" + personNote,
+		Use: "answer [QUESTION [TEXT…]]", Short: "Answer a question of an agent",
+		Example: "  bossman answer q-18 Use PostgreSQL\n  bossman answer q-18       # shows it and asks\n  bossman answer            # goes through all open questions",
+		Long:    "Answer answers a question. Only the first answer counts.\n" + personHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			terminal, err := a.RequirePerson()
 			if err != nil {
 				return err
 			}
 			if len(args) < 2 && (!terminal || a.JSON) {
-				return console.Usagef("say which question and what the answer is: bossman answer q-18 TEXT")
+				return console.Usagef("name the question and the answer: bossman answer q-18 TEXT")
 			}
-			o, slug, err := a.begin(cmd.Context())
+			o, slug, err := a.openProject(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -46,7 +46,7 @@ func (a *app) answerCommand() *cobra.Command {
 			}
 			q, err := o.Question(cmd.Context(), id)
 			if err != nil {
-				return noQuestion(err, id)
+				return questionNotFound(err, id)
 			}
 			text := strings.Join(args[1:], " ")
 			if text == "" {
@@ -59,10 +59,10 @@ func (a *app) answerCommand() *cobra.Command {
 	}
 }
 
-func (a *app) answer(ctx context.Context, o *opened, id board.QuestionID, text string) error {
+func (a *app) answer(ctx context.Context, o *openBoard, id board.QuestionID, text string) error {
 	q, err := o.Answer(ctx, a.actor(), id, text)
 	if err != nil {
-		return noQuestion(err, id)
+		return questionNotFound(err, id)
 	}
 	if a.JSON {
 		return a.PrintJSON(boardjson.FromQuestion(q, q.AnsweredAt))
@@ -77,15 +77,15 @@ func (a *app) answer(ctx context.Context, o *opened, id board.QuestionID, text s
 	}
 	switch asker := console.OneLine(q.Asker.Name); {
 	case d.Task.ReservedFor == q.Asker:
-		a.Linef("%s", a.Styled(console.Dim, fmt.Sprintf("%v goes on; %s has the first right to it for ten minutes.", d.Task.ID, asker)))
+		a.Linef("%s", a.Styled(console.Dim, fmt.Sprintf("%v is pending again and reserved for %s for 10 minutes.", d.Task.ID, asker)))
 	case d.Claim != nil && d.Claim.Worker == q.Asker:
-		a.Linef("%s", a.Styled(console.Dim, fmt.Sprintf("%s is at %v, and is told with its next call.", asker, d.Task.ID)))
+		a.Linef("%s", a.Styled(console.Dim, fmt.Sprintf("%s is working on %v and gets the answer with its next call.", asker, d.Task.ID)))
 	}
 	return nil
 }
 
-// answerAll goes through the open questions.
-func (a *app) answerAll(ctx context.Context, o *opened, slug string) error {
+// answerAll asks for an answer to each open question.
+func (a *app) answerAll(ctx context.Context, o *openBoard, slug string) error {
 	open, err := o.Questions(ctx, board.QuestionFilter{Projects: []string{slug}, State: board.QuestionOpen})
 	if err != nil {
 		return err
@@ -110,8 +110,8 @@ func (a *app) answerAll(ctx context.Context, o *opened, slug string) error {
 
 var errSkipped = errors.New("no answer was given; the question stays open")
 
-// askPerson shows a question and reads the answer from the terminal. A number
-// chooses an option.
+// askPerson shows a question and reads the answer from the terminal. A number chooses an
+// option. The error is errSkipped for an empty line.
 func (a *app) askPerson(ctx context.Context, q board.Question) (string, error) {
 	if q.State != board.QuestionOpen {
 		return "", console.Errorf(console.Conflict, "", "%v is %s: %s", q.ID, q.State, console.OneLine(q.Answer))
@@ -133,7 +133,7 @@ func (a *app) askPerson(ctx context.Context, q board.Question) (string, error) {
 	return text, nil
 }
 
-func noQuestion(err error, id board.QuestionID) error {
+func questionNotFound(err error, id board.QuestionID) error {
 	if errors.Is(err, board.ErrNotFound) {
 		return console.Errorf(console.NotFound, "bossman inbox shows what is open", "there is no question %v on this board", id)
 	}

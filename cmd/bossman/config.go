@@ -14,13 +14,13 @@ func (a *app) configCommand() *cobra.Command {
 	var origin bool
 	show := &cobra.Command{
 		Use: "show", Short: "Show the configuration in effect", Args: cobra.NoArgs,
-		Long: `Show prints every value in effect. What counts first: flags, then variables
+		Long: `Show prints every value in effect. Precedence: flags, then environment variables
 (BOSSMAN_BOARD, BOSSMAN_DB, BOSSMAN_PROJECT, BOSSMAN_POLICY, BOSSMAN_AREAS,
 BOSSMAN_SKILLS, BOSSMAN_LEASE), then .bossman/config.toml in the project, then your own
 file, $XDG_CONFIG_HOME/bossman/config.toml.
 
-A project's file may set board, project, policy, areas, skills and lease. Whatever
-runs a command, such as notify, is taken from your own file alone.`,
+A project's file may set board, project, policy, areas, skills and lease. A key that
+runs a command, such as notify, is read from your own file only.`,
 		RunE: func(*cobra.Command, []string) error {
 			s, err := config.Load(a.flags, a.Getenv)
 			if err != nil {
@@ -50,7 +50,7 @@ runs a command, such as notify, is taken from your own file alone.`,
 			return nil
 		},
 	}
-	show.Flags().BoolVar(&origin, "origin", false, "say where each value came from")
+	show.Flags().BoolVar(&origin, "origin", false, "show where each value came from")
 	return group("config", "Show the configuration", show)
 }
 

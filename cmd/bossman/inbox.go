@@ -17,14 +17,14 @@ import (
 func (a *app) inboxCommand() *cobra.Command {
 	var watch bool
 	cmd := &cobra.Command{
-		Use: "inbox", Short: "What waits for you: questions, reviews, failures", Args: cobra.NoArgs,
-		Long: `Inbox shows what waits for a person: open questions, tasks to review, tasks that
-have failed, and tasks behind one that failed or was cancelled.
+		Use: "inbox", Short: "Show what waits for you: questions, reviews, failures", Args: cobra.NoArgs,
+		Long: `Inbox shows what waits for a person: open questions, tasks to review, failed tasks, and
+tasks that depend on a failed or cancelled one.
 
-With --watch it stays and shows what comes in, each entry once; with --json one
-entry a line.`,
+With --watch it keeps running and shows new entries, each once; with --json one entry
+per line.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			o, slug, err := a.begin(cmd.Context())
+			o, slug, err := a.openProject(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -53,11 +53,11 @@ entry a line.`,
 			return nil
 		},
 	}
-	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "stay, and show what comes in")
+	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "keep running and show new entries")
 	return cmd
 }
 
-// An inboxEntry is something that waits for a person.
+// An inboxEntry is one thing that waits for a person.
 type inboxEntry struct {
 	Kind    string              `json:"kind"` // question, review, failed, stuck
 	ID      string              `json:"id"`
@@ -71,8 +71,11 @@ type inboxEntry struct {
 	age string
 }
 
-// inbox gathers what waits for a person, the most pressing first.
-func (o *opened) inbox(ctx context.Context, slug string) ([]inboxEntry, error) {
+// maxDetailed is for how many tasks of a status the last attempt is read.
+const maxDetailed = 20
+
+// inbox returns what waits for a person, most urgent first.
+func (o *openBoard) inbox(ctx context.Context, slug string) ([]inboxEntry, error) {
 	s, err := o.Summary(ctx, slug)
 	if err != nil {
 		return nil, err
@@ -91,9 +94,9 @@ func (o *opened) inbox(ctx context.Context, slug string) ([]inboxEntry, error) {
 			case boardjson.Overdue(q, s.Now):
 				e.Detail = "overdue"
 			case q.Blocking:
-				e.Detail = "work waits for it"
+				e.Detail = "blocks work"
 			case q.Default != "":
-				e.Detail = "else: " + q.Default
+				e.Detail = "default: " + q.Default
 			}
 			in = append(in, e)
 		}
@@ -109,12 +112,12 @@ func (o *opened) inbox(ctx context.Context, slug string) ([]inboxEntry, error) {
 		}
 		for i, t := range ts {
 			e := taskEntry(t)
-			if i < 20 { // why, where it can be read
+			if i < maxDetailed {
 				d, err := o.Get(ctx, t.ID, 0)
 				if err != nil {
 					return nil, err
 				}
-				e.why(d, s.Now)
+				e.addOutcome(d, s.Now)
 			}
 			in = append(in, e)
 		}
@@ -140,8 +143,8 @@ func taskEntry(t board.Task) inboxEntry {
 	return e
 }
 
-// why tells how the last attempt ended.
-func (e *inboxEntry) why(d board.Dossier, now time.Time) {
+// addOutcome adds how the last attempt ended.
+func (e *inboxEntry) addOutcome(d board.Dossier, now time.Time) {
 	if len(d.Attempts) == 0 {
 		return
 	}
@@ -156,8 +159,8 @@ func (e *inboxEntry) why(d board.Dossier, now time.Time) {
 	}
 }
 
-// stuck finds tasks that come after one that will not be done.
-func (o *opened) stuck(ctx context.Context, slug string) ([]inboxEntry, error) {
+// stuck returns tasks that depend on one that has failed or was cancelled.
+func (o *openBoard) stuck(ctx context.Context, slug string) ([]inboxEntry, error) {
 	dead, err := o.List(ctx, board.TaskFilter{
 		Projects: []string{slug}, Statuses: []board.Status{board.Failed, board.Cancelled}, Limit: 200,
 	})
@@ -178,14 +181,14 @@ func (o *opened) stuck(ctx context.Context, slug string) ([]inboxEntry, error) {
 			seen[dep.ID] = true
 			in = append(in, inboxEntry{
 				Kind: "stuck", ID: dep.ID.String(), Title: dep.Title, Task: dep.ID.String(),
-				Detail: fmt.Sprintf("comes after %v, which is %s", t.ID, t.Status), Command: fmt.Sprintf("bossman task why %v", dep.ID),
+				Detail: fmt.Sprintf("depends on %v, which is %s", t.ID, t.Status), Command: fmt.Sprintf("bossman task why %v", dep.ID),
 			})
 		}
 	}
 	return in, nil
 }
 
-// inboxTable shows entries one a line.
+// inboxTable prints entries, one per line.
 func (a *app) inboxTable(in []inboxEntry) {
 	var rows []console.Row
 	for _, e := range in {
@@ -208,7 +211,7 @@ func entryStyle(kind string) console.Style {
 	return ""
 }
 
-// showEntry shows one entry in full.
+// showEntry prints one entry in full.
 func (a *app) showEntry(e inboxEntry) {
 	head := a.Styled(console.Cyan, e.ID)
 	var facts []string
@@ -227,7 +230,7 @@ func (a *app) showEntry(e inboxEntry) {
 		facts = append(facts, console.OneLine(e.Detail))
 	}
 	if q := e.Asked; q != nil && q.HumanOnly {
-		facts = append(facts, "for a person only")
+		facts = append(facts, "for people only")
 	}
 	a.Linef("%s  %s", head, a.Styled(console.Dim, strings.Join(facts, " · ")))
 	a.Paragraph("  ", e.Title)
@@ -246,8 +249,8 @@ func (a *app) showEntry(e inboxEntry) {
 	a.Linef("  %s", a.Styled(console.Dim, e.Command))
 }
 
-// watchInbox shows entries as they come.
-func (a *app) watchInbox(ctx context.Context, o *opened, slug string) error {
+// watchInbox prints new entries until ctx ends.
+func (a *app) watchInbox(ctx context.Context, o *openBoard, slug string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	g, ctx := errgroup.WithContext(ctx)
@@ -260,7 +263,7 @@ func (a *app) watchInbox(ctx context.Context, o *opened, slug string) error {
 	g.Go(func() error {
 		defer cancel()
 		if !a.JSON {
-			a.Infof("Watching %s; Ctrl-C ends it.", slug)
+			a.Infof("Watching %s; stop with Ctrl-C.", slug)
 		}
 		shown := map[string]bool{}
 		for ctx.Err() == nil {

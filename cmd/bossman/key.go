@@ -19,7 +19,7 @@ func (a *app) keyCommand() *cobra.Command {
 	return group("key", "Create, list and revoke the keys of a server", a.keyCreate(), a.keyList(), a.keyRevoke())
 }
 
-// keyFlags are what can be said about a new key.
+// keyFlags are the flags of bossman key create.
 type keyFlags struct {
 	role, person, owner, name, expires string
 	agent                              bool
@@ -28,23 +28,24 @@ type keyFlags struct {
 func (a *app) keyCreate() *cobra.Command {
 	var f keyFlags
 	cmd := &cobra.Command{
-		Use: "create", Short: "Create a key and print it, this once", Args: cobra.NoArgs,
-		Long: `Create makes a key and prints it. Only a hash is stored, so a lost key cannot
-be recovered: create a new one. It is sent in the header X-Api-Token, or as Authorization: Bearer.
+		Use: "create", Short: "Create a key and print it once", Args: cobra.NoArgs,
+		Long: `Create creates a key and prints it. Only a hash is stored, so a lost key cannot be
+recovered: create a new one. Clients send it in the header X-Api-Token, or as
+Authorization: Bearer.
 
-An agent's key (the usual) cannot do what is for people, such as answering. Its owner
-is the person who answers for it: you, or whoever --owner names. If a person is
-disabled, all of their keys end.`,
+An agent's key (the default) cannot do what is for people, such as answering questions.
+Its owner is the person responsible for it: you, or the person that --owner names. If a
+person is disabled, all of their keys stop working.`,
 		Example: `  bossman key create --project web --role worker --name ci
   bossman key create --project '*' --role admin --person ada --expires 30d`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.createKey(cmd.Context(), f) },
 	}
-	cmd.Flags().StringVar(&f.role, "role", "worker", "what it may do: viewer, worker, lead or admin; each includes those before")
-	cmd.Flags().StringVar(&f.person, "person", "", "it is the key of this person")
-	cmd.Flags().BoolVar(&f.agent, "agent", false, "it is an agent's key; the usual")
-	cmd.Flags().StringVar(&f.owner, "owner", "", "who answers for an agent's key; you, if nobody is named")
-	cmd.Flags().StringVar(&f.name, "name", "", "what people are shown")
-	cmd.Flags().StringVar(&f.expires, "expires", "90d", "after how long it ends: 12h, 90d, never")
+	cmd.Flags().StringVar(&f.role, "role", "worker", "what it may do: viewer, worker, lead or admin; each includes the ones before")
+	cmd.Flags().StringVar(&f.person, "person", "", "create a key for this person")
+	cmd.Flags().BoolVar(&f.agent, "agent", false, "create an agent's key (default)")
+	cmd.Flags().StringVar(&f.owner, "owner", "", "person responsible for an agent's key (default: you)")
+	cmd.Flags().StringVar(&f.name, "name", "", "name of the key, for people")
+	cmd.Flags().StringVar(&f.expires, "expires", "90d", "lifetime: 12h, 90d, never")
 	return cmd
 }
 
@@ -53,7 +54,7 @@ func (a *app) createKey(ctx context.Context, f keyFlags) error {
 		return err
 	}
 	if f.person != "" && (f.agent || f.owner != "") {
-		return console.Usagef("--person is for the person's own key, --agent and --owner for an agent's")
+		return console.Usagef("--person creates a person's key; --agent and --owner are for an agent's key")
 	}
 	n := auth.NewKey{Name: f.name, Owner: f.owner, Person: f.person != ""}
 	switch {
@@ -66,22 +67,22 @@ func (a *app) createKey(ctx context.Context, f keyFlags) error {
 	if n.Role, err = auth.ParseRole(f.role); err != nil {
 		return err
 	}
-	if n.Expires, err = expiry(f.expires, time.Now()); err != nil {
+	if n.Expires, err = parseExpiry(f.expires, time.Now()); err != nil {
 		return console.Usagef("--expires: %w", err)
 	}
 	if a.flags.Project == auth.EveryProject {
 		a.flags.Project, n.Project = "", auth.EveryProject
 	}
-	o, err := a.openHere(ctx)
+	o, err := a.openLocal(ctx)
 	if err != nil {
 		return err
 	}
 	if n.Project == "" {
-		if n.Project, err = o.one(); err != nil {
+		if n.Project, err = o.requireProject(); err != nil {
 			return err
 		}
 	}
-	k, text, err := o.people.CreateKey(ctx, n)
+	k, text, err := o.keys.CreateKey(ctx, n)
 	if err != nil {
 		return err
 	}
@@ -94,15 +95,15 @@ func (a *app) createKey(ctx context.Context, f keyFlags) error {
 	a.Linef("%s", text.Reveal())
 	until := "It does not expire."
 	if !k.Expires.IsZero() {
-		until = "It ends on " + k.Expires.Format(time.DateOnly) + "."
+		until = "It expires on " + k.Expires.Format(time.DateOnly) + "."
 	}
-	a.Infof("%s of %s, %s in %s. %s It is shown this once; to end it: bossman key revoke %s",
+	a.Infof("%s of %s, %s in %s. %s It is not shown again; to revoke it: bossman key revoke %s",
 		map[bool]string{true: "A key", false: "An agent's key"}[k.Person], k.Owner, k.Role, projectText(k.Project), until, k.ID)
 	return nil
 }
 
-// expiry reads how long a key lasts.
-func expiry(s string, now time.Time) (time.Time, error) {
+// parseExpiry is when a key with a lifetime expires, the zero time for never.
+func parseExpiry(s string, now time.Time) (time.Time, error) {
 	if s == "never" {
 		return time.Time{}, nil
 	}
@@ -114,23 +115,23 @@ func expiry(s string, now time.Time) (time.Time, error) {
 	} else if d, err := time.ParseDuration(s); err == nil && d > 0 && d <= most*24*time.Hour {
 		return now.Add(d), nil
 	}
-	return time.Time{}, fmt.Errorf("%q is not a time such as 12h or 90d, of at most %dd, nor never", s, most)
+	return time.Time{}, fmt.Errorf("invalid lifetime %q: want one such as 12h or 90d, at most %dd, or never", s, most)
 }
 
 func (a *app) keyList() *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
-		Use: "list", Short: "List the keys that open something", Args: cobra.NoArgs,
+		Use: "list", Short: "List active keys", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			project := a.flags.Project
 			if project == auth.EveryProject {
 				a.flags.Project = ""
 			}
-			o, err := a.openHere(cmd.Context())
+			o, err := a.openLocal(cmd.Context())
 			if err != nil {
 				return err
 			}
-			keys, err := o.people.Keys(cmd.Context())
+			keys, err := o.keys.Keys(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -148,7 +149,7 @@ func (a *app) keyList() *cobra.Command {
 				}{list})
 			}
 			if len(keys) == 0 {
-				a.Linef("No key.")
+				a.Linef("No keys.")
 				return nil
 			}
 			a.Table("", []console.Column{
@@ -165,7 +166,7 @@ func (a *app) keyList() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "also those that have ended")
+	cmd.Flags().BoolVar(&all, "all", false, "also list revoked and expired keys")
 	return cmd
 }
 
@@ -195,14 +196,14 @@ func keyRows(keys []auth.Key, now time.Time) (rows []console.Row) {
 
 func (a *app) keyRevoke() *cobra.Command {
 	return &cobra.Command{
-		Use: "revoke ID", Short: "End a key for good", Args: cobra.ExactArgs(1),
-		Long: `Revoke ends a key. Within five seconds no server takes it any more, and what it had
-open is closed. ID is the middle of the key, as bossman key list shows it.`,
+		Use: "revoke ID", Short: "Revoke a key", Args: cobra.ExactArgs(1),
+		Long: `Revoke revokes a key for good. Within five seconds every server rejects it and closes
+its open streams. ID is the middle part of the key, as bossman key list shows it.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.RefuseAgent(); err != nil {
 				return err
 			}
-			o, err := a.openHere(cmd.Context())
+			o, err := a.openLocal(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -210,8 +211,8 @@ open is closed. ID is the middle of the key, as bossman key list shows it.`,
 			if auth.CheckKey(id) == nil { // the whole key; it is not repeated
 				id = strings.Split(id, "_")[1]
 			}
-			if err := o.people.RevokeKey(cmd.Context(), id); errors.Is(err, auth.ErrNotFound) {
-				return console.Errorf(console.NotFound, "bossman key list --all shows what there is", "there is no such key")
+			if err := o.keys.RevokeKey(cmd.Context(), id); errors.Is(err, auth.ErrNotFound) {
+				return console.Errorf(console.NotFound, "bossman key list --all lists the keys", "there is no such key")
 			} else if err != nil {
 				return err
 			}
@@ -227,12 +228,12 @@ open is closed. ID is the middle of the key, as bossman key list shows it.`,
 	}
 }
 
-// What a key is now.
+// The states of a key.
 const (
 	keyActive   = "active"
 	keyRevoked  = "revoked"
 	keyExpired  = "expired"
-	keyDisabled = "disabled" // its owner is
+	keyDisabled = "disabled" // the owner is
 )
 
 func keyState(k auth.Key, now time.Time) string {

@@ -26,19 +26,19 @@ func (a *app) loginCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use: "login URL", Short: "Get a key for this machine from a server", Args: cobra.ExactArgs(1),
-		Long: `Login makes a key for this machine, which belongs to you, and keeps it in your
-configuration directory where only you can read it. It is sent to that server alone.
+		Long: `Login creates a key for this machine, owned by you, and stores it in your configuration
+directory, readable only by you. The key is sent to that server only.
 
-It asks for a key that you were given; on a pipe it reads it from standard input. A
-key for an agent is kept as it is. With --browser it prints an address instead, where
-you log in as your company does; nothing is opened.`,
+It asks for a key that you were given, or reads it from standard input if that is not a
+terminal. An agent's key is stored as it is. With --browser it prints a URL instead, where
+you log in with your company's account; it opens no browser.`,
 		Example: "  bossman login https://bossman.example.org\n  bossman login https://bossman.example.org --browser",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.login(cmd.Context(), args[0], machine, browser)
 		},
 	}
-	cmd.Flags().StringVar(&machine, "machine", "", "what the key is called; this machine's name if not given")
-	cmd.Flags().BoolVar(&browser, "browser", false, "log in at the server's authorization server, by a browser")
+	cmd.Flags().StringVar(&machine, "machine", "", "name of the key (default: this machine's name)")
+	cmd.Flags().BoolVar(&browser, "browser", false, "log in at the server's authorization server, in a browser")
 	return cmd
 }
 
@@ -61,7 +61,7 @@ func (a *app) login(ctx context.Context, name, machine string, browser bool) err
 			return err
 		}
 		defer back.Close()
-		if dial, err = consent(ctx, address, back); err != nil {
+		if dial, err = dialWithToken(ctx, address, back); err != nil {
 			return err
 		}
 	} else {
@@ -74,7 +74,7 @@ func (a *app) login(ctx context.Context, name, machine string, browser bool) err
 	defer b.Close()
 	me, err := b.Whoami(ctx)
 	if err != nil {
-		return console.WithNext(err, "look whether the address is right, and the key still good")
+		return console.WithNext(err, "check the address, and that the key is still valid")
 	}
 	if me.Person {
 		if machine == "" {
@@ -99,7 +99,7 @@ func (a *app) login(ctx context.Context, name, machine string, browser bool) err
 		}{config.ServerName(address), me.Name, credentials.Path()})
 	}
 	a.Linef("This machine has a key for %s, as %s: %s.", config.ServerName(address), cmp.Or(me.Name, me.ID), cmp.Or(strings.Join(roles, ", "), "no project yet"))
-	a.Linef("It is in %s. In a project, .bossman/config.toml with\n  board = %q\n  project = \"…\"\nmakes that server its board.", credentials.Path(), config.ServerName(address))
+	a.Linef("It is stored in %s. To use that server as a project's board, put into .bossman/config.toml:\n  board = %q\n  project = \"…\"", credentials.Path(), config.ServerName(address))
 	return nil
 }
 
@@ -124,19 +124,19 @@ func checkedKey(text []byte, err error) (auth.Secret, error) {
 }
 
 func (a *app) showAddress(address string) error {
-	fmt.Fprintf(a.Stderr, "Open this address in a browser of this machine, and log in:\n\n  %s\n\nWaiting; Ctrl-C gives up.\n", address)
+	fmt.Fprintf(a.Stderr, "Open this address in a browser on this machine and log in:\n\n  %s\n\nWaiting; Ctrl-C cancels.\n", address)
 	return nil
 }
 
-// consent connects with a token that the person gets at the authorization server. It
-// is used this once and not kept.
-func consent(ctx context.Context, address *url.URL, back *oauth.Loopback) (func(context.Context) (*mcp.Client, error), error) {
+// dialWithToken lets the person log in at the authorization server, and returns a function
+// that connects with the token. The token is not stored.
+func dialWithToken(ctx context.Context, address *url.URL, back *oauth.Loopback) (func(context.Context) (*mcp.Client, error), error) {
 	t, err := oauth.NewTransport(address.String(), &oauth.Options{ClientName: "Bossman", Authorize: back.Authorize, Redirect: back.Redirect()})
 	if err != nil {
 		return nil, err
 	}
 	if err := t.Login(ctx); err != nil {
-		return nil, console.Errorf(console.Denied, "bossman login "+config.ServerName(address)+" asks for a key instead", "log in at %s: %w", config.ServerName(address), err)
+		return nil, console.Errorf(console.Denied, "to log in with a key instead: bossman login "+config.ServerName(address), "log in at %s: %w", config.ServerName(address), err)
 	}
 	return func(ctx context.Context) (*mcp.Client, error) {
 		return connect(ctx, address, &streamable.ClientOptions{Transport: t})

@@ -1,5 +1,5 @@
-// Bossman gives a crew of AI agents their work, over MCP. This is its command
-// line; docs/commands.md describes it.
+// Command bossman gives a crew of AI agents their work, over MCP. docs/commands.md
+// describes it.
 package main
 
 import (
@@ -23,7 +23,7 @@ import (
 
 func main() { os.Exit(run()) }
 
-// run is main for a test that wants to have it under another name.
+// run runs the command line and returns the exit code.
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -37,8 +37,7 @@ func run() int {
 	return int(a.Report(a.explain(err)))
 }
 
-// An app is one run of the program: its flags, its streams, and the board once it
-// is open.
+// An app is one run of the program. Its methods are the commands, a file each.
 type app struct {
 	*console.Console
 
@@ -48,12 +47,12 @@ type app struct {
 	parsed bool
 	// command is what was run: bossman task show.
 	command string
-	// observed is who is told what the board and its database do.
-	observed struct {
+	// observers are told what the board and its database do.
+	observers struct {
 		board    board.Observer
 		database func(op string, d time.Duration, err error)
 	}
-	// log takes what a server has to say; nil for other commands.
+	// log is a server's; nil for other commands.
 	log     *slog.Logger
 	closers []func()
 }
@@ -69,7 +68,8 @@ func (a *app) root() *cobra.Command {
 		Long: `Bossman is a durable task board for AI agents: it hands out work, one holder at a
 time, brings their questions to you, and remembers what happened.
 
-Without a command it serves MCP if it is on a pipe, and shows the board otherwise.`,
+Without a command it serves MCP if standard input is a pipe, and shows the board
+otherwise.`,
 		Args:          cobra.NoArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -77,8 +77,8 @@ Without a command it serves MCP if it is on a pipe, and shows the board otherwis
 			a.parsed = true
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if piped(a.Stdin) && !console.IsTerminal(a.Stdout) && !a.JSON {
-				return a.serve(cmd.Context(), serveOptions{})
+			if isPipe(a.Stdin) && !console.IsTerminal(a.Stdout) && !a.JSON {
+				return a.serveStdio(cmd.Context(), mcpFlags{})
 			}
 			return a.status(cmd.Context())
 		},
@@ -101,24 +101,24 @@ Without a command it serves MCP if it is on a pipe, and shows the board otherwis
 	return root
 }
 
-// group makes a command that only has others below it.
-func group(use, short string, below ...*cobra.Command) *cobra.Command {
+// group returns a command that only has subcommands.
+func group(use, short string, subcommands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(below...)
+	cmd.AddCommand(subcommands...)
 	return cmd
 }
 
-// piped reports whether somebody may speak to us: a pipe or a socket, and neither
-// a terminal nor /dev/null nor a file.
-func piped(f *os.File) bool {
+// isPipe reports whether f is a pipe or a socket, on which a client may speak: not a
+// terminal, not /dev/null, not a file.
+func isPipe(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode()&(os.ModeNamedPipe|os.ModeSocket) != 0
 }
 
-// actor is who runs this: a person, or an agent in a person's shell.
+// actor is who runs the command: a person, or an agent in a person's shell.
 func (a *app) actor() board.Actor {
 	name := a.userName()
 	if _, err := a.RequirePerson(); err != nil {
@@ -131,7 +131,7 @@ func (a *app) actor() board.Actor {
 	return board.Actor{Principal: "local", Owner: "person:" + name, Name: name, Person: true}
 }
 
-// userName is what the system calls whoever runs this.
+// userName is the system's name of the user who runs the command.
 func (a *app) userName() string {
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		return filepath.Base(u.Username)
@@ -139,13 +139,13 @@ func (a *app) userName() string {
 	return cmp.Or(a.Getenv("USER"), "local")
 }
 
-// observe lets telemetry see what is opened after this.
+// observe lets telemetry observe boards that are opened later.
 func (a *app) observe(t *telemetry.Telemetry) {
-	a.observed.board, a.observed.database = t.BoardObserver(), t.Database()
+	a.observers.board, a.observers.database = t.BoardObserver(), t.Database()
 }
 
-// later runs f when the command has ended.
-func (a *app) later(f func()) { a.closers = append(a.closers, f) }
+// atExit calls f when the command has ended.
+func (a *app) atExit(f func()) { a.closers = append(a.closers, f) }
 
 func (a *app) close() {
 	for _, f := range a.closers {

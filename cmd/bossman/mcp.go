@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/git"
+	"github.com/bossman-dev/bossman/internal/config"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/mcp"
 	"github.com/bossman-dev/bossman/tools"
@@ -20,39 +22,45 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-type serveOptions struct {
+// mcpFlags are the flags of bossman mcp.
+type mcpFlags struct {
 	role  string
 	quiet bool
 }
 
 func (a *app) mcpCommand() *cobra.Command {
-	var o serveOptions
+	var f mcpFlags
 	cmd := &cobra.Command{
 		Use: "mcp", Short: "Serve MCP on standard input and output", Args: cobra.NoArgs,
-		Long: `Mcp serves the board to one agent over standard input and output. It is what stands
-in a client's configuration. Nothing but the protocol is written to standard output;
-messages for people go to standard error.
+		Long: `Mcp serves the board to one agent over standard input and output. This is the command
+for a client's configuration. Only the protocol is written to standard output; messages
+for people go to standard error.
 
-Connecting and reading create nothing; the first task makes the board.`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), o) },
+Connecting and reading create nothing; the first task creates the board.`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.serveStdio(cmd.Context(), f) },
 	}
-	cmd.Flags().StringVar(&o.role, "role", auth.Lead.String(), "which tools there are: lead (all), worker or viewer")
-	cmd.Flags().BoolVar(&o.quiet, "quiet", false, "never prompt in the client; questions go to the inbox only")
+	cmd.Flags().StringVar(&f.role, "role", auth.Lead.String(), "which tools the agent gets: lead (all), worker or viewer")
+	cmd.Flags().BoolVar(&f.quiet, "quiet", false, "never prompt in the client; questions go to the inbox only")
 	_ = cmd.RegisterFlagCompletionFunc("role", cobra.FixedCompletions([]string{"lead", "worker", "viewer"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
-// serve speaks MCP until the client ends.
-func (a *app) serve(ctx context.Context, so serveOptions) error {
+// serveStdio serves MCP until the client disconnects.
+func (a *app) serveStdio(ctx context.Context, f mcpFlags) error {
 	log := slog.New(slog.NewTextHandler(a.Stderr, nil))
-	role, err := auth.ParseRole(cmp.Or(so.role, auth.Lead.String()))
+	role, err := auth.ParseRole(cmp.Or(f.role, auth.Lead.String()))
 	if err != nil || role == auth.Admin {
-		return console.Usagef("--role is lead, worker or viewer, not %q", so.role)
+		return console.Usagef("--role is lead, worker or viewer, not %q", f.role)
 	}
 	o, err := a.open(ctx)
 	if err != nil {
-		// The client's user does not see stderr: every tool says what is wrong.
+		// People do not see a client's stderr, so every tool answers with the error.
 		log.Error("there is no board", "err", err)
+		if _, ok := errors.AsType[*config.NoBoardError](err); !ok { // whose text has the next step
+			if next := console.NextOf(err); next != "" {
+				err = fmt.Errorf("%w; next: %s", err, next)
+			}
+		}
 	}
 	notify := &notifier{log: log}
 	defer notify.wait()
@@ -61,7 +69,7 @@ func (a *app) serve(ctx context.Context, so serveOptions) error {
 		agent = o.agent(role)
 	}
 	options := &tools.Options{
-		Pipe: agent, Quiet: so.quiet, Logger: log, Session: a.Getenv("CLAUDE_CODE_SESSION_ID"),
+		Pipe: agent, Quiet: f.quiet, Logger: log, Session: a.Getenv("CLAUDE_CODE_SESSION_ID"),
 		Missing: err, Asked: notify.asked,
 	}
 	var b access.Board
@@ -96,7 +104,7 @@ func (a *app) serve(ctx context.Context, so serveOptions) error {
 	}
 	g.Go(func() error { return t.Run(ctx) })
 	g.Go(func() error {
-		defer cancel() // the client has ended, and so do the others
+		defer cancel() // end the others
 		return server.Serve(ctx, mcp.Stdio())
 	})
 	if err := g.Wait(); err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, io.EOF) {
@@ -105,8 +113,8 @@ func (a *app) serve(ctx context.Context, so serveOptions) error {
 	return nil
 }
 
-// agent is the caller that a client's agent is on this board.
-func (o *opened) agent(role auth.Role) *access.Caller {
+// agent is the caller that tools see: the client's agent, on this board.
+func (o *openBoard) agent(role auth.Role) *access.Caller {
 	if o.me != nil {
 		role = min(role, o.me.Role(o.slug))
 	}
@@ -119,7 +127,7 @@ func (o *opened) agent(role auth.Role) *access.Caller {
 }
 
 // slugs are the projects that agents of this process may use.
-func (o *opened) slugs() []string {
+func (o *openBoard) slugs() []string {
 	if !o.server || o.settings.IsSet("project") {
 		if o.slug == "" {
 			return nil
@@ -135,7 +143,7 @@ func (o *opened) slugs() []string {
 
 // workDir is where the agent works: where the search for the board began, or the
 // working directory if that was a file.
-func (o *opened) workDir() string {
+func (o *openBoard) workDir() string {
 	if info, err := os.Stat(o.location.From); err == nil && info.IsDir() {
 		return o.location.From
 	}

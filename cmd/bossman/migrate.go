@@ -10,12 +10,12 @@ func (a *app) migrateCommand() *cobra.Command {
 	var role string
 	cmd := &cobra.Command{
 		Use: "migrate", Short: "Bring a server's database up to date", Args: cobra.NoArgs,
-		Long: `Migrate creates or updates the tables of a PostgreSQL database. A board in a file
-needs none: it is brought up to date when it is opened, and a copy kept beside it.
+		Long: `Migrate creates or updates the tables of a PostgreSQL database. A board in a file does
+not need it: opening the file updates it and keeps a copy beside it.
 
-The role that migrates owns the tables. The servers connect as another, which may use
-the tables and nothing else: create it, and name it once with --app-role. Later
-migrations give it what they add.`,
+The role that migrates owns the tables. Servers connect as another role, which may use
+the tables and nothing else: create that role, and name it once with --app-role. Later
+migrations give it rights on the tables that they add.`,
 		Example: `  bossman migrate --db postgres://bossman_owner@db.example.org/bossman
   bossman migrate --db postgres://bossman_owner@db.example.org/bossman --app-role bossman_app`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -24,7 +24,7 @@ migrations give it what they add.`,
 				return err
 			}
 			if s.DB == "" {
-				return console.Usagef("say which database: bossman migrate --db postgres://…")
+				return console.Usagef("name the database: bossman migrate --db postgres://…")
 			}
 			if !isPostgres(s.DB) {
 				return console.Usagef("%s: %q is not an address such as postgres://user@host/name", s.Origin["db"], config.HidePassword(s.DB))
@@ -46,6 +46,6 @@ migrations give it what they add.`,
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&role, "app-role", "", "the role that servers connect as; it may then use the tables")
+	cmd.Flags().StringVar(&role, "app-role", "", "role that servers connect as; gets the right to use the tables")
 	return cmd
 }

@@ -13,11 +13,11 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// notifyTime is how long the command may take.
-const notifyTime = 10 * time.Second
+// notifyTimeout is how long the command may take.
+const notifyTimeout = 10 * time.Second
 
-// A notifier runs a person's own command for each new question, with the question
-// as JSON on its standard input.
+// A notifier runs the user's notify command for each new question, with the question as
+// JSON on its standard input.
 type notifier struct {
 	command []string
 	log     *slog.Logger
@@ -25,13 +25,13 @@ type notifier struct {
 	running sync.WaitGroup
 }
 
-// asked does not wait for the command.
+// asked starts the command for a question, and does not wait for it.
 func (n *notifier) asked(q board.Question) {
 	if len(n.command) == 0 {
 		return
 	}
 	n.running.Go(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), notifyTime)
+		ctx, cancel := context.WithTimeout(context.Background(), notifyTimeout)
 		defer cancel()
 		text, err := json.Marshal(boardjson.FromQuestion(q, time.Time{}))
 		if err != nil {
@@ -47,5 +47,5 @@ func (n *notifier) asked(q board.Question) {
 	})
 }
 
-// wait returns when no command runs any more.
+// wait waits for the commands to end.
 func (n *notifier) wait() { n.running.Wait() }

@@ -17,27 +17,31 @@ import (
 	"github.com/bossman-dev/bossman/store/sqlite"
 )
 
-// An opened board, with the project that a command is about.
-type opened struct {
+// An openBoard is the board of a command: one in this process, or a server's.
+type openBoard struct {
 	access.Board
 	settings *config.Settings
-	// local is the board if it is in this process, and store what keeps it.
-	local *board.Board
-	store storage
-	// me is who this machine is to the server, if the board is there.
-	me       *remote.Me
 	location config.Location
-	// path is what people are shown: the file, or the database without a password.
-	path string
-	// slug is the project; empty if several are possible and nobody said which.
+	// label is the board's name for people: the file, the server, or the database without
+	// its password.
+	label string
+	// server is set if the board is a team's: in a database, or on a server.
+	server bool
+	// slug is the project of the command; empty if there are several and none was named.
 	slug     string
 	projects []board.Project
-	server   bool
-	people   *auth.Authenticator
+
+	// local and store are the board and its store if they are in this process, and keys are
+	// those of its server.
+	local *board.Board
+	store storage
+	keys  *auth.Authenticator
+	// me is who this machine is to the server, if the board is there.
+	me *remote.Me
 }
 
-// open opens the board. Nothing is created by that.
-func (a *app) open(ctx context.Context) (*opened, error) {
+// open opens the board that flags, environment and files name. It creates nothing.
+func (a *app) open(ctx context.Context) (*openBoard, error) {
 	s, err := config.Load(a.flags, a.Getenv)
 	if err != nil {
 		return nil, err
@@ -47,7 +51,7 @@ func (a *app) open(ctx context.Context) (*opened, error) {
 
 // openWith opens the board that settings name. adopt, if not nil, changes the project that
 // the first write creates; it is called only if there is none yet and nobody named one.
-func (a *app) openWith(ctx context.Context, s *config.Settings, adopt func(*board.Project)) (*opened, error) {
+func (a *app) openWith(ctx context.Context, s *config.Settings, adopt func(*board.Project)) (*openBoard, error) {
 	p, err := s.Location()
 	if err != nil && s.DB == "" {
 		return nil, err
@@ -59,8 +63,8 @@ func (a *app) openWith(ctx context.Context, s *config.Settings, adopt func(*boar
 	if err != nil {
 		return nil, err
 	}
-	a.later(func() { store.Close() })
-	o := &opened{settings: s, location: p, path: path, server: s.DB != "", people: auth.New(store, nil)}
+	a.atExit(func() { store.Close() })
+	o := &openBoard{settings: s, location: p, label: path, server: s.DB != "", keys: auth.New(store, nil)}
 	err = store.Read(ctx, func(r board.Reader) error {
 		o.projects, err = r.Projects()
 		return err
@@ -68,7 +72,7 @@ func (a *app) openWith(ctx context.Context, s *config.Settings, adopt func(*boar
 	if err != nil {
 		return nil, err
 	}
-	options := &board.Options{Observer: a.observed.board, Logger: a.log}
+	options := &board.Options{Observer: a.observers.board, Logger: a.log}
 	if options.Logger == nil {
 		options.Logger = slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	}
@@ -85,13 +89,13 @@ func (a *app) openWith(ctx context.Context, s *config.Settings, adopt func(*boar
 	return o, nil
 }
 
-// A storage keeps the board, and who may use it.
+// A storage keeps the board and its keys.
 type storage interface {
 	board.Store
 	auth.Store
 }
 
-// openStore opens what keeps the board.
+// openStore opens the file or the database of the board, and returns its name for people.
 func (a *app) openStore(ctx context.Context, s *config.Settings, p config.Location) (storage, string, error) {
 	switch {
 	case s.DB == "":
@@ -104,8 +108,7 @@ func (a *app) openStore(ctx context.Context, s *config.Settings, p config.Locati
 	return nil, "", console.Usagef("%s: %q is not an address such as postgres://user@host/name", s.Origin["db"], config.HidePassword(s.DB))
 }
 
-// adviseServer adds to the refusal of a file on a network disk what to do instead. It is
-// part of the error's text, since agents get no more than that.
+// adviseServer adds to the error about a file on a network disk what to do instead.
 func adviseServer(err error) error {
 	if _, ok := errors.AsType[*sqlite.NetworkError](err); ok {
 		return fmt.Errorf("%w; run `bossman serve --http` on the host that has the disk, and point the others to it", err)
@@ -117,9 +120,9 @@ func isPostgres(dsn auth.Secret) bool {
 	return strings.HasPrefix(dsn.Reveal(), "postgres://") || strings.HasPrefix(dsn.Reveal(), "postgresql://")
 }
 
-// home settles which project a board in a file is. It is one; the first write makes
-// it.
-func (o *opened) home(adopt func(*board.Project)) (*board.Project, error) {
+// home is the project of a board in a file. There is only one, which the first write
+// creates.
+func (o *openBoard) home(adopt func(*board.Project)) (*board.Project, error) {
 	s := o.settings
 	want := s.HomeProject(o.location.Name)
 	named := s.IsSet("project")
@@ -132,16 +135,17 @@ func (o *opened) home(adopt func(*board.Project)) (*board.Project, error) {
 	case !named:
 		want.Slug = o.projects[0].Slug
 	default:
-		return nil, console.Errorf(console.Conflict, "change it there, or leave it out",
+		return nil, console.Errorf(console.Conflict, "change it there, or omit it",
 			"%s names the project %s, but the board in %s is the project %s: a board in a file is one project",
-			s.Origin["project"], want.Slug, o.path, o.projects[0].Slug)
+			s.Origin["project"], want.Slug, o.label, o.projects[0].Slug)
 	}
 	o.slug = want.Slug
 	return want, nil
 }
 
-// one gives the project that a command is about.
-func (o *opened) one() (string, error) {
+// requireProject is the project of the command; it is an error if there are several and
+// none was named.
+func (o *openBoard) requireProject() (string, error) {
 	if o.slug != "" {
 		known := slices.ContainsFunc(o.projects, func(p board.Project) bool { return p.Slug == o.slug })
 		if o.server && !known {
@@ -159,36 +163,36 @@ func (o *opened) one() (string, error) {
 	return "", console.Errorf(console.Usage, "repeat it with --project NAME", "say which project, with --project: there are %s", strings.Join(names, ", "))
 }
 
-// openHere opens a board that is in this process, for what only whoever runs it does.
-func (a *app) openHere(ctx context.Context) (*opened, error) {
+// openLocal opens a board in this process, for commands of whoever runs the server.
+func (a *app) openLocal(ctx context.Context) (*openBoard, error) {
 	o, err := a.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	_, err = o.here()
+	_, err = o.localBoard()
 	return o, err
 }
 
-// here is the board if it is in this process.
-func (o *opened) here() (*board.Board, error) {
+// localBoard is the board if it is in this process, and an error if it is on a server.
+func (o *openBoard) localBoard() (*board.Board, error) {
 	if o.local == nil {
-		return nil, console.Errorf(console.Unavailable, "run it where the server runs, with --db", "this is for whoever runs the server: the board is at %s", o.path)
+		return nil, console.Errorf(console.Unavailable, "run it on the server's host, with --db", "this command works on the server's database, and the board is at %s", o.label)
 	}
 	return o.local, nil
 }
 
-// begin opens the board and settles the project.
-func (a *app) begin(ctx context.Context) (*opened, string, error) {
+// openProject opens the board and returns it with the project of the command.
+func (a *app) openProject(ctx context.Context) (*openBoard, string, error) {
 	o, err := a.open(ctx)
 	if err != nil {
 		return nil, "", err
 	}
-	slug, err := o.one()
+	slug, err := o.requireProject()
 	return o, slug, err
 }
 
-// taskID reads a task's id; a bare number is one of the project.
-func (o *opened) taskID(s string) (board.ID, error) {
+// taskID parses a task's id; a bare number is a task of the project.
+func (o *openBoard) taskID(s string) (board.ID, error) {
 	if id, err := board.ParseID(s); err == nil {
 		return id, nil
 	}
@@ -200,7 +204,7 @@ func (o *opened) taskID(s string) (board.ID, error) {
 	return board.ParseID(s)
 }
 
-func (o *opened) taskIDs(list []string) ([]board.ID, error) {
+func (o *openBoard) taskIDs(list []string) ([]board.ID, error) {
 	var ids []board.ID
 	for _, s := range board.SplitList(list...) {
 		id, err := o.taskID(s)
@@ -212,8 +216,8 @@ func (o *opened) taskIDs(list []string) ([]board.ID, error) {
 	return ids, nil
 }
 
-// missing turns a task that is not there into an error that says so.
-func missing(err error, what string) error {
+// notFound makes a not-found error say what is not there, such as task web-9.
+func notFound(err error, what string) error {
 	if errors.Is(err, board.ErrNotFound) {
 		return &console.Error{Code: console.NotFound, Err: fmt.Errorf("there is no %s on this board", what), Next: "bossman task list --all shows what there is"}
 	}

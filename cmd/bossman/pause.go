@@ -7,33 +7,33 @@ import (
 
 func (a *app) pauseCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "pause", Short: "Hand out no more work; nobody loses what they hold", Args: cobra.NoArgs,
+		Use: "pause", Short: "Stop handing out tasks; workers keep what they hold", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.setPaused(cmd, true) },
 	}
 }
 
 func (a *app) resumeCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "resume", Short: "Hand out work again", Args: cobra.NoArgs,
+		Use: "resume", Short: "Hand out tasks again", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.setPaused(cmd, false) },
 	}
 }
 
 func (a *app) setPaused(cmd *cobra.Command, paused bool) error {
 	ctx := cmd.Context()
-	o, slug, err := a.begin(ctx)
+	o, slug, err := a.openProject(ctx)
 	if err != nil {
 		return err
 	}
-	text := "%s is paused: no work is handed out until: bossman resume"
+	text := "%s is paused: no tasks are handed out until you run: bossman resume"
 	if paused {
 		err = o.Pause(ctx, a.actor(), slug)
 	} else {
-		text = "%s goes on."
+		text = "%s is resumed."
 		err = o.Resume(ctx, a.actor(), slug)
 	}
 	if err != nil {
-		return missing(err, "project "+slug)
+		return notFound(err, "project "+slug)
 	}
 	if a.JSON {
 		p, err := o.Project(ctx, slug)

@@ -13,20 +13,20 @@ import (
 	"github.com/bossman-dev/bossman/store/postgres"
 )
 
-// openPostgres opens the board of a server.
+// openPostgres opens the database of a server.
 func (a *app) openPostgres(ctx context.Context, dsn auth.Secret) (storage, error) {
-	store, err := postgres.Open(ctx, dsn.Reveal(), &postgres.Options{Observe: a.observed.database, Log: a.log})
+	store, err := postgres.Open(ctx, dsn.Reveal(), &postgres.Options{Observe: a.observers.database, Log: a.log})
 	if err != nil {
-		return nil, cannotConnect(err, dsn)
+		return nil, explainConnect(err, dsn)
 	}
 	return store, nil
 }
 
-// migratePostgres brings a server's database up to date, and lets role use it if it is
-// not empty.
+// migratePostgres brings a server's database up to date, and gives role, if not empty, the
+// rights that servers need.
 func migratePostgres(ctx context.Context, dsn auth.Secret, role string) error {
 	if err := postgres.Migrate(ctx, dsn.Reveal()); err != nil {
-		return cannotConnect(err, dsn)
+		return explainConnect(err, dsn)
 	}
 	if role == "" {
 		return nil
@@ -37,7 +37,7 @@ func migratePostgres(ctx context.Context, dsn auth.Secret, role string) error {
 	return nil
 }
 
-// What PostgreSQL calls the reasons for which it turns somebody away.
+// Error codes of PostgreSQL.
 const (
 	stateNotAllowed    = "42501"
 	stateWrongRole     = "28000"
@@ -45,8 +45,8 @@ const (
 	stateNoDatabase    = "3D000"
 )
 
-// cannotConnect says what to do about a database that does not answer, or not to us.
-func cannotConnect(err error, dsn auth.Secret) error {
+// explainConnect adds the next step to an error about a database that cannot be used.
+func explainConnect(err error, dsn auth.Secret) error {
 	if err == nil {
 		return nil
 	}
@@ -57,28 +57,28 @@ func cannotConnect(err error, dsn auth.Secret) error {
 		return console.Errorf(console.Unavailable, "as the role that owns the tables: bossman migrate --app-role "+e.Role+" --db postgres://OWNER@…", "%s: %w", config.HidePassword(dsn), err)
 	}
 	if errors.Is(err, board.ErrTooNew) {
-		return console.Errorf(console.Unavailable, "install the Bossman that the other servers of this database run", "%w", err)
+		return console.Errorf(console.Unavailable, "install the version of Bossman that the other servers of this database run", "%w", err)
 	}
-	next := "look whether the database runs, and whether this machine can reach it"
+	next := "check that the database is running and that this machine can reach it"
 	if e, ok := errors.AsType[interface {
 		error
 		SQLState() string
 	}](err); ok {
 		switch e.SQLState() {
 		case stateNotAllowed:
-			return console.Errorf(console.Denied, "migrate as the role that owns the database; servers use another: see --app-role", "%s: %w", config.HidePassword(dsn), onOneLine(err))
+			return console.Errorf(console.Denied, "migrate as the role that owns the database; servers connect as another: see --app-role", "%s: %w", config.HidePassword(dsn), joinLines(err))
 		case stateWrongRole, stateWrongPassword:
-			next = "look whether the role and its password are right, and whether pg_hba.conf lets it in from here"
+			next = "check the role, its password, and that pg_hba.conf allows it from this machine"
 		case stateNoDatabase:
 			next = "as PostgreSQL's administrator: CREATE DATABASE NAME OWNER ROLE"
 		}
 	}
-	return console.Errorf(console.Unavailable, next, "connect to %s: %w", config.HidePassword(dsn), onOneLine(err))
+	return console.Errorf(console.Unavailable, next, "connect to %s: %w", config.HidePassword(dsn), joinLines(err))
 }
 
-// onOneLine is an error whose text has each of its lines once, one after the other:
-// a database is tried with TLS and without, and mostly says the same.
-func onOneLine(err error) error {
+// joinLines puts the distinct lines of an error on one line. The driver tries with TLS and
+// without, and its error usually says the same twice.
+func joinLines(err error) error {
 	var lines []string
 	for line := range strings.Lines(err.Error()) {
 		if line = strings.TrimSpace(line); line != "" && !slices.Contains(lines, line) {
@@ -88,14 +88,14 @@ func onOneLine(err error) error {
 	if len(lines) < 2 {
 		return err
 	}
-	return &told{err, lines[0] + " " + strings.Join(lines[1:], "; ")}
+	return &rewordedError{err, lines[0] + " " + strings.Join(lines[1:], "; ")}
 }
 
-// told is an error in other words.
-type told struct {
+// A rewordedError is an error with another text.
+type rewordedError struct {
 	error
 	text string
 }
 
-func (t *told) Error() string { return t.text }
-func (t *told) Unwrap() error { return t.error }
+func (t *rewordedError) Error() string { return t.text }
+func (t *rewordedError) Unwrap() error { return t.error }

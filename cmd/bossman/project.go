@@ -17,7 +17,7 @@ func (a *app) projectCommand() *cobra.Command {
 	return group("project", "Create, list and change projects", a.projectCreate(), a.projectList(), a.projectSet())
 }
 
-// projectFlags are what can be said about a project.
+// projectFlags are the flags of bossman project create and set.
 type projectFlags struct {
 	name, policy string
 	lease        time.Duration
@@ -26,10 +26,10 @@ type projectFlags struct {
 }
 
 func (f *projectFlags) register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.name, "name", "", "its long name")
-	cmd.Flags().StringVar(&f.policy, "policy", "", "when a reported task is done: evidence, trust or person")
-	cmd.Flags().DurationVar(&f.lease, "lease", 0, "how long a claim lasts without a sign of life, such as 15m")
-	cmd.Flags().StringSliceVar(&f.skills, "skill", nil, "a skill that tasks may ask for; repeat, or separate by commas")
+	cmd.Flags().StringVar(&f.name, "name", "", "long name")
+	cmd.Flags().StringVar(&f.policy, "policy", "", "when a reported task counts as done: evidence, trust or person")
+	cmd.Flags().DurationVar(&f.lease, "lease", 0, "how long a claim lasts without renewal, such as 15m")
+	cmd.Flags().StringSliceVar(&f.skills, "skill", nil, "a skill that tasks may require; repeatable or comma-separated")
 }
 
 func (f *projectFlags) apply(cmd *cobra.Command, p *board.Project) (changed bool) {
@@ -53,20 +53,20 @@ func (a *app) projectCreate() *cobra.Command {
 	var f projectFlags
 	cmd := &cobra.Command{
 		Use: "create NAME", Short: "Create a project", Args: cobra.ExactArgs(1),
-		Long: `Create makes a project. Its name is the first half of its tasks' ids: a lower-case
-letter, then at most 15 letters and digits. A board in a file is one project, which
-the first task makes by itself; create it before to choose another name.`,
+		Long: `Create creates a project. Its name is the prefix of its tasks' ids: a lower-case letter,
+then at most 15 letters and digits. A board in a file has one project, which the first
+task creates; run this before it to choose another name.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			if a.flags.Project == "" {
-				a.flags.Project = args[0] // so that a file's home is this one
+				a.flags.Project = args[0] // the home project of a board in a file
 			}
 			o, err := a.open(ctx)
 			if err != nil {
 				return err
 			}
 			if i := slices.IndexFunc(o.projects, func(p board.Project) bool { return p.Slug == args[0] }); i >= 0 {
-				return console.Errorf(console.Conflict, "bossman project set "+args[0]+" changes it", "the project %s is there already", args[0])
+				return console.Errorf(console.Conflict, "to change it: bossman project set "+args[0], "the project %s already exists", args[0])
 			}
 			p := board.Project{Slug: args[0], Name: args[0], Policy: board.PolicyEvidence}
 			if !o.server {
@@ -84,8 +84,8 @@ func (a *app) projectSet() *cobra.Command {
 	var f projectFlags
 	cmd := &cobra.Command{
 		Use: "set [NAME]", Short: "Change a project", Args: cobra.MaximumNArgs(1),
-		Long: `Set changes a project. Without flags it takes what the configuration says (policy,
-lease, skills): an existing board follows a change of .bossman/config.toml only when
+		Long: `Set changes a project. Without flags it applies the configuration (policy, lease,
+skills): an existing board follows a change of .bossman/config.toml only when
 you run this command, so that a branch cannot change the rules.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
@@ -96,26 +96,26 @@ you run this command, so that a branch cannot change the rules.`,
 			slug := ""
 			if len(args) == 1 {
 				slug = args[0]
-			} else if slug, err = o.one(); err != nil {
+			} else if slug, err = o.requireProject(); err != nil {
 				return err
 			}
 			p, err := o.Project(ctx, slug)
 			if err != nil {
-				return missing(err, "project "+slug)
+				return notFound(err, "project "+slug)
 			}
-			if !f.apply(cmd, &p) && !fromSettings(o.settings, &p) {
-				return console.Usagef("say what to change: --policy, --lease, --skill, --name or --archived")
+			if !f.apply(cmd, &p) && !applySettings(o.settings, &p) {
+				return console.Usagef("nothing to change: use --policy, --lease, --skill, --name or --archived")
 			}
 			return a.putProject(ctx, o, p, "%s is changed.")
 		},
 	}
 	f.register(cmd)
-	cmd.Flags().BoolVar(&f.archived, "archived", false, "take no new tasks and hand out none")
+	cmd.Flags().BoolVar(&f.archived, "archived", false, "accept no new tasks and hand out none")
 	return cmd
 }
 
-// fromSettings takes what is configured.
-func fromSettings(s *config.Settings, p *board.Project) (any bool) {
+// applySettings changes a project to what is configured, and reports whether anything is.
+func applySettings(s *config.Settings, p *board.Project) (any bool) {
 	if s.IsSet("policy") {
 		p.Policy, any = board.Policy(s.Policy), true
 	}
@@ -128,7 +128,7 @@ func fromSettings(s *config.Settings, p *board.Project) (any bool) {
 	return any
 }
 
-func (a *app) putProject(ctx context.Context, o *opened, p board.Project, text string) error {
+func (a *app) putProject(ctx context.Context, o *openBoard, p board.Project, text string) error {
 	if err := o.SetProject(ctx, p); err != nil {
 		return err
 	}
@@ -161,9 +161,9 @@ func (a *app) projectList() *cobra.Command {
 				}{list})
 			}
 			if len(o.projects) == 0 {
-				a.Linef("No project yet.")
+				a.Linef("No projects yet.")
 				if o.slug != "" {
-					a.Linef("%s", a.Styled(console.Dim, "The first task makes "+o.slug+": bossman task add TITLE"))
+					a.Linef("%s", a.Styled(console.Dim, "The first task creates "+o.slug+": bossman task add TITLE"))
 				}
 				return nil
 			}

@@ -16,9 +16,8 @@ import (
 	"github.com/bossman-dev/bossman/tools"
 )
 
-// openRemote opens the board of a server. Its key is that of this machine for that
-// server, and goes nowhere else.
-func (a *app) openRemote(ctx context.Context, s *config.Settings, p config.Location) (*opened, error) {
+// openRemote opens the board of a server with this machine's key for it.
+func (a *app) openRemote(ctx context.Context, s *config.Settings, p config.Location) (*openBoard, error) {
 	address, err := config.ServerURL(s.Board)
 	if err != nil {
 		return nil, console.Usagef("board in %s: %v", s.Origin["board"], err)
@@ -28,16 +27,16 @@ func (a *app) openRemote(ctx context.Context, s *config.Settings, p config.Locat
 		return nil, err
 	}
 	b := remote.New(dialer(address, key), tools.Watched()...)
-	a.later(func() { b.Close() })
+	a.atExit(func() { b.Close() })
 	me, err := b.Whoami(ctx)
 	if err != nil {
-		return nil, console.WithNext(err, "look whether "+config.ServerName(address)+" runs; bossman login "+config.ServerName(address)+" makes a new key")
+		return nil, console.WithNext(err, "check that "+config.ServerName(address)+" is running; for a new key: bossman login "+config.ServerName(address))
 	}
-	o := &opened{Board: b, settings: s, location: p, path: config.ServerName(address), slug: s.Project, server: true, me: &me}
+	o := &openBoard{Board: b, settings: s, location: p, label: config.ServerName(address), slug: s.Project, server: true, me: &me}
 	if o.projects, err = b.Projects(ctx); err != nil {
 		return nil, err
 	}
-	for slug := range me.Roles { // one that the first write makes
+	for slug := range me.Roles { // the first write may create it
 		if !slices.ContainsFunc(o.projects, func(p board.Project) bool { return p.Slug == slug }) {
 			o.projects = append(o.projects, board.Project{Slug: slug})
 		}
@@ -48,7 +47,7 @@ func (a *app) openRemote(ctx context.Context, s *config.Settings, p config.Locat
 	return o, nil
 }
 
-// dialer connects to a server with a key.
+// dialer returns a function that connects to a server with a key.
 func dialer(address *url.URL, key auth.Secret) func(context.Context) (*mcp.Client, error) {
 	return func(ctx context.Context) (*mcp.Client, error) {
 		return connect(ctx, address, &streamable.ClientOptions{Header: http.Header{"Authorization": {"Bearer " + key.Reveal()}}})

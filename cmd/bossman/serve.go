@@ -39,15 +39,15 @@ func (a *app) serveCommand() *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Serve a board over HTTP", Args: cobra.NoArgs,
-		Long: `Serve is the server of a team. It serves MCP at /mcp to agents, and to the laptops
-whose .bossman/config.toml names it; /livez and /readyz tell a load balancer how it
-is. With --db several replicas may run side by side, behind any load balancer.
+		Long: `Serve is the server of a team. It serves MCP at /mcp to agents, and to laptops whose
+.bossman/config.toml names it; /livez and /readyz are health checks for a load balancer.
+With --db several replicas can run behind any load balancer.
 
-Everybody needs a key: bossman key create makes one. As long as there is none, and
-only this machine can connect, a key for this run is printed.
+Every client needs a key, from bossman key create. While there is none, and only this
+machine can connect, the server prints a key for this run.
 
-Each flag has a variable, which counts if the flag is not given. docs/operate.md is
-the way from an empty machine to a server that can be relied on.`,
+Each flag can also be set by an environment variable. docs/operate.md describes the way
+from an empty machine to a production server.`,
 		Example: `  bossman serve
   bossman serve --http :8181 --db postgres://bossman_app@db.example.org/bossman --host bossman.example.org
   BOSSMAN_DB=postgres://… BOSSMAN_HTTP=:8181 BOSSMAN_HOST=bossman.example.org bossman serve`,
@@ -59,18 +59,18 @@ the way from an empty machine to a server that can be relied on.`,
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.addr, "http", defaultHTTP, "the `address` to listen on")
-	fl.StringVar(&f.admin, "admin", "", "a second `address`, for metrics and profiles; nobody is asked for a key there")
-	fl.StringVar(&f.cert, "tls-cert", "", "a certificate `file`, in PEM; it is read again when it changes")
-	fl.StringVar(&f.key, "tls-key", "", "the `file` of its key")
-	fl.StringSliceVar(&f.hosts, "host", nil, "a `name` that clients use for this server; repeat, or separate by commas")
-	fl.StringSliceVar(&f.origins, "origin", nil, "a web page's `origin`, such as https://app.example.org, that may use it; repeat, or separate by commas")
-	fl.StringSliceVar(&f.proxies, "proxy", nil, "an `address` or network of load balancers, such as 10.0.0.0/8, whose X-Forwarded-For is believed; repeat, or separate by commas")
-	fl.StringVar(&f.issuer, "oauth-issuer", "", "an authorization server whose access tokens are taken, by its `URL`")
-	fl.StringVar(&f.audience, "oauth-audience", "", "what those tokens are made for: this server's own `URL`, https://bossman.example.org/mcp")
-	fl.StringArrayVar(&f.grants, "oauth-grant", nil, "grant a role to tokens with this claim: `CLAIM=VALUE:PROJECT:ROLE`, such as groups=eng:web:lead; repeat")
-	fl.StringVar(&f.audit, "audit", "", "a `file` that gets a line for each call that changes something")
-	fl.StringVar(&f.level, "log-level", "info", "the least serious messages to log: debug, info, warn or error")
+	fl.StringVar(&f.addr, "http", defaultHTTP, "`address` to listen on")
+	fl.StringVar(&f.admin, "admin", "", "second `address`, for metrics and profiles; no key is needed there")
+	fl.StringVar(&f.cert, "tls-cert", "", "certificate `file` in PEM; reloaded when it changes")
+	fl.StringVar(&f.key, "tls-key", "", "private key `file` in PEM")
+	fl.StringSliceVar(&f.hosts, "host", nil, "`name` that clients use for this server; repeatable or comma-separated")
+	fl.StringSliceVar(&f.origins, "origin", nil, "`origin` of web pages that may use it, such as https://app.example.org; repeatable or comma-separated")
+	fl.StringSliceVar(&f.proxies, "proxy", nil, "`address` or network of load balancers whose X-Forwarded-For is trusted, such as 10.0.0.0/8; repeatable or comma-separated")
+	fl.StringVar(&f.issuer, "oauth-issuer", "", "`URL` of an authorization server whose access tokens are accepted")
+	fl.StringVar(&f.audience, "oauth-audience", "", "audience of those tokens: this server's own `URL`, https://bossman.example.org/mcp")
+	fl.StringArrayVar(&f.grants, "oauth-grant", nil, "grant a role to tokens with this claim: `CLAIM=VALUE:PROJECT:ROLE`, such as groups=eng:web:lead; repeatable")
+	fl.StringVar(&f.audit, "audit", "", "`file` to append a line to for each call that changes something")
+	fl.StringVar(&f.level, "log-level", "info", "minimum level of log messages: debug, info, warn or error")
 	fl.DurationVar(&f.linger, "linger", 0, "how long to keep serving after a stop signal, so that load balancers can drain")
 	config.DocumentVariables(fl)
 	return cmd
@@ -80,7 +80,7 @@ the way from an empty machine to a server that can be relied on.`,
 func (a *app) serveHTTP(ctx context.Context, f serveFlags) error {
 	level := slog.LevelInfo
 	if err := level.UnmarshalText([]byte(cmp.Or(f.level, "info"))); err != nil {
-		return console.Usagef("--log-level is debug, info, warn or error, not %.20q", f.level)
+		return console.Usagef("invalid --log-level %.20q: want debug, info, warn or error", f.level)
 	}
 	log := telemetry.Logger(a.Stderr, level)
 	slog.SetDefault(log)
@@ -91,10 +91,10 @@ func (a *app) serveHTTP(ctx context.Context, f serveFlags) error {
 	}
 	defer tel.Shutdown(context.WithoutCancel(ctx))
 	a.observe(tel)
-	o, err := a.openHere(ctx)
+	o, err := a.openLocal(ctx)
 	if _, none := errors.AsType[*config.NoBoardError](err); none {
 		return console.Errorf(console.NotFound, "bossman serve --db postgres://… (or BOSSMAN_DB) for a team; --board DIRECTORY for a board in a file",
-			"there is nothing to serve: no database is named, and no project is here")
+			"there is nothing to serve: no database is named, and there is no project here")
 	}
 	if err != nil {
 		return err
@@ -105,7 +105,7 @@ func (a *app) serveHTTP(ctx context.Context, f serveFlags) error {
 	}
 	defer l.Close()
 	options := &server.Options{
-		Logger: log, Telemetry: tel, Version: buildVersion().Version, BoardName: o.path, Hosts: f.hosts, Origins: f.origins,
+		Logger: log, Telemetry: tel, Version: buildVersion().Version, BoardName: o.label, Hosts: f.hosts, Origins: f.origins,
 		Issuer: f.issuer, Audience: f.audience, Linger: f.linger,
 	}
 	if !o.server {
@@ -128,7 +128,7 @@ func (a *app) serveHTTP(ctx context.Context, f serveFlags) error {
 	}
 	s, err := server.New(ctx, o.local, o.store, l, options)
 	if _, ok := errors.AsType[*server.NoKeyError](err); ok {
-		return console.Errorf(console.Denied, "bossman key create --project NAME --role lead --person YOU makes one", "%w", err)
+		return console.Errorf(console.Denied, "create one: bossman key create --project NAME --role lead --person YOU", "%w", err)
 	}
 	if err != nil {
 		return err
@@ -150,7 +150,7 @@ func listen(addr, flag string) (net.Listener, error) {
 	}
 	next := "give " + flag + " an address of this machine, such as 127.0.0.1:8181 or :8181"
 	if errors.Is(err, syscall.EADDRINUSE) {
-		next = "end the program that listens there, or choose another address with " + flag
+		next = "stop the program that listens there, or choose another address with " + flag
 	}
 	return nil, console.Errorf(console.Unavailable, next, "listen on %s: %w", addr, err)
 }
@@ -158,7 +158,7 @@ func listen(addr, flag string) (net.Listener, error) {
 // secure adds TLS to a listener, if a certificate is named.
 func (f *serveFlags) secure(l net.Listener) (net.Listener, error) {
 	if (f.cert == "") != (f.key == "") {
-		return nil, console.Usagef("--tls-cert and --tls-key belong together")
+		return nil, console.Usagef("--tls-cert and --tls-key must be used together")
 	}
 	if f.cert == "" {
 		return l, nil
@@ -192,7 +192,7 @@ func parseGrants(list []string) ([]auth.Rule, error) {
 		project, role, ok2 := strings.Cut(rest, ":")
 		r, err := auth.ParseRole(role)
 		if !ok || !ok2 || err != nil || claim == "" || value == "" {
-			return nil, console.Usagef("--oauth-grant %q is not like groups=eng:web:lead", text)
+			return nil, console.Usagef("invalid --oauth-grant %q: want CLAIM=VALUE:PROJECT:ROLE, such as groups=eng:web:lead", text)
 		}
 		rules = append(rules, auth.Rule{Claim: claim, Value: value, Project: project, Role: r})
 	}

@@ -28,13 +28,13 @@ type statusJSON struct {
 }
 
 func (a *app) status(ctx context.Context) error {
-	o, slug, err := a.begin(ctx)
+	o, slug, err := a.openProject(ctx)
 	if err != nil {
 		return err
 	}
 	p, err := o.Project(ctx, slug)
 	if err != nil {
-		return missing(err, "project "+slug)
+		return notFound(err, "project "+slug)
 	}
 	sum, err := o.Summary(ctx, slug)
 	if err != nil {
@@ -46,7 +46,7 @@ func (a *app) status(ctx context.Context) error {
 	}
 	next := nextStep(p, sum, in)
 	if a.JSON {
-		out := statusJSON{Project: boardjson.FromProject(p), Board: o.path, Counts: boardjson.FromCounts(sum.Counts), Claims: []boardjson.Claim{}, Inbox: in, Next: next}
+		out := statusJSON{Project: boardjson.FromProject(p), Board: o.label, Counts: boardjson.FromCounts(sum.Counts), Claims: []boardjson.Claim{}, Inbox: in, Next: next}
 		for _, c := range sum.Claims {
 			out.Claims = append(out.Claims, boardjson.FromClaim(c, sum.Now))
 		}
@@ -59,7 +59,7 @@ func (a *app) status(ctx context.Context) error {
 	if p.PausedBy != "" {
 		head += a.Styled(console.Yellow, "  paused by "+console.OneLine(p.PausedBy))
 	}
-	a.Linef("%s%s", head, a.Styled(console.Dim, "  "+o.path))
+	a.Linef("%s%s", head, a.Styled(console.Dim, "  "+o.label))
 	for _, l := range a.countsLines(sum.Counts) {
 		a.Linef("%s", l)
 	}
@@ -74,7 +74,7 @@ func (a *app) status(ctx context.Context) error {
 			left := c.LeaseUntil.Sub(sum.Now)
 			lease := console.Dim.Cell("lease " + span(left))
 			if left <= 0 {
-				lease = console.Red.Cell("lease ran out")
+				lease = console.Red.Cell("lease expired")
 			} else if left < c.Lease/3 {
 				lease.Style = console.Yellow
 			}
@@ -86,7 +86,7 @@ func (a *app) status(ctx context.Context) error {
 	}
 	if len(in) > 0 {
 		const most = 10
-		a.Linef("\n%s%s", a.Styled(console.Bold, "Waits for you"), a.Styled(console.Dim, "  bossman inbox"))
+		a.Linef("\n%s%s", a.Styled(console.Bold, "Waiting for you"), a.Styled(console.Dim, "  bossman inbox"))
 		a.inboxTable(in[:min(len(in), most)])
 		if len(in) > most {
 			a.Linef("  %s", a.Styled(console.Dim, fmt.Sprintf("and %d more", len(in)-most)))
@@ -96,7 +96,8 @@ func (a *app) status(ctx context.Context) error {
 	return nil
 }
 
-// countsLines says how many tasks are where, and nothing of what there is none of.
+// countsLines is the number of tasks in each state that has any, within the terminal's
+// width.
 func (a *app) countsLines(c board.Counts) []string {
 	if c.Total() == 0 {
 		return []string{"no tasks yet"}
@@ -135,36 +136,36 @@ func (a *app) countsLines(c board.Counts) []string {
 	return lines
 }
 
-// nextStep is the one thing that is worth doing now.
+// nextStep is what a person should do next.
 func nextStep(p board.Project, s board.Summary, in []inboxEntry) string {
 	c := s.Counts
 	switch {
 	case c.Total() == 0:
-		return `put work on the board: bossman task add "What is to be done"`
+		return `put work on the board: bossman task add "What to do"`
 	case len(in) > 0:
 		return in[0].Command
 	case p.PausedBy != "":
 		return "hand out work again: bossman resume"
-	case c.Ready > 0 && len(s.Claims) == 0, len(s.Claims) > 0 && !alive(s):
+	case c.Ready > 0 && len(s.Claims) == 0, len(s.Claims) > 0 && !anyLeaseLive(s):
 		return "start an agent: claude mcp add bossman -- bossman mcp, then tell it \"work on the board\""
 	case c.Status[board.InProgress] > 0 || c.Ready > 0 || c.Later > 0:
-		return "nothing; agents are at it"
+		return "nothing; agents are working"
 	case c.Held > 0:
 		return "start what is on hold: bossman task list --state held, then bossman task edit ID --hold=false"
 	case c.Blocked > 0:
-		return "see what they wait for: bossman task list, then bossman task why ID"
+		return "see what blocks them: bossman task list, then bossman task why ID"
 	}
-	return "nothing; all is done"
+	return "nothing; all tasks are done"
 }
 
-// alive reports whether somebody who works has time left. What has run out goes back
-// to the board when the next agent asks.
-func alive(s board.Summary) bool {
+// anyLeaseLive reports whether a claim has not expired. The next agent that asks for work
+// takes over the expired ones.
+func anyLeaseLive(s board.Summary) bool {
 	return slices.ContainsFunc(s.Claims, func(c board.Claim) bool { return c.LeaseUntil.After(s.Now) })
 }
 
-// titles gives the titles of claimed tasks.
-func (o *opened) titles(ctx context.Context, claims []board.Claim) (map[board.ID]string, error) {
+// titles returns the titles of claimed tasks.
+func (o *openBoard) titles(ctx context.Context, claims []board.Claim) (map[board.ID]string, error) {
 	out := map[board.ID]string{}
 	if len(claims) == 0 {
 		return out, nil

@@ -12,7 +12,7 @@ import (
 
 func (a *app) stopCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "stop WORKER", Short: "Take a worker's task back and give it no more", Args: cobra.ExactArgs(1),
+		Use: "stop WORKER", Short: "Take back a worker's task and give it no more", Args: cobra.ExactArgs(1),
 		Example: "  bossman stop otter-7k",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
@@ -28,14 +28,14 @@ func (a *app) stopCommand() *cobra.Command {
 			all = slices.DeleteFunc(all, func(w board.Worker) bool { return w.Name != args[0] })
 			switch len(all) {
 			case 0:
-				return console.Errorf(console.NotFound, "bossman status shows who works", "there is no worker %s on this board", args[0])
+				return console.Errorf(console.NotFound, "bossman status shows the workers", "there is no worker %s on this board", args[0])
 			case 1:
 			default:
 				var whose []string
 				for _, w := range all {
 					whose = append(whose, w.Principal)
 				}
-				return console.Errorf(console.Conflict, "", "several workers are called %s, of %s", args[0], strings.Join(whose, ", "))
+				return console.Errorf(console.Conflict, "", "several workers are named %s, of %s", args[0], strings.Join(whose, ", "))
 			}
 			task, err := o.Stop(ctx, a.actor(), all[0].WorkerID)
 			if err != nil {
@@ -52,7 +52,7 @@ func (a *app) stopCommand() *cobra.Command {
 				a.Linef("%s gets no more work. It held none.", args[0])
 				return nil
 			}
-			a.Linef("%s gets no more work, and %v is back on the board. It is told with its next call.", args[0], task)
+			a.Linef("%s gets no more work, and %v is back on the board. Its next call tells it so.", args[0], task)
 			return nil
 		},
 	}

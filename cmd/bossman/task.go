@@ -13,12 +13,12 @@ import (
 )
 
 func (a *app) taskCommand() *cobra.Command {
-	return group("task", "Put tasks on the board, and look after them",
+	return group("task", "Create, list, change and review tasks",
 		a.taskAdd(), a.taskPlan(), a.taskList(), a.taskShow(), a.taskEdit(), a.taskCancel(), a.taskRetry(), a.taskReview(),
 		a.taskRelease(), a.taskWhy(), a.taskImport(), a.taskExport())
 }
 
-// taskFlags are what can be said about a task.
+// taskFlags are the flags of bossman task add and edit.
 type taskFlags struct {
 	title, description, acceptance, priority, parent string
 	skills, areas, after, evidence                   []string
@@ -29,17 +29,17 @@ type taskFlags struct {
 
 func (f *taskFlags) register(a *app, cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.StringVarP(&f.description, "description", "d", "", "what is to be done, in Markdown; - reads standard input")
-	fl.StringVar(&f.acceptance, "acceptance", "", "when it is done")
+	fl.StringVarP(&f.description, "description", "d", "", "what to do, in Markdown; - reads standard input")
+	fl.StringVar(&f.acceptance, "acceptance", "", "acceptance criteria")
 	fl.StringVarP(&f.priority, "priority", "p", "normal", "urgent, high, normal or low")
-	fl.StringSliceVar(&f.skills, "skill", nil, "what a worker must be able to do; repeat, or separate by commas")
-	fl.StringSliceVar(&f.areas, "area", nil, "a directory that it touches")
-	fl.StringSliceVar(&f.after, "after", nil, "a task that must be done before")
-	fl.StringVar(&f.parent, "parent", "", "the task that it is a part of")
-	fl.StringSliceVar(&f.evidence, "evidence", nil, "what a report must bring: commit, pr, tests, command, file, url, other")
+	fl.StringSliceVar(&f.skills, "skill", nil, "a skill that a worker needs; repeatable or comma-separated")
+	fl.StringSliceVar(&f.areas, "area", nil, "a directory that the task changes")
+	fl.StringSliceVar(&f.after, "after", nil, "a task that must be done first")
+	fl.StringVar(&f.parent, "parent", "", "the task that this is a part of")
+	fl.StringSliceVar(&f.evidence, "evidence", nil, "evidence that the report must include: commit, pr, tests, command, file, url, other")
 	fl.BoolVar(&f.hold, "hold", false, "do not hand it out yet")
-	fl.DurationVar(&f.lease, "lease", 0, "how long a claim lasts without a sign of life, such as 30m")
-	fl.IntVar(&f.maxFailures, "max-failures", 3, "after how many failures to give up")
+	fl.DurationVar(&f.lease, "lease", 0, "how long a claim lasts without renewal, such as 30m")
+	fl.IntVar(&f.maxFailures, "max-failures", 3, "number of failures after which the task fails")
 	_ = cmd.RegisterFlagCompletionFunc("priority", cobra.FixedCompletions([]string{"urgent", "high", "normal", "low"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("after", a.completeTasks)
 	_ = cmd.RegisterFlagCompletionFunc("parent", a.completeTasks)
@@ -51,8 +51,8 @@ func (f *taskFlags) register(a *app, cmd *cobra.Command) {
 	})
 }
 
-// text reads the description from standard input if it is -.
-func (f *taskFlags) text(ctx context.Context, a *app) error {
+// readDescription reads the description from standard input if it is -.
+func (f *taskFlags) readDescription(ctx context.Context, a *app) error {
 	if f.description != "-" {
 		return nil
 	}
@@ -61,20 +61,20 @@ func (f *taskFlags) text(ctx context.Context, a *app) error {
 	return err
 }
 
-// warnSkills names skills that the project does not know: the board drops them.
-func (a *app) warnSkills(ctx context.Context, o *opened, slug string, skills []string) {
+// warnSkills names skills that the project does not list: the board ignores them.
+func (a *app) warnSkills(ctx context.Context, o *openBoard, slug string, skills []string) {
 	p, err := o.Project(ctx, slug)
 	if err != nil || len(skills) == 0 {
 		return
 	}
 	if _, unknown := p.Known(board.SplitList(skills...)); len(unknown) > 0 {
-		a.Infof("The project %s does not know the skill %s, so it is left out. Add it with: bossman project set --skill %s",
-			slug, strings.Join(unknown, ", "), strings.Join(append(p.Skills, unknown...), ","))
+		a.Infof("Ignored unknown skill %s: the project %s does not list it. Add it with: bossman project set --skill %s",
+			strings.Join(unknown, ", "), slug, strings.Join(append(p.Skills, unknown...), ","))
 	}
 }
 
-// oneTask makes a command that is about one task.
-func (a *app) oneTask(use, short string, run func(ctx context.Context, o *opened, id board.ID, args []string) error) *cobra.Command {
+// oneTask returns a command whose argument is one task.
+func (a *app) oneTask(use, short string, run func(ctx context.Context, o *openBoard, id board.ID, args []string) error) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Args: cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeTask,
@@ -83,31 +83,31 @@ func (a *app) oneTask(use, short string, run func(ctx context.Context, o *opened
 			if err != nil {
 				return err
 			}
-			return noTask(run(cmd.Context(), o, id, args), id)
+			return taskNotFound(run(cmd.Context(), o, id, args), id)
 		},
 	}
 }
 
-// openTask opens the board for a command about a task. Where there is no board there
-// is no task, and none is made to find that out.
-func (a *app) openTask(ctx context.Context, name string) (*opened, board.ID, error) {
+// openTask opens the board and parses the id of the command's task. If the board does not
+// exist yet, neither does the task; the board is not created to find that out.
+func (a *app) openTask(ctx context.Context, name string) (*openBoard, board.ID, error) {
 	o, err := a.open(ctx)
 	if err != nil {
 		return nil, board.ID{}, err
 	}
 	id, err := o.taskID(name)
 	if err == nil && len(o.projects) == 0 {
-		err = missing(board.ErrNotFound, "task "+id.String())
+		err = notFound(board.ErrNotFound, "task "+id.String())
 	}
 	return o, id, err
 }
 
-// noTask makes a not-found error of an operation on one task say which task it is.
-func noTask(err error, id board.ID) error {
+// taskNotFound makes a not-found error of an operation on one task say which task it is.
+func taskNotFound(err error, id board.ID) error {
 	if console.CodeOf(err) != 0 {
 		return err
 	}
-	return missing(err, "task "+id.String())
+	return notFound(err, "task "+id.String())
 }
 
 // completeTask completes the id of an open task as the first argument.
@@ -123,7 +123,7 @@ func (a *app) completeTasks(cmd *cobra.Command, _ []string, prefix string) ([]st
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	o, slug, err := a.begin(ctx)
+	o, slug, err := a.openProject(ctx)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -140,8 +140,8 @@ func (a *app) completeTasks(cmd *cobra.Command, _ []string, prefix string) ([]st
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
-// shownTask answers with a task after a change.
-func (a *app) shownTask(t board.Task, format string, args ...any) error {
+// printTask prints a task after a change: as JSON, or the line of format and args.
+func (a *app) printTask(t board.Task, format string, args ...any) error {
 	if a.JSON {
 		return a.PrintJSON(boardjson.FromTask(t))
 	}

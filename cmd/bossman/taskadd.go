@@ -15,19 +15,19 @@ func (a *app) taskAdd() *cobra.Command {
 	var f taskFlags
 	var key string
 	cmd := &cobra.Command{
-		Use: "add TITLE…", Short: "Put a task on the board",
+		Use: "add TITLE…", Short: "Create a task",
 		Example: `  bossman task add "Add a login page" -d "With e-mail and password." --evidence tests
   bossman task add "Write its documentation" --after web-1`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			if err := f.text(ctx, a); err != nil {
+			if err := f.readDescription(ctx, a); err != nil {
 				return err
 			}
 			title := strings.TrimSpace(strings.Join(args, " "))
 			if title == "" && f.description == "" {
-				return console.Usagef("say what is to be done: bossman task add TITLE")
+				return console.Usagef("a task needs a title: bossman task add TITLE")
 			}
-			o, slug, err := a.begin(ctx)
+			o, slug, err := a.openProject(ctx)
 			if err != nil {
 				return err
 			}
@@ -52,16 +52,16 @@ func (a *app) taskAdd() *cobra.Command {
 				return err
 			}
 			a.warnSkills(ctx, o, slug, n.Skills)
-			return a.shownTask(t, "%s  %s%s", a.Styled(console.Cyan, t.ID.String()), console.OneLine(t.Title), a.Styled(console.Dim, afterAdd(t)))
+			return a.printTask(t, "%s  %s%s", a.Styled(console.Cyan, t.ID.String()), console.OneLine(t.Title), a.Styled(console.Dim, notReady(t)))
 		},
 	}
 	f.register(a, cmd)
-	cmd.Flags().StringVar(&key, "key", "", "repeating the command with the same key gives the same task")
+	cmd.Flags().StringVar(&key, "key", "", "idempotency key: repeating the command with it creates nothing twice")
 	return cmd
 }
 
-// afterAdd says why a new task is not handed out.
-func afterAdd(t board.Task) string {
+// notReady is why a new task is not handed out, empty if it is ready.
+func notReady(t board.Task) string {
 	switch s := boardjson.State(t); {
 	case s == "ready":
 		return ""

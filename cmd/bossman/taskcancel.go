@@ -13,12 +13,12 @@ import (
 
 func (a *app) taskCancel() *cobra.Command {
 	var reason, dependents string
-	cmd := a.oneTask("cancel TASK", "End a task that is no longer wanted", func(ctx context.Context, o *opened, id board.ID, _ []string) error {
+	cmd := a.oneTask("cancel TASK", "Cancel a task", func(ctx context.Context, o *openBoard, id board.ID, _ []string) error {
 		deps := board.Dependents(dependents)
 		switch deps {
 		case board.DependentsKeep, board.DependentsUnblock, board.DependentsCancel:
 		default:
-			return console.Usagef("--dependents is keep, unblock or cancel, not %q", dependents)
+			return console.Usagef("invalid --dependents %q: want keep, unblock or cancel", dependents)
 		}
 		ended, err := o.Cancel(ctx, a.actor(), id, reason, deps)
 		if errors.Is(err, board.ErrInvalid) {
@@ -44,11 +44,11 @@ func (a *app) taskCancel() *cobra.Command {
 			}
 		}
 		if len(stuck) > 0 {
-			a.Infof("%s still come after it and are not handed out. Free one with: bossman task edit ID --after=", strings.Join(stuck, ", "))
+			a.Infof("Still blocked by it: %s. Unblock one with: bossman task edit ID --after=", strings.Join(stuck, ", "))
 		}
 		return nil
 	})
-	cmd.Flags().StringVarP(&reason, "reason", "m", "", "why; whoever works on it is told")
-	cmd.Flags().StringVar(&dependents, "dependents", "keep", "what becomes of tasks that come after it: keep, unblock or cancel")
+	cmd.Flags().StringVarP(&reason, "reason", "m", "", "reason; shown to its holder")
+	cmd.Flags().StringVar(&dependents, "dependents", "keep", "what happens to its dependents: keep (blocked), unblock or cancel")
 	return cmd
 }

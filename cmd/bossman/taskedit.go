@@ -13,13 +13,13 @@ import (
 func (a *app) taskEdit() *cobra.Command {
 	var f taskFlags
 	cmd := &cobra.Command{
-		Use: "edit TASK", Short: "Change what is to be done; --hold=false starts a held task", Args: cobra.ExactArgs(1),
-		Long: `Edit changes what the flags say and leaves the rest. A list replaces the one before;
---after= with nothing takes all away. A worker that holds the task is told.`,
+		Use: "edit TASK", Short: "Change a task; --hold=false starts a held one", Args: cobra.ExactArgs(1),
+		Long: `Edit changes what the flags name and nothing else. A list replaces the old one; an empty
+list, such as --after=, removes all. The worker that holds the task is notified.`,
 		ValidArgsFunction: a.completeTask,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			if err := f.text(ctx, a); err != nil {
+			if err := f.readDescription(ctx, a); err != nil {
 				return err
 			}
 			o, id, err := a.openTask(ctx, args[0])
@@ -31,29 +31,29 @@ func (a *app) taskEdit() *cobra.Command {
 				return err
 			}
 			if !any {
-				return console.Usagef("say what to change, for instance: bossman task edit %v --priority high", id)
+				return console.Usagef("nothing to change: use a flag, such as bossman task edit %v --priority high", id)
 			}
 			t, err := o.Update(ctx, a.actor(), id, e)
 			if errors.Is(err, board.ErrNotFound) {
-				// The task itself, or one that --after or --parent names.
+				// Either the task itself, or one that --after or --parent names.
 				if _, gone := o.Get(ctx, id, 0); gone != nil {
-					return noTask(gone, id)
+					return taskNotFound(gone, id)
 				}
 			}
 			if err != nil {
 				return err
 			}
 			a.warnSkills(ctx, o, id.Project, f.skills)
-			return a.shownTask(t, "%s  %s%s", a.Styled(console.Cyan, t.ID.String()), console.OneLine(t.Title), a.Styled(console.Dim, "  "+stateWord(t)))
+			return a.printTask(t, "%s  %s%s", a.Styled(console.Cyan, t.ID.String()), console.OneLine(t.Title), a.Styled(console.Dim, "  "+stateWord(t)))
 		},
 	}
 	f.register(a, cmd)
-	cmd.Flags().StringVar(&f.title, "title", "", "a new title")
+	cmd.Flags().StringVar(&f.title, "title", "", "new title")
 	return cmd
 }
 
-// edit is what the flags that were given say.
-func (f *taskFlags) edit(cmd *cobra.Command, o *opened) (e board.Edit, any bool, err error) {
+// edit is the change that the given flags describe; any is false if there are none.
+func (f *taskFlags) edit(cmd *cobra.Command, o *openBoard) (e board.Edit, any bool, err error) {
 	set := func(flag string, do func()) {
 		if cmd.Flags().Changed(flag) && err == nil {
 			any = true

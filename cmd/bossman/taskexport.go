@@ -7,17 +7,17 @@ import (
 
 func (a *app) taskExport() *cobra.Command {
 	return &cobra.Command{
-		Use: "export", Short: "Write a project to standard output, as JSON lines", Args: cobra.NoArgs,
+		Use: "export", Short: "Write a project to standard output as JSON lines", Args: cobra.NoArgs,
 		Long: `Export writes the project, its tasks, their links, questions and events, one JSON
-object a line: {"v":1,"type":"task",…}. Claims are not in it. It is JSON with or
-without --json.`,
+object per line: {"v":1,"type":"task",…}. Claims are not included. The output is JSON with
+or without --json.`,
 		Example: "  bossman task export > web.jsonl",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			o, slug, err := a.begin(cmd.Context())
+			o, slug, err := a.openProject(cmd.Context())
 			if err != nil {
 				return err
 			}
-			b, err := o.here()
+			b, err := o.localBoard()
 			if err != nil {
 				return err
 			}

@@ -19,11 +19,11 @@ import (
 
 func (a *app) taskImport() *cobra.Command {
 	return &cobra.Command{
-		Use: "import FILE", Short: "Bring tasks from an export", Args: cobra.ExactArgs(1),
-		Long: `Import reads what export wrote; - is standard input. Into an empty project tasks
-keep their numbers, else they get new ones and the list of old and new is printed.
-Repeating it brings only what is missing. Nothing of it is handed out before all of
-it is there; what was in progress is ready again.`,
+		Use: "import FILE", Short: "Import tasks from an export", Args: cobra.ExactArgs(1),
+		Long: `Import reads the file of an export; - is standard input. In an empty project tasks keep
+their numbers; otherwise they get new ones, and old and new ids are printed. Repeating the
+import adds only what is missing. No task is handed out until all are imported; tasks that
+were in progress are ready again.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			text, err := a.ReadFile(ctx, args[0])
@@ -49,11 +49,11 @@ it is there; what was in progress is ready again.`,
 			if slug == "" {
 				slug = source.Project.Slug
 			}
-			b, err := o.here()
+			b, err := o.localBoard()
 			if err != nil {
 				return err
 			}
-			out, err := b.Import(ctx, a.actor(), slug, lines(text), a.importProgress())
+			out, err := b.Import(ctx, a.actor(), slug, splitLines(text), a.importProgress())
 			if err != nil {
 				return console.WithNext(fmt.Errorf("import %s: %w", args[0], err), importAdvice(out))
 			}
@@ -66,11 +66,11 @@ func importAdvice(out board.Imported) string {
 	if out.Made == 0 {
 		return "nothing was imported"
 	}
-	return fmt.Sprintf("%s were imported and are on hold; repeat the command to go on", console.Count(out.Made, "task"))
+	return fmt.Sprintf("%s were imported and are on hold; repeat the command to continue", console.Count(out.Made, "task"))
 }
 
-// lines gives a text line by line.
-func lines(text []byte) iter.Seq2[[]byte, error] {
+// splitLines yields the lines of a text.
+func splitLines(text []byte) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		r := bufio.NewReader(bytes.NewReader(text))
 		for {
@@ -88,8 +88,8 @@ func lines(text []byte) iter.Seq2[[]byte, error] {
 	}
 }
 
-// importProgress returns a function that shows how many tasks were imported, not too
-// often.
+// importProgress returns a function that shows the progress of an import; it may be called
+// for every task.
 func (a *app) importProgress() func(done, all int) {
 	p := a.Progress()
 	every := 5 * time.Second
@@ -130,7 +130,7 @@ func (a *app) showImported(out board.Imported) error {
 		}
 		return a.PrintJSON(shown)
 	}
-	a.Linef("%s imported into %s, %d known before.", console.Count(out.Made, "task"), out.Project, len(out.Tasks)-out.Made)
+	a.Linef("%s imported into %s, %d already there.", console.Count(out.Made, "task"), out.Project, len(out.Tasks)-out.Made)
 	if out.Kept {
 		return nil
 	}

@@ -11,10 +11,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// openStatuses are those of tasks that still want something.
+// openStatuses are the statuses of open tasks.
 var openStatuses = []board.Status{board.Pending, board.InProgress, board.Waiting, board.InReview, board.Failed}
 
-// states are what --state takes: the statuses, and what pending is divided into.
+// states are the values of --state: the statuses, and the parts of pending.
 var states = []string{
 	"ready", "blocked", "held", "reserved", "resting", "pending", "in_progress", "waiting", "review", "done", "failed", "cancelled",
 }
@@ -26,12 +26,12 @@ func (a *app) taskList() *cobra.Command {
 	var parent, after string
 	cmd := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List tasks, oldest first", Args: cobra.NoArgs,
-		Long: "List shows the tasks that still want something; --all adds what is done and cancelled.",
+		Long: "List shows open tasks; --all adds done and cancelled ones.",
 		Example: `  bossman task list --state ready
   bossman task list --state done,failed --query login`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
-			o, slug, err := a.begin(ctx)
+			o, slug, err := a.openProject(ctx)
 			if err != nil {
 				return err
 			}
@@ -46,7 +46,7 @@ func (a *app) taskList() *cobra.Command {
 					return err
 				}
 			}
-			narrow, err := narrowTo(&f, board.SplitList(wanted...), all)
+			narrow, err := stateFilter(&f, board.SplitList(wanted...), all)
 			if err != nil {
 				return err
 			}
@@ -105,20 +105,21 @@ func (a *app) taskList() *cobra.Command {
 		},
 	}
 	fl := cmd.Flags()
-	fl.BoolVarP(&all, "all", "a", false, "also what is done and cancelled")
+	fl.BoolVarP(&all, "all", "a", false, "also list done and cancelled tasks")
 	fl.StringSliceVarP(&wanted, "state", "s", nil, strings.Join(states, ", "))
-	fl.StringVarP(&f.Query, "query", "q", "", "a text in titles and descriptions")
-	fl.StringVar(&f.Skill, "skill", "", "those that want a skill")
-	fl.StringVar(&f.Worker, "worker", "", "those that a worker holds")
-	fl.StringVar(&parent, "parent", "", "the parts of a task")
-	fl.StringVar(&after, "after", "", "the page after this task")
-	fl.IntVarP(&f.Limit, "limit", "n", 100, "at most so many")
+	fl.StringVarP(&f.Query, "query", "q", "", "search in titles and descriptions")
+	fl.StringVar(&f.Skill, "skill", "", "only tasks that require this skill")
+	fl.StringVar(&f.Worker, "worker", "", "only tasks held by this worker")
+	fl.StringVar(&parent, "parent", "", "only parts of this task")
+	fl.StringVar(&after, "after", "", "start after this task")
+	fl.IntVarP(&f.Limit, "limit", "n", 100, "maximum number of tasks")
 	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(states, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
-// narrowTo turns states into a filter, and a function for what a store does not know.
-func narrowTo(f *board.TaskFilter, wanted []string, all bool) (func(board.Task) bool, error) {
+// stateFilter adds states to a filter, and returns a predicate for what a store cannot
+// filter by; nil if there is none.
+func stateFilter(f *board.TaskFilter, wanted []string, all bool) (func(board.Task) bool, error) {
 	if len(wanted) == 0 {
 		if !all {
 			f.Statuses = openStatuses
@@ -127,7 +128,7 @@ func narrowTo(f *board.TaskFilter, wanted []string, all bool) (func(board.Task) 
 	}
 	for _, w := range wanted {
 		if !slices.Contains(states, w) {
-			return nil, console.Usagef("there is no state %q: it is one of %s", w, strings.Join(states, ", "))
+			return nil, console.Usagef("invalid state %q: want one of %s", w, strings.Join(states, ", "))
 		}
 		status := board.Status(w)
 		if !slices.Contains(board.Statuses, status) {
@@ -143,11 +144,11 @@ func narrowTo(f *board.TaskFilter, wanted []string, all bool) (func(board.Task) 
 	}, nil
 }
 
-// page reads as many tasks as the filter's limit, and whether there are more.
-func (o *opened) page(cmd *cobra.Command, f board.TaskFilter, narrow func(board.Task) bool) ([]board.Task, bool, error) {
+// page reads up to f.Limit tasks, and reports whether there are more.
+func (o *openBoard) page(cmd *cobra.Command, f board.TaskFilter, narrow func(board.Task) bool) ([]board.Task, bool, error) {
 	limit := f.Limit
 	if limit < 1 {
-		return nil, false, console.Usagef("--limit is at least 1")
+		return nil, false, console.Usagef("--limit must be at least 1")
 	}
 	f.Limit = min(limit+1, 1000)
 	var out []board.Task
@@ -172,7 +173,7 @@ func (o *opened) page(cmd *cobra.Command, f board.TaskFilter, narrow func(board.
 	}
 }
 
-// listFoot says what the list does not show.
+// listFoot prints what the list does not show.
 func (a *app) listFoot(page []board.Task, more, chosen bool, c board.Counts) {
 	ended := c.Status[board.Done] + c.Status[board.Cancelled]
 	var text string
@@ -180,9 +181,9 @@ func (a *app) listFoot(page []board.Task, more, chosen bool, c board.Counts) {
 	case more:
 		text = fmt.Sprintf("more: bossman task list --after %v", page[len(page)-1].ID)
 	case c.Total() == 0:
-		text = `No tasks yet. Add one: bossman task add "What is to be done"`
+		text = `No tasks yet. Add one: bossman task add "What to do"`
 	case len(page) == 0 && chosen:
-		text = "No task fits."
+		text = "No task matches."
 	case len(page) == 0:
 		text = fmt.Sprintf("Nothing is open. %s ended: bossman task list --all", console.Count(ended, "task"))
 	case !chosen && ended > 0:
@@ -201,7 +202,7 @@ func (a *app) listFoot(page []board.Task, more, chosen bool, c board.Counts) {
 	}
 }
 
-// stateWord is the state for people.
+// stateWord is a task's state for people.
 func stateWord(t board.Task) string {
 	switch s := boardjson.State(t); s {
 	case "in_progress":

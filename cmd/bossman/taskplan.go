@@ -16,15 +16,15 @@ func (a *app) taskPlan() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "plan FILE", Short: "Create several tasks at once, all or none", Args: cobra.ExactArgs(1),
 		Long: `Plan reads tasks from a file, or from standard input if it is -. The file is a
-Markdown checklist, or JSON as the tool create_plan takes it.
+Markdown checklist, or the JSON of the tool create_plan.
 
-  # What they are for
+  # The goal
   - [ ] Write the schema {key: schema, priority: high}
-        Lines that stand below belong to the description.
+        Lines below an item are its description.
   - [ ] Build the API {key: api, after: schema}
     - [ ] Sign in          (a part of "Build the API")
     - [ ] Sign out
-  - [x] Whatever is ticked is left out.
+  - [x] Ticked items are skipped.
 
 Braces may contain key, after, priority, skills, areas, evidence, acceptance and
 hold. Cycles are rejected; the error shows the path.`,
@@ -39,7 +39,7 @@ hold. Cycles are rejected; the error shows the path.`,
 			if err != nil {
 				return console.WithNext(fmt.Errorf("%w: %s: %w", board.ErrInvalid, args[0], err), "bossman task plan --help shows what a plan looks like")
 			}
-			o, slug, err := a.begin(ctx)
+			o, slug, err := a.openProject(ctx)
 			if err != nil {
 				return err
 			}
@@ -57,8 +57,8 @@ hold. Cycles are rejected; the error shows the path.`,
 		},
 	}
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "check everything and create nothing")
-	cmd.Flags().BoolVar(&hold, "hold", false, "hand out none of them until somebody starts them")
-	cmd.Flags().StringVar(&key, "key", "", "repeating the command with the same key gives the same tasks")
+	cmd.Flags().BoolVar(&hold, "hold", false, "create the tasks on hold, so that none is handed out yet")
+	cmd.Flags().StringVar(&key, "key", "", "idempotency key: repeating the command with it creates nothing twice")
 	return cmd
 }
 
@@ -123,7 +123,7 @@ func (a *app) showPlanned(p board.Planned) error {
 	case p.DryRun:
 		foot += " Nothing was created."
 	case p.Held:
-		foot += " All are on hold: start one with bossman task edit ID --hold=false"
+		foot += " All are on hold; start one with: bossman task edit ID --hold=false"
 	}
 	a.Linef("%s", a.Styled(console.Dim, foot))
 	return nil

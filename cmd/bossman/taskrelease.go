@@ -9,13 +9,13 @@ import (
 
 func (a *app) taskRelease() *cobra.Command {
 	var reason string
-	cmd := a.oneTask("release TASK", "Take a task back from its holder, or end its cool-down", func(ctx context.Context, o *opened, id board.ID, _ []string) error {
+	cmd := a.oneTask("release TASK", "Take a task back from its holder, or end its cool-down", func(ctx context.Context, o *openBoard, id board.ID, _ []string) error {
 		t, err := o.Release(ctx, a.actor(), id, reason)
 		if err != nil {
 			return err
 		}
-		return a.shownTask(t, "%v is back on the board: %s. No failure was counted.", t.ID, stateWord(t))
+		return a.printTask(t, "%v is back on the board: %s. No failure was counted.", t.ID, stateWord(t))
 	})
-	cmd.Flags().StringVarP(&reason, "reason", "m", "", "why")
+	cmd.Flags().StringVarP(&reason, "reason", "m", "", "reason")
 	return cmd
 }

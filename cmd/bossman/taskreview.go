@@ -13,10 +13,10 @@ import (
 
 func (a *app) taskRetry() *cobra.Command {
 	var note string
-	cmd := a.oneTask("retry TASK", "Give a failed task another chance", func(ctx context.Context, o *opened, id board.ID, _ []string) error {
+	cmd := a.oneTask("retry TASK", "Retry a failed task", func(ctx context.Context, o *openBoard, id board.ID, _ []string) error {
 		return a.review(ctx, o, id, board.Retry, note)
 	})
-	cmd.Flags().StringVarP(&note, "note", "m", "", "what the next attempt should know")
+	cmd.Flags().StringVarP(&note, "note", "m", "", "a note for the next attempt")
 	return cmd
 }
 
@@ -24,7 +24,7 @@ func (a *app) taskReview() *cobra.Command {
 	var note string
 	cmd := &cobra.Command{
 		Use: "review TASK [accept|reject|retry]", Short: "Accept or reject what was reported done", Args: cobra.RangeArgs(1, 2),
-		Long:              "Review ends a task that waits for a review. A rejection needs a note: the next attempt is\ntold what was wrong. Without a verdict it shows the task and asks.\n" + personNote,
+		Long:              "Review decides on a task in review. A rejection needs a note, which the next attempt is\nshown. Without a verdict it shows the task and asks.\n" + personHelp,
 		Example:           "  bossman task review web-7 accept\n  bossman task review web-7 reject -m \"The tests do not cover the empty list.\"",
 		ValidArgsFunction: a.completeTask,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -43,25 +43,25 @@ func (a *app) taskReview() *cobra.Command {
 				verdict = board.Verdict(strings.ToLower(args[1]))
 			case terminal && !a.JSON:
 				if verdict, note, err = a.askVerdict(ctx, o, id); err != nil {
-					return noTask(err, id)
+					return taskNotFound(err, id)
 				}
 			default:
-				return console.Usagef("say what the verdict is: bossman task review %v accept, or reject -m TEXT", id)
+				return console.Usagef("give the verdict: bossman task review %v accept, or reject -m TEXT", id)
 			}
 			switch verdict {
 			case board.Accept, board.Reject, board.Retry:
 			default:
 				return console.Usagef("the verdict is accept, reject or retry, not %q", verdict)
 			}
-			return noTask(a.review(ctx, o, id, verdict, note), id)
+			return taskNotFound(a.review(ctx, o, id, verdict, note), id)
 		},
 	}
-	cmd.Flags().StringVarP(&note, "note", "m", "", "what was wrong, or good")
+	cmd.Flags().StringVarP(&note, "note", "m", "", "the reason, for the next attempt")
 	return cmd
 }
 
-// askVerdict shows a task and asks what to do with it.
-func (a *app) askVerdict(ctx context.Context, o *opened, id board.ID) (board.Verdict, string, error) {
+// askVerdict shows a task and asks for the verdict and, if it is a rejection, the note.
+func (a *app) askVerdict(ctx context.Context, o *openBoard, id board.ID) (board.Verdict, string, error) {
 	d, err := o.Get(ctx, id, 5)
 	if err != nil {
 		return "", "", err
@@ -79,10 +79,10 @@ func (a *app) askVerdict(ctx context.Context, o *opened, id board.ID) (board.Ver
 		note, err := a.Prompt(ctx, "what was wrong> ")
 		return board.Reject, note, err
 	}
-	return "", "", console.Errorf(console.NothingToDo, "", "nothing was decided; %v stays in %s", id, d.Task.Status)
+	return "", "", console.Errorf(console.NothingToDo, "", "no verdict; %v stays in state %s", id, d.Task.Status)
 }
 
-func (a *app) review(ctx context.Context, o *opened, id board.ID, v board.Verdict, note string) error {
+func (a *app) review(ctx context.Context, o *openBoard, id board.ID, v board.Verdict, note string) error {
 	out, err := o.Review(ctx, a.actor(), id, v, note)
 	if errors.Is(err, board.ErrInvalid) {
 		return console.WithNext(err, fmt.Sprintf("bossman task review %v %s -m TEXT", id, v))
@@ -100,10 +100,10 @@ func (a *app) review(ctx context.Context, o *opened, id board.ID, v board.Verdic
 	}
 	text := fmt.Sprintf("%v is %s.", id, out.Status)
 	if v == board.Reject && out.Status == board.Pending {
-		text = fmt.Sprintf("%v goes back to the board (%d of %d attempts failed).", id, out.Failures, out.MaxFailures)
+		text = fmt.Sprintf("%v is back on the board (%d of %d attempts failed).", id, out.Failures, out.MaxFailures)
 	}
 	if len(out.Freed) > 0 {
-		text += " This freed " + strings.Join(idTexts(out.Freed), ", ") + "."
+		text += " This unblocked " + strings.Join(idTexts(out.Freed), ", ") + "."
 	}
 	a.Linef("%s", text)
 	return nil

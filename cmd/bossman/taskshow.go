@@ -14,7 +14,7 @@ import (
 
 func (a *app) taskShow() *cobra.Command {
 	events := 20
-	cmd := a.oneTask("show TASK", "All that is known of a task, with its history", func(ctx context.Context, o *opened, id board.ID, _ []string) error {
+	cmd := a.oneTask("show TASK", "Show a task with its history", func(ctx context.Context, o *openBoard, id board.ID, _ []string) error {
 		d, err := o.Get(ctx, id, events)
 		if err != nil {
 			return err
@@ -25,7 +25,7 @@ func (a *app) taskShow() *cobra.Command {
 		a.showDossier(d, events)
 		return nil
 	})
-	cmd.Flags().IntVar(&events, "events", 20, "how many events of its history")
+	cmd.Flags().IntVar(&events, "events", 20, "number of events to show")
 	return cmd
 }
 
@@ -43,10 +43,10 @@ func (a *app) showDossier(d board.Dossier, events int) {
 		if left > 0 {
 			add("%s since %s, lease %s", console.OneLine(d.Claim.Worker.Name), span(d.Now.Sub(d.Claim.GrantedAt)), span(left))
 		} else {
-			add("%s, lease ran out %s", console.OneLine(d.Claim.Worker.Name), ago(d.Now, d.Claim.LeaseUntil))
+			add("%s, lease expired %s", console.OneLine(d.Claim.Worker.Name), ago(d.Now, d.Claim.LeaseUntil))
 		}
 	case !t.ReservedFor.IsZero():
-		add("kept for %s for another %s", console.OneLine(t.ReservedFor.Name), span(t.NotBefore.Sub(d.Now)))
+		add("reserved for %s for another %s", console.OneLine(t.ReservedFor.Name), span(t.NotBefore.Sub(d.Now)))
 	case !t.NotBefore.IsZero():
 		add("for another %s", span(t.NotBefore.Sub(d.Now)))
 	}
@@ -65,13 +65,13 @@ func (a *app) showDossier(d board.Dossier, events int) {
 		{"evidence", joinKinds(t.Wants)},
 		{"lease", spanOrNone(t.Lease)},
 	})
-	// A title that was made of the description need not be said twice.
+	// A title that was made from the description is not repeated.
 	if text := d.Doc.Description; text != "" && strings.TrimSpace(text) != t.Title {
 		a.section("Description", text)
 	}
 	a.section("Done when", d.Doc.Acceptance)
-	a.tasksSection("Comes after", d.Blockers, d.Results)
-	a.tasksSection("Comes before", d.Dependents, nil)
+	a.tasksSection("Depends on", d.Blockers, d.Results)
+	a.tasksSection("Dependents", d.Dependents, nil)
 	a.tasksSection("Parts", d.Children, nil)
 	for _, q := range d.Questions {
 		a.Linef("\n%s", a.Styled(console.Bold, "Question "+q.ID.String())+a.Styled(console.Dim, "  "+console.OneLine(q.Asker.Name)+", "+ago(d.Now, q.AskedAt)))
@@ -101,7 +101,7 @@ func (a *app) showDossier(d board.Dossier, events int) {
 	a.history(d, events)
 }
 
-// pairs shows what is not empty.
+// pairs prints names and values, without those whose value is empty.
 func (a *app) pairs(pairs [][2]string) {
 	var rows []console.Row
 	for _, kv := range pairs {
@@ -136,14 +136,14 @@ func (a *app) tasksSection(head string, ts []board.Task, results map[board.ID]bo
 	a.Table("  ", []console.Column{{}, {}, {Flex: true}}, rows)
 }
 
-// attempts shows those that have ended, and where the work is.
+// attempts prints how each attempt went and where its work is.
 func (a *app) attempts(d board.Dossier) {
 	if len(d.Attempts) == 0 {
 		return
 	}
 	a.Linef("\n%s", a.Styled(console.Bold, "Attempts"))
 	for _, at := range d.Attempts {
-		how := "at work"
+		how := "in progress"
 		if !at.EndedAt.IsZero() {
 			how = string(at.Cause) + " after " + span(at.EndedAt.Sub(at.GrantedAt))
 		}
@@ -171,7 +171,7 @@ func whereText(w board.Where) string {
 		parts = append(parts, text)
 	}
 	if w.Uncommitted > 0 {
-		parts = append(parts, console.Count(w.Uncommitted, "file")+" uncommitted")
+		parts = append(parts, console.Count(w.Uncommitted, "uncommitted file"))
 	}
 	if w.Dir != "" {
 		parts = append(parts, console.OneLine(w.Host)+":"+console.OneLine(w.Dir))
@@ -185,7 +185,7 @@ func (a *app) history(d board.Dossier, events int) {
 	}
 	a.Linef("\n%s", a.Styled(console.Bold, "History"))
 	if first := d.Events[0].Seq; first > 1 {
-		a.Linef("  %s", a.Styled(console.Dim, fmt.Sprintf("%s before: --events %d", console.Count(int(first-1), "event"), d.Task.Seq)))
+		a.Linef("  %s", a.Styled(console.Dim, fmt.Sprintf("%s earlier: --events %d", console.Count(int(first-1), "event"), d.Task.Seq)))
 	}
 	var rows []console.Row
 	for _, e := range d.Events {
@@ -199,7 +199,7 @@ func (a *app) history(d board.Dossier, events int) {
 	a.Table("  ", []console.Column{{}, {}, {}, {Flex: true, Wrap: true}}, rows)
 }
 
-// eventState says where an event led, if its kind does not say it.
+// eventState is the status that an event led to, if its kind does not imply it.
 func eventState(e board.Event) string {
 	if e.From == e.To || e.From == "" || string(e.To) == string(e.Kind) {
 		return ""

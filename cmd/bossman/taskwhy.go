@@ -12,7 +12,7 @@ import (
 )
 
 func (a *app) taskWhy() *cobra.Command {
-	return a.oneTask("why TASK", "Why a task is not handed out", func(ctx context.Context, o *opened, id board.ID, _ []string) error {
+	return a.oneTask("why TASK", "Why a task is not handed out", func(ctx context.Context, o *openBoard, id board.ID, _ []string) error {
 		d, reasons, err := o.Why(ctx, id)
 		if err != nil {
 			return err

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version is set when a release is built.
+// version is set by the linker when a release is built.
 var version = ""
 
 type versionJSON struct {

@@ -12,20 +12,20 @@ import (
 )
 
 func (a *app) personCommand() *cobra.Command {
-	return group("person", "List, disable and enable the people of a server", a.personList(),
-		a.personSwitch("disable NAME", "End all keys and tokens of a person, until enabled again", "%s is disabled.", true),
-		a.personSwitch("enable NAME", "Let a person's keys and tokens open again", "%s is enabled. Keys that were revoked stay so.", false))
+	return group("person", "List, disable and enable people", a.personList(),
+		a.personSwitch("disable NAME", "Reject all keys and tokens of a person until enabled again", "%s is disabled.", true),
+		a.personSwitch("enable NAME", "Accept the keys and tokens of a person again", "%s is enabled. Revoked keys stay revoked.", false))
 }
 
 func (a *app) personList() *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Short: "List whoever answers for a key, or has shown a token", Args: cobra.NoArgs,
+		Use: "list", Short: "List people who own a key or have used a token", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			o, err := a.openHere(cmd.Context())
+			o, err := a.openLocal(cmd.Context())
 			if err != nil {
 				return err
 			}
-			people, err := o.people.People(cmd.Context())
+			people, err := o.keys.People(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -64,16 +64,16 @@ func (a *app) personSwitch(use, short, done string, disable bool) *cobra.Command
 			if err := a.RefuseAgent(); err != nil {
 				return err
 			}
-			o, err := a.openHere(ctx)
+			o, err := a.openLocal(ctx)
 			if err != nil {
 				return err
 			}
-			change := o.people.EnablePerson
+			change := o.keys.EnablePerson
 			if disable {
-				change = o.people.DisablePerson
+				change = o.keys.DisablePerson
 			}
 			if err := change(ctx, args[0]); errors.Is(err, auth.ErrNotFound) {
-				return console.Errorf(console.NotFound, "bossman person list shows who there is", "there is nobody called %s", args[0])
+				return console.Errorf(console.NotFound, "bossman person list lists the people", "there is no person %s", args[0])
 			} else if err != nil {
 				return err
 			}
@@ -86,8 +86,8 @@ func (a *app) personSwitch(use, short, done string, disable bool) *cobra.Command
 	}
 }
 
-func (a *app) printPerson(ctx context.Context, o *opened, name string) error {
-	people, err := o.people.People(ctx)
+func (a *app) printPerson(ctx context.Context, o *openBoard, name string) error {
+	people, err := o.keys.People(ctx)
 	if err != nil {
 		return err
 	}
