@@ -12,6 +12,8 @@ type Observer struct {
 	// Asked is called after each Next. waited is how long a granted task had been ready,
 	// and zero if no task was granted.
 	Asked func(r Answered, waited time.Duration)
+	// Waiting is called when a Next has found no task and has joined the queue of waiters.
+	Waiting func()
 	// Ended is called when an attempt has ended. ran is how long it took.
 	Ended func(c Cause, ran time.Duration)
 	// Decided is called when a question was answered, or closed with its default. open

@@ -104,7 +104,6 @@ func (b *Board) enter(want Want, w *waiter) *group {
 		key += "\nany"
 	}
 	b.mu.Lock()
-	defer b.mu.Unlock()
 	g := b.groups[key]
 	if g == nil {
 		g = &group{key: key, want: want}
@@ -112,6 +111,10 @@ func (b *Board) enter(want Want, w *waiter) *group {
 		b.groups[key] = g
 	}
 	g.waiting = append(g.waiting, w)
+	b.mu.Unlock()
+	if waiting := b.o.Observer.Waiting; waiting != nil {
+		waiting()
+	}
 	return g
 }
 

@@ -25,17 +25,14 @@ var ruleRaces = group{"races", []test{
 		ended := make(chan struct{})
 		f.board = board.New(afterClaim{f.store, func() {
 			cancel()
-			select {
-			case <-ended:
-			case <-time.After(time.Second): // it had not begun to wait: the grant is its own
-			}
-		}}, nil)
+			<-ended
+		}}, &board.Options{Observer: f.observer()})
 		f.running()
 		go func() {
 			defer close(ended)
 			f.board.Next(ctx, f.agent("x").actor, board.Wish{Projects: []string{project}, Wait: 20 * time.Second})
 		}()
-		f.waiting()
+		f.waiting(1)
 		id := f.create("a")
 		<-ended
 		f.eventually("the task was granted", func() bool { return len(f.get(id).Attempts) > 0 })

@@ -150,7 +150,7 @@ var ruleMaintenance = group{"maintenance", []test{
 			_, err := f.board.Next(f.ctx, f.agent("x").actor, board.Wish{Projects: []string{project}, Wait: 20 * time.Second})
 			got <- err
 		}()
-		f.waiting()
+		f.waiting(1)
 		_, _, err := other.Create(f.ctx, ada, board.NewTask{Project: project, Title: "a"}, "")
 		f.ok(err)
 		f.ok(<-got)

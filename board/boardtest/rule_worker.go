@@ -58,7 +58,7 @@ var ruleWorkers = group{"workers", []test{
 				f.Errorf("Await = %+v, %v, want the open question", q, err)
 			}
 		})
-		f.waiting()
+		f.waiting(2) // Await answers the same if it has yet to begin
 		begun := time.Now()
 		f.board.EndWaits()
 		f.board.EndWaits()
@@ -97,7 +97,7 @@ var ruleWorkers = group{"workers", []test{
 			_, err := f.board.Next(ctx, x.actor, x.wish(func(w *board.Wish) { w.Wait = 10 * time.Second }))
 			waited <- err
 		}()
-		f.waiting()
+		f.waiting(1)
 		_, err := f.board.Stop(f.ctx, ada, x.worker())
 		f.ok(err)
 		b := f.create("b")
@@ -204,7 +204,7 @@ var ruleWaiting = group{"waiting for work", []test{
 				mu.Unlock()
 			})
 		}
-		f.waiting()
+		f.waiting(n)
 		for range n {
 			f.create("t")
 		}
@@ -227,7 +227,7 @@ var ruleWaiting = group{"waiting for work", []test{
 				}
 				out <- h.Task.ID
 			}()
-			f.waiting()
+			f.waiting(1)
 			return out
 		}
 		got := wait()
@@ -251,7 +251,7 @@ var ruleWaiting = group{"waiting for work", []test{
 			}
 			got <- h
 		}()
-		f.waiting()
+		f.waiting(1)
 		id := f.create("a")
 		h := <-got
 		if h == nil || h.Task.ID != id {
@@ -263,7 +263,7 @@ var ruleWaiting = group{"waiting for work", []test{
 	}},
 	{"few of many waiters look for new work", func(f *fixture) {
 		counted := &countedStore{Store: f.store}
-		f.board = board.New(counted, nil)
+		f.board = board.New(counted, &board.Options{Observer: f.observer()})
 		f.running()
 		const n = 80
 		ctx, cancel := context.WithCancel(f.ctx)
@@ -283,8 +283,7 @@ var ruleWaiting = group{"waiting for work", []test{
 				}
 			})
 		}
-		f.eventually("all have looked", func() bool { return counted.looks.Load() >= n })
-		f.waiting()
+		f.waiting(n)
 		for _, title := range []string{"a", "b"} {
 			before := counted.looks.Load()
 			id := f.create(title)
@@ -310,7 +309,7 @@ var ruleWaiting = group{"waiting for work", []test{
 					got <- name
 				}
 			}()
-			f.waiting()
+			f.waiting(1)
 		}
 		wait("who declined it", x.name, x.actor)
 		wait("another", "", board.Actor{Principal: "y", Owner: "y"})
@@ -351,7 +350,7 @@ var ruleWaiting = group{"waiting for work", []test{
 			h, _ := f.board.Next(f.ctx, x.actor, x.wish(func(w *board.Wish) { w.Wait = 300 * time.Millisecond }))
 			got <- h
 		}()
-		f.waiting()
+		f.waiting(1)
 		_, err := f.board.Answer(f.ctx, ada, q.ID, "red")
 		f.ok(err)
 		if h := <-got; h == nil || h.Task.ID != id {
@@ -366,7 +365,7 @@ var ruleWaiting = group{"waiting for work", []test{
 			defer close(ended)
 			f.board.Next(ctx, f.agent("x").actor, board.Wish{Projects: []string{project}, Wait: 20 * time.Second})
 		}()
-		f.waiting()
+		f.waiting(1)
 		cancel()
 		id := f.create("a")
 		<-ended
@@ -405,10 +404,6 @@ var ruleWaiting = group{"waiting for work", []test{
 		}
 	}},
 }}
-
-// waiting gives those who were started a moment to begin to wait. Whether they
-// have makes no difference to what a test wants, only to what it tries.
-func (f *fixture) waiting() { time.Sleep(30 * time.Millisecond) }
 
 // A countedStore counts the transactions that look for work.
 type countedStore struct {

@@ -50,6 +50,7 @@ type fixture struct {
 	ctx   context.Context
 	store board.Store
 	board *board.Board
+	waits chan struct{} // receives whenever a worker begins to wait at a board with observer
 	// unchecked is set by tests that break the invariants on purpose.
 	unchecked bool
 	// keys counts the idempotency keys of a test with keys; see bothWays.
@@ -57,7 +58,8 @@ type fixture struct {
 }
 
 func newFixture(t *testing.T, s board.Store) *fixture {
-	f := &fixture{T: t, ctx: t.Context(), store: s, board: board.New(s, &board.Options{Sweep: 10 * time.Millisecond})}
+	f := &fixture{T: t, ctx: t.Context(), store: s, waits: make(chan struct{}, 1000)}
+	f.board = board.New(s, &board.Options{Sweep: 10 * time.Millisecond, Observer: f.observer()})
 	f.project(board.Project{Slug: project, Name: "Web", Skills: []string{"css", "go", "gpu", "sql"}})
 	t.Cleanup(func() {
 		if f.unchecked {
@@ -117,6 +119,24 @@ func (f *fixture) eventually(what string, cond func() bool) {
 	for deadline := time.Now().Add(10 * time.Second); !cond(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			f.Fatalf("%s: not so after 10 s", what)
+		}
+	}
+}
+
+// observer lets waiting see who waits at a board.
+func (f *fixture) observer() board.Observer {
+	return board.Observer{Waiting: func() { f.waits <- struct{}{} }}
+}
+
+// waiting waits until n more workers wait for a task.
+func (f *fixture) waiting(n int) {
+	f.Helper()
+	late := time.After(10 * time.Second)
+	for range n {
+		select {
+		case <-f.waits:
+		case <-late:
+			f.Fatalf("after 10 s fewer than %d workers wait", n)
 		}
 	}
 }
