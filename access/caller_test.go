@@ -20,8 +20,8 @@ func ExampleCaller_May() {
 	fmt.Println(c.Projects(access.Review))
 	// Output:
 	// web <nil>
-	// api board: not allowed: review requires the role lead, and this key has the role viewer
-	// shop board: not found
+	// api not allowed: review requires the role lead, and this key has the role viewer
+	// shop not found
 	// [web]
 }
 

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Ask puts a question to people, and to leads. A question under a claim belongs to
-// its task.
+// Ask puts a question to people and leads. A question asked under a claim belongs to the
+// claim's task.
 func (b *Board) Ask(ctx context.Context, a Actor, n NewQuestion) (Question, error) {
 	n.Text = strings.TrimSpace(n.Text)
 	if n.Text == "" {
@@ -30,7 +30,7 @@ func (b *Board) Ask(ctx context.Context, a Actor, n NewQuestion) (Question, erro
 		}
 	}
 	if n.Within < 0 || n.Within > 30*24*time.Hour {
-		return Question{}, invalid("an answer within %v: not within 0 and 30 days", n.Within)
+		return Question{}, invalid("invalid deadline %v: want 0 to 30 days", n.Within)
 	}
 	var q Question
 	err := b.change(ctx, a, func(c *change) error {
@@ -40,7 +40,7 @@ func (b *Board) Ask(ctx context.Context, a Actor, n NewQuestion) (Question, erro
 		if err != nil {
 			return err
 		}
-		if replays && kept == "" { // it was refused
+		if replays && kept == "" { // the first call was refused
 			if err := c.lock(n.Claim.Task); err != nil {
 				return err
 			}
@@ -82,7 +82,7 @@ func (b *Board) Ask(ctx context.Context, a Actor, n NewQuestion) (Question, erro
 	return q, err
 }
 
-// ask stores a question; held is nil for one that belongs to no task.
+// ask stores a question. held is nil for a question that belongs to no task.
 func (c *change) ask(held *holding, n NewQuestion) (Question, error) {
 	q := Question{
 		Project: n.Project, ChatID: n.ChatID, Text: n.Text, Options: n.Options, Default: n.Default,
@@ -111,7 +111,7 @@ func (c *change) ask(held *holding, n NewQuestion) (Question, error) {
 			Attempt: q.Claim.Attempt, Nonce: q.Claim.Nonce, Worker: q.Asker.Name, Question: id, Text: n.Text,
 		})
 	}
-	c.freed = true // who shows questions looks again
+	c.freed = true // wakes calls that wait for questions
 	return q, nil
 }
 
@@ -133,12 +133,12 @@ func (b *Board) Questions(ctx context.Context, f QuestionFilter) (qs []Question,
 	return qs, err
 }
 
-// Await waits until a question is not open any more, or d has passed, and gives it
-// as it is then.
+// Await waits until a question is no longer open, at most d, and returns its state at that
+// time.
 func (b *Board) Await(ctx context.Context, id QuestionID, d time.Duration) (Question, error) {
 	deadline := time.Now().Add(d)
 	for {
-		woken := b.wakened()
+		woken := b.awoken()
 		q, err := b.Question(ctx, id)
 		left := time.Until(deadline)
 		if err != nil || q.State != QuestionOpen || left <= 0 || b.waitsOver() {
@@ -156,9 +156,9 @@ func (b *Board) Await(ctx context.Context, id QuestionID, d time.Duration) (Ques
 	}
 }
 
-// Park ends the wait for a blocking question that nobody has answered: the claim
-// ends, no failure is counted, and the task waits. If the answer has come by then
-// nothing is parked. The question tells which it was.
+// Park ends the wait for a blocking question that was not answered: the claim ends without
+// counting a failure, and the task is waiting. If the question has been answered by
+// then, nothing is parked.
 func (b *Board) Park(ctx context.Context, a Actor, id QuestionID) (q Question, parked bool, err error) {
 	err = b.change(ctx, a, func(c *change) error {
 		parked = false
@@ -185,13 +185,13 @@ func (b *Board) Park(ctx context.Context, a Actor, id QuestionID) (q Question, p
 			Attempt: t.Attempt, Nonce: t.Nonce, Worker: held.attempt.Worker.Name, Question: id, Where: held.attempt.Where,
 		})
 		parked = true
-		return c.end(held, CauseParked, "waits for an answer to "+id.String())
+		return c.end(held, CauseParked, "waiting for an answer to "+id.String())
 	})
 	return q, parked, err
 }
 
-// Answer answers a question; the first answer counts. A task that waited for it is
-// free again, for ten minutes for whoever asked.
+// Answer answers a question; only the first answer is accepted. A task that waited for it
+// becomes pending, and is reserved for the worker that asked for ten minutes.
 func (b *Board) Answer(ctx context.Context, a Actor, id QuestionID, answer string) (Question, error) {
 	answer = strings.TrimSpace(answer)
 	if answer == "" {
@@ -210,7 +210,7 @@ func (b *Board) Answer(ctx context.Context, a Actor, id QuestionID, answer strin
 			return denied("only a person may answer %v", id)
 		}
 		if q.Owner == a.Owner && a.Owner != "" || a.Worker != "" && q.Asker == (WorkerID{Principal: a.Principal, Name: a.Worker}) {
-			return denied("whoever asked %v cannot answer it", id)
+			return denied("%v cannot be answered by its asker", id)
 		}
 		if !q.Claim.IsZero() {
 			if err := c.lock(q.Claim.Task); err != nil {
@@ -230,7 +230,7 @@ func (b *Board) Answer(ctx context.Context, a Actor, id QuestionID, answer strin
 	return q, err
 }
 
-// answer closes an open question, its task being locked.
+// answer closes an open question, whose task is locked.
 func (c *change) answer(q *Question, answer, by string) error {
 	if q.State == QuestionAnswered {
 		return conflict("%v was answered by %s: %.200s", q.ID, q.AnsweredBy, q.Answer)
@@ -238,7 +238,7 @@ func (c *change) answer(q *Question, answer, by string) error {
 	if q.State != QuestionOpen {
 		return conflict("%v is %s", q.ID, q.State)
 	}
-	// An answer that names an option in other letter case means that option.
+	// An answer that differs from an option only in case means that option.
 	if i := slices.IndexFunc(q.Options, func(o string) bool { return strings.EqualFold(o, answer) }); i >= 0 {
 		answer = q.Options[i]
 	}
@@ -268,7 +268,7 @@ func (c *change) answer(q *Question, answer, by string) error {
 	return nil
 }
 
-// waitsForOthers reports whether a blocking question besides id is open.
+// waitsForOthers reports whether the task has an open blocking question other than id.
 func (c *change) waitsForOthers(task ID, id QuestionID) (bool, error) {
 	open, err := c.tx.Questions(QuestionFilter{Task: task, State: QuestionOpen})
 	return slices.ContainsFunc(open, func(q Question) bool { return q.ID != id && q.Blocking }), err

@@ -10,57 +10,59 @@ import (
 	"time"
 )
 
-// boardActor is who the history names for what the board does by itself.
+// boardActor is the actor of events that the board causes itself, such as a sweep.
 const boardActor = "bossman"
 
-// How long things last unless Options say otherwise.
 const (
-	// reserveTime is how long an answered task is kept for whoever asked.
+	// reserveTime is how long a task is reserved for the worker whose question about it
+	// was answered.
 	reserveTime = 10 * time.Minute
-	// declineTime is how long a worker is not offered what it gave back.
+	// declineTime is how long a worker is not offered a task that it gave back.
 	declineTime = 10 * time.Minute
-	// keyTime is how long idempotency keys are remembered.
+	// keyTime is how long idempotency keys are kept.
 	keyTime = 7 * 24 * time.Hour
-	// maxDeliveries of one claim without a sign of work between end the attempt.
+	// maxDeliveries is how often a claim is delivered again without a sign of work in
+	// between. The next delivery ends the attempt.
 	maxDeliveries = 5
 )
 
-// Options are what a Board can be told; the zero value is the usual choice.
+// Options configures a Board. The zero value selects the defaults.
 type Options struct {
-	Logger *slog.Logger
-	// Lease is how long a claim lasts without a sign of life where neither the task
-	// nor its project says: 10 minutes for workers with presence, 60 without.
+	Logger *slog.Logger // nil: no logging
+	// Lease is how long a claim lasts without a sign of life if neither the task nor
+	// its project sets a lease; default 10 minutes. LeaseAbsent is the same for workers
+	// without presence (Wish.Absent); default 60 minutes.
 	Lease, LeaseAbsent time.Duration
-	// Parting is what is left of a lease when its worker's process has ended: 2
-	// minutes, enough to come back.
+	// Parting is what remains of a lease when the worker's process has ended, so that
+	// the worker can reconnect; default 2 minutes.
 	Parting time.Duration
-	// Sweep is how often Run looks for what has expired: every second.
+	// Sweep is the interval between sweeps of Run; default 1 second.
 	Sweep time.Duration
-	// Home is made by the first write if it does not exist: for a board that is one
-	// person's, and one project.
+	// Home is a project that the first write creates if it does not exist. It is for a
+	// board with a single project.
 	Home *Project
-	// Observer is told what is done.
+	// Observer is notified of what the board has done.
 	Observer Observer
 }
 
-// A Board holds tasks and hands them out. Its methods may be called from many
-// goroutines, and many processes may have Boards on one Store.
+// A Board holds tasks and hands them out. It is safe for concurrent use, and several
+// processes may have Boards on the same database.
 type Board struct {
 	store Store
 	o     Options
 
-	over chan struct{} // closed when nobody waits any longer
+	over chan struct{} // closed by EndWaits
 	end  sync.Once
 
 	mu sync.Mutex
-	// changed is closed and replaced when somebody who waits should look again.
+	// changed is closed and replaced whenever waiting calls should look again.
 	changed chan struct{}
 	groups  map[string]*group
-	// counted is what Counts last said, for the texts of those who find nothing.
+	// counted caches the explanations of calls that found no task.
 	counted map[string]countedAt
 }
 
-// New gives the board that a store keeps.
+// New returns a Board on a store. Options may be nil.
 func New(s Store, o *Options) *Board {
 	b := &Board{store: s, over: make(chan struct{}), changed: make(chan struct{}), groups: map[string]*group{}, counted: map[string]countedAt{}}
 	if o != nil {
@@ -83,20 +85,20 @@ func New(s Store, o *Options) *Board {
 	return b
 }
 
-func defaultTo(d, usual time.Duration) time.Duration {
+func defaultTo(d, def time.Duration) time.Duration {
 	if d == 0 {
-		return usual
+		return def
 	}
 	return d
 }
 
-// Run sweeps what has expired and serves those who wait, until ctx ends. Waiting
-// in Next and Await needs it.
+// Run sweeps expired claims and serves waiting calls until ctx ends. Next and Await wait
+// only while it runs.
 func (b *Board) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		if err := b.store.Watch(ctx, b.wake); err != nil && ctx.Err() == nil {
-			b.o.Logger.Error("watching the store ended", "err", err)
+			b.o.Logger.Error("watching the store failed", "err", err)
 		}
 	})
 	wg.Go(func() { b.serveWaiters(ctx) })
@@ -105,14 +107,14 @@ func (b *Board) Run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// EndWaits lets nobody wait any longer, now or later: Next and Await return at once
-// what they would at the end of their time. It is for a server that is about to end.
+// EndWaits ends all waits of Next and Await, current and future: they return at once, as
+// if their time were over. A server calls it when it begins to shut down.
 func (b *Board) EndWaits() {
 	b.end.Do(func() { close(b.over) })
 	b.wake()
 }
 
-// waitsOver reports whether nobody waits any longer.
+// waitsOver reports whether EndWaits was called.
 func (b *Board) waitsOver() bool {
 	select {
 	case <-b.over:
@@ -122,7 +124,7 @@ func (b *Board) waitsOver() bool {
 	}
 }
 
-// wake lets everyone who waits look again.
+// wake makes all waiting calls look again.
 func (b *Board) wake() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -130,8 +132,8 @@ func (b *Board) wake() {
 	b.changed = make(chan struct{})
 }
 
-// wakened gives a channel that is closed by the next wake.
-func (b *Board) wakened() <-chan struct{} {
+// awoken returns a channel that the next wake closes.
+func (b *Board) awoken() <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.changed
@@ -146,7 +148,7 @@ func (b *Board) Project(ctx context.Context, slug string) (p Project, err error)
 	return p, err
 }
 
-// project reads a project; the home project is there before it is written.
+// project reads a project. The home project exists even before it is written.
 func (b *Board) project(r Reader, slug string) (Project, error) {
 	p, err := r.Project(slug)
 	if errors.Is(err, ErrNotFound) && b.o.Home != nil && b.o.Home.Slug == slug {
@@ -155,25 +157,26 @@ func (b *Board) project(r Reader, slug string) (Project, error) {
 	return p, err
 }
 
-// projects reads several; one that is not there is ErrNotFound.
+// projects reads several projects; ErrNotFound if one of them does not exist.
 func (b *Board) projects(r Reader, slugs []string) ([]Project, error) {
-	there, err := r.Projects(slugs...)
+	found, err := r.Projects(slugs...)
 	if err != nil {
 		return nil, err
 	}
 	for _, slug := range slugs {
 		switch {
-		case slices.ContainsFunc(there, func(p Project) bool { return p.Slug == slug }):
+		case slices.ContainsFunc(found, func(p Project) bool { return p.Slug == slug }):
 		case b.o.Home != nil && b.o.Home.Slug == slug:
-			there = append(there, *b.o.Home)
+			found = append(found, *b.o.Home)
 		default:
 			return nil, fmt.Errorf("project %s: %w", slug, ErrNotFound)
 		}
 	}
-	return there, nil
+	return found, nil
 }
 
-// writable gives a project that takes writes, and makes the home project.
+// writable reads a project that may be changed, and creates the home project if
+// needed. ErrConflict if the project is archived.
 func (c *change) writable(slug string) (Project, error) {
 	p, err := c.tx.Project(slug)
 	if errors.Is(err, ErrNotFound) && c.b.o.Home != nil && c.b.o.Home.Slug == slug {
@@ -195,10 +198,10 @@ func (b *Board) Projects(ctx context.Context) (ps []Project, err error) {
 	return ps, err
 }
 
-// SetProject creates a project or changes it.
+// SetProject creates or replaces a project.
 func (b *Board) SetProject(ctx context.Context, p Project) error {
 	if !ValidSlug(p.Slug) {
-		return invalid("%.40q cannot be a project's name: a lower-case letter, then at most 15 letters and digits", p.Slug)
+		return invalid("invalid project name %.40q: want a lower-case letter, then at most 15 lower-case letters and digits", p.Slug)
 	}
 	if p.Policy == "" {
 		p.Policy = PolicyEvidence
@@ -206,7 +209,7 @@ func (b *Board) SetProject(ctx context.Context, p Project) error {
 	switch p.Policy {
 	case PolicyEvidence, PolicyTrust, PolicyPerson:
 	default:
-		return invalid("the policy %.20q is none of evidence, trust, person", p.Policy)
+		return invalid("invalid policy %.20q: want evidence, trust or person", p.Policy)
 	}
 	var err error
 	if p.Skills, err = checkSkills(p.Skills); err != nil {
@@ -218,18 +221,17 @@ func (b *Board) SetProject(ctx context.Context, p Project) error {
 	return b.store.Write(ctx, func(tx Tx) error { return tx.PutProject(p) })
 }
 
-// Pause stops the hand-out of a project; nobody loses what they hold. Resume lets
-// it go on.
+// Pause stops the hand-out of a project's tasks. Workers keep the claims they hold.
 func (b *Board) Pause(ctx context.Context, a Actor, slug string) error {
-	return b.pausedBy(ctx, a, slug, a.String())
+	return b.setPausedBy(ctx, a, slug, a.String())
 }
 
 // Resume ends a pause.
 func (b *Board) Resume(ctx context.Context, a Actor, slug string) error {
-	return b.pausedBy(ctx, a, slug, "")
+	return b.setPausedBy(ctx, a, slug, "")
 }
 
-func (b *Board) pausedBy(ctx context.Context, a Actor, slug, who string) error {
+func (b *Board) setPausedBy(ctx context.Context, a Actor, slug, who string) error {
 	return b.change(ctx, a, func(c *change) error {
 		p, err := c.writable(slug)
 		if err != nil {
@@ -241,7 +243,7 @@ func (b *Board) pausedBy(ctx context.Context, a Actor, slug, who string) error {
 	})
 }
 
-// Get gathers what is known of a task, with its last n events.
+// Get reads all that is known about a task, with its last n events.
 func (b *Board) Get(ctx context.Context, id ID, n int) (d Dossier, err error) {
 	err = b.store.Read(ctx, func(r Reader) error {
 		d, err = r.Dossier(id, n)
@@ -277,7 +279,7 @@ func (b *Board) Feed(ctx context.Context, projects []string, after Cursor, limit
 	return es, err
 }
 
-// FeedEnd is a cursor after all that Feed can show now.
+// FeedEnd returns a cursor after the last event that Feed can return now.
 func (b *Board) FeedEnd(ctx context.Context) (end Cursor, err error) {
 	err = b.store.Read(ctx, func(r Reader) error {
 		end, err = r.FeedEnd()
@@ -286,27 +288,27 @@ func (b *Board) FeedEnd(ctx context.Context) (end Cursor, err error) {
 	return end, err
 }
 
-// Wait returns when something may have changed, when d has passed, or when ctx
-// ends. It needs Run.
+// Wait returns when something may have changed, when d has passed, or when ctx ends. It
+// notices changes only while Run runs.
 func (b *Board) Wait(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 	case <-timer.C:
-	case <-b.wakened():
+	case <-b.awoken():
 	}
 }
 
-// A Summary is the board at a glance.
+// A Summary is an overview of a project.
 type Summary struct {
 	Counts Counts
 	Claims []Claim
-	Open   []Question // questions that wait for an answer
+	Open   []Question // open questions, at most 100
 	Now    time.Time
 }
 
-// Summary gives a project at a glance.
+// Summary reads the overview of a project.
 func (b *Board) Summary(ctx context.Context, slug string) (s Summary, err error) {
 	err = b.store.Read(ctx, func(r Reader) error {
 		s = Summary{}
@@ -325,8 +327,8 @@ func (b *Board) Summary(ctx context.Context, slug string) (s Summary, err error)
 	return s, err
 }
 
-// Counts counts the tasks of all projects. It looks at every task: a board of a
-// million takes a while.
+// Counts counts the tasks of all projects by state. It reads every task, which takes a
+// while on a board with a million of them.
 func (b *Board) Counts(ctx context.Context) (c Counts, err error) {
 	err = b.store.Read(ctx, func(r Reader) error {
 		c, err = r.Counts(nil)
@@ -335,7 +337,16 @@ func (b *Board) Counts(ctx context.Context) (c Counts, err error) {
 	return c, err
 }
 
-// Claims lists live claims.
+// Usage counts the live claims and the open questions of a principal.
+func (b *Board) Usage(ctx context.Context, principal string) (u Usage, err error) {
+	err = b.store.Read(ctx, func(r Reader) error {
+		u, err = r.Usage(principal)
+		return err
+	})
+	return u, err
+}
+
+// Claims lists the live claims that match a filter.
 func (b *Board) Claims(ctx context.Context, f ClaimFilter) (cs []Claim, err error) {
 	err = b.store.Read(ctx, func(r Reader) error {
 		cs, err = r.Claims(f)

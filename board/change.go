@@ -8,27 +8,27 @@ import (
 	"time"
 )
 
-// A change is one transaction's work: the tasks it has locked, what became of
-// them, and the events to add. Rules read and alter tasks through it, and say with
-// each alteration what happened; flush writes every task once.
+// A change is the state of one write transaction: the locked tasks, as modified so far,
+// and the events to append. Rules modify tasks through it and record an event with each
+// modification; flush writes every task once.
 type change struct {
 	b     *Board
 	tx    Tx
 	actor Actor
 	now   time.Time
-	// tasks are locked; read is the Seq each was read with.
+	// tasks are the locked tasks, read the Seq that each was read with.
 	tasks  map[ID]*Task
 	read   map[ID]int64
 	events []Event
-	// refused is returned to the caller although the transaction commits: something
-	// was not done, and something else was kept.
+	// refused is returned to the caller although the transaction commits, as for a late
+	// report whose text is kept as a note.
 	refused error
-	// freed is set when somebody who waits may find something now.
+	// freed is set if waiting calls may find something now.
 	freed bool
 	told  told
 }
 
-// change runs f in one transaction, and writes what it did to tasks.
+// change runs f in one transaction, and writes the tasks that f has modified.
 func (b *Board) change(ctx context.Context, a Actor, f func(*change) error) error {
 	var done *change
 	err := b.store.Write(ctx, func(tx Tx) error {
@@ -50,7 +50,7 @@ func (b *Board) change(ctx context.Context, a Actor, f func(*change) error) erro
 	return done.refused
 }
 
-// lock locks tasks, all of them at once where that is possible, and sets the time.
+// lock locks the tasks that are not locked yet, in one call, and reads the time.
 func (c *change) lock(ids ...ID) error {
 	var missing []ID
 	for _, id := range ids {
@@ -70,13 +70,13 @@ func (c *change) lock(ids ...ID) error {
 	return c.clock()
 }
 
-// clock reads the time, once the locks that were waited for are held.
+// clock reads the time. It must be called after waiting for locks.
 func (c *change) clock() (err error) {
 	c.now, err = c.tx.Now()
 	return err
 }
 
-// adopt takes tasks that are locked already.
+// adopt adds tasks that the store has locked already.
 func (c *change) adopt(locked []Task) {
 	for i := range locked {
 		t := &locked[i]
@@ -87,8 +87,8 @@ func (c *change) adopt(locked []Task) {
 	}
 }
 
-// lockFamily locks a task with all that its end may touch: its dependents and its
-// parent. Who adds a link locks both ends, so the second look is final.
+// lockFamily locks a task together with its dependents and its parent, which may change
+// when it ends. Adding a link locks both tasks, so the second read of the links is final.
 func (c *change) lockFamily(id ID) (*Task, []ID, error) {
 	t, err := c.tx.Task(id)
 	if err != nil {
@@ -108,7 +108,7 @@ func (c *change) lockFamily(id ID) (*Task, []ID, error) {
 	return locked, dependents, c.lock(append([]ID{locked.Parent}, dependents...)...)
 }
 
-// event records what happened to a locked task. from is its status before.
+// event records an event of a locked task. from is the status before it.
 func (c *change) event(t *Task, kind Kind, from Status, d Detail) {
 	c.eventBy(c.actor.String(), t, kind, from, d)
 }
@@ -121,7 +121,8 @@ func (c *change) eventBy(actor string, t *Task, kind Kind, from Status, d Detail
 	}
 }
 
-// flush writes the tasks that have new events, in the order of their locks.
+// flush writes the tasks that have new events, in the order of their IDs, and appends the
+// events.
 func (c *change) flush() error {
 	for _, id := range c.order() {
 		t := c.tasks[id]
@@ -150,8 +151,8 @@ func (c *change) order() []ID {
 	return ids
 }
 
-// once makes the transaction happen once for a key. If the key was used before, it
-// gives what was kept then, and replays is set.
+// once makes the transaction take effect once per key. If the key was used before, replays
+// is set and kept is the answer that was stored with it.
 func (c *change) once(op, key string, body any) (k Key, kept string, replays bool, err error) {
 	if key == "" {
 		return Key{}, "", false, nil
@@ -165,12 +166,12 @@ func (c *change) once(op, key string, body any) (k Key, kept string, replays boo
 		return k, "", false, err
 	}
 	if found.Op != op || found.Hash != k.Hash {
-		return k, "", false, conflict("the idempotency key %q was used for another %s", key, found.Op)
+		return k, "", false, conflict("idempotency key %q was used for a different %s", key, found.Op)
 	}
 	return k, found.Answer, true, nil
 }
 
-// keep stores the answer for a key; there may be none.
+// keep stores the answer of a key. It does nothing for a call without a key.
 func (c *change) keep(k Key, answer string) error {
 	if k.Key == "" {
 		return nil
@@ -178,7 +179,7 @@ func (c *change) keep(k Key, answer string) error {
 	return c.tx.Keep(k, answer)
 }
 
-// liveClaim is the claim on a task, or nil.
+// liveClaim reads the claim on a task, or nil.
 func (c *change) liveClaim(id ID) (*Claim, error) {
 	claim, err := c.tx.LiveClaim(id)
 	switch {

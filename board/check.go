@@ -1,20 +1,14 @@
 package board
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"path"
 	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
-
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-	jsonv1 "github.com/go-json-experiment/json/v1"
 )
 
-// How large things may be.
+// Limits on the size of input, in bytes or items.
 const (
 	maxTitle = 200
 	maxText  = 32 << 10
@@ -23,25 +17,26 @@ const (
 	maxLinks = 100
 )
 
+// A text is a value to check: its name in errors, and how many bytes it may have.
 type text struct {
 	name, text string
 	limit      int
 }
 
-// checkTexts refuses what is too long or no text.
+// checkTexts rejects texts that are too long or not valid UTF-8.
 func checkTexts(ts ...text) error {
 	for _, t := range ts {
 		if len(t.text) > t.limit {
-			return invalid("%s has %d bytes, and at most %d fit", t.name, len(t.text), t.limit)
+			return invalid("%s is too long: %d bytes, want at most %d", t.name, len(t.text), t.limit)
 		}
 		if !utf8.ValidString(t.text) || strings.ContainsRune(t.text, 0) {
-			return invalid("%s is not text", t.name)
+			return invalid("%s is not valid UTF-8 or contains a NUL", t.name)
 		}
 	}
 	return nil
 }
 
-// checkNew checks a new task and brings it into its usual form.
+// checkNew validates and normalizes a new task.
 func checkNew(n *NewTask) error {
 	n.Title = strings.TrimSpace(n.Title)
 	n.Description = strings.TrimSpace(n.Description)
@@ -57,19 +52,19 @@ func checkNew(n *NewTask) error {
 		return err
 	}
 	if strings.ContainsAny(n.Title, "\n\r") {
-		return invalid("a title is one line")
+		return invalid("title must be one line")
 	}
 	if n.Priority < Urgent || n.Priority > Low {
-		return invalid("there is no priority %d", n.Priority)
+		return invalid("invalid priority %d", n.Priority)
 	}
 	if n.MaxFailures == 0 {
 		n.MaxFailures = 3
 	}
 	if n.MaxFailures < 1 || n.MaxFailures > 100 {
-		return invalid("max_failures is %d, and not within 1 and 100", n.MaxFailures)
+		return invalid("invalid max_failures %d: want 1 to 100", n.MaxFailures)
 	}
 	if len(n.DependsOn) > maxLinks {
-		return invalid("a task depends on at most %d others", maxLinks)
+		return invalid("a task can depend on at most %d others", maxLinks)
 	}
 	n.DependsOn = slices.Clone(n.DependsOn)
 	slices.SortFunc(n.DependsOn, compareIDs)
@@ -87,11 +82,12 @@ func checkNew(n *NewTask) error {
 	return checkLease(n.Lease)
 }
 
+// checkEdit validates and normalizes an edit.
 func checkEdit(e *Edit) error {
 	if e.Title != nil {
 		title := strings.TrimSpace(*e.Title)
 		if title == "" || strings.ContainsAny(title, "\n\r") {
-			return invalid("a title is one line, and not empty")
+			return invalid("title must be one line, and not empty")
 		}
 		e.Title = &title
 	}
@@ -102,10 +98,10 @@ func checkEdit(e *Edit) error {
 		return err
 	}
 	if p := value(e.Priority); p < Urgent || p > Low {
-		return invalid("there is no priority %d", p)
+		return invalid("invalid priority %d", p)
 	}
 	if e.MaxFailures != nil && (*e.MaxFailures < 1 || *e.MaxFailures > 100) {
-		return invalid("max_failures is %d, and not within 1 and 100", *e.MaxFailures)
+		return invalid("invalid max_failures %d: want 1 to 100", *e.MaxFailures)
 	}
 	var err error
 	if e.Skills, err = checked(e.Skills, checkSkills); err != nil {
@@ -119,7 +115,7 @@ func checkEdit(e *Edit) error {
 	}
 	if e.DependsOn != nil {
 		if len(*e.DependsOn) > maxLinks {
-			return invalid("a task depends on at most %d others", maxLinks)
+			return invalid("a task can depend on at most %d others", maxLinks)
 		}
 		deps := slices.Clone(*e.DependsOn)
 		slices.SortFunc(deps, compareIDs)
@@ -129,7 +125,7 @@ func checkEdit(e *Edit) error {
 	return checkLease(value(e.Lease))
 }
 
-// checked gives a list in its usual form; the caller's own stays as it is.
+// checked validates and normalizes an optional list. It does not modify the caller's.
 func checked[T any](list *[]T, check func([]T) ([]T, error)) (*[]T, error) {
 	if list == nil {
 		return nil, nil
@@ -138,6 +134,7 @@ func checked[T any](list *[]T, check func([]T) ([]T, error)) (*[]T, error) {
 	return &out, err
 }
 
+// value returns *p, or the zero value if p is nil.
 func value[T any](p *T) (v T) {
 	if p != nil {
 		v = *p
@@ -145,6 +142,7 @@ func value[T any](p *T) (v T) {
 	return v
 }
 
+// checkReport validates and normalizes a report.
 func checkReport(r *Report) error {
 	if strings.TrimSpace(r.Summary) == "" {
 		return invalid("a report needs a summary")
@@ -153,11 +151,11 @@ func checkReport(r *Report) error {
 		return err
 	}
 	if len(r.Evidence) > 50 || len(r.Artifacts) > 50 {
-		return invalid("a report brings at most 50 pieces of evidence and 50 artifacts")
+		return invalid("too much evidence: want at most 50 pieces of evidence and 50 artifacts")
 	}
 	for _, e := range r.Evidence {
 		if !slices.Contains(EvidenceKinds, e.Kind) {
-			return invalid("the kind of evidence %.20q is none of %v", e.Kind, EvidenceKinds)
+			return invalidEvidence(e.Kind)
 		}
 		if err := checkTexts(text{"evidence", e.Ref, maxText}, text{"evidence", e.Detail, maxText}); err != nil {
 			return err
@@ -177,15 +175,16 @@ func checkReport(r *Report) error {
 	return nil
 }
 
+// checkSkills validates skills, and returns them in lower case, sorted and unique.
 func checkSkills(skills []string) ([]string, error) {
 	if len(skills) > maxList {
-		return nil, invalid("at most %d skills, not %d", maxList, len(skills))
+		return nil, invalid("too many skills: %d, want at most %d", len(skills), maxList)
 	}
 	out := make([]string, 0, len(skills))
 	for _, s := range skills {
 		s = strings.ToLower(strings.TrimSpace(s))
 		if s == "" || len(s) > 40 || strings.ContainsAny(s, " ,\t\n\x00") {
-			return nil, invalid("%.40q is not a skill: a word of at most 40 letters", s)
+			return nil, invalid("invalid skill %.40q: want one word of at most 40 letters", s)
 		}
 		out = append(out, s)
 	}
@@ -193,11 +192,11 @@ func checkSkills(skills []string) ([]string, error) {
 	return slices.Compact(out), nil
 }
 
-// checkAreas brings directories into one form: relative, clean, cut at the first
-// wildcard.
+// checkAreas validates directories, and returns them as clean relative paths, cut at the
+// first wildcard, sorted and unique.
 func checkAreas(areas []string) ([]string, error) {
 	if len(areas) > maxList {
-		return nil, invalid("at most %d areas, not %d", maxList, len(areas))
+		return nil, invalid("too many areas: %d, want at most %d", len(areas), maxList)
 	}
 	out := make([]string, 0, len(areas))
 	for _, a := range areas {
@@ -217,26 +216,45 @@ func checkAreas(areas []string) ([]string, error) {
 	return slices.Compact(out), nil
 }
 
+// checkWants validates evidence kinds, and returns them sorted and unique.
 func checkWants(kinds []EvidenceKind) ([]EvidenceKind, error) {
 	kinds = slices.Clone(kinds)
 	slices.Sort(kinds)
 	kinds = slices.Compact(kinds)
 	for _, k := range kinds {
 		if !slices.Contains(EvidenceKinds, k) {
-			return nil, invalid("the kind of evidence %.20q is none of %v", k, EvidenceKinds)
+			return nil, invalidEvidence(k)
 		}
 	}
 	return kinds, nil
 }
 
+// invalidEvidence is the error for an unknown kind of evidence.
+func invalidEvidence(k EvidenceKind) error {
+	return invalid("invalid evidence kind %.20q: want one of %s", k, join(EvidenceKinds))
+}
+
+// join writes the choices that there are, separated by commas.
+func join[T ~string](choices []T) string {
+	var b strings.Builder
+	for i, c := range choices {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(string(c))
+	}
+	return b.String()
+}
+
 func checkLease(d time.Duration) error {
 	if d < 0 || d > 24*time.Hour {
-		return invalid("a lease of %v is not within 0 and 24 hours", d)
+		return invalid("invalid lease %v: want 0 to 24 hours", d)
 	}
 	return nil
 }
 
-// firstLine is a title for a task that came without one.
+// firstLine returns the first line of a description, shortened, as the title of a task
+// that has none.
 func firstLine(s string) string {
 	line, _, _ := strings.Cut(s, "\n")
 	line = strings.TrimSpace(strings.TrimLeft(line, "#*- \t"))
@@ -251,22 +269,4 @@ func firstLine(s string) string {
 		}
 	}
 	return strings.TrimSpace(line[:cut]) + "…"
-}
-
-// encode and decode keep values of this package as text.
-func encode(v any) string {
-	b, err := json.Marshal(v, json.OmitZeroStructFields(true), json.Deterministic(true),
-		jsonv1.FormatDurationAsNano(true), jsontext.AllowInvalidUTF8(true))
-	if err != nil {
-		panic("board: " + err.Error()) // our own types
-	}
-	return string(b)
-}
-
-func decode(s string, v any) error { return json.Unmarshal([]byte(s), v) }
-
-// hash tells whether two requests are the same.
-func hash(v any) string {
-	sum := sha256.Sum256([]byte(encode(v)))
-	return hex.EncodeToString(sum[:16])
 }

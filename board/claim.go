@@ -8,23 +8,23 @@ import (
 	"time"
 )
 
-// A Handle names a claim: the task, the attempt and a nonce, written
-// web-142/3.k7f2q. It is a name and not a key: whoever uses it must be the one
-// that it was granted to. The nonce tells apart two grants of one attempt, which a
-// database that lost its last transactions may make.
+// A Handle identifies a claim: the task, the attempt and a nonce, written web-142/3.k7f2q.
+// It is a name and not a credential: the principal is checked as well. The nonce
+// distinguishes two grants with the same attempt number, which can happen if a failover
+// loses the last transactions of the database.
 type Handle struct {
 	Task    ID
 	Attempt int
 	Nonce   string
 }
 
-// nonceAlphabet has no letters that are mistaken for digits; 5 of 32 are 25 bits.
+// nonceAlphabet has no letters that look like digits. 5 of its 32 letters have 25 bits.
 const (
 	nonceAlphabet = "abcdefghijkmnpqrstuvwxyz23456789"
 	nonceLen      = 5
 )
 
-// NewNonce draws the nonce of a grant.
+// NewNonce returns a random nonce for a grant.
 func NewNonce() string { return randomText(nonceLen) }
 
 func randomText(n int) string {
@@ -36,7 +36,7 @@ func randomText(n int) string {
 	return string(b)
 }
 
-// ParseHandle reads a Handle as String writes it.
+// ParseHandle parses a Handle in the form that String writes.
 func ParseHandle(s string) (Handle, error) {
 	task, rest, ok := strings.Cut(s, "/")
 	digits, nonce, ok2 := strings.Cut(rest, ".")
@@ -44,7 +44,7 @@ func ParseHandle(s string) (Handle, error) {
 	attempt, err2 := strconv.Atoi(digits)
 	if !ok || !ok2 || err != nil || err2 != nil || attempt < 1 || digits[0] == '0' || digits[0] == '+' ||
 		len(nonce) != nonceLen || strings.Trim(nonce, nonceAlphabet) != "" {
-		return Handle{}, fmt.Errorf("%w: %.60q is not a claim: one looks like web-142/3.k7f2q", ErrInvalid, s)
+		return Handle{}, fmt.Errorf("%w: invalid claim %.60q: want one like web-142/3.k7f2q", ErrInvalid, s)
 	}
 	return Handle{Task: id, Attempt: attempt, Nonce: nonce}, nil
 }
@@ -53,28 +53,27 @@ func (h Handle) String() string {
 	return h.Task.String() + "/" + strconv.Itoa(h.Attempt) + "." + h.Nonce
 }
 
-// IsZero reports whether h names no claim.
+// IsZero reports whether h is the zero Handle.
 func (h Handle) IsZero() bool { return h == Handle{} }
 
-// A Claim is the right of one worker to work on a task now. It ends with a report,
-// or when its lease does and nobody renewed it.
+// A Claim is the exclusive right of one worker to work on a task. It ends with a report,
+// or when its lease expires.
 type Claim struct {
 	Handle
 	Worker WorkerID
 	// Owner is the process or key that the worker belongs to.
 	Owner     string
 	GrantedAt time.Time
-	// LeaseUntil is when it may be taken away, Lease what a renewal gives.
+	// LeaseUntil is when it expires, Lease how long a renewal lasts.
 	LeaseUntil time.Time
 	Lease      time.Duration
-	// Deliveries counts how often it was handed out again without a sign of work
-	// between.
+	// Deliveries is how often it was delivered again without a sign of work in between.
 	Deliveries int
-	// Session is the client's own name for the conversation, where it has one.
+	// Session is the client's own id of the conversation, if it has one.
 	Session string
 }
 
-// A Cause says how an attempt ended.
+// A Cause is how an attempt ended.
 type Cause string
 
 const (
@@ -90,29 +89,30 @@ const (
 	CauseStopped     Cause = "stopped"
 )
 
-// An Attempt is what is remembered of a claim, while it lives and after.
+// An Attempt is the record of a claim. It stays after the claim has ended.
 type Attempt struct {
 	Handle
 	Worker    WorkerID
 	Owner     string
 	GrantedAt time.Time
-	EndedAt   time.Time // zero while it lives
+	EndedAt   time.Time // zero while the claim is live
 	Cause     Cause
-	// Reason is why, in the words of whoever ended it.
+	// Reason is why it ended, in the words of its worker or of the person who ended it.
 	Reason      string
 	DoNotRepeat string
-	// Where is the place of the work when it was last seen.
+	// Where is the last known place of the work.
 	Where Where
-	// SpecVersion is the version of the task that the worker was last told.
+	// SpecVersion is the version of the spec that the worker last got.
 	SpecVersion int
-	// Created counts the tasks made under this claim.
+	// Created is the number of tasks created under this claim.
 	Created int
-	// ReportHash and ReportAnswer make a repeated report give the same answer.
+	// ReportHash and ReportAnswer are a hash of the report and its answer, for repeated
+	// reports.
 	ReportHash   string
 	ReportAnswer string
 }
 
-// Where is the place of the work: what whoever takes over must know to find it.
+// Where is the place of the work, for the next worker.
 type Where struct {
 	Host        string
 	Dir         string
@@ -121,5 +121,5 @@ type Where struct {
 	Uncommitted int
 }
 
-// IsZero reports whether nothing is known.
+// IsZero reports whether the place is unknown.
 func (w Where) IsZero() bool { return w == Where{} }

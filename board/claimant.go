@@ -4,9 +4,9 @@ import (
 	"context"
 )
 
-// identify finds out which worker calls, and what it has. The new name of a worker that
-// takes any task is not looked up: it has nothing, and the store refuses a name that
-// is taken.
+// identify determines which worker calls, and what it has. The new name of a worker that
+// takes any task is not looked up: a new worker has nothing, and Claim grants nothing to
+// a new name that is taken.
 func (b *Board) identify(ctx context.Context, a Actor, w Wish) (who Claimant, st Standing, err error) {
 	if w.Worker == "" && w.Task.IsZero() {
 		return newClaimant(a, w), Standing{}, nil
@@ -18,7 +18,8 @@ func (b *Board) identify(ctx context.Context, a Actor, w Wish) (who Claimant, st
 	return who, st, err
 }
 
-// claimant settles who the worker is, and what it has.
+// claimant determines which worker calls, and what it has. A worker without a name gets a
+// new one; the name of a worker that belongs to another live process is a *HeldError.
 func (b *Board) claimant(r Reader, a Actor, w Wish) (Claimant, Standing, error) {
 	if w.Worker == "" {
 		for {
@@ -35,7 +36,7 @@ func (b *Board) claimant(r Reader, a Actor, w Wish) (Claimant, Standing, error) 
 		return c, st, err
 	}
 	if st.Worker.IsZero() {
-		return c, st, invalid("there is no worker %.60q: call without a worker to get a name", w.Worker)
+		return c, st, invalid("unknown worker %.60q: omit worker to get a new name", w.Worker)
 	}
 	if st.Worker.StoppedBy != "" {
 		return c, st, &StoppedError{Worker: st.Worker}
@@ -57,7 +58,7 @@ func (b *Board) claimant(r Reader, a Actor, w Wish) (Claimant, Standing, error) 
 	return c, st, nil
 }
 
-// newClaimant draws a name for a worker.
+// newClaimant returns a worker with a new random name.
 func newClaimant(a Actor, w Wish) Claimant {
 	return Claimant{
 		Worker: WorkerID{Principal: a.Principal, Name: newWorkerName()}, New: true,
@@ -65,7 +66,7 @@ func newClaimant(a Actor, w Wish) Claimant {
 	}
 }
 
-// nameTaken reports whether there is a worker of that name.
+// nameTaken reports whether a worker with that name exists.
 func (b *Board) nameTaken(ctx context.Context, id WorkerID) (bool, error) {
 	var st Standing
 	err := b.store.Read(ctx, func(r Reader) (err error) {

@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// Create puts a task on the board. With a key, repeating the call gives the same
-// task.
+// Create creates a task. Repeating the call with the same key returns the same task.
 func (b *Board) Create(ctx context.Context, a Actor, n NewTask, key string) (Task, Doc, error) {
 	if err := checkNew(&n); err != nil {
 		return Task{}, Doc{}, err
@@ -36,6 +35,7 @@ func (b *Board) Create(ctx context.Context, a Actor, n NewTask, key string) (Tas
 	return t, d, err
 }
 
+// recall reads the task that an earlier call with the same key created.
 func (c *change) recall(kept string, t *Task, d *Doc) error {
 	id, err := ParseID(kept)
 	if err != nil {
@@ -48,8 +48,8 @@ func (c *change) recall(kept string, t *Task, d *Doc) error {
 	return err
 }
 
-// CreateUnder is Create by the holder of a claim: the task is held until somebody
-// starts it, and one claim makes at most five.
+// CreateUnder is Create for the holder of a claim. The task is on hold until somebody
+// starts it, and a claim can create at most five.
 func (b *Board) CreateUnder(ctx context.Context, a Actor, h Handle, n NewTask, key string) (Task, Doc, error) {
 	n.Project = h.Task.Project
 	if err := checkNew(&n); err != nil {
@@ -87,12 +87,13 @@ func (b *Board) CreateUnder(ctx context.Context, a Actor, h Handle, n NewTask, k
 	return t, d, err
 }
 
+// createUnder creates tasks on hold for the holder of a claim.
 func (c *change) createUnder(h *holding, ns []NewTask) ([]ID, error) {
 	if len(ns) == 0 {
 		return nil, nil
 	}
 	if h.attempt.Created += len(ns); h.attempt.Created > maxCreated {
-		return nil, conflict("a claim makes at most %d tasks; %v has made %d. Put the rest into one task, or into your summary",
+		return nil, conflict("a claim can create at most %d tasks; %v has created %d. Put the rest into one task, or into your summary",
 			maxCreated, h.attempt.Handle, h.attempt.Created-len(ns))
 	}
 	drafts := make([]draft, len(ns))
@@ -109,19 +110,19 @@ func (c *change) createUnder(h *holding, ns []NewTask) ([]ID, error) {
 	return ids, err
 }
 
-// A draft is a task to be made; after and parent are the indexes of other drafts.
+// A draft is a task to be created together with others.
 type draft struct {
 	NewTask
-	after  []int
-	within int // 1 + the index of the draft that is its parent
+	after  []int // indexes of the drafts that it depends on
+	within int   // 1 + the index of the draft that is its parent; 0: none
 }
 
-// create makes tasks of one project, in the order given.
+// create creates tasks of one project, in the given order.
 func (c *change) create(slug string, drafts []draft) ([]Task, error) {
 	p, err := c.writable(slug)
 	if err != nil {
 		if errors.Is(err, ErrNotFound) {
-			return nil, invalid("there is no project %.20q", slug)
+			return nil, invalid("unknown project %.20q", slug)
 		}
 		return nil, err
 	}
@@ -135,11 +136,11 @@ func (c *change) create(slug string, drafts []draft) ([]Task, error) {
 	if err := inside(slug, others...); err != nil {
 		return nil, err
 	}
-	// A new part of an old task may wait for it in a circle, and two of them in two
-	// transactions as well.
-	tangled := slices.ContainsFunc(drafts, func(d draft) bool { return !d.Parent.IsZero() }) &&
+	// A new child of an existing task that depends on other tasks may close a cycle, and
+	// so may two such children that two transactions create at the same time.
+	mayCycle := slices.ContainsFunc(drafts, func(d draft) bool { return !d.Parent.IsZero() }) &&
 		slices.ContainsFunc(drafts, func(d draft) bool { return len(d.DependsOn) > 0 })
-	if tangled {
+	if mayCycle {
 		if err := c.tx.LockProject(slug); err != nil {
 			return nil, err
 		}
@@ -201,7 +202,7 @@ func (c *change) create(slug string, drafts []draft) ([]Task, error) {
 			return nil, err
 		}
 	}
-	if !tangled {
+	if !mayCycle {
 		return made, nil
 	}
 	for i, d := range drafts {
@@ -214,18 +215,18 @@ func (c *change) create(slug string, drafts []draft) ([]Task, error) {
 	return made, nil
 }
 
-// addChild counts a new part of a locked task.
+// addChild counts a new child of a locked task.
 func (c *change) addChild(parent, child ID) error {
 	p := c.tasks[parent]
 	if p.Status.Terminal() {
-		return conflict("%v is %s and takes no more parts", parent, p.Status)
+		return conflict("%v is %s and cannot get more children", parent, p.Status)
 	}
 	p.OpenChildren++
 	c.event(p, EventEdited, p.Status, Detail{Fields: []string{"children"}, Text: child.String()})
 	return nil
 }
 
-// Known divides skills into those that the project knows and the others.
+// Known splits skills into those that the project lists and the others.
 func (p Project) Known(skills []string) (known, unknown []string) {
 	for _, s := range skills {
 		if s = strings.ToLower(s); slices.Contains(p.Skills, s) {

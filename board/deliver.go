@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// handout reads all that a worker needs to begin.
+// handout reads all that the worker needs to begin.
 func (b *Board) handout(ctx context.Context, d delivery) (*Handout, error) {
 	dossier, err := b.Get(ctx, d.claim.Task, 50)
-	if errors.Is(err, ErrUnavailable) { // that would say that nothing has happened
-		return nil, fmt.Errorf("%w: %v is granted and cannot be read: %v", ErrUnknown, d.claim.Handle, err)
+	if errors.Is(err, ErrUnavailable) { // which would mean that nothing has changed
+		return nil, fmt.Errorf("%w: %v was granted but cannot be read: %v", ErrUnknown, d.claim.Handle, err)
 	}
 	if err != nil {
 		return nil, err
@@ -19,8 +19,8 @@ func (b *Board) handout(ctx context.Context, d delivery) (*Handout, error) {
 	return &Handout{Claim: d.claim, Dossier: dossier, Again: d.again}, nil
 }
 
-// deliver is handout for a call that nobody can repeat. If the caller of a new grant is
-// gone by now the task goes back, without a failure.
+// deliver is handout for a call without an idempotency key, which cannot be repeated. If
+// the caller of a new grant has gone, it releases the task without counting a failure.
 func (b *Board) deliver(ctx context.Context, a Actor, d delivery) (*Handout, error) {
 	h, err := b.handout(ctx, d)
 	if ctx.Err() != nil && !d.again {
@@ -30,7 +30,7 @@ func (b *Board) deliver(ctx context.Context, a Actor, d delivery) (*Handout, err
 	return h, err
 }
 
-// undelivered gives back a task whose worker never heard of it.
+// undelivered releases a claim that its worker never received.
 func (b *Board) undelivered(ctx context.Context, a Actor, claim Claim) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -39,17 +39,17 @@ func (b *Board) undelivered(ctx context.Context, a Actor, claim Claim) {
 			return err
 		}
 		if t := c.tasks[claim.Task]; t.Status == InProgress && t.handle() == claim.Handle {
-			return c.release(t, CauseUndelivered, "the worker was gone before it heard of it")
+			return c.release(t, CauseUndelivered, "the worker was gone before it received the task")
 		}
 		return nil
 	})
 	if err != nil {
-		b.o.Logger.Warn("a task could not be given back", "task", claim.Task, "err", err)
+		b.o.Logger.Warn("releasing an undelivered task failed", "task", claim.Task, "err", err)
 	}
 }
 
-// redeliver gives a worker the claim that it holds again; errNothing if that has just
-// ended.
+// redeliver delivers the claim that a worker holds again; errNothing if the claim has
+// just ended.
 func (b *Board) redeliver(ctx context.Context, a Actor, held Claim, who Claimant) (delivery, error) {
 	ended := false
 	a.Worker = who.Worker.Name
@@ -77,8 +77,8 @@ func (b *Board) redeliver(ctx context.Context, a Actor, held Claim, who Claimant
 	return delivery{claim: held, again: true}, err
 }
 
-// redeliver gives a worker its claim again. The sixth time without a sign of work
-// between ends the attempt instead.
+// redeliver delivers a claim to its worker again, with a full lease. The sixth time
+// without a sign of work in between it ends the attempt instead and returns false.
 func (c *change) redeliver(h *holding, who Claimant) (bool, error) {
 	t := h.task
 	h.claim.Deliveries++

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Update changes what is to be done; the status changes by other ways. An edit of
-// the text raises SpecVersion, and a worker that holds the task is told.
+// Update edits a task that has not ended. It does not change the status. An edit of the
+// spec increments SpecVersion, and the next answer tells the task's holder.
 func (b *Board) Update(ctx context.Context, a Actor, id ID, e Edit) (Task, error) {
 	if err := checkEdit(&e); err != nil {
 		return Task{}, err
@@ -41,7 +41,7 @@ func (b *Board) Update(ctx context.Context, a Actor, id ID, e Edit) (Task, error
 		}
 		t = c.tasks[id]
 		if t.Status.Terminal() {
-			return conflict("%v is %s: nothing changes it any more", id, t.Status)
+			return conflict("%v is %s and cannot be changed", id, t.Status)
 		}
 		return c.edit(t, e)
 	})
@@ -51,6 +51,7 @@ func (b *Board) Update(ctx context.Context, a Actor, id ID, e Edit) (Task, error
 	return *t, nil
 }
 
+// edit applies an edit to a locked task, and records which fields it changed.
 func (c *change) edit(t *Task, e Edit) error {
 	if e.Acceptance != nil {
 		if err := c.notHolder(t.ID, "change its acceptance"); err != nil {
@@ -126,6 +127,7 @@ func (c *change) edit(t *Task, e Edit) error {
 	return err
 }
 
+// assign sets *to to *from, and reports whether that changed it; nil means no change.
 func assign[T comparable](to *T, from *T) bool {
 	if from == nil || *to == *from {
 		return false
@@ -163,7 +165,8 @@ func (c *change) move(t *Task, parent ID) error {
 	return c.addChild(parent, t.ID)
 }
 
-// relink makes a task depend on exactly the given ones. All are locked.
+// relink makes a task depend on exactly the tasks in want, and reports whether that
+// changed anything. All of them are locked.
 func (c *change) relink(t *Task, want []ID) (bool, error) {
 	have, _, err := c.tx.Links(t.ID)
 	if err != nil {
@@ -200,12 +203,12 @@ func (c *change) relink(t *Task, want []ID) (bool, error) {
 	return changed, nil
 }
 
-// maxChain bounds a walk through links.
+// maxChain is how many tasks checkCycle visits at most.
 const maxChain = 10_000
 
-// checkCycle refuses that task waits for blocker if blocker waits for task, in
-// however many steps. A task waits for those it depends on, and for its parts. The
-// project is locked.
+// checkCycle returns a *CycleError if blocker waits for task, directly or through other
+// tasks, so that task must not wait for blocker. A task waits for the tasks that it
+// depends on and for its children. The project is locked.
 func (c *change) checkCycle(task, blocker ID) error {
 	if task == blocker {
 		return &CycleError{Path: []string{task.String(), task.String()}}
@@ -243,7 +246,7 @@ func (c *change) checkCycle(task, blocker ID) error {
 			queue = append(queue, next)
 		}
 		if len(from) > maxChain {
-			return conflict("more than %d tasks stand before %v: too many to look through", maxChain, blocker)
+			return conflict("%v waits for more than %d tasks: too many to check for a cycle", blocker, maxChain)
 		}
 	}
 	return nil

@@ -27,18 +27,18 @@ var (
 	ErrUnavailable = errors.New("unavailable")
 	// ErrTooNew: a newer program has changed the database under this one.
 	//lint:ignore ST1005 people and models read this as it is
-	ErrTooNew = errors.New("Bossman was upgraded while this process ran. Nothing is lost. Reconnect this MCP server.")
+	ErrTooNew = errors.New("Bossman was upgraded while this process was running. Nothing is lost. Reconnect this MCP server.")
 )
 
-// A LostError is ErrLeaseLost with the state now.
+// A LostError is an ErrLeaseLost with the current state of the task.
 type LostError struct {
 	Claim Handle
-	// Task is the task as it is now, Holder who has it, if somebody has.
+	// Task is the current state of the task, Holder its current claim, or nil.
 	Task   Task
 	Holder *Claim
-	// Ended is how the lost claim ended, nil if that is not known.
+	// Ended is the attempt of the lost claim, nil if unknown.
 	Ended *Attempt
-	// Kept is set if what was sent was kept as a note.
+	// Kept is set if the text of the call was kept as a note.
 	Kept bool
 }
 
@@ -48,8 +48,8 @@ func (e *LostError) Error() string {
 
 func (e *LostError) Unwrap() error { return ErrLeaseLost }
 
-// An EvidenceError refuses a report that does not bring what the task wants. The
-// claim stays.
+// An EvidenceError rejects a report without the evidence that the task requires. The claim
+// stays in force.
 type EvidenceError struct {
 	Task    ID
 	Missing []EvidenceKind
@@ -57,28 +57,29 @@ type EvidenceError struct {
 }
 
 func (e *EvidenceError) Error() string {
-	return fmt.Sprintf("%v: %v wants %v, the report brings %v", ErrConflict, e.Task, e.Missing, e.Sent)
+	return fmt.Sprintf("%v: %v requires evidence of kind %v, the report has %v", ErrConflict, e.Task, e.Missing, e.Sent)
 }
 
 func (e *EvidenceError) Unwrap() error { return ErrConflict }
 
-// A CycleError refuses a dependency that would close a circle.
+// A CycleError rejects dependencies that would form a cycle.
 type CycleError struct {
-	// Path is the circle, its first element repeated at the end.
+	// Path is the cycle, with its first element repeated at the end.
 	Path []string
 }
 
 func (e *CycleError) Error() string {
-	return fmt.Sprintf("%v: a circle of dependencies: %s", ErrConflict, strings.Join(e.Path, " → "))
+	return fmt.Sprintf("%v: dependency cycle: %s", ErrConflict, strings.Join(e.Path, " → "))
 }
 
 func (e *CycleError) Unwrap() error { return ErrConflict }
 
-// A HeldError says that the worker's name belongs to another process: one that runs,
-// or that died without a word.
+// A HeldError denies the use of a worker's name that belongs to another process, which
+// may be running or have crashed.
 type HeldError struct {
 	Worker Worker
-	// Left is when the name is free, if that process gives no sign of life.
+	// Left is how long it takes until the name is free, without a sign of life of that
+	// process.
 	Left time.Duration
 }
 
@@ -88,7 +89,7 @@ func (e *HeldError) Error() string {
 
 func (e *HeldError) Unwrap() error { return ErrDenied }
 
-// A StoppedError says that somebody told the worker to stop.
+// A StoppedError denies work to a worker that was stopped.
 type StoppedError struct{ Worker Worker }
 
 func (e *StoppedError) Error() string {

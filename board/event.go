@@ -2,22 +2,22 @@ package board
 
 import "time"
 
-// A Kind says what happened to a task.
+// A Kind is the kind of an event.
 type Kind string
 
 const (
 	EventCreated   Kind = "created"
 	EventEdited    Kind = "edited"
-	EventStarted   Kind = "started" // a hold was lifted
+	EventStarted   Kind = "started" // it is no longer on hold
 	EventClaimed   Kind = "claimed"
-	EventDelivered Kind = "delivered" // the same claim, given again
-	EventRevived   Kind = "revived"   // renewed after its lease had ended
+	EventDelivered Kind = "delivered" // the same claim was delivered again
+	EventRevived   Kind = "revived"   // the claim was renewed after its lease had expired
 	EventNote      Kind = "note"
 	EventDone      Kind = "done"
-	EventReview    Kind = "review" // reported, and waits for a review
+	EventReview    Kind = "review" // reported done, and in review
 	EventAccepted  Kind = "accepted"
 	EventRejected  Kind = "rejected"
-	EventFailed    Kind = "failed" // an attempt failed; To says what became of the task
+	EventFailed    Kind = "failed" // an attempt failed; To is the task's new status
 	EventExpired   Kind = "expired"
 	EventReleased  Kind = "released"
 	EventParked    Kind = "parked"
@@ -28,13 +28,13 @@ const (
 	EventDue       Kind = "due" // a cool-down or a reservation ended
 	EventRetried   Kind = "retried"
 	EventCancelled Kind = "cancelled"
-	EventImported  Kind = "imported" // the first event of a task that an import brought
+	EventImported  Kind = "imported" // the first event of an imported task
 )
 
-// An Event is one line of a task's history. It is never changed.
+// An Event is one entry of a task's history. It is never changed.
 type Event struct {
 	Task ID
-	// Seq counts a task's events from 1, without a gap.
+	// Seq numbers a task's events from 1, without gaps.
 	Seq   int64
 	At    time.Time
 	Actor string
@@ -42,11 +42,11 @@ type Event struct {
 	// From and To are the task's status before and after.
 	From, To Status
 	Detail   Detail
-	// Cursor is its place in the feed across tasks; reading sets it.
+	// Cursor is its position in the feed of all events. The store sets it.
 	Cursor Cursor
 }
 
-// A Detail is what else is known of an event; most fields are empty in most kinds.
+// A Detail has the rest of an event. Most fields are empty for most kinds.
 type Detail struct {
 	Attempt   int
 	Nonce     string
@@ -57,15 +57,15 @@ type Detail struct {
 	Question  QuestionID
 	Where     Where
 	Fields    []string // what an edit changed
-	Late      bool     // the writer's claim had ended
+	Late      bool     // the writer's claim had already ended
 	SpecNow   int
 	LeaseSecs int
-	// At is when it happened, in an event that an import brought.
+	// At is the original time of an imported event.
 	At time.Time
 }
 
-// When is the moment of an event. At is later for one that an import brought: then
-// it was written here.
+// When returns when an event happened. For an imported event that is earlier than At, the
+// time of the import.
 func (e *Event) When() time.Time {
 	if !e.Detail.At.IsZero() {
 		return e.Detail.At
@@ -73,6 +73,6 @@ func (e *Event) When() time.Time {
 	return e.At
 }
 
-// A Cursor is a place in the feed of all events. The zero Cursor is its beginning.
-// It is opaque: a store makes it and reads it.
+// A Cursor is a position in the feed of all events. The zero Cursor is the beginning. A
+// Cursor is opaque: only the store that made it can read it.
 type Cursor string

@@ -9,12 +9,12 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// exportPage is how much is read at once: no reader stays long.
+// exportPage is the page size of an export's reads, which keeps each of them short.
 const exportPage = 200
 
-// Export writes a project as lines of JSON: the project, its tasks, their links,
-// the questions and the events. It reads page by page, so what changes meanwhile may
-// be in it or not.
+// Export writes a project as lines of JSON: the project, its tasks, their links, the
+// questions and the events. It reads page by page, so the export may or may not contain
+// changes that are made during it.
 func (b *Board) Export(ctx context.Context, slug string, emit func(line []byte) error) error {
 	out := func(v any) error {
 		line, err := json.Marshal(v, json.Deterministic(true))
@@ -102,8 +102,8 @@ func (b *Board) Export(ctx context.Context, slug string, emit func(line []byte) 
 	return nil
 }
 
-// sourceOf names the board that a project's tasks were made on. It is the same
-// whenever it is asked, and differs for other boards: the first task's birth.
+// sourceOf returns a name that identifies the board of a project: the slug and the time
+// at which the first task was created.
 func sourceOf(r Reader, slug string) (string, error) {
 	first, err := r.Tasks(TaskFilter{Projects: []string{slug}, Limit: 1})
 	if err != nil || len(first) == 0 {
@@ -112,7 +112,7 @@ func sourceOf(r Reader, slug string) (string, error) {
 	return fmt.Sprintf("%s-%s", slug, strconv.FormatInt(first[0].CreatedAt.UnixMicro(), 36)), nil
 }
 
-// lastNo is the highest number of a task.
+// lastNo returns the highest number of a project's tasks.
 func (b *Board) lastNo(ctx context.Context, slug string) (no int64, err error) {
 	f := TaskFilter{Projects: []string{slug}, Limit: 1000}
 	for {

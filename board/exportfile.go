@@ -9,9 +9,9 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// A Source tells what an export is of.
+// A Source identifies the project of an export.
 type Source struct {
-	// Name identifies the board that the project is from.
+	// Name identifies the board that the project comes from.
 	Name    string
 	Project Project
 }
@@ -23,10 +23,10 @@ func ReadSource(line []byte) (Source, error) {
 		return Source{}, invalid("the first line is not JSON: %v", err)
 	}
 	if p.Type != "project" || p.Source == "" || !ValidSlug(p.Slug) {
-		return Source{}, invalid("the first line is not a project: is this an export of Bossman?")
+		return Source{}, invalid("the first line is not a project; this is not an export of Bossman")
 	}
 	if p.V != 1 {
-		return Source{}, invalid("the export is of version %d, and this program reads version 1", p.V)
+		return Source{}, invalid("unsupported version %d of the export: want 1", p.V)
 	}
 	return Source{Name: p.Source, Project: p.project()}, nil
 }
@@ -45,7 +45,8 @@ type exportFile struct {
 	questions map[ID][]questionLine
 }
 
-// readExport reads an export and checks it as far as that is possible without a board.
+// readExport reads an export, and validates it as far as that is possible without a
+// board.
 func readExport(lines iter.Seq2[[]byte, error]) (*exportFile, error) {
 	f := &exportFile{
 		index: map[ID]int{}, blockers: map[ID][]ID{}, children: map[ID][]int{},
@@ -65,7 +66,7 @@ func readExport(lines iter.Seq2[[]byte, error]) (*exportFile, error) {
 		}
 	}
 	if f.project.Source == "" {
-		return nil, invalid("there is no project in it: is this an export of Bossman?")
+		return nil, invalid("the file has no project; it is not an export of Bossman")
 	}
 	if err := f.checkReferences(); err != nil {
 		return nil, err
@@ -73,7 +74,7 @@ func readExport(lines iter.Seq2[[]byte, error]) (*exportFile, error) {
 	return f, f.checkCycles()
 }
 
-// add reads one line. A type that is not known is one of a newer program, and ignored.
+// add reads one line. It ignores unknown types, which a newer program may have written.
 func (f *exportFile) add(line []byte) error {
 	var kind struct {
 		V    int    `json:"v"`
@@ -107,7 +108,7 @@ func parse(line []byte, into any) error {
 
 func (f *exportFile) addProject(line []byte) error {
 	if f.project.Source != "" {
-		return invalid("a second project: import them one by one")
+		return invalid("second project in the file: import one project at a time")
 	}
 	if _, err := ReadSource(line); err != nil {
 		return err
@@ -125,7 +126,7 @@ func (f *exportFile) addTask(line []byte) error {
 		return err
 	}
 	if _, twice := f.index[id]; twice {
-		return invalid("%v stands twice in it", id)
+		return invalid("duplicate task %v", id)
 	}
 	f.index[id] = len(f.tasks)
 	f.tasks = append(f.tasks, t)
@@ -186,8 +187,8 @@ func (f *exportFile) addEvent(line []byte) error {
 	return checkTexts(text{"event", e.Text, maxLong}, text{"actor", e.Actor, 400})
 }
 
-// checkReferences refuses parents and links of tasks that are not in the file, and
-// finds the children of each task.
+// checkReferences rejects parents and links that are not in the file, and collects the
+// children of each task.
 func (f *exportFile) checkReferences() error {
 	for i, t := range f.tasks {
 		if t.Parent == "" {
@@ -198,7 +199,7 @@ func (f *exportFile) checkReferences() error {
 			return err
 		}
 		if _, ok := f.index[parent]; !ok {
-			return invalid("%s is a part of %s, which is not in the file", t.ID, t.Parent)
+			return invalid("the parent of %s, %s, is not in the file", t.ID, t.Parent)
 		}
 		f.children[parent] = append(f.children[parent], i)
 	}
@@ -212,7 +213,7 @@ func (f *exportFile) checkReferences() error {
 	return nil
 }
 
-// checkCycles refuses links that no board would have made.
+// checkCycles rejects links and parents that form a cycle.
 func (f *exportFile) checkCycles() error {
 	blockers := make([][]int, len(f.ids))
 	for i, id := range f.ids {

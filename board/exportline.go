@@ -19,7 +19,7 @@ type projectLine struct {
 	Policy       Policy   `json:"policy"`
 	LeaseSeconds int64    `json:"lease_seconds,omitzero"`
 	Skills       []string `json:"skills,omitzero"`
-	// LastNo is the highest number of a task.
+	// LastNo is the highest number of the project's tasks.
 	LastNo int64 `json:"last_no"`
 }
 
@@ -167,7 +167,7 @@ func (w taskLine) task(id ID) (Task, Doc, error) {
 		return Task{}, Doc{}, err
 	}
 	if !slices.Contains(Statuses, w.Status) {
-		return Task{}, Doc{}, invalid("there is no status %.20q", w.Status)
+		return Task{}, Doc{}, invalid("invalid status %.20q", w.Status)
 	}
 	t := Task{
 		ID: id, Title: n.Title, Priority: priority, Skills: n.Skills, Areas: n.Areas, Wants: n.Wants, Hold: w.Hold, Status: w.Status,

@@ -5,31 +5,31 @@ import (
 	"time"
 )
 
-// A holding is a claim that was found to be in force, with the task locked.
+// A holding is a claim that is in force, with its locked task.
 type holding struct {
 	task    *Task
 	attempt Attempt
-	// claim is nil for a report that came after the lease had run out and is taken
-	// all the same.
+	// claim is nil for a late report: the lease had expired, and the report is accepted
+	// nevertheless.
 	claim *Claim
 }
 
-// holder is inForce for a call that is a sign of work: the claim is renewed by it,
-// and one that ran out but was not swept yet is revived.
+// holder is inForce for a call that is a sign of work. It renews the claim, and revives
+// one that has expired but was not swept yet.
 func (c *change) holder(h Handle) (*holding, error) {
 	held, err := c.inForce(h)
 	if err != nil {
 		return nil, err
 	}
-	if !c.prolong(held) && held.claim.Deliveries == 0 {
+	if !c.extend(held) && held.claim.Deliveries == 0 {
 		return held, nil
 	}
 	held.claim.Deliveries = 0
 	return held, c.tx.UpdateClaim(*held.claim)
 }
 
-// inForce checks that h is the newest grant of its task, which is locked, and was
-// not ended. Otherwise the error is a *LostError.
+// inForce checks that h is the newest grant of its task, which is locked, and has not
+// ended. Otherwise the error is a *LostError.
 func (c *change) inForce(h Handle) (*holding, error) {
 	t := c.tasks[h.Task]
 	a, err := c.attempt(h)
@@ -46,8 +46,8 @@ func (c *change) inForce(h Handle) (*holding, error) {
 	return &holding{task: t, attempt: a, claim: &claim}, nil
 }
 
-// reporter is holder for a report of done, which is also taken after the sweep, as
-// long as nobody else was given the task and its text is still what it was.
+// reporter is holder for a report of done, which is also accepted after the sweep, as
+// long as the task was not granted again and its spec has not changed.
 func (c *change) reporter(h Handle) (*holding, error) {
 	t := c.tasks[h.Task]
 	a, err := c.attempt(h)
@@ -61,7 +61,7 @@ func (c *change) reporter(h Handle) (*holding, error) {
 	return c.holder(h)
 }
 
-// attempt reads the attempt that h names, if it is the caller's.
+// attempt reads the attempt that h names; ErrDenied if it is another principal's.
 func (c *change) attempt(h Handle) (Attempt, error) {
 	a, err := c.tx.Attempt(h.Task, h.Attempt)
 	if errors.Is(err, ErrNotFound) || err == nil && a.Nonce != h.Nonce {
@@ -71,18 +71,18 @@ func (c *change) attempt(h Handle) (Attempt, error) {
 		return Attempt{}, err
 	}
 	if a.Worker.Principal != c.actor.Principal {
-		return Attempt{}, denied("the claim %v is somebody else's", h)
+		return Attempt{}, denied("claim %v belongs to another worker", h)
 	}
 	if c.actor.Worker == "" {
-		// A process that was started again knows the claim, but not the name.
+		// A restarted process knows the claim, but not the worker's name.
 		c.actor.Worker = a.Worker.Name
 	}
 	return a, nil
 }
 
-// prolong gives a claim its full lease again when less than half is left, and
-// reports whether it did.
-func (c *change) prolong(h *holding) bool {
+// extend restores the full lease of a claim if less than half of it is left, and reports
+// whether it did.
+func (c *change) extend(h *holding) bool {
 	t, claim := h.task, h.claim
 	left := claim.LeaseUntil.Sub(c.now)
 	if left >= claim.Lease/2 {
@@ -95,7 +95,7 @@ func (c *change) prolong(h *holding) bool {
 	return true
 }
 
-// lost describes why a claim is not in force.
+// lost returns the *LostError for a claim that is not in force.
 func (c *change) lost(h Handle, a *Attempt) error {
 	holder, err := c.liveClaim(h.Task)
 	if err != nil {
@@ -104,8 +104,8 @@ func (c *change) lost(h Handle, a *Attempt) error {
 	return &LostError{Claim: h, Task: *c.tasks[h.Task], Holder: holder, Ended: a}
 }
 
-// keepNote keeps what a caller without a claim had to say, and lets the
-// transaction commit although the caller gets err.
+// keepNote keeps the text of a caller that has lost its claim as a note. The transaction
+// commits, and the caller gets err nevertheless.
 func (c *change) keepNote(h Handle, err error, text string) error {
 	lost, ok := errors.AsType[*LostError](err)
 	if !ok {
@@ -118,7 +118,7 @@ func (c *change) keepNote(h Handle, err error, text string) error {
 	return nil
 }
 
-// end closes the attempt of a holding and removes its claim, if it still has one.
+// end ends the attempt of a holding and deletes its claim, if it still has one.
 func (c *change) end(h *holding, cause Cause, reason string) error {
 	if h.claim != nil {
 		if err := c.tx.DeleteClaim(h.task.ID); err != nil {
@@ -132,8 +132,8 @@ func (c *change) end(h *holding, cause Cause, reason string) error {
 	return c.tx.UpdateAttempt(h.attempt)
 }
 
-// seize gives the holding of a locked task that is in progress to somebody who is
-// not its holder: the sweep, or a person.
+// seize returns the holding of a locked task in progress to a caller that is not the
+// holder, such as the sweep or a person.
 func (c *change) seize(t *Task) (*holding, error) {
 	claim, err := c.tx.LiveClaim(t.ID)
 	if err != nil {
@@ -146,7 +146,7 @@ func (c *change) seize(t *Task) (*holding, error) {
 	return &holding{task: t, attempt: a, claim: &claim}, nil
 }
 
-// fail counts a failure and says where the task goes.
+// fail counts a failure, and makes the task pending, or failed if the budget is used up.
 func (c *change) fail(t *Task) {
 	t.Failures++
 	if t.Failures >= t.MaxFailures {
@@ -156,20 +156,21 @@ func (c *change) fail(t *Task) {
 	}
 }
 
-// notHolder refuses whoever held any attempt of a task: nobody judges their own work.
+// notHolder denies an action to a caller that held any attempt of a task: nobody reviews
+// their own work.
 func (c *change) notHolder(id ID, what string) error {
 	held, err := c.tx.Held(id, c.actor.Owner)
 	if err != nil {
 		return err
 	}
 	if held {
-		return denied("whoever worked on %v cannot %s", id, what)
+		return denied("a worker that held %v cannot %s", id, what)
 	}
 	return nil
 }
 
-// cooldown is how long a task rests after its n-th failure for an unfit
-// environment.
+// cooldown returns how long a task cools down after an environment failure, the
+// failures-th of the task.
 func cooldown(failures int) time.Duration {
 	return min(time.Minute<<min(failures, 10), time.Hour)
 }

@@ -7,10 +7,9 @@ import (
 	"time"
 )
 
-// Grant gives a ready (or reserved) task, locked in tx, to a claimant, and writes
-// all that belongs to it: the claim, the attempt, the task, the worker and an
-// event. lease is for a task that does not say itself. Stores that hand out with
-// one statement write the same.
+// Grant grants a ready or reserved task, locked in tx, to a claimant. It writes the claim,
+// the attempt, the task, the worker and an event. lease applies if the task has none of
+// its own. A store that hands out with a single statement must write the same.
 func Grant(tx Tx, t Task, c Claimant, lease time.Duration) (Claim, error) {
 	now, err := tx.Now()
 	if err != nil {
@@ -24,7 +23,7 @@ func Grant(tx Tx, t Task, c Claimant, lease time.Duration) (Claim, error) {
 		return Claim{}, conflict("worker %s was stopped by %s", c.Worker.Name, st.Worker.StoppedBy)
 	}
 	if c.New && !st.Worker.IsZero() {
-		return Claim{}, conflict("there is a worker %s already", c.Worker.Name)
+		return Claim{}, conflict("worker %s exists already", c.Worker.Name)
 	}
 	seq, from := t.Seq, t.Status
 	if t.Lease > 0 {
@@ -87,7 +86,7 @@ func (c *change) grantTask(w Wish, id ID, who Claimant) (delivery, error) {
 	return delivery{claim: claim}, err
 }
 
-// grant gives a locked task to a worker if nothing stands against it.
+// grant grants a locked task to a worker, if the task can be handed out to it now.
 func (c *change) grant(p Project, t Task, w Wish, who Claimant) (Claim, error) {
 	free := t.Ready() || t.Status == Pending && t.ReservedFor == who.Worker && !t.Hold && t.OpenBlockers == 0 && t.OpenChildren == 0
 	if !free || p.Archived {
@@ -97,7 +96,7 @@ func (c *change) grant(p Project, t Task, w Wish, who Claimant) (Claim, error) {
 		return Claim{}, conflict("project %s is paused by %s", p.Slug, p.PausedBy)
 	}
 	if w.Skills != nil && slices.ContainsFunc(t.Skills, func(s string) bool { return !slices.Contains(w.Skills, s) }) {
-		return Claim{}, conflict("%v wants skills %s", t.ID, strings.Join(t.Skills, ", "))
+		return Claim{}, conflict("%v requires the skills %s", t.ID, strings.Join(t.Skills, ", "))
 	}
 	lease := c.b.lease(w.Absent)
 	if p.Lease > 0 {

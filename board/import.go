@@ -7,22 +7,22 @@ import (
 	"strings"
 )
 
-// Imported is what an import did.
+// Imported is the result of an import.
 type Imported struct {
 	Project string
-	// Tasks maps the ids of the file to those on this board, Questions too.
+	// Tasks and Questions map the ids in the file to those on this board.
 	Tasks     map[ID]ID
 	Questions map[QuestionID]QuestionID
-	// Made counts new tasks; those that an import before has brought are not.
+	// Made is the number of new tasks, without those of an earlier import.
 	Made int
-	// Kept is set if every task has its old number.
+	// Kept is set if every task kept its number.
 	Kept bool
 }
 
-// Import puts an export into a project. Into an empty project tasks keep their numbers,
-// otherwise they get new ones. Repeating it brings only what is missing. Nothing of it
-// is handed out before all of it is there. What was in progress becomes pending, since
-// no claim comes along. progress is called after each chunk of tasks and may be nil.
+// Import reads an export into a project. In an empty project tasks keep their numbers,
+// otherwise they get new ones. Repeating an import adds only what is missing. No task is
+// handed out before the import is complete. A task in progress becomes pending, because
+// claims are not exported. progress is called after each chunk of tasks; it may be nil.
 func (b *Board) Import(ctx context.Context, a Actor, slug string, lines iter.Seq2[[]byte, error], progress func(done, all int)) (Imported, error) {
 	file, err := readExport(lines)
 	if err != nil {
@@ -64,7 +64,8 @@ type importing struct {
 	out   Imported
 }
 
-// match finds what an import before has brought, and settles the numbers.
+// match finds the tasks of an earlier import, and decides whether tasks keep their
+// numbers.
 func (im *importing) match(ctx context.Context) error {
 	own := ""
 	total := 0
@@ -119,13 +120,13 @@ func (im *importing) match(ctx context.Context) error {
 			break
 		}
 	}
-	// The numbers of an import that was cut short are still its own.
+	// An interrupted import that kept its numbers continues to keep them.
 	im.keeps = kept && some
 	return nil
 }
 
-// origin is the id in the file of a task that is here, or zero, and whether an
-// import brought it.
+// origin returns the id in the file of a task on this board, or zero, and whether an
+// import created the task.
 func (im *importing) origin(r Reader, t Task, own, prefix string) (id ID, brought bool, err error) {
 	first, err := r.Events(t.ID, 0, 1)
 	if err != nil {
@@ -139,7 +140,7 @@ func (im *importing) origin(r Reader, t Task, own, prefix string) (id ID, brough
 			}
 		}
 	}
-	if own == im.file.project.Source { // the file is of this very board
+	if own == im.file.project.Source { // the file was exported from this board
 		id := ID{Project: im.file.project.Slug, No: t.ID.No}
 		if i, ok := im.file.index[id]; ok && t.CreatedAt.UnixMicro() == im.file.tasks[i].CreatedAt.UnixMicro() {
 			return id, false, nil

@@ -99,7 +99,7 @@ func TestImport_keepsWhatMatters(t *testing.T) {
 		t.Errorf("Import = %d made, kept %v; want all, kept", out.Made, out.Kept)
 	}
 	checkMany(t, b, "web", 0)
-	// Exporting again gives every line again but for the numbers of events, and more.
+	// A second export has every line of the first, apart from the numbers of events.
 	again := map[string]bool{}
 	seq := regexp.MustCompile(`"seq":\d+,`)
 	for _, l := range exported(t, b, "web") {
@@ -196,7 +196,7 @@ func TestImport_refused(t *testing.T) {
 		"twice":           {project, task, task},
 		"unknown status":  {project, `{"v":1,"type":"task","id":"x-1","title":"t","priority":"normal","status":"lost"}`},
 		"unknown blocker": {project, task, `{"v":1,"type":"link","task":"x-1","blocker":"x-9"}`},
-		"circle":          {project, task, other, `{"v":1,"type":"link","task":"x-1","blocker":"x-2"}`, `{"v":1,"type":"link","task":"x-2","blocker":"x-1"}`},
+		"cycle":           {project, task, other, `{"v":1,"type":"link","task":"x-1","blocker":"x-2"}`, `{"v":1,"type":"link","task":"x-2","blocker":"x-1"}`},
 		"not JSON":        {project, `{`},
 	} {
 		var in [][]byte

@@ -14,7 +14,7 @@ var (
 	importRows  = 500
 )
 
-// insert makes the tasks that are missing, chunk by chunk, all on hold.
+// insert creates the missing tasks in chunks, all of them on hold.
 func (im *importing) insert(ctx context.Context) error {
 	var todo []int
 	for i, id := range im.file.ids {
@@ -42,16 +42,17 @@ func (im *importing) insert(ctx context.Context) error {
 	return nil
 }
 
+// chunk creates some tasks, with their links, in one transaction.
 func (im *importing) chunk(ctx context.Context, todo []int) error {
 	var tasks map[ID]ID
 	var questions map[QuestionID]QuestionID
 	err := im.b.change(ctx, im.actor, func(c *change) error {
 		tasks, questions = map[ID]ID{}, map[QuestionID]QuestionID{}
-		// Whoever imports the same file at this moment comes first or second.
+		// Of two concurrent imports of the same file, one fails here.
 		key := "import " + im.slug + " " + im.file.project.Source + " " + im.file.ids[todo[0]].String()
 		if _, _, twice, err := c.once("import", key, im.slug); err != nil || twice {
 			if twice {
-				err = conflict("this part was imported a moment ago: import again")
+				err = conflict("another import of this file is running: repeat the import")
 			}
 			return err
 		}
@@ -75,12 +76,12 @@ func (im *importing) chunk(ctx context.Context, todo []int) error {
 				tasks[im.file.ids[i]] = ID{Project: im.slug, No: first + int64(n)}
 			}
 		}
-		for _, i := range im.wholesFirst(todo) {
+		for _, i := range im.parentsFirst(todo) {
 			if err := im.task(c, i, to, questions); err != nil {
 				return err
 			}
 		}
-		// A link is made when its second end is.
+		// A link is created together with the second of its two tasks.
 		for task, blockers := range im.file.blockers {
 			for _, blocker := range blockers {
 				if _, new := tasks[task]; !new {
@@ -111,8 +112,8 @@ func (im *importing) chunk(ctx context.Context, todo []int) error {
 	return nil
 }
 
-// wholesFirst orders tasks so that one comes before its parts.
-func (im *importing) wholesFirst(todo []int) []int {
+// parentsFirst orders tasks so that a parent comes before its children.
+func (im *importing) parentsFirst(todo []int) []int {
 	out := make([]int, 0, len(todo))
 	var visit func(i int)
 	visit = func(i int) {
@@ -132,14 +133,14 @@ func (im *importing) wholesFirst(todo []int) []int {
 	return out
 }
 
-// target makes the project if it is not there.
+// target creates the project if it does not exist.
 func (im *importing) target(c *change) error {
 	p, err := c.tx.Project(im.slug)
 	if errors.Is(err, ErrNotFound) {
 		p = im.file.project.project()
 		p.Slug = im.slug
 		if h := c.b.o.Home; h != nil && h.Slug != im.slug {
-			return conflict("this board is the project %s", h.Slug)
+			return conflict("this board has only the project %s", h.Slug)
 		}
 		return c.tx.PutProject(p)
 	}
@@ -149,8 +150,8 @@ func (im *importing) target(c *change) error {
 	return err
 }
 
-// numbers takes numbers for n tasks. The first chunk of an import that keeps them
-// takes all: what is created from then on gets higher ones.
+// numbers allocates numbers for n tasks. The first chunk of an import that keeps numbers
+// allocates all of them, so that tasks created later get higher ones.
 func (im *importing) numbers(c *change, n int) (int64, error) {
 	if !im.keeps {
 		return c.tx.Numbers(im.slug, n)
@@ -164,12 +165,12 @@ func (im *importing) numbers(c *change, n int) (int64, error) {
 	}
 	first, err := c.tx.Numbers(im.slug, int(last))
 	if err == nil && first != 1 {
-		return 0, conflict("tasks were added to %s meanwhile: import again", im.slug)
+		return 0, conflict("tasks were added to %s during the import: repeat the import", im.slug)
 	}
 	return first, err
 }
 
-// task inserts a task with its history and questions.
+// task inserts a task with its events and questions.
 func (im *importing) task(c *change, i int, to func(ID) (ID, bool), questions map[QuestionID]QuestionID) error {
 	from := im.file.ids[i]
 	id, _ := to(from)
@@ -182,7 +183,7 @@ func (im *importing) task(c *change, i int, to func(ID) (ID, bool), questions ma
 		if err != nil {
 			return err
 		}
-		t.Parent, _ = to(above) // one that comes later adopts it then
+		t.Parent, _ = to(above) // a parent that is inserted later is set by adopt
 	}
 	p, err := c.tx.Project(im.slug)
 	if err != nil {
@@ -204,7 +205,7 @@ func (im *importing) task(c *change, i int, to func(ID) (ID, bool), questions ma
 		}
 	}
 	if !t.Status.Terminal() {
-		t.Hold = true // until all is there
+		t.Hold = true // until the import is complete
 	}
 	events := []Event{{
 		Task: id, Seq: 1, Actor: im.actor.String(), Kind: EventImported, To: t.Status,
@@ -227,7 +228,7 @@ func (im *importing) task(c *change, i int, to func(ID) (ID, bool), questions ma
 	return c.tx.Append(events...)
 }
 
-// adopt gives new tasks their parts that came with chunks before.
+// adopt sets the parent of children that were inserted by earlier chunks.
 func (im *importing) adopt(c *change, todo []int, made map[ID]ID) error {
 	for _, i := range todo {
 		parent := made[im.file.ids[i]]
@@ -260,7 +261,7 @@ func (im *importing) question(c *change, w questionLine, task ID) (old, id Quest
 	return old, id, err
 }
 
-// questionsAlone brings questions that belong to no task.
+// questionsAlone inserts the missing questions that belong to no task.
 func (im *importing) questionsAlone(ctx context.Context) error {
 	todo := im.file.questions[ID{}]
 	if len(todo) == 0 {
@@ -312,8 +313,8 @@ func (im *importing) questionsAlone(ctx context.Context) error {
 	return nil
 }
 
-// start lifts the hold of what the file does not hold, and counts what it waits for
-// once more: it may have changed since the first chunk.
+// start ends the hold of tasks that are not on hold in the file. It counts their open
+// blockers again, which may have changed since they were inserted.
 func (im *importing) start(ctx context.Context) error {
 	for chunk := range slices.Chunk(im.file.ids, importTasks) {
 		err := im.b.change(ctx, im.actor, func(c *change) error {
@@ -338,6 +339,7 @@ func (im *importing) start(ctx context.Context) error {
 	return nil
 }
 
+// startOne ends the hold of one task.
 func (im *importing) startOne(c *change, from ID) error {
 	id := im.out.Tasks[from]
 	if err := c.lock(id); err != nil {
@@ -347,7 +349,7 @@ func (im *importing) startOne(c *change, from ID) error {
 	if !t.Hold {
 		return nil
 	}
-	// If the hold of the import was lifted before, this one is somebody else's.
+	// If the task was started before, somebody has put it on hold again.
 	brought := int64(1 + len(im.file.events[from]))
 	since, err := c.tx.Events(id, brought, 1000)
 	if err != nil || slices.ContainsFunc(since, func(e Event) bool { return e.Kind == EventStarted }) {

@@ -9,37 +9,37 @@ import (
 	"time"
 )
 
-// A Wish is what a worker asks for.
+// A Wish is a worker's request for a task.
 type Wish struct {
-	// Worker is the name it was given before; empty: it gets a new one.
+	// Worker is the name that an earlier call returned; empty to get a new name.
 	Worker string
-	// Task is the one it would like, or zero.
+	// Task is the task that the worker prefers, or zero.
 	Task ID
-	// Projects are those it may work in.
+	// Projects are the projects that the worker may work in.
 	Projects []string
-	// Skills is what it can do; nil fits every task.
+	// Skills are the worker's skills; nil to be offered any task.
 	Skills []string
-	// Wait is how long to wait for work.
+	// Wait is how long to wait for a task.
 	Wait time.Duration
-	// Absent is set for a worker whose presence nobody sees; its lease is longer.
+	// Absent is set for a worker whose presence cannot be observed; its lease is longer.
 	Absent  bool
 	Session string
 	Where   Where
-	// Key makes a repeated call give the same claim.
+	// Key is an idempotency key: repeating the call with it returns the same claim.
 	Key string
 }
 
-// A Handout is a task in a worker's hands, with all that helps to begin.
+// A Handout is a claimed task, with all that the worker needs to begin.
 type Handout struct {
 	Claim Claim
 	Dossier
-	// Again is set when the worker held it already.
+	// Again is set if the worker held the claim before the call.
 	Again bool
 }
 
-// Next hands out a task: the one that the worker holds, the one it wishes, the one
-// that is reserved for it, or the first of the queue. If there is nothing the error is
-// a *Nothing that says why.
+// Next hands out a task: the one that the worker holds, else the one it wishes for, else
+// the one reserved for it, else the first that fits in the queue. If there is none, the
+// error is a *Nothing that explains why.
 func (b *Board) Next(ctx context.Context, a Actor, w Wish) (*Handout, error) {
 	h, err := b.nextFor(ctx, a, w)
 	if asked := b.o.Observer.Asked; asked != nil {
@@ -60,7 +60,7 @@ func (b *Board) nextFor(ctx context.Context, a Actor, w Wish) (*Handout, error) 
 	}
 	h, who, err := b.look(ctx, a, w)
 	if errors.Is(err, errNothing) && w.Worker != "" {
-		// A call whose answer was lost may have got it a task meanwhile.
+		// An earlier call whose answer was lost may have claimed a task in the meantime.
 		holds, failed := b.holds(ctx, WorkerID{Principal: a.Principal, Name: w.Worker})
 		if failed != nil {
 			return nil, failed
@@ -74,7 +74,7 @@ func (b *Board) nextFor(ctx context.Context, a Actor, w Wish) (*Handout, error) 
 		if failed != nil {
 			return nil, failed
 		}
-		if swept { // what has run out may be what is wanted
+		if swept { // the sweep may have freed a task
 			h, who, err = b.look(ctx, a, w)
 		}
 	}
@@ -87,7 +87,7 @@ func (b *Board) nextFor(ctx context.Context, a Actor, w Wish) (*Handout, error) 
 	return h, err
 }
 
-// holds reports whether a worker has a task now.
+// holds reports whether a worker holds a claim.
 func (b *Board) holds(ctx context.Context, who WorkerID) (bool, error) {
 	var st Standing
 	err := b.store.Read(ctx, func(r Reader) (err error) {
@@ -97,8 +97,8 @@ func (b *Board) holds(ctx context.Context, who WorkerID) (bool, error) {
 	return st.Claim != nil, err
 }
 
-// look looks for a task once, in the hand-out order. If there is none the error is
-// errNothing, and the Claimant is the one to wait for it.
+// look looks for a task once, in the hand-out order. If there is none, the error is
+// errNothing, and the Claimant is the worker that may wait for one.
 func (b *Board) look(ctx context.Context, a Actor, w Wish) (*Handout, Claimant, error) {
 	if w.Key != "" {
 		h, err := b.nextOnce(ctx, a, w)
@@ -117,7 +117,7 @@ func (b *Board) look(ctx context.Context, a Actor, w Wish) (*Handout, Claimant, 
 		if !errors.Is(err, errNothing) || !who.New {
 			return nil, who, err
 		}
-		// The store gives nothing to a new name that is taken, too.
+		// The store also grants nothing if the new name is taken.
 		taken, failed := b.nameTaken(ctx, who.Worker)
 		if failed != nil || !taken {
 			return nil, who, cmp.Or(failed, err)
@@ -125,7 +125,8 @@ func (b *Board) look(ctx context.Context, a Actor, w Wish) (*Handout, Claimant, 
 	}
 }
 
-// sources are those of a call without an idempotency key: each is a transaction.
+// sources returns the sources of a call without an idempotency key. Each runs in a
+// transaction of its own.
 func (b *Board) sources(ctx context.Context, a Actor, w Wish, who Claimant) sources {
 	return sources{
 		held: func(held Claim) (delivery, error) { return b.redeliver(ctx, a, held, who) },
@@ -140,7 +141,7 @@ func (b *Board) sources(ctx context.Context, a Actor, w Wish, who Claimant) sour
 	}
 }
 
-// only returns the claim of the only claimant; errNothing if it got none.
+// only returns the claim of a single claimant; errNothing if there is none.
 func only(claims []Claim, err error) (delivery, error) {
 	switch {
 	case err != nil:
@@ -151,16 +152,16 @@ func only(claims []Claim, err error) (delivery, error) {
 	return delivery{claim: claims[0]}, nil
 }
 
-// want is what a wish asks the store for.
+// want returns what a wish asks the store for.
 func (b *Board) want(w Wish, who Claimant) Want {
 	return Want{Projects: w.Projects, Skills: w.Skills, For: []Claimant{who}, Lease: b.lease(w.Absent)}
 }
 
-// wait waits for a task of the queue as long as the wish says.
+// wait waits for a task from the queue, at most as long as the wish says.
 func (b *Board) wait(ctx context.Context, a Actor, w Wish, who Claimant) (*Handout, error) {
 	if w.Key != "" {
 		h, err := b.awaitLook(ctx, b.want(w, who), w.Wait, func() (*Handout, error) { return b.nextOnce(ctx, a, w) })
-		if errors.Is(err, errNothing) && w.Worker != "" && ctx.Err() == nil { // as below
+		if errors.Is(err, errNothing) && w.Worker != "" && ctx.Err() == nil { // for the same reason as below
 			return b.nextOnce(ctx, a, w)
 		}
 		return h, err
@@ -174,12 +175,12 @@ func (b *Board) wait(ctx context.Context, a Actor, w Wish, who Claimant) (*Hando
 	case w.Worker == "":
 		return nil, errNothing
 	}
-	// It waited for the queue alone; another source may have something by now.
+	// Only the queue was waited for; another source may have a task by now.
 	h, _, err := b.look(ctx, a, w)
 	return h, err
 }
 
-// checkWish brings a wish into its usual form.
+// checkWish validates and normalizes a wish.
 func (b *Board) checkWish(ctx context.Context, w Wish) (Wish, error) {
 	if len(w.Projects) == 0 {
 		return w, invalid("no project to work in")
@@ -210,7 +211,7 @@ func (b *Board) checkWish(ctx context.Context, w Wish) (Wish, error) {
 	slices.Sort(w.Skills)
 	w.Skills = slices.Compact(w.Skills)
 	if len(w.Skills) == 0 {
-		w.Skills = nil // it declared nothing that anybody asks for
+		w.Skills = nil // no project knows any of the declared skills
 	}
 	return w, err
 }

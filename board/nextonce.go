@@ -5,12 +5,12 @@ import (
 	"errors"
 )
 
-// errHeld ends the transaction of nextOnce if the worker holds a task already: what it
-// holds is delivered again in a transaction of its own.
+// errHeld ends the transaction of nextOnce if the worker already holds a task, which is
+// then delivered again in another transaction.
 var errHeld = errors.New("board: the worker holds a task")
 
-// nextOnce is look for a call with an idempotency key: the key and the claim are
-// written together. A call that finds nothing does not use up its key.
+// nextOnce is look for a call with an idempotency key: it writes the key and the claim in
+// one transaction. A call that finds no task does not use up its key.
 func (b *Board) nextOnce(ctx context.Context, a Actor, w Wish) (*Handout, error) {
 	body := w
 	body.Where, body.Wait, body.Key = Where{}, 0, ""
@@ -66,7 +66,7 @@ func (b *Board) nextOnce(ctx context.Context, a Actor, w Wish) (*Handout, error)
 	}
 }
 
-// replay delivers the claim of a key again.
+// replay delivers the claim that was stored with a key again.
 func (c *change) replay(kept string, w Wish) (delivery, error) {
 	h, err := ParseHandle(kept)
 	if err != nil {

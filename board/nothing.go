@@ -7,37 +7,37 @@ import (
 	"time"
 )
 
-// Nothing is the answer of Next when there is nothing to hand out. It is an error
-// only in Go's sense.
+// Nothing is the error of Next if there is no task to hand out. It explains why.
 type Nothing struct {
-	// PausedBy is who paused, if that is why.
+	// PausedBy is who paused a project, or empty.
 	PausedBy string
-	// Unskilled is what ready tasks want that the worker did not declare.
+	// Unskilled are the skills of ready tasks that the worker did not declare.
 	Unskilled []string
-	// ReadyUnskilled counts those tasks.
+	// ReadyUnskilled is the number of ready tasks that require such skills.
 	ReadyUnskilled int
 	Counts         Counts
-	// Open are questions that work waits for.
+	// Open are open questions, at most 20.
 	Open []Question
 }
 
 func (n *Nothing) Error() string { return "nothing to hand out" }
 
-// countedAt is what was counted, and until when that may be said again.
+// countedAt is a cached Nothing, and how long it may be used.
 type countedAt struct {
 	until   time.Time
 	nothing Nothing
 }
 
-// nothing says why there is nothing to hand out. Counting a large board takes a
-// while and idle workers ask often, so what took long is not counted again soon.
+// nothing returns a *Nothing that explains why there is no task. Counting a large board
+// takes a while and idle workers ask often, so it is cached for 20 times as long as it
+// took, up to 5 seconds.
 func (b *Board) nothing(ctx context.Context, w Wish) error {
 	key := strings.Join(w.Projects, " ") + "\n" + strings.Join(w.Skills, " ")
 	b.mu.Lock()
 	known, ok := b.counted[key]
 	b.mu.Unlock()
-	begun := time.Now()
-	if ok && begun.Before(known.until) {
+	began := time.Now()
+	if ok && began.Before(known.until) {
 		return &known.nothing
 	}
 	var n Nothing
@@ -54,7 +54,7 @@ func (b *Board) nothing(ctx context.Context, w Wish) error {
 	if len(b.counted) > 1000 {
 		clear(b.counted)
 	}
-	b.counted[key] = countedAt{until: now.Add(min(20*now.Sub(begun), 5*time.Second)), nothing: n}
+	b.counted[key] = countedAt{until: now.Add(min(20*now.Sub(began), 5*time.Second)), nothing: n}
 	return &n
 }
 

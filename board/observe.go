@@ -5,31 +5,34 @@ import (
 	"time"
 )
 
-// An Observer is told what a Board has done, after the commit and in the process
-// that did it: what another process did is told there. Its functions are called in
-// the middle of the work and must be quick. Any of them may be nil.
+// An Observer has functions that a Board calls after the commit of what this process has
+// done; other processes call their own. The functions are called synchronously and must
+// be quick. Any of them may be nil.
 type Observer struct {
-	// Asked: somebody has asked for a task. waited is how long the task had been free
-	// to be handed out; zero unless it was granted.
+	// Asked is called after each Next. waited is how long a granted task had been ready,
+	// and zero if no task was granted.
 	Asked func(r Answered, waited time.Duration)
-	// Ended: an attempt ended, after so long a time.
+	// Waiting is called when a Next has found no task and has joined the queue of waiters.
+	Waiting func()
+	// Ended is called when an attempt has ended. ran is how long it took.
 	Ended func(c Cause, ran time.Duration)
-	// Decided: a question was answered, or got its default.
+	// Decided is called when a question was answered, or closed with its default. open
+	// is how long the question was open.
 	Decided func(byDefault bool, open time.Duration)
 }
 
-// Answered says what became of a worker's request for a task.
+// Answered is the result of a worker's request for a task.
 type Answered string
 
 const (
 	AnsweredGranted Answered = "granted"
-	AnsweredAgain   Answered = "again"   // it holds the task already
-	AnsweredNothing Answered = "nothing" // there is none for it
-	AnsweredRefused Answered = "refused" // the request does not fit the board or the caller
+	AnsweredAgain   Answered = "again"   // the worker held the task already
+	AnsweredNothing Answered = "nothing" // there is no task for it
+	AnsweredRefused Answered = "refused" // the request was invalid or not allowed
 	AnsweredFailed  Answered = "failed"  // the database failed, or the caller was gone
 )
 
-// answered sorts what Next gives.
+// answered classifies the result of Next.
 func answered(h *Handout, err error) Answered {
 	if err == nil {
 		if h.Again {
@@ -54,8 +57,8 @@ func answered(h *Handout, err error) Answered {
 	return AnsweredFailed
 }
 
-// waited is how long a task that was just granted had been free: since the last event
-// that left it so. Progress, edits and the like do not.
+// waited returns how long a task that was just granted had been ready: since the last
+// event that made it pending. Notes and edits do not count.
 func (h *Handout) waited() time.Duration {
 	since := h.Task.QueuedAt
 	for _, e := range h.Events {
@@ -70,7 +73,7 @@ func (h *Handout) waited() time.Duration {
 	return max(0, h.Claim.GrantedAt.Sub(since))
 }
 
-// told is what a transaction has for the observer if it commits.
+// told is what a transaction reports to the observer if it commits.
 type told struct {
 	ended   []endedAttempt
 	decided []decidedQuestion
@@ -86,7 +89,7 @@ type decidedQuestion struct {
 	open      time.Duration
 }
 
-// tell tells the observer of a transaction that has committed.
+// tell calls the observer's functions after a commit.
 func (o *Observer) tell(t *told) {
 	if o.Ended != nil {
 		for _, e := range t.ended {

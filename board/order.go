@@ -15,11 +15,11 @@ type delivery struct {
 // errNothing means that there is no task to hand out.
 var errNothing = errors.New("board: nothing")
 
-// sources are the ways to a task for one worker. Next has one set of them that runs
-// each in a transaction of its own, and one that runs them all in the transaction that
-// also stores an idempotency key.
+// sources are the functions that find a task for one worker. A call without an
+// idempotency key runs each in a transaction of its own; a call with a key runs them
+// in the transaction that stores the key.
 type sources struct {
-	// held delivers again the claim that the worker holds; errNothing if it has just
+	// held delivers the claim that the worker holds again; errNothing if it has just
 	// ended.
 	held func(Claim) (delivery, error)
 	// task grants one particular task; ErrConflict if it cannot be handed out now.
@@ -28,12 +28,12 @@ type sources struct {
 	queue func() (delivery, error)
 }
 
-// first tries the sources in the hand-out order, which is written here and nowhere
-// else:
+// first tries the sources in the hand-out order. This is the only place that knows the
+// order:
 //
-//	held      the task that the worker holds already
-//	wished    the task that the call names; if it cannot be had, nothing else is tried
-//	reserved  the task that is reserved for the worker, after its question was answered
+//	held      the task that the worker already holds
+//	wished    the task that the call names; if it is not available, no other is tried
+//	reserved  the task reserved for the worker because its question was answered
 //	queue     the first ready task that fits the worker, in the order of Tx.Claim
 //
 // If no source has a task, the error is errNothing.

@@ -9,49 +9,50 @@ import (
 // A Plan is several tasks that are created together.
 type Plan struct {
 	Project string
-	// Goal is what they are for; it becomes the first event's text of each.
+	// Goal is the purpose of the plan. It becomes the description of tasks without one.
 	Goal  string
 	Tasks []PlanTask
-	// Hold keeps all of them from being handed out until somebody starts them.
+	// Hold puts all tasks on hold.
 	Hold bool
-	// DryRun checks everything and creates nothing.
+	// DryRun validates the plan and creates nothing.
 	DryRun bool
-	Key    string
+	// Key is an idempotency key, or empty.
+	Key string
 }
 
-// A PlanTask is a task of a plan. Key is its name inside the plan; After and Within
-// name other tasks of the plan, or existing ones by ID.
+// A PlanTask is a task of a plan. Key is its name in the plan; After and Within name
+// other tasks of the plan by their keys, or existing tasks by their IDs.
 type PlanTask struct {
 	Key    string
-	After  []string
-	Within string // its parent
+	After  []string // the tasks that it depends on
+	Within string   // its parent
 	NewTask
 }
 
-// Planned is what a plan became.
+// Planned is the result of a plan.
 type Planned struct {
-	// Tasks are in the plan's order.
+	// Tasks are in the order of the plan.
 	Tasks []PlannedTask
-	// Longest is the number of tasks in the longest chain.
+	// Longest is the number of tasks in the longest chain of dependencies.
 	Longest int
 	Held    bool
 	DryRun  bool
 }
 
-// A PlannedTask is a task that a plan made. Its ID is zero in a dry run.
+// A PlannedTask is a task that a plan created. Its ID is zero in a dry run.
 type PlannedTask struct {
 	Key   string
 	ID    ID
 	Title string
-	After []string // as the plan said
+	After []string // as in the plan
 	Ready bool
 }
 
-// maxPlan bounds the tasks of a plan: one transaction writes them all.
+// maxPlan is the largest number of tasks in a plan, which one transaction writes.
 const maxPlan = 500
 
-// CreatePlan creates the tasks of a plan, all or none. A circle is refused with its
-// path.
+// CreatePlan creates the tasks of a plan, all or none. It returns a *CycleError if they
+// depend on each other in a cycle.
 func (b *Board) CreatePlan(ctx context.Context, a Actor, p Plan) (Planned, error) {
 	drafts, longest, err := p.drafts()
 	if err != nil {
@@ -88,7 +89,8 @@ func (b *Board) CreatePlan(ctx context.Context, a Actor, p Plan) (Planned, error
 	return out, err
 }
 
-// dryRun looks whether the existing tasks that a plan names are there.
+// dryRun checks that the existing tasks that a plan names exist, and finds out which tasks
+// would be ready.
 func (b *Board) dryRun(r Reader, p Plan, drafts []draft, out *Planned) error {
 	if _, err := b.project(r, p.Project); err != nil {
 		return err
@@ -117,13 +119,14 @@ func (b *Board) dryRun(r Reader, p Plan, drafts []draft, out *Planned) error {
 	return nil
 }
 
-// drafts checks a plan, resolves the names in it and measures its longest chain.
+// drafts validates a plan, resolves the names in it, and returns the length of its
+// longest chain of dependencies.
 func (p *Plan) drafts() ([]draft, int, error) {
 	if len(p.Tasks) == 0 {
 		return nil, 0, invalid("a plan needs at least one task")
 	}
 	if len(p.Tasks) > maxPlan {
-		return nil, 0, invalid("a plan has at most %d tasks, this one %d: divide it", maxPlan, len(p.Tasks))
+		return nil, 0, invalid("too many tasks in the plan: %d, want at most %d; split it", len(p.Tasks), maxPlan)
 	}
 	index := make(map[string]int, len(p.Tasks))
 	for i, t := range p.Tasks {
@@ -134,7 +137,7 @@ func (p *Plan) drafts() ([]draft, int, error) {
 			return nil, 0, err
 		}
 		if _, twice := index[t.Key]; twice {
-			return nil, 0, invalid("the key %.40q stands twice in the plan", t.Key)
+			return nil, 0, invalid("duplicate key %.40q in the plan", t.Key)
 		}
 		index[t.Key] = i
 	}
@@ -155,7 +158,7 @@ func (p *Plan) drafts() ([]draft, int, error) {
 			}
 			id, err := ParseID(name)
 			if err != nil {
-				return nil, 0, invalid("task %.40q comes after %.40q, which is neither a key of this plan nor a task's id", t.Key, name)
+				return nil, 0, invalid("task %.40q depends on %.40q, which is neither a key of this plan nor a task id", t.Key, name)
 			}
 			d.DependsOn = append(d.DependsOn, id)
 		}
@@ -165,7 +168,7 @@ func (p *Plan) drafts() ([]draft, int, error) {
 			} else if id, err := ParseID(t.Within); err == nil {
 				d.Parent = id
 			} else {
-				return nil, 0, invalid("task %.40q is part of %.40q, which is neither a key of this plan nor a task's id", t.Key, t.Within)
+				return nil, 0, invalid("the parent of task %.40q is %.40q, which is neither a key of this plan nor a task id", t.Key, t.Within)
 			}
 		}
 		if err := inside(p.Project, slices.Concat(d.DependsOn, []ID{d.Parent})...); err != nil {
@@ -181,19 +184,19 @@ func (p *Plan) drafts() ([]draft, int, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	// A task waits for its parts, too.
-	parts := make([][]int, len(drafts))
+	// A task also waits for its children.
+	children := make([][]int, len(drafts))
 	for i, d := range drafts {
 		if d.within > 0 {
-			parts[d.within-1] = append(parts[d.within-1], i)
+			children[d.within-1] = append(children[d.within-1], i)
 		}
 	}
-	_, err = chain(len(drafts), key, func(i int) []int { return slices.Concat(drafts[i].after, parts[i]) })
+	_, err = chain(len(drafts), key, func(i int) []int { return slices.Concat(drafts[i].after, children[i]) })
 	return drafts, longest, err
 }
 
-// chain measures the longest way through n things, each of which comes after those
-// that next gives, or names a circle among them.
+// chain returns the length of the longest path in a graph of n nodes, where next returns
+// the successors of a node. If the graph has a cycle, the error is a *CycleError.
 func chain(n int, name func(i int) string, next func(i int) []int) (int, error) {
 	const (
 		unseen = iota
@@ -211,9 +214,9 @@ func chain(n int, name func(i int) string, next func(i int) []int) (int, error) 
 		for _, j := range next(i) {
 			switch state[j] {
 			case open:
-				circle := path[slices.Index(path, j):]
-				names := make([]string, 0, len(circle)+1)
-				for _, k := range circle {
+				cycle := path[slices.Index(path, j):]
+				names := make([]string, 0, len(cycle)+1)
+				for _, k := range cycle {
 					names = append(names, name(k))
 				}
 				return &CycleError{Path: append(names, name(j))}
@@ -240,8 +243,8 @@ func chain(n int, name func(i int) string, next func(i int) []int) (int, error) 
 	return longest, nil
 }
 
-// SplitList reads a list that models write either as an array or as one text with
-// commas.
+// SplitList splits comma-separated items into a list without empty ones. Models write a
+// list as an array or as one string with commas.
 func SplitList(items ...string) []string {
 	var out []string
 	for _, item := range items {

@@ -2,37 +2,37 @@ package board
 
 import "time"
 
-// A Project is a set of tasks that belong together and may depend on each other.
+// A Project is a set of tasks that may depend on each other.
 type Project struct {
-	// Slug is its short name and the first half of its tasks' ids; it never changes.
+	// Slug is its short name, and the first part of its tasks' ids. It never changes.
 	Slug string
 	Name string
-	// Policy says what a report of done must bring.
+	// Policy decides when a reported task is done.
 	Policy Policy
-	// Lease is the length of a claim, 0 for the usual.
+	// Lease is the lease of its tasks' claims; 0 means the default of the board.
 	Lease time.Duration
-	// Skills is what tasks and workers may ask for and declare; none: no skills here.
+	// Skills are the skills that its tasks may require. All others are ignored.
 	Skills []string
 	// PausedBy is who paused the hand-out, or empty.
 	PausedBy string
-	// Archived projects take no new tasks and hand out none.
+	// Archived is set for a project that accepts no new tasks and hands out none.
 	Archived bool
 }
 
-// A Policy says when a reported task is done.
+// A Policy decides when a reported task is done.
 type Policy string
 
 const (
-	// PolicyEvidence refuses a report that lacks a kind of evidence the task names.
+	// PolicyEvidence rejects a report without the evidence that the task requires.
 	PolicyEvidence Policy = "evidence"
-	// PolicyTrust takes every report.
+	// PolicyTrust accepts every report.
 	PolicyTrust Policy = "trust"
-	// PolicyPerson sends every report to a review.
+	// PolicyPerson puts every reported task into review.
 	PolicyPerson Policy = "person"
 )
 
-// ValidSlug reports whether s can be a project's slug: a letter, then at most 15
-// letters and digits, all lower case.
+// ValidSlug reports whether s can be the slug of a project: a lower-case letter, then at
+// most 15 lower-case letters and digits.
 func ValidSlug(s string) bool {
 	if s == "" || len(s) > 16 || s[0] < 'a' || s[0] > 'z' {
 		return false

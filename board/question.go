@@ -7,22 +7,23 @@ import (
 	"time"
 )
 
-// A QuestionID is written q-18.
+// A QuestionID identifies a question. It is written q-18.
 type QuestionID int64
 
-// ParseQuestionID reads q-18.
+// ParseQuestionID parses a QuestionID in the form that String writes.
 func ParseQuestionID(s string) (QuestionID, error) {
 	digits, ok := strings.CutPrefix(s, "q-")
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if !ok || err != nil || n < 1 || digits[0] == '0' || digits[0] == '+' {
-		return 0, fmt.Errorf("%w: %.40q is not a question's id: one looks like q-18", ErrInvalid, s)
+		return 0, fmt.Errorf("%w: invalid question id %.40q: want one like q-18", ErrInvalid, s)
 	}
 	return QuestionID(n), nil
 }
 
 func (q QuestionID) String() string { return "q-" + strconv.FormatInt(int64(q), 10) }
 
-// A QuestionState is open until there is an answer or no use for one.
+// A QuestionState is the state of a question: open, answered, or withdrawn because its
+// task has ended.
 type QuestionState string
 
 const (
@@ -31,10 +32,10 @@ const (
 	QuestionWithdrawn QuestionState = "withdrawn"
 )
 
-// AnsweredByDefault is who answered a question whose time ran out.
+// AnsweredByDefault is the AnsweredBy of a question that was closed with its default.
 const AnsweredByDefault = "default"
 
-// A Question is what a worker asks people, or its lead.
+// A Question is a worker's question to people or leads.
 type Question struct {
 	ID      QuestionID
 	Project string
@@ -42,11 +43,12 @@ type Question struct {
 	Claim   Handle
 	Asker   WorkerID
 	Owner   string // of the asker
-	ChatID  string // the asker's own name for the conversation
+	ChatID  string // the asker's own id of the conversation
 	Text    string
 	Options []string
 	Default string
-	// NeededBy is when Default is taken; without one the question is overdue then.
+	// NeededBy is the deadline: then Default becomes the answer. Without a default the
+	// question stays open, and is overdue.
 	NeededBy  time.Time
 	Blocking  bool
 	HumanOnly bool
@@ -58,16 +60,16 @@ type Question struct {
 	AnsweredAt time.Time
 }
 
-// NewQuestion is what is needed to ask.
+// A NewQuestion is a question to be asked.
 type NewQuestion struct {
-	Project   string // where there is no claim
+	Project   string // if there is no claim
 	Claim     Handle
 	ChatID    string
 	Text      string
 	Options   []string
 	Default   string
-	Within    time.Duration // 0: no deadline
-	Blocking  *bool         // nil: yes, unless there is a default
+	Within    time.Duration // until the deadline; 0: no deadline
+	Blocking  *bool         // nil: blocking, unless there is a default
 	HumanOnly bool
 	Key       string
 }

@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// A Report says that a task is done.
+// A Report reports a task as done.
 type Report struct {
 	Summary   string
 	Evidence  []Evidence
 	Artifacts []string
-	// FollowUps are tasks that the work has shown to be needed. They are held.
+	// FollowUps are new tasks that turned out to be necessary. They are created on hold.
 	FollowUps []NewTask
 	Where     Where
 }
 
-// A Failure says that a task could not be done.
+// A Failure reports that a task could not be done.
 type Failure struct {
 	Kind        FailureKind
 	Reason      string
@@ -24,50 +24,51 @@ type Failure struct {
 	Where       Where
 }
 
-// A FailureKind decides what happens next.
+// A FailureKind decides what happens to the task.
 type FailureKind string
 
 const (
-	// FailBlocked waits for people: a question is made of the reason.
+	// FailBlocked puts the reason to people as a question, for which the task waits.
 	FailBlocked FailureKind = "blocked"
 	FailTooHard FailureKind = "too_hard"
-	// FailWrongSpec needs a person to mend the task's text.
+	// FailWrongSpec fails the task until a lead fixes its spec.
 	FailWrongSpec FailureKind = "wrong_spec"
-	// FailEnvironment lets the task rest for a while.
+	// FailEnvironment retries the task after a cool-down.
 	FailEnvironment FailureKind = "environment"
-	// FailNotNow gives it back; no failure is counted, and this worker is not
-	// offered it for ten minutes.
+	// FailNotNow returns the task without counting a failure. This worker is not offered
+	// it for ten minutes.
 	FailNotNow FailureKind = "not_now"
 	FailOther  FailureKind = "other"
 )
 
-// FailureKinds is every kind there is.
+// FailureKinds are all kinds.
 var FailureKinds = []FailureKind{FailBlocked, FailTooHard, FailWrongSpec, FailEnvironment, FailNotNow, FailOther}
 
-// An Outcome is what a report did.
+// An Outcome is the result of a report or a review.
 type Outcome struct {
 	Task   ID
 	Status Status
 	Worker string
-	// Freed are the tasks that this made ready.
+	// Freed are the tasks that became ready.
 	Freed []ID
 	// FollowUps are the tasks that the report created.
 	FollowUps []ID
-	// Failures of MaxFailures are used up.
+	// Failures is the number of failures so far, MaxFailures the budget.
 	Failures, MaxFailures int
-	// Question is what people were asked, if they were.
+	// Question is the question that was put to people, or zero.
 	Question QuestionID
-	// Again is set when the same report was made before: this is its answer.
+	// Again is set if the same report was made before; this is its answer.
 	Again bool `json:"-"`
-	// Late is set when the lease had run out, and the report was taken all the same.
+	// Late is set if the lease had expired and the report was accepted nevertheless.
 	Late bool
 }
 
-// maxCreated bounds what one claim may add to the board.
+// maxCreated is how many tasks can be created under one claim.
 const maxCreated = 5
 
-// Done reports a task done. Repeating a report gives the first answer again. If
-// the claim is over the error is a *LostError, and the summary was kept as a note.
+// Done reports a task as done. It is idempotent: a repeated report gets the first answer
+// again. If the claim has ended, the error is a *LostError, and the summary is kept as a
+// note.
 func (b *Board) Done(ctx context.Context, a Actor, h Handle, r Report) (Outcome, error) {
 	if err := checkReport(&r); err != nil {
 		return Outcome{}, err
@@ -99,7 +100,7 @@ func (b *Board) Done(ctx context.Context, a Actor, h Handle, r Report) (Outcome,
 		if out.FollowUps, err = c.createUnder(held, r.FollowUps); err != nil {
 			return err
 		}
-		if len(out.FollowUps) > 0 { // some may depend on this task
+		if len(out.FollowUps) > 0 { // which may depend on this task
 			if _, dependents, err = c.tx.Links(t.ID); err != nil {
 				return err
 			}
@@ -139,7 +140,7 @@ func (b *Board) Done(ctx context.Context, a Actor, h Handle, r Report) (Outcome,
 	return out, err
 }
 
-// Fail reports that a task could not be done. It is repeatable like Done.
+// Fail reports that a task could not be done. It is idempotent like Done.
 func (b *Board) Fail(ctx context.Context, a Actor, h Handle, f Failure) (Outcome, error) {
 	if f.Reason == "" {
 		return Outcome{}, invalid("a failure needs a reason")
@@ -148,7 +149,7 @@ func (b *Board) Fail(ctx context.Context, a Actor, h Handle, f Failure) (Outcome
 		f.Kind = FailOther
 	}
 	if !slices.Contains(FailureKinds, f.Kind) {
-		return Outcome{}, invalid("the kind of failure %.20q is none of %v", f.Kind, FailureKinds)
+		return Outcome{}, invalid("invalid failure kind %.20q: want one of %s", f.Kind, join(FailureKinds))
 	}
 	if err := checkTexts(text{"reason", f.Reason, maxText}, text{"do_not_repeat", f.DoNotRepeat, maxText}); err != nil {
 		return Outcome{}, err
@@ -210,21 +211,21 @@ func (b *Board) Fail(ctx context.Context, a Actor, h Handle, f Failure) (Outcome
 	return out, err
 }
 
-// A Note is progress that a worker tells.
+// A Note is a worker's progress.
 type Note struct {
 	Text    string
-	Percent int // 0: not told
+	Percent int // 0: unknown
 	Where   Where
 }
 
-// Progress notes how far a worker is, and is a sign of life. If the claim is over
-// the error is a *LostError, and the note was kept.
+// Progress records a worker's progress and renews its claim. If the claim has ended, the
+// error is a *LostError, and the note is kept.
 func (b *Board) Progress(ctx context.Context, a Actor, h Handle, n Note) (Notice, error) {
 	if n.Text == "" {
 		return Notice{}, invalid("a note needs a text")
 	}
 	if n.Percent < 0 || n.Percent > 100 {
-		return Notice{}, invalid("percent is %d, and not within 0 and 100", n.Percent)
+		return Notice{}, invalid("invalid percent %d: want 0 to 100", n.Percent)
 	}
 	if err := checkTexts(text{"note", n.Text, maxText}); err != nil {
 		return Notice{}, err
@@ -252,17 +253,17 @@ func (b *Board) Progress(ctx context.Context, a Actor, h Handle, n Note) (Notice
 	return notice, err
 }
 
-// A Notice is what a holder should know besides the answer to its call.
+// A Notice is news for the holder of a claim.
 type Notice struct {
-	// Edited is set when the task's text has changed since the worker was last told.
+	// Edited is set if the task's spec has changed since the worker last got it.
 	Edited bool
-	// Answers are those that came since the claim began.
+	// Answers are the questions that were answered since the claim was granted.
 	Answers []Question
-	// Stopped is who told the worker to stop.
+	// Stopped is who stopped the worker, or empty.
 	Stopped string
 }
 
-// notice gathers what is new for a holder, and remembers that it was told.
+// notice collects the news for a holder, and marks the newest spec as seen.
 func (c *change) notice(h *holding) (Notice, error) {
 	var n Notice
 	if h.attempt.SpecVersion != h.task.SpecVersion {
@@ -283,18 +284,19 @@ func (c *change) notice(h *holding) (Notice, error) {
 	return n, err
 }
 
-// saw remembers where the work is, if the caller knows.
+// saw updates the place of the work, if the caller knows it.
 func (c *change) saw(h *holding, w Where) {
 	if !w.IsZero() {
 		h.attempt.Where = w
 	}
 }
 
-// repeated finds the answer of a report that was made before under the same claim.
+// repeated returns the answer of an earlier report under the same claim. A report with a
+// different body is a conflict.
 func (c *change) repeated(h Handle, op string, body any) (Outcome, bool, error) {
 	a, err := c.attempt(h)
 	if err != nil {
-		if _, ok := err.(*LostError); ok { // the caller's own check says it again
+		if _, ok := err.(*LostError); ok { // which the caller checks itself
 			return Outcome{}, false, nil
 		}
 		return Outcome{}, false, err
@@ -303,7 +305,7 @@ func (c *change) repeated(h Handle, op string, body any) (Outcome, bool, error) 
 		return Outcome{}, false, nil
 	}
 	if a.ReportHash != reportHash(op, body) {
-		return Outcome{}, false, conflict("%v was reported before, with other words; that report stands: %s", h, a.Cause)
+		return Outcome{}, false, conflict("%v was already reported with a different body; the first report stands: %s", h, a.Cause)
 	}
 	var out Outcome
 	if err := decode(a.ReportAnswer, &out); err != nil {
@@ -313,13 +315,14 @@ func (c *change) repeated(h Handle, op string, body any) (Outcome, bool, error) 
 	return out, true, nil
 }
 
+// answered stores the answer of a report with its attempt, for repeated.
 func (c *change) answered(h *holding, op string, body any, out Outcome) {
 	h.attempt.ReportHash = reportHash(op, body)
 	h.attempt.ReportAnswer = encode(out)
 }
 
 func reportHash(op string, body any) string {
-	switch r := body.(type) { // where the work is changes between two tries
+	switch r := body.(type) { // the place may change between two tries
 	case Report:
 		r.Where = Where{}
 		body = r
@@ -330,8 +333,8 @@ func reportHash(op string, body any) string {
 	return op + ":" + hash(body)
 }
 
-// finish gives a locked task its last status and tells those that waited for it.
-// It returns the tasks that this made ready.
+// finish sets the final status of a locked task, and updates its dependents and its
+// parent. It returns the tasks that became ready.
 func (c *change) finish(t *Task, dependents []ID, s Status, kind Kind, d Detail) ([]ID, error) {
 	from := t.Status
 	t.Status = s
@@ -362,7 +365,8 @@ func (c *change) finish(t *Task, dependents []ID, s Status, kind Kind, d Detail)
 	return append(freed, more...), c.withdraw(t)
 }
 
-// childEnded tells a task's parent.
+// childEnded updates the parent of a task that has ended, and returns the tasks that
+// became ready.
 func (c *change) childEnded(t *Task) ([]ID, error) {
 	if t.Parent.IsZero() {
 		return nil, nil
@@ -386,9 +390,9 @@ func (c *change) childEnded(t *Task) ([]ID, error) {
 	return c.free(parent)
 }
 
-// free looks what becomes of a locked task when something that stood against it is
-// gone, and gives the tasks that are ready by this. A task with parts is done then;
-// if somebody has to accept the whole, or nothing was done, it is handed out itself.
+// free is called when something that blocked a locked task is gone, and returns the tasks
+// that became ready. A task whose children are done is done as well, unless it has
+// acceptance criteria: then it is handed out itself.
 func (c *change) free(t *Task) ([]ID, error) {
 	if !t.Ready() {
 		return nil, nil
@@ -415,6 +419,7 @@ func (c *change) free(t *Task) ([]ID, error) {
 	return c.finish(t, dependents, Done, EventDone, Detail{Text: d.Result.Summary})
 }
 
+// checkEvidence returns an *EvidenceError if evidence that the task requires is missing.
 func checkEvidence(t *Task, sent []Evidence) error {
 	e := &EvidenceError{Task: t.ID}
 	for _, s := range sent {

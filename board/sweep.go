@@ -7,17 +7,18 @@ import (
 )
 
 const (
-	// sweepBatch bounds a transaction of the sweep.
+	// sweepBatch is how many tasks one transaction of a sweep handles.
 	sweepBatch = 100
-	// asleep is a gap between two sweeps that means that the machine slept.
+	// asleep is the gap between two sweeps from which on the machine is presumed to have
+	// been suspended.
 	asleep = time.Minute
 )
 
-// sweepAlways sweeps until ctx ends.
+// sweepAlways sweeps at regular intervals until ctx ends.
 func (b *Board) sweepAlways(ctx context.Context) {
 	tick := time.NewTicker(b.o.Sweep)
 	defer tick.Stop()
-	last := time.Now().Round(0) // the wall clock runs on while a machine sleeps
+	last := time.Now().Round(0) // the wall clock continues while a machine is suspended
 	forgot := time.Time{}
 	for {
 		select {
@@ -27,16 +28,16 @@ func (b *Board) sweepAlways(ctx context.Context) {
 		}
 		now := time.Now().Round(0)
 		if gap := now.Sub(last); gap > asleep+b.o.Sweep {
-			// The workers slept too: nobody could give a sign of life.
-			b.o.Logger.Info("no sweep for a while, leases are renewed", "gap", gap)
+			// The workers were suspended too, and could not renew their claims.
+			b.o.Logger.Info("the machine was suspended: renewing all leases", "gap", gap)
 			if err := b.upkeep(ctx, func(tx Tx) error { return tx.Extend() }); err != nil && ctx.Err() == nil {
-				b.o.Logger.Warn("leases could not be renewed", "err", err)
+				b.o.Logger.Warn("renewing leases failed", "err", err)
 				continue
 			}
 		}
 		last = now
 		if _, err := b.sweep(ctx); err != nil && ctx.Err() == nil {
-			b.o.Logger.Warn("the sweep failed", "err", err)
+			b.o.Logger.Warn("sweep failed", "err", err)
 		}
 		if now.Sub(forgot) > time.Hour {
 			forgot = now
@@ -45,8 +46,8 @@ func (b *Board) sweepAlways(ctx context.Context) {
 	}
 }
 
-// upkeep is a write that nobody asked for: where there is nothing on the board yet
-// there is nothing to look after, and a file is not made for it.
+// upkeep runs f in a write transaction, unless the board is still empty: maintenance must
+// not create a database file.
 func (b *Board) upkeep(ctx context.Context, f func(Tx) error) error {
 	ps, err := b.Projects(ctx)
 	if err != nil || len(ps) == 0 {
@@ -55,16 +56,16 @@ func (b *Board) upkeep(ctx context.Context, f func(Tx) error) error {
 	return b.store.Write(ctx, f)
 }
 
-// forget deletes idempotency keys that are too old to be asked for.
+// forget deletes old idempotency keys.
 func (b *Board) forget(ctx context.Context) {
 	if err := b.upkeep(ctx, func(tx Tx) error { return tx.Forget(keyTime) }); err != nil && ctx.Err() == nil {
-		b.o.Logger.Warn("old keys could not be deleted", "err", err)
+		b.o.Logger.Warn("deleting old idempotency keys failed", "err", err)
 	}
 }
 
-// sweep ends claims that have run out, frees tasks whose rest is over and gives
-// questions their default. It writes only if there is something, and reports
-// whether there was.
+// sweep ends expired claims, frees tasks whose cool-down or reservation is over, and
+// closes overdue questions with their default. It writes only if there is something to
+// do, and reports whether there was.
 func (b *Board) sweep(ctx context.Context) (bool, error) {
 	swept := false
 	for {
@@ -84,13 +85,14 @@ func (b *Board) sweep(ctx context.Context) (bool, error) {
 		if err != nil {
 			return swept, err
 		}
-		if n == 0 { // others are at it
+		if n == 0 { // another process is sweeping
 			return swept, nil
 		}
 		swept = true
 	}
 }
 
+// sweep handles one batch, and returns how many tasks and questions it changed.
 func (c *change) sweep() (int, error) {
 	n := 0
 	expired, err := c.tx.Expired(sweepBatch)
@@ -116,7 +118,7 @@ func (c *change) sweep() (int, error) {
 		}
 	}
 	for _, t := range due {
-		c.rested(c.tasks[t.ID])
+		c.ready(c.tasks[t.ID])
 		n++
 	}
 	overdue, err := c.tx.Overdue(sweepBatch)
@@ -137,7 +139,7 @@ func (c *change) sweep() (int, error) {
 	return n, nil
 }
 
-// expire ends the claim on a locked task, if it has not been renewed meanwhile.
+// expire ends the claim on a locked task, unless it was renewed in the meantime.
 func (c *change) expire(t *Task) (bool, error) {
 	held, err := c.seize(t)
 	if errors.Is(err, ErrNotFound) {
@@ -157,8 +159,8 @@ func (c *change) expire(t *Task) (bool, error) {
 	return true, c.end(held, CauseExpired, "no sign of life")
 }
 
-// disown gives up the name of a worker whose process gave no sign of life: the agent
-// may come back in another one, and is told to use that name.
+// disown frees the name of a worker whose process gave no sign of life, so that the agent
+// can use it again from another process.
 func (c *change) disown(h *holding) error {
 	st, err := c.tx.Standing(h.attempt.Worker)
 	if err != nil || st.Worker.Owner != h.claim.Owner {
@@ -168,127 +170,9 @@ func (c *change) disown(h *holding) error {
 	return c.tx.PutWorker(st.Worker)
 }
 
-// rested frees a task whose cool-down or reservation is over.
-func (c *change) rested(t *Task) {
+// ready ends the cool-down or the reservation of a task.
+func (c *change) ready(t *Task) {
 	t.NotBefore = time.Time{}
 	t.ReservedFor = WorkerID{}
 	c.event(t, EventDue, t.Status, Detail{})
-}
-
-// Renew is a sign of life of a process or key: its workers' claims get their full
-// lease again where less than half is left. It gives the claims that it holds.
-func (b *Board) Renew(ctx context.Context, owner string) ([]Claim, error) {
-	if owner == "" {
-		return nil, nil // nobody, and not everybody
-	}
-	var held []Claim
-	var now time.Time
-	err := b.store.Read(ctx, func(r Reader) (err error) {
-		if now, err = r.Now(); err != nil {
-			return err
-		}
-		held, err = r.Claims(ClaimFilter{Owner: owner})
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	for _, claim := range held {
-		if claim.LeaseUntil.Sub(now) >= claim.Lease/2 {
-			continue
-		}
-		if err := b.renew(ctx, claim); err != nil {
-			return held, err
-		}
-	}
-	return held, nil
-}
-
-func (b *Board) renew(ctx context.Context, claim Claim) error {
-	return b.change(ctx, Actor{Principal: claim.Worker.Principal, Owner: claim.Owner, Worker: claim.Worker.Name}, func(c *change) error {
-		renewed, err := c.tx.Renew(claim.Handle)
-		if err != nil || renewed {
-			return err
-		}
-		// It ran out; unless the sweep was quicker, it is revived.
-		if err := c.lock(claim.Task); err != nil {
-			return err
-		}
-		held, err := c.inForce(claim.Handle)
-		if errors.Is(err, ErrLeaseLost) {
-			return nil
-		}
-		if err != nil || !c.prolong(held) {
-			return err
-		}
-		return c.tx.UpdateClaim(*held.claim)
-	})
-}
-
-// Leave says that a process has ended: what its workers hold stays theirs for a
-// short while, so that they can come back, and their names may be taken up again.
-func (b *Board) Leave(ctx context.Context, owner string) error {
-	if owner == "" {
-		return nil
-	}
-	return b.upkeep(ctx, func(tx Tx) error {
-		now, err := tx.Now()
-		if err != nil {
-			return err
-		}
-		held, err := tx.Claims(ClaimFilter{Owner: owner})
-		if err != nil {
-			return err
-		}
-		for _, claim := range held {
-			if parting := now.Add(b.o.Parting); claim.LeaseUntil.After(parting) {
-				claim.LeaseUntil = parting
-				if err := tx.UpdateClaim(claim); err != nil && !errors.Is(err, ErrConflict) {
-					return err // a conflict: it has ended, and the task is in other hands
-				}
-			}
-		}
-		return tx.Disown(owner)
-	})
-}
-
-// Workers lists who was seen since a moment.
-func (b *Board) Workers(ctx context.Context, since time.Duration) (ws []Worker, now time.Time, err error) {
-	err = b.store.Read(ctx, func(r Reader) (err error) {
-		if now, err = r.Now(); err != nil {
-			return err
-		}
-		ws, err = r.Workers(now.Add(-since))
-		return err
-	})
-	return ws, now, err
-}
-
-// Stop tells a worker to stop: its task goes back, and it gets no more work.
-func (b *Board) Stop(ctx context.Context, a Actor, w WorkerID) (ID, error) {
-	var task ID
-	err := b.change(ctx, a, func(c *change) error {
-		task = ID{}
-		st, err := c.tx.Standing(w)
-		if err != nil {
-			return err
-		}
-		if st.Worker.IsZero() {
-			return ErrNotFound
-		}
-		if st.Claim != nil {
-			task = st.Claim.Task
-			if err := c.lock(task); err != nil {
-				return err
-			}
-			if t := c.tasks[task]; t.Status == InProgress && t.handle() == st.Claim.Handle {
-				if err := c.release(t, CauseStopped, "stopped by "+a.String()); err != nil {
-					return err
-				}
-			}
-		}
-		st.Worker.StoppedBy = a.String()
-		return c.tx.PutWorker(st.Worker)
-	})
-	return task, err
 }

@@ -7,27 +7,27 @@ import (
 	"time"
 )
 
-// An ID names a task: its project and a number in it, written web-142. Numbers
-// grow, and may have gaps. The zero ID names no task.
+// An ID identifies a task: its project and a number, written web-142. Numbers increase
+// and may have gaps. The zero ID identifies no task.
 type ID struct {
 	Project string
 	No      int64
 }
 
-// MaxNo bounds a task's number, so that stores may pack an ID into 64 bits.
+// MaxNo is the largest number of a task, so that stores can pack an ID into 64 bits.
 const MaxNo = 1<<40 - 1
 
-// ParseID reads an ID as String writes it.
+// ParseID parses an ID in the form that String writes.
 func ParseID(s string) (ID, error) {
 	slug, digits, ok := strings.Cut(s, "-")
 	no, err := strconv.ParseInt(digits, 10, 64)
 	if !ok || err != nil || !ValidSlug(slug) || no < 1 || no > MaxNo || digits[0] < '1' || digits[0] > '9' {
-		return ID{}, fmt.Errorf("%w: %.40q is not a task's id: one looks like web-142", ErrInvalid, s)
+		return ID{}, fmt.Errorf("%w: invalid task id %.40q: want one like web-142", ErrInvalid, s)
 	}
 	return ID{Project: slug, No: no}, nil
 }
 
-// String gives web-142, and nothing for the zero ID.
+// String returns the ID in the form web-142, and "" for the zero ID.
 func (id ID) String() string {
 	if id.IsZero() {
 		return ""
@@ -35,21 +35,21 @@ func (id ID) String() string {
 	return id.Project + "-" + strconv.FormatInt(id.No, 10)
 }
 
-// IsZero reports whether id names no task.
+// IsZero reports whether id is the zero ID.
 func (id ID) IsZero() bool { return id == ID{} }
 
-// inside refuses ids of other projects than one, before anything looks whether they
-// are there. The zero ID is of every project.
+// inside rejects IDs of other projects, before anybody looks whether they exist. The zero
+// ID is in every project.
 func inside(slug string, ids ...ID) error {
 	for _, id := range ids {
 		if !id.IsZero() && id.Project != slug {
-			return invalid("%v is of another project: links and parents stay inside one", id)
+			return invalid("%v belongs to another project: links and parents must stay within one project", id)
 		}
 	}
 	return nil
 }
 
-// compareIDs orders ids as locks are taken.
+// compareIDs orders IDs in the order in which tasks are locked.
 func compareIDs(a, b ID) int {
 	if c := strings.Compare(a.Project, b.Project); c != 0 {
 		return c
@@ -63,7 +63,7 @@ func compareIDs(a, b ID) int {
 	return 0
 }
 
-// A Status is where a task is in its life; the package comment draws the way.
+// A Status is the state of a task. The package comment has a diagram of the transitions.
 type Status string
 
 const (
@@ -76,10 +76,10 @@ const (
 	Cancelled  Status = "cancelled"
 )
 
-// Statuses is every status, in the order of a task's life.
+// Statuses are all states.
 var Statuses = []Status{Pending, InProgress, Waiting, InReview, Done, Failed, Cancelled}
 
-// Terminal reports whether nothing changes a task's result any more.
+// Terminal reports whether s is final: the task and its result do not change any more.
 func (s Status) Terminal() bool { return s == Done || s == Cancelled }
 
 // A Priority decides which of several ready tasks is handed out first.
@@ -94,14 +94,14 @@ const (
 
 var priorities = [...]string{Urgent: "urgent", High: "high", Normal: "normal", Low: "low"}
 
-// ParsePriority reads urgent, high, normal or low.
+// ParsePriority parses urgent, high, normal or low.
 func ParsePriority(s string) (Priority, error) {
 	for p, name := range priorities {
 		if s == name {
 			return Priority(p), nil
 		}
 	}
-	return 0, fmt.Errorf("%w: priority %.20q is none of urgent, high, normal, low", ErrInvalid, s)
+	return 0, fmt.Errorf("%w: invalid priority %.20q: want urgent, high, normal or low", ErrInvalid, s)
 }
 
 func (p Priority) String() string {
@@ -111,50 +111,51 @@ func (p Priority) String() string {
 	return priorities[p]
 }
 
-// A Task is a piece of work on the board: what the hand-out and the rules look at.
-// Its longer texts are in a Doc.
+// A Task is a piece of work on the board. Its longer texts are in a Doc.
 type Task struct {
 	ID       ID
 	Title    string
 	Priority Priority
-	// Skills is what a worker must be able to do, sorted; none suits everyone.
+	// Skills are the skills that a worker must have, sorted.
 	Skills []string
-	// Areas are the directories it touches, for keeping apart who works where.
+	// Areas are the directories that it changes. Tasks whose areas overlap those of a
+	// live claim are handed out last.
 	Areas []string
-	// Wants are the kinds of evidence that a report must bring.
+	// Wants are the kinds of evidence that a report must include.
 	Wants []EvidenceKind
-	// Parent is the task it is a part of, or zero.
+	// Parent is the task that it is a part of, or zero.
 	Parent ID
-	// Hold keeps it from being handed out until somebody starts it.
+	// Hold is set while it must not be handed out, until somebody starts it.
 	Hold bool
 
 	Status Status
-	// Attempt counts the grants and is the fence: it grows with each and is never
-	// reset. Nonce is that of the newest grant.
+	// Attempt is the number of grants. It is the fence, and never reset. Nonce is the
+	// nonce of the newest grant.
 	Attempt int
 	Nonce   string
-	// Failures counts against MaxFailures; only a retry resets it.
+	// Failures is the number of failures since the last retry, MaxFailures the budget.
 	Failures    int
 	MaxFailures int
-	// Lease is how long a claim on it lasts without a sign of life; 0 means the
-	// project's, or the usual.
+	// Lease is how long a claim on it lasts without a sign of life; 0 means the default
+	// of the project or the board.
 	Lease time.Duration
-	// SpecVersion grows with each edit of what is to be done.
+	// SpecVersion increases with each edit of the spec.
 	SpecVersion int
 
-	// OpenBlockers counts the tasks it depends on that are not done, OpenChildren
-	// its parts that are neither done nor cancelled, DoneChildren those done.
+	// OpenBlockers is the number of tasks that it depends on and that are not done,
+	// OpenChildren that of its children that are neither done nor cancelled, and
+	// DoneChildren that of its children that are done.
 	OpenBlockers int
 	OpenChildren int
 	DoneChildren int
-	// NotBefore is when a cooling-down or reserved task becomes free; zero: it is.
+	// NotBefore is when its cool-down or reservation ends, or zero.
 	NotBefore time.Time
-	// ReservedFor is the worker that has the first right until NotBefore.
+	// ReservedFor is the worker that it is reserved for until NotBefore, or zero.
 	ReservedFor WorkerID
-	// QueuedAt is its age in the hand-out.
+	// QueuedAt decides its position in the queue among tasks of the same priority.
 	QueuedAt time.Time
 
-	// Seq is the number of its events; each write of the task adds at least one.
+	// Seq is the number of its events. Each write of the task adds at least one.
 	Seq int64
 
 	CreatedBy string
@@ -162,36 +163,36 @@ type Task struct {
 	EndedAt   time.Time
 }
 
-// Ready reports whether the task may be handed out. Stores keep it in a column of
-// its own and hand out by that.
+// Ready reports whether the task can be handed out to any worker. Stores keep it in an
+// indexed column of its own.
 func (t *Task) Ready() bool {
 	return t.Status == Pending && !t.Hold && t.OpenBlockers == 0 && t.OpenChildren == 0 && t.NotBefore.IsZero()
 }
 
-// handle is the name of the newest claim on t.
+// handle returns the handle of the newest claim on t.
 func (t *Task) handle() Handle { return Handle{Task: t.ID, Attempt: t.Attempt, Nonce: t.Nonce} }
 
-// A Doc holds the longer texts of a task, and its result.
+// A Doc has the longer texts of a task, and its result.
 type Doc struct {
-	// Description says what is to be done, in Markdown.
+	// Description is what to do, in Markdown.
 	Description string
-	// Acceptance says when it is done.
+	// Acceptance is the acceptance criteria.
 	Acceptance string
-	// Result is what the last report brought, nil before it.
+	// Result is the result of the last report, nil before it.
 	Result *Result
 }
 
-// A Result is what a report left behind.
+// A Result is the result of a task, from a report of done.
 type Result struct {
 	Summary   string
 	Evidence  []Evidence
 	Artifacts []string
-	// Branch is where the work was when it was reported.
+	// Branch is the branch of the work at the time of the report.
 	Branch string
 	Worker string
 }
 
-// An EvidenceKind is one of EvidenceKinds.
+// An EvidenceKind is a kind of evidence; EvidenceKinds lists them.
 type EvidenceKind string
 
 const (
@@ -204,20 +205,20 @@ const (
 	EvidenceOther   EvidenceKind = "other"
 )
 
-// EvidenceKinds is every kind there is.
+// EvidenceKinds are all kinds.
 var EvidenceKinds = []EvidenceKind{EvidenceCommit, EvidencePR, EvidenceTests, EvidenceCommand, EvidenceFile, EvidenceURL, EvidenceOther}
 
-// Evidence shows that something was done: a commit, a pull request, a test run.
+// Evidence is proof that a task is done: a commit, a pull request, a test run.
 type Evidence struct {
 	Kind   EvidenceKind
 	Ref    string
 	Detail string
 }
 
-// NewTask is what is needed to create a task.
+// A NewTask is a task to be created.
 type NewTask struct {
 	Project     string
-	Title       string // the description's first line if empty
+	Title       string // default: the first line of the description
 	Description string
 	Acceptance  string
 	Priority    Priority
@@ -228,10 +229,10 @@ type NewTask struct {
 	Parent      ID
 	Hold        bool
 	Lease       time.Duration
-	MaxFailures int // 3 if zero
+	MaxFailures int // default: 3
 }
 
-// An Edit changes what is not nil.
+// An Edit changes the fields of a task that are not nil.
 type Edit struct {
 	Title       *string
 	Description *string

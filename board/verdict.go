@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Dependents says what becomes of the tasks that depend on a cancelled one.
+// Dependents decides what happens to the tasks that depend on a cancelled task.
 type Dependents string
 
 const (
@@ -14,8 +14,8 @@ const (
 	DependentsCancel  Dependents = "cancel"
 )
 
-// Cancel ends a task that is no longer wanted. A worker that holds it is told with
-// its next call. It gives all the tasks that were cancelled.
+// Cancel cancels a task. A worker that holds it learns about it with its next call. Cancel
+// returns all the tasks that were cancelled.
 func (b *Board) Cancel(ctx context.Context, a Actor, id ID, reason string, deps Dependents) ([]ID, error) {
 	if err := checkTexts(text{"reason", reason, maxText}); err != nil {
 		return nil, err
@@ -25,7 +25,7 @@ func (b *Board) Cancel(ctx context.Context, a Actor, id ID, reason string, deps 
 		deps = DependentsKeep
 	case DependentsKeep, DependentsUnblock, DependentsCancel:
 	default:
-		return nil, invalid("the dependents' fate %.20q is none of keep, unblock, cancel", deps)
+		return nil, invalid("invalid dependents %.20q: want keep, unblock or cancel", deps)
 	}
 	var cancelled []ID
 	err := b.change(ctx, a, func(c *change) error {
@@ -40,7 +40,7 @@ func (b *Board) Cancel(ctx context.Context, a Actor, id ID, reason string, deps 
 			}
 			if t.Status.Terminal() {
 				if next == id {
-					return conflict("%v is %s already", id, t.Status)
+					return conflict("%v is already %s", id, t.Status)
 				}
 				continue
 			}
@@ -49,7 +49,7 @@ func (b *Board) Cancel(ctx context.Context, a Actor, id ID, reason string, deps 
 			}
 			cancelled = append(cancelled, next)
 			if len(cancelled) > 1000 {
-				return conflict("more than 1,000 tasks depend on %v: cancel them in parts", id)
+				return conflict("more than 1,000 tasks depend on %v: cancel them in smaller groups", id)
 			}
 			if deps == DependentsCancel {
 				queue = append(queue, dependents...)
@@ -60,10 +60,11 @@ func (b *Board) Cancel(ctx context.Context, a Actor, id ID, reason string, deps 
 	return cancelled, err
 }
 
+// cancel cancels a locked task and ends its claim.
 func (c *change) cancel(t *Task, dependents []ID, reason string, deps Dependents) error {
 	if t.Status == InProgress {
 		if reason == "" {
-			return invalid("%v is being worked on: say why it is cancelled", t.ID)
+			return invalid("%v is in progress: a reason is required to cancel it", t.ID)
 		}
 		held, err := c.seize(t)
 		if err != nil {
@@ -93,25 +94,25 @@ func (c *change) cancel(t *Task, dependents []ID, reason string, deps Dependents
 	return err
 }
 
-// A Verdict is what a review ends with.
+// A Verdict is the result of a review.
 type Verdict string
 
 const (
 	Accept Verdict = "accept"
 	Reject Verdict = "reject"
-	// Retry gives a failed task a new budget of attempts.
+	// Retry makes a failed task pending again, with a new failure budget.
 	Retry Verdict = "retry"
 )
 
-// Review accepts or rejects a reported task, or gives a failed one another chance.
-// Who held the task cannot.
+// Review accepts or rejects a task in review, or retries a failed one. A caller that held
+// any attempt of the task is denied.
 func (b *Board) Review(ctx context.Context, a Actor, id ID, v Verdict, note string) (Outcome, error) {
 	if err := checkTexts(text{"note", note, maxText}); err != nil {
 		return Outcome{}, err
 	}
 	switch {
 	case v != Accept && v != Reject && v != Retry:
-		return Outcome{}, invalid("the verdict %.20q is none of accept, reject, retry", v)
+		return Outcome{}, invalid("invalid verdict %.20q: want accept, reject or retry", v)
 	case v == Reject && note == "":
 		return Outcome{}, invalid("a rejection needs a note: the next attempt is told what was wrong")
 	}
@@ -129,7 +130,7 @@ func (b *Board) Review(ctx context.Context, a Actor, id ID, v Verdict, note stri
 			want = Failed
 		}
 		if t.Status != want {
-			return conflict("%v is %s, and only a task in %s can be given %q", id, t.Status, want, v)
+			return conflict("%v is %s; the verdict %s applies only to tasks in state %s", id, t.Status, v, want)
 		}
 		out = Outcome{Task: id}
 		from := t.Status
@@ -152,8 +153,8 @@ func (b *Board) Review(ctx context.Context, a Actor, id ID, v Verdict, note stri
 	return out, err
 }
 
-// Release takes a task from its holder and gives it back to the board, and ends a
-// cool-down or a reservation. No failure is counted.
+// Release takes a task back from its holder, or ends its cool-down or reservation. It
+// counts no failure.
 func (b *Board) Release(ctx context.Context, a Actor, id ID, reason string) (Task, error) {
 	var t *Task
 	err := b.change(ctx, a, func(c *change) error {
@@ -169,6 +170,7 @@ func (b *Board) Release(ctx context.Context, a Actor, id ID, reason string) (Tas
 	return *t, nil
 }
 
+// release makes a locked task pending, and ends its claim with a cause.
 func (c *change) release(t *Task, cause Cause, reason string) error {
 	from := t.Status
 	switch {
@@ -183,7 +185,7 @@ func (c *change) release(t *Task, cause Cause, reason string) error {
 		t.Status = Pending
 	case t.Status == Pending && !t.NotBefore.IsZero():
 	default:
-		return conflict("%v is %s and held by nobody", t.ID, t.Status)
+		return conflict("%v is %s and has no holder", t.ID, t.Status)
 	}
 	t.NotBefore = time.Time{}
 	t.ReservedFor = WorkerID{}

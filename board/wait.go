@@ -9,35 +9,37 @@ import (
 	"time"
 )
 
-// A group is those who wait for the same kind of work, in a line: whoever they are,
-// what there is for one of them there is for another. So one statement serves many,
-// at most one is under way, and when it finds nothing nobody else in the line asks.
+// A group is the queue of calls that wait for the same kind of work: same projects, same
+// skills, same lease. A task that fits one of them fits all. So one statement serves
+// many waiters, at most one statement per group is in flight, and if it finds nothing,
+// no other waiter of the group has to ask.
 type group struct {
 	key     string
 	want    Want // For is empty
 	waiting []*waiter
 }
 
-// A waiter gets a claim, or nothing. One with an idempotency key looks by itself when
-// it is its turn, since key and claim are written together.
+// A waiter is one waiting call. It gets a claim from the statement of its group. A call
+// with an idempotency key looks itself when it is its turn, because its key and its
+// claim are written together.
 type waiter struct {
 	who   Claimant
 	ctx   context.Context
-	claim chan Claim // buffered: handing over never waits
-	gone  bool       // nobody waits any more
+	claim chan Claim // buffered, so that sending never blocks
+	gone  bool       // the call has ended
 
-	look    func() (*Handout, error)
+	look    func() (*Handout, error) // nil for a call without a key
 	looking bool
-	found   chan found // buffered: what a look gave, unless it was nothing and may be again
+	found   chan found // buffered; the final result of look
 }
 
-// found is what a look gave.
+// found is the result of a look.
 type found struct {
 	handout *Handout
 	err     error
 }
 
-// await waits for a task. It gives nil if none came in time.
+// await waits at most d for a task. It returns nil if none came.
 func (b *Board) await(ctx context.Context, want Want, d time.Duration) (*Claim, error) {
 	me := &waiter{who: want.For[0], ctx: ctx, claim: make(chan Claim, 1)}
 	g := b.enter(want, me)
@@ -56,15 +58,15 @@ func (b *Board) await(ctx context.Context, want Want, d time.Duration) (*Claim, 
 	b.dismissLocked(g, me)
 	b.mu.Unlock()
 	select {
-	case claim := <-me.claim: // it came at the last moment
+	case claim := <-me.claim: // it came just now
 		return &claim, nil
 	default:
 		return nil, ctx.Err()
 	}
 }
 
-// awaitLook waits until look finds something, which it is asked to whenever it may. If
-// it did not in time the error is errNothing.
+// awaitLook waits at most d until look finds a task; errNothing if it finds none. look is
+// called whenever there may be something to find.
 func (b *Board) awaitLook(ctx context.Context, want Want, d time.Duration, look func() (*Handout, error)) (*Handout, error) {
 	me := &waiter{ctx: ctx, look: look, found: make(chan found, 1)}
 	g := b.enter(want, me)
@@ -83,7 +85,7 @@ func (b *Board) awaitLook(ctx context.Context, want Want, d time.Duration, look 
 	b.dismissLocked(g, me)
 	looking := me.looking
 	b.mu.Unlock()
-	if looking { // it may come at the last moment
+	if looking { // it may still find something
 		f := <-me.found
 		return f.handout, f.err
 	}
@@ -95,14 +97,13 @@ func (b *Board) awaitLook(ctx context.Context, want Want, d time.Duration, look 
 	}
 }
 
-// enter puts a waiter at the end of its line.
+// enter adds a waiter to the end of its group.
 func (b *Board) enter(want Want, w *waiter) *group {
 	key := strings.Join(want.Projects, " ") + "\n" + strings.Join(want.Skills, " ") + "\n" + want.Lease.String()
 	if want.Skills == nil {
 		key += "\nany"
 	}
 	b.mu.Lock()
-	defer b.mu.Unlock()
 	g := b.groups[key]
 	if g == nil {
 		g = &group{key: key, want: want}
@@ -110,10 +111,14 @@ func (b *Board) enter(want Want, w *waiter) *group {
 		b.groups[key] = g
 	}
 	g.waiting = append(g.waiting, w)
+	b.mu.Unlock()
+	if waiting := b.o.Observer.Waiting; waiting != nil {
+		waiting()
+	}
 	return g
 }
 
-// dismissLocked takes a waiter out of its group.
+// dismissLocked removes a waiter from its group.
 func (b *Board) dismissLocked(g *group, w *waiter) {
 	if i := slices.Index(g.waiting, w); i >= 0 {
 		g.waiting = slices.Delete(g.waiting, i, i+1)
@@ -123,12 +128,12 @@ func (b *Board) dismissLocked(g *group, w *waiter) {
 	}
 }
 
-// serveWaiters looks for work for those who wait, on a wake-up and every second.
+// serveWaiters looks for work for the waiters, on each wake-up and every second.
 func (b *Board) serveWaiters(ctx context.Context) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {
-		woken := b.wakened()
+		woken := b.awoken()
 		b.serveGroups(ctx)
 		select {
 		case <-ctx.Done():
@@ -139,7 +144,7 @@ func (b *Board) serveWaiters(ctx context.Context) {
 	}
 }
 
-// serveGroups asks once for each group, a few groups at a time.
+// serveGroups serves all groups, a few at a time.
 func (b *Board) serveGroups(ctx context.Context) {
 	b.mu.Lock()
 	groups := make([]*group, 0, len(b.groups))
@@ -159,8 +164,8 @@ func (b *Board) serveGroups(ctx context.Context) {
 	wg.Wait()
 }
 
-// serveGroup serves a line from its head, until somebody in it gets nothing. Whoever
-// did goes to the end: it may have declined what there is, and the next has not.
+// serveGroup serves the waiters of a group in order, until one of them gets nothing. That
+// one moves to the end: it may have declined tasks that the next one has not.
 func (b *Board) serveGroup(ctx context.Context, g *group) {
 	for looks := 1; ; looks = maxLooks {
 		asked := b.head(g, looks)
@@ -180,14 +185,14 @@ func (b *Board) serveGroup(ctx context.Context, g *group) {
 }
 
 const (
-	// maxClaims keeps a statement short.
+	// maxClaims is how many waiters one statement serves.
 	maxClaims = 64
-	// maxLooks is how many look at a time, once one has found something.
+	// maxLooks is how many waiters look at the same time, once one has found something.
 	maxLooks = 4
 )
 
-// head gives those at the head of a line that can be served together: some without a
-// look, or at most so many with one.
+// head returns the first waiters of a group that can be served together: up to maxClaims
+// without a look, or up to looks with one.
 func (b *Board) head(g *group, looks int) []*waiter {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -203,14 +208,14 @@ func (b *Board) head(g *group, looks int) []*waiter {
 	return slices.Clone(g.waiting[:n])
 }
 
-// backLocked puts a waiter that is still in the line at its end.
+// backLocked moves a waiter to the end, if it is still in the group.
 func (g *group) backLocked(w *waiter) {
 	if i := slices.Index(g.waiting, w); i >= 0 {
 		g.waiting = append(slices.Delete(g.waiting, i, i+1), w)
 	}
 }
 
-// serveLooks lets waiters look, all at once, and says how many need not look again.
+// serveLooks lets waiters look concurrently, and returns how many got their result.
 func (b *Board) serveLooks(g *group, asked []*waiter) (served int) {
 	results := make([]found, len(asked))
 	var wg sync.WaitGroup
@@ -233,7 +238,7 @@ func (b *Board) serveLooks(g *group, asked []*waiter) (served int) {
 	return served
 }
 
-// serveClaims asks for tasks for waiters with one statement, and says how many got one.
+// serveClaims claims tasks for waiters with one statement, and returns how many got one.
 func (b *Board) serveClaims(ctx context.Context, g *group, asked []*waiter) (served int) {
 	want := g.want
 	byName := make(map[WorkerID]*waiter, len(asked))
@@ -248,7 +253,7 @@ func (b *Board) serveClaims(ctx context.Context, g *group, asked []*waiter) (ser
 		var err error
 		if claims, err = b.store.Claim(ctx, want); err != nil {
 			if ctx.Err() == nil {
-				b.o.Logger.Warn("no work could be looked for", "err", err)
+				b.o.Logger.Warn("claiming tasks for waiting workers failed", "err", err)
 			}
 			return 0
 		}

@@ -18,29 +18,29 @@ type Reason struct {
 	Question QuestionID
 }
 
-// A ReasonCode names a kind of reason.
+// A ReasonCode is the kind of a reason.
 type ReasonCode string
 
 const (
-	WhyReady     ReasonCode = "ready" // nothing stands against it
+	WhyReady     ReasonCode = "ready" // it can be handed out
 	WhyBlocked   ReasonCode = "blocked"
 	WhyParts     ReasonCode = "parts"
 	WhyHeld      ReasonCode = "held"
 	WhyPaused    ReasonCode = "paused"
 	WhySkills    ReasonCode = "skills"
-	WhyLease     ReasonCode = "lease" // somebody works on it
+	WhyLease     ReasonCode = "lease" // a worker holds it
 	WhyBudget    ReasonCode = "budget"
 	WhyCooling   ReasonCode = "cool_down"
 	WhyReserved  ReasonCode = "reserved"
-	WhyPolicy    ReasonCode = "policy" // it waits for a review
+	WhyPolicy    ReasonCode = "policy" // it is in review
 	WhyQuestion  ReasonCode = "question"
 	WhyWrongSpec ReasonCode = "wrong_spec"
 	WhyEnded     ReasonCode = "ended"
 	WhyArchived  ReasonCode = "archived"
 )
 
-// Why explains why a task is not handed out: every reason that holds, the most
-// telling first.
+// Why explains why a task is not handed out. It returns every reason, the most important
+// one first.
 func (b *Board) Why(ctx context.Context, id ID) (d Dossier, reasons []Reason, err error) {
 	err = b.store.Read(ctx, func(r Reader) error {
 		p, err := b.project(r, id.Project)
@@ -60,6 +60,7 @@ func (b *Board) Why(ctx context.Context, id ID) (d Dossier, reasons []Reason, er
 	return d, reasons, err
 }
 
+// why returns the reasons. workers is the number of workers seen in the last hour.
 func why(p Project, d Dossier, workers int) []Reason {
 	t := d.Task
 	var out []Reason
@@ -87,7 +88,7 @@ func why(p Project, d Dossier, workers int) []Reason {
 		return out
 	case Failed:
 		if wrongSpec(d) {
-			add(WhyWrongSpec, "The last worker says that the task itself is wrong: %s.", lastReason(d))
+			add(WhyWrongSpec, "The last worker reported that the spec is wrong: %s.", lastReason(d))
 		} else {
 			add(WhyBudget, "%d of %d attempts failed, the last: %s.", t.Failures, t.MaxFailures, lastReason(d))
 		}
@@ -112,14 +113,14 @@ func why(p Project, d Dossier, workers int) []Reason {
 		case Failed, Cancelled:
 			add(WhyBlocked, "It depends on %v (%s), which %s, so it stays blocked.", b.ID, b.Title, endedWord(b.Status))
 		default:
-			add(WhyBlocked, "It depends on %v (%s), which is %s.", b.ID, b.Title, said(b.Status))
+			add(WhyBlocked, "It depends on %v (%s), which is %s.", b.ID, b.Title, words(b.Status))
 		}
 	}
 	if t.OpenChildren > 0 {
 		var open []string
 		for _, child := range d.Children {
 			if !child.Status.Terminal() {
-				open = append(open, fmt.Sprintf("%v (%s)", child.ID, said(child.Status)))
+				open = append(open, fmt.Sprintf("%v (%s)", child.ID, words(child.Status)))
 			}
 		}
 		add(WhyParts, "%d of its parts are not done: %s.", t.OpenChildren, strings.Join(open, ", "))
@@ -153,12 +154,15 @@ func why(p Project, d Dossier, workers int) []Reason {
 	return out
 }
 
+// wrongSpec reports whether a failed task has failed because of its spec: its last attempt
+// failed, and the budget is not used up.
 func wrongSpec(d Dossier) bool {
 	return slices.ContainsFunc(d.Attempts, func(a Attempt) bool {
 		return a.Attempt == d.Task.Attempt && a.Cause == CauseFailed
 	}) && d.Task.Failures < d.Task.MaxFailures
 }
 
+// lastReason returns why the last attempt ended.
 func lastReason(d Dossier) string {
 	if len(d.Attempts) == 0 {
 		return "unknown"
@@ -170,6 +174,7 @@ func lastReason(d Dossier) string {
 	return oneLine(last.Reason)
 }
 
+// endedWord returns a final status of a blocker as part of a sentence.
 func endedWord(s Status) string {
 	if s == Failed {
 		return "has failed"
@@ -177,10 +182,10 @@ func endedWord(s Status) string {
 	return "was cancelled"
 }
 
-// said is a status in a sentence.
-func said(s Status) string { return strings.ReplaceAll(string(s), "_", " ") }
+// words returns a status as part of a sentence.
+func words(s Status) string { return strings.ReplaceAll(string(s), "_", " ") }
 
-// oneLine shortens a text for a sentence.
+// oneLine shortens a text to one line for a sentence.
 func oneLine(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if r := []rune(s); len(r) > 160 {
@@ -189,6 +194,7 @@ func oneLine(s string) string {
 	return s
 }
 
+// ago returns how long ago a time was, as people say it.
 func ago(now, then time.Time) string {
 	if then.IsZero() {
 		return "some time"
@@ -196,7 +202,7 @@ func ago(now, then time.Time) string {
 	return Span(now.Sub(then)) + " ago"
 }
 
-// Span is a duration as people say it.
+// Span returns a duration as people say it, such as 3 min.
 func Span(d time.Duration) string {
 	switch {
 	case d < time.Second:

@@ -1,48 +1,49 @@
 package board
 
 import (
+	"context"
 	"crypto/rand"
 	"time"
 )
 
-// A WorkerID names one running agent: the credential behind it and a name, which
-// is unique for that credential.
+// A WorkerID identifies a running agent: its credential, and a name that is unique for that
+// credential.
 type WorkerID struct {
 	Principal string
 	Name      string
 }
 
-// IsZero reports whether w names nobody.
+// IsZero reports whether w is the zero WorkerID.
 func (w WorkerID) IsZero() bool { return w == WorkerID{} }
 
-// A Worker is one running agent. It holds at most one claim.
+// A Worker is a running agent. It holds at most one claim.
 type Worker struct {
 	WorkerID
-	// Owner is the process or key that minted the name; empty when that has ended
-	// and the name may be taken up again.
+	// Owner is the process or key that uses the name; empty if it has ended and the name
+	// is free.
 	Owner    string
 	LastSeen time.Time
-	// StoppedBy is who told it to stop: it gets no more work.
+	// StoppedBy is who stopped it, or empty. A stopped worker gets no more work.
 	StoppedBy string
 }
 
-// An Actor is who calls. Authority comes from here and never from a text.
+// An Actor is the authenticated caller of a method. Authorization depends on it, and never
+// on text that the caller sent.
 type Actor struct {
-	// Principal is the credential: "local" on a person's own machine.
+	// Principal is the credential; "local" on a board in a file.
 	Principal string
-	// Owner is the running process, or the key, behind the call: workers belong to
-	// it.
+	// Owner is the process or key behind the call, to which its workers belong.
 	Owner string
-	// Worker is the agent's name where it is known.
+	// Worker is the agent's name, if known.
 	Worker string
-	// Name is what people are shown: of an agent the worker's comes first, and the
-	// principal's if there is none.
+	// Name is the display name.
 	Name string
-	// Person is set for a person's own credential.
+	// Person is set if the credential is a person's own.
 	Person bool
 }
 
-// String is what the history shows.
+// String returns how the history shows the actor: the worker's name for an agent, else
+// the display name, else the principal.
 func (a Actor) String() string {
 	switch {
 	case a.Worker != "" && !a.Person:
@@ -53,13 +54,56 @@ func (a Actor) String() string {
 	return a.Principal
 }
 
+// Workers lists the workers that were seen within the given time, and returns the store's
+// time.
+func (b *Board) Workers(ctx context.Context, since time.Duration) (ws []Worker, now time.Time, err error) {
+	err = b.store.Read(ctx, func(r Reader) (err error) {
+		if now, err = r.Now(); err != nil {
+			return err
+		}
+		ws, err = r.Workers(now.Add(-since))
+		return err
+	})
+	return ws, now, err
+}
+
+// Stop stops a worker: it releases the worker's task, which it returns, and the worker
+// gets no more work.
+func (b *Board) Stop(ctx context.Context, a Actor, w WorkerID) (ID, error) {
+	var task ID
+	err := b.change(ctx, a, func(c *change) error {
+		task = ID{}
+		st, err := c.tx.Standing(w)
+		if err != nil {
+			return err
+		}
+		if st.Worker.IsZero() {
+			return ErrNotFound
+		}
+		if st.Claim != nil {
+			task = st.Claim.Task
+			if err := c.lock(task); err != nil {
+				return err
+			}
+			if t := c.tasks[task]; t.Status == InProgress && t.handle() == st.Claim.Handle {
+				if err := c.release(t, CauseStopped, "stopped by "+a.String()); err != nil {
+					return err
+				}
+			}
+		}
+		st.Worker.StoppedBy = a.String()
+		return c.tx.PutWorker(st.Worker)
+	})
+	return task, err
+}
+
 var animals = [...]string{
 	"badger", "beaver", "bison", "crane", "dingo", "egret", "ferret", "finch", "gecko", "heron", "hornet", "ibex",
 	"jackal", "kestrel", "lemur", "lynx", "marten", "mole", "newt", "ocelot", "osprey", "otter", "panda", "puffin",
 	"quail", "raven", "robin", "seal", "shrew", "stoat", "tapir", "tern", "viper", "walrus", "weasel", "wren",
 }
 
-// newWorkerName draws a name that is short enough for a model to repeat.
+// newWorkerName returns a random name that is short enough for a model to repeat.
 func newWorkerName() string {
 	var b [1]byte
 	rand.Read(b[:])

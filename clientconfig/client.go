@@ -13,7 +13,7 @@ import (
 //go:embed clients.json
 var table []byte
 
-// clients are the rows of the table.
+// clients holds the rows of the table.
 var clients = func() []*Client {
 	var rows []row
 	if err := json.Unmarshal(table, &rows, json.RejectUnknownMembers(true)); err != nil {
@@ -26,54 +26,55 @@ var clients = func() []*Client {
 	return cs
 }()
 
-// A Client is a program that keeps MCP servers in a file of its own.
+// A Client is a program that stores MCP servers in a configuration file.
 type Client struct {
-	ID    string // such as "claude"
-	Title string // such as "Claude Code"
+	ID    string // for example "claude"
+	Title string // for example "Claude Code"
 	row   row
 }
 
-// A row of the table. Paths are by operating system, "" for all others, and begin
-// with ~ or a variable, except those of a project.
+// A row of the table. Paths are given by operating system, with "" for all
+// others. They begin with ~ or a variable, except those relative to the
+// project.
 type row struct {
 	ID        string              `json:"id"`
 	Title     string              `json:"title"`
-	Also      []string            `json:"also"` // other names
+	Also      []string            `json:"also"` // aliases
 	Format    string              `json:"format"`
-	Key       []string            `json:"key"`    // where the servers are
-	Within    []string            `json:"within"` // in a user's file: where there are more, by a project's folder and then Key
-	Off       []string            `json:"off"`    // where the names of servers that are turned off are
-	Inputs    string              `json:"inputs"` // where the questions are that ${input:id} names
-	Limit     int64               `json:"limit"`  // the size of a file, if it may be more than usual
+	Key       []string            `json:"key"`    // path of the servers
+	Within    []string            `json:"within"` // in a user file: path of more servers, by project directory and then Key
+	Off       []string            `json:"off"`    // path of the list of disabled servers
+	Inputs    string              `json:"inputs"` // member with the inputs that ${input:id} refers to
+	Limit     int64               `json:"limit"`  // size limit, if larger than the default
 	User      map[string][]string `json:"user"`
 	Project   map[string][]string `json:"project"`
-	Variables string              `json:"variables"` // a name of expand.go's rules
-	Types     map[string]string   `json:"types"`     // what is in the member type: stdio or http
+	Variables string              `json:"variables"` // the name of a rule in expand.go
+	Types     map[string]string   `json:"types"`     // values of the member type: stdio or http
 	Fields    fields              `json:"fields"`
 }
 
-// fields are the names of an entry's members; empty where there is none.
+// fields holds the member names of an entry; empty if there is none.
 type fields struct {
 	Type       string   `json:"type"`
 	Command    string   `json:"command"`
-	Nested     string   `json:"nested"` // where Command may be an object with this, args and env
-	Argv       string   `json:"argv"`   // the program and its arguments in one list
+	Nested     string   `json:"nested"` // Command may be an object with this member, args and env
+	Argv       string   `json:"argv"`   // program and arguments in one list
 	Args       string   `json:"args"`
 	Env        string   `json:"env"`
-	EnvNames   string   `json:"env_names"` // variables that are passed on
+	EnvNames   string   `json:"env_names"` // variables that are passed through
 	Dir        string   `json:"dir"`
-	URL        []string `json:"url"` // the first that is there counts
+	URL        []string `json:"url"` // the first one present is used
 	Headers    string   `json:"headers"`
 	HeadNames  string   `json:"header_names"` // headers whose values are in variables
-	BearerName string   `json:"bearer_name"`  // a variable with a token
+	BearerName string   `json:"bearer_name"`  // variable with a bearer token
 	Disabled   string   `json:"disabled"`
 	Enabled    string   `json:"enabled"`
 }
 
-// Clients are all that are known.
+// Clients returns all known clients.
 func Clients() []*Client { return slices.Clone(clients) }
 
-// Find finds a client by its ID or another name for it.
+// Find returns the client with an ID or alias.
 func Find(name string) (*Client, bool) {
 	for _, c := range clients {
 		if c.ID == name || slices.Contains(c.row.Also, name) {
@@ -83,33 +84,33 @@ func Find(name string) (*Client, bool) {
 	return nil, false
 }
 
-// Places are where to look.
+// Places says where to look for files.
 type Places struct {
-	OS      string // as in runtime.GOOS; empty: this one
-	Home    string // the user's folder
-	Project string // the project's folder; empty: none
-	// Getenv gives the variables that move files elsewhere, such as XDG_CONFIG_HOME.
-	// Nil: none are set.
+	OS      string // a runtime.GOOS value; default: the current one
+	Home    string // the user's home directory
+	Project string // the project directory; may be empty
+	// Getenv returns environment variables that change the location of files,
+	// such as XDG_CONFIG_HOME. If nil, none are set.
 	Getenv func(name string) (string, bool)
 }
 
-// A Scope says whose file an entry is from.
+// A Scope says which kind of file an entry comes from.
 type Scope string
 
 const (
-	User    Scope = "user"    // the user's own file
-	Project Scope = "project" // a file in the project's folder: whoever can push may have written it
-	Local   Scope = "local"   // the user's own file, for one project
+	User    Scope = "user"    // the user's file
+	Project Scope = "project" // a file in the project directory, which anyone who can push may have written
+	Local   Scope = "local"   // the user's file, for one project
 )
 
-// A File is where a client's servers may be.
+// A File is a configuration file of a client.
 type File struct {
 	Path  string
 	Scope Scope // User or Project
 }
 
-// Files are where the client looks, whether there is a file or not. Files that come
-// later have the say.
+// Files returns the files that the client reads, whether they exist or not.
+// Later files take precedence.
 func (c *Client) Files(p Places) []File {
 	var out []File
 	for _, path := range forOS(c.row.User, p.OS) {
@@ -135,12 +136,13 @@ func forOS(paths map[string][]string, os string) []string {
 	return paths[""]
 }
 
-// resolve fills in a path of the table. Without the user's folder there is none.
+// resolve expands a path of the table. It returns false if the home directory
+// is required but unknown.
 func (p Places) resolve(path string) (string, bool) {
 	if rest, ok := strings.CutPrefix(path, "${"); ok {
 		inside, after, _ := strings.Cut(rest, "}")
-		name, otherwise, _ := strings.Cut(inside, ":-")
-		value := otherwise
+		name, fallback, _ := strings.Cut(inside, ":-")
+		value := fallback
 		if p.Getenv != nil {
 			if v, ok := p.Getenv(name); ok && v != "" {
 				value = v

@@ -1,5 +1,5 @@
 // Package clientconfig reads the configuration files of other MCP clients, so that
-// a server that is set up for one of them need not be set up again:
+// servers configured for them can be used without configuring them again:
 //
 //	c, _ := clientconfig.Find("claude")
 //	servers, err := c.Read(places)
@@ -7,20 +7,20 @@
 //	command := &mcp.Command{Args: s.Args, Env: s.Environ(), Dir: s.Dir}
 //	header := s.Header() // for streamable.ClientOptions, with s.URL
 //
-// The way of a file:
+// How a file is read:
 //
-//	clients.json   which clients there are: where their files are, in which format,
-//	     │         and what the members are called. A client is a row.
+//	clients.json   the known clients: where their files are, in which format, and
+//	     │         the names of the members; one row per client
 //	     ▼
-//	file.go        size, kind, who may write it
+//	file.go        checks size, kind and permissions
 //	     ▼
-//	format.go      JSON with or without comments, TOML or YAML, as one tree of values
+//	format.go      parses JSON with or without comments, TOML or YAML into one tree
 //	     ▼
-//	server.go      the tree's servers, strict about types
+//	reader.go      extracts the servers from the tree; strict about types
 //	     ▼
-//	expand.go      variables, by the client's own rule
+//	expand.go      expands variables, by the rules of the client
 //
-// Reading runs nothing and asks nothing. A file in a project's folder may have been
-// written by anybody who can push to it: Server.Scope says where an entry is from,
-// and whether to start it is for the caller to decide.
+// Reading runs no program and asks no questions. A file in a project directory may
+// have been written by anyone who can push to the project. Server.Scope says where an
+// entry comes from; the caller decides whether to start it.
 package clientconfig

@@ -5,14 +5,13 @@ import (
 	"strings"
 )
 
-// ErrUnset means that a value needs a variable that is not set, or an answer that
-// nobody was there to give.
+// ErrUnset means that a variable is not set, or that an input was not provided.
 var ErrUnset = errors.New("not set")
 
-// An Error says which file is wrong, and where in it.
+// An Error reports which file is invalid, and where.
 type Error struct {
 	File string
-	Key  string // such as mcpServers.github.args[1]; empty if it is the whole file
+	Key  string // for example mcpServers.github.args[1]; empty for the whole file
 	Err  error
 }
 

@@ -9,55 +9,56 @@ import (
 	"strings"
 )
 
-// Values are what variables stand for.
+// Values provides the values of variables.
 type Values struct {
-	// Getenv gives a variable of the environment. Nil: none are set.
+	// Getenv returns an environment variable. If nil, none are set.
 	Getenv func(name string) (string, bool)
-	// Input asks the user a question of the file. Nil: nobody can be asked.
+	// Input asks the user for an input. If nil, no input is available.
 	Input func(in Input) (string, error)
-	// Home is the user's folder.
+	// Home is the user's home directory.
 	Home string
 }
 
-// Expand is the server with all variables filled in, by the rule of its client. One
-// that is not set is an error, which says where it is needed; it wraps ErrUnset.
+// Expand returns the server with all variables expanded by the rules of its
+// client. If one is not set, the error says where it is needed and wraps
+// ErrUnset.
 func (s *Server) Expand(v Values) (*Server, error) {
 	out := *s
 	switch {
 	case s.Err != nil:
 		return nil, s.Err
 	case len(s.Args) == 0 && s.URL == "" && s.Type == "":
-		return nil, s.errorf("has neither a command nor an address")
+		return nil, s.errorf("has neither a command nor a URL")
 	case len(s.Args) == 0 && s.URL == "":
-		return nil, s.errorf("is of type %q, which only %s understands", s.Type, s.Client)
+		return nil, s.errorf("has type %q, which only %s supports", s.Type, s.Client)
 	}
-	x := &expander{server: s, values: v, asked: map[string]string{}}
+	x := &expander{server: s, values: v, answers: map[string]string{}}
 	out.Args = x.list("args", s.Args)
 	out.Env = x.pairs("env", s.Env)
 	out.Dir = x.text("dir", s.Dir)
 	out.URL = x.text("url", s.URL)
 	out.Headers = x.pairs("headers", s.Headers)
 	for _, name := range s.EnvNames {
-		// What the entry says itself has the say.
+		// Values in the entry take precedence.
 		if _, ok := out.Env[name]; !ok {
-			put(&out.Env, name, x.env(name, "env"))
+			setPair(&out.Env, name, x.env(name, "env"))
 		}
 	}
 	for _, header := range slices.Sorted(maps.Keys(s.HeaderNames)) {
-		put(&out.Headers, header, x.env(s.HeaderNames[header], "headers."+header))
+		setPair(&out.Headers, header, x.env(s.HeaderNames[header], "headers."+header))
 	}
 	if s.Bearer != "" {
-		put(&out.Headers, "Authorization", "Bearer "+x.env(s.Bearer, "headers.Authorization"))
+		setPair(&out.Headers, "Authorization", "Bearer "+x.env(s.Bearer, "headers.Authorization"))
 	}
 	if x.err != nil {
 		return nil, x.err
 	}
 	for _, header := range slices.Sorted(maps.Keys(out.Headers)) {
 		if strings.ContainsAny(header+out.Headers[header], "\r\n\x00") {
-			return nil, s.errorf("header %q has a line end in it", header)
+			return nil, s.errorf("header %q contains a line break", header)
 		}
 	}
-	// Clients start what a project's file names in the project's folder.
+	// Clients start servers of a project file in the project directory.
 	if len(out.Args) > 0 && s.project != "" && s.Scope != User {
 		if !filepath.IsAbs(out.Dir) {
 			out.Dir = filepath.Join(s.project, out.Dir)
@@ -67,7 +68,7 @@ func (s *Server) Expand(v Values) (*Server, error) {
 	return &out, nil
 }
 
-func put(m *map[string]string, k, v string) {
+func setPair(m *map[string]string, k, v string) {
 	if *m == nil {
 		*m = map[string]string{}
 	}
@@ -78,12 +79,12 @@ func (s *Server) errorf(format string, args ...any) error {
 	return &Error{File: s.File, Key: s.Key, Err: fmt.Errorf(format, args...)}
 }
 
-// An expander fills in the variables of one server. The first error stays.
+// An expander expands the variables of one server. It keeps the first error.
 type expander struct {
-	server *Server
-	values Values
-	asked  map[string]string
-	err    error
+	server  *Server
+	values  Values
+	answers map[string]string
+	err     error
 }
 
 func (x *expander) list(at string, in []string) []string {
@@ -112,7 +113,7 @@ func (x *expander) fail(err error) string {
 	return ""
 }
 
-// env is the value of a variable that must be set.
+// env returns the value of a variable that must be set.
 func (x *expander) env(name, at string) string {
 	if x.values.Getenv != nil {
 		if v, ok := x.values.Getenv(name); ok {
@@ -122,10 +123,10 @@ func (x *expander) env(name, at string) string {
 	return x.fail(x.server.errorf("%s needs the variable %s, which is %w", at, name, ErrUnset))
 }
 
-// text fills in one value by the client's rule:
+// text expands one value by the client's rule:
 //
-//	none     nothing is filled in
-//	braces   ${V}, ${V:-otherwise}
+//	none     no expansion
+//	braces   ${V}, ${V:-default}
 //	shell    the same, and $V
 //	named    ${env:V}, ${input:id}, ${workspaceFolder}, ${userHome}
 //	plain    {env:V}
@@ -157,7 +158,7 @@ func (x *expander) text(at, s string) string {
 			out.WriteString(v)
 			s = after
 		case x.server.rule == "shell" && strings.HasPrefix(s, "$("):
-			return x.fail(x.server.errorf("%s has a command in $(…), and nothing is run to read a file: put its output into a variable", at))
+			return x.fail(x.server.errorf("%s contains a command in $(…), which is not run: put its output into a variable", at))
 		case x.server.rule == "shell" && s[0] == '$' && nameLength(s[1:]) > 0:
 			n := 1 + nameLength(s[1:])
 			out.WriteString(x.env(s[1:n], at))
@@ -170,8 +171,8 @@ func (x *expander) text(at, s string) string {
 	return out.String() + s
 }
 
-// variable is what stands within braces. What is no variable of the client's is not
-// known, and stays.
+// variable returns the value of what is in braces. It returns false for text
+// that is not a variable of the client, which stays unchanged.
 func (x *expander) variable(at, inside string) (v string, known bool) {
 	switch x.server.rule {
 	case "named":
@@ -181,21 +182,21 @@ func (x *expander) variable(at, inside string) (v string, known bool) {
 			return x.env(name, at), true
 		}
 		if strings.HasPrefix(inside, "file:") {
-			return x.fail(x.server.errorf("%s wants the contents of a file, {%s}, which are not read: put them into a variable", at, inside)), true
+			return x.fail(x.server.errorf("%s refers to the contents of a file, {%s}, which is not read: put them into a variable", at, inside)), true
 		}
 		return "", false
 	}
-	name, otherwise, has := strings.Cut(inside, ":-")
+	name, fallback, hasFallback := strings.Cut(inside, ":-")
 	if nameLength(name) != len(name) || name == "" {
-		return x.fail(x.server.errorf("%s has ${%s}, which names no variable", at, inside)), true
+		return x.fail(x.server.errorf("%s has ${%s}, which is not a variable", at, inside)), true
 	}
-	if has {
+	if hasFallback {
 		if x.values.Getenv != nil {
 			if v, ok := x.values.Getenv(name); ok && v != "" {
 				return v, true
 			}
 		}
-		return otherwise, true
+		return fallback, true
 	}
 	return x.env(name, at), true
 }
@@ -225,9 +226,9 @@ func (x *expander) named(at, inside string) (string, bool) {
 	return x.fail(x.server.errorf("%s needs ${%s}, which is %w", at, inside, ErrUnset)), true
 }
 
-// input asks the user, once for each question.
+// input asks the user, once per input.
 func (x *expander) input(at, id string) string {
-	if v, ok := x.asked[id]; ok {
+	if v, ok := x.answers[id]; ok {
 		return v
 	}
 	in := Input{ID: id}
@@ -235,20 +236,20 @@ func (x *expander) input(at, id string) string {
 		in = x.server.inputs[i]
 	}
 	if x.values.Input == nil {
-		return x.fail(x.server.errorf("%s needs an answer to ${input:%s}, which is %w", at, id, ErrUnset))
+		return x.fail(x.server.errorf("%s needs ${input:%s}, which is %w", at, id, ErrUnset))
 	}
 	v, err := x.values.Input(in)
 	if err != nil {
 		if errors.Is(err, ErrUnset) {
-			return x.fail(x.server.errorf("%s needs an answer to ${input:%s}, which is %w", at, id, err))
+			return x.fail(x.server.errorf("%s needs ${input:%s}, which is %w", at, id, err))
 		}
-		return x.fail(x.server.errorf("%s needs an answer to ${input:%s}: %w", at, id, err))
+		return x.fail(x.server.errorf("%s needs ${input:%s}: %w", at, id, err))
 	}
-	x.asked[id] = v
+	x.answers[id] = v
 	return v
 }
 
-// nameLength is how much of a text is a variable's name.
+// nameLength returns the length of the variable name at the start of s.
 func nameLength(s string) int {
 	for i := range len(s) {
 		c := s[i]

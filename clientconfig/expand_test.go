@@ -20,15 +20,15 @@ func TestExpand(t *testing.T) {
 		{"named", "${input:key} ${input:key}", "secret secret"},
 		{"plain", "{env:DSN} ${env:DSN} {DSN} {", "postgres://db $postgres://db {DSN} {"},
 		{"braces", "${NONE}", "!the variable NONE"},
-		{"braces", "${env:DSN}", "!names no variable"},
-		{"braces", "${}", "!names no variable"},
+		{"braces", "${env:DSN}", "!is not a variable"},
+		{"braces", "${}", "!is not a variable"},
 		{"shell", "$NONE", "!the variable NONE"},
-		{"shell", "$(cat /etc/passwd)", "!nothing is run"},
+		{"shell", "$(cat /etc/passwd)", "!is not run"},
 		{"named", "${env:NONE}", "!the variable NONE"},
 		{"named", "${command:x}", "!${command:x}"},
 		{"named", "${input:other}", "!${input:other}"},
 		{"plain", "{env:NONE}", "!the variable NONE"},
-		{"plain", "{file:~/.ssh/id}", "!are not read"},
+		{"plain", "{file:~/.ssh/id}", "!is not read"},
 	} {
 		s := &Server{Name: "a", File: "/etc/f", Key: "mcpServers.a", Args: []string{"x", tt.text}, rule: tt.rule, project: "/web"}
 		s.inputs = []Input{{ID: "key", Password: true}}

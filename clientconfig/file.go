@@ -10,13 +10,13 @@ import (
 	"runtime"
 )
 
-// maxFile is the size of a file that is read, where the table says nothing else.
+// maxFile is the size limit of a file, unless the table has another one.
 const maxFile = 1 << 20
 
-// Read reads the client's servers from all its files, in order of their names. A
-// file that is not there has none. Where two files name the same server, the one
-// that the client would not use is marked as Shadowed. The error tells of files that
-// cannot be read; the servers of the others are there all the same.
+// Read reads the client's servers from all its files, sorted by name. A missing
+// file has none. If two files name the same server, the one that the client
+// does not use is marked as Shadowed. The error reports files that cannot be
+// read; the servers of the other files are returned anyway.
 func (c *Client) Read(p Places) ([]Server, error) {
 	var all []Server
 	var errs []error
@@ -36,28 +36,28 @@ func (c *Client) Read(p Places) ([]Server, error) {
 		}
 		all = append(all, servers...)
 	}
-	settle(all)
+	markShadowed(all)
 	return all, errors.Join(errs...)
 }
 
-// readFile reads a file that nobody but its owner and group can write.
+// readFile reads a file that is not world-writable.
 func readFile(path string, limit int64) ([]byte, error) {
-	// Looked at before it is opened: opening a pipe would wait.
+	// Stat before opening, because opening a named pipe would block.
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, reason(err)
+		return nil, withoutPath(err)
 	}
 	switch {
 	case !info.Mode().IsRegular():
-		return nil, errors.New("is not a file")
+		return nil, errors.New("is not a regular file")
 	case runtime.GOOS != "windows" && info.Mode().Perm()&0o002 != 0:
-		return nil, errors.New("everybody may write it, so it is not read: chmod o-w")
+		return nil, errors.New("is world-writable: run chmod o-w")
 	case info.Size() > limit:
-		return nil, fmt.Errorf("has %d bytes; at most %d are read", info.Size(), limit)
+		return nil, fmt.Errorf("has %d bytes, the limit is %d", info.Size(), limit)
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, reason(err)
+		return nil, withoutPath(err)
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, limit+1))
@@ -67,8 +67,8 @@ func readFile(path string, limit int64) ([]byte, error) {
 	return text, err
 }
 
-// reason leaves out the path, which the caller knows.
-func reason(err error) error {
+// withoutPath removes the path from an error, because the caller adds it.
+func withoutPath(err error) error {
 	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		return pe.Err
 	}

@@ -69,21 +69,21 @@ func TestRead_refused(t *testing.T) {
 		name, want string
 		make       func(t *testing.T, path string)
 	}{
-		{"too large", "at most 1048576 are read", func(t *testing.T, path string) {
+		{"too large", "the limit is 1048576", func(t *testing.T, path string) {
 			write(t, path, `{"a":"`+strings.Repeat("x", maxFile)+`"}`)
 		}},
-		{"everybody may write it", "everybody may write it", func(t *testing.T, path string) {
+		{"world-writable", "is world-writable", func(t *testing.T, path string) {
 			write(t, path, `{}`)
 			if err := os.Chmod(path, 0o666); err != nil {
 				t.Fatal(err)
 			}
 		}},
-		{"a pipe", "is not a file", func(t *testing.T, path string) {
+		{"a pipe", "is not a regular file", func(t *testing.T, path string) {
 			if err := syscall.Mkfifo(path, 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}},
-		{"a folder", "is not a file", func(t *testing.T, path string) {
+		{"a folder", "is not a regular file", func(t *testing.T, path string) {
 			if err := os.Mkdir(path, 0o755); err != nil {
 				t.Fatal(err)
 			}

@@ -14,27 +14,27 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Bounds on what a file may hold.
+// Limits on the contents of a file.
 const (
 	maxDepth  = 100
 	maxValues = 200_000
 )
 
 var (
-	errDeep = fmt.Errorf("is nested more than %d deep", maxDepth)
-	errMany = fmt.Errorf("has more than %d values", maxValues)
+	errTooDeep = fmt.Errorf("is nested more than %d deep", maxDepth)
+	errTooMany = fmt.Errorf("has more than %d values", maxValues)
 )
 
-// formats read a text as one tree of map[string]any, []any, string, bool, and other
-// scalars that no client's servers are made of.
+// formats parses text into a tree of map[string]any, []any, string, bool and
+// other scalars, which servers do not use.
 var formats = map[string]func([]byte) (map[string]any, error){
-	"json":  readJSON, // clients are lenient about comments, and so are we
+	"json":  readJSON, // clients accept comments, so we do too
 	"jsonc": readJSON,
 	"toml":  readTOML,
 	"yaml":  readYAML,
 }
 
-// parse reads a text. An empty one holds nothing.
+// parse parses a text. An empty text has no values.
 func parse(format string, text []byte) (map[string]any, error) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	if len(bytes.TrimSpace(text)) == 0 {
@@ -45,7 +45,7 @@ func parse(format string, text []byte) (map[string]any, error) {
 
 func readJSON(text []byte) (map[string]any, error) {
 	if depth(text, "//", "/*") > maxDepth {
-		return nil, errDeep
+		return nil, errTooDeep
 	}
 	plain, err := hujson.Standardize(text)
 	if err != nil {
@@ -58,7 +58,7 @@ func readJSON(text []byte) (map[string]any, error) {
 			where = fmt.Sprintf(" in line %d", 1+bytes.Count(plain[:min(int(e.ByteOffset), len(plain))], []byte("\n")))
 		}
 		if errors.Is(err, jsontext.ErrDuplicateName) {
-			return nil, errors.New("has a name twice" + where)
+			return nil, errors.New("has a duplicate name" + where)
 		}
 		return nil, errors.New("is not JSON" + where)
 	}
@@ -67,7 +67,7 @@ func readJSON(text []byte) (map[string]any, error) {
 
 func readTOML(text []byte) (map[string]any, error) {
 	if depth(text, "#", "") > maxDepth {
-		return nil, errDeep
+		return nil, errTooDeep
 	}
 	var v map[string]any
 	if err := toml.Unmarshal(text, &v); err != nil {
@@ -90,7 +90,7 @@ func readYAML(text []byte) (map[string]any, error) {
 		return nil, nil
 	}
 	left := maxValues
-	v, err := tree(&n, 0, &left)
+	v, err := yamlValue(&n, 0, &left)
 	if err != nil {
 		return nil, err
 	}
@@ -100,24 +100,24 @@ func readYAML(text []byte) (map[string]any, error) {
 	return object(v)
 }
 
-// tree is a YAML node as plain values. Aliases count each time, so that a few lines
-// cannot stand for billions of values.
-func tree(n *yaml.Node, deep int, left *int) (any, error) {
+// yamlValue converts a YAML node to plain values. Aliases count each time, so
+// that a few lines cannot expand to billions of values.
+func yamlValue(n *yaml.Node, deep int, left *int) (any, error) {
 	if deep > maxDepth {
-		return nil, errDeep
+		return nil, errTooDeep
 	}
 	if *left--; *left < 0 {
-		return nil, errMany
+		return nil, errTooMany
 	}
 	switch n.Kind {
 	case yaml.DocumentNode:
-		return tree(n.Content[0], deep, left)
+		return yamlValue(n.Content[0], deep, left)
 	case yaml.AliasNode:
-		return tree(n.Alias, deep+1, left)
+		return yamlValue(n.Alias, deep+1, left)
 	case yaml.SequenceNode:
 		list := make([]any, 0, len(n.Content))
 		for _, c := range n.Content {
-			v, err := tree(c, deep+1, left)
+			v, err := yamlValue(c, deep+1, left)
 			if err != nil {
 				return nil, err
 			}
@@ -129,12 +129,12 @@ func tree(n *yaml.Node, deep int, left *int) (any, error) {
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			k := n.Content[i]
 			if k.Kind != yaml.ScalarNode {
-				return nil, fmt.Errorf("has a key in line %d that is no text", k.Line)
+				return nil, fmt.Errorf("has a key in line %d that is not a string", k.Line)
 			}
-			if _, twice := m[k.Value]; twice {
-				return nil, fmt.Errorf("has %q twice, in line %d", k.Value, k.Line)
+			if _, duplicate := m[k.Value]; duplicate {
+				return nil, fmt.Errorf("has a duplicate key %q in line %d", k.Value, k.Line)
 			}
-			v, err := tree(n.Content[i+1], deep+1, left)
+			v, err := yamlValue(n.Content[i+1], deep+1, left)
 			if err != nil {
 				return nil, err
 			}
@@ -150,36 +150,36 @@ func tree(n *yaml.Node, deep int, left *int) (any, error) {
 	case "!!bool":
 		var b bool
 		if err := n.Decode(&b); err != nil {
-			return nil, fmt.Errorf("has no boolean in line %d", n.Line)
+			return nil, fmt.Errorf("has an invalid boolean in line %d", n.Line)
 		}
 		return b, nil
 	}
-	return math.NaN(), nil // a number, a date: nothing that a server is made of
+	return math.NaN(), nil // a number or a date, which servers do not use
 }
 
 func object(v any) (map[string]any, error) {
 	m, ok := v.(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("holds %s, not an object", kind(v))
+		return nil, fmt.Errorf("wrong type: want object, got %s", kindOf(v))
 	}
 	return m, nil
 }
 
-// depth is how deep brackets are nested outside of strings and comments. It is for
-// texts that may not be well-formed, before a parser that follows every one of them.
+// depth returns how deep brackets are nested, outside of strings and comments.
+// It protects recursive parsers from text that is not well-formed.
 func depth(text []byte, comment, block string) int {
 	deep, most := 0, 0
 	for i := 0; i < len(text); {
 		rest := text[i:]
 		switch c := text[i]; {
 		case bytes.HasPrefix(rest, []byte(comment)):
-			i += end(rest, "\n", 0)
+			i += endOf(rest, "\n", 0)
 			continue
 		case block != "" && bytes.HasPrefix(rest, []byte(block)):
-			i += end(rest, "*/", len(block))
+			i += endOf(rest, "*/", len(block))
 			continue
 		case c == '"' || c == '\'' && comment == "#":
-			i += quoted(rest)
+			i += endOfString(rest)
 			continue
 		case c == '[' || c == '{':
 			deep++
@@ -192,19 +192,19 @@ func depth(text []byte, comment, block string) int {
 	return most
 }
 
-// end is where a piece of text ends that goes up to a mark.
-func end(text []byte, mark string, from int) int {
+// endOf returns the index after the first mark.
+func endOf(text []byte, mark string, from int) int {
 	if at := bytes.Index(text[from:], []byte(mark)); at >= 0 {
 		return from + at + len(mark)
 	}
 	return len(text)
 }
 
-// quoted is where a string ends, in one line or within three quotes.
-func quoted(text []byte) int {
+// endOfString returns the index after a string, in single or triple quotes.
+func endOfString(text []byte) int {
 	q := text[:1]
 	if three := bytes.Repeat(q, 3); bytes.HasPrefix(text, three) {
-		return end(text, string(three), 3)
+		return endOf(text, string(three), 3)
 	}
 	for i := 1; i < len(text); i++ {
 		switch {
@@ -217,19 +217,19 @@ func quoted(text []byte) int {
 	return len(text)
 }
 
-// kind is what a value is, for messages.
-func kind(v any) string {
+// kindOf returns the type of a value, for error messages.
+func kindOf(v any) string {
 	switch v.(type) {
 	case nil:
 		return "null"
 	case string:
-		return "a string"
+		return "string"
 	case bool:
-		return "a boolean"
+		return "boolean"
 	case []any:
-		return "a list"
+		return "list"
 	case map[string]any:
-		return "an object"
+		return "object"
 	}
-	return "a number"
+	return "number"
 }

@@ -11,28 +11,29 @@ import (
 	"github.com/bossman-dev/bossman/jsonrpc"
 )
 
-// Asking the client works the same in every revision, though on the wire it is
-// three different things: a request of ours within the call, an answer that asks
-// the client to come again, or a question on a task. A handler that needs an
-// answer calls Ask (or Elicit, AskURL, Sample, Roots). The first time, that
-// returns an error which carries the question; the handler returns it. Once the
-// client has answered, the handler is run again from the top, and the same Ask
-// returns the answer. So what stands before the last question runs several
-// times: what must happen once goes into Once.
+// Asking the client works the same in every revision, although the messages
+// differ: a request to the client within the call, a result that makes the
+// client retry, or a question attached to a task. A handler that needs an
+// answer calls Ask (or Elicit, AskURL, Sample, Roots). On the first run that
+// returns an error carrying the question, which the handler returns. When the
+// client has answered, the handler runs again from the top, and the same Ask
+// returns the answer. So the code before the last question runs several times,
+// and work that must not be repeated goes into Once.
 
-// maxRounds is how often one call may ask.
+// maxRounds limits how often one call may ask.
 const maxRounds = 8
 
-// rounds is what earlier rounds of a call have brought.
+// rounds holds the results of earlier rounds of a call.
 type rounds struct {
 	n       int
 	answers map[string]json.RawMessage
-	refused map[string]error           // questions that failed at the client
-	once    map[string]json.RawMessage // what Once has kept
-	used    map[string]json.RawMessage // answers that fitted, in this run
+	failed  map[string]error           // questions that the client could not answer
+	once    map[string]json.RawMessage // values of Once
+	used    map[string]json.RawMessage // valid answers used in this run
 }
 
-// put adds to a map that is made when it is needed: most calls ask nothing.
+// put sets a map entry, allocating the map on first use. Most calls ask
+// nothing.
 func put[V any](m *map[string]V, key string, v V) {
 	if *m == nil {
 		*m = map[string]V{}
@@ -40,37 +41,20 @@ func put[V any](m *map[string]V, key string, v V) {
 	(*m)[key] = v
 }
 
-// An asker carries questions to the client and brings the answers back.
-type asker interface {
-	// begin finds what earlier rounds have brought.
-	begin(c *Call) error
-	// ask has the questions answered. A result or an error ends this run of the
-	// request; otherwise the handler is run again.
-	ask(c *Call, needs []need) (Result, error)
-}
-
-// asker is how clients of a revision are asked.
-func (r Revision) asker() asker {
-	if r.Stateless() {
-		return roundTrips{}
-	}
-	return backCalls{}
-}
-
-// A need is a question that has no answer yet.
-type need struct {
+// A pendingAsk is a question without an answer.
+type pendingAsk struct {
 	key      string
 	method   string
 	params   any
-	requires ClientCapabilities // what the client must have declared
+	requires ClientCapabilities // capabilities that the client must have declared
 
-	// until, if set, returns when nobody needs the answer any more.
+	// until, if set, returns when the answer is no longer needed.
 	until func(context.Context)
 }
 
-// while gives the context for asking: it ends when until has returned. end waits
-// for that, and reports whether until returned by itself.
-func (n *need) while(ctx context.Context) (asking context.Context, end func() bool) {
+// untilCtx returns a context that ends when until returns. end waits for that,
+// and reports whether until returned on its own.
+func (n *pendingAsk) untilCtx(ctx context.Context) (asking context.Context, end func() bool) {
 	if n.until == nil {
 		return ctx, func() bool { return false }
 	}
@@ -87,51 +71,51 @@ func (n *need) while(ctx context.Context) (asking context.Context, end func() bo
 	}
 }
 
-// needError is how a handler hands its questions to the library.
-type needError struct{ needs []need }
+// An askError carries a handler's questions to the library.
+type askError struct{ asks []pendingAsk }
 
-func (e *needError) Error() string { return "mcp: needs an answer from the client" }
+func (e *askError) Error() string { return "mcp: waiting for an answer from the client" }
 
 // Need joins the questions of several Asks into one round. It returns nil if
-// all of them had their answers, and the first other error if there is one.
+// all of them had answers, or the first other error.
 func Need(errs ...error) error {
-	var needs []need
+	var asks []pendingAsk
 	for _, err := range errs {
 		if err == nil {
 			continue
 		}
-		e, ok := errors.AsType[*needError](err)
+		e, ok := errors.AsType[*askError](err)
 		if !ok {
 			return err
 		}
-		needs = append(needs, e.needs...)
+		asks = append(asks, e.asks...)
 	}
-	if needs == nil {
+	if asks == nil {
 		return nil
 	}
-	return &needError{needs}
+	return &askError{asks}
 }
 
-// run runs a handler, as often as its questions make it.
+// run runs a handler, again for each round of questions.
 func (c *Call) run(h func() (Result, error)) (Result, error) {
-	asker := c.r.Revision.asker()
+	asker := c.r.Revision.askDriver()
 	if err := asker.begin(c); err != nil {
 		return nil, err
 	}
 	for {
 		c.rounds.used = nil
-		res, err := c.guarded(h)
-		if start, ok := errors.AsType[*startTask](err); ok {
+		res, err := c.recovering(h)
+		if start, ok := errors.AsType[*startDurable](err); ok {
 			return c.server.durable.start(c, start)
 		}
-		asking, ok := errors.AsType[*needError](err)
+		asking, ok := errors.AsType[*askError](err)
 		if !ok {
 			return res, err
 		}
 		if c.rounds.n++; c.rounds.n > maxRounds {
 			return nil, tooManyRounds()
 		}
-		if res, err = asker.ask(c, asking.needs); res != nil || err != nil {
+		if res, err = asker.ask(c, asking.asks); res != nil || err != nil {
 			return res, err
 		}
 	}
@@ -141,37 +125,37 @@ func tooManyRounds() error {
 	return jsonrpc.Errorf(jsonrpc.CodeInternal, "still asking after %d rounds", maxRounds)
 }
 
-func (c *Call) guarded(h func() (Result, error)) (res Result, err error) {
+func (c *Call) recovering(h func() (Result, error)) (res Result, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			res, err = nil, c.server.recovered(v)
+			res, err = nil, c.server.reportPanic(v)
 		}
 	}()
 	return h()
 }
 
-// answer finds the answer to a question, or returns the question as an error.
-// An answer that does not fit is as good as none.
-func (c *Call) answer(n need, fits func(json.RawMessage) error) error {
+// lookup finds the answer to a question, or returns the question as an error.
+// An invalid answer counts as none.
+func (c *Call) lookup(n pendingAsk, fits func(json.RawMessage) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.over {
-		return errors.New("mcp: the call has become a task: ask with the Call that Durable gives")
+	if c.becameTask {
+		return errors.New("mcp: the call has become a task: use the Call that Durable passes to run")
 	}
-	if err := c.rounds.refused[n.key]; err != nil {
+	if err := c.rounds.failed[n.key]; err != nil {
 		return err
 	}
 	if raw, ok := c.rounds.answers[n.key]; ok && fits(raw) == nil {
 		put(&c.rounds.used, n.key, raw)
 		return nil
 	}
-	return &needError{[]need{n}}
+	return &askError{[]pendingAsk{n}}
 }
 
-// Ask asks the person behind the client to fill in a form, made from T: a struct
-// of strings, numbers and booleans, or one of those alone. The key names the
-// question, the same in all rounds. A person who refuses gives ErrDeclined or
-// ErrDismissed.
+// Ask asks the user to fill in a form derived from T: a struct of strings,
+// numbers and booleans, or a single such value. key identifies the question and
+// must be the same in all rounds. If the user refuses, the error is ErrDeclined
+// or ErrDismissed.
 func Ask[T any](c *Call, key, message string) (T, error) {
 	var v T
 	schema, alone, err := formFor[T](key)
@@ -200,8 +184,8 @@ func Ask[T any](c *Call, key, message string) (T, error) {
 	return v, err
 }
 
-// AskURL sends the person behind the client to a page. It returns nil when they
-// have agreed to go there, which does not mean that they are done.
+// AskURL asks the user to visit a page. It returns nil when the user has agreed
+// to, which does not mean that the visit is complete.
 func (c *Call) AskURL(key, message, url string) error {
 	res, err := c.Elicit(key, &ElicitParams{Mode: "url", Message: message, URL: url})
 	switch {
@@ -215,16 +199,16 @@ func (c *Call) AskURL(key, message, url string) error {
 	return nil
 }
 
-// Elicit is Ask with a form of the caller's own, and the answer as it is. An
-// accepted form fits its schema.
+// Elicit is like Ask with an explicit form, and returns the answer unchanged.
+// The content of an accepted form matches its schema.
 func (c *Call) Elicit(key string, p *ElicitParams) (*ElicitResult, error) {
 	return c.ElicitUntil(key, p, nil)
 }
 
-// ElicitUntil is Elicit for a question that may become idle. While the server
-// waits for the person it runs until, and when that returns first it takes the
-// question back: the error is then ErrWithdrawn. In revisions where the client
-// comes again with the answer nobody waits, and until is not run.
+// ElicitUntil is like Elicit for a question that may become obsolete. While the
+// server waits for the user it runs until; if that returns first, the question
+// is withdrawn and the error is ErrWithdrawn. In the stateless era the server
+// does not wait, and until is not called.
 func (c *Call) ElicitUntil(key string, p *ElicitParams, until func(context.Context)) (*ElicitResult, error) {
 	var requires ClientCapabilities
 	isURL := p.Mode == "url"
@@ -241,7 +225,7 @@ func (c *Call) ElicitUntil(key string, p *ElicitParams, until func(context.Conte
 		}
 	}
 	var res ElicitResult
-	err := c.answer(need{key, "elicitation/create", p, requires, until}, func(raw json.RawMessage) error {
+	err := c.lookup(pendingAsk{key, "elicitation/create", p, requires, until}, func(raw json.RawMessage) error {
 		res = ElicitResult{}
 		if err := object("answer", raw, &res); err != nil {
 			return err
@@ -250,7 +234,7 @@ func (c *Call) ElicitUntil(key string, p *ElicitParams, until func(context.Conte
 		case res.Action == "decline" || res.Action == "cancel" || res.Action == "accept" && isURL:
 			return nil
 		case res.Action != "accept" || len(res.Content) == 0 || res.Content[0] != '{':
-			return errors.New("an answer is accepted with content, declined or cancelled")
+			return errors.New("answer must be accepted with content, declined or cancelled")
 		}
 		return form.check(res.Content)
 	})
@@ -260,20 +244,20 @@ func (c *Call) ElicitUntil(key string, p *ElicitParams, until func(context.Conte
 	return &res, nil
 }
 
-// Sample asks the client's model.
+// Sample asks the client's model for a completion.
 func (c *Call) Sample(key string, p *SampleParams) (*SampleResult, error) {
 	requires := ClientCapabilities{Sampling: &SamplingCapability{}}
 	if len(p.Tools) > 0 {
 		requires.Sampling.Tools = &struct{}{}
 	}
 	var res SampleResult
-	err := c.answer(need{key, "sampling/createMessage", p, requires, nil}, func(raw json.RawMessage) error {
+	err := c.lookup(pendingAsk{key, "sampling/createMessage", p, requires, nil}, func(raw json.RawMessage) error {
 		res = SampleResult{}
 		if err := object("answer", raw, &res); err != nil {
 			return err
 		}
 		if res.Role == "" || res.Content == nil {
-			return errors.New("a message has a role and content")
+			return errors.New("message must have a role and content")
 		}
 		return nil
 	})
@@ -283,26 +267,25 @@ func (c *Call) Sample(key string, p *SampleParams) (*SampleResult, error) {
 	return &res, nil
 }
 
-// Roots asks where the client lets the server work.
+// Roots asks the client for its roots.
 func (c *Call) Roots(key string) ([]Root, error) {
 	var res rootsResult
 	requires := ClientCapabilities{Roots: &RootsCapability{}}
-	err := c.answer(need{key, "roots/list", nil, requires, nil}, func(raw json.RawMessage) error {
+	err := c.lookup(pendingAsk{key, "roots/list", nil, requires, nil}, func(raw json.RawMessage) error {
 		res = rootsResult{}
 		if err := object("answer", raw, &res); err != nil {
 			return err
 		}
 		if res.Roots == nil {
-			return errors.New("there must be a list of roots")
+			return errors.New("roots must be a list")
 		}
 		return nil
 	})
 	return res.Roots, err
 }
 
-// Once runs f in the first round that comes to it, and gives the same value in
-// later rounds of the call. The value travels with the client where the protocol
-// keeps nothing here; it is sealed on the way.
+// Once runs f in the first round that reaches it, and returns the same value in
+// later rounds. In the stateless era the client carries the value, encrypted.
 func Once[T any](c *Call, key string, f func() (T, error)) (T, error) {
 	var v T
 	c.mu.Lock()
@@ -317,135 +300,10 @@ func Once[T any](c *Call, key string, f func() (T, error)) (T, error) {
 	}
 	b, err := jsonv2.Marshal(v)
 	if err != nil {
-		return v, fmt.Errorf("keep %q: %w", key, err)
+		return v, fmt.Errorf("encode value of Once %q: %w", key, err)
 	}
 	c.mu.Lock()
 	put(&c.rounds.once, key, b)
 	c.mu.Unlock()
 	return v, nil
-}
-
-// lacks returns the first need that the client has not the capability for.
-func (c *Call) lacks(needs []need) *need {
-	have := &c.r.Client
-	for i, n := range needs {
-		switch {
-		case n.requires.Elicitation != nil && n.requires.Elicitation.URL != nil && !have.ElicitsURL(),
-			n.requires.Elicitation != nil && n.requires.Elicitation.Form != nil && !have.ElicitsForm(),
-			n.requires.Sampling != nil && have.Sampling == nil,
-			n.requires.Sampling != nil && n.requires.Sampling.Tools != nil && have.Sampling.Tools == nil,
-			n.requires.Roots != nil && have.Roots == nil:
-			return &needs[i]
-		}
-	}
-	return nil
-}
-
-// asksIn reports whether revision r has words for the question, whatever the
-// client says it can do.
-func (n *need) asksIn(r Revision) bool {
-	switch p := n.params.(type) {
-	case *ElicitParams:
-		if p.Mode == "url" && !r.richForms() {
-			return false
-		}
-	case *SampleParams:
-		if len(p.Tools) > 0 && !r.richSampling() {
-			return false
-		}
-	}
-	return vocabulary[n.method].fromServer(r)
-}
-
-// inputRequest is a question as it travels inside a result.
-type inputRequest struct {
-	Method string `json:"method"`
-	Params any    `json:"params,omitzero"`
-}
-
-func inputRequests(needs []need, r Revision) map[string]inputRequest {
-	reqs := map[string]inputRequest{}
-	for _, n := range needs {
-		reqs[n.key] = inputRequest{n.method, shapeQuestion(n, r)}
-	}
-	return reqs
-}
-
-// shapeQuestion is the question as a reader of revision r is shown it.
-func shapeQuestion(n need, r Revision) any {
-	switch p := n.params.(type) {
-	case *ElicitParams:
-		return shapeElicit(p, r)
-	case *SampleParams:
-		return shapeSample(p, r)
-	}
-	return n.params
-}
-
-// readAnswers reads inputResponses.
-func readAnswers(raw json.RawMessage) (map[string]json.RawMessage, error) {
-	if raw == nil || raw[0] == 'n' {
-		return nil, nil
-	}
-	var answers map[string]json.RawMessage
-	err := object("inputResponses", raw, &answers)
-	return answers, err
-}
-
-// backCalls asks a client with a session: by requests of ours, within the call.
-type backCalls struct{}
-
-func (backCalls) begin(*Call) error { return nil }
-
-func (backCalls) ask(c *Call, needs []need) (Result, error) {
-	lacking := c.lacks(needs)
-	for i := range needs {
-		if lacking == nil && !needs[i].asksIn(c.r.Revision) {
-			lacking = &needs[i]
-		}
-	}
-	if lacking != nil {
-		return nil, c.r.lacks(lacking.method, lacking.requires)
-	}
-	defer jsonrpc.Idle(c.ctx)()
-	for _, n := range needs {
-		if p, ok := n.params.(*ElicitParams); ok && p.Mode == "url" && p.ElicitationID == "" {
-			q := *p
-			q.ElicitationID = newTaskID()
-			n.params = &q
-		}
-		ctx, end := n.while(c.ctx)
-		raw, err := c.r.out.Call(ctx, n.method, shapeQuestion(n, c.r.Revision))
-		if end() && err != nil {
-			put(&c.rounds.refused, n.key, ErrWithdrawn)
-			continue
-		}
-		if e, ok := errors.AsType[*jsonrpc.Error](err); ok {
-			put(&c.rounds.refused, n.key, fmt.Errorf("%w: %s", ErrDeclined, e.Message))
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		put(&c.rounds.answers, n.key, restoreAnswer(n, raw, c.r.Revision))
-	}
-	return nil, nil
-}
-
-// restoreAnswer undoes what shapeQuestion did to the form.
-func restoreAnswer(n need, raw json.RawMessage, r Revision) json.RawMessage {
-	p, ok := n.params.(*ElicitParams)
-	if !ok {
-		return raw
-	}
-	fixed, err := editMembers(raw, func(name string, v json.RawMessage) (json.RawMessage, error) {
-		if name == "content" {
-			v = restoreElicit(p, v, r)
-		}
-		return v, nil
-	})
-	if err != nil {
-		return raw
-	}
-	return fixed
 }

@@ -2,8 +2,8 @@ package mcp
 
 import "encoding/json"
 
-// An Implementation names a program that speaks the protocol. It is for people
-// to read: nothing may depend on it.
+// An Implementation identifies a program that speaks the protocol. It is for
+// display only.
 type Implementation struct {
 	Name        string `json:"name"`
 	Title       string `json:"title,omitzero"`
@@ -13,7 +13,8 @@ type Implementation struct {
 	Icons       []Icon `json:"icons,omitzero"`
 }
 
-// ClientCapabilities is what a client can do. A nil field means it cannot.
+// ClientCapabilities lists what a client supports. A nil field means that it
+// does not.
 type ClientCapabilities struct {
 	Experimental map[string]json.RawMessage `json:"experimental,omitzero"`
 	Roots        *RootsCapability           `json:"roots,omitzero"`
@@ -22,19 +23,19 @@ type ClientCapabilities struct {
 	Extensions   map[string]json.RawMessage `json:"extensions,omitzero"`
 }
 
-// RootsCapability: the client can list its roots.
+// RootsCapability means that the client can list its roots.
 type RootsCapability struct {
 	ListChanged bool `json:"listChanged,omitzero"`
 }
 
-// SamplingCapability: the client has a model to ask.
+// SamplingCapability means that the client can sample its model.
 type SamplingCapability struct {
 	Context *struct{} `json:"context,omitzero"`
 	Tools   *struct{} `json:"tools,omitzero"`
 }
 
-// ElicitationCapability: the client can ask its user. Naming neither way means
-// forms.
+// ElicitationCapability means that the client can ask its user. If neither mode
+// is set, forms are supported.
 type ElicitationCapability struct {
 	Form *struct{} `json:"form,omitzero"`
 	URL  *struct{} `json:"url,omitzero"`
@@ -50,7 +51,8 @@ func (c ClientCapabilities) ElicitsURL() bool {
 	return c.Elicitation != nil && c.Elicitation.URL != nil
 }
 
-// ServerCapabilities is what a server offers. A nil field means it does not.
+// ServerCapabilities lists what a server offers. A nil field means that it does
+// not.
 type ServerCapabilities struct {
 	Experimental map[string]json.RawMessage `json:"experimental,omitzero"`
 	Logging      *struct{}                  `json:"logging,omitzero"`
@@ -61,18 +63,18 @@ type ServerCapabilities struct {
 	Extensions   map[string]json.RawMessage `json:"extensions,omitzero"`
 }
 
-// PromptsCapability: the server has prompts.
+// PromptsCapability means that the server has prompts.
 type PromptsCapability struct {
 	ListChanged bool `json:"listChanged,omitzero"`
 }
 
-// ResourcesCapability: the server has resources.
+// ResourcesCapability means that the server has resources.
 type ResourcesCapability struct {
 	Subscribe   bool `json:"subscribe,omitzero"`
 	ListChanged bool `json:"listChanged,omitzero"`
 }
 
-// ToolsCapability: the server has tools.
+// ToolsCapability means that the server has tools.
 type ToolsCapability struct {
 	ListChanged bool `json:"listChanged,omitzero"`
 }

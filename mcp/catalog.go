@@ -12,16 +12,16 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 )
 
-// A catalog holds the things of one kind that a server has registered, in the
-// order of their names. Reading it takes no lock.
+// A catalog holds the registered items of one kind, ordered by name. Reads take
+// no lock.
 type catalog[T any] struct {
-	mu    sync.Mutex
-	items map[string]T
-	seen  atomic.Pointer[shelf[T]] // nil after a change
+	mu     sync.Mutex
+	items  map[string]T
+	cached atomic.Pointer[snapshot[T]] // nil after a change
 }
 
-// A shelf is a catalog at one moment.
-type shelf[T any] struct {
+// A snapshot is an immutable copy of a catalog.
+type snapshot[T any] struct {
 	names []string
 	items map[string]T
 }
@@ -33,46 +33,46 @@ func (c *catalog[T]) set(name string, item T) {
 		c.items = map[string]T{}
 	}
 	c.items[name] = item
-	c.seen.Store(nil)
+	c.cached.Store(nil)
 }
 
-// remove reports whether the name was there.
+// remove removes an item and reports whether it was present.
 func (c *catalog[T]) remove(name string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	_, ok := c.items[name]
 	delete(c.items, name)
-	c.seen.Store(nil)
+	c.cached.Store(nil)
 	return ok
 }
 
-func (c *catalog[T]) shelf() *shelf[T] {
-	if s := c.seen.Load(); s != nil {
+func (c *catalog[T]) snapshot() *snapshot[T] {
+	if s := c.cached.Load(); s != nil {
 		return s
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := &shelf[T]{slices.Sorted(maps.Keys(c.items)), maps.Clone(c.items)}
-	c.seen.Store(s)
+	s := &snapshot[T]{slices.Sorted(maps.Keys(c.items)), maps.Clone(c.items)}
+	c.cached.Store(s)
 	return s
 }
 
 func (c *catalog[T]) get(name string) (T, bool) {
-	item, ok := c.shelf().items[name]
+	item, ok := c.snapshot().items[name]
 	return item, ok
 }
 
-// used reports whether there is or was anything: what has been offered once
-// stays declared.
-func (c *catalog[T]) used() bool { return c.shelf().items != nil }
+// everUsed reports whether the catalog has or had any item. A capability that
+// was offered once stays declared.
+func (c *catalog[T]) everUsed() bool { return c.snapshot().items != nil }
 
-// page lists up to size items that come after the cursor and may be seen, and
-// the cursor of the page behind them, if there is one.
+// page returns up to size visible items after the cursor, and the cursor of the
+// next page, if there is one.
 func (c *catalog[T]) page(cursor json.RawMessage, size int, visible func(string) bool) (items []T, next string, err error) {
-	s := c.shelf()
+	s := c.snapshot()
 	start := 0
 	if cursor != nil {
-		after, err := readCursor(cursor)
+		after, err := parseCursor(cursor)
 		if err != nil {
 			return nil, "", err
 		}
@@ -87,7 +87,7 @@ func (c *catalog[T]) page(cursor json.RawMessage, size int, visible func(string)
 			continue
 		}
 		if len(items) == size {
-			return items, makeCursor(last), nil
+			return items, newCursor(last), nil
 		}
 		items = append(items, s.items[name])
 		last = name
@@ -95,29 +95,29 @@ func (c *catalog[T]) page(cursor json.RawMessage, size int, visible func(string)
 	return items, "", nil
 }
 
-// A cursor is the last name on the page before it, so that it outlives changes
-// to the list and needs no memory of ours. What may be seen is decided on the
-// page, not by the cursor.
+// A cursor is the last name of the previous page, so it stays valid when the
+// list changes and needs no server state. Visibility is checked for each page,
+// not encoded in the cursor.
 
-const cursorMark = "\x00after:"
+const cursorPrefix = "\x00after:"
 
-func makeCursor(last string) string {
-	return base64.RawURLEncoding.EncodeToString([]byte(cursorMark + last))
+func newCursor(last string) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(cursorPrefix + last))
 }
 
-func readCursor(raw json.RawMessage) (after string, err error) {
+func parseCursor(raw json.RawMessage) (after string, err error) {
 	const most = 4096
 	var s string
 	if len(raw) > most || jsonv2.Unmarshal(raw, &s) != nil {
-		return "", invalid("cursor is not one of ours")
+		return "", invalid("invalid cursor")
 	}
-	if s == "" { // some clients send it to mean the beginning
+	if s == "" { // some clients send it for the first page
 		return "", nil
 	}
 	b, err := base64.RawURLEncoding.Strict().DecodeString(s)
-	after, ok := strings.CutPrefix(string(b), cursorMark)
+	after, ok := strings.CutPrefix(string(b), cursorPrefix)
 	if err != nil || !ok || after == "" {
-		return "", invalid("cursor is not one of ours")
+		return "", invalid("invalid cursor")
 	}
 	return after, nil
 }

@@ -14,110 +14,114 @@ import (
 	"github.com/bossman-dev/bossman/jsonrpc"
 )
 
-// ClientOptions are what a client may be given. The zero value is a client that
-// finds out which revision the server speaks, and cannot be asked anything.
+// ClientOptions configures a Client. The zero value is a client that negotiates
+// the revision and does not answer questions.
 type ClientOptions struct {
 	Info Implementation // what the client calls itself
-	// Revision is the only one to speak. Zero: the newest that the server does.
+	// Revision is the only revision to accept. Zero means the latest one that
+	// the server supports.
 	Revision Revision
 
-	// A handler that is set is declared as a capability. Handlers may be called
-	// from several goroutines at once.
+	// Setting one of these functions declares the capability. They may be
+	// called concurrently.
 	//
-	// Elicit asks the person. Members of an accepted form that it leaves out are
-	// filled in with the form's defaults. A URL that it gets is https, or http on
-	// this machine, and safe to show; whether to open it is the person's choice.
+	// Elicit asks the user. Missing members of an accepted form are filled in
+	// with the form's defaults. A URL is https, or http on this machine, and
+	// safe to display; whether to open it is the user's decision.
 	Elicit func(ctx context.Context, p *ElicitParams) (*ElicitResult, error)
 	Sample func(ctx context.Context, p *SampleParams) (*SampleResult, error)
 	Roots  func(ctx context.Context) ([]Root, error)
-	// Tasks lets tool calls become tasks, which the client then follows to
+	// Tasks allows tool calls to become tasks, which the client follows to
 	// their end.
 	Tasks bool
-	// LogLevel is the least serious log message to be sent; zero is none.
+	// LogLevel is the minimum level of log messages to receive; zero means
+	// none.
 	LogLevel LogLevel
-	// OnNotify hears what the server tells: on a pipe one after the other, over
-	// HTTP in the order of each stream. It may call the client, with its own ctx:
-	// with another it would wait for an answer that comes after it.
+	// OnNotify is called for each notification: on a pipe one at a time, over
+	// HTTP in the order of each stream. It may call the client with the ctx it
+	// is given. With another context the call deadlocks, because its response
+	// comes after the notification.
 	OnNotify func(ctx context.Context, n Notification)
 
-	// Timeout is how long the server may be silent about a request; a minute.
-	// Progress that CallOptions asks for, and a question of the server's that is
-	// being answered, count as signs of life. MaxTime is the end in any case; half an hour.
+	// Timeout is how long the server may be silent about a request; default one
+	// minute. Progress requested with CallOptions and a server request being
+	// answered extend it. MaxTime limits the whole request; default half an
+	// hour.
 	Timeout, MaxTime time.Duration
-	// Probe is how long a server may take to answer the first question of the
-	// newest revision before it is asked in the old way; 5 s, and three times as
-	// long over HTTP.
+	// Probe is how long to wait for the answer to server/discover before
+	// initialize is tried; default 5 s, and three times as long over HTTP.
 	Probe time.Duration
-	// Eras remembers which servers are old, so that they are not asked again. Nil:
-	// one for the whole program.
+	// Eras caches which servers need initialize. Default: one cache for the
+	// whole program.
 	Eras *Eras
-	// Observe is called before a request is sent, with the tool or prompt that it
-	// names, if any. What it gives is added to the request's _meta, unless the caller
-	// has the same there; done is called when there is an answer or none will come.
+	// Observe is called before a request is sent, with the tool or prompt that
+	// it names, if any. The returned meta is added to the request's _meta,
+	// where values of the caller take precedence. done is called with the
+	// outcome.
 	Observe func(ctx context.Context, method, name string) (meta Meta, done func(error))
-	// Logger takes what concerns the operator. Nil: slog's default.
+	// Logger receives messages for the operator. Default: slog.Default().
 	Logger *slog.Logger
 }
 
-// A Notification is something that the server tells.
+// A Notification is a notification from the server.
 type Notification struct {
 	Method string
 	Params json.RawMessage
 }
 
-// A Client talks to one server. Its methods may be called from several
-// goroutines at once.
+// A Client is a connection to one server. Its methods may be called
+// concurrently.
 type Client struct {
-	o         ClientOptions
-	log       *slog.Logger
-	transport jsonrpc.Transport
-	peer      *jsonrpc.Peer
-	exchanger Exchanger // the transport, if requests go out one by one
-	ended     chan struct{}
-	why       error           // what ended it, out of the ordinary; to be read after that
-	wg        sync.WaitGroup  // what is begun beside the peer
-	farewells sync.WaitGroup  // what the server is told about requests that were given up
-	life      context.Context // ends with Close
-	end       context.CancelFunc
+	o          ClientOptions
+	log        *slog.Logger
+	transport  jsonrpc.Transport
+	peer       *jsonrpc.Peer
+	exchanger  Exchanger       // transport, if it sends each request separately; otherwise nil
+	ended      chan struct{}   // closed when the peer has stopped
+	runErr     error           // why the peer stopped; valid after ended is closed
+	wg         sync.WaitGroup  // goroutines besides the peer
+	cancelling sync.WaitGroup  // cancellation notifications being sent
+	baseCtx    context.Context // ends with Close
+	cancel     context.CancelFunc
 
-	era          atomic.Pointer[settled] // set by Connect before anything else is asked
+	era          atomic.Pointer[negotiated] // set by Connect before any other request
 	capabilities ClientCapabilities
 
-	doubt     bool         // Connect is not sure about the era
-	answering atomic.Int32 // questions of the server's that are being answered
-	answered  atomic.Int64 // when the last of them was, in Unix nanoseconds
-	lastID    atomic.Int64 // of requests that go out one by one
-	refused   atomic.Int64 // messages that were none, or that nobody waited for
-	noise     atomic.Int64 // of those, the ones that were none, in a row
+	eraUncertain bool         // Connect cannot tell the era
+	handling     atomic.Int32 // number of server requests being handled
+	lastHandled  atomic.Int64 // when the last one finished, in Unix nanoseconds
+	lastID       atomic.Int64 // id of the last request on exchanger
+	refused      atomic.Int64 // number of malformed and unexpected messages
+	malformed    atomic.Int64 // number of malformed messages in a row
 
-	mu      sync.Mutex
-	closed  bool
-	epoch   int // how often a session was begun
-	tokens  int64
-	follow  map[string]*watch             // by progress token
-	hearing map[string]func(Notification) // by subscription id
-	inboxes map[*inbox]bool               // those who listen in a session
-	asides  map[jsonrpc.ID]aside          // questions that came on a request's own stream
-	watched map[string]int                // URIs that a session is subscribed to
-	deaf    bool                          // a session's stream for them has been given up
-	lists   lists
+	mu             sync.Mutex
+	closed         bool
+	epoch          int                           // number of sessions so far
+	lastToken      int64                         // last progress token
+	timers         map[string]*requestTimer      // by progress token
+	subscriptions  map[string]func(Notification) // by subscription id
+	inboxes        map[*inbox]bool               // listeners of a session
+	streamRequests map[jsonrpc.ID]streamRequest  // server requests received on a response stream
+	subscribed     map[string]int                // number of listeners by resource URI, in a session
+	streamLost     bool                          // the session's event stream failed for good
+	lists          listCache                     // cached lists
 
-	renewal     chan struct{} // holds one while a session is begun anew
-	subscribing chan struct{} // holds one while a resource is subscribed to, or no longer
+	renewLock     chan struct{} // held while a session is renewed
+	subscribeLock chan struct{} // held while a resource is subscribed or unsubscribed
 }
 
-// settled is how the conversation is held.
-type settled struct {
+// negotiated holds the revision, the _meta and the server info.
+type negotiated struct {
 	revision Revision
-	meta     []byte           // the members of every request's _meta
-	server   initializeResult // what the server says of itself
+	meta     []byte           // members of the _meta of every request
+	server   initializeResult // info and capabilities of the server
 }
 
-// Connect begins a conversation over t. The context bounds the handshake only.
-// The client must be closed; it closes t. On an error t is closed already.
+// Connect connects to a server over t. ctx bounds the handshake only. The
+// caller must close the client, which closes t. If Connect fails, t is closed.
 func Connect(ctx context.Context, t jsonrpc.Transport, o *ClientOptions) (*Client, error) {
 	c := newClient(t, o)
-	if err := c.begin(ctx); err != nil {
+	if err := c.negotiate(ctx); err != nil {
 		_ = c.Close()
 		return nil, fmt.Errorf("connect: %w", err)
 	}
@@ -126,14 +130,14 @@ func Connect(ctx context.Context, t jsonrpc.Transport, o *ClientOptions) (*Clien
 
 func newClient(t jsonrpc.Transport, o *ClientOptions) *Client {
 	c := &Client{
-		follow:  map[string]*watch{},
-		hearing: map[string]func(Notification){},
-		inboxes: map[*inbox]bool{},
-		asides:  map[jsonrpc.ID]aside{},
-		watched: map[string]int{},
+		timers:         map[string]*requestTimer{},
+		subscriptions:  map[string]func(Notification){},
+		inboxes:        map[*inbox]bool{},
+		streamRequests: map[jsonrpc.ID]streamRequest{},
+		subscribed:     map[string]int{},
 
-		renewal:     make(chan struct{}, 1),
-		subscribing: make(chan struct{}, 1),
+		renewLock:     make(chan struct{}, 1),
+		subscribeLock: make(chan struct{}, 1),
 	}
 	if o != nil {
 		c.o = *o
@@ -145,31 +149,31 @@ func newClient(t jsonrpc.Transport, o *ClientOptions) *Client {
 	c.o.MaxTime = cmp.Or(c.o.MaxTime, 30*time.Minute)
 	c.o.Probe = cmp.Or(c.o.Probe, 5*time.Second)
 	if c.o.Eras == nil {
-		c.o.Eras = &everyEra
+		c.o.Eras = &defaultEras
 	}
 	if c.log = c.o.Logger; c.log == nil {
 		c.log = slog.Default()
 	}
 	c.capabilities = c.o.capabilities()
-	c.era.Store(&settled{})
-	c.life, c.end = context.WithCancel(context.Background())
+	c.era.Store(&negotiated{})
+	c.baseCtx, c.cancel = context.WithCancel(context.Background())
 	c.run(t)
 	return c
 }
 
-// run reads from a transport from now on.
+// run starts reading from a transport.
 func (c *Client) run(t jsonrpc.Transport) {
 	c.transport = t
 	c.exchanger, _ = t.(Exchanger)
 	if l, ok := t.(Lossy); ok {
-		l.OnGap(c.missed)
+		l.OnGap(c.handleGap)
 	}
 	c.ended = make(chan struct{})
 	ended, peer := c.ended, jsonrpc.NewPeer(t, &jsonrpc.PeerOptions{
-		Handle:    c.asked,
-		Notified:  func(ctx context.Context, n *jsonrpc.Message) { c.told(ctx, n, nil) },
-		Abandoned: c.abandoned,
-		Refused:   c.refuse,
+		Handle:    c.handleRequest,
+		Notified:  func(ctx context.Context, n *jsonrpc.Message) { c.handleNotification(ctx, n, nil) },
+		Abandoned: c.sendCancelled,
+		Refused:   c.reportRefused,
 		Reserved:  true,
 		Panicked: func(m *jsonrpc.Message, v any, stack []byte) {
 			c.log.Error("client handler panicked", "method", m.Method, "value", v, "stack", string(stack))
@@ -179,23 +183,23 @@ func (c *Client) run(t jsonrpc.Transport) {
 	c.peer = peer
 	go func() {
 		defer close(ended)
-		c.why = peer.Run(context.Background()) // whoever waits for an answer is told
+		c.runErr = peer.Run(context.Background()) // pending calls get the error
 	}()
 }
 
-// refuse counts what cannot be used, and says so now and then. An answer that comes
-// late is no news: its request was given up.
-func (c *Client) refuse(err error) {
+// reportRefused counts and sometimes logs a message that cannot be used. A late
+// response to a cancelled request is normal and logged at debug level.
+func (c *Client) reportRefused(err error) {
 	n := c.refused.Add(1)
 	level := slog.LevelDebug
 	if _, ok := errors.AsType[*jsonrpc.Malformed](err); ok {
 		level = slog.LevelWarn
-		c.noise.Add(1)
+		c.malformed.Add(1)
 	}
 	if n&(n-1) != 0 { // 1, 2, 4, 8, …
 		return
 	}
-	c.log.Log(context.Background(), level, "the server said something that cannot be used", "count", n, "err", err)
+	c.log.Log(context.Background(), level, "received a message that cannot be used", "count", n, "err", err)
 }
 
 func (o *ClientOptions) capabilities() ClientCapabilities {
@@ -215,40 +219,40 @@ func (o *ClientOptions) capabilities() ClientCapabilities {
 	return c
 }
 
-// Close ends the conversation and waits for all that the client started. It is not
-// for a handler to call, which would wait for itself.
+// Close closes the connection and waits for everything the client started. It
+// must not be called by a handler of the client.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	c.closed = true
 	for in := range c.inboxes {
-		in.end()
+		in.close()
 	}
 	c.mu.Unlock()
-	c.farewells.Wait() // which is not long
-	c.end()
+	c.cancelling.Wait() // bounded by cleanupTimeout
+	c.cancel()
 	err := c.transport.Close()
 	<-c.ended
 	c.wg.Wait()
 	return err
 }
 
-// Revision is the one that is spoken.
+// Revision returns the negotiated revision.
 func (c *Client) Revision() Revision { return c.era.Load().revision }
 
-// Server is what the server offers.
+// Server returns the capabilities of the server.
 func (c *Client) Server() ServerCapabilities { return c.era.Load().server.Capabilities }
 
-// ServerInfo is the server's name for itself. It is for people to read, and
-// proves nothing.
+// ServerInfo returns what the server calls itself. It is for display only and
+// must not be trusted.
 func (c *Client) ServerInfo() Implementation { return c.era.Load().server.ServerInfo }
 
-// Instructions tell a model how to use the server.
+// Instructions returns the server's instructions for models.
 func (c *Client) Instructions() string { return c.era.Load().server.Instructions }
 
-// Refused is how many messages came that could not be used: text that is no
-// message, such as a log line on a server's standard output, and answers to what
-// nobody had asked.
+// Refused returns the number of messages that could not be used: text that is
+// not a message, such as a log line on a server's standard output, and
+// responses to unknown requests.
 func (c *Client) Refused() int64 { return c.refused.Load() }
 
-// Done is closed when the conversation is over, by either side.
+// Done is closed when the connection is closed, by either end.
 func (c *Client) Done() <-chan struct{} { return c.ended }

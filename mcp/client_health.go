@@ -7,41 +7,41 @@ import (
 	"github.com/bossman-dev/bossman/jsonrpc"
 )
 
-// maxNoise is how many things may come in a row that are no messages.
-const maxNoise = 100
+// maxMalformed limits the malformed messages in a row.
+const maxMalformed = 100
 
-// Health tells why the server should not be relied on: the conversation is over, or
-// the last hundred things that it said were no messages, such as log lines on its
-// standard output. Nil means that nothing is known against it. The client does
-// nothing about it by itself: whether to begin anew is for the program to decide.
+// Health returns an error if the server should not be relied on: the connection
+// is closed, or the last hundred messages were malformed, such as log lines on
+// its standard output. Nil means that there is no known problem. The client
+// does not reconnect by itself.
 func (c *Client) Health() error {
-	if c.gone() {
-		if c.why == nil || errors.Is(c.why, jsonrpc.ErrClosed) {
-			return c.lost(&question{}, jsonrpc.ErrClosed)
+	if c.isClosed() {
+		if c.runErr == nil || errors.Is(c.runErr, jsonrpc.ErrClosed) {
+			return c.explainClosed(&clientRequest{}, jsonrpc.ErrClosed)
 		}
-		return c.lost(&question{}, fmt.Errorf("%w: %w", jsonrpc.ErrClosed, c.why))
+		return c.explainClosed(&clientRequest{}, fmt.Errorf("%w: %w", jsonrpc.ErrClosed, c.runErr))
 	}
-	if n := c.noise.Load(); n >= maxNoise {
-		return fmt.Errorf("mcp: the last %d things that the server said are no messages", n)
+	if n := c.malformed.Load(); n >= maxMalformed {
+		return fmt.Errorf("mcp: the last %d messages from the server are malformed", n)
 	}
 	return nil
 }
 
-// spoke notes that a message has come.
-func (c *Client) spoke() {
-	if c.noise.Load() > 0 {
-		c.noise.Store(0)
+// resetMalformed notes that a valid message was received.
+func (c *Client) resetMalformed() {
+	if c.malformed.Load() > 0 {
+		c.malformed.Store(0)
 	}
 }
 
-// lost explains to whoever asked why the conversation is over: for a child process
-// as an ExitError. Before it has begun Connect tells that.
-func (c *Client) lost(q *question, err error) error {
+// explainClosed adds to err what happened to a child process, as an ExitError.
+// During the handshake, Connect does that.
+func (c *Client) explainClosed(rq *clientRequest, err error) error {
 	c.mu.Lock()
 	closed := c.closed
 	c.mu.Unlock()
 	child, ok := c.transport.(interface{ explain(err error) *ExitError })
-	if closed || !ok || q.era != nil {
+	if closed || !ok || rq.era != nil {
 		return err
 	}
 	return child.explain(err)

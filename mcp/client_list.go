@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"strings"
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
@@ -15,36 +14,37 @@ import (
 )
 
 const (
-	maxPages = 10_000         // of a list that does not end
-	maxTTL   = 24 * time.Hour // how long a list is kept at most
+	maxPages = 10_000         // limit of pages of one list
+	maxTTL   = 24 * time.Hour // limit of the time that a list is cached
 )
 
-// lists is what the client has kept of the server's lists, for as long as the
-// server said. It is guarded by the client's mutex.
-type lists struct {
-	kept    map[Kind]*keptList
-	changes int                      // counts what has made a list stale
-	headers map[string][]paramHeader // by tool: arguments that go into headers as well
+// A listCache caches the server's lists for as long as the server allows. It is
+// guarded by the client's mutex.
+type listCache struct {
+	cached  map[Kind]*cachedList
+	changes int                      // number of invalidations
+	headers map[string][]paramHeader // by tool: arguments that are repeated in headers
 }
 
-type keptList struct {
-	items any // a []*T
-	until time.Time
+type cachedList struct {
+	items   any // a []*T
+	expires time.Time
 }
 
-// forget drops a list, or with "" all of them.
-func (l *lists) forget(kind Kind) {
+// invalidate drops a list, or all lists if kind is "".
+func (l *listCache) invalidate(kind Kind) {
 	l.changes++
 	if kind == "" {
-		l.kept = nil
+		l.cached = nil
 	}
-	if delete(l.kept, kind); kind == "" || kind == KindTool {
+	if delete(l.cached, kind); kind == "" || kind == KindTool {
 		l.headers = nil
 	}
 }
 
-// changed takes note of a notification that makes a list stale.
-func (c *Client) changed(n Notification) {
+// handleListChanged invalidates a list that has changed, and passes the event
+// to listeners.
+func (c *Client) handleListChanged(n Notification) {
 	e, ok := eventOf(n)
 	if !ok {
 		return
@@ -53,23 +53,23 @@ func (c *Client) changed(n Notification) {
 	defer c.mu.Unlock()
 	switch e.Kind {
 	case EventTools:
-		c.lists.forget(KindTool)
+		c.lists.invalidate(KindTool)
 	case EventPrompts:
-		c.lists.forget(KindPrompt)
+		c.lists.invalidate(KindPrompt)
 	case EventResources:
-		c.lists.forget(KindResource)
-		c.lists.forget(KindTemplate)
+		c.lists.invalidate(KindResource)
+		c.lists.invalidate(KindTemplate)
 	}
 	for in := range c.inboxes {
 		in.put(e)
 	}
 }
 
-// Tools lists the server's tools. A list that the server lets be kept is not
-// asked for again while it is fresh. Over HTTP, a tool that cannot be called
-// because its schema misuses headers is left out.
+// Tools lists the server's tools. The list is cached for as long as the server
+// allows. Over HTTP, tools whose schema misuses headers are omitted, because
+// they cannot be called.
 func (c *Client) Tools(ctx context.Context) iter.Seq2[*Tool, error] {
-	return pages(ctx, c, KindTool, "tools/list", "tools", c.callable)
+	return pages(ctx, c, KindTool, "tools/list", "tools", c.usableTool)
 }
 
 // Prompts lists the server's prompts.
@@ -87,7 +87,7 @@ func (c *Client) Templates(ctx context.Context) iter.Seq2[*Resource, error] {
 	return pages[Resource](ctx, c, KindTemplate, "resources/templates/list", "resourceTemplates", nil)
 }
 
-// Tool finds a tool by its name. One that is not there is ErrNotFound.
+// Tool returns the tool with the given name, or ErrNotFound.
 func (c *Client) Tool(ctx context.Context, name string) (*Tool, error) {
 	for t, err := range c.Tools(ctx) {
 		if err != nil {
@@ -100,21 +100,21 @@ func (c *Client) Tool(ctx context.Context, name string) (*Tool, error) {
 	return nil, fmt.Errorf("tool %s: %w", name, ErrNotFound)
 }
 
-// Refresh drops what has been kept of the server's lists.
+// Refresh clears the cached lists.
 func (c *Client) Refresh() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.lists.forget("")
+	c.lists.invalidate("")
 }
 
-// pages walks all items of a list, page by page, or as they were kept. Items that
-// usable refuses are left out.
+// pages iterates over all items of a list, from the cache or page by page.
+// Items for which usable returns false are omitted.
 func pages[T any](ctx context.Context, c *Client, kind Kind, method, key string, usable func(*T) bool) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		c.mu.Lock()
-		kept, changes := c.lists.kept[kind], c.lists.changes
+		kept, changes := c.lists.cached[kind], c.lists.changes
 		c.mu.Unlock()
-		if kept != nil && time.Now().Before(kept.until) {
+		if kept != nil && time.Now().Before(kept.expires) {
 			for _, item := range kept.items.([]*T) {
 				if !yield(new(*item), nil) {
 					return
@@ -124,10 +124,10 @@ func pages[T any](ctx context.Context, c *Client, kind Kind, method, key string,
 		}
 		var all []*T
 		fresh := maxTTL
-		q := &question{method: method}
+		rq := &clientRequest{method: method}
 		for range maxPages {
 			began := time.Now()
-			page, err := readPage[T](ctx, c, q, key)
+			page, err := readPage[T](ctx, c, rq, key)
 			if err != nil {
 				yield(nil, fmt.Errorf("%s: %w", method, err))
 				return
@@ -143,42 +143,42 @@ func pages[T any](ctx context.Context, c *Client, kind Kind, method, key string,
 				}
 			}
 			if page.next == nil {
-				c.keep(kind, all, fresh, changes)
+				c.cacheList(kind, all, fresh, changes)
 				return
 			}
 			cursor := jsonrpc.Text(page.next)
-			if len(q.params) > 0 && q.params[0].value == cursor {
+			if len(rq.params) > 0 && rq.params[0].value == cursor {
 				yield(nil, fmt.Errorf("%s: the server names the same page again", method))
 				return
 			}
-			q = &question{method: method, params: []param{{"cursor", cursor}}}
+			rq = &clientRequest{method: method, params: []param{{"cursor", cursor}}}
 		}
-		yield(nil, fmt.Errorf("%s: the list does not end", method))
+		yield(nil, fmt.Errorf("%s: the list has more than %d pages", method, maxPages))
 	}
 }
 
-// keep keeps a list, unless it has changed since the reading began.
-func (c *Client) keep(kind Kind, items any, fresh time.Duration, changes int) {
+// cacheList caches a list, unless it was invalidated since reading began.
+func (c *Client) cacheList(kind Kind, items any, fresh time.Duration, changes int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if fresh <= 0 || c.lists.changes != changes {
 		return
 	}
-	if c.lists.kept == nil {
-		c.lists.kept = map[Kind]*keptList{}
+	if c.lists.cached == nil {
+		c.lists.cached = map[Kind]*cachedList{}
 	}
-	c.lists.kept[kind] = &keptList{items, time.Now().Add(fresh)}
+	c.lists.cached[kind] = &cachedList{items, time.Now().Add(fresh)}
 }
 
-// A page is part of a list.
+// A page is one page of a list.
 type page[T any] struct {
 	items []*T
-	next  json.RawMessage // the cursor of the next one; nil if there is none
+	next  json.RawMessage // cursor of the next page, or nil
 	ttl   time.Duration
 }
 
-func readPage[T any](ctx context.Context, c *Client, q *question, key string) (p page[T], err error) {
-	raw, err := c.ask(ctx, q)
+func readPage[T any](ctx context.Context, c *Client, rq *clientRequest, key string) (p page[T], err error) {
+	raw, err := c.call(ctx, rq)
 	if err != nil {
 		return p, err
 	}
@@ -187,7 +187,7 @@ func readPage[T any](ctx context.Context, c *Client, q *question, key string) (p
 		switch name {
 		case key:
 			found = true
-			if err := jsonv2.Unmarshal(v, &p.items, checked); err != nil {
+			if err := jsonv2.Unmarshal(v, &p.items, trusted); err != nil {
 				return p, fmt.Errorf("%s: %s", key, plainError(err))
 			}
 		case "nextCursor":
@@ -206,28 +206,28 @@ func readPage[T any](ctx context.Context, c *Client, q *question, key string) (p
 		}
 	}
 	if !found {
-		return p, fmt.Errorf("the answer holds no %s", key)
+		return p, fmt.Errorf("the result has no %s", key)
 	}
-	if string(p.next) == `""` && (!c.Revision().Stateless() || len(q.params) > 0 && q.params[0].value == "") {
-		// Before the newest revision nobody said that this is a cursor, and some
-		// servers write it where there is none.
+	if string(p.next) == `""` && (!c.Revision().Stateless() || len(rq.params) > 0 && rq.params[0].value == "") {
+		// Before the stateless era an empty cursor was not defined, and some
+		// servers send it on the last page.
 		p.next = nil
 	}
 	return p, nil
 }
 
-// callable reports whether a tool can be called over this transport, and takes
-// note of the arguments that go into headers.
-func (c *Client) callable(t *Tool) bool {
+// usableTool reports whether a tool can be called on this transport, and caches
+// which arguments are repeated in headers.
+func (c *Client) usableTool(t *Tool) bool {
 	if c.exchanger == nil || !c.Revision().RoutingHeader() {
 		return true
 	}
 	headers, err := paramHeaders(t.InputSchema)
-	if err == nil && strayHeader(t.InputSchema) {
-		err = errors.New(headerKeyword + " stands where no argument is")
+	if err == nil && hasMisplacedHeader(t.InputSchema) {
+		err = errors.New(headerKeyword + " is misplaced: it must be in the schema of an argument")
 	}
 	if err != nil {
-		c.log.Warn("a tool cannot be called", "tool", t.Name, "err", err)
+		c.log.Warn("ignoring a tool that cannot be called", "tool", t.Name, "err", err)
 		return false
 	}
 	c.mu.Lock()
@@ -236,46 +236,8 @@ func (c *Client) callable(t *Tool) bool {
 	return true
 }
 
-// strayHeader reports whether a header is asked for somewhere else than at an
-// argument, or a member of one.
-func strayHeader(schema json.RawMessage) bool {
-	for name, v := range jsonrpc.Members(schema) {
-		switch name {
-		case "properties":
-			for _, property := range jsonrpc.Members(v) {
-				if strayHeader(property) {
-					return true
-				}
-			}
-		case "const", "default", "enum", "examples", headerKeyword:
-		default:
-			if mentionsHeader(v) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-func mentionsHeader(v json.RawMessage) bool {
-	if !strings.Contains(string(v), headerKeyword) {
-		return false
-	}
-	for name, m := range jsonrpc.Members(v) {
-		if name == headerKeyword || mentionsHeader(m) {
-			return true
-		}
-	}
-	for e := range jsonrpc.Elements(v) {
-		if mentionsHeader(e) {
-			return true
-		}
-	}
-	return false
-}
-
-// toolHeaders are the arguments of a tool that go into headers. A tool that has
-// not been listed is looked for.
+// toolHeaders returns the arguments of a tool that are repeated in headers. It
+// lists the tools if the tool is not in the cache.
 func (c *Client) toolHeaders(ctx context.Context, tool string) ([]paramHeader, error) {
 	for range 2 {
 		c.mu.Lock()
@@ -288,7 +250,7 @@ func (c *Client) toolHeaders(ctx context.Context, tool string) ([]paramHeader, e
 			if !errors.Is(err, ErrNotFound) {
 				return nil, err
 			}
-			// The server will say so, or it does not list all it has.
+			// The server will report it, or the tool is not listed.
 			c.mu.Lock()
 			put(&c.lists.headers, tool, nil)
 			c.mu.Unlock()

@@ -3,32 +3,27 @@ package mcp
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
-	"strconv"
-	"sync"
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
-
-	"github.com/bossman-dev/bossman/jsonrpc"
 )
 
-// ErrTimeout means that the server was silent for too long, or took too long
-// altogether. It is a context.DeadlineExceeded as well.
+// ErrTimeout means that the server was silent for too long, or the request took
+// too long in total. It wraps context.DeadlineExceeded.
 var ErrTimeout = fmt.Errorf("mcp: no answer in time: %w", context.DeadlineExceeded)
 
-// A question is a request of ours.
-type question struct {
+// A clientRequest is a request to the server.
+type clientRequest struct {
 	method   string
 	params   []param
-	meta     Meta     // beside what every request has there
-	era      *settled // of a handshake, which has its own
+	meta     Meta        // in addition to the _meta of every request
+	era      *negotiated // of a handshake request; nil: that of the client
 	progress func(ProgressParams)
-	hear     func(Notification) // what belongs to it; nil: the client is told
-	timeout  time.Duration      // zero: the client's
-	maxTime  time.Duration      // likewise; negative: none of the two
+	onNotify func(Notification) // for its notifications; nil: the client handles them
+	timeout  time.Duration      // zero: that of the client
+	maxTime  time.Duration      // zero: that of the client; negative: no limits at all
 }
 
 // A param is a member of a request's params.
@@ -37,9 +32,9 @@ type param struct {
 	value any
 }
 
-// name is the tool or the prompt that the question is about.
-func (q *question) name() string {
-	for _, p := range q.params {
+// target returns the tool or prompt that the request names.
+func (rq *clientRequest) target() string {
+	for _, p := range rq.params {
 		if s, ok := p.value.(string); ok && p.name == "name" {
 			return s
 		}
@@ -47,21 +42,21 @@ func (q *question) name() string {
 	return ""
 }
 
-// with is the question with more in its _meta.
-func (q *question) with(meta Meta) *question {
+// withMeta returns the request with additional _meta.
+func (rq *clientRequest) withMeta(meta Meta) *clientRequest {
 	if len(meta) == 0 {
-		return q
+		return rq
 	}
-	x := *q
+	x := *rq
 	x.meta = maps.Clone(meta)
-	maps.Copy(x.meta, q.meta)
+	maps.Copy(x.meta, rq.meta)
 	return &x
 }
 
-// encoded is JSON that we have written, or read, ourselves.
-type encoded []byte
+// rawJSON is JSON that was encoded or validated by this module.
+type rawJSON []byte
 
-// appendName is appendMember for any name.
+// appendName is appendMember for a name that may need escaping.
 func appendName(b []byte, name string) []byte {
 	if b[len(b)-1] != '{' {
 		b = append(b, ',')
@@ -69,22 +64,22 @@ func appendName(b []byte, name string) []byte {
 	return append(appendString(b, name), ':')
 }
 
-func (c *Client) eraOf(q *question) *settled {
-	if q.era != nil {
-		return q.era
+func (c *Client) eraOf(rq *clientRequest) *negotiated {
+	if rq.era != nil {
+		return rq.era
 	}
 	return c.era.Load()
 }
 
-// encode writes the params in the form of an era. An empty token is none.
-func (q *question) encode(era *settled, token string) (json.RawMessage, error) {
+// encode encodes the params. An empty token means none.
+func (rq *clientRequest) encode(era *negotiated, token string) (json.RawMessage, error) {
 	b := append(make([]byte, 0, 256), '{')
 	var err error
-	for _, p := range q.params {
+	for _, p := range rq.params {
 		switch v := p.value.(type) {
 		case string:
 			b = appendString(appendMember(b, p.name), v)
-		case encoded:
+		case rawJSON:
 			b = append(appendName(b, p.name), v...)
 		case json.RawMessage:
 			b, err = appendRaw(b, p.name, v)
@@ -95,13 +90,13 @@ func (q *question) encode(era *settled, token string) (json.RawMessage, error) {
 			return nil, err
 		}
 	}
-	if era.meta != nil || token != "" || len(q.meta) > 0 {
+	if era.meta != nil || token != "" || len(rq.meta) > 0 {
 		b = append(appendMember(b, "_meta"), '{')
 		b = append(b, era.meta...)
 		if token != "" {
 			b = append(appendMember(b, "progressToken"), token...)
 		}
-		for name, v := range q.meta {
+		for name, v := range rq.meta {
 			value, err := jsonv2.Marshal(v, jsonv2.Deterministic(true))
 			if err != nil {
 				return nil, err
@@ -116,223 +111,28 @@ func (q *question) encode(era *settled, token string) (json.RawMessage, error) {
 	return append(b, '}'), nil
 }
 
-// ask sends a request and waits for its answer, as long as there are signs of it.
-func (c *Client) ask(ctx context.Context, q *question) (_ json.RawMessage, err error) {
+// call sends a request and waits for the response, within its time limits.
+func (c *Client) call(ctx context.Context, rq *clientRequest) (_ json.RawMessage, err error) {
 	if c.o.Observe != nil {
-		meta, done := c.o.Observe(ctx, q.method, q.name())
+		meta, done := c.o.Observe(ctx, rq.method, rq.target())
 		defer func() { done(err) }()
-		q = q.with(meta)
+		rq = rq.withMeta(meta)
 	}
 	token := ""
-	w := &watch{c: c, hear: q.progress}
-	if q.progress != nil {
-		token = c.followed(w)
-		defer c.unfollowed(token)
+	w := &requestTimer{client: c, progress: rq.progress}
+	if rq.progress != nil {
+		token = c.trackProgress(w)
+		defer c.untrackProgress(token)
 	}
-	params, err := q.encode(c.eraOf(q), token)
+	params, err := rq.encode(c.eraOf(rq), token)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", q.method, err)
+		return nil, fmt.Errorf("%s: %w", rq.method, err)
 	}
-	if q.maxTime >= 0 {
+	if rq.maxTime >= 0 {
 		var cancel context.CancelCauseFunc
 		ctx, cancel = context.WithCancelCause(ctx)
-		w.begin(q, cancel)
-		defer w.end()
+		w.start(rq, cancel)
+		defer w.stop()
 	}
-	return c.send(ctx, q, params, q.hear)
-}
-
-// A watch is the time that a request may take.
-type watch struct {
-	c    *Client
-	hear func(ProgressParams)
-
-	mu     sync.Mutex
-	cancel context.CancelCauseFunc
-	each   time.Duration
-	limit  time.Time
-	timer  *time.Timer
-}
-
-func (w *watch) begin(q *question, cancel context.CancelCauseFunc) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.cancel = cancel
-	if w.each = q.timeout; w.each == 0 {
-		w.each = w.c.o.Timeout
-	}
-	most := q.maxTime
-	if most == 0 {
-		most = max(w.c.o.MaxTime, q.timeout)
-	}
-	w.limit = time.Now().Add(most)
-	w.timer = time.AfterFunc(min(w.each, most), w.late)
-}
-
-// sign is a sign of life: the time for the next one begins.
-func (w *watch) sign() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.timer != nil && w.timer.Stop() {
-		w.timer.Reset(max(0, min(w.each, time.Until(w.limit))))
-	}
-}
-
-// late gives the request up, unless the server waits for us.
-func (w *watch) late() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	left := time.Until(w.limit)
-	if w.timer == nil {
-		return
-	}
-	rest := w.each - time.Since(time.Unix(0, w.c.answered.Load()))
-	if w.c.answering.Load() > 0 {
-		rest = w.each
-	}
-	if left > 0 && rest > 0 {
-		w.timer.Reset(min(rest, left))
-		return
-	}
-	w.cancel(ErrTimeout)
-}
-
-func (w *watch) end() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.timer.Stop()
-	w.timer = nil
-	w.cancel(nil)
-}
-
-// followed gives a request a token by which the server reports its progress.
-func (c *Client) followed(w *watch) string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.tokens++
-	token := strconv.FormatInt(c.tokens, 10)
-	c.follow[token] = w
-	return token
-}
-
-func (c *Client) unfollowed(token string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.follow, token)
-}
-
-// resultHead is what tells one kind of result from another.
-type resultHead struct {
-	kind, requests, state, task json.RawMessage
-}
-
-func headOf(result json.RawMessage) (h resultHead) {
-	for name, v := range jsonrpc.Members(result) {
-		switch name {
-		case "resultType":
-			if h.kind = v; string(v) == `"complete"` {
-				return h // the rest is for whoever asked
-			}
-		case "inputRequests":
-			h.requests = v
-		case "requestState":
-			h.state = v
-		case "taskId":
-			h.task = v
-		}
-	}
-	return h
-}
-
-// codeURLNeeded is how a server of 2025-11-25 says that the person has to visit
-// pages first.
-const codeURLNeeded = -32042
-
-// resolve asks until there is a result, answering what the server asks meanwhile.
-func (c *Client) resolve(ctx context.Context, q *question, o *CallOptions) (json.RawMessage, error) {
-	asked := len(q.params)
-	headers := false
-	seen := visits{}
-	for round := range maxRounds + 2 {
-		raw, err := c.ask(ctx, q)
-		if e, ok := errors.AsType[*jsonrpc.Error](err); ok {
-			switch {
-			case e.Code == CodeHeaderMismatch && c.exchanger != nil && !headers && q.method == "tools/call":
-				headers = true // the tool's schema may have changed
-				c.mu.Lock()
-				c.lists.forget(KindTool)
-				c.mu.Unlock()
-				continue
-			case e.Code == codeURLNeeded && c.o.Elicit != nil && !c.Revision().Stateless():
-				again, err := c.visit(ctx, e, seen)
-				if err == nil && again {
-					err = pause(ctx, backoff(round+2))
-				}
-				if err != nil {
-					return nil, err
-				}
-				continue
-			}
-		}
-		if err != nil {
-			return nil, err
-		}
-		if len(raw) == 0 || raw[0] != '{' {
-			return nil, errors.New("the result is not an object")
-		}
-		if !c.Revision().Stateless() {
-			return raw, nil
-		}
-		head := headOf(raw)
-		switch kind := jsonrpc.Text(head.kind); {
-		case head.kind == nil, kind == "complete":
-			return raw, nil
-		case kind == "task" && c.o.Tasks && q.method == "tools/call":
-			return c.followTask(ctx, jsonrpc.Text(head.task), o)
-		case kind != "input_required":
-			return nil, fmt.Errorf("unknown kind of result %.40s", head.kind)
-		}
-		next := *q
-		next.params = q.params[:asked:asked]
-		wait := time.Duration(0)
-		if head.requests == nil {
-			wait = backoff(round)
-		} else {
-			answers, again, err := c.answerAll(ctx, head.requests, seen)
-			if err != nil {
-				return nil, err
-			}
-			if again {
-				wait = backoff(round + 2)
-			}
-			next.params = append(next.params, param{"inputResponses", answers})
-		}
-		if wait > 0 {
-			if err := pause(ctx, wait); err != nil {
-				return nil, err
-			}
-		}
-		if head.state != nil {
-			next.params = append(next.params, param{"requestState", encoded(head.state)})
-		}
-		q = &next
-	}
-	return nil, fmt.Errorf("the server keeps asking, after %d rounds", maxRounds+2)
-}
-
-// backoff grows from a tenth of a second to half a minute.
-func backoff(round int) time.Duration {
-	return min(100*time.Millisecond<<min(round, 10), 30*time.Second)
-}
-
-// pause waits, or returns why ctx ended before.
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-t.C:
-		return nil
-	}
+	return c.send(ctx, rq, params, rq.onNotify)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/bossman-dev/bossman/jsonrpc"
 )
 
-// A TaskError tells which task was no longer followed, and why. The task may go
-// on; Client.Task takes it up again.
+// A TaskError reports which task is no longer followed, and why. The task may
+// still run; Client.Task follows it again.
 type TaskError struct {
 	ID  string
 	Err error
@@ -23,16 +23,16 @@ type TaskError struct {
 func (e *TaskError) Error() string { return fmt.Sprintf("task %s: %v", e.ID, e.Err) }
 func (e *TaskError) Unwrap() error { return e.Err }
 
-// How often a task is asked for, whatever its server says.
+// Bounds on the poll interval, regardless of what the server asks for.
 const (
-	pollFastest = 20 * time.Millisecond
-	pollUsual   = time.Second
-	pollSlowest = time.Minute
-	maxPolls    = 5 // that may fail in a row, because the way to the server does
+	pollMin         = 20 * time.Millisecond
+	pollDefault     = time.Second
+	pollMax         = time.Minute
+	maxPollFailures = 5 // transport errors in a row before polling fails
 )
 
-// Task follows a task to its end: one of an earlier call, whose id was kept. The
-// client's options must have Tasks set.
+// Task waits for a task that an earlier call became, and returns its result.
+// Tasks must be set in the client's options.
 func (c *Client) Task(ctx context.Context, id string) (*ToolResult, error) {
 	raw, err := c.followTask(ctx, id, nil)
 	if err != nil {
@@ -41,16 +41,16 @@ func (c *Client) Task(ctx context.Context, id string) (*ToolResult, error) {
 	return readToolResult("of task "+id, raw)
 }
 
-// CancelTask asks the server to end a task. It may end otherwise all the same.
+// CancelTask asks the server to cancel a task. It may still end otherwise.
 func (c *Client) CancelTask(ctx context.Context, id string) error {
-	_, err := c.ask(ctx, &question{method: "tasks/cancel", params: []param{{"taskId", id}}})
+	_, err := c.call(ctx, &clientRequest{method: "tasks/cancel", params: []param{{"taskId", id}}})
 	if err != nil {
 		return fmt.Errorf("cancel task %s: %w", id, err)
 	}
 	return nil
 }
 
-// taskState is how a task stands.
+// taskState is the result of tasks/get.
 type taskState struct {
 	Status   string                     `json:"status"`
 	Message  string                     `json:"statusMessage"`
@@ -60,10 +60,10 @@ type taskState struct {
 	Error    *jsonrpc.Error             `json:"error"`
 }
 
-// followTask waits for a task's outcome, and answers what it asks.
+// followTask polls a task until it ends, and answers its questions.
 func (c *Client) followTask(ctx context.Context, id string, o *CallOptions) (json.RawMessage, error) {
 	if id == "" {
-		return nil, errors.New("the server began a task without an id")
+		return nil, errors.New("the server started a task without an id")
 	}
 	if o != nil && o.OnTask != nil {
 		o.OnTask(id)
@@ -76,11 +76,11 @@ func (c *Client) followTask(ctx context.Context, id string, o *CallOptions) (jso
 			failures = 0
 		}
 		switch e, final := errors.AsType[*jsonrpc.Error](err); {
-		case err != nil && (ctx.Err() != nil || failures >= maxPolls || errors.Is(err, jsonrpc.ErrClosed)),
+		case err != nil && (ctx.Err() != nil || failures >= maxPollFailures || errors.Is(err, jsonrpc.ErrClosed)),
 			final && e.Code != jsonrpc.CodeInternal:
 			return nil, &TaskError{id, err}
 		case err != nil:
-			if err := pause(ctx, backoff(failures+2)); err != nil {
+			if err := sleep(ctx, backoff(failures+2)); err != nil {
 				return nil, &TaskError{id, err}
 			}
 			continue
@@ -88,16 +88,16 @@ func (c *Client) followTask(ctx context.Context, id string, o *CallOptions) (jso
 		switch state.Status {
 		case CallCompleted:
 			if len(state.Result) == 0 || state.Result[0] != '{' {
-				return nil, &TaskError{id, errors.New("it was completed without a result")}
+				return nil, &TaskError{id, errors.New("completed without a result")}
 			}
 			return state.Result, nil
 		case CallFailed:
 			if state.Error == nil {
-				return nil, &TaskError{id, errors.New("it failed without a reason")}
+				return nil, &TaskError{id, errors.New("failed without an error")}
 			}
 			return nil, state.Error
 		case CallCancelled:
-			return nil, &TaskError{id, errors.New("it was cancelled")}
+			return nil, &TaskError{id, errors.New("cancelled")}
 		case CallWorking, CallWaiting:
 		default:
 			return nil, &TaskError{id, fmt.Errorf("unknown status %.40q", state.Status)}
@@ -105,52 +105,52 @@ func (c *Client) followTask(ctx context.Context, id string, o *CallOptions) (jso
 		if err := c.answerTask(ctx, id, state.Requests, answered); err != nil {
 			return nil, &TaskError{id, err}
 		}
-		if err := pause(ctx, state.poll()); err != nil {
+		if err := sleep(ctx, state.pollInterval()); err != nil {
 			return nil, &TaskError{id, err}
 		}
 	}
 }
 
 func (c *Client) taskState(ctx context.Context, id string) (*taskState, error) {
-	raw, err := c.ask(ctx, &question{method: "tasks/get", params: []param{{"taskId", id}}})
+	raw, err := c.call(ctx, &clientRequest{method: "tasks/get", params: []param{{"taskId", id}}})
 	if err != nil {
 		return nil, err
 	}
 	var s taskState
-	if err := jsonv2.Unmarshal(raw, &s, checked); err != nil {
+	if err := jsonv2.Unmarshal(raw, &s, trusted); err != nil {
 		return nil, errors.New(plainError(err))
 	}
 	return &s, nil
 }
 
-func (s *taskState) poll() time.Duration {
+func (s *taskState) pollInterval() time.Duration {
 	if s.Poll == nil {
-		return pollUsual
+		return pollDefault
 	}
-	return max(pollFastest, time.Duration(min(*s.Poll, pollSlowest.Milliseconds()))*time.Millisecond)
+	return max(pollMin, time.Duration(min(*s.Poll, pollMax.Milliseconds()))*time.Millisecond)
 }
 
-// answerTask answers the questions that have not been answered yet: they are told
-// as long as the answers are on their way.
+// answerTask answers the questions that were not answered yet. The server keeps
+// listing them until it has received the answers.
 func (c *Client) answerTask(ctx context.Context, id string, questions map[string]json.RawMessage, answered map[string]bool) error {
 	maps.DeleteFunc(questions, func(key string, _ json.RawMessage) bool { return answered[key] })
 	if len(questions) == 0 {
 		return nil
 	}
 	if len(answered)+len(questions) > maxSubscriptions {
-		return errors.New("the task keeps asking")
+		return errors.New("the task asks too many questions")
 	}
 	raw, err := jsonv2.Marshal(questions)
 	if err != nil {
 		return err
 	}
-	answers, _, err := c.answerAll(ctx, raw, visits{})
+	answers, _, err := c.answerInputs(ctx, raw, visitedURLs{})
 	if err != nil {
 		return err
 	}
 	for key := range answers {
 		answered[key] = true
 	}
-	_, err = c.ask(ctx, &question{method: "tasks/update", params: []param{{"taskId", id}, {"inputResponses", answers}}})
+	_, err = c.call(ctx, &clientRequest{method: "tasks/update", params: []param{{"taskId", id}, {"inputResponses", answers}}})
 	return err
 }

@@ -6,11 +6,11 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 )
 
-// maxCompletions is how many values an answer may hold.
+// maxCompletions limits the values of one result.
 const maxCompletions = 100
 
-// A CompleteRef names what is being filled in: a prompt ("ref/prompt", Name) or
-// a resource template ("ref/resource", URI).
+// A CompleteRef identifies what is being completed: a prompt ("ref/prompt",
+// Name) or a resource template ("ref/resource", URI).
 type CompleteRef struct {
 	Type  string `json:"type"`
 	Name  string `json:"name,omitzero"`
@@ -18,20 +18,20 @@ type CompleteRef struct {
 	URI   string `json:"uri,omitzero"`
 }
 
-// CompleteParams asks how an argument may go on.
+// CompleteParams asks for completions of an argument.
 type CompleteParams struct {
 	Ref      CompleteRef      `json:"ref"`
 	Argument CompleteArgument `json:"argument"`
 	Context  *CompleteContext `json:"context,omitzero"`
 }
 
-// A CompleteArgument is the argument being typed, and what there is of it.
+// A CompleteArgument is the argument being completed, and its value so far.
 type CompleteArgument struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 }
 
-// CompleteContext holds the arguments that are settled already.
+// CompleteContext holds the arguments that are already known.
 type CompleteContext struct {
 	Arguments map[string]string `json:"arguments,omitzero"`
 }
@@ -39,12 +39,12 @@ type CompleteContext struct {
 // A Completion holds suggestions, best first.
 type Completion struct {
 	Values  []string `json:"values"`
-	Total   *int     `json:"total,omitzero"` // how many there are in all, if known
+	Total   *int     `json:"total,omitzero"` // total number of values, if known
 	HasMore bool     `json:"hasMore,omitzero"`
 }
 
-// MarshalJSON writes the first 100 values, the most that may be sent; if that
-// leaves some out it sets total and hasMore.
+// MarshalJSON encodes the first 100 values, the most that a result may contain,
+// and sets total and hasMore if there are more.
 func (c Completion) MarshalJSON() ([]byte, error) {
 	if n := len(c.Values); n > maxCompletions {
 		c.Values, c.HasMore = c.Values[:maxCompletions], true

@@ -8,19 +8,18 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 )
 
-// Meta is the _meta member that most things may carry. Values are anything that
-// can be written as JSON.
+// Meta is a _meta member. Values must be encodable as JSON.
 type Meta map[string]any
 
-// Annotations tell a client how something is meant to be used.
+// Annotations tells a client how an item is meant to be used.
 type Annotations struct {
 	Audience     []string `json:"audience,omitzero"` // "user", "assistant"
 	Priority     *float64 `json:"priority,omitzero"` // from 0, optional, to 1, required
 	LastModified string   `json:"lastModified,omitzero"`
 }
 
-// An Icon is a picture a client may show. Whoever fetches Src decides first
-// whether to trust it.
+// An Icon is an image that a client may show. A client must decide whether to
+// trust Src before fetching it.
 type Icon struct {
 	Src      string   `json:"src"`
 	MIMEType string   `json:"mimeType,omitzero"`
@@ -28,8 +27,8 @@ type Icon struct {
 	Theme    string   `json:"theme,omitzero"` // "light" or "dark"
 }
 
-// Content is one block of what a tool, a prompt or a model says. Type tells
-// which fields count; the others are ignored when it is written:
+// Content is one block of a tool result, a prompt or a model's message. Type
+// determines which fields are used; the others are not encoded:
 //
 //	text           Text
 //	image, audio   Data, MIMEType
@@ -38,8 +37,8 @@ type Icon struct {
 //	tool_use       ID, Name, Input
 //	tool_result    ToolUseID, Content, StructuredContent, IsError
 //
-// Meta counts for all of them, Annotations for all but the last two. A block
-// of a type that is not listed can be read, but not written.
+// Meta applies to all types, Annotations to all but the last two. A block of
+// any other type can be decoded but not encoded.
 type Content struct {
 	Type              string          `json:"type"`
 	Text              string          `json:"text,omitzero"`
@@ -62,20 +61,20 @@ type Content struct {
 	Meta              Meta            `json:"_meta,omitzero"`
 }
 
-// Text is a block of text.
+// Text returns a text block.
 func Text(s string) Content { return Content{Type: "text", Text: s} }
 
-// Image is a picture; mime is such as "image/png".
+// Image returns an image block; mime is for example "image/png".
 func Image(data []byte, mime string) Content {
 	return Content{Type: "image", Data: data, MIMEType: mime}
 }
 
-// Audio is sound; mime is such as "audio/wav".
+// Audio returns an audio block; mime is for example "audio/wav".
 func Audio(data []byte, mime string) Content {
 	return Content{Type: "audio", Data: data, MIMEType: mime}
 }
 
-// Link points to a resource that the client may read later.
+// Link returns a link to a resource that the client can read.
 func Link(r Resource) Content {
 	return Content{
 		Type: "resource_link", URI: r.URI, Name: r.Name, Title: r.Title, Description: r.Description,
@@ -83,13 +82,14 @@ func Link(r Resource) Content {
 	}
 }
 
-// Embed holds a resource's contents.
+// Embed returns a block that contains a resource.
 func Embed(c Contents) Content { return Content{Type: "resource", Resource: &c} }
 
-// MarshalJSON writes the block's members that count for its type.
+// MarshalJSON encodes the members that the block's type uses.
 func (c Content) MarshalJSON() ([]byte, error) { return c.append(nil) }
 
-// append writes the block: what its type requires always, the rest when set.
+// append encodes the block: members that its type requires always, the others
+// if set.
 func (c *Content) append(b []byte) ([]byte, error) {
 	b = append(b, '{')
 	b = appendString(appendMember(b, "type"), c.Type)
@@ -102,7 +102,7 @@ func (c *Content) append(b []byte) ([]byte, error) {
 		b = appendString(appendMember(b, "mimeType"), c.MIMEType)
 	case "resource":
 		if c.Resource == nil {
-			return nil, fmt.Errorf("mcp: content of type resource holds no resource")
+			return nil, fmt.Errorf("mcp: content of type resource has no resource")
 		}
 		b, err = c.Resource.append(appendMember(b, "resource"))
 	case "resource_link":
@@ -119,7 +119,7 @@ func (c *Content) append(b []byte) ([]byte, error) {
 		b = appendString(appendMember(b, "toolUseId"), c.ToolUseID)
 		b, err = appendOutcome(b, c.Content, c.StructuredContent, c.IsError)
 	default:
-		return nil, fmt.Errorf("mcp: cannot write content of type %q", c.Type)
+		return nil, fmt.Errorf("mcp: cannot encode content of type %q", c.Type)
 	}
 	if err != nil {
 		return nil, err
@@ -147,7 +147,7 @@ func (c *Content) appendLink(b []byte) ([]byte, error) {
 	return appendValue(b, "icons", c.Icons)
 }
 
-// appendOutcome writes the members that say how a tool call went.
+// appendOutcome appends the members of a tool's outcome.
 func appendOutcome(b []byte, blocks []Content, structured json.RawMessage, isError bool) ([]byte, error) {
 	b, err := appendBlocks(appendMember(b, "content"), blocks)
 	if err != nil {
@@ -164,7 +164,7 @@ func appendOutcome(b []byte, blocks []Content, structured json.RawMessage, isErr
 	return b, nil
 }
 
-// appendBlocks writes the blocks as an array.
+// appendBlocks appends the blocks as an array.
 func appendBlocks(b []byte, blocks []Content) ([]byte, error) {
 	b = append(b, '[')
 	for i := range blocks {
@@ -179,7 +179,7 @@ func appendBlocks(b []byte, blocks []Content) ([]byte, error) {
 	return append(b, ']'), nil
 }
 
-// appendEnd writes _meta, when set, and closes the object.
+// appendEnd appends _meta, if set, and closes the object.
 func appendEnd(b []byte, meta Meta) ([]byte, error) {
 	if meta != nil {
 		var err error
@@ -190,7 +190,7 @@ func appendEnd(b []byte, meta Meta) ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// Contents is what a resource holds: text or, if Blob is not nil, bytes.
+// Contents is the contents of a resource: text or, if Blob is not nil, bytes.
 type Contents struct {
 	URI      string `json:"uri"`
 	MIMEType string `json:"mimeType,omitzero"`
@@ -199,7 +199,7 @@ type Contents struct {
 	Meta     Meta   `json:"_meta,omitzero"`
 }
 
-// MarshalJSON writes either text or blob, also when it is empty.
+// MarshalJSON encodes either text or blob, even if it is empty.
 func (c Contents) MarshalJSON() ([]byte, error) { return c.append(nil) }
 
 func (c *Contents) append(b []byte) ([]byte, error) {
@@ -214,11 +214,11 @@ func (c *Contents) append(b []byte) ([]byte, error) {
 	return appendEnd(b, c.Meta)
 }
 
-// Blocks is the content of a sampling message. On the wire a single block
-// stands for itself; any other number is an array. Both forms are read.
+// Blocks is the content of a sampling message. A single block is encoded as an
+// object, any other number as an array. Both forms can be decoded.
 type Blocks []Content
 
-// MarshalJSON writes one block as an object, and otherwise an array.
+// MarshalJSON encodes one block as an object, otherwise an array.
 func (bs Blocks) MarshalJSON() ([]byte, error) {
 	if len(bs) == 1 {
 		return bs[0].append(nil)
@@ -226,7 +226,7 @@ func (bs Blocks) MarshalJSON() ([]byte, error) {
 	return appendBlocks(nil, bs)
 }
 
-// UnmarshalJSON reads one block or an array of them.
+// UnmarshalJSON decodes one block or an array of blocks.
 func (bs *Blocks) UnmarshalJSON(b []byte) error {
 	if len(b) > 0 && b[0] == '[' {
 		return jsonv2.Unmarshal(b, (*[]Content)(bs))

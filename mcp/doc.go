@@ -1,64 +1,68 @@
-// Package mcp is the Model Context Protocol: a server and a client for all five
-// revisions, 2024-11-05 to 2026-07-28.
-//
-// A server offers tools to call, prompts to choose and resources to read. The
-// program registers them as Go functions, once; which revision a client speaks,
-// and over which transport, is the package's business:
+// Package mcp implements the Model Context Protocol: servers that offer tools,
+// resources and prompts to language models, and clients that use them. It speaks
+// all five revisions of the protocol, 2024-11-05 to 2026-07-28. Programs are
+// written once, against the latest one; the package negotiates and translates.
 //
 //	s := mcp.NewServer(mcp.Implementation{Name: "add", Version: "1.0.0"}, nil)
 //	mcp.AddTool(s, mcp.Tool{Name: "add", Description: "Add two numbers."}, add)
 //	err := s.Serve(ctx, mcp.Stdio())
 //
-// # A request's way
+// Package streamable serves the same Server over HTTP.
+//
+// # The path of a request
 //
 //	bytes ─► jsonrpc ─► era ─► middleware ─► method ─► handler
 //	                     │                               │
-//	     session.go: a handshake has settled it          │ answers, or asks first (ask.go)
-//	     stateless.go: the request says it itself        ▼
+//	     session.go: negotiated by initialize            │ returns a result,
+//	     stateless.go: stated in the request itself      │ or asks first (ask.go)
+//	                                                     ▼
 //	bytes ◄─ jsonrpc ◄─ result.go, shape.go ◄────────────┘
 //
-// There are two eras. Up to 2025-11-25 a conversation begins with a handshake,
-// initialize, which settles revision and capabilities. From 2026-07-28 on each
-// request says in its _meta who asks. The era is decided at the door, for each
-// message, so both may be held on one pipe at the same time. Behind the door a
-// Request knows its revision, and handlers do not see the difference.
+// There are two eras. Up to 2025-11-25 a session begins with a handshake,
+// initialize, which negotiates revision and capabilities. From 2026-07-28 on each
+// request states both in its _meta. The era is decided for each message on
+// arrival, so one connection can carry both. After that point a [Request] knows
+// its revision, and handlers do not see the difference.
 //
-// Everything is written for the newest revision and adapted down. What differs
-// is found in one of four places: facts in revision.go, words in method.go,
-// shapes in shape.go, and the conversation itself in session.go and
-// stateless.go.
+// Everything is written for the latest revision and adapted for older ones. The
+// differences are in four places: facts in revision.go, methods in method.go,
+// shapes in shape.go, and the two eras in session.go and stateless.go.
 //
-// # Asking the client
+// # Results and errors
 //
-// A handler may need an answer from the person behind the client, from its
-// model, or about its directories:
+// A *[ToolError] is shown to the model, which can correct itself and retry. A
+// *jsonrpc.Error is sent as it is. Any other error is logged with a reference, and
+// the client is told "internal error, ref X", because its text may contain
+// secrets.
+//
+// # Asking the user
+//
+// A handler can ask the user behind the client, the client's model, or for the
+// client's directories, in every revision:
 //
 //	name, err := mcp.Ask[string](call, "name", "What is your name?")
 //	if err != nil {
 //		return nil, err
 //	}
 //
-// The first time, Ask returns an error that carries the question. The handler
-// returns it, and is run again from the top when the answer is there. In a
-// session the question is a request of the server's own; without one it is the
-// answer to the request, and the client comes again; in a task it waits on the
-// task. The handler cannot tell which. What must happen only once goes into
-// Once, and several questions go out together with Need.
+// On the first run Ask returns an error that carries the question. Return it. When
+// the user has answered, the handler runs again from the top, and the same Ask
+// returns the answer. In a session the question is a request to the client;
+// without one it is the result of the request, and the client retries with the
+// answer; in a task it is attached to the task. The handler cannot tell which. Use
+// [Once] for work that must not be repeated and [Need] to ask several questions in
+// one round.
 //
-// # A client
+// # Clients
 //
-// A client is connected to a server that runs as a child process, or over any
-// transport:
+// [Start] runs a server as a child process and connects to it; [Connect] connects
+// over any transport:
 //
 //	c, err := mcp.Start(ctx, "uvx", "mcp-server-fetch")
 //
-// It finds out which revision the server speaks (client_era.go). How requests
-// travel is in client_link.go, how long they may take in client_request.go; what
-// the server asks meanwhile is answered in client_answer.go by the functions of
-// [ClientOptions]. [Client.Health] tells whether the server can still be relied on.
-//
-// # Errors
-//
-// What a model should see is a *ToolError. A *jsonrpc.Error goes out as it is.
-// Any other error is logged with a reference, and the client is told only that.
+// The client finds out which revision the server speaks (client_negotiate.go).
+// The functions of [ClientOptions] answer a server's questions
+// (client_answer.go). client_send.go sends requests, and client_timer.go limits
+// how long they may take. [Client.Health] reports whether the server still
+// responds properly.
 package mcp

@@ -51,8 +51,8 @@ func TestClose_whileATaskRuns(t *testing.T) {
 		synctest.Wait()
 		s.Close()
 		got := ask("tasks/get", `"taskId":"`+id+`"`)
-		if got.Status != CallFailed || !strings.Contains(got.Error.Message, "the server ended") {
-			t.Errorf("after Close the task is %+v, want it failed since the server ended", got)
+		if got.Status != CallFailed || !strings.Contains(got.Error.Message, "the server shut down") {
+			t.Errorf("after Close the task is %+v, want it failed because the server shut down", got)
 		}
 		if log.Len() > 0 {
 			t.Errorf("Close logged %s", &log)

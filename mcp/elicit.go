@@ -2,18 +2,19 @@ package mcp
 
 import "encoding/json"
 
-// ElicitParams asks a person something through the client: a form to fill in,
-// described by RequestedSchema, or with Mode "url" a page to visit.
+// ElicitParams asks the client's user to fill in a form, described by
+// RequestedSchema, or with Mode "url" to visit a page.
 type ElicitParams struct {
-	Mode            string          `json:"mode,omitzero"` // "form", also when empty, or "url"
+	Mode            string          `json:"mode,omitzero"` // "form" (default) or "url"
 	Message         string          `json:"message"`
 	RequestedSchema json.RawMessage `json:"requestedSchema,omitzero"`
 	URL             string          `json:"url,omitzero"`
 	ElicitationID   string          `json:"elicitationId,omitzero"`
 }
 
-// ElicitResult is what the person did. Content is there only for a form that
-// was accepted. Accepting a URL means consent to visit it, not that it is done.
+// ElicitResult is the user's response. Content is present only for an accepted
+// form. Accepting a URL means consent to visit it, not that the visit is
+// complete.
 type ElicitResult struct {
 	Action  string          `json:"action"` // "accept", "decline" or "cancel"
 	Content json.RawMessage `json:"content,omitzero"`

@@ -11,8 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// appendString writes s as a JSON string. It cannot fail: bytes that are not
-// UTF-8 become U+FFFD.
+// appendString appends s as a JSON string. It replaces invalid UTF-8 by U+FFFD.
 func appendString(b []byte, s string) []byte {
 	start := len(b)
 	b = append(b, '"')
@@ -20,12 +19,12 @@ func appendString(b []byte, s string) []byte {
 	if isPlain(b[start+1:]) {
 		return append(b, '"')
 	}
-	b, _ = jsontext.AppendQuote(b[:start], s) // the error only says that it replaced bytes
+	b, _ = jsontext.AppendQuote(b[:start], s) // the error only reports the replacement
 	return b
 }
 
-// isPlain reports whether s needs no escaping: printable ASCII without quotes and
-// backslashes. It looks at eight bytes at a time.
+// isPlain reports whether s needs no escaping: printable ASCII without quotes
+// and backslashes. It checks eight bytes at a time.
 func isPlain(s []byte) bool {
 	const (
 		ones  = 0x0101010101010101
@@ -34,8 +33,8 @@ func isPlain(s []byte) bool {
 	for ; len(s) >= 8; s = s[8:] {
 		w := binary.LittleEndian.Uint64(s)
 		quote, slash := w^('"'*ones), w^('\\'*ones)
-		// A byte's high bit comes out set if it was set before, or if the
-		// subtraction made it borrow.
+		// A high bit of the result is set if it was set before or the
+		// subtraction borrowed.
 		if (w|(w-0x20*ones)|(quote-ones)|(slash-ones))&highs != 0 {
 			return false
 		}
@@ -48,8 +47,8 @@ func isPlain(s []byte) bool {
 	return true
 }
 
-// appendMember writes a member's name, with a comma before it unless it is the
-// first of its object. The name must need no escaping.
+// appendMember appends a member's name, preceded by a comma unless it is the
+// first. The name must need no escaping.
 func appendMember(b []byte, name string) []byte {
 	if b[len(b)-1] != '{' {
 		b = append(b, ',')
@@ -59,7 +58,7 @@ func appendMember(b []byte, name string) []byte {
 	return append(b, '"', ':')
 }
 
-// appendText writes a member with a string, or nothing if it is empty.
+// appendText appends a string member, unless it is empty.
 func appendText(b []byte, name, s string) []byte {
 	if s == "" {
 		return b
@@ -67,15 +66,15 @@ func appendText(b []byte, name, s string) []byte {
 	return appendString(appendMember(b, name), s)
 }
 
-// appendBase64 writes a member with bytes.
+// appendBase64 appends a member with bytes.
 func appendBase64(b []byte, name string, data []byte) []byte {
 	b = append(appendMember(b, name), '"')
 	b = base64.StdEncoding.AppendEncode(b, data)
 	return append(b, '"')
 }
 
-// appendRaw writes a member with JSON from elsewhere, on one line. JSON that is
-// not valid is an error.
+// appendRaw appends a member with foreign JSON, on one line. Invalid JSON is an
+// error.
 func appendRaw(b []byte, name string, raw json.RawMessage) ([]byte, error) {
 	v := jsontext.Value(raw)
 	if !v.IsValid() {
@@ -91,7 +90,7 @@ func appendRaw(b []byte, name string, raw json.RawMessage) ([]byte, error) {
 	return append(b, v...), nil
 }
 
-// appendValue writes a member with any Go value, map keys in order.
+// appendValue appends a member with any Go value, with map keys sorted.
 func appendValue(b []byte, name string, v any) ([]byte, error) {
 	out, err := jsonv2.Marshal(v, jsonv2.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil {

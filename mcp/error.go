@@ -9,23 +9,24 @@ import (
 	"github.com/bossman-dev/bossman/jsonrpc"
 )
 
-// The codes that the protocol adds to JSON-RPC's.
+// Error codes that the protocol adds to those of JSON-RPC.
 const (
-	CodeHeaderMismatch     = -32020 // an HTTP header and the body disagree
-	CodeMissingCapability  = -32021 // the client lacks what the request needs
-	CodeUnsupportedVersion = -32022 // the request names a revision we do not speak
+	CodeHeaderMismatch     = -32020 // an HTTP header does not match the body
+	CodeMissingCapability  = -32021 // the client lacks a required capability
+	CodeUnsupportedVersion = -32022 // the request names an unsupported revision
 )
 
 var (
-	// ErrNotFound means there is no such thing, or not for this principal. Each
-	// revision has its own code for it.
+	// ErrNotFound means that an item does not exist or is not visible to the
+	// principal. Each revision has its own code for it.
 	ErrNotFound = errors.New("not found")
-	// ErrDeclined means the person said no.
+	// ErrDeclined means that the user declined.
 	ErrDeclined = errors.New("declined by the user")
-	// ErrDismissed means the person closed the question without an answer.
+	// ErrDismissed means that the user closed the question without answering.
 	ErrDismissed = errors.New("dismissed by the user")
-	// ErrWithdrawn means the question was taken back before there was an answer.
-	ErrWithdrawn = errors.New("withdrawn before there was an answer")
+	// ErrWithdrawn means that the question was withdrawn before it was
+	// answered.
+	ErrWithdrawn = errors.New("withdrawn before it was answered")
 )
 
 func invalid(format string, args ...any) *jsonrpc.Error {
@@ -36,22 +37,22 @@ func unknownMethod(method string) *jsonrpc.Error {
 	return jsonrpc.Errorf(jsonrpc.CodeMethodNotFound, "method %q not found", method)
 }
 
-// UnsupportedVersion is the answer to a request of a revision that we do not
-// speak. It tells which ones we do.
+// UnsupportedVersion returns the error for a request of an unsupported
+// revision. Its data lists the supported ones.
 func UnsupportedVersion(requested string) *jsonrpc.Error {
 	return jsonrpc.Errorf(CodeUnsupportedVersion, "protocol version %q is not supported", requested).
 		With(map[string]any{"supported": supportedVersions(), "requested": requested})
 }
 
-// missing tells which capability the request needs, in the form a client would
-// declare it.
-func missing(required ClientCapabilities) *jsonrpc.Error {
+// missingCapability returns the error for a request that requires capabilities
+// which the client did not declare.
+func missingCapability(required ClientCapabilities) *jsonrpc.Error {
 	return jsonrpc.Errorf(CodeMissingCapability, "the client lacks a capability that this request needs").
 		With(map[string]any{"requiredCapabilities": required})
 }
 
-// ErrorCode is the JSON-RPC code that a client is told for an error of a handler's;
-// 0 for nil. Of a request that was given up the client may hear nothing.
+// ErrorCode returns the JSON-RPC code that the client gets for a handler's
+// error, or 0 for nil. There may be no response if the request was cancelled.
 func ErrorCode(err error) int {
 	if err == nil {
 		return 0
@@ -65,11 +66,12 @@ func ErrorCode(err error) int {
 	return jsonrpc.CodeInternal
 }
 
-// lacks is for a request that needs something which the client has not declared.
-// In revisions with a handshake a model is told, where there is one.
-func (r *Request) lacks(what string, required ClientCapabilities) error {
+// capabilityError returns the error for a request that requires an undeclared
+// capability. In revisions with a handshake a tool's error is shown to the
+// model.
+func (r *Request) capabilityError(what string, required ClientCapabilities) error {
 	if r.Revision.Stateless() {
-		return missing(required)
+		return missingCapability(required)
 	}
 	why := "this client does not support " + what + ", which the request needs"
 	if r.Method == "tools/call" {
@@ -78,8 +80,8 @@ func (r *Request) lacks(what string, required ClientCapabilities) error {
 	return jsonrpc.Errorf(jsonrpc.CodeInternal, "%s", why)
 }
 
-// plainError says where a JSON value did not fit. The JSON package's own text
-// differs from one run to the next, on purpose.
+// plainError describes where a JSON value does not match its Go type. The text
+// of the JSON package varies between runs, deliberately.
 func plainError(err error) string {
 	e, ok := errors.AsType[*jsonv2.SemanticError](err)
 	if !ok {
@@ -92,20 +94,20 @@ func plainError(err error) string {
 	if e.Err != nil {
 		return fmt.Sprintf("%s: %v", where, e.Err)
 	}
-	kind := "this value"
+	kind := "value"
 	switch e.JSONKind {
 	case '"':
-		kind = "a string"
+		kind = "string"
 	case '0':
-		kind = "a number"
+		kind = "number"
 	case 't', 'f':
-		kind = "a boolean"
+		kind = "boolean"
 	case 'n':
 		kind = "null"
 	case '{':
-		kind = "an object"
+		kind = "object"
 	case '[':
-		kind = "an array"
+		kind = "array"
 	}
-	return fmt.Sprintf("%s: %s does not fit", where, kind)
+	return fmt.Sprintf("%s: wrong type: got %s", where, kind)
 }

@@ -22,7 +22,7 @@ import (
 func statelessCall(s *Server, principal, name string, arguments json.RawMessage) *Call {
 	params := json.RawMessage(`{"name":` + string(appendString(nil, name)) + `,"arguments":` + string(arguments) + `}`)
 	r := &Request{ID: jsonrpc.IntID(1), Method: "tools/call", Params: params, Revision: Newest, Principal: Principal{ID: principal}}
-	r.read()
+	r.parse()
 	return &Call{server: s, r: r, rounds: rounds{n: 1}}
 }
 
@@ -72,7 +72,7 @@ func FuzzRequestState(f *testing.F) {
 		if !validObject(args) || late < 0 || late > 1<<40 || strings.ToValidUTF8(n, "") != n {
 			return
 		}
-		b, err := jsonv2.Marshal(sealed{Principal: principal, Expires: time.Now().Add(stateLife).Unix() - late, Round: 1, Digest: digest})
+		b, err := jsonv2.Marshal(requestState{Principal: principal, Expires: time.Now().Add(stateLife).Unix() - late, Round: 1, Digest: digest})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +83,7 @@ func FuzzRequestState(f *testing.F) {
 		if late == int64(stateLife.Seconds())-1 || late == int64(stateLife.Seconds()) {
 			return // it may expire while we look
 		}
-		state, err := statelessCall(s, p, n, args).openState(appendString(nil, string(token)))
+		state, err := statelessCall(s, p, n, args).openRequestState(appendString(nil, string(token)))
 		if (err == nil) != same {
 			t.Fatalf("openState(%s) for %q, %q, %s, late by %d = %+v, %v; want it accepted: %v", token, p, n, args, late, state, err, same)
 		}
@@ -96,8 +96,8 @@ func FuzzCursor(f *testing.F) {
 	for _, name := range []string{"a", "b", "c", "é", "\x00"} {
 		c.set(name, name)
 	}
-	f.Add([]byte(`"` + makeCursor("b") + `"`))
-	f.Add([]byte(`"` + makeCursor("\xff") + `"`))
+	f.Add([]byte(`"` + newCursor("b") + `"`))
+	f.Add([]byte(`"` + newCursor("\xff") + `"`))
 	f.Add([]byte(`""`))
 	f.Add([]byte(`7`))
 	f.Add([]byte(`"AGFmdGVyOg"`))
@@ -105,7 +105,7 @@ func FuzzCursor(f *testing.F) {
 		if !jsontext.Value(raw).IsValid() {
 			return
 		}
-		after, err := readCursor(raw)
+		after, err := parseCursor(raw)
 		items, next, pageErr := c.page(raw, 2, func(string) bool { return true })
 		if err != nil {
 			if e, ok := err.(*jsonrpc.Error); !ok || e.Code != jsonrpc.CodeInvalidParams || pageErr == nil || items != nil {
@@ -115,8 +115,8 @@ func FuzzCursor(f *testing.F) {
 		}
 		if after != "" {
 			var text string
-			if err := jsonv2.Unmarshal(raw, &text); err != nil || text != makeCursor(after) {
-				t.Fatalf("readCursor(%s) = %q, which is written %q", raw, after, makeCursor(after))
+			if err := jsonv2.Unmarshal(raw, &text); err != nil || text != newCursor(after) {
+				t.Fatalf("readCursor(%s) = %q, which is written %q", raw, after, newCursor(after))
 			}
 		}
 		for _, item := range items {
@@ -147,11 +147,11 @@ func FuzzSchema(f *testing.F) {
 		if !jsontext.Value(schema).IsValid() || !jsontext.Value(value).IsValid() {
 			return
 		}
-		q := newQuick(schema)
+		q := newQuickChecker(schema)
 		if q == nil {
 			return
 		}
-		accepts, misfit := q.accepts(value), q.misfit("", value)
+		accepts, misfit := q.accepts(value), q.violation("", value)
 		if !accepts && misfit == "" {
 			return
 		}
@@ -160,7 +160,7 @@ func FuzzSchema(f *testing.F) {
 			return
 		}
 		var v any
-		if err := jsonv2.Unmarshal(value, &v, anyNumber); err != nil {
+		if err := jsonv2.Unmarshal(value, &v, clampNumbers); err != nil {
 			t.Fatal(err)
 		}
 		switch err := c.full.Validate(v); {

@@ -37,7 +37,7 @@ func FuzzDecodeHeader(f *testing.F) {
 	f.Add("=?base64?=")
 	f.Fuzz(func(t *testing.T, v string) {
 		got, err := decodeHeader(v)
-		if err == nil && !strings.Contains(v, base64Begin) && got != strings.Trim(v, " \t") {
+		if err == nil && !strings.Contains(v, base64Prefix) && got != strings.Trim(v, " \t") {
 			t.Errorf("decodeHeader(%q) = %q", v, got)
 		}
 	})

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// A LogLevel says how serious a log message is. Levels are ordered, from
-// LogDebug up. The zero LogLevel is none of them.
+// A LogLevel is the severity of a log message. Levels are ordered, from
+// LogDebug up. The zero LogLevel is not valid.
 type LogLevel uint8
 
 const (
@@ -38,8 +38,8 @@ var logLevels = [...]struct {
 	LogEmergency: {"emergency", slog.LevelError + 12},
 }
 
-// ParseLogLevel finds the level with a name such as "warning". It reports false
-// for any other text.
+// ParseLogLevel returns the level with a name such as "warning". It returns
+// false for any other text.
 func ParseLogLevel(name string) (LogLevel, bool) {
 	for l := LogDebug; l <= LogEmergency; l++ {
 		if logLevels[l].name == name {
@@ -49,8 +49,7 @@ func ParseLogLevel(name string) (LogLevel, bool) {
 	return 0, false
 }
 
-// LogLevelOf is the most serious level that is not above l, and LogDebug for
-// everything below that.
+// LogLevelOf returns the highest level not above l, but at least LogDebug.
 func LogLevelOf(l slog.Level) LogLevel {
 	for level, names := range slices.Backward(logLevels[:]) {
 		if level > int(LogDebug) && names.slog <= l {
@@ -60,25 +59,25 @@ func LogLevelOf(l slog.Level) LogLevel {
 	return LogDebug
 }
 
-// String gives the level's name, and "" for the zero LogLevel.
+// String returns the level's name, or "" for the zero LogLevel.
 func (l LogLevel) String() string { return logLevels[l].name }
 
-// Level places the level on slog's scale.
+// Level returns the level on slog's scale.
 func (l LogLevel) Level() slog.Level { return logLevels[l].slog }
 
-// MarshalText writes the level's name.
+// MarshalText returns the level's name.
 func (l LogLevel) MarshalText() ([]byte, error) {
 	if l < LogDebug || l > LogEmergency {
-		return nil, fmt.Errorf("mcp: no log level %d", uint8(l))
+		return nil, fmt.Errorf("mcp: invalid log level %d", uint8(l))
 	}
 	return []byte(l.String()), nil
 }
 
-// UnmarshalText reads a level's name. An unknown name is an error.
+// UnmarshalText parses a level's name. An unknown name is an error.
 func (l *LogLevel) UnmarshalText(name []byte) error {
 	level, ok := ParseLogLevel(string(name))
 	if !ok {
-		return fmt.Errorf("mcp: no log level %q", name)
+		return fmt.Errorf("mcp: unknown log level %q", name)
 	}
 	*l = level
 	return nil

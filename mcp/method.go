@@ -1,6 +1,6 @@
 package mcp
 
-// A wordKind tells a request from a notification.
+// A wordKind distinguishes requests from notifications.
 type wordKind uint8
 
 const (
@@ -8,8 +8,7 @@ const (
 	wordNotification
 )
 
-// A span is the revisions from first to last, both included. The zero span is
-// no revision at all.
+// A span is a range of revisions, both ends included. The zero span is empty.
 type span struct{ first, last Revision }
 
 func (s span) has(r Revision) bool { return r != 0 && s.first <= r && r <= s.last }
@@ -20,23 +19,23 @@ var (
 	inModern = span{R20260728, Newest}
 )
 
-// A word is a method: what kind of message it makes, and in which revisions a
-// client and a server may say it.
+// A word describes a method: whether it is a request or a notification, and in
+// which revisions a client and a server may send it.
 type word struct {
 	kind           wordKind
 	client, server span
 }
 
-// fromClient reports whether a client may say the word in revision r.
+// fromClient reports whether a client may send the method in revision r.
 func (w word) fromClient(r Revision) bool { return w.client.has(r) }
 
-// fromServer reports whether a server may say the word in revision r.
+// fromServer reports whether a server may send the method in revision r.
 func (w word) fromServer(r Revision) bool { return w.server.has(r) }
 
-// vocabulary holds every method of every revision, and of the tasks extension.
-// The experimental tasks inside 2025-11-25 are left out. What a stateless
-// server asks of its client travels inside results, so its three methods are
-// messages in the legacy revisions only.
+// vocabulary holds all methods of all revisions and of the Tasks extension,
+// without the experimental tasks of 2025-11-25. In the stateless era, what a
+// server asks its client travels inside results, so sampling/createMessage,
+// roots/list and elicitation/create are messages in the legacy revisions only.
 var vocabulary = map[string]word{
 	"initialize":               {kind: wordRequest, client: inLegacy},
 	"server/discover":          {kind: wordRequest, client: inModern},

@@ -2,10 +2,10 @@ package mcp
 
 import "encoding/json"
 
-// ProgressParams says how far a request has come. Progress only ever grows;
-// a Total of 0 means that the end is not known.
+// ProgressParams reports the progress of a request. Progress always increases;
+// a Total of 0 means unknown.
 type ProgressParams struct {
-	ProgressToken json.RawMessage `json:"progressToken"` // a string or a number, as the request gave it
+	ProgressToken json.RawMessage `json:"progressToken"` // a string or a number, from the request
 	Progress      float64         `json:"progress"`
 	Total         float64         `json:"total,omitzero"`
 	Message       string          `json:"message,omitzero"`

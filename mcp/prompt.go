@@ -2,7 +2,7 @@ package mcp
 
 import "context"
 
-// A Prompt is a message, or several, that a person may choose to send.
+// A Prompt is a template for messages that a user can choose.
 type Prompt struct {
 	Name        string           `json:"name"`
 	Title       string           `json:"title,omitzero"`
@@ -12,7 +12,7 @@ type Prompt struct {
 	Meta        Meta             `json:"_meta,omitzero"`
 }
 
-// A PromptArgument is a blank for the person to fill in. Its value is a string.
+// A PromptArgument is a parameter of a prompt. Its value is a string.
 type PromptArgument struct {
 	Name        string `json:"name"`
 	Title       string `json:"title,omitzero"`
@@ -26,7 +26,7 @@ type PromptMessage struct {
 	Content Content `json:"content"`
 }
 
-// A PromptResult is a prompt with its blanks filled in.
+// A PromptResult is a prompt with its arguments filled in.
 type PromptResult struct {
 	Description string          `json:"description,omitzero"`
 	Messages    []PromptMessage `json:"messages"`
@@ -36,12 +36,12 @@ type PromptResult struct {
 // A prompt is a registered Prompt.
 type prompt struct {
 	Prompt
-	run   func(context.Context, *Call) (*PromptResult, error)
-	wires wires[Prompt]
+	run       func(context.Context, *Call) (*PromptResult, error)
+	jsonCache jsonCache[Prompt]
 }
 
-// AddPrompt registers a prompt. The handler finds its arguments with
-// Call.Argument; required ones are there.
+// AddPrompt registers a prompt. The handler gets its arguments from
+// Call.Argument; required ones are present.
 func (s *Server) AddPrompt(p Prompt, h func(context.Context, *Call) (*PromptResult, error)) {
 	if p.Name == "" {
 		panic("mcp: a prompt needs a name")
@@ -51,7 +51,7 @@ func (s *Server) AddPrompt(p Prompt, h func(context.Context, *Call) (*PromptResu
 }
 
 func (s *Server) listPrompts(ctx context.Context, r *Request) (Result, error) {
-	if !s.prompts.used() {
+	if !s.prompts.everUsed() {
 		return nil, unknownMethod(r.Method)
 	}
 	prompts, next, err := s.prompts.page(r.param("cursor"), s.o.PageSize, s.visible(ctx, r, KindPrompt))
@@ -60,7 +60,7 @@ func (s *Server) listPrompts(ctx context.Context, r *Request) (Result, error) {
 	}
 	l := &listResult{key: "prompts", next: next, cache: s.cache(r, s.o.ListTTL)}
 	for _, p := range prompts {
-		b, err := p.wires.get(Newest, func() *Prompt { return &p.Prompt })
+		b, err := p.jsonCache.get(Newest, func() *Prompt { return &p.Prompt })
 		if err != nil {
 			return nil, err
 		}
@@ -70,7 +70,7 @@ func (s *Server) listPrompts(ctx context.Context, r *Request) (Result, error) {
 }
 
 func (s *Server) getPrompt(ctx context.Context, r *Request) (Result, error) {
-	if !s.prompts.used() {
+	if !s.prompts.everUsed() {
 		return nil, unknownMethod(r.Method)
 	}
 	name, err := text("name", r.fields.name)

@@ -3,45 +3,45 @@ package mcp
 import (
 	"context"
 	"encoding/json"
-	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
 
 	"github.com/bossman-dev/bossman/jsonrpc"
 )
 
-// A Principal is whoever a request acts for. On a pipe it is "local".
+// A Principal is the caller on whose behalf a request runs. On a pipe its ID is
+// "local".
 type Principal struct {
 	ID     string
 	Scopes []string
-	Value  any // whatever the program's own authentication knows
-	// Revoked is closed when the principal may do nothing more: its calls are
-	// cancelled and its streams end within a second. Nil: it never is.
+	Value  any // for the program's own authentication
+	// Revoked is closed when the principal loses all access. Its calls are then
+	// cancelled and its streams end within a second. Nil means never.
 	Revoked <-chan struct{}
 }
 
-// A Request is one request of a client's, after the door: who asks, in which
-// revision, with which capabilities is settled. Nothing else that a handler
-// sees depends on the transport or the era.
+// A Request is a request from a client, after revision, capabilities and
+// principal were determined. Nothing else that a handler sees depends on the
+// transport or the era.
 type Request struct {
 	ID        jsonrpc.ID
 	Method    string
 	Params    json.RawMessage // an object, or nil
 	Revision  Revision
-	LogLevel  LogLevel // the least serious message to send; zero is none
+	LogLevel  LogLevel // minimum level of log messages to send; zero means none
 	Client    ClientCapabilities
 	Principal Principal
 
-	// Every call has one of these, so what few requests need is behind pointers.
-	fields  fields
-	meta    *requestMeta // after read
+	// Every call has a Request, so rarely needed data is behind pointers.
+	fields  paramFields
+	meta    *requestMeta // set by parse
 	out     Sink
 	session *Session // nil without a handshake
-	server  *Server  // after Handle has begun
+	server  *Server  // set by Handle
 }
 
-// ClientInfo is the client's name for itself. It is for people to read, and
-// proves nothing.
+// ClientInfo returns what the client calls itself. It is for display only and
+// must not be trusted.
 func (r *Request) ClientInfo() Implementation {
 	if r.session != nil {
 		return r.session.info
@@ -53,24 +53,8 @@ func (r *Request) ClientInfo() Implementation {
 	return info
 }
 
-// A Sink takes what a request has for its client besides the answer.
-type Sink interface {
-	// Notify sends a notification that belongs to the request.
-	Notify(ctx context.Context, method string, params any) error
-	// Call sends a request to the client and waits for its answer. Only
-	// revisions with a handshake have it.
-	Call(ctx context.Context, method string, params any) (json.RawMessage, error)
-}
-
-// A Waiter is a Sink whose request takes the place of another as long as it is in
-// flight.
-type Waiter interface {
-	// Wait gives the place back until resume is called.
-	Wait() (resume func())
-}
-
-// Wait says that the request only waits until resume is called, for something to
-// happen: others need not wait for it.
+// Wait releases the request's concurrency slot until resume is called. Use it
+// while waiting for an event.
 func (r *Request) Wait() (resume func()) {
 	if w, ok := r.out.(Waiter); ok {
 		return w.Wait()
@@ -78,56 +62,50 @@ func (r *Request) Wait() (resume func()) {
 	return func() {}
 }
 
-// A Pauser is a Sink that can end its connection before the answer is there,
-// since the client will ask for the rest on another one.
-type Pauser interface {
-	Pause(after time.Duration)
-}
-
-// A Result is the answer to a request: a value of this package's result types,
-// or anything that encodes to a JSON object.
+// A Result is the result of a request: one of the result types of this package,
+// or any value that encodes to a JSON object.
 type Result any
 
-// A Handler answers a request. An error that is not a *jsonrpc.Error is told to
-// the log, not to the client.
+// A Handler handles a request. An error that is not a *jsonrpc.Error is logged
+// and not shown to the client.
 type Handler func(ctx context.Context, r *Request) (Result, error)
 
-// fields are the members of params that the frequent methods have, found in one
-// pass.
-type fields struct {
+// paramFields holds the members of params that frequent methods use, found in
+// one pass.
+type paramFields struct {
 	name, arguments json.RawMessage
-	again           bool // there is a requestState, or there are inputResponses
+	isRetry         bool // it has requestState or inputResponses
 }
 
-// read finds the fields and the _meta of a request's params.
-func (r *Request) read() {
+// parse finds the fields and the _meta in the params.
+func (r *Request) parse() {
 	r.meta = &noMeta
 	for name, v := range jsonrpc.Members(r.Params) {
 		switch name {
 		case "_meta":
-			m := readMeta(v)
+			m := parseMeta(v)
 			r.meta = &m
 		case "name":
 			r.fields.name = v
 		case "arguments":
 			r.fields.arguments = v
 		case "requestState", "inputResponses":
-			r.fields.again = true
+			r.fields.isRetry = true
 		}
 	}
 }
 
-// param finds any other member of params; nil if it is not there.
+// param returns another member of params, or nil.
 func (r *Request) param(name string) json.RawMessage { return member(r.Params, name) }
 
-// noMeta is for the many requests that have none: it is not written to.
+// noMeta is shared by the many requests without _meta. It must not be modified.
 var noMeta requestMeta
 
-// requestMeta is what a request's _meta says, in either era.
+// requestMeta holds the _meta of a request, in either era.
 type requestMeta struct {
 	version, capabilities, info, logLevel, progressToken json.RawMessage
 
-	headers Headers // to compare arguments with; nil if there are none
+	headers Headers // to compare arguments with; may be nil
 }
 
 const (
@@ -139,7 +117,7 @@ const (
 	metaSubscription = "io.modelcontextprotocol/subscriptionId"
 )
 
-func readMeta(meta json.RawMessage) (m requestMeta) {
+func parseMeta(meta json.RawMessage) (m requestMeta) {
 	for name, v := range jsonrpc.Members(meta) {
 		switch name {
 		case metaVersion:
@@ -151,8 +129,8 @@ func readMeta(meta json.RawMessage) (m requestMeta) {
 		case metaLogLevel:
 			m.logLevel = v
 		case "progressToken":
-			// What is neither a string nor an integer is ignored, as is one too long
-			// to be sent back again and again.
+			// Ignore a token that is neither a string nor an integer, or too
+			// long to be repeated with each notification.
 			if _, err := jsonrpc.ParseID(v); err == nil {
 				m.progressToken = v
 			}
@@ -161,7 +139,7 @@ func readMeta(meta json.RawMessage) (m requestMeta) {
 	return m
 }
 
-// text reads a member that must be a string.
+// text decodes a member that must be a string.
 func text(name string, v json.RawMessage) (string, error) {
 	if len(v) == 0 || v[0] != '"' {
 		return "", invalid("%s must be a string", name)
@@ -169,7 +147,7 @@ func text(name string, v json.RawMessage) (string, error) {
 	return jsonrpc.Text(v), nil
 }
 
-// object reads a member that must be an object, into v.
+// object decodes a member that must be an object into v.
 func object(name string, raw json.RawMessage, v any) error {
 	if len(raw) == 0 || raw[0] != '{' {
 		return invalid("%s must be an object", name)
@@ -178,4 +156,12 @@ func object(name string, raw json.RawMessage, v any) error {
 		return invalid("%s: %s", name, plainError(err))
 	}
 	return nil
+}
+
+// Meta returns a member of the request's _meta as JSON, or nil.
+func (r *Request) Meta(name string) json.RawMessage {
+	if r.meta == &noMeta {
+		return nil
+	}
+	return member(r.param("_meta"), name)
 }

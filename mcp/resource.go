@@ -9,8 +9,8 @@ import (
 	"github.com/bossman-dev/bossman/jsonrpc"
 )
 
-// A Resource is something that can be read by its URI. With URITemplate in
-// place of URI it is a template, and stands for every resource that matches.
+// A Resource is data that clients read by its URI. With URITemplate instead of
+// URI it is a template for all resources that match.
 type Resource struct {
 	URI         string       `json:"uri,omitzero"`
 	URITemplate string       `json:"uriTemplate,omitzero"`
@@ -27,17 +27,17 @@ type Resource struct {
 // A resource is a registered Resource.
 type resource struct {
 	Resource
-	template *template // of a template
-	read     func(context.Context, *Call) ([]Contents, error)
-	wires    wires[Resource]
+	template  *template // only of a template
+	read      func(context.Context, *Call) ([]Contents, error)
+	jsonCache jsonCache[Resource]
 }
 
-// AddResource registers a resource, or with URITemplate set a template of them.
-// The handler finds the URI with Call.URI and the template's variables with
-// Call.Argument. Contents without a URI or a type get the resource's. For what
-// is not there the handler returns ErrNotFound.
+// AddResource registers a resource, or a resource template if URITemplate is
+// set. The handler gets the URI from Call.URI and the template's variables from
+// Call.Argument. Contents without a URI or a MIME type get those of the
+// resource. If the resource does not exist, the handler returns ErrNotFound.
 //
-// A variable holds whatever a client wrote: open files below an os.Root.
+// Variables contain whatever a client sends. Open files through an os.Root.
 func (s *Server) AddResource(res Resource, h func(context.Context, *Call) ([]Contents, error)) {
 	if res.Name == "" || (res.URI == "") == (res.URITemplate == "") {
 		panic("mcp: a resource needs a name, and a URI or a template")
@@ -57,14 +57,14 @@ func (s *Server) AddResource(res Resource, h func(context.Context, *Call) ([]Con
 }
 
 func (s *Server) listResources(ctx context.Context, r *Request) (Result, error) {
-	return s.shelve(r, &s.resources, "resources", s.visible(ctx, r, KindResource))
+	return s.listResourceKind(r, &s.resources, "resources", s.visible(ctx, r, KindResource))
 }
 
 func (s *Server) listTemplates(ctx context.Context, r *Request) (Result, error) {
-	return s.shelve(r, &s.templates, "resourceTemplates", s.visible(ctx, r, KindTemplate))
+	return s.listResourceKind(r, &s.templates, "resourceTemplates", s.visible(ctx, r, KindTemplate))
 }
 
-func (s *Server) shelve(r *Request, from *catalog[*resource], key string, visible func(string) bool) (Result, error) {
+func (s *Server) listResourceKind(r *Request, from *catalog[*resource], key string, visible func(string) bool) (Result, error) {
 	if !s.hasResources() {
 		return nil, unknownMethod(r.Method)
 	}
@@ -74,7 +74,7 @@ func (s *Server) shelve(r *Request, from *catalog[*resource], key string, visibl
 	}
 	l := &listResult{key: key, next: next, cache: s.cache(r, s.o.ListTTL)}
 	for _, res := range found {
-		b, err := res.wires.get(Newest, func() *Resource { return &res.Resource })
+		b, err := res.jsonCache.get(Newest, func() *Resource { return &res.Resource })
 		if err != nil {
 			return nil, err
 		}
@@ -83,15 +83,16 @@ func (s *Server) shelve(r *Request, from *catalog[*resource], key string, visibl
 	return l, nil
 }
 
-// findResource finds what a URI names, and a template's variables.
+// findResource returns the resource that a URI names, and the variables of its
+// template.
 func (s *Server) findResource(ctx context.Context, r *Request, uri string) (*resource, map[string]string) {
 	if res, ok := s.resources.get(uri); ok {
 		if !s.visible(ctx, r, KindResource)(uri) {
-			return nil, nil // nor by a template that fits it
+			return nil, nil // nor through a template that matches
 		}
 		return res, nil
 	}
-	shelf := s.templates.shelf()
+	shelf := s.templates.snapshot()
 	for _, name := range shelf.names {
 		res := shelf.items[name]
 		if vars, ok := res.template.match(uri); ok && s.visible(ctx, r, KindTemplate)(name) && s.visible(ctx, r, KindResource)(uri) {
@@ -101,7 +102,7 @@ func (s *Server) findResource(ctx context.Context, r *Request, uri string) (*res
 	return nil, nil
 }
 
-// A readResult is the contents of a resource.
+// A readResult is the result of resources/read.
 type readResult struct {
 	contents []Contents
 	cache    cacheHint
@@ -139,7 +140,7 @@ func (s *Server) readResource(ctx context.Context, r *Request) (Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		contents = slices.Clone(contents) // the handler may give them out again
+		contents = slices.Clone(contents) // the handler may return the same slice again
 		for i := range contents {
 			if contents[i].URI == "" {
 				contents[i].URI = uri

@@ -1,7 +1,7 @@
 package mcp
 
 // A Revision is one dated edition of the protocol. Revisions are ordered: a
-// later edition compares greater. The zero Revision is none of them.
+// later edition compares greater. The zero Revision is not valid.
 type Revision uint8
 
 const (
@@ -11,38 +11,38 @@ const (
 	R20251125
 	R20260728
 
-	// Newest is the edition that features are written for.
+	// Newest is the latest revision, for which features are written.
 	Newest = R20260728
 
-	// newestLegacy is the newest edition with a handshake, and what initialize
-	// settles on when the client offers something unknown.
+	// newestLegacy is the latest revision with a handshake. initialize selects
+	// it if the client offers an unknown revision.
 	newestLegacy = R20251125
 )
 
-// An edition holds the facts that differ between revisions. The zero fact is
-// what an unknown revision would get.
+// An edition holds the facts that differ between revisions. The zero values are
+// those of an unknown revision.
 type edition struct {
 	name     string
-	notFound int // the error code for a resource that is not there
+	notFound int // error code for an unknown resource
 
 	batches       bool // several messages may arrive as one array
-	resumable     bool // a broken event stream may be taken up again
-	primed        bool // an event stream begins with an event that only gives an id
+	resumable     bool // a broken event stream can be resumed
+	primed        bool // an event stream begins with an event that only has an id
 	versionHeader bool // HTTP requests name the revision in a header
-	routingHeader bool // HTTP requests name the method, and often its object, in headers
-	stateless     bool // no handshake: each request says who it is
+	routingHeader bool // HTTP requests name the method, and often its target, in headers
+	stateless     bool // no handshake: each request identifies its sender
 
 	argsAsToolError       bool // arguments that fail a tool's schema are isError, not -32602
-	errorWithoutID        bool // an error about an unknown id leaves the id out, rather than null
+	errorWithoutID        bool // an error about an unknown id omits the id, rather than using null
 	progressMessage       bool // progress may carry a message
 	completionsCapability bool // completions are declared as a capability
 
 	audio         bool // content may be audio
 	links         bool // content may be a link to a resource
-	structured    bool // tools may answer with an object as structured content
+	structured    bool // tool results may have an object as structured content
 	anyStructured bool // structured content may be any JSON value
 	richForms     bool // forms may have titled and multi-select choices
-	richSampling  bool // sampling messages may hold several blocks, and tools
+	richSampling  bool // sampling messages may have several blocks, and tools
 }
 
 var editions = [...]edition{
@@ -69,8 +69,8 @@ var editions = [...]edition{
 	},
 }
 
-// ParseRevision finds the revision with a date such as "2025-11-25". It reports
-// false for any other text.
+// ParseRevision returns the revision with a date such as "2025-11-25". It
+// returns false for any other text.
 func ParseRevision(name string) (Revision, bool) {
 	for r := R20241105; r <= Newest; r++ {
 		if editions[r].name == name {
@@ -80,23 +80,23 @@ func ParseRevision(name string) (Revision, bool) {
 	return 0, false
 }
 
-// Revisions lists all revisions, oldest first. The slice is the caller's own.
+// Revisions returns all revisions, oldest first, in a new slice.
 func Revisions() []Revision {
 	return []Revision{R20241105, R20250326, R20250618, R20251125, R20260728}
 }
 
-// String gives the date that stands for the revision on the wire, and "" for
+// String returns the date that identifies the revision in messages, or "" for
 // the zero Revision.
 func (r Revision) String() string { return editions[r].name }
 
 // Batches reports whether several messages may arrive as one array.
 func (r Revision) Batches() bool { return editions[r].batches }
 
-// Resumable reports whether a broken event stream may be taken up again.
+// Resumable reports whether a broken event stream can be resumed.
 func (r Revision) Resumable() bool { return editions[r].resumable }
 
-// Primed reports whether an event stream begins with an event that only gives an
-// id, so that it can be taken up again even if nothing else arrives.
+// Primed reports whether an event stream begins with an event that only has an
+// id, so that it can be resumed even if nothing else arrives.
 func (r Revision) Primed() bool { return editions[r].primed }
 
 // VersionHeader reports whether HTTP requests name the revision in a header.
@@ -105,11 +105,12 @@ func (r Revision) VersionHeader() bool { return editions[r].versionHeader }
 // RoutingHeader reports whether HTTP requests name their method in a header.
 func (r Revision) RoutingHeader() bool { return editions[r].routingHeader }
 
-// Stateless reports whether each request says who it is, with no handshake.
+// Stateless reports whether each request identifies its sender, without a
+// handshake.
 func (r Revision) Stateless() bool { return editions[r].stateless }
 
-// ErrorWithoutID reports whether an error that belongs to no request leaves the id
-// out. Otherwise it is null.
+// ErrorWithoutID reports whether an error response to no particular request
+// omits its id. Otherwise it is null.
 func (r Revision) ErrorWithoutID() bool { return editions[r].errorWithoutID }
 
 func (r Revision) notFound() int               { return editions[r].notFound }

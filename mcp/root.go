@@ -1,6 +1,6 @@
 package mcp
 
-// A Root is a place the client lets the server work in, as a file:// URI.
+// A Root is a directory or file that the server may work in, as a file:// URI.
 type Root struct {
 	URI  string `json:"uri"`
 	Name string `json:"name,omitzero"`

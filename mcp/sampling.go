@@ -24,10 +24,10 @@ type SampleMessage struct {
 	Meta    Meta   `json:"_meta,omitzero"`
 }
 
-// ModelPreferences are wishes about the model; the client chooses. Priorities
-// go from 0 to 1.
+// ModelPreferences are preferences for the model; the client decides.
+// Priorities range from 0 to 1.
 type ModelPreferences struct {
-	Hints                []ModelHint `json:"hints,omitzero"` // the first that fits wins
+	Hints                []ModelHint `json:"hints,omitzero"` // the first match wins
 	CostPriority         *float64    `json:"costPriority,omitzero"`
 	SpeedPriority        *float64    `json:"speedPriority,omitzero"`
 	IntelligencePriority *float64    `json:"intelligencePriority,omitzero"`
@@ -40,10 +40,10 @@ type ModelHint struct {
 
 // ToolChoice says whether the model may or must use the tools.
 type ToolChoice struct {
-	Mode string `json:"mode,omitzero"` // "auto", also when empty, "required" or "none"
+	Mode string `json:"mode,omitzero"` // "auto" (default), "required" or "none"
 }
 
-// SampleResult is what the model said.
+// SampleResult is the model's message.
 type SampleResult struct {
 	Role       string `json:"role"`
 	Content    Blocks `json:"content"`

@@ -11,10 +11,10 @@ import (
 	"sync/atomic"
 )
 
-// A Keyring seals what a client carries for us, so that it can neither read nor
-// change it. The first key seals; every key opens, so that keys can be changed
-// while clients hold what older ones sealed. Replicas that serve the same
-// clients share a Keyring's keys.
+// A Keyring encrypts and authenticates data that clients carry for the server.
+// The first key seals; all keys open, so that keys can be rotated while clients
+// still hold older data. Replicas that serve the same clients must share the
+// keys.
 type Keyring struct {
 	rotations atomic.Uint64
 
@@ -27,14 +27,14 @@ type sealKey struct {
 	aead cipher.AEAD
 }
 
-// NewKeyring makes a keyring of secrets, the one to seal with first. A secret
-// is 32 random bytes or more.
+// NewKeyring returns a keyring of secrets of at least 32 random bytes each. It
+// seals with the first one.
 func NewKeyring(secrets ...[]byte) (*Keyring, error) {
 	k := new(Keyring)
 	return k, k.Rotate(secrets...)
 }
 
-// randomKeyring seals with a key that ends with the process.
+// randomKeyring returns a keyring with a random key.
 func randomKeyring() *Keyring {
 	var secret [32]byte
 	rand.Read(secret[:]) // never fails
@@ -50,7 +50,7 @@ func (k *Keyring) Rotate(secrets ...[]byte) error {
 	var keys []sealKey
 	for _, s := range secrets {
 		if len(s) < 32 {
-			return errors.New("mcp: a sealing key has at least 32 bytes")
+			return errors.New("mcp: a sealing key must have at least 32 bytes")
 		}
 		key := sha256.Sum256(append([]byte("bossman seal\x00"), s...))
 		block, err := aes.NewCipher(key[:])
@@ -70,18 +70,18 @@ func (k *Keyring) Rotate(secrets ...[]byte) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.keys = keys
-	k.rotations.Add(1) // after the keys: who sees the number opens with these or newer ones
+	k.rotations.Add(1) // after the keys were set: a reader that sees the new count opens with these keys or later ones
 	return nil
 }
 
-// Rotations counts how often the keys were replaced. What was opened may be
-// remembered as long as the count from before stays the same.
+// Rotations returns how often the keys were replaced. Callers may cache opened
+// data while the count stays the same.
 func (k *Keyring) Rotations() uint64 { return k.rotations.Load() }
 
 var errSeal = errors.New("not sealed by this server")
 
-// Seal turns data into text for a client to carry. Purpose keeps apart what is
-// sealed for different ends: text sealed for one does not open for another.
+// Seal encrypts data into text for a client to carry. Text sealed for one
+// purpose cannot be opened for another.
 func (k *Keyring) Seal(purpose string, data []byte) string {
 	k.mu.RLock()
 	key := k.keys[0]
@@ -89,7 +89,7 @@ func (k *Keyring) Seal(purpose string, data []byte) string {
 	return base64.RawURLEncoding.EncodeToString(key.aead.Seal(key.id[:], nil, data, []byte(purpose)))
 }
 
-// Open gives back what Seal was given, if the text is unchanged.
+// Open decrypts text that Seal returned. It fails if the text was modified.
 func (k *Keyring) Open(purpose, text string) ([]byte, error) {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
 	if err != nil || len(b) < 4 {
@@ -105,7 +105,7 @@ func (k *Keyring) Open(purpose, text string) ([]byte, error) {
 		sealed := b[4:]
 		data, err := key.aead.Open(sealed[:0], nil, sealed, []byte(purpose))
 		if err != nil {
-			break // it is in pieces; that two keys have one id does not happen
+			break // modified; two keys with the same id are not expected
 		}
 		return data, nil
 	}

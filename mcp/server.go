@@ -15,67 +15,53 @@ import (
 	"github.com/bossman-dev/bossman/jsonrpc"
 )
 
-// ServerOptions are what a server may be given. The zero value is the usual
-// choice.
+// ServerOptions configures a Server. The zero value is valid.
 type ServerOptions struct {
-	// Instructions tell a model how to use the server.
+	// Instructions tells models how to use the server.
 	Instructions string
-	// Logger takes what concerns the server's operator. Nil: slog's default.
+	// Logger receives messages for the operator. Default: slog.Default().
 	Logger *slog.Logger
-	// Observer is told what middleware cannot see.
+	// Observer is told about events that middleware cannot see.
 	Observer Observer
-	// Seal keeps what clients carry for us. Nil: a key that ends with the
-	// process.
+	// Seal encrypts the data that clients carry for the server. Replicas must
+	// share its keys. Default: a random key, valid until the process ends.
 	Seal *Keyring
-	// Tasks keeps durable calls. Nil: in memory.
+	// Tasks stores durable calls. Default: in memory.
 	Tasks TaskStore
-	// Bus tells all listeners, also of other replicas, what has changed. Nil:
-	// those of this server.
+	// Bus distributes events to the listeners of all replicas. Default: to
+	// those of this server only.
 	Bus Bus
-	// Visible hides things from some principals. What is hidden is not listed
-	// and not found. Names are as for Remove; what a template stands for is asked
-	// about by its URI, too.
+	// Visible hides items from some principals. Hidden items are neither listed
+	// nor found. Names are those of Remove; a resource that matches a template
+	// is also checked by its URI.
 	Visible func(ctx context.Context, p Principal, kind Kind, name string) bool
-	// Complete suggests how an argument of a prompt or a resource template may
-	// go on.
+	// Complete suggests values for an argument of a prompt or a resource
+	// template.
 	Complete func(ctx context.Context, c *Call, p CompleteParams) (*Completion, error)
-	// Extensions are declared as they are, with their settings.
+	// Extensions lists the extensions to declare, with their settings.
 	Extensions map[string]any
-	// PageSize is how many items a list shows at once; 200.
+	// PageSize is the number of items on one page of a list; default 200.
 	PageSize int
-	// ListTTL is how long clients may keep a list without asking again; a
-	// minute. They are told of changes before that, if they listen.
+	// ListTTL is how long clients may cache a list; default one minute. Clients
+	// that listen are notified of changes earlier.
 	ListTTL time.Duration
 }
 
-// An Observer is told what middleware cannot see. Any field may be nil.
-type Observer struct {
-	// Opened and Closed: a conversation over a transport. Over HTTP that is a
-	// stream on which a client waits for events; the calls beside it are not.
-	Opened func()
-	Closed func(error)
-	// Refused: bytes that were no message, and messages that were dropped; over
-	// HTTP also requests that were turned away.
-	Refused func(error)
-	// Panic: a handler panicked. The client was told of an internal error.
-	Panic func(value any, stack []byte)
-}
-
-// A Method is a way to serve a method that the protocol does not have.
+// A Method is a method that the protocol does not define.
 type Method struct {
 	Handle Handler
-	// NoHandshake serves it also without a handshake: on a pipe before initialize,
-	// over HTTP without a session.
+	// NoHandshake allows calls without a handshake: on a pipe before
+	// initialize, over HTTP without a session.
 	NoHandshake bool
-	// Extension, if set, is what a client must have declared.
+	// Extension, if set, is the extension that a client must have declared.
 	Extension string
-	// ReadOnly says that it changes nothing that lasts.
+	// ReadOnly means that the method changes no lasting state.
 	ReadOnly bool
 }
 
-// A Server offers tools, prompts and resources to clients of any revision. All
-// methods may be called at any time, also while it serves; clients are told of
-// changes.
+// A Server offers tools, prompts and resources to clients of all revisions. Its
+// methods may be called concurrently, also while it serves; clients are
+// notified of changes.
 type Server struct {
 	info     Implementation
 	infoJSON json.RawMessage
@@ -87,9 +73,9 @@ type Server struct {
 	resources catalog[*resource]
 	templates catalog[*resource]
 	methods   catalog[*Method]
-	durable   *durables
+	durable   *durableCalls
 
-	lastClient atomic.Pointer[declared]
+	lastCapabilities atomic.Pointer[parsedCapabilities]
 
 	handler atomic.Pointer[Handler]
 
@@ -97,7 +83,7 @@ type Server struct {
 	middleware []func(Handler) Handler
 }
 
-// NewServer makes a server that calls itself by info.
+// NewServer returns a server that introduces itself as info.
 func NewServer(info Implementation, o *ServerOptions) *Server {
 	s := &Server{info: info}
 	if o != nil {
@@ -122,16 +108,16 @@ func NewServer(info Implementation, o *ServerOptions) *Server {
 	if s.o.ListTTL == 0 {
 		s.o.ListTTL = time.Minute
 	}
-	s.durable = newDurables(s)
+	s.durable = newDurableCalls(s)
 	s.Use()
 	return s
 }
 
-// Close ends the durable calls that run, and waits for them.
+// Close cancels the running durable calls and waits for them.
 func (s *Server) Close() { s.durable.close() }
 
-// Use puts middleware around every request, in all revisions and on all
-// transports; the first is the outermost. Call it before serving.
+// Use adds middleware around every request, in all revisions and on all
+// transports. The first one added is the outermost. Call it before serving.
 func (s *Server) Use(mw ...func(Handler) Handler) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -143,8 +129,8 @@ func (s *Server) Use(mw ...func(Handler) Handler) {
 	s.handler.Store(&h)
 }
 
-// HandleMethod serves a method of an extension, or one of the program's own. It
-// panics if the protocol has a method of that name.
+// HandleMethod adds a method of an extension or of the program. It panics if
+// the protocol defines a method with that name.
 func (s *Server) HandleMethod(name string, m Method) {
 	if _, ok := vocabulary[name]; ok {
 		panic("mcp: method " + name + " belongs to the protocol")
@@ -152,35 +138,35 @@ func (s *Server) HandleMethod(name string, m Method) {
 	s.methods.set(name, &m)
 }
 
-// Remove takes away something by its name, which for a resource is the URI and
-// for a template the template.
+// Remove removes an item by name. The name of a resource is its URI, that of a
+// template its URI template.
 func (s *Server) Remove(kind Kind, name string) {
-	var was bool
+	var removed bool
 	switch kind {
 	case KindTool:
-		was = s.tools.remove(name)
+		removed = s.tools.remove(name)
 	case KindPrompt:
-		was = s.prompts.remove(name)
+		removed = s.prompts.remove(name)
 	case KindResource:
-		was = s.resources.remove(name)
+		removed = s.resources.remove(name)
 	case KindTemplate:
-		was = s.templates.remove(name)
+		removed = s.templates.remove(name)
 	default:
-		panic("mcp: there is no kind " + string(kind))
+		panic("mcp: unknown kind " + string(kind))
 	}
-	if was {
+	if removed {
 		s.changed(kind)
 	}
 }
 
-// A Kind is one of the kinds of things that a server offers.
+// A Kind is a kind of item that a server offers.
 type Kind string
 
 const (
 	KindTool     Kind = "tool"
 	KindPrompt   Kind = "prompt"
 	KindResource Kind = "resource"
-	KindTemplate Kind = "template" // of resources
+	KindTemplate Kind = "template" // a resource template
 )
 
 func (s *Server) visible(ctx context.Context, r *Request, kind Kind) func(string) bool {
@@ -190,37 +176,36 @@ func (s *Server) visible(ctx context.Context, r *Request, kind Kind) func(string
 	return func(name string) bool { return s.o.Visible(ctx, r.Principal, kind, name) }
 }
 
-// Handle answers one request, for a transport that has no pipe: the caller has
-// settled its exported fields. What the request has to say before the answer
-// goes to out. The result is the JSON of the answer, in the shape of the
-// request's revision; the error is always a *jsonrpc.Error, or the cause that
-// ended ctx.
+// Handle handles one request for a transport that does not use Serve. The
+// caller has prepared the request; see Settle. Handle sends notifications and
+// requests that belong to it to out. The result is encoded for the request's
+// revision. The error is a *jsonrpc.Error or the cause that ended ctx.
 func (s *Server) Handle(ctx context.Context, r *Request, out Sink) (json.RawMessage, error) {
 	r.out, r.server = out, s
-	if r.meta == nil { // the caller has made it by hand
-		r.read()
+	if r.meta == nil { // the caller did not use NewRequest
+		r.parse()
 	}
-	res, err := s.guarded(ctx, r, *s.handler.Load())
+	res, err := s.recovering(ctx, r, *s.handler.Load())
 	if err == nil {
 		var b json.RawMessage
 		if b, err = s.encode(r, res); err == nil {
 			return b, nil
 		}
 	}
-	return nil, s.failure(ctx, r, err)
+	return nil, s.toRPCError(ctx, r, err)
 }
 
-// dispatch is the innermost handler: it finds the method.
+// dispatch is the innermost handler. It selects the method.
 func (s *Server) dispatch(ctx context.Context, r *Request) (Result, error) {
 	w, ok := vocabulary[r.Method]
 	if !ok {
-		return s.extra(ctx, r)
+		return s.dispatchCustom(ctx, r)
 	}
 	if !w.fromClient(r.Revision) {
 		return nil, unknownMethod(r.Method)
 	}
 	if w.kind == wordNotification {
-		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "%s is a notification: it has no id", r.Method)
+		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "%s is a notification and must not have an id", r.Method)
 	}
 	switch r.Method {
 	case "tools/call":
@@ -245,9 +230,9 @@ func (s *Server) dispatch(ctx context.Context, r *Request) (Result, error) {
 		return nil, nil
 	case "logging/setLevel", "resources/subscribe", "resources/unsubscribe":
 		if r.session == nil {
-			return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "%s needs a session", r.Method)
+			return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "%s requires a session", r.Method)
 		}
-		return r.session.set(ctx, s, r)
+		return r.session.update(ctx, s, r)
 	case "server/discover":
 		return s.discover(), nil
 	case "subscriptions/listen":
@@ -259,27 +244,27 @@ func (s *Server) dispatch(ctx context.Context, r *Request) (Result, error) {
 	case "tasks/cancel":
 		return s.durable.cancel(ctx, r)
 	}
-	panic("mcp: no way to serve " + r.Method)
+	panic("mcp: no handler for " + r.Method)
 }
 
-func (s *Server) extra(ctx context.Context, r *Request) (Result, error) {
+func (s *Server) dispatchCustom(ctx context.Context, r *Request) (Result, error) {
 	m, ok := s.methods.get(r.Method)
 	if !ok {
 		return nil, unknownMethod(r.Method)
 	}
 	if _, declared := r.Client.Extensions[m.Extension]; m.Extension != "" && !declared {
-		return nil, r.lacks("the extension "+m.Extension, ClientCapabilities{Extensions: map[string]json.RawMessage{m.Extension: json.RawMessage("{}")}})
+		return nil, r.capabilityError("the extension "+m.Extension, ClientCapabilities{Extensions: map[string]json.RawMessage{m.Extension: json.RawMessage("{}")}})
 	}
 	return m.Handle(ctx, r)
 }
 
-// capabilities tells what there is to offer now, to a reader of revision r.
+// capabilities returns what the server offers now, for revision r.
 func (s *Server) capabilities(r Revision) ServerCapabilities {
 	c := ServerCapabilities{Logging: &struct{}{}}
-	if s.tools.used() {
+	if s.tools.everUsed() {
 		c.Tools = &ToolsCapability{ListChanged: true}
 	}
-	if s.prompts.used() {
+	if s.prompts.everUsed() {
 		c.Prompts = &PromptsCapability{ListChanged: true}
 	}
 	if s.hasResources() {
@@ -307,9 +292,9 @@ func (s *Server) capabilities(r Revision) ServerCapabilities {
 	return c
 }
 
-func (s *Server) hasResources() bool { return s.resources.used() || s.templates.used() }
+func (s *Server) hasResources() bool { return s.resources.everUsed() || s.templates.everUsed() }
 
-// supportedVersions are the revisions we speak, newest first.
+// supportedVersions returns the names of all revisions, latest first.
 func supportedVersions() []string {
 	var names []string
 	for r := Newest; r >= R20241105; r-- {

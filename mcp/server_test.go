@@ -259,7 +259,7 @@ func TestAdd_panicsOnWhatIsNotFit(t *testing.T) {
 		{"resource that is a template too", "or a template", func(s *Server) { s.AddResource(Resource{Name: "n", URI: "a://b", URITemplate: "a://{b}"}, nil) }},
 		{"bad template", "resource n", func(s *Server) { s.AddResource(Resource{Name: "n", URITemplate: "a://{b"}, nil) }},
 		{"method of the protocol", "belongs to the protocol", func(s *Server) { s.HandleMethod("tools/call", Method{}) }},
-		{"unknown kind", "no kind", func(s *Server) { s.Remove("toll", "a") }},
+		{"unknown kind", "unknown kind", func(s *Server) { s.Remove("toll", "a") }},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -417,7 +417,7 @@ func TestDurable_throughAnotherReplica(t *testing.T) {
 		id := taskID(t, request(t, a, "ann", "tools/call", `"name":"countdown","arguments":{"from":0,"confirm":true}`))
 		synctest.Wait()
 		request(t, b, "ann", "tasks/update", `"taskId":"`+id+`","inputResponses":{"sure":{"action":"accept","content":{"sure":true}},"colour":{"action":"accept","content":{"colour":"red"}}}`)
-		time.Sleep(pollEvery)
+		time.Sleep(pollInterval)
 		synctest.Wait()
 		wantIn(t, "answered elsewhere", request(t, b, "ann", "tasks/get", `"taskId":"`+id+`"`), `"status":"completed"`, "lift off")
 

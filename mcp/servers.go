@@ -12,7 +12,7 @@ import (
 	"github.com/bossman-dev/bossman/jsonrpc"
 )
 
-// A ServerConfig says how to reach one server of several: by a command, or over a
+// A ServerConfig says how to connect to one server: by a command, or over a
 // transport that Dial opens.
 type ServerConfig struct {
 	Command *Command
@@ -25,7 +25,7 @@ func (c *ServerConfig) connect(ctx context.Context) (*Client, error) {
 	case c.Command != nil:
 		return c.Command.Connect(ctx, c.Options)
 	case c.Dial == nil:
-		return nil, errors.New("neither a command nor a way to dial")
+		return nil, errors.New("neither Command nor Dial is set")
 	}
 	t, err := c.Dial(ctx)
 	if err != nil {
@@ -34,16 +34,16 @@ func (c *ServerConfig) connect(ctx context.Context) (*Client, error) {
 	return Connect(ctx, t, c.Options)
 }
 
-// Servers are several servers, each with a name. One that ends is not started
-// again: whoever calls it is told how it ended, and so is Client.Health.
+// Servers are connections to several named servers. A server that ends is not
+// restarted: calls and Client.Health report how it ended.
 type Servers struct {
 	clients map[string]*Client
 	failed  map[string]error
 }
 
-// StartServers connects to all servers at the same time. One that fails does not
-// hinder the others: Errors tells of it. The context bounds the beginning only.
-// The servers must be closed.
+// StartServers connects to all servers concurrently. If one fails, the others
+// are not affected; see Errors. ctx bounds connecting only. The caller must
+// close the result.
 func StartServers(ctx context.Context, configs map[string]ServerConfig) *Servers {
 	s := &Servers{clients: map[string]*Client{}, failed: map[string]error{}}
 	var mu sync.Mutex
@@ -64,23 +64,23 @@ func StartServers(ctx context.Context, configs map[string]ServerConfig) *Servers
 	return s
 }
 
-// Names are those of the servers that are connected, in order.
+// Names returns the names of the connected servers, sorted.
 func (s *Servers) Names() []string { return slices.Sorted(maps.Keys(s.clients)) }
 
-// Client finds a server by its name; nil if it is not connected.
+// Client returns the client of a server, or nil if it is not connected.
 func (s *Servers) Client(name string) *Client { return s.clients[name] }
 
-// Errors tells by name which servers could not be reached, and why.
+// Errors returns why servers could not be connected, by name.
 func (s *Servers) Errors() map[string]error { return maps.Clone(s.failed) }
 
-// A ServerTool is a tool, and whose it is.
+// A ServerTool is a tool with the name of its server.
 type ServerTool struct {
 	Server string
 	*Tool
 }
 
-// Tools lists the tools of all servers, one server after the other. An error
-// tells of a server whose list ends there; the next one follows.
+// Tools lists the tools of all servers, one server after the other. If a list
+// fails, the error is yielded and the next server follows.
 func (s *Servers) Tools(ctx context.Context) iter.Seq2[ServerTool, error] {
 	return func(yield func(ServerTool, error) bool) {
 		for _, name := range s.Names() {
@@ -112,7 +112,8 @@ func (s *Servers) Call(ctx context.Context, server, tool string, args any, o *Ca
 	return res, nil
 }
 
-// Close closes all servers at the same time, and waits for all that they started.
+// Close closes all connections concurrently and waits for everything they
+// started.
 func (s *Servers) Close() error {
 	errs := make([]error, len(s.clients))
 	var wg sync.WaitGroup

@@ -12,12 +12,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// What an older reader is shown. These functions never change what they are
-// given: they return it as it is, or a copy with the difference.
+// Conversions for older revisions. These functions do not modify their
+// arguments: they return them unchanged or a modified copy.
 
-// shapeTool leaves out an output schema that legacy readers have no room for,
-// and writes properties that are just true or false as the schemas they stand
-// for, since legacy readers expect objects.
+// shapeTool drops an output schema that older clients do not accept, and
+// replaces boolean property schemas by equivalent objects, which they expect.
 func shapeTool(t *Tool, r Revision) *Tool {
 	if r.anyStructured() {
 		return t
@@ -51,8 +50,8 @@ func objectSchema(property json.RawMessage) json.RawMessage {
 	return nil
 }
 
-// shapeContent turns blocks that the reader's union lacks into text that says
-// what was there.
+// shapeContent replaces blocks of types that the revision does not have by a
+// text.
 func shapeContent(blocks []Content, r Revision) []Content {
 	shaped := blocks
 	for i := range blocks {
@@ -85,8 +84,8 @@ func shapeBlock(c *Content, r Revision) (shaped Content, changed bool) {
 	return Content{Type: "text", Text: text, Annotations: c.Annotations, Meta: c.Meta}, true
 }
 
-// shapeToolResult drops structured content that the reader has no room for, and
-// shapes the blocks. The text that goes with structured content stays.
+// shapeToolResult drops structured content that the revision does not allow,
+// and converts the blocks. The text that duplicates structured content stays.
 func shapeToolResult(t *ToolResult, r Revision) *ToolResult {
 	content := shapeContent(t.Content, r)
 	fits := fitsStructured(t.StructuredContent, r)
@@ -105,7 +104,7 @@ func fitsStructured(v json.RawMessage, r Revision) bool {
 	return v == nil || r.anyStructured() || r.structured() && jsontext.Value(v).Kind() == '{'
 }
 
-// shapePrompt shapes the blocks in a prompt's messages.
+// shapePrompt converts the blocks of a prompt's messages.
 func shapePrompt(p *PromptResult, r Revision) *PromptResult {
 	shaped := p
 	for i := range p.Messages {
@@ -122,8 +121,8 @@ func shapePrompt(p *PromptResult, r Revision) *PromptResult {
 	return shaped
 }
 
-// shapeSample gives a reader that knows one block a message a message for each
-// block, and shapes blocks and tools.
+// shapeSample splits messages with several blocks for revisions that allow one
+// block per message, and converts blocks and tools.
 func shapeSample(p *SampleParams, r Revision) *SampleParams {
 	if r.Stateless() {
 		return p
@@ -148,7 +147,7 @@ func shapeSample(p *SampleParams, r Revision) *SampleParams {
 	return &c
 }
 
-// A formField is as much of a form's property as shaping looks at.
+// A formField is the part of a form's property that conversion looks at.
 type formField struct {
 	Type        string       `json:"type"`
 	Description string       `json:"description"`
@@ -165,9 +164,10 @@ type formChoice struct {
 	Title string `json:"title"`
 }
 
-// shapeElicit reduces choices for readers that know only plain ones: titles
-// move to enumNames, and a choice of several becomes a string with commas.
-// restoreElicit is the way back. Readers without ids for URLs are sent none.
+// shapeElicit simplifies choices for revisions that have only plain ones:
+// titles move to enumNames, and a multiple choice becomes a comma-separated
+// string. restoreElicit reverts that. Revisions without elicitation ids are
+// sent none.
 func shapeElicit(p *ElicitParams, r Revision) *ElicitParams {
 	c := *p
 	if r.Stateless() {
@@ -182,8 +182,8 @@ func shapeElicit(p *ElicitParams, r Revision) *ElicitParams {
 	return &c
 }
 
-// restoreElicit turns the answer to a shaped form into the answer to the form
-// as it was asked: strings with commas become lists again.
+// restoreElicit converts the answer to a simplified form into the answer to the
+// original form: comma-separated strings become lists again.
 func restoreElicit(p *ElicitParams, content json.RawMessage, r Revision) json.RawMessage {
 	if r.richForms() || content == nil {
 		return content
@@ -213,7 +213,7 @@ func restoreElicit(p *ElicitParams, content json.RawMessage, r Revision) json.Ra
 	return restored
 }
 
-// plainField reduces one property, or returns nil if it is plain already.
+// plainField simplifies one property, or returns nil if it is plain already.
 func plainField(property json.RawMessage) json.RawMessage {
 	var f formField
 	if jsonv2.Unmarshal(property, &f) != nil {
@@ -244,8 +244,8 @@ func plainField(property json.RawMessage) json.RawMessage {
 	return nil
 }
 
-// replaceMembers takes members out of an object and puts others at its end. It
-// returns nil if object is not one.
+// replaceMembers removes members of an object and appends others. It returns
+// nil if object is not a JSON object.
 func replaceMembers(object json.RawMessage, out []string, in map[string]any) json.RawMessage {
 	b, err := editMembers(object, func(name string, v json.RawMessage) (json.RawMessage, error) {
 		if slices.Contains(out, name) {
@@ -266,9 +266,9 @@ func replaceMembers(object json.RawMessage, out []string, in map[string]any) jso
 	return slices.Concat(b[:len(b)-1], []byte(","), more[1:])
 }
 
-// editProperties replaces those of a schema's properties for which edit gives
-// something else than nil. A schema in which nothing is replaced, or that makes
-// no sense, is returned as it is.
+// editProperties replaces the properties of a schema for which edit returns a
+// value. It returns the schema unchanged if nothing is replaced or the schema
+// is invalid.
 func editProperties(schema json.RawMessage, edit func(json.RawMessage) json.RawMessage) json.RawMessage {
 	changed := false
 	edited, err := editMembers(schema, func(name string, v json.RawMessage) (json.RawMessage, error) {
@@ -289,8 +289,8 @@ func editProperties(schema json.RawMessage, edit func(json.RawMessage) json.RawM
 	return edited
 }
 
-// editMembers copies an object with each value as edit gives it back, in the
-// order they were in. A nil value leaves its member out.
+// editMembers copies an object with each value replaced by the result of edit,
+// in the same order. A nil result removes the member.
 func editMembers(object json.RawMessage, edit func(name string, v json.RawMessage) (json.RawMessage, error)) (json.RawMessage, error) {
 	d := jsontext.NewDecoder(bytes.NewReader(object))
 	if d.PeekKind() != '{' {

@@ -70,7 +70,7 @@ func (c *Command) Connect(ctx context.Context, o *ClientOptions) (*Client, error
 		options = *o
 	}
 	if options.Eras == nil {
-		options.Eras = &everyEra
+		options.Eras = &defaultEras
 	}
 	if options.Logger == nil {
 		options.Logger = c.Logger
@@ -84,7 +84,7 @@ func (c *Command) Connect(ctx context.Context, o *ClientOptions) (*Client, error
 		defer cancel()
 	}
 	client, err := c.connect(ctx, &options, options.Revision == 0)
-	if err == nil || options.Revision != 0 || ctx.Err() != nil || options.Eras.old(c.name()) ||
+	if err == nil || options.Revision != 0 || ctx.Err() != nil || options.Eras.isLegacy(c.name()) ||
 		!errors.Is(err, jsonrpc.ErrClosed) && !errors.Is(err, context.DeadlineExceeded) {
 		return client, err
 	}

@@ -6,27 +6,26 @@ import (
 	"github.com/bossman-dev/bossman/jsonrpc"
 )
 
-// A Target is what a request is about, in the server's words: what a client has
-// made up is not in it. So it can name a metric, and there are only as many as the
-// server has things to offer.
+// A Target identifies what a request is about, using only names that the server
+// defines. So it is safe as a metric label: the number of targets is bounded.
 type Target struct {
-	// Method is empty if the server has no such method in any revision.
+	// Method is empty if the server does not have the method in any revision.
 	Method string
-	// Kind and Name are those of the tool, the prompt, the resource or the template
-	// that the request names; empty if it names none, or one that is not there.
+	// Kind and Name identify the tool, prompt, resource or template that the
+	// request names; empty if it names none, or an unknown one.
 	Kind Kind
 	Name string
-	// Writes is set if the request may change something that lasts: a call of a tool
-	// or a method of the program's own that is not said to be read-only, a change of a
+	// Writes reports whether the request may change lasting state: a call of a
+	// tool or custom method that is not marked read-only, or a change of a
 	// durable call.
 	Writes bool
 }
 
-// Target tells what the request is about. Middleware may ask for it; who may see
-// what is not looked at.
+// Target returns what the request is about. It is meant for middleware, and
+// ignores visibility.
 func (r *Request) Target() Target {
 	s := r.server
-	if s == nil { // it was not given to Handle
+	if s == nil { // Handle was not called
 		return Target{}
 	}
 	if _, ok := vocabulary[r.Method]; !ok {
@@ -55,32 +54,25 @@ func (r *Request) Target() Target {
 	return t
 }
 
-// Meta is a member of the request's _meta as JSON, nil if it is not there.
-func (r *Request) Meta(name string) json.RawMessage {
-	if r.meta == &noMeta {
-		return nil
-	}
-	return member(r.param("_meta"), name)
-}
-
-// lookup looks a name up without a copy of it.
+// lookup finds an item by its JSON-encoded name without allocating.
 func lookup[T any](c *catalog[T], name json.RawMessage) (item T, ok bool) {
 	if len(name) < 2 || name[0] != '"' {
 		return item, false
 	}
-	item, ok = c.shelf().items[string(name[1:len(name)-1])]
+	item, ok = c.snapshot().items[string(name[1:len(name)-1])]
 	if !ok {
-		item, ok = c.get(jsonrpc.Text(name)) // it may be written with escapes
+		item, ok = c.get(jsonrpc.Text(name)) // the name may contain escapes
 	}
 	return item, ok
 }
 
-// resourceOf is what is registered for a URI: a resource, or the template it fits.
+// resourceOf returns the registered resource or the template that matches a
+// URI.
 func (s *Server) resourceOf(uri string) (Kind, string) {
 	if _, ok := s.resources.get(uri); ok {
 		return KindResource, uri
 	}
-	shelf := s.templates.shelf()
+	shelf := s.templates.snapshot()
 	for _, name := range shelf.names {
 		if _, ok := shelf.items[name].template.match(uri); ok {
 			return KindTemplate, name

@@ -10,7 +10,7 @@ import (
 	"github.com/bossman-dev/bossman/jsonrpc"
 )
 
-// The states of a DurableCall.
+// States of a DurableCall.
 const (
 	CallWorking   = "working"
 	CallWaiting   = "input_required"
@@ -19,31 +19,31 @@ const (
 	CallCancelled = "cancelled"
 )
 
-// A DurableCall is what a TaskStore keeps of one.
+// A DurableCall is the stored record of a durable call.
 type DurableCall struct {
 	ID       string
-	Owner    string // the principal's
+	Owner    string // ID of the principal
 	Status   string
 	Message  string
 	Created  time.Time
 	Updated  time.Time
-	Life     time.Duration
+	Life     time.Duration              // the record may be deleted when it has passed since Created
 	Result   json.RawMessage            // when completed
 	Error    *jsonrpc.Error             // when failed
-	Requests map[string]json.RawMessage // questions that are open
-	Answers  map[string]json.RawMessage // answers that the runner has not taken
-	Cancel   bool                       // the client wants it to end
+	Requests map[string]json.RawMessage // questions without an answer
+	Answers  map[string]json.RawMessage // answers that the runner has not yet taken
+	Cancel   bool                       // the client asked to cancel the call
 
-	// RunnerUntil is when the process that runs the call is given up for dead,
-	// unless it gives a sign before.
+	// RunnerUntil is when the process that runs the call is considered dead,
+	// unless it renews its lease before.
 	RunnerUntil time.Time
 }
 
-func (d *DurableCall) ended() bool {
+func (d *DurableCall) done() bool {
 	return d.Status == CallCompleted || d.Status == CallFailed || d.Status == CallCancelled
 }
 
-// detail is the call as the client is shown it.
+// detail returns the task as shown to clients.
 func (d *DurableCall) detail() map[string]any {
 	m := map[string]any{
 		"taskId":         d.ID,
@@ -51,7 +51,7 @@ func (d *DurableCall) detail() map[string]any {
 		"createdAt":      d.Created.UTC().Format(time.RFC3339Nano),
 		"lastUpdatedAt":  d.Updated.UTC().Format(time.RFC3339Nano),
 		"ttlMs":          d.Life.Milliseconds(),
-		"pollIntervalMs": pollEvery.Milliseconds(),
+		"pollIntervalMs": pollInterval.Milliseconds(),
 	}
 	if d.Message != "" {
 		m["statusMessage"] = d.Message
@@ -67,15 +67,15 @@ func (d *DurableCall) detail() map[string]any {
 	return m
 }
 
-// A TaskStore keeps durable calls. It may be shared by replicas. What it hands
-// out is the caller's own copy. Times may be kept to the microsecond.
+// A TaskStore stores durable calls. Replicas may share it. Returned records are
+// copies. Times may be rounded to microseconds.
 type TaskStore interface {
 	Create(ctx context.Context, d *DurableCall) error
-	// Get finds a call, or returns ErrNotFound.
+	// Get returns a call, or ErrNotFound.
 	Get(ctx context.Context, id string) (*DurableCall, error)
-	// Update changes a call: change sees the present state, and what it leaves
-	// is kept unless it returns an error. No two changes of a call overlap. A
-	// store may call change again, if what it left could not be kept.
+	// Update changes a call. It passes the current record to change and stores
+	// it afterwards unless change returns an error. Updates of one call do not
+	// overlap. A store may call change again if storing failed.
 	Update(ctx context.Context, id string, change func(*DurableCall) error) (*DurableCall, error)
 }
 
@@ -92,8 +92,8 @@ func (m *memoryTasks) Create(_ context.Context, d *DurableCall) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := time.Now()
-	for id, old := range m.calls { // forget what has had its time
-		if old.ended() && now.After(old.Created.Add(old.Life)) {
+	for id, old := range m.calls { // delete expired calls
+		if old.done() && now.After(old.Created.Add(old.Life)) {
 			delete(m.calls, id)
 		}
 	}

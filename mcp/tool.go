@@ -11,37 +11,35 @@ import (
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/bossman-dev/bossman/jsonrpc"
 )
 
-// A Tool is something a model may call.
+// A Tool is a function that a model can call.
 type Tool struct {
 	Name         string           `json:"name"`
 	Title        string           `json:"title,omitzero"`
 	Description  string           `json:"description,omitzero"`
-	InputSchema  json.RawMessage  `json:"inputSchema"` // its root says "type": "object"
+	InputSchema  json.RawMessage  `json:"inputSchema"` // must have "type": "object" at its root
 	OutputSchema json.RawMessage  `json:"outputSchema,omitzero"`
 	Annotations  *ToolAnnotations `json:"annotations,omitzero"`
 	Icons        []Icon           `json:"icons,omitzero"`
 	Meta         Meta             `json:"_meta,omitzero"`
 
-	// Durable lets calls become tasks of the Tasks extension; see the function
-	// of that name.
+	// Durable allows calls to become tasks of the Tasks extension; see the
+	// function Durable.
 	Durable bool `json:"-"`
 
-	// TaskRequired refuses clients that cannot follow a task, rather than
+	// TaskRequired refuses clients that do not support tasks, instead of
 	// running the tool while they wait.
 	TaskRequired bool `json:"-"`
 
-	// Repair may mend a call's arguments before they are checked. Its notes are
-	// added to the answer, so that the model can do better next time. A *ToolError
-	// is shown to the model as it is, in every revision.
+	// Repair may fix arguments before they are validated. Its notes are
+	// appended to the result, so that the model can do better next time. A
+	// *ToolError is shown to the model in every revision.
 	Repair func(json.RawMessage) (json.RawMessage, []string, error) `json:"-"`
 }
 
-// ToolAnnotations are hints about what a tool does. They come from the server
-// and prove nothing.
+// ToolAnnotations are hints about a tool's behaviour. Clients must not trust
+// them.
 type ToolAnnotations struct {
 	Title           string `json:"title,omitzero"`
 	ReadOnlyHint    bool   `json:"readOnlyHint,omitzero"`
@@ -50,8 +48,8 @@ type ToolAnnotations struct {
 	OpenWorldHint   *bool  `json:"openWorldHint,omitzero"` // nil is true
 }
 
-// A ToolResult is a tool's answer. With IsError set, Content tells the model
-// what went wrong.
+// A ToolResult is the result of a tool call. If IsError is set, Content tells
+// the model what went wrong.
 type ToolResult struct {
 	Content           []Content       `json:"content"`
 	StructuredContent json.RawMessage `json:"structuredContent,omitzero"`
@@ -59,7 +57,7 @@ type ToolResult struct {
 	Meta              Meta            `json:"_meta,omitzero"`
 }
 
-// append writes the result. Content comes first and is always an array.
+// append encodes the result. Content comes first and is always an array.
 func (r *ToolResult) append(b []byte) ([]byte, error) {
 	b, err := appendOutcome(append(b, '{'), r.Content, r.StructuredContent, r.IsError)
 	if err != nil {
@@ -68,8 +66,8 @@ func (r *ToolResult) append(b []byte) ([]byte, error) {
 	return appendEnd(b, r.Meta)
 }
 
-// A ToolError is a failure that the model is shown, as a result with IsError.
-// Structured, if not nil, becomes its structured content.
+// A ToolError is an error shown to the model, as a result with IsError set.
+// Structured, if not nil, becomes the structured content.
 type ToolError struct {
 	Text       string
 	Structured any
@@ -80,21 +78,22 @@ func (e *ToolError) Error() string { return e.Text }
 // A tool is a registered Tool.
 type tool struct {
 	Tool
-	check   *checker
-	headers []paramHeader
-	run     func(ctx context.Context, c *Call) (*ToolResult, error)
-	wires   wires[Tool]
+	check     *checker
+	headers   []paramHeader
+	run       func(ctx context.Context, c *Call) (*ToolResult, error)
+	jsonCache jsonCache[Tool]
 }
 
-// AddTool registers a tool whose arguments and answer are Go values. Their JSON
-// Schemas are inferred from In and Out unless t has them; fields of In need a
-// description (tag `jsonschema:"…"`). The handler only sees arguments that fit.
+// AddTool registers a tool whose arguments and result are Go values. Their JSON
+// Schemas are inferred from In and Out unless t has them. Fields of In need a
+// description (tag `jsonschema:"…"`). The handler is called only with arguments
+// that match the schema.
 //
 // An Out becomes structured content, and the same JSON as text. An Out of type
-// string is text alone, and *ToolResult is the answer as it is.
+// string becomes text only, and a *ToolResult is used as it is.
 //
-// AddTool panics if the types or the tool's name are not fit to be shown, or
-// the tool has no description: that is for the programmer to mend.
+// AddTool panics if a type has no suitable schema, if the name is invalid, or
+// if the description is missing.
 func AddTool[In, Out any](s *Server, t Tool, h func(context.Context, *Call, In) (Out, error)) {
 	if t.InputSchema == nil {
 		t.InputSchema = schemaFor[In](t.Name, true)
@@ -104,19 +103,20 @@ func AddTool[In, Out any](s *Server, t Tool, h func(context.Context, *Call, In) 
 	}
 	s.AddRawTool(t, func(ctx context.Context, c *Call) (*ToolResult, error) {
 		var in In
-		if err := jsonv2.Unmarshal(c.args, &in, checked); err != nil {
+		if err := jsonv2.Unmarshal(c.args, &in, trusted); err != nil {
 			return nil, invalidArguments(c.r, plainError(err))
 		}
 		out, err := h(ctx, c, in)
 		if err != nil {
 			return nil, err
 		}
-		return toolResult(out)
+		return newToolResult(out)
 	})
 }
 
-// checked is for JSON that has passed the codec: names are not twice in it.
-var checked = jsontext.AllowDuplicateNames(true)
+// trusted skips the check for duplicate names, in JSON that jsonrpc has
+// validated.
+var trusted = jsontext.AllowDuplicateNames(true)
 
 // isStructured reports whether values of type Out become structured content.
 func isStructured[Out any]() bool {
@@ -127,8 +127,8 @@ func isStructured[Out any]() bool {
 	return true
 }
 
-// toolResult is the answer that a handler's value stands for.
-func toolResult(out any) (*ToolResult, error) {
+// newToolResult converts the value that a handler returned to a result.
+func newToolResult(out any) (*ToolResult, error) {
 	switch v := out.(type) {
 	case *ToolResult:
 		if v == nil {
@@ -140,21 +140,21 @@ func toolResult(out any) (*ToolResult, error) {
 	}
 	b, err := jsonv2.Marshal(out, jsonv2.Deterministic(true))
 	if err != nil {
-		return nil, fmt.Errorf("encode the answer: %w", err)
+		return nil, fmt.Errorf("encode the result: %w", err)
 	}
 	return &ToolResult{Content: []Content{Text(string(b))}, StructuredContent: b}, nil
 }
 
 var toolName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
 
-// AddRawTool registers a tool that brings its own schema and reads its arguments
-// itself. They are checked against the schema first.
+// AddRawTool registers a tool with an explicit schema, whose handler decodes
+// the arguments itself. They are validated against the schema first.
 func (s *Server) AddRawTool(t Tool, h func(context.Context, *Call) (*ToolResult, error)) {
 	if !toolName.MatchString(t.Name) {
 		panic(fmt.Sprintf("mcp: tool name %q: want 1 to 128 of A-Z a-z 0-9 _ . -", t.Name))
 	}
 	if t.Description == "" {
-		panic("mcp: tool " + t.Name + " needs a description: it is all that a model knows of it")
+		panic("mcp: tool " + t.Name + " needs a description: models choose tools by it")
 	}
 	if t.InputSchema == nil {
 		t.InputSchema = json.RawMessage(`{"type":"object"}`)
@@ -180,7 +180,7 @@ func (s *Server) AddRawTool(t Tool, h func(context.Context, *Call) (*ToolResult,
 }
 
 func (s *Server) listTools(ctx context.Context, r *Request) (Result, error) {
-	if !s.tools.used() {
+	if !s.tools.everUsed() {
 		return nil, unknownMethod(r.Method)
 	}
 	tools, next, err := s.tools.page(r.param("cursor"), s.o.PageSize, s.visible(ctx, r, KindTool))
@@ -189,7 +189,7 @@ func (s *Server) listTools(ctx context.Context, r *Request) (Result, error) {
 	}
 	l := &listResult{key: "tools", items: []json.RawMessage{}, next: next, cache: s.cache(r, s.o.ListTTL)}
 	for _, t := range tools {
-		b, err := t.wires.get(r.Revision, func() *Tool { return shapeTool(&t.Tool, r.Revision) })
+		b, err := t.jsonCache.get(r.Revision, func() *Tool { return shapeTool(&t.Tool, r.Revision) })
 		if err != nil {
 			return nil, err
 		}
@@ -199,7 +199,7 @@ func (s *Server) listTools(ctx context.Context, r *Request) (Result, error) {
 }
 
 func (s *Server) callTool(ctx context.Context, r *Request) (Result, error) {
-	if !s.tools.used() {
+	if !s.tools.everUsed() {
 		return nil, unknownMethod(r.Method)
 	}
 	name, err := text("name", r.fields.name)
@@ -210,8 +210,8 @@ func (s *Server) callTool(ctx context.Context, r *Request) (Result, error) {
 	if !ok || !s.visible(ctx, r, KindTool)(name) {
 		return nil, invalid("unknown tool %q", name)
 	}
-	if t.TaskRequired && !r.takesTasks() {
-		return s.toolFailure(ctx, r, r.lacks("tasks", tasksCapability()))
+	if t.TaskRequired && !r.supportsTasks() {
+		return s.toToolResult(ctx, r, r.capabilityError("tasks", tasksCapability()))
 	}
 	args := r.fields.arguments
 	if h := r.meta.headers; h != nil {
@@ -233,16 +233,16 @@ func (s *Server) callTool(ctx context.Context, r *Request) (Result, error) {
 			if _, ok := errors.AsType[*ToolError](err); !ok {
 				err = invalidArguments(r, err.Error())
 			}
-			return s.toolFailure(ctx, r, err)
+			return s.toToolResult(ctx, r, err)
 		}
 	}
 	if err := t.check.check(args); err != nil {
-		return s.toolFailure(ctx, r, invalidArguments(r, err.Error()))
+		return s.toToolResult(ctx, r, invalidArguments(r, err.Error()))
 	}
 	c := &Call{ctx: ctx, server: s, r: r, tool: t, args: args}
-	res, err := c.run(func() (Result, error) { return c.tool.run(c.ctx, c) }) // holds c alone
+	res, err := c.run(func() (Result, error) { return c.tool.run(c.ctx, c) }) // the closure captures only c
 	if err != nil {
-		return s.toolFailure(ctx, r, err)
+		return s.toToolResult(ctx, r, err)
 	}
 	if tr, ok := res.(*ToolResult); ok && len(notes) > 0 {
 		noted := *tr
@@ -252,45 +252,20 @@ func (s *Server) callTool(ctx context.Context, r *Request) (Result, error) {
 	return res, nil
 }
 
-// repair is Repair, whose output is not trusted either.
+// repair calls Repair and checks its output.
 func (t *tool) repair(args json.RawMessage) (json.RawMessage, []string, error) {
 	args, notes, err := t.Repair(args)
 	if err == nil && (jsontext.Value(args).Kind() != '{' || !jsontext.Value(args).IsValid()) {
-		err = errors.New("they could not be repaired")
+		err = errors.New("repair failed")
 	}
 	return args, notes, err
 }
 
-// invalidArguments is for arguments that do not fit the tool's schema. Newer
-// revisions show it to the model, which can then do better.
+// invalidArguments returns the error for arguments that do not match the
+// schema. Newer revisions show it to the model, which can then correct them.
 func invalidArguments(r *Request, why string) error {
 	if r.Revision.argsAsToolError() {
 		return &ToolError{Text: "invalid arguments: " + why}
 	}
 	return invalid("invalid arguments: %s", why)
-}
-
-// toolFailure turns what a tool failed with into what the model is shown, if it
-// is for the model.
-func (s *Server) toolFailure(ctx context.Context, r *Request, err error) (Result, error) {
-	if _, ok := errors.AsType[*jsonrpc.Error](err); ok || ctx.Err() != nil {
-		return nil, err
-	}
-	e, ok := errors.AsType[*ToolError](err)
-	if !ok {
-		if errors.Is(err, ErrDeclined) || errors.Is(err, ErrDismissed) || errors.Is(err, ErrNotFound) {
-			e = &ToolError{Text: err.Error()}
-		} else {
-			e = &ToolError{Text: s.internal(ctx, r, err)}
-		}
-	}
-	res := &ToolResult{Content: []Content{Text(e.Text)}, IsError: true}
-	if e.Structured != nil {
-		b, err := jsonv2.Marshal(e.Structured, jsonv2.Deterministic(true))
-		if err != nil {
-			return nil, fmt.Errorf("encode a tool error: %w", err)
-		}
-		res.StructuredContent = b
-	}
-	return res, nil
 }

@@ -243,7 +243,7 @@ func (s *stage) note(raw json.RawMessage) {
 		s.session, _ = ParseRevision(strings.Trim(string(fieldOf(m.Params, "protocolVersion")), `"`))
 	}
 	a := asked{m.Method, s.session}
-	if readMeta(fieldOf(m.Params, "_meta")).version != nil {
+	if parseMeta(fieldOf(m.Params, "_meta")).version != nil {
 		a.revision = Newest
 	}
 	s.asked[string(m.ID)] = a

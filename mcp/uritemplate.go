@@ -10,34 +10,35 @@ import (
 )
 
 const (
-	maxTemplateURI  = 8 << 10 // a longer URI matches nothing
+	maxTemplateURI  = 8 << 10 // longer URIs match nothing
 	maxTemplateVars = 16
 )
 
 // A template matches URIs against a URI template (RFC 6570, levels 1 to 3), as
-// far as naming resources needs it:
+// far as resource names need it:
 //
 //	{x}     one segment: no slash, question mark or hash
-//	{+x}    any of these as well
-//	{/x,y}  a slash and a segment for each; the last ones may be missing
-//	{?x,y}  a query of these names in any order, all optional; only at the end
+//	{+x}    these characters too
+//	{/x,y}  a slash and a segment for each; the last ones may be absent
+//	{?x,y}  a query with these names in any order, all optional; only at the end
 //
-// Time and memory are bounded by the lengths of template and URI multiplied.
+// Time and memory are bounded by the product of the lengths of template and
+// URI.
 type template struct {
 	parts []templatePart
 	query []string // names in {?…}
 }
 
-// A templatePart is a literal or, with a name, a variable.
+// A templatePart is a literal or, if it has a name, a variable.
 type templatePart struct {
 	literal  string
 	name     string
-	slash    bool // {/x}: a slash comes first, and all of it may be missing
+	slash    bool // {/x}: begins with a slash, and may be absent
 	reserved bool // {+x}
 }
 
-// compileTemplate reads a template. Operators not listed above, modifiers, a
-// name used twice and variables with nothing between them are errors.
+// compileTemplate parses a template. Other operators, modifiers, duplicate
+// names and adjacent variables are errors.
 func compileTemplate(s string) (*template, error) {
 	if !utf8.ValidString(s) || len(s) > maxTemplateURI {
 		return nil, errors.New("mcp: URI template is not UTF-8 or too long")
@@ -66,7 +67,7 @@ func compileTemplate(s string) (*template, error) {
 	return t, nil
 }
 
-// add takes in what stands between braces.
+// add adds the expression between two braces.
 func (t *template) add(expression string, last bool) error {
 	operator, names := byte(0), expression
 	if expression != "" && strings.IndexByte("+/?#.;&=,!@|", expression[0]) >= 0 {
@@ -132,18 +133,18 @@ func isTemplateName(s string) bool {
 	return s != ""
 }
 
-// match reports whether uri fits, and the variables' values, percent-decoded
-// once. A variable that is missing has no entry; one in the path is never
-// empty. Where several readings are possible, earlier variables take as much as
-// they can. No value holds a control character or, between slashes or
-// backslashes, a "..": a URI that would make one does not match. Values may
-// hold slashes, since %2F is one.
+// match reports whether uri matches, and returns the values of the variables,
+// percent-decoded once. An absent variable has no entry; one in the path is
+// never empty. If there are several ways to match, earlier variables take as
+// much as they can. A URI does not match if a value would contain a control
+// character or a ".." between slashes or backslashes. Values may contain
+// slashes, because %2F decodes to one.
 func (t *template) match(uri string) (map[string]string, bool) {
 	if len(uri) > maxTemplateURI || !utf8.ValidString(uri) {
 		return nil, false
 	}
 	if len(t.parts) > 0 && !strings.HasPrefix(uri, t.parts[0].literal) {
-		return nil, false // the usual miss, for free
+		return nil, false // the common case, without allocating
 	}
 	path, query, hasQuery := uri, "", false
 	if t.query != nil {
@@ -156,11 +157,11 @@ func (t *template) match(uri string) (map[string]string, bool) {
 	return values, true
 }
 
-// matchPath works out from the end which positions each part can start at so
-// that the rest fits, then walks forward through them.
+// matchPath computes, from the end, at which positions each part can start so
+// that the rest matches, then walks forward through them.
 func (t *template) matchPath(s string, values map[string]string) bool {
 	width := len(s) + 1
-	table := make([]bool, (len(t.parts)+1)*width) // table[i*width+p]: parts from i on fit s[p:]
+	table := make([]bool, (len(t.parts)+1)*width) // table[i*width+p]: parts[i:] match s[p:]
 	row := func(i int) []bool { return table[i*width : (i+1)*width] }
 	row(len(t.parts))[len(s)] = true
 	ends := make([]bool, width) // for one variable: after its first byte, it can end at p or later
@@ -210,7 +211,7 @@ func (t *template) matchPath(s string, values map[string]string) bool {
 			}
 		}
 		if end < 0 {
-			continue // a {/x} that is missing
+			continue // an absent {/x}
 		}
 		value, ok := templateValue(s[from:end])
 		if !ok {
@@ -221,7 +222,7 @@ func (t *template) matchPath(s string, values map[string]string) bool {
 	return true
 }
 
-// matchQuery takes each name at most once, and no others.
+// matchQuery accepts each name at most once, and no other names.
 func (t *template) matchQuery(s string, values map[string]string) bool {
 	value := templatePart{reserved: true}
 	for pair := range strings.SplitSeq(s, "&") {
@@ -245,8 +246,8 @@ func (t *template) matchQuery(s string, values map[string]string) bool {
 	return true
 }
 
-// step is how many bytes at s[p:] make up one character that the variable may
-// hold: 3 for a percent-encoded byte, 0 for none.
+// step returns the length of the character at s[p:] if the variable may contain
+// it: 3 for a percent-encoded byte, 0 if it may not.
 func (v templatePart) step(s string, p int) int {
 	if p >= len(s) {
 		return 0
@@ -274,8 +275,7 @@ func isHex(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
 }
 
-// templateValue decodes a value and refuses the ones that match promises not
-// to give.
+// templateValue decodes a value and rejects those that match excludes.
 func templateValue(raw string) (string, bool) {
 	s, err := url.PathUnescape(raw)
 	if err != nil || !utf8.ValidString(s) {

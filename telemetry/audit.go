@@ -17,18 +17,18 @@ import (
 )
 
 const (
-	// auditQueue is how many lines may wait for a slow writer.
+	// auditQueue limits the lines that wait for a slow writer.
 	auditQueue = 4096
-	// auditPatience is how long a call waits for room in the queue before its line is
-	// given up.
-	auditPatience = 100 * time.Millisecond
-	// auditBlock is about how much is written at once.
+	// auditTimeout is how long a call waits for room in the queue before its
+	// line is dropped.
+	auditTimeout = 100 * time.Millisecond
+	// auditBlock is the approximate size of a Write.
 	auditBlock = 64 << 10
-	// auditComplain is how often a writer that fails is complained about.
-	auditComplain = time.Minute
+	// auditLogInterval is how often a failing writer is logged.
+	auditLogInterval = time.Minute
 )
 
-// An auditLine is what the audit stream says of a call. Fields are only ever added.
+// An auditLine describes a call. Fields are only ever added.
 type auditLine struct {
 	Time      time.Time `json:"time"`
 	Principal string    `json:"principal,omitzero"`
@@ -40,16 +40,17 @@ type auditLine struct {
 	Verb      string    `json:"verb,omitzero"` // what was done, by whichever tool or method
 	Project   string    `json:"project,omitzero"`
 	Task      string    `json:"task,omitzero"`
-	// Outcome is ok, denied, failed (the tool said so) or error.
+	// Outcome is ok, denied, failed (the tool reported an error) or error.
 	Outcome string  `json:"outcome"`
-	Code    int     `json:"code,omitzero"` // of a JSON-RPC error, or an HTTP status
+	Code    int     `json:"code,omitzero"` // JSON-RPC error code, or HTTP status
 	Seconds float64 `json:"seconds"`
 	Trace   string  `json:"trace_id,omitzero"`
-	// More is how many others were turned away in the last second without a line.
+	// More is the number of further refused requests in the last second, which
+	// got no line.
 	More int `json:"more,omitzero"`
 }
 
-// line is the audit line of a request.
+// line returns the audit line of a request.
 func (t *Telemetry) line(ctx context.Context, r *mcp.Request, s subject, o *outcome) []byte {
 	x := auditLine{
 		Time: time.Now().UTC(), Principal: clip(r.Principal.ID), Method: o.target.Method, Project: s.project, Task: s.task,
@@ -82,36 +83,36 @@ func (t *Telemetry) line(ctx context.Context, r *mcp.Request, s subject, o *outc
 
 func (x *auditLine) encode() []byte {
 	b, err := jsonv2.Marshal(x)
-	if err != nil { // a name that is not UTF-8
+	if err != nil { // a name is not UTF-8
 		x.Name, x.Kind, x.Key, x.Principal = "", "", "", unknown
 		b, _ = jsonv2.Marshal(x)
 	}
 	return append(escape(nil, b), '\n')
 }
 
-// An audit writes lines, one after the other, beside the calls that they are about.
+// An audit writes lines in a goroutine of its own, so that calls do not wait.
 type audit struct {
-	w     io.Writer
-	log   *slog.Logger
-	lost  prometheus.Counter
-	lines chan []byte
-	stop  chan struct{}
-	ended chan struct{}
-	once  sync.Once
-	stuck atomic.Bool // the queue was full for too long, and nothing was written since
+	w       io.Writer
+	log     *slog.Logger
+	lost    prometheus.Counter
+	lines   chan []byte
+	stop    chan struct{}
+	done    chan struct{}
+	once    sync.Once
+	blocked atomic.Bool // the queue was full for too long, and nothing was written since
 
-	mu     sync.Mutex
-	second int64 // in which somebody was turned away last
-	more   int   // others who were
+	mu         sync.Mutex
+	lastSecond int64 // of the last line for a refused request
+	suppressed int   // refused requests without a line since then
 }
 
 func newAudit(w io.Writer, log *slog.Logger, lost prometheus.Counter) *audit {
-	a := &audit{w: w, log: log, lost: lost, lines: make(chan []byte, auditQueue), stop: make(chan struct{}), ended: make(chan struct{})}
+	a := &audit{w: w, log: log, lost: lost, lines: make(chan []byte, auditQueue), stop: make(chan struct{}), done: make(chan struct{})}
 	go a.run()
 	return a
 }
 
-// add takes a line. It waits a little if the writer is behind.
+// add queues a line. It waits briefly if the queue is full.
 func (a *audit) add(line []byte) {
 	select {
 	case <-a.stop:
@@ -124,15 +125,15 @@ func (a *audit) add(line []byte) {
 		return
 	default:
 	}
-	if !a.stuck.Load() {
-		timer := time.NewTimer(auditPatience)
+	if !a.blocked.Load() {
+		timer := time.NewTimer(auditTimeout)
 		defer timer.Stop()
 		select {
 		case a.lines <- line:
 			return
 		case <-a.stop:
 		case <-timer.C:
-			if !a.stuck.Swap(true) {
+			if !a.blocked.Swap(true) {
 				a.log.Error("the audit stream is stuck, lines are lost", "waiting", len(a.lines))
 			}
 		}
@@ -140,25 +141,25 @@ func (a *audit) add(line []byte) {
 	a.lost.Inc()
 }
 
-// turnedAway adds a line for an HTTP request that was refused, one in a second: who
-// has no key must not fill the disk.
-func (a *audit) turnedAway(status int) {
+// addRefused adds a line for a refused HTTP request, at most one per second, so
+// that clients without a key cannot fill the disk.
+func (a *audit) addRefused(status int) {
 	now := time.Now().UTC()
 	a.mu.Lock()
-	if a.second == now.Unix() {
-		a.more++
+	if a.lastSecond == now.Unix() {
+		a.suppressed++
 		a.mu.Unlock()
 		return
 	}
-	more := a.more
-	a.second, a.more = now.Unix(), 0
+	more := a.suppressed
+	a.lastSecond, a.suppressed = now.Unix(), 0
 	a.mu.Unlock()
 	a.add((&auditLine{Time: now, Method: "http", Outcome: "denied", Code: status, More: more}).encode())
 }
 
-// run writes until stop, and then what is left.
+// run writes lines until stop is closed, and then the rest.
 func (a *audit) run() {
-	defer close(a.ended)
+	defer close(a.done)
 	out := &auditWriter{audit: a}
 	for {
 		select {
@@ -178,7 +179,7 @@ func (a *audit) run() {
 	}
 }
 
-// gather puts the lines that wait behind the first, up to a block.
+// gather appends the queued lines to the first, up to a block.
 func (a *audit) gather(first []byte) (block []byte, lines int) {
 	block, lines = first, 1
 	for len(block) < auditBlock {
@@ -193,36 +194,36 @@ func (a *audit) gather(first []byte) (block []byte, lines int) {
 	return block, lines
 }
 
-// An auditWriter writes blocks of lines, and says when it cannot.
+// An auditWriter writes blocks of lines, and logs errors.
 type auditWriter struct {
 	*audit
-	torn       bool // the last block was written in part
-	complained time.Time
+	partial    bool // the last block was written in part
+	lastLogged time.Time
 }
 
 func (w *auditWriter) write(block []byte, lines int) {
-	if w.torn { // the next line must not hang on half of one
+	if w.partial { // do not continue an incomplete line
 		block = append([]byte{'\n'}, block...)
 	}
 	n, err := w.w.Write(block)
 	if err == nil {
-		w.torn = false
-		w.stuck.Store(false)
+		w.partial = false
+		w.blocked.Store(false)
 		return
 	}
-	w.torn = w.torn && n == 0 || n > 0
+	w.partial = w.partial && n == 0 || n > 0
 	w.lost.Add(float64(lines))
-	if now := time.Now(); now.Sub(w.complained) >= auditComplain {
-		w.complained = now
+	if now := time.Now(); now.Sub(w.lastLogged) >= auditLogInterval {
+		w.lastLogged = now
 		w.log.Error("the audit stream cannot be written", "lines", lines, KeyErr, err)
 	}
 }
 
-// shutdown writes what is left, for as long as ctx lasts.
+// shutdown writes the queued lines, until ctx ends.
 func (a *audit) shutdown(ctx context.Context) error {
 	a.once.Do(func() { close(a.stop) })
 	select {
-	case <-a.ended:
+	case <-a.done:
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("telemetry: write the rest of the audit stream: %w", context.Cause(ctx))

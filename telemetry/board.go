@@ -11,7 +11,7 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-// BoardObserver measures what a board does, for board.Options.
+// BoardObserver measures what a board does. It is for board.Options.
 func (t *Telemetry) BoardObserver() board.Observer {
 	return board.Observer{
 		Asked: func(r board.Answered, waited time.Duration) {
@@ -31,13 +31,14 @@ func (t *Telemetry) BoardObserver() board.Observer {
 			if itself {
 				by = byDefault
 			}
-			t.m.answer.WithLabelValues(by).Observe(open.Seconds())
+			t.m.answered.WithLabelValues(by).Observe(open.Seconds())
 		},
 	}
 }
 
-// Database measures what a database does, for the options of store/postgres. A rule of
-// the board that was broken is no error of the database's.
+// Database measures what a database does. It is for the options of
+// store/postgres. A violated rule of the board does not count as a database
+// error.
 func (t *Telemetry) Database() func(op string, d time.Duration, err error) {
 	return func(op string, d time.Duration, err error) {
 		result := resultOK
@@ -48,8 +49,8 @@ func (t *Telemetry) Database() func(op string, d time.Duration, err error) {
 	}
 }
 
-// isRule reports whether an error is the board's, and not of what keeps it. A caller
-// that has gone is nobody's error either.
+// isRule reports whether an error is the board's rather than the database's.
+// Cancellation by the caller is not a database error either.
 func isRule(err error) bool {
 	for _, kind := range []error{board.ErrUnavailable, board.ErrUnknown, board.ErrTooNew} {
 		if errors.Is(err, kind) {
@@ -66,7 +67,7 @@ func isRule(err error) bool {
 	return stopped || held
 }
 
-// A Counter counts what is on a board; *board.Board is one.
+// A Counter counts what is on a board; *board.Board implements it.
 type Counter interface {
 	Counts(ctx context.Context) (board.Counts, error)
 	Questions(ctx context.Context, f board.QuestionFilter) ([]board.Question, error)
@@ -75,35 +76,36 @@ type Counter interface {
 var _ Counter = (*board.Board)(nil)
 
 const (
-	// countEvery is how often a board is counted.
-	countEvery = 15 * time.Second
-	// countShare bounds counting to one part in so many of the time.
+	// countInterval is how often a board is counted.
+	countInterval = 15 * time.Second
+	// countShare limits counting to 1/countShare of the time.
 	countShare = 50
-	// countPage is how many open questions are read at once, of at most countMost.
-	countPage = 200
-	countMost = 10_000
+	// countPage is how many open questions are read at once, maxCounted how
+	// many in total.
+	countPage  = 200
+	maxCounted = 10_000
 )
 
-// WatchBoard counts a board now and then until ctx ends, for the metrics that say how
-// much there is. If counting takes long it is done less often, and if it fails those
-// metrics are absent. Every replica counts the same board: take one, or the largest.
+// WatchBoard counts a board periodically until ctx ends, for the gauges. If
+// counting takes long it is done less often, and if it fails the gauges are
+// absent. All replicas count the same board: take one of them, or the maximum.
 func (t *Telemetry) WatchBoard(ctx context.Context, b Counter) error {
 	g := &boardGauges{}
 	t.reg.MustRegister(g)
 	defer t.reg.Unregister(g)
 	failing := false
 	for {
-		begun := time.Now()
-		c, err := count(ctx, b)
+		start := time.Now()
+		c, err := countBoard(ctx, b)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		g.last.Store(c)
 		if err != nil && !failing {
-			t.log.Warn("the board cannot be counted", KeyErr, err)
+			t.log.Warn("cannot count the board", KeyErr, err)
 		}
 		failing = err != nil
-		timer := time.NewTimer(max(countEvery, countShare*time.Since(begun)))
+		timer := time.NewTimer(max(countInterval, countShare*time.Since(start)))
 		select {
 		case <-ctx.Done():
 			timer.Stop()
@@ -113,21 +115,21 @@ func (t *Telemetry) WatchBoard(ctx context.Context, b Counter) error {
 	}
 }
 
-// counted is a board at one moment.
-type counted struct {
+// boardCounts are the counts of a board at one moment.
+type boardCounts struct {
 	board.Counts
 	open int
 }
 
-// count is nil if there is an error.
-func count(ctx context.Context, b Counter) (*counted, error) {
+// countBoard returns nil if there is an error.
+func countBoard(ctx context.Context, b Counter) (*boardCounts, error) {
 	counts, err := b.Counts(ctx)
 	if err != nil {
 		return nil, err
 	}
-	c := &counted{Counts: counts}
+	c := &boardCounts{Counts: counts}
 	f := board.QuestionFilter{State: board.QuestionOpen, Limit: countPage}
-	for c.open < countMost {
+	for c.open < maxCounted {
 		page, err := b.Questions(ctx, f)
 		if err != nil {
 			return nil, err
@@ -141,14 +143,14 @@ func count(ctx context.Context, b Counter) (*counted, error) {
 	return c, nil
 }
 
-// boardGauges shows what was counted last.
-type boardGauges struct{ last atomic.Pointer[counted] }
+// boardGauges exports the latest counts.
+type boardGauges struct{ last atomic.Pointer[boardCounts] }
 
 var (
 	descTasks = prometheus.NewDesc(metricTasks,
 		"Tasks by state. Pending ones are ready, blocked by other tasks or parts, held, or later (cooling down or reserved).", []string{labelState}, nil)
-	descLeases = prometheus.NewDesc(metricLeases, "Claims that are in force.", nil, nil)
-	descOpen   = prometheus.NewDesc(metricOpen, "Questions that wait for an answer.", nil, nil)
+	descLeases = prometheus.NewDesc(metricLeases, "Active claims.", nil, nil)
+	descOpen   = prometheus.NewDesc(metricOpen, "Open questions.", nil, nil)
 )
 
 func (g *boardGauges) Describe(ch chan<- *prometheus.Desc) {
@@ -174,7 +176,7 @@ func (g *boardGauges) Collect(ch chan<- prometheus.Metric) {
 	tasks("blocked", c.Blocked)
 	tasks("held", c.Held)
 	tasks("later", c.Later)
-	// A task is in progress exactly as long as there is a claim on it.
+	// A task is in progress exactly while there is a claim on it.
 	ch <- prometheus.MustNewConstMetric(descLeases, prometheus.GaugeValue, float64(c.Status[board.InProgress]))
 	ch <- prometheus.MustNewConstMetric(descOpen, prometheus.GaugeValue, float64(c.open))
 }

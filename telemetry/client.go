@@ -14,12 +14,12 @@ import (
 	"github.com/bossman-dev/bossman/mcp"
 )
 
-// ClientObserver measures what a client asks of a server, makes spans of it, and lets
-// the server know which trace they belong to; for mcp.ClientOptions. Names of tools
-// are the other server's, so they are in spans and not in metrics.
+// ClientObserver measures the requests of a client, records spans, and passes
+// the trace context to the server. It is for mcp.ClientOptions. Tool names
+// belong to the other server, so they appear in spans but not in metrics.
 func (t *Telemetry) ClientObserver() func(ctx context.Context, method, name string) (mcp.Meta, func(error)) {
 	return func(ctx context.Context, method, name string) (mcp.Meta, func(error)) {
-		begun := time.Now()
+		start := time.Now()
 		var span trace.Span
 		var meta mcp.Meta
 		if t.traces != nil {
@@ -33,7 +33,7 @@ func (t *Telemetry) ClientObserver() func(ctx context.Context, method, name stri
 		}
 		return meta, func(err error) {
 			kind := clientError(ctx, err)
-			t.asks.of(operation{method: method, err: kind}).Observe(time.Since(begun).Seconds())
+			t.clientSeries.of(operation{method: method, err: kind}).Observe(time.Since(start).Seconds())
 			if span == nil {
 				return
 			}
@@ -61,7 +61,7 @@ func (t *traces) beginClient(ctx context.Context, method, name string) (context.
 	return t.tracer.Start(ctx, strings.Clone(title), trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(attrs...))
 }
 
-// clientError is the type of an error that a request of ours got.
+// clientError returns the type of a request's error.
 func clientError(ctx context.Context, err error) string {
 	switch {
 	case err == nil:

@@ -1,6 +1,6 @@
-// Package telemetry tells operators what a server does: metrics for Prometheus,
-// traces over OTLP, log lines and an audit stream. The packages that do the work know
-// nothing of it; it reaches them through what they offer to anybody who looks on.
+// Package telemetry shows operators what a server does: metrics for Prometheus,
+// traces over OTLP, log lines and an audit stream. The packages that do the
+// work do not depend on it; it uses their middleware and observer hooks.
 //
 //	                   middleware  ┌────────────┐ histogram   /metrics
 //	mcp.Server ───────────────────►│            ├────────────► Prometheus
@@ -12,7 +12,7 @@
 //	board.Board ◄──── WatchBoard ──┤            ├────────────► audit stream
 //	                               └────────────┘
 //
-// A program wires it up so:
+// A program sets it up like this:
 //
 //	t, err := telemetry.New(&telemetry.Options{Version: version})
 //	…
@@ -24,13 +24,13 @@
 //	…
 //	err = t.Shutdown(ctx)
 //
-// # What is not in it
+// # What is excluded
 //
-// Arguments, the texts of results and errors, headers, addresses of databases and
-// session ids (which over HTTP are as good as a key) are in no metric, no span and no
-// audit line. Of the arguments only the project and the task are taken, and only if
-// they look like one. Labels are names that the server itself has registered, so
-// clients cannot make series; there are no ids in them.
+// Arguments, the texts of results and errors, headers, database addresses and
+// session ids (which over HTTP are as good as a key) appear in no metric, span
+// or audit line. Of the arguments only the project and the task are recorded,
+// and only if they are well-formed. Labels are names that the server itself has
+// registered, so clients cannot create series, and they contain no ids.
 //
-// The names are all in names.go; docs/telemetry.md explains them to operators.
+// All names are in names.go; docs/telemetry.md explains them to operators.
 package telemetry

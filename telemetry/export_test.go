@@ -7,7 +7,7 @@ import (
 )
 
 // ExportTo makes spans for an exporter of the test's.
-func (t *Telemetry) ExportTo(e sdktrace.SpanExporter) { t.traces = traced(e, "test") }
+func (t *Telemetry) ExportTo(e sdktrace.SpanExporter) { t.traces = newTracesTo(e, "test") }
 
 // Flush sends the spans that have ended.
 func (t *Telemetry) Flush() { _ = t.traces.provider.ForceFlush(context.Background()) }
@@ -17,7 +17,7 @@ const (
 	MaxSeries  = maxSeries
 	MaxLogged  = maxLogged
 	AuditQueue = auditQueue
-	CountEvery = countEvery
+	CountEvery = countInterval
 	CountShare = countShare
 )
 

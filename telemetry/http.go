@@ -7,7 +7,8 @@ import (
 
 type transportKey struct{}
 
-// transportOf tells how a request came. Only HTTP wraps what it serves.
+// transportOf returns the transport of a request. Only the HTTP handler marks
+// its context.
 func transportOf(ctx context.Context) string {
 	if ctx.Value(transportKey{}) != nil {
 		return transportTCP
@@ -15,10 +16,9 @@ func transportOf(ctx context.Context) string {
 	return transportPipe
 }
 
-// HTTP counts requests by the class of their status, and tells the spans of what is
-// served that it came over the network. A request that is turned away for want of a
-// right, with 401 or 403, gets a line in the audit stream; of many in a second only
-// the first.
+// HTTP counts requests by status class, and marks them as coming over the
+// network, for spans. A request refused with 401 or 403 gets a line in the
+// audit stream; if there are many in a second, only the first one.
 func (t *Telemetry) HTTP(next http.Handler) http.Handler {
 	classes := [...]string{1: "1xx", 2: "2xx", 3: "3xx", 4: "4xx", 5: "5xx"}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -26,27 +26,27 @@ func (t *Telemetry) HTTP(next http.Handler) http.Handler {
 		defer func() { // also after a panic
 			class := s.status / 100
 			if s.status == 0 {
-				class = 2 // nothing was written, which net/http makes a 200
+				class = 2 // nothing was written; net/http sends 200
 			}
 			if class > 0 && class < len(classes) {
 				t.m.http.WithLabelValues(classes[class]).Inc()
 			}
 			if t.audit != nil && (s.status == http.StatusUnauthorized || s.status == http.StatusForbidden) {
-				t.audit.turnedAway(s.status)
+				t.audit.addRefused(s.status)
 			}
 		}()
 		next.ServeHTTP(s, r.WithContext(context.WithValue(r.Context(), transportKey{}, true)))
 	})
 }
 
-// A statusWriter remembers the status.
+// A statusWriter records the status.
 type statusWriter struct {
 	http.ResponseWriter
 	status int
 }
 
 func (w *statusWriter) WriteHeader(status int) {
-	if w.status < 200 { // those below are only hints
+	if w.status < 200 { // 1xx responses are not final
 		w.status = status
 	}
 	w.ResponseWriter.WriteHeader(status)
@@ -59,8 +59,8 @@ func (w *statusWriter) Write(b []byte) (int, error) {
 	return w.ResponseWriter.Write(b)
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap supports http.ResponseController.
 func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// Flush is for those who look for an http.Flusher.
+// Flush implements http.Flusher.
 func (w *statusWriter) Flush() { _ = http.NewResponseController(w.ResponseWriter).Flush() }

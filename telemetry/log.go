@@ -13,20 +13,19 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// maxLogged bounds a value in a log line, in bytes.
+// maxLogged limits a value in a log line, in bytes.
 const maxLogged = 2048
 
-// Logger writes a line of JSON for each event that is at least as serious as level.
-// A line has no control, formatting or bidirectional characters, whatever the values
-// hold: they are escaped. Long values are cut. Where the context has a span, the line
-// has its ids.
+// Logger returns a logger that writes lines of JSON. Control, formatting and
+// bidirectional characters are escaped, and long values are truncated. If the
+// context has a span, the line has its ids.
 func Logger(w io.Writer, level slog.Leveler) *slog.Logger {
-	h := slog.NewJSONHandler(escaping{w}, &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr { return short(a) }})
+	h := slog.NewJSONHandler(escapingWriter{w}, &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr { return short(a) }})
 	return slog.New(&spanHandler{h})
 }
 
-// short cuts long values. It leaves alone how a value wants to be shown: a secret
-// says so in all ways there are.
+// short truncates long values. It respects how a value formats itself, so that
+// secrets stay redacted.
 func short(a slog.Attr) slog.Attr {
 	switch a.Value.Kind() {
 	case slog.KindString:
@@ -42,7 +41,7 @@ func short(a slog.Attr) slog.Attr {
 			b, err := jsonv2.Marshal(v)
 			switch {
 			case err != nil:
-				a.Value = slog.StringValue("(cannot be shown)")
+				a.Value = slog.StringValue("(cannot be encoded)")
 			case len(b) > maxLogged:
 				a.Value = slog.StringValue(cut(string(b), maxLogged))
 			}
@@ -51,7 +50,7 @@ func short(a slog.Attr) slog.Attr {
 	return a
 }
 
-// cut shortens a text to at most n bytes, and says so.
+// cut truncates a text to at most n bytes and marks it.
 func cut(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -64,10 +63,10 @@ func cut(s string, n int) string {
 	return s[:n] + mark
 }
 
-// clip is cut for names, which are short and whole.
+// clip is cut for names.
 func clip(s string) string { return cut(strings.ToValidUTF8(s, "�"), 128) }
 
-// A spanHandler adds the ids of the span that a line belongs to.
+// A spanHandler adds the ids of the context's span.
 type spanHandler struct{ slog.Handler }
 
 func (h *spanHandler) Handle(ctx context.Context, r slog.Record) error {
@@ -86,11 +85,11 @@ func (h *spanHandler) WithGroup(name string) slog.Handler {
 	return &spanHandler{h.Handler.WithGroup(name)}
 }
 
-// escaping writes lines of JSON, each with one Write, and escapes what JSON would let
-// pass.
-type escaping struct{ w io.Writer }
+// An escapingWriter writes lines of JSON, each with one Write, and escapes
+// characters that JSON allows but terminals should not see.
+type escapingWriter struct{ w io.Writer }
 
-func (e escaping) Write(line []byte) (int, error) {
+func (e escapingWriter) Write(line []byte) (int, error) {
 	clean := line
 	if n := len(line); n > 0 && !plain(line[:n-1]) {
 		clean = append(escape(make([]byte, 0, n+64), line[:n-1]), line[n-1])
@@ -101,7 +100,7 @@ func (e escaping) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// plain reports whether there is only ASCII that can be shown.
+// plain reports whether b is printable ASCII.
 func plain(b []byte) bool {
 	for _, c := range b {
 		if c < ' ' || c >= 0x7f {
@@ -111,8 +110,8 @@ func plain(b []byte) bool {
 	return true
 }
 
-// escape appends JSON with all characters escaped that are not to be seen, or change
-// how others are seen. In JSON they can only stand inside a string.
+// escape appends JSON with invisible characters, and those that change how
+// others are displayed, escaped. In JSON they can only occur inside a string.
 func escape(dst, json []byte) []byte {
 	for len(json) > 0 {
 		r, n := utf8.DecodeRune(json)
@@ -132,8 +131,8 @@ func escape(dst, json []byte) []byte {
 	return dst
 }
 
-// hidden reports whether a character is a control, a mark that formats or turns the
-// text around, a tag, or ends a line.
+// hidden reports whether a character is a control or formatting character, a
+// tag, or a line separator.
 func hidden(r rune) bool {
 	switch {
 	case r < ' ' || r == 0x7f:

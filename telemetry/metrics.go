@@ -13,7 +13,8 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-// metrics are all that are written to; those of board.go are read when somebody asks.
+// metrics holds the metrics that are written to; those in board.go are computed
+// when they are scraped.
 type metrics struct {
 	server, client *prometheus.HistogramVec
 
@@ -21,7 +22,7 @@ type metrics struct {
 	expirations prometheus.Counter
 	wait        prometheus.Histogram
 	run         *prometheus.HistogramVec
-	answer      *prometheus.HistogramVec
+	answered    *prometheus.HistogramVec
 	query       *prometheus.HistogramVec
 
 	opened    prometheus.Gauge
@@ -45,18 +46,18 @@ func newMetrics(reg prometheus.Registerer, version string) *metrics {
 		client: histogram(metricClient, "How long requests to other servers took, by method and error.",
 			operationBuckets, labelMethod, labelTool, labelPrompt, labelError),
 		claims: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: metricClaims, Help: "Requests for a task, by what they got: " + answers() + ".",
+			Name: metricClaims, Help: "Requests for a task, by what they got: " + claimResultNames() + ".",
 		}, []string{labelResult}),
-		expirations: counter(metricExpirations, "Claims that ended because nobody gave a sign of life."),
+		expirations: counter(metricExpirations, "Claims that ended because their lease expired."),
 		wait: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: metricWait, Help: "How long tasks were in line when they were handed out.", Buckets: workBuckets,
+			Name: metricWait, Help: "How long tasks were queued before they were handed out.", Buckets: workBuckets,
 		}),
-		run:    histogram(metricRun, "How long attempts lasted, by how they ended.", workBuckets, labelCause),
-		answer: histogram(metricAnswer, "How long questions were open until they were answered, by a person (or a lead) or by their default.", workBuckets, labelBy),
-		query: histogram(metricQuery, "How long the database took, by operation: claim, read and write are whole transactions, connect is the wait for a connection.",
+		run:      histogram(metricRun, "How long attempts lasted, by how they ended.", workBuckets, labelCause),
+		answered: histogram(metricAnswer, "How long questions were open until they were answered, by a person (or a lead) or by their default.", workBuckets, labelBy),
+		query: histogram(metricQuery, "Duration of database operations, by operation: claim, read and write are whole transactions, connect is the wait for a connection.",
 			queryBuckets, labelOperation, labelResult),
-		opened:  prometheus.NewGauge(prometheus.GaugeOpts{Name: metricOpened, Help: "Conversations over a pipe, and event streams over HTTP, that are open."}),
-		refused: counter(metricRefused, "Messages that did not become requests."),
+		opened:  prometheus.NewGauge(prometheus.GaugeOpts{Name: metricOpened, Help: "Open connections over a pipe and event streams over HTTP."}),
+		refused: counter(metricRefused, "Messages that were refused before they became requests."),
 		panics:  counter(metricPanics, "Handlers that panicked."),
 		http: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: metricHTTP, Help: "HTTP requests, by class of status.",
@@ -64,43 +65,44 @@ func newMetrics(reg prometheus.Registerer, version string) *metrics {
 		auditLost: counter(metricAuditLost, "Lines of the audit stream that could not be written."),
 		spansLost: counter(metricSpansLost, "Spans that the collector did not take."),
 	}
-	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: metricBuild, Help: "Which program this is; always 1."}, []string{labelVersion, labelGo})
+	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: metricBuild, Help: "Version of the program; always 1."}, []string{labelVersion, labelGo})
 	build.WithLabelValues(version, runtime.Version()).Set(1)
-	// What may be alerted on is there before it first happens.
-	for _, r := range allAnswers {
+	// Series that may be alerted on exist before the first event.
+	for _, r := range claimResults {
 		m.claims.WithLabelValues(string(r))
 	}
-	reg.MustRegister(m.server, m.client, m.claims, m.expirations, m.wait, m.run, m.answer, m.query,
+	reg.MustRegister(m.server, m.client, m.claims, m.expirations, m.wait, m.run, m.answered, m.query,
 		m.opened, m.refused, m.panics, m.http, m.auditLost, m.spansLost, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
-var allAnswers = []board.Answered{
+var claimResults = []board.Answered{
 	board.AnsweredGranted, board.AnsweredAgain, board.AnsweredNothing, board.AnsweredRefused, board.AnsweredFailed,
 }
 
-func answers() string {
-	names := make([]string, len(allAnswers))
-	for i, r := range allAnswers {
+func claimResultNames() string {
+	names := make([]string, len(claimResults))
+	for i, r := range claimResults {
 		names[i] = string(r)
 	}
 	return strings.Join(names, ", ")
 }
 
-// maxSeries bounds the series of one histogram, in case names come and go: upstream
-// servers may change theirs as often as they like.
+// maxSeries limits the series of one histogram, because upstream servers may
+// change their names as often as they like.
 const maxSeries = 2000
 
-// series finds the series of an operation without building its labels each time.
+// A series finds the observer of an operation without building its labels each
+// time.
 type series struct {
 	vec   *prometheus.HistogramVec
 	known atomic.Pointer[map[operation]prometheus.Observer]
 
-	mu sync.Mutex // held by who adds to known
+	mu sync.Mutex // held while adding to known
 }
 
-// An operation is what a series is about.
+// An operation identifies a series by its labels.
 type operation struct{ method, tool, prompt, err string }
 
 func newSeries(vec *prometheus.HistogramVec) *series {
@@ -120,8 +122,8 @@ func (s *series) of(o operation) prometheus.Observer {
 		return x
 	}
 	if len(known) >= maxSeries {
-		o.tool, o.prompt = other(o.tool), other(o.prompt)
-		if len(known) >= 2*maxSeries { // a client of ours may ask for anything
+		o.tool, o.prompt = otherUnlessEmpty(o.tool), otherUnlessEmpty(o.prompt)
+		if len(known) >= 2*maxSeries { // a client may send any method
 			o.method = errorOther
 		}
 		if x, ok := known[o]; ok {
@@ -137,7 +139,7 @@ func (s *series) of(o operation) prometheus.Observer {
 	return x
 }
 
-func other(name string) string {
+func otherUnlessEmpty(name string) string {
 	if name == "" {
 		return ""
 	}

@@ -13,12 +13,13 @@ import (
 	"github.com/bossman-dev/bossman/mcp"
 )
 
-// Middleware measures every request, makes a span of it if there are traces, and a
-// line if there is an audit stream and the request belongs there. It should be the
-// outermost, so that what other middleware refuses is seen as well.
+// Middleware measures every request, records a span if there are traces, and
+// writes an audit line if there is an audit stream and the request belongs
+// there. It should be the outermost middleware, so that it also sees what other
+// middleware refuses.
 //
-// Neither arguments nor the texts of answers and errors are kept anywhere. Labels are
-// names that the server has registered; what a client makes up becomes "unknown".
+// Arguments and the texts of results and errors are not recorded. Labels are
+// names that the server has registered; any other name becomes "unknown".
 func (t *Telemetry) Middleware() func(mcp.Handler) mcp.Handler {
 	return func(next mcp.Handler) mcp.Handler {
 		return func(ctx context.Context, r *mcp.Request) (res mcp.Result, err error) {
@@ -27,11 +28,11 @@ func (t *Telemetry) Middleware() func(mcp.Handler) mcp.Handler {
 			if t.traces != nil {
 				ctx, span = t.traces.begin(ctx, r, o.target)
 			}
-			begun := time.Now()
-			defer func() { // also after a panic, which is the server's to catch
-				o.took = time.Since(begun)
-				o.sort(ctx, res, err)
-				t.calls.of(o.operation()).Observe(o.took.Seconds())
+			start := time.Now()
+			defer func() { // also after a panic, which the server recovers
+				o.took = time.Since(start)
+				o.classify(ctx, res, err)
+				t.serverSeries.of(o.operation()).Observe(o.took.Seconds())
 				if span != nil || t.audit != nil {
 					t.account(ctx, span, r, res, &o)
 				}
@@ -43,7 +44,7 @@ func (t *Telemetry) Middleware() func(mcp.Handler) mcp.Handler {
 	}
 }
 
-// account is what costs more than a measurement: the audit line and the span.
+// account writes the audit line and ends the span.
 func (t *Telemetry) account(ctx context.Context, span trace.Span, r *mcp.Request, res mcp.Result, o *outcome) {
 	var s subject
 	writes := t.audit != nil && (o.target.Writes || o.denied)
@@ -58,18 +59,18 @@ func (t *Telemetry) account(ctx context.Context, span trace.Span, r *mcp.Request
 	}
 }
 
-// An outcome is how a request went.
+// An outcome is the outcome of a request.
 type outcome struct {
 	target   mcp.Target
 	took     time.Duration
 	panicked bool
-	denied   bool   // for want of a right
-	err      string // its type, "" if all went well
-	code     int    // of the JSON-RPC error, or 0
+	denied   bool   // missing permission
+	err      string // error type; "" on success
+	code     int    // JSON-RPC error code, or 0
 }
 
-// sort finds out what kind of error there was, if there was one.
-func (o *outcome) sort(ctx context.Context, res mcp.Result, err error) {
+// classify determines the type of the error, if there is one.
+func (o *outcome) classify(ctx context.Context, res mcp.Result, err error) {
 	switch {
 	case o.panicked:
 		o.err, o.code = errorPanic, codeInternal
@@ -87,7 +88,7 @@ func (o *outcome) sort(ctx context.Context, res mcp.Result, err error) {
 	}
 }
 
-// operation is the series that the request is counted in.
+// operation returns the labels of the request.
 func (o *outcome) operation() operation {
 	x := operation{method: o.target.Method, err: o.err}
 	switch {
@@ -133,16 +134,16 @@ func (o *outcome) end(span trace.Span, s subject) {
 	}
 	if o.err != "" {
 		span.SetAttributes(attribute.String(attrError, o.err))
-		span.SetStatus(codes.Error, "") // the text may hold anything
+		span.SetStatus(codes.Error, "") // the text may contain anything
 	}
 	span.End()
 }
 
-// codeInternal is JSON-RPC's code for what went wrong inside.
+// codeInternal is JSON-RPC's code for an internal error.
 const codeInternal = -32603
 
-// codeLabel is the error's type for a code that the protocol has. Programs and
-// upstream servers may make up others: they share one.
+// codeLabel returns the error type for a code of the protocol. All other codes,
+// which programs and upstream servers may define, share one.
 func codeLabel(code int) string {
 	switch code {
 	case -32700:

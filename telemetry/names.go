@@ -1,8 +1,8 @@
 package telemetry
 
-// The names of everything that is measured, traced and logged. Those that begin with
-// mcp, gen_ai, jsonrpc, rpc, error and network follow OpenTelemetry's conventions for
-// MCP, which are still being worked on: they stand here and nowhere else.
+// Names of everything that is measured, traced and logged. Those that begin
+// with mcp, gen_ai, jsonrpc, rpc, error and network follow OpenTelemetry's
+// conventions for MCP, which are not final; they are defined only here.
 
 // Attributes of spans.
 const (
@@ -31,13 +31,13 @@ const (
 	transportPipe = "pipe"
 	transportTCP  = "tcp"
 
-	errorTool      = "tool_error" // the tool told the model that it failed
-	errorCancelled = "cancelled"  // the client gave the request up
-	errorTimeout   = "timeout"    // the other server was silent for too long
+	errorTool      = "tool_error" // the tool reported an error to the model
+	errorCancelled = "cancelled"  // the client cancelled the request
+	errorTimeout   = "timeout"    // the other server did not respond in time
 	errorPanic     = "panic"
 	errorOther     = "_OTHER"
 
-	// unknown stands for a method, tool or prompt that the server does not have.
+	// unknown replaces a method, tool or prompt that the server does not have.
 	unknown = "unknown"
 
 	resultOK    = "ok"
@@ -85,7 +85,7 @@ const (
 	labelGo        = "go_version"
 )
 
-// Keys of log lines and of the audit stream. Components use the same ones.
+// Keys of log lines and of the audit stream, shared by all components.
 const (
 	KeyTask      = "task"
 	KeyProject   = "project"
@@ -99,7 +99,8 @@ const (
 	KeySpan      = "span_id"
 )
 
-// Members of a request's _meta that carry trace context, and how long each may be.
+// Members of a request's _meta that carry trace context, and their maximum
+// lengths.
 const (
 	metaParent  = "traceparent"
 	metaState   = "tracestate"
@@ -110,8 +111,8 @@ const (
 	maxBaggage = 8192
 )
 
-// Buckets of histograms, in seconds. The conventions begin at 10 ms; most of our
-// calls are done by then.
+// Buckets of histograms, in seconds. The conventions start at 10 ms, but most
+// calls take less.
 var (
 	operationBuckets = []float64{0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300}
 	queryBuckets     = []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30}

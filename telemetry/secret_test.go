@@ -170,7 +170,7 @@ func TestTraces_collectorFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantSeries(t, scrape(t, tel), "bossman_trace_spans_lost_total", 1)
-	if text := log.String(); !strings.Contains(text, "spans could not be sent") || strings.Contains(text, "canary") {
+	if text := log.String(); !strings.Contains(text, "cannot send spans") || strings.Contains(text, "canary") {
 		t.Errorf("log: %s", text)
 	}
 }

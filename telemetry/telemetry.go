@@ -13,47 +13,47 @@ import (
 	"github.com/bossman-dev/bossman/mcp"
 )
 
-// Options are what Telemetry can be told; the zero value measures, and neither
-// traces nor keeps an audit stream.
+// Options configures Telemetry. The zero value collects metrics, without traces
+// and audit stream.
 type Options struct {
-	// Logger takes what goes wrong here. Nil: slog's default.
+	// Logger receives errors of this package. Default: slog.Default().
 	Logger *slog.Logger
-	// Traces is the URL of a collector that takes OTLP over HTTP, such as
-	// http://127.0.0.1:4318. Empty: what OTEL_EXPORTER_OTLP_TRACES_ENDPOINT or
-	// OTEL_EXPORTER_OTLP_ENDPOINT says, and if they say nothing there are no traces.
-	// Headers, time limits and sampling are OTEL_* variables too.
+	// Traces is the URL of a collector for OTLP over HTTP, such as
+	// http://127.0.0.1:4318. If empty, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT or
+	// OTEL_EXPORTER_OTLP_ENDPOINT is used; if neither is set, there are no
+	// traces. Headers, timeouts and sampling are set by OTEL_* variables too.
 	Traces string
-	// Version is the program's.
+	// Version is the version of the program.
 	Version string
-	// Audit gets a line of JSON for each call that may change something, and for each
-	// that was refused for want of a right. Nil: there is none. A Write is whole lines,
-	// and one Write happens at a time.
+	// Audit gets a line of JSON for each call that may change something, and
+	// for each call that was denied. Nil disables it. Each Write is whole
+	// lines, and Writes do not overlap.
 	Audit io.Writer
-	// Who tells more about a principal than its id, for the audit stream.
+	// Who returns details about a principal for the audit stream.
 	Who func(mcp.Principal) Who
 }
 
-// Who is what the audit stream says of a principal.
+// Who describes a principal in the audit stream.
 type Who struct {
-	Name string // what people call it
-	Kind string // a person, an agent, …
-	Key  string // the id of the key that was used, never the key
+	Name string // display name
+	Kind string // person, agent, …
+	Key  string // id of the key that was used, never the key itself
 }
 
-// Telemetry measures, traces and accounts for what a server and its board do. Its
-// methods may be called from many goroutines.
+// Telemetry measures, traces and audits what a server and its board do. Its
+// methods may be called concurrently.
 type Telemetry struct {
-	o      Options
-	log    *slog.Logger
-	reg    *prometheus.Registry
-	m      *metrics
-	calls  *series // of a server
-	asks   *series // of clients
-	traces *traces // nil: none
-	audit  *audit  // nil: none
+	o            Options
+	log          *slog.Logger
+	reg          *prometheus.Registry
+	m            *metrics
+	serverSeries *series // requests to a server
+	clientSeries *series // requests of clients
+	traces       *traces // nil if disabled
+	audit        *audit  // nil if disabled
 }
 
-// New begins. What it begins ends with Shutdown.
+// New starts telemetry. Shutdown stops what it starts.
 func New(o *Options) (*Telemetry, error) {
 	t := &Telemetry{reg: prometheus.NewRegistry()}
 	if o != nil {
@@ -63,8 +63,8 @@ func New(o *Options) (*Telemetry, error) {
 		t.log = slog.Default()
 	}
 	t.m = newMetrics(t.reg, t.o.Version)
-	t.calls = newSeries(t.m.server)
-	t.asks = newSeries(t.m.client)
+	t.serverSeries = newSeries(t.m.server)
+	t.clientSeries = newSeries(t.m.client)
 	var err error
 	if t.traces, err = newTraces(t.o.Traces, t.o.Version, t.log, t.m.spansLost); err != nil {
 		return nil, err
@@ -75,15 +75,15 @@ func New(o *Options) (*Telemetry, error) {
 	return t, nil
 }
 
-// Metrics serves the metrics to Prometheus. It tells much about a server, and is for
-// a listener that not everybody reaches.
+// Metrics returns the handler that serves the metrics to Prometheus. They
+// reveal much about a server, so serve them on a protected listener.
 func (t *Telemetry) Metrics() http.Handler {
 	return promhttp.HandlerFor(t.reg, promhttp.HandlerOpts{MaxRequestsInFlight: maxScrapes, EnableOpenMetrics: true})
 }
 
 const maxScrapes = 4
 
-// Observer counts what middleware cannot see, for mcp.ServerOptions.
+// Observer counts what middleware cannot see. It is for mcp.ServerOptions.
 func (t *Telemetry) Observer() mcp.Observer {
 	return mcp.Observer{
 		Opened:  t.m.opened.Inc,
@@ -93,8 +93,8 @@ func (t *Telemetry) Observer() mcp.Observer {
 	}
 }
 
-// Shutdown sends the spans and writes the audit lines that are still here, for as
-// long as ctx lasts. Calls that come later are measured, and no more.
+// Shutdown sends the remaining spans and writes the remaining audit lines,
+// until ctx ends. Later calls are only measured.
 func (t *Telemetry) Shutdown(ctx context.Context) error {
 	var errs []error
 	if t.traces != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/bossman-dev/bossman/mcp"
 )
 
-// traces makes spans and sends them to a collector.
+// traces creates spans and sends them to a collector.
 type traces struct {
 	provider *sdktrace.TracerProvider
 	tracer   trace.Tracer
@@ -29,14 +29,14 @@ type traces struct {
 
 const (
 	tracerName = "github.com/bossman-dev/bossman/telemetry"
-	// tracesPath is where collectors take spans.
+	// tracesPath is the default path of collectors.
 	tracesPath = "/v1/traces"
-	// maxAttribute bounds the text of an attribute.
+	// maxAttribute limits the length of an attribute.
 	maxAttribute = 256
 )
 
-// newTraces connects to the collector at an endpoint, or to the one that the
-// environment names. It is nil if there is none.
+// newTraces returns traces for the collector at an endpoint, or for the one in
+// the environment. It returns nil if there is none.
 func newTraces(endpoint, version string, log *slog.Logger, lost prometheus.Counter) (*traces, error) {
 	var opts []otlptracehttp.Option
 	if endpoint != "" {
@@ -47,23 +47,23 @@ func newTraces(endpoint, version string, log *slog.Logger, lost prometheus.Count
 		opts = append(opts, otlptracehttp.WithEndpointURL(u))
 	} else if wanted, why := environment(); !wanted {
 		if why != "" {
-			// Variables that are meant for other programs must not keep this one from
-			// working.
-			log.Warn("there are no traces", KeyErr, why)
+			// Variables meant for other programs must not prevent this one from
+			// starting.
+			log.Warn("traces are disabled", KeyErr, why)
 		}
 		return nil, nil
 	}
-	exporter, err := otlptracehttp.New(context.Background(), opts...) // which does not connect yet
+	exporter, err := otlptracehttp.New(context.Background(), opts...) // does not connect yet
 	if err != nil {
 		return nil, errors.New("telemetry: the OTEL_EXPORTER_OTLP_* variables cannot be used together: check the certificates and the endpoint")
 	}
-	return traced(&carefulExporter{exporter, log, lost}, version), nil
+	return newTracesTo(&countingExporter{exporter, log, lost}, version), nil
 }
 
-// traced makes spans for an exporter.
-func traced(e sdktrace.SpanExporter, version string) *traces {
+// newTracesTo returns traces for an exporter.
+func newTracesTo(e sdktrace.SpanExporter, version string) *traces {
 	about := resource.NewSchemaless(attribute.String(attrServiceName, "bossman"), attribute.String(attrServiceVersion, version))
-	// OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES come last, and win.
+	// OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence.
 	if env, err := resource.New(context.Background(), resource.WithFromEnv()); err == nil {
 		if merged, err := resource.Merge(about, env); err == nil {
 			about = merged
@@ -75,14 +75,14 @@ func traced(e sdktrace.SpanExporter, version string) *traces {
 	return &traces{provider: p, tracer: p.Tracer(tracerName, trace.WithInstrumentationVersion(version))}
 }
 
-// collector checks the address of a collector, and completes it.
+// collector validates and completes the URL of a collector.
 func collector(endpoint string) (string, error) {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return "", errors.New("telemetry: the address for traces is not a URL with http or https, such as http://127.0.0.1:4318")
+		return "", errors.New("telemetry: the traces URL must be http or https, such as http://127.0.0.1:4318")
 	}
-	if u.User != nil { // it would be shown in errors
-		return "", fmt.Errorf("telemetry: the address for traces, at %s, has a name or a password in it: put them into OTEL_EXPORTER_OTLP_HEADERS", u.Host)
+	if u.User != nil { // it would appear in errors
+		return "", fmt.Errorf("telemetry: the traces URL, at %s, contains credentials: put them into OTEL_EXPORTER_OTLP_HEADERS", u.Host)
 	}
 	if strings.Trim(u.Path, "/") == "" {
 		u.Path = tracesPath
@@ -90,8 +90,8 @@ func collector(endpoint string) (string, error) {
 	return u.String(), nil
 }
 
-// environment reports whether the variables that all OpenTelemetry programs share ask
-// for traces; if they do, and it cannot be done, it says why.
+// environment reports whether the standard OpenTelemetry variables ask for
+// traces. If they do but cannot be followed, it says why.
 func environment() (wanted bool, why string) {
 	if strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true") {
 		return false, ""
@@ -109,7 +109,7 @@ func environment() (wanted bool, why string) {
 	case "none":
 		return false, ""
 	default:
-		return false, "OTEL_TRACES_EXPORTER names something other than otlp"
+		return false, "OTEL_TRACES_EXPORTER is not otlp"
 	}
 	for _, v := range []string{"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"} {
 		if p := os.Getenv(v); p != "" {
@@ -132,30 +132,30 @@ func (t *traces) shutdown(ctx context.Context) error {
 	return nil
 }
 
-// A carefulExporter counts and logs what goes wrong, since the library would print it.
-type carefulExporter struct {
+// A countingExporter counts and logs errors, which the library would print.
+type countingExporter struct {
 	sdktrace.SpanExporter
 	log  *slog.Logger
 	lost prometheus.Counter
 }
 
-// ExportSpans never fails. What the collector answered is not repeated: it may hold
-// what it was sent.
-func (e *carefulExporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+// ExportSpans never fails. It does not log the collector's response, which may
+// repeat what was sent.
+func (e *countingExporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
 	if err := e.SpanExporter.ExportSpans(ctx, spans); err != nil {
 		e.lost.Add(float64(len(spans)))
-		e.log.Warn("spans could not be sent", "count", len(spans), "timeout", errors.Is(err, context.DeadlineExceeded))
+		e.log.Warn("cannot send spans", "count", len(spans), "timeout", errors.Is(err, context.DeadlineExceeded))
 	}
 	return nil
 }
 
-// propagator reads and writes trace context as W3C has it.
+// propagator reads and writes W3C trace context.
 var propagator = propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{})
 
-// requestMeta is a request's _meta, which may say what trace the request belongs to.
+// requestMeta is the _meta of a request as a carrier of trace context.
 type requestMeta struct{ r *mcp.Request }
 
-// Get gives a member that is a string of a bearable length, else "".
+// Get returns a member that is a string within its maximum length, or "".
 func (m requestMeta) Get(name string) string {
 	most := 0
 	switch name {
@@ -180,8 +180,8 @@ func (m requestMeta) Get(name string) string {
 func (m requestMeta) Set(string, string) {}
 func (m requestMeta) Keys() []string     { return nil }
 
-// begin begins the span of a request. Its parent is what the request says in _meta,
-// else what ctx brings.
+// begin starts the span of a request. Its parent is the one in _meta, or else
+// the one in ctx.
 func (t *traces) begin(ctx context.Context, r *mcp.Request, o mcp.Target) (context.Context, trace.Span) {
 	ctx = propagator.Extract(ctx, requestMeta{r})
 	name := o.Method
@@ -204,7 +204,7 @@ func (t *traces) begin(ctx context.Context, r *mcp.Request, o mcp.Target) (conte
 	case mcp.KindPrompt:
 		attrs = append(attrs, attribute.String(attrPrompt, o.Name))
 		name += " " + o.Name
-	case mcp.KindResource, mcp.KindTemplate: // the template, and not what stands in its place
+	case mcp.KindResource, mcp.KindTemplate: // the template, not the URI
 		attrs = append(attrs, attribute.String(attrResource, o.Name))
 	}
 	return t.tracer.Start(ctx, strings.Clone(name), trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(attrs...))

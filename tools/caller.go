@@ -37,7 +37,8 @@ func AuthorizeAs(c *access.Caller) func(mcp.Handler) mcp.Handler {
 	return Authorize(func(context.Context, mcp.Principal) (*access.Caller, error) { return c, nil })
 }
 
-// Visible shows callers what is for them; it is for mcp.ServerOptions.Visible.
+// Visible reports whether the caller may see a tool, a prompt or a resource; it is meant
+// for mcp.ServerOptions.Visible.
 func Visible(ctx context.Context, _ mcp.Principal, kind mcp.Kind, name string) bool {
 	c, ok := access.CallerFrom(ctx)
 	if !ok {
@@ -63,14 +64,14 @@ func sees(c *access.Caller, uri string) bool {
 	return err == nil && c.May(access.Get, id.Project) == nil
 }
 
-// A caller is who makes a call, the call, and what it is about.
+// A caller is the caller of one call, with the call and the projects it may use.
 type caller struct {
 	*access.Caller
 	t    *Tools
 	verb *access.Verb
 	call *mcp.Call // nil for a direct method
-	// credential is set for a person's credential. What a tool does, an agent does,
-	// also with that: Actor.Person is never set here.
+	// credential is set if the credential is a person's. Even then a tool is called by an
+	// agent, so Actor.Person is never set here.
 	credential bool
 	// projects are those in which the caller may do this.
 	projects []string
@@ -87,7 +88,7 @@ func (t *Tools) caller(ctx context.Context, call *mcp.Call, v *access.Verb) *cal
 	return &caller{Caller: &own, t: t, verb: v, call: call, credential: c.Person, projects: own.Projects(v)}
 }
 
-// agentOf is how people are shown what an agent does with a person's credential.
+// agentOf is the name that people see for an agent that uses a person's credential.
 func agentOf(person string) string {
 	if person == "" {
 		return ""
@@ -98,7 +99,7 @@ func agentOf(person string) string {
 // may reports whether the caller may do this in a project.
 func (k *caller) may(project string) bool { return k.May(k.verb, project) == nil }
 
-// wait says that the call may wait for so long, and that others need not wait for it.
+// wait releases the call's concurrency slot until resume is called, if d is positive.
 func (k *caller) wait(d time.Duration) (resume func()) {
 	if d <= 0 || k.call == nil {
 		return func() {}
@@ -115,7 +116,7 @@ func (k *caller) isLead(project string) bool {
 	return k.Roles[project] >= auth.Lead
 }
 
-// project is the one that a call means.
+// project returns the project of a call: the one it names, else the default.
 func (k *caller) project(named string) (string, error) {
 	switch {
 	case named == "" && k.may(k.Project):
@@ -128,7 +129,7 @@ func (k *caller) project(named string) (string, error) {
 	return "", noProject(k.projects, named)
 }
 
-// among are the projects that a call may look at.
+// among returns the projects of a call: the one it names, else all it may use.
 func (k *caller) among(named string) ([]string, error) {
 	if named == "" && len(k.projects) > 0 {
 		return k.projects, nil
@@ -145,7 +146,7 @@ func (k *caller) held(ctx context.Context) ([]board.Claim, error) {
 	return k.t.b.Claims(ctx, board.ClaimFilter{Owner: k.Owner})
 }
 
-// task reads the id that a call names; empty means the one that the caller holds.
+// task parses the task id of a call. An empty one means the task that the caller holds.
 func (k *caller) task(ctx context.Context, named string) (board.ID, error) {
 	if named != "" {
 		if h, err := board.ParseHandle(named); err == nil {
@@ -170,7 +171,7 @@ func (k *caller) task(ctx context.Context, named string) (board.ID, error) {
 	return board.ID{}, whichTask(held)
 }
 
-// taskIDs reads ids.
+// taskIDs parses task ids.
 func taskIDs(names []string) ([]board.ID, error) {
 	var ids []board.ID
 	for _, s := range board.SplitList(names...) {
@@ -183,7 +184,7 @@ func taskIDs(names []string) ([]board.ID, error) {
 	return ids, nil
 }
 
-// claim reads a claim that a call names.
+// claim parses the claim of a call.
 func (k *caller) claim(ctx context.Context, e action, named string) (board.Handle, error) {
 	h, err := board.ParseHandle(named)
 	if err == nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/bossman-dev/bossman/mcp"
 )
 
-// ResultKey is where a result's _meta has the facts of the text, for programs.
+// ResultKey is the key in a result's _meta under which programs find the facts of its text.
 const ResultKey = "dev.bossman/result"
 
 // maxWait is how long a call may wait: many clients give up after a minute.
@@ -27,18 +27,18 @@ type Options struct {
 	Pipe *access.Caller
 	// Where is the place of the work. Nil: not known.
 	Where func(ctx context.Context) board.Where
-	// Session is the client's own name for the conversation, where it is known.
+	// Session is the client's own session id, if known.
 	Session string
 	// Quiet: no person sits at the client, so nobody is asked there.
 	Quiet bool
-	// Missing is why there is no board. Every tool answers it.
+	// Missing is the reason why there is no board; every call is refused with it.
 	Missing error
 	Logger  *slog.Logger
-	// Asked is told of each new question.
+	// Asked is called with each new question.
 	Asked func(board.Question)
 }
 
-// Tools are a board's tools on a server.
+// Tools is the set of a board's tools on one server.
 type Tools struct {
 	server *mcp.Server
 	b      access.Board
@@ -46,19 +46,18 @@ type Tools struct {
 	// short wakes renewLoop for a claim whose lease is too short for renewEvery.
 	short chan struct{}
 
-	// watching is done when somebody has begun to watch a resource: from is set, and
-	// watched is closed.
+	// watching runs once, at the first subscription: it sets from and closes watched.
 	watching sync.Once
 	watched  chan struct{}
 	from     position
 
 	mu       sync.Mutex
 	lastCall time.Time
-	given    int                     // claims that the process was given
-	over     int                     // of these the first so many have ended
-	workers  map[board.Handle]string // who was given which claim
-	seen     map[string]bool         // answers that a claim's holder has seen
-	declines map[string]bool         // clients that say no by themselves
+	given    int                     // claims given to the process
+	over     int                     // how many of those, the earliest, have ended
+	workers  map[board.Handle]string // the worker of each claim given here
+	seen     map[string]bool         // answers shown to the holder of a claim
+	declines map[string]bool         // connections whose client declines by itself
 	direct   directState
 }
 
@@ -97,29 +96,29 @@ func withVerbs(definitions ...*definition) []*definition {
 	return definitions
 }
 
-// A definition is a tool as it is shown, and what it does.
+// A definition is a tool: how models see it, and its function.
 type definition struct {
 	name, about string
 	props       []prop
 	verb        *access.Verb
 	durable     bool
 	hints       mcp.ToolAnnotations
-	// refuse has arguments that must not be ignored, and why; elsewhere has where an
-	// ignored one belongs.
+	// refuse maps arguments that must not be ignored to the reason; elsewhere maps ignored
+	// arguments to a hint.
 	refuse, elsewhere map[string]string
-	instead           string // the call that a refused argument belongs to
+	instead           string // the call to make in place of one with a refused argument
 	run               func(ctx context.Context, t *Tools, k *caller) (*answer, error)
 }
 
-// An answer is what a tool says: texts for the model, a value for programs.
+// An answer is the result of a tool: text for the model, and a value for programs.
 type answer struct {
 	text   string
-	more   []string // further blocks
+	more   []string // further text blocks
 	result any
-	made   *mcp.ToolResult // in place of the others: it is complete
+	made   *mcp.ToolResult // a complete result, in place of the other fields
 }
 
-// tool is the definition as package mcp takes it.
+// tool converts a definition for package mcp.
 func (d *definition) tool() mcp.Tool {
 	hints := d.hints
 	hints.OpenWorldHint = new(false)
@@ -133,7 +132,7 @@ func (d *definition) tool() mcp.Tool {
 	}
 }
 
-// run makes a tool's function of one that takes its arguments as a value.
+// run adapts a function with typed arguments to the field run of a definition.
 func run[In any](f func(ctx context.Context, t *Tools, k *caller, in In) (*answer, error)) func(context.Context, *Tools, *caller) (*answer, error) {
 	return func(ctx context.Context, t *Tools, k *caller) (*answer, error) {
 		var in In
@@ -171,7 +170,7 @@ func Register(s *mcp.Server, b access.Board, o *Options) *Tools {
 	return t
 }
 
-// serve runs a tool, and puts what came of it into words.
+// serve runs a tool and converts its answer or its error to a result.
 func (t *Tools) serve(ctx context.Context, d *definition, c *mcp.Call) (*mcp.ToolResult, error) {
 	if t.o.Missing != nil {
 		return refused(t.missing())
@@ -202,7 +201,7 @@ func (a *answer) tool() *mcp.ToolResult {
 	return res
 }
 
-// refused is the result of a call that was refused; any other error is the server's.
+// refused converts a refusal to a result. It returns other errors unchanged.
 func refused(err error) (*mcp.ToolResult, error) {
 	r, ok := asRefusal(err)
 	if !ok {
@@ -225,14 +224,14 @@ func (t *Tools) where(ctx context.Context) board.Where {
 	return t.o.Where(ctx)
 }
 
-// called notes a sign of life.
+// called records the time of a call.
 func (t *Tools) called() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.lastCall = time.Now()
 }
 
-// remember notes who was given a claim, and forgets all when that is a lot.
+// remember records the worker of a claim. It forgets all claims when there are too many.
 func (t *Tools) remember(c board.Claim) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -249,7 +248,7 @@ func (t *Tools) remember(c board.Claim) {
 	}
 }
 
-// workerOf is the name of the worker that was given a claim, if it is known here.
+// workerOf returns the worker that was given a claim here, or an empty string.
 func (t *Tools) workerOf(h board.Handle) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-// An agent is a worker of a test: a process of its own.
+// An agent is a worker of a test, in a process of its own.
 type agent struct {
 	f     *fixture
 	actor board.Actor
@@ -14,12 +14,12 @@ type agent struct {
 	name string
 }
 
-// agent gives a new agent; each process has one.
+// agent returns a new agent of a process.
 func (f *fixture) agent(process string) *agent {
 	return &agent{f: f, actor: board.Actor{Principal: "local", Owner: process}}
 }
 
-// wish is what the agent asks for, unless the test says more.
+// wish returns the agent's request for a task, modified by more.
 func (a *agent) wish(more ...func(*board.Wish)) board.Wish {
 	w := board.Wish{Worker: a.name, Projects: []string{project}}
 	for _, m := range more {
@@ -78,7 +78,7 @@ func (a *agent) nothing(more ...func(*board.Wish)) *board.Nothing {
 	return none
 }
 
-// done reports done, and must be taken.
+// done reports done, and the report must be accepted.
 func (a *agent) done(h board.Handle, more ...func(*board.Report)) board.Outcome {
 	a.f.Helper()
 	out, err := a.report(h, more...)
@@ -96,7 +96,7 @@ func (a *agent) report(h board.Handle, more ...func(*board.Report)) (board.Outco
 	return a.f.board.Done(a.f.ctx, a.actor, h, r)
 }
 
-// fail reports a failure, and must be taken.
+// fail reports a failure, and the report must be accepted.
 func (a *agent) fail(h board.Handle, k board.FailureKind) board.Outcome {
 	a.f.Helper()
 	out, err := a.f.board.Fail(a.f.ctx, a.actor, h, board.Failure{Kind: k, Reason: "It does not work."})
@@ -106,7 +106,7 @@ func (a *agent) fail(h board.Handle, k board.FailureKind) board.Outcome {
 	return out
 }
 
-// note tells progress, and must be heard.
+// note records progress, and must succeed.
 func (a *agent) note(h board.Handle, text string) board.Notice {
 	a.f.Helper()
 	n, err := a.f.board.Progress(a.f.ctx, a.actor, h, board.Note{Text: text})
@@ -116,7 +116,7 @@ func (a *agent) note(h board.Handle, text string) board.Notice {
 	return n
 }
 
-// ask asks, and must be able to.
+// ask asks a question, and must succeed.
 func (a *agent) ask(h board.Handle, more ...func(*board.NewQuestion)) board.Question {
 	a.f.Helper()
 	n := board.NewQuestion{Claim: h, Text: "Which colour?"}
@@ -139,7 +139,7 @@ func (a *agent) park(q board.QuestionID) {
 	}
 }
 
-// lost must refuse a call because the claim is over, and keep its text.
+// lost fails the test unless err is a *LostError whose Kept is kept.
 func (f *fixture) lost(what string, err error, kept bool) *board.LostError {
 	f.Helper()
 	lost, ok := errors.AsType[*board.LostError](err)

@@ -8,19 +8,18 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-// Check looks whether what a store keeps obeys the invariants, and gives every
-// offence that it finds. Nobody may write meanwhile. It reads the history alone
-// for what happened, and compares the tasks, attempts, claims, questions and links
-// with it:
+// Check checks the invariants of a stored board, and returns an error for each violation.
+// Nobody may write to the store in the meantime. It replays the events, and compares the
+// result with the tasks, attempts, claims, questions and links:
 //
 //	I1   the attempts of a task do not overlap
 //	I2   they are numbered 1, 2, 3 …
-//	I3   whatever a holder wrote carries the newest handle, in force or expired
-//	I7   a task's events have no gap, and the feed shows each of them once
+//	I3   every write of a holder carries the newest handle, in force or expired
+//	I7   a task's events have no gap, and the feed lists each of them once
 //	I8   nothing changes a terminal result
 //	I9   failures are those since the last retry, each with a cause, within the budget
 //	I11  a question has one answer
-//	I12  the counts of blockers and parts are right
+//	I12  the counts of blockers and children are right
 func Check(ctx context.Context, s board.Store) []error {
 	c := &checker{ctx: ctx, store: s, seen: map[board.ID]int64{}}
 	if err := c.run(); err != nil {
@@ -29,6 +28,7 @@ func Check(ctx context.Context, s board.Store) []error {
 	return c.errs
 }
 
+// A checker is one run of Check.
 type checker struct {
 	ctx   context.Context
 	store board.Store
@@ -119,14 +119,15 @@ func (c *checker) counts(d board.Dossier) {
 		}
 	}
 	if t.OpenBlockers != blockers {
-		c.failf(t.ID, "I12", "open_blockers is %d, and it depends on %d tasks that are not done", t.OpenBlockers, blockers)
+		c.failf(t.ID, "I12", "open_blockers is %d, want %d, the number of blockers that are not done", t.OpenBlockers, blockers)
 	}
 	if t.OpenChildren != open || t.DoneChildren != done {
-		c.failf(t.ID, "I12", "%d parts open and %d done by its counts, and %d and %d by its parts", t.OpenChildren, t.DoneChildren, open, done)
+		c.failf(t.ID, "I12", "it counts %d open and %d done children, want %d and %d", t.OpenChildren, t.DoneChildren, open, done)
 	}
 }
 
-// claims looks at live claims from the other side.
+// claims checks that each live claim is the newest grant of its task, and that no worker
+// has two.
 func (c *checker) claims() error {
 	var live []board.Claim
 	tasks := map[board.ID]board.Task{}
@@ -144,7 +145,7 @@ func (c *checker) claims() error {
 	workers := map[board.WorkerID]board.Handle{}
 	for _, claim := range live {
 		if t := tasks[claim.Task]; t.Status != board.InProgress || t.Attempt != claim.Attempt || t.Nonce != claim.Nonce {
-			c.failf(claim.Task, "I1", "the claim %v lives, and the task is %s at attempt %d", claim.Handle, t.Status, t.Attempt)
+			c.failf(claim.Task, "I1", "claim %v is live, but the task is %s at attempt %d", claim.Handle, t.Status, t.Attempt)
 		}
 		if other, twice := workers[claim.Worker]; twice {
 			c.failf(claim.Task, "I1", "%s holds %v and %v", claim.Worker.Name, other, claim.Handle)
@@ -154,8 +155,8 @@ func (c *checker) claims() error {
 	return err
 }
 
-// feed checks I7 across tasks: the feed shows each event once. Where transactions
-// overlap it may show a task's events in another order than theirs.
+// feed checks I7 across tasks: the feed lists each event once. If transactions overlapped,
+// the events of a task may come in another order than that of their Seq.
 func (c *checker) feed(total int64) error {
 	type place struct {
 		task board.ID
@@ -177,7 +178,7 @@ func (c *checker) feed(total int64) error {
 		for _, e := range page {
 			p := place{e.Task, e.Seq}
 			if shown[p] {
-				c.failf(e.Task, "I7", "the feed shows event %d twice", e.Seq)
+				c.failf(e.Task, "I7", "the feed lists event %d twice", e.Seq)
 				return nil
 			}
 			shown[p] = true
@@ -191,13 +192,13 @@ func (c *checker) feed(total int64) error {
 			break
 		}
 		if time.Now().After(deadline) {
-			c.errs = append(c.errs, fmt.Errorf("I7: the feed shows %d events, and the tasks have %d", n, total))
+			c.errs = append(c.errs, fmt.Errorf("I7: the feed lists %d events, want %d, the events of all tasks", n, total))
 			return nil
 		}
 		time.Sleep(time.Millisecond)
 	}
 	if n != total {
-		c.errs = append(c.errs, fmt.Errorf("I7: the feed shows %d events, and the tasks have %d", n, total))
+		c.errs = append(c.errs, fmt.Errorf("I7: the feed lists %d events, want %d, the events of all tasks", n, total))
 	}
 	return nil
 }

@@ -11,9 +11,8 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-// NoFence gives a store that does not fence: whatever handle of a task is named, it
-// pretends that this is the newest grant and in force. It exists to show that Check
-// reports what comes of it.
+// NoFence returns a store without a fence: it treats every handle of a task in progress as
+// its newest grant. It is a negative control, which Check must report.
 func NoFence(s board.Store) board.Store { return noFence{s} }
 
 type noFence struct{ board.Store }
@@ -24,7 +23,7 @@ func (s noFence) Write(ctx context.Context, f func(board.Tx) error) error {
 
 type noFenceTx struct {
 	board.Tx
-	// locked is what the board was given, and works on; real is what was stored.
+	// locked are the tasks that the board got and modifies, real what is stored.
 	locked [][]board.Task
 	real   map[board.ID]board.Task
 }
@@ -41,8 +40,7 @@ func (tx *noFenceTx) Lock(ids ...board.ID) ([]board.Task, error) {
 	return ts, err
 }
 
-// Attempt makes the task that the board has locked look as if this were its newest
-// attempt.
+// Attempt modifies the task that the board has locked as if n were its newest attempt.
 func (tx *noFenceTx) Attempt(id board.ID, n int) (board.Attempt, error) {
 	a, err := tx.Tx.Attempt(id, n)
 	if err != nil {
@@ -66,8 +64,7 @@ func (tx *noFenceTx) UpdateTask(t board.Task, seq int64) error {
 	return tx.Tx.UpdateTask(t, seq)
 }
 
-// lostAfterGrant is a store that cannot be reached any more once it has granted a
-// task.
+// lostAfterGrant is a store that becomes unavailable once it has granted a task.
 type lostAfterGrant struct {
 	board.Store
 	granted bool
@@ -90,8 +87,8 @@ func (s *lostAfterGrant) Read(ctx context.Context, f func(board.Reader) error) e
 	return s.Store.Read(ctx, f)
 }
 
-// ClientClock gives a store that believes the clock of whoever calls, which is skew
-// ahead of the database's. It exists to show that History.Early reports it.
+// ClientClock returns a store that uses the client's clock, which is skew ahead of the
+// database's. It is a negative control, which History.Early must report.
 func ClientClock(s board.Store, skew time.Duration) board.Store { return clientClock{s, skew} }
 
 type clientClock struct {
@@ -115,7 +112,7 @@ type skewed struct {
 func (r skewed) Now() (time.Time, error) { return later(r.Reader, r.skew) }
 
 func (r skewed) Stale() (bool, error) {
-	late, err := ranOut(r.Reader, r.skew)
+	late, err := expiredClaims(r.Reader, r.skew)
 	return len(late) > 0, err
 }
 
@@ -127,13 +124,13 @@ type skewedTx struct {
 func (tx skewedTx) Now() (time.Time, error) { return later(tx.Tx, tx.skew) }
 
 func (tx skewedTx) Stale() (bool, error) {
-	late, err := ranOut(tx.Tx, tx.skew)
+	late, err := expiredClaims(tx.Tx, tx.skew)
 	return len(late) > 0, err
 }
 
-// Expired takes claims that have run out by the caller's clock.
+// Expired returns the tasks whose claims have expired by the client's clock.
 func (tx skewedTx) Expired(limit int) ([]board.Task, error) {
-	late, err := ranOut(tx.Tx, tx.skew)
+	late, err := expiredClaims(tx.Tx, tx.skew)
 	if err != nil || len(late) == 0 {
 		return nil, err
 	}
@@ -145,7 +142,7 @@ func later(r board.Reader, skew time.Duration) (time.Time, error) {
 	return now.Add(skew), err
 }
 
-func ranOut(r board.Reader, skew time.Duration) ([]board.ID, error) {
+func expiredClaims(r board.Reader, skew time.Duration) ([]board.ID, error) {
 	now, err := later(r, skew)
 	if err != nil {
 		return nil, err
@@ -243,8 +240,8 @@ var controls = group{"controls: a broken store is reported", []test{
 	}},
 }}
 
-// crowd lets workers work on tasks until all have ended. Some are slower than their
-// lease, some fail, and what they saw must fit the rules.
+// crowd lets workers work on tasks until all have ended. Some are slower than their lease,
+// and some fail. It checks the history of their calls.
 func (f *fixture) crowd(h *History, workers, tasks int) {
 	const lease = 20 * time.Millisecond
 	for i := range tasks {
@@ -272,7 +269,7 @@ func (f *fixture) crowd(h *History, workers, tasks int) {
 				}
 				claim := out.Claim.Handle
 				if draw.IntN(3) == 0 {
-					time.Sleep(2 * lease) // it works longer than it may
+					time.Sleep(2 * lease) // longer than the lease
 				}
 				if draw.IntN(4) == 0 {
 					_, err = h.Fail(claim, func() (board.Outcome, error) {
@@ -295,7 +292,7 @@ func (f *fixture) crowd(h *History, workers, tasks int) {
 	}
 }
 
-// reported fails the test unless an invariant is among the offences.
+// reported fails the test unless errs contain a violation of an invariant.
 func (f *fixture) reported(invariant string, errs []error) {
 	f.Helper()
 	for _, err := range errs {
@@ -303,5 +300,5 @@ func (f *fixture) reported(invariant string, errs []error) {
 			return
 		}
 	}
-	f.Errorf("Check = %v, want an offence against %s", errors.Join(errs...), invariant)
+	f.Errorf("Check = %v, want a violation of %s", errors.Join(errs...), invariant)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-// A History is what clients of a board saw: each call with the moments it began
-// and was answered, by one clock. Its methods may be called from many goroutines.
+// A History records the calls of a board's clients, with the times at which each began and
+// was answered, by one clock. It is safe for concurrent use.
 type History struct {
 	begun time.Time
 
@@ -22,18 +22,18 @@ type History struct {
 	ops []Op
 }
 
-// An Op is a call about one claim, and its answer. Call and Back are when it began
-// and was answered, by one clock.
+// An Op is a call about one claim, and its answer. Call and Back are the times at which it
+// began and was answered.
 type Op struct {
 	Kind   OpKind
-	Claim  board.Handle  // what was granted, or is named
+	Claim  board.Handle  // the claim that was granted, or that the call names
 	Lease  time.Duration // of a grant
 	Answer Answer
 
 	Call, Back int64
 }
 
-// An OpKind is what a call wanted.
+// An OpKind is the kind of a call.
 type OpKind string
 
 const (
@@ -42,22 +42,22 @@ const (
 	OpFail  OpKind = "fail"
 )
 
-// An Answer is what a client knows of its call.
+// An Answer is what a client knows about the outcome of its call.
 type Answer string
 
 const (
 	Accepted Answer = "accepted"
-	Lost     Answer = "lost"    // the claim is over
-	Refused  Answer = "refused" // definitely without an effect, for any other reason
-	Unknown  Answer = "unknown" // with an effect or without
+	Lost     Answer = "lost"    // the claim has ended
+	Refused  Answer = "refused" // without effect, for any other reason
+	Unknown  Answer = "unknown" // with or without effect
 )
 
-// NewHistory begins a history.
+// NewHistory returns an empty History.
 func NewHistory() *History { return &History{begun: time.Now()} }
 
 func (h *History) now() int64 { return int64(time.Since(h.begun)) }
 
-// AnswerOf sorts what a board answered.
+// AnswerOf classifies the error of a call.
 func AnswerOf(err error) Answer {
 	switch {
 	case err == nil:
@@ -71,16 +71,16 @@ func AnswerOf(err error) Answer {
 	return Unknown
 }
 
-// Add records a call. One that gave the same claim again is left out, and so is one
-// that repeated a report.
+// Add records a call. Callers omit calls that delivered the same claim again or repeated a
+// report.
 func (h *History) Add(o Op) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.ops = append(h.ops, o)
 }
 
-// Claim records a hand-out. ask makes the call; a claim whose reply was lost is not
-// recorded, since nobody knows of it.
+// Claim calls ask and records the grant. A grant whose reply was lost is not recorded,
+// because no client knows about it.
 func (h *History) Claim(ask func() (*board.Handout, error)) (*board.Handout, error) {
 	o := Op{Kind: OpClaim, Answer: Accepted, Call: h.now()}
 	out, err := ask()
@@ -91,12 +91,12 @@ func (h *History) Claim(ask func() (*board.Handout, error)) (*board.Handout, err
 	return out, err
 }
 
-// Done records a report of done, and Fail one of a failure that gives the task back.
+// Done calls report and records it as a report of done.
 func (h *History) Done(claim board.Handle, report func() (board.Outcome, error)) (board.Outcome, error) {
 	return h.report(OpDone, claim, report)
 }
 
-// Fail records a report of a failure.
+// Fail calls report and records it as a report of a failure.
 func (h *History) Fail(claim board.Handle, report func() (board.Outcome, error)) (board.Outcome, error) {
 	return h.report(OpFail, claim, report)
 }
@@ -110,23 +110,23 @@ func (h *History) report(k OpKind, claim board.Handle, report func() (board.Outc
 	return out, err
 }
 
-// Ended records that a claim was seen to end by somebody else's doing: by a person,
-// or by a lease that the test let run out. Early does not miss it.
+// Ended records that a claim was ended by somebody else: by a person, or because the test
+// let its lease expire. Early then does not report it.
 func (h *History) Ended(claim board.Handle) {
 	now := h.now()
 	h.Add(Op{Kind: OpFail, Claim: claim, Answer: Unknown, Call: now, Back: now})
 }
 
-// Early looks for claims that were taken away before their lease was over: another
-// grant of the task was answered, and the first one's holder had neither reported
-// nor had its lease, counted from its answer, run out. It takes the clock of the
-// history for the database's; they may differ in rate a little, not in more.
+// Early returns an error for each claim that was taken over before its lease had expired:
+// another grant of the task was answered, while the first holder had not reported and its
+// lease, counted from its call, had not ended. It assumes that the clock of the history
+// runs at the rate of the database's.
 func (h *History) Early() []error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var errs []error
 	claims := map[board.ID][]Op{}
-	ends := map[board.Handle]int64{} // when their holders began to end them
+	ends := map[board.Handle]int64{} // when holders began to report
 	for _, o := range h.ops {
 		switch {
 		case o.Kind == OpClaim && o.Answer == Accepted:
@@ -155,18 +155,18 @@ func (h *History) Early() []error {
 	return errs
 }
 
-// grants is the state of one task in the model: its newest grant, and whether that
-// was reported. A lease that ends is not seen by clients, so the model allows it at
-// any time; Early looks at the times.
+// grants is the state of one task in the model: its newest grant, and whether it was
+// reported. Clients do not see when a lease expires, so the model allows that at any
+// time; Early checks the times.
 type grants struct {
 	attempt int
 	nonce   string
-	// reported is set when the newest grant's report was taken, done when that ended
+	// reported is set if the report of the newest grant was accepted, done if it ended
 	// the task.
 	reported, done bool
 }
 
-// claimModel says what one task may do.
+// claimModel is the porcupine model of one task.
 var claimModel = porcupine.NondeterministicModel{
 	Init: func() []any { return []any{grants{}} },
 	Step: func(state, input, _ any) []any {
@@ -183,8 +183,8 @@ var claimModel = porcupine.NondeterministicModel{
 				return []any{s, after}
 			}
 		case Lost:
-			// A report of done is lost only on who is not the newest holder; one of a
-			// failure comes too late once the lease has run out.
+			// The newest holder never loses a report of done; a report of a failure is too
+			// late once the lease has expired and was swept.
 			if ok && o.Kind == OpDone {
 				return nil
 			}
@@ -197,7 +197,7 @@ var claimModel = porcupine.NondeterministicModel{
 	},
 }
 
-// step is what an accepted call does, if it may be accepted.
+// step returns the state after an accepted call, and whether the call may be accepted.
 func (s grants) step(o Op) (grants, bool) {
 	newest := o.Claim.Attempt == s.attempt && o.Claim.Nonce == s.nonce
 	switch o.Kind {
@@ -214,9 +214,10 @@ func (s grants) step(o Op) (grants, bool) {
 	}
 }
 
-// Linearizable looks, task by task, whether the answers fit one order in which the
-// calls took effect, each between its call and its answer. A call with an unknown
-// answer may have taken effect at any time after it began, or never.
+// Linearizable returns an error for each task whose history is not linearizable: there is
+// no order of the calls that explains the answers, with each call taking effect between
+// its beginning and its answer. A call with an unknown answer may take effect at any time
+// after it began, or never.
 func (h *History) Linearizable() []error {
 	h.mu.Lock()
 	byTask := map[board.ID][]porcupine.Operation{}
@@ -234,13 +235,13 @@ func (h *History) Linearizable() []error {
 		switch porcupine.CheckOperationsTimeout(claimModel.ToModel(), ops, 30*time.Second) {
 		case porcupine.Ok:
 		case porcupine.Unknown:
-			errs = append(errs, fmt.Errorf("the history of %v was not checked to its end in 30 s", id))
+			errs = append(errs, fmt.Errorf("the check of the history of %v did not finish within 30 s", id))
 		default:
 			text := ""
 			for _, o := range ops {
 				text += "\n\t" + claimModel.DescribeOperation(o.Input, nil)
 			}
-			errs = append(errs, fmt.Errorf("the history of %v fits no order:%s", id, text))
+			errs = append(errs, fmt.Errorf("the history of %v is not linearizable:%s", id, text))
 		}
 	}
 	return errs

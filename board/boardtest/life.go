@@ -6,7 +6,7 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-// A life is what a task's events tell, read one after the other.
+// A life is the state of a task according to its events, replayed one after the other.
 type life struct {
 	c  *checker
 	id board.ID
@@ -14,14 +14,14 @@ type life struct {
 	status  board.Status
 	attempt int
 	nonce   string
-	// live is set between a grant and its end, which came by cause.
+	// live is set between a grant and its end; cause is how the last grant ended.
 	live  bool
 	cause board.Cause
 	// nonces are those of all grants.
 	nonces []string
 
 	failures  int
-	rebudget  bool // the budget was changed
+	rebudget  bool // an edit changed the budget
 	summary   string
 	reported  bool
 	answers   map[board.QuestionID]int
@@ -32,16 +32,16 @@ func (l *life) failf(invariant string, e board.Event, format string, args ...any
 	l.c.failf(l.id, invariant, "event %d (%s): %s", e.Seq, e.Kind, fmt.Sprintf(format, args...))
 }
 
-// next takes one event.
+// next applies one event.
 func (l *life) next(i int, e board.Event) {
 	if e.Seq != int64(i)+1 {
-		l.failf("I7", e, "it is the task's event number %d", i+1)
+		l.failf("I7", e, "want Seq %d", i+1)
 	}
 	if e.From != l.status {
-		l.failf("I8", e, "it begins at %q, and the event before left the task %q", e.From, l.status)
+		l.failf("I8", e, "From is %q, but the previous event left the task %q", e.From, l.status)
 	}
 	if e.From.Terminal() && e.To != e.From {
-		l.failf("I8", e, "it takes a task that is %s to %s", e.From, e.To)
+		l.failf("I8", e, "it changes a task that is %s to %s", e.From, e.To)
 	}
 	l.status = e.To
 	switch e.Kind {
@@ -54,7 +54,7 @@ func (l *life) next(i int, e board.Event) {
 			l.held(e)
 		}
 	case board.EventAsked:
-		// Being blocked parks first and asks then.
+		// A failure of kind blocked parks the task before it asks.
 		if l.cause != board.CauseParked || e.Detail.Attempt != l.attempt || e.Detail.Nonce != l.nonce {
 			l.held(e)
 		}
@@ -92,7 +92,7 @@ func (l *life) next(i int, e board.Event) {
 		}
 	}
 	if l.live != (l.status == board.InProgress) {
-		l.failf("I1", e, "the task is %s, and a grant in force: %v", l.status, l.live)
+		l.failf("I1", e, "the task is %s, and a grant is in force: %v", l.status, l.live)
 		l.live = l.status == board.InProgress
 	}
 }
@@ -112,7 +112,7 @@ func (l *life) granted(e board.Event) {
 	l.nonces = append(l.nonces, e.Detail.Nonce)
 }
 
-// held checks I3 for what only the holder, or the sweep for it, may do.
+// held checks I3 for an event that only the holder, or a sweep, may cause.
 func (l *life) held(e board.Event) {
 	if e.Detail.Attempt != l.attempt || e.Detail.Nonce != l.nonce {
 		l.failf("I3", e, "by attempt %d.%s, and the newest grant is %d.%s", e.Detail.Attempt, e.Detail.Nonce, l.attempt, l.nonce)
@@ -125,15 +125,15 @@ func (l *life) held(e board.Event) {
 
 func (l *life) done(e board.Event) {
 	switch {
-	case e.Detail.Attempt == 0: // done by its parts
+	case e.Detail.Attempt == 0: // done because its children are
 		if l.live {
-			l.failf("I3", e, "done by its parts while attempt %d was in force", l.attempt)
+			l.failf("I3", e, "done because of its children while attempt %d was in force", l.attempt)
 		}
 	case e.Detail.Late:
 		if e.Detail.Attempt != l.attempt || e.Detail.Nonce != l.nonce {
 			l.failf("I3", e, "late by attempt %d.%s, and the newest grant is %d.%s", e.Detail.Attempt, e.Detail.Nonce, l.attempt, l.nonce)
 		} else if l.live || l.cause != board.CauseExpired {
-			l.failf("I3", e, "late by attempt %d, which had not expired but: %q", e.Detail.Attempt, l.cause)
+			l.failf("I3", e, "late by attempt %d, which did not expire but ended with cause %q", e.Detail.Attempt, l.cause)
 		}
 	default:
 		l.held(e)
@@ -148,7 +148,7 @@ func (l *life) end(c board.Cause) {
 	}
 }
 
-// failed counts towards I9.
+// failed counts a failure, for I9.
 func (l *life) failed(e board.Event) {
 	l.failures++
 	if e.Detail.Cause == "" && e.Detail.Text == "" {
@@ -156,7 +156,7 @@ func (l *life) failed(e board.Event) {
 	}
 }
 
-// compare looks whether what is stored is what the events tell.
+// compare checks that the stored task is what its events say.
 func (l *life) compare(d board.Dossier) {
 	t := d.Task
 	bad := func(invariant, format string, args ...any) { l.c.failf(l.id, invariant, format, args...) }

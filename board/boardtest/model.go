@@ -7,11 +7,11 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-// A model is the board as a few lines of Go see it: no time, no database, no ids
-// of its own. The walk does the same to a model and to a board.
+// A model is a simple implementation of the board's rules, without time and without a
+// database. The walk applies the same operations to a model and to a board.
 type model struct {
 	policy board.Policy
-	step   int // the time
+	step   int // stands for the time
 	tasks  []*modelTask
 	grants []*modelGrant
 	asked  []*modelQuestion
@@ -28,17 +28,18 @@ type modelTask struct {
 	max      int
 	spec     int
 	queued   int
-	// done counts the parts that are.
+	// done is the number of children that are done.
 	done int
-	// rests is set while it cools down or is kept, rested when that time is over and
-	// no sweep came by.
-	rests, rested bool
-	kept          *agent
-	declined      map[*agent]bool
-	attempts      int
-	// claim is the grant in force, ranOut that its lease is over and no sweep came by.
+	// cooling is set while it cools down or is reserved, cooled if that time is over but
+	// no sweep has noticed it.
+	cooling, cooled bool
+	reserved        *agent // the agent that it is reserved for
+	declined        map[*agent]bool
+	attempts        int
+	// claim is the grant in force. expired is set if its lease is over but no sweep has
+	// ended it.
 	claim      *modelGrant
-	ranOut     bool
+	expired    bool
 	deliveries int
 }
 
@@ -48,7 +49,7 @@ type modelGrant struct {
 	handle board.Handle
 	cause  board.Cause
 	spec   int
-	report string // what was reported under it
+	report string // the kind of report under it, or empty
 }
 
 type modelQuestion struct {
@@ -67,18 +68,18 @@ func (m *model) blockers(t *modelTask) int {
 	return n
 }
 
-func (m *model) openParts(t *modelTask) bool {
+func (m *model) openChildren(t *modelTask) bool {
 	return slices.ContainsFunc(m.tasks, func(p *modelTask) bool { return p.parent == t && !p.status.Terminal() })
 }
 
-// fit is ready but for a rest.
+// fit is ready without regard to a cool-down or a reservation.
 func (m *model) fit(t *modelTask) bool {
-	return t.status == board.Pending && !t.hold && m.blockers(t) == 0 && !m.openParts(t)
+	return t.status == board.Pending && !t.hold && m.blockers(t) == 0 && !m.openChildren(t)
 }
 
-func (m *model) ready(t *modelTask) bool { return m.fit(t) && !t.rests }
+func (m *model) ready(t *modelTask) bool { return m.fit(t) && !t.cooling }
 
-// waits reports whether from waits for to, in however many steps.
+// waits reports whether from waits for to, directly or through other tasks.
 func (m *model) waits(from, to *modelTask, seen map[*modelTask]bool) bool {
 	if from == to {
 		return true
@@ -96,8 +97,8 @@ func (m *model) waits(from, to *modelTask, seen map[*modelTask]bool) bool {
 	return slices.ContainsFunc(next, func(t *modelTask) bool { return m.waits(t, to, seen) })
 }
 
-// line is the task that an agent gets next, or nil.
-func (m *model) line(a *agent) *modelTask {
+// queue returns the first task of the queue for an agent, or nil.
+func (m *model) queue(a *agent) *modelTask {
 	var fit []*modelTask
 	for _, t := range m.tasks {
 		if m.ready(t) && !t.declined[a] {
@@ -112,23 +113,23 @@ func (m *model) line(a *agent) *modelTask {
 	})
 }
 
-// offers lists what an agent without a claim may be given now.
+// offers lists the tasks that an agent without a claim may get now.
 func (m *model) offers(a *agent) []*modelTask {
-	var kept []*modelTask
+	var reserved []*modelTask
 	all := true
 	for _, t := range m.tasks {
-		if t.status == board.Pending && t.kept == a {
+		if t.status == board.Pending && t.reserved == a {
 			if m.fit(t) {
-				kept = append(kept, t)
+				reserved = append(reserved, t)
 			} else {
 				all = false
 			}
 		}
 	}
-	if next := m.line(a); next != nil && (len(kept) == 0 || !all) {
-		kept = append(kept, next)
+	if next := m.queue(a); next != nil && (len(reserved) == 0 || !all) {
+		reserved = append(reserved, next)
 	}
-	return kept
+	return reserved
 }
 
 func (m *model) holds(a *agent) *modelGrant {
@@ -142,14 +143,14 @@ func (m *model) holds(a *agent) *modelGrant {
 
 func (m *model) grant(t *modelTask, a *agent, h board.Handle) {
 	t.attempts++
-	t.status, t.rests, t.rested, t.kept, t.ranOut, t.deliveries = board.InProgress, false, false, nil, false, 0
+	t.status, t.cooling, t.cooled, t.reserved, t.expired, t.deliveries = board.InProgress, false, false, nil, false, 0
 	t.claim = &modelGrant{task: t, agent: a, handle: h, spec: t.spec}
 	m.grants = append(m.grants, t.claim)
 }
 
 // end ends the claim on a task.
 func (m *model) end(t *modelTask, c board.Cause) {
-	t.claim.cause, t.claim, t.ranOut = c, nil, false
+	t.claim.cause, t.claim, t.expired = c, nil, false
 }
 
 func (m *model) fail(t *modelTask) {
@@ -159,29 +160,29 @@ func (m *model) fail(t *modelTask) {
 	}
 }
 
-// alive is what a call that names the claim does to it.
-func (g *modelGrant) alive() { g.task.ranOut, g.task.deliveries = false, 0 }
+// alive renews the claim, as a call that names it does.
+func (g *modelGrant) alive() { g.task.expired, g.task.deliveries = false, 0 }
 
-// stale reports whether a sweep would do something.
+// stale reports whether a sweep would change something.
 func (m *model) stale() bool {
-	return slices.ContainsFunc(m.tasks, func(t *modelTask) bool { return t.ranOut || t.rested })
+	return slices.ContainsFunc(m.tasks, func(t *modelTask) bool { return t.expired || t.cooled })
 }
 
 func (m *model) sweep() {
 	for _, t := range m.tasks {
-		if t.ranOut {
+		if t.expired {
 			m.end(t, board.CauseExpired)
 			m.fail(t)
 		}
-		if t.rested {
-			t.rests, t.rested, t.kept = false, false, nil
+		if t.cooled {
+			t.cooling, t.cooled, t.reserved = false, false, nil
 		}
 	}
 }
 
-// finish gives a task its last status.
+// finish sets the final status of a task.
 func (m *model) finish(t *modelTask, s board.Status) {
-	t.status, t.rests, t.rested, t.kept = s, false, false, nil
+	t.status, t.cooling, t.cooled, t.reserved = s, false, false, nil
 	if s == board.Done {
 		for _, d := range m.tasks {
 			if slices.Contains(d.deps, t) && !d.status.Terminal() {
@@ -201,27 +202,27 @@ func (m *model) finish(t *modelTask, s board.Status) {
 	if s == board.Done {
 		p.done++
 	}
-	if !m.openParts(p) && p.status == board.Pending {
+	if !m.openChildren(p) && p.status == board.Pending {
 		p.queued = m.step
 		m.free(p)
 	}
 }
 
-// free ends a whole whose parts are done when nothing stands against it.
+// free ends a ready task whose children are done.
 func (m *model) free(t *modelTask) {
 	if m.ready(t) && t.done > 0 {
 		m.finish(t, board.Done)
 	}
 }
 
-// late reports whether a report of done is taken after the sweep.
+// late reports whether a report of done is accepted after the sweep.
 func (g *modelGrant) late() bool {
 	t := g.task
 	return g.cause == board.CauseExpired && t.attempts == g.handle.Attempt && g.spec == t.spec &&
 		(t.status == board.Pending || t.status == board.Failed)
 }
 
-// reported takes a report of done.
+// reported accepts a report of done.
 func (m *model) reported(g *modelGrant) {
 	t := g.task
 	if t.claim == g {
@@ -247,7 +248,7 @@ func (m *model) answered(q *modelQuestion) {
 			return
 		}
 	}
-	t.status, t.rests, t.kept = board.Pending, true, q.grant.agent
+	t.status, t.cooling, t.reserved = board.Pending, true, q.grant.agent
 }
 
 func (m *model) cancel(t *modelTask, how board.Dependents) {

@@ -28,7 +28,7 @@ var ruleBudget = group{"failures and what follows", []test{
 		e := f.last(id)
 		f.equal("event", words(e.From, e.To, e.Detail.Cause, e.Detail.Attempt), "in_progress failed expired 1")
 	}},
-	{"a wrong text fails at once", func(f *fixture) {
+	{"wrong_spec fails the task at once", func(f *fixture) {
 		id := f.create("a")
 		x := f.agent("x")
 		out := x.fail(x.take(id), board.FailWrongSpec)
@@ -51,7 +51,7 @@ var ruleBudget = group{"failures and what follows", []test{
 		f.equal("outcome", words(out.Status, out.Failures), "pending 0")
 		x.done(x.take(id))
 	}},
-	{"an unfit environment lets the task rest, longer each time", func(f *fixture) {
+	{"environment makes the task cool down, longer each time", func(f *fixture) {
 		id := f.create("a", atMost(9))
 		x := f.agent("x")
 		for _, want := range []time.Duration{2, 4, 8, 16, 32, 60, 60} {
@@ -63,12 +63,12 @@ var ruleBudget = group{"failures and what follows", []test{
 				f.Errorf("after %d failures it rests %v, want %v", d.Task.Failures, rest, want*time.Minute)
 			}
 			x.nothing()
-			f.rest(id)
+			f.endCooldown(id)
 			f.sweep()
 			f.equal("last event", f.last(id).Kind, board.EventDue)
 		}
 	}},
-	{"not now counts nothing, and that worker is not offered it again", func(f *fixture) {
+	{"not_now counts no failure, and that worker is not offered the task again", func(f *fixture) {
 		id := f.create("a")
 		x, y := f.agent("x"), f.agent("y")
 		h := x.take(id)
@@ -78,7 +78,7 @@ var ruleBudget = group{"failures and what follows", []test{
 		x.nothing()
 		y.take(id)
 	}},
-	{"a release, a parking, a cancel and a stop count nothing", func(f *fixture) {
+	{"release, parking, cancel and stop count no failure", func(f *fixture) {
 		id := f.create("a")
 		x, y := f.agent("x"), f.agent("y")
 		x.take(id)
@@ -116,7 +116,7 @@ var ruleBudget = group{"failures and what follows", []test{
 		f.ok(err)
 		f.equal("outcome", words(out.Status, out.Failures), "failed 2")
 	}},
-	{"being blocked makes a question to people", func(f *fixture) {
+	{"blocked asks people a question", func(f *fixture) {
 		id := f.create("a")
 		x := f.agent("x")
 		out := x.fail(x.take(id), board.FailBlocked)
@@ -157,7 +157,7 @@ var ruleBudget = group{"failures and what follows", []test{
 		id := f.create("a")
 		x := f.agent("x")
 		h := x.take(id)
-		f.runOut(id)
+		f.expireLease(id)
 		f.equal("handle", x.take(id), h)
 		if d := f.get(id); d.Claim.LeaseUntil.Sub(d.Now) < 9*time.Minute {
 			f.Errorf("the lease has %v left, want 10 min", d.Claim.LeaseUntil.Sub(d.Now))

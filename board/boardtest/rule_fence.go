@@ -37,7 +37,7 @@ var ruleFence = group{"one holder", []test{
 			id := f.create(c.name)
 			x := f.agent("x " + c.name)
 			h := x.take(id, wishing(id))
-			f.runOut(id)
+			f.expireLease(id)
 			f.ok(c.call(f, x.actor, h))
 			f.event(id, board.EventRevived)
 			if d := f.get(id); d.Claim != nil && !d.Claim.LeaseUntil.After(d.Now) {
@@ -50,12 +50,12 @@ var ruleFence = group{"one holder", []test{
 		id := f.create("a")
 		x := f.agent("x")
 		h := x.take(id)
-		f.runOut(id)
+		f.expireLease(id)
 		out := x.done(h)
 		f.equal("outcome", words(out.Status, out.Late), "done false")
 		f.equal("events", f.kinds(id), "created claimed revived done")
 	}},
-	{"done passes after the sweep while nobody else was given the task", func(f *fixture) {
+	{"done passes after the sweep if the task was not granted again", func(f *fixture) {
 		id := f.create("a")
 		next := f.create("b", after(id))
 		x := f.agent("x")
@@ -124,7 +124,7 @@ var ruleFence = group{"one holder", []test{
 		f.lost("done", err, true)
 		f.status(id, board.Pending)
 	}},
-	{"done is refused after the sweep when the text has changed", func(f *fixture) {
+	{"done is refused after the sweep if the spec has changed", func(f *fixture) {
 		id := f.create("a")
 		x := f.agent("x")
 		h := x.take(id)
@@ -144,7 +144,7 @@ var ruleFence = group{"one holder", []test{
 		f.ok(err)
 		x.done(h)
 	}},
-	{"done is refused when the claim ended otherwise than by its lease", func(f *fixture) {
+	{"done is refused if the claim did not end by expiry", func(f *fixture) {
 		ends := map[string]func(x *agent, id board.ID, h board.Handle){
 			"released": func(x *agent, id board.ID, h board.Handle) { f.undo(id) },
 			"parked":   func(x *agent, id board.ID, h board.Handle) { x.park(x.ask(h).ID) },
@@ -171,7 +171,7 @@ var ruleFence = group{"one holder", []test{
 			f.status(id, before)
 		}
 	}},
-	{"a wrong nonce or attempt is no claim", func(f *fixture) {
+	{"a handle with a wrong nonce or attempt is refused", func(f *fixture) {
 		id := f.create("a")
 		x := f.agent("x")
 		h := x.take(id)
@@ -192,7 +192,7 @@ var ruleFence = group{"one holder", []test{
 		_, err := x.report(missing)
 		f.is("done of no task", err, board.ErrNotFound)
 	}},
-	{"a handle is no key: another principal is refused", func(f *fixture) {
+	{"a handle is not a credential: another principal is refused", func(f *fixture) {
 		id := f.create("a")
 		x := f.agent("x")
 		h := x.take(id)
@@ -220,7 +220,7 @@ var ruleFence = group{"one holder", []test{
 		f.equal("attempt after a retry", h.Attempt, 4)
 		f.equal("failures after a retry", f.get(id).Task.Failures, 0)
 	}},
-	{"a holder hears of an edit once", func(f *fixture) {
+	{"a holder is told of an edit once", func(f *fixture) {
 		id := f.create("a")
 		x := f.agent("x")
 		h := x.take(id)
@@ -228,7 +228,7 @@ var ruleFence = group{"one holder", []test{
 		f.ok(err)
 		f.equal("edited", x.note(h, "one").Edited, true)
 		f.equal("edited again", x.note(h, "two").Edited, false)
-		// Told of it, the worker may also report late.
+		// It knows the new spec now, so it may report late.
 		f.expire(id)
 		x.done(h)
 	}},
@@ -239,7 +239,7 @@ var ruleFence = group{"one holder", []test{
 		first := f.get(id).Claim.LeaseUntil
 		x.note(h, "one")
 		f.equal("lease after an early note", f.get(id).Claim.LeaseUntil.Equal(first), true)
-		f.leave(id)
+		f.shortenLease(id)
 		x.note(h, "two")
 		if d := f.get(id); d.Claim.LeaseUntil.Sub(d.Now) < d.Claim.Lease*9/10 {
 			f.Errorf("the lease has %v left after a late note, want %v", d.Claim.LeaseUntil.Sub(d.Now), d.Claim.Lease)
@@ -247,8 +247,8 @@ var ruleFence = group{"one holder", []test{
 	}},
 }}
 
-// leave leaves a quarter of a lease.
-func (f *fixture) leave(id board.ID) {
+// shortenLease leaves a quarter of a claim's lease.
+func (f *fixture) shortenLease(id board.ID) {
 	f.Helper()
 	f.write(func(tx board.Tx) error {
 		now, err := tx.Now()
@@ -264,7 +264,7 @@ func (f *fixture) leave(id board.ID) {
 	})
 }
 
-// keptNote looks for the words of a call that was refused.
+// keptNote checks whether the text of a call with a lost claim was kept as a note.
 func (f *fixture) keptNote(id board.ID, h board.Handle, want bool) {
 	f.Helper()
 	kept := false

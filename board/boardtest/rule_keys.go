@@ -93,7 +93,7 @@ var ruleKeys = group{"idempotency", []test{
 		id := f.create("a")
 		x.take(id, keyed("k"))
 	}},
-	{"a key finds what the worker holds, a wish, and what is kept for it", func(f *fixture) {
+	{"a call with a key finds the held, the wished and the reserved task", func(f *fixture) {
 		f.create("a")
 		b := f.create("b")
 		x := f.agent("x")
@@ -119,7 +119,7 @@ var ruleKeys = group{"idempotency", []test{
 		id := f.create("a")
 		x, y := f.agent("x"), f.agent("y")
 		x.take(id)
-		f.runOut(id)
+		f.expireLease(id)
 		y.take(id, keyed("k"))
 	}},
 	{"ask_question with a key asks once", func(f *fixture) {
@@ -166,7 +166,7 @@ var ruleKeys = group{"idempotency", []test{
 		f.equal("tasks in the answers", len(seen), 1)
 		f.tasks(1)
 	}},
-	{"what is no text is no reason to stop working", func(f *fixture) {
+	{"invalid UTF-8 is refused, and the store still works", func(f *fixture) {
 		bad := "\xff\x00"
 		_, _, err := f.board.Create(f.ctx, ada, board.NewTask{Project: bad, Title: "a"}, "k")
 		f.is("a project", err, board.ErrInvalid)

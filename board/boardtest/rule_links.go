@@ -9,7 +9,7 @@ import (
 )
 
 var ruleLinks = group{"dependencies", []test{
-	{"a task is free when all that it depends on is done", func(f *fixture) {
+	{"a task is ready when all its blockers are done", func(f *fixture) {
 		a, b := f.create("a"), f.create("b")
 		c := f.create("c", after(a, b))
 		x := f.agent("x")
@@ -27,7 +27,7 @@ var ruleLinks = group{"dependencies", []test{
 		b := f.create("b", after(a))
 		x.take(b)
 	}},
-	{"a failed or cancelled task holds those behind it", func(f *fixture) {
+	{"a failed or cancelled task keeps its dependents blocked", func(f *fixture) {
 		a, b := f.create("a", atMost(1)), f.create("b")
 		c, d := f.create("c", after(a)), f.create("d", after(b))
 		x := f.agent("x")
@@ -68,7 +68,7 @@ var ruleLinks = group{"dependencies", []test{
 		f.ok(err)
 		x.take(b)
 	}},
-	{"a circle is refused with its path", func(f *fixture) {
+	{"a cycle is refused with its path", func(f *fixture) {
 		a := f.create("a")
 		b := f.create("b", after(a))
 		c := f.create("c", after(b))
@@ -82,22 +82,22 @@ var ruleLinks = group{"dependencies", []test{
 			{a, []board.ID{a}, words(a, a)},
 		} {
 			_, err := f.board.Update(f.ctx, ada, tc.task, board.Edit{DependsOn: &tc.deps})
-			f.circle(err, tc.want)
+			f.cycleIs(err, tc.want)
 		}
 		f.equal("blockers of a", f.get(a).Task.OpenBlockers, 0)
 		f.equal("events of a", f.kinds(a), "created")
 	}},
-	{"a circle in a plan is refused with its path", func(f *fixture) {
+	{"a cycle in a plan is refused with its path", func(f *fixture) {
 		_, err := f.board.CreatePlan(f.ctx, ada, board.Plan{Project: project, Tasks: []board.PlanTask{
 			{Key: "a", After: []string{"c"}, NewTask: board.NewTask{Title: "a"}},
 			{Key: "b", After: []string{"a"}, NewTask: board.NewTask{Title: "b"}},
 			{Key: "c", After: []string{"b"}, NewTask: board.NewTask{Title: "c"}},
 			{Key: "d", NewTask: board.NewTask{Title: "d"}},
 		}})
-		f.circle(err, "a c b a")
+		f.cycleIs(err, "a c b a")
 		f.tasks(0)
 	}},
-	{"a circle of parents is refused", func(f *fixture) {
+	{"a cycle of parents is refused", func(f *fixture) {
 		a := f.create("a")
 		b := f.create("b", within(a))
 		c := f.create("c", within(b))
@@ -115,8 +115,8 @@ var ruleLinks = group{"dependencies", []test{
 			f.Errorf("two tasks as parts of each other: %v, want a *CycleError", err)
 		}
 	}},
-	{"a part that waits for its own whole is refused", func(f *fixture) {
-		// The whole waits for its parts, so nobody would ever get either.
+	{"a child that depends on its own parent is refused", func(f *fixture) {
+		// The parent waits for its children, so neither would ever be handed out.
 		a := f.create("a")
 		_, _, err := f.board.Create(f.ctx, ada, board.NewTask{Project: project, Title: "b", Parent: a, DependsOn: []board.ID{a}}, "")
 		f.cycle("create", err)
@@ -155,7 +155,7 @@ var ruleLinks = group{"dependencies", []test{
 		_, err = f.board.Update(f.ctx, ada, a, board.Edit{Parent: &other})
 		f.is("an edit of the parent", err, board.ErrInvalid)
 	}},
-	{"cancelling keeps, frees or cancels what depends on it", func(f *fixture) {
+	{"cancel keeps, unblocks or cancels the dependents", func(f *fixture) {
 		x := f.agent("x")
 		for _, how := range []board.Dependents{board.DependentsKeep, board.DependentsUnblock, board.DependentsCancel} {
 			a := f.create("a")
@@ -180,7 +180,7 @@ var ruleLinks = group{"dependencies", []test{
 		_, err := f.board.Cancel(f.ctx, ada, f.create("d"), "", "whatever")
 		f.is("an unknown word for the dependents", err, board.ErrInvalid)
 	}},
-	{"cancelling what somebody works on needs a reason", func(f *fixture) {
+	{"cancelling a task in progress needs a reason", func(f *fixture) {
 		a := f.create("a")
 		x := f.agent("x")
 		h := x.take(a)
@@ -193,7 +193,7 @@ var ruleLinks = group{"dependencies", []test{
 		f.equal("task", lost.Task.Status, board.Cancelled)
 		x.nothing()
 	}},
-	{"links made while their ends finish leave no wrong count", func(f *fixture) {
+	{"links added while their tasks finish leave no wrong count", func(f *fixture) {
 		for range 5 {
 			a, b := f.create("a"), f.create("b", held)
 			x := f.agent("x")
@@ -211,9 +211,9 @@ var ruleLinks = group{"dependencies", []test{
 			f.equal("open blockers of b", f.get(b).Task.OpenBlockers, 0)
 		}
 	}},
-	{"two edits cannot close a circle together", func(f *fixture) {
+	{"two concurrent edits cannot form a cycle", func(f *fixture) {
 		for range 5 {
-			// a comes after b and c after d; the edits touch no task in common.
+			// a depends on b and c on d; the two edits have no task in common.
 			b, d := f.create("b", held), f.create("d", held)
 			a, c := f.create("a", held, after(b)), f.create("c", held, after(d))
 			var wg sync.WaitGroup
@@ -222,14 +222,14 @@ var ruleLinks = group{"dependencies", []test{
 			wg.Go(func() { _, errs[1] = f.board.Update(f.ctx, ada, d, board.Edit{DependsOn: &[]board.ID{a}}) })
 			wg.Wait()
 			if (errs[0] == nil) == (errs[1] == nil) {
-				f.Fatalf("two links that close a circle, at once: %v and %v, want one refused", errs[0], errs[1])
+				f.Fatalf("two concurrent links that form a cycle: %v and %v, want one refused", errs[0], errs[1])
 			}
 		}
 	}},
 }}
 
-// circle must be refused with this path.
-func (f *fixture) circle(err error, want string) {
+// cycleIs fails the test unless err is a *CycleError with this path.
+func (f *fixture) cycleIs(err error, want string) {
 	f.Helper()
 	c, ok := errors.AsType[*board.CycleError](err)
 	if !ok || !errors.Is(err, board.ErrConflict) {
@@ -238,7 +238,7 @@ func (f *fixture) circle(err error, want string) {
 	f.equal("path", strings.Join(c.Path, " "), want)
 }
 
-// cycle must be refused with some path that ends where it begins.
+// cycle fails the test unless err is a *CycleError whose path ends where it begins.
 func (f *fixture) cycle(what string, err error) {
 	f.Helper()
 	c, ok := errors.AsType[*board.CycleError](err)
@@ -247,6 +247,6 @@ func (f *fixture) cycle(what string, err error) {
 		return
 	}
 	if n := len(c.Path); n < 2 || c.Path[0] != c.Path[n-1] {
-		f.Errorf("%s: path %v, want a circle", what, c.Path)
+		f.Errorf("%s: path %v, want a cycle", what, c.Path)
 	}
 }

@@ -4,8 +4,8 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-var ruleParents = group{"a whole and its parts", []test{
-	{"a parent is not handed out while parts are open, and done with the last", func(f *fixture) {
+var ruleParents = group{"parents and children", []test{
+	{"a parent is not handed out while children are open, and done with the last", func(f *fixture) {
 		p := f.create("p")
 		next := f.create("next", after(p))
 		a, b := f.create("a", within(p)), f.create("b", within(p))
@@ -28,7 +28,7 @@ var ruleParents = group{"a whole and its parts", []test{
 		x.done(x.take(p))
 		f.status(p, board.Done)
 	}},
-	{"wholes of wholes end together", func(f *fixture) {
+	{"a grandparent is done with its last grandchild", func(f *fixture) {
 		top := f.create("top")
 		mid := f.create("mid", within(top))
 		a := f.create("a", within(mid))
@@ -37,7 +37,7 @@ var ruleParents = group{"a whole and its parts", []test{
 		f.status(mid, board.Done)
 		f.status(top, board.Done)
 	}},
-	{"a cancelled part does not hold, and nothing done is not all done", func(f *fixture) {
+	{"a cancelled child does not block its parent, but does not make it done either", func(f *fixture) {
 		p := f.create("p")
 		a, b := f.create("a", within(p)), f.create("b", within(p))
 		x := f.agent("x")
@@ -52,7 +52,7 @@ var ruleParents = group{"a whole and its parts", []test{
 		f.ok(err)
 		x.take(p)
 	}},
-	{"a failed part holds the whole", func(f *fixture) {
+	{"a failed child blocks its parent", func(f *fixture) {
 		p := f.create("p")
 		a := f.create("a", within(p), atMost(1))
 		x := f.agent("x")
@@ -63,28 +63,28 @@ var ruleParents = group{"a whole and its parts", []test{
 		x.done(x.take(a))
 		f.status(p, board.Done)
 	}},
-	{"a part of a whole under review counts when it is accepted", func(f *fixture) {
+	{"a child in review counts as done when it is accepted", func(f *fixture) {
 		f.project(board.Project{Slug: project, Policy: board.PolicyPerson})
 		p := f.create("p")
 		a := f.create("a", within(p))
 		x := f.agent("x")
 		x.done(x.take(a))
-		f.equal("open parts", f.get(p).Task.OpenChildren, 1)
+		f.equal("open children", f.get(p).Task.OpenChildren, 1)
 		_, err := f.board.Review(f.ctx, ada, a, board.Accept, "")
 		f.ok(err)
 		f.status(p, board.Done)
 	}},
-	{"a parent does not block its parts", func(f *fixture) {
+	{"a parent does not block its children", func(f *fixture) {
 		p := f.create("p", held)
 		a := f.create("a", within(p))
 		f.agent("x").take(a)
 	}},
-	{"a part moves to another whole", func(f *fixture) {
+	{"a child moves to another parent", func(f *fixture) {
 		p, q := f.create("p"), f.create("q")
 		a, b := f.create("a", within(p)), f.create("b", within(p))
 		_, err := f.board.Update(f.ctx, ada, a, board.Edit{Parent: &q})
 		f.ok(err)
-		f.equal("open parts", words(f.get(p).Task.OpenChildren, f.get(q).Task.OpenChildren), "1 1")
+		f.equal("open children", words(f.get(p).Task.OpenChildren, f.get(q).Task.OpenChildren), "1 1")
 		x := f.agent("x")
 		x.done(x.take(a))
 		f.status(q, board.Done)
@@ -92,24 +92,24 @@ var ruleParents = group{"a whole and its parts", []test{
 		x.done(x.take(b))
 		f.status(p, board.Done)
 	}},
-	{"a part leaves its whole", func(f *fixture) {
+	{"a child leaves its parent", func(f *fixture) {
 		p := f.create("p")
 		a := f.create("a", within(p))
 		_, err := f.board.Update(f.ctx, ada, a, board.Edit{Parent: new(board.ID)})
 		f.ok(err)
-		f.equal("open parts", f.get(p).Task.OpenChildren, 0)
+		f.equal("open children", f.get(p).Task.OpenChildren, 0)
 		x := f.agent("x")
 		x.done(x.take(p))
 		x.done(x.take(a))
 	}},
-	{"an ended whole takes no more parts", func(f *fixture) {
+	{"an ended parent gets no more children", func(f *fixture) {
 		p := f.create("p")
 		x := f.agent("x")
 		x.done(x.take(p))
 		_, _, err := f.board.Create(f.ctx, ada, board.NewTask{Project: project, Title: "a", Parent: p}, "")
 		f.is("create", err, board.ErrConflict)
 	}},
-	{"a whole whose parts were done first is done when nothing else stands against it", func(f *fixture) {
+	{"a parent whose children are done is done when nothing else blocks it", func(f *fixture) {
 		first := f.create("first", priority(board.Low))
 		p := f.create("p", after(first))
 		q := f.create("q", held)
@@ -125,7 +125,7 @@ var ruleParents = group{"a whole and its parts", []test{
 		f.ok(err)
 		f.status(q, board.Done)
 	}},
-	{"a plan makes wholes and parts", func(f *fixture) {
+	{"a plan creates parents and children", func(f *fixture) {
 		out, err := f.board.CreatePlan(f.ctx, ada, board.Plan{Project: project, Goal: "a shop", Tasks: []board.PlanTask{
 			{Key: "shop", NewTask: board.NewTask{Title: "shop"}},
 			{Key: "db", Within: "shop", NewTask: board.NewTask{Title: "db"}},
@@ -139,7 +139,7 @@ var ruleParents = group{"a whole and its parts", []test{
 		x.done(x.take(api.ID))
 		f.status(shop.ID, board.Done)
 	}},
-	{"a dry run of a plan makes nothing and says the same", func(f *fixture) {
+	{"a dry run of a plan creates nothing and answers the same", func(f *fixture) {
 		old := f.create("old")
 		p := board.Plan{Project: project, DryRun: true, Tasks: []board.PlanTask{
 			{Key: "a", NewTask: board.NewTask{Title: "a"}},
@@ -160,7 +160,7 @@ var ruleParents = group{"a whole and its parts", []test{
 		_, err = f.board.CreatePlan(f.ctx, ada, p)
 		f.is("a dry run after no task", err, board.ErrNotFound)
 	}},
-	{"a held plan starts task by task", func(f *fixture) {
+	{"a plan on hold is started task by task", func(f *fixture) {
 		out, err := f.board.CreatePlan(f.ctx, ada, board.Plan{Project: project, Hold: true, Tasks: []board.PlanTask{
 			{Key: "a", NewTask: board.NewTask{Title: "a"}}, {Key: "b", NewTask: board.NewTask{Title: "b"}},
 		}})

@@ -8,7 +8,7 @@ import (
 )
 
 var ruleQuestions = group{"questions", []test{
-	{"one answer counts", func(f *fixture) {
+	{"only the first answer is accepted", func(f *fixture) {
 		q, err := f.board.Ask(f.ctx, f.agent("x").actor, board.NewQuestion{Project: project, Text: " which? ", Options: []string{"Red", "Blue"}})
 		f.ok(err)
 		f.equal("question", words(q.Text, q.Blocking, q.State), "which? true open")
@@ -21,7 +21,7 @@ var ruleQuestions = group{"questions", []test{
 		f.ok(err)
 		f.equal("the answer that counts", got.Answer, "Blue")
 	}},
-	{"one of many answers at once counts", func(f *fixture) {
+	{"of several concurrent answers one is accepted", func(f *fixture) {
 		id := f.create("a")
 		x := f.agent("x")
 		q := x.ask(x.take(id))
@@ -41,13 +41,13 @@ var ruleQuestions = group{"questions", []test{
 		wg.Wait()
 		f.equal("answers taken", taken, 1)
 	}},
-	{"whoever asked cannot answer", func(f *fixture) {
+	{"the asker cannot answer", func(f *fixture) {
 		id := f.create("a")
 		x := f.agent("x")
 		q := x.ask(x.take(id))
 		_, err := f.board.Answer(f.ctx, x.actor, q.ID, "red")
 		f.is("an answer of the asker", err, board.ErrDenied)
-		// Nor under the same name in a new process.
+		// Nor can a worker with the same name in a new process.
 		x.park(q.ID)
 		again := x.actor
 		again.Owner = "x, restarted"
@@ -65,7 +65,7 @@ var ruleQuestions = group{"questions", []test{
 		_, err = f.board.Answer(f.ctx, f.agent("y").actor, q.ID, "red")
 		f.ok(err)
 	}},
-	{"whoever held the task cannot answer", func(f *fixture) {
+	{"a worker that held the task cannot answer", func(f *fixture) {
 		id := f.create("a")
 		x, y := f.agent("x"), f.agent("y")
 		x.fail(x.take(id), board.FailOther)
@@ -73,7 +73,7 @@ var ruleQuestions = group{"questions", []test{
 		_, err := f.board.Answer(f.ctx, x.actor, q.ID, "red")
 		f.is("an answer of an earlier holder", err, board.ErrDenied)
 	}},
-	{"a question for people wants a person", func(f *fixture) {
+	{"a human_only question needs a person", func(f *fixture) {
 		id := f.create("a")
 		x := f.agent("x")
 		q := x.ask(x.take(id), func(n *board.NewQuestion) { n.HumanOnly = true })
@@ -82,7 +82,7 @@ var ruleQuestions = group{"questions", []test{
 		_, err = f.board.Answer(f.ctx, ada, q.ID, "red")
 		f.ok(err)
 	}},
-	{"the default is taken when the time is over", func(f *fixture) {
+	{"the default is the answer when the deadline has passed", func(f *fixture) {
 		id := f.create("a")
 		x := f.agent("x")
 		h := x.take(id)
@@ -103,7 +103,7 @@ var ruleQuestions = group{"questions", []test{
 			f.Errorf("the holder's notice has %v, want the answer", n.Answers)
 		}
 	}},
-	{"without a default it stays open", func(f *fixture) {
+	{"without a default a question stays open", func(f *fixture) {
 		id := f.create("a")
 		x := f.agent("x")
 		q := x.ask(x.take(id), func(n *board.NewQuestion) { n.Within = time.Hour })
@@ -113,7 +113,7 @@ var ruleQuestions = group{"questions", []test{
 		f.ok(err)
 		f.equal("state", got.State, board.QuestionOpen)
 	}},
-	{"what is no question or answer is refused", func(f *fixture) {
+	{"an invalid question or answer is refused", func(f *fixture) {
 		for name, n := range map[string]board.NewQuestion{
 			"no text": {Project: project, Text: " "}, "too late": {Project: project, Text: "?", Within: 31 * 24 * time.Hour},
 			"too many options": {Project: project, Text: "?", Options: make([]string, 21)},
@@ -166,7 +166,7 @@ var ruleQuestions = group{"questions", []test{
 }}
 
 var ruleParking = group{"parking", []test{
-	{"an unanswered question parks the task, and the answer keeps it for the asker", func(f *fixture) {
+	{"an unanswered question parks the task, and the answer reserves it for the asker", func(f *fixture) {
 		id := f.create("a")
 		x, y := f.agent("x"), f.agent("y")
 		h := x.take(id)
@@ -201,18 +201,18 @@ var ruleParking = group{"parking", []test{
 		f.ok(err)
 		x.take(id)
 	}},
-	{"after ten minutes anybody gets it", func(f *fixture) {
+	{"after ten minutes any worker gets it", func(f *fixture) {
 		id := f.create("a")
 		x, y := f.agent("x"), f.agent("y")
 		q := x.ask(x.take(id))
 		x.park(q.ID)
 		_, err := f.board.Answer(f.ctx, ada, q.ID, "red")
 		f.ok(err)
-		f.rest(id)
+		f.endCooldown(id)
 		y.take(id)
 		x.nothing()
 	}},
-	{"nothing is parked when the answer has come", func(f *fixture) {
+	{"nothing is parked if the question was answered", func(f *fixture) {
 		id := f.create("a")
 		x := f.agent("x")
 		h := x.take(id)
@@ -225,7 +225,7 @@ var ruleParking = group{"parking", []test{
 		f.status(id, board.InProgress)
 		x.done(h)
 	}},
-	{"an answer and the end of the wait at once lose nothing", func(f *fixture) {
+	{"an answer concurrent with parking is not lost", func(f *fixture) {
 		for range 8 {
 			id := f.create("a")
 			x := f.agent("x")
@@ -254,7 +254,7 @@ var ruleParking = group{"parking", []test{
 			}
 		}
 	}},
-	{"a question that does not block parks nothing", func(f *fixture) {
+	{"a non-blocking question parks nothing", func(f *fixture) {
 		id := f.create("a")
 		x := f.agent("x")
 		h := x.take(id)
@@ -295,7 +295,7 @@ var ruleParking = group{"parking", []test{
 		x.take(id) // sweeps first
 		f.equal("answered by", f.event(id, board.EventAnswered).Actor, board.AnsweredByDefault)
 	}},
-	{"a blocked or held task is not given to the asker either", func(f *fixture) {
+	{"a blocked task or one on hold is not handed out to the asker either", func(f *fixture) {
 		id := f.create("a")
 		x := f.agent("x")
 		q := x.ask(x.take(id))

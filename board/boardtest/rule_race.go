@@ -8,9 +8,8 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-// These are the narrow moments, made wide: a store that lets something happen just
-// then.
-var ruleRaces = group{"narrow moments", []test{
+// ruleRaces are races, made certain by stores that let something happen at that moment.
+var ruleRaces = group{"races", []test{
 	{"a caller that goes between the grant and the answer", func(f *fixture) {
 		id := f.create("a")
 		ctx, cancel := context.WithCancel(f.ctx)
@@ -26,17 +25,14 @@ var ruleRaces = group{"narrow moments", []test{
 		ended := make(chan struct{})
 		f.board = board.New(afterClaim{f.store, func() {
 			cancel()
-			select {
-			case <-ended:
-			case <-time.After(time.Second): // it had not begun to wait: the grant is its own
-			}
-		}}, nil)
+			<-ended
+		}}, &board.Options{Observer: f.observer()})
 		f.running()
 		go func() {
 			defer close(ended)
 			f.board.Next(ctx, f.agent("x").actor, board.Wish{Projects: []string{project}, Wait: 20 * time.Second})
 		}()
-		f.waiting()
+		f.waiting(1)
 		id := f.create("a")
 		<-ended
 		f.eventually("the task was granted", func() bool { return len(f.get(id).Attempts) > 0 })
@@ -101,7 +97,7 @@ func (f *fixture) undelivered(id board.ID) {
 	f.equal("task", words(d.Task.Status, d.Task.Failures, d.Attempts[0].Cause), "pending 0 undelivered")
 }
 
-// afterClaim does something after each grant.
+// afterClaim is a store that calls do after each grant.
 type afterClaim struct {
 	board.Store
 	do func()
@@ -115,7 +111,7 @@ func (s afterClaim) Claim(ctx context.Context, w board.Want) ([]board.Claim, err
 	return claims, err
 }
 
-// eager takes every live claim for one that has run out.
+// eager is a store that returns every live claim as expired.
 type eager struct{ board.Store }
 
 func (s eager) Read(ctx context.Context, f func(board.Reader) error) error {
@@ -144,8 +140,8 @@ func (tx eagerTx) Expired(int) ([]board.Task, error) {
 	return tx.Lock(ids...)
 }
 
-// twice runs every function two times and undoes the first, as a store does whose
-// database gives up a transaction for the sake of others.
+// twice is a store that runs every transaction two times and rolls back the first, as a
+// store does that retries after a deadlock.
 type twice struct{ board.Store }
 
 var errUndo = errors.New("undo")
@@ -170,8 +166,8 @@ func (s twice) Write(ctx context.Context, f func(board.Tx) error) error {
 	return s.Store.Write(ctx, f)
 }
 
-// claimedBefore grants what is wanted just before it is asked for, as a call does that
-// nobody waits for any more.
+// claimedBefore is a store in which an earlier call, whose caller is gone, gets the task
+// just before each call.
 type claimedBefore struct{ board.Store }
 
 func (s claimedBefore) Claim(ctx context.Context, w board.Want) ([]board.Claim, error) {

@@ -27,7 +27,7 @@ var ruleReports = group{"reports", []test{
 		f.equal("attempt", words(d.Attempts[0].Cause, d.Attempts[0].Where.Head), "done abc")
 		x.nothing()
 	}},
-	{"the same report gives the same answer, another is a conflict", func(f *fixture) {
+	{"the same report gets the same answer, a different one is a conflict", func(f *fixture) {
 		id := f.create("a")
 		next := f.create("b", after(id))
 		x := f.agent("x")
@@ -43,7 +43,7 @@ var ruleReports = group{"reports", []test{
 		f.is("a failure after done", err, board.ErrConflict)
 		f.equal("events", f.kinds(id), "created claimed done")
 	}},
-	{"a repeated report is answered also when the task has moved on", func(f *fixture) {
+	{"a repeated report is answered even if the task has changed since", func(f *fixture) {
 		id := f.create("a")
 		x, y := f.agent("x"), f.agent("y")
 		h := x.take(id)
@@ -56,7 +56,7 @@ var ruleReports = group{"reports", []test{
 		f.is("done after failed", err, board.ErrConflict)
 		f.status(id, board.InProgress)
 	}},
-	{"evidence that the task wants must come", func(f *fixture) {
+	{"a report without required evidence is refused", func(f *fixture) {
 		id := f.create("a", wanting(board.EvidenceTests, board.EvidencePR))
 		x := f.agent("x")
 		h := x.take(id)
@@ -73,14 +73,14 @@ var ruleReports = group{"reports", []test{
 			r.Evidence = []board.Evidence{{Kind: board.EvidencePR, Ref: "1"}, {Kind: board.EvidenceTests, Ref: "go test"}}
 		})
 	}},
-	{"a project that trusts takes every report", func(f *fixture) {
+	{"the policy trust accepts every report", func(f *fixture) {
 		f.project(board.Project{Slug: project, Policy: board.PolicyTrust})
 		id := f.create("a", wanting(board.EvidenceTests))
 		x := f.agent("x")
 		x.done(x.take(id))
 		f.status(id, board.Done)
 	}},
-	{"a project with the policy person sends reports to a review", func(f *fixture) {
+	{"the policy person puts reported tasks into review", func(f *fixture) {
 		f.project(board.Project{Slug: project, Policy: board.PolicyPerson})
 		id := f.create("a")
 		next := f.create("b", after(id))
@@ -96,7 +96,7 @@ var ruleReports = group{"reports", []test{
 		f.status(next, board.Pending)
 		x.nothing() // and it can ask for more
 	}},
-	{"a late report under the policy person goes to a review too", func(f *fixture) {
+	{"the policy person puts late reports into review too", func(f *fixture) {
 		f.project(board.Project{Slug: project, Policy: board.PolicyPerson})
 		id := f.create("a")
 		x := f.agent("x")
@@ -106,7 +106,7 @@ var ruleReports = group{"reports", []test{
 		f.equal("outcome", words(out.Status, out.Late), "review true")
 		x.nothing()
 	}},
-	{"what is no report is refused", func(f *fixture) {
+	{"an invalid report is refused", func(f *fixture) {
 		id := f.create("a")
 		x := f.agent("x")
 		h := x.take(id)
@@ -131,7 +131,7 @@ var ruleReports = group{"reports", []test{
 		f.is("more than everything", err, board.ErrInvalid)
 		f.status(id, board.InProgress)
 	}},
-	{"the next attempt is told of the last", func(f *fixture) {
+	{"the next attempt gets the history of the last", func(f *fixture) {
 		first := f.create("first")
 		id := f.create("a", after(first))
 		x, y := f.agent("x"), f.agent("y")
@@ -158,7 +158,7 @@ var ruleReports = group{"reports", []test{
 		}
 		f.equal("notes", notes, 1)
 	}},
-	{"a terminal task changes no more", func(f *fixture) {
+	{"a terminal task does not change", func(f *fixture) {
 		for _, end := range []string{"done", "cancelled"} {
 			id := f.create(end)
 			x := f.agent("x " + end)

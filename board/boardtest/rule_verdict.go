@@ -7,7 +7,7 @@ import (
 )
 
 var ruleVerdicts = group{"reviews and releases", []test{
-	{"accepting frees what depends on the task", func(f *fixture) {
+	{"accept unblocks the dependents", func(f *fixture) {
 		f.project(board.Project{Slug: project, Policy: board.PolicyPerson})
 		id := f.create("a")
 		next := f.create("b", after(id))
@@ -20,7 +20,7 @@ var ruleVerdicts = group{"reviews and releases", []test{
 		f.equal("event", words(e.Kind, e.Actor, e.From, e.To, e.Detail.Text), "accepted ada review done fine")
 		x.take(next)
 	}},
-	{"a rejection tells the next attempt", func(f *fixture) {
+	{"the next attempt gets the note of a rejection", func(f *fixture) {
 		f.project(board.Project{Slug: project, Policy: board.PolicyPerson})
 		id := f.create("a")
 		x, y := f.agent("x"), f.agent("y")
@@ -34,7 +34,7 @@ var ruleVerdicts = group{"reviews and releases", []test{
 		f.equal("the old report again", words(again.Again, again.Status), "true review")
 		f.status(id, board.InProgress)
 	}},
-	{"who held the task cannot review it or change its acceptance", func(f *fixture) {
+	{"a worker that held the task cannot review it or change its acceptance", func(f *fixture) {
 		f.project(board.Project{Slug: project, Policy: board.PolicyPerson})
 		id := f.create("a")
 		x, y := f.agent("x"), f.agent("y")
@@ -49,7 +49,7 @@ var ruleVerdicts = group{"reviews and releases", []test{
 			f.ok(err)
 		}
 	}},
-	{"a verdict fits a status", func(f *fixture) {
+	{"a verdict applies to one status", func(f *fixture) {
 		id := f.create("a")
 		for _, v := range []board.Verdict{board.Accept, board.Reject, board.Retry} {
 			_, err := f.board.Review(f.ctx, ada, id, v, "note")
@@ -60,7 +60,7 @@ var ruleVerdicts = group{"reviews and releases", []test{
 		_, err = f.board.Review(f.ctx, ada, board.ID{Project: project, No: 99}, board.Accept, "")
 		f.is("a review of nothing", err, board.ErrNotFound)
 	}},
-	{"a release gives a task back", func(f *fixture) {
+	{"release makes a task pending", func(f *fixture) {
 		id := f.create("a")
 		x, y := f.agent("x"), f.agent("y")
 		h := x.take(id)
@@ -74,7 +74,7 @@ var ruleVerdicts = group{"reviews and releases", []test{
 		_, err = x.report(h)
 		f.lost("done", err, true)
 	}},
-	{"a release ends a cool-down and a reservation", func(f *fixture) {
+	{"release ends a cool-down and a reservation", func(f *fixture) {
 		id := f.create("a")
 		x, y := f.agent("x"), f.agent("y")
 		x.fail(x.take(id), board.FailEnvironment)
@@ -86,7 +86,7 @@ var ruleVerdicts = group{"reviews and releases", []test{
 		f.undo(id)
 		y.take(id)
 	}},
-	{"an edit says what it changed", func(f *fixture) {
+	{"an edit records the fields it changed", func(f *fixture) {
 		id := f.create("a")
 		e := board.Edit{
 			Title: new(" b "), Description: new("long"), Acceptance: new("when"), Priority: new(board.High),
@@ -111,7 +111,7 @@ var ruleVerdicts = group{"reviews and releases", []test{
 			f.is(name, err, board.ErrInvalid)
 		}
 	}},
-	{"what cannot be a task is refused", func(f *fixture) {
+	{"an invalid task is refused", func(f *fixture) {
 		for name, n := range map[string]board.NewTask{
 			"nothing":          {},
 			"no project":       {Project: "nothere", Title: "a"},
@@ -136,7 +136,7 @@ var ruleVerdicts = group{"reviews and releases", []test{
 }}
 
 var ruleGrowth = group{"growth is bounded", []test{
-	{"follow-ups of a report are held", func(f *fixture) {
+	{"follow-ups of a report are on hold", func(f *fixture) {
 		id := f.create("a")
 		x := f.agent("x")
 		out := x.done(x.take(id), func(r *board.Report) {
@@ -152,7 +152,7 @@ var ruleGrowth = group{"growth is bounded", []test{
 		f.ok(err)
 		x.take(out.FollowUps[0])
 	}},
-	{"a follow-up may come after the task that it follows", func(f *fixture) {
+	{"a follow-up may depend on the reported task", func(f *fixture) {
 		id := f.create("a")
 		x := f.agent("x")
 		out := x.done(x.take(id), func(r *board.Report) {
@@ -160,7 +160,7 @@ var ruleGrowth = group{"growth is bounded", []test{
 		})
 		f.equal("open blockers", f.get(out.FollowUps[0]).Task.OpenBlockers, 0)
 	}},
-	{"a follow-up under review waits for the review", func(f *fixture) {
+	{"a follow-up of a task in review waits for the review", func(f *fixture) {
 		f.project(board.Project{Slug: project, Policy: board.PolicyPerson})
 		id := f.create("a")
 		x := f.agent("x")
@@ -172,7 +172,7 @@ var ruleGrowth = group{"growth is bounded", []test{
 		f.ok(err)
 		f.equal("open blockers", f.get(out.FollowUps[0]).Task.OpenBlockers, 0)
 	}},
-	{"a follow-up may be a part of the same whole", func(f *fixture) {
+	{"a follow-up may have the same parent", func(f *fixture) {
 		p := f.create("p")
 		id := f.create("a", within(p))
 		x := f.agent("x")
@@ -185,7 +185,7 @@ var ruleGrowth = group{"growth is bounded", []test{
 		x.done(x.take(out.FollowUps[0]))
 		f.status(p, board.Done)
 	}},
-	{"a claim makes at most five", func(f *fixture) {
+	{"a claim creates at most five tasks", func(f *fixture) {
 		id := f.create("a")
 		x := f.agent("x")
 		h := x.take(id)
@@ -204,7 +204,7 @@ var ruleGrowth = group{"growth is bounded", []test{
 		x.done(h, func(r *board.Report) { r.FollowUps = []board.NewTask{{Title: "x"}, {Title: "y"}} })
 		f.tasks(6)
 	}},
-	{"the report again makes no tasks again", func(f *fixture) {
+	{"a repeated report creates no more tasks", func(f *fixture) {
 		id := f.create("a")
 		x := f.agent("x")
 		h := x.take(id)

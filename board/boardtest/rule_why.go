@@ -42,7 +42,7 @@ var ruleWhy = group{"why a task is not handed out", []test{
 		if text := f.why(id, board.WhyLease); !strings.Contains(text, x.name) {
 			f.Errorf("%q does not name %s", text, x.name)
 		}
-		f.runOut(id)
+		f.expireLease(id)
 		f.why(id, board.WhyLease)
 	}},
 	{"budget and wrong_spec", func(f *fixture) {
@@ -83,13 +83,13 @@ var ruleWhy = group{"why a task is not handed out", []test{
 		x.done(x.take(id))
 		f.why(id, board.WhyEnded)
 	}},
-	{"of nothing", func(f *fixture) {
+	{"unknown task", func(f *fixture) {
 		_, _, err := f.board.Why(f.ctx, board.ID{Project: project, No: 99})
 		f.is("Why", err, board.ErrNotFound)
 	}},
 }}
 
-// why fails the test unless these are the reasons, and gives their texts.
+// why fails the test unless these are the reasons, and returns their texts.
 func (f *fixture) why(id board.ID, want ...board.ReasonCode) string {
 	f.Helper()
 	_, reasons, err := f.board.Why(f.ctx, id)
@@ -104,7 +104,7 @@ func (f *fixture) why(id board.ID, want ...board.ReasonCode) string {
 	return text
 }
 
-var ruleMaintenance = group{"the board by itself", []test{
+var ruleMaintenance = group{"maintenance", []test{
 	{"Run sweeps", func(f *fixture) {
 		id := f.create("a", func(n *board.NewTask) { n.Lease = 20 * time.Millisecond })
 		x := f.agent("x")
@@ -124,7 +124,7 @@ var ruleMaintenance = group{"the board by itself", []test{
 			f.Fatal("Run goes on 10 s after its context ended")
 		}
 	}},
-	{"one's own board has a project before it is written", func(f *fixture) {
+	{"the home project exists before the first write", func(f *fixture) {
 		b := board.New(f.store, &board.Options{Home: &board.Project{Slug: "home"}})
 		x := board.Actor{Principal: "local", Owner: "x"}
 		_, err := b.Next(f.ctx, x, board.Wish{Projects: []string{"home"}, Skills: []string{"go"}})
@@ -142,7 +142,7 @@ var ruleMaintenance = group{"the board by itself", []test{
 		f.ok(err)
 		f.equal("task", h.Task.ID, t.ID)
 	}},
-	{"two boards on one store share it", func(f *fixture) {
+	{"two boards share a store", func(f *fixture) {
 		f.running()
 		other := board.New(f.store, nil)
 		got := make(chan error, 1)
@@ -150,12 +150,12 @@ var ruleMaintenance = group{"the board by itself", []test{
 			_, err := f.board.Next(f.ctx, f.agent("x").actor, board.Wish{Projects: []string{project}, Wait: 20 * time.Second})
 			got <- err
 		}()
-		f.waiting()
+		f.waiting(1)
 		_, _, err := other.Create(f.ctx, ada, board.NewTask{Project: project, Title: "a"}, "")
 		f.ok(err)
 		f.ok(<-got)
 	}},
-	{"a summary shows the board", func(f *fixture) {
+	{"a summary has the counts, claims and questions", func(f *fixture) {
 		id := f.create("a")
 		f.create("b")
 		x := f.agent("x")
@@ -164,7 +164,7 @@ var ruleMaintenance = group{"the board by itself", []test{
 		f.ok(err)
 		f.equal("summary", words(len(s.Claims), len(s.Open), s.Counts.Ready, s.Counts.Status[board.InProgress]), "1 1 1 1")
 	}},
-	{"what is no project is refused", func(f *fixture) {
+	{"an invalid project is refused", func(f *fixture) {
 		for _, p := range []board.Project{{Slug: "Web"}, {Slug: "1a"}, {Slug: ""}, {Slug: "a", Policy: "hope"}, {Slug: "a", Lease: -1}} {
 			f.is(fmt.Sprintf("SetProject(%+v)", p), f.board.SetProject(f.ctx, p), board.ErrInvalid)
 		}

@@ -21,7 +21,7 @@ var ruleWorkers = group{"workers", []test{
 			f.Errorf("names %q and %q, want two", x.name, y.name)
 		}
 	}},
-	{"a name that nobody has is refused", func(f *fixture) {
+	{"an unknown name is refused", func(f *fixture) {
 		x := f.agent("x")
 		x.name = "otter-1"
 		_, err := x.try()
@@ -40,7 +40,7 @@ var ruleWorkers = group{"workers", []test{
 		_, err = thief.try()
 		f.is("another process, just after the task", err, board.ErrDenied)
 	}},
-	{"after EndWaits nobody waits", func(f *fixture) {
+	{"EndWaits ends all waits", func(f *fixture) {
 		q, err := f.board.Ask(f.ctx, ada, board.NewQuestion{Project: project, Text: "?"})
 		f.ok(err)
 		f.running()
@@ -58,7 +58,7 @@ var ruleWorkers = group{"workers", []test{
 				f.Errorf("Await = %+v, %v, want the open question", q, err)
 			}
 		})
-		f.waiting()
+		f.waiting(2) // Await answers the same if it has yet to begin
 		begun := time.Now()
 		f.board.EndWaits()
 		f.board.EndWaits()
@@ -66,114 +66,6 @@ var ruleWorkers = group{"workers", []test{
 		if took := time.Since(begun); took > 20*time.Second {
 			f.Errorf("they waited for %v after that", took)
 		}
-	}},
-	{"after Leave the name is taken up, with its task and two minutes of lease", func(f *fixture) {
-		id := f.create("a")
-		x, heir := f.agent("x"), f.agent("heir")
-		h := x.take(id)
-		f.ok(f.board.Leave(f.ctx, "x"))
-		if d := f.get(id); d.Claim.LeaseUntil.Sub(d.Now) > 2*time.Minute || d.Claim.LeaseUntil.Before(d.Now) {
-			f.Errorf("after Leave the lease has %v left, want 2 min", d.Claim.LeaseUntil.Sub(d.Now))
-		}
-		f.status(id, board.InProgress)
-		heir.name = x.name
-		f.equal("handle", heir.take(id), h)
-		d := f.get(id)
-		f.equal("owner", d.Claim.Owner, "heir")
-		if d.Claim.LeaseUntil.Sub(d.Now) < 9*time.Minute {
-			f.Errorf("after the return the lease has %v left, want 10 min", d.Claim.LeaseUntil.Sub(d.Now))
-		}
-		heir.done(h)
-	}},
-	{"Leave does not lengthen a lease, nor touch what others hold", func(f *fixture) {
-		a, b := f.create("a"), f.create("b")
-		x, y := f.agent("x"), f.agent("y")
-		x.take(a)
-		y.take(b)
-		f.runOut(a)
-		f.ok(f.board.Leave(f.ctx, "x"))
-		f.ok(f.board.Leave(f.ctx, ""))
-		if d := f.get(a); d.Claim.LeaseUntil.After(d.Now) {
-			f.Error("Leave gave a lease that had run out more time")
-		}
-		if d := f.get(b); d.Claim.LeaseUntil.Sub(d.Now) < 9*time.Minute {
-			f.Error("Leave shortened the lease of another process")
-		}
-	}},
-	{"after its end a process that never said so loses the name", func(f *fixture) {
-		id := f.create("a")
-		x, heir := f.agent("x"), f.agent("heir")
-		h := x.take(id)
-		f.runOut(id)
-		f.write(func(tx board.Tx) error {
-			st, err := tx.Standing(x.worker())
-			if err != nil {
-				return err
-			}
-			st.Worker.LastSeen = st.Worker.LastSeen.Add(-time.Hour)
-			return tx.PutWorker(st.Worker)
-		})
-		heir.name = x.name
-		f.equal("handle", heir.take(id), h)
-	}},
-	{"presence renews under half of the lease", func(f *fixture) {
-		a, b, c := f.create("a"), f.create("b"), f.create("c")
-		x, x2, y := f.agent("x"), f.agent("x"), f.agent("y")
-		x.take(a)
-		x2.take(b)
-		y.take(c)
-		for _, id := range []board.ID{a, c} {
-			f.leave(id)
-		}
-		before := f.get(b).Claim.LeaseUntil
-		held, err := f.board.Renew(f.ctx, "x")
-		f.ok(err)
-		f.equal("claims", len(held), 2)
-		if d := f.get(a); d.Claim.LeaseUntil.Sub(d.Now) < 9*time.Minute {
-			f.Errorf("the lease has %v left, want 10 min", d.Claim.LeaseUntil.Sub(d.Now))
-		}
-		f.equal("the full lease is left alone", f.get(b).Claim.LeaseUntil.Equal(before), true)
-		if d := f.get(c); d.Claim.LeaseUntil.Sub(d.Now) > 5*time.Minute {
-			f.Error("the claim of another process was renewed")
-		}
-	}},
-	{"presence of nobody renews nothing", func(f *fixture) {
-		a := f.create("a")
-		x := f.agent("x")
-		x.take(a)
-		f.leave(a)
-		held, err := f.board.Renew(f.ctx, "")
-		f.equal("claims", words(len(held), err), "0 <nil>")
-		if d := f.get(a); d.Claim.LeaseUntil.Sub(d.Now) > 5*time.Minute {
-			f.Error("Renew without an owner renewed a claim")
-		}
-	}},
-	{"presence revives what was not swept, and not what was", func(f *fixture) {
-		a, b := f.create("a"), f.create("b")
-		x, y := f.agent("x"), f.agent("y")
-		x.take(a)
-		y.take(b)
-		f.runOut(a)
-		_, err := f.board.Renew(f.ctx, "x")
-		f.ok(err)
-		f.equal("events", f.kinds(a), "created claimed revived")
-		f.expire(b)
-		_, err = f.board.Renew(f.ctx, "y")
-		f.ok(err)
-		f.status(b, board.Pending)
-	}},
-	{"presence is no sign of work", func(f *fixture) {
-		id := f.create("a", atMost(1))
-		x := f.agent("x")
-		x.take(id)
-		for range 5 {
-			x.take(id)
-			f.runOut(id)
-			_, err := f.board.Renew(f.ctx, "x")
-			f.ok(err)
-		}
-		x.nothing()
-		f.status(id, board.Failed)
 	}},
 	{"a stopped worker loses its task and gets no more", func(f *fixture) {
 		a := f.create("a")
@@ -205,7 +97,7 @@ var ruleWorkers = group{"workers", []test{
 			_, err := f.board.Next(ctx, x.actor, x.wish(func(w *board.Wish) { w.Wait = 10 * time.Second }))
 			waited <- err
 		}()
-		f.waiting()
+		f.waiting(1)
 		_, err := f.board.Stop(f.ctx, ada, x.worker())
 		f.ok(err)
 		b := f.create("b")
@@ -249,10 +141,10 @@ var ruleWorkers = group{"workers", []test{
 		c := f.create("c")
 		y := f.agent("y")
 		y.take(c, wishing(c))
-		f.runOut(c)
+		f.expireLease(c)
 		f.agent("z").take(c, wishing(c)) // its holder is gone
 	}},
-	{"who finds nothing learns why", func(f *fixture) {
+	{"Nothing explains why there is no task", func(f *fixture) {
 		f.create("a", needing("gpu"))
 		x := f.agent("x")
 		none := x.nothing(able("go"))
@@ -263,7 +155,7 @@ var ruleWorkers = group{"workers", []test{
 		y := f.agent("y")
 		f.eventually("the open question is shown", func() bool { return len(y.nothing(able("go")).Open) == 1 })
 	}},
-	{"who is granted a task that cannot be read is not told that nothing happened", func(f *fixture) {
+	{"a grant that cannot be read is ErrUnknown, not ErrUnavailable", func(f *fixture) {
 		for _, key := range []string{"", "k"} {
 			id := f.create("a")
 			x := f.agent("x")
@@ -288,13 +180,13 @@ var ruleWorkers = group{"workers", []test{
 	}},
 }}
 
-// worker is the name with its principal.
+// worker returns the agent's WorkerID.
 func (a *agent) worker() board.WorkerID {
 	return board.WorkerID{Principal: a.actor.Principal, Name: a.name}
 }
 
 var ruleWaiting = group{"waiting for work", []test{
-	{"who waits is served when work arrives", func(f *fixture) {
+	{"waiters get new tasks", func(f *fixture) {
 		f.running()
 		const n = 4
 		var wg sync.WaitGroup
@@ -312,14 +204,14 @@ var ruleWaiting = group{"waiting for work", []test{
 				mu.Unlock()
 			})
 		}
-		f.waiting()
+		f.waiting(n)
 		for range n {
 			f.create("t")
 		}
 		wg.Wait()
 		f.equal("tasks handed out", len(got), n)
 	}},
-	{"who waits is served when a lease runs out, a rest ends or a pause does", func(f *fixture) {
+	{"a waiter gets a task after an expired lease or the end of a pause", func(f *fixture) {
 		a := f.create("a")
 		x := f.agent("x")
 		x.take(a)
@@ -335,11 +227,11 @@ var ruleWaiting = group{"waiting for work", []test{
 				}
 				out <- h.Task.ID
 			}()
-			f.waiting()
+			f.waiting(1)
 			return out
 		}
 		got := wait()
-		f.runOut(a)
+		f.expireLease(a)
 		f.equal("after the lease", <-got, a)
 		f.ok(f.board.Pause(f.ctx, ada, project))
 		b := f.create("b")
@@ -347,7 +239,7 @@ var ruleWaiting = group{"waiting for work", []test{
 		f.ok(f.board.Resume(f.ctx, ada, project))
 		f.equal("after the pause", <-got, b)
 	}},
-	{"who waits with a key is served, and with the same claim again", func(f *fixture) {
+	{"a waiter with a key gets a task, and the same claim again", func(f *fixture) {
 		f.running()
 		x := f.agent("x")
 		wish := x.wish(keyed("k"), func(w *board.Wish) { w.Wait = 20 * time.Second })
@@ -359,7 +251,7 @@ var ruleWaiting = group{"waiting for work", []test{
 			}
 			got <- h
 		}()
-		f.waiting()
+		f.waiting(1)
 		id := f.create("a")
 		h := <-got
 		if h == nil || h.Task.ID != id {
@@ -369,9 +261,9 @@ var ruleWaiting = group{"waiting for work", []test{
 		f.ok(err)
 		f.equal("again", again.Claim.Handle, h.Claim.Handle)
 	}},
-	{"new work is looked for by few of many who wait", func(f *fixture) {
+	{"few of many waiters look for new work", func(f *fixture) {
 		counted := &countedStore{Store: f.store}
-		f.board = board.New(counted, nil)
+		f.board = board.New(counted, &board.Options{Observer: f.observer()})
 		f.running()
 		const n = 80
 		ctx, cancel := context.WithCancel(f.ctx)
@@ -391,8 +283,7 @@ var ruleWaiting = group{"waiting for work", []test{
 				}
 			})
 		}
-		f.eventually("all have looked", func() bool { return counted.looks.Load() >= n })
-		f.waiting()
+		f.waiting(n)
 		for _, title := range []string{"a", "b"} {
 			before := counted.looks.Load()
 			id := f.create(title)
@@ -402,7 +293,7 @@ var ruleWaiting = group{"waiting for work", []test{
 			}
 		}
 	}},
-	{"one that cannot have it does not keep new work from those behind", func(f *fixture) {
+	{"a waiter that declined a task does not block those behind it", func(f *fixture) {
 		f.running()
 		id := f.create("a")
 		x := f.agent("x")
@@ -418,14 +309,14 @@ var ruleWaiting = group{"waiting for work", []test{
 					got <- name
 				}
 			}()
-			f.waiting()
+			f.waiting(1)
 		}
 		wait("who declined it", x.name, x.actor)
 		wait("another", "", board.Actor{Principal: "y", Owner: "y"})
 		f.ok(f.board.Resume(f.ctx, ada, project))
 		f.equal("handed out to", <-got, "another")
 	}},
-	{"new work wakes who waits", func(f *fixture) {
+	{"new work ends Wait", func(f *fixture) {
 		woken := make(chan struct{})
 		go func() {
 			f.board.Wait(f.ctx, time.Hour)
@@ -441,14 +332,14 @@ var ruleWaiting = group{"waiting for work", []test{
 			}
 		})
 	}},
-	{"who waits in vain is told so", func(f *fixture) {
+	{"a waiter whose time is over gets Nothing", func(f *fixture) {
 		f.running()
 		_, err := f.board.Next(f.ctx, f.agent("x").actor, board.Wish{Projects: []string{project}, Wait: 5 * time.Millisecond})
 		if _, ok := errors.AsType[*board.Nothing](err); !ok {
 			f.Errorf("Next = %v, want *Nothing", err)
 		}
 	}},
-	{"the asker that waits gets its task when the answer came meanwhile", func(f *fixture) {
+	{"an asker that waits gets its task after the answer", func(f *fixture) {
 		f.running()
 		id := f.create("a")
 		x := f.agent("x")
@@ -459,14 +350,14 @@ var ruleWaiting = group{"waiting for work", []test{
 			h, _ := f.board.Next(f.ctx, x.actor, x.wish(func(w *board.Wish) { w.Wait = 300 * time.Millisecond }))
 			got <- h
 		}()
-		f.waiting()
+		f.waiting(1)
 		_, err := f.board.Answer(f.ctx, ada, q.ID, "red")
 		f.ok(err)
 		if h := <-got; h == nil || h.Task.ID != id {
 			f.Errorf("the asker got %v, want %v", h, id)
 		}
 	}},
-	{"a task for a caller that is gone goes back without a failure", func(f *fixture) {
+	{"a task granted to a caller that is gone is released without a failure", func(f *fixture) {
 		f.running()
 		ctx, cancel := context.WithCancel(f.ctx)
 		ended := make(chan struct{})
@@ -474,7 +365,7 @@ var ruleWaiting = group{"waiting for work", []test{
 			defer close(ended)
 			f.board.Next(ctx, f.agent("x").actor, board.Wish{Projects: []string{project}, Wait: 20 * time.Second})
 		}()
-		f.waiting()
+		f.waiting(1)
 		cancel()
 		id := f.create("a")
 		<-ended
@@ -485,7 +376,7 @@ var ruleWaiting = group{"waiting for work", []test{
 			f.equal("cause", a.Cause, board.CauseUndelivered)
 		}
 	}},
-	{"callers that go and work that comes at once leave no task behind", func(f *fixture) {
+	{"callers that go while tasks arrive leave no task claimed", func(f *fixture) {
 		f.running()
 		var wg sync.WaitGroup
 		for i := range 10 {
@@ -514,11 +405,7 @@ var ruleWaiting = group{"waiting for work", []test{
 	}},
 }}
 
-// waiting gives those who were started a moment to begin to wait. Whether they
-// have makes no difference to what a test wants, only to what it tries.
-func (f *fixture) waiting() { time.Sleep(30 * time.Millisecond) }
-
-// A countedStore counts what is done to find work.
+// A countedStore counts the transactions that look for work.
 type countedStore struct {
 	board.Store
 	looks atomic.Int64

@@ -7,7 +7,7 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-var storeClaims = group{"claims are kept", []test{
+var storeClaims = group{"claims", []test{
 	{"a grant writes the claim, the attempt, the task, the worker and an event", func(f *fixture) {
 		id := f.create("one", func(n *board.NewTask) { n.Lease = 90 * time.Second })
 		who := claimants("otter-1")
@@ -59,7 +59,7 @@ var storeClaims = group{"claims are kept", []test{
 			f.equal(fmt.Sprintf("lease of %v", c.Task), words(c.Lease, c.LeaseUntil.Sub(c.GrantedAt)), words(tc.want, tc.want))
 		}
 	}},
-	{"a worker has one claim", func(f *fixture) {
+	{"a worker has at most one claim", func(f *fixture) {
 		a, b := f.create("a"), f.create("b")
 		c := f.claim(board.Want{For: claimants("w")})[0]
 		f.equal("first", c.Task, a)
@@ -74,7 +74,7 @@ var storeClaims = group{"claims are kept", []test{
 		f.is("a second grant", err, board.ErrConflict)
 		f.equal("claims for one that holds something", len(f.claims(board.Want{For: claimants("w")})), 0)
 		f.status(b, board.Pending)
-		// Others in the same call get theirs.
+		// Other claimants of the same call get theirs.
 		cs := f.claims(board.Want{For: claimants("w", "v")})
 		if len(cs) != 1 || cs[0].Task != b || cs[0].Worker.Name != "v" {
 			f.Errorf("Claim for w, who holds one, and v = %v, want %v for v", cs, b)
@@ -88,7 +88,7 @@ var storeClaims = group{"claims are kept", []test{
 		other[0].Worker.Principal = "bob"
 		f.claim(board.Want{For: other})
 	}},
-	{"a claim is changed and deleted", func(f *fixture) {
+	{"a claim is updated and deleted", func(f *fixture) {
 		id := f.create("a")
 		c := f.claim(board.Want{For: claimants("w")})[0]
 		c.LeaseUntil, c.Lease = c.LeaseUntil.Add(time.Minute), 3*time.Minute
@@ -102,7 +102,7 @@ var storeClaims = group{"claims are kept", []test{
 		}
 		f.unchecked = true // in progress without a claim
 	}},
-	{"an attempt is changed", func(f *fixture) {
+	{"an attempt is updated", func(f *fixture) {
 		id := f.create("a")
 		c := f.claim(board.Want{For: claimants("w")})[0]
 		var want board.Attempt
@@ -128,7 +128,7 @@ var storeClaims = group{"claims are kept", []test{
 		f.equal("handle", want.Handle, c.Handle)
 		f.unchecked = true
 	}},
-	{"Renew renews what has not run out, and only the handle it names", func(f *fixture) {
+	{"Renew renews only the named handle, and not after it has expired", func(f *fixture) {
 		id := f.create("a")
 		c := f.claim(board.Want{For: claimants("w"), Lease: time.Hour})[0]
 		renew := func(h board.Handle) (ok bool) {
@@ -154,10 +154,10 @@ var storeClaims = group{"claims are kept", []test{
 		if d := f.get(id); d.Claim.LeaseUntil.Sub(d.Now) < 59*time.Minute {
 			f.Errorf("the lease has %v left, want an hour", d.Claim.LeaseUntil.Sub(d.Now))
 		}
-		f.runOut(id)
+		f.expireLease(id)
 		f.equal("Renew after the end", renew(c.Handle), false)
 	}},
-	{"claims are found by what they are asked for", func(f *fixture) {
+	{"claims are filtered", func(f *fixture) {
 		f.project(board.Project{Slug: "api"})
 		f.create("a")
 		f.create("b", func(n *board.NewTask) { n.Project = "api" })
@@ -225,7 +225,7 @@ func claimText(c board.Claim) string {
 	return fmt.Sprintf("%+v", c)
 }
 
-// claims hands out in the first project unless w says otherwise.
+// claims hands out tasks, by default of the first project.
 func (f *fixture) claims(w board.Want) []board.Claim {
 	f.Helper()
 	if w.Projects == nil {
@@ -239,7 +239,7 @@ func (f *fixture) claims(w board.Want) []board.Claim {
 	return cs
 }
 
-// claim is claims, which must give something to each.
+// claim is claims, and each claimant must get a task.
 func (f *fixture) claim(w board.Want) []board.Claim {
 	f.Helper()
 	cs := f.claims(w)

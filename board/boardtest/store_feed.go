@@ -40,7 +40,7 @@ var storeFeed = group{"events", []test{
 		f.equal("event", fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", want))
 		f.unchecked = true // a late note of an attempt that never was
 	}},
-	{"after the feed's end comes what happens next, and nothing before", func(f *fixture) {
+	{"after FeedEnd come later events only", func(f *fixture) {
 		f.create("before")
 		var end board.Cursor
 		f.read(func(r board.Reader) (err error) {
@@ -74,7 +74,7 @@ var storeFeed = group{"events", []test{
 		f.ok(err)
 		f.equal("last two of the dossier", seqs(d.Events), "6 7")
 	}},
-	{"a number of a task is used once", func(f *fixture) {
+	{"a Seq of a task is used once", func(f *fixture) {
 		id := f.create("one")
 		err := f.store.Write(f.ctx, func(tx board.Tx) error {
 			return tx.Append(board.Event{Task: id, Seq: 1, Kind: board.EventNote})
@@ -84,7 +84,7 @@ var storeFeed = group{"events", []test{
 		}
 		f.equal("events", f.kinds(id), "created")
 	}},
-	{"the feed of a project holds its events only", func(f *fixture) {
+	{"the feed of a project has only its events", func(f *fixture) {
 		f.project(board.Project{Slug: "api"})
 		f.create("a")
 		b := f.create("b", func(n *board.NewTask) { n.Project = "api" })
@@ -118,7 +118,7 @@ var storeFeed = group{"events", []test{
 			f.Errorf("pages show %d events, want the same %d in the same order", len(got), len(all))
 		}
 	}},
-	{"a cursor that no store made is refused", func(f *fixture) {
+	{"an invalid cursor is refused", func(f *fixture) {
 		for _, c := range []board.Cursor{"x", "1.", "-1", "'; --"} {
 			err := f.store.Read(f.ctx, func(r board.Reader) error {
 				_, err := r.Feed(nil, c, 10)
@@ -127,7 +127,7 @@ var storeFeed = group{"events", []test{
 			f.is(fmt.Sprintf("Feed after %q", c), err, board.ErrInvalid)
 		}
 	}},
-	{"the feed skips nothing while many write", func(f *fixture) {
+	{"the feed skips nothing during concurrent writes", func(f *fixture) {
 		const writers, each = 6, 15
 		var wg sync.WaitGroup
 		for range writers {
@@ -167,8 +167,8 @@ var storeFeed = group{"events", []test{
 			}
 		}
 	}},
-	{"a transaction that is open longer is not skipped", func(f *fixture) {
-		// The first transaction takes its place early and commits late.
+	{"the feed does not skip the events of a long transaction", func(f *fixture) {
+		// The first transaction appends its event early and commits late.
 		begun, finish := make(chan struct{}), make(chan struct{})
 		a := f.create("a")
 		var once sync.Once

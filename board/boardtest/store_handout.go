@@ -26,19 +26,19 @@ var storeHandOut = group{"the hand-out", []test{
 		d := f.create("d", needing("go", "sql"))
 		f.order(board.Want{Skills: []string{"go", "sql"}}, a, b, c, d)
 	}},
-	{"gives a worker only what it has the skills for", func(f *fixture) {
+	{"gives a worker only tasks for its skills", func(f *fixture) {
 		f.create("a", needing("go", "sql"))
 		b := f.create("b", needing("go"))
 		c := f.create("c")
 		f.create("d", needing("gpu"))
 		f.order(board.Want{Skills: []string{"css", "go"}}, b, c)
 	}},
-	{"gives a worker without skills everything", func(f *fixture) {
+	{"gives a worker that declares no skills any task", func(f *fixture) {
 		a := f.create("a", needing("go", "sql"))
 		b := f.create("b", needing("gpu"))
 		f.order(board.Want{}, a, b)
 	}},
-	{"passes over what is blocked, on hold, later, has parts, or is not pending", func(f *fixture) {
+	{"skips tasks that are blocked, on hold, cooling down, have children, or are not pending", func(f *fixture) {
 		first := f.create("first")
 		f.create("blocked", after(first))
 		f.create("on hold", held)
@@ -46,7 +46,7 @@ var storeHandOut = group{"the hand-out", []test{
 		part := f.create("part", within(parent))
 		f.order(board.Want{}, first, part)
 	}},
-	{"leaves a paused and an archived project alone", func(f *fixture) {
+	{"skips paused and archived projects", func(f *fixture) {
 		f.project(board.Project{Slug: "api"})
 		f.project(board.Project{Slug: "old"})
 		a := f.create("a")
@@ -56,14 +56,14 @@ var storeHandOut = group{"the hand-out", []test{
 		f.ok(f.board.Pause(f.ctx, ada, "api"))
 		f.order(board.Want{Projects: []string{"api", "old", project}}, a)
 	}},
-	{"keeps to the projects that are asked for", func(f *fixture) {
+	{"is limited to the given projects", func(f *fixture) {
 		f.project(board.Project{Slug: "api"})
 		f.create("a")
 		b := f.create("b", func(n *board.NewTask) { n.Project = "api" })
 		f.order(board.Want{Projects: []string{"api"}}, b)
 		f.order(board.Want{Projects: []string{"nothere"}})
 	}},
-	{"draws one of several projects with fitting work", func(f *fixture) {
+	{"chooses one of several projects with fitting work at random", func(f *fixture) {
 		f.project(board.Project{Slug: "api", Skills: []string{"gpu"}})
 		f.project(board.Project{Slug: "empty"})
 		for range 20 {
@@ -102,10 +102,10 @@ var storeHandOut = group{"the hand-out", []test{
 		f.equal("first", f.claim(board.Want{For: claimants("first")})[0].Task, taken)
 		f.equal("second", f.claim(board.Want{For: claimants("second")})[0].Task, beside)
 		f.equal("third", f.claim(board.Want{For: claimants("third")})[0].Task, none)
-		// What is left of this priority overlaps, and still comes before a lower one.
+		// The remaining task of this priority overlaps, and still comes before lower ones.
 		f.order(board.Want{}, under, above, same, all, low)
 	}},
-	{"forgets the areas of a claim that has ended", func(f *fixture) {
+	{"ignores the areas of a claim that has ended", func(f *fixture) {
 		a := f.create("a", in("web"))
 		b := f.create("b", in("web/x"))
 		c := f.create("c")
@@ -129,7 +129,7 @@ var storeHandOut = group{"the hand-out", []test{
 			f.Errorf("Claim for three, one being left = %v, want %v", cs, c)
 		}
 	}},
-	{"does not offer what a worker declined, until the time is over", func(f *fixture) {
+	{"does not offer a declined task until the time is over", func(f *fixture) {
 		a, b := f.create("a"), f.create("b")
 		decline := func(d time.Duration) {
 			f.write(func(tx board.Tx) error {
@@ -173,7 +173,7 @@ var storeHandOut = group{"the hand-out", []test{
 			}
 		}
 	}},
-	{"finds fitting work behind many that were declined", func(f *fixture) {
+	{"finds work behind many declined tasks", func(f *fixture) {
 		var last board.ID
 		for range 40 {
 			last = f.create("t")
@@ -195,7 +195,7 @@ var storeHandOut = group{"the hand-out", []test{
 			f.Errorf("Claim = %v, want %v", cs, last)
 		}
 	}},
-	{"grants each task once to many who ask at the same time", func(f *fixture) {
+	{"grants each task once to many concurrent callers", func(f *fixture) {
 		const tasks, workers = 20, 8
 		for range tasks {
 			f.create("t")
@@ -274,7 +274,7 @@ var storeHandOut = group{"the hand-out", []test{
 	}},
 }}
 
-// order claims until there is nothing more, and compares what came.
+// order claims tasks until there are none left, and checks their order.
 func (f *fixture) order(w board.Want, want ...board.ID) {
 	f.Helper()
 	var got, wanted []string
@@ -293,7 +293,7 @@ func (f *fixture) order(w board.Want, want ...board.ID) {
 	f.equal("order of the hand-out", strings.Join(got, " "), strings.Join(wanted, " "))
 }
 
-// undo gives a claimed task back.
+// undo releases a claimed task.
 func (f *fixture) undo(id board.ID) {
 	f.Helper()
 	_, err := f.board.Release(f.ctx, ada, id, "")

@@ -7,7 +7,7 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-var storeQuestions = group{"questions are kept", []test{
+var storeQuestions = group{"stored questions", []test{
 	{"every field of a question comes back", func(f *fixture) {
 		id := f.create("a")
 		c := f.claim(board.Want{For: claimants("w")})[0]
@@ -46,6 +46,48 @@ var storeQuestions = group{"questions are kept", []test{
 			return err
 		})
 		f.sameQuestion(want)
+	}},
+	{"Usage counts one principal's open questions and live claims", func(f *fixture) {
+		f.create("a")
+		f.create("b")
+		f.create("c")
+		usage := func(principal string, claims, questions int) {
+			f.Helper()
+			u, err := f.board.Usage(f.ctx, principal)
+			f.ok(err)
+			f.equal("Usage of "+principal, u, board.Usage{Claims: claims, OpenQuestions: questions})
+		}
+		usage("x", 0, 0)
+		f.claim(board.Want{For: []board.Claimant{
+			{Worker: board.WorkerID{Principal: "x", Name: "w1"}},
+			{Worker: board.WorkerID{Principal: "x", Name: "w2"}},
+			{Worker: board.WorkerID{Principal: "y", Name: "w1"}},
+		}})
+		f.project(board.Project{Slug: "other"})
+		var answered board.Question
+		f.write(func(tx board.Tx) error {
+			for _, q := range []board.Question{
+				{Project: project, Asker: board.WorkerID{Principal: "y"}},
+				{Project: project, Asker: board.WorkerID{Principal: "x"}},
+				{Project: "other", Asker: board.WorkerID{Principal: "x", Name: "w1"}},
+				{Project: project, Asker: board.WorkerID{Principal: "x", Name: "w2"}},
+			} {
+				q.Text, q.State = "?", board.QuestionOpen
+				id, err := tx.InsertQuestion(q)
+				if err != nil {
+					return err
+				}
+				answered = q
+				answered.ID = id
+			}
+			return nil
+		})
+		usage("x", 2, 3)
+		usage("y", 1, 1)
+		answered.State, answered.Answer = board.QuestionAnswered, "yes"
+		f.write(func(tx board.Tx) error { return tx.UpdateQuestion(answered) })
+		usage("x", 2, 2)
+		usage("nobody", 0, 0)
 	}},
 	{"only an open question is written", func(f *fixture) {
 		q := f.question("?")

@@ -7,8 +7,8 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-var storeSweep = group{"what a sweep finds", []test{
-	{"nothing on a fresh board", func(f *fixture) {
+var storeSweep = group{"sweep", []test{
+	{"nothing is stale on a new board", func(f *fixture) {
 		f.create("a")
 		f.claim(board.Want{For: claimants("w")})
 		f.stale(false)
@@ -24,11 +24,11 @@ var storeSweep = group{"what a sweep finds", []test{
 			return err
 		})
 	}},
-	{"claims that have run out, at most so many", func(f *fixture) {
+	{"Expired returns expired claims, up to a limit", func(f *fixture) {
 		a, b, c := f.create("a"), f.create("b"), f.create("c")
 		f.claim(board.Want{For: claimants("u", "v", "w")})
-		f.runOut(a)
-		f.runOut(c)
+		f.expireLease(a)
+		f.expireLease(c)
 		f.stale(true)
 		f.write(func(tx board.Tx) error {
 			ts, err := tx.Expired(10)
@@ -42,7 +42,7 @@ var storeSweep = group{"what a sweep finds", []test{
 		})
 		f.status(b, board.InProgress)
 	}},
-	{"a lease ends by the store's own clock", func(f *fixture) {
+	{"a lease expires by the store's clock", func(f *fixture) {
 		id := f.create("a")
 		f.claim(board.Want{For: claimants("w"), Lease: 30 * time.Millisecond})
 		f.eventually("the claim has run out", func() bool {
@@ -58,13 +58,13 @@ var storeSweep = group{"what a sweep finds", []test{
 			f.Errorf("stale at %v, before the lease's end at %v", d.Now, d.Claim.LeaseUntil)
 		}
 	}},
-	{"tasks whose rest is over", func(f *fixture) {
+	{"Due returns tasks whose cool-down or reservation is over", func(f *fixture) {
 		a, b := f.create("a"), f.create("b")
 		x := f.agent("x")
 		x.fail(x.take(a), board.FailEnvironment)
 		x.fail(x.take(b), board.FailEnvironment)
 		f.stale(false)
-		f.rest(b)
+		f.endCooldown(b)
 		f.stale(true)
 		f.write(func(tx board.Tx) error {
 			ts, err := tx.Due(10)
@@ -72,7 +72,7 @@ var storeSweep = group{"what a sweep finds", []test{
 			return err
 		})
 	}},
-	{"questions with a default whose time has come", func(f *fixture) {
+	{"Overdue returns questions with a default whose deadline has passed", func(f *fixture) {
 		insert := func(q board.Question) board.QuestionID {
 			f.write(func(tx board.Tx) error {
 				now, err := tx.Now()
@@ -102,12 +102,12 @@ var storeSweep = group{"what a sweep finds", []test{
 		f.sweep()
 		f.stale(false) // the one without a default does not keep it busy
 	}},
-	{"leases that Extend gives again", func(f *fixture) {
+	{"Extend restores leases", func(f *fixture) {
 		full, low, over := f.create("full"), f.create("low"), f.create("over")
 		f.claim(board.Want{For: claimants("u", "v", "w"), Lease: time.Hour})
 		before := f.get(full).Claim.LeaseUntil
-		f.leave(low)
-		f.runOut(over)
+		f.shortenLease(low)
+		f.expireLease(over)
 		f.write(func(tx board.Tx) error { return tx.Extend() })
 		f.equal("a full lease is left alone", f.get(full).Claim.LeaseUntil.Equal(before), true)
 		for _, id := range []board.ID{low, over} {
@@ -117,14 +117,14 @@ var storeSweep = group{"what a sweep finds", []test{
 		}
 		f.stale(false)
 	}},
-	{"two sweeps at once end a claim once", func(f *fixture) {
+	{"two concurrent sweeps end a claim once", func(f *fixture) {
 		for range 10 {
 			f.claimOne(f.create("t"))
 		}
 		all, err := f.board.List(f.ctx, board.TaskFilter{Projects: []string{project}})
 		f.ok(err)
 		for _, t := range all {
-			f.runOut(t.ID)
+			f.expireLease(t.ID)
 		}
 		f.project(board.Project{Slug: "nowhere"})
 		var wg sync.WaitGroup
@@ -155,7 +155,7 @@ func (f *fixture) stale(want bool) {
 	})
 }
 
-// claimOne claims a task for a worker of its own.
+// claimOne claims a task for a new worker.
 func (f *fixture) claimOne(id board.ID) board.Handle {
 	f.Helper()
 	cs := f.claim(board.Want{For: claimants("w-" + id.String())})

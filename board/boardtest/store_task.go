@@ -8,8 +8,8 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-var storeTasks = group{"tasks are kept as they are given", []test{
-	{"what is not there is not found", func(f *fixture) {
+var storeTasks = group{"tasks", []test{
+	{"what does not exist is not found", func(f *fixture) {
 		none := board.ID{Project: project, No: 99}
 		f.read(func(r board.Reader) error {
 			_, err := r.Project("nothere")
@@ -46,8 +46,8 @@ var storeTasks = group{"tasks are kept as they are given", []test{
 			return nil
 		})
 	}},
-	{"a number out of bounds is no task's, of whatever project", func(f *fixture) {
-		// A store that packs an ID into 64 bits must not let the number reach into the
+	{"a number out of range identifies no task of any project", func(f *fixture) {
+		// A store that packs an ID into 64 bits must not let the number overflow into the
 		// project.
 		slugs := []string{project}
 		for _, slug := range []string{"bound", "bounded", "boundless", "bounds"} {
@@ -188,7 +188,7 @@ var storeTasks = group{"tasks are kept as they are given", []test{
 			return nil
 		})
 	}},
-	{"UpdateTask wants the Seq that was read", func(f *fixture) {
+	{"UpdateTask requires the Seq that was read", func(f *fixture) {
 		id := f.create("one")
 		for _, seq := range []int64{0, 2, 7} {
 			err := f.store.Write(f.ctx, func(tx board.Tx) error {
@@ -218,7 +218,7 @@ var storeTasks = group{"tasks are kept as they are given", []test{
 			})
 		}
 	}},
-	{"Lock gives tasks in ascending order, each once", func(f *fixture) {
+	{"Lock returns tasks in ascending order, each once", func(f *fixture) {
 		f.project(board.Project{Slug: "api"})
 		var all []board.ID
 		for range 12 { // numbers of one and of two digits
@@ -231,7 +231,7 @@ var storeTasks = group{"tasks are kept as they are given", []test{
 			return err
 		})
 	}},
-	{"links are repeatable both ways", func(f *fixture) {
+	{"Link and Unlink are idempotent", func(f *fixture) {
 		a, b, c := f.create("a"), f.create("b"), f.create("c")
 		f.unchecked = true // links without a count
 		f.write(func(tx board.Tx) error {
@@ -254,7 +254,7 @@ var storeTasks = group{"tasks are kept as they are given", []test{
 		})
 	}},
 	{"lists are filtered and paged", listsAreFiltered},
-	{"counts divide the pending tasks", func(f *fixture) {
+	{"Counts splits the pending tasks", func(f *fixture) {
 		a := f.create("ready")
 		f.create("blocked", after(a))
 		f.create("on hold", held)
@@ -342,7 +342,7 @@ func listsAreFiltered(f *fixture) {
 		}
 		f.equal("List "+tc.name, taskIDs(got), tc.want)
 	}
-	// Pages over two projects meet every task once.
+	// Pages over two projects have every task once.
 	seen := map[board.ID]int{}
 	for after := (board.ID{}); ; {
 		page, err := f.board.List(f.ctx, board.TaskFilter{Limit: 2, After: after})

@@ -11,7 +11,7 @@ import (
 )
 
 var storeTransactions = group{"transactions", []test{
-	{"an error undoes everything and comes back as it is", func(f *fixture) {
+	{"an error rolls back and is returned unchanged", func(f *fixture) {
 		id := f.create("one")
 		mine := errors.New("mine")
 		key := board.Key{Principal: "p", Key: "k", Op: "op", Hash: "h"}
@@ -69,7 +69,7 @@ var storeTransactions = group{"transactions", []test{
 			return err
 		})
 	}},
-	{"a panic undoes the transaction and does not lock the store", func(f *fixture) {
+	{"a panic rolls back and does not block the store", func(f *fixture) {
 		func() {
 			defer func() { recover() }()
 			f.store.Write(f.ctx, func(tx board.Tx) error {
@@ -83,7 +83,7 @@ var storeTransactions = group{"transactions", []test{
 		_, err := f.board.Project(f.ctx, "ghost")
 		f.is("project of a transaction that panicked", err, board.ErrNotFound)
 	}},
-	{"a key is taken once and keeps its answer", func(f *fixture) {
+	{"a key is stored once and keeps its answer", func(f *fixture) {
 		key := board.Key{Principal: "p", Key: "k", Op: "op", Hash: "h"}
 		f.write(func(tx board.Tx) error {
 			kept, err := tx.Once(key)
@@ -111,7 +111,7 @@ var storeTransactions = group{"transactions", []test{
 			return err
 		})
 	}},
-	{"one key in many transactions at once is taken by one", func(f *fixture) {
+	{"of concurrent transactions with one key, one stores it", func(f *fixture) {
 		const n = 8
 		var wg sync.WaitGroup
 		var mu sync.Mutex
@@ -166,7 +166,7 @@ var storeTransactions = group{"transactions", []test{
 		wg.Wait()
 		f.equal("spec_version", f.get(id).Task.SpecVersion, n+1)
 	}},
-	{"opposite orders of work do not deadlock for good", func(f *fixture) {
+	{"transactions that lock in opposite order recover from deadlocks", func(f *fixture) {
 		a, b := f.create("a"), f.create("b")
 		var wg sync.WaitGroup
 		for i := range 6 {
@@ -189,7 +189,7 @@ var storeTransactions = group{"transactions", []test{
 		}
 		wg.Wait()
 	}},
-	{"LockProject keeps others out until the end", func(f *fixture) {
+	{"LockProject excludes other transactions", func(f *fixture) {
 		var inside atomic.Int32
 		var wg sync.WaitGroup
 		for range 6 {
@@ -211,7 +211,7 @@ var storeTransactions = group{"transactions", []test{
 		}
 		wg.Wait()
 	}},
-	{"old keys are forgotten, young ones are not", func(f *fixture) {
+	{"Forget deletes old keys only", func(f *fixture) {
 		key := board.Key{Principal: "p", Key: "k", Op: "op", Hash: "h"}
 		f.write(func(tx board.Tx) error {
 			if _, err := tx.Once(key); err != nil {
@@ -239,7 +239,7 @@ var storeTransactions = group{"transactions", []test{
 	}},
 }}
 
-// claimants are workers of one process.
+// claimants returns workers of one process.
 func claimants(names ...string) []board.Claimant {
 	var cs []board.Claimant
 	for _, n := range names {

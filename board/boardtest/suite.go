@@ -18,19 +18,19 @@ type group struct {
 	tests []test
 }
 
-// A test is a sentence, and the function that shows it.
+// A test is a statement, and the function that shows that it holds.
 type test struct {
 	name string
 	run  func(*fixture)
 }
 
-// Run runs the suite. open gives a new, empty store for each test, and closes it
-// when the test ends. After each test the invariants are checked.
+// Run runs the suite. open returns a new, empty store for each test, and closes it when
+// the test ends. After each test Run checks the invariants.
 func Run(t *testing.T, open func(t *testing.T) board.Store) {
 	for _, g := range []group{
 		storeTasks, storeTransactions, storeClaims, storeHandOut, storeFeed, storeQuestions, storeSweep,
 		ruleOrder, ruleFence, ruleReports, ruleBudget, ruleKeys, ruleLinks, ruleParents, ruleQuestions, ruleParking,
-		ruleWorkers, ruleWaiting, ruleVerdicts, ruleGrowth, ruleWhy, ruleMaintenance, ruleRaces, controls,
+		ruleWorkers, rulePresence, ruleWaiting, ruleVerdicts, ruleGrowth, ruleWhy, ruleMaintenance, ruleRaces, controls,
 	} {
 		t.Run(g.name, func(t *testing.T) {
 			for _, c := range g.tests {
@@ -41,7 +41,7 @@ func Run(t *testing.T, open func(t *testing.T) board.Store) {
 	t.Run("model", func(t *testing.T) { walk(t, open) })
 }
 
-// project is where the tests work, unless they need a second one.
+// project is the project of the tests.
 const project = "web"
 
 // A fixture is a board on a new store, with one project.
@@ -50,6 +50,7 @@ type fixture struct {
 	ctx   context.Context
 	store board.Store
 	board *board.Board
+	waits chan struct{} // receives whenever a worker begins to wait at a board with observer
 	// unchecked is set by tests that break the invariants on purpose.
 	unchecked bool
 	// keys counts the idempotency keys of a test with keys; see bothWays.
@@ -57,7 +58,8 @@ type fixture struct {
 }
 
 func newFixture(t *testing.T, s board.Store) *fixture {
-	f := &fixture{T: t, ctx: t.Context(), store: s, board: board.New(s, &board.Options{Sweep: 10 * time.Millisecond})}
+	f := &fixture{T: t, ctx: t.Context(), store: s, waits: make(chan struct{}, 1000)}
+	f.board = board.New(s, &board.Options{Sweep: 10 * time.Millisecond, Observer: f.observer()})
 	f.project(board.Project{Slug: project, Name: "Web", Skills: []string{"css", "go", "gpu", "sql"}})
 	t.Cleanup(func() {
 		if f.unchecked {
@@ -121,6 +123,24 @@ func (f *fixture) eventually(what string, cond func() bool) {
 	}
 }
 
+// observer lets waiting see who waits at a board.
+func (f *fixture) observer() board.Observer {
+	return board.Observer{Waiting: func() { f.waits <- struct{}{} }}
+}
+
+// waiting waits until n more workers wait for a task.
+func (f *fixture) waiting(n int) {
+	f.Helper()
+	late := time.After(10 * time.Second)
+	for range n {
+		select {
+		case <-f.waits:
+		case <-late:
+			f.Fatalf("after 10 s fewer than %d workers wait", n)
+		}
+	}
+}
+
 // running runs the board until the test ends.
 func (f *fixture) running() {
 	ctx, cancel := context.WithCancel(f.ctx)
@@ -137,7 +157,7 @@ func (f *fixture) running() {
 
 var ada = board.Actor{Principal: "ada", Owner: "ada", Name: "ada", Person: true}
 
-// create puts a task on the board; more changes what it is made of.
+// create creates a task, modified by more.
 func (f *fixture) create(title string, more ...func(*board.NewTask)) board.ID {
 	f.Helper()
 	n := board.NewTask{Project: project, Title: title, Priority: board.Normal}
@@ -179,7 +199,7 @@ func atMost(failures int) func(*board.NewTask) {
 	return func(n *board.NewTask) { n.MaxFailures = failures }
 }
 
-// get reads a task with everything about it.
+// get reads all about a task.
 func (f *fixture) get(id board.ID) board.Dossier {
 	f.Helper()
 	d, err := f.board.Get(f.ctx, id, 100)
@@ -189,7 +209,7 @@ func (f *fixture) get(id board.ID) board.Dossier {
 	return d
 }
 
-// status fails the test unless a task has it.
+// status fails the test unless a task has the status.
 func (f *fixture) status(id board.ID, want board.Status) {
 	f.Helper()
 	if got := f.get(id).Task.Status; got != want {
@@ -207,7 +227,7 @@ func (f *fixture) kinds(id board.ID) string {
 	return strings.Join(kinds, " ")
 }
 
-// last is the newest event of a task.
+// last returns the newest event of a task.
 func (f *fixture) last(id board.ID) board.Event {
 	f.Helper()
 	events := f.get(id).Events
@@ -217,7 +237,7 @@ func (f *fixture) last(id board.ID) board.Event {
 	return events[len(events)-1]
 }
 
-// event finds the newest event of a kind.
+// event returns the newest event of a kind.
 func (f *fixture) event(id board.ID, k board.Kind) board.Event {
 	f.Helper()
 	events := f.get(id).Events
@@ -230,8 +250,8 @@ func (f *fixture) event(id board.ID, k board.Kind) board.Event {
 	return events[i]
 }
 
-// runOut lets the lease of a task's claim end now, unswept.
-func (f *fixture) runOut(id board.ID) {
+// expireLease lets the lease of a task's claim expire, without a sweep.
+func (f *fixture) expireLease(id board.ID) {
 	f.Helper()
 	f.write(func(tx board.Tx) error {
 		now, err := tx.Now()
@@ -250,8 +270,8 @@ func (f *fixture) runOut(id board.ID) {
 	})
 }
 
-// rest lets a cool-down or a reservation end now, unswept.
-func (f *fixture) rest(id board.ID) {
+// endCooldown lets a cool-down or a reservation end, without a sweep.
+func (f *fixture) endCooldown(id board.ID) {
 	f.Helper()
 	f.write(func(tx board.Tx) error {
 		now, err := tx.Now()
@@ -263,14 +283,14 @@ func (f *fixture) rest(id board.ID) {
 			return err
 		}
 		if ts[0].NotBefore.IsZero() {
-			f.Fatalf("%v does not rest", id)
+			f.Fatalf("%v is neither cooling down nor reserved", id)
 		}
 		ts[0].NotBefore = now.Add(-time.Second)
 		return tx.UpdateTask(ts[0], ts[0].Seq)
 	})
 }
 
-// overdue lets a question's time end now.
+// overdue lets the deadline of a question pass.
 func (f *fixture) overdue(id board.QuestionID) {
 	f.Helper()
 	f.write(func(tx board.Tx) error {
@@ -287,8 +307,8 @@ func (f *fixture) overdue(id board.QuestionID) {
 	})
 }
 
-// sweep makes the board sweep: a worker that finds nothing makes it look. It asks
-// in a project of its own, so that what this frees stays on the board.
+// sweep makes the board sweep, which a call of Next that finds nothing does. The call is
+// for another project, so that tasks that the sweep frees are not claimed.
 func (f *fixture) sweep() {
 	f.Helper()
 	f.project(board.Project{Slug: "nowhere"})
@@ -298,14 +318,14 @@ func (f *fixture) sweep() {
 	}
 }
 
-// expire ends the lease of a task's claim, and sweeps.
+// expire lets the lease of a task's claim expire, and sweeps.
 func (f *fixture) expire(id board.ID) {
 	f.Helper()
-	f.runOut(id)
+	f.expireLease(id)
 	f.sweep()
 }
 
-// ids are tasks' ids as text, sorted.
+// ids returns the IDs of tasks as text, sorted.
 func ids(list []board.ID) string {
 	var out []string
 	for _, id := range list {
@@ -327,5 +347,5 @@ func taskIDs(ts []board.Task) string {
 	return strings.Join(out, " ")
 }
 
-// words is what fmt prints of values, with a space between each two.
+// words formats values with spaces between them.
 func words(values ...any) string { return strings.TrimSuffix(fmt.Sprintln(values...), "\n") }

@@ -13,8 +13,9 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-// walk does random things to a board and to a model of it, and compares the two
-// after each. -rapid.checks and -rapid.steps say how often and how long.
+// walk applies random operations to a board and to a model of it, and compares the two
+// after each. The flags -rapid.checks and -rapid.steps set the number of walks and their
+// length.
 func walk(t *testing.T, open func(t *testing.T) board.Store) {
 	f := newFixture(t, open(t))
 	f.project(board.Project{Slug: "nowhere"})
@@ -39,7 +40,7 @@ func walk(t *testing.T, open func(t *testing.T) board.Store) {
 			"ask":     func(*rapid.T) { w.ask() },
 			"park":    func(*rapid.T) { w.park() },
 			"answer":  func(*rapid.T) { w.answer() },
-			"run out": func(*rapid.T) { w.timePasses() },
+			"expire":  func(*rapid.T) { w.timePasses() },
 			"sweep":   func(*rapid.T) { w.sweepNow() },
 			"renew":   func(*rapid.T) { w.renew() },
 			"release": func(*rapid.T) { w.release() },
@@ -51,7 +52,7 @@ func walk(t *testing.T, open func(t *testing.T) board.Store) {
 	})
 }
 
-// A walker is a model, and the board that is walked beside it.
+// A walker is a model and the board that it is compared with.
 type walker struct {
 	*rapid.T
 	model
@@ -62,7 +63,7 @@ type walker struct {
 
 func (w *walker) ctx() context.Context { return w.f.ctx }
 
-// want fails the walk unless err is of the kind that the model expects.
+// want fails the walk unless err is the kind of error that the model expects.
 func (w *walker) want(what string, err, kind error) {
 	w.Helper()
 	if !errors.Is(err, kind) {
@@ -70,7 +71,7 @@ func (w *walker) want(what string, err, kind error) {
 	}
 }
 
-// pick draws one of a list; the step is skipped if that is empty.
+// pick draws an item of a list, or skips the step if the list is empty.
 func pick[T any](w *walker, what string, from []T) T {
 	if len(from) == 0 {
 		w.Skip("none: " + what)
@@ -109,8 +110,8 @@ func (w *walker) compare() {
 	live := 0
 	for i, t := range w.tasks {
 		g := got[i]
-		have := words(g.ID, g.Status, "failures", g.Failures, "attempt", g.Attempt, "blockers", g.OpenBlockers, "ready", (&g).Ready(), "parts done", g.DoneChildren)
-		want := words(t.id, t.status, "failures", t.failures, "attempt", t.attempts, "blockers", w.blockers(t), "ready", w.ready(t), "parts done", t.done)
+		have := words(g.ID, g.Status, "failures", g.Failures, "attempt", g.Attempt, "blockers", g.OpenBlockers, "ready", (&g).Ready(), "children done", g.DoneChildren)
+		want := words(t.id, t.status, "failures", t.failures, "attempt", t.attempts, "blockers", w.blockers(t), "ready", w.ready(t), "children done", t.done)
 		if t.status.Terminal() {
 			have, want = words(g.ID, g.Status, g.Failures, g.Attempt), words(t.id, t.status, t.failures, t.attempts)
 		}
@@ -138,8 +139,8 @@ func (w *walker) create() {
 	}
 	n := board.NewTask{Project: w.slug, Title: "t", Priority: t.priority, Hold: t.hold, MaxFailures: t.max, DependsOn: idsOf(t.deps)}
 	var kind error
-	if len(w.tasks) > 0 && rapid.IntRange(0, 2).Draw(w.T, "a part") == 0 {
-		t.parent = pick(w, "whole", w.tasks)
+	if len(w.tasks) > 0 && rapid.IntRange(0, 2).Draw(w.T, "a child") == 0 {
+		t.parent = pick(w, "parent", w.tasks)
 		n.Parent = t.parent.id
 		if t.parent.status.Terminal() || slices.ContainsFunc(t.deps, func(d *modelTask) bool { return w.waits(d, t.parent, map[*modelTask]bool{}) }) {
 			kind = board.ErrConflict
@@ -159,7 +160,7 @@ func (w *walker) next() {
 	for swept := false; ; swept = true {
 		if g := w.holds(a); g != nil {
 			if g.task.deliveries++; g.task.deliveries <= 5 {
-				g.task.ranOut, g.spec = false, g.task.spec
+				g.task.expired, g.spec = false, g.task.spec
 				if err != nil || h.Claim.Handle != g.handle || !h.Again {
 					w.Fatalf("next of %s = %v, %v, want %v again", a.name, h, err, g.handle)
 				}
@@ -191,7 +192,7 @@ func (w *walker) next() {
 	}
 }
 
-// again checks a report that was made before under the same claim.
+// again checks a repeated report under the same claim.
 func (w *walker) again(g *modelGrant, what string, out board.Outcome, err error) bool {
 	switch g.report {
 	case "":
@@ -247,11 +248,11 @@ func (w *walker) failure() {
 		t.status = board.Failed
 	default:
 		w.fail(t)
-		t.rests = k == board.FailEnvironment && t.status == board.Pending
+		t.cooling = k == board.FailEnvironment && t.status == board.Pending
 	}
 }
 
-// lives checks the answer to a call of a holder, and reports whether it is one.
+// lives checks the error of a holder's call, and reports whether the call was accepted.
 func (w *walker) lives(what string, g *modelGrant, err error) bool {
 	if g.task.claim != g {
 		w.want(what, err, board.ErrLeaseLost)
@@ -311,11 +312,11 @@ func (w *walker) timePasses() {
 	t := pick(w, "task", w.tasks)
 	switch {
 	case t.claim != nil:
-		w.f.runOut(t.id)
-		t.ranOut = true
-	case t.rests:
-		w.f.rest(t.id)
-		t.rested = true
+		w.f.expireLease(t.id)
+		t.expired = true
+	case t.cooling:
+		w.f.endCooldown(t.id)
+		t.cooled = true
 	default:
 		w.Skip("nothing to wait for")
 	}
@@ -331,7 +332,7 @@ func (w *walker) renew() {
 	_, err := w.f.board.Renew(w.ctx(), a.actor.Owner)
 	w.want("renew", err, nil)
 	if g := w.holds(a); g != nil {
-		g.task.ranOut = false
+		g.task.expired = false
 	}
 }
 
@@ -342,8 +343,8 @@ func (w *walker) release() {
 	case t.claim != nil:
 		w.end(t, board.CauseReleased)
 		t.status = board.Pending
-	case t.status == board.Pending && t.rests:
-		t.rests, t.rested, t.kept = false, false, nil
+	case t.status == board.Pending && t.cooling:
+		t.cooling, t.cooled, t.reserved = false, false, nil
 	default:
 		w.want("release", err, board.ErrConflict)
 		return

@@ -3,10 +3,10 @@
 package pgtest
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -19,10 +19,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/jackc/pgx/v5"
-
-	"github.com/bossman-dev/bossman/store/postgres"
 )
 
 // A Cluster is a running PostgreSQL server with its data.
@@ -36,9 +32,10 @@ type Cluster struct {
 	frozen   bool           // by Freeze
 
 	mu       sync.Mutex
-	roles    bool // Owner and App are there
-	template bool // the database "template_board" is there
-	made     int
+	roles    bool        // Owner and App exist
+	template bool        // the database "template_board" exists
+	made     int         // databases made from it so far
+	free     []*reusable // databases that no test uses, as their last test left them
 }
 
 var (
@@ -47,11 +44,14 @@ var (
 	sharedErr  error
 )
 
-// Shared gives the cluster that all tests of a binary share. It goes when the binary
-// ends, however it ends. A test that stops the server wants Start.
+// Shared returns the cluster that all tests of a binary share. It is removed when the
+// binary ends, however it ends. It does not flush to disk, which is safe as long as the
+// machine keeps running. A test that stops or crashes the server needs Start.
 func Shared(t testing.TB) *Cluster {
 	t.Helper()
-	sharedOnce.Do(func() { shared, sharedErr = New("max_connections = 200") })
+	sharedOnce.Do(func() {
+		shared, sharedErr = New("max_connections = 200", "deadlock_timeout = 100ms", "fsync = off", "full_page_writes = off")
+	})
 	if errors.Is(sharedErr, ErrAbsent) {
 		t.Skip(sharedErr)
 	}
@@ -82,11 +82,21 @@ func Start(t testing.TB, settings ...string) *Cluster {
 
 // New is Start for a program. The cluster goes with Remove, or with the program.
 func New(settings ...string) (*Cluster, error) {
-	bin, err := programs()
+	first, err := initialized()
 	if err != nil {
 		return nil, err
 	}
-	return start(bin, settings)
+	c, err := prepare(first.bin)
+	if err != nil {
+		return nil, err
+	}
+	if out, err := c.command("cp", "-a", first.data(), c.data()).CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("pgtest: copy a cluster: %w: %s", err, out)
+	}
+	if err := c.configure(settings); err != nil {
+		return nil, err
+	}
+	return c, c.Start()
 }
 
 // Remove stops the server and deletes its data.
@@ -120,19 +130,19 @@ func programs() (string, error) {
 	return filepath.Dir(slices.MaxFunc(found, func(a, b string) int { return version(a) - version(b) })), nil
 }
 
-func start(bin string, settings []string) (*Cluster, error) {
+// initialized is a cluster as initdb makes it, which is never started. The clusters of a
+// process are copies of it: that takes a quarter of the time.
+var initialized = sync.OnceValues(func() (*Cluster, error) {
+	bin, err := programs()
+	if err != nil {
+		return nil, err
+	}
 	c, err := prepare(bin)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.run("initdb", "-D", c.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"); err != nil {
-		return nil, err
-	}
-	if err := c.configure(settings); err != nil {
-		return nil, err
-	}
-	return c, c.Start()
-}
+	return c, c.run("initdb", "-D", c.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
+})
 
 // prepare makes a place for a cluster.
 func prepare(bin string) (*Cluster, error) {
@@ -208,13 +218,19 @@ func (c *Cluster) Promote() error {
 	return c.run("pg_ctl", "-D", c.data(), "-w", "-t", "60", "promote")
 }
 
+// freePort draws a port that nobody listens on. It is below those that the system gives
+// to outgoing connections: one of them could have it before the server does.
 func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
+	for try := 0; ; try++ {
+		port := 20_000 + rand.IntN(12_000)
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err == nil {
+			return port, l.Close()
+		}
+		if try == 20 {
+			return 0, fmt.Errorf("pgtest: no free port: %w", err)
+		}
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
 // hold starts a shell that waits for our end, and then removes the cluster: also
@@ -378,98 +394,4 @@ func (c *Cluster) Addr() string { return fmt.Sprintf("127.0.0.1:%d", c.port) }
 // SocketDSN is DSN by the Unix socket.
 func (c *Cluster) SocketDSN(db string) string {
 	return fmt.Sprintf("host=%s port=%d user=postgres dbname=%s", c.dir, c.port, db)
-}
-
-// The roles of a board, as an operator makes them: one owns the tables, the program
-// connects as the other.
-const (
-	Owner = "bossman_owner"
-	App   = "bossman_app"
-)
-
-// Roles creates Owner and App, if they are not there.
-func (c *Cluster) Roles(t testing.TB) {
-	t.Helper()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.rolesLocked(t)
-}
-
-func (c *Cluster) rolesLocked(t testing.TB) {
-	t.Helper()
-	if !c.roles {
-		c.Exec(t, "postgres", "CREATE ROLE "+Owner+" LOGIN", "CREATE ROLE "+App+" LOGIN")
-		c.roles = true
-	}
-}
-
-// NewDatabase makes a database with a board's schema, which goes with the test, and
-// gives its name. It belongs to Owner.
-func (c *Cluster) NewDatabase(t testing.TB) string {
-	t.Helper()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.template {
-		c.rolesLocked(t)
-		c.Exec(t, "postgres", "CREATE DATABASE template_board OWNER "+Owner)
-		dsn := c.DSNAs(Owner, "template_board")
-		if err := postgres.Migrate(context.Background(), dsn); err != nil {
-			t.Fatal(err)
-		}
-		if err := postgres.Grant(context.Background(), dsn, App); err != nil {
-			t.Fatal(err)
-		}
-		c.template = true
-	}
-	c.made++
-	name := fmt.Sprintf("t%d", c.made)
-	c.Exec(t, "postgres", "CREATE DATABASE "+name+" TEMPLATE template_board OWNER "+Owner)
-	t.Cleanup(func() {
-		// The server may be down by now, or up again.
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		if conn, err := pgx.Connect(ctx, c.DSN("postgres")); err == nil {
-			defer conn.Close(ctx)
-			_, _ = conn.Exec(ctx, "DROP DATABASE "+name+" WITH (FORCE)")
-		}
-	})
-	return name
-}
-
-// Exec runs statements without parameters in a database.
-func (c *Cluster) Exec(t testing.TB, db string, statements ...string) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
-	defer cancel()
-	conn, err := pgx.Connect(ctx, c.DSN(db))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(ctx)
-	for _, s := range statements {
-		if _, err := conn.Exec(ctx, s); err != nil {
-			t.Fatalf("%s: %v", s, err)
-		}
-	}
-}
-
-// Open opens a board in a new database.
-func (c *Cluster) Open(t testing.TB, opts *postgres.Options) *postgres.Store {
-	t.Helper()
-	return c.OpenIn(t, c.NewDatabase(t), opts)
-}
-
-// OpenIn opens the board in a database as App, and closes it with the test.
-func (c *Cluster) OpenIn(t testing.TB, db string, opts *postgres.Options) *postgres.Store {
-	t.Helper()
-	s, err := postgres.Open(context.Background(), c.DSNAs(App, db), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
 }

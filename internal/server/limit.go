@@ -73,16 +73,16 @@ func refuse(r *mcp.Request, text string) (mcp.Result, error) {
 // full says that a principal has as many claims, or open questions, as there may be;
 // empty if it has not.
 func (s *Server) full(ctx context.Context, principal string, what auth.Bucket) (string, error) {
-	n, err := s.counts.of(ctx, s.board, principal, what == auth.Questions)
+	have, err := s.counts.of(ctx, s.board, principal)
 	switch {
 	case errors.Is(err, board.ErrUnavailable):
 		return "", nil // the call itself says so, in its own way
 	case err != nil:
 		return "", err
-	case what == auth.Questions && n >= maxAsked:
-		return fmt.Sprintf("Not asked. Nothing has changed. %d questions of this key are open, which is the most. Next: wait for answers, or go on as you think best.", n), nil
-	case what != auth.Questions && n >= maxHeld:
-		return fmt.Sprintf("No hand-out. Nothing has changed. This key holds %d tasks, which is the most. Next: report on one of them.", n), nil
+	case what == auth.Questions && have.OpenQuestions >= maxAsked:
+		return fmt.Sprintf("Not asked. Nothing has changed. %d questions of this key are open, which is the most. Next: wait for answers, or go on as you think best.", have.OpenQuestions), nil
+	case what != auth.Questions && have.Claims >= maxHeld:
+		return fmt.Sprintf("No hand-out. Nothing has changed. This key holds %d tasks, which is the most. Next: report on one of them.", have.Claims), nil
 	}
 	return "", nil
 }
@@ -90,50 +90,30 @@ func (s *Server) full(ctx context.Context, principal string, what auth.Bucket) (
 // counts remembers for a moment how much principals have.
 type counts struct {
 	mu   sync.Mutex
-	seen map[countKey]counted
-}
-
-type countKey struct {
-	principal string
-	questions bool
+	seen map[string]counted // by principal
 }
 
 type counted struct {
-	n  int
+	board.Usage
 	at time.Time
 }
 
-func (c *counts) of(ctx context.Context, b access.Board, principal string, questions bool) (int, error) {
-	key := countKey{principal, questions}
+func (c *counts) of(ctx context.Context, b *board.Board, principal string) (board.Usage, error) {
 	c.mu.Lock()
-	last, ok := c.seen[key]
+	last, ok := c.seen[principal]
 	c.mu.Unlock()
 	if ok && time.Since(last.at) < countFor {
-		return last.n, nil
+		return last.Usage, nil
 	}
-	n := 0
-	if questions {
-		qs, err := b.Questions(ctx, board.QuestionFilter{State: board.QuestionOpen, Limit: 1000})
-		if err != nil {
-			return 0, err
-		}
-		for _, q := range qs {
-			if q.Asker.Principal == principal {
-				n++
-			}
-		}
-	} else {
-		cs, err := b.Claims(ctx, board.ClaimFilter{Principal: principal})
-		if err != nil {
-			return 0, err
-		}
-		n = len(cs)
+	u, err := b.Usage(ctx, principal)
+	if err != nil {
+		return board.Usage{}, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.seen == nil || len(c.seen) > 10_000 {
-		c.seen = map[countKey]counted{}
+		c.seen = map[string]counted{}
 	}
-	c.seen[key] = counted{n, time.Now()}
-	return n, nil
+	c.seen[principal] = counted{u, time.Now()}
+	return u, nil
 }

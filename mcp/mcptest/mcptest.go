@@ -1,4 +1,4 @@
-// Package mcptest connects a server with a client in memory, for tests.
+// Package mcptest connects a client to a server in memory, for tests.
 package mcptest
 
 import (
@@ -9,13 +9,13 @@ import (
 	"github.com/bossman-dev/bossman/mcp"
 )
 
-// Connect serves s to a client of its own that speaks the given revision. Both
-// end with the test, and the test fails if either does not end well.
+// Connect serves s to a new client that speaks the given revision. Both are
+// closed at the end of the test, which fails if either returns an error.
 func Connect(t testing.TB, s *mcp.Server, r mcp.Revision, o *mcp.ClientOptions) *mcp.Client {
 	t.Helper()
 	near, far := jsonrpc.Pipe(jsonrpc.Limits{})
 	served := make(chan error, 1)
-	ctx := context.WithoutCancel(t.Context()) // which ends before Cleanup
+	ctx := context.WithoutCancel(t.Context()) // t.Context ends before Cleanup
 	go func() { served <- s.Serve(ctx, far) }()
 	var options mcp.ClientOptions
 	if o != nil {
@@ -37,8 +37,7 @@ func Connect(t testing.TB, s *mcp.Server, r mcp.Revision, o *mcp.ClientOptions) 
 	return c
 }
 
-// EachRevision runs a test once for every revision, each with a client of its
-// own.
+// EachRevision runs a test once per revision, each time with a new client.
 func EachRevision(t *testing.T, s *mcp.Server, o *mcp.ClientOptions, test func(t *testing.T, c *mcp.Client)) {
 	for _, r := range mcp.Revisions() {
 		t.Run(r.String(), func(t *testing.T) { test(t, Connect(t, s, r, o)) })

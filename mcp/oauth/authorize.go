@@ -15,26 +15,27 @@ import (
 	"github.com/bossman-dev/bossman/mcp"
 )
 
-// errAuthorize means that a person would have to agree, and there is none.
-var errAuthorize = errors.New("oauth: a person has to agree, and there is no way to ask")
+// errNoAuthorize means that the user must consent, but Authorize is not set.
+var errNoAuthorize = errors.New("oauth: the user must consent, but Options.Authorize is not set")
 
-// byCode asks the person to agree, and returns what is to be exchanged for a token.
-func (t *Transport) byCode(ctx context.Context, a *asking) (url.Values, error) {
+// authorizeUser asks the user to consent, and returns the form to exchange for
+// a token.
+func (t *Transport) authorizeUser(ctx context.Context, a *tokenRequest) (url.Values, error) {
 	switch {
 	case t.o.Authorize == nil || t.o.Redirect == "":
-		return nil, errAuthorize
-	case a.as.Authorize == "":
-		return nil, fmt.Errorf("oauth: %s has nowhere to agree", a.as.Issuer)
-	case !slices.Contains(a.as.Challenges, "S256"):
-		return nil, fmt.Errorf("oauth: %s does not protect codes with S256", a.as.Issuer)
+		return nil, errNoAuthorize
+	case a.server.Authorize == "":
+		return nil, fmt.Errorf("oauth: %s has no authorization endpoint", a.server.Issuer)
+	case !slices.Contains(a.server.Challenges, "S256"):
+		return nil, fmt.Errorf("oauth: %s does not support PKCE with S256", a.server.Issuer)
 	}
-	if err := mcp.CheckURL(a.as.Authorize); err != nil { // a person is to visit it
-		return nil, fmt.Errorf("authorize at %s: %w: %w", a.as.Issuer, t.egress.forbid(a.as.Authorize), err)
+	if err := mcp.CheckURL(a.server.Authorize); err != nil { // the user will visit it
+		return nil, fmt.Errorf("authorize at %s: %w: %w", a.server.Issuer, t.egress.forbid(a.server.Authorize), err)
 	}
 	verifier := rand.Text() + rand.Text()
 	sum := sha256.Sum256([]byte(verifier))
 	state := rand.Text()
-	u, err := url.Parse(a.as.Authorize)
+	u, err := url.Parse(a.server.Authorize)
 	if err != nil {
 		return nil, err
 	}
@@ -53,20 +54,20 @@ func (t *Transport) byCode(ctx context.Context, a *asking) (url.Values, error) {
 			q.Set(name, v)
 		}
 	}
-	if slices.Contains(a.scopes, offline) {
-		q.Set("prompt", "consent") // or there would be no refresh token
+	if slices.Contains(a.scopes, offlineScope) {
+		q.Set("prompt", "consent") // required to get a refresh token
 	}
-	if a.dpop != nil {
-		q.Set("dpop_jkt", a.dpop.thumbprint())
+	if a.dpopKey != nil {
+		q.Set("dpop_jkt", a.dpopKey.thumbprint())
 	}
 	u.RawQuery = q.Encode()
 	back, err := t.o.Authorize(ctx, u.String())
 	if err != nil {
-		return nil, fmt.Errorf("authorize at %s: %w", a.as.Issuer, err)
+		return nil, fmt.Errorf("authorize at %s: %w", a.server.Issuer, err)
 	}
-	code, err := readRedirect(back, a.as, state)
+	code, err := readRedirect(back, a.server, state)
 	if err != nil {
-		return nil, fmt.Errorf("authorize at %s: %w", a.as.Issuer, err)
+		return nil, fmt.Errorf("authorize at %s: %w", a.server.Issuer, err)
 	}
 	return url.Values{
 		"grant_type":    {"authorization_code"},
@@ -76,34 +77,34 @@ func (t *Transport) byCode(ctx context.Context, a *asking) (url.Values, error) {
 	}, nil
 }
 
-// readRedirect reads the code from the address that the person was sent back to.
-// Unless it comes from the authorization server that was asked, nothing of it is
-// believed, not even an error.
+// readRedirect returns the code in the URL to which the user was redirected. It
+// believes nothing in the URL, not even an error, unless it comes from the
+// authorization server that was asked.
 func readRedirect(back string, as *serverMetadata, state string) (string, error) {
 	u, err := url.Parse(back)
 	if err != nil {
-		return "", errors.New("the redirect cannot be read")
+		return "", errors.New("invalid redirect URL")
 	}
 	q, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
-		return "", errors.New("the redirect cannot be read")
+		return "", errors.New("invalid redirect URL")
 	}
 	for _, name := range []string{"state", "iss", "code", "error"} {
 		if len(q[name]) > 1 {
-			return "", fmt.Errorf("the redirect holds %s more than once", name)
+			return "", fmt.Errorf("the redirect contains %s more than once", name)
 		}
 	}
 	switch {
 	case subtle.ConstantTimeCompare([]byte(q.Get("state")), []byte(state)) != 1:
-		return "", errors.New("the redirect is not the answer to this request")
+		return "", errors.New("the redirect does not belong to this request")
 	case q.Has("iss") && q.Get("iss") != as.Issuer:
 		return "", errors.New("the redirect comes from another authorization server")
 	case !q.Has("iss") && as.IssInRedirect:
-		return "", errors.New("the redirect does not say from which authorization server it comes")
+		return "", errors.New("the redirect does not name its authorization server")
 	case q.Has("error"):
 		return "", &Error{Code: q.Get("error"), Description: q.Get("error_description")}
 	case q.Get("code") == "":
-		return "", errors.New("the redirect holds no code")
+		return "", errors.New("the redirect contains no code")
 	}
 	return q.Get("code"), nil
 }

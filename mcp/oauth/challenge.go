@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// A challenge is how a server says which authorization it wants.
+// A challenge is an authentication challenge of a server.
 type challenge struct {
 	scheme string // in lower case
 	params map[string]string
 }
 
-// challenges reads the WWW-Authenticate headers of a response.
+// challenges parses the WWW-Authenticate headers of a response.
 func challenges(h http.Header) (all []challenge) {
 	for _, line := range h.Values("Www-Authenticate") {
 		all = append(all, parseChallenges(line)...)
@@ -19,8 +19,8 @@ func challenges(h http.Header) (all []challenge) {
 	return all
 }
 
-// find is the challenge of a scheme that we know; the first of several.
-func find(all []challenge) challenge {
+// findChallenge returns the first challenge with a supported scheme.
+func findChallenge(all []challenge) challenge {
 	for _, c := range all {
 		if c.scheme == "bearer" || c.scheme == "dpop" {
 			return c
@@ -29,27 +29,27 @@ func find(all []challenge) challenge {
 	return challenge{}
 }
 
-// parseChallenges reads one header, which may hold several challenges.
+// parseChallenges parses one header, which may contain several challenges.
 func parseChallenges(s string) (all []challenge) {
 	for {
 		s = strings.TrimLeft(s, " \t,")
 		if s == "" {
 			return all
 		}
-		name, rest := token(s)
+		name, rest := cutToken(s)
 		if name == "" {
-			return all // not a header that can be read
+			return all // malformed header
 		}
 		after := strings.TrimLeft(rest, " \t")
-		if !strings.HasPrefix(after, "=") { // a scheme, and not a parameter
+		if !strings.HasPrefix(after, "=") { // a scheme, not a parameter
 			all = append(all, challenge{strings.ToLower(name), map[string]string{}})
 			s = rest
 			continue
 		}
-		value, rest := value(strings.TrimLeft(after[1:], " \t"))
+		value, rest := cutValue(strings.TrimLeft(after[1:], " \t"))
 		if len(all) > 0 {
 			params := all[len(all)-1].params
-			if name = strings.ToLower(name); params[name] == "" { // the first counts
+			if name = strings.ToLower(name); params[name] == "" { // the first one wins
 				params[name] = value
 			}
 		}
@@ -57,7 +57,7 @@ func parseChallenges(s string) (all []challenge) {
 	}
 }
 
-func token(s string) (name, rest string) {
+func cutToken(s string) (name, rest string) {
 	i := strings.IndexAny(s, " \t,=\"")
 	if i < 0 {
 		return s, ""
@@ -65,8 +65,8 @@ func token(s string) (name, rest string) {
 	return s[:i], s[i:]
 }
 
-// value reads a token or a quoted string.
-func value(s string) (v, rest string) {
+// cutValue cuts a token or a quoted string from s.
+func cutValue(s string) (v, rest string) {
 	if !strings.HasPrefix(s, `"`) {
 		i := strings.IndexAny(s, " \t,")
 		if i < 0 {
@@ -87,5 +87,5 @@ func value(s string) (v, rest string) {
 			b.WriteByte(s[i])
 		}
 	}
-	return "", "" // without an end it is nothing
+	return "", "" // unterminated
 }

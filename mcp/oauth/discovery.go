@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// resourceMetadata is what a server says about its protection (RFC 9728).
+// resourceMetadata is the metadata of a protected resource (RFC 9728).
 type resourceMetadata struct {
 	Resource string   `json:"resource"`
 	Servers  []string `json:"authorization_servers"`
@@ -19,7 +19,7 @@ type resourceMetadata struct {
 	Bound    bool     `json:"dpop_bound_access_tokens_required"`
 }
 
-// serverMetadata is what an authorization server says about itself (RFC 8414).
+// serverMetadata is the metadata of an authorization server (RFC 8414).
 type serverMetadata struct {
 	Issuer        string   `json:"issuer"`
 	Authorize     string   `json:"authorization_endpoint"`
@@ -33,26 +33,26 @@ type serverMetadata struct {
 	IssInRedirect bool     `json:"authorization_response_iss_parameter_supported"`
 	DPoP          []string `json:"dpop_signing_alg_values_supported"`
 
-	guessed bool // there was none, and this is what 2025-03-26 assumes
+	guessed bool // not found; these are the defaults of 2025-03-26
 }
 
-var errNone = errors.New("oauth: there is no metadata")
+var errNoMetadata = errors.New("oauth: no metadata found")
 
-// findResource finds what protects the server: where its challenge says, or an
-// earlier one has said, or at one of two places that all servers have.
+// findResource gets the metadata of the server: from the URL in its challenge
+// or in an earlier one, or from a well-known URL.
 func (t *Transport) findResource(ctx context.Context, c challenge) (*resourceMetadata, error) {
 	named := c.params["resource_metadata"]
-	if address := cmp.Or(named, t.place); address != "" {
+	if address := cmp.Or(named, t.metadataURL); address != "" {
 		var m resourceMetadata
 		err := t.egress.get(ctx, address, &m)
 		if err == nil {
-			t.place = address
+			t.metadataURL = address
 			return &m, t.checkResource(&m)
 		}
 		if named != "" {
 			return nil, err
 		}
-		t.place = "" // it has moved
+		t.metadataURL = "" // it is no longer there
 	}
 	origin := t.server.Scheme + "://" + t.server.Host
 	const place = "/.well-known/oauth-protected-resource"
@@ -70,11 +70,11 @@ func (t *Transport) findResource(ctx context.Context, c challenge) (*resourceMet
 			return nil, err
 		}
 	}
-	return nil, errNone
+	return nil, errNoMetadata
 }
 
-// checkResource refuses metadata about something else: a token that it leads to
-// could be used there.
+// checkResource rejects metadata of another resource: a token for it could be
+// used there.
 func (t *Transport) checkResource(m *resourceMetadata) error {
 	u, err := url.Parse(m.Resource)
 	if err != nil || m.Resource == "" || u.Fragment != "" ||
@@ -92,8 +92,8 @@ func (t *Transport) checkResource(m *resourceMetadata) error {
 	return nil
 }
 
-// findServer finds the metadata of an authorization server. Its issuer must be the
-// very text that led there.
+// findServer gets the metadata of an authorization server. Its issuer must be
+// identical to the one requested.
 func (t *Transport) findServer(ctx context.Context, issuer string) (*serverMetadata, error) {
 	if err := t.egress.check(issuer); err != nil {
 		return nil, err
@@ -118,12 +118,12 @@ func (t *Transport) findServer(ctx context.Context, issuer string) (*serverMetad
 			return nil, err
 		}
 	}
-	return nil, errNone
+	return nil, errNoMetadata
 }
 
 func (t *Transport) checkServer(m *serverMetadata, issuer string) error {
 	if m.Issuer != issuer {
-		return fmt.Errorf("oauth: metadata of %q is by %q", issuer, m.Issuer)
+		return fmt.Errorf("oauth: metadata of %q has issuer %q", issuer, m.Issuer)
 	}
 	for _, address := range []string{m.Authorize, m.Token, m.Register} {
 		if address == "" {
@@ -134,16 +134,16 @@ func (t *Transport) checkServer(m *serverMetadata, issuer string) error {
 		}
 	}
 	if m.Token == "" {
-		return fmt.Errorf("oauth: %s has nowhere to ask for a token", issuer)
+		return fmt.Errorf("oauth: %s has no token endpoint", issuer)
 	}
 	return nil
 }
 
-// discover finds out who may give tokens for the server.
+// discover finds the authorization server for the server.
 func (t *Transport) discover(ctx context.Context, c challenge) (*resourceMetadata, *serverMetadata, error) {
 	res, err := t.findResource(ctx, c)
-	if errors.Is(err, errNone) {
-		as, err := t.guess(ctx)
+	if errors.Is(err, errNoMetadata) {
+		as, err := t.defaultServer(ctx)
 		return &resourceMetadata{Resource: t.resource()}, as, err
 	}
 	if err != nil {
@@ -163,11 +163,12 @@ func (t *Transport) discover(ctx context.Context, c challenge) (*resourceMetadat
 	return res, as, nil
 }
 
-// guess is for servers of 2025-03-26, which are their own authorization server.
-func (t *Transport) guess(ctx context.Context) (*serverMetadata, error) {
+// defaultServer returns the authorization server of a server of 2025-03-26,
+// which is the server itself.
+func (t *Transport) defaultServer(ctx context.Context) (*serverMetadata, error) {
 	origin := t.server.Scheme + "://" + t.server.Host
 	as, err := t.findServer(ctx, origin)
-	if errors.Is(err, errNone) {
+	if errors.Is(err, errNoMetadata) {
 		return &serverMetadata{
 			Issuer: origin, Authorize: origin + "/authorize", Token: origin + "/token", Register: origin + "/register",
 			Challenges: []string{"S256"}, guessed: true,
@@ -176,7 +177,7 @@ func (t *Transport) guess(ctx context.Context) (*serverMetadata, error) {
 	return as, err
 }
 
-// resource is the server's address in the form that names it.
+// resource returns the canonical URL of the server.
 func (t *Transport) resource() string {
 	u := *t.server
 	u.Scheme, u.Host = strings.ToLower(u.Scheme), strings.ToLower(u.Host)

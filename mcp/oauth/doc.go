@@ -1,28 +1,28 @@
-// Package oauth brings a client of package mcp the tokens that a server wants.
+// Package oauth gets the access tokens that a client of package mcp needs.
 //
-// A Transport is an http.RoundTripper for streamable.ClientOptions. It sends
-// requests as they come until the server says that it wants to know who asks.
-// Then it finds the server's authorization server, becomes known to it, asks for a
-// token, and sends the request again:
+// A [Transport] is an http.RoundTripper for streamable.ClientOptions. It sends
+// requests unchanged until the server asks for authorization. Then it discovers the
+// authorization server, registers with it if necessary, requests a token, and sends
+// the request again:
 //
 //	401, or 403 with more scopes
 //	   │
 //	   ▼
-//	discovery.go     what protects the server, and which authorization server may
-//	   │             give tokens for it
+//	discovery.go     metadata of the server and of its authorization server
+//	   │
 //	   ▼
-//	register.go      who we are there: known before, a document that describes us,
-//	   │             or registered now
+//	register.go      the client id: configured, a metadata document, or dynamic
+//	   │             registration
 //	   ▼
-//	authorize.go     the person agrees        grant.go   or nobody has to
-//	   │                                          │
-//	   └───────────────► token.go ◄───────────────┘
+//	authorize.go     the user consents       grant.go   or no user is involved
+//	   │                                         │
+//	   └───────────────► token.go ◄──────────────┘
 //	                        │
 //	                        ▼
-//	                     store.go    kept by issuer: nothing that one authorization
-//	                                 server gave is ever shown to another
+//	                     store.go    stored by issuer: nothing from one authorization
+//	                                 server is ever sent to another
 //
-// Addresses that a server names are not trusted: requests to them go only to
-// public addresses over TLS, unless the server itself is on this machine, and never
-// to link-local ones. What a person is to visit must pass [mcp.CheckURL] as well.
+// URLs named by a server are not trusted. Requests to them go only to public
+// addresses over TLS, unless the server itself is local, and never to link-local
+// addresses. A URL that the user visits must also pass [mcp.CheckURL].
 package oauth

@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// A dpopKey proves with each request that we are the one the token was given to
-// (RFC 9449).
+// A dpopKey proves with each request that the client is the one that the token
+// was issued to (RFC 9449).
 type dpopKey struct {
 	key *ecdsa.PrivateKey
 
 	mu     sync.Mutex
-	nonces map[string]string // by origin: what the proof must hold
+	nonces map[string]string // by origin: nonce for the next proof
 }
 
 func newDPoPKey() (*dpopKey, error) {
@@ -30,33 +30,34 @@ func newDPoPKey() (*dpopKey, error) {
 	return &dpopKey{key: key, nonces: map[string]string{}}, nil
 }
 
-func readKey(der []byte) (*dpopKey, error) {
+func parseDPoPKey(der []byte) (*dpopKey, error) {
 	key, err := x509.ParseECPrivateKey(der)
 	if err != nil || key.Curve != elliptic.P256() {
-		return nil, errors.New("oauth: the key of a token cannot be read")
+		return nil, errors.New("oauth: invalid key of a DPoP token")
 	}
 	return &dpopKey{key: key, nonces: map[string]string{}}, nil
 }
 
-func (k *dpopKey) encoded() []byte {
-	der, _ := x509.MarshalECPrivateKey(k.key) // which P-256 always can be
+func (k *dpopKey) marshal() []byte {
+	der, _ := x509.MarshalECPrivateKey(k.key) // cannot fail for P-256
 	return der
 }
 
-// jwk is the public key.
+// jwk returns the public key as a JWK.
 func (k *dpopKey) jwk() map[string]any {
 	point, _ := k.key.PublicKey.Bytes() // 4, x, y
 	return map[string]any{"kty": "EC", "crv": "P-256", "x": rawURL.EncodeToString(point[1:33]), "y": rawURL.EncodeToString(point[33:])}
 }
 
-// thumbprint names the key (RFC 7638).
+// thumbprint returns the key's thumbprint (RFC 7638).
 func (k *dpopKey) thumbprint() string {
 	j := k.jwk()
 	sum := sha256.Sum256([]byte(`{"crv":"P-256","kty":"EC","x":"` + j["x"].(string) + `","y":"` + j["y"].(string) + `"}`))
 	return rawURL.EncodeToString(sum[:])
 }
 
-// proof is for one request, and for one token if it carries one.
+// proof returns a DPoP proof for one request, and for the access token if it
+// has one.
 func (k *dpopKey) proof(method, address, access string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -76,9 +77,9 @@ func (k *dpopKey) proof(method, address, access string) (string, error) {
 	return sign(k.key, map[string]any{"typ": "dpop+jwt", "jwk": k.jwk()}, claims)
 }
 
-// heard takes note of what the next proof for an address must hold. It reports
-// whether that is something new.
-func (k *dpopKey) heard(address string, h http.Header) bool {
+// saveNonce stores the nonce for the next proof to a URL's origin. It reports
+// whether it is a new one.
+func (k *dpopKey) saveNonce(address string, h http.Header) bool {
 	nonce := h.Get("Dpop-Nonce")
 	u, err := url.Parse(address)
 	if err != nil || nonce == "" || len(nonce) > 1024 {

@@ -18,35 +18,36 @@ import (
 )
 
 const (
-	maxDocument  = 64 << 10 // of metadata or a token
-	egressWithin = 10 * time.Second
-	maxRedirects = 3
+	maxDocument   = 64 << 10 // limit of a response
+	egressTimeout = 10 * time.Second
+	maxRedirects  = 3
 )
 
 var errForbidden = errors.New("oauth: address is not allowed")
 
-// egress fetches what servers name. It reaches only public addresses over TLS,
-// whatever names and redirects lead there; with local set also those of this
-// machine and its networks, but never link-local ones, where clouds keep secrets.
+// egress fetches URLs that servers name. It connects only to public addresses
+// over TLS, whatever host names and redirects lead to. With local set it also
+// connects to loopback and private addresses, but never to link-local ones,
+// where cloud providers serve credentials.
 type egress struct {
 	http    *http.Client
 	local   bool
-	blocked atomic.Int64 // addresses that were refused
+	blocked atomic.Int64 // URLs that were refused
 }
 
 func newEgress(local bool) *egress {
 	e := &egress{local: local}
-	dialer := &net.Dialer{Timeout: egressWithin, ControlContext: e.control}
+	dialer := &net.Dialer{Timeout: egressTimeout, ControlContext: e.control}
 	e.http = &http.Client{
-		Timeout: egressWithin,
+		Timeout: egressTimeout,
 		Transport: &http.Transport{
-			DialContext: dialer.DialContext, ForceAttemptHTTP2: true, // no proxy: it would look names up for us
-			TLSHandshakeTimeout: egressWithin, ResponseHeaderTimeout: egressWithin,
+			DialContext: dialer.DialContext, ForceAttemptHTTP2: true, // no proxy: it would resolve the names
+			TLSHandshakeTimeout: egressTimeout, ResponseHeaderTimeout: egressTimeout,
 			MaxResponseHeaderBytes: maxDocument, IdleConnTimeout: 30 * time.Second,
 		},
 		CheckRedirect: func(r *http.Request, via []*http.Request) error {
 			if len(via) > maxRedirects || r.Method != http.MethodGet {
-				return e.forbid("a redirect too many")
+				return e.forbid("too many redirects")
 			}
 			return e.check(r.URL.String())
 		},
@@ -54,7 +55,7 @@ func newEgress(local bool) *egress {
 	return e
 }
 
-// control looks at the address itself, when the name has been looked up.
+// control checks the address after the name was resolved.
 func (e *egress) control(_ context.Context, _, address string, _ syscall.RawConn) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -70,13 +71,13 @@ func (e *egress) control(_ context.Context, _, address string, _ syscall.RawConn
 	return nil
 }
 
-// forbid is the error for an address that is not to be used, and counts it.
+// forbid counts a refused URL and returns the error.
 func (e *egress) forbid(address string) error {
 	e.blocked.Add(1)
 	return fmt.Errorf("%w: %.200q", errForbidden, address)
 }
 
-var special = []netip.Prefix{
+var nonPublic = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
 	netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("240.0.0.0/4"), netip.MustParsePrefix("192.88.99.0/24"),
 	netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("64:ff9b:1::/48"), netip.MustParsePrefix("2002::/16"),
@@ -87,7 +88,7 @@ func isPublic(ip netip.Addr) bool {
 	if !ip.IsGlobalUnicast() || ip.IsPrivate() {
 		return false
 	}
-	for _, p := range special {
+	for _, p := range nonPublic {
 		if p.Contains(ip) {
 			return false
 		}
@@ -95,7 +96,7 @@ func isPublic(ip netip.Addr) bool {
 	return true
 }
 
-// check reports why an address that somebody named is not to be used.
+// check returns an error if a URL must not be used.
 func (e *egress) check(address string) error {
 	u, err := url.Parse(address)
 	switch {
@@ -107,8 +108,7 @@ func (e *egress) check(address string) error {
 	return fmt.Errorf("%w is not https", e.forbid(address))
 }
 
-// isLocal reports whether a host's name says that it is this machine, or one of a
-// private network.
+// isLocal reports whether a host is a loopback or private one.
 func isLocal(host string) bool {
 	if ip, err := netip.ParseAddr(host); err == nil {
 		return !isPublic(ip.Unmap()) && !ip.Unmap().IsLinkLocalUnicast()
@@ -116,8 +116,8 @@ func isLocal(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
-// do sends a request and reads the JSON of its answer into v. A status that is
-// none of success is a *statusError.
+// do sends a request and decodes the JSON response into v. A status other than
+// success is a *statusError.
 func (e *egress) do(r *http.Request, v any) (http.Header, error) {
 	if err := e.check(r.URL.String()); err != nil {
 		return nil, err
@@ -133,12 +133,12 @@ func (e *egress) do(r *http.Request, v any) (http.Header, error) {
 	case err != nil:
 		return nil, err
 	case len(body) > maxDocument:
-		return nil, fmt.Errorf("oauth: %s: the answer is larger than %d bytes", r.URL.Redacted(), maxDocument)
+		return nil, fmt.Errorf("oauth: %s: the response is larger than %d bytes", r.URL.Redacted(), maxDocument)
 	case res.StatusCode < 200 || res.StatusCode > 299:
 		return res.Header, &statusError{r.URL.Redacted(), res.StatusCode, body}
 	}
 	if err := jsonv2.Unmarshal(body, v); err != nil {
-		return res.Header, fmt.Errorf("oauth: %s: the answer cannot be read", r.URL.Redacted())
+		return res.Header, fmt.Errorf("oauth: %s: the response is not valid JSON", r.URL.Redacted())
 	}
 	return res.Header, nil
 }

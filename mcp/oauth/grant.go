@@ -15,9 +15,9 @@ const (
 	typeIDJAG     = "urn:ietf:params:oauth:token-type:id-jag"
 )
 
-// A Grant is a right to a token that no person has to agree to.
+// A Grant is an OAuth grant that needs no user consent.
 type Grant interface {
-	form(ctx context.Context, t *Transport, a *asking) (url.Values, error)
+	form(ctx context.Context, t *Transport, a *tokenRequest) (url.Values, error)
 }
 
 var (
@@ -26,46 +26,46 @@ var (
 	_ Grant = Enterprise{}
 )
 
-// ClientCredentials is the right of the program itself, which proves who it is with
-// its secret or its key.
+// ClientCredentials is the client credentials grant: the program authenticates
+// itself with its secret or key.
 type ClientCredentials struct{}
 
-func (ClientCredentials) form(context.Context, *Transport, *asking) (url.Values, error) {
+func (ClientCredentials) form(context.Context, *Transport, *tokenRequest) (url.Values, error) {
 	return url.Values{"grant_type": {"client_credentials"}}, nil
 }
 
-// Assertion is a right that somebody else has written down, such as the platform
-// that a workload runs on. JWT is asked for it, for an authorization server, each
-// time that a token is needed.
+// Assertion is the JWT bearer grant: a third party, such as the platform of a
+// workload, issues the assertion. JWT is called for each token, with the issuer
+// of the authorization server.
 type Assertion struct {
 	JWT func(ctx context.Context, issuer string) (string, error)
 }
 
-func (g Assertion) form(ctx context.Context, _ *Transport, a *asking) (url.Values, error) {
-	jwt, err := g.JWT(ctx, a.as.Issuer)
+func (g Assertion) form(ctx context.Context, _ *Transport, a *tokenRequest) (url.Values, error) {
+	jwt, err := g.JWT(ctx, a.server.Issuer)
 	if err != nil {
-		return nil, fmt.Errorf("oauth: assertion for %s: %w", a.as.Issuer, err)
+		return nil, fmt.Errorf("oauth: assertion for %s: %w", a.server.Issuer, err)
 	}
 	return url.Values{"grant_type": {grantJWT}, "assertion": {jwt}}, nil
 }
 
-// Enterprise is the right that an organisation gives its people: its identity
-// provider is shown who the person is, and says what they may use.
+// Enterprise is the grant for organizations: their identity provider exchanges
+// the user's ID token for an assertion.
 type Enterprise struct {
 	Token        string // the identity provider's token endpoint
-	ClientID     string // who we are there
+	ClientID     string // client id at the identity provider
 	ClientSecret string
-	// IDToken is what the person got when they logged in.
+	// IDToken returns the ID token of the user's login.
 	IDToken func(ctx context.Context) (string, error)
 }
 
-func (g Enterprise) form(ctx context.Context, t *Transport, a *asking) (url.Values, error) {
+func (g Enterprise) form(ctx context.Context, t *Transport, a *tokenRequest) (url.Values, error) {
 	id, err := g.IDToken(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("oauth: who the person is: %w", err)
+		return nil, fmt.Errorf("oauth: ID token: %w", err)
 	}
-	provider := &asking{
-		as:     &serverMetadata{Issuer: g.Token, Token: g.Token},
+	provider := &tokenRequest{
+		server: &serverMetadata{Issuer: g.Token, Token: g.Token},
 		client: &Registration{ClientID: g.ClientID, ClientSecret: g.ClientSecret, AuthMethod: authNone},
 	}
 	if g.ClientSecret != "" {
@@ -76,7 +76,7 @@ func (g Enterprise) form(ctx context.Context, t *Transport, a *asking) (url.Valu
 		"requested_token_type": {typeIDJAG},
 		"subject_token":        {id},
 		"subject_token_type":   {typeIDToken},
-		"audience":             {a.as.Issuer},
+		"audience":             {a.server.Issuer},
 		"resource":             {a.resource},
 	}
 	if len(a.scopes) > 0 {
@@ -87,10 +87,10 @@ func (g Enterprise) form(ctx context.Context, t *Transport, a *asking) (url.Valu
 		Type  string `json:"issued_token_type"`
 	}
 	if _, err := t.post(ctx, provider, form, &answer); err != nil {
-		return nil, fmt.Errorf("identity provider: %w", asError(err))
+		return nil, fmt.Errorf("identity provider: %w", refusalIn(err))
 	}
 	if answer.Token == "" || answer.Type != typeIDJAG {
-		return nil, errors.New("oauth: the identity provider gave something else than was asked for")
+		return nil, errors.New("oauth: the identity provider did not return an ID-JAG token")
 	}
 	return url.Values{"grant_type": {grantJWT}, "assertion": {answer.Token}}, nil
 }

@@ -20,11 +20,11 @@ import (
 
 var rawURL = base64.RawURLEncoding
 
-// ParseKey reads a private key in PEM: PKCS #8, or what older programs write.
+// ParseKey parses a PEM-encoded private key: PKCS #8, SEC 1 or PKCS #1.
 func ParseKey(text []byte) (crypto.Signer, error) {
 	block, _ := pem.Decode(text)
 	if block == nil {
-		return nil, errors.New("oauth: not a key in PEM")
+		return nil, errors.New("oauth: not a PEM-encoded key")
 	}
 	if key, err := x509.ParsePKCS8PrivateKey(block.Bytes); err == nil {
 		if s, ok := key.(crypto.Signer); ok {
@@ -40,7 +40,7 @@ func ParseKey(text []byte) (crypto.Signer, error) {
 	return nil, errors.New("oauth: not a private key that can sign")
 }
 
-// sign writes a JWT. The header's alg is the key's.
+// sign returns a signed JWT. It sets alg in the header.
 func sign(key crypto.Signer, header, claims map[string]any) (string, error) {
 	alg, err := algorithm(key)
 	if err != nil {
@@ -76,7 +76,7 @@ func algorithm(key crypto.Signer) (string, error) {
 	case ed25519.PrivateKey:
 		return "EdDSA", nil
 	}
-	return "", fmt.Errorf("oauth: no way to sign with a %T", key)
+	return "", fmt.Errorf("oauth: cannot sign with a %T", key)
 }
 
 func signature(key crypto.Signer, text []byte) ([]byte, error) {
@@ -97,7 +97,7 @@ func signature(key crypto.Signer, text []byte) ([]byte, error) {
 	return key.Sign(rand.Reader, sum[:], crypto.SHA256)
 }
 
-// clientAssertion proves who we are with a key (RFC 7523).
+// clientAssertion returns a JWT that authenticates the client (RFC 7523).
 func (o *Options) clientAssertion(client, audience string) (string, error) {
 	header := map[string]any{"typ": "JWT"}
 	if o.KeyID != "" {

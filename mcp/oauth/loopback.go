@@ -12,28 +12,29 @@ import (
 	"github.com/bossman-dev/bossman/mcp"
 )
 
-// A Loopback waits on this machine for people to come back from the
-// authorization server. Several transports may use one at the same time.
+// A Loopback receives the redirects of users who return from the authorization
+// server. Several transports may share one.
 type Loopback struct {
-	// Show tells the person the address to agree at. It is safe to show; opening it
-	// is for the person to decide.
+	// Show displays the URL at which the user consents. It is safe to display;
+	// opening it is the user's decision.
 	Show func(address string) error
 
-	l    net.Listener
-	http *http.Server
-	done chan struct{}
+	listener net.Listener
+	http     *http.Server
+	done     chan struct{}
 
-	mu   sync.Mutex
-	back map[string]chan string // by state: who waits
+	mu      sync.Mutex
+	waiting map[string]chan string // by state
 }
 
-// NewLoopback begins to wait, at an address of its own. It must be closed.
+// NewLoopback starts a server on a free loopback port. The caller must close
+// it.
 func NewLoopback(show func(address string) error) (*Loopback, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	b := &Loopback{Show: show, l: l, back: map[string]chan string{}, done: make(chan struct{})}
+	b := &Loopback{Show: show, listener: l, waiting: map[string]chan string{}, done: make(chan struct{})}
 	b.http = &http.Server{Handler: b, ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 16 << 10}
 	go func() {
 		defer close(b.done)
@@ -42,32 +43,32 @@ func NewLoopback(show func(address string) error) (*Loopback, error) {
 	return b, nil
 }
 
-// Redirect is the address that the person comes back to.
-func (b *Loopback) Redirect() string { return "http://" + b.l.Addr().String() + "/callback" }
+// Redirect returns the redirect URL.
+func (b *Loopback) Redirect() string { return "http://" + b.listener.Addr().String() + "/callback" }
 
-// ServeHTTP receives the person.
+// ServeHTTP handles the user's redirect.
 func (b *Loopback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.URL.Path != "/callback" || r.Method != http.MethodGet || r.Host != b.l.Addr().String() {
+	if r.URL.Path != "/callback" || r.Method != http.MethodGet || r.Host != b.listener.Addr().String() {
 		http.NotFound(w, r)
 		return
 	}
 	b.mu.Lock()
-	back := b.back[r.URL.Query().Get("state")]
+	back := b.waiting[r.URL.Query().Get("state")]
 	b.mu.Unlock()
-	if back == nil { // any page can send a browser here: that ends nobody's waiting
-		http.Error(w, "Nobody waits for this.", http.StatusBadRequest)
+	if back == nil { // any page can send a browser here, which must not end a wait
+		http.Error(w, "No authorization is in progress for this request.", http.StatusBadRequest)
 		return
 	}
 	select {
 	case back <- b.Redirect() + "?" + r.URL.RawQuery:
-	default: // they have come already
+	default: // received before
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Referrer-Policy", "no-referrer")
 	_, _ = w.Write([]byte("You can close this page and go back to the program.\n"))
 }
 
-// Authorize shows the person the address and waits for them to come back. It is for
+// Authorize shows the user the URL and waits for the redirect. Use it as
 // Options.Authorize.
 func (b *Loopback) Authorize(ctx context.Context, address string) (string, error) {
 	if err := mcp.CheckURL(address); err != nil {
@@ -77,20 +78,20 @@ func (b *Loopback) Authorize(ctx context.Context, address string) (string, error
 	if err != nil {
 		return "", err
 	}
-	state, came := u.Query().Get("state"), make(chan string, 1)
+	state, redirected := u.Query().Get("state"), make(chan string, 1)
 	b.mu.Lock()
-	b.back[state] = came
+	b.waiting[state] = redirected
 	b.mu.Unlock()
 	defer func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		delete(b.back, state)
+		delete(b.waiting, state)
 	}()
 	if err := b.Show(address); err != nil {
 		return "", err
 	}
 	select {
-	case back := <-came:
+	case back := <-redirected:
 		return back, nil
 	case <-b.done:
 		return "", errors.New("oauth: closed")
@@ -99,7 +100,7 @@ func (b *Loopback) Authorize(ctx context.Context, address string) (string, error
 	}
 }
 
-// Close ends the waiting.
+// Close stops the server and ends all waits.
 func (b *Loopback) Close() error {
 	err := b.http.Close()
 	<-b.done

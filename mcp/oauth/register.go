@@ -14,7 +14,7 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 )
 
-// The ways to prove to an authorization server who we are.
+// Client authentication methods.
 const (
 	authNone  = "none"
 	authBasic = "client_secret_basic"
@@ -22,71 +22,71 @@ const (
 	authJWT   = "private_key_jwt"
 )
 
-// A Registration is who we are to an authorization server.
+// A Registration is the client's registration at an authorization server.
 type Registration struct {
 	ClientID     string `json:"client_id"`
 	ClientSecret string `json:"client_secret,omitzero"`
 	AuthMethod   string `json:"token_endpoint_auth_method,omitzero"`
-	Redirect     string `json:"redirect,omitzero"` // what it was made for
+	Redirect     string `json:"redirect,omitzero"` // redirect URL that it was made for
 	Expires      int64  `json:"client_secret_expires_at,omitzero"`
 
-	registered bool // by us, and not by somebody who told us
+	dynamic bool // by dynamic registration, not by configuration
 }
 
 func (r *Registration) expired() bool {
-	return r.Expires != 0 && time.Now().After(time.Unix(r.Expires, 0).Add(-early))
+	return r.Expires != 0 && time.Now().After(time.Unix(r.Expires, 0).Add(-expiryMargin))
 }
 
-// errRegistration means that there is no way to become known.
-var errRegistration = errors.New("oauth: the authorization server does not know us, and has no way to register")
+// errNoRegistration means that the client is unknown and cannot register.
+var errNoRegistration = errors.New("oauth: the authorization server does not know this client and offers no registration")
 
-// identify finds out who we are to an authorization server: what the program was
-// told, a document that describes us, or what was registered before; nil if nobody
+// identify returns the client's registration at an authorization server: the
+// configured one, a metadata document, or the stored one; nil if there is none
 // yet.
 func (t *Transport) identify(as *serverMetadata, kept *Registration) (*Registration, error) {
 	switch {
 	case t.o.ClientID != "":
-		if t.known == "" {
-			t.known = as.Issuer
+		if t.clientIssuer == "" {
+			t.clientIssuer = as.Issuer
 		}
-		if t.known != as.Issuer {
-			return nil, fmt.Errorf("oauth: %s is not the authorization server that knows us", as.Issuer)
+		if t.clientIssuer != as.Issuer {
+			return nil, fmt.Errorf("oauth: %s is not the authorization server of the configured client id", as.Issuer)
 		}
 		r := &Registration{ClientID: t.o.ClientID, ClientSecret: t.o.ClientSecret}
-		r.AuthMethod = t.prove(as, r)
+		r.AuthMethod = t.authMethod(as, r)
 		return r, nil
 	case t.o.Document != "" && as.Documents:
 		r := &Registration{ClientID: t.o.Document}
-		r.AuthMethod = t.prove(as, r)
+		r.AuthMethod = t.authMethod(as, r)
 		return r, nil
 	case kept != nil && kept.ClientID != "" && !kept.expired():
-		kept.registered = true
+		kept.dynamic = true
 		return kept, nil
 	}
 	return nil, nil
 }
 
-// registered makes us known to an authorization server that does not know us, or
-// knows us by another redirect. That is kept at once: others with the same store
-// need not do it again.
-func (t *Transport) registered(ctx context.Context, a *asking) error {
+// ensureRegistered registers the client if it is unknown to the authorization
+// server or registered for another redirect URL. The registration is stored at
+// once, for others that share the store.
+func (t *Transport) ensureRegistered(ctx context.Context, a *tokenRequest) error {
 	switch {
-	case a.client != nil && (!a.client.registered || a.client.Redirect == t.o.Redirect):
+	case a.client != nil && (!a.client.dynamic || a.client.Redirect == t.o.Redirect):
 		return nil
-	case a.as.Register == "" || t.o.Grant != nil:
-		return errRegistration
+	case a.server.Register == "" || t.o.Grant != nil:
+		return errNoRegistration
 	}
-	r, err := t.register(ctx, a.as)
+	r, err := t.register(ctx, a.server)
 	if err != nil {
 		return err
 	}
-	r.registered, a.client = true, r
-	return keep(ctx, t.o.Store, a.as.Issuer, func(record *Record) { record.Client = r })
+	r.dynamic, a.client = true, r
+	return updateRecord(ctx, t.o.Store, a.server.Issuer, func(record *Record) { record.Client = r })
 }
 
-// prove chooses how we prove who we are, of what the server takes. By RFC 8414 a
-// server that does not say takes a secret in the header.
-func (t *Transport) prove(as *serverMetadata, r *Registration) string {
+// authMethod returns how to authenticate the client, of the methods that the
+// server supports. By RFC 8414, client_secret_basic is the default.
+func (t *Transport) authMethod(as *serverMetadata, r *Registration) string {
 	takes := func(method string) bool { return slices.Contains(as.ClientAuth, method) }
 	switch {
 	case t.o.Key != nil && (len(as.ClientAuth) == 0 || takes(authJWT)):
@@ -101,7 +101,7 @@ func (t *Transport) prove(as *serverMetadata, r *Registration) string {
 	return authNone
 }
 
-// register makes us known to an authorization server (RFC 7591).
+// register performs dynamic client registration (RFC 7591).
 func (t *Transport) register(ctx context.Context, as *serverMetadata) (*Registration, error) {
 	method := authBasic
 	for _, m := range []string{authPost, authBasic, authNone} {
@@ -131,10 +131,10 @@ func (t *Transport) register(ctx context.Context, as *serverMetadata) (*Registra
 	r.Header.Set("Content-Type", "application/json")
 	var reg Registration
 	if _, err := t.egress.do(r, &reg); err != nil {
-		return nil, fmt.Errorf("register at %s: %w", as.Issuer, asError(err))
+		return nil, fmt.Errorf("register at %s: %w", as.Issuer, refusalIn(err))
 	}
 	if reg.ClientID == "" || strings.ContainsAny(reg.ClientID, "\r\n") {
-		return nil, fmt.Errorf("register at %s: the answer holds no client_id", as.Issuer)
+		return nil, fmt.Errorf("register at %s: the response contains no client_id", as.Issuer)
 	}
 	reg.Redirect = t.o.Redirect
 	if reg.AuthMethod == "" {

@@ -182,7 +182,7 @@ func TestTransport_refreshedElsewhere(t *testing.T) {
 		}
 		tok := record.Tokens[w.url()]
 		tok.Access, tok.Refresh, tok.Expires = "theirs", "next", time.Now().Add(time.Hour)
-		record.put(w.url(), &tok)
+		record.setToken(w.url(), &tok)
 		as.good[tok.Access] = ""
 		if err := store.Save(context.Background(), record); err != nil {
 			t.Error(err)

@@ -9,63 +9,37 @@ import (
 	"net/url"
 	"strings"
 	"time"
-
-	jsonv2 "github.com/go-json-experiment/json"
 )
 
-// An Error is an authorization server's refusal.
-type Error struct {
-	Code        string `json:"error"` // such as "invalid_grant"
-	Description string `json:"error_description"`
-}
-
-func (e *Error) Error() string {
-	if e.Description == "" {
-		return fmt.Sprintf("oauth: refused: %.100q", e.Code)
-	}
-	return fmt.Sprintf("oauth: refused: %.100q: %.300q", e.Code, e.Description)
-}
-
-// asError reads the refusal in a response.
-func asError(err error) error {
-	if e, ok := errors.AsType[*statusError](err); ok {
-		var refusal Error
-		if jsonv2.Unmarshal(e.body, &refusal) == nil && refusal.Code != "" {
-			return &refusal
-		}
-	}
-	return err
-}
-
-// A Token lets us use a server.
+// A Token is an access token for a server.
 type Token struct {
 	Access  string    `json:"access_token"`
 	Refresh string    `json:"refresh_token,omitzero"`
 	Type    string    `json:"token_type"` // "Bearer" or "DPoP"
 	Expires time.Time `json:"expires,omitzero"`
-	Scopes  []string  `json:"scopes,omitzero"` // that were asked for or granted
-	Key     []byte    `json:"key,omitzero"`    // that a token of type DPoP is bound to
-	Client  string    `json:"client_id"`       // whom it was given to
+	Scopes  []string  `json:"scopes,omitzero"` // requested or granted
+	Key     []byte    `json:"key,omitzero"`    // private key that a DPoP token is bound to
+	Client  string    `json:"client_id"`       // client that it was issued to
 }
 
-// early is how long before its end a token is no longer used.
-const early = 30 * time.Second
+// expiryMargin is how long before its expiry a token is no longer used.
+const expiryMargin = 30 * time.Second
 
 func (t *Token) expired() bool {
-	return !t.Expires.IsZero() && time.Now().After(t.Expires.Add(-early))
+	return !t.Expires.IsZero() && time.Now().After(t.Expires.Add(-expiryMargin))
 }
 
-// An asking is what a token is asked for.
-type asking struct {
-	as       *serverMetadata
+// A tokenRequest holds the parameters of a token request.
+type tokenRequest struct {
+	server   *serverMetadata
 	client   *Registration
 	resource string
 	scopes   []string
-	dpop     *dpopKey // nil: the token is for whoever has it
+	dpopKey  *dpopKey // nil for a bearer token
 }
 
-// ask sends a token request.
-func (t *Transport) ask(ctx context.Context, a *asking, form url.Values) (*Token, error) {
+// requestToken sends a token request.
+func (t *Transport) requestToken(ctx context.Context, a *tokenRequest, form url.Values) (*Token, error) {
 	if a.resource != "" {
 		form.Set("resource", a.resource)
 	}
@@ -77,15 +51,15 @@ func (t *Transport) ask(ctx context.Context, a *asking, form url.Values) (*Token
 		Scope   string `json:"scope"`
 	}
 	header, err := t.post(ctx, a, form, &answer)
-	if refusal, ok := errors.AsType[*Error](asError(err)); ok && refusal.Code == "use_dpop_nonce" && a.dpop != nil {
-		a.dpop.heard(a.as.Token, header)
+	if refusal, ok := errors.AsType[*Error](refusalIn(err)); ok && refusal.Code == "use_dpop_nonce" && a.dpopKey != nil {
+		a.dpopKey.saveNonce(a.server.Token, header)
 		_, err = t.post(ctx, a, form, &answer)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("token from %s: %w", a.as.Issuer, asError(err))
+		return nil, fmt.Errorf("token from %s: %w", a.server.Issuer, refusalIn(err))
 	}
 	if answer.Access == "" || strings.ContainsAny(answer.Access, "\r\n \t") {
-		return nil, fmt.Errorf("token from %s: there is none in the answer", a.as.Issuer)
+		return nil, fmt.Errorf("token from %s: the response contains no token", a.server.Issuer)
 	}
 	tok := &Token{Access: answer.Access, Refresh: answer.Refresh, Type: "Bearer", Scopes: a.scopes, Client: a.client.ClientID}
 	if answer.Scope != "" {
@@ -95,23 +69,23 @@ func (t *Transport) ask(ctx context.Context, a *asking, form url.Values) (*Token
 		tok.Expires = time.Now().Add(time.Duration(min(answer.Expires, 1<<31)) * time.Second)
 	}
 	if strings.EqualFold(answer.Type, "DPoP") {
-		if a.dpop == nil {
-			return nil, fmt.Errorf("token from %s: it is bound to a key that we did not show", a.as.Issuer)
+		if a.dpopKey == nil {
+			return nil, fmt.Errorf("token from %s: it is bound to a key that was not sent", a.server.Issuer)
 		}
-		tok.Type, tok.Key = "DPoP", a.dpop.encoded()
+		tok.Type, tok.Key = "DPoP", a.dpopKey.marshal()
 	}
 	return tok, nil
 }
 
-// post sends a form to the token endpoint, with the proof of who we are.
-func (t *Transport) post(ctx context.Context, a *asking, form url.Values, v any) (http.Header, error) {
+// post sends a form to the token endpoint, with the client's authentication.
+func (t *Transport) post(ctx context.Context, a *tokenRequest, form url.Values, v any) (http.Header, error) {
 	switch a.client.AuthMethod {
 	case authBasic:
 	case authPost:
 		form.Set("client_id", a.client.ClientID)
 		form.Set("client_secret", a.client.ClientSecret)
 	case authJWT:
-		assertion, err := t.o.clientAssertion(a.client.ClientID, a.as.Issuer)
+		assertion, err := t.o.clientAssertion(a.client.ClientID, a.server.Issuer)
 		if err != nil {
 			return nil, err
 		}
@@ -121,7 +95,7 @@ func (t *Transport) post(ctx context.Context, a *asking, form url.Values, v any)
 	default:
 		form.Set("client_id", a.client.ClientID)
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, a.as.Token, strings.NewReader(form.Encode()))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, a.server.Token, strings.NewReader(form.Encode()))
 	if err != nil {
 		return nil, err
 	}
@@ -130,8 +104,8 @@ func (t *Transport) post(ctx context.Context, a *asking, form url.Values, v any)
 		pair := url.QueryEscape(a.client.ClientID) + ":" + url.QueryEscape(a.client.ClientSecret)
 		r.Header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(pair)))
 	}
-	if a.dpop != nil {
-		proof, err := a.dpop.proof(http.MethodPost, a.as.Token, "")
+	if a.dpopKey != nil {
+		proof, err := a.dpopKey.proof(http.MethodPost, a.server.Token, "")
 		if err != nil {
 			return nil, err
 		}
@@ -140,26 +114,26 @@ func (t *Transport) post(ctx context.Context, a *asking, form url.Values, v any)
 	return t.egress.do(r, v)
 }
 
-// refresh asks for another token in place of one that has expired.
-func (t *Transport) refresh(ctx context.Context, a *asking, old *Token) (*Token, error) {
+// refresh replaces an expired token.
+func (t *Transport) refresh(ctx context.Context, a *tokenRequest, old *Token) (*Token, error) {
 	form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {old.Refresh}}
-	again := *a
-	again.scopes = old.Scopes
+	rq := *a
+	rq.scopes = old.Scopes
 	if len(old.Key) > 0 {
-		key, err := readKey(old.Key)
+		key, err := parseDPoPKey(old.Key)
 		if err != nil {
 			return nil, err
 		}
-		again.dpop = key
+		rq.dpopKey = key
 	}
-	tok, err := t.ask(ctx, &again, form)
+	tok, err := t.requestToken(ctx, &rq, form)
 	if err == nil && tok.Refresh == "" {
-		tok.Refresh = old.Refresh // it may be used again
+		tok.Refresh = old.Refresh // the old one stays valid
 	}
 	return tok, err
 }
 
-// union is both lists without anything twice, in order.
+// union returns the elements of both lists without duplicates, in order.
 func union(a, b []string) []string {
 	var all []string
 	seen := map[string]bool{}

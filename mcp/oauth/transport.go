@@ -3,7 +3,6 @@ package oauth
 import (
 	"cmp"
 	"context"
-	"crypto"
 	"errors"
 	"fmt"
 	"io"
@@ -14,84 +13,45 @@ import (
 	"sync/atomic"
 )
 
-// offline is the scope that brings a token for asking again without the person.
-const offline = "offline_access"
+// offlineScope is the scope that requests a refresh token.
+const offlineScope = "offline_access"
 
-// Options say who we are and how to agree. What is needed depends on the server's
-// authorization server; the zero value is for servers that want no token.
-type Options struct {
-	// Base carries the requests to the server. Nil: http.DefaultTransport.
-	Base http.RoundTripper
-	// Store keeps registrations and tokens. Nil: in memory.
-	Store Store
-
-	// Authorize shows the person an address, to agree there, and returns the address
-	// that they were sent back to, at Redirect. Loopback has one. The address is https,
-	// or http on this machine, and safe to show; see mcp.CheckURL.
-	Authorize func(ctx context.Context, address string) (string, error)
-	Redirect  string
-	// Grant is a right that no person has to agree to, in place of Authorize.
-	Grant Grant
-
-	// ClientID and ClientSecret are what the authorization server Issuer knows us by,
-	// if we are registered already. They are shown to no other. Without Issuer it is
-	// the first that the server names.
-	ClientID, ClientSecret string
-	Issuer                 string
-	// Key proves who we are in place of a secret; KeyID is its name.
-	Key   crypto.Signer
-	KeyID string
-	// Document is the address of a document that describes us, for authorization
-	// servers that read it.
-	Document string
-	// ClientName is shown to the person.
-	ClientName string
-	// Scopes are asked for in any case, besides those that the server names.
-	Scopes []string
-	// DPoP binds tokens to a key, wherever the authorization server can do that.
-	// Otherwise it is done where the server wants it.
-	DPoP bool
-	// Egress sends requests to authorization servers. Nil: a client that reaches no
-	// private addresses, unless the server has one.
-	Egress *http.Client
-}
-
-// A Transport sends requests to one server with the tokens that it wants. Requests
-// to other servers go without.
+// A Transport sends requests to one server with the required token. Requests to
+// other servers are sent without it.
 type Transport struct {
-	server *url.URL
-	o      Options
-	egress *egress
-	held   atomic.Pointer[held]
+	server  *url.URL
+	o       Options
+	egress  *egress
+	current atomic.Pointer[activeToken]
 
-	turn  chan struct{}  // holds one while a token is asked for; guards what follows
-	steps map[string]int // how often each set of scopes was asked for because the server wanted more
-	known string         // the issuer that ClientID is for
-	place string         // where the server said that its metadata is
+	lock         chan struct{}  // held while a token is requested; guards the following
+	stepUps      map[string]int // how often each set of scopes was requested because the server required more
+	clientIssuer string         // the issuer that ClientID belongs to
+	metadataURL  string         // where the server said that its metadata is
 }
 
-// held is the token in use.
-type held struct {
-	issuer string
-	token  *Token
-	key    *dpopKey
-	asking *asking
+// An activeToken is the token in use.
+type activeToken struct {
+	issuer  string
+	token   *Token
+	key     *dpopKey
+	request *tokenRequest
 }
 
 var _ http.RoundTripper = (*Transport)(nil)
 
-// NewTransport makes a transport for the server at an address.
+// NewTransport returns a transport for the server at a URL.
 func NewTransport(server string, o *Options) (*Transport, error) {
 	u, err := url.Parse(server)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
-		return nil, fmt.Errorf("oauth: %q is not the address of a server", server)
+		return nil, fmt.Errorf("oauth: %q is not a valid server URL", server)
 	}
 	u.Fragment = ""
-	t := &Transport{server: u, turn: make(chan struct{}, 1), steps: map[string]int{}}
+	t := &Transport{server: u, lock: make(chan struct{}, 1), stepUps: map[string]int{}}
 	if o != nil {
 		t.o = *o
 	}
-	t.known = t.o.Issuer
+	t.clientIssuer = t.o.Issuer
 	if t.o.Base == nil {
 		t.o.Base = http.DefaultTransport
 	}
@@ -109,58 +69,58 @@ func NewTransport(server string, o *Options) (*Transport, error) {
 	return t, nil
 }
 
-// Blocked is how many addresses were refused that the server, or what it named, sent
-// us to: none is asked for, and nothing is sent there.
+// Blocked returns how many URLs named by the server were refused. Nothing was
+// sent to them.
 func (t *Transport) Blocked() int64 { return t.egress.blocked.Load() }
 
-// Limits on how often one request may lead to asking for a token.
+// Limits on the tokens requested for one request.
 const (
 	maxTries   = 5
-	maxRenewed = 2 // because the token was not good
-	maxSteps   = 2 // with the same scopes, because they were not enough
+	maxRenewed = 2 // because the token was rejected
+	maxSteps   = 2 // with the same scopes, because they were insufficient
 )
 
-// RoundTrip sends a request. If the server wants a token, or a better one, that is
-// asked for, and the request is sent again.
+// RoundTrip sends a request. If the server requires a token, or another one,
+// RoundTrip gets it and sends the request again.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.URL.Scheme != t.server.Scheme || r.URL.Host != t.server.Host {
 		return t.o.Base.RoundTrip(r)
 	}
-	h := t.held.Load()
+	h := t.current.Load()
 	if h != nil && h.token.expired() && h.token.Refresh != "" {
-		if next, err := t.renew(r.Context(), h, challenge{}, false); err == nil {
+		if next, err := t.renewToken(r.Context(), h, challenge{}, false); err == nil {
 			h = next
 		}
 	}
 	renewed := 0
 	for try := 1; ; try++ {
-		req, err := t.dress(r, h, try > 1)
+		req, err := t.withToken(r, h, try > 1)
 		if err != nil {
 			return nil, err
 		}
 		res, err := t.o.Base.RoundTrip(req)
 		if err != nil || res.StatusCode != http.StatusUnauthorized && res.StatusCode != http.StatusForbidden {
 			if err == nil && h != nil && h.key != nil {
-				h.key.heard(r.URL.String(), res.Header)
+				h.key.saveNonce(r.URL.String(), res.Header)
 			}
 			return res, err
 		}
 		if try == maxTries || r.Body != nil && r.Body != http.NoBody && r.GetBody == nil {
 			return res, nil
 		}
-		c := find(challenges(res.Header))
+		c := findChallenge(challenges(res.Header))
 		switch {
-		case res.StatusCode == http.StatusUnauthorized && h != nil && h.key != nil && h.key.heard(r.URL.String(), res.Header):
-			// the same token with another proof
+		case res.StatusCode == http.StatusUnauthorized && h != nil && h.key != nil && h.key.saveNonce(r.URL.String(), res.Header):
+			// same token, new proof
 		case res.StatusCode == http.StatusUnauthorized && renewed < maxRenewed:
 			renewed++
-			if h, err = t.renew(r.Context(), h, c, false); err != nil {
+			if h, err = t.renewToken(r.Context(), h, c, false); err != nil {
 				discard(res)
 				return nil, err
 			}
 		case res.StatusCode == http.StatusForbidden && c.params["error"] == "insufficient_scope":
-			next, err := t.renew(r.Context(), h, c, true)
-			if errors.Is(err, errEnough) {
+			next, err := t.renewToken(r.Context(), h, c, true)
+			if errors.Is(err, errNotEnoughScope) {
 				return res, nil
 			}
 			if err != nil {
@@ -175,10 +135,10 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// Login asks for a token before the server wants one. A person may take longer to
-// agree than a request is given.
+// Login gets a token before the server asks for one. Use it when the user may
+// need longer to consent than a request may take.
 func (t *Transport) Login(ctx context.Context) error {
-	_, err := t.renew(ctx, t.held.Load(), challenge{}, false)
+	_, err := t.renewToken(ctx, t.current.Load(), challenge{}, false)
 	return err
 }
 
@@ -187,10 +147,10 @@ func discard(res *http.Response) {
 	_ = res.Body.Close()
 }
 
-// dress is the request with a token on it.
-func (t *Transport) dress(r *http.Request, h *held, again bool) (*http.Request, error) {
+// withToken returns the request with a token.
+func (t *Transport) withToken(r *http.Request, h *activeToken, retry bool) (*http.Request, error) {
 	req := r.Clone(r.Context())
-	if again && r.GetBody != nil {
+	if retry && r.GetBody != nil {
 		var err error
 		if req.Body, err = r.GetBody(); err != nil {
 			return nil, err
@@ -210,19 +170,19 @@ func (t *Transport) dress(r *http.Request, h *held, again bool) (*http.Request, 
 	return req, nil
 }
 
-// errEnough means that asking for the same scopes once more would not help.
-var errEnough = errors.New("oauth: the scopes were asked for, and are not enough")
+// errNotEnoughScope means that requesting the same scopes again would not help.
+var errNotEnoughScope = errors.New("oauth: the granted scopes are not sufficient")
 
-// renew asks for a token in place of the one that was used, if nobody else has done
-// that meanwhile. With more set, the one used was good, but not good for enough.
-func (t *Transport) renew(ctx context.Context, used *held, c challenge, more bool) (*held, error) {
+// renewToken replaces the token used, unless another goroutine has done so. If
+// more is set, the token was valid but lacked scopes.
+func (t *Transport) renewToken(ctx context.Context, used *activeToken, c challenge, more bool) (*activeToken, error) {
 	select {
-	case t.turn <- struct{}{}: // a person may take long: the others need not wait for ever
-		defer func() { <-t.turn }()
+	case t.lock <- struct{}{}: // the user may take long, so waiting ends with ctx
+		defer func() { <-t.lock }()
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	if now := t.held.Load(); now != used {
+	if now := t.current.Load(); now != used {
 		return now, nil
 	}
 	resource, as, err := t.discover(ctx, c)
@@ -236,7 +196,7 @@ func (t *Transport) renew(ctx context.Context, used *held, c challenge, more boo
 	if record == nil {
 		record = &Record{}
 	}
-	a := &asking{as: as, resource: resource.Resource}
+	a := &tokenRequest{server: as, resource: resource.Resource}
 	if a.client, err = t.identify(as, record.Client); err != nil {
 		return nil, err
 	}
@@ -244,8 +204,8 @@ func (t *Transport) renew(ctx context.Context, used *held, c challenge, more boo
 	a.scopes = t.scopes(resource, as, c, &kept, more)
 	if more {
 		key := strings.Join(slices.Sorted(slices.Values(a.scopes)), " ")
-		if t.steps[key]++; t.steps[key] > maxSteps {
-			return nil, errEnough
+		if t.stepUps[key]++; t.stepUps[key] > maxSteps {
+			return nil, errNotEnoughScope
 		}
 	}
 	var tok *Token
@@ -255,32 +215,33 @@ func (t *Transport) renew(ctx context.Context, used *held, c challenge, more boo
 		}
 	}
 	if tok == nil {
-		if err := t.registered(ctx, a); err != nil {
+		if err := t.ensureRegistered(ctx, a); err != nil {
 			return nil, err
 		}
 		if tok, err = t.obtain(ctx, a, resource, c); err != nil {
 			return nil, err
 		}
 	}
-	next := &held{issuer: as.Issuer, token: tok, asking: a}
+	next := &activeToken{issuer: as.Issuer, token: tok, request: a}
 	if len(tok.Key) > 0 {
-		if next.key = a.dpop; next.key == nil {
-			if next.key, err = readKey(tok.Key); err != nil {
+		if next.key = a.dpopKey; next.key == nil {
+			if next.key, err = parseDPoPKey(tok.Key); err != nil {
 				return nil, err
 			}
 		}
 	}
-	if err := keep(ctx, t.o.Store, as.Issuer, func(r *Record) { r.put(a.resource, tok) }); err != nil {
+	if err := updateRecord(ctx, t.o.Store, as.Issuer, func(r *Record) { r.setToken(a.resource, tok) }); err != nil {
 		return nil, err
 	}
-	t.held.Store(next)
+	t.current.Store(next)
 	return next, nil
 }
 
-// reuse is a token that was kept for this client, or one in exchange for it,
-// without asking anybody; nil if there is none. A failure that says nothing about
-// the token is no reason to ask the person.
-func (t *Transport) reuse(ctx context.Context, a *asking, used *held, kept *Token) (*Token, error) {
+// reuse returns the stored token of this client, or refreshes it, without
+// involving the user. It returns nil if that is not possible. A failure that
+// does not concern the token is returned as an error, so that the user is not
+// asked needlessly.
+func (t *Transport) reuse(ctx context.Context, a *tokenRequest, used *activeToken, kept *Token) (*Token, error) {
 	if a.client == nil || a.client.ClientID != kept.Client {
 		return nil, nil
 	}
@@ -295,12 +256,13 @@ func (t *Transport) reuse(ctx context.Context, a *asking, used *held, kept *Toke
 	if !refused {
 		return tok, err
 	}
-	if refusal.Code == "invalid_client" && a.client.registered {
-		a.client = nil // it has been forgotten
+	if refusal.Code == "invalid_client" && a.client.dynamic {
+		a.client = nil // the server has lost the registration
 		return nil, nil
 	}
-	// Another process may have been first: such a token is good for once.
-	record, err := t.o.Store.Load(ctx, a.as.Issuer)
+	// Another process may have used the refresh token, which is valid only
+	// once.
+	record, err := t.o.Store.Load(ctx, a.server.Issuer)
 	if err != nil || record == nil {
 		return nil, err
 	}
@@ -310,20 +272,20 @@ func (t *Transport) reuse(ctx context.Context, a *asking, used *held, kept *Toke
 	return nil, nil
 }
 
-// obtain asks for a token.
-func (t *Transport) obtain(ctx context.Context, a *asking, resource *resourceMetadata, c challenge) (*Token, error) {
-	if slices.Contains(a.as.DPoP, "ES256") && (t.o.DPoP || c.scheme == "dpop" || resource.Bound || len(resource.DPoP) > 0) {
+// obtain requests a new token.
+func (t *Transport) obtain(ctx context.Context, a *tokenRequest, resource *resourceMetadata, c challenge) (*Token, error) {
+	if slices.Contains(a.server.DPoP, "ES256") && (t.o.DPoP || c.scheme == "dpop" || resource.Bound || len(resource.DPoP) > 0) {
 		var err error
-		if a.dpop, err = newDPoPKey(); err != nil {
+		if a.dpopKey, err = newDPoPKey(); err != nil {
 			return nil, err
 		}
 	}
 	if t.o.Grant == nil {
-		form, err := t.byCode(ctx, a)
+		form, err := t.authorizeUser(ctx, a)
 		if err != nil {
 			return nil, err
 		}
-		return t.ask(ctx, a, form)
+		return t.requestToken(ctx, a, form)
 	}
 	form, err := t.o.Grant.form(ctx, t, a)
 	if err != nil {
@@ -332,12 +294,12 @@ func (t *Transport) obtain(ctx context.Context, a *asking, resource *resourceMet
 	if len(a.scopes) > 0 {
 		form.Set("scope", strings.Join(a.scopes, " "))
 	}
-	return t.ask(ctx, a, form)
+	return t.requestToken(ctx, a, form)
 }
 
-// scopes are what to ask for: what the server's challenge names, or else what its
-// metadata does, besides what the program wants; and if that was not enough, also
-// what was asked for before.
+// scopes returns the scopes to request: those in the server's challenge, or
+// else in its metadata, and those of the program. If more is set, it includes
+// the ones requested before.
 func (t *Transport) scopes(resource *resourceMetadata, as *serverMetadata, c challenge, before *Token, more bool) []string {
 	named := resource.Scopes
 	if s, ok := c.params["scope"]; ok {
@@ -347,10 +309,10 @@ func (t *Transport) scopes(resource *resourceMetadata, as *serverMetadata, c cha
 	if more {
 		scopes = union(before.Scopes, scopes)
 	}
-	if t.o.Grant == nil && slices.Contains(as.Scopes, offline) {
-		scopes = union(scopes, []string{offline})
+	if t.o.Grant == nil && slices.Contains(as.Scopes, offlineScope) {
+		scopes = union(scopes, []string{offlineScope})
 	} else {
-		scopes = slices.DeleteFunc(scopes, func(s string) bool { return s == offline && !slices.Contains(as.Scopes, offline) })
+		scopes = slices.DeleteFunc(scopes, func(s string) bool { return s == offlineScope && !slices.Contains(as.Scopes, offlineScope) })
 	}
 	return scopes
 }

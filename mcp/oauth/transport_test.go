@@ -67,7 +67,7 @@ func TestTransport_login(t *testing.T) {
 	go func() { done <- tr.Login(t.Context()) }()
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	for len(tr.turn) == 0 {
+	for len(tr.lock) == 0 {
 		time.Sleep(time.Millisecond)
 	}
 	if err := tr.Login(ctx); !errors.Is(err, context.DeadlineExceeded) {
@@ -89,23 +89,23 @@ func TestTransport_refuses(t *testing.T) {
 		"metadata about another server":   {func(w *world) { w.resource = "https://evil.example/mcp" }, "is about", false},
 		"metadata about a deeper path":    {func(w *world) { w.resource = w.server.URL + "/mcp/x" }, "is about", false},
 		"metadata about a similar path":   {func(w *world) { w.resource = w.server.URL + "/mc" }, "is about", false},
-		"another issuer":                  {func(w *world) { w.as[0].metadata["issuer"] = "https://evil.example" }, "is by", false},
-		"the issuer with a slash":         {func(w *world) { w.as[0].metadata["issuer"] = w.as[0].URL + "/" }, "is by", false},
+		"another issuer":                  {func(w *world) { w.as[0].metadata["issuer"] = "https://evil.example" }, "has issuer", false},
+		"the issuer with a slash":         {func(w *world) { w.as[0].metadata["issuer"] = w.as[0].URL + "/" }, "has issuer", false},
 		"codes without protection":        {func(w *world) { delete(w.as[0].metadata, "code_challenge_methods_supported") }, "S256", false},
 		"a token endpoint without TLS":    {func(w *world) { w.as[0].metadata["token_endpoint"] = "http://evil.example/token" }, "not https", false},
 		"a script for an endpoint":        {func(w *world) { w.as[0].metadata["authorization_endpoint"] = "javascript:alert(1)" }, "not allowed", false},
-		"no way to register":              {func(w *world) { delete(w.as[0].metadata, "registration_endpoint") }, "does not know us", false},
+		"no way to register":              {func(w *world) { delete(w.as[0].metadata, "registration_endpoint") }, "does not know this client", false},
 		"metadata elsewhere, without TLS": {func(w *world) { w.header = "http://evil.example/prm" }, "not https", false},
 		"metadata in a file":              {func(w *world) { w.header = "file:///etc/passwd" }, "not allowed", false},
 		"a redirect by somebody else":     {func(w *world) { w.as[0].iss = func(string) string { return "https://evil.example" } }, "another authorization server", true},
 		"a redirect by nearly the same":   {func(w *world) { w.as[0].iss = func(i string) string { return i + "/" } }, "another authorization server", true},
-		"a redirect by nobody":            {func(w *world) { w.as[0].iss = func(string) string { return "" } }, "does not say", true},
+		"a redirect by nobody":            {func(w *world) { w.as[0].iss = func(string) string { return "" } }, "does not name", true},
 		"a bound token that we did not want": {func(w *world) {
 			w.as[0].answer = func(url.Values) (int, any) {
 				return 200, map[string]any{"access_token": "x", "token_type": "DPoP"}
 			}
 		}, "bound to a key", true},
-		"no token": {func(w *world) { w.as[0].answer = func(url.Values) (int, any) { return 200, map[string]any{} } }, "there is none", true},
+		"no token": {func(w *world) { w.as[0].answer = func(url.Values) (int, any) { return 200, map[string]any{} } }, "contains no token", true},
 		"an endless answer": {func(w *world) {
 			w.as[0].answer = func(url.Values) (int, any) {
 				return 200, map[string]any{"access_token": strings.Repeat("x", 100<<10)}
@@ -189,7 +189,7 @@ func TestTransport_migration(t *testing.T) {
 	w.mu.Lock()
 	w.current = 1
 	w.mu.Unlock()
-	if got := w.visit(c); !strings.Contains(got, "not the authorization server that knows us") || len(w.as[1].forms) > 0 {
+	if got := w.visit(c); !strings.Contains(got, "not the authorization server of the configured client id") || len(w.as[1].forms) > 0 {
 		t.Errorf("visit = %s, and the other was asked %v", got, w.as[1].forms)
 	}
 }

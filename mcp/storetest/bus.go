@@ -7,16 +7,16 @@ import (
 	"github.com/bossman-dev/bossman/mcp"
 )
 
-// Bus tests a bus as two replicas see it, which may be one. What open gives carries
-// already.
+// Bus tests a bus as seen by two replicas, which may be the same. open returns
+// buses that are ready.
 func Bus(t *testing.T, open func(t *testing.T) (here, there mcp.Bus)) {
 	here, there := open(t)
-	heard := [2]chan mcp.Event{make(chan mcp.Event, 1000), make(chan mcp.Event, 1000)}
-	stopHere := here.Subscribe(func(e mcp.Event) { heard[0] <- e })
-	stopThere := there.Subscribe(func(e mcp.Event) { heard[1] <- e })
+	received := [2]chan mcp.Event{make(chan mcp.Event, 1000), make(chan mcp.Event, 1000)}
+	stopHere := here.Subscribe(func(e mcp.Event) { received[0] <- e })
+	stopThere := there.Subscribe(func(e mcp.Event) { received[1] <- e })
 	find := func(i int, want mcp.Event) {
 		t.Helper()
-		for await(t, heard[i], fmt.Sprint(want)) != want {
+		for await(t, received[i], fmt.Sprint(want)) != want {
 		}
 	}
 	for _, e := range []mcp.Event{
@@ -38,9 +38,9 @@ func Bus(t *testing.T, open func(t *testing.T) (here, there mcp.Bus)) {
 	here.Publish(end)
 	find(1, end)
 	stopThere()
-	for len(heard[0]) > 0 {
-		if e := <-heard[0]; e == last || e == end {
-			t.Errorf("%v was heard after stop", e)
+	for len(received[0]) > 0 {
+		if e := <-received[0]; e == last || e == end {
+			t.Errorf("%v was received after stop", e)
 		}
 	}
 }

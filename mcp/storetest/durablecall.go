@@ -13,16 +13,16 @@ import (
 	"github.com/bossman-dev/bossman/mcp"
 )
 
-// DurableCalls tests a TaskStore. What open gives is empty, and each time another.
+// DurableCalls tests a TaskStore. open returns a new empty one each time.
 func DurableCalls(t *testing.T, open func(t *testing.T) mcp.TaskStore) {
 	for name, test := range map[string]func(*testing.T, mcp.TaskStore){
-		"comes back as it was": roundTrip, "a copy": ownCopy, "refused change": refusedChange, "none": noCall, "no two changes overlap": overlap,
+		"round trip": roundTrip, "copies": ownCopy, "rejected change": refusedChange, "not found": noCall, "concurrent updates": overlap,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open(t)) })
 	}
 }
 
-// fullCall has something in every field. Times are of whole microseconds.
+// fullCall returns a call with all fields set. Times are in whole microseconds.
 func fullCall(id string) *mcp.DurableCall {
 	now := time.Now().UTC().Truncate(time.Microsecond)
 	return &mcp.DurableCall{
@@ -128,7 +128,7 @@ func noCall(t *testing.T, s mcp.TaskStore) {
 		t.Errorf("Get(none) = %v, want ErrNotFound", err)
 	}
 	_, err := s.Update(t.Context(), "none", func(*mcp.DurableCall) error {
-		t.Error("a change was made to nothing")
+		t.Error("change was called for a call that does not exist")
 		return nil
 	})
 	if !errors.Is(err, mcp.ErrNotFound) {
@@ -136,7 +136,7 @@ func noCall(t *testing.T, s mcp.TaskStore) {
 	}
 }
 
-// overlap takes answers out while others put answers in: none is lost or seen twice.
+// overlap checks that concurrent updates do not lose each other's answers.
 func overlap(t *testing.T, s mcp.TaskStore) {
 	if err := s.Create(t.Context(), &mcp.DurableCall{ID: "a", Status: mcp.CallWorking}); err != nil {
 		t.Fatal(err)

@@ -7,21 +7,22 @@ import (
 	"testing"
 )
 
-// A Relay carries messages between replicas.
+// A Relay has the methods of streamable.Relay.
 type Relay interface {
 	Send(ctx context.Context, to string, message []byte) error
-	Receive(name string, hear func(message []byte)) (stop func())
+	Receive(name string, handle func(message []byte)) (stop func())
 }
 
-// Relays tests the relay as three replicas see it. What open gives carries already;
-// listening is called after each Receive, and returns when it has taken.
+// Relays tests the relay as seen by three replicas. open returns relays that
+// are ready; listening is called after each Receive, and returns when it has
+// taken effect.
 func Relays(t *testing.T, open func(t *testing.T) (replicas [3]Relay, listening func())) {
 	relays, listening := open(t)
-	var heard [3]chan string
+	var received [3]chan string
 	var stops [3]func()
 	for i, r := range relays {
-		heard[i] = make(chan string, 10_000)
-		stops[i] = r.Receive(fmt.Sprint("replica \"", i, `"`), func(m []byte) { heard[i] <- string(m) })
+		received[i] = make(chan string, 10_000)
+		stops[i] = r.Receive(fmt.Sprint("replica \"", i, `"`), func(m []byte) { received[i] <- string(m) })
 	}
 	listening()
 	send := func(from int, to string, message string) {
@@ -30,17 +31,17 @@ func Relays(t *testing.T, open func(t *testing.T) (replicas [3]Relay, listening 
 		if err := relays[from].Send(t.Context(), to, b); err != nil {
 			t.Fatalf("Send = %v", err)
 		}
-		clear(b) // it is ours again
+		clear(b) // Send must not retain it
 	}
 	want := func(i int, message string) {
 		t.Helper()
-		if got := await(t, heard[i], fmt.Sprintf("message %.20q at %d", message, i)); got != message {
-			t.Fatalf("replica %d heard %.40q of %d bytes, want %.40q of %d", i, got, len(got), message, len(message))
+		if got := await(t, received[i], fmt.Sprintf("message %.20q at %d", message, i)); got != message {
+			t.Fatalf("replica %d received %.40q of %d bytes, want %.40q of %d", i, got, len(got), message, len(message))
 		}
 	}
 	name := func(i int) string { return fmt.Sprint("replica \"", i, `"`) }
 
-	// In order, short and long, text and not, also when they are the same.
+	// In order: short and long, text and binary, and duplicates.
 	messages := []string{
 		"", "a", "a", "a", `{"jsonrpc":"2.0"}`, " ß ", "\x00", "\xff\xfe",
 		string(bytes.Repeat([]byte("x"), 6_999)), string(bytes.Repeat([]byte("y"), 7_001)), string(bytes.Repeat([]byte("z"), 1<<20)), "end",
@@ -64,7 +65,7 @@ func Relays(t *testing.T, open func(t *testing.T) (replicas [3]Relay, listening 
 	send(1, "", string(bytes.Repeat([]byte("l"), 20_000)))
 	want(0, string(bytes.Repeat([]byte("l"), 20_000)))
 	want(2, string(bytes.Repeat([]byte("l"), 20_000)))
-	// To nobody, to who has stopped, to one who hears itself.
+	// To nobody, to a stopped replica, and to itself.
 	send(0, "nobody", "lost")
 	stops[2]()
 	send(0, name(2), "lost")
@@ -72,9 +73,9 @@ func Relays(t *testing.T, open func(t *testing.T) (replicas [3]Relay, listening 
 	want(1, "rest")
 	send(1, name(1), "self")
 	want(1, "self")
-	for i := range heard {
-		if len(heard[i]) > 0 {
-			t.Errorf("replica %d heard %.40q too", i, <-heard[i])
+	for i := range received {
+		if len(received[i]) > 0 {
+			t.Errorf("replica %d received an unexpected %.40q", i, <-received[i])
 		}
 	}
 	stops[0]()

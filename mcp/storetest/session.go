@@ -12,7 +12,7 @@ import (
 	"github.com/bossman-dev/bossman/mcp/streamable"
 )
 
-// Sessions tests a streamable.Store. What open gives is empty, and each time another.
+// Sessions tests a streamable.Store. open returns a new empty one each time.
 func Sessions(t *testing.T, open func(t *testing.T) streamable.Store) {
 	until := time.Now().Add(time.Hour)
 	change := func(t *testing.T, s streamable.Store, session string, f func(*streamable.State) error) {
@@ -27,7 +27,7 @@ func Sessions(t *testing.T, open func(t *testing.T) streamable.Store) {
 			t.Errorf("Load(%s) = %+v, %v, want %+v", session, got, err, want)
 		}
 	}
-	t.Run("comes back as it was", func(t *testing.T) {
+	t.Run("round trip", func(t *testing.T) {
 		s := open(t)
 		want(t, s, "a", nil)
 		change(t, s, "a", func(st *streamable.State) error {
@@ -50,7 +50,7 @@ func Sessions(t *testing.T, open func(t *testing.T) streamable.Store) {
 		})
 		want(t, s, "a", &streamable.State{Ended: true})
 	})
-	t.Run("refused change", func(t *testing.T) {
+	t.Run("rejected change", func(t *testing.T) {
 		s := open(t)
 		refuse := func(st *streamable.State) error {
 			st.Ended = true
@@ -70,7 +70,7 @@ func Sessions(t *testing.T, open func(t *testing.T) streamable.Store) {
 		}
 		want(t, s, "a", &streamable.State{Watching: []string{"note://1"}})
 	})
-	t.Run("no two changes overlap", func(t *testing.T) {
+	t.Run("concurrent updates", func(t *testing.T) {
 		s := open(t)
 		const writers, rounds = 6, 10
 		var wg sync.WaitGroup

@@ -1,6 +1,5 @@
-// Package storetest has the suites for what replicas of a server share: the durable
-// calls, the states of sessions, the bus and the relay. Each passes in memory and in
-// a database alike.
+// Package storetest tests implementations of what the replicas of a server
+// share: durable calls, session states, the bus and the relay.
 package storetest
 
 import (
@@ -9,20 +8,20 @@ import (
 	"time"
 )
 
-// patience is how long a suite waits for what must come.
-const patience = 20 * time.Second
+// timeout is how long a test waits for something that must happen.
+const timeout = 20 * time.Second
 
-// errRefused is what a change returns that must not be kept.
+// errRefused is the error of a change that must not be stored.
 var errRefused = errors.New("refused")
 
-// await gives the next value, or fails the test.
+// await returns the next value, or fails the test.
 func await[T any](t testing.TB, from <-chan T, what string) T {
 	t.Helper()
 	select {
 	case v := <-from:
 		return v
-	case <-time.After(patience):
-		t.Fatalf("%s did not come", what)
+	case <-time.After(timeout):
+		t.Fatalf("no %s within the time limit", what)
 		panic("unreachable")
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// isJSON reports whether a content type is JSON, which is always UTF-8.
+// isJSON reports whether a content type is JSON in UTF-8.
 func isJSON(contentType string) bool {
 	if contentType == "application/json" {
 		return true
@@ -33,16 +33,16 @@ func isIdentity(encodings []string) bool {
 	return true
 }
 
-// acceptsBoth reports whether a client takes either form of an answer.
+// acceptsBoth reports whether a client accepts both forms of a response.
 func acceptsBoth(accept []string) bool {
-	if len(accept) == 1 && accept[0] == "application/json, text/event-stream" { // as most have it
+	if len(accept) == 1 && accept[0] == "application/json, text/event-stream" { // the common case
 		return true
 	}
 	return accepts(accept, "application/json") && accepts(accept, "text/event-stream")
 }
 
-// accepts reports whether a client takes a content type. One that says nothing
-// takes all.
+// accepts reports whether a client accepts a content type. Without a header it
+// accepts all.
 func accepts(accept []string, kind string) bool {
 	group, _, _ := strings.Cut(kind, "/")
 	for _, line := range accept {

@@ -6,33 +6,34 @@ import (
 	"time"
 )
 
-// An alarm goes off when a client takes too long to send its body, or when an
-// exchange has sent nothing for a while. Few ever do. So alarms are used again, and
-// one that is stopped lets its timer run: when that ends, it looks what is due now.
-// Setting a timer, or a deadline of the connection, costs more than the rest of it.
+// An alarm fires when a client takes too long to send its body, or when an
+// exchange has sent nothing for a while. Most never fire. Therefore alarms are
+// reused, and a stopped alarm leaves its timer running: when that fires, it
+// checks what is due now. Setting a timer or a connection deadline for each
+// request would cost more than everything else.
 type alarm struct {
 	timer *time.Timer
 
-	mu   sync.Mutex
-	ends time.Time // when the timer ends; zero if it does not run
-	due  time.Time
-	body http.ResponseWriter // whose request is being read
-	x    *exchange           // or that has sent nothing
+	mu      sync.Mutex
+	firesAt time.Time // when the timer fires; zero if it is not running
+	due     time.Time
+	body    http.ResponseWriter // response whose request body is being read
+	x       *exchange           // or exchange that has sent nothing
 }
 
-// newAlarm is one that is not set.
+// newAlarm returns an alarm that is not set.
 func (h *Handler) newAlarm() *alarm {
 	if a, ok := h.alarms.Get().(*alarm); ok {
 		return a
 	}
 	a := new(alarm)
-	a.timer = time.AfterFunc(time.Hour, a.look)
+	a.timer = time.AfterFunc(time.Hour, a.fire)
 	a.timer.Stop()
 	return a
 }
 
-// onBody sets an alarm that ends the reading of a body.
-func (h *Handler) onBody(w http.ResponseWriter, after time.Duration) *alarm {
+// bodyAlarm returns an alarm that ends the reading of a body.
+func (h *Handler) bodyAlarm(w http.ResponseWriter, after time.Duration) *alarm {
 	a := h.newAlarm()
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -41,26 +42,25 @@ func (h *Handler) onBody(w http.ResponseWriter, after time.Duration) *alarm {
 	return a
 }
 
-// onQuiet sets an alarm that tells x that it has sent nothing.
-func (h *Handler) onQuiet(x *exchange) *alarm {
+// quietAlarm returns an alarm that calls x.onQuiet.
+func (h *Handler) quietAlarm(x *exchange) *alarm {
 	a := h.newAlarm()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.x = x
-	a.setLocked(quietFor)
+	a.setLocked(commentInterval)
 	return a
 }
 
 func (a *alarm) setLocked(after time.Duration) {
 	a.due = time.Now().Add(after)
-	if a.ends.IsZero() || a.due.Before(a.ends) {
-		a.ends = a.due
+	if a.firesAt.IsZero() || a.due.Before(a.firesAt) {
+		a.firesAt = a.due
 		a.timer.Reset(after)
 	}
 }
 
-// stopAlarm ends an alarm's use: it does not go off afterwards. It reports whether
-// one for a body has gone off before.
+// stopAlarm stops an alarm. It reports whether a body alarm has fired.
 func (h *Handler) stopAlarm(a *alarm) bool {
 	a.mu.Lock()
 	over := a.body == nil && a.x == nil
@@ -70,21 +70,21 @@ func (h *Handler) stopAlarm(a *alarm) bool {
 	return over
 }
 
-// look runs when the timer has ended.
-func (a *alarm) look() {
+// fire is called when the timer fires.
+func (a *alarm) fire() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.ends = time.Time{}
+	a.firesAt = time.Time{}
 	left := time.Until(a.due)
 	switch {
 	case a.body == nil && a.x == nil: // stopped
 	case left > 0:
 		a.setLocked(left)
 	case a.body != nil:
-		_ = http.NewResponseController(a.body).SetReadDeadline(time.Unix(1, 0)) // not every writer has one
+		_ = http.NewResponseController(a.body).SetReadDeadline(time.Unix(1, 0)) // not every writer supports it
 		a.body = nil
 	default:
-		a.x.quiet()
-		a.setLocked(quietFor)
+		a.x.onQuiet()
+		a.setLocked(commentInterval)
 	}
 }

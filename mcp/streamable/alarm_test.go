@@ -27,13 +27,13 @@ func (d *deadlines) SetReadDeadline(time.Time) error {
 func TestAlarm_usedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := NewHandler(newFixture(t), nil)
-		a := h.onBody(new(deadlines), time.Minute)
+		a := h.bodyAlarm(new(deadlines), time.Minute)
 		for _, after := range []time.Duration{time.Second, 5 * time.Second, 3 * time.Second, 2 * time.Minute} {
 			for _, stop := range []bool{true, false} {
 				h.stopAlarm(a)
 				w := &deadlines{ended: make(chan time.Time, 1)}
 				began := time.Now()
-				a = h.onBody(w, after)
+				a = h.bodyAlarm(w, after)
 				if stop {
 					time.Sleep(after / 2)
 					if h.stopAlarm(a) {

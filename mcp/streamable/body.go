@@ -12,31 +12,31 @@ import (
 )
 
 const (
-	smallBody = 32 << 10         // what a request may hold without asking
-	bodyPace  = 16 << 10         // bytes a second that a client must send at least
-	bodyBegin = 10 * time.Second // what it has for any body
+	smallBody   = 32 << 10         // size that does not count towards MaxBytes
+	minBodyRate = 16 << 10         // minimum rate at which a client must send, in bytes per second
+	bodyGrace   = 10 * time.Second // additional time for any body
 )
 
 var (
-	errTooLarge = errors.New("streamable: the body is too large")
+	errTooLarge = errors.New("streamable: body too large")
 	errBusy     = errors.New("streamable: too many large bodies at once")
 )
 
-var beginnings = sync.Pool{New: func() any { return new([smallBody]byte) }}
+var smallBuffers = sync.Pool{New: func() any { return new([smallBody]byte) }}
 
-// read reads the body, in memory of its own: handlers may keep parts of it. It
-// returns how much of the common memory it holds.
-func (h *Handler) read(w http.ResponseWriter, r *http.Request) (body []byte, held int64, err error) {
+// readBody reads the body into new memory, because handlers may keep parts of
+// it. held is how much of MaxBytes it uses.
+func (h *Handler) readBody(w http.ResponseWriter, r *http.Request) (body []byte, held int64, err error) {
 	size, limit := r.ContentLength, int64(h.o.Limits.Bytes)
 	if size < 0 || size > limit {
 		size = limit
 	}
 	if size > smallBody {
-		// A deadline from before is too short for it. It stays for small ones: at the
-		// end of the body net/http takes it away.
+		// An earlier deadline is too short for a large body. For small ones it
+		// may stay: net/http removes it at the end of the body.
 		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	}
-	late := h.onBody(w, bodyBegin+time.Duration(size)*time.Second/bodyPace)
+	late := h.bodyAlarm(w, bodyGrace+time.Duration(size)*time.Second/minBodyRate)
 	body, held, err = h.readAll(r)
 	if h.stopAlarm(late) {
 		err = os.ErrDeadlineExceeded
@@ -50,12 +50,13 @@ func (h *Handler) readAll(r *http.Request) (body []byte, held int64, err error) 
 		return nil, 0, errTooLarge
 	}
 	if size < 0 || size > smallBody {
-		// What is left behind when it turns out to be more is for the next one.
-		first := beginnings.Get().(*[smallBody]byte)
-		defer beginnings.Put(first)
+		// The buffer goes back to the pool when the body turns out to be
+		// larger.
+		first := smallBuffers.Get().(*[smallBody]byte)
+		defer smallBuffers.Put(first)
 		body = first[:0]
 	} else {
-		body = make([]byte, 0, size+1) // room to see the end
+		body = make([]byte, 0, size+1) // one byte more, to see EOF
 	}
 	shared := cap(body) == smallBody
 	for {
@@ -79,8 +80,8 @@ func (h *Handler) readAll(r *http.Request) (body []byte, held int64, err error) 
 		if r.ContentLength > 0 {
 			more = min(more, r.ContentLength+1)
 		}
-		if h.bytes.Add(more-held) > h.o.MaxBytes {
-			h.bytes.Add(held - more)
+		if h.bodyBytes.Add(more-held) > h.o.MaxBytes {
+			h.bodyBytes.Add(held - more)
 			return nil, held, errBusy
 		}
 		held = more
@@ -88,15 +89,15 @@ func (h *Handler) readAll(r *http.Request) (body []byte, held int64, err error) 
 	}
 }
 
-func (h *Handler) unreadable(w http.ResponseWriter, err error) {
+func (h *Handler) writeBodyError(w http.ResponseWriter, err error) {
 	w.Header().Set("Connection", "close")
 	switch {
 	case errors.Is(err, errTooLarge):
-		h.refuse(w, http.StatusRequestEntityTooLarge, "the body is larger than "+strconv.Itoa(h.o.Limits.Bytes)+" bytes")
+		h.refuse(w, http.StatusRequestEntityTooLarge, "body is larger than "+strconv.Itoa(h.o.Limits.Bytes)+" bytes")
 	case errors.Is(err, errBusy):
 		h.busy(w, http.StatusServiceUnavailable)
 	default:
-		h.refuse(w, http.StatusBadRequest, "the body could not be read")
-		_ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0)) // nor will the rest be
+		h.refuse(w, http.StatusBadRequest, "cannot read the body")
+		_ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0)) // do not drain the rest
 	}
 }

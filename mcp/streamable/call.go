@@ -7,18 +7,18 @@ import (
 	"github.com/bossman-dev/bossman/jsonrpc"
 )
 
-// A call is a request of a session under way. It is the context of its handler,
-// and goes on when its connection breaks.
+// A call is a request of a session in progress. It is the context of its
+// handler, and continues when its connection breaks.
 type call struct {
 	id jsonrpc.ID
 	detached
 
-	// The context proper is made when somebody looks at it: most handlers are
-	// done before they would.
-	mu     sync.Mutex
-	ctx    context.Context
-	end    context.CancelCauseFunc
-	reason error // the first that was given to cancel
+	// The real context is created on first use. Most handlers finish without
+	// using it.
+	mu        sync.Mutex
+	ctx       context.Context
+	cancelCtx context.CancelCauseFunc
+	cause     error // the first one passed to cancel
 }
 
 var _ context.Context = (*call)(nil)
@@ -27,24 +27,24 @@ func (c *call) context() context.Context {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ctx == nil {
-		c.ctx, c.end = context.WithCancelCause(&c.detached)
-		if c.reason != nil {
-			c.end(c.reason)
+		c.ctx, c.cancelCtx = context.WithCancelCause(&c.detached)
+		if c.cause != nil {
+			c.cancelCtx(c.cause)
 		}
 	}
 	return c.ctx
 }
 
-// cancel ends the context. The first reason is the one that counts.
-func (c *call) cancel(reason error) {
+// cancel cancels the context. The first cause wins.
+func (c *call) cancel(cause error) {
 	c.mu.Lock()
-	if c.reason == nil {
-		c.reason = reason
+	if c.cause == nil {
+		c.cause = cause
 	}
-	end := c.end
+	end := c.cancelCtx
 	c.mu.Unlock()
 	if end != nil {
-		end(reason)
+		end(cause)
 	}
 }
 
@@ -53,16 +53,16 @@ func (c *call) Value(key any) any     { return c.context().Value(key) }
 
 func (c *call) Err() error {
 	c.mu.Lock()
-	untouched := c.ctx == nil && c.reason == nil
+	unused := c.ctx == nil && c.cause == nil
 	c.mu.Unlock()
-	if untouched {
+	if unused {
 		return c.detached.Err()
 	}
 	return c.context().Err()
 }
 
-// detached is a context that ends with the handler, and knows what the
-// connection's context knows.
+// A detached context ends with the handler, and has the values of the
+// connection's context.
 type detached struct {
 	context.Context
 	values context.Context

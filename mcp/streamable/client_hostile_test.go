@@ -150,9 +150,9 @@ func TestClient_brokenAnswers(t *testing.T) {
 		"an id that is text":      {`{"jsonrpc":"2.0","id":"%s","result":{"content":[]}}`, "answer"},
 		"an id never asked":       {`{"jsonrpc":"2.0","id":77%s,"result":{"content":[]}}`, "answer"},
 		"no id":                   {`{"jsonrpc":"2.0","result":{"content":[]},"x":%s}`, "must have the id of its request"},
-		"cut off":                 {`{"jsonrpc":"2.0","id":%s,"result":{"content":[`, "refused"},
-		"a log line":              {`INFO %s`, "refused"},
-		"a member twice":          {`{"jsonrpc":"2.0","id":%s,"result":{"content":[],"content":[]}}`, "twice"},
+		"cut off":                 {`{"jsonrpc":"2.0","id":%s,"result":{"content":[`, "malformed"},
+		"a log line":              {`INFO %s`, "malformed"},
+		"a member twice":          {`{"jsonrpc":"2.0","id":%s,"result":{"content":[],"content":[]}}`, "duplicate"},
 	} {
 		for kind, form := range map[string]string{"application/json": "%s", "text/event-stream": "data: %s\n\n"} {
 			t.Run(name+" as "+kind, func(t *testing.T) {

@@ -9,27 +9,27 @@ import (
 	"time"
 )
 
-// A heard event is one of an event stream.
-type heard struct {
+// An sseEvent is an event of an event stream.
+type sseEvent struct {
 	name string
-	data []byte // in memory of its own
+	data []byte // a copy
 }
 
 var (
 	errEventTooLarge = errors.New("streamable: an event is too large")
-	errSilent        = errors.New("streamable: the stream has fallen silent")
+	errStreamSilent  = errors.New("streamable: the stream has fallen silent")
 )
 
-// A server that sends comments on a quiet stream, to keep it open, shows that way
-// that it is there. A stream on which they came, and then nothing for this long and
-// three times as long as between two of them, is dead, whatever the network says.
+// A server may send comments on an idle stream to keep it open. If they stop
+// for this long and for three times the usual interval, the stream is treated
+// as dead, whatever the network says.
 const (
-	silentFor   = time.Minute
-	silentBeats = 3
+	silenceTimeout = time.Minute
+	silenceFactor  = 3
 )
 
-// An eventReader reads an event stream as browsers do. It remembers the last id
-// and what the server said about coming back, from one stream to the next.
+// An eventReader reads an event stream as browsers do. It keeps the last id and
+// the reconnection time across streams.
 type eventReader struct {
 	r     io.Reader
 	limit int // of one event
@@ -39,33 +39,33 @@ type eventReader struct {
 
 	buf        []byte
 	start, end int
-	skipLF     bool // a line end was a carriage return: a line feed belongs to it
-	begun      bool
+	skipLF     bool // a line ended with a carriage return: a line feed belongs to it
+	started    bool
 
-	beat   time.Duration // the longest time between two comments; zero: there were none
-	beaten time.Time     // when the last one came
-	silent atomic.Bool   // the stream was closed because nothing came
+	commentGap  time.Duration // longest time between two comments; zero if there were none
+	lastComment time.Time     // when the last one arrived
+	timedOut    atomic.Bool   // the stream was closed because of silence
 }
 
 func newEventReader(r io.Reader, limit int) *eventReader {
-	return &eventReader{r: r, limit: limit, retry: usualRetry}
+	return &eventReader{r: r, limit: limit, retry: defaultRetry}
 }
 
-// reset goes on with another stream. An event that was not whole is lost.
+// reset continues with another stream. An incomplete event is lost.
 func (e *eventReader) reset(r io.Reader) {
-	e.r, e.start, e.end, e.skipLF, e.begun = r, 0, 0, false, false
-	e.beaten = time.Time{}
-	e.silent.Store(false)
+	e.r, e.start, e.end, e.skipLF, e.started = r, 0, 0, false, false
+	e.lastComment = time.Time{}
+	e.timedOut.Store(false)
 }
 
-// next waits for the next event. One without data tells only its id.
-func (e *eventReader) next() (heard, error) {
-	var ev heard
+// next returns the next event. One without data only has an id.
+func (e *eventReader) next() (sseEvent, error) {
+	var ev sseEvent
 	id, hasID, hasData := "", false, false
 	for {
 		line, err := e.line()
 		if err != nil {
-			return heard{}, err
+			return sseEvent{}, err
 		}
 		if len(line) == 0 {
 			if hasID {
@@ -74,7 +74,7 @@ func (e *eventReader) next() (heard, error) {
 			if hasData || hasID {
 				return ev, nil
 			}
-			ev = heard{}
+			ev = sseEvent{}
 			continue
 		}
 		if line[0] == ':' {
@@ -88,7 +88,7 @@ func (e *eventReader) next() (heard, error) {
 			ev.name = string(value)
 		case "data":
 			if len(ev.data)+len(value) > e.limit {
-				return heard{}, errEventTooLarge
+				return sseEvent{}, errEventTooLarge
 			}
 			if hasData {
 				ev.data = append(ev.data, '\n')
@@ -100,40 +100,40 @@ func (e *eventReader) next() (heard, error) {
 				id, hasID = string(value), true
 			}
 		case "retry":
-			e.wait(value)
+			e.setRetry(value)
 		}
 	}
 }
 
-// comment notes how far apart the server's signs of life are.
+// comment records the interval between comments.
 func (e *eventReader) comment() {
 	now := time.Now()
-	if !e.beaten.IsZero() {
-		e.beat = max(e.beat, now.Sub(e.beaten))
+	if !e.lastComment.IsZero() {
+		e.commentGap = max(e.commentGap, now.Sub(e.lastComment))
 	}
-	e.beaten = now
+	e.lastComment = now
 }
 
-// read reads from the stream, and closes it if it seems to be dead.
+// read reads from the stream, and closes it if it appears to be dead.
 func (e *eventReader) read(p []byte) (int, error) {
 	body, ok := e.r.(io.Closer)
-	if !ok || e.beat == 0 {
+	if !ok || e.commentGap == 0 {
 		return e.r.Read(p)
 	}
-	late := time.AfterFunc(max(silentFor, silentBeats*e.beat), func() {
-		e.silent.Store(true)
+	timer := time.AfterFunc(max(silenceTimeout, silenceFactor*e.commentGap), func() {
+		e.timedOut.Store(true)
 		_ = body.Close()
 	})
-	defer late.Stop()
+	defer timer.Stop()
 	n, err := e.r.Read(p)
-	if err != nil && e.silent.Load() {
-		err = errSilent
+	if err != nil && e.timedOut.Load() {
+		err = errStreamSilent
 	}
 	return n, err
 }
 
-// wait heeds how long to wait before coming back, within reason.
-func (e *eventReader) wait(value []byte) {
+// setRetry sets the reconnection time, within limits.
+func (e *eventReader) setRetry(value []byte) {
 	for _, c := range value {
 		if c < '0' || c > '9' {
 			return
@@ -143,14 +143,14 @@ func (e *eventReader) wait(value []byte) {
 	if len(value) == 0 {
 		return
 	}
-	if limit := uint64(slowestWait.Milliseconds()); err != nil || ms > limit {
+	if limit := uint64(maxRetry.Milliseconds()); err != nil || ms > limit {
 		ms = limit
 	}
-	e.retry = max(time.Duration(ms)*time.Millisecond, soonestWait)
+	e.retry = max(time.Duration(ms)*time.Millisecond, minRetry)
 }
 
-// line is the next line, which may end with a line feed, a carriage return or
-// both. It is valid until the next call.
+// line returns the next line, which may end with a line feed, a carriage return
+// or both. It is valid until the next call.
 func (e *eventReader) line() ([]byte, error) {
 	seen := 0
 	for {
@@ -165,8 +165,8 @@ func (e *eventReader) line() ([]byte, error) {
 			line := rest[:seen+i]
 			e.skipLF = rest[seen+i] == '\r'
 			e.start += seen + i + 1
-			if !e.begun {
-				e.begun = true
+			if !e.started {
+				e.started = true
 				line = bytes.TrimPrefix(line, []byte("\ufeff"))
 			}
 			return line, nil

@@ -78,7 +78,7 @@ func TestClient_resumeForgotten(t *testing.T) {
 	})
 	c := dial(t, url, clientOptions(mcp.R20251125))
 	_, err := c.Call(t.Context(), "pay", nil, nil)
-	if err == nil || !strings.Contains(err.Error(), "cannot be taken up again") || calls.Load() != 1 {
+	if err == nil || !strings.Contains(err.Error(), "cannot be resumed") || calls.Load() != 1 {
 		t.Errorf("Call = %v, after %d calls", err, calls.Load())
 	}
 }
@@ -197,7 +197,7 @@ func TestClient_streamForGood(t *testing.T) {
 			for _, err := range c.Listen(t.Context(), mcp.Filter{Tools: true}) {
 				told = err
 			}
-			if told == nil || !strings.Contains(told.Error(), "could not be taken up") {
+			if told == nil || !strings.Contains(told.Error(), "could not be resumed") {
 				t.Errorf("Listen = %v", told)
 			}
 		}

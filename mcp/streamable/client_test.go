@@ -206,7 +206,7 @@ func TestClient_oldestTransport(t *testing.T) {
 	if got, err := mcp.CallAs[string](t.Context(), c, "x", nil); err != nil || got != "old" || c.Revision() != mcp.R20241105 {
 		t.Errorf("CallAs = %q, %v in %s", got, err, c.Revision())
 	}
-	if _, err := Connect(t.Context(), oldest(t, "http://169.254.169.254/messages").URL+"/sse", nil, clientOptions(0)); err == nil || !strings.Contains(err.Error(), "another server's") {
+	if _, err := Connect(t.Context(), oldest(t, "http://169.254.169.254/messages").URL+"/sse", nil, clientOptions(0)); err == nil || !strings.Contains(err.Error(), "on another server") {
 		t.Errorf("Connect with an endpoint elsewhere = %v, want a refusal", err)
 	}
 }
@@ -318,7 +318,7 @@ func TestEventReader(t *testing.T) {
 				if e.id != "" {
 					text += "#" + e.id
 				}
-				if e.retry != usualRetry {
+				if e.retry != defaultRetry {
 					text += "~" + e.retry.String()
 				}
 				got = append(got, text)

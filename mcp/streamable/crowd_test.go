@@ -192,11 +192,11 @@ func (c *crowd) empty() {
 	c.t.Helper()
 	for i, h := range c.handlers {
 		h.replicas.mu.Lock()
-		returns := len(h.replicas.returns)
+		returns := len(h.replicas.resumes)
 		h.replicas.mu.Unlock()
-		if n := held(h); n != 0 || h.kept.Load() != 0 || h.streams.load() != 0 || h.inFlight.load() != 0 || returns != 0 {
+		if n := held(h); n != 0 || h.keptBytes.Load() != 0 || h.streams.load() != 0 || h.inFlight.load() != 0 || returns != 0 {
 			c.t.Errorf("replica %d holds %d sessions, %d bytes, %d streams, %d calls, %d returns",
-				i, n, h.kept.Load(), h.streams.load(), h.inFlight.load(), returns)
+				i, n, h.keptBytes.Load(), h.streams.load(), h.inFlight.load(), returns)
 		}
 	}
 }

@@ -1,69 +1,72 @@
-// Package streamable serves an [mcp.Server] over HTTP, to clients of every
-// revision at one address:
+// Package streamable serves an [mcp.Server] over HTTP, to clients of all revisions
+// at one URL:
 //
 //	h := streamable.NewHandler(server, &streamable.Options{Authenticate: check})
 //	err := streamable.Serve(ctx, listener, h)
 //
-// A request's way through a Handler:
+// The path of a request through a Handler:
 //
 //	HTTP request
 //	   │
 //	   ▼
-//	origin.go      Host, Origin: is it meant for us, and not a web page's?
-//	handler.go     who asks (Authenticate); is it JSON (accept.go) of a size that we
-//	               take (body.go)?
+//	origin.go      Host and Origin: is it addressed to this server, and not sent by
+//	               a foreign web page?
+//	handler.go     who sent it (Authenticate)? Is it JSON (accept.go) within the size
+//	               limit (body.go)?
 //	   │                which era?
-//	   ├── stateless.go    it names its revision: settle it, handle it
-//	   └── session.go      it belongs to a session, whose id (sessionid.go) says
-//	   │                   what the handshake has settled; live.go has what goes
-//	   │                   on in it now, feed.go the events that belong to no
-//	   │                   request
+//	   ├── stateless.go    it names its revision itself
+//	   └── session.go      it belongs to a session, whose id (sessionid.go) contains
+//	   │                   the result of the handshake; activesession.go has what is
+//	   │                   in progress, feed.go the events that belong to no request
 //	   ▼
-//	exchange.go    the answer: JSON, or an event stream (sse.go) as soon as there
-//	               is something to say before it; replay.go keeps events for
-//	               clients that lose their connection
+//	exchange.go    the response: JSON, or an event stream (sse.go) if something has to
+//	               be sent before the result; stream.go keeps events for clients
+//	               that lose their connection
 //
-// The answer to a request is undecided until there is something to send. A
+// The form of a response is undecided until there is something to send. A
 // notification makes it an event stream; a result alone is plain JSON. A request
-// is handled by the goroutine that net/http has given it.
+// is handled by the goroutine that net/http provides.
 //
-// A session costs no memory. Its id is what initialize has settled, sealed with
-// the server's [mcp.Keyring], so that every process that has the keys can serve
-// it. Only what the client sets later is kept, in a [Store]. What goes on at the
-// moment belongs to the process where it began: a client's answers, cancellations
-// and return to a broken stream have to reach that one.
+// A session uses no memory. Its id is the result of initialize, sealed with the
+// server's [mcp.Keyring], so every process that has the keys can serve it. Only what
+// the client sets later is stored, in a [Store]. What is in progress belongs to the
+// process where it began: a client's responses, cancellations and requests to resume
+// a stream must reach that process.
 //
 // # Replicas
 //
-// Several equal processes can serve the same clients behind any load balancer, if
-// they share a Keyring, a Store, an [mcp.Bus] and a [Relay]. The era without
-// sessions needs no more than the first and the Bus. For sessions, the relay carries
-// to the right replica what arrives at another:
+// Several equal processes can serve the same clients behind any load balancer if
+// they share a Keyring, a Store, an [mcp.Bus] and a [Relay]. The stateless era needs
+// only the Keyring and the Bus. For sessions, the relay forwards what arrives at the
+// wrong replica:
 //
-//	client ──answer, id "b.7"──► replica a ──relay──► replica b   relay.go
+//	client ──response, id "b.7"─► replica a ──relay──► replica b   note.go
 //	client ──cancelled──────────► replica a ──relay──► all others
-//	client ──DELETE─────────────► replica a ──relay──► all others; and into the Store
-//	client ──GET, after "b.9-3"─► replica a ──relay──► replica b   comeback.go
+//	client ──DELETE─────────────► replica a ──relay──► all others; and to the Store
+//	client ──GET, after "b.9-3"─► replica a ──relay──► replica b   remotestream.go
 //	       ◄──────the rest──────           ◄──pieces──             forward.go
 //
-// A session's state is asked of the Store once in two seconds (statecache.go), and
-// anew when another replica has changed it. Nothing hangs on the relay being
-// reliable: a lost answer is one that the client never gave, a lost piece breaks the
-// stream, for which the client comes back, and a session that was ended is refused
-// after two seconds at the latest. When a replica has died, who comes back for one of
-// its calls gets 404 within two seconds, and begins again. The stream of events that
-// belong to no request is in one place: opening it at a replica ends it at the others,
-// and who comes back to it is given what came meanwhile.
+// The state of a session is loaded from the Store once in two seconds
+// (statecache.go), and again when another replica has changed it. The relay need not
+// be reliable: a lost response is one that the client never sent, a lost piece breaks
+// the stream, which the client then resumes, and a session that was ended is refused
+// after two seconds at the latest. If a replica dies, a client that wants to resume
+// one of its calls gets 404 within two seconds, and starts over. The stream of events
+// that belong to no request exists in one place: opening it at a replica ends it at
+// the others, and a client that resumes it receives what it missed.
 //
 // A principal that is revoked ([mcp.Principal]) loses its calls and streams within a
 // second (revoke.go).
 //
-// A [Client] is the other side, a transport for [mcp.Connect]:
+// # Clients
+//
+// A [Client] is the transport for [mcp.Connect]:
 //
 //	c, err := streamable.Connect(ctx, "https://example.com/mcp", nil, nil)
 //
-// Each request is a POST, and its answer JSON or an event stream. In sessions a
-// stream that breaks is taken up again, and what belongs to no request comes on a
-// stream of its own. A stream whose server used to send comments, and sends nothing
-// any more, is taken for broken (client_sse.go). [Client.Older] is the way of the oldest revision.
+// Each request is a POST, and its response is JSON or an event stream. In sessions a
+// broken stream is resumed, and messages that belong to no request arrive on a
+// separate stream. If a server that used to send comments on a stream falls silent,
+// the client treats the stream as broken (client_sse.go). [Client.Older] is the
+// transport of the oldest revision.
 package streamable

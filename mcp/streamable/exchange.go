@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 	"sync"
 	"time"
 
@@ -16,22 +15,23 @@ import (
 	"github.com/bossman-dev/bossman/mcp"
 )
 
-// An exchange is a POST with a request, and the answer to it. It is undecided
-// until there is something to send: a notification makes it an event stream.
+// An exchange is a POST with a request, and its response. The form of the
+// response is undecided until there is something to send: a notification makes
+// it an event stream.
 type exchange struct {
-	h        *Handler
-	w        http.ResponseWriter
-	r        *http.Request
-	who      string // the principal's id
-	live     *live  // of a session; nil without
-	call     *call  // the one under way in it; nil without
-	alarm    *alarm
-	revision mcp.Revision
+	h         *Handler
+	w         http.ResponseWriter
+	r         *http.Request
+	principal string         // ID of the principal
+	active    *activeSession // nil without a session
+	call      *call          // the call in progress; nil without a session
+	alarm     *alarm
+	revision  mcp.Revision
 
-	done   bool // guarded by mu, as is the rest
-	late   bool // nothing was sent for a while
+	done   bool // guarded by mu, like the following
+	slow   bool // nothing was sent for a while
 	mu     sync.Mutex
-	stream *stream // nil: undecided
+	stream *stream // nil while undecided
 }
 
 var (
@@ -40,52 +40,52 @@ var (
 	_ mcp.Waiter = (*exchange)(nil)
 )
 
-func (h *Handler) newExchange(w http.ResponseWriter, r *http.Request, who string, revision mcp.Revision, l *live) *exchange {
-	x := &exchange{h: h, w: w, r: r, who: who, revision: revision, live: l}
-	x.alarm = h.onQuiet(x)
+func (h *Handler) newExchange(w http.ResponseWriter, r *http.Request, who string, revision mcp.Revision, l *activeSession) *exchange {
+	x := &exchange{h: h, w: w, r: r, principal: who, revision: revision, active: l}
+	x.alarm = h.quietAlarm(x)
 	return x
 }
 
-// quiet runs when nothing has been sent for a while: those on the way close
-// connections on which nothing happens.
-func (x *exchange) quiet() {
+// onQuiet is called when nothing was sent for a while. It sends a comment,
+// because proxies close idle connections.
+func (x *exchange) onQuiet() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.late = true
+	x.slow = true
 	if x.commitLocked() == nil {
-		_ = x.stream.comment() // that the client has gone, its context tells
+		_ = x.stream.comment() // if the client has gone, its context ends
 	}
 }
 
-// commitLocked makes the answer an event stream.
+// commitLocked makes the response an event stream.
 func (x *exchange) commitLocked() error {
 	switch {
 	case x.done:
-		return errors.New("streamable: the request has been answered")
+		return errors.New("streamable: the response was already sent")
 	case x.stream != nil:
 		return nil
-	case x.h.streams.take(x.who) != 0:
+	case x.h.streams.acquire(x.principal) != 0:
 		return errors.New("streamable: too many streams")
 	}
 	own := newConn(x.w)
-	if x.live != nil && x.revision.Resumable() {
-		x.stream = x.live.newStream(own)
-		x.stream.unwatch = context.AfterFunc(x.r.Context(), func() { x.stream.detach(own) })
+	if x.active != nil && x.revision.Resumable() {
+		x.stream = x.active.newStream(own)
+		x.stream.stopWatching = context.AfterFunc(x.r.Context(), func() { x.stream.detach(own) })
 		if x.revision.Primed() {
 			x.stream.prime()
 		}
 	} else {
-		x.stream = newStream("", own, &x.h.kept, func() {})
+		x.stream = newStream("", own, &x.h.keptBytes, func() {})
 	}
 	return nil
 }
 
-// Notify sends a notification that belongs to the request.
+// Notify sends a notification.
 func (x *exchange) Notify(_ context.Context, method string, params any) error {
-	return x.say(&jsonrpc.Message{Method: method}, params)
+	return x.send(&jsonrpc.Message{Method: method}, params)
 }
 
-func (x *exchange) say(m *jsonrpc.Message, params any) error {
+func (x *exchange) send(m *jsonrpc.Message, params any) error {
 	var err error
 	if m.Params, err = encode(params); err != nil {
 		return fmt.Errorf("send %s: %w", m.Method, err)
@@ -105,22 +105,22 @@ func encode(params any) (json.RawMessage, error) {
 	return jsonv2.Marshal(params, jsonv2.Deterministic(true))
 }
 
-// Call asks the client of a session, on the stream of the request that needs the
-// answer. The client answers with a POST of its own.
+// Call sends a request to the client of a session, on the stream of the request
+// being handled. The client responds with another POST.
 func (x *exchange) Call(ctx context.Context, method string, params any) (json.RawMessage, error) {
 	switch {
-	case x.live == nil:
-		return nil, errors.New("streamable: this client cannot be asked")
+	case x.active == nil:
+		return nil, errors.New("streamable: this client does not accept requests")
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	}
-	id, answer := x.live.ask()
-	defer x.live.forget(id)
-	if err := x.say(&jsonrpc.Message{ID: id, Method: method}, params); err != nil {
+	id, answer := x.active.expectResponse()
+	defer x.active.cancelExpected(id)
+	if err := x.send(&jsonrpc.Message{ID: id, Method: method}, params); err != nil {
 		return nil, err
 	}
-	x.h.inFlight.give(x.who) // waiting costs nothing
-	defer x.h.inFlight.retake(x.who)
+	x.h.inFlight.release(x.principal) // a waiting call needs no slot
+	defer x.h.inFlight.reacquire(x.principal)
 	select {
 	case m := <-answer:
 		if m.Error != nil {
@@ -133,43 +133,43 @@ func (x *exchange) Call(ctx context.Context, method string, params any) (json.Ra
 		_ = x.Notify(ctx, "notifications/cancelled", map[string]any{"requestId": id, "reason": context.Cause(ctx).Error()})
 		return nil, context.Cause(ctx)
 	}
-	x.call.cancel(jsonrpc.ErrClosed) // there will be no answer
+	x.call.cancel(jsonrpc.ErrClosed) // there will be no response
 	return nil, jsonrpc.ErrClosed
 }
 
-// Wait gives back the place among the requests in flight, for one among the streams,
-// of which there are many more.
+// Wait releases the slot among the requests in flight until resume is called,
+// and takes one among the streams, of which there are many more.
 func (x *exchange) Wait() (resume func()) {
-	if x.h.streams.take(x.who) != 0 {
+	if x.h.streams.acquire(x.principal) != 0 {
 		return func() {}
 	}
-	x.h.inFlight.give(x.who)
+	x.h.inFlight.release(x.principal)
 	return func() {
-		x.h.inFlight.retake(x.who)
-		x.h.streams.give(x.who)
+		x.h.inFlight.reacquire(x.principal)
+		x.h.streams.release(x.principal)
 	}
 }
 
-// Pause ends the connection; the client comes back for the answer.
+// Pause closes the connection; the client reconnects for the response.
 func (x *exchange) Pause(after time.Duration) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.live == nil || !x.revision.Primed() || x.commitLocked() != nil {
+	if x.active == nil || !x.revision.Primed() || x.commitLocked() != nil {
 		return
 	}
 	x.stream.pause(after)
 }
 
-// answer ends the exchange with the answers to its requests, and the status that
-// goes with them if they are the first that is sent. No answer is an empty 202.
-func (x *exchange) answer(status int, p jsonrpc.Packet) {
+// finish ends the exchange with its responses. status is used if nothing was
+// sent before. Without a response it is an empty 202.
+func (x *exchange) finish(status int, p jsonrpc.Packet) {
 	x.h.stopAlarm(x.alarm)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.done = true
 	if x.stream == nil {
-		if x.late { // the server's deadline may be near, or over
-			_ = http.NewResponseController(x.w).SetWriteDeadline(time.Now().Add(writePatience))
+		if x.slow { // the server's deadline may be near or past
+			_ = http.NewResponseController(x.w).SetWriteDeadline(time.Now().Add(writeTimeout))
 		}
 		if p.Message == nil && p.Batch == nil {
 			x.w.WriteHeader(http.StatusAccepted)
@@ -178,8 +178,8 @@ func (x *exchange) answer(status int, p jsonrpc.Packet) {
 		writeJSON(x.w, status, p)
 		return
 	}
-	if x.stream.unwatch != nil {
-		x.stream.unwatch()
+	if x.stream.stopWatching != nil {
+		x.stream.stopWatching()
 	}
 	if p.Message != nil {
 		_ = x.stream.send(p.Append(nil))
@@ -188,33 +188,8 @@ func (x *exchange) answer(status int, p jsonrpc.Packet) {
 		_ = x.stream.send(jsonrpc.One(e.Message).Append(nil))
 	}
 	x.stream.close()
-	if x.live != nil && x.live.isEnded() {
-		x.stream.giveUp()
+	if x.active != nil && x.active.hasEnded() {
+		x.stream.abandon()
 	}
-	x.h.streams.give(x.who)
-}
-
-// keepBuffer is the size of the largest buffer that is used again.
-const keepBuffer = 256 << 10
-
-// shortAnswer is the size up to which net/http itself finds out how long the
-// answer is, at less cost.
-const shortAnswer = 1 << 10
-
-var buffers = sync.Pool{New: func() any { return new([]byte) }}
-
-func writeJSON(w http.ResponseWriter, status int, p jsonrpc.Packet) {
-	buf := buffers.Get().(*[]byte)
-	b := p.Append((*buf)[:0])
-	h := w.Header()
-	h["Content-Type"] = contentJSON
-	if len(b) > shortAnswer {
-		h["Content-Length"] = []string{strconv.Itoa(len(b))}
-	}
-	w.WriteHeader(status)
-	_, _ = w.Write(b)
-	if cap(b) <= keepBuffer {
-		*buf = b
-		buffers.Put(buf)
-	}
+	x.h.streams.release(x.principal)
 }

@@ -7,40 +7,40 @@ import (
 	"github.com/bossman-dev/bossman/mcp"
 )
 
-// A feed is the stream of the events that belong to no request. It outlives its
-// connection for a while, so that a client that comes back has missed nothing.
+// A feed is the stream of events that belong to no request. It outlives its
+// connection for a while, so that a client that reconnects misses nothing.
 type feed struct {
 	stream   *stream
 	listener *mcp.Listener
-	over     context.Context
-	end      context.CancelFunc
+	ctx      context.Context // ends with the feed
+	cancel   context.CancelFunc
 
-	users int // guarded by the live's mu
+	users int // guarded by the active session's mu
 }
 
-// takeFeed finds or makes the session's feed. It reports false if somebody is
-// connected to it, unless the client wants to go on with it, by its name: then it
-// knows better than we whether the older connection still works.
-func (l *live) takeFeed(server *mcp.Server, s session, name string) (*feed, bool) {
+// joinFeed returns the session's feed, creating it if necessary. It returns
+// false if a client is connected to it, unless the client resumes it by name:
+// then the older connection is assumed to be dead.
+func (l *activeSession) joinFeed(server *mcp.Server, s session, name string) (*feed, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	f := l.feed
 	switch {
-	case f != nil && f.users > 0 && f.over.Err() == nil && (name == "" || f.stream.id != name):
+	case f != nil && f.users > 0 && f.ctx.Err() == nil && (name == "" || f.stream.id != name):
 		return nil, false
-	case f != nil && f.over.Err() == nil:
+	case f != nil && f.ctx.Err() == nil:
 		f.users++
 		return f, true
 	}
 	f = &feed{listener: server.Listen(s.Session), users: 1}
-	f.over, f.end = context.WithCancel(context.Background())
+	f.ctx, f.cancel = context.WithCancel(context.Background())
 	id := ""
 	if s.Revision().Resumable() {
-		id = l.h.newName(feedMark)
+		id = l.h.newLocalID(feedMark)
 	}
-	f.stream = newStream(id, nil, &l.h.kept, f.end)
-	l.h.enter(l.key)
-	context.AfterFunc(f.over, func() {
+	f.stream = newStream(id, nil, &l.h.keptBytes, f.cancel)
+	l.h.acquire(l.key)
+	context.AfterFunc(f.ctx, func() {
 		f.listener.Close()
 		f.stream.forget()
 		l.mu.Lock()
@@ -48,26 +48,26 @@ func (l *live) takeFeed(server *mcp.Server, s session, name string) (*feed, bool
 			l.feed = nil
 		}
 		l.mu.Unlock()
-		l.h.leave(l)
+		l.h.release(l)
 	})
 	l.feed = f
 	if l.ended {
-		f.end()
+		f.cancel()
 	}
 	return f, true
 }
 
-func (l *live) leaveFeed(f *feed) {
+func (l *activeSession) leaveFeed(f *feed) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	f.users--
 	if f.stream.id == "" || l.h.closing.Err() != nil {
-		f.end()
+		f.cancel()
 	}
 }
 
-// feedNamed is the feed if it has this name, or nil.
-func (l *live) feedNamed(name string) *feed {
+// feedByID returns the feed if it has this id, or nil.
+func (l *activeSession) feedByID(name string) *feed {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.feed == nil || l.feed.stream.id != name {
@@ -76,20 +76,19 @@ func (l *live) feedNamed(name string) *feed {
 	return l.feed
 }
 
-// endFeed ends the feed: the client has one at another replica now. A message
-// belongs on one stream only.
-func (l *live) endFeed() {
+// endFeed ends the feed, because the client has opened one at another replica.
+func (l *activeSession) endFeed() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.feed != nil {
-		l.feed.end()
+		l.feed.cancel()
 	}
 }
 
-// handOver ends the feed and returns the messages that its client has not seen, one
-// a line.
+// handOver ends the feed and returns the messages that its client has not seen,
+// one per line.
 func (f *feed) handOver(seen uint64) (messages []byte) {
-	defer f.end()
+	defer f.cancel()
 	past, cancel := context.WithCancel(context.Background())
 	cancel()
 	missed := f.stream.missed(seen)
@@ -102,7 +101,7 @@ func (f *feed) handOver(seen uint64) (messages []byte) {
 	return messages
 }
 
-// message is how the client is told of an event.
+// message returns the encoded notification of an event.
 func message(e mcp.Event) []byte {
 	method, params := e.Notification()
 	m := &jsonrpc.Message{Method: method}
@@ -112,21 +111,21 @@ func message(e mcp.Event) []byte {
 	return jsonrpc.One(m).Append(nil)
 }
 
-// run sends events until the client goes, ctx ends, or the session does: should
-// nobody have told us, we find out.
+// run sends events until the client disconnects, ctx ends, or the session ends.
+// It checks the session in case the note about its end was lost.
 func (f *feed) run(ctx context.Context, c *conn, s session, seen uint64) {
-	ctx, c.gone = context.WithCancel(ctx)
-	defer c.gone()
-	defer context.AfterFunc(f.over, c.gone)()
+	ctx, c.onClose = context.WithCancel(ctx)
+	defer c.onClose()
+	defer context.AfterFunc(f.ctx, c.onClose)()
 	defer f.stream.detach(c)
-	if !f.stream.attach(c, seen) || f.stream.comment() != nil { // the client is to know that it is heard
+	if !f.stream.attach(c, seen) || f.stream.comment() != nil { // sends the headers to the client
 		return
 	}
 	if s.Revision().Primed() {
 		f.stream.prime()
 	}
 	for {
-		wait, stop := context.WithTimeout(ctx, quietFor)
+		wait, stop := context.WithTimeout(ctx, commentInterval)
 		events := f.listener.Next(wait)
 		stop()
 		for _, e := range events {
@@ -137,8 +136,8 @@ func (f *feed) run(ctx context.Context, c *conn, s session, seen uint64) {
 		if ctx.Err() != nil || events == nil && f.stream.comment() != nil {
 			return
 		}
-		if events == nil && !s.goesOn(ctx) {
-			f.end()
+		if events == nil && !s.isOpen(ctx) {
+			f.cancel()
 			return
 		}
 	}

@@ -51,8 +51,8 @@ func FuzzPost(f *testing.F) {
 		if _, err := jsonrpc.Decode(got, jsonrpc.Limits{Bytes: 1 << 30, Batch: 1 << 20}); err != nil {
 			t.Errorf("answer %d %s: %v", w.Code, got, err)
 		}
-		if h.inFlight.load() != 0 || h.streams.load() != 0 || h.bytes.Load() != 0 || len(h.lives) != 0 {
-			t.Errorf("%d in flight, %d streams, %d bytes, %d sessions are left", h.inFlight.load(), h.streams.load(), h.bytes.Load(), len(h.lives))
+		if h.inFlight.load() != 0 || h.streams.load() != 0 || h.bodyBytes.Load() != 0 || len(h.active) != 0 {
+			t.Errorf("%d in flight, %d streams, %d bytes, %d sessions are left", h.inFlight.load(), h.streams.load(), h.bodyBytes.Load(), len(h.active))
 		}
 	})
 }
@@ -78,11 +78,11 @@ func FuzzEventID(f *testing.F) {
 // Whatever comes by the relay does no harm.
 func FuzzRelay(f *testing.F) {
 	for _, n := range []note{
-		{Kind: noteAnswer, Session: "AAAAAAAAAAAAAAAAAAAAAA", Data: []byte(`{"jsonrpc":"2.0","id":"a.1","result":{}}`)},
+		{Kind: noteResponse, Session: "AAAAAAAAAAAAAAAAAAAAAA", Data: []byte(`{"jsonrpc":"2.0","id":"a.1","result":{}}`)},
 		{Kind: noteCancel, Session: "AAAAAAAAAAAAAAAAAAAAAA", Data: []byte(`1`)},
 		{Kind: noteResume, Session: "AAAAAAAAAAAAAAAAAAAAAA", Stream: "a.1", Number: 3, Ticket: "t"},
 		{Kind: notePiece, Ticket: "t", Number: 1, Data: []byte("x"), Last: true},
-		{Kind: noteHeard, Ticket: "t", Number: 1},
+		{Kind: noteAck, Ticket: "t", Number: 1},
 		{Kind: noteEnd, Session: "x"},
 		{Kind: noteChanged},
 		{Kind: noteFeed},
@@ -99,9 +99,9 @@ func FuzzRelay(f *testing.F) {
 	f.Cleanup(s.Close)
 	h := NewHandler(s, &Options{Relay: new(testRelay)})
 	key := sessionKey{}
-	h.enter(key)
+	h.acquire(key)
 	f.Fuzz(func(t *testing.T, b []byte) {
-		h.hear(b)
+		h.handleNote(b)
 		if held(h) != 1 || h.inFlight.load() != 0 || h.streams.load() != 0 {
 			t.Errorf("%d sessions, %d calls, %d streams", held(h), h.inFlight.load(), h.streams.load())
 		}

@@ -9,12 +9,13 @@ import (
 	"strings"
 )
 
-// A web page can make its visitor's browser send us requests, and can let its own
-// name resolve to our address. So the name that a request is addressed to must be
-// one of ours, and if a page has sent it, the page too.
+// A web page can make its visitor's browser send requests to this server, and
+// can make its own host name resolve to this server's address (DNS rebinding).
+// Therefore the Host of a request must be allowed, and if a page has sent it,
+// its Origin too.
 
-// ours reports whether a request is addressed to us, and not by another's page.
-func (h *Handler) ours(r *http.Request) bool {
+// addressAllowed reports whether the Host and Origin of a request are allowed.
+func (h *Handler) addressAllowed(r *http.Request) bool {
 	header := ""
 	if !h.hostAllowed(r) {
 		header = "Host"
@@ -27,9 +28,9 @@ func (h *Handler) ours(r *http.Request) bool {
 	return header == ""
 }
 
-// hostAllowed reports whether the request is addressed to one of our names. Unless
-// the program has given them, these are the names of this machine for itself, and
-// only on connections that come from it.
+// hostAllowed reports whether the Host of a request is allowed. Unless the
+// program lists hosts, these are the loopback names, on loopback connections
+// only.
 func (h *Handler) hostAllowed(r *http.Request) bool {
 	if len(h.o.Hosts) > 0 {
 		host := hostname(r.Host)
@@ -41,14 +42,14 @@ func (h *Handler) hostAllowed(r *http.Request) bool {
 		if !isLoopback(hostname(r.Host)) {
 			return false
 		}
-		h.loopback.Store(new(r.Host)) // the next request's is mostly the same
+		h.loopback.Store(new(r.Host)) // the next request usually has the same
 	}
 	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	return local == nil || isLoopbackAddr(local)
 }
 
-// originAllowed reports whether the page that has sent the request, if one has,
-// is ours or one that the program has named. The Host has been checked.
+// originAllowed reports whether the Origin of a request, if any, is this
+// server's own or allowed. The Host was checked before.
 func (h *Handler) originAllowed(r *http.Request) bool {
 	origins := r.Header["Origin"]
 	if len(origins) > 1 {
@@ -71,9 +72,8 @@ func (h *Handler) originAllowed(r *http.Request) bool {
 	return true
 }
 
-// crossOrigin tells the browser of a page that the program has named that the page
-// may use us. It reports whether that was all the browser wanted to know. Nobody
-// else is told, whatever they may do.
+// crossOrigin writes the CORS headers for an allowed origin. It reports whether
+// the request was a preflight and is done.
 func (h *Handler) crossOrigin(w http.ResponseWriter, r *http.Request) bool {
 	header := w.Header()
 	header.Add("Vary", "Origin")
@@ -87,17 +87,17 @@ func (h *Handler) crossOrigin(w http.ResponseWriter, r *http.Request) bool {
 		return false
 	}
 	header.Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
-	// Which headers there are depends on the tools and on the program's credentials.
+	// The headers depend on the tools and on the program's credentials.
 	if asked := r.Header.Get("Access-Control-Request-Headers"); asked != "" {
 		header.Set("Access-Control-Allow-Headers", asked)
 	}
 	header.Set("Access-Control-Max-Age", "600")
-	hurry(w)
+	limitDrain(w)
 	w.WriteHeader(http.StatusNoContent)
 	return true
 }
 
-// hostname is a Host header without the port and the brackets of an address.
+// hostname returns a Host header without port and brackets.
 func hostname(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		return name

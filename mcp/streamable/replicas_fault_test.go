@@ -83,15 +83,15 @@ func TestReplicas_state(t *testing.T) {
 			if status := ping(0, c); (status == 404) == lossy {
 				t.Errorf("at once, lossy %v: %d", lossy, status)
 			}
-			time.Sleep(cacheFor)
+			time.Sleep(stateTTL)
 			if status := ping(0, c); status != 404 {
 				t.Errorf("later, lossy %v: %d, want 404", lossy, status)
 			}
 			over.Wait()
-			if s, c := streamEnd.Sub(at), callEnd.Sub(at); !lossy && (s > 0 || c > 0) || s > quietFor {
+			if s, c := streamEnd.Sub(at), callEnd.Sub(at); !lossy && (s > 0 || c > 0) || s > commentInterval {
 				t.Errorf("lossy %v: the stream has ended after %v, the call after %v", lossy, s, c)
 			}
-			time.Sleep(lingerFor + time.Second) // then nothing is kept of the call either
+			time.Sleep(lingerTimeout + time.Second) // then nothing is kept of the call either
 		}
 	})
 }
@@ -118,7 +118,7 @@ func TestReplicas_flood(t *testing.T) {
 			c.post(`{"jsonrpc":"2.0","id":"aaaaaaaaaa.1","result":{}}`)
 			c.post(`{"jsonrpc":"2.0","id":"nowhere","result":{}}`)
 		}
-		if n := crowd.relay.count(noteCancel) + crowd.relay.count(noteAnswer); n < 10 || n > relayBurst {
+		if n := crowd.relay.count(noteCancel) + crowd.relay.count(noteResponse); n < 10 || n > relayBurst {
 			t.Errorf("%d notes", n)
 		}
 		c.session = ""
@@ -191,7 +191,7 @@ func TestReplicas_badRelay(t *testing.T) {
 			}
 			clients.Wait()
 			t.Logf("seed %d: %d streams came whole, %d had to be given up", seed, whole.Load(), broken.Load())
-			time.Sleep(keepFor + time.Minute)
+			time.Sleep(resumeTimeout + time.Minute)
 			synctest.Wait()
 			crowd.empty()
 		})

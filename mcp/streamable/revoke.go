@@ -8,41 +8,41 @@ import (
 )
 
 const (
-	lookForRevoked = 400 * time.Millisecond
-	revokedGrace   = 300 * time.Millisecond // what a call gets to end by itself
+	revokeInterval = 400 * time.Millisecond // how often revoked principals are looked for
+	revokedGrace   = 300 * time.Millisecond // how long a cancelled call may take to end
 )
 
-// errRevoked is a kind of context.Canceled, as errGone is.
-var errRevoked = fmt.Errorf("streamable: the principal may do nothing more: %w", context.Canceled)
+// errRevoked wraps context.Canceled, like errClientGone.
+var errRevoked = fmt.Errorf("streamable: the principal was revoked: %w", context.Canceled)
 
-// revocable is what is under way for principals that may be revoked. It looks at
-// all of them from time to time: a goroutine that waits for each would take more
+// revocations tracks what is in progress for principals that may be revoked. It
+// checks all of them periodically, because a goroutine for each would use more
 // memory than the rest of an idle stream.
-type revocable struct {
+type revocations struct {
 	mu      sync.Mutex
-	first   *underWay
+	first   *revocableItem
 	timer   *time.Timer
-	running bool // the timer
+	running bool // the timer is set
 }
 
-// An underWay is a call, or a stream, in a list.
-type underWay struct {
+// A revocableItem is a call or a stream, in a linked list.
+type revocableItem struct {
 	revoked    <-chan struct{}
 	end        func()
-	prev, next *underWay
+	prev, next *revocableItem
 }
 
-// add takes note of something that ends when revoked is closed, until the caller
-// calls done.
-func (v *revocable) add(revoked <-chan struct{}, end func()) (done func()) {
-	u := &underWay{revoked: revoked, end: end}
+// add registers something that must end when revoked is closed. The caller
+// calls done when it has ended.
+func (v *revocations) add(revoked <-chan struct{}, end func()) (done func()) {
+	u := &revocableItem{revoked: revoked, end: end}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if u.next = v.first; u.next != nil {
 		u.next.prev = u
 	}
 	v.first = u
-	v.runLocked()
+	v.scheduleLocked()
 	return func() {
 		v.mu.Lock()
 		defer v.mu.Unlock()
@@ -50,15 +50,15 @@ func (v *revocable) add(revoked <-chan struct{}, end func()) (done func()) {
 	}
 }
 
-// removeLocked takes something out of the list, once.
-func (v *revocable) removeLocked(u *underWay) {
+// removeLocked removes an item from the list, once.
+func (v *revocations) removeLocked(u *revocableItem) {
 	switch {
 	case u.prev != nil:
 		u.prev.next = u.next
 	case v.first == u:
 		v.first = u.next
 	default:
-		return // it was taken out before
+		return // already removed
 	}
 	if u.next != nil {
 		u.next.prev = u.prev
@@ -66,22 +66,22 @@ func (v *revocable) removeLocked(u *underWay) {
 	u.prev, u.next = nil, nil
 }
 
-// runLocked has the timer run. It is not stopped when the list becomes empty: the
-// next call comes soon.
-func (v *revocable) runLocked() {
+// scheduleLocked starts the timer. It is not stopped when the list becomes
+// empty, because the next call comes soon.
+func (v *revocations) scheduleLocked() {
 	if v.running {
 		return
 	}
 	v.running = true
 	if v.timer == nil {
-		v.timer = time.AfterFunc(lookForRevoked, v.look)
+		v.timer = time.AfterFunc(revokeInterval, v.check)
 		return
 	}
-	v.timer.Reset(lookForRevoked)
+	v.timer.Reset(revokeInterval)
 }
 
-// look ends what belongs to those who have been revoked.
-func (v *revocable) look() {
+// check ends the items of revoked principals.
+func (v *revocations) check() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.running = false
@@ -90,35 +90,35 @@ func (v *revocable) look() {
 		select {
 		case <-u.revoked:
 			v.removeLocked(u)
-			go u.end() // it may wait for a client that does not read
+			go u.end() // it may block on a client that does not read
 		default:
 		}
 		u = next
 	}
 	if v.first != nil {
-		v.runLocked()
+		v.scheduleLocked()
 	}
 }
 
-// unlessRevoked is the context of a call that ends also when its principal is
-// revoked. The caller calls done when the call is over.
-func (h *Handler) unlessRevoked(ctx context.Context, revoked <-chan struct{}, x *exchange) (_ context.Context, done func()) {
+// revocableContext returns the context of a call that also ends when its
+// principal is revoked. The caller calls done when the call has ended.
+func (h *Handler) revocableContext(ctx context.Context, revoked <-chan struct{}, x *exchange) (_ context.Context, done func()) {
 	c := &call{detached: detached{ctx, ctx}}
-	stop := h.revocable.add(revoked, func() { x.revoke(c) })
+	stop := h.revocations.add(revoked, func() { x.revoke(c) })
 	return c, func() {
 		stop()
 		c.cancel(context.Canceled)
 	}
 }
 
-// revoke ends a call: it is cancelled, and if that is not enough, cut off.
+// revoke cancels a call, and terminates its stream if that is not enough.
 func (x *exchange) revoke(c *call) {
 	c.cancel(errRevoked)
 	time.AfterFunc(revokedGrace, func() {
 		x.mu.Lock()
 		defer x.mu.Unlock()
 		if !x.done && x.stream != nil {
-			x.stream.cut()
+			x.stream.terminate()
 		}
 	})
 }

@@ -13,21 +13,22 @@ import (
 )
 
 const (
-	drainFor  = 10 * time.Second // what calls get when the program ends
-	lastWords = time.Second      // what they get after they have been told so
+	drainTimeout = 10 * time.Second // how long calls may continue after ctx ends
+	killTimeout  = time.Second      // how long they may take after they were cancelled
 )
 
-// HTTPServer is a server for h with timeouts that stop slow clients and let long
-// answers be. Who makes a server of their own does well to take these settings.
+// HTTPServer returns a server for h with timeouts that stop slow clients but
+// allow long responses. If you build your own server, use these settings.
 func HTTPServer(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: 5 * time.Second,
-		// The ReadTimeout is for what net/http answers itself. A Handler sets its own
-		// deadlines for reading bodies, and none while a client waits for its answer.
+		// ReadTimeout applies to requests that net/http answers itself. A
+		// Handler sets its own deadlines for bodies, and none while a client
+		// waits for its response.
 		ReadTimeout: 15 * time.Second,
-		// The WriteTimeout is for refusals and plain answers; every event of a stream
-		// has its own.
+		// WriteTimeout applies to plain responses. Each event of a stream has
+		// its own deadline.
 		WriteTimeout:   60 * time.Second,
 		IdleTimeout:    2 * time.Minute,
 		MaxHeaderBytes: 32 << 10,
@@ -35,14 +36,14 @@ func HTTPServer(h http.Handler) *http.Server {
 	}
 }
 
-// Serve serves h on l until ctx ends. Then streams of events are ended and calls
-// get ten seconds to finish; who is not done by then is cut off. That is an
-// ordinary end, and returns nil. Serve refuses to serve other machines if the
-// handler authenticates nobody.
+// Serve serves h on l until ctx ends. Then it ends event streams and gives
+// calls ten seconds to finish before it closes their connections. It returns
+// nil in that case. Serve refuses to listen for other machines if the handler
+// has no Authenticate function.
 func Serve(ctx context.Context, l net.Listener, h *Handler) error { return ServeWith(ctx, l, h, h) }
 
-// ServeWith is Serve for a program that has more to serve: root gets every request,
-// and hands on to h what is for it.
+// ServeWith is like Serve for a program with other handlers: root gets all
+// requests, and passes those for h to it.
 func ServeWith(ctx context.Context, l net.Listener, h *Handler, root http.Handler) error {
 	if h.o.Authenticate == nil && !isLoopbackAddr(l.Addr()) {
 		l.Close()
@@ -57,26 +58,26 @@ func ServeWith(ctx context.Context, l net.Listener, h *Handler, root http.Handle
 	case <-ctx.Done():
 	}
 	h.Close()
-	grace, cancel := context.WithTimeout(context.Background(), drainFor)
+	grace, cancel := context.WithTimeout(context.Background(), drainTimeout)
 	defer cancel()
 	if err := srv.Shutdown(grace); err != nil {
-		h.log.Warn("clients are cut off", "err", err)
+		h.log.Warn("closing connections that are still in use", "err", err)
 	}
-	h.idle(grace) // calls may outlive their connections
-	h.kill(jsonrpc.ErrClosed)
+	h.waitIdle(grace) // calls may outlive their connections
+	h.cancelBase(jsonrpc.ErrClosed)
 	err := srv.Close()
-	last, cancel := context.WithTimeout(context.Background(), lastWords)
+	last, cancel := context.WithTimeout(context.Background(), killTimeout)
 	defer cancel()
-	h.idle(last)
-	h.replicas.leave()
+	h.waitIdle(last)
+	h.replicas.close()
 	if e := <-failed; !errors.Is(e, http.ErrServerClosed) {
 		err = errors.Join(err, e)
 	}
 	return err
 }
 
-// idle waits until nothing is handled, or ctx ends.
-func (h *Handler) idle(ctx context.Context) {
+// waitIdle waits until no request is in flight, or ctx ends.
+func (h *Handler) waitIdle(ctx context.Context) {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for h.inFlight.load() > 0 {

@@ -58,8 +58,8 @@ func TestSession_inEveryRevision(t *testing.T) {
 			c.do(t.Context(), "DELETE", "").Body.Close()
 		})
 	}
-	if held(h) != 0 || h.kept.Load() != 0 {
-		t.Errorf("%d sessions and %d bytes are held in memory", held(h), h.kept.Load())
+	if held(h) != 0 || h.keptBytes.Load() != 0 {
+		t.Errorf("%d sessions and %d bytes are held in memory", held(h), h.keptBytes.Load())
 	}
 }
 
@@ -372,7 +372,7 @@ func TestSession_endsWhileSomethingBegins(t *testing.T) {
 			t.Errorf("stream: %q, %v, want its end", b, err)
 		}
 	}
-	waitFor(t, "an empty memory", func() bool { return held(h) == 0 && h.kept.Load() == 0 })
+	waitFor(t, "an empty memory", func() bool { return held(h) == 0 && h.keptBytes.Load() == 0 })
 }
 
 // A client that ends a great many sessions does not keep others from using theirs.
@@ -412,7 +412,7 @@ func TestSession_quietStream(t *testing.T) {
 func held(h *Handler) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return len(h.lives)
+	return len(h.active)
 }
 
 func waitFor(t *testing.T, what string, ok func() bool) {
@@ -449,7 +449,7 @@ func TestResume(t *testing.T) {
 	waitFor(t, "the broken connection", func() bool {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		for _, l := range h.lives {
+		for _, l := range h.active {
 			for _, st := range l.streams {
 				st.mu.Lock()
 				defer st.mu.Unlock()
@@ -473,7 +473,7 @@ func TestResume(t *testing.T) {
 	again = newEvents(t, c.do(t.Context(), "GET", "", "Last-Event-ID", e.last))
 	again.want(`"progress":2`, `"progress":3`, `all steps`, "")
 	c.do(t.Context(), "DELETE", "").Body.Close()
-	waitFor(t, "an empty memory", func() bool { return held(h) == 0 && h.kept.Load() == 0 })
+	waitFor(t, "an empty memory", func() bool { return held(h) == 0 && h.keptBytes.Load() == 0 })
 }
 
 // A call can let its client go, and the client comes back.
@@ -505,9 +505,9 @@ func TestResume_tooLate(t *testing.T) {
 		if held(h) != 1 {
 			t.Errorf("%d sessions are held", held(h))
 		}
-		time.Sleep(keepFor + time.Second)
-		if held(h) != 0 || h.kept.Load() != 0 {
-			t.Errorf("%d sessions and %d bytes are held", held(h), h.kept.Load())
+		time.Sleep(resumeTimeout + time.Second)
+		if held(h) != 0 || h.keptBytes.Load() != 0 {
+			t.Errorf("%d sessions and %d bytes are held", held(h), h.keptBytes.Load())
 		}
 	})
 }
@@ -524,12 +524,12 @@ func TestReplay_bounded(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if s.size > keepBytes {
+		if s.size > maxKept {
 			t.Fatalf("a stream keeps %d bytes", s.size)
 		}
 		streams = append(streams, s)
 	}
-	if n := total.Load(); n > keepTotal {
+	if n := total.Load(); n > maxKeptTotal {
 		t.Errorf("all streams keep %d bytes", n)
 	}
 	for _, s := range streams {
@@ -558,13 +558,13 @@ func TestReplay_afterTheEnd(t *testing.T) {
 		if n := total.Load(); n < streamCost || dropped.Load() != 0 {
 			t.Errorf("%d bytes are kept and %d streams dropped, want one that is kept", n, dropped.Load())
 		}
-		time.Sleep(lingerFor + time.Second)
+		time.Sleep(lingerTimeout + time.Second)
 		if n := total.Load(); n != 0 || dropped.Load() != 1 {
 			t.Errorf("later: %d bytes are kept, %d streams dropped", n, dropped.Load())
 		}
-		total.Store(keepTotal / 2)
+		total.Store(maxKeptTotal / 2)
 		end()
-		if n := total.Load(); n != keepTotal/2 || dropped.Load() != 2 {
+		if n := total.Load(); n != maxKeptTotal/2 || dropped.Load() != 2 {
 			t.Errorf("without room: %d bytes are kept, %d streams dropped", n, dropped.Load())
 		}
 	})

@@ -50,7 +50,7 @@ func TestOpenID_manySessions(t *testing.T) {
 		t.Fatal(err)
 	}
 	principal := func(i int) string { return fmt.Sprint("p", i%7) }
-	ids := make([]string, 3*len(h.opened.places))
+	ids := make([]string, 3*len(h.sessions.slots))
 	for i := range ids {
 		if ids[i], err = h.newID(principal(i), x); err != nil {
 			t.Fatal(err)

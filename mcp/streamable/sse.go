@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	writePatience = 10 * time.Second // how long a client may take to read an event
-	quietFor      = 15 * time.Second // a stream without events gets a comment after this
+	writeTimeout    = 10 * time.Second // how long a client may take to read an event
+	commentInterval = 15 * time.Second // a stream without events gets a comment after this time
 )
 
 var (
@@ -21,12 +21,12 @@ var (
 
 // A conn is an HTTP response that is an event stream.
 type conn struct {
-	w    http.ResponseWriter
-	rc   *http.ResponseController
-	gone context.CancelFunc // called when nothing more will be written; nil if nobody waits for that
+	w       http.ResponseWriter
+	rc      *http.ResponseController
+	onClose context.CancelFunc // called when nothing more will be written; may be nil
 }
 
-// newConn begins the event stream: the status can no longer be changed.
+// newConn starts the event stream. The status can no longer be changed.
 func newConn(w http.ResponseWriter) *conn {
 	h := w.Header()
 	h["Content-Type"] = contentEvents
@@ -36,39 +36,39 @@ func newConn(w http.ResponseWriter) *conn {
 	return &conn{w: w, rc: http.NewResponseController(w)}
 }
 
-// write sends bytes that end with a whole event. A client that does not read them
-// in time is given up.
+// write writes one or more complete events. It fails if the client does not
+// read them in time.
 func (c *conn) write(b []byte) error {
-	_ = c.rc.SetWriteDeadline(time.Now().Add(writePatience)) // not every writer has one
+	_ = c.rc.SetWriteDeadline(time.Now().Add(writeTimeout)) // not every writer supports it
 	if _, err := c.w.Write(b); err != nil {
 		return err
 	}
 	return c.rc.Flush()
 }
 
-// end ends the response before its handler returns. It reports whether that can
-// be done; nothing may be written afterwards.
+// end ends the response before its handler returns. It reports whether that is
+// possible; nothing may be written afterwards.
 func (c *conn) end() bool {
-	if c.gone != nil {
-		c.gone()
+	if c.onClose != nil {
+		c.onClose()
 		return true
 	}
 	raw, rw, err := c.rc.Hijack()
 	if err != nil {
-		return false // HTTP/2 has no way
+		return false // not possible with HTTP/2
 	}
-	_ = raw.SetDeadline(time.Now().Add(writePatience))
+	_ = raw.SetDeadline(time.Now().Add(writeTimeout))
 	_, _ = rw.WriteString("0\r\n\r\n") // the last chunk
 	_ = rw.Flush()
 	_ = raw.Close()
 	return true
 }
 
-// comment keeps a connection open that has nothing to say.
+// comment keeps an idle connection open.
 var comment = []byte(":\n\n")
 
-// appendEvent writes an event. The data has no line ends in it. An empty id is
-// left out.
+// appendEvent appends an event. data must not contain line breaks. An empty id
+// is omitted.
 func appendEvent(b []byte, id string, data []byte) []byte {
 	if id != "" {
 		b = append(append(append(b, "id: "...), id...), '\n')
@@ -77,7 +77,8 @@ func appendEvent(b []byte, id string, data []byte) []byte {
 	return append(b, '\n', '\n')
 }
 
-// appendRetry tells the client how long to wait before it connects again.
+// appendRetry appends the time that the client should wait before it
+// reconnects.
 func appendRetry(b []byte, after time.Duration) []byte {
 	b = append(b, "retry: "...)
 	b = strconv.AppendInt(b, after.Milliseconds(), 10)

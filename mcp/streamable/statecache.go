@@ -7,41 +7,42 @@ import (
 	"time"
 )
 
-// cacheFor is how long a replica may not know what another one has been told.
-// Mostly it hears of it at once.
-const cacheFor = 2 * time.Second
+// stateTTL is how long a replica may use a state that another one has changed.
+// Usually a note invalidates it at once.
+const stateTTL = 2 * time.Second
 
-// A stateCache is a Store that asks another one only now and then, and tells the
-// other replicas of changes. Each session has one place, and who comes last has it.
+// A stateCache is a Store that caches another one for a short time, and
+// notifies other replicas of changes. Each session has one slot, and a newer
+// entry replaces an older one.
 type stateCache struct {
 	store  Store
-	tell   func(session string, ended bool)
-	places [4096]atomic.Pointer[cached]
+	notify func(session string, ended bool)
+	slots  [4096]atomic.Pointer[cached]
 }
 
 type cached struct {
-	session string
-	state   *State    // nil: there is none
-	asked   time.Time // when; zero: it has changed since
+	session  string
+	state    *State    // nil if there is none
+	loadedAt time.Time // zero if it was invalidated
 }
 
 var _ Store = (*stateCache)(nil)
 
 var cacheSeed = maphash.MakeSeed()
 
-func (c *stateCache) place(session string) *atomic.Pointer[cached] {
-	return &c.places[maphash.String(cacheSeed, session)%uint64(len(c.places))]
+func (c *stateCache) slot(session string) *atomic.Pointer[cached] {
+	return &c.slots[maphash.String(cacheSeed, session)%uint64(len(c.slots))]
 }
 
 func (c *stateCache) Load(ctx context.Context, session string) (*State, error) {
-	place, now := c.place(session), time.Now()
+	place, now := c.slot(session), time.Now()
 	old := place.Load()
-	if old != nil && old.session == session && now.Sub(old.asked) < cacheFor {
+	if old != nil && old.session == session && now.Sub(old.loadedAt) < stateTTL {
 		return old.state, nil
 	}
 	state, err := c.store.Load(ctx, session)
 	if err == nil {
-		place.CompareAndSwap(old, &cached{session, state, now}) // unless it has changed meanwhile
+		place.CompareAndSwap(old, &cached{session, state, now}) // unless it was invalidated meanwhile
 	}
 	return state, err
 }
@@ -53,19 +54,19 @@ func (c *stateCache) Update(ctx context.Context, session string, until time.Time
 		ended = st.Ended
 		return err
 	})
-	c.forget(session) // also after an error: who knows
+	c.invalidate(session) // even after an error, when the outcome is unknown
 	if err == nil {
-		c.tell(session, ended)
+		c.notify(session, ended)
 	}
 	return err
 }
 
-// forget: a session's state has changed.
-func (c *stateCache) forget(session string) {
-	c.place(session).Store(&cached{session: session})
+// invalidate drops a session's state.
+func (c *stateCache) invalidate(session string) {
+	c.slot(session).Store(&cached{session: session})
 }
 
-// end: a session has ended.
-func (c *stateCache) end(session string) {
-	c.place(session).Store(&cached{session, &State{Ended: true}, time.Now()})
+// markEnded caches that a session has ended.
+func (c *stateCache) markEnded(session string) {
+	c.slot(session).Store(&cached{session, &State{Ended: true}, time.Now()})
 }

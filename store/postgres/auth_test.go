@@ -23,7 +23,7 @@ func TestAuth(t *testing.T) {
 // TestAuth_noPlaintext looks for the key in a dump of the whole database.
 func TestAuth_noPlaintext(t *testing.T) {
 	c := pgtest.Shared(t)
-	db := c.NewDatabase(t)
+	db := c.Database(t)
 	s := c.OpenIn(t, db, nil)
 	k, text, err := auth.New(s, nil).CreateKey(t.Context(), auth.NewKey{Owner: "ada", Project: "web", Role: auth.Worker})
 	if err != nil {
@@ -68,6 +68,7 @@ func TestAuth_reducedRole(t *testing.T) {
 // TestAuth_databaseGone: for five seconds what was checked counts, then nobody is let
 // in and nobody is told that their key is bad; when the database is back, neither.
 func TestAuth_databaseGone(t *testing.T) {
+	t.Parallel()
 	c := pgtest.Start(t)
 	a := auth.New(c.Open(t, nil), &auth.Options{Logger: slog.New(slog.DiscardHandler)})
 	ctx, stop := context.WithCancel(t.Context())

@@ -9,6 +9,7 @@ import (
 )
 
 func TestBoard(t *testing.T) {
+	t.Parallel()
 	c := pgtest.Shared(t)
 	boardtest.Run(t, func(t *testing.T) board.Store { return c.Open(t, nil) })
 }

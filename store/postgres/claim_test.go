@@ -33,7 +33,7 @@ func TestClaim_likeGrant(t *testing.T) {
 				var got [2]outcome
 				for i := range got {
 					o := &got[i]
-					db := c.NewDatabase(t)
+					db := c.Database(t)
 					s := c.OpenIn(t, db, nil)
 					id := seed(t, s, "web", 1, func(_ int, task *board.Task) {
 						task.Lease, task.Areas, task.Skills, task.Attempt = lease, []string{"a/b", "a"}, []string{"go"}, 4

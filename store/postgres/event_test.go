@@ -97,7 +97,7 @@ func TestFeed_neverSkips(t *testing.T) {
 // written then is below a cursor given before.
 func TestFeed_epoch(t *testing.T) {
 	c := pgtest.Shared(t)
-	db := c.NewDatabase(t)
+	db := c.Database(t)
 	s := c.OpenIn(t, db, nil)
 	seed(t, s, "web", 1, nil)
 	c.Exec(t, db, "UPDATE meta SET system_id = 5")

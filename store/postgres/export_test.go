@@ -9,6 +9,9 @@ var Grants = grants
 // Ready reports whether the store hears all that somebody wants to hear.
 func Ready(s *Store) bool { return s.line.ready() }
 
+// UsageQuery is the statement behind Usage.
+const UsageQuery = usageQuery
+
 const (
 	MaxQueued      = maxQueued
 	MaxDurableCall = maxDurableCall

@@ -22,6 +22,7 @@ import (
 // A server that goes away gives ErrUnavailable before a commit, and the store works
 // again when the server does.
 func TestCrash(t *testing.T) {
+	t.Parallel()
 	c := pgtest.Start(t)
 	db := c.NewDatabase(t)
 	s := c.OpenIn(t, db, nil)
@@ -66,6 +67,7 @@ func TestCrash(t *testing.T) {
 
 // Writers run while the server crashes. What they were told holds afterwards.
 func TestCrash_underLoad(t *testing.T) {
+	t.Parallel()
 	c := pgtest.Start(t)
 	db := c.NewDatabase(t)
 	s := c.OpenIn(t, db, nil)
@@ -144,6 +146,7 @@ func TestCrash_underLoad(t *testing.T) {
 // A commit that waits for a standby which never answers is neither success nor
 // failure, and the driver does not cut the wait short.
 func TestCommit_unknown(t *testing.T) {
+	t.Parallel()
 	c := pgtest.Start(t)
 	db := c.NewDatabase(t)
 	s := c.OpenIn(t, db, &postgres.Options{CommitTimeout: 700 * time.Millisecond})
@@ -220,6 +223,7 @@ func TestCommit_unknown(t *testing.T) {
 // The answer of an idempotency key is no more acknowledged than the call that made it:
 // who repeats a call whose commit the standby lacks waits for the standby too.
 func TestCommit_unknownAgain(t *testing.T) {
+	t.Parallel()
 	c := pgtest.Start(t)
 	s := c.OpenIn(t, c.NewDatabase(t), &postgres.Options{CommitTimeout: 500 * time.Millisecond})
 	seed(t, s, "web", 0, nil)
@@ -246,6 +250,7 @@ func TestCommit_unknownAgain(t *testing.T) {
 // A server that hangs keeps its connections and answers nobody. A call is not kept
 // waiting for it.
 func TestFrozen(t *testing.T) {
+	t.Parallel()
 	c := pgtest.Start(t)
 	db := c.NewDatabase(t)
 	s, err := postgres.Open(t.Context(), c.DSNAs(pgtest.App, db), &postgres.Options{StatementTimeout: 500 * time.Millisecond})
@@ -319,6 +324,7 @@ func (l *lockedText) String() string {
 // After a failover the store finds the new server by itself, and the feed begins a new
 // epoch at once: before the promoted server's first checkpoint.
 func TestFailover(t *testing.T) {
+	t.Parallel()
 	a := pgtest.Start(t)
 	db := a.NewDatabase(t)
 	b := a.Standby(t)
@@ -414,7 +420,7 @@ func TestOpen_silentHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer silent.Close()
-	dsn := fmt.Sprintf("postgres://%s@%s,%s/%s?sslmode=disable", pgtest.App, silent.Addr(), c.Addr(), c.NewDatabase(t))
+	dsn := fmt.Sprintf("postgres://%s@%s,%s/%s?sslmode=disable", pgtest.App, silent.Addr(), c.Addr(), c.Database(t))
 	begun := time.Now()
 	s, err := postgres.Open(t.Context(), dsn, nil)
 	if err != nil {

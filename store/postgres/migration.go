@@ -18,7 +18,7 @@ import (
 
 // Schema is the number of the newest migration that this program has: what it
 // wants to find in a database.
-const Schema = 3
+const Schema = 4
 
 //go:embed migration/*.sql
 var migrations embed.FS

@@ -71,7 +71,7 @@ func TestDurableCalls(t *testing.T) {
 // nobody asks for any more is swept.
 func TestDurableCalls_replicas(t *testing.T) {
 	c := pgtest.Shared(t)
-	db := c.NewDatabase(t)
+	db := c.Database(t)
 	here, there := c.OpenIn(t, db, nil), c.OpenIn(t, db, nil)
 	now := time.Now()
 	old := &mcp.DurableCall{ID: "old", Owner: "o", Status: mcp.CallWorking, Created: now.Add(-2 * time.Hour), Life: time.Hour}
@@ -118,7 +118,7 @@ func TestSessions(t *testing.T) {
 
 func TestSessions_replicas(t *testing.T) {
 	c := pgtest.Shared(t)
-	db := c.NewDatabase(t)
+	db := c.Database(t)
 	here, there := c.OpenIn(t, db, nil).Sessions(), c.OpenIn(t, db, nil)
 	end := func(st *streamable.State) error {
 		st.Ended = true
@@ -152,6 +152,7 @@ func TestSessions_replicas(t *testing.T) {
 
 // A server that goes away is an error, soon; then all is as it was told.
 func TestReplicas_crash(t *testing.T) {
+	t.Parallel()
 	c := pgtest.Start(t)
 	db := c.NewDatabase(t)
 	s, other := replica(t, c, db), replica(t, c, db)
@@ -225,7 +226,7 @@ func TestReplicas_crash(t *testing.T) {
 func TestBus(t *testing.T) {
 	c := pgtest.Shared(t)
 	storetest.Bus(t, func(t *testing.T) (here, there mcp.Bus) {
-		db := c.NewDatabase(t)
+		db := c.Database(t)
 		return replica(t, c, db).Bus(), replica(t, c, db).Bus()
 	})
 }
@@ -233,7 +234,7 @@ func TestBus(t *testing.T) {
 func TestRelay(t *testing.T) {
 	c := pgtest.Shared(t)
 	storetest.Relays(t, func(t *testing.T) ([3]storetest.Relay, func()) {
-		db := c.NewDatabase(t)
+		db := c.Database(t)
 		a, b, d := replica(t, c, db), replica(t, c, db), replica(t, c, db)
 		return [3]storetest.Relay{a.Relay(), b.Relay(), d.Relay()}, func() { ready(t, a, b, d) }
 	})
@@ -243,7 +244,7 @@ func TestRelay(t *testing.T) {
 // connection that is cut comes again.
 func TestRelay_together(t *testing.T) {
 	c := pgtest.Shared(t)
-	db := c.NewDatabase(t)
+	db := c.Database(t)
 	here, there := replica(t, c, db), replica(t, c, db)
 	var mu sync.Mutex
 	got := 0
@@ -298,7 +299,7 @@ func TestRelay_together(t *testing.T) {
 // Events of a burst that are the same go once.
 func TestBus_same(t *testing.T) {
 	c := pgtest.Shared(t)
-	db := c.NewDatabase(t)
+	db := c.Database(t)
 	s := replica(t, c, db)
 	for range 10_000 {
 		s.Bus().Publish(mcp.Event{Kind: mcp.EventTools})
@@ -312,7 +313,7 @@ func TestBus_same(t *testing.T) {
 // A listener that does not come back holds up neither publishers nor the line.
 func TestBus_slowListener(t *testing.T) {
 	c := pgtest.Shared(t)
-	db := c.NewDatabase(t)
+	db := c.Database(t)
 	here, there := replica(t, c, db), replica(t, c, db)
 	stuck, release := make(chan struct{}, 1), make(chan struct{})
 	defer here.Bus().Subscribe(func(mcp.Event) {
@@ -347,7 +348,7 @@ func TestBus_slowListener(t *testing.T) {
 // Those who keep the line up do it one after the other.
 func TestLine_turn(t *testing.T) {
 	c := pgtest.Shared(t)
-	db := c.NewDatabase(t)
+	db := c.Database(t)
 	s, other := c.OpenIn(t, db, nil), replica(t, c, db)
 	first, endFirst := context.WithCancel(t.Context())
 	var wg sync.WaitGroup

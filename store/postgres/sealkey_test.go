@@ -33,7 +33,7 @@ func keysOf(t *testing.T, s *postgres.Store) []string {
 func TestSealKeys_firstStart(t *testing.T) {
 	c := pgtest.Shared(t)
 	for range 3 {
-		db := c.NewDatabase(t)
+		db := c.Database(t)
 		var stores []*postgres.Store
 		for range 6 {
 			stores = append(stores, c.OpenIn(t, db, &postgres.Options{MaxConns: 2}))
@@ -60,7 +60,7 @@ func TestSealKeys_firstStart(t *testing.T) {
 // A key's life, hour by hour.
 func TestSealKeys_life(t *testing.T) {
 	c := pgtest.Shared(t)
-	db := c.NewDatabase(t)
+	db := c.Database(t)
 	here, there := c.OpenIn(t, db, nil), c.OpenIn(t, db, nil)
 	later := func(d string) {
 		t.Helper()
@@ -114,7 +114,7 @@ func TestSealKeys_life(t *testing.T) {
 // Run gives a keyring the keys: what one replica seals the other opens.
 func TestSealKeys_run(t *testing.T) {
 	c := pgtest.Shared(t)
-	db := c.NewDatabase(t)
+	db := c.Database(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	defer wg.Wait()

@@ -475,7 +475,7 @@ func TestWrite_deadlock(t *testing.T) {
 
 func TestEvents_stay(t *testing.T) {
 	c := pgtest.Shared(t)
-	db := c.NewDatabase(t)
+	db := c.Database(t)
 	s := c.OpenIn(t, db, nil)
 	seed(t, s, "web", 1, nil)
 	c.Exec(t, db, `DO $$ BEGIN

@@ -13,7 +13,7 @@ import (
 // A hint of one process wakes the other, not itself; many are one.
 func TestWatch(t *testing.T) {
 	c := pgtest.Shared(t)
-	db := c.NewDatabase(t)
+	db := c.Database(t)
 	here, there := c.OpenIn(t, db, nil), c.OpenIn(t, db, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup

@@ -49,6 +49,7 @@ func (e empty) Standing(board.WorkerID) (board.Standing, error)          { retur
 func (e empty) Claims(board.ClaimFilter) ([]board.Claim, error)          { return nil, nil }
 func (e empty) Workers(time.Time) ([]board.Worker, error)                { return nil, nil }
 func (e empty) Questions(board.QuestionFilter) ([]board.Question, error) { return nil, nil }
+func (e empty) Usage(string) (board.Usage, error)                        { return board.Usage{}, nil }
 
 func (e empty) Question(id board.QuestionID) (board.Question, error) {
 	return board.Question{}, fmt.Errorf("%w: question %v", board.ErrNotFound, id)

@@ -73,7 +73,7 @@ func TestPlans(t *testing.T) {
 	// Small tables, and what is meant to look at all.
 	scans := []string{
 		"SELECT min_schema", "UPDATE meta", "FROM projects ORDER BY slug", "UPDATE claims SET lease_until = ?1",
-		"UPDATE workers SET owner", "FROM workers WHERE last_seen",
+		"UPDATE workers SET owner", "FROM workers WHERE last_seen", "FROM questions WHERE state = 'open'",
 		"RECURSIVE", "INSERT INTO task_docs (task_id, description, acceptance) SELECT", // fill's
 	}
 	handOut := 0
@@ -160,7 +160,8 @@ func everything(t *testing.T, s *Store) {
 		if errors.Is(err3, board.ErrNotFound) {
 			err3 = nil
 		}
-		return errors.Join(err1, err2, err3, err4, err5, err6, err7, err8, err9)
+		_, err10 := r.Usage("p")
+		return errors.Join(err1, err2, err3, err4, err5, err6, err7, err8, err9, err10)
 	})
 }
 

@@ -7,11 +7,10 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 )
 
-// wires keeps the JSON of something that is listed again and again, for each
-// revision.
-type wires[T any] [Newest + 1]atomic.Pointer[json.RawMessage]
+// A jsonCache caches the JSON encoding of a listed item, for each revision.
+type jsonCache[T any] [Newest + 1]atomic.Pointer[json.RawMessage]
 
-func (w *wires[T]) get(r Revision, shaped func() *T) (json.RawMessage, error) {
+func (w *jsonCache[T]) get(r Revision, shaped func() *T) (json.RawMessage, error) {
 	if b := w[r].Load(); b != nil {
 		return *b, nil
 	}

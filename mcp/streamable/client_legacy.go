@@ -12,40 +12,41 @@ import (
 	"github.com/bossman-dev/bossman/jsonrpc"
 )
 
-// older is the way of the oldest revision: everything the server says comes on one
-// event stream, which begins by telling where everything else is to be sent.
-type older struct {
-	c      *Client
+// A legacyTransport is the transport of the oldest revision: all messages from
+// the server arrive on one event stream, whose first event is the URL for
+// messages to the server.
+type legacyTransport struct {
+	client *Client
 	events *eventReader
 	body   io.Closer
 	cancel context.CancelFunc
-	post   *Client // to the address for messages
+	post   *Client // for the URL of messages
 	once   sync.Once
 }
 
-var _ jsonrpc.Transport = (*older)(nil)
+var _ jsonrpc.Transport = (*legacyTransport)(nil)
 
-// Older opens the way of the oldest revision.
+// Older connects with the transport of the oldest revision.
 func (c *Client) Older(ctx context.Context) (jsonrpc.Transport, error) {
-	life, cancel := context.WithCancel(context.Background())
+	streamCtx, cancel := context.WithCancel(context.Background())
 	stop := context.AfterFunc(ctx, cancel)
 	defer stop()
-	res, err := c.get(life, "", map[string][]string{})
+	res, err := c.get(streamCtx, "", map[string][]string{})
 	if err != nil {
 		cancel()
 		return nil, err
 	}
-	o := &older{c: c, events: newEventReader(res.Body, c.limits.Bytes), body: res.Body, cancel: cancel}
+	o := &legacyTransport{client: c, events: newEventReader(res.Body, c.limits.Bytes), body: res.Body, cancel: cancel}
 	first, err := o.events.next()
 	if err == nil && first.name != "endpoint" {
-		err = errors.New("streamable: the stream does not begin with an endpoint")
+		err = errors.New("streamable: the stream does not start with an endpoint event")
 	}
 	var u *url.URL
 	if err == nil {
 		u, err = c.url.Parse(string(first.data))
 	}
 	if err == nil && (u.Scheme != c.url.Scheme || u.Host != c.url.Host || u.User != nil) {
-		err = fmt.Errorf("streamable: the endpoint %s is another server's", u.Redacted())
+		err = fmt.Errorf("streamable: the endpoint %s is on another server", u.Redacted())
 	}
 	if err != nil {
 		_ = o.Close()
@@ -55,20 +56,20 @@ func (c *Client) Older(ctx context.Context) (jsonrpc.Transport, error) {
 	return o, nil
 }
 
-func (o *older) Send(ctx context.Context, p jsonrpc.Packet) error {
-	res, err := o.c.http.Do(o.post.request(ctx, http.MethodPost, p.Append(nil), map[string][]string{}))
+func (o *legacyTransport) Send(ctx context.Context, p jsonrpc.Packet) error {
+	res, err := o.client.http.Do(o.post.request(ctx, http.MethodPost, p.Append(nil), map[string][]string{}))
 	if err != nil {
 		return err
 	}
 	defer res.Body.Close()
 	if res.StatusCode < 200 || res.StatusCode > 299 {
-		return o.c.refused(res)
+		return o.client.statusError(res)
 	}
 	_, _ = io.CopyN(io.Discard, res.Body, 4<<10)
 	return nil
 }
 
-func (o *older) Receive(context.Context) (jsonrpc.Packet, error) {
+func (o *legacyTransport) Receive(context.Context) (jsonrpc.Packet, error) {
 	for {
 		e, err := o.events.next()
 		switch {
@@ -77,17 +78,17 @@ func (o *older) Receive(context.Context) (jsonrpc.Packet, error) {
 		case err != nil:
 			return jsonrpc.Packet{}, err
 		case len(e.data) > 0 && (e.name == "" || e.name == "message"):
-			return jsonrpc.Decode(e.data, o.c.limits)
+			return jsonrpc.Decode(e.data, o.client.limits)
 		}
 	}
 }
 
-func (o *older) Close() error {
+func (o *legacyTransport) Close() error {
 	o.once.Do(func() {
 		o.cancel()
 		_ = o.body.Close()
-		if o.c.own != nil {
-			o.c.own.CloseIdleConnections()
+		if o.client.ownTransport != nil {
+			o.client.ownTransport.CloseIdleConnections()
 		}
 	})
 	return nil

@@ -1,0 +1,118 @@
+package boardtest
+
+import (
+	"time"
+
+	"github.com/bossman-dev/bossman/board"
+)
+
+var rulePresence = group{"presence", []test{
+	{"after Leave another process can use the name, and the lease has two minutes left", func(f *fixture) {
+		id := f.create("a")
+		x, heir := f.agent("x"), f.agent("heir")
+		h := x.take(id)
+		f.ok(f.board.Leave(f.ctx, "x"))
+		if d := f.get(id); d.Claim.LeaseUntil.Sub(d.Now) > 2*time.Minute || d.Claim.LeaseUntil.Before(d.Now) {
+			f.Errorf("after Leave the lease has %v left, want 2 min", d.Claim.LeaseUntil.Sub(d.Now))
+		}
+		f.status(id, board.InProgress)
+		heir.name = x.name
+		f.equal("handle", heir.take(id), h)
+		d := f.get(id)
+		f.equal("owner", d.Claim.Owner, "heir")
+		if d.Claim.LeaseUntil.Sub(d.Now) < 9*time.Minute {
+			f.Errorf("after the return the lease has %v left, want 10 min", d.Claim.LeaseUntil.Sub(d.Now))
+		}
+		heir.done(h)
+	}},
+	{"Leave neither extends a lease nor changes other claims", func(f *fixture) {
+		a, b := f.create("a"), f.create("b")
+		x, y := f.agent("x"), f.agent("y")
+		x.take(a)
+		y.take(b)
+		f.expireLease(a)
+		f.ok(f.board.Leave(f.ctx, "x"))
+		f.ok(f.board.Leave(f.ctx, ""))
+		if d := f.get(a); d.Claim.LeaseUntil.After(d.Now) {
+			f.Error("Leave gave a lease that had run out more time")
+		}
+		if d := f.get(b); d.Claim.LeaseUntil.Sub(d.Now) < 9*time.Minute {
+			f.Error("Leave shortened the lease of another process")
+		}
+	}},
+	{"a crashed process loses the name when its lease has expired", func(f *fixture) {
+		id := f.create("a")
+		x, heir := f.agent("x"), f.agent("heir")
+		h := x.take(id)
+		f.expireLease(id)
+		f.write(func(tx board.Tx) error {
+			st, err := tx.Standing(x.worker())
+			if err != nil {
+				return err
+			}
+			st.Worker.LastSeen = st.Worker.LastSeen.Add(-time.Hour)
+			return tx.PutWorker(st.Worker)
+		})
+		heir.name = x.name
+		f.equal("handle", heir.take(id), h)
+	}},
+	{"Renew renews claims with less than half of their lease left", func(f *fixture) {
+		a, b, c := f.create("a"), f.create("b"), f.create("c")
+		x, x2, y := f.agent("x"), f.agent("x"), f.agent("y")
+		x.take(a)
+		x2.take(b)
+		y.take(c)
+		for _, id := range []board.ID{a, c} {
+			f.shortenLease(id)
+		}
+		before := f.get(b).Claim.LeaseUntil
+		held, err := f.board.Renew(f.ctx, "x")
+		f.ok(err)
+		f.equal("claims", len(held), 2)
+		if d := f.get(a); d.Claim.LeaseUntil.Sub(d.Now) < 9*time.Minute {
+			f.Errorf("the lease has %v left, want 10 min", d.Claim.LeaseUntil.Sub(d.Now))
+		}
+		f.equal("the full lease is left alone", f.get(b).Claim.LeaseUntil.Equal(before), true)
+		if d := f.get(c); d.Claim.LeaseUntil.Sub(d.Now) > 5*time.Minute {
+			f.Error("the claim of another process was renewed")
+		}
+	}},
+	{"Renew without an owner renews nothing", func(f *fixture) {
+		a := f.create("a")
+		x := f.agent("x")
+		x.take(a)
+		f.shortenLease(a)
+		held, err := f.board.Renew(f.ctx, "")
+		f.equal("claims", words(len(held), err), "0 <nil>")
+		if d := f.get(a); d.Claim.LeaseUntil.Sub(d.Now) > 5*time.Minute {
+			f.Error("Renew without an owner renewed a claim")
+		}
+	}},
+	{"Renew revives an expired claim before the sweep, not after it", func(f *fixture) {
+		a, b := f.create("a"), f.create("b")
+		x, y := f.agent("x"), f.agent("y")
+		x.take(a)
+		y.take(b)
+		f.expireLease(a)
+		_, err := f.board.Renew(f.ctx, "x")
+		f.ok(err)
+		f.equal("events", f.kinds(a), "created claimed revived")
+		f.expire(b)
+		_, err = f.board.Renew(f.ctx, "y")
+		f.ok(err)
+		f.status(b, board.Pending)
+	}},
+	{"Renew is no sign of work", func(f *fixture) {
+		id := f.create("a", atMost(1))
+		x := f.agent("x")
+		x.take(id)
+		for range 5 {
+			x.take(id)
+			f.expireLease(id)
+			_, err := f.board.Renew(f.ctx, "x")
+			f.ok(err)
+		}
+		x.nothing()
+		f.status(id, board.Failed)
+	}},
+}}

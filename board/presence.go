@@ -1,0 +1,85 @@
+package board
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Renew is a sign of life of an owner: a process or a key. It restores the full lease of
+// the owner's claims that have less than half of it left, and returns all its claims.
+func (b *Board) Renew(ctx context.Context, owner string) ([]Claim, error) {
+	if owner == "" {
+		return nil, nil // an empty filter would match all claims
+	}
+	var held []Claim
+	var now time.Time
+	err := b.store.Read(ctx, func(r Reader) (err error) {
+		if now, err = r.Now(); err != nil {
+			return err
+		}
+		held, err = r.Claims(ClaimFilter{Owner: owner})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, claim := range held {
+		if claim.LeaseUntil.Sub(now) >= claim.Lease/2 {
+			continue
+		}
+		if err := b.renew(ctx, claim); err != nil {
+			return held, err
+		}
+	}
+	return held, nil
+}
+
+func (b *Board) renew(ctx context.Context, claim Claim) error {
+	return b.change(ctx, Actor{Principal: claim.Worker.Principal, Owner: claim.Owner, Worker: claim.Worker.Name}, func(c *change) error {
+		renewed, err := c.tx.Renew(claim.Handle)
+		if err != nil || renewed {
+			return err
+		}
+		// It has expired. Revive it, unless a sweep has ended it.
+		if err := c.lock(claim.Task); err != nil {
+			return err
+		}
+		held, err := c.inForce(claim.Handle)
+		if errors.Is(err, ErrLeaseLost) {
+			return nil
+		}
+		if err != nil || !c.extend(held) {
+			return err
+		}
+		return c.tx.UpdateClaim(*held.claim)
+	})
+}
+
+// Leave reports that the process of an owner has ended. The leases of its claims are
+// shortened to Options.Parting, and its workers' names become free, so that the workers
+// can continue from another process.
+func (b *Board) Leave(ctx context.Context, owner string) error {
+	if owner == "" {
+		return nil
+	}
+	return b.upkeep(ctx, func(tx Tx) error {
+		now, err := tx.Now()
+		if err != nil {
+			return err
+		}
+		held, err := tx.Claims(ClaimFilter{Owner: owner})
+		if err != nil {
+			return err
+		}
+		for _, claim := range held {
+			if parting := now.Add(b.o.Parting); claim.LeaseUntil.After(parting) {
+				claim.LeaseUntil = parting
+				if err := tx.UpdateClaim(claim); err != nil && !errors.Is(err, ErrConflict) {
+					return err // after ErrConflict the claim has ended, and there is nothing to do
+				}
+			}
+		}
+		return tx.Disown(owner)
+	})
+}

@@ -1,0 +1,105 @@
+package mcp
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// A checker validates JSON against a schema.
+type checker struct {
+	full  *jsonschema.Resolved
+	quick *quickChecker // nil if the schema has keywords that it does not support
+}
+
+// newChecker prepares a schema. It rejects references to other documents.
+func newChecker(schema json.RawMessage) (*checker, error) {
+	s := new(jsonschema.Schema)
+	if err := s.UnmarshalJSON(schema); err != nil {
+		return nil, fmt.Errorf("not a JSON Schema: %w", err)
+	}
+	full, err := s.Resolve(nil)
+	if err != nil {
+		return nil, fmt.Errorf("not a usable JSON Schema: %w", err)
+	}
+	return &checker{full: full, quick: newQuickChecker(schema)}, nil
+}
+
+// Full validation of a value takes up to fifty times its size in memory.
+// Therefore only a few large values are validated at a time; more would not be
+// faster.
+const largeValue = 64 << 10
+
+var largeSlots = make(chan struct{}, 4)
+
+// check validates a value. The error tells a model what to fix.
+func (c *checker) check(value json.RawMessage) error {
+	if c.quick != nil {
+		if c.quick.accepts(value) {
+			return nil
+		}
+		if why := c.quick.violation("", value); why != "" {
+			return errors.New(why)
+		}
+	}
+	if len(value) > largeValue {
+		largeSlots <- struct{}{}
+		defer func() { <-largeSlots }()
+	}
+	var v any
+	if err := jsonv2.Unmarshal(value, &v, clampNumbers); err != nil {
+		return fmt.Errorf("%s", plainError(err))
+	}
+	if err := c.full.Validate(v); err != nil {
+		return errors.New(plainViolation(err.Error()))
+	}
+	return nil
+}
+
+// clampNumbers decodes a number beyond float64 as the largest float64. Whether
+// the tool accepts it is not for the decoder to decide.
+var clampNumbers = jsonv2.WithUnmarshalers(jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, v *any) error {
+	if d.PeekKind() != '0' {
+		return errors.ErrUnsupported
+	}
+	text, err := d.ReadValue()
+	if err != nil {
+		return err
+	}
+	f, _ := strconv.ParseFloat(string(text), 64) // the error only means overflow
+	*v = min(max(f, -math.MaxFloat64), math.MaxFloat64)
+	return nil
+}))
+
+var violationSteps = regexp.MustCompile(`validating (?:root|/\S*?([^/\s]+)): `)
+
+// plainViolation shortens an error text of jsonschema-go: it names the property
+// instead of the path through the schema.
+func plainViolation(text string) string {
+	at := ""
+	for _, step := range violationSteps.FindAllStringSubmatch(text, -1) {
+		if step[1] != "" {
+			at = step[1]
+		}
+	}
+	text = violationSteps.ReplaceAllString(text, "")
+	for _, keyword := range []string{"type: ", "required: "} { // redundant
+		text = strings.TrimPrefix(text, keyword)
+	}
+	if at != "" {
+		text = at + ": " + text
+	}
+	const most = 300 // it may contain the whole value
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "…"
+	}
+	return text
+}

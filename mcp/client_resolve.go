@@ -1,0 +1,111 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/bossman-dev/bossman/jsonrpc"
+)
+
+// A resultHead holds the members that distinguish kinds of results.
+type resultHead struct {
+	kind, requests, state, task json.RawMessage
+}
+
+func parseResultHead(result json.RawMessage) (h resultHead) {
+	for name, v := range jsonrpc.Members(result) {
+		switch name {
+		case "resultType":
+			if h.kind = v; string(v) == `"complete"` {
+				return h // the rest is for the caller
+			}
+		case "inputRequests":
+			h.requests = v
+		case "requestState":
+			h.state = v
+		case "taskId":
+			h.task = v
+		}
+	}
+	return h
+}
+
+// codeURLRequired is the error code by which servers of 2025-11-25 ask the user
+// to visit pages first.
+const codeURLRequired = -32042
+
+// resolve sends a request until there is a final result, answering the server's
+// questions in between.
+func (c *Client) resolve(ctx context.Context, rq *clientRequest, o *CallOptions) (json.RawMessage, error) {
+	baseParams := len(rq.params)
+	headers := false
+	seen := visitedURLs{}
+	for round := range maxRounds + 2 {
+		raw, err := c.call(ctx, rq)
+		if e, ok := errors.AsType[*jsonrpc.Error](err); ok {
+			switch {
+			case e.Code == CodeHeaderMismatch && c.exchanger != nil && !headers && rq.method == "tools/call":
+				headers = true // the schema of the tool may have changed
+				c.mu.Lock()
+				c.lists.invalidate(KindTool)
+				c.mu.Unlock()
+				continue
+			case e.Code == codeURLRequired && c.o.Elicit != nil && !c.Revision().Stateless():
+				allVisited, err := c.visitURLs(ctx, e, seen)
+				if err == nil && allVisited {
+					err = sleep(ctx, backoff(round+2))
+				}
+				if err != nil {
+					return nil, err
+				}
+				continue
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(raw) == 0 || raw[0] != '{' {
+			return nil, errors.New("result is not an object")
+		}
+		if !c.Revision().Stateless() {
+			return raw, nil
+		}
+		head := parseResultHead(raw)
+		switch kind := jsonrpc.Text(head.kind); {
+		case head.kind == nil, kind == "complete":
+			return raw, nil
+		case kind == "task" && c.o.Tasks && rq.method == "tools/call":
+			return c.followTask(ctx, jsonrpc.Text(head.task), o)
+		case kind != "input_required":
+			return nil, fmt.Errorf("unknown kind of result %.40s", head.kind)
+		}
+		next := *rq
+		next.params = rq.params[:baseParams:baseParams]
+		wait := time.Duration(0)
+		if head.requests == nil {
+			wait = backoff(round)
+		} else {
+			answers, allVisited, err := c.answerInputs(ctx, head.requests, seen)
+			if err != nil {
+				return nil, err
+			}
+			if allVisited {
+				wait = backoff(round + 2)
+			}
+			next.params = append(next.params, param{"inputResponses", answers})
+		}
+		if wait > 0 {
+			if err := sleep(ctx, wait); err != nil {
+				return nil, err
+			}
+		}
+		if head.state != nil {
+			next.params = append(next.params, param{"requestState", rawJSON(head.state)})
+		}
+		rq = &next
+	}
+	return nil, fmt.Errorf("the server keeps asking after %d rounds", maxRounds+2)
+}

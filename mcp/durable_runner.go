@@ -1,0 +1,221 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/bossman-dev/bossman/jsonrpc"
+)
+
+// A runner runs one durable call in this process.
+type runner struct {
+	id       string
+	cancel   context.CancelCauseFunc
+	wake     chan struct{}  // signalled when an answer may have arrived
+	askCount map[string]int // how often each key was asked
+	calls    *durableCalls
+}
+
+var (
+	errDone    = errors.New("mcp: task has ended")
+	errExpired = errors.New("mcp: task has exceeded its time to live")
+)
+
+var errTaskCancelled = errors.New("mcp: task cancelled by the client")
+
+// run does the work and stores the outcome. Meanwhile it renews the lease and
+// checks whether the client cancelled the task.
+func (u *runner) run(ctx context.Context, c *Call, work *startDurable) {
+	s := u.calls.server
+	leaseCtx, stop := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() { u.renewLease(leaseCtx) })
+	inner := &Call{ctx: ctx, server: s, r: c.r, tool: c.tool, args: c.args, inTask: true}
+	inner.rounds = rounds{answers: c.rounds.answers, once: c.rounds.once}
+	res, err := u.work(ctx, inner, work)
+	stop()
+	wg.Wait()
+	var out Result = res
+	if err != nil {
+		out, err = s.toToolResult(ctx, c.r, err)
+	}
+	var raw json.RawMessage
+	if err == nil {
+		raw, err = s.encode(c.r, out)
+	}
+	_, storeErr := s.o.Tasks.Update(context.WithoutCancel(ctx), u.id, func(d *DurableCall) error {
+		if d.done() { // considered dead meanwhile; the reported status must not change
+			return errDone
+		}
+		d.Updated, d.Requests, d.Answers = time.Now(), nil, nil
+		switch e, isRPC := errors.AsType[*jsonrpc.Error](err); {
+		case err == nil:
+			d.Status, d.Result = CallCompleted, raw
+		case errors.Is(context.Cause(ctx), errTaskCancelled):
+			d.Status = CallCancelled
+		case isRPC:
+			d.Status, d.Error = CallFailed, e
+		case errors.Is(context.Cause(ctx), errExpired):
+			d.Status, d.Error = CallFailed, jsonrpc.Errorf(jsonrpc.CodeInternal, "the task exceeded its time to live")
+		case errors.Is(context.Cause(ctx), jsonrpc.ErrClosed):
+			d.Status, d.Error = CallFailed, jsonrpc.Errorf(jsonrpc.CodeInternal, "the server shut down before the task finished")
+		default:
+			d.Status, d.Error = CallFailed, jsonrpc.Errorf(jsonrpc.CodeInternal, "%s", s.logInternal(ctx, c.r, err))
+		}
+		return nil
+	})
+	if storeErr != nil {
+		s.log.Error("cannot store the outcome of a durable call", "task", u.id, "err", storeErr)
+	}
+	s.o.Bus.Publish(Event{Kind: EventTask, Name: u.id})
+}
+
+func (u *runner) work(ctx context.Context, c *Call, work *startDurable) (*ToolResult, error) {
+	for {
+		c.rounds.used = nil
+		res, err := c.recovering(func() (Result, error) { return work.run(ctx, c) })
+		asking, ok := errors.AsType[*askError](err)
+		if !ok {
+			tr, _ := res.(*ToolResult)
+			return tr, err
+		}
+		if c.rounds.n++; c.rounds.n > maxRounds {
+			return nil, tooManyRounds()
+		}
+		if err := u.ask(ctx, c, asking.asks); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// renewLease renews the runner's lease, and checks for a cancellation received
+// by another replica.
+func (u *runner) renewLease(ctx context.Context) {
+	tick := time.NewTicker(runnerLease / 3)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		d, err := u.calls.server.o.Tasks.Update(ctx, u.id, func(d *DurableCall) error {
+			d.RunnerUntil = time.Now().Add(runnerLease)
+			return nil
+		})
+		if err == nil && d.Cancel {
+			u.cancel(errTaskCancelled)
+		}
+	}
+}
+
+// ask attaches questions to the task and waits until all are answered. A
+// question that is repeated gets a new key, because a task must not reuse one.
+func (u *runner) ask(ctx context.Context, c *Call, asks []pendingAsk) error {
+	if n := c.missingCapability(asks); n != nil {
+		return c.r.capabilityError(n.method, n.requires)
+	}
+	s := u.calls.server
+	wireKey := map[string]string{} // from keys on the wire to those of the handler
+	open := map[string]json.RawMessage{}
+	for _, n := range asks {
+		key := n.key
+		if u.askCount[n.key]++; u.askCount[n.key] > 1 {
+			key = fmt.Sprintf("%s~%d", n.key, u.askCount[n.key])
+		}
+		raw, err := appendResult(nil, inputRequest{n.method, shapeAsk(n, c.r.Revision)})
+		if err != nil {
+			return err
+		}
+		wireKey[key], open[key] = n.key, raw
+	}
+	_, err := s.o.Tasks.Update(ctx, u.id, func(d *DurableCall) error {
+		if d.done() {
+			return errDone
+		}
+		d.Status, d.Requests, d.Updated = CallWaiting, open, time.Now()
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	s.o.Bus.Publish(Event{Kind: EventTask, Name: u.id})
+	poll := time.NewTicker(pollInterval)
+	defer poll.Stop()
+	obsolete := make(chan string, len(asks)) // keys whose answers are no longer needed
+	for _, n := range asks {
+		if n.until == nil {
+			continue
+		}
+		asking, end := n.untilCtx(ctx)
+		go func() {
+			<-asking.Done()
+			obsolete <- n.key
+		}()
+		defer end()
+	}
+	for left := len(wireKey); left > 0; {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case name := <-obsolete:
+			if err := u.withdraw(ctx, c, name, wireKey); err != nil {
+				return err
+			}
+		case <-u.wake:
+		case <-poll.C:
+		}
+		_, err := s.o.Tasks.Update(ctx, u.id, func(d *DurableCall) error {
+			for key, raw := range d.Answers {
+				if name, ok := wireKey[key]; ok {
+					put(&c.rounds.answers, name, raw)
+					delete(wireKey, key)
+				}
+			}
+			d.Answers = nil
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		left = len(wireKey)
+	}
+	return nil
+}
+
+// withdraw removes a question from the task, unless it was answered meanwhile.
+func (u *runner) withdraw(ctx context.Context, c *Call, name string, wireKey map[string]string) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	for key := range wireKey {
+		if wireKey[key] != name {
+			continue
+		}
+		open := false
+		_, err := u.calls.server.o.Tasks.Update(ctx, u.id, func(d *DurableCall) error {
+			if _, open = d.Requests[key]; !open {
+				return nil
+			}
+			delete(d.Requests, key)
+			if d.Status == CallWaiting && len(d.Requests) == 0 {
+				d.Status = CallWorking
+			}
+			d.Updated = time.Now()
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if open {
+			delete(wireKey, key)
+			put(&c.rounds.failed, name, ErrWithdrawn)
+			u.calls.server.o.Bus.Publish(Event{Kind: EventTask, Name: u.id})
+		}
+	}
+	return nil
+}

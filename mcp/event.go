@@ -1,0 +1,75 @@
+package mcp
+
+import (
+	"slices"
+
+	"github.com/bossman-dev/bossman/jsonrpc"
+)
+
+// An Event is a change that clients may want to know about.
+type Event struct {
+	Kind EventKind
+	Name string // URI of the resource, or id of the durable call
+}
+
+// An EventKind says what changed.
+type EventKind string
+
+const (
+	EventTools     EventKind = "tools"     // the list of tools
+	EventPrompts   EventKind = "prompts"   // the list of prompts
+	EventResources EventKind = "resources" // the list of resources or templates
+	EventResource  EventKind = "resource"  // the contents of a resource
+	EventTask      EventKind = "task"      // the status of a durable call
+)
+
+// Notification returns the notification of the event for clients with a
+// session.
+func (e Event) Notification() (method string, params map[string]any) {
+	if e.Kind == EventResource {
+		return "notifications/resources/updated", map[string]any{"uri": e.Name}
+	}
+	return "notifications/" + string(e.Kind) + "/list_changed", nil
+}
+
+// A Filter selects the events that a client wants.
+type Filter struct {
+	Tools     bool     `json:"toolsListChanged,omitzero"`
+	Prompts   bool     `json:"promptsListChanged,omitzero"`
+	Resources bool     `json:"resourcesListChanged,omitzero"`
+	Watch     []string `json:"resourceSubscriptions,omitzero"` // URIs
+	Tasks     []string `json:"taskIds,omitzero"`               // ids of durable calls
+}
+
+func (f *Filter) wants(e Event) bool {
+	switch e.Kind {
+	case EventTools:
+		return f.Tools
+	case EventPrompts:
+		return f.Prompts
+	case EventResources:
+		return f.Resources
+	case EventResource:
+		return slices.Contains(f.Watch, e.Name)
+	case EventTask:
+		return slices.Contains(f.Tasks, e.Name)
+	}
+	return false
+}
+
+// eventOf returns the event that a notification reports.
+func eventOf(n Notification) (Event, bool) {
+	switch n.Method {
+	case "notifications/tools/list_changed":
+		return Event{Kind: EventTools}, true
+	case "notifications/prompts/list_changed":
+		return Event{Kind: EventPrompts}, true
+	case "notifications/resources/list_changed":
+		return Event{Kind: EventResources}, true
+	case "notifications/resources/updated":
+		return Event{Kind: EventResource, Name: jsonrpc.Text(member(n.Params, "uri"))}, true
+	case "notifications/tasks":
+		return Event{Kind: EventTask, Name: jsonrpc.Text(member(n.Params, "taskId"))}, true
+	}
+	return Event{}, false
+}

@@ -1,0 +1,175 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"sync/atomic"
+
+	jsonv2 "github.com/go-json-experiment/json"
+
+	"github.com/bossman-dev/bossman/jsonrpc"
+)
+
+// A pipe is a connection to one client over a transport.
+type pipe struct {
+	server *Server
+	peer   *jsonrpc.Peer
+
+	session   atomic.Pointer[Session] // set by initialize
+	state     memoryState             // of the session
+	stateless atomic.Bool             // a stateless request was received
+	listening sync.WaitGroup
+
+	mu            sync.Mutex
+	stopListening context.CancelFunc // ends the goroutine in listening
+}
+
+// Serve serves one client over a transport until the client disconnects or ctx
+// is done. It returns nil if the client disconnected normally.
+func (s *Server) Serve(ctx context.Context, t jsonrpc.Transport) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	p := &pipe{server: s, stopListening: func() {}}
+	p.peer = jsonrpc.NewPeer(t, &jsonrpc.PeerOptions{
+		Handle:    p.handle,
+		Notified:  p.handleNotification,
+		Urgent:    urgent,
+		Batches:   p.batches,
+		NoID:      p.errorWithoutID,
+		Sent:      Reuse,
+		Abandoned: p.sendCancelled,
+		Refused:   s.Refused,
+		Panicked:  func(_ *jsonrpc.Message, v any, _ []byte) { _ = s.reportPanic(v) },
+	})
+	closed := s.Opened()
+	err := p.peer.Run(ctx)
+	p.mu.Lock()
+	p.stopListening()
+	p.mu.Unlock()
+	p.listening.Wait()
+	closed(err)
+	return err
+}
+
+// urgent reports whether method is handled before the next message is read.
+// Clients may send further messages without waiting for these.
+func urgent(method string) bool {
+	switch method {
+	case "initialize", "ping", "notifications/initialized", "notifications/cancelled":
+		return true
+	}
+	return false
+}
+
+func (p *pipe) batches() bool {
+	s := p.session.Load()
+	return s != nil && s.revision.Batches()
+}
+
+func (p *pipe) errorWithoutID() bool {
+	if s := p.session.Load(); s != nil {
+		return s.revision.ErrorWithoutID()
+	}
+	return p.stateless.Load()
+}
+
+// handle handles one request.
+func (p *pipe) handle(ctx context.Context, m *jsonrpc.Message) (json.RawMessage, error) {
+	r := NewRequest(m, Principal{ID: "local"})
+	var started *Session
+	err := p.prepare(r, m.Batched, &started)
+	if err != nil {
+		return nil, err
+	}
+	b, err := p.server.Handle(ctx, r, p.peer)
+	if started != nil && err == nil {
+		p.session.Store(started)
+	}
+	return b, err
+}
+
+// prepare decides which era a request belongs to, and fills in the request. For
+// initialize it sets started to the new session.
+func (p *pipe) prepare(r *Request, batched bool, started **Session) error {
+	if len(r.Params) > 0 && r.Params[0] != '{' {
+		return invalid("params must be an object")
+	}
+	s := p.session.Load()
+	switch {
+	case r.Stateless():
+		p.stateless.Store(true)
+		if batched {
+			return jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "a request with a protocol version in _meta cannot be part of a batch")
+		}
+		return p.server.Settle(r, nil)
+	case r.Method == "server/discover" || r.Method == "subscriptions/listen":
+		return invalid("%s needs %s and %s in _meta", r.Method, metaVersion, metaCapabilities)
+	case r.Method == "initialize":
+		if s != nil || batched {
+			return jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "initialize must be sent once, and not in a batch")
+		}
+		var err error
+		*started, err = p.server.Begin(r, &p.state)
+		return err
+	case s == nil && p.server.SettleAlone(r):
+		return nil
+	case s == nil && r.Method == "ping":
+		s = &Session{revision: newestLegacy, state: &p.state}
+	case s == nil:
+		return jsonrpc.Errorf(jsonrpc.CodeInvalidRequest,
+			"%s before initialize: begin with initialize, or put %s in _meta", r.Method, metaVersion)
+	case !s.ready.Load() && r.Method != "ping" && !p.server.needsNoHandshake(r.Method):
+		return jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "%s before notifications/initialized", r.Method)
+	}
+	s.Settle(r, LogLevel(p.state.level.Load()))
+	return nil
+}
+
+// handleNotification handles a notification from the client.
+func (p *pipe) handleNotification(ctx context.Context, n *jsonrpc.Message) {
+	switch n.Method {
+	case "notifications/cancelled":
+		var c cancelledParams
+		if jsonv2.Unmarshal(n.Params, &c) == nil && !c.RequestID.IsZero() {
+			p.peer.Cancel(c.RequestID)
+		}
+	case "notifications/initialized":
+		p.initialized(ctx)
+	}
+}
+
+type cancelledParams struct {
+	RequestID jsonrpc.ID `json:"requestId"`
+	Reason    string     `json:"reason,omitzero"`
+}
+
+// initialized completes the handshake. From now on the client is notified of
+// changes.
+func (p *pipe) initialized(ctx context.Context) {
+	s := p.session.Load()
+	if s == nil || s.ready.Swap(true) {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	ctx, p.stopListening = context.WithCancel(ctx)
+	l := p.server.Listen(s)
+	p.listening.Go(func() {
+		defer l.Close()
+		for events := l.Next(ctx); events != nil; events = l.Next(ctx) {
+			for _, e := range events {
+				method, params := e.Notification()
+				if p.peer.Notify(ctx, method, params) != nil {
+					return
+				}
+			}
+		}
+	})
+}
+
+// sendCancelled tells the client that the server no longer waits for its
+// response.
+func (p *pipe) sendCancelled(id jsonrpc.ID, _ string, cause error) {
+	_ = p.peer.Notify(context.Background(), "notifications/cancelled", cancelledParams{id, cause.Error()})
+}

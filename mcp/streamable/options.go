@@ -1,0 +1,60 @@
+package streamable
+
+import (
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/bossman-dev/bossman/jsonrpc"
+	"github.com/bossman-dev/bossman/mcp"
+)
+
+// Options configures a Handler. The zero value serves clients on the same
+// machine, without authentication.
+type Options struct {
+	// Authenticate identifies the sender of a request. It is called for every
+	// request, in every revision, before anything else looks at it. An
+	// *AuthError says how to refuse the request; any other error refuses it
+	// with 401. Default: every sender is "local".
+	Authenticate func(*http.Request) (mcp.Principal, error)
+	// Batch is called after Authenticate for a batch, to decide whether its
+	// sender may send so many messages at once. It refuses like Authenticate.
+	// Default: a batch counts as one message.
+	Batch func(p mcp.Principal, messages int) error
+	// Hosts lists the names by which clients may address this server, with or
+	// without a port. Default: the loopback names, on loopback connections
+	// only.
+	Hosts []string
+	// Origins lists the web origins that may use this server, such as
+	// "https://app.example", in addition to its own. Browsers get the CORS
+	// headers for them.
+	Origins []string
+	// Foreign, if not nil, is called for a request refused because of its Host
+	// or Origin; header says which one. The sender is not authenticated.
+	Foreign func(r *http.Request, header string)
+	// Path is the path of the endpoint; default "/mcp".
+	Path string
+	// Limits bounds the cost of one request.
+	Limits jsonrpc.Limits
+	// MaxInFlight limits the requests handled at once; default 1,024. Requests
+	// that wait for their client do not count.
+	MaxInFlight int
+	// MaxStreams limits the open event streams; default 16,384.
+	MaxStreams int
+	// MaxInFlightEach and MaxStreamsEach are the limits for each principal;
+	// default a quarter. They do not apply without Authenticate.
+	MaxInFlightEach, MaxStreamsEach int
+	// MaxBytes limits the memory for large bodies of all requests together;
+	// default 128 MiB.
+	MaxBytes int64
+	// SessionLife is how long a session can be used; default one day.
+	SessionLife time.Duration
+	// Store stores what clients set in sessions. Default: in memory.
+	Store Store
+	// Relay connects replicas that serve the same clients; they must also share
+	// the Store and the server's Keyring and Bus. Default: there is one
+	// process.
+	Relay Relay
+	// Logger receives messages for the operator. Default: slog.Default().
+	Logger *slog.Logger
+}

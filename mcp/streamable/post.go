@@ -1,0 +1,111 @@
+package streamable
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/bossman-dev/bossman/jsonrpc"
+	"github.com/bossman-dev/bossman/mcp"
+)
+
+// post serves a POST: a message or a batch.
+func (h *Handler) post(w http.ResponseWriter, r *http.Request, p *mcp.Principal) {
+	if status := h.inFlight.acquire(p.ID); status != 0 {
+		h.busy(w, status)
+		return
+	}
+	defer h.inFlight.release(p.ID)
+	packet, held := h.readPacket(w, r)
+	defer h.bodyBytes.Add(-held)
+	switch {
+	case packet.Message != nil:
+		h.serveMessage(w, r, p, packet.Message)
+	case packet.Batch != nil:
+		h.serveBatch(w, r, p, packet.Batch)
+	}
+}
+
+// readPacket reads the body of a POST. If it is not a packet, it writes an
+// error and returns an empty packet. held is the shared memory in use.
+func (h *Handler) readPacket(w http.ResponseWriter, r *http.Request) (packet jsonrpc.Packet, held int64) {
+	switch {
+	case !isJSON(header(r, "Content-Type")):
+		h.refuse(w, http.StatusUnsupportedMediaType, "the content must be application/json")
+		return packet, 0
+	case !isIdentity(r.Header["Content-Encoding"]):
+		h.refuse(w, http.StatusUnsupportedMediaType, "the content must not be compressed")
+		return packet, 0
+	case !acceptsBoth(r.Header["Accept"]):
+		h.refuse(w, http.StatusNotAcceptable, "the client must accept application/json and text/event-stream")
+		return packet, 0
+	}
+	body, held, err := h.readBody(w, r)
+	if err != nil {
+		h.writeBodyError(w, err)
+		return packet, held
+	}
+	packet, err = jsonrpc.Decode(body, h.o.Limits)
+	if bad, ok := errors.AsType[*jsonrpc.Malformed](err); ok {
+		h.server.Refused(bad)
+		version, _ := versionOf(r)
+		h.writeError(w, http.StatusBadRequest, bad.ID, version, bad.Err)
+		return jsonrpc.Packet{}, held
+	}
+	return packet, held
+}
+
+// serveMessage dispatches a message by its era.
+func (h *Handler) serveMessage(w http.ResponseWriter, r *http.Request, p *mcp.Principal, m *jsonrpc.Message) {
+	if !m.IsRequest() {
+		h.serveOneWay(w, r, p, m)
+		return
+	}
+	version, known := versionOf(r)
+	rq := mcp.NewRequest(m, *p)
+	switch {
+	case !known && !rq.Stateless() && header(r, "Mcp-Protocol-Version") != "":
+		h.unknownVersion(w, r, m.ID)
+	case rq.Method == "subscriptions/listen":
+		h.listen(w, r, rq)
+	case version.Stateless(), rq.Stateless(), rq.Method == "server/discover":
+		h.stateless(w, r, rq)
+	case len(m.Params) > 0 && m.Params[0] != '{':
+		h.writeError(w, http.StatusBadRequest, m.ID, version, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "params must be an object"))
+	case rq.Method == "initialize" && r.Header["Mcp-Session-Id"] == nil:
+		h.initialize(w, r, rq)
+	case r.Header["Mcp-Session-Id"] == nil && h.server.SettleAlone(rq):
+		h.serveAlone(w, r, rq)
+	default:
+		h.inSession(w, r, rq)
+	}
+}
+
+func (h *Handler) unknownVersion(w http.ResponseWriter, r *http.Request, id jsonrpc.ID) {
+	h.writeError(w, http.StatusBadRequest, id, mcp.Newest, mcp.UnsupportedVersion(header(r, "Mcp-Protocol-Version")))
+}
+
+// serveOneWay serves a message without a response: a notification, or the
+// client's response to a request of the server.
+func (h *Handler) serveOneWay(w http.ResponseWriter, r *http.Request, p *mcp.Principal, m *jsonrpc.Message) {
+	version, known := versionOf(r)
+	switch {
+	case !known && header(r, "Mcp-Protocol-Version") != "":
+		h.unknownVersion(w, r, jsonrpc.ID{})
+		return
+	case m.IsNotification() && !strings.HasPrefix(m.Method, "notifications/"):
+		h.refuse(w, http.StatusBadRequest, "a request must have an id")
+		return
+	case version.Stateless() && m.IsResponse():
+		h.refuse(w, http.StatusBadRequest, "this revision has no requests to respond to")
+		return
+	case !version.Stateless():
+		s, ok := h.openSession(w, r, p.ID)
+		if !ok {
+			return
+		}
+		defer h.release(s.active)
+		h.handleOneWay(s, m)
+	}
+	w.WriteHeader(http.StatusAccepted)
+}

@@ -1,0 +1,96 @@
+package streamable
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/bossman-dev/bossman/jsonrpc"
+	"github.com/bossman-dev/bossman/mcp"
+)
+
+// retryAfterSecs is when a client that was refused may retry.
+const retryAfterSecs = "1"
+
+// busy refuses a request temporarily.
+func (h *Handler) busy(w http.ResponseWriter, status int) {
+	w.Header().Set("Retry-After", retryAfterSecs)
+	h.refuse(w, status, "busy")
+}
+
+func (h *Handler) notAllowed(w http.ResponseWriter, allow string) {
+	w.Header().Set("Allow", allow)
+	h.refuse(w, http.StatusMethodNotAllowed, "method not allowed")
+}
+
+// limitDrain bounds how long net/http drains an unread body before it sends the
+// response.
+func limitDrain(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyGrace)) // not every writer supports it
+}
+
+// refuse refuses a request that is not a valid message.
+func (h *Handler) refuse(w http.ResponseWriter, status int, text string) {
+	limitDrain(w)
+	h.server.Refused(errors.New(text))
+	h.writeError(w, status, jsonrpc.ID{}, mcp.Newest, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "%s", text))
+}
+
+// writeError writes an error response in the form of a revision.
+func (h *Handler) writeError(w http.ResponseWriter, status int, id jsonrpc.ID, revision mcp.Revision, err *jsonrpc.Error) {
+	writeJSON(w, status, jsonrpc.One(&jsonrpc.Message{ID: id, Error: err, NoID: revision.ErrorWithoutID()}))
+}
+
+// maxPooledBuffer is the size of the largest buffer that is reused.
+const maxPooledBuffer = 256 << 10
+
+// shortResponse is the size up to which net/http computes the Content-Length
+// itself, at less cost.
+const shortResponse = 1 << 10
+
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+func writeJSON(w http.ResponseWriter, status int, p jsonrpc.Packet) {
+	buf := buffers.Get().(*[]byte)
+	b := p.Append((*buf)[:0])
+	h := w.Header()
+	h["Content-Type"] = contentJSON
+	if len(b) > shortResponse {
+		h["Content-Length"] = []string{strconv.Itoa(len(b))}
+	}
+	w.WriteHeader(status)
+	_, _ = w.Write(b)
+	if cap(b) <= maxPooledBuffer {
+		*buf = b
+		buffers.Put(buf)
+	}
+}
+
+// statusOf returns the HTTP status for an error code.
+func statusOf(code int) int {
+	switch code {
+	case jsonrpc.CodeMethodNotFound:
+		return http.StatusNotFound
+	case jsonrpc.CodeInvalidRequest, mcp.CodeHeaderMismatch, mcp.CodeMissingCapability, mcp.CodeUnsupportedVersion:
+		return http.StatusBadRequest
+	}
+	return http.StatusOK
+}
+
+func response(id jsonrpc.ID, result json.RawMessage, err error) *jsonrpc.Message {
+	if err != nil {
+		return &jsonrpc.Message{ID: id, Error: asError(err)}
+	}
+	return &jsonrpc.Message{ID: id, Result: result}
+}
+
+// asError returns the error for the client.
+func asError(err error) *jsonrpc.Error {
+	if e, ok := errors.AsType[*jsonrpc.Error](err); ok {
+		return e
+	}
+	return jsonrpc.Errorf(jsonrpc.CodeInternal, "the request was cancelled")
+}
