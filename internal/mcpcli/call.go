@@ -16,24 +16,24 @@ func (c *cli) callCommand() *cobra.Command {
 	var input, out string
 	cmd := c.subcommand(&cobra.Command{
 		Use: "call [SERVER] TOOL [NAME=VALUE | NAME:=JSON]… [-- COMMAND…]", Short: "Call a tool",
-		Long: `Call calls a tool and prints what it answers.
+		Long: `Call calls a tool and prints its result.
 
-NAME=VALUE is read as the tool's schema wants it: a=2 is a number where a number is
-wanted, and text everywhere else. A list can be given one by one: tag=a tag=b. NAME:=JSON
-is JSON as it stands. --input gives the whole object, or its beginning.
+NAME=VALUE is converted to the type in the tool's schema: a=2 is a number if the schema
+says number, and a string otherwise. Repeat a name for a list: tag=a tag=b. NAME:=JSON is
+JSON as written. --input reads a JSON object, to which the arguments are added.
 
-Text goes to standard output. Images, sound and other bytes go to files in --out, which
-are never overwritten; their names are printed. Progress and messages of the server go
-to standard error. What the server asks is asked at the terminal; where there is none,
-the answer is no. Ctrl-C cancels the call. The exit code is 5 if the tool reports an
-error.`,
+Text goes to standard output. Images, sound and other data go to new files in --out, whose
+names are printed; no file is overwritten. Progress and messages of the server go to
+standard error. If the server asks the user something, you are asked at the terminal;
+without a terminal the answer is no. Ctrl-C cancels the call. The exit code is 5 if the
+tool reports an error.`,
 		Example: `  bossman client call get-sum a=2 b=3 -- npx -y @modelcontextprotocol/server-everything
   bossman client call https://example.com/mcp search query='open issues' limit=5 labels:='["bug"]'
   bossman client call --from vscode github create_issue --input issue.json
   echo '{"a":2,"b":3}' | bossman client call get-sum --input - -- ./server`,
 	}, func(ctx context.Context, s *session, args []string) error {
 		if len(args) == 0 {
-			return console.Usagef("say which tool to call; %s lists them", s.target.line("tools", ""))
+			return console.Usagef("name the tool to call; %s lists them", s.target.line("tools", ""))
 		}
 		t, err := s.findTool(ctx, args[0])
 		if err != nil {
@@ -45,14 +45,14 @@ error.`,
 		}
 		f := readForm(t.InputSchema)
 		if err := f.arguments(given, args[1:]); err != nil {
-			return console.WithNext(err, s.target.line("tools", shellWords(args[:1]))+" shows what it takes")
+			return console.WithNext(err, s.target.line("tools", shellWords(args[:1]))+" shows its arguments")
 		}
 		if err := f.check(given); err != nil {
-			return console.Errorf(console.Usage, s.target.line("tools", shellWords(args[:1]))+" shows what it takes", "%s: %w", t.Name, err)
+			return console.Errorf(console.Usage, s.target.line("tools", shellWords(args[:1]))+" shows its arguments", "%s: %w", t.Name, err)
 		}
 		res, err := s.Call(ctx, t.Name, given, &mcp.CallOptions{
 			Progress: func(p mcp.ProgressParams) { s.progress.Set(progressText(p)) },
-			OnTask:   func(id string) { s.progress.Set("it goes on as task " + id) },
+			OnTask:   func(id string) { s.progress.Set("continues as task " + id) },
 		})
 		s.progress.Clear()
 		if err != nil {
@@ -65,19 +65,19 @@ error.`,
 			if err := s.Out.Flush(); err != nil {
 				return err
 			}
-			return console.Errorf(console.ToolError, s.target.line("tools", shellWords(args[:1]))+" shows what it takes", "%s reported an error", t.Name)
+			return console.Errorf(console.ToolError, s.target.line("tools", shellWords(args[:1]))+" shows its arguments", "%s reported an error", t.Name)
 		}
 		return nil
 	})
-	cmd.Flags().StringVarP(&input, "input", "i", "", "a `file` with the arguments as a JSON object; - is standard input")
+	cmd.Flags().StringVarP(&input, "input", "i", "", "`file` with the arguments as a JSON object; - is standard input")
 	addOutFlag(cmd, &out)
 	return cmd
 }
 
-// maxInput is the size of an object that --input gives.
+// maxInput is the maximum size of the object that --input names.
 const maxInput = 16 << 20
 
-// readInput reads the object that --input names; an empty one without.
+// readInput reads the object that --input names, an empty one without --input.
 func (s *session) readInput(ctx context.Context, name string) (map[string]jsontext.Value, error) {
 	given := map[string]jsontext.Value{}
 	if name == "" {
@@ -85,10 +85,10 @@ func (s *session) readInput(ctx context.Context, name string) (map[string]jsonte
 	}
 	text, err := s.ReadFile(ctx, name)
 	if err != nil {
-		return nil, console.Errorf(console.NotFound, "look at its name", "--input %s: %w", name, err)
+		return nil, console.Errorf(console.NotFound, "check the file name", "--input %s: %w", name, err)
 	}
 	if len(text) > maxInput {
-		return nil, console.Usagef("--input %s has more than %d bytes", name, maxInput)
+		return nil, console.Usagef("--input %s is larger than %d bytes", name, maxInput)
 	}
 	if err := json.Unmarshal(text, &given); err != nil {
 		where := ""

@@ -29,7 +29,7 @@ type childLog struct {
 
 var _ slog.Handler = (*childLog)(nil)
 
-// show writes the lines that were kept, once.
+// show prints the kept lines, once.
 func (l *childLog) show() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

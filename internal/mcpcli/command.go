@@ -21,19 +21,19 @@ type options struct {
 
 // serverHelp is how a server is named, for the help of every command.
 const serverHelp = `
-The server comes first, or its command line last:
+Name the server first, or its command line last:
 
   URL …                  a server over HTTP
-  --from CLIENT NAME …   a server that is set up for another client
-  … -- COMMAND ARGS…     a program that is started and spoken to over its pipes
+  --from CLIENT NAME …   a server from the configuration of another client
+  … -- COMMAND ARGS…     a program to start, over its standard input and output
 
 CLIENT is claude, claude-desktop, vscode, copilot, cursor, windsurf, crush, codex,
-gemini, opencode, zed, goose or all. Without NAME the servers that it has are listed.
-A server that only the project's own file names is not used without --trust: whoever
-can push may have written it.
+gemini, opencode, zed, goose or all. Without NAME its servers are listed. A server named
+only in the project's own file requires --trust, because anyone who can push can change
+that file.
 
-A program that is started sees PATH, HOME, LANG and TMPDIR of the environment, what its
-entry says, and what --env names.`
+A program gets the variables PATH, HOME, LANG and TMPDIR, those of its entry in the
+configuration, and those that --env names.`
 
 // usageTemplate is cobra's, without the flags that are about a board.
 const usageTemplate = `Usage:
@@ -72,7 +72,7 @@ func Command(out *console.Console, version string) *cobra.Command {
   bossman client call --from claude github search_issues query=bug`
 	cmd.SetUsageTemplate(usageTemplate)
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return &console.Error{Code: console.Usage, Err: err, Next: "a server's command line goes behind --; " + cmd.CommandPath() + " --help"}
+		return &console.Error{Code: console.Usage, Err: err, Next: "put a server's command line after --; " + cmd.CommandPath() + " --help"}
 	})
 	return cmd
 }
@@ -86,18 +86,18 @@ func (c *cli) subcommand(cmd *cobra.Command, run func(context.Context, *session,
 		return c.run(cmd, &o, args, run)
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.from, "from", "", "the `client` whose configuration has the server")
-	f.BoolVar(&o.trust, "trust", false, "with --from: also servers of the project's own file")
-	f.StringArrayVarP(&o.headers, "header", "H", nil, "for a URL: `'Name: value'`; ${VAR} is filled in from the environment, so that a secret need not stand here")
-	f.StringArrayVarP(&o.env, "env", "e", nil, "for a program: `NAME=value`, or NAME to pass ours on")
-	f.StringVar(&o.dir, "dir", "", "for a program: the `directory` it runs in")
-	f.DurationVar(&o.timeout, "timeout", 0, "give up after this long, such as 30s")
-	f.BoolVarP(&o.verbose, "verbose", "v", false, "show what the program writes to standard error, and debug messages")
-	f.BoolVar(&c.JSON, "json", false, "answer in JSON, as the protocol has it")
+	f.StringVar(&o.from, "from", "", "`client` whose configuration has the server")
+	f.BoolVar(&o.trust, "trust", false, "with --from: also use servers of the project's own file")
+	f.StringArrayVarP(&o.headers, "header", "H", nil, "for a URL: `'Name: value'`; ${VAR} is replaced from the environment, which keeps secrets off the command line")
+	f.StringArrayVarP(&o.env, "env", "e", nil, "for a program: `NAME=value`, or NAME to pass on your own")
+	f.StringVar(&o.dir, "dir", "", "for a program: `directory` to run it in")
+	f.DurationVar(&o.timeout, "timeout", 0, "time limit, such as 30s")
+	f.BoolVarP(&o.verbose, "verbose", "v", false, "show the program's standard error, and debug messages")
+	f.BoolVar(&c.JSON, "json", false, "print the JSON of the protocol")
 	_ = cmd.RegisterFlagCompletionFunc("from", cobra.FixedCompletions(clientNames(), cobra.ShellCompDirectiveNoFileComp))
 	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if o.from == "" || len(args) > 0 {
-			// What a server has is not asked: Tab must not start a program.
+			// Completion must not start a program, so nothing is asked of a server.
 			return nil, cobra.ShellCompDirectiveDefault
 		}
 		return c.completeServer(o.from), cobra.ShellCompDirectiveNoFileComp
@@ -107,14 +107,14 @@ func (c *cli) subcommand(cmd *cobra.Command, run func(context.Context, *session,
 
 // addOutFlag adds the flag for results that are files.
 func addOutFlag(cmd *cobra.Command, out *string) {
-	cmd.Flags().StringVarP(out, "out", "o", ".", "the `directory` for images, sound and other files")
+	cmd.Flags().StringVarP(out, "out", "o", ".", "`directory` for images, sound and other files")
 }
 
 func (c *cli) run(cmd *cobra.Command, o *options, args []string, run func(context.Context, *session, []string) error) error {
 	ctx := cmd.Context()
 	var cancel context.CancelFunc = func() {}
 	if o.timeout < 0 {
-		return console.Usagef("--timeout is a time from now, such as 30s")
+		return console.Usagef("--timeout must not be negative")
 	}
 	if o.timeout > 0 {
 		ctx, cancel = context.WithTimeoutCause(ctx, o.timeout, errTimedOut)

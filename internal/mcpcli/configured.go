@@ -15,7 +15,7 @@ import (
 	"github.com/bossman-dev/bossman/mcp"
 )
 
-// allClients is what --from takes for a list of everything.
+// allClients is the value of --from that lists the servers of all clients.
 const allClients = "all"
 
 func clientNames() []string {
@@ -26,7 +26,7 @@ func clientNames() []string {
 	return append(names, allClients)
 }
 
-// places are where the clients of whoever runs this keep their files.
+// places are where the user's clients keep their files.
 func (c *cli) places() clientconfig.Places {
 	p := clientconfig.Places{Getenv: os.LookupEnv}
 	if home, err := os.UserHomeDir(); err == nil {
@@ -38,8 +38,8 @@ func (c *cli) places() clientconfig.Places {
 	return p
 }
 
-// projectOf is the folder of the repository that dir is in, or dir itself. It is
-// never the home directory, whose files are the user's.
+// projectOf is the directory of the repository that dir is in, or dir itself. It is empty
+// for the home directory, whose files are the user's.
 func projectOf(dir, home string) string {
 	for d := dir; d != home; d = filepath.Dir(d) {
 		if _, err := os.Lstat(filepath.Join(d, ".git")); err == nil {
@@ -58,15 +58,15 @@ func projectOf(dir, home string) string {
 func findClient(name string) (*clientconfig.Client, error) {
 	c, ok := clientconfig.Find(name)
 	if !ok {
-		return nil, console.Usagef("there is no client %q: it is one of %s", name, strings.Join(clientNames(), ", "))
+		return nil, console.Usagef("unknown client %q: want one of %s", name, strings.Join(clientNames(), ", "))
 	}
 	return c, nil
 }
 
-// configured finds a server that is set up for another client.
+// configured finds a server in the configuration of another client.
 func (c *cli) configured(ctx context.Context, from, name string, trust bool) (*target, error) {
 	if from == allClients {
-		return nil, console.Usagef("--from all only lists; say which client %s is from", name)
+		return nil, console.Usagef("--from all only lists servers; name the client that has %s", name)
 	}
 	client, err := findClient(from)
 	if err != nil {
@@ -92,24 +92,24 @@ func (c *cli) configured(ctx context.Context, from, name string, trust bool) (*t
 	list := "bossman client tools --from " + from
 	switch {
 	case unread != nil && (found == nil || trust):
-		// What cannot be read may have had the say.
-		return nil, console.WithNext(unread, "mend the file; nothing was started")
+		// The file that cannot be read may take precedence.
+		return nil, console.WithNext(unread, "fix the file; nothing was started")
 	case found == nil && refused != nil:
-		return nil, console.Errorf(console.Denied, "look at it, and add --trust if it is what you want: "+console.OneLine(leadsTo(refused)),
-			"%s is from %s, which belongs to the project: whoever can push may have written it", name, refused.File)
+		return nil, console.Errorf(console.Denied, "check it, and add --trust if you want it: "+console.OneLine(destination(refused)),
+			"%s is from %s, which belongs to the project: anyone who can push can change it", name, refused.File)
 	case found == nil && len(names) == 0:
-		return nil, console.Errorf(console.NotFound, list, "%s has no server %q, nor any other", client.Title, name)
+		return nil, console.Errorf(console.NotFound, list, "%s has no servers, and so no %q", client.Title, name)
 	case found == nil:
-		next := list + " lists what there is"
+		next := list + " lists them"
 		if best := near(name, names); len(best) > 0 {
 			next = "did you mean " + strings.Join(best, " or ") + "? " + next
 		}
 		return nil, console.Errorf(console.NotFound, next, "%s has no server %q", client.Title, name)
 	case refused != nil:
-		c.Infof("The %s of the project's own file is left aside; --trust takes it.", name)
+		c.Infof("Ignored %s of the project's own file; use it with --trust.", name)
 	}
 	if unread != nil {
-		c.Infof("%v; it is left aside.", unread)
+		c.Infof("Ignored: %v.", unread)
 	}
 	if found.Disabled {
 		c.Infof("%s is turned off in %s.", name, client.Title)
@@ -121,7 +121,7 @@ func (c *cli) configured(ctx context.Context, from, name string, trust bool) (*t
 		next := ""
 		switch {
 		case found.Err != nil:
-			next = "mend the entry; nothing was started"
+			next = "fix the entry; nothing was started"
 		case errors.Is(err, clientconfig.ErrUnset):
 			next = "set it and try again; nothing was started"
 		}
@@ -139,7 +139,7 @@ func (c *cli) configured(ctx context.Context, from, name string, trust bool) (*t
 	return t, nil
 }
 
-// configInput asks what a file wants to know.
+// configInput asks for a value that a configuration file does not have.
 func (c *cli) configInput(ctx context.Context, in clientconfig.Input) (string, error) {
 	if terminal, err := c.RequirePerson(); err != nil || !terminal {
 		return "", fmt.Errorf("%w, and there is no terminal to ask at", clientconfig.ErrUnset)
@@ -173,7 +173,7 @@ func (c *cli) configInput(ctx context.Context, in clientconfig.Input) (string, e
 	return v, nil
 }
 
-// completeServer completes the name of a server that another client has.
+// completeServer completes the name of a server in the configuration of another client.
 func (c *cli) completeServer(from string) []string {
 	client, ok := clientconfig.Find(from)
 	if !ok {
@@ -183,7 +183,7 @@ func (c *cli) completeServer(from string) []string {
 	var names []string
 	for _, s := range servers {
 		if !s.Shadowed {
-			names = append(names, console.OneLine(s.Name)+"\t"+console.OneLine(leadsTo(&s)))
+			names = append(names, console.OneLine(s.Name)+"\t"+console.OneLine(destination(&s)))
 		}
 	}
 	return names
@@ -202,7 +202,7 @@ type configuredJSON struct {
 	Problem  string   `json:"problem,omitzero"`
 }
 
-// listConfigured lists the servers that a client has, or all of them.
+// listConfigured lists the servers of a client, or of all clients.
 func (c *cli) listConfigured(from string) error {
 	which := clientconfig.Clients()
 	if from != allClients {
@@ -216,14 +216,14 @@ func (c *cli) listConfigured(from string) error {
 	out := []configuredJSON{}
 	var rows []console.Row
 	var failed error
-	wrong := func(err error) {
+	report := func(err error) {
 		c.Infof("%v", err)
-		failed = console.Errorf(console.Failure, "mend it; the others can be used", "not everything could be read")
+		failed = console.Errorf(console.Failure, "fix them; the others can be used", "some entries could not be read")
 	}
 	for _, client := range which {
 		servers, err := client.Read(p)
 		if err != nil {
-			wrong(err)
+			report(err)
 		}
 		for _, s := range servers {
 			entry := configuredJSON{
@@ -231,19 +231,19 @@ func (c *cli) listConfigured(from string) error {
 				Disabled: s.Disabled, Shadowed: s.Shadowed,
 			}
 			if s.URL != "" {
-				entry.URL = leadsTo(&s)
+				entry.URL = destination(&s)
 			}
 			if s.Err != nil {
 				entry.Problem = s.Err.Error()
-				wrong(s.Err)
+				report(s.Err)
 			}
 			out = append(out, entry)
 			state, style := "", console.Style("")
 			switch {
 			case s.Err != nil:
-				state, style = "wrong", console.Red
+				state, style = "invalid", console.Red
 			case s.Shadowed:
-				state, style = "hidden by another", console.Dim
+				state, style = "shadowed", console.Dim
 			case s.Disabled:
 				state, style = "off", console.Dim
 			}
@@ -252,7 +252,7 @@ func (c *cli) listConfigured(from string) error {
 				source = client.ID
 			}
 			rows = append(rows, console.Row{
-				console.Dim.Cell(source), console.Cyan.Cell(s.Name), style.Cell(state), scopeStyle(s.Scope).Cell(string(s.Scope)), style.Cell(leadsTo(&s)), console.Dim.Cell(tilde(s.File, p.Home)),
+				console.Dim.Cell(source), console.Cyan.Cell(s.Name), style.Cell(state), scopeStyle(s.Scope).Cell(string(s.Scope)), style.Cell(destination(&s)), console.Dim.Cell(tilde(s.File, p.Home)),
 			})
 		}
 	}
@@ -263,7 +263,7 @@ func (c *cli) listConfigured(from string) error {
 		return failed
 	}
 	if len(rows) == 0 && failed == nil {
-		c.Linef("No servers are set up. It looked in:")
+		c.Linef("No servers are configured. Searched:")
 		for _, client := range which {
 			for _, f := range client.Files(p) {
 				c.Linef("  %s", tilde(f.Path, p.Home))
@@ -273,7 +273,7 @@ func (c *cli) listConfigured(from string) error {
 	}
 	if len(rows) > 0 {
 		c.Table("", []console.Column{
-			{Head: "CLIENT"}, {Head: "SERVER"}, {Head: "STATE"}, {Head: "SCOPE"}, {Head: "WHAT", Flex: true}, {Head: "FILE", Drop: 1},
+			{Head: "CLIENT"}, {Head: "SERVER"}, {Head: "STATE"}, {Head: "SCOPE"}, {Head: "TARGET", Flex: true}, {Head: "FILE", Drop: 1},
 		}, rows)
 	}
 	return failed
@@ -286,8 +286,8 @@ func scopeStyle(s clientconfig.Scope) console.Style {
 	return console.Dim
 }
 
-// leadsTo is what an entry leads to.
-func leadsTo(s *clientconfig.Server) string {
+// destination is the command line or the address of an entry.
+func destination(s *clientconfig.Server) string {
 	switch {
 	case len(s.Args) > 0:
 		return shellWords(s.Args)
@@ -300,8 +300,8 @@ func leadsTo(s *clientconfig.Server) string {
 	return "(" + s.Type + ")"
 }
 
-// shownURL is an address for people. Its query and its user may hold a key, and are
-// left out. It may have variables in it, so it is not parsed.
+// shownURL is an address without its query and user, which may contain a key. It may contain
+// variables, so it is not parsed.
 func shownURL(address string) string {
 	address, _, _ = strings.Cut(address, "?")
 	address, _, _ = strings.Cut(address, "#")
@@ -312,7 +312,7 @@ func shownURL(address string) string {
 	return address
 }
 
-// tilde is a path for people.
+// tilde is a path with ~ for the home directory.
 func tilde(path, home string) string {
 	if rest, ok := strings.CutPrefix(path, home+string(filepath.Separator)); ok && home != "" {
 		return "~/" + rest

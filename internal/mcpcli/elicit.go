@@ -16,11 +16,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// refusal is what a person types to say no.
-const refusal = "!"
+// declineKey is what a person types to decline.
+const declineKey = "!"
 
-// elicit asks the person at the terminal what the server wants to know. Where there
-// is none, it says no.
+// elicit asks the person at the terminal what the server wants to know. Without a terminal
+// it declines.
 func (s *session) elicit(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	name := console.OneLine(s.serverName())
 	if terminal, err := s.RequirePerson(); err != nil || !terminal {
@@ -33,8 +33,8 @@ func (s *session) elicit(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitR
 	var content jsontext.Value
 	var err error
 	if p.Mode == "url" {
-		s.progress.Infof("  It wants you to visit this address; nothing opens it for you:\n\n  %s\n", p.URL)
-		err = s.confirm(ctx, "  Will you? [y/N] ")
+		s.progress.Infof("  It asks you to visit this address, which is not opened for you:\n\n  %s\n", p.URL)
+		err = s.confirm(ctx, "  Accept? [y/N] ")
 	} else {
 		content, err = s.fillIn(ctx, readForm(p.RequestedSchema))
 	}
@@ -69,20 +69,20 @@ func (s *session) confirm(ctx context.Context, text string) error {
 	return nil
 }
 
-// fillIn asks for each field of a form.
+// fillIn asks for each field of a form. The error is mcp.ErrDeclined if the person declines.
 func (s *session) fillIn(ctx context.Context, f *form) (jsontext.Value, error) {
 	out := map[string]jsontext.Value{}
 	if len(f.Fields) == 0 {
 		return jsontext.Value("{}"), s.confirm(ctx, "  Accept? [y/N] ")
 	}
-	s.progress.Infof("  (%s says no; an empty line takes what is in brackets, or leaves out what may be left out)", refusal)
+	s.progress.Infof("  (%s declines; an empty line takes the default in brackets, or omits an optional value)", declineKey)
 	for _, p := range f.Fields {
 		for {
 			l, err := s.ask(ctx, p.prompt())
 			if err != nil {
 				return nil, err
 			}
-			if l == refusal {
+			if l == declineKey {
 				return nil, mcp.ErrDeclined
 			}
 			v, err := p.answer(l)
@@ -99,7 +99,7 @@ func (s *session) fillIn(ctx context.Context, f *form) (jsontext.Value, error) {
 	return json.Marshal(out, json.Deterministic(true))
 }
 
-// prompt is the question about one field.
+// prompt is the prompt for one field.
 func (p *field) prompt() string {
 	var b strings.Builder
 	name := console.OneLine(cmp.Or(p.Title, p.Name))
@@ -112,7 +112,7 @@ func (p *field) prompt() string {
 	fmt.Fprintf(&b, "  %s", name)
 	switch {
 	case p.Many:
-		b.WriteString(" (numbers, with commas between)")
+		b.WriteString(" (numbers, comma-separated)")
 	case len(p.Choices) > 0:
 		b.WriteString(" (a number)")
 	case p.kinds() == "boolean":
@@ -121,15 +121,15 @@ func (p *field) prompt() string {
 		b.WriteString(" (" + p.kinds() + ")")
 	}
 	if len(p.Default) > 0 {
-		b.WriteString(" [" + p.usual() + "]")
+		b.WriteString(" [" + p.defaultText() + "]")
 	} else if !p.Required {
-		b.WriteString(" (may be empty)")
+		b.WriteString(" (optional)")
 	}
 	return b.String() + ": "
 }
 
-// usual is the default, for people.
-func (p *field) usual() string {
+// defaultText is the default of a field, for people.
+func (p *field) defaultText() string {
 	values := as[[]string](p.Default)
 	if one := as[string](p.Default); one != "" {
 		values = []string{one}
@@ -145,7 +145,7 @@ func (p *field) usual() string {
 	return console.OneLine(strings.Join(values, ", "))
 }
 
-// answer reads what was typed for a field. Nil leaves it out.
+// answer parses what was typed for a field, nil to omit it.
 func (p *field) answer(l string) (jsontext.Value, error) {
 	switch {
 	case l == "" && len(p.Default) > 0:
@@ -153,13 +153,13 @@ func (p *field) answer(l string) (jsontext.Value, error) {
 	case l == "" && !p.Required:
 		return nil, nil
 	case l == "" && (len(p.Choices) > 0 || p.kinds() != "string"):
-		return nil, errors.New("it wants an answer")
+		return nil, errors.New("a value is required")
 	case p.Many:
 		values := []string{}
 		for word := range strings.SplitSeq(l, ",") {
 			v, ok := p.choose(strings.TrimSpace(word))
 			if !ok {
-				return nil, fmt.Errorf("%q is none of them", word)
+				return nil, fmt.Errorf("%q is not one of the choices", word)
 			}
 			values = append(values, v)
 		}
@@ -167,7 +167,7 @@ func (p *field) answer(l string) (jsontext.Value, error) {
 	case len(p.Choices) > 0:
 		v, ok := p.choose(l)
 		if !ok {
-			return nil, fmt.Errorf("%q is none of them", l)
+			return nil, fmt.Errorf("%q is not one of the choices", l)
 		}
 		return json.Marshal(v)
 	case p.kinds() == "boolean":
@@ -177,11 +177,11 @@ func (p *field) answer(l string) (jsontext.Value, error) {
 		case "n", "no", "false":
 			return jsontext.Value("false"), nil
 		}
-		return nil, errors.New("it is y or n")
+		return nil, errors.New("answer y or n")
 	}
 	v, err := p.value(l)
 	if err != nil {
-		return nil, fmt.Errorf("it wants %s", p.wants())
+		return nil, fmt.Errorf("wrong type: want %s", p.wants())
 	}
 	return v, nil
 }
@@ -198,7 +198,7 @@ func (p *field) choose(word string) (string, bool) {
 	return p.Choices[i].value, true
 }
 
-// ask reads a line from the terminal, below what stands there.
+// ask reads a line from the terminal, below the progress.
 func (s *session) ask(ctx context.Context, text string) (string, error) {
 	s.progress.Clear()
 	return s.ReadLine(ctx, text)

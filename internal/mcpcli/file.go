@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// files keeps what a server sends in new files of one directory.
+// files writes what a server sends to new files in one directory.
 type files struct{ dir string }
 
-// extensions are those of the types that servers send. Nothing that a system would
-// run when it is clicked on is among them.
+// extensions are the file name extensions of media types, without any that a desktop would
+// run on a click.
 var extensions = map[string]string{
 	"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp", "image/svg+xml": ".svg",
 	"audio/wav": ".wav", "audio/x-wav": ".wav", "audio/mpeg": ".mp3", "audio/ogg": ".ogg", "audio/flac": ".flac",
@@ -22,11 +22,11 @@ var extensions = map[string]string{
 	"text/plain": ".txt", "text/csv": ".csv", "text/markdown": ".md",
 }
 
-// maxSameName is how many files of one name there may be.
+// maxSameName is how many files with the same name are numbered.
 const maxSameName = 1000
 
-// write makes a new file and returns its path. The server has a say in the name's
-// letters, and in nothing else: neither in the directory nor in what is overwritten.
+// write creates a new file and returns its path. The server can influence the letters of
+// the name, but neither the directory nor what is overwritten.
 func (f *files) write(name, mime string, data []byte) (string, error) {
 	if err := os.MkdirAll(f.dir, 0o777); err != nil {
 		return "", err
@@ -57,10 +57,10 @@ func (f *files) write(name, mime string, data []byte) (string, error) {
 	return "", fmt.Errorf("there are %d files named %s in %s already", maxSameName, name+ext, f.dir)
 }
 
-// longestName is that of a file, without what is added to it.
-const longestName = 60
+// maxName is the maximum length of a file's name, without number and extension.
+const maxName = 60
 
-// fileName keeps the letters of a name that every system takes.
+// fileName replaces characters that are not allowed in file names on every system.
 func fileName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		switch {
@@ -69,6 +69,6 @@ func fileName(name string) string {
 		}
 		return '-'
 	}, name)
-	name = strings.Trim(name[:min(longestName, len(name))], ".-")
+	name = strings.Trim(name[:min(maxName, len(name))], ".-")
 	return cmp.Or(name, "file")
 }

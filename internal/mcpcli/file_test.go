@@ -17,7 +17,7 @@ func TestFiles(t *testing.T) {
 		{"../../etc/passwd", "application/x-sh", "etc-passwd.bin"},
 		{"..", "", "file.bin"},
 		{"a\x00\x1b/b", "audio/WAV", "a---b.wav"},
-		{strings.Repeat("x", 500), "", strings.Repeat("x", longestName) + ".bin"},
+		{strings.Repeat("x", 500), "", strings.Repeat("x", maxName) + ".bin"},
 	} {
 		path, err := f.write(tt.name, tt.mime, []byte("x"))
 		if err != nil || path != filepath.Join(dir, tt.want) {

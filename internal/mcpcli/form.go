@@ -12,12 +12,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A field is a property of an object that a schema describes: an argument of a tool,
-// or a line of a form.
+// A field is a property in a JSON schema: an argument of a tool, or a line of a form.
 type field struct {
 	Name        string
 	Types       []string // as in JSON Schema; empty: anything
-	Items       []string // the types of a list's values
+	Items       []string // types of a list's elements
 	Required    bool
 	Title       string
 	Description string
@@ -29,10 +28,10 @@ type field struct {
 // A choice is a value that a field may have.
 type choice struct{ value, title string }
 
-// A form is what a schema says about an object, in its order.
+// A form is the fields of a schema, in its order.
 type form struct {
 	Fields []field
-	Closed bool // nothing else may be there
+	Closed bool // no other properties are allowed
 }
 
 func (f *form) find(name string) *field {
@@ -51,7 +50,7 @@ func (f *form) names() (names []string) {
 	return names
 }
 
-// kinds says what a field takes.
+// kinds is the types or choices of a field, separated by |.
 func (p *field) kinds() string {
 	if len(p.Choices) > 0 {
 		var values []string
@@ -70,10 +69,10 @@ func (p *field) kinds() string {
 	return strings.Join(slices.Compact(types), "|")
 }
 
-// wants is kinds in a sentence.
+// wants is kinds in words.
 func (p *field) wants() string {
 	if p == nil {
-		return "text in UTF-8" // of an argument that the schema does not know
+		return "text in UTF-8" // of an argument that is not in the schema
 	}
 	switch k := p.kinds(); {
 	case len(p.Choices) > 0:
@@ -87,10 +86,10 @@ func (p *field) wants() string {
 	}
 }
 
-var errNotThat = errors.New("it is something else")
+// errWrongType means that a text is not a value of the type.
+var errWrongType = errors.New("wrong type")
 
-// value reads what was typed for a field as the schema wants it. Text stays text
-// wherever text is allowed.
+// value converts a text to a type of the field. It stays a string if the field may be one.
 func (p *field) value(text string) (jsontext.Value, error) {
 	if p == nil || len(p.Types) == 0 || slices.Contains(p.Types, "string") {
 		return json.Marshal(text)
@@ -108,41 +107,41 @@ func (p *field) value(text string) (jsontext.Value, error) {
 		}
 		return json.Marshal([]jsontext.Value{v})
 	}
-	return nil, errNotThat
+	return nil, errWrongType
 }
 
-// typed reads a text as a value of one type.
+// typed converts a text to a value of one type.
 func typed(t, text string) (jsontext.Value, error) {
 	raw := jsontext.Value(strings.TrimSpace(text))
 	if !raw.IsValid() {
-		return nil, errNotThat
+		return nil, errWrongType
 	}
 	switch t {
 	case "integer":
 		if n, err := strconv.ParseFloat(string(raw), 64); err != nil || n != float64(int64(n)) {
-			return nil, errNotThat
+			return nil, errWrongType
 		}
 	default:
 		if kindName(raw) != t {
-			return nil, errNotThat
+			return nil, errWrongType
 		}
 	}
 	return raw, nil
 }
 
-// arguments reads k=v and k:=json, by what the tool's schema says, on top of an
+// arguments parses name=value and name:=JSON by the tool's schema, and adds them to an
 // object.
 func (f *form) arguments(into map[string]jsontext.Value, words []string) error {
 	given := map[string]bool{}
 	for _, w := range words {
 		name, text, ok := strings.Cut(w, "=")
 		if !ok || name == "" || name == ":" {
-			return console.Usagef("%q is no argument: it is name=value, or name:=JSON", w)
+			return console.Usagef("invalid argument %q: want name=value or name:=JSON", w)
 		}
 		if short, raw := strings.CutSuffix(name, ":"); raw {
 			v := jsontext.Value(strings.TrimSpace(text))
 			if !v.IsValid() {
-				return console.Usagef("%s:= wants JSON, and %q is none", short, text)
+				return console.Usagef("invalid value of %s: want JSON, got %q", short, text)
 			}
 			into[short], given[short] = v, true
 			continue
@@ -150,13 +149,13 @@ func (f *form) arguments(into map[string]jsontext.Value, words []string) error {
 		p := f.find(name)
 		v, err := p.value(text)
 		if err != nil {
-			return console.Usagef("%s wants %s, not %q", name, p.wants(), text)
+			return console.Usagef("invalid value of %s: want %s, got %q", name, p.wants(), text)
 		}
 		if given[name] {
 			if p == nil || !slices.Contains(p.Types, "array") {
-				return console.Usagef("%s is given twice", name)
+				return console.Usagef("duplicate argument %s", name)
 			}
-			// A list may be given one by one.
+			// A repeated argument is a list.
 			v, err = json.Marshal(append(as[[]jsontext.Value](into[name]), as[[]jsontext.Value](v)...))
 			if err != nil {
 				return err
@@ -167,12 +166,11 @@ func (f *form) arguments(into map[string]jsontext.Value, words []string) error {
 	return nil
 }
 
-// check finds what the server would refuse anyway, with a name that may have been
-// meant.
+// check finds arguments that the server would reject, and suggests similar names.
 func (f *form) check(args map[string]jsontext.Value) error {
 	for name := range args {
 		if f.Closed && f.find(name) == nil {
-			text := fmt.Sprintf("it takes no argument %q", name)
+			text := fmt.Sprintf("unknown argument %q", name)
 			if best := near(name, f.names()); len(best) > 0 {
 				text += "; did you mean " + strings.Join(best, " or ") + "?"
 			}
@@ -181,7 +179,7 @@ func (f *form) check(args map[string]jsontext.Value) error {
 	}
 	for _, p := range f.Fields {
 		if _, ok := args[p.Name]; p.Required && !ok {
-			return fmt.Errorf("it needs %s (%s)", p.Name, p.kinds())
+			return fmt.Errorf("missing argument %s (%s)", p.Name, p.kinds())
 		}
 	}
 	return nil

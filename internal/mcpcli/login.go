@@ -15,22 +15,22 @@ import (
 )
 
 var (
-	// errWanted ends a request that needs a person's consent, so that the person has
-	// all the time they want.
-	errWanted = errors.New("the server wants a person to agree")
-	// errNobodyToAgree means that there is no terminal to show an address on.
-	errNobodyToAgree = errors.New("there is nobody to agree")
+	// errConsentNeeded ends a request that needs a person's consent, so that the request's
+	// timeout does not limit the person.
+	errConsentNeeded = errors.New("the server requires a person's consent")
+	// errNoTerminal means that there is no terminal to show an address on.
+	errNoTerminal = errors.New("there is no terminal to ask for consent")
 )
 
-// A login brings the tokens that a server over HTTP wants. The person is shown an
-// address to agree at; nothing is opened for them.
+// A login gets the tokens that a server over HTTP requires. The person is shown an address
+// to consent at; no browser is opened.
 type login struct {
 	session   *session
 	back      *oauth.Loopback
 	files     *tokenFiles
 	transport *oauth.Transport
-	wanted    atomic.Bool
-	ready     atomic.Bool // the person may be asked now
+	needed    atomic.Bool // a person's consent is needed
+	allowed   atomic.Bool // the person may be asked now
 }
 
 func (s *session) newLogin(base http.RoundTripper) (*login, error) {
@@ -53,7 +53,7 @@ func (s *session) newLogin(base http.RoundTripper) (*login, error) {
 	return l, nil
 }
 
-// tokenDir is where tokens are kept, readable for nobody else.
+// tokenDir is the directory of stored tokens, empty if there is no place for one.
 func tokenDir(getenv func(string) string) string {
 	if dir := getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "bossman", "tokens")
@@ -66,24 +66,24 @@ func tokenDir(getenv func(string) string) string {
 
 func (l *login) authorize(ctx context.Context, address string) (string, error) {
 	if !console.IsTerminal(l.session.Stderr) {
-		return "", errNobodyToAgree
+		return "", errNoTerminal
 	}
-	if !l.ready.Load() {
-		l.wanted.Store(true)
-		return "", errWanted
+	if !l.allowed.Load() {
+		l.needed.Store(true)
+		return "", errConsentNeeded
 	}
 	return l.back.Authorize(ctx, address)
 }
 
-// agree lets the person agree before anything else is sent.
-func (l *login) agree(ctx context.Context) error {
-	l.ready.Store(true)
+// getConsent asks the person for consent, before anything else is sent.
+func (l *login) getConsent(ctx context.Context) error {
+	l.allowed.Store(true)
 	return l.transport.Login(ctx)
 }
 
-// show shows an address that has been checked.
+// show shows the address to the person.
 func (l *login) show(address string) error {
-	l.session.progress.Infof("The server wants you to agree. Open this address in a browser of this machine:\n\n  %s\n\nWaiting; Ctrl-C gives up.", address)
+	l.session.progress.Infof("The server requires your consent. Open this address in a browser on this machine:\n\n  %s\n\nWaiting; Ctrl-C cancels.", address)
 	return nil
 }
 
@@ -96,7 +96,7 @@ func (l *login) close() {
 	}
 }
 
-// tokenFiles is a folder of tokens that is made when there is one to keep.
+// tokenFiles stores tokens in a directory, which the first Save creates.
 type tokenFiles struct {
 	dir   string
 	once  sync.Once
@@ -111,7 +111,7 @@ func (f *tokenFiles) open() (*oauth.Files, error) {
 	return f.files, f.err
 }
 
-// Load finds the record of an issuer. Looking makes no folder.
+// Load returns the record of an issuer, nil if there is none.
 func (f *tokenFiles) Load(ctx context.Context, issuer string) (*oauth.Record, error) {
 	if _, err := os.Lstat(f.dir); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -123,7 +123,7 @@ func (f *tokenFiles) Load(ctx context.Context, issuer string) (*oauth.Record, er
 	return files.Load(ctx, issuer)
 }
 
-// Save keeps a record.
+// Save stores a record.
 func (f *tokenFiles) Save(ctx context.Context, r *oauth.Record) error {
 	files, err := f.open()
 	if err != nil {

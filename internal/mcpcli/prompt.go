@@ -16,7 +16,7 @@ func (c *cli) promptCommand() *cobra.Command {
 	var out string
 	cmd := c.subcommand(&cobra.Command{
 		Use: "prompt [SERVER] [NAME [ARGUMENT=VALUE]…] [-- COMMAND…]", Short: "Get a prompt, or list them",
-		Long: "Prompt prints the messages of a prompt with its blanks filled in. Without a name it\nlists the server's prompts.",
+		Long: "Prompt prints the messages of a prompt with its arguments filled in. Without a name it\nlists the server's prompts.",
 		Example: `  bossman client prompt -- npx -y @modelcontextprotocol/server-everything
   bossman client prompt args-prompt city=Paris -- npx -y @modelcontextprotocol/server-everything`,
 	}, func(ctx context.Context, s *session, args []string) error {
@@ -30,11 +30,11 @@ func (c *cli) promptCommand() *cobra.Command {
 		if len(args) == 0 {
 			return s.listPrompts(prompts)
 		}
-		blanks, err := s.blanks(prompts, args[0], args[1:])
+		arguments, err := s.promptArguments(prompts, args[0], args[1:])
 		if err != nil {
 			return err
 		}
-		res, err := s.Prompt(ctx, args[0], blanks)
+		res, err := s.Prompt(ctx, args[0], arguments)
 		if err != nil {
 			return err
 		}
@@ -58,8 +58,8 @@ func (c *cli) promptCommand() *cobra.Command {
 	return cmd
 }
 
-// blanks are the arguments of a prompt, which are all text.
-func (s *session) blanks(prompts []*mcp.Prompt, name string, words []string) (map[string]string, error) {
+// promptArguments parses the arguments of a prompt, which are all strings.
+func (s *session) promptArguments(prompts []*mcp.Prompt, name string, words []string) (map[string]string, error) {
 	var found *mcp.Prompt
 	var names []string
 	for _, p := range prompts {
@@ -75,13 +75,13 @@ func (s *session) blanks(prompts []*mcp.Prompt, name string, words []string) (ma
 	for _, w := range words {
 		k, v, ok := strings.Cut(w, "=")
 		if !ok || k == "" {
-			return nil, console.Usagef("%q is no argument: it is name=value", w)
+			return nil, console.Usagef("invalid argument %q: want name=value", w)
 		}
 		out[k] = v
 	}
 	for _, p := range found.Arguments {
 		if _, ok := out[p.Name]; p.Required && !ok {
-			text := fmt.Sprintf("%s needs %s", name, p.Name)
+			text := fmt.Sprintf("%s requires %s", name, p.Name)
 			if p.Description != "" {
 				text += " (" + console.OneLine(p.Description) + ")"
 			}
@@ -115,6 +115,6 @@ func (s *session) listPrompts(prompts []*mcp.Prompt) error {
 		}
 		rows = append(rows, console.Row{console.Cyan.Cell(p.Name), console.Text(s.short(strings.Join(words, " "))), console.Dim.Cell(firstSentence(cmp.Or(p.Description, p.Title)))})
 	}
-	s.Table("", []console.Column{{Head: "PROMPT"}, {Head: "ARGUMENTS", Drop: 1}, {Head: "WHAT IT IS", Flex: true}}, rows)
+	s.Table("", []console.Column{{Head: "PROMPT"}, {Head: "ARGUMENTS", Drop: 1}, {Head: "DESCRIPTION", Flex: true}}, rows)
 	return nil
 }

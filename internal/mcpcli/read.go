@@ -14,7 +14,7 @@ func (c *cli) readCommand() *cobra.Command {
 	var out string
 	cmd := c.subcommand(&cobra.Command{
 		Use: "read [SERVER] [URI…] [-- COMMAND…]", Short: "Read resources, or list them",
-		Long: "Read prints what resources hold. Without a URI it lists the server's resources and\ntemplates. What is not text goes to files in --out, which are never overwritten.",
+		Long: "Read prints the contents of resources. Without a URI it lists the server's resources and\ntemplates. Data that is not text goes to new files in --out.",
 		Example: `  bossman client read -- npx -y @modelcontextprotocol/server-everything
   bossman client read demo://resource/dynamic/text/1 -- npx -y @modelcontextprotocol/server-everything
   bossman client read https://example.com/mcp docs://readme > readme.md`,
@@ -59,7 +59,7 @@ func (s *session) noResource(ctx context.Context, uri string) error {
 	}
 	list := s.target.line("read", "")
 	if len(uris) == 0 {
-		return console.Errorf(console.NotFound, list+" lists what there is", "the server has no resource %q", uri)
+		return console.Errorf(console.NotFound, list+" lists them", "the server has no resource %q", uri)
 	}
 	return unknown("resource", uri, uris, list)
 }
@@ -98,9 +98,9 @@ func (s *session) listResources(ctx context.Context) error {
 			console.Text(firstSentence(cmp.Or(r.Description, r.Title, r.Name))),
 		})
 	}
-	s.Table("", []console.Column{{Head: "RESOURCE"}, {Head: "TYPE", Drop: 1}, {Head: "WHAT IT IS", Flex: true}}, rows)
+	s.Table("", []console.Column{{Head: "RESOURCE"}, {Head: "TYPE", Drop: 1}, {Head: "DESCRIPTION", Flex: true}}, rows)
 	if len(templates) > 0 && console.IsTerminal(s.Stdout) {
-		s.Linef("%s", s.Styled(console.Dim, "What is in {braces} is for you to fill in."))
+		s.Linef("%s", s.Styled(console.Dim, "Replace what is in {braces}."))
 	}
 	return nil
 }

@@ -13,22 +13,22 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// printResult prints what a tool has answered.
+// printResult prints the result of a tool.
 func (s *session) printResult(name string, r *mcp.ToolResult, save *files) error {
 	if s.JSON {
 		return s.PrintJSON(r)
 	}
 	structured := jsontext.Value(r.StructuredContent)
-	told := toldTwice(r.Content, structured)
+	repeat := repeats(r.Content, structured)
 	for _, c := range r.Content {
-		if c.Type == "text" && told == inStructured {
+		if c.Type == "text" && repeat == structuredOnly {
 			continue
 		}
 		if err := s.printContent(name, c, save); err != nil {
 			return err
 		}
 	}
-	if len(structured) > 0 && told != inText {
+	if len(structured) > 0 && repeat != textOnly {
 		s.text(indented(structured))
 	}
 	if len(r.Content) == 0 && len(structured) == 0 && console.IsTerminal(s.Stdout) {
@@ -37,16 +37,16 @@ func (s *session) printResult(name string, r *mcp.ToolResult, save *files) error
 	return nil
 }
 
-// Where a result that says the same twice is read from.
+// What to print of a result whose text and structured content may say the same.
 const (
-	once         = iota // it does not
-	inStructured        // the texts are the structured content again
-	inText              // the structured content only wraps the texts
+	printBoth      = iota // they differ
+	structuredOnly        // the text is the structured content again
+	textOnly              // the structured content only wraps the text
 )
 
-// toldTwice finds that a server repeats structured content as text, for those who do
-// not read it: the same JSON, or the text itself as the only member of an object.
-func toldTwice(content []mcp.Content, structured jsontext.Value) int {
+// repeats finds out whether a server repeats structured content as text, for clients that
+// do not read it: the same JSON, or the text as the only member of an object.
+func repeats(content []mcp.Content, structured jsontext.Value) int {
 	var texts []string
 	for _, c := range content {
 		if c.Type == "text" {
@@ -54,44 +54,44 @@ func toldTwice(content []mcp.Content, structured jsontext.Value) int {
 		}
 	}
 	if len(texts) == 0 || len(structured) == 0 {
-		return once
+		return printBoth
 	}
 	if len(texts) == 1 && sameJSON(jsontext.Value(texts[0]), structured) {
-		return inStructured
+		return structuredOnly
 	}
 	members := as[map[string]jsontext.Value](structured)
 	if len(members) != 1 {
-		return once
+		return printBoth
 	}
 	for _, v := range members {
-		if len(texts) == 1 && says(texts[0], v) {
-			return inText
+		if len(texts) == 1 && isText(texts[0], v) {
+			return textOnly
 		}
-		if slices.EqualFunc(texts, as[[]jsontext.Value](v), says) {
-			return inText // a list, one text for each
+		if slices.EqualFunc(texts, as[[]jsontext.Value](v), isText) {
+			return textOnly // a list, one text for each element
 		}
 	}
-	return once
+	return printBoth
 }
 
-// says reports whether a text is a value: the same text, or its JSON.
-func says(text string, v jsontext.Value) bool {
+// isText reports whether a text is a value: the same string, or its JSON.
+func isText(text string, v jsontext.Value) bool {
 	if v.Kind() == '"' {
 		return as[string](v) == text
 	}
 	return sameJSON(jsontext.Value(text), v)
 }
 
-// sameJSON compares values, whatever the order of their members.
+// sameJSON reports whether two values are equal, whatever the order of their members.
 func sameJSON(a, b jsontext.Value) bool {
 	a, b = a.Clone(), b.Clone()
 	return a.Canonicalize() == nil && b.Canonicalize() == nil && bytes.Equal(a, b)
 }
 
-// indented is JSON for people. Members stay in their order, and numbers as they are.
+// indented is JSON with indentation. Members keep their order, and numbers their digits.
 func indented(v jsontext.Value) string {
 	v = v.Clone()
-	_ = v.Indent(jsontext.WithIndent("  ")) // what is no JSON stays as it is
+	_ = v.Indent(jsontext.WithIndent("  ")) // invalid JSON stays as it is
 	return string(v)
 }
 
@@ -115,12 +115,12 @@ func (s *session) printContent(name string, c mcp.Content, save *files) error {
 		}
 		s.Linef("%s", text)
 	default:
-		s.Linef("%s", s.Styled(console.Dim, fmt.Sprintf("(something of type %s, which cannot be shown; --json has it)", console.OneLine(c.Type))))
+		s.Linef("%s", s.Styled(console.Dim, fmt.Sprintf("(content of type %s cannot be shown; use --json)", console.OneLine(c.Type))))
 	}
 	return nil
 }
 
-// printContents prints what a resource holds; with head set, also what it is.
+// printContents prints the contents of a resource, with its URI if head is set.
 func (s *session) printContents(c mcp.Contents, head bool, save *files) error {
 	if c.Blob != nil {
 		return s.file(save, path.Base(strings.TrimRight(c.URI, "/")), c.MIMEType, c.Blob)
@@ -132,8 +132,7 @@ func (s *session) printContents(c mcp.Contents, head bool, save *files) error {
 	return nil
 }
 
-// text prints a text of the server's: as it is into a pipe or a file, and made safe on
-// a terminal.
+// text prints a text of the server: escaped on a terminal, unchanged to a pipe or file.
 func (s *session) text(text string) {
 	if console.IsTerminal(s.Stdout) {
 		text = console.Escape(strings.ReplaceAll(text, "\r\n", "\n"))
@@ -148,7 +147,7 @@ func (s *session) text(text string) {
 func (s *session) file(save *files, name, mime string, data []byte) error {
 	at, err := save.write(name, mime, data)
 	if err != nil {
-		return console.Errorf(console.Failure, "choose another directory with --out, or use --json", "cannot keep what the server sent: %w", err)
+		return console.Errorf(console.Failure, "choose another directory with --out, or use --json", "cannot store what the server sent: %w", err)
 	}
 	s.Linef("%s  %s", s.Styled(console.Cyan, at), s.Styled(console.Dim, console.OneLine(fmt.Sprintf("%s, %s", cmp.Or(mime, "bytes"), size(len(data))))))
 	return nil

@@ -9,8 +9,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// schemaJSON is what is looked at of a schema. What is there in another shape is
-// left aside: the server checks.
+// schemaJSON is the part of a schema that forms need. A member of another type is ignored:
+// the server validates.
 type schemaJSON struct {
 	Type        jsontext.Value `json:"type"`
 	Properties  jsontext.Value `json:"properties"`
@@ -29,17 +29,17 @@ type schemaJSON struct {
 	AllOf       jsontext.Value `json:"allOf"`
 }
 
-// maxRefs is how many references of one schema are followed: they may lead in circles.
+// maxRefs is how many references of one schema are followed: they may be circular.
 const maxRefs = 100
 
 // A schemaReader reads the parts of one schema.
 type schemaReader struct {
 	root jsontext.Value
-	left int // references that may still be followed
+	left int // how many references may still be followed
 }
 
-// read reads a part. Where it refers to another part of the same schema, that is
-// read, with what is said here on top.
+// read reads a part of the schema. A reference to another part is followed; title,
+// description and default beside the reference have precedence.
 func (r *schemaReader) read(raw jsontext.Value) (s schemaJSON, ok bool) {
 	if json.Unmarshal(raw, &s) != nil {
 		return schemaJSON{}, false
@@ -66,7 +66,7 @@ func (r *schemaReader) read(raw jsontext.Value) (s schemaJSON, ok bool) {
 	return s, true
 }
 
-// find finds what a reference such as #/$defs/Colour is to, or nothing.
+// find is the part that a reference such as #/$defs/Colour names, nil if there is none.
 func (r *schemaReader) find(ref string) jsontext.Value {
 	path, ok := strings.CutPrefix(ref, "#/")
 	if !ok {
@@ -80,7 +80,7 @@ func (r *schemaReader) find(ref string) jsontext.Value {
 	return at
 }
 
-// readForm reads what a schema says.
+// readForm reads the fields of a schema. One that cannot be read has none.
 func readForm(schema []byte) *form {
 	r := &schemaReader{root: schema, left: maxRefs}
 	s, ok := r.read(schema)
@@ -130,7 +130,7 @@ func (r *schemaReader) field(raw jsontext.Value) field {
 	return p
 }
 
-// types are those that a schema lets a value have.
+// types are the types that a schema allows.
 func (r *schemaReader) types(s *schemaJSON) []string {
 	if one := as[string](s.Type); one != "" {
 		return []string{one}
@@ -176,7 +176,7 @@ func kindName(raw jsontext.Value) string {
 	return "null"
 }
 
-// choices are the texts that a schema lets a value have.
+// choices are the strings that a schema allows.
 func (r *schemaReader) choices(s *schemaJSON) []choice {
 	var out []choice
 	names := as[[]string](s.EnumNames)
@@ -197,7 +197,7 @@ func (r *schemaReader) choices(s *schemaJSON) []choice {
 	return out
 }
 
-// as reads a value, and is zero if it is something else.
+// as decodes a value, and is zero if it has another type.
 func as[T any](raw jsontext.Value) T {
 	var v T
 	if len(raw) > 0 && json.Unmarshal(raw, &v) != nil {

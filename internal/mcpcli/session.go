@@ -19,7 +19,7 @@ import (
 // errTimedOut is the cause of a context that --timeout has ended.
 var errTimedOut = errors.New("it took longer than --timeout allows")
 
-// A session is one conversation of `bossman client`.
+// A session is a connection to a server, and what the command shows of it.
 type session struct {
 	*cli
 	*mcp.Client
@@ -29,7 +29,7 @@ type session struct {
 	child    *childLog
 	login    *login
 	asking   sync.Mutex // held while the person is asked
-	// refused is what the server has said with 401; nil if it has not.
+	// refused is the text of the server's last 401; nil if there was none.
 	refused atomic.Pointer[string]
 }
 
@@ -52,7 +52,7 @@ func (s *session) connect(ctx context.Context) error {
 		return err
 	}
 	http := &streamable.ClientOptions{Header: s.target.header, Logger: log}
-	base := &statusWatch{base: newHTTPTransport(), refused: &s.refused}
+	base := &refusalWatch{base: newHTTPTransport(), refused: &s.refused}
 	http.Transport = base
 	if s.target.header.Get("Authorization") == "" {
 		l, err := s.newLogin(base)
@@ -63,9 +63,9 @@ func (s *session) connect(ctx context.Context) error {
 		http.Transport = l.transport
 	}
 	c, err := streamable.Connect(ctx, s.target.url, http, o)
-	if err != nil && s.login != nil && s.login.wanted.Load() && ctx.Err() == nil {
-		// A person may take longer than a request has: agree first, then ask again.
-		if err = s.login.agree(ctx); err == nil {
+	if err != nil && s.login != nil && s.login.needed.Load() && ctx.Err() == nil {
+		// A person may take longer than a request may: get consent first, then connect.
+		if err = s.login.getConsent(ctx); err == nil {
 			c, err = streamable.Connect(ctx, s.target.url, http, o)
 		}
 	}
@@ -80,7 +80,7 @@ func newHTTPTransport() *http.Transport {
 	return http.DefaultTransport.(*http.Transport).Clone()
 }
 
-// close ends the conversation, and the program if there is one.
+// close closes the connection, and ends the program if there is one.
 func (s *session) close() {
 	if err := s.Close(); err != nil && s.options.verbose {
 		s.progress.Infof("%v", err)
@@ -90,13 +90,13 @@ func (s *session) close() {
 	}
 }
 
-// A statusWatch notices that a server wants to know who asks.
-type statusWatch struct {
+// A refusalWatch is a RoundTripper that remembers the text of a 401.
+type refusalWatch struct {
 	base    http.RoundTripper
 	refused *atomic.Pointer[string]
 }
 
-func (w *statusWatch) RoundTrip(r *http.Request) (*http.Response, error) {
+func (w *refusalWatch) RoundTrip(r *http.Request) (*http.Response, error) {
 	res, err := w.base.RoundTrip(r)
 	if err == nil && res.StatusCode == http.StatusUnauthorized {
 		begin, _ := io.ReadAll(io.LimitReader(res.Body, console.MaxErrorText))
@@ -106,13 +106,13 @@ func (w *statusWatch) RoundTrip(r *http.Request) (*http.Response, error) {
 	return res, err
 }
 
-// readCloser is a body of which the beginning has been read.
+// A readCloser is a body whose beginning has already been read.
 type readCloser struct {
 	io.Reader
 	io.Closer
 }
 
-// refusalText is the message in the body of a 401, if it is an error of JSON-RPC.
+// refusalText is the message in the body of a 401, empty if it is not a JSON-RPC error.
 func refusalText(body []byte) string {
 	var answer struct {
 		Error struct {

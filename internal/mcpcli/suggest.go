@@ -8,7 +8,7 @@ import (
 	"github.com/bossman-dev/bossman/internal/console"
 )
 
-// near are the names that somebody may have meant, the best first.
+// near are up to three of the names that are similar to name, best first.
 func near(name string, names []string) []string {
 	type guess struct {
 		name string
@@ -29,7 +29,7 @@ func near(name string, names []string) []string {
 	return best
 }
 
-// distance is how many letters must change to make a into b. Long names differ.
+// distance is the edit distance of two names. Long names are not compared.
 func distance(a, b string) int {
 	const long = 100
 	if len(a) > long || len(b) > long {
@@ -54,13 +54,13 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-// unknown says that the server has no such thing, and what may have been meant.
+// unknown is the error for a name that the server does not have, with similar ones.
 func unknown(kind, name string, names []string, list string) error {
-	next := list + " lists what there is"
+	next := list + " lists them"
 	if best := near(name, names); len(best) > 0 {
 		next = "did you mean " + strings.Join(best, " or ") + "? " + next
 	} else if len(names) == 0 {
-		next = fmt.Sprintf("the server has no %ss at all", kind)
+		next = fmt.Sprintf("the server has no %ss", kind)
 	}
 	return console.Errorf(console.NotFound, next, "the server has no %s %q", kind, name)
 }

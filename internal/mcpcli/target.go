@@ -13,17 +13,18 @@ import (
 	"github.com/bossman-dev/bossman/mcp"
 )
 
-// A target is a server that was named: by its command or by its URL.
+// A target is the server that a command line names: a command to start, or a URL.
 type target struct {
-	// typed is how it was named on the command line, for advice.
+	// typed is how the command line names it, for next steps, and before is set if that
+	// comes before the other arguments.
 	typed   string
-	before  bool // typed stands before what is wanted of the server, not behind it
+	before  bool
 	command *mcp.Command
 	url     string
 	header  http.Header
 }
 
-// line is a command of `bossman client` for this server.
+// line is a command line of `bossman client` for this server.
 func (t *target) line(command, rest string) string {
 	words := []string{"bossman client", command, t.typed, rest}
 	if !t.before {
@@ -32,7 +33,8 @@ func (t *target) line(command, rest string) string {
 	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " ")
 }
 
-// target finds the server in what was typed, and what is left.
+// findTarget returns the server that the arguments name, and the other arguments. dash is
+// the index of the first argument after --, negative if there is none.
 func (c *cli) findTarget(ctx context.Context, o *options, args []string, dash int) (*target, []string, error) {
 	header, err := c.headers(o.headers)
 	if err != nil {
@@ -49,9 +51,9 @@ func (c *cli) findTarget(ctx context.Context, o *options, args []string, dash in
 		args = args[:dash]
 		switch {
 		case len(command) == 0:
-			return nil, nil, console.Usagef("there is no command behind --")
+			return nil, nil, console.Usagef("there is no command after --")
 		case o.from != "":
-			return nil, nil, console.Usagef("the server is either --from %s or behind --", o.from)
+			return nil, nil, console.Usagef("name the server with --from %s or after --, not both", o.from)
 		}
 		t = &target{typed: "-- " + shellWords(command), command: &mcp.Command{Args: command}}
 	case o.from != "":
@@ -63,7 +65,7 @@ func (c *cli) findTarget(ctx context.Context, o *options, args []string, dash in
 		t = &target{typed: shellWords(args[:1]), before: true, url: args[0], header: http.Header{}}
 		args = args[1:]
 	default:
-		return nil, nil, console.Usagef("say which server: a URL first, --from CLIENT NAME, or -- and its command line at the end")
+		return nil, nil, console.Usagef("name the server: a URL first, --from CLIENT NAME, or -- and its command line at the end")
 	}
 	if t.command != nil {
 		if len(header) > 0 {
@@ -73,7 +75,7 @@ func (c *cli) findTarget(ctx context.Context, o *options, args []string, dash in
 		if o.dir != "" {
 			t.command.Dir = o.dir
 		}
-		// A program is found from where we are, not from where it runs.
+		// A relative path is relative to this directory, not to --dir.
 		if p := t.command.Args[0]; t.command.Dir != "" && o.dir != "" && strings.ContainsRune(p, filepath.Separator) && !filepath.IsAbs(p) {
 			if t.command.Args[0], err = filepath.Abs(p); err != nil {
 				return nil, nil, err
@@ -88,7 +90,7 @@ func (c *cli) findTarget(ctx context.Context, o *options, args []string, dash in
 	case err != nil || u.Host == "":
 		return nil, nil, console.Usagef("%s is not the address of a server", shownURL(t.url))
 	case u.User != nil:
-		return nil, nil, console.Errorf(console.Usage, "give them as --header 'Authorization: Basic ${CREDENTIALS}'", "%s has a name or a password before its host", shownURL(t.url))
+		return nil, nil, console.Errorf(console.Usage, "send them as --header 'Authorization: Basic ${CREDENTIALS}'", "%s has a user name or password before the host", shownURL(t.url))
 	}
 	for name, values := range header {
 		t.header[name] = values
@@ -96,14 +98,14 @@ func (c *cli) findTarget(ctx context.Context, o *options, args []string, dash in
 	return t, args, nil
 }
 
-// headers reads --header, with variables.
+// headers parses --header, with variables.
 func (c *cli) headers(lines []string) (http.Header, error) {
 	h := http.Header{}
 	for _, l := range lines {
 		name, value, ok := strings.Cut(l, ":")
 		name = strings.TrimSpace(name)
 		if !ok || name == "" || strings.ContainsAny(name, " \t\r\n") {
-			return nil, console.Usagef("--header wants 'Name: value'")
+			return nil, console.Usagef("invalid --header: want 'Name: value'")
 		}
 		var missing string
 		value = braced(strings.TrimSpace(value), func(v string) string {
@@ -117,14 +119,14 @@ func (c *cli) headers(lines []string) (http.Header, error) {
 			return nil, console.Usagef("the header %s needs the variable %s, which is not set", name, missing)
 		}
 		if strings.ContainsAny(value, "\r\n\x00") {
-			return nil, console.Usagef("the header %s has a line end in it", name)
+			return nil, console.Usagef("the header %s contains a line break", name)
 		}
 		h.Add(name, value)
 	}
 	return h, nil
 }
 
-// braced fills in ${VAR}, and nothing else.
+// braced replaces ${VAR}, and nothing else.
 func braced(s string, value func(string) string) string {
 	var out strings.Builder
 	for {
@@ -138,13 +140,13 @@ func braced(s string, value func(string) string) string {
 	}
 }
 
-// environment reads --env.
+// environment parses --env.
 func environment(lines []string) ([]string, error) {
 	var out []string
 	for _, l := range lines {
 		name, _, set := strings.Cut(l, "=")
 		if name == "" || strings.ContainsRune(l, 0) {
-			return nil, console.Usagef("--env wants NAME=value or NAME")
+			return nil, console.Usagef("invalid --env: want NAME=value or NAME")
 		}
 		if !set {
 			v, ok := os.LookupEnv(name)
@@ -160,7 +162,7 @@ func environment(lines []string) ([]string, error) {
 
 func isURL(s string) bool { return strings.HasPrefix(s, "https://") || strings.HasPrefix(s, "http://") }
 
-// shellWords is a command line as one would type it.
+// shellWords quotes words for a shell.
 func shellWords(words []string) string {
 	var out []string
 	for _, w := range words {

@@ -16,15 +16,15 @@ import (
 func (c *cli) toolsCommand() *cobra.Command {
 	return c.subcommand(&cobra.Command{
 		Use: "tools [SERVER] [TOOL] [-- COMMAND…]", Short: "List a server's tools, or show one",
-		Long: "Tools lists what the server's tools are called, what they take and what they do. With\nthe name of a tool it shows all about that one.",
+		Long: "Tools lists the server's tools with their arguments and descriptions. With the name of a\ntool it shows that one in full.",
 		Example: `  bossman client tools -- npx -y @modelcontextprotocol/server-everything
   bossman client tools get-sum -- npx -y @modelcontextprotocol/server-everything
   bossman client tools https://example.com/mcp --header 'Authorization: Bearer ${TOKEN}'
-  bossman client tools --from claude            # which servers there are
+  bossman client tools --from claude            # lists the servers
   bossman client tools --from claude github`,
 	}, func(ctx context.Context, s *session, args []string) error {
 		if len(args) > 1 {
-			return console.Usagef("tools takes the name of one tool, and there are %q", args)
+			return console.Usagef("too many arguments: want the name of one tool, got %q", args)
 		}
 		if len(args) == 1 {
 			t, err := s.findTool(ctx, args[0])
@@ -48,7 +48,7 @@ func (s *session) serverJSON() serverJSON {
 	return serverJSON{Name: i.Name, Version: i.Version, Revision: s.Revision().String()}
 }
 
-// heading tells on a terminal whom we talk to.
+// heading names the server, on a terminal.
 func (s *session) heading(n int, noun string) {
 	if console.IsTerminal(s.Stdout) {
 		i := s.ServerInfo()
@@ -79,34 +79,35 @@ func (s *session) listTools(ctx context.Context) error {
 	for _, t := range tools {
 		rows = append(rows, console.Row{console.Cyan.Cell(t.Name), console.Text(s.short(signature(t))), console.Dim.Cell(firstSentence(cmp.Or(t.Description, t.Title)))})
 	}
-	s.Table("", []console.Column{{Head: "TOOL"}, {Head: "ARGUMENTS", Drop: 1}, {Head: "WHAT IT DOES", Flex: true}}, rows)
+	s.Table("", []console.Column{{Head: "TOOL"}, {Head: "ARGUMENTS", Drop: 1}, {Head: "DESCRIPTION", Flex: true}}, rows)
 	return nil
 }
 
-// widestSignature is how much of a tool's arguments a table on a terminal shows.
-const widestSignature = 32
+// maxSignature is how many columns of a terminal a tool's arguments get in a table.
+const maxSignature = 32
 
+// short cuts a text to maxSignature, on a terminal.
 func (s *session) short(text string) string {
 	if s.Width() == 0 {
 		return text
 	}
-	return console.Truncate(text, widestSignature)
+	return console.Truncate(text, maxSignature)
 }
 
-// signature is a tool's arguments in one line; those in brackets may be left out.
+// signature is a tool's arguments in one line, optional ones in brackets.
 func signature(t *mcp.Tool) string {
-	var needed, free []string
+	var required, optional []string
 	for _, p := range readForm(t.InputSchema).Fields {
 		if p.Required {
-			needed = append(needed, console.OneLine(p.Name))
+			required = append(required, console.OneLine(p.Name))
 		} else {
-			free = append(free, "["+console.OneLine(p.Name)+"]")
+			optional = append(optional, "["+console.OneLine(p.Name)+"]")
 		}
 	}
-	return strings.Join(slices.Concat(needed, free), " ")
+	return strings.Join(slices.Concat(required, optional), " ")
 }
 
-// firstSentence is what a table has room for.
+// firstSentence is the first sentence of a description, for a table.
 func firstSentence(s string) string {
 	s = console.OneLine(s)
 	if at := strings.Index(s, ". "); at > 0 {
@@ -115,7 +116,7 @@ func firstSentence(s string) string {
 	return strings.TrimSuffix(s, ".")
 }
 
-// findTool finds a tool, or says which there are.
+// findTool finds a tool; the error names similar ones.
 func (s *session) findTool(ctx context.Context, name string) (*mcp.Tool, error) {
 	t, err := s.Tool(ctx, name)
 	if err == nil || !errors.Is(err, mcp.ErrNotFound) {
@@ -155,10 +156,10 @@ func (s *session) showTool(t *mcp.Tool) error {
 			kinds, what := s.describe(&p)
 			rows = append(rows, console.Row{style.Cell(p.Name), console.Cyan.Cell(kinds), console.Dim.Cell(need), console.Text(what)})
 		}
-		s.Table("  ", []console.Column{{Head: "ARGUMENT"}, {Head: "TYPE"}, {Head: ""}, {Head: "WHAT IT IS", Flex: true, Wrap: true}}, rows)
+		s.Table("  ", []console.Column{{Head: "ARGUMENT"}, {Head: "TYPE"}, {Head: ""}, {Head: "DESCRIPTION", Flex: true, Wrap: true}}, rows)
 	}
 	if words := hints(t.Annotations); words != "" {
-		s.Linef("\n  %s", s.Styled(console.Dim, "The server says of it: "+words+"."))
+		s.Linef("\n  %s", s.Styled(console.Dim, "According to the server: "+words+"."))
 	}
 	if console.IsTerminal(s.Stdout) {
 		var sample []string
@@ -172,8 +173,8 @@ func (s *session) showTool(t *mcp.Tool) error {
 	return nil
 }
 
-// describe is what a field takes, and what it is. Many choices are no type that a
-// table has room for.
+// describe is the type of a field and its description. Choices that are too long for a
+// column go into the description.
 func (s *session) describe(p *field) (kinds, what string) {
 	kinds, what = console.OneLine(p.kinds()), console.OneLine(cmp.Or(p.Description, p.Title))
 	var notes []string
@@ -190,23 +191,23 @@ func (s *session) describe(p *field) (kinds, what string) {
 	return kinds, what
 }
 
-// hints are what the server claims about a tool.
+// hints is what the server claims about a tool.
 func hints(a *mcp.ToolAnnotations) string {
 	if a == nil {
 		return ""
 	}
 	var words []string
 	if a.ReadOnlyHint {
-		words = append(words, "it only reads")
+		words = append(words, "read-only")
 	}
 	if a.DestructiveHint != nil && *a.DestructiveHint && !a.ReadOnlyHint {
-		words = append(words, "it may destroy something")
+		words = append(words, "may be destructive")
 	}
 	if a.IdempotentHint && !a.ReadOnlyHint {
-		words = append(words, "twice is the same as once")
+		words = append(words, "idempotent")
 	}
 	if a.OpenWorldHint != nil && *a.OpenWorldHint {
-		words = append(words, "it reaches outside")
+		words = append(words, "may contact external systems")
 	}
 	return strings.Join(words, ", ")
 }

@@ -14,29 +14,31 @@ import (
 
 func (c *cli) watchCommand() *cobra.Command {
 	return c.subcommand(&cobra.Command{
-		Use: "watch [SERVER] [URI…] [-- COMMAND…]", Short: "Tell what changes at a server",
-		Long: `Watch tells when the server's lists of tools, prompts and resources change, when the
-resources that are named are updated, and what the server logs, until it is interrupted
-or --timeout is over. With --json each change is one object in a line of its own.`,
+		Use: "watch [SERVER] [URI…] [-- COMMAND…]", Short: "Watch a server for changes",
+		Long: `Watch prints changes of the server's lists of tools, prompts and resources, updates of the
+named resources, and the server's log messages, until it is interrupted or --timeout is
+over. With --json each change is one object per line.`,
 		Example: `  bossman client watch https://example.com/mcp
   bossman client watch https://example.com/mcp docs://readme --json`,
 	}, func(ctx context.Context, s *session, args []string) error {
-		w := &watcher{session: s, seen: map[mcp.EventKind]map[string]string{}, told: map[string]bool{}}
+		w := &watcher{session: s, lists: map[mcp.EventKind]map[string]string{}, watched: map[string]bool{}}
 		return w.run(ctx, args)
 	})
 }
 
-// A watcher tells what changes.
+// A watcher prints changes.
 type watcher struct {
 	*session
-	seen map[mcp.EventKind]map[string]string // what each list held: the text of each entry by name
-	told map[string]bool                     // resources that were told of at the beginning
+	// lists has, for each list, the JSON of its entries by name.
+	lists map[mcp.EventKind]map[string]string
+	// watched has the resources whose watching was announced.
+	watched map[string]bool
 }
 
 type changeJSON struct {
 	At     time.Time `json:"at"`
 	Kind   string    `json:"kind"`   // tool, prompt, resource
-	Change string    `json:"change"` // watching, added, removed, changed, updated; same: the server told of a change, and there is none
+	Change string    `json:"change"` // watching, added, removed, changed, updated; same: the server reported a change, but there is none
 	Name   string    `json:"name,omitzero"`
 	Count  int       `json:"count,omitzero"`
 }
@@ -48,29 +50,30 @@ func (w *watcher) run(ctx context.Context, uris []string) error {
 	f.Prompts = offers.Prompts != nil && offers.Prompts.ListChanged
 	f.Resources = offers.Resources != nil && offers.Resources.ListChanged
 	if len(uris) > 0 && (offers.Resources == nil || !offers.Resources.Subscribe) {
-		return console.Errorf(console.NotFound, "watch without a URI tells of changed lists", "the server does not tell when a resource is updated")
+		return console.Errorf(console.NotFound, "watch without a URI shows changes of lists", "the server does not report updates of resources")
 	}
 	if !f.Tools && !f.Prompts && !f.Resources && len(uris) == 0 {
-		w.Infof("The server does not tell of changes; only what it logs is shown.")
+		w.Infof("The server does not report changes; only its log messages are shown.")
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-w.Done():
-			return console.Errorf(console.Unavailable, "", "the server has ended the conversation")
+			return console.Errorf(console.Unavailable, "", "the server closed the connection")
 		}
 	}
 	for e, err := range w.Listen(ctx, f) {
 		if err == nil {
-			err = w.tell(ctx, e)
+			err = w.handle(ctx, e)
 		}
 		if err != nil && ctx.Err() == nil {
 			return err
 		}
 	}
-	return nil // interrupted, or its time is over
+	return nil // interrupted, or --timeout is over
 }
 
-func (w *watcher) tell(ctx context.Context, e mcp.Event) error {
+// handle prints what an event changed.
+func (w *watcher) handle(ctx context.Context, e mcp.Event) error {
 	now := map[string]string{}
 	switch e.Kind {
 	case mcp.EventTools:
@@ -99,16 +102,16 @@ func (w *watcher) tell(ctx context.Context, e mcp.Event) error {
 		return w.compare(e.Kind, "resource", now)
 	}
 	change := "updated"
-	if !w.told[e.Name] {
-		w.told[e.Name], change = true, "watching"
+	if !w.watched[e.Name] {
+		w.watched[e.Name], change = true, "watching"
 	}
 	return w.print(changeJSON{Kind: "resource", Change: change, Name: e.Name})
 }
 
-// compare tells how a list differs from what it was.
+// compare prints how a list differs from what it was.
 func (w *watcher) compare(kind mcp.EventKind, noun string, now map[string]string) error {
-	before, known := w.seen[kind]
-	w.seen[kind] = now
+	before, known := w.lists[kind]
+	w.lists[kind] = now
 	if !known {
 		return w.print(changeJSON{Kind: noun, Change: "watching", Count: len(now)})
 	}
@@ -149,13 +152,13 @@ func (w *watcher) print(c changeJSON) error {
 	case c.Change == "watching":
 		text = "watching " + w.Styled(console.Cyan, console.OneLine(c.Name))
 	case c.Change == "same":
-		text = "the list of " + c.Kind + "s is told to have changed, and is as before"
+		text = "the server reported a change in its " + c.Kind + " list, but the list is the same"
 	}
 	w.Linef("%s %s", w.Styled(console.Dim, c.At.Local().Format(time.TimeOnly)), text)
 	return w.Out.Flush()
 }
 
-// fingerprint is an entry's text, to be compared.
+// fingerprint is the JSON of an entry, for comparison.
 func fingerprint(v any) string {
 	text, err := json.Marshal(v, json.Deterministic(true))
 	if err != nil {

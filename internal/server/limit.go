@@ -16,22 +16,22 @@ import (
 )
 
 const (
-	// maxHeld is how many tasks one key may hold at a time, maxAsked how many of its
+	// maxHeld is how many tasks one key may hold at a time, and maxAsked how many of its
 	// questions may be open.
 	maxHeld  = 1000
 	maxAsked = 200
-	// countFor is how long a count is good: the two are bounds and no promises.
-	countFor = time.Second
+	// usageCache is how long a count is reused, so both limits are approximate.
+	usageCache = time.Second
 )
 
-// limit keeps one principal from using up what is everybody's.
+// limit is the middleware that keeps one principal from using up what all share.
 func (s *Server) limit(next mcp.Handler) mcp.Handler {
 	return func(ctx context.Context, r *mcp.Request) (mcp.Result, error) {
 		v, bucket := limitOf(r)
 		if bucket != auth.Calls { // those are counted when the request is authenticated
 			if after, ok := s.limiter.Allow(r.Principal.ID, bucket); !ok {
 				secs := int(math.Ceil(after.Seconds()))
-				return refuse(r, fmt.Sprintf("Not done. Nothing has changed. This key does that too often. Next: the same call in %d s.", secs))
+				return refuse(r, fmt.Sprintf("Not done. Nothing has changed. This key makes too many such calls. Next: repeat the call in %d s.", secs))
 			}
 		}
 		if v == access.Next || v == access.Ask {
@@ -62,7 +62,7 @@ func limitOf(r *mcp.Request) (*access.Verb, auth.Bucket) {
 	return nil, auth.Calls
 }
 
-// refuse says no in the way of the method.
+// refuse is the result of a refused request: a tool's error, or an error of JSON-RPC.
 func refuse(r *mcp.Request, text string) (mcp.Result, error) {
 	if r.Method == "tools/call" {
 		return &mcp.ToolResult{Content: []mcp.Content{mcp.Text(text)}, IsError: true}, nil
@@ -70,25 +70,25 @@ func refuse(r *mcp.Request, text string) (mcp.Result, error) {
 	return nil, jsonrpc.Errorf(jsonrpc.CodeInternal, "%s", text)
 }
 
-// full says that a principal has as many claims, or open questions, as there may be;
-// empty if it has not.
+// full is the refusal for a principal that has the maximum of claims or open questions,
+// empty if it has fewer.
 func (s *Server) full(ctx context.Context, principal string, what auth.Bucket) (string, error) {
 	have, err := s.counts.of(ctx, s.board, principal)
 	switch {
 	case errors.Is(err, board.ErrUnavailable):
-		return "", nil // the call itself says so, in its own way
+		return "", nil // the call itself will fail, with its own error
 	case err != nil:
 		return "", err
 	case what == auth.Questions && have.OpenQuestions >= maxAsked:
-		return fmt.Sprintf("Not asked. Nothing has changed. %d questions of this key are open, which is the most. Next: wait for answers, or go on as you think best.", have.OpenQuestions), nil
+		return fmt.Sprintf("Not asked. Nothing has changed. This key has %d open questions, the maximum. Next: wait for answers, or continue as you think best.", have.OpenQuestions), nil
 	case what != auth.Questions && have.Claims >= maxHeld:
-		return fmt.Sprintf("No hand-out. Nothing has changed. This key holds %d tasks, which is the most. Next: report on one of them.", have.Claims), nil
+		return fmt.Sprintf("No task handed out. Nothing has changed. This key holds %d tasks, the maximum. Next: report on one of them.", have.Claims), nil
 	}
 	return "", nil
 }
 
-// counts remembers for a moment how much principals have.
-type counts struct {
+// A usageCounts caches the usage of principals.
+type usageCounts struct {
 	mu   sync.Mutex
 	seen map[string]counted // by principal
 }
@@ -98,11 +98,11 @@ type counted struct {
 	at time.Time
 }
 
-func (c *counts) of(ctx context.Context, b *board.Board, principal string) (board.Usage, error) {
+func (c *usageCounts) of(ctx context.Context, b *board.Board, principal string) (board.Usage, error) {
 	c.mu.Lock()
 	last, ok := c.seen[principal]
 	c.mu.Unlock()
-	if ok && time.Since(last.at) < countFor {
+	if ok && time.Since(last.at) < usageCache {
 		return last.Usage, nil
 	}
 	u, err := b.Usage(ctx, principal)

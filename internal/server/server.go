@@ -73,7 +73,7 @@ type Server struct {
 	keys     *auth.Authenticator
 	limiter  auth.Limiter
 	delayed  atomic.Int64 // refusals that are being delayed
-	counts   counts
+	counts   usageCounts
 	shared   shared
 	spare    *spareKey // nil if there are keys
 	mcp      *mcp.Server
