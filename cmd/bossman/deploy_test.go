@@ -22,6 +22,7 @@ import (
 // TestDeploy compares the files in deploy with the program: flags, variables, paths
 // and ports that they name exist.
 func TestDeploy(t *testing.T) {
+	t.Parallel()
 	t.Run("kubernetes", testManifests)
 	t.Run("systemd", testUnit)
 	t.Run("docker", testDockerfile)

@@ -20,16 +20,35 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// build builds the servers of this module that scripts talk to.
-func build(t *testing.T) string {
+// servers are two programs of this module that scripts talk to: add, and features, which is
+// the server of the conformance suite.
+type servers struct {
+	dir   string
+	built chan struct{}
+	err   error // after built is closed
+}
+
+// buildServers starts to build the programs. Only a few scripts have to wait for them.
+func buildServers(t *testing.T) *servers {
 	t.Helper()
-	dir := t.TempDir()
-	for name, pkg := range map[string]string{"add": "../../examples/add", "features": "../../internal/conformance/server"} {
-		if out, err := exec.Command("go", "build", "-o", filepath.Join(dir, name), pkg).CombinedOutput(); err != nil {
-			t.Fatalf("build %s: %v\n%s", pkg, err, out)
+	s := &servers{dir: t.TempDir(), built: make(chan struct{})}
+	go func() {
+		defer close(s.built)
+		build := exec.Command("go", "build", "-ldflags=-s -w", "-o", s.dir+string(filepath.Separator), "../../examples/add", "../../internal/conformance/server")
+		if out, err := build.CombinedOutput(); err != nil {
+			s.err = fmt.Errorf("%v: %w\n%s", build.Args, err, out)
+			return
 		}
-	}
-	return dir
+		s.err = os.Rename(filepath.Join(s.dir, "server"), filepath.Join(s.dir, "features"))
+	}()
+	t.Cleanup(func() { <-s.built })
+	return s
+}
+
+// wait returns when the programs are there.
+func (s *servers) wait() error {
+	<-s.built
+	return s.err
 }
 
 // freeAddress is one that nobody listens at.

@@ -126,6 +126,7 @@ func (is *issuer) token(t *testing.T) string {
 // TestLogin_browser: a person logs in as the company does, and the machine has a key
 // that is theirs.
 func TestLogin_browser(t *testing.T) {
+	t.Parallel()
 	is := newIssuer(t)
 	home := t.TempDir()
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "XDG_CONFIG_HOME=" + filepath.Join(home, ".config")}

@@ -27,10 +27,11 @@ func TestMain(m *testing.M) {
 // of a command; `listening ADDR` waits for a server. The programs `add` and `features`
 // are servers of this module, and `fixture` is one that misbehaves.
 func TestScript(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("there is no git")
 	}
-	programs := build(t)
+	programs := buildServers(t)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
@@ -38,7 +39,7 @@ func TestScript(t *testing.T) {
 			for _, kv := range [][2]string{
 				{"HOME", home},
 				{"XDG_CONFIG_HOME", filepath.Join(home, ".config")},
-				{"PATH", env.Getenv("PATH") + string(filepath.ListSeparator) + programs},
+				{"PATH", env.Getenv("PATH") + string(filepath.ListSeparator) + programs.dir},
 				{"ADDR", freeAddress(t)},
 				{"GIT_CONFIG_NOSYSTEM", "1"},
 				{"GIT_AUTHOR_NAME", "a"},
@@ -47,6 +48,11 @@ func TestScript(t *testing.T) {
 				{"GIT_COMMITTER_EMAIL", "a@example.org"},
 			} {
 				env.Setenv(kv[0], kv[1])
+			}
+			if strings.HasPrefix(filepath.Base(env.WorkDir), "script-client") {
+				if err := programs.wait(); err != nil {
+					return err
+				}
 			}
 			return os.MkdirAll(home, 0o755)
 		},

@@ -12,6 +12,7 @@ import (
 // TestPostgres runs the scripts that need a server's database; $DB is an empty
 // one for the server's role, and $OWNERDB the same for its owner.
 func TestPostgres(t *testing.T) {
+	t.Parallel()
 	cluster := pgtest.Shared(t)
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "postgres"),

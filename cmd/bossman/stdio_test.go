@@ -96,6 +96,7 @@ func check(t *testing.T, err error) {
 // role, in every revision: of a board in a file the role is given by --role, of a
 // server's board by the key as well.
 func TestAuthorization_stdio(t *testing.T) {
+	t.Parallel()
 	s := newTeam(t)
 	file := filepath.Join(t.TempDir(), "board.db")
 	type process struct {

@@ -99,8 +99,8 @@ func may(t *testing.T, thing string, role auth.Role, person bool) bool {
 	return slices.Contains(names, role.String()) || person && slices.Contains(names, "person:"+role.String())
 }
 
-// registry is everything that there is, as the server's own lists have it.
-func registry(t *testing.T, s *site) (all []string) {
+// registry is everything that the server has, by its own lists.
+func registry(t *testing.T, s *testServer) (all []string) {
 	t.Helper()
 	server := mcp.NewServer(mcp.Implementation{Name: "all", Version: "1"}, nil) // which hides nothing
 	defer server.Close()
@@ -151,12 +151,13 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// withTokens are the options of a server that has every route.
+// withTokens are the options of a server with every route.
 var withTokens = Options{Issuer: issuerForTest, Audience: "https://bossman.example.org/mcp"}
 
-// TestAuthorization_table: what there is and what the table has are the same.
+// TestAuthorization_table: the table has exactly what the server has.
 func TestAuthorization_table(t *testing.T) {
-	s := newSite(t, withTokens)
+	t.Parallel()
+	s := newTestServer(t, withTokens)
 	all := registry(t, s)
 	for _, thing := range all {
 		if _, ok := roles[thing]; !ok {
@@ -176,14 +177,14 @@ func TestAuthorization_table(t *testing.T) {
 	t.Logf("%d things", len(all))
 }
 
-// A person of the matrix.
-type somebody struct {
+// A testCaller is a kind of caller.
+type testCaller struct {
 	role    auth.Role
 	person  bool
-	project string // web is where the things are that are tried
+	project string
 }
 
-func (w somebody) String() string {
+func (w testCaller) String() string {
 	kind := "agent"
 	if w.person {
 		kind = "person"
@@ -191,35 +192,37 @@ func (w somebody) String() string {
 	return fmt.Sprintf("%s (%s) of %s", w.role, kind, w.project)
 }
 
-// crew is everybody: each role, as a person's key and as an agent's, in the project,
-// in another, and in one that is not there.
-func crew() (all []somebody) {
+// callers are all kinds: each role, with a person's and an agent's key, in the project web,
+// in another, and in one that does not exist.
+func callers() (all []testCaller) {
 	for _, project := range []string{"web", "api", "ghost"} {
 		for role := auth.Viewer; role <= auth.Admin; role++ {
-			all = append(all, somebody{role, false, project}, somebody{role, true, project})
+			all = append(all, testCaller{role, false, project}, testCaller{role, true, project})
 		}
 	}
 	return all
 }
 
-// TestAuthorization tries everything as everybody, in every revision over HTTP.
+// TestAuthorization tries everything as every caller, in every revision over HTTP.
 func TestAuthorization(t *testing.T) {
-	s := newSite(t, withTokens)
-	things := furnish(t, s)
-	calls := 0
 	for _, revision := range revisions {
-		for _, w := range crew() {
-			k := s.speak(s.key(w.project, w.role, w.person), revision)
-			n := lookAround(t, w, k)
-			calls += n + methods(t, s, w, k, things)
-		}
+		t.Run(revision, func(t *testing.T) {
+			t.Parallel()
+			s := newTestServer(t, withTokens)
+			ids := addTasks(t, s)
+			calls := 0
+			for _, w := range callers() {
+				k := s.client(s.key(w.project, w.role, w.person), revision)
+				calls += checkLists(t, w, k) + checkMethods(t, s, w, k, ids)
+			}
+			t.Logf("%d calls by %d kinds of callers", calls, len(callers()))
+		})
 	}
-	t.Logf("%d calls by %d kinds of callers in %d revisions", calls, len(crew()), len(revisions))
 }
 
-// lookAround looks at what a caller is shown, and that the rest is not there for it: it is
+// checkLists compares what a caller is shown with the table, and checks that the rest is
 // answered like what does not exist.
-func lookAround(t *testing.T, w somebody, k *speaker) (calls int) {
+func checkLists(t *testing.T, w testCaller, k *testClient) (calls int) {
 	t.Helper()
 	lists := map[string]map[string]bool{
 		"tool":     k.names("tools/list", "tools", "name"),
@@ -275,16 +278,16 @@ func lookAround(t *testing.T, w somebody, k *speaker) (calls int) {
 	return calls
 }
 
-// furniture is what there is in the project web.
-type furniture struct {
+// testIDs are things in the project web.
+type testIDs struct {
 	task, free board.ID
 	claim      board.Handle
 	worker     board.WorkerID
 	question   board.QuestionID
 }
 
-// furnish puts tasks into both projects: in web one is held, with a question.
-func furnish(t *testing.T, s *site) (f furniture) {
+// addTasks creates tasks in both projects; one of web is claimed and has a question.
+func addTasks(t *testing.T, s *testServer) (f testIDs) {
 	t.Helper()
 	ctx := t.Context()
 	b := s.board
@@ -306,8 +309,8 @@ func furnish(t *testing.T, s *site) (f furniture) {
 	return f
 }
 
-// hold lets a new worker take a new task of the project web.
-func hold(t *testing.T, s *site) board.WorkerID {
+// claimNewTask creates a task in the project web and lets a new worker claim it.
+func claimNewTask(t *testing.T, s *testServer) board.WorkerID {
 	t.Helper()
 	planner := board.Actor{Principal: "key:planner"}
 	check(t, s.board.Resume(t.Context(), planner, "web")) // somebody may have tried to pause it
@@ -318,13 +321,13 @@ func hold(t *testing.T, s *site) board.WorkerID {
 	return h.Claim.Worker
 }
 
-// methods tries every method on what is in the project web.
-func methods(t *testing.T, s *site, w somebody, k *speaker, f furniture) (calls int) {
+// checkMethods tries every method on what is in the project web.
+func checkMethods(t *testing.T, s *testServer, w testCaller, k *testClient, f testIDs) (calls int) {
 	t.Helper()
 	for _, v := range access.Verbs() {
 		name, args := v.Method(), cmp.Or(arguments[v], usualArguments)
 		if v == access.Stop { // which ends the hold
-			f.worker = hold(t, s)
+			f.worker = claimNewTask(t, s)
 		}
 		thing := "method " + name
 		allowed := may(t, thing, w.role, w.person)
@@ -337,8 +340,8 @@ func methods(t *testing.T, s *site, w somebody, k *speaker, f furniture) (calls 
 			continue
 		}
 		// Elsewhere it is as if nothing were there.
-		nothing := k.ask(name, fill(args, nowhere))
-		if a, b := blur(got.text, f), blur(nothing.text, nowhere); a != b {
+		nothing := k.ask(name, fill(args, missingIDs))
+		if a, b := normalize(got.text, f), normalize(nothing.text, missingIDs); a != b {
 			t.Errorf("%s, %s: %s of another's project = %s\nof none = %s", k.revision, w, name, a, b)
 		}
 		if strings.Contains(got.text, "secret") {
@@ -348,8 +351,8 @@ func methods(t *testing.T, s *site, w somebody, k *speaker, f furniture) (calls 
 	return calls
 }
 
-// nowhere is what does not exist.
-var nowhere = furniture{
+// missingIDs are things that do not exist.
+var missingIDs = testIDs{
 	task: board.ID{Project: "zzz", No: 3}, free: board.ID{Project: "zzz", No: 4},
 	claim:  board.Handle{Task: board.ID{Project: "zzz", No: 3}, Attempt: 1, Nonce: "aaaaa"},
 	worker: board.WorkerID{Principal: "key:nobody", Name: "otter-zzz"}, question: 424242,
@@ -386,8 +389,8 @@ var arguments = map[*access.Verb]string{
 	access.Login:       `{"machine":"m","project":"$PROJECT"}`,
 }
 
-// fill puts names of things into arguments.
-func fill(args string, f furniture) string {
+// fill puts ids into arguments.
+func fill(args string, f testIDs) string {
 	stale := fmt.Sprintf(`{"Task":%q,"Attempt":9,"Nonce":"aaaaa"}`, f.task)
 	return strings.NewReplacer("$PROJECT", f.task.Project, "$TASK", f.task.String(), "$FREE", f.free.String(), "$CLAIM", f.claim.String(),
 		"$QUESTIONID", f.question.String(), "$QUESTION", fmt.Sprint(int64(f.question)), "$STALE", stale, "$PRINCIPAL", f.worker.Principal, "$WORKER", f.worker.Name).Replace(args)
@@ -398,24 +401,25 @@ var volatile = regexp.MustCompile(`bossman_[a-z2-7]{12}_[a-z2-7]{56}|"Now":"[^"]
 // ownRow is what a caller of the project api made by trying.
 var ownRow = regexp.MustCompile(`api-\d+|"q-\d+"|\bq-\d+`)
 
-// blur takes the names of things out of an answer, and what differs each time.
-func blur(text string, f furniture) string {
+// normalize replaces ids and times in an answer, so that answers can be compared.
+func normalize(text string, f testIDs) string {
 	text = strings.NewReplacer(f.claim.String(), "CLAIM", f.task.String(), "TASK", f.free.String(), "FREE", f.question.String(), "QUESTION",
 		fmt.Sprintf("%q", f.task.Project), `"PROJECT"`, `\"`+f.task.Project+`\"`, `\"PROJECT\"`, "project "+f.task.Project, "project PROJECT", f.worker.Name, "WORKER").Replace(text)
 	return volatile.ReplaceAllString(text, "…")
 }
 
-// TestAuthorization_nobody: without a key, or with one that opens nothing, every route
-// that is not open refuses, whatever is asked and in whatever revision.
+// TestAuthorization_nobody: without a valid key every route that is not open refuses, in
+// every revision.
 func TestAuthorization_nobody(t *testing.T) {
-	s := newSite(t, withTokens)
+	t.Parallel()
+	s := newTestServer(t, withTokens)
 	wrong := s.key("web", auth.Lead, true)
 	wrong = wrong[:len(wrong)-1] + map[bool]string{true: "b", false: "a"}[strings.HasSuffix(wrong, "a")]
 	for _, r := range s.routes {
 		want := map[bool]int{true: http.StatusOK, false: http.StatusUnauthorized}[r.open]
 		for _, revision := range revisions {
 			for _, key := range []string{"", wrong, "bossman_local_x", "Bearer"} {
-				k := &speaker{t: t, url: s.url + r.path, key: key, revision: revision}
+				k := &testClient{t: t, url: s.url + r.path, key: key, revision: revision}
 				for _, method := range []string{"GET", "POST", "DELETE"} {
 					if r.open && method != "GET" {
 						want = http.StatusMethodNotAllowed

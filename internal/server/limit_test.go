@@ -11,6 +11,7 @@ import (
 
 // A key's questions count against it, however many older ones of others are open.
 func TestFull_questions(t *testing.T) {
+	t.Parallel()
 	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "board.db"), nil)
 	if err != nil {
 		t.Fatal(err)

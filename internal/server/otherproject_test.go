@@ -17,15 +17,15 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// idArguments are the arguments of tools that name something on the board, with a
-// value to try. A tool whose schema has one of them is tried with it.
+// idArguments are the arguments of tools that name something on the board, with a value to
+// try. A tool is tried with each of them that its schema has.
 var idArguments = map[string]string{
 	"task": `"$TASK"`, "claim": `"$CLAIM"`, "question": `"$QUESTIONID"`, "worker": `"$WORKER"`, "depends_on": `["$TASK"]`,
 	"parent": `"$TASK"`, "project": `"$PROJECT"`, "cursor": `"$TASK"`, "after": `"$TASK"`,
 }
 
-// usual are arguments with which a lead of the project api may call a tool.
-var usual = map[string]map[string]string{
+// validArguments are arguments with which a lead of the project api may call a tool.
+var validArguments = map[string]map[string]string{
 	"get_next_task":      {},
 	"get_task":           {"task": `"api-1"`},
 	"report_progress":    {"claim": `"api-1/9.aaaaa"`, "note": `"x"`},
@@ -44,10 +44,10 @@ var usual = map[string]map[string]string{
 	"list_workers":       {},
 }
 
-// call makes a tool's arguments, with one in another value.
-func call(tool, name, value string) string {
+// toolArguments are valid arguments of a tool, with another value for one of them.
+func toolArguments(tool, name, value string) string {
 	args := map[string]string{}
-	for k, v := range usual[tool] {
+	for k, v := range validArguments[tool] {
 		args[k] = v
 	}
 	if tool == "ask_question" {
@@ -69,22 +69,23 @@ func call(tool, name, value string) string {
 	return "{" + strings.Join(members, ",") + "}"
 }
 
-// TestForeign: for each tool and each argument that names something, what belongs to
-// another project is answered like what does not exist, and nothing changes there.
-func TestForeign(t *testing.T) {
-	s := newSite(t, Options{})
-	f := furnish(t, s)
+// TestOtherProject: for each tool and each argument that names something, a thing of another
+// project is answered like one that does not exist, and nothing changes there.
+func TestOtherProject(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t, Options{})
+	f := addTasks(t, s)
 	before := contents(t, s, "web")
 	tried := map[string]int{}
 	for _, revision := range revisions {
-		for _, w := range []somebody{{auth.Worker, false, "api"}, {auth.Lead, false, "api"}, {auth.Admin, true, "api"}, {auth.Admin, true, "ghost"}} {
-			k := s.speak(s.key(w.project, w.role, w.person), revision)
-			for tool, names := range idsOf(t, k) {
+		for _, w := range []testCaller{{auth.Worker, false, "api"}, {auth.Lead, false, "api"}, {auth.Admin, true, "api"}, {auth.Admin, true, "ghost"}} {
+			k := s.client(s.key(w.project, w.role, w.person), revision)
+			for tool, names := range idArgumentsOf(t, k) {
 				for _, name := range names {
 					tried[tool+" "+name]++
-					args := call(tool, name, idArguments[name])
-					got, none := k.tool(tool, fill(args, f)), k.tool(tool, fill(args, nowhere))
-					if a, b := blurRows(got.text, f), blurRows(none.text, nowhere); a != b {
+					args := toolArguments(tool, name, idArguments[name])
+					got, none := k.tool(tool, fill(args, f)), k.tool(tool, fill(args, missingIDs))
+					if a, b := normalizeRows(got.text, f), normalizeRows(none.text, missingIDs); a != b {
 						t.Errorf("%s, %s: %s with another's %s = %s\nwith none = %s", revision, w, tool, name, a, b)
 					}
 					if strings.Contains(got.text, "secret") {
@@ -92,17 +93,17 @@ func TestForeign(t *testing.T) {
 					}
 				}
 			}
-			foreignResources(t, s, k, w, f)
+			checkResources(t, s, k, w, f)
 		}
 	}
 	if after := contents(t, s, "web"); after != before {
 		t.Errorf("the project was touched:\n%s\nwas\n%s", after, before)
 	}
-	t.Logf("%d arguments of %d tools", len(tried), len(usual))
+	t.Logf("%d arguments of %d tools", len(tried), len(validArguments))
 }
 
-// idsOf are the arguments to try, by the tools that a caller has.
-func idsOf(t *testing.T, k *speaker) map[string][]string {
+// idArgumentsOf are the arguments to try, by the tools that a caller has.
+func idArgumentsOf(t *testing.T, k *testClient) map[string][]string {
 	t.Helper()
 	type schema struct {
 		Properties map[string]struct {
@@ -123,8 +124,8 @@ func idsOf(t *testing.T, k *speaker) map[string][]string {
 	}
 	out := map[string][]string{}
 	for _, tool := range list.Tools {
-		if usual[tool.Name] == nil {
-			t.Errorf("there are no usual arguments for %s", tool.Name)
+		if validArguments[tool.Name] == nil {
+			t.Errorf("there are no valid arguments for %s", tool.Name)
 		}
 		for name, p := range tool.Schema.Properties {
 			if idArguments[name] != "" && !(tool.Name == "ask_question" && name == "question") {
@@ -143,13 +144,13 @@ func idsOf(t *testing.T, k *speaker) map[string][]string {
 	return out
 }
 
-// blurRows is blur, also for the numbers that what was made along the way got.
-func blurRows(text string, f furniture) string {
-	return ownRow.ReplaceAllString(blur(text, f), "OWN")
+// normalizeRows is normalize, also for the ids of what the test itself created.
+func normalizeRows(text string, f testIDs) string {
+	return ownRow.ReplaceAllString(normalize(text, f), "OWN")
 }
 
-// foreignResources tries to read and to follow what is another's.
-func foreignResources(t *testing.T, s *site, k *speaker, w somebody, f furniture) {
+// checkResources tries to read and to follow resources of another project.
+func checkResources(t *testing.T, s *testServer, k *testClient, w testCaller, f testIDs) {
 	t.Helper()
 	tries := map[string]string{
 		"resources/read":        `{"uri":"bossman://tasks/$TASK"}`,
@@ -158,8 +159,8 @@ func foreignResources(t *testing.T, s *site, k *speaker, w somebody, f furniture
 		"completion/complete":   `{"ref":{"type":"ref/resource","uri":"bossman://tasks/{id}"},"argument":{"name":"id","value":"$PROJECT-"}}`,
 	}
 	for method, params := range tries {
-		got, none := k.ask(method, fill(params, f)), k.ask(method, fill(params, nowhere))
-		if a, b := blur(got.text, f), blur(none.text, nowhere); a != b || strings.Contains(got.text, `"web-`) && got.code == 0 {
+		got, none := k.ask(method, fill(params, f)), k.ask(method, fill(params, missingIDs))
+		if a, b := normalize(got.text, f), normalize(none.text, missingIDs); a != b || strings.Contains(got.text, `"web-`) && got.code == 0 {
 			t.Errorf("%s, %s: %s of another's = %s\nof none = %s", k.revision, w, method, a, b)
 		}
 	}
@@ -169,14 +170,14 @@ func foreignResources(t *testing.T, s *site, k *speaker, w somebody, f furniture
 		}
 	}
 	if k.revision == newest {
-		if got, none := blur(listened(k, f), f), blur(listened(k, nowhere), nowhere); got != none {
+		if got, none := normalize(firstEvent(k, f), f), normalize(firstEvent(k, missingIDs), missingIDs); got != none {
 			t.Errorf("%s: subscriptions/listen to another's = %s\nto none = %s", w, got, none)
 		}
 	}
 }
 
-// listened is the first thing that a stream of events says.
-func listened(k *speaker, f furniture) string {
+// firstEvent is the first message of an event stream.
+func firstEvent(k *testClient, f testIDs) string {
 	ctx, cancel := context.WithTimeout(k.t.Context(), 10*time.Second)
 	defer cancel()
 	body := fill(`{"jsonrpc":"2.0","id":7,"method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["bossman://tasks/$TASK"]},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`, f)
@@ -190,8 +191,8 @@ func listened(k *speaker, f furniture) string {
 	return res.Status
 }
 
-// contents is all that is in a project.
-func contents(t *testing.T, s *site, project string) string {
+// contents is everything in a project.
+func contents(t *testing.T, s *testServer, project string) string {
 	t.Helper()
 	ctx := t.Context()
 	b := s.board
@@ -206,13 +207,14 @@ func contents(t *testing.T, s *site, project string) string {
 	return fmt.Sprintf("%+v\n%+v\n%+v\n%+v", tasks, events, questions, claims)
 }
 
-// TestForeign_durableCalls: a call that became a task of the protocol is its caller's,
-// and for others, even in the same project, there is no such task.
-func TestForeign_durableCalls(t *testing.T) {
-	s := newSite(t, Options{})
-	furnish(t, s)
-	own, other := s.speak(s.key("web", auth.Lead, false), newest), s.speak(s.key("web", auth.Lead, false), newest)
-	for _, k := range []*speaker{own, other} {
+// TestDurableCalls: a call that became a task of the protocol belongs to its caller. For
+// others, even in the same project, there is no such task.
+func TestDurableCalls(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t, Options{})
+	addTasks(t, s)
+	own, other := s.client(s.key("web", auth.Lead, false), newest), s.client(s.key("web", auth.Lead, false), newest)
+	for _, k := range []*testClient{own, other} {
 		k.capabilities = `{"extensions":{"io.modelcontextprotocol/tasks":{}}}`
 	}
 	made := own.tool("ask_question", `{"question":"Which?","blocking":false,"wait_seconds":45}`)
@@ -237,11 +239,12 @@ func TestForeign_durableCalls(t *testing.T) {
 	}
 }
 
-// TestHumanOnly: what only a person may answer is answered by no tool, whatever the
-// key, in no revision; by a person's key with bossman answer; and by a form at a
-// client with a person's key.
+// TestHumanOnly: a question for people only can be answered by no tool, whatever the key and
+// revision, but by a person's key with bossman answer, and by a form at a client with a
+// person's key.
 func TestHumanOnly(t *testing.T) {
-	s := newSite(t, Options{})
+	t.Parallel()
+	s := newTestServer(t, Options{})
 	ask := func() board.Question {
 		q, err := s.board.Ask(t.Context(), board.Actor{Principal: "key:x", Owner: "key:x"}, board.NewQuestion{Project: "web", Text: "Ship it?", HumanOnly: true, Blocking: new(false)})
 		check(t, err)
@@ -251,7 +254,7 @@ func TestHumanOnly(t *testing.T) {
 	for _, revision := range revisions {
 		for person, key := range keys {
 			q := ask()
-			k := s.speak(key, revision)
+			k := s.client(key, revision)
 			if got := k.tool("answer_question", fmt.Sprintf(`{"question":%q,"answer":"yes"}`, q.ID)); got.kind != "denied" {
 				t.Errorf("%s: answer_question with a key of a person (%v) = %s", revision, person, got.text)
 			}

@@ -37,7 +37,8 @@ func raw(t *testing.T, address, request string) (int, http.Header) {
 
 // TestRoutes_pages sends to every route what a web page could make a browser send.
 func TestRoutes_pages(t *testing.T) {
-	s := newSite(t, withTokens)
+	t.Parallel()
+	s := newTestServer(t, withTokens)
 	address := strings.TrimPrefix(s.url, "http://")
 	key := "X-Api-Token: " + s.key("web", auth.Admin, true) + "\r\n"
 	own := "Host: " + address + "\r\n"
@@ -125,9 +126,10 @@ func TestAdmin_pages(t *testing.T) {
 // TestLimit_batch: a batch costs what its messages cost, so that no revision has
 // another rate.
 func TestLimit_batch(t *testing.T) {
-	s := newSite(t, Options{})
+	t.Parallel()
+	s := newTestServer(t, Options{})
 	s.limiter.Rates[auth.Calls] = auth.Rate{Each: time.Hour, Burst: 100}
-	k := s.speak(s.key("web", auth.Lead, false), "2025-03-26")
+	k := s.client(s.key("web", auth.Lead, false), "2025-03-26")
 	send := func(n int) *http.Response {
 		one := `{"jsonrpc":"2.0","id":%d,"method":"ping"}`
 		var all []string

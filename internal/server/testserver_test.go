@@ -30,15 +30,15 @@ const (
 	firstInHeader = "2025-06-18"
 )
 
-// A site is the server of a team in this process, on a real socket, with a board of
-// the projects web and api.
-type site struct {
+// A testServer is a server in this process, on a real socket, with a board of the projects
+// web and api.
+type testServer struct {
 	*Server
 	t   testing.TB
 	url string
 }
 
-func newSite(t testing.TB, o Options) *site {
+func newTestServer(t testing.TB, o Options) *testServer {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
 	store, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "board.db"), nil)
@@ -66,7 +66,7 @@ func newSite(t testing.TB, o Options) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What is tried here is not how often it may be.
+	// These tests do not test the rate limits.
 	s.limiter.Rates = map[auth.Bucket]auth.Rate{}
 	for _, b := range []auth.Bucket{auth.Calls, auth.Creations, auth.Questions, auth.Streams} {
 		s.limiter.Rates[b] = auth.Rate{Each: time.Microsecond, Burst: 1 << 20}
@@ -81,11 +81,11 @@ func newSite(t testing.TB, o Options) *site {
 			t.Errorf("the server ended with %v", err)
 		}
 	})
-	return &site{s, t, "http://" + l.Addr().String()}
+	return &testServer{s, t, "http://" + l.Addr().String()}
 }
 
-// key makes a key.
-func (s *site) key(project string, role auth.Role, person bool) string {
+// key creates a key.
+func (s *testServer) key(project string, role auth.Role, person bool) string {
 	s.t.Helper()
 	_, secret, err := s.keys.CreateKey(s.t.Context(), auth.NewKey{Owner: "ada", Person: person, Project: project, Role: role})
 	if err != nil {
@@ -94,22 +94,22 @@ func (s *site) key(project string, role auth.Role, person bool) string {
 	return secret.Reveal()
 }
 
-// A speaker sends requests in a revision, with a key.
-type speaker struct {
+// A testClient sends requests in a revision, with a key.
+type testClient struct {
 	t                           testing.TB
 	url, key, revision, session string
 	capabilities                string
 }
 
-// speak begins a conversation. Whoever has no key has none.
-func (s *site) speak(key, revision string) *speaker {
+// client returns a client, after the handshake if the revision has one.
+func (s *testServer) client(key, revision string) *testClient {
 	s.t.Helper()
-	k := &speaker{t: s.t, url: s.url + "/mcp", key: key, revision: revision, capabilities: "{}"}
+	k := &testClient{t: s.t, url: s.url + "/mcp", key: key, revision: revision, capabilities: "{}"}
 	k.begin()
 	return k
 }
 
-func (k *speaker) begin() {
+func (k *testClient) begin() {
 	k.t.Helper()
 	if k.revision == newest || k.key == "" {
 		return
@@ -123,7 +123,7 @@ func (k *speaker) begin() {
 	k.send(k.t.Context(), "POST", `{"jsonrpc":"2.0","method":"notifications/initialized"}`, nil).Body.Close()
 }
 
-func (k *speaker) send(ctx context.Context, method, body string, header http.Header) *http.Response {
+func (k *testClient) send(ctx context.Context, method, body string, header http.Header) *http.Response {
 	k.t.Helper()
 	r, err := http.NewRequestWithContext(ctx, method, k.url, strings.NewReader(body))
 	if err != nil {
@@ -161,14 +161,14 @@ type reply struct {
 	result jsontext.Value
 }
 
-// notThere reports whether the reply says that the caller may not, or that there is
-// no such thing.
+// notThere reports whether the reply says that the caller may not, or that there is no such
+// thing.
 func (r reply) notThere() bool {
 	return r.status == 401 || r.status == 403 || r.kind == "not_found" || r.kind == "denied" || r.kind == "not_allowed" || strings.Contains(r.text, "unknown tool") || strings.Contains(r.text, "only a person's credential")
 }
 
 // ask sends a request whose params are an object, and waits for its answer.
-func (k *speaker) ask(method, params string) reply {
+func (k *testClient) ask(method, params string) reply {
 	k.t.Helper()
 	header := http.Header{}
 	if k.revision == newest {
@@ -243,13 +243,13 @@ func (r *reply) take(line []byte) bool {
 }
 
 // tool calls a tool.
-func (k *speaker) tool(name, args string) reply {
+func (k *testClient) tool(name, args string) reply {
 	k.t.Helper()
 	return k.ask("tools/call", fmt.Sprintf(`{"name":%q,"arguments":%s}`, name, args))
 }
 
 // names lists what a list has: tools, prompts, resources or resourceTemplates.
-func (k *speaker) names(method, list, name string) map[string]bool {
+func (k *testClient) names(method, list, name string) map[string]bool {
 	k.t.Helper()
 	r := k.ask(method, "{}")
 	var all map[string]jsontext.Value
