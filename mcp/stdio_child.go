@@ -37,7 +37,9 @@ type Child struct {
 	tail []string // the last lines of standard error
 }
 
-// Start starts the child, in a process group of its own.
+// Start starts the child, in a process group of its own. It has three open files, its
+// standard streams: also those that this process inherited, or opened without
+// close-on-exec, are closed in the child. In this process they stay as they are.
 func (c *Command) Start() (*Child, error) {
 	if len(c.Args) == 0 {
 		return nil, errors.New("mcp: no command to start")
@@ -76,6 +78,7 @@ func (c *Command) Start() (*Child, error) {
 	child.cmd.Args[0] = c.Args[0]
 	child.cmd.Dir, child.cmd.Env = c.Dir, env
 	child.cmd.Stdin, child.cmd.Stdout, child.cmd.Stderr = files[0], files[2], files[4]
+	child.cmd.ExtraFiles = make([]*os.File, inheritable()-2) // each nil is a descriptor to close
 	child.cmd.SysProcAttr = ownGroup()
 
 	started := make(chan error, 1)
