@@ -168,7 +168,7 @@ func object(v any) (map[string]any, error) {
 // depth returns how deep brackets are nested, outside of strings and comments.
 // It protects recursive parsers from text that is not well-formed.
 func depth(text []byte, comment, block string) int {
-	deep, most := 0, 0
+	level, deepest := 0, 0
 	for i := 0; i < len(text); {
 		rest := text[i:]
 		switch c := text[i]; {
@@ -182,14 +182,14 @@ func depth(text []byte, comment, block string) int {
 			i += endOfString(rest)
 			continue
 		case c == '[' || c == '{':
-			deep++
-			most = max(most, deep)
+			level++
+			deepest = max(deepest, level)
 		case c == ']' || c == '}':
-			deep = max(0, deep-1)
+			level = max(0, level-1)
 		}
 		i++
 	}
-	return most
+	return deepest
 }
 
 // endOf returns the index after the first mark.

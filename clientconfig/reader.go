@@ -49,7 +49,7 @@ func (r *reader) servers(root map[string]any, at string, scope Scope) ([]Server,
 	if err != nil {
 		return nil, err
 	}
-	off, err := r.disabledNames(root)
+	disabled, err := r.disabledNames(root)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func (r *reader) servers(root map[string]any, at string, scope Scope) ([]Server,
 			s = &Server{Name: name, Client: r.client.ID, File: r.file.Path, Key: key, Err: err}
 		}
 		s.Scope = scope
-		s.Disabled = s.Disabled || slices.Contains(off, name)
+		s.Disabled = s.Disabled || slices.Contains(disabled, name)
 		out = append(out, *s)
 	}
 	return out, nil
@@ -108,8 +108,8 @@ func (r *reader) server(name string, m map[string]any, key string) (*Server, err
 		try(err)
 	}
 	text(&s.Type, f.Type)
-	way := r.client.row.Types[s.Type]
-	if s.Type != "" && way == "" && len(r.client.row.Types) > 0 {
+	transport := r.client.row.Types[s.Type]
+	if s.Type != "" && transport == "" && len(r.client.row.Types) > 0 {
 		return s, firstError(errs) // only its client supports the type
 	}
 
@@ -149,11 +149,11 @@ func (r *reader) server(name string, m map[string]any, key string) (*Server, err
 		return nil, err
 	}
 	switch {
-	case way == "stdio" && len(s.Args) == 0:
+	case transport == "stdio" && len(s.Args) == 0:
 		return nil, r.errorf(key, "has type %s but no command", s.Type)
-	case way == "http" && s.URL == "":
+	case transport == "http" && s.URL == "":
 		return nil, r.errorf(key, "has type %s but no URL", s.Type)
-	case way == "http":
+	case transport == "http":
 		s.Args, s.Env, s.EnvNames, s.Dir = nil, nil, nil, ""
 	case len(s.Args) > 0:
 		s.URL, s.Headers, s.HeaderNames, s.Bearer = "", nil, nil, ""

@@ -59,15 +59,15 @@ func (n *pendingAsk) untilCtx(ctx context.Context) (asking context.Context, end 
 		return ctx, func() bool { return false }
 	}
 	asking, cancel := context.WithCancel(ctx)
-	idle := make(chan bool, 1)
+	returned := make(chan bool, 1)
 	go func() {
 		n.until(asking)
-		idle <- asking.Err() == nil
+		returned <- asking.Err() == nil
 		cancel()
 	}()
 	return asking, func() bool {
 		cancel()
-		return <-idle && ctx.Err() == nil
+		return <-returned && ctx.Err() == nil
 	}
 }
 
@@ -98,8 +98,8 @@ func Need(errs ...error) error {
 
 // run runs a handler, again for each round of questions.
 func (c *Call) run(h func() (Result, error)) (Result, error) {
-	asker := c.r.Revision.askDriver()
-	if err := asker.begin(c); err != nil {
+	driver := c.r.Revision.askDriver()
+	if err := driver.begin(c); err != nil {
 		return nil, err
 	}
 	for {
@@ -115,7 +115,7 @@ func (c *Call) run(h func() (Result, error)) (Result, error) {
 		if c.rounds.n++; c.rounds.n > maxRounds {
 			return nil, tooManyRounds()
 		}
-		if res, err = asker.ask(c, asking.asks); res != nil || err != nil {
+		if res, err = driver.ask(c, asking.asks); res != nil || err != nil {
 			return res, err
 		}
 	}
@@ -158,7 +158,7 @@ func (c *Call) lookup(n pendingAsk, fits func(json.RawMessage) error) error {
 // or ErrDismissed.
 func Ask[T any](c *Call, key, message string) (T, error) {
 	var v T
-	schema, alone, err := formFor[T](key)
+	schema, single, err := formFor[T](key)
 	if err != nil {
 		return v, err
 	}
@@ -172,7 +172,7 @@ func Ask[T any](c *Call, key, message string) (T, error) {
 	case "cancel":
 		return v, ErrDismissed
 	}
-	if alone {
+	if single {
 		for name, value := range jsonrpc.Members(res.Content) {
 			if name == key {
 				err = jsonv2.Unmarshal(value, &v)

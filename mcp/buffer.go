@@ -25,8 +25,8 @@ func newBuffer(size int) []byte {
 // Reuse releases the memory of a result of Handle after it was sent. The caller
 // must not use the result afterwards.
 func Reuse(result json.RawMessage) {
-	const most = 1 << 20 // do not retain one large result for ever
-	if cap(result) > most {
+	const maxPooled = 1 << 20 // do not retain one large result for ever
+	if cap(result) > maxPooled {
 		return
 	}
 	p, ok := pointers.Get().(*[]byte)

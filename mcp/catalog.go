@@ -106,9 +106,9 @@ func newCursor(last string) string {
 }
 
 func parseCursor(raw json.RawMessage) (after string, err error) {
-	const most = 4096
+	const maxCursor = 4096
 	var s string
-	if len(raw) > most || jsonv2.Unmarshal(raw, &s) != nil {
+	if len(raw) > maxCursor || jsonv2.Unmarshal(raw, &s) != nil {
 		return "", invalid("invalid cursor")
 	}
 	if s == "" { // some clients send it for the first page

@@ -33,9 +33,9 @@ func newChecker(schema json.RawMessage) (*checker, error) {
 	return &checker{full: full, quick: newQuickChecker(schema)}, nil
 }
 
-// Full validation of a value takes up to fifty times its size in memory.
-// Therefore only a few large values are validated at a time; more would not be
-// faster.
+// largeValue is the size from which only a few values are validated at a time.
+// Full validation takes up to fifty times the size in memory, and more of it at
+// once would not be faster.
 const largeValue = 64 << 10
 
 var largeSlots = make(chan struct{}, 4)
@@ -97,9 +97,9 @@ func plainViolation(text string) string {
 	if at != "" {
 		text = at + ": " + text
 	}
-	const most = 300 // it may contain the whole value
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "…"
+	const maxText = 300 // it may contain the whole value
+	if len(text) > maxText {
+		text = strings.ToValidUTF8(text[:maxText], "") + "…"
 	}
 	return text
 }

@@ -77,7 +77,7 @@ func (in *inbox) all() iter.Seq[Event] {
 	return func(yield func(Event) bool) {
 		for range in.ready {
 			in.mu.Lock()
-			events, over := in.events, in.closed
+			events, closed := in.events, in.closed
 			in.events = nil
 			in.mu.Unlock()
 			for _, e := range events {
@@ -85,7 +85,7 @@ func (in *inbox) all() iter.Seq[Event] {
 					return
 				}
 			}
-			if over {
+			if closed {
 				return
 			}
 		}

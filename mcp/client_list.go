@@ -112,10 +112,10 @@ func (c *Client) Refresh() {
 func pages[T any](ctx context.Context, c *Client, kind Kind, method, key string, usable func(*T) bool) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		c.mu.Lock()
-		kept, changes := c.lists.cached[kind], c.lists.changes
+		cached, changes := c.lists.cached[kind], c.lists.changes
 		c.mu.Unlock()
-		if kept != nil && time.Now().Before(kept.expires) {
-			for _, item := range kept.items.([]*T) {
+		if cached != nil && time.Now().Before(cached.expires) {
+			for _, item := range cached.items.([]*T) {
 				if !yield(new(*item), nil) {
 					return
 				}

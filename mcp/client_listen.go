@@ -74,9 +74,9 @@ func (c *Client) listen(ctx context.Context, in *inbox, f Filter) error {
 	rq.onNotify = func(n Notification) {
 		if n.Method == "notifications/subscriptions/acknowledged" {
 			round.Store(0)
-			var honoured Filter
-			if jsonv2.Unmarshal(member(n.Params, "notifications"), &honoured) == nil {
-				in.setAccepted(honoured)
+			var accepted Filter
+			if jsonv2.Unmarshal(member(n.Params, "notifications"), &accepted) == nil {
+				in.setAccepted(accepted)
 			}
 			in.putAll()
 			return
@@ -103,15 +103,15 @@ func (c *Client) listen(ctx context.Context, in *inbox, f Filter) error {
 // the resources in the filter.
 func (c *Client) listenInSession(ctx context.Context, in *inbox, f Filter) error {
 	offers := c.Server()
-	honoured := Filter{
+	accepted := Filter{
 		Tools:     f.Tools && offers.Tools != nil && offers.Tools.ListChanged,
 		Prompts:   f.Prompts && offers.Prompts != nil && offers.Prompts.ListChanged,
 		Resources: f.Resources && offers.Resources != nil && offers.Resources.ListChanged,
 	}
 	if offers.Resources != nil && offers.Resources.Subscribe {
-		honoured.Watch = f.Watch
+		accepted.Watch = f.Watch
 	}
-	in.setAccepted(honoured)
+	in.setAccepted(accepted)
 	c.mu.Lock()
 	if c.streamLost {
 		c.mu.Unlock()
@@ -124,7 +124,7 @@ func (c *Client) listenInSession(ctx context.Context, in *inbox, f Filter) error
 		defer c.mu.Unlock()
 		delete(c.inboxes, in)
 	}()
-	for _, uri := range honoured.Watch {
+	for _, uri := range accepted.Watch {
 		if err := c.subscribe(ctx, uri); err != nil {
 			return err
 		}

@@ -184,17 +184,17 @@ func serverInfo(result json.RawMessage) (info Implementation) {
 
 // choose returns the latest revision in a server's list that this client may
 // use.
-func (c *Client) choose(supported []string, otherwise error) (Revision, error) {
+func (c *Client) choose(supported []string, fallback error) (Revision, error) {
 	for _, r := range slices.Backward(Revisions()) {
 		switch {
 		case !slices.Contains(supported, r.String()), c.o.Revision != 0 && r != c.o.Revision:
 		case r.Stateless():
 			return r, nil
 		default:
-			return 0, &legacyServerError{r, otherwise, false}
+			return 0, &legacyServerError{r, fallback, false}
 		}
 	}
-	return 0, otherwise
+	return 0, fallback
 }
 
 // versionsOf reports whether an error can only come from a stateless server,

@@ -119,9 +119,9 @@ func (c *Client) call(ctx context.Context, rq *clientRequest) (_ json.RawMessage
 		rq = rq.withMeta(meta)
 	}
 	token := ""
-	w := &requestTimer{client: c, progress: rq.progress}
+	timer := &requestTimer{client: c, progress: rq.progress}
 	if rq.progress != nil {
-		token = c.trackProgress(w)
+		token = c.trackProgress(timer)
 		defer c.untrackProgress(token)
 	}
 	params, err := rq.encode(c.eraOf(rq), token)
@@ -131,8 +131,8 @@ func (c *Client) call(ctx context.Context, rq *clientRequest) (_ json.RawMessage
 	if rq.maxTime >= 0 {
 		var cancel context.CancelCauseFunc
 		ctx, cancel = context.WithCancelCause(ctx)
-		w.start(rq, cancel)
-		defer w.stop()
+		timer.start(rq, cancel)
+		defer timer.stop()
 	}
 	return c.send(ctx, rq, params, rq.onNotify)
 }

@@ -19,64 +19,64 @@ type requestTimer struct {
 	timer    *time.Timer
 }
 
-func (w *requestTimer) start(rq *clientRequest, cancel context.CancelCauseFunc) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.cancel = cancel
-	if w.timeout = rq.timeout; w.timeout == 0 {
-		w.timeout = w.client.o.Timeout
+func (t *requestTimer) start(rq *clientRequest, cancel context.CancelCauseFunc) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.cancel = cancel
+	if t.timeout = rq.timeout; t.timeout == 0 {
+		t.timeout = t.client.o.Timeout
 	}
 	limit := rq.maxTime
 	if limit == 0 {
-		limit = max(w.client.o.MaxTime, rq.timeout)
+		limit = max(t.client.o.MaxTime, rq.timeout)
 	}
-	w.deadline = time.Now().Add(limit)
-	w.timer = time.AfterFunc(min(w.timeout, limit), w.expire)
+	t.deadline = time.Now().Add(limit)
+	t.timer = time.AfterFunc(min(t.timeout, limit), t.expire)
 }
 
 // extend restarts the timeout, because the server showed activity.
-func (w *requestTimer) extend() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.timer != nil && w.timer.Stop() {
-		w.timer.Reset(max(0, min(w.timeout, time.Until(w.deadline))))
+func (t *requestTimer) extend() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.timer != nil && t.timer.Stop() {
+		t.timer.Reset(max(0, min(t.timeout, time.Until(t.deadline))))
 	}
 }
 
 // expire cancels the request, unless the server is waiting for this client.
-func (w *requestTimer) expire() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	left := time.Until(w.deadline)
-	if w.timer == nil {
+func (t *requestTimer) expire() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	left := time.Until(t.deadline)
+	if t.timer == nil {
 		return
 	}
-	rest := w.timeout - time.Since(time.Unix(0, w.client.lastHandled.Load()))
-	if w.client.handling.Load() > 0 {
-		rest = w.timeout
+	rest := t.timeout - time.Since(time.Unix(0, t.client.lastHandled.Load()))
+	if t.client.handling.Load() > 0 {
+		rest = t.timeout
 	}
 	if left > 0 && rest > 0 {
-		w.timer.Reset(min(rest, left))
+		t.timer.Reset(min(rest, left))
 		return
 	}
-	w.cancel(ErrTimeout)
+	t.cancel(ErrTimeout)
 }
 
-func (w *requestTimer) stop() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.timer.Stop()
-	w.timer = nil
-	w.cancel(nil)
+func (t *requestTimer) stop() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.timer.Stop()
+	t.timer = nil
+	t.cancel(nil)
 }
 
 // trackProgress assigns a progress token to a request.
-func (c *Client) trackProgress(w *requestTimer) string {
+func (c *Client) trackProgress(t *requestTimer) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.lastToken++
 	token := strconv.FormatInt(c.lastToken, 10)
-	c.timers[token] = w
+	c.timers[token] = t
 	return token
 }
 

@@ -16,8 +16,8 @@ type clientLogHandler struct {
 }
 
 func (l *clientLogHandler) Enabled(_ context.Context, level slog.Level) bool {
-	least := l.call.r.LogLevel
-	return least != 0 && !l.call.inTask && LogLevelOf(level) >= least
+	minLevel := l.call.r.LogLevel
+	return minLevel != 0 && !l.call.inTask && LogLevelOf(level) >= minLevel
 }
 
 func (l *clientLogHandler) Handle(_ context.Context, r slog.Record) error {

@@ -92,9 +92,9 @@ func (s *Server) findResource(ctx context.Context, r *Request, uri string) (*res
 		}
 		return res, nil
 	}
-	shelf := s.templates.snapshot()
-	for _, name := range shelf.names {
-		res := shelf.items[name]
+	snapshot := s.templates.snapshot()
+	for _, name := range snapshot.names {
+		res := snapshot.items[name]
 		if vars, ok := res.template.match(uri); ok && s.visible(ctx, r, KindTemplate)(name) && s.visible(ctx, r, KindResource)(uri) {
 			return res, vars
 		}

@@ -91,27 +91,27 @@ func (s *Server) encode(r *Request, res Result) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	own := b[start:]
-	if len(own) < 2 || own[0] != '{' {
+	body := b[start:]
+	if len(body) < 2 || body[0] != '{' {
 		return nil, errors.New("mcp: result must encode to an object")
 	}
-	var typed, marked bool
+	var hasType, hasMeta bool
 	if _, ok := res.(*ToolResult); !ok || res.(*ToolResult).Meta != nil {
-		for name := range jsonrpc.Members(own) {
-			typed = typed || name == "resultType"
-			marked = marked || name == "_meta"
+		for name := range jsonrpc.Members(body) {
+			hasType = hasType || name == "resultType"
+			hasMeta = hasMeta || name == "_meta"
 		}
 	}
 	switch {
-	case len(own) == 2: // {}
+	case len(body) == 2: // {}
 		b = b[:start]
-	case typed:
-		b = own[:len(own)-1]
+	case hasType:
+		b = body[:len(body)-1]
 	default:
-		own[0] = ','
+		body[0] = ','
 		b = b[:len(b)-1]
 	}
-	if marked {
+	if hasMeta {
 		return s.addServerInfo(append(b, '}'))
 	}
 	b = append(b, `,"_meta":{"`+metaServerInfo+`":`...)

@@ -88,7 +88,7 @@ func refine(t reflect.Type, s *jsonschema.Schema, described, optional bool, at s
 		}
 	case reflect.Struct:
 		for _, f := range reflect.VisibleFields(t) {
-			name, how, _ := strings.Cut(f.Tag.Get("json"), ",")
+			name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 			if name == "" {
 				name = f.Name
 			}
@@ -99,7 +99,7 @@ func refine(t reflect.Type, s *jsonschema.Schema, described, optional bool, at s
 			if described && p.Description == "" {
 				return fmt.Errorf("field %s%s needs a description: `jsonschema:\"…\"`", at, f.Name)
 			}
-			if err := refine(f.Type, p, described, strings.Contains(how, "omit"), at+f.Name+"."); err != nil {
+			if err := refine(f.Type, p, described, strings.Contains(options, "omit"), at+f.Name+"."); err != nil {
 				return err
 			}
 		}
@@ -109,14 +109,14 @@ func refine(t reflect.Type, s *jsonschema.Schema, described, optional bool, at s
 
 // formFor returns the form for a question: with the fields of a struct, or with
 // one field named key if T is a single value.
-func formFor[T any](key string) (schema json.RawMessage, alone bool, err error) {
+func formFor[T any](key string) (schema json.RawMessage, single bool, err error) {
 	t := reflect.TypeFor[T]()
 	s, err := infer(t, false)
 	if err != nil {
 		return nil, false, fmt.Errorf("form %q: %w", key, err)
 	}
 	if s.Type != "object" {
-		alone = true
+		single = true
 		s = &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{key: s}, Required: []string{key}}
 	}
 	s.AdditionalProperties = nil
@@ -127,5 +127,5 @@ func formFor[T any](key string) (schema json.RawMessage, alone bool, err error) 
 		}
 	}
 	schema, err = s.MarshalJSON()
-	return schema, alone, err
+	return schema, single, err
 }

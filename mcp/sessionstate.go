@@ -16,8 +16,8 @@ type SessionState interface {
 	// Watching reports whether the client is subscribed to a resource.
 	Watching(uri string) bool
 	// Watch subscribes or unsubscribes the client. It returns ErrTooMany if it
-	// has most subscriptions already.
-	Watch(ctx context.Context, uri string, on bool, most int) error
+	// already has limit subscriptions.
+	Watch(ctx context.Context, uri string, on bool, limit int) error
 }
 
 // ErrTooMany means that a client has reached the limit of subscriptions.
@@ -41,13 +41,13 @@ func (m *memoryState) Watching(uri string) bool {
 	return m.watching[uri]
 }
 
-func (m *memoryState) Watch(_ context.Context, uri string, on bool, most int) error {
+func (m *memoryState) Watch(_ context.Context, uri string, on bool, limit int) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {
 	case !on:
 		delete(m.watching, uri)
-	case len(m.watching) >= most && !m.watching[uri]:
+	case len(m.watching) >= limit && !m.watching[uri]:
 		return ErrTooMany
 	default:
 		put(&m.watching, uri, true)

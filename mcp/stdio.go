@@ -6,8 +6,8 @@ import (
 	"github.com/bossman-dev/bossman/jsonrpc"
 )
 
-// Stdio is the process's own standard input and output as a transport, one
-// message a line. From then on nothing else can get onto that output: os.Stdout
+// Stdio returns a transport over the process's standard input and output, one
+// message per line. Afterwards nothing else can write to that output: os.Stdout
 // is standard error.
 func Stdio() jsonrpc.Transport {
 	out := ownStdout()

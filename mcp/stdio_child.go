@@ -19,25 +19,27 @@ import (
 	"github.com/bossman-dev/bossman/jsonrpc"
 )
 
-// A Child is a running Command, as a transport. It must be closed.
+// A Child is a running Command, as a transport. The caller must close it.
 type Child struct {
 	jsonrpc.Transport
 	command *Command
 	cmd     *exec.Cmd
 	log     *slog.Logger
 	stdout  *quietReader
-	exited  chan struct{} // closed when the process has ended
-	hushed  chan struct{} // closed when all that it wrote to standard error is read
-	told    atomic.Bool   // to end, since it did not by itself
+	exited  chan struct{} // closed when the process has exited
+	hushed  chan struct{} // closed when all of standard error was read
+	told    atomic.Bool   // to terminate, because it did not exit by itself
 	wg      sync.WaitGroup
 	once    sync.Once
 	failed  error
 
 	mu   sync.Mutex
-	tail []string // the last lines of standard error
+	tail []string // last lines of standard error
 }
 
-// Start starts the child, in a process group of its own.
+// Start starts the child, in a process group of its own. It has three open files, its
+// standard streams: also those that this process inherited, or opened without
+// close-on-exec, are closed in the child. In this process they stay as they are.
 func (c *Command) Start() (*Child, error) {
 	if len(c.Args) == 0 {
 		return nil, errors.New("mcp: no command to start")
@@ -76,6 +78,7 @@ func (c *Command) Start() (*Child, error) {
 	child.cmd.Args[0] = c.Args[0]
 	child.cmd.Dir, child.cmd.Env = c.Dir, env
 	child.cmd.Stdin, child.cmd.Stdout, child.cmd.Stderr = files[0], files[2], files[4]
+	child.cmd.ExtraFiles = make([]*os.File, inheritable()-2) // each nil is a descriptor to close
 	child.cmd.SysProcAttr = ownGroup()
 
 	started := make(chan error, 1)
@@ -95,8 +98,9 @@ func (c *Command) Start() (*Child, error) {
 	return child, nil
 }
 
-// find looks for a program in the folders of an environment's PATH, which is the
-// child's own and need not be ours. What names a folder itself is not looked for.
+// find looks for a program in the PATH of env, which is the child's and may
+// differ from this process's. A program with a directory in its name is not
+// looked for.
 func find(program string, env []string) (string, error) {
 	if filepath.Base(program) != program {
 		return program, nil
@@ -104,12 +108,12 @@ func find(program string, env []string) (string, error) {
 	path := ""
 	for _, v := range env {
 		if name, value, _ := strings.Cut(v, "="); name == "PATH" || runtime.GOOS == "windows" && strings.EqualFold(name, "PATH") {
-			path = value // the last one counts
+			path = value // the last one wins
 		}
 	}
 	for _, dir := range filepath.SplitList(path) {
 		if !filepath.IsAbs(dir) {
-			continue // whoever can write where we are could choose the program
+			continue // anyone who can write to the current directory could choose the program
 		}
 		if found, err := exec.LookPath(filepath.Join(dir, program)); err == nil {
 			return found, nil
@@ -118,8 +122,8 @@ func find(program string, env []string) (string, error) {
 	return "", &exec.Error{Name: program, Err: exec.ErrNotFound}
 }
 
-// run starts the process and waits for its end. On Linux the system ends a child
-// when the thread that started it ends: so the thread is kept for as long.
+// run starts the process and waits for it. On Linux the kernel kills a child
+// when the thread that started it exits, so run keeps the thread.
 func (c *Child) run(started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -128,20 +132,21 @@ func (c *Child) run(started chan<- error) {
 	if err != nil {
 		return
 	}
-	_ = c.cmd.Wait() // how it ended is in its state
+	_ = c.cmd.Wait() // the result is in ProcessState
 	close(c.exited)
-	// What it said is still to be read, but what it left behind does not speak for it.
+	// Its output is still to be read, but processes it left behind do not
+	// count.
 	_ = c.stdout.f.SetReadDeadline(time.Now().Add(time.Second))
 }
 
-// Name tells which server this is, for the next time.
+// Name identifies the server, for the cache of eras.
 func (c *Child) Name() string { return c.command.name() }
 
-// PID is the number of the process, which is that of its group as well.
+// PID returns the process id, which is also that of its process group.
 func (c *Child) PID() int { return c.cmd.Process.Pid }
 
-// Close ends the child: its input ends, and if that does not help within the
-// grace, it is told to end, and then made to; with it all that it has started.
+// Close ends the child and everything it started: it closes the child's input,
+// then sends SIGTERM, then SIGKILL, with the grace period in between.
 func (c *Child) Close() error {
 	c.once.Do(func() {
 		_ = c.Transport.Close() // its standard input
@@ -158,7 +163,7 @@ func (c *Child) stop() error {
 	if c.left(grace) {
 		return nil
 	}
-	c.log.Debug("child does not leave", "pid", c.PID())
+	c.log.Debug("child does not exit", "pid", c.PID())
 	c.told.Store(true)
 	tell(c.cmd.Process)
 	if c.left(grace) {
@@ -170,10 +175,11 @@ func (c *Child) stop() error {
 		return nil
 	case <-time.After(5 * time.Second):
 	}
-	return fmt.Errorf("mcp: process %d does not end", c.PID())
+	return fmt.Errorf("mcp: process %d does not exit", c.PID())
 }
 
-// left waits for the process and its group to end.
+// left waits for the process and its group to exit, and reports whether they
+// did.
 func (c *Child) left(within time.Duration) bool {
 	limit := time.NewTimer(within)
 	defer limit.Stop()
@@ -195,14 +201,14 @@ func (c *Child) left(within time.Duration) bool {
 }
 
 const (
-	maxErrLine = 4 << 10 // of a line on standard error; the rest is another
-	maxErrRate = 200     // lines a second; more are counted
-	keptErr    = 5       // lines that are shown if the child fails
+	maxErrLine = 4 << 10 // longer lines of standard error are split
+	maxErrRate = 200     // lines per second; more are dropped and counted
+	keptErr    = 5       // lines shown if the child fails
 )
 
-// listen passes on what the child writes to standard error.
+// listen logs the child's standard error.
 func (c *Child) listen(f *os.File) {
-	// What outlives the child may hold the other end.
+	// Processes that outlive the child may hold the other end open.
 	c.wg.Go(func() {
 		<-c.exited
 		_ = f.SetReadDeadline(time.Now().Add(time.Second))
@@ -225,7 +231,7 @@ func (c *Child) listen(f *os.File) {
 			}
 			if now := time.Now(); now.Sub(second) > time.Second {
 				if dropped > 0 {
-					c.log.Warn("child writes too much to standard error", "dropped", dropped)
+					c.log.Warn("dropping lines of the child's standard error", "dropped", dropped)
 				}
 				second, lines, dropped = now, 0, 0
 			}
@@ -253,8 +259,8 @@ func (c *Child) said(line string) {
 	c.tail = c.tail[max(0, len(c.tail)-keptErr):]
 }
 
-// A quietReader is a pipe from a child. When it is closed nobody hears the child
-// any more, but it can still write.
+// A quietReader is a pipe from a child. After Close its output is ignored, but
+// the child can still write.
 type quietReader struct {
 	f *os.File
 
@@ -276,14 +282,14 @@ func (r *quietReader) Read(p []byte) (int, error) {
 }
 
 func (r *quietReader) Close() error {
-	_ = r.f.SetReadDeadline(time.Now()) // wakes the one that reads
+	_ = r.f.SetReadDeadline(time.Now()) // unblocks a reader
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.closed = true
 	return nil
 }
 
-// drain reads what nobody hears, until the child ends.
+// drain discards the output until the child exits.
 func (r *quietReader) drain() {
 	_ = r.f.SetReadDeadline(time.Time{})
 	_, _ = io.Copy(io.Discard, r.f)

@@ -13,35 +13,38 @@ import (
 	"github.com/bossman-dev/bossman/jsonrpc"
 )
 
-// A Command is a server that runs as a child process and is spoken to over its
+// A Command is a server that runs as a child process and communicates over its
 // standard streams.
 type Command struct {
-	Args []string // the program and its arguments; there is no shell
-	Env  []string // "NAME=value": all that the child sees, besides what Environment gives; its PATH is where the program is looked for
-	Dir  string   // where it runs; empty: where we do
+	Args []string // the program and its arguments; no shell is involved
+	Env  []string // "NAME=value"; the child sees only these and Environment; the program is looked up in their PATH
+	Dir  string   // working directory; default: the current one
 
-	// Logger takes what the child writes to standard error. Nil: slog's default.
+	// Logger receives the child's standard error. Default: slog.Default().
 	Logger *slog.Logger
-	// Limits bound one message of the child's; 16 MiB and a million values.
+	// Limits bounds one message from the child; default 16 MiB and a million
+	// values.
 	Limits jsonrpc.Limits
-	// Handshake is how long the child may take to begin, where no context says so;
-	// a minute. What has to be downloaded first takes its time.
+	// Handshake limits how long connecting may take if the context has no
+	// deadline; default one minute, because some servers are downloaded first.
 	Handshake time.Duration
-	// Grace is what the child gets at the end to leave by itself, and once more
-	// after it was told to; 2 s. Many leave at once when their input ends. Those that
-	// do not notice, as servers on Node with a timer running, take all of it.
+	// Grace is how long the child may take to exit after its input is closed,
+	// and again after SIGTERM; default 2 s. Most servers exit at once. Those
+	// that do not notice the end of their input, such as Node servers with a
+	// running timer, take all of it.
 	Grace time.Duration
 }
 
-// inherited are the variables that a child cannot do without. The others are none
-// of its business: they hold our secrets.
+// inherited lists the variables that a child needs. Others are not passed on,
+// because they may contain secrets.
 var inherited = []string{
 	"PATH", "HOME", "LANG", "TMPDIR",
 	"SYSTEMROOT", "SYSTEMDRIVE", "TEMP", "TMP", "APPDATA", "LOCALAPPDATA", "USERPROFILE", "PATHEXT", "COMSPEC", // Windows
 }
 
-// Environment is what every child sees of our environment: where programs, the
-// home and temporary files are, and the language.
+// Environment returns the part of this process's environment that every child
+// gets: where to find programs, the home directory and temporary files, and the
+// language.
 func Environment() []string {
 	var env []string
 	for _, name := range inherited {
@@ -52,18 +55,18 @@ func Environment() []string {
 	return env
 }
 
-// Start starts a server as a child process and connects to it. The context bounds
-// the beginning only; Close ends the child and all that it started.
+// Start starts a server as a child process and connects to it. ctx bounds
+// connecting only. Close ends the child and everything it started.
 //
 //	c, err := mcp.Start(ctx, "uvx", "mcp-server-fetch")
 func Start(ctx context.Context, argv ...string) (*Client, error) {
 	return (&Command{Args: argv}).Connect(ctx, nil)
 }
 
-// Connect starts the child and begins a conversation with it. A child that does
-// not survive the first question of the newest revision, or falls silent over it,
-// is started again and greeted in the old way. If it cannot be spoken to, an
-// ExitError says what has become of it.
+// Connect starts the child and connects to it. If the child exits or does not
+// respond to the first message of the latest revision, it is started again and
+// offered initialize. If the connection fails, the error is an *ExitError that
+// says what happened to the process.
 func (c *Command) Connect(ctx context.Context, o *ClientOptions) (*Client, error) {
 	var options ClientOptions
 	if o != nil {
@@ -97,7 +100,8 @@ func (c *Command) Connect(ctx context.Context, o *ClientOptions) (*Client, error
 	return client, nil
 }
 
-// connect starts the child. With a second try to come, it leaves time for that.
+// connect starts the child. If first is set, it leaves time for a second
+// attempt.
 func (c *Command) connect(ctx context.Context, o *ClientOptions, first bool) (*Client, error) {
 	child, err := c.Start()
 	if err != nil {

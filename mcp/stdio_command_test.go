@@ -153,19 +153,37 @@ func look() {
 	mcp.AddTool(s, mcp.Tool{Name: "env", Description: "Show the environment."}, func(context.Context, *mcp.Call, struct{}) ([]string, error) {
 		return os.Environ(), nil
 	})
-	mcp.AddTool(s, mcp.Tool{Name: "files", Description: "Show what is open."}, func(context.Context, *mcp.Call, struct{}) ([]string, error) {
-		var kinds []string
-		for fd := range 64 {
-			if to, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(fd)); err == nil {
-				kind, _, _ := strings.Cut(to, ":")
-				if !slices.Contains([]string{"anon_inode", "/dev/null"}, kind) && !strings.HasPrefix(kind, "/sys/") { // the runtime's own
-					kinds = append(kinds, kind)
-				}
-			}
-		}
-		return kinds, nil
+	mcp.AddTool(s, mcp.Tool{Name: "files", Description: "Show what was open at first."}, func(context.Context, *mcp.Call, struct{}) ([]string, error) {
+		return inheritable()
 	})
 	_ = s.Serve(context.Background(), jsonrpc.Lines(os.Stdin, os.Stdout, jsonrpc.Limits{}))
+}
+
+// inheritable lists the open files of this process that are not close-on-exec: those
+// that it was started with, since Go opens none like that. It works on Linux.
+func inheritable() ([]string, error) {
+	const closeOnExec = 0o2000000
+	var kinds []string
+	fds, err := os.ReadDir("/proc/self/fd")
+	for _, fd := range fds {
+		info, err := os.ReadFile("/proc/self/fdinfo/" + fd.Name())
+		if err != nil {
+			continue // of the directory itself, which is closed by now
+		}
+		to, err := os.Readlink("/proc/self/fd/" + fd.Name())
+		if err != nil {
+			return nil, err
+		}
+		var pos, flags int
+		if _, err := fmt.Sscanf(string(info), "pos: %d\nflags: %o", &pos, &flags); err != nil {
+			return nil, err
+		}
+		if flags&closeOnExec == 0 {
+			kind, _, _ := strings.Cut(to, ":")
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds, err
 }
 
 // parent starts children, tells their groups, and waits to be killed.

@@ -8,38 +8,39 @@ import (
 	"time"
 )
 
-// An ExitError is why the conversation with a child process is over, or did not
-// begin, and what has become of the process.
+// An ExitError reports why the connection to a child process ended or failed,
+// and what happened to the process.
 type ExitError struct {
 	Err    error
-	State  *os.ProcessState // how the process ended; nil if it still ran a moment later
-	Killed bool             // it did not end by itself: it was told to, or made to
-	Stderr []string         // what it wrote last to standard error, line by line
+	State  *os.ProcessState // how the process ended; nil if it was still running shortly afterwards
+	Killed bool             // it did not exit by itself, but was terminated or killed
+	Stderr []string         // its last lines on standard error
 }
 
 func (e *ExitError) Error() string {
 	s := e.Err.Error()
 	switch {
 	case e.State == nil:
-		s += "; the process still runs"
+		s += "; the process is still running"
 	case e.Killed:
-		s += "; the process was made to end"
+		s += "; the process was terminated"
 	default:
 		s += "; the process ended with " + e.State.String()
 	}
 	if len(e.Stderr) > 0 {
-		s += "; it said " + fmt.Sprintf("%.1000q", strings.Join(e.Stderr, "\n"))
+		s += "; stderr: " + fmt.Sprintf("%.1000q", strings.Join(e.Stderr, "\n"))
 	}
 	return s
 }
 
 func (e *ExitError) Unwrap() error { return e.Err }
 
-// lastWordsWithin is how long a child that has closed its output may take to end.
+// lastWordsWithin is how long a child that has closed its output may take to
+// exit.
 const lastWordsWithin = time.Second
 
-// explain adds to an error what has become of the child. It waits a moment for the
-// child to end.
+// explain adds to an error what happened to the child. It waits briefly for the
+// child to exit.
 func (c *Child) explain(err error) *ExitError {
 	ctx, cancel := context.WithTimeout(context.Background(), lastWordsWithin)
 	defer cancel()

@@ -72,9 +72,9 @@ func (s *Server) resourceOf(uri string) (Kind, string) {
 	if _, ok := s.resources.get(uri); ok {
 		return KindResource, uri
 	}
-	shelf := s.templates.snapshot()
-	for _, name := range shelf.names {
-		if _, ok := shelf.items[name].template.match(uri); ok {
+	snapshot := s.templates.snapshot()
+	for _, name := range snapshot.names {
+		if _, ok := snapshot.items[name].template.match(uri); ok {
 			return KindTemplate, name
 		}
 	}

@@ -245,9 +245,9 @@ func (s *Server) callTool(ctx context.Context, r *Request) (Result, error) {
 		return s.toToolResult(ctx, r, err)
 	}
 	if tr, ok := res.(*ToolResult); ok && len(notes) > 0 {
-		noted := *tr
-		noted.Content = append(slices.Clone(tr.Content), Text(strings.Join(notes, "\n")))
-		res = &noted
+		annotated := *tr
+		annotated.Content = append(slices.Clone(tr.Content), Text(strings.Join(notes, "\n")))
+		res = &annotated
 	}
 	return res, nil
 }

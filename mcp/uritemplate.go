@@ -227,7 +227,7 @@ func (t *template) matchQuery(s string, values map[string]string) bool {
 	value := templatePart{reserved: true}
 	for pair := range strings.SplitSeq(s, "&") {
 		name, raw, found := strings.Cut(pair, "=")
-		if _, twice := values[name]; twice || !found || !slices.Contains(t.query, name) {
+		if _, duplicate := values[name]; duplicate || !found || !slices.Contains(t.query, name) {
 			return false
 		}
 		for p := 0; p < len(raw); {

@@ -244,8 +244,9 @@ var controls = group{"controls: a broken store is reported", []test{
 // and some fail. It checks the history of their calls.
 func (f *fixture) crowd(h *History, workers, tasks int) {
 	const lease = 20 * time.Millisecond
+	var all []board.ID
 	for i := range tasks {
-		f.create(words("task", i), atMost(100), func(n *board.NewTask) { n.Lease = lease })
+		all = append(all, f.create(words("task", i), atMost(100), func(n *board.NewTask) { n.Lease = lease }))
 	}
 	f.running()
 	var wg sync.WaitGroup
@@ -287,6 +288,13 @@ func (f *fixture) crowd(h *History, workers, tasks int) {
 		})
 	}
 	wg.Wait()
+	for _, id := range all {
+		f.read(func(r board.Reader) error {
+			events, err := r.Events(id, 0, 0)
+			h.Logged(events)
+			return err
+		})
+	}
 	for _, err := range slices.Concat(h.Linearizable(), h.Early()) {
 		f.Error(err)
 	}

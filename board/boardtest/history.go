@@ -79,8 +79,8 @@ func (h *History) Add(o Op) {
 	h.ops = append(h.ops, o)
 }
 
-// Claim calls ask and records the grant. A grant whose reply was lost is not recorded,
-// because no client knows about it.
+// Claim calls ask and records the grant. A grant whose reply was lost is not recorded:
+// see Logged.
 func (h *History) Claim(ask func() (*board.Handout, error)) (*board.Handout, error) {
 	o := Op{Kind: OpClaim, Answer: Accepted, Call: h.now()}
 	out, err := ask()
@@ -115,6 +115,25 @@ func (h *History) report(k OpKind, claim board.Handle, report func() (board.Outc
 func (h *History) Ended(claim board.Handle) {
 	now := h.now()
 	h.Add(Op{Kind: OpFail, Claim: claim, Answer: Unknown, Call: now, Back: now})
+}
+
+// Logged records the grants in a board's events that no client knows about, because the
+// call was given up or its reply was lost. Call it after all others.
+func (h *History) Logged(events []board.Event) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	told := map[board.Handle]bool{}
+	for _, o := range h.ops {
+		if o.Kind == OpClaim && o.Answer == Accepted {
+			told[o.Claim] = true
+		}
+	}
+	for _, e := range events {
+		claim := board.Handle{Task: e.Task, Attempt: e.Detail.Attempt, Nonce: e.Detail.Nonce}
+		if e.Kind == board.EventClaimed && !told[claim] {
+			h.ops = append(h.ops, Op{Kind: OpClaim, Claim: claim, Answer: Accepted, Call: 0, Back: math.MaxInt64})
+		}
+	}
 }
 
 // Early returns an error for each claim that was taken over before its lease had expired:

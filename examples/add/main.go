@@ -1,5 +1,5 @@
-// Add is an MCP server with one tool, add. It talks to its client over standard
-// input and output:
+// Add is an MCP server with one tool, add. It communicates with its client over
+// standard input and output:
 //
 //	go run ./examples/add
 package main

@@ -1,10 +1,11 @@
-// Moonphase is an MCP server over HTTP with one tool, which tells the phase of the
-// moon. Whoever calls it needs the key that it was started with:
+// Moonphase is an MCP server over HTTP with one tool, which returns the phase
+// of the moon. Callers need the key that the server was started with:
 //
 //	export MOONPHASE_API_KEY=choose-one
 //	go run ./examples/moonphase
 //
-// An agent that has crush.json, in this folder, can use it then. So can curl:
+// An agent configured with the crush.json in this directory can then use it. So
+// can curl:
 //
 //	curl http://localhost:8181/mcp -H "X-Api-Token: $MOONPHASE_API_KEY" \
 //	    -H 'Content-Type: application/json' -H 'MCP-Protocol-Version: 2026-07-28' \
@@ -14,8 +15,8 @@
 //	        "_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",
 //	                 "io.modelcontextprotocol/clientCapabilities":{}}}}'
 //
-// This file is the server, from the command line down to the tool; moon.go knows
-// about the moon.
+// This file is the server, from the command line down to the tool; moon.go does
+// the astronomy.
 package main
 
 import (
@@ -47,8 +48,8 @@ func main() {
 	}
 }
 
-// run serves until the program is told to end, by Ctrl-C or by SIGTERM. Calls
-// that are under way then are finished first.
+// run serves until the program receives Ctrl-C or SIGTERM. It finishes running
+// calls first.
 func run(addr, key string) error {
 	if key == "" {
 		return errors.New("MOONPHASE_API_KEY is not set: choose a key, and give it to the server and to its clients")
@@ -65,8 +66,8 @@ func run(addr, key string) error {
 	return streamable.Serve(ctx, l, newHandler(s, key))
 }
 
-// newHandler serves s under /mcp, and nothing elsewhere. To serve other machines,
-// Options.Hosts would have to list the names that they know this one by.
+// newHandler serves s at /mcp. To serve other machines, set Options.Hosts to
+// the host names of this one.
 func newHandler(s *mcp.Server, key string) *streamable.Handler {
 	return streamable.NewHandler(s, &streamable.Options{
 		Authenticate: func(r *http.Request) (mcp.Principal, error) {
@@ -78,8 +79,7 @@ func newHandler(s *mcp.Server, key string) *streamable.Handler {
 	})
 }
 
-// keyOf is the key that a request has brought along, in a header of its own or as
-// a bearer token.
+// keyOf returns the key in a request, from X-Api-Token or as a bearer token.
 func keyOf(r *http.Request) string {
 	if key := r.Header.Get("X-Api-Token"); key != "" {
 		return key
@@ -91,32 +91,32 @@ func keyOf(r *http.Request) string {
 	return key
 }
 
-// sameKey takes the same time whatever the two have in common, so that nobody
-// can find the key letter by letter. The hashes hide its length as well.
+// sameKey compares in constant time, so that a key cannot be guessed letter by
+// letter. Hashing hides its length too.
 func sameKey(a, b string) bool {
 	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
 }
 
-type question struct {
-	Datetime string `json:"datetime,omitzero" jsonschema:"the time in RFC 3339, such as 2024-04-08T18:21:00Z; now, if it is empty or left out"`
+type moonArgs struct {
+	Datetime string `json:"datetime,omitzero" jsonschema:"the time in RFC 3339, such as 2024-04-08T18:21:00Z; default now"`
 }
 
-// newServer makes the server, which has one tool. What the tool takes and returns
-// are Go types; the JSON Schemas that clients see come from these.
+// newServer returns a server with one tool. The tool's arguments and result are
+// Go types, from which the JSON Schemas for clients are inferred.
 func newServer() *mcp.Server {
 	s := mcp.NewServer(mcp.Implementation{Name: "moonphase", Version: "1.0.0"}, nil)
 	mcp.AddTool(s, mcp.Tool{
 		Name:        "moonphase",
-		Description: "Tell the phase of the moon at a time: its age in days, how much of it is lit, and what that is called.",
+		Description: "Get the phase of the moon at a time: its age in days, how much of it is lit, and the name of the phase.",
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: new(false)},
 	}, moonphase)
 	return s
 }
 
-// moonphase is the tool. A ToolError is shown to the model, which can then try
-// again; so it says how to do better.
-func moonphase(_ context.Context, _ *mcp.Call, q question) (moon, error) {
+// moonphase is the tool. A ToolError is shown to the model, so it says how to
+// fix the call.
+func moonphase(_ context.Context, _ *mcp.Call, q moonArgs) (moon, error) {
 	if q.Datetime == "" {
 		return moonAt(time.Now()), nil
 	}
@@ -124,7 +124,7 @@ func moonphase(_ context.Context, _ *mcp.Call, q question) (moon, error) {
 	if err != nil {
 		return moon{}, &mcp.ToolError{
 			Text: "datetime is not a time in RFC 3339. Write the date, the time and the offset from UTC, " +
-				"such as 2024-04-08T18:21:00Z or 2024-04-08T20:21:00+02:00, or leave datetime out to ask about now.",
+				"such as 2024-04-08T18:21:00Z or 2024-04-08T20:21:00+02:00, or omit datetime for the current time.",
 		}
 	}
 	return moonAt(t), nil

@@ -61,11 +61,11 @@ func (t *Transport) authorizeUser(ctx context.Context, a *tokenRequest) (url.Val
 		q.Set("dpop_jkt", a.dpopKey.thumbprint())
 	}
 	u.RawQuery = q.Encode()
-	back, err := t.o.Authorize(ctx, u.String())
+	redirect, err := t.o.Authorize(ctx, u.String())
 	if err != nil {
 		return nil, fmt.Errorf("authorize at %s: %w", a.server.Issuer, err)
 	}
-	code, err := readRedirect(back, a.server, state)
+	code, err := readRedirect(redirect, a.server, state)
 	if err != nil {
 		return nil, fmt.Errorf("authorize at %s: %w", a.server.Issuer, err)
 	}
@@ -80,8 +80,8 @@ func (t *Transport) authorizeUser(ctx context.Context, a *tokenRequest) (url.Val
 // readRedirect returns the code in the URL to which the user was redirected. It
 // believes nothing in the URL, not even an error, unless it comes from the
 // authorization server that was asked.
-func readRedirect(back string, as *serverMetadata, state string) (string, error) {
-	u, err := url.Parse(back)
+func readRedirect(redirect string, as *serverMetadata, state string) (string, error) {
+	u, err := url.Parse(redirect)
 	if err != nil {
 		return "", errors.New("invalid redirect URL")
 	}

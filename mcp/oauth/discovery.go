@@ -55,12 +55,12 @@ func (t *Transport) findResource(ctx context.Context, c challenge) (*resourceMet
 		t.metadataURL = "" // it is no longer there
 	}
 	origin := t.server.Scheme + "://" + t.server.Host
-	const place = "/.well-known/oauth-protected-resource"
-	places := []string{origin + place}
+	const wellKnown = "/.well-known/oauth-protected-resource"
+	urls := []string{origin + wellKnown}
 	if path := strings.TrimSuffix(t.server.EscapedPath(), "/"); path != "" {
-		places = []string{origin + place + path, origin + place}
+		urls = []string{origin + wellKnown + path, origin + wellKnown}
 	}
-	for _, address := range places {
+	for _, address := range urls {
 		var m resourceMetadata
 		err := t.egress.get(ctx, address, &m)
 		if err == nil {
@@ -104,11 +104,11 @@ func (t *Transport) findServer(ctx context.Context, issuer string) (*serverMetad
 	}
 	origin, path := u.Scheme+"://"+u.Host, strings.TrimSuffix(u.EscapedPath(), "/")
 	const server, openid = "/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"
-	places := []string{origin + server, origin + openid}
+	urls := []string{origin + server, origin + openid}
 	if path != "" {
-		places = []string{origin + server + path, origin + openid + path, origin + path + openid}
+		urls = []string{origin + server + path, origin + openid + path, origin + path + openid}
 	}
-	for _, address := range places {
+	for _, address := range urls {
 		var m serverMetadata
 		err := t.egress.get(ctx, address, &m)
 		if err == nil {

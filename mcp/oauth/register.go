@@ -43,7 +43,7 @@ var errNoRegistration = errors.New("oauth: the authorization server does not kno
 // identify returns the client's registration at an authorization server: the
 // configured one, a metadata document, or the stored one; nil if there is none
 // yet.
-func (t *Transport) identify(as *serverMetadata, kept *Registration) (*Registration, error) {
+func (t *Transport) identify(as *serverMetadata, stored *Registration) (*Registration, error) {
 	switch {
 	case t.o.ClientID != "":
 		if t.clientIssuer == "" {
@@ -59,9 +59,9 @@ func (t *Transport) identify(as *serverMetadata, kept *Registration) (*Registrat
 		r := &Registration{ClientID: t.o.Document}
 		r.AuthMethod = t.authMethod(as, r)
 		return r, nil
-	case kept != nil && kept.ClientID != "" && !kept.expired():
-		kept.dynamic = true
-		return kept, nil
+	case stored != nil && stored.ClientID != "" && !stored.expired():
+		stored.dynamic = true
+		return stored, nil
 	}
 	return nil, nil
 }

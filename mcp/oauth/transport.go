@@ -200,8 +200,8 @@ func (t *Transport) renewToken(ctx context.Context, used *activeToken, c challen
 	if a.client, err = t.identify(as, record.Client); err != nil {
 		return nil, err
 	}
-	kept, have := record.Tokens[a.resource]
-	a.scopes = t.scopes(resource, as, c, &kept, more)
+	stored, have := record.Tokens[a.resource]
+	a.scopes = t.scopes(resource, as, c, &stored, more)
 	if more {
 		key := strings.Join(slices.Sorted(slices.Values(a.scopes)), " ")
 		if t.stepUps[key]++; t.stepUps[key] > maxSteps {
@@ -210,7 +210,7 @@ func (t *Transport) renewToken(ctx context.Context, used *activeToken, c challen
 	}
 	var tok *Token
 	if have && !more {
-		if tok, err = t.reuse(ctx, a, used, &kept); err != nil {
+		if tok, err = t.reuse(ctx, a, used, &stored); err != nil {
 			return nil, err
 		}
 	}
@@ -241,17 +241,17 @@ func (t *Transport) renewToken(ctx context.Context, used *activeToken, c challen
 // involving the user. It returns nil if that is not possible. A failure that
 // does not concern the token is returned as an error, so that the user is not
 // asked needlessly.
-func (t *Transport) reuse(ctx context.Context, a *tokenRequest, used *activeToken, kept *Token) (*Token, error) {
-	if a.client == nil || a.client.ClientID != kept.Client {
+func (t *Transport) reuse(ctx context.Context, a *tokenRequest, used *activeToken, stored *Token) (*Token, error) {
+	if a.client == nil || a.client.ClientID != stored.Client {
 		return nil, nil
 	}
-	if (used == nil || used.token.Access != kept.Access) && !kept.expired() {
-		return kept, nil
+	if (used == nil || used.token.Access != stored.Access) && !stored.expired() {
+		return stored, nil
 	}
-	if kept.Refresh == "" {
+	if stored.Refresh == "" {
 		return nil, nil
 	}
-	tok, err := t.refresh(ctx, a, kept)
+	tok, err := t.refresh(ctx, a, stored)
 	refusal, refused := errors.AsType[*Error](err)
 	if !refused {
 		return tok, err
@@ -266,7 +266,7 @@ func (t *Transport) reuse(ctx context.Context, a *tokenRequest, used *activeToke
 	if err != nil || record == nil {
 		return nil, err
 	}
-	if now := record.Tokens[a.resource]; now.Access != kept.Access && now.Client == kept.Client && !now.expired() {
+	if now := record.Tokens[a.resource]; now.Access != stored.Access && now.Client == stored.Client && !now.expired() {
 		return &now, nil
 	}
 	return nil, nil

@@ -27,67 +27,67 @@ type activeSession struct {
 func (h *Handler) acquire(key sessionKey) *activeSession {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	l := h.active[key]
-	if l == nil {
-		l = &activeSession{h: h, key: key}
-		h.active[key] = l
+	a := h.active[key]
+	if a == nil {
+		a = &activeSession{h: h, key: key}
+		h.active[key] = a
 	}
-	l.refs++
-	return l
+	a.refs++
+	return a
 }
 
-func (h *Handler) release(l *activeSession) {
+func (h *Handler) release(a *activeSession) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if l.refs--; l.refs == 0 {
-		delete(h.active, l.key)
+	if a.refs--; a.refs == 0 {
+		delete(h.active, a.key)
 	}
 }
 
 // begin registers a call. It returns false if the id is in use. If the session
 // has ended, the call is cancelled.
-func (l *activeSession) begin(c *call) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (a *activeSession) begin(c *call) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	switch {
-	case l.callLocked(c.id) != nil:
+	case a.callLocked(c.id) != nil:
 		return false
-	case l.ended:
+	case a.ended:
 		c.cancel(jsonrpc.ErrClosed)
-	case l.call == nil:
-		l.call = c
+	case a.call == nil:
+		a.call = c
 	default:
-		if l.calls == nil {
-			l.calls = map[jsonrpc.ID]*call{}
+		if a.calls == nil {
+			a.calls = map[jsonrpc.ID]*call{}
 		}
-		l.calls[c.id] = c
+		a.calls[c.id] = c
 	}
 	return true
 }
 
-func (l *activeSession) done(c *call) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.call == c {
-		l.call = nil
+func (a *activeSession) done(c *call) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.call == c {
+		a.call = nil
 		return
 	}
-	delete(l.calls, c.id)
+	delete(a.calls, c.id)
 }
 
 // callLocked returns a call in progress, or nil.
-func (l *activeSession) callLocked(id jsonrpc.ID) *call {
-	if l.call != nil && l.call.id == id {
-		return l.call
+func (a *activeSession) callLocked(id jsonrpc.ID) *call {
+	if a.call != nil && a.call.id == id {
+		return a.call
 	}
-	return l.calls[id]
+	return a.calls[id]
 }
 
 // cancel cancels a call. It returns false if there is none with this id.
-func (l *activeSession) cancel(id jsonrpc.ID) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	c := l.callLocked(id)
+func (a *activeSession) cancel(id jsonrpc.ID) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	c := a.callLocked(id)
 	if c != nil {
 		c.cancel(jsonrpc.ErrCancelled)
 	}
@@ -97,82 +97,82 @@ func (l *activeSession) cancel(id jsonrpc.ID) bool {
 // expectResponse returns an id for a request to the client, and the channel for
 // its response. The id names this replica and was never used in the session, so
 // a late response to another request is not mistaken for this one's.
-func (l *activeSession) expectResponse() (jsonrpc.ID, <-chan *jsonrpc.Message) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.waiting == nil {
-		l.waiting = map[jsonrpc.ID]chan *jsonrpc.Message{}
+func (a *activeSession) expectResponse() (jsonrpc.ID, <-chan *jsonrpc.Message) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.waiting == nil {
+		a.waiting = map[jsonrpc.ID]chan *jsonrpc.Message{}
 	}
-	id, answer := jsonrpc.StringID(l.h.newLocalID(callMark)), make(chan *jsonrpc.Message, 1)
-	l.waiting[id] = answer
+	id, answer := jsonrpc.StringID(a.h.newLocalID(callMark)), make(chan *jsonrpc.Message, 1)
+	a.waiting[id] = answer
 	return id, answer
 }
 
-func (l *activeSession) cancelExpected(id jsonrpc.ID) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.waiting, id)
+func (a *activeSession) cancelExpected(id jsonrpc.ID) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.waiting, id)
 }
 
 // deliver delivers a response. It returns false if it was not expected.
-func (l *activeSession) deliver(m *jsonrpc.Message) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	answer := l.waiting[m.ID]
+func (a *activeSession) deliver(m *jsonrpc.Message) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	answer := a.waiting[m.ID]
 	if answer == nil {
 		return false
 	}
-	delete(l.waiting, m.ID)
+	delete(a.waiting, m.ID)
 	answer <- m // never blocks
 	return true
 }
 
 // newStream starts a stream whose events are kept.
-func (l *activeSession) newStream(out *conn) *stream {
-	id := l.h.newLocalID(callMark)
-	l.h.acquire(l.key)
-	st := newStream(id, out, &l.h.keptBytes, sync.OnceFunc(func() {
-		l.mu.Lock()
-		delete(l.streams, id)
-		l.mu.Unlock()
-		l.h.release(l)
+func (a *activeSession) newStream(out *conn) *stream {
+	id := a.h.newLocalID(callMark)
+	a.h.acquire(a.key)
+	st := newStream(id, out, &a.h.keptBytes, sync.OnceFunc(func() {
+		a.mu.Lock()
+		delete(a.streams, id)
+		a.mu.Unlock()
+		a.h.release(a)
 	}))
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.streams == nil {
-		l.streams = map[string]*stream{}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.streams == nil {
+		a.streams = map[string]*stream{}
 	}
-	l.streams[id] = st
+	a.streams[id] = st
 	return st
 }
 
-func (l *activeSession) stream(id string) *stream {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.streams[id]
+func (a *activeSession) stream(id string) *stream {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.streams[id]
 }
 
-func (l *activeSession) hasEnded() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.ended
+func (a *activeSession) hasEnded() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.ended
 }
 
 // close ends everything in progress in the session.
-func (l *activeSession) close() {
-	l.mu.Lock()
-	l.ended = true
-	if l.call != nil {
-		l.call.cancel(jsonrpc.ErrClosed)
+func (a *activeSession) close() {
+	a.mu.Lock()
+	a.ended = true
+	if a.call != nil {
+		a.call.cancel(jsonrpc.ErrClosed)
 	}
-	for _, c := range l.calls {
+	for _, c := range a.calls {
 		c.cancel(jsonrpc.ErrClosed)
 	}
-	if l.feed != nil {
-		l.feed.cancel()
+	if a.feed != nil {
+		a.feed.cancel()
 	}
-	streams := slices.Collect(maps.Values(l.streams))
-	l.mu.Unlock()
+	streams := slices.Collect(maps.Values(a.streams))
+	a.mu.Unlock()
 	for _, st := range streams {
 		st.abandon()
 	}

@@ -63,11 +63,11 @@ func (a *alarm) setLocked(after time.Duration) {
 // stopAlarm stops an alarm. It reports whether a body alarm has fired.
 func (h *Handler) stopAlarm(a *alarm) bool {
 	a.mu.Lock()
-	over := a.body == nil && a.x == nil
+	fired := a.body == nil && a.x == nil
 	a.body, a.x = nil, nil
 	a.mu.Unlock()
 	h.alarms.Put(a)
-	return over
+	return fired
 }
 
 // fire is called when the timer fires.

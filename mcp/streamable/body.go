@@ -36,9 +36,9 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request) (body []byte,
 		// may stay: net/http removes it at the end of the body.
 		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	}
-	late := h.bodyAlarm(w, bodyGrace+time.Duration(size)*time.Second/minBodyRate)
+	alarm := h.bodyAlarm(w, bodyGrace+time.Duration(size)*time.Second/minBodyRate)
 	body, held, err = h.readAll(r)
-	if h.stopAlarm(late) {
+	if h.stopAlarm(alarm) {
 		err = os.ErrDeadlineExceeded
 	}
 	return body, held, err

@@ -40,8 +40,8 @@ var (
 	_ mcp.Waiter = (*exchange)(nil)
 )
 
-func (h *Handler) newExchange(w http.ResponseWriter, r *http.Request, who string, revision mcp.Revision, l *activeSession) *exchange {
-	x := &exchange{h: h, w: w, r: r, principal: who, revision: revision, active: l}
+func (h *Handler) newExchange(w http.ResponseWriter, r *http.Request, principal string, revision mcp.Revision, a *activeSession) *exchange {
+	x := &exchange{h: h, w: w, r: r, principal: principal, revision: revision, active: a}
 	x.alarm = h.quietAlarm(x)
 	return x
 }

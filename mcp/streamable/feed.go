@@ -21,10 +21,10 @@ type feed struct {
 // joinFeed returns the session's feed, creating it if necessary. It returns
 // false if a client is connected to it, unless the client resumes it by name:
 // then the older connection is assumed to be dead.
-func (l *activeSession) joinFeed(server *mcp.Server, s session, name string) (*feed, bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	f := l.feed
+func (a *activeSession) joinFeed(server *mcp.Server, s session, name string) (*feed, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	f := a.feed
 	switch {
 	case f != nil && f.users > 0 && f.ctx.Err() == nil && (name == "" || f.stream.id != name):
 		return nil, false
@@ -36,52 +36,52 @@ func (l *activeSession) joinFeed(server *mcp.Server, s session, name string) (*f
 	f.ctx, f.cancel = context.WithCancel(context.Background())
 	id := ""
 	if s.Revision().Resumable() {
-		id = l.h.newLocalID(feedMark)
+		id = a.h.newLocalID(feedMark)
 	}
-	f.stream = newStream(id, nil, &l.h.keptBytes, f.cancel)
-	l.h.acquire(l.key)
+	f.stream = newStream(id, nil, &a.h.keptBytes, f.cancel)
+	a.h.acquire(a.key)
 	context.AfterFunc(f.ctx, func() {
 		f.listener.Close()
 		f.stream.forget()
-		l.mu.Lock()
-		if l.feed == f {
-			l.feed = nil
+		a.mu.Lock()
+		if a.feed == f {
+			a.feed = nil
 		}
-		l.mu.Unlock()
-		l.h.release(l)
+		a.mu.Unlock()
+		a.h.release(a)
 	})
-	l.feed = f
-	if l.ended {
+	a.feed = f
+	if a.ended {
 		f.cancel()
 	}
 	return f, true
 }
 
-func (l *activeSession) leaveFeed(f *feed) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (a *activeSession) leaveFeed(f *feed) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	f.users--
-	if f.stream.id == "" || l.h.closing.Err() != nil {
+	if f.stream.id == "" || a.h.closing.Err() != nil {
 		f.cancel()
 	}
 }
 
 // feedByID returns the feed if it has this id, or nil.
-func (l *activeSession) feedByID(name string) *feed {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.feed == nil || l.feed.stream.id != name {
+func (a *activeSession) feedByID(name string) *feed {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.feed == nil || a.feed.stream.id != name {
 		return nil
 	}
-	return l.feed
+	return a.feed
 }
 
 // endFeed ends the feed, because the client has opened one at another replica.
-func (l *activeSession) endFeed() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.feed != nil {
-		l.feed.cancel()
+func (a *activeSession) endFeed() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.feed != nil {
+		a.feed.cancel()
 	}
 }
 
@@ -89,10 +89,10 @@ func (l *activeSession) endFeed() {
 // one per line.
 func (f *feed) handOver(seen uint64) (messages []byte) {
 	defer f.cancel()
-	past, cancel := context.WithCancel(context.Background())
+	done, cancel := context.WithCancel(context.Background())
 	cancel()
 	missed := f.stream.missed(seen)
-	for _, e := range f.listener.Next(past) {
+	for _, e := range f.listener.Next(done) {
 		missed = append(missed, message(e))
 	}
 	for _, m := range missed {

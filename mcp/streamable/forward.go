@@ -131,8 +131,8 @@ func (f *forward) handOver(feed *feed, seen uint64) {
 func (h *Handler) forwardStream(n note) {
 	var st *stream
 	var fd *feed
-	if l := h.activeByName(n.Session); l != nil {
-		st, fd = l.stream(n.Stream), l.feedByID(n.Stream)
+	if a := h.activeByName(n.Session); a != nil {
+		st, fd = a.stream(n.Stream), a.feedByID(n.Stream)
 	}
 	r := &h.replicas
 	r.mu.Lock()

@@ -31,39 +31,39 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, p *mcp.Principal) 
 	}
 	defer h.streams.release(p.ID)
 	defer h.server.Opened()(nil)
-	l := s.active
+	a := s.active
 	ctx, end := h.untilClosing(r.Context(), p.Revoked)
 	defer end(nil)
 	name, seen, ok := parseEventID(header(r, "Last-Event-Id"))
 	if !ok || !s.Revision().Resumable() {
 		name = ""
 	}
-	if st := l.stream(name); st != nil {
+	if st := a.stream(name); st != nil {
 		resume(ctx, w, st, seen)
 		return
 	}
 	replica, mark := parseStreamID(name)
-	away := h.isOtherReplica(replica)
+	remote := h.isOtherReplica(replica)
 	switch {
-	case away && !s.relayQuota.take():
+	case remote && !s.relayQuota.take():
 		h.busy(w, http.StatusTooManyRequests)
 		return
-	case mark == callMark && away:
+	case mark == callMark && remote:
 		h.resumeFromReplica(ctx, w, s, replica, name, seen)
 		return
 	case mark == callMark:
 		h.streamNotFound(w)
 		return
 	}
-	f, ok := l.joinFeed(h.server, s, name)
+	f, ok := a.joinFeed(h.server, s, name)
 	if !ok {
 		h.refuse(w, http.StatusConflict, "the session already has a stream")
 		return
 	}
-	defer l.leaveFeed(f)
+	defer a.leaveFeed(f)
 	if name != f.stream.id {
 		from := f.stream.last()
-		if away {
+		if remote {
 			h.takeOverFeed(ctx, s, f, replica, name, seen)
 		}
 		seen = from

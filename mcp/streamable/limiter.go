@@ -19,47 +19,47 @@ type limiter struct {
 
 // acquire takes one unit for a principal, who must release it. It returns zero,
 // or the status to refuse with.
-func (m *limiter) acquire(principal string) int {
-	if m.total.Add(1) > m.max {
-		m.total.Add(-1)
+func (l *limiter) acquire(principal string) int {
+	if l.total.Add(1) > l.max {
+		l.total.Add(-1)
 		return http.StatusServiceUnavailable
 	}
-	if m.maxEach == 0 {
+	if l.maxEach == 0 {
 		return 0
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.perPrincipal[principal] >= m.maxEach {
-		m.total.Add(-1)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.perPrincipal[principal] >= l.maxEach {
+		l.total.Add(-1)
 		return http.StatusTooManyRequests
 	}
-	m.addLocked(principal, 1)
+	l.addLocked(principal, 1)
 	return 0
 }
 
-func (m *limiter) release(principal string) { m.add(principal, -1) }
+func (l *limiter) release(principal string) { l.add(principal, -1) }
 
 // reacquire takes a unit that was released for a while, regardless of the
 // limits.
-func (m *limiter) reacquire(principal string) { m.add(principal, 1) }
+func (l *limiter) reacquire(principal string) { l.add(principal, 1) }
 
-func (m *limiter) load() int64 { return m.total.Load() }
+func (l *limiter) load() int64 { return l.total.Load() }
 
-func (m *limiter) add(principal string, n int) {
-	m.total.Add(int64(n))
-	if m.maxEach == 0 {
+func (l *limiter) add(principal string, n int) {
+	l.total.Add(int64(n))
+	if l.maxEach == 0 {
 		return
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.addLocked(principal, n)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.addLocked(principal, n)
 }
 
-func (m *limiter) addLocked(principal string, n int) {
-	if m.perPrincipal == nil {
-		m.perPrincipal = map[string]int{}
+func (l *limiter) addLocked(principal string, n int) {
+	if l.perPrincipal == nil {
+		l.perPrincipal = map[string]int{}
 	}
-	if m.perPrincipal[principal] += n; m.perPrincipal[principal] == 0 {
-		delete(m.perPrincipal, principal)
+	if l.perPrincipal[principal] += n; l.perPrincipal[principal] == 0 {
+		delete(l.perPrincipal, principal)
 	}
 }

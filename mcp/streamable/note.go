@@ -66,25 +66,25 @@ func (h *Handler) handleNote(message []byte) {
 	switch n.Kind {
 	case noteResponse:
 		p, err := jsonrpc.Decode(n.Data, h.o.Limits)
-		if l := h.activeByName(n.Session); l != nil && err == nil && p.Message != nil {
-			h.deliverResponse(l, p.Message)
+		if a := h.activeByName(n.Session); a != nil && err == nil && p.Message != nil {
+			h.deliverResponse(a, p.Message)
 		}
 	case noteCancel:
 		if id, err := jsonrpc.ParseID(n.Data); err == nil {
-			if l := h.activeByName(n.Session); l != nil {
-				l.cancel(id)
+			if a := h.activeByName(n.Session); a != nil {
+				a.cancel(id)
 			}
 		}
 	case noteChanged:
 		h.o.Store.(*stateCache).invalidate(n.Session)
 	case noteEnd:
 		h.o.Store.(*stateCache).markEnded(n.Session)
-		if l := h.activeByName(n.Session); l != nil {
-			h.replicas.spawn(l.close) // streams may be blocked on their clients
+		if a := h.activeByName(n.Session); a != nil {
+			h.replicas.spawn(a.close) // streams may be blocked on their clients
 		}
 	case noteFeed:
-		if l := h.activeByName(n.Session); l != nil {
-			l.endFeed()
+		if a := h.activeByName(n.Session); a != nil {
+			a.endFeed()
 		}
 	case noteResume:
 		h.forwardStream(n)
@@ -119,8 +119,8 @@ func (h *Handler) routeResponse(s session, m *jsonrpc.Message) {
 	}
 }
 
-func (h *Handler) deliverResponse(l *activeSession, m *jsonrpc.Message) {
-	if !l.deliver(m) {
+func (h *Handler) deliverResponse(a *activeSession, m *jsonrpc.Message) {
+	if !a.deliver(m) {
 		h.server.Refused(errors.New("response to unknown id " + m.ID.String()))
 	}
 }

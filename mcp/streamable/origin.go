@@ -88,8 +88,8 @@ func (h *Handler) crossOrigin(w http.ResponseWriter, r *http.Request) bool {
 	}
 	header.Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
 	// The headers depend on the tools and on the program's credentials.
-	if asked := r.Header.Get("Access-Control-Request-Headers"); asked != "" {
-		header.Set("Access-Control-Allow-Headers", asked)
+	if requested := r.Header.Get("Access-Control-Request-Headers"); requested != "" {
+		header.Set("Access-Control-Allow-Headers", requested)
 	}
 	header.Set("Access-Control-Max-Age", "600")
 	limitDrain(w)

@@ -23,8 +23,8 @@ type session struct {
 // findSession opens a session id. A session of another principal, one that has
 // ended and one that never existed are all not found. The caller must release
 // the active session.
-func (h *Handler) findSession(ctx context.Context, id, who string) (session, error) {
-	o, err := h.openID(id, who)
+func (h *Handler) findSession(ctx context.Context, id, principal string) (session, error) {
+	o, err := h.openID(id, principal)
 	if err != nil || time.Now().After(o.until) {
 		return session{}, mcp.ErrNotFound
 	}
@@ -57,13 +57,13 @@ func (s session) level() mcp.LogLevel {
 
 // openSession finds the session of a request, or writes an error. The caller
 // must release the active session.
-func (h *Handler) openSession(w http.ResponseWriter, r *http.Request, who string) (session, bool) {
+func (h *Handler) openSession(w http.ResponseWriter, r *http.Request, principal string) (session, bool) {
 	id := header(r, "Mcp-Session-Id")
 	if id == "" {
 		h.refuse(w, http.StatusBadRequest, "header Mcp-Session-Id is missing: send initialize first")
 		return session{}, false
 	}
-	s, err := h.findSession(r.Context(), id, who)
+	s, err := h.findSession(r.Context(), id, principal)
 	switch {
 	case errors.Is(err, mcp.ErrNotFound):
 		h.refuse(w, http.StatusNotFound, "session not found")
@@ -162,8 +162,8 @@ func (h *Handler) handleOneWay(s session, m *jsonrpc.Message) {
 }
 
 // delete ends a session.
-func (h *Handler) delete(w http.ResponseWriter, r *http.Request, who string) {
-	s, ok := h.openSession(w, r, who)
+func (h *Handler) delete(w http.ResponseWriter, r *http.Request, principal string) {
+	s, ok := h.openSession(w, r, principal)
 	if !ok {
 		return
 	}

@@ -24,14 +24,14 @@ const (
 // A sessionKey identifies a session.
 type sessionKey [16]byte
 
-func hashOf(who string) []byte {
-	sum := sha256.Sum256([]byte(who))
+func hashOf(principal string) []byte {
+	sum := sha256.Sum256([]byte(principal))
 	return sum[:16]
 }
 
 // newID returns the id of a new session of a principal.
-func (h *Handler) newID(who string, s *mcp.Session) (string, error) {
-	b := append(make([]byte, 0, 192), hashOf(who)...)
+func (h *Handler) newID(principal string, s *mcp.Session) (string, error) {
+	b := append(make([]byte, 0, 192), hashOf(principal)...)
 	b = b[:32]
 	rand.Read(b[16:]) // never fails
 	b = binary.BigEndian.AppendUint64(b, uint64(time.Now().Unix()))
@@ -66,26 +66,26 @@ func (c *sessionCache) slot(id string) *atomic.Pointer[sessionInfo] {
 
 // openID opens the id of a principal's session. The caller checks whether the
 // session has expired or ended.
-func (h *Handler) openID(id, who string) (*sessionInfo, error) {
+func (h *Handler) openID(id, principal string) (*sessionInfo, error) {
 	if len(id) > maxSessionID {
 		return nil, mcp.ErrNotFound
 	}
 	keys := h.server.Keyring()
 	rotations := keys.Rotations()
-	place := h.sessions.slot(id)
-	if o := place.Load(); o != nil && o.id == id && o.principal == who && o.rotations == rotations {
+	slot := h.sessions.slot(id)
+	if o := slot.Load(); o != nil && o.id == id && o.principal == principal && o.rotations == rotations {
 		return o, nil
 	}
 	b, err := keys.Open(sessionPurpose, id)
-	if err != nil || len(b) < packedHeader || subtle.ConstantTimeCompare(b[:16], hashOf(who)) != 1 {
+	if err != nil || len(b) < packedHeader || subtle.ConstantTimeCompare(b[:16], hashOf(principal)) != 1 {
 		return nil, mcp.ErrNotFound
 	}
-	o := &sessionInfo{id: id, principal: who, rotations: rotations, key: sessionKey(b[16:32])}
+	o := &sessionInfo{id: id, principal: principal, rotations: rotations, key: sessionKey(b[16:32])}
 	o.store, o.name = h.o.Store, base64.RawURLEncoding.EncodeToString(o.key[:])
 	o.until = time.Unix(int64(binary.BigEndian.Uint64(b[32:])), 0).Add(h.o.SessionLife)
 	if o.Session, err = mcp.OpenSession(b[packedHeader:], &o.sessionState); err != nil {
 		return nil, mcp.ErrNotFound
 	}
-	place.Store(o)
+	slot.Store(o)
 	return o, nil
 }

@@ -31,11 +31,11 @@ func (s *sessionState) Watching(uri string) bool {
 	return err == nil && st != nil && slices.Contains(st.Watching, uri)
 }
 
-func (s *sessionState) Watch(ctx context.Context, uri string, on bool, most int) error {
+func (s *sessionState) Watch(ctx context.Context, uri string, on bool, limit int) error {
 	return s.store.Update(ctx, s.name, s.until, func(st *State) error {
 		i := slices.Index(st.Watching, uri)
 		switch {
-		case on && i < 0 && len(st.Watching) >= most:
+		case on && i < 0 && len(st.Watching) >= limit:
 			return mcp.ErrTooMany
 		case on && i < 0:
 			st.Watching = append(st.Watching, uri)

@@ -35,14 +35,14 @@ func (c *stateCache) slot(session string) *atomic.Pointer[cached] {
 }
 
 func (c *stateCache) Load(ctx context.Context, session string) (*State, error) {
-	place, now := c.slot(session), time.Now()
-	old := place.Load()
+	slot, now := c.slot(session), time.Now()
+	old := slot.Load()
 	if old != nil && old.session == session && now.Sub(old.loadedAt) < stateTTL {
 		return old.state, nil
 	}
 	state, err := c.store.Load(ctx, session)
 	if err == nil {
-		place.CompareAndSwap(old, &cached{session, state, now}) // unless it was invalidated meanwhile
+		slot.CompareAndSwap(old, &cached{session, state, now}) // unless it was invalidated meanwhile
 	}
 	return state, err
 }

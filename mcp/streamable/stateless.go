@@ -67,13 +67,13 @@ func (h *Handler) listen(w http.ResponseWriter, r *http.Request, rq *mcp.Request
 
 // checkStream returns zero if a stream can be opened, or the status to refuse
 // with.
-func (h *Handler) checkStream(who string) int {
+func (h *Handler) checkStream(principal string) int {
 	if h.closing.Err() != nil {
 		return http.StatusServiceUnavailable
 	}
-	status := h.streams.acquire(who)
+	status := h.streams.acquire(principal)
 	if status == 0 {
-		h.streams.release(who) // it is acquired when the stream starts
+		h.streams.release(principal) // it is acquired when the stream starts
 	}
 	return status
 }

@@ -2,10 +2,10 @@ package sqlite
 
 import "strings"
 
-// areas is a set of directories that somebody works in.
+// areas is the set of directories that live claims work in.
 type areas struct {
 	paths map[string]bool
-	above map[string]bool // the directories over them
+	above map[string]bool // the ancestors of paths
 }
 
 func newAreas() areas { return areas{paths: map[string]bool{}, above: map[string]bool{}} }
@@ -20,7 +20,7 @@ func (a areas) add(paths []string) {
 	}
 }
 
-// overlap reports whether one of paths is, contains or is contained in one of a.
+// overlap reports whether one of paths equals, contains or is contained in one of a.
 func (a areas) overlap(paths []string) bool {
 	for _, p := range paths {
 		p = cleanArea(p)
@@ -36,7 +36,7 @@ func (a areas) overlap(paths []string) bool {
 	return false
 }
 
-// cleanArea makes a/b of ./a/b/, and nothing of the whole tree.
+// cleanArea returns a/b for ./a/b/, and "" for the whole tree.
 func cleanArea(p string) string {
 	p = strings.Trim(strings.TrimPrefix(p, "./"), "/")
 	if p == "." {
@@ -45,7 +45,7 @@ func cleanArea(p string) string {
 	return p
 }
 
-// parents yields a/b, a and "" of a/b/c.
+// parents yields a/b, a and "" for a/b/c.
 func parents(p string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for p != "" {

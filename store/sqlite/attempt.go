@@ -10,7 +10,7 @@ const attemptColumns = `SELECT p.slug, a.task_id, a.attempt, a.nonce, a.principa
 	a.reason, a.do_not_repeat, a.place, a.spec_version, a.created, a.report_hash, a.report_answer
 	FROM attempts a CROSS JOIN projects p ON p.id = a.task_id >> 40`
 
-// attempts gives what a constant query with attemptColumns finds.
+// attempts runs a constant query that begins with attemptColumns.
 func (r *reader) attempts(query string, args ...any) ([]board.Attempt, error) {
 	var list []board.Attempt
 	err := r.each(query, args, func(scan scan) error {
@@ -23,7 +23,7 @@ func (r *reader) attempts(query string, args ...any) ([]board.Attempt, error) {
 			return err
 		}
 		a.Task = unpack(a.Task.Project, id)
-		a.GrantedAt, a.EndedAt = fromMicros(granted), fromMoment(ended)
+		a.GrantedAt, a.EndedAt = fromMicros(granted), fromNullTime(ended)
 		if err := fromJSON(place, &a.Where); err != nil {
 			return err
 		}
@@ -68,8 +68,8 @@ func (t *tx) InsertAttempt(a board.Attempt) error {
 		return err
 	}
 	_, err = t.exec(query, values...)
-	if taken(err) {
-		return fmt.Errorf("%w: attempt %d of task %v is there already", board.ErrConflict, a.Handle.Attempt, a.Task)
+	if isDuplicate(err) {
+		return fmt.Errorf("%w: attempt %d of task %v exists already", board.ErrConflict, a.Handle.Attempt, a.Task)
 	}
 	return err
 }
@@ -84,7 +84,7 @@ func (t *tx) UpdateAttempt(a board.Attempt) error {
 	return changed(t.exec(query, values...))
 }
 
-// attemptValues gives the columns in the order of both statements.
+// attemptValues returns the values in the order of both statements.
 func (t *tx) attemptValues(a board.Attempt) ([]any, error) {
 	id, err := t.pack(a.Task)
 	if err != nil {
@@ -95,7 +95,7 @@ func (t *tx) attemptValues(a board.Attempt) ([]any, error) {
 		return nil, err
 	}
 	return []any{
-		a.Nonce, a.Worker.Principal, a.Worker.Name, a.Owner, a.GrantedAt.UnixMicro(), moment(a.EndedAt), a.Cause, a.Reason,
+		a.Nonce, a.Worker.Principal, a.Worker.Name, a.Owner, a.GrantedAt.UnixMicro(), nullTime(a.EndedAt), a.Cause, a.Reason,
 		a.DoNotRepeat, place, a.SpecVersion, a.Created, a.ReportHash, a.ReportAnswer, id, a.Handle.Attempt,
 	}, nil
 }

@@ -18,11 +18,11 @@ func scanClaim(scan scan) (board.Claim, error) {
 	err := scan(&c.Task.Project, &id, &c.Handle.Attempt, &c.Nonce, &c.Worker.Principal, &c.Worker.Name, &c.Owner, &c.Session, &granted, &until,
 		&lease, &c.Deliveries)
 	c.Task = unpack(c.Task.Project, id)
-	c.GrantedAt, c.LeaseUntil, c.Lease = fromMicros(granted), fromMicros(until), fromSpan(lease)
+	c.GrantedAt, c.LeaseUntil, c.Lease = fromMicros(granted), fromMicros(until), toDuration(lease)
 	return c, err
 }
 
-// claims gives what a constant query with claimColumns finds.
+// claims runs a constant query that begins with claimColumns.
 func (r *reader) claims(query string, args ...any) ([]board.Claim, error) {
 	var list []board.Claim
 	err := r.each(query, args, func(scan scan) error {
@@ -63,7 +63,7 @@ func (t *tx) LiveClaim(id board.ID) (board.Claim, error) {
 	}
 	claims, err := t.claims(claimByTask, packed)
 	if err == nil && len(claims) == 0 {
-		err = fmt.Errorf("%w: nobody has a claim on %v", board.ErrNotFound, id)
+		err = fmt.Errorf("%w: claim on %v", board.ErrNotFound, id)
 	}
 	if err != nil {
 		return board.Claim{}, err
@@ -83,9 +83,9 @@ func (t *tx) InsertClaim(c board.Claim, areas []string) error {
 		return err
 	}
 	_, err = t.exec(query, id, c.Handle.Attempt, c.Nonce, c.Worker.Principal, c.Worker.Name, c.Owner, c.Session,
-		c.GrantedAt.UnixMicro(), c.LeaseUntil.UnixMicro(), span(c.Lease), c.Deliveries, paths)
-	if taken(err) {
-		return fmt.Errorf("%w: worker %s has a claim already, or task %v has one", board.ErrConflict, c.Worker.Name, c.Task)
+		c.GrantedAt.UnixMicro(), c.LeaseUntil.UnixMicro(), micros(c.Lease), c.Deliveries, paths)
+	if isDuplicate(err) {
+		return fmt.Errorf("%w: worker %s or task %v already has a claim", board.ErrConflict, c.Worker.Name, c.Task)
 	}
 	return err
 }
@@ -97,14 +97,14 @@ func (t *tx) UpdateClaim(c board.Claim) error {
 	if err != nil {
 		return err
 	}
-	n, err := t.exec(query, c.Owner, c.Session, c.LeaseUntil.UnixMicro(), span(c.Lease), c.Deliveries, id, c.Handle.Attempt, c.Nonce)
+	n, err := t.exec(query, c.Owner, c.Session, c.LeaseUntil.UnixMicro(), micros(c.Lease), c.Deliveries, id, c.Handle.Attempt, c.Nonce)
 	if err == nil && n == 0 {
-		err = fmt.Errorf("%w: %v is not the claim on %v", board.ErrConflict, c.Handle, c.Task)
+		err = fmt.Errorf("%w: %v is not the live claim of %v", board.ErrConflict, c.Handle, c.Task)
 	}
 	return err
 }
 
-// DeleteClaim of a task without one does nothing.
+// DeleteClaim deletes the claim on a task, if there is one.
 func (t *tx) DeleteClaim(id board.ID) error {
 	const query = `DELETE FROM claims WHERE task_id = ?`
 	packed, err := t.pack(id)

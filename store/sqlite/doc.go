@@ -1,22 +1,21 @@
-// Package sqlite keeps a board and its keys in one SQLite file. Several processes share
-// it; nothing else has to run.
+// Package sqlite stores a board and its keys in one SQLite file, which several processes
+// can share without a server.
 //
 //	process 1            process 2            process 3
 //	Write  Read Read     Write  Read          Read Watch
 //	  │      │   │         │      │             │    │
-//	  │ one after the other       │ at any time │    │ four times a second:
-//	  ▼      │   │         ▼      │             │    │ has anything changed?
-//	board.db.queue ── the next one's place      │    │
-//	board.db.lock  ── who writes now            │    │
+//	  │ one at a time             │ concurrently│    │ polls for changes four
+//	  ▼      │   │         ▼      │             │    │ times a second
+//	board.db.queue ── held by the next writer   │    │
+//	board.db.lock  ── held by the writer        │    │
 //	  │      │   │                │             │    │
 //	  ▼      ▼   ▼                ▼             ▼    ▼
 //	board.db, board.db-wal, board.db-shm
 //
-// Reading creates nothing: where there is no file the board is empty, and the first
-// Write that has something to store makes the folder, the file and its tables. A process whose program is older
-// goes on working after a newer one has changed the schema, unless that one says
-// that it cannot; then everything answers [board.ErrTooNew].
+// Reading creates nothing: if there is no file, the board is empty. The first Write that
+// stores something creates the directory, the file and its tables. An older program
+// continues to work after a newer one has changed the schema, unless the new schema
+// requires a newer program; then every call returns [board.ErrTooNew].
 //
-// Nothing is repaired on its own. A file that SQLite finds broken gives its error
-// to every call.
+// A damaged file is never repaired automatically. Every call returns SQLite's error.
 package sqlite

@@ -6,7 +6,7 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-// Dossier is read in one moment, like all of a Read.
+// Dossier reads all of it from one snapshot.
 func (r *reader) Dossier(id board.ID, n int) (board.Dossier, error) {
 	const (
 		blockers = taskColumns + ` FROM links k CROSS JOIN tasks t ON t.id = k.blocker_id CROSS JOIN lanes l ON l.id = t.lane_id
@@ -59,7 +59,7 @@ func (r *reader) Dossier(id board.ID, n int) (board.Dossier, error) {
 	return d, err
 }
 
-// results gives what the blockers of a task left behind.
+// results returns the results of a task's blockers.
 func (r *reader) results(slug string, packed int64) (map[board.ID]board.Result, error) {
 	const query = `SELECT d.task_id, d.result FROM links k CROSS JOIN task_docs d ON d.task_id = k.blocker_id
 		WHERE k.task_id = ? AND d.result IS NOT NULL`
@@ -78,7 +78,7 @@ func (r *reader) results(slug string, packed int64) (map[board.ID]board.Result, 
 	return results, err
 }
 
-// lastEvents gives the newest n events of a task, oldest first.
+// lastEvents returns the newest n events of a task, oldest first.
 func (r *reader) lastEvents(packed int64, n int) ([]board.Event, error) {
 	const query = eventColumns + ` WHERE e.task_id = ? ORDER BY e.seq DESC LIMIT ?`
 	if n <= 0 {

@@ -7,7 +7,7 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-// empty is the board where there is no file yet.
+// empty is the Reader of a board whose file does not exist yet.
 type empty struct{ store *Store }
 
 var _ board.Reader = empty{}

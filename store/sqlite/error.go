@@ -11,7 +11,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// code is SQLite's extended result code of err, or 0.
+// code returns SQLite's extended result code of err, or 0.
 func code(err error) int {
 	if e, ok := errors.AsType[*sqlite.Error](err); ok {
 		return e.Code()
@@ -19,7 +19,8 @@ func code(err error) int {
 	return 0
 }
 
-// mapError says in the board's words what SQLite says. ctx is the call's.
+// mapError translates errors of SQLite into those of package board. ctx is the context of
+// the call.
 func mapError(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
@@ -35,17 +36,17 @@ func mapError(ctx context.Context, err error) error {
 			return ctx.Err()
 		}
 	case sqlite3.SQLITE_FULL:
-		return fmt.Errorf("the disk is full, nothing was written: %w", err)
+		return fmt.Errorf("disk full, nothing was written: %w", err)
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
-		return fmt.Errorf("the board's file is damaged; put back a backup: %w", err)
+		return fmt.Errorf("the board's file is damaged; restore a backup: %w", err)
 	case sqlite3.SQLITE_READONLY:
-		return fmt.Errorf("the board's file may not be written: %w", err)
+		return fmt.Errorf("the board's file is read-only: %w", err)
 	}
 	return err
 }
 
-// taken reports whether err is that a key is there already.
-func taken(err error) bool {
+// isDuplicate reports whether err is a violation of a unique or primary key.
+func isDuplicate(err error) bool {
 	switch code(err) {
 	case sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY, sqlite3.SQLITE_CONSTRAINT_ROWID:
 		return true
@@ -53,9 +54,9 @@ func taken(err error) bool {
 	return false
 }
 
-// ends reports whether SQLite may have undone the whole transaction by itself.
-// Statements after that would each be committed alone.
-func ends(err error) bool {
+// endsTransaction reports whether SQLite may have rolled back the whole transaction. Each
+// statement after that would be committed by itself.
+func endsTransaction(err error) bool {
 	switch code(err) & 0xff {
 	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_BUSY,
 		sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_CORRUPT:

@@ -23,7 +23,7 @@ func scanEvent(scan scan) (board.Event, error) {
 	return e, fromJSON(detail, &e.Detail)
 }
 
-// events gives what a constant query with eventColumns finds.
+// events runs a constant query that begins with eventColumns.
 func (r *reader) events(query string, args ...any) ([]board.Event, error) {
 	var list []board.Event
 	err := r.each(query, args, func(scan scan) error {
@@ -42,13 +42,13 @@ func (r *reader) Events(id board.ID, after int64, limit int) ([]board.Event, err
 	}
 	list, err := r.events(query, packed, after, limitOr(limit, pageSize))
 	if err == nil && len(list) == 0 {
-		_, err = r.task(packed, id) // none after, or no such task
+		_, err = r.task(packed, id) // no more events, or no such task
 	}
 	return list, err
 }
 
-// Feed is in order of commits: writers come one after the other, and each numbers
-// its events.
+// Feed lists events in commit order: there is one writer at a time, and the rowid of an
+// event increases.
 func (r *reader) Feed(projects []string, after board.Cursor, limit int) ([]board.Event, error) {
 	place, err := cursor(after)
 	if err != nil {
@@ -61,7 +61,7 @@ func (r *reader) Feed(projects []string, after board.Cursor, limit int) ([]board
 		if err != nil {
 			return nil, err
 		}
-		// The unary plus keeps SQLite on the order of the feed.
+		// The unary plus makes SQLite scan in the order of the feed.
 		anyOf(q, `+e.task_id BETWEEN ? AND ?`, ids, func(id int64) []any {
 			first, last := idRange(id)
 			return []any{first, last}
@@ -84,14 +84,14 @@ func (r *reader) FeedEnd() (board.Cursor, error) {
 	return board.Cursor(strconv.FormatInt(last, 10)), err
 }
 
-// cursor reads a place in the feed.
+// cursor parses a cursor into the rowid of an event.
 func cursor(c board.Cursor) (int64, error) {
 	if c == "" {
 		return 0, nil
 	}
 	n, err := strconv.ParseInt(string(c), 10, 64)
 	if err != nil || n < 0 {
-		return 0, fmt.Errorf("%w: %.40q is not a place in the feed of this board", board.ErrInvalid, string(c))
+		return 0, fmt.Errorf("%w: invalid cursor %.40q", board.ErrInvalid, string(c))
 	}
 	return n, nil
 }
@@ -109,8 +109,8 @@ func (t *tx) Append(events ...board.Event) error {
 			return err
 		}
 		_, err = t.exec(query, id, e.Seq, now, e.Actor, e.Kind, e.From, e.To, detail)
-		if taken(err) {
-			return fmt.Errorf("%w: event %d of task %v is there already", board.ErrConflict, e.Seq, e.Task)
+		if isDuplicate(err) {
+			return fmt.Errorf("%w: event %d of task %v exists already", board.ErrConflict, e.Seq, e.Task)
 		}
 		if err != nil {
 			return err

@@ -16,20 +16,20 @@ import (
 	"modernc.org/sqlite"
 )
 
-// readers bounds the connections of one process that read at the same time.
+// readers is how many connections of one process read at the same time.
 const readers = 4
 
-// A file is a database file that is open. Its path may come to name another one,
-// when somebody deletes or replaces it; info tells.
+// A file is an open database file. info identifies it: another file may replace it at its
+// path.
 type file struct {
 	info   os.FileInfo
 	db     *sql.DB
-	writer *conn      // whoever holds the lock uses it
-	idle   chan *conn // nil: not yet connected
+	writer *conn      // used by the holder of the lock
+	idle   chan *conn // readers; a nil one is not connected yet
 
 	// Guarded by the store's mutex.
 	users   int
-	retired bool // close it when the last user has left
+	retired bool // close it after its last use
 }
 
 // openFile opens a file that exists.
@@ -38,7 +38,7 @@ func openFile(path string, info os.FileInfo) (*file, error) {
 	if !strings.HasPrefix(slashed, "/") { // C:/…
 		slashed = "/" + slashed
 	}
-	// A connection never creates the file, and goose begins like we do.
+	// A connection never creates the file. goose begins transactions as we do.
 	query := url.Values{
 		"mode":    {"rw"},
 		"_txlock": {"immediate"},
@@ -56,7 +56,7 @@ func openFile(path string, info os.FileInfo) (*file, error) {
 	return f, nil
 }
 
-// reader gives a connection that only reads. It goes back by put.
+// reader returns a read-only connection. The caller returns it with put.
 func (f *file) reader(ctx context.Context) (*conn, error) {
 	var c *conn
 	select {
@@ -78,7 +78,7 @@ func (f *file) reader(ctx context.Context) (*conn, error) {
 	return c, nil
 }
 
-// put takes a connection back; one that may be in an odd state is closed.
+// put returns a connection of reader. It closes one that is not good.
 func (f *file) put(c *conn, good bool) {
 	if !good && c != nil {
 		c.close()
@@ -87,7 +87,7 @@ func (f *file) put(c *conn, good bool) {
 	f.idle <- c
 }
 
-// write gives the one connection that writes.
+// write returns the connection for writing.
 func (f *file) write(ctx context.Context) (*conn, error) {
 	if f.writer == nil {
 		c, err := connect(ctx, f.db)
@@ -99,7 +99,7 @@ func (f *file) write(ctx context.Context) (*conn, error) {
 	return f.writer, nil
 }
 
-// close closes a file that nobody uses.
+// close closes a file that is not in use.
 func (f *file) close() error {
 	if f.writer != nil {
 		f.writer.close()
@@ -112,7 +112,7 @@ func (f *file) close() error {
 	return f.db.Close()
 }
 
-// A conn is a connection with its statements.
+// A conn is a connection with its prepared statements.
 type conn struct {
 	c     *sql.Conn
 	stmts map[string]*sql.Stmt
@@ -126,7 +126,7 @@ func connect(ctx context.Context, db *sql.DB) (*conn, error) {
 	return &conn{c: c, stmts: map[string]*sql.Stmt{}}, nil
 }
 
-// stmt gives the prepared statement of a constant text.
+// stmt returns the prepared statement of a constant query.
 func (c *conn) stmt(ctx context.Context, query string) (*sql.Stmt, error) {
 	if s := c.stmts[query]; s != nil {
 		return s, nil
@@ -146,10 +146,10 @@ func (c *conn) close() {
 	c.c.Close()
 }
 
-// attach gives the file if there is one with a board in it, else nil. It creates
-// nothing, but brings an older file up to date. The file goes back by leave.
+// attach returns the file, or nil if there is no file with a board in it. It creates
+// nothing, but migrates an older file. The caller returns the file with detach.
 func (s *Store) attach(ctx context.Context) (*file, error) {
-	f, version, err := s.look(ctx)
+	f, version, err := s.current(ctx)
 	if err != nil || f != nil || version == 0 {
 		return f, err
 	}
@@ -161,26 +161,26 @@ func (s *Store) attach(ctx context.Context) (*file, error) {
 	return s.attachLocked(ctx, false)
 }
 
-// attachLocked is attach for whoever has the lock. If create is set it makes what
-// is missing.
+// attachLocked is attach for the holder of the lock. If create is set, it creates what is
+// missing.
 func (s *Store) attachLocked(ctx context.Context, create bool) (*file, error) {
-	f, version, err := s.look(ctx)
+	f, version, err := s.current(ctx)
 	if err != nil || f != nil || (version == 0 && !create) {
 		return f, err
 	}
 	if err := s.prepareLocked(ctx, version); err != nil {
 		return nil, fmt.Errorf("prepare board %s: %w", s.path, err)
 	}
-	f, _, err = s.look(ctx)
+	f, _, err = s.current(ctx)
 	if err == nil && f == nil {
-		err = fmt.Errorf("%w: board %s was removed", board.ErrUnavailable, s.path)
+		err = fmt.Errorf("%w: board %s was deleted", board.ErrUnavailable, s.path)
 	}
 	return f, err
 }
 
-// look gives the file at path if its schema is at least the one we know. Else it
-// gives the version that it has: 0 if there is no file, or no board in it yet.
-func (s *Store) look(ctx context.Context) (*file, int64, error) {
+// current returns the file at path if its schema is up to date. Otherwise it returns the
+// version of the schema, 0 if there is no file or no board in it yet.
+func (s *Store) current(ctx context.Context) (*file, int64, error) {
 	info, err := os.Stat(s.path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, 0, fmt.Errorf("%w: %w", board.ErrUnavailable, err)
@@ -216,8 +216,8 @@ func (s *Store) look(ctx context.Context) (*file, int64, error) {
 	return f, 0, nil
 }
 
-// leave gives back what attach gave, which may be nil.
-func (s *Store) leave(f *file) {
+// detach ends the use of a file that attach returned, which may be nil.
+func (s *Store) detach(f *file) {
 	if f == nil {
 		return
 	}
@@ -229,7 +229,8 @@ func (s *Store) leave(f *file) {
 	}
 }
 
-// checkVersion refuses a SQLite that damages a file which several processes write.
+// checkVersion rejects versions of SQLite that can damage a file written by several
+// processes.
 var checkVersion = sync.OnceValue(func() error {
 	const oldest = "3.51.3"
 	db, err := sql.Open("sqlite", ":memory:")
@@ -242,12 +243,12 @@ var checkVersion = sync.OnceValue(func() error {
 		return err
 	}
 	if versionLess(version, oldest) {
-		return fmt.Errorf("SQLite %s is linked in, and below %s it can damage a file that several processes write", version, oldest)
+		return fmt.Errorf("SQLite %s can damage a file that several processes write; want at least %s", version, oldest)
 	}
 	return nil
 })
 
-// versionLess compares numbers between dots.
+// versionLess compares versions such as 3.51.3.
 func versionLess(a, b string) bool {
 	var x, y [3]int
 	fmt.Sscanf(a, "%d.%d.%d", &x[0], &x[1], &x[2])

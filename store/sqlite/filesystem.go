@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// A NetworkError refuses a board on a network file system, where the locks and the
-// shared memory that SQLite needs do not work between machines.
+// A NetworkError rejects a board on a network file system, where the locks and the shared
+// memory that SQLite needs do not work between machines.
 type NetworkError struct {
 	Path string
 	Kind string // nfs, cifs, …
@@ -19,13 +19,14 @@ func (e *NetworkError) Error() string {
 	return fmt.Sprintf("%s is on a network file system (%s), where several processes damage a SQLite file", e.Path, e.Kind)
 }
 
-// checkFileSystem looks at the folder, or what there is above it.
+// checkFileSystem returns a *NetworkError if the file is, or would be, on a network file
+// system.
 func (s *Store) checkFileSystem() error {
 	if s.opt.Force {
 		return nil
 	}
 	dir := filepath.Dir(s.path)
-	// The file itself may be a link to elsewhere.
+	// The file itself may be a symbolic link.
 	if real, err := filepath.EvalSymlinks(s.path); err == nil {
 		dir = filepath.Dir(real)
 	}
@@ -39,7 +40,7 @@ func (s *Store) checkFileSystem() error {
 	}
 	kind, network, err := s.opt.fileSystem(dir)
 	if err != nil {
-		return fmt.Errorf("ask for the file system of %s: %w", dir, err)
+		return fmt.Errorf("file system of %s: %w", dir, err)
 	}
 	if network {
 		return &NetworkError{Path: s.path, Kind: kind}
@@ -47,5 +48,5 @@ func (s *Store) checkFileSystem() error {
 	return nil
 }
 
-// makeFolder makes the folder of path, for its owner alone.
-func makeFolder(path string) error { return os.MkdirAll(filepath.Dir(path), 0o700) }
+// makeDir creates the directory of path, accessible only to its owner.
+func makeDir(path string) error { return os.MkdirAll(filepath.Dir(path), 0o700) }

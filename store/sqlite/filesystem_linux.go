@@ -9,8 +9,7 @@ import (
 	"syscall"
 )
 
-// networks are file systems that other machines may write too, by the number that
-// statfs gives.
+// networks are the file systems that other machines can write to, by their statfs type.
 var networks = map[uint32]string{
 	0x6969:     "nfs",
 	0x517b:     "smb",
@@ -33,13 +32,14 @@ var networks = map[uint32]string{
 
 const fuse = 0x65735546
 
-// localFUSE are file systems by FUSE that keep their files on this machine.
+// localFUSE are the FUSE file systems that keep their files on this machine.
 var localFUSE = []string{
 	"fuseblk", "fuse.bindfs", "fuse.cryfs", "fuse.encfs", "fuse.fuse-overlayfs", "fuse.gocryptfs", "fuse.lxcfs",
 	"fuse.mergerfs", "fuse.ntfs-3g", "fuse.securefs", "fuse.unionfs", "fuse.zfs",
 }
 
-// fileSystem tells what a path is on, and whether other machines may be too.
+// fileSystem returns the kind of a path's file system, and whether it is a network file
+// system.
 func fileSystem(path string) (kind string, network bool, err error) {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(path, &s); err != nil {
@@ -56,7 +56,7 @@ func fileSystem(path string) (kind string, network bool, err error) {
 	return kind, !slices.Contains(localFUSE, kind), nil
 }
 
-// mountKind finds the type of the mount that path is on, "fuse" if it cannot.
+// mountKind returns the type of the mount that path is on, or "fuse" if it is unknown.
 func mountKind(path string) string {
 	f, err := os.Open("/proc/self/mountinfo")
 	if err != nil {

@@ -2,5 +2,5 @@
 
 package sqlite
 
-// fileSystem does not know here what a path is on.
+// fileSystem detects no network file systems on this platform.
 func fileSystem(string) (kind string, network bool, err error) { return "", false, nil }

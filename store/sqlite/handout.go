@@ -10,14 +10,13 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-// window is how many ready tasks a hand-out looks at for one claimant, and perClaim
-// for each more.
+// A hand-out considers window ready tasks, and perClaim more for each claimant.
 const (
 	window   = 16
 	perClaim = 4
 )
 
-// A candidate is a ready task that fits.
+// A candidate is a ready task that fits the claimants.
 type candidate struct {
 	id       int64
 	priority int
@@ -26,7 +25,8 @@ type candidate struct {
 	taken    bool
 }
 
-// An open project has ready tasks that fit, in lanes.
+// An openProject is a project that can be handed out from, with the lanes that fit the
+// claimants and have ready tasks.
 type openProject struct {
 	id    int64
 	slug  string
@@ -60,7 +60,7 @@ func (t *tx) Claim(w board.Want) ([]board.Claim, error) {
 	return claims, nil
 }
 
-// fitting finds the projects with ready tasks that the claimants can do.
+// fitting returns the projects with ready tasks that fit the claimants.
 func (r *reader) fitting(w board.Want) ([]openProject, error) {
 	if len(w.For) == 0 {
 		return nil, nil
@@ -78,8 +78,8 @@ func (r *reader) fitting(w board.Want) ([]openProject, error) {
 	return projects, nil
 }
 
-// openProject finds a project's lanes that have ready tasks and want no more than
-// skills; nil fits all.
+// openProject returns a project with its lanes that have ready tasks and require no other
+// skills than the given ones; nil fits all.
 func (r *reader) openProject(slug string, skills []string) (openProject, error) {
 	const query = `SELECT p.id, p.lease, l.id, l.skills FROM projects p CROSS JOIN lanes l ON l.project_id = p.id
 		WHERE p.slug = ? AND p.paused_by = '' AND NOT p.archived
@@ -91,7 +91,7 @@ func (r *reader) openProject(slug string, skills []string) (openProject, error) 
 		if err := scan(&p.id, &lease, &lane, &set); err != nil {
 			return err
 		}
-		p.lease = fromSpan(lease)
+		p.lease = toDuration(lease)
 		wanted, err := listFromJSON[string](set)
 		if err != nil {
 			return err
@@ -104,8 +104,8 @@ func (r *reader) openProject(slug string, skills []string) (openProject, error) 
 	return p, err
 }
 
-// handOut gives each claimant a task of the project while there are any, and
-// returns those who got none.
+// handOut grants each claimant a task of the project while there are any. It also returns
+// the claimants that got none.
 func (t *tx) handOut(p openProject, waiting []board.Claimant, declined declines, limit int, lease time.Duration) ([]board.Claim, []board.Claimant, error) {
 	tasks, err := t.candidates(p.lanes, limit)
 	if err != nil {
@@ -130,7 +130,7 @@ func (t *tx) handOut(p openProject, waiting []board.Claimant, declined declines,
 		}
 		claim, err := board.Grant(t, task, c, lease)
 		if errors.Is(err, board.ErrConflict) {
-			continue // it has a claim already, and so wants none
+			continue // it has a claim already, or was stopped
 		}
 		if err != nil {
 			return nil, nil, err
@@ -142,7 +142,7 @@ func (t *tx) handOut(p openProject, waiting []board.Claimant, declined declines,
 	return claims, rest, nil
 }
 
-// candidates gives the first ready tasks of the lanes together.
+// candidates returns the first ready tasks of the lanes, by priority and age.
 func (t *tx) candidates(lanes []int64, limit int) ([]candidate, error) {
 	const query = `SELECT id, priority, queued_at, areas FROM tasks INDEXED BY tasks_ready WHERE lane_id = ? AND ready
 		ORDER BY priority, queued_at, id LIMIT ?`
@@ -168,8 +168,8 @@ func (t *tx) candidates(lanes []int64, limit int) ([]candidate, error) {
 	return list[:min(len(list), limit)], nil
 }
 
-// best picks from tasks, which are in order, the first that is free; one that
-// overlaps with what others do only if its priority has no other.
+// best returns the first of the ordered tasks that is not taken and fits. Within a
+// priority it prefers one whose areas do not overlap those of live claims.
 func best(tasks []candidate, busy areas, fits func(id int64) bool) *candidate {
 	var second *candidate
 	for i := range tasks {
@@ -190,7 +190,7 @@ func best(tasks []candidate, busy areas, fits func(id int64) bool) *candidate {
 	return second
 }
 
-// busyAreas gives the areas of a project's live claims, if it matters for tasks.
+// busyAreas returns the areas of a project's live claims, if any of the tasks has areas.
 func (t *tx) busyAreas(p openProject, tasks []candidate) (areas, error) {
 	const query = `SELECT areas FROM claims WHERE task_id BETWEEN ? AND ? AND areas <> '[]'`
 	busy := newAreas()

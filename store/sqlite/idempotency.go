@@ -27,6 +27,6 @@ func (t *tx) Keep(k board.Key, answer string) error {
 
 func (t *tx) Forget(age time.Duration) error {
 	const query = `DELETE FROM idempotency WHERE at < ?`
-	_, err := t.exec(query, t.now()-span(age))
+	_, err := t.exec(query, t.now()-micros(age))
 	return err
 }

@@ -22,14 +22,14 @@ func scanKey(scan scan) (k auth.Key, err error) {
 	var expires, used, revoked, disabled *int64
 	err = scan(&k.ID, &hash, &k.Name, &k.Owner, &k.Person, &k.Project, &k.Role, &created, &expires, &used, &revoked, &disabled)
 	copy(k.Hash[:], hash)
-	k.Created, k.Expires, k.LastUsed = fromMicros(created), fromMoment(expires), fromMoment(used)
-	k.Revoked, k.OwnerDisabled = fromMoment(revoked), fromMoment(disabled)
+	k.Created, k.Expires, k.LastUsed = fromMicros(created), fromNullTime(expires), fromNullTime(used)
+	k.Revoked, k.OwnerDisabled = fromNullTime(revoked), fromNullTime(disabled)
 	return k, err
 }
 
-// keys gives what a constant query with keyColumns finds.
+// keys runs a constant query that begins with keyColumns.
 func (s *Store) keys(ctx context.Context, query string, args ...any) (keys []auth.Key, err error) {
-	err = s.lookUp(ctx, func(r *reader) error {
+	err = s.readAuth(ctx, func(r *reader) error {
 		return r.each(query, args, func(scan scan) error {
 			k, err := scanKey(scan)
 			keys = append(keys, k)
@@ -39,7 +39,7 @@ func (s *Store) keys(ctx context.Context, query string, args ...any) (keys []aut
 	return keys, err
 }
 
-// Key finds a key by its id.
+// Key reads a key by its id.
 func (s *Store) Key(ctx context.Context, id string) (auth.Key, error) {
 	const query = keyColumns + ` WHERE k.id = ?`
 	keys, err := s.keys(ctx, query, id)
@@ -58,13 +58,13 @@ func (s *Store) Keys(ctx context.Context) ([]auth.Key, error) {
 	return s.keys(ctx, query)
 }
 
-// InsertKey adds a key, and its owner if that is new.
+// InsertKey stores a key, and its owner if that is a new person.
 func (s *Store) InsertKey(ctx context.Context, k auth.Key) error {
 	const (
 		disabled = `SELECT disabled_at IS NOT NULL FROM people WHERE name = ?`
 		insert   = `INSERT INTO api_keys (id, hash, name, owner, person, project, role, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	)
-	return s.edit(ctx, func(t *tx) error {
+	return s.writeAuth(ctx, func(t *tx) error {
 		if err := t.addPerson(k.Owner, k.Created); err != nil {
 			return err
 		}
@@ -75,24 +75,24 @@ func (s *Store) InsertKey(ctx context.Context, k auth.Key) error {
 		if off {
 			return fmt.Errorf("%w: %s is disabled", auth.ErrConflict, k.Owner)
 		}
-		_, err := t.exec(insert, k.ID, k.Hash[:], k.Name, k.Owner, k.Person, k.Project, int(k.Role), k.Created.UnixMicro(), moment(k.Expires))
-		if taken(err) {
-			return fmt.Errorf("%w: there is a key %s", auth.ErrConflict, k.ID)
+		_, err := t.exec(insert, k.ID, k.Hash[:], k.Name, k.Owner, k.Person, k.Project, int(k.Role), k.Created.UnixMicro(), nullTime(k.Expires))
+		if isDuplicate(err) {
+			return fmt.Errorf("%w: key %s exists already", auth.ErrConflict, k.ID)
 		}
 		return err
 	})
 }
 
-// RevokeKey ends a key; the first time counts.
+// RevokeKey revokes a key. Repeating it does not change the time.
 func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) error {
 	const query = `UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?), version = ` + versionNow + ` WHERE id = ?`
-	return s.end(ctx, "key "+id, query, moment(at), id)
+	return s.changeAccess(ctx, "key "+id, query, nullTime(at), id)
 }
 
-// Used notes when keys were used last.
+// Used records when keys were last used.
 func (s *Store) Used(ctx context.Context, last map[string]time.Time) error {
 	const query = `UPDATE api_keys SET used_at = ? WHERE id = ? AND coalesce(used_at, 0) < ?`
-	return s.edit(ctx, func(t *tx) error {
+	return s.writeAuth(ctx, func(t *tx) error {
 		for id, at := range last {
 			if _, err := t.exec(query, at.UnixMicro(), id, at.UnixMicro()); err != nil {
 				return err
@@ -102,14 +102,14 @@ func (s *Store) Used(ctx context.Context, last map[string]time.Time) error {
 	})
 }
 
-// Changes tells what was revoked and disabled after a version.
+// Changes lists what was revoked and disabled after a version.
 func (s *Store) Changes(ctx context.Context, after int64) (c auth.Changes, err error) {
 	const (
 		version = `SELECT version FROM auth_meta`
 		keys    = `SELECT id FROM api_keys WHERE revoked_at IS NOT NULL AND version > ?`
 		people  = `SELECT name FROM people WHERE disabled_at IS NOT NULL AND version > ?`
 	)
-	err = s.lookUp(ctx, func(r *reader) error {
+	err = s.readAuth(ctx, func(r *reader) error {
 		if err := r.get(version, nil, &c.Version); err != nil || after < 0 || c.Version <= after {
 			return err
 		}
@@ -122,7 +122,7 @@ func (s *Store) Changes(ctx context.Context, after int64) (c auth.Changes, err e
 	return c, err
 }
 
-// texts gives the rows of a constant query with one column.
+// texts runs a constant query with one text column.
 func (r *reader) texts(query string, args ...any) (list []string, err error) {
 	err = r.each(query, args, func(scan scan) error {
 		var s string
@@ -135,11 +135,11 @@ func (r *reader) texts(query string, args ...any) (list []string, err error) {
 
 const versionNow = `(SELECT version FROM auth_meta)`
 
-// end runs a constant statement that ends what a key or a person may do, or begins it
-// again. It must find a row.
-func (s *Store) end(ctx context.Context, what, query string, args ...any) error {
+// changeAccess runs a constant statement that changes what a key or a person may do, and
+// raises the version. ErrNotFound if the statement changes no row.
+func (s *Store) changeAccess(ctx context.Context, what, query string, args ...any) error {
 	const raise = `UPDATE auth_meta SET version = version + 1`
-	return s.edit(ctx, func(t *tx) error {
+	return s.writeAuth(ctx, func(t *tx) error {
 		if _, err := t.exec(raise); err != nil {
 			return err
 		}
@@ -151,9 +151,9 @@ func (s *Store) end(ctx context.Context, what, query string, args ...any) error 
 	})
 }
 
-// lookUp reads for package auth, and edit writes; errors are in its words. Where
-// there is no file yet nothing is read.
-func (s *Store) lookUp(ctx context.Context, f func(*reader) error) error {
+// readAuth is Read for package auth, with its errors. If there is no file yet, it does not
+// call f.
+func (s *Store) readAuth(ctx context.Context, f func(*reader) error) error {
 	return authError(s.Read(ctx, func(r board.Reader) error {
 		if r, ok := r.(*reader); ok {
 			return f(r)
@@ -162,10 +162,12 @@ func (s *Store) lookUp(ctx context.Context, f func(*reader) error) error {
 	}))
 }
 
-func (s *Store) edit(ctx context.Context, f func(*tx) error) error {
+// writeAuth is Write for package auth, with its errors.
+func (s *Store) writeAuth(ctx context.Context, f func(*tx) error) error {
 	return authError(s.Write(ctx, func(t board.Tx) error { return f(t.(*tx)) }))
 }
 
+// authError translates errors of package board into those of package auth.
 func authError(err error) error {
 	switch {
 	case errors.Is(err, board.ErrNotFound):

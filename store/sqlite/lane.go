@@ -7,10 +7,11 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-// maxLanes bounds the sets of skills in a project, since a hand-out looks at each.
+// A lane is the tasks of a project that require the same set of skills. The hand-out reads
+// the head of each lane, so their number is limited.
 const maxLanes = 64
 
-// lane finds the lane of a set of skills, and opens it if need be.
+// lane returns the id of the lane of a set of skills, and creates it if necessary.
 func (t *tx) lane(project int64, slug string, skills []string) (int64, error) {
 	const find = `SELECT id FROM lanes WHERE project_id = ? AND skills = ?`
 	const count = `SELECT count(*) FROM lanes WHERE project_id = ?`
@@ -31,7 +32,7 @@ func (t *tx) lane(project int64, slug string, skills []string) (int64, error) {
 		return 0, err
 	}
 	if n >= maxLanes {
-		return 0, fmt.Errorf("%w: the tasks of project %s already ask for %d different sets of skills, the most there can be; use one of those",
+		return 0, fmt.Errorf("%w: the tasks of project %s already have %d different sets of skills, which is the limit; use one of them",
 			board.ErrInvalid, slug, maxLanes)
 	}
 	err = t.get(open, []any{project, set}, &id)

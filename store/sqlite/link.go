@@ -16,7 +16,7 @@ func (t *tx) Links(id board.ID) (blockers, dependents []board.ID, err error) {
 	return blockers, dependents, err
 }
 
-// ids gives the tasks of one project that a constant query finds.
+// ids runs a constant query for tasks of one project.
 func (r *reader) ids(slug, query string, args ...any) ([]board.ID, error) {
 	var list []board.ID
 	err := r.each(query, args, func(scan scan) error {

@@ -10,31 +10,31 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-// A lock lets one writer at a time through, of all processes on this machine.
+// A lock is a mutex between the writers of all processes on this machine.
 //
-// There are two files. Whoever wants .lock takes .queue first, and gives it back
-// when it has both. So a process that writes again and again cannot take the lock
-// from under one that waits for it: it has to draw for .queue with the others.
-// SQLite's own busy handler lets that happen, hundreds of times in a row.
+// It consists of two files. A writer locks .queue first, then .lock, and then unlocks
+// .queue. So a process that writes in a loop cannot starve the process that waits for
+// .lock: it has to compete for .queue with the others. With SQLite's own busy handler a
+// waiting process can be starved hundreds of times in a row.
 type lock struct {
 	path string
-	turn chan struct{} // this process's writers, in their order
+	turn chan struct{} // serializes the writers of this process
 
-	// For whoever has the turn.
+	// Used by the holder of turn.
 	queue, held *os.File
 }
 
-// A waiting process looks again after lockPoll, and up to twice that by chance; the
-// next in line after lockNap, the first maxNaps times.
+// A process that waits for .queue polls every lockPoll to twice lockPoll. The one that
+// waits for .lock polls every lockSpin for the first maxSpins times.
 const (
 	lockPoll = 500 * time.Microsecond
-	lockNap  = 50 * time.Microsecond
-	maxNaps  = 500
+	lockSpin = 50 * time.Microsecond
+	maxSpins = 500
 )
 
 func newLock(path string) *lock { return &lock{path: path, turn: make(chan struct{}, 1)} }
 
-// acquire waits for the lock and gives the function that releases it.
+// acquire waits for the lock and returns the function that releases it.
 func (l *lock) acquire(ctx context.Context, wait time.Duration) (release func(), err error) {
 	timeout := time.NewTimer(wait)
 	defer timeout.Stop()
@@ -46,7 +46,7 @@ func (l *lock) acquire(ctx context.Context, wait time.Duration) (release func(),
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-timeout.C:
-		return nil, l.gaveUp(wait)
+		return nil, l.timedOut(wait)
 	}
 	if err := l.take(ctx, timeout.C, wait); err != nil {
 		<-l.turn
@@ -58,25 +58,25 @@ func (l *lock) acquire(ctx context.Context, wait time.Duration) (release func(),
 	}, nil
 }
 
-// take gets both files and gives the first back. The one that is next looks often
-// for a while: there is only one of them, and time that nobody writes is lost.
+// take locks both files and unlocks the first one. The next writer polls .lock more often:
+// there is only one, and the time between two writers is lost.
 func (l *lock) take(ctx context.Context, timeout <-chan time.Time, wait time.Duration) error {
-	try := func(f **os.File, path string, naps int) error {
+	try := func(f **os.File, path string, spins int) error {
 		for {
 			ok, err := tryFile(f, path)
 			if ok || err != nil {
 				return err
 			}
-			if naps > 0 && ctx.Err() == nil {
-				naps--
-				nap(lockNap)
+			if spins > 0 && ctx.Err() == nil {
+				spins--
+				sleep(lockSpin)
 				continue
 			}
 			select {
 			case <-ctx.Done():
 				return ctx.Err()
 			case <-timeout:
-				return l.gaveUp(wait)
+				return l.timedOut(wait)
 			case <-time.After(lockPoll + rand.N(lockPoll)):
 			}
 		}
@@ -85,14 +85,15 @@ func (l *lock) take(ctx context.Context, timeout <-chan time.Time, wait time.Dur
 		return err
 	}
 	defer unlockFile(l.queue)
-	return try(&l.held, l.path+".lock", maxNaps)
+	return try(&l.held, l.path+".lock", maxSpins)
 }
 
-func (l *lock) gaveUp(wait time.Duration) error {
-	return fmt.Errorf("%w: other writers kept %s.lock for %v", board.ErrUnavailable, l.path, wait)
+// timedOut is the error after waiting for too long.
+func (l *lock) timedOut(wait time.Duration) error {
+	return fmt.Errorf("%w: timed out after %v waiting for other writers to release %s.lock", board.ErrUnavailable, wait, l.path)
 }
 
-// close is for when nobody holds the lock or wants it.
+// close closes the files. Nobody may hold the lock or wait for it.
 func (l *lock) close() {
 	for _, f := range []*os.File{l.queue, l.held} {
 		if f != nil {
@@ -102,8 +103,8 @@ func (l *lock) close() {
 	l.queue, l.held = nil, nil
 }
 
-// tryFile locks the file at path, which it opens if need be, and reports whether
-// it did.
+// tryFile tries to lock the file at path, opening it if necessary, and reports whether it
+// did.
 func tryFile(f **os.File, path string) (bool, error) {
 	if *f == nil {
 		var err error
@@ -115,7 +116,7 @@ func tryFile(f **os.File, path string) (bool, error) {
 	if !ok || err != nil {
 		return false, err
 	}
-	// Somebody may have deleted it, and others lock a new one.
+	// If the file was deleted, other processes lock a new one.
 	mine, err := (*f).Stat()
 	if err != nil {
 		return false, err
@@ -131,7 +132,7 @@ func tryFile(f **os.File, path string) (bool, error) {
 func openLock(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if os.IsNotExist(err) {
-		if err := makeFolder(path); err != nil {
+		if err := makeDir(path); err != nil {
 			return nil, err
 		}
 		f, err = os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
@@ -143,6 +144,6 @@ func openLock(path string) (*os.File, error) {
 }
 
 func unlockFile(f *os.File) {
-	// Nothing can be done about an error; closing would release it too.
+	// Ignore the error: closing the file also unlocks it.
 	_ = unlock(f)
 }

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// tryLock locks f against other processes, if nobody has.
+// tryLock tries to lock f against other processes, and reports whether it did.
 func tryLock(f *os.File) (bool, error) {
 	for {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)

@@ -25,7 +25,7 @@ var migrations = func() fs.FS {
 	return sub
 }()
 
-// newestMigration is the schema number that a program with these migrations knows.
+// newestMigration returns the number of the newest migration.
 func newestMigration(fsys fs.FS) (int64, error) {
 	names, err := fs.Glob(fsys, "*.sql")
 	if err != nil {
@@ -42,9 +42,8 @@ func newestMigration(fsys fs.FS) (int64, error) {
 	return newest, nil
 }
 
-// schemaVersion gives the number of the newest migration that was made on db, 0 if
-// there is nothing in it yet. The database of another program is an error: we would
-// put our tables between its own.
+// schemaVersion returns the number of the newest migration that was applied to db, 0 if db
+// is empty. It fails for the database of another program.
 func schemaVersion(ctx context.Context, db *sql.DB) (int64, error) {
 	const exists = `
 SELECT count(*) FILTER (WHERE name IN ('meta', 'goose_db_version')),
@@ -57,7 +56,7 @@ SELECT count(*) FILTER (WHERE name IN ('meta', 'goose_db_version')),
 	}
 	switch {
 	case tables < 2 && others > 0:
-		return 0, errors.New("the file is the database of another program, and not a board; name another file")
+		return 0, errors.New("the file is the database of another program, not a board; choose another file")
 	case tables < 2:
 		return 0, nil
 	}
@@ -68,10 +67,10 @@ SELECT count(*) FILTER (WHERE name IN ('meta', 'goose_db_version')),
 	return version, nil
 }
 
-// prepareLocked makes the folder, the file and the schema, whatever is missing. A
-// file with an older schema, version, is copied first.
+// prepareLocked creates what is missing of the directory, the file and the schema. It
+// backs up a file whose schema is at an older version first.
 func (s *Store) prepareLocked(ctx context.Context, version int64) error {
-	// What was begun is finished: a cancelled call must not leave half of it.
+	// A cancelled call must not leave the work half done.
 	ctx = context.WithoutCancel(ctx)
 	if err := createFile(s.path); err != nil {
 		return err
@@ -87,7 +86,7 @@ func (s *Store) prepareLocked(ctx context.Context, version int64) error {
 	defer f.close()
 	if version > 0 {
 		if err := backup(ctx, f.db, fmt.Sprintf("%s.v%d.bak", s.path, version)); err != nil {
-			return fmt.Errorf("back up before the upgrade: %w", err)
+			return fmt.Errorf("backup before the upgrade: %w", err)
 		}
 	}
 	var mode string
@@ -95,7 +94,7 @@ func (s *Store) prepareLocked(ctx context.Context, version int64) error {
 		return mapError(ctx, err)
 	}
 	if mode != "wal" {
-		return fmt.Errorf("SQLite's journal mode here is %s, want wal", mode)
+		return fmt.Errorf("journal mode is %s, want wal", mode)
 	}
 	return s.migrate(ctx, f.db)
 }
@@ -110,12 +109,12 @@ func (s *Store) migrate(ctx context.Context, db *sql.DB) error {
 	return mapError(ctx, err)
 }
 
-// createFile makes an empty file for its owner alone, and the folders above it.
+// createFile creates an empty file, accessible only to its owner, and its directory.
 func createFile(path string) error {
-	if err := makeFolder(path); err != nil {
+	if err := makeDir(path); err != nil {
 		return err
 	}
-	// O_EXCL: to open and close a file that SQLite has open would drop its locks.
+	// O_EXCL, because closing a file that SQLite has open would drop its locks.
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return nil
@@ -126,8 +125,8 @@ func createFile(path string) error {
 	if err := f.Close(); err != nil {
 		return err
 	}
-	// The names must last too, or a power cut takes what was acknowledged. Some
-	// systems cannot do that to a folder; then nothing is to be done.
+	// Sync the directories as well, or the file may be lost in a power failure. Not all
+	// systems support that, so errors are ignored.
 	dir := filepath.Dir(path)
 	for _, dir := range []string{dir, filepath.Dir(dir)} {
 		if f, err := os.Open(dir); err == nil {
@@ -138,14 +137,14 @@ func createFile(path string) error {
 	return nil
 }
 
-// backup copies the database to the file name. A copy that is there already was
-// made by an upgrade that did not come to its end, and is replaced.
+// backup copies the database to the file name. It replaces an existing copy, which an
+// interrupted upgrade has left.
 func backup(ctx context.Context, db *sql.DB, name string) error {
 	part := name + ".part"
 	if err := os.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := createFile(part); err != nil { // so that it is its owner's alone
+	if err := createFile(part); err != nil { // accessible only to its owner
 		return err
 	}
 	if _, err := db.ExecContext(ctx, `VACUUM INTO ?`, part); err != nil {

@@ -15,7 +15,7 @@ func scanProject(scan scan) (p board.Project, err error) {
 	if err := scan(&p.Slug, &p.Name, &p.Policy, &lease, &skills, &p.PausedBy, &p.Archived); err != nil {
 		return p, err
 	}
-	p.Lease = fromSpan(lease)
+	p.Lease = toDuration(lease)
 	p.Skills, err = listFromJSON[string](skills)
 	return p, err
 }
@@ -48,29 +48,29 @@ func (r *reader) Projects(slugs ...string) ([]board.Project, error) {
 	return list, err
 }
 
-// PutProject keeps the number that its next task gets.
+// PutProject creates or replaces a project. It keeps the counter of its task numbers.
 func (t *tx) PutProject(p board.Project) error {
 	const query = `INSERT INTO projects (slug, name, policy, lease, skills, paused_by, archived) VALUES (?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (slug) DO UPDATE SET name = excluded.name, policy = excluded.policy, lease = excluded.lease,
 		skills = excluded.skills, paused_by = excluded.paused_by, archived = excluded.archived`
 	if !board.ValidSlug(p.Slug) {
-		return fmt.Errorf("%w: %.40q cannot be a project's short name", board.ErrInvalid, p.Slug)
+		return fmt.Errorf("%w: invalid project name %.40q", board.ErrInvalid, p.Slug)
 	}
 	skills, err := listJSON(p.Skills)
 	if err != nil {
 		return err
 	}
-	_, err = t.exec(query, p.Slug, p.Name, p.Policy, span(p.Lease), skills, p.PausedBy, p.Archived)
+	_, err = t.exec(query, p.Slug, p.Name, p.Policy, micros(p.Lease), skills, p.PausedBy, p.Archived)
 	return err
 }
 
-// LockProject has nothing to do: only one transaction writes at a time.
+// LockProject only checks that the project exists: there is one writer at a time.
 func (t *tx) LockProject(slug string) error {
 	_, err := t.projectID(slug)
 	return err
 }
 
-// Numbers goes on after the highest number there is, whoever chose it.
+// Numbers continues after the highest number in use, also if it was imported.
 func (t *tx) Numbers(slug string, n int) (int64, error) {
 	const next = `SELECT max(next_no, coalesce((SELECT max(id) FROM tasks WHERE id BETWEEN ? AND ?), 0) - ? + 1) FROM projects WHERE id = ?`
 	const take = `UPDATE projects SET next_no = ? WHERE id = ?`
@@ -84,13 +84,13 @@ func (t *tx) Numbers(slug string, n int) (int64, error) {
 		return 0, err
 	}
 	if n < 1 || no+int64(n)-1 > board.MaxNo {
-		return 0, fmt.Errorf("%w: project %s has no %d numbers left", board.ErrInvalid, slug, n)
+		return 0, fmt.Errorf("%w: project %s does not have %d numbers left", board.ErrInvalid, slug, n)
 	}
 	_, err = t.exec(take, no+int64(n), project)
 	return no, err
 }
 
-// projectID finds a project's own number; ErrNotFound if there is none.
+// projectID returns the row id of a project.
 func (r *reader) projectID(slug string) (int64, error) {
 	const query = `SELECT id FROM projects WHERE slug = ?`
 	if id := r.projects[slug]; id != 0 {
@@ -107,7 +107,7 @@ func (r *reader) projectID(slug string) (int64, error) {
 	return id, err
 }
 
-// projectIDs gives those that exist.
+// projectIDs returns the row ids of those projects that exist.
 func (r *reader) projectIDs(slugs []string) ([]int64, error) {
 	const query = `SELECT id FROM projects WHERE slug = ?`
 	var ids []int64
@@ -124,7 +124,7 @@ func (r *reader) projectIDs(slugs []string) ([]int64, error) {
 	return ids, nil
 }
 
-// inProjects bounds a query to the tasks of projects; nil means all.
+// inProjects restricts a query to the tasks of projects; nil means all.
 func (r *reader) inProjects(q *query, condition string, slugs []string) error {
 	if slugs == nil {
 		return nil
@@ -140,15 +140,15 @@ func (r *reader) inProjects(q *query, condition string, slugs []string) error {
 	return nil
 }
 
-// A task's number takes the lower bits of its id.
+// noBits is the number of low bits of a task's row id that hold its number.
 const noBits = 40
 
-// idRange is the first and the last id that a project's tasks can have.
+// idRange returns the first and the last row id that a project's tasks can have.
 func idRange(project int64) (first, last int64) {
 	return project << noBits, project<<noBits | board.MaxNo
 }
 
-// pack is a task's id as it is stored; the project must exist.
+// pack returns the row id of a task. The project must exist.
 func (r *reader) pack(id board.ID) (int64, error) {
 	if id.No < 1 || id.No > board.MaxNo {
 		return 0, fmt.Errorf("%w: task %v", board.ErrNotFound, id)
@@ -160,7 +160,7 @@ func (r *reader) pack(id board.ID) (int64, error) {
 	return project<<noBits | id.No, nil
 }
 
-// packOrNull does the same for an id that may be zero.
+// packOrNull is pack for an ID that may be zero, which is NULL.
 func (r *reader) packOrNull(id board.ID) (any, error) {
 	if id.IsZero() {
 		return nil, nil
@@ -168,5 +168,5 @@ func (r *reader) packOrNull(id board.ID) (any, error) {
 	return r.pack(id)
 }
 
-// unpack is the id of a task in the project slug.
+// unpack returns the ID of a task from its project and its row id.
 func unpack(slug string, id int64) board.ID { return board.ID{Project: slug, No: id & board.MaxNo} }

@@ -8,14 +8,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A query is put together from constant pieces; values are parameters only.
+// A query is composed of constant strings. Values are always parameters.
 type query struct {
 	strings.Builder
 	args  []any
 	where bool
 }
 
-// newQuery starts with a constant text without WHERE.
+// newQuery returns a query that begins with a constant text without WHERE.
 func newQuery(text string) *query {
 	q := &query{}
 	q.WriteString(text)
@@ -36,8 +36,8 @@ func (q *query) and(condition string, args ...any) {
 	q.args = append(q.args, args...)
 }
 
-// anyOf adds a constant condition once for each set of values, one of which must
-// hold. No values at all: nothing fits.
+// anyOf adds a constant condition for each of the values, joined with OR. Without values
+// nothing matches.
 func anyOf[T any](q *query, condition string, values []T, args func(T) []any) {
 	if len(values) == 0 {
 		q.and("FALSE")
@@ -50,33 +50,33 @@ func anyOf[T any](q *query, condition string, values []T, args func(T) []any) {
 	q.and(condition+strings.Repeat(" OR "+condition, len(values)-1), all...)
 }
 
-// end adds a constant text with its values.
+// end appends a constant text with its parameters.
 func (q *query) end(text string, args ...any) {
 	q.WriteString(" ")
 	q.WriteString(text)
 	q.args = append(q.args, args...)
 }
 
-// pageSize is what a limit of 0 means.
+// pageSize is the default limit.
 const pageSize = 1000
 
-func limitOr(limit, usual int) int {
+func limitOr(limit, def int) int {
 	if limit <= 0 {
-		return usual
+		return def
 	}
 	return limit
 }
 
-// A moment is a time that a column may lack; the zero time is NULL.
-func moment(t time.Time) any {
+// nullTime returns the value of a nullable time column. The zero time is NULL.
+func nullTime(t time.Time) any {
 	if t.IsZero() {
 		return nil
 	}
 	return t.UnixMicro()
 }
 
-// fromMoment reads a moment.
-func fromMoment(n *int64) time.Time {
+// fromNullTime is the reverse of nullTime.
+func fromNullTime(n *int64) time.Time {
 	if n == nil {
 		return time.Time{}
 	}
@@ -85,18 +85,18 @@ func fromMoment(n *int64) time.Time {
 
 func fromMicros(n int64) time.Time { return time.UnixMicro(n).UTC() }
 
-// span is a duration as it is stored.
-func span(d time.Duration) int64 { return d.Microseconds() }
+// micros returns the value of a duration column.
+func micros(d time.Duration) int64 { return d.Microseconds() }
 
-func fromSpan(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
+func toDuration(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
 
-// asJSON writes a list or a structure of ours. Broken UTF-8 in a text is replaced.
+// asJSON encodes a list or a struct. It replaces invalid UTF-8.
 func asJSON(v any) (string, error) {
 	b, err := json.Marshal(v, json.OmitZeroStructFields(true), jsontext.AllowInvalidUTF8(true))
 	return string(b), err
 }
 
-// listJSON writes a list; none is [].
+// listJSON encodes a list. An empty list is [].
 func listJSON[T ~string](list []T) (string, error) {
 	if len(list) == 0 {
 		return "[]", nil
@@ -106,7 +106,7 @@ func listJSON[T ~string](list []T) (string, error) {
 
 func fromJSON(text string, into any) error { return json.Unmarshal([]byte(text), into) }
 
-// listFromJSON reads a list; [] is nil.
+// listFromJSON decodes a list. [] becomes nil.
 func listFromJSON[T ~string](text string) ([]T, error) {
 	if text == "[]" {
 		return nil, nil

@@ -23,13 +23,13 @@ func scanQuestion(scan scan) (board.Question, error) {
 	if task != nil {
 		q.Claim.Task = unpack(q.Project, *task)
 	}
-	q.NeededBy, q.AskedAt, q.AnsweredAt = fromMoment(neededBy), fromMicros(asked), fromMoment(answered)
+	q.NeededBy, q.AskedAt, q.AnsweredAt = fromNullTime(neededBy), fromMicros(asked), fromNullTime(answered)
 	var err error
 	q.Options, err = listFromJSON[string](options)
 	return q, err
 }
 
-// questions gives what a constant query with questionColumns finds.
+// questions runs a constant query that begins with questionColumns.
 func (r *reader) questions(query string, args ...any) ([]board.Question, error) {
 	var list []board.Question
 	err := r.each(query, args, func(scan scan) error {
@@ -62,7 +62,7 @@ func (r *reader) Questions(f board.QuestionFilter) ([]board.Question, error) {
 		anyOf(q, `q.project_id = ?`, ids, func(id int64) []any { return []any{id} })
 	}
 	if f.State == board.QuestionOpen {
-		q.and(`q.state = 'open'`) // as the index says it
+		q.and(`q.state = 'open'`) // literally, so that the partial index is used
 	} else if f.State != "" {
 		q.and(`q.state = ?`, f.State)
 	}
@@ -119,8 +119,8 @@ func (t *tx) UpdateQuestion(q board.Question) error {
 	return fmt.Errorf("%w: question %v is %s", board.ErrConflict, q.ID, now.State)
 }
 
-// questionValues gives the columns in the order of both statements. The project is
-// the task's where there is a task.
+// questionValues returns the values in the order of both statements. The project defaults
+// to that of the task.
 func (t *tx) questionValues(q board.Question) ([]any, error) {
 	slug := q.Project
 	if slug == "" {
@@ -140,6 +140,6 @@ func (t *tx) questionValues(q board.Question) ([]any, error) {
 	}
 	return []any{
 		project, task, q.Claim.Attempt, q.Claim.Nonce, q.Asker.Principal, q.Asker.Name, q.Owner, q.ChatID, q.Text, options, q.Default,
-		moment(q.NeededBy), q.Blocking, q.HumanOnly, q.State, q.Answer, q.AnsweredBy, q.AskedAt.UnixMicro(), moment(q.AnsweredAt),
+		nullTime(q.NeededBy), q.Blocking, q.HumanOnly, q.State, q.Answer, q.AnsweredBy, q.AskedAt.UnixMicro(), nullTime(q.AnsweredAt),
 	}, nil
 }

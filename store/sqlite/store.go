@@ -12,13 +12,13 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-// A Store is a board in a file.
+// A Store is a board in a SQLite file. It is safe for concurrent use.
 type Store struct {
 	path  string
 	opt   Options
 	lock  *lock
-	known int64        // the schema number that this program knows
-	last  atomic.Int64 // the latest time that was given, in microseconds
+	known int64        // the newest migration of this program
+	last  atomic.Int64 // the latest time that now returned, in microseconds
 	stop  chan struct{}
 
 	mu     sync.Mutex
@@ -29,25 +29,26 @@ type Store struct {
 
 var _ board.Store = (*Store)(nil)
 
-// Options change what is usual.
+// Options configures a Store. The zero value selects the defaults.
 type Options struct {
-	// Clock is where the time comes from, time.Now if nil.
+	// Clock returns the time; default time.Now.
 	Clock func() time.Time
-	// Wait is how long a writer queues behind others before it gives up with
-	// board.ErrUnavailable, 15 s if zero.
+	// Wait is how long a writer waits for other writers before it fails with
+	// board.ErrUnavailable; default 15 s.
 	Wait time.Duration
-	// Poll is how often Watch looks for changes, 250 ms if zero.
+	// Poll is the interval at which Watch checks for changes; default 250 ms.
 	Poll time.Duration
-	// Force opens a file on a network file system too. Processes on different
-	// machines will damage it.
+	// Force allows a file on a network file system, which processes on different
+	// machines will damage.
 	Force bool
 
-	// For tests: what file system a path is on, and other migrations.
+	// For tests.
 	fileSystem func(path string) (kind string, network bool, err error)
 	migrations fs.FS
 }
 
-func (o *Options) filled() Options {
+// withDefaults returns a copy of o with all defaults set.
+func (o *Options) withDefaults() Options {
 	var f Options
 	if o != nil {
 		f = *o
@@ -70,15 +71,15 @@ func (o *Options) filled() Options {
 	return f
 }
 
-// Open gives the board in the file at path, which need not exist: only a Write
-// creates it. A file of an older program is brought up to date here, and a copy of
-// it kept beside it.
+// Open opens the board in the file at path. The file does not need to exist: the first
+// Write creates it. Open migrates a file of an older program, and keeps a backup beside
+// it.
 func Open(ctx context.Context, path string, o *Options) (*Store, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("open board: %w", err)
 	}
-	s := &Store{path: path, opt: o.filled(), lock: newLock(path), stop: make(chan struct{})}
+	s := &Store{path: path, opt: o.withDefaults(), lock: newLock(path), stop: make(chan struct{})}
 	if s.known, err = newestMigration(s.opt.migrations); err != nil {
 		return nil, fmt.Errorf("open board %s: %w", path, err)
 	}
@@ -89,7 +90,7 @@ func Open(ctx context.Context, path string, o *Options) (*Store, error) {
 		return nil, fmt.Errorf("open board %s: %w", path, err)
 	}
 	f, err := s.attach(ctx)
-	s.leave(f)
+	s.detach(f)
 	if err != nil {
 		s.Close()
 		return nil, fmt.Errorf("open board %s: %w", path, err)
@@ -97,29 +98,29 @@ func Open(ctx context.Context, path string, o *Options) (*Store, error) {
 	return s, nil
 }
 
-// Read runs f on one moment of the board.
+// Read runs f on a snapshot of the board.
 func (s *Store) Read(ctx context.Context, f func(board.Reader) error) error {
-	if err := s.enter(); err != nil {
+	if err := s.startCall(); err != nil {
 		return err
 	}
 	defer s.calls.Done()
 	return s.read(ctx, f)
 }
 
-// Write waits for its turn, then runs f and commits. The first one that has
-// something to store creates the file; for that f runs twice.
+// Write waits for other writers, then runs f in a transaction. If there is no file yet, it
+// runs f on an empty board first, and creates the file only if f writes something.
 func (s *Store) Write(ctx context.Context, f func(board.Tx) error) error {
-	if err := s.enter(); err != nil {
+	if err := s.startCall(); err != nil {
 		return err
 	}
 	defer s.calls.Done()
-	there, err := s.attach(ctx)
-	s.leave(there)
+	existing, err := s.attach(ctx)
+	s.detach(existing)
 	if err != nil {
 		return err
 	}
-	if there == nil {
-		if wrote, err := s.rehearse(ctx, f); err != nil || !wrote {
+	if existing == nil {
+		if wrote, err := s.dryRun(ctx, f); err != nil || !wrote {
 			return err
 		}
 	}
@@ -132,11 +133,11 @@ func (s *Store) Write(ctx context.Context, f func(board.Tx) error) error {
 	if err != nil {
 		return err
 	}
-	defer s.leave(file)
+	defer s.detach(file)
 	return s.write(ctx, file, f)
 }
 
-// Claim looks without waiting for a turn whether there is anything to hand out.
+// Claim checks with a read whether there is a task to hand out, and writes only then.
 func (s *Store) Claim(ctx context.Context, w board.Want) ([]board.Claim, error) {
 	some := false
 	err := s.Read(ctx, func(r board.Reader) error {
@@ -162,10 +163,10 @@ func (s *Store) Claim(ctx context.Context, w board.Want) ([]board.Claim, error) 
 	return claims, nil
 }
 
-// Hint does nothing: Watch of other processes looks at the file.
+// Hint does nothing: Watch polls the file.
 func (s *Store) Hint() {}
 
-// Close waits for the calls that run and closes the file. Close again does nothing.
+// Close waits for the calls in flight and closes the file. It is idempotent.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	if s.closed {
@@ -187,8 +188,8 @@ func (s *Store) Close() error {
 	return err
 }
 
-// enter notes a call that Close has to wait for.
-func (s *Store) enter() error {
+// startCall registers a call, for which Close waits.
+func (s *Store) startCall() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -198,7 +199,8 @@ func (s *Store) enter() error {
 	return nil
 }
 
-// now is the clock, in microseconds, never below floor nor what it gave before.
+// now returns the clock in microseconds. It is never less than floor, and never goes
+// backwards.
 func (s *Store) now(floor int64) int64 {
 	n := max(s.opt.Clock().UnixMicro(), floor)
 	for {

@@ -2,26 +2,26 @@ package sqlite
 
 import "github.com/bossman-dev/bossman/board"
 
-// Expired gives those first whose lease ended first.
+// Expired returns the tasks in the order in which their leases expired.
 func (t *tx) Expired(limit int) ([]board.Task, error) {
 	const query = taskColumns + ` FROM claims c CROSS JOIN tasks t ON t.id = c.task_id CROSS JOIN lanes l ON l.id = t.lane_id
 		CROSS JOIN projects p ON p.id = l.project_id WHERE c.lease_until <= ? ORDER BY c.lease_until, t.id LIMIT ?`
 	return t.tasks(query, t.now(), limitOr(limit, pageSize))
 }
 
-// Due gives those first whose time came first.
+// Due returns the tasks in the order of NotBefore.
 func (t *tx) Due(limit int) ([]board.Task, error) {
 	const query = taskColumns + taskTables + ` WHERE t.not_before <= ? AND t.status = 'pending' ORDER BY t.not_before, t.id LIMIT ?`
 	return t.tasks(query, t.now(), limitOr(limit, pageSize))
 }
 
-// Overdue gives those first that were needed first.
+// Overdue returns the questions in the order of their deadlines.
 func (t *tx) Overdue(limit int) ([]board.Question, error) {
 	const query = questionColumns + ` WHERE q.state = 'open' AND q.needed_by <= ? AND q.dflt <> '' ORDER BY q.needed_by, q.id LIMIT ?`
 	return t.questions(query, t.now(), limitOr(limit, pageSize))
 }
 
-// Stale asks what the three above would.
+// Stale reports whether one of the three above would return something.
 func (r *reader) Stale() (bool, error) {
 	const query = `SELECT EXISTS (SELECT 1 FROM claims WHERE lease_until <= ?1)
 		OR EXISTS (SELECT 1 FROM tasks WHERE not_before <= ?1 AND status = 'pending')

@@ -10,8 +10,8 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-// taskColumns begins a query for tasks. The joins are CROSS so that SQLite looks up
-// lane and project for each task, and never the other way round.
+// taskColumns and taskTables begin a query for tasks. The joins are CROSS joins so that
+// SQLite looks up the lane and the project of each task, and not the reverse.
 const (
 	taskColumns = `SELECT p.slug, t.id, t.title, t.priority, l.skills, t.areas, t.wants, t.parent_id, t.hold, t.status, t.attempt, t.nonce,
 		t.failures, t.max_failures, t.lease, t.spec_version, t.open_blockers, t.open_children, t.done_children, t.not_before,
@@ -19,7 +19,7 @@ const (
 	taskTables = ` FROM tasks t CROSS JOIN lanes l ON l.id = t.lane_id CROSS JOIN projects p ON p.id = l.project_id`
 )
 
-// scanTask reads taskColumns, and more that come after them.
+// scanTask reads taskColumns, and more columns after them.
 func scanTask(scan scan, more ...any) (board.Task, error) {
 	var t board.Task
 	var id, lease, queued, created int64
@@ -40,8 +40,8 @@ func scanTask(scan scan, more ...any) (board.Task, error) {
 	if name != nil {
 		t.ReservedFor = board.WorkerID{Principal: *principal, Name: *name}
 	}
-	t.Lease = fromSpan(lease)
-	t.NotBefore, t.EndedAt = fromMoment(notBefore), fromMoment(ended)
+	t.Lease = toDuration(lease)
+	t.NotBefore, t.EndedAt = fromNullTime(notBefore), fromNullTime(ended)
 	t.QueuedAt, t.CreatedAt = fromMicros(queued), fromMicros(created)
 	var err1, err2, err3 error
 	t.Skills, err1 = listFromJSON[string](skills)
@@ -70,7 +70,7 @@ func (r *reader) task(packed int64, id board.ID) (board.Task, error) {
 	return tasks[0], nil
 }
 
-// tasks gives what a constant query with taskColumns finds.
+// tasks runs a constant query that begins with taskColumns.
 func (r *reader) tasks(query string, args ...any) ([]board.Task, error) {
 	var list []board.Task
 	err := r.each(query, args, func(scan scan) error {
@@ -81,7 +81,7 @@ func (r *reader) tasks(query string, args ...any) ([]board.Task, error) {
 	return list, err
 }
 
-// Lock only reads: this transaction is the only one that writes.
+// Lock only reads, because there is one writer at a time.
 func (t *tx) Lock(ids ...board.ID) ([]board.Task, error) {
 	ids = slices.Clone(ids)
 	slices.SortFunc(ids, func(a, b board.ID) int {
@@ -107,8 +107,8 @@ func (t *tx) InsertTask(task board.Task, d board.Doc) error {
 		return err
 	}
 	_, err = t.exec(query, append(values, id, task.CreatedBy, task.CreatedAt.UnixMicro())...)
-	if taken(err) {
-		return fmt.Errorf("%w: task %v is there already", board.ErrConflict, task.ID)
+	if isDuplicate(err) {
+		return fmt.Errorf("%w: task %v exists already", board.ErrConflict, task.ID)
 	}
 	if err != nil {
 		return err
@@ -133,11 +133,11 @@ func (t *tx) UpdateTask(task board.Task, seq int64) error {
 	if err != nil {
 		return err
 	}
-	return fmt.Errorf("%w: task %v has changed: it is at event %d, and was read at %d", board.ErrConflict, task.ID, now.Seq, seq)
+	return fmt.Errorf("%w: task %v has changed: it is at event %d, but was read at %d", board.ErrConflict, task.ID, now.Seq, seq)
 }
 
-// taskValues gives the packed id and the columns that an update writes too, in the
-// order of both statements.
+// taskValues returns the row id, and the values of the columns that both statements write,
+// in their order.
 func (t *tx) taskValues(task board.Task) (int64, []any, error) {
 	id, err := t.pack(task.ID)
 	if err != nil {
@@ -162,9 +162,9 @@ func (t *tx) taskValues(task board.Task) (int64, []any, error) {
 	}
 	return id, []any{
 		lane, task.Status, task.Ready(), int64(task.Priority), task.QueuedAt.UnixMicro(), task.Hold, task.OpenBlockers,
-		task.OpenChildren, task.DoneChildren, moment(task.NotBefore), principal, name, task.Attempt, task.Nonce,
-		task.Failures, task.MaxFailures, span(task.Lease), task.SpecVersion, task.Seq, parent, task.Title, areas, wants,
-		moment(task.EndedAt),
+		task.OpenChildren, task.DoneChildren, nullTime(task.NotBefore), principal, name, task.Attempt, task.Nonce,
+		task.Failures, task.MaxFailures, micros(task.Lease), task.SpecVersion, task.Seq, parent, task.Title, areas, wants,
+		nullTime(task.EndedAt),
 	}, nil
 }
 

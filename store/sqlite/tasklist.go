@@ -7,8 +7,7 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-// Tasks looks for a text in Go, since SQLite knows upper and lower case only of
-// ASCII.
+// Tasks searches for a text in Go, because SQLite ignores case only in ASCII.
 func (r *reader) Tasks(f board.TaskFilter) ([]board.Task, error) {
 	const docs = ` CROSS JOIN task_docs d ON d.task_id = t.id`
 	text := taskColumns + taskTables
@@ -75,7 +74,7 @@ func (r *reader) Tasks(f board.TaskFilter) ([]board.Task, error) {
 	return list, err
 }
 
-// Counts reads the index tasks_state alone, in its order.
+// Counts reads only the index tasks_state.
 func (r *reader) Counts(projects []string) (board.Counts, error) {
 	c := board.Counts{Status: map[board.Status]int{}}
 	q := newQuery(`SELECT t.status, t.ready, t.hold, t.open_blockers + t.open_children, count(*) FROM tasks t INDEXED BY tasks_state`)

@@ -11,22 +11,22 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// A reader reads one moment of the board.
+// A reader reads a snapshot of the board.
 type reader struct {
 	ctx   context.Context
 	store *Store
 	conn  *conn
 	clock int64 // the largest time in the file
-	given int64 // the latest time that Now gave
-	ended error // set when SQLite has given up the transaction
+	given int64 // the latest time that now returned
+	ended error // set if SQLite has rolled back the transaction
 
-	// Projects are never deleted or renamed, so within a transaction this holds.
+	// projects caches row ids. Projects are never deleted or renamed.
 	projects map[string]int64
 }
 
 var _ board.Reader = (*reader)(nil)
 
-// A tx also writes.
+// A tx is a reader that also writes.
 type tx struct{ reader }
 
 var _ board.Tx = (*tx)(nil)
@@ -39,7 +39,7 @@ func (s *Store) read(ctx context.Context, f func(board.Reader) error) error {
 	if file == nil {
 		return f(empty{s})
 	}
-	defer s.leave(file)
+	defer s.detach(file)
 	c, err := file.reader(ctx)
 	if err != nil {
 		return err
@@ -61,8 +61,8 @@ func (s *Store) read(ctx context.Context, f func(board.Reader) error) error {
 }
 
 func (s *Store) write(ctx context.Context, file *file, f func(board.Tx) error) error {
-	// Its statements are short. A cancelled call is noticed before the commit, and
-	// what happens to a commit is always known.
+	// The statements are short, so they run to their end. Cancellation is checked before
+	// the commit, whose outcome is therefore always known.
 	whole := context.WithoutCancel(ctx)
 	c, err := file.write(whole)
 	if err != nil {
@@ -79,7 +79,7 @@ func (s *Store) write(ctx context.Context, file *file, f func(board.Tx) error) e
 		}
 		t.ended = nil
 		if _, err := t.exec(`ROLLBACK`); err != nil {
-			// SQLite has done so itself, or the connection is of no use.
+			// SQLite has rolled back itself, or the connection is unusable.
 			c.close()
 			file.writer = nil
 		}
@@ -103,8 +103,7 @@ func (s *Store) write(ctx context.Context, file *file, f func(board.Tx) error) e
 	return nil
 }
 
-// commit ends the transaction. If the disk fails in it, what was written may or may
-// not be there after a crash.
+// commit commits the transaction. After an I/O error its outcome is unknown.
 func (t *tx) commit() error {
 	_, err := t.exec(`COMMIT`)
 	if code(err)&0xff == sqlite3.SQLITE_IOERR {
@@ -113,7 +112,7 @@ func (t *tx) commit() error {
 	return err
 }
 
-// begin reads what every transaction must know of the file.
+// begin reads the clock of the file, and checks that this program can use its schema.
 func (r *reader) begin() error {
 	const query = `SELECT min_schema, clock FROM meta`
 	var schema int64
@@ -126,7 +125,7 @@ func (r *reader) begin() error {
 	return nil
 }
 
-// keepClock stores the time that was given, for processes whose clock is behind.
+// keepClock stores the latest time that was used, for processes whose clock is behind.
 func (t *tx) keepClock() error {
 	const query = `UPDATE meta SET clock = ? WHERE clock < ?`
 	if t.given <= t.clock {
@@ -136,7 +135,7 @@ func (t *tx) keepClock() error {
 	return err
 }
 
-// Now is the store's clock. It is never below a time that is in the file.
+// Now returns the store's clock. It is never before a time stored in the file.
 func (r *reader) Now() (time.Time, error) { return fromMicros(r.now()), nil }
 
 func (r *reader) now() int64 {
@@ -144,7 +143,7 @@ func (r *reader) now() int64 {
 	return r.given
 }
 
-// exec runs a constant statement and gives the number of rows it changed.
+// exec runs a constant statement and returns the number of rows it changed.
 func (r *reader) exec(query string, args ...any) (int64, error) {
 	if r.ended != nil {
 		return 0, r.ended
@@ -160,7 +159,7 @@ func (r *reader) exec(query string, args ...any) (int64, error) {
 	return res.RowsAffected()
 }
 
-// get reads one row of a constant query; ErrNotFound if there is none.
+// get reads the row of a constant query; ErrNotFound if there is none.
 func (r *reader) get(query string, args []any, into ...any) error {
 	if r.ended != nil {
 		return r.ended
@@ -188,7 +187,7 @@ func (r *reader) each(query string, args []any, f func(scan) error) error {
 	return r.rows(rows, err, f)
 }
 
-// eachOf does the same for a query that was put together, and is not kept.
+// eachOf is each for a composed query, which is not cached.
 func (r *reader) eachOf(q *query, f func(scan) error) error {
 	if r.ended != nil {
 		return r.ended
@@ -200,7 +199,7 @@ func (r *reader) eachOf(q *query, f func(scan) error) error {
 // A scan reads the columns of a row.
 type scan func(into ...any) error
 
-// errStop ends each early, without an error.
+// errStop makes each stop without an error.
 var errStop = errors.New("stop")
 
 func (r *reader) rows(rows *sql.Rows, err error, f func(scan) error) error {
@@ -222,16 +221,16 @@ func (r *reader) rows(rows *sql.Rows, err error, f func(scan) error) error {
 	return nil
 }
 
-// failed notes whether the transaction can go on.
+// failed translates an error, and records whether it has ended the transaction.
 func (r *reader) failed(err error) error {
 	mapped := mapError(r.ctx, err)
-	if ends(err) {
+	if endsTransaction(err) {
 		r.ended = mapped
 	}
 	return mapped
 }
 
-// changed makes a statement that found no row ErrNotFound.
+// changed returns ErrNotFound for a statement that changed no row.
 func changed(n int64, err error) error {
 	if err == nil && n == 0 {
 		return board.ErrNotFound

@@ -2,8 +2,8 @@ package sqlite
 
 import "github.com/bossman-dev/bossman/board"
 
-// Usage looks at all open questions, by the index questions_open; those of a board in a
-// file are few.
+// Usage reads all open questions through the index questions_open. A board in a file has
+// few of them.
 func (r *reader) Usage(principal string) (u board.Usage, err error) {
 	const (
 		claims    = `SELECT count(*) FROM claims WHERE principal = ?`

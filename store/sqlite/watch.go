@@ -8,10 +8,9 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-// Watch looks at the file several times a second and calls wake when somebody has
-// committed, another process or this one.
+// Watch polls the file and calls wake after commits of this process or of others.
 func (s *Store) Watch(ctx context.Context, wake func()) error {
-	if err := s.enter(); err != nil {
+	if err := s.startCall(); err != nil {
 		return err
 	}
 	defer s.calls.Done()
@@ -34,7 +33,7 @@ func (s *Store) Watch(ctx context.Context, wake func()) error {
 	}
 }
 
-// A watcher keeps a connection, since SQLite's number of changes is a connection's.
+// A watcher has a connection of its own, because data_version is relative to a connection.
 type watcher struct {
 	store   *Store
 	file    *file
@@ -42,8 +41,8 @@ type watcher struct {
 	version int64
 }
 
-// changed reports whether the file is another than last time, or has changed. What
-// cannot be read is looked at again the next time.
+// changed reports whether the file was replaced or changed since the last call. It reports
+// false on errors; the next call tries again.
 func (w *watcher) changed(ctx context.Context) bool {
 	f, err := w.store.attach(ctx)
 	if err != nil {
@@ -51,13 +50,13 @@ func (w *watcher) changed(ctx context.Context) bool {
 	}
 	if f != w.file {
 		w.close()
-		w.file = f // and stays attached
+		w.file = f // it stays attached
 		if f != nil {
 			w.read(ctx)
 		}
 		return true
 	}
-	w.store.leave(f)
+	w.store.detach(f)
 	if f == nil {
 		return false
 	}
@@ -86,6 +85,6 @@ func (w *watcher) close() {
 	if w.conn != nil {
 		w.conn.close()
 	}
-	w.store.leave(w.file)
+	w.store.detach(w.file)
 	w.conn, w.file = nil, nil
 }

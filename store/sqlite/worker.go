@@ -8,7 +8,7 @@ import (
 
 const workerColumns = `SELECT principal, name, owner, last_seen, stopped_by FROM workers`
 
-// workers gives what a constant query with workerColumns finds.
+// workers runs a constant query that begins with workerColumns.
 func (r *reader) workers(query string, args ...any) ([]board.Worker, error) {
 	var list []board.Worker
 	err := r.each(query, args, func(scan scan) error {
@@ -70,7 +70,7 @@ func (t *tx) Disown(owner string) error {
 	return err
 }
 
-// Decline also forgets what the worker declined long ago.
+// Decline also deletes the worker's declines that are over.
 func (t *tx) Decline(w board.WorkerID, id board.ID, until time.Time) error {
 	const forget = `DELETE FROM declines WHERE principal = ? AND worker = ? AND until <= ?`
 	const query = `INSERT INTO declines (principal, worker, task_id, until) VALUES (?, ?, ?, ?)
@@ -86,7 +86,7 @@ func (t *tx) Decline(w board.WorkerID, id board.ID, until time.Time) error {
 	return err
 }
 
-// declines is what claimants have declined and may not be offered yet.
+// declines are the tasks that claimants have declined and must not be offered yet.
 type declines struct {
 	tasks map[board.WorkerID]map[int64]bool
 	count int

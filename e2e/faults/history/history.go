@@ -239,13 +239,7 @@ func checkClaims(ops []Op, events []board.Event, lease time.Duration) []error {
 			Call: op.Call, Back: op.Return,
 		})
 	}
-	// A grant whose client died before it heard of it is known from the log alone.
-	for _, e := range events {
-		claim := board.Handle{Task: e.Task, Attempt: e.Detail.Attempt, Nonce: e.Detail.Nonce}
-		if e.Kind == board.EventClaimed && !seen[string(Claim)+claim.String()] {
-			h.Add(boardtest.Op{Kind: boardtest.OpClaim, Claim: claim, Answer: boardtest.Accepted, Call: 0, Back: math.MaxInt64})
-		}
-	}
+	h.Logged(events)
 	errs = append(errs, h.Linearizable()...)
 	return append(errs, h.Early()...)
 }

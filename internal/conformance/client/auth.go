@@ -10,10 +10,10 @@ import (
 	"github.com/bossman-dev/bossman/mcp/oauth"
 )
 
-// document is where the suite expects a description of this client to be.
+// document is the URL of this client's metadata document in the suite.
 const document = "https://conformance-test.local/client-metadata.json"
 
-// authorized is the transport that brings tokens, in the way of the scenario.
+// authorized returns a transport that gets tokens as the scenario requires.
 func authorized(url string, s *setting) (http.RoundTripper, error) {
 	o := &oauth.Options{
 		Authorize:  agree,
@@ -41,8 +41,8 @@ func authorized(url string, s *setting) (http.RoundTripper, error) {
 	return oauth.NewTransport(url, o)
 }
 
-// agree does what a person would: it visits the address, and the suite sends it
-// back at once.
+// agree acts as the user: it visits the URL, and the suite redirects it at
+// once.
 func agree(ctx context.Context, address string) (string, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -57,5 +57,5 @@ func agree(ctx context.Context, address string) (string, error) {
 	if back := res.Header.Get("Location"); back != "" {
 		return back, nil
 	}
-	return "", errors.New("not sent back: " + res.Status)
+	return "", errors.New("not redirected: " + res.Status)
 }

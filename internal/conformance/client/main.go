@@ -1,10 +1,10 @@
-// Command client is what the official conformance suite starts to test a client.
+// Command client is the program that the official conformance suite starts to
+// test a client.
 //
 //	MCP_CONFORMANCE_SCENARIO=tools_call client http://localhost:1234/mcp
 //
-// It does what a curious client would: it connects, lists all there is, and calls
-// every tool, gets every prompt and reads every resource. The suite looks at what
-// it sends meanwhile.
+// It connects, lists everything, calls every tool, gets every prompt and reads
+// every resource. The suite checks the messages it sends.
 package main
 
 import (
@@ -37,14 +37,14 @@ func main() {
 	}
 }
 
-// setting is what the suite tells about a scenario.
+// setting is what the suite says about a scenario.
 type setting struct {
 	ToolCalls []struct {
 		Name      string          `json:"name"`
 		Arguments json.RawMessage `json:"arguments"`
 	} `json:"toolCalls"`
 
-	// What the scenarios with authorization know us by.
+	// Credentials of this client in the authorization scenarios.
 	ClientID     string `json:"client_id"`
 	ClientSecret string `json:"client_secret"`
 	Issuer       string `json:"issuer"`
@@ -92,13 +92,13 @@ func run(ctx context.Context, url string) error {
 	return lookAround(ctx, c)
 }
 
-// elicit agrees to everything, and leaves forms to their defaults.
+// elicit accepts everything, and leaves forms at their defaults.
 func elicit(_ context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	content, err := jsonv2.Marshal(required(p.RequestedSchema))
 	return &mcp.ElicitResult{Action: "accept", Content: content}, err
 }
 
-// lookAround uses all that the server offers.
+// lookAround uses everything that the server offers.
 func lookAround(ctx context.Context, c *mcp.Client) error {
 	offers := c.Server()
 	if offers.Tools != nil {
@@ -143,7 +143,7 @@ func callAll(ctx context.Context, c *mcp.Client) error {
 	}
 	for _, t := range tools {
 		args := required(t.InputSchema)
-		if _, ok := args["schema"]; ok { // to be given back as it came
+		if _, ok := args["schema"]; ok { // returned unchanged
 			args["schema"] = tools[0].InputSchema
 		}
 		if _, err := c.Call(ctx, t.Name, args, nil); err != nil {
@@ -153,8 +153,7 @@ func callAll(ctx context.Context, c *mcp.Client) error {
 	return nil
 }
 
-// required makes up a value for every property that an object must have and that
-// has no default.
+// required returns a value for every required property without a default.
 func required(schema json.RawMessage) map[string]any {
 	var s struct {
 		Required   []string                   `json:"required"`

@@ -1,7 +1,7 @@
-// Server has every feature of the protocol, in the form that the official
-// conformance suite asks for: its scenarios call these tools, resources and
-// prompts by their names and know what should come back. It talks to one client
-// over standard input and output, or to many over HTTP:
+// Server has all features of the protocol, as the official conformance suite
+// expects: its scenarios call these tools, resources and prompts by name and
+// know the results. It serves one client over standard input and output, or
+// many over HTTP:
 //
 //	go run ./internal/conformance/server
 //	go run ./internal/conformance/server -http localhost:3000
@@ -44,7 +44,7 @@ func serve(addr string) error {
 	return streamable.Serve(ctx, l, streamable.NewHandler(s, nil))
 }
 
-// newServer makes the server, whatever it is served over.
+// newServer returns the server, for any transport.
 func newServer() *mcp.Server {
 	s := mcp.NewServer(mcp.Implementation{Name: "conformance", Version: "1.0.0"}, &mcp.ServerOptions{
 		Instructions: "Everything here is a fixture of a test and does no work.",
@@ -58,7 +58,7 @@ func newServer() *mcp.Server {
 	return s
 }
 
-// complete knows a few words for the arguments of test_prompt_with_arguments.
+// complete suggests values for the arguments of test_prompt_with_arguments.
 func complete(_ context.Context, _ *mcp.Call, p mcp.CompleteParams) (*mcp.Completion, error) {
 	c := &mcp.Completion{}
 	for _, word := range []string{"paris", "park", "party"} {

@@ -59,7 +59,7 @@ func asksContext(_ context.Context, c *mcp.Call) (*mcp.PromptResult, error) {
 	return user(mcp.Text("Prompt with context: " + given.Context)), nil
 }
 
-// user is a prompt whose messages are all the user's, one block each.
+// user returns a prompt whose messages are all from the user, one block each.
 func user(content ...mcp.Content) *mcp.PromptResult {
 	p := &mcp.PromptResult{}
 	for _, block := range content {

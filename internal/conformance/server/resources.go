@@ -24,7 +24,7 @@ func addResources(s *mcp.Server) {
 	}, readTemplate)
 }
 
-// resource adds a resource that always holds the same.
+// resource adds a resource with constant contents.
 func resource(s *mcp.Server, name, description string, holds mcp.Contents) {
 	s.AddResource(mcp.Resource{URI: "test://" + name, Name: name, Description: description, MIMEType: holds.MIMEType},
 		func(context.Context, *mcp.Call) ([]mcp.Contents, error) { return []mcp.Contents{holds}, nil })

@@ -9,7 +9,7 @@ import (
 	"github.com/bossman-dev/bossman/mcp"
 )
 
-// addTasks adds the tools that become tasks, and greet, which never does.
+// addTasks adds the tools that become tasks, and greet, which does not.
 func addTasks(s *mcp.Server) {
 	mcp.AddTool(s, mcp.Tool{Name: "greet", Description: "Greet somebody, at once."}, greet)
 	mcp.AddTool(s, mcp.Tool{Name: "slow_compute", Description: "Take some time.", Durable: true}, slowCompute)

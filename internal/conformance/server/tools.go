@@ -9,16 +9,16 @@ import (
 	"github.com/bossman-dev/bossman/mcp"
 )
 
-// nothing is the arguments of a tool that takes none.
+// nothing is the type of the arguments of a tool without any.
 type nothing struct{}
 
-// step is how far apart messages are that a client should see one by one.
+// step is the time between messages that a client should see separately.
 const step = 50 * time.Millisecond
 
-// addTools adds the tools that answer by themselves.
+// addTools adds the tools that do not ask the client.
 func addTools(s *mcp.Server) {
-	// Lists are in the order of names. The suite calls the first tool without
-	// arguments, so this one comes before confirm_delete.
+	// Lists are sorted by name. The suite calls the first tool without
+	// arguments, so this one must sort before confirm_delete.
 	mcp.AddTool(s, mcp.Tool{
 		Name:        "call_with_header",
 		Description: "Take an argument that is also sent as an HTTP header.",
@@ -102,7 +102,7 @@ func reconnecting(ctx context.Context, c *mcp.Call, _ nothing) (string, error) {
 	return "The client came back.", nil
 }
 
-// fixed adds a tool that always gives the same answer.
+// fixed adds a tool with a constant result.
 func fixed(s *mcp.Server, name, description string, answer *mcp.ToolResult) {
 	mcp.AddTool(s, mcp.Tool{Name: name, Description: description},
 		func(context.Context, *mcp.Call, nothing) (*mcp.ToolResult, error) { return answer, nil })
@@ -112,7 +112,7 @@ func text(s string) *mcp.ToolResult { return blocks(mcp.Text(s)) }
 
 func blocks(content ...mcp.Content) *mcp.ToolResult { return &mcp.ToolResult{Content: content} }
 
-// sleep waits for d, or for the end of ctx, and then tells why it ended.
+// sleep waits for d, or returns the cause if ctx ends first.
 func sleep(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
@@ -122,7 +122,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// schema2020 is the suite's own; it looks whether a server shows all of it.
+// schema2020 is the suite's own schema; it checks whether a server lists all of
+// it.
 const schema2020 = `{
   "$schema": "https://json-schema.org/draft/2020-12/schema",
   "type": "object",
@@ -148,9 +149,9 @@ const schema2020 = `{
 }`
 
 var (
-	// png is one pixel.
+	// png is an image of one pixel.
 	png = decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==")
-	// wav is no time of silence.
+	// wav is an empty sound.
 	wav = decode("UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQAAAAA=")
 )
 

@@ -7,17 +7,16 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-// rehearse runs f on an empty board in memory and reports whether it wrote
-// anything. So a sweep that finds nothing, a process that takes its leave, or a
-// call that fails do not create a file where there was none.
-func (s *Store) rehearse(ctx context.Context, f func(board.Tx) error) (wrote bool, err error) {
+// dryRun runs f on an empty board in memory and reports whether f wrote anything. So a
+// sweep that finds nothing, or a call that fails, does not create a file.
+func (s *Store) dryRun(ctx context.Context, f func(board.Tx) error) (wrote bool, err error) {
 	const changes = `SELECT total_changes()`
 	db, err := sql.Open("sqlite", "file::memory:?_txlock=immediate&_pragma=foreign_keys(1)")
 	if err != nil {
 		return false, err
 	}
 	defer db.Close()
-	db.SetMaxOpenConns(1) // each connection has a memory of its own
+	db.SetMaxOpenConns(1) // each connection has a database of its own
 	if err := s.migrate(ctx, db); err != nil {
 		return false, err
 	}
@@ -31,7 +30,7 @@ func (s *Store) rehearse(ctx context.Context, f func(board.Tx) error) (wrote boo
 	if err := t.get(changes, nil, &before); err != nil {
 		return false, err
 	}
-	// In a transaction, as it will be: links may name what is inserted later.
+	// In a transaction, as in write, because foreign keys are checked at its end.
 	if _, err := t.exec(`BEGIN IMMEDIATE`); err != nil {
 		return false, err
 	}

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// nap sleeps for less than a millisecond, which time.Sleep cannot.
-func nap(d time.Duration) {
+// sleep sleeps for d, which may be less than a millisecond; time.Sleep is not that exact.
+func sleep(d time.Duration) {
 	ts := syscall.NsecToTimespec(int64(d))
 	_ = syscall.Nanosleep(&ts, nil)
 }

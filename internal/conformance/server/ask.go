@@ -8,7 +8,7 @@ import (
 	"github.com/bossman-dev/bossman/mcp"
 )
 
-// The forms that tools ask people to fill in. The suite answers fields of these
+// Forms that tools ask the user to fill in. The suite answers fields with these
 // names.
 type (
 	nameForm struct {
@@ -25,8 +25,8 @@ type (
 	}
 )
 
-// addAsking adds the tools that ask the client for something. Each is written
-// once and asks in every revision.
+// addAsking adds the tools that ask the client. Each is written once and works
+// in every revision.
 func addAsking(s *mcp.Server) {
 	mcp.AddTool(s, mcp.Tool{Name: "test_sampling", Description: "Ask the client's model."}, sampling)
 	mcp.AddTool(s, mcp.Tool{Name: "test_elicitation", Description: "Ask for a user name and an email address."}, eliciting)
@@ -62,7 +62,7 @@ type messageArgument struct {
 	Message string `json:"message" jsonschema:"what to ask the person"`
 }
 
-// userForm is not a struct, since its fields say more than a Go type can.
+// userForm is raw JSON because its fields say more than a Go type can.
 const userForm = `{
   "type": "object",
   "properties": {
@@ -80,7 +80,7 @@ func eliciting(_ context.Context, c *mcp.Call, in messageArgument) (string, erro
 	return fmt.Sprintf("User response: action=%s, content=%s", filled.Action, filled.Content), nil
 }
 
-// form adds a tool that asks with one form and tells what came back.
+// form adds a tool that asks with one form and returns the answer.
 func form(s *mcp.Server, name, description, message, schema string) {
 	mcp.AddTool(s, mcp.Tool{Name: name, Description: description},
 		func(_ context.Context, c *mcp.Call, _ nothing) (string, error) {
@@ -160,8 +160,8 @@ func asksRoots(_ context.Context, c *mcp.Call, _ nothing) (string, error) {
 	return fmt.Sprintf("The client has %d roots.", len(roots)), nil
 }
 
-// remembers shows that what Once keeps comes back with the answer: the second
-// time round there is nothing to make.
+// remembers shows that the value of Once comes back with the answer: the second
+// run does not compute it.
 func remembers(_ context.Context, c *mcp.Call, _ nothing) (string, error) {
 	made := false
 	_, err := mcp.Once(c, "mark", func() (string, error) {
@@ -223,7 +223,7 @@ func asksAble(_ context.Context, c *mcp.Call, _ nothing) (string, error) {
 	return fmt.Sprintf("The client answered %d questions.", len(errs)), nil
 }
 
-// ask is a conversation with a model that has only begun.
+// ask returns the start of a conversation with a model.
 func ask(question string, maxTokens int) *mcp.SampleParams {
 	return &mcp.SampleParams{
 		Messages:  []mcp.SampleMessage{{Role: "user", Content: mcp.Blocks{mcp.Text(question)}}},
@@ -231,7 +231,7 @@ func ask(question string, maxTokens int) *mcp.SampleParams {
 	}
 }
 
-// textOf is the text a model answered with.
+// textOf returns the text of a model's answer.
 func textOf(said *mcp.SampleResult) string {
 	var s string
 	for _, block := range said.Content {
