@@ -34,7 +34,7 @@ var exitCodes = []struct {
 	{context.DeadlineExceeded, console.Unavailable, ""},
 }
 
-// explain gives an error its exit code and its next step, as far as it has none.
+// explain adds the exit code and the next step to an error that does not have them.
 func (a *app) explain(err error) error {
 	if err == nil {
 		return nil

@@ -50,7 +50,7 @@ func (a *app) open(ctx context.Context) (*openBoard, error) {
 }
 
 // openWith opens the board that settings name. adopt, if not nil, changes the project that
-// the first write creates; it is called only if there is none yet and nobody named one.
+// the first write creates; it is called only if there is none yet and none was named.
 func (a *app) openWith(ctx context.Context, s *config.Settings, adopt func(*board.Project)) (*openBoard, error) {
 	p, err := s.Location()
 	if err != nil && s.DB == "" {
@@ -160,10 +160,10 @@ func (o *openBoard) requireProject() (string, error) {
 	for _, p := range o.projects {
 		names = append(names, p.Slug)
 	}
-	return "", console.Errorf(console.Usage, "repeat it with --project NAME", "say which project, with --project: there are %s", strings.Join(names, ", "))
+	return "", console.Errorf(console.Usage, "repeat it with --project NAME", "name the project with --project: there are %s", strings.Join(names, ", "))
 }
 
-// openLocal opens a board in this process, for commands of whoever runs the server.
+// openLocal opens a board in this process, for commands of the operator of a server.
 func (a *app) openLocal(ctx context.Context) (*openBoard, error) {
 	o, err := a.open(ctx)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package config is what a command is told before it starts: settings, where the board
-// is, and this machine's keys for servers.
+// Package config reads what a command needs to know before it starts: settings, where the
+// board is, and this machine's keys for servers.
 //
 // Load reads, in order of precedence: flags, BOSSMAN_* variables, .bossman/config.toml in
 // the project, the user's own config.toml. A project's file may come from anybody who can

@@ -29,8 +29,8 @@ type Location struct {
 type NoBoardError struct{ From, By string }
 
 func (e *NoBoardError) Error() string {
-	return fmt.Sprintf("no board here: looking from %s (%s) upwards there is neither a git repository nor a .bossman directory, "+
-		"and a board is not put into or above the home directory. Name the project's directory: --board /path/to/project", e.From, e.By)
+	return fmt.Sprintf("no board here: neither %s (%s) nor a directory above it is a git repository or has a .bossman directory, "+
+		"and no board is created in or above the home directory. Name the project's directory: --board /path/to/project", e.From, e.By)
 }
 
 // ExitCode is for package console.

@@ -61,7 +61,7 @@ func newSettings() *Settings {
 	return s
 }
 
-// IsSet reports whether a key has another value than its default because somebody set it.
+// IsSet reports whether a key was set by a flag, a variable or a file.
 func (s *Settings) IsSet(key string) bool { return s.Origin[key] != originDefault }
 
 // readFile reads the settings in a file. One that does not exist has none.

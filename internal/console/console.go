@@ -11,7 +11,7 @@ import (
 // A Console is the terminal of one command.
 type Console struct {
 	Stdin, Stdout, Stderr *os.File
-	// Out is Stdout, buffered. Whoever ends the command flushes it.
+	// Out is Stdout, buffered. It must be flushed at the end of the command.
 	Out *bufio.Writer
 	// JSON is set if the answer and errors are written as JSON.
 	JSON bool

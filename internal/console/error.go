@@ -14,7 +14,7 @@ import (
 
 // An Error is an error with its exit code and the next step for the person.
 type Error struct {
-	// Code is 0 if Err, or whoever handles it, knows better.
+	// Code is 0 if it is not known here: Err may have one.
 	Code ExitCode
 	Err  error
 	// Next is one imperative sentence or a command line; empty if there is none.

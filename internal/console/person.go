@@ -19,9 +19,9 @@ func (c *Console) AgentVariable() string {
 	return ""
 }
 
-// RequirePerson returns an error unless a person runs this command: whoever did the work
-// must not review it or answer its questions. It guards against accidents; an agent that
-// wants to can pretend. With BOSSMAN_PERSON=1, for people's own scripts, no terminal is
+// RequirePerson returns an error unless a person runs this command: an agent must not
+// review its own work or answer its own questions. It guards against accidents; an agent
+// can pretend to be a person. With BOSSMAN_PERSON=1, for people's own scripts, no terminal is
 // needed; terminal reports whether there is one.
 func (c *Console) RequirePerson() (terminal bool, err error) {
 	if err := c.RefuseAgent(); err != nil {

@@ -116,7 +116,7 @@ func clean(rows []Row) []Row {
 	return out
 }
 
-// fit makes a table as narrow as it has to be, and reports whether it could.
+// fit narrows and drops columns until the table fits, and reports whether it does.
 func fit(cols []Column, widths []int, show []bool, room int) bool {
 	total := func() int {
 		n := -2

@@ -55,8 +55,8 @@ type cli struct {
 	version string
 }
 
-// Command returns `bossman client` with its subcommands. version is the program's, which
-// servers are told.
+// Command returns `bossman client` with its subcommands. version is the program's, and
+// is sent to servers.
 func Command(out *console.Console, version string) *cobra.Command {
 	c := &cli{Console: out, version: version}
 	cmd := &cobra.Command{
@@ -77,7 +77,7 @@ func Command(out *console.Console, version string) *cobra.Command {
 	return cmd
 }
 
-// clientSub makes a command of `bossman client`.
+// subcommand completes a command of `bossman client`, which calls run with a session.
 func (c *cli) subcommand(cmd *cobra.Command, run func(context.Context, *session, []string) error) *cobra.Command {
 	var o options
 	cmd.Long += "\n" + serverHelp

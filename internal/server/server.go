@@ -24,7 +24,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Options are what a Server may be told. Logger and Telemetry must be set.
+// Options configure a Server. Logger and Telemetry are required.
 type Options struct {
 	Logger    *slog.Logger
 	Telemetry *telemetry.Telemetry
@@ -150,7 +150,8 @@ func (s *Server) SpareKey() auth.Secret {
 	return s.spare.text
 }
 
-// needKey makes sure that somebody can use the server, and nobody without a credential.
+// needKey creates a spare key if the server has no other credentials, or returns an error if
+// that would be unsafe.
 func (s *Server) needKey(ctx context.Context) error {
 	if s.o.Issuer != "" {
 		return nil
