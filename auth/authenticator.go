@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// An Authenticator tells who calls. It remembers what it has checked, so that most
-// calls cost no query. It is safe for concurrent use.
+// An Authenticator authenticates callers by their keys and tokens. It caches the results,
+// so that most calls need no query. It is safe for concurrent use.
 type Authenticator struct {
 	store    Store
 	o        Options
@@ -23,72 +23,70 @@ type Authenticator struct {
 
 	mu      sync.Mutex
 	known   *lru[string, *entry]
-	version int64     // of the changes that known reflects; -1: none yet
-	polling bool      // Run runs
-	fresh   time.Time // when the changes were last looked at, with success
-	down    error     // why they could not be, since
-	used    map[string]time.Time
+	version int64                // of the changes that known reflects; -1 at first
+	polling bool                 // Run is running
+	fresh   time.Time            // when the changes were last read successfully
+	down    error                // why they could not be read since
+	used    map[string]time.Time // last uses of keys, to be written by Run
 }
 
-// Options are the choices there are. The zero value is the usual one, without
-// tokens.
+// Options configures an Authenticator. The zero value selects the defaults, without tokens.
 type Options struct {
-	// Poll is how often Run looks for revocations; 1 s if zero.
+	// Poll is the interval at which Run reads revocations; default 1 s.
 	Poll time.Duration
-	// Size bounds how many keys and tokens are remembered; 65,536 if zero. Of what is
-	// pushed out, Revoked is closed.
+	// Size is the maximum number of cached keys and tokens; default 65,536. Revoked is
+	// closed for those that are evicted.
 	Size int
-	// ClientIP tells where a request came from, for counting failures. Nil: the
-	// connection's other end. A program behind a proxy that it trusts reads the header.
+	// ClientIP returns the address of a request's client, for counting failures; default
+	// the remote address. A program behind a trusted proxy can read a header instead.
 	ClientIP func(*http.Request) string
-	// Logger takes what concerns the operator. Nil: slog's default.
+	// Logger logs what concerns the operator; default slog.Default().
 	Logger *slog.Logger
 
-	// Issuer is the URL of an OAuth 2.1 authorization server whose access tokens are
-	// taken, as in their iss. Empty: keys alone.
+	// Issuer is the URL of the OAuth 2.1 authorization server whose access tokens are
+	// accepted, as in their claim iss. Empty: only keys are accepted.
 	Issuer string
 	// Audience is the URL of this server, such as https://bossman.example/mcp. Only
-	// tokens that were made for it are taken.
+	// tokens for this audience are accepted.
 	Audience string
-	// Rules give roles by a token's claims. Then a scope narrows what they give:
-	// bossman:worker makes at most a worker of anybody. Without rules the scopes
-	// themselves are roles, in every project.
+	// Rules map a token's claims to roles. With rules, a scope limits the roles:
+	// bossman:worker allows at most the role worker. Without rules, the scopes themselves
+	// are roles in every project.
 	Rules []Rule
-	// Algorithms may sign tokens; RS256, PS256, ES256 and EdDSA if nil. Those with a
-	// shared secret, and none, are never taken.
+	// Algorithms are the accepted signature algorithms; default RS256, PS256, ES256 and
+	// EdDSA. Algorithms with a shared secret, and none, are never accepted.
 	Algorithms []string
-	// OwnerClaim names the person who answers; "sub" if empty. NameClaim is what
-	// people are shown; "name", "preferred_username", "email" or "sub" if empty. A
-	// user must not be able to change the first.
+	// OwnerClaim is the claim with the owner of a token; default sub. Users must not be
+	// able to change it. NameClaim is the claim with the display name; default name,
+	// preferred_username, email or sub.
 	OwnerClaim, NameClaim string
-	// Human tells a person's tokens. Nil: every token but those that a program got for
-	// itself, where sub is client_id or azp, or gty is client-credentials.
+	// Human matches the tokens of people. Default: all tokens but those that a program got
+	// for itself, where sub is client_id or azp, or gty is client-credentials.
 	Human *Match
-	// Client fetches the issuer's keys. Nil: one of our own.
+	// Client fetches the issuer's keys; default a client of its own.
 	Client *http.Client
 }
 
 const (
-	usualPoll = time.Second
-	usualSize = 1 << 16
-	// grace is how long what was checked counts without another look at the store.
+	defaultPoll = time.Second
+	defaultSize = 1 << 16
+	// grace is how long a cached result is valid without another query.
 	grace = 5 * time.Second
-	// lookTime bounds one look.
-	lookTime = 3 * time.Second
+	// queryTimeout is the timeout of a query.
+	queryTimeout = 3 * time.Second
 )
 
-// New makes an Authenticator over a store. What Options say about tokens is
-// checked by Check.
+// New returns an Authenticator with a store. Options.Check validates the options.
 func New(s Store, o *Options) *Authenticator {
 	a := &Authenticator{store: s, version: -1, used: map[string]time.Time{}}
 	if o != nil {
 		a.o = *o
 	}
 	if a.o.Poll <= 0 {
-		a.o.Poll = usualPoll
+		a.o.Poll = defaultPoll
 	}
 	if a.o.Size <= 0 {
-		a.o.Size = usualSize
+		a.o.Size = defaultSize
 	}
 	if a.o.ClientIP == nil {
 		a.o.ClientIP = remoteHost
@@ -103,22 +101,23 @@ func New(s Store, o *Options) *Authenticator {
 	return a
 }
 
-// An entry is a credential that the store knows. Of a key it is remembered as soon as
-// somebody names its id, also with a wrong secret, so that guessing costs no queries.
+// An entry is a cached credential that the store knows. A key is cached as soon as its id
+// is used, even with a wrong secret, so that guessing needs no queries.
 type entry struct {
 	principal *Principal
-	hash      [32]byte // of a key's secret; zero for a token, which is found by its hash
+	hash      [32]byte // of a key's secret; zero for a token, which is cached by its hash
 	revoked   chan struct{}
-	checked   time.Time // when the store was asked; guarded by the Authenticator's lock
-	noted     time.Time // when its last use was noted; the same
+	// Guarded by the Authenticator's mutex.
+	checked time.Time // when the store was queried
+	noted   time.Time // when its last use was recorded
 }
 
-// Token tells who shows a key or an access token.
+// Token authenticates the holder of a key or an access token.
 func (a *Authenticator) Token(ctx context.Context, token string) (*Principal, error) {
 	return a.check(ctx, token, "")
 }
 
-// check is Token for somebody at an address, which may be unknown.
+// check is Token for a client at an address, which may be empty.
 func (a *Authenticator) check(ctx context.Context, token, from string) (*Principal, error) {
 	var p *Principal
 	var err error
@@ -144,7 +143,7 @@ func (a *Authenticator) key(ctx context.Context, text, from string) (*Principal,
 	if !ok {
 		return nil, a.failures.add(from, "")
 	}
-	e, err := a.remembered(id)
+	e, err := a.cached(id)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +155,7 @@ func (a *Authenticator) key(ctx context.Context, text, from string) (*Principal,
 			return nil, err
 		}
 	}
-	var want [32]byte // an unknown id is compared too
+	var want [32]byte // also compare for an unknown id, in constant time
 	if e != nil {
 		want = e.hash
 	}
@@ -167,7 +166,7 @@ func (a *Authenticator) key(ctx context.Context, text, from string) (*Principal,
 	return e.principal, nil
 }
 
-// findKey asks the store for a key. Nil is that it opens nothing.
+// findKey reads a key from the store. It returns nil if the key is not valid.
 func (a *Authenticator) findKey(ctx context.Context, id string) (*entry, error) {
 	k, err := a.store.Key(ctx, id)
 	switch {
@@ -183,8 +182,8 @@ func (a *Authenticator) findKey(ctx context.Context, id string) (*entry, error) 
 	return e, nil
 }
 
-// remembered gives what is known and still counts; nil if the store must be asked.
-func (a *Authenticator) remembered(name string) (*entry, error) {
+// cached returns a valid cached entry; nil if the store must be queried.
+func (a *Authenticator) cached(name string) (*entry, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := time.Now()
@@ -198,10 +197,10 @@ func (a *Authenticator) remembered(name string) (*entry, error) {
 	return e, nil
 }
 
-// lookUp asks the store by find, and remembers the answer. Nothing that is revoked
-// meanwhile slips through: if Run has seen a change, the store is asked again.
+// lookUp queries the store with find and caches the result. If Run reads a revocation
+// during the query, lookUp queries again, so that none is missed.
 func (a *Authenticator) lookUp(ctx context.Context, name string, find func(context.Context) (*entry, error)) (*entry, error) {
-	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	for {
 		asked := time.Now()
@@ -218,13 +217,13 @@ func (a *Authenticator) lookUp(ctx context.Context, name string, find func(conte
 			a.mu.Unlock()
 			continue
 		}
-		e = a.rememberLocked(name, e, asked)
+		e = a.cacheLocked(name, e, asked)
 		a.mu.Unlock()
 		return e, nil
 	}
 }
 
-// since is the version from which on changes count for what is remembered.
+// since returns the version of the changes that the cache reflects.
 func (a *Authenticator) since(ctx context.Context) (int64, error) {
 	a.mu.Lock()
 	version := a.version
@@ -244,15 +243,15 @@ func (a *Authenticator) since(ctx context.Context) (int64, error) {
 	return a.version, nil
 }
 
-// rememberLocked keeps an entry. One that is there and says the same stays, with its
-// streams.
-func (a *Authenticator) rememberLocked(name string, e *entry, asked time.Time) *entry {
+// cacheLocked caches an entry. It keeps an existing entry of the same credential, whose
+// Revoked is in use.
+func (a *Authenticator) cacheLocked(name string, e *entry, asked time.Time) *entry {
 	if e == nil {
 		a.known.remove(name)
 		return nil
 	}
 	if old, ok := a.known.get(name); ok && old.principal.Key == e.principal.Key {
-		// Of a key nothing changes but that it ends; a token is what it was.
+		// Nothing changes about a key but its end, and nothing about a token.
 		old.checked = asked
 		return old
 	}
@@ -261,10 +260,10 @@ func (a *Authenticator) rememberLocked(name string, e *entry, asked time.Time) *
 	return e
 }
 
-// noteEvery is how often a key's last use is written, at most.
+// noteEvery is the minimum interval between two records of a key's last use.
 const noteEvery = time.Minute
 
-// note keeps a key's last use for Run to write.
+// note records a key's last use, for Run to write.
 func (a *Authenticator) note(e *entry) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -276,7 +275,7 @@ func (a *Authenticator) note(e *entry) {
 	a.used[e.principal.Key] = now
 }
 
-// CreateKey makes a key. Its text is given this once and not kept.
+// CreateKey creates a key. The secret text is returned only here, and not stored.
 func (a *Authenticator) CreateKey(ctx context.Context, n NewKey) (Key, Secret, error) {
 	if n.Name == "" && n.Owner != "" {
 		n.Name = n.Owner
@@ -297,12 +296,13 @@ func (a *Authenticator) CreateKey(ctx context.Context, n NewKey) (Key, Secret, e
 		k.Expires = time.Time{}
 	}
 	if err := a.store.InsertKey(ctx, k); err != nil {
-		return Key{}, "", fmt.Errorf("create a key for %s: %w", n.Owner, err)
+		return Key{}, "", fmt.Errorf("create key for %s: %w", n.Owner, err)
 	}
 	return k, text, nil
 }
 
-// RevokeKey ends a key, for good. On other replicas it takes at most five seconds.
+// RevokeKey revokes a key permanently. It takes effect on other replicas within five
+// seconds.
 func (a *Authenticator) RevokeKey(ctx context.Context, id string) error {
 	if err := a.store.RevokeKey(ctx, id, time.Now()); err != nil {
 		return fmt.Errorf("revoke key %.40q: %w", id, err)
@@ -313,10 +313,10 @@ func (a *Authenticator) RevokeKey(ctx context.Context, id string) error {
 	return nil
 }
 
-// Keys lists all keys, also those that have ended.
+// Keys lists all keys, including those that are no longer valid.
 func (a *Authenticator) Keys(ctx context.Context) ([]Key, error) { return a.store.Keys(ctx) }
 
-// DisablePerson ends all keys and tokens of a person, until EnablePerson.
+// DisablePerson invalidates all keys and tokens of a person, until EnablePerson.
 func (a *Authenticator) DisablePerson(ctx context.Context, name string) error {
 	if err := a.store.SetDisabled(ctx, name, time.Now()); err != nil {
 		return fmt.Errorf("disable %.100q: %w", name, err)
@@ -327,7 +327,7 @@ func (a *Authenticator) DisablePerson(ctx context.Context, name string) error {
 	return nil
 }
 
-// EnablePerson takes DisablePerson back. Keys that were revoked stay so.
+// EnablePerson undoes DisablePerson. Revoked keys stay revoked.
 func (a *Authenticator) EnablePerson(ctx context.Context, name string) error {
 	if err := a.store.SetDisabled(ctx, name, time.Time{}); err != nil {
 		return fmt.Errorf("enable %.100q: %w", name, err)
@@ -335,5 +335,5 @@ func (a *Authenticator) EnablePerson(ctx context.Context, name string) error {
 	return nil
 }
 
-// People lists whoever owns a key or has shown a token.
+// People lists the people who own a key or have used a token.
 func (a *Authenticator) People(ctx context.Context) ([]Person, error) { return a.store.People(ctx) }

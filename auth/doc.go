@@ -1,22 +1,22 @@
-// Package auth tells who calls: it checks API keys and access tokens, and says what
-// role their owner has in which project.
+// Package auth authenticates callers: it checks API keys and access tokens, and returns the
+// roles of their owners in each project.
 //
 //	request ── X-Api-Token: bossman_<id>_<secret>, or Authorization: Bearer …
 //	   │
 //	   ▼
-//	Request ──► remembered? ── yes: compare, no query
+//	Request ──► cached? ── yes: compare, no query
 //	               │ no
-//	               ├─ a key:   the store, by its id; then compare
-//	               └─ a token: the issuer's signature and the claims; is its owner disabled?
+//	               ├─ a key:   read it from the store by its id, then compare
+//	               └─ a token: verify the signature and the claims; is its owner disabled?
 //	               ▼
-//	           Principal: who, for whom, which roles, until when
+//	           Principal: the caller, its owner, its roles, when it expires
 //	               ▲
-//	Run ───────────┘ every second: what was revoked, disabled, has expired?
-//	                 Its Revoked is closed, on every replica within five seconds.
+//	Run ───────────┘ every second: what was revoked or disabled, what has expired?
+//	                 Principal.Revoked is closed, on every replica within five seconds.
 //
-// Of a key the store has only a hash. Whatever is wrong with a key, the answer is the
-// same, [ErrUnauthenticated]. If the store cannot be reached for five seconds nobody
-// knows what was revoked, and everything is [ErrUnavailable].
+// The store has only a hash of a key. Whatever is wrong with a key, the error is the same,
+// [ErrUnauthenticated]. If the store cannot be reached for five seconds, revocations are
+// unknown, and every check returns [ErrUnavailable].
 //
-// The package imports nothing of ours. [Store] says what a database does for it.
+// The package imports none of our packages. [Store] is what it needs from a database.
 package auth

@@ -31,15 +31,15 @@ var (
 	ErrConflict = errors.New("conflict")
 )
 
-// A LimitError is ErrTooMany with the time to wait.
+// A LimitError is an ErrTooMany with the time to wait.
 type LimitError struct{ After time.Duration }
 
 func (e *LimitError) Error() string { return fmt.Sprintf("%v; wait %v", ErrTooMany, e.After) }
 
 func (e *LimitError) Unwrap() error { return ErrTooMany }
 
-// Status is the HTTP status for an error of Token or Request, and for 429 and 503
-// the seconds for Retry-After.
+// Status returns the HTTP status for an error of Token or Request, and the seconds for
+// Retry-After, if the status is 429 or 503.
 func Status(err error) (status, retryAfter int) {
 	if e, ok := errors.AsType[*LimitError](err); ok {
 		return http.StatusTooManyRequests, max(1, int((e.After+time.Second-1)/time.Second))
@@ -57,7 +57,7 @@ func invalid(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrInvalid, fmt.Sprintf(format, args...))
 }
 
-// unavailable keeps the cause for the log.
+// unavailable wraps err in ErrUnavailable.
 func unavailable(err error) error {
 	if errors.Is(err, ErrUnavailable) {
 		return err

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// failures counts what was refused, by address and by the key's id. Only who is not
-// known yet is held up by it: the count saves queries, not secrets, which nobody can
-// guess.
+// failures counts failed authentications, by address and by the id of the key. It limits
+// only callers that are not cached. Its purpose is to save queries; secrets are too long
+// to be guessed.
 type failures struct {
 	mu      sync.Mutex
 	buckets *lru[string, *rate.Limiter]
@@ -24,8 +24,8 @@ const (
 	failuresByIP  = "ip "
 )
 
-// full tells a *LimitError if there were too many failures from an address or with
-// an id. Empty ones do not count.
+// full returns a *LimitError if there were too many failures from an address or with an id.
+// Either may be empty.
 func (f *failures) full(from, id string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -39,7 +39,7 @@ func (f *failures) full(from, id string) error {
 	return nil
 }
 
-// add counts a failure, and gives the error for it.
+// add counts a failure and returns its error.
 func (f *failures) add(from, id string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -64,8 +64,8 @@ func (f *failures) bucketsLocked() *lru[string, *rate.Limiter] {
 	return f.buckets
 }
 
-// failureNames are the buckets of a failure. Of an IPv6 address the network counts,
-// since whoever has one address there has all.
+// failureNames returns the buckets of a failure. IPv6 addresses are counted by their /64
+// network, because a client usually controls all of it.
 func failureNames(from, id string) []string {
 	var names []string
 	if from != "" {

@@ -20,32 +20,33 @@ import (
 )
 
 const (
-	// fetchTime and fetchSize bound one document of an issuer.
-	fetchTime = 5 * time.Second
-	fetchSize = 64 << 10
-	// keysLife is how long its keys are used before they are fetched anew, so that one
-	// that was withdrawn ends; keysMost how long if it cannot be reached.
-	keysLife = 10 * time.Minute
-	keysMost = time.Hour
-	// An unknown key makes us ask again, but only if the last answer is this old, and
-	// after a failure not at once: forged tokens must not make us flood the issuer.
-	askAgain   = 5 * time.Second
+	// fetchTimeout and fetchSize limit the fetch of one document of an issuer.
+	fetchTimeout = 5 * time.Second
+	fetchSize    = 64 << 10
+	// keysLife is how long the issuer's keys are used before they are fetched again, so
+	// that a withdrawn key ends. maxKeysLife is how long if the issuer cannot be reached.
+	keysLife    = 10 * time.Minute
+	maxKeysLife = time.Hour
+	// The keys are fetched again for a token with an unknown key, but at most every
+	// refetch, and every retryAfter after a failure: forged tokens must not flood the
+	// issuer.
+	refetch    = 5 * time.Second
 	retryAfter = time.Second
 )
 
-var usualAlgorithms = []string{oidc.RS256, oidc.PS256, oidc.ES256, oidc.EdDSA}
+var defaultAlgorithms = []string{oidc.RS256, oidc.PS256, oidc.ES256, oidc.EdDSA}
 
-// allowedAlgorithms have a public key. With one that has a shared secret our public
-// knowledge of the issuer's key would be enough to sign.
+// allowedAlgorithms are the algorithms with a public key. With a shared-secret algorithm
+// anybody could sign tokens with the public key.
 var allowedAlgorithms = []string{
 	oidc.RS256, oidc.RS384, oidc.RS512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.EdDSA,
 }
 
-// Check refuses options about tokens that cannot be meant so.
+// Check validates the options about tokens.
 func (o *Options) Check() error {
 	if o.Issuer == "" {
 		if o.Audience != "" || len(o.Rules) > 0 {
-			return invalid("an audience or rules for tokens need an issuer")
+			return invalid("audience and rules require an issuer")
 		}
 		return nil
 	}
@@ -57,70 +58,70 @@ func (o *Options) Check() error {
 	}
 	for _, alg := range o.Algorithms {
 		if !slices.Contains(allowedAlgorithms, alg) {
-			return invalid("tokens cannot be signed with %.20q; there are %s", alg, strings.Join(allowedAlgorithms, ", "))
+			return invalid("invalid token algorithm %.20q: want one of %s", alg, strings.Join(allowedAlgorithms, ", "))
 		}
 	}
 	for _, r := range o.Rules {
 		switch {
 		case r.Claim == "" || r.Value == "":
-			return invalid("a rule for tokens needs a claim and its value")
+			return invalid("a token rule needs a claim and a value")
 		case !validProject(r.Project):
-			return invalid("%.40q, in a rule for tokens, cannot be a project's short name, nor is it * for every project", r.Project)
+			return invalid("invalid project %.40q in a token rule: want a project name, or * for every project", r.Project)
 		case r.Role <= None || r.Role > Admin:
-			return invalid("a rule for tokens needs a role: %s", strings.Join(roleNames[1:], ", "))
+			return invalid("a token rule needs a role: %s", strings.Join(roleNames[1:], ", "))
 		}
 	}
 	return nil
 }
 
-// checkURL wants https, or http on this machine.
+// checkURL rejects URLs that are not https, or http on the local host.
 func checkURL(what, s string) error {
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" || u.User != nil || u.Fragment != "" || u.RawQuery != "" {
-		return invalid("the %s of tokens is a URL, without a query, such as https://bossman.example/mcp", what)
+		return invalid("invalid token %s: want a URL without a query, such as https://bossman.example/mcp", what)
 	}
 	ip, err := netip.ParseAddr(u.Hostname())
 	local := u.Hostname() == "localhost" || err == nil && ip.IsLoopback()
 	if u.Scheme != "https" && (u.Scheme != "http" || !local) {
-		return invalid("the %s of tokens, %.200q, does not begin with https", what, s)
+		return invalid("invalid token %s %.200q: want https", what, s)
 	}
 	return nil
 }
 
-// An issuer checks the tokens of an authorization server. It finds its keys when the
-// first token comes.
+// An issuer verifies the tokens of an authorization server. It fetches the server's keys
+// when it gets the first token.
 type issuer struct {
 	o      *Options
 	algs   []string
 	client *http.Client
-	turn   chan struct{} // of whoever looks for the first keys
+	turn   chan struct{} // serializes the first fetch of keys
 
 	mu   sync.Mutex
-	keys *keys // nil: none yet
-	// failed is the last failure to find them.
+	keys *keys // nil at first
+	// failed is the last failure to fetch them.
 	failed   error
 	failedAt time.Time
 }
 
-// keys are an issuer's, since a time.
+// keys are the keys of an issuer.
 type keys struct {
 	*oidc.RemoteKeySet
-	fetch *seldom
+	fetch *throttle
 	since time.Time
-	tried time.Time // when newer ones were looked for last
+	tried time.Time // when a refetch was last tried
 }
 
 func newIssuer(o *Options) *issuer {
 	i := &issuer{o: o, algs: o.Algorithms, turn: make(chan struct{}, 1)}
 	if len(i.algs) == 0 {
-		i.algs = usualAlgorithms
+		i.algs = defaultAlgorithms
 	}
 	next := http.DefaultTransport
 	if o.Client != nil && o.Client.Transport != nil {
 		next = o.Client.Transport
 	}
 	i.client = &http.Client{
-		Timeout: fetchTime, Transport: bounded{next},
+		Timeout: fetchTimeout, Transport: bounded{next},
 		CheckRedirect: func(_ *http.Request, via []*http.Request) error {
 			if len(via) > 3 {
 				return errors.New("too many redirects")
@@ -131,13 +132,13 @@ func newIssuer(o *Options) *issuer {
 	return i
 }
 
-// verify checks a token: errRefused if it opens nothing, any other error if that
-// cannot be found out now.
+// verify verifies a token. The error is errRefused if the token is not valid, and any other
+// error if it cannot be verified now.
 func (i *issuer) verify(ctx context.Context, raw string) (claims, error) {
 	if err := checkHeader(raw, i.algs); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, 2*fetchTime)
+	ctx, cancel := context.WithTimeout(ctx, 2*fetchTimeout)
 	defer cancel()
 	set := &verifying{issuer: i}
 	v := oidc.NewVerifier(i.o.Issuer, set, &oidc.Config{ClientID: i.o.Audience, SupportedSigningAlgs: i.algs})
@@ -150,13 +151,13 @@ func (i *issuer) verify(ctx context.Context, raw string) (claims, error) {
 	}
 	var c claims
 	if json.Unmarshal(set.payload, &c) != nil {
-		return nil, refused("its claims are not JSON, or there is one twice")
+		return nil, refused("claims are not valid JSON")
 	}
 	return c, c.check(i.o, time.Now())
 }
 
-// verifying is the issuer's keys for one token. It keeps what was signed, and the
-// error as it was.
+// verifying is the key set for the verification of one token. It keeps the payload and the
+// original error.
 type verifying struct {
 	issuer  *issuer
 	payload []byte
@@ -168,12 +169,13 @@ func (v *verifying) VerifySignature(ctx context.Context, jwt string) ([]byte, er
 	return v.payload, v.err
 }
 
+// verifySignature verifies a token with the issuer's keys, which it fetches if necessary.
 func (i *issuer) verifySignature(ctx context.Context, jwt string) ([]byte, error) {
 	old, renew := i.current()
 	if !renew {
 		return old.VerifySignature(ctx, jwt)
 	}
-	if old == nil { // one looks, the others wait
+	if old == nil { // one call fetches, the others wait
 		select {
 		case i.turn <- struct{}{}:
 			defer func() { <-i.turn }()
@@ -184,7 +186,7 @@ func (i *issuer) verifySignature(ctx context.Context, jwt string) ([]byte, error
 			return set.VerifySignature(ctx, jwt)
 		}
 	}
-	set, err := i.discover(context.WithoutCancel(ctx)) // a caller who leaves must not fail the others
+	set, err := i.discover(context.WithoutCancel(ctx)) // the cancellation of one call must not fail others
 	if err == nil {
 		var payload []byte
 		if payload, err = set.VerifySignature(ctx, jwt); !errors.Is(err, errFetch) {
@@ -205,23 +207,22 @@ func (i *issuer) verifySignature(ctx context.Context, jwt string) ([]byte, error
 	return nil, err
 }
 
-// current gives the keys that may be used, nil if there are none, and whether the
-// caller has to look for newer ones.
+// current returns the keys that may be used, or nil, and whether the caller has to fetch
+// newer ones.
 func (i *issuer) current() (set *keys, renew bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.keys == nil || time.Since(i.keys.since) >= keysMost {
+	if i.keys == nil || time.Since(i.keys.since) >= maxKeysLife {
 		return nil, true
 	}
 	renew = time.Since(i.keys.since) > keysLife && time.Since(i.keys.tried) > retryAfter
 	if renew {
-		i.keys.tried = time.Now() // the others go on meanwhile
+		i.keys.tried = time.Now() // other calls continue with the old keys
 	}
 	return i.keys, renew
 }
 
-// discover finds where the issuer has its keys: where OpenID Connect puts it, or
-// where OAuth does.
+// discover finds the issuer's keys, with the metadata of OpenID Connect or that of OAuth.
 func (i *issuer) discover(ctx context.Context) (*keys, error) {
 	i.mu.Lock()
 	failed, at := i.failed, i.failedAt
@@ -239,7 +240,7 @@ func (i *issuer) discover(ctx context.Context) (*keys, error) {
 		where := url.URL{Scheme: u.Scheme, Host: u.Host, Path: place}
 		jwks, err := i.metadata(ctx, where.String())
 		if err == nil {
-			client, fetch := *i.client, &seldom{next: i.client.Transport}
+			client, fetch := *i.client, &throttle{next: i.client.Transport}
 			client.Transport = fetch
 			set := oidc.NewRemoteKeySet(oidc.ClientContext(context.Background(), &client), jwks)
 			return &keys{RemoteKeySet: set, fetch: fetch, since: time.Now()}, nil
@@ -249,7 +250,7 @@ func (i *issuer) discover(ctx context.Context) (*keys, error) {
 	return nil, all
 }
 
-// metadata reads the address of the keys out of an issuer's document about itself.
+// metadata returns the URL of the keys from an issuer's metadata document.
 func (i *issuer) metadata(ctx context.Context, where string) (string, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, where, nil)
 	if err != nil {
@@ -265,10 +266,10 @@ func (i *issuer) metadata(ctx context.Context, where string) (string, error) {
 		JWKS   string `json:"jwks_uri"`
 	}
 	if err := json.UnmarshalRead(res.Body, &doc); err != nil {
-		return "", fmt.Errorf("%w: %s is not what it should be", errFetch, where)
+		return "", fmt.Errorf("%w: %s is not a metadata document", errFetch, where)
 	}
 	if doc.Issuer != i.o.Issuer {
-		return "", fmt.Errorf("%w: %s is about the issuer %.200q, and %q is configured", errFetch, where, doc.Issuer, i.o.Issuer)
+		return "", fmt.Errorf("%w: %s has the issuer %.200q, want %q", errFetch, where, doc.Issuer, i.o.Issuer)
 	}
 	if err := checkURL("keys", doc.JWKS); err != nil {
 		return "", fmt.Errorf("%w: %w", errFetch, err)
@@ -276,13 +277,13 @@ func (i *issuer) metadata(ctx context.Context, where string) (string, error) {
 	return doc.JWKS, nil
 }
 
-// errFetch is for an issuer that cannot be asked now.
+// errFetch is the error if the issuer cannot be reached, or its answer cannot be used.
 var errFetch = errors.New("cannot be reached")
 
-// errRecent refuses to fetch again what was fetched just now.
-var errRecent = errors.New("the keys are fresh")
+// errRecent is the error if the keys were fetched just now.
+var errRecent = errors.New("the keys were fetched just now")
 
-// bounded fetches small documents. Whatever goes wrong is errFetch.
+// bounded is a transport for small JSON documents. All its errors are errFetch.
 type bounded struct{ next http.RoundTripper }
 
 func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -302,7 +303,7 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", errFetch, err)
 	case len(text) > fetchSize:
-		return nil, fmt.Errorf("%w: %s has more than %d bytes", errFetch, r.URL.Redacted(), fetchSize)
+		return nil, fmt.Errorf("%w: %s is larger than %d bytes", errFetch, r.URL.Redacted(), fetchSize)
 	case !jsontext.Value(text).IsValid():
 		return nil, fmt.Errorf("%w: %s is not JSON", errFetch, r.URL.Redacted())
 	}
@@ -310,8 +311,8 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// seldom fetches an issuer's keys, and not again at once.
-type seldom struct {
+// throttle is a transport that limits how often an issuer's keys are fetched.
+type throttle struct {
 	next http.RoundTripper
 
 	mu  sync.Mutex
@@ -319,12 +320,12 @@ type seldom struct {
 	err error     // its outcome
 }
 
-func (s *seldom) RoundTrip(r *http.Request) (*http.Response, error) {
+func (s *throttle) RoundTrip(r *http.Request) (*http.Response, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch since := time.Since(s.at); {
 	case s.at.IsZero():
-	case s.err == nil && since < askAgain:
+	case s.err == nil && since < refetch:
 		return nil, errRecent
 	case s.err != nil && since < retryAfter:
 		return nil, s.err

@@ -9,30 +9,30 @@ import (
 	"time"
 )
 
-// A Key is an API key as it is stored: without what opens it.
+// A Key is an API key as it is stored, without its secret.
 type Key struct {
-	// ID is the middle of the key's text. It is no secret.
+	// ID is the middle part of the key's text. It is not secret.
 	ID string
-	// Name is what people are shown.
+	// Name is the display name.
 	Name string
-	// Owner is the person who answers for it.
+	// Owner is the person responsible for it.
 	Owner string
-	// Person is set for the owner's own key; others are for agents.
+	// Person is set for the owner's own key. Other keys are for agents.
 	Person bool
-	// Project is where it counts: a slug, or EveryProject.
+	// Project is where it is valid: a slug, or EveryProject.
 	Project string
 	Role    Role
 
 	Created time.Time
-	// Expires is zero for never; LastUsed is up to a minute old.
+	// Expires is zero if it never expires. LastUsed is up to a minute old.
 	Expires, LastUsed, Revoked time.Time
-	// Hash is SHA-256 of the secret.
+	// Hash is the SHA-256 hash of the secret.
 	Hash [32]byte
-	// OwnerDisabled is when the owner was disabled, which ends the key too.
+	// OwnerDisabled is when the owner was disabled, which invalidates the key.
 	OwnerDisabled time.Time
 }
 
-// Ended reports whether the key opens nothing at a time.
+// Ended reports whether the key is no longer valid at a time.
 func (k *Key) Ended(now time.Time) bool {
 	return !k.Revoked.IsZero() || !k.OwnerDisabled.IsZero() || !k.Expires.IsZero() && !now.Before(k.Expires)
 }
@@ -44,9 +44,9 @@ func (k *Key) principal(revoked <-chan struct{}) *Principal {
 	}
 }
 
-// A key reads bossman_<id>_<secret>: 12 and 56 characters of base32 in lower case.
-// The secret is 256 random bits and 24 bits of checksum, which tells a key that was
-// mistyped or cut off.
+// The text of a key is bossman_<id>_<secret>: 12 and 56 characters of base32 in lower case.
+// The secret is 256 random bits and a checksum of 24 bits, which detects a mistyped or
+// truncated key.
 const (
 	keyPrefix   = "bossman_"
 	keyIDLen    = 12
@@ -58,7 +58,7 @@ var base32Lower = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPad
 
 var keyLen = len(keyPrefix) + keyIDLen + 1 + base32Lower.EncodedLen(secretLen+checksumLen)
 
-// newKey makes the id, the text and the hash of a key.
+// newKey generates the id, the text and the hash of a key.
 func newKey() (id string, text Secret, hash [32]byte) {
 	id = strings.ToLower(rand.Text()[:keyIDLen])
 	secret := make([]byte, secretLen, secretLen+checksumLen)
@@ -69,7 +69,7 @@ func newKey() (id string, text Secret, hash [32]byte) {
 	return id, text, hash
 }
 
-// parseKey takes a key's text apart. It reports false for what cannot be a key.
+// parseKey parses the text of a key. ok is false if it cannot be a key.
 func parseKey(text string) (id string, hash [32]byte, ok bool) {
 	rest, found := strings.CutPrefix(text, keyPrefix)
 	if !found || len(text) != keyLen || rest[keyIDLen] != '_' {
@@ -82,7 +82,7 @@ func parseKey(text string) (id string, hash [32]byte, ok bool) {
 		}
 	}
 	var b [secretLen + checksumLen]byte
-	n, err := base32Lower.Decode(b[:], []byte(rest[keyIDLen+1:])) // skips line ends
+	n, err := base32Lower.Decode(b[:], []byte(rest[keyIDLen+1:])) // ignores line ends
 	if err != nil || n != len(b) {
 		return "", hash, false
 	}
@@ -101,44 +101,45 @@ func checksum(id string, secret []byte) (sum [checksumLen]byte) {
 	return sum
 }
 
-// CheckKey finds out without asking anybody whether a text can be a key: whether it
-// was mistyped or cut off.
+// CheckKey checks, without a query, whether a text can be a key. It detects mistyped and
+// truncated keys.
 func CheckKey(text string) error {
 	if _, _, ok := parseKey(text); !ok {
-		return invalid("this is no key: one begins with %s and has %d characters; it may be mistyped or cut off", keyPrefix, keyLen)
+		return invalid("not a key: want %s and %d characters in all; it may be mistyped or truncated", keyPrefix, keyLen)
 	}
 	return nil
 }
 
-// NewKey is what a key is made from.
+// A NewKey is a key to be created.
 type NewKey struct {
-	// Name is what people are shown; the owner's name, or "<owner>'s agent", if empty.
+	// Name is the display name; default the owner's name, or "<owner>'s agent".
 	Name string
-	// Owner is the person who answers for it.
+	// Owner is the person responsible for it.
 	Owner string
-	// Person is set for the owner's own use; else it is for an agent.
+	// Person is set for the owner's own key, and not for an agent's.
 	Person  bool
 	Project string // a slug, or EveryProject
 	Role    Role
 	Expires time.Time // zero: never
 }
 
-// maxName bounds names, in bytes.
+// maxName is the maximum length of a name, in bytes.
 const maxName = 100
 
-// checkName refuses a name that cannot be shown as it is.
+// checkName rejects a name that cannot be displayed.
 func checkName(what, s string) error {
 	switch {
 	case s == "":
-		return invalid("%s has no name", what)
+		return invalid("%s needs a name", what)
 	case len(s) > maxName:
-		return invalid("the name of %s has more than %d bytes", what, maxName)
+		return invalid("the name of %s is too long: want at most %d bytes", what, maxName)
 	case s != strings.TrimSpace(s) || strings.ContainsFunc(s, unprintable) || strings.ToValidUTF8(s, "") != s:
-		return invalid("%.100q cannot be the name of %s: it has characters that are not shown", s, what)
+		return invalid("invalid name %.100q of %s: it has unprintable characters", s, what)
 	}
 	return nil
 }
 
+// check validates a new key.
 func (n *NewKey) check(now time.Time) error {
 	if err := checkName("a person", n.Owner); err != nil {
 		return err
@@ -148,11 +149,11 @@ func (n *NewKey) check(now time.Time) error {
 	}
 	switch {
 	case !validProject(n.Project):
-		return invalid("%.40q cannot be a project's short name, nor is it * for every project", n.Project)
+		return invalid("invalid project %.40q: want a project name, or * for every project", n.Project)
 	case n.Role <= None || n.Role > Admin:
 		return invalid("a key needs a role: %s", strings.Join(roleNames[1:], ", "))
 	case !n.Expires.IsZero() && !n.Expires.After(now):
-		return invalid("a key that expires in the past opens nothing")
+		return invalid("the key would expire in the past")
 	}
 	return nil
 }

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// A Bucket is something that a principal may do so often.
+// A Bucket is a kind of action whose rate is limited.
 type Bucket uint8
 
 const (
@@ -17,32 +17,32 @@ const (
 	Creations
 	// Questions are questions to people.
 	Questions
-	// Streams are event streams that are opened.
+	// Streams are new event streams.
 	Streams
 )
 
-// A Rate allows Burst at once, and Each so often after that.
+// A Rate allows a burst of actions, and then one each so often.
 type Rate struct {
 	Each  time.Duration
 	Burst int
 }
 
-// usualRates are for a fleet of 200 agents with one key: it makes some 20 calls a
+// defaultRates are sufficient for 200 agents with one key: they make about 20 calls a
 // second, and 2,000 at once when all of them start.
-var usualRates = map[Bucket]Rate{
+var defaultRates = map[Bucket]Rate{
 	Calls:     {5 * time.Millisecond, 2000},
 	Creations: {200 * time.Millisecond, 500},
 	Questions: {10 * time.Second, 20},
 	Streams:   {200 * time.Millisecond, 300},
 }
 
-// A Limiter keeps one principal's flood from the others. The zero value has the
-// usual rates.
+// A Limiter limits the rates of principals, so that one cannot starve the others. The zero
+// value uses the default rates. It is safe for concurrent use.
 type Limiter struct {
-	// Rates replaces the usual ones, by bucket.
+	// Rates override the default rates.
 	Rates map[Bucket]Rate
-	// Size bounds how many buckets are kept, 65,536 if zero. One that was not used
-	// for long is full again anyway, so little is lost with it.
+	// Size is the maximum number of buckets in memory; default 65,536. The least recently
+	// used ones are dropped, which are full again anyway.
 	Size int
 
 	mu      sync.Mutex
@@ -56,13 +56,13 @@ type bucketKey struct {
 
 const limiterSize = 1 << 16
 
-// Allow takes one from a principal's bucket. If it is empty, it tells when to come
-// again.
+// Allow takes a token from a principal's bucket. If the bucket is empty, it returns false
+// and when to retry.
 func (l *Limiter) Allow(principal string, what Bucket) (retryAfter time.Duration, ok bool) {
 	return l.AllowN(principal, what, 1)
 }
 
-// AllowN takes n, or all of a full bucket if it holds fewer.
+// AllowN takes n tokens, or a full bucket if that holds fewer.
 func (l *Limiter) AllowN(principal string, what Bucket, n int) (retryAfter time.Duration, ok bool) {
 	return take(l.bucket(bucketKey{principal, what}), n)
 }
@@ -82,14 +82,14 @@ func (l *Limiter) bucket(k bucketKey) *rate.Limiter {
 	}
 	r, ok := l.Rates[k.what]
 	if !ok {
-		r = usualRates[k.what]
+		r = defaultRates[k.what]
 	}
 	b := rate.NewLimiter(rate.Every(r.Each), max(1, r.Burst))
 	l.buckets.put(k, b)
 	return b
 }
 
-// take takes n tokens, or none and the time until they are there.
+// take takes n tokens, or none and returns when they will be available.
 func take(b *rate.Limiter, n int) (retryAfter time.Duration, ok bool) {
 	now := time.Now()
 	r := b.ReserveN(now, min(n, b.Burst()))

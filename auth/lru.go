@@ -2,13 +2,13 @@ package auth
 
 import "container/list"
 
-// An lru is a map that holds at most max entries, and forgets what was not used for
-// the longest time. It wants a lock.
+// An lru is a map with at most max entries that evicts the least recently used one. It is
+// not safe for concurrent use.
 type lru[K comparable, V any] struct {
 	max     int
-	order   list.List // of item[K, V], the last used in front
+	order   list.List // of item[K, V], the most recently used first
 	entries map[K]*list.Element
-	gone    func(K, V) // told of what is forgotten; may be nil
+	evicted func(K, V) // called for each removed entry; may be nil
 }
 
 type item[K comparable, V any] struct {
@@ -16,11 +16,11 @@ type item[K comparable, V any] struct {
 	value V
 }
 
-func newLRU[K comparable, V any](max int, gone func(K, V)) *lru[K, V] {
-	return &lru[K, V]{max: max, entries: map[K]*list.Element{}, gone: gone}
+func newLRU[K comparable, V any](max int, evicted func(K, V)) *lru[K, V] {
+	return &lru[K, V]{max: max, entries: map[K]*list.Element{}, evicted: evicted}
 }
 
-// get finds a value and counts as its use.
+// get returns a value, and marks it as used.
 func (l *lru[K, V]) get(k K) (v V, ok bool) {
 	e, ok := l.entries[k]
 	if !ok {
@@ -30,7 +30,7 @@ func (l *lru[K, V]) get(k K) (v V, ok bool) {
 	return e.Value.(item[K, V]).value, true
 }
 
-// put adds a value; one that was there under the key is gone.
+// put adds a value, and removes the previous one of the key.
 func (l *lru[K, V]) put(k K, v V) {
 	l.remove(k)
 	l.entries[k] = l.order.PushFront(item[K, V]{k, v})
@@ -46,12 +46,12 @@ func (l *lru[K, V]) remove(k K) {
 	}
 	delete(l.entries, k)
 	v := l.order.Remove(e).(item[K, V]).value
-	if l.gone != nil {
-		l.gone(k, v)
+	if l.evicted != nil {
+		l.evicted(k, v)
 	}
 }
 
-// removeIf removes what f chooses.
+// removeIf removes the entries for which f returns true.
 func (l *lru[K, V]) removeIf(f func(K, V) bool) {
 	for e := l.order.Front(); e != nil; {
 		next := e.Next()

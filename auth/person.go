@@ -5,18 +5,18 @@ import (
 	"unicode"
 )
 
-// A Person answers for keys and tokens. Whoever owns a key, or has shown a token,
-// is one; a program that shows a token of its own is listed too.
+// A Person is the owner of keys or tokens. A program that uses a token of its own is listed
+// as a person, too.
 type Person struct {
 	// Name is the owner of keys and tokens.
 	Name    string
 	Created time.Time
-	// Disabled is when it was disabled, and zero if it is not. All of a disabled
-	// person's keys and tokens open nothing.
+	// Disabled is when the person was disabled, or zero. The keys and tokens of a disabled
+	// person are not valid.
 	Disabled time.Time
-	// Keys counts the keys that were not revoked.
+	// Keys is the number of keys that are not revoked.
 	Keys int
 }
 
-// unprintable tells characters that act instead of being shown, or are not seen.
+// unprintable reports whether r is a control or another invisible character.
 func unprintable(r rune) bool { return !unicode.IsPrint(r) }

@@ -2,30 +2,31 @@ package auth
 
 import "time"
 
-// A Principal is a credential that was checked: who calls. It is shared by all
-// calls with the credential, so nobody changes it.
+// A Principal is an authenticated caller. It is shared by all calls with the same
+// credential and must not be modified.
 type Principal struct {
-	// ID is stable: "key:" and the key's id, or "tok:" and a hash of a token's issuer
-	// and subject.
+	// ID is stable: "key:" and the id of the key, or "tok:" and a hash of the token's
+	// issuer and subject.
 	ID string
-	// Name is what people are shown.
+	// Name is the display name.
 	Name string
-	// Person is set for a person's credential; others are an agent's.
+	// Person is set for a person's credential, and not for an agent's.
 	Person bool
-	// Owner is the person who answers for it.
+	// Owner is the person responsible for it.
 	Owner string
-	// Key is the key's id, empty for a token.
+	// Key is the id of the key, empty for a token.
 	Key string
-	// Grants has a role by the project's slug, or by EveryProject.
+	// Grants are its roles by project, or for EveryProject.
 	Grants map[string]Role
-	// Expires is when it ends, zero for never.
+	// Expires is when it expires, or zero.
 	Expires time.Time
-	// Revoked is closed when the principal may do nothing more: revoked, expired, its
-	// owner disabled, or forgotten, so that it has to show itself again. It needs Run.
+	// Revoked is closed when the principal is no longer valid: its credential was revoked,
+	// has expired or was evicted from the cache, or its owner was disabled. The caller must
+	// authenticate again. It is closed only while Run runs.
 	Revoked <-chan struct{}
 }
 
-// Role is the highest role in a project.
+// Role returns the highest role in a project.
 func (p *Principal) Role(project string) Role {
 	if project == EveryProject {
 		return p.Grants[EveryProject]
@@ -33,7 +34,7 @@ func (p *Principal) Role(project string) Role {
 	return max(p.Grants[project], p.Grants[EveryProject])
 }
 
-// Best is the highest role anywhere.
+// Best returns the highest role in any project.
 func (p *Principal) Best() Role {
 	best := None
 	for _, r := range p.Grants {
@@ -42,8 +43,8 @@ func (p *Principal) Best() Role {
 	return best
 }
 
-// May reports whether the role in a project is at least this one. None is for
-// nobody.
+// May reports whether the role in a project is at least the given one. It is false for
+// None.
 func (p *Principal) May(project string, least Role) bool {
 	return least > None && p.Role(project) >= least
 }

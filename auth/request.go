@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Request tells who has sent a request: by X-Api-Token, or by Authorization: Bearer.
-// Both, or one of them twice, is refused.
+// Request authenticates a request by X-Api-Token or by Authorization: Bearer. A request with
+// more than one credential is rejected.
 func (a *Authenticator) Request(r *http.Request) (*Principal, error) {
 	token, err := credential(r.Header)
 	if err != nil {
@@ -16,9 +16,10 @@ func (a *Authenticator) Request(r *http.Request) (*Principal, error) {
 	return a.check(r.Context(), token, a.o.ClientIP(r))
 }
 
-// maxCredential bounds a key or a token, in bytes.
+// maxCredential is the maximum length of a key or a token, in bytes.
 const maxCredential = 16 << 10
 
+// credential returns the credential in the headers of a request.
 func credential(h http.Header) (string, error) {
 	keys, bearers := h.Values("X-Api-Token"), h.Values("Authorization")
 	switch {
@@ -43,7 +44,7 @@ func credential(h http.Header) (string, error) {
 	return token, nil
 }
 
-// remoteHost is the other end of the connection.
+// remoteHost returns the remote address of the connection.
 func remoteHost(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {

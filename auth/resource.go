@@ -9,13 +9,12 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// MetadataPath is where clients look for the document of Metadata if nobody has told
-// them where it is.
+// MetadataPath is the default path of the document of Metadata.
 const MetadataPath = "/.well-known/oauth-protected-resource"
 
-// Metadata is the document that tells clients where to get tokens for us (RFC 9728),
-// and its path on this server: MetadataPath and the path of the audience. Both are
-// empty if there is no issuer.
+// Metadata returns the protected resource metadata (RFC 9728), which tells clients where to
+// get tokens, and its path on this server: MetadataPath and the path of the audience. Both
+// are empty if there is no issuer.
 func (a *Authenticator) Metadata() (path string, document []byte) {
 	if a.issuer == nil {
 		return "", nil
@@ -32,12 +31,12 @@ func (a *Authenticator) Metadata() (path string, document []byte) {
 		Name     string   `json:"resource_name"`
 	}{a.o.Audience, []string{a.o.Issuer}, scopes, []string{"header"}, "Bossman"})
 	if err != nil {
-		return "", nil // an address that is not UTF-8
+		return "", nil // a URL that is not UTF-8
 	}
 	return a.metadataURL().Path, document
 }
 
-// metadataURL is the address of the document.
+// metadataURL returns the URL of the document.
 func (a *Authenticator) metadataURL() *url.URL {
 	u, err := url.Parse(a.o.Audience)
 	if err != nil {
@@ -46,7 +45,7 @@ func (a *Authenticator) metadataURL() *url.URL {
 	return &url.URL{Scheme: u.Scheme, Host: u.Host, Path: MetadataPath + strings.TrimSuffix(u.Path, "/")}
 }
 
-// Challenge is the WWW-Authenticate header of an answer with 400 or 401.
+// Challenge returns the WWW-Authenticate header of a response with 400 or 401.
 func (a *Authenticator) Challenge(err error) string {
 	var params []string
 	switch {
@@ -59,15 +58,15 @@ func (a *Authenticator) Challenge(err error) string {
 	return a.bearer(params, Worker)
 }
 
-// StepUp is the WWW-Authenticate header of an answer with 403 to a principal whose
-// token would need the scope of a higher role.
+// StepUp returns the WWW-Authenticate header of a response with 403 to a principal whose
+// token needs the scope of a higher role.
 func (a *Authenticator) StepUp(least Role) string {
 	return a.bearer([]string{
 		`error="insufficient_scope"`, fmt.Sprintf(`error_description="this needs the role %s"`, least),
 	}, least)
 }
 
-// bearer writes a challenge. Keys need none of what it says about tokens.
+// bearer returns a challenge. Without an issuer it has no parameters about tokens.
 func (a *Authenticator) bearer(params []string, role Role) string {
 	if a.issuer == nil {
 		params = append([]string{`realm="bossman"`}, params...)

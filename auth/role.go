@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A Role is what a principal may do in a project. Each includes those below it.
+// A Role is what a principal may do in a project. Each role includes the ones below it.
 type Role uint8
 
 const (
@@ -29,19 +29,19 @@ func (r Role) String() string {
 	return "none"
 }
 
-// ParseRole reads a role that can be granted.
+// ParseRole parses a role other than none.
 func ParseRole(s string) (Role, error) {
 	if i := slices.Index(roleNames, s); i > 0 {
 		return Role(i), nil
 	}
-	return None, invalid("%.40q is none of the roles %s", s, strings.Join(roleNames[1:], ", "))
+	return None, invalid("invalid role %.40q: want one of %s", s, strings.Join(roleNames[1:], ", "))
 }
 
-// EveryProject stands for all projects in a grant.
+// EveryProject stands for all projects in Principal.Grants and Key.Project.
 const EveryProject = "*"
 
-// validProject tells a project's slug or EveryProject. A slug is a letter, then at
-// most 15 letters and digits, all lower case.
+// validProject reports whether s is EveryProject or can be the slug of a project: a
+// lower-case letter, then at most 15 lower-case letters and digits.
 func validProject(s string) bool {
 	if s == EveryProject {
 		return true

@@ -7,15 +7,15 @@ import (
 )
 
 const (
-	// writeEvery is how often the last uses of keys are written.
+	// writeEvery is the interval at which the last uses of keys are written.
 	writeEvery = 10 * time.Second
-	// lastWrite bounds the write when Run ends.
-	lastWrite = 2 * time.Second
+	// finalTimeout is the timeout of the write when Run ends.
+	finalTimeout = 2 * time.Second
 )
 
-// Run looks for what was revoked, ends what has expired, and writes when keys were
-// used, until ctx ends. Without it each credential is looked up again after five
-// seconds, Revoked is never closed, and no last use is written.
+// Run reads revocations, evicts expired credentials, and writes the last uses of keys, until
+// ctx ends. Without Run, each credential is queried again after five seconds, Revoked is
+// never closed, and no last use is written.
 func (a *Authenticator) Run(ctx context.Context) error {
 	a.mu.Lock()
 	a.polling = true
@@ -24,7 +24,7 @@ func (a *Authenticator) Run(ctx context.Context) error {
 		a.mu.Lock()
 		a.polling = false
 		a.mu.Unlock()
-		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWrite)
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), finalTimeout)
 		defer cancel()
 		a.writeUsed(last)
 	}()
@@ -46,9 +46,9 @@ func (a *Authenticator) Run(ctx context.Context) error {
 	}
 }
 
-// poll takes over what has changed in the store.
+// poll reads the changes since the last poll, and evicts what was revoked.
 func (a *Authenticator) poll(ctx context.Context) {
-	look, cancel := context.WithTimeout(ctx, lookTime)
+	look, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	asked := time.Now()
 	version, err := a.since(look)
@@ -63,19 +63,19 @@ func (a *Authenticator) poll(ctx context.Context) {
 	defer a.mu.Unlock()
 	if err != nil {
 		if a.down == nil {
-			a.log.Warn("cannot look for revoked keys", "err", err)
+			a.log.Warn("reading revoked keys failed", "err", err)
 		}
 		a.down = err
 		return
 	}
-	if c.Version < version { // the store was replaced by a backup
+	if c.Version < version { // the store was restored from a backup
 		a.known.removeIf(func(string, *entry) bool { return true })
 	}
 	a.forgetLocked(c)
 	a.version, a.fresh, a.down = c.Version, asked, nil
 }
 
-// forgetLocked ends what changes say.
+// forgetLocked evicts what was revoked or disabled.
 func (a *Authenticator) forgetLocked(c Changes) {
 	for _, id := range c.Keys {
 		a.known.remove(id)
@@ -85,7 +85,7 @@ func (a *Authenticator) forgetLocked(c Changes) {
 	}
 }
 
-// expire ends what has run out.
+// expire evicts expired credentials.
 func (a *Authenticator) expire() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -95,8 +95,7 @@ func (a *Authenticator) expire() {
 	})
 }
 
-// writeUsed writes the last uses that were noted. What cannot be written is tried
-// again the next time.
+// writeUsed writes the recorded last uses. If it fails, the next call tries again.
 func (a *Authenticator) writeUsed(ctx context.Context) {
 	a.mu.Lock()
 	used := a.used
@@ -105,13 +104,13 @@ func (a *Authenticator) writeUsed(ctx context.Context) {
 	if len(used) == 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	err := a.store.Used(ctx, used)
 	if err == nil {
 		return
 	}
-	a.log.Warn("cannot write when keys were used", "err", err)
+	a.log.Warn("writing the last uses of keys failed", "err", err)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for id, at := range used {

@@ -6,13 +6,13 @@ import (
 	"log/slog"
 )
 
-// A Secret is a text that does not print itself, in no format and in no log. Package
-// fmt asks it only where it can see it: keep it in exported fields.
+// A Secret is a string that is redacted in all formats, logs and encodings. Package fmt
+// redacts it in exported fields only.
 type Secret string
 
 const redacted = "[redacted]"
 
-// Reveal is the text, for the one place that needs it.
+// Reveal returns the text.
 func (s Secret) Reveal() string { return string(s) }
 
 func (s Secret) String() string               { return redacted }

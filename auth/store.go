@@ -5,42 +5,42 @@ import (
 	"time"
 )
 
-// A Store is what a database does for us; authtest is the suite that it passes. It
-// decides nothing. Times it is told. A method is one transaction. ErrNotFound and
-// ErrConflict are the errors that it must tell from others.
+// A Store persists keys and people. It has no rules of its own and takes all times from its
+// caller. Each method is one transaction. Package authtest has the suite for
+// implementations.
 type Store interface {
-	// Key finds a key by its id.
+	// Key reads a key by its id; ErrNotFound if there is none.
 	Key(ctx context.Context, id string) (Key, error)
-	// Keys lists all keys by their time of creation, also those that have ended.
+	// Keys lists all keys in the order of their creation, including invalid ones.
 	Keys(ctx context.Context) ([]Key, error)
-	// InsertKey adds a key, and its owner if that is new. ErrConflict if the id is
-	// taken, or the owner disabled.
+	// InsertKey stores a key, and its owner if that is a new person. ErrConflict if the id
+	// exists or the owner is disabled.
 	InsertKey(ctx context.Context, k Key) error
-	// RevokeKey ends a key; the first time counts.
+	// RevokeKey revokes a key. Repeating it does not change the time.
 	RevokeKey(ctx context.Context, id string, at time.Time) error
-	// Used notes when keys were used last. Times never go back, and keys that are not
-	// there are left out.
+	// Used records when keys were last used. Times never go backwards, and unknown keys are
+	// ignored.
 	Used(ctx context.Context, last map[string]time.Time) error
 
-	// Person finds a person.
+	// Person reads a person; ErrNotFound if there is none.
 	Person(ctx context.Context, name string) (Person, error)
-	// People lists all by their names.
+	// People lists all people by name.
 	People(ctx context.Context) ([]Person, error)
-	// InsertPerson adds a person, if there is none of that name.
+	// InsertPerson adds a person, if there is none with that name.
 	InsertPerson(ctx context.Context, name string, at time.Time) error
-	// SetDisabled sets when a person was disabled; zero takes it back.
+	// SetDisabled sets when a person was disabled; the zero time enables the person again.
 	SetDisabled(ctx context.Context, name string, at time.Time) error
 
-	// Changes tells what was revoked and disabled after a version, and the version
-	// now. It is asked every second, so it must cost next to nothing. Versions rise in
-	// the order of the commits: who has seen one has seen all before. The first is 0,
-	// and after -1 the version alone is told.
+	// Changes returns the current version, and what was revoked and disabled after a given
+	// one. It is called every second, so it must be cheap. Versions increase in commit
+	// order: a caller that has seen one has seen all before it. The first version is 0.
+	// Called with -1, it returns only the version.
 	Changes(ctx context.Context, after int64) (Changes, error)
 }
 
-// Changes are keys and people that opened something and may not any more.
+// Changes are the keys and people that became invalid.
 type Changes struct {
 	Version int64
-	// Keys are ids of keys that were revoked, People names that were disabled.
+	// Keys are the ids of revoked keys, People the names of disabled people.
 	Keys, People []string
 }

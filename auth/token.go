@@ -14,28 +14,27 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A Match is a claim that has a value: it is it, contains it in a list, or, for
-// scope, has it among its words. A claim inside another is named with a dot,
-// realm_access.roles.
+// A Match matches a claim that equals a value, is a list that contains it, or, for scope,
+// has it among its words. A nested claim is written with dots: realm_access.roles.
 type Match struct{ Claim, Value string }
 
-// A Rule gives a role in a project, or in EveryProject, to tokens that match.
+// A Rule gives tokens with a claim a role in a project, or in EveryProject.
 type Rule struct {
 	Claim, Value string
 	Project      string
 	Role         Role
 }
 
-// Scope is the OAuth scope for a role: bossman:worker.
+// Scope returns the OAuth scope of a role, such as bossman:worker.
 func Scope(r Role) string { return scopePrefix + r.String() }
 
 const scopePrefix = "bossman:"
 
-// token tells who shows an access token.
+// token authenticates the holder of an access token.
 func (a *Authenticator) token(ctx context.Context, raw, from string) (*Principal, error) {
 	sum := sha256.Sum256([]byte(raw))
 	name := "tok " + string(sum[:])
-	e, err := a.remembered(name)
+	e, err := a.cached(name)
 	if e != nil || err != nil {
 		return e.who(), err
 	}
@@ -60,6 +59,7 @@ func (a *Authenticator) token(ctx context.Context, raw, from string) (*Principal
 	return e.principal, nil
 }
 
+// who returns the principal of an entry, which may be nil.
 func (e *entry) who() *Principal {
 	if e == nil {
 		return nil
@@ -67,8 +67,8 @@ func (e *entry) who() *Principal {
 	return e.principal
 }
 
-// findOwner asks the store for the owner of a token, and adds one who is new, so that
-// it can be disabled. Nil is that it is.
+// findOwner reads the owner of a token from the store, and adds a new one, so that it can
+// be disabled. It returns nil if the owner is disabled.
 func (a *Authenticator) findOwner(ctx context.Context, c claims) (*entry, error) {
 	e := &entry{revoked: make(chan struct{})}
 	e.principal = c.principal(&a.o, e.revoked)
@@ -82,10 +82,10 @@ func (a *Authenticator) findOwner(ctx context.Context, c claims) (*entry, error)
 	return e, nil
 }
 
-// claims are what a token says.
+// claims are the claims of a token.
 type claims map[string]jsontext.Value
 
-// text is a claim that is a text, else "".
+// text returns a claim that is a string, else "".
 func (c claims) text(name string) string {
 	var s string
 	if v, ok := c[name]; !ok || json.Unmarshal(v, &s) != nil {
@@ -94,7 +94,7 @@ func (c claims) text(name string) string {
 	return s
 }
 
-// list is a claim that is a text or a list of texts.
+// list returns a claim that is a string or a list of strings.
 func (c claims) list(name string) []string {
 	v, ok := c.find(name)
 	if !ok {
@@ -111,7 +111,7 @@ func (c claims) list(name string) []string {
 	return list
 }
 
-// find looks for a claim, and then for one inside another.
+// find returns a claim, which may be nested.
 func (c claims) find(name string) (jsontext.Value, bool) {
 	if v, ok := c[name]; ok {
 		return v, true
@@ -131,8 +131,8 @@ func (c claims) find(name string) (jsontext.Value, bool) {
 	return below.find(inner)
 }
 
-// moment is a claim that is a time, in seconds. It reports false if there is none.
-func (c claims) moment(name string) (time.Time, bool) {
+// timeClaim returns a claim that is a time in seconds, and whether there is one.
+func (c claims) timeClaim(name string) (time.Time, bool) {
 	var seconds float64
 	v, ok := c[name]
 	if !ok || json.Unmarshal(v, &seconds) != nil || seconds < 0 || seconds > maxSeconds {
@@ -143,7 +143,7 @@ func (c claims) moment(name string) (time.Time, bool) {
 
 const maxSeconds = 1 << 40
 
-// scopes are the words of scope, or of scp.
+// scopes returns the words of scope, or of scp.
 func (c claims) scopes() []string {
 	list := c.list("scope")
 	if list == nil {
@@ -159,8 +159,8 @@ func (c claims) match(m Match) bool {
 	return slices.Contains(c.list(m.Claim), m.Value)
 }
 
-// grants are the roles of a token.
-func (c claims) grants(rules []Rule) map[string]Role {
+// roles returns the roles of a token by project.
+func (c claims) roles(rules []Rule) map[string]Role {
 	scoped := None
 	for _, s := range c.scopes() {
 		if name, ok := strings.CutPrefix(s, scopePrefix); ok {
@@ -169,12 +169,12 @@ func (c claims) grants(rules []Rule) map[string]Role {
 			}
 		}
 	}
-	grants := map[string]Role{}
+	roles := map[string]Role{}
 	if len(rules) == 0 {
 		if scoped > None {
-			grants[EveryProject] = scoped
+			roles[EveryProject] = scoped
 		}
-		return grants
+		return roles
 	}
 	for _, r := range rules {
 		if c.match(Match{r.Claim, r.Value}) {
@@ -182,13 +182,13 @@ func (c claims) grants(rules []Rule) map[string]Role {
 			if scoped > None {
 				role = min(role, scoped)
 			}
-			grants[r.Project] = max(grants[r.Project], role)
+			roles[r.Project] = max(roles[r.Project], role)
 		}
 	}
-	return grants
+	return roles
 }
 
-// human reports whether a person stands behind a token.
+// human reports whether a token is a person's.
 func (c claims) human(m *Match) bool {
 	if m != nil {
 		return c.match(*m)
@@ -199,9 +199,9 @@ func (c claims) human(m *Match) bool {
 
 func (c claims) principal(o *Options, revoked <-chan struct{}) *Principal {
 	id := sha256.Sum256([]byte(c.text("iss") + "\n" + c.text("sub")))
-	expires, _ := c.moment("exp")
+	expires, _ := c.timeClaim("exp")
 	p := &Principal{
-		ID: "tok:" + hex.EncodeToString(id[:16]), Person: c.human(o.Human), Grants: c.grants(o.Rules),
+		ID: "tok:" + hex.EncodeToString(id[:16]), Person: c.human(o.Human), Grants: c.roles(o.Rules),
 		Expires: expires, Revoked: revoked, Owner: c.text(ownerClaim(o)),
 	}
 	names := []string{"name", "preferred_username", "email"}
@@ -225,21 +225,20 @@ func ownerClaim(o *Options) string {
 	return o.OwnerClaim
 }
 
-// errRefused is for a token that opens nothing, whatever is tried again.
+// errRefused is the error for a token that is not valid.
 var errRefused = errors.New("auth: token refused")
 
-// skew is by how much another clock may be ahead.
+// skew is how far another clock may be ahead.
 const skew = time.Minute
 
-// check refuses a token whose signature is good, but that is not for us, not now, or
-// not to be used by whoever has it.
+// check checks the claims of a token whose signature is valid.
 func (c claims) check(o *Options, now time.Time) error {
-	expires, ok := c.moment("exp")
+	expires, ok := c.timeClaim("exp")
 	switch {
 	case c.text("iss") != o.Issuer:
-		return refused("another issuer")
+		return refused("wrong issuer")
 	case !slices.Contains(c.list("aud"), o.Audience):
-		return refused("another audience")
+		return refused("wrong audience")
 	case !ok || !now.Before(expires):
 		return refused("expired")
 	case c.text("sub") == "" || len(c.text("sub")) > 255:
@@ -249,20 +248,21 @@ func (c claims) check(o *Options, now time.Time) error {
 	}
 	for _, name := range []string{"nbf", "iat"} {
 		if _, there := c[name]; there {
-			if t, ok := c.moment(name); !ok || now.Add(skew).Before(t) {
+			if t, ok := c.timeClaim(name); !ok || now.Add(skew).Before(t) {
 				return refused("not yet valid")
 			}
 		}
 	}
 	if typ, there := c["typ"]; there && !strings.EqualFold(c.text("typ"), "Bearer") {
-		return refused("its typ is " + typ.String())
+		return refused("wrong typ " + typ.String())
 	}
 	if _, there := c["cnf"]; there {
-		return refused("it is bound to a key that its sender must show, and we do not look at")
+		return refused("sender-constrained tokens (cnf) are not supported")
 	}
 	return nil
 }
 
+// refused is an errRefused with its reason.
 func refused(why string) error { return &refusal{why} }
 
 type refusal struct{ why string }
@@ -270,7 +270,7 @@ type refusal struct{ why string }
 func (r *refusal) Error() string { return errRefused.Error() + ": " + r.why }
 func (r *refusal) Unwrap() error { return errRefused }
 
-// checkHeader refuses what is not an access token, before anything is computed.
+// checkHeader rejects what is not an access token, before the signature is verified.
 func checkHeader(raw string, algorithms []string) error {
 	head, rest, _ := strings.Cut(raw, ".")
 	if strings.Count(rest, ".") != 1 {
@@ -288,11 +288,11 @@ func checkHeader(raw string, algorithms []string) error {
 		return refused("not a token")
 	}
 	if !slices.Contains(algorithms, h.Alg) {
-		return refused("its algorithm is not allowed")
+		return refused("algorithm not allowed")
 	}
 	typ := strings.TrimPrefix(strings.ToLower(h.Typ), "application/")
 	if typ != "" && typ != "jwt" && typ != "at+jwt" {
-		return refused("another type")
+		return refused("wrong type")
 	}
 	return nil
 }

@@ -385,7 +385,7 @@ func TestIssuer_rotates(t *testing.T) {
 	s.mu.Lock()
 	s.keys["two"] = ecKey(t)
 	s.mu.Unlock()
-	a.issuer.keys.fetch.at = time.Now().Add(-askAgain) // as if it were a while ago
+	a.issuer.keys.fetch.at = time.Now().Add(-refetch) // as if it were a while ago
 	opens(t, a, sign(t, s.keys["two"], `{"alg":"ES256","kid":"two"}`, s.claimsOf(nil)))
 	if n := s.fetched.Load(); n != 2 {
 		t.Errorf("the keys were fetched %d times, want 2", n)
@@ -442,7 +442,7 @@ func TestIssuer_unreachable(t *testing.T) {
 	set(func() { s.broken = true })
 	a.issuer.keys.since = time.Now().Add(-keysLife - time.Second)
 	opens(t, a, s.token(t, map[string]any{"jti": "2"}))
-	a.issuer.keys.since, a.issuer.keys.tried = time.Now().Add(-keysMost-time.Second), time.Time{}
+	a.issuer.keys.since, a.issuer.keys.tried = time.Now().Add(-maxKeysLife-time.Second), time.Time{}
 	raw = s.token(t, map[string]any{"jti": "3"})
 	unavailable("away for too long", a)
 	set(func() { s.broken = false })

@@ -28,6 +28,7 @@ type ClientOptions struct {
 	// Elicit asks the user. Missing members of an accepted form are filled in
 	// with the form's defaults. A URL is https, or http on this machine, and
 	// safe to display; whether to open it is the user's decision.
+	// Sample samples the client's model. Roots lists the client's roots.
 	Elicit func(ctx context.Context, p *ElicitParams) (*ElicitResult, error)
 	Sample func(ctx context.Context, p *SampleParams) (*SampleResult, error)
 	Roots  func(ctx context.Context) ([]Root, error)

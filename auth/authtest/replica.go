@@ -8,7 +8,7 @@ import (
 	"github.com/bossman-dev/bossman/auth"
 )
 
-// effective is how soon what was ended must have ended everywhere.
+// effective is how soon a revocation must take effect on all replicas.
 const effective = 5 * time.Second
 
 // replica is one of several programs that share the store.
@@ -39,7 +39,7 @@ func (f *fixture) create(a *auth.Authenticator, owner string) (auth.Key, string)
 	return k, text.Reveal()
 }
 
-// opens gives the principal of a key that must open.
+// opens returns the principal of a key that must be valid.
 func (f *fixture) opens(a *auth.Authenticator, text string) *auth.Principal {
 	f.Helper()
 	p, err := a.Token(f.Context(), text)
@@ -47,7 +47,7 @@ func (f *fixture) opens(a *auth.Authenticator, text string) *auth.Principal {
 	return p
 }
 
-// ends waits until a principal has ended.
+// ends waits until a principal is revoked.
 func (f *fixture) ends(p *auth.Principal, since time.Time) {
 	f.Helper()
 	select {
@@ -125,7 +125,7 @@ func disabledEverywhere(f *fixture) {
 func lastUse(f *fixture) {
 	a, stop := f.replica()
 	k, text := f.create(a, "ada")
-	// Run may not have begun yet; it notes only from then on.
+	// Uses are recorded only once Run has started.
 	for deadline := time.Now().Add(effective); ; {
 		before := time.Now().Add(-time.Second)
 		f.opens(a, text)

@@ -151,8 +151,8 @@ func changesOnce(f *fixture) {
 	f.equal("people after bob is enabled", len(f.changes(start.Version).People), 0)
 }
 
-// changesInOrder: whoever follows the versions misses nothing, however the
-// transactions overlap.
+// changesInOrder shows that a reader that follows the versions misses no change, however
+// the transactions overlap.
 func changesInOrder(f *fixture) {
 	const writers, each = 4, 10
 	id := func(w, i int) string { return fmt.Sprintf("w%05dk%05d", w, i) }

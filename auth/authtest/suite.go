@@ -1,4 +1,4 @@
-// Package authtest is the suite that every auth.Store passes.
+// Package authtest tests implementations of auth.Store.
 package authtest
 
 import (
@@ -11,8 +11,8 @@ import (
 	"github.com/bossman-dev/bossman/auth"
 )
 
-// Run runs the suite. open gives a new, empty store for each test, and closes it when
-// the test ends.
+// Run runs the suite. open returns a new, empty store for each test, and closes it when the
+// test ends.
 func Run(t *testing.T, open func(t *testing.T) auth.Store) {
 	for _, c := range []struct {
 		name string
@@ -43,7 +43,7 @@ type fixture struct {
 	store auth.Store
 }
 
-// at is a time that every database can keep.
+// at is a time with a resolution that every database has.
 var at = time.Date(2026, 3, 1, 12, 0, 0, 123456000, time.UTC)
 
 func (f *fixture) key(id, owner string) auth.Key {

@@ -60,7 +60,7 @@ var ruleBudget = group{"failures and what follows", []test{
 			d := f.get(id)
 			rest := d.Task.NotBefore.Sub(d.Now)
 			if rest > want*time.Minute || rest < want*time.Minute-30*time.Second {
-				f.Errorf("after %d failures it rests %v, want %v", d.Task.Failures, rest, want*time.Minute)
+				f.Errorf("after %d failures it cools down for %v, want %v", d.Task.Failures, rest, want*time.Minute)
 			}
 			x.nothing()
 			f.endCooldown(id)

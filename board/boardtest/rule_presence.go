@@ -34,7 +34,7 @@ var rulePresence = group{"presence", []test{
 		f.ok(f.board.Leave(f.ctx, "x"))
 		f.ok(f.board.Leave(f.ctx, ""))
 		if d := f.get(a); d.Claim.LeaseUntil.After(d.Now) {
-			f.Error("Leave gave a lease that had run out more time")
+			f.Error("Leave extended an expired lease")
 		}
 		if d := f.get(b); d.Claim.LeaseUntil.Sub(d.Now) < 9*time.Minute {
 			f.Error("Leave shortened the lease of another process")

@@ -45,7 +45,7 @@ var storeSweep = group{"sweep", []test{
 	{"a lease expires by the store's clock", func(f *fixture) {
 		id := f.create("a")
 		f.claim(board.Want{For: claimants("w"), Lease: 30 * time.Millisecond})
-		f.eventually("the claim has run out", func() bool {
+		f.eventually("the claim has expired", func() bool {
 			stale := false
 			f.read(func(r board.Reader) (err error) {
 				stale, err = r.Stale()

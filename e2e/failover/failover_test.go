@@ -66,7 +66,7 @@ func TestFailover_synchronous(t *testing.T) {
 				t.Errorf("epoch %d, timeline %d; want 2, 2", epoch, timeline)
 			}
 			for _, r := range s.replicas {
-				if n := r.wrote("another database serves now"); n != 1 {
+				if n := r.wrote("the database was promoted or restored"); n != 1 {
 					t.Errorf("replica %s told its operator %d times of the failover, want once", r.name, n)
 				}
 			}

@@ -8,7 +8,7 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-// attemptColumns are of projects p and attempts a.
+// attemptColumns are columns of projects p and attempts a.
 const attemptColumns = `p.slug, a.task_id, a.attempt, a.nonce, a.principal, a.worker, a.owner, a.granted_at, a.ended_at, a.cause,
 	a.reason, a.do_not_repeat, a.place::text, a.spec_version, a.created, a.report_hash, a.report_answer`
 
@@ -48,7 +48,7 @@ FROM projects p WHERE p.slug = $1 ON CONFLICT DO NOTHING`
 	if err != nil {
 		return err
 	}
-	return t.write(fmt.Errorf("%w: attempt %v is there already", board.ErrConflict, a.Handle), query, args...)
+	return t.write(fmt.Errorf("%w: attempt %v exists already", board.ErrConflict, a.Handle), query, args...)
 }
 
 // UpdateAttempt writes an attempt.

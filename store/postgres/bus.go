@@ -9,46 +9,49 @@ import (
 
 const busChannel = "bossman_bus"
 
-// A Bus carries events to the listeners of all replicas that share the database, to
-// others by the relay. Whenever the line to the database has come up, events may have
-// been lost before: then listeners hear that every list has changed.
+// A Bus carries events to the subscribers in all replicas that share the database. It
+// sends them to other replicas with the relay. Events may be lost while this process is
+// not connected to the database; after each connect, subscribers get an event for every
+// list.
 type Bus struct {
 	relay *Relay
 
-	mu        sync.Mutex
-	listeners map[*func(mcp.Event)]bool
-	waiting   []mcp.Event // to be told here
-	pending   map[mcp.Event]bool
-	lost      uint64
-	telling   bool           // somebody tells what waits
-	ended     sync.WaitGroup // of who tells
+	mu          sync.Mutex
+	subscribers map[*func(mcp.Event)]bool
+	queue       []mcp.Event // to be delivered in this process
+	queued      map[mcp.Event]bool
+	lost        uint64
+	draining    bool           // a goroutine delivers the queue
+	drained     sync.WaitGroup // that goroutine
 }
 
 var _ mcp.Bus = (*Bus)(nil)
 
-// Bus gives the bus of all replicas. It reaches the others while Run or Watch works.
+// Bus returns the bus of all replicas. It reaches other replicas while Run or Watch runs.
 func (s *Store) Bus() *Bus { return s.bus }
 
-// Publish waits for nobody, neither the database nor a listener. If more is published
-// than can be told, the oldest events are lost.
+// Publish queues an event and does not block. If the queue is full, the oldest events are
+// lost.
 func (b *Bus) Publish(e mcp.Event) {
 	b.relay.postEvent(e)
-	b.tell(e)
+	b.deliver(e)
 }
 
-// Subscribe hears events until stop. One may still be on its way then.
-func (b *Bus) Subscribe(hear func(mcp.Event)) (stop func()) {
+// Subscribe calls f for each event until stop is called. A call may still be in flight
+// then.
+func (b *Bus) Subscribe(f func(mcp.Event)) (stop func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.listeners[&hear] = true
+	b.subscribers[&f] = true
 	return func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		delete(b.listeners, &hear)
+		delete(b.subscribers, &f)
 	}
 }
 
-// Lost counts the events that listeners here were too slow for.
+// Lost returns how many events were lost because subscribers of this process were too
+// slow.
 func (b *Bus) Lost() uint64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -56,64 +59,66 @@ func (b *Bus) Lost() uint64 {
 }
 
 func newBus(r *Relay) *Bus {
-	b := &Bus{relay: r, listeners: map[*func(mcp.Event)]bool{}, pending: map[mcp.Event]bool{}}
-	r.hear(busChannel, false, func(body []byte) {
+	b := &Bus{relay: r, subscribers: map[*func(mcp.Event)]bool{}, queued: map[mcp.Event]bool{}}
+	r.handle(busChannel, false, func(body []byte) {
 		kind, name, _ := strings.Cut(string(body), " ")
-		b.tell(mcp.Event{Kind: mcp.EventKind(kind), Name: name})
+		b.deliver(mcp.Event{Kind: mcp.EventKind(kind), Name: name})
 	})
-	r.store.line.greet(func() {
+	r.store.listener.connects(func() {
 		for _, kind := range []mcp.EventKind{mcp.EventTools, mcp.EventPrompts, mcp.EventResources} {
-			b.tell(mcp.Event{Kind: kind})
+			b.deliver(mcp.Event{Kind: kind})
 		}
 	})
 	return b
 }
 
-// tell has an event told to the listeners of this process. They should be quick; the
-// line and publishers do not wait for those that are not.
-func (b *Bus) tell(e mcp.Event) {
+// deliver queues an event for the subscribers of this process, unless it is queued
+// already. A slow subscriber delays other subscribers, but neither publishers nor the
+// listener.
+func (b *Bus) deliver(e mcp.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.pending[e] {
+	if b.queued[e] {
 		return
 	}
-	b.pending[e] = true
-	b.waiting = append(b.waiting, e)
-	if len(b.waiting) > maxQueued {
+	b.queued[e] = true
+	b.queue = append(b.queue, e)
+	if len(b.queue) > maxQueued {
 		b.nextLocked()
 		b.lost++
 	}
-	if !b.telling {
-		b.telling = true
-		b.ended.Go(b.drain)
+	if !b.draining {
+		b.draining = true
+		b.drained.Go(b.drain)
 	}
 }
 
+// nextLocked removes and returns the first event of the queue.
 func (b *Bus) nextLocked() mcp.Event {
-	e := b.waiting[0]
-	delete(b.pending, e) // from here on it is new if it comes again
-	b.waiting[0] = mcp.Event{}
-	b.waiting = b.waiting[1:]
+	e := b.queue[0]
+	delete(b.queued, e) // it can be queued again from now on
+	b.queue[0] = mcp.Event{}
+	b.queue = b.queue[1:]
 	return e
 }
 
-// drain tells what waits, until there is nothing.
+// drain calls the subscribers until the queue is empty.
 func (b *Bus) drain() {
 	for {
 		b.mu.Lock()
-		if len(b.waiting) == 0 {
-			b.telling, b.waiting = false, nil
+		if len(b.queue) == 0 {
+			b.draining, b.queue = false, nil
 			b.mu.Unlock()
 			return
 		}
 		e := b.nextLocked()
-		hears := make([]*func(mcp.Event), 0, len(b.listeners))
-		for hear := range b.listeners {
-			hears = append(hears, hear)
+		subscribers := make([]*func(mcp.Event), 0, len(b.subscribers))
+		for f := range b.subscribers {
+			subscribers = append(subscribers, f)
 		}
 		b.mu.Unlock()
-		for _, hear := range hears {
-			(*hear)(e)
+		for _, f := range subscribers {
+			(*f)(e)
 		}
 	}
 }

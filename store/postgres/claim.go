@@ -9,7 +9,7 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-// claimColumns are of projects p and claims c.
+// claimColumns are columns of projects p and claims c.
 const claimColumns = `p.slug, c.task_id, c.attempt, c.nonce, c.principal, c.worker, c.owner, c.session,
 	c.granted_at, c.lease_until, c.lease, c.deliveries`
 
@@ -57,7 +57,7 @@ func (r *reader) Claims(f board.ClaimFilter) ([]board.Claim, error) {
 	return list(r, scanClaim, head+conditions.String()+tail, args...)
 }
 
-// InsertClaim stores a claim, unless the task or the worker has one.
+// InsertClaim stores a claim; ErrConflict if the task or the worker has one.
 func (t *tx) InsertClaim(c board.Claim, areas []string) error {
 	const query = `
 WITH cl AS (
@@ -70,22 +70,22 @@ ar AS (
 	UNION SELECT cl.task_id >> 40, a.path, false, cl.task_id FROM cl, unnest($14::text[]) a(path)
 	ON CONFLICT DO NOTHING)
 SELECT FROM cl`
-	conflict := fmt.Errorf("%w: worker %s has a claim already, or task %v has", board.ErrConflict, c.Worker.Name, c.Task)
+	conflict := fmt.Errorf("%w: worker %s or task %v already has a claim", board.ErrConflict, c.Worker.Name, c.Task)
 	return t.write(conflict, query, c.Task.Project, no(c.Task), c.Attempt, c.Nonce, c.Worker.Principal, c.Worker.Name, c.Owner, c.Session,
 		c.GrantedAt, c.LeaseUntil, c.Lease, c.Deliveries, orEmpty(areas), ancestors(areas))
 }
 
-// UpdateClaim writes what can change of a claim.
+// UpdateClaim writes the owner, the session, the lease and the deliveries of a claim.
 func (t *tx) UpdateClaim(c board.Claim) error {
 	const query = `
 UPDATE claims SET owner = $5, session = $6, lease_until = $7, lease = $8, deliveries = $9
 WHERE task_id = ` + taskID + ` AND attempt = $3 AND nonce = $4`
-	conflict := fmt.Errorf("%w: %v is not the claim on %v", board.ErrConflict, c.Handle, c.Task)
+	conflict := fmt.Errorf("%w: %v is not the live claim of %v", board.ErrConflict, c.Handle, c.Task)
 	return t.write(conflict, query, c.Task.Project, no(c.Task), c.Attempt, c.Nonce,
 		c.Owner, c.Session, c.LeaseUntil, c.Lease, c.Deliveries)
 }
 
-// DeleteClaim ends the claim on a task, if there is one.
+// DeleteClaim deletes the claim on a task, if there is one.
 func (t *tx) DeleteClaim(id board.ID) error {
 	const query = `
 WITH cl AS (DELETE FROM claims WHERE task_id = ` + taskID + ` RETURNING task_id)
@@ -94,8 +94,8 @@ DELETE FROM claim_areas a USING cl WHERE a.task_id = cl.task_id`
 	return err
 }
 
-// Renew moves a live claim's end. It touches the claim alone; the sweep locks it
-// before it ends it, so one of the two comes first and the other sees it.
+// Renew extends the lease of a live claim. It writes only the claim. The sweep locks the
+// claim before it ends it, so the two are serialized.
 func (t *tx) Renew(h board.Handle) (bool, error) {
 	const query = `
 UPDATE claims SET lease_until = greatest(lease_until, clock_timestamp() + lease)
@@ -104,8 +104,8 @@ WHERE task_id = ` + taskID + ` AND attempt = $3 AND nonce = $4 AND lease_until >
 	return n > 0, err
 }
 
-// Expired locks tasks together with their claims, and looks at the claim again once
-// it has the lock: one that was renewed meanwhile is not given.
+// Expired locks tasks together with their claims. PostgreSQL checks the condition again
+// after it has the lock, so a claim that was renewed in the meantime is not returned.
 func (t *tx) Expired(limit int) ([]board.Task, error) {
 	const query = `SELECT ` + taskColumns + `
 FROM claims c JOIN tasks t ON t.id = c.task_id JOIN projects p ON p.id = c.task_id >> 40
@@ -116,13 +116,13 @@ ORDER BY c.lease_until LIMIT $1 FOR UPDATE OF t, c SKIP LOCKED`
 	return tasks, err
 }
 
-// Extend renews what is under half of its lease, or has run out.
+// Extend restores the lease of claims with less than half of it left, or none.
 func (t *tx) Extend() error {
 	_, err := t.exec(`UPDATE claims SET lease_until = clock_timestamp() + lease WHERE lease_until < clock_timestamp() + lease / 2`)
 	return err
 }
 
-// Stale asks what Expired, Due and Overdue would.
+// Stale reports whether Expired, Due or Overdue would return something.
 func (r *reader) Stale() (bool, error) {
 	const query = `SELECT EXISTS (SELECT FROM claims WHERE lease_until <= statement_timestamp())
 	OR EXISTS (SELECT FROM tasks WHERE not_before <= statement_timestamp() AND status = 'pending')

@@ -8,7 +8,7 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-// Dossier gathers a task's whole story in one round trip.
+// Dossier reads all about a task in one round trip.
 func (r *reader) Dossier(id board.ID, n int) (board.Dossier, error) {
 	const (
 		task = `SELECT ` + taskColumns + `, d.description, d.acceptance, d.result::text, clock_timestamp()
@@ -48,7 +48,7 @@ WHERE p.slug = $1 ORDER BY t.id`
 	return d, nil
 }
 
-// scanOther puts a task that is linked to d's where it belongs.
+// scanOther adds a blocker, a dependent or a child to d.
 func scanOther(row pgx.CollectableRow, d *board.Dossier) error {
 	var kind string
 	var result *board.Result

@@ -13,17 +13,17 @@ import (
 	"github.com/bossman-dev/bossman/mcp"
 )
 
-// maxDurableCall bounds what is kept of a durable call, in bytes.
+// maxDurableCall is the maximum size of a stored durable call, in bytes.
 const maxDurableCall = 16 << 20
 
-// DurableCalls keeps tool calls that go on without their client, for all replicas.
-// Times are kept to the microsecond. A call that has outlived its life is swept by
-// Run, a little later. A change may be made anew if the database lost it.
+// DurableCalls stores tool calls that continue without their client, for all replicas.
+// Times have a resolution of a microsecond. Run deletes calls some time after their
+// lifetime. A change function may be called more than once.
 type DurableCalls struct{ store *Store }
 
 var _ mcp.TaskStore = (*DurableCalls)(nil)
 
-// DurableCalls gives the durable calls that are kept beside the board.
+// DurableCalls returns the durable calls stored beside the board.
 func (s *Store) DurableCalls() *DurableCalls { return &DurableCalls{s} }
 
 const durableCallColumns = `id, owner, status, message, created_at, updated_at, life, result::text, error::text, requests::text, answers::text, cancel, runner_until`
@@ -39,7 +39,7 @@ func scanDurableCall(row pgx.CollectableRow) (*mcp.DurableCall, error) {
 	return d, err
 }
 
-// durableCallValues are in the order of the columns.
+// durableCallValues returns the values in the order of the columns.
 func durableCallValues(d *mcp.DurableCall) ([]any, error) {
 	var failure, requests, answers *string
 	size := len(d.Message) + len(d.Result)
@@ -53,12 +53,12 @@ func durableCallValues(d *mcp.DurableCall) ([]any, error) {
 		}
 		text, err := encode(v.of)
 		if err != nil {
-			return nil, fmt.Errorf("%w: what is kept of a durable call is not JSON", board.ErrInvalid)
+			return nil, fmt.Errorf("%w: durable call cannot be encoded as JSON", board.ErrInvalid)
 		}
 		*v.text, size = &text, size+len(text)
 	}
 	if size > maxDurableCall {
-		return nil, fmt.Errorf("%w: %d bytes are more than the %d that are kept of a durable call", board.ErrInvalid, size, maxDurableCall)
+		return nil, fmt.Errorf("%w: durable call of %d bytes is too large: want at most %d", board.ErrInvalid, size, maxDurableCall)
 	}
 	var result *string
 	if d.Result != nil {
@@ -70,7 +70,7 @@ func durableCallValues(d *mcp.DurableCall) ([]any, error) {
 	}, nil
 }
 
-// Create keeps a new call.
+// Create stores a new call.
 func (c *DurableCalls) Create(ctx context.Context, d *mcp.DurableCall) error {
 	const query = `
 INSERT INTO durable_calls (id, owner, status, message, created_at, updated_at, life, until, result, error, requests, answers, cancel, runner_until)
@@ -80,25 +80,25 @@ ON CONFLICT DO NOTHING`
 	if err != nil {
 		return err
 	}
-	return c.store.change(ctx, func(r *reader) error {
-		return r.write(fmt.Errorf("%w: there is a durable call %.80q", board.ErrConflict, d.ID), query, values...)
+	return c.store.writeRetrying(ctx, func(r *reader) error {
+		return r.write(fmt.Errorf("%w: durable call %.80q exists already", board.ErrConflict, d.ID), query, values...)
 	})
 }
 
-// Get finds a call, or returns mcp.ErrNotFound.
+// Get reads a call; mcp.ErrNotFound if there is none.
 func (c *DurableCalls) Get(ctx context.Context, id string) (d *mcp.DurableCall, err error) {
 	const query = `SELECT ` + durableCallColumns + ` FROM durable_calls WHERE id = $1`
-	err = c.store.look(ctx, func(r *reader) (err error) {
+	err = c.store.readRetrying(ctx, func(r *reader) (err error) {
 		d, err = one(r, scanDurableCall, query, id)
 		return err
 	})
-	return d, unknownToMCP(err)
+	return d, mcpError(err)
 }
 
-// errSame ends a transaction in which nothing was changed, so that nothing is written.
+// errSame rolls back a transaction that changed nothing.
 var errSame = errors.New("nothing has changed")
 
-// Update changes a call, whose row is locked meanwhile.
+// Update changes a call under a row lock.
 func (c *DurableCalls) Update(ctx context.Context, id string, change func(*mcp.DurableCall) error) (d *mcp.DurableCall, err error) {
 	const (
 		query  = `SELECT ` + durableCallColumns + ` FROM durable_calls WHERE id = $1 FOR UPDATE`
@@ -108,7 +108,7 @@ UPDATE durable_calls SET owner = $2, status = $3, message = $4, created_at = $5,
 WHERE id = $1`
 	)
 	var refused error
-	err = c.store.change(ctx, func(r *reader) (err error) {
+	err = c.store.writeRetrying(ctx, func(r *reader) (err error) {
 		if d, err = one(r, scanDurableCall, query, id); err != nil {
 			return err
 		}
@@ -133,13 +133,13 @@ WHERE id = $1`
 		err = refused
 	}
 	if err != nil {
-		return nil, unknownToMCP(err)
+		return nil, mcpError(err)
 	}
 	return d, nil
 }
 
-// unknownToMCP gives ErrNotFound the kind that package mcp has for it.
-func unknownToMCP(err error) error {
+// mcpError translates ErrNotFound into that of package mcp.
+func mcpError(err error) error {
 	if errors.Is(err, board.ErrNotFound) {
 		return mcp.ErrNotFound
 	}

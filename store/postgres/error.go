@@ -11,15 +11,15 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-// aborted reports whether the database gave up a transaction for the sake of others:
-// a serialization failure or a deadlock.
+// aborted reports whether the database aborted a transaction because of a serialization
+// failure or a deadlock.
 func aborted(err error) bool {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && (e.Code == "40001" || e.Code == "40P01")
 }
 
-// translate gives an error of the database the kind that package board has for it.
-// The original stays within reach of errors.As.
+// translate wraps an error of the database with the kind of error that package board has
+// for it.
 func translate(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -39,14 +39,14 @@ func translate(err error) error {
 	return err
 }
 
-// kindOf sorts SQLSTATE codes; nil means that none of the kinds fits, as for
-// mistakes in our own SQL.
+// kindOf returns the kind of error of a SQLSTATE code, or nil if there is none, as for
+// errors in our own SQL.
 func kindOf(code string) error {
 	switch code {
 	case "40001", "40P01", // serialization, deadlock; after the retries
-		"55P03", "57014", // no lock, or no answer, in time
-		"25006", // the server takes no writes (any more)
-		"25P03", // idle for too long in a transaction
+		"55P03", "57014", // lock timeout, statement timeout
+		"25006", // the server is read-only, such as a standby
+		"25P03", // idle in transaction for too long
 		"57P01", "57P02", "57P03", "57P05":
 		return board.ErrUnavailable
 	case "22021", "22P05": // text with a NUL or not UTF-8

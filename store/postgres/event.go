@@ -11,19 +11,19 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-// Events of all tasks are in the order of (epoch, xid, id). The number of an event
-// is not the order of commits, and neither is that of a transaction; but below the
-// oldest transaction that still runs nothing can appear any more, and the feed shows
-// no more than that. Transaction numbers start again in a database that was restored
-// elsewhere, or lost its last ones in a failover: then the epoch grows.
+// The feed of all events is in the order of (epoch, xid, id). Neither the id of an event nor
+// the xid of its transaction is in commit order. But no event can appear any more below
+// the oldest running transaction, so the feed ends there. Transaction ids may repeat in a
+// database that was restored elsewhere or that lost its last transactions in a failover:
+// then the epoch increases.
 
-// An identity is what tells a database from the one that it is a copy of: a promoted
-// standby has another timeline, and what is restored elsewhere another system.
+// An identity distinguishes a database from its copies: a promoted standby has another
+// timeline, and a database restored elsewhere has another system identifier.
 type identity struct{ system, timeline int64 }
 
-// checkEpoch begins a new epoch if the database is not the one that wrote last. The
-// timeline is that of the log being written: the one in pg_control_checkpoint is that
-// of the last checkpoint, which a promotion does not wait for.
+// checkEpoch starts a new epoch if the database has another identity than at the last
+// write. It reads the timeline from the current WAL file, because pg_control_checkpoint
+// has that of the last checkpoint, which may be older than a promotion.
 func (s *Store) checkEpoch(ctx context.Context, conn *pgx.Conn) error {
 	const (
 		now = `SELECT system_identifier, ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::bigint,
@@ -46,26 +46,26 @@ FROM pg_control_system()`
 			return err
 		}
 	}
-	s.met(id, waits)
+	s.noteDatabase(id, waits)
 	return nil
 }
 
-// met tells the operator of a database that is new to this process: that it is, and
-// whether its commits wait for a standby if there is another to fail over to.
-func (s *Store) met(id identity, waits bool) {
+// noteDatabase records the database of a new connection. It warns if the database has
+// changed, and if commits do not wait for a standby although there are several hosts.
+func (s *Store) noteDatabase(id identity, waits bool) {
 	before := s.database.Swap(&id)
 	if before != nil && *before == id {
 		return
 	}
 	if before != nil {
-		s.log.Warn("another database serves now: it was promoted or restored", "timeline", id.timeline, "before", before.timeline)
+		s.log.Warn("the database was promoted or restored", "timeline", id.timeline, "before", before.timeline)
 	}
 	if !waits && severalHosts(s.config) {
-		s.log.Warn("commits do not wait for a standby, so a failover can lose what was acknowledged: set synchronous_standby_names", "timeline", id.timeline)
+		s.log.Warn("commits do not wait for a standby, so a failover can lose acknowledged writes: set synchronous_standby_names", "timeline", id.timeline)
 	}
 }
 
-// eventColumns are of projects p and events e.
+// eventColumns are columns of projects p and events e.
 const eventColumns = `p.slug, e.task_id, e.seq, e.at, e.actor, e.kind, e.from_status, e.to_status, e.detail::text, e.epoch, e.xid::text, e.id`
 
 func scanEvent(row pgx.CollectableRow) (e board.Event, err error) {
@@ -78,8 +78,8 @@ func scanEvent(row pgx.CollectableRow) (e board.Event, err error) {
 	return e, err
 }
 
-// place reads a cursor.
-func place(c board.Cursor) (epoch int32, xid string, id int64, err error) {
+// parseCursor parses a cursor.
+func parseCursor(c board.Cursor) (epoch int32, xid string, id int64, err error) {
 	if c == "" {
 		return 0, "0", 0, nil
 	}
@@ -89,12 +89,12 @@ func place(c board.Cursor) (epoch int32, xid string, id int64, err error) {
 	x, err2 := strconv.ParseUint(b, 10, 64)
 	id, err3 := strconv.ParseInt(d, 10, 64)
 	if err1 != nil || err2 != nil || err3 != nil || e < 0 || id < 0 {
-		return 0, "", 0, fmt.Errorf("%w: %.60q is not a cursor", board.ErrInvalid, c)
+		return 0, "", 0, fmt.Errorf("%w: invalid cursor %.60q", board.ErrInvalid, c)
 	}
 	return int32(e), strconv.FormatUint(x, 10), id, nil
 }
 
-// lastEventsQuery gives the newest first.
+// lastEventsQuery returns the newest event first.
 const lastEventsQuery = `SELECT ` + eventColumns + ` FROM events e JOIN projects p ON p.slug = $1
 WHERE e.task_id = ` + taskID + ` ORDER BY e.seq DESC LIMIT $3`
 
@@ -105,7 +105,7 @@ WHERE e.task_id = ` + taskID + ` AND e.seq > $3 ORDER BY e.seq LIMIT $4`
 	return list(r, scanEvent, query, id.Project, no(id), after, limitOf(limit))
 }
 
-// Feed lists what is safe to show after a cursor.
+// Feed lists the events after a cursor that are safe to show.
 func (r *reader) Feed(projects []string, after board.Cursor, limit int) ([]board.Event, error) {
 	const (
 		safe = ` (e.epoch, e.xid, e.id) > ($1::int, $2::text::xid8, $3::bigint)
@@ -116,7 +116,7 @@ func (r *reader) Feed(projects []string, after board.Cursor, limit int) ([]board
 	SELECT e.* FROM events e WHERE e.project_id = p.id AND` + safe + `) e
 WHERE p.slug = ANY($5) ORDER BY e.epoch, e.xid, e.id LIMIT $4`
 	)
-	epoch, xid, id, err := place(after)
+	epoch, xid, id, err := parseCursor(after)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +127,7 @@ WHERE p.slug = ANY($5) ORDER BY e.epoch, e.xid, e.id LIMIT $4`
 	return list(r, scanEvent, some, append(args, projects)...)
 }
 
-// FeedEnd is before the oldest transaction that still runs.
+// FeedEnd returns the position before the oldest running transaction.
 func (r *reader) FeedEnd() (board.Cursor, error) {
 	const query = `SELECT feed_epoch || '.' || pg_snapshot_xmin(pg_current_snapshot())::text || '.0' FROM meta`
 	end, err := one(r, pgx.RowTo[string], query)

@@ -1,13 +1,13 @@
 package postgres
 
-// Place reads a cursor.
-var Place = place
+// Place parses a cursor.
+var Place = parseCursor
 
 // Grants are what the program's role may do with each table.
-var Grants = grants
+var Grants = privileges
 
-// Ready reports whether the store hears all that somebody wants to hear.
-func Ready(s *Store) bool { return s.line.ready() }
+// Ready reports whether the store listens on all channels that have handlers.
+func Ready(s *Store) bool { return s.listener.ready() }
 
 // UsageQuery is the statement behind Usage.
 const UsageQuery = usageQuery

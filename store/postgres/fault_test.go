@@ -404,7 +404,7 @@ func TestFailover(t *testing.T) {
 	if !told {
 		t.Error("after the failover listeners were not told to read again")
 	}
-	for text, want := range map[string]int{"another database serves now": 1, "commits do not wait for a standby": 2} {
+	for text, want := range map[string]int{"the database was promoted or restored": 1, "commits do not wait for a standby": 2} {
 		if n := strings.Count(said.String(), text); n != want {
 			t.Errorf("the operator was told %d times that %s, want %d:\n%s", n, text, want, said.String())
 		}

@@ -85,7 +85,7 @@ func TestGrant_roles(t *testing.T) {
 	owner := c.DSNAs(pgtest.Owner, db)
 	for role, want := range map[string]string{
 		`no"body`:    `CREATE ROLE "no""body"`,
-		pgtest.Owner: "may change the tables",
+		pgtest.Owner: "can change the tables",
 		"postgres":   "superuser",
 	} {
 		if err := postgres.Grant(t.Context(), owner, role); err == nil || !strings.Contains(err.Error(), want) {

@@ -70,7 +70,7 @@ locked_tasks AS MATERIALIZED (
 			SELECT FROM claim_areas b WHERE b.project_id = t.id >> 40 AND b.path = a.p AND b.self LIMIT 1) x),
 		w.queued_at, w.id
 	LIMIT (SELECT count(*) FROM eligible) FOR UPDATE OF t SKIP LOCKED),
--- The claims. A worker that got a claim elsewhere meanwhile gets none here, and what
+-- The claims. A worker that got another claim in the meantime gets none here, and what
 -- follows is written only for the claims that were.
 new_claims AS (
 	INSERT INTO claims (task_id, attempt, nonce, principal, worker, owner, session, granted_at, lease_until, lease, deliveries)
@@ -118,22 +118,22 @@ SELECT w.no, w.picky, EXISTS (SELECT FROM candidates), p.slug, c.task_id, c.atte
 FROM claimants w LEFT JOIN new_claims c ON c.nonce = w.nonce AND c.principal = w.principal AND c.worker = w.name
 LEFT JOIN projects p ON p.id = c.task_id >> 40`
 
-// Claim hands out in a transaction of its own: one statement, one round trip.
+// Claim hands out tasks in a transaction of its own: one statement, one round trip.
 func (s *Store) Claim(ctx context.Context, w board.Want) (_ []board.Claim, err error) {
 	defer s.observe(OpClaim, time.Now(), &err)
-	return claim(ctx, w, func(args []any) (granted []grant, err error) {
-		err = repeat(ctx, func() error {
+	return claim(ctx, w, func(args []any) (granted []handout, err error) {
+		err = retryAborted(ctx, func() error {
 			conn, err := s.acquire(ctx)
 			if err != nil {
 				return err
 			}
 			defer conn.Release()
-			return s.decide(ctx, conn.Conn(), func(ctx context.Context) (err error) {
+			return s.withCommit(ctx, conn.Conn(), func(ctx context.Context) (err error) {
 				rows, err := conn.Query(ctx, HandOut, args...)
 				if err != nil {
 					return err
 				}
-				granted, err = pgx.CollectRows(rows, scanGrant)
+				granted, err = pgx.CollectRows(rows, scanHandout)
 				return err
 			})
 		})
@@ -141,15 +141,14 @@ func (s *Store) Claim(ctx context.Context, w board.Want) (_ []board.Claim, err e
 	})
 }
 
-// Claim hands out as a part of t.
+// Claim hands out tasks in t.
 func (t *tx) Claim(w board.Want) ([]board.Claim, error) {
-	return claim(t.ctx, w, func(args []any) ([]grant, error) { return list(&t.reader, scanGrant, HandOut, args...) })
+	return claim(t.ctx, w, func(args []any) ([]handout, error) { return list(&t.reader, scanHandout, HandOut, args...) })
 }
 
-// claim runs the statement once; again if there were candidates and others had all of
-// them locked; and for each of several claimants that has declined
-// something.
-func claim(ctx context.Context, w board.Want, run func(args []any) ([]grant, error)) ([]board.Claim, error) {
+// claim runs HandOut. It runs it a second time if there were candidates and others had
+// locked all of them, and once for each claimant that is picky.
+func claim(ctx context.Context, w board.Want, run func(args []any) ([]handout, error)) ([]board.Claim, error) {
 	if len(w.For) == 0 || len(w.Projects) == 0 {
 		return nil, nil
 	}
@@ -165,9 +164,9 @@ func claim(ctx context.Context, w board.Want, run func(args []any) ([]grant, err
 			return nil, err
 		}
 		picky = nil
-		some := false
+		candidates := false
 		for _, g := range rows {
-			some = some || g.some
+			candidates = candidates || g.candidates
 			c := w.For[g.no-1]
 			switch {
 			case g.picky:
@@ -177,10 +176,10 @@ func claim(ctx context.Context, w board.Want, run func(args []any) ([]grant, err
 				claims = append(claims, g.Claim)
 			}
 		}
-		if len(claims) > 0 || len(picky) > 0 || !some || try > 0 {
+		if len(claims) > 0 || len(picky) > 0 || !candidates || try > 0 {
 			break
 		}
-		if err := pause(ctx, 2*time.Millisecond); err != nil {
+		if err := sleep(ctx, 2*time.Millisecond); err != nil {
 			return nil, err
 		}
 	}
@@ -190,7 +189,7 @@ func claim(ctx context.Context, w board.Want, run func(args []any) ([]grant, err
 		more, err := claim(ctx, one, run)
 		if err != nil {
 			if len(claims) > 0 {
-				break // what is granted must reach its workers
+				break // the workers must get what was granted
 			}
 			return nil, err
 		}
@@ -199,6 +198,7 @@ func claim(ctx context.Context, w board.Want, run func(args []any) ([]grant, err
 	return claims, nil
 }
 
+// handOutArgs returns the parameters of HandOut.
 func handOutArgs(w board.Want) ([]any, error) {
 	columns := make([][]string, 7)
 	var fresh []bool
@@ -208,7 +208,7 @@ func handOutArgs(w board.Want) ([]any, error) {
 		if err != nil {
 			return nil, err
 		}
-		// The statement adds what only it knows: Attempt in front, LeaseSecs behind.
+		// The statement adds Attempt at the beginning and LeaseSecs at the end.
 		detail, err := encode(board.Detail{Nonce: nonce, Worker: c.Worker.Name, Where: c.Where})
 		if err != nil {
 			return nil, err
@@ -225,20 +225,20 @@ func handOutArgs(w board.Want) ([]any, error) {
 	return append(args, fresh, w.Lease), nil
 }
 
-// A grant is what the statement says of one claimant.
-type grant struct {
-	no    int64
-	picky bool
-	some  bool // there were candidates
-	board.Claim
+// A handout is a row of HandOut: the result for one claimant.
+type handout struct {
+	no          int64 // of the claimant, from 1
+	picky       bool
+	candidates  bool // there were candidates
+	board.Claim      // zero if it got no task
 }
 
-func scanGrant(row pgx.CollectableRow) (g grant, err error) {
+func scanHandout(row pgx.CollectableRow) (g handout, err error) {
 	var slug, nonce *string
 	var key *int64
 	var attempt *int
 	var lease *time.Duration
-	err = row.Scan(&g.no, &g.picky, &g.some, &slug, &key, &attempt, &nonce, stamp(&g.GrantedAt), stamp(&g.LeaseUntil), &lease)
+	err = row.Scan(&g.no, &g.picky, &g.candidates, &slug, &key, &attempt, &nonce, stamp(&g.GrantedAt), stamp(&g.LeaseUntil), &lease)
 	if err != nil || key == nil {
 		return g, err
 	}

@@ -8,10 +8,10 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-// Once claims a key. If another transaction is about to, it waits for its end. Whoever
-// finds an answer there gives it as its own, so its commit too has to wait for the
-// standby, which may lack the answer: a commit waits if it has written something, and
-// the lock is written.
+// Once stores a key. It waits for a concurrent transaction that stores the same key. A
+// caller that finds an answer returns it as its own, so its commit must wait until the
+// standby has that answer too. A commit waits for the standby only if the transaction has
+// written something, which the row lock does.
 func (t *tx) Once(k board.Key) (*board.Kept, error) {
 	const (
 		insert = `INSERT INTO idempotency (principal, key, op, hash) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`
@@ -32,7 +32,7 @@ func (t *tx) Once(k board.Key) (*board.Kept, error) {
 		if len(kept) > 0 {
 			return &kept[0], nil
 		}
-		// Forgotten between the two: it is free again.
+		// The key was deleted between the two statements: try again.
 	}
 }
 
@@ -42,7 +42,7 @@ func (t *tx) Keep(k board.Key, answer string) error {
 	return t.write(notFound("key", k.Key), query, k.Principal, k.Key, answer)
 }
 
-// Forget deletes old keys, and declines that are over.
+// Forget deletes old keys and expired declines.
 func (t *tx) Forget(age time.Duration) error {
 	const (
 		keys     = `DELETE FROM idempotency WHERE at < statement_timestamp() - $1::interval`

@@ -29,10 +29,10 @@ func scanKey(row pgx.CollectableRow) (k auth.Key, err error) {
 	return k, err
 }
 
-// Key finds a key by its id.
+// Key reads a key by its id.
 func (s *Store) Key(ctx context.Context, id string) (k auth.Key, err error) {
 	const query = `SELECT ` + keyColumns + ` WHERE k.id = $1`
-	err = s.lookUp(ctx, func(r *reader) error {
+	err = s.readAuth(ctx, func(r *reader) error {
 		k, err = one(r, scanKey, query, id)
 		return err
 	})
@@ -42,14 +42,14 @@ func (s *Store) Key(ctx context.Context, id string) (k auth.Key, err error) {
 // Keys lists all keys.
 func (s *Store) Keys(ctx context.Context) (keys []auth.Key, err error) {
 	const query = `SELECT ` + keyColumns + ` ORDER BY k.created_at, k.id`
-	err = s.lookUp(ctx, func(r *reader) error {
+	err = s.readAuth(ctx, func(r *reader) error {
 		keys, err = list(r, scanKey, query)
 		return err
 	})
 	return keys, err
 }
 
-// InsertKey adds a key, and its owner if that is new.
+// InsertKey stores a key, and its owner if that is a new person.
 func (s *Store) InsertKey(ctx context.Context, k auth.Key) error {
 	const (
 		disabled = `SELECT disabled_at IS NOT NULL FROM people WHERE name = $1`
@@ -57,7 +57,7 @@ func (s *Store) InsertKey(ctx context.Context, k auth.Key) error {
 INSERT INTO api_keys (id, hash, name, owner, person, project, role, created_at, expires_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
 	)
-	return s.edit(ctx, func(t *tx) error {
+	return s.writeAuth(ctx, func(t *tx) error {
 		if err := t.addPerson(k.Owner, k.Created); err != nil {
 			return err
 		}
@@ -70,26 +70,26 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
 		}
 		_, err = t.exec(insert, k.ID, k.Hash[:], k.Name, k.Owner, k.Person, k.Project, int16(k.Role), k.Created, *stamp(&k.Expires))
 		if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == "23505" { // unique violation
-			return fmt.Errorf("%w: there is a key %s", auth.ErrConflict, k.ID)
+			return fmt.Errorf("%w: key %s exists already", auth.ErrConflict, k.ID)
 		}
 		return err
 	})
 }
 
-// RevokeKey ends a key; the first time counts.
+// RevokeKey revokes a key. Repeating it does not change the time.
 func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) error {
 	const query = raiseVersion + `UPDATE api_keys SET revoked_at = coalesce(revoked_at, $2), version = v.version FROM v WHERE id = $1`
-	return s.edit(ctx, func(t *tx) error { return t.write(notFound("key", id), query, id, at) })
+	return s.writeAuth(ctx, func(t *tx) error { return t.write(notFound("key", id), query, id, at) })
 }
 
-// Used notes when keys were used last.
+// Used records when keys were last used.
 func (s *Store) Used(ctx context.Context, last map[string]time.Time) error {
 	const query = `
 UPDATE api_keys k SET used_at = greatest(k.used_at, u.at)
 FROM unnest($1::text[], $2::timestamptz[]) u (id, at) WHERE k.id = u.id`
-	return s.edit(ctx, func(t *tx) error {
-		// In one order, so that replicas do not wait for each other in a circle.
-		for ids := range slices.Chunk(slices.Sorted(maps.Keys(last)), usedAtOnce) {
+	return s.writeAuth(ctx, func(t *tx) error {
+		// Sorted, so that replicas do not deadlock.
+		for ids := range slices.Chunk(slices.Sorted(maps.Keys(last)), usedBatch) {
 			times := make([]time.Time, len(ids))
 			for i, id := range ids {
 				times[i] = last[id]
@@ -102,16 +102,16 @@ FROM unnest($1::text[], $2::timestamptz[]) u (id, at) WHERE k.id = u.id`
 	})
 }
 
-const usedAtOnce = 1000
+const usedBatch = 1000
 
-// Changes tells what was revoked and disabled after a version.
+// Changes lists what was revoked and disabled after a version.
 func (s *Store) Changes(ctx context.Context, after int64) (c auth.Changes, err error) {
 	const query = `
 SELECT m.version,
 	CASE WHEN $1 >= 0 AND m.version > $1 THEN ARRAY(SELECT id FROM api_keys WHERE revoked_at IS NOT NULL AND version > $1) END,
 	CASE WHEN $1 >= 0 AND m.version > $1 THEN ARRAY(SELECT name FROM people WHERE disabled_at IS NOT NULL AND version > $1) END
 FROM auth_meta m`
-	err = s.lookUp(ctx, func(r *reader) error {
+	err = s.readAuth(ctx, func(r *reader) error {
 		c, err = one(r, func(row pgx.CollectableRow) (c auth.Changes, err error) {
 			err = row.Scan(&c.Version, &c.Keys, &c.People)
 			trim(&c.Keys, &c.People)
@@ -122,18 +122,20 @@ FROM auth_meta m`
 	return c, err
 }
 
-// raiseVersion begins a statement that ends what a key or a person may do.
+// raiseVersion begins a statement that changes what a key or a person may do.
 const raiseVersion = `WITH v AS (UPDATE auth_meta SET version = version + 1 RETURNING version) `
 
-// lookUp reads for package auth, and edit writes; errors are in its words.
-func (s *Store) lookUp(ctx context.Context, f func(*reader) error) error {
+// readAuth is Read for package auth, with its errors.
+func (s *Store) readAuth(ctx context.Context, f func(*reader) error) error {
 	return authError(s.Read(ctx, func(r board.Reader) error { return f(r.(*reader)) }))
 }
 
-func (s *Store) edit(ctx context.Context, f func(*tx) error) error {
+// writeAuth is Write for package auth, with its errors.
+func (s *Store) writeAuth(ctx context.Context, f func(*tx) error) error {
 	return authError(s.Write(ctx, func(t board.Tx) error { return f(t.(*tx)) }))
 }
 
+// authError translates errors of package board into those of package auth.
 func authError(err error) error {
 	switch {
 	case errors.Is(err, board.ErrNotFound):

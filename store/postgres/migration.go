@@ -16,16 +16,15 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-// Schema is the number of the newest migration that this program has: what it
-// wants to find in a database.
+// Schema is the number of the newest migration of this program, which Open requires.
 const Schema = 4
 
 //go:embed migration/*.sql
 var migrations embed.FS
 
-// Migrate brings the database's schema up to Schema. Several processes may do it at
-// once. It needs a role that may create tables; Open's needs not, and if Grant was
-// called for it, it may use new tables too.
+// Migrate migrates the database to Schema. Several processes may call it concurrently. Its
+// role must be allowed to create tables. Roles that Grant was called for get access to
+// new tables.
 func Migrate(ctx context.Context, dsn string) error {
 	config, err := pgx.ParseConfig(dsn)
 	if err != nil {
@@ -54,12 +53,12 @@ func Migrate(ctx context.Context, dsn string) error {
 		return fmt.Errorf("postgres: migrate: %w", unavailable(err))
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
-	return grantAgain(ctx, conn)
+	return restorePrivileges(ctx, conn)
 }
 
-// checkSchema fails if the program and the database do not fit. While replicas are
-// upgraded one after the other, an older program goes on with a newer schema until a
-// migration takes something away that it uses.
+// checkSchema fails if the program cannot use the schema of the database. During a rolling
+// upgrade an older program works with a newer schema, until a migration removes something
+// that it needs.
 func checkSchema(ctx context.Context, conn *pgx.Conn) error {
 	const query = `SELECT coalesce(max(g.version_id), 0), (SELECT needs FROM meta) FROM goose_db_version g WHERE g.is_applied`
 	var have, needs int
@@ -73,7 +72,7 @@ func checkSchema(ctx context.Context, conn *pgx.Conn) error {
 	case err != nil:
 		return err
 	case needs > Schema:
-		return fmt.Errorf("%w (the database is for programs that know schema %d, and this one knows %d: install a newer Bossman here)", board.ErrTooNew, needs, Schema)
+		return fmt.Errorf("%w (the database requires programs that know schema %d, and this one knows %d: install a newer Bossman here)", board.ErrTooNew, needs, Schema)
 	case have < Schema:
 		return &SchemaError{Have: have, Want: Schema}
 	}

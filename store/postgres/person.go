@@ -18,29 +18,29 @@ func scanPerson(row pgx.CollectableRow) (p auth.Person, err error) {
 	return p, err
 }
 
-// Person finds a person.
+// Person reads a person.
 func (s *Store) Person(ctx context.Context, name string) (p auth.Person, err error) {
 	const query = `SELECT ` + personColumns + ` WHERE p.name = $1`
-	err = s.lookUp(ctx, func(r *reader) error {
+	err = s.readAuth(ctx, func(r *reader) error {
 		p, err = one(r, scanPerson, query, name)
 		return err
 	})
 	return p, err
 }
 
-// People lists all by their names.
+// People lists all people by name.
 func (s *Store) People(ctx context.Context) (people []auth.Person, err error) {
 	const query = `SELECT ` + personColumns + ` ORDER BY p.name`
-	err = s.lookUp(ctx, func(r *reader) error {
+	err = s.readAuth(ctx, func(r *reader) error {
 		people, err = list(r, scanPerson, query)
 		return err
 	})
 	return people, err
 }
 
-// InsertPerson adds a person, if there is none of that name.
+// InsertPerson adds a person, if there is none with that name.
 func (s *Store) InsertPerson(ctx context.Context, name string, at time.Time) error {
-	return s.edit(ctx, func(t *tx) error { return t.addPerson(name, at) })
+	return s.writeAuth(ctx, func(t *tx) error { return t.addPerson(name, at) })
 }
 
 func (t *tx) addPerson(name string, at time.Time) error {
@@ -49,8 +49,8 @@ func (t *tx) addPerson(name string, at time.Time) error {
 	return err
 }
 
-// SetDisabled sets when a person was disabled; zero takes it back.
+// SetDisabled sets when a person was disabled; the zero time enables the person again.
 func (s *Store) SetDisabled(ctx context.Context, name string, at time.Time) error {
 	const query = raiseVersion + `UPDATE people SET disabled_at = $2, version = v.version FROM v WHERE name = $1`
-	return s.edit(ctx, func(t *tx) error { return t.write(notFound("person", name), query, name, *stamp(&at)) })
+	return s.writeAuth(ctx, func(t *tx) error { return t.write(notFound("person", name), query, name, *stamp(&at)) })
 }

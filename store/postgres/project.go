@@ -23,7 +23,7 @@ func (r *reader) Project(slug string) (board.Project, error) {
 	return p, named(err, "project", slug)
 }
 
-// Projects lists the named projects, or all.
+// Projects lists those of the named projects that exist, or all.
 func (r *reader) Projects(slugs ...string) ([]board.Project, error) {
 	const (
 		some = `SELECT ` + projectColumns + ` FROM projects WHERE slug = ANY($1) ORDER BY slug`
@@ -35,7 +35,7 @@ func (r *reader) Projects(slugs ...string) ([]board.Project, error) {
 	return list(r, scanProject, some, slugs)
 }
 
-// PutProject creates or changes a project.
+// PutProject creates or replaces a project.
 func (t *tx) PutProject(p board.Project) error {
 	const query = `
 WITH p AS (
@@ -48,14 +48,14 @@ INSERT INTO project_counters (project_id) SELECT id FROM p ON CONFLICT DO NOTHIN
 	return err
 }
 
-// LockProject waits for the project's advisory lock.
+// LockProject takes the project's advisory lock.
 func (t *tx) LockProject(slug string) error {
 	const query = `SELECT pg_advisory_xact_lock(x'626f7373'::int, id) FROM projects WHERE slug = $1`
 	return t.write(notFound("project", slug), query, slug)
 }
 
-// Numbers moves the project's counter. Until the transaction ends nobody else can, so
-// it comes late.
+// Numbers advances the project's counter. That locks the counter until the transaction
+// ends, so it should be called late.
 func (t *tx) Numbers(slug string, n int) (int64, error) {
 	const query = `
 UPDATE project_counters SET next_no = next_no + $2::int

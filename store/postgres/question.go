@@ -8,7 +8,7 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-// questionColumns are of projects p and questions q.
+// questionColumns are columns of projects p and questions q.
 const questionColumns = `q.id, p.slug, q.task_id, q.attempt, q.nonce, q.principal, q.worker, q.owner, q.chat_id, q.text, q.options, q.dflt,
 	q.needed_by, q.blocking, q.human_only, q.state, q.answer, q.answered_by, q.asked_at, q.answered_at`
 
@@ -60,7 +60,7 @@ func (r *reader) Questions(f board.QuestionFilter) ([]board.Question, error) {
 	return list(r, scanQuestion, head+conditions.String()+tail, args...)
 }
 
-// InsertQuestion stores a question and gives its ID.
+// InsertQuestion stores a question and returns its ID.
 func (t *tx) InsertQuestion(q board.Question) (board.QuestionID, error) {
 	const query = `
 INSERT INTO questions (project_id, task_id, attempt, nonce, principal, worker, owner, chat_id, text, options, dflt,
@@ -74,7 +74,7 @@ FROM projects p WHERE p.slug = $1 RETURNING id`
 	return board.QuestionID(id), named(err, "project", q.Project)
 }
 
-// UpdateQuestion writes what can change of a question that is open.
+// UpdateQuestion writes an open question; ErrConflict if it is not open.
 func (t *tx) UpdateQuestion(q board.Question) error {
 	const query = `
 UPDATE questions SET chat_id = $2, text = $3, options = $4, dflt = $5, needed_by = $6, blocking = $7, human_only = $8,
@@ -85,7 +85,7 @@ WHERE id = $1 AND state = 'open'`
 		string(q.State), q.Answer, q.AnsweredBy, *stamp(&q.AnsweredAt))
 }
 
-// Overdue gives open questions whose default is to be taken.
+// Overdue returns open questions that have a default and whose deadline has passed.
 func (t *tx) Overdue(limit int) ([]board.Question, error) {
 	const query = `SELECT ` + questionColumns + ` FROM questions q JOIN projects p ON p.id = q.project_id
 WHERE q.state = 'open' AND q.dflt <> '' AND q.needed_by <= statement_timestamp() ORDER BY q.needed_by, q.id LIMIT $1`

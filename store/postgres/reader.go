@@ -11,20 +11,18 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-// A reader looks things up on one connection. Its methods are in the files of their
-// nouns.
+// A reader reads on one connection.
 type reader struct {
 	ctx  context.Context
 	conn *pgx.Conn
-	// most bounds a statement. The server has a bound of its own, which is less, but one
-	// that hangs keeps to none.
-	most time.Duration
-	// failed is the first error after which the transaction, if there is one, cannot
-	// commit.
+	// timeout is the client's timeout of a statement. It is longer than the server's own,
+	// and covers a server that hangs.
+	timeout time.Duration
+	// failed is the first error that aborted the transaction, if there is one.
 	failed error
 }
 
-// A tx is a reader in a transaction, and writes.
+// A tx is a reader in a transaction that also writes.
 type tx struct{ reader }
 
 var (
@@ -32,7 +30,7 @@ var (
 	_ board.Tx     = (*tx)(nil)
 )
 
-// taskID is the key of the task whose project's slug is $1 and whose number is $2.
+// taskID is the row id of the task whose project is $1 and whose number is $2.
 const taskID = `(SELECT p.id::bigint << 40 | $2::bigint FROM projects p WHERE p.slug = $1::text)`
 
 // Now reads the database's clock.
@@ -40,7 +38,7 @@ func (r *reader) Now() (time.Time, error) {
 	return one(r, pgx.RowTo[time.Time], `SELECT clock_timestamp()`)
 }
 
-// check gives an error its kind, and remembers it.
+// check translates an error, and records one that aborts the transaction.
 func (r *reader) check(err error) error {
 	if err == nil {
 		return nil
@@ -50,7 +48,7 @@ func (r *reader) check(err error) error {
 		err = unavailable(err)
 	}
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == "25006" {
-		// The server became a standby: the next connection finds another.
+		// The server has become a standby. The next connection finds the new primary.
 		_ = r.conn.Close(r.ctx)
 	}
 	if r.failed == nil && (r.conn.IsClosed() || r.conn.PgConn().TxStatus() == 'E') {
@@ -59,15 +57,15 @@ func (r *reader) check(err error) error {
 	return err
 }
 
-// exec runs a statement and gives the number of rows it wrote.
+// exec runs a statement and returns the number of rows it affected.
 func (r *reader) exec(query string, args ...any) (int64, error) {
-	ctx, cancel := context.WithTimeout(r.ctx, r.most)
+	ctx, cancel := context.WithTimeout(r.ctx, r.timeout)
 	defer cancel()
 	tag, err := r.conn.Exec(ctx, query, args...)
 	return tag.RowsAffected(), r.check(err)
 }
 
-// write runs a statement that must write something, else it is missing.
+// write runs a statement, and returns missing if it affected no row.
 func (r *reader) write(missing error, query string, args ...any) error {
 	n, err := r.exec(query, args...)
 	if err == nil && n == 0 {
@@ -76,9 +74,9 @@ func (r *reader) write(missing error, query string, args ...any) error {
 	return err
 }
 
-// list runs a query and gives its rows.
+// list runs a query and returns its rows.
 func list[T any](r *reader, scan pgx.RowToFunc[T], query string, args ...any) ([]T, error) {
-	ctx, cancel := context.WithTimeout(r.ctx, r.most)
+	ctx, cancel := context.WithTimeout(r.ctx, r.timeout)
 	defer cancel()
 	rows, err := r.conn.Query(ctx, query, args...)
 	if err != nil {
@@ -88,9 +86,9 @@ func list[T any](r *reader, scan pgx.RowToFunc[T], query string, args ...any) ([
 	return v, r.check(err)
 }
 
-// one runs a query and gives its row; none is ErrNotFound.
+// one runs a query and returns its only row; ErrNotFound if there is none.
 func one[T any](r *reader, scan pgx.RowToFunc[T], query string, args ...any) (T, error) {
-	ctx, cancel := context.WithTimeout(r.ctx, r.most)
+	ctx, cancel := context.WithTimeout(r.ctx, r.timeout)
 	defer cancel()
 	rows, err := r.conn.Query(ctx, query, args...)
 	if err != nil {
@@ -101,11 +99,10 @@ func one[T any](r *reader, scan pgx.RowToFunc[T], query string, args ...any) (T,
 	return v, r.check(err)
 }
 
-// A batch is queries that go in one round trip.
+// A batch is a set of queries that are sent in one round trip.
 type batch struct{ pgx.Batch }
 
-// batchList and batchOne add a query whose rows go to dest; batchOne leaves dest
-// alone if there is no row, unless there must be one.
+// batchList adds a query whose rows are stored in dest.
 func batchList[T any](b *batch, dest *[]T, scan pgx.RowToFunc[T], query string, args ...any) {
 	b.Queue(query, args...).Query(func(rows pgx.Rows) error {
 		v, err := pgx.CollectRows(rows, scan)
@@ -114,6 +111,8 @@ func batchList[T any](b *batch, dest *[]T, scan pgx.RowToFunc[T], query string, 
 	})
 }
 
+// batchOne adds a query whose row is stored in dest. If there is no row, it leaves dest
+// unchanged, or fails if must is set.
 func batchOne[T any](b *batch, dest *T, must bool, scan pgx.RowToFunc[T], query string, args ...any) {
 	b.Queue(query, args...).Query(func(rows pgx.Rows) error {
 		v, err := pgx.CollectRows(rows, scan)
@@ -130,7 +129,7 @@ func batchOne[T any](b *batch, dest *T, must bool, scan pgx.RowToFunc[T], query 
 }
 
 func (r *reader) send(b *batch) error {
-	ctx, cancel := context.WithTimeout(r.ctx, r.most)
+	ctx, cancel := context.WithTimeout(r.ctx, r.timeout)
 	defer cancel()
 	return r.check(r.conn.SendBatch(ctx, &b.Batch).Close())
 }

@@ -19,74 +19,75 @@ import (
 )
 
 const (
-	// relayEvery is the least time between two sendings of a process; what comes
-	// meanwhile goes together, in one short transaction of its own.
+	// relayEvery is the minimum interval between two batches of a process. Each batch is
+	// one short transaction.
 	relayEvery = 10 * time.Millisecond
-	// relayTime bounds a sending. What could not be sent by then is lost.
-	relayTime = 5 * time.Second
+	// relayTimeout is the timeout of a batch. A batch that was not sent by then is lost.
+	relayTimeout = 5 * time.Second
 
-	// What NOTIFY carries is shorter than 8,000 bytes; a message that is longer than
-	// this, or no text, goes through a table.
+	// maxNotify is the largest message in the payload of a NOTIFY, which is limited to
+	// 8,000 bytes. Larger messages, and those that are not text, go through a table.
 	maxNotify = 7_000
-	// maxRelayed bounds a message, the others what waits to be sent and what is sent at
-	// once.
-	maxRelayed    = 8 << 20
+	// maxRelayed is the largest message, in bytes.
+	maxRelayed = 8 << 20
+	// maxQueued and maxQueuedSize limit the queue, in messages and in bytes.
 	maxQueued     = 10_000
 	maxQueuedSize = 32 << 20
-	maxTogether   = 1_000
+	// maxBatch is the largest number of messages in a batch.
+	maxBatch = 1_000
 
 	allChannel = "bossman_all"
 )
 
-// A Relay carries messages between replicas that share the database: at most once, in
-// the sender's order, or not at all. It works while Run or Watch does.
+// A Relay carries messages between replicas that share the database. Delivery is at most
+// once, in the order of the sender. It works while Run or Watch runs.
 type Relay struct {
 	store *Store
 	wake  chan struct{}
 
 	mu     sync.Mutex
 	queue  []relayed
-	size   int             // of the queue's bodies
-	events map[string]bool // those of the bus that are in the queue
+	size   int             // of the queue, in bytes
+	events map[string]bool // the events of the bus in the queue
 	number uint64          // of the last message
 	stats  RelayStats
 }
 
-// RelayStats counts what went through a relay, and the bus over it.
+// RelayStats counts the messages of a relay, including those of the bus.
 type RelayStats struct {
-	Sent     uint64 // messages that were sent
-	Together uint64 // transactions that they were sent in
+	Sent     uint64 // messages sent
+	Together uint64 // batches that they were sent in
 	Received uint64
-	Lost     uint64 // messages that were given up, here
+	Lost     uint64 // messages that this process could not send or read
 }
 
-// relayed is a message that waits to be sent.
+// relayed is a message in the queue.
 type relayed struct {
 	channel string
 	number  uint64
 	body    []byte
 }
 
-// Relay gives the relay to the other replicas.
+// Relay returns the relay to the other replicas.
 func (s *Store) Relay() *Relay { return s.relay }
 
 func newRelay(s *Store) *Relay {
 	return &Relay{store: s, wake: make(chan struct{}, 1), events: map[string]bool{}}
 }
 
-// Stats tells what happened so far.
+// Stats returns the counts so far.
 func (r *Relay) Stats() RelayStats {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.stats
 }
 
-// Send sends a message to those who receive by a name, or to all other processes if
-// the name is empty. It does not wait, and the message may be lost. If more is to be
-// sent than the database takes, the oldest messages are lost first.
+// Send sends a message to the receivers of a name, or to all other processes if the name is
+// empty. It does not block, and the message may be lost. If the queue is full, the oldest
+// messages are lost first.
 func (r *Relay) Send(_ context.Context, to string, message []byte) error {
 	if len(message) > maxRelayed {
-		return fmt.Errorf("%w: a message of %d bytes; the relay takes %d", board.ErrInvalid, len(message), maxRelayed)
+		return fmt.Errorf("%w: message of %d bytes is too long: want at most %d", board.ErrInvalid, len(message), maxRelayed)
 	}
 	channel := allChannel
 	if to != "" {
@@ -98,24 +99,24 @@ func (r *Relay) Send(_ context.Context, to string, message []byte) error {
 	return nil
 }
 
-// Receive hears messages to a name and those to all. Hear must not wait, and owns
-// what it is given.
-func (r *Relay) Receive(name string, hear func(message []byte)) (stop func()) {
-	one := r.hear(channelOf(name), true, hear)
-	all := r.hear(allChannel, false, hear)
+// Receive calls f with each message to a name and each message to all processes. f must not
+// block, and owns the message.
+func (r *Relay) Receive(name string, f func(message []byte)) (stop func()) {
+	one := r.handle(channelOf(name), true, f)
+	all := r.handle(allChannel, false, f)
 	return func() {
 		one()
 		all()
 	}
 }
 
-// channelOf gives the channel of a name, which may be any text.
+// channelOf returns the channel of a name, which may be any text.
 func channelOf(name string) string {
 	sum := sha256.Sum256([]byte(name))
 	return "bossman_to_" + hex.EncodeToString(sum[:16])
 }
 
-// postLocked puts a message into the queue.
+// postLocked adds a message to the queue, and drops the oldest ones if it is full.
 func (r *Relay) postLocked(channel string, body []byte) {
 	r.number++
 	r.queue = append(r.queue, relayed{channel, r.number, body})
@@ -133,7 +134,7 @@ func (r *Relay) postLocked(channel string, body []byte) {
 	}
 }
 
-// postEvent puts an event of the bus into the queue, unless it is there.
+// postEvent adds an event of the bus to the queue, unless it is queued already.
 func (r *Relay) postEvent(e mcp.Event) {
 	text := string(e.Kind) + " " + e.Name
 	r.mu.Lock()
@@ -147,17 +148,17 @@ func (r *Relay) postEvent(e mcp.Event) {
 	}
 }
 
-// forgetLocked lets an event of the bus be queued again.
+// forgetLocked allows an event of the bus to be queued again.
 func (r *Relay) forgetLocked(m relayed) {
 	if m.channel == busChannel {
 		delete(r.events, string(m.body))
 	}
 }
 
-// takeLocked takes what is to be sent together.
+// takeLocked removes the next batch from the queue.
 func (r *Relay) takeLocked() []relayed {
 	n, size := 0, 0
-	for n < min(len(r.queue), maxTogether) && (n == 0 || size+len(r.queue[n].body) <= maxRelayed) {
+	for n < min(len(r.queue), maxBatch) && (n == 0 || size+len(r.queue[n].body) <= maxRelayed) {
 		size += len(r.queue[n].body)
 		r.forgetLocked(r.queue[n])
 		n++
@@ -170,7 +171,7 @@ func (r *Relay) takeLocked() []relayed {
 	return taken
 }
 
-// run sends what is queued until ctx ends.
+// run sends the queue in batches until ctx ends.
 func (r *Relay) run(ctx context.Context) {
 	for {
 		select {
@@ -203,9 +204,9 @@ func (r *Relay) run(ctx context.Context) {
 	}
 }
 
-// send sends messages in one statement, which does not wait for the disk or a
-// standby: while it commits, no other transaction with a NOTIFY can. A sending that
-// fails is not repeated, since it may have arrived.
+// send sends a batch in one statement. Its commit does not wait for the disk or a standby,
+// because commits with a NOTIFY are serialized. A failed batch is not repeated, since it
+// may have been delivered.
 func (r *Relay) send(ctx context.Context, messages []relayed) error {
 	const query = `
 WITH r AS (INSERT INTO relay (id, body) SELECT * FROM unnest($1::text[], $2::bytea[]))
@@ -221,7 +222,7 @@ FROM set_config('synchronous_commit', 'off', true), unnest($3::text[], $4::text[
 		}
 		channels, payloads = append(channels, m.channel), append(payloads, id+text)
 	}
-	ctx, cancel := context.WithTimeout(ctx, relayTime)
+	ctx, cancel := context.WithTimeout(ctx, relayTimeout)
 	defer cancel()
 	return r.store.Read(ctx, func(on board.Reader) error {
 		_, err := on.(*reader).exec(query, ids, bodies, channels, payloads)
@@ -229,17 +230,18 @@ FROM set_config('synchronous_commit', 'off', true), unnest($3::text[], $4::text[
 	})
 }
 
-// hear calls f with the messages of a channel; those that we sent only if own is set.
-func (r *Relay) hear(channel string, own bool, f func([]byte)) (stop func()) {
+// handle calls f with the messages of a channel; with those of this process only if own is
+// set.
+func (r *Relay) handle(channel string, own bool, f func([]byte)) (stop func()) {
 	const query = `SELECT body FROM relay WHERE id = $1`
-	return r.store.line.hear(channel, func(ctx context.Context, conn *pgx.Conn, payload string) {
+	return r.store.listener.handle(channel, func(ctx context.Context, conn *pgx.Conn, payload string) {
 		id, text, inside := strings.Cut(payload, " ")
 		if sender, _, _ := strings.Cut(id, "."); sender == r.store.name && !own {
 			return
 		}
 		body := []byte(text)
 		if !inside {
-			ctx, cancel := context.WithTimeout(ctx, lineTime)
+			ctx, cancel := context.WithTimeout(ctx, listenTimeout)
 			defer cancel()
 			if err := conn.QueryRow(ctx, query, id).Scan(&body); err != nil {
 				r.mu.Lock()

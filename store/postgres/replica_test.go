@@ -310,7 +310,7 @@ func TestBus_same(t *testing.T) {
 	}
 }
 
-// A listener that does not come back holds up neither publishers nor the line.
+// A subscriber that blocks delays neither publishers nor the listener.
 func TestBus_slowListener(t *testing.T) {
 	c := pgtest.Shared(t)
 	db := c.Database(t)
@@ -345,8 +345,8 @@ func TestBus_slowListener(t *testing.T) {
 	}
 }
 
-// Those who keep the line up do it one after the other.
-func TestLine_turn(t *testing.T) {
+// Of several goroutines that run the listener, one does at a time.
+func TestListener_turn(t *testing.T) {
 	c := pgtest.Shared(t)
 	db := c.Database(t)
 	s, other := c.OpenIn(t, db, nil), replica(t, c, db)
@@ -360,7 +360,7 @@ func TestLine_turn(t *testing.T) {
 	second, endSecond := context.WithCancel(t.Context())
 	defer endSecond()
 	wg.Go(func() { _ = s.Watch(second, func() { woken <- struct{}{} }) })
-	<-woken // the line is up
+	<-woken // the listener is connected
 	other.Hint()
 	<-woken
 	endFirst()

@@ -15,36 +15,35 @@ import (
 const (
 	sealPeriod = 24 * time.Hour
 	sealLife   = 24 * time.Hour
-	// keysEvery is how often replicas look for new keys; a key is known for keyLead
-	// before it seals, so that all of them can open what one has sealed.
+	// keysEvery is how often replicas read the keys. A new key is used for sealing only
+	// keyLead after its creation, so that all replicas can open what one has sealed.
 	keysEvery = 30 * time.Second
 	keyLead   = 2 * time.Minute
 
 	secretSize = 32
 )
 
-// SealKeys are the keys with which replicas seal what clients carry for them. A new
-// one is made, by one of the replicas, when the newest is older than Period:
+// SealKeys are the keys with which replicas seal the state that clients carry. One of the
+// replicas creates a new key when the newest is older than Period:
 //
 //	made ── 2 min ── seals ── Period ── the next one seals ── Life + Period ── gone
 //	└──────────────────────── opens ───────────────────────────────────────────┘
 //
-// A replica that cannot reach the database goes on with the keys it has.
+// A replica that cannot reach the database continues with the keys it has.
 type SealKeys struct {
-	// Period is how long a key is the newest; 24 h if zero.
+	// Period is how long a key is the newest; default 24 h.
 	Period time.Duration
-	// Life is how long what was sealed must open: the longest life of a session. 24 h
-	// if zero.
+	// Life is how long sealed state can be opened, at least the maximum lifetime of a
+	// session; default 24 h.
 	Life time.Duration
 
 	store *Store
 }
 
-// SealKeys gives the sealing keys that are kept beside the board.
+// SealKeys returns the sealing keys stored beside the board.
 func (s *Store) SealKeys() *SealKeys { return &SealKeys{store: s} }
 
-// Keys gives the secrets, the one to seal with first, and makes a new one if it is
-// time for that.
+// Keys returns the secrets, the one to seal with first. It creates a new key if one is due.
 func (k *SealKeys) Keys(ctx context.Context) ([][]byte, error) {
 	secrets, due, err := k.read(ctx)
 	if err != nil || !due {
@@ -52,7 +51,7 @@ func (k *SealKeys) Keys(ctx context.Context) ([][]byte, error) {
 	}
 	if err := k.make(ctx); err != nil {
 		if len(secrets) > 0 {
-			return secrets, nil // the next one to look makes it
+			return secrets, nil // the next call tries again
 		}
 		return nil, err
 	}
@@ -60,7 +59,7 @@ func (k *SealKeys) Keys(ctx context.Context) ([][]byte, error) {
 	return secrets, err
 }
 
-// Run gives a keyring the keys of the moment until ctx ends.
+// Run keeps a keyring up to date until ctx ends.
 func (k *SealKeys) Run(ctx context.Context, ring *mcp.Keyring) error {
 	var last [][]byte
 	same := func(a, b []byte) bool { return string(a) == string(b) }
@@ -72,7 +71,7 @@ func (k *SealKeys) Run(ctx context.Context, ring *mcp.Keyring) error {
 			}
 		}
 		if err != nil && ctx.Err() == nil {
-			k.store.log.Warn("sealing keys not read", "err", err)
+			k.store.log.Warn("reading sealing keys failed", "err", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -82,12 +81,12 @@ func (k *SealKeys) Run(ctx context.Context, ring *mcp.Keyring) error {
 	}
 }
 
-// read gives the secrets in their order, and whether a new one is due.
+// read returns the secrets in their order, and whether a new one is due.
 func (k *SealKeys) read(ctx context.Context) (secrets [][]byte, due bool, err error) {
 	const query = `
 SELECT secret, created > statement_timestamp() - $1::interval FROM seal_keys WHERE opens_until > statement_timestamp()
 ORDER BY seals_from <= statement_timestamp() DESC, seals_from DESC, id DESC`
-	err = k.store.look(ctx, func(r *reader) (err error) {
+	err = k.store.readRetrying(ctx, func(r *reader) (err error) {
 		due = true
 		secrets, err = list(r, func(row pgx.CollectableRow) (secret []byte, err error) {
 			var young bool
@@ -100,7 +99,7 @@ ORDER BY seals_from <= statement_timestamp() DESC, seals_from DESC, id DESC`
 	return secrets, due, err
 }
 
-// make makes a key unless another replica just did. The first of all seals at once.
+// make creates a key, unless another replica just did. The very first key seals at once.
 func (k *SealKeys) make(ctx context.Context) error {
 	const (
 		lock   = `SELECT pg_advisory_xact_lock(x'626f7373'::int, 0)` // as in LockProject, whose projects are above 0
@@ -116,7 +115,7 @@ WHERE n.id = $1 AND k.id <> n.id AND k.opens_until = 'infinity'`
 	)
 	secret := make([]byte, secretSize)
 	rand.Read(secret) // never fails
-	return k.store.change(ctx, func(r *reader) error {
+	return k.store.writeRetrying(ctx, func(r *reader) error {
 		if _, err := r.exec(lock); err != nil {
 			return err
 		}

@@ -14,19 +14,19 @@ import (
 )
 
 const (
-	// loadTime bounds the look at a session's state that every request begins with.
-	loadTime = 5 * time.Second
-	// maxWatching bounds the names of what a session watches, in bytes.
+	// loadTimeout is the timeout of reading a session's state, which every request does.
+	loadTimeout = 5 * time.Second
+	// maxWatching is the maximum size of the URIs that a session watches, in bytes.
 	maxWatching = 1 << 20
 )
 
-// Sessions keeps what clients have set in their sessions, for all replicas. Run
-// sweeps what has had its time.
+// Sessions stores the state of sessions, for all replicas. Run deletes it after its
+// lifetime.
 type Sessions struct{ store *Store }
 
 var _ streamable.Store = (*Sessions)(nil)
 
-// Sessions gives the states of sessions that are kept beside the board.
+// Sessions returns the session states stored beside the board.
 func (s *Store) Sessions() *Sessions { return &Sessions{s} }
 
 func scanState(row pgx.CollectableRow) (*streamable.State, error) {
@@ -38,12 +38,12 @@ func scanState(row pgx.CollectableRow) (*streamable.State, error) {
 	return st, err
 }
 
-// Load finds a session's state: one read by its key.
+// Load reads a session's state; nil if there is none.
 func (s *Sessions) Load(ctx context.Context, session string) (st *streamable.State, err error) {
 	const query = `SELECT ended, level, watching FROM session_states WHERE session = $1`
-	ctx, cancel := context.WithTimeout(ctx, loadTime)
+	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
-	err = s.store.look(ctx, func(r *reader) (err error) {
+	err = s.store.readRetrying(ctx, func(r *reader) (err error) {
 		st, err = one(r, scanState, query, session)
 		return err
 	})
@@ -53,15 +53,15 @@ func (s *Sessions) Load(ctx context.Context, session string) (st *streamable.Sta
 	return st, err
 }
 
-// Update changes a session's state, whose row is locked meanwhile. A change may be
-// made anew if the database lost it.
+// Update changes a session's state under a row lock. The change function may be called more
+// than once.
 func (s *Sessions) Update(ctx context.Context, session string, until time.Time, change func(*streamable.State) error) error {
 	const (
 		insert = `INSERT INTO session_states (session, until) VALUES ($1, $2) ON CONFLICT DO NOTHING`
 		query  = `SELECT ended, level, watching FROM session_states WHERE session = $1 FOR UPDATE`
 		update = `UPDATE session_states SET ended = $2, level = $3, watching = $4, until = $5 WHERE session = $1`
 	)
-	return s.store.change(ctx, func(r *reader) error {
+	return s.store.writeRetrying(ctx, func(r *reader) error {
 		if _, err := r.exec(insert, session, until); err != nil {
 			return err
 		}
@@ -79,7 +79,7 @@ func (s *Sessions) Update(ctx context.Context, session string, until time.Time, 
 		if size > maxWatching {
 			return mcp.ErrTooMany
 		}
-		swept := fmt.Errorf("%w: the session's time was over", board.ErrConflict)
+		swept := fmt.Errorf("%w: the session has expired", board.ErrConflict)
 		return r.write(swept, update, session, st.Ended, int16(st.Level), orEmpty(st.Watching), until)
 	})
 }

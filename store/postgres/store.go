@@ -22,44 +22,44 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-// A Store is a board in PostgreSQL. It is safe for concurrent use.
+// A Store is a board in a PostgreSQL database. It is safe for concurrent use.
 type Store struct {
-	pool   *pgxpool.Pool
-	config *pgx.ConnConfig // of a connection outside the pool
-	opts   Options
-	name   string        // tells what we say from what others do
-	dirty  chan struct{} // a hint to be sent
-	line   *line
-	relay  *Relay
-	bus    *Bus
-	log    *slog.Logger
-	// database is the last one that was met.
+	pool     *pgxpool.Pool
+	config   *pgx.ConnConfig // for connections outside the pool
+	opts     Options
+	name     string        // identifies this process in hints and messages
+	dirty    chan struct{} // a hint is pending
+	listener *listener
+	relay    *Relay
+	bus      *Bus
+	log      *slog.Logger
+	// database is the database of the newest connection.
 	database atomic.Pointer[identity]
 }
 
 var _ board.Store = (*Store)(nil)
 
-// Options are the choices there are. The zero value is the usual one.
+// Options configures a Store. The zero value selects the defaults.
 type Options struct {
-	// MaxConns bounds the connections; the DSN's pool_max_conns if it has one, else
-	// four for each processor and at least 8.
+	// MaxConns is the maximum number of connections; default the DSN's pool_max_conns, or
+	// four per processor and at least 8.
 	MaxConns int
-	// CommitTimeout is how long a COMMIT may take, standby included, before its
-	// outcome is called unknown; 30 s if zero.
+	// CommitTimeout is how long a COMMIT may take, including the wait for a standby, before
+	// its outcome is ErrUnknown; default 30 s.
 	CommitTimeout time.Duration
-	// StatementTimeout bounds each statement; 10 s if zero.
+	// StatementTimeout is the timeout of a statement; default 10 s.
 	StatementTimeout time.Duration
-	// LockTimeout bounds the wait for a lock; 5 s if zero.
+	// LockTimeout is the timeout of the wait for a lock; default 5 s.
 	LockTimeout time.Duration
-	// Observe is told how long it took to do something for a caller, and what came of
-	// it: OpClaim, OpRead and OpWrite are whole transactions with their repetitions,
-	// OpConnect is the wait for a connection in these. It must be quick.
+	// Observe is called with the duration and the error of each operation: OpClaim, OpRead
+	// and OpWrite are transactions including retries, OpConnect is the wait for a
+	// connection within them. It must be quick. It may be nil.
 	Observe func(op string, d time.Duration, err error)
-	// Log is told of what goes wrong in the background. Nil: nobody is.
+	// Log logs failures in the background. Nil: no logging.
 	Log *slog.Logger
 }
 
-// What Options.Observe is told about.
+// The operations of Options.Observe.
 const (
 	OpClaim   = "claim"
 	OpRead    = "read"
@@ -68,21 +68,22 @@ const (
 )
 
 const (
-	// retries is how often a transaction that the database aborted is run again.
+	// retries is how often an aborted transaction is retried.
 	retries        = 3
 	connectTimeout = 10 * time.Second
-	// hostTimeout is connectTimeout where there is another host to try: one whose
-	// machine is gone must not hold up the way to its standby.
-	hostTimeout  = 2 * time.Second
-	rollbackTime = 2 * time.Second
-	// answerTime is how much later than a statement\'s end its answer may come.
-	answerTime = 2 * time.Second
+	// hostTimeout is the connect timeout if there are several hosts, so that one that is
+	// down does not delay the connection to its standby.
+	hostTimeout     = 2 * time.Second
+	rollbackTimeout = 2 * time.Second
+	// answerTimeout is how long the client waits for an answer after the server's own
+	// statement timeout.
+	answerTimeout = 2 * time.Second
 )
 
-// Open connects to a board. The schema must be there: a *SchemaError says that it
-// is not, and what to run. A DSN of several hosts finds the one that takes writes.
+// Open connects to a board. The error is a *SchemaError if the schema is missing or old,
+// see Migrate. With several hosts in the DSN it connects to the one that accepts writes.
 func Open(ctx context.Context, dsn string, opts *Options) (*Store, error) {
-	s := &Store{name: rand.Text(), dirty: make(chan struct{}, 1), line: newLine()}
+	s := &Store{name: rand.Text(), dirty: make(chan struct{}, 1), listener: newListener()}
 	if opts != nil {
 		s.opts = *opts
 	}
@@ -100,7 +101,7 @@ func Open(ctx context.Context, dsn string, opts *Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
-	fromDSN, _ := pgx.ParseConfig(dsn) // keeps what pgxpool takes out
+	fromDSN, _ := pgx.ParseConfig(dsn) // with the parameters that pgxpool removes
 	switch {
 	case s.opts.MaxConns > 0:
 		config.MaxConns = int32(s.opts.MaxConns)
@@ -110,10 +111,10 @@ func Open(ctx context.Context, dsn string, opts *Options) (*Store, error) {
 	s.configure(config.ConnConfig)
 	s.config = config.ConnConfig
 	config.BeforeConnect = func(_ context.Context, c *pgx.ConnConfig) error {
-		newLink(c)
+		newConnState(c)
 		return nil
 	}
-	config.AfterConnect = s.welcome
+	config.AfterConnect = s.prepareConn
 	config.PingTimeout = 5 * time.Second
 
 	if s.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
@@ -128,12 +129,12 @@ func Open(ctx context.Context, dsn string, opts *Options) (*Store, error) {
 	return s, nil
 }
 
-// configure sets what every connection has, unless the DSN says otherwise.
+// configure sets the defaults of all connections, which the DSN can override.
 func (s *Store) configure(c *pgx.ConnConfig) {
 	for name, value := range map[string]string{
 		"application_name":                    "bossman",
 		"plan_cache_mode":                     "force_generic_plan", // planning costs more than executing
-		"enable_seqscan":                      "off",                // a plan made for a small table must do for a large one
+		"enable_seqscan":                      "off",                // a plan for a small table must also suit a large one
 		"jit":                                 "off",
 		"lock_timeout":                        millis(s.opts.LockTimeout),
 		"statement_timeout":                   millis(s.opts.StatementTimeout),
@@ -153,23 +154,23 @@ func (s *Store) configure(c *pgx.ConnConfig) {
 			c.ConnectTimeout = hostTimeout
 		}
 	}
-	// A standby that is promoted under a session would write with the old epoch.
+	// Sessions must not survive the promotion of a standby: they would use the old epoch.
 	if c.ValidateConnect == nil {
 		c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}
 	c.DialFunc = dialer().DialContext
 }
 
-// severalHosts reports whether there is more than one server to connect to. With TLS
-// that is not demanded, one host is tried twice.
+// severalHosts reports whether there is more than one server to connect to. A fallback may
+// also be the same host without TLS.
 func severalHosts(c *pgx.ConnConfig) bool {
 	return slices.ContainsFunc(c.Fallbacks, func(f *pgconn.FallbackConfig) bool { return f.Host != c.Host || f.Port != c.Port })
 }
 
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
-// welcome prepares a new connection, before anything else uses it.
-func (s *Store) welcome(ctx context.Context, conn *pgx.Conn) error {
+// prepareConn prepares a new connection of the pool.
+func (s *Store) prepareConn(ctx context.Context, conn *pgx.Conn) error {
 	conn.TypeMap().RegisterType(&pgtype.Type{
 		Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC},
 	})
@@ -179,17 +180,17 @@ func (s *Store) welcome(ctx context.Context, conn *pgx.Conn) error {
 	return s.checkEpoch(ctx, conn)
 }
 
-// Close waits for what is under way and disconnects.
+// Close waits for operations in flight and closes all connections.
 func (s *Store) Close() error {
 	s.pool.Close()
-	s.bus.ended.Wait()
+	s.bus.drained.Wait()
 	return nil
 }
 
 // Read runs f on a connection, without a transaction.
 func (s *Store) Read(ctx context.Context, f func(board.Reader) error) (err error) {
 	defer s.observe(OpRead, time.Now(), &err)
-	return repeat(ctx, func() error {
+	return retryAborted(ctx, func() error {
 		conn, err := s.acquire(ctx)
 		if err != nil {
 			return err
@@ -200,26 +201,26 @@ func (s *Store) Read(ctx context.Context, f func(board.Reader) error) (err error
 }
 
 func (s *Store) reader(ctx context.Context, conn *pgx.Conn) *reader {
-	return &reader{ctx: ctx, conn: conn, most: s.opts.StatementTimeout + answerTime}
+	return &reader{ctx: ctx, conn: conn, timeout: s.opts.StatementTimeout + answerTimeout}
 }
 
-// look and change are Read and Write for an f that may be run again: connections that
-// turn out to be gone, as after a restart of the server, are no error as long as there
-// is another.
-func (s *Store) look(ctx context.Context, f func(*reader) error) error {
-	return again(ctx, func() error {
+// readRetrying is Read for an f that can be repeated: it retries with another connection
+// if the connection was lost, for instance because the server was restarted.
+func (s *Store) readRetrying(ctx context.Context, f func(*reader) error) error {
+	return retryLost(ctx, func() error {
 		return s.Read(ctx, func(r board.Reader) error { return f(r.(*reader)) })
 	})
 }
 
-func (s *Store) change(ctx context.Context, f func(*reader) error) error {
-	return again(ctx, func() error {
+// writeRetrying is Write in the same way.
+func (s *Store) writeRetrying(ctx context.Context, f func(*reader) error) error {
+	return retryLost(ctx, func() error {
 		return s.Write(ctx, func(t board.Tx) error { return f(&t.(*tx).reader) })
 	})
 }
 
-// again runs f again if it lost its connection and nothing has happened.
-func again(ctx context.Context, f func() error) error {
+// retryLost retries f if it lost its connection and had no effect.
+func retryLost(ctx context.Context, f func() error) error {
 	for try := 0; ; try++ {
 		err := f()
 		_, refused := errors.AsType[*pgconn.ConnectError](err)
@@ -232,12 +233,12 @@ func again(ctx context.Context, f func() error) error {
 // Write runs f in a transaction.
 func (s *Store) Write(ctx context.Context, f func(board.Tx) error) (err error) {
 	defer s.observe(OpWrite, time.Now(), &err)
-	return repeat(ctx, func() error {
+	return retryAborted(ctx, func() error {
 		conn, err := s.acquire(ctx)
 		if err != nil {
 			return err
 		}
-		defer conn.Release() // one that is still in a transaction is closed
+		defer conn.Release() // which closes a connection that is still in a transaction
 		t := &tx{reader: *s.reader(ctx, conn.Conn())}
 		if _, err := t.exec("BEGIN ISOLATION LEVEL READ COMMITTED"); err != nil {
 			return err
@@ -246,12 +247,12 @@ func (s *Store) Write(ctx context.Context, f func(board.Tx) error) (err error) {
 		if err == nil {
 			err = cmp.Or(t.failed, ctx.Err())
 		} else if aborted(t.failed) {
-			err = t.failed // whatever f made of it
+			err = t.failed // f may have replaced it
 		}
 		if err == nil {
 			return s.commit(ctx, conn.Conn())
 		}
-		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTime)
+		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTimeout)
 		defer cancel()
 		if _, e := conn.Exec(undo, "ROLLBACK"); e != nil {
 			conn.Conn().PgConn().Close(undo)
@@ -260,10 +261,9 @@ func (s *Store) Write(ctx context.Context, f func(board.Tx) error) (err error) {
 	})
 }
 
-// commit ends a transaction. What the caller's context does meanwhile is nothing to
-// it: half a commit helps nobody.
+// commit commits a transaction. It is not affected by the cancellation of ctx.
 func (s *Store) commit(ctx context.Context, conn *pgx.Conn) error {
-	return s.decide(ctx, conn, func(ctx context.Context) error {
+	return s.withCommit(ctx, conn, func(ctx context.Context) error {
 		tag, err := conn.Exec(ctx, "COMMIT")
 		if err == nil && tag.String() != "COMMIT" {
 			err = fmt.Errorf("postgres: commit answered %s", tag)
@@ -272,22 +272,22 @@ func (s *Store) commit(ctx context.Context, conn *pgx.Conn) error {
 	})
 }
 
-// decide runs what commits, and sorts its errors into those that mean that nothing
-// happened and ErrUnknown.
-func (s *Store) decide(ctx context.Context, conn *pgx.Conn, f func(context.Context) error) error {
+// withCommit runs f, which commits. Its error is ErrUnknown unless it is certain that f had
+// no effect. Cancellation of ctx does not affect it.
+func (s *Store) withCommit(ctx context.Context, conn *pgx.Conn, f func(context.Context) error) error {
 	if conn.IsClosed() {
-		return unavailable(errors.New("postgres: the connection was lost before the commit"))
+		return unavailable(errors.New("postgres: connection lost before the commit"))
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opts.CommitTimeout)
 	defer cancel()
-	l := linkOf(conn)
-	l.quiet.Store(true)
-	l.warning.Store(nil)
+	state := stateOf(conn)
+	state.committing.Store(true)
+	state.warning.Store(nil)
 	err := f(ctx)
 	if !conn.IsClosed() {
-		l.quiet.Store(false)
+		state.committing.Store(false)
 	}
-	warning := l.warning.Load()
+	warning := state.warning.Load()
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	switch {
 	case err == nil && warning == nil:
@@ -296,11 +296,11 @@ func (s *Store) decide(ctx context.Context, conn *pgx.Conn, f func(context.Conte
 		return fmt.Errorf("%w: %s (%s)", board.ErrUnknown, warning.Message, warning.Code)
 	case ok && e.SeverityUnlocalized == "ERROR":
 		return translate(err)
-	case !conn.IsClosed(): // an answer that we could not read
+	case !conn.IsClosed(): // the answer could not be decoded
 		return err
 	}
-	// The driver calls some of these errors safe to retry, also when the server's last
-	// word came after the commit was sent.
+	// The driver considers some of these errors safe to retry, even if they occurred after
+	// the commit was sent.
 	return fmt.Errorf("%w: %w", board.ErrUnknown, err)
 }
 
@@ -323,28 +323,29 @@ func (s *Store) acquire(ctx context.Context) (conn *pgxpool.Conn, err error) {
 	return nil, unavailable(err)
 }
 
-// observe tells the observer of something that began a while ago and ends now.
-func (s *Store) observe(op string, begun time.Time, err *error) {
+// observe calls Options.Observe for an operation that ends now.
+func (s *Store) observe(op string, began time.Time, err *error) {
 	if s.opts.Observe != nil {
-		s.opts.Observe(op, time.Since(begun), *err)
+		s.opts.Observe(op, time.Since(began), *err)
 	}
 }
 
-// repeat runs f again if the database aborted it for the sake of others.
-func repeat(ctx context.Context, f func() error) error {
+// retryAborted retries f if the database aborted it because of a deadlock or a
+// serialization failure.
+func retryAborted(ctx context.Context, f func() error) error {
 	for try := 0; ; try++ {
 		err := f()
 		if try == retries || !aborted(err) {
 			return err
 		}
-		if e := pause(ctx, 5*time.Millisecond<<try); e != nil {
+		if e := sleep(ctx, 5*time.Millisecond<<try); e != nil {
 			return err
 		}
 	}
 }
 
-// pause waits for about d.
-func pause(ctx context.Context, d time.Duration) error {
+// sleep waits for a random duration between d/2 and 3d/2, or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d/2 + mrand.N(d))
 	defer t.Stop()
 	select {

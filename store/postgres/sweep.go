@@ -8,13 +8,13 @@ import (
 
 const (
 	sweepEvery = 30 * time.Second
-	// sweepSome is how many rows go in one transaction.
-	sweepSome = 500
+	// sweepBatch is how many rows one transaction deletes.
+	sweepBatch = 500
 )
 
-// sweeps delete what has had its time, $1 rows at most. Processes that took the times
-// may have clocks that differ from the database's: what they say is given five
-// minutes more.
+// sweeps delete at most $1 expired rows each. The times of durable calls and sessions come
+// from processes whose clocks may differ from the database's, so those rows get five more
+// minutes.
 var sweeps = []string{
 	`DELETE FROM durable_calls WHERE id IN (SELECT id FROM durable_calls
 WHERE until < statement_timestamp() - interval '5 min' ORDER BY until LIMIT $1 FOR UPDATE SKIP LOCKED)`,
@@ -24,13 +24,13 @@ WHERE until < statement_timestamp() - interval '5 min' ORDER BY until LIMIT $1 F
 WHERE at < statement_timestamp() - interval '1 min' ORDER BY at LIMIT $1 FOR UPDATE SKIP LOCKED)`,
 }
 
-// Run does what a replica owes to the others until ctx ends: it keeps the line for
-// Relay and Bus up and sweeps what nobody needs any more.
+// Run keeps the connection of Relay and Bus, and sweeps expired rows, until ctx ends. Each
+// replica must run it.
 func (s *Store) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
-	wg.Go(func() { s.keep(ctx) })
+	wg.Go(func() { s.runListener(ctx) })
 	defer wg.Wait()
-	for pause(ctx, sweepEvery) == nil {
+	for sleep(ctx, sweepEvery) == nil {
 		if err := s.Sweep(ctx); err != nil && ctx.Err() == nil {
 			s.log.Warn("sweep failed", "err", err)
 		}
@@ -38,13 +38,13 @@ func (s *Store) Run(ctx context.Context) error {
 	return nil
 }
 
-// Sweep deletes the durable calls, sessions and messages that have had their time, in
-// small transactions. Run does it now and then.
+// Sweep deletes expired durable calls, sessions and messages, in small transactions. Run
+// calls it regularly.
 func (s *Store) Sweep(ctx context.Context) error {
 	for _, query := range sweeps {
-		for n := int64(sweepSome); n == sweepSome; {
-			err := s.change(ctx, func(r *reader) (err error) {
-				n, err = r.exec(query, sweepSome)
+		for n := int64(sweepBatch); n == sweepBatch; {
+			err := s.writeRetrying(ctx, func(r *reader) (err error) {
+				n, err = r.exec(query, sweepBatch)
 				return err
 			})
 			if err != nil {

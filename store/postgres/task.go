@@ -10,11 +10,11 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-// maxLanes bounds the sets of skills of a project: the hand-out looks at the head of
-// each.
+// A lane is the tasks of a project that require the same set of skills. The hand-out reads
+// the head of each lane, so their number is limited.
 const maxLanes = 64
 
-// taskColumns are of projects p and tasks t.
+// taskColumns are columns of projects p and tasks t.
 const taskColumns = `p.slug, t.id, t.title, t.priority, t.skills, t.areas, t.wants, t.parent_id, t.hold,
 	t.status, t.attempt, t.nonce, t.failures, t.max_failures, t.lease, t.spec_version,
 	t.open_blockers, t.open_children, t.done_children, t.not_before, t.reserved_principal, t.reserved_worker,
@@ -25,7 +25,7 @@ func scanTask(row pgx.CollectableRow) (board.Task, error) {
 	return t, err
 }
 
-// scanTaskAnd reads a task, and more columns behind it.
+// scanTaskAnd reads a task, and more columns after it.
 func scanTaskAnd(row pgx.CollectableRow, more ...any) (t board.Task, key int64, err error) {
 	var wants []string
 	var parent *int64
@@ -118,8 +118,8 @@ FROM (SELECT p0.id, p0.slug) p JOIN tasks t ON t.id >= p.id::bigint << 40 AND t.
 	return list(r, scanTask, head+in.String()+inner+out.String()+tail, args...)
 }
 
-// A where gathers conditions, which are constants with the numbers of their
-// parameters left open.
+// A where collects conditions. They are constants, with %d in place of the numbers of their
+// parameters.
 type where struct{ strings.Builder }
 
 func (w *where) add(args *[]any, condition string, values ...any) {
@@ -192,8 +192,8 @@ func taskValues(t board.Task) []any {
 	}
 }
 
-// taskNames are the columns that taskValues has values for, and taskNumbers those
-// values; lane is the query that gives the rest of them.
+// taskNames are the columns that taskValues has values for, and taskNumbers their
+// parameters. lane is the subquery that finds the task's lane.
 const (
 	taskNames = `lane_id, skills, status, ready, hold, priority, queued_at, not_before, reserved_principal, reserved_worker,
 	open_blockers, open_children, done_children, attempt, nonce, failures, max_failures, lease, spec_version, seq,
@@ -223,12 +223,12 @@ INSERT INTO task_docs (task_id, description, acceptance, result) SELECT t.id, $3
 func (t *tx) UpdateTask(task board.Task, seq int64) error {
 	const query = `UPDATE tasks t SET (` + taskNames + `) = ROW(` + taskNumbers + `) FROM ` + lane + `
 WHERE t.id = lane.project_id::bigint << 40 | $2::bigint AND t.seq = $28`
-	conflict := fmt.Errorf("%w: task %v is not at event %d any more", board.ErrConflict, task.ID, seq)
+	conflict := fmt.Errorf("%w: task %v is no longer at event %d", board.ErrConflict, task.ID, seq)
 	return t.inLane(task, conflict, query, append(taskValues(task), seq))
 }
 
-// inLane runs a statement that finds the task's lane, and makes the lane if that is
-// what was missing.
+// inLane runs a statement that uses the task's lane, and creates the lane if it does not
+// exist.
 func (t *tx) inLane(task board.Task, missing error, query string, args []any) error {
 	n, err := t.exec(query, args...)
 	if err != nil || n > 0 {
@@ -253,7 +253,7 @@ WHERE p.slug = $1 AND (SELECT count(*) FROM lanes l WHERE l.project_id = p.id) <
 		if !there {
 			n, err := one(&t.reader, pgx.RowTo[int], count, task.ID.Project)
 			if err == nil && n >= maxLanes {
-				err = fmt.Errorf("%w: the tasks of project %s have %d different sets of skills, and there cannot be more",
+				err = fmt.Errorf("%w: the tasks of project %s already have %d different sets of skills, which is the limit",
 					board.ErrConflict, task.ID.Project, n)
 			}
 			if err == nil {
@@ -278,7 +278,7 @@ func (t *tx) Doc(id board.ID) (board.Doc, error) {
 	return d, named(err, "task", id)
 }
 
-// PutDoc writes them.
+// PutDoc writes a task's longer texts.
 func (t *tx) PutDoc(id board.ID, d board.Doc) error {
 	const query = `UPDATE task_docs SET description = $3, acceptance = $4, result = $5::text::json WHERE task_id = ` + taskID
 	result, err := encodeResult(d.Result)
@@ -296,7 +296,7 @@ func encodeResult(r *board.Result) (*string, error) {
 	return &s, err
 }
 
-// resultInto reads a result; NULL is nil.
+// resultInto scans a result. NULL becomes nil.
 type resultInto struct{ dest **board.Result }
 
 func (r resultInto) Scan(src any) error {
@@ -307,7 +307,7 @@ func (r resultInto) Scan(src any) error {
 	return jsonInto{*r.dest}.Scan(src)
 }
 
-// Links gives a task's neighbours.
+// Links returns a task's blockers and dependents.
 func (t *tx) Links(id board.ID) (blockers, dependents []board.ID, err error) {
 	const query = `
 SELECT true, blocker_id FROM links WHERE task_id = ` + taskID + `
@@ -340,7 +340,7 @@ FROM projects p WHERE p.slug = $1 ON CONFLICT DO NOTHING`
 	return err
 }
 
-// Unlink forgets it.
+// Unlink removes that.
 func (t *tx) Unlink(task, blocker board.ID) error {
 	const query = `
 DELETE FROM links l USING projects p
@@ -349,7 +349,7 @@ WHERE p.slug = $1 AND l.task_id = p.id::bigint << 40 | $2::bigint AND l.blocker_
 	return err
 }
 
-// Due locks pending tasks whose time has come.
+// Due locks pending tasks whose NotBefore has passed.
 func (t *tx) Due(limit int) ([]board.Task, error) {
 	const query = `SELECT ` + taskColumns + `
 FROM tasks t JOIN projects p ON p.id = (t.id >> 40)::int

@@ -13,10 +13,10 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-// stamp is a time whose zero is NULL.
+// stamp returns a column value of a time. The zero time is NULL.
 func stamp(t *time.Time) *zeronull.Timestamptz { return (*zeronull.Timestamptz)(t) }
 
-// trim makes nil of lists that were read empty.
+// trim sets empty lists to nil.
 func trim(lists ...*[]string) {
 	for _, l := range lists {
 		if len(*l) == 0 {
@@ -25,7 +25,7 @@ func trim(lists ...*[]string) {
 	}
 }
 
-// orEmpty is for columns that are not NULL.
+// orEmpty returns an empty list for nil, for columns that are NOT NULL.
 func orEmpty(s []string) []string {
 	if s == nil {
 		return []string{}
@@ -33,13 +33,13 @@ func orEmpty(s []string) []string {
 	return s
 }
 
-// encode writes a value as JSON without its zero fields; it cannot fail for ours.
+// encode returns a value as JSON without its zero fields.
 func encode(v any) (string, error) {
 	b, err := json.Marshal(v, json.OmitZeroStructFields(true), json.Deterministic(true))
 	return string(b), err
 }
 
-// jsonInto reads a column of JSON text.
+// jsonInto scans a column of JSON text.
 type jsonInto struct{ dest any }
 
 func (j jsonInto) Scan(src any) error {
@@ -51,15 +51,15 @@ func (j jsonInto) Scan(src any) error {
 	case []byte:
 		return json.Unmarshal(s, j.dest)
 	}
-	return fmt.Errorf("postgres: JSON as %T", src)
+	return fmt.Errorf("postgres: cannot scan %T as JSON", src)
 }
 
-// number is the second half of a task's ID, from its key.
+// number returns the number of a task from its row id.
 func number(key int64) int64 { return key & board.MaxNo }
 
-// no is the second half of a task's ID, for a key. One that is out of bounds would
-// change the first half, and so name a task of another project: -1 in its place makes
-// a key that no task has.
+// no returns the number of a task for its row id. A number that is out of range would
+// overflow into the project, and so identify a task of another project. It returns -1
+// instead, with which no task is found.
 func no(id board.ID) int64 {
 	if id.No < 0 || id.No > board.MaxNo {
 		return -1
@@ -67,8 +67,8 @@ func no(id board.ID) int64 {
 	return id.No
 }
 
-// ancestors gives the directories above the areas. A claim that works in one of these
-// overlaps, and so does one that works anywhere below an area.
+// ancestors returns the parent directories of areas. A task overlaps with claims on an
+// ancestor of its areas, and with claims below them.
 func ancestors(areas []string) []string {
 	up := []string{}
 	for _, a := range areas {
@@ -85,7 +85,7 @@ func notFound(kind string, name any) error {
 	return fmt.Errorf("%w: %s %v", board.ErrNotFound, kind, name)
 }
 
-// named says what was not found.
+// named adds what was not found to an ErrNotFound.
 func named(err error, kind string, name any) error {
 	if errors.Is(err, board.ErrNotFound) {
 		return notFound(kind, name)

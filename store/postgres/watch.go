@@ -10,35 +10,35 @@ import (
 )
 
 const (
-	// hintEvery is the least time between two hints of a process. NOTIFY takes a lock
-	// that all commits with one share, so it is never part of a write.
+	// hintEvery is the minimum interval between two hints of a process. A commit with a
+	// NOTIFY takes an instance-wide lock, so hints are never part of a write.
 	hintEvery = 50 * time.Millisecond
 
 	hintChannel = "bossman"
 )
 
-// Hint leaves a mark for the notifier that Watch runs.
+// Hint marks that a hint is to be sent by Watch or Run.
 func (s *Store) Hint() {
 	select {
 	case s.dirty <- struct{}{}:
-	default: // there is one
+	default: // one is pending already
 	}
 }
 
-// Watch listens for hints of other processes and sends ours. It keeps the line up,
-// and makes it again when it breaks; hints may have been missed by then, so it wakes.
+// Watch calls wake for each hint of another process, and sends the hints of this one. It
+// also calls wake after each reconnect, because hints may have been lost.
 func (s *Store) Watch(ctx context.Context, wake func()) error {
-	defer s.line.hear(hintChannel, func(_ context.Context, _ *pgx.Conn, sender string) {
+	defer s.listener.handle(hintChannel, func(_ context.Context, _ *pgx.Conn, sender string) {
 		if sender != s.name {
 			wake()
 		}
 	})()
-	defer s.line.greet(wake)()
-	s.keep(ctx)
+	defer s.listener.connects(wake)()
+	s.runListener(ctx)
 	return nil
 }
 
-// notify sends one hint for all that came within hintEvery.
+// notify sends pending hints, at most one in hintEvery, until ctx ends.
 func (s *Store) notify(ctx context.Context) {
 	for {
 		select {
@@ -46,7 +46,7 @@ func (s *Store) notify(ctx context.Context) {
 			return
 		case <-s.dirty:
 		}
-		_ = s.Read(ctx, func(r board.Reader) error { // it is a hint
+		_ = s.Read(ctx, func(r board.Reader) error { // best effort
 			_, err := r.(*reader).exec(`SELECT pg_notify($1, $2)`, hintChannel, s.name)
 			return err
 		})

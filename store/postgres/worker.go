@@ -15,13 +15,13 @@ func scanWorker(row pgx.CollectableRow) (w board.Worker, err error) {
 	return w, err
 }
 
-// Workers lists who was seen since a moment.
+// Workers lists the workers that were seen since a point in time.
 func (r *reader) Workers(since time.Time) ([]board.Worker, error) {
 	const query = `SELECT ` + workerColumns + ` FROM workers WHERE last_seen >= $1 ORDER BY principal COLLATE "C", name COLLATE "C"`
 	return list(r, scanWorker, query, since)
 }
 
-// PutWorker creates or changes a worker.
+// PutWorker creates or replaces a worker.
 func (t *tx) PutWorker(w board.Worker) error {
 	const query = `
 INSERT INTO workers (` + workerColumns + `) VALUES ($1, $2, $3, $4, $5)
@@ -31,7 +31,7 @@ SET owner = excluded.owner, last_seen = excluded.last_seen, stopped_by = exclude
 	return err
 }
 
-// Disown frees the names of an owner that has ended.
+// Disown clears the owner of all workers of an owner.
 func (t *tx) Disown(owner string) error {
 	_, err := t.exec(`UPDATE workers SET owner = '' WHERE owner = $1`, owner)
 	return err
@@ -70,7 +70,7 @@ func scanID(row pgx.CollectableRow) (id board.ID, err error) {
 	return id, err
 }
 
-// Decline keeps a task from a worker until a moment.
+// Decline keeps a task from being offered to a worker until a point in time.
 func (t *tx) Decline(w board.WorkerID, id board.ID, until time.Time) error {
 	const query = `
 INSERT INTO declines (task_id, principal, worker, until)

@@ -15,7 +15,7 @@ import (
 
 func openAuth(t *testing.T) (auth.Store, string) {
 	path := filepath.Join(t.TempDir(), "board.db")
-	s, err := sqlite.Open(t.Context(), path, nil)
+	s, err := sqlite.Open(t.Context(), path, sqlite.Unflushed)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 
 func TestBoard(t *testing.T) {
 	boardtest.Run(t, func(t *testing.T) board.Store {
-		s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "board.db"), nil)
+		s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "board.db"), sqlite.Unflushed)
 		if err != nil {
 			t.Fatal(err)
 		}

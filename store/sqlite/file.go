@@ -32,8 +32,9 @@ type file struct {
 	retired bool // close it after its last use
 }
 
-// openFile opens a file that exists.
-func openFile(path string, info os.FileInfo) (*file, error) {
+// openFile opens a file that exists. synchronous is SQLite's word for how much of a
+// commit is on disk before it is answered.
+func openFile(path string, info os.FileInfo, synchronous string) (*file, error) {
 	slashed := filepath.ToSlash(path)
 	if !strings.HasPrefix(slashed, "/") { // C:/…
 		slashed = "/" + slashed
@@ -42,7 +43,7 @@ func openFile(path string, info os.FileInfo) (*file, error) {
 	query := url.Values{
 		"mode":    {"rw"},
 		"_txlock": {"immediate"},
-		"_pragma": {"busy_timeout(5000)", "foreign_keys(1)", "synchronous(FULL)", "journal_size_limit(67108864)"},
+		"_pragma": {"busy_timeout(5000)", "foreign_keys(1)", "synchronous(" + synchronous + ")", "journal_size_limit(67108864)"},
 	}
 	name := url.URL{Scheme: "file", Path: slashed, RawQuery: query.Encode()}
 	connector, err := sqlite.NewConnector(name.String())
@@ -202,7 +203,7 @@ func (s *Store) current(ctx context.Context) (*file, int64, error) {
 	if !exists || info.Size() == 0 {
 		return nil, 0, nil
 	}
-	f, err := openFile(s.path, info)
+	f, err := openFile(s.path, info, s.opt.synchronous)
 	if err != nil {
 		return nil, 0, err
 	}

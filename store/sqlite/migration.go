@@ -79,7 +79,7 @@ func (s *Store) prepareLocked(ctx context.Context, version int64) error {
 	if err != nil {
 		return err
 	}
-	f, err := openFile(s.path, info)
+	f, err := openFile(s.path, info, s.opt.synchronous)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -42,9 +43,11 @@ type Options struct {
 	// machines will damage.
 	Force bool
 
-	// For tests.
-	fileSystem func(path string) (kind string, network bool, err error)
-	migrations fs.FS
+	// For tests: the file system of a path, other migrations, and SQLite's synchronous
+	// setting; default FULL.
+	fileSystem  func(path string) (kind string, network bool, err error)
+	migrations  fs.FS
+	synchronous string
 }
 
 // withDefaults returns a copy of o with all defaults set.
@@ -68,6 +71,7 @@ func (o *Options) withDefaults() Options {
 	if f.migrations == nil {
 		f.migrations = migrations
 	}
+	f.synchronous = cmp.Or(f.synchronous, "FULL")
 	return f
 }
 

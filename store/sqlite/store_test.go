@@ -204,7 +204,7 @@ func TestOpen_halfMade(t *testing.T) {
 	if err := createFile(path); err != nil {
 		t.Fatal(err)
 	}
-	f, err := openFile(path, nil)
+	f, err := openFile(path, nil, "FULL")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -404,6 +404,19 @@ func TestVersionLess(t *testing.T) {
 			t.Errorf("versionLess(%s, %s) = %v", tt.a, tt.b, got)
 		}
 	}
+}
+
+// What a caller was told is committed is on disk, unless a test wants otherwise.
+func TestWrite_flushes(t *testing.T) {
+	s := open(t, path(t), nil)
+	seed(t, s, 1, nil)
+	write(t, s, func(w board.Tx) error {
+		var level int
+		if err := w.(*tx).get(`PRAGMA synchronous`, nil, &level); err != nil || level != 2 {
+			t.Errorf("PRAGMA synchronous = %d, %v, want 2, which is FULL", level, err)
+		}
+		return nil
+	})
 }
 
 // TestSuite is where the suite of every store goes: boardtest.Run(t, openSuite).

@@ -7,10 +7,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// grants are what the program does with each table, and so all that its role may.
-// Roles are managed by whoever runs the migrations; the program neither changes
-// tables nor what events say, nor which programs a schema is for.
-var grants = map[string]string{
+// privileges are the SQL privileges of the program's role on each table: the minimum that
+// the program needs. It cannot change tables, events, or which programs a schema is for.
+// The owner of the tables manages roles.
+var privileges = map[string]string{
 	"goose_db_version": "SELECT",
 	"meta":             "SELECT, UPDATE (feed_epoch, system_id, timeline)",
 	"events":           "SELECT, INSERT",
@@ -36,13 +36,13 @@ var grants = map[string]string{
 
 	"durable_calls":  "SELECT, INSERT, UPDATE, DELETE",
 	"session_states": "SELECT, INSERT, UPDATE, DELETE",
-	"relay":          "SELECT, INSERT, UPDATE, DELETE", // FOR UPDATE wants the right to
+	"relay":          "SELECT, INSERT, UPDATE, DELETE", // FOR UPDATE needs UPDATE
 	"seal_keys":      "SELECT, INSERT, UPDATE, DELETE",
 }
 
-// Grant lets a role use the tables and do nothing else, whatever it was granted
-// before. The role must be there; dsn is of the role that owns the tables. Migrate
-// does it again for tables that are new.
+// Grant gives a role the SQL privileges that the program needs, and revokes all others. The
+// role must exist; dsn connects as the owner of the tables. Migrate repeats it for new
+// tables.
 func Grant(ctx context.Context, dsn, role string) error {
 	conn, err := pgx.Connect(ctx, dsn)
 	if err != nil {
@@ -54,7 +54,7 @@ func Grant(ctx context.Context, dsn, role string) error {
 	}
 	const keep = `INSERT INTO app_roles (role) VALUES ($1) ON CONFLICT DO NOTHING`
 	return pgx.BeginFunc(ctx, conn, func(t pgx.Tx) error {
-		if err := allow(ctx, t, role); err != nil {
+		if err := setPrivileges(ctx, t, role); err != nil {
 			return err
 		}
 		_, err := t.Exec(ctx, keep, role)
@@ -62,8 +62,8 @@ func Grant(ctx context.Context, dsn, role string) error {
 	})
 }
 
-// grantAgain is Grant for all roles that had it and are still there.
-func grantAgain(ctx context.Context, conn *pgx.Conn) error {
+// restorePrivileges repeats Grant for all roles that it was called for.
+func restorePrivileges(ctx context.Context, conn *pgx.Conn) error {
 	const roles = `SELECT role FROM app_roles WHERE EXISTS (SELECT FROM pg_roles WHERE rolname = role) ORDER BY role`
 	return pgx.BeginFunc(ctx, conn, func(t pgx.Tx) error {
 		rows, err := t.Query(ctx, roles)
@@ -73,14 +73,15 @@ func grantAgain(ctx context.Context, conn *pgx.Conn) error {
 		names, err := pgx.CollectRows(rows, pgx.RowTo[string])
 		for _, role := range names {
 			if err == nil {
-				err = allow(ctx, t, role)
+				err = setPrivileges(ctx, t, role)
 			}
 		}
 		return err
 	})
 }
 
-func allow(ctx context.Context, t pgx.Tx, role string) error {
+// setPrivileges gives a role exactly the privileges that the program needs.
+func setPrivileges(ctx context.Context, t pgx.Tx, role string) error {
 	const query = `
 SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = $1),
 	coalesce((SELECT rolsuper OR pg_has_role(rolname, (SELECT relowner FROM pg_class WHERE oid = 'meta'::regclass), 'MEMBER') FROM pg_roles WHERE rolname = $1), false),
@@ -93,12 +94,12 @@ SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = $1),
 	name := pgx.Identifier{role}.Sanitize()
 	switch {
 	case !exists:
-		return fmt.Errorf("postgres: grant: there is no role %s; create it first, for example: CREATE ROLE %s LOGIN PASSWORD '…'", name, name)
+		return fmt.Errorf("postgres: grant: role %s does not exist; create it first, for example: CREATE ROLE %s LOGIN PASSWORD '…'", name, name)
 	case owner:
-		return fmt.Errorf("postgres: grant: role %s may change the tables: it owns them, or is a member of the role that does, or a superuser; name another", name)
+		return fmt.Errorf("postgres: grant: role %s can change the tables, because it owns them, is a member of their owner, or is a superuser; use another role", name)
 	}
 	statements := []string{"GRANT USAGE ON SCHEMA " + schema + " TO " + name}
-	for table, rights := range grants {
+	for table, rights := range privileges {
 		statements = append(statements, "REVOKE ALL ON "+table+" FROM "+name)
 		if rights != "" {
 			statements = append(statements, "GRANT "+rights+" ON "+table+" TO "+name)
@@ -114,7 +115,7 @@ SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = $1),
 		return fmt.Errorf("postgres: grant: %w", err)
 	}
 	if creates {
-		return fmt.Errorf("postgres: grant: role %s may create tables in schema %s; run as its owner: REVOKE CREATE ON SCHEMA %s FROM PUBLIC, %s",
+		return fmt.Errorf("postgres: grant: role %s can create tables in schema %s; run as its owner: REVOKE CREATE ON SCHEMA %s FROM PUBLIC, %s",
 			name, schema, schema, name)
 	}
 	return nil
