@@ -4,6 +4,7 @@ package planfile
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -210,7 +211,7 @@ func (t *taskJSON) readBraces() error {
 		}
 		switch name {
 		case "key":
-			t.Key = value
+			t.Key = cmp.Or(value, t.Key)
 		case "after":
 			t.After = append(t.After, strings.Fields(value)...)
 		case "priority":

@@ -68,3 +68,21 @@ func FuzzReadPlan(f *testing.F) {
 		}
 	})
 }
+
+// Parse of any text returns a plan with tasks, or an error.
+func FuzzParse(f *testing.F) {
+	f.Add("# Goal\n- [ ] One {key: a, priority: high}\n  - [x] Two\n    - [ ] Three {after: a, hold: true}\n")
+	f.Add(`{"tasks":[{"key":"a","title":"x","after":"b, c","evidence":["tests"]}],"goal":"g","hold":true}`)
+	f.Add(`[{"title":"x"}]`)
+	f.Fuzz(func(t *testing.T, text string) {
+		plan, err := Parse([]byte(text))
+		if err != nil {
+			return
+		}
+		for _, task := range plan.Tasks {
+			if task.Key == "" {
+				t.Errorf("a task without a key: %+v", task)
+			}
+		}
+	})
+}
