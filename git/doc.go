@@ -1,2 +1,13 @@
-// Package git is the only package that runs git.
+// Package git is everything that Bossman does with git, and the only package that runs
+// it.
+//
+// A repository can be hostile: its configuration and attributes name programs that
+// git runs (filters, hooks, a file-system monitor, a pager). Therefore the package
+// reads where the work is (the branch, HEAD, other refs) from files, and runs git only
+// for what cannot be read so. When it does, it names the repository itself instead of
+// letting git search for one, ignores GIT_* variables of its caller, and turns off
+// hooks, the file-system monitor, prompts and the fetching of missing objects.
+//
+// Only Snapshot runs the repository's clean filters, because it adds the files of a
+// worktree; take one only where the repository is trusted.
 package git

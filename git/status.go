@@ -2,10 +2,7 @@ package git
 
 import (
 	"context"
-	"os"
-	"os/exec"
 	"strings"
-	"time"
 )
 
 // A Status is the state of a worktree.
@@ -21,17 +18,14 @@ type Status struct {
 // headLength is how much of a commit's hash is kept.
 const headLength = 12
 
-// ReadStatus reads the state of the worktree that a directory is in. It takes no lock in
-// the repository and runs no program that the repository configures.
-func ReadStatus(ctx context.Context, dir string) (Status, error) {
-	cmd := exec.CommandContext(ctx, "git", "-c", "core.fsmonitor=false", "-C", dir, "status", "--porcelain=v2", "--branch")
-	cmd.Env = append(os.Environ(), "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C")
-	cmd.WaitDelay = time.Second
-	out, err := cmd.Output()
+// Status reads the state of a worktree. It takes no lock in the repository, but it runs
+// the clean filters that the repository configures.
+func (r *Repo) Status(ctx context.Context) (Status, error) {
+	out, err := r.git(ctx, "status", "--porcelain=v2", "--branch")
 	if err != nil {
 		return Status{}, err
 	}
-	return parseStatus(string(out)), nil
+	return parseStatus(out), nil
 }
 
 // parseStatus reads the output of git status --porcelain=v2 --branch.

@@ -26,7 +26,7 @@ func TestParseStatus(t *testing.T) {
 	}
 }
 
-func TestReadStatus(t *testing.T) {
+func TestStatus(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("there is no git")
 	}
@@ -37,10 +37,11 @@ func TestReadStatus(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "new"), nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := ReadStatus(t.Context(), dir); err != nil || got != (Status{Branch: "main", Uncommitted: 1}) {
-		t.Errorf("ReadStatus = %+v, %v", got, err)
+	repo, err := Find(dir)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if _, err := ReadStatus(t.Context(), filepath.Join(dir, "gone")); err == nil {
-		t.Error("ReadStatus of a directory that does not exist = nil")
+	if got, err := repo.Status(t.Context()); err != nil || got != (Status{Branch: "main", Uncommitted: 1}) {
+		t.Errorf("Status = %+v, %v", got, err)
 	}
 }

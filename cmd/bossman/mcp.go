@@ -160,7 +160,11 @@ func where(ctx context.Context, dir string) board.Where {
 	w := board.Where{Host: host, Dir: dir}
 	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
 	defer cancel()
-	if s, err := git.ReadStatus(ctx, dir); err == nil {
+	repo, err := git.Find(dir)
+	if err != nil {
+		return w
+	}
+	if s, err := repo.Status(ctx); err == nil {
 		w.Branch, w.Head, w.Uncommitted = s.Branch, s.Head, s.Uncommitted
 	}
 	return w

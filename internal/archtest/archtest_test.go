@@ -39,14 +39,15 @@ var drawing = map[string][]string{
 	"auth/authtest":               {"auth"},
 	"board":                       {},
 	"board/boardtest":             {"board"},
+	"check":                       {"board", "git", "proc"},
 	"clientconfig":                {},
-	"cmd/bossman":                 {"access", "auth", "board", "git", "internal/boardjson", "internal/config", "internal/console", "internal/mcpcli", "internal/planfile", "internal/server", "mcp", "mcp/oauth", "mcp/streamable", "remote", "store/postgres", "store/sqlite", "telemetry", "tools"},
+	"cmd/bossman":                 {"access", "auth", "board", "check", "git", "internal/boardjson", "internal/config", "internal/console", "internal/mcpcli", "internal/planfile", "internal/server", "mcp", "mcp/oauth", "mcp/streamable", "remote", "store/postgres", "store/sqlite", "telemetry", "tools"},
 	"examples/add":                {"mcp"},
 	"examples/moonphase":          {"mcp", "mcp/streamable"},
 	"git":                         {},
 	"internal/archtest":           {},
 	"internal/boardjson":          {"board"},
-	"internal/config":             {"auth", "board", "internal/console"},
+	"internal/config":             {"auth", "board", "git", "internal/console"},
 	"internal/console":            {},
 	"internal/conformance/client": {"jsonrpc", "mcp", "mcp/oauth", "mcp/streamable"},
 	"internal/conformance/server": {"jsonrpc", "mcp", "mcp/streamable"},
@@ -61,6 +62,7 @@ var drawing = map[string][]string{
 	"mcp/oauth":                   {"mcp"},
 	"mcp/storetest":               {"jsonrpc", "mcp", "mcp/streamable"},
 	"mcp/streamable":              {"jsonrpc", "mcp"},
+	"proc":                        {},
 	"remote":                      {"access", "auth", "board", "jsonrpc", "mcp"},
 	"store/postgres":              {"auth", "board", "mcp", "mcp/streamable"},
 	"store/sqlite":                {"auth", "board"},
@@ -305,7 +307,7 @@ func checkOldJSON(sources []source) []string {
 
 // starters are the packages that may start processes, besides tests and mcp/stdio.go.
 // internal/mcpcli starts none, but tells the errors of os/exec apart.
-var starters = []string{"cmd/bossman", "git", "internal/mcpcli", "internal/pgtest"}
+var starters = []string{"check", "cmd/bossman", "git", "internal/mcpcli", "internal/pgtest", "proc"}
 
 // checkExec holds where a process may be started.
 func checkExec(sources []source) []string {
@@ -314,7 +316,7 @@ func checkExec(sources []source) []string {
 		stdio, _ := path.Match("mcp/stdio_*.go", s.name) // stdio.go for one system
 		allowed := s.test || stdio || s.name == "mcp/stdio.go" || slices.Contains(starters, s.dir)
 		if !allowed && slices.Contains(s.imports, "os/exec") {
-			problems = append(problems, fmt.Sprintf("%s imports os/exec: processes are started in mcp/stdio.go, git and cmd/bossman only", s.name))
+			problems = append(problems, fmt.Sprintf("%s imports os/exec: processes are started in mcp/stdio.go, proc, check, git and cmd/bossman only", s.name))
 		}
 	}
 	return problems

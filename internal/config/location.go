@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/bossman-dev/bossman/git"
 	"github.com/bossman-dev/bossman/internal/console"
 )
 
@@ -18,6 +19,9 @@ type Location struct {
 	Path string
 	// Root is the project's directory, whose .bossman/config.toml is read.
 	Root string
+	// Repository is the directory that all worktrees of the project share: its git
+	// directory, or Root outside git.
+	Repository string
 	// Name is the default name of the project.
 	Name string
 	// From is the directory where the search began, and By what named it.
@@ -62,13 +66,13 @@ func locate(from, by, home string) (Location, error) {
 		}
 	}
 	for dir := range parents(from) {
-		common, ok := gitCommonDir(dir)
+		repo, ok := git.At(dir)
 		if !ok {
 			continue
 		}
 		return Location{
-			Path: filepath.Join(common, "bossman", "board.db"),
-			Root: dir, Name: repositoryName(common), From: from, By: by,
+			Path: filepath.Join(repo.Common, "bossman", "board.db"),
+			Root: dir, Repository: repo.Common, Name: repo.Name(), From: from, By: by,
 		}, nil
 	}
 	for dir := range parents(from) {
@@ -95,17 +99,16 @@ func locateFile(path, by string) (Location, error) {
 	if filepath.Base(dir) == ".bossman" || filepath.Base(dir) == "bossman" {
 		dir = filepath.Dir(dir)
 	}
-	l := Location{Path: path, Root: dir, Name: filepath.Base(dir), From: path, By: by}
-	if common, ok := followCommonDir(dir); ok {
-		l.Name = repositoryName(common)
-		l.Root = filepath.Dir(common)
+	l := Location{Path: path, Root: dir, Repository: dir, Name: filepath.Base(dir), From: path, By: by}
+	if repo, ok := git.At(dir); ok {
+		l.Root, l.Repository, l.Name = filepath.Dir(repo.Common), repo.Common, repo.Name()
 	}
 	return l, nil
 }
 
 // locateIn is the location in a directory that is not in git.
 func locateIn(dir, from, by string) Location {
-	return Location{Path: filepath.Join(dir, ".bossman", "board.db"), Root: dir, Name: filepath.Base(dir), From: from, By: by}
+	return Location{Path: filepath.Join(dir, ".bossman", "board.db"), Root: dir, Repository: dir, Name: filepath.Base(dir), From: from, By: by}
 }
 
 // parents yields a directory and all directories above it.

@@ -61,8 +61,12 @@ func TestLocate(t *testing.T) {
 		{"srv/app", "srv/.bossman/board.db", "srv", "srv"},
 	} {
 		got, err := locate(filepath.Join(root, test.from), "a test", filepath.Join(root, "home"))
+		repository := filepath.Dir(filepath.Join(root, test.path))
+		if filepath.Base(repository) == ".bossman" || filepath.Base(repository) == "bossman" {
+			repository = filepath.Dir(repository)
+		}
 		want := Location{
-			Path: filepath.Join(root, test.path), Root: filepath.Join(root, test.root), Name: test.name,
+			Path: filepath.Join(root, test.path), Repository: repository, Root: filepath.Join(root, test.root), Name: test.name,
 			From: filepath.Join(root, test.from), By: "a test",
 		}
 		if err != nil || got != want {

@@ -1,0 +1,246 @@
+//go:build unix
+
+package check_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/bossman-dev/bossman/check"
+	"github.com/bossman-dev/bossman/git"
+)
+
+// a minute is long enough for everything that a test waits for.
+const patience = time.Minute
+
+func newRepo(t *testing.T) *git.Repo {
+	t.Helper()
+	dir := t.TempDir()
+	cmd := exec.Command("sh", "-ec", "git init -q -b main . && echo one > one && echo ignored > .gitignore && git add . && git -c user.name=Ada -c user.email=a@b commit -qm one")
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	r, err := git.Find(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func newRunner(t *testing.T, o *check.Options) *check.Runner {
+	t.Helper()
+	r := check.NewRunner(o)
+	t.Cleanup(r.Close)
+	return r
+}
+
+func begin(t *testing.T, r *check.Runner, repo *git.Repo, c *check.Check) *check.Run {
+	t.Helper()
+	run, err := r.Check(t.Context(), repo, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run
+}
+
+func verdict(t *testing.T, run *check.Run) check.Verdict {
+	t.Helper()
+	v, ok := run.Wait(t.Context(), patience)
+	if !ok {
+		t.Fatal("the check has not ended")
+	}
+	return v
+}
+
+func shell(line string) *check.Check { return &check.Check{Name: "tests", Command: check.Shell(line)} }
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestCheck_results(t *testing.T) {
+	for _, c := range []struct {
+		line   string
+		result check.Result
+		exit   int
+		why    string
+	}{
+		{"echo fine", check.Green, 0, ""},
+		{"echo bad >&2; exit 1", check.Red, 1, ""},
+		{"exit 124", check.Red, 124, ""},
+		{"exit 125", check.NotJudged, 125, "exit status 125"},
+		{"nosuchprogram", check.NotJudged, 127, "not found"},
+		{"kill -9 $$", check.NotJudged, -1, "killed"},
+		{"sh -c 'kill -9 $$'; exit $?", check.NotJudged, 137, "signal 9"},
+		{"echo x > new", check.Changed, 0, "files changed"},
+		{"echo x > ignored", check.Green, 0, ""},
+	} {
+		v := verdict(t, begin(t, newRunner(t, nil), newRepo(t), shell(c.line)))
+		if v.Result != c.result || v.Exit != c.exit || !strings.Contains(v.Why, c.why) {
+			t.Errorf("%s: %+v, want %s, exit %d, %q", c.line, v, c.result, c.exit, c.why)
+		}
+	}
+	v := verdict(t, begin(t, newRunner(t, nil), newRepo(t), &check.Check{Name: "tests", Command: []string{"nosuchprogram"}}))
+	if v.Result != check.NotJudged || !strings.Contains(v.Why, "nosuchprogram was not found") {
+		t.Errorf("a program that is not there: %+v", v)
+	}
+}
+
+// TestCheck_tail: the end of a long output is kept, both streams, in whole lines.
+func TestCheck_tail(t *testing.T) {
+	v := verdict(t, begin(t, newRunner(t, nil), newRepo(t), shell(`i=0; while [ $i -lt 20000 ]; do echo "line $i"; i=$((i+1)); done; echo the end >&2; exit 1`)))
+	if len(v.Tail) > 16<<10 || !strings.HasPrefix(v.Tail, "line ") || !strings.HasSuffix(v.Tail, "line 19999\nthe end\n") {
+		t.Errorf("the tail has %d bytes: %.40q … %q", len(v.Tail), v.Tail, v.Tail[max(0, len(v.Tail)-40):])
+	}
+}
+
+// TestCheck_joins: calls for one tree share one run; a green tree is not checked again;
+// a red one is, and green after red is flaky.
+func TestCheck_joins(t *testing.T) {
+	repo := newRepo(t)
+	dir := t.TempDir()
+	fifo, count := filepath.Join(dir, "fifo"), filepath.Join(dir, "count")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := newRunner(t, nil)
+	c := shell(fmt.Sprintf("echo run >> %s; exit $(cat %s)", count, fifo))
+	var wg sync.WaitGroup
+	verdicts := make([]check.Verdict, 8)
+	runs := make([]*check.Run, 8)
+	for i := range runs {
+		runs[i] = begin(t, r, repo, c)
+		wg.Go(func() { verdicts[i], _ = runs[i].Wait(t.Context(), patience) })
+	}
+	if v, ok := runs[0].Wait(t.Context(), time.Millisecond); ok {
+		t.Errorf("a run that waits has ended: %+v", v)
+	}
+	write(t, fifo, "1\n")
+	wg.Wait()
+	for _, v := range verdicts {
+		if v.Result != check.Red || v.Exit != 1 {
+			t.Errorf("verdict %+v, want red", v)
+		}
+	}
+	wantRuns(t, count, 1)
+	again := begin(t, r, repo, c)
+	write(t, fifo, "0\n")
+	if v := verdict(t, again); v.Result != check.Green || !v.Flaky {
+		t.Errorf("green after red: %+v, want flaky", v)
+	}
+	wantRuns(t, count, 2)
+	if v := verdict(t, begin(t, r, repo, c)); v.Result != check.Green {
+		t.Errorf("a tree that was green: %+v", v)
+	}
+	wantRuns(t, count, 2)
+}
+
+func wantRuns(t *testing.T, file string, want int) {
+	t.Helper()
+	text, _ := os.ReadFile(file)
+	if got := strings.Count(string(text), "run\n"); got != want {
+		t.Errorf("the command ran %d times, want %d", got, want)
+	}
+}
+
+// TestCheck_otherTree: a change of the worktree stops the run of the older tree, with
+// everything that it started.
+func TestCheck_otherTree(t *testing.T) {
+	repo := newRepo(t)
+	dir := t.TempDir()
+	fifo := filepath.Join(dir, "fifo")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := newRunner(t, nil)
+	first := begin(t, r, repo, shell(fmt.Sprintf(`if grep -q one one; then setsid sleep 300 & echo $! > %s; wait; fi`, fifo)))
+	text, err := os.ReadFile(fifo) // it has begun
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(repo.Root, "one"), "two\n")
+	second := begin(t, r, repo, shell(fmt.Sprintf(`if grep -q one one; then setsid sleep 300 & echo $! > %s; wait; fi`, fifo)))
+	if v := verdict(t, first); v.Result != check.Stopped {
+		t.Errorf("the older tree: %+v, want stopped", v)
+	}
+	if v := verdict(t, second); v.Result != check.Green {
+		t.Errorf("the newer tree: %+v, want green", v)
+	}
+	pid := strings.TrimSpace(string(text))
+	if stat, err := os.ReadFile("/proc/" + pid + "/stat"); err == nil && !strings.Contains(string(stat), ") Z") {
+		t.Errorf("process %s of the stopped check still runs", pid)
+	}
+}
+
+func TestCheck_timeout(t *testing.T) {
+	c := shell("echo begun; sleep 300")
+	c.Timeout = 300 * time.Millisecond
+	v := verdict(t, begin(t, newRunner(t, nil), newRepo(t), c))
+	if v.Result != check.NotJudged || !strings.Contains(v.Why, "longer than 300ms") || v.Tail != "begun\n" {
+		t.Errorf("a check that hangs: %+v", v)
+	}
+}
+
+// TestCheck_environment: secrets of the caller do not reach the check, what it names
+// does, and there is nothing to read.
+func TestCheck_environment(t *testing.T) {
+	t.Setenv("BOSSMAN_KEY", "secret")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
+	t.Setenv("DATABASE_URL", "wanted")
+	c := shell(`env | grep -v '^_='; cat; exit 1`)
+	c.Env = []string{"DATABASE_URL"}
+	v := verdict(t, begin(t, newRunner(t, nil), newRepo(t), c))
+	for _, want := range []string{"PATH=", "HOME=", "DATABASE_URL=wanted", "BOSSMAN_CHECK=tests"} {
+		if !strings.Contains(v.Tail, want) {
+			t.Errorf("the check lacks %s:\n%s", want, v.Tail)
+		}
+	}
+	if strings.Contains(v.Tail, "secret") {
+		t.Errorf("the check sees a secret:\n%s", v.Tail)
+	}
+}
+
+// TestCheck_parallel: two runners that share a directory of locks run one at a time.
+func TestCheck_parallel(t *testing.T) {
+	o := &check.Options{Locks: filepath.Join(t.TempDir(), "locks")}
+	file := filepath.Join(t.TempDir(), "busy")
+	c := shell(fmt.Sprintf(`mkdir %s || exit 1; sleep 0.05; rmdir %s`, file, file))
+	var runs []*check.Run
+	for range 4 {
+		runs = append(runs, begin(t, newRunner(t, o), newRepo(t), c))
+	}
+	for _, run := range runs {
+		if v := verdict(t, run); v.Result != check.Green {
+			t.Errorf("two checks ran at once: %+v", v)
+		}
+	}
+}
+
+// TestRunner_Close ends what runs.
+func TestRunner_Close(t *testing.T) {
+	r := check.NewRunner(nil)
+	run := begin(t, r, newRepo(t), shell("sleep 300"))
+	r.Close()
+	if v := verdict(t, run); v.Result != check.Stopped {
+		t.Errorf("after Close: %+v", v)
+	}
+}
+
+func ExampleCheck_String() {
+	fmt.Println(&check.Check{Command: check.Shell("make test && make lint")})
+	fmt.Println(&check.Check{Command: []string{"go", "test", "-run", "A|B", "./..."}, Wrap: []string{"bwrap"}})
+	// Output:
+	// make test && make lint
+	// bwrap go test -run 'A|B' ./...
+}

@@ -1,0 +1,63 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ErrNoCommit means that the repository has no such commit.
+var ErrNoCommit = errors.New("git: no such commit")
+
+// Commit returns the full name of a commit that is given in full or abbreviated to at
+// least seven digits. Names of branches and other expressions are not commits here.
+func (r *Repo) Commit(ctx context.Context, name string) (string, error) {
+	name = strings.ToLower(strings.TrimSpace(name))
+	if len(name) < 7 || len(name) > 64 || strings.Trim(name, "0123456789abcdef") != "" {
+		return "", fmt.Errorf("%w: %.64q is not a commit's name", ErrNoCommit, name)
+	}
+	out, err := r.git(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
+	if e, ok := errors.AsType[*Error](err); ok && e.Exit == 1 || ok && e.Exit == 128 {
+		return "", fmt.Errorf("%w: %s", ErrNoCommit, name)
+	}
+	return strings.TrimSpace(out), err
+}
+
+// Contains reports whether a commit is reachable from another one.
+func (r *Repo) Contains(ctx context.Context, tip, commit string) (bool, error) {
+	_, err := r.git(ctx, "merge-base", "--is-ancestor", commit, tip)
+	if e, ok := errors.AsType[*Error](err); ok && e.Exit == 1 {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// IsNew reports whether a commit is reachable from none of the tips. Tips that the
+// repository no longer has are ignored.
+func (r *Repo) IsNew(ctx context.Context, commit string, tips []string) (bool, error) {
+	var in strings.Builder
+	in.WriteString(commit + "\n")
+	for _, tip := range tips {
+		if IsObject(tip) {
+			in.WriteString("^" + tip + "\n")
+		}
+	}
+	out, err := r.run(ctx, call{args: []string{"rev-list", "--ignore-missing", "--max-count=1", "--stdin"}, stdin: in.String()})
+	if err != nil {
+		return false, err
+	}
+	return strings.TrimSpace(out) == commit, nil
+}
+
+// CommitTime returns when a commit was made, by the committer's clock.
+func (r *Repo) CommitTime(ctx context.Context, commit string) (time.Time, error) {
+	out, err := r.git(ctx, "show", "--no-patch", "--no-show-signature", "--format=%ct", "--end-of-options", commit)
+	if err != nil {
+		return time.Time{}, err
+	}
+	secs, err := strconv.ParseInt(strings.TrimSpace(out), 10, 64)
+	return time.Unix(secs, 0), err
+}

@@ -1,0 +1,135 @@
+package git
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// maxPacked bounds the file of packed refs: a million refs have about 80 MB.
+const maxPacked = 128 << 20
+
+// maxDepth bounds how many symbolic refs are followed.
+const maxDepth = 5
+
+// A Head is what a worktree has checked out.
+type Head struct {
+	// Branch is the short name, such as main; empty if HEAD is detached.
+	Branch string
+	// Commit is the full object name; empty before the first commit.
+	Commit string
+}
+
+// Head reads what is checked out, from files.
+func (r *Repo) Head() (Head, error) {
+	text, err := readSmall(filepath.Join(r.Dir, "HEAD"))
+	if err != nil {
+		return Head{}, err
+	}
+	text = strings.TrimSpace(text)
+	ref, symbolic := strings.CutPrefix(text, "ref:")
+	if !symbolic {
+		if !IsObject(text) {
+			return Head{}, nil
+		}
+		return Head{Commit: text}, nil
+	}
+	ref = strings.TrimSpace(ref)
+	branch, _ := strings.CutPrefix(ref, "refs/heads/")
+	return Head{Branch: branch, Commit: r.ref(ref, 0)}, nil
+}
+
+// Branch returns the commit that a branch points to, empty if there is none.
+func (r *Repo) Branch(name string) string { return r.ref("refs/heads/"+name, 0) }
+
+// ref reads a ref; empty if there is none.
+func (r *Repo) ref(name string, depth int) string {
+	if !validRef(name) || depth > maxDepth {
+		return ""
+	}
+	for _, dir := range []string{r.Dir, r.Common} {
+		text, err := readSmall(filepath.Join(dir, filepath.FromSlash(name)))
+		if err != nil {
+			continue
+		}
+		text = strings.TrimSpace(text)
+		if to, ok := strings.CutPrefix(text, "ref:"); ok {
+			return r.ref(strings.TrimSpace(to), depth+1)
+		}
+		if IsObject(text) {
+			return text
+		}
+	}
+	packed, _ := readBounded(filepath.Join(r.Common, "packed-refs"), maxPacked)
+	for line := range strings.Lines(packed) {
+		object, ref, ok := strings.Cut(strings.TrimSpace(line), " ")
+		if ok && ref == name && IsObject(object) {
+			return object
+		}
+	}
+	return ""
+}
+
+// Tips lists the commits and tags that refs and the HEADs of all worktrees point to,
+// without repetition.
+func (r *Repo) Tips() []string {
+	seen := map[string]bool{}
+	add := func(text string) {
+		if text = strings.TrimSpace(text); IsObject(text) {
+			seen[text] = true
+		}
+	}
+	packed, _ := readBounded(filepath.Join(r.Common, "packed-refs"), maxPacked)
+	for line := range strings.Lines(packed) {
+		object, _, _ := strings.Cut(strings.TrimPrefix(line, "^"), " ")
+		add(object)
+	}
+	_ = filepath.WalkDir(filepath.Join(r.Common, "refs"), func(path string, e fs.DirEntry, err error) error {
+		if err == nil && e.Type().IsRegular() {
+			if text, err := readSmall(path); err == nil {
+				add(text)
+			}
+		}
+		return nil
+	})
+	heads, _ := filepath.Glob(filepath.Join(globQuote(r.Common), "worktrees", "*", "HEAD"))
+	for _, head := range append(heads, filepath.Join(r.Common, "HEAD"), filepath.Join(r.Dir, "HEAD")) {
+		if text, err := readSmall(head); err == nil {
+			add(text) // a branch's tip is among the refs
+		}
+	}
+	tips := make([]string, 0, len(seen))
+	for tip := range seen {
+		tips = append(tips, tip)
+	}
+	slices.Sort(tips)
+	return tips
+}
+
+// globQuote quotes a path for filepath.Glob.
+func globQuote(path string) string {
+	if os.PathSeparator == '\\' {
+		return path // there is no quoting there
+	}
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}
+
+// IsObject reports whether a text is a full object name, of SHA-1 or SHA-256.
+func IsObject(s string) bool {
+	return (len(s) == 40 || len(s) == 64) && strings.Trim(s, "0123456789abcdef") == ""
+}
+
+// validRef keeps a ref's name inside the repository and away from git's options.
+func validRef(name string) bool {
+	if !strings.HasPrefix(name, "refs/") || len(name) > 1024 || strings.ContainsAny(name, " ~^:?*[\\\x7f") || strings.HasSuffix(name, ".lock") {
+		return false
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		if part == "" || strings.HasPrefix(part, ".") || strings.Contains(part, "..") {
+			return false
+		}
+	}
+	return !strings.ContainsFunc(name, func(c rune) bool { return c < ' ' })
+}

@@ -1,0 +1,87 @@
+package git
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// A Snapshot is everything in a worktree at one moment, as objects of the repository.
+type Snapshot struct {
+	// Tree is the full name of the tree, with all files that git does not ignore.
+	Tree string
+	// Base is the commit that was checked out, empty before the first one.
+	Base string
+}
+
+// Snapshot stores what is in the worktree, committed or not, without touching the
+// branch, the index or a file, and without running a hook. It does run the clean
+// filters that the repository configures.
+func (r *Repo) Snapshot(ctx context.Context) (Snapshot, error) {
+	if r.Bare {
+		return Snapshot{}, fmt.Errorf("%w: %s has no worktree", ErrNoRepo, r.Root)
+	}
+	head, err := r.Head()
+	if err != nil {
+		return Snapshot{}, err
+	}
+	dir, err := os.MkdirTemp("", "bossman-index-")
+	if err != nil {
+		return Snapshot{}, err
+	}
+	defer os.RemoveAll(dir)
+	index := filepath.Join(dir, "index")
+	// A copy of the index knows which files are unchanged, so that they are not read
+	// again. It needs the time of the original: git reads a file in spite of equal size
+	// and time if it may have changed after the index was written.
+	if err := copyFile(index, filepath.Join(r.Dir, "index")); err != nil && !os.IsNotExist(err) {
+		return Snapshot{}, err
+	}
+	env := []string{"GIT_INDEX_FILE=" + index}
+	if _, err := r.run(ctx, call{args: []string{"add", "--all", "--", ":/"}, env: env}); err != nil {
+		return Snapshot{}, err
+	}
+	tree, err := r.run(ctx, call{args: []string{"write-tree"}, env: env})
+	return Snapshot{Tree: strings.TrimSpace(tree), Base: head.Commit}, err
+}
+
+// Changed lists the paths that differ between two trees, at most limit.
+func (r *Repo) Changed(ctx context.Context, old, new string, limit int) ([]string, error) {
+	out, err := r.git(ctx, "diff-tree", "-r", "-z", "--name-only", "--no-ext-diff", "--no-textconv", old, new)
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	for path := range strings.SplitSeq(out, "\x00") {
+		if path != "" && len(paths) < limit {
+			paths = append(paths, path)
+		}
+	}
+	return paths, nil
+}
+
+// copyFile copies a file with its time of modification.
+func copyFile(to, from string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	if err := cmp.Or(err, out.Close()); err != nil {
+		return err
+	}
+	info, err := in.Stat()
+	if err != nil {
+		return err
+	}
+	return os.Chtimes(to, info.ModTime(), info.ModTime())
+}
