@@ -60,6 +60,7 @@ var (
 	Renew       = row(Verb{Name: "renew", Role: auth.Worker, Writes: true})
 	Leave       = row(Verb{Name: "leave", Role: auth.Worker, Writes: true})
 	Progress    = row(Verb{Name: "progress", Tool: "report_progress", Role: auth.Worker, Writes: true, Once: true})
+	Checked     = row(Verb{Name: "checked", Role: auth.Worker, Writes: true, Once: true})
 	Done        = row(Verb{Name: "done", Tool: "report_task_done", Direct: "reportTaskDone", Role: auth.Worker, Writes: true})
 	Fail        = row(Verb{Name: "fail", Tool: "report_task_failed", Role: auth.Worker, Writes: true})
 	Ask         = row(Verb{Name: "ask", Tool: "ask_question", Direct: "askQuestion", Role: auth.Worker, Writes: true, Bucket: auth.Questions})
@@ -110,6 +111,7 @@ type Board interface {
 	Renew(ctx context.Context, owner string) ([]board.Claim, error)
 	Leave(ctx context.Context, owner string) error
 	Progress(ctx context.Context, a board.Actor, h board.Handle, n board.Note) (board.Notice, error)
+	Checked(ctx context.Context, a board.Actor, h board.Handle, r board.CheckRun) (board.CheckOutcome, error)
 	Done(ctx context.Context, a board.Actor, h board.Handle, r board.Report) (board.Outcome, error)
 	Fail(ctx context.Context, a board.Actor, h board.Handle, f board.Failure) (board.Outcome, error)
 	Ask(ctx context.Context, a board.Actor, n board.NewQuestion) (board.Question, error)

@@ -150,10 +150,13 @@ func checkReport(r *Report) error {
 	if err := checkTexts(text{"summary", r.Summary, maxText}); err != nil {
 		return err
 	}
-	if len(r.Evidence) > 50 || len(r.Artifacts) > 50 {
+	if len(r.Evidence) > 50 || len(r.Observed) > 50 || len(r.Artifacts) > 50 {
 		return invalid("too much evidence: want at most 50 pieces of evidence and 50 artifacts")
 	}
-	for _, e := range r.Evidence {
+	for _, e := range slices.Concat(r.Evidence, r.Observed) {
+		if strings.TrimSpace(e.Ref) == "" {
+			return invalid("evidence of kind %s needs a ref: the commit, URL, file or command", e.Kind)
+		}
 		if !slices.Contains(EvidenceKinds, e.Kind) {
 			return invalidEvidence(e.Kind)
 		}

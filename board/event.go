@@ -13,6 +13,8 @@ const (
 	EventDelivered Kind = "delivered" // the same claim was delivered again
 	EventRevived   Kind = "revived"   // the claim was renewed after its lease had expired
 	EventNote      Kind = "note"
+	EventRed       Kind = "check_red"        // the check found a fault, and the report was refused
+	EventUnjudged  Kind = "check_not_judged" // the check could not judge the work
 	EventDone      Kind = "done"
 	EventReview    Kind = "review" // reported done, and in review
 	EventAccepted  Kind = "accepted"

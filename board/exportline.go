@@ -61,9 +61,10 @@ type resultLine struct {
 }
 
 type evidenceLine struct {
-	Kind   EvidenceKind `json:"kind"`
-	Ref    string       `json:"ref,omitzero"`
-	Detail string       `json:"detail,omitzero"`
+	Kind     EvidenceKind `json:"kind"`
+	Ref      string       `json:"ref,omitzero"`
+	Detail   string       `json:"detail,omitzero"`
+	Observed bool         `json:"observed,omitzero"`
 }
 
 // A linkLine says that a task depends on another one.

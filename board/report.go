@@ -8,8 +8,12 @@ import (
 
 // A Report reports a task as done.
 type Report struct {
-	Summary   string
-	Evidence  []Evidence
+	Summary string
+	// Evidence is what the worker claims.
+	Evidence []Evidence
+	// Observed is evidence that Bossman has seen where the work is: pieces of Evidence
+	// that it could confirm, and checks that it ran.
+	Observed  []Evidence
 	Artifacts []string
 	// FollowUps are new tasks that turned out to be necessary. They are created on hold.
 	FollowUps []NewTask
@@ -92,7 +96,7 @@ func (b *Board) Done(ctx context.Context, a Actor, h Handle, r Report) (Outcome,
 			return err
 		}
 		if p.Policy != PolicyTrust {
-			if err := checkEvidence(t, r.Evidence); err != nil {
+			if err := checkEvidence(t, slices.Concat(r.Evidence, r.Observed)); err != nil {
 				return err
 			}
 		}
@@ -117,7 +121,7 @@ func (b *Board) Done(ctx context.Context, a Actor, h Handle, r Report) (Outcome,
 			return err
 		}
 		d.Result = &Result{
-			Summary: r.Summary, Evidence: r.Evidence, Artifacts: r.Artifacts,
+			Summary: r.Summary, Evidence: mergeEvidence(r.Evidence, r.Observed), Artifacts: r.Artifacts,
 			Branch: held.attempt.Where.Branch, Worker: held.attempt.Worker.Name,
 		}
 		if err := c.tx.PutDoc(t.ID, d); err != nil {
@@ -327,7 +331,7 @@ func (c *change) answered(h *holding, op string, body any, out Outcome) {
 func reportHash(op string, body any) string {
 	switch r := body.(type) { // the place may change between two tries
 	case Report:
-		r.Where = Where{}
+		r.Where, r.Observed = Where{}, nil
 		body = r
 	case Failure:
 		r.Where = Where{}
@@ -420,6 +424,28 @@ func (c *change) free(t *Task) ([]ID, error) {
 		return nil, err
 	}
 	return c.finish(t, dependents, Done, EventDone, Detail{Text: d.Result.Summary})
+}
+
+// mergeEvidence marks the pieces of evidence that were observed, and adds those that the
+// worker did not name.
+func mergeEvidence(claimed, observed []Evidence) []Evidence {
+	all := slices.Clone(claimed)
+	for i := range all {
+		all[i].Observed = false // the worker does not decide that
+	}
+	for _, o := range observed {
+		o.Observed = true
+		i := slices.IndexFunc(all, func(e Evidence) bool { return e.Kind == o.Kind && e.Ref == o.Ref })
+		if i < 0 {
+			all = append(all, o)
+			continue
+		}
+		all[i].Observed = true
+		if o.Detail != "" {
+			all[i].Detail = o.Detail
+		}
+	}
+	return all
 }
 
 // checkEvidence returns an *EvidenceError if evidence that the task requires is missing.

@@ -213,6 +213,9 @@ type Evidence struct {
 	Kind   EvidenceKind
 	Ref    string
 	Detail string
+	// Observed is set if Bossman itself has seen it: it ran the check, or found the
+	// commit or the file. Otherwise it is what the worker claims.
+	Observed bool
 }
 
 // A NewTask is a task to be created.

@@ -95,6 +95,22 @@ var progress = op(access.Progress, func(ctx context.Context, c *call, in progres
 	return c.Progress(ctx, c.actor, in.Claim, in.Note)
 })
 
+type checkedIn struct {
+	Claim board.Handle
+	Run   board.CheckRun
+}
+
+func (b *Board) Checked(ctx context.Context, a board.Actor, h board.Handle, r board.CheckRun) (board.CheckOutcome, error) {
+	return checked.fetch(ctx, b, &a, checkedIn{h, r})
+}
+
+var checked = op(access.Checked, func(ctx context.Context, c *call, in checkedIn) (board.CheckOutcome, error) {
+	if err := c.may(in.Claim.Task.Project); err != nil {
+		return board.CheckOutcome{}, err
+	}
+	return c.Checked(ctx, c.actor, in.Claim, in.Run)
+})
+
 // An outcome is a board.Outcome with the field that it omits from its own JSON.
 type outcome struct {
 	Outcome board.Outcome

@@ -119,8 +119,21 @@ func (t *Tools) directDone(ctx context.Context, r *mcp.Request) (mcp.Result, err
 	if result == "" {
 		result = "Done."
 	}
-	if _, err := t.b.Done(ctx, k.Actor, h, board.Report{Summary: result, Where: t.where(ctx)}); err != nil {
+	report := board.Report{Summary: result, Where: t.where(ctx)}
+	if t.o.Inspector != nil {
+		not, _, err := t.inspect(ctx, k, action{what: "Not recorded.", claim: h}, &report, "")
+		if err != nil {
+			return nil, rpcError(what, k.refuse(action{what: "Not recorded.", claim: h}, err))
+		}
+		if not != nil {
+			return nil, jsonrpc.Errorf(jsonrpc.CodeInternal, "%s: %s", what, not.text)
+		}
+	}
+	if _, err := t.b.Done(ctx, k.Actor, h, report); err != nil {
 		return nil, rpcError(what, k.refuse(action{what: "Not recorded.", claim: h}, err))
+	}
+	if t.o.Inspector != nil {
+		t.o.Inspector.End(id)
 	}
 	return struct {
 		Success bool `json:"success"`

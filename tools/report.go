@@ -17,9 +17,10 @@ var reportTaskDone = &definition{
 		{name: "summary", kind: text, required: true, about: "what was done and where it is; shown to the workers of dependent tasks", aliases: []string{"result", "message", "note"}},
 		{name: "evidence", kind: objects, about: "proof that the task is done; the task lists the required kinds", plain: "ref", items: []prop{
 			{name: "kind", kind: text, required: true, enum: evidenceKinds, about: "kind of evidence", aliases: []string{"type"}},
-			{name: "ref", kind: text, about: "the commit, URL, file or command", aliases: []string{"url", "value", "id", "path"}},
+			{name: "ref", kind: text, required: true, about: "the commit, URL, file or command", aliases: []string{"url", "value", "id", "path"}},
 			{name: "detail", kind: text, about: "details, such as the last lines of output", aliases: []string{"description", "output"}},
 		}},
+		{name: "branch", kind: text, about: "branch of the commits, if not checked out here"},
 		{name: "artifacts", kind: list, about: "files or URLs you produced"},
 		{name: "follow_ups", kind: list, about: "new tasks you found necessary, at most 5; held until a lead starts them"},
 	},
@@ -41,6 +42,7 @@ type doneInput struct {
 		Ref    string             `json:"ref"`
 		Detail string             `json:"detail"`
 	} `json:"evidence"`
+	Branch    string   `json:"branch"`
 	Artifacts []string `json:"artifacts"`
 	FollowUps []string `json:"follow_ups"`
 }
@@ -62,11 +64,28 @@ func done(ctx context.Context, t *Tools, k *caller, in doneInput) (*answer, erro
 	for _, s := range in.FollowUps {
 		r.FollowUps = append(r.FollowUps, board.NewTask{Description: s, Priority: board.Normal})
 	}
+	var remark string
+	if t.o.Inspector != nil {
+		var not *answer
+		if not, remark, err = t.inspect(ctx, k, e, &r, in.Branch); err != nil {
+			return nil, k.refuse(e, err)
+		}
+		if not != nil {
+			return not, nil
+		}
+	}
 	out, err := t.b.Done(ctx, k.Actor, h, r)
 	if err != nil {
 		return nil, k.refuse(e, err)
 	}
-	return doneAnswer(out), nil
+	if t.o.Inspector != nil {
+		t.o.Inspector.End(h.Task)
+	}
+	a := doneAnswer(out)
+	if remark != "" {
+		a.more = append(a.more, remark)
+	}
+	return a, nil
 }
 
 // doneAnswer says what a report of success changed.

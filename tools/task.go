@@ -158,7 +158,11 @@ func resultText(r *board.Result, long int) string {
 	}
 	lines := []string{cut(escapeHeadings(r.Summary), long)}
 	for _, e := range r.Evidence {
-		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s %s %s", e.Kind, oneLine(e.Ref, 200), oneLine(e.Detail, 200))))
+		seen := "claimed"
+		if e.Observed {
+			seen = "observed by Bossman"
+		}
+		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s (%s) %s %s", e.Kind, seen, oneLine(e.Ref, 200), oneLine(e.Detail, 200))))
 	}
 	for _, a := range r.Artifacts {
 		lines = append(lines, "artifact "+oneLine(a, 200))

@@ -27,6 +27,8 @@ type Options struct {
 	Pipe *access.Caller
 	// Where is the place of the work. Nil: not known.
 	Where func(ctx context.Context) board.Where
+	// Inspector looks at the work. Nil: it cannot be seen from here.
+	Inspector Inspector
 	// Session is the client's own session id, if known.
 	Session string
 	// Quiet: no person sits at the client, so nobody is asked there.
@@ -115,6 +117,7 @@ type answer struct {
 	text   string
 	more   []string // further text blocks
 	result any
+	failed bool            // the tool did not do what it was called for
 	made   *mcp.ToolResult // a complete result, in place of the other fields
 }
 
@@ -191,7 +194,7 @@ func (a *answer) tool() *mcp.ToolResult {
 	if a.made != nil {
 		return a.made
 	}
-	res := &mcp.ToolResult{Content: []mcp.Content{mcp.Text(a.text)}}
+	res := &mcp.ToolResult{Content: []mcp.Content{mcp.Text(a.text)}, IsError: a.failed}
 	for _, s := range a.more {
 		res.Content = append(res.Content, mcp.Text(s))
 	}
@@ -233,6 +236,11 @@ func (t *Tools) called() {
 
 // remember records the worker of a claim. It forgets all claims when there are too many.
 func (t *Tools) remember(c board.Claim) {
+	if t.o.Inspector != nil {
+		if err := t.o.Inspector.Begin(c.Task); err != nil {
+			t.o.Logger.Warn("the state of the repository could not be noted", "task", c.Task, "err", err)
+		}
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.workers) > 10_000 {

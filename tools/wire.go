@@ -115,6 +115,18 @@ func wireOutcomeOf(o board.Outcome) wireOutcome {
 	return w
 }
 
+// wireCheck is a report that waits for its check, or that the check did not confirm.
+type wireCheck struct {
+	Task     string  `json:"task"`
+	State    string  `json:"check"`
+	Status   string  `json:"status,omitzero"`
+	Seconds  float64 `json:"seconds"`
+	Question string  `json:"question,omitzero"`
+}
+
+// Subject returns the task.
+func (w wireCheck) Subject() string { return w.Task }
+
 type wireNotice struct {
 	Edited    bool     `json:"edited,omitzero"`
 	Answered  []string `json:"answered,omitempty"`

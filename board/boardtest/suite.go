@@ -29,7 +29,7 @@ type test struct {
 func Run(t *testing.T, open func(t *testing.T) board.Store) {
 	for _, g := range []group{
 		storeTasks, storeTransactions, storeClaims, storeHandOut, storeFeed, storeQuestions, storeSweep,
-		ruleOrder, ruleFence, ruleReports, ruleBudget, ruleKeys, ruleLinks, ruleParents, ruleQuestions, ruleParking,
+		ruleOrder, ruleFence, ruleReports, ruleChecks, ruleBudget, ruleKeys, ruleLinks, ruleParents, ruleQuestions, ruleParking,
 		ruleWorkers, rulePresence, ruleWaiting, ruleVerdicts, ruleGrowth, ruleWhy, ruleMaintenance, ruleRaces, controls,
 	} {
 		t.Run(g.name, func(t *testing.T) {

@@ -59,7 +59,7 @@ per line.`,
 
 // An inboxEntry is one thing that waits for a person.
 type inboxEntry struct {
-	Kind    string              `json:"kind"` // question, review, failed, stuck
+	Kind    string              `json:"kind"` // question, review, failed, stuck, check
 	ID      string              `json:"id"`
 	Title   string              `json:"title"`
 	Task    string              `json:"task,omitzero"`
@@ -74,13 +74,32 @@ type inboxEntry struct {
 // maxDetailed is for how many tasks of a status the last attempt is read.
 const maxDetailed = 20
 
+// checkEntry returns an entry if the check in the project's file is not the one that a
+// person accepted.
+func (o *openBoard) checkEntry() []inboxEntry {
+	state, err := o.settings.Check()
+	if err != nil || state.Proposed == nil && !state.Withdrawn {
+		return []inboxEntry{}
+	}
+	e := inboxEntry{Kind: "check", ID: "check", Title: "The check in " + state.File + " has not been accepted, so it does not run.", Command: "bossman trust"}
+	switch {
+	case state.Withdrawn:
+		e.Title = "The check was removed from " + state.File + "."
+		e.Detail = "the accepted one stays in force"
+	case state.Trust.Check != nil:
+		e.Title = "The check in " + state.File + " differs from the accepted one."
+		e.Detail = "the accepted one stays in force"
+	}
+	return []inboxEntry{e}
+}
+
 // inbox returns what waits for a person, most urgent first.
 func (o *openBoard) inbox(ctx context.Context, slug string) ([]inboxEntry, error) {
 	s, err := o.Summary(ctx, slug)
 	if err != nil {
 		return nil, err
 	}
-	in := []inboxEntry{}
+	in := o.checkEntry()
 	for _, blocking := range []bool{true, false} {
 		for _, q := range s.Open {
 			if q.Blocking != blocking {

@@ -140,7 +140,8 @@ func revoke(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // agent calls tools of `bossman mcp`, one a line of its standard input: the name and
-// the arguments. $CLAIM, $TASK and $QUESTION stand for what was seen last. It prints
+// the arguments. A line that begins with $ is run in a shell. $CLAIM, $TASK, $COMMIT and
+// $QUESTION stand for what was seen last. It prints
 // what the tools say.
 func agent() int {
 	cmd := exec.Command("bossman", append([]string{"mcp"}, os.Args[1:]...)...)
@@ -196,6 +197,7 @@ func agent() int {
 	fmt.Fprintln(in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	seen := map[string]*regexp.Regexp{
 		"$CLAIM": regexp.MustCompile(`[a-z0-9]+-\d+/\d+\.[a-z0-9]{5}`), "$TASK": regexp.MustCompile(`[a-z0-9]+-\d+`),
+		"$COMMIT":   regexp.MustCompile(`\b[0-9a-f]{40}\b`),
 		"$QUESTION": regexp.MustCompile(`q-\d+`), "$WORKER": regexp.MustCompile(`worker ([a-z]+-[a-z0-9]{3})`),
 	}
 	values := map[string]string{}
@@ -207,6 +209,17 @@ func agent() int {
 		}
 		for name, value := range values {
 			args = strings.ReplaceAll(args, name, value)
+		}
+		if tool == "$" { // what the agent does in its shell
+			out, err := exec.Command("sh", "-c", args).CombinedOutput()
+			fmt.Printf("%s", out)
+			if err != nil {
+				fmt.Println(err)
+			}
+			if m := seen["$COMMIT"].FindString(string(out)); m != "" {
+				values["$COMMIT"] = m
+			}
+			continue
 		}
 		text, ok := call("tools/call", fmt.Sprintf(`{"name":%q,"arguments":%s}`, tool, args))
 		if !ok {

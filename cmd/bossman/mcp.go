@@ -77,6 +77,9 @@ func (a *app) serveStdio(ctx context.Context, f mcpFlags) error {
 		b = o
 		notify.command = o.settings.Notify
 		dir := o.workDir()
+		look := newInspector(dir, o.settings, a.Getenv)
+		defer look.Runner.Close()
+		options.Inspector = look
 		options.Where = func(ctx context.Context) board.Where { return where(ctx, dir) }
 		for _, text := range o.settings.Ignored {
 			log.Warn("a line of the configuration is ignored", "line", text)

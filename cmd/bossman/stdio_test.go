@@ -30,26 +30,26 @@ func newTeam(t *testing.T) *team {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
 	store, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "board.db"), nil)
-	check(t, err)
+	must(t, err)
 	t.Cleanup(func() { store.Close() })
 	b := board.New(store, nil)
 	actor := board.Actor{Principal: "key:x", Owner: "key:x"}
 	for _, slug := range []string{"web", "api"} {
-		check(t, b.SetProject(ctx, board.Project{Slug: slug, Policy: board.PolicyTrust}))
+		must(t, b.SetProject(ctx, board.Project{Slug: slug, Policy: board.PolicyTrust}))
 		_, _, err := b.Create(ctx, actor, board.NewTask{Project: slug, Title: "One"}, "")
-		check(t, err)
+		must(t, err)
 		h, err := b.Next(ctx, actor, board.Wish{Projects: []string{slug}, Absent: true})
-		check(t, err)
+		must(t, err)
 		_, err = b.Ask(ctx, actor, board.NewQuestion{Claim: h.Claim.Handle, Text: "Which?", Blocking: new(false)})
-		check(t, err)
+		must(t, err)
 	}
 	log := slog.New(slog.DiscardHandler)
 	tel, err := telemetry.New(&telemetry.Options{Logger: log})
-	check(t, err)
+	must(t, err)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	check(t, err)
+	must(t, err)
 	s, err := server.New(ctx, b, store, l, &server.Options{Logger: log, Telemetry: tel})
-	check(t, err)
+	must(t, err)
 	running, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(running) }()
@@ -66,7 +66,7 @@ func newTeam(t *testing.T) *team {
 func (s *team) key(t *testing.T, project string, role auth.Role, person bool) string {
 	t.Helper()
 	_, secret, err := s.keys.CreateKey(t.Context(), auth.NewKey{Owner: "ada", Person: person, Project: project, Role: role})
-	check(t, err)
+	must(t, err)
 	return secret.Reveal()
 }
 
@@ -75,17 +75,17 @@ func (s *team) contents(t *testing.T, project string) string {
 	t.Helper()
 	ctx := t.Context()
 	tasks, err := s.board.List(ctx, board.TaskFilter{Projects: []string{project}})
-	check(t, err)
+	must(t, err)
 	events, err := s.board.Feed(ctx, []string{project}, "", 1000)
-	check(t, err)
+	must(t, err)
 	questions, err := s.board.Questions(ctx, board.QuestionFilter{Projects: []string{project}})
-	check(t, err)
+	must(t, err)
 	claims, err := s.board.Claims(ctx, board.ClaimFilter{Project: project})
-	check(t, err)
+	must(t, err)
 	return fmt.Sprintf("%+v\n%+v\n%+v\n%+v", tasks, events, questions, claims)
 }
 
-func check(t *testing.T, err error) {
+func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -163,11 +163,11 @@ func tryProcess(t *testing.T, args, env []string, role auth.Role, revision mcp.R
 	}
 	listed := map[string]bool{}
 	for x, err := range c.Tools(t.Context()) {
-		check(t, err)
+		must(t, err)
 		listed["tool "+x.Name] = true
 	}
 	for x, err := range c.Prompts(t.Context()) {
-		check(t, err)
+		must(t, err)
 		listed["prompt "+x.Name] = true
 	}
 	for thing, allowed := range shownTo(role) {

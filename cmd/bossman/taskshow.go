@@ -88,7 +88,11 @@ func (a *app) showDossier(d board.Dossier, events int) {
 	if r := d.Doc.Result; r != nil {
 		a.section("Result", r.Summary)
 		for _, e := range r.Evidence {
-			a.Linef("  %s %s", a.Styled(console.Dim, string(e.Kind)+":"), strings.TrimSpace(console.OneLine(e.Ref)+"  "+console.OneLine(e.Detail)))
+			seen := a.Styled(console.Yellow, "claimed")
+			if e.Observed {
+				seen = a.Styled(console.Green, "observed")
+			}
+			a.Linef("  %s %s  %s", a.Styled(console.Dim, string(e.Kind)+":"), strings.TrimSpace(console.OneLine(e.Ref)+"  "+console.OneLine(e.Detail)), seen)
 		}
 		for _, file := range r.Artifacts {
 			a.Linef("  %s %s", a.Styled(console.Dim, "artifact:"), console.OneLine(file))

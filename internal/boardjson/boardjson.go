@@ -242,6 +242,8 @@ type Evidence struct {
 	Kind   string `json:"kind"`
 	Ref    string `json:"ref,omitzero"`
 	Detail string `json:"detail,omitzero"`
+	// Observed is false for what the worker claims and nobody has looked at.
+	Observed bool `json:"observed"`
 }
 
 type Result struct {
@@ -258,7 +260,7 @@ func FromResult(r *board.Result) *Result {
 	}
 	out := &Result{Summary: r.Summary, Artifacts: r.Artifacts, Branch: r.Branch, Worker: r.Worker}
 	for _, e := range r.Evidence {
-		out.Evidence = append(out.Evidence, Evidence{Kind: string(e.Kind), Ref: e.Ref, Detail: e.Detail})
+		out.Evidence = append(out.Evidence, Evidence{Kind: string(e.Kind), Ref: e.Ref, Detail: e.Detail, Observed: e.Observed})
 	}
 	return out
 }

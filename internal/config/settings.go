@@ -36,6 +36,9 @@ type Settings struct {
 	// Ignored describes keys that a file may not set, and unknown ones.
 	Ignored []string
 
+	// check is that of the user's own file, proposed that of the project's.
+	check, proposed *Check
+
 	getenv   func(string) string
 	location Location
 	noBoard  *NoBoardError
@@ -84,6 +87,11 @@ func (s *Settings) readFile(path string, inProject bool) error {
 	for _, name := range slices.Sorted(maps.Keys(file)) {
 		i := slices.IndexFunc(keys, func(k Key) bool { return k.Name == name })
 		switch {
+		case name == "check":
+			if err := s.setCheck(path, file[name], inProject); err != nil {
+				return fmt.Errorf("[check] in %s: %w", path, err)
+			}
+			continue
 		case i < 0:
 			s.Ignored = append(s.Ignored, fmt.Sprintf("%s in %s: there is no such key", name, path))
 			continue
@@ -103,6 +111,21 @@ func (s *Settings) readFile(path string, inProject bool) error {
 		s.Origin[name] = path
 	}
 	return nil
+}
+
+// setCheck takes the section [check]. That of a project's file is only proposed.
+func (s *Settings) setCheck(path string, v any, inProject bool) (err error) {
+	if inProject {
+		s.proposed, err = readCheck(v)
+		return err
+	}
+	if worldWritable(path) {
+		s.Ignored = append(s.Ignored, fmt.Sprintf("[check] in %s: the file is world-writable, so no command in it is run; fix it with: chmod o-w %s", path, path))
+		return nil
+	}
+	s.check, err = readCheck(v)
+	s.Origin["check"] = path
+	return err
 }
 
 // boardFromProject reports whether a project's own file may name this board: a server, or

@@ -1,0 +1,91 @@
+package boardtest
+
+import (
+	"fmt"
+
+	"github.com/bossman-dev/bossman/board"
+)
+
+var (
+	redCheck      = board.CheckRun{Command: "make test", Red: true, Reason: "exit status 1", Tail: "1 failed"}
+	unjudgedCheck = board.CheckRun{Command: "make test", Reason: "it took longer than 15m"}
+)
+
+var ruleChecks = group{"checks", []test{
+	{"a red check keeps the claim, the fifth one fails the attempt", func(f *fixture) {
+		id := f.create("a")
+		x, y := f.agent("x"), f.agent("y")
+		h := x.take(id)
+		for n := 1; n <= 4; n++ {
+			out, err := f.board.Checked(f.ctx, x.actor, h, redCheck)
+			f.ok(err)
+			f.equal("outcome", words(out.Status, out.Count, out.Limit, out.Failures), fmt.Sprintf("in_progress %d 5 0", n))
+		}
+		out, err := f.board.Checked(f.ctx, x.actor, h, redCheck)
+		f.ok(err)
+		f.equal("the fifth", words(out.Status, out.Count, out.Failures, out.Worker), words("pending 5 1", x.name))
+		d := f.get(id)
+		f.equal("attempt", words(d.Attempts[0].Cause, d.Claim == nil), "failed true")
+		_, err = x.report(h)
+		f.lost("a report after the fifth", err, true)
+		again := y.take(id)
+		out, err = f.board.Checked(f.ctx, y.actor, again, redCheck)
+		f.ok(err)
+		f.equal("the next attempt", out.Count, 1)
+	}},
+	{"a check that cannot judge is nobody's failure: the third in a row asks people", func(f *fixture) {
+		id := f.create("a")
+		x := f.agent("x")
+		h := x.take(id)
+		for _, run := range []board.CheckRun{unjudgedCheck, unjudgedCheck, redCheck, unjudgedCheck, unjudgedCheck} {
+			out, err := f.board.Checked(f.ctx, x.actor, h, run)
+			f.ok(err)
+			f.equal("status", out.Status, board.InProgress)
+		}
+		out, err := f.board.Checked(f.ctx, x.actor, h, unjudgedCheck)
+		f.ok(err)
+		f.equal("the third in a row", words(out.Status, out.Failures), "waiting 0")
+		d := f.get(id)
+		f.equal("questions", len(d.Questions), 1)
+		q := d.Questions[0]
+		f.equal("question", words(q.ID, q.HumanOnly, q.Blocking, len(q.Options)), words(out.Question, "true true 2"))
+		f.equal("waived before an answer", d.CheckWaived(), false)
+		_, err = f.board.Answer(f.ctx, board.Actor{Principal: "lead", Owner: "lead"}, q.ID, board.CheckWaive)
+		f.is("an agent's answer", err, board.ErrDenied)
+		_, err = f.board.Answer(f.ctx, board.Actor{Principal: "ada", Owner: "ada", Person: true}, q.ID, board.CheckWaive)
+		f.ok(err)
+		d = f.get(id)
+		f.equal("waived", words(d.CheckWaived(), d.Task.Status), "true pending")
+	}},
+	{"only the holder's checks count", func(f *fixture) {
+		id := f.create("a")
+		x, y := f.agent("x"), f.agent("y")
+		h := x.take(id)
+		_, err := f.board.Checked(f.ctx, board.Actor{Principal: "other", Owner: "other"}, h, redCheck)
+		f.is("another principal", err, board.ErrDenied)
+		x.done(h)
+		_, err = f.board.Checked(f.ctx, x.actor, h, redCheck)
+		f.lost("after the report", err, true)
+		_ = y
+		f.status(id, board.Done)
+	}},
+	{"evidence without a ref is refused, and the worker does not decide what was observed", func(f *fixture) {
+		id := f.create("a", wanting(board.EvidenceTests, board.EvidenceCommit))
+		x := f.agent("x")
+		h := x.take(id)
+		for _, ref := range []string{"", " \n"} {
+			_, err := x.report(h, func(r *board.Report) {
+				r.Evidence = []board.Evidence{{Kind: board.EvidenceTests, Ref: ref}, {Kind: board.EvidenceCommit, Ref: "abc"}}
+			})
+			f.is("an empty ref", err, board.ErrInvalid)
+		}
+		seen := []board.Evidence{{Kind: board.EvidenceTests, Ref: "make test", Detail: "exit 0"}, {Kind: board.EvidenceCommit, Ref: "abc"}}
+		claimed := func(r *board.Report) {
+			r.Evidence = []board.Evidence{{Kind: board.EvidenceCommit, Ref: "abc"}, {Kind: board.EvidenceOther, Ref: "word", Observed: true}}
+		}
+		x.done(h, claimed, func(r *board.Report) { r.Observed = seen })
+		f.equal("evidence", fmt.Sprint(f.get(id).Doc.Result.Evidence), "[{commit abc  true} {other word  false} {tests make test exit 0 true}]")
+		again := x.done(h, claimed) // what was observed is not part of the report
+		f.equal("again", again.Again, true)
+	}},
+}}

@@ -1,0 +1,141 @@
+package board
+
+import (
+	"context"
+	"fmt"
+)
+
+// A CheckRun is a run of the project's check that did not confirm the work.
+type CheckRun struct {
+	// Command is the command that was run.
+	Command string
+	// Red is set if the check found a fault in the work. Otherwise it could not judge
+	// the work: it could not be started, was killed or took too long.
+	Red bool
+	// Reason says what happened, such as "exit status 1".
+	Reason string
+	// Tail is the last part of the output.
+	Tail string
+}
+
+const (
+	// maxRed is the red check of an attempt that fails the attempt.
+	maxRed = 5
+	// maxUnjudged is how many checks in a row may fail to judge the work before people
+	// are asked.
+	maxUnjudged = 3
+)
+
+// CheckChat is the ChatID of the question that the board asks when a check cannot judge
+// the work. Its options are CheckAgain and CheckWaive.
+const CheckChat = "check"
+
+// The answers to the question of CheckChat.
+const (
+	CheckAgain = "Run the check again"
+	CheckWaive = "Accept the work without the check"
+)
+
+// A CheckOutcome is what a check that did not confirm the work led to.
+type CheckOutcome struct {
+	Task   ID
+	Status Status // InProgress: the claim stays
+	Worker string
+	// Count is the number of red checks of the attempt, or of checks in a row that did
+	// not judge the work; Limit is the number at which the claim ends.
+	Count, Limit int
+	// Failures is the number of failures of the task so far, MaxFailures the budget.
+	Failures, MaxFailures int
+	// Question is the question that was put to people, or zero.
+	Question QuestionID
+}
+
+// Checked records that a check did not confirm the work of a claim, so that the report
+// was refused. The claim stays. The fifth red check of an attempt fails the attempt; the
+// third check in a row that could not judge the work parks the task with a question to
+// people, because that is not the worker's fault.
+func (b *Board) Checked(ctx context.Context, a Actor, h Handle, r CheckRun) (CheckOutcome, error) {
+	if err := checkTexts(text{"command", r.Command, maxText}, text{"reason", r.Reason, maxText}, text{"tail", r.Tail, maxText}); err != nil {
+		return CheckOutcome{}, err
+	}
+	var out CheckOutcome
+	err := b.change(ctx, a, func(c *change) error {
+		if err := c.lock(h.Task); err != nil {
+			return err
+		}
+		held, err := c.holder(h)
+		if err != nil {
+			return c.keepNote(h, err, "the check did not pass: "+r.Reason)
+		}
+		t := held.task
+		red, unjudged, err := c.checks(t)
+		if err != nil {
+			return err
+		}
+		kind := EventUnjudged
+		out = CheckOutcome{Task: t.ID, Worker: held.attempt.Worker.Name, Count: unjudged + 1, Limit: maxUnjudged, MaxFailures: t.MaxFailures}
+		if r.Red {
+			kind, out.Count, out.Limit = EventRed, red+1, maxRed
+		}
+		detail := Detail{Attempt: t.Attempt, Nonce: t.Nonce, Worker: out.Worker, Text: r.Reason}
+		c.event(t, kind, t.Status, detail)
+		if out.Count < out.Limit {
+			out.Status, out.Failures = t.Status, t.Failures
+			return nil
+		}
+		from := t.Status
+		if r.Red {
+			detail.Text = fmt.Sprintf("the check was red %d times; the last: %s", maxRed, r.Reason)
+			detail.Cause = CauseFailed
+			held.attempt.Reason = detail.Text
+			c.fail(t)
+			c.event(t, EventFailed, from, detail)
+		} else {
+			detail.Cause = CauseParked
+			t.Status = Waiting
+			c.event(t, EventParked, from, detail)
+			q, err := c.ask(held, NewQuestion{
+				ChatID: CheckChat, Blocking: new(true), HumanOnly: true, Options: []string{CheckAgain, CheckWaive},
+				Text: fmt.Sprintf("The check could not judge the work of %v %d times in a row: %s.\nThe command is: %s", t.ID, maxUnjudged, r.Reason, r.Command),
+			})
+			if err != nil {
+				return err
+			}
+			out.Question = q.ID
+		}
+		out.Status, out.Failures = t.Status, t.Failures
+		return c.end(held, detail.Cause, detail.Text)
+	})
+	return out, err
+}
+
+// checkedEvents is how many of a task's last events are searched for its checks.
+const checkedEvents = 1000
+
+// checks counts the red checks of a task's newest attempt, and the checks since the last
+// one that judged the work.
+func (c *change) checks(t *Task) (red, unjudged int, err error) {
+	events, err := c.tx.Events(t.ID, max(0, t.Seq-checkedEvents), checkedEvents)
+	for _, e := range events {
+		switch {
+		case e.Detail.Attempt != t.Attempt:
+		case e.Kind == EventRed:
+			red, unjudged = red+1, 0
+		case e.Kind == EventUnjudged:
+			unjudged++
+		}
+	}
+	return red, unjudged, err
+}
+
+// CheckWaived reports whether a person has decided that the task is accepted without a
+// check that cannot judge it.
+func (d *Dossier) CheckWaived() bool {
+	waived := false
+	for _, q := range d.Questions {
+		if q.ChatID == CheckChat && q.HumanOnly && q.State == QuestionAnswered {
+			waived = q.Answer == CheckWaive
+		}
+	}
+	return waived
+}

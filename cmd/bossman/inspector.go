@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/bossman-dev/bossman/check"
+	"github.com/bossman-dev/bossman/internal/config"
+	"github.com/bossman-dev/bossman/tools"
+)
+
+// checkTail is how many bytes of a check's output an agent is shown.
+const checkTail = 2000
+
+// An inspector looks at the work in a directory of this machine.
+type inspector struct {
+	*check.Inspector
+}
+
+var _ tools.Inspector = inspector{}
+
+// newInspector returns an inspector of a directory. The caller closes its Runner.
+func newInspector(dir string, s *config.Settings, getenv func(string) string) inspector {
+	locks := config.StateDir(getenv)
+	if locks != "" {
+		locks = filepath.Join(locks, "check")
+	}
+	return inspector{&check.Inspector{
+		Dir:     dir,
+		Runner:  check.NewRunner(&check.Options{Locks: locks}),
+		InForce: func() (*check.Check, string, error) { return checkInForce(s) },
+	}}
+}
+
+// checkInForce returns the check that decides whether work is done, nil if there is
+// none. why says why a configured one is not in force.
+func checkInForce(s *config.Settings) (c *check.Check, why string, err error) {
+	state, err := s.Check()
+	if err != nil {
+		return nil, "", err
+	}
+	if state.InForce == nil {
+		if state.Proposed != nil {
+			return nil, "a person can read and accept it with: bossman trust", nil
+		}
+		return nil, "", nil
+	}
+	f := state.InForce
+	c = &check.Check{Name: "tests", Command: f.Command, Wrap: f.Wrap, Timeout: f.Timeout, Env: f.Env}
+	if f.Line {
+		c.Command = check.Shell(f.Command[0])
+	}
+	return c, "", nil
+}
+
+// Check implements tools.Inspector.
+func (i inspector) Check(ctx context.Context, d time.Duration) (tools.CheckResult, error) {
+	run, c, why, err := i.Run(ctx)
+	switch {
+	case err != nil:
+		return tools.CheckResult{}, err
+	case c == nil && why != "":
+		return tools.CheckResult{State: tools.CheckUntrusted, Reason: why}, nil
+	case c == nil:
+		return tools.CheckResult{State: tools.CheckNone}, nil
+	}
+	res := tools.CheckResult{State: tools.CheckRunning, Command: c.String(), Took: time.Since(run.Began)}
+	v, ok := run.Wait(ctx, d)
+	if !ok {
+		res.Took = time.Since(run.Began)
+		return res, nil
+	}
+	res.Took, res.Tail, res.Reason = v.Took, v.Last(checkTail), v.Why
+	switch v.Result {
+	case check.Green:
+		res.State, res.Evidence = tools.CheckGreen, v.Evidence(c)
+	case check.Red:
+		res.State, res.Reason = tools.CheckRed, fmt.Sprintf("exit status %d", v.Exit)
+	case check.Changed:
+		res.State = tools.CheckChanged
+		res.Reason = fmt.Sprintf("These files changed while the check ran: %s.", strings.Join(v.Paths, ", "))
+	case check.Stopped:
+		res.State = tools.CheckChanged
+		res.Reason = "Files changed while the check ran, and a newer call checks them."
+	default:
+		res.State = tools.CheckNotJudged
+	}
+	return res, nil
+}

@@ -1,0 +1,157 @@
+package config
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	jsonv1 "github.com/go-json-experiment/json/v1"
+)
+
+// A Trust is what a person has accepted of a repository's own configuration. It is
+// stored outside the repository, and it is the accepted text that is in force, whatever
+// the repository's file says later.
+type Trust struct {
+	// Repository is the directory that all worktrees of the repository share.
+	Repository string `json:"repository"`
+	// Check is the accepted check, nil if none is.
+	Check *Check `json:"check,omitzero"`
+	// By and At are who accepted it, and when.
+	By string    `json:"by,omitzero"`
+	At time.Time `json:"at,omitzero"`
+
+	path string
+}
+
+// StateDir is the directory for what the program remembers about the user's work, empty
+// if there is no place for it.
+func StateDir(getenv func(string) string) string {
+	if dir := getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "bossman")
+	}
+	if home := getenv("HOME"); home != "" {
+		return filepath.Join(home, ".local", "state", "bossman")
+	}
+	return ""
+}
+
+// maxTrust bounds the file of a Trust.
+const maxTrust = 1 << 20
+
+// readTrust reads what was accepted of a repository. Nothing is not an error.
+func readTrust(getenv func(string) string, repository string) (*Trust, error) {
+	dir := StateDir(getenv)
+	if dir == "" || repository == "" {
+		return &Trust{Repository: repository}, nil
+	}
+	sum := sha256.Sum256([]byte(repository))
+	t := &Trust{path: filepath.Join(dir, "trust", hex.EncodeToString(sum[:16])+".json")}
+	info, err := os.Lstat(t.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		t.Repository = repository
+		return t, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read what was trusted: %w", err)
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxTrust {
+		return nil, fmt.Errorf("read what was trusted: %s is not a file of ours", t.path)
+	}
+	text, err := os.ReadFile(t.path)
+	if err != nil {
+		return nil, fmt.Errorf("read what was trusted: %w", err)
+	}
+	path := t.path
+	if err := json.Unmarshal(text, t, jsonv1.FormatDurationAsNano(true)); err != nil {
+		return nil, fmt.Errorf("read what was trusted: %s: %w", path, err)
+	}
+	if t.Repository != repository {
+		return nil, fmt.Errorf("read what was trusted: %s is about %s", path, t.Repository)
+	}
+	t.path = path
+	return t, nil
+}
+
+// Accept stores the check as accepted; nil withdraws what was accepted.
+func (t *Trust) Accept(c *Check, by string, at time.Time) error {
+	if t.path == "" {
+		return errors.New("there is no place to remember it: set HOME or XDG_STATE_HOME")
+	}
+	t.Check, t.By, t.At = c, by, at.UTC()
+	text, err := json.Marshal(t, jsontext.WithIndent("  "), jsonv1.FormatDurationAsNano(true))
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(t.path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(t.path), "trust-")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // which is in vain after the rename
+	_, err = f.Write(append(text, '\n'))
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), t.path)
+}
+
+// A CheckState is where the check of a project stands.
+type CheckState struct {
+	// InForce is the check that decides whether work is done, nil if there is none.
+	InForce *Check
+	// Origin is where it comes from: the user's file, or "accepted by …".
+	Origin string
+	// Proposed is the check in the project's file, if it is not the accepted one. File
+	// is that file.
+	Proposed *Check
+	File     string
+	// Withdrawn is set if the project's file has no check any more, and the accepted one
+	// is still in force.
+	Withdrawn bool
+	// Trust is what a person accepted of this repository.
+	Trust *Trust
+}
+
+// Check reads which check is in force. It reads the files again, so a person's decision
+// holds at once in a process that runs.
+func (s *Settings) Check() (CheckState, error) {
+	fresh := newSettings()
+	if path := userFile(s.getenv); path != "" {
+		if err := fresh.readFile(path, false); err != nil {
+			return CheckState{}, err
+		}
+	}
+	state := CheckState{InForce: fresh.check, Origin: fresh.Origin["check"]}
+	if s.noBoard != nil || s.location.Root == "" {
+		state.Trust = &Trust{}
+		return state, nil
+	}
+	var err error
+	if state.Trust, err = readTrust(s.getenv, s.location.Repository); err != nil {
+		return CheckState{}, err
+	}
+	state.File = projectFile(s.location.Root)
+	project := newSettings()
+	if err := project.readFile(state.File, true); err != nil {
+		return CheckState{}, err
+	}
+	if accepted := state.Trust.Check; accepted != nil {
+		state.InForce, state.Origin = accepted, "accepted by "+state.Trust.By
+	}
+	switch {
+	case project.proposed == nil:
+		state.Withdrawn = state.Trust.Check != nil
+	case !project.proposed.Equal(state.Trust.Check):
+		state.Proposed = project.proposed
+	}
+	return state, nil
+}

@@ -1,0 +1,180 @@
+package tools
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/bossman-dev/bossman/board"
+)
+
+// An Inspector looks at the work where it is. A server that is not on that machine has
+// none, and then all evidence is what the worker claims.
+type Inspector interface {
+	// Begin is called when a task is handed out here.
+	Begin(id board.ID) error
+	// End is called when a task's report was accepted.
+	End(id board.ID)
+	// Verify looks at evidence. It returns the pieces that it has seen, and a sentence
+	// for each piece that is false. since is when the task was first handed out, and
+	// branch a branch that the report names, or empty.
+	Verify(ctx context.Context, id board.ID, since time.Time, branch string, evidence []board.Evidence) (observed []board.Evidence, faults []string, err error)
+	// Check runs the project's check on the work as it is now, or joins the run of it
+	// that is under way, and waits for d at most.
+	Check(ctx context.Context, d time.Duration) (CheckResult, error)
+}
+
+// A CheckResult is what an Inspector's check has come to.
+type CheckResult struct {
+	State CheckState
+	// Command is what was run, and Took how long it has run.
+	Command string
+	Took    time.Duration
+	// Evidence is the proof of a green check.
+	Evidence board.Evidence
+	// Reason says what happened otherwise, such as "exit status 1".
+	Reason string
+	// Tail is the end of the output.
+	Tail string
+}
+
+// A CheckState is what a check says about the work.
+type CheckState string
+
+const (
+	CheckNone      CheckState = "none"       // no check is configured
+	CheckUntrusted CheckState = "untrusted"  // one is, but no person has accepted it
+	CheckGreen     CheckState = "green"      // it found the work good
+	CheckRed       CheckState = "red"        // it found a fault
+	CheckNotJudged CheckState = "not_judged" // it could not run, or did not end
+	CheckChanged   CheckState = "changed"    // files changed while it ran
+	CheckRunning   CheckState = "running"    // it has not ended yet
+)
+
+// checkNotice is how often a client hears that a check still runs.
+const checkNotice = 5 * time.Second
+
+// inspect verifies the evidence of a report and runs the check. It returns an answer if
+// the report is not to be recorded now, and a remark for the answer otherwise.
+func (t *Tools) inspect(ctx context.Context, k *caller, e action, r *board.Report, branch string) (not *answer, remark string, err error) {
+	h := e.claim
+	d, err := t.b.Get(ctx, h.Task, 1)
+	if err != nil {
+		return nil, "", err
+	}
+	if now := d.Task; len(d.Attempts) == 0 || now.Attempt != h.Attempt || now.Nonce != h.Nonce || now.Status.Terminal() || now.Status == board.InReview {
+		return nil, "", nil // it cannot be accepted, or was reported before: the board says which
+	}
+	p, err := t.b.Project(ctx, h.Task.Project)
+	if err != nil {
+		return nil, "", err
+	}
+	observed, faults, err := t.o.Inspector.Verify(ctx, h.Task, d.Attempts[0].GrantedAt, branch, r.Evidence)
+	if err != nil {
+		return nil, "", err
+	}
+	if len(faults) > 0 && p.Policy != board.PolicyTrust {
+		return nil, "", &refusal{
+			what: "Not recorded.", state: fmt.Sprintf("You still hold %v.", h.Task), why: strings.Join(faults, " "), code: "evidence_false", err: board.ErrConflict,
+			next: "Next: repeat the call with evidence that is there: a commit of this task on your branch, a file in this worktree, a URL.",
+		}
+	}
+	r.Observed = observed
+	if p.Policy == board.PolicyTrust || d.CheckWaived() {
+		return nil, "", nil
+	}
+	res, err := t.waitCheck(ctx, k)
+	if err != nil {
+		return nil, "", err
+	}
+	switch res.State {
+	case CheckGreen:
+		r.Observed = append(r.Observed, res.Evidence)
+	case CheckUntrusted:
+		return nil, "The project's check was not run, because no person has accepted it: " + res.Reason, nil
+	case CheckRunning:
+		return checkRunning(h, res), "", nil
+	case CheckChanged:
+		return nil, "", &refusal{
+			what: "Not recorded.", state: fmt.Sprintf("You still hold %v.", h.Task), why: res.Reason, code: "check_changed", err: board.ErrConflict,
+			next: "Next: repeat the call when nothing writes to the worktree; files that the check itself writes belong into .gitignore.",
+		}
+	case CheckRed, CheckNotJudged:
+		out, err := t.b.Checked(ctx, k.Actor, h, board.CheckRun{
+			Command: res.Command, Red: res.State == CheckRed, Reason: res.Reason, Tail: res.Tail,
+		})
+		if err != nil {
+			return nil, "", err
+		}
+		if out.Question != 0 {
+			t.announceID(ctx, out.Question)
+		}
+		return checkFailed(out, res), "", nil
+	}
+	return nil, "", nil
+}
+
+// waitCheck runs the check, and tells the client now and then that it still runs.
+func (t *Tools) waitCheck(ctx context.Context, k *caller) (CheckResult, error) {
+	wait := maxWait * time.Second
+	resume := k.wait(wait)
+	defer resume()
+	for begun := time.Now(); ; {
+		left := wait - time.Since(begun)
+		res, err := t.o.Inspector.Check(ctx, min(left, checkNotice))
+		if err != nil || res.State != CheckRunning || left <= checkNotice || ctx.Err() != nil {
+			return res, err
+		}
+		if k.call == nil { // a direct method, whose caller knows no progress
+			continue
+		}
+		k.call.Progress(time.Since(begun).Seconds(), 0, fmt.Sprintf("the check has run for %s", board.Span(res.Took)))
+	}
+}
+
+// checkRunning says that a report has to wait for its check.
+func checkRunning(h board.Handle, res CheckResult) *answer {
+	return &answer{
+		text: fmt.Sprintf("Not recorded yet. You still hold %v. The check has run for %s: %s\nNext: repeat the same call to keep waiting; it joins this run.",
+			h.Task, board.Span(res.Took), quote(oneLine(res.Command, 200))),
+		result: wireCheck{Task: h.Task.String(), State: string(res.State), Seconds: res.Took.Seconds()},
+	}
+}
+
+// checkFailed says what a check that did not confirm the work led to.
+func checkFailed(o board.CheckOutcome, res CheckResult) *answer {
+	var s strings.Builder
+	if res.State == CheckRed {
+		fmt.Fprintf(&s, "Not recorded: the check failed (%s, %s).", res.Reason, board.Span(res.Took))
+	} else {
+		fmt.Fprintf(&s, "Not recorded: the check could not judge your work (%s). That is not counted against you.", res.Reason)
+	}
+	if tail := strings.TrimSpace(res.Tail); tail != "" {
+		s.WriteString("\nThe end of its output:\n" + quoteLines(tail))
+	}
+	switch {
+	case o.Question != 0:
+		fmt.Fprintf(&s, "\n%v is parked: people were asked as %v. Commit to your branch and stop working on it. Next: %s.", o.Task, o.Question, nextCall(o.Worker))
+	case o.Status != board.InProgress:
+		fmt.Fprintf(&s, "\nThat was the check's failure number %d: this attempt at %v has failed (%d of %d). Next: %s.", o.Count, o.Task, o.Failures, o.MaxFailures, nextCall(o.Worker))
+	case res.State == CheckRed:
+		fmt.Fprintf(&s, "\nYou still hold %v. Fix it and repeat the call. The attempt fails with the check's failure number %d; this was number %d.", o.Task, o.Limit, o.Count)
+	default:
+		fmt.Fprintf(&s, "\nYou still hold %v. Repeat the call to run the check again; after %d tries in a row people are asked.", o.Task, o.Limit)
+	}
+	w := wireCheck{Task: o.Task.String(), State: string(res.State), Seconds: res.Took.Seconds(), Status: string(o.Status)}
+	if o.Question != 0 {
+		w.Question = o.Question.String()
+	}
+	return &answer{text: s.String(), failed: true, result: w}
+}
+
+// quoteLines quotes a text that others wrote, line by line.
+func quoteLines(s string) string {
+	var b strings.Builder
+	for line := range strings.Lines(s) {
+		b.WriteString("> " + strings.TrimRight(line, "\r\n") + "\n")
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
