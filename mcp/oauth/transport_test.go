@@ -57,19 +57,18 @@ func TestTransport_login(t *testing.T) {
 	}
 	// Who does not want to wait for the person need not.
 	w = newWorld(t)
-	agreed := make(chan struct{})
+	asked, agreed := make(chan struct{}), make(chan struct{})
 	c = w.client(Options{Authorize: func(ctx context.Context, address string) (string, error) {
+		close(asked)
 		<-agreed
 		return agree(ctx, address)
 	}})
 	tr := c.Transport.(*Transport)
 	done := make(chan error)
 	go func() { done <- tr.Login(t.Context()) }()
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	<-asked
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	for len(tr.lock) == 0 {
-		time.Sleep(time.Millisecond)
-	}
 	if err := tr.Login(ctx); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("Login = %v, want the deadline", err)
 	}

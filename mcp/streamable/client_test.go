@@ -87,9 +87,12 @@ func TestClient_everyRevision(t *testing.T) {
 				if seen++; seen == 2 {
 					break
 				}
-				// Over HTTP the stream may be opened a little later.
-				tick := time.AfterFunc(100*time.Millisecond, func() { s.ResourceUpdated(e.Name) })
-				defer tick.Stop()
+				go func() { // over HTTP the stream may be opened a little later
+					for ctx.Err() == nil {
+						s.ResourceUpdated(e.Name)
+						<-time.After(10 * time.Millisecond)
+					}
+				}()
 			}
 			if seen != 2 {
 				t.Errorf("heard %d events, want 2", seen)
@@ -126,6 +129,12 @@ func TestClient_sessionForgotten(t *testing.T) {
 // Close ends what waits for the server.
 func TestClient_closeEndsListening(t *testing.T) {
 	s := newFixture(t)
+	begun := make(chan struct{}, 2)
+	mcp.AddTool(s, mcp.Tool{Name: "wait", Description: "wait"}, func(ctx context.Context, _ *mcp.Call, _ words) (string, error) {
+		begun <- struct{}{}
+		<-ctx.Done()
+		return "", context.Cause(ctx)
+	})
 	url := serve(t, NewHandler(s, nil))
 	for _, r := range []mcp.Revision{mcp.R20251125, mcp.Newest} {
 		c, err := Connect(t.Context(), url, nil, clientOptions(r))
@@ -137,14 +146,17 @@ func TestClient_closeEndsListening(t *testing.T) {
 			for _, err := range c.Listen(t.Context(), mcp.Filter{Watch: []string{"test://r"}}) {
 				if err != nil {
 					heard <- err
+				} else {
+					begun <- struct{}{} // it is told once at the beginning
 				}
 			}
 		}()
 		go func() {
-			_, err := c.Call(t.Context(), "slow", words{"1h"}, nil)
+			_, err := c.Call(t.Context(), "wait", words{}, nil)
 			called <- err
 		}()
-		time.Sleep(200 * time.Millisecond)
+		<-begun
+		<-begun
 		began := time.Now()
 		if err := c.Close(); err != nil || time.Since(began) > 3*time.Second {
 			t.Errorf("in %s: Close = %v after %v", r, err, time.Since(began))

@@ -236,7 +236,18 @@ func (c *client) tell(id jsonrpc.ID, name string) {
 }
 
 func TestSession_cancel(t *testing.T) {
-	c := &client{t: t, url: serve(t, NewHandler(newFixture(t), nil)), version: "2025-11-25"}
+	s := newFixture(t)
+	begun, end := make(chan struct{}), make(chan struct{})
+	mcp.AddTool(s, mcp.Tool{Name: "wait", Description: "wait"}, func(ctx context.Context, _ *mcp.Call, _ words) (string, error) {
+		begun <- struct{}{}
+		select {
+		case <-end:
+			return "done", nil
+		case <-ctx.Done():
+			return "", context.Cause(ctx)
+		}
+	})
+	c := &client{t: t, url: serve(t, NewHandler(s, nil)), version: "2025-11-25"}
 	c.initialize(`{}`)
 	other := &client{t: t, url: c.url, version: "2025-11-25"}
 	other.initialize(`{}`)
@@ -244,16 +255,17 @@ func TestSession_cancel(t *testing.T) {
 		status int
 		text   string
 	}
-	call := func(c *client, d string) <-chan result {
+	call := func(c *client) <-chan result {
 		done := make(chan result, 1)
 		go func() {
-			status, text := c.post(legacyCall(5, "slow", d, ""))
+			status, text := c.post(legacyCall(5, "wait", "", ""))
 			done <- result{status, text}
 		}()
 		return done
 	}
-	mine, theirs := call(c, "1m"), call(other, "500ms")
-	time.Sleep(100 * time.Millisecond)
+	mine, theirs := call(c), call(other)
+	<-begun
+	<-begun
 	if status, got := c.post(legacyCall(5, "echo", "", "")); status != 200 || !strings.Contains(got, "still in flight") || strings.Contains(got, `"id"`) {
 		t.Errorf("same id again: %d %s", status, got)
 	}
@@ -261,6 +273,7 @@ func TestSession_cancel(t *testing.T) {
 	if got := <-mine; got.status != 202 || got.text != "" {
 		t.Errorf("cancelled call: %v, want an empty 202", got)
 	}
+	close(end)
 	if got := <-theirs; !strings.Contains(got.text, "done") {
 		t.Errorf("another's call: %v", got)
 	}

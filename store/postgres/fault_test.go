@@ -368,11 +368,13 @@ func TestFailover(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer replica.Close(t.Context())
-	for n := 0; n == 0; time.Sleep(20 * time.Millisecond) {
+	eventually(t, "the standby has the claim", func() bool {
+		var n int
 		if err := replica.QueryRow(t.Context(), `SELECT count(*) FROM claims`).Scan(&n); err != nil {
 			t.Fatal(err)
 		}
-	}
+		return n > 0
+	})
 	if err := a.Stop("immediate"); err != nil {
 		t.Fatal(err)
 	}
