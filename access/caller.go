@@ -91,6 +91,20 @@ func (c *Caller) Among(v *Verb, named []string) ([]string, error) {
 	return append([]string{}, named...), nil
 }
 
+var (
+	// ErrKeyRejected means that the server does not know this machine's key, or that
+	// the key was revoked or has expired. It is a board.ErrDenied.
+	ErrKeyRejected error = &keyError{"the server rejects this machine's key"}
+	// ErrNoRole means that this machine's key has no role in any project of the server.
+	// It is a board.ErrDenied.
+	ErrNoRole error = &keyError{"this machine's key has no role in any project of the server"}
+)
+
+type keyError struct{ text string }
+
+func (e *keyError) Error() string { return e.text }
+func (*keyError) Unwrap() error   { return board.ErrDenied }
+
 // A RoleError refuses a caller whose role is too low for a verb. It is a
 // board.ErrDenied.
 type RoleError struct {

@@ -97,6 +97,9 @@ func (b *Board) Done(ctx context.Context, a Actor, h Handle, r Report) (Outcome,
 			}
 		}
 		out = Outcome{Task: t.ID, Worker: held.attempt.Worker.Name, Late: held.claim == nil, MaxFailures: t.MaxFailures}
+		if out.Late && t.Failures > 0 {
+			t.Failures-- // its expiry was counted, and an attempt counts once: a review may reject it
+		}
 		if out.FollowUps, err = c.createUnder(held, r.FollowUps); err != nil {
 			return err
 		}

@@ -195,23 +195,14 @@ func troubleOf(err error) (after time.Duration, trouble error) {
 	return 0, board.ErrUnknown
 }
 
-var (
-	// ErrKeyRejected means that the server does not know this machine's key, or that
-	// the key was revoked or has expired. It is a board.ErrDenied.
-	ErrKeyRejected error = &remoteError{"the server rejects this machine's key", board.ErrDenied}
-	// ErrNoRole means that this machine's key has no role in any project of the
-	// server. It is a board.ErrDenied.
-	ErrNoRole error = &remoteError{"this machine's key has no role in any project of the server", board.ErrDenied}
-)
-
 // refusal is what the server has decided.
 func (b *Board) refusal(err error) error {
 	if status, ok := errors.AsType[*mcp.StatusError](err); ok {
 		switch status.Code {
 		case http.StatusUnauthorized:
-			return ErrKeyRejected
+			return access.ErrKeyRejected
 		case http.StatusForbidden:
-			return ErrNoRole
+			return access.ErrNoRole
 		}
 	}
 	if e, ok := errors.AsType[*jsonrpc.Error](err); ok {

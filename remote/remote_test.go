@@ -476,7 +476,7 @@ func TestBoard_givenUp(t *testing.T) {
 // TestBoard_refused: a key that the server does not take.
 func TestBoard_refused(t *testing.T) {
 	s := newSite(t)
-	if _, err := s.as("mallory").Whoami(t.Context()); !errors.Is(err, board.ErrDenied) || !errors.Is(err, remote.ErrKeyRejected) {
+	if _, err := s.as("mallory").Whoami(t.Context()); !errors.Is(err, board.ErrDenied) || !errors.Is(err, access.ErrKeyRejected) {
 		t.Errorf("Whoami = %v", err)
 	}
 	me, err := s.as("ada").Whoami(t.Context())

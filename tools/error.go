@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/jsonrpc"
 )
@@ -107,6 +108,9 @@ func (k *caller) refuse(e action, err error) error {
 		}
 	case errors.Is(err, board.ErrConflict):
 		r.code = "conflict"
+	case errors.Is(err, access.ErrKeyRejected):
+		r.code = "denied"
+		r.next = "Ask the person at your client to log in again with `bossman login`, then reconnect this MCP server; until then end your turn."
 	case errors.Is(err, board.ErrDenied):
 		r.code = "denied"
 		if e.next == "" {

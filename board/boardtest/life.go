@@ -135,6 +135,7 @@ func (l *life) done(e board.Event) {
 		} else if l.live || l.cause != board.CauseExpired {
 			l.failf("I3", e, "late by attempt %d, which did not expire but ended with cause %q", e.Detail.Attempt, l.cause)
 		}
+		l.failures = max(0, l.failures-1) // that of its expiry
 	default:
 		l.held(e)
 	}

@@ -67,7 +67,20 @@ var ruleFence = group{"one holder", []test{
 		f.equal("events", f.kinds(id), "created claimed expired done")
 		f.equal("late", f.last(id).Detail.Late, true)
 		d := f.get(id)
-		f.equal("attempt", words(d.Attempts[0].Cause, d.Task.Failures), "done 1")
+		f.equal("attempt", words(d.Attempts[0].Cause, d.Task.Failures), "done 0")
+	}},
+	{"an attempt that expired, was reported late and rejected is one failure", func(f *fixture) {
+		f.project(board.Project{Slug: project, Policy: board.PolicyPerson})
+		id := f.create("a", atMost(1))
+		x := f.agent("x")
+		h := x.take(id)
+		f.expire(id)
+		f.status(id, board.Failed)
+		f.equal("outcome", words(x.done(h).Status, f.get(id).Task.Failures), "review 0")
+		_, err := f.board.Review(f.ctx, ada, id, board.Reject, "no")
+		f.ok(err)
+		d := f.get(id)
+		f.equal("task", words(d.Task.Status, d.Task.Failures), "failed 1")
 	}},
 	{"done passes after the sweep that used up the budget", func(f *fixture) {
 		id := f.create("a", atMost(1))

@@ -218,6 +218,9 @@ func (w *walker) done() {
 		return
 	}
 	w.want("done", err, nil)
+	if g.task.claim != g {
+		g.task.failures = max(0, g.task.failures-1) // that of its expiry
+	}
 	w.reported(g)
 }
 

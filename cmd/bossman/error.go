@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 
+	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/internal/console"
@@ -23,6 +24,8 @@ var exitCodes = []struct {
 	{fs.ErrNotExist, console.NotFound, ""},
 	{board.ErrInvalid, console.Usage, ""},
 	{auth.ErrInvalid, console.Usage, ""},
+	{access.ErrKeyRejected, console.Denied, "get a new key with bossman login URL"},
+	{access.ErrNoRole, console.Denied, "ask the administrator of the server for a role in the project"},
 	{board.ErrDenied, console.Denied, ""},
 	{fs.ErrPermission, console.Denied, "check the permissions there; nothing was changed"},
 	{board.ErrConflict, console.Conflict, ""},

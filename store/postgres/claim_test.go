@@ -361,8 +361,10 @@ func TestClaim_skipsLocked(t *testing.T) {
 // The sweep does not take a claim that is renewed while it looks, and a renewal that
 // comes after the sweep's lock finds nothing.
 func TestExpired(t *testing.T) {
-	s := open(t)
-	ids := seed(t, s, "web", 3, func(_ int, task *board.Task) { task.Lease = 150 * time.Millisecond })
+	cluster := pgtest.Shared(t)
+	db := cluster.Database(t)
+	s := cluster.OpenIn(t, db, nil)
+	ids := seed(t, s, "web", 3, nil)
 	claims, err := s.Claim(t.Context(), want("web", "a", "b", "c"))
 	if err != nil || len(claims) != 3 {
 		t.Fatalf("Claim = %v, %v", claims, err)
@@ -389,7 +391,7 @@ func TestExpired(t *testing.T) {
 		}
 		return nil
 	})
-	time.Sleep(200 * time.Millisecond)
+	cluster.Exec(t, db, "UPDATE claims SET lease_until = clock_timestamp()") // all leases end
 	// Somebody works on the second task, and revives it; another gave the third more time.
 	write(t, s, func(tx board.Tx) error {
 		if _, err := tx.Lock(ids[1]); err != nil {
@@ -404,25 +406,22 @@ func TestExpired(t *testing.T) {
 		if err := s.Write(t.Context(), func(tx board.Tx) error { return tx.UpdateClaim(c) }); err != nil {
 			return err
 		}
-		renewed := make(chan bool)
-		err = s.Write(t.Context(), func(tx2 board.Tx) error {
+		return s.Write(t.Context(), func(tx2 board.Tx) error {
 			if found := expired(tx2); !reflect.DeepEqual(found, ids[:1]) {
 				t.Errorf("Expired = %v, want %v", found, ids[:1])
 			}
-			go func() {
-				_ = s.Write(t.Context(), func(tx board.Tx) error {
-					ok, err := tx.Renew(byTask[ids[0]].Handle)
-					renewed <- ok
-					return err
-				})
-			}()
-			time.Sleep(30 * time.Millisecond)
+			err := s.Write(t.Context(), func(tx3 board.Tx) error {
+				ok, err := tx3.Renew(byTask[ids[0]].Handle)
+				if ok {
+					t.Error("Renew succeeded after the sweep")
+				}
+				return err
+			})
+			if err != nil {
+				return err
+			}
 			return tx2.DeleteClaim(ids[0])
 		})
-		if <-renewed {
-			t.Error("Renew succeeded after the sweep")
-		}
-		return err
 	})
 	write(t, s, func(tx board.Tx) error { return tx.Extend() })
 	write(t, s, func(tx board.Tx) error {

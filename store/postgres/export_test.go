@@ -12,6 +12,9 @@ func Ready(s *Store) bool { return s.listener.ready() }
 // UsageQuery is the statement behind Usage.
 const UsageQuery = usageQuery
 
+// Hinted reports whether the store has no hint left to send.
+func Hinted(s *Store) bool { return len(s.dirty) == 0 }
+
 const (
 	MaxQueued      = maxQueued
 	MaxDurableCall = maxDurableCall

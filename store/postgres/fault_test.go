@@ -79,6 +79,16 @@ func TestCrash_underLoad(t *testing.T) {
 	var mu sync.Mutex
 	var all []told
 	var wg sync.WaitGroup
+	written := func() (n int) {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, x := range all {
+			if x.err == nil {
+				n++
+			}
+		}
+		return n
+	}
 	stop := make(chan struct{})
 	for i := range 8 {
 		wg.Go(func() {
@@ -94,13 +104,17 @@ func TestCrash_underLoad(t *testing.T) {
 				all = append(all, told{slug, err})
 				mu.Unlock()
 				if errors.Is(err, board.ErrUnavailable) {
-					time.Sleep(20 * time.Millisecond)
+					select {
+					case <-stop:
+					case <-time.After(20 * time.Millisecond):
+					}
 				}
 			}
 		})
 	}
 	for range 3 {
-		time.Sleep(300 * time.Millisecond)
+		before := written()
+		eventually(t, "they write", func() bool { return written() > before+50 })
 		if err := c.Stop("immediate"); err != nil {
 			t.Fatal(err)
 		}

@@ -8,8 +8,11 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/internal/pgtest"
@@ -30,6 +33,24 @@ func write(t testing.TB, s board.Store, f func(board.Tx) error) {
 	if err := s.Write(t.Context(), f); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// blocked waits until a session of a database waits for a lock that another holds.
+func blocked(t *testing.T, c *pgtest.Cluster, db string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), c.DSN(db))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	eventually(t, "a session waits for a lock", func() bool {
+		var waits bool
+		err := conn.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database())`).Scan(&waits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return waits
+	})
 }
 
 func read(t testing.TB, s board.Store, f func(board.Reader) error) {
@@ -407,7 +428,9 @@ func TestTasks_filters(t *testing.T) {
 
 // A key that another transaction is using is waited for; what it kept is given.
 func TestOnce(t *testing.T) {
-	s := open(t)
+	c := pgtest.Shared(t)
+	db := c.Database(t)
+	s := c.OpenIn(t, db, nil)
 	k := board.Key{Principal: "p", Key: "k", Op: "create", Hash: "h"}
 	claimed, second := make(chan struct{}), make(chan *board.Kept, 1)
 	go func() {
@@ -426,7 +449,7 @@ func TestOnce(t *testing.T) {
 			t.Errorf("Once = %v, %v, want nothing kept", kept, err)
 		}
 		close(claimed)
-		time.Sleep(50 * time.Millisecond)
+		blocked(t, c, db)
 		return tx.Keep(k, "answer")
 	})
 	if kept := <-second; kept == nil || *kept != (board.Kept{Op: "create", Hash: "h", Answer: "answer"}) {
@@ -445,7 +468,8 @@ func TestOnce(t *testing.T) {
 func TestWrite_deadlock(t *testing.T) {
 	s := open(t)
 	ids := seed(t, s, "web", 2, nil)
-	meet := make(chan struct{}, 2)
+	var meet sync.WaitGroup
+	meet.Add(2)
 	errs := make(chan error, 2)
 	for i := range 2 {
 		go func() {
@@ -456,10 +480,8 @@ func TestWrite_deadlock(t *testing.T) {
 					return err
 				}
 				if runs == 1 {
-					meet <- struct{}{}
-					for len(meet) < 2 {
-						time.Sleep(time.Millisecond)
-					}
+					meet.Done()
+					meet.Wait()
 				}
 				_, err := tx.Lock(ids[1-i])
 				return err
@@ -498,7 +520,9 @@ func TestInvalidText(t *testing.T) {
 
 // Whoever waited for a task's lock sees what the other made of it.
 func TestLock_afterEdit(t *testing.T) {
-	s := open(t)
+	c := pgtest.Shared(t)
+	db := c.Database(t)
+	s := c.OpenIn(t, db, nil)
 	id := seed(t, s, "web", 1, nil)[0]
 	locked := make(chan board.Task, 1)
 	write(t, s, func(tx board.Tx) error {
@@ -519,7 +543,7 @@ func TestLock_afterEdit(t *testing.T) {
 				close(locked)
 			}
 		}()
-		time.Sleep(100 * time.Millisecond)
+		blocked(t, c, db)
 		task := tasks[0]
 		task.Skills, task.Title = []string{"go"}, "new"
 		task.Seq++

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bossman-dev/bossman/internal/pgtest"
+	"github.com/bossman-dev/bossman/store/postgres"
 )
 
 // A hint of one process wakes the other, not itself; many are one.
@@ -38,12 +39,20 @@ func TestWatch(t *testing.T) {
 	case <-time.After(5 * time.Second):
 		t.Fatal("no hint arrived")
 	}
-	time.Sleep(200 * time.Millisecond)
-	if a, b := woken[0].Load()-1, woken[1].Load()-1; a != 0 || b < 1 || b > 3 {
+	// What another says after them both hear after them.
+	eventually(t, "all hints are sent", func() bool { return postgres.Hinted(here) })
+	before := woken[0].Load()
+	c.Exec(t, db, `NOTIFY bossman, 'another'`)
+	eventually(t, "the sender hears another", func() bool { return woken[0].Load() > before })
+	eventually(t, "the other hears another", func() bool { return woken[1].Load() > 2 })
+	if a, b := woken[0].Load()-2, woken[1].Load()-2; a != 0 || b < 1 || b > 3 {
 		t.Errorf("1,000 hints woke their sender %d times and the other %d times, want 0 and a few", a, b)
 	}
 
 	// The connection is made again.
+	for len(ready) > 0 {
+		<-ready
+	}
 	c.Exec(t, db, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database()`)
 	for range 2 {
 		select {
