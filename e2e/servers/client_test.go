@@ -58,7 +58,7 @@ func TestBossmanClient(t *testing.T) {
 	_, errs = run(5, with("call", "get-structured-content", "location=Atlantis")...)
 	says("a wrong argument", errs, "reported an error")
 	_, errs = run(2, with("call", "get-sum", "a=x", "b=3")...)
-	says("a word for a number", errs, "a wants a number")
+	says("a word for a number", errs, "invalid value of a: want a number")
 	_, errs = run(3, with("call", "getsum")...)
 	says("an unknown tool", errs, "get-sum")
 	out, _ = run(0, with("read", "demo://resource/dynamic/text/1")...)
