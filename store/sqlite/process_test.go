@@ -204,19 +204,30 @@ func TestProcesses_busyWriters(t *testing.T) {
 		claims = 20
 	}
 	seed(t, s, claims+1, nil)
+	wrote := make(chan struct{}) // each time that another has written
 	for i := range 4 {
 		c := startChild(t, "add", path, "p"+strconv.Itoa(i))
+		if !c.lines.Scan() {
+			t.Fatal("it does not write")
+		}
 		go func() {
 			for c.lines.Scan() {
+				select {
+				case wrote <- struct{}{}:
+				default:
+				}
 			}
 		}()
 		defer c.cmd.Wait()
 		defer c.cmd.Process.Kill()
 	}
-	time.Sleep(100 * time.Millisecond)
 	var longest, total time.Duration
 	for i := range claims {
-		time.Sleep(5 * time.Millisecond) // it comes anew each time
+		select {
+		case <-wrote: // it comes anew each time
+		case <-time.After(10 * time.Second):
+			t.Fatal("nobody else writes")
+		}
 		began := time.Now()
 		if got := claim(t, s, want("w"+strconv.Itoa(i))); len(got) != 1 {
 			t.Fatalf("Claim() = %v", got)

@@ -305,11 +305,12 @@ func TestWrite_undoneByError(t *testing.T) {
 }
 
 func TestClose(t *testing.T) {
-	s := open(t, path(t), nil)
+	s := open(t, path(t), &Options{Poll: time.Millisecond})
 	seed(t, s, 1, nil)
 	watched := make(chan error)
-	go func() { watched <- s.Watch(context.Background(), func() {}) }()
-	time.Sleep(10 * time.Millisecond)
+	woken := make(chan struct{}, 100)
+	go func() { watched <- s.Watch(context.Background(), func() { woken <- struct{}{} }) }()
+	seedUntil(t, s, woken)
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
@@ -352,6 +353,22 @@ func TestNow_neverBack(t *testing.T) {
 	})
 }
 
+// seedUntil writes until somebody is woken, who may have only just begun to watch.
+func seedUntil(t *testing.T, s *Store, woken <-chan struct{}) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); ; {
+		seed(t, s, 1, nil)
+		select {
+		case <-woken:
+			return
+		case <-time.After(20 * time.Millisecond):
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("no write wakes who watches")
+		}
+	}
+}
+
 func TestWatch(t *testing.T) {
 	path := path(t)
 	woken := make(chan struct{}, 100)
@@ -360,8 +377,11 @@ func TestWatch(t *testing.T) {
 	done := make(chan error)
 	go func() { done <- watching.Watch(ctx, func() { woken <- struct{}{} }) }()
 	writer := open(t, path, nil)
+	seedUntil(t, writer, woken)
 	for i := range 3 {
-		time.Sleep(20 * time.Millisecond)
+		for len(woken) > 0 {
+			<-woken
+		}
 		seed(t, writer, 1, nil)
 		select {
 		case <-woken:
