@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/bossman-dev/bossman/mcp"
 	"github.com/bossman-dev/bossman/mcp/mcptest"
@@ -53,33 +54,35 @@ func TestClient_everyRevision(t *testing.T) {
 
 // Mistakes with Durable are told, not hidden.
 func TestDurable_misuse(t *testing.T) {
-	var panics []any
-	s := mcp.NewServer(mcp.Implementation{Name: "t", Version: "1"}, &mcp.ServerOptions{
-		Logger:   slog.New(slog.DiscardHandler),
-		Observer: mcp.Observer{Panic: func(v any, _ []byte) { panics = append(panics, v) }},
-	})
-	t.Cleanup(s.Close)
-	mcp.AddTool(s, mcp.Tool{Name: "undeclared", Description: "Calls Durable without being Durable."},
-		func(_ context.Context, c *mcp.Call, _ struct{}) (string, error) {
-			return mcp.Durable(c, func(context.Context, *mcp.Call) (string, error) { return "done", nil })
+	synctest.Test(t, func(t *testing.T) {
+		var panics []any
+		s := mcp.NewServer(mcp.Implementation{Name: "t", Version: "1"}, &mcp.ServerOptions{
+			Logger:   slog.New(slog.DiscardHandler),
+			Observer: mcp.Observer{Panic: func(v any, _ []byte) { panics = append(panics, v) }},
 		})
-	asked := make(chan error, 1)
-	mcp.AddTool(s, mcp.Tool{Name: "outer", Description: "Asks with the wrong Call.", Durable: true},
-		func(_ context.Context, c *mcp.Call, _ struct{}) (string, error) {
-			return mcp.Durable(c, func(context.Context, *mcp.Call) (string, error) {
-				_, err := mcp.Ask[string](c, "name", "Who?")
-				asked <- err
-				return "done", nil
+		t.Cleanup(s.Close)
+		mcp.AddTool(s, mcp.Tool{Name: "undeclared", Description: "Calls Durable without being Durable."},
+			func(_ context.Context, c *mcp.Call, _ struct{}) (string, error) {
+				return mcp.Durable(c, func(context.Context, *mcp.Call) (string, error) { return "done", nil })
 			})
-		})
-	c := mcptest.Connect(t, s, mcp.Newest, &mcp.ClientOptions{Tasks: true})
-	if res, err := c.Call(t.Context(), "undeclared", nil, nil); err != nil || !res.IsError || len(panics) != 1 {
-		t.Errorf("Call undeclared = %+v, %v with panics %v; want a failure and one panic", res, err, panics)
-	}
-	if _, err := c.Call(t.Context(), "outer", nil, nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-asked; err == nil || !strings.Contains(err.Error(), "has become a task") {
-		t.Errorf("Ask on the outer Call = %v, want an error that says what to use", err)
-	}
+		asked := make(chan error, 1)
+		mcp.AddTool(s, mcp.Tool{Name: "outer", Description: "Asks with the wrong Call.", Durable: true},
+			func(_ context.Context, c *mcp.Call, _ struct{}) (string, error) {
+				return mcp.Durable(c, func(context.Context, *mcp.Call) (string, error) {
+					_, err := mcp.Ask[string](c, "name", "Who?")
+					asked <- err
+					return "done", nil
+				})
+			})
+		c := mcptest.Connect(t, s, mcp.Newest, &mcp.ClientOptions{Tasks: true})
+		if res, err := c.Call(t.Context(), "undeclared", nil, nil); err != nil || !res.IsError || len(panics) != 1 {
+			t.Errorf("Call undeclared = %+v, %v with panics %v; want a failure and one panic", res, err, panics)
+		}
+		if _, err := c.Call(t.Context(), "outer", nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-asked; err == nil || !strings.Contains(err.Error(), "has become a task") {
+			t.Errorf("Ask on the outer Call = %v, want an error that says what to use", err)
+		}
+	})
 }

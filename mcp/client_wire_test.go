@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/bossman-dev/bossman/jsonrpc"
@@ -74,26 +75,27 @@ func TestClient_brokenAnswers(t *testing.T) {
 		"a method and a result":      {`{"jsonrpc":"2.0","id":2,"method":"x","result":{"content":[]}}`, late},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			c := wired(t, mcp.ClientOptions{}, func(w io.Writer, line string) {
-				switch {
-				case strings.Contains(line, "broken"):
-					_, _ = io.WriteString(w, x.answer+"\n")
-				case strings.Contains(line, `"id":3`):
-					_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"fine"}]}}`+"\n")
+			synctest.Test(t, func(t *testing.T) {
+				c := wired(t, mcp.ClientOptions{}, func(w io.Writer, line string) {
+					switch {
+					case strings.Contains(line, "broken"):
+						_, _ = io.WriteString(w, x.answer+"\n")
+					case strings.Contains(line, `"id":3`):
+						_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"fine"}]}}`+"\n")
+					}
+				})
+				began := time.Now()
+				_, err := c.Call(t.Context(), "broken", nil, &mcp.CallOptions{Timeout: 300 * time.Millisecond})
+				if err == nil || !strings.Contains(err.Error(), x.want) {
+					t.Errorf("Call = %v after %v, want %s", err, time.Since(began), x.want)
+				}
+				if x.want != "not an object" && c.Refused() != 1 {
+					t.Errorf("Refused = %d, want 1", c.Refused())
+				}
+				if got, err := mcp.CallAs[string](t.Context(), c, "x", nil); err != nil || got != "fine" {
+					t.Errorf("the next call = %q, %v", got, err)
 				}
 			})
-			began := time.Now()
-			_, err := c.Call(t.Context(), "broken", nil, &mcp.CallOptions{Timeout: 300 * time.Millisecond})
-			if err == nil || !strings.Contains(err.Error(), x.want) {
-				t.Errorf("Call = %v after %v, want %s", err, time.Since(began), x.want)
-			}
-			if x.want != "not an object" && c.Refused() != 1 {
-				t.Errorf("Refused = %d, want 1", c.Refused())
-			}
-			if got, err := mcp.CallAs[string](t.Context(), c, "x", nil); err != nil || got != "fine" {
-				t.Errorf("the next call = %q, %v", got, err)
-			}
 		})
 	}
 }

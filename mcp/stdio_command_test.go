@@ -200,7 +200,8 @@ func parent() {
 	select {}
 }
 
-// relay passes everything on, between its standard streams and a socket.
+// relay passes everything on, between its standard streams and a socket, and leaves
+// when its input ends.
 func relay() {
 	c, err := net.Dial("unix", os.Getenv("RELAY"))
 	if err != nil {
@@ -211,12 +212,14 @@ func relay() {
 	go func() {
 		_, _ = io.Copy(socket, os.Stdin)
 		_ = socket.CloseWrite()
+		os.Exit(0)
 	}()
 	_, _ = io.Copy(os.Stdout, socket)
 }
 
 // A child is a transport like any other.
 func TestChild_transport(t *testing.T) {
+	t.Parallel()
 	transporttest.Run(t, func(t *testing.T) (a, b jsonrpc.Transport) {
 		name := filepath.Join(t.TempDir(), "socket")
 		l, err := net.Listen("unix", name)
@@ -271,6 +274,7 @@ func TestCommand_noisy(t *testing.T) {
 // A child that writes nothing but log lines is not relied on, until it says
 // something sensible again. The log does not grow with it.
 func TestCommand_onlyNoise(t *testing.T) {
+	t.Parallel()
 	var logged atomic.Int32
 	o := quiet(mcp.ClientOptions{})
 	o.Logger = slog.New(slog.NewTextHandler(writerFunc(func(b []byte) (int, error) {
@@ -338,6 +342,7 @@ func TestCommand_ends(t *testing.T) {
 
 // Nobody waits for the end of a child that has only stopped speaking.
 func TestCommand_hangsUp(t *testing.T) {
+	t.Parallel()
 	command := self("hangsUp")
 	command.Grace = 5 * time.Second
 	c := start(t, command, mcp.ClientOptions{})
@@ -453,6 +458,7 @@ func TestCommand_path(t *testing.T) {
 
 // Close ends the whole group, whatever it takes.
 func TestCommand_stubborn(t *testing.T) {
+	t.Parallel()
 	child, err := self("stubborn").Start()
 	if err != nil {
 		t.Fatal(err)
@@ -499,6 +505,7 @@ func alive(group int) (left []string) {
 
 // A server that the first question kills, or silences, is started again.
 func TestCommand_startedAgain(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []string{"dies", "wedges"} {
 		ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second)
 		o := quiet(mcp.ClientOptions{Probe: 200 * time.Millisecond})
@@ -522,6 +529,7 @@ func TestCommand_startedAgain(t *testing.T) {
 
 // What is wrong with a child is told.
 func TestCommand_doesNotBegin(t *testing.T) {
+	t.Parallel()
 	if _, err := self("grumpy").Connect(t.Context(), quiet(mcp.ClientOptions{})); err == nil || !strings.Contains(err.Error(), "no configuration found") || !strings.Contains(err.Error(), "exit status 7") {
 		t.Errorf("Connect = %v, want what it said and how it ended", err)
 	}
