@@ -38,27 +38,67 @@ type Cluster struct {
 	free     []*reusable // databases that no test uses, as their last test left them
 }
 
-var (
-	sharedOnce sync.Once
-	shared     *Cluster
-	sharedErr  error
-)
+// shared are the clusters that Shared has started.
+var shared struct {
+	mu    sync.Mutex
+	free  []*Cluster
+	inUse map[string]*sharing // by the name of a test that is no subtest
+}
 
-// Shared returns the cluster that all tests of a binary share. It is removed when the
-// binary ends, however it ends. It does not flush to disk, which is safe as long as the
-// machine keeps running. A test that stops or crashes the server needs Start.
+// sharing is a cluster in use by a test, and how often the test has asked for it.
+type sharing struct {
+	cluster *Cluster
+	asked   int
+}
+
+// Shared returns a cluster that the tests of a binary use one after the other; with
+// parallel tests there are as many as run at once. A test and its subtests have it for
+// themselves: a transaction that is open in any database of a cluster holds back what
+// all of them show in their feeds.
+//
+// It is removed when the binary ends, however it ends. It does not flush to disk, which
+// is safe as long as the machine keeps running. A test that stops or crashes the server
+// needs Start.
 func Shared(t testing.TB) *Cluster {
 	t.Helper()
-	sharedOnce.Do(func() {
-		shared, sharedErr = New("max_connections = 200", "deadlock_timeout = 100ms", "fsync = off", "full_page_writes = off")
+	test, _, _ := strings.Cut(t.Name(), "/")
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	s := shared.inUse[test]
+	if s == nil {
+		s = &sharing{cluster: newShared(t)}
+		if shared.inUse == nil {
+			shared.inUse = map[string]*sharing{}
+		}
+		shared.inUse[test] = s
+	}
+	s.asked++
+	t.Cleanup(func() {
+		shared.mu.Lock()
+		defer shared.mu.Unlock()
+		if s.asked--; s.asked == 0 {
+			delete(shared.inUse, test)
+			shared.free = append(shared.free, s.cluster)
+		}
 	})
-	if errors.Is(sharedErr, ErrAbsent) {
-		t.Skip(sharedErr)
+	return s.cluster
+}
+
+func newShared(t testing.TB) *Cluster {
+	t.Helper()
+	if n := len(shared.free); n > 0 {
+		c := shared.free[n-1]
+		shared.free = shared.free[:n-1]
+		return c
 	}
-	if sharedErr != nil {
-		t.Fatal(sharedErr)
+	c, err := New("max_connections = 200", "deadlock_timeout = 100ms", "fsync = off", "full_page_writes = off")
+	if errors.Is(err, ErrAbsent) {
+		t.Skip(err)
 	}
-	return shared
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
 
 // Start makes a cluster for this test alone, with lines for its configuration file.

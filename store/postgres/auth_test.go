@@ -16,12 +16,14 @@ import (
 )
 
 func TestAuth(t *testing.T) {
+	t.Parallel()
 	c := pgtest.Shared(t)
 	authtest.Run(t, func(t *testing.T) auth.Store { return c.Open(t, nil) })
 }
 
 // TestAuth_noPlaintext looks for the key in a dump of the whole database.
 func TestAuth_noPlaintext(t *testing.T) {
+	t.Parallel()
 	c := pgtest.Shared(t)
 	db := c.Database(t)
 	s := c.OpenIn(t, db, nil)
@@ -41,6 +43,7 @@ func TestAuth_noPlaintext(t *testing.T) {
 
 // TestAuth_reducedRole: the role of a server needs no more than rows.
 func TestAuth_reducedRole(t *testing.T) {
+	t.Parallel()
 	c := pgtest.Shared(t)
 	db := c.NewDatabase(t)
 	c.Exec(t, db, "CREATE ROLE auth_reduced LOGIN", "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO auth_reduced")
@@ -125,6 +128,7 @@ func TestAuth_databaseGone(t *testing.T) {
 // TestMigrate_fromTheFirst: a database from before there were keys says what to run,
 // and then has them.
 func TestMigrate_fromTheFirst(t *testing.T) {
+	t.Parallel()
 	c := pgtest.Shared(t)
 	db := c.NewDatabase(t)
 	seed(t, c.OpenIn(t, db, nil), "web", 2, nil)

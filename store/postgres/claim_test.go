@@ -19,6 +19,7 @@ import (
 
 // The statement writes what board.Grant writes, to the letter.
 func TestClaim_likeGrant(t *testing.T) {
+	t.Parallel()
 	c := pgtest.Shared(t)
 	for _, lease := range []time.Duration{0, 300 * time.Millisecond, 90500 * time.Millisecond} {
 		for _, who := range []board.Claimant{claimant("otter"), {Worker: board.WorkerID{Principal: "p", Name: `a"\<é`}}} {
@@ -100,6 +101,7 @@ func TestClaim_likeGrant(t *testing.T) {
 }
 
 func TestClaim_choice(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	next := func(w board.Want) string {
 		t.Helper()
@@ -191,6 +193,7 @@ func TestClaim_choice(t *testing.T) {
 
 // Overlapping tasks come last, within their priority.
 func TestClaim_areas(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	areas := [][]string{{"web/src"}, {"web/src/api"}, {"web"}, {"."}, {"webx"}, {"docs"}, {"web/src"}}
 	seed(t, s, "web", len(areas), func(i int, task *board.Task) {
@@ -223,6 +226,7 @@ func TestClaim_areas(t *testing.T) {
 
 // Of several projects each gets its turn.
 func TestClaim_draw(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	for _, slug := range []string{"a", "b", "c"} {
 		seed(t, s, slug, 40, nil)
@@ -246,6 +250,7 @@ func TestClaim_draw(t *testing.T) {
 // Many claim at once, some give back: no attempt is granted twice, and every task is
 // granted.
 func TestClaim_concurrent(t *testing.T) {
+	t.Parallel()
 	c := pgtest.Shared(t)
 	db := c.NewDatabase(t)
 	s := c.OpenIn(t, db, &postgres.Options{MaxConns: 32})
@@ -336,6 +341,7 @@ func giveBack(tx board.Tx, c board.Claim) error {
 
 // A task that somebody has locked is passed over without a wait, and comes later.
 func TestClaim_skipsLocked(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	ids := seed(t, s, "web", 3, nil)
 	write(t, s, func(tx board.Tx) error {
@@ -361,6 +367,7 @@ func TestClaim_skipsLocked(t *testing.T) {
 // The sweep does not take a claim that is renewed while it looks, and a renewal that
 // comes after the sweep's lock finds nothing.
 func TestExpired(t *testing.T) {
+	t.Parallel()
 	cluster := pgtest.Shared(t)
 	db := cluster.Database(t)
 	s := cluster.OpenIn(t, db, nil)
@@ -434,6 +441,7 @@ func TestExpired(t *testing.T) {
 
 // Workers renew at the last moment while a sweep runs: what it is given has run out.
 func TestExpired_renewals(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	const n = 8
 	seed(t, s, "web", n, func(_ int, task *board.Task) { task.Lease = 25 * time.Millisecond })

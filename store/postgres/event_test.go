@@ -15,6 +15,7 @@ import (
 // Writers of different speed append while readers follow: every reader sees every
 // event once, and each task's in order.
 func TestFeed_neverSkips(t *testing.T) {
+	t.Parallel()
 	s := pgtest.Shared(t).Open(t, &postgres.Options{MaxConns: 24})
 	const writers, rounds = 12, 30
 	for _, slug := range []string{"a", "b"} {
@@ -96,6 +97,7 @@ func TestFeed_neverSkips(t *testing.T) {
 // A database that was restored, or failed over, begins a new epoch: nothing that is
 // written then is below a cursor given before.
 func TestFeed_epoch(t *testing.T) {
+	t.Parallel()
 	c := pgtest.Shared(t)
 	db := c.Database(t)
 	s := c.OpenIn(t, db, nil)

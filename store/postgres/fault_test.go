@@ -296,6 +296,7 @@ func TestFrozen(t *testing.T) {
 
 // A deferred or timed-out wait is refused, and nothing has happened.
 func TestLockTimeout(t *testing.T) {
+	t.Parallel()
 	s := pgtest.Shared(t).Open(t, &postgres.Options{LockTimeout: 100 * time.Millisecond})
 	ids := seed(t, s, "web", 1, nil)
 	write(t, s, func(tx board.Tx) error {
@@ -430,6 +431,7 @@ func TestFailover(t *testing.T) {
 // A host that takes connections and says nothing, as the address of a machine that is
 // gone may, does not hold up the way to the next one for long.
 func TestOpen_silentHost(t *testing.T) {
+	t.Parallel()
 	c := pgtest.Shared(t)
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

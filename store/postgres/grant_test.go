@@ -16,6 +16,7 @@ import (
 
 // Every table is in the list, so that a migration cannot forget the program's role.
 func TestGrants_complete(t *testing.T) {
+	t.Parallel()
 	c := pgtest.Shared(t)
 	conn, err := pgx.Connect(t.Context(), c.DSNAs(pgtest.Owner, c.NewDatabase(t)))
 	if err != nil {
@@ -39,6 +40,7 @@ func TestGrants_complete(t *testing.T) {
 // What the program's role may not do. That it may do all the program does is shown by
 // every other test: they open boards as App.
 func TestGrant_nothingElse(t *testing.T) {
+	t.Parallel()
 	c := pgtest.Shared(t)
 	db := c.NewDatabase(t)
 	s := c.OpenIn(t, db, nil)
@@ -80,6 +82,7 @@ func TestGrant_nothingElse(t *testing.T) {
 }
 
 func TestGrant_roles(t *testing.T) {
+	t.Parallel()
 	c := pgtest.Shared(t)
 	db := c.NewDatabase(t)
 	owner := c.DSNAs(pgtest.Owner, db)

@@ -28,6 +28,7 @@ func queue(t testing.TB, c *pgtest.Cluster, n int) string {
 // The hand-out costs the same behind a long queue as behind a short one. The long one
 // has BOSSMAN_TEST_TASKS tasks, for example 1000000.
 func TestClaim_cost(t *testing.T) {
+	t.Parallel()
 	c := pgtest.Shared(t)
 	many := 50_000
 	if s := os.Getenv("BOSSMAN_TEST_TASKS"); s != "" {

@@ -31,6 +31,7 @@ func keysOf(t *testing.T, s *postgres.Store) []string {
 
 // Replicas that start at the same moment make one key.
 func TestSealKeys_firstStart(t *testing.T) {
+	t.Parallel()
 	c := pgtest.Shared(t)
 	for range 3 {
 		db := c.Database(t)
@@ -59,6 +60,7 @@ func TestSealKeys_firstStart(t *testing.T) {
 
 // A key's life, hour by hour.
 func TestSealKeys_life(t *testing.T) {
+	t.Parallel()
 	c := pgtest.Shared(t)
 	db := c.Database(t)
 	here, there := c.OpenIn(t, db, nil), c.OpenIn(t, db, nil)
@@ -113,6 +115,7 @@ func TestSealKeys_life(t *testing.T) {
 
 // Run gives a keyring the keys: what one replica seals the other opens.
 func TestSealKeys_run(t *testing.T) {
+	t.Parallel()
 	c := pgtest.Shared(t)
 	db := c.Database(t)
 	ctx, cancel := context.WithCancel(t.Context())

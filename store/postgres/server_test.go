@@ -41,6 +41,7 @@ func serverOn(t *testing.T, s *postgres.Store) *mcp.Server {
 
 // A call that one replica runs is followed, and its question answered, at another.
 func TestServer_durableCall(t *testing.T) {
+	t.Parallel()
 	c := pgtest.Shared(t)
 	db := c.Database(t)
 	options := &mcp.ClientOptions{Tasks: true, Elicit: func(ctx context.Context, _ *mcp.ElicitParams) (*mcp.ElicitResult, error) {
@@ -71,6 +72,7 @@ func TestServer_durableCall(t *testing.T) {
 
 // A session that one replica opened is served by another, until it is ended at either.
 func TestServer_session(t *testing.T) {
+	t.Parallel()
 	c := pgtest.Shared(t)
 	db := c.Database(t)
 	var urls []string

@@ -118,10 +118,12 @@ func want(slug string, names ...string) board.Want {
 
 // Open says what is wrong with a schema, to the program's role too.
 func TestOpen_schema(t *testing.T) {
+	t.Parallel()
 	c := pgtest.Shared(t)
 	c.Roles(t)
 	ctx := t.Context()
 	c.Exec(t, "postgres", "CREATE DATABASE bare OWNER "+pgtest.Owner)
+	defer c.Exec(t, "postgres", "DROP DATABASE bare WITH (FORCE)")
 	owner, app := c.DSNAs(pgtest.Owner, "bare"), c.DSNAs(pgtest.App, "bare")
 	_, err := postgres.Open(ctx, app, nil)
 	if e, ok := errors.AsType[*postgres.SchemaError](err); !ok || e.Have != 0 {
@@ -172,6 +174,7 @@ func TestOpen_schema(t *testing.T) {
 // A later migration that only adds does not turn this program away: it goes on beside
 // the newer one, with every table it has. docs/design/upgrade.md has the rule.
 func TestSchema_laterAdditions(t *testing.T) {
+	t.Parallel()
 	c := pgtest.Shared(t)
 	db := c.NewDatabase(t)
 	before := c.OpenIn(t, db, nil)
@@ -231,7 +234,10 @@ func TestSchema_number(t *testing.T) {
 }
 
 // Everything that is written comes back as it was.
-func TestRoundTrip(t *testing.T) { roundTrip(t, open(t)) }
+func TestRoundTrip(t *testing.T) {
+	t.Parallel()
+	roundTrip(t, open(t))
+}
 
 func roundTrip(t *testing.T, s board.Store) {
 	t.Helper()
@@ -384,6 +390,7 @@ func roundTrip(t *testing.T, s board.Store) {
 }
 
 func TestTasks_filters(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	seed(t, s, "web", 5, func(i int, task *board.Task) {
 		if i%2 == 0 {
@@ -428,6 +435,7 @@ func TestTasks_filters(t *testing.T) {
 
 // A key that another transaction is using is waited for; what it kept is given.
 func TestOnce(t *testing.T) {
+	t.Parallel()
 	c := pgtest.Shared(t)
 	db := c.Database(t)
 	s := c.OpenIn(t, db, nil)
@@ -466,6 +474,7 @@ func TestOnce(t *testing.T) {
 
 // A transaction that another deadlocks with is run again.
 func TestWrite_deadlock(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	ids := seed(t, s, "web", 2, nil)
 	var meet sync.WaitGroup
@@ -496,6 +505,7 @@ func TestWrite_deadlock(t *testing.T) {
 }
 
 func TestEvents_stay(t *testing.T) {
+	t.Parallel()
 	c := pgtest.Shared(t)
 	db := c.Database(t)
 	s := c.OpenIn(t, db, nil)
@@ -511,6 +521,7 @@ func TestEvents_stay(t *testing.T) {
 }
 
 func TestInvalidText(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	err := s.Write(t.Context(), func(tx board.Tx) error { return tx.PutProject(board.Project{Slug: "web", Name: "a\x00b"}) })
 	if !errors.Is(err, board.ErrInvalid) {
@@ -520,6 +531,7 @@ func TestInvalidText(t *testing.T) {
 
 // Whoever waited for a task's lock sees what the other made of it.
 func TestLock_afterEdit(t *testing.T) {
+	t.Parallel()
 	c := pgtest.Shared(t)
 	db := c.Database(t)
 	s := c.OpenIn(t, db, nil)
@@ -555,6 +567,7 @@ func TestLock_afterEdit(t *testing.T) {
 }
 
 func TestLanes_bounded(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	seed(t, s, "web", 64, func(i int, task *board.Task) { task.Skills = []string{fmt.Sprint("s", i)} })
 	err := s.Write(t.Context(), func(tx board.Tx) error {

@@ -13,6 +13,7 @@ import (
 
 // A hint of one process wakes the other, not itself; many are one.
 func TestWatch(t *testing.T) {
+	t.Parallel()
 	c := pgtest.Shared(t)
 	db := c.Database(t)
 	here, there := c.OpenIn(t, db, nil), c.OpenIn(t, db, nil)
