@@ -1,6 +1,6 @@
 // Package access decides who may do what on a board.
 //
-//	tools      remote      web        the packages that expose a board
+//	tools      remote      telemetry  the packages that expose a board
 //	   │         │          │
 //	   └─────────┼──────────┘
 //	             ▼
@@ -9,9 +9,9 @@
 //	             ▼
 //	       board     auth
 //
-// A [Caller] travels in the context of a request: whoever authenticates the request
-// puts it there with [WithCaller], and whoever serves the request asks it with
-// [CallerFrom]. A request without one may do nothing.
+// A [Caller] travels in the context of a request: the middleware that authorizes a request
+// stores it with [WithCaller], and handlers read it with [CallerFrom]. A request without
+// one may do nothing.
 //
 // The table of verbs in verb.go is the only list of what can be done. Tools and
 // remote operations name a verb and get everything else from its row: who may call

@@ -10,7 +10,7 @@ import (
 // What a caller can do about an error decides its kind; errors.Is finds it. People read
 // these texts, so they do not begin with the name of the package.
 var (
-	// ErrUnauthenticated: whoever calls has not shown who they are. It does not say
+	// ErrUnauthenticated: the request has no valid credential. It does not say
 	// why: a key that is unknown, wrong, revoked or expired looks the same.
 	ErrUnauthenticated = errors.New("not authenticated")
 	// ErrMissing is ErrUnauthenticated for a request without any credential.

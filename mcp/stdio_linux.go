@@ -10,8 +10,8 @@ import (
 func redirect(from, to int) error { return syscall.Dup3(from, to, 0) }
 
 // inheritable returns the highest descriptor that a child would inherit: one that is
-// open and not close-on-exec. Package os opens none like that, but whoever started this
-// process may have left some, and C code may open more; what it opens while a child
+// open and not close-on-exec. Package os opens none like that, but the parent process
+// may have left some, and C code may open more; what it opens while a child
 // starts can be missed.
 func inheritable() int {
 	inherits := func(fd int) bool {

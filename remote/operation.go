@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"github.com/bossman-dev/bossman/access"
@@ -24,6 +25,9 @@ type operation[In, Out any] struct {
 // operations are all there are, by verb.
 var operations = map[*access.Verb]served{}
 
+// wireTypes are what goes over the wire. A test keeps their form from changing.
+var wireTypes []reflect.Type
+
 // served is an operation as the server sees it.
 type served func(ctx context.Context, c *call, args json.RawMessage) (any, error)
 
@@ -36,6 +40,7 @@ func op[In, Out any](v *access.Verb, serve func(ctx context.Context, c *call, in
 	if _, ok := operations[v]; ok {
 		panic("remote: " + v.Name + " has two operations")
 	}
+	wireTypes = append(wireTypes, reflect.TypeFor[In](), reflect.TypeFor[Out]())
 	operations[v] = func(ctx context.Context, c *call, args json.RawMessage) (any, error) {
 		var in In
 		if len(args) > 0 {

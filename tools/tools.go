@@ -21,9 +21,9 @@ const maxWait = 45
 
 // Options are the optional settings of Register.
 type Options struct {
-	// Pipe is the caller of a server that serves one client on one pipe. The process
-	// is then the presence of the client's workers: while it runs, they keep their
-	// claims. Nil on a server with many clients.
+	// Pipe is the caller of a server that serves one client on one pipe. While the
+	// process runs, it keeps the claims of the client's workers alive. Nil on a server
+	// with many clients.
 	Pipe *access.Caller
 	// Where is the place of the work. Nil: not known.
 	Where func(ctx context.Context) board.Where

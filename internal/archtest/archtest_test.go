@@ -4,6 +4,7 @@
 package archtest
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"go/ast"
@@ -82,6 +83,8 @@ func TestImportablePackagesHaveFewDependencies(t *testing.T) {
 func TestOldJSONIsOnlyRawMessage(t *testing.T) { report(t, checkOldJSON(load(t, root))) }
 
 func TestProcessesStartInOnePlace(t *testing.T) { report(t, checkExec(load(t, root))) }
+
+func TestFilesAreShort(t *testing.T) { report(t, checkSizes(load(t, root))) }
 
 func TestPackageNamesSaySomething(t *testing.T) { report(t, checkNames(load(t, root))) }
 
@@ -318,6 +321,34 @@ func checkExec(sources []source) []string {
 		if !allowed && slices.Contains(s.imports, "os/exec") {
 			problems = append(problems, fmt.Sprintf("%s imports os/exec: processes are started in mcp/stdio.go, proc, check, git and cmd/bossman only", s.name))
 		}
+	}
+	return problems
+}
+
+const (
+	maxFileLines    = 500  // of a file outside tests
+	maxProgramLines = 4500 // of cmd/bossman without its tests: what is no wiring belongs elsewhere
+)
+
+// checkSizes refuses files that grew until they hold two nouns, and a program that does
+// what a package should.
+func checkSizes(sources []source) []string {
+	var problems []string
+	program := 0
+	for _, s := range sources {
+		if s.test {
+			continue
+		}
+		lines := bytes.Count(s.text, []byte("\n"))
+		if lines > maxFileLines {
+			problems = append(problems, fmt.Sprintf("%s has %d lines, at most %d: divide it", s.name, lines, maxFileLines))
+		}
+		if s.dir == "cmd/bossman" {
+			program += lines
+		}
+	}
+	if program > maxProgramLines {
+		problems = append(problems, fmt.Sprintf("cmd/bossman has %d lines, at most %d: move what is not wiring into a package", program, maxProgramLines))
 	}
 	return problems
 }

@@ -161,6 +161,22 @@ func TestRules(t *testing.T) {
 			},
 			[]string{"a/utils", "b/common", "c/d", "e/util", "f/helper"},
 		},
+		{
+			"sizes: a long file", checkSizes,
+			map[string]string{"a/a.go": "package a" + strings.Repeat("\n", 501), "a/a_test.go": "package a" + strings.Repeat("\n", 900)},
+			[]string{"a/a.go has 501 lines"},
+		},
+		{
+			"sizes: a large program", checkSizes,
+			map[string]string{
+				"cmd/bossman/a.go": "package main" + strings.Repeat("\n", 500), "cmd/bossman/b.go": "package main" + strings.Repeat("\n", 500),
+				"cmd/bossman/c.go": "package main" + strings.Repeat("\n", 500), "cmd/bossman/d.go": "package main" + strings.Repeat("\n", 500),
+				"cmd/bossman/e.go": "package main" + strings.Repeat("\n", 500), "cmd/bossman/f.go": "package main" + strings.Repeat("\n", 500),
+				"cmd/bossman/g.go": "package main" + strings.Repeat("\n", 500), "cmd/bossman/h.go": "package main" + strings.Repeat("\n", 500),
+				"cmd/bossman/i.go": "package main" + strings.Repeat("\n", 500), "cmd/bossman/j.go": "package main\n",
+			},
+			[]string{"cmd/bossman has 4501 lines"},
+		},
 		{"names: fine", checkNames, map[string]string{"a/utility/a.go": "package utility"}, nil},
 
 		{

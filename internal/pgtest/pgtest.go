@@ -1,5 +1,5 @@
 // Package pgtest starts PostgreSQL for a test or a measurement: a private cluster in
-// a temporary directory, which may be crashed.
+// a temporary directory, which tests may crash.
 package pgtest
 
 import (
@@ -120,7 +120,7 @@ func Start(t testing.TB, settings ...string) *Cluster {
 	return c
 }
 
-// New is Start for a program. The cluster goes with Remove, or with the program.
+// New is Start for a program. Remove, or the end of the program, deletes it, or with the program.
 func New(settings ...string) (*Cluster, error) {
 	first, err := initialized()
 	if err != nil {
