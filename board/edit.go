@@ -53,8 +53,8 @@ func (b *Board) Update(ctx context.Context, a Actor, id ID, e Edit) (Task, error
 
 // edit applies an edit to a locked task, and records which fields it changed.
 func (c *change) edit(t *Task, e Edit) error {
-	if e.Acceptance != nil {
-		if err := c.notHolder(t.ID, "change its acceptance"); err != nil {
+	if e.Acceptance != nil || e.Wants != nil {
+		if err := c.notHolder(t.ID, "change its acceptance criteria or its evidence"); err != nil {
 			return err
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// DefaultTimeout is how long a check may take if it does not say.
+// DefaultTimeout is how long a check may take if Timeout is zero.
 const DefaultTimeout = 15 * time.Minute
 
 // A Check is a command that judges a worktree by its exit status.
@@ -64,12 +64,12 @@ const (
 	Green Result = "green"
 	// Red: it exited with a status from 1 to 124.
 	Red Result = "red"
-	// NotJudged: it could not run, or did not get to an end: it was not found, was
+	// NotJudged: it could not run, or did not finish: it was not found, was
 	// killed, took too long, or the disk was full. That says nothing about the work.
 	NotJudged Result = "not_judged"
 	// Changed: files changed while it ran, so that it is not known what was judged.
 	Changed Result = "changed"
-	// Stopped: the caller ended the run, or started one of another tree.
+	// Stopped: the caller ended the run, or started another check.
 	Stopped Result = "stopped"
 )
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -44,11 +45,7 @@ func newRunner(t *testing.T, o *check.Options) *check.Runner {
 
 func begin(t *testing.T, r *check.Runner, repo *git.Repo, c *check.Check) *check.Run {
 	t.Helper()
-	run, err := r.Check(t.Context(), repo, c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return run
+	return r.Check(t.Context(), repo.Root, repo, c)
 }
 
 func verdict(t *testing.T, run *check.Run) check.Verdict {
@@ -94,6 +91,18 @@ func TestCheck_results(t *testing.T) {
 	v := verdict(t, begin(t, newRunner(t, nil), newRepo(t), &check.Check{Name: "tests", Command: []string{"nosuchprogram"}}))
 	if v.Result != check.NotJudged || !strings.Contains(v.Why, "nosuchprogram was not found") {
 		t.Errorf("a program that is not there: %+v", v)
+	}
+}
+
+// TestCheck_hostileOutput: what reaches an agent or a terminal has no controls in it.
+func TestCheck_hostileOutput(t *testing.T) {
+	v := verdict(t, begin(t, newRunner(t, nil), newRepo(t), shell(`printf 'a\0b\033[31mred\007\342\200\256x\n50%%\r100%%\n'; exit 1`)))
+	if want := "a\uFFFDb\uFFFD[31mred\uFFFD\uFFFDx\n50%\n100%\n"; v.Tail != want {
+		t.Errorf("the tail is %q, want %q", v.Tail, want)
+	}
+	long := verdict(t, begin(t, newRunner(t, nil), newRepo(t), shell(`head -c 5000 /dev/zero | tr '\0' x; exit 1`)))
+	if got := long.Last(100); got != strings.Repeat("x", 100) {
+		t.Errorf("Last of a long line = %q", got)
 	}
 }
 
@@ -154,32 +163,59 @@ func wantRuns(t *testing.T, file string, want int) {
 	}
 }
 
-// TestCheck_otherTree: a change of the worktree stops the run of the older tree, with
-// everything that it started.
-func TestCheck_otherTree(t *testing.T) {
+// TestCheck_changes: a call joins the run that is under way, also if the check or the
+// agent has changed files since; if a change stays, there is no verdict.
+func TestCheck_changes(t *testing.T) {
 	repo := newRepo(t)
 	dir := t.TempDir()
-	fifo := filepath.Join(dir, "fifo")
+	fifo, count := filepath.Join(dir, "fifo"), filepath.Join(dir, "count")
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	r := newRunner(t, nil)
-	first := begin(t, r, repo, shell(fmt.Sprintf(`if grep -q one one; then setsid sleep 300 & echo $! > %s; wait; fi`, fifo)))
-	text, err := os.ReadFile(fifo) // it has begun
-	if err != nil {
+	c := shell(fmt.Sprintf(`echo run >> %s; touch made; echo begun > %s; cat %s; rm made`, count, fifo, fifo))
+	for stays, want := range map[bool]check.Result{false: check.Green, true: check.Changed} {
+		first := begin(t, r, repo, c)
+		if _, err := os.ReadFile(fifo); err != nil { // it has begun
+			t.Fatal(err)
+		}
+		if begin(t, r, repo, c) != first {
+			t.Error("a second call began another run")
+		}
+		if stays {
+			write(t, filepath.Join(repo.Root, "one"), "two\n")
+		}
+		write(t, fifo, "go on\n")
+		v := verdict(t, first)
+		if v.Result != want || stays && !slices.Equal(v.Paths, []string{"one"}) {
+			t.Errorf("a change that stays: %v, verdict %+v, want %s", stays, v, want)
+		}
+		write(t, filepath.Join(repo.Root, "one"), fmt.Sprint(stays)) // content without a verdict
+	}
+	wantRuns(t, count, 2)
+}
+
+// TestCheck_elsewhere: outside git a check runs, and what cannot be read is not judged.
+func TestCheck_elsewhere(t *testing.T) {
+	r := newRunner(t, nil)
+	dir := t.TempDir()
+	if v := verdict(t, r.Check(t.Context(), dir, nil, shell("touch here"))); v.Result != check.Green {
+		t.Errorf("outside git: %+v", v)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "here")); err != nil {
+		t.Error(err)
+	}
+	repo := newRepo(t)
+	if err := os.Mkdir(filepath.Join(repo.Root, "inner"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(repo.Root, "one"), "two\n")
-	second := begin(t, r, repo, shell(fmt.Sprintf(`if grep -q one one; then setsid sleep 300 & echo $! > %s; wait; fi`, fifo)))
-	if v := verdict(t, first); v.Result != check.Stopped {
-		t.Errorf("the older tree: %+v, want stopped", v)
+	cmd := exec.Command("git", "init", "-q", filepath.Join(repo.Root, "inner"))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
 	}
-	if v := verdict(t, second); v.Result != check.Green {
-		t.Errorf("the newer tree: %+v, want green", v)
-	}
-	pid := strings.TrimSpace(string(text))
-	if stat, err := os.ReadFile("/proc/" + pid + "/stat"); err == nil && !strings.Contains(string(stat), ") Z") {
-		t.Errorf("process %s of the stopped check still runs", pid)
+	write(t, filepath.Join(repo.Root, "inner", "f"), "x")
+	if v := verdict(t, begin(t, r, repo, shell("true"))); v.Result != check.NotJudged || v.Why == "" {
+		t.Errorf("a snapshot that fails: %+v", v)
 	}
 }
 

@@ -2,7 +2,7 @@ package check
 
 import "syscall"
 
-// fullBelow is how much room there must be for a check to have had enough.
+// fullBelow is the free space below which the disk counts as full.
 const fullBelow = 1 << 20
 
 // diskFull reports whether the file system of a directory is full.

@@ -5,11 +5,11 @@
 //	                               │                                   │
 //	                               └── git.Snapshot again: unchanged? ─┘
 //
-// A verdict belongs to a tree and a command. A second call for the same tree joins the
-// run that is under way, a tree that was found green is not checked again, and a call
-// for another tree of the same worktree stops the run of the older one.
+// A verdict belongs to a tree and a command. A call joins the run that is under way in its
+// worktree, and a tree that was found green is not checked again. If files change while
+// the check runs, there is no verdict.
 //
 // A check runs code that an agent wrote, with the rights of the user. It gets a short
-// list of environment variables, no standard input, and a time limit, and when it
-// ends, everything that it started ends with it.
+// list of environment variables, no standard input, and a time limit. When it ends,
+// package proc ends what it started.
 package check

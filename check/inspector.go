@@ -21,6 +21,9 @@ import (
 type Inspector struct {
 	// Dir is where the agent works.
 	Dir string
+	// Common is the git directory that Dir belonged to at the start, empty if there was
+	// none. Work in another repository does not count.
+	Common string
 	// Runner runs the check.
 	Runner *Runner
 	// InForce returns the check that decides here, nil if there is none. why says why a
@@ -28,14 +31,26 @@ type Inspector struct {
 	InForce func() (c *Check, why string, err error)
 }
 
+// errOtherRepo means that the directory belongs to another repository than at the start.
+var errOtherRepo = errors.New("the directory belongs to another repository now")
+
+// repo finds the repository of the work; nil outside git.
+func (i *Inspector) repo() (*git.Repo, error) {
+	repo, err := git.Find(i.Dir)
+	if errors.Is(err, git.ErrNoRepo) && i.Common == "" {
+		return nil, nil
+	}
+	if err == nil && i.Common != "" && repo.Common != i.Common {
+		err = errOtherRepo
+	}
+	return repo, err
+}
+
 // Begin notes what the repository has when a task is first handed out here: a commit
 // that exists by then is not the task's work.
 func (i *Inspector) Begin(id board.ID) error {
-	repo, err := git.Find(i.Dir)
-	if errors.Is(err, git.ErrNoRepo) {
-		return nil
-	}
-	if err != nil {
+	repo, err := i.repo()
+	if err != nil || repo == nil {
 		return err
 	}
 	root, err := tipsDir(repo)
@@ -56,7 +71,7 @@ func (i *Inspector) Begin(id board.ID) error {
 
 // End forgets what Begin noted.
 func (i *Inspector) End(id board.ID) {
-	if repo, err := git.Find(i.Dir); err == nil {
+	if repo, err := i.repo(); err == nil && repo != nil {
 		if root, err := tipsDir(repo); err == nil {
 			_ = root.Remove(id.String())
 			root.Close()
@@ -98,9 +113,9 @@ func tipsOf(repo *git.Repo, id board.ID) ([]string, bool) {
 // the pieces that it has seen, and a sentence for each piece that is false. since is
 // when the task was first handed out, and branch a branch that the report names.
 func (i *Inspector) Verify(ctx context.Context, id board.ID, since time.Time, branch string, evidence []board.Evidence) (observed []board.Evidence, faults []string, err error) {
-	repo, err := git.Find(i.Dir)
-	if err != nil && !errors.Is(err, git.ErrNoRepo) {
-		return nil, nil, err
+	repo, err := i.repo()
+	if err != nil {
+		return nil, []string{fmt.Sprintf("The work cannot be looked at: %v.", err)}, nil
 	}
 	for _, e := range evidence {
 		var fault string
@@ -147,10 +162,12 @@ func verifyCommit(ctx context.Context, repo *git.Repo, id board.ID, since time.T
 		return "", err
 	}
 	tips := []string{head.Commit}
-	where := "what is checked out here"
+	where := "on what is checked out here"
 	if branch != "" {
-		tips = append(tips, repo.Branch(branch))
-		where += fmt.Sprintf(" and on branch %.80q", branch)
+		tips = append(tips, "")
+		branch = strings.TrimPrefix(branch, "refs/heads/")
+		tips[1] = repo.Branch(branch)
+		where = fmt.Sprintf("neither on what is checked out here nor on branch %.80q", branch)
 	}
 	on := false
 	for _, tip := range tips {
@@ -161,15 +178,20 @@ func verifyCommit(ctx context.Context, repo *git.Repo, id board.ID, since time.T
 			return "", err
 		}
 	}
+	if !on && branch == "" {
+		return fmt.Sprintf("Commit %.12s is not %s.", commit, where), nil
+	}
 	if !on {
-		return fmt.Sprintf("Commit %.12s is not on %s.", commit, where), nil
+		return fmt.Sprintf("Commit %.12s is %s.", commit, where), nil
 	}
 	if tips, ok := tipsOf(repo, id); ok {
 		fresh, err := repo.IsNew(ctx, commit, tips)
-		if err != nil || fresh {
+		if err != nil {
 			return "", err
 		}
-		return fmt.Sprintf("Commit %.12s is older than your work: it existed when the task was first handed out.", commit), nil
+		if !fresh {
+			return fmt.Sprintf("Commit %.12s is older than your work: it existed when the task was first handed out.", commit), nil
+		}
 	}
 	at, err := repo.CommitTime(ctx, commit)
 	if err == nil && at.Before(since.Add(-clockSkew)) {
@@ -197,7 +219,8 @@ func (i *Inspector) verifyFile(repo *git.Repo, ref string) string {
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(base, path)
 		}
-		if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
+		rel, err := filepath.Rel(dir, path)
+		if err == nil && filepath.IsLocal(rel) && rel != "." && strings.Split(filepath.ToSlash(rel), "/")[0] != ".git" {
 			if _, err := root.Stat(rel); err == nil {
 				return ""
 			}
@@ -226,12 +249,11 @@ func (i *Inspector) Run(ctx context.Context) (run *Run, c *Check, why string, er
 	if c == nil || err != nil {
 		return nil, nil, why, err
 	}
-	repo, err := git.Find(i.Dir)
+	repo, err := i.repo()
 	if err != nil {
-		return nil, c, "", err
+		return ended(c, Verdict{Result: NotJudged, Exit: -1, Why: err.Error()}), c, "", nil
 	}
-	run, err = i.Runner.Check(ctx, repo, c)
-	return run, c, "", err
+	return i.Runner.Check(ctx, i.Dir, repo, c), c, "", nil
 }
 
 // Evidence is a green verdict as evidence.
@@ -248,9 +270,13 @@ func (v *Verdict) Last(n int) string {
 	lines := strings.Split(strings.TrimRight(v.Tail, "\n"), "\n")
 	var out []string
 	for _, line := range slices.Backward(lines) {
-		if n -= len(line) + 1; n < 0 {
+		if len(line) >= n { // the end of a long line is better than nothing
+			if len(out) == 0 {
+				out = append(out, strings.ToValidUTF8(line[len(line)-n:], ""))
+			}
 			break
 		}
+		n -= len(line) + 1
 		out = append(out, line)
 	}
 	slices.Reverse(out)

@@ -29,7 +29,7 @@ type Runner struct {
 	slots *slots
 
 	mu       sync.Mutex
-	running  map[string]*Run // by worktree and check name
+	running  map[string]*Run // by directory and check name
 	verdicts map[string]Verdict
 	wg       sync.WaitGroup
 }
@@ -74,43 +74,53 @@ type Run struct {
 	verdict Verdict // valid after done
 }
 
-// Check begins to check a worktree as it is now. If the same tree is being checked it
-// joins that run; if the tree was found green before, the run has ended already. A run
-// of another tree of the same worktree is stopped. The run goes on when ctx ends.
-func (r *Runner) Check(ctx context.Context, repo *git.Repo, c *Check) (*Run, error) {
-	s, err := repo.Snapshot(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("take a snapshot of %s: %w", repo.Root, err)
+// Check begins to check a directory as it is now. It joins a run of the same check in the
+// same place that is under way; what changes meanwhile, the run notices at its end. If
+// the content was found green before, the run has ended already. repo is nil for a
+// directory outside git, whose content is not compared. The run goes on when ctx ends.
+func (r *Runner) Check(ctx context.Context, dir string, repo *git.Repo, c *Check) *Run {
+	place := dir + "\x00" + c.Name
+	if repo != nil {
+		dir = repo.Root
+		place = repo.Root + "\x00" + c.Name
 	}
-	place, key := repo.Root+"\x00"+c.Name, s.Tree+" "+c.key()
+	r.mu.Lock()
+	if run := r.running[place]; run != nil && run.check.key() == c.key() {
+		r.mu.Unlock()
+		return run
+	}
+	r.mu.Unlock()
+	s, err := snapshot(ctx, repo)
+	if err != nil {
+		return ended(c, Verdict{Result: NotJudged, Exit: -1, Why: err.Error()})
+	}
+	key := s.Tree + " " + c.key()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if run := r.running[place]; run != nil {
-		if run.Tree == s.Tree && run.check.key() == c.key() {
-			return run, nil
+	before := r.running[place]
+	if before != nil {
+		if before.check.key() == c.key() {
+			return before
 		}
-		run.stop()
+		before.stop()
 	}
-	if v, ok := r.verdicts[key]; ok && v.Result == Green {
-		run := &Run{Tree: s.Tree, Began: time.Now(), check: c, cancel: func() {}, done: make(chan struct{}), verdict: v}
-		close(run.done)
-		return run, nil
+	if v, ok := r.verdicts[key]; ok && v.Result == Green && s.Tree != "" {
+		return ended(c, v)
 	}
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	run := &Run{Tree: s.Tree, Began: time.Now(), check: c, cancel: cancel, done: make(chan struct{})}
-	before := r.running[place]
 	r.running[place] = run
 	r.wg.Go(func() {
 		defer cancel()
 		if before != nil {
 			<-before.done // two runs in one worktree would get in each other's way
 		}
-		v := r.judge(life, repo, s, c)
+		v := r.judge(life, dir, repo, s, c)
 		r.mu.Lock()
 		if r.verdicts[key].Result == Red && v.Result == Green {
 			v.Flaky = true
 		}
-		if v.Result == Green || v.Result == Red {
+		if (v.Result == Green || v.Result == Red) && s.Tree != "" {
 			if len(r.verdicts) >= remembered {
 				clear(r.verdicts)
 			}
@@ -123,7 +133,22 @@ func (r *Runner) Check(ctx context.Context, repo *git.Repo, c *Check) (*Run, err
 		run.verdict = v
 		close(run.done)
 	})
-	return run, nil
+	return run
+}
+
+// ended is a run that has its verdict.
+func ended(c *Check, v Verdict) *Run {
+	run := &Run{Tree: v.Tree, Began: time.Now(), check: c, cancel: func() {}, done: make(chan struct{}), verdict: v}
+	close(run.done)
+	return run
+}
+
+// snapshot is the content of a worktree; outside git there is nothing to compare.
+func snapshot(ctx context.Context, repo *git.Repo) (git.Snapshot, error) {
+	if repo == nil || repo.Bare {
+		return git.Snapshot{}, nil
+	}
+	return repo.Snapshot(ctx)
 }
 
 func (run *Run) stop() { run.cancel() }
@@ -151,7 +176,7 @@ func (run *Run) Wait(ctx context.Context, d time.Duration) (Verdict, bool) {
 }
 
 // judge runs the command and looks whether the worktree stayed as it was.
-func (r *Runner) judge(ctx context.Context, repo *git.Repo, s git.Snapshot, c *Check) (v Verdict) {
+func (r *Runner) judge(ctx context.Context, dir string, repo *git.Repo, s git.Snapshot, c *Check) (v Verdict) {
 	v = Verdict{Tree: s.Tree, Base: s.Base, Exit: -1}
 	release, err := r.slots.take(ctx)
 	if err != nil {
@@ -163,12 +188,12 @@ func (r *Runner) judge(ctx context.Context, repo *git.Repo, s git.Snapshot, c *C
 	}
 	defer release()
 	begun := time.Now()
-	c.run(ctx, repo.Root, &v)
+	c.run(ctx, dir, &v)
 	v.Took = time.Since(begun)
 	if v.Result != Green && v.Result != Red {
 		return v
 	}
-	after, err := repo.Snapshot(ctx)
+	after, err := snapshot(ctx, repo)
 	switch {
 	case ctx.Err() != nil:
 		v.Result, v.Why = Stopped, "it was stopped"

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 	"sync"
+	"unicode"
 )
 
 // maxTail is how much of a check's output is kept.
@@ -29,6 +30,20 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// visible replaces characters that act instead of being shown: a NUL, an escape, what
+// changes the reading direction. Carriage returns end lines that programs overwrite.
+func visible(r rune) rune {
+	switch {
+	case r == '\r':
+		return '\n'
+	case r == '\n' || r == '\t':
+		return r
+	case unicode.IsControl(r), unicode.Is(unicode.Cf, r), r == '\u2028', r == '\u2029':
+		return '\uFFFD'
+	}
+	return r
+}
+
 // String is the end of the output, in whole lines where possible.
 func (t *tail) String() string {
 	t.mu.Lock()
@@ -42,5 +57,5 @@ func (t *tail) String() string {
 			b = b[i+1:]
 		}
 	}
-	return strings.ToValidUTF8(string(b), "\uFFFD")
+	return strings.Map(visible, strings.ToValidUTF8(string(b), "\uFFFD"))
 }

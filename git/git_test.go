@@ -207,6 +207,21 @@ echo bbb > f; touch -d @1700000000 f`)
 	}
 }
 
+// TestSnapshot_flags: flags of the index do not hide a change.
+func TestSnapshot_flags(t *testing.T) {
+	for _, flag := range []string{"--assume-unchanged", "--skip-worktree"} {
+		r, dir := newRepo(t)
+		sh(t, dir, "git update-index "+flag+" one; echo changed > one")
+		s, err := r.Snapshot(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := sh(t, dir, "git show "+s.Tree+":one"); got != "changed" {
+			t.Errorf("%s: the snapshot has %q, want changed", flag, got)
+		}
+	}
+}
+
 // TestSnapshot_states: before the first commit, and in the middle of a merge.
 func TestSnapshot_states(t *testing.T) {
 	dir := t.TempDir()

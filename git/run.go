@@ -31,7 +31,7 @@ func (e *Error) Unwrap() error { return e.err }
 const (
 	// maxOutput bounds what is read of git's output.
 	maxOutput = 16 << 20
-	// maxErrors bounds what is kept of its complaints.
+	// maxErrors bounds what is kept of standard error.
 	maxErrors = 4 << 10
 	// killDelay is how long git may take to end after it was told to.
 	killDelay = 2 * time.Second
@@ -92,7 +92,7 @@ func (r *Repo) environment() []string {
 		}
 	}
 	env = append(
-		env, "GIT_DIR="+r.Dir, "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0",
+		env, "GIT_DIR="+r.Dir, "GIT_NO_LAZY_FETCH=1", "GIT_NO_REPLACE_OBJECTS=1", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0",
 		"GIT_ASKPASS=true", "GIT_PAGER=cat", "GIT_EDITOR=true", "LC_ALL=C",
 	)
 	if !r.Bare {

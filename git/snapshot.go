@@ -42,11 +42,45 @@ func (r *Repo) Snapshot(ctx context.Context) (Snapshot, error) {
 		return Snapshot{}, err
 	}
 	env := []string{"GIT_INDEX_FILE=" + index}
+	if err := r.clearFlags(ctx, env); err != nil {
+		return Snapshot{}, err
+	}
 	if _, err := r.run(ctx, call{args: []string{"add", "--all", "--", ":/"}, env: env}); err != nil {
 		return Snapshot{}, err
 	}
 	tree, err := r.run(ctx, call{args: []string{"write-tree"}, env: env})
 	return Snapshot{Tree: strings.TrimSpace(tree), Base: head.Commit}, err
+}
+
+// clearFlags makes git look at every file of an index again: at files that are assumed to
+// be unchanged, and at files outside a sparse checkout that are there all the same.
+func (r *Repo) clearFlags(ctx context.Context, env []string) error {
+	out, err := r.run(ctx, call{args: []string{"ls-files", "-v", "-z"}, env: env})
+	if err != nil {
+		return err
+	}
+	var assumed, skipped strings.Builder
+	for entry := range strings.SplitSeq(out, "\x00") {
+		tag, path, ok := strings.Cut(entry, " ")
+		if !ok {
+			continue
+		}
+		if tag == strings.ToLower(tag) {
+			assumed.WriteString(path + "\x00")
+		}
+		if _, err := os.Lstat(filepath.Join(r.Root, path)); strings.EqualFold(tag, "S") && err == nil {
+			skipped.WriteString(path + "\x00")
+		}
+	}
+	for flag, paths := range map[string]string{"--no-assume-unchanged": assumed.String(), "--no-skip-worktree": skipped.String()} {
+		if paths == "" {
+			continue
+		}
+		if _, err := r.run(ctx, call{args: []string{"update-index", flag, "-z", "--stdin"}, env: env, stdin: paths}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Changed lists the paths that differ between two trees, at most limit.

@@ -129,10 +129,11 @@ func (t *Tools) directDone(ctx context.Context, r *mcp.Request) (mcp.Result, err
 			return nil, jsonrpc.Errorf(jsonrpc.CodeInternal, "%s: %s", what, not.text)
 		}
 	}
-	if _, err := t.b.Done(ctx, k.Actor, h, report); err != nil {
+	out, err := t.b.Done(ctx, k.Actor, h, report)
+	if err != nil {
 		return nil, rpcError(what, k.refuse(action{what: "Not recorded.", claim: h}, err))
 	}
-	if t.o.Inspector != nil {
+	if t.o.Inspector != nil && out.Status.Terminal() {
 		t.o.Inspector.End(id)
 	}
 	return struct {

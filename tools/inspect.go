@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,8 +22,9 @@ type Inspector interface {
 	// branch a branch that the report names, or empty.
 	Verify(ctx context.Context, id board.ID, since time.Time, branch string, evidence []board.Evidence) (observed []board.Evidence, faults []string, err error)
 	// Check runs the project's check on the work as it is now, or joins the run of it
-	// that is under way, and waits for d at most.
-	Check(ctx context.Context, d time.Duration) (CheckResult, error)
+	// that is under way, and waits for d at most. It calls waiting every few seconds with
+	// the time that the check has run.
+	Check(ctx context.Context, d time.Duration, waiting func(time.Duration)) (CheckResult, error)
 }
 
 // A CheckResult is what an Inspector's check has come to.
@@ -52,9 +54,6 @@ const (
 	CheckRunning   CheckState = "running"    // it has not ended yet
 )
 
-// checkNotice is how often a client hears that a check still runs.
-const checkNotice = 5 * time.Second
-
 // inspect verifies the evidence of a report and runs the check. It returns an answer if
 // the report is not to be recorded now, and a remark for the answer otherwise.
 func (t *Tools) inspect(ctx context.Context, k *caller, e action, r *board.Report, branch string) (not *answer, remark string, err error) {
@@ -63,8 +62,8 @@ func (t *Tools) inspect(ctx context.Context, k *caller, e action, r *board.Repor
 	if err != nil {
 		return nil, "", err
 	}
-	if now := d.Task; len(d.Attempts) == 0 || now.Attempt != h.Attempt || now.Nonce != h.Nonce || now.Status.Terminal() || now.Status == board.InReview {
-		return nil, "", nil // it cannot be accepted, or was reported before: the board says which
+	if !mayBeAccepted(d, h) {
+		return nil, "", nil // the board says why
 	}
 	p, err := t.b.Project(ctx, h.Task.Project)
 	if err != nil {
@@ -81,7 +80,7 @@ func (t *Tools) inspect(ctx context.Context, k *caller, e action, r *board.Repor
 		}
 	}
 	r.Observed = observed
-	if p.Policy == board.PolicyTrust || d.CheckWaived() {
+	if p.Policy == board.PolicyTrust || d.CheckWaived() || lacksEvidence(d.Task, r.Evidence) {
 		return nil, "", nil
 	}
 	res, err := t.waitCheck(ctx, k)
@@ -98,7 +97,7 @@ func (t *Tools) inspect(ctx context.Context, k *caller, e action, r *board.Repor
 	case CheckChanged:
 		return nil, "", &refusal{
 			what: "Not recorded.", state: fmt.Sprintf("You still hold %v.", h.Task), why: res.Reason, code: "check_changed", err: board.ErrConflict,
-			next: "Next: repeat the call when nothing writes to the worktree; files that the check itself writes belong into .gitignore.",
+			next: "Next: repeat the call when nothing writes to the worktree; files that the check itself writes belong in .gitignore.",
 		}
 	case CheckRed, CheckNotJudged:
 		out, err := t.b.Checked(ctx, k.Actor, h, board.CheckRun{
@@ -115,22 +114,35 @@ func (t *Tools) inspect(ctx context.Context, k *caller, e action, r *board.Repor
 	return nil, "", nil
 }
 
+// mayBeAccepted reports whether the board may accept a report under a claim: the claim is
+// live, or has expired and nobody else was given the task.
+func mayBeAccepted(d board.Dossier, h board.Handle) bool {
+	t := d.Task
+	if len(d.Attempts) == 0 || t.Attempt != h.Attempt || t.Nonce != h.Nonce || t.Status.Terminal() || t.Status == board.InReview {
+		return false
+	}
+	last := d.Attempts[len(d.Attempts)-1]
+	return last.Cause == "" || last.Cause == board.CauseExpired
+}
+
+// lacksEvidence reports whether the board will refuse a report because evidence is
+// missing that no check brings.
+func lacksEvidence(t board.Task, sent []board.Evidence) bool {
+	return slices.ContainsFunc(t.Wants, func(want board.EvidenceKind) bool {
+		return want != board.EvidenceTests && !slices.ContainsFunc(sent, func(e board.Evidence) bool { return e.Kind == want })
+	})
+}
+
 // waitCheck runs the check, and tells the client now and then that it still runs.
 func (t *Tools) waitCheck(ctx context.Context, k *caller) (CheckResult, error) {
 	wait := maxWait * time.Second
 	resume := k.wait(wait)
 	defer resume()
-	for begun := time.Now(); ; {
-		left := wait - time.Since(begun)
-		res, err := t.o.Inspector.Check(ctx, min(left, checkNotice))
-		if err != nil || res.State != CheckRunning || left <= checkNotice || ctx.Err() != nil {
-			return res, err
+	return t.o.Inspector.Check(ctx, wait, func(took time.Duration) {
+		if k.call != nil { // the caller of a direct method knows no progress
+			k.call.Progress(took.Seconds(), 0, fmt.Sprintf("the check has run for %s", board.Span(took)))
 		}
-		if k.call == nil { // a direct method, whose caller knows no progress
-			continue
-		}
-		k.call.Progress(time.Since(begun).Seconds(), 0, fmt.Sprintf("the check has run for %s", board.Span(res.Took)))
-	}
+	})
 }
 
 // checkRunning says that a report has to wait for its check.
@@ -161,7 +173,7 @@ func checkFailed(o board.CheckOutcome, res CheckResult) *answer {
 	case res.State == CheckRed:
 		fmt.Fprintf(&s, "\nYou still hold %v. Fix it and repeat the call. The attempt fails with the check's failure number %d; this was number %d.", o.Task, o.Limit, o.Count)
 	default:
-		fmt.Fprintf(&s, "\nYou still hold %v. Repeat the call to run the check again; after %d tries in a row people are asked.", o.Task, o.Limit)
+		fmt.Fprintf(&s, "\nYou still hold %v. Repeat the call to run the check again. After %d tries in a row people are asked; this was number %d.", o.Task, o.Limit, o.Count)
 	}
 	w := wireCheck{Task: o.Task.String(), State: string(res.State), Seconds: res.Took.Seconds(), Status: string(o.Status)}
 	if o.Question != 0 {

@@ -78,7 +78,7 @@ func done(ctx context.Context, t *Tools, k *caller, in doneInput) (*answer, erro
 	if err != nil {
 		return nil, k.refuse(e, err)
 	}
-	if t.o.Inspector != nil {
+	if t.o.Inspector != nil && out.Status.Terminal() {
 		t.o.Inspector.End(h.Task)
 	}
 	a := doneAnswer(out)

@@ -45,6 +45,8 @@ var ruleVerdicts = group{"reviews and releases", []test{
 			f.is("a review by "+a.actor.Owner, err, board.ErrDenied)
 			_, err = f.board.Update(f.ctx, a.actor, id, board.Edit{Acceptance: new("whatever")})
 			f.is("an edit by "+a.actor.Owner, err, board.ErrDenied)
+			_, err = f.board.Update(f.ctx, a.actor, id, board.Edit{Wants: &[]board.EvidenceKind{}})
+			f.is("an edit of the evidence by "+a.actor.Owner, err, board.ErrDenied)
 			_, err = f.board.Update(f.ctx, a.actor, id, board.Edit{Priority: new(board.Low)})
 			f.ok(err)
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bossman-dev/bossman/check"
+	"github.com/bossman-dev/bossman/git"
 	"github.com/bossman-dev/bossman/internal/config"
 	"github.com/bossman-dev/bossman/tools"
 )
@@ -28,8 +29,12 @@ func newInspector(dir string, s *config.Settings, getenv func(string) string) in
 	if locks != "" {
 		locks = filepath.Join(locks, "check")
 	}
+	common := ""
+	if repo, err := git.Find(dir); err == nil {
+		common = repo.Common
+	}
 	return inspector{&check.Inspector{
-		Dir:     dir,
+		Dir: dir, Common: common,
 		Runner:  check.NewRunner(&check.Options{Locks: locks}),
 		InForce: func() (*check.Check, string, error) { return checkInForce(s) },
 	}}
@@ -56,8 +61,11 @@ func checkInForce(s *config.Settings) (c *check.Check, why string, err error) {
 	return c, "", nil
 }
 
+// checkNotice is how often a client hears that a check still runs.
+const checkNotice = 5 * time.Second
+
 // Check implements tools.Inspector.
-func (i inspector) Check(ctx context.Context, d time.Duration) (tools.CheckResult, error) {
+func (i inspector) Check(ctx context.Context, d time.Duration, waiting func(time.Duration)) (tools.CheckResult, error) {
 	run, c, why, err := i.Run(ctx)
 	switch {
 	case err != nil:
@@ -68,7 +76,16 @@ func (i inspector) Check(ctx context.Context, d time.Duration) (tools.CheckResul
 		return tools.CheckResult{State: tools.CheckNone}, nil
 	}
 	res := tools.CheckResult{State: tools.CheckRunning, Command: c.String(), Took: time.Since(run.Began)}
-	v, ok := run.Wait(ctx, d)
+	v, ok := check.Verdict{}, false
+	for deadline := time.Now().Add(d); !ok && ctx.Err() == nil; {
+		left := time.Until(deadline)
+		if left <= 0 {
+			break
+		}
+		if v, ok = run.Wait(ctx, min(left, checkNotice)); !ok {
+			waiting(time.Since(run.Began))
+		}
+	}
 	if !ok {
 		res.Took = time.Since(run.Began)
 		return res, nil
@@ -83,8 +100,7 @@ func (i inspector) Check(ctx context.Context, d time.Duration) (tools.CheckResul
 		res.State = tools.CheckChanged
 		res.Reason = fmt.Sprintf("These files changed while the check ran: %s.", strings.Join(v.Paths, ", "))
 	case check.Stopped:
-		res.State = tools.CheckChanged
-		res.Reason = "Files changed while the check ran, and a newer call checks them."
+		res.State = tools.CheckNotJudged
 	default:
 		res.State = tools.CheckNotJudged
 	}

@@ -69,7 +69,7 @@ func (s *Settings) IsSet(key string) bool { return s.Origin[key] != originDefaul
 
 // readFile reads the settings in a file. One that does not exist has none.
 func (s *Settings) readFile(path string, inProject bool) error {
-	text, err := os.ReadFile(path)
+	text, err := readRegular(path)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil
 	}
@@ -111,6 +111,22 @@ func (s *Settings) readFile(path string, inProject bool) error {
 		s.Origin[name] = path
 	}
 	return nil
+}
+
+// maxFile bounds a configuration file.
+const maxFile = 1 << 20
+
+// readRegular reads a regular file of bounded size: a repository may bring a pipe or a
+// device under the name of its configuration.
+func readRegular(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxFile {
+		return nil, fmt.Errorf("%s is not a regular file of at most 1 MiB", path)
+	}
+	return os.ReadFile(path)
 }
 
 // setCheck takes the section [check]. That of a project's file is only proposed.

@@ -62,7 +62,7 @@ func readTrust(getenv func(string) string, repository string) (*Trust, error) {
 		return nil, fmt.Errorf("read what was trusted: %w", err)
 	}
 	if !info.Mode().IsRegular() || info.Size() > maxTrust {
-		return nil, fmt.Errorf("read what was trusted: %s is not a file of ours", t.path)
+		return nil, fmt.Errorf("read what was trusted: %s is not a regular file of at most 1 MiB", t.path)
 	}
 	text, err := os.ReadFile(t.path)
 	if err != nil {
@@ -96,7 +96,7 @@ func (t *Trust) Accept(c *Check, by string, at time.Time) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // which is in vain after the rename
+	defer os.Remove(f.Name()) // a no-op after the rename
 	_, err = f.Write(append(text, '\n'))
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
@@ -117,6 +117,8 @@ type CheckState struct {
 	// Withdrawn is set if the project's file has no check any more, and the accepted one
 	// is still in force.
 	Withdrawn bool
+	// Broken is why the project's file cannot be read, while a check is accepted.
+	Broken error
 	// Trust is what a person accepted of this repository.
 	Trust *Trust
 }
@@ -141,13 +143,15 @@ func (s *Settings) Check() (CheckState, error) {
 	}
 	state.File = projectFile(s.location.Root)
 	project := newSettings()
-	if err := project.readFile(state.File, true); err != nil {
-		return CheckState{}, err
-	}
+	broken := project.readFile(state.File, true)
 	if accepted := state.Trust.Check; accepted != nil {
 		state.InForce, state.Origin = accepted, "accepted by "+state.Trust.By
 	}
 	switch {
+	case broken != nil && state.Trust.Check == nil:
+		return CheckState{}, broken
+	case broken != nil: // an agent that breaks the file changes nothing
+		state.Broken = broken
 	case project.proposed == nil:
 		state.Withdrawn = state.Trust.Check != nil
 	case !project.proposed.Equal(state.Trust.Check):
