@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
+	"strings"
 	"sync"
 	"sync/atomic"
 )
@@ -92,7 +93,7 @@ func (k *Keyring) Seal(purpose string, data []byte) string {
 // Open decrypts text that Seal returned. It fails if the text was modified.
 func (k *Keyring) Open(purpose, text string) ([]byte, error) {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	if err != nil || len(b) < 4 {
+	if err != nil || len(b) < 4 || strings.ContainsAny(text, "\r\n") { // which base64 ignores
 		return nil, errSeal
 	}
 	k.mu.RLock()
