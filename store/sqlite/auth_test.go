@@ -15,7 +15,7 @@ import (
 
 func openAuth(t *testing.T) (auth.Store, string) {
 	path := filepath.Join(t.TempDir(), "board.db")
-	s, err := sqlite.Open(t.Context(), path, sqlite.Unflushed)
+	s, err := sqlite.Open(t.Context(), path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,10 +24,7 @@ func openAuth(t *testing.T) (auth.Store, string) {
 }
 
 func TestAuth(t *testing.T) {
-	authtest.Run(t, func(t *testing.T) auth.Store {
-		s, _ := openAuth(t)
-		return s
-	})
+	authtest.Run(t, func(t *testing.T) auth.Store { return sqlite.OpenEmpty(t) })
 }
 
 // TestAuth_readingCreatesNothing: whoever asks about a key where there is no board

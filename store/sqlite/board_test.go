@@ -1,7 +1,6 @@
 package sqlite_test
 
 import (
-	"path/filepath"
 	"testing"
 
 	"github.com/bossman-dev/bossman/board"
@@ -10,12 +9,5 @@ import (
 )
 
 func TestBoard(t *testing.T) {
-	boardtest.Run(t, func(t *testing.T) board.Store {
-		s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "board.db"), sqlite.Unflushed)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { s.Close() })
-		return s
-	})
+	boardtest.Run(t, func(t *testing.T) board.Store { return sqlite.OpenEmpty(t) })
 }
