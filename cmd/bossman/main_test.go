@@ -41,6 +41,7 @@ func TestScript(t *testing.T) {
 				{"XDG_CONFIG_HOME", filepath.Join(home, ".config")},
 				{"PATH", env.Getenv("PATH") + string(filepath.ListSeparator) + programs.dir},
 				{"ADDR", freeAddress(t)},
+				{"GORACE", os.Getenv("GORACE")},
 				{"GIT_CONFIG_NOSYSTEM", "1"},
 				{"GIT_AUTHOR_NAME", "a"},
 				{"GIT_AUTHOR_EMAIL", "a@example.org"},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,6 +19,7 @@ func TestPostgres(t *testing.T) {
 		Dir: filepath.Join("testdata", "postgres"),
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
+			env.Setenv("GORACE", os.Getenv("GORACE"))
 			name := "cli_" + strings.ToLower(filepath.Base(env.WorkDir))
 			name = strings.ReplaceAll(name, "-", "_")
 			cluster.Roles(t)
