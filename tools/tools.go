@@ -9,12 +9,18 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 
 	"github.com/bossman-dev/bossman/access"
+	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/mcp"
 )
 
 // ResultKey is the key in a result's _meta under which programs find the facts of its text.
 const ResultKey = "dev.bossman/result"
+
+// alwaysLoadKey is the key in a tool's _meta that makes Claude Code show the model its
+// definition. By default it shows the names of an MCP server's tools only, until the model
+// searches for them.
+const alwaysLoadKey = "anthropic/alwaysLoad"
 
 // maxWait is how long a call may wait: many clients give up after a minute.
 const maxWait = 45
@@ -129,10 +135,14 @@ func (d *definition) tool() mcp.Tool {
 	if hints.DestructiveHint == nil && !hints.ReadOnlyHint {
 		hints.DestructiveHint = new(false)
 	}
-	return mcp.Tool{
+	tool := mcp.Tool{
 		Name: d.name, Description: d.about, InputSchema: schema(d.props), Annotations: &hints,
 		Durable: d.durable, Repair: d.repair,
 	}
+	if d.verb.Shows(auth.Worker) {
+		tool.Meta = mcp.Meta{alwaysLoadKey: true}
+	}
+	return tool
 }
 
 // run adapts a function with typed arguments to the field run of a definition.

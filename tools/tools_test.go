@@ -55,6 +55,35 @@ func TestDefinitions_size(t *testing.T) {
 	}
 }
 
+// TestDefinitions_alwaysLoad: Claude Code shows the model the definitions of a worker's tools at
+// once; Codex shows only the instructions, whose first line must name the tool to begin with.
+func TestDefinitions_alwaysLoad(t *testing.T) {
+	s := mcp.NewServer(mcp.Implementation{Name: "t", Version: "1"}, &mcp.ServerOptions{Visible: tools.Visible})
+	register(s, nil, setup{Role: auth.Lead, Missing: board.ErrUnavailable})
+	mcptest.EachRevision(t, s, nil, func(t *testing.T, c *mcp.Client) {
+		var loaded []string
+		for tool, err := range c.Tools(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tool.Meta["anthropic/alwaysLoad"] == true {
+				loaded = append(loaded, tool.Name)
+			}
+		}
+		want := []string{
+			"ask_question", "create_task", "get_answer", "get_next_task", "get_task",
+			"report_progress", "report_task_done", "report_task_failed",
+		}
+		if !slices.Equal(loaded, want) {
+			t.Errorf("always loaded are %v, want the worker's tools %v", loaded, want)
+		}
+	})
+	first, _, _ := strings.Cut(tools.Instructions(), "\n")
+	if want := "get tasks with get_next_task"; !strings.Contains(first, want) {
+		t.Errorf("the instructions begin with %q, want %q in that line", first, want)
+	}
+}
+
 // checkSchema checks that a schema uses only what every client supports.
 func checkSchema(t *testing.T, tool *mcp.Tool) {
 	t.Helper()
