@@ -294,6 +294,64 @@ func TestFrozen(t *testing.T) {
 	}
 }
 
+// When the server freezes and its standby is promoted, calls reach the standby within
+// seconds, whatever the pool was doing: connections that were in use and those that were
+// idle are given up together, and keep no place in the pool.
+func TestFrozen_promoted(t *testing.T) {
+	t.Parallel()
+	a := pgtest.Start(t)
+	db := a.NewDatabase(t)
+	b := a.Standby(t)
+	dsn := fmt.Sprintf("postgres://%s@%s,%s/%s?sslmode=disable", pgtest.App, a.Addr(), b.Addr(), db)
+	const conns = 4
+	s, err := postgres.Open(t.Context(), dsn, &postgres.Options{StatementTimeout: 500 * time.Millisecond, MaxConns: conns})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	defer a.Kill()
+	now := func(r board.Reader) error { _, err := r.Now(); return err }
+	// together runs n reads at once, each on a connection of its own.
+	together := func(n int, f func()) {
+		var at, done sync.WaitGroup
+		at.Add(n)
+		for range n {
+			done.Go(func() {
+				_ = s.Read(t.Context(), func(r board.Reader) error {
+					at.Done()
+					at.Wait()
+					f()
+					return now(r)
+				})
+			})
+		}
+		done.Wait()
+	}
+	together(conns, func() {})
+	var freeze sync.Once
+	together(conns/2, func() {
+		freeze.Do(func() {
+			if err := a.Freeze(); err != nil {
+				t.Error(err)
+			}
+		})
+	})
+	if err := b.Promote(); err != nil {
+		t.Fatal(err)
+	}
+	promoted := time.Now()
+	for err := errors.New("no try"); err != nil; err = s.Read(t.Context(), now) {
+		if time.Since(promoted) > time.Minute {
+			t.Fatal(err)
+		}
+	}
+	if took := time.Since(promoted); took > 12*time.Second {
+		t.Errorf("the first answer came %v after the promotion, want at most 12 s", took)
+	} else {
+		t.Logf("the first answer came %v after the promotion", took)
+	}
+}
+
 // A deferred or timed-out wait is refused, and nothing has happened.
 func TestLockTimeout(t *testing.T) {
 	t.Parallel()

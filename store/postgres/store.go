@@ -75,6 +75,7 @@ const (
 	// down does not delay the connection to its standby.
 	hostTimeout     = 2 * time.Second
 	rollbackTimeout = 2 * time.Second
+	pingTimeout     = 5 * time.Second
 	// answerTimeout is how long the client waits for an answer after the server's own
 	// statement timeout.
 	answerTimeout = 2 * time.Second
@@ -115,7 +116,11 @@ func Open(ctx context.Context, dsn string, opts *Options) (*Store, error) {
 		return nil
 	}
 	config.AfterConnect = s.prepareConn
-	config.PingTimeout = 5 * time.Second
+	config.ShouldPing = func(_ context.Context, p pgxpool.ShouldPingParams) bool {
+		stateOf(p.Conn).stale = p.IdleDuration > time.Second
+		return false // see alive
+	}
+	config.PrepareConn = s.alive
 
 	if s.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
@@ -178,6 +183,22 @@ func (s *Store) prepareConn(ctx context.Context, conn *pgx.Conn) error {
 		return err
 	}
 	return s.checkEpoch(ctx, conn)
+}
+
+// alive reports whether a connection that the pool is about to hand out still answers; it
+// asks if the connection was idle for a while. If it does not answer, neither will the
+// others: to find that out one by one would take minutes.
+func (s *Store) alive(ctx context.Context, conn *pgx.Conn) (bool, error) {
+	if !stateOf(conn).stale {
+		return true, nil
+	}
+	ping, cancel := context.WithTimeout(ctx, pingTimeout)
+	defer cancel()
+	err := conn.Ping(ping)
+	if err != nil && ctx.Err() == nil {
+		s.pool.Reset()
+	}
+	return err == nil, nil
 }
 
 // Close waits for operations in flight and closes all connections.
