@@ -9,6 +9,7 @@ import (
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/internal/boardjson"
+	"github.com/bossman-dev/bossman/internal/boardtext"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -107,7 +108,7 @@ func (o *openBoard) inbox(ctx context.Context, slug string) ([]inboxEntry, error
 			}
 			e := inboxEntry{
 				Kind: "question", ID: q.ID.String(), Title: q.Text, Task: q.Claim.Task.String(), Since: q.AskedAt.UTC(),
-				Command: "bossman answer " + q.ID.String(), Asked: new(boardjson.FromQuestion(q, s.Now)), age: ago(s.Now, q.AskedAt),
+				Command: "bossman answer " + q.ID.String(), Asked: new(boardjson.FromQuestion(q, s.Now)), age: boardtext.Ago(s.Now, q.AskedAt),
 			}
 			switch {
 			case boardjson.Overdue(q, s.Now):
@@ -169,7 +170,7 @@ func (e *inboxEntry) addOutcome(d board.Dossier, now time.Time) {
 	}
 	last := d.Attempts[len(d.Attempts)-1]
 	e.Since = last.EndedAt.UTC()
-	e.age = ago(now, last.EndedAt)
+	e.age = boardtext.Ago(now, last.EndedAt)
 	switch {
 	case d.Task.Status == board.Failed && last.Reason != "":
 		e.Detail += ", the last: " + last.Reason

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/internal/boardjson"
+	"github.com/bossman-dev/bossman/internal/boardtext"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 )
@@ -187,7 +188,7 @@ func keyRows(keys []auth.Key, now time.Time) (rows []console.Row) {
 			console.Text(k.Project),
 			console.Text(k.Role.String()),
 			console.Dim.Cell(expires),
-			console.Dim.Cell(ago(now, k.LastUsed)),
+			console.Dim.Cell(boardtext.Ago(now, k.LastUsed)),
 			console.Yellow.Cell(state),
 		})
 	}

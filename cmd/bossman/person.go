@@ -7,6 +7,7 @@ import (
 
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/internal/boardjson"
+	"github.com/bossman-dev/bossman/internal/boardtext"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 )
@@ -46,7 +47,7 @@ func (a *app) personList() *cobra.Command {
 			for _, p := range people {
 				state := ""
 				if !p.Disabled.IsZero() {
-					state = "disabled " + ago(time.Now(), p.Disabled)
+					state = "disabled " + boardtext.Ago(time.Now(), p.Disabled)
 				}
 				rows = append(rows, console.Row{console.Cyan.Cell(p.Name), console.Text(console.Count(p.Keys, "key")), console.Yellow.Cell(state)})
 			}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/internal/boardjson"
+	"github.com/bossman-dev/bossman/internal/boardtext"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 )
@@ -72,14 +73,14 @@ func (a *app) status(ctx context.Context) error {
 		var rows []console.Row
 		for _, c := range sum.Claims {
 			left := c.LeaseUntil.Sub(sum.Now)
-			lease := console.Dim.Cell("lease " + span(left))
+			lease := console.Dim.Cell("lease " + boardtext.Span(left))
 			if left <= 0 {
 				lease = console.Red.Cell("lease expired")
 			} else if left < c.Lease/3 {
 				lease.Style = console.Yellow
 			}
 			rows = append(rows, console.Row{
-				console.Cyan.Cell(c.Task.String()), console.Text(titles[c.Task]), console.Text(c.Worker.Name), console.Dim.Cell(span(sum.Now.Sub(c.GrantedAt))), lease,
+				console.Cyan.Cell(c.Task.String()), console.Text(titles[c.Task]), console.Text(c.Worker.Name), console.Dim.Cell(boardtext.Span(sum.Now.Sub(c.GrantedAt))), lease,
 			})
 		}
 		a.Table("  ", []console.Column{{}, {Flex: true}, {}, {Right: true, Drop: 2}, {Drop: 1}}, rows)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/boardtext"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/internal/planfile"
 	"github.com/spf13/cobra"
@@ -44,7 +45,7 @@ list, such as --after=, removes all. The worker that holds the task is notified.
 				return err
 			}
 			a.warnSkills(ctx, o, id.Project, f.skills)
-			return a.printTask(t, "%s  %s%s", a.Styled(console.Cyan, t.ID.String()), console.OneLine(t.Title), a.Styled(console.Dim, "  "+stateWord(t)))
+			return a.printTask(t, "%s  %s%s", a.Styled(console.Cyan, t.ID.String()), console.OneLine(t.Title), a.Styled(console.Dim, "  "+boardtext.StateWord(t)))
 		},
 	}
 	f.register(a, cmd)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/internal/boardjson"
+	"github.com/bossman-dev/bossman/internal/boardtext"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 )
@@ -83,11 +84,11 @@ func (a *app) taskList() *cobra.Command {
 				}
 				rows = append(rows, console.Row{
 					console.Cyan.Cell(t.ID.String()),
-					stateStyle(t).Cell(stateWord(t)),
-					priorityStyle(t.Priority).Cell(priority),
+					boardtext.StateStyle(t).Cell(boardtext.StateWord(t)),
+					boardtext.PriorityStyle(t.Priority).Cell(priority),
 					console.Text(t.Title),
 					console.Text(holders[t.ID].Worker.Name),
-					console.Dim.Cell(ago(s.Now, t.CreatedAt)),
+					console.Dim.Cell(boardtext.Ago(s.Now, t.CreatedAt)),
 				})
 			}
 			if len(rows) > 0 {
@@ -200,38 +201,4 @@ func (a *app) listFoot(page []board.Task, more, chosen bool, c board.Counts) {
 	} else if more {
 		a.Infof("%s", text)
 	}
-}
-
-// stateWord is a task's state for people.
-func stateWord(t board.Task) string {
-	switch s := boardjson.State(t); s {
-	case "in_progress":
-		return "in progress"
-	default:
-		return s
-	}
-}
-
-func stateStyle(t board.Task) console.Style {
-	switch boardjson.State(t) {
-	case "ready":
-		return console.Green
-	case "in_progress":
-		return console.Cyan
-	case "waiting", "review":
-		return console.Yellow
-	case "failed":
-		return console.Red
-	}
-	return console.Dim
-}
-
-func priorityStyle(p board.Priority) console.Style {
-	switch p {
-	case board.Urgent:
-		return console.Red
-	case board.High:
-		return console.Yellow
-	}
-	return console.Dim
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/boardtext"
 	"github.com/spf13/cobra"
 )
 
@@ -14,7 +15,7 @@ func (a *app) taskRelease() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return a.printTask(t, "%v is back on the board: %s. No failure was counted.", t.ID, stateWord(t))
+		return a.printTask(t, "%v is back on the board: %s. No failure was counted.", t.ID, boardtext.StateWord(t))
 	})
 	cmd.Flags().StringVarP(&reason, "reason", "m", "", "reason")
 	return cmd

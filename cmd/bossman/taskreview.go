@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/boardtext"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 )
@@ -66,7 +67,7 @@ func (a *app) askVerdict(ctx context.Context, o *openBoard, id board.ID) (board.
 	if err != nil {
 		return "", "", err
 	}
-	a.showDossier(d, 5)
+	boardtext.Show(a.Console, d, 5)
 	a.Linef("")
 	answer, err := a.Prompt(ctx, "accept, reject or skip> ")
 	if err != nil {

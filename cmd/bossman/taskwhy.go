@@ -7,6 +7,7 @@ import (
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/internal/boardjson"
+	"github.com/bossman-dev/bossman/internal/boardtext"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 )
@@ -33,7 +34,7 @@ func (a *app) taskWhy() *cobra.Command {
 			}
 			return a.PrintJSON(out)
 		}
-		a.Linef("%s  %s%s", a.Styled(console.Cyan, id.String()), console.OneLine(d.Task.Title), a.Styled(console.Dim, "  "+stateWord(d.Task)))
+		a.Linef("%s  %s%s", a.Styled(console.Cyan, id.String()), console.OneLine(d.Task.Title), a.Styled(console.Dim, "  "+boardtext.StateWord(d.Task)))
 		for _, r := range reasons {
 			a.Paragraph("  ", console.OneLine(withCommand(id, r)))
 		}

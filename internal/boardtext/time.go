@@ -1,4 +1,4 @@
-package main
+package boardtext
 
 import (
 	"time"
@@ -6,23 +6,23 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-// span is a duration for people; less than a second is 0 s.
-func span(d time.Duration) string {
+// Span is a duration for people; less than a second is 0 s.
+func Span(d time.Duration) string {
 	if d < time.Second {
 		return "0 s"
 	}
 	return board.Span(d)
 }
 
-// ago is how long before now a time was, empty for the zero time.
-func ago(now, then time.Time) string {
+// Ago is how long before now a time was, empty for the zero time.
+func Ago(now, then time.Time) string {
 	if then.IsZero() {
 		return ""
 	}
 	if d := now.Sub(then); d < 2*time.Second {
 		return "now"
 	}
-	return span(now.Sub(then)) + " ago"
+	return Span(now.Sub(then)) + " ago"
 }
 
 // stampLayout is the layout for a time in the history: the hour of the last day, the day

@@ -1,0 +1,243 @@
+package boardtext
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/console"
+)
+
+// A view prints to a terminal.
+type view struct{ *console.Console }
+
+// Show prints a task with all that is known about it, and the newest events of its
+// history.
+func Show(c *console.Console, d board.Dossier, events int) {
+	v := view{c}
+	t := d.Task
+	v.Linef("%s  %s", v.Styled(console.Cyan, t.ID.String()), v.Styled(console.Bold, console.OneLine(t.Title)))
+	facts := []string{v.Styled(StateStyle(t), StateWord(t))}
+	add := func(format string, args ...any) { facts = append(facts, fmt.Sprintf(format, args...)) }
+	if t.Priority != board.Normal {
+		facts = append(facts, v.Styled(PriorityStyle(t.Priority), t.Priority.String()))
+	}
+	switch {
+	case d.Claim != nil:
+		left := d.Claim.LeaseUntil.Sub(d.Now)
+		if left > 0 {
+			add("%s since %s, lease %s", console.OneLine(d.Claim.Worker.Name), Span(d.Now.Sub(d.Claim.GrantedAt)), Span(left))
+		} else {
+			add("%s, lease expired %s", console.OneLine(d.Claim.Worker.Name), Ago(d.Now, d.Claim.LeaseUntil))
+		}
+	case !t.ReservedFor.IsZero():
+		add("reserved for %s for another %s", console.OneLine(t.ReservedFor.Name), Span(t.NotBefore.Sub(d.Now)))
+	case !t.NotBefore.IsZero():
+		add("for another %s", Span(t.NotBefore.Sub(d.Now)))
+	}
+	if t.Failures > 0 {
+		add("%d of %d attempts failed", t.Failures, t.MaxFailures)
+	}
+	add("created %s by %s", Ago(d.Now, t.CreatedAt), console.OneLine(t.CreatedBy))
+	if !t.EndedAt.IsZero() {
+		add("ended %s", Ago(d.Now, t.EndedAt))
+	}
+	v.Linef("%s", strings.Join(facts, " · "))
+	v.pairs([][2]string{
+		{"part of", t.Parent.String()},
+		{"skills", strings.Join(t.Skills, ", ")},
+		{"areas", strings.Join(t.Areas, ", ")},
+		{"evidence", joinKinds(t.Wants)},
+		{"lease", spanOrNone(t.Lease)},
+	})
+	// A title that was made from the description is not repeated.
+	if text := d.Doc.Description; text != "" && strings.TrimSpace(text) != t.Title {
+		v.section("Description", text)
+	}
+	v.section("Done when", d.Doc.Acceptance)
+	v.tasksSection("Depends on", d.Blockers, d.Results)
+	v.tasksSection("Dependents", d.Dependents, nil)
+	v.tasksSection("Parts", d.Children, nil)
+	for _, q := range d.Questions {
+		v.Linef("\n%s", v.Styled(console.Bold, "Question "+q.ID.String())+v.Styled(console.Dim, "  "+console.OneLine(q.Asker.Name)+", "+Ago(d.Now, q.AskedAt)))
+		v.Paragraph("  ", q.Text)
+		switch q.State {
+		case board.QuestionOpen:
+			v.Linef("  %s", v.Styled(console.Yellow, "open: bossman answer "+q.ID.String()))
+		case board.QuestionAnswered:
+			v.Linef("  %s %s", v.Styled(console.Dim, console.OneLine(q.AnsweredBy)+":"), console.OneLine(q.Answer))
+		default:
+			v.Linef("  %s", v.Styled(console.Dim, string(q.State)))
+		}
+	}
+	if r := d.Doc.Result; r != nil {
+		v.section("Result", r.Summary)
+		for _, e := range r.Evidence {
+			seen := v.Styled(console.Yellow, "claimed")
+			if e.Observed {
+				seen = v.Styled(console.Green, "observed")
+			}
+			v.Linef("  %s %s  %s", v.Styled(console.Dim, string(e.Kind)+":"), strings.TrimSpace(console.OneLine(e.Ref)+"  "+console.OneLine(e.Detail)), seen)
+		}
+		for _, file := range r.Artifacts {
+			v.Linef("  %s %s", v.Styled(console.Dim, "artifact:"), console.OneLine(file))
+		}
+		if r.Branch != "" {
+			v.Linef("  %s %s", v.Styled(console.Dim, "branch:"), console.OneLine(r.Branch))
+		}
+	}
+	v.attempts(d)
+	v.history(d, events)
+}
+
+// pairs prints names and values, without those whose value is empty.
+func (v view) pairs(pairs [][2]string) {
+	var rows []console.Row
+	for _, kv := range pairs {
+		if kv[1] != "" {
+			rows = append(rows, console.Row{console.Dim.Cell(kv[0]), console.Text(kv[1])})
+		}
+	}
+	v.Table("", []console.Column{{}, {Flex: true}}, rows)
+}
+
+func (v view) section(head, text string) {
+	if strings.TrimSpace(text) == "" {
+		return
+	}
+	v.Linef("\n%s", v.Styled(console.Bold, head))
+	v.Paragraph("  ", strings.TrimSpace(text))
+}
+
+func (v view) tasksSection(head string, ts []board.Task, results map[board.ID]board.Result) {
+	if len(ts) == 0 {
+		return
+	}
+	v.Linef("\n%s", v.Styled(console.Bold, head))
+	var rows []console.Row
+	for _, t := range ts {
+		text := console.OneLine(t.Title)
+		if r, ok := results[t.ID]; ok && r.Summary != "" {
+			text += ": " + console.OneLine(r.Summary)
+		}
+		rows = append(rows, console.Row{console.Cyan.Cell(t.ID.String()), StateStyle(t).Cell(StateWord(t)), console.Text(text)})
+	}
+	v.Table("  ", []console.Column{{}, {}, {Flex: true}}, rows)
+}
+
+// attempts prints how each attempt went and where its work is.
+func (v view) attempts(d board.Dossier) {
+	if len(d.Attempts) == 0 {
+		return
+	}
+	v.Linef("\n%s", v.Styled(console.Bold, "Attempts"))
+	for _, at := range d.Attempts {
+		how := "in progress"
+		if !at.EndedAt.IsZero() {
+			how = string(at.Cause) + " after " + Span(at.EndedAt.Sub(at.GrantedAt))
+		}
+		text := fmt.Sprintf("%d  %s  %s", at.Attempt, console.OneLine(at.Worker.Name), how)
+		if at.Reason != "" && at.Cause != board.CauseDone {
+			text += ": " + console.OneLine(at.Reason)
+		}
+		v.Paragraph("  ", text)
+		if where := whereText(at.Where); where != "" {
+			v.Linef("     %s", v.Styled(console.Dim, where))
+		}
+		if at.DoNotRepeat != "" {
+			v.Paragraph("     ", "do not repeat: "+console.OneLine(at.DoNotRepeat))
+		}
+	}
+}
+
+func whereText(w board.Where) string {
+	var parts []string
+	if w.Branch != "" {
+		text := "branch " + console.OneLine(w.Branch)
+		if w.Head != "" {
+			text += " at " + console.OneLine(w.Head[:min(len(w.Head), 8)])
+		}
+		parts = append(parts, text)
+	}
+	if w.Uncommitted > 0 {
+		parts = append(parts, console.Count(w.Uncommitted, "uncommitted file"))
+	}
+	if w.Dir != "" {
+		parts = append(parts, console.OneLine(w.Host)+":"+console.OneLine(w.Dir))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (v view) history(d board.Dossier, events int) {
+	if len(d.Events) == 0 || events == 0 {
+		return
+	}
+	v.Linef("\n%s", v.Styled(console.Bold, "History"))
+	if first := d.Events[0].Seq; first > 1 {
+		v.Linef("  %s", v.Styled(console.Dim, fmt.Sprintf("%s earlier: --events %d", console.Count(int(first-1), "event"), d.Task.Seq)))
+	}
+	var rows []console.Row
+	for _, e := range d.Events {
+		rows = append(rows, console.Row{
+			console.Dim.Cell(e.When().Local().Format(stampLayout(d.Now, e.When()))),
+			console.Text(e.Actor),
+			console.Text(strings.TrimSpace(string(e.Kind) + " " + eventState(e))),
+			console.Text(eventText(e)),
+		})
+	}
+	v.Table("  ", []console.Column{{}, {}, {}, {Flex: true, Wrap: true}}, rows)
+}
+
+// eventState is the status that an event led to, if its kind does not imply it.
+func eventState(e board.Event) string {
+	if e.From == e.To || e.From == "" || string(e.To) == string(e.Kind) {
+		return ""
+	}
+	switch e.Kind {
+	case board.EventClaimed, board.EventAccepted:
+		return ""
+	}
+	return "→ " + strings.ReplaceAll(string(e.To), "_", " ")
+}
+
+func eventText(e board.Event) string {
+	var parts []string
+	if e.Kind == board.EventClaimed {
+		parts = append(parts, fmt.Sprintf("attempt %d", e.Detail.Attempt))
+		if where := e.Detail.Where.Branch; where != "" {
+			parts = append(parts, "on "+console.OneLine(where))
+		}
+	}
+	if e.Detail.Question != 0 {
+		parts = append(parts, e.Detail.Question.String())
+	}
+	if len(e.Detail.Fields) > 0 {
+		parts = append(parts, strings.Join(e.Detail.Fields, ", "))
+	}
+	if e.Detail.Percent > 0 {
+		parts = append(parts, fmt.Sprintf("%d%%", e.Detail.Percent))
+	}
+	if e.Detail.Text != "" && e.Kind != board.EventCreated {
+		parts = append(parts, console.OneLine(e.Detail.Text))
+	}
+	if e.Detail.Late {
+		parts = append(parts, "(after its claim had ended)")
+	}
+	return strings.Join(parts, "  ")
+}
+
+func joinKinds(ks []board.EvidenceKind) string {
+	var out []string
+	for _, k := range ks {
+		out = append(out, string(k))
+	}
+	return strings.Join(out, ", ")
+}
+
+func spanOrNone(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return d.String()
+}
