@@ -36,9 +36,9 @@ func randomText(n int) string {
 	return string(b)
 }
 
-// ParseHandle parses a Handle in the form that String writes.
+// ParseHandle parses a Handle in the form that String writes, in any letter case.
 func ParseHandle(s string) (Handle, error) {
-	task, rest, ok := strings.Cut(s, "/")
+	task, rest, ok := strings.Cut(strings.ToLower(s), "/")
 	digits, nonce, ok2 := strings.Cut(rest, ".")
 	id, err := ParseID(task)
 	attempt, err2 := strconv.Atoi(digits)

@@ -156,7 +156,7 @@ func (p *Plan) drafts() ([]draft, int, error) {
 				}
 				continue
 			}
-			id, err := ParseID(name)
+			id, err := ParseIDIn(p.Project, name)
 			if err != nil {
 				return nil, 0, invalid("task %.40q depends on %.40q, which is neither a key of this plan nor a task id", t.Key, name)
 			}
@@ -165,7 +165,7 @@ func (p *Plan) drafts() ([]draft, int, error) {
 		if t.Within != "" {
 			if j, ok := index[t.Within]; ok {
 				d.within = j + 1
-			} else if id, err := ParseID(t.Within); err == nil {
+			} else if id, err := ParseIDIn(p.Project, t.Within); err == nil {
 				d.Parent = id
 			} else {
 				return nil, 0, invalid("the parent of task %.40q is %.40q, which is neither a key of this plan nor a task id", t.Key, t.Within)

@@ -10,9 +10,9 @@ import (
 // A QuestionID identifies a question. It is written q-18.
 type QuestionID int64
 
-// ParseQuestionID parses a QuestionID in the form that String writes.
+// ParseQuestionID parses a QuestionID in the form that String writes, in any letter case.
 func ParseQuestionID(s string) (QuestionID, error) {
-	digits, ok := strings.CutPrefix(s, "q-")
+	digits, ok := strings.CutPrefix(strings.ToLower(s), "q-")
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if !ok || err != nil || n < 1 || digits[0] == '0' || digits[0] == '+' {
 		return 0, fmt.Errorf("%w: invalid question id %.40q: want one like q-18", ErrInvalid, s)

@@ -17,14 +17,29 @@ type ID struct {
 // MaxNo is the largest number of a task, so that stores can pack an ID into 64 bits.
 const MaxNo = 1<<40 - 1
 
-// ParseID parses an ID in the form that String writes.
+// ParseID parses an ID in the form that String writes, in any letter case.
 func ParseID(s string) (ID, error) {
 	slug, digits, ok := strings.Cut(s, "-")
+	slug = strings.ToLower(slug)
 	no, err := strconv.ParseInt(digits, 10, 64)
 	if !ok || err != nil || !ValidSlug(slug) || no < 1 || no > MaxNo || digits[0] < '1' || digits[0] > '9' {
 		return ID{}, fmt.Errorf("%w: invalid task id %.40q: want one like web-142", ErrInvalid, s)
 	}
 	return ID{Project: slug, No: no}, nil
+}
+
+// ParseIDIn is ParseID for text that people and models write: a bare number, 142 or #142, is
+// a task of the project. An empty project has none.
+func ParseIDIn(project, s string) (ID, error) {
+	s = strings.TrimSpace(s)
+	number := strings.TrimPrefix(s, "#")
+	if _, err := strconv.ParseUint(number, 10, 64); err != nil {
+		return ParseID(s)
+	}
+	if project == "" {
+		return ID{}, fmt.Errorf("%w: the task %.40q is of which project? Write it like web-142", ErrInvalid, s)
+	}
+	return ParseID(project + "-" + number)
 }
 
 // String returns the ID in the form web-142, and "" for the zero ID.

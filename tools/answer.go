@@ -84,7 +84,7 @@ func (k *caller) question(ctx context.Context, named string) (board.Question, er
 	} else {
 		e.next = "Next: repeat the call with the id that ask_question gave you."
 	}
-	id, err := board.ParseQuestionID(strings.ToLower(strings.TrimSpace(named)))
+	id, err := board.ParseQuestionID(strings.TrimSpace(named))
 	if err != nil {
 		return board.Question{}, k.refuse(e, err)
 	}

@@ -60,7 +60,7 @@ func sees(c *access.Caller, uri string) bool {
 	if !ok || uri == taskTemplate {
 		return true
 	}
-	id, err := board.ParseID(name)
+	id, err := board.ParseIDIn(c.Project, name)
 	return err == nil && c.May(access.Get, id.Project) == nil
 }
 
@@ -152,7 +152,7 @@ func (k *caller) task(ctx context.Context, named string) (board.ID, error) {
 		if h, err := board.ParseHandle(named); err == nil {
 			named = h.Task.String()
 		}
-		id, err := board.ParseID(named)
+		id, err := k.taskID(named)
 		if err == nil && !k.may(id.Project) {
 			return id, k.refuse(action{what: "Not done.", task: id}, board.ErrNotFound)
 		}
@@ -171,11 +171,20 @@ func (k *caller) task(ctx context.Context, named string) (board.ID, error) {
 	return board.ID{}, whichTask(held)
 }
 
-// taskIDs parses task ids.
-func taskIDs(names []string) ([]board.ID, error) {
+// taskID parses a task id. A bare number is a task of the default project.
+func (k *caller) taskID(s string) (board.ID, error) {
+	project, err := k.project("")
+	if err != nil {
+		project = ""
+	}
+	return board.ParseIDIn(project, s)
+}
+
+// taskIDs parses task ids. A bare number is a task of the project.
+func taskIDs(project string, names []string) ([]board.ID, error) {
 	var ids []board.ID
 	for _, s := range board.SplitList(names...) {
-		id, err := board.ParseID(s)
+		id, err := board.ParseIDIn(project, s)
 		if err != nil {
 			return nil, err
 		}
@@ -195,7 +204,7 @@ func (k *caller) claim(ctx context.Context, e action, named string) (board.Handl
 		k.Worker = k.t.workerOf(h)
 		return h, nil
 	}
-	if id, bad := board.ParseID(named); bad == nil {
+	if id, bad := k.taskID(named); bad == nil {
 		held, err := k.held(ctx)
 		if err != nil {
 			return h, k.refuse(e, err)

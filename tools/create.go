@@ -109,11 +109,11 @@ func newTask(project string, in taskInput) (board.NewTask, error) {
 			return n, err
 		}
 	}
-	if n.DependsOn, err = taskIDs(in.DependsOn); err != nil {
+	if n.DependsOn, err = taskIDs(project, in.DependsOn); err != nil {
 		return n, err
 	}
 	if in.Parent != "" {
-		n.Parent, err = board.ParseID(in.Parent)
+		n.Parent, err = board.ParseIDIn(project, in.Parent)
 	}
 	return n, err
 }

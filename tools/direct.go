@@ -93,11 +93,11 @@ func (t *Tools) directDone(ctx context.Context, r *mcp.Request) (mcp.Result, err
 		return nil, err
 	}
 	const what = "Failed to report task done"
-	id, err := board.ParseID(taskID)
+	k := t.caller(ctx, nil, access.Done)
+	id, err := k.taskID(taskID)
 	if err != nil {
 		return nil, rpcError(what, err)
 	}
-	k := t.caller(ctx, nil, access.Done)
 	t.mu.Lock()
 	h, ok := t.direct.claims[id]
 	t.mu.Unlock()

@@ -107,7 +107,7 @@ func (t *Tools) readTask(ctx context.Context, c *mcp.Call) ([]mcp.Contents, erro
 		return nil, t.missingRPC()
 	}
 	k := t.caller(ctx, c, access.Get)
-	id, err := board.ParseID(c.Argument("id"))
+	id, err := k.taskID(c.Argument("id"))
 	if err != nil || !k.may(id.Project) {
 		return nil, mcp.ErrNotFound
 	}

@@ -55,7 +55,7 @@ func update(ctx context.Context, t *Tools, k *caller, in struct {
 		edit.Priority = &p
 	}
 	if in.DependsOn != nil {
-		ids, err := taskIDs(*in.DependsOn)
+		ids, err := taskIDs(id.Project, *in.DependsOn)
 		if err != nil {
 			return nil, k.refuse(e, err)
 		}
@@ -64,7 +64,7 @@ func update(ctx context.Context, t *Tools, k *caller, in struct {
 	if in.Parent != nil {
 		edit.Parent = new(board.ID{})
 		if *in.Parent != "" {
-			if *edit.Parent, err = board.ParseID(*in.Parent); err != nil {
+			if *edit.Parent, err = board.ParseIDIn(id.Project, *in.Parent); err != nil {
 				return nil, k.refuse(e, err)
 			}
 		}

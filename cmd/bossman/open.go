@@ -192,17 +192,7 @@ func (a *app) openProject(ctx context.Context) (*openBoard, string, error) {
 }
 
 // taskID parses a task's id; a bare number is a task of the project.
-func (o *openBoard) taskID(s string) (board.ID, error) {
-	if id, err := board.ParseID(s); err == nil {
-		return id, nil
-	}
-	if o.slug != "" {
-		if id, err := board.ParseID(o.slug + "-" + strings.TrimPrefix(s, "#")); err == nil {
-			return id, nil
-		}
-	}
-	return board.ParseID(s)
-}
+func (o *openBoard) taskID(s string) (board.ID, error) { return board.ParseIDIn(o.slug, s) }
 
 func (o *openBoard) taskIDs(list []string) ([]board.ID, error) {
 	var ids []board.ID

@@ -58,6 +58,9 @@ then at most 15 letters and digits. A board in a file has one project, which the
 task creates; run this before it to choose another name.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
+			if !board.ValidSlug(args[0]) {
+				return console.Usagef("%q cannot be a project's name: a lower-case letter, then at most 15 letters and digits", args[0])
+			}
 			if a.flags.Project == "" {
 				a.flags.Project = args[0] // the home project of a board in a file
 			}

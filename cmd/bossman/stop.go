@@ -25,7 +25,7 @@ func (a *app) stopCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			all = slices.DeleteFunc(all, func(w board.Worker) bool { return w.Name != args[0] })
+			all = slices.DeleteFunc(all, func(w board.Worker) bool { return !strings.EqualFold(w.Name, args[0]) })
 			switch len(all) {
 			case 0:
 				return console.Errorf(console.NotFound, "bossman status shows the workers", "there is no worker %s on this board", args[0])
@@ -46,13 +46,13 @@ func (a *app) stopCommand() *cobra.Command {
 					Worker   string `json:"worker"`
 					Stopped  bool   `json:"stopped"`
 					Released string `json:"released,omitzero"`
-				}{args[0], true, task.String()})
+				}{all[0].Name, true, task.String()})
 			}
 			if task.IsZero() {
-				a.Linef("%s gets no more work. It held none.", args[0])
+				a.Linef("%s gets no more work. It held none.", all[0].Name)
 				return nil
 			}
-			a.Linef("%s gets no more work, and %v is back on the board. Its next call tells it so.", args[0], task)
+			a.Linef("%s gets no more work, and %v is back on the board. Its next call tells it so.", all[0].Name, task)
 			return nil
 		},
 	}

@@ -37,6 +37,7 @@ func (a *app) taskList() *cobra.Command {
 				return err
 			}
 			f.Projects = []string{slug}
+			f.Worker = strings.ToLower(f.Worker)
 			if parent != "" {
 				if f.Parent, err = o.taskID(parent); err != nil {
 					return err

@@ -48,6 +48,7 @@ var keys = []Key{
 			if err := setText(&s.Project, v); err != nil {
 				return err
 			}
+			s.Project = strings.ToLower(s.Project)
 			if s.Project != "" && !board.ValidSlug(s.Project) {
 				return fmt.Errorf("%q cannot be a project's name: a lower-case letter, then at most 15 letters and digits", s.Project)
 			}
