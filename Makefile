@@ -78,6 +78,10 @@ cover: ## run the tests and report coverage; details in coverage.out
 e2e: ## conformance suite, real clients, the board, a team's server, load, faults (needs npm; installs what it uses)
 	@if [ -f e2e/go.mod ]; then cd e2e && $(GO) test -count=1 -timeout=20m $(TESTFLAGS) ./...; else echo "e2e: not here yet"; fi
 
+.PHONY: kills
+kills: ## kill -9 a hundred holders of a task, and an agent: nothing gets stuck (four minutes)
+	cd e2e && BOSSMAN_KILLS=100 $(GO) test -count=1 -timeout=20m -v -run '^TestKilled' $(TESTFLAGS) ./board
+
 .PHONY: e2e-agents
 e2e-agents: ## the same with real coding agents (large downloads)
 	@if [ -f e2e/go.mod ]; then cd e2e && BOSSMAN_E2E_AGENTS=1 $(GO) test -count=1 $(TESTFLAGS) ./agents; else echo "e2e: not here yet"; fi

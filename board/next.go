@@ -69,12 +69,13 @@ func (b *Board) nextFor(ctx context.Context, a Actor, w Wish) (*Handout, error) 
 			h, who, err = b.look(ctx, a, w)
 		}
 	}
-	if errors.Is(err, errNothing) || errors.Is(err, ErrConflict) && !w.Task.IsZero() {
+	_, taken := errors.AsType[*HeldError](err)
+	if taken || errors.Is(err, errNothing) || errors.Is(err, ErrConflict) && !w.Task.IsZero() {
 		swept, failed := b.sweep(ctx)
 		if failed != nil {
 			return nil, failed
 		}
-		if swept { // the sweep may have freed a task
+		if swept { // the sweep may have freed a task, or the worker's name
 			h, who, err = b.look(ctx, a, w)
 		}
 	}

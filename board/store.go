@@ -25,6 +25,9 @@ type Store interface {
 	// Watch calls wake whenever another process may have changed something, and returns
 	// when ctx ends. Wake-ups are hints: some may be missing.
 	Watch(ctx context.Context, wake func()) error
+	// Attend tells the store that this process is owner. If the store can find out that a
+	// process was killed, it will report the owner as Gone. Tx.Disown ends it.
+	Attend(owner string)
 	// Hint tells other processes that there may be work. It does not block, and several
 	// hints may be merged into one.
 	Hint()
@@ -70,6 +73,9 @@ type Reader interface {
 
 	// Stale reports whether a sweep would find something to do.
 	Stale() (bool, error)
+	// Gone lists the owners of claims or workers whose process was killed: it has ended
+	// without a call of Disown. Owners about which the store does not know are not gone.
+	Gone() ([]string, error)
 
 	Question(id QuestionID) (Question, error)
 	Questions(f QuestionFilter) ([]Question, error)

@@ -3,6 +3,7 @@ package board
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 )
 
@@ -63,7 +64,7 @@ func (b *Board) forget(ctx context.Context) {
 	}
 }
 
-// sweep ends expired claims, frees tasks whose cool-down or reservation is over, and
+// sweep ends expired claims and those of killed processes, frees tasks whose cool-down or reservation is over, and
 // closes overdue questions with their default. It writes only if there is something to
 // do, and reports whether there was.
 func (b *Board) sweep(ctx context.Context) (bool, error) {
@@ -71,7 +72,11 @@ func (b *Board) sweep(ctx context.Context) (bool, error) {
 	for {
 		stale := false
 		err := b.store.Read(ctx, func(r Reader) (err error) {
-			stale, err = r.Stale()
+			if stale, err = r.Stale(); err != nil || stale {
+				return err
+			}
+			gone, err := r.Gone()
+			stale = len(gone) > 0
 			return err
 		})
 		if err != nil || !stale {
@@ -94,7 +99,14 @@ func (b *Board) sweep(ctx context.Context) (bool, error) {
 
 // sweep handles one batch, and returns how many tasks and questions it changed.
 func (c *change) sweep() (int, error) {
-	n := 0
+	if err := c.clock(); err != nil {
+		return 0, err
+	}
+	gone, err := c.expireGone()
+	if err != nil {
+		return 0, err
+	}
+	n := len(gone)
 	expired, err := c.tx.Expired(sweepBatch)
 	if err != nil {
 		return 0, err
@@ -109,7 +121,7 @@ func (c *change) sweep() (int, error) {
 		return 0, err
 	}
 	for _, t := range expired {
-		done, err := c.expire(c.tasks[t.ID])
+		done, err := c.expire(c.tasks[t.ID], gone)
 		if err != nil {
 			return 0, err
 		}
@@ -139,8 +151,37 @@ func (c *change) sweep() (int, error) {
 	return n, nil
 }
 
-// expire ends the claim on a locked task, unless it was renewed in the meantime.
-func (c *change) expire(t *Task) (bool, error) {
+// expireGone lets the leases of killed processes expire, frees their workers' names, and
+// returns their owners.
+func (c *change) expireGone() ([]string, error) {
+	gone, err := c.tx.Gone()
+	if err != nil {
+		return nil, err
+	}
+	for _, owner := range gone {
+		held, err := c.tx.Claims(ClaimFilter{Owner: owner})
+		if err != nil {
+			return nil, err
+		}
+		for _, claim := range held {
+			claim.LeaseUntil = c.now
+			if err := c.tx.UpdateClaim(claim); err != nil {
+				return nil, err
+			}
+		}
+		if err := c.tx.Disown(owner); err != nil {
+			return nil, err
+		}
+	}
+	return gone, nil
+}
+
+// Killed is the Reason of an attempt that expired because its process was killed.
+const Killed = "its process was killed"
+
+// expire ends the claim on a locked task, unless it was renewed in the meantime. gone are
+// the owners whose processes were killed.
+func (c *change) expire(t *Task, gone []string) (bool, error) {
 	held, err := c.seize(t)
 	if errors.Is(err, ErrNotFound) {
 		return false, nil
@@ -148,15 +189,19 @@ func (c *change) expire(t *Task) (bool, error) {
 	if err != nil || held.claim.LeaseUntil.After(c.now) {
 		return false, err
 	}
+	reason, text := "no sign of life", ""
+	if slices.Contains(gone, held.claim.Owner) {
+		reason, text = Killed, Killed
+	}
 	from := t.Status
 	c.fail(t)
 	c.event(t, EventExpired, from, Detail{
-		Attempt: t.Attempt, Nonce: t.Nonce, Worker: held.attempt.Worker.Name, Cause: CauseExpired, Where: held.attempt.Where,
+		Attempt: t.Attempt, Nonce: t.Nonce, Worker: held.attempt.Worker.Name, Cause: CauseExpired, Text: text, Where: held.attempt.Where,
 	})
 	if err := c.disown(held); err != nil {
 		return false, err
 	}
-	return true, c.end(held, CauseExpired, "no sign of life")
+	return true, c.end(held, CauseExpired, reason)
 }
 
 // disown frees the name of a worker whose process gave no sign of life, so that the agent

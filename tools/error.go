@@ -176,6 +176,9 @@ func (r *refusal) setLost(e action, l *board.LostError) {
 		r.why = fmt.Sprintf("There is no claim %v; check the claim you were given.", l.Claim)
 	case a.Cause == board.CauseExpired:
 		r.why = fmt.Sprintf("Your lease expired at %s.", clock(a.EndedAt))
+		if a.Reason == board.Killed {
+			r.why = fmt.Sprintf("The process that held your claim was killed at %s.", clock(a.EndedAt))
+		}
 		if l.Holder == nil && a.SpecVersion != l.Task.SpecVersion {
 			r.why += " The task was edited after you got it."
 		}

@@ -147,7 +147,8 @@ func lastAttemptText(h *board.Handout) string {
 		return ""
 	}
 	line := workerLabel(last.Worker, h.Claim.Worker) + ": " + causeText(last.Cause)
-	if last.Reason != "" && last.Cause != board.CauseExpired && last.Cause != board.CauseParked {
+	expected := last.Cause == board.CauseExpired && last.Reason != board.Killed || last.Cause == board.CauseParked
+	if last.Reason != "" && !expected {
 		line += ": " + oneLine(last.Reason, 240)
 	}
 	if at := location(last.Where); at != "" {

@@ -76,6 +76,9 @@ func (a *app) serveStdio(ctx context.Context, f mcpFlags) error {
 	if o != nil {
 		b = o
 		notify.command = o.settings.Notify
+		if o.store != nil {
+			o.store.Attend(agent.Owner) // if this process is killed, its claims end at once
+		}
 		dir := o.workDir()
 		look := newInspector(dir, o.settings, a.Getenv)
 		defer look.Runner.Close()

@@ -122,6 +122,9 @@ func (t *tx) Extend() error {
 	return err
 }
 
+// Gone returns nothing: the processes are on other machines, and their leases tell.
+func (r *reader) Gone() ([]string, error) { return nil, nil }
+
 // Stale reports whether Expired, Due or Overdue would return something.
 func (r *reader) Stale() (bool, error) {
 	const query = `SELECT EXISTS (SELECT FROM claims WHERE lease_until <= statement_timestamp())

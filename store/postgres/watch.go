@@ -17,6 +17,9 @@ const (
 	hintChannel = "bossman"
 )
 
+// Attend does nothing: see Gone.
+func (s *Store) Attend(string) {}
+
 // Hint marks that a hint is to be sent by Watch or Run.
 func (s *Store) Hint() {
 	select {

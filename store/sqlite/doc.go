@@ -12,6 +12,9 @@
 //	  ▼      ▼   ▼                ▼             ▼    ▼
 //	board.db, board.db-wal, board.db-shm
 //
+// A process that holds claims also locks a file of its own in board.db.owners, as long as
+// it runs. So the others know at once when it was killed.
+//
 // Reading creates nothing: if there is no file, the board is empty. The first Write that
 // stores something creates the directory, the file and its tables. An older program
 // continues to work after a newer one has changed the schema, unless the new schema

@@ -20,11 +20,8 @@ func (e *NetworkError) Error() string {
 }
 
 // checkFileSystem returns a *NetworkError if the file is, or would be, on a network file
-// system.
+// system, unless that is allowed.
 func (s *Store) checkFileSystem() error {
-	if s.opt.Force {
-		return nil
-	}
 	dir := filepath.Dir(s.path)
 	// The file itself may be a symbolic link.
 	if real, err := filepath.EvalSymlinks(s.path); err == nil {
@@ -39,6 +36,10 @@ func (s *Store) checkFileSystem() error {
 		dir = up
 	}
 	kind, network, err := s.opt.fileSystem(dir)
+	s.network = network || err != nil
+	if s.opt.Force {
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("file system of %s: %w", dir, err)
 	}

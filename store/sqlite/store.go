@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -22,8 +23,11 @@ type Store struct {
 	last  atomic.Int64 // the latest time that now returned, in microseconds
 	stop  chan struct{}
 
+	network bool // on a network file system
+
 	mu     sync.Mutex
-	file   *file // nil until there is one
+	file   *file               // nil until there is one
+	owners map[string]*os.File // the locked files of those who this process attends; nil until locked
 	closed bool
 	calls  sync.WaitGroup
 }
@@ -83,7 +87,7 @@ func Open(ctx context.Context, path string, o *Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open board: %w", err)
 	}
-	s := &Store{path: path, opt: o.withDefaults(), lock: newLock(path), stop: make(chan struct{})}
+	s := &Store{path: path, opt: o.withDefaults(), lock: newLock(path), stop: make(chan struct{}), owners: map[string]*os.File{}}
 	if s.known, err = newestMigration(s.opt.migrations); err != nil {
 		return nil, fmt.Errorf("open board %s: %w", path, err)
 	}
@@ -138,6 +142,7 @@ func (s *Store) Write(ctx context.Context, f func(board.Tx) error) error {
 		return err
 	}
 	defer s.detach(file)
+	s.lockOwners()
 	return s.write(ctx, file, f)
 }
 
@@ -184,6 +189,9 @@ func (s *Store) Close() error {
 	s.lock.close()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	for owner, f := range s.owners {
+		s.departLocked(owner, f)
+	}
 	if s.file == nil {
 		return nil
 	}

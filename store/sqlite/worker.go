@@ -65,6 +65,7 @@ func (t *tx) PutWorker(w board.Worker) error {
 }
 
 func (t *tx) Disown(owner string) error {
+	t.store.depart(owner)
 	const query = `UPDATE workers SET owner = '' WHERE owner = ?`
 	_, err := t.exec(query, owner)
 	return err

@@ -1,0 +1,119 @@
+package sqlite
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// An owner is a process that holds claims. While it runs, it locks a file that is named
+// after it, in the directory board.db.owners. The operating system releases the lock
+// when the process ends, however it ends. So a file that is not locked belongs to a
+// process that was killed: one that leaves the board deletes its file.
+//
+// Other programs do not inherit the lock: package os opens files with O_CLOEXEC. An owner
+// without a file, such as the process of an older program, is not known to be dead.
+
+// Attend makes the next write lock the owner's file. It does nothing for a board on a
+// network file system, where another machine might not see the lock.
+func (s *Store) Attend(owner string) {
+	if s.network || owner == "" || strings.ContainsAny(owner, `/\:`) || strings.HasPrefix(owner, ".") {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.owners[owner]; !ok {
+		s.owners[owner] = nil
+	}
+}
+
+func (s *Store) ownerFile(owner string) string { return filepath.Join(s.path+".owners", owner) }
+
+// lockOwners locks the files of the owners that this process attends. If that fails, as
+// on a full disk, their claims end with their leases.
+func (s *Store) lockOwners() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for owner, f := range s.owners {
+		// A process that looks whether the owner lives may have the lock, or may have
+		// deleted the file before it was locked.
+		for range 10 {
+			if locked, err := tryFile(&f, s.ownerFile(owner)); locked || err != nil {
+				break
+			}
+			sleep(lockSpin)
+		}
+		s.owners[owner] = f
+	}
+}
+
+// depart deletes the file of an owner that leaves, if this process attends it.
+func (s *Store) depart(owner string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if f, ok := s.owners[owner]; ok {
+		s.departLocked(owner, f)
+	}
+}
+
+func (s *Store) departLocked(owner string, f *os.File) {
+	delete(s.owners, owner)
+	if f == nil {
+		return
+	}
+	_ = os.Remove(f.Name()) // while it is locked: nobody may think that its process was killed
+	f.Close()
+	_ = os.Remove(f.Name()) // again, for systems that do not delete open files
+}
+
+func (s *Store) attends(owner string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, ok := s.owners[owner]
+	return ok
+}
+
+// Gone finds the files that are not locked, and deletes those whose owner has nothing
+// left.
+func (r *reader) Gone() ([]string, error) {
+	if r.store.network {
+		return nil, nil
+	}
+	entries, err := os.ReadDir(r.store.path + ".owners")
+	if err != nil {
+		return nil, nil // there is none, or it cannot be read: nobody is known to be dead
+	}
+	var gone []string
+	for _, e := range entries {
+		if r.store.attends(e.Name()) {
+			continue
+		}
+		dead, err := r.isGone(e.Name())
+		if err != nil {
+			return nil, err
+		}
+		if dead {
+			gone = append(gone, e.Name())
+		}
+	}
+	return gone, nil
+}
+
+// isGone reports whether an owner has died and has claims or workers.
+func (r *reader) isGone(owner string) (bool, error) {
+	const query = `SELECT EXISTS (SELECT 1 FROM claims WHERE owner = ?1) OR EXISTS (SELECT 1 FROM workers WHERE owner = ?1)`
+	f, err := os.Open(r.store.ownerFile(owner))
+	if err != nil {
+		return false, nil // it has just been deleted
+	}
+	defer f.Close()
+	if free, err := tryLock(f); err != nil || !free {
+		return false, nil
+	}
+	var has bool
+	if err := r.get(query, []any{owner}, &has); err != nil || has {
+		return has, err
+	}
+	_ = os.Remove(f.Name())
+	return false, nil
+}

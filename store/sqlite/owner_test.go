@@ -1,0 +1,201 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/bossman-dev/bossman/board"
+)
+
+// holdTask is a process that attends an owner, gets a task for it, and waits. A program that
+// it has started outlives it.
+func holdTask(s *Store, owner string, end io.Reader) error {
+	s.Attend(owner)
+	if _, err := board.New(s, nil).Next(context.Background(), board.Actor{Principal: "local", Owner: owner}, board.Wish{Projects: []string{"web"}}); err != nil {
+		return err
+	}
+	child := exec.Command("sleep", "20")
+	if err := child.Start(); err != nil {
+		return err
+	}
+	defer child.Process.Kill()
+	fmt.Println(child.Process.Pid)
+	_, err := io.ReadAll(end)
+	return err
+}
+
+// A process that is killed loses its task at once, and its worker's name.
+func TestGone_killed(t *testing.T) {
+	p := path(t)
+	s := open(t, p, nil)
+	seed(t, s, 2, nil)
+	victim := startChild(t, "hold", p, "p-victim")
+	if !victim.lines.Scan() {
+		t.Fatal("the victim got no task")
+	}
+	pid := victim.lines.Text()
+	t.Cleanup(func() { _ = exec.Command("kill", pid).Run() })
+	wantGone(t, s)
+	file := filepath.Join(p+".owners", "p-victim")
+	if _, err := os.Stat(file); err != nil {
+		t.Fatal(err)
+	}
+	var lost board.Claim
+	read(t, s, func(r board.Reader) error {
+		held, err := r.Claims(board.ClaimFilter{Owner: "p-victim"})
+		if len(held) == 1 {
+			lost = held[0]
+		}
+		return err
+	})
+
+	if err := victim.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = victim.cmd.Process.Wait() // Cmd.Wait would wait for the program that it has started, too
+	wantGone(t, s, "p-victim")       // although the program that it has started runs on
+	// The name can be used at once, and the task is handed out again.
+	h, err := board.New(s, nil).Next(t.Context(), board.Actor{Principal: "local", Owner: "p-heir"},
+		board.Wish{Projects: []string{"web"}, Worker: lost.Worker.Name, Task: lost.Task})
+	if err != nil || h.Claim.Task != lost.Task || h.Claim.Attempt != 2 {
+		t.Fatalf("Next(%s) after its process was killed = %+v, %v", lost.Worker.Name, h, err)
+	}
+	if first := h.Attempts[0]; first.Cause != board.CauseExpired || first.Reason != board.Killed || h.Task.Failures != 1 {
+		t.Errorf("the first attempt = %+v with %d failures, want one that has expired", first, h.Task.Failures)
+	}
+	wantGone(t, s)
+	if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the file of an owner who has nothing left: %v, want that it is deleted", err)
+	}
+}
+
+// A process that leaves deletes its file, so that its claims last as long as their leases.
+func TestGone_left(t *testing.T) {
+	p := path(t)
+	s := open(t, p, nil)
+	seed(t, s, 1, nil)
+	left := open(t, p, nil)
+	left.Attend("p-left")
+	b := board.New(left, nil)
+	if _, err := b.Next(t.Context(), board.Actor{Principal: "local", Owner: "p-left"}, board.Wish{Projects: []string{"web"}}); err != nil {
+		t.Fatal(err)
+	}
+	wantGone(t, s)
+	if err := b.Leave(t.Context(), "p-left"); err != nil {
+		t.Fatal(err)
+	}
+	wantFiles(t, p, 0)
+	wantGone(t, s)
+	if held, _ := b.Claims(t.Context(), board.ClaimFilter{Owner: "p-left"}); len(held) != 1 {
+		t.Errorf("after Leave there are %d claims, want the one", len(held))
+	}
+	// A later write of that process does not bring the file back.
+	seed(t, left, 1, nil)
+	wantFiles(t, p, 0)
+}
+
+// Attend alone creates nothing, and Close deletes what a write has created.
+func TestAttend_files(t *testing.T) {
+	p := path(t)
+	s, err := Open(t.Context(), p, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Attend("p-one")
+	s.Attend("p-two")
+	s.Attend("../three")
+	read(t, s, func(r board.Reader) error { _, err := r.Gone(); return err })
+	if _, err := os.Stat(filepath.Dir(p)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("Attend and Read have created a directory: %v", err)
+	}
+	seed(t, s, 1, nil)
+	wantFiles(t, p, 2)
+	// A file that somebody deletes is there again after the next write.
+	if err := os.RemoveAll(p + ".owners"); err != nil {
+		t.Fatal(err)
+	}
+	seed(t, s, 1, nil)
+	wantFiles(t, p, 2)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	wantFiles(t, p, 0)
+}
+
+// On a network file system, where other machines may not see a lock, nobody is gone.
+func TestGone_network(t *testing.T) {
+	p := path(t)
+	nfs := func(string) (string, bool, error) { return "nfs", true, nil }
+	s := open(t, p, &Options{fileSystem: nfs, Force: true})
+	s.Attend("p-one")
+	seed(t, s, 1, nil)
+	wantFiles(t, p, 0)
+	if err := os.MkdirAll(p+".owners", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(p+".owners", "p-two"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	write(t, s, func(tx board.Tx) error {
+		return tx.PutWorker(board.Worker{WorkerID: board.WorkerID{Principal: "local", Name: "w"}, Owner: "p-two", LastSeen: time.Now()})
+	})
+	wantGone(t, s)
+}
+
+// Processes that begin while others look for dead ones keep their files.
+func TestAttend_lookedAt(t *testing.T) {
+	p := path(t)
+	s := open(t, p, nil)
+	seed(t, s, 1, nil)
+	stop := make(chan struct{})
+	ended := make(chan struct{})
+	looker := open(t, p, nil)
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				_ = looker.Read(t.Context(), func(r board.Reader) error { _, err := r.Gone(); return err })
+			}
+		}
+	}()
+	for i := range 200 {
+		s.Attend(fmt.Sprintf("p-%d", i))
+		s.lockOwners()
+	}
+	close(stop)
+	<-ended
+	wantFiles(t, p, 200)
+	wantGone(t, looker)
+}
+
+func wantGone(t *testing.T, s *Store, want ...string) {
+	t.Helper()
+	read(t, s, func(r board.Reader) error {
+		got, err := r.Gone()
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("Gone() = %v, want %v", got, want)
+		}
+		return err
+	})
+}
+
+func wantFiles(t *testing.T, path string, want int) {
+	t.Helper()
+	entries, err := os.ReadDir(path + ".owners")
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	if len(entries) != want {
+		t.Errorf("there are %d files of owners, want %d", len(entries), want)
+	}
+}
