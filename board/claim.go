@@ -71,6 +71,8 @@ type Claim struct {
 	Deliveries int
 	// Session is the client's own id of the conversation, if it has one.
 	Session string
+	// Where is the last known place of the work. It is stored with the attempt.
+	Where Where
 }
 
 // A Cause is how an attempt ended.
@@ -112,13 +114,16 @@ type Attempt struct {
 	ReportAnswer string
 }
 
-// Where is the place of the work, for the next worker.
+// Where is the place of the work, for people and for the next worker.
 type Where struct {
-	Host        string
+	Host string
+	// Dir is the top directory of the worktree; outside git, the directory of the work.
 	Dir         string
 	Branch      string
 	Head        string
 	Uncommitted int
+	// Client is the program that the worker runs in, as it names itself.
+	Client string
 }
 
 // IsZero reports whether the place is unknown.

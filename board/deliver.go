@@ -16,7 +16,11 @@ func (b *Board) handout(ctx context.Context, d delivery) (*Handout, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Handout{Claim: d.claim, Dossier: dossier, Again: d.again}, nil
+	h := &Handout{Claim: d.claim, Dossier: dossier, Again: d.again}
+	if h.Neighbours, err = b.neighbours(ctx, h); err != nil {
+		b.o.Logger.Warn("the neighbours of a claim could not be read", "task", d.claim.Task, "err", err) // the claim holds all the same
+	}
+	return h, nil
 }
 
 // deliver is handout for a call without an idempotency key, which cannot be repeated. If

@@ -129,6 +129,7 @@ type placeLine struct {
 	Branch      string `json:"branch,omitzero"`
 	Head        string `json:"head,omitzero"`
 	Uncommitted int    `json:"uncommitted,omitzero"`
+	Client      string `json:"client,omitzero"`
 }
 
 // project returns the project of a line.

@@ -40,6 +40,7 @@ func Grant(tx Tx, t Task, c Claimant, lease time.Duration) (Claim, error) {
 		Worker:     c.Worker,
 		Owner:      c.Owner,
 		Session:    c.Session,
+		Where:      c.Where,
 		GrantedAt:  now,
 		LeaseUntil: now.Add(lease),
 		Lease:      lease,

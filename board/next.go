@@ -35,6 +35,8 @@ type Handout struct {
 	Dossier
 	// Again is set if the worker held the claim before the call.
 	Again bool
+	// Neighbours are the live claims whose work may collide with this one.
+	Neighbours []Neighbour
 }
 
 // Next hands out a task: the one that the worker holds, else the one it wishes for, else

@@ -1,6 +1,7 @@
 package board
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -293,9 +294,12 @@ func (c *change) notice(h *holding) (Notice, error) {
 
 // saw updates the place of the work, if the caller knows it.
 func (c *change) saw(h *holding, w Where) {
-	if !w.IsZero() {
-		h.attempt.Where = w
+	w.Client = cmp.Or(w.Client, h.attempt.Where.Client)
+	if w.Host == "" && w.Dir == "" && w.Branch == "" {
+		h.attempt.Where.Client = w.Client
+		return
 	}
+	h.attempt.Where = w
 }
 
 // repeated returns the answer of an earlier report under the same claim. A report with a

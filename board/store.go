@@ -277,6 +277,8 @@ type ClaimFilter struct {
 	Owner     string
 	Worker    string
 	Session   string
+	// Areas selects claims on tasks whose areas overlap these.
+	Areas []string
 }
 
 // A QuestionFilter selects questions; the zero value selects all.

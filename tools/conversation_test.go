@@ -274,6 +274,10 @@ func play(t *testing.T, head string, lines []string, revision mcp.Revision) (out
 			o.Where = func(context.Context) board.Where {
 				return board.Where{Branch: value, Head: "3f2c1ab99", Uncommitted: 2}
 			}
+		case "dir":
+			o.Where = func(context.Context) board.Where {
+				return board.Where{Host: "h", Dir: value, Branch: "main", Head: "3f2c1ab99"}
+			}
 		case "missing":
 			o.Missing = fmt.Errorf("%s", value)
 		}

@@ -63,7 +63,7 @@ func (t *Tools) directNext(ctx context.Context, r *mcp.Request) (mcp.Result, err
 	a := k.Actor
 	a.Worker = worker
 	h, err := t.b.Next(ctx, a, board.Wish{
-		Worker: worker, Projects: projects, Session: t.o.Session, Where: t.where(ctx), Absent: !t.piped(),
+		Worker: worker, Projects: projects, Session: t.o.Session, Where: t.where(ctx, k), Absent: !t.piped(),
 	})
 	if _, ok := errors.AsType[*board.Nothing](err); ok {
 		if r.Revision.Stateless() { // its results must be objects
@@ -119,7 +119,7 @@ func (t *Tools) directDone(ctx context.Context, r *mcp.Request) (mcp.Result, err
 	if result == "" {
 		result = "Done."
 	}
-	report := board.Report{Summary: result, Where: t.where(ctx)}
+	report := board.Report{Summary: result, Where: t.where(ctx, k)}
 	if t.o.Inspector != nil {
 		not, _, err := t.inspect(ctx, k, action{what: "Not recorded.", claim: h}, &report, "")
 		if err != nil {

@@ -51,6 +51,7 @@ func handoutText(h *board.Handout) string {
 		{"AREAS", oneLine(strings.Join(t.Areas, ", "), 300)},
 		{"BUILDS ON", buildsOnText(h.Dossier)},
 		{"PARTS", partsText(h.Dossier)},
+		{"BESIDE YOU", besideText(h)},
 		{"LAST ATTEMPT", lastAttemptText(h)},
 		{"YOUR NOTES", ownNotesText(h)},
 		{"ANSWERS", answersText(h.Questions)},
@@ -126,6 +127,57 @@ func partsText(d board.Dossier) string {
 		lines = append(lines, fmt.Sprintf("%v (%s): %s", c.ID, c.Status, oneLine(c.Title, 60)))
 	}
 	return strings.Join(lines, "\n")
+}
+
+// besideText names the work of others that may collide with this one: in the same
+// directory, or in areas that overlap.
+func besideText(h *board.Handout) string {
+	var lines, here []string
+	for _, n := range h.Neighbours {
+		if n.Dir != "" {
+			here = append(here, n.Task.String())
+		}
+		if len(n.Areas) > 0 {
+			lines = append(lines, fmt.Sprintf("%v is in progress and also changes %s: %s. Keep your changes there small.",
+				n.Task, oneLine(strings.Join(n.Areas, ", "), 200), quote(oneLine(n.Title, 80))))
+		}
+	}
+	if len(here) > 0 {
+		w := where(h)
+		who := "Another agent works"
+		if len(here) > 1 {
+			who = "Other agents work"
+		}
+		line := fmt.Sprintf("%s on %s in this directory, %s.", who, strings.Join(here, ", "), oneLine(w.Dir, 200))
+		if w.Branch != "" || w.Head != "" {
+			branch := h.Task.ID.String()
+			if h.Claim.Attempt > 1 {
+				branch += fmt.Sprintf("-%d", h.Claim.Attempt)
+			}
+			line += fmt.Sprintf(" Work in a worktree of your own: git worktree add -b %s %s\nThen pass \"branch\":%s to report_progress and report_task_done.",
+				branch, shellWord(w.Dir+".worktrees/"+branch), quote(branch))
+		} else {
+			line += " Keep out of its files."
+		}
+		lines = append([]string{line}, lines...)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// where is where the worker of a hand-out works.
+func where(h *board.Handout) board.Where {
+	if h.Dossier.Claim != nil {
+		return h.Dossier.Claim.Where
+	}
+	return h.Claim.Where
+}
+
+// shellWord quotes a word for a shell.
+func shellWord(s string) string {
+	if strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+=@%:,") == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // lastAttemptText hands over from the previous attempt: how it ended, where its work is,

@@ -38,7 +38,7 @@ func next(ctx context.Context, t *Tools, k *caller, in nextInput) (*answer, erro
 	e := action{what: "No task handed out.", worker: in.Worker}
 	w := board.Wish{
 		Worker: in.Worker, Wait: time.Duration(in.Wait) * time.Second, Absent: !t.piped(),
-		Session: t.o.Session, Where: t.where(ctx),
+		Session: t.o.Session, Where: t.where(ctx, k),
 	}
 	var err error
 	if w.Projects, err = k.among(in.Project); err != nil {

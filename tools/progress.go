@@ -33,7 +33,7 @@ func progress(ctx context.Context, t *Tools, k *caller, in struct {
 		return nil, err
 	}
 	e.claim = h
-	where := t.where(ctx)
+	where := t.where(ctx, k)
 	if in.Branch != "" {
 		where.Branch = in.Branch
 	}

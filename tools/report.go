@@ -57,7 +57,7 @@ func done(ctx context.Context, t *Tools, k *caller, in doneInput) (*answer, erro
 	if isPlaceholder(in.Summary) {
 		return nil, k.refuse(e, placeholderError("summary"))
 	}
-	r := board.Report{Summary: in.Summary, Artifacts: in.Artifacts, Where: t.where(ctx)}
+	r := board.Report{Summary: in.Summary, Artifacts: in.Artifacts, Where: t.where(ctx, k)}
 	for _, x := range in.Evidence {
 		r.Evidence = append(r.Evidence, board.Evidence{Kind: x.Kind, Ref: x.Ref, Detail: x.Detail})
 	}
@@ -142,7 +142,7 @@ func fail(ctx context.Context, t *Tools, k *caller, in struct {
 		return nil, k.refuse(e, placeholderError("reason"))
 	}
 	out, err := t.b.Fail(ctx, k.Actor, h, board.Failure{
-		Kind: in.Kind, Reason: in.Reason, DoNotRepeat: in.DoNotRepeat, Where: t.where(ctx),
+		Kind: in.Kind, Reason: in.Reason, DoNotRepeat: in.DoNotRepeat, Where: t.where(ctx, k),
 	})
 	if err != nil {
 		return nil, k.refuse(e, err)

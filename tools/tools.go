@@ -230,11 +230,16 @@ func refused(err error) (*mcp.ToolResult, error) {
 // piped reports whether the server serves one client on one pipe.
 func (t *Tools) piped() bool { return t.o.Pipe != nil }
 
-func (t *Tools) where(ctx context.Context) board.Where {
-	if t.o.Where == nil {
-		return board.Where{}
+// where is where the caller works.
+func (t *Tools) where(ctx context.Context, k *caller) (w board.Where) {
+	if t.o.Where != nil {
+		w = t.o.Where(ctx)
 	}
-	return t.o.Where(ctx)
+	if k.call != nil { // a direct method does not say
+		client := k.call.ClientInfo()
+		w.Client = oneLine(client.Name+" "+client.Version, 80)
+	}
+	return w
 }
 
 // called records the time of a call.

@@ -188,6 +188,42 @@ var storeClaims = group{"claims", []test{
 		f.ok(err)
 		f.equal("all claims", len(all), 2)
 	}},
+	{"claims tell where they work and are found by their areas", func(f *fixture) {
+		place := board.Where{Host: "h", Dir: "/d", Branch: "b", Client: "c 1"}
+		var handles []string
+		for i, areas := range [][]string{{"tools/doc"}, {"web"}, {}, {"."}} {
+			id := f.create(fmt.Sprint(i), func(n *board.NewTask) { n.Areas = areas })
+			who := claimants(fmt.Sprint("w", i))
+			who[0].Where = place
+			c := f.claim(board.Want{For: who})[0]
+			f.equal("claimed", c.Task, id)
+			f.equal("place of the grant", c.Where, place)
+			handles = append(handles, c.String())
+		}
+		for _, tc := range []struct {
+			areas []string
+			want  []int
+		}{
+			{[]string{"tools"}, []int{0, 3}},
+			{[]string{"tools/doc/a", "x"}, []int{0, 3}},
+			{[]string{"tools/docs"}, []int{3}},
+			{[]string{"web", "tools/doc"}, []int{0, 1, 3}},
+			{[]string{"."}, []int{0, 1, 3}},
+			{nil, []int{0, 1, 2, 3}},
+		} {
+			got, err := f.board.Claims(f.ctx, board.ClaimFilter{Project: "web", Areas: tc.areas})
+			f.ok(err)
+			var have, want []string
+			for _, c := range got {
+				have = append(have, c.String())
+				f.equal("place", c.Where, place)
+			}
+			for _, i := range tc.want {
+				want = append(want, handles[i])
+			}
+			f.equal(fmt.Sprintf("Claims(%q)", tc.areas), fmt.Sprint(have), fmt.Sprint(want))
+		}
+	}},
 	{"Disown frees the names of one owner", func(f *fixture) {
 		f.write(func(tx board.Tx) error {
 			now, err := tx.Now()

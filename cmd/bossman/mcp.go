@@ -170,6 +170,7 @@ func where(ctx context.Context, dir string) board.Where {
 	if err != nil {
 		return w
 	}
+	w.Dir = repo.Root
 	if s, err := repo.Status(ctx); err == nil {
 		w.Branch, w.Head, w.Uncommitted = s.Branch, s.Head, s.Uncommitted
 	}

@@ -91,12 +91,15 @@ type Claim struct {
 	LeaseUntil time.Time `json:"lease_until"`
 	// LeaseLeft is negative after the lease has expired. Its reader needs no clock.
 	LeaseLeft int `json:"lease_left_seconds"`
+	// Where is where its worker works, as far as it is known.
+	Where Where `json:"where,omitzero"`
 }
 
 func FromClaim(c board.Claim, now time.Time) Claim {
 	return Claim{
 		Claim: c.Handle.String(), Task: c.Task.String(), Worker: c.Worker.Name, GrantedAt: c.GrantedAt.UTC(),
 		LeaseUntil: c.LeaseUntil.UTC(), LeaseLeft: int(c.LeaseUntil.Sub(now) / time.Second),
+		Where: Where(c.Where),
 	}
 }
 
@@ -217,6 +220,7 @@ type Where struct {
 	Branch      string `json:"branch,omitzero"`
 	Head        string `json:"head,omitzero"`
 	Uncommitted int    `json:"uncommitted,omitzero"`
+	Client      string `json:"client,omitzero"`
 }
 
 type Attempt struct {

@@ -11,12 +11,13 @@ import (
 
 // claimColumns are columns of projects p and claims c.
 const claimColumns = `p.slug, c.task_id, c.attempt, c.nonce, c.principal, c.worker, c.owner, c.session,
-	c.granted_at, c.lease_until, c.lease, c.deliveries`
+	c.granted_at, c.lease_until, c.lease, c.deliveries,
+	(SELECT a.place FROM attempts a WHERE a.task_id = c.task_id AND a.attempt = c.attempt)`
 
 func scanClaim(row pgx.CollectableRow) (c board.Claim, err error) {
 	var key int64
 	err = row.Scan(&c.Task.Project, &key, &c.Attempt, &c.Nonce, &c.Worker.Principal, &c.Worker.Name, &c.Owner, &c.Session,
-		&c.GrantedAt, &c.LeaseUntil, &c.Lease, &c.Deliveries)
+		&c.GrantedAt, &c.LeaseUntil, &c.Lease, &c.Deliveries, jsonInto{&c.Where})
 	c.Task.No = number(key)
 	return c, err
 }
@@ -40,6 +41,9 @@ func (r *reader) Claims(f board.ClaimFilter) ([]board.Claim, error) {
 		owner     = ` AND c.owner = $%d`
 		worker    = ` AND c.worker = $%d`
 		session   = ` AND c.session = $%d`
+		// Two areas overlap if they are equal or one is above the other.
+		areas = ` AND c.task_id IN (SELECT b.task_id FROM claim_areas b
+			WHERE b.project_id = p.id AND (b.path = ANY($%d::text[]) OR b.self AND b.path = ANY($%d::text[])))`
 	)
 	var conditions where
 	var args []any
@@ -53,6 +57,9 @@ func (r *reader) Claims(f board.ClaimFilter) ([]board.Claim, error) {
 		if x.value != "" {
 			conditions.add(&args, x.condition, x.value)
 		}
+	}
+	if len(f.Areas) > 0 {
+		conditions.add(&args, areas, f.Areas, ancestors(f.Areas))
 	}
 	return list(r, scanClaim, head+conditions.String()+tail, args...)
 }

@@ -172,7 +172,7 @@ func claim(ctx context.Context, w board.Want, run func(args []any) ([]handout, e
 			case g.picky:
 				picky = append(picky, c)
 			case g.Attempt > 0:
-				g.Worker, g.Owner, g.Session = c.Worker, c.Owner, c.Session
+				g.Worker, g.Owner, g.Session, g.Where = c.Worker, c.Owner, c.Session, c.Where
 				claims = append(claims, g.Claim)
 			}
 		}

@@ -8,15 +8,19 @@ import (
 
 const (
 	claimColumns = `SELECT p.slug, c.task_id, c.attempt, c.nonce, c.principal, c.worker, c.owner, c.session, c.granted_at, c.lease_until,
-		c.lease, c.deliveries FROM claims c CROSS JOIN projects p ON p.id = c.task_id >> 40`
+		c.lease, c.deliveries, (SELECT a.place FROM attempts a WHERE a.task_id = c.task_id AND a.attempt = c.attempt) FROM claims c CROSS JOIN projects p ON p.id = c.task_id >> 40`
 	claimByTask = claimColumns + ` WHERE c.task_id = ?`
 )
 
 func scanClaim(scan scan) (board.Claim, error) {
 	var c board.Claim
 	var id, granted, until, lease int64
+	var place *string
 	err := scan(&c.Task.Project, &id, &c.Handle.Attempt, &c.Nonce, &c.Worker.Principal, &c.Worker.Name, &c.Owner, &c.Session, &granted, &until,
-		&lease, &c.Deliveries)
+		&lease, &c.Deliveries, &place)
+	if err == nil && place != nil {
+		err = fromJSON(*place, &c.Where)
+	}
 	c.Task = unpack(c.Task.Project, id)
 	c.GrantedAt, c.LeaseUntil, c.Lease = fromMicros(granted), fromMicros(until), toDuration(lease)
 	return c, err
@@ -46,6 +50,9 @@ func (r *reader) Claims(f board.ClaimFilter) ([]board.Claim, error) {
 			q.and(field.condition, field.value)
 		}
 	}
+	if len(f.Areas) > 0 {
+		q.and(`c.areas <> ?`, "[]")
+	}
 	q.end(`ORDER BY c.task_id`)
 	var list []board.Claim
 	err := r.eachOf(q, func(scan scan) error {
@@ -53,7 +60,37 @@ func (r *reader) Claims(f board.ClaimFilter) ([]board.Claim, error) {
 		list = append(list, c)
 		return err
 	})
+	if err == nil && len(f.Areas) > 0 {
+		return r.overlapping(list, f.Areas)
+	}
 	return list, err
+}
+
+// overlapping returns the claims whose areas overlap the given ones.
+func (r *reader) overlapping(claims []board.Claim, paths []string) (list []board.Claim, err error) {
+	const query = `SELECT areas FROM claims WHERE task_id = ?`
+	for _, c := range claims {
+		id, err := r.pack(c.Task)
+		if err != nil {
+			return nil, err
+		}
+		busy := newAreas()
+		if err := r.each(query, []any{id}, func(scan scan) error {
+			var text string
+			if err := scan(&text); err != nil {
+				return err
+			}
+			areas, err := listFromJSON[string](text)
+			busy.add(areas)
+			return err
+		}); err != nil {
+			return nil, err
+		}
+		if busy.overlap(paths) {
+			list = append(list, c)
+		}
+	}
+	return list, nil
 }
 
 func (t *tx) LiveClaim(id board.ID) (board.Claim, error) {
