@@ -35,6 +35,8 @@ type FailureKind string
 const (
 	// FailBlocked puts the reason to people as a question, for which the task waits.
 	FailBlocked FailureKind = "blocked"
+	// FailTooHard returns the task for another worker. This one is not offered it for ten
+	// minutes.
 	FailTooHard FailureKind = "too_hard"
 	// FailWrongSpec fails the task until a lead fixes its spec.
 	FailWrongSpec FailureKind = "wrong_spec"
@@ -185,9 +187,6 @@ func (b *Board) Fail(ctx context.Context, a Actor, h Handle, f Failure) (Outcome
 		case FailNotNow:
 			cause, kind = CauseNotNow, EventReleased
 			t.Status = Pending
-			if err := c.tx.Decline(held.attempt.Worker, t.ID, c.now.Add(declineTime)); err != nil {
-				return err
-			}
 		case FailBlocked:
 			cause, kind = CauseParked, EventParked
 			t.Status = Waiting
@@ -201,6 +200,11 @@ func (b *Board) Fail(ctx context.Context, a Actor, h Handle, f Failure) (Outcome
 			}
 		case FailTooHard, FailOther:
 			c.fail(t)
+		}
+		if f.Kind == FailNotNow || f.Kind == FailTooHard {
+			if err := c.decline(held); err != nil {
+				return err
+			}
 		}
 		c.event(t, kind, from, Detail{
 			Attempt: t.Attempt, Nonce: t.Nonce, Worker: out.Worker, Text: f.Reason, Cause: cause, Where: held.attempt.Where,
@@ -217,6 +221,18 @@ func (b *Board) Fail(ctx context.Context, a Actor, h Handle, f Failure) (Outcome
 		return c.end(held, cause, f.Reason)
 	})
 	return out, err
+}
+
+// decline keeps a task from being offered again to the worker that gave it back, and to
+// new names that its connection takes.
+func (c *change) decline(h *holding) error {
+	until := c.now.Add(declineTime)
+	if conn := connection(h.attempt.Worker.Principal, h.attempt.Owner); !conn.IsZero() {
+		if err := c.tx.Decline(conn, h.task.ID, until); err != nil {
+			return err
+		}
+	}
+	return c.tx.Decline(h.attempt.Worker, h.task.ID, until)
 }
 
 // A Note is a worker's progress.

@@ -129,7 +129,8 @@ type Tx interface {
 
 	// Claim hands out at most one ready task to each claimant, by priority and then by
 	// age. Within a priority, tasks whose areas overlap those of a live claim come last.
-	// Tasks that a claimant has declined are skipped. If several projects have work that
+	// Tasks that a claimant has declined are skipped; a new name also skips those that its
+	// owner has declined. If several projects have work that
 	// fits, one is chosen at random. A claimant that holds a claim or was stopped gets
 	// none. Claim writes the same as Grant. The list is empty if there is no task.
 	Claim(w Want) ([]Claim, error)
@@ -150,7 +151,8 @@ type Tx interface {
 	PutWorker(w Worker) error
 	// Disown clears the owner of all workers of an owner that has ended.
 	Disown(owner string) error
-	// Decline keeps a task from being offered to a worker until a point in time.
+	// Decline keeps a task from being offered to a worker until a point in time. If the
+	// worker has an owner's name, it keeps the task from new names of that owner.
 	Decline(w WorkerID, id ID, until time.Time) error
 
 	// InsertQuestion stores a question and returns its ID.

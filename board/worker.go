@@ -16,6 +16,16 @@ type WorkerID struct {
 // IsZero reports whether w is the zero WorkerID.
 func (w WorkerID) IsZero() bool { return w == WorkerID{} }
 
+// connection returns the name under which the store knows a connection, beside the workers
+// that use it: its owner, if that is a process. An owner that is a credential may have many
+// agents that know nothing of each other; for it the result is zero.
+func connection(principal, owner string) WorkerID {
+	if owner == "" || owner == principal {
+		return WorkerID{}
+	}
+	return WorkerID{Principal: principal, Name: owner}
+}
+
 // A Worker is a running agent. It holds at most one claim.
 type Worker struct {
 	WorkerID

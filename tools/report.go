@@ -114,7 +114,7 @@ var reportTaskFailed = &definition{
 	name: "report_task_failed",
 	about: "Report that you could not do your claimed task. Report early and honestly; it helps the next worker. " +
 		"kind decides what happens: blocked puts your reason to people as a question; wrong_spec fails the task until a lead fixes it; environment retries it after a cool-down; " +
-		"not_now returns it with no failure counted; too_hard and other return it for another attempt.",
+		"not_now returns it with no failure counted; too_hard returns it for another worker; other returns it for another attempt.",
 	props: []prop{
 		{name: "claim", kind: text, required: true, about: claimAbout, aliases: claimNames},
 		{name: "reason", kind: text, required: true, about: "what went wrong; for blocked: the question to people", aliases: []string{"summary", "message", "error", "note"}},
@@ -165,6 +165,8 @@ func failAnswer(o board.Outcome, kind board.FailureKind) *answer {
 		s = fmt.Sprintf("%v has failed; a lead must fix its description.", o.Task)
 	case o.Status == board.Failed:
 		s = fmt.Sprintf("%v has failed: %d of %d attempts failed. A lead decides what happens next.", o.Task, o.Failures, o.MaxFailures)
+	case kind == board.FailTooHard:
+		s = fmt.Sprintf("%v is pending again for another worker (%d of %d attempts failed); you will not be offered it for 10 minutes.", o.Task, o.Failures, o.MaxFailures)
 	case kind == board.FailEnvironment:
 		s = fmt.Sprintf("%v will be retried after a cool-down (%d of %d attempts failed).", o.Task, o.Failures, o.MaxFailures)
 	default:

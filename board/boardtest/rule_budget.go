@@ -10,7 +10,7 @@ var ruleBudget = group{"failures and what follows", []test{
 	{"three failures of any cause end a task", func(f *fixture) {
 		id := f.create("a")
 		x := f.agent("x")
-		x.fail(x.take(id), board.FailTooHard)
+		x.fail(x.take(id), board.FailOther)
 		x.take(id)
 		f.expire(id)
 		f.status(id, board.Pending)
@@ -76,7 +76,31 @@ var ruleBudget = group{"failures and what follows", []test{
 		f.equal("outcome", words(out.Status, out.Failures), "pending 0")
 		f.equal("cause", f.get(id).Attempts[0].Cause, board.CauseNotNow)
 		x.nothing()
+		x.name = "" // under a new name, too
+		x.nothing()
 		y.take(id)
+	}},
+	{"too_hard is a failure, and the task goes to another worker", func(f *fixture) {
+		id := f.create("a")
+		x, other, y := f.agent("x"), f.agent("x"), f.agent("y")
+		h := x.take(id)
+		out := x.fail(h, board.FailTooHard)
+		f.equal("outcome", words(out.Status, out.Failures), "pending 1")
+		x.nothing()
+		x.name = "" // under a new name, too
+		x.nothing()
+		b := f.create("b")
+		other.take(b)
+		other.done(f.get(b).Claim.Handle)
+		y.take(id)
+		f.undo(id)
+		other.take(id) // another agent of that process, known under its own name
+		f.undo(id)
+		key := &agent{f: f, actor: board.Actor{Principal: "key", Owner: "key"}}
+		key.fail(key.take(id), board.FailTooHard)
+		key.nothing()
+		key.name = "" // a key has many agents
+		key.take(id)
 	}},
 	{"release, parking, cancel and stop count no failure", func(f *fixture) {
 		id := f.create("a")

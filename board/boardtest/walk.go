@@ -249,6 +249,9 @@ func (w *walker) failure() {
 	case board.FailWrongSpec:
 		t.failures++
 		t.status = board.Failed
+	case board.FailTooHard:
+		w.fail(t)
+		t.declined[g.agent] = true
 	default:
 		w.fail(t)
 		t.cooling = k == board.FailEnvironment && t.status == board.Pending

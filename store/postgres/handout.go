@@ -27,7 +27,8 @@ const HandOut = `
 -- a call of its own, in which its tasks are passed over.
 WITH claimants AS MATERIALIZED (
 	SELECT c.*, cardinality($4::text[]) > 1 AND EXISTS (SELECT FROM declines d
-		WHERE d.principal = c.principal AND d.worker = c.name AND d.until > statement_timestamp() OFFSET 0) AS picky
+		WHERE d.principal = c.principal AND d.worker = ANY (ARRAY[c.name, CASE WHEN c.fresh THEN c.owner END])
+		AND d.until > statement_timestamp() OFFSET 0) AS picky
 	FROM unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::bool[])
 		WITH ORDINALITY c(principal, name, owner, session, nonce, place, detail, fresh, no)),
 -- Those who may get a task. Not one who holds a task, was stopped, or has a new name
@@ -36,10 +37,12 @@ eligible AS MATERIALIZED (
 	SELECT w.*, row_number() OVER (ORDER BY w.no) AS rn FROM claimants w WHERE NOT w.picky
 		AND NOT EXISTS (SELECT FROM claims x WHERE x.principal = w.principal AND x.worker = w.name OFFSET 0)
 		AND NOT EXISTS (SELECT FROM workers x WHERE x.principal = w.principal AND x.name = w.name AND (w.fresh OR x.stopped_by <> '') OFFSET 0)),
--- The tasks that the only claimant has declined, as one array.
+-- The tasks that the only claimant has declined, as one array. A new name has declined what
+-- its owner has.
 declined AS MATERIALIZED (
 	SELECT ARRAY(SELECT d.task_id FROM eligible e CROSS JOIN LATERAL (
-		SELECT d.task_id FROM declines d WHERE d.principal = e.principal AND d.worker = e.name AND d.until > statement_timestamp() OFFSET 0) d) AS ids),
+		SELECT d.task_id FROM declines d WHERE d.principal = e.principal AND d.worker = ANY (ARRAY[e.name, CASE WHEN e.fresh THEN e.owner END])
+		AND d.until > statement_timestamp() OFFSET 0) d) AS ids),
 -- One project with a ready task that fits. The projects are tried in random order.
 chosen_project AS MATERIALIZED (
 	SELECT p.id FROM (

@@ -96,12 +96,16 @@ type declines struct {
 func (d declines) has(w board.WorkerID, task int64) bool { return d.tasks[w][task] }
 
 func (t *tx) declined(claimants []board.Claimant) (declines, error) {
-	const query = `SELECT task_id FROM declines WHERE principal = ? AND worker = ? AND until > ?`
+	const query = `SELECT task_id FROM declines WHERE principal = ? AND worker IN (?, ?) AND until > ?`
 	d := declines{tasks: map[board.WorkerID]map[int64]bool{}}
 	now := t.now()
 	for _, c := range claimants {
 		tasks := map[int64]bool{}
-		if err := t.each(query, []any{c.Worker.Principal, c.Worker.Name, now}, func(scan scan) error {
+		also := c.Worker.Name
+		if c.New {
+			also = c.Owner
+		}
+		if err := t.each(query, []any{c.Worker.Principal, c.Worker.Name, also, now}, func(scan scan) error {
 			var id int64
 			err := scan(&id)
 			tasks[id] = true
