@@ -11,7 +11,7 @@ const (
 
 // admitLocked returns a new request for m, or the error response that refuses
 // it.
-func (p *Peer) admitLocked(m *Message, urgent bool) (*request, *Message) {
+func (p *Peer) admitLocked(m *Message, urgent, ordered bool) (*request, *Message) {
 	var err *Error
 	id := m.ID
 	switch {
@@ -20,7 +20,7 @@ func (p *Peer) admitLocked(m *Message, urgent bool) (*request, *Message) {
 	case p.inFlight[id] != nil:
 		err = Errorf(CodeInvalidRequest, "id %s is still in flight", id)
 		id = ID{} // the response would otherwise match the other request
-	case (len(p.queue) >= p.o.Queue || p.queuedBytes > maxQueuedBytes || p.idling >= maxIdle) && !urgent:
+	case (max(len(p.queue), len(p.turns)) >= p.o.Queue || p.queuedBytes > maxQueuedBytes || p.idling >= maxIdle) && !urgent:
 		err = Errorf(CodeInternal, "busy: too many requests at once")
 	default:
 		p.active++
@@ -28,7 +28,7 @@ func (p *Peer) admitLocked(m *Message, urgent bool) (*request, *Message) {
 	if err != nil {
 		return nil, &Message{ID: id, Error: err}
 	}
-	return &request{m: m, peer: p}, nil
+	return &request{m: m, peer: p, ordered: ordered}, nil
 }
 
 // registerLocked makes r cancellable by its id, and gives it a slot if it takes

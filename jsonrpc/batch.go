@@ -45,9 +45,9 @@ func (p *Peer) handleBatch(elements []Element) bool {
 
 // spawn handles a request of a batch in its own goroutine, or queues it.
 func (p *Peer) spawn(m *Message, b *batch) {
-	urgent := p.urgent(m.Method)
+	urgent, ordered := p.urgent(m.Method), p.ordered(m)
 	p.mu.Lock()
-	r, refusal := p.admitLocked(m, urgent)
+	r, refusal := p.admitLocked(m, urgent, ordered)
 	if r == nil {
 		p.mu.Unlock()
 		p.reply(&request{batch: b}, refusal)
@@ -55,6 +55,9 @@ func (p *Peer) spawn(m *Message, b *batch) {
 	}
 	defer p.mu.Unlock()
 	r.batch = b
+	if !urgent && !p.takeTurnLocked(r) {
+		return
+	}
 	if p.running >= p.o.InFlight && !urgent {
 		p.enqueueLocked(r)
 		return

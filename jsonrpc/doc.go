@@ -30,6 +30,9 @@
 //	     |            +- soon after a slow request: -------->+
 //	     |            |  in its own goroutine                |
 //	     |            |                                      |
+//	     |            +- Ordered: when the ordered one ----->+
+//	     |            |  before it has returned or waits     |
+//	     |            |                                      |
 //	     |            +- InFlight reached: waits in the ---->+
 //	     |               queue; queue full: "busy"           |
 //	     |                                                   |
@@ -66,6 +69,10 @@
 // wait for notifications. A notification handler may make calls with the context
 // it was given; their responses are delivered at once.
 //
+// Requests are handled concurrently, and their effects may come in any order,
+// except for those that [PeerOptions] declares Ordered: the handler of one starts
+// when the handler of the one before has returned, or waits.
+//
 // # Cancelling and waiting
 //
 // [Peer.Cancel] cancels an incoming request: its context ends, and no response is
@@ -73,7 +80,8 @@
 // top calls Cancel from a notification that it declares Urgent.
 //
 // A handler that waits, for a person or for an event, calls [Idle]. It then gives
-// up its concurrency slot and does not delay shutdown.
+// up its concurrency slot and its turn, and does not delay shutdown. [Yield] is for
+// a wait that shutdown should not cut short.
 //
 // # Shutdown
 //

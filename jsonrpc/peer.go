@@ -28,6 +28,11 @@ type PeerOptions struct {
 	// read. Such methods are never queued and need no concurrency slot. Their
 	// handlers must not block.
 	Urgent func(method string) bool
+	// Ordered reports whether a request is handled in order: its handler starts
+	// when the handler of the ordered request that arrived before it has returned
+	// or waits; see Idle and Yield. Nil means that no request is. Ordered must not
+	// block.
+	Ordered func(r *Message) bool
 	// Batches reports whether batches are accepted now. Nil means never.
 	Batches func() bool
 	// NoID reports whether an error response to no particular request omits its
@@ -80,7 +85,9 @@ type Peer struct {
 	inFlight    map[ID]*request // requests handled by other goroutines, and queued ones
 	running     int             // how many of them have a concurrency slot
 	queue       []*request      // requests that wait for a slot
-	queuedBytes int             // size of their params
+	turn        *request        // ordered request that is handled now
+	turns       []*request      // ordered requests that wait for their turn
+	queuedBytes int             // size of the params in queue and turns
 	idling      int             // number of idle requests
 	writing     int             // number of requests whose response is being written
 	active      int             // number of unfinished requests and notifications
@@ -196,7 +203,7 @@ func (p *Peer) beginClose(reason error) {
 		q.outcome <- outcome{err: p.closeErr}
 	}
 	for _, r := range p.inFlight {
-		if r.idle {
+		if r.idle && !r.patient {
 			r.cancelLocked(ErrClosed)
 		}
 	}

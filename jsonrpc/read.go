@@ -94,9 +94,9 @@ func (p *Peer) handleMessage(m *Message, more bool) bool {
 	case m.IsNotification():
 		return p.handleNotification(m)
 	}
-	urgent := p.urgent(m.Method)
+	urgent, ordered := p.urgent(m.Method), p.ordered(m)
 	p.mu.Lock()
-	r, refusal := p.admitLocked(m, urgent)
+	r, refusal := p.admitLocked(m, urgent, ordered)
 	switch {
 	case r == nil:
 		p.mu.Unlock()
@@ -108,6 +108,9 @@ func (p *Peer) handleMessage(m *Message, more bool) bool {
 			p.reply(r, response)
 			p.finish(r)
 		})
+	case !p.takeTurnLocked(r):
+		p.mu.Unlock()
+		return true
 	case p.running >= p.o.InFlight:
 		p.enqueueLocked(r)
 		p.mu.Unlock()
@@ -131,6 +134,8 @@ func (p *Peer) handleMessage(m *Message, more bool) bool {
 }
 
 func (p *Peer) urgent(method string) bool { return p.o.Urgent != nil && p.o.Urgent(method) }
+
+func (p *Peer) ordered(m *Message) bool { return p.o.Ordered != nil && p.o.Ordered(m) }
 
 // takeOver is the watchdog's tick. If the reading goroutine is busy for too
 // long, this goroutine becomes the reader.

@@ -14,11 +14,17 @@ func (p *Peer) serve(r *request) { p.reply(r, p.respond(r)) }
 func (p *Peer) respond(r *request) *Message {
 	p.mu.Lock()
 	cancelled := r.cancelled
+	if cancelled {
+		p.passTurnLocked(r)
+	}
 	p.mu.Unlock()
 	if cancelled {
 		return nil
 	}
 	result, err := p.callHandler(r)
+	if r.ordered {
+		p.passTurn(r) // not after the response: the other end may be slow to read it
+	}
 	m := r.m // reused as the response, to save an allocation
 	m.Method, m.Params = "", nil
 	switch {

@@ -12,12 +12,15 @@ type request struct {
 	peer  *Peer
 	batch *batch
 
+	ordered bool // see PeerOptions.Ordered
+
 	moreInput bool // more input is buffered, so the response may be buffered too
 	buffered  bool // the response was buffered
 
 	// Guarded by peer.mu.
 	hasSlot   bool // it holds a concurrency slot
 	idle      bool // see Idle
+	patient   bool // see Yield
 	done      bool // it is finished
 	writing   bool // its response is being written
 	cancelled bool // the other end cancelled it
@@ -77,11 +80,17 @@ func (r *request) Value(key any) any {
 }
 
 // Idle marks the request of ctx as waiting, for the other end or for an event.
-// An idle request gives up its concurrency slot, and is cancelled at once with
-// cause ErrClosed when the peer closes. The returned function ends the idle
-// state and takes a slot again. Idle does nothing if ctx does not belong to a
-// request.
-func Idle(ctx context.Context) (resume func()) {
+// An idle request gives up its concurrency slot and, if it is ordered, its turn;
+// it is cancelled at once with cause ErrClosed when the peer closes. The returned
+// function ends the idle state and takes a slot again, but not the turn. Idle does
+// nothing if ctx does not belong to a request.
+func Idle(ctx context.Context) (resume func()) { return idle(ctx, false) }
+
+// Yield is like Idle for a request that may still finish after the other end has
+// stopped sending: when the peer closes, it gets the same time as the others.
+func Yield(ctx context.Context) (resume func()) { return idle(ctx, true) }
+
+func idle(ctx context.Context, patient bool) (resume func()) {
 	r, ok := ctx.Value(requestKey{}).(*request)
 	if !ok {
 		return func() {}
@@ -92,8 +101,9 @@ func Idle(ctx context.Context) (resume func()) {
 	if r.done || r.idle {
 		return func() {}
 	}
-	r.idle = true
+	r.idle, r.patient = true, patient
 	p.idling++
+	p.passTurnLocked(r)
 	var next *request
 	if p.inline == r {
 		p.detachLocked(r, false)
@@ -109,7 +119,7 @@ func Idle(ctx context.Context) (resume func()) {
 	if next != nil {
 		p.wg.Go(func() { p.work(next) })
 	}
-	if p.closing {
+	if p.closing && !patient {
 		r.cancelLocked(ErrClosed)
 	}
 	return func() {

@@ -81,8 +81,8 @@ func (c *Call) Pause(after time.Duration) {
 	}
 }
 
-// Wait releases the call's concurrency slot until resume is called. Use it
-// while waiting for an event.
+// Wait releases the call's concurrency slot until resume is called, and lets the
+// next Ordered call begin. Use it while waiting for an event.
 func (c *Call) Wait() (resume func()) { return c.r.Wait() }
 
 // Logger returns a logger that sends messages to the client, at the levels that

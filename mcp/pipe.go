@@ -35,6 +35,7 @@ func (s *Server) Serve(ctx context.Context, t jsonrpc.Transport) error {
 		Handle:    p.handle,
 		Notified:  p.handleNotification,
 		Urgent:    urgent,
+		Ordered:   p.ordered,
 		Batches:   p.batches,
 		NoID:      p.errorWithoutID,
 		Sent:      Reuse,
@@ -62,6 +63,20 @@ func urgent(method string) bool {
 	return false
 }
 
+// ordered reports whether a request calls an Ordered tool or method.
+func (p *pipe) ordered(m *jsonrpc.Message) bool {
+	s := p.server
+	switch {
+	case !s.ordered.Load():
+		return false
+	case m.Method != "tools/call":
+		method, ok := s.methods.get(m.Method)
+		return ok && method.Ordered
+	}
+	t, ok := s.tools.get(jsonrpc.Text(member(m.Params, "name")))
+	return ok && t.Ordered
+}
+
 func (p *pipe) batches() bool {
 	s := p.session.Load()
 	return s != nil && s.revision.Batches()
@@ -82,6 +97,7 @@ func (p *pipe) handle(ctx context.Context, m *jsonrpc.Message) (json.RawMessage,
 	if err != nil {
 		return nil, err
 	}
+	r.pipeCtx = ctx
 	b, err := p.server.Handle(ctx, r, p.peer)
 	if started != nil && err == nil {
 		p.session.Store(started)

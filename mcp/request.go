@@ -36,8 +36,9 @@ type Request struct {
 	fields  paramFields
 	meta    *requestMeta // set by parse
 	out     Sink
-	session *Session // nil without a handshake
-	server  *Server  // set by Handle
+	session *Session        // nil without a handshake
+	server  *Server         // set by Handle
+	pipeCtx context.Context // of the request on a pipe, for Wait
 }
 
 // ClientInfo returns what the client calls itself. It is for display only and
@@ -53,9 +54,12 @@ func (r *Request) ClientInfo() Implementation {
 	return info
 }
 
-// Wait releases the request's concurrency slot until resume is called. Use it
-// while waiting for an event.
+// Wait releases the request's concurrency slot until resume is called, and lets
+// the next Ordered call begin. Use it while waiting for an event.
 func (r *Request) Wait() (resume func()) {
+	if r.pipeCtx != nil {
+		return jsonrpc.Yield(r.pipeCtx)
+	}
 	if w, ok := r.out.(Waiter); ok {
 		return w.Wait()
 	}

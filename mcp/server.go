@@ -57,6 +57,8 @@ type Method struct {
 	Extension string
 	// ReadOnly means that the method changes no lasting state.
 	ReadOnly bool
+	// Ordered is like Tool.Ordered.
+	Ordered bool
 }
 
 // A Server offers tools, prompts and resources to clients of all revisions. Its
@@ -78,6 +80,7 @@ type Server struct {
 	lastCapabilities atomic.Pointer[parsedCapabilities]
 
 	handler atomic.Pointer[Handler]
+	ordered atomic.Bool // a tool or a method is Ordered
 
 	mu         sync.Mutex
 	middleware []func(Handler) Handler
@@ -134,6 +137,9 @@ func (s *Server) Use(mw ...func(Handler) Handler) {
 func (s *Server) HandleMethod(name string, m Method) {
 	if _, ok := vocabulary[name]; ok {
 		panic("mcp: method " + name + " belongs to the protocol")
+	}
+	if m.Ordered {
+		s.ordered.Store(true)
 	}
 	s.methods.set(name, &m)
 }

@@ -32,6 +32,12 @@ type Tool struct {
 	// running the tool while they wait.
 	TaskRequired bool `json:"-"`
 
+	// Ordered makes calls on one connection take effect in order of arrival. A
+	// call begins when the ordered one before it, of a tool or a method, has
+	// returned or waits: see Call.Wait; a call also waits while it asks the user.
+	// Calls over HTTP have no order.
+	Ordered bool `json:"-"`
+
 	// Repair may fix arguments before they are validated. Its notes are
 	// appended to the result, so that the model can do better next time. An
 	// error refuses the call as arguments that do not match the schema do; the
@@ -181,6 +187,9 @@ func (s *Server) AddRawTool(t Tool, h func(context.Context, *Call) (*ToolResult,
 	headers, err := paramHeaders(t.InputSchema)
 	if err != nil {
 		panic(fmt.Sprintf("mcp: input schema of tool %s: %v", t.Name, err))
+	}
+	if t.Ordered {
+		s.ordered.Store(true)
 	}
 	s.tools.set(t.Name, &tool{Tool: t, check: check, headers: headers, run: h})
 	s.changed(KindTool)

@@ -70,6 +70,8 @@ type caller struct {
 	t    *Tools
 	verb *access.Verb
 	call *mcp.Call // nil for a direct method
+	// waiter is the call, or the request of a direct method.
+	waiter interface{ Wait() (resume func()) }
 	// credential is set if the credential is a person's. Even then a tool is called by an
 	// agent, so Actor.Person is never set here.
 	credential bool
@@ -77,15 +79,22 @@ type caller struct {
 	projects []string
 }
 
-// caller makes the caller of a request that uses a verb.
+// caller makes the caller of a tool call that uses a verb.
 func (t *Tools) caller(ctx context.Context, call *mcp.Call, v *access.Verb) *caller {
+	k := t.directCaller(ctx, nil, v)
+	k.call, k.waiter = call, call
+	return k
+}
+
+// directCaller makes the caller of a direct method that uses a verb.
+func (t *Tools) directCaller(ctx context.Context, r *mcp.Request, v *access.Verb) *caller {
 	c, _ := access.CallerFrom(ctx)
 	own := *c
 	if own.Person {
 		own.Person = false
 		own.Name = agentOf(own.Name)
 	}
-	return &caller{Caller: &own, t: t, verb: v, call: call, credential: c.Person, projects: own.Projects(v)}
+	return &caller{Caller: &own, t: t, verb: v, waiter: r, credential: c.Person, projects: own.Projects(v)}
 }
 
 // agentOf is the name that people see for an agent that uses a person's credential.
@@ -99,12 +108,13 @@ func agentOf(person string) string {
 // may reports whether the caller may do this in a project.
 func (k *caller) may(project string) bool { return k.May(k.verb, project) == nil }
 
-// wait releases the call's concurrency slot until resume is called, if d is positive.
+// wait is called before a wait of at most d: until resume is called, the call holds up no
+// other.
 func (k *caller) wait(d time.Duration) (resume func()) {
-	if d <= 0 || k.call == nil {
+	if d <= 0 {
 		return func() {}
 	}
-	return k.call.Wait()
+	return k.waiter.Wait()
 }
 
 // isLead reports whether the caller is a lead of the project, or of any if none is

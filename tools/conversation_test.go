@@ -92,16 +92,17 @@ func line(lines []string, i int) string {
 // A setup is how a server of the tests is set up: its options, and who calls it. The
 // zero Role is a lead.
 type setup struct {
-	Role     auth.Role
-	Project  string   // the default
-	Projects []string // all of them; nil: Project alone
-	Piped    bool
-	Who      func(context.Context, mcp.Principal) (*access.Caller, error) // in place of the above
-	Where    func(context.Context) board.Where
-	Session  string
-	Quiet    bool
-	Missing  error
-	Asked    func(board.Question)
+	Role      auth.Role
+	Project   string   // the default
+	Projects  []string // all of them; nil: Project alone
+	Piped     bool
+	Who       func(context.Context, mcp.Principal) (*access.Caller, error) // in place of the above
+	Where     func(context.Context) board.Where
+	Session   string
+	Quiet     bool
+	Missing   error
+	Asked     func(board.Question)
+	Inspector tools.Inspector
 }
 
 // register adds the tools of a board to a server.
@@ -112,7 +113,7 @@ func register(s *mcp.Server, b access.Board, o setup) *tools.Tools {
 	}
 	c := access.Local(cmp.Or(o.Role, auth.Lead), projects...)
 	c.Project = o.Project
-	to := &tools.Options{Where: o.Where, Session: o.Session, Quiet: o.Quiet, Missing: o.Missing, Asked: o.Asked}
+	to := &tools.Options{Where: o.Where, Session: o.Session, Quiet: o.Quiet, Missing: o.Missing, Asked: o.Asked, Inspector: o.Inspector}
 	if o.Piped {
 		to.Pipe = c
 	}

@@ -30,7 +30,7 @@ func (t *Tools) addMethods() {
 	for v, serve := range map[*access.Verb]func(context.Context, *mcp.Request) (mcp.Result, error){
 		access.Next: t.directNext, access.Done: t.directDone, access.Ask: t.directAsk,
 	} {
-		t.server.HandleMethod(v.Direct, mcp.Method{NoHandshake: true, Handle: func(ctx context.Context, r *mcp.Request) (mcp.Result, error) {
+		t.server.HandleMethod(v.Direct, mcp.Method{NoHandshake: true, Ordered: v.Writes, Handle: func(ctx context.Context, r *mcp.Request) (mcp.Result, error) {
 			if t.o.Missing != nil {
 				return nil, t.missingRPC()
 			}
@@ -50,36 +50,69 @@ type directTask struct {
 // Subject returns the task that was handed out.
 func (d directTask) Subject() string { return d.ID }
 
-// directNext returns a task, or null if there is none.
+// directNext returns the task that the program has, else a new one, or null if there is
+// none.
 func (t *Tools) directNext(ctx context.Context, r *mcp.Request) (mcp.Result, error) {
-	k := t.caller(ctx, nil, access.Next)
+	const what = "Failed to get next task"
+	k := t.directCaller(ctx, r, access.Next)
 	projects, err := k.among("")
 	if err != nil {
-		return nil, rpcError("Failed to get next task", err)
+		return nil, rpcError(what, err)
+	}
+	held, err := k.held(ctx)
+	if err != nil {
+		return nil, rpcError(what, err)
 	}
 	t.mu.Lock()
 	worker := t.direct.worker
 	t.mu.Unlock()
+	for _, c := range held {
+		if c.Worker.Name == worker || worker == "" {
+			d, err := t.b.Get(ctx, c.Task, 1)
+			if err != nil {
+				return nil, rpcError(what, err)
+			}
+			t.giveDirectly(c)
+			return directTaskOf(d), nil
+		}
+	}
+	if t.waits() { // the task that comes next belongs to that call
+		return noDirectTask(r), nil
+	}
 	a := k.Actor
 	a.Worker = worker
 	h, err := t.b.Next(ctx, a, board.Wish{
 		Worker: worker, Projects: projects, Session: t.o.Session, Where: t.where(ctx, k), Absent: !t.piped(),
 	})
 	if _, ok := errors.AsType[*board.Nothing](err); ok {
-		if r.Revision.Stateless() { // its results must be objects
-			return struct{}{}, nil
-		}
-		return json.RawMessage("null"), nil
+		return noDirectTask(r), nil
 	}
 	if err != nil {
-		return nil, rpcError("Failed to get next task", err)
+		return nil, rpcError(what, err)
 	}
 	t.remember(h.Claim)
+	t.giveDirectly(h.Claim)
+	return directTaskOf(h.Dossier), nil
+}
+
+// noDirectTask is the result of getNextTask if there is no task.
+func noDirectTask(r *mcp.Request) mcp.Result {
+	if r.Revision.Stateless() { // its results must be objects
+		return struct{}{}
+	}
+	return json.RawMessage("null")
+}
+
+func directTaskOf(d board.Dossier) directTask {
+	return directTask{d.Task.ID.String(), d.Task.Title, d.Doc.Description, string(d.Task.Status)}
+}
+
+// giveDirectly notes that the program has a claim.
+func (t *Tools) giveDirectly(c board.Claim) {
 	t.mu.Lock()
-	t.direct.worker = h.Claim.Worker.Name
-	t.direct.claims[h.Task.ID] = h.Claim.Handle
-	t.mu.Unlock()
-	return directTask{h.Task.ID.String(), h.Task.Title, h.Doc.Description, string(h.Task.Status)}, nil
+	defer t.mu.Unlock()
+	t.direct.worker = c.Worker.Name
+	t.direct.claims[c.Task] = c.Handle
 }
 
 // directDone reports a task that was handed out to this process. Repeating it is safe.
@@ -93,7 +126,7 @@ func (t *Tools) directDone(ctx context.Context, r *mcp.Request) (mcp.Result, err
 		return nil, err
 	}
 	const what = "Failed to report task done"
-	k := t.caller(ctx, nil, access.Done)
+	k := t.directCaller(ctx, r, access.Done)
 	id, err := k.taskID(taskID)
 	if err != nil {
 		return nil, rpcError(what, err)
@@ -160,8 +193,8 @@ func (t *Tools) directAsk(ctx context.Context, r *mcp.Request) (mcp.Result, erro
 	t.mu.Lock()
 	id := t.direct.asked[key]
 	t.mu.Unlock()
+	k := t.directCaller(ctx, r, access.Ask)
 	if id == 0 {
-		k := t.caller(ctx, nil, access.Ask)
 		n := board.NewQuestion{ChatID: chatID, Text: question, Blocking: new(false)}
 		held, err := k.held(ctx)
 		if err != nil {
@@ -182,7 +215,9 @@ func (t *Tools) directAsk(ctx context.Context, r *mcp.Request) (mcp.Result, erro
 		t.mu.Unlock()
 		t.announce(q)
 	}
+	resume := k.wait(maxWait * time.Second)
 	q, err := t.b.Await(ctx, id, maxWait*time.Second)
+	resume()
 	if err != nil {
 		return nil, rpcError(what, err)
 	}

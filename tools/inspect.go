@@ -22,8 +22,9 @@ type Inspector interface {
 	// branch a branch that the report names, or empty.
 	Verify(ctx context.Context, id board.ID, since time.Time, branch string, evidence []board.Evidence) (observed []board.Evidence, faults []string, err error)
 	// Check runs the project's check on the work as it is now, or joins the run of it
-	// that is under way, and waits for d at most. It calls waiting every few seconds with
-	// the time that the check has run.
+	// that is under way, and waits for d at most. It calls waiting when it begins to wait,
+	// which it does not without a check, and then every few seconds with the time that the
+	// check has run.
 	Check(ctx context.Context, d time.Duration, waiting func(time.Duration)) (CheckResult, error)
 }
 
@@ -136,9 +137,17 @@ func lacksEvidence(t board.Task, sent []board.Evidence) bool {
 // waitCheck runs the check, and tells the client now and then that it still runs.
 func (t *Tools) waitCheck(ctx context.Context, k *caller) (CheckResult, error) {
 	wait := maxWait * time.Second
-	resume := k.wait(wait)
-	defer resume()
+	var resume func()
+	defer func() {
+		if resume != nil {
+			resume()
+		}
+	}()
 	return t.o.Inspector.Check(ctx, wait, func(took time.Duration) {
+		if resume == nil { // a report that has no check to wait for keeps its turn
+			resume = k.wait(wait)
+			return
+		}
 		if k.call != nil { // the caller of a direct method knows no progress
 			k.call.Progress(took.Seconds(), 0, fmt.Sprintf("the check has run for %s", board.Span(took)))
 		}

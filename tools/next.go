@@ -54,9 +54,12 @@ func next(ctx context.Context, t *Tools, k *caller, in nextInput) (*answer, erro
 	if err != nil {
 		return nil, k.refuse(e, err)
 	}
+	unnamed := in.Worker == "" && t.piped()
 	switch {
-	case in.Worker == "" && t.piped() && len(held) > 0:
+	case unnamed && len(held) > 0:
 		return heldAnswer(held), nil
+	case unnamed && t.waits():
+		return waitsAnswer(), nil
 	case strings.EqualFold(in.Worker, "new"):
 		w.Worker, e.worker = "", ""
 	}
@@ -64,9 +67,7 @@ func next(ctx context.Context, t *Tools, k *caller, in nextInput) (*answer, erro
 		w.Skills = in.Skills
 	}
 	k.Worker = w.Worker
-	resume := k.wait(w.Wait)
-	h, err := t.b.Next(ctx, k.Actor, w)
-	resume()
+	h, err := t.handOut(ctx, k, w, unnamed)
 	unknown, _ := t.unknownSkills(ctx, w.Projects, in.Skills) // best effort: it is only a note
 	if nothing, ok := errors.AsType[*board.Nothing](err); ok {
 		a := nothingAnswer(nothing, k.isLead(""), in.Wait)
@@ -97,6 +98,49 @@ func next(ctx context.Context, t *Tools, k *caller, in nextInput) (*answer, erro
 			call("get_next_task", "worker", others[0].Worker.Name)))
 	}
 	return a, nil
+}
+
+// handOut asks the board for a task. On a pipe a call first looks without waiting, because
+// it loses its turn when it waits. unnamed is set for a call without a worker on a pipe.
+func (t *Tools) handOut(ctx context.Context, k *caller, w board.Wish, unnamed bool) (*board.Handout, error) {
+	if w.Wait > 0 && t.piped() {
+		now := w
+		now.Wait = 0
+		h, err := t.b.Next(ctx, k.Actor, now)
+		if _, none := errors.AsType[*board.Nothing](err); !none {
+			return h, err
+		}
+		if unnamed {
+			t.setWaits(true)
+			defer t.setWaits(false)
+		}
+	}
+	resume := k.wait(w.Wait)
+	defer resume()
+	return t.b.Next(ctx, k.Actor, w)
+}
+
+// waits reports whether a call without a worker waits for a task on the pipe.
+func (t *Tools) waits() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.unnamedWaits
+}
+
+func (t *Tools) setWaits(waits bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.unnamedWaits = waits
+}
+
+// waitsAnswer is the answer to a call without a worker while another one waits: both may
+// come from one agent, which must not get two tasks.
+func waitsAnswer() *answer {
+	return &answer{
+		text: "Nothing handed out: another " + call("get_next_task") + " on this connection is waiting for a task. " +
+			"If that call is yours, its answer will come; do not repeat it. If you are another agent, call " + call("get_next_task", "worker", "new") + ".",
+		result: wireHandout{Outcome: "waiting"},
+	}
 }
 
 // heldAnswer is the answer to a call without a worker on a connection that holds claims:

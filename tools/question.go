@@ -68,7 +68,7 @@ func ask(ctx context.Context, t *Tools, k *caller, in askInput) (*answer, error)
 	}
 	deadline := time.UnixMilli(first.Begun).Add(wait)
 	res, err := mcp.Durable(k.call, func(ctx context.Context, c *mcp.Call) (*mcp.ToolResult, error) {
-		k := &caller{Caller: k.Caller, t: t, call: c, credential: k.credential, projects: k.projects}
+		k := &caller{Caller: k.Caller, t: t, call: c, waiter: c, credential: k.credential, projects: k.projects}
 		a, err := t.await(ctx, k, q, time.UnixMilli(first.Begun), deadline, wait)
 		if err != nil {
 			return refused(err)

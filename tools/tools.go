@@ -67,6 +67,8 @@ type Tools struct {
 	seen     map[string]bool         // answers shown to the holder of a claim
 	declines map[string]bool         // connections whose client declines by itself
 	direct   directState
+	// unnamedWaits is set while a get_next_task without a worker waits on the pipe.
+	unnamedWaits bool
 }
 
 // tools is every tool, in the order of the documentation.
@@ -137,7 +139,7 @@ func (d *definition) tool() mcp.Tool {
 	}
 	tool := mcp.Tool{
 		Name: d.name, Description: d.about, InputSchema: schema(d.props), Annotations: &hints,
-		Durable: d.durable, Repair: d.repair,
+		Durable: d.durable, Ordered: d.verb.Writes, Repair: d.repair,
 	}
 	if d.verb.Shows(auth.Worker) {
 		tool.Meta = mcp.Meta{alwaysLoadKey: true}

@@ -66,6 +66,9 @@ const checkNotice = 5 * time.Second
 
 // Check implements tools.Inspector.
 func (i inspector) Check(ctx context.Context, d time.Duration, waiting func(time.Duration)) (tools.CheckResult, error) {
+	if c, _, err := i.InForce(); err == nil && c != nil {
+		waiting(0)
+	}
 	run, c, why, err := i.Run(ctx)
 	switch {
 	case err != nil:

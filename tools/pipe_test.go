@@ -1,0 +1,239 @@
+package tools_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/jsonrpc"
+	"github.com/bossman-dev/bossman/mcp"
+	"github.com/bossman-dev/bossman/tools"
+)
+
+// A pipe is the client's end of a `bossman mcp`. It sends lines without waiting for answers.
+type pipe struct {
+	t    *testing.T
+	to   *io.PipeWriter
+	done chan struct{}
+
+	mu      sync.Mutex
+	answers map[int]string // by id: the text of a tool's result, or the result or error as JSON
+}
+
+// pipe starts a process for a client.
+func (s *fixture) pipe(o setup) *pipe {
+	s.t.Helper()
+	o.Piped = true
+	o.Project = s.o.Project
+	server := mcp.NewServer(mcp.Implementation{Name: "bossman", Version: "test"}, nil)
+	ts := register(server, s.b, o)
+	in, to := io.Pipe()
+	from, out := io.Pipe()
+	p := &pipe{t: s.t, to: to, done: make(chan struct{}), answers: map[int]string{}}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(s.t.Context()))
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if err := ts.Run(ctx); !errors.Is(err, context.Canceled) {
+			s.t.Errorf("Run = %v", err)
+		}
+	})
+	wg.Go(func() {
+		defer cancel()
+		if err := server.Serve(ctx, jsonrpc.Lines(in, out, jsonrpc.Limits{})); err != nil {
+			s.t.Errorf("Serve = %v", err)
+		}
+		out.Close()
+	})
+	wg.Go(func() { p.read(from) })
+	go func() {
+		defer close(p.done)
+		wg.Wait()
+		server.Close()
+	}()
+	s.t.Cleanup(p.hangUp)
+	return p
+}
+
+func (p *pipe) read(from io.Reader) {
+	for lines := bufio.NewReader(from); ; {
+		line, err := lines.ReadBytes('\n')
+		if err != nil {
+			return
+		}
+		var m struct {
+			ID     int             `json:"id"`
+			Result json.RawMessage `json:"result"`
+			Error  json.RawMessage `json:"error"`
+		}
+		if err := json.Unmarshal(line, &m); err != nil {
+			p.t.Errorf("%v in %s", err, line)
+			return
+		}
+		text := string(m.Result) + string(m.Error)
+		var res struct {
+			Content []struct{ Text string }
+		}
+		if json.Unmarshal(m.Result, &res) == nil && len(res.Content) > 0 {
+			text = ""
+			for _, c := range res.Content {
+				text += c.Text + "\n"
+			}
+		}
+		p.mu.Lock()
+		p.answers[m.ID] = text
+		p.mu.Unlock()
+	}
+}
+
+// say sends requests in one write.
+func (p *pipe) say(requests ...string) {
+	p.t.Helper()
+	if _, err := io.WriteString(p.to, strings.Join(requests, "\n")+"\n"); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// answered lets d pass, and checks which requests have been answered by then.
+func (p *pipe) answered(d time.Duration, want ...int) map[int]string {
+	p.t.Helper()
+	time.Sleep(d)
+	synctest.Wait()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if got := slices.Sorted(maps.Keys(p.answers)); !slices.Equal(got, want) {
+		p.t.Fatalf("answered after %v: %v, want %v; %v", d, got, want, p.answers)
+	}
+	return maps.Clone(p.answers)
+}
+
+// hangUp closes the pipe and waits for the process to end.
+func (p *pipe) hangUp() {
+	p.to.Close()
+	<-p.done
+}
+
+// tool is a call of a tool that needs no handshake.
+func tool(id int, name, arguments string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
+		`"io.modelcontextprotocol/clientCapabilities":{}},"name":%q,"arguments":%s}}`, id, name, arguments)
+}
+
+func method(id int, name, params string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, id, name, params)
+}
+
+// A call without a worker that waits for a task is the only one that does, and it holds up
+// no other call.
+func TestPipe_waitingForTask(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newFixture(t, web, setup{}, mcp.Newest).pipe(setup{})
+		wait := `{"wait_seconds":40}`
+		p.say(tool(1, "get_next_task", wait), tool(2, "get_next_task", wait), tool(3, "get_next_task", `{}`), method(4, "getNextTask", `{}`))
+		got := p.answered(time.Second, 2, 3, 4)
+		for id := 2; id <= 3; id++ {
+			if !strings.Contains(got[id], "is waiting for a task") || !strings.Contains(got[id], `get_next_task {"worker":"new"}`) {
+				t.Errorf("get_next_task {} while another waits: %s", got[id])
+			}
+		}
+		if got[4] != "null" {
+			t.Errorf("getNextTask while get_next_task {} waits = %s, want null", got[4])
+		}
+		p.say(tool(5, "create_task", `{"title":"One","description":"x"}`), tool(6, "create_task", `{"title":"Two","description":"x"}`))
+		got = p.answered(5*time.Second, 1, 2, 3, 4, 5, 6)
+		if !strings.Contains(got[1], "web-1 is yours") {
+			t.Errorf("the call that waited got: %s", got[1])
+		}
+		p.say(tool(7, "get_next_task", wait), method(8, "getNextTask", `{}`))
+		got = p.answered(time.Second, 1, 2, 3, 4, 5, 6, 7, 8)
+		if !strings.Contains(got[7], "this connection holds web-1") || !strings.Contains(got[8], `"web-1"`) {
+			t.Errorf("with a claim on the connection:\n%s\n%s", got[7], got[8])
+		}
+	})
+}
+
+// A wait that was cancelled is over: the next call may wait.
+func TestPipe_cancelledWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newFixture(t, web, setup{}, mcp.Newest).pipe(setup{})
+		p.say(tool(1, "get_next_task", `{"wait_seconds":40}`))
+		p.answered(time.Second)
+		p.say(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
+		p.answered(time.Second)
+		p.say(tool(2, "get_next_task", `{"wait_seconds":10}`))
+		p.answered(time.Second)
+		if got := p.answered(10*time.Second, 2); !strings.Contains(got[2], "There are no tasks yet") {
+			t.Errorf("the second call got: %s", got[2])
+		}
+	})
+}
+
+// A question that waits for its answer holds up nothing.
+func TestPipe_waitingForAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFixture(t, web, setup{}, mcp.Newest)
+		p := s.pipe(setup{})
+		p.say(tool(1, "create_task", `{"title":"One","description":"x"}`), method(2, "askQuestion", `{"question":"Why?"}`),
+			tool(3, "ask_question", `{"question":"How?"}`), method(4, "getNextTask", `{}`), tool(5, "create_task", `{"title":"Two","description":"x"}`))
+		if got := p.answered(time.Second, 1, 4, 5); !strings.Contains(got[4], `"web-1"`) {
+			t.Errorf("getNextTask = %s", got[4])
+		}
+		qs, err := s.b.Questions(t.Context(), board.QuestionFilter{})
+		if err != nil || len(qs) != 2 || qs[0].Text != "Why?" || qs[1].Text != "How?" {
+			t.Errorf("the questions are %+v, %v", qs, err)
+		}
+	})
+}
+
+// slowCheck is an Inspector whose check takes its time.
+type slowCheck struct{ takes time.Duration }
+
+func (slowCheck) Begin(board.ID) error { return nil }
+func (slowCheck) End(board.ID)         {}
+
+func (slowCheck) Verify(context.Context, board.ID, time.Time, string, []board.Evidence) ([]board.Evidence, []string, error) {
+	return nil, nil, nil
+}
+
+func (c slowCheck) Check(ctx context.Context, d time.Duration, waiting func(time.Duration)) (tools.CheckResult, error) {
+	if c.takes == 0 {
+		return tools.CheckResult{State: tools.CheckNone}, nil
+	}
+	waiting(0)
+	time.Sleep(min(d, c.takes))
+	return tools.CheckResult{State: tools.CheckGreen, Evidence: board.Evidence{Kind: board.EvidenceTests, Ref: "make test"}}, nil
+}
+
+// A report that waits for its check holds up nothing; one without a check keeps its place.
+func TestPipe_waitingForCheck(t *testing.T) {
+	for _, takes := range []time.Duration{0, 30 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newFixture(t, web, setup{}, mcp.Newest)
+			p := s.pipe(setup{Inspector: slowCheck{takes}})
+			p.say(tool(1, "create_task", `{"title":"One","description":"x"}`), method(2, "getNextTask", `{}`),
+				method(3, "reportTaskDone", `{"taskId":"web-1"}`), tool(4, "create_task", `{"title":"Two","description":"x"}`), method(5, "getNextTask", `{}`))
+			want := []int{1, 2, 3, 4, 5}
+			second := `"web-2"` // the report was there first
+			if takes > 0 {
+				want = []int{1, 2, 4, 5}
+				second = `"web-1"`
+			}
+			if got := p.answered(time.Second, want...); !strings.Contains(got[5], second) {
+				t.Errorf("after a report whose check takes %v, getNextTask = %s, want %s", takes, got[5], second)
+			}
+			if got := p.answered(40*time.Second, 1, 2, 3, 4, 5); got[3] != `{"success":true}` {
+				t.Errorf("reportTaskDone = %s", got[3])
+			}
+		})
+	}
+}
