@@ -76,14 +76,16 @@ var (
 	Update     = row(Verb{Name: "update", Tool: "update_task", Role: auth.Lead, Writes: true})
 	Cancel     = row(Verb{Name: "cancel", Tool: "cancel_task", Role: auth.Lead, Writes: true, Once: true})
 	Review     = row(Verb{Name: "review", Tool: "review_task", Role: auth.Lead, Writes: true, Once: true})
+	Reopen     = row(Verb{Name: "reopen", Role: auth.Lead, Writes: true, Once: true})
 	Release    = row(Verb{Name: "release", Role: auth.Lead, Writes: true, Once: true})
 	Stop       = row(Verb{Name: "stop", Role: auth.Lead, Writes: true})
 	Pause      = row(Verb{Name: "pause", Role: auth.Lead, Writes: true})
 	Resume     = row(Verb{Name: "resume", Role: auth.Lead, Writes: true})
 )
 
-// The verbs of an administrator, and of a person who logs in from a machine.
+// The verbs of people, and of an administrator.
 var (
+	MarkDone   = row(Verb{Name: "markDone", Person: auth.Lead, Writes: true, Once: true})
 	SetProject = row(Verb{Name: "setProject", Role: auth.Admin, Writes: true})
 	Login      = row(Verb{Name: "login", Person: auth.Viewer, Writes: true, Once: true, Bucket: auth.Creations})
 )
@@ -124,6 +126,8 @@ type Board interface {
 	Update(ctx context.Context, a board.Actor, id board.ID, e board.Edit) (board.Task, error)
 	Cancel(ctx context.Context, a board.Actor, id board.ID, reason string, deps board.Dependents) ([]board.ID, error)
 	Review(ctx context.Context, a board.Actor, id board.ID, v board.Verdict, note string) (board.Outcome, error)
+	MarkDone(ctx context.Context, a board.Actor, id board.ID, note string, review bool) (board.Outcome, error)
+	Reopen(ctx context.Context, a board.Actor, id board.ID, note string) (board.Task, error)
 	Release(ctx context.Context, a board.Actor, id board.ID, reason string) (board.Task, error)
 	Stop(ctx context.Context, a board.Actor, w board.WorkerID) (board.ID, error)
 	Pause(ctx context.Context, a board.Actor, slug string) error

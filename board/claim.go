@@ -89,6 +89,7 @@ const (
 	CauseRestarts    Cause = "restarts"
 	CauseUndelivered Cause = "undelivered"
 	CauseStopped     Cause = "stopped"
+	CauseClosed      Cause = "closed" // a person marked the task done
 )
 
 // An Attempt is the record of a claim. It stays after the claim has ended.

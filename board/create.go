@@ -3,6 +3,7 @@ package board
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -100,7 +101,7 @@ func (c *change) createUnder(h *holding, ns []NewTask) ([]ID, error) {
 	for i, n := range ns {
 		n.Project = h.task.ID.Project
 		n.Hold = true
-		drafts[i] = draft{NewTask: n}
+		drafts[i] = draft{NewTask: n, prior: fmt.Sprintf("Proposed by the worker of %v.", h.task.ID), by: h.attempt.Worker.Name}
 	}
 	made, err := c.create(h.task.ID.Project, drafts)
 	ids := make([]ID, len(made))
@@ -115,6 +116,8 @@ type draft struct {
 	NewTask
 	after  []int // indexes of the drafts that it depends on
 	within int   // 1 + the index of the draft that is its parent; 0: none
+	prior  string
+	by     string // the worker that proposed it
 }
 
 // create creates tasks of one project, in the given order.
@@ -193,7 +196,7 @@ func (c *change) create(slug string, drafts []draft) ([]Task, error) {
 		}
 		c.events = append(c.events, Event{
 			Task: made[i].ID, Seq: 1, Actor: c.actor.String(), Kind: EventCreated, To: Pending,
-			Detail: Detail{Text: d.Title},
+			Detail: Detail{Text: d.Title, Prior: d.prior, Worker: d.by},
 		})
 		c.freed = c.freed || made[i].Ready()
 	}

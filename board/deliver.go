@@ -16,6 +16,13 @@ func (b *Board) handout(ctx context.Context, d delivery) (*Handout, error) {
 	if err != nil {
 		return nil, err
 	}
+	if es := dossier.Events; len(es) > 0 && es[0].Seq > 1 { // the events that say what the task builds on
+		first, err := b.Events(ctx, d.claim.Task, 0, min(2, int(es[0].Seq-1)))
+		if err != nil {
+			b.o.Logger.Warn("the first events of a task could not be read", "task", d.claim.Task, "err", err) // the claim holds all the same
+		}
+		dossier.Events = append(first, es...)
+	}
 	h := &Handout{Claim: d.claim, Dossier: dossier, Again: d.again}
 	if h.Neighbours, err = b.neighbours(ctx, h); err != nil {
 		b.o.Logger.Warn("the neighbours of a claim could not be read", "task", d.claim.Task, "err", err) // the claim holds all the same

@@ -29,6 +29,7 @@ const (
 	EventUnblocked Kind = "unblocked"
 	EventDue       Kind = "due" // a cool-down or a reservation ended
 	EventRetried   Kind = "retried"
+	EventClosed    Kind = "closed" // a person marked it done
 	EventCancelled Kind = "cancelled"
 	EventImported  Kind = "imported" // the first event of an imported task
 )
@@ -62,6 +63,9 @@ type Detail struct {
 	Late      bool     // the writer's claim had already ended
 	SpecNow   int
 	LeaseSecs int
+	// Prior is what a new task builds on, for its hand-outs: the task that it redoes, or
+	// whose holder proposed it. Worker is then that holder.
+	Prior string
 	// At is the original time of an imported event.
 	At time.Time
 }

@@ -120,6 +120,7 @@ type eventLine struct {
 	Late     bool      `json:"late,omitzero"`
 	SpecNow  int       `json:"spec_now,omitzero"`
 	Lease    int       `json:"lease_seconds,omitzero"`
+	Prior    string    `json:"prior,omitzero"`
 }
 
 // A placeLine is the place in an eventLine.
@@ -225,7 +226,7 @@ func newEventLine(e Event) eventLine {
 		V: 1, Type: "event", Task: e.Task.String(), Seq: e.Seq, At: utc(e.When()), Actor: e.Actor, Kind: e.Kind, From: e.From, To: e.To,
 		Attempt: e.Detail.Attempt, Nonce: e.Detail.Nonce, Worker: e.Detail.Worker, Text: e.Detail.Text, Cause: e.Detail.Cause,
 		Percent: e.Detail.Percent, Where: placeLine(e.Detail.Where), Fields: e.Detail.Fields, Late: e.Detail.Late,
-		SpecNow: e.Detail.SpecNow, Lease: e.Detail.LeaseSecs,
+		SpecNow: e.Detail.SpecNow, Lease: e.Detail.LeaseSecs, Prior: e.Detail.Prior,
 	}
 	if e.Detail.Question != 0 {
 		w.Question = e.Detail.Question.String()
@@ -240,7 +241,7 @@ func (w eventLine) event(id ID, seq int64, questions map[QuestionID]QuestionID) 
 		Task: id, Seq: seq, Actor: w.Actor, Kind: w.Kind, From: w.From, To: w.To,
 		Detail: Detail{
 			Attempt: w.Attempt, Nonce: w.Nonce, Worker: w.Worker, Text: w.Text, Cause: w.Cause, Percent: w.Percent,
-			Where: Where(w.Where), Fields: w.Fields, Late: w.Late, SpecNow: w.SpecNow, LeaseSecs: w.Lease, At: w.At,
+			Where: Where(w.Where), Fields: w.Fields, Late: w.Late, SpecNow: w.SpecNow, LeaseSecs: w.Lease, Prior: w.Prior, At: w.At,
 		},
 	}
 	if old, err := ParseQuestionID(w.Question); err == nil {

@@ -260,6 +260,8 @@ type TaskFilter struct {
 	Statuses []Status
 	// Ready selects tasks that can be handed out now.
 	Ready bool
+	// Hold selects tasks that are on hold.
+	Hold bool
 	// Query is searched for in titles and descriptions, ignoring case.
 	Query string
 	Skill string

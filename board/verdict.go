@@ -144,8 +144,7 @@ func (b *Board) Review(ctx context.Context, a Actor, id ID, v Verdict, note stri
 			c.fail(t)
 			c.event(t, EventRejected, from, detail)
 		case Retry:
-			t.Status, t.Failures, t.NotBefore = Pending, 0, time.Time{}
-			c.event(t, EventRetried, from, detail)
+			c.retry(t, note)
 		}
 		out.Status, out.Failures, out.MaxFailures = t.Status, t.Failures, t.MaxFailures
 		return nil

@@ -110,7 +110,7 @@ func ExampleStart() {
 		}
 	}
 	// Output:
-	// add: Add two numbers together
+	// add: Add two numbers.
 	// true
-	// {"result":5}
+	// {"sum":5}
 }

@@ -39,9 +39,8 @@ type Tool struct {
 	Ordered bool `json:"-"`
 
 	// Repair may fix arguments before they are validated. Its notes are
-	// appended to the result, so that the model can do better next time. An
-	// error refuses the call as arguments that do not match the schema do; the
-	// text of a *ToolError is used as it is.
+	// appended to the result, so that the model can do better next time. A
+	// *ToolError is shown to the model in every revision.
 	Repair func(json.RawMessage) (json.RawMessage, []string, error) `json:"-"`
 }
 
@@ -65,16 +64,10 @@ type ToolResult struct {
 }
 
 // append encodes the result. Content comes first and is always an array.
-func (r *ToolResult) append(b []byte) ([]byte, error) { return r.encode(b, false) }
-
-// encode is append, with isError even if it is false if outcome is set.
-func (r *ToolResult) encode(b []byte, outcome bool) ([]byte, error) {
+func (r *ToolResult) append(b []byte) ([]byte, error) {
 	b, err := appendOutcome(append(b, '{'), r.Content, r.StructuredContent, r.IsError)
 	if err != nil {
 		return nil, err
-	}
-	if outcome && !r.IsError {
-		b = append(appendMember(b, "isError"), "false"...)
 	}
 	return appendEnd(b, r.Meta)
 }
@@ -224,7 +217,7 @@ func (s *Server) callTool(ctx context.Context, r *Request) (Result, error) {
 	}
 	t, ok := s.tools.get(name)
 	if !ok || !s.visible(ctx, r, KindTool)(name) {
-		return nil, invalid("Unknown tool: %s", name)
+		return nil, invalid("unknown tool %q", name)
 	}
 	if t.TaskRequired && !r.supportsTasks() {
 		return s.toToolResult(ctx, r, r.capabilityError("tasks", tasksCapability()))
@@ -246,12 +239,8 @@ func (s *Server) callTool(ctx context.Context, r *Request) (Result, error) {
 	var notes []string
 	if t.Repair != nil {
 		if args, notes, err = t.repair(args); err != nil {
-			e, ok := errors.AsType[*ToolError](err)
-			switch {
-			case !ok:
+			if _, ok := errors.AsType[*ToolError](err); !ok {
 				err = invalidArguments(r, err.Error())
-			case !r.Revision.argsAsToolError():
-				err = invalid("%s", e.Text)
 			}
 			return s.toToolResult(ctx, r, err)
 		}

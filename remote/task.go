@@ -212,6 +212,40 @@ var review = op(access.Review, func(ctx context.Context, c *call, in reviewIn) (
 	return outcome{o, o.Again}, err
 })
 
+type markDoneIn struct {
+	ID     board.ID
+	Note   string
+	Review bool
+}
+
+func (b *Board) MarkDone(ctx context.Context, a board.Actor, id board.ID, note string, review bool) (board.Outcome, error) {
+	return outcomeOf(markDone.fetch(ctx, b, &a, markDoneIn{id, note, review}))
+}
+
+var markDone = op(access.MarkDone, func(ctx context.Context, c *call, in markDoneIn) (outcome, error) {
+	if err := c.may(in.ID.Project); err != nil {
+		return outcome{}, err
+	}
+	o, err := c.MarkDone(ctx, c.actor, in.ID, in.Note, in.Review)
+	return outcome{o, o.Again}, err
+})
+
+type reopenIn struct {
+	ID   board.ID
+	Note string
+}
+
+func (b *Board) Reopen(ctx context.Context, a board.Actor, id board.ID, note string) (board.Task, error) {
+	return reopen.fetch(ctx, b, &a, reopenIn{id, note})
+}
+
+var reopen = op(access.Reopen, func(ctx context.Context, c *call, in reopenIn) (board.Task, error) {
+	if err := c.may(in.ID.Project); err != nil {
+		return board.Task{}, err
+	}
+	return c.Reopen(ctx, c.actor, in.ID, in.Note)
+})
+
 func (b *Board) Release(ctx context.Context, a board.Actor, id board.ID, reason string) (board.Task, error) {
 	return release.fetch(ctx, b, &a, cancelIn{ID: id, Reason: reason})
 }

@@ -46,6 +46,8 @@ var wires = []any{
 	updateIn{},
 	cancelIn{},
 	reviewIn{},
+	markDoneIn{},
+	reopenIn{},
 	board.TaskFilter{},
 	board.ClaimFilter{},
 	board.QuestionFilter{},

@@ -184,6 +184,12 @@ func (r *refusal) setLost(e action, l *board.LostError) {
 		}
 	case a.Cause == board.CauseCancelled:
 		r.why = fmt.Sprintf("Cancelled: stop. The task was cancelled at %s: %s", clock(a.EndedAt), sentence(oneLine(a.Reason, 300)))
+	case a.Cause == board.CauseClosed:
+		r.why = fmt.Sprintf("Cancelled: stop. A person marked the task done at %s", clock(a.EndedAt))
+		if a.Reason != "" {
+			r.why += ": " + oneLine(a.Reason, 300)
+		}
+		r.why = sentence(r.why)
 	case a.Cause == board.CauseStopped:
 		r.why = fmt.Sprintf("Cancelled: stop. You were told to stop at %s.", clock(a.EndedAt))
 		stopped = true

@@ -50,6 +50,7 @@ func handoutText(h *board.Handout) string {
 		{"DONE WHEN", doneWhenText(h)},
 		{"AREAS", oneLine(strings.Join(t.Areas, ", "), 300)},
 		{"BUILDS ON", buildsOnText(h.Dossier)},
+		{"PRIOR WORK", priorText(h.Events)},
 		{"PARTS", partsText(h.Dossier)},
 		{"BESIDE YOU", besideText(h)},
 		{"LAST ATTEMPT", lastAttemptText(h)},
@@ -98,6 +99,16 @@ func buildsOnText(d board.Dossier) string {
 		lines = append(lines, line)
 	}
 	return strings.Join(lines, "\n")
+}
+
+// priorText hands over from the task that this one redoes, or came from.
+func priorText(events []board.Event) string {
+	for _, e := range events {
+		if e.Detail.Prior != "" {
+			return quoteLines(cut(lineEnds.Replace(e.Detail.Prior), 1000))
+		}
+	}
+	return ""
 }
 
 // resultLocation says where the work of a finished task is.
@@ -298,6 +309,8 @@ func causeText(c board.Cause) string {
 		return "restarted too often"
 	case board.CauseStopped:
 		return "stopped"
+	case board.CauseClosed:
+		return "marked done by a person"
 	}
 	return "in progress"
 }

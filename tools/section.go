@@ -12,7 +12,7 @@ type section struct{ title, body string }
 
 // headings are the titles of all sections of hand-outs and tasks.
 var headings = []string{
-	"TITLE", "DESCRIPTION", "DONE WHEN", "EVIDENCE REQUIRED", "SKILLS", "AREAS", "PART OF", "BUILDS ON", "UNBLOCKS", "PARTS", "BESIDE YOU",
+	"TITLE", "DESCRIPTION", "DONE WHEN", "EVIDENCE REQUIRED", "SKILLS", "AREAS", "PART OF", "BUILDS ON", "PRIOR WORK", "UNBLOCKS", "PARTS", "BESIDE YOU",
 	"LAST ATTEMPT", "YOUR NOTES", "QUESTIONS", "ANSWERS", "RESULT", "HISTORY", "END WITH",
 }
 

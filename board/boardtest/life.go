@@ -74,6 +74,14 @@ func (l *life) next(i int, e board.Event) {
 			l.held(e)
 			l.end(e.Detail.Cause)
 		}
+	case board.EventClosed:
+		if e.From == board.InProgress {
+			l.held(e)
+		}
+		if e.From != board.InReview { // else what was reported stays the result
+			l.reported = false
+		}
+		l.end(board.CauseClosed)
 	case board.EventCancelled:
 		l.end(board.CauseCancelled)
 	case board.EventRetried:

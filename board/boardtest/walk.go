@@ -45,6 +45,7 @@ func walk(t *testing.T, open func(t *testing.T) board.Store) {
 			"renew":   func(*rapid.T) { w.renew() },
 			"release": func(*rapid.T) { w.release() },
 			"cancel":  func(*rapid.T) { w.cancelOne() },
+			"by hand": func(*rapid.T) { w.markDone() },
 			"review":  func(*rapid.T) { w.review() },
 			"edit":    func(*rapid.T) { w.edit() },
 			"relink":  func(*rapid.T) { w.relink() },
@@ -368,6 +369,20 @@ func (w *walker) cancelOne() {
 	}
 	w.want("cancel", err, nil)
 	w.cancel(t, how)
+}
+
+func (w *walker) markDone() {
+	t := pick(w, "task", w.tasks)
+	_, err := w.f.board.MarkDone(w.ctx(), ada, t.id, "m", true)
+	if t.status.Terminal() {
+		w.want("mark done", err, board.ErrConflict)
+		return
+	}
+	w.want("mark done", err, nil)
+	if t.claim != nil {
+		w.end(t, board.CauseClosed)
+	}
+	w.finish(t, board.Done)
 }
 
 func (w *walker) review() {

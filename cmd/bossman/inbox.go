@@ -18,9 +18,10 @@ import (
 func (a *app) inboxCommand() *cobra.Command {
 	var watch bool
 	cmd := &cobra.Command{
-		Use: "inbox", Short: "Show what waits for you: questions, reviews, failures", Args: cobra.NoArgs,
+		Use: "inbox", Short: "Show what waits for you: questions, reviews, failures, proposals", Args: cobra.NoArgs,
 		Long: `Inbox shows what waits for a person: open questions, tasks to review, failed tasks, and
-tasks that depend on a failed or cancelled one.
+tasks that depend on a failed or cancelled one. Last come follow-ups that workers
+proposed: start or cancel them.
 
 With --watch it keeps running and shows new entries, each once; with --json one entry
 per line.`,
@@ -60,13 +61,14 @@ per line.`,
 
 // An inboxEntry is one thing that waits for a person.
 type inboxEntry struct {
-	Kind    string              `json:"kind"` // question, review, failed, stuck, check
+	Kind    string              `json:"kind"` // question, review, failed, stuck, check, follow_up
 	ID      string              `json:"id"`
 	Title   string              `json:"title"`
 	Task    string              `json:"task,omitzero"`
 	Detail  string              `json:"detail,omitzero"`
 	Since   time.Time           `json:"since,omitzero"`
 	Command string              `json:"command"`
+	Cancel  string              `json:"cancel,omitzero"` // the command that declines it
 	Asked   *boardjson.Question `json:"question,omitzero"`
 
 	age string
@@ -149,6 +151,38 @@ func (o *openBoard) inbox(ctx context.Context, slug string) ([]inboxEntry, error
 		}
 		in = append(in, stuck...)
 	}
+	if s.Counts.Held > 0 {
+		proposed, err := o.followUps(ctx, slug, s.Now)
+		if err != nil {
+			return nil, err
+		}
+		in = append(in, proposed...)
+	}
+	return in, nil
+}
+
+// followUps returns the tasks on hold that workers proposed.
+func (o *openBoard) followUps(ctx context.Context, slug string, now time.Time) ([]inboxEntry, error) {
+	held, err := o.List(ctx, board.TaskFilter{Projects: []string{slug}, Statuses: []board.Status{board.Pending}, Hold: true, Limit: 200})
+	if err != nil {
+		return nil, err
+	}
+	var in []inboxEntry
+	for _, t := range held {
+		// An imported task has another event first.
+		first, err := o.Events(ctx, t.ID, 0, 2)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range first {
+			if e.Kind == board.EventCreated && e.Detail.Worker != "" {
+				in = append(in, inboxEntry{
+					Kind: "follow_up", ID: t.ID.String(), Title: t.Title, Task: t.ID.String(), Detail: e.Detail.Prior, Since: e.When().UTC(), age: boardtext.Ago(now, e.When()),
+					Command: fmt.Sprintf("bossman task start %v", t.ID), Cancel: fmt.Sprintf("bossman task cancel %v", t.ID),
+				})
+			}
+		}
+	}
 	return in, nil
 }
 
@@ -216,7 +250,7 @@ func (a *app) inboxTable(in []inboxEntry) {
 		if e.Kind == "question" && e.Task != "" {
 			kind = e.Task
 		}
-		rows = append(rows, console.Row{console.Cyan.Cell(e.ID), entryStyle(e.Kind).Cell(kind), console.Text(e.Title), console.Dim.Cell(e.age)})
+		rows = append(rows, console.Row{console.Cyan.Cell(e.ID), entryStyle(e.Kind).Cell(strings.ReplaceAll(kind, "_", "-")), console.Text(e.Title), console.Dim.Cell(e.age)})
 	}
 	a.Table("  ", []console.Column{{}, {}, {Flex: true}, {Right: true, Drop: 1}}, rows)
 }
@@ -236,7 +270,7 @@ func (a *app) showEntry(e inboxEntry) {
 	head := a.Styled(console.Cyan, e.ID)
 	var facts []string
 	if e.Kind != "question" {
-		facts = append(facts, e.Kind)
+		facts = append(facts, strings.ReplaceAll(e.Kind, "_", "-"))
 	} else if e.Task != "" {
 		facts = append(facts, "about "+e.Task)
 	}
@@ -266,7 +300,11 @@ func (a *app) showEntry(e inboxEntry) {
 			a.Linef("    %d. %s%s", i+1, console.OneLine(option), mark)
 		}
 	}
-	a.Linef("  %s", a.Styled(console.Dim, e.Command))
+	command := e.Command
+	if e.Cancel != "" {
+		command += ", or: " + e.Cancel
+	}
+	a.Linef("  %s", a.Styled(console.Dim, command))
 }
 
 // watchInbox prints new entries until ctx ends.

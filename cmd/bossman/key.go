@@ -197,7 +197,7 @@ func keyRows(keys []auth.Key, now time.Time) (rows []console.Row) {
 
 func (a *app) keyRevoke() *cobra.Command {
 	return &cobra.Command{
-		Use: "revoke ID", Short: "Revoke a key", Args: cobra.ExactArgs(1),
+		Use: "revoke ID…", Short: "Revoke a key", Args: cobra.MinimumNArgs(1),
 		Long: `Revoke revokes a key for good. Within five seconds every server rejects it and closes
 its open streams. ID is the middle part of the key, as bossman key list shows it.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -208,23 +208,24 @@ its open streams. ID is the middle part of the key, as bossman key list shows it
 			if err != nil {
 				return err
 			}
-			id := args[0]
-			if auth.CheckKey(id) == nil { // the whole key; it is not repeated
-				id = strings.Split(id, "_")[1]
-			}
-			if err := o.keys.RevokeKey(cmd.Context(), id); errors.Is(err, auth.ErrNotFound) {
-				return console.Errorf(console.NotFound, "bossman key list --all lists the keys", "there is no such key")
-			} else if err != nil {
-				return err
-			}
-			if a.JSON {
-				return a.PrintJSON(struct {
-					ID      string `json:"id"`
-					Revoked bool   `json:"revoked"`
-				}{id, true})
-			}
-			a.Linef("%s is revoked.", id)
-			return nil
+			return a.each(args, func(id string) error {
+				if auth.CheckKey(id) == nil { // the whole key; it is not repeated
+					id = strings.Split(id, "_")[1]
+				}
+				if err := o.keys.RevokeKey(cmd.Context(), id); errors.Is(err, auth.ErrNotFound) {
+					return console.Errorf(console.NotFound, "bossman key list --all lists the keys", "there is no such key")
+				} else if err != nil {
+					return err
+				}
+				if a.JSON {
+					return a.PrintJSON(struct {
+						ID      string `json:"id"`
+						Revoked bool   `json:"revoked"`
+					}{id, true})
+				}
+				a.Linef("%s is revoked.", id)
+				return nil
+			})
 		},
 	}
 }

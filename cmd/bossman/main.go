@@ -128,6 +128,12 @@ func (a *app) actor() board.Actor {
 		}
 		return board.Actor{Principal: "local", Owner: "shell:" + name, Name: shown}
 	}
+	return a.person()
+}
+
+// person is the person who runs a command that agents may not run.
+func (a *app) person() board.Actor {
+	name := a.userName()
 	return board.Actor{Principal: "local", Owner: "person:" + name, Name: name, Person: true}
 }
 

@@ -170,7 +170,7 @@ func nextStep(p board.Project, s board.Summary, in []inboxEntry) string {
 	switch {
 	case c.Total() == 0:
 		return `put work on the board: bossman task add "What to do"`
-	case len(in) > 0:
+	case len(in) > 0 && in[0].Kind != "follow_up":
 		return in[0].Command
 	case p.PausedBy != "":
 		return "hand out work again: bossman resume"
@@ -178,8 +178,10 @@ func nextStep(p board.Project, s board.Summary, in []inboxEntry) string {
 		return "start an agent: claude mcp add bossman -- bossman mcp, then tell it \"work on the board\""
 	case c.Status[board.InProgress] > 0 || c.Ready > 0 || c.Later > 0:
 		return "nothing; agents are working"
+	case len(in) > 0:
+		return in[0].Command + ", or: " + in[0].Cancel
 	case c.Held > 0:
-		return "start what is on hold: bossman task list --state held, then bossman task edit ID --hold=false"
+		return "start what is on hold: bossman task list --state held, then bossman task start ID"
 	case c.Blocked > 0:
 		return "see what blocks them: bossman task list, then bossman task why ID"
 	}

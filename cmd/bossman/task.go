@@ -14,8 +14,8 @@ import (
 
 func (a *app) taskCommand() *cobra.Command {
 	return group("task", "Create, list, change and review tasks",
-		a.taskAdd(), a.taskPlan(), a.taskList(), a.taskShow(), a.taskEdit(), a.taskCancel(), a.taskRetry(), a.taskReview(),
-		a.taskRelease(), a.taskWhy(), a.taskImport(), a.taskExport())
+		a.taskAdd(), a.taskPlan(), a.taskList(), a.taskShow(), a.taskEdit(), a.taskStart(), a.taskDone(), a.taskReopen(), a.taskCancel(),
+		a.taskRetry(), a.taskReview(), a.taskRelease(), a.taskWhy(), a.taskImport(), a.taskExport())
 }
 
 // taskFlags are the flags of bossman task add and edit.
@@ -73,51 +73,7 @@ func (a *app) warnSkills(ctx context.Context, o *openBoard, slug string, skills 
 	}
 }
 
-// oneTask returns a command whose argument is one task.
-func (a *app) oneTask(use, short string, run func(ctx context.Context, o *openBoard, id board.ID, args []string) error) *cobra.Command {
-	return &cobra.Command{
-		Use: use, Short: short, Args: cobra.ExactArgs(1),
-		ValidArgsFunction: a.completeTask,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o, id, err := a.openTask(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			return taskNotFound(run(cmd.Context(), o, id, args), id)
-		},
-	}
-}
-
-// openTask opens the board and parses the id of the command's task. If the board does not
-// exist yet, neither does the task; the board is not created to find that out.
-func (a *app) openTask(ctx context.Context, name string) (*openBoard, board.ID, error) {
-	o, err := a.open(ctx)
-	if err != nil {
-		return nil, board.ID{}, err
-	}
-	id, err := o.taskID(name)
-	if err == nil && len(o.projects) == 0 {
-		err = notFound(board.ErrNotFound, "task "+id.String())
-	}
-	return o, id, err
-}
-
-// taskNotFound makes a not-found error of an operation on one task say which task it is.
-func taskNotFound(err error, id board.ID) error {
-	if console.CodeOf(err) != 0 {
-		return err
-	}
-	return notFound(err, "task "+id.String())
-}
-
-// completeTask completes the id of an open task as the first argument.
-func (a *app) completeTask(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	return a.completeTasks(cmd, args, prefix)
-}
-
+// completeTasks completes the ids of open tasks.
 func (a *app) completeTasks(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	ctx := cmd.Context()
 	if ctx == nil {

@@ -13,7 +13,7 @@ import (
 
 func (a *app) taskCancel() *cobra.Command {
 	var reason, dependents string
-	cmd := a.oneTask("cancel TASK", "Cancel a task", func(ctx context.Context, o *openBoard, id board.ID, _ []string) error {
+	cmd := a.eachTask("cancel TASK…", "Cancel a task", func(ctx context.Context, o *openBoard, id board.ID) error {
 		deps := board.Dependents(dependents)
 		switch deps {
 		case board.DependentsKeep, board.DependentsUnblock, board.DependentsCancel:
@@ -33,20 +33,11 @@ func (a *app) taskCancel() *cobra.Command {
 			}{idTexts(ended)})
 		}
 		a.Linef("cancelled: %s", strings.Join(idTexts(ended), ", "))
-		d, err := o.Get(ctx, id, 0)
-		if err != nil {
-			return err
-		}
-		var stuck []string
-		for _, t := range d.Dependents {
-			if !t.Status.Terminal() {
-				stuck = append(stuck, t.ID.String())
-			}
-		}
+		stuck, err := o.blockedBy(ctx, id)
 		if len(stuck) > 0 {
 			a.Infof("Still blocked by it: %s. Unblock one with: bossman task edit ID --after=", strings.Join(stuck, ", "))
 		}
-		return nil
+		return err
 	})
 	cmd.Flags().StringVarP(&reason, "reason", "m", "", "reason; shown to its holder")
 	cmd.Flags().StringVar(&dependents, "dependents", "keep", "what happens to its dependents: keep (blocked), unblock or cancel")

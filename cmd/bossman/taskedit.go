@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"strings"
 
@@ -14,16 +15,18 @@ import (
 func (a *app) taskEdit() *cobra.Command {
 	var f taskFlags
 	cmd := &cobra.Command{
-		Use: "edit TASK", Short: "Change a task; --hold=false starts a held one", Args: cobra.ExactArgs(1),
+		Use: "edit TASK…", Short: "Change a task", Args: cobra.MinimumNArgs(1),
 		Long: `Edit changes what the flags name and nothing else. A list replaces the old one; an empty
-list, such as --after=, removes all. The worker that holds the task is notified.`,
-		ValidArgsFunction: a.completeTask,
+list, such as --after=, removes all. The worker that holds the task is notified.
+
+To start a held task: bossman task start.`,
+		ValidArgsFunction: a.completeTasks,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			if err := f.readDescription(ctx, a); err != nil {
 				return err
 			}
-			o, id, err := a.openTask(ctx, args[0])
+			o, err := a.open(ctx)
 			if err != nil {
 				return err
 			}
@@ -32,25 +35,37 @@ list, such as --after=, removes all. The worker that holds the task is notified.
 				return err
 			}
 			if !any {
-				return console.Usagef("nothing to change: use a flag, such as bossman task edit %v --priority high", id)
+				return console.Usagef("nothing to change: use a flag, such as bossman task edit %s --priority high", args[0])
 			}
-			t, err := o.Update(ctx, a.actor(), id, e)
-			if errors.Is(err, board.ErrNotFound) {
-				// Either the task itself, or one that --after or --parent names.
-				if _, gone := o.Get(ctx, id, 0); gone != nil {
-					return taskNotFound(gone, id)
+			return a.each(args, func(name string) error {
+				id, err := o.parseTask(name)
+				if err != nil {
+					return err
 				}
-			}
-			if err != nil {
-				return err
-			}
-			a.warnSkills(ctx, o, id.Project, f.skills)
-			return a.printTask(t, "%s  %s%s", a.Styled(console.Cyan, t.ID.String()), console.OneLine(t.Title), a.Styled(console.Dim, "  "+boardtext.StateWord(t)))
+				return a.editTask(ctx, o, id, e)
+			})
 		},
 	}
 	f.register(a, cmd)
 	cmd.Flags().StringVar(&f.title, "title", "", "new title")
 	return cmd
+}
+
+func (a *app) editTask(ctx context.Context, o *openBoard, id board.ID, e board.Edit) error {
+	t, err := o.Update(ctx, a.actor(), id, e)
+	if errors.Is(err, board.ErrNotFound) {
+		// Either the task itself, or one that --after or --parent names.
+		if _, gone := o.Get(ctx, id, 0); gone != nil {
+			return taskNotFound(gone, id)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if e.Skills != nil {
+		a.warnSkills(ctx, o, id.Project, *e.Skills)
+	}
+	return a.printTask(t, "%s  %s%s", a.Styled(console.Cyan, t.ID.String()), console.OneLine(t.Title), a.Styled(console.Dim, "  "+boardtext.StateWord(t)))
 }
 
 // edit is the change that the given flags describe; any is false if there are none.

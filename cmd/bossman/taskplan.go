@@ -123,7 +123,7 @@ func (a *app) showPlanned(p board.Planned) error {
 	case p.DryRun:
 		foot += " Nothing was created."
 	case p.Held:
-		foot += " All are on hold; start one with: bossman task edit ID --hold=false"
+		foot += " All are on hold; start one with: bossman task start ID"
 	}
 	a.Linef("%s", a.Styled(console.Dim, foot))
 	return nil

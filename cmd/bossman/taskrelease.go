@@ -10,7 +10,7 @@ import (
 
 func (a *app) taskRelease() *cobra.Command {
 	var reason string
-	cmd := a.oneTask("release TASK", "Take a task back from its holder, or end its cool-down", func(ctx context.Context, o *openBoard, id board.ID, _ []string) error {
+	cmd := a.eachTask("release TASK…", "Take a task back from its holder, or end its cool-down", func(ctx context.Context, o *openBoard, id board.ID) error {
 		t, err := o.Release(ctx, a.actor(), id, reason)
 		if err != nil {
 			return err

@@ -14,7 +14,7 @@ import (
 
 func (a *app) taskRetry() *cobra.Command {
 	var note string
-	cmd := a.oneTask("retry TASK", "Retry a failed task", func(ctx context.Context, o *openBoard, id board.ID, _ []string) error {
+	cmd := a.eachTask("retry TASK…", "Retry a failed task", func(ctx context.Context, o *openBoard, id board.ID) error {
 		return a.review(ctx, o, id, board.Retry, note)
 	})
 	cmd.Flags().StringVarP(&note, "note", "m", "", "a note for the next attempt")
@@ -24,37 +24,44 @@ func (a *app) taskRetry() *cobra.Command {
 func (a *app) taskReview() *cobra.Command {
 	var note string
 	cmd := &cobra.Command{
-		Use: "review TASK [accept|reject|retry]", Short: "Accept or reject what was reported done", Args: cobra.RangeArgs(1, 2),
-		Long:              "Review decides on a task in review. A rejection needs a note, which the next attempt is\nshown. Without a verdict it shows the task and asks.\n" + personHelp,
+		Use: "review TASK… [accept|reject|retry]", Short: "Accept or reject what was reported done", Args: cobra.MinimumNArgs(1),
+		Long:              "Review decides on tasks in review. A rejection needs a note, which the next attempt is\nshown. Without a verdict it shows each task and asks.\n" + personHelp,
 		Example:           "  bossman task review web-7 accept\n  bossman task review web-7 reject -m \"The tests do not cover the empty list.\"",
-		ValidArgsFunction: a.completeTask,
+		ValidArgsFunction: a.completeTasks,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			terminal, err := a.RequirePerson()
 			if err != nil {
 				return err
 			}
-			o, id, err := a.openTask(ctx, args[0])
+			var verdict board.Verdict
+			switch last := board.Verdict(strings.ToLower(args[len(args)-1])); last {
+			case board.Accept, board.Reject, board.Retry:
+				verdict, args = last, args[:len(args)-1]
+			}
+			switch {
+			case len(args) == 0:
+				return console.Usagef("name the task: bossman task review TASK %s", verdict)
+			case verdict == "" && (!terminal || a.JSON):
+				return console.Usagef("give the verdict: bossman task review %s accept, or reject -m TEXT", args[0])
+			}
+			o, err := a.open(ctx)
 			if err != nil {
 				return err
 			}
-			var verdict board.Verdict
-			switch {
-			case len(args) == 2:
-				verdict = board.Verdict(strings.ToLower(args[1]))
-			case terminal && !a.JSON:
-				if verdict, note, err = a.askVerdict(ctx, o, id); err != nil {
-					return taskNotFound(err, id)
+			return a.each(args, func(name string) error {
+				id, err := o.parseTask(name)
+				if err != nil {
+					return console.WithNext(err, "the verdict is accept, reject or retry, and stands after the tasks")
 				}
-			default:
-				return console.Usagef("give the verdict: bossman task review %v accept, or reject -m TEXT", id)
-			}
-			switch verdict {
-			case board.Accept, board.Reject, board.Retry:
-			default:
-				return console.Usagef("the verdict is accept, reject or retry, not %q", verdict)
-			}
-			return taskNotFound(a.review(ctx, o, id, verdict, note), id)
+				v, why := verdict, note
+				if v == "" {
+					if v, why, err = a.askVerdict(ctx, o, id); err != nil {
+						return taskNotFound(err, id)
+					}
+				}
+				return taskNotFound(a.review(ctx, o, id, v, why), id)
+			})
 		},
 	}
 	cmd.Flags().StringVarP(&note, "note", "m", "", "the reason, for the next attempt")
@@ -91,21 +98,9 @@ func (a *app) review(ctx context.Context, o *openBoard, id board.ID, v board.Ver
 	if err != nil {
 		return err
 	}
-	if a.JSON {
-		return a.PrintJSON(struct {
-			Task     string   `json:"task"`
-			Status   string   `json:"status"`
-			Failures int      `json:"failures"`
-			Freed    []string `json:"freed"`
-		}{id.String(), string(out.Status), out.Failures, idTexts(out.Freed)})
-	}
 	text := fmt.Sprintf("%v is %s.", id, out.Status)
 	if v == board.Reject && out.Status == board.Pending {
 		text = fmt.Sprintf("%v is back on the board (%d of %d attempts failed).", id, out.Failures, out.MaxFailures)
 	}
-	if len(out.Freed) > 0 {
-		text += " This unblocked " + strings.Join(idTexts(out.Freed), ", ") + "."
-	}
-	a.Linef("%s", text)
-	return nil
+	return a.printOutcome(out, text)
 }

@@ -11,7 +11,7 @@ import (
 
 func (a *app) taskShow() *cobra.Command {
 	events := 20
-	cmd := a.oneTask("show TASK", "Show a task with its history", func(ctx context.Context, o *openBoard, id board.ID, _ []string) error {
+	cmd := a.eachTask("show TASK…", "Show a task with its history", func(ctx context.Context, o *openBoard, id board.ID) error {
 		d, err := o.Get(ctx, id, events)
 		if err != nil {
 			return err

@@ -13,7 +13,7 @@ import (
 )
 
 func (a *app) taskWhy() *cobra.Command {
-	return a.oneTask("why TASK", "Why a task is not handed out", func(ctx context.Context, o *openBoard, id board.ID, _ []string) error {
+	return a.eachTask("why TASK…", "Why a task is not handed out", func(ctx context.Context, o *openBoard, id board.ID) error {
 		d, reasons, err := o.Why(ctx, id)
 		if err != nil {
 			return err
@@ -63,7 +63,7 @@ func commandFor(id board.ID, r board.Reason) string {
 		}
 		return fmt.Sprintf("See: bossman answer %v", r.Question)
 	case board.WhyHeld:
-		return fmt.Sprintf("Start it with: bossman task edit %v --hold=false", id)
+		return fmt.Sprintf("Start it with: bossman task start %v", id)
 	case board.WhyPaused:
 		return "Resume it with: bossman resume"
 	}

@@ -200,13 +200,14 @@ type Event struct {
 	Percent  int       `json:"percent,omitzero"`
 	Question string    `json:"question,omitzero"`
 	Fields   []string  `json:"fields"`
+	Prior    string    `json:"prior,omitzero"`
 }
 
 func FromEvent(e board.Event) Event {
 	out := Event{
 		Task: e.Task.String(), Seq: e.Seq, At: e.When().UTC(), Actor: e.Actor, Kind: string(e.Kind), From: string(e.From), To: string(e.To),
 		Attempt: e.Detail.Attempt, Worker: e.Detail.Worker, Text: e.Detail.Text, Cause: string(e.Detail.Cause), Percent: e.Detail.Percent,
-		Fields: e.Detail.Fields,
+		Fields: e.Detail.Fields, Prior: e.Detail.Prior,
 	}
 	if e.Detail.Question != 0 {
 		out.Question = e.Detail.Question.String()

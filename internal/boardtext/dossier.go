@@ -209,6 +209,12 @@ func eventText(e board.Event) string {
 			parts = append(parts, "on "+console.OneLine(where))
 		}
 	}
+	if e.Kind == board.EventClosed {
+		parts = append(parts, "by hand, without check, review or landing")
+	}
+	if e.Detail.Prior != "" {
+		parts = append(parts, console.OneLine(e.Detail.Prior))
+	}
 	if e.Detail.Question != 0 {
 		parts = append(parts, e.Detail.Question.String())
 	}

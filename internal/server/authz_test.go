@@ -379,6 +379,7 @@ var arguments = map[*access.Verb]string{
 	access.Park:        `{"args":{"ID":$QUESTION}}`,
 	access.Create:      `{"args":{"Task":{"Project":"$PROJECT","Title":""}}}`,
 	access.CreateUnder: `{"args":{"Claim":$STALE,"Task":{"Project":"$PROJECT","Title":"x"}}}`,
+	access.MarkDone:    `{"as":{"person":true},"args":{"ID":"$TASK","Note":"\u0000"}}`,
 	access.Answer:      `{"as":{"person":true},"args":{"ID":$QUESTION,"Answer":""}}`,
 	access.Update:      `{"args":{"ID":"$TASK","Edit":{"Title":""}}}`,
 	access.Cancel:      `{"args":{"ID":"$TASK","Dependents":"nonsense"}}`,

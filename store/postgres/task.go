@@ -72,6 +72,7 @@ FROM (SELECT p0.id, p0.slug) p JOIN tasks t ON t.id >= p.id::bigint << 40 AND t.
 		statuses = ` AND t.status = ANY($%d)`
 		open     = ` AND t.status NOT IN ('done', 'cancelled')` // tasks_open
 		ready    = ` AND t.ready`
+		hold     = ` AND t.hold`
 		query    = ` AND (strpos(lower(t.title), lower($%[1]d)) > 0 OR EXISTS (
 	SELECT FROM task_docs d WHERE d.task_id = t.id AND strpos(lower(d.description), lower($%[1]d)) > 0))`
 		skill    = ` AND $%d::text = ANY(t.skills)`
@@ -95,6 +96,9 @@ FROM (SELECT p0.id, p0.slug) p JOIN tasks t ON t.id >= p.id::bigint << 40 AND t.
 	}
 	if f.Ready {
 		in.add(&args, ready)
+	}
+	if f.Hold {
+		in.add(&args, hold)
 	}
 	if f.Query != "" {
 		in.add(&args, query, f.Query)

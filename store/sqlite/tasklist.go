@@ -24,6 +24,9 @@ func (r *reader) Tasks(f board.TaskFilter) ([]board.Task, error) {
 	if f.Ready {
 		q.and(`t.ready`)
 	}
+	if f.Hold {
+		q.and(`t.hold`)
+	}
 	if f.Skill != "" {
 		q.and(`EXISTS (SELECT 1 FROM json_each(l.skills) WHERE value = ?)`, f.Skill)
 	}

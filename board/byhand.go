@@ -1,0 +1,200 @@
+package board
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// MarkDone takes an open task straight to done, as a person's own act: without evidence,
+// check, review or landing, which its event says. A worker that holds the task learns about
+// it with its next call. A task in review is done only if review is set: then the act also
+// is a review, and has the requirements of one.
+func (b *Board) MarkDone(ctx context.Context, a Actor, id ID, note string, review bool) (Outcome, error) {
+	if !a.Person {
+		return Outcome{}, denied("only a person can mark %v done", id)
+	}
+	if err := checkTexts(text{"note", note, maxText}); err != nil {
+		return Outcome{}, err
+	}
+	var out Outcome
+	err := b.change(ctx, a, func(c *change) error {
+		t, dependents, err := c.lockFamily(id)
+		if err != nil {
+			return err
+		}
+		switch {
+		case t.Status.Terminal():
+			return conflict("%v is already %s", id, t.Status)
+		case t.Status == InReview && !review:
+			return denied("%v waits for a review", id)
+		case t.Status == InReview:
+			if err := c.notHolder(id, "review it"); err != nil {
+				return err
+			}
+		}
+		if t.Status == InProgress {
+			held, err := c.seize(t)
+			if err != nil {
+				return err
+			}
+			if err := c.end(held, CauseClosed, note); err != nil {
+				return err
+			}
+		}
+		d, err := c.tx.Doc(id)
+		if err != nil {
+			return err
+		}
+		if t.Status != InReview { // what was reported stays the result
+			d.Result = &Result{Summary: cmp.Or(note, "Marked done by "+a.String()+".")}
+			if err := c.tx.PutDoc(id, d); err != nil {
+				return err
+			}
+		}
+		out = Outcome{Task: id, Failures: t.Failures, MaxFailures: t.MaxFailures}
+		out.Freed, err = c.finish(t, dependents, Done, EventClosed, Detail{Attempt: t.Attempt, Nonce: t.Nonce, Text: note, Cause: CauseClosed})
+		out.Status = t.Status
+		return err
+	})
+	return out, err
+}
+
+// Reopen makes the work of a task that has ended available again. A failed task is
+// retried. A terminal one stays as it is, and Reopen creates a new task with the same spec;
+// its first event hands over how the old one ended, and the note. Reopen returns the task
+// that is pending now.
+func (b *Board) Reopen(ctx context.Context, a Actor, id ID, note string) (Task, error) {
+	if err := checkTexts(text{"note", note, maxText}); err != nil {
+		return Task{}, err
+	}
+	var out Task
+	err := b.change(ctx, a, func(c *change) error {
+		t, err := c.tx.Task(id)
+		if err != nil {
+			return err
+		}
+		if !t.Status.Terminal() {
+			if err := c.lock(id); err != nil {
+				return err
+			}
+			if err := c.notHolder(id, "review it"); err != nil {
+				return err
+			}
+			if c.tasks[id].Status != Failed {
+				return conflict("%v is %s and has not ended", id, c.tasks[id].Status)
+			}
+			c.retry(c.tasks[id], note)
+			out = *c.tasks[id]
+			return nil
+		}
+		again, err := c.redo(t, note)
+		if err != nil {
+			return err
+		}
+		made, err := c.create(id.Project, []draft{again})
+		if err == nil {
+			out = made[0]
+		}
+		return err
+	})
+	return out, err
+}
+
+// retry makes a locked task that has failed pending, with a new failure budget.
+func (c *change) retry(t *Task, note string) {
+	from := t.Status
+	t.Status, t.Failures, t.NotBefore = Pending, 0, time.Time{}
+	c.event(t, EventRetried, from, Detail{Attempt: t.Attempt, Text: note})
+}
+
+// redo returns the draft of a task that does the work of a terminal one again.
+func (c *change) redo(t Task, note string) (draft, error) {
+	d, err := c.tx.Doc(t.ID)
+	if err != nil {
+		return draft{}, err
+	}
+	n := NewTask{
+		Project: t.ID.Project, Title: redoTitle(t), Description: d.Description, Acceptance: d.Acceptance,
+		Priority: t.Priority, Skills: t.Skills, Areas: t.Areas, Wants: t.Wants, Lease: t.Lease, MaxFailures: t.MaxFailures,
+	}
+	if n.DependsOn, _, err = c.tx.Links(t.ID); err != nil {
+		return draft{}, err
+	}
+	if !t.Parent.IsZero() {
+		parent, err := c.tx.Task(t.Parent)
+		if err != nil {
+			return draft{}, err
+		}
+		if !parent.Status.Terminal() {
+			n.Parent = t.Parent
+		}
+	}
+	prior, err := c.prior(t, d.Result)
+	if err != nil {
+		return draft{}, err
+	}
+	if note != "" {
+		prior = note + "\n" + prior
+	}
+	return draft{NewTask: n, prior: prior}, nil
+}
+
+// redoTitle is the title of a task that does t again.
+func redoTitle(t Task) string {
+	title := t.Title
+	if id, rest, ok := strings.Cut(strings.TrimPrefix(title, "Redo "), ": "); ok && strings.HasPrefix(title, "Redo ") {
+		if _, err := ParseID(id); err == nil {
+			title = rest
+		}
+	}
+	title = fmt.Sprintf("Redo %v: %s", t.ID, title)
+	if len(title) <= maxTitle {
+		return title
+	}
+	cut := maxTitle - len("…")
+	for !utf8.RuneStart(title[cut]) {
+		cut--
+	}
+	return title[:cut] + "…"
+}
+
+// prior says how a terminal task ended and where its work is, for those who do it again.
+func (c *change) prior(t Task, r *Result) (string, error) {
+	s := fmt.Sprintf("%v is %s.", t.ID, t.Status)
+	last, err := c.tx.Events(t.ID, max(t.Seq-10, 0), 10) // notes may have been added since
+	if err != nil {
+		return "", err
+	}
+	for _, e := range last {
+		if e.To != e.From && e.To.Terminal() && e.Detail.Text != "" && r == nil {
+			s += " The reason: " + e.Detail.Text
+		}
+	}
+	if r != nil {
+		s += " Its result: " + r.Summary
+	}
+	if t.Attempt == 0 {
+		return s, nil
+	}
+	attempt, err := c.tx.Attempt(t.ID, t.Attempt)
+	if err != nil {
+		return "", err
+	}
+	var work []string
+	if r != nil {
+		for _, e := range r.Evidence {
+			work = append(work, string(e.Kind)+" "+e.Ref)
+		}
+	}
+	if attempt.Where.Branch != "" {
+		work = append(work, "branch "+attempt.Where.Branch)
+	}
+	if len(work) > 0 {
+		s += "\nIts work: " + strings.Join(work, ", ")
+	}
+	return s, nil
+}
