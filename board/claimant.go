@@ -8,10 +8,14 @@ import (
 // takes any task is not looked up: a new worker has nothing, and Claim grants nothing to
 // a new name that is taken.
 func (b *Board) identify(ctx context.Context, a Actor, w Wish) (who Claimant, st Standing, err error) {
-	if w.Worker == "" && w.Task.IsZero() {
+	if w.Worker == "" && w.Task.IsZero() && connection(a.Principal, a.Owner).IsZero() {
 		return newClaimant(a, w), Standing{}, nil
 	}
 	err = b.store.Read(ctx, func(r Reader) error {
+		if w.Worker == "" && w.Task.IsZero() {
+			who = newClaimant(a, w)
+			return checkConnection(r, a)
+		}
 		who, st, err = b.claimant(r, a, w)
 		return err
 	})
@@ -22,6 +26,9 @@ func (b *Board) identify(ctx context.Context, a Actor, w Wish) (who Claimant, st
 // new one; the name of a worker that belongs to another live process is a *HeldError.
 func (b *Board) claimant(r Reader, a Actor, w Wish) (Claimant, Standing, error) {
 	if w.Worker == "" {
+		if err := checkConnection(r, a); err != nil {
+			return Claimant{}, Standing{}, err
+		}
 		for {
 			c := newClaimant(a, w)
 			st, err := r.Standing(c.Worker)
@@ -40,6 +47,11 @@ func (b *Board) claimant(r Reader, a Actor, w Wish) (Claimant, Standing, error) 
 	}
 	if st.Worker.StoppedBy != "" {
 		return c, st, &StoppedError{Worker: st.Worker}
+	}
+	if st.Claim == nil {
+		if err := checkConnection(r, a); err != nil {
+			return c, st, err
+		}
 	}
 	if st.Worker.Owner == "" || st.Worker.Owner == a.Owner {
 		return c, st, nil

@@ -89,11 +89,11 @@ func (e *HeldError) Error() string {
 
 func (e *HeldError) Unwrap() error { return ErrDenied }
 
-// A StoppedError denies work to a worker that was stopped.
+// A StoppedError denies work to a worker that was stopped, or whose connection was.
 type StoppedError struct{ Worker Worker }
 
 func (e *StoppedError) Error() string {
-	return fmt.Sprintf("%v: worker %s was stopped by %s", ErrDenied, e.Worker.Name, e.Worker.StoppedBy)
+	return fmt.Sprintf("%v: %s was stopped by %s", ErrDenied, e.Worker.Name, e.Worker.StoppedBy)
 }
 
 func (e *StoppedError) Unwrap() error { return ErrDenied }

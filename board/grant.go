@@ -1,6 +1,7 @@
 package board
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,6 +22,12 @@ func Grant(tx Tx, t Task, c Claimant, lease time.Duration) (Claim, error) {
 	}
 	if st.Worker.StoppedBy != "" {
 		return Claim{}, conflict("worker %s was stopped by %s", c.Worker.Name, st.Worker.StoppedBy)
+	}
+	if err := checkConnection(tx, Actor{Principal: c.Worker.Principal, Owner: c.Owner}); err != nil {
+		if stopped, ok := errors.AsType[*StoppedError](err); ok {
+			return Claim{}, conflict("%v", stopped)
+		}
+		return Claim{}, err
 	}
 	if c.New && !st.Worker.IsZero() {
 		return Claim{}, conflict("worker %s exists already", c.Worker.Name)

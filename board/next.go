@@ -85,6 +85,10 @@ func (b *Board) nextFor(ctx context.Context, a Actor, w Wish) (*Handout, error) 
 		h, err = b.wait(ctx, a, w, who)
 	}
 	if errors.Is(err, errNothing) {
+		// It may have been stopped while it waited.
+		if err := b.store.Read(ctx, func(r Reader) error { return checkConnection(r, a) }); err != nil {
+			return nil, err
+		}
 		return nil, b.nothing(ctx, w)
 	}
 	return h, err

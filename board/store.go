@@ -131,8 +131,9 @@ type Tx interface {
 	// age. Within a priority, tasks whose areas overlap those of a live claim come last.
 	// Tasks that a claimant has declined are skipped; a new name also skips those that its
 	// owner has declined. If several projects have work that
-	// fits, one is chosen at random. A claimant that holds a claim or was stopped gets
-	// none. Claim writes the same as Grant. The list is empty if there is no task.
+	// fits, one is chosen at random. A claimant that holds a claim gets none, nor does one
+	// that was stopped, under its name or its owner's. Claim writes the same as Grant. The
+	// list is empty if there is no task.
 	Claim(w Want) ([]Claim, error)
 	// InsertClaim stores the live claim of a task; ErrConflict if the task or the worker
 	// has one already.

@@ -26,6 +26,21 @@ func connection(principal, owner string) WorkerID {
 	return WorkerID{Principal: principal, Name: owner}
 }
 
+// checkConnection returns a *StoppedError if a worker on the caller's connection was
+// stopped.
+func checkConnection(r Reader, a Actor) error {
+	conn := connection(a.Principal, a.Owner)
+	if conn.IsZero() {
+		return nil
+	}
+	st, err := r.Standing(conn)
+	if err == nil && st.Worker.StoppedBy != "" {
+		st.Worker.Name = "this connection"
+		err = &StoppedError{Worker: st.Worker}
+	}
+	return err
+}
+
 // A Worker is a running agent. It holds at most one claim.
 type Worker struct {
 	WorkerID
@@ -78,7 +93,8 @@ func (b *Board) Workers(ctx context.Context, since time.Duration) (ws []Worker, 
 }
 
 // Stop stops a worker: it releases the worker's task, which it returns, and the worker
-// gets no more work.
+// gets no more work. Neither does its connection, whatever name it takes next; other
+// workers on that connection may finish what they hold.
 func (b *Board) Stop(ctx context.Context, a Actor, w WorkerID) (ID, error) {
 	var task ID
 	err := b.change(ctx, a, func(c *change) error {
@@ -102,6 +118,12 @@ func (b *Board) Stop(ctx context.Context, a Actor, w WorkerID) (ID, error) {
 			}
 		}
 		st.Worker.StoppedBy = a.String()
+		if conn := connection(w.Principal, st.Worker.Owner); !conn.IsZero() {
+			// It was never seen, so nobody lists it among the workers.
+			if err := c.tx.PutWorker(Worker{WorkerID: conn, StoppedBy: a.String()}); err != nil {
+				return err
+			}
+		}
 		return c.tx.PutWorker(st.Worker)
 	})
 	return task, err

@@ -85,6 +85,67 @@ var ruleWorkers = group{"workers", []test{
 		_, err = f.board.Stop(f.ctx, ada, board.WorkerID{Principal: "local", Name: "nobody"})
 		f.is("stop of nobody", err, board.ErrNotFound)
 	}},
+	{"a stopped worker's connection gets no more work, whatever name it takes", func(f *fixture) {
+		a, b, c := f.create("a"), f.create("b"), f.create("c")
+		x, beside, idle, y := f.agent("x"), f.agent("x"), f.agent("x"), f.agent("y")
+		x.take(a)
+		held := beside.take(b)
+		idle.done(idle.take(c))
+		_, err := f.board.Stop(f.ctx, ada, x.worker())
+		f.ok(err)
+		stopped := func(what string, err error) {
+			f.Helper()
+			if e, ok := errors.AsType[*board.StoppedError](err); !ok || e.Worker.StoppedBy != "ada" {
+				f.Errorf("%s: %v, want a *StoppedError by ada", what, err)
+			}
+		}
+		_, err = f.agent("x").try()
+		stopped("a new name", err)
+		_, err = f.agent("x").try(wishing(a))
+		stopped("a new name that wishes for a task", err)
+		_, err = f.agent("x").try(keyed("k"))
+		stopped("a new name with a key", err)
+		_, err = idle.try()
+		stopped("another name of the connection", err)
+		// Others on the connection may finish what they hold.
+		f.equal("what it holds", beside.take(b), held)
+		beside.done(held)
+		_, err = beside.try()
+		stopped("after that", err)
+		workers, _, err := f.board.Workers(f.ctx, 100*365*24*time.Hour)
+		f.ok(err)
+		f.equal("workers", len(workers), 3)
+		y.take(a)
+
+		// A key is not a connection: its other agents go on.
+		f.create("d")
+		f.create("e")
+		key := &agent{f: f, actor: board.Actor{Principal: "key", Owner: "key"}}
+		key.next()
+		_, err = f.board.Stop(f.ctx, ada, board.WorkerID{Principal: "key", Name: key.name})
+		f.ok(err)
+		key.name = ""
+		key.next()
+	}},
+	{"a new name that waits when its connection is stopped gets nothing", func(f *fixture) {
+		x := f.agent("x")
+		x.done(x.take(f.create("a")))
+		f.running()
+		waited := make(chan error, 1)
+		x2 := f.agent("x")
+		go func() {
+			_, err := x2.try(func(w *board.Wish) { w.Wait = 300 * time.Millisecond })
+			waited <- err
+		}()
+		f.waiting(1)
+		_, err := f.board.Stop(f.ctx, ada, x.worker())
+		f.ok(err)
+		b := f.create("b")
+		if err := <-waited; !errors.Is(err, board.ErrDenied) {
+			f.Errorf("it got %v, want a *StoppedError", err)
+		}
+		f.status(b, board.Pending)
+	}},
 	{"a worker that is stopped while it waits gets nothing", func(f *fixture) {
 		a := f.create("a")
 		x := f.agent("x")

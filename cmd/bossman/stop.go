@@ -48,11 +48,15 @@ func (a *app) stopCommand() *cobra.Command {
 					Released string `json:"released,omitzero"`
 				}{all[0].Name, true, task.String()})
 			}
+			what := all[0].Name + " gets no more work"
+			if w := all[0]; w.Owner != "" && w.Owner != w.Principal {
+				what += ", whatever name its connection takes next"
+			}
 			if task.IsZero() {
-				a.Linef("%s gets no more work. It held none.", all[0].Name)
+				a.Linef("%s. It held none.", what)
 				return nil
 			}
-			a.Linef("%s gets no more work, and %v is back on the board. Its next call tells it so.", all[0].Name, task)
+			a.Linef("%s, and %v is back on the board. Its next call tells it so.", what, task)
 			return nil
 		},
 	}
