@@ -68,8 +68,8 @@ func (a *app) root() *cobra.Command {
 		Long: `Bossman is a durable task board for AI agents: it hands out work, one holder at a
 time, brings their questions to you, and remembers what happened.
 
-Without a command it serves MCP if standard input is a pipe, and shows the board
-otherwise.`,
+Without a command it serves MCP if standard input is a pipe or a file, and shows the
+board otherwise.`,
 		Args:          cobra.NoArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -77,7 +77,7 @@ otherwise.`,
 			a.parsed = true
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if isPipe(a.Stdin) && !console.IsTerminal(a.Stdout) && !a.JSON {
+			if isInput(a.Stdin) && !a.JSON {
 				return a.serveStdio(cmd.Context(), mcpFlags{})
 			}
 			return a.status(cmd.Context())
@@ -111,11 +111,11 @@ func group(use, short string, subcommands ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// isPipe reports whether f is a pipe or a socket, on which a client may speak: not a
-// terminal, not /dev/null, not a file.
-func isPipe(f *os.File) bool {
+// isInput reports whether f has the messages of a client: it is a pipe, a socket or a
+// file, not a terminal and not /dev/null.
+func isInput(f *os.File) bool {
 	info, err := f.Stat()
-	return err == nil && info.Mode()&(os.ModeNamedPipe|os.ModeSocket) != 0
+	return err == nil && (info.Mode().IsRegular() || info.Mode()&(os.ModeNamedPipe|os.ModeSocket) != 0)
 }
 
 // actor is who runs the command: a person, or an agent in a person's shell.

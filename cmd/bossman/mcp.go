@@ -26,6 +26,7 @@ import (
 type mcpFlags struct {
 	role  string
 	quiet bool
+	level string
 }
 
 func (a *app) mcpCommand() *cobra.Command {
@@ -33,21 +34,26 @@ func (a *app) mcpCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "mcp", Short: "Serve MCP on standard input and output", Args: cobra.NoArgs,
 		Long: `Mcp serves the board to one agent over standard input and output. This is the command
-for a client's configuration. Only the protocol is written to standard output; messages
-for people go to standard error.
+for a client's configuration. Only the protocol is written to standard output; log
+messages go to standard error.
 
 Connecting and reading create nothing; the first task creates the board.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.serveStdio(cmd.Context(), f) },
 	}
 	cmd.Flags().StringVar(&f.role, "role", auth.Lead.String(), "which tools the agent gets: lead (all), worker or viewer")
 	cmd.Flags().BoolVar(&f.quiet, "quiet", false, "never prompt in the client; questions go to the inbox only")
+	cmd.Flags().StringVar(&f.level, "log-level", defaultLevel, levelUsage)
 	_ = cmd.RegisterFlagCompletionFunc("role", cobra.FixedCompletions([]string{"lead", "worker", "viewer"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
 // serveStdio serves MCP until the client disconnects.
 func (a *app) serveStdio(ctx context.Context, f mcpFlags) error {
-	log := slog.New(slog.NewTextHandler(a.Stderr, nil))
+	level, err := parseLevel(f.level)
+	if err != nil {
+		return err
+	}
+	log := slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: level}))
 	role, err := auth.ParseRole(cmp.Or(f.role, auth.Lead.String()))
 	if err != nil || role == auth.Admin {
 		return console.Usagef("--role is lead, worker or viewer, not %q", f.role)
@@ -109,6 +115,8 @@ func (a *app) serveStdio(ctx context.Context, f mcpFlags) error {
 		g.Go(func() error { return b.Run(ctx) })
 	}
 	g.Go(func() error { return t.Run(ctx) })
+	log.Info("server started, reading requests from standard input", "version", buildVersion().Version, "role", role.String())
+	defer log.Info("server stopped")
 	g.Go(func() error {
 		defer cancel() // end the others
 		return server.Serve(ctx, mcp.Stdio())

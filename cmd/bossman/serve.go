@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -70,7 +69,7 @@ from an empty machine to a production server.`,
 	fl.StringVar(&f.audience, "oauth-audience", "", "audience of those tokens: this server's own `URL`, https://bossman.example.org/mcp")
 	fl.StringArrayVar(&f.grants, "oauth-grant", nil, "grant a role to tokens with this claim: `CLAIM=VALUE:PROJECT:ROLE`, such as groups=eng:web:lead; repeatable")
 	fl.StringVar(&f.audit, "audit", "", "`file` to append a line to for each call that changes something")
-	fl.StringVar(&f.level, "log-level", "info", "minimum level of log messages: debug, info, warn or error")
+	fl.StringVar(&f.level, "log-level", defaultLevel, levelUsage)
 	fl.DurationVar(&f.linger, "linger", 0, "how long to keep serving after a stop signal, so that load balancers can drain")
 	config.DocumentVariables(fl)
 	return cmd
@@ -78,9 +77,9 @@ from an empty machine to a production server.`,
 
 // serveHTTP serves until ctx ends.
 func (a *app) serveHTTP(ctx context.Context, f serveFlags) error {
-	level := slog.LevelInfo
-	if err := level.UnmarshalText([]byte(cmp.Or(f.level, "info"))); err != nil {
-		return console.Usagef("invalid --log-level %.20q: want debug, info, warn or error", f.level)
+	level, err := parseLevel(f.level)
+	if err != nil {
+		return err
 	}
 	log := telemetry.Logger(a.Stderr, level)
 	slog.SetDefault(log)
