@@ -92,7 +92,14 @@ func (f *file) put(c *conn, good bool) {
 func (f *file) write(ctx context.Context) (*conn, error) {
 	if f.writer == nil {
 		c, err := connect(ctx, f.db)
+		if err == nil {
+			// It may have been a reader's, which closed it after a call was cancelled.
+			_, err = c.c.ExecContext(ctx, `PRAGMA query_only = OFF`)
+		}
 		if err != nil {
+			if c != nil {
+				c.close()
+			}
 			return nil, mapError(ctx, err)
 		}
 		f.writer = c

@@ -476,3 +476,21 @@ func ExampleOpen() {
 	}
 	// Output: The web site
 }
+
+// TestWrite_afterACancelledRead: the connection of a read that was cancelled goes back to
+// the pool, and the first write may get it.
+func TestWrite_afterACancelledRead(t *testing.T) {
+	path := path(t)
+	seed(t, open(t, path, nil), 1, nil)
+	s := open(t, path, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	err := s.Read(ctx, func(r board.Reader) error {
+		cancel()
+		_, err := r.Projects()
+		return err
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Fatalf("Read() = %v, want %v", err, context.Canceled)
+	}
+	write(t, s, func(tx board.Tx) error { return addTasks(tx, "web", 1, nil) })
+}
