@@ -206,10 +206,8 @@ func (b *Board) SetProject(ctx context.Context, p Project) error {
 	if p.Policy == "" {
 		p.Policy = PolicyEvidence
 	}
-	switch p.Policy {
-	case PolicyEvidence, PolicyTrust, PolicyPerson:
-	default:
-		return invalid("invalid policy %.20q: want evidence, trust or person", p.Policy)
+	if !slices.Contains(Policies, p.Policy) {
+		return invalid("invalid policy %.20q: want one of %s", p.Policy, join(Policies))
 	}
 	var err error
 	if p.Skills, err = checkSkills(p.Skills); err != nil {

@@ -31,10 +31,6 @@ func (b *Board) MarkDone(ctx context.Context, a Actor, id ID, note string, revie
 			return conflict("%v is already %s", id, t.Status)
 		case t.Status == InReview && !review:
 			return denied("%v waits for a review", id)
-		case t.Status == InReview:
-			if err := c.notHolder(id, "review it"); err != nil {
-				return err
-			}
 		}
 		if t.Status == InProgress {
 			held, err := c.seize(t)

@@ -6,7 +6,7 @@
 //
 //	        create                claim                     report done
 //	(new) ─────────► pending ───────────► in_progress ─────────────────────► done
-//	                  ▲ ▲ │                 │ │ │  └─ policy "person" ─► review ─accept─► done
+//	                  ▲ ▲ │                 │ │ │  └─ policy review or person ─► review ─accept─► done
 //	                  │ │ └─cancel─► cancelled │ │                          └─reject ─┐
 //	  answer arrives  │ └─ lease expired, released, failed ◄───┘ ◄───────────────────┘
 //	waiting ──────────┘                      │ └─ budget used up, or wrong spec ──► failed ──retry──► pending

@@ -53,6 +53,9 @@ func (b *Board) Update(ctx context.Context, a Actor, id ID, e Edit) (Task, error
 
 // edit applies an edit to a locked task, and records which fields it changed.
 func (c *change) edit(t *Task, e Edit) error {
+	if t.Status == InReview && (e.Title != nil || e.Description != nil || e.Acceptance != nil || e.Wants != nil) {
+		return conflict("%v is in review, where its text and evidence cannot be changed: accept or reject it first", t.ID)
+	}
 	if e.Acceptance != nil || e.Wants != nil {
 		if err := c.notHolder(t.ID, "change its acceptance criteria or its evidence"); err != nil {
 			return err

@@ -41,8 +41,9 @@ func (b *Board) Export(ctx context.Context, slug string, emit func(line []byte) 
 	if err != nil {
 		return err
 	}
+	policy, accept := p.Policy.Stored()
 	if err := out(projectLine{
-		V: 1, Type: "project", Source: source, Slug: p.Slug, Name: p.Name, Policy: p.Policy, LeaseSeconds: int64(p.Lease / time.Second),
+		V: 1, Type: "project", Source: source, Slug: p.Slug, Name: p.Name, Policy: policy, Accept: accept, LeaseSeconds: int64(p.Lease / time.Second),
 		Skills: p.Skills, LastNo: last,
 	}); err != nil {
 		return err

@@ -17,6 +17,7 @@ type projectLine struct {
 	Slug         string   `json:"slug"`
 	Name         string   `json:"name,omitzero"`
 	Policy       Policy   `json:"policy"`
+	Accept       string   `json:"accept,omitzero"`
 	LeaseSeconds int64    `json:"lease_seconds,omitzero"`
 	Skills       []string `json:"skills,omitzero"`
 	// LastNo is the highest number of the project's tasks.
@@ -135,7 +136,7 @@ type placeLine struct {
 
 // project returns the project of a line.
 func (p projectLine) project() Project {
-	return Project{Slug: p.Slug, Name: p.Name, Policy: p.Policy, Lease: time.Duration(p.LeaseSeconds) * time.Second, Skills: p.Skills}
+	return Project{Slug: p.Slug, Name: p.Name, Policy: StoredPolicy(p.Policy, p.Accept), Lease: time.Duration(p.LeaseSeconds) * time.Second, Skills: p.Skills}
 }
 
 func newTaskLine(t Task, d Doc) taskLine {

@@ -27,9 +27,39 @@ const (
 	PolicyEvidence Policy = "evidence"
 	// PolicyTrust accepts every report.
 	PolicyTrust Policy = "trust"
-	// PolicyPerson puts every reported task into review.
+	// PolicyReview puts every reported task into review, where any lead that held no
+	// attempt of it may decide.
+	PolicyReview Policy = "review"
+	// PolicyPerson puts every reported task into review, where only a person may decide.
 	PolicyPerson Policy = "person"
 )
+
+// Policies are all policies.
+var Policies = []Policy{PolicyEvidence, PolicyTrust, PolicyReview, PolicyPerson}
+
+// Reviewed reports whether reported tasks go to review.
+func (p Policy) Reviewed() bool { return p == PolicyReview || p == PolicyPerson }
+
+// acceptLead is who may accept under PolicyReview, in what Stored returns.
+const acceptLead = "lead"
+
+// Stored returns a policy as databases and exports have it: a policy that programs of every
+// version know, and who may accept. A program that does not know PolicyReview reads
+// PolicyPerson, and puts reported tasks into review too.
+func (p Policy) Stored() (policy Policy, accept string) {
+	if p == PolicyReview {
+		return PolicyPerson, acceptLead
+	}
+	return p, ""
+}
+
+// StoredPolicy is the inverse of Stored.
+func StoredPolicy(policy Policy, accept string) Policy {
+	if policy == PolicyPerson && accept == acceptLead {
+		return PolicyReview
+	}
+	return policy
+}
 
 // ValidSlug reports whether s can be the slug of a project: a lower-case letter, then at
 // most 15 lower-case letters and digits.

@@ -135,7 +135,7 @@ func (b *Board) Done(ctx context.Context, a Actor, h Handle, r Report) (Outcome,
 			Where: held.attempt.Where, Late: out.Late,
 		}
 		from := t.Status
-		if p.Policy == PolicyPerson {
+		if p.Policy.Reviewed() {
 			t.Status = InReview
 			c.event(t, EventReview, from, detail)
 		} else {

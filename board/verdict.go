@@ -62,6 +62,11 @@ func (b *Board) Cancel(ctx context.Context, a Actor, id ID, reason string, deps 
 
 // cancel cancels a locked task and ends its claim.
 func (c *change) cancel(t *Task, dependents []ID, reason string, deps Dependents) error {
+	if t.Status == InReview {
+		if err := c.mayDecide(t, "cancel it"); err != nil {
+			return err
+		}
+	}
 	if t.Status == InProgress {
 		if reason == "" {
 			return invalid("%v is in progress: a reason is required to cancel it", t.ID)
@@ -104,8 +109,9 @@ const (
 	Retry Verdict = "retry"
 )
 
-// Review accepts or rejects a task in review, or retries a failed one. A caller that held
-// any attempt of the task is denied.
+// Review accepts or rejects a task in review, or retries a failed one. Under PolicyReview a
+// caller that held any attempt of the task is denied, and so is, under every other policy,
+// one that is not a person.
 func (b *Board) Review(ctx context.Context, a Actor, id ID, v Verdict, note string) (Outcome, error) {
 	if err := checkTexts(text{"note", note, maxText}); err != nil {
 		return Outcome{}, err
@@ -122,15 +128,15 @@ func (b *Board) Review(ctx context.Context, a Actor, id ID, v Verdict, note stri
 		if err != nil {
 			return err
 		}
-		if err := c.notHolder(id, "review it"); err != nil {
-			return err
-		}
-		want := InReview
+		want, may := InReview, c.mayDecide
 		if v == Retry {
-			want = Failed
+			want, may = Failed, c.mayRetry
 		}
 		if t.Status != want {
 			return conflict("%v is %s; the verdict %s applies only to tasks in state %s", id, t.Status, v, want)
+		}
+		if err := may(t, "review it"); err != nil {
+			return err
 		}
 		out = Outcome{Task: id}
 		from := t.Status
@@ -150,6 +156,31 @@ func (b *Board) Review(ctx context.Context, a Actor, id ID, v Verdict, note stri
 		return nil
 	})
 	return out, err
+}
+
+// mayDecide denies a decision about a task in review. Under PolicyReview every caller may
+// decide that held no attempt of the task, and a person in any case; under the other
+// policies only a person may.
+func (c *change) mayDecide(t *Task, what string) error {
+	if c.actor.Person {
+		return nil
+	}
+	p, err := c.tx.Project(t.ID.Project)
+	if err != nil {
+		return err
+	}
+	if p.Policy != PolicyReview {
+		return denied("%v waits for a person's review, and only a person can %s: the policy of %s is %q", t.ID, what, p.Slug, p.Policy)
+	}
+	return c.notHolder(t.ID, what)
+}
+
+// mayRetry denies a new attempt at a failed task to an agent that held it.
+func (c *change) mayRetry(t *Task, what string) error {
+	if c.actor.Person {
+		return nil
+	}
+	return c.notHolder(t.ID, what)
 }
 
 // Release takes a task back from its holder, or ends its cool-down or reservation. It

@@ -84,7 +84,11 @@ func why(p Project, d Dossier, workers int) []Reason {
 		}
 		return out
 	case InReview:
-		add(WhyPolicy, "It was reported done and waits for a review: the policy of %s is %q.", p.Slug, p.Policy)
+		who := "a person's review"
+		if p.Policy == PolicyReview {
+			who = "a review by a lead who did not work on it, or by a person"
+		}
+		add(WhyPolicy, "It was reported done and waits for %s: the policy of %s is %q.", who, p.Slug, p.Policy)
 		return out
 	case Failed:
 		if wrongSpec(d) {

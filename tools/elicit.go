@@ -16,7 +16,15 @@ import (
 
 // mayElicit reports whether the question may be shown to the person at the client.
 func (t *Tools) mayElicit(k *caller, q board.Question) bool {
-	if t.o.Quiet || !k.call.Client().ElicitsForm() || q.HumanOnly && !t.personAt(k).Person {
+	return t.mayShowForm(k) && (!q.HumanOnly || t.personAt(k).Person)
+}
+
+// mayAskPerson reports whether a form may be shown whose answer is a person's own act.
+func (t *Tools) mayAskPerson(k *caller) bool { return t.mayShowForm(k) && t.personAt(k).Person }
+
+// mayShowForm reports whether the client can show a form to the person at it.
+func (t *Tools) mayShowForm(k *caller) bool {
+	if t.o.Quiet || !k.call.Client().ElicitsForm() {
 		return false
 	}
 	t.mu.Lock()

@@ -9,7 +9,7 @@ import (
 
 var reviewTask = &definition{
 	name:  "review_task",
-	about: "Review a task in state review: accept it, or reject it with a note for the next attempt. retry reopens a failed task. You cannot review a task you worked on.",
+	about: "Review a task in state review: accept it, or reject it with a note for the next attempt. retry reopens a failed task. You cannot review a task you worked on. Where only a person may decide, the person at your client is shown a form.",
 	props: []prop{
 		{name: "task", kind: text, required: true, about: "task id", aliases: taskNames},
 		{name: "verdict", kind: text, required: true, enum: []string{"accept", "reject", "retry"}, about: "accept or reject a task in review, or retry a failed one", aliases: []string{"decision", "action", "result"}},
@@ -18,33 +18,52 @@ var reviewTask = &definition{
 	run: run(review),
 }
 
-func review(ctx context.Context, t *Tools, k *caller, in struct {
+type reviewInput struct {
 	Task    string        `json:"task"`
 	Verdict board.Verdict `json:"verdict"`
 	Note    string        `json:"note"`
-},
-) (*answer, error) {
+}
+
+// review records the caller's verdict. Under every policy but review the caller does not
+// decide: a person does.
+func review(ctx context.Context, t *Tools, k *caller, in reviewInput) (*answer, error) {
 	id, err := k.task(ctx, in.Task)
 	if err != nil {
 		return nil, err
 	}
+	e := action{what: "Not reviewed.", task: id}
+	if in.Verdict != board.Retry {
+		d, err := t.b.Get(ctx, id, 0)
+		if err != nil {
+			return nil, k.refuse(e, err)
+		}
+		p, err := t.b.Project(ctx, id.Project)
+		if err != nil {
+			return nil, k.refuse(e, err)
+		}
+		if d.Task.Status == board.InReview && p.Policy != board.PolicyReview {
+			return t.personReviews(ctx, k, d, p)
+		}
+	}
 	out, err := t.b.Review(ctx, k.Actor, id, in.Verdict, in.Note)
 	if err != nil {
-		return nil, k.refuse(action{what: "Not reviewed.", task: id}, err)
+		return nil, k.refuse(e, err)
 	}
-	var s string
+	return &answer{text: verdictText(in.Verdict, out), result: wireOutcomeOf(out)}, nil
+}
+
+// verdictText says what a verdict has led to.
+func verdictText(v board.Verdict, out board.Outcome) string {
+	id := out.Task
 	switch {
-	case in.Verdict == board.Accept:
-		s = fmt.Sprintf("%v is done.", id)
-		if len(out.Freed) > 0 {
-			s += " This unblocked " + idList(out.Freed) + "."
-		}
-	case in.Verdict == board.Retry:
-		s = fmt.Sprintf("%v is pending again with %d new attempts.", id, out.MaxFailures)
+	case v == board.Accept && len(out.Freed) > 0:
+		return fmt.Sprintf("%v is done. This unblocked %s.", id, idList(out.Freed))
+	case v == board.Accept:
+		return fmt.Sprintf("%v is done.", id)
+	case v == board.Retry:
+		return fmt.Sprintf("%v is pending again with %d new attempts.", id, out.MaxFailures)
 	case out.Status == board.Failed:
-		s = fmt.Sprintf("%v is rejected and has failed: %d of %d attempts failed.", id, out.Failures, out.MaxFailures)
-	default:
-		s = fmt.Sprintf("%v is rejected and pending again; the next worker will see your note (%d of %d attempts failed).", id, out.Failures, out.MaxFailures)
+		return fmt.Sprintf("%v is rejected and has failed: %d of %d attempts failed.", id, out.Failures, out.MaxFailures)
 	}
-	return &answer{text: s, result: wireOutcomeOf(out)}, nil
+	return fmt.Sprintf("%v is rejected and pending again; the next worker will see your note (%d of %d attempts failed).", id, out.Failures, out.MaxFailures)
 }

@@ -229,7 +229,7 @@ func (m *model) reported(g *modelGrant) {
 		m.end(t, board.CauseDone)
 	}
 	g.cause, g.report = board.CauseDone, "done"
-	if m.policy == board.PolicyPerson {
+	if m.policy.Reviewed() {
 		t.status = board.InReview
 		return
 	}

@@ -34,19 +34,74 @@ var ruleVerdicts = group{"reviews and releases", []test{
 		f.equal("the old report again", words(again.Again, again.Status), "true review")
 		f.status(id, board.InProgress)
 	}},
-	{"a worker that held the task cannot review it or change its acceptance", func(f *fixture) {
+	{"under the policy person only a person decides", func(f *fixture) {
 		f.project(board.Project{Slug: project, Policy: board.PolicyPerson})
 		id := f.create("a")
 		x, y := f.agent("x"), f.agent("y")
+		x.done(x.take(id))
+		for _, v := range []board.Verdict{board.Accept, board.Reject} {
+			_, err := f.board.Review(f.ctx, y.actor, id, v, "note")
+			f.is(string(v)+" by an agent that never held it", err, board.ErrDenied)
+		}
+		_, err := f.board.Cancel(f.ctx, y.actor, id, "not needed", board.DependentsUnblock)
+		f.is("a cancellation by an agent", err, board.ErrDenied)
+		f.status(id, board.InReview)
+		// A policy that was changed meanwhile gives nobody the decision.
+		f.project(board.Project{Slug: project, Policy: board.PolicyEvidence})
+		_, err = f.board.Review(f.ctx, y.actor, id, board.Accept, "")
+		f.is("an agent after the policy was changed", err, board.ErrDenied)
+		f.project(board.Project{Slug: project, Policy: board.PolicyPerson})
+		_, err = f.board.Review(f.ctx, ada, id, board.Accept, "")
+		f.ok(err)
+		f.status(id, board.Done)
+	}},
+	{"under the policy review a lead who held no attempt decides", func(f *fixture) {
+		f.project(board.Project{Slug: project, Policy: board.PolicyReview})
+		id, other := f.create("a"), f.create("b")
+		x, y := f.agent("x"), f.agent("y")
+		f.equal("a report", x.done(x.take(id)).Status, board.InReview)
+		_, err := f.board.Review(f.ctx, x.actor, id, board.Accept, "")
+		f.is("a review of one's own work", err, board.ErrDenied)
+		_, err = f.board.Cancel(f.ctx, x.actor, id, "done anyway", board.DependentsUnblock)
+		f.is("a cancellation of one's own work", err, board.ErrDenied)
+		_, err = f.board.Review(f.ctx, y.actor, id, board.Accept, "")
+		f.ok(err)
+		f.status(id, board.Done)
+		x.done(x.take(other))
+		_, err = f.board.Review(f.ctx, ada, other, board.Reject, "no")
+		f.ok(err)
+		f.status(other, board.Pending)
+	}},
+	{"the text of a task in review cannot be changed", func(f *fixture) {
+		f.project(board.Project{Slug: project, Policy: board.PolicyPerson})
+		id := f.create("a")
+		x := f.agent("x")
+		x.done(x.take(id))
+		for name, e := range map[string]board.Edit{
+			"title": {Title: new("b")}, "description": {Description: new("b")}, "acceptance": {Acceptance: new("b")}, "evidence": {Wants: &[]board.EvidenceKind{}},
+		} {
+			_, err := f.board.Update(f.ctx, ada, id, e)
+			f.is(name, err, board.ErrConflict)
+		}
+		_, err := f.board.Update(f.ctx, ada, id, board.Edit{Priority: new(board.High)})
+		f.ok(err)
+	}},
+	{"a worker that held the task cannot review it or change its acceptance", func(f *fixture) {
+		f.project(board.Project{Slug: project, Policy: board.PolicyReview})
+		id := f.create("a")
+		x, y := f.agent("x"), f.agent("y")
 		x.fail(x.take(id), board.FailOther)
-		y.done(y.take(id))
+		h := y.take(id)
 		for _, a := range []*agent{x, y} {
-			_, err := f.board.Review(f.ctx, a.actor, id, board.Accept, "")
-			f.is("a review by "+a.actor.Owner, err, board.ErrDenied)
-			_, err = f.board.Update(f.ctx, a.actor, id, board.Edit{Acceptance: new("whatever")})
+			_, err := f.board.Update(f.ctx, a.actor, id, board.Edit{Acceptance: new("whatever")})
 			f.is("an edit by "+a.actor.Owner, err, board.ErrDenied)
 			_, err = f.board.Update(f.ctx, a.actor, id, board.Edit{Wants: &[]board.EvidenceKind{}})
 			f.is("an edit of the evidence by "+a.actor.Owner, err, board.ErrDenied)
+		}
+		y.done(h)
+		for _, a := range []*agent{x, y} {
+			_, err := f.board.Review(f.ctx, a.actor, id, board.Accept, "")
+			f.is("a review by "+a.actor.Owner, err, board.ErrDenied)
 			_, err = f.board.Update(f.ctx, a.actor, id, board.Edit{Priority: new(board.Low)})
 			f.ok(err)
 		}

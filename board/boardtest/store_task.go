@@ -159,6 +159,13 @@ var storeTasks = group{"tasks", []test{
 		got, err = f.board.Project(f.ctx, "shop")
 		f.ok(err)
 		f.equal("changed project", fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", p))
+		for _, policy := range []board.Policy{board.PolicyReview, board.PolicyPerson, board.PolicyReview, board.PolicyTrust} {
+			p.Policy = policy
+			f.write(func(tx board.Tx) error { return tx.PutProject(p) })
+			got, err = f.board.Project(f.ctx, "shop")
+			f.ok(err)
+			f.equal("policy", got.Policy, policy)
+		}
 		all, err := f.board.Projects(f.ctx)
 		f.ok(err)
 		f.equal("projects", len(all), 2)

@@ -23,7 +23,7 @@ func walk(t *testing.T, open func(t *testing.T) board.Store) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := &walker{
 			T: rt, f: f, slug: fmt.Sprintf("p%d", n.Add(1)),
-			model: model{policy: rapid.SampledFrom([]board.Policy{board.PolicyEvidence, board.PolicyPerson}).Draw(rt, "policy")},
+			model: model{policy: rapid.SampledFrom([]board.Policy{board.PolicyEvidence, board.PolicyReview, board.PolicyPerson}).Draw(rt, "policy")},
 		}
 		f.project(board.Project{Slug: w.slug, Policy: w.policy})
 		for i := range 3 {
@@ -388,8 +388,17 @@ func (w *walker) markDone() {
 func (w *walker) review() {
 	t := pick(w, "task", w.tasks)
 	v := pick(w, "verdict", []board.Verdict{board.Accept, board.Reject, board.Retry})
-	_, err := w.f.board.Review(w.ctx(), ada, t.id, v, "v")
+	by, may := ada, true
+	if rapid.Bool().Draw(w.T, "by an agent") {
+		a := pick(w, "agent", w.agents)
+		held := slices.ContainsFunc(w.grants, func(g *modelGrant) bool { return g.task == t && g.agent == a })
+		by, may = a.actor, !held && (v == board.Retry || w.policy == board.PolicyReview)
+	}
+	_, err := w.f.board.Review(w.ctx(), by, t.id, v, "v")
 	switch {
+	case !may && (v == board.Retry && t.status == board.Failed || v != board.Retry && t.status == board.InReview):
+		w.want("review", err, board.ErrDenied)
+		return
 	case v == board.Retry && t.status == board.Failed:
 		t.status, t.failures = board.Pending, 0
 	case v == board.Accept && t.status == board.InReview:
@@ -412,7 +421,7 @@ func (w *walker) edit() {
 		e.Description = &text
 	}
 	_, err := w.f.board.Update(w.ctx(), ada, t.id, e)
-	if t.status.Terminal() {
+	if t.status.Terminal() || t.status == board.InReview && e.Description != nil {
 		w.want("edit", err, board.ErrConflict)
 		return
 	}

@@ -143,7 +143,8 @@ func revoke(ts *testscript.TestScript, neg bool, args []string) {
 // agent calls tools of `bossman mcp`, one a line of its standard input: the name and
 // the arguments. A line that begins with $ is run in a shell. $CLAIM, $TASK, $COMMIT and
 // $QUESTION stand for what was seen last. It prints
-// what the tools say.
+// what the tools say. With FORM set it is a client with forms: it prints what a form says
+// and fills it in with FORM.
 func agent() int {
 	cmd := exec.Command("bossman", append([]string{"mcp"}, os.Args[1:]...)...)
 	cmd.Stderr = os.Stderr
@@ -165,7 +166,11 @@ func agent() int {
 				return "", false
 			}
 			var reply struct {
-				ID     *int `json:"id"`
+				ID     *int   `json:"id"`
+				Method string `json:"method"`
+				Params struct {
+					Message string `json:"message"`
+				} `json:"params"`
 				Result struct {
 					Content []struct {
 						Text string `json:"text"`
@@ -179,7 +184,12 @@ func agent() int {
 				fmt.Fprintf(os.Stderr, "not a message: %s\n", line)
 				return "", false
 			}
-			if reply.ID == nil || *reply.ID != id {
+			if reply.Method == "elicitation/create" {
+				fmt.Println("FORM " + reply.Params.Message)
+				fmt.Fprintf(in, `{"jsonrpc":"2.0","id":%d,"result":{"action":"accept","content":%s}}`+"\n", *reply.ID, os.Getenv("FORM"))
+				continue
+			}
+			if reply.ID == nil || *reply.ID != id || reply.Method != "" {
 				continue
 			}
 			var text []string
@@ -192,7 +202,11 @@ func agent() int {
 			return strings.Join(text, "\n"), true
 		}
 	}
-	if _, ok := call("initialize", `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"agent","version":"1"}}`); !ok {
+	capabilities := `{}`
+	if os.Getenv("FORM") != "" {
+		capabilities = `{"elicitation":{}}`
+	}
+	if _, ok := call("initialize", `{"protocolVersion":"2025-06-18","capabilities":`+capabilities+`,"clientInfo":{"name":"agent","version":"1"}}`); !ok {
 		return 1
 	}
 	fmt.Fprintln(in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)

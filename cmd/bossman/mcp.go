@@ -75,7 +75,7 @@ func (a *app) serveStdio(ctx context.Context, f mcpFlags) error {
 		agent = o.agent(role)
 	}
 	options := &tools.Options{
-		Pipe: agent, Quiet: f.quiet, Logger: log, Session: a.Getenv("CLAUDE_CODE_SESSION_ID"),
+		Pipe: agent, Quiet: f.quiet || a.NoPersonAbove(), Logger: log, Session: a.Getenv("CLAUDE_CODE_SESSION_ID"),
 		Missing: err, Asked: notify.asked,
 	}
 	var b access.Board

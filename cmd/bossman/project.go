@@ -27,7 +27,7 @@ type projectFlags struct {
 
 func (f *projectFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.name, "name", "", "long name")
-	cmd.Flags().StringVar(&f.policy, "policy", "", "when a reported task counts as done: evidence, trust or person")
+	cmd.Flags().StringVar(&f.policy, "policy", "", "when a reported task counts as done: evidence, trust, review or person (docs/policies.md)")
 	cmd.Flags().DurationVar(&f.lease, "lease", 0, "how long a claim lasts without renewal, such as 15m")
 	cmd.Flags().StringSliceVar(&f.skills, "skill", nil, "a skill that tasks may require; repeatable or comma-separated")
 }
@@ -114,7 +114,7 @@ you run this command, so that a branch cannot change the rules.`,
 	}
 	f.register(cmd)
 	cmd.Flags().BoolVar(&f.archived, "archived", false, "accept no new tasks and hand out none")
-	return cmd
+	return a.forPeople(cmd)
 }
 
 // applySettings changes a project to what is configured, and reports whether anything is.

@@ -11,7 +11,7 @@ import (
 )
 
 func (a *app) stopCommand() *cobra.Command {
-	return &cobra.Command{
+	return a.forPeople(&cobra.Command{
 		Use: "stop WORKER", Short: "Take back a worker's task and give it no more", Args: cobra.ExactArgs(1),
 		Example: "  bossman stop otter-7k",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -59,5 +59,5 @@ func (a *app) stopCommand() *cobra.Command {
 			a.Linef("%s, and %v is back on the board. Its next call tells it so.", what, task)
 			return nil
 		},
-	}
+	})
 }

@@ -23,6 +23,11 @@ To start a held task: bossman task start.`,
 		ValidArgsFunction: a.completeTasks,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
+			if cmd.Flags().Changed("acceptance") || cmd.Flags().Changed("evidence") {
+				if err := a.RefuseAgent(); err != nil { // it would judge its own work
+					return err
+				}
+			}
 			if err := f.readDescription(ctx, a); err != nil {
 				return err
 			}

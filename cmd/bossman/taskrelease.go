@@ -10,13 +10,13 @@ import (
 
 func (a *app) taskRelease() *cobra.Command {
 	var reason string
-	cmd := a.eachTask("release TASK…", "Take a task back from its holder, or end its cool-down", func(ctx context.Context, o *openBoard, id board.ID) error {
+	cmd := a.forPeople(a.eachTask("release TASK…", "Take a task back from its holder, or end its cool-down", func(ctx context.Context, o *openBoard, id board.ID) error {
 		t, err := o.Release(ctx, a.actor(), id, reason)
 		if err != nil {
 			return err
 		}
 		return a.printTask(t, "%v is back on the board: %s. No failure was counted.", t.ID, boardtext.StateWord(t))
-	})
+	}))
 	cmd.Flags().StringVarP(&reason, "reason", "m", "", "reason")
 	return cmd
 }

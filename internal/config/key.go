@@ -62,11 +62,10 @@ var keys = []Key{
 			if err := setText(&s.Policy, v); err != nil {
 				return err
 			}
-			switch board.Policy(s.Policy) {
-			case board.PolicyEvidence, board.PolicyTrust, board.PolicyPerson:
-				return nil
+			if !slices.Contains(board.Policies, board.Policy(s.Policy)) {
+				return fmt.Errorf("invalid policy %q: want evidence, trust, review or person", s.Policy)
 			}
-			return fmt.Errorf("invalid policy %q: want evidence, trust or person", s.Policy)
+			return nil
 		},
 		get: func(s *Settings) any { return s.Policy },
 	},

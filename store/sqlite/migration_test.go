@@ -73,27 +73,68 @@ CREATE INDEX tasks_colour ON tasks (colour);`)})
 	})
 }
 
-// TestMigrate_keysForAnOldBoard: a program from before there were keys goes on beside
-// one that makes them.
-func TestMigrate_keysForAnOldBoard(t *testing.T) {
+// TestMigrate_fromTheFirst: a file of the first schema is upgraded with what is in it, and
+// programs that know only the first schema go on reading and writing it. They are stood for
+// by their statements.
+func TestMigrate_fromTheFirst(t *testing.T) {
 	path := path(t)
 	text, err := fs.ReadFile(migrations, "00001_board.sql")
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := &Options{migrations: fstest.MapFS{"00001_board.sql": {Data: text}}}
-	old := open(t, path, before)
-	seed(t, old, 2, nil)
+	first := open(t, path, &Options{migrations: fstest.MapFS{"00001_board.sql": {Data: text}}})
+	if err := first.prepareLocked(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := openFile(path, info, "FULL")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.close()
+	put := func(slug, policy string) {
+		const query = `INSERT INTO projects (slug, name, policy, lease, skills, paused_by, archived) VALUES (?, '', ?, 0, '[]', '', 0)
+			ON CONFLICT (slug) DO UPDATE SET name = excluded.name, policy = excluded.policy, lease = excluded.lease,
+			skills = excluded.skills, paused_by = excluded.paused_by, archived = excluded.archived`
+		t.Helper()
+		if _, err := f.db.Exec(query, slug, policy); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("web", "person")
 	newer := open(t, path, nil)
 	_, key, err := auth.New(newer, nil).CreateKey(t.Context(), auth.NewKey{Owner: "ada", Project: "web", Role: auth.Worker})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range []*Store{old, open(t, path, before)} {
-		if got := claim(t, s, want("otter")); len(got) != 1 && s == old {
-			t.Errorf("Claim() = %v, want one", got)
-		}
-		write(t, s, func(tx board.Tx) error { return addTasks(tx, "web", 1, nil) })
+	policies := func() string {
+		list := ""
+		read(t, newer, func(r board.Reader) error {
+			ps, err := r.Projects()
+			for _, p := range ps {
+				list += p.Slug + "=" + string(p.Policy) + " "
+			}
+			return err
+		})
+		return list
+	}
+	if got := policies(); got != "web=person " {
+		t.Errorf("after the upgrade: %s, want the policy person to stay", got)
+	}
+	write(t, newer, func(tx board.Tx) error {
+		return tx.PutProject(board.Project{Slug: "web", Policy: board.PolicyReview})
+	})
+	var old string
+	if err := f.db.QueryRow(`SELECT policy FROM projects WHERE slug = 'web'`).Scan(&old); err != nil || old != "person" {
+		t.Errorf("an older program reads the policy %q, %v; want person, which sends tasks to review", old, err)
+	}
+	put("web", old) // as when it pauses the project
+	put("api", "evidence")
+	if got := policies(); got != "api=evidence web=review " {
+		t.Errorf("after an older program has written: %s", got)
 	}
 	if _, err := auth.New(newer, nil).Token(t.Context(), key.Reveal()); err != nil {
 		t.Errorf("Token() = %v", err)

@@ -7,14 +7,15 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-const projectColumns = `SELECT slug, name, policy, lease, skills, paused_by, archived FROM projects`
+const projectColumns = `SELECT slug, name, policy, accept, lease, skills, paused_by, archived FROM projects`
 
 func scanProject(scan scan) (p board.Project, err error) {
 	var lease int64
-	var skills string
-	if err := scan(&p.Slug, &p.Name, &p.Policy, &lease, &skills, &p.PausedBy, &p.Archived); err != nil {
+	var accept, skills string
+	if err := scan(&p.Slug, &p.Name, &p.Policy, &accept, &lease, &skills, &p.PausedBy, &p.Archived); err != nil {
 		return p, err
 	}
+	p.Policy = board.StoredPolicy(p.Policy, accept)
 	p.Lease = toDuration(lease)
 	p.Skills, err = listFromJSON[string](skills)
 	return p, err
@@ -50,8 +51,8 @@ func (r *reader) Projects(slugs ...string) ([]board.Project, error) {
 
 // PutProject creates or replaces a project. It keeps the counter of its task numbers.
 func (t *tx) PutProject(p board.Project) error {
-	const query = `INSERT INTO projects (slug, name, policy, lease, skills, paused_by, archived) VALUES (?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (slug) DO UPDATE SET name = excluded.name, policy = excluded.policy, lease = excluded.lease,
+	const query = `INSERT INTO projects (slug, name, policy, accept, lease, skills, paused_by, archived) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (slug) DO UPDATE SET name = excluded.name, policy = excluded.policy, accept = excluded.accept, lease = excluded.lease,
 		skills = excluded.skills, paused_by = excluded.paused_by, archived = excluded.archived`
 	if !board.ValidSlug(p.Slug) {
 		return fmt.Errorf("%w: invalid project name %.40q", board.ErrInvalid, p.Slug)
@@ -60,7 +61,8 @@ func (t *tx) PutProject(p board.Project) error {
 	if err != nil {
 		return err
 	}
-	_, err = t.exec(query, p.Slug, p.Name, p.Policy, micros(p.Lease), skills, p.PausedBy, p.Archived)
+	policy, accept := p.Policy.Stored()
+	_, err = t.exec(query, p.Slug, p.Name, policy, accept, micros(p.Lease), skills, p.PausedBy, p.Archived)
 	return err
 }
 
