@@ -59,15 +59,15 @@ func TestBatch(t *testing.T) {
 
 		w.say(batchOf(request(1, "slow"), request(1, "again"), `1`, `[]`, batchOf(request(5, "nested")), `{"jsonrpc":"2.0","id":9}`))
 		time.Sleep(time.Hour)
-		const object = "message must be an object"
+		const object = "Invalid Request: message must be an object"
 		w.expectBatch(result(1, `"slow"`), failure("null", -32600, "duplicate id 1 in the batch"),
 			failure("null", -32600, object), failure("null", -32600, object), failure("null", -32600, object),
-			failure(9, -32600, "message must have a method, a result or an error"))
+			failure(9, -32600, "Invalid Request: message must have a method, a result or an error"))
 
 		w.say(`[]`)
-		w.expect(failure("null", -32600, "batch is empty"))
+		w.expect(failure("null", -32600, "Invalid Request: batch is empty"))
 		w.say(`[` + strings.Repeat(request(1, "a")+",", 100) + request(2, "b") + `]`)
-		w.expect(failure("null", -32600, "batch has too many messages"))
+		w.expect(failure("null", -32600, "Invalid Request: batch has too many messages"))
 		if err := w.hangUp(); err != nil {
 			t.Errorf("Run = %v", err)
 		}
@@ -84,7 +84,7 @@ func TestBatch_unwelcome(t *testing.T) {
 			w.say(batchOf(request(1, "a"), notice("n")))
 			w.expect(failure("null", -32600, "batches are not supported"))
 			w.say(`[]`)
-			w.expect(failure("null", -32600, "batch is empty"))
+			w.expect(failure("null", -32600, "Invalid Request: batch is empty"))
 			if n != 0 {
 				t.Errorf("%d messages were handled", n)
 			}

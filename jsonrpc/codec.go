@@ -1,6 +1,9 @@
 package jsonrpc
 
-import "cmp"
+import (
+	"cmp"
+	"fmt"
+)
 
 // Limits bounds the cost of decoding one packet. They are checked before
 // anything is allocated. A zero field means the default.
@@ -59,13 +62,13 @@ func Decode(data []byte, limits Limits) (Packet, error) {
 }
 
 func tooLarge(limit int) *Error {
-	return Errorf(CodeInvalidRequest, "message is larger than %d bytes", limit)
+	return malformed(CodeInvalidRequest, fmt.Sprintf("message is larger than %d bytes", limit))
 }
 
 func decodeBatch(s *scanner, l Limits) (Packet, error) {
 	var batch []Element
 	refused := func(err *fault) (Packet, error) {
-		return Packet{}, &Malformed{Err: Errorf(err.code(ID{}), "%s", err.text)}
+		return Packet{}, &Malformed{Err: malformed(err.code(ID{}), err.text)}
 	}
 	err := s.array(func() *fault {
 		if len(batch) == l.Batch {
@@ -77,7 +80,7 @@ func decodeBatch(s *scanner, l Limits) (Packet, error) {
 				return err
 			}
 			s.duplicate = before
-			batch = append(batch, Element{Malformed: &Malformed{Err: Errorf(CodeInvalidRequest, "message must be an object")}})
+			batch = append(batch, Element{Malformed: &Malformed{Err: malformed(CodeInvalidRequest, "message must be an object")}})
 			return nil
 		}
 		e, err := s.envelopeAt(2)

@@ -2,6 +2,7 @@ package jsonrpc
 
 import (
 	"encoding/json"
+	"fmt"
 	"sync/atomic"
 
 	jsonv2 "github.com/go-json-experiment/json"
@@ -67,7 +68,7 @@ func (e *envelope) message(scan *fault) (*Message, *Malformed) {
 		id, idErr = parseID(e.id)
 	}
 	refuse := func(code int, format string, args ...any) (*Message, *Malformed) {
-		bad := &Malformed{Err: Errorf(code, format, args...), Silent: isResponse}
+		bad := &Malformed{Err: malformed(code, fmt.Sprintf(format, args...)), Silent: isResponse}
 		if idErr == nil && e.idCount == 1 {
 			bad.ID = id
 		}
@@ -75,7 +76,7 @@ func (e *envelope) message(scan *fault) (*Message, *Malformed) {
 	}
 	switch {
 	case scan != nil && scan.syntax():
-		return nil, &Malformed{Err: Errorf(CodeParse, "%s", scan.text)}
+		return nil, &Malformed{Err: malformed(CodeParse, scan.text)}
 	case scan != nil:
 		bad := ID{}
 		if idErr == nil && e.idCount == 1 {
@@ -96,12 +97,14 @@ func (e *envelope) message(scan *fault) (*Message, *Malformed) {
 		return refuse(CodeInvalidRequest, "%s", idErr)
 	case e.unknown:
 		return refuse(CodeInvalidRequest, "unknown member: a request has only jsonrpc, id, method and params")
-	case e.method[0] != '"' || len(e.method) > maxMethod:
-		return refuse(CodeInvalidRequest, "method must be a string of at most %d bytes", maxMethod-2)
+	case e.method[0] != '"':
+		return refuse(CodeInvalidRequest, "method must be a string")
+	case len(e.method) > maxMethod:
+		return refuse(CodeInvalidRequest, "method is longer than %d bytes", maxMethod-2)
 	}
 	m := &Message{ID: id, Method: methodName(e.method)}
 	if m.Method == "" {
-		_, bad := refuse(CodeMethodNotFound, `method "" not found`)
+		_, bad := refuse(CodeMethodNotFound, `""`)
 		bad.Silent = e.id == nil
 		return nil, bad
 	}

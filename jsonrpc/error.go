@@ -65,10 +65,23 @@ type Malformed struct {
 
 func (m *Malformed) Error() string { return "jsonrpc: malformed message: " + m.Err.Message }
 
+// malformed returns the error for input that is not a valid message. Its text
+// begins with the name that JSON-RPC 2.0 gives to the code.
+func malformed(code int, why string) *Error {
+	name := "Invalid Request"
+	switch code {
+	case CodeParse:
+		name = "Parse error"
+	case CodeMethodNotFound:
+		name = "Method not found"
+	}
+	return &Error{Code: code, Message: name + ": " + why}
+}
+
 // asError returns the *Error in err, or an internal error without details.
 func asError(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok && e != nil {
 		return e
 	}
-	return Errorf(CodeInternal, "internal error")
+	return Errorf(CodeInternal, "Internal error")
 }

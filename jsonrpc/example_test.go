@@ -78,6 +78,6 @@ what?
 	}
 	// Output:
 	// {"jsonrpc":"2.0","id":1,"result":"Ada"}
-	// {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"not valid JSON"}}
+	// {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error: not valid JSON"}}
 	// {"jsonrpc":"2.0","id":"two","result":"Grace"}
 }

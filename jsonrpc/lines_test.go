@@ -31,8 +31,8 @@ func TestLines_eachLineIsJudgedAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := connect(t, jsonrpc.PeerOptions{Handle: echo})
 		w.say("{", `"jsonrpc":"2.0","id":1,"method":"a"`, "}", request(2, "b"))
-		bad := failure("null", -32700, "not valid JSON")
-		w.expect(bad, failure("null", -32700, "not valid JSON"), bad, result(2, `"b"`))
+		bad := failure("null", -32700, "Parse error: not valid JSON")
+		w.expect(bad, failure("null", -32700, "Parse error: not valid JSON"), bad, result(2, `"b"`))
 		w.hangUp()
 	})
 }
@@ -41,7 +41,7 @@ func TestLines_lastLineWithoutEnd(t *testing.T) {
 	for _, c := range []struct{ last, want string }{
 		{request(1, "a"), result(1, `"a"`)},
 		{request(1, "a")[:20], ""}, // torn: nobody is there to be told
-		{`{"id":1,"method":"a"}`, failure(1, -32600, `jsonrpc must be "2.0"`)},
+		{`{"id":1,"method":"a"}`, failure(1, -32600, `Invalid Request: jsonrpc must be "2.0"`)},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			w := connect(t, jsonrpc.PeerOptions{Handle: echo})
@@ -91,7 +91,7 @@ func TestLines_overLongLineIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := connect(t, jsonrpc.PeerOptions{Handle: echo})
 		w.say(strings.Repeat("x", 5<<20), request(1, "a"))
-		w.expect(failure("null", -32600, "message is larger than 1048576 bytes"), result(1, `"a"`))
+		w.expect(failure("null", -32600, "Invalid Request: message is larger than 1048576 bytes"), result(1, `"a"`))
 		w.hangUp()
 	})
 }

@@ -73,8 +73,8 @@ func TestCall_errors(t *testing.T) {
 		}})
 		for _, c := range []struct{ method, want string }{
 			{"own", `mine (42) "more"`},
-			{"secret", `internal error (-32603) `},
-			{"nil", `internal error (-32603) `},
+			{"secret", `Internal error (-32603) `},
+			{"nil", `Internal error (-32603) `},
 		} {
 			_, err := p.Call(t.Context(), c.method, nil)
 			e, ok := errors.AsType[*jsonrpc.Error](err)
@@ -146,7 +146,7 @@ func TestPeer_noID(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := connect(t, jsonrpc.PeerOptions{NoID: func() bool { return true }})
 		w.say(`x`)
-		w.expect(`{"jsonrpc":"2.0","error":{"code":-32700,"message":"not valid JSON"}}`)
+		w.expect(`{"jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error: not valid JSON"}}`)
 		w.hangUp()
 	})
 }
@@ -281,7 +281,7 @@ func TestPeer_panic(t *testing.T) {
 			},
 		})
 		w.say(request(1, "a"), notice("b"), request(2, "c"))
-		w.expect(failure(1, -32603, "internal error"), failure(2, -32603, "internal error"))
+		w.expect(failure(1, -32603, "Internal error"), failure(2, -32603, "Internal error"))
 		if want := []string{"asecrettrue", "bsecret tootrue", "csecrettrue"}; !slices.Equal(told, want) {
 			t.Errorf("Panicked was told %q, want %q", told, want)
 		}

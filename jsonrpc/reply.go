@@ -47,7 +47,7 @@ func (p *Peer) callHandler(r *request) (result json.RawMessage, err error) {
 			if p.o.Panicked != nil {
 				p.o.Panicked(r.m, v, debug.Stack())
 			}
-			err = Errorf(CodeInternal, "internal error")
+			err = Errorf(CodeInternal, "Internal error")
 		}
 	}()
 	return p.o.Handle(r, r.m)

@@ -88,5 +88,5 @@ func asError(err error) *jsonrpc.Error {
 	if e, ok := errors.AsType[*jsonrpc.Error](err); ok {
 		return e
 	}
-	return jsonrpc.Errorf(jsonrpc.CodeInternal, "internal error")
+	return jsonrpc.Errorf(jsonrpc.CodeInternal, "Internal error")
 }

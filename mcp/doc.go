@@ -32,7 +32,7 @@
 //
 // A *[ToolError] is shown to the model, which can correct itself and retry. A
 // *jsonrpc.Error is sent as it is. Any other error is logged with a reference, and
-// the client is told "internal error, ref X", because its text may contain
+// the client is told "Internal error: ref X", because its text may contain
 // secrets.
 //
 // # Asking the user

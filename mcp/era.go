@@ -60,6 +60,15 @@ func (s *Server) SettleAlone(r *Request) bool {
 // clients carry.
 func (s *Server) Keyring() *Keyring { return s.o.Seal }
 
+// knows reports whether a client of some revision may call the method.
+func (s *Server) knows(method string) bool {
+	if w, ok := vocabulary[method]; ok {
+		return w.client != span{}
+	}
+	_, ok := s.methods.get(method)
+	return ok
+}
+
 func (s *Server) needsNoHandshake(method string) bool {
 	m, ok := s.methods.get(method)
 	return ok && m.NoHandshake

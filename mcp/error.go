@@ -34,7 +34,7 @@ func invalid(format string, args ...any) *jsonrpc.Error {
 }
 
 func unknownMethod(method string) *jsonrpc.Error {
-	return jsonrpc.Errorf(jsonrpc.CodeMethodNotFound, "method %q not found", method)
+	return jsonrpc.Errorf(jsonrpc.CodeMethodNotFound, "Method not found: %s", method)
 }
 
 // UnsupportedVersion returns the error for a request of an unsupported

@@ -38,7 +38,7 @@ func (s *Server) toRPCError(ctx context.Context, r *Request, err error) error {
 func (s *Server) logInternal(ctx context.Context, r *Request, err error) string {
 	ref := rand.Text()[:10]
 	s.log.ErrorContext(ctx, "request failed", "ref", ref, "method", r.Method, "revision", r.Revision.String(), "err", err)
-	return "internal error, ref " + ref
+	return "Internal error: ref " + ref
 }
 
 // A panicError stands for a handler's panic.

@@ -57,7 +57,7 @@ func (s *Server) Serve(ctx context.Context, t jsonrpc.Transport) error {
 // Clients may send further messages without waiting for these.
 func urgent(method string) bool {
 	switch method {
-	case "initialize", "ping", "notifications/initialized", "notifications/cancelled":
+	case "initialize", "ping", "notifications/initialized", "initialized", "notifications/cancelled":
 		return true
 	}
 	return false
@@ -130,6 +130,8 @@ func (p *pipe) prepare(r *Request, batched bool, started **Session) error {
 		return err
 	case s == nil && p.server.SettleAlone(r):
 		return nil
+	case (s == nil || !s.ready.Load()) && !p.server.knows(r.Method):
+		return unknownMethod(r.Method)
 	case s == nil && r.Method == "ping":
 		s = &Session{revision: newestLegacy, state: &p.state}
 	case s == nil:
@@ -150,7 +152,7 @@ func (p *pipe) handleNotification(ctx context.Context, n *jsonrpc.Message) {
 		if jsonv2.Unmarshal(n.Params, &c) == nil && !c.RequestID.IsZero() {
 			p.peer.Cancel(c.RequestID)
 		}
-	case "notifications/initialized":
+	case "notifications/initialized", "initialized": // some clients send the short name
 		p.initialized(ctx)
 	}
 }

@@ -75,7 +75,10 @@ func (s *Server) encode(r *Request, res Result) (json.RawMessage, error) {
 		if v == nil {
 			v = &ToolResult{}
 		}
-		res = shapeToolResult(v, r.Revision)
+		v = shapeToolResult(v, r.Revision)
+		if res = v; r.Revision.outcome() {
+			res = outcomeResult{v}
+		}
 	case *PromptResult:
 		if v == nil {
 			return nil, errors.New("the prompt handler returned no result")
@@ -137,7 +140,11 @@ func (s *Server) addServerInfo(result json.RawMessage) (json.RawMessage, error) 
 // estimateSize returns the approximate size of an encoded result.
 func estimateSize(res Result) int {
 	n := 96
-	if t, ok := res.(*ToolResult); ok {
+	t, ok := res.(*ToolResult)
+	if o, older := res.(outcomeResult); older {
+		t, ok = o.ToolResult, true
+	}
+	if ok {
 		for i := range t.Content {
 			n += len(t.Content[i].Text) + 64
 		}

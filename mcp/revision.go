@@ -32,6 +32,7 @@ type edition struct {
 	routingHeader bool // HTTP requests name the method, and often its target, in headers
 	stateless     bool // no handshake: each request identifies its sender
 
+	outcome               bool // a tool result says isError: false as well as true
 	argsAsToolError       bool // arguments that fail a tool's schema are isError, not -32602
 	errorWithoutID        bool // an error about an unknown id omits the id, rather than using null
 	progressMessage       bool // progress may carry a message
@@ -46,15 +47,15 @@ type edition struct {
 }
 
 var editions = [...]edition{
-	R20241105: {name: "2024-11-05", notFound: -32002},
+	R20241105: {name: "2024-11-05", notFound: -32002, outcome: true},
 	R20250326: {
 		name: "2025-03-26", notFound: -32002, batches: true, resumable: true,
-		progressMessage: true, completionsCapability: true,
+		outcome: true, progressMessage: true, completionsCapability: true,
 		audio: true,
 	},
 	R20250618: {
 		name: "2025-06-18", notFound: -32002, resumable: true, versionHeader: true,
-		progressMessage: true, completionsCapability: true,
+		outcome: true, progressMessage: true, completionsCapability: true,
 		audio: true, links: true, structured: true,
 	},
 	R20251125: {
@@ -114,6 +115,7 @@ func (r Revision) Stateless() bool { return editions[r].stateless }
 func (r Revision) ErrorWithoutID() bool { return editions[r].errorWithoutID }
 
 func (r Revision) notFound() int               { return editions[r].notFound }
+func (r Revision) outcome() bool               { return editions[r].outcome }
 func (r Revision) argsAsToolError() bool       { return editions[r].argsAsToolError }
 func (r Revision) progressMessage() bool       { return editions[r].progressMessage }
 func (r Revision) completionsCapability() bool { return editions[r].completionsCapability }

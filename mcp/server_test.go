@@ -119,7 +119,7 @@ func TestVisible_hides(t *testing.T) {
 	defer s.Close()
 	tests := []struct{ method, params, shown, not string }{
 		{"tools/list", "", `"name":"add"`, ""},
-		{"tools/call", `"name":"add","arguments":{"a":1,"b":2}`, `"sum":3`, `unknown tool "add" (-32602)`},
+		{"tools/call", `"name":"add","arguments":{"a":1,"b":2}`, `"sum":3`, `Unknown tool: add (-32602)`},
 		{"prompts/list", "", `"name":"letter"`, ""},
 		{"prompts/get", `"name":"letter","arguments":{"to":"x"}`, "Write to x", `unknown prompt "letter" (-32602)`},
 		{"resources/list", "", "test://text", ""},
@@ -680,7 +680,7 @@ func TestPanic_isToldAndAnswered(t *testing.T) {
 	} {
 		told = nil
 		got := request(t, s, "ann", tt.method, tt.params)
-		wantIn(t, tt.method, got, tt.want, "internal error, ref ")
+		wantIn(t, tt.method, got, tt.want, "Internal error: ref ")
 		if len(told) != 1 || told[0] != tt.value {
 			t.Errorf("%s: Panic was told %v, want %q once", tt.method, told, tt.value)
 		}

@@ -100,6 +100,12 @@ func shapeToolResult(t *ToolResult, r Revision) *ToolResult {
 	return &c
 }
 
+// An outcomeResult is a ToolResult for revisions in which a result says isError
+// also if the call has not failed. It needs no allocation.
+type outcomeResult struct{ *ToolResult }
+
+func (o outcomeResult) append(b []byte) ([]byte, error) { return o.encode(b, true) }
+
 func fitsStructured(v json.RawMessage, r Revision) bool {
 	return v == nil || r.anyStructured() || r.structured() && jsontext.Value(v).Kind() == '{'
 }

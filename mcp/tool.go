@@ -39,8 +39,9 @@ type Tool struct {
 	Ordered bool `json:"-"`
 
 	// Repair may fix arguments before they are validated. Its notes are
-	// appended to the result, so that the model can do better next time. A
-	// *ToolError is shown to the model in every revision.
+	// appended to the result, so that the model can do better next time. An
+	// error refuses the call as arguments that do not match the schema do; the
+	// text of a *ToolError is used as it is.
 	Repair func(json.RawMessage) (json.RawMessage, []string, error) `json:"-"`
 }
 
@@ -64,10 +65,16 @@ type ToolResult struct {
 }
 
 // append encodes the result. Content comes first and is always an array.
-func (r *ToolResult) append(b []byte) ([]byte, error) {
+func (r *ToolResult) append(b []byte) ([]byte, error) { return r.encode(b, false) }
+
+// encode is append, with isError even if it is false if outcome is set.
+func (r *ToolResult) encode(b []byte, outcome bool) ([]byte, error) {
 	b, err := appendOutcome(append(b, '{'), r.Content, r.StructuredContent, r.IsError)
 	if err != nil {
 		return nil, err
+	}
+	if outcome && !r.IsError {
+		b = append(appendMember(b, "isError"), "false"...)
 	}
 	return appendEnd(b, r.Meta)
 }
@@ -217,7 +224,7 @@ func (s *Server) callTool(ctx context.Context, r *Request) (Result, error) {
 	}
 	t, ok := s.tools.get(name)
 	if !ok || !s.visible(ctx, r, KindTool)(name) {
-		return nil, invalid("unknown tool %q", name)
+		return nil, invalid("Unknown tool: %s", name)
 	}
 	if t.TaskRequired && !r.supportsTasks() {
 		return s.toToolResult(ctx, r, r.capabilityError("tasks", tasksCapability()))
@@ -239,8 +246,12 @@ func (s *Server) callTool(ctx context.Context, r *Request) (Result, error) {
 	var notes []string
 	if t.Repair != nil {
 		if args, notes, err = t.repair(args); err != nil {
-			if _, ok := errors.AsType[*ToolError](err); !ok {
+			e, ok := errors.AsType[*ToolError](err)
+			switch {
+			case !ok:
 				err = invalidArguments(r, err.Error())
+			case !r.Revision.argsAsToolError():
+				err = invalid("%s", e.Text)
 			}
 			return s.toToolResult(ctx, r, err)
 		}

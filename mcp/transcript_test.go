@@ -329,7 +329,7 @@ var varying = []struct {
 	{"state", regexp.MustCompile(`"requestState":"([^"]+)"`)},
 	{"task", regexp.MustCompile(`"taskId":"([^"]+)"`)},
 	{"elicitation", regexp.MustCompile(`"elicitationId":"([^"]+)"`)},
-	{"ref", regexp.MustCompile(`internal error, ref ([A-Z2-7]{10})`)},
+	{"ref", regexp.MustCompile(`Internal error: ref ([A-Z2-7]{10})`)},
 }
 
 // take returns what the server has sent, checked and with names for what varies.

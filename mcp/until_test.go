@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/mcp"
 	"github.com/bossman-dev/bossman/mcp/mcptest"
 )
@@ -59,8 +60,8 @@ func TestElicitUntil_idle(t *testing.T) {
 	}
 }
 
-// TestRepair_toolError: what Repair has to say to the model is a result in every
-// revision.
+// TestRepair_toolError: what Repair has to say is a result for the model, or before
+// 2025-11-25 an error with the same text.
 func TestRepair_toolError(t *testing.T) {
 	s := mcp.NewServer(mcp.Implementation{Name: "t", Version: "1"}, nil)
 	s.AddRawTool(mcp.Tool{
@@ -71,6 +72,12 @@ func TestRepair_toolError(t *testing.T) {
 	}, func(context.Context, *mcp.Call) (*mcp.ToolResult, error) { return nil, nil })
 	mcptest.EachRevision(t, s, nil, func(t *testing.T, c *mcp.Client) {
 		res, err := c.Call(t.Context(), "strict", nil, nil)
+		if c.Revision() < mcp.R20251125 {
+			if e, ok := errors.AsType[*jsonrpc.Error](err); !ok || e.Code != jsonrpc.CodeInvalidParams || e.Message != "not so" {
+				t.Errorf("Call = %+v, %v", res, err)
+			}
+			return
+		}
 		if err != nil || !res.IsError || res.Content[0].Text != "not so" {
 			t.Errorf("Call = %+v, %v", res, err)
 		}

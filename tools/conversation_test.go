@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -18,6 +19,7 @@ import (
 	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/mcp"
 	"github.com/bossman-dev/bossman/mcp/mcptest"
 	"github.com/bossman-dev/bossman/store/sqlite"
@@ -340,6 +342,9 @@ func (s *fixture) call(rest string, programs bool) (out []string) {
 		args = "{}"
 	}
 	res, err := s.agent(name).client.Call(s.t.Context(), tool, json.RawMessage(s.unmask(args)), nil)
+	if e, ok := errors.AsType[*jsonrpc.Error](err); ok && s.agent(name).client.Revision() < mcp.R20251125 && strings.HasPrefix(e.Message, "Refused: ") {
+		res, err = &mcp.ToolResult{Content: []mcp.Content{mcp.Text(e.Message)}, IsError: true}, nil // invalid arguments
+	}
 	if err != nil {
 		return []string{"<! " + s.mask(err.Error())}
 	}

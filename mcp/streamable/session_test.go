@@ -289,11 +289,11 @@ func TestSession_batch(t *testing.T) {
 		status     int
 		want       string
 	}{
-		{"three", `[` + legacyCall(1, "echo", "one", "") + `,` + note + `,` + ping + `]`, 200, `[{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"one"}]}},{"jsonrpc":"2.0","id":"p","result":{}}]`},
+		{"three", `[` + legacyCall(1, "echo", "one", "") + `,` + note + `,` + ping + `]`, 200, `[{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"one"}],"isError":false}},{"jsonrpc":"2.0","id":"p","result":{}}]`},
 		{"no requests", `[` + note + `,{"jsonrpc":"2.0","id":9,"result":{}}]`, 202, ``},
-		{"not messages", `[1,` + ping + `]`, 200, `[{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"message must be an object"}},{"jsonrpc":"2.0","id":"p","result":{}}]`},
+		{"not messages", `[1,` + ping + `]`, 200, `[{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid Request: message must be an object"}},{"jsonrpc":"2.0","id":"p","result":{}}]`},
 		{"same id twice", `[` + ping + `,` + ping + `]`, 200, `[{"jsonrpc":"2.0","id":"p","result":{}},{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"id \"p\" is still in flight"}}]`},
-		{"empty", `[]`, 400, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"batch is empty"}}`},
+		{"empty", `[]`, 400, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid Request: batch is empty"}}`},
 	} {
 		if status, got := c.post(b.body); status != b.status || got != b.want {
 			t.Errorf("%s: %d %s, want %d %s", b.name, status, got, b.status, b.want)
