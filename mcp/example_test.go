@@ -110,7 +110,7 @@ func ExampleStart() {
 		}
 	}
 	// Output:
-	// add: Add two numbers.
+	// add: Add two numbers together
 	// true
-	// {"sum":5}
+	// {"result":5}
 }

@@ -141,10 +141,10 @@ func (b *bench) codex(t *testing.T) {
 		fmt.Sprintf("[mcp_servers.bossman]\ncommand = %s\nargs = %s\n", quote(t, server[0]), quote(t, server[1:])))
 
 	var result struct {
-		StructuredContent struct{ Sum float64 }
+		StructuredContent struct{ Result float64 }
 	}
 	b.codexCall(t, home, "add", map[string]any{"a": 2, "b": 3}, &result)
-	if result.StructuredContent.Sum != 5 {
+	if result.StructuredContent.Result != 5 {
 		t.Errorf("mcpServer/tool/call = %+v, want the sum 5", result)
 	}
 	added(t, rec)
@@ -261,9 +261,9 @@ func added(t *testing.T, rec *harness.Record) {
 	var seen []string
 	for _, e := range rec.Exchanges(t) {
 		var result struct {
-			StructuredContent struct{ Sum float64 }
+			StructuredContent struct{ Result float64 }
 		}
-		if e.Method == "tools/call" && json.Unmarshal(e.Result, &result) == nil && result.StructuredContent.Sum == 5 {
+		if e.Method == "tools/call" && json.Unmarshal(e.Result, &result) == nil && result.StructuredContent.Result == 5 {
 			return
 		}
 		seen = append(seen, e.Method)

@@ -30,11 +30,11 @@ func TestInspector_add(t *testing.T) {
 			t.Run("tools/call", func(t *testing.T) {
 				t.Parallel()
 				got, rec := inspect[struct {
-					StructuredContent struct{ Sum float64 }
+					StructuredContent struct{ Result float64 }
 					Content           []struct{ Type, Text string }
 				}](t, pipe(harness.AddServer), era.name, "--method", "tools/call", "--tool-name", "add", "--tool-arg", "a=2", "b=3")
-				if got.StructuredContent.Sum != 5 {
-					t.Errorf("sum = %v, want 5", got.StructuredContent.Sum)
+				if got.StructuredContent.Result != 5 {
+					t.Errorf("sum = %v, want 5", got.StructuredContent.Result)
 				}
 				if len(got.Content) == 0 || got.Content[0].Type != "text" || !strings.Contains(got.Content[0].Text, "5") {
 					t.Errorf("content = %+v, want a text with the sum", got.Content)

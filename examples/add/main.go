@@ -12,21 +12,26 @@ import (
 )
 
 type numbers struct {
-	A float64 `json:"a" jsonschema:"the first number"`
-	B float64 `json:"b" jsonschema:"the second number"`
+	A float64 `json:"a" jsonschema:"First number"`
+	B float64 `json:"b" jsonschema:"Second number"`
 }
 
 type sum struct {
-	Sum float64 `json:"sum" jsonschema:"a plus b"`
+	Result float64 `json:"result" jsonschema:"a + b"`
+}
+
+func add(_ context.Context, _ *mcp.Call, n numbers) (sum, error) {
+	return sum{n.A + n.B}, nil
+}
+
+func newServer() *mcp.Server {
+	s := mcp.NewServer(mcp.Implementation{Name: "add", Version: "1.0.0"}, nil)
+	mcp.AddTool(s, mcp.Tool{Name: "add", Description: "Add two numbers together"}, add)
+	return s
 }
 
 func main() {
-	s := mcp.NewServer(mcp.Implementation{Name: "add", Version: "1.0.0"}, nil)
-	tool := mcp.Tool{Name: "add", Description: "Add two numbers."}
-	mcp.AddTool(s, tool, func(_ context.Context, _ *mcp.Call, n numbers) (sum, error) {
-		return sum{n.A + n.B}, nil
-	})
-	if err := s.Serve(context.Background(), mcp.Stdio()); err != nil {
+	if err := newServer().Serve(context.Background(), mcp.Stdio()); err != nil {
 		log.Fatal(err)
 	}
 }

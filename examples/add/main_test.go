@@ -43,14 +43,17 @@ type step struct{ send, want string }
 // conversation is an old client's handshake and calls, with a new client's
 // requests in between.
 func conversation(revision string) []step {
-	answer := `"content":[{"type":"text","text":"{\"sum\":5}"}]`
+	answer := `"content":[{"type":"text","text":"{\"result\":5}"}]`
 	if revision >= "2025-06-18" {
-		answer += `,"structuredContent":{"sum":5}`
+		answer += `,"structuredContent":{"result":5}`
+	}
+	if revision < "2025-11-25" {
+		answer += `,"isError":false`
 	}
 	return []step{
 		{
 			`{"jsonrpc":"2.0","id":"new-1","method":"tools/call","params":{"name":"add","arguments":{"a":40,"b":2},` + meta + `}}`,
-			`{"jsonrpc":"2.0","id":"new-1","result":{"resultType":"complete","content":[{"type":"text","text":"{\"sum\":42}"}],"structuredContent":{"sum":42},` + signed + `}}`,
+			`{"jsonrpc":"2.0","id":"new-1","result":{"resultType":"complete","content":[{"type":"text","text":"{\"result\":42}"}],"structuredContent":{"result":42},` + signed + `}}`,
 		},
 		{
 			`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"` + revision + `","capabilities":{},"clientInfo":{"name":"old","version":"1"}}}`,
@@ -69,7 +72,7 @@ func conversation(revision string) []step {
 		},
 		{
 			`{"jsonrpc":"2.0","id":"new-3","method":"ping","params":{` + meta + `}}`,
-			`{"jsonrpc":"2.0","id":"new-3","error":{"code":-32601,"message":"method \"ping\" not found"}}`,
+			`{"jsonrpc":"2.0","id":"new-3","error":{"code":-32601,"message":"Method not found: ping"}}`,
 		},
 	}
 }
