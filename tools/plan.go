@@ -25,6 +25,7 @@ var createPlan = &definition{
 			{name: "parent", kind: text, about: "key or id of the task it is a part of"},
 			{name: "areas", kind: text, about: "directories the task changes, comma-separated", commas: true, aliases: []string{"files", "paths"}},
 			{name: "skills", kind: text, about: "skills its worker must have, comma-separated", commas: true},
+			{name: "evidence", kind: text, about: "evidence kinds its report must include, comma-separated: " + strings.Join(evidenceKinds, ", "), commas: true, aliases: []string{"wants"}},
 		}},
 		{name: "goal", kind: text, about: "what the plan is for"},
 		{name: "hold", kind: flag, about: "true keeps all tasks from being handed out until a lead starts them"},
@@ -46,6 +47,7 @@ type planInput struct {
 		Parent      string `json:"parent"`
 		Areas       string `json:"areas"`
 		Skills      string `json:"skills"`
+		Evidence    string `json:"evidence"`
 	} `json:"tasks"`
 	Goal    string `json:"goal"`
 	Hold    bool   `json:"hold"`
@@ -71,6 +73,9 @@ func plan(ctx context.Context, t *Tools, k *caller, in planInput) (*answer, erro
 			if n.Priority, err = board.ParsePriority(x.Priority); err != nil {
 				return nil, k.refuse(e, err)
 			}
+		}
+		for _, kind := range board.SplitList(x.Evidence) {
+			n.Wants = append(n.Wants, board.EvidenceKind(strings.ToLower(kind)))
 		}
 		skills = append(skills, n.Skills...)
 		p.Tasks = append(p.Tasks, board.PlanTask{Key: x.Key, After: board.SplitList(x.After), Within: x.Parent, NewTask: n})
