@@ -59,6 +59,7 @@ var (
 	Next        = row(Verb{Name: "next", Tool: "get_next_task", Direct: "getNextTask", Role: auth.Worker, Writes: true})
 	Renew       = row(Verb{Name: "renew", Role: auth.Worker, Writes: true})
 	Leave       = row(Verb{Name: "leave", Role: auth.Worker, Writes: true})
+	GiveBack    = row(Verb{Name: "giveBack", Role: auth.Worker, Writes: true, Once: true})
 	Progress    = row(Verb{Name: "progress", Tool: "report_progress", Role: auth.Worker, Writes: true, Once: true})
 	Checked     = row(Verb{Name: "checked", Role: auth.Worker, Writes: true, Once: true})
 	Done        = row(Verb{Name: "done", Tool: "report_task_done", Direct: "reportTaskDone", Role: auth.Worker, Writes: true})
@@ -112,6 +113,7 @@ type Board interface {
 	Next(ctx context.Context, a board.Actor, w board.Wish) (*board.Handout, error)
 	Renew(ctx context.Context, owner string) ([]board.Claim, error)
 	Leave(ctx context.Context, owner string) error
+	GiveBack(ctx context.Context, a board.Actor, h board.Handle) error
 	Progress(ctx context.Context, a board.Actor, h board.Handle, n board.Note) (board.Notice, error)
 	Checked(ctx context.Context, a board.Actor, h board.Handle, r board.CheckRun) (board.CheckOutcome, error)
 	Done(ctx context.Context, a board.Actor, h board.Handle, r board.Report) (board.Outcome, error)

@@ -90,6 +90,7 @@ const (
 	CauseUndelivered Cause = "undelivered"
 	CauseStopped     Cause = "stopped"
 	CauseClosed      Cause = "closed" // a person marked the task done
+	CauseLeft        Cause = "left"   // given back by a program that ended; see GiveBack
 )
 
 // An Attempt is the record of a claim. It stays after the claim has ended.

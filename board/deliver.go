@@ -59,6 +59,22 @@ func (b *Board) undelivered(ctx context.Context, a Actor, claim Claim) {
 	}
 }
 
+// GiveBack ends the claim of a program that ended without doing anything with its task. No
+// failure is counted, and the task is pending again. Until it is granted again, its report
+// of done is still accepted, from a later run of the program.
+func (b *Board) GiveBack(ctx context.Context, a Actor, h Handle) error {
+	return b.change(ctx, a, func(c *change) error {
+		if err := c.lock(h.Task); err != nil {
+			return err
+		}
+		held, err := c.inForce(h)
+		if err != nil {
+			return err
+		}
+		return c.release(held.task, CauseLeft, "the program ended without reporting")
+	})
+}
+
 // redeliver delivers the claim that a worker holds again; errNothing if the claim has
 // just ended.
 func (b *Board) redeliver(ctx context.Context, a Actor, held Claim, who Claimant) (delivery, error) {

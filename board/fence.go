@@ -9,8 +9,8 @@ import (
 type holding struct {
 	task    *Task
 	attempt Attempt
-	// claim is nil for a late report: the lease had expired, and the report is accepted
-	// nevertheless.
+	// claim is nil for a late report: the lease had expired, or the program had left, and
+	// the report is accepted nevertheless.
 	claim *Claim
 }
 
@@ -46,15 +46,15 @@ func (c *change) inForce(h Handle) (*holding, error) {
 	return &holding{task: t, attempt: a, claim: &claim}, nil
 }
 
-// reporter is holder for a report of done, which is also accepted after the sweep, as
-// long as the task was not granted again and its spec has not changed.
+// reporter is holder for a report of done, which is also accepted after the sweep, and
+// after GiveBack, as long as the task was not granted again and its spec has not changed.
 func (c *change) reporter(h Handle) (*holding, error) {
 	t := c.tasks[h.Task]
 	a, err := c.attempt(h)
 	if err != nil {
 		return nil, err
 	}
-	if a.Cause == CauseExpired && t.Attempt == h.Attempt && t.Nonce == h.Nonce &&
+	if (a.Cause == CauseExpired || a.Cause == CauseLeft) && t.Attempt == h.Attempt && t.Nonce == h.Nonce &&
 		(t.Status == Pending || t.Status == Failed) && a.SpecVersion == t.SpecVersion {
 		return &holding{task: t, attempt: a}, nil
 	}

@@ -66,7 +66,8 @@ type Outcome struct {
 	Question QuestionID
 	// Again is set if the same report was made before; this is its answer.
 	Again bool `json:"-"`
-	// Late is set if the lease had expired and the report was accepted nevertheless.
+	// Late is set if the claim had ended, because its lease expired or its program left,
+	// and the report was accepted nevertheless.
 	Late bool
 }
 
@@ -104,7 +105,7 @@ func (b *Board) Done(ctx context.Context, a Actor, h Handle, r Report) (Outcome,
 			}
 		}
 		out = Outcome{Task: t.ID, Worker: held.attempt.Worker.Name, Late: held.claim == nil, MaxFailures: t.MaxFailures}
-		if out.Late && t.Failures > 0 {
+		if out.Late && held.attempt.Cause == CauseExpired && t.Failures > 0 {
 			t.Failures-- // its expiry was counted, and an attempt counts once: a review may reject it
 		}
 		if out.FollowUps, err = c.createUnder(held, r.FollowUps); err != nil {

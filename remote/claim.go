@@ -79,6 +79,20 @@ var leave = op(access.Leave, func(ctx context.Context, c *call, in ownerIn) (non
 	return none{}, c.Leave(ctx, c.owner(in.Owner))
 })
 
+type giveBackIn struct{ Claim board.Handle }
+
+func (b *Board) GiveBack(ctx context.Context, a board.Actor, h board.Handle) error {
+	_, err := giveBack.fetch(ctx, b, &a, giveBackIn{h})
+	return err
+}
+
+var giveBack = op(access.GiveBack, func(ctx context.Context, c *call, in giveBackIn) (none, error) {
+	if err := c.may(in.Claim.Task.Project); err != nil {
+		return none{}, err
+	}
+	return none{}, c.GiveBack(ctx, c.actor, in.Claim)
+})
+
 type progressIn struct {
 	Claim board.Handle
 	Note  board.Note

@@ -37,6 +37,7 @@ var wires = []any{
 	questionIn{},
 	feedIn{},
 	ownerIn{},
+	giveBackIn{},
 	progressIn{},
 	doneIn{},
 	checkedIn{},

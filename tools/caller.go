@@ -212,6 +212,7 @@ func (k *caller) claim(ctx context.Context, e action, named string) (board.Handl
 			return h, k.refuse(e, board.ErrNotFound)
 		}
 		k.Worker = k.t.workerOf(h)
+		k.t.used(h)
 		return h, nil
 	}
 	if id, bad := k.taskID(named); bad == nil {

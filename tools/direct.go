@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
@@ -22,11 +24,12 @@ import (
 type directState struct {
 	worker string
 	claims map[board.ID]board.Handle   // the newest claim on each task
+	unused map[board.Handle]bool       // claims that no further call has named or implied
 	asked  map[string]board.QuestionID // questions that were not answered yet, by chat and text
 }
 
 func (t *Tools) addMethods() {
-	t.direct = directState{claims: map[board.ID]board.Handle{}, asked: map[string]board.QuestionID{}}
+	t.direct = directState{claims: map[board.ID]board.Handle{}, unused: map[board.Handle]bool{}, asked: map[string]board.QuestionID{}}
 	for v, serve := range map[*access.Verb]func(context.Context, *mcp.Request) (mcp.Result, error){
 		access.Next: t.directNext, access.Done: t.directDone, access.Ask: t.directAsk,
 	} {
@@ -92,6 +95,9 @@ func (t *Tools) directNext(ctx context.Context, r *mcp.Request) (mcp.Result, err
 	}
 	t.remember(h.Claim)
 	t.giveDirectly(h.Claim)
+	t.mu.Lock()
+	t.direct.unused[h.Claim.Handle] = true
+	t.mu.Unlock()
 	return directTaskOf(h.Dossier), nil
 }
 
@@ -115,7 +121,54 @@ func (t *Tools) giveDirectly(c board.Claim) {
 	t.direct.claims[c.Task] = c.Handle
 }
 
-// directDone reports a task that was handed out to this process. Repeating it is safe.
+// used notes that a call has named or implied a claim.
+func (t *Tools) used(h board.Handle) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.direct.unused, h)
+}
+
+// giveBack gives back the tasks that a program got and did nothing with, at its end. A
+// program that is started for each call reports in a later run; see leftHere.
+func (t *Tools) giveBack(ctx context.Context) {
+	t.mu.Lock()
+	unused := slices.Collect(maps.Keys(t.direct.unused))
+	t.mu.Unlock()
+	for _, h := range unused {
+		if err := t.b.GiveBack(ctx, t.o.Pipe.Actor, h); err != nil && !errors.Is(err, board.ErrLeaseLost) {
+			t.o.Logger.Warn("a task could not be given back", "task", h.Task, "err", err)
+		}
+	}
+}
+
+// leftHere returns the newest claim on a task if it belonged to a process of the same
+// principal in this directory that has ended: an earlier run of the program.
+func (t *Tools) leftHere(ctx context.Context, k *caller, id board.ID) (board.Handle, bool, error) {
+	here := t.where(ctx, k)
+	if here.Dir == "" || !k.may(id.Project) {
+		return board.Handle{}, false, nil
+	}
+	d, err := t.b.Get(ctx, id, 1)
+	if errors.Is(err, board.ErrNotFound) || err == nil && len(d.Attempts) == 0 {
+		return board.Handle{}, false, nil
+	}
+	if err != nil {
+		return board.Handle{}, false, err
+	}
+	last := d.Attempts[len(d.Attempts)-1]
+	if last.Worker.Principal != k.Principal || last.Where.Host != here.Host || last.Where.Dir != here.Dir {
+		return board.Handle{}, false, nil
+	}
+	if d.Claim == nil {
+		return last.Handle, true, nil // the board says whether the report is too late
+	}
+	workers, _, err := t.b.Workers(ctx, d.Now.Sub(last.GrantedAt)+time.Minute)
+	left := slices.ContainsFunc(workers, func(w board.Worker) bool { return w.WorkerID == last.Worker && w.Owner == "" })
+	return last.Handle, left, err
+}
+
+// directDone reports a task that was handed out to this process, or to an earlier run of the
+// program. Repeating it is safe.
 func (t *Tools) directDone(ctx context.Context, r *mcp.Request) (mcp.Result, error) {
 	taskID, err := textParam(r, "taskId", true)
 	if err != nil {
@@ -146,8 +199,14 @@ func (t *Tools) directDone(ctx context.Context, r *mcp.Request) (mcp.Result, err
 		}
 	}
 	if !ok {
-		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "%s: %v was not handed out to this process", what, id)
+		if h, ok, err = t.leftHere(ctx, k, id); err != nil {
+			return nil, rpcError(what, err)
+		}
 	}
+	if !ok {
+		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "%s: %v was not handed out to this process, nor to an earlier one in this directory", what, id)
+	}
+	t.used(h)
 	k.Worker = t.workerOf(h)
 	if result == "" {
 		result = "Done."
@@ -202,6 +261,7 @@ func (t *Tools) directAsk(ctx context.Context, r *mcp.Request) (mcp.Result, erro
 		}
 		if len(held) == 1 {
 			n.Claim = held[0].Handle
+			t.used(n.Claim)
 		} else if n.Project, err = k.questionProject(ctx); err != nil {
 			return nil, rpcError(what, err)
 		}

@@ -72,7 +72,7 @@ func TestDirect(t *testing.T) {
 		say(`{"jsonrpc":"2.0","method":"reportTaskDone","params":{"result":"x"},"id":9}`,
 			`{"jsonrpc":"2.0","id":9,"error":{"code":-32602,"message":"taskId must be a non-empty string"}}`)
 		say(`{"jsonrpc":"2.0","method":"reportTaskDone","params":{"taskId":"web-9"},"id":10}`,
-			`{"jsonrpc":"2.0","id":10,"error":{"code":-32602,"message":"Failed to report task done: web-9 was not handed out to this process"}}`)
+			`{"jsonrpc":"2.0","id":10,"error":{"code":-32602,"message":"Failed to report task done: web-9 was not handed out to this process, nor to an earlier one in this directory"}}`)
 		done := `{"jsonrpc":"2.0","method":"reportTaskDone","params":{"taskId":"web-1","result":"Completed successfully"},"id":11}`
 		say(done, `{"jsonrpc":"2.0","id":11,"result":{"success":true}}`)
 		say(done, `{"jsonrpc":"2.0","id":11,"result":{"success":true}}`)

@@ -311,6 +311,8 @@ func causeText(c board.Cause) string {
 		return "stopped"
 	case board.CauseClosed:
 		return "marked done by a person"
+	case board.CauseLeft:
+		return "given back"
 	}
 	return "in progress"
 }

@@ -123,7 +123,7 @@ func mayBeAccepted(d board.Dossier, h board.Handle) bool {
 		return false
 	}
 	last := d.Attempts[len(d.Attempts)-1]
-	return last.Cause == "" || last.Cause == board.CauseExpired
+	return last.Cause == "" || last.Cause == board.CauseExpired || last.Cause == board.CauseLeft
 }
 
 // lacksEvidence reports whether the board will refuse a report because evidence is

@@ -237,3 +237,80 @@ func TestPipe_waitingForCheck(t *testing.T) {
 		})
 	}
 }
+
+// in is where a process works.
+func in(dir string) setup {
+	return setup{Where: func(context.Context) board.Where { return board.Where{Host: "h", Dir: dir} }}
+}
+
+// A program that is started for each call gets a task in one run and reports it in another.
+func TestPipe_oneCallAProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFixture(t, web, setup{}, mcp.Newest)
+		id, _, err := s.b.Create(t.Context(), ada, board.NewTask{Project: "web", Title: "One"}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		task := func(want string) {
+			t.Helper()
+			d, err := s.b.Get(t.Context(), id.ID, 1)
+			got := fmt.Sprintf("%s, attempt %d, %d failures", d.Task.Status, d.Task.Attempt, d.Task.Failures)
+			if err != nil || got != want {
+				t.Errorf("web-1: %s, %v, want %s", got, err, want)
+			}
+		}
+		run := func(o setup, want string, requests ...string) {
+			t.Helper()
+			p := s.pipe(o)
+			p.say(requests...)
+			synctest.Wait()
+			p.hangUp()
+			if got := p.answers[len(requests)]; !strings.Contains(got, want) {
+				t.Errorf("%s = %s, want %s", requests[len(requests)-1], got, want)
+			}
+		}
+		report := method(1, "reportTaskDone", `{"taskId":"web-1","result":"did it"}`)
+		const foreign = "was not handed out to this process, nor to an earlier one in this directory"
+		run(in("/a"), foreign, report)
+		run(in("/a"), `"web-1"`, method(1, "getNextTask", `{}`), method(2, "getNextTask", `{}`))
+		task("pending, attempt 1, 0 failures")
+		run(in("/b"), foreign, report)
+		run(setup{}, foreign, report)
+
+		// Somebody else has it: the first run's report is refused, and so is that of another
+		// process for a task in live hands.
+		other := s.pipe(in("/a"))
+		other.say(method(1, "getNextTask", `{}`))
+		synctest.Wait()
+		task("in_progress, attempt 2, 0 failures")
+		run(in("/a"), foreign, report)
+		// A claim with a further call is kept for two minutes. A report is accepted meanwhile.
+		other.say(method(2, "askQuestion", `{"question":"Why?"}`))
+		synctest.Wait()
+		other.hangUp()
+		task("in_progress, attempt 2, 0 failures")
+		run(in("/a"), `{"success":true}`, report)
+		task("done, attempt 2, 0 failures")
+		run(in("/a"), `{"success":true}`, report)
+	})
+}
+
+// A task that was given back is reported by a later run while nobody else has it.
+func TestPipe_reportAfterGivenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFixture(t, web, setup{}, mcp.Newest)
+		if _, _, err := s.b.Create(t.Context(), ada, board.NewTask{Project: "web", Title: "One"}, ""); err != nil {
+			t.Fatal(err)
+		}
+		first := s.pipe(in("/a"))
+		first.say(method(1, "getNextTask", `{}`))
+		synctest.Wait()
+		first.hangUp()
+		time.Sleep(3 * time.Hour)
+		second := s.pipe(in("/a"))
+		second.say(method(1, "reportTaskDone", `{"taskId":"web-1"}`))
+		if got := second.answered(time.Second, 1); got[1] != `{"success":true}` {
+			t.Errorf("reportTaskDone = %s", got[1])
+		}
+	})
+}

@@ -33,6 +33,7 @@ func (t *Tools) Run(ctx context.Context) error {
 	if t.piped() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
+		t.giveBack(ctx)
 		if err := t.b.Leave(ctx, t.o.Pipe.Owner); err != nil {
 			return fmt.Errorf("leave the board: %w", err)
 		}

@@ -140,10 +140,12 @@ func (l *life) done(e board.Event) {
 	case e.Detail.Late:
 		if e.Detail.Attempt != l.attempt || e.Detail.Nonce != l.nonce {
 			l.failf("I3", e, "late by attempt %d.%s, and the newest grant is %d.%s", e.Detail.Attempt, e.Detail.Nonce, l.attempt, l.nonce)
-		} else if l.live || l.cause != board.CauseExpired {
+		} else if l.live || l.cause != board.CauseExpired && l.cause != board.CauseLeft {
 			l.failf("I3", e, "late by attempt %d, which did not expire but ended with cause %q", e.Detail.Attempt, l.cause)
 		}
-		l.failures = max(0, l.failures-1) // that of its expiry
+		if l.cause == board.CauseExpired {
+			l.failures = max(0, l.failures-1) // that of its expiry
+		}
 	default:
 		l.held(e)
 	}

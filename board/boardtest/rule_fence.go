@@ -69,6 +69,34 @@ var ruleFence = group{"one holder", []test{
 		d := f.get(id)
 		f.equal("attempt", words(d.Attempts[0].Cause, d.Task.Failures), "done 0")
 	}},
+	{"a task that was given back is free at once, without a failure, and its report is still accepted", func(f *fixture) {
+		id := f.create("a")
+		x := f.agent("x")
+		h := x.take(id)
+		f.ok(f.board.GiveBack(f.ctx, x.actor, h))
+		d := f.get(id)
+		f.equal("task", words(d.Task.Status, d.Task.Failures, d.Attempts[0].Cause, d.Claim == nil), "pending 0 left true")
+		f.lost("a note", holderCalls[0].call(f, x.actor, h), holderCalls[0].kept)
+		later := x.actor
+		later.Owner, later.Worker = "a later run", ""
+		out, err := f.board.Done(f.ctx, later, h, board.Report{Summary: "done"})
+		f.ok(err)
+		f.equal("outcome", words(out.Status, out.Late, out.Failures), "done true 0")
+		f.is("GiveBack again", f.board.GiveBack(f.ctx, x.actor, h), board.ErrLeaseLost)
+	}},
+	{"a task that was given back and is in other hands takes no late report", func(f *fixture) {
+		id := f.create("a")
+		x, y := f.agent("x"), f.agent("y")
+		h := x.take(id)
+		other := y.actor
+		other.Principal = "somebody else"
+		f.is("GiveBack by another", f.board.GiveBack(f.ctx, other, h), board.ErrDenied)
+		f.ok(f.board.GiveBack(f.ctx, x.actor, h))
+		now := y.take(id)
+		_, err := x.report(h, func(r *board.Report) { r.Summary = "late words" })
+		f.lost("done", err, true)
+		y.done(now)
+	}},
 	{"an attempt that expired, was reported late and rejected is one failure", func(f *fixture) {
 		f.project(board.Project{Slug: project, Policy: board.PolicyPerson})
 		id := f.create("a", atMost(1))
