@@ -147,7 +147,7 @@ func checkReport(r *Report) error {
 	if strings.TrimSpace(r.Summary) == "" {
 		return invalid("a report needs a summary")
 	}
-	if err := checkTexts(text{"summary", r.Summary, maxText}); err != nil {
+	if err := checkTexts(text{"summary", r.Summary, maxText}, text{"check", r.Check, 400}); err != nil {
 		return err
 	}
 	if len(r.Evidence) > 50 || len(r.Observed) > 50 || len(r.Artifacts) > 50 {

@@ -36,6 +36,12 @@ const (
 	CheckWaive = "Accept the work without the check"
 )
 
+// What became of a check that is not among the evidence of a report.
+const (
+	CheckNotAccepted = "not run (not accepted)"
+	CheckWasWaived   = "not run (waived by a person)"
+)
+
 // A CheckOutcome is what a check that did not confirm the work led to.
 type CheckOutcome struct {
 	Task   ID

@@ -124,6 +124,9 @@ type Where struct {
 	Branch      string
 	Head        string
 	Uncommitted int
+	// Named is set if Dir is not where the worker took the task: it named a branch that is
+	// checked out there.
+	Named bool
 	// Client is the program that the worker runs in, as it names itself.
 	Client string
 }

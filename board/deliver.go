@@ -129,7 +129,9 @@ func (c *change) redeliver(h *holding, who Claimant) (bool, error) {
 	c.event(t, EventDelivered, t.Status, Detail{Attempt: t.Attempt, Nonce: t.Nonce, Worker: who.Worker.Name})
 	h.attempt.Owner = who.Owner
 	h.attempt.SpecVersion = t.SpecVersion
-	c.saw(h, who.Where)
+	if old := h.attempt.Where; old.Dir == "" || old.Host == who.Where.Host && old.Dir == who.Where.Dir {
+		c.saw(h, who.Where) // otherwise the work is still where it was
+	}
 	if err := c.tx.UpdateAttempt(h.attempt); err != nil {
 		return false, err
 	}

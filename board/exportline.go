@@ -59,6 +59,10 @@ type resultLine struct {
 	Artifacts []string       `json:"artifacts,omitzero"`
 	Branch    string         `json:"branch,omitzero"`
 	Worker    string         `json:"worker,omitzero"`
+
+	Check      string `json:"check,omitzero"`
+	ObservedBy string `json:"observed_by,omitzero"`
+	ObservedOn string `json:"observed_on,omitzero"`
 }
 
 type evidenceLine struct {
@@ -131,6 +135,7 @@ type placeLine struct {
 	Branch      string `json:"branch,omitzero"`
 	Head        string `json:"head,omitzero"`
 	Uncommitted int    `json:"uncommitted,omitzero"`
+	Named       bool   `json:"named,omitzero"`
 	Client      string `json:"client,omitzero"`
 }
 
@@ -148,7 +153,10 @@ func newTaskLine(t Task, d Doc) taskLine {
 		CreatedAt: utc(t.CreatedAt), EndedAt: utc(t.EndedAt),
 	}
 	if r := d.Result; r != nil {
-		w.Result = &resultLine{Summary: r.Summary, Artifacts: r.Artifacts, Branch: r.Branch, Worker: r.Worker}
+		w.Result = &resultLine{
+			Summary: r.Summary, Artifacts: r.Artifacts, Branch: r.Branch, Worker: r.Worker,
+			Check: r.Check, ObservedBy: r.ObservedBy, ObservedOn: r.ObservedOn,
+		}
 		for _, e := range r.Evidence {
 			w.Result.Evidence = append(w.Result.Evidence, evidenceLine(e))
 		}
@@ -186,7 +194,10 @@ func (w taskLine) task(id ID) (Task, Doc, error) {
 	}
 	d := Doc{Description: n.Description, Acceptance: n.Acceptance}
 	if r := w.Result; r != nil {
-		d.Result = &Result{Summary: r.Summary, Artifacts: r.Artifacts, Branch: r.Branch, Worker: r.Worker}
+		d.Result = &Result{
+			Summary: r.Summary, Artifacts: r.Artifacts, Branch: r.Branch, Worker: r.Worker,
+			Check: r.Check, ObservedBy: r.ObservedBy, ObservedOn: r.ObservedOn,
+		}
 		for _, e := range r.Evidence {
 			d.Result.Evidence = append(d.Result.Evidence, Evidence(e))
 		}

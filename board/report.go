@@ -14,7 +14,10 @@ type Report struct {
 	Evidence []Evidence
 	// Observed is evidence that Bossman has seen where the work is: pieces of Evidence
 	// that it could confirm, and checks that it ran.
-	Observed  []Evidence
+	Observed []Evidence
+	// Check is what became of the project's check if it is not among Observed, such as
+	// CheckNotAccepted. Empty: there is none, or it is.
+	Check     string
 	Artifacts []string
 	// FollowUps are new tasks that turned out to be necessary. They are created on hold.
 	FollowUps []NewTask
@@ -126,7 +129,10 @@ func (b *Board) Done(ctx context.Context, a Actor, h Handle, r Report) (Outcome,
 		}
 		d.Result = &Result{
 			Summary: r.Summary, Evidence: mergeEvidence(r.Evidence, r.Observed), Artifacts: r.Artifacts,
-			Branch: held.attempt.Where.Branch, Worker: held.attempt.Worker.Name,
+			Branch: held.attempt.Where.Branch, Worker: held.attempt.Worker.Name, Check: r.Check,
+		}
+		if len(r.Observed) > 0 {
+			d.Result.ObservedBy, d.Result.ObservedOn = observer(a), held.attempt.Where.Host
 		}
 		if err := c.tx.PutDoc(t.ID, d); err != nil {
 			return err
@@ -311,10 +317,13 @@ func (c *change) notice(h *holding) (Notice, error) {
 
 // saw updates the place of the work, if the caller knows it.
 func (c *change) saw(h *holding, w Where) {
-	w.Client = cmp.Or(w.Client, h.attempt.Where.Client)
-	if w.Host == "" && w.Dir == "" && w.Branch == "" {
-		h.attempt.Where.Client = w.Client
-		return
+	old := h.attempt.Where
+	w.Client = cmp.Or(w.Client, old.Client)
+	if w.Host == "" && w.Dir == "" {
+		w.Host, w.Dir, w.Named = old.Host, old.Dir, old.Named
+		if w.Branch == "" {
+			w.Branch, w.Head, w.Uncommitted = old.Branch, old.Head, old.Uncommitted
+		}
 	}
 	h.attempt.Where = w
 }
@@ -352,7 +361,7 @@ func (c *change) answered(h *holding, op string, body any, out Outcome) {
 func reportHash(op string, body any) string {
 	switch r := body.(type) { // the place may change between two tries
 	case Report:
-		r.Where, r.Observed = Where{}, nil
+		r.Where, r.Observed, r.Check = Where{}, nil, ""
 		body = r
 	case Failure:
 		r.Where = Where{}
@@ -445,45 +454,4 @@ func (c *change) free(t *Task) ([]ID, error) {
 		return nil, err
 	}
 	return c.finish(t, dependents, Done, EventDone, Detail{Text: d.Result.Summary})
-}
-
-// mergeEvidence marks the pieces of evidence that were observed, and adds those that the
-// worker did not name.
-func mergeEvidence(claimed, observed []Evidence) []Evidence {
-	all := slices.Clone(claimed)
-	for i := range all {
-		all[i].Observed = false // the worker does not decide that
-	}
-	for _, o := range observed {
-		o.Observed = true
-		i := slices.IndexFunc(all, func(e Evidence) bool { return e.Kind == o.Kind && e.Ref == o.Ref })
-		if i < 0 {
-			all = append(all, o)
-			continue
-		}
-		all[i].Observed = true
-		if o.Detail != "" {
-			all[i].Detail = o.Detail
-		}
-	}
-	return all
-}
-
-// checkEvidence returns an *EvidenceError if evidence that the task requires is missing.
-func checkEvidence(t *Task, sent []Evidence) error {
-	e := &EvidenceError{Task: t.ID}
-	for _, s := range sent {
-		if !slices.Contains(e.Sent, s.Kind) {
-			e.Sent = append(e.Sent, s.Kind)
-		}
-	}
-	for _, want := range t.Wants {
-		if !slices.Contains(e.Sent, want) {
-			e.Missing = append(e.Missing, want)
-		}
-	}
-	if len(e.Missing) > 0 {
-		return e
-	}
-	return nil
 }

@@ -205,6 +205,11 @@ type Result struct {
 	// Branch is the branch of the work at the time of the report.
 	Branch string
 	Worker string
+	// Check is what became of the project's check if it is not among the evidence.
+	Check string
+	// ObservedBy is the credential of the process that saw the observed evidence, empty
+	// on a board in a file, and ObservedOn its host, by its own account.
+	ObservedBy, ObservedOn string
 }
 
 // An EvidenceKind is a kind of evidence; EvidenceKinds lists them.

@@ -2,14 +2,16 @@ package check
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/bossman-dev/bossman/board"
@@ -24,11 +26,15 @@ type Inspector struct {
 	// Common is the git directory that Dir belonged to at the start, empty if there was
 	// none. Work in another repository does not count.
 	Common string
+	// Notes is a directory outside the repository for what has to be remembered about it.
+	Notes string
 	// Runner runs the check.
 	Runner *Runner
 	// InForce returns the check that decides here, nil if there is none. why says why a
 	// check that is configured is not in force.
 	InForce func() (c *Check, why string, err error)
+
+	pruned sync.Once
 }
 
 // errOtherRepo means that the directory belongs to another repository than at the start.
@@ -48,72 +54,47 @@ func (i *Inspector) repo() (*git.Repo, error) {
 
 // Begin notes what the repository has when a task is first handed out here: a commit
 // that exists by then is not the task's work.
-func (i *Inspector) Begin(id board.ID) error {
+func (i *Inspector) Begin(w board.Work) error {
 	repo, err := i.repo()
 	if err != nil || repo == nil {
 		return err
 	}
-	root, err := tipsDir(repo)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	f, err := root.OpenFile(id.String(), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(strings.Join(repo.Tips(), "\n"))
-	return errors.Join(err, f.Close())
+	n := i.notes(repo)
+	i.pruned.Do(func() { n.prune(time.Now()) })
+	return n.write("tips", tipsName(w), strings.Join(repo.Tips(), "\n"))
 }
 
-// End forgets what Begin noted.
-func (i *Inspector) End(id board.ID) {
-	if repo, err := i.repo(); err == nil && repo != nil {
-		if root, err := tipsDir(repo); err == nil {
-			_ = root.Remove(id.String())
-			root.Close()
+// End notes which commits an accepted report had as evidence: they are no evidence for
+// the work of others.
+func (i *Inspector) End(w board.Work, observed []board.Evidence) {
+	repo, err := i.at(w.Place)
+	if err != nil || repo == nil {
+		return
+	}
+	for _, e := range observed {
+		if e.Kind != board.EvidenceCommit {
+			continue
+		}
+		if commit, err := repo.Commit(context.Background(), e.Ref); err == nil {
+			_ = i.notes(repo).write("commits", commit, w.Task.String()+" "+w.Worker) // without it the evidence stands, too
 		}
 	}
 }
 
-// tipsDir opens the directory of Begin's notes, which all worktrees share.
-func tipsDir(repo *git.Repo) (*os.Root, error) {
-	common, err := os.OpenRoot(repo.Common)
-	if err != nil {
-		return nil, err
+// notes returns the notes about a repository.
+func (i *Inspector) notes(repo *git.Repo) notes {
+	if i.Notes == "" {
+		return notes{}
 	}
-	defer common.Close()
-	if err := common.MkdirAll("bossman/tips", 0o700); err != nil {
-		return nil, err
-	}
-	return common.OpenRoot("bossman/tips")
-}
-
-// maxTips bounds the notes of Begin: 100,000 refs have about 4 MB.
-const maxTips = 64 << 20
-
-func tipsOf(repo *git.Repo, id board.ID) ([]string, bool) {
-	root, err := tipsDir(repo)
-	if err != nil {
-		return nil, false
-	}
-	defer root.Close()
-	info, err := root.Stat(id.String())
-	if err != nil || !info.Mode().IsRegular() || info.Size() > maxTips {
-		return nil, false
-	}
-	text, err := root.ReadFile(id.String())
-	return strings.Fields(string(text)), err == nil
+	sum := sha256.Sum256([]byte(repo.Common))
+	return notes{dir: filepath.Join(i.Notes, hex.EncodeToString(sum[:16]))}
 }
 
 // Verify looks at the evidence of a report, as far as it can be looked at. It returns
-// the pieces that it has seen, and a sentence for each piece that is false. since is
-// when the task was first handed out, and branch a branch that the report names.
-func (i *Inspector) Verify(ctx context.Context, id board.ID, since time.Time, branch string, evidence []board.Evidence) (observed []board.Evidence, faults []string, err error) {
-	repo, err := i.repo()
+// the pieces that it has seen, and a sentence for each piece that is false. The place of
+// the work is one that Place returned.
+func (i *Inspector) Verify(ctx context.Context, w board.Work, evidence []board.Evidence) (observed []board.Evidence, faults []string, err error) {
+	repo, err := i.at(w.Place)
 	if err != nil {
 		return nil, []string{fmt.Sprintf("The work cannot be looked at: %v.", err)}, nil
 	}
@@ -125,8 +106,7 @@ func (i *Inspector) Verify(ctx context.Context, id board.ID, since time.Time, br
 			if repo == nil {
 				continue // there is nothing to look at
 			}
-			fault, err = verifyCommit(ctx, repo, id, since, branch, e.Ref)
-			seen = true
+			fault, seen, err = i.verifyCommit(ctx, repo, w, e.Ref)
 		case board.EvidenceFile:
 			fault, seen = i.verifyFile(repo, e.Ref), true
 		case board.EvidenceURL, board.EvidencePR:
@@ -148,56 +128,64 @@ func (i *Inspector) Verify(ctx context.Context, id board.ID, since time.Time, br
 const clockSkew = 2 * time.Minute
 
 // verifyCommit says what is wrong with a commit, empty if nothing is: it must be in the
-// repository, on what is checked out or on the named branch, and newer than the task.
-func verifyCommit(ctx context.Context, repo *git.Repo, id board.ID, since time.Time, branch, ref string) (string, error) {
+// repository and on the branch of the work, be newer than the task, change something, and
+// be nobody else's evidence. It is not seen if it is not known what the repository had
+// when the task was first handed out.
+func (i *Inspector) verifyCommit(ctx context.Context, repo *git.Repo, w board.Work, ref string) (fault string, seen bool, err error) {
 	commit, err := repo.Commit(ctx, ref)
 	if errors.Is(err, git.ErrNoCommit) {
-		return fmt.Sprintf("%.64q is not a commit of this repository.", ref), nil
+		return fmt.Sprintf("%.64q is not a commit of this repository.", ref), false, nil
 	}
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
-	head, err := repo.Head()
+	tip, checkedOut, err := tip(repo, w.Place)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
-	tips := []string{head.Commit}
-	where := "on what is checked out here"
-	if branch != "" {
-		tips = append(tips, "")
-		branch = strings.TrimPrefix(branch, "refs/heads/")
-		tips[1] = repo.Branch(branch)
-		where = fmt.Sprintf("neither on what is checked out here nor on branch %.80q", branch)
-	}
-	on := false
-	for _, tip := range tips {
-		if tip == "" || on {
-			continue
-		}
+	on := tip != ""
+	if on {
 		if on, err = repo.Contains(ctx, tip, commit); err != nil {
-			return "", err
+			return "", false, err
 		}
 	}
-	if !on && branch == "" {
-		return fmt.Sprintf("Commit %.12s is not %s.", commit, where), nil
+	if !on && checkedOut {
+		return fmt.Sprintf("Commit %.12s is not on what is checked out in %s.", commit, repo.Root), false, nil
 	}
 	if !on {
-		return fmt.Sprintf("Commit %.12s is %s.", commit, where), nil
+		return fmt.Sprintf("Commit %.12s is not on branch %.80q.", commit, w.Place.Branch), false, nil
 	}
-	if tips, ok := tipsOf(repo, id); ok {
-		fresh, err := repo.IsNew(ctx, commit, tips)
-		if err != nil {
-			return "", err
-		}
-		if !fresh {
-			return fmt.Sprintf("Commit %.12s is older than your work: it existed when the task was first handed out.", commit), nil
+	fresh, known, err := i.isNew(ctx, repo, w, commit)
+	if err != nil {
+		return "", false, err
+	}
+	if !fresh {
+		return fmt.Sprintf("Commit %.12s is older than your work: it existed when the task was first handed out.", commit), false, nil
+	}
+	changes, err := repo.Changes(ctx, commit)
+	if err != nil {
+		return "", false, err
+	}
+	if !changes {
+		return fmt.Sprintf("Commit %.12s changes nothing.", commit), false, nil
+	}
+	if by, ok := i.notes(repo).read("commits", commit); ok && len(by) == 2 && by[0] != w.Task.String() && by[1] != w.Worker {
+		return fmt.Sprintf("Commit %.12s is another agent's work: it is the evidence of %.60s.", commit, by[0]), false, nil
+	}
+	return "", known, nil
+}
+
+// isNew reports whether a commit is newer than the first hand-out of a task. Without a
+// note about that only the commit's own word counts, and known is false.
+func (i *Inspector) isNew(ctx context.Context, repo *git.Repo, w board.Work, commit string) (fresh, known bool, err error) {
+	tips, known := i.notes(repo).read("tips", tipsName(w))
+	if known {
+		if fresh, err = repo.IsNew(ctx, commit, tips); err != nil || !fresh {
+			return false, true, err
 		}
 	}
 	at, err := repo.CommitTime(ctx, commit)
-	if err == nil && at.Before(since.Add(-clockSkew)) {
-		return fmt.Sprintf("Commit %.12s is older than your work: it was made before the task was first handed out.", commit), nil
-	}
-	return "", err
+	return err == nil && !at.Before(w.Since.Add(-clockSkew)), known, err
 }
 
 // verifyFile says what is wrong with a path, empty if nothing is: there must be a file
@@ -243,17 +231,56 @@ func verifyURL(e board.Evidence) string {
 func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
 // Run begins to check the work as it is now, or joins the check of it that is under
-// way. It returns nil if no check is in force; why says so if one is configured.
-func (i *Inspector) Run(ctx context.Context) (run *Run, c *Check, why string, err error) {
+// way. It returns nil if no check is in force; why says so if one is configured. The place
+// of the work is one that Place returned.
+func (i *Inspector) Run(ctx context.Context, w board.Work) (run *Run, c *Check, why string, err error) {
 	c, why, err = i.InForce()
 	if c == nil || err != nil {
 		return nil, nil, why, err
 	}
-	repo, err := i.repo()
+	repo, err := i.at(w.Place)
 	if err != nil {
 		return ended(c, Verdict{Result: NotJudged, Exit: -1, Why: err.Error()}), c, "", nil
 	}
+	if repo != nil {
+		if _, checkedOut, err := tip(repo, w.Place); err == nil && !checkedOut {
+			return nil, nil, "", &PlaceError{
+				Why:  fmt.Sprintf("Branch %.80q is not checked out in a worktree, so the check cannot judge it.", w.Place.Branch),
+				Next: "check it out, here or with git worktree add, and repeat the call",
+			}
+		}
+	}
 	return i.Runner.Check(ctx, i.Dir, repo, c), c, "", nil
+}
+
+// Confirm looks at a green verdict: what was judged must be the work of the claim. A
+// branch that the worker named must have a change since the task was first handed out.
+// Work that changes no file can be reported from where the task was taken; idle is then
+// set.
+func (i *Inspector) Confirm(ctx context.Context, w board.Work, v Verdict) (idle bool, err error) {
+	repo, err := i.at(w.Place)
+	if err != nil || repo == nil || repo.Bare {
+		return false, err
+	}
+	head, err := repo.Head()
+	if err != nil || head.Commit == "" {
+		return false, err
+	}
+	tree, err := repo.Tree(ctx, head.Commit)
+	if err != nil || tree != v.Tree {
+		return false, err
+	}
+	fresh, _, err := i.isNew(ctx, repo, w, head.Commit)
+	if err != nil || fresh {
+		return false, err
+	}
+	if w.Place.Named {
+		return true, &PlaceError{
+			Why:  fmt.Sprintf("Nothing has changed in %s, on branch %.80q, since the task was first handed out: your work is not there.", repo.Root, w.Place.Branch),
+			Next: "repeat the call with the branch that your work is on",
+		}
+	}
+	return true, nil
 }
 
 // Evidence is a green verdict as evidence.

@@ -52,6 +52,32 @@ func (r *Repo) IsNew(ctx context.Context, commit string, tips []string) (bool, e
 	return strings.TrimSpace(out) == commit, nil
 }
 
+// Changes reports whether a commit changes anything: its tree differs from that of its
+// first parent.
+func (r *Repo) Changes(ctx context.Context, commit string) (bool, error) {
+	out, err := r.git(ctx, "rev-list", "--parents", "--max-count=1", "--end-of-options", commit)
+	if err != nil {
+		return false, err
+	}
+	names := strings.Fields(out)
+	if len(names) < 2 { // the first commit
+		files, err := r.git(ctx, "ls-tree", "--end-of-options", commit)
+		return files != "", err
+	}
+	old, err := r.Tree(ctx, names[1])
+	if err != nil {
+		return false, err
+	}
+	now, err := r.Tree(ctx, commit)
+	return now != old, err
+}
+
+// Tree returns the name of a commit's tree.
+func (r *Repo) Tree(ctx context.Context, commit string) (string, error) {
+	out, err := r.git(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", commit+"^{tree}")
+	return strings.TrimSpace(out), err
+}
+
 // CommitTime returns when a commit was made, by the committer's clock.
 func (r *Repo) CommitTime(ctx context.Context, commit string) (time.Time, error) {
 	out, err := r.git(ctx, "show", "--no-patch", "--no-show-signature", "--format=%ct", "--end-of-options", commit)

@@ -93,7 +93,7 @@ func (t *Tools) directNext(ctx context.Context, r *mcp.Request) (mcp.Result, err
 	if err != nil {
 		return nil, rpcError(what, err)
 	}
-	t.remember(h.Claim)
+	t.remember(h)
 	t.giveDirectly(h.Claim)
 	t.mu.Lock()
 	t.direct.unused[h.Claim.Handle] = true
@@ -225,9 +225,7 @@ func (t *Tools) directDone(ctx context.Context, r *mcp.Request) (mcp.Result, err
 	if err != nil {
 		return nil, rpcError(what, k.refuse(action{what: "Not recorded.", claim: h}, err))
 	}
-	if t.o.Inspector != nil && out.Status.Terminal() {
-		t.o.Inspector.End(id)
-	}
+	t.accepted(out, report)
 	return struct {
 		Success bool `json:"success"`
 	}{true}, nil

@@ -10,8 +10,9 @@ import (
 // maxHandout is the maximum length of a hand-out in bytes.
 const maxHandout = 6 << 10
 
-// handoutAnswer is the answer that hands out a task.
-func handoutAnswer(h *board.Handout) *answer {
+// handoutAnswer is the answer that hands out a task. check is the command that will judge
+// the work, if any.
+func handoutAnswer(h *board.Handout, check string) *answer {
 	claim := wireClaimOf(h.Claim)
 	task := wireOf(h.Task, h.Doc)
 	for _, b := range h.Blockers {
@@ -21,10 +22,10 @@ func handoutAnswer(h *board.Handout) *answer {
 	if h.Again {
 		w.Outcome = "again"
 	}
-	return &answer{text: handoutText(h), result: w}
+	return &answer{text: handoutText(h, check), result: w}
 }
 
-func handoutText(h *board.Handout) string {
+func handoutText(h *board.Handout, check string) string {
 	t := &h.Task
 	yours := "is yours"
 	if h.Again {
@@ -47,7 +48,7 @@ func handoutText(h *board.Handout) string {
 	sections := []section{
 		{"TITLE", t.Title},
 		{"DESCRIPTION", description},
-		{"DONE WHEN", doneWhenText(h)},
+		{"DONE WHEN", doneWhenText(h, check)},
 		{"AREAS", oneLine(strings.Join(t.Areas, ", "), 300)},
 		{"BUILDS ON", buildsOnText(h.Dossier)},
 		{"PRIOR WORK", priorText(h.Events)},
@@ -71,13 +72,16 @@ func failuresText(t *board.Task) string {
 	return fmt.Sprintf(" (%d failed, %s left)", t.Failures, count(left, "try", "tries"))
 }
 
-func doneWhenText(h *board.Handout) string {
+func doneWhenText(h *board.Handout, check string) string {
 	var lines []string
 	if h.Doc.Acceptance != "" {
 		lines = append(lines, cutWithPointer(escapeHeadings(h.Doc.Acceptance), 1000, h.Task.ID))
 	}
 	if len(h.Task.Wants) > 0 {
 		lines = append(lines, "report_task_done must include evidence of kind: "+joined(h.Task.Wants)+".")
+	}
+	if check != "" {
+		lines = append(lines, "At the report Bossman runs: "+oneLine(check, 300))
 	}
 	return strings.Join(lines, "\n")
 }

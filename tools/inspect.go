@@ -1,7 +1,9 @@
 package tools
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,19 +16,29 @@ import (
 // none, and then all evidence is what the worker claims.
 type Inspector interface {
 	// Begin is called when a task is handed out here.
-	Begin(id board.ID) error
-	// End is called when a task's report was accepted.
-	End(id board.ID)
+	Begin(w board.Work) error
+	// Place returns where the work of a claim is now. branch is a branch that the call
+	// names, or empty. The error is a *PlaceError if the work cannot be seen from here.
+	Place(ctx context.Context, w board.Work, branch string) (board.Where, error)
 	// Verify looks at evidence. It returns the pieces that it has seen, and a sentence
-	// for each piece that is false. since is when the task was first handed out, and
-	// branch a branch that the report names, or empty.
-	Verify(ctx context.Context, id board.ID, since time.Time, branch string, evidence []board.Evidence) (observed []board.Evidence, faults []string, err error)
+	// for each piece that is false.
+	Verify(ctx context.Context, w board.Work, evidence []board.Evidence) (observed []board.Evidence, faults []string, err error)
 	// Check runs the project's check on the work as it is now, or joins the run of it
 	// that is under way, and waits for d at most. It calls waiting when it begins to wait,
 	// which it does not without a check, and then every few seconds with the time that the
-	// check has run.
-	Check(ctx context.Context, d time.Duration, waiting func(time.Duration)) (CheckResult, error)
+	// check has run. The error may be a *PlaceError.
+	Check(ctx context.Context, w board.Work, d time.Duration, waiting func(time.Duration)) (CheckResult, error)
+	// Command is the check that will run at a report, empty if none is in force.
+	Command() string
+	// End is called when a report was accepted, with what was observed.
+	End(w board.Work, observed []board.Evidence)
 }
+
+// A PlaceError says why the work of a claim cannot be looked at: a sentence, and what the
+// worker can do.
+type PlaceError struct{ Why, Next string }
+
+func (e *PlaceError) Error() string { return e.Why }
 
 // A CheckResult is what an Inspector's check has come to.
 type CheckResult struct {
@@ -55,6 +67,50 @@ const (
 	CheckRunning   CheckState = "running"    // it has not ended yet
 )
 
+// work returns the work of a task's newest attempt, for the Inspector.
+func (t *Tools) work(ctx context.Context, k *caller, d board.Dossier) (w board.Work, err error) {
+	w = board.WorkOf(d)
+	w.Others, err = t.b.Claims(ctx, board.ClaimFilter{Principal: k.Principal})
+	return w, err
+}
+
+// checkAtReport returns the command that will run when a task is reported, if any.
+func (t *Tools) checkAtReport(ctx context.Context, h *board.Handout) string {
+	if t.o.Inspector == nil || h.CheckWaived() {
+		return ""
+	}
+	if p, err := t.b.Project(ctx, h.Task.ID.Project); err != nil || p.Policy == board.PolicyTrust {
+		return ""
+	}
+	return t.o.Inspector.Command()
+}
+
+// place returns where the work of a claim is, for a note or a report of failure, and a
+// remark if it could not be determined. Then the last known place stays.
+func (t *Tools) place(ctx context.Context, k *caller, h board.Handle, branch string) (at board.Where, remark string) {
+	at = t.where(ctx, k)
+	if t.o.Inspector == nil {
+		at.Branch = cmp.Or(branch, at.Branch)
+		return at, ""
+	}
+	client := at.Client
+	d, err := t.b.Get(ctx, h.Task, 1)
+	if err == nil && mayBeAccepted(d, h) {
+		var w board.Work
+		if w, err = t.work(ctx, k, d); err == nil {
+			at, err = t.o.Inspector.Place(ctx, w, branch)
+		}
+	}
+	if e, ok := errors.AsType[*PlaceError](err); ok {
+		remark = fmt.Sprintf("The place of your work was not updated. %s Next: %s.", e.Why, e.Next)
+	}
+	if err != nil {
+		at = board.Where{}
+	}
+	at.Client = client
+	return at, remark
+}
+
 // inspect verifies the evidence of a report and runs the check. It returns an answer if
 // the report is not to be recorded now, and a remark for the answer otherwise.
 func (t *Tools) inspect(ctx context.Context, k *caller, e action, r *board.Report, branch string) (not *answer, remark string, err error) {
@@ -70,28 +126,47 @@ func (t *Tools) inspect(ctx context.Context, k *caller, e action, r *board.Repor
 	if err != nil {
 		return nil, "", err
 	}
-	observed, faults, err := t.o.Inspector.Verify(ctx, h.Task, d.Attempts[0].GrantedAt, branch, r.Evidence)
+	w, err := t.work(ctx, k, d)
+	if err != nil {
+		return nil, "", err
+	}
+	client := r.Where.Client
+	if w.Place, err = t.o.Inspector.Place(ctx, w, branch); err != nil {
+		if p.Policy != board.PolicyTrust {
+			return nil, "", notThere(h, err)
+		}
+		r.Where = board.Where{Client: client} // nothing is looked at
+		return nil, "", nil
+	}
+	r.Where = w.Place
+	r.Where.Client = client
+	observed, faults, err := t.o.Inspector.Verify(ctx, w, r.Evidence)
 	if err != nil {
 		return nil, "", err
 	}
 	if len(faults) > 0 && p.Policy != board.PolicyTrust {
 		return nil, "", &refusal{
 			what: "Not recorded.", state: fmt.Sprintf("You still hold %v.", h.Task), why: strings.Join(faults, " "), code: "evidence_false", err: board.ErrConflict,
-			next: "Next: repeat the call with evidence that is there: a commit of this task on your branch, a file in this worktree, a URL.",
+			next: "Next: repeat the call with evidence that is there: a commit of this task on your branch, a file in your worktree, a URL. If your work is in another worktree, name its branch.",
 		}
 	}
 	r.Observed = observed
-	if p.Policy == board.PolicyTrust || d.CheckWaived() || lacksEvidence(d.Task, r.Evidence) {
+	switch {
+	case p.Policy == board.PolicyTrust || lacksEvidence(d.Task, r.Evidence):
+		return nil, "", nil
+	case d.CheckWaived():
+		r.Check = board.CheckWasWaived
 		return nil, "", nil
 	}
-	res, err := t.waitCheck(ctx, k)
+	res, err := t.waitCheck(ctx, k, w)
 	if err != nil {
-		return nil, "", err
+		return nil, "", notThere(h, err)
 	}
 	switch res.State {
 	case CheckGreen:
 		r.Observed = append(r.Observed, res.Evidence)
 	case CheckUntrusted:
+		r.Check = board.CheckNotAccepted
 		return nil, "The project's check was not run, because no person has accepted it: " + res.Reason, nil
 	case CheckRunning:
 		return checkRunning(h, res), "", nil
@@ -115,6 +190,26 @@ func (t *Tools) inspect(ctx context.Context, k *caller, e action, r *board.Repor
 	return nil, "", nil
 }
 
+// accepted tells the Inspector that a report was accepted.
+func (t *Tools) accepted(o board.Outcome, r board.Report) {
+	if t.o.Inspector != nil {
+		t.o.Inspector.End(board.Work{Task: o.Task, Worker: o.Worker, Place: r.Where}, r.Observed)
+	}
+}
+
+// notThere refuses a report whose work cannot be looked at. It returns other errors
+// unchanged.
+func notThere(h board.Handle, err error) error {
+	e, ok := errors.AsType[*PlaceError](err)
+	if !ok {
+		return err
+	}
+	return &refusal{
+		what: "Not recorded.", state: fmt.Sprintf("You still hold %v.", h.Task), why: e.Why, code: "elsewhere", err: board.ErrConflict,
+		next: "Next: " + e.Next + ".",
+	}
+}
+
 // mayBeAccepted reports whether the board may accept a report under a claim: the claim is
 // live, or has expired and nobody else was given the task.
 func mayBeAccepted(d board.Dossier, h board.Handle) bool {
@@ -135,7 +230,7 @@ func lacksEvidence(t board.Task, sent []board.Evidence) bool {
 }
 
 // waitCheck runs the check, and tells the client now and then that it still runs.
-func (t *Tools) waitCheck(ctx context.Context, k *caller) (CheckResult, error) {
+func (t *Tools) waitCheck(ctx context.Context, k *caller, w board.Work) (CheckResult, error) {
 	wait := maxWait * time.Second
 	var resume func()
 	defer func() {
@@ -143,7 +238,7 @@ func (t *Tools) waitCheck(ctx context.Context, k *caller) (CheckResult, error) {
 			resume()
 		}
 	}()
-	return t.o.Inspector.Check(ctx, wait, func(took time.Duration) {
+	return t.o.Inspector.Check(ctx, w, wait, func(took time.Duration) {
 		if resume == nil { // a report that has no check to wait for keeps its turn
 			resume = k.wait(wait)
 			return

@@ -85,8 +85,8 @@ func next(ctx context.Context, t *Tools, k *caller, in nextInput) (*answer, erro
 		}
 		return nil, k.refuse(e, err)
 	}
-	t.remember(h.Claim)
-	a := handoutAnswer(h)
+	t.remember(h)
+	a := handoutAnswer(h, t.checkAtReport(ctx, h))
 	if unknown != "" {
 		a.more = append(a.more, unknown)
 	}

@@ -198,14 +198,19 @@ func TestPipe_waitingForAnswer(t *testing.T) {
 // slowCheck is an Inspector whose check takes its time.
 type slowCheck struct{ takes time.Duration }
 
-func (slowCheck) Begin(board.ID) error { return nil }
-func (slowCheck) End(board.ID)         {}
+func (slowCheck) Begin(board.Work) error           { return nil }
+func (slowCheck) End(board.Work, []board.Evidence) {}
+func (slowCheck) Command() string                  { return "" }
 
-func (slowCheck) Verify(context.Context, board.ID, time.Time, string, []board.Evidence) ([]board.Evidence, []string, error) {
+func (slowCheck) Place(context.Context, board.Work, string) (board.Where, error) {
+	return board.Where{}, nil
+}
+
+func (slowCheck) Verify(context.Context, board.Work, []board.Evidence) ([]board.Evidence, []string, error) {
 	return nil, nil, nil
 }
 
-func (c slowCheck) Check(ctx context.Context, d time.Duration, waiting func(time.Duration)) (tools.CheckResult, error) {
+func (c slowCheck) Check(ctx context.Context, _ board.Work, d time.Duration, waiting func(time.Duration)) (tools.CheckResult, error) {
 	if c.takes == 0 {
 		return tools.CheckResult{State: tools.CheckNone}, nil
 	}

@@ -33,16 +33,17 @@ func progress(ctx context.Context, t *Tools, k *caller, in struct {
 		return nil, err
 	}
 	e.claim = h
-	where := t.where(ctx, k)
-	if in.Branch != "" {
-		where.Branch = in.Branch
-	}
+	where, remark := t.place(ctx, k, h, in.Branch)
 	n, err := t.b.Progress(ctx, k.Actor, h, board.Note{Text: in.Note, Percent: in.Percent, Where: where})
 	if err != nil {
 		return nil, k.refuse(e, err)
 	}
 	n.Answers = t.unseen(h, n.Answers)
-	return noticeAnswer(h, n), nil
+	a := noticeAnswer(h, n)
+	if remark != "" {
+		a.more = append(a.more, remark)
+	}
+	return a, nil
 }
 
 // unseen returns the answers that were not yet shown to the holder of a claim, and marks

@@ -78,9 +78,7 @@ func done(ctx context.Context, t *Tools, k *caller, in doneInput) (*answer, erro
 	if err != nil {
 		return nil, k.refuse(e, err)
 	}
-	if t.o.Inspector != nil && out.Status.Terminal() {
-		t.o.Inspector.End(h.Task)
-	}
+	t.accepted(out, r)
 	a := doneAnswer(out)
 	if remark != "" {
 		a.more = append(a.more, remark)
@@ -141,9 +139,8 @@ func fail(ctx context.Context, t *Tools, k *caller, in struct {
 	if isPlaceholder(in.Reason) {
 		return nil, k.refuse(e, placeholderError("reason"))
 	}
-	out, err := t.b.Fail(ctx, k.Actor, h, board.Failure{
-		Kind: in.Kind, Reason: in.Reason, DoNotRepeat: in.DoNotRepeat, Where: t.where(ctx, k),
-	})
+	at, _ := t.place(ctx, k, h, "")
+	out, err := t.b.Fail(ctx, k.Actor, h, board.Failure{Kind: in.Kind, Reason: in.Reason, DoNotRepeat: in.DoNotRepeat, Where: at})
 	if err != nil {
 		return nil, k.refuse(e, err)
 	}

@@ -152,6 +152,18 @@ func questionLines(qs []board.Question, limit int) string {
 	return strings.Join(lines[max(0, len(lines)-limit):], "\n")
 }
 
+// observer says whose word it is that evidence was observed.
+func observer(r *board.Result) string {
+	var by []string
+	if r.ObservedOn != "" {
+		by = append(by, "on "+oneLine(r.ObservedOn, 80))
+	}
+	if r.ObservedBy != "" {
+		by = append(by, "with the key of "+oneLine(r.ObservedBy, 80))
+	}
+	return strings.Join(by, ", ")
+}
+
 func resultText(r *board.Result, long int) string {
 	if r == nil {
 		return ""
@@ -163,6 +175,12 @@ func resultText(r *board.Result, long int) string {
 			seen = "observed by Bossman"
 		}
 		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s (%s) %s %s", e.Kind, seen, oneLine(e.Ref, 200), oneLine(e.Detail, 200))))
+	}
+	if by := observer(r); by != "" {
+		lines = append(lines, "observed "+by)
+	}
+	if r.Check != "" {
+		lines = append(lines, "check "+oneLine(r.Check, 200))
 	}
 	for _, a := range r.Artifacts {
 		lines = append(lines, "artifact "+oneLine(a, 200))

@@ -88,4 +88,49 @@ var ruleChecks = group{"checks", []test{
 		again := x.done(h, claimed) // what was observed is not part of the report
 		f.equal("again", again.Again, true)
 	}},
+	{"a result says what became of the check, and whose word the observed evidence is", func(f *fixture) {
+		x := f.agent("x")
+		h := x.take(f.create("a"))
+		x.done(h, func(r *board.Report) { r.Check = board.CheckNotAccepted })
+		r := f.get(h.Task).Doc.Result
+		f.equal("nothing seen", words(r.Check, r.ObservedBy, r.ObservedOn), words("not run (not accepted)", "", ""))
+		f.equal("again", x.done(h).Again, true) // nor is the check part of the report
+		seen := func(r *board.Report) {
+			r.Observed, r.Where = []board.Evidence{{Kind: board.EvidenceFile, Ref: "a"}}, board.Where{Host: "laptop", Dir: "/d"}
+		}
+		h = x.take(f.create("b"))
+		x.done(h, seen)
+		r = f.get(h.Task).Doc.Result
+		f.equal("here", words(r.ObservedBy, r.ObservedOn), words("", "laptop"))
+		y := f.agent("y")
+		y.actor.Principal, y.actor.Name = "key:7", "ada"
+		h = y.take(f.create("c"))
+		y.done(h, seen)
+		r = f.get(h.Task).Doc.Result
+		f.equal("by a key", words(r.ObservedBy, r.ObservedOn), words("ada", "laptop"))
+	}},
+	{"a delivery from elsewhere does not move the work", func(f *fixture) {
+		at := func(dir, head string) func(*board.Wish) {
+			return func(w *board.Wish) { w.Where = board.Where{Host: "h", Dir: dir, Head: head, Client: head} }
+		}
+		id := f.create("a")
+		x := f.agent("x")
+		h := x.take(id, at("/one", "1"))
+		place := func(want ...any) {
+			f.Helper()
+			w := f.get(id).Claim.Where
+			f.equal("place", words(w.Dir, w.Head), words(want...))
+		}
+		x.take(id, at("/one", "2"))
+		place("/one", "2")
+		x.take(id, at("/two", "3"))
+		place("/one", "2")
+		_, err := f.board.Progress(f.ctx, x.actor, h, board.Note{Text: "n", Where: board.Where{Client: "c"}})
+		f.ok(err)
+		place("/one", "2")
+		f.equal("client", f.get(id).Claim.Where.Client, "c")
+		_, err = f.board.Progress(f.ctx, x.actor, h, board.Note{Text: "n", Where: board.Where{Host: "h", Dir: "/two", Head: "4", Named: true}})
+		f.ok(err)
+		place("/two", "4")
+	}},
 }}

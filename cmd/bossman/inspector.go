@@ -2,11 +2,15 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/check"
 	"github.com/bossman-dev/bossman/git"
 	"github.com/bossman-dev/bossman/internal/config"
@@ -34,10 +38,24 @@ func newInspector(dir string, s *config.Settings, getenv func(string) string) in
 		common = repo.Common
 	}
 	return inspector{&check.Inspector{
-		Dir: dir, Common: common,
+		Dir: dir, Common: common, Notes: notesDir(s, getenv),
 		Runner:  check.NewRunner(&check.Options{Locks: locks}),
 		InForce: func() (*check.Check, string, error) { return checkInForce(s) },
 	}}
+}
+
+// notesDir is where an inspector keeps its notes about the work of a board.
+func notesDir(s *config.Settings, getenv func(string) string) string {
+	dir := config.StateDir(getenv)
+	if dir == "" {
+		return ""
+	}
+	board := s.Board
+	if p, err := s.Location(); !config.IsServer(board) && err == nil {
+		board = p.Path
+	}
+	sum := sha256.Sum256([]byte(board))
+	return filepath.Join(dir, "work", hex.EncodeToString(sum[:16]))
 }
 
 // checkInForce returns the check that decides whether work is done, nil if there is
@@ -61,18 +79,40 @@ func checkInForce(s *config.Settings) (c *check.Check, why string, err error) {
 	return c, "", nil
 }
 
+// Place implements tools.Inspector.
+func (i inspector) Place(ctx context.Context, w board.Work, branch string) (board.Where, error) {
+	at, err := i.Inspector.Place(ctx, w, branch)
+	return at, placeError(err)
+}
+
+// Command implements tools.Inspector.
+func (i inspector) Command() string {
+	if c, _, err := i.InForce(); err == nil && c != nil {
+		return c.String()
+	}
+	return ""
+}
+
+// placeError is an error of package check for package tools, which does not know it.
+func placeError(err error) error {
+	if e, ok := errors.AsType[*check.PlaceError](err); ok {
+		return &tools.PlaceError{Why: e.Why, Next: e.Next}
+	}
+	return err
+}
+
 // checkNotice is how often a client hears that a check still runs.
 const checkNotice = 5 * time.Second
 
 // Check implements tools.Inspector.
-func (i inspector) Check(ctx context.Context, d time.Duration, waiting func(time.Duration)) (tools.CheckResult, error) {
+func (i inspector) Check(ctx context.Context, w board.Work, d time.Duration, waiting func(time.Duration)) (tools.CheckResult, error) {
 	if c, _, err := i.InForce(); err == nil && c != nil {
 		waiting(0)
 	}
-	run, c, why, err := i.Run(ctx)
+	run, c, why, err := i.Run(ctx, w)
 	switch {
 	case err != nil:
-		return tools.CheckResult{}, err
+		return tools.CheckResult{}, placeError(err)
 	case c == nil && why != "":
 		return tools.CheckResult{State: tools.CheckUntrusted, Reason: why}, nil
 	case c == nil:
@@ -96,7 +136,14 @@ func (i inspector) Check(ctx context.Context, d time.Duration, waiting func(time
 	res.Took, res.Tail, res.Reason = v.Took, v.Last(checkTail), v.Why
 	switch v.Result {
 	case check.Green:
+		idle, err := i.Confirm(ctx, w, v)
+		if err != nil {
+			return tools.CheckResult{}, placeError(err)
+		}
 		res.State, res.Evidence = tools.CheckGreen, v.Evidence(c)
+		if idle {
+			res.Evidence.Detail += "; no file has changed since the task was first handed out"
+		}
 	case check.Red:
 		res.State, res.Reason = tools.CheckRed, fmt.Sprintf("exit status %d", v.Exit)
 	case check.Changed:

@@ -8,12 +8,9 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"time"
 
 	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/auth"
-	"github.com/bossman-dev/bossman/board"
-	"github.com/bossman-dev/bossman/git"
 	"github.com/bossman-dev/bossman/internal/config"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/mcp"
@@ -89,7 +86,7 @@ func (a *app) serveStdio(ctx context.Context, f mcpFlags) error {
 		look := newInspector(dir, o.settings, a.Getenv)
 		defer look.Runner.Close()
 		options.Inspector = look
-		options.Where = func(ctx context.Context) board.Where { return where(ctx, dir) }
+		options.Where = look.Here
 		for _, text := range o.settings.Ignored {
 			log.Warn("a line of the configuration is ignored", "line", text)
 		}
@@ -163,24 +160,4 @@ func (o *openBoard) workDir() string {
 	}
 	dir, _ := os.Getwd()
 	return dir
-}
-
-// gitTimeout is how long git may take: knowing the branch is not worth more.
-const gitTimeout = 2 * time.Second
-
-// where is the place of the work: host and directory, and what git says of it.
-func where(ctx context.Context, dir string) board.Where {
-	host, _ := os.Hostname()
-	w := board.Where{Host: host, Dir: dir}
-	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
-	defer cancel()
-	repo, err := git.Find(dir)
-	if err != nil {
-		return w
-	}
-	w.Dir = repo.Root
-	if s, err := repo.Status(ctx); err == nil {
-		w.Branch, w.Head, w.Uncommitted = s.Branch, s.Head, s.Uncommitted
-	}
-	return w
 }

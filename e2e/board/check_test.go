@@ -110,7 +110,8 @@ func TestCheck_hangs(t *testing.T) {
 }
 
 // An agent that changes the check in its worktree changes nothing, also in a worktree
-// of its own, and a commit counts on the branch that the report names.
+// of its own, and a commit counts on the branch that the report names, if the check can
+// judge that.
 func TestCheck_worktree(t *testing.T) {
 	t.Parallel()
 	s, ran := checked(t, "test -f good")
@@ -128,9 +129,16 @@ func TestCheck_worktree(t *testing.T) {
 	harness.Git(t, tree, "checkout", "-q", "--detach", "HEAD~1")
 	write(t, filepath.Join(tree, "good"), "")
 	evidence := []args{{"kind": "commit", "ref": commit}}
-	if got, err := p.try("report_task_done", args{"claim": claim, "summary": "done", "evidence": evidence}); err != nil || !got.refused || !strings.Contains(got.text, "is not on what is checked out here") {
+	if got, err := p.try("report_task_done", args{"claim": claim, "summary": "done", "evidence": evidence}); err != nil || !got.refused || !strings.Contains(got.text, "is not on what is checked out in") {
 		t.Errorf("a commit that is not checked out: %s, %v", got.text, err)
 	}
+	if got, err := p.try("report_task_done", args{"claim": claim, "summary": "done", "evidence": evidence, "branch": "work"}); err != nil || !got.refused || !strings.Contains(got.text, "the check cannot judge it") {
+		t.Errorf("a branch that is not checked out: %s, %v", got.text, err)
+	}
+	if err := os.Remove(filepath.Join(tree, "good")); err != nil {
+		t.Fatal(err)
+	}
+	harness.Git(t, tree, "checkout", "-q", "work")
 	got := p.call(t, "report_task_done", args{"claim": claim, "summary": "done", "evidence": evidence, "branch": "work"})
 	if !strings.HasPrefix(got.text, "web-1 is done.") {
 		t.Errorf("with the branch named: %s", got.text)

@@ -221,6 +221,7 @@ type Where struct {
 	Branch      string `json:"branch,omitzero"`
 	Head        string `json:"head,omitzero"`
 	Uncommitted int    `json:"uncommitted,omitzero"`
+	Named       bool   `json:"named,omitzero"`
 	Client      string `json:"client,omitzero"`
 }
 
@@ -257,13 +258,22 @@ type Result struct {
 	Artifacts []string   `json:"artifacts"`
 	Branch    string     `json:"branch,omitzero"`
 	Worker    string     `json:"worker,omitzero"`
+	// Check is what became of the project's check if it is not among the evidence.
+	Check string `json:"check,omitzero"`
+	// ObservedBy is the key of the process that saw the observed evidence, and ObservedOn
+	// its host.
+	ObservedBy string `json:"observed_by,omitzero"`
+	ObservedOn string `json:"observed_on,omitzero"`
 }
 
 func FromResult(r *board.Result) *Result {
 	if r == nil {
 		return nil
 	}
-	out := &Result{Summary: r.Summary, Artifacts: r.Artifacts, Branch: r.Branch, Worker: r.Worker}
+	out := &Result{
+		Summary: r.Summary, Artifacts: r.Artifacts, Branch: r.Branch, Worker: r.Worker,
+		Check: r.Check, ObservedBy: r.ObservedBy, ObservedOn: r.ObservedOn,
+	}
 	for _, e := range r.Evidence {
 		out.Evidence = append(out.Evidence, Evidence{Kind: string(e.Kind), Ref: e.Ref, Detail: e.Detail, Observed: e.Observed})
 	}

@@ -80,6 +80,16 @@ func Show(c *console.Console, d board.Dossier, events int) {
 			}
 			v.Linef("  %s %s  %s", v.Styled(console.Dim, string(e.Kind)+":"), strings.TrimSpace(console.OneLine(e.Ref)+"  "+console.OneLine(e.Detail)), seen)
 		}
+		if r.ObservedBy != "" || r.ObservedOn != "" {
+			by := "on " + console.OneLine(r.ObservedOn)
+			if r.ObservedBy != "" {
+				by += ", with the key of " + console.OneLine(r.ObservedBy)
+			}
+			v.Linef("  %s %s", v.Styled(console.Dim, "observed:"), by)
+		}
+		if r.Check != "" {
+			v.Linef("  %s %s", v.Styled(console.Dim, "check:"), v.Styled(console.Yellow, console.OneLine(r.Check)))
+		}
 		for _, file := range r.Artifacts {
 			v.Linef("  %s %s", v.Styled(console.Dim, "artifact:"), console.OneLine(file))
 		}

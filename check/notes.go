@@ -1,0 +1,99 @@
+package check
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/bossman-dev/bossman/board"
+)
+
+// notes are what has to be remembered about a repository to look at work in it: a
+// directory in the user's state directory, outside the repository.
+//
+//	tips/web-1.k7f2q   what the repository had when web-1 was first handed out
+//	commits/3f2c…      the task and the worker whose evidence the commit was
+type notes struct{ dir string }
+
+const (
+	// maxNote bounds a note: 100,000 refs have about 4 MB.
+	maxNote = 64 << 20
+	// noteAge is how long a note is kept.
+	noteAge = 180 * 24 * time.Hour
+)
+
+var errNoNotes = errors.New("there is no place for notes: set HOME or XDG_STATE_HOME")
+
+// open opens one of the two directories, and creates it if it is not there.
+func (n notes) open(kind string) (*os.Root, error) {
+	if n.dir == "" {
+		return nil, errNoNotes
+	}
+	if err := os.MkdirAll(n.dir, 0o700); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(n.dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	if err := root.MkdirAll(kind, 0o700); err != nil {
+		return nil, err
+	}
+	return root.OpenRoot(kind)
+}
+
+// write writes a note, unless there is one already.
+func (n notes) write(kind, name, text string) error {
+	root, err := n.open(kind)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	return errors.Join(err, f.Close())
+}
+
+// read reads the words of a note. ok is false if there is none.
+func (n notes) read(kind, name string) (words []string, ok bool) {
+	root, err := n.open(kind)
+	if err != nil {
+		return nil, false
+	}
+	defer root.Close()
+	info, err := root.Stat(name)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxNote {
+		return nil, false
+	}
+	text, err := root.ReadFile(name)
+	return strings.Fields(string(text)), err == nil
+}
+
+// prune removes old notes.
+func (n notes) prune(now time.Time) {
+	for _, kind := range []string{"tips", "commits"} {
+		root, err := n.open(kind)
+		if err != nil {
+			return
+		}
+		entries, _ := fs.ReadDir(root.FS(), ".")
+		for _, e := range entries {
+			if info, err := e.Info(); err == nil && now.Sub(info.ModTime()) > noteAge {
+				_ = root.Remove(e.Name())
+			}
+		}
+		root.Close()
+	}
+}
+
+// tipsName is the name of the note about a task's first hand-out.
+func tipsName(w board.Work) string { return w.Task.String() + "." + w.First.Nonce }

@@ -1,0 +1,147 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/git"
+)
+
+// A PlaceError says why the work of a claim cannot be looked at from here.
+type PlaceError struct {
+	// Why is a sentence, and Next what the worker can do.
+	Why, Next string
+}
+
+func (e *PlaceError) Error() string { return e.Why }
+
+// gitTimeout is how long git may take to describe a worktree.
+const gitTimeout = 2 * time.Second
+
+// Here is the place of the inspector's own directory.
+func (i *Inspector) Here(ctx context.Context) board.Where {
+	repo, err := i.repo()
+	if err != nil {
+		repo = nil
+	}
+	return i.where(ctx, repo)
+}
+
+// where describes a worktree; nil is the inspector's directory, outside git.
+func (i *Inspector) where(ctx context.Context, repo *git.Repo) board.Where {
+	host, _ := os.Hostname()
+	w := board.Where{Host: host, Dir: i.Dir}
+	if repo == nil {
+		return w
+	}
+	w.Dir = repo.Root
+	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
+	defer cancel()
+	if s, err := repo.Status(ctx); err == nil {
+		w.Branch, w.Head, w.Uncommitted = s.Branch, s.Head, s.Uncommitted
+	}
+	return w
+}
+
+// Place returns where the work of a claim is now. It is the worktree where the claim was
+// taken, from wherever the worker reports, until the worker names a branch that is
+// checked out in another worktree of the repository. If the branch is checked out nowhere,
+// only the branch changes. Outside git, work is where the inspector is.
+func (i *Inspector) Place(ctx context.Context, w board.Work, branch string) (board.Where, error) {
+	repo, err := i.repo()
+	if err != nil {
+		return w.Place, &PlaceError{Why: fmt.Sprintf("The work cannot be looked at: %v.", err), Next: "restore the repository, and repeat the call"}
+	}
+	if repo == nil {
+		return i.where(ctx, nil), nil
+	}
+	branch = strings.TrimPrefix(strings.TrimSpace(branch), "refs/heads/")
+	own, err := i.last(repo, w)
+	if branch == "" {
+		if err != nil {
+			return w.Place, err
+		}
+		at := i.where(ctx, own)
+		at.Named = w.Place.Named && own.Root == w.Place.Dir
+		return at, nil
+	}
+	dir := ""
+	if own != nil {
+		dir = own.Root
+	}
+	tree := repo.Worktree(branch, dir)
+	switch {
+	case tree == nil && repo.Branch(branch) == "":
+		return w.Place, &PlaceError{
+			Why:  fmt.Sprintf("There is no branch %.80q in this repository.", branch),
+			Next: "repeat the call with the name of your branch, or without branch if your work is in the worktree where you took the task",
+		}
+	case tree == nil && err != nil:
+		return w.Place, err
+	case tree == nil:
+		at := i.where(ctx, own)
+		at.Branch, at.Head, at.Uncommitted = branch, "", 0
+		return at, nil
+	}
+	at := i.where(ctx, tree)
+	at.Named = tree.Root != dir || w.Place.Named
+	for _, o := range w.Others {
+		if tree.Root != dir && o.Task != w.Task && o.Where.Host == at.Host && o.Where.Dir == at.Dir {
+			return w.Place, &PlaceError{
+				Why:  fmt.Sprintf("Branch %.80q is checked out in %s, where another agent works on %v.", branch, at.Dir, o.Task),
+				Next: "put your work on a branch of its own, and name that",
+			}
+		}
+	}
+	return at, nil
+}
+
+// last returns the worktree where the work of a claim was last. repo is the inspector's.
+func (i *Inspector) last(repo *git.Repo, w board.Work) (*git.Repo, error) {
+	host, _ := os.Hostname()
+	if w.Place.Dir == "" || w.Place.Host == host && w.Place.Dir == repo.Root {
+		return repo, nil
+	}
+	where := fmt.Sprintf("in %.200q on %.80q", w.Place.Dir, w.Place.Host)
+	if w.Place.Host == host {
+		where = fmt.Sprintf("in %.200q", w.Place.Dir)
+		if other, ok := git.At(w.Place.Dir); ok && other.Common == repo.Common {
+			return other, nil
+		}
+	}
+	return nil, &PlaceError{
+		Why:  fmt.Sprintf("The task was taken %s, and that is not a worktree of this repository, %s.", where, repo.Root),
+		Next: "report from there; if your work is here, repeat the call and name its branch",
+	}
+}
+
+// at returns the worktree of a place that Place returned; nil outside git.
+func (i *Inspector) at(p board.Where) (*git.Repo, error) {
+	repo, err := i.repo()
+	if err != nil || repo == nil || repo.Root == p.Dir {
+		return repo, err
+	}
+	other, ok := git.At(p.Dir)
+	if !ok || other.Common != repo.Common {
+		return nil, errOtherRepo
+	}
+	return other, nil
+}
+
+// tip returns the commit that the work of a place ends with, and whether its branch is
+// checked out there.
+func tip(repo *git.Repo, p board.Where) (commit string, checkedOut bool, err error) {
+	head, err := repo.Head()
+	if err != nil || p.Branch == "" || p.Branch == head.Branch {
+		return head.Commit, true, err
+	}
+	if commit = repo.Branch(p.Branch); commit == "" {
+		return "", false, errors.New("the branch is gone")
+	}
+	return commit, false, nil
+}
