@@ -225,15 +225,15 @@ func (b *Board) Answer(ctx context.Context, a Actor, id QuestionID, answer strin
 		if q, err = c.tx.Question(id); err != nil {
 			return err
 		}
-		return c.answer(&q, answer, a.String())
+		return c.answer(&q, answer, a.String(), a.Kind())
 	})
 	return q, err
 }
 
 // answer closes an open question, whose task is locked.
-func (c *change) answer(q *Question, answer, by string) error {
+func (c *change) answer(q *Question, answer, by string, kind ActorKind) error {
 	if q.State == QuestionAnswered {
-		return conflict("%v was answered by %s: %.200s", q.ID, q.AnsweredBy, q.Answer)
+		return conflict("%v was answered by %s: %.200s", q.ID, q.AnsweredAs.Named(q.AnsweredBy), q.Answer)
 	}
 	if q.State != QuestionOpen {
 		return conflict("%v is %s", q.ID, q.State)
@@ -242,7 +242,8 @@ func (c *change) answer(q *Question, answer, by string) error {
 	if i := slices.IndexFunc(q.Options, func(o string) bool { return strings.EqualFold(o, answer) }); i >= 0 {
 		answer = q.Options[i]
 	}
-	q.State, q.Answer, q.AnsweredBy, q.AnsweredAt = QuestionAnswered, answer, by, c.now
+	q.State, q.Answer, q.AnsweredAt = QuestionAnswered, answer, c.now
+	q.AnsweredBy, q.AnsweredAs = by, kind
 	if err := c.tx.UpdateQuestion(*q); err != nil {
 		return err
 	}
@@ -264,7 +265,7 @@ func (c *change) answer(q *Question, answer, by string) error {
 			t.NotBefore = c.now.Add(reserveTime)
 		}
 	}
-	c.eventBy(by, t, EventAnswered, from, Detail{Question: q.ID, Text: answer})
+	c.eventBy(by, t, EventAnswered, from, Detail{Question: q.ID, Text: answer, By: kind})
 	return nil
 }
 

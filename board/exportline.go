@@ -98,6 +98,7 @@ type questionLine struct {
 	State      QuestionState `json:"state"`
 	Answer     string        `json:"answer,omitzero"`
 	AnsweredBy string        `json:"answered_by,omitzero"`
+	AnsweredAs ActorKind     `json:"answered_as,omitzero"`
 	AskedAt    time.Time     `json:"asked_at"`
 	AnsweredAt time.Time     `json:"answered_at,omitzero"`
 }
@@ -126,6 +127,7 @@ type eventLine struct {
 	SpecNow  int       `json:"spec_now,omitzero"`
 	Lease    int       `json:"lease_seconds,omitzero"`
 	Prior    string    `json:"prior,omitzero"`
+	By       ActorKind `json:"by,omitzero"`
 }
 
 // A placeLine is the place in an eventLine.
@@ -209,7 +211,7 @@ func newQuestionLine(q Question) questionLine {
 	w := questionLine{
 		V: 1, Type: "question", ID: q.ID.String(), Principal: q.Asker.Principal, Worker: q.Asker.Name, ChatID: q.ChatID, Text: q.Text,
 		Options: q.Options, Default: q.Default, NeededBy: utc(q.NeededBy), Blocking: q.Blocking, HumanOnly: q.HumanOnly, State: q.State,
-		Answer: q.Answer, AnsweredBy: q.AnsweredBy, AskedAt: utc(q.AskedAt), AnsweredAt: utc(q.AnsweredAt),
+		Answer: q.Answer, AnsweredBy: q.AnsweredBy, AnsweredAs: q.AnsweredAs, AskedAt: utc(q.AskedAt), AnsweredAt: utc(q.AnsweredAt),
 	}
 	if !q.Claim.IsZero() {
 		w.Claim = q.Claim.String()
@@ -222,7 +224,7 @@ func (w questionLine) question(slug string, task ID) (Question, error) {
 	q := Question{
 		Project: slug, Asker: WorkerID{Principal: w.Principal, Name: w.Worker}, ChatID: w.ChatID, Text: w.Text, Options: w.Options,
 		Default: w.Default, NeededBy: w.NeededBy, Blocking: w.Blocking, HumanOnly: w.HumanOnly, State: w.State, Answer: w.Answer,
-		AnsweredBy: w.AnsweredBy, AskedAt: w.AskedAt, AnsweredAt: w.AnsweredAt,
+		AnsweredBy: w.AnsweredBy, AnsweredAs: w.AnsweredAs, AskedAt: w.AskedAt, AnsweredAt: w.AnsweredAt,
 	}
 	if w.Claim == "" {
 		return q, nil
@@ -238,7 +240,7 @@ func newEventLine(e Event) eventLine {
 		V: 1, Type: "event", Task: e.Task.String(), Seq: e.Seq, At: utc(e.When()), Actor: e.Actor, Kind: e.Kind, From: e.From, To: e.To,
 		Attempt: e.Detail.Attempt, Nonce: e.Detail.Nonce, Worker: e.Detail.Worker, Text: e.Detail.Text, Cause: e.Detail.Cause,
 		Percent: e.Detail.Percent, Where: placeLine(e.Detail.Where), Fields: e.Detail.Fields, Late: e.Detail.Late,
-		SpecNow: e.Detail.SpecNow, Lease: e.Detail.LeaseSecs, Prior: e.Detail.Prior,
+		SpecNow: e.Detail.SpecNow, Lease: e.Detail.LeaseSecs, Prior: e.Detail.Prior, By: e.Detail.By,
 	}
 	if e.Detail.Question != 0 {
 		w.Question = e.Detail.Question.String()
@@ -253,7 +255,7 @@ func (w eventLine) event(id ID, seq int64, questions map[QuestionID]QuestionID) 
 		Task: id, Seq: seq, Actor: w.Actor, Kind: w.Kind, From: w.From, To: w.To,
 		Detail: Detail{
 			Attempt: w.Attempt, Nonce: w.Nonce, Worker: w.Worker, Text: w.Text, Cause: w.Cause, Percent: w.Percent,
-			Where: Where(w.Where), Fields: w.Fields, Late: w.Late, SpecNow: w.SpecNow, LeaseSecs: w.Lease, Prior: w.Prior, At: w.At,
+			Where: Where(w.Where), Fields: w.Fields, Late: w.Late, SpecNow: w.SpecNow, LeaseSecs: w.Lease, Prior: w.Prior, By: w.By, At: w.At,
 		},
 	}
 	if old, err := ParseQuestionID(w.Question); err == nil {

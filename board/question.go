@@ -56,6 +56,8 @@ type Question struct {
 	State      QuestionState
 	Answer     string
 	AnsweredBy string
+	// AnsweredAs tells a person's answer from an agent's; empty for the default.
+	AnsweredAs ActorKind
 	AskedAt    time.Time
 	AnsweredAt time.Time
 }

@@ -143,7 +143,7 @@ func (c *change) sweep() (int, error) {
 				return 0, err
 			}
 		}
-		if err := c.answer(&q, q.Default, AnsweredByDefault); err != nil && !errors.Is(err, ErrConflict) {
+		if err := c.answer(&q, q.Default, AnsweredByDefault, ""); err != nil && !errors.Is(err, ErrConflict) {
 			return 0, err
 		}
 		n++

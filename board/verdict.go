@@ -140,7 +140,7 @@ func (b *Board) Review(ctx context.Context, a Actor, id ID, v Verdict, note stri
 		}
 		out = Outcome{Task: id}
 		from := t.Status
-		detail := Detail{Attempt: t.Attempt, Text: note}
+		detail := Detail{Attempt: t.Attempt, Text: note, By: a.Kind()}
 		switch v {
 		case Accept:
 			if out.Freed, err = c.finish(t, dependents, Done, EventAccepted, detail); err != nil {

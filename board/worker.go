@@ -67,6 +67,31 @@ type Actor struct {
 	Person bool
 }
 
+// An ActorKind says whether a person or an agent did something. It is empty where that is
+// not known, as in what older programs wrote.
+type ActorKind string
+
+const (
+	ByPerson ActorKind = "person"
+	ByAgent  ActorKind = "agent"
+)
+
+// Kind returns ByPerson if the actor is a person, else ByAgent.
+func (a Actor) Kind() ActorKind {
+	if a.Person {
+		return ByPerson
+	}
+	return ByAgent
+}
+
+// Named returns a name with the kind, such as "ada (person)".
+func (k ActorKind) Named(name string) string {
+	if k == "" {
+		return name
+	}
+	return name + " (" + string(k) + ")"
+}
+
 // String returns how the history shows the actor: the worker's name for an agent, else
 // the display name, else the principal.
 func (a Actor) String() string {

@@ -142,7 +142,7 @@ func TestAsk_inboxIsQuicker(t *testing.T) {
 					t.Fatal(err)
 				}
 				res, err = a.client.Call(t.Context(), "ask_question", map[string]any{"claim": claimOf(t, res)["claim"], "question": "Which?"}, nil)
-				if err != nil || !strings.HasPrefix(res.Content[0].Text, "Answer to q-1 from ada: Neither\nYou still hold web-1") {
+				if err != nil || !strings.HasPrefix(res.Content[0].Text, "Answer to q-1 from ada (person): Neither\nYou still hold web-1") {
 					t.Errorf("ask_question = %+v, %v", res, err)
 				}
 			})

@@ -81,11 +81,14 @@ func answerForm(q board.Question) *mcp.ElicitParams {
 	return &mcp.ElicitParams{Message: about + ": " + q.Text, RequestedSchema: schema}
 }
 
+// personAtClient is the name of the person who fills in a form.
+const personAtClient = "the person at the client"
+
 // personAt returns the person at the caller's client as an actor. Only a person can fill in
 // a form that the client shows; a model cannot. The actor counts as a person if the
 // credential is a person's, or on a person's own machine.
 func (t *Tools) personAt(k *caller) board.Actor {
-	return board.Actor{Principal: k.Principal, Name: "the person at the client", Person: t.piped() || k.credential}
+	return board.Actor{Principal: k.Principal, Name: personAtClient, Person: t.piped() || k.credential}
 }
 
 // recordAnswer records the form that the person at the client filled in. If someone else

@@ -325,7 +325,7 @@ func answersText(questions []board.Question) string {
 	var lines []string
 	for _, q := range questions {
 		if q.State == board.QuestionAnswered {
-			lines = append(lines, fmt.Sprintf("%v %s → %s (%s)", q.ID, oneLine(q.Text, 100), oneLine(q.Answer, 120), answeredBy(q)))
+			lines = append(lines, fmt.Sprintf("%v %s → %s, from %s", q.ID, oneLine(q.Text, 100), oneLine(q.Answer, 120), answeredBy(q)))
 		}
 	}
 	return strings.Join(lines[max(0, len(lines)-4):], "\n")
@@ -335,7 +335,10 @@ func answeredBy(q board.Question) string {
 	if q.AnsweredBy == board.AnsweredByDefault {
 		return "the default, because nobody answered in time"
 	}
-	return oneLine(q.AnsweredBy, 40)
+	if q.AnsweredBy == personAtClient {
+		return q.AnsweredBy
+	}
+	return q.AnsweredAs.Named(oneLine(q.AnsweredBy, 40))
 }
 
 // evidenceExample returns evidence of the given kinds with placeholders, to be filled in.

@@ -145,7 +145,7 @@ func questionLines(qs []board.Question, limit int) string {
 	for _, q := range qs {
 		line := fmt.Sprintf("%v %s: %s", q.ID, q.State, oneLine(q.Text, 200))
 		if q.State == board.QuestionAnswered {
-			line += " → " + oneLine(q.Answer, 300) + " (" + answeredBy(q) + ")"
+			line += " → " + oneLine(q.Answer, 300) + ", from " + answeredBy(q)
 		}
 		lines = append(lines, line)
 	}

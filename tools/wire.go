@@ -144,6 +144,7 @@ type wireQuestion struct {
 	State      string   `json:"state"`
 	Answer     string   `json:"answer,omitzero"`
 	AnsweredBy string   `json:"answered_by,omitzero"`
+	AnsweredAs string   `json:"answered_as,omitzero"`
 	ChatID     string   `json:"chat_id,omitzero"`
 	Parked     bool     `json:"parked,omitzero"`
 }
@@ -155,7 +156,7 @@ func wireQuestionOf(q board.Question) wireQuestion {
 	return wireQuestion{
 		ID: q.ID.String(), Task: q.Claim.Task.String(), Text: q.Text, Options: q.Options, Default: q.Default,
 		Blocking: q.Blocking, HumanOnly: q.HumanOnly, State: string(q.State), Answer: q.Answer,
-		AnsweredBy: q.AnsweredBy, ChatID: q.ChatID,
+		AnsweredBy: q.AnsweredBy, AnsweredAs: string(q.AnsweredAs), ChatID: q.ChatID,
 	}
 }
 

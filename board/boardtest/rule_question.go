@@ -21,6 +21,29 @@ var ruleQuestions = group{"questions", []test{
 		f.ok(err)
 		f.equal("the answer that counts", got.Answer, "Blue")
 	}},
+	{"an answer tells a person from an agent", func(f *fixture) {
+		id := f.create("a")
+		x, y := f.agent("x"), f.agent("y")
+		h := x.take(id)
+		for _, by := range []struct {
+			actor board.Actor
+			want  board.ActorKind
+		}{{ada, board.ByPerson}, {y.actor, board.ByAgent}} {
+			q := x.ask(h)
+			_, err := f.board.Answer(f.ctx, by.actor, q.ID, "yes")
+			f.ok(err)
+			got, err := f.board.Question(f.ctx, q.ID)
+			f.ok(err)
+			f.equal("answered as", got.AnsweredAs, by.want)
+			f.equal("event", f.last(id).Detail.By, by.want)
+		}
+		q := x.ask(h, func(n *board.NewQuestion) { n.Default, n.Within = "no", time.Hour })
+		f.overdue(q.ID)
+		f.sweep()
+		got, err := f.board.Question(f.ctx, q.ID)
+		f.ok(err)
+		f.equal("the default", words(got.AnsweredBy, got.AnsweredAs == ""), "default true")
+	}},
 	{"of several concurrent answers one is accepted", func(f *fixture) {
 		id := f.create("a")
 		x := f.agent("x")

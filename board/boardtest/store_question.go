@@ -28,6 +28,7 @@ var storeQuestions = group{"stored questions", []test{
 		f.sameQuestion(want)
 		f.write(func(tx board.Tx) error {
 			want.State, want.Answer, want.AnsweredBy, want.AnsweredAt = board.QuestionAnswered, "b", "ada", want.AskedAt.Add(time.Second)
+			want.AnsweredAs = board.ByPerson
 			return tx.UpdateQuestion(want)
 		})
 		f.sameQuestion(want)

@@ -121,6 +121,8 @@ type Question struct {
 	Overdue    bool       `json:"overdue,omitzero"`
 	Answer     string     `json:"answer,omitzero"`
 	AnsweredBy string     `json:"answered_by,omitzero"`
+	// AnsweredAs is person or agent; empty if the default is the answer.
+	AnsweredAs string     `json:"answered_as,omitzero"`
 	AnsweredAt *time.Time `json:"answered_at,omitzero"`
 }
 
@@ -129,7 +131,7 @@ func FromQuestion(q board.Question, now time.Time) Question {
 		ID: q.ID.String(), Project: q.Project, Task: q.Claim.Task.String(), Worker: q.Asker.Name, ChatID: q.ChatID, Text: q.Text,
 		Options: q.Options, Default: q.Default, Blocking: q.Blocking, HumanOnly: q.HumanOnly, State: string(q.State),
 		AskedAt: q.AskedAt.UTC(), NeededBy: Time(q.NeededBy), Overdue: Overdue(q, now), Answer: q.Answer,
-		AnsweredBy: q.AnsweredBy, AnsweredAt: Time(q.AnsweredAt),
+		AnsweredBy: q.AnsweredBy, AnsweredAs: string(q.AnsweredAs), AnsweredAt: Time(q.AnsweredAt),
 	}
 }
 
@@ -201,13 +203,15 @@ type Event struct {
 	Question string    `json:"question,omitzero"`
 	Fields   []string  `json:"fields"`
 	Prior    string    `json:"prior,omitzero"`
+	// By is person or agent, for answers and verdicts.
+	By string `json:"by,omitzero"`
 }
 
 func FromEvent(e board.Event) Event {
 	out := Event{
 		Task: e.Task.String(), Seq: e.Seq, At: e.When().UTC(), Actor: e.Actor, Kind: string(e.Kind), From: string(e.From), To: string(e.To),
 		Attempt: e.Detail.Attempt, Worker: e.Detail.Worker, Text: e.Detail.Text, Cause: string(e.Detail.Cause), Percent: e.Detail.Percent,
-		Fields: e.Detail.Fields, Prior: e.Detail.Prior,
+		Fields: e.Detail.Fields, Prior: e.Detail.Prior, By: string(e.Detail.By),
 	}
 	if e.Detail.Question != 0 {
 		out.Question = e.Detail.Question.String()

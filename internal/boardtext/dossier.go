@@ -66,7 +66,7 @@ func Show(c *console.Console, d board.Dossier, events int) {
 		case board.QuestionOpen:
 			v.Linef("  %s", v.Styled(console.Yellow, "open: bossman answer "+q.ID.String()))
 		case board.QuestionAnswered:
-			v.Linef("  %s %s", v.Styled(console.Dim, console.OneLine(q.AnsweredBy)+":"), console.OneLine(q.Answer))
+			v.Linef("  %s %s", v.Styled(console.Dim, console.OneLine(q.AnsweredAs.Named(q.AnsweredBy))+":"), console.OneLine(q.Answer))
 		default:
 			v.Linef("  %s", v.Styled(console.Dim, string(q.State)))
 		}
@@ -191,7 +191,7 @@ func (v view) history(d board.Dossier, events int) {
 	for _, e := range d.Events {
 		rows = append(rows, console.Row{
 			console.Dim.Cell(e.When().Local().Format(stampLayout(d.Now, e.When()))),
-			console.Text(e.Actor),
+			console.Text(e.Detail.By.Named(e.Actor)),
 			console.Text(strings.TrimSpace(string(e.Kind) + " " + eventState(e))),
 			console.Text(eventText(e)),
 		})

@@ -10,12 +10,12 @@ import (
 
 // questionColumns are columns of projects p and questions q.
 const questionColumns = `q.id, p.slug, q.task_id, q.attempt, q.nonce, q.principal, q.worker, q.owner, q.chat_id, q.text, q.options, q.dflt,
-	q.needed_by, q.blocking, q.human_only, q.state, q.answer, q.answered_by, q.asked_at, q.answered_at`
+	q.needed_by, q.blocking, q.human_only, q.state, q.answer, q.answered_by, q.answered_as, q.asked_at, q.answered_at`
 
 func scanQuestion(row pgx.CollectableRow) (q board.Question, err error) {
 	var key *int64
 	err = row.Scan((*int64)(&q.ID), &q.Project, &key, &q.Claim.Attempt, &q.Claim.Nonce, &q.Asker.Principal, &q.Asker.Name, &q.Owner, &q.ChatID, &q.Text, &q.Options, &q.Default,
-		stamp(&q.NeededBy), &q.Blocking, &q.HumanOnly, (*string)(&q.State), &q.Answer, &q.AnsweredBy, &q.AskedAt, stamp(&q.AnsweredAt))
+		stamp(&q.NeededBy), &q.Blocking, &q.HumanOnly, (*string)(&q.State), &q.Answer, &q.AnsweredBy, (*string)(&q.AnsweredAs), &q.AskedAt, stamp(&q.AnsweredAt))
 	if key != nil {
 		q.Claim.Task = board.ID{Project: q.Project, No: number(*key)}
 	}
@@ -64,13 +64,13 @@ func (r *reader) Questions(f board.QuestionFilter) ([]board.Question, error) {
 func (t *tx) InsertQuestion(q board.Question) (board.QuestionID, error) {
 	const query = `
 INSERT INTO questions (project_id, task_id, attempt, nonce, principal, worker, owner, chat_id, text, options, dflt,
-	needed_by, blocking, human_only, state, answer, answered_by, asked_at, answered_at)
+	needed_by, blocking, human_only, state, answer, answered_by, answered_as, asked_at, answered_at)
 SELECT p.id, p.id::bigint << 40 | nullif($2::bigint, 0), $3, $4, $5, $6, $7, $8, $9, $10, $11,
-	$12, $13, $14, $15, $16, $17, $18, $19
+	$12, $13, $14, $15, $16, $17, $18, $19, $20
 FROM projects p WHERE p.slug = $1 RETURNING id`
 	id, err := one(&t.reader, pgx.RowTo[int64], query,
 		q.Project, no(q.Claim.Task), q.Claim.Attempt, q.Claim.Nonce, q.Asker.Principal, q.Asker.Name, q.Owner, q.ChatID, q.Text, orEmpty(q.Options), q.Default,
-		*stamp(&q.NeededBy), q.Blocking, q.HumanOnly, string(q.State), q.Answer, q.AnsweredBy, q.AskedAt, *stamp(&q.AnsweredAt))
+		*stamp(&q.NeededBy), q.Blocking, q.HumanOnly, string(q.State), q.Answer, q.AnsweredBy, string(q.AnsweredAs), q.AskedAt, *stamp(&q.AnsweredAt))
 	return board.QuestionID(id), named(err, "project", q.Project)
 }
 
@@ -78,11 +78,11 @@ FROM projects p WHERE p.slug = $1 RETURNING id`
 func (t *tx) UpdateQuestion(q board.Question) error {
 	const query = `
 UPDATE questions SET chat_id = $2, text = $3, options = $4, dflt = $5, needed_by = $6, blocking = $7, human_only = $8,
-	state = $9, answer = $10, answered_by = $11, answered_at = $12
+	state = $9, answer = $10, answered_by = $11, answered_at = $12, answered_as = $13
 WHERE id = $1 AND state = 'open'`
 	conflict := fmt.Errorf("%w: question %v is not open", board.ErrConflict, q.ID)
 	return t.write(conflict, query, int64(q.ID), q.ChatID, q.Text, orEmpty(q.Options), q.Default, *stamp(&q.NeededBy), q.Blocking, q.HumanOnly,
-		string(q.State), q.Answer, q.AnsweredBy, *stamp(&q.AnsweredAt))
+		string(q.State), q.Answer, q.AnsweredBy, *stamp(&q.AnsweredAt), string(q.AnsweredAs))
 }
 
 // Overdue returns open questions that have a default and whose deadline has passed.

@@ -257,7 +257,7 @@ func roundTrip(t *testing.T, s board.Store) {
 		Artifacts: []string{"f"}, Branch: "b", Worker: "w",
 	}}
 	attempt := board.Attempt{Handle: board.Handle{Task: id, Attempt: 3, Nonce: "abcde"}, Worker: board.WorkerID{Principal: "p", Name: "n"}, Owner: "o", SpecVersion: 4, Where: board.Where{Host: "h"}}
-	claim := board.Claim{Handle: attempt.Handle, Worker: attempt.Worker, Owner: "o", Lease: time.Minute, Deliveries: 2, Session: "s"}
+	claim := board.Claim{Handle: attempt.Handle, Worker: attempt.Worker, Owner: "o", Lease: time.Minute, Deliveries: 2, Session: "s", Where: attempt.Where}
 	question := board.Question{
 		Project: "web", Claim: attempt.Handle, Asker: attempt.Worker, Owner: "o", ChatID: "c", Text: "?",
 		Options: []string{"x", "y"}, Default: "x", Blocking: true, HumanOnly: true, State: board.QuestionOpen,

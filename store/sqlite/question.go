@@ -8,7 +8,7 @@ import (
 )
 
 const questionColumns = `SELECT q.id, p.slug, q.task_id, q.attempt, q.nonce, q.principal, q.worker, q.owner, q.chat_id, q.text, q.options, q.dflt,
-	q.needed_by, q.blocking, q.human_only, q.state, q.answer, q.answered_by, q.asked_at, q.answered_at
+	q.needed_by, q.blocking, q.human_only, q.state, q.answer, q.answered_by, q.answered_as, q.asked_at, q.answered_at
 	FROM questions q CROSS JOIN projects p ON p.id = q.project_id`
 
 func scanQuestion(scan scan) (board.Question, error) {
@@ -17,7 +17,7 @@ func scanQuestion(scan scan) (board.Question, error) {
 	var asked int64
 	var options string
 	if err := scan(&q.ID, &q.Project, &task, &q.Claim.Attempt, &q.Claim.Nonce, &q.Asker.Principal, &q.Asker.Name, &q.Owner, &q.ChatID, &q.Text,
-		&options, &q.Default, &neededBy, &q.Blocking, &q.HumanOnly, &q.State, &q.Answer, &q.AnsweredBy, &asked, &answered); err != nil {
+		&options, &q.Default, &neededBy, &q.Blocking, &q.HumanOnly, &q.State, &q.Answer, &q.AnsweredBy, &q.AnsweredAs, &asked, &answered); err != nil {
 		return q, err
 	}
 	if task != nil {
@@ -89,8 +89,8 @@ func (r *reader) Questions(f board.QuestionFilter) ([]board.Question, error) {
 
 func (t *tx) InsertQuestion(q board.Question) (board.QuestionID, error) {
 	const query = `INSERT INTO questions (project_id, task_id, attempt, nonce, principal, worker, owner, chat_id, text, options, dflt, needed_by,
-		blocking, human_only, state, answer, answered_by, asked_at, answered_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`
+		blocking, human_only, state, answer, answered_by, answered_as, asked_at, answered_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`
 	values, err := t.questionValues(q)
 	if err != nil {
 		return 0, err
@@ -102,7 +102,7 @@ func (t *tx) InsertQuestion(q board.Question) (board.QuestionID, error) {
 
 func (t *tx) UpdateQuestion(q board.Question) error {
 	const query = `UPDATE questions SET project_id = ?, task_id = ?, attempt = ?, nonce = ?, principal = ?, worker = ?, owner = ?, chat_id = ?,
-		text = ?, options = ?, dflt = ?, needed_by = ?, blocking = ?, human_only = ?, state = ?, answer = ?, answered_by = ?, asked_at = ?,
+		text = ?, options = ?, dflt = ?, needed_by = ?, blocking = ?, human_only = ?, state = ?, answer = ?, answered_by = ?, answered_as = ?, asked_at = ?,
 		answered_at = ? WHERE id = ? AND state = 'open'`
 	values, err := t.questionValues(q)
 	if err != nil {
@@ -140,6 +140,6 @@ func (t *tx) questionValues(q board.Question) ([]any, error) {
 	}
 	return []any{
 		project, task, q.Claim.Attempt, q.Claim.Nonce, q.Asker.Principal, q.Asker.Name, q.Owner, q.ChatID, q.Text, options, q.Default,
-		nullTime(q.NeededBy), q.Blocking, q.HumanOnly, q.State, q.Answer, q.AnsweredBy, q.AskedAt.UnixMicro(), nullTime(q.AnsweredAt),
+		nullTime(q.NeededBy), q.Blocking, q.HumanOnly, q.State, q.Answer, q.AnsweredBy, q.AnsweredAs, q.AskedAt.UnixMicro(), nullTime(q.AnsweredAt),
 	}, nil
 }
