@@ -191,7 +191,8 @@ func (b *Board) Park(ctx context.Context, a Actor, id QuestionID) (q Question, p
 }
 
 // Answer answers a question; only the first answer is accepted. A task that waited for it
-// becomes pending, and is reserved for the worker that asked for ten minutes.
+// becomes pending, and is reserved for the worker that asked for ten minutes, as long as
+// that worker is connected.
 func (b *Board) Answer(ctx context.Context, a Actor, id QuestionID, answer string) (Question, error) {
 	answer = strings.TrimSpace(answer)
 	if answer == "" {
@@ -261,12 +262,29 @@ func (c *change) answer(q *Question, answer, by string, kind ActorKind) error {
 		}
 		if !waits {
 			t.Status = Pending
-			t.ReservedFor = q.Asker
-			t.NotBefore = c.now.Add(reserveTime)
+			connected, err := c.connected(q.Asker)
+			if err != nil {
+				return err
+			}
+			if connected {
+				t.ReservedFor = q.Asker
+				t.NotBefore = c.now.Add(reserveTime)
+			}
 		}
 	}
 	c.eventBy(by, t, EventAnswered, from, Detail{Question: q.ID, Text: answer, By: kind})
 	return nil
+}
+
+// connected reports whether a worker may come for its task: its process has neither left
+// nor died, and nobody has stopped it.
+func (c *change) connected(w WorkerID) (bool, error) {
+	st, err := c.tx.Standing(w)
+	if err != nil || st.Worker.Owner == "" || st.Worker.StoppedBy != "" {
+		return false, err
+	}
+	gone, err := c.tx.Gone()
+	return !slices.Contains(gone, st.Worker.Owner), err
 }
 
 // waitsForOthers reports whether the task has an open blocking question other than id.

@@ -15,7 +15,7 @@ const boardActor = "bossman"
 
 const (
 	// reserveTime is how long a task is reserved for the worker whose question about it
-	// was answered.
+	// was answered, if the worker stays connected.
 	reserveTime = 10 * time.Minute
 	// declineTime is how long a worker is not offered a task that it gave back.
 	declineTime = 10 * time.Minute

@@ -167,7 +167,8 @@ type Tx interface {
 	// Expired locks and returns at most limit tasks whose claim has expired, skipping
 	// tasks that other transactions have locked.
 	Expired(limit int) ([]Task, error)
-	// Due does the same for pending tasks whose NotBefore has passed.
+	// Due does the same for pending tasks whose NotBefore has passed, and for those that
+	// are reserved for a worker without an owner or for one that was stopped.
 	Due(limit int) ([]Task, error)
 	// Overdue returns open questions that have a default and whose deadline has passed.
 	Overdue(limit int) ([]Question, error)

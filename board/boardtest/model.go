@@ -15,6 +15,8 @@ type model struct {
 	tasks  []*modelTask
 	grants []*modelGrant
 	asked  []*modelQuestion
+	// away are the agents that gave no sign of life until a sweep ended their claim.
+	away map[*agent]bool
 }
 
 type modelTask struct {
@@ -146,6 +148,7 @@ func (m *model) grant(t *modelTask, a *agent, h board.Handle) {
 	t.status, t.cooling, t.cooled, t.reserved, t.expired, t.deliveries = board.InProgress, false, false, nil, false, 0
 	t.claim = &modelGrant{task: t, agent: a, handle: h, spec: t.spec}
 	m.grants = append(m.grants, t.claim)
+	m.away[a] = false
 }
 
 // end ends the claim on a task.
@@ -165,16 +168,24 @@ func (g *modelGrant) alive() { g.task.expired, g.task.deliveries = false, 0 }
 
 // stale reports whether a sweep would change something.
 func (m *model) stale() bool {
-	return slices.ContainsFunc(m.tasks, func(t *modelTask) bool { return t.expired || t.cooled })
+	return slices.ContainsFunc(m.tasks, func(t *modelTask) bool { return t.expired || t.cooled || m.abandoned(t) })
+}
+
+// abandoned reports whether a task is reserved for an agent that is away.
+func (m *model) abandoned(t *modelTask) bool {
+	return t.status == board.Pending && t.reserved != nil && m.away[t.reserved]
 }
 
 func (m *model) sweep() {
 	for _, t := range m.tasks {
 		if t.expired {
+			m.away[t.claim.agent] = true
 			m.end(t, board.CauseExpired)
 			m.fail(t)
 		}
-		if t.cooled {
+	}
+	for _, t := range m.tasks {
+		if t.cooled || m.abandoned(t) {
 			t.cooling, t.cooled, t.reserved = false, false, nil
 		}
 	}
@@ -248,7 +259,10 @@ func (m *model) answered(q *modelQuestion) {
 			return
 		}
 	}
-	t.status, t.cooling, t.reserved = board.Pending, true, q.grant.agent
+	t.status = board.Pending
+	if a := q.grant.agent; !m.away[a] {
+		t.cooling, t.reserved = true, a
+	}
 }
 
 func (m *model) cancel(t *modelTask, how board.Dependents) {

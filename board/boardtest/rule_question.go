@@ -214,6 +214,44 @@ var ruleParking = group{"parking", []test{
 			f.Errorf("attempt %d, want 2", again.Attempt)
 		}
 	}},
+	{"an answer reserves nothing for an asker that has left or was stopped", func(f *fixture) {
+		for name, leave := range map[string]func(x *agent) error{
+			"left": func(x *agent) error { return f.board.Leave(f.ctx, x.actor.Owner) },
+			"stopped": func(x *agent) error {
+				_, err := f.board.Stop(f.ctx, ada, x.worker())
+				return err
+			},
+		} {
+			id := f.create(name)
+			x, y := f.agent("x-"+name), f.agent("y-"+name)
+			q := x.ask(x.take(id))
+			x.park(q.ID)
+			f.ok(leave(x))
+			_, err := f.board.Answer(f.ctx, ada, q.ID, "red")
+			f.ok(err)
+			f.equal(name+": reserved for", f.get(id).Task.ReservedFor.Name, "")
+			f.stale(false)
+			y.done(y.take(id))
+		}
+	}},
+	{"a reservation ends when its worker leaves or is stopped", func(f *fixture) {
+		for name, leave := range map[string]func(x *agent) error{
+			"left": func(x *agent) error { return f.board.Leave(f.ctx, x.actor.Owner) },
+			"stopped": func(x *agent) error {
+				_, err := f.board.Stop(f.ctx, ada, x.worker())
+				return err
+			},
+		} {
+			id, x, y := f.create(name), f.agent("x-"+name), f.agent("y-"+name)
+			f.reserve(id, x)
+			f.stale(false)
+			y.nothing()
+			f.ok(leave(x))
+			f.stale(true)
+			y.done(y.take(id))
+			f.stale(false)
+		}
+	}},
 	{"the asker gets its task before more urgent ones", func(f *fixture) {
 		id := f.create("a")
 		x := f.agent("x")

@@ -23,7 +23,7 @@ func walk(t *testing.T, open func(t *testing.T) board.Store) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := &walker{
 			T: rt, f: f, slug: fmt.Sprintf("p%d", n.Add(1)),
-			model: model{policy: rapid.SampledFrom([]board.Policy{board.PolicyEvidence, board.PolicyReview, board.PolicyPerson}).Draw(rt, "policy")},
+			model: model{policy: rapid.SampledFrom([]board.Policy{board.PolicyEvidence, board.PolicyReview, board.PolicyPerson}).Draw(rt, "policy"), away: map[*agent]bool{}},
 		}
 		f.project(board.Project{Slug: w.slug, Policy: w.policy})
 		for i := range 3 {

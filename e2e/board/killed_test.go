@@ -175,3 +175,39 @@ func (s *site) untilClaims(t *testing.T, right func(left int) bool) {
 		}
 	}
 }
+
+// The answer to an agent's question comes after the agent has gone, or before: nobody waits
+// for it.
+func TestKilled_asker(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	heir := s.pipe(t, s.dir)
+	leave := map[string]func(*pipe){"killed": (*pipe).kill, "left": func(p *pipe) { p.end(t) }}
+	q := 0
+	for how, leave := range leave {
+		for _, when := range []string{"before", "after"} {
+			s.cli(t, "task", "add", how+" "+when+" the answer")
+			asker := s.pipe(t, s.dir)
+			given := asker.call(t, "get_next_task", nil).facts.Claim
+			asker.call(t, "ask_question", args{"claim": given.Claim, "question": "red or blue?", "wait_seconds": 0})
+			q++
+			answer := func() { s.cli(t, "answer", "q-"+strconv.Itoa(q), "blue") }
+			if when == "before" {
+				leave(asker)
+				answer()
+			} else {
+				answer()
+				if got := heir.call(t, "get_next_task", nil); got.facts.Outcome != "none" {
+					t.Errorf("while the asker is connected, another was given %s", got.text)
+				}
+				leave(asker)
+			}
+			begun := time.Now()
+			got := heir.call(t, "get_next_task", args{"wait_seconds": 45})
+			if took := time.Since(begun); got.facts.Claim.Task != given.Task || took > handover {
+				t.Fatalf("the asker was %s %s the answer: %v later another was told %q, want %s", how, when, took, got.text, given.Task)
+			}
+			heir.call(t, "report_task_done", args{"claim": got.facts.Claim.Claim, "summary": "done"})
+		}
+	}
+}

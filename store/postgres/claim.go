@@ -132,10 +132,15 @@ func (t *tx) Extend() error {
 // Gone returns nothing: the processes are on other machines, and their leases tell.
 func (r *reader) Gone() ([]string, error) { return nil, nil }
 
+// abandoned is a condition: the task r is reserved for a worker that is not connected.
+const abandoned = `r.reserved_worker IS NOT NULL AND r.status = 'pending' AND NOT EXISTS (SELECT FROM workers w
+	WHERE w.principal = r.reserved_principal AND w.name = r.reserved_worker AND w.owner <> '' AND w.stopped_by = '')`
+
 // Stale reports whether Expired, Due or Overdue would return something.
 func (r *reader) Stale() (bool, error) {
 	const query = `SELECT EXISTS (SELECT FROM claims WHERE lease_until <= statement_timestamp())
 	OR EXISTS (SELECT FROM tasks WHERE not_before <= statement_timestamp() AND status = 'pending')
+	OR EXISTS (SELECT FROM tasks r WHERE ` + abandoned + `)
 	OR EXISTS (SELECT FROM questions WHERE state = 'open' AND dflt <> '' AND needed_by <= statement_timestamp())`
 	return one(r, pgx.RowTo[bool], query)
 }

@@ -353,11 +353,15 @@ WHERE p.slug = $1 AND l.task_id = p.id::bigint << 40 | $2::bigint AND l.blocker_
 	return err
 }
 
-// Due locks pending tasks whose NotBefore has passed.
+// Due locks pending tasks whose NotBefore has passed, and those that are reserved for a
+// worker that is not connected.
 func (t *tx) Due(limit int) ([]board.Task, error) {
 	const query = `SELECT ` + taskColumns + `
 FROM tasks t JOIN projects p ON p.id = (t.id >> 40)::int
-WHERE t.not_before <= statement_timestamp() AND t.status = 'pending'
+WHERE t.id IN (
+	SELECT id FROM tasks WHERE not_before <= statement_timestamp() AND status = 'pending'
+	UNION ALL SELECT r.id FROM tasks r WHERE ` + abandoned + `)
+AND t.status = 'pending' AND (t.not_before <= statement_timestamp() OR t.reserved_worker IS NOT NULL)
 ORDER BY t.not_before LIMIT $1 FOR UPDATE OF t SKIP LOCKED`
 	tasks, err := list(&t.reader, scanTask, query, limit)
 	slices.SortFunc(tasks, byID)
