@@ -17,7 +17,7 @@ import "github.com/bossman-dev/bossman/jsonrpc"
 //	case there is a session:
 //		session.Settle(r, level) // from Begin or OpenSession
 //	default:
-//		ok = s.SettleAlone(r)
+//		ok = s.SettleAlone(r) // or SettleSessionless
 //	}
 //	result, err := s.Handle(ctx, r, sink)
 
@@ -54,6 +54,23 @@ func (s *Server) SettleAlone(r *Request) bool {
 	}
 	(&Session{revision: newestLegacy, state: &memoryState{}}).Settle(r, 0)
 	return true
+}
+
+// SettleSessionless prepares a request of the session era without a session, in
+// a revision with a handshake. Its client has no capabilities and cannot set
+// anything; a cursor that this server has not given it begins at the first page.
+func (s *Server) SettleSessionless(r *Request, rev Revision) {
+	(&Session{revision: rev, state: &memoryState{}, alone: true}).Settle(r, 0)
+}
+
+// UnknownMethod returns the error for a request whose method does not exist in
+// any revision, or nil. A transport can thus tell it from one that needs a
+// handshake.
+func (s *Server) UnknownMethod(r *Request) *jsonrpc.Error {
+	if s.knows(r.Method) {
+		return nil
+	}
+	return unknownMethod(r.Method)
 }
 
 // Keyring returns the server's keyring. Transports use it to seal data that

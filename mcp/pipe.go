@@ -131,7 +131,7 @@ func (p *pipe) prepare(r *Request, batched bool, started **Session) error {
 	case s == nil && p.server.SettleAlone(r):
 		return nil
 	case (s == nil || !s.ready.Load()) && !p.server.knows(r.Method):
-		return unknownMethod(r.Method)
+		return unknownMethod(r.Method) // whatever the state
 	case s == nil && r.Method == "ping":
 		s = &Session{revision: newestLegacy, state: &p.state}
 	case s == nil:

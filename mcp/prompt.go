@@ -54,7 +54,7 @@ func (s *Server) listPrompts(ctx context.Context, r *Request) (Result, error) {
 	if !s.prompts.everUsed() {
 		return nil, unknownMethod(r.Method)
 	}
-	prompts, next, err := s.prompts.page(r.param("cursor"), s.o.PageSize, s.visible(ctx, r, KindPrompt))
+	prompts, next, err := s.prompts.page(r.cursor(), s.o.PageSize, s.visible(ctx, r, KindPrompt))
 	if err != nil {
 		return nil, err
 	}

@@ -102,6 +102,17 @@ func (r *Request) parse() {
 // param returns another member of params, or nil.
 func (r *Request) param(name string) json.RawMessage { return member(r.Params, name) }
 
+// cursor returns the cursor of a list request, or nil.
+func (r *Request) cursor() json.RawMessage {
+	c := r.param("cursor")
+	if r.session != nil && r.session.alone {
+		if _, err := parseCursor(c); err != nil {
+			return nil
+		}
+	}
+	return c
+}
+
 // noMeta is shared by the many requests without _meta. It must not be modified.
 var noMeta requestMeta
 

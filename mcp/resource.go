@@ -68,7 +68,7 @@ func (s *Server) listResourceKind(r *Request, from *catalog[*resource], key stri
 	if !s.hasResources() {
 		return nil, unknownMethod(r.Method)
 	}
-	found, next, err := from.page(r.param("cursor"), s.o.PageSize, visible)
+	found, next, err := from.page(r.cursor(), s.o.PageSize, visible)
 	if err != nil {
 		return nil, err
 	}

@@ -235,7 +235,7 @@ func (s *Server) dispatch(ctx context.Context, r *Request) (Result, error) {
 	case "ping":
 		return nil, nil
 	case "logging/setLevel", "resources/subscribe", "resources/unsubscribe":
-		if r.session == nil {
+		if r.session == nil || r.session.alone {
 			return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "%s requires a session", r.Method)
 		}
 		return r.session.update(ctx, s, r)

@@ -22,6 +22,7 @@ type Session struct {
 	client   ClientCapabilities
 	info     Implementation
 	state    SessionState
+	alone    bool // there was no handshake: see SettleSessionless
 
 	ready atomic.Bool // on a pipe: notifications/initialized was received
 }

@@ -199,7 +199,7 @@ func (s *Server) listTools(ctx context.Context, r *Request) (Result, error) {
 	if !s.tools.everUsed() {
 		return nil, unknownMethod(r.Method)
 	}
-	tools, next, err := s.tools.page(r.param("cursor"), s.o.PageSize, s.visible(ctx, r, KindTool))
+	tools, next, err := s.tools.page(r.cursor(), s.o.PageSize, s.visible(ctx, r, KindTool))
 	if err != nil {
 		return nil, err
 	}

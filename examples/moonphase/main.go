@@ -7,13 +7,11 @@
 // An agent configured with the crush.json in this directory can then use it. So
 // can curl:
 //
-//	curl http://localhost:8181/mcp -H "X-Api-Token: $MOONPHASE_API_KEY" \
-//	    -H 'Content-Type: application/json' -H 'MCP-Protocol-Version: 2026-07-28' \
-//	    -H 'Mcp-Method: tools/call' -H 'Mcp-Name: moonphase' \
-//	    -d '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{
-//	        "name":"moonphase","arguments":{"datetime":"2024-04-08T18:21:00Z"},
-//	        "_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",
-//	                 "io.modelcontextprotocol/clientCapabilities":{}}}}'
+//	curl localhost:8181/mcp -H "X-Api-Token: $MOONPHASE_API_KEY" -d '{"jsonrpc":"2.0",
+//	    "id":1,"method":"tools/list"}'
+//	curl localhost:8181/mcp -H "X-Api-Token: $MOONPHASE_API_KEY" -d '{"jsonrpc":"2.0",
+//	    "id":2,"method":"tools/call","params":{"name":"moonphase",
+//	    "arguments":{"datetime":"2024-04-08T18:21:00Z"}}}'
 //
 // This file is the server, from the command line down to the tool; moon.go does
 // the astronomy.
@@ -70,6 +68,7 @@ func run(addr, key string) error {
 // the host names of this one.
 func newHandler(s *mcp.Server, key string) *streamable.Handler {
 	return streamable.NewHandler(s, &streamable.Options{
+		Sessionless: true, // one POST with a message in it is enough
 		Authenticate: func(r *http.Request) (mcp.Principal, error) {
 			if !sameKey(keyOf(r), key) {
 				return mcp.Principal{}, &streamable.AuthError{Text: "the key is missing or wrong: send it as X-Api-Token"}
@@ -108,7 +107,7 @@ func newServer() *mcp.Server {
 	s := mcp.NewServer(mcp.Implementation{Name: "moonphase", Version: "1.0.0"}, nil)
 	mcp.AddTool(s, mcp.Tool{
 		Name:        "moonphase",
-		Description: "Get the phase of the moon at a time: its age in days, how much of it is lit, and the name of the phase.",
+		Description: "Get the phase of the moon at a time: its age in days, and how much of it is lit.",
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: new(false)},
 	}, moonphase)
 	return s

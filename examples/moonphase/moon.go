@@ -9,7 +9,6 @@ import (
 type moon struct {
 	Age          float64 `json:"age" jsonschema:"days since the last new moon"`
 	Illumination int     `json:"illumination" jsonschema:"how much of the disc is lit, in percent, from 0 to 100"`
-	Phase        string  `json:"phase" jsonschema:"the name of the phase, such as full moon or waning crescent"`
 }
 
 // moonAt computes the moon at t.
@@ -25,7 +24,6 @@ func moonAt(t time.Time) moon {
 	return moon{
 		Age:          math.Round(100*age) / 100,
 		Illumination: int(math.Round(100 * lit)),
-		Phase:        phaseName(e),
 	}
 }
 
@@ -76,17 +74,6 @@ func newMoonBefore(day float64) float64 {
 		n -= math.Remainder(elongation(n), 360) * perDegree // from -180° to 180°
 	}
 	return n
-}
-
-// phaseName returns new moon, full moon or a quarter within about half a day
-// (6°) of that moment, and otherwise the shape.
-func phaseName(elongation float64) string {
-	quarters := elongation / 90
-	nearest := math.Round(quarters)
-	if math.Abs(quarters-nearest)*90 < 6 {
-		return [...]string{"new moon", "first quarter", "full moon", "last quarter"}[int(nearest)%4]
-	}
-	return [...]string{"waxing crescent", "waxing gibbous", "waning gibbous", "waning crescent"}[int(quarters)]
 }
 
 func radians(degrees float64) float64 { return degrees * math.Pi / 180 }

@@ -30,9 +30,6 @@ var published = []struct{ phase, at string }{
 func TestMoonAt_published(t *testing.T) {
 	for _, p := range published {
 		m := moonAt(parse(t, p.at))
-		if m.Phase != p.phase {
-			t.Errorf("%s at %s: phase %q", p.phase, p.at, m.Phase)
-		}
 		switch p.phase {
 		case "new moon":
 			if off := math.Abs(math.Remainder(m.Age, month)); off > 0.3 {
@@ -66,21 +63,20 @@ func TestElongation_published(t *testing.T) {
 
 func TestMoonAt_betweenTheMoments(t *testing.T) {
 	for _, tt := range []struct {
-		at    string
-		lit   int
-		phase string
+		at  string
+		lit int
 	}{
-		{"1992-04-12T00:00:00Z", 68, "waxing gibbous"}, // Meeus, example 48.a
-		{"2044-01-21T23:47:00Z", 50, "last quarter"},   // Meeus, example 49.b
-		{"2024-04-09T02:21:00+08:00", 0, "new moon"},   // elsewhere, at the same time
-		{"2000-01-07T18:14:00Z", 1, "waxing crescent"}, // a day after new moon
-		{"2000-01-20T04:40:00Z", 99, "waxing gibbous"}, // a day before full moon
-		{"2000-01-22T04:40:00Z", 99, "waning gibbous"}, // a day after
-		{"2024-04-07T18:21:00Z", 1, "waning crescent"}, // a day before new moon
+		{"1992-04-12T00:00:00Z", 68},     // Meeus, example 48.a
+		{"2044-01-21T23:47:00Z", 50},     // Meeus, example 49.b
+		{"2024-04-09T02:21:00+08:00", 0}, // elsewhere, at the same time
+		{"2000-01-07T18:14:00Z", 1},      // a day after new moon
+		{"2000-01-20T04:40:00Z", 99},     // a day before full moon
+		{"2000-01-22T04:40:00Z", 99},     // a day after
+		{"2024-04-07T18:21:00Z", 1},      // a day before new moon
 	} {
 		m := moonAt(parse(t, tt.at))
-		if abs(m.Illumination-tt.lit) > 1 || m.Phase != tt.phase {
-			t.Errorf("moonAt(%s) = %+v, want %d %% and %s", tt.at, m, tt.lit, tt.phase)
+		if abs(m.Illumination-tt.lit) > 1 {
+			t.Errorf("moonAt(%s) = %+v, want %d %%", tt.at, m, tt.lit)
 		}
 	}
 }
@@ -97,12 +93,11 @@ func TestMoonAt_age(t *testing.T) {
 }
 
 // Age grows day by day and starts again at new moon, in every month of a century,
-// and the other values keep within their bounds.
+// and the illumination keeps within its bounds.
 func TestMoonAt_goesRound(t *testing.T) {
 	at := time.Date(1950, 1, 1, 0, 0, 0, 0, time.UTC)
 	end := time.Date(2050, 1, 1, 0, 0, 0, 0, time.UTC)
 	last := moonAt(at)
-	names := map[string]int{}
 	months := 0
 	for at = at.AddDate(0, 0, 1); at.Before(end); at = at.AddDate(0, 0, 1) {
 		m := moonAt(at)
@@ -117,14 +112,10 @@ func TestMoonAt_goesRound(t *testing.T) {
 		if m.Illumination < 0 || m.Illumination > 100 {
 			t.Fatalf("at %v: illumination %d", at, m.Illumination)
 		}
-		names[m.Phase]++
 		last = m
 	}
 	if want := 1237; abs(months-want) > 1 { // 36524 days / 29.530589
 		t.Errorf("%d new moons in a century, want %d", months, want)
-	}
-	if len(names) != 8 {
-		t.Errorf("phases %v, want eight", names)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/mcp"
 )
 
@@ -25,12 +26,13 @@ func (h *Handler) authenticate(w http.ResponseWriter, r *http.Request) (mcp.Prin
 	if err == nil {
 		return p, true
 	}
-	h.writeAuthError(w, err)
+	h.writeAuthError(w, err, h.peekID(w, r))
 	return p, false
 }
 
-// writeAuthError writes err with its status, challenge and Retry-After.
-func (h *Handler) writeAuthError(w http.ResponseWriter, err error) {
+// writeAuthError writes err with its status, challenge and Retry-After, for the
+// message with an id.
+func (h *Handler) writeAuthError(w http.ResponseWriter, err error, id jsonrpc.ID) {
 	e, ok := errors.AsType[*AuthError](err)
 	if !ok {
 		h.log.Debug("not authenticated", "err", err)
@@ -44,5 +46,5 @@ func (h *Handler) writeAuthError(w http.ResponseWriter, err error) {
 		secs := (e.RetryAfter + time.Second - 1) / time.Second
 		w.Header().Set("Retry-After", strconv.FormatInt(int64(secs), 10))
 	}
-	h.refuse(w, status, e.Error())
+	h.refuseMessage(w, status, id, e.Error())
 }

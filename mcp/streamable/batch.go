@@ -14,7 +14,7 @@ func (h *Handler) serveBatch(w http.ResponseWriter, r *http.Request, p *mcp.Prin
 		h.writeError(w, http.StatusBadRequest, jsonrpc.ID{}, version, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "batches are not supported"))
 		return
 	}
-	s, ok := h.openSession(w, r, p.ID)
+	s, ok := h.openSession(w, r, p.ID, jsonrpc.ID{})
 	if !ok {
 		return
 	}
@@ -25,7 +25,7 @@ func (h *Handler) serveBatch(w http.ResponseWriter, r *http.Request, p *mcp.Prin
 	}
 	if h.o.Batch != nil {
 		if err := h.o.Batch(*p, len(batch)); err != nil {
-			h.writeAuthError(w, err)
+			h.writeAuthError(w, err, jsonrpc.ID{})
 			return
 		}
 	}

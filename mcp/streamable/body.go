@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/bossman-dev/bossman/jsonrpc"
 )
 
 const (
@@ -89,13 +91,41 @@ func (h *Handler) readAll(r *http.Request) (body []byte, held int64, err error) 
 	}
 }
 
+// A body of up to maxPeek bytes of a refused request is read for its id, if it
+// arrives within peekTime. Net/http would drain it anyway.
+const (
+	maxPeek  = 4 << 10
+	peekTime = time.Second
+)
+
+// peekID returns the id of the message in the body of a refused request, or the
+// zero ID if it is too large or not a message.
+func (h *Handler) peekID(w http.ResponseWriter, r *http.Request) jsonrpc.ID {
+	if r.Method != http.MethodPost || r.ContentLength <= 0 || r.ContentLength > maxPeek {
+		return jsonrpc.ID{}
+	}
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(peekTime)) // not every writer supports it
+	body := make([]byte, r.ContentLength)
+	if _, err := io.ReadFull(r.Body, body); err != nil {
+		return jsonrpc.ID{}
+	}
+	packet, err := jsonrpc.Decode(body, h.o.Limits)
+	if bad, ok := errors.AsType[*jsonrpc.Malformed](err); ok {
+		return bad.ID
+	}
+	if packet.Message == nil || !packet.Message.IsRequest() {
+		return jsonrpc.ID{}
+	}
+	return packet.Message.ID
+}
+
 func (h *Handler) writeBodyError(w http.ResponseWriter, err error) {
 	w.Header().Set("Connection", "close")
 	switch {
 	case errors.Is(err, errTooLarge):
 		h.refuse(w, http.StatusRequestEntityTooLarge, "body is larger than "+strconv.Itoa(h.o.Limits.Bytes)+" bytes")
 	case errors.Is(err, errBusy):
-		h.busy(w, http.StatusServiceUnavailable)
+		h.busy(w, http.StatusServiceUnavailable, jsonrpc.ID{})
 	default:
 		h.refuse(w, http.StatusBadRequest, "cannot read the body")
 		_ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0)) // do not drain the rest

@@ -48,7 +48,7 @@ func Example() {
 	stop()
 	fmt.Println(<-done)
 	// Output:
-	// 401 {"jsonrpc":"2.0","error":{"code":-32600,"message":"a key is needed"}}
+	// 401 {"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"a key is needed"}}
 	// 200 {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","content":[{"type":"text","text":"Hello, Ada!"}],"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"greeter","version":"1.0.0"}}}}
 	// <nil>
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/mcp"
 )
 
@@ -16,17 +17,17 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, p *mcp.Principal) 
 		h.refuse(w, http.StatusNotAcceptable, "the client must accept text/event-stream")
 		return
 	}
-	s, ok := h.openSession(w, r, p.ID)
+	s, ok := h.openSession(w, r, p.ID, jsonrpc.ID{})
 	if !ok {
 		return
 	}
 	defer h.release(s.active)
 	if h.closing.Err() != nil {
-		h.busy(w, http.StatusServiceUnavailable)
+		h.busy(w, http.StatusServiceUnavailable, jsonrpc.ID{})
 		return
 	}
 	if status := h.streams.acquire(p.ID); status != 0 {
-		h.busy(w, status)
+		h.busy(w, status, jsonrpc.ID{})
 		return
 	}
 	defer h.streams.release(p.ID)
@@ -46,7 +47,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, p *mcp.Principal) 
 	remote := h.isOtherReplica(replica)
 	switch {
 	case remote && !s.relayQuota.take():
-		h.busy(w, http.StatusTooManyRequests)
+		h.busy(w, http.StatusTooManyRequests, jsonrpc.ID{})
 		return
 	case mark == callMark && remote:
 		h.resumeFromReplica(ctx, w, s, replica, name, seen)

@@ -156,7 +156,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 func (h *Handler) admit(w http.ResponseWriter, r *http.Request) (p mcp.Principal, ok bool) {
 	for name, values := range r.Header {
 		if len(values) > 1 && (strings.HasPrefix(name, "Mcp-") || name == "Authorization" || name == "Content-Type") {
-			h.refuse(w, http.StatusBadRequest, "header "+name+" appears more than once")
+			h.refuseUnread(w, r, http.StatusBadRequest, "header "+name+" appears more than once")
 			return p, false
 		}
 	}

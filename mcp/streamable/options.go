@@ -47,6 +47,12 @@ type Options struct {
 	// MaxBytes limits the memory for large bodies of all requests together;
 	// default 128 MiB.
 	MaxBytes int64
+	// Sessionless also serves requests of the revisions with a handshake that
+	// come without a session id, whatever their Content-Type: one POST with a
+	// message in it, as the simplest clients send. Such a request has the
+	// revision of its MCP-Protocol-Version header, by default 2025-03-26.
+	// Clients that send initialize still get a session; batches need one.
+	Sessionless bool
 	// SessionLife is how long a session can be used; default one day.
 	SessionLife time.Duration
 	// Store stores what clients set in sessions. Default: in memory.

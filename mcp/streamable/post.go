@@ -12,7 +12,7 @@ import (
 // post serves a POST: a message or a batch.
 func (h *Handler) post(w http.ResponseWriter, r *http.Request, p *mcp.Principal) {
 	if status := h.inFlight.acquire(p.ID); status != 0 {
-		h.busy(w, status)
+		h.busy(w, status, jsonrpc.ID{})
 		return
 	}
 	defer h.inFlight.release(p.ID)
@@ -30,14 +30,14 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request, p *mcp.Principal)
 // error and returns an empty packet. held is the shared memory in use.
 func (h *Handler) readPacket(w http.ResponseWriter, r *http.Request) (packet jsonrpc.Packet, held int64) {
 	switch {
-	case !isJSON(header(r, "Content-Type")):
-		h.refuse(w, http.StatusUnsupportedMediaType, "the content must be application/json")
+	case !h.o.Sessionless && !isJSON(header(r, "Content-Type")):
+		h.refuseUnread(w, r, http.StatusUnsupportedMediaType, "the content must be application/json")
 		return packet, 0
 	case !isIdentity(r.Header["Content-Encoding"]):
 		h.refuse(w, http.StatusUnsupportedMediaType, "the content must not be compressed")
 		return packet, 0
 	case !acceptsBoth(r.Header["Accept"]):
-		h.refuse(w, http.StatusNotAcceptable, "the client must accept application/json and text/event-stream")
+		h.refuseUnread(w, r, http.StatusNotAcceptable, "the client must accept application/json and text/event-stream")
 		return packet, 0
 	}
 	body, held, err := h.readBody(w, r)
@@ -74,7 +74,7 @@ func (h *Handler) serveMessage(w http.ResponseWriter, r *http.Request, p *mcp.Pr
 		h.writeError(w, http.StatusBadRequest, m.ID, version, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "params must be an object"))
 	case rq.Method == "initialize" && r.Header["Mcp-Session-Id"] == nil:
 		h.initialize(w, r, rq)
-	case r.Header["Mcp-Session-Id"] == nil && h.server.SettleAlone(rq):
+	case r.Header["Mcp-Session-Id"] == nil && h.settleAlone(rq, version):
 		h.serveAlone(w, r, rq)
 	default:
 		h.inSession(w, r, rq)
@@ -99,8 +99,10 @@ func (h *Handler) serveOneWay(w http.ResponseWriter, r *http.Request, p *mcp.Pri
 	case version.Stateless() && m.IsResponse():
 		h.refuse(w, http.StatusBadRequest, "this revision has no requests to respond to")
 		return
+	case h.o.Sessionless && m.IsNotification() && r.Header["Mcp-Session-Id"] == nil:
+		// there is no session that it could concern
 	case !version.Stateless():
-		s, ok := h.openSession(w, r, p.ID)
+		s, ok := h.openSession(w, r, p.ID, jsonrpc.ID{})
 		if !ok {
 			return
 		}

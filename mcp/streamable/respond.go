@@ -16,9 +16,9 @@ import (
 const retryAfterSecs = "1"
 
 // busy refuses a request temporarily.
-func (h *Handler) busy(w http.ResponseWriter, status int) {
+func (h *Handler) busy(w http.ResponseWriter, status int, id jsonrpc.ID) {
 	w.Header().Set("Retry-After", retryAfterSecs)
-	h.refuse(w, status, "busy")
+	h.refuseMessage(w, status, id, "busy")
 }
 
 func (h *Handler) notAllowed(w http.ResponseWriter, allow string) {
@@ -34,9 +34,21 @@ func limitDrain(w http.ResponseWriter) {
 
 // refuse refuses a request that is not a valid message.
 func (h *Handler) refuse(w http.ResponseWriter, status int, text string) {
+	h.refuseMessage(w, status, jsonrpc.ID{}, text)
+}
+
+// refuseMessage refuses the message with an id, or with the zero ID one whose id
+// is not known.
+func (h *Handler) refuseMessage(w http.ResponseWriter, status int, id jsonrpc.ID, text string) {
 	limitDrain(w)
 	h.server.Refused(errors.New(text))
-	h.writeError(w, status, jsonrpc.ID{}, mcp.Newest, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "%s", text))
+	h.writeError(w, status, id, mcp.Newest, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "%s", text))
+}
+
+// refuseUnread refuses a request whose body was not read. If it is a short
+// message, the response has its id.
+func (h *Handler) refuseUnread(w http.ResponseWriter, r *http.Request, status int, text string) {
+	h.refuseMessage(w, status, h.peekID(w, r), text)
 }
 
 // writeError writes an error response in the form of a revision.

@@ -55,28 +55,28 @@ func (s session) level() mcp.LogLevel {
 	return s.state.Level
 }
 
-// openSession finds the session of a request, or writes an error. The caller
-// must release the active session.
-func (h *Handler) openSession(w http.ResponseWriter, r *http.Request, principal string) (session, bool) {
-	id := header(r, "Mcp-Session-Id")
-	if id == "" {
-		h.refuse(w, http.StatusBadRequest, "header Mcp-Session-Id is missing: send initialize first")
+// openSession finds the session of a request, or writes an error for the message
+// with the id, if it has one. The caller must release the active session.
+func (h *Handler) openSession(w http.ResponseWriter, r *http.Request, principal string, id jsonrpc.ID) (session, bool) {
+	name := header(r, "Mcp-Session-Id")
+	if name == "" {
+		h.refuseMessage(w, http.StatusBadRequest, id, "header Mcp-Session-Id is missing: send initialize first")
 		return session{}, false
 	}
-	s, err := h.findSession(r.Context(), id, principal)
+	s, err := h.findSession(r.Context(), name, principal)
 	switch {
 	case errors.Is(err, mcp.ErrNotFound):
-		h.refuse(w, http.StatusNotFound, "session not found")
+		h.refuseMessage(w, http.StatusNotFound, id, "session not found")
 		return session{}, false
 	case err != nil:
 		h.log.Error("load session", "err", err)
-		h.busy(w, http.StatusServiceUnavailable)
+		h.busy(w, http.StatusServiceUnavailable, id)
 		return session{}, false
 	}
 	if name := header(r, "Mcp-Protocol-Version"); name != "" {
 		if _, known := mcp.ParseRevision(name); !known {
 			h.release(s.active)
-			h.writeError(w, http.StatusBadRequest, jsonrpc.ID{}, s.Revision(), mcp.UnsupportedVersion(name))
+			h.writeError(w, http.StatusBadRequest, id, s.Revision(), mcp.UnsupportedVersion(name))
 			return session{}, false
 		}
 	}
@@ -103,7 +103,13 @@ func (h *Handler) initialize(w http.ResponseWriter, r *http.Request, rq *mcp.Req
 
 // inSession serves a request of a session.
 func (h *Handler) inSession(w http.ResponseWriter, r *http.Request, rq *mcp.Request) {
-	s, ok := h.openSession(w, r, rq.Principal.ID)
+	if r.Header["Mcp-Session-Id"] == nil {
+		if err := h.server.UnknownMethod(rq); err != nil {
+			h.writeError(w, http.StatusBadRequest, rq.ID, mcp.Newest, err)
+			return
+		}
+	}
+	s, ok := h.openSession(w, r, rq.Principal.ID, rq.ID)
 	if !ok {
 		return
 	}
@@ -163,7 +169,7 @@ func (h *Handler) handleOneWay(s session, m *jsonrpc.Message) {
 
 // delete ends a session.
 func (h *Handler) delete(w http.ResponseWriter, r *http.Request, principal string) {
-	s, ok := h.openSession(w, r, principal)
+	s, ok := h.openSession(w, r, principal, jsonrpc.ID{})
 	if !ok {
 		return
 	}
@@ -174,7 +180,7 @@ func (h *Handler) delete(w http.ResponseWriter, r *http.Request, principal strin
 	})
 	if err != nil {
 		h.log.Error("end session", "err", err)
-		h.busy(w, http.StatusServiceUnavailable)
+		h.busy(w, http.StatusServiceUnavailable, jsonrpc.ID{})
 		return
 	}
 	s.active.close()

@@ -1,6 +1,7 @@
 package streamable
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -49,7 +50,7 @@ func (h *Handler) listen(w http.ResponseWriter, r *http.Request, rq *mcp.Request
 		return
 	}
 	if status := h.checkStream(rq.Principal.ID); status != 0 {
-		h.busy(w, status)
+		h.busy(w, status, rq.ID)
 		return
 	}
 	h.inFlight.release(rq.Principal.ID) // it counts as a stream
@@ -91,7 +92,18 @@ func respond(x *exchange, rq *mcp.Request, result json.RawMessage, err error) {
 	}
 }
 
-// serveAlone serves a request for a method that needs no handshake.
+// settleAlone prepares a request without a session, if it may do without one.
+func (h *Handler) settleAlone(rq *mcp.Request, version mcp.Revision) bool {
+	if h.server.SettleAlone(rq) {
+		return true
+	}
+	if h.o.Sessionless {
+		h.server.SettleSessionless(rq, cmp.Or(version, mcp.R20250326))
+	}
+	return h.o.Sessionless
+}
+
+// serveAlone serves a request without a session.
 func (h *Handler) serveAlone(w http.ResponseWriter, r *http.Request, rq *mcp.Request) {
 	x := h.newExchange(w, r, rq.Principal.ID, rq.Revision, nil)
 	result, err := h.handle(r, rq, x)
