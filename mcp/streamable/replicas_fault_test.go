@@ -35,6 +35,7 @@ func TestReplicas_drain(t *testing.T) {
 		again := newEvents(t, crowd.at(1, c).do(t.Context(), "GET", "", "Last-Event-ID", e.last))
 		again.want(`"progress":2`, `"progress":3`, `"progress":4`, `"progress":5`, "all of work", "")
 		crowd.at(1, c).do(t.Context(), "DELETE", "").Body.Close()
+		synctest.Wait() // replica 0 is told
 	})
 }
 
