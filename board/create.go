@@ -116,8 +116,12 @@ type draft struct {
 	NewTask
 	after  []int // indexes of the drafts that it depends on
 	within int   // 1 + the index of the draft that is its parent; 0: none
-	prior  string
-	by     string // the worker that proposed it
+
+	// What it inherits from its parent: indexes of drafts, and existing tasks.
+	partAfter []int
+	partOn    []ID
+	prior     string
+	by        string // the worker that proposed it
 }
 
 // create creates tasks of one project, in the given order.
@@ -139,15 +143,29 @@ func (c *change) create(slug string, drafts []draft) ([]Task, error) {
 	if err := inside(slug, others...); err != nil {
 		return nil, err
 	}
-	// A new child of an existing task that depends on other tasks may close a cycle, and
-	// so may two such children that two transactions create at the same time.
-	mayCycle := slices.ContainsFunc(drafts, func(d draft) bool { return !d.Parent.IsZero() }) &&
-		slices.ContainsFunc(drafts, func(d draft) bool { return len(d.DependsOn) > 0 })
-	if mayCycle {
+	// A new child of an existing task inherits links, and if it depends on other tasks it
+	// may close a cycle, as may two such children that two transactions create at the same
+	// time.
+	hasParent := slices.ContainsFunc(drafts, func(d draft) bool { return !d.Parent.IsZero() })
+	mayCycle := hasParent && slices.ContainsFunc(drafts, func(d draft) bool { return len(d.DependsOn) > 0 })
+	inherited := map[ID][]ID{}
+	if hasParent {
 		if err := c.tx.LockProject(slug); err != nil {
 			return nil, err
 		}
+		for _, d := range drafts {
+			if _, ok := inherited[d.Parent]; ok || d.Parent.IsZero() {
+				continue
+			}
+			blockers, err := c.inherited(d.Parent)
+			if err != nil {
+				return nil, err
+			}
+			inherited[d.Parent] = blockers
+			others = append(others, blockers...)
+		}
 	}
+	inheritDrafts(drafts, inherited)
 	if err := c.lock(others...); err != nil {
 		return nil, err
 	}
@@ -168,18 +186,26 @@ func (c *change) create(slug string, drafts []draft) ([]Task, error) {
 			SpecVersion: 1, QueuedAt: c.now, Seq: 1, CreatedBy: c.actor.String(), CreatedAt: c.now,
 		}
 	}
-	var links [][2]ID
+	var links, inherits [][2]ID
 	for i, d := range drafts {
 		t := &made[i]
 		for _, j := range d.after {
-			t.OpenBlockers++
 			links = append(links, [2]ID{t.ID, id(j)})
 		}
+		for _, j := range d.partAfter {
+			inherits = append(inherits, [2]ID{t.ID, id(j)})
+		}
 		for _, b := range d.DependsOn {
+			links = append(links, [2]ID{t.ID, b})
+		}
+		for _, b := range d.partOn {
+			inherits = append(inherits, [2]ID{t.ID, b})
+		}
+		t.OpenBlockers = len(d.after) + len(d.partAfter)
+		for _, b := range slices.Concat(d.DependsOn, d.partOn) {
 			if c.tasks[b].Status != Done {
 				t.OpenBlockers++
 			}
-			links = append(links, [2]ID{t.ID, b})
 		}
 		switch {
 		case d.within > 0:
@@ -202,6 +228,11 @@ func (c *change) create(slug string, drafts []draft) ([]Task, error) {
 	}
 	for _, l := range links {
 		if err := c.tx.Link(l[0], l[1]); err != nil {
+			return nil, err
+		}
+	}
+	for _, l := range inherits {
+		if err := c.tx.Inherit(l[0], l[1]); err != nil {
 			return nil, err
 		}
 	}

@@ -106,6 +106,14 @@ func (c *change) edit(t *Task, e Edit) error {
 		}
 		set("depends_on", false, changed)
 	}
+	if slices.Contains(fields, "parent") || slices.Contains(fields, "depends_on") {
+		if err := c.inherit(t); err != nil {
+			return err
+		}
+		if err := c.bequeath(t); err != nil {
+			return err
+		}
+	}
 	started := t.Hold && e.Hold != nil && !*e.Hold
 	if !started {
 		set("hold", false, assign(&t.Hold, e.Hold))
@@ -168,13 +176,18 @@ func (c *change) move(t *Task, parent ID) error {
 	return c.addChild(parent, t.ID)
 }
 
-// relink makes a task depend on exactly the tasks in want, and reports whether that
-// changed anything. All of them are locked.
+// relink makes a task depend on exactly the tasks in want, beside those that it inherits,
+// and reports whether that changed anything. All of them are locked.
 func (c *change) relink(t *Task, want []ID) (bool, error) {
-	have, _, err := c.tx.Links(t.ID)
+	all, _, err := c.tx.Links(t.ID)
 	if err != nil {
 		return false, err
 	}
+	inherited, err := c.tx.Inherited(t.ID)
+	if err != nil {
+		return false, err
+	}
+	have := slices.DeleteFunc(slices.Clone(all), func(id ID) bool { return slices.Contains(inherited, id) })
 	changed := false
 	for _, id := range have {
 		if slices.Contains(want, id) {
@@ -199,7 +212,7 @@ func (c *change) relink(t *Task, want []ID) (bool, error) {
 		if err := c.tx.Link(t.ID, id); err != nil {
 			return false, err
 		}
-		if c.tasks[id].Status != Done {
+		if c.tasks[id].Status != Done && !slices.Contains(inherited, id) {
 			t.OpenBlockers++
 		}
 	}

@@ -1,6 +1,7 @@
 package board
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -23,7 +24,10 @@ type Plan struct {
 // A PlanTask is a task of a plan. Key is its name in the plan; After and Within name
 // other tasks of the plan by their keys, or existing tasks by their IDs.
 type PlanTask struct {
-	Key    string
+	Key string
+	// Item identifies it in the file that the plan was read from, or is empty. The task of
+	// an item is created once: a plan that has it again gets the task that is there.
+	Item   string
 	After  []string // the tasks that it depends on
 	Within string   // its parent
 	NewTask
@@ -46,10 +50,16 @@ type PlannedTask struct {
 	Title string
 	After []string // as in the plan
 	Ready bool
+	// Existed is set if an earlier plan created it; see PlanTask.Item.
+	Existed bool
 }
 
-// maxPlan is the largest number of tasks in a plan, which one transaction writes.
-const maxPlan = 500
+// maxPlan is the largest number of tasks in a plan, and maxPlanLinks that of its links,
+// which one transaction writes.
+const (
+	maxPlan      = 500
+	maxPlanLinks = 10_000
+)
 
 // CreatePlan creates the tasks of a plan, all or none. It returns a *CycleError if they
 // depend on each other in a cycle.
@@ -64,7 +74,16 @@ func (b *Board) CreatePlan(ctx context.Context, a Actor, p Plan) (Planned, error
 		out.Tasks[i] = PlannedTask{Key: t.Key, Title: drafts[i].Title, After: t.After}
 	}
 	if p.DryRun {
-		return out, b.store.Read(ctx, func(r Reader) error { return b.dryRun(r, p, drafts, &out) })
+		return out, b.store.Read(ctx, func(r Reader) error {
+			if _, err := b.project(r, p.Project); err != nil {
+				return err
+			}
+			_, drafts, added, err := p.rest(r, &out)
+			if err != nil {
+				return err
+			}
+			return dryRun(r, drafts, added, &out)
+		})
 	}
 	err = b.change(ctx, a, func(c *change) error {
 		body := p
@@ -76,27 +95,90 @@ func (b *Board) CreatePlan(ctx context.Context, a Actor, p Plan) (Planned, error
 		if replays {
 			return decode(kept, &out)
 		}
+		if slices.ContainsFunc(p.Tasks, func(t PlanTask) bool { return t.Item != "" }) {
+			if _, err := c.writable(p.Project); err != nil {
+				return err
+			}
+			if err := c.tx.LockProject(p.Project); err != nil { // the same plan may be read twice at once
+				return err
+			}
+		}
+		rest, drafts, added, err := p.rest(c.tx, &out)
+		if err != nil || len(drafts) == 0 {
+			return err
+		}
 		made, err := c.create(p.Project, drafts)
 		if err != nil {
 			return err
 		}
-		for i := range made {
-			out.Tasks[i].ID = made[i].ID
-			out.Tasks[i].Ready = made[i].Ready()
+		for i, t := range rest.Tasks {
+			to := &out.Tasks[added[i]]
+			to.ID, to.Ready = made[i].ID, made[i].Ready()
+			if t.Item == "" {
+				continue
+			}
+			if err := c.tx.PutPlanItem(t.Item, made[i].ID); err != nil {
+				return err
+			}
 		}
 		return c.keep(k, encode(out))
 	})
 	return out, err
 }
 
+// rest returns the part of a plan that is not there yet, its drafts, and the indexes of its
+// tasks in the whole plan. Names of tasks that are there become their IDs. It fills in what
+// out says of these.
+func (p *Plan) rest(r Reader, out *Planned) (Plan, []draft, []int, error) {
+	var items []string
+	for _, t := range p.Tasks {
+		if t.Item != "" {
+			items = append(items, t.Item)
+		}
+	}
+	rest := *p
+	rest.Tasks = nil
+	there, err := r.PlanItems(p.Project, items)
+	if err != nil {
+		return rest, nil, nil, err
+	}
+	ids := map[string]string{} // by key
+	var added []int
+	for i, t := range p.Tasks {
+		id, ok := there[t.Item]
+		if !ok || t.Item == "" {
+			added = append(added, i)
+			continue
+		}
+		ids[t.Key] = id.String()
+		now, err := r.Task(id)
+		if err != nil {
+			return rest, nil, nil, err
+		}
+		to := &out.Tasks[i]
+		to.ID, to.Title, to.Ready, to.Existed = id, now.Title, now.Ready(), true
+	}
+	for _, i := range added {
+		t := p.Tasks[i]
+		t.Within = cmp.Or(ids[t.Within], t.Within)
+		t.After = slices.Clone(t.After)
+		for j, name := range t.After {
+			t.After[j] = cmp.Or(ids[name], name)
+		}
+		rest.Tasks = append(rest.Tasks, t)
+	}
+	if len(rest.Tasks) == 0 {
+		return rest, nil, nil, nil
+	}
+	drafts, _, err := rest.drafts()
+	return rest, drafts, added, err
+}
+
 // dryRun checks that the existing tasks that a plan names exist, and finds out which tasks
 // would be ready.
-func (b *Board) dryRun(r Reader, p Plan, drafts []draft, out *Planned) error {
-	if _, err := b.project(r, p.Project); err != nil {
-		return err
-	}
+func dryRun(r Reader, drafts []draft, added []int, out *Planned) error {
 	for i, d := range drafts {
-		ready := !d.Hold && len(d.after) == 0
+		ready := !d.Hold && len(d.after)+len(d.partAfter) == 0
 		for _, id := range append([]ID{d.Parent}, d.DependsOn...) {
 			if id.IsZero() {
 				continue
@@ -109,12 +191,19 @@ func (b *Board) dryRun(r Reader, p Plan, drafts []draft, out *Planned) error {
 				ready = false
 			}
 		}
+		if !d.Parent.IsZero() {
+			waits, err := waitsAsPart(r, d.Parent)
+			if err != nil {
+				return err
+			}
+			ready = ready && !waits
+		}
 		for _, other := range drafts {
 			if other.within == i+1 {
 				ready = false
 			}
 		}
-		out.Tasks[i].Ready = ready
+		out.Tasks[added[i]].Ready = ready
 	}
 	return nil
 }
@@ -133,7 +222,7 @@ func (p *Plan) drafts() ([]draft, int, error) {
 		if t.Key == "" {
 			return nil, 0, invalid("task %d of the plan has no key", i+1)
 		}
-		if err := checkTexts(text{"key", t.Key, maxTitle}); err != nil {
+		if err := checkTexts(text{"key", t.Key, maxTitle}, text{"item", t.Item, maxTitle}); err != nil {
 			return nil, 0, err
 		}
 		if _, twice := index[t.Key]; twice {
@@ -179,8 +268,16 @@ func (p *Plan) drafts() ([]draft, int, error) {
 		}
 		drafts[i] = d
 	}
+	inheritDrafts(drafts, nil)
+	links := 0
+	for _, d := range drafts {
+		links += len(d.after) + len(d.DependsOn) + len(d.partAfter) + len(d.partOn)
+	}
+	if links > maxPlanLinks {
+		return nil, 0, invalid("too many dependencies in the plan: %d with those that parts inherit from their parents, want at most %d; split it", links, maxPlanLinks)
+	}
 	key := func(i int) string { return p.Tasks[i].Key }
-	longest, err := chain(len(drafts), key, func(i int) []int { return drafts[i].after })
+	longest, err := chain(len(drafts), key, func(i int) []int { return slices.Concat(drafts[i].after, drafts[i].partAfter) })
 	if err != nil {
 		return nil, 0, err
 	}
@@ -191,7 +288,7 @@ func (p *Plan) drafts() ([]draft, int, error) {
 			children[d.within-1] = append(children[d.within-1], i)
 		}
 	}
-	_, err = chain(len(drafts), key, func(i int) []int { return slices.Concat(drafts[i].after, children[i]) })
+	_, err = chain(len(drafts), key, func(i int) []int { return slices.Concat(drafts[i].after, drafts[i].partAfter, children[i]) })
 	return drafts, longest, err
 }
 

@@ -60,6 +60,8 @@ type Reader interface {
 	// FeedEnd returns the cursor after which Feed lists only events from now on, and
 	// those that are not yet safe to show.
 	FeedEnd() (Cursor, error)
+	// PlanItems returns the tasks of those items of plans that the project has.
+	PlanItems(slug string, items []string) (map[string]ID, error)
 	// Counts counts the tasks of the projects (nil: all) by state.
 	Counts(projects []string) (Counts, error)
 
@@ -122,9 +124,16 @@ type Tx interface {
 	// ErrConflict if the stored task is not at seq, the Seq that t was read with.
 	UpdateTask(t Task, seq int64) error
 	PutDoc(id ID, d Doc) error
+	// PutPlanItem records the task that was created for an item of a plan.
+	PutPlanItem(item string, id ID) error
 	// Link records that task depends on blocker, and Unlink removes that. Both are
 	// idempotent.
 	Link(task, blocker ID) error
+	// Inherit is Link for a link that a task has because its parent has it. It does
+	// nothing if the task has the link already; Link makes an inherited one the task's own.
+	Inherit(task, blocker ID) error
+	// Inherited returns the tasks that id depends on because its parent does.
+	Inherited(id ID) ([]ID, error)
 	Unlink(task, blocker ID) error
 
 	// Claim hands out at most one ready task to each claimant, by priority and then by

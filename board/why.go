@@ -54,14 +54,21 @@ func (b *Board) Why(ctx context.Context, id ID) (d Dossier, reasons []Reason, er
 		if err != nil {
 			return err
 		}
-		reasons = why(p, d, len(workers))
+		var parent Dossier
+		if !d.Task.Parent.IsZero() && d.Task.OpenBlockers > 0 {
+			if parent, err = r.Dossier(d.Task.Parent, 0); err != nil {
+				return err
+			}
+		}
+		reasons = why(p, d, parent.Blockers, len(workers))
 		return nil
 	})
 	return d, reasons, err
 }
 
-// why returns the reasons. workers is the number of workers seen in the last hour.
-func why(p Project, d Dossier, workers int) []Reason {
+// why returns the reasons. inherited are the tasks that its parent depends on, and workers is
+// the number of workers seen in the last hour.
+func why(p Project, d Dossier, inherited []Task, workers int) []Reason {
 	t := d.Task
 	var out []Reason
 	add := func(code ReasonCode, format string, args ...any) {
@@ -112,12 +119,16 @@ func why(p Project, d Dossier, workers int) []Reason {
 		return out
 	}
 	for _, b := range d.Blockers {
+		waits := "It depends"
+		if slices.ContainsFunc(inherited, func(t Task) bool { return t.ID == b.ID }) {
+			waits = fmt.Sprintf("It is a part of %v, which depends", t.Parent)
+		}
 		switch b.Status {
 		case Done:
 		case Failed, Cancelled:
-			add(WhyBlocked, "It depends on %v (%s), which %s, so it stays blocked.", b.ID, b.Title, endedWord(b.Status))
+			add(WhyBlocked, "%s on %v (%s), which %s, so it stays blocked.", waits, b.ID, b.Title, endedWord(b.Status))
 		default:
-			add(WhyBlocked, "It depends on %v (%s), which is %s.", b.ID, b.Title, words(b.Status))
+			add(WhyBlocked, "%s on %v (%s), which is %s.", waits, b.ID, b.Title, words(b.Status))
 		}
 	}
 	if t.OpenChildren > 0 {

@@ -23,7 +23,8 @@ type modelTask struct {
 	id       board.ID
 	priority board.Priority
 	hold     bool
-	deps     []*modelTask
+	deps     []*modelTask // all that it depends on
+	inherits []*modelTask // those of them that it has from its parent alone
 	parent   *modelTask
 	status   board.Status
 	failures int
@@ -97,6 +98,56 @@ func (m *model) waits(from, to *modelTask, seen map[*modelTask]bool) bool {
 		}
 	}
 	return slices.ContainsFunc(next, func(t *modelTask) bool { return m.waits(t, to, seen) })
+}
+
+// inherit gives a task what it inherits from its parent, and then its parts.
+func (m *model) inherit(t *modelTask) {
+	var want []*modelTask
+	if t.parent != nil {
+		want = slices.DeleteFunc(slices.Clone(t.parent.deps), func(d *modelTask) bool {
+			for d.parent != nil && d.parent != t.parent {
+				d = d.parent
+			}
+			return d.parent != nil // a part of the same parent
+		})
+	}
+	changed := false
+	for _, d := range slices.Clone(t.inherits) {
+		if !slices.Contains(want, d) {
+			changed = true
+			t.deps, t.inherits = without(t.deps, d), without(t.inherits, d)
+		}
+	}
+	for _, d := range want {
+		if !slices.Contains(t.deps, d) {
+			changed = true
+			t.deps, t.inherits = append(slices.Clone(t.deps), d), append(slices.Clone(t.inherits), d)
+		}
+	}
+	if changed {
+		m.free(t)
+		m.bequeath(t)
+	}
+}
+
+// bequeath updates what the parts of a task inherit.
+func (m *model) bequeath(t *modelTask) {
+	for _, part := range m.tasks {
+		if part.parent == t && !part.status.Terminal() {
+			m.inherit(part)
+		}
+	}
+}
+
+func without(list []*modelTask, t *modelTask) []*modelTask {
+	return slices.DeleteFunc(slices.Clone(list), func(x *modelTask) bool { return x == t })
+}
+
+// cyclic reports whether a task waits for itself.
+func (m *model) cyclic() bool {
+	return slices.ContainsFunc(m.tasks, func(t *modelTask) bool {
+		return slices.ContainsFunc(t.deps, func(d *modelTask) bool { return m.waits(d, t, map[*modelTask]bool{}) })
+	})
 }
 
 // queue returns the first task of the queue for an agent, or nil.
@@ -278,7 +329,7 @@ func (m *model) cancel(t *modelTask, how board.Dependents) {
 	if how == board.DependentsUnblock {
 		for _, d := range dependents {
 			if !d.status.Terminal() {
-				d.deps = slices.DeleteFunc(d.deps, func(x *modelTask) bool { return x == t })
+				d.deps, d.inherits = without(d.deps, t), without(d.inherits, t)
 				m.free(d)
 			}
 		}

@@ -1,6 +1,8 @@
 package boardtest
 
 import (
+	"sync"
+
 	"github.com/bossman-dev/bossman/board"
 )
 
@@ -111,17 +113,20 @@ var ruleParents = group{"parents and children", []test{
 	}},
 	{"a parent whose children are done is done when nothing else blocks it", func(f *fixture) {
 		first := f.create("first", priority(board.Low))
-		p := f.create("p", after(first))
+		p := f.create("p")
 		q := f.create("q", held)
 		a, b := f.create("a", within(p)), f.create("b", within(q))
 		x := f.agent("x")
-		x.done(x.take(a))
+		h := x.take(a)
+		_, err := f.board.Update(f.ctx, ada, p, board.Edit{DependsOn: &[]board.ID{first}})
+		f.ok(err)
+		x.done(h)
 		x.done(x.take(b))
 		f.status(p, board.Pending)
 		f.status(q, board.Pending)
 		x.done(x.take(first))
 		f.status(p, board.Done)
-		_, err := f.board.Update(f.ctx, ada, q, board.Edit{Hold: new(false)})
+		_, err = f.board.Update(f.ctx, ada, q, board.Edit{Hold: new(false)})
 		f.ok(err)
 		f.status(q, board.Done)
 	}},
@@ -138,6 +143,123 @@ var ruleParents = group{"parents and children", []test{
 		x.done(x.take(db.ID))
 		x.done(x.take(api.ID))
 		f.status(shop.ID, board.Done)
+	}},
+	{"children wait for everything that their parent depends on", func(f *fixture) {
+		first := f.create("first")
+		p := f.create("p", after(first))
+		a := f.create("a", within(p))
+		inner := f.create("inner", within(a))
+		x := f.agent("x")
+		h := x.take(first)
+		x2 := f.agent("x2")
+		x2.nothing()
+		_, reasons, err := f.board.Why(f.ctx, a)
+		f.ok(err)
+		f.equal("why", words(reasons[0].Code, reasons[0].Text), words("blocked It is a part of", p.String()+",", "which depends on", first, "(first), which is in progress."))
+		out := x.done(h)
+		f.equal("freed", ids(out.Freed), inner)
+		x.done(x.take(inner))
+		f.status(p, board.Done)
+	}},
+	{"children of a plan wait for what their parent comes after, in a dry run too", func(f *fixture) {
+		old := f.create("old", priority(board.Urgent))
+		p := board.Plan{Project: project, DryRun: true, Tasks: []board.PlanTask{
+			{Key: "schema", NewTask: board.NewTask{Title: "schema"}},
+			{Key: "api", After: []string{"schema", old.String()}, NewTask: board.NewTask{Title: "api"}},
+			{Key: "in", Within: "api", NewTask: board.NewTask{Title: "in"}},
+			{Key: "deep", Within: "in", NewTask: board.NewTask{Title: "deep"}},
+		}}
+		for _, dry := range []bool{true, false} {
+			p.DryRun = dry
+			out, err := f.board.CreatePlan(f.ctx, ada, p)
+			f.ok(err)
+			ready := ""
+			for _, t := range out.Tasks {
+				if t.Ready {
+					ready += t.Key
+				}
+			}
+			f.equal("ready, longest", words(ready, out.Longest), "schema 2")
+			if !dry {
+				deep := out.Tasks[3].ID
+				f.equal("blockers of deep", f.get(deep).Task.OpenBlockers, 2)
+				x := f.agent("x")
+				x.done(x.take(old))
+				x.done(x.take(out.Tasks[0].ID))
+				x.done(x.take(deep))
+				f.status(out.Tasks[1].ID, board.Done)
+			}
+		}
+		blocker := f.create("blocker")
+		parent := f.create("parent", after(blocker))
+		more := board.Plan{Project: project, DryRun: true, Tasks: []board.PlanTask{{Key: "k", Within: parent.String(), NewTask: board.NewTask{Title: "k"}}}}
+		out, err := f.board.CreatePlan(f.ctx, ada, more)
+		f.ok(err)
+		f.equal("ready under an existing parent", out.Tasks[0].Ready, false)
+	}},
+	{"a dependency that is added to a parent later holds up its children, and one that goes frees them", func(f *fixture) {
+		first, second := f.create("first"), f.create("second")
+		p := f.create("p")
+		a := f.create("a", within(p))
+		own := f.create("own", within(p), after(first))
+		inner := f.create("inner", within(a))
+		deps := func(of board.ID, on ...board.ID) {
+			f.Helper()
+			_, err := f.board.Update(f.ctx, ada, of, board.Edit{DependsOn: &on})
+			f.ok(err)
+		}
+		open := func(want string) {
+			f.Helper()
+			f.equal("open blockers", words(f.get(a).Task.OpenBlockers, f.get(inner).Task.OpenBlockers, f.get(own).Task.OpenBlockers), want)
+		}
+		deps(p, first, second)
+		open("2 2 2")
+		deps(a) // an edit of its own links leaves what it inherits
+		open("2 2 2")
+		deps(p)
+		open("0 0 1") // its own link stays
+		deps(p, first)
+		open("1 1 1")
+		deps(own) // it still inherits the same
+		open("1 1 1")
+		// Another parent, other links.
+		_, err := f.board.Update(f.ctx, ada, a, board.Edit{Parent: new(board.ID)})
+		f.ok(err)
+		open("0 0 1")
+		_, err = f.board.Update(f.ctx, ada, a, board.Edit{Parent: &p})
+		f.ok(err)
+		open("1 1 1")
+		x := f.agent("x")
+		x.done(x.take(first))
+		open("0 0 0")
+	}},
+	{"a parent that depends on its own parts does not block them", func(f *fixture) {
+		p := f.create("p")
+		a, b := f.create("a", within(p)), f.create("b", within(p))
+		_, err := f.board.Update(f.ctx, ada, p, board.Edit{DependsOn: &[]board.ID{a}})
+		f.ok(err)
+		f.equal("open blockers", words(f.get(a).Task.OpenBlockers, f.get(b).Task.OpenBlockers), "0 0")
+		out, err := f.board.CreatePlan(f.ctx, ada, board.Plan{Project: project, Tasks: []board.PlanTask{
+			{Key: "p", After: []string{"a", "b"}, NewTask: board.NewTask{Title: "p"}},
+			{Key: "a", Within: "p", NewTask: board.NewTask{Title: "a"}},
+			{Key: "b", Within: "p", NewTask: board.NewTask{Title: "b"}},
+		}})
+		f.ok(err)
+		f.equal("ready in a plan", words(out.Tasks[0].Ready, out.Tasks[1].Ready, out.Tasks[2].Ready), "false true true")
+	}},
+	{"a task that a child is needed for cannot come before its parent", func(f *fixture) {
+		p := f.create("p")
+		child := f.create("child", within(p))
+		needs := f.create("needs", after(child))
+		_, err := f.board.Update(f.ctx, ada, p, board.Edit{DependsOn: &[]board.ID{needs}})
+		f.cycle("p after needs", err)
+		f.equal("nothing changed", f.get(child).Task.OpenBlockers, 0)
+		_, err = f.board.CreatePlan(f.ctx, ada, board.Plan{Project: project, Tasks: []board.PlanTask{
+			{Key: "p", After: []string{"needs"}, NewTask: board.NewTask{Title: "p"}},
+			{Key: "child", Within: "p", NewTask: board.NewTask{Title: "child"}},
+			{Key: "needs", After: []string{"child"}, NewTask: board.NewTask{Title: "needs"}},
+		}})
+		f.cycle("the same in a plan", err)
 	}},
 	{"a dry run of a plan creates nothing and answers the same", func(f *fixture) {
 		old := f.create("old")
@@ -159,6 +281,42 @@ var ruleParents = group{"parents and children", []test{
 		p.DryRun = true
 		_, err = f.board.CreatePlan(f.ctx, ada, p)
 		f.is("a dry run after no task", err, board.ErrNotFound)
+	}},
+	{"a plan that was read from a file before adds only what is new", func(f *fixture) {
+		item := func(key string, after ...string) board.PlanTask {
+			return board.PlanTask{Key: key, Item: "plan:" + key, After: after, NewTask: board.NewTask{Title: key}}
+		}
+		read := func(dry bool, tasks ...board.PlanTask) string {
+			f.Helper()
+			out, err := f.board.CreatePlan(f.ctx, ada, board.Plan{Project: project, DryRun: dry, Tasks: tasks})
+			f.ok(err)
+			var all []any
+			for _, t := range out.Tasks {
+				all = append(all, t.Key, t.ID.No, t.Existed, t.Ready)
+			}
+			return words(all...)
+		}
+		f.equal("first", read(false, item("a"), item("b", "a")), "a 1 false true b 2 false false")
+		f.equal("again", read(false, item("a"), item("b", "a")), "a 1 true true b 2 true false")
+		x := f.agent("x")
+		x.done(x.take(f.get(board.ID{Project: project, No: 1}).Task.ID))
+		part := item("part")
+		part.Within = "b"
+		f.equal("dry", read(true, item("c", "b"), item("a"), part, item("b", "a")), "c 0 false false a 1 true false part 0 false true b 2 true true")
+		f.equal("edited", read(false, item("c", "b"), item("a"), part, item("b", "a")), "c 3 false false a 1 true false part 4 false true b 2 true true")
+		f.equal("c depends on b", f.get(board.ID{Project: project, No: 3}).Blockers[0].ID.No, 2)
+		f.tasks(4)
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				_, err := f.board.CreatePlan(f.ctx, ada, board.Plan{Project: project, Tasks: []board.PlanTask{item("x"), item("y", "x")}})
+				if err != nil {
+					f.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		f.tasks(6)
 	}},
 	{"a plan on hold is started task by task", func(f *fixture) {
 		out, err := f.board.CreatePlan(f.ctx, ada, board.Plan{Project: project, Hold: true, Tasks: []board.PlanTask{

@@ -152,6 +152,7 @@ func (w *walker) create() {
 	if err == nil {
 		t.id = made.ID
 		w.tasks = append(w.tasks, t)
+		w.inherit(t)
 	}
 }
 
@@ -438,17 +439,33 @@ func (w *walker) edit() {
 
 func (w *walker) relink() {
 	t := pick(w, "task", w.tasks)
-	deps := w.some("blocker")
-	list := idsOf(deps)
+	own := w.some("blocker")
+	list := idsOf(own)
 	_, err := w.f.board.Update(w.ctx(), ada, t.id, board.Edit{DependsOn: &list})
-	added := slices.DeleteFunc(slices.Clone(deps), func(d *modelTask) bool { return slices.Contains(t.deps, d) })
-	if t.status.Terminal() || slices.ContainsFunc(added, func(d *modelTask) bool { return w.waits(d, t, map[*modelTask]bool{}) }) {
+	if t.status.Terminal() {
+		w.want("relink", err, board.ErrConflict)
+		return
+	}
+	before := make([]modelTask, len(w.tasks))
+	for i, t := range w.tasks {
+		before[i] = *t
+	}
+	old := slices.DeleteFunc(slices.Clone(t.deps), func(d *modelTask) bool { return slices.Contains(t.inherits, d) })
+	changed := len(own) != len(old) || slices.ContainsFunc(own, func(d *modelTask) bool { return !slices.Contains(old, d) })
+	t.inherits = slices.DeleteFunc(slices.Clone(t.inherits), func(d *modelTask) bool { return slices.Contains(own, d) })
+	t.deps = slices.Concat(own, t.inherits)
+	if changed {
+		w.inherit(t)
+		w.bequeath(t)
+	}
+	if w.cyclic() {
+		for i, t := range w.tasks {
+			*t = before[i]
+		}
 		w.want("relink", err, board.ErrConflict)
 		return
 	}
 	w.want("relink", err, nil)
-	changed := len(added) > 0 || len(deps) != len(t.deps)
-	t.deps = deps
 	if changed {
 		w.free(t)
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 func (a *app) taskPlan() *cobra.Command {
-	var dryRun, hold bool
+	var dryRun, hold, again bool
 	var key string
 	cmd := &cobra.Command{
 		Use: "plan FILE", Short: "Create several tasks at once, all or none", Args: cobra.ExactArgs(1),
@@ -27,7 +27,12 @@ Markdown checklist, or the JSON of the tool create_plan.
   - [x] Ticked items are skipped.
 
 Braces may contain key, after, priority, skills, areas, evidence, acceptance and
-hold. Cycles are rejected; the error shows the path.`,
+hold. A part also waits for everything that its parent comes after. Cycles are
+rejected; the error shows the path.
+
+Reading the same file again creates nothing. After an edit of the file, only the items
+that are new are created: an item is known by its title, the titles above it, and the
+goal. The tasks that are there do not change; use bossman task edit.`,
 		Example: "  bossman task plan plan.md --dry-run\n  bossman task plan plan.json --hold",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
@@ -49,6 +54,11 @@ hold. Cycles are rejected; the error shows the path.`,
 			if key != "" {
 				plan.Key = key
 			}
+			for i := range plan.Tasks {
+				if again {
+					plan.Tasks[i].Item = ""
+				}
+			}
 			made, err := o.CreatePlan(ctx, a.actor(), plan)
 			if err != nil {
 				return err
@@ -58,6 +68,7 @@ hold. Cycles are rejected; the error shows the path.`,
 	}
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "check everything and create nothing")
 	cmd.Flags().BoolVar(&hold, "hold", false, "create the tasks on hold, so that none is handed out yet")
+	cmd.Flags().BoolVar(&again, "again", false, "create all tasks, also those that this plan has created before")
 	cmd.Flags().StringVar(&key, "key", "", "idempotency key: repeating the command with it creates nothing twice")
 	return cmd
 }
@@ -68,6 +79,8 @@ type plannedJSON struct {
 	Title string   `json:"title"`
 	After []string `json:"after"`
 	Ready bool     `json:"ready"`
+	// Existed: an earlier run created it.
+	Existed bool `json:"existed,omitzero"`
 }
 
 func (a *app) showPlanned(p board.Planned) error {
@@ -79,12 +92,12 @@ func (a *app) showPlanned(p board.Planned) error {
 			DryRun       bool          `json:"dry_run"`
 		}{LongestChain: p.Longest, Held: p.Held, DryRun: p.DryRun}
 		for _, t := range p.Tasks {
-			out.Tasks = append(out.Tasks, plannedJSON{t.Key, t.ID.String(), t.Title, t.After, t.Ready})
+			out.Tasks = append(out.Tasks, plannedJSON{t.Key, t.ID.String(), t.Title, t.After, t.Ready, t.Existed})
 		}
 		return a.PrintJSON(out)
 	}
 	var rows []console.Row
-	ready := 0
+	ready, existed := 0, 0
 	ids := map[string]string{}
 	for _, t := range p.Tasks {
 		if !t.ID.IsZero() {
@@ -94,6 +107,9 @@ func (a *app) showPlanned(p board.Planned) error {
 	for _, t := range p.Tasks {
 		state := console.Dim.Cell("blocked")
 		switch {
+		case t.Existed:
+			state.Text = "there already"
+			existed++
 		case t.Ready:
 			state = console.Green.Cell("ready")
 			ready++
@@ -118,8 +134,13 @@ func (a *app) showPlanned(p board.Planned) error {
 		rows = append(rows, console.Row{console.Cyan.Cell(name), state, console.Text(t.Title), console.Dim.Cell(text)})
 	}
 	a.Table("", []console.Column{{}, {}, {Flex: true}, {Drop: 1}}, rows)
-	foot := fmt.Sprintf("%s, %d ready now, longest chain %d.", console.Count(len(p.Tasks), "task"), ready, p.Longest)
+	foot := fmt.Sprintf("%s, %d ready now, longest chain %d.", console.Count(len(p.Tasks)-existed, "new task"), ready, p.Longest)
+	if existed == 0 {
+		foot = fmt.Sprintf("%s, %d ready now, longest chain %d.", console.Count(len(p.Tasks), "task"), ready, p.Longest)
+	}
 	switch {
+	case existed == len(p.Tasks):
+		foot = "Nothing was created: this plan was read before, and all its tasks are there. To create them again: --again"
 	case p.DryRun:
 		foot += " Nothing was created."
 	case p.Held:

@@ -5,9 +5,12 @@ package planfile
 import (
 	"bytes"
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -75,17 +78,43 @@ func parseJSON(text []byte) (board.Plan, error) {
 		return board.Plan{}, err
 	}
 	plan := board.Plan{Goal: in.Goal, Hold: in.Hold, DryRun: in.DryRun, Key: in.Key}
-	for i, t := range in.Tasks {
+	titles := map[string]taskJSON{}
+	for i := range in.Tasks {
+		t := &in.Tasks[i]
 		if t.Key == "" {
 			t.Key = strconv.Itoa(i + 1)
 		}
+		titles[t.Key] = *t
+	}
+	items := itemNames{goal: in.Goal, seen: map[string]int{}}
+	for _, t := range in.Tasks {
 		task, err := t.task()
 		if err != nil {
 			return plan, fmt.Errorf("task %q: %w", t.Key, err)
 		}
+		path := []string{t.Title}
+		for up, depth := titles[t.Parent], 0; up.Key != "" && depth < len(in.Tasks); up, depth = titles[up.Parent], depth+1 {
+			path = append([]string{up.Title}, path...)
+		}
+		task.Item = items.name(path)
 		plan.Tasks = append(plan.Tasks, task)
 	}
 	return plan, nil
+}
+
+// itemNames names the items of a plan, so that they are recognized when the file is read
+// again: by the goal, and by the titles of the item and of those above it. Items with the
+// same titles are counted.
+type itemNames struct {
+	goal string
+	seen map[string]int
+}
+
+func (n *itemNames) name(path []string) string {
+	text := strings.Join(append([]string{n.goal}, path...), "\x00")
+	n.seen[text]++
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d", text, n.seen[text]))
+	return "plan:" + hex.EncodeToString(sum[:16])
 }
 
 func (t taskJSON) task() (board.PlanTask, error) {
@@ -127,9 +156,12 @@ func parseMarkdown(text string) (board.Plan, error) {
 	type open struct {
 		indent int
 		key    string
+		path   []string // titles
 	}
 	var above []open
 	done := map[string]bool{}
+	items := itemNames{seen: map[string]int{}}
+	item := map[*taskJSON]string{}
 	var task *taskJSON
 	var tasks []*taskJSON
 	ticked := false
@@ -158,10 +190,15 @@ func parseMarkdown(text string) (board.Plan, error) {
 		for len(above) > 0 && above[len(above)-1].indent >= indent {
 			above = above[:len(above)-1]
 		}
+		path := []string{next.Title}
 		if len(above) > 0 {
-			next.Parent = above[len(above)-1].key
+			up := above[len(above)-1]
+			next.Parent = up.key
+			path = append(slices.Clone(up.path), path...)
 		}
-		above = append(above, open{indent, next.Key})
+		above = append(above, open{indent, next.Key, path})
+		items.goal = plan.Goal
+		item[next] = items.name(path)
 		task, ticked = next, m[2] != " "
 		if ticked {
 			done[next.Key] = true
@@ -188,6 +225,7 @@ func parseMarkdown(text string) (board.Plan, error) {
 		if err != nil {
 			return plan, fmt.Errorf("task %q: %w", t.Title, err)
 		}
+		one.Item = item[t]
 		plan.Tasks = append(plan.Tasks, one)
 	}
 	if len(plan.Tasks) == 0 {

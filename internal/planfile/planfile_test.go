@@ -86,3 +86,38 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// An item keeps its name when other lines of the file change, and when it is read as JSON.
+func TestParse_items(t *testing.T) {
+	items := func(text string) map[string]string {
+		t.Helper()
+		plan, err := Parse([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		byTitle := map[string]string{}
+		seen := map[string]bool{}
+		for _, task := range plan.Tasks {
+			if task.Item == "" || seen[task.Item] {
+				t.Errorf("the item of %q is %q, want a name of its own", task.Title, task.Item)
+			}
+			seen[task.Item] = true
+			byTitle[task.Within+"/"+task.Title] = task.Item
+		}
+		return byTitle
+	}
+	before := items("# Goal\n- [ ] A {key: a}\n  - [ ] Test\n- [ ] B {key: b}\n  - [ ] Test\n- [ ] Twice {key: x}\n- [ ] Twice {key: y}\n")
+	after := items("# Goal\n\nMore words.\n- [ ] New\n- [ ] B {key: b, after: a, priority: high}\n  About B.\n  - [ ] Test\n- [ ] A {key: a}\n  - [x] Old\n  - [ ] Test\n")
+	asJSON := items(`{"goal":"Goal","tasks":[{"key":"t","title":"Test","parent":"a"},{"key":"a","title":"A"}]}`)
+	for _, name := range []string{"/A", "/B", "a/Test", "b/Test"} {
+		if before[name] == "" || before[name] != after[name] {
+			t.Errorf("%s was %q and is %q", name, before[name], after[name])
+		}
+	}
+	if asJSON["a/Test"] != before["a/Test"] || asJSON["/A"] != before["/A"] {
+		t.Errorf("as JSON: %v, want the names of %v", asJSON, before)
+	}
+	if other := items("# Another goal\n- [ ] A"); other["/A"] == before["/A"] {
+		t.Error("the items of two goals have one name")
+	}
+}

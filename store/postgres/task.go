@@ -339,9 +339,28 @@ UNION ALL SELECT false, task_id FROM links WHERE blocker_id = ` + taskID + ` ORD
 func (t *tx) Link(task, blocker board.ID) error {
 	const query = `
 INSERT INTO links (task_id, blocker_id) SELECT p.id::bigint << 40 | $2::bigint, p.id::bigint << 40 | $3::bigint
+FROM projects p WHERE p.slug = $1 ON CONFLICT (task_id, blocker_id) DO UPDATE SET inherited = false`
+	_, err := t.exec(query, task.Project, no(task), no(blocker))
+	return err
+}
+
+// Inherit is Link for a link that a task has because its parent has it.
+func (t *tx) Inherit(task, blocker board.ID) error {
+	const query = `
+INSERT INTO links (task_id, blocker_id, inherited) SELECT p.id::bigint << 40 | $2::bigint, p.id::bigint << 40 | $3::bigint, true
 FROM projects p WHERE p.slug = $1 ON CONFLICT DO NOTHING`
 	_, err := t.exec(query, task.Project, no(task), no(blocker))
 	return err
+}
+
+// Inherited returns the tasks that a task depends on because its parent does.
+func (t *tx) Inherited(id board.ID) ([]board.ID, error) {
+	const query = `SELECT blocker_id FROM links WHERE inherited AND task_id = ` + taskID + ` ORDER BY 1`
+	return list(&t.reader, func(row pgx.CollectableRow) (board.ID, error) {
+		var key int64
+		err := row.Scan(&key)
+		return board.ID{Project: id.Project, No: number(key)}, err
+	}, query, id.Project, no(id))
 }
 
 // Unlink removes that.

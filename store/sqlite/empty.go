@@ -39,6 +39,8 @@ func (e empty) Feed(_ []string, after board.Cursor, _ int) ([]board.Event, error
 	return nil, err
 }
 
+func (e empty) PlanItems(string, []string) (map[string]board.ID, error) { return nil, nil }
+
 func (e empty) Counts([]string) (board.Counts, error) {
 	return board.Counts{Status: map[board.Status]int{}}, nil
 }

@@ -29,8 +29,22 @@ func (r *reader) ids(slug, query string, args ...any) ([]board.ID, error) {
 }
 
 func (t *tx) Link(task, blocker board.ID) error {
-	const query = `INSERT INTO links (task_id, blocker_id) VALUES (?, ?) ON CONFLICT DO NOTHING`
+	const query = `INSERT INTO links (task_id, blocker_id) VALUES (?, ?) ON CONFLICT DO UPDATE SET inherited = 0`
 	return t.link(query, task, blocker)
+}
+
+func (t *tx) Inherit(task, blocker board.ID) error {
+	const query = `INSERT INTO links (task_id, blocker_id, inherited) VALUES (?, ?, 1) ON CONFLICT DO NOTHING`
+	return t.link(query, task, blocker)
+}
+
+func (t *tx) Inherited(id board.ID) ([]board.ID, error) {
+	const query = `SELECT blocker_id FROM links WHERE task_id = ? AND inherited ORDER BY blocker_id`
+	packed, err := t.pack(id)
+	if err != nil {
+		return nil, err
+	}
+	return t.ids(id.Project, query, packed)
 }
 
 func (t *tx) Unlink(task, blocker board.ID) error {
