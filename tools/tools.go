@@ -42,6 +42,9 @@ type Options struct {
 	// Missing is the reason why there is no board; every call is refused with it.
 	Missing error
 	Logger  *slog.Logger
+	// Wrote is called after each call that writes, and returns a remark for its answer, or
+	// an empty string.
+	Wrote func() string
 	// Asked is called with each new question.
 	Asked func(board.Question)
 }
@@ -198,6 +201,11 @@ func (t *Tools) serve(ctx context.Context, d *definition, c *mcp.Call) (*mcp.Too
 	a, err := d.run(ctx, t, k)
 	if err != nil {
 		return refused(k.refuse(action{what: "Not done."}, err))
+	}
+	if t.o.Wrote != nil && d.verb.Writes {
+		if remark := t.o.Wrote(); remark != "" {
+			a.more = append(a.more, remark)
+		}
 	}
 	return a.tool(), nil
 }

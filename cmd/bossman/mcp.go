@@ -87,6 +87,9 @@ func (a *app) serveStdio(ctx context.Context, f mcpFlags) error {
 		defer look.Runner.Close()
 		options.Inspector = look
 		options.Where = look.Here
+		if o.firstWrite != nil && !o.server {
+			options.Wrote = o.firstWrite
+		}
 		for _, text := range o.settings.Ignored {
 			log.Warn("a line of the configuration is ignored", "line", text)
 		}

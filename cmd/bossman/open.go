@@ -27,6 +27,8 @@ type openBoard struct {
 	label string
 	// server is set if the board is a team's: in a database, or on a server.
 	server bool
+	// firstWrite tells once about other boards, after the first write to this one.
+	firstWrite func() string
 	// slug is the project of the command; empty if there are several and none was named.
 	slug     string
 	projects []board.Project
@@ -59,12 +61,20 @@ func (a *app) openWith(ctx context.Context, s *config.Settings, adopt func(*boar
 	if config.IsServer(s.Board) && s.DB == "" {
 		return a.openRemote(ctx, s, p)
 	}
+	first := s.FirstWrite()
 	store, path, err := a.openStore(ctx, s, p)
 	if err != nil {
 		return nil, err
 	}
-	a.atExit(func() { store.Close() })
-	o := &openBoard{settings: s, location: p, label: path, server: s.DB != "", keys: auth.New(store, nil)}
+	o := &openBoard{settings: s, location: p, label: path, server: s.DB != "", firstWrite: first, keys: auth.New(store, nil)}
+	a.atExit(func() {
+		store.Close()
+		if !o.server {
+			if note := o.firstWrite(); note != "" {
+				fmt.Fprintln(a.Stderr, "note: "+console.Escape(note))
+			}
+		}
+	})
 	err = store.Read(ctx, func(r board.Reader) error {
 		o.projects, err = r.Projects()
 		return err

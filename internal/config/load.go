@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/bossman-dev/bossman/auth"
+	"github.com/bossman-dev/bossman/git"
 	"github.com/bossman-dev/bossman/internal/console"
 )
 
@@ -58,6 +59,14 @@ func Load(flags Flags, getenv func(string) string) (*Settings, error) {
 		}
 		if s.Origin["board"] == projectFile(root) && !IsServer(s.Board) && !isFile {
 			s.location.Path = filepath.Join(root, boardFile(s.Board))
+		}
+	}
+	if repo, ok := git.At(s.location.Root); ok && repo.Common == s.location.Repository && !isFile && !IsServer(s.Board) {
+		switch target, err := readLink(repo.Common); {
+		case err != nil:
+			return nil, err
+		case target != "":
+			s.location.Path = boardFileOf(target)
 		}
 	}
 	if err := s.readEnv(getenv); err != nil {

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"cmp"
+	"os"
+
+	"github.com/bossman-dev/bossman/internal/config"
+	"github.com/bossman-dev/bossman/internal/console"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) linkCommand() *cobra.Command {
+	var off bool
+	cmd := &cobra.Command{
+		Use: "link [PATH]", Short: "Use the board of another clone of this repository", Args: cobra.MaximumNArgs(1),
+		Long: `Link makes this clone and its worktrees use the board of the clone in PATH. Without PATH it
+shows which board is used. The link is a file in the git directory; tasks stay where they
+are. Agents that run now use the other board when they are started again.`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			l, err := config.CurrentLink(a.flags, a.Getenv)
+			if err != nil {
+				return err
+			}
+			if off && len(args) > 0 {
+				return console.Usagef("--off takes no PATH")
+			}
+			if off || len(args) > 0 {
+				if err := a.RefuseAgent(); err != nil {
+					return err
+				}
+			}
+			switch {
+			case off:
+				if removed, err := l.Remove(); err != nil || !removed {
+					return cmp.Or(err, console.Errorf(console.NothingToDo, "", "this clone has no link"))
+				}
+			case len(args) > 0:
+				if err := l.Set(args[0]); err != nil {
+					return err
+				}
+			}
+			if a.JSON {
+				return a.PrintJSON(map[string]any{"clone": l.Clone, "board": l.Board, "linked": l.Board != l.Own})
+			}
+			a.Linef("This clone uses the board in %s.", console.Escape(l.Board))
+			if _, err := os.Stat(l.Own); err == nil && l.Board != l.Own {
+				a.Linef("Its own board stays in %s. To bring its tasks along: bossman --board %s task export > tasks.jsonl, then bossman task import tasks.jsonl", console.Escape(l.Own), console.Escape(l.Own))
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&off, "off", false, "remove the link, and use this clone's own board again")
+	return cmd
+}

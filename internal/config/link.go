@@ -1,0 +1,144 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/bossman-dev/bossman/git"
+	"github.com/bossman-dev/bossman/internal/console"
+)
+
+// A link lets a clone use the board of another clone. It is a file in the git directory of
+// the first with the path of the git directory of the second, and goes one step: a clone
+// whose board is used has no link itself.
+
+const offNext = "bossman link --off removes the link, bossman link PATH makes another"
+
+// linkFile is where the link of a repository is.
+func linkFile(common string) string { return filepath.Join(common, "bossman", "link") }
+
+// boardFileOf is where the board of a repository is.
+func boardFileOf(common string) string { return filepath.Join(common, "bossman", "board.db") }
+
+// readLink returns the git directory that a repository is linked to, empty if it is not.
+func readLink(common string) (string, error) {
+	path := linkFile(common)
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read the link to a board: %w", err)
+	}
+	bad := func(format string, args ...any) (string, error) {
+		return "", console.Errorf(console.Denied, offNext, "the link to a board in %s is not used: %s", path, fmt.Sprintf(format, args...))
+	}
+	if !info.Mode().IsRegular() || info.Size() > 4096 || runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 || !isMine(info) {
+		return bad("it must be a regular file of yours that only you can write")
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("read the link to a board: %w", err)
+	}
+	target := strings.TrimSuffix(string(text), "\n")
+	if err := checkTarget(common, target); err != nil {
+		return bad("%v", err)
+	}
+	return target, nil
+}
+
+// checkTarget says why a repository cannot be linked to a git directory.
+func checkTarget(common, target string) error {
+	if !filepath.IsAbs(target) || filepath.Clean(target) != target || strings.ContainsAny(target, "\n\x00") {
+		return fmt.Errorf("%q is not an absolute path", target)
+	}
+	if target == common {
+		return errors.New("it leads to itself")
+	}
+	repo, ok := git.At(target)
+	if !ok || repo.Common != target {
+		return fmt.Errorf("%s is not the git directory of a clone", target)
+	}
+	for _, path := range []string{target, filepath.Join(target, "bossman"), boardFileOf(target)} {
+		info, err := os.Lstat(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if !isMine(info) || info.Mode()&os.ModeSymlink != 0 {
+			return fmt.Errorf("%s belongs to another user, or is a symbolic link", path)
+		}
+	}
+	if _, err := os.Lstat(linkFile(target)); err == nil {
+		return fmt.Errorf("%s is linked to another board itself", target)
+	}
+	return nil
+}
+
+// A Link says which board a clone uses.
+type Link struct {
+	// Clone is the git directory of the clone. Own is the file of its own board, and Board
+	// the file of the board that it uses; they are equal without a link.
+	Clone, Own, Board string
+}
+
+// CurrentLink returns the link of the clone that the settings' search begins in. It
+// does not look whether the link can be used.
+func CurrentLink(flags Flags, getenv func(string) string) (Link, error) {
+	from, by, err := start(flags, getenv)
+	if err != nil {
+		return Link{}, err
+	}
+	repo, err := git.Find(from)
+	if err != nil {
+		return Link{}, console.Errorf(console.NotFound, "bossman --board PATH names the project whose board is meant", "%s (%s) is not in a git repository, and only a clone can be linked to another", from, by)
+	}
+	l := Link{Clone: repo.Common, Own: boardFileOf(repo.Common)}
+	l.Board = l.Own
+	if text, err := os.ReadFile(linkFile(repo.Common)); err == nil {
+		l.Board = boardFileOf(strings.TrimSpace(string(text)))
+	}
+	return l, nil
+}
+
+// Set links the clone to the one that a directory is in.
+func (l *Link) Set(dir string) error {
+	repo, err := git.Find(dir)
+	if err != nil {
+		return console.Errorf(console.NotFound, "bossman link PATH, with the directory of the other clone", "%s is not in a git repository", dir)
+	}
+	if err := checkTarget(l.Clone, repo.Common); err != nil {
+		return console.Errorf(console.Conflict, "bossman link PATH, with the directory of the clone that has the board", "cannot link to %s: %v", dir, err)
+	}
+	if err := os.MkdirAll(filepath.Dir(linkFile(l.Clone)), 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(linkFile(l.Clone)), "link-")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // a no-op after the rename
+	_, err = f.WriteString(repo.Common + "\n")
+	if err := errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	l.Board = boardFileOf(repo.Common)
+	return os.Rename(f.Name(), linkFile(l.Clone))
+}
+
+// Remove removes the link, and reports whether there was one.
+func (l *Link) Remove() (bool, error) {
+	err := os.Remove(linkFile(l.Clone))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	l.Board = l.Own
+	return err == nil, err
+}
