@@ -78,6 +78,8 @@ func (a *app) answer(ctx context.Context, o *openBoard, id board.QuestionID, tex
 	switch asker := console.OneLine(q.Asker.Name); {
 	case d.Task.ReservedFor == q.Asker:
 		a.Linef("%s", a.Styled(console.Dim, fmt.Sprintf("%v is pending again and reserved for %s for 10 minutes.", d.Task.ID, asker)))
+	case d.Task.Ready():
+		a.Linef("%s", a.Styled(console.Dim, fmt.Sprintf("%v is ready for any agent: %s is not connected.", d.Task.ID, asker)))
 	case d.Claim != nil && d.Claim.Worker == q.Asker:
 		a.Linef("%s", a.Styled(console.Dim, fmt.Sprintf("%s is working on %v and gets the answer with its next call.", asker, d.Task.ID)))
 	}
