@@ -127,7 +127,7 @@ func (x *expander) env(name, at string) string {
 //
 //	none     no expansion
 //	braces   ${V}, ${V:-default}
-//	shell    the same, and $V
+//	shell    the same, $V, and $(echo words), which needs no shell
 //	named    ${env:V}, ${input:id}, ${workspaceFolder}, ${userHome}
 //	plain    {env:V}
 func (x *expander) text(at, s string) string {
@@ -158,6 +158,11 @@ func (x *expander) text(at, s string) string {
 			out.WriteString(v)
 			s = after
 		case x.server.rule == "shell" && strings.HasPrefix(s, "$("):
+			if words, rest, ok := cutEcho(s); ok {
+				out.WriteString(x.text(at, words))
+				s = rest
+				continue
+			}
 			return x.fail(x.server.errorf("%s contains a command in $(…), which is not run: put its output into a variable", at))
 		case x.server.rule == "shell" && s[0] == '$' && nameLength(s[1:]) > 0:
 			n := 1 + nameLength(s[1:])
@@ -169,6 +174,17 @@ func (x *expander) text(at, s string) string {
 		}
 	}
 	return out.String() + s
+}
+
+// cutEcho returns the words of $(echo words) at the beginning of s, and what
+// follows. It returns false for any other command.
+func cutEcho(s string) (words, rest string, ok bool) {
+	inside, rest, closed := strings.Cut(s[len("$("):], ")")
+	f := strings.Fields(inside)
+	if !closed || len(f) < 2 || f[0] != "echo" || f[1][0] == '-' || strings.ContainsAny(inside, "`;|&<>(\"'\\*?[~#!\r\n") {
+		return "", "", false
+	}
+	return strings.Join(f[1:], " "), rest, true
 }
 
 // variable returns the value of what is in braces. It returns false for text

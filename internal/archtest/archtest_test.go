@@ -44,6 +44,7 @@ var drawing = map[string][]string{
 	"clientconfig":                {},
 	"cmd/bossman":                 {"access", "auth", "board", "check", "git", "internal/boardjson", "internal/boardtext", "internal/config", "internal/console", "internal/mcpcli", "internal/planfile", "internal/server", "mcp", "mcp/oauth", "mcp/streamable", "remote", "store/postgres", "store/sqlite", "telemetry", "tools"},
 	"examples/add":                {"mcp"},
+	"examples/agent":              {"clientconfig", "mcp"},
 	"examples/moonphase":          {"mcp", "mcp/streamable"},
 	"git":                         {},
 	"internal/archtest":           {},
