@@ -66,6 +66,10 @@ func (b *Board) Ask(ctx context.Context, a Actor, n NewQuestion) (Question, erro
 			if err := c.clock(); err != nil {
 				return err
 			}
+			adopted := false
+			if q, adopted, err = c.adoptQuestion(n); adopted || err != nil {
+				return err
+			}
 		} else {
 			if err := c.lock(n.Claim.Task); err != nil {
 				return err
@@ -113,6 +117,57 @@ func (c *change) ask(held *holding, n NewQuestion) (Question, error) {
 	}
 	c.freed = true // wakes calls that wait for questions
 	return q, nil
+}
+
+// adoptQuestion returns the open question that an earlier process of the same principal asked in the
+// same conversation before it ended, if there is one. The caller is now its asker.
+func (c *change) adoptQuestion(n NewQuestion) (Question, bool, error) {
+	if n.ChatID == "" || !n.Claim.IsZero() {
+		return Question{}, false, nil
+	}
+	open, err := c.tx.Questions(QuestionFilter{Projects: []string{n.Project}, State: QuestionOpen, ChatID: n.ChatID})
+	if err != nil {
+		return Question{}, false, err
+	}
+	for _, q := range open {
+		if q.AskerLeft() && q.Claim.IsZero() && q.Text == n.Text && q.Asker.Principal == c.actor.Principal {
+			q.Owner = c.actor.Owner
+			return q, true, c.tx.UpdateQuestion(q)
+		}
+	}
+	return Question{}, false, nil
+}
+
+// setAskers sets the owner of a claim's open questions.
+func (c *change) setAskers(h Handle, owner string) error {
+	open, err := c.tx.Questions(QuestionFilter{Task: h.Task, State: QuestionOpen})
+	if err != nil {
+		return err
+	}
+	for _, q := range open {
+		if q.Claim != h || q.Owner == owner {
+			continue
+		}
+		q.Owner = owner
+		if err := c.tx.UpdateQuestion(q); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Chat returns the questions that were asked in the same conversation before q, at most n,
+// oldest first.
+func Chat(ctx context.Context, b interface {
+	Questions(ctx context.Context, f QuestionFilter) ([]Question, error)
+}, q Question, n int,
+) ([]Question, error) {
+	if q.ChatID == "" {
+		return nil, nil
+	}
+	all, err := b.Questions(ctx, QuestionFilter{Projects: []string{q.Project}, ChatID: q.ChatID})
+	all = slices.DeleteFunc(all, func(o Question) bool { return o.ID >= q.ID || o.Asker.Principal != q.Asker.Principal })
+	return all[max(0, len(all)-n):], err
 }
 
 // Question reads a question.

@@ -138,5 +138,8 @@ func (c *change) redeliver(h *holding, who Claimant) (bool, error) {
 	if err := c.tx.PutWorker(Worker{WorkerID: who.Worker, Owner: who.Owner, LastSeen: c.now}); err != nil {
 		return false, err
 	}
+	if err := c.setAskers(h.claim.Handle, who.Owner); err != nil {
+		return false, err
+	}
 	return true, c.tx.UpdateClaim(*h.claim)
 }

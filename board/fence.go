@@ -128,6 +128,13 @@ func (c *change) end(h *holding, cause Cause, reason string) error {
 	h.attempt.EndedAt = c.now
 	h.attempt.Cause = cause
 	h.attempt.Reason = reason
+	switch cause {
+	case CauseDone, CauseParked, CauseCancelled, CauseClosed: // whose questions are closed, or waited for
+	default:
+		if err := c.setAskers(h.attempt.Handle, ""); err != nil {
+			return err
+		}
+	}
 	c.told.ended = append(c.told.ended, endedAttempt{cause, c.now.Sub(h.attempt.GrantedAt)})
 	return c.tx.UpdateAttempt(h.attempt)
 }

@@ -40,9 +40,11 @@ type Question struct {
 	ID      QuestionID
 	Project string
 	// Claim is the claim it was asked under, or zero.
-	Claim   Handle
-	Asker   WorkerID
-	Owner   string // of the asker
+	Claim Handle
+	Asker WorkerID
+	// Owner is the process or key of the asker. It is empty if the asker has left: its
+	// process has ended, or its claim has, and not by being parked.
+	Owner   string
 	ChatID  string // the asker's own id of the conversation
 	Text    string
 	Options []string
@@ -75,3 +77,7 @@ type NewQuestion struct {
 	HumanOnly bool
 	Key       string
 }
+
+// AskerLeft reports whether nobody waits for the answer to an open question. If it is about
+// a task, the task's next worker gets the answer.
+func (q *Question) AskerLeft() bool { return q.State == QuestionOpen && q.Owner == "" }

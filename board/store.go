@@ -159,7 +159,8 @@ type Tx interface {
 	UpdateAttempt(a Attempt) error
 	// PutWorker creates or replaces a worker.
 	PutWorker(w Worker) error
-	// Disown clears the owner of all workers of an owner that has ended.
+	// Disown clears the owner of all workers and open questions of an owner that has
+	// ended.
 	Disown(owner string) error
 	// Decline keeps a task from being offered to a worker until a point in time. If the
 	// worker has an owner's name, it keeps the task from new names of that owner.
@@ -301,6 +302,7 @@ type QuestionFilter struct {
 	Projects []string
 	State    QuestionState
 	Task     ID
+	ChatID   string
 	// After is the last ID of the previous page, Limit the size of a page (default
 	// 1,000).
 	After QuestionID

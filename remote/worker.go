@@ -33,7 +33,9 @@ var workers = op(access.Workers, func(ctx context.Context, c *call, in workersIn
 	out.Now = now
 	for _, w := range all {
 		if w.Principal == c.caller.Principal || holders[w.WorkerID] {
-			w.Owner = c.process(w.Owner)
+			if w.Owner != "" { // otherwise its process has ended
+				w.Owner = c.process(w.Owner)
+			}
 			out.Workers = append(out.Workers, w)
 		}
 	}

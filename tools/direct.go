@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -242,8 +243,8 @@ func (t *Tools) directAsk(ctx context.Context, r *mcp.Request) (mcp.Result, erro
 	if err != nil {
 		return nil, err
 	}
-	if chatID == "" {
-		chatID = "new"
+	if chatID == "new" { // which it is told if it names none
+		chatID = ""
 	}
 	const what = "Failed to answer question"
 	key := chatID + "\n" + question
@@ -276,10 +277,10 @@ func (t *Tools) directAsk(ctx context.Context, r *mcp.Request) (mcp.Result, erro
 	resume := k.wait(maxWait * time.Second)
 	q, err := t.b.Await(ctx, id, maxWait*time.Second)
 	resume()
-	if err != nil {
+	if err != nil && ctx.Err() == nil {
 		return nil, rpcError(what, err)
 	}
-	if q.State == board.QuestionOpen {
+	if err != nil || q.State == board.QuestionOpen {
 		return nil, jsonrpc.Errorf(jsonrpc.CodeInternal, "%s: %v has no answer yet; repeat the call to keep waiting", what, id)
 	}
 	t.mu.Lock()
@@ -291,7 +292,7 @@ func (t *Tools) directAsk(ctx context.Context, r *mcp.Request) (mcp.Result, erro
 	return struct {
 		Answer string `json:"answer"`
 		ChatID string `json:"chatId"`
-	}{q.Answer, chatID}, nil
+	}{q.Answer, cmp.Or(chatID, "new")}, nil
 }
 
 // textParam returns a string parameter. A required one must not be empty.

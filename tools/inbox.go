@@ -67,8 +67,12 @@ func findQuestions(ctx context.Context, t *Tools, k *caller, in struct {
 	}
 	var lines []string
 	for _, q := range qs {
+		earlier, err := board.Chat(ctx, t.b, q, maxTurns)
+		if err != nil {
+			return nil, k.refuse(e, err)
+		}
 		w.Items = append(w.Items, wireQuestionOf(q))
-		lines = append(lines, questionRow(q, now))
+		lines = append(lines, questionRow(q, now)+turnsText(earlier))
 	}
 	switch {
 	case lines == nil:
@@ -97,6 +101,9 @@ func questionRow(q board.Question, now time.Time) string {
 	if q.State == board.QuestionOpen && !q.NeededBy.IsZero() && now.After(q.NeededBy) {
 		row += ", overdue"
 	}
+	if q.AskerLeft() {
+		row += ", " + leftText(q)
+	}
 	row += ", asked " + since(now, q.AskedAt) + ": " + oneLine(q.Text, 300)
 	if len(q.Options) > 0 {
 		row += "\n    options: " + oneLine(strings.Join(q.Options, " | "), 300)
@@ -108,6 +115,31 @@ func questionRow(q board.Question, now time.Time) string {
 		row += "\n    answer from " + answeredBy(q) + ": " + oneLine(q.Answer, 300)
 	}
 	return row
+}
+
+// leftText says who gets the answer to a question whose asker has left.
+func leftText(q board.Question) string {
+	if q.Claim.IsZero() {
+		return "its asker has left, so nobody waits for the answer"
+	}
+	return fmt.Sprintf("its asker has left, so the next worker of %v gets the answer", q.Claim.Task)
+}
+
+// maxTurns is how many earlier questions of a conversation are shown.
+const maxTurns = 5
+
+// turnsText shows what was asked before in the same conversation, a line each.
+func turnsText(earlier []board.Question) string {
+	s := ""
+	for _, q := range earlier {
+		s += fmt.Sprintf("\n    earlier, %v: %s", q.ID, quote(oneLine(q.Text, 200)))
+		if q.State == board.QuestionAnswered {
+			s += fmt.Sprintf(" Answer: %s", quote(oneLine(q.Answer, 200)))
+		} else {
+			s += " (" + string(q.State) + ")"
+		}
+	}
+	return s
 }
 
 var answerQuestion = &definition{

@@ -319,3 +319,51 @@ func TestPipe_reportAfterGivenBack(t *testing.T) {
 		}
 	})
 }
+
+// Whoever answers sees what was asked before in the same conversation, and that the asker
+// has left.
+func TestPipe_conversation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFixture(t, web, setup{}, mcp.Newest)
+		if _, _, err := s.b.Create(t.Context(), ada, board.NewTask{Project: "web", Title: "One"}, ""); err != nil {
+			t.Fatal(err)
+		}
+		lead := s.pipe(setup{})
+		list := func(id int, want string) {
+			t.Helper()
+			lead.say(tool(id, "list_questions", `{}`))
+			synctest.Wait()
+			if got := strings.TrimSpace(lead.answers[id]); !strings.HasPrefix(got, want) {
+				t.Errorf("list_questions:\n%s\nwant\n%s", got, want)
+			}
+		}
+		asker := s.pipe(in("/a"))
+		asker.say(method(1, "askQuestion", `{"question":"Which database?","chatId":"c-1"}`))
+		time.Sleep(time.Second)
+		if _, err := s.b.Answer(t.Context(), ada, 1, "SQLite"); err != nil {
+			t.Fatal(err)
+		}
+		asker.answered(2*time.Second, 1)
+		asker.say(method(2, "askQuestion", `{"question":"Which version?","chatId":"c-1"}`), method(3, "askQuestion", `{"question":"Anything else?"}`))
+		asker.answered(time.Second, 1)
+		const rows = `q-2 open, asked 1 s ago: Which version?
+    earlier, q-1: "Which database?" Answer: "SQLite"
+q-3 open, asked 1 s ago: Anything else?
+Answer with`
+		list(1, rows)
+		asker.hangUp()
+		const left = "its asker has left, so nobody waits for the answer, "
+		list(2, strings.NewReplacer("asked 1", left+"asked 6").Replace(rows))
+		// The same question from a later process is the same question.
+		later := s.pipe(in("/a"))
+		later.say(method(1, "askQuestion", `{"question":"Which version?","chatId":"c-1"}`))
+		later.answered(time.Second)
+		list(3, `q-2 open, asked`)
+		if _, err := s.b.Answer(t.Context(), ada, 2, "3.51"); err != nil {
+			t.Fatal(err)
+		}
+		if got := later.answered(2*time.Second, 1); got[1] != `{"answer":"3.51","chatId":"c-1"}` {
+			t.Errorf("askQuestion = %s", got[1])
+		}
+	})
+}

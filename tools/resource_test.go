@@ -31,7 +31,7 @@ func TestResources(t *testing.T) {
 				if _, err := c.Call(t.Context(), "get_next_task", nil, nil); err != nil {
 					t.Fatal(err)
 				}
-				if _, err := s.b.Ask(t.Context(), ada, board.NewQuestion{Project: "web", Text: "Why?"}); err != nil {
+				if _, err := s.b.Ask(t.Context(), board.Actor{Principal: "bo", Owner: "p-1"}, board.NewQuestion{Project: "web", Text: "Why?"}); err != nil {
 					t.Fatal(err)
 				}
 				for uri, want := range map[string]string{

@@ -147,6 +147,8 @@ type wireQuestion struct {
 	AnsweredAs string   `json:"answered_as,omitzero"`
 	ChatID     string   `json:"chat_id,omitzero"`
 	Parked     bool     `json:"parked,omitzero"`
+	// AskerLeft: nobody waits for the answer any more.
+	AskerLeft bool `json:"asker_left,omitzero"`
 }
 
 // Subject returns the task that the question is about, if any.
@@ -156,7 +158,7 @@ func wireQuestionOf(q board.Question) wireQuestion {
 	return wireQuestion{
 		ID: q.ID.String(), Task: q.Claim.Task.String(), Text: q.Text, Options: q.Options, Default: q.Default,
 		Blocking: q.Blocking, HumanOnly: q.HumanOnly, State: string(q.State), Answer: q.Answer,
-		AnsweredBy: q.AnsweredBy, AnsweredAs: string(q.AnsweredAs), ChatID: q.ChatID,
+		AnsweredBy: q.AnsweredBy, AnsweredAs: string(q.AnsweredAs), ChatID: q.ChatID, AskerLeft: q.AskerLeft(),
 	}
 }
 

@@ -186,6 +186,86 @@ var ruleQuestions = group{"questions", []test{
 		f.ok(err)
 		f.equal("state", got.State, board.QuestionOpen)
 	}},
+	{"a question whose asker has left says so", func(f *fixture) {
+		left := func(id board.QuestionID) bool {
+			f.Helper()
+			q, err := f.board.Question(f.ctx, id)
+			f.ok(err)
+			return q.AskerLeft()
+		}
+		x := f.agent("x")
+		actor := x.actor
+		actor.Owner = "p-one"
+		alone, err := f.board.Ask(f.ctx, actor, board.NewQuestion{Project: project, Text: "alone"})
+		f.ok(err)
+		h, err := f.board.Next(f.ctx, actor, board.Wish{Projects: []string{project}})
+		if err == nil {
+			f.Fatalf("got %v", h.Claim)
+		}
+		ids := []board.ID{f.create("expires"), f.create("parks")}
+		var asked []board.QuestionID
+		var workers []string
+		for _, id := range ids {
+			h, err := f.board.Next(f.ctx, actor, board.Wish{Projects: []string{project}, Task: id})
+			f.ok(err)
+			q, err := f.board.Ask(f.ctx, actor, board.NewQuestion{Claim: h.Claim.Handle, Text: "about " + id.String()})
+			f.ok(err)
+			asked, workers = append(asked, q.ID), append(workers, h.Claim.Worker.Name)
+		}
+		actor.Worker = workers[1]
+		_, parked, err := f.board.Park(f.ctx, actor, asked[1])
+		f.ok(err)
+		f.equal("parked", parked, true)
+		f.equal("while it is here", words(left(alone.ID), left(asked[0]), left(asked[1])), "false false false")
+		f.ok(f.board.Leave(f.ctx, "p-one"))
+		f.equal("after it left", words(left(alone.ID), left(asked[0]), left(asked[1])), "true true true")
+		// Its agent comes back from another process.
+		actor.Owner, actor.Worker = "p-two", ""
+		_, err = f.board.Next(f.ctx, actor, board.Wish{Projects: []string{project}, Worker: workers[0]})
+		f.ok(err)
+		f.equal("when it is back", words(left(alone.ID), left(asked[0]), left(asked[1])), "true false true")
+		f.expire(ids[0])
+		f.equal("after its lease expired", left(asked[0]), true)
+		// The answer still counts.
+		_, err = f.board.Answer(f.ctx, ada, asked[1], "yes")
+		f.ok(err)
+		f.status(ids[1], board.Pending)
+		f.equal("answered", left(asked[1]), false)
+	}},
+	{"the same question in the same conversation is taken over from an asker that left", func(f *fixture) {
+		x := f.agent("x").actor
+		x.Owner = "p-one"
+		n := board.NewQuestion{Project: project, ChatID: "chat-1", Text: "why", Blocking: new(false)}
+		first, err := f.board.Ask(f.ctx, x, n)
+		f.ok(err)
+		second, err := f.board.Ask(f.ctx, x, n)
+		f.ok(err)
+		if first.ID == second.ID {
+			f.Error("a question whose asker is here was taken over")
+		}
+		f.ok(f.board.Leave(f.ctx, "p-one"))
+		x.Owner = "p-two"
+		again, err := f.board.Ask(f.ctx, x, n)
+		f.ok(err)
+		f.equal("taken over", words(again.ID, again.AskerLeft()), words(first.ID, false))
+		other := n
+		other.ChatID = "chat-2"
+		third, err := f.board.Ask(f.ctx, x, other)
+		f.ok(err)
+		if third.ID <= second.ID {
+			f.Errorf("a question of another conversation is %v", third.ID)
+		}
+		chat, err := board.Chat(f.ctx, f.board, second, 5)
+		f.ok(err)
+		f.equal("earlier", len(chat), 1)
+		f.equal("the first of them", chat[0].ID, first.ID)
+		none, err := board.Chat(f.ctx, f.board, third, 5)
+		f.ok(err)
+		f.equal("of another conversation", len(none), 0)
+		byChat, err := f.board.Questions(f.ctx, board.QuestionFilter{ChatID: "chat-2"})
+		f.ok(err)
+		f.equal("by chat", len(byChat), 1)
+	}},
 }}
 
 var ruleParking = group{"parking", []test{

@@ -50,7 +50,7 @@ func (a *app) answerCommand() *cobra.Command {
 			}
 			text := strings.Join(args[1:], " ")
 			if text == "" {
-				if text, err = a.askPerson(cmd.Context(), q); err != nil {
+				if text, err = a.askPerson(cmd.Context(), o, q); err != nil {
 					return err
 				}
 			}
@@ -96,7 +96,7 @@ func (a *app) answerAll(ctx context.Context, o *openBoard, slug string) error {
 		return console.Errorf(console.NothingToDo, "", "no question is open")
 	}
 	for _, q := range open {
-		text, err := a.askPerson(ctx, q)
+		text, err := a.askPerson(ctx, o, q)
 		if errors.Is(err, errSkipped) {
 			continue
 		}
@@ -114,13 +114,17 @@ var errSkipped = errors.New("no answer was given; the question stays open")
 
 // askPerson shows a question and reads the answer from the terminal. A number chooses an
 // option. The error is errSkipped for an empty line.
-func (a *app) askPerson(ctx context.Context, q board.Question) (string, error) {
+func (a *app) askPerson(ctx context.Context, o *openBoard, q board.Question) (string, error) {
 	if q.State != board.QuestionOpen {
 		return "", console.Errorf(console.Conflict, "", "%v is %s: %s", q.ID, q.State, console.OneLine(q.Answer))
 	}
+	shown := boardjson.FromQuestion(q, q.AskedAt)
+	var err error
+	if shown.Earlier, err = o.chat(ctx, q); err != nil {
+		return "", err
+	}
 	a.showEntry(inboxEntry{
-		Kind: "question", ID: q.ID.String(), Title: q.Text, Task: q.Claim.Task.String(),
-		Asked: new(boardjson.FromQuestion(q, q.AskedAt)), Command: "an empty line skips it",
+		Kind: "question", ID: q.ID.String(), Title: q.Text, Task: q.Claim.Task.String(), Asked: &shown, Command: "an empty line skips it",
 	})
 	text, err := a.Prompt(ctx, "answer> ")
 	if err != nil {

@@ -112,6 +112,9 @@ func (o *openBoard) inbox(ctx context.Context, slug string) ([]inboxEntry, error
 				Kind: "question", ID: q.ID.String(), Title: q.Text, Task: q.Claim.Task.String(), Since: q.AskedAt.UTC(),
 				Command: "bossman answer " + q.ID.String(), Asked: new(boardjson.FromQuestion(q, s.Now)), age: boardtext.Ago(s.Now, q.AskedAt),
 			}
+			if e.Asked.Earlier, err = o.chat(ctx, q); err != nil {
+				return nil, err
+			}
 			switch {
 			case boardjson.Overdue(q, s.Now):
 				e.Detail = "overdue"
@@ -184,6 +187,12 @@ func (o *openBoard) followUps(ctx context.Context, slug string, now time.Time) (
 		}
 	}
 	return in, nil
+}
+
+// chat returns what was asked before in the conversation of a question.
+func (o *openBoard) chat(ctx context.Context, q board.Question) ([]boardjson.Question, error) {
+	earlier, err := board.Chat(ctx, o, q, 5)
+	return boardjson.FromQuestions(earlier, time.Time{}), err
 }
 
 func taskEntry(t board.Task) inboxEntry {
@@ -286,7 +295,23 @@ func (a *app) showEntry(e inboxEntry) {
 	if q := e.Asked; q != nil && q.HumanOnly {
 		facts = append(facts, "for people only")
 	}
+	if q := e.Asked; q != nil && q.AskerLeft {
+		left := "its asker has left: nobody waits for the answer"
+		if e.Task != "" {
+			left = "its asker has left: the next worker of " + e.Task + " gets the answer"
+		}
+		facts = append(facts, left)
+	}
 	a.Linef("%s  %s", head, a.Styled(console.Dim, strings.Join(facts, " · ")))
+	if e.Asked != nil {
+		for _, q := range e.Asked.Earlier {
+			answer := q.Answer
+			if answer == "" {
+				answer = "(" + q.State + ")"
+			}
+			a.Linef("  %s", a.Styled(console.Dim, fmt.Sprintf("earlier, %s: %s → %s", q.ID, console.OneLine(q.Text), console.OneLine(answer))))
+		}
+	}
 	a.Paragraph("  ", e.Title)
 	if e.Detail != "" && e.Kind != "question" {
 		a.Paragraph("  ", console.OneLine(e.Detail))

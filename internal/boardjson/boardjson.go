@@ -115,6 +115,10 @@ type Question struct {
 	Blocking  bool     `json:"blocking"`
 	HumanOnly bool     `json:"human_only"`
 	State     string   `json:"state"`
+	// AskerLeft: nobody waits for the answer any more.
+	AskerLeft bool `json:"asker_left,omitzero"`
+	// Earlier are the questions before it in the same conversation.
+	Earlier []Question `json:"earlier,omitzero"`
 
 	AskedAt    time.Time  `json:"asked_at"`
 	NeededBy   *time.Time `json:"needed_by,omitzero"`
@@ -129,7 +133,7 @@ type Question struct {
 func FromQuestion(q board.Question, now time.Time) Question {
 	return Question{
 		ID: q.ID.String(), Project: q.Project, Task: q.Claim.Task.String(), Worker: q.Asker.Name, ChatID: q.ChatID, Text: q.Text,
-		Options: q.Options, Default: q.Default, Blocking: q.Blocking, HumanOnly: q.HumanOnly, State: string(q.State),
+		Options: q.Options, Default: q.Default, Blocking: q.Blocking, HumanOnly: q.HumanOnly, State: string(q.State), AskerLeft: q.AskerLeft(),
 		AskedAt: q.AskedAt.UTC(), NeededBy: Time(q.NeededBy), Overdue: Overdue(q, now), Answer: q.Answer,
 		AnsweredBy: q.AnsweredBy, AnsweredAs: string(q.AnsweredAs), AnsweredAt: Time(q.AnsweredAt),
 	}

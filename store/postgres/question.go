@@ -41,6 +41,7 @@ func (r *reader) Questions(f board.QuestionFilter) ([]board.Question, error) {
 		projects = ` AND p.slug = ANY($%d)`
 		state    = ` AND q.state = $%d`
 		task     = ` AND q.task_id = (SELECT x.id::bigint << 40 | $%d::bigint FROM projects x WHERE x.slug = $%d)`
+		chat     = ` AND q.chat_id = $%d AND q.chat_id <> ''`
 		after    = ` AND q.id > $%d`
 	)
 	var conditions where
@@ -53,6 +54,9 @@ func (r *reader) Questions(f board.QuestionFilter) ([]board.Question, error) {
 	}
 	if !f.Task.IsZero() {
 		conditions.add(&args, task, no(f.Task), f.Task.Project)
+	}
+	if f.ChatID != "" {
+		conditions.add(&args, chat, f.ChatID)
 	}
 	if f.After > 0 {
 		conditions.add(&args, after, int64(f.After))
@@ -78,11 +82,11 @@ FROM projects p WHERE p.slug = $1 RETURNING id`
 func (t *tx) UpdateQuestion(q board.Question) error {
 	const query = `
 UPDATE questions SET chat_id = $2, text = $3, options = $4, dflt = $5, needed_by = $6, blocking = $7, human_only = $8,
-	state = $9, answer = $10, answered_by = $11, answered_at = $12, answered_as = $13
+	state = $9, answer = $10, answered_by = $11, answered_at = $12, answered_as = $13, owner = $14
 WHERE id = $1 AND state = 'open'`
 	conflict := fmt.Errorf("%w: question %v is not open", board.ErrConflict, q.ID)
 	return t.write(conflict, query, int64(q.ID), q.ChatID, q.Text, orEmpty(q.Options), q.Default, *stamp(&q.NeededBy), q.Blocking, q.HumanOnly,
-		string(q.State), q.Answer, q.AnsweredBy, *stamp(&q.AnsweredAt), string(q.AnsweredAs))
+		string(q.State), q.Answer, q.AnsweredBy, *stamp(&q.AnsweredAt), string(q.AnsweredAs), q.Owner)
 }
 
 // Overdue returns open questions that have a default and whose deadline has passed.

@@ -31,9 +31,12 @@ SET owner = excluded.owner, last_seen = excluded.last_seen, stopped_by = exclude
 	return err
 }
 
-// Disown clears the owner of all workers of an owner.
+// Disown clears the owner of all workers and open questions of an owner.
 func (t *tx) Disown(owner string) error {
-	_, err := t.exec(`UPDATE workers SET owner = '' WHERE owner = $1`, owner)
+	if _, err := t.exec(`UPDATE workers SET owner = '' WHERE owner = $1`, owner); err != nil {
+		return err
+	}
+	_, err := t.exec(`UPDATE questions SET owner = '' WHERE state = 'open' AND owner = $1`, owner)
 	return err
 }
 

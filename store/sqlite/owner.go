@@ -99,9 +99,10 @@ func (r *reader) Gone() ([]string, error) {
 	return gone, nil
 }
 
-// isGone reports whether an owner has died and has claims or workers.
+// isGone reports whether an owner has died and has claims, workers or open questions.
 func (r *reader) isGone(owner string) (bool, error) {
-	const query = `SELECT EXISTS (SELECT 1 FROM claims WHERE owner = ?1) OR EXISTS (SELECT 1 FROM workers WHERE owner = ?1)`
+	const query = `SELECT EXISTS (SELECT 1 FROM claims WHERE owner = ?1) OR EXISTS (SELECT 1 FROM workers WHERE owner = ?1)
+		OR EXISTS (SELECT 1 FROM questions WHERE state = 'open' AND owner = ?1)`
 	f, err := os.Open(r.store.ownerFile(owner))
 	if err != nil {
 		return false, nil // it has just been deleted

@@ -76,6 +76,9 @@ func (r *reader) Questions(f board.QuestionFilter) ([]board.Question, error) {
 		}
 		q.and(`q.task_id = ?`, task)
 	}
+	if f.ChatID != "" {
+		q.and(`q.chat_id = ? AND q.chat_id <> ''`, f.ChatID) // so that the partial index is used
+	}
 	q.and(`q.id > ?`, int64(f.After))
 	q.end(`ORDER BY q.id LIMIT ?`, limitOr(f.Limit, pageSize))
 	var list []board.Question

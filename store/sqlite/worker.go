@@ -66,8 +66,12 @@ func (t *tx) PutWorker(w board.Worker) error {
 
 func (t *tx) Disown(owner string) error {
 	t.store.depart(owner)
-	const query = `UPDATE workers SET owner = '' WHERE owner = ?`
-	_, err := t.exec(query, owner)
+	const workers = `UPDATE workers SET owner = '' WHERE owner = ?`
+	const questions = `UPDATE questions SET owner = '' WHERE state = 'open' AND owner = ?`
+	if _, err := t.exec(workers, owner); err != nil {
+		return err
+	}
+	_, err := t.exec(questions, owner)
 	return err
 }
 
