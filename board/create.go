@@ -49,7 +49,7 @@ func (c *change) recall(kept string, t *Task, d *Doc) error {
 	return err
 }
 
-// CreateUnder is Create for the holder of a claim. The task is on hold until somebody
+// CreateUnder is Create for the holder of a claim. The task is a draft until somebody
 // starts it, and a claim can create at most five.
 func (b *Board) CreateUnder(ctx context.Context, a Actor, h Handle, n NewTask, key string) (Task, Doc, error) {
 	n.Project = h.Task.Project
@@ -88,7 +88,7 @@ func (b *Board) CreateUnder(ctx context.Context, a Actor, h Handle, n NewTask, k
 	return t, d, err
 }
 
-// createUnder creates tasks on hold for the holder of a claim.
+// createUnder creates drafts for the holder of a claim.
 func (c *change) createUnder(h *holding, ns []NewTask) ([]ID, error) {
 	if len(ns) == 0 {
 		return nil, nil
@@ -253,7 +253,7 @@ func (c *change) create(slug string, drafts []draft) ([]Task, error) {
 func (c *change) addChild(parent, child ID) error {
 	p := c.tasks[parent]
 	if p.Status.Terminal() {
-		return conflict("%v is %s and cannot get more children", parent, p.Status)
+		return conflict("%v is %s and cannot get more children", parent, p.State())
 	}
 	p.OpenChildren++
 	c.event(p, EventEdited, p.Status, Detail{Fields: []string{"children"}, Text: child.String()})

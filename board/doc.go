@@ -14,7 +14,7 @@
 //	   └──── blocking question unanswered ───┘
 //
 // Not every pending task can be handed out. A task with open blockers or open children,
-// a task on hold, one that is cooling down after a failure and one that is reserved for
+// a draft, one that is cooling down after a failure and one that is reserved for
 // a worker are pending as well. Task.Ready reports whether a task can be handed out.
 //
 // # Claims

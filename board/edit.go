@@ -41,7 +41,7 @@ func (b *Board) Update(ctx context.Context, a Actor, id ID, e Edit) (Task, error
 		}
 		t = c.tasks[id]
 		if t.Status.Terminal() {
-			return conflict("%v is %s and cannot be changed", id, t.Status)
+			return conflict("%v is %s and cannot be changed", id, t.State())
 		}
 		return c.edit(t, e)
 	})

@@ -8,7 +8,7 @@ type Kind string
 const (
 	EventCreated   Kind = "created"
 	EventEdited    Kind = "edited"
-	EventStarted   Kind = "started" // it is no longer on hold
+	EventStarted   Kind = "started" // it is no longer a draft
 	EventClaimed   Kind = "claimed"
 	EventDelivered Kind = "delivered" // the same claim was delivered again
 	EventRevived   Kind = "revived"   // the claim was renewed after its lease had expired

@@ -14,7 +14,7 @@ var (
 	importRows  = 500
 )
 
-// insert creates the missing tasks in chunks, all of them on hold.
+// insert creates the missing tasks in chunks, all of them as drafts.
 func (im *importing) insert(ctx context.Context) error {
 	var todo []int
 	for i, id := range im.file.ids {
@@ -313,7 +313,7 @@ func (im *importing) questionsAlone(ctx context.Context) error {
 	return nil
 }
 
-// start ends the hold of tasks that are not on hold in the file. It counts their open
+// start starts the tasks that are not drafts in the file. It counts their open
 // blockers again, which may have changed since they were inserted.
 func (im *importing) start(ctx context.Context) error {
 	for chunk := range slices.Chunk(im.file.ids, importTasks) {
@@ -349,7 +349,7 @@ func (im *importing) startOne(c *change, from ID) error {
 	if !t.Hold {
 		return nil
 	}
-	// If the task was started before, somebody has put it on hold again.
+	// If the task was started before, somebody has made it a draft again.
 	brought := int64(1 + len(im.file.events[from]))
 	since, err := c.tx.Events(id, brought, 1000)
 	if err != nil || slices.ContainsFunc(since, func(e Event) bool { return e.Kind == EventStarted }) {

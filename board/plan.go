@@ -13,7 +13,7 @@ type Plan struct {
 	// Goal is the purpose of the plan. It becomes the description of tasks without one.
 	Goal  string
 	Tasks []PlanTask
-	// Hold puts all tasks on hold.
+	// Hold makes all tasks drafts.
 	Hold bool
 	// DryRun validates the plan and creates nothing.
 	DryRun bool

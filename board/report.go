@@ -19,7 +19,7 @@ type Report struct {
 	// CheckNotAccepted. Empty: there is none, or it is.
 	Check     string
 	Artifacts []string
-	// FollowUps are new tasks that turned out to be necessary. They are created on hold.
+	// FollowUps are new tasks that turned out to be necessary. They are created as drafts.
 	FollowUps []NewTask
 	Where     Where
 }

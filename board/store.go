@@ -253,8 +253,11 @@ type Dossier struct {
 type Counts struct {
 	Status map[Status]int
 	// Ready, Blocked, Held and Later add up to the pending tasks: ready to be handed
-	// out; blocked by other tasks or by open children; on hold; cooling down or reserved.
+	// out; blocked by other tasks or by open children; drafts; cooling down or reserved.
+	// In has the number of each state.
 	Ready, Blocked, Held, Later int
+	// Reserved is how many of Later are reserved.
+	Reserved int
 }
 
 // Total returns the number of tasks.
@@ -272,7 +275,7 @@ type TaskFilter struct {
 	Statuses []Status
 	// Ready selects tasks that can be handed out now.
 	Ready bool
-	// Hold selects tasks that are on hold.
+	// Hold selects drafts.
 	Hold bool
 	// Query is searched for in titles and descriptions, ignoring case.
 	Query string

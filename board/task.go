@@ -91,8 +91,11 @@ const (
 	Cancelled  Status = "cancelled"
 )
 
-// Statuses are all states.
+// Statuses are all statuses.
 var Statuses = []Status{Pending, InProgress, Waiting, InReview, Done, Failed, Cancelled}
+
+// Open are the statuses of tasks that are neither done nor cancelled.
+var Open = []Status{Pending, InProgress, Waiting, InReview, Failed}
 
 // Terminal reports whether s is final: the task and its result do not change any more.
 func (s Status) Terminal() bool { return s == Done || s == Cancelled }
@@ -140,7 +143,7 @@ type Task struct {
 	Wants []EvidenceKind
 	// Parent is the task that it is a part of, or zero.
 	Parent ID
-	// Hold is set while it must not be handed out, until somebody starts it.
+	// Hold is set while it is a draft: it is not handed out until somebody starts it.
 	Hold bool
 
 	Status Status

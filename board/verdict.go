@@ -40,7 +40,7 @@ func (b *Board) Cancel(ctx context.Context, a Actor, id ID, reason string, deps 
 			}
 			if t.Status.Terminal() {
 				if next == id {
-					return conflict("%v is already %s", id, t.Status)
+					return conflict("%v is already %s", id, t.State())
 				}
 				continue
 			}
@@ -215,7 +215,7 @@ func (c *change) release(t *Task, cause Cause, reason string) error {
 		t.Status = Pending
 	case t.Status == Pending && !t.NotBefore.IsZero():
 	default:
-		return conflict("%v is %s and has no holder", t.ID, t.Status)
+		return conflict("%v is %s and has no holder", t.ID, t.State())
 	}
 	t.NotBefore = time.Time{}
 	t.ReservedFor = WorkerID{}

@@ -25,7 +25,7 @@ const (
 	WhyReady     ReasonCode = "ready" // it can be handed out
 	WhyBlocked   ReasonCode = "blocked"
 	WhyParts     ReasonCode = "parts"
-	WhyHeld      ReasonCode = "held"
+	WhyDraft     ReasonCode = "draft"
 	WhyPaused    ReasonCode = "paused"
 	WhySkills    ReasonCode = "skills"
 	WhyLease     ReasonCode = "lease" // a worker holds it
@@ -128,20 +128,20 @@ func why(p Project, d Dossier, inherited []Task, workers int) []Reason {
 		case Failed, Cancelled:
 			add(WhyBlocked, "%s on %v (%s), which %s, so it stays blocked.", waits, b.ID, b.Title, endedWord(b.Status))
 		default:
-			add(WhyBlocked, "%s on %v (%s), which is %s.", waits, b.ID, b.Title, words(b.Status))
+			add(WhyBlocked, "%s on %v (%s), which is %s.", waits, b.ID, b.Title, b.State())
 		}
 	}
 	if t.OpenChildren > 0 {
 		var open []string
 		for _, child := range d.Children {
 			if !child.Status.Terminal() {
-				open = append(open, fmt.Sprintf("%v (%s)", child.ID, words(child.Status)))
+				open = append(open, fmt.Sprintf("%v (%s)", child.ID, child.State()))
 			}
 		}
 		add(WhyParts, "%d of its parts are not done: %s.", t.OpenChildren, strings.Join(open, ", "))
 	}
 	if t.Hold {
-		add(WhyHeld, "It is on hold.")
+		add(WhyDraft, "It is a draft: it is not handed out until somebody starts it.")
 	}
 	switch {
 	case t.NotBefore.IsZero():
@@ -196,9 +196,6 @@ func endedWord(s Status) string {
 	}
 	return "was cancelled"
 }
-
-// words returns a status as part of a sentence.
-func words(s Status) string { return strings.ReplaceAll(string(s), "_", " ") }
 
 // oneLine shortens a text to one line for a sentence.
 func oneLine(s string) string {

@@ -148,7 +148,7 @@ type boardGauges struct{ last atomic.Pointer[boardCounts] }
 
 var (
 	descTasks = prometheus.NewDesc(metricTasks,
-		"Tasks by state. Pending ones are ready, blocked by other tasks or parts, held, or later (cooling down or reserved).", []string{labelState}, nil)
+		"Tasks by state.", []string{labelState}, nil)
 	descLeases = prometheus.NewDesc(metricLeases, "Active claims.", nil, nil)
 	descOpen   = prometheus.NewDesc(metricOpen, "Open questions.", nil, nil)
 )
@@ -167,15 +167,9 @@ func (g *boardGauges) Collect(ch chan<- prometheus.Metric) {
 	tasks := func(state string, n int) {
 		ch <- prometheus.MustNewConstMetric(descTasks, prometheus.GaugeValue, float64(n), state)
 	}
-	for _, s := range board.Statuses {
-		if s != board.Pending {
-			tasks(string(s), c.Status[s])
-		}
+	for _, s := range board.States {
+		tasks(string(s), c.In(s))
 	}
-	tasks("ready", c.Ready)
-	tasks("blocked", c.Blocked)
-	tasks("held", c.Held)
-	tasks("later", c.Later)
 	// A task is in progress exactly while there is a claim on it.
 	ch <- prometheus.MustNewConstMetric(descLeases, prometheus.GaugeValue, float64(c.Status[board.InProgress]))
 	ch <- prometheus.MustNewConstMetric(descOpen, prometheus.GaugeValue, float64(c.open))

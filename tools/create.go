@@ -15,13 +15,14 @@ var createTask = &definition{
 	about: "Create one task, for some agent to work on later. For several related tasks, a lead calls create_plan. " +
 		"For steps inside your own task, use your own to-do list.",
 	props: append(taskProps(
-		prop{name: "description", kind: text, required: true, about: "what to do, for someone who has not seen your conversation"},
+		prop{name: "description", kind: text, about: "what to do, for someone who has not seen your conversation"},
 		prop{name: "title", kind: text, about: "one line; default: the first line of the description"},
 	),
 		prop{name: "project", kind: text, about: "the project it belongs to"},
 		prop{name: "idempotency_key", kind: text, about: "any unique string; repeating the call with it creates nothing twice"},
 	),
-	run: run(create),
+	needs: []string{"description", "title"},
+	run:   run(create),
 }
 
 var priorities = []string{"urgent", "high", "normal", "low"}
@@ -38,7 +39,7 @@ func taskProps(more ...prop) []prop {
 		prop{name: "depends_on", kind: list, commas: true, about: "ids of tasks that must be done first", aliases: []string{"after", "blocked_by", "dependencies"}},
 		prop{name: "parent", kind: text, about: "id of the task it is a part of"},
 		prop{name: "evidence", kind: list, commas: true, enum: evidenceKinds, about: "evidence kinds that report_task_done must include", aliases: []string{"wants"}},
-		prop{name: "hold", kind: flag, about: "true keeps it from being handed out until a lead starts it"},
+		prop{name: "draft", kind: flag, about: "true: not handed out until a lead starts it", aliases: []string{"hold"}},
 	)
 }
 
@@ -52,7 +53,7 @@ type taskInput struct {
 	Parent      string               `json:"parent"`
 	Acceptance  string               `json:"acceptance"`
 	Evidence    []board.EvidenceKind `json:"evidence"`
-	Hold        bool                 `json:"hold"`
+	Draft       bool                 `json:"draft"`
 	Project     string               `json:"project"`
 	Key         string               `json:"idempotency_key"`
 }
@@ -67,7 +68,7 @@ func create(ctx context.Context, t *Tools, k *caller, in taskInput) (*answer, er
 	if err != nil {
 		return nil, k.refuse(e, err)
 	}
-	task, doc, held, err := t.create(ctx, k, n, in.Key)
+	task, doc, own, err := t.create(ctx, k, n, in.Key)
 	if err != nil {
 		if errors.Is(err, board.ErrNotFound) {
 			err = fmt.Errorf("%w: a task that it depends on, or its parent, does not exist", board.ErrInvalid)
@@ -78,8 +79,13 @@ func create(ctx context.Context, t *Tools, k *caller, in taskInput) (*answer, er
 		return nil, k.refuse(e, err)
 	}
 	a := &answer{text: createdText(task, doc), result: wireOf(task, doc)}
-	if held {
-		a.more = append(a.more, "It is held until a lead starts it. Continue with your own task.")
+	switch {
+	case own:
+		a.more = append(a.more, fmt.Sprintf("%v is a draft: it is not handed out until a lead starts it. Continue with your own task.", task.ID))
+	case task.Hold && k.isLead(project):
+		a.more = append(a.more, fmt.Sprintf("%v is a draft: it is not handed out until you start it with %s.", task.ID, call("update_task", "task", task.ID.String(), "draft", false)))
+	case task.Hold:
+		a.more = append(a.more, fmt.Sprintf("%v is a draft: it is not handed out until a lead starts it.", task.ID))
 	}
 	if more, err := t.unknownSkills(ctx, []string{project}, in.Skills); err == nil && more != "" {
 		a.more = append(a.more, more)
@@ -87,21 +93,30 @@ func create(ctx context.Context, t *Tools, k *caller, in taskInput) (*answer, er
 	return a, nil
 }
 
-// createdText is the answer of create_task: the task as JSON.
+// maxEcho is how many bytes of a description create_task repeats to the model that wrote it.
+const maxEcho = 200
+
+// createdText is the answer of create_task: the task as JSON. The state is left out for a
+// task that is ready.
 func createdText(t board.Task, d board.Doc) string {
+	var state string
+	if s := t.State(); s != board.StateReady {
+		state = string(s)
+	}
 	return string(must(jsonv2.Marshal(struct {
 		ID          string `json:"id"`
 		Title       string `json:"title"`
 		Description string `json:"description"`
 		Status      string `json:"status"`
-	}{t.ID.String(), t.Title, d.Description, string(t.Status)})))
+		State       string `json:"state,omitzero"`
+	}{t.ID.String(), t.Title, cut(d.Description, maxEcho), string(t.Status), state})))
 }
 
 // newTask converts the arguments of create_task.
 func newTask(project string, in taskInput) (board.NewTask, error) {
 	n := board.NewTask{
 		Project: project, Title: in.Title, Description: in.Description, Acceptance: in.Acceptance, Priority: board.Normal,
-		Skills: in.Skills, Areas: in.Areas, Wants: in.Evidence, Hold: in.Hold,
+		Skills: in.Skills, Areas: in.Areas, Wants: in.Evidence, Hold: in.Draft,
 	}
 	var err error
 	if in.Priority != "" {
@@ -118,10 +133,10 @@ func newTask(project string, in taskInput) (board.NewTask, error) {
 	return n, err
 }
 
-// create creates a task. A worker's task is created under a claim that it holds in the
-// project: it is held until a lead starts it, and counts against the claim's limit. With
-// several claims on one connection, the first below its limit is used.
-func (t *Tools) create(ctx context.Context, k *caller, n board.NewTask, key string) (task board.Task, doc board.Doc, held bool, err error) {
+// create creates a task. A worker's task is created under a claim of its own in the project:
+// it is a draft until a lead starts it, and counts against the claim's limit. With several
+// claims on one connection, the first below its limit is used.
+func (t *Tools) create(ctx context.Context, k *caller, n board.NewTask, key string) (task board.Task, doc board.Doc, own bool, err error) {
 	var claims []board.Claim
 	if !k.isLead(n.Project) {
 		if claims, err = k.held(ctx); err != nil {

@@ -169,7 +169,7 @@ func (r *refusal) setLost(e action, l *board.LostError) {
 	case l.Holder != nil:
 		r.state = fmt.Sprintf("%v is at attempt %d, held by another worker since %s.", id, l.Task.Attempt, clock(l.Holder.GrantedAt))
 	default:
-		r.state = fmt.Sprintf("%v is %s at attempt %d.", id, l.Task.Status, l.Task.Attempt)
+		r.state = fmt.Sprintf("%v is %s at attempt %d.", id, l.Task.State(), l.Task.Attempt)
 	}
 	switch a := l.Ended; {
 	case a == nil:

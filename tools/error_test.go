@@ -46,9 +46,9 @@ func TestRefuse(t *testing.T) {
 			&board.LostError{Claim: h, Task: task, Holder: holder, Ended: ended(board.CauseExpired), Kept: true},
 			`Not recorded. web-142 is at attempt 4, held by another worker since 14:05 UTC. Your lease expired at 13:58 UTC. Your text was kept as a note. Do not push or merge; leave your work on its branch. Next: get_next_task {"worker":"me"}.`,
 		},
-		"lost, unknown": {&board.LostError{Claim: h, Task: task}, "Not recorded. web-142 is in_progress at attempt 4. There is no claim web-142/3.k7f2q"},
-		"lost, stopped": {&board.LostError{Claim: h, Task: task, Ended: ended(board.CauseStopped)}, "Not recorded. web-142 is in_progress at attempt 4. Cancelled: stop. You were told to stop at 13:58 UTC."},
-		"lost, alive":   {&board.LostError{Claim: h, Task: task, Ended: ended("")}, "Not recorded. web-142 is in_progress at attempt 4. Your claim is not the current one."},
+		"lost, unknown": {&board.LostError{Claim: h, Task: task}, "Not recorded. web-142 is in progress at attempt 4. There is no claim web-142/3.k7f2q"},
+		"lost, stopped": {&board.LostError{Claim: h, Task: task, Ended: ended(board.CauseStopped)}, "Not recorded. web-142 is in progress at attempt 4. Cancelled: stop. You were told to stop at 13:58 UTC."},
+		"lost, alive":   {&board.LostError{Claim: h, Task: task, Ended: ended("")}, "Not recorded. web-142 is in progress at attempt 4. Your claim is not the current one."},
 	}
 	for _, c := range []board.Cause{
 		board.CauseDone, board.CauseFailed, board.CauseReleased, board.CauseNotNow, board.CauseParked, board.CauseCancelled,
@@ -57,7 +57,7 @@ func TestRefuse(t *testing.T) {
 		cases["lost, "+string(c)] = struct {
 			err  error
 			want string
-		}{&board.LostError{Claim: h, Task: task, Ended: ended(c)}, "Not recorded. web-142 is in_progress at attempt 4. "}
+		}{&board.LostError{Claim: h, Task: task, Ended: ended(c)}, "Not recorded. web-142 is in progress at attempt 4. "}
 	}
 	tl := &caller{Caller: &access.Caller{Role: auth.Lead}, t: new(Tools)}
 	web := []string{"web"}

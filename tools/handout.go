@@ -139,7 +139,7 @@ func partsText(d board.Dossier) string {
 			lines = append(lines, fmt.Sprintf("and %d more", len(d.Children)-i))
 			break
 		}
-		lines = append(lines, fmt.Sprintf("%v (%s): %s", c.ID, c.Status, oneLine(c.Title, 60)))
+		lines = append(lines, fmt.Sprintf("%v (%s): %s", c.ID, c.State(), oneLine(c.Title, 60)))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -14,11 +14,14 @@ const (
 	maxRows     = 50
 )
 
+// listed are the values of status: what is open, all, every state, and pending.
+var listed = append([]string{"open", "all", string(board.Pending)}, toStrings(board.States)...)
+
 var listTasks = &definition{
 	name:  "list_tasks",
 	about: "List tasks, oldest first, one short line each. For details, call get_task.",
 	props: []prop{
-		{name: "status", kind: text, enum: append([]string{"ready", "open"}, toStrings(board.Statuses)...), about: "filter by status; open means not done and not cancelled", aliases: []string{"state"}},
+		{name: "status", kind: text, enum: listed, about: "default open: neither done nor cancelled", aliases: []string{"state"}},
 		{name: "query", kind: text, about: "words in the title or description", aliases: []string{"search", "text"}},
 		{name: "skill", kind: text, about: "only tasks that require this skill"},
 		{name: "worker", kind: text, about: "only tasks this worker holds"},
@@ -45,14 +48,22 @@ func findTasks(ctx context.Context, t *Tools, k *caller, in struct {
 	if f.Projects, err = k.among(in.Project); err != nil {
 		return nil, err
 	}
+	var fits func(board.Task) bool
 	switch in.Status {
-	case "":
-	case "ready":
-		f.Ready = true
-	case "open":
-		f.Statuses = []board.Status{board.Pending, board.InProgress, board.Waiting, board.InReview, board.Failed}
+	case "all":
+	case "", "open":
+		f.Statuses = board.Open
+	case string(board.Pending):
+		f.Statuses = []board.Status{board.Pending}
 	default:
-		f.Statuses = []board.Status{board.Status(in.Status)}
+		state := board.State(in.Status)
+		f.Statuses = []board.Status{state.Status()}
+		switch {
+		case state == board.StateReady:
+			f.Ready = true
+		case f.Statuses[0] == board.Pending:
+			fits = func(t board.Task) bool { return t.State() == state }
+		}
 	}
 	if in.Cursor != "" {
 		f.After, err = board.ParseID(in.Cursor)
@@ -68,14 +79,13 @@ func findTasks(ctx context.Context, t *Tools, k *caller, in struct {
 	if rows == 0 {
 		rows = defaultRows
 	}
-	f.Limit = rows + 1
-	tasks, err := t.b.List(ctx, f)
+	f.Limit = rows
+	tasks, more, err := board.Page(f, fits, func(f board.TaskFilter) ([]board.Task, error) { return t.b.List(ctx, f) })
 	if err != nil {
 		return nil, k.refuse(e, err)
 	}
 	w := wireList[wireTask]{Items: []wireTask{}}
-	if len(tasks) > rows {
-		tasks = tasks[:rows]
+	if more {
 		w.Cursor = tasks[rows-1].ID.String()
 	}
 	holders := map[board.ID]string{}
@@ -93,7 +103,11 @@ func findTasks(ctx context.Context, t *Tools, k *caller, in struct {
 		w.Items = append(w.Items, wireOf(task, board.Doc{}))
 		lines = append(lines, taskRow(&task, holders[task.ID]))
 	}
-	if lines == nil {
+	switch {
+	case lines != nil:
+	case in.Status == "":
+		lines = append(lines, "No matching tasks are open. For those that are done or cancelled: "+call("list_tasks", "status", "all")+".")
+	default:
 		lines = append(lines, "No matching tasks.")
 	}
 	if w.Cursor != "" {
@@ -104,7 +118,7 @@ func findTasks(ctx context.Context, t *Tools, k *caller, in struct {
 
 // taskRow describes a task in one line.
 func taskRow(t *board.Task, holder string) string {
-	row := t.ID.String() + " " + stateOf(t)
+	row := t.ID.String() + " " + t.State().String()
 	if t.Priority != board.Normal {
 		row += " " + t.Priority.String()
 	}

@@ -75,8 +75,9 @@ func waitingText(n *board.Nothing) string {
 	}
 	add(c.Status[board.InReview], "in review", "in review")
 	add(c.Status[board.Failed], "failed and needs a lead", "failed and need a lead")
-	add(c.Held, "held until a lead starts it", "held until a lead starts them")
-	add(c.Later, "cooling down or reserved", "cooling down or reserved")
+	add(c.In(board.StateDraft), "draft that a lead must start", "drafts that a lead must start")
+	add(c.In(board.StateReserved), "reserved", "reserved")
+	add(c.In(board.StateCoolingDown), "cooling down", "cooling down")
 	add(c.Ready, "ready, but not for you now", "ready, but not for you now")
 	if parts == nil {
 		return "nothing is waiting"

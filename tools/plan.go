@@ -28,7 +28,7 @@ var createPlan = &definition{
 			{name: "evidence", kind: text, about: "evidence kinds its report must include, comma-separated: " + strings.Join(evidenceKinds, ", "), commas: true, aliases: []string{"wants"}},
 		}},
 		{name: "goal", kind: text, about: "what the plan is for"},
-		{name: "hold", kind: flag, about: "true keeps all tasks from being handed out until a lead starts them"},
+		{name: "draft", kind: flag, about: "true: none is handed out until a lead starts it", aliases: []string{"hold"}},
 		{name: "dry_run", kind: flag, about: "validate only; create nothing"},
 		{name: "project", kind: text, about: "the project it belongs to"},
 		{name: "idempotency_key", kind: text, about: "any unique string; repeating the call with it creates nothing twice"},
@@ -50,7 +50,7 @@ type planInput struct {
 		Evidence    string `json:"evidence"`
 	} `json:"tasks"`
 	Goal    string `json:"goal"`
-	Hold    bool   `json:"hold"`
+	Draft   bool   `json:"draft"`
 	DryRun  bool   `json:"dry_run"`
 	Project string `json:"project"`
 	Key     string `json:"idempotency_key"`
@@ -62,7 +62,7 @@ func plan(ctx context.Context, t *Tools, k *caller, in planInput) (*answer, erro
 	if err != nil {
 		return nil, err
 	}
-	p := board.Plan{Project: project, Goal: in.Goal, Hold: in.Hold, DryRun: in.DryRun, Key: in.Key}
+	p := board.Plan{Project: project, Goal: in.Goal, Hold: in.Draft, DryRun: in.DryRun, Key: in.Key}
 	var skills []string
 	for _, x := range in.Tasks {
 		n := board.NewTask{
@@ -96,7 +96,7 @@ func plan(ctx context.Context, t *Tools, k *caller, in planInput) (*answer, erro
 
 // planAnswer lists the tasks of a plan: how many, which are ready, and the id of each key.
 func planAnswer(p board.Planned) *answer {
-	w := wirePlan{Longest: p.Longest, Held: p.Held, DryRun: p.DryRun}
+	w := wirePlan{Longest: p.Longest, Draft: p.Held, DryRun: p.DryRun}
 	short := func(id board.ID) string { return strings.TrimPrefix(id.String(), id.Project+"-") }
 	ids := map[string]string{}
 	for _, x := range p.Tasks {
@@ -136,11 +136,8 @@ func planAnswer(p board.Planned) *answer {
 		s += " (" + cut(strings.Join(ready, ", "), 400) + ")"
 	}
 	s += fmt.Sprintf(", longest chain %d. %s.", p.Longest, cut(strings.Join(rows, ", "), 4000))
-	switch {
-	case p.Held:
-		s += " Held: yes; start each with update_task hold:false."
-	default:
-		s += " Held: no."
+	if p.Held {
+		s += " All are drafts; start each with update_task draft:false."
 	}
 	return &answer{text: s, result: w}
 }

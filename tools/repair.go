@@ -28,6 +28,10 @@ import (
 func (d *definition) repair(raw json.RawMessage) (json.RawMessage, []string, error) {
 	m := repairer{tool: d.name, instead: d.instead}
 	args := m.object(raw, d.props, d.refuse, "")
+	if len(d.needs) > 0 && !hasAny(args, d.needs) {
+		either := strings.Join(d.needs, " or ")
+		m.fail("It requires "+either+".", "Next: repeat the call with "+either+".")
+	}
 	if m.err != nil {
 		return nil, nil, m.err
 	}
@@ -40,6 +44,16 @@ func (d *definition) repair(raw json.RawMessage) (json.RawMessage, []string, err
 		notes = append(notes, note)
 	}
 	return args, append(notes, m.notes...), nil
+}
+
+// hasAny reports whether an object has one of the members, and it is not an empty string.
+func hasAny(args json.RawMessage, names []string) bool {
+	for name, v := range jsonrpc.Members(args) {
+		if slices.Contains(names, name) && string(v) != `""` {
+			return true
+		}
+	}
+	return false
 }
 
 // hint says what to use instead of an ignored argument.

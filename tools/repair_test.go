@@ -33,7 +33,7 @@ func TestRepair(t *testing.T) {
 		{reportTaskDone, `{"claim":"c","summary":"s","evidence":{"kind":"PR","url":"u","x":1}}`, `{"claim":"c","summary":"s","evidence":[{"kind":"pr","ref":"u"}]}`, "Ignored, because report_task_done has no such argument: evidence[0].x."},
 		{reportTaskDone, `{"claim":"c","summary":"s","artifacts":"a, b"}`, `{"claim":"c","summary":"s","artifacts":["a, b"]}`, ""},
 		{createTask, `{"description":"d","priority":0}`, `{"description":"d","priority":"urgent"}`, ""},
-		{createTask, `{"description":"d","priority":"P3","hold":"Yes","dependsOn":["web-1",2]}`, `{"description":"d","priority":"low","depends_on":["web-1","2"],"hold":true}`, ""},
+		{createTask, `{"description":"d","priority":"P3","hold":"Yes","dependsOn":["web-1",2]}`, `{"description":"d","priority":"low","depends_on":["web-1","2"],"draft":true}`, ""},
 		{createTask, `{"description":"d","evidence":["Tests",null]}`, `{"description":"d","evidence":["tests"]}`, ""},
 		{createPlan, `{"tasks":"[{\"key\":1,\"title\":\"t\",\"after\":[\"a\",\"b\"]}]"}`, `{"tasks":[{"key":"1","title":"t","after":"a, b"}]}`, ""},
 	} {
@@ -62,7 +62,7 @@ func TestRepair_refuses(t *testing.T) {
 		{reportTaskDone, `{"claim":"c","summary":["a"]}`, "summary must be a string, not a list."},
 		{reportTaskDone, `{"claim":"c","summary":"s","evidence":[{"kind":"rumour"}]}`, `evidence[0].kind must be one of commit, pr, tests, command, file, url, other, not "rumour".`},
 		{getNextTask, `{"wait_seconds":"soon"}`, `wait_seconds must be an integer, not the string "soon".`},
-		{createTask, `{"description":"d","hold":"perhaps"}`, `hold must be true or false, not the string "perhaps".`},
+		{createTask, `{"description":"d","hold":"perhaps"}`, `draft must be true or false, not the string "perhaps".`},
 		{createTask, `{"description":"d","priority":"whenever"}`, `priority must be one of urgent, high, normal, low, not "whenever".`},
 		{createPlan, `{"tasks":["a","b"]}`, `tasks must contain objects, not the string "a".`},
 		{createPlan, `{"tasks":[{"title":"t"}]}`, "It requires key in tasks[0]."},

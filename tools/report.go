@@ -22,7 +22,7 @@ var reportTaskDone = &definition{
 		}},
 		{name: "branch", kind: text, about: "branch of the commits, if not checked out here"},
 		{name: "artifacts", kind: list, about: "files or URLs you produced"},
-		{name: "follow_ups", kind: list, about: "new tasks you found necessary, at most 5; held until a lead starts them"},
+		{name: "follow_ups", kind: list, about: "new tasks you found necessary, at most 5; drafts until a lead starts them"},
 	},
 	hints: mcp.ToolAnnotations{IdempotentHint: true},
 	refuse: map[string]string{
@@ -99,7 +99,7 @@ func doneAnswer(o board.Outcome) *answer {
 		s += " This unblocked " + idList(o.Freed) + "."
 	}
 	if len(o.FollowUps) > 0 {
-		s += " Your follow-ups are " + idList(o.FollowUps) + ", held until a lead starts them."
+		s += " Your follow-ups are " + idList(o.FollowUps) + ", drafts until a lead starts them."
 	}
 	if o.Again {
 		s = "You already reported this. " + s

@@ -52,9 +52,11 @@ func (t *Tools) readBoard(ctx context.Context, c *mcp.Call) ([]mcp.Contents, err
 			b.WriteString("\n")
 		}
 		c := s.Counts
-		fmt.Fprintf(&b, "# %s\n\n%s: %d ready, %d in progress, %d blocked, %d held, %d cooling down or reserved, %d waiting for people, %d in review, %d failed, %d done, %d cancelled.\n",
-			slug, count(c.Total(), "task", "tasks"), c.Ready, c.Status[board.InProgress], c.Blocked, c.Held, c.Later,
-			c.Status[board.Waiting], c.Status[board.InReview], c.Status[board.Failed], c.Status[board.Done], c.Status[board.Cancelled])
+		var states []string
+		for _, s := range board.States {
+			states = append(states, fmt.Sprintf("%d %s", c.In(s), s))
+		}
+		fmt.Fprintf(&b, "# %s\n\n%s: %s.\n", slug, count(c.Total(), "task", "tasks"), strings.Join(states, ", "))
 		if len(s.Claims) > 0 {
 			b.WriteString("\n## In progress\n\n")
 		}

@@ -47,7 +47,7 @@ func get(ctx context.Context, t *Tools, k *caller, in struct {
 func taskText(d board.Dossier, reasons []board.Reason, held []board.Claim, full bool) string {
 	t := &d.Task
 	var b strings.Builder
-	fmt.Fprintf(&b, "%v: %s\n%s, priority %s, created %s", t.ID, t.Title, stateOf(t), t.Priority, since(d.Now, t.CreatedAt))
+	fmt.Fprintf(&b, "%v: %s\n%s, priority %s, created %s", t.ID, t.Title, t.State(), t.Priority, since(d.Now, t.CreatedAt))
 	if t.Attempt > 0 {
 		fmt.Fprintf(&b, ", attempt %d", t.Attempt)
 	}
@@ -97,23 +97,6 @@ func taskText(d board.Dossier, reasons []board.Reason, held []board.Claim, full 
 	return b.String()
 }
 
-// stateOf returns a task's status and, for a pending one, whether it can be handed out.
-func stateOf(t *board.Task) string {
-	switch {
-	case t.Status != board.Pending:
-		return string(t.Status)
-	case t.Hold:
-		return "pending (held)"
-	case t.OpenBlockers > 0 || t.OpenChildren > 0:
-		return "pending (blocked)"
-	case !t.ReservedFor.IsZero():
-		return "pending (reserved)"
-	case !t.NotBefore.IsZero():
-		return "pending (cooling down)"
-	}
-	return "pending (ready)"
-}
-
 // isOwn reports whether a claim is one of those that the caller holds.
 func isOwn(held []board.Claim, c *board.Claim) bool {
 	return c != nil && slices.ContainsFunc(held, func(h board.Claim) bool { return h.Handle == c.Handle })
@@ -127,7 +110,7 @@ func taskLines(ts []board.Task, results map[board.ID]board.Result, limit int) st
 			lines = append(lines, fmt.Sprintf("and %d more", len(ts)-i))
 			break
 		}
-		line := fmt.Sprintf("%v (%s): %s", t.ID, t.Status, oneLine(t.Title, 100))
+		line := fmt.Sprintf("%v (%s): %s", t.ID, t.State(), oneLine(t.Title, 100))
 		if r, ok := results[t.ID]; ok {
 			line += ": " + oneLine(r.Summary, 200)
 			if at := resultLocation(r); at != "" {
@@ -197,7 +180,7 @@ func historyText(d board.Dossier, limit int) string {
 	for _, e := range d.Events {
 		line := fmt.Sprintf("%s: %s", since(d.Now, e.When()), e.Kind)
 		if e.To != "" && e.From != e.To {
-			line += ", now " + string(e.To)
+			line += ", now " + board.State(e.To).String()
 		}
 		if e.Detail.Text != "" {
 			line += ": " + oneLine(e.Detail.Text, 160)

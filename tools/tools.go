@@ -113,6 +113,7 @@ func withVerbs(definitions ...*definition) []*definition {
 type definition struct {
 	name, about string
 	props       []prop
+	needs       []string // arguments of which a call must have at least one
 	verb        *access.Verb
 	durable     bool
 	hints       mcp.ToolAnnotations

@@ -10,7 +10,7 @@ import (
 
 var updateTask = &definition{
 	name:  "update_task",
-	about: "Edit a task. Omitted fields stay unchanged; lists are replaced. hold:false starts a held task. Its holder is notified. To change the status, use the report, cancel and review tools.",
+	about: "Edit a task. Omitted fields stay unchanged; lists are replaced. draft:false starts a draft. Its holder is notified. To change the status, use the report, cancel and review tools.",
 	props: append(taskProps(
 		prop{name: "task", kind: text, required: true, about: "task id", aliases: taskNames},
 		prop{name: "title", kind: text, about: "one line"},
@@ -19,7 +19,7 @@ var updateTask = &definition{
 		prop{name: "max_failures", kind: number, about: "how many attempts may fail", max: 100},
 	),
 	hints:     mcp.ToolAnnotations{IdempotentHint: true},
-	elsewhere: map[string]string{"status": "To change the status, use report_task_done, report_task_failed, cancel_task or review_task; hold:false starts a held task."},
+	elsewhere: map[string]string{"status": "To change the status, use report_task_done, report_task_failed, cancel_task or review_task; draft:false starts a draft."},
 	run:       run(update),
 }
 
@@ -34,7 +34,7 @@ func update(ctx context.Context, t *Tools, k *caller, in struct {
 	DependsOn   *[]string             `json:"depends_on"`
 	Parent      *string               `json:"parent"`
 	Evidence    *[]board.EvidenceKind `json:"evidence"`
-	Hold        *bool                 `json:"hold"`
+	Draft       *bool                 `json:"draft"`
 	MaxFailures *int                  `json:"max_failures"`
 },
 ) (*answer, error) {
@@ -45,7 +45,7 @@ func update(ctx context.Context, t *Tools, k *caller, in struct {
 	e := action{what: "Not changed.", task: id}
 	edit := board.Edit{
 		Title: in.Title, Description: in.Description, Acceptance: in.Acceptance, Skills: in.Skills, Areas: in.Areas,
-		Wants: in.Evidence, Hold: in.Hold, MaxFailures: in.MaxFailures,
+		Wants: in.Evidence, Hold: in.Draft, MaxFailures: in.MaxFailures,
 	}
 	if in.Priority != nil {
 		p, err := board.ParsePriority(*in.Priority)

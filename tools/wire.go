@@ -24,13 +24,14 @@ type wireTask struct {
 	Description string   `json:"description,omitzero"`
 	Acceptance  string   `json:"acceptance,omitzero"`
 	Status      string   `json:"status"`
+	State       string   `json:"state"` // see board.State
 	Priority    string   `json:"priority,omitzero"`
 	Skills      []string `json:"skills,omitempty"`
 	Areas       []string `json:"areas,omitempty"`
 	Evidence    []string `json:"evidence,omitempty"`
 	Parent      string   `json:"parent,omitzero"`
 	DependsOn   []string `json:"depends_on,omitempty"`
-	Hold        bool     `json:"hold,omitzero"`
+	Draft       bool     `json:"draft,omitzero"`
 	Attempt     int      `json:"attempt,omitzero"`
 	Failures    int      `json:"failures,omitzero"`
 	MaxFailures int      `json:"max_failures,omitzero"`
@@ -44,8 +45,8 @@ func (w wireTask) Subject() string { return w.ID }
 func wireOf(t board.Task, d board.Doc) wireTask {
 	w := wireTask{
 		ID: t.ID.String(), Title: t.Title, Description: d.Description, Acceptance: d.Acceptance,
-		Status: string(t.Status), Priority: t.Priority.String(), Skills: t.Skills, Areas: t.Areas,
-		Parent: t.Parent.String(), Hold: t.Hold, Attempt: t.Attempt, Failures: t.Failures, MaxFailures: t.MaxFailures,
+		Status: string(t.Status), State: string(t.State()), Priority: t.Priority.String(), Skills: t.Skills, Areas: t.Areas,
+		Parent: t.Parent.String(), Draft: t.Hold, Attempt: t.Attempt, Failures: t.Failures, MaxFailures: t.MaxFailures,
 	}
 	for _, k := range t.Wants {
 		w.Evidence = append(w.Evidence, string(k))
@@ -170,7 +171,7 @@ type wireList[T any] struct {
 type wirePlan struct {
 	Tasks   []wirePlanned `json:"tasks"`
 	Longest int           `json:"longest_chain"`
-	Held    bool          `json:"held"`
+	Draft   bool          `json:"draft"`
 	DryRun  bool          `json:"dry_run"`
 }
 

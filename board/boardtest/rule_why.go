@@ -28,7 +28,7 @@ var ruleWhy = group{"why a task is not handed out", []test{
 	{"held and paused", func(f *fixture) {
 		id := f.create("a", held)
 		f.ok(f.board.Pause(f.ctx, ada, project))
-		f.why(id, board.WhyHeld, board.WhyPaused)
+		f.why(id, board.WhyDraft, board.WhyPaused)
 	}},
 	{"archived", func(f *fixture) {
 		id := f.create("a")

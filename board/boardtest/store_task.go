@@ -265,7 +265,8 @@ var storeTasks = group{"tasks", []test{
 	{"Counts splits the pending tasks", func(f *fixture) {
 		a := f.create("ready")
 		f.create("blocked", after(a))
-		f.create("on hold", held)
+		f.create("draft", held)
+		f.create("a draft that is blocked, too", held, after(a))
 		later := f.create("later")
 		gone := f.create("gone")
 		_, err := f.board.Cancel(f.ctx, ada, gone, "", board.DependentsKeep)
@@ -274,10 +275,20 @@ var storeTasks = group{"tasks", []test{
 		x.fail(x.take(later, wishing(later)), board.FailEnvironment)
 		parent := f.create("parent")
 		f.create("part", within(parent))
+		f.reserve(f.create("reserved"), f.agent("y"))
 		s, err := f.board.Summary(f.ctx, project)
 		f.ok(err)
-		f.equal("counts", words(s.Counts.Ready, s.Counts.Blocked, s.Counts.Held, s.Counts.Later), "2 2 1 1")
-		f.equal("statuses", words(s.Counts.Status[board.Pending], s.Counts.Status[board.Cancelled], s.Counts.Total()), "6 1 7")
+		f.equal("counts", words(s.Counts.Ready, s.Counts.Blocked, s.Counts.Held, s.Counts.Later, s.Counts.Reserved), "2 2 2 2 1")
+		byState := map[board.State]int{}
+		all, err := f.board.List(f.ctx, board.TaskFilter{Projects: []string{project}})
+		f.ok(err)
+		for _, t := range all {
+			byState[t.State()]++
+		}
+		for _, state := range board.States {
+			f.equal("counted "+string(state), s.Counts.In(state), byState[state])
+		}
+		f.equal("statuses", words(s.Counts.Status[board.Pending], s.Counts.Status[board.Cancelled], s.Counts.Total()), "8 1 9")
 		f.read(func(r board.Reader) error {
 			none, err := r.Counts([]string{"nothere"})
 			f.equal("tasks of no project", none.Total(), 0)

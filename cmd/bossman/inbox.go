@@ -164,7 +164,7 @@ func (o *openBoard) inbox(ctx context.Context, slug string) ([]inboxEntry, error
 	return in, nil
 }
 
-// followUps returns the tasks on hold that workers proposed.
+// followUps returns the drafts that workers proposed.
 func (o *openBoard) followUps(ctx context.Context, slug string, now time.Time) ([]inboxEntry, error) {
 	held, err := o.List(ctx, board.TaskFilter{Projects: []string{slug}, Statuses: []board.Status{board.Pending}, Hold: true, Limit: 200})
 	if err != nil {
@@ -244,7 +244,7 @@ func (o *openBoard) stuck(ctx context.Context, slug string) ([]inboxEntry, error
 			seen[dep.ID] = true
 			in = append(in, inboxEntry{
 				Kind: "stuck", ID: dep.ID.String(), Title: dep.Title, Task: dep.ID.String(),
-				Detail: fmt.Sprintf("depends on %v, which is %s", t.ID, t.Status), Command: fmt.Sprintf("bossman task why %v", dep.ID),
+				Detail: fmt.Sprintf("depends on %v, which is %s", t.ID, t.State()), Command: fmt.Sprintf("bossman task why %v", dep.ID),
 			})
 		}
 	}

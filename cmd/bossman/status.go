@@ -151,16 +151,9 @@ func (a *app) countsLines(c board.Counts) []string {
 		}
 		*last += a.Styled(style, text)
 	}
-	add(c.Status[board.InProgress], "in progress", console.Cyan)
-	add(c.Ready, "ready", console.Green)
-	add(c.Blocked, "blocked", "")
-	add(c.Held, "held", "")
-	add(c.Later, "resting", "")
-	add(c.Status[board.Waiting], "waiting", console.Yellow)
-	add(c.Status[board.InReview], "in review", console.Yellow)
-	add(c.Status[board.Failed], "failed", console.Red)
-	add(c.Status[board.Done], "done", console.Dim)
-	add(c.Status[board.Cancelled], "cancelled", console.Dim)
+	for _, s := range board.States {
+		add(c.In(s), s.String(), boardtext.StateStyle(s))
+	}
 	return lines
 }
 
@@ -181,7 +174,7 @@ func nextStep(p board.Project, s board.Summary, in []inboxEntry) string {
 	case len(in) > 0:
 		return in[0].Command + ", or: " + in[0].Cancel
 	case c.Held > 0:
-		return "start what is on hold: bossman task list --state held, then bossman task start ID"
+		return "start the drafts: bossman task list --state draft, then bossman task start ID"
 	case c.Blocked > 0:
 		return "see what blocks them: bossman task list, then bossman task why ID"
 	}

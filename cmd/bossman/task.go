@@ -22,7 +22,7 @@ func (a *app) taskCommand() *cobra.Command {
 type taskFlags struct {
 	title, description, acceptance, priority, parent string
 	skills, areas, after, evidence                   []string
-	hold                                             bool
+	draft                                            bool
 	lease                                            time.Duration
 	maxFailures                                      int
 }
@@ -37,7 +37,7 @@ func (f *taskFlags) register(a *app, cmd *cobra.Command) {
 	fl.StringSliceVar(&f.after, "after", nil, "a task that must be done first")
 	fl.StringVar(&f.parent, "parent", "", "the task that this is a part of")
 	fl.StringSliceVar(&f.evidence, "evidence", nil, "evidence that the report must include: commit, pr, tests, command, file, url, other")
-	fl.BoolVar(&f.hold, "hold", false, "do not hand it out yet")
+	fl.BoolVar(&f.draft, "draft", false, "do not hand it out until somebody starts it")
 	fl.DurationVar(&f.lease, "lease", 0, "how long a claim lasts without renewal, such as 30m")
 	fl.IntVar(&f.maxFailures, "max-failures", 3, "number of failures after which the task fails")
 	_ = cmd.RegisterFlagCompletionFunc("priority", cobra.FixedCompletions([]string{"urgent", "high", "normal", "low"}, cobra.ShellCompDirectiveNoFileComp))
@@ -83,7 +83,7 @@ func (a *app) completeTasks(cmd *cobra.Command, _ []string, prefix string) ([]st
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	ts, err := o.List(ctx, board.TaskFilter{Projects: []string{slug}, Statuses: openStatuses})
+	ts, err := o.List(ctx, board.TaskFilter{Projects: []string{slug}, Statuses: board.Open})
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/bossman-dev/bossman/board"
-	"github.com/bossman-dev/bossman/internal/boardjson"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/internal/planfile"
 	"github.com/spf13/cobra"
@@ -33,7 +32,7 @@ func (a *app) taskAdd() *cobra.Command {
 			}
 			n := board.NewTask{
 				Project: slug, Title: title, Description: f.description, Acceptance: f.acceptance,
-				Skills: board.SplitList(f.skills...), Areas: f.areas, Wants: planfile.EvidenceKinds(f.evidence), Hold: f.hold, Lease: f.lease,
+				Skills: board.SplitList(f.skills...), Areas: f.areas, Wants: planfile.EvidenceKinds(f.evidence), Hold: f.draft, Lease: f.lease,
 				MaxFailures: f.maxFailures,
 			}
 			if n.Priority, err = board.ParsePriority(strings.ToLower(f.priority)); err != nil {
@@ -62,12 +61,12 @@ func (a *app) taskAdd() *cobra.Command {
 
 // notReady is why a new task is not handed out, empty if it is ready.
 func notReady(t board.Task) string {
-	switch s := boardjson.State(t); {
-	case s == "ready":
+	switch s := t.State(); {
+	case s == board.StateReady:
 		return ""
-	case s == "blocked" && t.OpenBlockers > 0:
+	case s == board.StateBlocked && t.OpenBlockers > 0:
 		return fmt.Sprintf("  blocked by %s", console.Count(t.OpenBlockers, "task"))
 	default:
-		return "  " + s
+		return "  " + s.String()
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/bossman-dev/bossman/board"
-	"github.com/bossman-dev/bossman/internal/boardtext"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 )
@@ -86,19 +85,19 @@ func (o *openBoard) blockedBy(ctx context.Context, id board.ID) ([]string, error
 }
 
 func (a *app) taskStart() *cobra.Command {
-	return a.eachTask("start TASK…", "Start a task that is held", func(ctx context.Context, o *openBoard, id board.ID) error {
+	return a.eachTask("start TASK…", "Start a draft", func(ctx context.Context, o *openBoard, id board.ID) error {
 		d, err := o.Get(ctx, id, 0)
 		if err != nil {
 			return err
 		}
 		if !d.Task.Hold || d.Task.Status != board.Pending {
-			return console.Errorf(console.Conflict, "", "%v is not held: it is %s", id, boardtext.StateWord(d.Task))
+			return console.Errorf(console.Conflict, "", "%v is not a draft: it is %s", id, d.Task.State())
 		}
 		t, err := o.Update(ctx, a.actor(), id, board.Edit{Hold: new(false)})
 		if err != nil {
 			return err
 		}
-		return a.printTask(t, "%v is started: %s.", id, boardtext.StateWord(t))
+		return a.printTask(t, "%v is started: %s.", id, t.State())
 	})
 }
 

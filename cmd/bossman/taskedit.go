@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/bossman-dev/bossman/board"
-	"github.com/bossman-dev/bossman/internal/boardtext"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/internal/planfile"
 	"github.com/spf13/cobra"
@@ -19,7 +18,7 @@ func (a *app) taskEdit() *cobra.Command {
 		Long: `Edit changes what the flags name and nothing else. A list replaces the old one; an empty
 list, such as --after=, removes all. The worker that holds the task is notified.
 
-To start a held task: bossman task start.`,
+To start a draft: bossman task start.`,
 		ValidArgsFunction: a.completeTasks,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
@@ -70,7 +69,7 @@ func (a *app) editTask(ctx context.Context, o *openBoard, id board.ID, e board.E
 	if e.Skills != nil {
 		a.warnSkills(ctx, o, id.Project, *e.Skills)
 	}
-	return a.printTask(t, "%s  %s%s", a.Styled(console.Cyan, t.ID.String()), console.OneLine(t.Title), a.Styled(console.Dim, "  "+boardtext.StateWord(t)))
+	return a.printTask(t, "%s  %s%s", a.Styled(console.Cyan, t.ID.String()), console.OneLine(t.Title), a.Styled(console.Dim, "  "+t.State().String()))
 }
 
 // edit is the change that the given flags describe; any is false if there are none.
@@ -104,7 +103,7 @@ func (f *taskFlags) edit(cmd *cobra.Command, o *openBoard) (e board.Edit, any bo
 		}
 		e.Parent = &id
 	})
-	set("hold", func() { e.Hold = &f.hold })
+	set("draft", func() { e.Hold = &f.draft })
 	set("lease", func() { e.Lease = &f.lease })
 	set("max-failures", func() { e.MaxFailures = &f.maxFailures })
 	return e, any, err

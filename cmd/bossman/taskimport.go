@@ -66,7 +66,7 @@ func importAdvice(out board.Imported) string {
 	if out.Made == 0 {
 		return "nothing was imported"
 	}
-	return fmt.Sprintf("%s were imported and are on hold; repeat the command to continue", console.Count(out.Made, "task"))
+	return fmt.Sprintf("%s were imported as drafts; repeat the command to continue", console.Count(out.Made, "task"))
 }
 
 // splitLines yields the lines of a text.

@@ -12,13 +12,15 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// openStatuses are the statuses of open tasks.
-var openStatuses = []board.Status{board.Pending, board.InProgress, board.Waiting, board.InReview, board.Failed}
-
-// states are the values of --state: the statuses, and the parts of pending.
-var states = []string{
-	"ready", "blocked", "held", "reserved", "resting", "pending", "in_progress", "waiting", "review", "done", "failed", "cancelled",
-}
+// states are the values of --state: the states, and pending for all that are not in progress
+// yet.
+var states = func() []string {
+	out := []string{string(board.Pending)}
+	for _, s := range board.States {
+		out = append(out, string(s))
+	}
+	return out
+}()
 
 func (a *app) taskList() *cobra.Command {
 	var all bool
@@ -85,7 +87,7 @@ func (a *app) taskList() *cobra.Command {
 				}
 				rows = append(rows, console.Row{
 					console.Cyan.Cell(t.ID.String()),
-					boardtext.StateStyle(t).Cell(boardtext.StateWord(t)),
+					boardtext.StateCell(t.State()),
 					boardtext.PriorityStyle(t.Priority).Cell(priority),
 					console.Text(t.Title),
 					console.Text(holders[t.ID].Worker.Name),
@@ -124,7 +126,7 @@ func (a *app) taskList() *cobra.Command {
 func stateFilter(f *board.TaskFilter, wanted []string, all bool) (func(board.Task) bool, error) {
 	if len(wanted) == 0 {
 		if !all {
-			f.Statuses = openStatuses
+			f.Statuses = board.Open
 		}
 		return nil, nil
 	}
@@ -132,47 +134,23 @@ func stateFilter(f *board.TaskFilter, wanted []string, all bool) (func(board.Tas
 		if !slices.Contains(states, w) {
 			return nil, console.Usagef("invalid state %q: want one of %s", w, strings.Join(states, ", "))
 		}
-		status := board.Status(w)
-		if !slices.Contains(board.Statuses, status) {
-			status = board.Pending
-		}
+		status := board.State(w).Status()
 		if !slices.Contains(f.Statuses, status) {
 			f.Statuses = append(f.Statuses, status)
 		}
 	}
 	f.Ready = len(wanted) == 1 && wanted[0] == "ready"
 	return func(t board.Task) bool {
-		return slices.Contains(wanted, boardjson.State(t)) || slices.Contains(wanted, string(t.Status))
+		return slices.Contains(wanted, string(t.State())) || slices.Contains(wanted, string(t.Status))
 	}, nil
 }
 
 // page reads up to f.Limit tasks, and reports whether there are more.
 func (o *openBoard) page(cmd *cobra.Command, f board.TaskFilter, narrow func(board.Task) bool) ([]board.Task, bool, error) {
-	limit := f.Limit
-	if limit < 1 {
+	if f.Limit < 1 {
 		return nil, false, console.Usagef("--limit must be at least 1")
 	}
-	f.Limit = min(limit+1, 1000)
-	var out []board.Task
-	for {
-		ts, err := o.List(cmd.Context(), f)
-		if err != nil {
-			return nil, false, err
-		}
-		for _, t := range ts {
-			if narrow != nil && !narrow(t) {
-				continue
-			}
-			if len(out) == limit {
-				return out, true, nil
-			}
-			out = append(out, t)
-		}
-		if len(ts) < f.Limit {
-			return out, false, nil
-		}
-		f.After = ts[len(ts)-1].ID
-	}
+	return board.Page(f, narrow, func(f board.TaskFilter) ([]board.Task, error) { return o.List(cmd.Context(), f) })
 }
 
 // listFoot prints what the list does not show.

@@ -5,13 +5,14 @@ import (
 	"strings"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/boardtext"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/internal/planfile"
 	"github.com/spf13/cobra"
 )
 
 func (a *app) taskPlan() *cobra.Command {
-	var dryRun, hold, again bool
+	var dryRun, draft, again bool
 	var key string
 	cmd := &cobra.Command{
 		Use: "plan FILE", Short: "Create several tasks at once, all or none", Args: cobra.ExactArgs(1),
@@ -27,13 +28,13 @@ Markdown checklist, or the JSON of the tool create_plan.
   - [x] Ticked items are skipped.
 
 Braces may contain key, after, priority, skills, areas, evidence, acceptance and
-hold. A part also waits for everything that its parent comes after. Cycles are
+draft. A part also waits for everything that its parent comes after. Cycles are
 rejected; the error shows the path.
 
 Reading the same file again creates nothing. After an edit of the file, only the items
 that are new are created: an item is known by its title, the titles above it, and the
 goal. The tasks that are there do not change; use bossman task edit.`,
-		Example: "  bossman task plan plan.md --dry-run\n  bossman task plan plan.json --hold",
+		Example: "  bossman task plan plan.md --dry-run\n  bossman task plan plan.json --draft",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			text, err := a.ReadFile(ctx, args[0])
@@ -49,7 +50,7 @@ goal. The tasks that are there do not change; use bossman task edit.`,
 				return err
 			}
 			plan.Project = slug
-			plan.Hold = plan.Hold || hold
+			plan.Hold = plan.Hold || draft
 			plan.DryRun = plan.DryRun || dryRun
 			if key != "" {
 				plan.Key = key
@@ -67,7 +68,7 @@ goal. The tasks that are there do not change; use bossman task edit.`,
 		},
 	}
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "check everything and create nothing")
-	cmd.Flags().BoolVar(&hold, "hold", false, "create the tasks on hold, so that none is handed out yet")
+	cmd.Flags().BoolVar(&draft, "draft", false, "create drafts, so that none is handed out until somebody starts it")
 	cmd.Flags().BoolVar(&again, "again", false, "create all tasks, also those that this plan has created before")
 	cmd.Flags().StringVar(&key, "key", "", "idempotency key: repeating the command with it creates nothing twice")
 	return cmd
@@ -88,9 +89,9 @@ func (a *app) showPlanned(p board.Planned) error {
 		out := struct {
 			Tasks        []plannedJSON `json:"tasks"`
 			LongestChain int           `json:"longest_chain"`
-			Held         bool          `json:"held"`
+			Draft        bool          `json:"draft"`
 			DryRun       bool          `json:"dry_run"`
-		}{LongestChain: p.Longest, Held: p.Held, DryRun: p.DryRun}
+		}{LongestChain: p.Longest, Draft: p.Held, DryRun: p.DryRun}
 		for _, t := range p.Tasks {
 			out.Tasks = append(out.Tasks, plannedJSON{t.Key, t.ID.String(), t.Title, t.After, t.Ready, t.Existed})
 		}
@@ -105,16 +106,16 @@ func (a *app) showPlanned(p board.Planned) error {
 		}
 	}
 	for _, t := range p.Tasks {
-		state := console.Dim.Cell("blocked")
+		state := boardtext.StateCell(board.StateBlocked)
 		switch {
 		case t.Existed:
 			state.Text = "there already"
 			existed++
 		case t.Ready:
-			state = console.Green.Cell("ready")
+			state = boardtext.StateCell(board.StateReady)
 			ready++
 		case p.Held:
-			state.Text = "held"
+			state = boardtext.StateCell(board.StateDraft)
 		}
 		var after []string
 		for _, name := range t.After {
@@ -144,7 +145,7 @@ func (a *app) showPlanned(p board.Planned) error {
 	case p.DryRun:
 		foot += " Nothing was created."
 	case p.Held:
-		foot += " All are on hold; start one with: bossman task start ID"
+		foot += " All are drafts; start one with: bossman task start ID"
 	}
 	a.Linef("%s", a.Styled(console.Dim, foot))
 	return nil

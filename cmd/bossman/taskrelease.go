@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/bossman-dev/bossman/board"
-	"github.com/bossman-dev/bossman/internal/boardtext"
 	"github.com/spf13/cobra"
 )
 
@@ -15,7 +14,7 @@ func (a *app) taskRelease() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return a.printTask(t, "%v is back on the board: %s. No failure was counted.", t.ID, boardtext.StateWord(t))
+		return a.printTask(t, "%v is back on the board: %s. No failure was counted.", t.ID, t.State())
 	}))
 	cmd.Flags().StringVarP(&reason, "reason", "m", "", "reason")
 	return cmd

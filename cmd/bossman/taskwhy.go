@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	"github.com/bossman-dev/bossman/board"
-	"github.com/bossman-dev/bossman/internal/boardjson"
-	"github.com/bossman-dev/bossman/internal/boardtext"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 )
@@ -28,13 +26,13 @@ func (a *app) taskWhy() *cobra.Command {
 				Status  string       `json:"status"`
 				State   string       `json:"state"`
 				Reasons []reasonJSON `json:"reasons"`
-			}{Task: id.String(), Status: string(d.Task.Status), State: boardjson.State(d.Task)}
+			}{Task: id.String(), Status: string(d.Task.Status), State: string(d.Task.State())}
 			for _, r := range reasons {
 				out.Reasons = append(out.Reasons, reasonJSON{string(r.Code), withCommand(id, r)})
 			}
 			return a.PrintJSON(out)
 		}
-		a.Linef("%s  %s%s", a.Styled(console.Cyan, id.String()), console.OneLine(d.Task.Title), a.Styled(console.Dim, "  "+boardtext.StateWord(d.Task)))
+		a.Linef("%s  %s%s", a.Styled(console.Cyan, id.String()), console.OneLine(d.Task.Title), a.Styled(console.Dim, "  "+d.Task.State().String()))
 		for _, r := range reasons {
 			a.Paragraph("  ", console.OneLine(withCommand(id, r)))
 		}
@@ -62,7 +60,7 @@ func commandFor(id board.ID, r board.Reason) string {
 			return "See: bossman inbox"
 		}
 		return fmt.Sprintf("See: bossman answer %v", r.Question)
-	case board.WhyHeld:
+	case board.WhyDraft:
 		return fmt.Sprintf("Start it with: bossman task start %v", id)
 	case board.WhyPaused:
 		return "Resume it with: bossman resume"

@@ -19,7 +19,7 @@ func TestCommandFor(t *testing.T) {
 		{board.Reason{Code: board.WhyBudget}, "Retry it with: bossman task retry web-7"},
 		{board.Reason{Code: board.WhyQuestion, Question: 3}, "See: bossman answer q-3"},
 		{board.Reason{Code: board.WhyQuestion}, "See: bossman inbox"}, // from an older server
-		{board.Reason{Code: board.WhyHeld}, "Start it with: bossman task start web-7"},
+		{board.Reason{Code: board.WhyDraft}, "Start it with: bossman task start web-7"},
 		{board.Reason{Code: board.WhyPaused}, "Resume it with: bossman resume"},
 		{board.Reason{Code: board.WhyReady}, ""},
 	} {

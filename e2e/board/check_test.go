@@ -42,7 +42,7 @@ func TestCheck_slow(t *testing.T) {
 	var wg sync.WaitGroup
 	var first answer
 	wg.Go(func() { first = p.call(t, "report_task_done", report) })
-	if asked := time.Now(); !strings.Contains(p.call(t, "get_task", args{"task": "web-1"}).text, "in_progress") || time.Since(asked) > 10*time.Second {
+	if asked := time.Now(); !strings.Contains(p.call(t, "get_task", args{"task": "web-1"}).text, "in progress") || time.Since(asked) > 10*time.Second {
 		t.Errorf("get_task beside the check took %v", time.Since(asked))
 	}
 	wg.Wait()

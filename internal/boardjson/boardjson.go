@@ -12,7 +12,7 @@ type Task struct {
 	ID       string `json:"id"`
 	Title    string `json:"title"`
 	Status   string `json:"status"`
-	State    string `json:"state"` // see State
+	State    string `json:"state"` // see board.State
 	Priority string `json:"priority"`
 
 	Worker       string     `json:"worker,omitzero"`
@@ -20,7 +20,7 @@ type Task struct {
 	Areas        []string   `json:"areas"`
 	Evidence     []string   `json:"evidence"`
 	Parent       string     `json:"parent,omitzero"`
-	Hold         bool       `json:"hold,omitzero"`
+	Draft        bool       `json:"draft,omitzero"`
 	Attempt      int        `json:"attempt"`
 	Failures     int        `json:"failures"`
 	MaxFailures  int        `json:"max_failures"`
@@ -37,8 +37,8 @@ type Task struct {
 
 func FromTask(t board.Task) Task {
 	out := Task{
-		ID: t.ID.String(), Title: t.Title, Status: string(t.Status), State: State(t), Priority: t.Priority.String(),
-		Skills: t.Skills, Areas: t.Areas, Parent: t.Parent.String(), Hold: t.Hold,
+		ID: t.ID.String(), Title: t.Title, Status: string(t.Status), State: string(t.State()), Priority: t.Priority.String(),
+		Skills: t.Skills, Areas: t.Areas, Parent: t.Parent.String(), Draft: t.Hold,
 		Attempt: t.Attempt, Failures: t.Failures, MaxFailures: t.MaxFailures, LeaseSeconds: int(t.Lease / time.Second),
 		OpenBlockers: t.OpenBlockers, OpenParts: t.OpenChildren, SpecVersion: t.SpecVersion,
 		CreatedBy: t.CreatedBy, CreatedAt: t.CreatedAt.UTC(), NotBefore: Time(t.NotBefore), ReservedFor: t.ReservedFor.Name,
@@ -56,23 +56,6 @@ func FromTasks(ts []board.Task) []Task {
 		out[i] = FromTask(t)
 	}
 	return out
-}
-
-// State is a task's status as people see it: a pending task is ready, or why it is not.
-func State(t board.Task) string {
-	switch {
-	case t.Status != board.Pending:
-		return string(t.Status)
-	case t.Hold:
-		return "held"
-	case t.OpenBlockers > 0, t.OpenChildren > 0:
-		return "blocked"
-	case !t.ReservedFor.IsZero():
-		return "reserved"
-	case !t.NotBefore.IsZero():
-		return "resting"
-	}
-	return "ready"
 }
 
 // Time is a time for JSON, nil for the zero time.
@@ -169,26 +152,15 @@ func FromProject(p board.Project) Project {
 	}
 }
 
-type Counts struct {
-	Total      int `json:"total"`
-	Ready      int `json:"ready"`
-	Blocked    int `json:"blocked"`
-	Held       int `json:"held"`
-	Later      int `json:"later"`
-	InProgress int `json:"in_progress"`
-	Waiting    int `json:"waiting"`
-	Review     int `json:"review"`
-	Done       int `json:"done"`
-	Failed     int `json:"failed"`
-	Cancelled  int `json:"cancelled"`
-}
+// Counts is the number of tasks in each state, and of all.
+type Counts map[string]int
 
 func FromCounts(c board.Counts) Counts {
-	return Counts{
-		Total: c.Total(), Ready: c.Ready, Blocked: c.Blocked, Held: c.Held, Later: c.Later,
-		InProgress: c.Status[board.InProgress], Waiting: c.Status[board.Waiting], Review: c.Status[board.InReview],
-		Done: c.Status[board.Done], Failed: c.Status[board.Failed], Cancelled: c.Status[board.Cancelled],
+	out := Counts{"total": c.Total()}
+	for _, s := range board.States {
+		out[string(s)] = c.In(s)
 	}
+	return out
 }
 
 type Event struct {

@@ -18,7 +18,7 @@ func Show(c *console.Console, d board.Dossier, events int) {
 	v := view{c}
 	t := d.Task
 	v.Linef("%s  %s", v.Styled(console.Cyan, t.ID.String()), v.Styled(console.Bold, console.OneLine(t.Title)))
-	facts := []string{v.Styled(StateStyle(t), StateWord(t))}
+	facts := []string{v.Styled(StateStyle(t.State()), t.State().String())}
 	add := func(format string, args ...any) { facts = append(facts, fmt.Sprintf(format, args...)) }
 	if t.Priority != board.Normal {
 		facts = append(facts, v.Styled(PriorityStyle(t.Priority), t.Priority.String()))
@@ -131,7 +131,7 @@ func (v view) tasksSection(head string, ts []board.Task, results map[board.ID]bo
 		if r, ok := results[t.ID]; ok && r.Summary != "" {
 			text += ": " + console.OneLine(r.Summary)
 		}
-		rows = append(rows, console.Row{console.Cyan.Cell(t.ID.String()), StateStyle(t).Cell(StateWord(t)), console.Text(text)})
+		rows = append(rows, console.Row{console.Cyan.Cell(t.ID.String()), StateCell(t.State()), console.Text(text)})
 	}
 	v.Table("  ", []console.Column{{}, {}, {Flex: true}}, rows)
 }

@@ -2,30 +2,22 @@ package boardtext
 
 import (
 	"github.com/bossman-dev/bossman/board"
-	"github.com/bossman-dev/bossman/internal/boardjson"
 	"github.com/bossman-dev/bossman/internal/console"
 )
 
-// StateWord is a task's state for people.
-func StateWord(t board.Task) string {
-	switch s := boardjson.State(t); s {
-	case "in_progress":
-		return "in progress"
-	default:
-		return s
-	}
-}
+// StateCell is a state in a table.
+func StateCell(s board.State) console.Cell { return StateStyle(s).Cell(s.String()) }
 
 // StateStyle is how a state is shown.
-func StateStyle(t board.Task) console.Style {
-	switch boardjson.State(t) {
-	case "ready":
+func StateStyle(s board.State) console.Style {
+	switch s {
+	case board.StateReady:
 		return console.Green
-	case "in_progress":
+	case board.StateInProgress:
 		return console.Cyan
-	case "waiting", "review":
+	case board.StateWaiting, board.StateReview:
 		return console.Yellow
-	case "failed":
+	case board.StateFailed:
 		return console.Red
 	}
 	return console.Dim

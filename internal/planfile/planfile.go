@@ -32,7 +32,7 @@ func Parse(text []byte) (board.Plan, error) {
 type planJSON struct {
 	Tasks  []taskJSON `json:"tasks"`
 	Goal   string     `json:"goal"`
-	Hold   bool       `json:"hold"`
+	Draft  bool       `json:"draft"`
 	DryRun bool       `json:"dry_run"`
 	Key    string     `json:"idempotency_key"`
 }
@@ -48,7 +48,7 @@ type taskJSON struct {
 	Areas       list   `json:"areas"`
 	Skills      list   `json:"skills"`
 	Evidence    list   `json:"evidence"`
-	Hold        bool   `json:"hold"`
+	Draft       bool   `json:"draft"`
 }
 
 // list is an array, or one string with commas.
@@ -77,7 +77,7 @@ func parseJSON(text []byte) (board.Plan, error) {
 	if err != nil {
 		return board.Plan{}, err
 	}
-	plan := board.Plan{Goal: in.Goal, Hold: in.Hold, DryRun: in.DryRun, Key: in.Key}
+	plan := board.Plan{Goal: in.Goal, Hold: in.Draft, DryRun: in.DryRun, Key: in.Key}
 	titles := map[string]taskJSON{}
 	for i := range in.Tasks {
 		t := &in.Tasks[i]
@@ -120,7 +120,7 @@ func (n *itemNames) name(path []string) string {
 func (t taskJSON) task() (board.PlanTask, error) {
 	out := board.PlanTask{Key: t.Key, After: t.After, Within: t.Parent, NewTask: board.NewTask{
 		Title: t.Title, Description: t.Description, Acceptance: t.Acceptance, Priority: board.Normal, Areas: t.Areas, Skills: t.Skills,
-		Wants: EvidenceKinds(t.Evidence), Hold: t.Hold,
+		Wants: EvidenceKinds(t.Evidence), Hold: t.Draft,
 	}}
 	if t.Priority == "" {
 		return out, nil
@@ -144,7 +144,7 @@ var (
 	// itemLine is an item of a checklist: its indent, the tick, the text.
 	itemLine = regexp.MustCompile(`^(\s*)(?:[-*+]|\d+[.)])\s+\[([ xX])\]\s+(.+?)\s*$`)
 	// titleBraces is a title and the braces at its end.
-	titleBraces = regexp.MustCompile(`^(.*?)\s*\{\s*((?:key|after|priority|skills?|areas?|evidence|acceptance|hold)\s*:[^{}]*)\}$`)
+	titleBraces = regexp.MustCompile(`^(.*?)\s*\{\s*((?:key|after|priority|skills?|areas?|evidence|acceptance|draft)\s*:[^{}]*)\}$`)
 	// heading is a heading of any level.
 	heading = regexp.MustCompile(`^#+\s+(.+?)\s*#*$`)
 )
@@ -265,12 +265,12 @@ func (t *taskJSON) readBraces() error {
 				t.Acceptance += ", "
 			}
 			t.Acceptance += value
-		case "hold":
-			hold, err := strconv.ParseBool(value)
+		case "draft":
+			draft, err := strconv.ParseBool(value)
 			if err != nil {
-				return fmt.Errorf("hold is true or false, not %q", value)
+				return fmt.Errorf("draft is true or false, not %q", value)
 			}
-			t.Hold = hold
+			t.Draft = draft
 		default:
 			return fmt.Errorf("there is no %q between braces", name)
 		}

@@ -18,7 +18,7 @@ Words before.
 
    - a point
 * [ ] Second {after: a, done, web-3}
-	+ [ ] Inner {hold: true, acceptance: it works, and well}
+	+ [ ] Inner {draft: true, acceptance: it works, and well}
 - [x] Third {key: done}
    Not part of anything.
 ## Later
@@ -49,7 +49,7 @@ Not part of anything either.
 
 func TestParse_wrong(t *testing.T) {
 	for _, text := range []string{
-		"", "words", "- [x] done", "- [ ] a {hold: perhaps}", "- [ ] a {priority: soon}", "{", `{"tasks":[{"title":1}]}`, `{"plan":[]}`,
+		"", "words", "- [x] done", "- [ ] a {draft: perhaps}", "- [ ] a {priority: soon}", "{", `{"tasks":[{"title":1}]}`, `{"plan":[]}`,
 		`[{"title":"a","title":"b"}]`, "- [ ] a {key: b, colour: red}",
 	} {
 		if plan, err := Parse([]byte(text)); err == nil {
@@ -59,8 +59,8 @@ func TestParse_wrong(t *testing.T) {
 }
 
 func FuzzReadPlan(f *testing.F) {
-	f.Add("# G\n- [ ] a {key: x, after: y, hold: true}\n  text\n  - [x] b")
-	f.Add(`{"tasks":[{"key":"a","after":"b,c","areas":["x"]}],"hold":true}`)
+	f.Add("# G\n- [ ] a {key: x, after: y, draft: true}\n  text\n  - [x] b")
+	f.Add(`{"tasks":[{"key":"a","after":"b,c","areas":["x"]}],"draft":true}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		plan, err := Parse([]byte(text))
 		if err == nil && !strings.HasPrefix(strings.TrimSpace(text), "{") && !strings.HasPrefix(strings.TrimSpace(text), "[") && len(plan.Tasks) == 0 {
@@ -71,8 +71,8 @@ func FuzzReadPlan(f *testing.F) {
 
 // Parse of any text returns a plan with tasks, or an error.
 func FuzzParse(f *testing.F) {
-	f.Add("# Goal\n- [ ] One {key: a, priority: high}\n  - [x] Two\n    - [ ] Three {after: a, hold: true}\n")
-	f.Add(`{"tasks":[{"key":"a","title":"x","after":"b, c","evidence":["tests"]}],"goal":"g","hold":true}`)
+	f.Add("# Goal\n- [ ] One {key: a, priority: high}\n  - [x] Two\n    - [ ] Three {after: a, draft: true}\n")
+	f.Add(`{"tasks":[{"key":"a","title":"x","after":"b, c","evidence":["tests"]}],"goal":"g","draft":true}`)
 	f.Add(`[{"title":"x"}]`)
 	f.Fuzz(func(t *testing.T, text string) {
 		plan, err := Parse([]byte(text))

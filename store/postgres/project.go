@@ -74,17 +74,17 @@ WHERE project_id = (SELECT id FROM projects WHERE slug = $1) RETURNING next_no -
 func (r *reader) Counts(projects []string) (board.Counts, error) {
 	const query = `
 SELECT status, ready,
-	status = 'pending' AND (open_blockers > 0 OR open_children > 0) AS blocked,
-	status = 'pending' AND open_blockers = 0 AND open_children = 0 AND hold AS held, count(*)
+	status = 'pending' AND NOT hold AND (open_blockers > 0 OR open_children > 0) AS blocked,
+	status = 'pending' AND hold AS held, status = 'pending' AND reserved_worker IS NOT NULL AS reserved, count(*)
 FROM projects p JOIN tasks t ON t.id >= p.id::bigint << 40 AND t.id < (p.id + 1)::bigint << 40
 WHERE $1::text[] IS NULL OR p.slug = ANY($1)
-GROUP BY 1, 2, 3, 4`
+GROUP BY 1, 2, 3, 4, 5`
 	c := board.Counts{Status: map[board.Status]int{}}
 	_, err := list(r, func(row pgx.CollectableRow) (struct{}, error) {
 		var status string
-		var ready, blocked, held bool
+		var ready, blocked, held, reserved bool
 		var n int
-		err := row.Scan(&status, &ready, &blocked, &held, &n)
+		err := row.Scan(&status, &ready, &blocked, &held, &reserved, &n)
 		c.Status[board.Status(status)] += n
 		switch {
 		case ready:
@@ -95,6 +95,9 @@ GROUP BY 1, 2, 3, 4`
 			c.Held += n
 		case status == string(board.Pending):
 			c.Later += n
+			if reserved {
+				c.Reserved += n
+			}
 		}
 		return struct{}{}, err
 	}, query, projects)

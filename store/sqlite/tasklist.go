@@ -77,7 +77,7 @@ func (r *reader) Tasks(f board.TaskFilter) ([]board.Task, error) {
 	return list, err
 }
 
-// Counts reads only the index tasks_state.
+// Counts reads only the indexes tasks_state and tasks_reserved.
 func (r *reader) Counts(projects []string) (board.Counts, error) {
 	c := board.Counts{Status: map[board.Status]int{}}
 	q := newQuery(`SELECT t.status, t.ready, t.hold, t.open_blockers + t.open_children, count(*) FROM tasks t INDEXED BY tasks_state`)
@@ -97,14 +97,22 @@ func (r *reader) Counts(projects []string) (board.Counts, error) {
 		case status != board.Pending:
 		case ready:
 			c.Ready += n
-		case open > 0:
-			c.Blocked += n
 		case hold:
 			c.Held += n
+		case open > 0:
+			c.Blocked += n
 		default:
 			c.Later += n
 		}
 		return nil
 	})
-	return c, err
+	if err != nil || c.Later == 0 {
+		return c, err
+	}
+	q = newQuery(`SELECT count(*) FROM tasks t INDEXED BY tasks_reserved`)
+	q.and(`t.reserved_name IS NOT NULL AND t.status = 'pending' AND NOT t.hold AND t.open_blockers = 0 AND t.open_children = 0`)
+	if err := r.inProjects(q, `+t.id BETWEEN ? AND ?`, projects); err != nil {
+		return c, err
+	}
+	return c, r.eachOf(q, func(scan scan) error { return scan(&c.Reserved) })
 }
