@@ -309,7 +309,7 @@ func (s *slots) take(ctx context.Context) (release func(), err error) {
 	}
 	for {
 		for _, path := range s.files {
-			unlock, ok, err := tryLock(path)
+			unlock, ok, err := proc.TryLock(path)
 			if err != nil {
 				free()
 				return nil, err

@@ -9,5 +9,5 @@
 // A process can leave its group (setsid), and its parent may be dead by then; the
 // marker in its environment still finds it. A process that also clears its
 // environment escapes. On Linux the child itself dies with this process, however that
-// dies. On systems without /proc only the group is ended; on Windows only the child.
+// dies. TryLock is a lock between processes that ends with its holder. On systems without /proc only the group is ended; on Windows only the child.
 package proc

@@ -61,7 +61,8 @@ func (o operation[In, Out]) fetch(ctx context.Context, b *Board, a *board.Actor,
 	}{Args: in}
 	if a != nil {
 		p.As = as{Worker: a.Worker, Person: a.Person}
-		if strings.HasPrefix(a.Owner, access.ProcessPrefix) { // a shell is nobody's presence
+		// Another shell is nobody's presence.
+		if strings.HasPrefix(a.Owner, access.ProcessPrefix) || strings.HasPrefix(a.Owner, access.DirPrefix) {
 			p.As.Owner = a.Owner
 		}
 	}

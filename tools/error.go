@@ -262,7 +262,7 @@ func bareClaim(e action, id board.ID, held []board.Claim) error {
 		what: e.what, state: "Nothing has changed.", code: "invalid", err: board.ErrInvalid,
 		why: fmt.Sprintf("%v is a task id; this argument takes a claim handle, which also names the attempt.", id),
 	}
-	r.next = "Next: repeat the call with the claim that get_next_task gave you; if you lost it, " + call("get_next_task") + "."
+	r.next = "Next: repeat the call with the claim that " + mention("get_next_task") + " gave you; if you lost it, " + call("get_next_task") + "."
 	for _, c := range held {
 		if c.Task == id {
 			r.next = fmt.Sprintf("Next: repeat the call with \"claim\":%q.", c.Handle)

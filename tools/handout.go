@@ -59,7 +59,7 @@ func handoutText(h *board.Handout, check string) string {
 		{"ANSWERS", answersText(h.Questions)},
 		{"END WITH", end},
 	}
-	const delegate = "\n\nTo delegate, pass the claim to the sub-agent; it does not need to call get_next_task."
+	delegate := "\n\nTo delegate, pass the claim to the sub-agent; it does not need to call " + mention("get_next_task") + "."
 	fit(sections, maxHandout-len(head)-len(delegate), t.ID)
 	return head + join(sections) + delegate
 }
@@ -78,7 +78,7 @@ func doneWhenText(h *board.Handout, check string) string {
 		lines = append(lines, cutWithPointer(escapeHeadings(h.Doc.Acceptance), 1000, h.Task.ID))
 	}
 	if len(h.Task.Wants) > 0 {
-		lines = append(lines, "report_task_done must include evidence of kind: "+joined(h.Task.Wants)+".")
+		lines = append(lines, mention("report_task_done")+" must include evidence of kind: "+joined(h.Task.Wants)+".")
 	}
 	if check != "" {
 		lines = append(lines, "At the report Bossman runs: "+oneLine(check, 300))

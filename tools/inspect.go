@@ -231,7 +231,7 @@ func lacksEvidence(t board.Task, sent []board.Evidence) bool {
 
 // waitCheck runs the check, and tells the client now and then that it still runs.
 func (t *Tools) waitCheck(ctx context.Context, k *caller, w board.Work) (CheckResult, error) {
-	wait := maxWait * time.Second
+	wait := cmp.Or(t.o.CheckWait, maxWait*time.Second)
 	var resume func()
 	defer func() {
 		if resume != nil {

@@ -24,7 +24,7 @@ func nothingAnswer(n *board.Nothing, lead bool, waited int) *answer {
 		w.Reason, w.RetryAfterSeconds = "empty", 300
 		s = "There are no tasks yet."
 		if lead {
-			s += " If you were asked to plan, call create_plan."
+			s += " If you were asked to plan, call " + mention("create_plan") + "."
 		}
 	case left == 0:
 		w.Reason, w.RetryAfterSeconds = "done", 300

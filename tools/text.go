@@ -6,27 +6,11 @@ import (
 	"time"
 	"unicode/utf8"
 
-	jsonv2 "github.com/go-json-experiment/json"
-
 	"github.com/bossman-dev/bossman/board"
 )
 
 // Helpers for the texts that models read. A text for a worker names no other worker,
 // because models take names that they see for their own.
-
-// call formats a tool call as a model should make it; args are alternating names and
-// values.
-func call(tool string, args ...any) string {
-	b := []byte(tool + " {")
-	for i := 0; i+1 < len(args); i += 2 {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(append(b, quote(args[i].(string))...), ':')
-		b = append(b, must(jsonv2.Marshal(args[i+1]))...)
-	}
-	return string(append(b, '}'))
-}
 
 // nextCall formats the call with which a worker gets its next task.
 func nextCall(worker string) string {

@@ -35,6 +35,8 @@ type Options struct {
 	Where func(ctx context.Context) board.Where
 	// Inspector looks at the work. Nil: it cannot be seen from here.
 	Inspector Inspector
+	// CheckWait is how long a report waits for its check; default 45 s.
+	CheckWait time.Duration
 	// Session is the client's own session id, if known.
 	Session string
 	// Quiet: no person sits at the client, so nobody is asked there.

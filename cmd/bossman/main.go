@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/agentcli"
 	"github.com/bossman-dev/bossman/internal/config"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/internal/mcpcli"
@@ -98,6 +99,7 @@ board otherwise.`,
 		a.pauseCommand(), a.resumeCommand(), a.stopCommand(), a.projectCommand(), a.keyCommand(), a.personCommand(), a.configCommand(), a.trustCommand(), a.linkCommand(),
 		mcpcli.Command(a.Console, buildVersion().Version), a.migrateCommand(), a.serveCommand(), a.loginCommand(), a.versionCommand(),
 	)
+	root.AddCommand(agentcli.Commands(a.Console, buildVersion().Version, a.desk)...)
 	return root
 }
 

@@ -1,0 +1,124 @@
+package agentcli
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/bossman-dev/bossman/access"
+	"github.com/bossman-dev/bossman/git"
+	"github.com/bossman-dev/bossman/internal/console"
+	"github.com/bossman-dev/bossman/proc"
+	"github.com/go-json-experiment/json"
+)
+
+// A claimFile has what the agent of a directory holds. Its owner stays the same, so that
+// the worker's name belongs to the directory.
+type claimFile struct {
+	path string
+
+	// Board is the board's name: the file may be of another one.
+	Board string `json:"board"`
+	Owner string `json:"owner"`
+	// Worker is the agent's name, and Claim the handle of its claim; empty if it has none.
+	Worker string `json:"worker,omitzero"`
+	Claim  string `json:"claim,omitzero"`
+}
+
+// maxClaimFile bounds what is read.
+const maxClaimFile = 64 << 10
+
+// claimPath is the file of a directory: in the git directory of its worktree, or, outside
+// git, in elsewhere.
+func claimPath(dir, elsewhere string) string {
+	if repo, err := git.Find(dir); err == nil {
+		return filepath.Join(repo.Dir, "bossman", "claim.json")
+	}
+	sum := sha256.Sum256([]byte(dir))
+	return filepath.Join(elsewhere, "claims", hex.EncodeToString(sum[:8])+".json")
+}
+
+// readClaim reads the file at path. If there is none for this board, it has a new owner
+// and nothing else.
+func readClaim(path, board string) (*claimFile, error) {
+	fresh := &claimFile{path: path, Board: board, Owner: access.DirPrefix + rand.Text()[:12]}
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fresh, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxClaimFile))
+	if err != nil {
+		return nil, err
+	}
+	kept := &claimFile{path: path}
+	if err := json.Unmarshal(text, kept); err != nil {
+		return nil, fmt.Errorf("%s cannot be read: %w; delete it, and use --claim", path, err)
+	}
+	if kept.Board != board || kept.Owner == "" {
+		return fresh, nil
+	}
+	return kept, nil
+}
+
+// write replaces the file.
+func (c *claimFile) write() error {
+	if err := os.MkdirAll(filepath.Dir(c.path), 0o700); err != nil {
+		return err
+	}
+	text, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(c.path), ".claim-*") // accessible only to its owner
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(text, '\n'))
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), c.path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}
+
+// lockWait is how long a command waits for another one in the same directory.
+const lockWait = 5 * time.Second
+
+// lock keeps a second `bossman next` in the same directory from taking a second task. A
+// directory that cannot be written has no lock, as it keeps no claim.
+func (c *claimFile) lock(ctx context.Context) (unlock func(), err error) {
+	if os.MkdirAll(filepath.Dir(c.path), 0o700) != nil {
+		return func() {}, nil
+	}
+	for deadline := time.Now().Add(lockWait); ; {
+		unlock, ok, err := proc.TryLock(c.path + ".lock")
+		switch {
+		case err != nil:
+			return func() {}, nil
+		case ok:
+			return unlock, nil
+		case time.Now().After(deadline):
+			return nil, console.Errorf(console.Conflict, "another agent needs a worktree of its own: git worktree add ../NAME",
+				"another bossman next is waiting for a task in this directory")
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}

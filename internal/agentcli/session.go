@@ -1,0 +1,196 @@
+package agentcli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/bossman-dev/bossman/access"
+	"github.com/bossman-dev/bossman/internal/console"
+	"github.com/bossman-dev/bossman/jsonrpc"
+	"github.com/bossman-dev/bossman/mcp"
+	"github.com/bossman-dev/bossman/tools"
+)
+
+// A Desk is where an agent works: its board and its directory.
+type Desk struct {
+	Board access.Board
+	// Label is the board's name.
+	Label string
+	// Caller is the agent. Its owner is replaced with the directory's.
+	Caller *access.Caller
+	// Options are those of the tools.
+	Options tools.Options
+	// Dir is the directory, and Elsewhere where its claim is kept outside git.
+	Dir, Elsewhere string
+	// Empty is set if the board has no project yet.
+	Empty bool
+	// Close ends what the desk started.
+	Close func()
+}
+
+// A session is one command at a desk.
+type session struct {
+	*Desk
+	console *console.Console
+	version string
+	claim   *claimFile
+	named   string // the claim that the command names
+}
+
+// open opens the desk of the directory.
+func (c *cli) open(ctx context.Context) (*session, error) {
+	d, err := c.desk(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := &session{Desk: d, console: c.Console, version: c.version}
+	if s.claim, err = readClaim(claimPath(d.Dir, d.Elsewhere), d.Label); err != nil {
+		d.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// A reply is what a tool answered.
+type reply struct {
+	text   string
+	failed bool
+	// result has the facts, for programs.
+	result map[string]any
+}
+
+// fact returns a text of the result.
+func (r *reply) fact(names ...string) string {
+	at := any(r.result)
+	for _, name := range names {
+		m, _ := at.(map[string]any)
+		at = m[name]
+	}
+	s, _ := at.(string)
+	return s
+}
+
+// maxCall bounds a call: a report waits for its check.
+const maxCall = 24 * time.Hour
+
+// call calls a tool of the board, in this process.
+func (s *session) call(ctx context.Context, tool string, args map[string]any) (*reply, error) {
+	tools.Speak(voice)
+	maps.DeleteFunc(args, func(_ string, v any) bool { // what was not given
+		list, ok := v.([]string)
+		return v == "" || ok && len(list) == 0
+	})
+	s.Caller.Owner, s.Caller.Worker = s.claim.Owner, s.claim.Worker
+	s.Options.CheckWait = maxCall
+	server := mcp.NewServer(mcp.Implementation{Name: "bossman", Version: "1"}, &mcp.ServerOptions{Visible: tools.Visible, Logger: s.Options.Logger})
+	defer server.Close()
+	server.Use(tools.AuthorizeAs(s.Caller))
+	tools.Register(server, s.Board, &s.Options)
+
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	running, cancel := context.WithCancel(ctx)
+	defer cancel()
+	here, there := jsonrpc.Pipe(jsonrpc.Limits{})
+	wg.Go(func() { _ = s.Board.Run(running) })
+	wg.Go(func() { _ = server.Serve(running, there) })
+	client, err := mcp.Connect(ctx, here, &mcp.ClientOptions{Info: mcp.Implementation{Name: "shell", Version: s.version}, Timeout: maxCall, MaxTime: maxCall})
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	progress := s.console.Progress()
+	defer progress.Clear()
+	res, err := client.Call(ctx, tool, args, &mcp.CallOptions{Progress: func(p mcp.ProgressParams) {
+		if progress.Terminal() {
+			progress.Set(p.Message)
+		}
+	}})
+	if err != nil {
+		if rpc, ok := errors.AsType[*jsonrpc.Error](err); ok {
+			return nil, errors.New(rpc.Message)
+		}
+		return nil, err
+	}
+	r := &reply{failed: res.IsError}
+	var texts []string
+	for _, c := range res.Content {
+		texts = append(texts, c.Text)
+	}
+	r.text = strings.Join(texts, "\n")
+	r.result, _ = res.Meta[tools.ResultKey].(map[string]any)
+	return r, nil
+}
+
+// exitCodes are the exit codes of refused calls. Others are failures: the task stays as it
+// was.
+var exitCodes = map[string]console.ExitCode{
+	"not_found": console.NotFound, "invalid": console.Usage,
+	"denied": console.Denied, "stopped": console.Denied, "read_only": console.Denied,
+	"lease_lost": console.Conflict, "conflict": console.Conflict, "name_taken": console.Conflict, "cycle": console.Conflict,
+	"unavailable": console.Unavailable, "unknown": console.Unavailable, "too_new": console.Unavailable,
+}
+
+// finish keeps what the directory holds after a call, and prints its answer. It returns an
+// error for a call that did not do what it was called for.
+func (s *session) finish(r *reply) error {
+	code := r.fact("error")
+	if code == "lease_lost" && s.claim.Claim != "" {
+		s.release()
+	}
+	switch {
+	case r.fact("outcome") == "none":
+		return console.Errorf(console.NothingToDo, "", "%s", r.text)
+	case r.failed:
+		exit, ok := exitCodes[code]
+		if !ok {
+			exit = console.Failure
+		}
+		return console.Errorf(exit, "", "%s", r.text)
+	}
+	if !s.console.JSON {
+		for line := range strings.Lines(r.text) {
+			s.console.Linef("%s", console.Escape(strings.TrimRight(line, "\n")))
+		}
+		return nil
+	}
+	out := map[string]any{"message": r.text}
+	for name, v := range r.result {
+		out[name] = v
+	}
+	return s.console.PrintJSON(out)
+}
+
+// release forgets the claim. The worker's name stays.
+func (s *session) release() {
+	s.claim.Claim = ""
+	if err := s.claim.write(); err != nil {
+		s.console.Infof("%s could not be written: %v", s.claim.path, err)
+	}
+}
+
+// under returns the claim that a command acts under: the one that it names, or the one
+// that is held here.
+func (s *session) under() (string, error) {
+	switch {
+	case s.named != "":
+		return s.named, nil
+	case s.claim.Claim != "":
+		return s.claim.Claim, nil
+	}
+	return "", console.Errorf(console.NotFound, "bossman next", "no claim is held in %s, and the command names none with --claim", s.Dir)
+}
+
+// remember keeps the claim of a hand-out. If it cannot be written, the answer says what to
+// do instead.
+func (s *session) remember(r *reply) {
+	s.claim.Worker, s.claim.Claim = r.fact("claim", "worker"), r.fact("claim", "claim")
+	if err := s.claim.write(); err != nil {
+		r.text += fmt.Sprintf("\nThis claim could not be kept in %s (%v). Add --claim %s to each command.", s.claim.path, err, s.claim.Claim)
+	}
+}

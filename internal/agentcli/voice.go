@@ -1,0 +1,77 @@
+package agentcli
+
+import (
+	"strings"
+
+	"github.com/go-json-experiment/json"
+)
+
+// commands are the commands that do what tools do, each with the argument that stands
+// without a flag.
+var commands = map[string]struct{ words, argument string }{
+	"get_next_task":      {"bossman next", ""},
+	"get_task":           {"bossman task show", "task"},
+	"report_progress":    {"bossman note", "note"},
+	"report_task_done":   {"bossman done", ""},
+	"report_task_failed": {"bossman fail", ""},
+	"ask_question":       {"bossman ask", "question"},
+	"get_answer":         {"bossman ask", "question"},
+	"create_task":        {"bossman task add", "title"},
+	"create_plan":        {"bossman task plan", ""},
+	"list_tasks":         {"bossman task list", ""},
+	"list_questions":     {"bossman inbox", ""},
+}
+
+// implied are arguments that a command finds in the directory, or does not have.
+var implied = map[string]bool{"worker": true, "claim": true, "detail": true}
+
+// voice formats the call of a tool as the command that does the same.
+func voice(tool string, args ...any) string {
+	c, ok := commands[tool]
+	if !ok {
+		return tool
+	}
+	words := []string{c.words}
+	for i := 0; i+1 < len(args); i += 2 {
+		name, _ := args[i].(string)
+		switch {
+		case implied[name]:
+		case name == c.argument:
+			words = append(words, quote(args[i+1]))
+		case name == "evidence":
+			for _, e := range evidenceOf(args[i+1]) {
+				words = append(words, "--evidence", quote(e.Kind+"="+e.Ref))
+			}
+		default:
+			words = append(words, "--"+strings.ReplaceAll(name, "_", "-"), quote(args[i+1]))
+		}
+	}
+	return "`" + strings.Join(words, " ") + "`"
+}
+
+type evidence struct {
+	Kind string `json:"kind"`
+	Ref  string `json:"ref"`
+}
+
+// evidenceOf reads the example of evidence in a call.
+func evidenceOf(v any) (out []evidence) {
+	if text, err := json.Marshal(v); err == nil {
+		_ = json.Unmarshal(text, &out)
+	}
+	return out
+}
+
+// quote writes a value as one word of a shell.
+func quote(v any) string {
+	s, ok := v.(string)
+	if !ok {
+		text, _ := json.Marshal(v)
+		s = string(text)
+	}
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=@,+"
+	if s != "" && strings.Trim(s, plain) == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
