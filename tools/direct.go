@@ -110,8 +110,10 @@ func noDirectTask(r *mcp.Request) mcp.Result {
 	return json.RawMessage("null")
 }
 
+// directTaskOf is a task for getNextTask, which hands out pending tasks. Programs that
+// know these methods know no other status of a task that is not done.
 func directTaskOf(d board.Dossier) directTask {
-	return directTask{d.Task.ID.String(), d.Task.Title, d.Doc.Description, string(d.Task.Status)}
+	return directTask{d.Task.ID.String(), d.Task.Title, d.Doc.Description, string(board.Pending)}
 }
 
 // giveDirectly notes that the program has a claim.
@@ -300,6 +302,9 @@ func textParam(r *mcp.Request, name string, required bool) (string, error) {
 	want := " must be a string if provided"
 	if required {
 		want = " must be a non-empty string"
+	}
+	if required && r.Params == nil {
+		return "", jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "params must be an object")
 	}
 	var s string
 	for member, v := range jsonrpc.Members(r.Params) {

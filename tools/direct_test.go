@@ -44,11 +44,13 @@ func TestDirect(t *testing.T) {
 		if _, _, err := s.b.Create(t.Context(), ada, board.NewTask{Project: "web", Title: "Add authentication", Description: "Step 1"}, ""); err != nil {
 			t.Fatal(err)
 		}
-		task := `{"id":"web-1","title":"Add authentication","description":"Step 1","status":"in_progress"}`
+		task := `{"id":"web-1","title":"Add authentication","description":"Step 1","status":"pending"}`
 		say(`{"jsonrpc":"2.0","method":"getNextTask","params":{},"id":"two"}`, `{"jsonrpc":"2.0","id":"two","result":`+task+`}`)
 		// A second call returns the task it holds.
 		say(`{"jsonrpc":"2.0","method":"getNextTask","id":3}`, `{"jsonrpc":"2.0","id":3,"result":`+task+`}`)
 
+		say(`{"jsonrpc":"2.0","method":"askQuestion","id":4}`,
+			`{"jsonrpc":"2.0","id":4,"error":{"code":-32602,"message":"params must be an object"}}`)
 		say(`{"jsonrpc":"2.0","method":"askQuestion","params":{},"id":4}`,
 			`{"jsonrpc":"2.0","id":4,"error":{"code":-32602,"message":"question must be a non-empty string"}}`)
 		say(`{"jsonrpc":"2.0","method":"askQuestion","params":{"question":7},"id":5}`,

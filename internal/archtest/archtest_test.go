@@ -56,6 +56,7 @@ var drawing = map[string][]string{
 	"internal/conformance/client": {"jsonrpc", "mcp", "mcp/oauth", "mcp/streamable"},
 	"internal/conformance/server": {"jsonrpc", "mcp", "mcp/streamable"},
 	"internal/mcpcli":             {"clientconfig", "internal/console", "jsonrpc", "mcp", "mcp/oauth", "mcp/streamable"},
+	"internal/origins":            {"clientconfig", "jsonrpc", "mcp"},
 	"internal/pgtest":             {"store/postgres"},
 	"internal/planfile":           {"board"},
 	"internal/server":             {"access", "auth", "board", "jsonrpc", "mcp", "mcp/streamable", "remote", "store/postgres", "telemetry", "tools"},
