@@ -43,7 +43,7 @@ func (b *Board) claimant(r Reader, a Actor, w Wish) (Claimant, Standing, error) 
 		return c, st, err
 	}
 	if st.Worker.IsZero() {
-		return c, st, invalid("unknown worker %.60q: omit worker to get a new name", w.Worker)
+		return c, st, invalid("there is no worker %.60q: the board gives workers their names", w.Worker)
 	}
 	if st.Worker.StoppedBy != "" {
 		return c, st, &StoppedError{Worker: st.Worker}

@@ -215,12 +215,12 @@ func (k *caller) claim(ctx context.Context, e action, named string) (board.Handl
 		k.t.used(h)
 		return h, nil
 	}
+	held, failed := k.held(ctx)
+	if failed != nil {
+		return h, k.refuse(e, failed)
+	}
 	if id, bad := k.taskID(named); bad == nil {
-		held, err := k.held(ctx)
-		if err != nil {
-			return h, k.refuse(e, err)
-		}
 		return h, bareClaim(e, id, held)
 	}
-	return h, k.refuse(e, err)
+	return h, brokenClaim(e, err, named, held)
 }

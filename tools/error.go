@@ -69,7 +69,7 @@ func (k *caller) refuse(e action, err error) error {
 	switch {
 	case isLost:
 		r.code = "lease_lost"
-		r.setLost(e, lost)
+		r.setLost(k, e, lost)
 	case isEvidence:
 		r.code = "evidence_missing"
 		r.what = "Not recorded."
@@ -159,13 +159,17 @@ func evidenceSteps(kinds []board.EvidenceKind) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// setLost fills in a refusal for a claim that has ended.
-func (r *refusal) setLost(e action, l *board.LostError) {
+// setLost fills in a refusal for a claim that has ended, or that never was.
+func (r *refusal) setLost(k *caller, e action, l *board.LostError) {
 	id := l.Claim.Task
+	if k.isMistyped(e, l) {
+		r.state = fmt.Sprintf("You hold %v.", l.Holder.Handle)
+		r.why = fmt.Sprintf("%v is not your claim on %v.", l.Claim, id)
+		r.next = fmt.Sprintf("Next: repeat the call with \"claim\":%q.", l.Holder.Handle)
+		return
+	}
 	stopped := false
 	switch {
-	case l.Holder != nil && l.Holder.Worker.Name == e.worker && e.worker != "":
-		r.state = fmt.Sprintf("%v is at attempt %d; you hold it under claim %v.", id, l.Task.Attempt, l.Holder.Handle)
 	case l.Holder != nil:
 		r.state = fmt.Sprintf("%v is at attempt %d, held by another worker since %s.", id, l.Task.Attempt, clock(l.Holder.GrantedAt))
 	default:
@@ -214,6 +218,18 @@ func (r *refusal) setLost(e action, l *board.LostError) {
 		return
 	}
 	r.next += "Next: " + nextCall(e.worker) + "."
+}
+
+// isMistyped reports whether a call names the wrong claim on a task that the caller holds:
+// one that never was, or that of an earlier attempt of the same worker.
+func (k *caller) isMistyped(e action, l *board.LostError) bool {
+	switch {
+	case l.Holder == nil:
+		return false
+	case l.Ended == nil:
+		return l.Holder.Owner == k.Owner && k.Owner != ""
+	}
+	return l.Holder.Worker == l.Ended.Worker || l.Holder.Worker.Name == e.worker && e.worker != ""
 }
 
 // missing is the refusal of every call if there is no board.
@@ -265,10 +281,33 @@ func bareClaim(e action, id board.ID, held []board.Claim) error {
 	r.next = "Next: repeat the call with the claim that " + mention("get_next_task") + " gave you; if you lost it, " + call("get_next_task") + "."
 	for _, c := range held {
 		if c.Task == id {
-			r.next = fmt.Sprintf("Next: repeat the call with \"claim\":%q.", c.Handle)
+			r.setHeld(c)
 		}
 	}
 	return r
+}
+
+// brokenClaim refuses a text that is not a claim. It tells the claim to a caller that holds
+// only one, or whose text begins with the task of one.
+func brokenClaim(e action, err error, named string, held []board.Claim) error {
+	r := &refusal{
+		what: e.what, state: "Nothing has changed.", code: "invalid", why: errorText(err),
+		next: "Next: repeat the call with the claim that get_next_task gave you; if you lost it, " + call("get_next_task") + ".", err: err,
+	}
+	named = strings.ToLower(strings.TrimSpace(named))
+	for _, c := range held {
+		rest, ok := strings.CutPrefix(named, c.Task.String())
+		if len(held) == 1 || ok && strings.IndexAny(rest, "0123456789") != 0 {
+			r.setHeld(c)
+		}
+	}
+	return r
+}
+
+// setHeld tells the caller which claim it holds.
+func (r *refusal) setHeld(c board.Claim) {
+	r.state = fmt.Sprintf("You hold %v.", c.Handle)
+	r.next = fmt.Sprintf("Next: repeat the call with \"claim\":%q.", c.Handle)
 }
 
 // lookCall formats the call that shows the state of a task, or of the board.

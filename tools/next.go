@@ -35,6 +35,7 @@ type nextInput struct {
 }
 
 func next(ctx context.Context, t *Tools, k *caller, in nextInput) (*answer, error) {
+	in.Worker = strings.ToLower(in.Worker)
 	e := action{what: "No task handed out.", worker: in.Worker}
 	w := board.Wish{
 		Worker: in.Worker, Wait: time.Duration(in.Wait) * time.Second, Absent: !t.piped(),
@@ -57,10 +58,10 @@ func next(ctx context.Context, t *Tools, k *caller, in nextInput) (*answer, erro
 	unnamed := in.Worker == "" && t.piped()
 	switch {
 	case unnamed && len(held) > 0:
-		return heldAnswer(held), nil
+		return heldAnswer(held, w.Task), nil
 	case unnamed && t.waits():
 		return waitsAnswer(), nil
-	case strings.EqualFold(in.Worker, "new"):
+	case in.Worker == "new":
 		w.Worker, e.worker = "", ""
 	}
 	if len(in.Skills) > 0 {
@@ -87,6 +88,10 @@ func next(ctx context.Context, t *Tools, k *caller, in nextInput) (*answer, erro
 	}
 	t.remember(h)
 	a := handoutAnswer(h, t.checkAtReport(ctx, h))
+	if h.Task.ID != w.Task && !w.Task.IsZero() {
+		a.more = append(a.more, fmt.Sprintf("%v was not handed out: you hold %v. End that task first; then call %s.",
+			w.Task, h.Task.ID, call("get_next_task", "worker", h.Claim.Worker.Name, "task", w.Task.String())))
+	}
 	if unknown != "" {
 		a.more = append(a.more, unknown)
 	}
@@ -145,9 +150,13 @@ func waitsAnswer() *answer {
 
 // heldAnswer is the answer to a call without a worker on a connection that holds claims:
 // the caller may be their worker after losing its context, or another agent.
-func heldAnswer(held []board.Claim) *answer {
+// wished is the task that it prefers, or zero.
+func heldAnswer(held []board.Claim, wished board.ID) *answer {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Nothing handed out: this connection holds %s.", claimList(held))
+	if !wished.IsZero() && !slices.ContainsFunc(held, func(c board.Claim) bool { return c.Task == wished }) {
+		fmt.Fprintf(&b, " So %v was not handed out either.", wished)
+	}
 	b.WriteString(" If you lost context and one of these is your task, call ")
 	for i, c := range held {
 		if i == 5 {
