@@ -111,7 +111,7 @@ type Board interface {
 	FeedEnd(ctx context.Context) (board.Cursor, error)
 
 	Next(ctx context.Context, a board.Actor, w board.Wish) (*board.Handout, error)
-	Renew(ctx context.Context, owner string) ([]board.Claim, error)
+	Renew(ctx context.Context, owner string, called bool) ([]board.Claim, error)
 	Leave(ctx context.Context, owner string) error
 	GiveBack(ctx context.Context, a board.Actor, h board.Handle) error
 	Progress(ctx context.Context, a board.Actor, h board.Handle, n board.Note) (board.Notice, error)

@@ -302,8 +302,11 @@ func (b *Board) Wait(ctx context.Context, d time.Duration) {
 type Summary struct {
 	Counts Counts
 	Claims []Claim
-	Open   []Question // open questions, at most 100
-	Now    time.Time
+	// Resting are tasks that cool down or are reserved, at most 20, the first to be ready
+	// first.
+	Resting []Task
+	Open    []Question // open questions, at most 100
+	Now     time.Time
 }
 
 // Summary reads the overview of a project.
@@ -317,6 +320,12 @@ func (b *Board) Summary(ctx context.Context, slug string) (s Summary, err error)
 			return err
 		}
 		if s.Claims, err = r.Claims(ClaimFilter{Project: slug}); err != nil {
+			return err
+		}
+		if err := markKilled(r, s.Claims); err != nil {
+			return err
+		}
+		if s.Resting, err = resting(r, []string{slug}); err != nil {
 			return err
 		}
 		s.Open, err = r.Questions(QuestionFilter{Projects: []string{slug}, State: QuestionOpen, Limit: 100})

@@ -73,7 +73,30 @@ type Claim struct {
 	Session string
 	// Where is the last known place of the work. It is stored with the attempt.
 	Where Where
+	// LastCall is when the worker last called, give or take seenEvery. It is stored with
+	// the worker.
+	LastCall time.Time
+	// Left is set if the worker's process has disconnected: unless the worker comes back,
+	// the claim expires. Killed is set, by Summary and Why, if the process was killed: the
+	// next sweep ends the claim.
+	Left, Killed bool
 }
+
+// silentAfter is how long a worker may work without a call before people are told. Agents
+// work for minutes with their own tools alone.
+const silentAfter = 5 * time.Minute
+
+// Silent returns how long the worker has not called, or 0 if that is nothing unusual.
+func (c Claim) Silent(now time.Time) time.Duration {
+	if d := now.Sub(c.LastCall); d >= silentAfter && !c.LastCall.IsZero() {
+		return d
+	}
+	return 0
+}
+
+// Alive reports whether the worker may be at work: its lease lasts, and its process is not
+// known to have ended.
+func (c Claim) Alive(now time.Time) bool { return c.LeaseUntil.After(now) && !c.Left && !c.Killed }
 
 // A Cause is how an attempt ended.
 type Cause string

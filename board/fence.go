@@ -21,11 +21,26 @@ func (c *change) holder(h Handle) (*holding, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := c.seen(held.claim); err != nil {
+		return nil, err
+	}
 	if !c.extend(held) && held.claim.Deliveries == 0 {
 		return held, nil
 	}
 	held.claim.Deliveries = 0
 	return held, c.tx.UpdateClaim(*held.claim)
+}
+
+// seenEvery is how often it is written that a worker has called.
+const seenEvery = time.Minute
+
+// seen records that the worker of a claim has called.
+func (c *change) seen(claim *Claim) error {
+	if c.now.Sub(claim.LastCall) < seenEvery {
+		return nil
+	}
+	claim.LastCall = c.now
+	return c.tx.Seen(claim.Worker)
 }
 
 // inForce checks that h is the newest grant of its task, which is locked, and has not

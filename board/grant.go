@@ -51,6 +51,7 @@ func Grant(tx Tx, t Task, c Claimant, lease time.Duration) (Claim, error) {
 		GrantedAt:  now,
 		LeaseUntil: now.Add(lease),
 		Lease:      lease,
+		LastCall:   now,
 	}
 	if err := tx.InsertClaim(claim, t.Areas); err != nil {
 		return Claim{}, fmt.Errorf("grant %v: %w", t.ID, err)

@@ -8,7 +8,9 @@ import (
 
 // Renew is a sign of life of an owner: a process or a key. It restores the full lease of
 // the owner's claims that have less than half of it left, and returns all its claims.
-func (b *Board) Renew(ctx context.Context, owner string) ([]Claim, error) {
+// called is set if the owner's agents have made a call since the last Renew, also one that
+// only reads.
+func (b *Board) Renew(ctx context.Context, owner string, called bool) ([]Claim, error) {
 	if owner == "" {
 		return nil, nil // an empty filter would match all claims
 	}
@@ -25,6 +27,11 @@ func (b *Board) Renew(ctx context.Context, owner string) ([]Claim, error) {
 		return nil, err
 	}
 	for _, claim := range held {
+		if called && now.Sub(claim.LastCall) >= seenEvery {
+			if err := b.store.Write(ctx, func(tx Tx) error { return tx.Seen(claim.Worker) }); err != nil {
+				return held, err
+			}
+		}
 		if claim.LeaseUntil.Sub(now) >= claim.Lease/2 {
 			continue
 		}

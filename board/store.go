@@ -75,8 +75,9 @@ type Reader interface {
 
 	// Stale reports whether a sweep would find something to do.
 	Stale() (bool, error)
-	// Gone lists the owners of claims or workers whose process was killed: it has ended
-	// without a call of Disown. Owners about which the store does not know are not gone.
+	// Gone lists the owners of claims, workers or open questions whose process was killed:
+	// it has ended without a call of Disown. Owners about which the store does not know are
+	// not gone.
 	Gone() ([]string, error)
 
 	Question(id QuestionID) (Question, error)
@@ -159,6 +160,8 @@ type Tx interface {
 	UpdateAttempt(a Attempt) error
 	// PutWorker creates or replaces a worker.
 	PutWorker(w Worker) error
+	// Seen sets LastSeen of a worker to the time now.
+	Seen(w WorkerID) error
 	// Disown clears the owner of all workers and open questions of an owner that has
 	// ended.
 	Disown(owner string) error
@@ -277,6 +280,8 @@ type TaskFilter struct {
 	Ready bool
 	// Hold selects drafts.
 	Hold bool
+	// Resting selects pending tasks that cool down or are reserved.
+	Resting bool
 	// Query is searched for in titles and descriptions, ignoring case.
 	Query string
 	Skill string

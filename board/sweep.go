@@ -176,6 +176,26 @@ func (c *change) expireGone() ([]string, error) {
 	return gone, nil
 }
 
+// markKilled marks the claims whose processes were killed.
+func markKilled(r Reader, claims []Claim) error {
+	if len(claims) == 0 {
+		return nil
+	}
+	gone, err := r.Gone()
+	for i := range claims {
+		claims[i].Killed = slices.Contains(gone, claims[i].Owner)
+	}
+	return err
+}
+
+// resting lists tasks that cool down or are reserved, the first to be ready first.
+func resting(r Reader, projects []string) ([]Task, error) {
+	const most = 20
+	ts, err := r.Tasks(TaskFilter{Projects: projects, Resting: true})
+	slices.SortStableFunc(ts, func(a, b Task) int { return a.NotBefore.Compare(b.NotBefore) })
+	return ts[:min(len(ts), most)], err
+}
+
 // Killed is the Reason of an attempt that expired because its process was killed.
 const Killed = "its process was killed"
 

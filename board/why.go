@@ -50,6 +50,13 @@ func (b *Board) Why(ctx context.Context, id ID) (d Dossier, reasons []Reason, er
 		if d, err = r.Dossier(id, 20); err != nil {
 			return err
 		}
+		if d.Claim != nil {
+			claims := []Claim{*d.Claim}
+			if err := markKilled(r, claims); err != nil {
+				return err
+			}
+			d.Claim = &claims[0]
+		}
 		workers, err := r.Workers(d.Now.Add(-time.Hour))
 		if err != nil {
 			return err
@@ -80,14 +87,7 @@ func why(p Project, d Dossier, inherited []Task, workers int) []Reason {
 		return out
 	case InProgress:
 		if d.Claim != nil {
-			left := d.Claim.LeaseUntil.Sub(d.Now)
-			if left > 0 {
-				add(WhyLease, "%s works on it (claim %v, taken %s); its lease has %s left.",
-					d.Claim.Worker.Name, d.Claim.Handle, ago(d.Now, d.Claim.GrantedAt), Span(left))
-			} else {
-				add(WhyLease, "%s had it (claim %v); its lease expired %s and the next sweep frees the task.",
-					d.Claim.Worker.Name, d.Claim.Handle, ago(d.Now, d.Claim.LeaseUntil))
-			}
+			add(WhyLease, "%s", whyClaimed(*d.Claim, d.Now))
 		}
 		return out
 	case InReview:
@@ -167,6 +167,26 @@ func why(p Project, d Dossier, inherited []Task, workers int) []Reason {
 		}
 	}
 	return out
+}
+
+// whyClaimed says how the holder of a task is doing.
+func whyClaimed(c Claim, now time.Time) string {
+	name, left, silent := c.Worker.Name, c.LeaseUntil.Sub(now), c.Silent(now)
+	switch {
+	case c.Killed:
+		return fmt.Sprintf("%s had it (claim %v); its process was killed, and the next worker that asks can get the task.", name, c.Handle)
+	case left <= 0:
+		return fmt.Sprintf("%s had it (claim %v); its lease expired %s and the next sweep frees the task.", name, c.Handle, ago(now, c.LeaseUntil))
+	case c.Left:
+		return fmt.Sprintf("%s has it (claim %v), but has disconnected; unless it comes back, the task is free in %s.", name, c.Handle, Span(left))
+	case silent > 0 && !connection(c.Worker.Principal, c.Owner).IsZero():
+		return fmt.Sprintf("%s has it (claim %v, taken %s); its connection is open but silent, without a call for %s; its lease has %s left.",
+			name, c.Handle, ago(now, c.GrantedAt), Span(silent), Span(left))
+	case silent > 0:
+		return fmt.Sprintf("%s has it (claim %v, taken %s), without a call for %s; its lease has %s left.",
+			name, c.Handle, ago(now, c.GrantedAt), Span(silent), Span(left))
+	}
+	return fmt.Sprintf("%s works on it (claim %v, taken %s); its lease has %s left.", name, c.Handle, ago(now, c.GrantedAt), Span(left))
 }
 
 // wrongSpec reports whether a failed task has failed because of its spec: its last attempt

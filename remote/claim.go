@@ -61,12 +61,17 @@ var next = op(access.Next, func(ctx context.Context, c *call, w board.Wish) (*bo
 
 type ownerIn struct{ Owner string }
 
-func (b *Board) Renew(ctx context.Context, owner string) ([]board.Claim, error) {
-	return renew.fetch(ctx, b, nil, ownerIn{owner})
+type renewIn struct {
+	Owner  string
+	Called bool
 }
 
-var renew = op(access.Renew, func(ctx context.Context, c *call, in ownerIn) ([]board.Claim, error) {
-	held, err := c.Renew(ctx, c.owner(in.Owner))
+func (b *Board) Renew(ctx context.Context, owner string, called bool) ([]board.Claim, error) {
+	return renew.fetch(ctx, b, nil, renewIn{owner, called})
+}
+
+var renew = op(access.Renew, func(ctx context.Context, c *call, in renewIn) ([]board.Claim, error) {
+	held, err := c.Renew(ctx, c.owner(in.Owner), in.Called)
 	return c.hideOwners(held), err
 })
 

@@ -157,11 +157,11 @@ func TestBoard_work(t *testing.T) {
 	if _, err := bob.Next(ctx, board.Actor{Owner: "p-2"}, board.Wish{}); !errors.As(err, &waiting) || waiting.Counts.Status[board.InProgress] != 1 {
 		t.Errorf("Next with nothing left = %v", err)
 	}
-	held, err := bob.Renew(ctx, "p-1")
+	held, err := bob.Renew(ctx, "p-1", false)
 	if err != nil || len(held) != 1 {
 		t.Errorf("Renew = %v, %v", held, err)
 	}
-	if held, err := bob.Renew(ctx, "p-2"); err != nil || len(held) != 0 {
+	if held, err := bob.Renew(ctx, "p-2", false); err != nil || len(held) != 0 {
 		t.Errorf("Renew of another process = %v, %v", held, err)
 	}
 	if cs, err := s.b.Claims(ctx, board.ClaimFilter{Owner: "key:bob/p-1"}); err != nil || len(cs) != 1 {
@@ -307,7 +307,7 @@ func TestBoard_foreign(t *testing.T) {
 	if es, err := eve.Feed(ctx, nil, "", 10); err != nil || len(es) != 0 {
 		t.Errorf("Feed = %v, %v", es, err)
 	}
-	if held, err := eve.Renew(ctx, "p-1"); err != nil || len(held) != 0 {
+	if held, err := eve.Renew(ctx, "p-1", false); err != nil || len(held) != 0 {
 		t.Errorf("Renew = %v, %v", held, err)
 	}
 	if d, err := s.b.Get(ctx, task.ID, 50); err != nil || d.Task.Status != board.InProgress || slices.ContainsFunc(d.Events, func(ev board.Event) bool { return strings.Contains(ev.Actor, "eve") }) {

@@ -37,6 +37,7 @@ var wires = []any{
 	questionIn{},
 	feedIn{},
 	ownerIn{},
+	renewIn{},
 	giveBackIn{},
 	progressIn{},
 	doneIn{},

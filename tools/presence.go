@@ -59,7 +59,7 @@ func (t *Tools) renewLoop(ctx context.Context) {
 // renew renews the process's claims and returns when to do so again.
 func (t *Tools) renew(ctx context.Context) time.Duration {
 	t.mu.Lock()
-	idle := time.Since(t.lastCall)
+	idle, called := time.Since(t.lastCall), t.lastCall.After(t.lastRenewed)
 	t.mu.Unlock()
 	if idle > absentAfter {
 		return renewEvery
@@ -68,9 +68,15 @@ func (t *Tools) renew(ctx context.Context) time.Duration {
 	if given == ended {
 		return renewEvery // nothing to renew: spare the server a request
 	}
-	held, err := t.b.Renew(ctx, t.o.Pipe.Owner)
+	renewed := time.Now()
+	held, err := t.b.Renew(ctx, t.o.Pipe.Owner, called)
 	if err != nil && ctx.Err() == nil {
 		t.o.Logger.Warn("claims could not be renewed", "err", err)
+	}
+	if err == nil {
+		t.mu.Lock()
+		t.lastRenewed = renewed
+		t.mu.Unlock()
 	}
 	if err == nil && len(held) == 0 {
 		t.setEnded(given)

@@ -24,9 +24,9 @@ func (b *countingBoard) Feed(ctx context.Context, projects []string, after board
 	return b.Board.Feed(ctx, projects, after, limit)
 }
 
-func (b *countingBoard) Renew(ctx context.Context, owner string) ([]board.Claim, error) {
+func (b *countingBoard) Renew(ctx context.Context, owner string, called bool) ([]board.Claim, error) {
 	b.renewals.Add(1)
-	return b.Board.Renew(ctx, owner)
+	return b.Board.Renew(ctx, owner, called)
 }
 
 // TestRun_quiet: a process on a pipe makes no calls while it holds nothing and its client

@@ -66,12 +66,14 @@ type Tools struct {
 
 	mu       sync.Mutex
 	lastCall time.Time
-	given    int                     // claims given to the process
-	over     int                     // how many of those, the earliest, have ended
-	workers  map[board.Handle]string // the worker of each claim given here
-	seen     map[string]bool         // answers shown to the holder of a claim
-	declines map[string]bool         // connections whose client declines by itself
-	direct   directState
+	// lastRenewed is when the process's claims were last renewed.
+	lastRenewed time.Time
+	given       int                     // claims given to the process
+	over        int                     // how many of those, the earliest, have ended
+	workers     map[board.Handle]string // the worker of each claim given here
+	seen        map[string]bool         // answers shown to the holder of a claim
+	declines    map[string]bool         // connections whose client declines by itself
+	direct      directState
 	// unnamedWaits is set while a get_next_task without a worker waits on the pipe.
 	unnamedWaits bool
 }

@@ -1,6 +1,7 @@
 package boardtest
 
 import (
+	"strings"
 	"time"
 
 	"github.com/bossman-dev/bossman/board"
@@ -66,7 +67,7 @@ var rulePresence = group{"presence", []test{
 			f.shortenLease(id)
 		}
 		before := f.get(b).Claim.LeaseUntil
-		held, err := f.board.Renew(f.ctx, "x")
+		held, err := f.board.Renew(f.ctx, "x", false)
 		f.ok(err)
 		f.equal("claims", len(held), 2)
 		if d := f.get(a); d.Claim.LeaseUntil.Sub(d.Now) < 9*time.Minute {
@@ -82,7 +83,7 @@ var rulePresence = group{"presence", []test{
 		x := f.agent("x")
 		x.take(a)
 		f.shortenLease(a)
-		held, err := f.board.Renew(f.ctx, "")
+		held, err := f.board.Renew(f.ctx, "", false)
 		f.equal("claims", words(len(held), err), "0 <nil>")
 		if d := f.get(a); d.Claim.LeaseUntil.Sub(d.Now) > 5*time.Minute {
 			f.Error("Renew without an owner renewed a claim")
@@ -94,13 +95,62 @@ var rulePresence = group{"presence", []test{
 		x.take(a)
 		y.take(b)
 		f.expireLease(a)
-		_, err := f.board.Renew(f.ctx, "x")
+		_, err := f.board.Renew(f.ctx, "x", false)
 		f.ok(err)
 		f.equal("events", f.kinds(a), "created claimed revived")
 		f.expire(b)
-		_, err = f.board.Renew(f.ctx, "y")
+		_, err = f.board.Renew(f.ctx, "y", false)
 		f.ok(err)
 		f.status(b, board.Pending)
+	}},
+	{"a claim knows when its worker last called, and whether it has left", func(f *fixture) {
+		id := f.create("a")
+		x := f.agent("x")
+		h := x.take(id)
+		quiet := func() { // for an hour
+			f.write(func(tx board.Tx) error {
+				st, err := tx.Standing(x.worker())
+				if err != nil {
+					return err
+				}
+				st.Worker.LastSeen = st.Worker.LastSeen.Add(-time.Hour)
+				return tx.PutWorker(st.Worker)
+			})
+		}
+		silent := func(what string, want bool) {
+			f.Helper()
+			s, err := f.board.Summary(f.ctx, project)
+			f.ok(err)
+			if c := s.Claims[0]; c.Silent(s.Now) > 0 != want || !c.Alive(s.Now) {
+				f.Errorf("%s: the last call was %v ago, alive %v", what, s.Now.Sub(c.LastCall), c.Alive(s.Now))
+			}
+		}
+		silent("at first", false)
+		quiet()
+		silent("after an hour", true)
+		_, err := f.board.Renew(f.ctx, "x", false)
+		f.ok(err)
+		silent("presence alone", true)
+		if _, reasons, err := f.board.Why(f.ctx, id); err != nil || !strings.Contains(reasons[0].Text, "its connection is open but silent, without a call for 60 min") {
+			f.Errorf("why: %v, %v", reasons, err)
+		}
+		_, err = f.board.Renew(f.ctx, "x", true)
+		f.ok(err)
+		silent("a call that reads", false)
+		quiet()
+		_, err = f.board.Progress(f.ctx, x.actor, h, board.Note{Text: "on it"})
+		f.ok(err)
+		silent("a note", false)
+
+		f.ok(f.board.Leave(f.ctx, "x"))
+		s, err := f.board.Summary(f.ctx, project)
+		f.ok(err)
+		f.equal("left, alive", words(s.Claims[0].Left, s.Claims[0].Alive(s.Now)), "true false")
+		if _, reasons, err := f.board.Why(f.ctx, id); err != nil || !strings.Contains(reasons[0].Text, "has disconnected; unless it comes back, the task is free in") {
+			f.Errorf("why: %v, %v", reasons, err)
+		}
+		x.take(id)
+		f.equal("came back", f.get(id).Claim.Left, false)
 	}},
 	{"Renew is no sign of work", func(f *fixture) {
 		id := f.create("a", atMost(1))
@@ -109,7 +159,7 @@ var rulePresence = group{"presence", []test{
 		for range 5 {
 			x.take(id)
 			f.expireLease(id)
-			_, err := f.board.Renew(f.ctx, "x")
+			_, err := f.board.Renew(f.ctx, "x", false)
 			f.ok(err)
 		}
 		x.nothing()

@@ -337,7 +337,7 @@ func (w *walker) sweepNow() {
 
 func (w *walker) renew() {
 	a := pick(w, "agent", w.agents)
-	_, err := w.f.board.Renew(w.ctx(), a.actor.Owner)
+	_, err := w.f.board.Renew(w.ctx(), a.actor.Owner, false)
 	w.want("renew", err, nil)
 	if g := w.holds(a); g != nil {
 		g.task.expired = false

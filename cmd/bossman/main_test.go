@@ -25,7 +25,8 @@ func TestMain(m *testing.M) {
 // TestScript runs the command line as a user would, with real boards and real git
 // repositories. `agent` speaks to `bossman mcp`; `exits CODE` looks at the exit code
 // of a command; `listening ADDR` waits for a server. The programs `add` and `features`
-// are servers of this module, and `fixture` is one that misbehaves.
+// are servers of this module, and `fixture` is one that misbehaves. `silent` makes a board
+// of some time ago.
 func TestScript(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("git"); err != nil {
@@ -58,7 +59,7 @@ func TestScript(t *testing.T) {
 			return os.MkdirAll(home, 0o755)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"exits": exits, "listening": listening, "serve": serveScript, "revoke": revoke,
+			"exits": exits, "listening": listening, "serve": serveScript, "revoke": revoke, "silent": silent,
 		},
 	})
 }

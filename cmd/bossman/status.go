@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/internal/boardjson"
@@ -72,15 +73,8 @@ func (a *app) status(ctx context.Context) error {
 		a.Linef("\n%s", a.Styled(console.Bold, "In progress"))
 		var rows []console.Row
 		for _, c := range sum.Claims {
-			left := c.LeaseUntil.Sub(sum.Now)
-			lease := console.Dim.Cell("lease " + boardtext.Span(left))
-			if left <= 0 {
-				lease = console.Red.Cell("lease expired")
-			} else if left < c.Lease/3 {
-				lease.Style = console.Yellow
-			}
 			rows = append(rows, console.Row{
-				console.Cyan.Cell(c.Task.String()), console.Text(titles[c.Task]), console.Text(c.Worker.Name), console.Dim.Cell(boardtext.Span(sum.Now.Sub(c.GrantedAt))), lease,
+				console.Cyan.Cell(c.Task.String()), console.Text(titles[c.Task]), console.Text(c.Worker.Name), console.Dim.Cell(boardtext.Span(sum.Now.Sub(c.GrantedAt))), claimCell(c, sum.Now),
 			})
 		}
 		a.Table("  ", []console.Column{{}, {Flex: true}, {}, {Right: true, Drop: 2}, {Drop: 1}}, rows)
@@ -96,6 +90,24 @@ func (a *app) status(ctx context.Context) error {
 	}
 	a.Linef("\n%s %s", a.Styled(console.Dim, "next:"), next)
 	return nil
+}
+
+// claimCell says how the worker of a claim is doing.
+func claimCell(c board.Claim, now time.Time) console.Cell {
+	left := c.LeaseUntil.Sub(now)
+	switch silent := c.Silent(now); {
+	case c.Killed:
+		return console.Red.Cell("killed")
+	case left <= 0:
+		return console.Red.Cell("lease expired")
+	case c.Left:
+		return console.Yellow.Cell("disconnected, free in " + boardtext.Span(left))
+	case silent > 0:
+		return console.Yellow.Cell("silent for " + boardtext.Span(silent) + ", lease " + boardtext.Span(left))
+	case left < c.Lease/3:
+		return console.Yellow.Cell("lease " + boardtext.Span(left))
+	}
+	return console.Dim.Cell("lease " + boardtext.Span(left))
 }
 
 // workersTable shows where the workers of claims work: directory, branch and client. A
@@ -167,10 +179,18 @@ func nextStep(p board.Project, s board.Summary, in []inboxEntry) string {
 		return in[0].Command
 	case p.PausedBy != "":
 		return "hand out work again: bossman resume"
-	case c.Ready > 0 && len(s.Claims) == 0, len(s.Claims) > 0 && !anyLeaseLive(s):
-		return "start an agent: claude mcp add bossman -- bossman mcp, then tell it \"work on the board\""
-	case c.Status[board.InProgress] > 0 || c.Ready > 0 || c.Later > 0:
-		return "nothing; agents are working"
+	case slices.ContainsFunc(s.Claims, func(c board.Claim) bool { return c.Alive(s.Now) }):
+		return "nothing; agents are working" + silence(s)
+	case c.Ready > 0 || len(s.Claims) > 0:
+		return startAgent
+	case c.Later > 0:
+		if len(s.Resting) == 0 { // a server that does not say which
+			return startAgent
+		}
+		if next := s.Resting[0]; !next.ReservedFor.IsZero() {
+			return fmt.Sprintf("tell the agent that asked about %v to continue, or %s", next.ID, startAgent)
+		}
+		return fmt.Sprintf("%v is ready in %s; then %s", s.Resting[0].ID, boardtext.Span(s.Resting[0].NotBefore.Sub(s.Now)), startAgent)
 	case len(in) > 0:
 		return in[0].Command + ", or: " + in[0].Cancel
 	case c.Held > 0:
@@ -181,10 +201,24 @@ func nextStep(p board.Project, s board.Summary, in []inboxEntry) string {
 	return "nothing; all tasks are done"
 }
 
-// anyLeaseLive reports whether a claim has not expired. The next agent that asks for work
-// takes over the expired ones.
-func anyLeaseLive(s board.Summary) bool {
-	return slices.ContainsFunc(s.Claims, func(c board.Claim) bool { return c.LeaseUntil.After(s.Now) })
+const startAgent = "start an agent: claude mcp add bossman -- bossman mcp, then tell it \"work on the board\""
+
+// silence says for how long no agent has called, if all that are alive are silent.
+func silence(s board.Summary) string {
+	var shortest time.Duration
+	for _, c := range s.Claims {
+		if !c.Alive(s.Now) {
+			continue
+		}
+		d := c.Silent(s.Now)
+		if d == 0 {
+			return ""
+		}
+		if shortest == 0 || d < shortest {
+			shortest = d
+		}
+	}
+	return ", without a call for " + boardtext.Span(shortest)
 }
 
 // titles returns the titles of claimed tasks.

@@ -211,3 +211,23 @@ func TestKilled_asker(t *testing.T) {
 		}
 	}
 }
+
+// While nobody else is there to take the task of a killed process, people see what has
+// happened and what to do.
+func TestKilled_status(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.cli(t, "task", "add", "One")
+	victim := s.pipe(t, s.dir)
+	victim.call(t, "get_next_task", nil)
+	if said := s.cli(t, "status"); !strings.Contains(said, "next: nothing; agents are working") {
+		t.Errorf("status while the agent works:\n%s", said)
+	}
+	victim.kill()
+	if said := s.cli(t, "status"); !strings.Contains(said, "killed") || !strings.Contains(said, "next: start an agent") {
+		t.Errorf("status after kill -9:\n%s", said)
+	}
+	if said := s.cli(t, "task", "why", "web-1"); !strings.Contains(said, "its process was killed, and the next worker that asks can get the task") {
+		t.Errorf("why after kill -9:\n%s", said)
+	}
+}

@@ -73,13 +73,26 @@ type Claim struct {
 	GrantedAt  time.Time `json:"granted_at"`
 	LeaseUntil time.Time `json:"lease_until"`
 	// LeaseLeft is negative after the lease has expired. Its reader needs no clock.
-	LeaseLeft int `json:"lease_left_seconds"`
+	LeaseLeft  int        `json:"lease_left_seconds"`
+	LastCallAt *time.Time `json:"last_call_at,omitzero"`
+	// Silent is how long its worker has not called, 0 if that is nothing unusual.
+	Silent int `json:"silent_seconds,omitzero"`
+	// Connection is closed or killed if its worker's process has ended.
+	Connection string `json:"connection,omitzero"`
 	// Where is where its worker works, as far as it is known.
 	Where Where `json:"where,omitzero"`
 }
 
 func FromClaim(c board.Claim, now time.Time) Claim {
+	connection := ""
+	switch {
+	case c.Killed:
+		connection = "killed"
+	case c.Left:
+		connection = "closed"
+	}
 	return Claim{
+		LastCallAt: Time(c.LastCall), Silent: int(c.Silent(now) / time.Second), Connection: connection,
 		Claim: c.Handle.String(), Task: c.Task.String(), Worker: c.Worker.Name, GrantedAt: c.GrantedAt.UTC(),
 		LeaseUntil: c.LeaseUntil.UTC(), LeaseLeft: int(c.LeaseUntil.Sub(now) / time.Second),
 		Where: Where(c.Where),

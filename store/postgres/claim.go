@@ -12,12 +12,14 @@ import (
 // claimColumns are columns of projects p and claims c.
 const claimColumns = `p.slug, c.task_id, c.attempt, c.nonce, c.principal, c.worker, c.owner, c.session,
 	c.granted_at, c.lease_until, c.lease, c.deliveries,
-	(SELECT a.place FROM attempts a WHERE a.task_id = c.task_id AND a.attempt = c.attempt)`
+	(SELECT a.place FROM attempts a WHERE a.task_id = c.task_id AND a.attempt = c.attempt),
+	(SELECT w.last_seen FROM workers w WHERE w.principal = c.principal AND w.name = c.worker),
+	coalesce((SELECT w.owner <> c.owner FROM workers w WHERE w.principal = c.principal AND w.name = c.worker), false)`
 
 func scanClaim(row pgx.CollectableRow) (c board.Claim, err error) {
 	var key int64
 	err = row.Scan(&c.Task.Project, &key, &c.Attempt, &c.Nonce, &c.Worker.Principal, &c.Worker.Name, &c.Owner, &c.Session,
-		&c.GrantedAt, &c.LeaseUntil, &c.Lease, &c.Deliveries, jsonInto{&c.Where})
+		&c.GrantedAt, &c.LeaseUntil, &c.Lease, &c.Deliveries, jsonInto{&c.Where}, stamp(&c.LastCall), &c.Left)
 	c.Task.No = number(key)
 	return c, err
 }

@@ -85,7 +85,7 @@ func TestClaim_likeGrant(t *testing.T) {
 					d := &o.dossier
 					d.Now, d.Claim = time.Time{}, nil
 					o.claim.Nonce, d.Task.Nonce, d.Attempts[0].Nonce = "", "", ""
-					o.claim.GrantedAt, o.claim.LeaseUntil, o.worker.LastSeen, d.Attempts[0].GrantedAt = time.Time{}, time.Time{}, time.Time{}, time.Time{}
+					o.claim.GrantedAt, o.claim.LeaseUntil, o.claim.LastCall, o.worker.LastSeen, d.Attempts[0].GrantedAt = time.Time{}, time.Time{}, time.Time{}, time.Time{}, time.Time{}
 					d.Task.QueuedAt, d.Task.CreatedAt = time.Time{}, time.Time{}
 					for i := range d.Events {
 						e := &d.Events[i]

@@ -177,6 +177,7 @@ func claim(ctx context.Context, w board.Want, run func(args []any) ([]handout, e
 				picky = append(picky, c)
 			case g.Attempt > 0:
 				g.Worker, g.Owner, g.Session, g.Where = c.Worker, c.Owner, c.Session, c.Where
+				g.LastCall = g.GrantedAt
 				claims = append(claims, g.Claim)
 			}
 		}

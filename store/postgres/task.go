@@ -72,6 +72,7 @@ FROM (SELECT p0.id, p0.slug) p JOIN tasks t ON t.id >= p.id::bigint << 40 AND t.
 		statuses = ` AND t.status = ANY($%d)`
 		open     = ` AND t.status NOT IN ('done', 'cancelled')` // tasks_open
 		ready    = ` AND t.ready`
+		resting  = ` AND t.not_before IS NOT NULL AND t.status = 'pending'`
 		hold     = ` AND t.hold`
 		query    = ` AND (strpos(lower(t.title), lower($%[1]d)) > 0 OR EXISTS (
 	SELECT FROM task_docs d WHERE d.task_id = t.id AND strpos(lower(d.description), lower($%[1]d)) > 0))`
@@ -96,6 +97,9 @@ FROM (SELECT p0.id, p0.slug) p JOIN tasks t ON t.id >= p.id::bigint << 40 AND t.
 	}
 	if f.Ready {
 		in.add(&args, ready)
+	}
+	if f.Resting {
+		in.add(&args, resting)
 	}
 	if f.Hold {
 		in.add(&args, hold)

@@ -31,6 +31,12 @@ SET owner = excluded.owner, last_seen = excluded.last_seen, stopped_by = exclude
 	return err
 }
 
+// Seen sets when a worker was last seen to now.
+func (t *tx) Seen(w board.WorkerID) error {
+	_, err := t.exec(`UPDATE workers SET last_seen = clock_timestamp() WHERE principal = $1 AND name = $2`, w.Principal, w.Name)
+	return err
+}
+
 // Disown clears the owner of all workers and open questions of an owner.
 func (t *tx) Disown(owner string) error {
 	if _, err := t.exec(`UPDATE workers SET owner = '' WHERE owner = $1`, owner); err != nil {

@@ -8,7 +8,8 @@ import (
 
 const (
 	claimColumns = `SELECT p.slug, c.task_id, c.attempt, c.nonce, c.principal, c.worker, c.owner, c.session, c.granted_at, c.lease_until,
-		c.lease, c.deliveries, (SELECT a.place FROM attempts a WHERE a.task_id = c.task_id AND a.attempt = c.attempt) FROM claims c CROSS JOIN projects p ON p.id = c.task_id >> 40`
+		c.lease, c.deliveries, (SELECT a.place FROM attempts a WHERE a.task_id = c.task_id AND a.attempt = c.attempt),
+		w.last_seen, w.owner <> c.owner FROM claims c LEFT JOIN workers w ON w.principal = c.principal AND w.name = c.worker CROSS JOIN projects p ON p.id = c.task_id >> 40`
 	claimByTask = claimColumns + ` WHERE c.task_id = ?`
 )
 
@@ -16,8 +17,11 @@ func scanClaim(scan scan) (board.Claim, error) {
 	var c board.Claim
 	var id, granted, until, lease int64
 	var place *string
+	var seen *int64
+	var left *bool
 	err := scan(&c.Task.Project, &id, &c.Handle.Attempt, &c.Nonce, &c.Worker.Principal, &c.Worker.Name, &c.Owner, &c.Session, &granted, &until,
-		&lease, &c.Deliveries, &place)
+		&lease, &c.Deliveries, &place, &seen, &left)
+	c.LastCall, c.Left = fromNullTime(seen), left != nil && *left
 	if err == nil && place != nil {
 		err = fromJSON(*place, &c.Where)
 	}

@@ -21,6 +21,9 @@ func (r *reader) Tasks(f board.TaskFilter) ([]board.Task, error) {
 	if len(f.Statuses) > 0 {
 		anyOf(q, `t.status = ?`, f.Statuses, func(s board.Status) []any { return []any{s} })
 	}
+	if f.Resting {
+		q.and(`t.not_before IS NOT NULL AND t.status = 'pending'`)
+	}
 	if f.Ready {
 		q.and(`t.ready`)
 	}

@@ -64,6 +64,12 @@ func (t *tx) PutWorker(w board.Worker) error {
 	return err
 }
 
+func (t *tx) Seen(w board.WorkerID) error {
+	const query = `UPDATE workers SET last_seen = ? WHERE principal = ? AND name = ?`
+	_, err := t.exec(query, t.now(), w.Principal, w.Name)
+	return err
+}
+
 func (t *tx) Disown(owner string) error {
 	t.store.depart(owner)
 	const workers = `UPDATE workers SET owner = '' WHERE owner = ?`

@@ -153,7 +153,7 @@ func (a *direct) note(ctx context.Context, text string) error {
 func (a *direct) present() bool { return a.laptop }
 
 func (a *direct) renew(ctx context.Context) error {
-	_, err := a.board.Renew(ctx, a.actor.Owner)
+	_, err := a.board.Renew(ctx, a.actor.Owner, false)
 	return err
 }
 
