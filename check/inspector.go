@@ -253,15 +253,42 @@ func (i *Inspector) Run(ctx context.Context, w board.Work) (run *Run, c *Check, 
 	return i.Runner.Check(ctx, i.Dir, repo, c), c, "", nil
 }
 
-// Confirm looks at a green verdict: what was judged must be the work of the claim. A
-// branch that the worker named must have a change since the task was first handed out.
-// Work that changes no file can be reported from where the task was taken; idle is then
-// set.
-func (i *Inspector) Confirm(ctx context.Context, w board.Work, v Verdict) (idle bool, err error) {
+// Confirm returns a green verdict as evidence, with what a reviewer should know: that no
+// file has changed since the task was first handed out, or that files of the worktree are
+// not in the tree that was judged. The error is a *PlaceError if nothing has changed on a
+// branch that the worker named: then what was judged is not its work.
+func (i *Inspector) Confirm(ctx context.Context, w board.Work, c *Check, v Verdict) (board.Evidence, error) {
+	e := v.Evidence(c)
 	repo, err := i.at(w.Place)
 	if err != nil || repo == nil || repo.Bare {
-		return false, err
+		return e, err
 	}
+	idle, err := i.idle(ctx, repo, w, v)
+	if err != nil {
+		return e, err
+	}
+	if idle && w.Place.Named {
+		return e, &PlaceError{
+			Why:  fmt.Sprintf("Nothing has changed in %s, on branch %.80q, since the task was first handed out: your work is not there.", repo.Root, w.Place.Branch),
+			Next: "repeat the call with the branch that your work is on",
+		}
+	}
+	if idle {
+		e.Detail += "; no file has changed since the task was first handed out"
+	}
+	hidden, err := repo.Hidden(ctx)
+	if err != nil {
+		return e, err
+	}
+	for _, h := range hidden {
+		e.Detail += "; " + strings.Map(visible, h)
+	}
+	return e, nil
+}
+
+// idle reports whether the judged tree is that of a commit which existed when the task was
+// first handed out.
+func (i *Inspector) idle(ctx context.Context, repo *git.Repo, w board.Work, v Verdict) (bool, error) {
 	head, err := repo.Head()
 	if err != nil || head.Commit == "" {
 		return false, err
@@ -271,16 +298,7 @@ func (i *Inspector) Confirm(ctx context.Context, w board.Work, v Verdict) (idle 
 		return false, err
 	}
 	fresh, _, err := i.isNew(ctx, repo, w, head.Commit)
-	if err != nil || fresh {
-		return false, err
-	}
-	if w.Place.Named {
-		return true, &PlaceError{
-			Why:  fmt.Sprintf("Nothing has changed in %s, on branch %.80q, since the task was first handed out: your work is not there.", repo.Root, w.Place.Branch),
-			Next: "repeat the call with the branch that your work is on",
-		}
-	}
-	return true, nil
+	return err == nil && !fresh, err
 }
 
 // Evidence is a green verdict as evidence.

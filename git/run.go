@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"github.com/bossman-dev/bossman/proc"
 )
 
 // An Error says that git failed.
@@ -66,6 +68,7 @@ func (r *Repo) run(ctx context.Context, c call) (string, error) {
 	cmd.Env = append(r.environment(), c.env...)
 	cmd.Stdin = strings.NewReader(c.stdin)
 	cmd.WaitDelay = killDelay
+	proc.CloseInherited(cmd)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // so that it removes its locks
 	out, complaints := &limited{limit: maxOutput}, &limited{limit: maxErrors, tail: true}
 	cmd.Stdout, cmd.Stderr = out, complaints

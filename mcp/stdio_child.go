@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/bossman-dev/bossman/jsonrpc"
+	"github.com/bossman-dev/bossman/proc"
 )
 
 // A Child is a running Command, as a transport. The caller must close it.
@@ -78,7 +79,7 @@ func (c *Command) Start() (*Child, error) {
 	child.cmd.Args[0] = c.Args[0]
 	child.cmd.Dir, child.cmd.Env = c.Dir, env
 	child.cmd.Stdin, child.cmd.Stdout, child.cmd.Stderr = files[0], files[2], files[4]
-	child.cmd.ExtraFiles = make([]*os.File, inheritable()-2) // each nil is a descriptor to close
+	proc.CloseInherited(child.cmd)
 	child.cmd.SysProcAttr = ownGroup()
 
 	started := make(chan error, 1)

@@ -9,9 +9,6 @@ import (
 
 func ownStdout() *os.File { return os.Stdout }
 
-// inheritable is for systems where a child inherits descriptors unless it is told not to.
-func inheritable() int { return 2 }
-
 // ownGroup is for systems with process groups.
 func ownGroup() *syscall.SysProcAttr { return nil }
 

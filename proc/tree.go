@@ -32,8 +32,8 @@ type Tree struct {
 	err  error         // of Wait; valid after done
 }
 
-// Start starts cmd in a process group of its own. It sets SysProcAttr, WaitDelay and
-// the marker in Env; the caller must not call cmd.Wait.
+// Start starts cmd in a process group of its own. It sets SysProcAttr, WaitDelay,
+// ExtraFiles and the marker in Env; the caller must not call cmd.Wait.
 func Start(cmd *exec.Cmd) (*Tree, error) {
 	t := &Tree{cmd: cmd, mark: Marker + "=" + rand.Text()[:16], done: make(chan struct{})}
 	if cmd.Env == nil {
@@ -42,6 +42,7 @@ func Start(cmd *exec.Cmd) (*Tree, error) {
 	cmd.Env = slices.DeleteFunc(slices.Clone(cmd.Env), func(v string) bool { return strings.HasPrefix(v, Marker+"=") })
 	cmd.Env = append(cmd.Env, t.mark)
 	cmd.SysProcAttr = ownGroup()
+	CloseInherited(cmd)
 	cmd.WaitDelay = cmp.Or(cmd.WaitDelay, outputDelay)
 	started := make(chan error)
 	go func() {

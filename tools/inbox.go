@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -78,7 +79,11 @@ func findQuestions(ctx context.Context, t *Tools, k *caller, in struct {
 	case lines == nil:
 		lines = append(lines, "No matching questions.")
 	case f.State == board.QuestionOpen:
-		lines = append(lines, "Answer with "+call("answer_question", "question", qs[0].ID.String(), "answer", "…")+".")
+		if i := slices.IndexFunc(qs, func(q board.Question) bool { return !q.HumanOnly }); i >= 0 {
+			lines = append(lines, "Answer with "+call("answer_question", "question", qs[i].ID.String(), "answer", "…")+".")
+		} else {
+			lines = append(lines, "People answer these in bossman inbox; you cannot.")
+		}
 	}
 	if w.Cursor != "" {
 		lines = append(lines, fmt.Sprintf("For more, repeat the call with \"cursor\":%q.", w.Cursor))

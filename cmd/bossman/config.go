@@ -35,6 +35,9 @@ runs a command, such as notify, is read from your own file only.`,
 			for _, k := range config.Keys() {
 				rows = append(rows, console.Row{console.Cyan.Cell(k.Name), console.Text(shown(k.Value(s))), console.Dim.Cell(originOf(s.Origin[k.Name], origin))})
 			}
+			if check, from := s.ShownCheck(); check != "" {
+				rows = append(rows, console.Row{console.Cyan.Cell("check"), console.Text(check), console.Dim.Cell(originOf(from, origin))})
+			}
 			where := p.Path
 			if none != nil {
 				where = "(none)"
@@ -86,6 +89,9 @@ func (a *app) configJSON(s *config.Settings, p config.Location, none *config.NoB
 	}
 	for _, k := range config.Keys() {
 		out.Values[k.Name] = valueJSON{Value: k.Value(s), Origin: s.Origin[k.Name]}
+	}
+	if check, from := s.ShownCheck(); check != "" {
+		out.Values["check"] = valueJSON{Value: check, Origin: from}
 	}
 	return a.PrintJSON(out)
 }

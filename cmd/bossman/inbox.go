@@ -256,8 +256,11 @@ func (a *app) inboxTable(in []inboxEntry) {
 	var rows []console.Row
 	for _, e := range in {
 		kind := e.Kind
-		if e.Kind == "question" && e.Task != "" {
+		switch {
+		case e.Kind == "question" && e.Task != "":
 			kind = e.Task
+		case e.Kind == e.ID:
+			kind = ""
 		}
 		rows = append(rows, console.Row{console.Cyan.Cell(e.ID), entryStyle(e.Kind).Cell(strings.ReplaceAll(kind, "_", "-")), console.Text(e.Title), console.Dim.Cell(e.age)})
 	}
@@ -278,7 +281,7 @@ func entryStyle(kind string) console.Style {
 func (a *app) showEntry(e inboxEntry) {
 	head := a.Styled(console.Cyan, e.ID)
 	var facts []string
-	if e.Kind != "question" {
+	if e.Kind != "question" && e.Kind != e.ID {
 		facts = append(facts, strings.ReplaceAll(e.Kind, "_", "-"))
 	} else if e.Task != "" {
 		facts = append(facts, "about "+e.Task)

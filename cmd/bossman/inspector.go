@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -38,24 +36,10 @@ func newInspector(dir string, s *config.Settings, getenv func(string) string) in
 		common = repo.Common
 	}
 	return inspector{&check.Inspector{
-		Dir: dir, Common: common, Notes: notesDir(s, getenv),
+		Dir: dir, Common: common, Notes: s.NotesDir(),
 		Runner:  check.NewRunner(&check.Options{Locks: locks}),
 		InForce: func() (*check.Check, string, error) { return checkInForce(s) },
 	}}
-}
-
-// notesDir is where an inspector keeps its notes about the work of a board.
-func notesDir(s *config.Settings, getenv func(string) string) string {
-	dir := config.StateDir(getenv)
-	if dir == "" {
-		return ""
-	}
-	board := s.Board
-	if p, err := s.Location(); !config.IsServer(board) && err == nil {
-		board = p.Path
-	}
-	sum := sha256.Sum256([]byte(board))
-	return filepath.Join(dir, "work", hex.EncodeToString(sum[:16]))
 }
 
 // checkInForce returns the check that decides whether work is done, nil if there is
@@ -136,14 +120,10 @@ func (i inspector) Check(ctx context.Context, w board.Work, d time.Duration, wai
 	res.Took, res.Tail, res.Reason = v.Took, v.Last(checkTail), v.Why
 	switch v.Result {
 	case check.Green:
-		idle, err := i.Confirm(ctx, w, v)
-		if err != nil {
+		if res.Evidence, err = i.Confirm(ctx, w, c, v); err != nil {
 			return tools.CheckResult{}, placeError(err)
 		}
-		res.State, res.Evidence = tools.CheckGreen, v.Evidence(c)
-		if idle {
-			res.Evidence.Detail += "; no file has changed since the task was first handed out"
-		}
+		res.State = tools.CheckGreen
 	case check.Red:
 		res.State, res.Reason = tools.CheckRed, fmt.Sprintf("exit status %d", v.Exit)
 	case check.Changed:

@@ -79,7 +79,7 @@ func (a *app) status(ctx context.Context) error {
 		}
 		a.Table("  ", []console.Column{{}, {Flex: true}, {}, {Right: true, Drop: 2}, {Drop: 1}}, rows)
 	}
-	a.workersTable(sum.Claims)
+	boardtext.Workers(a.Console, sum.Claims)
 	if len(in) > 0 {
 		const most = 10
 		a.Linef("\n%s%s", a.Styled(console.Bold, "Waiting for you"), a.Styled(console.Dim, "  bossman inbox"))
@@ -108,32 +108,6 @@ func claimCell(c board.Claim, now time.Time) console.Cell {
 		return console.Yellow.Cell("lease " + boardtext.Span(left))
 	}
 	return console.Dim.Cell("lease " + boardtext.Span(left))
-}
-
-// workersTable shows where the workers of claims work: directory, branch and client. A
-// directory with two workers stands out.
-func (a *app) workersTable(claims []board.Claim) {
-	type place struct{ host, dir string }
-	shared := map[place]int{}
-	var rows []console.Row
-	for _, c := range claims {
-		shared[place{c.Where.Host, c.Where.Dir}]++
-	}
-	for _, c := range claims {
-		w := c.Where
-		if w.IsZero() {
-			continue
-		}
-		dir := console.Text(w.Dir)
-		if w.Dir != "" && shared[place{w.Host, w.Dir}] > 1 {
-			dir.Style = console.Yellow
-		}
-		rows = append(rows, console.Row{console.Text(c.Worker.Name), dir, console.Text(w.Branch), console.Dim.Cell(w.Client)})
-	}
-	if len(rows) > 0 {
-		a.Linef("\n%s", a.Styled(console.Bold, "Workers"))
-		a.Table("  ", []console.Column{{}, {Flex: true}, {}, {}}, rows)
-	}
 }
 
 // countsLines is the number of tasks in each state that has any, within the terminal's

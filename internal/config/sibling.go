@@ -34,6 +34,19 @@ func hashName(text string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
+// NotesDir is where notes about work on this board are kept, empty if there is no place.
+func (s *Settings) NotesDir() string {
+	dir := StateDir(s.getenv)
+	if dir == "" {
+		return ""
+	}
+	board := s.location.Path
+	if IsServer(s.Board) {
+		board = s.Board
+	}
+	return filepath.Join(dir, "work", hashName(board))
+}
+
 // clone returns the repository whose own board these settings use, nil if there is none:
 // outside git, with a link, or if the board was named by its file.
 func (s *Settings) clone() *git.Repo {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -158,4 +159,18 @@ func (s *Settings) Check() (CheckState, error) {
 		state.Proposed = project.proposed
 	}
 	return state, nil
+}
+
+// ShownCheck is the check that is in force, and where it comes from; empty if there is none.
+func (s *Settings) ShownCheck() (check, from string) {
+	state, err := s.Check()
+	switch {
+	case err != nil:
+		return "", ""
+	case state.InForce != nil:
+		return strings.Join(state.InForce.Lines(), ", "), state.Origin
+	case state.Proposed != nil:
+		return "(not accepted: bossman trust)", state.File
+	}
+	return "", ""
 }

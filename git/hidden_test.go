@@ -1,0 +1,26 @@
+package git_test
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestHidden(t *testing.T) {
+	r, dir := newRepo(t)
+	check := func(what string, want ...string) {
+		t.Helper()
+		got, err := r.Hidden(t.Context())
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: Hidden = %q, %v, want %q", what, got, err, want)
+		}
+	}
+	check("a plain repository")
+	sh(t, dir, "echo '*.log' > .gitignore && touch a.log sneaky.py && mkdir d && touch d/x")
+	check("what .gitignore leaves out")
+	sh(t, dir, "mkdir -p .git/info && printf '# a comment\nsneaky.py\nd/\n' > .git/info/exclude")
+	check("info/exclude", ".git/info/exclude leaves out d/, sneaky.py")
+	sh(t, dir, "printf '# a comment\n' > .git/info/exclude; echo sneaky.py > .git/mine && git config core.excludesFile .git/mine")
+	check("core.excludesFile", "core.excludesFile of this clone leaves out sneaky.py")
+	sh(t, dir, "git config --unset core.excludesFile && git config filter.old.clean 'git show HEAD:one' && echo 'one filter=old' > .git/info/attributes")
+	check("a filter", ".git/info/attributes sets attributes", "filter old of this clone's configuration rewrites files")
+}
