@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/internal/boardjson"
@@ -62,7 +61,7 @@ func (a *app) status(ctx context.Context) error {
 		head += a.Styled(console.Yellow, "  paused by "+console.OneLine(p.PausedBy))
 	}
 	a.Linef("%s%s", head, a.Styled(console.Dim, "  "+o.label))
-	for _, l := range a.countsLines(sum.Counts) {
+	for _, l := range boardtext.Counts(a.Console, sum.Counts) {
 		a.Linef("%s", l)
 	}
 	if len(sum.Claims) > 0 {
@@ -70,16 +69,8 @@ func (a *app) status(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		a.Linef("\n%s", a.Styled(console.Bold, "In progress"))
-		var rows []console.Row
-		for _, c := range sum.Claims {
-			rows = append(rows, console.Row{
-				console.Cyan.Cell(c.Task.String()), console.Text(titles[c.Task]), console.Text(c.Worker.Name), console.Dim.Cell(boardtext.Span(sum.Now.Sub(c.GrantedAt))), claimCell(c, sum.Now),
-			})
-		}
-		a.Table("  ", []console.Column{{}, {Flex: true}, {}, {Right: true, Drop: 2}, {Drop: 1}}, rows)
+		boardtext.Claims(a.Console, sum.Claims, titles, sum.Now)
 	}
-	boardtext.Workers(a.Console, sum.Claims)
 	if len(in) > 0 {
 		const most = 10
 		a.Linef("\n%s%s", a.Styled(console.Bold, "Waiting for you"), a.Styled(console.Dim, "  bossman inbox"))
@@ -90,57 +81,6 @@ func (a *app) status(ctx context.Context) error {
 	}
 	a.Linef("\n%s %s", a.Styled(console.Dim, "next:"), next)
 	return nil
-}
-
-// claimCell says how the worker of a claim is doing.
-func claimCell(c board.Claim, now time.Time) console.Cell {
-	left := c.LeaseUntil.Sub(now)
-	switch silent := c.Silent(now); {
-	case c.Killed:
-		return console.Red.Cell("killed")
-	case left <= 0:
-		return console.Red.Cell("lease expired")
-	case c.Left:
-		return console.Yellow.Cell("disconnected, free in " + boardtext.Span(left))
-	case silent > 0:
-		return console.Yellow.Cell("silent for " + boardtext.Span(silent) + ", lease " + boardtext.Span(left))
-	case left < c.Lease/3:
-		return console.Yellow.Cell("lease " + boardtext.Span(left))
-	}
-	return console.Dim.Cell("lease " + boardtext.Span(left))
-}
-
-// countsLines is the number of tasks in each state that has any, within the terminal's
-// width.
-func (a *app) countsLines(c board.Counts) []string {
-	if c.Total() == 0 {
-		return []string{"no tasks yet"}
-	}
-	lines := []string{""}
-	width := 0
-	add := func(n int, word string, style console.Style) {
-		if n == 0 {
-			return
-		}
-		text := fmt.Sprintf("%d %s", n, word)
-		last := &lines[len(lines)-1]
-		switch next := width + 3 + console.TextWidth(text); {
-		case width == 0:
-			width = console.TextWidth(text)
-		case a.Width() > 0 && next > a.Width():
-			lines = append(lines, "")
-			last = &lines[len(lines)-1]
-			width = console.TextWidth(text)
-		default:
-			*last += " · "
-			width = next
-		}
-		*last += a.Styled(style, text)
-	}
-	for _, s := range board.States {
-		add(c.In(s), s.String(), boardtext.StateStyle(s))
-	}
-	return lines
 }
 
 // nextStep is what a person should do next.
@@ -154,7 +94,7 @@ func nextStep(p board.Project, s board.Summary, in []inboxEntry) string {
 	case p.PausedBy != "":
 		return "hand out work again: bossman resume"
 	case slices.ContainsFunc(s.Claims, func(c board.Claim) bool { return c.Alive(s.Now) }):
-		return "nothing; agents are working" + silence(s)
+		return "nothing; agents are working" + boardtext.Silence(s)
 	case c.Ready > 0 || len(s.Claims) > 0:
 		return startAgent
 	case c.Later > 0:
@@ -176,24 +116,6 @@ func nextStep(p board.Project, s board.Summary, in []inboxEntry) string {
 }
 
 const startAgent = "start an agent: claude mcp add bossman -- bossman mcp, then tell it \"work on the board\""
-
-// silence says for how long no agent has called, if all that are alive are silent.
-func silence(s board.Summary) string {
-	var shortest time.Duration
-	for _, c := range s.Claims {
-		if !c.Alive(s.Now) {
-			continue
-		}
-		d := c.Silent(s.Now)
-		if d == 0 {
-			return ""
-		}
-		if shortest == 0 || d < shortest {
-			shortest = d
-		}
-	}
-	return ", without a call for " + boardtext.Span(shortest)
-}
 
 // titles returns the titles of claimed tasks.
 func (o *openBoard) titles(ctx context.Context, claims []board.Claim) (map[board.ID]string, error) {

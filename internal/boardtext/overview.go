@@ -1,0 +1,91 @@
+package boardtext
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/console"
+)
+
+// Claims shows the tasks in progress, how their workers are doing, and where they work.
+func Claims(a *console.Console, claims []board.Claim, titles map[board.ID]string, now time.Time) {
+	a.Linef("\n%s", a.Styled(console.Bold, "In progress"))
+	var rows []console.Row
+	for _, c := range claims {
+		rows = append(rows, console.Row{
+			console.Cyan.Cell(c.Task.String()), console.Text(titles[c.Task]), console.Text(c.Worker.Name), console.Dim.Cell(Span(now.Sub(c.GrantedAt))), claimCell(c, now),
+		})
+	}
+	a.Table("  ", []console.Column{{}, {Flex: true}, {}, {Right: true, Drop: 2}, {Drop: 1}}, rows)
+	Workers(a, claims)
+}
+
+// claimCell says how the worker of a claim is doing.
+func claimCell(c board.Claim, now time.Time) console.Cell {
+	left := c.LeaseUntil.Sub(now)
+	switch silent := c.Silent(now); {
+	case c.Killed:
+		return console.Red.Cell("killed")
+	case left <= 0:
+		return console.Red.Cell("lease expired")
+	case c.Left:
+		return console.Yellow.Cell("disconnected, free in " + Span(left))
+	case silent > 0:
+		return console.Yellow.Cell("silent for " + Span(silent) + ", lease " + Span(left))
+	case left < c.Lease/3:
+		return console.Yellow.Cell("lease " + Span(left))
+	}
+	return console.Dim.Cell("lease " + Span(left))
+}
+
+// Counts is the number of tasks in each state that has any, within the terminal's
+// width.
+func Counts(a *console.Console, c board.Counts) []string {
+	if c.Total() == 0 {
+		return []string{"no tasks yet"}
+	}
+	lines := []string{""}
+	width := 0
+	add := func(n int, word string, style console.Style) {
+		if n == 0 {
+			return
+		}
+		text := fmt.Sprintf("%d %s", n, word)
+		last := &lines[len(lines)-1]
+		switch next := width + 3 + console.TextWidth(text); {
+		case width == 0:
+			width = console.TextWidth(text)
+		case a.Width() > 0 && next > a.Width():
+			lines = append(lines, "")
+			last = &lines[len(lines)-1]
+			width = console.TextWidth(text)
+		default:
+			*last += " · "
+			width = next
+		}
+		*last += a.Styled(style, text)
+	}
+	for _, s := range board.States {
+		add(c.In(s), s.String(), StateStyle(s))
+	}
+	return lines
+}
+
+// Silence says for how long no agent has called, if all that are alive are silent.
+func Silence(s board.Summary) string {
+	var shortest time.Duration
+	for _, c := range s.Claims {
+		if !c.Alive(s.Now) {
+			continue
+		}
+		d := c.Silent(s.Now)
+		if d == 0 {
+			return ""
+		}
+		if shortest == 0 || d < shortest {
+			shortest = d
+		}
+	}
+	return ", without a call for " + Span(shortest)
+}
