@@ -111,6 +111,9 @@ func (k *caller) refuse(e action, err error) error {
 	case errors.Is(err, access.ErrKeyRejected):
 		r.code = "denied"
 		r.next = "Ask the person at your client to log in again with `bossman login`, then reconnect this MCP server; until then end your turn."
+	case errors.Is(err, board.ErrReadOnly):
+		r.code = "read_only"
+		r.next = "Tell the person at your client: in a sandbox, commands must be allowed to write to that directory, or the agent gets the board over MCP, because bossman mcp runs outside the sandbox. Until then end your turn."
 	case errors.Is(err, board.ErrDenied):
 		r.code = "denied"
 		if e.next == "" {

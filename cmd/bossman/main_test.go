@@ -42,6 +42,7 @@ func TestScript(t *testing.T) {
 				{"XDG_CONFIG_HOME", filepath.Join(home, ".config")},
 				{"PATH", env.Getenv("PATH") + string(filepath.ListSeparator) + programs.dir},
 				{"ADDR", freeAddress(t)},
+				{"UNSHARE", unshareFlag},
 				{"GORACE", os.Getenv("GORACE")},
 				{"GIT_CONFIG_NOSYSTEM", "1"},
 				{"GIT_AUTHOR_NAME", "a"},
@@ -58,11 +59,22 @@ func TestScript(t *testing.T) {
 			}
 			return os.MkdirAll(home, 0o755)
 		},
+		// sandbox: a script may make a directory read-only for a command, in a mount
+		// namespace of its own.
+		Condition: func(name string) (bool, error) {
+			if name != "sandbox" {
+				return false, fmt.Errorf("unknown condition %q", name)
+			}
+			return exec.Command("unshare", unshareFlag, "mount", "--bind", t.TempDir(), t.TempDir()).Run() == nil, nil
+		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits": exits, "listening": listening, "serve": serveScript, "revoke": revoke, "silent": silent,
 		},
 	})
 }
+
+// unshareFlag is the flag of unshare with which this user gets a mount namespace.
+var unshareFlag = map[bool]string{true: "-m", false: "-rm"}[os.Getuid() == 0]
 
 // exits runs a command and checks its exit code: exits 3 bossman task show web-9.
 func exits(ts *testscript.TestScript, neg bool, args []string) {

@@ -20,5 +20,8 @@
 // continues to work after a newer one has changed the schema, unless the new schema
 // requires a newer program; then every call returns [board.ErrTooNew].
 //
+// A process that may read the directory and not write it reads the board, and every write
+// returns [board.ErrReadOnly].
+//
 // A damaged file is never repaired automatically. Every call returns SQLite's error.
 package sqlite

@@ -40,7 +40,7 @@ func mapError(ctx context.Context, err error) error {
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
 		return fmt.Errorf("the board's file is damaged; restore a backup: %w", err)
 	case sqlite3.SQLITE_READONLY:
-		return fmt.Errorf("the board's file is read-only: %w", err)
+		return fmt.Errorf("%w: %w", board.ErrReadOnly, err)
 	}
 	return err
 }

@@ -30,11 +30,12 @@ type file struct {
 	// Guarded by the store's mutex.
 	users   int
 	retired bool // close it after its last use
+	frozen  bool // opened as a file that nobody writes
 }
 
 // openFile opens a file that exists. synchronous is SQLite's word for how much of a
-// commit is on disk before it is answered.
-func openFile(path string, info os.FileInfo, synchronous string) (*file, error) {
+// commit is on disk before it is answered; frozen opens it as a file that nobody writes.
+func openFile(path string, info os.FileInfo, synchronous string, frozen bool) (*file, error) {
 	slashed := filepath.ToSlash(path)
 	if !strings.HasPrefix(slashed, "/") { // C:/…
 		slashed = "/" + slashed
@@ -45,12 +46,16 @@ func openFile(path string, info os.FileInfo, synchronous string) (*file, error) 
 		"_txlock": {"immediate"},
 		"_pragma": {"busy_timeout(5000)", "foreign_keys(1)", "synchronous(" + synchronous + ")", "journal_size_limit(67108864)"},
 	}
+	if frozen {
+		query.Set("mode", "ro")
+		query.Set("immutable", "1")
+	}
 	name := url.URL{Scheme: "file", Path: slashed, RawQuery: query.Encode()}
 	connector, err := sqlite.NewConnector(name.String())
 	if err != nil {
 		return nil, err
 	}
-	f := &file{info: info, db: sql.OpenDB(connector), idle: make(chan *conn, readers)}
+	f := &file{info: info, db: sql.OpenDB(connector), idle: make(chan *conn, readers), frozen: frozen}
 	for range readers {
 		f.idle <- nil
 	}
@@ -197,7 +202,7 @@ func (s *Store) current(ctx context.Context) (*file, int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.file != nil {
-		if exists && os.SameFile(s.file.info, info) {
+		if exists && os.SameFile(s.file.info, info) && !(s.file.frozen && s.file.changed(s.path)) {
 			s.file.users++
 			return s.file, 0, nil
 		}
@@ -210,14 +215,13 @@ func (s *Store) current(ctx context.Context) (*file, int64, error) {
 	if !exists || info.Size() == 0 {
 		return nil, 0, nil
 	}
-	f, err := openFile(s.path, info, s.opt.synchronous)
+	f, version, err := s.openReadable(ctx, info)
 	if err != nil {
-		return nil, 0, err
-	}
-	version, err := schemaVersion(ctx, f.db)
-	if err != nil || version < s.known {
-		f.close()
 		return nil, version, err
+	}
+	if version < s.known {
+		f.close()
+		return nil, version, nil
 	}
 	f.users = 1
 	s.file = f

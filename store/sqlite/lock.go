@@ -133,9 +133,12 @@ func openLock(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if os.IsNotExist(err) {
 		if err := makeDir(path); err != nil {
-			return nil, err
+			return nil, asReadOnly(err)
 		}
 		f, err = os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	}
+	if isReadOnly(err) {
+		return nil, asReadOnly(err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", board.ErrUnavailable, err)

@@ -79,7 +79,7 @@ func (s *Store) prepareLocked(ctx context.Context, version int64) error {
 	if err != nil {
 		return err
 	}
-	f, err := openFile(s.path, info, s.opt.synchronous)
+	f, err := openFile(s.path, info, s.opt.synchronous, false)
 	if err != nil {
 		return err
 	}

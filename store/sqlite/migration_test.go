@@ -90,7 +90,7 @@ func TestMigrate_fromTheFirst(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := openFile(path, info, "FULL")
+	f, err := openFile(path, info, "FULL", false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -204,7 +204,7 @@ func TestOpen_halfMade(t *testing.T) {
 	if err := createFile(path); err != nil {
 		t.Fatal(err)
 	}
-	f, err := openFile(path, nil, "FULL")
+	f, err := openFile(path, nil, "FULL", false)
 	if err != nil {
 		t.Fatal(err)
 	}

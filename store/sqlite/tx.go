@@ -57,6 +57,9 @@ func (s *Store) read(ctx context.Context, f func(board.Reader) error) error {
 	r.ctx = context.WithoutCancel(ctx)
 	_, rollback := r.exec(`ROLLBACK`)
 	good = rollback == nil && ctx.Err() == nil
+	if file.frozen && file.changed(s.path) {
+		return errChanged
+	}
 	return err
 }
 
