@@ -43,7 +43,6 @@ func (a *app) each(names []string, do func(name string) error) error {
 func (a *app) eachTask(use, short string, run func(ctx context.Context, o *openBoard, id board.ID) error) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Args: cobra.MinimumNArgs(1),
-		ValidArgsFunction: a.completeTasks,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := a.open(cmd.Context())
 			if err != nil {

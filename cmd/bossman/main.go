@@ -15,7 +15,9 @@ import (
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/internal/agentcli"
+	"github.com/bossman-dev/bossman/internal/cli"
 	"github.com/bossman-dev/bossman/internal/config"
+	"github.com/bossman-dev/bossman/internal/configcli"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/internal/mcpcli"
 	"github.com/bossman-dev/bossman/telemetry"
@@ -63,6 +65,7 @@ func newApp() *app {
 }
 
 func (a *app) root() *cobra.Command {
+	var showVersion bool
 	root := &cobra.Command{
 		Use:   "bossman",
 		Short: "A task board for a crew of AI agents, over MCP",
@@ -71,22 +74,22 @@ time, brings their questions to you, and remembers what happened.
 
 Without a command it serves MCP if standard input is a pipe or a file, and shows the
 board otherwise.`,
-		Args:          cobra.NoArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		PersistentPreRun: func(*cobra.Command, []string) {
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			a.parsed = true
+			return cli.Check(cmd)
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if showVersion {
+				return a.showVersion()
+			}
 			if isInput(a.Stdin) && !a.JSON {
 				return a.serveStdio(cmd.Context(), mcpFlags{})
 			}
 			return a.status(cmd.Context())
 		},
 	}
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return &console.Error{Code: console.Usage, Err: err, Next: cmd.CommandPath() + " --help"}
-	})
 	root.SetOut(a.Out)
 	root.SetErr(a.Stderr)
 	f := root.PersistentFlags()
@@ -94,19 +97,27 @@ board otherwise.`,
 	f.StringVar((*string)(&a.flags.DB), "db", "", "a server's database, postgres://… (BOSSMAN_DB)")
 	f.StringVar(&a.flags.Project, "project", "", "the project's short `name` (BOSSMAN_PROJECT)")
 	f.BoolVar(&a.JSON, "json", false, "answer in JSON")
+	root.Flags().BoolVar(&showVersion, "version", false, "print the version")
 	root.AddCommand(
 		a.mcpCommand(), a.statusCommand(), a.taskCommand(), a.inboxCommand(), a.answerCommand(),
-		a.pauseCommand(), a.resumeCommand(), a.stopCommand(), a.projectCommand(), a.keyCommand(), a.personCommand(), a.configCommand(), a.trustCommand(), a.linkCommand(),
+		a.pauseCommand(), a.resumeCommand(), a.stopCommand(), a.projectCommand(), a.keyCommand(), a.personCommand(), configcli.Command(a.Console, a.settings, a.enforced), a.trustCommand(), a.linkCommand(),
 		mcpcli.Command(a.Console, buildVersion().Version), a.migrateCommand(), a.serveCommand(), a.loginCommand(), a.versionCommand(),
 	)
 	root.AddCommand(agentcli.Commands(a.Console, buildVersion().Version, a.desk)...)
+	cli.Complete(root, func(ctx context.Context) (cli.Source, error) {
+		o, err := a.open(ctx)
+		if err != nil {
+			return cli.Source{}, err
+		}
+		return cli.Source{Board: o, Project: o.slug, Projects: o.projects, Keys: o.keys}, nil
+	})
 	return root
 }
 
 // group returns a command that only has subcommands.
 func group(use, short string, subcommands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: use, Short: short, Args: cobra.NoArgs,
+		Use: use, Short: short,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(subcommands...)
@@ -146,6 +157,9 @@ func (a *app) userName() string {
 	}
 	return cmp.Or(a.Getenv("USER"), "local")
 }
+
+// settings reads the configuration.
+func (a *app) settings() (*config.Settings, error) { return config.Load(a.flags, a.Getenv) }
 
 // observe lets telemetry observe boards that are opened later.
 func (a *app) observe(t *telemetry.Telemetry) {

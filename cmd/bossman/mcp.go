@@ -40,7 +40,6 @@ Connecting and reading create nothing; the first task creates the board.`,
 	cmd.Flags().StringVar(&f.role, "role", auth.Lead.String(), "which tools the agent gets: lead (all), worker or viewer")
 	cmd.Flags().BoolVar(&f.quiet, "quiet", false, "never prompt in the client; questions go to the inbox only")
 	cmd.Flags().StringVar(&f.level, "log-level", defaultLevel, levelUsage)
-	_ = cmd.RegisterFlagCompletionFunc("role", cobra.FixedCompletions([]string{"lead", "worker", "viewer"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 

@@ -19,7 +19,7 @@ migrations give it rights on the tables that they add.`,
 		Example: `  bossman migrate --db postgres://bossman_owner@db.example.org/bossman
   bossman migrate --db postgres://bossman_owner@db.example.org/bossman --app-role bossman_app`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := config.Load(a.flags, a.Getenv)
+			s, err := a.settings()
 			if err != nil {
 				return err
 			}

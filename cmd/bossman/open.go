@@ -44,7 +44,7 @@ type openBoard struct {
 
 // open opens the board that flags, environment and files name. It creates nothing.
 func (a *app) open(ctx context.Context) (*openBoard, error) {
-	s, err := config.Load(a.flags, a.Getenv)
+	s, err := a.settings()
 	if err != nil {
 		return nil, err
 	}

@@ -117,6 +117,19 @@ you run this command, so that a branch cannot change the rules.`,
 	return a.forPeople(cmd)
 }
 
+// enforced is the project as the board has it, nil if it is not there yet.
+func (a *app) enforced(ctx context.Context) (*board.Project, error) {
+	o, err := a.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(o.projects, func(p board.Project) bool { return p.Slug == o.slug })
+	if i < 0 {
+		return nil, nil
+	}
+	return &o.projects[i], nil
+}
+
 // applySettings changes a project to what is configured, and reports whether anything is.
 func applySettings(s *config.Settings, p *board.Project) (any bool) {
 	if s.IsSet("policy") {

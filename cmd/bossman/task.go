@@ -7,8 +7,6 @@ import (
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/internal/boardjson"
-	"github.com/bossman-dev/bossman/internal/config"
-	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 )
 
@@ -40,11 +38,8 @@ func (f *taskFlags) register(a *app, cmd *cobra.Command) {
 	fl.BoolVar(&f.draft, "draft", false, "do not hand it out until somebody starts it")
 	fl.DurationVar(&f.lease, "lease", 0, "how long a claim lasts without renewal, such as 30m")
 	fl.IntVar(&f.maxFailures, "max-failures", 3, "number of failures after which the task fails")
-	_ = cmd.RegisterFlagCompletionFunc("priority", cobra.FixedCompletions([]string{"urgent", "high", "normal", "low"}, cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("after", a.completeTasks)
-	_ = cmd.RegisterFlagCompletionFunc("parent", a.completeTasks)
 	_ = cmd.RegisterFlagCompletionFunc("area", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		if s, err := config.Load(a.flags, a.Getenv); err == nil && len(s.Areas) > 0 {
+		if s, err := a.settings(); err == nil && len(s.Areas) > 0 {
 			return s.Areas, cobra.ShellCompDirectiveNoFileComp
 		}
 		return nil, cobra.ShellCompDirectiveFilterDirs
@@ -71,29 +66,6 @@ func (a *app) warnSkills(ctx context.Context, o *openBoard, slug string, skills 
 		a.Infof("Ignored unknown skill %s: the project %s does not list it. Add it with: bossman project set --skill %s",
 			strings.Join(unknown, ", "), slug, strings.Join(append(p.Skills, unknown...), ","))
 	}
-}
-
-// completeTasks completes the ids of open tasks.
-func (a *app) completeTasks(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
-	ctx := cmd.Context()
-	if ctx == nil {
-		ctx = context.Background()
-	}
-	o, slug, err := a.openProject(ctx)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	ts, err := o.List(ctx, board.TaskFilter{Projects: []string{slug}, Statuses: board.Open})
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	var out []string
-	for _, t := range ts {
-		if id := t.ID.String(); strings.HasPrefix(id, prefix) {
-			out = append(out, id+"\t"+console.OneLine(t.Title))
-		}
-	}
-	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
 // printTask prints a task after a change: as JSON, or the line of format and args.

@@ -19,7 +19,6 @@ func (a *app) taskEdit() *cobra.Command {
 list, such as --after=, removes all. The worker that holds the task is notified.
 
 To start a draft: bossman task start.`,
-		ValidArgsFunction: a.completeTasks,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			if cmd.Flags().Changed("acceptance") || cmd.Flags().Changed("evidence") {

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/bossman-dev/bossman/board"
-	"github.com/bossman-dev/bossman/internal/config"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 )
@@ -35,7 +34,7 @@ were in progress are ready again.`,
 			if err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)
 			}
-			s, err := config.Load(a.flags, a.Getenv)
+			s, err := a.settings()
 			if err != nil {
 				return err
 			}

@@ -8,19 +8,10 @@ import (
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/internal/boardjson"
 	"github.com/bossman-dev/bossman/internal/boardtext"
+	"github.com/bossman-dev/bossman/internal/cli"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 )
-
-// states are the values of --state: the states, and pending for all that are not in progress
-// yet.
-var states = func() []string {
-	out := []string{string(board.Pending)}
-	for _, s := range board.States {
-		out = append(out, string(s))
-	}
-	return out
-}()
 
 func (a *app) taskList() *cobra.Command {
 	var all bool
@@ -50,10 +41,7 @@ func (a *app) taskList() *cobra.Command {
 					return err
 				}
 			}
-			narrow, err := stateFilter(&f, board.SplitList(wanted...), all)
-			if err != nil {
-				return err
-			}
+			narrow := stateFilter(&f, wanted, all)
 			page, more, err := o.page(cmd, f, narrow)
 			if err != nil {
 				return err
@@ -104,36 +92,32 @@ func (a *app) taskList() *cobra.Command {
 					{Head: "CREATED", Right: true, Drop: 3},
 				}, rows)
 			}
-			a.listFoot(page, more, all || len(wanted) > 0, s.Counts)
+			a.listFoot(cmd, page, more, s.Counts)
 			return nil
 		},
 	}
 	fl := cmd.Flags()
 	fl.BoolVarP(&all, "all", "a", false, "also list done and cancelled tasks")
-	fl.StringSliceVarP(&wanted, "state", "s", nil, strings.Join(states, ", "))
+	fl.StringSliceVarP(&wanted, "state", "s", nil, strings.Join(cli.States, ", "))
 	fl.StringVarP(&f.Query, "query", "q", "", "search in titles and descriptions")
 	fl.StringVar(&f.Skill, "skill", "", "only tasks that require this skill")
 	fl.StringVar(&f.Worker, "worker", "", "only tasks held by this worker")
 	fl.StringVar(&parent, "parent", "", "only parts of this task")
 	fl.StringVar(&after, "after", "", "start after this task")
 	fl.IntVarP(&f.Limit, "limit", "n", 100, "maximum number of tasks")
-	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(states, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
 // stateFilter adds states to a filter, and returns a predicate for what a store cannot
 // filter by; nil if there is none.
-func stateFilter(f *board.TaskFilter, wanted []string, all bool) (func(board.Task) bool, error) {
+func stateFilter(f *board.TaskFilter, wanted []string, all bool) func(board.Task) bool {
 	if len(wanted) == 0 {
 		if !all {
 			f.Statuses = board.Open
 		}
-		return nil, nil
+		return nil
 	}
 	for _, w := range wanted {
-		if !slices.Contains(states, w) {
-			return nil, console.Usagef("invalid state %q: want one of %s", w, strings.Join(states, ", "))
-		}
 		status := board.State(w).Status()
 		if !slices.Contains(f.Statuses, status) {
 			f.Statuses = append(f.Statuses, status)
@@ -142,7 +126,7 @@ func stateFilter(f *board.TaskFilter, wanted []string, all bool) (func(board.Tas
 	f.Ready = len(wanted) == 1 && wanted[0] == "ready"
 	return func(t board.Task) bool {
 		return slices.Contains(wanted, string(t.State())) || slices.Contains(wanted, string(t.Status))
-	}, nil
+	}
 }
 
 // page reads up to f.Limit tasks, and reports whether there are more.
@@ -154,12 +138,13 @@ func (o *openBoard) page(cmd *cobra.Command, f board.TaskFilter, narrow func(boa
 }
 
 // listFoot prints what the list does not show.
-func (a *app) listFoot(page []board.Task, more, chosen bool, c board.Counts) {
+func (a *app) listFoot(cmd *cobra.Command, page []board.Task, more bool, c board.Counts) {
+	chosen := slices.ContainsFunc([]string{"all", "state", "query", "skill", "worker", "parent", "after"}, cmd.Flags().Changed)
 	ended := c.Status[board.Done] + c.Status[board.Cancelled]
 	var text string
 	switch {
 	case more:
-		text = fmt.Sprintf("more: bossman task list --after %v", page[len(page)-1].ID)
+		text = fmt.Sprintf("more: %s --after %v", cli.Given(cmd, "after", "db"), page[len(page)-1].ID)
 	case c.Total() == 0:
 		text = `No tasks yet. Add one: bossman task add "What to do"`
 	case len(page) == 0 && chosen:

@@ -25,9 +25,8 @@ func (a *app) taskReview() *cobra.Command {
 	var note string
 	cmd := &cobra.Command{
 		Use: "review TASK… [accept|reject|retry]", Short: "Accept or reject what was reported done", Args: cobra.MinimumNArgs(1),
-		Long:              "Review decides on tasks in review. A rejection needs a note, which the next attempt is\nshown. Without a verdict it shows each task and asks.\n" + personHelp,
-		Example:           "  bossman task review web-7 accept\n  bossman task review web-7 reject -m \"The tests do not cover the empty list.\"",
-		ValidArgsFunction: a.completeTasks,
+		Long:    "Review decides on tasks in review. A rejection needs a note, which the next attempt is\nshown. Without a verdict it shows each task and asks.\n" + personHelp,
+		Example: "  bossman task review web-7 accept\n  bossman task review web-7 reject -m \"The tests do not cover the empty list.\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			terminal, err := a.RequirePerson()

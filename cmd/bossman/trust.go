@@ -24,7 +24,7 @@ whatever branch, has no effect until you run this command again.`,
 			if err := a.RefuseAgent(); err != nil {
 				return err
 			}
-			s, err := config.Load(a.flags, a.Getenv)
+			s, err := a.settings()
 			if err != nil {
 				return err
 			}

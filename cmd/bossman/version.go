@@ -42,13 +42,15 @@ func buildVersion() versionJSON {
 func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			v := buildVersion()
-			if a.JSON {
-				return a.PrintJSON(v)
-			}
-			a.Linef("bossman %s %s %s", v.Version, v.Go, v.Platform)
-			return nil
-		},
+		RunE: func(*cobra.Command, []string) error { return a.showVersion() },
 	}
+}
+
+func (a *app) showVersion() error {
+	v := buildVersion()
+	if a.JSON {
+		return a.PrintJSON(v)
+	}
+	a.Linef("bossman %s %s %s", v.Version, v.Go, v.Platform)
+	return nil
 }

@@ -101,7 +101,7 @@ func (c *cli) configured(ctx context.Context, from, name string, trust bool) (*t
 		return nil, console.Errorf(console.NotFound, list, "%s has no servers, and so no %q", client.Title, name)
 	case found == nil:
 		next := list + " lists them"
-		if best := near(name, names); len(best) > 0 {
+		if best := console.Near(name, names); len(best) > 0 {
 			next = "did you mean " + strings.Join(best, " or ") + "? " + next
 		}
 		return nil, console.Errorf(console.NotFound, next, "%s has no server %q", client.Title, name)

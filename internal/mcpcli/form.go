@@ -171,7 +171,7 @@ func (f *form) check(args map[string]jsontext.Value) error {
 	for name := range args {
 		if f.Closed && f.find(name) == nil {
 			text := fmt.Sprintf("unknown argument %q", name)
-			if best := near(name, f.names()); len(best) > 0 {
+			if best := console.Near(name, f.names()); len(best) > 0 {
 				text += "; did you mean " + strings.Join(best, " or ") + "?"
 			}
 			return errors.New(text)

@@ -1,4 +1,4 @@
-package mcpcli
+package console
 
 import (
 	"strings"
@@ -10,8 +10,8 @@ func TestNear(t *testing.T) {
 	for name, want := range map[string]string{
 		"get-sun": "get-sum", "getsum": "get-sum", "Echo": "echo", "long": "trigger-long-running-operation", "nothing": "", "": "",
 	} {
-		if got := strings.Join(near(name, names)[:min(1, len(near(name, names)))], ""); got != want {
-			t.Errorf("near(%s) = %s, want %s", name, got, want)
+		if got := strings.Join(Near(name, names)[:min(1, len(Near(name, names)))], ""); got != want {
+			t.Errorf("Near(%s) = %s, want %s", name, got, want)
 		}
 	}
 }

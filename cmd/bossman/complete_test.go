@@ -1,0 +1,40 @@
+package main
+
+import (
+	"regexp"
+	"slices"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// TestCompletion_everything: an argument or a flag that takes an id or a choice completes it.
+// A new flag with any text is added here, another one to the table in internal/cli.
+func TestCompletion_everything(t *testing.T) {
+	free := []string{
+		"acceptance", "admin", "again", "answer-within", "app-role", "artifact", "audit", "board", "branch", "client-id", "client-secret-env", "db", "default",
+		"description", "dir", "do-not-repeat", "env", "events", "expires", "file", "follow-up", "header", "host", "http", "input", "key", "lease", "limit", "linger", "machine",
+		"max-failures", "name", "note", "oauth-audience", "oauth-grant", "oauth-issuer", "option", "origin", "out", "percent",
+		"proxy", "query", "reason", "scope", "server", "summary", "timeout", "title", "tls-cert", "tls-key", "wait",
+	}
+	ids := regexp.MustCompile(`\b(TASK|WORKER|QUESTION|ID|PERSON)\b`)
+	var walk func(cmd *cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		if ids.MatchString(cmd.Use) && cmd.ValidArgsFunction == nil {
+			t.Errorf("%s does not complete its arguments", cmd.CommandPath())
+		}
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if f.Value.Type() == "bool" || slices.Contains(free, f.Name) {
+				return
+			}
+			if _, ok := cmd.GetFlagCompletionFunc(f.Name); !ok {
+				t.Errorf("%s does not complete --%s: %s", cmd.CommandPath(), f.Name, f.Usage)
+			}
+		})
+		for _, c := range cmd.Commands() {
+			walk(c)
+		}
+	}
+	walk(newApp().root())
+}
