@@ -127,7 +127,7 @@ type Board interface {
 	CreatePlan(ctx context.Context, a board.Actor, p board.Plan) (board.Planned, error)
 	Update(ctx context.Context, a board.Actor, id board.ID, e board.Edit) (board.Task, error)
 	Cancel(ctx context.Context, a board.Actor, id board.ID, reason string, deps board.Dependents) ([]board.ID, error)
-	Review(ctx context.Context, a board.Actor, id board.ID, v board.Verdict, note string) (board.Outcome, error)
+	Review(ctx context.Context, a board.Actor, id board.ID, d board.Decision) (board.Outcome, error)
 	MarkDone(ctx context.Context, a board.Actor, id board.ID, note string, review bool) (board.Outcome, error)
 	Reopen(ctx context.Context, a board.Actor, id board.ID, note string) (board.Task, error)
 	Release(ctx context.Context, a board.Actor, id board.ID, reason string) (board.Task, error)

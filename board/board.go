@@ -305,6 +305,8 @@ type Summary struct {
 	// Resting are tasks that cool down or are reserved, at most 20, the first to be ready
 	// first.
 	Resting []Task
+	// Reviews are the live claims on reviews.
+	Reviews []Claim
 	Open    []Question // open questions, at most 100
 	Now     time.Time
 }
@@ -326,6 +328,12 @@ func (b *Board) Summary(ctx context.Context, slug string) (s Summary, err error)
 			return err
 		}
 		if s.Resting, err = resting(r, []string{slug}); err != nil {
+			return err
+		}
+		if s.Reviews, err = r.Reviews(ClaimFilter{Project: slug}); err != nil {
+			return err
+		}
+		if err := markKilled(r, s.Reviews); err != nil {
 			return err
 		}
 		s.Open, err = r.Questions(QuestionFilter{Projects: []string{slug}, State: QuestionOpen, Limit: 100})
@@ -353,10 +361,10 @@ func (b *Board) Usage(ctx context.Context, principal string) (u Usage, err error
 	return u, err
 }
 
-// Claims lists the live claims that match a filter.
+// Claims lists the live claims that match a filter: those on tasks, then those on reviews.
 func (b *Board) Claims(ctx context.Context, f ClaimFilter) (cs []Claim, err error) {
 	err = b.store.Read(ctx, func(r Reader) error {
-		cs, err = r.Claims(f)
+		cs, err = claimsAndReviews(r, f)
 		return err
 	})
 	return cs, err

@@ -9,6 +9,7 @@ import (
 )
 
 // A Handle identifies a claim: the task, the attempt and a nonce, written web-142/3.k7f2q.
+// The handle of a review has no attempt, and is written web-142/review.k7f2q.
 // It is a name and not a credential: the principal is checked as well. The nonce
 // distinguishes two grants with the same attempt number, which can happen if a failover
 // loses the last transactions of the database.
@@ -17,6 +18,9 @@ type Handle struct {
 	Attempt int
 	Nonce   string
 }
+
+// reviewWord stands in place of the attempt in the handle of a review.
+const reviewWord = "review"
 
 // nonceAlphabet has no letters that look like digits. 5 of its 32 letters have 25 bits.
 const (
@@ -42,7 +46,8 @@ func ParseHandle(s string) (Handle, error) {
 	digits, nonce, ok2 := strings.Cut(rest, ".")
 	id, err := ParseID(task)
 	attempt, err2 := strconv.Atoi(digits)
-	if !ok || !ok2 || err != nil || err2 != nil || attempt < 1 || digits[0] == '0' || digits[0] == '+' ||
+	review := digits == reviewWord
+	if !ok || !ok2 || err != nil || !review && (err2 != nil || attempt < 1 || digits[0] == '0' || digits[0] == '+') ||
 		len(nonce) != nonceLen || strings.Trim(nonce, nonceAlphabet) != "" {
 		return Handle{}, fmt.Errorf("%w: invalid claim %.60q: want one like web-142/3.k7f2q", ErrInvalid, s)
 	}
@@ -50,6 +55,9 @@ func ParseHandle(s string) (Handle, error) {
 }
 
 func (h Handle) String() string {
+	if h.IsReview() {
+		return h.Task.String() + "/" + reviewWord + "." + h.Nonce
+	}
 	return h.Task.String() + "/" + strconv.Itoa(h.Attempt) + "." + h.Nonce
 }
 

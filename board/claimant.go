@@ -48,7 +48,8 @@ func (b *Board) claimant(r Reader, a Actor, w Wish) (Claimant, Standing, error) 
 	if st.Worker.StoppedBy != "" {
 		return c, st, &StoppedError{Worker: st.Worker}
 	}
-	if st.Claim == nil {
+	held := st.Held()
+	if held == nil {
 		if err := checkConnection(r, a); err != nil {
 			return c, st, err
 		}
@@ -61,8 +62,8 @@ func (b *Board) claimant(r Reader, a Actor, w Wish) (Claimant, Standing, error) 
 		return c, st, err
 	}
 	until := st.Worker.LastSeen.Add(b.o.Lease)
-	if st.Claim != nil && st.Claim.LeaseUntil.After(until) {
-		until = st.Claim.LeaseUntil
+	if held != nil && held.LeaseUntil.After(until) {
+		until = held.LeaseUntil
 	}
 	if now.Before(until) {
 		return c, st, &HeldError{Worker: st.Worker, Left: until.Sub(now)}

@@ -24,6 +24,9 @@ func (b *Board) handout(ctx context.Context, d delivery) (*Handout, error) {
 		dossier.Events = append(first, es...)
 	}
 	h := &Handout{Claim: d.claim, Dossier: dossier, Again: d.again}
+	if d.claim.IsReview() { // which changes no files
+		return h, nil
+	}
 	if h.Neighbours, err = b.neighbours(ctx, h); err != nil {
 		b.o.Logger.Warn("the neighbours of a claim could not be read", "task", d.claim.Task, "err", err) // the claim holds all the same
 	}
@@ -47,6 +50,10 @@ func (b *Board) undelivered(ctx context.Context, a Actor, claim Claim) {
 	defer cancel()
 	err := b.change(ctx, a, func(c *change) error {
 		if err := c.lock(claim.Task); err != nil {
+			return err
+		}
+		if claim.IsReview() {
+			_, err := c.endReview(claim, CauseUndelivered, "the worker was gone before it received the review")
 			return err
 		}
 		if t := c.tasks[claim.Task]; t.Status == InProgress && t.handle() == claim.Handle {
@@ -82,6 +89,11 @@ func (b *Board) redeliver(ctx context.Context, a Actor, held Claim, who Claimant
 	a.Worker = who.Worker.Name
 	err := b.change(ctx, a, func(c *change) error {
 		ended = false
+		if held.IsReview() {
+			delivered, err := c.redeliverReview(&held, who)
+			ended = !delivered
+			return err
+		}
 		if err := c.lock(held.Task); err != nil {
 			return err
 		}

@@ -18,20 +18,23 @@ const (
 	EventDone      Kind = "done"
 	EventReview    Kind = "review" // reported done, and in review
 	EventAccepted  Kind = "accepted"
-	EventRejected  Kind = "rejected"
-	EventFailed    Kind = "failed" // an attempt failed; To is the task's new status
-	EventExpired   Kind = "expired"
-	EventReleased  Kind = "released"
-	EventParked    Kind = "parked"
-	EventAsked     Kind = "asked"
-	EventAnswered  Kind = "answered"
-	EventWithdrawn Kind = "withdrawn"
-	EventUnblocked Kind = "unblocked"
-	EventDue       Kind = "due" // a cool-down or a reservation ended
-	EventRetried   Kind = "retried"
-	EventClosed    Kind = "closed" // a person marked it done
-	EventCancelled Kind = "cancelled"
-	EventImported  Kind = "imported" // the first event of an imported task
+	// EventReviewing is a worker that got the review, EventReviewEnded one that gave no verdict.
+	EventReviewing   Kind = "reviewing"
+	EventReviewEnded Kind = "review_ended"
+	EventRejected    Kind = "rejected"
+	EventFailed      Kind = "failed" // an attempt failed; To is the task's new status
+	EventExpired     Kind = "expired"
+	EventReleased    Kind = "released"
+	EventParked      Kind = "parked"
+	EventAsked       Kind = "asked"
+	EventAnswered    Kind = "answered"
+	EventWithdrawn   Kind = "withdrawn"
+	EventUnblocked   Kind = "unblocked"
+	EventDue         Kind = "due" // a cool-down or a reservation ended
+	EventRetried     Kind = "retried"
+	EventClosed      Kind = "closed" // a person marked it done
+	EventCancelled   Kind = "cancelled"
+	EventImported    Kind = "imported" // the first event of an imported task
 )
 
 // An Event is one entry of a task's history. It is never changed.

@@ -78,6 +78,9 @@ func (c *change) reporter(h Handle) (*holding, error) {
 
 // attempt reads the attempt that h names; ErrDenied if it is another principal's.
 func (c *change) attempt(h Handle) (Attempt, error) {
+	if h.IsReview() {
+		return Attempt{}, invalid("%v is the claim on a review: it ends with a verdict, and takes no reports", h)
+	}
 	a, err := c.tx.Attempt(h.Task, h.Attempt)
 	if errors.Is(err, ErrNotFound) || err == nil && a.Nonce != h.Nonce {
 		return Attempt{}, c.lost(h, nil)
@@ -181,7 +184,7 @@ func (c *change) fail(t *Task) {
 // notHolder denies an action to a caller that held any attempt of a task: nobody reviews
 // their own work.
 func (c *change) notHolder(id ID, what string) error {
-	held, err := c.tx.Held(id, c.actor.Owner)
+	held, err := c.tx.Held(id, c.actor.Owner, WorkerID{Principal: c.actor.Principal, Name: c.actor.Worker})
 	if err != nil {
 		return err
 	}

@@ -32,6 +32,9 @@ func Grant(tx Tx, t Task, c Claimant, lease time.Duration) (Claim, error) {
 	if c.New && !st.Worker.IsZero() {
 		return Claim{}, conflict("worker %s exists already", c.Worker.Name)
 	}
+	if st.Review != nil {
+		return Claim{}, conflict("worker %s reviews %v", c.Worker.Name, st.Review.Task)
+	}
 	seq, from := t.Seq, t.Status
 	if t.Lease > 0 {
 		lease = t.Lease
@@ -81,7 +84,7 @@ func Grant(tx Tx, t Task, c Claimant, lease time.Duration) (Claim, error) {
 	})
 }
 
-// grantTask grants one particular task; ErrConflict if it cannot be handed out now.
+// grantTask grants one particular task, or its review; ErrConflict if it cannot be handed out now.
 func (c *change) grantTask(w Wish, id ID, who Claimant) (delivery, error) {
 	if err := c.lock(id); err != nil {
 		return delivery{}, err
@@ -89,6 +92,9 @@ func (c *change) grantTask(w Wish, id ID, who Claimant) (delivery, error) {
 	p, err := c.tx.Project(id.Project)
 	if err != nil {
 		return delivery{}, err
+	}
+	if c.tasks[id].Status == InReview {
+		return c.grantReview(w, id, who)
 	}
 	claim, err := c.grant(p, *c.tasks[id], w, who)
 	delete(c.tasks, id) // Grant has written it

@@ -19,6 +19,8 @@ type Wish struct {
 	Projects []string
 	// Skills are the worker's skills; nil to be offered any task.
 	Skills []string
+	// Reviews are those of Projects in which the worker may also be given reviews.
+	Reviews []string
 	// Wait is how long to wait for a task.
 	Wait time.Duration
 	// Absent is set for a worker whose presence cannot be observed; its lease is longer.
@@ -29,7 +31,7 @@ type Wish struct {
 	Key string
 }
 
-// A Handout is a claimed task, with all that the worker needs to begin.
+// A Handout is a claimed task or review, with all that the worker needs to begin.
 type Handout struct {
 	Claim Claim
 	Dossier
@@ -40,8 +42,8 @@ type Handout struct {
 }
 
 // Next hands out a task: the one that the worker holds, else the one it wishes for, else
-// the one reserved for it, else the first that fits in the queue. If there is none, the
-// error is a *Nothing that explains why.
+// the one reserved for it, else the first review or the first that fits in the queue. A
+// hand-out whose Claim is that of a review is to be reviewed. If there is none, the error is a *Nothing that explains why.
 func (b *Board) Next(ctx context.Context, a Actor, w Wish) (*Handout, error) {
 	h, err := b.nextFor(ctx, a, w)
 	if asked := b.o.Observer.Asked; asked != nil {
@@ -101,7 +103,7 @@ func (b *Board) holds(ctx context.Context, who WorkerID) (bool, error) {
 		st, err = r.Standing(who)
 		return err
 	})
-	return st.Claim != nil, err
+	return st.Held() != nil, err
 }
 
 // look looks for a task once, in the hand-out order. If there is none, the error is
@@ -144,6 +146,23 @@ func (b *Board) sources(ctx context.Context, a Actor, w Wish, who Claimant) sour
 			})
 			return d, err
 		},
+		reviewable: func() (next Reviewable, err error) {
+			if len(w.Reviews) == 0 {
+				return Reviewable{}, nil
+			}
+			err = b.store.Read(ctx, func(r Reader) (err error) {
+				next, err = b.reviewable(r, w, who)
+				return err
+			})
+			return next, err
+		},
+		review: func(id ID) (d delivery, err error) {
+			err = b.change(ctx, a, func(c *change) (err error) {
+				d, err = c.grantReview(w, id, who)
+				return err
+			})
+			return d, err
+		},
 		queue: func() (delivery, error) { return only(b.store.Claim(ctx, b.want(w, who))) },
 	}
 }
@@ -173,6 +192,18 @@ func (b *Board) wait(ctx context.Context, a Actor, w Wish, who Claimant) (*Hando
 		}
 		return h, err
 	}
+	if reviews, err := b.hasReviews(ctx, w); err != nil {
+		return nil, err
+	} else if reviews {
+		h, err := b.awaitLook(ctx, b.want(w, who), w.Wait, func() (*Handout, error) {
+			h, _, err := b.look(ctx, a, w)
+			return h, err
+		})
+		if errors.Is(err, errNothing) && ctx.Err() != nil {
+			err = ctx.Err()
+		}
+		return h, err
+	}
 	claim, err := b.await(ctx, b.want(w, who), w.Wait)
 	switch {
 	case err != nil:
@@ -185,6 +216,20 @@ func (b *Board) wait(ctx context.Context, a Actor, w Wish, who Claimant) (*Hando
 	// Only the queue was waited for; another source may have a task by now.
 	h, _, err := b.look(ctx, a, w)
 	return h, err
+}
+
+// hasReviews reports whether a worker may be given reviews in one of its projects. A review
+// fits one worker and not another, so each has to look for itself.
+func (b *Board) hasReviews(ctx context.Context, w Wish) (bool, error) {
+	if len(w.Reviews) == 0 {
+		return false, nil
+	}
+	var ps []Project
+	err := b.store.Read(ctx, func(r Reader) (err error) {
+		ps, err = r.Projects(w.Reviews...)
+		return err
+	})
+	return slices.ContainsFunc(ps, func(p Project) bool { return p.Policy == PolicyReview }), err
 }
 
 // checkWish validates and normalizes a wish.

@@ -36,8 +36,10 @@ func (b *Board) nextOnce(ctx context.Context, a Actor, w Wish) (*Handout, error)
 					held = claim
 					return delivery{}, errHeld
 				},
-				task:  func(id ID) (delivery, error) { return c.grantTask(w, id, who) },
-				queue: func() (delivery, error) { return only(c.tx.Claim(b.want(w, who))) },
+				task:       func(id ID) (delivery, error) { return c.grantTask(w, id, who) },
+				reviewable: func() (Reviewable, error) { return b.reviewable(c.tx, w, who) },
+				review:     func(id ID) (delivery, error) { return c.grantReview(w, id, who) },
+				queue:      func() (delivery, error) { return only(c.tx.Claim(b.want(w, who))) },
 			}
 			if d, err = from.first(w, st); err != nil {
 				return err
@@ -75,6 +77,9 @@ func (c *change) replay(kept string, w Wish) (delivery, error) {
 	if err := c.lock(h.Task); err != nil {
 		return delivery{}, err
 	}
+	if h.IsReview() {
+		return c.replayReview(h, w)
+	}
 	held, err := c.inForce(h)
 	if err != nil {
 		return delivery{}, err
@@ -84,4 +89,20 @@ func (c *change) replay(kept string, w Wish) (delivery, error) {
 		c.refused = c.lost(h, &held.attempt)
 	}
 	return delivery{claim: *held.claim, again: true}, err
+}
+
+// replayReview is replay for a claim on a review.
+func (c *change) replayReview(h Handle, w Wish) (delivery, error) {
+	live, err := c.liveReview(h.Task)
+	if err != nil {
+		return delivery{}, err
+	}
+	if live == nil || live.Handle != h || live.Worker.Principal != c.actor.Principal {
+		return delivery{}, conflict("the review %v has ended", h)
+	}
+	delivered, err := c.redeliverReview(live, Claimant{Worker: live.Worker, Owner: c.actor.Owner, Session: w.Session})
+	if err == nil && !delivered {
+		c.refused = conflict("the review %v has ended", h)
+	}
+	return delivery{claim: *live, again: true}, err
 }

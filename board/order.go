@@ -24,6 +24,10 @@ type sources struct {
 	held func(Claim) (delivery, error)
 	// task grants one particular task; ErrConflict if it cannot be handed out now.
 	task func(ID) (delivery, error)
+	// reviewable finds the review that comes first; zero if there is none. review grants
+	// it; ErrConflict if it cannot be handed out any more.
+	reviewable func() (Reviewable, error)
+	review     func(ID) (delivery, error)
 	// queue grants the first ready task that fits; errNothing if there is none.
 	queue func() (delivery, error)
 }
@@ -31,15 +35,17 @@ type sources struct {
 // first tries the sources in the hand-out order. This is the only place that knows the
 // order:
 //
-//	held      the task that the worker already holds
+//	held      the task or review that the worker already holds
 //	wished    the task that the call names; if it is not available, no other is tried
 //	reserved  the task reserved for the worker because its question was answered
+//	review    the first review, if no ready task that fits is more urgent: finished work
+//	          unblocks others
 //	queue     the first ready task that fits the worker, in the order of Tx.Claim
 //
 // If no source has a task, the error is errNothing.
 func (s sources) first(w Wish, st Standing) (delivery, error) {
-	if st.Claim != nil {
-		d, err := s.held(*st.Claim)
+	if held := st.Held(); held != nil {
+		d, err := s.held(*held)
 		if !errors.Is(err, errNothing) {
 			return d, err
 		}
@@ -53,5 +59,22 @@ func (s sources) first(w Wish, st Standing) (delivery, error) {
 			return d, err
 		}
 	}
-	return s.queue()
+	next, err := s.reviewable()
+	if err != nil {
+		return delivery{}, err
+	}
+	if !next.Task.IsZero() && !next.Behind {
+		d, err := s.review(next.Task)
+		if !errors.Is(err, ErrConflict) {
+			return d, err
+		}
+	}
+	d, err := s.queue()
+	if errors.Is(err, errNothing) && next.Behind {
+		// The worker has declined what is more urgent.
+		if d, err := s.review(next.Task); !errors.Is(err, ErrConflict) {
+			return d, err
+		}
+	}
+	return d, err
 }

@@ -7,7 +7,8 @@ import (
 )
 
 // Renew is a sign of life of an owner: a process or a key. It restores the full lease of
-// the owner's claims that have less than half of it left, and returns all its claims.
+// the owner's claims, also on reviews, that have less than half of it left, and returns all
+// its claims.
 // called is set if the owner's agents have made a call since the last Renew, also one that
 // only reads.
 func (b *Board) Renew(ctx context.Context, owner string, called bool) ([]Claim, error) {
@@ -20,7 +21,7 @@ func (b *Board) Renew(ctx context.Context, owner string, called bool) ([]Claim, 
 		if now, err = r.Now(); err != nil {
 			return err
 		}
-		held, err = r.Claims(ClaimFilter{Owner: owner})
+		held, err = claimsAndReviews(r, ClaimFilter{Owner: owner})
 		return err
 	})
 	if err != nil {
@@ -35,7 +36,11 @@ func (b *Board) Renew(ctx context.Context, owner string, called bool) ([]Claim, 
 		if claim.LeaseUntil.Sub(now) >= claim.Lease/2 {
 			continue
 		}
-		if err := b.renew(ctx, claim); err != nil {
+		renew := b.renew
+		if claim.IsReview() {
+			renew = b.renewReview
+		}
+		if err := renew(ctx, claim); err != nil {
 			return held, err
 		}
 	}
@@ -75,15 +80,15 @@ func (b *Board) Leave(ctx context.Context, owner string) error {
 		if err != nil {
 			return err
 		}
-		held, err := tx.Claims(ClaimFilter{Owner: owner})
+		held, err := claimsAndReviews(tx, ClaimFilter{Owner: owner})
 		if err != nil {
 			return err
 		}
 		for _, claim := range held {
 			if parting := now.Add(b.o.Parting); claim.LeaseUntil.After(parting) {
 				claim.LeaseUntil = parting
-				if err := tx.UpdateClaim(claim); err != nil && !errors.Is(err, ErrConflict) {
-					return err // after ErrConflict the claim has ended, and there is nothing to do
+				if err := updateHeld(tx, claim); err != nil {
+					return err
 				}
 			}
 		}

@@ -144,6 +144,7 @@ func (b *Board) Done(ctx context.Context, a Actor, h Handle, r Report) (Outcome,
 		from := t.Status
 		if p.Policy.Reviewed() {
 			t.Status = InReview
+			c.freed = c.freed || p.Policy == PolicyReview // a waiting lead may review it
 			c.event(t, EventReview, from, detail)
 		} else {
 			if out.Freed, err = c.finish(t, dependents, Done, EventDone, detail); err != nil {
@@ -374,6 +375,11 @@ func reportHash(op string, body any) string {
 // parent. It returns the tasks that became ready.
 func (c *change) finish(t *Task, dependents []ID, s Status, kind Kind, d Detail) ([]ID, error) {
 	from := t.Status
+	if from == InReview {
+		if err := c.tx.DeleteReview(t.ID); err != nil { // the verdict of its holder is too late
+			return nil, err
+		}
+	}
 	t.Status = s
 	t.EndedAt = c.now
 	t.NotBefore = time.Time{}

@@ -70,6 +70,15 @@ type Reader interface {
 	Standing(w WorkerID) (Standing, error)
 	// Claims lists the live claims that match.
 	Claims(f ClaimFilter) ([]Claim, error)
+	// Reviews lists the live claims on reviews that match; those of a filter with Areas
+	// are none. Their handles have no attempt.
+	Reviews(f ClaimFilter) ([]Claim, error)
+	// Reviewable finds the first task in review, by priority and then by age, whose review
+	// the claimant w.For[0] may get: the task is in one of w.Reviews, whose policy is
+	// PolicyReview and which is neither paused nor archived; nobody reviews it; it requires
+	// no skills that the claimant lacks; and the claimant has not declined it and never held
+	// it, under this name or from this owner. The result is zero if there is none.
+	Reviewable(w Want) (Reviewable, error)
 	// Workers lists the workers that were seen since a point in time.
 	Workers(since time.Time) ([]Worker, error)
 
@@ -107,8 +116,8 @@ type Tx interface {
 	LiveClaim(id ID) (Claim, error)
 	// Attempt reads an attempt by task and number. The caller compares the nonce.
 	Attempt(id ID, n int) (Attempt, error)
-	// Held reports whether owner held any attempt of the task.
-	Held(id ID, owner string) (bool, error)
+	// Held reports whether any attempt of the task was held from owner or by worker.
+	Held(id ID, owner string, worker WorkerID) (bool, error)
 
 	// Once stores an idempotency key, and must be the first call of a transaction. If
 	// the key exists, Once returns what was stored with it.
@@ -156,6 +165,17 @@ type Tx interface {
 	// Renew restores the full lease of a claim that has not expired, and reports whether
 	// it did. It does not wait for a lock on the task.
 	Renew(h Handle) (bool, error)
+	// InsertReview stores the claim on a review; ErrConflict if the task or the worker has
+	// one already.
+	InsertReview(c Claim) error
+	// UpdateReview writes the owner, the session, the lease and the deliveries of a claim
+	// on a review; ErrConflict if it is not live.
+	UpdateReview(c Claim) error
+	// DeleteReview removes the claim on the review of a task, if there is one.
+	DeleteReview(id ID) error
+	// ExpiredReviews returns at most limit claims on reviews that have expired, or whose
+	// worker holds a task as well.
+	ExpiredReviews(limit int) ([]Claim, error)
 	InsertAttempt(a Attempt) error
 	UpdateAttempt(a Attempt) error
 	// PutWorker creates or replaces a worker.
@@ -185,7 +205,7 @@ type Tx interface {
 	Due(limit int) ([]Task, error)
 	// Overdue returns open questions that have a default and whose deadline has passed.
 	Overdue(limit int) ([]Question, error)
-	// Extend restores the full lease of every claim with less than half of it left,
+	// Extend restores the full lease of every claim and every review with less than half of it left,
 	// also of expired claims.
 	Extend() error
 	// Forget deletes idempotency keys older than age.
@@ -196,6 +216,8 @@ type Tx interface {
 type Want struct {
 	// Projects are the projects to hand out from.
 	Projects []string
+	// Reviews are the projects to hand out reviews from, for Reviewable.
+	Reviews []string
 	// Skills are the skills of the claimants, sorted; nil to be offered any task.
 	Skills []string
 	// For are the claimants, all with the same rights.
@@ -220,6 +242,8 @@ type Standing struct {
 	Worker Worker
 	// Claim is the live claim that the worker holds, or nil.
 	Claim *Claim
+	// Review is the claim on a review that the worker holds, or nil.
+	Review *Claim
 	// Reserved is the pending task that is reserved for the worker, or zero.
 	Reserved ID
 }
@@ -237,6 +261,8 @@ type Dossier struct {
 	Task  Task
 	Doc   Doc
 	Claim *Claim
+	// Review is the live claim on its review, or nil.
+	Review *Claim
 	// Attempts are all attempts, oldest first.
 	Attempts []Attempt
 	// Blockers are the tasks that it depends on, Results the results of those, and
@@ -297,6 +323,7 @@ type TaskFilter struct {
 // A ClaimFilter selects live claims; the zero value selects all.
 type ClaimFilter struct {
 	Project   string
+	Task      ID
 	Principal string
 	Owner     string
 	Worker    string

@@ -133,6 +133,11 @@ func (c *change) sweep() (int, error) {
 		c.ready(c.tasks[t.ID])
 		n++
 	}
+	reviews, err := c.expireReviews()
+	if err != nil {
+		return 0, err
+	}
+	n += reviews
 	overdue, err := c.tx.Overdue(sweepBatch)
 	if err != nil {
 		return 0, err
@@ -159,13 +164,13 @@ func (c *change) expireGone() ([]string, error) {
 		return nil, err
 	}
 	for _, owner := range gone {
-		held, err := c.tx.Claims(ClaimFilter{Owner: owner})
+		held, err := claimsAndReviews(c.tx, ClaimFilter{Owner: owner})
 		if err != nil {
 			return nil, err
 		}
 		for _, claim := range held {
 			claim.LeaseUntil = c.now
-			if err := c.tx.UpdateClaim(claim); err != nil {
+			if err := updateHeld(c.tx, claim); err != nil {
 				return nil, err
 			}
 		}
@@ -218,7 +223,7 @@ func (c *change) expire(t *Task, gone []string) (bool, error) {
 	c.event(t, EventExpired, from, Detail{
 		Attempt: t.Attempt, Nonce: t.Nonce, Worker: held.attempt.Worker.Name, Cause: CauseExpired, Text: text, Where: held.attempt.Where,
 	})
-	if err := c.disown(held); err != nil {
+	if err := c.disown(*held.claim); err != nil {
 		return false, err
 	}
 	return true, c.end(held, CauseExpired, reason)
@@ -226,9 +231,9 @@ func (c *change) expire(t *Task, gone []string) (bool, error) {
 
 // disown frees the name of a worker whose process gave no sign of life, so that the agent
 // can use it again from another process.
-func (c *change) disown(h *holding) error {
-	st, err := c.tx.Standing(h.attempt.Worker)
-	if err != nil || st.Worker.Owner != h.claim.Owner {
+func (c *change) disown(claim Claim) error {
+	st, err := c.tx.Standing(claim.Worker)
+	if err != nil || st.Worker.Owner != claim.Owner {
 		return err
 	}
 	st.Worker.Owner = ""

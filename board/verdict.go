@@ -107,18 +107,33 @@ const (
 	Reject Verdict = "reject"
 	// Retry makes a failed task pending again, with a new failure budget.
 	Retry Verdict = "retry"
+	// Skip gives a review back without a decision. Its worker is not offered it for ten
+	// minutes.
+	Skip Verdict = "skip"
 )
 
-// Review accepts or rejects a task in review, or retries a failed one. Under PolicyReview a
+// A Decision is a verdict on a task.
+type Decision struct {
+	Verdict Verdict
+	// Note is for the next attempt. A rejection needs one.
+	Note string
+	// Claim is the claim on the review under which the verdict is given, or zero. If it has
+	// ended, the verdict is rejected: the work may be another one by now.
+	Claim Handle
+}
+
+// Review accepts or rejects a task in review, or retries a failed one. A verdict ends the
+// claim on the review; while a worker has that claim, no other agent may decide. Under PolicyReview a
 // caller that held any attempt of the task is denied, and so is, under every other policy,
 // one that is not a person.
-func (b *Board) Review(ctx context.Context, a Actor, id ID, v Verdict, note string) (Outcome, error) {
+func (b *Board) Review(ctx context.Context, a Actor, id ID, d Decision) (Outcome, error) {
+	v, note := d.Verdict, d.Note
 	if err := checkTexts(text{"note", note, maxText}); err != nil {
 		return Outcome{}, err
 	}
 	switch {
-	case v != Accept && v != Reject && v != Retry:
-		return Outcome{}, invalid("invalid verdict %.20q: want accept, reject or retry", v)
+	case v != Accept && v != Reject && v != Retry && v != Skip:
+		return Outcome{}, invalid("invalid verdict %.20q: want accept, reject, retry or skip", v)
 	case v == Reject && note == "":
 		return Outcome{}, invalid("a rejection needs a note: the next attempt is told what was wrong")
 	}
@@ -137,6 +152,11 @@ func (b *Board) Review(ctx context.Context, a Actor, id ID, v Verdict, note stri
 		}
 		if err := may(t, "review it"); err != nil {
 			return err
+		}
+		if v != Retry {
+			if err := c.decides(t, d); err != nil {
+				return err
+			}
 		}
 		out = Outcome{Task: id}
 		from := t.Status
@@ -183,8 +203,8 @@ func (c *change) mayRetry(t *Task, what string) error {
 	return c.notHolder(t.ID, what)
 }
 
-// Release takes a task back from its holder, or ends its cool-down or reservation. It
-// counts no failure.
+// Release takes a task or its review back from its holder, or ends its cool-down or
+// reservation. It counts no failure.
 func (b *Board) Release(ctx context.Context, a Actor, id ID, reason string) (Task, error) {
 	var t *Task
 	err := b.change(ctx, a, func(c *change) error {
@@ -214,6 +234,16 @@ func (c *change) release(t *Task, cause Cause, reason string) error {
 		}
 		t.Status = Pending
 	case t.Status == Pending && !t.NotBefore.IsZero():
+	case t.Status == InReview:
+		live, err := c.liveReview(t.ID)
+		if err != nil {
+			return err
+		}
+		if live == nil {
+			return conflict("nobody reviews %v now", t.ID)
+		}
+		_, err = c.endReview(*live, cause, reason)
+		return err
 	default:
 		return conflict("%v is %s and has no holder", t.ID, t.State())
 	}

@@ -32,7 +32,8 @@ const (
 	WhyBudget    ReasonCode = "budget"
 	WhyCooling   ReasonCode = "cool_down"
 	WhyReserved  ReasonCode = "reserved"
-	WhyPolicy    ReasonCode = "policy" // it is in review
+	WhyPolicy    ReasonCode = "policy"    // it is in review
+	WhyReviewing ReasonCode = "reviewing" // a worker reviews it
 	WhyQuestion  ReasonCode = "question"
 	WhyWrongSpec ReasonCode = "wrong_spec"
 	WhyEnded     ReasonCode = "ended"
@@ -91,6 +92,10 @@ func why(p Project, d Dossier, inherited []Task, workers int) []Reason {
 		}
 		return out
 	case InReview:
+		if r := d.Review; r != nil {
+			add(WhyReviewing, "%s reviews it (claimed %s); its lease has %s left.", r.Worker.Name, ago(d.Now, r.GrantedAt), Span(r.LeaseUntil.Sub(d.Now)))
+			return out
+		}
 		who := "a person's review"
 		if p.Policy == PolicyReview {
 			who = "a review by a lead who did not work on it, or by a person"

@@ -117,7 +117,7 @@ func (b *Board) Workers(ctx context.Context, since time.Duration) (ws []Worker, 
 	return ws, now, err
 }
 
-// Stop stops a worker: it releases the worker's task, which it returns, and the worker
+// Stop stops a worker: it releases the worker's task or review, which it returns, and the worker
 // gets no more work. Neither does its connection, whatever name it takes next; other
 // workers on that connection may finish what they hold.
 func (b *Board) Stop(ctx context.Context, a Actor, w WorkerID) (ID, error) {
@@ -131,12 +131,16 @@ func (b *Board) Stop(ctx context.Context, a Actor, w WorkerID) (ID, error) {
 		if st.Worker.IsZero() {
 			return ErrNotFound
 		}
-		if st.Claim != nil {
-			task = st.Claim.Task
+		if held := st.Held(); held != nil {
+			task = held.Task
 			if err := c.lock(task); err != nil {
 				return err
 			}
-			if t := c.tasks[task]; t.Status == InProgress && t.handle() == st.Claim.Handle {
+			if held.IsReview() {
+				if _, err := c.endReview(*held, CauseStopped, "stopped by "+a.String()); err != nil {
+					return err
+				}
+			} else if t := c.tasks[task]; t.Status == InProgress && t.handle() == held.Handle {
 				if err := c.release(t, CauseStopped, "stopped by "+a.String()); err != nil {
 					return err
 				}

@@ -2,6 +2,7 @@ package remote
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/bossman-dev/bossman/access"
@@ -35,7 +36,7 @@ var claims = op(access.Claims, func(ctx context.Context, c *call, f board.ClaimF
 func (b *Board) Next(ctx context.Context, a board.Actor, w board.Wish) (*board.Handout, error) {
 	w.Key = keyOr(w.Key)
 	h, err := next.fetch(ctx, b, &a, w)
-	if h != nil {
+	if h != nil && !h.Claim.IsReview() {
 		h.Dossier.Claim = &h.Claim // which it hides on the wire
 	}
 	return h, err
@@ -46,6 +47,7 @@ var next = op(access.Next, func(ctx context.Context, c *call, w board.Wish) (*bo
 	if w.Projects, err = c.among(w.Projects); err != nil {
 		return nil, err
 	}
+	w.Reviews = slices.DeleteFunc(w.Reviews, func(slug string) bool { return c.caller.May(access.Review, slug) != nil })
 	w.Wait = min(w.Wait, maxWait)
 	if w.Wait > 0 {
 		defer c.wait()()

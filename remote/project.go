@@ -76,7 +76,7 @@ var summary = op(access.Summary, func(ctx context.Context, c *call, in slugIn) (
 		return board.Summary{}, err
 	}
 	s, err := c.Summary(ctx, in.Slug)
-	s.Claims = c.hideOwners(s.Claims)
+	s.Claims, s.Reviews = c.hideOwners(s.Claims), c.hideOwners(s.Reviews)
 	return s, err
 })
 

@@ -266,7 +266,7 @@ func TestBoard_foreign(t *testing.T) {
 		"plan":    second(eve.CreatePlan(ctx, e, board.Plan{Project: "web"})),
 		"update":  second(eve.Update(ctx, e, task.ID, board.Edit{Title: new("x")})),
 		"cancel":  second(eve.Cancel(ctx, e, task.ID, "x", board.DependentsKeep)),
-		"review":  second(eve.Review(ctx, e, task.ID, board.Accept, "x")),
+		"review":  second(eve.Review(ctx, e, task.ID, board.Decision{Verdict: board.Accept, Note: "x"})),
 		"release": second(eve.Release(ctx, e, task.ID, "x")),
 		"stop":    second(eve.Stop(ctx, e, h.Claim.Worker)),
 		"pause":   eve.Pause(ctx, e, "web"),

@@ -198,17 +198,18 @@ type reviewIn struct {
 	ID      board.ID
 	Verdict board.Verdict
 	Note    string
+	Claim   board.Handle
 }
 
-func (b *Board) Review(ctx context.Context, a board.Actor, id board.ID, v board.Verdict, note string) (board.Outcome, error) {
-	return outcomeOf(review.fetch(ctx, b, &a, reviewIn{id, v, note}))
+func (b *Board) Review(ctx context.Context, a board.Actor, id board.ID, d board.Decision) (board.Outcome, error) {
+	return outcomeOf(review.fetch(ctx, b, &a, reviewIn{id, d.Verdict, d.Note, d.Claim}))
 }
 
 var review = op(access.Review, func(ctx context.Context, c *call, in reviewIn) (outcome, error) {
 	if err := c.may(in.ID.Project); err != nil {
 		return outcome{}, err
 	}
-	o, err := c.Review(ctx, c.actor, in.ID, in.Verdict, in.Note)
+	o, err := c.Review(ctx, c.actor, in.ID, board.Decision{Verdict: in.Verdict, Note: in.Note, Claim: in.Claim})
 	return outcome{o, o.Again}, err
 })
 
@@ -263,6 +264,11 @@ func (c *call) hideOwner(d board.Dossier) board.Dossier {
 		own := *d.Claim
 		own.Owner = c.process(own.Owner)
 		d.Claim = &own
+	}
+	if d.Review != nil {
+		own := *d.Review
+		own.Owner = c.process(own.Owner)
+		d.Review = &own
 	}
 	for i := range d.Attempts {
 		d.Attempts[i].Owner = c.process(d.Attempts[i].Owner)

@@ -213,6 +213,9 @@ func (k *caller) claim(ctx context.Context, e action, named string) (board.Handl
 		}
 		k.Worker = k.t.workerOf(h)
 		k.t.used(h)
+		if h.IsReview() {
+			return h, reviewClaim(e, h)
+		}
 		return h, nil
 	}
 	held, failed := k.held(ctx)

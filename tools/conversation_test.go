@@ -372,7 +372,7 @@ func (s *fixture) call(rest string, programs bool) (out []string) {
 	return out
 }
 
-var handle = regexp.MustCompile(`[a-z][a-z0-9]*-\d+/\d+\.[a-z2-9]{5}`)
+var handle = regexp.MustCompile(`[a-z][a-z0-9]*-\d+/(?:\d+|review)\.[a-z2-9]{5}`)
 
 // learn names the random values in a result.
 func (s *fixture) learn(res *mcp.ToolResult, agent string) {
@@ -475,6 +475,11 @@ func (s *fixture) do(words []string) []string {
 		var id board.ID
 		if id, err = board.ParseID(words[1]); err == nil {
 			_, err = s.b.Cancel(ctx, ada, id, strings.Join(words[2:], " "), board.DependentsKeep)
+		}
+	case "accept": // web-1
+		var id board.ID
+		if id, err = board.ParseID(words[1]); err == nil {
+			_, err = s.b.Review(ctx, ada, id, board.Decision{Verdict: board.Accept})
 		}
 	case "stop":
 		_, err = s.b.Stop(ctx, ada, board.WorkerID{Principal: "local", Name: words[1]})

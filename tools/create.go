@@ -144,7 +144,7 @@ func (t *Tools) create(ctx context.Context, k *caller, n board.NewTask, key stri
 		}
 	}
 	for _, c := range claims {
-		if c.Task.Project != n.Project {
+		if c.Task.Project != n.Project || c.IsReview() {
 			continue
 		}
 		k.Worker = c.Worker.Name

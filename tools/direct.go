@@ -71,7 +71,7 @@ func (t *Tools) directNext(ctx context.Context, r *mcp.Request) (mcp.Result, err
 	worker := t.direct.worker
 	t.mu.Unlock()
 	for _, c := range held {
-		if c.Worker.Name == worker || worker == "" {
+		if !c.IsReview() && (c.Worker.Name == worker || worker == "") {
 			d, err := t.b.Get(ctx, c.Task, 1)
 			if err != nil {
 				return nil, rpcError(what, err)
@@ -196,7 +196,7 @@ func (t *Tools) directDone(ctx context.Context, r *mcp.Request) (mcp.Result, err
 			return nil, rpcError(what, err)
 		}
 		for _, c := range held {
-			if c.Task == id {
+			if c.Task == id && !c.IsReview() {
 				h, ok = c.Handle, true
 			}
 		}
@@ -260,7 +260,7 @@ func (t *Tools) directAsk(ctx context.Context, r *mcp.Request) (mcp.Result, erro
 		if err != nil {
 			return nil, rpcError(what, err)
 		}
-		if len(held) == 1 {
+		if len(held) == 1 && !held[0].IsReview() {
 			n.Claim = held[0].Handle
 			t.used(n.Claim)
 		} else if n.Project, err = k.questionProject(ctx); err != nil {

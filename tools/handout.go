@@ -22,6 +22,10 @@ func handoutAnswer(h *board.Handout, check string) *answer {
 	if h.Again {
 		w.Outcome = "again"
 	}
+	if h.Claim.IsReview() {
+		w.Outcome = "review"
+		return &answer{text: reviewText(h), result: w}
+	}
 	return &answer{text: handoutText(h, check), result: w}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/board"
 )
 
@@ -45,6 +46,11 @@ func next(ctx context.Context, t *Tools, k *caller, in nextInput) (*answer, erro
 	if w.Projects, err = k.among(in.Project); err != nil {
 		return nil, err
 	}
+	for _, slug := range w.Projects {
+		if k.May(access.Review, slug) == nil {
+			w.Reviews = append(w.Reviews, slug)
+		}
+	}
 	if in.Task != "" {
 		if w.Task, err = k.task(ctx, in.Task); err != nil {
 			return nil, err
@@ -72,6 +78,7 @@ func next(ctx context.Context, t *Tools, k *caller, in nextInput) (*answer, erro
 	unknown, _ := t.unknownSkills(ctx, w.Projects, in.Skills) // best effort: it is only a note
 	if nothing, ok := errors.AsType[*board.Nothing](err); ok {
 		a := nothingAnswer(nothing, k.isLead(""), in.Wait)
+		a.tell(t.reviewOver(ctx, w.Worker, board.Handle{}))
 		if unknown != "" {
 			a.more = append(a.more, unknown)
 		}
@@ -92,14 +99,18 @@ func next(ctx context.Context, t *Tools, k *caller, in nextInput) (*answer, erro
 		a.more = append(a.more, fmt.Sprintf("%v was not handed out: you hold %v. End that task first; then call %s.",
 			w.Task, h.Task.ID, call("get_next_task", "worker", h.Claim.Worker.Name, "task", w.Task.String())))
 	}
+	a.tell(t.reviewOver(ctx, w.Worker, h.Claim.Handle))
 	if unknown != "" {
 		a.more = append(a.more, unknown)
 	}
 	others := slices.DeleteFunc(held, func(c board.Claim) bool { return c.Handle == h.Claim.Handle })
 	if !t.piped() && in.Worker == "" && len(others) > 0 {
+		back := call("report_task_failed", "claim", h.Claim.Handle.String(), "kind", "not_now", "reason", "I hold another")
+		if h.Claim.IsReview() {
+			back = reviewCall(h.Claim.Handle, board.Skip)
+		}
 		a.more = append(a.more, fmt.Sprintf("Your key also holds %s. If one of these is your task, return this one with %s, then call %s.",
-			claimList(others),
-			call("report_task_failed", "claim", h.Claim.Handle.String(), "kind", "not_now", "reason", "I hold another"),
+			claimList(others), back,
 			call("get_next_task", "worker", others[0].Worker.Name)))
 	}
 	return a, nil
@@ -186,6 +197,8 @@ func (k *caller) notAvailable(ctx context.Context, e action, err error) error {
 	switch reasons[0].Code {
 	case board.WhyLease:
 		r.why = "Another worker holds it."
+	case board.WhyReviewing:
+		r.why = "Another worker reviews it."
 	case board.WhyReserved:
 		r.why = "It is reserved for up to 10 minutes for the worker that asked about it."
 	case board.WhyReady: // available, but not to this worker

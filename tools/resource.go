@@ -67,6 +67,16 @@ func (t *Tools) readBoard(ctx context.Context, c *mcp.Call) ([]mcp.Contents, err
 			}
 			fmt.Fprintf(&b, "* %v, attempt %d, since %s; the lease has %s left\n", c.Task, c.Attempt, board.Span(s.Now.Sub(c.GrantedAt)), board.Span(c.LeaseUntil.Sub(s.Now)))
 		}
+		if len(s.Reviews) > 0 {
+			b.WriteString("\n## In review\n\n")
+		}
+		for i, c := range s.Reviews {
+			if i == maxRows {
+				fmt.Fprintf(&b, "* and %d more\n", len(s.Reviews)-i)
+				break
+			}
+			fmt.Fprintf(&b, "* %v by %s, since %s; the lease has %s left\n", c.Task, c.Worker.Name, board.Span(s.Now.Sub(c.GrantedAt)), board.Span(c.LeaseUntil.Sub(s.Now)))
+		}
 		if len(s.Open) > 0 {
 			b.WriteString("\n## Waiting for people\n\n")
 		}

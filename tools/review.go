@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/bossman-dev/bossman/board"
@@ -9,11 +10,12 @@ import (
 
 var reviewTask = &definition{
 	name:  "review_task",
-	about: "Review a task in state review: accept it, or reject it with a note for the next attempt. retry reopens a failed task. You cannot review a task you worked on. Where only a person may decide, the person at your client is shown a form.",
+	about: "Review a task in state review: accept it, or reject it with a note for the next attempt. skip gives a review back; retry reopens a failed task. You cannot review a task you worked on. Where only a person may decide, the person at your client is shown a form.",
 	props: []prop{
 		{name: "task", kind: text, required: true, about: "task id", aliases: taskNames},
-		{name: "verdict", kind: text, required: true, enum: []string{"accept", "reject", "retry"}, about: "accept or reject a task in review, or retry a failed one", aliases: []string{"decision", "action", "result"}},
+		{name: "verdict", kind: text, required: true, enum: []string{"accept", "reject", "skip", "retry"}, about: "accept or reject a task in review, skip it, or retry a failed one", aliases: []string{"decision", "action", "result"}},
 		{name: "note", kind: text, about: "what is wrong or to watch for; required to reject", aliases: []string{"reason", "comment", "message"}},
+		{name: "claim", kind: text, about: "the claim of the review, if get_next_task gave you one", aliases: []string{"handle"}},
 	},
 	run: run(review),
 }
@@ -22,6 +24,7 @@ type reviewInput struct {
 	Task    string        `json:"task"`
 	Verdict board.Verdict `json:"verdict"`
 	Note    string        `json:"note"`
+	Claim   string        `json:"claim"`
 }
 
 // review records the caller's verdict. Under every policy but review the caller does not
@@ -32,6 +35,13 @@ func review(ctx context.Context, t *Tools, k *caller, in reviewInput) (*answer, 
 		return nil, err
 	}
 	e := action{what: "Not reviewed.", task: id}
+	if isPlaceholder(in.Note) {
+		return nil, k.refuse(e, placeholderError("note"))
+	}
+	verdict := board.Decision{Verdict: in.Verdict, Note: in.Note}
+	if verdict.Claim, err = k.reviewHandle(e, id, in); err != nil {
+		return nil, err
+	}
 	if in.Verdict != board.Retry {
 		d, err := t.b.Get(ctx, id, 0)
 		if err != nil {
@@ -45,11 +55,19 @@ func review(ctx context.Context, t *Tools, k *caller, in reviewInput) (*answer, 
 			return t.personReviews(ctx, k, d, p)
 		}
 	}
-	out, err := t.b.Review(ctx, k.Actor, id, in.Verdict, in.Note)
+	out, err := t.b.Review(ctx, k.Actor, id, verdict)
+	if errors.Is(err, board.ErrConflict) && !verdict.Claim.IsZero() {
+		return nil, k.lostReview(ctx, e, verdict.Claim, err)
+	}
 	if err != nil {
 		return nil, k.refuse(e, err)
 	}
-	return &answer{text: verdictText(in.Verdict, out), result: wireOutcomeOf(out)}, nil
+	t.forgetReview(id)
+	s := verdictText(in.Verdict, out)
+	if worker := t.workerOf(verdict.Claim); worker != "" {
+		s += fmt.Sprintf(" For more work, call %s; otherwise end your turn.", nextCall(worker))
+	}
+	return &answer{text: s, result: wireOutcomeOf(out)}, nil
 }
 
 // verdictText says what a verdict has led to.
@@ -60,6 +78,8 @@ func verdictText(v board.Verdict, out board.Outcome) string {
 		return fmt.Sprintf("%v is done. This unblocked %s.", id, idList(out.Freed))
 	case v == board.Accept:
 		return fmt.Sprintf("%v is done.", id)
+	case v == board.Skip:
+		return fmt.Sprintf("%v is given back and stays in review; you are not offered it for 10 minutes.", id)
 	case v == board.Retry:
 		return fmt.Sprintf("%v is pending again with %d new attempts.", id, out.MaxFailures)
 	case out.Status == board.Failed:

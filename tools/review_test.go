@@ -113,7 +113,7 @@ func TestReview_personDoesNot(t *testing.T) {
 // without effect.
 func TestReview_othersDecide(t *testing.T) {
 	testReview(t, setup{}, func(ctx context.Context, b *board.Board) (*mcp.ElicitResult, error) {
-		if _, err := b.Review(context.WithoutCancel(ctx), ada, board.ID{Project: "web", No: 1}, board.Reject, "Not so."); err != nil {
+		if _, err := b.Review(context.WithoutCancel(ctx), ada, board.ID{Project: "web", No: 1}, board.Decision{Verdict: board.Reject, Note: "Not so."}); err != nil {
 			t.Error(err)
 		}
 		select {

@@ -51,7 +51,7 @@ func (t *Tools) personReviews(ctx context.Context, k *caller, d board.Dossier, p
 	if filled.Verdict != board.Accept && filled.Verdict != board.Reject {
 		return nil, personOnly(id, "The form has no verdict.")
 	}
-	out, err := t.b.Review(ctx, t.personAt(k), id, filled.Verdict, strings.TrimSpace(filled.Note))
+	out, err := t.b.Review(ctx, t.personAt(k), id, board.Decision{Verdict: filled.Verdict, Note: strings.TrimSpace(filled.Note)})
 	if err != nil {
 		e := action{what: "Not reviewed.", task: id}
 		if errors.Is(err, board.ErrInvalid) {

@@ -58,12 +58,17 @@ func taskText(d board.Dossier, reasons []board.Reason, held []board.Claim, full 
 	switch {
 	case isOwn(held, d.Claim):
 		fmt.Fprintf(&b, "\nYours: claim %v, worker %s; the lease has %s left.", d.Claim.Handle, d.Claim.Worker.Name, board.Span(d.Claim.LeaseUntil.Sub(d.Now)))
+	case isOwn(held, d.Review):
+		fmt.Fprintf(&b, "\nYours to review: claim %v, worker %s; the lease has %s left.", d.Review.Handle, d.Review.Worker.Name, board.Span(d.Review.LeaseUntil.Sub(d.Now)))
 	case d.Claim != nil:
 		fmt.Fprintf(&b, "\nHeld by another worker for %s.", board.Span(d.Now.Sub(d.Claim.GrantedAt)))
 	default:
 		for _, r := range reasons {
 			if r.Code == board.WhyReserved {
 				r.Text = "It is reserved for up to 10 minutes for the worker that asked about it."
+			}
+			if r.Code == board.WhyReviewing {
+				r.Text = "It was reported done, and another worker reviews it."
 			}
 			if r.Code == board.WhyQuestion {
 				r.Text = "It is waiting for an answer from people."

@@ -71,6 +71,7 @@ type Tools struct {
 	given       int                     // claims given to the process
 	over        int                     // how many of those, the earliest, have ended
 	workers     map[board.Handle]string // the worker of each claim given here
+	reviews     map[string]board.Handle // the review that each worker was given here last
 	seen        map[string]bool         // answers shown to the holder of a claim
 	declines    map[string]bool         // connections whose client declines by itself
 	direct      directState
@@ -171,7 +172,7 @@ func run[In any](f func(ctx context.Context, t *Tools, k *caller, in In) (*answe
 func Register(s *mcp.Server, b access.Board, o *Options) *Tools {
 	t := &Tools{
 		server: s, b: b, short: make(chan struct{}, 1), watched: make(chan struct{}), lastCall: time.Now(),
-		workers: map[board.Handle]string{}, seen: map[string]bool{}, declines: map[string]bool{},
+		workers: map[board.Handle]string{}, reviews: map[string]board.Handle{}, seen: map[string]bool{}, declines: map[string]bool{},
 	}
 	if o != nil {
 		t.o = *o
@@ -213,6 +214,13 @@ func (t *Tools) serve(ctx context.Context, d *definition, c *mcp.Call) (*mcp.Too
 		}
 	}
 	return a.tool(), nil
+}
+
+// tell adds a line to the answer, unless it is empty.
+func (a *answer) tell(line string) {
+	if line != "" {
+		a.more = append(a.more, line)
+	}
 }
 
 func (a *answer) tool() *mcp.ToolResult {
@@ -267,7 +275,7 @@ func (t *Tools) called() {
 // remember records the worker of a claim. It forgets all claims when there are too many.
 func (t *Tools) remember(h *board.Handout) {
 	c := h.Claim
-	if t.o.Inspector != nil {
+	if t.o.Inspector != nil && !c.IsReview() {
 		if err := t.o.Inspector.Begin(board.WorkOf(h.Dossier)); err != nil {
 			t.o.Logger.Warn("the state of the repository could not be noted", "task", c.Task, "err", err)
 		}
@@ -279,6 +287,12 @@ func (t *Tools) remember(h *board.Handout) {
 	}
 	t.given++
 	t.workers[c.Handle] = c.Worker.Name
+	if c.IsReview() {
+		if len(t.reviews) > 10_000 {
+			clear(t.reviews)
+		}
+		t.reviews[c.Worker.Name] = c.Handle
+	}
 	if renewPause(c.Lease) < renewEvery {
 		select {
 		case t.short <- struct{}{}:

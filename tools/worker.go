@@ -53,7 +53,11 @@ func findWorkers(ctx context.Context, t *Tools, k *caller, in struct {
 		line := x.Name + " is idle"
 		if holds {
 			row.Task, row.Claim, row.LeaseLeft = c.Task.String(), c.Handle.String(), int(c.LeaseUntil.Sub(now).Seconds())
-			line = fmt.Sprintf("%s has held %v for %s; the lease has %s left", x.Name, c.Task, board.Span(now.Sub(c.GrantedAt)), board.Span(c.LeaseUntil.Sub(now)))
+			what := "has held"
+			if c.IsReview() {
+				what = "has reviewed"
+			}
+			line = fmt.Sprintf("%s %s %v for %s; the lease has %s left", x.Name, what, c.Task, board.Span(now.Sub(c.GrantedAt)), board.Span(c.LeaseUntil.Sub(now)))
 		} else {
 			line += ", seen " + since(now, x.LastSeen)
 		}

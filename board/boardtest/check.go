@@ -126,10 +126,10 @@ func (c *checker) counts(d board.Dossier) {
 	}
 }
 
-// claims checks that each live claim is the newest grant of its task, and that no worker
-// has two.
+// claims checks that each live claim is the newest grant of its task, that a review is of a
+// task in review that its worker never held, and that no worker has two of these.
 func (c *checker) claims() error {
-	var live []board.Claim
+	var live, reviews []board.Claim
 	tasks := map[board.ID]board.Task{}
 	err := c.store.Read(c.ctx, func(r board.Reader) (err error) {
 		if live, err = r.Claims(board.ClaimFilter{}); err != nil {
@@ -138,6 +138,23 @@ func (c *checker) claims() error {
 		for _, claim := range live {
 			if tasks[claim.Task], err = r.Task(claim.Task); err != nil {
 				return err
+			}
+		}
+		if reviews, err = r.Reviews(board.ClaimFilter{}); err != nil {
+			return err
+		}
+		for _, review := range reviews {
+			d, err := r.Dossier(review.Task, 0)
+			if err != nil {
+				return err
+			}
+			if d.Task.Status != board.InReview {
+				c.failf(review.Task, "I1", "review %v is live, but the task is %s", review.Handle, d.Task.Status)
+			}
+			for _, a := range d.Attempts {
+				if a.Owner == review.Owner || a.Worker == review.Worker {
+					c.failf(review.Task, "I1", "%s reviews its own attempt %d", review.Worker.Name, a.Attempt)
+				}
 			}
 		}
 		return nil
@@ -151,6 +168,12 @@ func (c *checker) claims() error {
 			c.failf(claim.Task, "I1", "%s holds %v and %v", claim.Worker.Name, other, claim.Handle)
 		}
 		workers[claim.Worker] = claim.Handle
+	}
+	for _, review := range reviews {
+		if other, twice := workers[review.Worker]; twice {
+			c.failf(review.Task, "I1", "%s holds %v and %v", review.Worker.Name, other, review.Handle)
+		}
+		workers[review.Worker] = review.Handle
 	}
 	return err
 }

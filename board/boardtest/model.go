@@ -44,6 +44,8 @@ type modelTask struct {
 	claim      *modelGrant
 	expired    bool
 	deliveries int
+	// reviewer has the review, and expired and deliveries are then those of the review.
+	reviewer *agent
 }
 
 type modelGrant struct {
@@ -166,6 +168,47 @@ func (m *model) queue(a *agent) *modelTask {
 	})
 }
 
+// reviewable returns the review that comes first for an agent, or nil, and whether a ready
+// task is more urgent.
+func (m *model) reviewable(a *agent) (first *modelTask, behind bool) {
+	if m.policy != board.PolicyReview {
+		return nil, false
+	}
+	var fit []*modelTask
+	for _, t := range m.tasks {
+		if t.status == board.InReview && t.reviewer == nil && !t.declined[a] && !m.held(t, a) {
+			fit = append(fit, t)
+		}
+	}
+	if len(fit) == 0 {
+		return nil, false
+	}
+	first = slices.MinFunc(fit, func(a, b *modelTask) int {
+		return cmp.Or(cmp.Compare(a.priority, b.priority), cmp.Compare(a.queued, b.queued), cmp.Compare(a.id.No, b.id.No))
+	})
+	return first, slices.ContainsFunc(m.tasks, func(t *modelTask) bool { return m.ready(t) && t.priority < first.priority })
+}
+
+// held reports whether an agent held any attempt of a task.
+func (m *model) held(t *modelTask, a *agent) bool {
+	return slices.ContainsFunc(m.grants, func(g *modelGrant) bool { return g.task == t && g.agent == a })
+}
+
+// reviews returns the task that an agent reviews, or nil.
+func (m *model) reviews(a *agent) *modelTask {
+	if i := slices.IndexFunc(m.tasks, func(t *modelTask) bool { return t.reviewer == a }); i >= 0 {
+		return m.tasks[i]
+	}
+	return nil
+}
+
+// endReview ends the claim on a review, if there is one.
+func (t *modelTask) endReview() {
+	if t.reviewer != nil {
+		t.reviewer, t.expired = nil, false
+	}
+}
+
 // offers lists the tasks that an agent without a claim may get now.
 func (m *model) offers(a *agent) []*modelTask {
 	var reserved []*modelTask
@@ -229,6 +272,9 @@ func (m *model) abandoned(t *modelTask) bool {
 
 func (m *model) sweep() {
 	for _, t := range m.tasks {
+		if t.expired && t.reviewer != nil {
+			t.endReview()
+		}
 		if t.expired {
 			m.away[t.claim.agent] = true
 			m.end(t, board.CauseExpired)
@@ -244,6 +290,7 @@ func (m *model) sweep() {
 
 // finish sets the final status of a task.
 func (m *model) finish(t *modelTask, s board.Status) {
+	t.endReview()
 	t.status, t.cooling, t.cooled, t.reserved = s, false, false, nil
 	if s == board.Done {
 		for _, d := range m.tasks {

@@ -105,7 +105,7 @@ var ruleFence = group{"one holder", []test{
 		f.expire(id)
 		f.status(id, board.Failed)
 		f.equal("outcome", words(x.done(h).Status, f.get(id).Task.Failures), "review 0")
-		_, err := f.board.Review(f.ctx, ada, id, board.Reject, "no")
+		_, err := f.board.Review(f.ctx, ada, id, board.Decision{Verdict: board.Reject, Note: "no"})
 		f.ok(err)
 		d := f.get(id)
 		f.equal("task", words(d.Task.Status, d.Task.Failures), "failed 1")
@@ -255,7 +255,7 @@ var ruleFence = group{"one holder", []test{
 			x.fail(h, board.FailOther)
 		}
 		f.status(id, board.Failed)
-		_, err := f.board.Review(f.ctx, ada, id, board.Retry, "")
+		_, err := f.board.Review(f.ctx, ada, id, board.Decision{Verdict: board.Retry})
 		f.ok(err)
 		h := x.take(id)
 		f.equal("attempt after a retry", h.Attempt, 4)

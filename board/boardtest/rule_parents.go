@@ -60,7 +60,7 @@ var ruleParents = group{"parents and children", []test{
 		x := f.agent("x")
 		x.fail(x.take(a), board.FailOther)
 		x.nothing()
-		_, err := f.board.Review(f.ctx, ada, a, board.Retry, "")
+		_, err := f.board.Review(f.ctx, ada, a, board.Decision{Verdict: board.Retry})
 		f.ok(err)
 		x.done(x.take(a))
 		f.status(p, board.Done)
@@ -72,7 +72,7 @@ var ruleParents = group{"parents and children", []test{
 		x := f.agent("x")
 		x.done(x.take(a))
 		f.equal("open children", f.get(p).Task.OpenChildren, 1)
-		_, err := f.board.Review(f.ctx, ada, a, board.Accept, "")
+		_, err := f.board.Review(f.ctx, ada, a, board.Decision{Verdict: board.Accept})
 		f.ok(err)
 		f.status(p, board.Done)
 	}},

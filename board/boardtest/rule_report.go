@@ -176,7 +176,7 @@ var ruleReports = group{"reports", []test{
 			_, err = f.board.Release(f.ctx, ada, id, "")
 			f.is("release of "+end, err, board.ErrConflict)
 			for _, v := range []board.Verdict{board.Accept, board.Reject, board.Retry} {
-				_, err = f.board.Review(f.ctx, ada, id, v, "note")
+				_, err = f.board.Review(f.ctx, ada, id, board.Decision{Verdict: v, Note: "note"})
 				f.is(string(v)+" of "+end, err, board.ErrConflict)
 			}
 			_, err = f.agent("y").try(wishing(id))

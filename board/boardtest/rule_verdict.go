@@ -13,7 +13,7 @@ var ruleVerdicts = group{"reviews and releases", []test{
 		next := f.create("b", after(id))
 		x := f.agent("x")
 		x.done(x.take(id))
-		out, err := f.board.Review(f.ctx, ada, id, board.Accept, "fine")
+		out, err := f.board.Review(f.ctx, ada, id, board.Decision{Verdict: board.Accept, Note: "fine"})
 		f.ok(err)
 		f.equal("outcome", words(out.Status, ids(out.Freed)), words("done", next))
 		e := f.last(id)
@@ -26,7 +26,7 @@ var ruleVerdicts = group{"reviews and releases", []test{
 		x, y := f.agent("x"), f.agent("y")
 		h := x.take(id)
 		x.done(h)
-		_, err := f.board.Review(f.ctx, ada, id, board.Reject, "no tests")
+		_, err := f.board.Review(f.ctx, ada, id, board.Decision{Verdict: board.Reject, Note: "no tests"})
 		f.ok(err)
 		f.equal("event", f.event(id, board.EventRejected).Detail.Text, "no tests")
 		y.take(id)
@@ -40,7 +40,7 @@ var ruleVerdicts = group{"reviews and releases", []test{
 		x, y := f.agent("x"), f.agent("y")
 		x.done(x.take(id))
 		for _, v := range []board.Verdict{board.Accept, board.Reject} {
-			_, err := f.board.Review(f.ctx, y.actor, id, v, "note")
+			_, err := f.board.Review(f.ctx, y.actor, id, board.Decision{Verdict: v, Note: "note"})
 			f.is(string(v)+" by an agent that never held it", err, board.ErrDenied)
 		}
 		_, err := f.board.Cancel(f.ctx, y.actor, id, "not needed", board.DependentsUnblock)
@@ -48,10 +48,10 @@ var ruleVerdicts = group{"reviews and releases", []test{
 		f.status(id, board.InReview)
 		// A policy that was changed meanwhile gives nobody the decision.
 		f.project(board.Project{Slug: project, Policy: board.PolicyEvidence})
-		_, err = f.board.Review(f.ctx, y.actor, id, board.Accept, "")
+		_, err = f.board.Review(f.ctx, y.actor, id, board.Decision{Verdict: board.Accept})
 		f.is("an agent after the policy was changed", err, board.ErrDenied)
 		f.project(board.Project{Slug: project, Policy: board.PolicyPerson})
-		_, err = f.board.Review(f.ctx, ada, id, board.Accept, "")
+		_, err = f.board.Review(f.ctx, ada, id, board.Decision{Verdict: board.Accept})
 		f.ok(err)
 		f.status(id, board.Done)
 	}},
@@ -60,15 +60,15 @@ var ruleVerdicts = group{"reviews and releases", []test{
 		id, other := f.create("a"), f.create("b")
 		x, y := f.agent("x"), f.agent("y")
 		f.equal("a report", x.done(x.take(id)).Status, board.InReview)
-		_, err := f.board.Review(f.ctx, x.actor, id, board.Accept, "")
+		_, err := f.board.Review(f.ctx, x.actor, id, board.Decision{Verdict: board.Accept})
 		f.is("a review of one's own work", err, board.ErrDenied)
 		_, err = f.board.Cancel(f.ctx, x.actor, id, "done anyway", board.DependentsUnblock)
 		f.is("a cancellation of one's own work", err, board.ErrDenied)
-		_, err = f.board.Review(f.ctx, y.actor, id, board.Accept, "")
+		_, err = f.board.Review(f.ctx, y.actor, id, board.Decision{Verdict: board.Accept})
 		f.ok(err)
 		f.status(id, board.Done)
 		x.done(x.take(other))
-		_, err = f.board.Review(f.ctx, ada, other, board.Reject, "no")
+		_, err = f.board.Review(f.ctx, ada, other, board.Decision{Verdict: board.Reject, Note: "no"})
 		f.ok(err)
 		f.status(other, board.Pending)
 	}},
@@ -100,7 +100,7 @@ var ruleVerdicts = group{"reviews and releases", []test{
 		}
 		y.done(h)
 		for _, a := range []*agent{x, y} {
-			_, err := f.board.Review(f.ctx, a.actor, id, board.Accept, "")
+			_, err := f.board.Review(f.ctx, a.actor, id, board.Decision{Verdict: board.Accept})
 			f.is("a review by "+a.actor.Owner, err, board.ErrDenied)
 			_, err = f.board.Update(f.ctx, a.actor, id, board.Edit{Priority: new(board.Low)})
 			f.ok(err)
@@ -109,12 +109,12 @@ var ruleVerdicts = group{"reviews and releases", []test{
 	{"a verdict applies to one status", func(f *fixture) {
 		id := f.create("a")
 		for _, v := range []board.Verdict{board.Accept, board.Reject, board.Retry} {
-			_, err := f.board.Review(f.ctx, ada, id, v, "note")
+			_, err := f.board.Review(f.ctx, ada, id, board.Decision{Verdict: v, Note: "note"})
 			f.is(string(v)+" of a pending task", err, board.ErrConflict)
 		}
-		_, err := f.board.Review(f.ctx, ada, id, "maybe", "note")
+		_, err := f.board.Review(f.ctx, ada, id, board.Decision{Verdict: "maybe", Note: "note"})
 		f.is("an unknown verdict", err, board.ErrInvalid)
-		_, err = f.board.Review(f.ctx, ada, board.ID{Project: project, No: 99}, board.Accept, "")
+		_, err = f.board.Review(f.ctx, ada, board.ID{Project: project, No: 99}, board.Decision{Verdict: board.Accept})
 		f.is("a review of nothing", err, board.ErrNotFound)
 	}},
 	{"release makes a task pending", func(f *fixture) {
@@ -225,7 +225,7 @@ var ruleGrowth = group{"growth is bounded", []test{
 			r.FollowUps = []board.NewTask{{Title: "b", DependsOn: []board.ID{id}}}
 		})
 		f.equal("open blockers", f.get(out.FollowUps[0]).Task.OpenBlockers, 1)
-		_, err := f.board.Review(f.ctx, ada, id, board.Accept, "")
+		_, err := f.board.Review(f.ctx, ada, id, board.Decision{Verdict: board.Accept})
 		f.ok(err)
 		f.equal("open blockers", f.get(out.FollowUps[0]).Task.OpenBlockers, 0)
 	}},

@@ -127,6 +127,14 @@ func (w *walker) compare() {
 				w.Fatalf("no claim %v of %s, only %v", t.claim.handle, t.claim.agent.name, claims)
 			}
 		}
+		if t.reviewer != nil {
+			live++
+			if !slices.ContainsFunc(claims, func(c board.Claim) bool {
+				return c.IsReview() && c.Task == t.id && c.Worker == t.reviewer.worker()
+			}) {
+				w.Fatalf("no review of %v by %s, only %v", t.id, t.reviewer.name, claims)
+			}
+		}
 	}
 	if len(claims) != live {
 		w.Fatalf("claims %v, want %d", claims, live)
@@ -158,8 +166,19 @@ func (w *walker) create() {
 
 func (w *walker) next() {
 	a := pick(w, "agent", w.agents)
-	h, err := w.f.board.Next(w.ctx(), a.actor, board.Wish{Worker: a.name, Projects: []string{w.slug}})
+	h, err := w.f.board.Next(w.ctx(), a.actor, board.Wish{Worker: a.name, Projects: []string{w.slug}, Reviews: []string{w.slug}})
 	for swept := false; ; swept = true {
+		if t := w.reviews(a); t != nil {
+			if t.deliveries++; t.deliveries <= 5 {
+				t.expired = false
+				if err != nil || !h.Claim.IsReview() || h.Task.ID != t.id || !h.Again {
+					w.Fatalf("next of %s = %v, %v, want the review of %v again", a.name, h, err, t.id)
+				}
+				return
+			}
+			t.declined[a] = true
+			t.endReview()
+		}
 		if g := w.holds(a); g != nil {
 			if g.task.deliveries++; g.task.deliveries <= 5 {
 				g.task.expired, g.spec = false, g.task.spec
@@ -172,12 +191,29 @@ func (w *walker) next() {
 			w.end(g.task, board.CauseRestarts)
 		}
 		offers := w.offers(a)
+		review, behind := w.reviewable(a)
+		// A task that is reserved for the agent may come first.
+		reserved := slices.ContainsFunc(w.tasks, func(t *modelTask) bool { return t.status == board.Pending && t.reserved == a })
+		if behind && w.queue(a) != nil {
+			review = nil
+		}
+		if review != nil && err == nil && h.Claim.IsReview() {
+			if h.Task.ID != review.id || h.Again {
+				w.Fatalf("next = %v, want the review of %v", h.Claim.Handle, review.id)
+			}
+			a.name, a.actor.Worker = h.Claim.Worker.Name, h.Claim.Worker.Name
+			review.reviewer, review.expired, review.deliveries = a, false, 0
+			return
+		}
+		if review != nil && (!reserved || err != nil) {
+			w.Fatalf("next = %v, %v, want the review of %v", h, err, review.id)
+		}
 		if len(offers) > 0 {
 			if err != nil {
 				w.Fatalf("next: %v, want one of %v", err, idsOf(offers))
 			}
 			i := slices.IndexFunc(offers, func(t *modelTask) bool { return t.id == h.Task.ID })
-			if i < 0 || h.Claim.Attempt != offers[i].attempts+1 || h.Again {
+			if i < 0 || h.Claim.IsReview() || h.Claim.Attempt != offers[i].attempts+1 || h.Again {
 				w.Fatalf("next = %v, want one of %v", h.Claim.Handle, idsOf(offers))
 			}
 			a.name, a.actor.Worker = h.Claim.Worker.Name, h.Claim.Worker.Name
@@ -322,6 +358,9 @@ func (w *walker) timePasses() {
 	case t.claim != nil:
 		w.f.expireLease(t.id)
 		t.expired = true
+	case t.reviewer != nil:
+		w.f.expireReview(t.id)
+		t.expired = true
 	case t.cooling:
 		w.f.endCooldown(t.id)
 		t.cooled = true
@@ -342,6 +381,9 @@ func (w *walker) renew() {
 	if g := w.holds(a); g != nil {
 		g.task.expired = false
 	}
+	if t := w.reviews(a); t != nil {
+		t.expired = false
+	}
 }
 
 func (w *walker) release() {
@@ -351,6 +393,8 @@ func (w *walker) release() {
 	case t.claim != nil:
 		w.end(t, board.CauseReleased)
 		t.status = board.Pending
+	case t.reviewer != nil:
+		t.endReview()
 	case t.status == board.Pending && t.cooling:
 		t.cooling, t.cooled, t.reserved = false, false, nil
 	default:
@@ -384,33 +428,6 @@ func (w *walker) markDone() {
 		w.end(t, board.CauseClosed)
 	}
 	w.finish(t, board.Done)
-}
-
-func (w *walker) review() {
-	t := pick(w, "task", w.tasks)
-	v := pick(w, "verdict", []board.Verdict{board.Accept, board.Reject, board.Retry})
-	by, may := ada, true
-	if rapid.Bool().Draw(w.T, "by an agent") {
-		a := pick(w, "agent", w.agents)
-		held := slices.ContainsFunc(w.grants, func(g *modelGrant) bool { return g.task == t && g.agent == a })
-		by, may = a.actor, !held && (v == board.Retry || w.policy == board.PolicyReview)
-	}
-	_, err := w.f.board.Review(w.ctx(), by, t.id, v, "v")
-	switch {
-	case !may && (v == board.Retry && t.status == board.Failed || v != board.Retry && t.status == board.InReview):
-		w.want("review", err, board.ErrDenied)
-		return
-	case v == board.Retry && t.status == board.Failed:
-		t.status, t.failures = board.Pending, 0
-	case v == board.Accept && t.status == board.InReview:
-		w.finish(t, board.Done)
-	case v == board.Reject && t.status == board.InReview:
-		w.fail(t)
-	default:
-		w.want("review", err, board.ErrConflict)
-		return
-	}
-	w.want("review", err, nil)
 }
 
 func (w *walker) edit() {

@@ -220,6 +220,9 @@ func (e *inboxEntry) addOutcome(d board.Dossier, now time.Time) {
 	case d.Doc.Result != nil:
 		e.Detail += ": " + d.Doc.Result.Summary
 	}
+	if d.Review != nil {
+		e.Detail = d.Review.Worker.Name + " reviews it; " + e.Detail
+	}
 }
 
 // stuck returns tasks that depend on one that has failed or was cancelled.

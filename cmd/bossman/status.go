@@ -24,6 +24,7 @@ type statusJSON struct {
 	Board   string            `json:"board"`
 	Counts  boardjson.Counts  `json:"counts"`
 	Claims  []boardjson.Claim `json:"claims"`
+	Reviews []boardjson.Claim `json:"reviews,omitzero"`
 	Inbox   []inboxEntry      `json:"inbox"`
 	Next    string            `json:"next"`
 }
@@ -51,6 +52,9 @@ func (a *app) status(ctx context.Context) error {
 		for _, c := range sum.Claims {
 			out.Claims = append(out.Claims, boardjson.FromClaim(c, sum.Now))
 		}
+		for _, c := range sum.Reviews {
+			out.Reviews = append(out.Reviews, boardjson.FromClaim(c, sum.Now))
+		}
 		return a.PrintJSON(out)
 	}
 	head := a.Styled(console.Bold, p.Slug)
@@ -64,12 +68,12 @@ func (a *app) status(ctx context.Context) error {
 	for _, l := range boardtext.Counts(a.Console, sum.Counts) {
 		a.Linef("%s", l)
 	}
-	if len(sum.Claims) > 0 {
-		titles, err := o.titles(ctx, sum.Claims)
+	if held := slices.Concat(sum.Claims, sum.Reviews); len(held) > 0 {
+		titles, err := o.titles(ctx, held)
 		if err != nil {
 			return err
 		}
-		boardtext.Claims(a.Console, sum.Claims, titles, sum.Now)
+		boardtext.Claims(a.Console, sum, titles)
 	}
 	if len(in) > 0 {
 		const most = 10
@@ -117,13 +121,13 @@ func nextStep(p board.Project, s board.Summary, in []inboxEntry) string {
 
 const startAgent = "start an agent: claude mcp add bossman -- bossman mcp, then tell it \"work on the board\""
 
-// titles returns the titles of claimed tasks.
+// titles returns the titles of claimed tasks, in progress or in review.
 func (o *openBoard) titles(ctx context.Context, claims []board.Claim) (map[board.ID]string, error) {
 	out := map[board.ID]string{}
 	if len(claims) == 0 {
 		return out, nil
 	}
-	f := board.TaskFilter{Statuses: []board.Status{board.InProgress}, Limit: 1000}
+	f := board.TaskFilter{Statuses: []board.Status{board.InProgress, board.InReview}, Limit: 1000}
 	for _, c := range claims {
 		if !slices.Contains(f.Projects, c.Task.Project) {
 			f.Projects = append(f.Projects, c.Task.Project)

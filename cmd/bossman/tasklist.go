@@ -51,7 +51,7 @@ func (a *app) taskList() *cobra.Command {
 				return err
 			}
 			holders := map[board.ID]board.Claim{}
-			for _, c := range s.Claims {
+			for _, c := range append(s.Claims, s.Reviews...) {
 				holders[c.Task] = c
 			}
 			if a.JSON {

@@ -90,7 +90,7 @@ func (a *app) askVerdict(ctx context.Context, o *openBoard, id board.ID) (board.
 }
 
 func (a *app) review(ctx context.Context, o *openBoard, id board.ID, v board.Verdict, note string) error {
-	out, err := o.Review(ctx, a.actor(), id, v, note)
+	out, err := o.Review(ctx, a.actor(), id, board.Decision{Verdict: v, Note: note})
 	if errors.Is(err, board.ErrInvalid) {
 		return console.WithNext(err, fmt.Sprintf("bossman task review %v %s -m TEXT", id, v))
 	}

@@ -280,6 +280,7 @@ type Dossier struct {
 	Acceptance  string     `json:"acceptance,omitzero"`
 	Result      *Result    `json:"result,omitzero"`
 	Claim       *Claim     `json:"claim,omitzero"`
+	Review      *Claim     `json:"review,omitzero"`
 	DependsOn   []Task     `json:"depends_on"`
 	Dependents  []Task     `json:"dependents"`
 	Parts       []Task     `json:"parts"`
@@ -297,6 +298,9 @@ func FromDossier(d board.Dossier) Dossier {
 	if d.Claim != nil {
 		out.Claim = new(FromClaim(*d.Claim, d.Now))
 		out.Worker = d.Claim.Worker.Name
+	}
+	if d.Review != nil {
+		out.Review = new(FromClaim(*d.Review, d.Now))
 	}
 	for _, at := range d.Attempts {
 		out.Attempts = append(out.Attempts, FromAttempt(at))

@@ -31,6 +31,8 @@ func Show(c *console.Console, d board.Dossier, events int) {
 		} else {
 			add("%s, lease expired %s", console.OneLine(d.Claim.Worker.Name), Ago(d.Now, d.Claim.LeaseUntil))
 		}
+	case d.Review != nil:
+		add("%s reviews it since %s, lease %s", console.OneLine(d.Review.Worker.Name), Span(d.Now.Sub(d.Review.GrantedAt)), Span(d.Review.LeaseUntil.Sub(d.Now)))
 	case !t.ReservedFor.IsZero():
 		add("reserved for %s for another %s", console.OneLine(t.ReservedFor.Name), Span(t.NotBefore.Sub(d.Now)))
 	case !t.NotBefore.IsZero():

@@ -8,17 +8,26 @@ import (
 	"github.com/bossman-dev/bossman/internal/console"
 )
 
-// Claims shows the tasks in progress, how their workers are doing, and where they work.
-func Claims(a *console.Console, claims []board.Claim, titles map[board.ID]string, now time.Time) {
-	a.Linef("\n%s", a.Styled(console.Bold, "In progress"))
-	var rows []console.Row
-	for _, c := range claims {
-		rows = append(rows, console.Row{
-			console.Cyan.Cell(c.Task.String()), console.Text(titles[c.Task]), console.Text(c.Worker.Name), console.Dim.Cell(Span(now.Sub(c.GrantedAt))), claimCell(c, now),
-		})
+// Claims shows the tasks in progress and those that are being reviewed, how their workers
+// are doing, and where they work.
+func Claims(a *console.Console, s board.Summary, titles map[board.ID]string) {
+	for _, part := range []struct {
+		head   string
+		claims []board.Claim
+	}{{"In progress", s.Claims}, {"Being reviewed", s.Reviews}} {
+		if len(part.claims) == 0 {
+			continue
+		}
+		a.Linef("\n%s", a.Styled(console.Bold, part.head))
+		var rows []console.Row
+		for _, c := range part.claims {
+			rows = append(rows, console.Row{
+				console.Cyan.Cell(c.Task.String()), console.Text(titles[c.Task]), console.Text(c.Worker.Name), console.Dim.Cell(Span(s.Now.Sub(c.GrantedAt))), claimCell(c, s.Now),
+			})
+		}
+		a.Table("  ", []console.Column{{}, {Flex: true}, {}, {Right: true, Drop: 2}, {Drop: 1}}, rows)
 	}
-	a.Table("  ", []console.Column{{}, {Flex: true}, {}, {Right: true, Drop: 2}, {Drop: 1}}, rows)
-	Workers(a, claims)
+	Workers(a, s.Claims)
 }
 
 // claimCell says how the worker of a claim is doing.

@@ -31,10 +31,10 @@ WHERE a.task_id = ` + taskID + ` AND a.attempt = $3`
 	return a, named(err, "attempt", fmt.Sprintf("%d of %v", n, id))
 }
 
-// Held reports whether owner held any attempt of the task.
-func (t *tx) Held(id board.ID, owner string) (bool, error) {
-	const query = `SELECT EXISTS (SELECT FROM attempts a WHERE a.task_id = ` + taskID + ` AND a.owner = $3)`
-	return one(&t.reader, pgx.RowTo[bool], query, id.Project, no(id), owner)
+// Held reports whether any attempt of the task was held from owner or by worker.
+func (t *tx) Held(id board.ID, owner string, w board.WorkerID) (bool, error) {
+	const query = `SELECT EXISTS (SELECT FROM attempts a WHERE a.task_id = ` + taskID + ` AND (a.owner = $3 OR a.principal = $4 AND a.worker = $5))`
+	return one(&t.reader, pgx.RowTo[bool], query, id.Project, no(id), owner, w.Principal, w.Name)
 }
 
 // InsertAttempt stores an attempt.

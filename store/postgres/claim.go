@@ -36,8 +36,17 @@ func (t *tx) LiveClaim(id board.ID) (board.Claim, error) {
 // Claims lists live claims.
 func (r *reader) Claims(f board.ClaimFilter) ([]board.Claim, error) {
 	const (
-		head      = `SELECT ` + claimColumns + ` FROM claims c JOIN projects p ON p.id = c.task_id >> 40 WHERE true`
-		tail      = ` ORDER BY p.slug, c.task_id`
+		head = `SELECT ` + claimColumns + ` FROM claims c JOIN projects p ON p.id = c.task_id >> 40 WHERE true`
+		tail = ` ORDER BY p.slug, c.task_id`
+	)
+	conditions, args := filterClaims(f)
+	return list(r, scanClaim, head+conditions+tail, args...)
+}
+
+// filterClaims returns the conditions of a filter on projects p and claims or reviews c.
+func filterClaims(f board.ClaimFilter) (string, []any) {
+	const (
+		task      = ` AND p.slug = $%d AND c.task_id = p.id::bigint << 40 | $%d::bigint`
 		project   = ` AND p.slug = $%d`
 		principal = ` AND c.principal = $%d`
 		owner     = ` AND c.owner = $%d`
@@ -60,10 +69,13 @@ func (r *reader) Claims(f board.ClaimFilter) ([]board.Claim, error) {
 			conditions.add(&args, x.condition, x.value)
 		}
 	}
+	if !f.Task.IsZero() {
+		conditions.add(&args, task, f.Task.Project, no(f.Task))
+	}
 	if len(f.Areas) > 0 {
 		conditions.add(&args, areas, f.Areas, ancestors(f.Areas))
 	}
-	return list(r, scanClaim, head+conditions.String()+tail, args...)
+	return conditions.String(), args
 }
 
 // InsertClaim stores a claim; ErrConflict if the task or the worker has one.
@@ -127,7 +139,10 @@ ORDER BY c.lease_until LIMIT $1 FOR UPDATE OF t, c SKIP LOCKED`
 
 // Extend restores the lease of claims with less than half of it left, or none.
 func (t *tx) Extend() error {
-	_, err := t.exec(`UPDATE claims SET lease_until = clock_timestamp() + lease WHERE lease_until < clock_timestamp() + lease / 2`)
+	if _, err := t.exec(`UPDATE claims SET lease_until = clock_timestamp() + lease WHERE lease_until < clock_timestamp() + lease / 2`); err != nil {
+		return err
+	}
+	_, err := t.exec(`UPDATE reviews SET lease_until = clock_timestamp() + lease WHERE lease_until < clock_timestamp() + lease / 2`)
 	return err
 }
 
@@ -138,9 +153,11 @@ func (r *reader) Gone() ([]string, error) { return nil, nil }
 const abandoned = `r.reserved_worker IS NOT NULL AND r.status = 'pending' AND NOT EXISTS (SELECT FROM workers w
 	WHERE w.principal = r.reserved_principal AND w.name = r.reserved_worker AND w.owner <> '' AND w.stopped_by = '')`
 
-// Stale reports whether Expired, Due or Overdue would return something.
+// Stale reports whether Expired, ExpiredReviews, Due or Overdue would return something.
 func (r *reader) Stale() (bool, error) {
 	const query = `SELECT EXISTS (SELECT FROM claims WHERE lease_until <= statement_timestamp())
+	OR EXISTS (SELECT FROM reviews r WHERE r.lease_until <= statement_timestamp()
+		OR EXISTS (SELECT FROM claims c WHERE c.principal = r.principal AND c.worker = r.worker))
 	OR EXISTS (SELECT FROM tasks WHERE not_before <= statement_timestamp() AND status = 'pending')
 	OR EXISTS (SELECT FROM tasks r WHERE ` + abandoned + `)
 	OR EXISTS (SELECT FROM questions WHERE state = 'open' AND dflt <> '' AND needed_by <= statement_timestamp())`

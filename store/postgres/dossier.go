@@ -23,7 +23,7 @@ CROSS JOIN LATERAL (SELECT * FROM tasks t WHERE t.id = k.id OFFSET 0) t
 WHERE p.slug = $1 ORDER BY t.id`
 	)
 	var d board.Dossier
-	var claims []board.Claim
+	var claims, reviews []board.Claim
 	var b batch
 	args := []any{id.Project, no(id)}
 	batchOne(&b, &d.Task, true, func(row pgx.CollectableRow) (board.Task, error) {
@@ -31,6 +31,7 @@ WHERE p.slug = $1 ORDER BY t.id`
 		return t, err
 	}, task, args...)
 	batchList(&b, &claims, scanClaim, claimQuery, args...)
+	batchList(&b, &reviews, scanClaim, reviewQuery, args...)
 	batchList(&b, &d.Attempts, scanAttempt, attemptsQuery, args...)
 	b.Queue(others, args...).Query(func(rows pgx.Rows) error {
 		_, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (struct{}, error) { return struct{}{}, scanOther(row, &d) })
@@ -43,6 +44,9 @@ WHERE p.slug = $1 ORDER BY t.id`
 	}
 	if len(claims) > 0 {
 		d.Claim = &claims[0]
+	}
+	if len(reviews) > 0 {
+		d.Review = &reviews[0]
 	}
 	slices.Reverse(d.Events)
 	return d, nil

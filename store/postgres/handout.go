@@ -31,11 +31,12 @@ WITH claimants AS MATERIALIZED (
 		AND d.until > statement_timestamp() OFFSET 0) AS picky
 	FROM unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::bool[])
 		WITH ORDINALITY c(principal, name, owner, session, nonce, place, detail, fresh, no)),
--- Those who may get a task. Not one who holds a task, was stopped, as worker or as owner,
+-- Those who may get a task. Not one who holds a task or a review, was stopped, as worker or as owner,
 -- or has a new name that is taken.
 eligible AS MATERIALIZED (
 	SELECT w.*, row_number() OVER (ORDER BY w.no) AS rn FROM claimants w WHERE NOT w.picky
 		AND NOT EXISTS (SELECT FROM claims x WHERE x.principal = w.principal AND x.worker = w.name OFFSET 0)
+		AND NOT EXISTS (SELECT FROM reviews x WHERE x.principal = w.principal AND x.worker = w.name OFFSET 0)
 		AND NOT EXISTS (SELECT FROM workers x WHERE x.principal = w.principal AND x.name = ANY (ARRAY[w.name, w.owner])
 			AND (w.fresh AND x.name = w.name OR x.stopped_by <> '') OFFSET 0)),
 -- The tasks that the only claimant has declined, as one array. A new name has declined what

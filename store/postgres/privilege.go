@@ -24,6 +24,7 @@ var privileges = map[string]string{
 	"links":            "SELECT, INSERT, UPDATE, DELETE",
 	"plan_items":       "SELECT, INSERT, UPDATE, DELETE",
 	"claims":           "SELECT, INSERT, UPDATE, DELETE",
+	"reviews":          "SELECT, INSERT, UPDATE, DELETE",
 	"claim_areas":      "SELECT, INSERT, UPDATE, DELETE",
 	"declines":         "SELECT, INSERT, UPDATE, DELETE",
 	"attempts":         "SELECT, INSERT, UPDATE, DELETE",

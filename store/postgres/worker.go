@@ -51,6 +51,7 @@ func (r *reader) Standing(w board.WorkerID) (board.Standing, error) {
 	const (
 		worker   = `SELECT ` + workerColumns + ` FROM workers WHERE principal = $1 AND name = $2`
 		claim    = `SELECT ` + claimColumns + ` FROM claims c JOIN projects p ON p.id = c.task_id >> 40 WHERE c.principal = $1 AND c.worker = $2`
+		review   = `SELECT ` + reviewColumns + ` FROM reviews c JOIN projects p ON p.id = c.task_id >> 40 WHERE c.principal = $1 AND c.worker = $2`
 		reserved = `
 SELECT p.slug, t.id FROM tasks t JOIN projects p ON p.id = t.id >> 40
 WHERE t.reserved_principal = $1 AND t.reserved_worker = $2
@@ -58,16 +59,20 @@ WHERE t.reserved_principal = $1 AND t.reserved_worker = $2
 ORDER BY t.priority, t.queued_at, t.id LIMIT 1`
 	)
 	var s board.Standing
-	var claims []board.Claim
+	var claims, reviews []board.Claim
 	var b batch
 	batchOne(&b, &s.Worker, false, scanWorker, worker, w.Principal, w.Name)
 	batchList(&b, &claims, scanClaim, claim, w.Principal, w.Name)
+	batchList(&b, &reviews, scanClaim, review, w.Principal, w.Name)
 	batchOne(&b, &s.Reserved, false, scanID, reserved, w.Principal, w.Name)
 	if err := r.send(&b); err != nil {
 		return board.Standing{}, err
 	}
 	if len(claims) > 0 {
 		s.Claim = &claims[0]
+	}
+	if len(reviews) > 0 {
+		s.Review = &reviews[0]
 	}
 	return s, nil
 }

@@ -49,14 +49,14 @@ func (t *tx) Attempt(id board.ID, n int) (board.Attempt, error) {
 	return list[0], nil
 }
 
-func (t *tx) Held(id board.ID, owner string) (bool, error) {
-	const query = `SELECT EXISTS (SELECT 1 FROM attempts WHERE task_id = ? AND owner = ?)`
+func (t *tx) Held(id board.ID, owner string, w board.WorkerID) (bool, error) {
+	const query = `SELECT EXISTS (SELECT 1 FROM attempts WHERE task_id = ? AND (owner = ? OR principal = ? AND worker = ?))`
 	packed, err := t.pack(id)
 	if err != nil {
 		return false, err
 	}
 	var held bool
-	err = t.get(query, []any{packed, owner}, &held)
+	err = t.get(query, []any{packed, owner, w.Principal, w.Name}, &held)
 	return held, err
 }
 

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/bossman-dev/bossman/board"
@@ -41,8 +42,8 @@ func (r *reader) claims(query string, args ...any) ([]board.Claim, error) {
 	return list, err
 }
 
-func (r *reader) Claims(f board.ClaimFilter) ([]board.Claim, error) {
-	q := newQuery(claimColumns)
+// filterClaims restricts a query of claims or reviews; ErrNotFound if nothing can match.
+func (r *reader) filterClaims(q *query, f board.ClaimFilter) error {
 	for _, field := range []struct{ condition, value string }{
 		{`p.slug = ?`, f.Project},
 		{`c.principal = ?`, f.Principal},
@@ -53,6 +54,24 @@ func (r *reader) Claims(f board.ClaimFilter) ([]board.Claim, error) {
 		if field.value != "" {
 			q.and(field.condition, field.value)
 		}
+	}
+	if f.Task.IsZero() {
+		return nil
+	}
+	task, err := r.pack(f.Task)
+	if err == nil {
+		q.and(`c.task_id = ?`, task)
+	}
+	return err
+}
+
+func (r *reader) Claims(f board.ClaimFilter) ([]board.Claim, error) {
+	q := newQuery(claimColumns)
+	if err := r.filterClaims(q, f); err != nil {
+		if errors.Is(err, board.ErrNotFound) {
+			return nil, nil
+		}
+		return nil, err
 	}
 	if len(f.Areas) > 0 {
 		q.and(`c.areas <> ?`, "[]")
@@ -169,7 +188,11 @@ func (t *tx) Renew(h board.Handle) (bool, error) {
 }
 
 func (t *tx) Extend() error {
-	const query = `UPDATE claims SET lease_until = ?1 + lease WHERE lease_until < ?1 + lease / 2`
-	_, err := t.exec(query, t.now())
+	const claims = `UPDATE claims SET lease_until = ?1 + lease WHERE lease_until < ?1 + lease / 2`
+	const reviews = `UPDATE reviews SET lease_until = ?1 + lease WHERE lease_until < ?1 + lease / 2`
+	if _, err := t.exec(claims, t.now()); err != nil {
+		return err
+	}
+	_, err := t.exec(reviews, t.now())
 	return err
 }

@@ -158,7 +158,7 @@ func TestClaim_roundTrip(t *testing.T) {
 			t.Errorf("Attempt() = %+v\nwant %+v", b, a)
 		}
 		for owner, want := range map[string]bool{"p1": true, "p2": false} {
-			if held, err := tx.Held(c.Task, owner); held != want || err != nil {
+			if held, err := tx.Held(c.Task, owner, board.WorkerID{}); held != want || err != nil {
 				t.Errorf("Held(%s) = %v, %v", owner, held, err)
 			}
 		}
@@ -241,6 +241,9 @@ func TestDue(t *testing.T) {
 		st, err := tx.Standing(otter)
 		if st.Reserved != web(1) || !st.Worker.IsZero() {
 			t.Errorf("Standing() = %+v, want web-1 reserved", st)
+		}
+		if err := tx.PutWorker(board.Worker{WorkerID: otter, Owner: "p-1", LastSeen: now}); err != nil { // it is connected
+			return err
 		}
 		due, err2 := tx.Due(10)
 		if len(due) != 0 {

@@ -34,6 +34,13 @@ func (r *reader) Dossier(id board.ID, n int) (board.Dossier, error) {
 	if len(claims) > 0 {
 		d.Claim = &claims[0]
 	}
+	reviews, err := r.claims(reviewColumns+` WHERE c.task_id = ?`, packed)
+	if err != nil {
+		return d, err
+	}
+	if len(reviews) > 0 {
+		d.Review = &reviews[0]
+	}
 	if d.Attempts, err = r.attempts(attemptColumns+` WHERE a.task_id = ? ORDER BY a.attempt`, packed); err != nil {
 		return d, err
 	}

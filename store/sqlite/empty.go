@@ -50,6 +50,8 @@ func (e empty) Stale() (bool, error)                                     { retur
 func (e empty) Gone() ([]string, error)                                  { return nil, nil }
 func (e empty) Standing(board.WorkerID) (board.Standing, error)          { return board.Standing{}, nil }
 func (e empty) Claims(board.ClaimFilter) ([]board.Claim, error)          { return nil, nil }
+func (e empty) Reviews(board.ClaimFilter) ([]board.Claim, error)         { return nil, nil }
+func (e empty) Reviewable(board.Want) (board.Reviewable, error)          { return board.Reviewable{}, nil }
 func (e empty) Workers(time.Time) ([]board.Worker, error)                { return nil, nil }
 func (e empty) Questions(board.QuestionFilter) ([]board.Question, error) { return nil, nil }
 func (e empty) Usage(string) (board.Usage, error)                        { return board.Usage{}, nil }

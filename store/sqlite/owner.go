@@ -101,7 +101,7 @@ func (r *reader) Gone() ([]string, error) {
 
 // isGone reports whether an owner has died and has claims, workers or open questions.
 func (r *reader) isGone(owner string) (bool, error) {
-	const query = `SELECT EXISTS (SELECT 1 FROM claims WHERE owner = ?1) OR EXISTS (SELECT 1 FROM workers WHERE owner = ?1)
+	const query = `SELECT EXISTS (SELECT 1 FROM claims WHERE owner = ?1) OR EXISTS (SELECT 1 FROM reviews WHERE owner = ?1) OR EXISTS (SELECT 1 FROM workers WHERE owner = ?1)
 		OR EXISTS (SELECT 1 FROM questions WHERE state = 'open' AND owner = ?1)`
 	f, err := os.Open(r.store.ownerFile(owner))
 	if err != nil {

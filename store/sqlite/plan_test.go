@@ -72,7 +72,7 @@ func TestPlans(t *testing.T) {
 	}
 	// Small tables, and what is meant to look at all.
 	scans := []string{
-		"SELECT min_schema", "UPDATE meta", "FROM projects ORDER BY slug", "UPDATE claims SET lease_until = ?1",
+		"SELECT min_schema", "UPDATE meta", "FROM projects ORDER BY slug", "UPDATE claims SET lease_until = ?1", "UPDATE reviews SET lease_until = ?1",
 		"UPDATE workers SET owner", "FROM workers WHERE last_seen", "FROM questions WHERE state = 'open'",
 		"RECURSIVE", "INSERT INTO task_docs (task_id, description, acceptance) SELECT", // fill's
 	}
@@ -133,7 +133,7 @@ func everything(t *testing.T, s *Store) {
 		task, err := tx.Task(web(5))
 		task.Seq++
 		a, err3 := tx.Attempt(c.Task, 1)
-		_, err4 := tx.Held(c.Task, "p")
+		_, err4 := tx.Held(c.Task, "p", board.WorkerID{})
 		_, err5 := tx.Renew(c.Handle)
 		_, err6 := tx.Expired(1)
 		_, err7 := tx.Due(1)

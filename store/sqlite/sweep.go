@@ -28,9 +28,11 @@ func (t *tx) Overdue(limit int) ([]board.Question, error) {
 	return t.questions(query, t.now(), limitOr(limit, pageSize))
 }
 
-// Stale reports whether one of the three above would return something.
+// Stale reports whether one of the three above or ExpiredReviews would return something.
 func (r *reader) Stale() (bool, error) {
 	const query = `SELECT EXISTS (SELECT 1 FROM claims WHERE lease_until <= ?1)
+		OR EXISTS (SELECT 1 FROM reviews r WHERE r.lease_until <= ?1
+			OR EXISTS (SELECT 1 FROM claims c WHERE c.principal = r.principal AND c.worker = r.worker))
 		OR EXISTS (SELECT 1 FROM tasks WHERE not_before <= ?1 AND status = 'pending')
 		OR EXISTS (SELECT 1 FROM tasks INDEXED BY tasks_reserved WHERE ` + abandoned + `)
 		OR EXISTS (SELECT 1 FROM questions WHERE state = 'open' AND needed_by <= ?1 AND dflt <> '')`

@@ -30,6 +30,7 @@ func (r *reader) Workers(since time.Time) ([]board.Worker, error) {
 func (r *reader) Standing(w board.WorkerID) (board.Standing, error) {
 	const worker = workerColumns + ` WHERE principal = ? AND name = ?`
 	const claim = claimColumns + ` WHERE c.principal = ? AND c.worker = ?`
+	const review = reviewColumns + ` WHERE c.principal = ? AND c.worker = ?`
 	const reserved = `SELECT p.slug, t.id FROM tasks t CROSS JOIN projects p ON p.id = t.id >> 40
 		WHERE t.reserved_principal = ? AND t.reserved_name = ? AND t.status = 'pending' ORDER BY t.id LIMIT 1`
 	var s board.Standing
@@ -46,6 +47,13 @@ func (r *reader) Standing(w board.WorkerID) (board.Standing, error) {
 	}
 	if len(claims) > 0 {
 		s.Claim = &claims[0]
+	}
+	reviews, err := r.claims(review, w.Principal, w.Name)
+	if err != nil {
+		return s, err
+	}
+	if len(reviews) > 0 {
+		s.Review = &reviews[0]
 	}
 	err = r.each(reserved, []any{w.Principal, w.Name}, func(scan scan) error {
 		var slug string
