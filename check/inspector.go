@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -108,7 +109,7 @@ func (i *Inspector) Verify(ctx context.Context, w board.Work, evidence []board.E
 			}
 			fault, seen, err = i.verifyCommit(ctx, repo, w, e.Ref)
 		case board.EvidenceFile:
-			fault, seen = i.verifyFile(repo, e.Ref), true
+			fault, seen = i.verifyFile(repo, i.dir(w), e.Ref), true
 		case board.EvidenceURL, board.EvidencePR:
 			fault = verifyURL(e)
 		}
@@ -190,12 +191,11 @@ func (i *Inspector) isNew(ctx context.Context, repo *git.Repo, w board.Work, com
 
 // verifyFile says what is wrong with a path, empty if nothing is: there must be a file
 // or a directory in the worktree.
-func (i *Inspector) verifyFile(repo *git.Repo, ref string) string {
-	dir := i.Dir
+func (i *Inspector) verifyFile(repo *git.Repo, dir, ref string) string {
 	bases := []string{dir}
 	if repo != nil && !repo.Bare {
 		dir = repo.Root
-		bases = append(bases, repo.Root)
+		bases = []string{i.Dir, repo.Root}
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -250,8 +250,12 @@ func (i *Inspector) Run(ctx context.Context, w board.Work) (run *Run, c *Check, 
 			}
 		}
 	}
-	return i.Runner.Check(ctx, i.Dir, repo, c), c, "", nil
+	return i.Runner.Check(ctx, i.dir(w), repo, c), c, "", nil
 }
+
+// dir is the directory of the work, which is not that of the inspector if a report comes
+// from elsewhere.
+func (i *Inspector) dir(w board.Work) string { return cmp.Or(w.Place.Dir, i.Dir) }
 
 // Confirm returns a green verdict as evidence, with what a reviewer should know: that no
 // file has changed since the task was first handed out, or that files of the worktree are
@@ -299,6 +303,28 @@ func (i *Inspector) idle(ctx context.Context, repo *git.Repo, w board.Work, v Ve
 	}
 	fresh, _, err := i.isNew(ctx, repo, w, head.Commit)
 	return err == nil && !fresh, err
+}
+
+// Loose lists files of the judged tree that differ from what is committed where the work
+// is, a few of them.
+func (i *Inspector) Loose(ctx context.Context, w board.Work, v Verdict) ([]string, error) {
+	repo, err := i.at(w.Place)
+	if err != nil || repo == nil || repo.Bare || v.Tree == "" {
+		return nil, err
+	}
+	head, err := repo.Head()
+	if err != nil || head.Commit == "" {
+		return nil, err
+	}
+	tree, err := repo.Tree(ctx, head.Commit)
+	if err != nil || tree == v.Tree {
+		return nil, err
+	}
+	paths, err := repo.Changed(ctx, tree, v.Tree, 5)
+	for n := range paths {
+		paths[n] = strings.Map(visible, paths[n])
+	}
+	return paths, err
 }
 
 // Evidence is a green verdict as evidence.

@@ -51,14 +51,14 @@ func (i *Inspector) where(ctx context.Context, repo *git.Repo) board.Where {
 // Place returns where the work of a claim is now. It is the worktree where the claim was
 // taken, from wherever the worker reports, until the worker names a branch that is
 // checked out in another worktree of the repository. If the branch is checked out nowhere,
-// only the branch changes. Outside git, work is where the inspector is.
+// only the branch changes.
 func (i *Inspector) Place(ctx context.Context, w board.Work, branch string) (board.Where, error) {
 	repo, err := i.repo()
 	if err != nil {
 		return w.Place, &PlaceError{Why: fmt.Sprintf("The work cannot be looked at: %v.", err), Next: "restore the repository, and repeat the call"}
 	}
 	if repo == nil {
-		return i.where(ctx, nil), nil
+		return i.outside(ctx, w)
 	}
 	branch = strings.TrimPrefix(strings.TrimSpace(branch), "refs/heads/")
 	own, err := i.last(repo, w)
@@ -101,6 +101,25 @@ func (i *Inspector) Place(ctx context.Context, w board.Work, branch string) (boa
 	return at, nil
 }
 
+// outside is Place for an inspector outside git: the work is where the claim was taken, if
+// that was outside git too.
+func (i *Inspector) outside(ctx context.Context, w board.Work) (board.Where, error) {
+	at := i.where(ctx, nil)
+	if w.Place.Dir == "" || w.Place.Dir == at.Dir && w.Place.Host == at.Host {
+		return at, nil
+	}
+	_, err := git.Find(w.Place.Dir)
+	info, gone := os.Stat(w.Place.Dir)
+	if w.Place.Host != at.Host || !errors.Is(err, git.ErrNoRepo) || gone != nil || !info.IsDir() {
+		return w.Place, &PlaceError{
+			Why:  fmt.Sprintf("Your work is in %.200q on %.80q, and cannot be looked at from %s.", w.Place.Dir, w.Place.Host, at.Dir),
+			Next: "report from there",
+		}
+	}
+	at.Dir = w.Place.Dir
+	return at, nil
+}
+
 // last returns the worktree where the work of a claim was last. repo is the inspector's.
 func (i *Inspector) last(repo *git.Repo, w board.Work) (*git.Repo, error) {
 	host, _ := os.Hostname()
@@ -115,8 +134,8 @@ func (i *Inspector) last(repo *git.Repo, w board.Work) (*git.Repo, error) {
 		}
 	}
 	return nil, &PlaceError{
-		Why:  fmt.Sprintf("The task was taken %s, and that is not a worktree of this repository, %s.", where, repo.Root),
-		Next: "report from there; if your work is here, repeat the call and name its branch",
+		Why:  fmt.Sprintf("Your work was last seen %s, and that is not a worktree of this repository, %s.", where, repo.Root),
+		Next: "report from there; if your branch is checked out in another worktree, repeat the call and name it; if it is in none, check it out with git worktree add",
 	}
 }
 

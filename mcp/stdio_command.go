@@ -39,11 +39,12 @@ type Command struct {
 // because they may contain secrets.
 var inherited = []string{
 	"PATH", "HOME", "LANG", "TMPDIR",
+	"XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR",
 	"SYSTEMROOT", "SYSTEMDRIVE", "TEMP", "TMP", "APPDATA", "LOCALAPPDATA", "USERPROFILE", "PATHEXT", "COMSPEC", // Windows
 }
 
 // Environment returns the part of this process's environment that every child
-// gets: where to find programs, the home directory and temporary files, and the
+// gets: where to find programs, the user's directories and temporary files, and the
 // language.
 func Environment() []string {
 	var env []string

@@ -173,7 +173,7 @@ func besideText(h *board.Handout) string {
 			if h.Claim.Attempt > 1 {
 				branch += fmt.Sprintf("-%d", h.Claim.Attempt)
 			}
-			line += fmt.Sprintf(" Work in a worktree of your own: git worktree add -b %s %s\nThen pass \"branch\":%s to report_progress and report_task_done.",
+			line += fmt.Sprintf(" Work in a worktree of your own: git worktree add -b %s %s\nThen name branch %s in every note and report.",
 				branch, shellWord(w.Dir+".worktrees/"+branch), quote(branch))
 		} else {
 			line += " Keep out of its files."

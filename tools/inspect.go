@@ -46,8 +46,10 @@ type CheckResult struct {
 	// Command is what was run, and Took how long it has run.
 	Command string
 	Took    time.Duration
-	// Evidence is the proof of a green check.
+	// Evidence is the proof of a green check, and Loose names files that it covers and that
+	// are not committed as they are.
 	Evidence board.Evidence
+	Loose    []string
 	// Reason says what happened otherwise, such as "exit status 1".
 	Reason string
 	// Tail is the end of the output.
@@ -164,6 +166,13 @@ func (t *Tools) inspect(ctx context.Context, k *caller, e action, r *board.Repor
 	}
 	switch res.State {
 	case CheckGreen:
+		if len(res.Loose) > 0 && slices.ContainsFunc(r.Evidence, func(e board.Evidence) bool { return e.Kind == board.EvidenceCommit }) {
+			return nil, "", &refusal{
+				what: "Not recorded.", state: fmt.Sprintf("You still hold %v.", h.Task), code: "uncommitted", err: board.ErrConflict,
+				why:  fmt.Sprintf("The check passed with files that are not committed as they are: %s. Without them your commit is not checked.", quotedList(res.Loose)),
+				next: "Next: commit them, or remove or ignore what does not belong to the task, and repeat the call with the new commit.",
+			}
+		}
 		r.Observed = append(r.Observed, res.Evidence)
 	case CheckUntrusted:
 		r.Check = board.CheckNotAccepted

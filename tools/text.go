@@ -101,3 +101,12 @@ func since(now, then time.Time) string { return board.Span(now.Sub(then)) + " ag
 
 // clock formats a time of day.
 func clock(t time.Time) string { return t.UTC().Format("15:04 UTC") }
+
+// quotedList joins texts that others wrote, in quotation marks.
+func quotedList(texts []string) string {
+	quoted := make([]string, len(texts))
+	for i, s := range texts {
+		quoted[i] = string(quote(oneLine(s, 200)))
+	}
+	return strings.Join(quoted, ", ")
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,7 +25,7 @@ func (a *app) answerCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "answer [QUESTION [TEXT…]]", Short: "Answer a question of an agent",
 		Example: "  bossman answer q-18 Use PostgreSQL\n  bossman answer q-18       # shows it and asks\n  bossman answer            # goes through all open questions",
-		Long:    "Answer answers a question. Only the first answer counts.\n" + personHelp,
+		Long:    "Answer answers a question. Only the first answer counts. The number of an\noption stands for the option.\n" + personHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			terminal, err := a.RequirePerson()
 			if err != nil {
@@ -48,7 +49,7 @@ func (a *app) answerCommand() *cobra.Command {
 			if err != nil {
 				return questionNotFound(err, id)
 			}
-			text := strings.Join(args[1:], " ")
+			text := chosen(q, strings.Join(args[1:], " "))
 			if text == "" {
 				if text, err = a.askPerson(cmd.Context(), o, q); err != nil {
 					return err
@@ -130,13 +131,18 @@ func (a *app) askPerson(ctx context.Context, o *openBoard, q board.Question) (st
 	if err != nil {
 		return "", err
 	}
-	if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= len(q.Options) {
-		text = q.Options[n-1]
-	}
-	if text == "" {
+	if text = chosen(q, text); text == "" {
 		return "", errSkipped
 	}
 	return text, nil
+}
+
+// chosen is the answer that a person typed: a number chooses an option, as they are shown.
+func chosen(q board.Question, text string) string {
+	if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= len(q.Options) && !slices.Contains(q.Options, text) {
+		return q.Options[n-1]
+	}
+	return text
 }
 
 func questionNotFound(err error, id board.QuestionID) error {

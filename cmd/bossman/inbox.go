@@ -81,7 +81,10 @@ const maxDetailed = 20
 // person accepted.
 func (o *openBoard) checkEntry() []inboxEntry {
 	state, err := o.settings.Check()
-	if err != nil || state.Proposed == nil && !state.Withdrawn {
+	switch {
+	case err != nil:
+		return []inboxEntry{{Kind: "check", ID: "check", Title: "The check cannot run: " + err.Error() + ".", Command: "bossman trust"}}
+	case state.Proposed == nil && !state.Withdrawn:
 		return []inboxEntry{}
 	}
 	e := inboxEntry{Kind: "check", ID: "check", Title: "The check in " + state.File + " has not been accepted, so it does not run.", Command: "bossman trust"}

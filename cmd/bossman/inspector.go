@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/bossman-dev/bossman/check"
 	"github.com/bossman-dev/bossman/git"
 	"github.com/bossman-dev/bossman/internal/config"
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/tools"
 )
 
@@ -82,6 +84,9 @@ func placeError(err error) error {
 	if e, ok := errors.AsType[*check.PlaceError](err); ok {
 		return &tools.PlaceError{Why: e.Why, Next: e.Next}
 	}
+	if e, ok := errors.AsType[*console.Error](err); ok { // which check is in force cannot be said
+		return &tools.PlaceError{Why: "The check cannot run: " + e.Error() + ".", Next: cmp.Or(e.Next, "ask a person to look at it")}
+	}
 	return err
 }
 
@@ -123,15 +128,16 @@ func (i inspector) Check(ctx context.Context, w board.Work, d time.Duration, wai
 		if res.Evidence, err = i.Confirm(ctx, w, c, v); err != nil {
 			return tools.CheckResult{}, placeError(err)
 		}
+		if res.Loose, err = i.Loose(ctx, w, v); err != nil {
+			return tools.CheckResult{}, err
+		}
 		res.State = tools.CheckGreen
 	case check.Red:
 		res.State, res.Reason = tools.CheckRed, fmt.Sprintf("exit status %d", v.Exit)
 	case check.Changed:
 		res.State = tools.CheckChanged
 		res.Reason = fmt.Sprintf("These files changed while the check ran: %s.", strings.Join(v.Paths, ", "))
-	case check.Stopped:
-		res.State = tools.CheckNotJudged
-	default:
+	default: // also check.Stopped
 		res.State = tools.CheckNotJudged
 	}
 	return res, nil

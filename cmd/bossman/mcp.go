@@ -11,6 +11,7 @@ import (
 
 	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/auth"
+	"github.com/bossman-dev/bossman/git"
 	"github.com/bossman-dev/bossman/internal/config"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/mcp"
@@ -154,12 +155,16 @@ func (o *openBoard) slugs() []string {
 	return out
 }
 
-// workDir is where the agent works: where the search for the board began, or the
-// working directory if that was a file.
+// workDir is where the agent works: where the search for the board began. If that was the
+// board's own file, it is the working directory if that is in a repository, else the
+// repository that the board is in, if any.
 func (o *openBoard) workDir() string {
 	if info, err := os.Stat(o.location.From); err == nil && info.IsDir() {
 		return o.location.From
 	}
 	dir, _ := os.Getwd()
+	if _, err := git.Find(dir); err != nil && o.location.Repository != o.location.Root {
+		return o.location.Root
+	}
 	return dir
 }

@@ -97,15 +97,19 @@ func (s *session) next(ctx context.Context, args map[string]any) error {
 
 func (c *cli) note() *cobra.Command {
 	var percent int
+	var branch string
 	return c.under("note TEXT…", "For agents: record progress on the task", cobra.MinimumNArgs(1),
 		"Note records progress, for people and for the next worker. The answer has news: answers to\nquestions, edits of the task, a stop.\n",
-		func(cmd *cobra.Command) { cmd.Flags().IntVar(&percent, "percent", 0, "percentage done") },
+		func(cmd *cobra.Command) {
+			cmd.Flags().IntVar(&percent, "percent", 0, "percentage done")
+			cmd.Flags().StringVar(&branch, "branch", "", "branch of the work, if not checked out here")
+		},
 		func(ctx context.Context, s *session, args []string) error {
 			claim, err := s.under()
 			if err != nil {
 				return err
 			}
-			r, err := s.call(ctx, "report_progress", map[string]any{"claim": claim, "note": strings.Join(args, " "), "percent": percent})
+			r, err := s.call(ctx, "report_progress", map[string]any{"claim": claim, "note": strings.Join(args, " "), "percent": percent, "branch": branch})
 			if err != nil {
 				return err
 			}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -14,6 +15,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	jsonv1 "github.com/go-json-experiment/json/v1"
+
+	"github.com/bossman-dev/bossman/internal/console"
 )
 
 // A Trust is what a person has accepted of a repository's own configuration. It is
@@ -29,6 +32,7 @@ type Trust struct {
 	At time.Time `json:"at,omitzero"`
 
 	path string
+	mark string // see marked
 }
 
 // StateDir is the directory for what the program remembers about the user's work, empty
@@ -102,7 +106,37 @@ func (t *Trust) Accept(c *Check, by string, at time.Time) error {
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), t.path)
+	if err := os.Rename(f.Name(), t.path); err != nil {
+		return err
+	}
+	if c == nil {
+		_ = os.Remove(t.mark)
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(t.mark), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(t.mark, []byte(t.path+"\n"), 0o644)
+}
+
+// marked returns the file of what was accepted of this repository by a process with
+// another state directory, empty if there is none. The repository has a mark that names
+// the file, because a client that does not pass XDG_STATE_HOME on would otherwise run no
+// check, and nobody would know.
+func (t *Trust) marked() string {
+	info, err := os.Lstat(t.mark)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > 4096 {
+		return ""
+	}
+	text, err := os.ReadFile(t.mark)
+	path := strings.TrimSpace(string(text))
+	if err != nil || path == t.path || !filepath.IsAbs(path) {
+		return ""
+	}
+	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
+		return "" // it is gone, or another user's
+	}
+	return path
 }
 
 // A CheckState is where the check of a project stands.
@@ -141,6 +175,14 @@ func (s *Settings) Check() (CheckState, error) {
 	var err error
 	if state.Trust, err = readTrust(s.getenv, s.location.Repository); err != nil {
 		return CheckState{}, err
+	}
+	state.Trust.mark = filepath.Join(s.location.Root, ".bossman", "trusted")
+	if s.location.Repository != s.location.Root {
+		state.Trust.mark = filepath.Join(s.location.Repository, "bossman", "trusted")
+	}
+	if path := state.Trust.marked(); path != "" && state.Trust.Check == nil {
+		return CheckState{}, console.Errorf(console.Denied, "set XDG_STATE_HOME as it was for bossman trust, also in the configuration of the MCP client",
+			"the check of this repository was accepted in %s, and this process looks in %s", path, cmp.Or(StateDir(s.getenv), "no place: neither HOME nor XDG_STATE_HOME is set"))
 	}
 	state.File = projectFile(s.location.Root)
 	project := newSettings()
