@@ -42,6 +42,10 @@ type Options struct {
 	ClientIP func(*http.Request) string
 	// Logger logs what concerns the operator; default slog.Default().
 	Logger *slog.Logger
+	// Revoked, if not nil, is called by Run with the ids of principals after this process
+	// has begun to reject them, because their key was revoked or their owner was disabled.
+	// Tokens are among them only if this process has them in its cache.
+	Revoked func(ctx context.Context, principals []string)
 
 	// Issuer is the URL of the OAuth 2.1 authorization server whose access tokens are
 	// accepted, as in their claim iss. Empty: only keys are accepted.
@@ -315,6 +319,19 @@ func (a *Authenticator) RevokeKey(ctx context.Context, id string) error {
 
 // Keys lists all keys, including those that are no longer valid.
 func (a *Authenticator) Keys(ctx context.Context) ([]Key, error) { return a.store.Keys(ctx) }
+
+// Principals lists the ids of the principals of a person's keys, including those that are
+// no longer valid.
+func (a *Authenticator) Principals(ctx context.Context, owner string) ([]string, error) {
+	keys, err := a.store.Keys(ctx)
+	var ids []string
+	for _, k := range keys {
+		if k.Owner == owner {
+			ids = append(ids, KeyPrincipal(k.ID))
+		}
+	}
+	return ids, err
+}
 
 // DisablePerson invalidates all keys and tokens of a person, until EnablePerson.
 func (a *Authenticator) DisablePerson(ctx context.Context, name string) error {

@@ -37,9 +37,12 @@ func (k *Key) Ended(now time.Time) bool {
 	return !k.Revoked.IsZero() || !k.OwnerDisabled.IsZero() || !k.Expires.IsZero() && !now.Before(k.Expires)
 }
 
+// KeyPrincipal returns the Principal.ID of a key.
+func KeyPrincipal(id string) string { return "key:" + id }
+
 func (k *Key) principal(revoked <-chan struct{}) *Principal {
 	return &Principal{
-		ID: "key:" + k.ID, Name: k.Name, Person: k.Person, Owner: k.Owner, Key: k.ID,
+		ID: KeyPrincipal(k.ID), Name: k.Name, Person: k.Person, Owner: k.Owner, Key: k.ID,
 		Grants: map[string]Role{k.Project: k.Role}, Expires: k.Expires, Revoked: revoked,
 	}
 }

@@ -59,6 +59,15 @@ func (a *Authenticator) poll(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
 	}
+	evicted, err := a.apply(c, version, asked, err)
+	if err == nil && a.o.Revoked != nil && len(c.Keys)+len(c.People) > 0 {
+		a.tellRevoked(ctx, c, evicted)
+	}
+}
+
+// apply evicts what was revoked since a version, and returns the ids of the principals of
+// people that were disabled.
+func (a *Authenticator) apply(c Changes, version int64, asked time.Time, err error) ([]string, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if err != nil {
@@ -66,23 +75,48 @@ func (a *Authenticator) poll(ctx context.Context) {
 			a.log.Warn("reading revoked keys failed", "err", err)
 		}
 		a.down = err
-		return
+		return nil, err
 	}
 	if c.Version < version { // the store was restored from a backup
 		a.known.removeIf(func(string, *entry) bool { return true })
 	}
-	a.forgetLocked(c)
+	evicted := a.forgetLocked(c)
 	a.version, a.fresh, a.down = c.Version, asked, nil
+	return evicted, nil
 }
 
-// forgetLocked evicts what was revoked or disabled.
-func (a *Authenticator) forgetLocked(c Changes) {
+// tellRevoked calls Options.Revoked.
+func (a *Authenticator) tellRevoked(ctx context.Context, c Changes, evicted []string) {
+	for _, id := range c.Keys {
+		evicted = append(evicted, KeyPrincipal(id))
+	}
+	for _, name := range c.People {
+		principals, err := a.Principals(ctx, name)
+		if err != nil {
+			a.log.Warn("reading the keys of a disabled person failed", "err", err)
+		}
+		evicted = append(evicted, principals...)
+	}
+	slices.Sort(evicted)
+	a.o.Revoked(ctx, slices.Compact(evicted))
+}
+
+// forgetLocked evicts what was revoked or disabled. It returns the ids of the principals of
+// people that were disabled.
+func (a *Authenticator) forgetLocked(c Changes) (evicted []string) {
 	for _, id := range c.Keys {
 		a.known.remove(id)
 	}
 	if len(c.People) > 0 {
-		a.known.removeIf(func(_ string, e *entry) bool { return slices.Contains(c.People, e.principal.Owner) })
+		a.known.removeIf(func(_ string, e *entry) bool {
+			gone := slices.Contains(c.People, e.principal.Owner)
+			if gone {
+				evicted = append(evicted, e.principal.ID)
+			}
+			return gone
+		})
 	}
+	return evicted
 }
 
 // expire evicts expired credentials.

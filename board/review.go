@@ -62,6 +62,9 @@ func (c *change) grantReview(w Wish, id ID, who Claimant) (delivery, error) {
 	if err != nil {
 		return delivery{}, err
 	}
+	if err := checkConnection(c.tx, Actor{Principal: who.Worker.Principal, Owner: who.Owner}); err != nil {
+		return delivery{}, err
+	}
 	if st.Worker.StoppedBy != "" || who.New && !st.Worker.IsZero() || st.Held() != nil {
 		return delivery{}, conflict("worker %s cannot get a review now", who.Worker.Name)
 	}

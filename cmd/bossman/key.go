@@ -199,7 +199,7 @@ func (a *app) keyRevoke() *cobra.Command {
 	return &cobra.Command{
 		Use: "revoke ID…", Short: "Revoke a key", Args: cobra.MinimumNArgs(1),
 		Long: `Revoke revokes a key for good. Within five seconds every server rejects it and closes
-its open streams. ID is the middle part of the key, as bossman key list shows it.`,
+its open streams. What its agents held is ready for others. ID is the middle part of the key, as bossman key list shows it.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.RefuseAgent(); err != nil {
 				return err
@@ -217,13 +217,18 @@ its open streams. ID is the middle part of the key, as bossman key list shows it
 				} else if err != nil {
 					return err
 				}
+				released, err := o.local.Dismiss(cmd.Context(), a.actor(), "its key was revoked", auth.KeyPrincipal(id))
+				if err != nil {
+					return err
+				}
 				if a.JSON {
 					return a.PrintJSON(struct {
-						ID      string `json:"id"`
-						Revoked bool   `json:"revoked"`
-					}{id, true})
+						ID       string   `json:"id"`
+						Revoked  bool     `json:"revoked"`
+						Released []string `json:"released,omitzero"`
+					}{id, true, idTexts(released)})
 				}
-				a.Linef("%s is revoked.", id)
+				a.Linef("%s is revoked.%s", id, boardtext.Released(released))
 				return nil
 			})
 		},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/bossman-dev/bossman/auth"
+	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/internal/boardjson"
 	"github.com/bossman-dev/bossman/internal/boardtext"
 	"github.com/bossman-dev/bossman/internal/console"
@@ -78,10 +79,20 @@ func (a *app) personSwitch(use, short, done string, disable bool) *cobra.Command
 			} else if err != nil {
 				return err
 			}
+			var released []board.ID
+			if disable {
+				principals, err := o.keys.Principals(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				if released, err = o.local.Dismiss(ctx, a.actor(), args[0]+" was disabled", principals...); err != nil {
+					return err
+				}
+			}
 			if a.JSON {
 				return a.printPerson(ctx, o, args[0])
 			}
-			a.Linef(done, console.OneLine(args[0]))
+			a.Linef(done+"%s", console.OneLine(args[0]), boardtext.Released(released))
 			return nil
 		},
 	}

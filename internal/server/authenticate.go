@@ -74,6 +74,18 @@ func (s *Server) delayRefusal(ctx context.Context) {
 	s.delayed.Add(-1)
 }
 
+// dismiss takes back what was held with credentials that were revoked. Whoever revoked
+// them has done the same, but this replica may have granted more until it heard of it.
+func (s *Server) dismiss(ctx context.Context, principals []string) {
+	released, err := s.board.Dismiss(ctx, board.Actor{Principal: "bossman"}, "its key was revoked", principals...)
+	if err != nil {
+		s.log.Warn("taking back the tasks of revoked keys failed", "err", err)
+	}
+	for _, id := range released {
+		s.log.Info("took back the task of a revoked key", "task", id.String())
+	}
+}
+
 func (s *Server) principal(r *http.Request) (*auth.Principal, error) {
 	if s.spare != nil {
 		if p := s.spare.principal(r); p != nil {

@@ -87,7 +87,7 @@ type Server struct {
 // *NoKeyError if nobody could use the server.
 func New(ctx context.Context, b *board.Board, store Store, l net.Listener, o *Options) (*Server, error) {
 	s := &Server{board: b, store: store, listener: l, o: *o, log: o.Logger, tel: o.Telemetry}
-	tokens := &auth.Options{Logger: s.log, Issuer: o.Issuer, Audience: o.Audience, Rules: o.Rules, ClientIP: proxies(o.Proxies).clientIP}
+	tokens := &auth.Options{Logger: s.log, Issuer: o.Issuer, Audience: o.Audience, Rules: o.Rules, ClientIP: proxies(o.Proxies).clientIP, Revoked: s.dismiss}
 	if err := tokens.Check(); err != nil {
 		return nil, err
 	}
