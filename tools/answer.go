@@ -58,6 +58,7 @@ func readAnswer(ctx context.Context, t *Tools, k *caller, in struct {
 // answerOf returns the answer of an answered question. It does not hand out the task that
 // was parked for it.
 func (t *Tools) answerOf(ctx context.Context, k *caller, q board.Question) (*answer, error) {
+	t.unseen(q.Claim, []board.Question{q})
 	s := fmt.Sprintf("Answer to %v from %s: %s", q.ID, answeredBy(q), q.Answer)
 	if !q.Claim.IsZero() {
 		d, err := t.b.Get(ctx, q.Claim.Task, 1)

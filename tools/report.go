@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/mcp"
@@ -83,7 +84,25 @@ func done(ctx context.Context, t *Tools, k *caller, in doneInput) (*answer, erro
 	if remark != "" {
 		a.more = append(a.more, remark)
 	}
+	if !out.Again {
+		a.more = append(a.more, t.lateAnswers(ctx, h)...)
+	}
 	return a, nil
+}
+
+// lateAnswers tells a worker that has reported what people answered to its questions
+// meanwhile, since nothing else will.
+func (t *Tools) lateAnswers(ctx context.Context, h board.Handle) (lines []string) {
+	questions, err := t.b.Questions(ctx, board.QuestionFilter{Projects: []string{h.Task.Project}, Task: h.Task, State: board.QuestionAnswered})
+	if err != nil {
+		return nil // the report is recorded
+	}
+	questions = slices.DeleteFunc(questions, func(q board.Question) bool { return q.Claim != h || q.AnsweredBy == board.AnsweredByDefault })
+	for _, q := range t.unseen(h, questions) {
+		lines = append(lines, fmt.Sprintf("Answer to %v from %s: %s. If your work does not follow it, say so with %s.",
+			q.ID, answeredBy(q), quote(oneLine(q.Answer, 600)), mention("create_task")))
+	}
+	return lines
 }
 
 // doneAnswer says what a report of success changed.

@@ -95,6 +95,27 @@ func (c *claimFile) write() error {
 	return err
 }
 
+// beside returns a claim that is held in another worktree of the repository, and that
+// worktree, if there is only one: an agent that made a worktree for its task took the task
+// elsewhere.
+func (c *claimFile) beside(dir string) (worktree, claim string) {
+	repo, err := git.Find(dir)
+	if err != nil {
+		return "", ""
+	}
+	for _, other := range repo.Worktrees() {
+		held, err := readClaim(claimPath(other.Root, ""), c.Board)
+		if err != nil || held.Claim == "" || other.Root == repo.Root {
+			continue
+		}
+		if claim != "" {
+			return "", ""
+		}
+		worktree, claim = other.Root, held.Claim
+	}
+	return worktree, claim
+}
+
 // lockWait is how long a command waits for another one in the same directory.
 const lockWait = 5 * time.Second
 

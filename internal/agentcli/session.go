@@ -140,7 +140,7 @@ var exitCodes = map[string]console.ExitCode{
 // error for a call that did not do what it was called for.
 func (s *session) finish(r *reply) error {
 	code := r.fact("error")
-	if code == "lease_lost" && s.claim.Claim != "" {
+	if code == "lease_lost" && s.claim.Claim != "" && (s.named == "" || s.named == s.claim.Claim) {
 		s.release()
 	}
 	switch {
@@ -182,6 +182,10 @@ func (s *session) under() (string, error) {
 		return s.named, nil
 	case s.claim.Claim != "":
 		return s.claim.Claim, nil
+	}
+	if dir, claim := s.claim.beside(s.Dir); claim != "" {
+		return "", console.Errorf(console.NotFound, "if that is your task, add --claim "+claim+"; for another task: bossman next",
+			"no claim is held in %s; one is held in %s", s.Dir, dir)
 	}
 	return "", console.Errorf(console.NotFound, "bossman next", "no claim is held in %s, and the command names none with --claim", s.Dir)
 }
