@@ -91,7 +91,7 @@ func (b *Board) nextFor(ctx context.Context, a Actor, w Wish) (*Handout, error) 
 		if err := b.store.Read(ctx, func(r Reader) error { return checkConnection(r, a) }); err != nil {
 			return nil, err
 		}
-		return nil, b.nothing(ctx, w)
+		return nil, b.nothing(ctx, a, w)
 	}
 	return h, err
 }

@@ -79,6 +79,8 @@ type Reader interface {
 	// no skills that the claimant lacks; and the claimant has not declined it and never held
 	// it, under this name or from this owner. The result is zero if there is none.
 	Reviewable(w Want) (Reviewable, error)
+	// Declined returns the tasks that a worker, or an owner, has declined, and until when.
+	Declined(w WorkerID) (map[ID]time.Time, error)
 	// Workers lists the workers that were seen since a point in time.
 	Workers(since time.Time) ([]Worker, error)
 

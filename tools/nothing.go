@@ -3,6 +3,7 @@ package tools
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/bossman-dev/bossman/board"
 )
@@ -42,6 +43,12 @@ func nothingAnswer(n *board.Nothing, lead bool, waited int) *answer {
 	default:
 		w.Reason = "waiting"
 		s = "Nothing ready: " + waitingText(n) + "."
+		if next := comingText(n); next != "" {
+			s += " " + next + "."
+		}
+		if len(n.Coming) > 0 {
+			w.RetryAfterSeconds = min(w.RetryAfterSeconds, int(n.Coming[0].In/time.Second)+1)
+		}
 	}
 	if waited > 0 {
 		s += fmt.Sprintf(" Waited %d s.", waited)
@@ -83,4 +90,35 @@ func waitingText(n *board.Nothing) string {
 		return "nothing is waiting"
 	}
 	return strings.Join(parts, ", ")
+}
+
+// comingText says when the next tasks are free, or who has them. Names of workers are not in
+// it: models use the names that they read.
+func comingText(n *board.Nothing) string {
+	var parts []string
+	for _, c := range n.Coming {
+		switch {
+		case c.Declined:
+			parts = append(parts, fmt.Sprintf("%v, which you gave back, is for other workers; you are offered it again in %s", c.Task, board.Span(c.In)))
+		case c.Reserved:
+			parts = append(parts, fmt.Sprintf("%v is kept for the worker that asked about it, for %s at most", c.Task, board.Span(c.In)))
+		default:
+			parts = append(parts, fmt.Sprintf("%v is ready in %s", c.Task, board.Span(c.In)))
+		}
+	}
+	for _, t := range n.Taken {
+		switch {
+		case t.Free > 0:
+			parts = append(parts, fmt.Sprintf("%v is free in %s, unless its worker comes back", t.Task, board.Span(t.Free)))
+		case t.Silent > 0:
+			parts = append(parts, fmt.Sprintf("another worker has had %v for %s, and has made no call for %s", t.Task, board.Span(t.For), board.Span(t.Silent)))
+		default:
+			parts = append(parts, fmt.Sprintf("another worker has had %v for %s", t.Task, board.Span(t.For)))
+		}
+	}
+	text := strings.Join(parts, "; ")
+	if strings.HasPrefix(text, "another") {
+		text = "A" + text[1:]
+	}
+	return text
 }

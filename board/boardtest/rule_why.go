@@ -3,6 +3,7 @@ package boardtest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -53,6 +54,30 @@ var ruleWhy = group{"why a task is not handed out", []test{
 		f.why(a, board.WhyBudget)
 		if text := f.why(b, board.WhyWrongSpec); !strings.Contains(text, "It does not work.") {
 			f.Errorf("%q does not give the reason", text)
+		}
+	}},
+	{"nothing: whose the tasks are, and when the next is ready", func(f *fixture) {
+		taken, left, cooling, kept, declined := f.create("taken"), f.create("left"), f.create("cooling"), f.create("kept"), f.create("declined")
+		x, gone, asker, y := f.agent("x"), f.agent("gone"), f.agent("asker"), f.agent("y")
+		x.take(taken)
+		gone.take(left)
+		f.ok(f.board.Leave(f.ctx, "gone"))
+		y.fail(y.take(cooling), board.FailEnvironment)
+		f.reserve(kept, asker)
+		y.fail(y.take(declined), board.FailTooHard)
+		minutes := func(d time.Duration) int { return int((d + 30*time.Second) / time.Minute) }
+		for _, name := range []string{y.name, ""} { // a new name on the same connection, too
+			y.name = name
+			n := y.nothing()
+			var coming []string
+			for _, c := range n.Coming {
+				coming = append(coming, words(c.Task, minutes(c.In), c.Reserved, c.Declined))
+			}
+			slices.Sort(coming) // the last two come at nearly the same time
+			f.equal("coming", strings.Join(coming, "; "), words(cooling, 2, false, false)+"; "+words(kept, 10, true, false)+"; "+words(declined, 10, false, true))
+			f.equal("taken", len(n.Taken), 2)
+			f.equal("free first", words(n.Taken[0].Task, minutes(n.Taken[0].Free)), words(left, 2))
+			f.equal("then", words(n.Taken[1].Task, n.Taken[1].Free, n.Taken[1].Silent), words(taken, "0s", "0s"))
 		}
 	}},
 	{"cool_down and reserved", func(f *fixture) {

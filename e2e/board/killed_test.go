@@ -231,3 +231,23 @@ func TestKilled_status(t *testing.T) {
 		t.Errorf("why after kill -9:\n%s", said)
 	}
 }
+
+// A claim by bossman next has no process: it outlives its command, and lasts for an hour.
+func TestKilled_next(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.cli(t, "task", "add", "One")
+	rival := s.pipe(t, s.dir)
+	if said := s.cli(t, "next"); !strings.Contains(said, "web-1 is yours") {
+		t.Fatalf("bossman next said %s", said)
+	}
+	got := rival.call(t, "get_next_task", args{"wait_seconds": int(2 * handover / time.Second)})
+	if got.facts.Outcome != "none" || !strings.Contains(got.text, "Another worker has had web-1 for") {
+		t.Errorf("after the command another agent was told %q", got.text)
+	}
+	s.untilClaims(t, func(left int) bool { return left > 3500 })
+	if said := s.cli(t, "status"); !strings.Contains(said, "next: nothing; agents are working") {
+		t.Errorf("status:\n%s", said)
+	}
+	s.cli(t, "done", "--summary", "done")
+}

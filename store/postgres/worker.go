@@ -84,6 +84,28 @@ func scanID(row pgx.CollectableRow) (id board.ID, err error) {
 	return id, err
 }
 
+// Declined returns the tasks that a worker has declined, and until when.
+func (r *reader) Declined(w board.WorkerID) (map[board.ID]time.Time, error) {
+	const query = `
+SELECT p.slug, d.task_id, d.until FROM declines d JOIN projects p ON p.id = d.task_id >> 40
+WHERE d.principal = $1 AND d.worker = $2 AND d.until > statement_timestamp()`
+	type decline struct {
+		id    board.ID
+		until time.Time
+	}
+	found, err := list(r, func(row pgx.CollectableRow) (d decline, err error) {
+		var key int64
+		err = row.Scan(&d.id.Project, &key, &d.until)
+		d.id.No = number(key)
+		return d, err
+	}, query, w.Principal, w.Name)
+	tasks := make(map[board.ID]time.Time, len(found))
+	for _, d := range found {
+		tasks[d.id] = d.until
+	}
+	return tasks, err
+}
+
 // Decline keeps a task from being offered to a worker until a point in time.
 func (t *tx) Decline(w board.WorkerID, id board.ID, until time.Time) error {
 	const query = `

@@ -105,6 +105,20 @@ func (t *tx) Decline(w board.WorkerID, id board.ID, until time.Time) error {
 	return err
 }
 
+func (r *reader) Declined(w board.WorkerID) (map[board.ID]time.Time, error) {
+	const query = `SELECT p.slug, d.task_id, d.until FROM declines d CROSS JOIN projects p ON p.id = d.task_id >> 40
+		WHERE d.principal = ? AND d.worker = ? AND d.until > ?`
+	tasks := map[board.ID]time.Time{}
+	err := r.each(query, []any{w.Principal, w.Name, r.now()}, func(scan scan) error {
+		var slug string
+		var id, until int64
+		err := scan(&slug, &id, &until)
+		tasks[unpack(slug, id)] = fromMicros(until)
+		return err
+	})
+	return tasks, err
+}
+
 // declines are the tasks that claimants have declined and must not be offered yet.
 type declines struct {
 	tasks map[board.WorkerID]map[int64]bool
