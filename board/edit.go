@@ -116,7 +116,7 @@ func (c *change) edit(t *Task, e Edit) error {
 	}
 	started := t.Hold && e.Hold != nil && !*e.Hold
 	if !started {
-		set("hold", false, assign(&t.Hold, e.Hold))
+		set("draft", false, assign(&t.Hold, e.Hold))
 	}
 	if spec {
 		t.SpecVersion++

@@ -117,7 +117,7 @@ func (b *bench) claudeSession(t *testing.T, m *model, dir, config string, env ..
 	env = append(env,
 		"ANTHROPIC_BASE_URL="+m.url,
 		"ANTHROPIC_API_KEY=dummy",
-		"ENABLE_TOOL_SEARCH=false",
+		"ENABLE_TOOL_SEARCH=true", // as people have it; with a model elsewhere it is off by default
 		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
 	)
 	out := run(t, dir, env, b.agents.Bin("claude"), "-p", "Do your work.",

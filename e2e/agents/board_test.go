@@ -179,6 +179,12 @@ func (o *office) seen(t *testing.T, m *model, rec *harness.Record) string {
 	} else {
 		s += ", but not the server's instructions"
 	}
+	switch {
+	case len(m.searches()) > 0:
+		s += "; it had to search for the tools"
+	case slices.Contains(m.tools, searchTool):
+		s += "; the tools of workers are not deferred"
+	}
 	if slices.Contains(rec.Methods(t), "notifications/cancelled") {
 		s += "; calls are cancelled after their answer, which changes nothing"
 	}
@@ -198,11 +204,21 @@ func (b *bench) claudeBoard(t *testing.T) {
 	m := newModel(t, o.work(t))
 	b.claudeSession(t, m, o.dir, claudeConfig(t, server))
 	o.worked(t, m)
+	// Tool search is on, as people have it, and a worker's tools are shown all the same.
+	if !slices.Contains(m.tools, searchTool) || slices.ContainsFunc(m.tools, isPlanning) || len(m.searches()) > 0 {
+		t.Errorf("the model was offered %v and had to search for %v, want only the tools of leads deferred", m.tools, m.searches())
+	}
+	if !strings.Contains(m.request(), "Omit worker on your first call") {
+		t.Error("the model was not shown the definition of get_next_task at once")
+	}
 	b.report.add(t, row{
 		client: "Claude Code, a session with a scripted model", version: b.agents.Version(t, "@anthropic-ai/claude-code"),
 		transport: onBoard, shown: o.seen(t, m, rec), methods: []string{"tools/list", "tools/call"},
 	}, rec)
 }
+
+// isPlanning reports whether a tool is one that only leads have.
+func isPlanning(tool string) bool { return strings.HasSuffix(tool, "create_plan") }
 
 // A question without a default is waited for. Nobody sits at these clients, and they
 // decline to ask anybody; the answer comes from the command line.
@@ -424,7 +440,8 @@ func (o *office) codexPlans(t *testing.T, server entry) {
 	}
 }
 
-// codexConfig writes Codex's configuration, for a model at an address if there is one.
+// codexConfig writes Codex's configuration, for a model at an address if there is one. The
+// model's name is one that Codex knows: for others it does not defer tools.
 func (o *office) codexConfig(t *testing.T, e entry, url string) {
 	t.Helper()
 	config := fmt.Sprintf("[mcp_servers.bossman]\nurl = %s\nhttp_headers = { %q = %s }\n", quote(t, e.url), keyHeader, quote(t, e.key))
@@ -432,7 +449,7 @@ func (o *office) codexConfig(t *testing.T, e entry, url string) {
 		config = fmt.Sprintf("[mcp_servers.bossman]\ncommand = %s\nargs = %s\n", quote(t, e.command[0]), quote(t, e.command[1:]))
 	}
 	if url != "" {
-		config = fmt.Sprintf("model = \"scripted\"\nmodel_provider = \"scripted\"\n\n[model_providers.scripted]\nname = \"Scripted\"\nbase_url = %s\nwire_api = \"responses\"\n\n",
+		config = fmt.Sprintf("model = \"gpt-5.5\"\nmodel_provider = \"scripted\"\n\n[model_providers.scripted]\nname = \"Scripted\"\nbase_url = %s\nwire_api = \"responses\"\n\n",
 			quote(t, url+"/v1")) + config
 	}
 	write(t, filepath.Join(o.home, ".codex", "config.toml"), config)
@@ -445,6 +462,11 @@ func (b *bench) codexBoard(t *testing.T) {
 	m := newModel(t, o.work(t))
 	o.codexExec(t, m, server)
 	o.worked(t, m)
+	// With a model that it knows, Codex shows nothing but the instructions, which must say
+	// where tasks are got.
+	if !strings.Contains(m.request(), "get tasks with get_next_task") || !slices.Contains(m.searches(), "get_next_task") {
+		t.Errorf("the model searched for %v; want instructions that name get_next_task, and a search for it", m.searches())
+	}
 	b.report.add(t, row{
 		client: "Codex, `codex exec`", version: b.agents.Version(t, "@openai/codex"),
 		transport: onBoard, shown: o.seen(t, m, rec), methods: []string{"tools/list", "tools/call"},

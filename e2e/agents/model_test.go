@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -18,11 +19,19 @@ type model struct {
 	url    string
 	script script
 
-	mu     sync.Mutex
-	tools  []string // offered last
-	told   string   // the first request, as it came
-	shown  []string
-	strays []string // requests to paths that nobody serves
+	mu       sync.Mutex
+	tools    []string // offered last
+	told     string   // the first request, as it came
+	shown    []string
+	searched []string // tools that the agent had to be asked for
+	sought   *sought  // what to do after the search
+	strays   []string // requests to paths that nobody serves
+}
+
+// sought is the call of a tool that the model searches for first.
+type sought struct {
+	tool  string
+	input any
 }
 
 // A script is what a model does next, when it has been shown these results of
@@ -84,12 +93,24 @@ func (m *model) request() string {
 	return m.told
 }
 
-// A move is what the model does next: it calls a tool, or says something.
+// searches are the tools that the agent did not show the model before it searched for them.
+func (m *model) searches() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.searched
+}
+
+// searchTool is the name of Claude Code's tool that finds deferred tools. Codex's has a type
+// of its own.
+const searchTool = "ToolSearch"
+
+// A move is what the model does next: it calls a tool, searches for one, or says something.
 type move struct {
-	text  string
-	tool  string // as the agent calls it
-	input json.RawMessage
-	id    string // of the call
+	text   string
+	search string // the tool to search for
+	tool   string // as the agent calls it
+	input  json.RawMessage
+	id     string // of the call
 }
 
 // next asks the script, for a request with these tools and results.
@@ -106,7 +127,7 @@ func (m *model) next(request json.RawMessage, offered, shown []string) move {
 		m.shown = shown
 	}
 	m.mu.Unlock()
-	tool, input := m.script(shown)
+	tool, input := m.want(shown)
 	if tool == "" {
 		return move{text: "Done."}
 	}
@@ -119,7 +140,26 @@ func (m *model) next(request json.RawMessage, offered, shown []string) move {
 			return move{tool: name, input: b, id: fmt.Sprintf("call_%d", len(shown)+1)}
 		}
 	}
+	if slices.Contains(offered, searchTool) && !slices.Contains(m.searches(), tool) {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.searched = append(m.searched, tool)
+		m.sought = &sought{tool, input}
+		return move{search: tool, id: fmt.Sprintf("search_%d", len(m.searched))}
+	}
 	return move{text: "There is nothing I could call."}
+}
+
+// want is what the script says, or what it said before a search.
+func (m *model) want(shown []string) (tool string, input any) {
+	m.mu.Lock()
+	found := m.sought
+	m.sought = nil
+	m.mu.Unlock()
+	if found != nil {
+		return found.tool, found.input
+	}
+	return m.script(shown)
 }
 
 // read decodes a request. With BOSSMAN_E2E_MODEL_LOG, a file, it is kept there.
@@ -159,17 +199,21 @@ func (m *model) messages(w http.ResponseWriter, r *http.Request) {
 	}
 	for _, message := range q.Messages {
 		var blocks []struct {
-			Type    string
-			Content json.RawMessage
+			Type      string
+			ToolUseID string `json:"tool_use_id"`
+			Content   json.RawMessage
 		}
 		_ = json.Unmarshal(message.Content, &blocks) // a plain string has none
 		for _, b := range blocks {
-			if b.Type == "tool_result" {
+			if b.Type == "tool_result" && !strings.HasPrefix(b.ToolUseID, "toolu_search_") {
 				shown = append(shown, plainText(b.Content))
 			}
 		}
 	}
 	a := answer{q.Model, m.next(request, offered, shown)}
+	if a.search != "" {
+		a.tool, a.input = searchTool, json.RawMessage(fmt.Sprintf(`{"query":"select:mcp__bossman__%s"}`, a.search))
+	}
 	if q.Stream {
 		a.stream(w)
 		return

@@ -19,6 +19,7 @@ func (m *model) responses(w http.ResponseWriter, r *http.Request) {
 		Input []struct {
 			Type   string
 			Output json.RawMessage
+			Tools  []tool // found by a search
 		}
 	}
 	request, ok := m.read(w, r, &q)
@@ -27,7 +28,13 @@ func (m *model) responses(w http.ResponseWriter, r *http.Request) {
 	}
 	var offered, shown []string
 	namespace := map[string]string{}
+	for _, item := range q.Input {
+		q.Tools = append(q.Tools, item.Tools...)
+	}
 	for _, t := range q.Tools {
+		if t.Type == "tool_search" {
+			t.Name = searchTool
+		}
 		if t.Type != "namespace" {
 			offered = append(offered, t.Name)
 			continue
@@ -46,6 +53,9 @@ func (m *model) responses(w http.ResponseWriter, r *http.Request) {
 	item := map[string]any{
 		"type": "message", "role": "assistant", "id": "msg_1",
 		"content": []any{map[string]any{"type": "output_text", "text": a.text}},
+	}
+	if a.search != "" {
+		item = map[string]any{"type": "tool_search_call", "call_id": a.id, "execution": "client", "arguments": map[string]any{"query": a.search}}
 	}
 	if a.tool != "" {
 		item = map[string]any{"type": "function_call", "call_id": a.id, "name": a.tool, "arguments": string(a.input)}
