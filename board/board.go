@@ -62,6 +62,10 @@ type Board struct {
 	counted map[string]countedAt
 }
 
+// DefaultLease is how long a claim lasts without a sign of life, unless its task, its project
+// or the board says otherwise.
+const DefaultLease = 10 * time.Minute
+
 // New returns a Board on a store. Options may be nil.
 func New(s Store, o *Options) *Board {
 	b := &Board{store: s, over: make(chan struct{}), changed: make(chan struct{}), groups: map[string]*group{}, counted: map[string]countedAt{}}
@@ -78,7 +82,7 @@ func New(s Store, o *Options) *Board {
 		}
 		b.o.Home = &home
 	}
-	b.o.Lease = defaultTo(b.o.Lease, 10*time.Minute)
+	b.o.Lease = defaultTo(b.o.Lease, DefaultLease)
 	b.o.LeaseAbsent = defaultTo(b.o.LeaseAbsent, time.Hour)
 	b.o.Parting = defaultTo(b.o.Parting, 2*time.Minute)
 	b.o.Sweep = defaultTo(b.o.Sweep, time.Second)

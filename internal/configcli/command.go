@@ -3,6 +3,7 @@
 package configcli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -108,6 +109,9 @@ func (v *view) build() {
 					k.Name, name(r.value), r.origin, name(value)))
 			}
 			r.value, r.origin = value, originBoard
+			if k.Name == "lease" && v.project.Lease == 0 {
+				r.origin = "default"
+			}
 		}
 		v.rows = append(v.rows, r)
 	}
@@ -146,10 +150,7 @@ func (v *view) enforced(key string) (any, bool) {
 	case "skills":
 		return p.Skills, true
 	case "lease":
-		if p.Lease == 0 {
-			return "", true
-		}
-		return p.Lease.String(), true
+		return cmp.Or(p.Lease, board.DefaultLease).String(), true
 	}
 	return nil, false
 }
