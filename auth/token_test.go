@@ -386,7 +386,15 @@ func TestIssuer_rotates(t *testing.T) {
 	s.keys["two"] = ecKey(t)
 	s.mu.Unlock()
 	a.issuer.keys.fetch.at = time.Now().Add(-refetch) // as if it were a while ago
-	opens(t, a, sign(t, s.keys["two"], `{"alg":"ES256","kid":"two"}`, s.claimsOf(nil)))
+	two := sign(t, s.keys["two"], `{"alg":"ES256","kid":"two"}`, s.claimsOf(nil))
+	// The library's first fetch has answered, and may not have ended: who joins it gets
+	// the old keys.
+	for end := time.Now().Add(time.Second); time.Now().Before(end); {
+		if _, err := a.Token(t.Context(), two); err == nil {
+			break
+		}
+	}
+	opens(t, a, two)
 	if n := s.fetched.Load(); n != 2 {
 		t.Errorf("the keys were fetched %d times, want 2", n)
 	}
