@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -50,6 +51,8 @@ type Options struct {
 type Board struct {
 	store Store
 	o     Options
+
+	swept atomic.Int64 // when this process last swept, in Unix seconds
 
 	over chan struct{} // closed by EndWaits
 	end  sync.Once

@@ -62,6 +62,13 @@ func (b *Board) nextFor(ctx context.Context, a Actor, w Wish) (*Handout, error) 
 	if err != nil {
 		return nil, err
 	}
+	if time.Since(time.Unix(b.swept.Load(), 0)) > 2*b.o.Sweep+time.Second {
+		// This process does not sweep, or has just begun. The task of a worker that died
+		// may be the one to hand out.
+		if _, err := b.sweep(ctx); err != nil {
+			return nil, err
+		}
+	}
 	h, who, err := b.look(ctx, a, w)
 	if errors.Is(err, errNothing) && w.Worker != "" {
 		// An earlier call whose answer was lost may have claimed a task in the meantime.
@@ -123,6 +130,11 @@ func (b *Board) look(ctx context.Context, a Actor, w Wish) (*Handout, Claimant, 
 			h, err := b.deliver(ctx, a, d)
 			return h, who, err
 		}
+		if errors.Is(err, errNothing) && st.Worker.Name != "" && st.Worker.Owner != a.Owner {
+			if failed := b.adopt(ctx, a, st.Worker); failed != nil {
+				return nil, who, failed
+			}
+		}
 		if !errors.Is(err, errNothing) || !who.New {
 			return nil, who, err
 		}
@@ -132,6 +144,15 @@ func (b *Board) look(ctx context.Context, a Actor, w Wish) (*Handout, Claimant, 
 			return nil, who, cmp.Or(failed, err)
 		}
 	}
+}
+
+// adopt notes that a process goes on under the name of a worker, although there is nothing
+// to hand out to it: what the worker held is its own work now.
+func (b *Board) adopt(ctx context.Context, a Actor, w Worker) error {
+	return b.change(ctx, a, func(c *change) error {
+		w.Owner = a.Owner
+		return c.tx.PutWorker(w)
+	})
 }
 
 // sources returns the sources of a call without an idempotency key. Each runs in a

@@ -118,7 +118,8 @@ type Tx interface {
 	LiveClaim(id ID) (Claim, error)
 	// Attempt reads an attempt by task and number. The caller compares the nonce.
 	Attempt(id ID, n int) (Attempt, error)
-	// Held reports whether any attempt of the task was held from owner or by worker.
+	// Held reports whether any attempt of the task was held from owner, by worker, or by a
+	// worker whose name owner has now.
 	Held(id ID, owner string, worker WorkerID) (bool, error)
 
 	// Once stores an idempotency key, and must be the first call of a transaction. If

@@ -79,6 +79,9 @@ func (b *Board) sweep(ctx context.Context) (bool, error) {
 			stale = len(gone) > 0
 			return err
 		})
+		if err == nil && !stale {
+			b.swept.Store(time.Now().Unix())
+		}
 		if err != nil || !stale {
 			return swept, err
 		}

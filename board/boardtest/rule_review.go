@@ -68,7 +68,7 @@ var ruleReviews = group{"reviews are work", []test{
 		again.actor.Owner = "x2"
 		f.ok(f.board.Leave(f.ctx, "x"))
 		again.nothing(reviewing)
-		_, err := x.try(reviewing, wishing(id))
+		_, err := again.try(reviewing, wishing(id))
 		f.is("the wish of its worker", err, board.ErrConflict)
 		f.equal("review", z.review(id, wishing(id)).Task, id)
 	}},

@@ -106,6 +106,19 @@ var ruleVerdicts = group{"reviews and releases", []test{
 			f.ok(err)
 		}
 	}},
+	{"a process that goes on under the holder's name cannot review its work", func(f *fixture) {
+		f.project(board.Project{Slug: project, Policy: board.PolicyReview})
+		id := f.create("a")
+		x := f.agent("x")
+		x.done(x.take(id))
+		f.ok(f.board.Leave(f.ctx, "x"))
+		y := f.agent("y")
+		y.name = x.name
+		y.nothing()
+		y.actor.Worker = "" // the call of a tool does not say who its worker is
+		_, err := f.board.Review(f.ctx, y.actor, id, board.Decision{Verdict: board.Accept})
+		f.is("a review under the holder's name", err, board.ErrDenied)
+	}},
 	{"a verdict applies to one status", func(f *fixture) {
 		id := f.create("a")
 		for _, v := range []board.Verdict{board.Accept, board.Reject, board.Retry} {

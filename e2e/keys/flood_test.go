@@ -46,6 +46,7 @@ func TestFlood(t *testing.T) {
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
 	pace := rate.NewLimiter(offered, 200)
+	begun := time.Now()
 	for range 64 {
 		wg.Go(func() {
 			for pace.Wait(t.Context()) == nil {
@@ -72,6 +73,7 @@ func TestFlood(t *testing.T) {
 	loud := s.measure(t, others, each)
 	close(stop)
 	wg.Wait()
+	lasted := time.Since(begun)
 	t.Logf("the machine's load was %.1f", busy)
 	t.Logf("the flood: %.0f calls/s, of which %.0f/s were taken, %d refused, %d failed", float64(taken.Load()+refused.Load())/each.Seconds(), float64(taken.Load())/each.Seconds(), refused.Load(), failed.Load())
 	t.Logf("the others, %d calls: 50 of 100 within %v, 99 within %v", len(quiet), quiet[len(quiet)/2], quiet[len(quiet)*99/100])
@@ -84,7 +86,8 @@ func TestFlood(t *testing.T) {
 	default:
 		t.Errorf("99 of 100 calls take %v in the flood, and %v without", after, before)
 	}
-	if most := usualBurst + usualRate*int64(each/time.Second+2); taken.Load() > most {
+	// On a busy machine it lasts longer than it should.
+	if most := usualBurst + usualRate*int64(lasted/time.Second+2); taken.Load() > most {
 		t.Errorf("%d calls of the flood were taken, want at most %d", taken.Load(), most)
 	}
 	if refused.Load() == 0 {

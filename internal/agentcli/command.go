@@ -109,6 +109,9 @@ func (c *cli) note() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if branch, err = s.branch(branch); err != nil {
+				return err
+			}
 			r, err := s.call(ctx, "report_progress", map[string]any{"claim": claim, "note": strings.Join(args, " "), "percent": percent, "branch": branch})
 			if err != nil {
 				return err
@@ -136,6 +139,10 @@ still hold the task. A person marks a task done with bossman task done.
 		func(ctx context.Context, s *session, _ []string) error {
 			if summary == "" {
 				return console.Usagef("say what was done: bossman done --summary TEXT")
+			}
+			branch, err := s.branch(branch)
+			if err != nil {
+				return err
 			}
 			args := map[string]any{"summary": summary, "branch": branch, "artifacts": artifacts, "follow_ups": followUps}
 			var list []evidence

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bossman-dev/bossman/access"
+	"github.com/bossman-dev/bossman/git"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/mcp"
@@ -188,6 +189,23 @@ func (s *session) under() (string, error) {
 			"no claim is held in %s; one is held in %s", s.Dir, dir)
 	}
 	return "", console.Errorf(console.NotFound, "bossman next", "no claim is held in %s, and the command names none with --claim", s.Dir)
+}
+
+// branch is the branch of the work: the one that the command names, else, under a claim
+// that was taken elsewhere, the one that is checked out here, since here the agent works.
+func (s *session) branch(named string) (string, error) {
+	if named != "" || s.named == "" || s.named == s.claim.Claim {
+		return named, nil
+	}
+	repo, err := git.Find(s.Dir)
+	if err != nil {
+		return "", nil // it is judged where it was taken
+	}
+	head, err := repo.Head()
+	if err == nil && head.Branch == "" {
+		err = console.Errorf(console.Usage, "git switch -c NAME", "the claim was taken elsewhere, and no branch is checked out in %s by which the work here could be found", s.Dir)
+	}
+	return head.Branch, err
 }
 
 // remember keeps the claim of a hand-out. If it cannot be written, the answer says what to

@@ -130,8 +130,8 @@ func (t *Trust) marked() string {
 	}
 	text, err := os.ReadFile(t.mark)
 	path := strings.TrimSpace(string(text))
-	if err != nil || path == t.path || !filepath.IsAbs(path) {
-		return ""
+	if err != nil || !filepath.IsAbs(path) || filepath.Dir(path) == filepath.Dir(t.path) {
+		return "" // the state directory is the same; perhaps the repository was moved or copied
 	}
 	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
 		return "" // it is gone, or another user's

@@ -118,7 +118,7 @@ func (p *field) prompt() string {
 	case p.kinds() == "boolean":
 		b.WriteString(" (y/n)")
 	case p.kinds() != "string" && p.kinds() != "any":
-		b.WriteString(" (" + p.kinds() + ")")
+		b.WriteString(" (" + console.OneLine(p.kinds()) + ")")
 	}
 	if len(p.Default) > 0 {
 		b.WriteString(" [" + p.defaultText() + "]")

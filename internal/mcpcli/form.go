@@ -179,7 +179,7 @@ func (f *form) check(args map[string]jsontext.Value) error {
 	}
 	for _, p := range f.Fields {
 		if _, ok := args[p.Name]; p.Required && !ok {
-			return fmt.Errorf("missing argument %s (%s)", p.Name, p.kinds())
+			return fmt.Errorf("missing argument %s (%s)", p.Name, console.OneLine(p.kinds()))
 		}
 	}
 	return nil

@@ -31,9 +31,11 @@ WHERE a.task_id = ` + taskID + ` AND a.attempt = $3`
 	return a, named(err, "attempt", fmt.Sprintf("%d of %v", n, id))
 }
 
-// Held reports whether any attempt of the task was held from owner or by worker.
+// Held reports whether any attempt of the task was held from owner, by worker, or by a
+// worker whose name owner has now.
 func (t *tx) Held(id board.ID, owner string, w board.WorkerID) (bool, error) {
-	const query = `SELECT EXISTS (SELECT FROM attempts a WHERE a.task_id = ` + taskID + ` AND (a.owner = $3 OR a.principal = $4 AND a.worker = $5))`
+	const query = `SELECT EXISTS (SELECT FROM attempts a WHERE a.task_id = ` + taskID + ` AND (a.owner = $3 OR a.principal = $4 AND a.worker = $5
+	OR EXISTS (SELECT FROM workers w WHERE w.principal = a.principal AND w.name = a.worker AND w.owner = $3 AND w.owner <> '')))`
 	return one(&t.reader, pgx.RowTo[bool], query, id.Project, no(id), owner, w.Principal, w.Name)
 }
 

@@ -50,7 +50,8 @@ func (t *tx) Attempt(id board.ID, n int) (board.Attempt, error) {
 }
 
 func (t *tx) Held(id board.ID, owner string, w board.WorkerID) (bool, error) {
-	const query = `SELECT EXISTS (SELECT 1 FROM attempts WHERE task_id = ? AND (owner = ? OR principal = ? AND worker = ?))`
+	const query = `SELECT EXISTS (SELECT 1 FROM attempts a WHERE task_id = ?1 AND (owner = ?2 OR principal = ?3 AND worker = ?4
+	OR EXISTS (SELECT 1 FROM workers w WHERE w.principal = a.principal AND w.name = a.worker AND w.owner = ?2 AND w.owner <> '')))`
 	packed, err := t.pack(id)
 	if err != nil {
 		return false, err
