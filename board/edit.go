@@ -188,18 +188,9 @@ func (c *change) relink(t *Task, want []ID) (bool, error) {
 		return false, err
 	}
 	have := slices.DeleteFunc(slices.Clone(all), func(id ID) bool { return slices.Contains(inherited, id) })
-	changed := false
-	for _, id := range have {
-		if slices.Contains(want, id) {
-			continue
-		}
-		changed = true
-		if err := c.tx.Unlink(t.ID, id); err != nil {
-			return false, err
-		}
-		if c.tasks[id].Status != Done {
-			t.OpenBlockers--
-		}
+	changed, err := c.unlinkOthers(t, have, want)
+	if err != nil {
+		return false, err
 	}
 	for _, id := range want {
 		if slices.Contains(have, id) {
@@ -214,6 +205,25 @@ func (c *change) relink(t *Task, want []ID) (bool, error) {
 		}
 		if c.tasks[id].Status != Done && !slices.Contains(inherited, id) {
 			t.OpenBlockers++
+		}
+	}
+	return changed, nil
+}
+
+// unlinkOthers removes those of a task's links that are not in want, and reports whether
+// there were any. All of them are locked.
+func (c *change) unlinkOthers(t *Task, have, want []ID) (bool, error) {
+	changed := false
+	for _, id := range have {
+		if slices.Contains(want, id) {
+			continue
+		}
+		changed = true
+		if err := c.tx.Unlink(t.ID, id); err != nil {
+			return false, err
+		}
+		if c.tasks[id].Status != Done {
+			t.OpenBlockers--
 		}
 	}
 	return changed, nil

@@ -61,18 +61,9 @@ func (c *change) inherit(t *Task) error {
 	if err := c.lock(slices.Concat(want, have)...); err != nil {
 		return err
 	}
-	changed := false
-	for _, id := range have {
-		if slices.Contains(want, id) {
-			continue
-		}
-		changed = true
-		if err := c.tx.Unlink(t.ID, id); err != nil {
-			return err
-		}
-		if c.tasks[id].Status != Done {
-			t.OpenBlockers--
-		}
+	changed, err := c.unlinkOthers(t, have, want)
+	if err != nil {
+		return err
 	}
 	for _, id := range want {
 		if slices.Contains(all, id) {

@@ -259,20 +259,21 @@ func (i *Inspector) dir(w board.Work) string { return cmp.Or(w.Place.Dir, i.Dir)
 
 // Confirm returns a green verdict as evidence, with what a reviewer should know: that no
 // file has changed since the task was first handed out, or that files of the worktree are
-// not in the tree that was judged. The error is a *PlaceError if nothing has changed on a
-// branch that the worker named: then what was judged is not its work.
-func (i *Inspector) Confirm(ctx context.Context, w board.Work, c *Check, v Verdict) (board.Evidence, error) {
-	e := v.Evidence(c)
+// not in the tree that was judged. loose are files of that tree that are not committed as
+// they are, a few of them. The error is a *PlaceError if nothing has changed on a branch that
+// the worker named: then what was judged is not its work.
+func (i *Inspector) Confirm(ctx context.Context, w board.Work, c *Check, v Verdict) (e board.Evidence, loose []string, err error) {
+	e = v.Evidence(c)
 	repo, err := i.at(w.Place)
 	if err != nil || repo == nil || repo.Bare {
-		return e, err
+		return e, nil, err
 	}
-	idle, err := i.idle(ctx, repo, w, v)
+	idle, loose, err := i.compare(ctx, repo, w, v)
 	if err != nil {
-		return e, err
+		return e, nil, err
 	}
 	if idle && w.Place.Named {
-		return e, &PlaceError{
+		return e, nil, &PlaceError{
 			Why:  fmt.Sprintf("Nothing has changed in %s, on branch %.80q, since the task was first handed out: your work is not there.", repo.Root, w.Place.Branch),
 			Next: "repeat the call with the branch that your work is on",
 		}
@@ -282,49 +283,37 @@ func (i *Inspector) Confirm(ctx context.Context, w board.Work, c *Check, v Verdi
 	}
 	hidden, err := repo.Hidden(ctx)
 	if err != nil {
-		return e, err
+		return e, nil, err
 	}
 	for _, h := range hidden {
 		e.Detail += "; " + strings.Map(visible, h)
 	}
-	return e, nil
+	return e, loose, nil
 }
 
-// idle reports whether the judged tree is that of a commit which existed when the task was
-// first handed out.
-func (i *Inspector) idle(ctx context.Context, repo *git.Repo, w board.Work, v Verdict) (bool, error) {
-	head, err := repo.Head()
-	if err != nil || head.Commit == "" {
-		return false, err
-	}
-	tree, err := repo.Tree(ctx, head.Commit)
-	if err != nil || tree != v.Tree {
-		return false, err
-	}
-	fresh, _, err := i.isNew(ctx, repo, w, head.Commit)
-	return err == nil && !fresh, err
-}
+// maxLoose is how many files compare names.
+const maxLoose = 5
 
-// Loose lists files of the judged tree that differ from what is committed where the work
-// is, a few of them.
-func (i *Inspector) Loose(ctx context.Context, w board.Work, v Verdict) ([]string, error) {
-	repo, err := i.at(w.Place)
-	if err != nil || repo == nil || repo.Bare || v.Tree == "" {
-		return nil, err
-	}
+// compare compares the judged tree with that of HEAD. idle is set if they are the same and
+// the commit existed when the task was first handed out; loose are files that differ.
+func (i *Inspector) compare(ctx context.Context, repo *git.Repo, w board.Work, v Verdict) (idle bool, loose []string, err error) {
 	head, err := repo.Head()
 	if err != nil || head.Commit == "" {
-		return nil, err
+		return false, nil, err
 	}
 	tree, err := repo.Tree(ctx, head.Commit)
-	if err != nil || tree == v.Tree {
-		return nil, err
+	if err != nil {
+		return false, nil, err
 	}
-	paths, err := repo.Changed(ctx, tree, v.Tree, 5)
-	for n := range paths {
-		paths[n] = strings.Map(visible, paths[n])
+	if tree == v.Tree {
+		fresh, _, err := i.isNew(ctx, repo, w, head.Commit)
+		return err == nil && !fresh, nil, err
 	}
-	return paths, err
+	loose, err = repo.Changed(ctx, tree, v.Tree, maxLoose)
+	for n := range loose {
+		loose[n] = strings.Map(visible, loose[n])
+	}
+	return false, loose, err
 }
 
 // Evidence is a green verdict as evidence.

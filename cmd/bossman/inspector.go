@@ -125,11 +125,8 @@ func (i inspector) Check(ctx context.Context, w board.Work, d time.Duration, wai
 	res.Took, res.Tail, res.Reason = v.Took, v.Last(checkTail), v.Why
 	switch v.Result {
 	case check.Green:
-		if res.Evidence, err = i.Confirm(ctx, w, c, v); err != nil {
+		if res.Evidence, res.Loose, err = i.Confirm(ctx, w, c, v); err != nil {
 			return tools.CheckResult{}, placeError(err)
-		}
-		if res.Loose, err = i.Loose(ctx, w, v); err != nil {
-			return tools.CheckResult{}, err
 		}
 		res.State = tools.CheckGreen
 	case check.Red:

@@ -80,18 +80,5 @@ func (c *Credentials) write() error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(c.path), 0o700); err != nil {
-		return err
-	}
-	tmp, err := os.CreateTemp(filepath.Dir(c.path), "credentials-*.toml") // mode 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name())
-	_, err = tmp.WriteString("# This machine's keys for Bossman servers. Keep it to yourself; bossman login writes it.\n" + string(text))
-	err = errors.Join(err, tmp.Sync(), tmp.Close())
-	if err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), c.path)
+	return replaceFile(c.path, "# This machine's keys for Bossman servers. Keep it to yourself; bossman login writes it.\n"+string(text))
 }

@@ -117,20 +117,8 @@ func (l *Link) Set(dir string) error {
 	if err := checkTarget(l.Clone, repo.Common); err != nil {
 		return console.Errorf(console.Conflict, "bossman link PATH, with the directory of the clone that has the board", "cannot link to %s: %v", dir, err)
 	}
-	if err := os.MkdirAll(filepath.Dir(linkFile(l.Clone)), 0o700); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(linkFile(l.Clone)), "link-")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // a no-op after the rename
-	_, err = f.WriteString(repo.Common + "\n")
-	if err := errors.Join(err, f.Close()); err != nil {
-		return err
-	}
 	l.Board = boardFileOf(repo.Common)
-	return os.Rename(f.Name(), linkFile(l.Clone))
+	return replaceFile(linkFile(l.Clone), repo.Common+"\n")
 }
 
 // Remove removes the link, and reports whether there was one.

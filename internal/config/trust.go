@@ -2,8 +2,6 @@ package config
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -56,8 +54,7 @@ func readTrust(getenv func(string) string, repository string) (*Trust, error) {
 	if dir == "" || repository == "" {
 		return &Trust{Repository: repository}, nil
 	}
-	sum := sha256.Sum256([]byte(repository))
-	t := &Trust{path: filepath.Join(dir, "trust", hex.EncodeToString(sum[:16])+".json")}
+	t := &Trust{path: filepath.Join(dir, "trust", hashName(repository)+".json")}
 	info, err := os.Lstat(t.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		t.Repository = repository
@@ -94,19 +91,7 @@ func (t *Trust) Accept(c *Check, by string, at time.Time) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(t.path), 0o700); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(t.path), "trust-")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // a no-op after the rename
-	_, err = f.Write(append(text, '\n'))
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), t.path); err != nil {
+	if err := replaceFile(t.path, string(text)+"\n"); err != nil {
 		return err
 	}
 	if c == nil {
