@@ -118,7 +118,7 @@ type Decision struct {
 	// Note is for the next attempt. A rejection needs one.
 	Note string
 	// Claim is the claim on the review under which the verdict is given, or zero. If it has
-	// ended, the verdict is rejected: the work may be another one by now.
+	// ended, the verdict is rejected: the task may have new work by now.
 	Claim Handle
 }
 
