@@ -1,6 +1,9 @@
 package board
 
-import "strings"
+import (
+	"errors"
+	"strings"
+)
 
 // A State is a task's status as people and models see it: a pending task is ready, or the
 // state says why it is not. Lists, counts, JSON, resources, tools and metrics all use these
@@ -57,15 +60,19 @@ func (s State) Status() Status {
 // String returns the state in words: cooling_down is "cooling down".
 func (s State) String() string { return strings.ReplaceAll(string(s), "_", " ") }
 
+// maxPages is the maximum number of pages that Page reads: ten million tasks.
+const maxPages = 10_000
+
 // Page lists up to f.Limit tasks that fit, for what a store cannot filter by, such as a state,
-// and reports whether there are more. A nil fits takes all.
+// and reports whether there are more. A nil fits takes all. A list that does not end, as
+// only a faulty server has, is an error.
 func Page(f TaskFilter, fits func(Task) bool, list func(TaskFilter) ([]Task, error)) (page []Task, more bool, err error) {
 	limit := f.Limit
 	f.Limit = 1000
 	if fits == nil {
 		f.Limit = min(limit+1, f.Limit)
 	}
-	for {
+	for range maxPages {
 		ts, err := list(f)
 		if err != nil {
 			return nil, false, err
@@ -82,8 +89,13 @@ func Page(f TaskFilter, fits func(Task) bool, list func(TaskFilter) ([]Task, err
 		if len(ts) < f.Limit {
 			return page, false, nil
 		}
-		f.After = ts[len(ts)-1].ID
+		last := ts[len(ts)-1].ID
+		if last == f.After {
+			break
+		}
+		f.After = last
 	}
+	return nil, false, errors.New("the board's list of tasks has no end: its server is faulty")
 }
 
 // In returns the number of tasks in a state.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
@@ -177,6 +178,76 @@ func TestClient_pages(t *testing.T) {
 				t.Errorf("Tools: %q, want %s", got, c.want)
 			}
 		})
+	}
+}
+
+// A list without end ends with an error that names the server, and takes little
+// memory, whatever its pages are made of and however long the server lets it be
+// kept.
+func TestClient_endlessList(t *testing.T) {
+	big := `{"name":"a","inputSchema":{"x":"` + strings.Repeat("x", 1<<20) + `"}}`
+	many := strings.TrimSuffix(strings.Repeat(`{},`, 300_000), ",")
+	for name, c := range map[string]struct {
+		list  func(context.Context, *mcp.Client) error
+		items string
+		pause time.Duration // before each page
+		want  string
+	}{
+		"large tools": {drain((*mcp.Client).Tools), `"tools":[` + big + `]`, 0, "more than 32 MiB"},
+		"many tools":  {drain((*mcp.Client).Tools), `"tools":[` + many + `]`, 0, "more than 32 MiB"},
+		"many arguments": {
+			drain((*mcp.Client).Prompts), `"prompts":[{"name":"a","arguments":[` + many + `]}]`, 0, "more than 32 MiB",
+		},
+		"beside the items":  {drain((*mcp.Client).Resources), `"x":"` + strings.Repeat("x", 1<<20) + `","resources":[]`, 0, "more than 32 MiB"},
+		"empty pages":       {drain((*mcp.Client).Templates), `"resourceTemplates":[]`, 0, "more than 10000 pages"},
+		"pages that dawdle": {drain((*mcp.Client).Tools), `"tools":[]`, 50 * time.Second, "more than 30m0s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := 0
+				tr := play(t, func(m *jsonrpc.Message, _ func(*jsonrpc.Message)) *jsonrpc.Message {
+					if m.Method == "server/discover" {
+						return answer(m, strings.Replace(discovered, `"ttlMs"`, `"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"endless\u001b[2J","version":"1"}},"ttlMs"`, 1))
+					}
+					if !m.IsRequest() {
+						return nil
+					}
+					time.Sleep(c.pause)
+					n++
+					return answer(m, fmt.Sprintf(`{%s,"nextCursor":"%d","ttlMs":3600000,"cacheScope":"private"}`, c.items, n))
+				})
+				client, err := mcp.Connect(t.Context(), tr, quiet(mcp.ClientOptions{}))
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer client.Close()
+				var before, after runtime.MemStats
+				runtime.ReadMemStats(&before)
+				err = c.list(t.Context(), client)
+				runtime.ReadMemStats(&after)
+				if !errors.Is(err, mcp.ErrListTooLong) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), `server "endless\x1b[2J"`) {
+					t.Errorf("the list ended with %v, want ErrListTooLong: %s, and the name of the server", err, c.want)
+				}
+				if took := int64(after.HeapSys) - int64(before.HeapSys); took > 200<<20 {
+					t.Errorf("the list took %d MB of heap, want at most 200", took>>20)
+				}
+			})
+		})
+	}
+}
+
+// drain returns a function that reads a list to its end and keeps all of it.
+func drain[T any](list func(*mcp.Client, context.Context) iter.Seq2[*T, error]) func(context.Context, *mcp.Client) error {
+	return func(ctx context.Context, c *mcp.Client) error {
+		var all []*T
+		defer func() { runtime.KeepAlive(all) }()
+		for item, err := range list(c, ctx) {
+			if err != nil {
+				return err
+			}
+			all = append(all, item)
+		}
+		return nil
 	}
 }
 

@@ -1,11 +1,13 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
+	"reflect"
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
@@ -14,8 +16,10 @@ import (
 )
 
 const (
-	maxPages = 10_000         // limit of pages of one list
-	maxTTL   = 24 * time.Hour // limit of the time that a list is cached
+	maxPages     = 10_000         // limit of pages of one list
+	maxListBytes = 32 << 20       // limit of the memory that one list takes, all pages together
+	maxListed    = 100_000        // limit of tools whose headers are cached
+	maxTTL       = 24 * time.Hour // limit of the time that a list is cached
 )
 
 // A listCache caches the server's lists for as long as the server allows. It is
@@ -108,7 +112,9 @@ func (c *Client) Refresh() {
 }
 
 // pages iterates over all items of a list, from the cache or page by page.
-// Items for which usable returns false are omitted.
+// Items for which usable returns false are omitted. A list without end ends
+// with ErrListTooLong: it has a budget of pages, of bytes, and of the time that
+// one request may take.
 func pages[T any](ctx context.Context, c *Client, kind Kind, method, key string, usable func(*T) bool) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		c.mu.Lock()
@@ -124,20 +130,28 @@ func pages[T any](ctx context.Context, c *Client, kind Kind, method, key string,
 		}
 		var all []*T
 		fresh := maxTTL
+		room, left := maxListBytes, c.o.MaxTime
 		rq := &clientRequest{method: method}
 		for range maxPages {
 			began := time.Now()
-			page, err := readPage[T](ctx, c, rq, key)
+			page, err := readPage[T](ctx, c, rq, key, &room)
+			if left -= time.Since(began); err == nil && left < 0 {
+				err = c.tooLong("it took more than %v", c.o.MaxTime)
+			}
 			if err != nil {
 				yield(nil, fmt.Errorf("%s: %w", method, err))
 				return
 			}
-			fresh = min(fresh, page.ttl-time.Since(began))
+			if fresh = min(fresh, page.ttl-time.Since(began)); fresh <= 0 {
+				all = nil // it will not be cached
+			}
 			for _, item := range page.items {
 				if item == nil || usable != nil && !usable(item) {
 					continue
 				}
-				all = append(all, item)
+				if fresh > 0 {
+					all = append(all, item)
+				}
 				if !yield(new(*item), nil) {
 					return
 				}
@@ -153,8 +167,18 @@ func pages[T any](ctx context.Context, c *Client, kind Kind, method, key string,
 			}
 			rq = &clientRequest{method: method, params: []param{{"cursor", cursor}}}
 		}
-		yield(nil, fmt.Errorf("%s: the list has more than %d pages", method, maxPages))
+		yield(nil, fmt.Errorf("%s: %w", method, c.tooLong("it has more than %d pages", maxPages)))
 	}
+}
+
+// tooLong returns the error for a list that exceeds a limit. It says what the
+// server calls itself, quoted, because the text is the server's.
+func (c *Client) tooLong(format string, args ...any) error {
+	name := "the server"
+	if n := c.ServerInfo().Name; n != "" {
+		name = fmt.Sprintf("server %.100q", n)
+	}
+	return fmt.Errorf("%w: that of %s: %s", ErrListTooLong, name, fmt.Sprintf(format, args...))
 }
 
 // cacheList caches a list, unless it was invalidated since reading began.
@@ -177,16 +201,28 @@ type page[T any] struct {
 	ttl   time.Duration
 }
 
-func readPage[T any](ctx context.Context, c *Client, rq *clientRequest, key string) (p page[T], err error) {
+// readPage reads one page. It takes what the page needs from room, the memory
+// left for the list, before anything is decoded: a short text can be many items.
+func readPage[T any](ctx context.Context, c *Client, rq *clientRequest, key string, room *int) (p page[T], err error) {
 	raw, err := c.call(ctx, rq)
 	if err != nil {
 		return p, err
+	}
+	if *room -= weight(raw); *room < 0 {
+		return p, c.tooLong("it takes more than %d MiB", maxListBytes>>20)
 	}
 	found := false
 	for name, v := range jsonrpc.Members(raw) {
 		switch name {
 		case key:
 			found = true
+			n := 0
+			for range jsonrpc.Elements(v) {
+				n++
+			}
+			if *room -= n * int(reflect.TypeFor[T]().Size()); *room < 0 {
+				return p, c.tooLong("it takes more than %d MiB", maxListBytes>>20)
+			}
 			if err := jsonv2.Unmarshal(v, &p.items, trusted); err != nil {
 				return p, fmt.Errorf("%s: %s", key, plainError(err))
 			}
@@ -216,6 +252,12 @@ func readPage[T any](ctx context.Context, c *Client, rq *clientRequest, key stri
 	return p, nil
 }
 
+// weight estimates the memory that a JSON text takes when it is decoded, besides
+// the items of a list: an empty object becomes a struct.
+func weight(raw json.RawMessage) int {
+	return len(raw) + 96*bytes.Count(raw, []byte("{")) + 16*bytes.Count(raw, []byte(","))
+}
+
 // usableTool reports whether a tool can be called on this transport, and caches
 // which arguments are repeated in headers.
 func (c *Client) usableTool(t *Tool) bool {
@@ -232,6 +274,9 @@ func (c *Client) usableTool(t *Tool) bool {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if len(c.lists.headers) >= maxListed {
+		c.lists.headers = nil // the names change with each list
+	}
 	put(&c.lists.headers, t.Name, headers)
 	return true
 }

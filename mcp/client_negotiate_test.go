@@ -21,7 +21,7 @@ type script func(m *jsonrpc.Message, say func(*jsonrpc.Message)) *jsonrpc.Messag
 // play runs a script at the other end of a client's transport.
 func play(t *testing.T, s script) jsonrpc.Transport {
 	t.Helper()
-	near, far := jsonrpc.Pipe(jsonrpc.Limits{})
+	near, far := jsonrpc.Pipe(jsonrpc.Limits{Bytes: 16 << 20, Nodes: 1_000_000}) // those of Command
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

@@ -27,6 +27,9 @@ var (
 	// ErrWithdrawn means that the question was withdrawn before it was
 	// answered.
 	ErrWithdrawn = errors.New("withdrawn before it was answered")
+	// ErrListTooLong means that a server's list takes more pages, memory or
+	// time than a client gives to one list. It may have no end.
+	ErrListTooLong = errors.New("the list is too long")
 )
 
 func invalid(format string, args ...any) *jsonrpc.Error {

@@ -13,8 +13,10 @@ import (
 const (
 	// lookEvery is how often the feed is read if nothing wakes the board.
 	lookEvery = 10 * time.Second
-	// feedPage is how many events are read in one call.
-	feedPage = 500
+	// feedPage is how many events are read in one call, and feedPages how many calls
+	// follow each other without a pause.
+	feedPage  = 500
+	feedPages = 200
 )
 
 // A position is how far clients were notified of the changes of a board.
@@ -72,9 +74,11 @@ func (t *Tools) publishChanges(ctx context.Context) {
 	}
 }
 
-// publishEvents notifies clients of the events after a cursor and returns the new cursor.
+// publishEvents notifies clients of the events after a cursor and returns the new cursor. It
+// reads a bounded number of pages: the next look continues, and a faulty server whose feed
+// has no end is not asked without pause.
 func (t *Tools) publishEvents(ctx context.Context, at board.Cursor) board.Cursor {
-	for {
+	for range feedPages {
 		events, err := t.b.Feed(ctx, t.projects(), at, feedPage)
 		if err != nil {
 			if ctx.Err() == nil {
@@ -96,6 +100,7 @@ func (t *Tools) publishEvents(ctx context.Context, at board.Cursor) board.Cursor
 		}
 		t.server.ResourceUpdated(boardURI)
 	}
+	return at
 }
 
 // openQuestions returns a string that changes when the set of open questions does.

@@ -81,8 +81,12 @@ func listening(ts *testscript.TestScript, neg bool, args []string) {
 func fixture() int {
 	addr := flag.String("http", "", "where to serve")
 	key := flag.String("key", "", "what clients must know")
+	endless := flag.Bool("endless", false, "list tools without end")
 	flag.Parse()
 	fmt.Fprintln(os.Stderr, "fixture begins")
+	if *endless {
+		return endlessList()
+	}
 	s := mcp.NewServer(mcp.Implementation{Name: "fixture\x1b[31m", Version: "1"}, nil)
 	defer s.Close()
 	tool := func(name, description, schema string, h func(context.Context, *mcp.Call) (*mcp.ToolResult, error)) {
@@ -150,4 +154,30 @@ func fixture() int {
 	}})
 	_ = streamable.Serve(context.Background(), l, h)
 	return 0
+}
+
+// endlessList is a server whose list of tools has no end.
+func endlessList() int {
+	pipe := jsonrpc.Lines(os.Stdin, os.Stdout, jsonrpc.Limits{})
+	for n := 0; ; n++ {
+		p, err := pipe.Receive(context.Background())
+		if err != nil {
+			return 0
+		}
+		m := p.Message
+		if m == nil || !m.IsRequest() {
+			continue
+		}
+		answer := &jsonrpc.Message{ID: m.ID, Error: jsonrpc.Errorf(jsonrpc.CodeMethodNotFound, "no")}
+		switch m.Method {
+		case "initialize":
+			answer = &jsonrpc.Message{ID: m.ID, Result: []byte(`{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"for\u001b[31mever","version":"1"}}`)}
+		case "tools/list":
+			tool := fmt.Sprintf(`{"name":"t%d","description":"%s","inputSchema":{"type":"object"}}`, n, strings.Repeat("x", 1<<20))
+			answer = &jsonrpc.Message{ID: m.ID, Result: fmt.Appendf(nil, `{"tools":[%s],"nextCursor":"%d"}`, tool, n)}
+		}
+		if pipe.Send(context.Background(), jsonrpc.One(answer)) != nil {
+			return 0
+		}
+	}
 }
