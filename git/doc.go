@@ -8,6 +8,7 @@
 // letting git search for one, ignores GIT_* variables of its caller, and turns off
 // hooks, the file-system monitor, prompts and the fetching of missing objects.
 //
-// Only Snapshot and Status run the repository's clean filters, because they look at the
-// files of a worktree; take a snapshot only where the repository is trusted.
+// Only Snapshot and Status run the clean filters of the repository and its submodules,
+// because they look at the files of a worktree; take a snapshot only where the repository
+// is trusted.
 package git

@@ -15,8 +15,12 @@ const maxHidden = 5
 // in the repository's content: files that only .git/info/exclude or core.excludesFile of
 // this clone leave out, and filters that this clone configures. What .gitignore leaves out
 // is the project's own decision, and what the user's own configuration does applies to
-// all repositories. Each entry is half a sentence.
-func (r *Repo) Hidden(ctx context.Context) ([]string, error) {
+// all repositories. Worktrees that lie inside this one are left out, too, and submodules are
+// looked at in the same way. Each entry is half a sentence.
+func (r *Repo) Hidden(ctx context.Context) ([]string, error) { return r.hidden(ctx, 0) }
+
+// hidden is Hidden for a repository that lies in depth others, as a submodule.
+func (r *Repo) hidden(ctx context.Context, depth int) ([]string, error) {
 	out, err := r.git(ctx, "config", "--show-scope", "--null", "--get-regexp", `^(core\.excludesfile|core\.attributesfile|filter\..*\.(clean|process))$`)
 	if e, ok := errors.AsType[*Error](err); ok && e.Exit == 1 {
 		out, err = "", nil // there are none
@@ -70,8 +74,53 @@ func (r *Repo) Hidden(ctx context.Context) ([]string, error) {
 		}
 		hidden = append(hidden, name+" leaves out "+strings.Join(paths, ", ")+more)
 	}
+	inner, err := r.hiddenInside(ctx, depth)
+	if err != nil {
+		return nil, err
+	}
+	hidden = append(hidden, inner...)
 	slices.Sort(hidden)
 	return slices.Compact(hidden), nil
+}
+
+// hiddenInside is what is hidden by or in the repositories that lie in the worktree.
+func (r *Repo) hiddenInside(ctx context.Context, depth int) (hidden []string, err error) {
+	args := []string{"ls-files", "--others", "--directory", "--exclude-standard", "-z", "--"}
+	n := len(args)
+	for _, w := range r.Worktrees() {
+		if rel, err := filepath.Rel(r.Root, w.Root); err == nil && filepath.IsLocal(rel) && rel != "." {
+			args = append(args, ":(top,literal)"+filepath.ToSlash(rel))
+		}
+	}
+	if len(args) > n {
+		out, err := r.git(ctx, args...)
+		if err != nil {
+			return nil, err
+		}
+		for path := range strings.SplitSeq(strings.TrimRight(out, "\x00"), "\x00") {
+			if path != "" {
+				hidden = append(hidden, "the worktree "+path+" is left out")
+			}
+		}
+	}
+	paths, err := r.links(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range paths {
+		sub, ok := At(filepath.Join(r.Root, path))
+		if !ok || sub.Bare || sub.Common == r.Common || depth == maxNesting {
+			continue
+		}
+		list, err := sub.hidden(ctx, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		for _, h := range list {
+			hidden = append(hidden, "in submodule "+path+" "+h)
+		}
+	}
+	return hidden, nil
 }
 
 // hasRules reports whether a file of patterns has more than comments.

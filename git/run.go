@@ -32,7 +32,7 @@ func (e *Error) Unwrap() error { return e.err }
 
 const (
 	// maxOutput bounds what is read of git's output.
-	maxOutput = 16 << 20
+	maxOutput = 64 << 20
 	// maxErrors bounds what is kept of standard error.
 	maxErrors = 4 << 10
 	// killDelay is how long git may take to end after it was told to.

@@ -12,7 +12,8 @@ import (
 
 // A Snapshot is everything in a worktree at one moment, as objects of the repository.
 type Snapshot struct {
-	// Tree is the full name of the tree, with all files that git does not ignore.
+	// Tree is the full name of the tree, with all files that git does not ignore. The entry
+	// of a submodule that has changes names the tree of its own snapshot, not a commit.
 	Tree string
 	// Base is the commit that was checked out, empty before the first one.
 	Base string
@@ -20,8 +21,11 @@ type Snapshot struct {
 
 // Snapshot stores what is in the worktree, committed or not, without touching the
 // branch, the index or a file, and without running a hook. It does run the clean
-// filters that the repository configures.
-func (r *Repo) Snapshot(ctx context.Context) (Snapshot, error) {
+// filters that the repository and its submodules configure.
+func (r *Repo) Snapshot(ctx context.Context) (Snapshot, error) { return r.snapshot(ctx, 0) }
+
+// snapshot is Snapshot for a repository that lies in depth others, as a submodule.
+func (r *Repo) snapshot(ctx context.Context, depth int) (Snapshot, error) {
 	if r.Bare {
 		return Snapshot{}, fmt.Errorf("%w: %s has no worktree", ErrNoRepo, r.Root)
 	}
@@ -45,7 +49,13 @@ func (r *Repo) Snapshot(ctx context.Context) (Snapshot, error) {
 	if err := r.clearFlags(ctx, env); err != nil {
 		return Snapshot{}, err
 	}
+	if err := r.unlink(ctx, env); err != nil {
+		return Snapshot{}, err
+	}
 	if _, err := r.run(ctx, call{args: []string{"add", "--all", "--", ":/"}, env: env}); err != nil {
+		return Snapshot{}, err
+	}
+	if err := r.link(ctx, env, depth); err != nil {
 		return Snapshot{}, err
 	}
 	tree, err := r.run(ctx, call{args: []string{"write-tree"}, env: env})
@@ -73,27 +83,28 @@ func (r *Repo) clearFlags(ctx context.Context, env []string) error {
 		}
 	}
 	for flag, paths := range map[string]string{"--no-assume-unchanged": assumed.String(), "--no-skip-worktree": skipped.String()} {
-		if paths == "" {
-			continue
-		}
-		if _, err := r.run(ctx, call{args: []string{"update-index", flag, "-z", "--stdin"}, env: env, stdin: paths}); err != nil {
+		if err := r.updateIndex(ctx, env, paths, flag, "--stdin"); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Changed lists the paths that differ between two trees, at most limit.
+// Changed lists the paths that differ between two trees, at most limit, and says which are
+// submodules.
 func (r *Repo) Changed(ctx context.Context, old, new string, limit int) ([]string, error) {
-	out, err := r.git(ctx, "diff-tree", "-r", "-z", "--name-only", "--no-ext-diff", "--no-textconv", old, new)
+	out, err := r.git(ctx, "diff-tree", "-r", "-z", "--raw", "--no-renames", "--ignore-submodules=none", "--no-ext-diff", "--no-textconv", old, new)
 	if err != nil {
 		return nil, err
 	}
 	var paths []string
-	for path := range strings.SplitSeq(out, "\x00") {
-		if path != "" && len(paths) < limit {
-			paths = append(paths, path)
+	fields := strings.Split(out, "\x00")
+	for i := 0; i+1 < len(fields) && len(paths) < limit; i += 2 { // modes, objects and status, then the path
+		path := fields[i+1]
+		if strings.HasPrefix(fields[i], ":"+gitlink) || strings.Contains(fields[i], " "+gitlink+" ") {
+			path += " (submodule)"
 		}
+		paths = append(paths, path)
 	}
 	return paths, nil
 }
