@@ -25,7 +25,8 @@ type test struct {
 }
 
 // Run runs the suite. open returns a new, empty store for each test, and closes it when
-// the test ends. After each test Run checks the invariants.
+// the test ends; stores of several tests are open at the same time. After each test Run
+// checks the invariants.
 func Run(t *testing.T, open func(t *testing.T) board.Store) {
 	for _, g := range []group{
 		storeTasks, storeTransactions, storeClaims, storeHandOut, storeFeed, storeQuestions, storeSweep,
@@ -33,12 +34,16 @@ func Run(t *testing.T, open func(t *testing.T) board.Store) {
 		ruleWorkers, rulePresence, ruleDismissal, ruleWaiting, ruleVerdicts, ruleReviews, ruleByHand, ruleGrowth, ruleWhy, ruleMaintenance, ruleRaces, controls,
 	} {
 		t.Run(g.name, func(t *testing.T) {
+			t.Parallel()
 			for _, c := range g.tests {
 				t.Run(c.name, func(t *testing.T) { c.run(newFixture(t, open(t))) })
 			}
 		})
 	}
-	t.Run("model", func(t *testing.T) { walk(t, open) })
+	t.Run("model", func(t *testing.T) {
+		t.Parallel()
+		walk(t, open)
+	})
 }
 
 // project is the project of the tests.

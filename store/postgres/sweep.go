@@ -42,7 +42,7 @@ func (s *Store) Run(ctx context.Context) error {
 // calls it regularly.
 func (s *Store) Sweep(ctx context.Context) error {
 	for _, query := range sweeps {
-		for n := int64(sweepBatch); n == sweepBatch; {
+		for n := int64(sweepBatch); n > 0; { // a batch may be smaller, and others follow
 			err := s.writeRetrying(ctx, func(r *reader) (err error) {
 				n, err = r.exec(query, sweepBatch)
 				return err
