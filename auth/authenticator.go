@@ -64,9 +64,10 @@ type Options struct {
 	// able to change it. NameClaim is the claim with the display name; default name,
 	// preferred_username, email or sub.
 	OwnerClaim, NameClaim string
-	// Human matches the tokens of people. Default: all tokens but those that a program got
-	// for itself, where sub is client_id or azp, or gty is client-credentials.
-	Human *Match
+	// Person matches the tokens of people: those with one of these claims, unless the token
+	// itself says that a program got it for itself, or uses it for somebody. Empty: no token
+	// is a person's. Issuers have no common way to tell people from programs.
+	Person []Match
 	// Client fetches the issuer's keys; default a client of its own.
 	Client *http.Client
 }

@@ -45,8 +45,8 @@ var allowedAlgorithms = []string{
 // Check validates the options about tokens.
 func (o *Options) Check() error {
 	if o.Issuer == "" {
-		if o.Audience != "" || len(o.Rules) > 0 {
-			return invalid("audience and rules require an issuer")
+		if o.Audience != "" || len(o.Rules)+len(o.Person) > 0 {
+			return invalid("audience, rules and the claims of people require an issuer")
 		}
 		return nil
 	}
@@ -59,6 +59,11 @@ func (o *Options) Check() error {
 	for _, alg := range o.Algorithms {
 		if !slices.Contains(allowedAlgorithms, alg) {
 			return invalid("invalid token algorithm %.20q: want one of %s", alg, strings.Join(allowedAlgorithms, ", "))
+		}
+	}
+	for _, m := range o.Person {
+		if m.Claim == "" || m.Value == "" {
+			return invalid("a person is known by a claim and its value; one of them is empty")
 		}
 	}
 	for _, r := range o.Rules {

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -94,7 +95,7 @@ func (c claims) text(name string) string {
 	return s
 }
 
-// list returns a claim that is a string or a list of strings.
+// list returns a claim that is a string, true or false, or a list of strings.
 func (c claims) list(name string) []string {
 	v, ok := c.find(name)
 	if !ok {
@@ -103,6 +104,10 @@ func (c claims) list(name string) []string {
 	var s string
 	if json.Unmarshal(v, &s) == nil {
 		return []string{s}
+	}
+	var is bool
+	if json.Unmarshal(v, &is) == nil {
+		return []string{strconv.FormatBool(is)}
 	}
 	var list []string
 	if json.Unmarshal(v, &list) != nil {
@@ -188,20 +193,31 @@ func (c claims) roles(rules []Rule) map[string]Role {
 	return roles
 }
 
-// human reports whether a token is a person's.
-func (c claims) human(m *Match) bool {
-	if m != nil {
-		return c.match(*m)
-	}
+// person reports whether a token is a person's: one of the matches says so, and nothing in
+// the token says otherwise.
+func (c claims) person(matches []Match) bool {
+	return slices.ContainsFunc(matches, c.match) && !c.program()
+}
+
+// program reports whether a token says of itself that a program got it for itself, or that
+// a program uses it on somebody's behalf (act of RFC 8693). Many tokens of programs do not
+// say so.
+func (c claims) program() bool {
 	sub := c.text("sub")
-	return sub != c.text("client_id") && sub != c.text("azp") && c.text("gty") != "client-credentials"
+	for _, client := range []string{"client_id", "azp", "cid", "appid"} {
+		if c.text(client) == sub {
+			return true
+		}
+	}
+	_, acts := c["act"]
+	return acts || c.text("gty") == "client-credentials" || c.text("idtyp") == "app"
 }
 
 func (c claims) principal(o *Options, revoked <-chan struct{}) *Principal {
 	id := sha256.Sum256([]byte(c.text("iss") + "\n" + c.text("sub")))
 	expires, _ := c.timeClaim("exp")
 	p := &Principal{
-		ID: "tok:" + hex.EncodeToString(id[:16]), Person: c.human(o.Human), Grants: c.roles(o.Rules),
+		ID: "tok:" + hex.EncodeToString(id[:16]), Person: c.person(o.Person), Grants: c.roles(o.Rules),
 		Expires: expires, Revoked: revoked, Owner: c.text(ownerClaim(o)),
 	}
 	names := []string{"name", "preferred_username", "email"}

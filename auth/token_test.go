@@ -186,7 +186,7 @@ func (s *authority) authenticator(m Store, edit func(*Options)) *Authenticator {
 func TestToken_good(t *testing.T) {
 	s := newAuthority(t)
 	m := newMemory()
-	a := s.authenticator(m, nil)
+	a := s.authenticator(m, staff)
 	raw := s.token(t, nil)
 	p := opens(t, a, raw)
 	if !strings.HasPrefix(p.ID, "tok:") || len(p.ID) != 36 || p.Name != "Ada" || p.Owner != "user-1" || !p.Person || p.Key != "" ||
@@ -347,6 +347,9 @@ func TestToken_grants(t *testing.T) {
 	}
 }
 
+// staff takes tokens of the group eng for those of people.
+func staff(o *Options) { o.Person = []Match{{"groups", "eng"}} }
+
 func TestToken_people(t *testing.T) {
 	s := newAuthority(t)
 	for what, c := range map[string]struct {
@@ -355,16 +358,20 @@ func TestToken_people(t *testing.T) {
 		person      bool
 		name, owner string
 	}{
-		"a user":              {nil, nil, true, "Ada", "user-1"},
-		"a program":           {map[string]any{"sub": "claude", "name": nil}, nil, false, "claude", "claude"},
-		"a program, by azp":   {map[string]any{"sub": "ci", "client_id": nil, "azp": "ci", "name": nil}, nil, false, "ci", "ci"},
-		"a program, by gty":   {map[string]any{"gty": "client-credentials"}, nil, false, "Ada", "user-1"},
-		"by a claim":          {map[string]any{"sub": "claude"}, func(o *Options) { o.Human = &Match{"groups", "eng"} }, true, "Ada", "claude"},
-		"not by a claim":      {nil, func(o *Options) { o.Human = &Match{"groups", "people"} }, false, "Ada", "user-1"},
-		"an owner by claim":   {map[string]any{"email": "ada@example.org"}, func(o *Options) { o.OwnerClaim = "email" }, true, "Ada", "ada@example.org"},
-		"a name by claim":     {map[string]any{"nick": "A."}, func(o *Options) { o.NameClaim = "nick" }, true, "A.", "user-1"},
-		"a name that acts":    {map[string]any{"name": "A\x1b]0;x\x07", "preferred_username": "ada"}, nil, true, "ada", "user-1"},
-		"a name turned round": {map[string]any{"name": "\u202eada"}, nil, true, "user-1", "user-1"},
+		"nobody said who":     {nil, nil, false, "Ada", "user-1"},
+		"by a claim":          {nil, staff, true, "Ada", "user-1"},
+		"not by a claim":      {nil, func(o *Options) { o.Person = []Match{{"groups", "people"}} }, false, "Ada", "user-1"},
+		"by the second":       {nil, func(o *Options) { o.Person = []Match{{"kind", "person"}, {"groups", "eng"}} }, true, "Ada", "user-1"},
+		"by a truth":          {map[string]any{"human": true}, func(o *Options) { o.Person = []Match{{"human", "true"}} }, true, "Ada", "user-1"},
+		"by a lie":            {map[string]any{"human": false}, func(o *Options) { o.Person = []Match{{"human", "true"}} }, false, "Ada", "user-1"},
+		"a program":           {map[string]any{"sub": "claude", "name": nil}, staff, false, "claude", "claude"},
+		"a program, by azp":   {map[string]any{"sub": "ci", "client_id": nil, "azp": "ci", "name": nil}, staff, false, "ci", "ci"},
+		"a program, by gty":   {map[string]any{"gty": "client-credentials"}, staff, false, "Ada", "user-1"},
+		"a program for Ada":   {map[string]any{"act": map[string]any{"sub": "claude"}}, staff, false, "Ada", "user-1"},
+		"an owner by claim":   {map[string]any{"email": "ada@example.org"}, func(o *Options) { o.OwnerClaim = "email" }, false, "Ada", "ada@example.org"},
+		"a name by claim":     {map[string]any{"nick": "A."}, func(o *Options) { o.NameClaim = "nick" }, false, "A.", "user-1"},
+		"a name that acts":    {map[string]any{"name": "A\x1b]0;x\x07", "preferred_username": "ada"}, nil, false, "ada", "user-1"},
+		"a name turned round": {map[string]any{"name": "\u202eada"}, nil, false, "user-1", "user-1"},
 	} {
 		p := opens(t, s.authenticator(newMemory(), c.edit), s.token(t, c.claims))
 		if p.Person != c.person || p.Name != c.name || p.Owner != c.owner {
@@ -492,17 +499,20 @@ func TestOptions_check(t *testing.T) {
 		t.Errorf("Check() of none = %v", err)
 	}
 	for what, edit := range map[string]func(*Options){
-		"no TLS":             func(o *Options) { o.Issuer = "http://id.example" },
-		"no audience":        func(o *Options) { o.Audience = "" },
-		"an audience's name": func(o *Options) { o.Audience = "bossman" },
-		"a query":            func(o *Options) { o.Audience += "?x" },
-		"a password":         func(o *Options) { o.Issuer = "https://u:p@id.example" },
-		"no issuer":          func(o *Options) { o.Issuer = "" },
-		"a shared secret":    func(o *Options) { o.Algorithms = []string{"RS256", "HS256"} },
-		"alg none":           func(o *Options) { o.Algorithms = []string{"none"} },
-		"a rule's project":   func(o *Options) { o.Rules = []Rule{{"groups", "eng", "Web", Lead}} },
-		"a rule's role":      func(o *Options) { o.Rules = []Rule{{"groups", "eng", "web", None}} },
-		"a rule's claim":     func(o *Options) { o.Rules = []Rule{{"", "eng", "web", Lead}} },
+		"no TLS":              func(o *Options) { o.Issuer = "http://id.example" },
+		"no audience":         func(o *Options) { o.Audience = "" },
+		"an audience's name":  func(o *Options) { o.Audience = "bossman" },
+		"a query":             func(o *Options) { o.Audience += "?x" },
+		"a password":          func(o *Options) { o.Issuer = "https://u:p@id.example" },
+		"no issuer":           func(o *Options) { o.Issuer = "" },
+		"a shared secret":     func(o *Options) { o.Algorithms = []string{"RS256", "HS256"} },
+		"alg none":            func(o *Options) { o.Algorithms = []string{"none"} },
+		"a rule's project":    func(o *Options) { o.Rules = []Rule{{"groups", "eng", "Web", Lead}} },
+		"a rule's role":       func(o *Options) { o.Rules = []Rule{{"groups", "eng", "web", None}} },
+		"a person's value":    func(o *Options) { o.Person = []Match{{"groups", ""}} },
+		"a person's claim":    func(o *Options) { o.Person = []Match{{"", "eng"}} },
+		"a person, no issuer": func(o *Options) { *o = Options{Person: []Match{{"groups", "eng"}}} },
+		"a rule's claim":      func(o *Options) { o.Rules = []Rule{{"", "eng", "web", Lead}} },
 	} {
 		o := good
 		edit(&o)

@@ -76,6 +76,11 @@ func (a *app) login(ctx context.Context, name, machine string, browser bool) err
 	if err != nil {
 		return console.WithNext(err, "check the address, and that the key is still valid")
 	}
+	if browser && !me.Person {
+		return console.Errorf(console.Denied,
+			"ask whoever runs the server to name a claim that only people's tokens have, with bossman serve --oauth-person CLAIM=VALUE; or log in with a key: bossman login "+config.ServerName(address),
+			"no key was created: %s does not take the token of %s for a person's", config.ServerName(address), cmp.Or(me.Name, me.ID))
+	}
 	if me.Person {
 		if machine == "" {
 			machine, _ = os.Hostname()

@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -123,17 +124,67 @@ func (is *issuer) token(t *testing.T) string {
 	return text + "." + b64(sig)
 }
 
-// TestLogin_browser: a person logs in as the company does, and the machine has a key
-// that is theirs.
+// TestLogin_browser: a person logs in as the company does, and the machine has a key that is
+// theirs, for a day. Nobody is a person if the server was not told by which claim.
 func TestLogin_browser(t *testing.T) {
 	t.Parallel()
 	is := newIssuer(t)
 	home := t.TempDir()
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "XDG_CONFIG_HOME=" + filepath.Join(home, ".config")}
 	db := filepath.Join(t.TempDir(), "board.db")
+	run := func(env []string, args ...string) (string, error) {
+		t.Helper()
+		cmd := exec.Command("bossman", args...)
+		cmd.Env = env
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	t.Run("not a person", func(t *testing.T) {
+		out, err := is.login(t, env, is.serve(t, env, db))
+		if e, ok := errors.AsType[*exec.ExitError](err); !ok || e.ExitCode() != 4 || !strings.Contains(out, "does not take the token of Ada for a person's") || !strings.Contains(out, "--oauth-person CLAIM=VALUE") {
+			t.Errorf("login: %v\n%s", err, out)
+		}
+		if out, err := run(env, "key", "list", "--all", "--board", db, "--project", "shop"); err != nil || !strings.Contains(out, "No keys.") {
+			t.Errorf("key list: %v\n%s", err, out)
+		}
+		if _, err := os.Stat(filepath.Join(home, ".config", "bossman", "credentials.toml")); err == nil {
+			t.Error("a credential was stored")
+		}
+	})
+	t.Run("a person", func(t *testing.T) {
+		address := is.serve(t, env, db, "--oauth-person", "groups=eng")
+		out, err := is.login(t, env, address)
+		if err != nil || !strings.Contains(out, "as Ada: shop (lead)") {
+			t.Fatalf("login: %v\n%s", err, out)
+		}
+		if out, err := run(append(env, "BOSSMAN_BOARD=http://"+address), "task", "add", "Paint the door", "--project", "shop"); err != nil || !strings.Contains(out, "shop-1") {
+			t.Errorf("task add: %v\n%s", err, out)
+		}
+		out, err = run(env, "key", "list", "--json", "--board", db, "--project", "shop")
+		var list struct {
+			Keys []struct {
+				Owner   string    `json:"owner"`
+				Person  bool      `json:"person"`
+				Expires time.Time `json:"expires_at"`
+			} `json:"keys"`
+		}
+		if err != nil || json.Unmarshal([]byte(out), &list) != nil || len(list.Keys) != 1 {
+			t.Fatalf("key list: %v\n%s", err, out)
+		}
+		if k := list.Keys[0]; k.Owner != "ada" || !k.Person || time.Until(k.Expires) > 24*time.Hour || time.Until(k.Expires) < 23*time.Hour {
+			t.Errorf("the machine's key is %+v, want ada's, for a day", k)
+		}
+	})
+}
+
+// serve starts a server that accepts the issuer's tokens, and returns its address.
+func (is *issuer) serve(t *testing.T, env []string, db string, more ...string) string {
+	t.Helper()
 	address := freeAddress(t)
-	server := exec.Command("bossman", "serve", "--board", db, "--project", "shop", "--http", address,
-		"--oauth-issuer", is.URL, "--oauth-audience", "http://"+address+"/mcp", "--oauth-grant", "groups=eng:shop:lead")
+	server := exec.Command("bossman", append([]string{
+		"serve", "--board", db, "--project", "shop", "--http", address,
+		"--oauth-issuer", is.URL, "--oauth-audience", "http://" + address + "/mcp", "--oauth-grant", "groups=eng:shop:lead",
+	}, more...)...)
 	server.Env = env
 	lines, err := server.StderrPipe()
 	if err != nil {
@@ -147,35 +198,37 @@ func TestLogin_browser(t *testing.T) {
 		_ = server.Wait()
 	})
 	waitFor(t, lines, regexp.MustCompile(`"msg":"serving"`))
+	return address
+}
 
+// login logs in with a browser, and returns what bossman login says.
+func (is *issuer) login(t *testing.T, env []string, address string) (string, error) {
+	t.Helper()
 	login := exec.Command("bossman", "login", "http://"+address, "--browser", "--machine", "laptop")
 	login.Env = env
+	said, w := io.Pipe()
 	var out strings.Builder
-	login.Stdout = &out
-	shown, err := login.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	login.Stdout, login.Stderr = w, w
 	if err := login.Start(); err != nil {
 		t.Fatal(err)
 	}
-	where := strings.TrimSpace(waitFor(t, shown, regexp.MustCompile(`^  http://\S+`)))
-	res, err := http.Get(where)
-	if err != nil || res.StatusCode != http.StatusOK {
-		t.Fatalf("the person's browser at %s: %v, %v", where, res, err)
+	ended := make(chan error, 1)
+	go func() {
+		ended <- login.Wait()
+		w.Close()
+	}()
+	lines := bufio.NewScanner(said)
+	for lines.Scan() {
+		out.WriteString(lines.Text() + "\n")
+		if where := strings.TrimSpace(lines.Text()); strings.HasPrefix(where, is.URL) {
+			res, err := http.Get(where)
+			if err != nil || res.StatusCode != http.StatusOK {
+				t.Fatalf("the person's browser at %s: %v, %v", where, res, err)
+			}
+			res.Body.Close()
+		}
 	}
-	res.Body.Close()
-	if err := login.Wait(); err != nil {
-		t.Fatalf("login: %v\n%s", err, out.String())
-	}
-	if !strings.Contains(out.String(), "as Ada: shop (lead)") {
-		t.Errorf("login says %q", out.String())
-	}
-	add := exec.Command("bossman", "task", "add", "Paint the door", "--project", "shop")
-	add.Env = append(env, "BOSSMAN_BOARD=http://"+address)
-	if text, err := add.CombinedOutput(); err != nil || !strings.Contains(string(text), "shop-1") {
-		t.Errorf("task add: %v\n%s", err, text)
-	}
+	return out.String(), <-ended
 }
 
 // waitFor reads lines until one matches, and goes on reading behind the scenes.

@@ -29,7 +29,7 @@ type serveFlags struct {
 	cert, key               string
 	hosts, origins, proxies []string
 	issuer, audience        string
-	grants                  []string
+	grants, people          []string
 	audit, level            string
 	linger                  time.Duration
 }
@@ -68,6 +68,7 @@ from an empty machine to a production server.`,
 	fl.StringVar(&f.issuer, "oauth-issuer", "", "`URL` of an authorization server whose access tokens are accepted")
 	fl.StringVar(&f.audience, "oauth-audience", "", "audience of those tokens: this server's own `URL`, https://bossman.example.org/mcp")
 	fl.StringArrayVar(&f.grants, "oauth-grant", nil, "grant a role to tokens with this claim: `CLAIM=VALUE:PROJECT:ROLE`, such as groups=eng:web:lead; repeatable")
+	fl.StringArrayVar(&f.people, "oauth-person", nil, "claim that only the tokens of people have: `CLAIM=VALUE`, such as groups=staff; without it no token is a person's; repeatable")
 	fl.StringVar(&f.audit, "audit", "", "`file` to append a line to for each call that changes something")
 	fl.StringVar(&f.level, "log-level", defaultLevel, levelUsage)
 	fl.DurationVar(&f.linger, "linger", 0, "how long to keep serving after a stop signal, so that load balancers can drain")
@@ -123,6 +124,9 @@ func (a *app) serveHTTP(ctx context.Context, f serveFlags) error {
 		return console.Usagef("--proxy %w", err)
 	}
 	if options.Rules, err = parseGrants(f.grants); err != nil {
+		return err
+	}
+	if options.Person, err = parsePeople(f.people); err != nil {
 		return err
 	}
 	s, err := server.New(ctx, o.local, o.store, l, options)
@@ -196,4 +200,17 @@ func parseGrants(list []string) ([]auth.Rule, error) {
 		rules = append(rules, auth.Rule{Claim: claim, Value: value, Project: project, Role: r})
 	}
 	return rules, nil
+}
+
+// parsePeople reads --oauth-person: CLAIM=VALUE.
+func parsePeople(list []string) ([]auth.Match, error) {
+	var matches []auth.Match
+	for _, text := range list {
+		claim, value, ok := strings.Cut(text, "=")
+		if !ok || claim == "" || value == "" {
+			return nil, console.Usagef("invalid --oauth-person %q: want CLAIM=VALUE, such as groups=staff", text)
+		}
+		matches = append(matches, auth.Match{Claim: claim, Value: value})
+	}
+	return matches, nil
 }

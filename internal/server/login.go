@@ -38,15 +38,20 @@ func RequestKey(ctx context.Context, b *remote.Board, machine, project string) (
 	return auth.Secret(out.Key), nil
 }
 
-// machineKeyLife is how long a machine's key is valid without a new login.
-const machineKeyLife = 180 * 24 * time.Hour
+const (
+	// machineKeyLife is how long a machine's key is valid if it was created from a key.
+	machineKeyLife = 180 * 24 * time.Hour
+	// loginLife is how long it is valid if it was created from a token: only the issuer
+	// knows whether the person may still log in, so it is asked again every day.
+	loginLife = 24 * time.Hour
+)
 
 // serveLogin creates a key for a person's machine, with no more rights than the credential
 // that asks for it.
 func (s *Server) serveLogin(ctx context.Context, r *mcp.Request) (mcp.Result, error) {
 	p, ok := r.Principal.Value.(*auth.Principal)
 	if !ok || !p.Person {
-		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "only a person's credential can create keys for machines")
+		return nil, notPerson(p)
 	}
 	var in loginIn
 	if err := json.Unmarshal(r.Params, &in); err != nil {
@@ -68,7 +73,11 @@ func (s *Server) serveLogin(ctx context.Context, r *mcp.Request) (mcp.Result, er
 	if role == auth.None {
 		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "you have no role in a project %.20q", project)
 	}
-	expires := time.Now().Add(machineKeyLife)
+	life := machineKeyLife
+	if p.Key == "" {
+		life = loginLife
+	}
+	expires := time.Now().Add(life)
 	if p.Key != "" && !p.Expires.IsZero() && p.Expires.Before(expires) {
 		expires = p.Expires // a key must not create one that outlives it
 	}
@@ -83,4 +92,15 @@ func (s *Server) serveLogin(ctx context.Context, r *mcp.Request) (mcp.Result, er
 		return nil, err
 	}
 	return loginOut{secret.Reveal()}, nil
+}
+
+// notPerson refuses a key to a credential that is not a person's. p may be nil.
+func notPerson(p *auth.Principal) error {
+	switch {
+	case p == nil:
+		return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "only a person's credential can create keys for machines")
+	case p.Key != "":
+		return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "only a person's credential can create keys for machines, and key %s is for %s's agents; whoever runs the server creates a person's key: bossman key create --person NAME", p.Key, p.Owner)
+	}
+	return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "only a person's credential can create keys for machines, and nothing in the token of %s says that it is a person's; whoever runs the server names a claim that only people's tokens have: bossman serve --oauth-person CLAIM=VALUE", p.Owner)
 }

@@ -44,6 +44,8 @@ type Options struct {
 	// Audience, the URL of this server. Rules give them roles.
 	Issuer, Audience string
 	Rules            []auth.Rule
+	// Person are the claims by which a token is a person's. Without any, no token is.
+	Person []auth.Match
 	// Linger is how long to keep serving after the context of Run has ended, so that load
 	// balancers can drain.
 	Linger time.Duration
@@ -87,7 +89,7 @@ type Server struct {
 // *NoKeyError if nobody could use the server.
 func New(ctx context.Context, b *board.Board, store Store, l net.Listener, o *Options) (*Server, error) {
 	s := &Server{board: b, store: store, listener: l, o: *o, log: o.Logger, tel: o.Telemetry}
-	tokens := &auth.Options{Logger: s.log, Issuer: o.Issuer, Audience: o.Audience, Rules: o.Rules, ClientIP: proxies(o.Proxies).clientIP, Revoked: s.dismiss}
+	tokens := &auth.Options{Logger: s.log, Issuer: o.Issuer, Audience: o.Audience, Rules: o.Rules, Person: o.Person, ClientIP: proxies(o.Proxies).clientIP, Revoked: s.dismiss}
 	if err := tokens.Check(); err != nil {
 		return nil, err
 	}
