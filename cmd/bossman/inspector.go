@@ -40,14 +40,14 @@ func newInspector(dir string, s *config.Settings, getenv func(string) string) in
 	return inspector{&check.Inspector{
 		Dir: dir, Common: common, Notes: s.NotesDir(),
 		Runner:  check.NewRunner(&check.Options{Locks: locks}),
-		InForce: func() (*check.Check, string, error) { return checkInForce(s) },
+		InForce: func() (*check.Check, string, error) { return checkInForce(s, dir) },
 	}}
 }
 
-// checkInForce returns the check that decides whether work is done, nil if there is
-// none. why says why a configured one is not in force.
-func checkInForce(s *config.Settings) (c *check.Check, why string, err error) {
-	state, err := s.Check()
+// checkInForce returns the check that decides whether work in a directory is done, nil if
+// there is none. why says why a configured one is not in force.
+func checkInForce(s *config.Settings, dir string) (c *check.Check, why string, err error) {
+	state, err := s.CheckAt(dir)
 	if err != nil {
 		return nil, "", err
 	}

@@ -77,6 +77,9 @@ func (s *Settings) FirstWrite() func() string {
 					strings.Join(others, ", "), others[0])
 			}
 			s.noteBoard()
+			if s.check != nil {
+				s.markOwn(s.location)
+			}
 		})
 		return note
 	}

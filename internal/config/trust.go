@@ -30,7 +30,7 @@ type Trust struct {
 	At time.Time `json:"at,omitzero"`
 
 	path string
-	mark string // see marked
+	mark mark // names path
 }
 
 // StateDir is the directory for what the program remembers about the user's work, empty
@@ -95,31 +95,19 @@ func (t *Trust) Accept(c *Check, by string, at time.Time) error {
 		return err
 	}
 	if c == nil {
-		_ = os.Remove(t.mark)
+		t.mark.remove()
 		return nil
 	}
-	if err := os.MkdirAll(filepath.Dir(t.mark), 0o755); err != nil {
-		return err
-	}
-	return os.WriteFile(t.mark, []byte(t.path+"\n"), 0o644)
+	return t.mark.write(t.path)
 }
 
 // marked returns the file of what was accepted of this repository by a process with
-// another state directory, empty if there is none. The repository has a mark that names
-// the file, because a client that does not pass XDG_STATE_HOME on would otherwise run no
-// check, and nobody would know.
+// another state directory, empty if there is none. Without the mark, a client that does
+// not pass XDG_STATE_HOME on would run no check, and nobody would know.
 func (t *Trust) marked() string {
-	info, err := os.Lstat(t.mark)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > 4096 {
-		return ""
-	}
-	text, err := os.ReadFile(t.mark)
-	path := strings.TrimSpace(string(text))
-	if err != nil || !filepath.IsAbs(path) || filepath.Dir(path) == filepath.Dir(t.path) {
+	path := t.mark.read()
+	if filepath.Dir(path) == filepath.Dir(t.path) {
 		return "" // the state directory is the same; perhaps the repository was moved or copied
-	}
-	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
-		return "" // it is gone, or another user's
 	}
 	return path
 }
@@ -143,33 +131,66 @@ type CheckState struct {
 	Trust *Trust
 }
 
-// Check reads which check is in force. It reads the files again, so a person's decision
-// holds at once in a process that runs.
+// Check reads which check is in force in the board's project. It reads the files again, so
+// a person's decision holds at once in a process that runs.
 func (s *Settings) Check() (CheckState, error) {
+	if s.noBoard != nil {
+		return s.checkIn(Location{})
+	}
+	return s.checkIn(s.location)
+}
+
+// CheckAt reads which check is in force for work in a directory: that of the project where
+// the work is. It is an error if the board belongs to another project that has a check of its
+// own: that one is for other files, and an agent could avoid it by working elsewhere.
+func (s *Settings) CheckAt(dir string) (CheckState, error) {
+	at, err := locate(dir, "the directory of the work", s.getenv("HOME"))
+	if _, none := errors.AsType[*NoBoardError](err); err != nil && !none {
+		return CheckState{}, err
+	}
+	if s.location.Root != "" && at.Repository != s.location.Repository {
+		own, err := s.Check()
+		if err != nil {
+			return CheckState{}, err
+		}
+		if own.Proposed != nil || own.Trust.Check != nil {
+			return CheckState{}, console.Errorf(console.Denied, "work in a worktree of "+s.location.Root+", and report from there",
+				"the board belongs to %s, whose check is not for work in another repository, %s", s.location.Root, dir)
+		}
+	}
+	return s.checkIn(at)
+}
+
+// checkIn reads which check is in force in a project. The zero Location is none.
+func (s *Settings) checkIn(at Location) (CheckState, error) {
 	fresh := newSettings()
-	if path := userFile(s.getenv); path != "" {
-		if err := fresh.readFile(path, false); err != nil {
+	file := userFile(s.getenv)
+	if file != "" {
+		if err := fresh.readFile(file, false); err != nil {
 			return CheckState{}, err
 		}
 	}
 	state := CheckState{InForce: fresh.check, Origin: fresh.Origin["check"]}
-	if s.noBoard != nil || s.location.Root == "" {
+	if at.Root == "" {
 		state.Trust = &Trust{}
 		return state, nil
 	}
 	var err error
-	if state.Trust, err = readTrust(s.getenv, s.location.Repository); err != nil {
+	if state.Trust, err = readTrust(s.getenv, at.Repository); err != nil {
 		return CheckState{}, err
 	}
-	state.Trust.mark = filepath.Join(s.location.Root, ".bossman", "trusted")
-	if s.location.Repository != s.location.Root {
-		state.Trust.mark = filepath.Join(s.location.Repository, "bossman", "trusted")
-	}
+	state.Trust.mark = at.mark("trusted")
 	if path := state.Trust.marked(); path != "" && state.Trust.Check == nil {
 		return CheckState{}, console.Errorf(console.Denied, "set XDG_STATE_HOME as it was for bossman trust, also in the configuration of the MCP client",
 			"the check of this repository was accepted in %s, and this process looks in %s", path, cmp.Or(StateDir(s.getenv), "no place: neither HOME nor XDG_STATE_HOME is set"))
 	}
-	state.File = projectFile(s.location.Root)
+	if fresh.check != nil {
+		s.markOwn(at)
+	} else if path := checkElsewhere(at); path != "" && path != file && state.Trust.Check == nil {
+		return CheckState{}, console.Errorf(console.Denied, "set XDG_CONFIG_HOME="+filepath.Dir(filepath.Dir(path))+", also in the configuration of the MCP client",
+			"the check is in your file %s, and this process reads %s", path, cmp.Or(file, "none: neither HOME nor XDG_CONFIG_HOME is set"))
+	}
+	state.File = projectFile(at.Root)
 	project := newSettings()
 	broken := project.readFile(state.File, true)
 	if accepted := state.Trust.Check; accepted != nil {
