@@ -65,6 +65,20 @@ func (e *EvidenceError) Error() string {
 
 func (e *EvidenceError) Unwrap() error { return ErrConflict }
 
+// An EditedError rejects a report of a worker that has not seen the newest spec, which it
+// has. The claim stays in force, and the same report is accepted after it.
+type EditedError struct {
+	Task                           ID
+	Title, Description, Acceptance string
+	Wants                          []EvidenceKind
+}
+
+func (e *EditedError) Error() string {
+	return fmt.Sprintf("%v: %v was edited after its worker got it: read it again, then repeat the report", ErrConflict, e.Task)
+}
+
+func (e *EditedError) Unwrap() error { return ErrConflict }
+
 // A CycleError rejects dependencies that would form a cycle.
 type CycleError struct {
 	// Path is the cycle, with its first element repeated at the end.

@@ -72,6 +72,10 @@ type Outcome struct {
 	// Late is set if the claim had ended, because its lease expired or its program left,
 	// and the report was accepted nevertheless.
 	Late bool
+	// Edited is set if the spec has changed since the worker last got it.
+	Edited bool
+	// Answers are the questions that were answered since the claim was granted.
+	Answers []Question `json:"-"`
 }
 
 // maxCreated is how many tasks can be created under one claim.
@@ -79,7 +83,8 @@ const maxCreated = 5
 
 // Done reports a task as done. It is idempotent: a repeated report gets the first answer
 // again. If the claim has ended, the error is a *LostError, and the summary is kept as a
-// note.
+// note. If the spec has changed since the worker last got it, the error is an
+// *EditedError, once; under PolicyTrust the Outcome says it instead.
 func (b *Board) Done(ctx context.Context, a Actor, h Handle, r Report) (Outcome, error) {
 	if err := checkReport(&r); err != nil {
 		return Outcome{}, err
@@ -102,12 +107,19 @@ func (b *Board) Done(ctx context.Context, a Actor, h Handle, r Report) (Outcome,
 		if err != nil {
 			return err
 		}
+		news, err := c.notice(held)
+		if err != nil {
+			return err
+		}
 		if p.Policy != PolicyTrust {
+			if news.Edited {
+				return c.refuseEdited(held)
+			}
 			if err := checkEvidence(t, slices.Concat(r.Evidence, r.Observed)); err != nil {
 				return err
 			}
 		}
-		out = Outcome{Task: t.ID, Worker: held.attempt.Worker.Name, Late: held.claim == nil, MaxFailures: t.MaxFailures}
+		out = Outcome{Task: t.ID, Worker: held.attempt.Worker.Name, Late: held.claim == nil, MaxFailures: t.MaxFailures, Edited: news.Edited, Answers: news.Answers}
 		if out.Late && held.attempt.Cause == CauseExpired && t.Failures > 0 {
 			t.Failures-- // its expiry was counted, and an attempt counts once: a review may reject it
 		}
@@ -158,7 +170,8 @@ func (b *Board) Done(ctx context.Context, a Actor, h Handle, r Report) (Outcome,
 	return out, err
 }
 
-// Fail reports that a task could not be done. It is idempotent like Done.
+// Fail reports that a task could not be done. It is idempotent like Done. A report that the
+// spec is wrong is rejected like one of Done if the spec has changed meanwhile.
 func (b *Board) Fail(ctx context.Context, a Actor, h Handle, f Failure) (Outcome, error) {
 	if f.Reason == "" {
 		return Outcome{}, invalid("a failure needs a reason")
@@ -187,9 +200,16 @@ func (b *Board) Fail(ctx context.Context, a Actor, h Handle, f Failure) (Outcome
 		if err != nil {
 			return c.keepNote(h, err, f.Reason)
 		}
+		news, err := c.notice(held)
+		if err != nil {
+			return err
+		}
+		if news.Edited && f.Kind == FailWrongSpec {
+			return c.refuseEdited(held)
+		}
 		c.saw(held, f.Where)
 		held.attempt.DoNotRepeat = f.DoNotRepeat
-		out = Outcome{Task: t.ID, Worker: held.attempt.Worker.Name, MaxFailures: t.MaxFailures}
+		out = Outcome{Task: t.ID, Worker: held.attempt.Worker.Name, MaxFailures: t.MaxFailures, Edited: news.Edited, Answers: news.Answers}
 		from, cause, kind := t.Status, CauseFailed, EventFailed
 		switch f.Kind {
 		case FailNotNow:
@@ -280,6 +300,11 @@ func (b *Board) Progress(ctx context.Context, a Actor, h Handle, n Note) (Notice
 		if notice, err = c.notice(held); err != nil {
 			return err
 		}
+		st, err := c.tx.Standing(held.claim.Worker)
+		if err != nil {
+			return err
+		}
+		notice.Stopped = st.Worker.StoppedBy
 		return c.tx.UpdateAttempt(held.attempt)
 	})
 	return notice, err
@@ -295,25 +320,33 @@ type Notice struct {
 	Stopped string
 }
 
-// notice collects the news for a holder, and marks the newest spec as seen.
-func (c *change) notice(h *holding) (Notice, error) {
-	var n Notice
+// notice collects the news for a holder except a stop, and marks the newest spec as seen.
+func (c *change) notice(h *holding) (n Notice, err error) {
 	if h.attempt.SpecVersion != h.task.SpecVersion {
 		n.Edited = true
 		h.attempt.SpecVersion = h.task.SpecVersion
 	}
-	questions, err := c.tx.Questions(QuestionFilter{Task: h.task.ID, State: QuestionAnswered})
-	if err != nil {
-		return n, err
-	}
-	for _, q := range questions {
-		if q.AnsweredAt.After(h.claim.GrantedAt) {
-			n.Answers = append(n.Answers, q)
-		}
-	}
-	st, err := c.tx.Standing(h.claim.Worker)
-	n.Stopped = st.Worker.StoppedBy
+	n.Answers, err = c.answersFor(h.attempt)
 	return n, err
+}
+
+// answersFor returns the answers that came during an attempt, or that it asked for.
+func (c *change) answersFor(a Attempt) ([]Question, error) {
+	answered, err := c.tx.Questions(QuestionFilter{Task: a.Task, State: QuestionAnswered})
+	return slices.DeleteFunc(answered, func(q Question) bool { return q.Claim != a.Handle && !q.AnsweredAt.After(a.GrantedAt) }), err
+}
+
+// refuseEdited rejects the report of a holder that has not seen the newest spec: it has
+// judged its work by the old one. The transaction commits, so that the next report is
+// accepted.
+func (c *change) refuseEdited(h *holding) error {
+	d, err := c.tx.Doc(h.task.ID)
+	if err != nil {
+		return err
+	}
+	t := h.task
+	c.refused = &EditedError{Task: t.ID, Title: t.Title, Description: d.Description, Acceptance: d.Acceptance, Wants: t.Wants}
+	return c.tx.UpdateAttempt(h.attempt)
 }
 
 // saw updates the place of the work, if the caller knows it.
@@ -350,7 +383,8 @@ func (c *change) repeated(h Handle, op string, body any) (Outcome, bool, error) 
 		return Outcome{}, false, err
 	}
 	out.Again = true
-	return out, true, nil
+	out.Answers, err = c.answersFor(a)
+	return out, true, err
 }
 
 // answered stores the answer of a report with its attempt, for repeated.

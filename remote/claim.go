@@ -132,14 +132,15 @@ var checked = op(access.Checked, func(ctx context.Context, c *call, in checkedIn
 	return c.Checked(ctx, c.actor, in.Claim, in.Run)
 })
 
-// An outcome is a board.Outcome with the field that it omits from its own JSON.
+// An outcome is a board.Outcome with the fields that it omits from its own JSON.
 type outcome struct {
 	Outcome board.Outcome
 	Again   bool
+	Answers []board.Question
 }
 
 func outcomeOf(o outcome, err error) (board.Outcome, error) {
-	o.Outcome.Again = o.Again
+	o.Outcome.Again, o.Outcome.Answers = o.Again, o.Answers
 	return o.Outcome, err
 }
 
@@ -157,7 +158,7 @@ var done = op(access.Done, func(ctx context.Context, c *call, in doneIn) (outcom
 		return outcome{}, err
 	}
 	o, err := c.Done(ctx, c.actor, in.Claim, in.Report)
-	return outcome{o, o.Again}, err
+	return outcome{o, o.Again, o.Answers}, err
 })
 
 type failIn struct {
@@ -174,7 +175,7 @@ var fail = op(access.Fail, func(ctx context.Context, c *call, in failIn) (outcom
 		return outcome{}, err
 	}
 	o, err := c.Fail(ctx, c.actor, in.Claim, in.Failure)
-	return outcome{o, o.Again}, err
+	return outcome{o, o.Again, o.Answers}, err
 })
 
 // hideOwners hides from the caller which processes of others hold claims.

@@ -210,7 +210,7 @@ var review = op(access.Review, func(ctx context.Context, c *call, in reviewIn) (
 		return outcome{}, err
 	}
 	o, err := c.Review(ctx, c.actor, in.ID, board.Decision{Verdict: in.Verdict, Note: in.Note, Claim: in.Claim})
-	return outcome{o, o.Again}, err
+	return outcome{o, o.Again, o.Answers}, err
 })
 
 type markDoneIn struct {
@@ -228,7 +228,7 @@ var markDone = op(access.MarkDone, func(ctx context.Context, c *call, in markDon
 		return outcome{}, err
 	}
 	o, err := c.MarkDone(ctx, c.actor, in.ID, in.Note, in.Review)
-	return outcome{o, o.Again}, err
+	return outcome{o, o.Again, o.Answers}, err
 })
 
 type reopenIn struct {

@@ -93,6 +93,7 @@ type wireError struct {
 	Text     string               `json:"text"`
 	Lost     *board.LostError     `json:"lost,omitzero"`
 	Evidence *board.EvidenceError `json:"evidence,omitzero"`
+	Edited   *board.EditedError   `json:"edited,omitzero"`
 	Cycle    *board.CycleError    `json:"cycle,omitzero"`
 	Held     *board.HeldError     `json:"held,omitzero"`
 	Stopped  *board.StoppedError  `json:"stopped,omitzero"`
@@ -105,6 +106,7 @@ func encodeError(err error) error {
 	w := wireError{Text: err.Error()}
 	w.Lost, _ = errors.AsType[*board.LostError](err)
 	w.Evidence, _ = errors.AsType[*board.EvidenceError](err)
+	w.Edited, _ = errors.AsType[*board.EditedError](err)
 	w.Cycle, _ = errors.AsType[*board.CycleError](err)
 	w.Held, _ = errors.AsType[*board.HeldError](err)
 	w.Stopped, _ = errors.AsType[*board.StoppedError](err)
@@ -173,6 +175,8 @@ func decodeError(e *jsonrpc.Error) error {
 		kind = w.Lost
 	case w.Evidence != nil:
 		kind = w.Evidence
+	case w.Edited != nil:
+		kind = w.Edited
 	case w.Cycle != nil:
 		kind = w.Cycle
 	case w.Held != nil:

@@ -63,6 +63,7 @@ func (k *caller) refuse(e action, err error) error {
 	}
 	lost, isLost := errors.AsType[*board.LostError](err)
 	evidence, isEvidence := errors.AsType[*board.EvidenceError](err)
+	edited, isEdited := errors.AsType[*board.EditedError](err)
 	cycle, isCycle := errors.AsType[*board.CycleError](err)
 	stopped, isStopped := errors.AsType[*board.StoppedError](err)
 	name, isHeld := errors.AsType[*board.HeldError](err)
@@ -77,6 +78,12 @@ func (k *caller) refuse(e action, err error) error {
 		r.why = fmt.Sprintf("It requires evidence of kind %s; you sent %s.", joined(evidence.Missing), cmp.Or(joined(evidence.Sent), "none"))
 		r.next = fmt.Sprintf("%s and repeat the call with that evidence added: %s.", evidenceSteps(evidence.Missing),
 			call("report_task_done", "claim", e.claim.String(), "summary", "…", "evidence", evidenceExample(append(evidence.Sent, evidence.Missing...))))
+	case isEdited:
+		r.code = "edited"
+		r.what = "Not recorded."
+		r.state = "You still hold " + edited.Task.String() + "."
+		r.why = "The task was edited after you got it."
+		r.next = "Next: read its new text below. If your report still holds, repeat the call; otherwise go on with the task." + editedText(edited)
 	case isCycle:
 		r.code = "cycle"
 		r.why = "The dependencies would form a cycle: " + strings.Join(cycle.Path, " → ") + "."
@@ -139,6 +146,20 @@ func (k *caller) refuse(e action, err error) error {
 		return err
 	}
 	return r
+}
+
+// editedText is the new text of a task.
+func editedText(e *board.EditedError) string {
+	description := escapeHeadings(e.Description)
+	if description == e.Title {
+		description = ""
+	}
+	return join([]section{
+		{"TITLE", e.Title},
+		{"DESCRIPTION", cutWithPointer(description, 2500, e.Task)},
+		{"DONE WHEN", cutWithPointer(escapeHeadings(e.Acceptance), 2500, e.Task)},
+		{"EVIDENCE REQUIRED", joined(e.Wants)},
+	})
 }
 
 // evidenceSteps says how to produce evidence of each kind; there is at least one.

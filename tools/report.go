@@ -84,23 +84,22 @@ func done(ctx context.Context, t *Tools, k *caller, in doneInput) (*answer, erro
 	if remark != "" {
 		a.more = append(a.more, remark)
 	}
-	if !out.Again {
-		a.more = append(a.more, t.lateAnswers(ctx, h)...)
-	}
+	a.more = append(a.more, t.lateNews(h, out, "If your work does not follow it, say so with "+mention("create_task")+".")...)
 	return a, nil
 }
 
-// lateAnswers tells a worker that has reported what people answered to its questions
-// meanwhile, since nothing else will.
-func (t *Tools) lateAnswers(ctx context.Context, h board.Handle) (lines []string) {
-	questions, err := t.b.Questions(ctx, board.QuestionFilter{Projects: []string{h.Task.Project}, Task: h.Task, State: board.QuestionAnswered})
-	if err != nil {
-		return nil // the report is recorded
+// lateNews tells a worker that has reported what happened to its task meanwhile, since
+// nothing else will. follow is what to do about an answer.
+func (t *Tools) lateNews(h board.Handle, o board.Outcome, follow string) (lines []string) {
+	if o.Edited {
+		lines = append(lines, "The task was edited after you got it; your report was recorded all the same.")
 	}
-	questions = slices.DeleteFunc(questions, func(q board.Question) bool { return q.Claim != h || q.AnsweredBy == board.AnsweredByDefault })
-	for _, q := range t.unseen(h, questions) {
-		lines = append(lines, fmt.Sprintf("Answer to %v from %s: %s. If your work does not follow it, say so with %s.",
-			q.ID, answeredBy(q), quote(oneLine(q.Answer, 600)), mention("create_task")))
+	answers := slices.DeleteFunc(o.Answers, func(q board.Question) bool { return q.AnsweredBy == board.AnsweredByDefault })
+	if unseen := t.unseen(h, answers); !o.Again { // whose first answer may have been lost
+		answers = unseen
+	}
+	for _, q := range answers {
+		lines = append(lines, fmt.Sprintf("Answer to %v from %s: %s. %s", q.ID, answeredBy(q), quote(oneLine(q.Answer, 600)), follow))
 	}
 	return lines
 }
@@ -166,7 +165,9 @@ func fail(ctx context.Context, t *Tools, k *caller, in struct {
 	if out.Question != 0 && !out.Again {
 		t.announceID(ctx, out.Question)
 	}
-	return failAnswer(out, in.Kind), nil
+	a := failAnswer(out, in.Kind)
+	a.more = t.lateNews(h, out, "The next attempt gets it too.")
+	return a, nil
 }
 
 // failAnswer says what happens to a task after a report of failure.

@@ -73,6 +73,65 @@ var ruleReports = group{"reports", []test{
 			r.Evidence = []board.Evidence{{Kind: board.EvidencePR, Ref: "1"}, {Kind: board.EvidenceTests, Ref: "go test"}}
 		})
 	}},
+	{"a report by an old spec is refused once, with the new one", func(f *fixture) {
+		id := f.create("a")
+		x := f.agent("x")
+		h := x.take(id)
+		_, err := f.board.Update(f.ctx, ada, id, board.Edit{Acceptance: new("It is red."), Wants: &[]board.EvidenceKind{board.EvidencePR}})
+		f.ok(err)
+		pr := func(r *board.Report) { r.Evidence = []board.Evidence{{Kind: board.EvidencePR, Ref: "1"}} }
+		_, err = x.report(h, pr)
+		edited, ok := errors.AsType[*board.EditedError](err)
+		if !ok {
+			f.Fatalf("done by the old spec: %v, want an *EditedError", err)
+		}
+		f.equal("the new spec", words(edited.Task, edited.Title, edited.Acceptance, edited.Wants), words(id, "a", "It is red.", "[pr]"))
+		f.is("done by the old spec", err, board.ErrConflict)
+		f.status(id, board.InProgress)
+		f.equal("events", f.kinds(id), "created claimed edited")
+		f.equal("edited", x.done(h, pr).Edited, false)
+		f.status(id, board.Done)
+	}},
+	{"so is a report that an old spec is wrong; other failures are recorded", func(f *fixture) {
+		x := f.agent("x")
+		for _, k := range []board.FailureKind{board.FailWrongSpec, board.FailOther} {
+			id := f.create("a " + string(k))
+			h := x.take(id)
+			_, err := f.board.Update(f.ctx, ada, id, board.Edit{Description: new("other")})
+			f.ok(err)
+			out, err := f.board.Fail(f.ctx, x.actor, h, board.Failure{Kind: k, Reason: "r"})
+			if _, ok := errors.AsType[*board.EditedError](err); ok != (k == board.FailWrongSpec) {
+				f.Errorf("fail %s by the old spec: %v", k, err)
+			}
+			if err != nil {
+				out, err = f.board.Fail(f.ctx, x.actor, h, board.Failure{Kind: k, Reason: "r"})
+				f.ok(err)
+			}
+			f.equal("edited", out.Edited, k == board.FailOther)
+			if k == board.FailWrongSpec {
+				f.status(id, board.Failed)
+			}
+		}
+	}},
+	{"a report is told the answers that came meanwhile, and its repetition too", func(f *fixture) {
+		f.project(board.Project{Slug: project, Policy: board.PolicyTrust})
+		id := f.create("a")
+		x := f.agent("x")
+		h := x.take(id)
+		q, err := f.board.Ask(f.ctx, x.actor, board.NewQuestion{Claim: h, Text: "Which colour?", Default: "blue"})
+		f.ok(err)
+		_, err = f.board.Answer(f.ctx, ada, q.ID, "red")
+		f.ok(err)
+		_, err = f.board.Update(f.ctx, ada, id, board.Edit{Description: new("other")})
+		f.ok(err)
+		for _, again := range []bool{false, true} {
+			out := x.done(h)
+			if len(out.Answers) != 1 {
+				f.Fatalf("done, again %v: answers %v, want one", again, out.Answers)
+			}
+			f.equal("told", words(out.Again, out.Edited, out.Answers[0].ID, out.Answers[0].Answer), words(again, true, q.ID, "red"))
+		}
+	}},
 	{"the policy trust accepts every report", func(f *fixture) {
 		f.project(board.Project{Slug: project, Policy: board.PolicyTrust})
 		id := f.create("a", wanting(board.EvidenceTests))

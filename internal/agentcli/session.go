@@ -133,7 +133,7 @@ func (s *session) call(ctx context.Context, tool string, args map[string]any) (*
 var exitCodes = map[string]console.ExitCode{
 	"not_found": console.NotFound, "invalid": console.Usage,
 	"denied": console.Denied, "stopped": console.Denied, "read_only": console.Denied,
-	"lease_lost": console.Conflict, "conflict": console.Conflict, "name_taken": console.Conflict, "cycle": console.Conflict,
+	"lease_lost": console.Conflict, "conflict": console.Conflict, "edited": console.Conflict, "name_taken": console.Conflict, "cycle": console.Conflict,
 	"unavailable": console.Unavailable, "unknown": console.Unavailable, "too_new": console.Unavailable,
 }
 
