@@ -15,6 +15,9 @@ type Principal struct {
 	ID     string
 	Scopes []string
 	Value  any // for the program's own authentication
+	// Owner is whom limits of concurrent use are counted for, so that several
+	// principals of one owner get no more than one. Default: ID.
+	Owner string
 	// Revoked is closed when the principal loses all access. Its calls are then
 	// cancelled and its streams end within a second. Nil means never.
 	Revoked <-chan struct{}

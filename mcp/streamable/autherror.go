@@ -24,6 +24,9 @@ func (e *AuthError) Error() string { return cmp.Or(e.Text, "not authenticated") 
 func (h *Handler) authenticate(w http.ResponseWriter, r *http.Request) (mcp.Principal, bool) {
 	p, err := h.o.Authenticate(r)
 	if err == nil {
+		if p.Owner == "" {
+			p.Owner = p.ID
+		}
 		return p, true
 	}
 	h.writeAuthError(w, err, h.peekID(w, r))

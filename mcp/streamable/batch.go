@@ -29,7 +29,7 @@ func (h *Handler) serveBatch(w http.ResponseWriter, r *http.Request, p *mcp.Prin
 			return
 		}
 	}
-	x := h.newExchange(w, r, p.ID, s.Revision(), s.active)
+	x := h.newExchange(w, r, p.Owner, s.Revision(), s.active)
 	var answers []jsonrpc.Element
 	seen := map[jsonrpc.ID]bool{}
 	for _, e := range batch {

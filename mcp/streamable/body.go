@@ -14,21 +14,27 @@ import (
 )
 
 const (
-	smallBody   = 32 << 10         // size that does not count towards MaxBytes
+	smallBody   = 32 << 10         // size that does not count towards MaxBytes once it has arrived
+	leastBody   = 4 << 10          // what any body counts for until then, with its connection
 	minBodyRate = 16 << 10         // minimum rate at which a client must send, in bytes per second
 	bodyGrace   = 10 * time.Second // additional time for any body
 )
 
-var (
-	errTooLarge = errors.New("streamable: body too large")
-	errBusy     = errors.New("streamable: too many large bodies at once")
-)
+var errTooLarge = errors.New("streamable: body too large")
+
+// A busyError is returned when there is no memory for a body.
+type busyError struct {
+	status int
+	text   string
+}
+
+func (e *busyError) Error() string { return "streamable: " + e.text }
 
 var smallBuffers = sync.Pool{New: func() any { return new([smallBody]byte) }}
 
 // readBody reads the body into new memory, because handlers may keep parts of
-// it. held is how much of MaxBytes it uses.
-func (h *Handler) readBody(w http.ResponseWriter, r *http.Request) (body []byte, held int64, err error) {
+// it. held is how much of MaxBytes it uses; zero if there is an error.
+func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, owner string) (body []byte, held int64, err error) {
 	size, limit := r.ContentLength, int64(h.o.Limits.Bytes)
 	if size < 0 || size > limit {
 		size = limit
@@ -39,17 +45,35 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request) (body []byte,
 		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	}
 	alarm := h.bodyAlarm(w, bodyGrace+time.Duration(size)*time.Second/minBodyRate)
-	body, held, err = h.readAll(r)
+	body, held, err = h.readAll(r, owner)
 	if h.stopAlarm(alarm) {
 		err = os.ErrDeadlineExceeded
+	}
+	if release := held; err != nil || len(body) <= smallBody {
+		held = 0
+		h.bodies.release(owner, release)
 	}
 	return body, held, err
 }
 
-func (h *Handler) readAll(r *http.Request) (body []byte, held int64, err error) {
+func (h *Handler) readAll(r *http.Request, owner string) (body []byte, held int64, err error) {
 	limit, size := int64(h.o.Limits.Bytes), r.ContentLength
 	if size > limit {
 		return nil, 0, errTooLarge
+	}
+	hold := func(n int64) error {
+		if status := h.bodies.acquire(owner, n-held); status != 0 {
+			return &busyError{status, h.bodies.refusal(status)}
+		}
+		held = n
+		return nil
+	}
+	first := int64(smallBody)
+	if size >= 0 && size <= smallBody {
+		first = max(size, leastBody)
+	}
+	if err := hold(first); err != nil {
+		return nil, 0, err
 	}
 	if size < 0 || size > smallBody {
 		// The buffer goes back to the pool when the body turns out to be
@@ -82,11 +106,9 @@ func (h *Handler) readAll(r *http.Request) (body []byte, held int64, err error) 
 		if r.ContentLength > 0 {
 			more = min(more, r.ContentLength+1)
 		}
-		if h.bodyBytes.Add(more-held) > h.o.MaxBytes {
-			h.bodyBytes.Add(held - more)
-			return nil, held, errBusy
+		if err := hold(more); err != nil {
+			return nil, held, err
 		}
-		held = more
 		body, shared = append(make([]byte, 0, more), body...), false
 	}
 }
@@ -121,11 +143,15 @@ func (h *Handler) peekID(w http.ResponseWriter, r *http.Request) jsonrpc.ID {
 
 func (h *Handler) writeBodyError(w http.ResponseWriter, err error) {
 	w.Header().Set("Connection", "close")
+	busy, isBusy := errors.AsType[*busyError](err)
 	switch {
 	case errors.Is(err, errTooLarge):
 		h.refuse(w, http.StatusRequestEntityTooLarge, "body is larger than "+strconv.Itoa(h.o.Limits.Bytes)+" bytes")
-	case errors.Is(err, errBusy):
-		h.busy(w, http.StatusServiceUnavailable, jsonrpc.ID{})
+	case isBusy:
+		h.busy(w, busy.status, jsonrpc.ID{}, busy.text)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		h.refuse(w, http.StatusRequestTimeout, "the body did not arrive in time: send it at once, and at least 16 KiB each second")
+		_ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0)) // do not drain the rest
 	default:
 		h.refuse(w, http.StatusBadRequest, "cannot read the body")
 		_ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0)) // do not drain the rest

@@ -19,14 +19,14 @@ import (
 // response is undecided until there is something to send: a notification makes
 // it an event stream.
 type exchange struct {
-	h         *Handler
-	w         http.ResponseWriter
-	r         *http.Request
-	principal string         // ID of the principal
-	active    *activeSession // nil without a session
-	call      *call          // the call in progress; nil without a session
-	alarm     *alarm
-	revision  mcp.Revision
+	h        *Handler
+	w        http.ResponseWriter
+	r        *http.Request
+	owner    string         // whom its slots are counted for
+	active   *activeSession // nil without a session
+	call     *call          // the call in progress; nil without a session
+	alarm    *alarm
+	revision mcp.Revision
 
 	done   bool // guarded by mu, like the following
 	slow   bool // nothing was sent for a while
@@ -40,8 +40,8 @@ var (
 	_ mcp.Waiter = (*exchange)(nil)
 )
 
-func (h *Handler) newExchange(w http.ResponseWriter, r *http.Request, principal string, revision mcp.Revision, a *activeSession) *exchange {
-	x := &exchange{h: h, w: w, r: r, principal: principal, revision: revision, active: a}
+func (h *Handler) newExchange(w http.ResponseWriter, r *http.Request, owner string, revision mcp.Revision, a *activeSession) *exchange {
+	x := &exchange{h: h, w: w, r: r, owner: owner, revision: revision, active: a}
 	x.alarm = h.quietAlarm(x)
 	return x
 }
@@ -64,7 +64,7 @@ func (x *exchange) commitLocked() error {
 		return errors.New("streamable: the response was already sent")
 	case x.stream != nil:
 		return nil
-	case x.h.streams.acquire(x.principal) != 0:
+	case x.h.streams.acquire(x.owner, 1) != 0:
 		return errors.New("streamable: too many streams")
 	}
 	own := newConn(x.w)
@@ -119,8 +119,8 @@ func (x *exchange) Call(ctx context.Context, method string, params any) (json.Ra
 	if err := x.send(&jsonrpc.Message{ID: id, Method: method}, params); err != nil {
 		return nil, err
 	}
-	x.h.inFlight.release(x.principal) // a waiting call needs no slot
-	defer x.h.inFlight.reacquire(x.principal)
+	x.h.inFlight.release(x.owner, 1) // a waiting call needs no slot
+	defer x.h.inFlight.reacquire(x.owner, 1)
 	select {
 	case m := <-answer:
 		if m.Error != nil {
@@ -140,13 +140,13 @@ func (x *exchange) Call(ctx context.Context, method string, params any) (json.Ra
 // Wait releases the slot among the requests in flight until resume is called,
 // and takes one among the streams, of which there are many more.
 func (x *exchange) Wait() (resume func()) {
-	if x.h.streams.acquire(x.principal) != 0 {
+	if x.h.streams.acquire(x.owner, 1) != 0 {
 		return func() {}
 	}
-	x.h.inFlight.release(x.principal)
+	x.h.inFlight.release(x.owner, 1)
 	return func() {
-		x.h.inFlight.reacquire(x.principal)
-		x.h.streams.release(x.principal)
+		x.h.inFlight.reacquire(x.owner, 1)
+		x.h.streams.release(x.owner, 1)
 	}
 }
 
@@ -191,5 +191,5 @@ func (x *exchange) finish(status int, p jsonrpc.Packet) {
 	if x.active != nil && x.active.hasEnded() {
 		x.stream.abandon()
 	}
-	x.h.streams.release(x.principal)
+	x.h.streams.release(x.owner, 1)
 }

@@ -51,8 +51,8 @@ func FuzzPost(f *testing.F) {
 		if _, err := jsonrpc.Decode(got, jsonrpc.Limits{Bytes: 1 << 30, Batch: 1 << 20}); err != nil {
 			t.Errorf("answer %d %s: %v", w.Code, got, err)
 		}
-		if h.inFlight.load() != 0 || h.streams.load() != 0 || h.bodyBytes.Load() != 0 || len(h.active) != 0 {
-			t.Errorf("%d in flight, %d streams, %d bytes, %d sessions are left", h.inFlight.load(), h.streams.load(), h.bodyBytes.Load(), len(h.active))
+		if h.inFlight.load() != 0 || h.streams.load() != 0 || h.bodies.load() != 0 || len(h.active) != 0 {
+			t.Errorf("%d in flight, %d streams, %d bytes, %d sessions are left", h.inFlight.load(), h.streams.load(), h.bodies.load(), len(h.active))
 		}
 	})
 }

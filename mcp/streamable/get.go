@@ -23,14 +23,14 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, p *mcp.Principal) 
 	}
 	defer h.release(s.active)
 	if h.closing.Err() != nil {
-		h.busy(w, http.StatusServiceUnavailable, jsonrpc.ID{})
+		h.busy(w, http.StatusServiceUnavailable, jsonrpc.ID{}, endingText)
 		return
 	}
-	if status := h.streams.acquire(p.ID); status != 0 {
-		h.busy(w, status, jsonrpc.ID{})
+	if status := h.streams.acquire(p.Owner, 1); status != 0 {
+		h.busy(w, status, jsonrpc.ID{}, h.streams.refusal(status))
 		return
 	}
-	defer h.streams.release(p.ID)
+	defer h.streams.release(p.Owner, 1)
 	defer h.server.Opened()(nil)
 	a := s.active
 	ctx, end := h.untilClosing(r.Context(), p.Revoked)
@@ -47,7 +47,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, p *mcp.Principal) 
 	remote := h.isOtherReplica(replica)
 	switch {
 	case remote && !s.relayQuota.take():
-		h.busy(w, http.StatusTooManyRequests, jsonrpc.ID{})
+		h.busy(w, http.StatusTooManyRequests, jsonrpc.ID{}, "busy: this session resumes streams too often; try again")
 		return
 	case mark == callMark && remote:
 		h.resumeFromReplica(ctx, w, s, replica, name, seen)

@@ -25,7 +25,7 @@ type Handler struct {
 	inFlight    limiter
 	streams     limiter
 	revocations revocations
-	bodyBytes   atomic.Int64  // memory of large bodies in use
+	bodies      limiter       // memory of bodies that arrive, and of large ones that are being handled
 	keptBytes   atomic.Int64  // memory of events kept for clients that may reconnect
 	lastNumber  atomic.Uint64 // last number used for a stream or a request to a client
 	alarms      sync.Pool     // of *alarm, not set
@@ -62,10 +62,12 @@ func NewHandler(s *mcp.Server, o *Options) *Handler {
 	h.o.MaxStreams = cmp.Or(h.o.MaxStreams, 16<<10)
 	h.o.MaxBytes = cmp.Or(h.o.MaxBytes, 128<<20)
 	h.o.SessionLife = cmp.Or(h.o.SessionLife, 24*time.Hour)
-	h.inFlight.max, h.streams.max = int64(h.o.MaxInFlight), int64(h.o.MaxStreams)
+	h.inFlight.what, h.streams.what, h.bodies.what = "requests at once", "open event streams", "bytes of requests in transfer"
+	h.inFlight.max, h.streams.max, h.bodies.max = int64(h.o.MaxInFlight), int64(h.o.MaxStreams), h.o.MaxBytes
 	if h.o.Authenticate != nil {
-		h.inFlight.maxEach = cmp.Or(h.o.MaxInFlightEach, (h.o.MaxInFlight+3)/4)
-		h.streams.maxEach = cmp.Or(h.o.MaxStreamsEach, (h.o.MaxStreams+3)/4)
+		h.inFlight.maxEach = int64(cmp.Or(h.o.MaxInFlightEach, (h.o.MaxInFlight+3)/4))
+		h.streams.maxEach = int64(cmp.Or(h.o.MaxStreamsEach, (h.o.MaxStreams+3)/4))
+		h.bodies.maxEach = max(h.o.MaxBytes/4, min(h.o.MaxBytes, 2*int64(h.o.Limits.Bytes)))
 	}
 	if h.o.Store == nil {
 		h.o.Store = newMemoryStore()
@@ -166,7 +168,7 @@ func (h *Handler) admit(w http.ResponseWriter, r *http.Request) (p mcp.Principal
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
 	}
 	if h.o.Authenticate == nil {
-		return mcp.Principal{ID: "local"}, true
+		return mcp.Principal{ID: "local", Owner: "local"}, true
 	}
 	if r.ContentLength != 0 && (!ok || srv.ReadTimeout == 0) {
 		limitDrain(w) // it may read the body

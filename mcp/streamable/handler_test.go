@@ -351,22 +351,22 @@ func TestManyClients_sameID(t *testing.T) {
 func TestHandler_busy(t *testing.T) {
 	h := NewHandler(newFixture(t), &Options{MaxInFlight: 1, MaxStreams: 1})
 	c := &client{t: t, url: serve(t, h), version: "2026-07-28"}
-	h.inFlight.reacquire("local")
+	h.inFlight.reacquire("local", 1)
 	body, header := modernCall(1, "echo", "hi")
 	res := c.do(t.Context(), "POST", body, header...)
 	res.Body.Close()
 	if res.StatusCode != 503 || res.Header.Get("Retry-After") == "" {
 		t.Errorf("one more call: %s, want 503", res.Status)
 	}
-	h.inFlight.release("local")
-	h.streams.reacquire("local")
+	h.inFlight.release("local", 1)
+	h.streams.reacquire("local", 1)
 	if status, got := c.post(strings.Replace(body, "echo", "progress", 1), "Mcp-Method", "tools/call", "Mcp-Name", "progress"); status != 200 || !strings.HasPrefix(got, `{"jsonrpc"`) {
 		t.Errorf("a call with progress and no place for a stream: %d %s, want plain JSON", status, got)
 	}
 	if status, _ := c.post(listenRequest, "Mcp-Method", "subscriptions/listen"); status != 503 {
 		t.Errorf("one more stream: %d, want 503", status)
 	}
-	h.streams.release("local")
+	h.streams.release("local", 1)
 }
 
 // TestHandler_waiting: who only waits keeps nobody from being served.
@@ -451,7 +451,7 @@ func TestHandler_busyForOne(t *testing.T) {
 		defer h.inFlight.mu.Unlock()
 		h.streams.mu.Lock()
 		defer h.streams.mu.Unlock()
-		return len(h.inFlight.perPrincipal)+len(h.streams.perPrincipal) == 0
+		return len(h.inFlight.perOwner)+len(h.streams.perOwner) == 0
 	})
 	if status, _ := eve.post(body, header...); status != 200 {
 		t.Errorf("after the others: %d", status)
@@ -469,7 +469,7 @@ func TestMemory_ofLargeBodies(t *testing.T) {
 	if status, _ := c.post(body, header...); status != 200 {
 		t.Errorf("a smaller one: %d, want 200", status)
 	}
-	waitFor(t, "free memory", func() bool { return h.bodyBytes.Load() == 0 })
+	waitFor(t, "free memory", func() bool { return h.bodies.load() == 0 })
 }
 
 func TestAccepts(t *testing.T) {

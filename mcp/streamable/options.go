@@ -37,15 +37,17 @@ type Options struct {
 	// Limits bounds the cost of one request.
 	Limits jsonrpc.Limits
 	// MaxInFlight limits the requests handled at once; default 1,024. Requests
-	// that wait for their client do not count.
+	// whose body has not arrived, or that wait for their client, do not count.
 	MaxInFlight int
 	// MaxStreams limits the open event streams; default 16,384.
 	MaxStreams int
-	// MaxInFlightEach and MaxStreamsEach are the limits for each principal;
-	// default a quarter. They do not apply without Authenticate.
+	// MaxInFlightEach and MaxStreamsEach are the limits for each owner of
+	// principals, see mcp.Principal; default a quarter. They do not apply
+	// without Authenticate.
 	MaxInFlightEach, MaxStreamsEach int
-	// MaxBytes limits the memory for large bodies of all requests together;
-	// default 128 MiB.
+	// MaxBytes limits the memory for bodies that arrive, and for large ones
+	// until their request is done, of all requests together; default 128 MiB.
+	// An owner may use a quarter of it.
 	MaxBytes int64
 	// Sessionless also serves requests of the revisions with a handshake that
 	// come without a session id, whatever their Content-Type: one POST with a

@@ -9,26 +9,43 @@ import (
 	"github.com/bossman-dev/bossman/mcp"
 )
 
-// post serves a POST: a message or a batch.
+// post serves a POST: a message or a batch. It takes a slot among the requests
+// in flight only when the body has arrived, so that clients that send slowly
+// keep none from others; until then only the memory for bodies limits them.
 func (h *Handler) post(w http.ResponseWriter, r *http.Request, p *mcp.Principal) {
-	if status := h.inFlight.acquire(p.ID); status != 0 {
-		h.busy(w, status, jsonrpc.ID{})
+	packet, held := h.readPacket(w, r, p.Owner)
+	defer h.bodies.release(p.Owner, held)
+	if packet.Message == nil && packet.Batch == nil || !h.acquireSlot(w, p.Owner, packet.Message) {
 		return
 	}
-	defer h.inFlight.release(p.ID)
-	packet, held := h.readPacket(w, r)
-	defer h.bodyBytes.Add(-held)
-	switch {
-	case packet.Message != nil:
+	defer h.inFlight.release(p.Owner, 1)
+	if packet.Message != nil {
 		h.serveMessage(w, r, p, packet.Message)
-	case packet.Batch != nil:
-		h.serveBatch(w, r, p, packet.Batch)
+		return
 	}
+	h.serveBatch(w, r, p, packet.Batch)
+}
+
+// acquireSlot takes a slot among the requests in flight, or refuses the request.
+func (h *Handler) acquireSlot(w http.ResponseWriter, owner string, m *jsonrpc.Message) bool {
+	status := h.inFlight.acquire(owner, 1)
+	if status != 0 {
+		h.busy(w, status, requestID(m), h.inFlight.refusal(status))
+	}
+	return status == 0
+}
+
+// requestID returns the id of a request, or the zero ID for any other message.
+func requestID(m *jsonrpc.Message) jsonrpc.ID {
+	if m == nil || !m.IsRequest() {
+		return jsonrpc.ID{}
+	}
+	return m.ID
 }
 
 // readPacket reads the body of a POST. If it is not a packet, it writes an
-// error and returns an empty packet. held is the shared memory in use.
-func (h *Handler) readPacket(w http.ResponseWriter, r *http.Request) (packet jsonrpc.Packet, held int64) {
+// error and returns an empty packet. held is the memory for bodies in use.
+func (h *Handler) readPacket(w http.ResponseWriter, r *http.Request, owner string) (packet jsonrpc.Packet, held int64) {
 	switch {
 	case !h.o.Sessionless && !isJSON(header(r, "Content-Type")):
 		h.refuseUnread(w, r, http.StatusUnsupportedMediaType, "the content must be application/json")
@@ -40,10 +57,10 @@ func (h *Handler) readPacket(w http.ResponseWriter, r *http.Request) (packet jso
 		h.refuseUnread(w, r, http.StatusNotAcceptable, "the client must accept application/json and text/event-stream")
 		return packet, 0
 	}
-	body, held, err := h.readBody(w, r)
+	body, held, err := h.readBody(w, r, owner)
 	if err != nil {
 		h.writeBodyError(w, err)
-		return packet, held
+		return packet, 0
 	}
 	packet, err = jsonrpc.Decode(body, h.o.Limits)
 	if bad, ok := errors.AsType[*jsonrpc.Malformed](err); ok {

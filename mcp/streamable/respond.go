@@ -12,13 +12,19 @@ import (
 	"github.com/bossman-dev/bossman/mcp"
 )
 
+// Reasons for refusing a request temporarily, besides limits.
+const (
+	endingText = "busy: this server is ending; try again"
+	storeText  = "busy: sessions cannot be read or written now; try again"
+)
+
 // retryAfterSecs is when a client that was refused may retry.
 const retryAfterSecs = "1"
 
-// busy refuses a request temporarily.
-func (h *Handler) busy(w http.ResponseWriter, status int, id jsonrpc.ID) {
+// busy refuses a request temporarily. text says why.
+func (h *Handler) busy(w http.ResponseWriter, status int, id jsonrpc.ID, text string) {
 	w.Header().Set("Retry-After", retryAfterSecs)
-	h.refuseMessage(w, status, id, "busy")
+	h.refuseMessage(w, status, id, text)
 }
 
 func (h *Handler) notAllowed(w http.ResponseWriter, allow string) {

@@ -70,7 +70,7 @@ func (h *Handler) openSession(w http.ResponseWriter, r *http.Request, principal 
 		return session{}, false
 	case err != nil:
 		h.log.Error("load session", "err", err)
-		h.busy(w, http.StatusServiceUnavailable, id)
+		h.busy(w, http.StatusServiceUnavailable, id, storeText)
 		return session{}, false
 	}
 	if name := header(r, "Mcp-Protocol-Version"); name != "" {
@@ -90,7 +90,7 @@ func (h *Handler) initialize(w http.ResponseWriter, r *http.Request, rq *mcp.Req
 		h.writeError(w, http.StatusBadRequest, rq.ID, mcp.Newest, asError(err))
 		return
 	}
-	x := h.newExchange(w, r, rq.Principal.ID, rq.Revision, nil)
+	x := h.newExchange(w, r, rq.Principal.Owner, rq.Revision, nil)
 	result, err := h.server.Handle(r.Context(), rq, x)
 	if err == nil {
 		var id string
@@ -114,7 +114,7 @@ func (h *Handler) inSession(w http.ResponseWriter, r *http.Request, rq *mcp.Requ
 		return
 	}
 	defer h.release(s.active)
-	x := h.newExchange(w, r, rq.Principal.ID, s.Revision(), s.active)
+	x := h.newExchange(w, r, rq.Principal.Owner, s.Revision(), s.active)
 	m, ok := h.handleCall(r, s, rq, x)
 	if !ok {
 		x.finish(http.StatusAccepted, jsonrpc.Packet{})
@@ -180,7 +180,7 @@ func (h *Handler) delete(w http.ResponseWriter, r *http.Request, principal strin
 	})
 	if err != nil {
 		h.log.Error("end session", "err", err)
-		h.busy(w, http.StatusServiceUnavailable, jsonrpc.ID{})
+		h.busy(w, http.StatusServiceUnavailable, jsonrpc.ID{}, storeText)
 		return
 	}
 	s.active.close()

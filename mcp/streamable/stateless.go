@@ -18,7 +18,7 @@ func (h *Handler) stateless(w http.ResponseWriter, r *http.Request, rq *mcp.Requ
 	if !h.prepare(w, r, rq) {
 		return
 	}
-	x := h.newExchange(w, r, rq.Principal.ID, rq.Revision, nil)
+	x := h.newExchange(w, r, rq.Principal.Owner, rq.Revision, nil)
 	result, err := h.handle(r, rq, x)
 	respond(x, rq, result, err)
 }
@@ -49,34 +49,42 @@ func (h *Handler) listen(w http.ResponseWriter, r *http.Request, rq *mcp.Request
 	if !h.prepare(w, r, rq) {
 		return
 	}
-	if status := h.checkStream(rq.Principal.ID); status != 0 {
-		h.busy(w, status, rq.ID)
+	if status := h.checkStream(rq.Principal.Owner); status != 0 {
+		h.busy(w, status, rq.ID, h.streamRefusal(status))
 		return
 	}
-	h.inFlight.release(rq.Principal.ID) // it counts as a stream
+	h.inFlight.release(rq.Principal.Owner, 1) // it counts as a stream
 	closed := h.server.Opened()
 	ctx, end := h.untilClosing(r.Context(), rq.Principal.Revoked)
 	defer func() {
 		end(nil)
 		closed(nil)
-		h.inFlight.reacquire(rq.Principal.ID)
+		h.inFlight.reacquire(rq.Principal.Owner, 1)
 	}()
-	x := h.newExchange(w, r, rq.Principal.ID, rq.Revision, nil)
+	x := h.newExchange(w, r, rq.Principal.Owner, rq.Revision, nil)
 	result, err := h.server.Handle(ctx, rq, x)
 	respond(x, rq, result, err)
 }
 
 // checkStream returns zero if a stream can be opened, or the status to refuse
 // with.
-func (h *Handler) checkStream(principal string) int {
+func (h *Handler) checkStream(owner string) int {
 	if h.closing.Err() != nil {
 		return http.StatusServiceUnavailable
 	}
-	status := h.streams.acquire(principal)
+	status := h.streams.acquire(owner, 1)
 	if status == 0 {
-		h.streams.release(principal) // it is acquired when the stream starts
+		h.streams.release(owner, 1) // it is acquired when the stream starts
 	}
 	return status
+}
+
+// streamRefusal explains a status of checkStream.
+func (h *Handler) streamRefusal(status int) string {
+	if h.closing.Err() != nil {
+		return endingText
+	}
+	return h.streams.refusal(status)
 }
 
 // respond writes the response to a request.
@@ -105,7 +113,7 @@ func (h *Handler) settleAlone(rq *mcp.Request, version mcp.Revision) bool {
 
 // serveAlone serves a request without a session.
 func (h *Handler) serveAlone(w http.ResponseWriter, r *http.Request, rq *mcp.Request) {
-	x := h.newExchange(w, r, rq.Principal.ID, rq.Revision, nil)
+	x := h.newExchange(w, r, rq.Principal.Owner, rq.Revision, nil)
 	result, err := h.handle(r, rq, x)
 	x.finish(http.StatusOK, jsonrpc.One(response(rq.ID, result, err)))
 }
