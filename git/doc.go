@@ -8,7 +8,10 @@
 // letting git search for one, ignores GIT_* variables of its caller, and turns off
 // hooks, the file-system monitor, prompts and the fetching of missing objects.
 //
-// Only Snapshot and Status run the clean filters of the repository and its submodules,
-// because they look at the files of a worktree; take a snapshot only where the repository
-// is trusted.
+// A worktree and its git directory have to name each other; Repo.Foreign says where they do
+// not. A bare repository inside a worktree is content.
+//
+// Only Snapshot runs the clean filters of the repository and its submodules, because it
+// reads the files of a worktree as a commit would; take one only where the repository is
+// trusted.
 package git

@@ -29,11 +29,12 @@ func sh(t *testing.T, dir, script string) string {
 // newRepo makes a repository with one commit.
 func newRepo(t *testing.T) (*git.Repo, string) {
 	t.Helper()
-	dir, err := filepath.EvalSymlinks(t.TempDir())
+	base, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	sh(t, dir, "git init -q -b main . && echo one > one && git add . && git commit -qm one")
+	dir := filepath.Join(base, "repo")
+	sh(t, base, "mkdir repo && cd repo && git init -q -b main . && echo one > one && git add . && git commit -qm one")
 	return find(t, dir), dir
 }
 

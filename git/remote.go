@@ -10,23 +10,12 @@ import (
 // RemoteName has it; empty if there is none. It is the remote named origin, else the first
 // one. It reads the configuration file only, and no file that this includes.
 func (r *Repo) Remote() string {
-	text, err := readSmall(filepath.Join(r.Common, "config"))
-	if err != nil {
-		return ""
-	}
-	first, section := "", ""
-	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, "[") {
-			section = strings.ToLower(strings.TrimSpace(line[1:max(1, strings.LastIndexByte(line, ']'))]))
+	first := ""
+	for key, value := range r.settings("config") {
+		if !strings.HasPrefix(key, "remote.") || !strings.HasSuffix(key, ".url") {
 			continue
 		}
-		key, value, ok := strings.Cut(line, "=")
-		if !ok || !strings.EqualFold(strings.TrimSpace(key), "url") || !strings.HasPrefix(section, `remote "`) {
-			continue
-		}
-		value = strings.Trim(strings.TrimSpace(value), `"`)
-		if name := RemoteName(value, r.Common); section == `remote "origin"` {
+		if name := RemoteName(value, r.Common); key == "remote.origin.url" {
 			return name
 		} else if first == "" {
 			first = name

@@ -24,9 +24,15 @@ type Repo struct {
 	Common string
 	// Bare is set if there is no worktree.
 	Bare bool
+	// Foreign says why the git directory may belong to something else than the worktree,
+	// in half a sentence; empty if it does not. Then the worktree names it, but it does not
+	// name the worktree: anybody can write such a pointer into an archive.
+	Foreign string
 }
 
-// Find finds the repository that a directory is in. It reads files only.
+// Find finds the repository that a directory is in. It reads files only. A bare repository
+// inside a worktree is a part of its content, like any other directory: whoever wrote the
+// content wrote its configuration, too.
 func Find(dir string) (*Repo, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -35,63 +41,146 @@ func Find(dir string) (*Repo, error) {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
 	}
+	var bare *Repo
 	for {
-		if r, ok := At(dir); ok {
+		r, ok := At(dir)
+		switch {
+		case ok && !r.Bare:
 			return r, nil
+		case ok && bare == nil:
+			bare = r
 		}
 		up := filepath.Dir(dir)
 		if up == dir {
-			return nil, ErrNoRepo
+			break
 		}
 		dir = up
 	}
+	if bare == nil {
+		return nil, ErrNoRepo
+	}
+	return bare, nil
 }
 
 // At returns the repository whose worktree has its top in dir, or the bare repository
 // that is dir.
 func At(dir string) (*Repo, bool) {
 	dot := filepath.Join(dir, ".git")
-	info, err := os.Stat(dot)
+	info, err := os.Lstat(dot)
 	switch {
-	case err == nil && info.IsDir():
-		common, ok := commonDir(dot)
-		return &Repo{Root: dir, Dir: dot, Common: common}, ok
-	case err == nil && info.Mode().IsRegular():
-		text, err := readSmall(dot)
-		target, ok := strings.CutPrefix(strings.TrimSpace(text), "gitdir:")
-		if err != nil || !ok {
+	case err != nil:
+		if _, err := os.Lstat(filepath.Join(dir, "commondir")); err == nil || !isCommon(dir) {
 			return nil, false
 		}
-		target = strings.TrimSpace(target)
-		if !filepath.IsAbs(target) {
-			target = filepath.Join(dir, target)
+		return &Repo{Root: dir, Dir: dir, Common: dir, Bare: true}, true
+	case info.IsDir():
+		r := &Repo{Root: dir, Dir: dot}
+		if !r.setCommon() {
+			return nil, false
 		}
-		common, ok := commonDir(target)
-		return &Repo{Root: dir, Dir: filepath.Clean(target), Common: common}, ok
+		if r.Common != r.Dir {
+			r.Foreign = "its .git/commondir leads to " + r.Common
+		}
+		return r, true
 	}
-	common, ok := commonDir(dir)
-	return &Repo{Root: dir, Dir: dir, Common: common, Bare: true}, ok
+	target, ok := pointer(dot, info)
+	if !ok {
+		return nil, false
+	}
+	r := &Repo{Root: dir, Dir: target}
+	if !r.setCommon() {
+		return nil, false
+	}
+	if !r.named() {
+		r.Foreign = "its .git leads to " + r.Dir + ", which does not name this directory as its worktree"
+	}
+	return r, true
 }
 
-// commonDir follows a git directory to the one that it shares with others. A git
-// directory has HEAD, objects and refs.
-func commonDir(dir string) (string, bool) {
-	if _, err := os.Lstat(filepath.Join(dir, "HEAD")); err != nil {
+// pointer returns the git directory that a file .git or a symbolic link of that name leads
+// to.
+func pointer(dot string, info fs.FileInfo) (string, bool) {
+	var target string
+	switch {
+	case info.Mode()&fs.ModeSymlink != 0:
+		real, err := filepath.EvalSymlinks(dot)
+		return real, err == nil
+	case info.Mode().IsRegular():
+		text, err := readSmall(dot)
+		if err != nil {
+			return "", false
+		}
+		var ok bool
+		if target, ok = strings.CutPrefix(strings.TrimSpace(text), "gitdir:"); !ok {
+			return "", false
+		}
+	default:
 		return "", false
 	}
-	if text, err := readSmall(filepath.Join(dir, "commondir")); err == nil {
-		shared := strings.TrimSpace(text)
-		if !filepath.IsAbs(shared) {
-			shared = filepath.Join(dir, shared)
+	return resolve(filepath.Dir(dot), strings.TrimSpace(target)), true
+}
+
+// named reports whether the git directory names the worktree: the directory of a linked
+// worktree has a file gitdir, others have core.worktree in their configuration.
+func (r *Repo) named() bool {
+	if text, err := readSmall(filepath.Join(r.Dir, "gitdir")); err == nil {
+		return filepath.Dir(filepath.Dir(r.Dir)) == r.Common && same(resolve(r.Dir, strings.TrimSpace(text)), filepath.Join(r.Root, ".git"))
+	}
+	if r.Common != r.Dir {
+		return false
+	}
+	for _, name := range []string{"config.worktree", "config"} {
+		for key, value := range r.settings(name) {
+			if key == "core.worktree" {
+				return same(resolve(r.Dir, value), r.Root)
+			}
 		}
-		dir = shared
+	}
+	return false
+}
+
+// resolve returns what a path in a file of dir means.
+func resolve(dir, path string) string {
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(dir, path)
+	}
+	return filepath.Clean(path)
+}
+
+// same reports whether two paths lead to one file or directory.
+func same(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
+}
+
+// setCommon follows the git directory to the one that it shares with others, and reports
+// whether they are git directories.
+func (r *Repo) setCommon() bool {
+	r.Common = r.Dir
+	if text, err := readSmall(filepath.Join(r.Dir, "commondir")); err == nil {
+		r.Common = resolve(r.Dir, strings.TrimSpace(text))
+		if _, err := os.Lstat(filepath.Join(r.Dir, "HEAD")); err != nil {
+			return false
+		}
+	}
+	return isCommon(r.Common)
+}
+
+// isCommon reports whether a directory has what a repository has: HEAD, objects and refs.
+func isCommon(dir string) bool {
+	if _, err := os.Lstat(filepath.Join(dir, "HEAD")); err != nil {
+		return false
 	}
 	for _, part := range []string{"objects", "refs"} {
 		if info, err := os.Stat(filepath.Join(dir, part)); err != nil || !info.IsDir() {
-			return "", false
+			return false
 		}
 	}
-	return filepath.Clean(dir), true
+	return true
 }
 
 // Name is what people call the repository: web for web/.git, web/.bare and web.git.

@@ -2,6 +2,8 @@ package git
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strings"
 )
 
@@ -11,39 +13,59 @@ type Status struct {
 	Branch string
 	// Head is the start of the commit's hash, empty before the first commit.
 	Head string
-	// Uncommitted is how many files differ from the commit, untracked ones included.
+	// Uncommitted is how many files differ from the commit, untracked ones included; 0 if
+	// git does not say.
 	Uncommitted int
 }
 
 // headLength is how much of a commit's hash is kept.
 const headLength = 12
 
-// Status reads the state of a worktree. It takes no lock in the repository, but it runs
-// the clean filters that the repository configures.
+// Status reads the state of a worktree. It takes no lock in the repository and runs
+// nothing that the repository or the user configures. Without the filters a file that one
+// of them would change may count as uncommitted if it was touched.
 func (r *Repo) Status(ctx context.Context) (Status, error) {
-	out, err := r.git(ctx, "status", "--porcelain=v2", "--branch")
+	head, err := r.Head()
 	if err != nil {
 		return Status{}, err
 	}
-	return parseStatus(out), nil
+	s := Status{Branch: head.Branch, Head: head.Commit[:min(len(head.Commit), headLength)]}
+	if r.Bare {
+		return s, nil
+	}
+	env, err := r.withoutFilters(ctx)
+	if err != nil {
+		return s, nil
+	}
+	out, err := r.run(ctx, call{args: []string{"status", "--porcelain=v2", "-z", "--no-renames", "--ignore-submodules=dirty"}, env: env})
+	if err == nil {
+		s.Uncommitted = strings.Count(out, "\x00")
+	}
+	return s, nil
 }
 
-// parseStatus reads the output of git status --porcelain=v2 --branch.
-func parseStatus(out string) Status {
-	var s Status
-	for line := range strings.Lines(out) {
-		line = strings.TrimSpace(line)
-		if head, ok := strings.CutPrefix(line, "# branch.oid "); ok {
-			if head != "(initial)" {
-				s.Head = head[:min(len(head), headLength)]
-			}
-		} else if branch, ok := strings.CutPrefix(line, "# branch.head "); ok {
-			if branch != "(detached)" {
-				s.Branch = branch
-			}
-		} else if line != "" && !strings.HasPrefix(line, "#") {
-			s.Uncommitted++
+// withoutFilters returns an environment in which git runs no filter of any configuration
+// file.
+func (r *Repo) withoutFilters(ctx context.Context) (env []string, err error) {
+	out, err := r.git(ctx, "config", "--null", "--name-only", "--get-regexp", `^filter\.`)
+	if e, ok := errors.AsType[*Error](err); ok && e.Exit == 1 {
+		return nil, nil // there are none
+	}
+	if err != nil {
+		return nil, err
+	}
+	n := 0
+	set := func(key, value string) {
+		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", n, key), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", n, value))
+		n++
+	}
+	for key := range strings.SplitSeq(out, "\x00") {
+		switch {
+		case strings.HasSuffix(key, ".required"):
+			set(key, "false")
+		case key != "":
+			set(key, "")
 		}
 	}
-	return s
+	return append(env, fmt.Sprintf("GIT_CONFIG_COUNT=%d", n)), nil
 }

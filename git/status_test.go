@@ -1,47 +1,65 @@
-package git
+package git_test
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
+
+	"github.com/bossman-dev/bossman/git"
 )
 
-func TestParseStatus(t *testing.T) {
-	for _, tt := range []struct {
-		name, out string
-		want      Status
-	}{
-		{"no commit yet", "# branch.oid (initial)\n# branch.head main\n", Status{Branch: "main"}},
-		{
-			"changed files", "# branch.oid 0123456789abcdef0123\n# branch.head feature/x\n# branch.upstream origin/x\n# branch.ab +1 -0\n" +
-				"1 .M N... 100644 100644 100644 0 0 a.go\n? b.go\n", Status{Branch: "feature/x", Head: "0123456789ab", Uncommitted: 2},
-		},
-		{"detached", "# branch.oid 0123456789abcdef0123\n# branch.head (detached)\n", Status{Head: "0123456789ab"}},
-		{"nothing", "", Status{}},
-	} {
-		if got := parseStatus(tt.out); got != tt.want {
-			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)
+func TestStatus(t *testing.T) {
+	r, dir := newRepo(t)
+	check := func(what string, want git.Status) {
+		t.Helper()
+		got, err := r.Status(t.Context())
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		if want.Head == "HEAD" {
+			want.Head = strings.TrimSpace(sh(t, dir, "git rev-parse HEAD"))[:12]
+		}
+		if got != want {
+			t.Errorf("%s: Status = %+v, want %+v", what, got, want)
 		}
 	}
+	check("a commit", git.Status{Branch: "main", Head: "HEAD"})
+	sh(t, dir, "echo x >> one; printf x > 'a name\nwith a line break'; mkdir d; touch d/1 d/2")
+	check("changed and untracked files", git.Status{Branch: "main", Head: "HEAD", Uncommitted: 3})
+	sh(t, dir, "git add one && git mv one two && git checkout -q --detach")
+	check("detached, with a renamed file", git.Status{Head: "HEAD", Uncommitted: 4})
+	sh(t, dir, "git checkout -q --orphan new && git rm -rfq --cached . && rm -rf d two a*")
+	check("no commit yet", git.Status{Branch: "new"})
 }
 
-func TestStatus(t *testing.T) {
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("there is no git")
-	}
-	dir := t.TempDir()
-	if out, err := exec.Command("git", "init", "-q", "-b", "main", dir).CombinedOutput(); err != nil {
-		t.Fatalf("git init: %v\n%s", err, out)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "new"), nil, 0o666); err != nil {
+// Nothing that a repository configures runs when its state is read.
+func TestStatus_runsNothing(t *testing.T) {
+	r, dir := newRepo(t)
+	canary := filepath.Join(t.TempDir(), "canary")
+	program := filepath.Join(dir, "run")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\ntouch "+canary+"\ncat\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	repo, err := Find(dir)
-	if err != nil {
-		t.Fatal(err)
+	sh(t, dir, `
+		git config filter.a=b.clean "$PWD/run" && git config filter.a=b.required true
+		git config filter.p.process "$PWD/run" && git config filter.P.smudge "$PWD/run"
+		printf '[filter "q"]\n\tclean = "'"$PWD"'/run"\n\trequired\n' > .git/more && git config include.path more
+		git config core.fsmonitor "$PWD/run" && git config core.pager "$PWD/run" && git config core.hooksPath "$PWD"
+		git config core.sshCommand "$PWD/run" && git config diff.external "$PWD/run" && git config core.editor "$PWD/run"
+		git config core.alternateRefsCommand "$PWD/run" && git config gpg.program "$PWD/run" && git config status.submoduleSummary true
+		git config alias.status '!./run' && git config alias.config '!./run' && cp run post-index-change
+		printf '* filter=a=b\none filter=q\n' > .gitattributes
+		echo y > two; touch -d '2001-01-01' one`) // git reads a file whose time alone has changed
+	got, err := r.Status(t.Context())
+	if err != nil || got.Uncommitted < 2 {
+		t.Errorf("Status = %+v, %v, want uncommitted files", got, err)
 	}
-	if got, err := repo.Status(t.Context()); err != nil || got != (Status{Branch: "main", Uncommitted: 1}) {
-		t.Errorf("Status = %+v, %v", got, err)
+	if _, err := os.Stat(canary); err == nil {
+		t.Error("Status ran a program of the repository")
+	}
+	sh(t, dir, "git -c core.fsmonitor=false -c core.hooksPath=/dev/null status >/dev/null 2>&1; true") // the control
+	if _, err := os.Stat(canary); err != nil {
+		t.Error("git status did not run the filter: this test shows nothing")
 	}
 }
