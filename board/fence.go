@@ -182,7 +182,7 @@ func (c *change) fail(t *Task) {
 }
 
 // notHolder denies an action to a caller that held any attempt of a task: nobody reviews
-// their own work.
+// their own work. In an agent's shell that is every caller whose principal held one.
 func (c *change) notHolder(id ID, what string) error {
 	held, err := c.tx.Held(id, c.actor.Owner, WorkerID{Principal: c.actor.Principal, Name: c.actor.Worker})
 	if err != nil {
@@ -190,6 +190,22 @@ func (c *change) notHolder(id ID, what string) error {
 	}
 	if held {
 		return denied("a worker that held %v cannot %s", id, what)
+	}
+	if !c.actor.Shell {
+		return nil
+	}
+	for n := 1; n <= c.tasks[id].Attempt; n++ {
+		a, err := c.tx.Attempt(id, n)
+		if errors.Is(err, ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if a.Worker.Principal == c.actor.Principal {
+			return denied("this process was started in an agent's shell, and that agent may have worked on %v: it cannot %s. "+
+				"A person can, and so can an agent in a client of its own that a person started", id, what)
+		}
 	}
 	return nil
 }

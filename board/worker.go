@@ -65,6 +65,9 @@ type Actor struct {
 	Name string
 	// Person is set if the credential is a person's own.
 	Person bool
+	// Shell is set if the process was started in an agent's shell, so that it may be the
+	// agent of any process of the principal.
+	Shell bool
 }
 
 // An ActorKind says whether a person or an agent did something. It is empty where that is

@@ -60,7 +60,7 @@ func (o operation[In, Out]) fetch(ctx context.Context, b *Board, a *board.Actor,
 		Args In `json:"args"`
 	}{Args: in}
 	if a != nil {
-		p.As = as{Worker: a.Worker, Person: a.Person}
+		p.As = as{Worker: a.Worker, Person: a.Person, Shell: a.Shell}
 		// Another shell is nobody's presence.
 		if strings.HasPrefix(a.Owner, access.ProcessPrefix) || strings.HasPrefix(a.Owner, access.DirPrefix) {
 			p.As.Owner = a.Owner
@@ -178,6 +178,7 @@ func newCall(b *board.Board, who *access.Caller, v *access.Verb, p as) (*call, e
 	c.actor.Owner = c.owner(p.Owner)
 	c.actor.Worker = p.Worker
 	c.actor.Person = who.Person && p.Person
+	c.actor.Shell = p.Shell
 	return c, nil
 }
 

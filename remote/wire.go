@@ -18,6 +18,7 @@ type as struct {
 	Owner  string `json:"owner,omitzero"`  // its process
 	Worker string `json:"worker,omitzero"` // the agent's name, if it is known
 	Person bool   `json:"person,omitzero"` // a person is at the keyboard
+	Shell  bool   `json:"shell,omitzero"`  // it runs in an agent's shell
 }
 
 // The form of values on the wire: tasks and roles are named as everywhere, durations

@@ -47,7 +47,7 @@ func next(ctx context.Context, t *Tools, k *caller, in nextInput) (*answer, erro
 		return nil, err
 	}
 	for _, slug := range w.Projects {
-		if k.May(access.Review, slug) == nil {
+		if k.May(access.Review, slug) == nil && !k.Shell { // which could give no verdict
 			w.Reviews = append(w.Reviews, slug)
 		}
 	}

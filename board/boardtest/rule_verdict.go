@@ -119,6 +119,29 @@ var ruleVerdicts = group{"reviews and releases", []test{
 		_, err := f.board.Review(f.ctx, y.actor, id, board.Decision{Verdict: board.Accept})
 		f.is("a review under the holder's name", err, board.ErrDenied)
 	}},
+	{"in an agent's shell nobody is somebody else to the work of the same principal", func(f *fixture) {
+		f.project(board.Project{Slug: project, Policy: board.PolicyReview})
+		id := f.create("a")
+		x, y := f.agent("x"), f.agent("y")
+		h := x.take(id)
+		q, err := f.board.Ask(f.ctx, x.actor, board.NewQuestion{Claim: h, Text: "?", Default: "no"})
+		f.ok(err)
+		shell := y.actor
+		shell.Shell = true
+		_, err = f.board.Answer(f.ctx, shell, q.ID, "yes")
+		f.is("an answer", err, board.ErrDenied)
+		_, err = f.board.Update(f.ctx, shell, id, board.Edit{Acceptance: new("Anything.")})
+		f.is("another acceptance", err, board.ErrDenied)
+		x.done(h)
+		_, err = f.board.Cancel(f.ctx, shell, id, "not needed", board.DependentsUnblock)
+		f.is("a cancellation", err, board.ErrDenied)
+		_, err = f.board.Review(f.ctx, shell, id, board.Decision{Verdict: board.Accept})
+		f.is("a verdict", err, board.ErrDenied)
+		other := shell
+		other.Principal = "key:other"
+		_, err = f.board.Review(f.ctx, other, id, board.Decision{Verdict: board.Reject, Note: "No."})
+		f.ok(err)
+	}},
 	{"a verdict applies to one status", func(f *fixture) {
 		id := f.create("a")
 		for _, v := range []board.Verdict{board.Accept, board.Reject, board.Retry} {

@@ -135,11 +135,11 @@ func isInput(f *os.File) bool {
 func (a *app) actor() board.Actor {
 	name := a.userName()
 	if _, err := a.RequirePerson(); err != nil {
-		shown := name
-		if a.AgentVariable() != "" {
+		agent, shown := a.AgentVariable() != "", name
+		if agent {
 			shown = name + "'s agent"
 		}
-		return board.Actor{Principal: "local", Owner: "shell:" + name, Name: shown}
+		return board.Actor{Principal: "local", Owner: "shell:" + name, Name: shown, Shell: agent}
 	}
 	return a.person()
 }

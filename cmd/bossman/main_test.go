@@ -160,6 +160,10 @@ func revoke(ts *testscript.TestScript, neg bool, args []string) {
 // and fills it in with FORM.
 func agent() int {
 	cmd := exec.Command("bossman", append([]string{"mcp"}, os.Args[1:]...)...)
+	if os.Getenv("WRAPPED") != "" { // as a client that marks its children and starts servers in a shell
+		cmd = exec.Command("sh", "-c", "bossman mcp; exit $?")
+		cmd.Env = append(os.Environ(), "CLAUDECODE=1")
+	}
 	cmd.Stderr = os.Stderr
 	in, _ := cmd.StdinPipe()
 	out, _ := cmd.StdoutPipe()

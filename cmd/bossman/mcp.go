@@ -71,6 +71,7 @@ func (a *app) serveStdio(ctx context.Context, f mcpFlags) error {
 	if o != nil {
 		agent = o.agent(role)
 	}
+	agent.Shell = a.InAgentShell()
 	options := &tools.Options{
 		Pipe: agent, Quiet: f.quiet || a.NoPersonAbove(), Logger: log, Session: a.Getenv("CLAUDE_CODE_SESSION_ID"),
 		Missing: err, Asked: notify.asked,

@@ -26,3 +26,6 @@ func environ(pid int) ([]string, error) {
 	}
 	return words[args:], nil
 }
+
+// wrapped is not known on this system.
+func wrapped(int) (parent int, ok bool) { return 0, false }

@@ -6,10 +6,13 @@ import (
 	"strings"
 )
 
+// runVariable is set for everything that Bossman runs itself.
+const runVariable = "BOSSMAN_RUN"
+
 // agentVariables are set by agents for the commands that they run. Settings that people
 // keep in their own shells are not among them.
 var agentVariables = []string{
-	"BOSSMAN_RUN", "BOSSMAN_AGENT", "AI_AGENT", "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ID", "CODEX_SANDBOX",
+	runVariable, "BOSSMAN_AGENT", "AI_AGENT", "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ID", "CODEX_SANDBOX",
 	"CODEX_SANDBOX_NETWORK_DISABLED", "CODEX_THREAD_ID", "GEMINI_CLI", "OPENCODE", "CRUSH", "CURSOR_AGENT", "CLINE_ACTIVE",
 	"COPILOT_CLI", "AUGMENT_AGENT", "GOOSE_TERMINAL", "AMP_CURRENT_THREAD_ID",
 }
@@ -41,19 +44,47 @@ func (c *Console) RequirePerson() (terminal bool, err error) {
 }
 
 // NoPersonAbove reports whether the client that started this process was itself started by
-// an agent, so that no person sits at it: a client is an agent's child if the agent's
-// variables are in the environment that the client began with. Where the system does not
-// tell that, the variables of this process count, which may be the client's own.
+// an agent, so that no person sits at it. Where the system does not tell that, the variables
+// of this process count, which may be the client's own.
 func (c *Console) NoPersonAbove() bool {
-	above, err := environ(os.Getppid())
+	names, err := agentsAbove()
 	if err != nil {
 		return c.AgentVariable() != ""
 	}
-	return slices.ContainsFunc(above, func(kv string) bool {
-		name, value, _ := strings.Cut(kv, "=")
-		return value != "" && slices.Contains(agentVariables, name)
-	})
+	return len(names) > 0
 }
+
+// InAgentShell reports whether this process, or the client that started it, was started in
+// an agent's shell. A client that Bossman runs was not; its agent marks the shells that it
+// opens. Where the system does not tell, it reports false.
+func (c *Console) InAgentShell() bool {
+	names, _ := agentsAbove()
+	return slices.ContainsFunc(names, func(name string) bool { return name != runVariable })
+}
+
+// agentsAbove returns the variables of agents in the environment that the client of this
+// process began with: a client is an agent's child if there are any. A program between the
+// two that passes on the client's pipes, such as a shell, is not the client.
+func agentsAbove() (names []string, err error) {
+	pid := os.Getppid()
+	for range maxWrappers {
+		above, ok := wrapped(pid)
+		if !ok {
+			break
+		}
+		pid = above
+	}
+	env, err := environ(pid)
+	for _, kv := range env {
+		if name, value, _ := strings.Cut(kv, "="); value != "" && slices.Contains(agentVariables, name) {
+			names = append(names, name)
+		}
+	}
+	return names, err
+}
+
+// maxWrappers bounds how many programs between client and server are looked through.
+const maxWrappers = 8
 
 // RefuseAgent returns an error in an agent's shell: an agent must not give itself a key, nor
 // change the rules that its work is judged by.
