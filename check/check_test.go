@@ -280,3 +280,37 @@ func ExampleCheck_String() {
 	// make test && make lint
 	// bwrap go test -run 'A|B' ./...
 }
+
+// A check that waits for another one on the machine has not begun, and says so.
+func TestRun_Ran(t *testing.T) {
+	locks := t.TempDir()
+	first, second := newRepo(t), newRepo(t)
+	gate := filepath.Join(t.TempDir(), "gate")
+	one := begin(t, newRunner(t, &check.Options{Locks: locks}), first, shell("while ! test -e "+gate+"; do sleep 0.05; done"))
+	wait := func(run *check.Run, want bool) {
+		t.Helper()
+		for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+			if _, queued := run.Ran(); queued == want {
+				return
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("Ran: queued = %v, want %v", !want, want)
+			}
+		}
+	}
+	wait(one, false)
+	two := begin(t, newRunner(t, &check.Options{Locks: locks}), second, shell("true"))
+	if v, ok := two.Wait(t.Context(), 300*time.Millisecond); ok {
+		t.Fatalf("the second check has ended: %+v", v)
+	}
+	if took, queued := two.Ran(); !queued || took != 0 {
+		t.Errorf("Ran of a check that waits = %v, %v, want 0, true", took, queued)
+	}
+	if err := os.WriteFile(gate, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if v := verdict(t, two); v.Result != check.Green {
+		t.Errorf("the second check: %+v", v)
+	}
+	wait(two, false)
+}

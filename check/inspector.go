@@ -65,21 +65,49 @@ func (i *Inspector) Begin(w board.Work) error {
 	return n.write("tips", tipsName(w), strings.Join(repo.Tips(), "\n"))
 }
 
-// End notes which commits an accepted report had as evidence: they are no evidence for
-// the work of others.
-func (i *Inspector) End(w board.Work, observed []board.Evidence) {
+// End notes what an accepted report had as its work: the commits that are its evidence, which
+// are no evidence for the work of others, and the commit that its work ends with.
+func (i *Inspector) End(ctx context.Context, w board.Work, observed []board.Evidence) {
 	repo, err := i.at(w.Place)
 	if err != nil || repo == nil {
 		return
 	}
+	// Without a note the report stands, too.
+	by := w.Task.String() + " " + w.Worker
 	for _, e := range observed {
-		if e.Kind != board.EvidenceCommit {
-			continue
-		}
-		if commit, err := repo.Commit(context.Background(), e.Ref); err == nil {
-			_ = i.notes(repo).write("commits", commit, w.Task.String()+" "+w.Worker) // without it the evidence stands, too
+		if e.Kind == board.EvidenceCommit {
+			_ = i.notes(repo).write("commits", e.Ref, by)
 		}
 	}
+	head, _, err := tip(repo, w.Place)
+	if err != nil || head == "" {
+		return
+	}
+	if head, err = repo.LastChange(ctx, head); err != nil {
+		return
+	}
+	if fresh, known, err := i.isNew(ctx, repo, w, head); err == nil && fresh && known {
+		_ = i.notes(repo).write("heads", head, by)
+	}
+}
+
+// finished returns the task of another worker whose accepted work a branch ends with, empty if
+// there is none or something newer.
+func (i *Inspector) finished(ctx context.Context, repo *git.Repo, w board.Work, tip string) (string, error) {
+	if tip == "" {
+		return "", nil
+	}
+	last, err := repo.LastChange(ctx, tip)
+	return i.othersNote(repo, w, "heads", last), err
+}
+
+// othersNote returns the task of a note about a commit, if it is another worker's.
+func (i *Inspector) othersNote(repo *git.Repo, w board.Work, kind, commit string) string {
+	by, ok := i.notes(repo).read(kind, commit)
+	if !ok || len(by) != 2 || by[0] == w.Task.String() || by[1] == w.Worker {
+		return ""
+	}
+	return by[0]
 }
 
 // notes returns the notes about a repository.
@@ -91,6 +119,23 @@ func (i *Inspector) notes(repo *git.Repo) notes {
 	return notes{dir: filepath.Join(i.Notes, hex.EncodeToString(sum[:16]))}
 }
 
+// Resolve replaces the names of commits in evidence, such as HEAD, with their full names.
+// What names no commit stays as it is.
+func (i *Inspector) Resolve(ctx context.Context, w board.Work, evidence []board.Evidence) {
+	repo, err := i.at(w.Place)
+	if err != nil || repo == nil {
+		return
+	}
+	for n, e := range evidence {
+		if e.Kind != board.EvidenceCommit || git.IsObject(e.Ref) {
+			continue
+		}
+		if commit, err := repo.Commit(ctx, e.Ref); err == nil {
+			evidence[n].Ref = commit
+		}
+	}
+}
+
 // Verify looks at the evidence of a report, as far as it can be looked at. It returns
 // the pieces that it has seen, and a sentence for each piece that is false. The place of
 // the work is one that Place returned.
@@ -98,6 +143,19 @@ func (i *Inspector) Verify(ctx context.Context, w board.Work, evidence []board.E
 	repo, err := i.at(w.Place)
 	if err != nil {
 		return nil, []string{fmt.Sprintf("The work cannot be looked at: %v.", err)}, nil
+	}
+	if repo != nil {
+		head, checkedOut, err := tip(repo, w.Place)
+		if err != nil {
+			return nil, nil, err
+		}
+		other, err := i.finished(ctx, repo, w, head)
+		if err != nil {
+			return nil, nil, err
+		}
+		if other != "" && (w.Place.Named || !checkedOut) {
+			faults = append(faults, fmt.Sprintf("Branch %.80q is another agent's work: it ends with the accepted commit of %.60s, and has nothing newer.", w.Place.Branch, other))
+		}
 	}
 	for _, e := range evidence {
 		var fault string
@@ -170,8 +228,8 @@ func (i *Inspector) verifyCommit(ctx context.Context, repo *git.Repo, w board.Wo
 	if !changes {
 		return fmt.Sprintf("Commit %.12s changes nothing.", commit), false, nil
 	}
-	if by, ok := i.notes(repo).read("commits", commit); ok && len(by) == 2 && by[0] != w.Task.String() && by[1] != w.Worker {
-		return fmt.Sprintf("Commit %.12s is another agent's work: it is the evidence of %.60s.", commit, by[0]), false, nil
+	if other := i.othersNote(repo, w, "commits", commit); other != "" {
+		return fmt.Sprintf("Commit %.12s is another agent's work: it is the evidence of %.60s.", commit, other), false, nil
 	}
 	return "", known, nil
 }
@@ -280,6 +338,13 @@ func (i *Inspector) Confirm(ctx context.Context, w board.Work, c *Check, v Verdi
 	}
 	if idle {
 		e.Detail += "; no file has changed since the task was first handed out"
+	}
+	other, err := i.finished(ctx, repo, w, v.Base)
+	if err != nil {
+		return e, nil, err
+	}
+	if other != "" && len(loose) == 0 {
+		e.Detail += "; what is checked out is the accepted work of " + other
 	}
 	hidden, err := repo.Hidden(ctx)
 	if err != nil {

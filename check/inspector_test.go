@@ -44,7 +44,7 @@ func TestInspector_notes(t *testing.T) {
 		}
 	}
 	verify("a new commit", w, true, "")
-	i.End(w, commit)
+	i.End(t.Context(), w, commit)
 	verify("the same report again", w, true, "")
 	other := w
 	other.Task.No, other.First.Task.No = 2, 2

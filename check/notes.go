@@ -15,6 +15,7 @@ import (
 //
 //	tips/web-1.k7f2q   what the repository had when web-1 was first handed out
 //	commits/3f2c…      the task and the worker whose evidence the commit was
+//	heads/3f2c…        the task and the worker whose accepted work ended with the commit
 type notes struct{ dir string }
 
 const (
@@ -26,7 +27,7 @@ const (
 
 var errNoNotes = errors.New("there is no place for notes: set HOME or XDG_STATE_HOME")
 
-// open opens one of the two directories, and creates it if it is not there.
+// open opens one of the directories, and creates it if it is not there.
 func (n notes) open(kind string) (*os.Root, error) {
 	if n.dir == "" {
 		return nil, errNoNotes
@@ -80,7 +81,7 @@ func (n notes) read(kind, name string) (words []string, ok bool) {
 
 // prune removes old notes.
 func (n notes) prune(now time.Time) {
-	for _, kind := range []string{"tips", "commits"} {
+	for _, kind := range []string{"tips", "commits", "heads"} {
 		root, err := n.open(kind)
 		if err != nil {
 			return

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/bossman-dev/bossman/git"
@@ -65,9 +66,8 @@ func (r *Runner) Close() {
 type Run struct {
 	// Tree is the tree that is judged.
 	Tree string
-	// Began is when the run began.
-	Began time.Time
 
+	began   atomic.Pointer[time.Time] // nil while it waits for other runs
 	check   *Check
 	cancel  context.CancelFunc
 	done    chan struct{}
@@ -108,14 +108,14 @@ func (r *Runner) Check(ctx context.Context, dir string, repo *git.Repo, c *Check
 		return ended(c, v)
 	}
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	run := &Run{Tree: s.Tree, Began: time.Now(), check: c, cancel: cancel, done: make(chan struct{})}
+	run := &Run{Tree: s.Tree, check: c, cancel: cancel, done: make(chan struct{})}
 	r.running[place] = run
 	r.wg.Go(func() {
 		defer cancel()
 		if before != nil {
 			<-before.done // two runs in one worktree would get in each other's way
 		}
-		v := r.judge(life, dir, repo, s, c)
+		v := r.judge(life, run, dir, repo, s)
 		r.mu.Lock()
 		if r.verdicts[key].Result == Red && v.Result == Green {
 			v.Flaky = true
@@ -138,7 +138,7 @@ func (r *Runner) Check(ctx context.Context, dir string, repo *git.Repo, c *Check
 
 // ended is a run that has its verdict.
 func ended(c *Check, v Verdict) *Run {
-	run := &Run{Tree: v.Tree, Began: time.Now(), check: c, cancel: func() {}, done: make(chan struct{}), verdict: v}
+	run := &Run{Tree: v.Tree, check: c, cancel: func() {}, done: make(chan struct{}), verdict: v}
 	close(run.done)
 	return run
 }
@@ -175,8 +175,18 @@ func (run *Run) Wait(ctx context.Context, d time.Duration) (Verdict, bool) {
 	}
 }
 
+// Ran returns how long the command has run. queued is set if it has not begun, because it
+// waits for another check.
+func (run *Run) Ran() (took time.Duration, queued bool) {
+	began := run.began.Load()
+	if began == nil {
+		return 0, true
+	}
+	return time.Since(*began), false
+}
+
 // judge runs the command and looks whether the worktree stayed as it was.
-func (r *Runner) judge(ctx context.Context, dir string, repo *git.Repo, s git.Snapshot, c *Check) (v Verdict) {
+func (r *Runner) judge(ctx context.Context, run *Run, dir string, repo *git.Repo, s git.Snapshot) (v Verdict) {
 	v = Verdict{Tree: s.Tree, Base: s.Base, Exit: -1}
 	release, err := r.slots.take(ctx)
 	if err != nil {
@@ -187,9 +197,9 @@ func (r *Runner) judge(ctx context.Context, dir string, repo *git.Repo, s git.Sn
 		return v
 	}
 	defer release()
-	begun := time.Now()
-	c.run(ctx, dir, &v)
-	v.Took = time.Since(begun)
+	run.began.Store(new(time.Now()))
+	run.check.run(ctx, dir, &v)
+	v.Took, _ = run.Ran()
 	if v.Result != Green && v.Result != Red {
 		return v
 	}

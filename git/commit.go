@@ -1,29 +1,40 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // ErrNoCommit means that the repository has no such commit.
 var ErrNoCommit = errors.New("git: no such commit")
 
-// Commit returns the full name of a commit that is given in full or abbreviated to at
-// least seven digits. Names of branches and other expressions are not commits here.
+// maxName bounds the name of a commit.
+const maxName = 250
+
+// Commit returns the full name of a commit that is named as for git: abbreviated to at least
+// four digits, by a branch or a tag, or relative to one, such as HEAD~1.
 func (r *Repo) Commit(ctx context.Context, name string) (string, error) {
-	name = strings.ToLower(strings.TrimSpace(name))
-	if len(name) < 7 || len(name) > 64 || strings.Trim(name, "0123456789abcdef") != "" {
+	name = strings.TrimSpace(name)
+	if lower := strings.ToLower(name); strings.Trim(lower, "0123456789abcdef") == "" && len(name) >= 7 {
+		name = lower
+	}
+	if name == "" || len(name) > maxName || strings.ContainsFunc(name, unicode.IsControl) {
 		return "", fmt.Errorf("%w: %.64q is not a commit's name", ErrNoCommit, name)
 	}
 	out, err := r.git(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
 	if e, ok := errors.AsType[*Error](err); ok && e.Exit == 1 || ok && e.Exit == 128 {
 		return "", fmt.Errorf("%w: %s", ErrNoCommit, name)
 	}
-	return strings.TrimSpace(out), err
+	if out = strings.TrimSpace(out); err == nil && !IsObject(out) { // such as ^HEAD
+		return "", fmt.Errorf("%w: %.64q is not one commit", ErrNoCommit, name)
+	}
+	return out, err
 }
 
 // Contains reports whether a commit is reachable from another one.
@@ -70,6 +81,12 @@ func (r *Repo) Changes(ctx context.Context, commit string) (bool, error) {
 	}
 	now, err := r.Tree(ctx, commit)
 	return now != old, err
+}
+
+// LastChange returns the newest commit, from a commit backwards, that changes anything.
+func (r *Repo) LastChange(ctx context.Context, commit string) (string, error) {
+	out, err := r.git(ctx, "rev-list", "--max-count=1", "--end-of-options", commit, "--", ":/")
+	return cmp.Or(strings.TrimSpace(out), commit), err
 }
 
 // Tree returns the name of a commit's tree.

@@ -124,12 +124,15 @@ func TestCommit(t *testing.T) {
 	r, dir := newRepo(t)
 	head := sh(t, dir, "git rev-parse HEAD")
 	blob := sh(t, dir, "git rev-parse HEAD:one")
-	for _, name := range []string{head, head[:7], strings.ToUpper(head[:12]), " " + head + "\n"} {
+	sh(t, dir, "git tag -a -m v v1 && git branch Topic")
+	for _, name := range []string{head, head[:7], strings.ToUpper(head[:12]), " " + head + "\n", "main", "HEAD", "v1", "Topic", "HEAD~0"} {
 		if got, err := r.Commit(t.Context(), name); err != nil || got != head {
 			t.Errorf("Commit(%q) = %s, %v", name, got, err)
 		}
 	}
-	for _, name := range []string{"", "main", "HEAD", "--all", "deadbeef", blob, head[:6], strings.Repeat("0", 40), "v1;touch x"} {
+	for _, name := range []string{
+		"", "--all", "--version", "-h", "deadbeef", blob, strings.Repeat("0", 40), "v1;touch x", "^HEAD", "HEAD^@", "HEAD..main", "HEAD:one", "HEAD\nHEAD", strings.Repeat("a", 1000),
+	} {
 		if got, err := r.Commit(t.Context(), name); !errors.Is(err, git.ErrNoCommit) {
 			t.Errorf("Commit(%q) = %s, %v, want ErrNoCommit", name, got, err)
 		}

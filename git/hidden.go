@@ -109,7 +109,7 @@ func (r *Repo) hiddenInside(ctx context.Context, depth int) (hidden []string, er
 	}
 	for _, path := range paths {
 		sub, ok := At(filepath.Join(r.Root, path))
-		if !ok || sub.Bare || sub.Common == r.Common || depth == maxNesting {
+		if !ok || sub.Bare || sub.Common == r.Common || sub.Foreign != "" || depth == maxNesting {
 			continue
 		}
 		list, err := sub.hidden(ctx, depth+1)

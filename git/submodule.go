@@ -73,6 +73,9 @@ func (r *Repo) link(ctx context.Context, env []string, depth int) error {
 			others.WriteString(path + "\x00")
 			continue
 		}
+		if sub.Foreign != "" {
+			return fmt.Errorf("submodule %q: %s", path, sub.Foreign)
+		}
 		if depth == maxNesting {
 			return fmt.Errorf("submodules lie more than %d deep in %s", maxNesting, r.Root)
 		}

@@ -68,6 +68,11 @@ func TestSnapshot_submodule(t *testing.T) {
 	if s, err := r.Snapshot(t.Context()); err != nil || s.Tree != clean.Tree {
 		t.Errorf("Snapshot at the end = %v, %v, want %s", s.Tree, err, clean.Tree)
 	}
+	sh(t, dir, "mv lib/.git .git/away && git init -q .git/other && echo gitdir: $PWD/.git/other/.git > lib/.git && git -C lib commit -q --allow-empty -m x")
+	if s, err := r.Snapshot(t.Context()); err == nil || !strings.Contains(err.Error(), "submodule \"lib\"") {
+		t.Errorf("Snapshot with the repository of another directory = %v, %v, want an error", s, err)
+	}
+	sh(t, dir, "rm lib/.git && mv .git/away lib/.git")
 	sh(t, dir, "mkdir -p .git/modules/lib/info && echo hidden > .git/modules/lib/info/exclude && touch lib/hidden")
 	if got, err := r.Hidden(t.Context()); err != nil || !slices.Contains(got, "in submodule lib .git/info/exclude leaves out hidden") {
 		t.Errorf("Hidden = %q, %v, want the exclude of lib", got, err)

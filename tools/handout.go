@@ -10,9 +10,9 @@ import (
 // maxHandout is the maximum length of a hand-out in bytes.
 const maxHandout = 6 << 10
 
-// handoutAnswer is the answer that hands out a task. check is the command that will judge
-// the work, if any.
-func handoutAnswer(h *board.Handout, check string) *answer {
+// handoutAnswer is the answer that hands out a task. judging says how its work will be
+// judged.
+func handoutAnswer(h *board.Handout, judging []string) *answer {
 	claim := wireClaimOf(h.Claim)
 	task := wireOf(h.Task, h.Doc)
 	for _, b := range h.Blockers {
@@ -26,10 +26,10 @@ func handoutAnswer(h *board.Handout, check string) *answer {
 		w.Outcome = "review"
 		return &answer{text: reviewText(h), result: w}
 	}
-	return &answer{text: handoutText(h, check), result: w}
+	return &answer{text: handoutText(h, judging), result: w}
 }
 
-func handoutText(h *board.Handout, check string) string {
+func handoutText(h *board.Handout, judging []string) string {
 	t := &h.Task
 	yours := "is yours"
 	if h.Again {
@@ -52,7 +52,7 @@ func handoutText(h *board.Handout, check string) string {
 	sections := []section{
 		{"TITLE", t.Title},
 		{"DESCRIPTION", description},
-		{"DONE WHEN", doneWhenText(h, check)},
+		{"DONE WHEN", doneWhenText(h, judging)},
 		{"AREAS", oneLine(strings.Join(t.Areas, ", "), 300)},
 		{"BUILDS ON", buildsOnText(h.Dossier)},
 		{"PRIOR WORK", priorText(h.Events)},
@@ -76,7 +76,7 @@ func failuresText(t *board.Task) string {
 	return fmt.Sprintf(" (%d failed, %s left)", t.Failures, count(left, "try", "tries"))
 }
 
-func doneWhenText(h *board.Handout, check string) string {
+func doneWhenText(h *board.Handout, judging []string) string {
 	var lines []string
 	if h.Doc.Acceptance != "" {
 		lines = append(lines, cutWithPointer(escapeHeadings(h.Doc.Acceptance), 1000, h.Task.ID))
@@ -84,10 +84,7 @@ func doneWhenText(h *board.Handout, check string) string {
 	if len(h.Task.Wants) > 0 {
 		lines = append(lines, mention("report_task_done")+" must include evidence of kind: "+joined(h.Task.Wants)+".")
 	}
-	if check != "" {
-		lines = append(lines, "At the report Bossman runs: "+oneLine(check, 300))
-	}
-	return strings.Join(lines, "\n")
+	return strings.Join(append(lines, judging...), "\n")
 }
 
 func buildsOnText(d board.Dossier) string {

@@ -20,18 +20,22 @@ type Inspector interface {
 	// Place returns where the work of a claim is now. branch is a branch that the call
 	// names, or empty. The error is a *PlaceError if the work cannot be seen from here.
 	Place(ctx context.Context, w board.Work, branch string) (board.Where, error)
+	// Resolve replaces the names of commits in evidence with their full names.
+	Resolve(ctx context.Context, w board.Work, evidence []board.Evidence)
 	// Verify looks at evidence. It returns the pieces that it has seen, and a sentence
 	// for each piece that is false.
 	Verify(ctx context.Context, w board.Work, evidence []board.Evidence) (observed []board.Evidence, faults []string, err error)
 	// Check runs the project's check on the work as it is now, or joins the run of it
 	// that is under way, and waits for d at most. It calls waiting when it begins to wait,
 	// which it does not without a check, and then every few seconds with the time that the
-	// check has run. The error may be a *PlaceError.
-	Check(ctx context.Context, w board.Work, d time.Duration, waiting func(time.Duration)) (CheckResult, error)
-	// Command is the check that will run at a report, empty if none is in force.
-	Command() string
+	// check has run, and whether it has not begun because it waits for another one. The error
+	// may be a *PlaceError.
+	Check(ctx context.Context, w board.Work, d time.Duration, waiting func(took time.Duration, queued bool)) (CheckResult, error)
+	// Command is the check that will run at a report, empty if there is none. why says why
+	// one that is configured will not run.
+	Command() (command, why string)
 	// End is called when a report was accepted, with what was observed.
-	End(w board.Work, observed []board.Evidence)
+	End(ctx context.Context, w board.Work, observed []board.Evidence)
 }
 
 // A PlaceError says why the work of a claim cannot be looked at: a sentence, and what the
@@ -46,6 +50,8 @@ type CheckResult struct {
 	// Command is what was run, and Took how long it has run.
 	Command string
 	Took    time.Duration
+	// Queued is set if it has not begun: it waits for another check on this machine.
+	Queued bool
 	// Evidence is the proof of a green check, and Loose names files that it covers and that
 	// are not committed as they are.
 	Evidence board.Evidence
@@ -76,15 +82,28 @@ func (t *Tools) work(ctx context.Context, k *caller, d board.Dossier) (w board.W
 	return w, err
 }
 
-// checkAtReport returns the command that will run when a task is reported, if any.
-func (t *Tools) checkAtReport(ctx context.Context, h *board.Handout) string {
-	if t.o.Inspector == nil || h.CheckWaived() {
-		return ""
+// judging says how the work of a task will be judged, a line each: where it is looked at,
+// and which check runs.
+func (t *Tools) judging(ctx context.Context, h *board.Handout) (lines []string) {
+	if t.o.Inspector == nil {
+		return nil
 	}
 	if p, err := t.b.Project(ctx, h.Task.ID.Project); err != nil || p.Policy == board.PolicyTrust {
-		return ""
+		return nil
 	}
-	return t.o.Inspector.Command()
+	command, why := t.o.Inspector.Command()
+	switch {
+	case h.CheckWaived():
+	case command != "":
+		lines = append(lines, "At the report Bossman runs: "+oneLine(command, 300))
+	case why != "":
+		lines = append(lines, oneLine(why, 500))
+	}
+	if w := where(h); w.Branch != "" {
+		lines = append(lines, fmt.Sprintf("Bossman looks at your work in %s, on branch %s. If it is elsewhere, name its branch in %s.",
+			oneLine(w.Dir, 200), oneLine(w.Branch, 80), mention("report_task_done")))
+	}
+	return lines
 }
 
 // place returns where the work of a claim is, for a note or a report of failure, and a
@@ -122,7 +141,8 @@ func (t *Tools) inspect(ctx context.Context, k *caller, e action, r *board.Repor
 		return nil, "", err
 	}
 	if !mayBeAccepted(d, h) {
-		return nil, "", nil // the board says why
+		t.o.Inspector.Resolve(ctx, board.WorkOf(d), r.Evidence) // so that the board recognizes a repeated report
+		return nil, "", nil                                     // the board says why
 	}
 	p, err := t.b.Project(ctx, h.Task.Project)
 	if err != nil {
@@ -142,6 +162,7 @@ func (t *Tools) inspect(ctx context.Context, k *caller, e action, r *board.Repor
 	}
 	r.Where = w.Place
 	r.Where.Client = client
+	t.o.Inspector.Resolve(ctx, w, r.Evidence)
 	observed, faults, err := t.o.Inspector.Verify(ctx, w, r.Evidence)
 	if err != nil {
 		return nil, "", err
@@ -200,10 +221,19 @@ func (t *Tools) inspect(ctx context.Context, k *caller, e action, r *board.Repor
 }
 
 // accepted tells the Inspector that a report was accepted.
-func (t *Tools) accepted(o board.Outcome, r board.Report) {
-	if t.o.Inspector != nil {
-		t.o.Inspector.End(board.Work{Task: o.Task, Worker: o.Worker, Place: r.Where}, r.Observed)
+func (t *Tools) accepted(ctx context.Context, o board.Outcome, r board.Report) {
+	if t.o.Inspector == nil || o.Again {
+		return
 	}
+	ctx = context.WithoutCancel(ctx) // the report is recorded
+	d, err := t.b.Get(ctx, o.Task, 1)
+	if err != nil {
+		t.o.Logger.Warn("the accepted work could not be noted", "task", o.Task, "err", err)
+		return
+	}
+	w := board.WorkOf(d)
+	w.Worker, w.Place = o.Worker, r.Where
+	t.o.Inspector.End(ctx, w, r.Observed)
 }
 
 // notThere refuses a report whose work cannot be looked at. It returns other errors
@@ -241,28 +271,37 @@ func lacksEvidence(t board.Task, sent []board.Evidence) bool {
 // waitCheck runs the check, and tells the client now and then that it still runs.
 func (t *Tools) waitCheck(ctx context.Context, k *caller, w board.Work) (CheckResult, error) {
 	wait := cmp.Or(t.o.CheckWait, maxWait*time.Second)
+	began := time.Now()
 	var resume func()
 	defer func() {
 		if resume != nil {
 			resume()
 		}
 	}()
-	return t.o.Inspector.Check(ctx, w, wait, func(took time.Duration) {
+	return t.o.Inspector.Check(ctx, w, wait, func(took time.Duration, queued bool) {
 		if resume == nil { // a report that has no check to wait for keeps its turn
 			resume = k.wait(wait)
 			return
 		}
 		if k.call != nil { // the caller of a direct method knows no progress
-			k.call.Progress(took.Seconds(), 0, fmt.Sprintf("the check has run for %s", board.Span(took)))
+			text := "the check has run for " + board.Span(took)
+			if queued {
+				text = "the check waits for another one"
+			}
+			k.call.Progress(time.Since(began).Seconds(), 0, text)
 		}
 	})
 }
 
 // checkRunning says that a report has to wait for its check.
 func checkRunning(h board.Handle, res CheckResult) *answer {
+	state := "has run for " + board.Span(res.Took)
+	if res.Queued {
+		state = "has not begun, because it waits for another check on this machine"
+	}
 	return &answer{
-		text: fmt.Sprintf("Not recorded yet. You still hold %v. The check has run for %s: %s\nNext: repeat the same call to keep waiting; it joins this run.",
-			h.Task, board.Span(res.Took), quote(oneLine(res.Command, 200))),
+		text: fmt.Sprintf("Not recorded yet. You still hold %v. The check %s: %s\nNext: repeat the same call to keep waiting; it joins this run.",
+			h.Task, state, quote(oneLine(res.Command, 200))),
 		result: wireCheck{Task: h.Task.String(), State: string(res.State), Seconds: res.Took.Seconds()},
 	}
 }

@@ -94,7 +94,7 @@ func next(ctx context.Context, t *Tools, k *caller, in nextInput) (*answer, erro
 		return nil, k.refuse(e, err)
 	}
 	t.remember(h)
-	a := handoutAnswer(h, t.checkAtReport(ctx, h))
+	a := handoutAnswer(h, t.judging(ctx, h))
 	if h.Task.ID != w.Task && !w.Task.IsZero() {
 		a.more = append(a.more, fmt.Sprintf("%v was not handed out: you hold %v. End that task first; then call %s.",
 			w.Task, h.Task.ID, call("get_next_task", "worker", h.Claim.Worker.Name, "task", w.Task.String())))

@@ -79,7 +79,7 @@ func done(ctx context.Context, t *Tools, k *caller, in doneInput) (*answer, erro
 	if err != nil {
 		return nil, k.refuse(e, err)
 	}
-	t.accepted(out, r)
+	t.accepted(ctx, out, r)
 	a := doneAnswer(out)
 	if remark != "" {
 		a.more = append(a.more, remark)

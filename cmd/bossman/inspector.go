@@ -72,11 +72,21 @@ func (i inspector) Place(ctx context.Context, w board.Work, branch string) (boar
 }
 
 // Command implements tools.Inspector.
-func (i inspector) Command() string {
-	if c, _, err := i.InForce(); err == nil && c != nil {
-		return c.String()
+func (i inspector) Command() (command, why string) {
+	c, untrusted, err := i.InForce()
+	switch {
+	case err != nil:
+		err = placeError(err)
+		if e, ok := errors.AsType[*tools.PlaceError](err); ok {
+			return "", fmt.Sprintf("%s Reports are refused until somebody does this: %s.", e.Why, e.Next)
+		}
+		return "", fmt.Sprintf("The check cannot run: %v.", err)
+	case c != nil:
+		return c.String(), ""
+	case untrusted != "":
+		return "", "The project's check does not run, because no person has accepted it."
 	}
-	return ""
+	return "", ""
 }
 
 // placeError is an error of package check for package tools, which does not know it.
@@ -94,9 +104,9 @@ func placeError(err error) error {
 const checkNotice = 5 * time.Second
 
 // Check implements tools.Inspector.
-func (i inspector) Check(ctx context.Context, w board.Work, d time.Duration, waiting func(time.Duration)) (tools.CheckResult, error) {
+func (i inspector) Check(ctx context.Context, w board.Work, d time.Duration, waiting func(took time.Duration, queued bool)) (tools.CheckResult, error) {
 	if c, _, err := i.InForce(); err == nil && c != nil {
-		waiting(0)
+		waiting(0, false)
 	}
 	run, c, why, err := i.Run(ctx, w)
 	switch {
@@ -107,7 +117,7 @@ func (i inspector) Check(ctx context.Context, w board.Work, d time.Duration, wai
 	case c == nil:
 		return tools.CheckResult{State: tools.CheckNone}, nil
 	}
-	res := tools.CheckResult{State: tools.CheckRunning, Command: c.String(), Took: time.Since(run.Began)}
+	res := tools.CheckResult{State: tools.CheckRunning, Command: c.String()}
 	v, ok := check.Verdict{}, false
 	for deadline := time.Now().Add(d); !ok && ctx.Err() == nil; {
 		left := time.Until(deadline)
@@ -115,11 +125,11 @@ func (i inspector) Check(ctx context.Context, w board.Work, d time.Duration, wai
 			break
 		}
 		if v, ok = run.Wait(ctx, min(left, checkNotice)); !ok {
-			waiting(time.Since(run.Began))
+			waiting(run.Ran())
 		}
 	}
 	if !ok {
-		res.Took = time.Since(run.Began)
+		res.Took, res.Queued = run.Ran()
 		return res, nil
 	}
 	res.Took, res.Tail, res.Reason = v.Took, v.Last(checkTail), v.Why
