@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -20,14 +21,17 @@ type Authenticator struct {
 	log      *slog.Logger
 	issuer   *issuer // nil: no tokens
 	failures failures
+	direct   atomic.Int32 // keys that are being looked for
+	bulk     bulk
 
 	mu      sync.Mutex
 	known   *lru[string, *entry]
-	version int64                // of the changes that known reflects; -1 at first
-	polling bool                 // Run is running
-	fresh   time.Time            // when the changes were last read successfully
-	down    error                // why they could not be read since
-	used    map[string]time.Time // last uses of keys, to be written by Run
+	invalid *lru[string, time.Time] // ids of keys that are not valid, and when the store said so
+	version int64                   // of the changes that known reflects; -1 at first
+	polling bool                    // Run is running
+	fresh   time.Time               // when the changes were last read successfully
+	down    error                   // why they could not be read since
+	used    map[string]time.Time    // last uses of keys, to be written by Run
 }
 
 // Options configures an Authenticator. The zero value selects the defaults, without tokens.
@@ -79,6 +83,11 @@ const (
 	grace = 5 * time.Second
 	// queryTimeout is the timeout of a query.
 	queryTimeout = 3 * time.Second
+	// maxDirect is the maximum number of keys that are looked for at once with a query
+	// each.
+	maxDirect = 16
+	// invalidSize is the maximum number of cached ids of keys that are not valid.
+	invalidSize = 1 << 14
 )
 
 // New returns an Authenticator with a store. Options.Check validates the options.
@@ -99,6 +108,8 @@ func New(s Store, o *Options) *Authenticator {
 	if a.log = a.o.Logger; a.log == nil {
 		a.log = slog.Default()
 	}
+	a.bulk.read = s.KeysByID
+	a.invalid = newLRU[string, time.Time](invalidSize, nil)
 	a.known = newLRU(a.o.Size, func(_ string, e *entry) { close(e.revoked) })
 	if a.o.Issuer != "" {
 		a.issuer = newIssuer(&a.o)
@@ -152,11 +163,15 @@ func (a *Authenticator) key(ctx context.Context, text, from string) (*Principal,
 	if err != nil {
 		return nil, err
 	}
-	if e == nil {
-		if err := a.failures.full(from, id); err != nil {
-			return nil, err
+	if e == nil && !a.isInvalid(id) {
+		// A good key is found however many wrong ones came from its address, or with its
+		// id: these only cost it a short wait.
+		find := a.store.Key
+		if a.direct.Add(1) > maxDirect || a.failures.full(from, id) {
+			find = a.bulk.key
 		}
-		if e, err = a.lookUp(ctx, id, func(ctx context.Context) (*entry, error) { return a.findKey(ctx, id) }); err != nil {
+		defer a.direct.Add(-1)
+		if e, err = a.lookUp(ctx, id, func(ctx context.Context) (*entry, error) { return a.findKey(ctx, find, id) }); err != nil {
 			return nil, err
 		}
 	}
@@ -172,19 +187,31 @@ func (a *Authenticator) key(ctx context.Context, text, from string) (*Principal,
 }
 
 // findKey reads a key from the store. It returns nil if the key is not valid.
-func (a *Authenticator) findKey(ctx context.Context, id string) (*entry, error) {
-	k, err := a.store.Key(ctx, id)
-	switch {
-	case errors.Is(err, ErrNotFound):
-		return nil, nil
-	case err != nil:
+func (a *Authenticator) findKey(ctx context.Context, find func(context.Context, string) (Key, error), id string) (*entry, error) {
+	k, err := find(ctx, id)
+	if err != nil && !errors.Is(err, ErrNotFound) {
 		return nil, err
-	case k.Ended(time.Now()):
+	}
+	if now := time.Now(); err != nil || k.Ended(now) {
+		if k.OwnerDisabled.IsZero() { // it will not be valid again
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			a.invalid.put(id, now)
+		}
 		return nil, nil
 	}
 	e := &entry{hash: k.Hash, revoked: make(chan struct{}), noted: k.LastUsed}
 	e.principal = k.principal(e.revoked)
 	return e, nil
+}
+
+// isInvalid reports whether the store had no valid key with an id within the last seconds,
+// so that somebody who keeps sending an old key costs no queries.
+func (a *Authenticator) isInvalid(id string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	asked, ok := a.invalid.get(id)
+	return ok && time.Since(asked) < grace
 }
 
 // cached returns a valid cached entry; nil if the store must be queried.

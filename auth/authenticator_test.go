@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -341,35 +342,130 @@ func TestFailures_limit(t *testing.T) {
 		if _, err := a.check(t.Context(), known, "192.0.2.1"); err != nil {
 			t.Fatal(err)
 		}
-		before, limited := m.asked(), 0
+		before, limited, begun := m.asked(), 0, time.Now()
 		for i := range 200 {
 			id := "aaaaaaaaaa" + string(rune('a'+i/26)) + string(rune('a'+i%26))
 			if _, err := a.check(t.Context(), forged(id), "192.0.2.1"); errors.Is(err, ErrTooMany) {
 				limited++
 			}
 		}
-		if limited != 200-failureBurst || m.asked()-before != failureBurst {
-			t.Errorf("of 200 failures from one address %d were held up, and there were %d queries", limited, m.asked()-before)
+		// They come one after the other, so each waits for a query of its own.
+		if lasted := time.Since(begun); limited < 150 || lasted < 15*time.Second || m.asked()-before != 200 {
+			t.Errorf("of 200 failures from one address in %v %d were refused as too many, and there were %d queries", lasted, limited, m.asked()-before)
 		}
 		// Who is known goes on, also from there; others from elsewhere.
 		if _, err := a.check(t.Context(), known, "192.0.2.1"); err != nil {
 			t.Errorf("a known key: %v", err)
 		}
-		_, err := a.check(t.Context(), cold, "192.0.2.1")
+		begun = time.Now()
+		if _, err := a.check(t.Context(), cold, "192.0.2.1"); err != nil || time.Since(begun) > 2*bulkEvery {
+			t.Errorf("a good key that is not cached, from there: %v after %v", err, time.Since(begun))
+		}
+		var err error
+		for range 3 { // meanwhile one or two failures are allowed again
+			_, err = a.check(t.Context(), forged("bbbbbbbbbbbb"), "192.0.2.1")
+		}
 		if e, ok := errors.AsType[*LimitError](err); !ok || e.After <= 0 || e.After > failureEvery {
-			t.Errorf("an unknown key from there: %v", err)
+			t.Errorf("one more wrong key: %v", err)
 		}
 		if status, after := Status(err); status != 429 || after != 1 {
 			t.Errorf("Status() = %d, %d", status, after)
 		}
-		if _, err := a.check(t.Context(), cold, "192.0.2.2"); err != nil {
-			t.Errorf("an unknown key from elsewhere: %v", err)
+	})
+}
+
+// TestFailures_crowd: very many wrong keys, from one address or from many, cost the store a few
+// queries, and good keys among them are found at once.
+func TestFailures_crowd(t *testing.T) {
+	for name, addresses := range map[string]int{"one address": 1, "many addresses": 10_000} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := newMemory()
+				a := running(t, m, nil)
+				from := func(i int) string { return fmt.Sprintf("10.0.%d.%d", i%addresses>>8, i%addresses&255) }
+				var good []string
+				for range 10 {
+					_, text := create(t, a, "ada", 0)
+					good = append(good, text)
+				}
+				const keys, clients = 20_000, 1000
+				before, begun := m.asked(), time.Now()
+				var wg sync.WaitGroup
+				for c := range clients {
+					wg.Go(func() {
+						for i := c; i < keys; i += clients {
+							if _, err := a.check(t.Context(), forged(numbered(i)), from(i)); !errors.Is(err, ErrUnauthenticated) && !errors.Is(err, ErrTooMany) {
+								t.Errorf("a wrong key: %v", err)
+							}
+						}
+					})
+				}
+				for _, text := range good {
+					time.Sleep(500 * time.Millisecond)
+					begun := time.Now()
+					if _, err := a.check(t.Context(), text, from(0)); err != nil || time.Since(begun) > 2*bulkEvery {
+						t.Errorf("a good key among them: %v after %v, want nil within %v", err, time.Since(begun), 2*bulkEvery)
+					}
+				}
+				wg.Wait()
+				lasted := time.Since(begun)
+				if n, most := m.asked()-before, failuresBurst+2*maxDirect+int(lasted/bulkEvery)+int(lasted/failuresEvery)+len(good)+2; n > most {
+					t.Errorf("%d wrong keys in %v cost %d queries, want at most %d", keys, lasted, n, most)
+				}
+			})
+		})
+	}
+}
+
+// TestFailures_staleKey: whoever keeps sending a revoked key costs no queries, and keeps
+// nobody behind the same address from being let in.
+func TestFailures_staleKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		a := running(t, m, nil)
+		old, stale := create(t, a, "eve", 0)
+		if err := a.RevokeKey(t.Context(), old.ID); err != nil {
+			t.Fatal(err)
 		}
-		time.Sleep(2 * failureEvery)
-		if _, err := a.check(t.Context(), cold, "192.0.2.1"); err != nil {
-			t.Errorf("later: %v", err)
+		before := m.asked()
+		for range 600 { // a minute of a laptop that was forgotten
+			if _, err := a.check(t.Context(), stale, "192.0.2.1"); err == nil {
+				t.Fatal("a revoked key is accepted")
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		if n := m.asked() - before; n > 15 {
+			t.Errorf("a revoked key cost %d queries in a minute, want one in %v", n, grace)
+		}
+		for range 50 {
+			_, text := create(t, a, "ada", 0)
+			if _, err := a.check(t.Context(), text, "192.0.2.1"); err != nil {
+				t.Fatalf("a good key from the same address: %v", err)
+			}
+		}
+		k, text := create(t, a, "bob", 0)
+		if err := a.DisablePerson(t.Context(), "bob"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.check(t.Context(), text, "192.0.2.2"); err == nil {
+			t.Errorf("key %s of a disabled person is accepted", k.ID)
+		}
+		if err := a.EnablePerson(t.Context(), "bob"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.check(t.Context(), text, "192.0.2.2"); err != nil {
+			t.Errorf("the key of a person who was enabled again: %v", err)
 		}
 	})
+}
+
+// numbered is the id of a key that does not exist.
+func numbered(i int) string {
+	id := []byte("aaaaaaaaaaaa")
+	for at := len(id) - 1; i > 0; at, i = at-1, i/26 {
+		id[at] += byte(i % 26)
+	}
+	return string(id)
 }
 
 // TestFailures_byID: guesses at an id that is not there soon cost no query.

@@ -6,7 +6,8 @@
 //	   ▼
 //	Request ──► cached? ── yes: compare, no query
 //	               │ no
-//	               ├─ a key:   read it from the store by its id, then compare
+//	               ├─ a key:   read it from the store by its id, then compare; after many
+//	               │           failures, together with others in one query
 //	               └─ a token: verify the signature and the claims; is its owner disabled?
 //	               ▼
 //	           Principal: the caller, its owner, its roles, when it expires

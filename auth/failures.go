@@ -8,41 +8,48 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// failures counts failed authentications, by address and by the id of the key. It limits
-// only callers that are not cached. Its purpose is to save queries; secrets are too long
-// to be guessed.
+// failures counts failed authentications: by address, by the id of the key, and all. It
+// never stands between a caller and a check of its credential. Its purpose is to save
+// queries; secrets are too long to be guessed.
 type failures struct {
 	mu      sync.Mutex
 	buckets *lru[string, *rate.Limiter]
+	all     *rate.Limiter
 }
 
 const (
-	failureBurst  = 20
-	failureEvery  = time.Second
-	failuresSize  = 1 << 14
+	failureBurst = 20
+	failureEvery = time.Second
+	failuresSize = 1 << 14
+	// The same for all addresses together.
+	failuresBurst = 200
+	failuresEvery = 100 * time.Millisecond
 	failuresByKey = "id "
 	failuresByIP  = "ip "
 )
 
-// full returns a *LimitError if there were too many failures from an address or with an id.
-// Either may be empty.
-func (f *failures) full(from, id string) error {
+// full reports whether there were too many failures from an address, with an id, or in all.
+// Address and id may be empty.
+func (f *failures) full(from, id string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, name := range failureNames(from, id) {
-		if b, ok := f.bucketsLocked().get(name); ok {
-			if tokens := b.Tokens(); tokens < 1 {
-				return &LimitError{After: time.Duration((1 - tokens) * float64(failureEvery))}
-			}
+		if b, ok := f.bucketsLocked().get(name); ok && b.Tokens() < 1 {
+			return true
 		}
 	}
-	return nil
+	return f.all != nil && f.all.Tokens() < 1
 }
 
-// add counts a failure and returns its error.
+// add counts a failure and returns its error, a *LimitError if there were too many from its
+// address or with its id.
 func (f *failures) add(from, id string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.all == nil {
+		f.all = rate.NewLimiter(rate.Every(failuresEvery), failuresBurst)
+	}
+	f.all.Allow()
 	err := ErrUnauthenticated
 	for _, name := range failureNames(from, id) {
 		b, ok := f.bucketsLocked().get(name)

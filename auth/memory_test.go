@@ -65,6 +65,19 @@ func (m *memory) Key(_ context.Context, id string) (Key, error) {
 	return k, down
 }
 
+func (m *memory) KeysByID(ctx context.Context, ids []string) (keys []Key, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.queries++
+	for _, id := range ids {
+		if k, ok := m.keys[id]; ok {
+			k.OwnerDisabled = m.people[k.Owner].Disabled
+			keys = append(keys, k)
+		}
+	}
+	return keys, m.down
+}
+
 func (m *memory) Keys(context.Context) ([]Key, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -11,6 +11,8 @@ import (
 type Store interface {
 	// Key reads a key by its id; ErrNotFound if there is none.
 	Key(ctx context.Context, id string) (Key, error)
+	// KeysByID reads the keys with these ids, in any order; unknown ids are ignored.
+	KeysByID(ctx context.Context, ids []string) ([]Key, error)
 	// Keys lists all keys in the order of their creation, including invalid ones.
 	Keys(ctx context.Context) ([]Key, error)
 	// InsertKey stores a key, and its owner if that is a new person. ErrConflict if the id

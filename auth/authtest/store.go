@@ -3,6 +3,7 @@ package authtest
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -35,6 +36,10 @@ func keysByAge(f *fixture) {
 		ids = append(ids, k.ID)
 	}
 	f.equal("Keys()", ids, []string{"cccccccccccc", "aaaaaaaaaaaa", "bbbbbbbbbbbb"})
+	some, err := f.store.KeysByID(f.Context(), []string{"bbbbbbbbbbbb", "zzzzzzzzzzzz", "aaaaaaaaaaaa"})
+	f.ok(err)
+	slices.SortFunc(some, func(a, b auth.Key) int { return strings.Compare(a.ID, b.ID) })
+	f.equal("KeysByID()", some, keys[1:])
 }
 
 func idOnce(f *fixture) {

@@ -19,8 +19,12 @@ func (s *Server) authenticate(r *http.Request) (mcp.Principal, error) {
 	if err != nil {
 		status, after := auth.Status(err)
 		e := &streamable.AuthError{Status: status, Challenge: s.keys.Challenge(err), RetryAfter: time.Duration(after) * time.Second}
-		if status == http.StatusUnauthorized {
+		switch status {
+		case http.StatusUnauthorized:
 			e.Text = "this takes a good key, in X-Api-Token or as Authorization: Bearer"
+		case http.StatusTooManyRequests:
+			e.Text = "this takes a good key, and too many wrong ones came from this address or with its id; a good one is accepted at any time"
+			s.delayRefusal(r.Context())
 		}
 		return mcp.Principal{}, e
 	}

@@ -39,6 +39,16 @@ func (s *Store) Key(ctx context.Context, id string) (k auth.Key, err error) {
 	return k, err
 }
 
+// KeysByID reads the keys with these ids.
+func (s *Store) KeysByID(ctx context.Context, ids []string) (keys []auth.Key, err error) {
+	const query = `SELECT ` + keyColumns + ` WHERE k.id = ANY($1)`
+	err = s.readAuth(ctx, func(r *reader) error {
+		keys, err = list(r, scanKey, query, ids)
+		return err
+	})
+	return keys, err
+}
+
 // Keys lists all keys.
 func (s *Store) Keys(ctx context.Context) (keys []auth.Key, err error) {
 	const query = `SELECT ` + keyColumns + ` ORDER BY k.created_at, k.id`

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/bossman-dev/bossman/auth"
@@ -50,6 +51,12 @@ func (s *Store) Key(ctx context.Context, id string) (auth.Key, error) {
 		return auth.Key{}, err
 	}
 	return keys[0], nil
+}
+
+// KeysByID reads the keys with these ids. The ids have no characters that JSON escapes.
+func (s *Store) KeysByID(ctx context.Context, ids []string) ([]auth.Key, error) {
+	const query = keyColumns + ` WHERE k.id IN (SELECT value FROM json_each(?))`
+	return s.keys(ctx, query, `["`+strings.Join(ids, `","`)+`"]`)
 }
 
 // Keys lists all keys.
