@@ -25,10 +25,6 @@ type Caller struct {
 // ProcessPrefix begins the owner of a process that works for one client.
 const ProcessPrefix = "p-"
 
-// DirPrefix begins the owner of the agents that run commands in one directory. Its claims
-// outlive each process.
-const DirPrefix = "d-"
-
 // Local is the caller of a process that works for one client on its user's machine.
 // It has the same role in all projects; the first one is the default.
 func Local(role auth.Role, projects ...string) *Caller {

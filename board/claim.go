@@ -106,6 +106,15 @@ func (c Claim) Silent(now time.Time) time.Duration {
 // known to have ended.
 func (c Claim) Alive(now time.Time) bool { return c.LeaseUntil.After(now) && !c.Left && !c.Killed }
 
+// DirPrefix begins the owner of the agents that run commands in one directory. Its claims
+// outlive each process.
+const DirPrefix = "d-"
+
+// InDir reports whether the claim belongs to a directory, and to no process.
+func (c Claim) InDir() bool {
+	return strings.HasPrefix(c.Owner[strings.LastIndexByte(c.Owner, '/')+1:], DirPrefix) // a server adds the key
+}
+
 // A Cause is how an attempt ended.
 type Cause string
 

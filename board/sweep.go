@@ -184,6 +184,20 @@ func (c *change) expireGone() ([]string, error) {
 	return gone, nil
 }
 
+// EndKilled ends the claims of processes that were killed, so that what is read next does
+// not show them at work. Run does so all the time; this is for a process that only looks.
+func (b *Board) EndKilled(ctx context.Context) error {
+	var gone []string
+	err := b.store.Read(ctx, func(r Reader) (err error) {
+		gone, err = r.Gone()
+		return err
+	})
+	if err == nil && len(gone) > 0 { // expired leases alone are left to Run: the machine may have been suspended
+		_, err = b.sweep(ctx)
+	}
+	return err
+}
+
 // markKilled marks the claims whose processes were killed.
 func markKilled(r Reader, claims []Claim) error {
 	if len(claims) == 0 {

@@ -88,7 +88,7 @@ func why(p Project, d Dossier, inherited []Task, workers int) []Reason {
 		return out
 	case InProgress:
 		if d.Claim != nil {
-			add(WhyLease, "%s", whyClaimed(*d.Claim, d.Now))
+			add(WhyLease, "%s", whyClaimed(t, *d.Claim, d.Now))
 		}
 		return out
 	case InReview:
@@ -175,15 +175,20 @@ func why(p Project, d Dossier, inherited []Task, workers int) []Reason {
 }
 
 // whyClaimed says how the holder of a task is doing.
-func whyClaimed(c Claim, now time.Time) string {
+func whyClaimed(t Task, c Claim, now time.Time) string {
 	name, left, silent := c.Worker.Name, c.LeaseUntil.Sub(now), c.Silent(now)
 	switch {
+	case c.Killed && t.Failures+1 >= t.MaxFailures:
+		return fmt.Sprintf("%s had it (claim %v); its process was killed, and with that %d of %d attempts have failed.", name, c.Handle, t.Failures+1, t.MaxFailures)
 	case c.Killed:
 		return fmt.Sprintf("%s had it (claim %v); its process was killed, and the next worker that asks can get the task.", name, c.Handle)
 	case left <= 0:
 		return fmt.Sprintf("%s had it (claim %v); its lease expired %s and the next sweep frees the task.", name, c.Handle, ago(now, c.LeaseUntil))
 	case c.Left:
 		return fmt.Sprintf("%s has it (claim %v), but has disconnected; unless it comes back, the task is free in %s.", name, c.Handle, Span(left))
+	case silent > 0 && c.InDir():
+		return fmt.Sprintf("%s has it (claim %v, taken %s with bossman next), without a command for %s; no process holds it, and its lease has %s left.",
+			name, c.Handle, ago(now, c.GrantedAt), Span(silent), Span(left))
 	case silent > 0 && !connection(c.Worker.Principal, c.Owner).IsZero():
 		return fmt.Sprintf("%s has it (claim %v, taken %s); its connection is open but silent, without a call for %s; its lease has %s left.",
 			name, c.Handle, ago(now, c.GrantedAt), Span(silent), Span(left))

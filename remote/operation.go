@@ -62,7 +62,7 @@ func (o operation[In, Out]) fetch(ctx context.Context, b *Board, a *board.Actor,
 	if a != nil {
 		p.As = as{Worker: a.Worker, Person: a.Person, Shell: a.Shell}
 		// Another shell is nobody's presence.
-		if strings.HasPrefix(a.Owner, access.ProcessPrefix) || strings.HasPrefix(a.Owner, access.DirPrefix) {
+		if strings.HasPrefix(a.Owner, access.ProcessPrefix) || strings.HasPrefix(a.Owner, board.DirPrefix) {
 			p.As.Owner = a.Owner
 		}
 	}

@@ -48,7 +48,7 @@ func readAnswer(ctx context.Context, t *Tools, k *caller, in struct {
 	case q.Default != "":
 		s += fmt.Sprintf(" Continue as if the answer were %s.", quote(oneLine(q.Default, 200)))
 	case q.Blocking && !q.Claim.IsZero():
-		s += fmt.Sprintf(" The answer will come with %v when it is handed out again. Next: %s.", q.Claim.Task, nextCall(q.Asker.Name))
+		s += fmt.Sprintf(" The answer will come with %v when it is handed out again. Next: %s.", q.Claim.Task, k.nextOf(q))
 	default:
 		s += " Continue with work that does not depend on it, or end your turn."
 	}
@@ -68,13 +68,22 @@ func (t *Tools) answerOf(ctx context.Context, k *caller, q board.Question) (*ans
 		switch {
 		case d.Claim != nil && d.Claim.Handle == q.Claim:
 			s += fmt.Sprintf("\nYou still hold %v; continue with it.", q.Claim.Task)
-		case d.Task.Status == board.Pending && d.Task.ReservedFor == q.Asker:
-			s += fmt.Sprintf("\n%v was parked and is reserved for you for up to 10 minutes. Next: %s.", q.Claim.Task, nextCall(q.Asker.Name))
+		case d.Task.Status == board.Pending && d.Task.ReservedFor == q.Asker && q.Owner == k.Owner:
+			s += fmt.Sprintf("\n%v was parked and is reserved for you for up to 10 minutes. Next: %s.", q.Claim.Task, k.nextOf(q))
 		default:
-			s += fmt.Sprintf("\nThe claim it was asked under has ended; %v is %s. Next: %s.", q.Claim.Task, d.Task.Status, nextCall(q.Asker.Name))
+			s += fmt.Sprintf("\nThe claim it was asked under has ended; %v is %s. Next: %s.", q.Claim.Task, d.Task.Status, k.nextOf(q))
 		}
 	}
 	return &answer{text: s, result: wireQuestionOf(q)}, nil
+}
+
+// nextOf formats the call for the next task, under the name of the worker that asked a
+// question if that worker is the caller's own: the asker may be dead, or somebody else.
+func (k *caller) nextOf(q board.Question) string {
+	if q.Owner == "" || q.Owner != k.Owner {
+		return call("get_next_task")
+	}
+	return nextCall(q.Asker.Name)
 }
 
 // question returns a question in one of the caller's projects.

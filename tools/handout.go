@@ -60,7 +60,7 @@ func handoutText(h *board.Handout, judging []string) string {
 		{"BESIDE YOU", besideText(h)},
 		{"LAST ATTEMPT", lastAttemptText(h)},
 		{"YOUR NOTES", ownNotesText(h)},
-		{"ANSWERS", answersText(h.Questions)},
+		{"ANSWERS", answersText(h)},
 		{"END WITH", end},
 	}
 	delegate := "\n\nTo delegate, pass the claim to the sub-agent; it does not need to call " + mention("get_next_task") + "."
@@ -322,14 +322,23 @@ func causeText(c board.Cause) string {
 	return "in progress"
 }
 
-func answersText(questions []board.Question) string {
-	var lines []string
-	for _, q := range questions {
-		if q.State == board.QuestionAnswered {
+// answersText lists the answers to questions about the task, and the questions of earlier
+// attempts that are still open.
+func answersText(h *board.Handout) string {
+	var lines, open []string
+	for _, q := range h.Questions {
+		switch {
+		case q.State == board.QuestionAnswered:
 			lines = append(lines, fmt.Sprintf("%v %s → %s, from %s", q.ID, oneLine(q.Text, 100), oneLine(q.Answer, 120), answeredBy(q)))
+		case q.State == board.QuestionOpen && q.Claim != h.Claim.Handle:
+			line := fmt.Sprintf("%v %s → still open, do not ask it again; look with %s", q.ID, oneLine(q.Text, 100), call("get_answer", "question", q.ID.String()))
+			if q.Default != "" {
+				line += "; until then: " + oneLine(q.Default, 120)
+			}
+			open = append(open, line)
 		}
 	}
-	return strings.Join(lines[max(0, len(lines)-4):], "\n")
+	return strings.Join(append(lines[max(0, len(lines)-4):], open[max(0, len(open)-2):]...), "\n")
 }
 
 func answeredBy(q board.Question) string {

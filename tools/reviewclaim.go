@@ -28,7 +28,7 @@ func reviewText(h *board.Handout) string {
 		{"REPORTED", resultText(h.Doc.Result, 2000)},
 		{"WHERE", workPlace(h.Dossier)},
 		{"REJECTED BEFORE", rejectionsText(h.Events)},
-		{"ANSWERS", answersText(h.Questions)},
+		{"ANSWERS", answersText(h)},
 		{"END WITH", reviewCall(h.Claim.Handle, board.Accept) + "\nor " + reviewCall(h.Claim.Handle, board.Reject) +
 			"\nIf you cannot judge it: " + reviewCall(h.Claim.Handle, board.Skip) + "."},
 	}

@@ -60,6 +60,8 @@ func taskText(d board.Dossier, reasons []board.Reason, held []board.Claim, full 
 		fmt.Fprintf(&b, "\nYours: claim %v, worker %s; the lease has %s left.", d.Claim.Handle, d.Claim.Worker.Name, board.Span(d.Claim.LeaseUntil.Sub(d.Now)))
 	case isOwn(held, d.Review):
 		fmt.Fprintf(&b, "\nYours to review: claim %v, worker %s; the lease has %s left.", d.Review.Handle, d.Review.Worker.Name, board.Span(d.Review.LeaseUntil.Sub(d.Now)))
+	case d.Claim != nil && d.Claim.Killed:
+		b.WriteString("\nIts worker's process was killed.")
 	case d.Claim != nil:
 		fmt.Fprintf(&b, "\nHeld by another worker for %s.", board.Span(d.Now.Sub(d.Claim.GrantedAt)))
 	default:

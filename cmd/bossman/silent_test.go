@@ -14,7 +14,7 @@ import (
 // once: silent FILE 47m left.
 func silent(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
-		ts.Fatalf("usage: silent FILE DURATION [left]")
+		ts.Fatalf("usage: silent FILE DURATION [left|OWNER]")
 	}
 	ago, err := time.ParseDuration(args[1])
 	ts.Check(err)
@@ -25,11 +25,14 @@ func silent(ts *testscript.TestScript, neg bool, args []string) {
 	b := board.New(store, &board.Options{Home: &board.Project{Slug: "web"}})
 	_, _, err = b.Create(ctx, board.Actor{Principal: "local"}, board.NewTask{Project: "web", Title: "Think", Lease: 24 * time.Hour}, "")
 	ts.Check(err)
-	const owner = "p-thinker"
+	owner := "p-thinker"
+	if len(args) > 2 && args[2] != "left" {
+		owner = args[2]
+	}
 	store.Attend(owner)
 	_, err = b.Next(ctx, board.Actor{Principal: "local", Owner: owner}, board.Wish{Projects: []string{"web"}})
 	ts.Check(err)
-	if len(args) > 2 {
+	if len(args) > 2 && args[2] == "left" {
 		ts.Check(b.Leave(ctx, owner))
 	}
 }

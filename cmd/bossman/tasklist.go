@@ -52,6 +52,9 @@ func (a *app) taskList() *cobra.Command {
 			}
 			holders := map[board.ID]board.Claim{}
 			for _, c := range append(s.Claims, s.Reviews...) {
+				if c.Killed { // on a board that cannot be written
+					c.Worker.Name += " (killed)"
+				}
 				holders[c.Task] = c
 			}
 			if a.JSON {

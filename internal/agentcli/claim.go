@@ -13,7 +13,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/bossman-dev/bossman/access"
+	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/git"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/proc"
@@ -48,8 +48,8 @@ func claimPath(dir, elsewhere string) string {
 
 // readClaim reads the file at path. If there is none for this board, it has a new owner
 // and nothing else.
-func readClaim(path, board string) (*claimFile, error) {
-	fresh := &claimFile{path: path, Board: board, Owner: access.DirPrefix + rand.Text()[:12]}
+func readClaim(path, label string) (*claimFile, error) {
+	fresh := &claimFile{path: path, Board: label, Owner: board.DirPrefix + rand.Text()[:12]}
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fresh, nil
@@ -66,7 +66,7 @@ func readClaim(path, board string) (*claimFile, error) {
 	if err := json.Unmarshal(text, kept); err != nil {
 		return nil, fmt.Errorf("%s cannot be read: %w; delete it, and use --claim", path, err)
 	}
-	if kept.Board != board || kept.Owner == "" {
+	if kept.Board != label || kept.Owner == "" {
 		return fresh, nil
 	}
 	return kept, nil
