@@ -26,7 +26,7 @@ func (a *app) desk(ctx context.Context) (*agentcli.Desk, error) {
 		elsewhere = config.StateDir(a.Getenv)
 	}
 	return &agentcli.Desk{
-		Board: o, Label: o.label, Caller: o.agent(auth.Worker), Dir: dir, Elsewhere: elsewhere, Empty: len(o.projects) == 0,
+		Board: o, Label: o.label, Caller: o.agent(auth.Worker), Dir: dir, Root: o.location.Root, Elsewhere: elsewhere, Empty: len(o.projects) == 0,
 		Options: tools.Options{
 			Inspector: look, Logger: log, Session: a.Getenv("CLAUDE_CODE_SESSION_ID"), Asked: notify.asked,
 			Where: look.Here,

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/bossman-dev/bossman/board"
@@ -25,16 +26,44 @@ import (
 type claimFile struct {
 	path string
 
-	// Board is the board's name: the file may be of another one.
+	// Board is the board's name, see boardName: the file may be of another one.
 	Board string `json:"board"`
 	Owner string `json:"owner"`
 	// Worker is the agent's name, and Claim the handle of its claim; empty if it has none.
 	Worker string `json:"worker,omitzero"`
 	Claim  string `json:"claim,omitzero"`
+	// Dir is the worktree where the claim was taken. It is another one now if it was moved.
+	Dir string `json:"dir,omitzero"`
 }
 
 // maxClaimFile bounds what is read.
 const maxClaimFile = 64 << 10
+
+// openClaim reads the file of a desk. Outside git a claim is also found from below the
+// directory in which it was taken, within the project.
+func openClaim(d *Desk) (*claimFile, error) {
+	own, err := readClaim(claimPath(d.Dir, d.Elsewhere), boardName(d))
+	if _, outside := git.Find(d.Dir); err != nil || own.Claim != "" || outside == nil {
+		return own, err
+	}
+	for dir := filepath.Dir(d.Dir); strings.HasPrefix(dir+"/", d.Root+"/") && d.Root != ""; dir = filepath.Dir(dir) {
+		if c, err := readClaim(claimPath(dir, d.Elsewhere), own.Board); err == nil && c.Claim != "" {
+			return c, nil
+		}
+	}
+	return own, nil
+}
+
+// boardName is the name of a desk's board in its claim file. One in the same repository has a
+// relative name, and keeps it when the repository is moved.
+func boardName(d *Desk) string {
+	if repo, err := git.Find(d.Dir); err == nil {
+		if rel, err := filepath.Rel(repo.Common, d.Label); err == nil && filepath.IsLocal(rel) {
+			return rel
+		}
+	}
+	return d.Label
+}
 
 // claimPath is the file of a directory: in the git directory of its worktree, or, outside
 // git, in elsewhere.

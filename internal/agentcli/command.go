@@ -59,7 +59,7 @@ func (s *session) next(ctx context.Context, args map[string]any) error {
 			return err
 		}
 		defer unlock()
-		kept, err := readClaim(s.claim.path, s.Label) // another command may have written it
+		kept, err := readClaim(s.claim.path, s.claim.Board) // another command may have written it
 		if err != nil {
 			return err
 		}

@@ -26,8 +26,9 @@ type Desk struct {
 	Caller *access.Caller
 	// Options are those of the tools.
 	Options tools.Options
-	// Dir is the directory, and Elsewhere where its claim is kept outside git.
-	Dir, Elsewhere string
+	// Dir is the directory, Root that of the project, and Elsewhere where its claim is kept
+	// outside git.
+	Dir, Root, Elsewhere string
 	// Empty is set if the board has no project yet.
 	Empty bool
 	// Close ends what the desk started.
@@ -50,7 +51,7 @@ func (c *cli) open(ctx context.Context) (*session, error) {
 		return nil, err
 	}
 	s := &session{Desk: d, console: c.Console, version: c.version}
-	if s.claim, err = readClaim(claimPath(d.Dir, d.Elsewhere), d.Label); err != nil {
+	if s.claim, err = openClaim(d); err != nil {
 		d.Close()
 		return nil, err
 	}
@@ -192,14 +193,16 @@ func (s *session) under() (string, error) {
 }
 
 // branch is the branch of the work: the one that the command names, else, under a claim
-// that was taken elsewhere, the one that is checked out here, since here the agent works.
+// that was taken elsewhere or before the worktree was moved, the one that is checked out
+// here, since here the agent works.
 func (s *session) branch(named string) (string, error) {
-	if named != "" || s.named == "" || s.named == s.claim.Claim {
+	repo, err := git.Find(s.Dir)
+	if named != "" || err != nil { // outside git it is judged where it was taken
 		return named, nil
 	}
-	repo, err := git.Find(s.Dir)
-	if err != nil {
-		return "", nil // it is judged where it was taken
+	own := s.named == "" || s.named == s.claim.Claim
+	if own && (s.claim.Dir == "" || s.claim.Dir == repo.Root) {
+		return "", nil
 	}
 	head, err := repo.Head()
 	if err == nil && head.Branch == "" {
@@ -212,6 +215,9 @@ func (s *session) branch(named string) (string, error) {
 // do instead.
 func (s *session) remember(r *reply) {
 	s.claim.Worker, s.claim.Claim = r.fact("claim", "worker"), r.fact("claim", "claim")
+	if repo, err := git.Find(s.Dir); err == nil && r.fact("outcome") == "handed_out" {
+		s.claim.Dir = repo.Root
+	}
 	if err := s.claim.write(); err != nil {
 		r.text += fmt.Sprintf("\nThis claim could not be kept in %s (%v). Add --claim %s to each command.", s.claim.path, err, s.claim.Claim)
 	}
