@@ -47,7 +47,8 @@ type Options struct {
 	// Logger logs what concerns the operator; default slog.Default().
 	Logger *slog.Logger
 	// Revoked, if not nil, is called by Run with the ids of principals after this process
-	// has begun to reject them, because their key was revoked or their owner was disabled.
+	// has begun to reject them, because their key was revoked or their owner was disabled,
+	// or has begun to know that their key was lowered.
 	// Tokens are among them only if this process has them in its cache.
 	Revoked func(ctx context.Context, principals []string)
 
@@ -283,7 +284,8 @@ func (a *Authenticator) cacheLocked(name string, e *entry, asked time.Time) *ent
 		return nil
 	}
 	if old, ok := a.known.get(name); ok && old.principal.Key == e.principal.Key {
-		// Nothing changes about a key but its end, and nothing about a token.
+		// Nothing changes about a token, and about a key only its end. When it is lowered, it
+		// is evicted.
 		old.checked = asked
 		return old
 	}
@@ -322,27 +324,52 @@ func (a *Authenticator) CreateKey(ctx context.Context, n NewKey) (Key, Secret, e
 	id, text, hash := newKey()
 	k := Key{
 		ID: id, Name: n.Name, Owner: n.Owner, Person: n.Person, Project: n.Project, Role: n.Role,
+		Machine: n.Machine, Parent: n.Parent, CreatedBy: n.By,
 		Created: now, Expires: n.Expires.UTC().Truncate(time.Microsecond), Hash: hash,
 	}
 	if n.Expires.IsZero() {
 		k.Expires = time.Time{}
 	}
-	if err := a.store.InsertKey(ctx, k); err != nil {
+	if err := a.store.InsertKey(ctx, k, k.allowed); err != nil {
 		return Key{}, "", fmt.Errorf("create key for %s: %w", n.Owner, err)
 	}
 	return k, text, nil
 }
 
-// RevokeKey revokes a key permanently. It takes effect on other replicas within five
-// seconds.
-func (a *Authenticator) RevokeKey(ctx context.Context, id string) error {
-	if err := a.store.RevokeKey(ctx, id, time.Now()); err != nil {
-		return fmt.Errorf("revoke key %.40q: %w", id, err)
+// RevokeKey revokes a key permanently, with all keys that were created from it, and returns
+// their ids. It takes effect on other replicas within five seconds. by is as in
+// Key.RevokedBy.
+func (a *Authenticator) RevokeKey(ctx context.Context, id, by string) ([]string, error) {
+	ids, err := a.store.RevokeKey(ctx, id, by, time.Now())
+	if err != nil {
+		return nil, fmt.Errorf("revoke key %.40q: %w", id, err)
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.known.remove(id)
-	return nil
+	a.forget(Changes{Keys: ids})
+	return ids, nil
+}
+
+// LowerKey limits a key, and all keys that were created from it, to a role, and to a project
+// or EveryProject. It returns their ids. They keep only what they had before and what is
+// allowed now. On other replicas it takes effect within five seconds: streams end, as with
+// RevokeKey, and clients come back with the rights that are left.
+func (a *Authenticator) LowerKey(ctx context.Context, id, project string, role Role, by string) ([]string, error) {
+	k, err := a.store.Key(ctx, id)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("lower key %.40q: %w", id, err)
+	case k.Ended(time.Now()):
+		return nil, fmt.Errorf("%w: key %s of %s is not valid any more", ErrConflict, k.ID, k.Owner)
+	case role <= None || role > k.Role:
+		return nil, invalid("key %s of %s has the role %v, and can only be lowered; for more rights create a new key", k.ID, k.Owner, k.Role)
+	case !validProject(project) || k.Project != EveryProject && project != EveryProject && project != k.Project:
+		return nil, invalid("key %s of %s is valid in %s, and not in %.40q", k.ID, k.Owner, k.Project, project)
+	}
+	ids, err := a.store.LowerKey(ctx, id, project, role, by, time.Now())
+	if err != nil {
+		return nil, fmt.Errorf("lower key %.40q: %w", id, err)
+	}
+	a.forget(Changes{Keys: ids})
+	return ids, nil
 }
 
 // Keys lists all keys, including those that are no longer valid.
@@ -366,9 +393,7 @@ func (a *Authenticator) DisablePerson(ctx context.Context, name string) error {
 	if err := a.store.SetDisabled(ctx, name, time.Now()); err != nil {
 		return fmt.Errorf("disable %.100q: %w", name, err)
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.forgetLocked(Changes{People: []string{name}})
+	a.forget(Changes{People: []string{name}})
 	return nil
 }
 

@@ -92,7 +92,8 @@ func TestToken_uniform(t *testing.T) {
 		revoked, revokedText := create(t, a, "ada", 0)
 		_, expired := create(t, a, "ada", time.Minute)
 		_, disabled := create(t, a, "bob", 0)
-		if err := errors.Join(a.RevokeKey(t.Context(), revoked.ID), a.DisablePerson(t.Context(), "bob")); err != nil {
+		_, err := a.RevokeKey(t.Context(), revoked.ID, "")
+		if err := errors.Join(err, a.DisablePerson(t.Context(), "bob")); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
@@ -143,7 +144,7 @@ func TestToken_withoutRun(t *testing.T) {
 		a, b := New(m, nil), New(m, nil)
 		k, text := create(t, a, "ada", 0)
 		p := opens(t, b, text)
-		if err := a.RevokeKey(t.Context(), k.ID); err != nil {
+		if _, err := a.RevokeKey(t.Context(), k.ID, ""); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(grace + time.Millisecond)
@@ -158,7 +159,10 @@ func TestToken_withoutRun(t *testing.T) {
 
 func TestRun_revokes(t *testing.T) {
 	for what, end := range map[string]func(context.Context, *Authenticator, Key) error{
-		"a key":    func(ctx context.Context, a *Authenticator, k Key) error { return a.RevokeKey(ctx, k.ID) },
+		"a key": func(ctx context.Context, a *Authenticator, k Key) error {
+			_, err := a.RevokeKey(ctx, k.ID, "")
+			return err
+		},
 		"a person": func(ctx context.Context, a *Authenticator, k Key) error { return a.DisablePerson(ctx, k.Owner) },
 	} {
 		t.Run(what, func(t *testing.T) {
@@ -200,7 +204,7 @@ func TestRun_revokedWhileLookedUp(t *testing.T) {
 				return
 			}
 			once = false
-			if err := m.RevokeKey(t.Context(), k.ID, time.Now()); err != nil {
+			if _, err := m.RevokeKey(t.Context(), k.ID, "", time.Now()); err != nil {
 				t.Error(err)
 			}
 			time.Sleep(2 * time.Second) // Run looks meanwhile, and finds nothing to end
@@ -424,7 +428,7 @@ func TestFailures_staleKey(t *testing.T) {
 		m := newMemory()
 		a := running(t, m, nil)
 		old, stale := create(t, a, "eve", 0)
-		if err := a.RevokeKey(t.Context(), old.ID); err != nil {
+		if _, err := a.RevokeKey(t.Context(), old.ID, ""); err != nil {
 			t.Fatal(err)
 		}
 		before := m.asked()

@@ -27,6 +27,8 @@ var (
 	ErrNotFound = errors.New("not found")
 	// ErrInvalid: the request itself is wrong; repeat it corrected.
 	ErrInvalid = errors.New("invalid")
+	// ErrDenied: a key may not be created so. The text says why, and what may be done.
+	ErrDenied = errors.New("not allowed")
 	// ErrConflict: it does not fit the state now.
 	ErrConflict = errors.New("conflict")
 )
@@ -55,6 +57,10 @@ func Status(err error) (status, retryAfter int) {
 
 func invalid(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrInvalid, fmt.Sprintf(format, args...))
+}
+
+func denied(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrDenied, fmt.Sprintf(format, args...))
 }
 
 // unavailable wraps err in ErrUnavailable.

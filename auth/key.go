@@ -22,6 +22,15 @@ type Key struct {
 	// Project is where it is valid: a slug, or EveryProject.
 	Project string
 	Role    Role
+	// Machine is the machine that a login created it for, empty for other keys. Such a key
+	// creates no others.
+	Machine string
+	// Parent is the id of the key that it was created from, empty if there is none. It ends
+	// with its parent.
+	Parent string
+	// CreatedBy and RevokedBy are who did: the Principal.ID of a caller, or "shell:" and the
+	// account of whoever ran a command at the server. They are empty if that is not known.
+	CreatedBy, RevokedBy string
 
 	Created time.Time
 	// Expires is zero if it never expires. LastUsed is up to a minute old.
@@ -42,7 +51,7 @@ func KeyPrincipal(id string) string { return "key:" + id }
 
 func (k *Key) principal(revoked <-chan struct{}) *Principal {
 	return &Principal{
-		ID: KeyPrincipal(k.ID), Name: k.Name, Person: k.Person, Owner: k.Owner, Key: k.ID,
+		ID: KeyPrincipal(k.ID), Name: k.Name, Person: k.Person, Owner: k.Owner, Key: k.ID, Machine: k.Machine, parent: k.Parent,
 		Grants: map[string]Role{k.Project: k.Role}, Expires: k.Expires, Revoked: revoked,
 	}
 }
@@ -124,6 +133,38 @@ type NewKey struct {
 	Project string // a slug, or EveryProject
 	Role    Role
 	Expires time.Time // zero: never
+	// Machine is the machine that it is for, if a login creates it.
+	Machine string
+	// Parent is the id of the key from which it is created, if there is one. The new key gets
+	// no more rights than that, and ends with it.
+	Parent string
+	// By is who creates it, as in Key.CreatedBy.
+	By string
+}
+
+// MaxMachines is the maximum number of valid keys for machines that a person may have.
+const MaxMachines = 50
+
+// allowed checks what is known about a key only when it is stored: its parent, the zero Key
+// if it has none, and how many keys for machines its owner has.
+func (k *Key) allowed(parent *Key, machines int) error {
+	switch {
+	case k.Machine != "" && machines >= MaxMachines:
+		return denied("%s has %d keys for machines, the maximum; revoke those that are not used: bossman key list, bossman key revoke ID", k.Owner, machines)
+	case k.Parent == "":
+		return nil
+	case parent.Machine != "":
+		return denied("key %s is for machine %.60q of %s, and creates no keys; use the key that %s was given, or log in with a browser", parent.ID, parent.Machine, parent.Owner, parent.Owner)
+	case parent.Ended(k.Created):
+		return denied("key %s of %s has been revoked or has expired", parent.ID, parent.Owner)
+	case !parent.Person || parent.Owner != k.Owner:
+		return denied("key %s is not the own key of %s", parent.ID, k.Owner)
+	case k.Role > parent.Role || parent.Project != EveryProject && parent.Project != k.Project:
+		return denied("key %s of %s has the role %v in %s, and creates no key with other rights", parent.ID, parent.Owner, parent.Role, parent.Project)
+	case !parent.Expires.IsZero() && (k.Expires.IsZero() || k.Expires.After(parent.Expires)):
+		return denied("the key would outlive key %s of %s", parent.ID, parent.Owner)
+	}
+	return nil
 }
 
 // maxName is the maximum length of a name, in bytes.
@@ -149,6 +190,11 @@ func (n *NewKey) check(now time.Time) error {
 	}
 	if err := checkName("a key", n.Name); err != nil {
 		return err
+	}
+	if n.Machine != "" {
+		if err := checkName("a machine", n.Machine); err != nil {
+			return err
+		}
 	}
 	switch {
 	case !validProject(n.Project):

@@ -84,9 +84,18 @@ func (m *memory) Keys(context.Context) ([]Key, error) {
 	return slices.Collect(maps.Values(m.keys)), m.down
 }
 
-func (m *memory) InsertKey(_ context.Context, k Key) error {
+func (m *memory) InsertKey(_ context.Context, k Key, allowed func(*Key, int) error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	parent, machines := m.keys[k.Parent], 0
+	for _, other := range m.keys {
+		if other.Owner == k.Owner && other.Machine != "" && !other.Ended(k.Created) {
+			machines++
+		}
+	}
+	if err := allowed(&parent, machines); err != nil {
+		return err
+	}
 	m.keys[k.ID] = k
 	if _, ok := m.people[k.Owner]; !ok {
 		m.people[k.Owner] = Person{Name: k.Owner, Created: k.Created}
@@ -94,17 +103,30 @@ func (m *memory) InsertKey(_ context.Context, k Key) error {
 	return m.down
 }
 
-func (m *memory) RevokeKey(_ context.Context, id string, at time.Time) error {
+func (m *memory) RevokeKey(_ context.Context, id, by string, at time.Time) ([]string, error) {
+	return m.lose(id, func(k *Key) { k.Revoked, k.RevokedBy = at, by })
+}
+
+func (m *memory) LowerKey(_ context.Context, id, project string, role Role, _ string, _ time.Time) ([]string, error) {
+	return m.lose(id, func(k *Key) { k.Project, k.Role = project, min(k.Role, role) })
+}
+
+// lose changes a key and those that were created from it.
+func (m *memory) lose(id string, change func(*Key)) (ids []string, _ error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	k, ok := m.keys[id]
-	if !ok {
-		return ErrNotFound
+	if _, ok := m.keys[id]; !ok {
+		return nil, ErrNotFound
 	}
 	m.version++
-	k.Revoked = at
-	m.keys[id], m.keyAt[id] = k, m.version
-	return m.down
+	for _, k := range m.keys {
+		if k.ID == id || k.Parent == id {
+			change(&k)
+			m.keys[k.ID], m.keyAt[k.ID] = k, m.version
+			ids = append(ids, k.ID)
+		}
+	}
+	return ids, m.down
 }
 
 func (m *memory) Used(_ context.Context, last map[string]time.Time) error {

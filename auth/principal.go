@@ -16,6 +16,10 @@ type Principal struct {
 	Owner string
 	// Key is the id of the key, empty for a token.
 	Key string
+	// Machine is the machine that the key was created for, empty for other credentials. Such
+	// a key creates no others.
+	Machine string
+	parent  string // the id of the key from which the key was created
 	// Grants are its roles by project, or for EveryProject.
 	Grants map[string]Role
 	// Expires is when it expires, or zero.

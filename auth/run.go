@@ -65,8 +65,8 @@ func (a *Authenticator) poll(ctx context.Context) {
 	}
 }
 
-// apply evicts what was revoked since a version, and returns the ids of the principals of
-// people that were disabled.
+// apply evicts what was revoked since a version, and returns the ids of the principals that
+// forgetLocked returns.
 func (a *Authenticator) apply(c Changes, version int64, asked time.Time, err error) ([]string, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -101,15 +101,22 @@ func (a *Authenticator) tellRevoked(ctx context.Context, c Changes, evicted []st
 	a.o.Revoked(ctx, slices.Compact(evicted))
 }
 
-// forgetLocked evicts what was revoked or disabled. It returns the ids of the principals of
-// people that were disabled.
+// forget evicts what was revoked, lowered or disabled.
+func (a *Authenticator) forget(c Changes) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.forgetLocked(c)
+}
+
+// forgetLocked evicts what was revoked, lowered or disabled. It returns the ids of the
+// principals of people that were disabled, and of keys whose parent was revoked.
 func (a *Authenticator) forgetLocked(c Changes) (evicted []string) {
 	for _, id := range c.Keys {
 		a.known.remove(id)
 	}
-	if len(c.People) > 0 {
+	if len(c.Keys)+len(c.People) > 0 {
 		a.known.removeIf(func(_ string, e *entry) bool {
-			gone := slices.Contains(c.People, e.principal.Owner)
+			gone := slices.Contains(c.People, e.principal.Owner) || e.principal.parent != "" && slices.Contains(c.Keys, e.principal.parent)
 			if gone {
 				evicted = append(evicted, e.principal.ID)
 			}

@@ -100,7 +100,7 @@ func Register(s *mcp.Server, b *board.Board) {
 func handle(ctx context.Context, b *board.Board, v *access.Verb, serve served, r *mcp.Request) (mcp.Result, error) {
 	who, _ := access.CallerFrom(ctx)
 	if err := who.MayAnywhere(v); err != nil {
-		return nil, encodeError(err)
+		return nil, EncodeError(err)
 	}
 	var p struct {
 		As   as              `json:"as"`
@@ -113,12 +113,12 @@ func handle(ctx context.Context, b *board.Board, v *access.Verb, serve served, r
 	}
 	c, err := newCall(b, who, v, p.As)
 	if err != nil {
-		return nil, encodeError(err)
+		return nil, EncodeError(err)
 	}
 	c.wait = r.Wait
 	out, err := serve(ctx, c, p.Args)
 	if err != nil {
-		return nil, encodeError(err)
+		return nil, EncodeError(err)
 	}
 	raw, err := marshal(struct {
 		Value any `json:"value"`

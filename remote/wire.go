@@ -101,9 +101,10 @@ type wireError struct {
 	Nothing  *board.Nothing       `json:"nothing,omitzero"`
 }
 
-// encodeError puts an error of the board on the wire. Any other is the server's own
-// business and is returned as it is.
-func encodeError(err error) error {
+// EncodeError puts an error of the board on the wire, as the operations do, for methods that
+// a server has besides them. Any other error is the server's own business and is returned as
+// it is.
+func EncodeError(err error) error {
 	w := wireError{Text: err.Error()}
 	w.Lost, _ = errors.AsType[*board.LostError](err)
 	w.Evidence, _ = errors.AsType[*board.EvidenceError](err)

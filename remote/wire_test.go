@@ -183,7 +183,7 @@ func TestError(t *testing.T) {
 		&board.CycleError{Path: []string{"a", "b", "a"}}, &board.HeldError{Left: time.Minute}, &board.StoppedError{Worker: board.Worker{StoppedBy: "Ada"}},
 		&board.Nothing{PausedBy: "Ada"},
 	} {
-		e, ok := errors.AsType[*jsonrpc.Error](encodeError(err))
+		e, ok := errors.AsType[*jsonrpc.Error](EncodeError(err))
 		if !ok {
 			t.Errorf("%v is not put on the wire", err)
 			continue
@@ -202,15 +202,15 @@ func TestError(t *testing.T) {
 	if e, ok := errors.AsType[interface {
 		error
 		Denied() bool
-	}](encodeError(&access.RoleError{Verb: access.Review, Have: auth.Worker})); !ok || !e.Denied() {
+	}](EncodeError(&access.RoleError{Verb: access.Review, Have: auth.Worker})); !ok || !e.Denied() {
 		t.Error("the audit stream cannot tell a refusal for want of a right")
 	}
-	if e, ok := errors.AsType[*jsonrpc.Error](encodeError(secret)); !ok || bytes.Contains(append(e.Data, e.Message...), []byte("hunter2")) {
-		t.Errorf("encodeError(%v) = %v", secret, e)
+	if e, ok := errors.AsType[*jsonrpc.Error](EncodeError(secret)); !ok || bytes.Contains(append(e.Data, e.Message...), []byte("hunter2")) {
+		t.Errorf("EncodeError(%v) = %v", secret, e)
 	}
 	own := errors.New("disk on fire")
-	if got := encodeError(own); got != own {
-		t.Errorf("encodeError(%v) = %v", own, got)
+	if got := EncodeError(own); got != own {
+		t.Errorf("EncodeError(%v) = %v", own, got)
 	}
 }
 

@@ -40,6 +40,9 @@ type auditLine struct {
 	Verb      string    `json:"verb,omitzero"` // what was done, by whichever tool or method
 	Project   string    `json:"project,omitzero"`
 	Task      string    `json:"task,omitzero"`
+	// CreatedKey is the id of the key that the call created, for a machine.
+	CreatedKey string `json:"created_key,omitzero"`
+	Machine    string `json:"machine,omitzero"`
 	// Outcome is ok, denied, failed (the tool reported an error) or error.
 	Outcome string  `json:"outcome"`
 	Code    int     `json:"code,omitzero"` // JSON-RPC error code, or HTTP status
@@ -54,7 +57,7 @@ type auditLine struct {
 func (t *Telemetry) line(ctx context.Context, r *mcp.Request, s subject, o *outcome) []byte {
 	x := auditLine{
 		Time: time.Now().UTC(), Principal: clip(r.Principal.ID), Method: o.target.Method, Project: s.project, Task: s.task,
-		Outcome: resultOK, Code: o.code, Seconds: o.took.Seconds(),
+		CreatedKey: clip(s.key), Machine: clip(s.machine), Outcome: resultOK, Code: o.code, Seconds: o.took.Seconds(),
 	}
 	if x.Method == "" {
 		x.Method = unknown
@@ -84,7 +87,7 @@ func (t *Telemetry) line(ctx context.Context, r *mcp.Request, s subject, o *outc
 func (x *auditLine) encode() []byte {
 	b, err := jsonv2.Marshal(x)
 	if err != nil { // a name is not UTF-8
-		x.Name, x.Kind, x.Key, x.Principal = "", "", "", unknown
+		x.Name, x.Kind, x.Key, x.Principal, x.Machine = "", "", "", unknown, ""
 		b, _ = jsonv2.Marshal(x)
 	}
 	return append(escape(nil, b), '\n')

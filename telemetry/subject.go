@@ -10,11 +10,15 @@ import (
 	"github.com/bossman-dev/bossman/mcp"
 )
 
-// A subject is the project and the task that a call is about. Both are taken from the
+// A subject is the project and the task that a call is about, or the key that it created. Both are taken from the
 // arguments or the result only if they have the form of one: sixteen lower-case
 // letters and digits, and a number. So nothing else gets from there into a span or
 // into the audit stream.
-type subject struct{ project, task string }
+type subject struct {
+	project, task string
+	// key is the id of a created key, and machine what it is for.
+	key, machine string
+}
 
 // refusedDenied is the code of a refusal for want of a right.
 const refusedDenied = "denied"
@@ -43,6 +47,9 @@ func subjectOf(r *mcp.Request, res mcp.Result) (s subject) {
 	}
 	if s.task == "" {
 		s.setTask(resultTask(res))
+	}
+	if x, ok := res.(interface{ CreatedKey() (id, machine string) }); ok {
+		s.key, s.machine = x.CreatedKey()
 	}
 	if project := textOf(args.Project); s.project == "" && board.ValidSlug(project) {
 		s.project = project

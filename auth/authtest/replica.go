@@ -77,8 +77,9 @@ func keyOpens(f *fixture) {
 		_, err := a.Token(f.Context(), s)
 		f.equal(what, err, auth.ErrUnauthenticated)
 	}
-	f.ok(a.RevokeKey(f.Context(), k.ID))
-	_, err := a.Token(f.Context(), text)
+	_, err := a.RevokeKey(f.Context(), k.ID, "")
+	f.ok(err)
+	_, err = a.Token(f.Context(), text)
 	f.equal("a revoked key", err, auth.ErrUnauthenticated)
 }
 
@@ -90,7 +91,8 @@ func revokedEverywhere(f *fixture) {
 	p, q := f.opens(there, text), f.opens(here, text)
 	stays := f.opens(there, other)
 	since := time.Now()
-	f.ok(here.RevokeKey(f.Context(), k.ID))
+	_, err := here.RevokeKey(f.Context(), k.ID, "")
+	f.ok(err)
 	f.ends(q, since)
 	f.ends(p, since)
 	for _, a := range []*auth.Authenticator{here, there} {

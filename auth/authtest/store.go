@@ -15,6 +15,7 @@ func keyComesBack(f *fixture) {
 	f.equal("a plain key", f.get(plain.ID), plain)
 	full := f.key("bbbbbbbbbbbb", "Bob \"the\" Büroklammer")
 	full.Name, full.Person, full.Project, full.Role, full.Expires = "π's", true, auth.EveryProject, auth.Admin, at.Add(time.Hour)
+	full.Machine, full.Parent, full.CreatedBy = "Bob's Laptöp", plain.ID, "key:"+plain.ID
 	f.insert(full)
 	f.equal("a key with everything", f.get(full.ID), full)
 }
@@ -28,7 +29,7 @@ func keysByAge(f *fixture) {
 		k.Created = at.Add(time.Duration(i) * time.Minute)
 		f.insert(k)
 	}
-	f.ok(f.store.RevokeKey(f.Context(), "aaaaaaaaaaaa", at))
+	f.revoke("aaaaaaaaaaaa", at)
 	keys, err = f.store.Keys(f.Context())
 	f.ok(err)
 	var ids []string
@@ -46,7 +47,7 @@ func idOnce(f *fixture) {
 	k := f.insert(f.key("aaaaaaaaaaaa", "ada"))
 	second := f.key(k.ID, "bob")
 	second.Name = "another"
-	f.is("InsertKey(again)", f.store.InsertKey(f.Context(), second), auth.ErrConflict)
+	f.is("InsertKey(again)", f.store.InsertKey(f.Context(), second, anything), auth.ErrConflict)
 	f.equal("the first", f.get(k.ID), k)
 	_, err := f.store.Person(f.Context(), "bob")
 	f.is("the owner of what was refused", err, auth.ErrNotFound)
@@ -55,16 +56,17 @@ func idOnce(f *fixture) {
 func noKeyForDisabled(f *fixture) {
 	f.ok(f.store.InsertPerson(f.Context(), "ada", at))
 	f.ok(f.store.SetDisabled(f.Context(), "ada", at))
-	f.is("InsertKey(disabled)", f.store.InsertKey(f.Context(), f.key("aaaaaaaaaaaa", "ada")), auth.ErrConflict)
+	f.is("InsertKey(disabled)", f.store.InsertKey(f.Context(), f.key("aaaaaaaaaaaa", "ada"), anything), auth.ErrConflict)
 	_, err := f.store.Key(f.Context(), "aaaaaaaaaaaa")
 	f.is("Key", err, auth.ErrNotFound)
 }
 
 func revokedOnce(f *fixture) {
 	k := f.insert(f.key("aaaaaaaaaaaa", "ada"))
-	f.ok(f.store.RevokeKey(f.Context(), k.ID, at.Add(time.Minute)))
-	f.ok(f.store.RevokeKey(f.Context(), k.ID, at.Add(time.Hour)))
-	k.Revoked = at.Add(time.Minute)
+	f.equal("RevokeKey", f.revoke(k.ID, at.Add(time.Minute)), []string{k.ID})
+	_, err := f.store.RevokeKey(f.Context(), k.ID, "key:other", at.Add(time.Hour))
+	f.ok(err)
+	k.Revoked, k.RevokedBy = at.Add(time.Minute), "shell:root"
 	f.equal("the key", f.get(k.ID), k)
 }
 
@@ -93,7 +95,7 @@ func peopleByName(f *fixture) {
 	f.equal("People() of an empty store", len(people), 0)
 	f.insert(f.key("aaaaaaaaaaaa", "carol"))
 	f.insert(f.key("bbbbbbbbbbbb", "carol"))
-	f.ok(f.store.RevokeKey(f.Context(), "bbbbbbbbbbbb", at))
+	f.revoke("bbbbbbbbbbbb", at)
 	for range 2 {
 		f.ok(f.store.InsertPerson(f.Context(), "Bob", at.Add(time.Minute)))
 	}
@@ -119,7 +121,13 @@ func notFound(f *fixture) {
 	for range 2 { // with nothing in the store, and with something
 		_, err := f.store.Key(ctx, "zzzzzzzzzzzz")
 		f.is("Key", err, auth.ErrNotFound)
-		f.is("RevokeKey", f.store.RevokeKey(ctx, "zzzzzzzzzzzz", at), auth.ErrNotFound)
+		_, err = f.store.RevokeKey(ctx, "zzzzzzzzzzzz", "", at)
+		f.is("RevokeKey", err, auth.ErrNotFound)
+		_, err = f.store.LowerKey(ctx, "zzzzzzzzzzzz", "*", auth.Viewer, "", at)
+		f.is("LowerKey", err, auth.ErrNotFound)
+		orphan := f.key("yyyyyyyyyyyy", "ada")
+		orphan.Parent = "zzzzzzzzzzzz"
+		f.is("InsertKey(without its parent)", f.store.InsertKey(ctx, orphan, anything), auth.ErrNotFound)
 		_, err = f.store.Person(ctx, "nobody")
 		f.is("Person", err, auth.ErrNotFound)
 		f.is("SetDisabled", f.store.SetDisabled(ctx, "nobody", at), auth.ErrNotFound)
@@ -140,7 +148,7 @@ func changesOnce(f *fixture) {
 	f.insert(f.key("bbbbbbbbbbbb", "bob"))
 	start := f.changes(-1)
 	f.equal("before anything", f.changes(start.Version), start)
-	f.ok(f.store.RevokeKey(ctx, "aaaaaaaaaaaa", at))
+	f.revoke("aaaaaaaaaaaa", at)
 	one := f.changes(start.Version)
 	f.equal("a revoked key", one, auth.Changes{Version: start.Version + 1, Keys: []string{"aaaaaaaaaaaa"}})
 	f.ok(f.store.SetDisabled(ctx, "bob", at))
@@ -170,7 +178,7 @@ func changesInOrder(f *fixture) {
 	for w := range writers {
 		wg.Go(func() {
 			for i := range each {
-				if err := f.store.RevokeKey(f.Context(), id(w, i), at); err != nil {
+				if _, err := f.store.RevokeKey(f.Context(), id(w, i), "", at); err != nil {
 					f.Error(err)
 				}
 			}

@@ -23,6 +23,11 @@ func Run(t *testing.T, open func(t *testing.T) auth.Store) {
 		{"a key's id is taken once", idOnce},
 		{"a disabled person gets no key", noKeyForDisabled},
 		{"a key is revoked once", revokedOnce},
+		{"a key is revoked with all that were created from it", revokedWithAll},
+		{"a key is lowered with all that were created from it", loweredWithAll},
+		{"a key's creation depends on its parent and on how many there are", allowedOrNot},
+		{"a key that is created while its parent is revoked does not stay", createdMeanwhile},
+		{"nobody gets more keys for machines than allowed", machinesAtOnce},
 		{"the last use never goes back", usedForward},
 		{"people are listed by name", peopleByName},
 		{"a person is disabled and enabled", disabledAndEnabled},
@@ -31,6 +36,9 @@ func Run(t *testing.T, open func(t *testing.T) auth.Store) {
 		{"changes are seen in their order", changesInOrder},
 		{"a key opens, and a wrong one does not", keyOpens},
 		{"a revoked key ends on every replica", revokedEverywhere},
+		{"a key that was created from a revoked one ends on every replica", childrenEverywhere},
+		{"a lowered key has less on every replica", loweredEverywhere},
+		{"a machine's key creates no others", machinesCreateNothing},
 		{"a disabled person's keys end on every replica", disabledEverywhere},
 		{"the last use is written", lastUse},
 	} {
@@ -57,8 +65,19 @@ func (f *fixture) key(id, owner string) auth.Key {
 // insert adds a key.
 func (f *fixture) insert(k auth.Key) auth.Key {
 	f.Helper()
-	f.ok(f.store.InsertKey(f.Context(), k))
+	f.ok(f.store.InsertKey(f.Context(), k, anything))
 	return k
+}
+
+// anything allows every key.
+func anything(*auth.Key, int) error { return nil }
+
+// revoke revokes a key, and returns the ids of all that are revoked.
+func (f *fixture) revoke(id string, at time.Time) []string {
+	f.Helper()
+	ids, err := f.store.RevokeKey(f.Context(), id, "shell:root", at)
+	f.ok(err)
+	return ids
 }
 
 func (f *fixture) get(id string) auth.Key {

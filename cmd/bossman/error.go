@@ -28,6 +28,7 @@ var exitCodes = []struct {
 	{access.ErrNoRole, console.Denied, "ask the administrator of the server for a role in the project"},
 	{board.ErrReadOnly, console.Denied, "nothing was changed. In a sandbox, let commands write to that directory, or give the agent the board over MCP: bossman mcp runs outside the sandbox"},
 	{board.ErrDenied, console.Denied, ""},
+	{auth.ErrDenied, console.Denied, ""},
 	{fs.ErrPermission, console.Denied, "check the permissions there; nothing was changed"},
 	{board.ErrConflict, console.Conflict, ""},
 	{auth.ErrConflict, console.Conflict, ""},

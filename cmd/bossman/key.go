@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,7 +18,7 @@ import (
 )
 
 func (a *app) keyCommand() *cobra.Command {
-	return group("key", "Create, list and revoke the keys of a server", a.keyCreate(), a.keyList(), a.keyRevoke())
+	return group("key", "Create, list, lower and revoke the keys of a server", a.keyCreate(), a.keyList(), a.keyLower(), a.keyRevoke())
 }
 
 // keyFlags are the flags of bossman key create.
@@ -57,7 +58,7 @@ func (a *app) createKey(ctx context.Context, f keyFlags) error {
 	if f.person != "" && (f.agent || f.owner != "") {
 		return console.Usagef("--person creates a person's key; --agent and --owner are for an agent's key")
 	}
-	n := auth.NewKey{Name: f.name, Owner: f.owner, Person: f.person != ""}
+	n := auth.NewKey{Name: f.name, Owner: f.owner, Person: f.person != "", By: a.shellUser()}
 	switch {
 	case n.Person:
 		n.Owner = f.person
@@ -195,44 +196,120 @@ func keyRows(keys []auth.Key, now time.Time) (rows []console.Row) {
 	return rows
 }
 
+// shellUser is who runs a command here, for Key.CreatedBy and Key.RevokedBy.
+func (a *app) shellUser() string { return "shell:" + a.userName() }
+
 func (a *app) keyRevoke() *cobra.Command {
-	return &cobra.Command{
-		Use: "revoke ID…", Short: "Revoke a key", Args: cobra.MinimumNArgs(1),
-		Long: `Revoke revokes a key for good. Within five seconds every server rejects it and closes
-its open streams. What its agents held is ready for others. ID is the middle part of the key, as bossman key list shows it.`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.RefuseAgent(); err != nil {
-				return err
+	var owner, machine string
+	cmd := &cobra.Command{
+		Use: "revoke [ID…]", Short: "Revoke a key and all keys created from it",
+		Long: `Revoke revokes a key for good, and with it every key that bossman login created from it.
+Within five seconds every server rejects them and closes their open streams. What their
+agents held is ready for others. ID is the middle part of the key, as bossman key list
+shows it. --machine revokes the keys of a machine that was lost, with --owner only those of
+one person.`,
+		Example: "  bossman key revoke bq3v6kfz2m7a\n  bossman key revoke --machine laptop --owner ada",
+		RunE: func(cmd *cobra.Command, ids []string) error {
+			if (len(ids) == 0) == (machine == "") || owner != "" && machine == "" {
+				return console.Usagef("name keys by their ids, or a machine with --machine, and its --owner")
 			}
-			o, err := a.openLocal(cmd.Context())
-			if err != nil {
-				return err
-			}
-			return a.each(args, func(id string) error {
-				if auth.CheckKey(id) == nil { // the whole key; it is not repeated
-					id = strings.Split(id, "_")[1]
-				}
-				if err := o.keys.RevokeKey(cmd.Context(), id); errors.Is(err, auth.ErrNotFound) {
-					return console.Errorf(console.NotFound, "bossman key list --all lists the keys", "there is no such key")
-				} else if err != nil {
-					return err
-				}
-				released, err := o.local.Dismiss(cmd.Context(), a.actor(), "its key was revoked", auth.KeyPrincipal(id))
-				if err != nil {
-					return err
-				}
-				if a.JSON {
-					return a.PrintJSON(struct {
-						ID       string   `json:"id"`
-						Revoked  bool     `json:"revoked"`
-						Released []string `json:"released,omitzero"`
-					}{id, true, idTexts(released)})
-				}
-				a.Linef("%s is revoked.%s", id, boardtext.Released(released))
-				return nil
+			return a.loseKeys(cmd.Context(), ids, "is revoked", "its key was revoked", func(k auth.Key) bool {
+				return machine != "" && k.Machine == machine && k.Revoked.IsZero() && (owner == "" || k.Owner == owner)
+			}, func(o *openBoard, id string) ([]string, error) {
+				return o.keys.RevokeKey(cmd.Context(), id, a.shellUser())
 			})
 		},
 	}
+	cmd.Flags().StringVar(&machine, "machine", "", "revoke all keys of this machine")
+	cmd.Flags().StringVar(&owner, "owner", "", "with --machine: only this person's")
+	return cmd
+}
+
+func (a *app) keyLower() *cobra.Command {
+	var role string
+	cmd := &cobra.Command{
+		Use: "lower ID…", Short: "Take rights from a key and from all keys created from it", Args: cobra.MinimumNArgs(1),
+		Long: `Lower takes rights from a key: --role gives it a lower role, and --project limits a key for
+every project to one. The same holds for every key that bossman login created from it.
+Within five seconds every server knows it and closes their open streams; clients come back
+with what is left. What their agents held is ready for others.`,
+		Example: "  bossman key lower bq3v6kfz2m7a --role viewer\n  bossman key lower bq3v6kfz2m7a --role worker --project web",
+		RunE: func(cmd *cobra.Command, ids []string) error {
+			r, err := auth.ParseRole(role)
+			if err != nil {
+				return err
+			}
+			project := cmp.Or(a.flags.Project, auth.EveryProject)
+			if project == auth.EveryProject {
+				a.flags.Project = ""
+			}
+			return a.loseKeys(cmd.Context(), ids, "is lowered to "+r.String(), "its key was lowered", nil,
+				func(o *openBoard, id string) ([]string, error) {
+					return o.keys.LowerKey(cmd.Context(), id, project, r, a.shellUser())
+				})
+		},
+	}
+	cmd.Flags().StringVar(&role, "role", "", "what it may still do: viewer, worker, lead or admin")
+	_ = cmd.MarkFlagRequired("role")
+	return cmd
+}
+
+// loseKeys takes rights from keys by their ids, or from those that match, and gives back
+// what was held with them. lose returns the ids of all keys that it has changed.
+func (a *app) loseKeys(ctx context.Context, ids []string, done, reason string, match func(auth.Key) bool, lose func(*openBoard, string) ([]string, error)) error {
+	if err := a.RefuseAgent(); err != nil {
+		return err
+	}
+	o, err := a.openLocal(ctx)
+	if err != nil {
+		return err
+	}
+	if len(ids) == 0 {
+		keys, err := o.keys.Keys(ctx)
+		if err != nil {
+			return err
+		}
+		for _, k := range slices.DeleteFunc(keys, func(k auth.Key) bool { return !match(k) }) {
+			ids = append(ids, k.ID)
+		}
+		if len(ids) == 0 {
+			return console.Errorf(console.NotFound, "bossman key list lists the keys", "that machine has no keys")
+		}
+	}
+	return a.each(ids, func(id string) error {
+		if auth.CheckKey(id) == nil { // the whole key; it is not repeated
+			id = strings.Split(id, "_")[1]
+		}
+		changed, err := lose(o, id)
+		if errors.Is(err, auth.ErrNotFound) {
+			return console.Errorf(console.NotFound, "bossman key list --all lists the keys", "there is no such key")
+		} else if err != nil {
+			return err
+		}
+		var principals []string
+		for _, id := range changed {
+			principals = append(principals, auth.KeyPrincipal(id))
+		}
+		released, err := o.local.Dismiss(ctx, a.actor(), reason, principals...)
+		if err != nil {
+			return err
+		}
+		others := slices.DeleteFunc(changed, func(x string) bool { return x == id })
+		if a.JSON {
+			return a.PrintJSON(struct {
+				ID       string   `json:"id"`
+				Revoked  bool     `json:"revoked"`
+				Children []string `json:"children,omitzero"`
+				Released []string `json:"released,omitzero"`
+			}{id, done == "is revoked", others, idTexts(released)})
+		}
+		with := ""
+		if len(others) > 0 {
+			with = ", with " + console.Count(len(others), "key") + " created from it"
+		}
+		a.Linef("%s %s%s.%s", id, done, with, boardtext.Released(released))
+		return nil
+	})
 }
 
 // The states of a key.
@@ -263,6 +340,10 @@ type keyJSON struct {
 	Project    string     `json:"project"`
 	Role       string     `json:"role"`
 	State      string     `json:"state"`
+	Machine    string     `json:"machine,omitzero"`
+	Parent     string     `json:"parent,omitzero"`
+	CreatedBy  string     `json:"created_by,omitzero"`
+	RevokedBy  string     `json:"revoked_by,omitzero"`
 	CreatedAt  time.Time  `json:"created_at"`
 	ExpiresAt  *time.Time `json:"expires_at,omitzero"`
 	LastUsedAt *time.Time `json:"last_used_at,omitzero"`
@@ -272,7 +353,7 @@ type keyJSON struct {
 func toKey(k auth.Key, now time.Time) keyJSON {
 	return keyJSON{
 		ID: k.ID, Name: k.Name, Owner: k.Owner, Person: k.Person, Project: k.Project, Role: k.Role.String(), State: keyState(k, now),
-		CreatedAt: k.Created.UTC(), ExpiresAt: boardjson.Time(k.Expires), LastUsedAt: boardjson.Time(k.LastUsed), RevokedAt: boardjson.Time(k.Revoked),
+		Machine: k.Machine, Parent: k.Parent, CreatedBy: k.CreatedBy, RevokedBy: k.RevokedBy, CreatedAt: k.Created.UTC(), ExpiresAt: boardjson.Time(k.Expires), LastUsedAt: boardjson.Time(k.LastUsed), RevokedAt: boardjson.Time(k.Revoked),
 	}
 }
 

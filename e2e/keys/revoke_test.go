@@ -7,116 +7,273 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/mcp"
 )
 
-// within is how long a key that has ended may still do something, anywhere.
+// within is how long a key that has ended may still do something, anywhere. What we measure
+// is a third of it.
 const within = 5 * time.Second
 
-// A hold is something that a key has open on a server.
-type hold struct {
-	what  string
-	ended chan time.Time
+// A way is a way to end what a key may do.
+type way struct {
+	name string
+	// make makes the key, which has a role in every project, and its person's, if it has one.
+	make func() (key, parent string)
+	// end ends it, and returns since when it should be over.
+	end func(key, parent string) time.Time
+	// over reports whether an answer means that it is over, and probe makes a request that
+	// is answered so; the default is any request, and 401.
+	probe func(context.Context, *server, string) (int, string, error)
+	over  func(code int, text string) bool
 }
 
-// TestRevocation: a key that is revoked, whose person is disabled, or that expires,
-// works on no replica after five seconds; what it has open there ends, too.
-func TestRevocation(t *testing.T) {
+// TestEndOfAccess: however a key loses its rights, after five seconds it has them on no
+// replica: its calls are refused, its streams and running calls have ended, and what it held
+// is somebody else's.
+func TestEndOfAccess(t *testing.T) {
 	m := newTeam(t)
-	servers := []*server{m.serve(nil, "--db", m.dsn), m.serve(nil, "--db", m.dsn)}
-	keep := m.key("web", "--role", "worker", "--owner", "eve")
-	for _, c := range []struct {
-		name string
-		more []string
-		end  func(key string) time.Time // when it should be over
-	}{
-		{"revoked", []string{"--owner", "ada"}, func(key string) time.Time {
-			m.run("key", "revoke", "--db", m.dsn, key)
+	revoked := func(args ...string) time.Time {
+		m.run(append([]string{"key", "--db", m.dsn}, args...)...)
+		return time.Now()
+	}
+	agent := func(owner string, more ...string) func() (string, string) {
+		return func() (string, string) {
+			return m.key("*", append([]string{"--role", "worker", "--owner", owner}, more...)...), ""
+		}
+	}
+	var servers []*server
+	machine := func(owner string) func() (string, string) {
+		return func() (string, string) {
+			parent := m.key("*", "--role", "worker", "--person", owner)
+			return servers[1].login(t, parent, owner+"s-laptop"), parent
+		}
+	}
+	denied := func(_ int, text string) bool { return strings.Contains(text, `"kind":"denied"`) }
+	notFound := func(_ int, text string) bool { return strings.Contains(text, `"kind":"not_found"`) }
+	began := time.Now() // the key of the case "expired"
+	ways := []way{
+		{name: "key revoked", make: agent("ada"), end: func(key, _ string) time.Time { return revoked("revoke", key) }},
+		{name: "its parent revoked", make: machine("bea"), end: func(_, parent string) time.Time { return revoked("revoke", parent) }},
+		{name: "person disabled", make: machine("cid"), end: func(string, string) time.Time {
+			m.run("person", "disable", "--db", m.dsn, "cid")
 			return time.Now()
 		}},
-		{"disabled", []string{"--owner", "bob"}, func(string) time.Time {
-			m.run("person", "disable", "--db", m.dsn, "bob")
-			return time.Now()
-		}},
-		{"expired", []string{"--owner", "cy", "--expires", "8s"}, func(string) time.Time { return time.Time{} }},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			made := time.Now()
-			key := m.key("web", append(c.more, "--role", "worker")...)
-			var wg sync.WaitGroup
-			var holds []*hold
-			for i, s := range servers {
-				for what, begin := range map[string]func(context.Context, *server, string) (io.ReadCloser, error){
-					"a stream of events": listen, "a session's feed": feed, "a running call": waiting,
-				} {
-					h := &hold{fmt.Sprintf("%s on replica %d", what, i+1), make(chan time.Time, 1)}
-					body, err := begin(t.Context(), s, key)
-					if err != nil {
-						t.Fatalf("%s: %v", h.what, err)
-					}
-					holds = append(holds, h)
-					wg.Go(func() {
-						_, _ = io.Copy(io.Discard, body)
-						body.Close()
-						h.ended <- time.Now()
-					})
+		{
+			name: "role lowered", make: machine("dan"), end: func(_, parent string) time.Time { return revoked("lower", parent, "--role", "viewer") },
+			probe: func(ctx context.Context, s *server, key string) (int, string, error) {
+				return s.ask(ctx, key, "bossman/renew", "", `"as":{"owner":"p-dan"},"args":{}`)
+			}, over: denied,
+		},
+		{
+			name: "project removed", make: machine("eli"), end: func(_, parent string) time.Time {
+				return revoked("lower", parent, "--role", "worker", "--project", "web")
+			},
+			probe: func(ctx context.Context, s *server, key string) (int, string, error) {
+				return s.ask(ctx, key, "bossman/project", "", `"args":{"Slug":"way4"}`)
+			}, over: notFound,
+		},
+		{name: "machine lost", make: machine("fay"), end: func(string, string) time.Time { return revoked("revoke", "--machine", "fays-laptop") }},
+		{
+			name: "expired", make: func() (string, string) {
+				began = time.Now()
+				return agent("gil", "--expires", "8s")()
+			}, end: func(string, string) time.Time { return began.Add(8 * time.Second) },
+		},
+	}
+	for i := range ways {
+		m.run("project", "create", fmt.Sprintf("way%d", i), "--db", m.dsn, "--policy", "trust")
+	}
+	servers = []*server{m.serve(nil, "--db", m.dsn), m.serve(nil, "--db", m.dsn)}
+	keep := m.key("*", "--role", "worker", "--owner", "zoe")
+	table := fmt.Sprintf("%-20s %-10s %-10s %s\n", "", "calls", "streams", "claims")
+	for i, w := range ways {
+		t.Run(w.name, func(t *testing.T) {
+			calls, streams, claims := w.run(t, m, servers, keep, fmt.Sprintf("way%d", i))
+			table += fmt.Sprintf("%-20s %-10s %-10s %s\n", w.name, seconds(calls), seconds(streams), seconds(claims))
+		})
+	}
+	t.Logf("until it is over on both replicas:\n%s", table)
+}
+
+func seconds(d time.Duration) string {
+	if d == never {
+		return "with lease"
+	}
+	return fmt.Sprintf("%.1f s", max(0, d.Seconds()))
+}
+
+// never is for what does not end so.
+const never = time.Duration(-1 << 62)
+
+// run ends a key in one way, and returns how long the last of its calls, streams and claims
+// went on.
+func (w way) run(t *testing.T, m *team, servers []*server, keep, project string) (calls, streams, claims time.Duration) {
+	if w.probe == nil {
+		w.probe = func(ctx context.Context, s *server, key string) (int, string, error) {
+			return s.ask(ctx, key, "tools/list", "", "")
+		}
+		w.over = func(code int, _ string) bool { return code == http.StatusUnauthorized }
+	}
+	key, parent := w.make()
+	task := m.run("task", "add", "One", "--db", m.dsn, "--project", project)
+	task = strings.Fields(task)[0]
+	if _, text, err := servers[0].tool(t.Context(), key, "get_next_task", `{"project":"`+project+`"}`); err != nil || !strings.Contains(text, task+" is yours") {
+		t.Fatalf("the key got %s, %v", text, err)
+	}
+	type ended struct {
+		what string
+		at   time.Time
+		kind *time.Duration
+	}
+	var wg sync.WaitGroup
+	ends := make(chan ended, 16)
+	open := 0
+	for i, s := range servers {
+		for what, begin := range map[string]func(context.Context, *server, string) (io.ReadCloser, error){
+			"a stream of events": listen, "a session's feed": feed, "a running call": waiting,
+		} {
+			what = fmt.Sprintf("%s on replica %d", what, i+1)
+			body, err := begin(t.Context(), s, key)
+			if err != nil {
+				t.Fatalf("%s: %v", what, err)
+			}
+			open++
+			wg.Go(func() {
+				_, _ = io.Copy(io.Discard, body)
+				body.Close()
+				ends <- ended{what, time.Now(), &streams}
+			})
+		}
+		if code, text, err := w.probe(t.Context(), s, key); err != nil || code != 200 || w.over(code, text) {
+			t.Fatalf("before the end: %d %s, %v", code, text, err)
+		}
+		open++
+		wg.Go(func() {
+			for t.Context().Err() == nil {
+				if code, text, err := w.probe(t.Context(), s, key); err != nil || w.over(code, text) {
+					ends <- ended{fmt.Sprintf("new calls on replica %d", i+1), time.Now(), &calls}
+					return
 				}
-				h := &hold{fmt.Sprintf("new calls on replica %d", i+1), make(chan time.Time, 1)}
-				holds = append(holds, h)
-				if code, text, err := s.ask(t.Context(), key, "tools/list", "", ""); err != nil || code != 200 {
-					t.Fatalf("tools/list = %d %s, %v", code, text, err)
-				}
-				wg.Go(func() {
-					for {
-						code, _, err := s.ask(t.Context(), key, "tools/list", "", "")
-						if err != nil || code == http.StatusUnauthorized {
-							h.ended <- time.Now()
-							return
-						}
-						time.Sleep(20 * time.Millisecond) // a pace, not a wait
-					}
-				})
-			}
-			laptop := m.laptop(t, servers[0], key)
-			ended := c.end(key)
-			if ended.IsZero() {
-				ended = made.Add(8 * time.Second)
-			}
-			for _, h := range holds {
-				select {
-				case at := <-h.ended:
-					if after := at.Sub(ended); after > within || after < -2*time.Second {
-						t.Errorf("%s ended after %v", h.what, after)
-					} else {
-						t.Logf("%s ended after %.1f s", h.what, after.Seconds())
-					}
-				case <-time.After(time.Until(ended.Add(2 * within))):
-					t.Errorf("%s goes on", h.what)
-				}
-			}
-			// The process on a laptop says so, and what to do.
-			res, err := laptop.Call(t.Context(), "get_next_task", nil, nil)
-			if err != nil || !res.IsError || !strings.Contains(fmt.Sprint(res.Content), "bossman login") {
-				t.Errorf("on a laptop: %+v, %v", res, err)
-			} else {
-				t.Logf("on a laptop: %v", res.Content)
-			}
-			laptop.Close()
-			for _, s := range servers {
-				if code, text, err := s.ask(t.Context(), keep, "tools/list", "", ""); err != nil || code != 200 {
-					t.Errorf("another's key = %d %s, %v", code, text, err)
-				}
-			}
-			if !t.Failed() {
-				wg.Wait()
+				time.Sleep(20 * time.Millisecond) // a pace, not a wait
 			}
 		})
 	}
+	var laptop *mcp.Client
+	if parent == "" {
+		laptop = m.laptop(t, servers[0], key)
+	}
+	since := w.end(key, parent)
+	if w.name == "expired" { // its claim ends with its lease
+		claims = never
+	} else {
+		open++
+		wg.Go(func() {
+			_, text, err := servers[1].tool(t.Context(), keep, "get_next_task", `{"project":"`+project+`","wait_seconds":20}`)
+			if err != nil || !strings.Contains(text, task+" is yours") {
+				t.Errorf("another key got %s, %v", text, err)
+			}
+			ends <- ended{"its claim", time.Now(), &claims}
+		})
+	}
+	for range open {
+		select {
+		case e := <-ends:
+			after := e.at.Sub(since)
+			*e.kind = max(*e.kind, after)
+			if after > within || after < -2*time.Second {
+				t.Errorf("%s ended after %v", e.what, after)
+			}
+		case <-time.After(time.Until(since.Add(4 * within))):
+			t.Fatal("something goes on")
+		}
+	}
+	if laptop != nil { // the process on a laptop says so, and what to do
+		res, err := laptop.Call(t.Context(), "get_next_task", nil, nil)
+		if err != nil || !res.IsError || !strings.Contains(fmt.Sprint(res.Content), "bossman login") {
+			t.Errorf("on a laptop: %+v, %v", res, err)
+		}
+		laptop.Close()
+	}
+	for _, s := range servers {
+		if code, text, err := s.ask(t.Context(), keep, "tools/list", "", ""); err != nil || code != 200 {
+			t.Errorf("another's key = %d %s, %v", code, text, err)
+		}
+	}
+	wg.Wait()
+	return calls, streams, claims
+}
+
+// login gets a key for a machine.
+func (s *server) login(t *testing.T, key, machine string) string {
+	t.Helper()
+	_, text, err := s.ask(t.Context(), key, "bossman/login", "", `"machine":"`+machine+`"`)
+	made := madeKey.FindString(text)
+	if err != nil || made == "" {
+		t.Fatalf("login: %s, %v", text, err)
+	}
+	return made
+}
+
+var madeKey = regexp.MustCompile(`bossman_[a-z2-7]{12}_[a-z2-7]{56}`)
+
+// TestMinting: a key that was revoked has left nothing behind: no key was created from it
+// that still works, nor one from that, however many tried at once while it was revoked.
+func TestMinting(t *testing.T) {
+	m := newTeam(t)
+	servers := []*server{m.serve(nil, "--db", m.dsn), m.serve(nil, "--db", m.dsn)}
+	parent := m.key("web", "--role", "admin", "--person", "ada")
+	child := servers[0].login(t, parent, "laptop")
+	code, text, err := servers[1].ask(t.Context(), child, "bossman/login", "", `"machine":"other"`)
+	if err != nil || madeKey.MatchString(text) || !strings.Contains(text, "creates no others") {
+		t.Errorf("a machine's key was answered %d %s, %v", code, text, err)
+	}
+	var mu sync.Mutex
+	made := []string{child}
+	var wg sync.WaitGroup
+	for _, s := range servers {
+		for range 4 {
+			wg.Go(func() {
+				for range 6 { // fewer than the maximum in all
+					code, text, err := s.ask(t.Context(), parent, "bossman/login", "", `"machine":"m"`)
+					if err != nil || code != 200 {
+						return
+					}
+					if key := madeKey.FindString(text); key != "" {
+						mu.Lock()
+						made = append(made, key)
+						mu.Unlock()
+					} else if !strings.Contains(text, "no key was created") {
+						t.Errorf("login: %s", text)
+					}
+				}
+			})
+		}
+	}
+	m.run("key", "revoke", "--db", m.dsn, parent)
+	since := time.Now()
+	wg.Wait()
+	if len(made) > auth.MaxMachines {
+		t.Errorf("%d keys were created, want at most %d", len(made), auth.MaxMachines)
+	}
+	if left := m.run("key", "list", "--db", m.dsn); left != "No keys." {
+		t.Errorf("these keys are left:\n%s", left)
+	}
+	for i, s := range servers {
+		for code := 0; code != http.StatusUnauthorized; {
+			if code, _, err = s.ask(t.Context(), child, "tools/list", "", ""); time.Since(since) > within {
+				t.Fatalf("on replica %d the first of them is answered %d, %v", i+1, code, err)
+			}
+			time.Sleep(20 * time.Millisecond) // a pace, not a wait
+		}
+	}
+	t.Logf("%d keys ended with the one they were created from", len(made))
 }
 
 // laptop is the process of an agent whose board is a server's.

@@ -76,6 +76,7 @@ var argTable = map[string]*values{
 	"answer":         {find: questions, most: 1},
 	"project set":    {find: projects, most: 1},
 	"key revoke":     {find: keys},
+	"key lower":      {find: keys},
 	"person disable": {find: people},
 	"person enable":  {find: people},
 }

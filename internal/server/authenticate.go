@@ -78,15 +78,15 @@ func (s *Server) delayRefusal(ctx context.Context) {
 	s.delayed.Add(-1)
 }
 
-// dismiss takes back what was held with credentials that were revoked. Whoever revoked
-// them has done the same, but this replica may have granted more until it heard of it.
+// dismiss takes back what was held with credentials that were revoked or lowered. Whoever
+// did that has done the same, but this replica may have granted more until it heard of it.
 func (s *Server) dismiss(ctx context.Context, principals []string) {
-	released, err := s.board.Dismiss(ctx, board.Actor{Principal: "bossman"}, "its key was revoked", principals...)
+	released, err := s.board.Dismiss(ctx, board.Actor{Principal: "bossman"}, "its key was revoked or lowered", principals...)
 	if err != nil {
-		s.log.Warn("taking back the tasks of revoked keys failed", "err", err)
+		s.log.Warn("taking back the tasks of revoked or lowered keys failed", "err", err)
 	}
 	for _, id := range released {
-		s.log.Info("took back the task of a revoked key", "task", id.String())
+		s.log.Info("took back the task of a revoked or lowered key", "task", id.String())
 	}
 }
 

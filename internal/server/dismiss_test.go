@@ -14,7 +14,10 @@ import (
 func TestDismiss(t *testing.T) {
 	t.Parallel()
 	for what, end := range map[string]func(*auth.Authenticator, auth.Key) error{
-		"a revoked key":     func(a *auth.Authenticator, k auth.Key) error { return a.RevokeKey(t.Context(), k.ID) },
+		"a revoked key": func(a *auth.Authenticator, k auth.Key) error {
+			_, err := a.RevokeKey(t.Context(), k.ID, "")
+			return err
+		},
 		"a disabled person": func(a *auth.Authenticator, k auth.Key) error { return a.DisablePerson(t.Context(), k.Owner) },
 	} {
 		t.Run(what, func(t *testing.T) {

@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/auth"
+	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/mcp"
 	"github.com/bossman-dev/bossman/remote"
@@ -22,7 +24,12 @@ type loginIn struct {
 
 type loginOut struct {
 	Key string `json:"key"`
+
+	id, machine string
 }
+
+// CreatedKey is for the audit stream.
+func (o loginOut) CreatedKey() (id, machine string) { return o.id, o.machine }
 
 // RequestKey asks the server of a board for a key for a machine. The caller's credential
 // must be a person's; project may be empty if it has a role in one project only.
@@ -49,9 +56,9 @@ const (
 // serveLogin creates a key for a person's machine, with no more rights than the credential
 // that asks for it.
 func (s *Server) serveLogin(ctx context.Context, r *mcp.Request) (mcp.Result, error) {
-	p, ok := r.Principal.Value.(*auth.Principal)
-	if !ok || !p.Person {
-		return nil, notPerson(p)
+	p, _ := r.Principal.Value.(*auth.Principal)
+	if err := mayLogin(p); err != nil {
+		return nil, remote.EncodeError(err)
 	}
 	var in loginIn
 	if err := json.Unmarshal(r.Params, &in); err != nil {
@@ -71,7 +78,7 @@ func (s *Server) serveLogin(ctx context.Context, r *mcp.Request) (mcp.Result, er
 	}
 	role := p.Role(project)
 	if role == auth.None {
-		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "you have no role in a project %.20q", project)
+		return nil, remote.EncodeError(deniedLogin(fmt.Sprintf("%s has no role in a project %.20q", p.Owner, project)))
 	}
 	life := machineKeyLife
 	if p.Key == "" {
@@ -81,26 +88,39 @@ func (s *Server) serveLogin(ctx context.Context, r *mcp.Request) (mcp.Result, er
 	if p.Key != "" && !p.Expires.IsZero() && p.Expires.Before(expires) {
 		expires = p.Expires // a key must not create one that outlives it
 	}
-	_, secret, err := s.keys.CreateKey(ctx, auth.NewKey{
-		Name: cmp.Or(p.Owner, p.Name) + " on " + cmp.Or(in.Machine, "a machine"), Owner: p.Owner, Person: true,
-		Project: project, Role: role, Expires: expires,
+	machine := cmp.Or(in.Machine, "a machine")
+	k, secret, err := s.keys.CreateKey(ctx, auth.NewKey{
+		Name: cmp.Or(p.Owner, p.Name) + " on " + machine, Owner: p.Owner, Person: true,
+		Project: project, Role: role, Expires: expires, Machine: machine, Parent: p.Key, By: p.ID,
 	})
-	if errors.Is(err, auth.ErrInvalid) {
+	switch {
+	case errors.Is(err, auth.ErrDenied), errors.Is(err, auth.ErrConflict):
+		return nil, remote.EncodeError(deniedLogin(err.Error()))
+	case errors.Is(err, auth.ErrInvalid):
 		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "%v", err)
-	}
-	if err != nil {
+	case err != nil:
 		return nil, err
 	}
-	return loginOut{secret.Reveal()}, nil
+	return loginOut{Key: secret.Reveal(), id: k.ID, machine: k.Machine}, nil
 }
 
-// notPerson refuses a key to a credential that is not a person's. p may be nil.
-func notPerson(p *auth.Principal) error {
+// A deniedLogin is why no key was created. It is a board.ErrDenied.
+type deniedLogin string
+
+func (e deniedLogin) Error() string { return "no key was created: " + string(e) }
+func (deniedLogin) Unwrap() error   { return board.ErrDenied }
+
+// mayLogin checks that a credential may create keys for machines. p may be nil.
+func mayLogin(p *auth.Principal) error {
 	switch {
 	case p == nil:
-		return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "only a person's credential can create keys for machines")
+		return deniedLogin("only a person's credential creates keys for machines")
+	case p.Machine != "":
+		return deniedLogin(fmt.Sprintf("this is key %s of %s for machine %q, and such a key creates no others; log in with the key that %s was given, or with --browser", p.Key, p.Owner, p.Machine, p.Owner))
+	case p.Person:
+		return nil
 	case p.Key != "":
-		return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "only a person's credential can create keys for machines, and key %s is for %s's agents; whoever runs the server creates a person's key: bossman key create --person NAME", p.Key, p.Owner)
+		return deniedLogin(fmt.Sprintf("only a person's credential creates keys for machines, and this is key %s of %s's agents; whoever runs the server creates a key for a person: bossman key create --person NAME", p.Key, p.Owner))
 	}
-	return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "only a person's credential can create keys for machines, and nothing in the token of %s says that it is a person's; whoever runs the server names a claim that only people's tokens have: bossman serve --oauth-person CLAIM=VALUE", p.Owner)
+	return deniedLogin(fmt.Sprintf("only a person's credential creates keys for machines, and nothing says that the token of %s is a person's; whoever runs the server names a claim that only people's tokens have: bossman serve --oauth-person CLAIM=VALUE", p.Owner))
 }

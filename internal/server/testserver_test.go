@@ -164,7 +164,7 @@ type reply struct {
 // notThere reports whether the reply says that the caller may not, or that there is no such
 // thing.
 func (r reply) notThere() bool {
-	return r.status == 401 || r.status == 403 || r.kind == "not_found" || r.kind == "denied" || r.kind == "not_allowed" || strings.Contains(r.text, "Unknown tool: ") || strings.Contains(r.text, "only a person's credential")
+	return r.status == 401 || r.status == 403 || r.kind == "not_found" || r.kind == "denied" || r.kind == "not_allowed" || strings.Contains(r.text, "Unknown tool: ")
 }
 
 // ask sends a request whose params are an object, and waits for its answer.

@@ -63,8 +63,63 @@ func TestAuth_reducedRole(t *testing.T) {
 	if _, err := a.Token(t.Context(), text.Reveal()); err != nil {
 		t.Error(err)
 	}
-	if err := errors.Join(a.DisablePerson(t.Context(), "ada"), a.RevokeKey(t.Context(), k.ID)); err != nil {
+	_, lower := a.LowerKey(t.Context(), k.ID, "web", auth.Viewer, "shell:root")
+	_, revoke := a.RevokeKey(t.Context(), k.ID, "shell:root")
+	if err := errors.Join(lower, revoke, a.DisablePerson(t.Context(), "ada")); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestAuth_oldProgram: beside this program one may run that does not know where keys come
+// from. What it revokes ends what was created from it, and what it created for a machine is
+// known by its name after the migration.
+func TestAuth_oldProgram(t *testing.T) {
+	t.Parallel()
+	c := pgtest.Shared(t)
+	db := c.NewDatabase(t)
+	a := auth.New(c.OpenIn(t, db, nil), nil)
+	parent, _, err := a.CreateKey(t.Context(), auth.NewKey{Owner: "ada", Person: true, Project: "web", Role: auth.Lead})
+	if err != nil {
+		t.Fatal(err)
+	}
+	child, text, err := a.CreateKey(t.Context(), auth.NewKey{Name: "ada on laptop", Owner: "ada", Person: true, Project: "web", Role: auth.Lead, Machine: "laptop", Parent: parent.ID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- a.Run(ctx) }()
+	defer func() {
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}()
+	p, err := a.Token(t.Context(), text.Reveal())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Exec(t, db, `WITH v AS (UPDATE auth_meta SET version = version + 1 RETURNING version) UPDATE api_keys SET revoked_at = now(), version = v.version FROM v WHERE id = '`+parent.ID+`'`)
+	select {
+	case <-p.Revoked:
+	case <-time.After(5 * time.Second):
+		t.Error("the machine's key goes on")
+	}
+	if _, err := a.Token(t.Context(), text.Reveal()); !errors.Is(err, auth.ErrUnauthenticated) {
+		t.Errorf("the machine's key: %v", err)
+	}
+
+	c.Exec(t, db, `DROP INDEX api_keys_changed, api_keys_parent`,
+		`ALTER TABLE api_keys DROP COLUMN parent, DROP COLUMN machine, DROP COLUMN created_by, DROP COLUMN revoked_by`,
+		`DELETE FROM goose_db_version WHERE version_id >= 10`)
+	if err := postgres.Migrate(t.Context(), c.DSN(db)); err != nil {
+		t.Fatal(err)
+	}
+	s := c.OpenIn(t, db, nil)
+	for id, want := range map[string]string{parent.ID: "", child.ID: "laptop"} {
+		if k, err := s.Key(t.Context(), id); err != nil || k.Machine != want {
+			t.Errorf("key %s is for machine %q, %v, want %q", id, k.Machine, err, want)
+		}
 	}
 }
 

@@ -34,7 +34,7 @@ func TestAuth_readingCreatesNothing(t *testing.T) {
 	_, _ = s.Key(t.Context(), "aaaaaaaaaaaa")
 	_, _ = s.People(t.Context())
 	_, _ = s.Changes(t.Context(), 0)
-	_ = s.RevokeKey(t.Context(), "aaaaaaaaaaaa", time.Now())
+	_, _ = s.RevokeKey(t.Context(), "aaaaaaaaaaaa", "", time.Now())
 	if _, err := os.Stat(path); err == nil {
 		t.Error("there is a file now")
 	}

@@ -13,15 +13,15 @@ import (
 
 var _ auth.Store = (*Store)(nil)
 
-const keyColumns = `SELECT k.id, k.hash, k.name, k.owner, k.person, k.project, k.role,
-	k.created_at, k.expires_at, k.used_at, k.revoked_at, p.disabled_at
+const keyColumns = `SELECT k.id, k.hash, k.name, k.owner, k.person, k.project, k.role, k.machine, k.parent, k.created_by, k.revoked_by,
+	k.created_at, k.expires_at, k.used_at, coalesce(k.revoked_at, (SELECT a.revoked_at FROM api_keys a WHERE a.id = k.parent)), p.disabled_at
 	FROM api_keys k JOIN people p ON p.name = k.owner`
 
 func scanKey(scan scan) (k auth.Key, err error) {
 	var hash []byte
 	var created int64
 	var expires, used, revoked, disabled *int64
-	err = scan(&k.ID, &hash, &k.Name, &k.Owner, &k.Person, &k.Project, &k.Role, &created, &expires, &used, &revoked, &disabled)
+	err = scan(&k.ID, &hash, &k.Name, &k.Owner, &k.Person, &k.Project, &k.Role, &k.Machine, &k.Parent, &k.CreatedBy, &k.RevokedBy, &created, &expires, &used, &revoked, &disabled)
 	copy(k.Hash[:], hash)
 	k.Created, k.Expires, k.LastUsed = fromMicros(created), fromNullTime(expires), fromNullTime(used)
 	k.Revoked, k.OwnerDisabled = fromNullTime(revoked), fromNullTime(disabled)
@@ -42,8 +42,7 @@ func (s *Store) keys(ctx context.Context, query string, args ...any) (keys []aut
 
 // Key reads a key by its id.
 func (s *Store) Key(ctx context.Context, id string) (auth.Key, error) {
-	const query = keyColumns + ` WHERE k.id = ?`
-	keys, err := s.keys(ctx, query, id)
+	keys, err := s.keys(ctx, keyByID, id)
 	if err == nil && len(keys) == 0 {
 		err = fmt.Errorf("%w: key %s", auth.ErrNotFound, id)
 	}
@@ -59,6 +58,8 @@ func (s *Store) KeysByID(ctx context.Context, ids []string) ([]auth.Key, error) 
 	return s.keys(ctx, query, `["`+strings.Join(ids, `","`)+`"]`)
 }
 
+const keyByID = keyColumns + ` WHERE k.id = ?`
+
 // Keys lists all keys.
 func (s *Store) Keys(ctx context.Context) ([]auth.Key, error) {
 	const query = keyColumns + ` ORDER BY k.created_at, k.id`
@@ -66,10 +67,12 @@ func (s *Store) Keys(ctx context.Context) ([]auth.Key, error) {
 }
 
 // InsertKey stores a key, and its owner if that is a new person.
-func (s *Store) InsertKey(ctx context.Context, k auth.Key) error {
+func (s *Store) InsertKey(ctx context.Context, k auth.Key, allowed func(parent *auth.Key, machines int) error) error {
 	const (
 		disabled = `SELECT disabled_at IS NOT NULL FROM people WHERE name = ?`
-		insert   = `INSERT INTO api_keys (id, hash, name, owner, person, project, role, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
+		machines = `SELECT count(*) FROM api_keys WHERE owner = ? AND machine <> '' AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)`
+		insert   = `INSERT INTO api_keys (id, hash, name, owner, person, project, role, machine, parent, created_by, created_at, expires_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	)
 	return s.writeAuth(ctx, func(t *tx) error {
 		if err := t.addPerson(k.Owner, k.Created); err != nil {
@@ -82,7 +85,26 @@ func (s *Store) InsertKey(ctx context.Context, k auth.Key) error {
 		if off {
 			return fmt.Errorf("%w: %s is disabled", auth.ErrConflict, k.Owner)
 		}
-		_, err := t.exec(insert, k.ID, k.Hash[:], k.Name, k.Owner, k.Person, k.Project, int(k.Role), k.Created.UnixMicro(), nullTime(k.Expires))
+		parent, n := auth.Key{}, 0
+		if k.Parent != "" {
+			err := t.each(keyByID, []any{k.Parent}, func(scan scan) (err error) {
+				parent, err = scanKey(scan)
+				return err
+			})
+			if err == nil && parent.ID == "" {
+				err = fmt.Errorf("%w: key %s", auth.ErrNotFound, k.Parent)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if err := t.get(machines, []any{k.Owner, k.Created.UnixMicro()}, &n); err != nil {
+			return err
+		}
+		if err := allowed(&parent, n); err != nil {
+			return err
+		}
+		_, err := t.exec(insert, k.ID, k.Hash[:], k.Name, k.Owner, k.Person, k.Project, int(k.Role), k.Machine, k.Parent, k.CreatedBy, k.Created.UnixMicro(), nullTime(k.Expires))
 		if isDuplicate(err) {
 			return fmt.Errorf("%w: key %s exists already", auth.ErrConflict, k.ID)
 		}
@@ -90,10 +112,41 @@ func (s *Store) InsertKey(ctx context.Context, k auth.Key) error {
 	})
 }
 
-// RevokeKey revokes a key. Repeating it does not change the time.
-func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) error {
-	const query = `UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?), version = ` + versionNow + ` WHERE id = ?`
-	return s.changeAccess(ctx, "key "+id, query, nullTime(at), id)
+// descendants selects a key and all keys that were created from it.
+const descendants = `(
+WITH RECURSIVE tree (id) AS (
+  SELECT id FROM api_keys WHERE id = ? UNION SELECT k.id FROM api_keys k JOIN tree ON k.parent = tree.id AND k.parent <> ''
+) SELECT id FROM tree)`
+
+// RevokeKey revokes a key and all keys that were created from it.
+func (s *Store) RevokeKey(ctx context.Context, id, by string, at time.Time) ([]string, error) {
+	const query = `UPDATE api_keys SET revoked_by = iif(revoked_at IS NULL, ?, revoked_by), revoked_at = coalesce(revoked_at, ?),
+  version = ` + versionNow + ` WHERE id IN ` + descendants
+	return s.loseRights(ctx, id, query, by, nullTime(at), id)
+}
+
+// LowerKey limits a key, and all keys that were created from it, to a role and a project.
+func (s *Store) LowerKey(ctx context.Context, id, project string, role auth.Role, by string, at time.Time) ([]string, error) {
+	const (
+		elsewhere = `revoked_at IS NULL AND ?1 <> '*' AND project NOT IN ('*', ?1)`
+		query     = `UPDATE api_keys SET role = min(role, ?2), project = iif(project = '*', ?1, project),
+  revoked_at = iif(` + elsewhere + `, ?3, revoked_at), revoked_by = iif(` + elsewhere + `, ?4, revoked_by),
+  version = ` + versionNow + ` WHERE id IN ` + descendants
+	)
+	return s.loseRights(ctx, id, query, project, int(role), nullTime(at), by, id)
+}
+
+// loseRights runs a constant statement that takes rights from a key and from those that were
+// created from it, and returns their ids.
+func (s *Store) loseRights(ctx context.Context, id, query string, args ...any) (ids []string, err error) {
+	const tree = `SELECT id FROM ` + descendants + ` ORDER BY id`
+	err = s.changeAccess(ctx, "key "+id, func(t *tx) error {
+		if ids, err = t.texts(tree, id); err != nil {
+			return err
+		}
+		return changed(t.exec(query, args...))
+	})
+	return ids, err
 }
 
 // Used records when keys were last used.
@@ -109,11 +162,11 @@ func (s *Store) Used(ctx context.Context, last map[string]time.Time) error {
 	})
 }
 
-// Changes lists what was revoked and disabled after a version.
+// Changes lists what was revoked, lowered and disabled after a version.
 func (s *Store) Changes(ctx context.Context, after int64) (c auth.Changes, err error) {
 	const (
 		version = `SELECT version FROM auth_meta`
-		keys    = `SELECT id FROM api_keys WHERE revoked_at IS NOT NULL AND version > ?`
+		keys    = `SELECT id FROM api_keys WHERE version > 0 AND version > ?`
 		people  = `SELECT name FROM people WHERE disabled_at IS NOT NULL AND version > ?`
 	)
 	err = s.readAuth(ctx, func(r *reader) error {
@@ -142,15 +195,15 @@ func (r *reader) texts(query string, args ...any) (list []string, err error) {
 
 const versionNow = `(SELECT version FROM auth_meta)`
 
-// changeAccess runs a constant statement that changes what a key or a person may do, and
-// raises the version. ErrNotFound if the statement changes no row.
-func (s *Store) changeAccess(ctx context.Context, what, query string, args ...any) error {
+// changeAccess changes what keys or a person may do, and raises the version before.
+// ErrNotFound if change finds nothing.
+func (s *Store) changeAccess(ctx context.Context, what string, change func(*tx) error) error {
 	const raise = `UPDATE auth_meta SET version = version + 1`
 	return s.writeAuth(ctx, func(t *tx) error {
 		if _, err := t.exec(raise); err != nil {
 			return err
 		}
-		err := changed(t.exec(query, args...))
+		err := change(t)
 		if errors.Is(err, board.ErrNotFound) {
 			return fmt.Errorf("%w: %s", err, what)
 		}

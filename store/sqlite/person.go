@@ -60,5 +60,5 @@ func (t *tx) addPerson(name string, at time.Time) error {
 // SetDisabled sets when a person was disabled; the zero time enables the person again.
 func (s *Store) SetDisabled(ctx context.Context, name string, at time.Time) error {
 	const query = `UPDATE people SET disabled_at = ?, version = ` + versionNow + ` WHERE name = ?`
-	return s.changeAccess(ctx, "person "+name, query, nullTime(at), name)
+	return s.changeAccess(ctx, "person "+name, func(t *tx) error { return changed(t.exec(query, nullTime(at), name)) })
 }
