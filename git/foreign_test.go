@@ -40,7 +40,8 @@ func TestAt_foreign(t *testing.T) {
 		cd commondir && git init -q . && echo `+r.Common+` > .git/commondir && cd ..
 		git init -q --separate-git-dir separate.git separate
 		git init -q --separate-git-dir named.git named && git -C named config core.worktree "$PWD/named"
-		cp -R linked copied`)
+		cp -R linked copied
+		mkdir inside && git init -q --bare inside/.bare && echo gitdir: ./.bare > inside/.git`)
 	for _, c := range []struct {
 		dir, foreign string
 	}{
@@ -48,6 +49,7 @@ func TestAt_foreign(t *testing.T) {
 		{filepath.Base(dir) + "/lib", ""},
 		{"linked", ""},
 		{"named", ""},
+		{"inside", ""},
 		{"symlink", "does not name this directory"},
 		{"pointer", "does not name this directory"},
 		{"commondir", "its .git/commondir leads to " + r.Common},

@@ -91,6 +91,9 @@ func At(dir string) (*Repo, bool) {
 	if !r.setCommon() {
 		return nil, false
 	}
+	if rel, err := filepath.Rel(dir, r.Common); err == nil && filepath.IsLocal(rel) {
+		return r, true // as .git -> .bare: whoever wrote the one wrote the other
+	}
 	if !r.named() {
 		r.Foreign = "its .git leads to " + r.Dir + ", which does not name this directory as its worktree"
 	}

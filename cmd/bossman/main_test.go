@@ -59,13 +59,14 @@ func TestScript(t *testing.T) {
 			}
 			return os.MkdirAll(home, 0o755)
 		},
-		// sandbox: a script may make a directory read-only for a command, in a mount
-		// namespace of its own.
 		Condition: func(name string) (bool, error) {
-			if name != "sandbox" {
-				return false, fmt.Errorf("unknown condition %q", name)
+			switch name {
+			case "root": // a script may give files to another user
+				return os.Geteuid() == 0, nil
+			case "sandbox": // a script may make a directory read-only for a command, in a mount namespace of its own
+				return exec.Command("unshare", unshareFlag, "mount", "--bind", t.TempDir(), t.TempDir()).Run() == nil, nil
 			}
-			return exec.Command("unshare", unshareFlag, "mount", "--bind", t.TempDir(), t.TempDir()).Run() == nil, nil
+			return false, fmt.Errorf("unknown condition %q", name)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits": exits, "listening": listening, "serve": serveScript, "revoke": revoke, "silent": silent,

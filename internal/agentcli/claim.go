@@ -68,7 +68,7 @@ func boardName(d *Desk) string {
 // claimPath is the file of a directory: in the git directory of its worktree, or, outside
 // git, in elsewhere.
 func claimPath(dir, elsewhere string) string {
-	if repo, err := git.Find(dir); err == nil {
+	if repo, err := git.Find(dir); err == nil && repo.Foreign == "" {
 		return filepath.Join(repo.Dir, "bossman", "claim.json")
 	}
 	sum := sha256.Sum256([]byte(dir))

@@ -38,7 +38,7 @@ func readLink(common string) (string, error) {
 	bad := func(format string, args ...any) (string, error) {
 		return "", console.Errorf(console.Denied, offNext, "the link to a board in %s is not used: %s", path, fmt.Sprintf(format, args...))
 	}
-	if !info.Mode().IsRegular() || info.Size() > 4096 || runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 || !isMine(info) {
+	if !info.Mode().IsRegular() || info.Size() > 4096 || runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 || owner(info) != "" {
 		return bad("it must be a regular file of yours that only you can write")
 	}
 	text, err := os.ReadFile(path)
@@ -72,7 +72,7 @@ func checkTarget(common, target string) error {
 		if err != nil {
 			return err
 		}
-		if !isMine(info) || info.Mode()&os.ModeSymlink != 0 {
+		if owner(info) != "" || info.Mode()&os.ModeSymlink != 0 {
 			return fmt.Errorf("%s belongs to another user, or is a symbolic link", path)
 		}
 	}

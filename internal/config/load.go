@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/bossman-dev/bossman/auth"
-	"github.com/bossman-dev/bossman/git"
 	"github.com/bossman-dev/bossman/internal/console"
 )
 
@@ -53,15 +52,15 @@ func Load(flags Flags, getenv func(string) string) (*Settings, error) {
 	} else if err != nil {
 		return nil, err
 	}
+	if err := s.requireOwn(); err != nil {
+		return nil, err
+	}
 	if root := s.location.Root; s.noBoard == nil && root != "" {
 		if err := s.readFile(projectFile(root), true); err != nil {
 			return nil, err
 		}
-		if s.Origin["board"] == projectFile(root) && !IsServer(s.Board) && !isFile {
-			s.location.Path = filepath.Join(root, boardFile(s.Board))
-		}
 	}
-	if repo, ok := git.At(s.location.Root); ok && repo.Common == s.location.Repository && !isFile && !IsServer(s.Board) {
+	if repo := s.location.repo; repo != nil && !isFile && !IsServer(s.Board) {
 		switch target, err := readLink(repo.Common); {
 		case err != nil:
 			return nil, err

@@ -11,7 +11,7 @@ func TestLoad(t *testing.T) {
 	root := tree(t, map[string]string{
 		"home/.config/bossman/config.toml": "policy = 'trust'\n",
 		"home/web/.git/HEAD":               "x", "home/web/.git/objects/": "", "home/web/.git/refs/": "",
-		"home/web/.bossman/config.toml": "project = 'shop'\nboard = 'var'\n",
+		"home/web/.bossman/config.toml": "project = 'shop'\n",
 	})
 	home := filepath.Join(root, "home")
 	env := map[string]string{"HOME": home}
@@ -24,7 +24,7 @@ func TestLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	l, err := s.Location()
-	if want := filepath.Join(home, "web", "var", "board.db"); err != nil || l.Path != want || s.Project != "shop" || s.Policy != "trust" {
+	if want := filepath.Join(home, "web", ".git", "bossman", "board.db"); err != nil || l.Path != want || s.Project != "shop" || s.Policy != "trust" {
 		t.Errorf("Load(web) = %+v, %v in %+v, want %s", l, err, s, want)
 	}
 	if s, err = load(Flags{Board: home}); err != nil {

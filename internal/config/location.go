@@ -26,6 +26,8 @@ type Location struct {
 	Name string
 	// From is the directory where the search began, and By what named it.
 	From, By string
+
+	repo *git.Repo // nil outside git
 }
 
 // A NoBoardError is returned if there is no project around the directory where the search
@@ -65,21 +67,16 @@ func locate(from, by, home string) (Location, error) {
 			home = real
 		}
 	}
-	for dir := range parents(from) {
-		repo, ok := git.At(dir)
-		if !ok {
-			continue
-		}
+	if repo, err := git.Find(from); err == nil {
 		return Location{
-			Path: filepath.Join(repo.Common, "bossman", "board.db"),
-			Root: dir, Repository: repo.Common, Name: repo.Name(), From: from, By: by,
+			Path: boardFileOf(repo.Common), Root: repo.Root, Repository: repo.Common, Name: repo.Name(), From: from, By: by, repo: repo,
 		}, nil
 	}
 	for dir := range parents(from) {
 		if containsHome(dir, home) {
 			break
 		}
-		if info, err := os.Stat(filepath.Join(dir, ".bossman")); err == nil && info.IsDir() {
+		if _, err := os.Lstat(filepath.Join(dir, ".bossman")); err == nil {
 			return locateIn(dir, from, by), nil
 		}
 	}
@@ -95,13 +92,18 @@ func locateFile(path, by string) (Location, error) {
 	if err != nil {
 		return Location{}, err
 	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real // the person who named it may name a link
+	} else if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+		path = filepath.Join(dir, filepath.Base(path))
+	}
 	dir := filepath.Dir(path)
 	if filepath.Base(dir) == ".bossman" || filepath.Base(dir) == "bossman" {
 		dir = filepath.Dir(dir)
 	}
 	l := Location{Path: path, Root: dir, Repository: dir, Name: filepath.Base(dir), From: path, By: by}
 	if repo, ok := git.At(dir); ok {
-		l.Root, l.Repository, l.Name = filepath.Dir(repo.Common), repo.Common, repo.Name()
+		l.Root, l.Repository, l.Name, l.repo = filepath.Dir(repo.Common), repo.Common, repo.Name(), repo
 	}
 	return l, nil
 }

@@ -49,7 +49,7 @@ func TestLocate(t *testing.T) {
 	for _, test := range []struct{ from, path, root, name string }{
 		{"home/web", "home/web/.git/bossman/board.db", "home/web", "web"},
 		{"home/web/a/b", "home/web/.git/bossman/board.db", "home/web", "web"},
-		{"home/web/.git", "home/web/.git/bossman/board.db", "home/web/.git", "web"},
+		{"home/web/.git", "home/web/.git/bossman/board.db", "home/web", "web"},
 		{"home/wt/deep", "home/web/.git/bossman/board.db", "home/wt", "web"},
 		{"home/bare", "home/bare/.bare/bossman/board.db", "home/bare", "bare"},
 		{"home/tool.git", "home/tool.git/bossman/board.db", "home/tool.git", "tool"},
@@ -69,6 +69,7 @@ func TestLocate(t *testing.T) {
 			Path: filepath.Join(root, test.path), Repository: repository, Root: filepath.Join(root, test.root), Name: test.name,
 			From: filepath.Join(root, test.from), By: "a test",
 		}
+		got.repo = nil
 		if err != nil || got != want {
 			t.Errorf("locate(%s) = %+v, %v, want %+v", test.from, got, err, want)
 		}

@@ -64,7 +64,7 @@ func (s *Settings) markOwn(at Location) {
 // check any more.
 func checkElsewhere(at Location) string {
 	path := at.mark(ownCheck).read()
-	if info, err := os.Lstat(path); err != nil || !isMine(info) {
+	if info, err := os.Lstat(path); err != nil || owner(info) != "" {
 		return ""
 	}
 	file := newSettings()

@@ -3,13 +3,27 @@
 package config
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
+	"os/user"
+	"strconv"
 	"syscall"
 )
 
-// isMine reports whether a file belongs to the user of this process.
-func isMine(info fs.FileInfo) bool {
+// owner says whose a file is if it belongs neither to the user of this process nor to root;
+// empty otherwise. As for git, what belongs to the user who ran sudo is root's own.
+func owner(info fs.FileInfo) string {
 	s, ok := info.Sys().(*syscall.Stat_t)
-	return ok && int(s.Uid) == os.Geteuid()
+	if !ok {
+		return "nobody known"
+	}
+	me, uid := os.Geteuid(), int(s.Uid)
+	if uid == me || uid == 0 || me == 0 && os.Getenv("SUDO_UID") == strconv.Itoa(uid) {
+		return ""
+	}
+	if u, err := user.LookupId(strconv.Itoa(uid)); err == nil {
+		return fmt.Sprintf("%s (uid %d)", u.Username, uid)
+	}
+	return fmt.Sprintf("another user (uid %d)", uid)
 }

@@ -38,6 +38,8 @@ type Settings struct {
 
 	// check is that of the user's own file, proposed that of the project's.
 	check, proposed *Check
+	// safe are the directories of others that the user trusts.
+	safe []string
 
 	getenv   func(string) string
 	location Location
@@ -69,7 +71,11 @@ func (s *Settings) IsSet(key string) bool { return s.Origin[key] != originDefaul
 
 // readFile reads the settings in a file. One that does not exist has none.
 func (s *Settings) readFile(path string, inProject bool) error {
-	text, err := readRegular(path)
+	read := readOwn
+	if inProject {
+		read = func(path string) ([]byte, error) { return readInside(filepath.Dir(filepath.Dir(path)), path) }
+	}
+	text, err := read(path)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil
 	}
@@ -92,14 +98,19 @@ func (s *Settings) readFile(path string, inProject bool) error {
 				return fmt.Errorf("[check] in %s: %w", path, err)
 			}
 			continue
+		case name == "safe" && !inProject:
+			if err := s.setSafe(file[name]); err != nil {
+				return fmt.Errorf("[safe] in %s: %w", path, err)
+			}
+			continue
 		case i < 0:
 			s.Ignored = append(s.Ignored, fmt.Sprintf("%s in %s: there is no such key", name, path))
 			continue
 		case inProject && !keys[i].inProject:
 			s.Ignored = append(s.Ignored, fmt.Sprintf("%s in %s: a project's file may not set it, your own may", name, path))
 			continue
-		case inProject && name == "board" && !boardFromProject(filepath.Dir(filepath.Dir(path)), file[name]):
-			s.Ignored = append(s.Ignored, fmt.Sprintf("board in %s: a project's file may name a server or a path inside the project", path))
+		case inProject && name == "board" && !isServerName(file[name]):
+			s.Ignored = append(s.Ignored, fmt.Sprintf("board in %s: a project's file may name a server, but no file: the repository could bring one", path))
 			continue
 		case keys[i].runs && worldWritable(path):
 			s.Ignored = append(s.Ignored, fmt.Sprintf("%s in %s: the file is world-writable, so no command in it is run; fix it with: chmod o-w %s", name, path, path))
@@ -111,22 +122,6 @@ func (s *Settings) readFile(path string, inProject bool) error {
 		s.Origin[name] = path
 	}
 	return nil
-}
-
-// maxFile bounds a configuration file.
-const maxFile = 1 << 20
-
-// readRegular reads a regular file of bounded size: a repository may bring a pipe or a
-// device under the name of its configuration.
-func readRegular(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > maxFile {
-		return nil, fmt.Errorf("%s is not a regular file of at most 1 MiB", path)
-	}
-	return os.ReadFile(path)
 }
 
 // setCheck takes the section [check]. That of a project's file is only proposed.
@@ -144,33 +139,10 @@ func (s *Settings) setCheck(path string, v any, inProject bool) (err error) {
 	return err
 }
 
-// boardFromProject reports whether a project's own file may name this board: a server, or
-// a path inside the project. It must not lead to another project's board, not even
-// through a symbolic link.
-func boardFromProject(root string, v any) bool {
+// isServerName reports whether a value names a server.
+func isServerName(v any) bool {
 	text, ok := v.(string)
-	if !ok || IsServer(text) {
-		return ok
-	}
-	dir, err := os.OpenRoot(root)
-	if err != nil {
-		return false
-	}
-	defer dir.Close()
-	for _, name := range []string{text, boardFile(text)} {
-		if _, err := dir.Stat(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return false
-		}
-	}
-	return true
-}
-
-// boardFile is the file of a board that is named by its file or its directory.
-func boardFile(name string) string {
-	if strings.HasSuffix(name, ".db") {
-		return name
-	}
-	return filepath.Join(name, "board.db")
+	return ok && IsServer(text)
 }
 
 // worldWritable reports whether everybody may write a file. Group permissions do not

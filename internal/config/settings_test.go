@@ -2,6 +2,7 @@ package config
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -64,26 +65,45 @@ func TestSettings_wrong(t *testing.T) {
 	}
 }
 
+// A project's own file may name a server. A file it could bring along, with forged answers.
 func TestSettings_boardOfAProject(t *testing.T) {
-	root := tree(t, map[string]string{"sub/x": "", "file.txt": ""})
-	other := tree(t, map[string]string{"board.db": ""})
-	for link, target := range map[string]string{
-		"out": other, "folder/board.db": filepath.Join(other, "board.db"), "none.db": filepath.Join(other, "none.db"), "in": "sub",
+	for value, want := range map[string]bool{
+		`"https://bossman.example.org"`: true, `"http://127.0.0.1:7337"`: true, `"sub"`: false, `"data/board.db"`: false, `"../other"`: false, `"/etc"`: false, `""`: false, `["https://x"]`: false,
 	} {
-		link = filepath.Join(root, link)
-		if err := os.MkdirAll(filepath.Dir(link), 0o700); err != nil {
-			t.Fatal(err)
+		dir := tree(t, map[string]string{".bossman/config.toml": "board = " + value})
+		s := newSettings()
+		if err := s.readFile(projectFile(dir), true); err != nil {
+			t.Errorf("%s: %v", value, err)
 		}
-		if err := os.Symlink(target, link); err != nil {
-			t.Skip(err)
+		if got := s.Board != ""; got != want || want != (len(s.Ignored) == 0) {
+			t.Errorf("board = %s: %q, ignored %q", value, s.Board, s.Ignored)
 		}
 	}
-	for value, want := range map[string]bool{
-		"https://bossman.example.org": true, "sub": true, "var/board.db": true, "../other": false, "/etc": false, "~/x": true, "in": true,
-		"out": false, "out/x/board.db": false, "folder": false, "folder/board.db": false, "none.db": false, "sub/../../x": false, "": false,
+}
+
+// What a project brings under the name of its configuration is a regular file inside it.
+func TestSettings_projectFile(t *testing.T) {
+	other := tree(t, map[string]string{"config.toml": "project = 'theirs'", "huge": strings.Repeat("#\n", 1<<20)})
+	for name, c := range map[string]struct {
+		make func(path string) error
+		want string
+	}{
+		"a link inside":      {func(path string) error { return os.Symlink("../mine.toml", path) }, ""},
+		"a link that leaves": {func(path string) error { return os.Symlink(filepath.Join(other, "config.toml"), path) }, "escapes"},
+		"a device":           {func(path string) error { return os.Symlink("/dev/zero", path) }, "escapes"},
+		"a pipe":             {func(path string) error { return exec.Command("mkfifo", path).Run() }, "not a regular file"},
+		"a directory":        {func(path string) error { return os.Mkdir(path, 0o700) }, "not a regular file"},
+		"a huge file":        {func(path string) error { return os.Link(filepath.Join(other, "huge"), path) }, "at most 1 MiB"},
 	} {
-		if got := boardFromProject(root, value); got != want {
-			t.Errorf("boardFromProject(%q) = %v, want %v", value, got, want)
+		dir := tree(t, map[string]string{".bossman/x": "", "mine.toml": "project = 'mine'"})
+		if err := c.make(projectFile(dir)); err != nil {
+			t.Logf("%s: %v", name, err)
+			continue
+		}
+		s := newSettings()
+		err := s.readFile(projectFile(dir), true)
+		if c.want == "" && (err != nil || s.Project != "mine") || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: project %q, %v, want an error with %q", name, s.Project, err, c.want)
 		}
 	}
 }

@@ -53,11 +53,7 @@ func (s *Settings) clone() *git.Repo {
 	if s.noBoard != nil || s.DB != "" || IsServer(s.Board) || s.location.Path != boardFileOf(s.location.Repository) {
 		return nil
 	}
-	repo, ok := git.At(s.location.Root)
-	if !ok || repo.Common != s.location.Repository {
-		return nil
-	}
-	return repo
+	return s.location.repo
 }
 
 // FirstWrite returns a function that, once the first write has created the board of this

@@ -14,6 +14,7 @@ import (
 
 	"github.com/bossman-dev/bossman/board"
 	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // readers is how many connections of one process read at the same time.
@@ -40,11 +41,12 @@ func openFile(path string, info os.FileInfo, synchronous string, frozen bool) (*
 	if !strings.HasPrefix(slashed, "/") { // C:/…
 		slashed = "/" + slashed
 	}
-	// A connection never creates the file. goose begins transactions as we do.
+	// A connection never creates the file. goose begins transactions as we do. The schema of
+	// a file that somebody else made must not call functions with side effects.
 	query := url.Values{
 		"mode":    {"rw"},
 		"_txlock": {"immediate"},
-		"_pragma": {"busy_timeout(5000)", "foreign_keys(1)", "synchronous(" + synchronous + ")", "journal_size_limit(67108864)"},
+		"_pragma": {"busy_timeout(5000)", "foreign_keys(1)", "synchronous(" + synchronous + ")", "journal_size_limit(67108864)", "trusted_schema(0)"},
 	}
 	if frozen {
 		query.Set("mode", "ro")
@@ -136,8 +138,16 @@ func connect(ctx context.Context, db *sql.DB) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	if _, err := sqlite.Limit(c, sqlite3.SQLITE_LIMIT_LENGTH, maxValue); err != nil {
+		c.Close()
+		return nil, err
+	}
 	return &conn{c: c, stmts: map[string]*sql.Stmt{}}, nil
 }
+
+// maxValue bounds a value and a row, which a file that somebody else made could have of a
+// gigabyte. Ours are far smaller.
+const maxValue = 32 << 20
 
 // stmt returns the prepared statement of a constant query.
 func (c *conn) stmt(ctx context.Context, query string) (*sql.Stmt, error) {
@@ -194,11 +204,14 @@ func (s *Store) attachLocked(ctx context.Context, create bool) (*file, error) {
 // current returns the file at path if its schema is up to date. Otherwise it returns the
 // version of the schema, 0 if there is no file or no board in it yet.
 func (s *Store) current(ctx context.Context) (*file, int64, error) {
-	info, err := os.Stat(s.path)
+	info, err := os.Lstat(s.path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, 0, fmt.Errorf("%w: %w", board.ErrUnavailable, err)
 	}
 	exists := err == nil
+	if exists && !info.Mode().IsRegular() {
+		return nil, 0, fmt.Errorf("%w: %s is not a regular file, and a board is not followed through a symbolic link", board.ErrUnavailable, s.path)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.file != nil {

@@ -23,10 +23,6 @@ func (e *NetworkError) Error() string {
 // system, unless that is allowed.
 func (s *Store) checkFileSystem() error {
 	dir := filepath.Dir(s.path)
-	// The file itself may be a symbolic link.
-	if real, err := filepath.EvalSymlinks(s.path); err == nil {
-		dir = filepath.Dir(real)
-	}
 	for {
 		_, err := os.Stat(dir)
 		up := filepath.Dir(dir)

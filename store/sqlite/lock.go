@@ -121,7 +121,7 @@ func tryFile(f **os.File, path string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if now, err := os.Stat(path); err == nil && os.SameFile(mine, now) {
+	if now, err := os.Lstat(path); err == nil && os.SameFile(mine, now) {
 		return true, nil
 	}
 	(*f).Close()
@@ -129,13 +129,16 @@ func tryFile(f **os.File, path string) (bool, error) {
 	return false, nil
 }
 
+// openLock opens a lock file, and creates it with its directory. It follows no symbolic
+// link: that would create a file wherever the link leads.
 func openLock(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	const flags = os.O_CREATE | os.O_RDWR | noFollow
+	f, err := os.OpenFile(path, flags, 0o600)
 	if os.IsNotExist(err) {
 		if err := makeDir(path); err != nil {
 			return nil, asReadOnly(err)
 		}
-		f, err = os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+		f, err = os.OpenFile(path, flags, 0o600)
 	}
 	if isReadOnly(err) {
 		return nil, asReadOnly(err)

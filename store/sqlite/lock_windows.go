@@ -7,6 +7,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
+// noFollow does not exist here.
+const noFollow = 0
+
 // tryLock tries to lock f against other processes, and reports whether it did.
 func tryLock(f *os.File) (bool, error) {
 	err := windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY,

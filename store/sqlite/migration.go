@@ -75,7 +75,7 @@ func (s *Store) prepareLocked(ctx context.Context, version int64) error {
 	if err := createFile(s.path); err != nil {
 		return err
 	}
-	info, err := os.Stat(s.path)
+	info, err := os.Lstat(s.path)
 	if err != nil {
 		return err
 	}

@@ -85,7 +85,7 @@ func (r *reader) Gone() ([]string, error) {
 	}
 	var gone []string
 	for _, e := range entries {
-		if r.store.attends(e.Name()) {
+		if !e.Type().IsRegular() || r.store.attends(e.Name()) {
 			continue
 		}
 		dead, err := r.isGone(e.Name())
@@ -103,7 +103,7 @@ func (r *reader) Gone() ([]string, error) {
 func (r *reader) isGone(owner string) (bool, error) {
 	const query = `SELECT EXISTS (SELECT 1 FROM claims WHERE owner = ?1) OR EXISTS (SELECT 1 FROM reviews WHERE owner = ?1) OR EXISTS (SELECT 1 FROM workers WHERE owner = ?1)
 		OR EXISTS (SELECT 1 FROM questions WHERE state = 'open' AND owner = ?1)`
-	f, err := os.Open(r.store.ownerFile(owner))
+	f, err := os.OpenFile(r.store.ownerFile(owner), os.O_RDONLY|noFollow, 0)
 	if err != nil {
 		return false, nil // it has just been deleted
 	}

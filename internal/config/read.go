@@ -1,0 +1,59 @@
+package config
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/bossman-dev/bossman/internal/console"
+)
+
+// maxFile bounds a configuration file.
+const maxFile = 1 << 20
+
+// readOwn reads a file of the user's.
+func readOwn(path string) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err == nil && owner(info) != "" {
+		f.Close()
+		return nil, console.Errorf(console.Denied, "chown it, or remove it", "%s belongs to %s, and a configuration of others is not used", path, owner(info))
+	}
+	return readAll(f, path)
+}
+
+// readInside reads a file in a project's directory, which no symbolic link leaves.
+func readInside(root, path string) ([]byte, error) {
+	dir, err := os.OpenRoot(root)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	rel, err := filepath.Rel(root, path)
+	if err != nil {
+		return nil, err
+	}
+	f, err := dir.OpenFile(rel, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	return readAll(f, path)
+}
+
+// readAll reads a regular file of bounded size, and closes it: a repository may bring a pipe
+// or a device under the name of its configuration.
+func readAll(f *os.File, path string) ([]byte, error) {
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxFile {
+		return nil, fmt.Errorf("%s is not a regular file of at most 1 MiB", path)
+	}
+	return io.ReadAll(io.LimitReader(f, maxFile))
+}

@@ -1,0 +1,90 @@
+package config
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bossman-dev/bossman/git"
+	"github.com/bossman-dev/bossman/internal/console"
+)
+
+// requireOwn refuses a board that is not the user's, and files of others around it: they
+// would decide what the user's agents do, and could speak as people. The person may name
+// its directory as safe.
+func (s *Settings) requireOwn() error {
+	l := s.location
+	if l.Root == "" || s.noBoard != nil {
+		return nil
+	}
+	dirs := []string{l.Root, filepath.Join(l.Root, ".bossman"), filepath.Dir(l.Path)}
+	files := []string{projectFile(l.Root)}
+	if l.repo != nil {
+		dirs = append(dirs, l.repo.Dir, l.repo.Common)
+		files = append(files, filepath.Join(l.Root, ".git"))
+	}
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal", ".lock", ".queue", ".owners"} {
+		files = append(files, l.Path+suffix)
+	}
+	for _, path := range slices.Concat(dirs, files) {
+		info, err := os.Lstat(path)
+		if err != nil {
+			continue // it is not there, or the one that needs it says why it cannot be read
+		}
+		if info.Mode()&fs.ModeSymlink != 0 && filepath.Base(path) != ".git" && path != projectFile(l.Root) {
+			return console.Errorf(console.Denied, "remove the link; if you made it yourself, name the file that it leads to: --board PATH/board.db",
+				"%s is a symbolic link, and a board is not followed through one", path)
+		}
+		if whose := owner(info); whose != "" && !s.isSafe(l.Root) {
+			return console.Errorf(console.Denied, s.allow(l.Root), "%s belongs to %s, and a board or a configuration of others is not used", path, whose)
+		}
+	}
+	if l.repo != nil && l.repo.Foreign != "" && !s.isSafe(l.Root) {
+		return console.Errorf(console.Denied, "if you moved it, run git worktree repair there; otherwise "+s.allow(l.Root),
+			"the repository of %s is not used: %s", l.Root, l.repo.Foreign)
+	}
+	return nil
+}
+
+// allow says how to name a directory as safe.
+func (s *Settings) allow(dir string) string {
+	next := "if you trust it, run: git config --global --add safe.directory " + dir
+	if file := userFile(s.getenv); file != "" {
+		next += fmt.Sprintf(", or add to %s: [safe] directory = [%q]", file, dir)
+	}
+	return next
+}
+
+// isSafe reports whether the person named a directory as safe, for us or for git. As for
+// git, * means all, and a name that ends in /* all below it.
+func (s *Settings) isSafe(dir string) bool {
+	match := func(safe string) bool {
+		safe = expandHome(safe, s.getenv("HOME"))
+		if below, ok := strings.CutSuffix(safe, "/*"); ok {
+			return strings.HasPrefix(dir, below+"/")
+		}
+		return safe == "*" || filepath.Clean(safe) == dir
+	}
+	return slices.ContainsFunc(s.safe, match) || slices.ContainsFunc(git.SafeDirectories(context.Background()), match)
+}
+
+// setSafe takes the section [safe] of the user's own file.
+func (s *Settings) setSafe(v any) error {
+	section, ok := v.(map[string]any)
+	if !ok {
+		return fmt.Errorf("wrong type: want a section with a list of directories, got %v", v)
+	}
+	for name, value := range section {
+		if name != "directory" {
+			return fmt.Errorf("%s: there is no such key", name)
+		}
+		if err := setWords(&s.safe, value); err != nil {
+			return fmt.Errorf("directory: %w", err)
+		}
+	}
+	return nil
+}
