@@ -149,7 +149,7 @@ func (a *Authenticator) check(ctx context.Context, token, from string) (*Princip
 	if err != nil {
 		return nil, err
 	}
-	if !p.Expires.IsZero() && !time.Now().Before(p.Expires) {
+	if p.expired(time.Now()) {
 		return nil, ErrUnauthenticated
 	}
 	return p, nil
@@ -224,7 +224,7 @@ func (a *Authenticator) cached(name string) (*entry, error) {
 		return nil, unavailable(a.down)
 	}
 	e, ok := a.known.get(name)
-	if !ok || now.Sub(e.checked) > grace && now.Sub(a.fresh) > grace {
+	if !ok || now.Sub(e.checked) > grace && now.Sub(a.fresh) > grace || e.principal.expired(now) { // it may have been renewed
 		return nil, nil
 	}
 	return e, nil
@@ -283,9 +283,7 @@ func (a *Authenticator) cacheLocked(name string, e *entry, asked time.Time) *ent
 		a.known.remove(name)
 		return nil
 	}
-	if old, ok := a.known.get(name); ok && old.principal.Key == e.principal.Key {
-		// Nothing changes about a token, and about a key only its end. When it is lowered, it
-		// is evicted.
+	if old, ok := a.known.get(name); ok && old.principal.sameAs(e.principal) {
 		old.checked = asked
 		return old
 	}
@@ -334,6 +332,25 @@ func (a *Authenticator) CreateKey(ctx context.Context, n NewKey) (Key, Secret, e
 		return Key{}, "", fmt.Errorf("create key for %s: %w", n.Owner, err)
 	}
 	return k, text, nil
+}
+
+// RenewKey renews a machine's key instead of creating another one: if the key with this id
+// is valid, and is what CreateKey would create from n, it expires when n says, and RenewKey
+// returns it. Otherwise the error is ErrNotFound.
+func (a *Authenticator) RenewKey(ctx context.Context, id string, n NewKey) (Key, error) {
+	k, err := a.store.Key(ctx, id)
+	if err != nil {
+		return Key{}, fmt.Errorf("renew key %.40q: %w", id, err)
+	}
+	if k.Ended(time.Now()) || k.Machine == "" || k.Machine != n.Machine || k.Owner != n.Owner || k.Person != n.Person ||
+		k.Parent != n.Parent || k.CreatedBy != n.By || k.Project != n.Project || k.Role != n.Role {
+		return Key{}, fmt.Errorf("renew key %.40q: %w: it is another one", id, ErrNotFound)
+	}
+	k.Expires = n.Expires.UTC().Truncate(time.Microsecond)
+	if err := a.store.RenewKey(ctx, id, k.Expires); err != nil {
+		return Key{}, fmt.Errorf("renew key %.40q: %w", id, err)
+	}
+	return k, nil
 }
 
 // RevokeKey revokes a key permanently, with all keys that were created from it, and returns

@@ -111,6 +111,18 @@ func (m *memory) LowerKey(_ context.Context, id, project string, role Role, _ st
 	return m.lose(id, func(k *Key) { k.Project, k.Role = project, min(k.Role, role) })
 }
 
+func (m *memory) RenewKey(_ context.Context, id string, expires time.Time) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	k, ok := m.keys[id]
+	if !ok || !k.Revoked.IsZero() {
+		return ErrNotFound
+	}
+	k.Expires = expires
+	m.keys[id] = k
+	return m.down
+}
+
 // lose changes a key and those that were created from it.
 func (m *memory) lose(id string, change func(*Key)) (ids []string, _ error) {
 	m.mu.Lock()

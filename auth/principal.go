@@ -1,6 +1,9 @@
 package auth
 
-import "time"
+import (
+	"maps"
+	"time"
+)
 
 // A Principal is an authenticated caller. It is shared by all calls with the same
 // credential and must not be modified.
@@ -51,4 +54,13 @@ func (p *Principal) Best() Role {
 // None.
 func (p *Principal) May(project string, least Role) bool {
 	return least > None && p.Role(project) >= least
+}
+
+// expired reports whether it is no longer valid at a time.
+func (p *Principal) expired(now time.Time) bool { return !p.Expires.IsZero() && !now.Before(p.Expires) }
+
+// sameAs reports whether another principal is the same, with the same rights and the same
+// end. A key's rights and end may change.
+func (p *Principal) sameAs(q *Principal) bool {
+	return p.ID == q.ID && p.Key == q.Key && p.Expires.Equal(q.Expires) && maps.Equal(p.Grants, q.Grants)
 }

@@ -132,7 +132,7 @@ func (a *Authenticator) expire() {
 	defer a.mu.Unlock()
 	now := time.Now()
 	a.known.removeIf(func(_ string, e *entry) bool {
-		return !e.principal.Expires.IsZero() && !now.Before(e.principal.Expires)
+		return e.principal.expired(now)
 	})
 }
 

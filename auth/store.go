@@ -30,6 +30,9 @@ type Store interface {
 	// project or EveryProject, and returns their ids in order. It raises no role, and adds no
 	// project: a key of another project is revoked.
 	LowerKey(ctx context.Context, id, project string, role Role, by string, at time.Time) ([]string, error)
+	// RenewKey sets when a key expires. ErrNotFound if there is no such key, or if it or its
+	// parent was revoked.
+	RenewKey(ctx context.Context, id string, expires time.Time) error
 	// Used records when keys were last used. Times never go backwards, and unknown keys are
 	// ignored.
 	Used(ctx context.Context, last map[string]time.Time) error

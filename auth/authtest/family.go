@@ -55,6 +55,47 @@ func loweredWithAll(f *fixture) {
 	f.equal("the project after every project", f.get("aaaaaaaaaaaa").Project, "web")
 }
 
+func renewedUnlessRevoked(f *fixture) {
+	f.family()
+	ctx, later := f.Context(), at.Add(time.Hour)
+	f.ok(f.store.RenewKey(ctx, "dddddddddddd", later))
+	f.equal("when it expires", f.get("dddddddddddd").Expires, later)
+	f.is("RenewKey(unknown)", f.store.RenewKey(ctx, "zzzzzzzzzzzz", later), auth.ErrNotFound)
+	f.revoke("aaaaaaaaaaaa", at)
+	f.is("RenewKey(revoked)", f.store.RenewKey(ctx, "aaaaaaaaaaaa", later), auth.ErrNotFound)
+	f.is("RenewKey(of a revoked one)", f.store.RenewKey(ctx, "bbbbbbbbbbbb", later), auth.ErrNotFound)
+}
+
+func renewedEverywhere(f *fixture) {
+	here, _ := f.replica()
+	there, _ := f.replica()
+	soon := time.Now().Add(2 * time.Second)
+	n := auth.NewKey{Owner: "ada", Person: true, Project: "web", Role: auth.Lead, Expires: soon, Machine: "laptop", By: "tok:ada"}
+	k, text, err := here.CreateKey(f.Context(), n)
+	f.ok(err)
+	f.opens(there, text.Reveal())
+	n.Expires = soon.Add(time.Hour)
+	for what, edit := range map[string]func(*auth.NewKey){
+		"another machine": func(n *auth.NewKey) { n.Machine = "tower" },
+		"another person":  func(n *auth.NewKey) { n.Owner = "bob" },
+		"another login":   func(n *auth.NewKey) { n.By = "tok:bob" },
+		"a lower role":    func(n *auth.NewKey) { n.Role = auth.Worker },
+		"a parent":        func(n *auth.NewKey) { n.Parent = k.ID },
+	} {
+		other := n
+		edit(&other)
+		_, err := here.RenewKey(f.Context(), k.ID, other)
+		f.is(what, err, auth.ErrNotFound)
+	}
+	_, err = here.RenewKey(f.Context(), k.ID, n)
+	f.ok(err)
+	for time.Now().Before(soon.Add(500 * time.Millisecond)) { // without a gap when it would have ended
+		f.opens(there, text.Reveal())
+		f.opens(here, text.Reveal())
+		time.Sleep(10 * time.Millisecond) // a pace, not a wait
+	}
+}
+
 func allowedOrNot(f *fixture) {
 	f.family()
 	for i, expires := range []time.Time{{}, at.Add(time.Hour), at.Add(-time.Hour)} { // the last is not valid any more

@@ -25,6 +25,8 @@ func Run(t *testing.T, open func(t *testing.T) auth.Store) {
 		{"a key is revoked once", revokedOnce},
 		{"a key is revoked with all that were created from it", revokedWithAll},
 		{"a key is lowered with all that were created from it", loweredWithAll},
+		{"a key is renewed unless it was revoked", renewedUnlessRevoked},
+		{"a renewed key goes on on every replica", renewedEverywhere},
 		{"a key's creation depends on its parent and on how many there are", allowedOrNot},
 		{"a key that is created while its parent is revoked does not stay", createdMeanwhile},
 		{"nobody gets more keys for machines than allowed", machinesAtOnce},

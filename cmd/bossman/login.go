@@ -85,7 +85,7 @@ func (a *app) login(ctx context.Context, name, machine string, browser bool) err
 		if machine == "" {
 			machine, _ = os.Hostname()
 		}
-		if key, err = server.RequestKey(ctx, b, machine, a.flags.Project); err != nil {
+		if key, err = server.RequestKey(ctx, b, machine, a.flags.Project, credentials.Key(address)); err != nil {
 			return err
 		}
 	}

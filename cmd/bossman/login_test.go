@@ -160,21 +160,41 @@ func TestLogin_browser(t *testing.T) {
 		if out, err := run(append(env, "BOSSMAN_BOARD=http://"+address), "task", "add", "Paint the door", "--project", "shop"); err != nil || !strings.Contains(out, "shop-1") {
 			t.Errorf("task add: %v\n%s", err, out)
 		}
-		out, err = run(env, "key", "list", "--json", "--board", db, "--project", "shop")
-		var list struct {
-			Keys []struct {
-				Owner   string    `json:"owner"`
-				Person  bool      `json:"person"`
-				Expires time.Time `json:"expires_at"`
-			} `json:"keys"`
+		first := is.keys(t, run, env, db)
+		if k := first[0]; len(first) != 1 || k.Owner != "ada" || !k.Person || time.Until(k.Expires) > 24*time.Hour || time.Until(k.Expires) < 23*time.Hour {
+			t.Errorf("the machine's keys are %+v, want one of ada's, for a day", first)
 		}
-		if err != nil || json.Unmarshal([]byte(out), &list) != nil || len(list.Keys) != 1 {
-			t.Fatalf("key list: %v\n%s", err, out)
+		// The issuer confirms it again: the machine keeps its key, for another day.
+		if out, err := is.login(t, env, address); err != nil || !strings.Contains(out, "as Ada: shop (lead)") {
+			t.Fatalf("login again: %v\n%s", err, out)
 		}
-		if k := list.Keys[0]; k.Owner != "ada" || !k.Person || time.Until(k.Expires) > 24*time.Hour || time.Until(k.Expires) < 23*time.Hour {
-			t.Errorf("the machine's key is %+v, want ada's, for a day", k)
+		if again := is.keys(t, run, env, db); len(again) != 1 || again[0].ID != first[0].ID || !again[0].Expires.After(first[0].Expires) {
+			t.Errorf("after another login the keys are %+v, want %s, until later", again, first[0].ID)
+		}
+		if out, err := run(append(env, "BOSSMAN_BOARD=http://"+address), "status"); err != nil || !strings.Contains(out, "1 ready") {
+			t.Errorf("status: %v\n%s", err, out)
 		}
 	})
+}
+
+type listedKey struct {
+	ID      string    `json:"id"`
+	Owner   string    `json:"owner"`
+	Person  bool      `json:"person"`
+	Expires time.Time `json:"expires_at"`
+}
+
+// keys lists the keys of a board.
+func (*issuer) keys(t *testing.T, run func([]string, ...string) (string, error), env []string, db string) []listedKey {
+	t.Helper()
+	out, err := run(env, "key", "list", "--json", "--board", db, "--project", "shop")
+	var list struct {
+		Keys []listedKey `json:"keys"`
+	}
+	if err != nil || json.Unmarshal([]byte(out), &list) != nil || len(list.Keys) == 0 {
+		t.Fatalf("key list: %v\n%s", err, out)
+	}
+	return list.Keys
 }
 
 // serve starts a server that accepts the issuer's tokens, and returns its address.

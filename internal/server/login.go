@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/bossman-dev/bossman/access"
@@ -20,26 +21,38 @@ import (
 type loginIn struct {
 	Machine string `json:"machine"`
 	Project string `json:"project,omitzero"`
+	// Key is the id of the key that the machine has. It is renewed, if it can be.
+	Key string `json:"key,omitzero"`
 }
 
 type loginOut struct {
-	Key string `json:"key"`
+	Key string `json:"key,omitzero"`
+	// Renewed is set if the key that the machine has was renewed. There is no other then.
+	Renewed bool `json:"renewed,omitzero"`
 
 	id, machine string
 }
 
-// CreatedKey is for the audit stream.
+// CreatedKey is the key that was created or renewed, for the audit stream.
 func (o loginOut) CreatedKey() (id, machine string) { return o.id, o.machine }
 
 // RequestKey asks the server of a board for a key for a machine. The caller's credential
-// must be a person's; project may be empty if it has a role in one project only.
-func RequestKey(ctx context.Context, b *remote.Board, machine, project string) (auth.Secret, error) {
-	raw, err := b.Send(ctx, access.Login, loginIn{machine, project})
+// must be a person's; project may be empty if it has a role in one project only. If the
+// server can renew the key that the machine has, which may be empty, it returns that one.
+func RequestKey(ctx context.Context, b *remote.Board, machine, project string, has auth.Secret) (auth.Secret, error) {
+	in := loginIn{Machine: machine, Project: project}
+	if auth.CheckKey(has.Reveal()) == nil {
+		in.Key = strings.Split(has.Reveal(), "_")[1]
+	}
+	raw, err := b.Send(ctx, access.Login, in)
 	if err != nil {
 		return "", err
 	}
 	var out loginOut
-	if err := json.Unmarshal(raw, &out); err != nil || out.Key == "" {
+	switch err := json.Unmarshal(raw, &out); {
+	case err == nil && out.Renewed && in.Key != "":
+		return has, nil
+	case err != nil || out.Key == "":
 		return "", errors.New("the server returned no key")
 	}
 	return auth.Secret(out.Key), nil
@@ -48,12 +61,12 @@ func RequestKey(ctx context.Context, b *remote.Board, machine, project string) (
 const (
 	// machineKeyLife is how long a machine's key is valid if it was created from a key.
 	machineKeyLife = 180 * 24 * time.Hour
-	// loginLife is how long it is valid if it was created from a token: only the issuer
-	// knows whether the person may still log in, so it is asked again every day.
+	// loginLife is how long it is valid after a login with a token: only the issuer knows
+	// whether the person may still log in, so it has to confirm that every day.
 	loginLife = 24 * time.Hour
 )
 
-// serveLogin creates a key for a person's machine, with no more rights than the credential
+// serveLogin creates or renews a key for a person's machine, with no more rights than the credential
 // that asks for it.
 func (s *Server) serveLogin(ctx context.Context, r *mcp.Request) (mcp.Result, error) {
 	p, _ := r.Principal.Value.(*auth.Principal)
@@ -89,10 +102,20 @@ func (s *Server) serveLogin(ctx context.Context, r *mcp.Request) (mcp.Result, er
 		expires = p.Expires // a key must not create one that outlives it
 	}
 	machine := cmp.Or(in.Machine, "a machine")
-	k, secret, err := s.keys.CreateKey(ctx, auth.NewKey{
+	n := auth.NewKey{
 		Name: cmp.Or(p.Owner, p.Name) + " on " + machine, Owner: p.Owner, Person: true,
 		Project: project, Role: role, Expires: expires, Machine: machine, Parent: p.Key, By: p.ID,
-	})
+	}
+	if in.Key != "" {
+		k, err := s.keys.RenewKey(ctx, in.Key, n)
+		if err == nil {
+			return loginOut{Renewed: true, id: k.ID, machine: k.Machine}, nil
+		}
+		if !errors.Is(err, auth.ErrNotFound) {
+			return nil, err
+		}
+	}
+	k, secret, err := s.keys.CreateKey(ctx, n)
 	switch {
 	case errors.Is(err, auth.ErrDenied), errors.Is(err, auth.ErrConflict):
 		return nil, remote.EncodeError(deniedLogin(err.Error()))

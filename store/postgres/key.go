@@ -153,6 +153,14 @@ func (s *Store) loseRights(ctx context.Context, id, query string, args ...any) (
 	return ids, err
 }
 
+// RenewKey sets when a key expires.
+func (s *Store) RenewKey(ctx context.Context, id string, expires time.Time) error {
+	const query = `
+UPDATE api_keys k SET expires_at = $2
+WHERE k.id = $1 AND k.revoked_at IS NULL AND NOT EXISTS (SELECT FROM api_keys a WHERE a.id = k.parent AND a.revoked_at IS NOT NULL)`
+	return s.writeAuth(ctx, func(t *tx) error { return t.write(notFound("key", id), query, id, *stamp(&expires)) })
+}
+
 // Used records when keys were last used.
 func (s *Store) Used(ctx context.Context, last map[string]time.Time) error {
 	const query = `

@@ -149,6 +149,13 @@ func (s *Store) loseRights(ctx context.Context, id, query string, args ...any) (
 	return ids, err
 }
 
+// RenewKey sets when a key expires.
+func (s *Store) RenewKey(ctx context.Context, id string, expires time.Time) error {
+	const query = `UPDATE api_keys SET expires_at = ? WHERE id = ? AND revoked_at IS NULL
+  AND NOT EXISTS (SELECT 1 FROM api_keys a WHERE a.id = api_keys.parent AND a.revoked_at IS NOT NULL)`
+	return s.writeAuth(ctx, func(t *tx) error { return changed(t.exec(query, nullTime(expires), id)) })
+}
+
 // Used records when keys were last used.
 func (s *Store) Used(ctx context.Context, last map[string]time.Time) error {
 	const query = `UPDATE api_keys SET used_at = ? WHERE id = ? AND coalesce(used_at, 0) < ?`
