@@ -32,6 +32,7 @@ type serveFlags struct {
 	grants, people          []string
 	audit, level            string
 	linger                  time.Duration
+	connections             int
 }
 
 func (a *app) serveCommand() *cobra.Command {
@@ -65,6 +66,7 @@ from an empty machine to a production server.`,
 	fl.StringSliceVar(&f.hosts, "host", nil, "`name` that clients use for this server; repeatable or comma-separated")
 	fl.StringSliceVar(&f.origins, "origin", nil, "`origin` of web pages that may use it, such as https://app.example.org; repeatable or comma-separated")
 	fl.StringSliceVar(&f.proxies, "proxy", nil, "`address` or network of load balancers whose X-Forwarded-For is trusted, such as 10.0.0.0/8; repeatable or comma-separated")
+	fl.IntVar(&f.connections, "max-connections", 0, "maximum `number` of connections; 0: 32,768, or what the limit of open files allows")
 	fl.StringVar(&f.issuer, "oauth-issuer", "", "`URL` of an authorization server whose access tokens are accepted")
 	fl.StringVar(&f.audience, "oauth-audience", "", "audience of those tokens: this server's own `URL`, https://bossman.example.org/mcp")
 	fl.StringArrayVar(&f.grants, "oauth-grant", nil, "grant a role to tokens with this claim: `CLAIM=VALUE:PROJECT:ROLE`, such as groups=eng:web:lead; repeatable")
@@ -106,7 +108,7 @@ func (a *app) serveHTTP(ctx context.Context, f serveFlags) error {
 	defer l.Close()
 	options := &server.Options{
 		Logger: log, Telemetry: tel, Version: buildVersion().Version, BoardName: o.label, Hosts: f.hosts, Origins: f.origins,
-		Issuer: f.issuer, Audience: f.audience, Linger: f.linger,
+		Issuer: f.issuer, Audience: f.audience, Linger: f.linger, MaxConnections: f.connections,
 	}
 	if !o.server {
 		options.Project = o.slug
@@ -117,7 +119,7 @@ func (a *app) serveHTTP(ctx context.Context, f serveFlags) error {
 		}
 		defer options.Admin.Close()
 	}
-	if l, err = f.secure(l); err != nil {
+	if options.TLS, err = f.tls(); err != nil {
 		return err
 	}
 	if options.Proxies, err = server.ParseProxies(f.proxies); err != nil {
@@ -158,19 +160,15 @@ func listen(addr, flag string) (net.Listener, error) {
 	return nil, console.Errorf(console.Unavailable, next, "listen on %s: %w", addr, err)
 }
 
-// secure adds TLS to a listener, if a certificate is named.
-func (f *serveFlags) secure(l net.Listener) (net.Listener, error) {
+// tls is the configuration of TLS, nil if no certificate is named.
+func (f *serveFlags) tls() (*tls.Config, error) {
 	if (f.cert == "") != (f.key == "") {
 		return nil, console.Usagef("--tls-cert and --tls-key must be used together")
 	}
 	if f.cert == "" {
-		return l, nil
+		return nil, nil
 	}
-	config, err := server.TLSConfig(f.cert, f.key)
-	if err != nil {
-		return nil, err
-	}
-	return tls.NewListener(l, config), nil
+	return server.TLSConfig(f.cert, f.key)
 }
 
 // telemetry starts metrics, traces and the audit stream.

@@ -26,6 +26,10 @@ import (
 var bossman string // the program
 
 func TestMain(m *testing.M) {
+	if spec := os.Getenv(idleVariable); spec != "" {
+		holdIdle(spec)
+		return
+	}
 	os.Exit(func() int {
 		dir, err := os.MkdirTemp("", "bossman-team-")
 		if err != nil {
@@ -95,6 +99,7 @@ func (m *team) key(project string, more ...string) string {
 // A server is a running one.
 type server struct {
 	address string
+	pid     int
 	log     *logs
 }
 
@@ -130,7 +135,7 @@ func (m *team) serve(env []string, args ...string) *server {
 	if err := cmd.Start(); err != nil {
 		m.t.Fatal(err)
 	}
-	s := &server{log: &logs{}}
+	s := &server{pid: cmd.Process.Pid, log: &logs{}}
 	ready, ended := make(chan string, 1), make(chan error, 1)
 	go func() {
 		for lines := bufio.NewScanner(out); lines.Scan(); {

@@ -33,6 +33,9 @@ func (s *Server) authenticate(r *http.Request) (mcp.Principal, error) {
 			Status: http.StatusForbidden, Challenge: s.keys.StepUp(auth.Viewer), Text: "this credential has no role in any project",
 		}
 	}
+	if err := s.conns.authenticated(r, p.Owner); err != nil {
+		return mcp.Principal{}, err
+	}
 	if err := s.count(p.ID, 1); err != nil {
 		s.delayRefusal(r.Context())
 		return mcp.Principal{}, err

@@ -1,8 +1,8 @@
 // Package server is the HTTP server of a team: a board for agents and laptops, behind keys
 // and limits.
 //
-//	listener ──► routes ──► / /livez /readyz                    without a key
-//	                   └──► /mcp ──► authenticate ──► limits ──► tools, remote, login
+//	listener ──► connections ──► routes ──► / /livez /readyz    without a key
+//	                                   └──► /mcp ──► authenticate ──► limits ──► tools, remote, login
 //	admin listener ──► /metrics /debug/pprof /livez /readyz     without a key, not for web pages
 //
 // Replicas on one PostgreSQL are equal: what a client's next request needs is in the

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -46,6 +47,11 @@ type Options struct {
 	Rules            []auth.Rule
 	// Person are the claims by which a token is a person's. Without any, no token is.
 	Person []auth.Match
+	// TLS is the configuration of TLS, nil to serve without it.
+	TLS *tls.Config
+	// MaxConnections is the maximum number of connections; default 32,768, or as many as
+	// the files that the process may open allow, with a reserve.
+	MaxConnections int
 	// Linger is how long to keep serving after the context of Run has ended, so that load
 	// balancers can drain.
 	Linger time.Duration
@@ -69,6 +75,7 @@ type Server struct {
 	board    *board.Board
 	store    Store
 	listener net.Listener
+	conns    *connections // over listener
 	o        Options
 	log      *slog.Logger
 	tel      *telemetry.Telemetry
@@ -93,6 +100,11 @@ func New(ctx context.Context, b *board.Board, store Store, l net.Listener, o *Op
 	if err := tokens.Check(); err != nil {
 		return nil, err
 	}
+	most, err := maxConnections(o.MaxConnections, openFiles())
+	if err != nil {
+		return nil, err
+	}
+	s.conns = newConnections(l, limitsOf(most), proxies(o.Proxies), s.log)
 	s.keys = auth.New(store, tokens)
 	if err := s.needKey(ctx); err != nil {
 		return nil, err
@@ -203,7 +215,11 @@ func isLoopback(addr net.Addr) bool {
 // not ready, event streams end, calls finish, leases stay.
 func (s *Server) Run(ctx context.Context) error {
 	defer s.mcp.Close()
-	s.log.Info("serving", "address", s.listener.Addr().String(), "board", s.o.BoardName, "version", s.o.Version)
+	s.log.Info("serving", "address", s.listener.Addr().String(), "board", s.o.BoardName, "version", s.o.Version, "connections", s.conns.max)
+	listener := net.Listener(s.conns)
+	if s.o.TLS != nil {
+		listener = tls.NewListener(listener, s.o.TLS)
+	}
 	inner, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	g, inner := errgroup.WithContext(inner)
@@ -228,7 +244,7 @@ func (s *Server) Run(ctx context.Context) error {
 			s.board.EndWaits() // the client waits on, at another replica
 			end()
 		})()
-		return streamable.ServeWith(serving, s.listener, s.handler, s.tel.HTTP(s))
+		return streamable.ServeWith(serving, listener, s.handler, s.tel.HTTP(s))
 	})
 	if err := g.Wait(); err != nil && !errors.Is(err, context.Canceled) {
 		return err
