@@ -196,7 +196,7 @@ func oldestIdle(crowd *list.List) *connection {
 // report logs that a connection was closed, not too often.
 func (s *connections) report(c *connection, what string) {
 	if more, ok := s.closed.due(time.Now()); ok {
-		s.log.Warn(what, "from", c.remote, "more", more, "max", s.max, "without a key", s.connectionLimits.pending, "of one address", s.perAddress,
+		s.log.Warn(what, "from", c.remote, "more", more, "max", s.max, "pending", s.connectionLimits.pending, "per_address", s.perAddress,
 			"next", "if the address is a load balancer's, add --proxy; for more, raise --max-connections")
 	}
 }
