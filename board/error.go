@@ -28,6 +28,8 @@ var (
 	// ErrReadOnly: this process may read the board, and not write it, as in a sandbox.
 	// Nothing happened.
 	ErrReadOnly = errors.New("the board cannot be written from here")
+	// ErrFull: the disk is full. Nothing happened.
+	ErrFull = errors.New("the disk with the board is full")
 	// ErrTooNew: a newer program has changed the database under this one.
 	//lint:ignore ST1005 people and models read this as it is
 	ErrTooNew = errors.New("Bossman was upgraded while this process was running. Nothing is lost. Reconnect this MCP server.")

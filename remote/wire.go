@@ -83,6 +83,7 @@ var kinds = []struct {
 	{"conflict", board.ErrConflict},
 	{"denied", board.ErrDenied},
 	{"lease_lost", board.ErrLeaseLost},
+	{"full", board.ErrFull},
 	{"unknown", board.ErrUnknown},
 	{"unavailable", board.ErrUnavailable},
 	{"too_new", board.ErrTooNew},
@@ -125,7 +126,7 @@ func EncodeError(err error) error {
 		return err
 	}
 	switch w.Kind {
-	case "unknown", "unavailable": // a driver's words may be in it
+	case "full", "unknown", "unavailable": // a driver's words may be in it
 		w.Text = kindOf(w.Kind).Error()
 	}
 	data, failed := marshal(w)

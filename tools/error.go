@@ -118,6 +118,11 @@ func (k *caller) refuse(e action, err error) error {
 	case errors.Is(err, access.ErrKeyRejected):
 		r.code = "denied"
 		r.next = "Ask the person at your client to log in again with `bossman login`, then reconnect this MCP server; until then end your turn."
+	case errors.Is(err, board.ErrFull):
+		r.code = "full"
+		r.state = "Nothing was recorded, and you still hold what you held."
+		r.why = "The disk with the board is full."
+		r.next = "Tell the person at your client to free space on it, then repeat the call. Until then end your turn."
 	case errors.Is(err, board.ErrReadOnly):
 		r.code = "read_only"
 		r.next = "Tell the person at your client: in a sandbox, commands must be allowed to write to that directory, or the agent gets the board over MCP, because bossman mcp runs outside the sandbox. Until then end your turn."
@@ -369,6 +374,8 @@ func rpcError(what string, err error) error {
 	case ok:
 	case errors.Is(err, board.ErrUnknown): // its text may contain a driver's error
 		why = "It is not known whether this was done: the database connection was lost during the write."
+	case errors.Is(err, board.ErrFull):
+		why = "The disk with the board is full; nothing was recorded. Free space on it, then try again."
 	case errors.Is(err, board.ErrUnavailable):
 		why = "The board cannot be reached; this does not mean that your task is gone. Try again in a minute."
 	default:

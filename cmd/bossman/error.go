@@ -27,6 +27,7 @@ var exitCodes = []struct {
 	{access.ErrKeyRejected, console.Denied, "get a new key with bossman login URL"},
 	{access.ErrNoRole, console.Denied, "ask the administrator of the server for a role in the project"},
 	{board.ErrReadOnly, console.Denied, "nothing was changed. In a sandbox, let commands write to that directory, or give the agent the board over MCP: bossman mcp runs outside the sandbox"},
+	{board.ErrFull, console.Unavailable, "nothing was recorded; free space on that disk and repeat the command"},
 	{board.ErrDenied, console.Denied, ""},
 	{auth.ErrDenied, console.Denied, ""},
 	{fs.ErrPermission, console.Denied, "check the permissions there; nothing was changed"},

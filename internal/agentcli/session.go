@@ -135,7 +135,7 @@ var exitCodes = map[string]console.ExitCode{
 	"not_found": console.NotFound, "invalid": console.Usage,
 	"denied": console.Denied, "stopped": console.Denied, "read_only": console.Denied,
 	"lease_lost": console.Conflict, "conflict": console.Conflict, "edited": console.Conflict, "name_taken": console.Conflict, "cycle": console.Conflict,
-	"unavailable": console.Unavailable, "unknown": console.Unavailable, "too_new": console.Unavailable,
+	"unavailable": console.Unavailable, "full": console.Unavailable, "unknown": console.Unavailable, "too_new": console.Unavailable,
 }
 
 // finish keeps what the directory holds after a call, and prints its answer. It returns an

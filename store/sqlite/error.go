@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"syscall"
 
 	"github.com/bossman-dev/bossman/board"
 	"modernc.org/sqlite"
@@ -28,6 +29,9 @@ func mapError(ctx context.Context, err error) error {
 	case errors.Is(err, sql.ErrNoRows):
 		return board.ErrNotFound
 	}
+	if full := asFull(err); full != err {
+		return full
+	}
 	switch code(err) & 0xff {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_CANTOPEN:
 		return fmt.Errorf("%w: %w", board.ErrUnavailable, err)
@@ -35,12 +39,21 @@ func mapError(ctx context.Context, err error) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-	case sqlite3.SQLITE_FULL:
-		return fmt.Errorf("disk full, nothing was written: %w", err)
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
 		return fmt.Errorf("the board's file is damaged; restore a backup: %w", err)
 	case sqlite3.SQLITE_READONLY:
 		return fmt.Errorf("%w: %w", board.ErrReadOnly, err)
+	}
+	return err
+}
+
+// asFull makes an error of SQLite or of the system say that the disk is full, if that is
+// what it means. The file that SQLite cannot extend may be the one that it opens the board with.
+func asFull(err error) error {
+	full := code(err)&0xff == sqlite3.SQLITE_FULL || code(err) == sqlite3.SQLITE_IOERR_SHMSIZE ||
+		errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+	if full && !errors.Is(err, board.ErrFull) {
+		return fmt.Errorf("%w: %w", board.ErrFull, err)
 	}
 	return err
 }

@@ -144,7 +144,7 @@ func openLock(path string) (*os.File, error) {
 		return nil, asReadOnly(err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", board.ErrUnavailable, err)
+		return nil, fmt.Errorf("%w: %w", board.ErrUnavailable, asFull(err))
 	}
 	return f, nil
 }

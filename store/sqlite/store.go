@@ -101,7 +101,7 @@ func Open(ctx context.Context, path string, o *Options) (*Store, error) {
 	s.detach(f)
 	if err != nil {
 		s.Close()
-		return nil, fmt.Errorf("open board %s: %w", path, err)
+		return nil, fmt.Errorf("open board %s: %w", path, asFull(err))
 	}
 	return s, nil
 }
