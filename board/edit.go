@@ -93,18 +93,23 @@ func (c *change) edit(t *Task, e Edit) error {
 	if e.Wants != nil {
 		set("evidence", true, assignList(&t.Wants, *e.Wants))
 	}
-	if e.Parent != nil && *e.Parent != t.Parent {
+	moves := e.Parent != nil && *e.Parent != t.Parent
+	unlinked, err := c.unlink(t, e.DependsOn, moves) // first: the links as they will be must form no cycle
+	if err != nil {
+		return err
+	}
+	if moves {
 		if err := c.move(t, *e.Parent); err != nil {
 			return err
 		}
 		set("parent", false, true)
 	}
 	if e.DependsOn != nil {
-		changed, err := c.relink(t, *e.DependsOn)
+		linked, err := c.link(t, *e.DependsOn)
 		if err != nil {
 			return err
 		}
-		set("depends_on", false, changed)
+		set("depends_on", false, unlinked || linked)
 	}
 	if slices.Contains(fields, "parent") || slices.Contains(fields, "depends_on") {
 		if err := c.inherit(t); err != nil {
@@ -157,38 +162,56 @@ func assignList[T comparable](to *[]T, from []T) bool {
 
 // move gives a task another parent.
 func (c *change) move(t *Task, parent ID) error {
+	from := t.Parent
+	t.Parent = parent
 	if !parent.IsZero() {
 		if err := c.checkCycle(parent, t.ID); err != nil {
 			return err
 		}
 	}
-	if old, ok := c.tasks[t.Parent]; ok && !old.Status.Terminal() {
+	if old, ok := c.tasks[from]; ok && !old.Status.Terminal() {
 		old.OpenChildren--
 		c.event(old, EventEdited, old.Status, Detail{Fields: []string{"children"}, Text: t.ID.String()})
 		if _, err := c.free(old); err != nil {
 			return err
 		}
 	}
-	t.Parent = parent
 	if parent.IsZero() {
 		return nil
 	}
 	return c.addChild(parent, t.ID)
 }
 
-// relink makes a task depend on exactly the tasks in want, beside those that it inherits,
-// and reports whether that changed anything. All of them are locked.
-func (c *change) relink(t *Task, want []ID) (bool, error) {
-	all, _, err := c.tx.Links(t.ID)
-	if err != nil {
-		return false, err
+// ownLinks returns what a task depends on itself, and what it inherits.
+func (c *change) ownLinks(t *Task) (own, inherited []ID, err error) {
+	if own, _, err = c.tx.Links(t.ID); err != nil {
+		return nil, nil, err
 	}
-	inherited, err := c.tx.Inherited(t.ID)
-	if err != nil {
-		return false, err
+	inherited, err = c.tx.Inherited(t.ID)
+	return slices.DeleteFunc(own, func(id ID) bool { return slices.Contains(inherited, id) }), inherited, err
+}
+
+// unlink removes the links of a task that are not in want, unless that is nil, and what it
+// inherits if it moves to another parent. It reports whether it had any of the former. All
+// of them are locked.
+func (c *change) unlink(t *Task, want *[]ID, moves bool) (changed bool, err error) {
+	if want == nil && !moves {
+		return false, nil
 	}
-	have := slices.DeleteFunc(slices.Clone(all), func(id ID) bool { return slices.Contains(inherited, id) })
-	changed, err := c.unlinkOthers(t, have, want)
+	own, inherited, err := c.ownLinks(t)
+	if err == nil && moves {
+		_, err = c.unlinkOthers(t, inherited, nil)
+	}
+	if err == nil && want != nil {
+		changed, err = c.unlinkOthers(t, own, *want)
+	}
+	return changed, err
+}
+
+// link makes a task depend on the tasks in want as well, and reports whether that changed
+// anything. All of them are locked.
+func (c *change) link(t *Task, want []ID) (changed bool, err error) {
+	have, inherited, err := c.ownLinks(t)
 	if err != nil {
 		return false, err
 	}
@@ -253,7 +276,14 @@ func (c *change) checkCycle(task, blocker ID) error {
 			return err
 		}
 		for _, part := range parts {
-			awaited = append(awaited, part.ID)
+			if _, locked := c.tasks[part.ID]; !locked {
+				awaited = append(awaited, part.ID)
+			}
+		}
+		for _, part := range c.order() { // which may have moved in this change
+			if c.tasks[part].Parent == id {
+				awaited = append(awaited, part)
+			}
 		}
 		for _, next := range awaited {
 			if _, seen := from[next]; seen {

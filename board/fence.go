@@ -126,7 +126,7 @@ func (c *change) lost(h Handle, a *Attempt) error {
 // commits, and the caller gets err nevertheless.
 func (c *change) keepNote(h Handle, err error, text string) error {
 	lost, ok := errors.AsType[*LostError](err)
-	if !ok {
+	if !ok || lost.Ended == nil { // a claim that never was says nothing about the task
 		return err
 	}
 	t := c.tasks[h.Task]

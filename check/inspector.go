@@ -304,7 +304,7 @@ func (i *Inspector) Run(ctx context.Context, w board.Work) (run *Run, c *Check, 
 		if _, checkedOut, err := tip(repo, w.Place); err == nil && !checkedOut {
 			return nil, nil, "", &PlaceError{
 				Why:  fmt.Sprintf("Branch %.80q is not checked out in a worktree, so the check cannot judge it.", w.Place.Branch),
-				Next: "check it out, here or with git worktree add, and repeat the call",
+				Next: "check it out, here or with git worktree add, and report again",
 			}
 		}
 	}
@@ -333,7 +333,7 @@ func (i *Inspector) Confirm(ctx context.Context, w board.Work, c *Check, v Verdi
 	if idle && w.Place.Named {
 		return e, nil, &PlaceError{
 			Why:  fmt.Sprintf("Nothing has changed in %s, on branch %.80q, since the task was first handed out: your work is not there.", repo.Root, w.Place.Branch),
-			Next: "repeat the call with the branch that your work is on",
+			Next: "report again with the branch that your work is on",
 		}
 	}
 	if idle {

@@ -55,7 +55,7 @@ func (i *Inspector) where(ctx context.Context, repo *git.Repo) board.Where {
 func (i *Inspector) Place(ctx context.Context, w board.Work, branch string) (board.Where, error) {
 	repo, err := i.repo()
 	if err != nil {
-		return w.Place, &PlaceError{Why: fmt.Sprintf("The work cannot be looked at: %v.", err), Next: "restore the repository, and repeat the call"}
+		return w.Place, &PlaceError{Why: fmt.Sprintf("The work cannot be looked at: %v.", err), Next: "restore the repository, and report again"}
 	}
 	if repo == nil {
 		return i.outside(ctx, w)
@@ -79,7 +79,7 @@ func (i *Inspector) Place(ctx context.Context, w board.Work, branch string) (boa
 	case tree == nil && repo.Branch(branch) == "":
 		return w.Place, &PlaceError{
 			Why:  fmt.Sprintf("There is no branch %.80q in this repository.", branch),
-			Next: "repeat the call with the name of your branch, or without branch if your work is in the worktree where you took the task",
+			Next: "report again with the name of your branch, or without branch if your work is in the worktree where you took the task",
 		}
 	case tree == nil && err != nil:
 		return w.Place, err
@@ -135,7 +135,7 @@ func (i *Inspector) last(repo *git.Repo, w board.Work) (*git.Repo, error) {
 	}
 	return nil, &PlaceError{
 		Why:  fmt.Sprintf("Your work was last seen %s, and that is not a worktree of this repository, %s.", where, repo.Root),
-		Next: "report from there; if your branch is checked out in another worktree, repeat the call and name it; if it is in none, check it out with git worktree add",
+		Next: "report from there; if your branch is checked out in another worktree, report again and name it; if it is in none, check it out with git worktree add",
 	}
 }
 

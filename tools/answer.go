@@ -92,7 +92,7 @@ func (k *caller) question(ctx context.Context, named string) (board.Question, er
 	if k.isLead("") {
 		e.next = "Next: " + call("list_questions") + "."
 	} else {
-		e.next = "Next: repeat the call with the id that " + mention("ask_question") + " gave you."
+		e.next = "Next: " + repeat() + " with the id that " + mention("ask_question") + " gave you."
 	}
 	id, err := board.ParseQuestionID(strings.TrimSpace(named))
 	if err != nil {

@@ -76,18 +76,18 @@ func (k *caller) refuse(e action, err error) error {
 		r.what = "Not recorded."
 		r.state = "You still hold " + evidence.Task.String() + "."
 		r.why = fmt.Sprintf("It requires evidence of kind %s; you sent %s.", joined(evidence.Missing), cmp.Or(joined(evidence.Sent), "none"))
-		r.next = fmt.Sprintf("%s and repeat the call with that evidence added: %s.", evidenceSteps(evidence.Missing),
+		r.next = fmt.Sprintf("%s and %s with that evidence added: %s.", evidenceSteps(evidence.Missing), repeat(),
 			call("report_task_done", "claim", e.claim.String(), "summary", "…", "evidence", evidenceExample(append(evidence.Sent, evidence.Missing...))))
 	case isEdited:
 		r.code = "edited"
 		r.what = "Not recorded."
 		r.state = "You still hold " + edited.Task.String() + "."
 		r.why = "The task was edited after you got it."
-		r.next = "Next: read its new text below. If your report still holds, repeat the call; otherwise go on with the task." + editedText(edited)
+		r.next = "Next: read its new text below. If your report still holds, " + repeat() + "; otherwise go on with the task." + editedText(edited)
 	case isCycle:
 		r.code = "cycle"
 		r.why = "The dependencies would form a cycle: " + strings.Join(cycle.Path, " → ") + "."
-		r.next = "Next: repeat the call without one of these links."
+		r.next = "Next: " + repeat() + " without one of these links."
 	case isStopped:
 		r.code = "stopped"
 		r.state = "You get no more work."
@@ -111,7 +111,7 @@ func (k *caller) refuse(e action, err error) error {
 	case errors.Is(err, board.ErrInvalid):
 		r.code = "invalid"
 		if e.next == "" {
-			r.next = "Next: fix that and call again."
+			r.next = "Next: fix that and " + repeat() + "."
 		}
 	case errors.Is(err, board.ErrConflict):
 		r.code = "conflict"
@@ -122,7 +122,7 @@ func (k *caller) refuse(e action, err error) error {
 		r.code = "full"
 		r.state = "Nothing was recorded, and you still hold what you held."
 		r.why = "The disk with the board is full."
-		r.next = "Tell the person at your client to free space on it, then repeat the call. Until then end your turn."
+		r.next = "Tell the person at your client to free space on it, then " + repeat() + ". Until then end your turn."
 	case errors.Is(err, board.ErrReadOnly):
 		r.code = "read_only"
 		r.next = "Tell the person at your client: in a sandbox, commands must be allowed to write to that directory, or the agent gets the board over MCP, because bossman mcp runs outside the sandbox. Until then end your turn."
@@ -141,12 +141,12 @@ func (k *caller) refuse(e action, err error) error {
 		r.what = "It is not known whether this was done."
 		r.state = "The change may or may not be saved."
 		r.why = "The database connection was lost during the write."
-		r.next = "Next: repeat the call in a minute; a repeated report is recorded only once. If you were creating something, first check whether it exists: " + k.lookCall(e.task) + "."
+		r.next = "Next: " + repeat() + " in a minute; a repeated report is recorded only once. If you were creating something, first check whether it exists: " + k.lookCall(e.task) + "."
 	case errors.Is(err, board.ErrUnavailable):
 		r.code = "unavailable"
 		r.state = "Nothing has changed, and you still hold your task for now."
 		r.why = "The board cannot be reached; this does not mean that your task is gone."
-		r.next = "Next: repeat the call in a minute; if it fails again, end your turn and say so."
+		r.next = "Next: " + repeat() + " in a minute; if it fails again, end your turn and say so."
 	default:
 		return err
 	}
@@ -194,7 +194,7 @@ func (r *refusal) setLost(k *caller, e action, l *board.LostError) {
 	if k.isMistyped(e, l) {
 		r.state = fmt.Sprintf("You hold %v.", l.Holder.Handle)
 		r.why = fmt.Sprintf("%v is not your claim on %v.", l.Claim, id)
-		r.next = fmt.Sprintf("Next: repeat the call with \"claim\":%q.", l.Holder.Handle)
+		r.next = "Next: " + repeat() + " with " + argument("claim", l.Holder.Handle.String()) + "."
 		return
 	}
 	stopped := false
@@ -281,10 +281,10 @@ func noProject(projects []string, named string) error {
 		r.why, r.next = "You have no access to any project on this board.", "Ask the person at your client for access, then end your turn."
 	case named == "":
 		r.why = "There are several projects: " + strings.Join(projects, ", ") + "."
-		r.next = fmt.Sprintf("Next: repeat the call with \"project\":%q, or another of them.", projects[0])
+		r.next = "Next: " + repeat() + " with " + argument("project", projects[0]) + ", or another of them."
 	default:
 		r.why = fmt.Sprintf("You have no access to a project %s; your projects: %s.", quote(cut(named, 40)), strings.Join(projects, ", "))
-		r.next = fmt.Sprintf("Next: repeat the call with \"project\":%q, or without a project.", projects[0])
+		r.next = "Next: " + repeat() + " with " + argument("project", projects[0]) + ", or without a project."
 	}
 	return r
 }
@@ -307,7 +307,7 @@ func bareClaim(e action, id board.ID, held []board.Claim) error {
 		what: e.what, state: "Nothing has changed.", code: "invalid", err: board.ErrInvalid,
 		why: fmt.Sprintf("%v is a task id; this argument takes a claim handle, which also names the attempt.", id),
 	}
-	r.next = "Next: repeat the call with the claim that " + mention("get_next_task") + " gave you; if you lost it, " + call("get_next_task") + "."
+	r.next = "Next: " + repeat() + " with the claim that " + mention("get_next_task") + " gave you; if you lost it, " + call("get_next_task") + "."
 	for _, c := range held {
 		if c.Task == id {
 			r.setHeld(c)
@@ -321,7 +321,7 @@ func bareClaim(e action, id board.ID, held []board.Claim) error {
 func brokenClaim(e action, err error, named string, held []board.Claim) error {
 	r := &refusal{
 		what: e.what, state: "Nothing has changed.", code: "invalid", why: errorText(err),
-		next: "Next: repeat the call with the claim that get_next_task gave you; if you lost it, " + call("get_next_task") + ".", err: err,
+		next: "Next: " + repeat() + " with the claim that " + mention("get_next_task") + " gave you; if you lost it, " + call("get_next_task") + ".", err: err,
 	}
 	named = strings.ToLower(strings.TrimSpace(named))
 	for _, c := range held {
@@ -336,7 +336,7 @@ func brokenClaim(e action, err error, named string, held []board.Claim) error {
 // setHeld tells the caller which claim it holds.
 func (r *refusal) setHeld(c board.Claim) {
 	r.state = fmt.Sprintf("You hold %v.", c.Handle)
-	r.next = fmt.Sprintf("Next: repeat the call with \"claim\":%q.", c.Handle)
+	r.next = "Next: " + repeat() + " with " + argument("claim", c.Handle.String()) + "."
 }
 
 // lookCall formats the call that shows the state of a task, or of the board.

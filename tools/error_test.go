@@ -29,7 +29,7 @@ func TestRefuse(t *testing.T) {
 		want string
 	}{
 		"not found":   {board.ErrNotFound, "Not recorded. Nothing has changed. There is no task web-142 on this board. Next: list_tasks {}."},
-		"invalid":     {fmt.Errorf("%w: a note needs a text", board.ErrInvalid), "Not recorded. web-142 has not changed. A note needs a text. Next: fix that and call again."},
+		"invalid":     {fmt.Errorf("%w: a note needs a text", board.ErrInvalid), "Not recorded. web-142 has not changed. A note needs a text. Next: fix that and repeat the call."},
 		"conflict":    {fmt.Errorf("%w: web-142 is done", board.ErrConflict), `Not recorded. web-142 has not changed. web-142 is done. Next: get_task {"task":"web-142"}.`},
 		"denied":      {fmt.Errorf("%w: the claim is somebody else's", board.ErrDenied), "Not recorded. web-142 has not changed. The claim is somebody else's. Leave it to someone else; continue with your own task, or end your turn."},
 		"unknown":     {board.ErrUnknown, "It is not known whether this was done. The change may or may not be saved. The database connection was lost during the write. Next: repeat the call in a minute"},

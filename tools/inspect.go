@@ -170,7 +170,7 @@ func (t *Tools) inspect(ctx context.Context, k *caller, e action, r *board.Repor
 	if len(faults) > 0 && p.Policy != board.PolicyTrust {
 		return nil, "", &refusal{
 			what: "Not recorded.", state: fmt.Sprintf("You still hold %v.", h.Task), why: strings.Join(faults, " "), code: "evidence_false", err: board.ErrConflict,
-			next: "Next: repeat the call with evidence that is there: a commit of this task on your branch, a file in your worktree, a URL. If your work is in another worktree, name its branch.",
+			next: "Next: " + repeat() + " with evidence that is there: a commit of this task on your branch, a file in your worktree, a URL. If your work is in another worktree, name its branch.",
 		}
 	}
 	r.Observed = observed
@@ -191,7 +191,7 @@ func (t *Tools) inspect(ctx context.Context, k *caller, e action, r *board.Repor
 			return nil, "", &refusal{
 				what: "Not recorded.", state: fmt.Sprintf("You still hold %v.", h.Task), code: "uncommitted", err: board.ErrConflict,
 				why:  fmt.Sprintf("The check passed with files that are not committed as they are: %s. Without them your commit is not checked.", quotedList(res.Loose)),
-				next: "Next: commit them, or remove or ignore what does not belong to the task, and repeat the call with the new commit.",
+				next: "Next: commit them, or remove or ignore what does not belong to the task, and " + repeat() + " with the new commit.",
 			}
 		}
 		r.Observed = append(r.Observed, res.Evidence)
@@ -203,7 +203,7 @@ func (t *Tools) inspect(ctx context.Context, k *caller, e action, r *board.Repor
 	case CheckChanged:
 		return nil, "", &refusal{
 			what: "Not recorded.", state: fmt.Sprintf("You still hold %v.", h.Task), why: res.Reason, code: "check_changed", err: board.ErrConflict,
-			next: "Next: repeat the call when nothing writes to the worktree; files that the check itself writes belong in .gitignore.",
+			next: "Next: " + repeat() + " when nothing writes to the worktree; files that the check itself writes belong in .gitignore.",
 		}
 	case CheckRed, CheckNotJudged:
 		out, err := t.b.Checked(ctx, k.Actor, h, board.CheckRun{
@@ -323,9 +323,9 @@ func checkFailed(o board.CheckOutcome, res CheckResult) *answer {
 	case o.Status != board.InProgress:
 		fmt.Fprintf(&s, "\nThat was the check's failure number %d: this attempt at %v has failed (%d of %d). Next: %s.", o.Count, o.Task, o.Failures, o.MaxFailures, nextCall(o.Worker))
 	case res.State == CheckRed:
-		fmt.Fprintf(&s, "\nYou still hold %v. Fix it and repeat the call. The attempt fails with the check's failure number %d; this was number %d.", o.Task, o.Limit, o.Count)
+		fmt.Fprintf(&s, "\nYou still hold %v. Fix it and %s. The attempt fails with the check's failure number %d; this was number %d.", o.Task, repeat(), o.Limit, o.Count)
 	default:
-		fmt.Fprintf(&s, "\nYou still hold %v. Repeat the call to run the check again. After %d tries in a row people are asked; this was number %d.", o.Task, o.Limit, o.Count)
+		fmt.Fprintf(&s, "\nYou still hold %v. Next: %s to run the check again. After %d tries in a row people are asked; this was number %d.", o.Task, repeat(), o.Limit, o.Count)
 	}
 	w := wireCheck{Task: o.Task.String(), State: string(res.State), Seconds: res.Took.Seconds(), Status: string(o.Status)}
 	if o.Question != 0 {

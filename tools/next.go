@@ -96,8 +96,7 @@ func next(ctx context.Context, t *Tools, k *caller, in nextInput) (*answer, erro
 	t.remember(h)
 	a := handoutAnswer(h, t.judging(ctx, h))
 	if h.Task.ID != w.Task && !w.Task.IsZero() {
-		a.more = append(a.more, fmt.Sprintf("%v was not handed out: you hold %v. End that task first; then call %s.",
-			w.Task, h.Task.ID, call("get_next_task", "worker", h.Claim.Worker.Name, "task", w.Task.String())))
+		a.more = append(a.more, t.notWished(ctx, w.Task, h.Claim))
 	}
 	a.tell(t.reviewOver(ctx, w.Worker, h.Claim.Handle))
 	if unknown != "" {
@@ -184,6 +183,20 @@ func heldAnswer(held []board.Claim, wished board.ID) *answer {
 		w.Held = append(w.Held, wireClaimOf(c))
 	}
 	return &answer{text: b.String(), result: w}
+}
+
+// notWished says why a worker did not get the task that it asked for, but the one that it
+// holds.
+func (t *Tools) notWished(ctx context.Context, id board.ID, held board.Claim) string {
+	d, err := t.b.Get(ctx, id, 0)
+	switch {
+	case errors.Is(err, board.ErrNotFound):
+		return fmt.Sprintf("There is no task %v on this board; you hold %v.", id, held.Task)
+	case err == nil && d.Task.Status.Terminal():
+		return fmt.Sprintf("%v was not handed out: it is %s; you hold %v.", id, d.Task.State(), held.Task)
+	}
+	return fmt.Sprintf("%v was not handed out: you hold %v. End that task first; then call %s.",
+		id, held.Task, call("get_next_task", "worker", held.Worker.Name, "task", id.String()))
 }
 
 // notAvailable says why the task that a call asked for is not handed out.

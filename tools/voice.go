@@ -1,11 +1,13 @@
 package tools
 
 import (
+	"strings"
+
 	jsonv2 "github.com/go-json-experiment/json"
 )
 
 // A Voice formats a call as the reader of a text should make it; args are alternating names
-// and values. Without args it names the call.
+// and values. Without args it names the call; without a tool it formats the arguments alone.
 type Voice func(tool string, args ...any) string
 
 // voice is how all texts of this process name calls. A process has one kind of reader: a
@@ -28,8 +30,22 @@ func mention(tool string) string {
 	return s
 }
 
+// argument formats an argument of a call.
+func argument(name string, value any) string { return voice("", name, value) }
+
+// repeat tells the reader to make the same call again.
+func repeat() string {
+	if mention("get_task") == "get_task" {
+		return "repeat the call"
+	}
+	return "repeat the command"
+}
+
 // toolCall formats a call of a tool.
 func toolCall(tool string, args ...any) string {
+	if tool == "" {
+		return strings.Trim(toolCall(" ", args...), " {}")
+	}
 	b := []byte(tool + " {")
 	for i := 0; i+1 < len(args); i += 2 {
 		if i > 0 {

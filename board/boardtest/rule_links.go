@@ -97,6 +97,31 @@ var ruleLinks = group{"dependencies", []test{
 		f.cycleIs(err, "a c b a")
 		f.tasks(0)
 	}},
+	{"an edit is judged by the links that it leads to", func(f *fixture) {
+		p, x := f.create("p"), f.create("x")
+		child := f.create("child", func(n *board.NewTask) { n.Parent = p })
+		dep := f.create("dep", after(x))
+		// It no longer is a part of p, nor waits for x, when it waits for p and has x as a part.
+		_, err := f.board.Update(f.ctx, ada, child, board.Edit{Parent: &board.ID{}, DependsOn: &[]board.ID{p}})
+		f.ok(err)
+		_, err = f.board.Update(f.ctx, ada, dep, board.Edit{Parent: &x, DependsOn: &[]board.ID{}})
+		f.ok(err)
+		f.equal("blockers", words(f.get(child).Task.OpenBlockers, f.get(dep).Task.OpenBlockers), "1 0")
+		// p waits for its new part, which must not wait for what waits for p.
+		y := f.create("y", after(p))
+		z := f.create("z")
+		_, err = f.board.Update(f.ctx, ada, z, board.Edit{Parent: &p, DependsOn: &[]board.ID{y}})
+		if _, ok := errors.AsType[*board.CycleError](err); !ok {
+			f.Errorf("a part of p after y, which depends on p: %v, want a *CycleError", err)
+		}
+		// What it inherited goes with its old parent.
+		q := f.create("q", after(z))
+		part := f.create("part", func(n *board.NewTask) { n.Parent = q })
+		f.equal("inherited", f.get(part).Task.OpenBlockers, 1)
+		_, err = f.board.Update(f.ctx, ada, part, board.Edit{Parent: &z})
+		f.ok(err)
+		f.equal("inherited from the new parent", f.get(part).Task.OpenBlockers, 0)
+	}},
 	{"a cycle of parents is refused", func(f *fixture) {
 		a := f.create("a")
 		b := f.create("b", within(a))

@@ -49,7 +49,10 @@ func (a *app) answerCommand() *cobra.Command {
 			if err != nil {
 				return questionNotFound(err, id)
 			}
-			text := chosen(q, strings.Join(args[1:], " "))
+			text, err := chosen(q, strings.Join(args[1:], " "))
+			if err != nil {
+				return err
+			}
 			if text == "" {
 				if text, err = a.askPerson(cmd.Context(), o, q); err != nil {
 					return err
@@ -131,18 +134,28 @@ func (a *app) askPerson(ctx context.Context, o *openBoard, q board.Question) (st
 	if err != nil {
 		return "", err
 	}
-	if text = chosen(q, text); text == "" {
-		return "", errSkipped
+	if text, err = chosen(q, text); err == nil && text == "" {
+		err = errSkipped
 	}
-	return text, nil
+	return text, err
 }
 
 // chosen is the answer that a person typed: a number chooses an option, as they are shown.
-func chosen(q board.Question, text string) string {
-	if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= len(q.Options) && !slices.Contains(q.Options, text) {
-		return q.Options[n-1]
+// The number of no option is a mistake, and not an answer.
+func chosen(q board.Question, text string) (string, error) {
+	n, err := strconv.Atoi(text)
+	switch {
+	case err != nil || len(q.Options) == 0 || slices.Contains(q.Options, text):
+		return text, nil
+	case n >= 1 && n <= len(q.Options):
+		return q.Options[n-1], nil
 	}
-	return text
+	var shown []string
+	for i, option := range q.Options {
+		shown = append(shown, fmt.Sprintf("%d %s", i+1, console.OneLine(option)))
+	}
+	return "", console.Errorf(console.Usage, "choose one by its number, or write the answer in words",
+		"%v has no option %d; its options are: %s", q.ID, n, strings.Join(shown, ", "))
 }
 
 func questionNotFound(err error, id board.QuestionID) error {

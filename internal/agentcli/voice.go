@@ -25,8 +25,13 @@ var commands = map[string]struct{ words, argument string }{
 // implied are arguments that a command finds in the directory, or does not have.
 var implied = map[string]bool{"worker": true, "claim": true, "detail": true}
 
-// voice formats the call of a tool as the command that does the same.
+// voice formats the call of a tool as the command that does the same, and arguments alone as
+// flags.
 func voice(tool string, args ...any) string {
+	if tool == "" {
+		name, _ := args[0].(string)
+		return "--" + strings.ReplaceAll(name, "_", "-") + " " + quote(args[1])
+	}
 	c, ok := commands[tool]
 	if !ok {
 		return tool
