@@ -30,7 +30,7 @@ func (d *definition) repair(raw json.RawMessage) (json.RawMessage, []string, err
 	args := m.object(raw, d.props, d.refuse, "")
 	if len(d.needs) > 0 && !hasAny(args, d.needs) {
 		either := strings.Join(d.needs, " or ")
-		m.fail("It requires "+either+".", "Next: " + repeat() + " with "+either+".")
+		m.fail("It requires "+either+".", "Next: "+repeat()+" with "+either+".")
 	}
 	if m.err != nil {
 		return nil, nil, m.err
@@ -128,7 +128,7 @@ func (m *repairer) object(raw json.RawMessage, props []prop, refuse map[string]s
 			where = " in " + strings.TrimSuffix(at, ".")
 		}
 		m.fail("It requires "+strings.Join(missing, " and ")+where+".",
-			fmt.Sprintf("Next: " + repeat() + " with %s.", strings.Join(missing, " and ")))
+			fmt.Sprintf("Next: "+repeat()+" with %s.", strings.Join(missing, " and ")))
 	}
 	return append(b, '}')
 }
@@ -208,7 +208,7 @@ func (m *repairer) text(v json.RawMessage, p *prop, at string) json.RawMessage {
 		s, ok = strings.Join(parts, ", "), true
 	}
 	if !ok {
-		m.fail(at+" must be a string, not "+kindOf(v)+".", "Next: " + repeat() + " with a string for "+at+".")
+		m.fail(at+" must be a string, not "+kindOf(v)+".", "Next: "+repeat()+" with a string for "+at+".")
 		return nil
 	}
 	if p.enum == nil {
@@ -219,7 +219,7 @@ func (m *repairer) text(v json.RawMessage, p *prop, at string) json.RawMessage {
 	}
 	if !slices.Contains(p.enum, s) {
 		m.fail(fmt.Sprintf("%s must be one of %s, not %s.", at, strings.Join(p.enum, ", "), quote(cut(s, 40))),
-			"Next: " + repeat() + " with one of them.")
+			"Next: "+repeat()+" with one of them.")
 		return nil
 	}
 	return quote(s)
@@ -254,7 +254,7 @@ func (m *repairer) number(v json.RawMessage, p *prop, at string) json.RawMessage
 		if s == "" && v[0] == '"' {
 			return nil
 		}
-		m.fail(at+" must be an integer, not "+kindOf(v)+".", "Next: " + repeat() + " with an integer for "+at+".")
+		m.fail(at+" must be an integer, not "+kindOf(v)+".", "Next: "+repeat()+" with an integer for "+at+".")
 		return nil
 	}
 	most := 1e9
@@ -280,7 +280,7 @@ func (m *repairer) flag(v json.RawMessage, at string) json.RawMessage {
 			return nil
 		}
 	}
-	m.fail(at+" must be true or false, not "+kindOf(v)+".", "Next: " + repeat() + " with true or false for "+at+".")
+	m.fail(at+" must be true or false, not "+kindOf(v)+".", "Next: "+repeat()+" with true or false for "+at+".")
 	return nil
 }
 
@@ -336,7 +336,7 @@ func (m *repairer) objects(v json.RawMessage, p *prop, at string) json.RawMessag
 			e = must(jsonv2.Marshal(map[string]string{"kind": "other", p.plain: s}))
 		}
 		if e[0] != '{' {
-			m.fail(at+" must contain objects, not "+kindOf(e)+".", "Next: " + repeat() + " with objects in "+at+".")
+			m.fail(at+" must contain objects, not "+kindOf(e)+".", "Next: "+repeat()+" with objects in "+at+".")
 			return nil
 		}
 		if len(out) > 1 {
