@@ -194,7 +194,7 @@ func (a *Authenticator) findKey(ctx context.Context, find func(context.Context, 
 		return nil, err
 	}
 	if now := time.Now(); err != nil || k.Ended(now) {
-		if k.OwnerDisabled.IsZero() { // it will not be valid again
+		if k.OwnerDisabled.IsZero() { // so that a person who is enabled again need not wait
 			a.mu.Lock()
 			defer a.mu.Unlock()
 			a.invalid.put(id, now)

@@ -18,8 +18,10 @@ const (
 	// defaultConnections is the maximum number of connections, if the process may open so
 	// many files.
 	defaultConnections = 32 << 10
-	// pendingTime is how long a connection may take until a request on it has a good key.
-	pendingTime = 10 * time.Second
+	// pendingTime is how long a connection may take until a request on it has a good key,
+	// and maxPendingTime how long if its client is not silent then.
+	pendingTime    = 10 * time.Second
+	maxPendingTime = 30 * time.Second
 	// idleTime is how long a client must have been silent until its pending connection is
 	// closed for a newer one. Many that begin at once, as after a restart, do not push each
 	// other out while they are served.
@@ -114,7 +116,7 @@ type connection struct {
 
 	// Guarded by the mutex of in.
 	owner      string
-	inAll, own *list.Element // in pending and from; nil if it is not pending
+	inAll, own *list.Element // in pending and from, while it is pending
 	gone       bool
 }
 
@@ -166,7 +168,7 @@ func (s *connections) add(c *connection) bool {
 			s.from[c.address] = own
 		}
 		c.inAll, c.own = s.pending.PushBack(c), own.PushBack(c)
-		c.timer = time.AfterFunc(pendingTime, func() { c.expire() })
+		c.timer = time.AfterFunc(pendingTime, func() { c.expire(maxPendingTime - pendingTime) })
 	}
 	s.mu.Unlock()
 	if victim != nil {
@@ -184,8 +186,7 @@ func oldestIdle(crowd *list.List) *connection {
 		if e == nil {
 			return nil
 		}
-		c := e.Value.(*connection)
-		if since := c.waiting.Load(); since != 0 && now-since >= int64(idleTime) {
+		if c := e.Value.(*connection); c.isIdle(now) {
 			return c
 		}
 		e = e.Next()
@@ -272,11 +273,27 @@ func (c *connection) Read(b []byte) (int, error) {
 	return c.Conn.Read(b)
 }
 
-// expire closes the connection if it is still pending.
-func (c *connection) expire() {
-	if !c.isKnown.Load() {
-		_ = c.Close()
+// isIdle reports whether the client of a pending connection is silent.
+func (c *connection) isIdle(now int64) bool {
+	since := c.waiting.Load()
+	return since != 0 && now-since >= int64(idleTime)
+}
+
+// expire closes the connection if it is still pending. If its client is not silent it looks
+// again later, so that requests are not cut off, but not for ever.
+func (c *connection) expire(left time.Duration) {
+	if c.isKnown.Load() {
+		return
 	}
+	if left > 0 && !c.isIdle(time.Now().UnixNano()) {
+		c.in.mu.Lock()
+		defer c.in.mu.Unlock()
+		if !c.gone && !c.isKnown.Load() {
+			c.timer = time.AfterFunc(idleTime, func() { c.expire(left - idleTime) })
+		}
+		return
+	}
+	_ = c.Close()
 }
 
 // Close closes the connection.

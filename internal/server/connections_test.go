@@ -154,6 +154,24 @@ func TestConnections_pending(t *testing.T) {
 	})
 }
 
+// Whoever keeps talking without a good key is not cut off in a request, but ends too.
+func TestConnections_talker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		g := h.knock("192.0.2.66")
+		begun := time.Now()
+		for {
+			if _, err := g.Write([]byte("x")); err != nil {
+				break
+			}
+			time.Sleep(idleTime / 5)
+		}
+		if lasted := time.Since(begun); lasted < maxPendingTime-idleTime || lasted > maxPendingTime+idleTime {
+			t.Errorf("a connection without a good key lasted %v, want %v", lasted, maxPendingTime)
+		}
+	})
+}
+
 // Networks of IPv6 are one client.
 func TestConnections_networks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
