@@ -114,9 +114,9 @@ type RoleError struct {
 
 func (e *RoleError) Error() string {
 	if e.Verb.Role == auth.None {
-		return fmt.Sprintf("%v: %s is for people only", board.ErrDenied, e.Verb.Name)
+		return fmt.Sprintf("%v: %s is for people only, with the role %v, and this is an agent's key or has the role %v; a key for a person: bossman key create --person NAME --role %[3]v, where the server runs", board.ErrDenied, e.Verb.Name, e.Verb.Person, e.Have)
 	}
-	return fmt.Sprintf("%v: %s requires the role %v, and this key has the role %v", board.ErrDenied, e.Verb.Name, e.Verb.Role, e.Have)
+	return fmt.Sprintf("%v: %s requires the role %v, and this key has the role %v; a key with that role: bossman key create --role %[3]v, where the server runs", board.ErrDenied, e.Verb.Name, e.Verb.Role, e.Have)
 }
 
 func (*RoleError) Unwrap() error { return board.ErrDenied }

@@ -20,7 +20,7 @@ func ExampleCaller_May() {
 	fmt.Println(c.Projects(access.Review))
 	// Output:
 	// web <nil>
-	// api not allowed: review requires the role lead, and this key has the role viewer
+	// api not allowed: review requires the role lead, and this key has the role viewer; a key with that role: bossman key create --role lead, where the server runs
 	// shop not found
 	// [web]
 }

@@ -32,6 +32,7 @@ type Authenticator struct {
 	fresh   time.Time               // when the changes were last read successfully
 	down    error                   // why they could not be read since
 	used    map[string]time.Time    // last uses of keys, to be written by Run
+	expired []string                // ids of keys that were evicted after their end, for Run
 }
 
 // Options configures an Authenticator. The zero value selects the defaults, without tokens.
@@ -47,8 +48,9 @@ type Options struct {
 	// Logger logs what concerns the operator; default slog.Default().
 	Logger *slog.Logger
 	// Revoked, if not nil, is called by Run with the ids of principals after this process
-	// has begun to reject them, because their key was revoked or their owner was disabled,
-	// or has begun to know that their key was lowered.
+	// has begun to reject them, because their key was revoked or has expired, or their owner
+	// was disabled; or because their key was lowered. Expired keys are among them only if
+	// this process has them in its cache.
 	// Tokens are among them only if this process has them in its cache.
 	Revoked func(ctx context.Context, principals []string)
 
@@ -111,7 +113,7 @@ func New(s Store, o *Options) *Authenticator {
 	}
 	a.bulk.read = s.KeysByID
 	a.invalid = newLRU[string, time.Time](invalidSize, nil)
-	a.known = newLRU(a.o.Size, func(_ string, e *entry) { close(e.revoked) })
+	a.known = newLRU(a.o.Size, a.evictedLocked)
 	if a.o.Issuer != "" {
 		a.issuer = newIssuer(&a.o)
 	}
@@ -127,6 +129,14 @@ type entry struct {
 	// Guarded by the Authenticator's mutex.
 	checked time.Time // when the store was queried
 	noted   time.Time // when its last use was recorded
+}
+
+// evictedLocked is called for every entry that is removed from the cache.
+func (a *Authenticator) evictedLocked(_ string, e *entry) {
+	close(e.revoked)
+	if a.polling && e.principal.Key != "" && e.principal.expired(time.Now()) {
+		a.expired = append(a.expired, e.principal.Key)
+	}
 }
 
 // Token authenticates the holder of a key or an access token.

@@ -33,7 +33,7 @@ func (a *Authenticator) Run(ctx context.Context) error {
 	written := time.Now()
 	for {
 		a.poll(ctx)
-		a.expire()
+		a.expire(ctx)
 		if time.Since(written) >= writeEvery {
 			written = time.Now()
 			a.writeUsed(ctx)
@@ -126,14 +126,33 @@ func (a *Authenticator) forgetLocked(c Changes) (evicted []string) {
 	return evicted
 }
 
-// expire evicts expired credentials.
-func (a *Authenticator) expire() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+// expire evicts expired credentials. Keys that were not renewed will not be valid again, so
+// it also calls Options.Revoked with their principals.
+func (a *Authenticator) expire(ctx context.Context) {
 	now := time.Now()
-	a.known.removeIf(func(_ string, e *entry) bool {
-		return e.principal.expired(now)
-	})
+	a.mu.Lock()
+	a.known.removeIf(func(_ string, e *entry) bool { return e.principal.expired(now) })
+	ids := a.expired
+	a.expired = nil
+	a.mu.Unlock()
+	if len(ids) == 0 || a.o.Revoked == nil {
+		return
+	}
+	look, cancel := context.WithTimeout(ctx, queryTimeout)
+	defer cancel()
+	keys, err := a.store.KeysByID(look, ids)
+	if err != nil {
+		a.log.Warn("reading expired keys failed", "err", err)
+	}
+	var ended []string
+	for _, k := range keys {
+		if k.Ended(now) {
+			ended = append(ended, KeyPrincipal(k.ID))
+		}
+	}
+	if len(ended) > 0 {
+		a.o.Revoked(ctx, ended)
+	}
 }
 
 // writeUsed writes the recorded last uses. If it fails, the next call tries again.

@@ -102,15 +102,7 @@ func TestEndOfAccess(t *testing.T) {
 	t.Logf("until it is over on both replicas:\n%s", table)
 }
 
-func seconds(d time.Duration) string {
-	if d == never {
-		return "with lease"
-	}
-	return fmt.Sprintf("%.1f s", max(0, d.Seconds()))
-}
-
-// never is for what does not end so.
-const never = time.Duration(-1 << 62)
+func seconds(d time.Duration) string { return fmt.Sprintf("%.1f s", max(0, d.Seconds())) }
 
 // run ends a key in one way, and returns how long the last of its calls, streams and claims
 // went on.
@@ -170,18 +162,14 @@ func (w way) run(t *testing.T, m *team, servers []*server, keep, project string)
 		laptop = m.laptop(t, servers[0], key)
 	}
 	since := w.end(key, parent)
-	if w.name == "expired" { // its claim ends with its lease
-		claims = never
-	} else {
-		open++
-		wg.Go(func() {
-			_, text, err := servers[1].tool(t.Context(), keep, "get_next_task", `{"project":"`+project+`","wait_seconds":20}`)
-			if err != nil || !strings.Contains(text, task+" is yours") {
-				t.Errorf("another key got %s, %v", text, err)
-			}
-			ends <- ended{"its claim", time.Now(), &claims}
-		})
-	}
+	open++
+	wg.Go(func() {
+		_, text, err := servers[1].tool(t.Context(), keep, "get_next_task", `{"project":"`+project+`","wait_seconds":20}`)
+		if err != nil || !strings.Contains(text, task+" is yours") {
+			t.Errorf("another key got %s, %v", text, err)
+		}
+		ends <- ended{"its claim", time.Now(), &claims}
+	})
 	for range open {
 		select {
 		case e := <-ends:

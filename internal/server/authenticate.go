@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -30,7 +31,7 @@ func (s *Server) authenticate(r *http.Request) (mcp.Principal, error) {
 	}
 	if p.Best() == auth.None {
 		return mcp.Principal{}, &streamable.AuthError{
-			Status: http.StatusForbidden, Challenge: s.keys.StepUp(auth.Viewer), Text: "this credential has no role in any project",
+			Status: http.StatusForbidden, Challenge: s.keys.StepUp(auth.Viewer), Text: fmt.Sprintf("this credential has no role in any project: no claim of the token of %.100q is in --oauth-grant of the server", p.Owner),
 		}
 	}
 	if err := s.conns.authenticated(r, p.Owner); err != nil {
@@ -81,15 +82,16 @@ func (s *Server) delayRefusal(ctx context.Context) {
 	s.delayed.Add(-1)
 }
 
-// dismiss takes back what was held with credentials that were revoked or lowered. Whoever
-// did that has done the same, but this replica may have granted more until it heard of it.
+// dismiss takes back what was held with credentials that were revoked or lowered, or have
+// expired. Whoever revoked or lowered them has done the same, but this replica may have
+// granted more until it heard of it.
 func (s *Server) dismiss(ctx context.Context, principals []string) {
-	released, err := s.board.Dismiss(ctx, board.Actor{Principal: "bossman"}, "its key was revoked or lowered", principals...)
+	released, err := s.board.Dismiss(ctx, board.Actor{Principal: "bossman"}, "its key was revoked or lowered, or has expired", principals...)
 	if err != nil {
-		s.log.Warn("taking back the tasks of revoked or lowered keys failed", "err", err)
+		s.log.Warn("taking back the tasks of ended keys failed", "err", err)
 	}
 	for _, id := range released {
-		s.log.Info("took back the task of a revoked or lowered key", "task", id.String())
+		s.log.Info("took back the task of an ended key", "task", id.String())
 	}
 }
 
