@@ -23,6 +23,7 @@ type Authenticator struct {
 	failures failures
 	direct   atomic.Int32 // keys that are being looked for
 	bulk     bulk
+	told     map[string]int // how often Options.Revoked is still to be told of a principal; used by Run
 
 	mu      sync.Mutex
 	known   *lru[string, *entry]
@@ -51,6 +52,8 @@ type Options struct {
 	// has begun to reject them, because their key was revoked or has expired, or their owner
 	// was disabled; or because their key was lowered. Expired keys are among them only if
 	// this process has them in its cache.
+	// It is called again with the next polls for those that were revoked, unless they were
+	// accepted since: a call that had begun before may end after.
 	// Tokens are among them only if this process has them in its cache.
 	Revoked func(ctx context.Context, principals []string)
 
@@ -95,7 +98,7 @@ const (
 
 // New returns an Authenticator with a store. Options.Check validates the options.
 func New(s Store, o *Options) *Authenticator {
-	a := &Authenticator{store: s, version: -1, used: map[string]time.Time{}}
+	a := &Authenticator{store: s, version: -1, used: map[string]time.Time{}, told: map[string]int{}}
 	if o != nil {
 		a.o = *o
 	}

@@ -505,3 +505,37 @@ func TestFailureNames_networks(t *testing.T) {
 		t.Errorf("failureNames() = %v", got)
 	}
 }
+
+// A call that had begun when its key was revoked may take something after that was taken
+// back: Revoked is called again, unless the principal is valid again.
+func TestRun_revokedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		told := map[string]int{}
+		a := running(t, newMemory(), &Options{Revoked: func(_ context.Context, ids []string) {
+			for _, id := range ids {
+				told[id]++
+			}
+		}})
+		gone, _ := create(t, a, "eve", 0)
+		back, text := create(t, a, "ada", 0)
+		opens(t, a, text)
+		if _, err := a.RevokeKey(t.Context(), gone.ID, "root"); err != nil {
+			t.Fatal(err)
+		}
+		if err := a.DisablePerson(t.Context(), "ada"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(defaultPoll + time.Millisecond)
+		if err := a.EnablePerson(t.Context(), "ada"); err != nil {
+			t.Fatal(err)
+		}
+		opens(t, a, text)
+		time.Sleep(time.Minute)
+		if got := told[KeyPrincipal(gone.ID)]; got != 1+tellAgain {
+			t.Errorf("told of a revoked key %d times, want %d", got, 1+tellAgain)
+		}
+		if got := told[KeyPrincipal(back.ID)]; got != 1 {
+			t.Errorf("told of a person who is back %d times, want 1", got)
+		}
+	})
+}

@@ -60,7 +60,7 @@ func (a *Authenticator) poll(ctx context.Context) {
 		return
 	}
 	evicted, err := a.apply(c, version, asked, err)
-	if err == nil && a.o.Revoked != nil && len(c.Keys)+len(c.People) > 0 {
+	if err == nil && a.o.Revoked != nil {
 		a.tellRevoked(ctx, c, evicted)
 	}
 }
@@ -85,7 +85,11 @@ func (a *Authenticator) apply(c Changes, version int64, asked time.Time, err err
 	return evicted, nil
 }
 
-// tellRevoked calls Options.Revoked.
+// tellAgain is how many times Options.Revoked is told of a principal after the first.
+const tellAgain = 3
+
+// tellRevoked calls Options.Revoked for what has just changed, and again for what has
+// changed recently, unless the principal was accepted since then.
 func (a *Authenticator) tellRevoked(ctx context.Context, c Changes, evicted []string) {
 	for _, id := range c.Keys {
 		evicted = append(evicted, KeyPrincipal(id))
@@ -97,8 +101,34 @@ func (a *Authenticator) tellRevoked(ctx context.Context, c Changes, evicted []st
 		}
 		evicted = append(evicted, principals...)
 	}
+	if len(a.told) > 0 {
+		a.mu.Lock()
+		a.known.removeIf(func(_ string, e *entry) bool {
+			delete(a.told, e.principal.ID)
+			return false
+		})
+		a.mu.Unlock()
+	}
+	for id, left := range a.told {
+		evicted = append(evicted, id)
+		if a.told[id]--; left <= 1 {
+			delete(a.told, id)
+		}
+	}
+	if len(evicted) == 0 {
+		return
+	}
 	slices.Sort(evicted)
-	a.o.Revoked(ctx, slices.Compact(evicted))
+	evicted = slices.Compact(evicted)
+	a.o.Revoked(ctx, evicted)
+	if len(c.Keys)+len(c.People) == 0 {
+		return
+	}
+	for _, id := range evicted {
+		if _, ok := a.told[id]; !ok {
+			a.told[id] = tellAgain
+		}
+	}
 }
 
 // forget evicts what was revoked, lowered or disabled.
