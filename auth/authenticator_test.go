@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -537,5 +538,42 @@ func TestRun_revokedAgain(t *testing.T) {
 		if got := told[KeyPrincipal(back.ID)]; got != 1 {
 			t.Errorf("told of a person who is back %d times, want 1", got)
 		}
+	})
+}
+
+// TestRun_expired: what was done with a key that has expired is over, also if somebody still
+// tries it; a key that was renewed in time goes on.
+func TestRun_expired(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var over []string
+		m := newMemory()
+		a := running(t, m, &Options{Revoked: func(_ context.Context, ids []string) { over = append(over, ids...) }})
+		tried, old := create(t, a, "ada", time.Hour)
+		left, other := create(t, a, "bob", time.Hour)
+		n := NewKey{Owner: "eve", Person: true, Project: "web", Role: Worker, Machine: "laptop", Expires: time.Now().Add(time.Hour)}
+		k, renewed, err := a.CreateKey(t.Context(), n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range []string{old, other, renewed.Reveal()} {
+			opens(t, a, text)
+		}
+		n.Expires = time.Now().Add(2 * time.Hour)
+		if _, err := a.RenewKey(t.Context(), k.ID, n); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		if _, err := a.Token(t.Context(), old); err != ErrUnauthenticated {
+			t.Errorf("an expired key: %v", err)
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		slices.Sort(over)
+		want := []string{KeyPrincipal(tried.ID), KeyPrincipal(left.ID)}
+		slices.Sort(want)
+		if !slices.Equal(over, want) {
+			t.Errorf("over are %v, want %v", over, want)
+		}
+		opens(t, a, renewed.Reveal())
 	})
 }
