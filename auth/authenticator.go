@@ -23,7 +23,7 @@ type Authenticator struct {
 	failures failures
 	direct   atomic.Int32 // keys that are being looked for
 	bulk     bulk
-	told     map[string]int // how often Options.Revoked is still to be told of a principal; used by Run
+	told     map[string]int // how often Options.Revoked is still to be told of a key; used by Run
 
 	mu      sync.Mutex
 	known   *lru[string, *entry]
@@ -52,8 +52,8 @@ type Options struct {
 	// has begun to reject them, because their key was revoked or has expired, or their owner
 	// was disabled; or because their key was lowered. Expired keys are among them only if
 	// this process has them in its cache.
-	// It is called again with the next polls for those that were revoked, unless they were
-	// accepted since: a call that had begun before may end after.
+	// It is called again with the next polls for keys that have ended: a call that had begun
+	// before may end after.
 	// Tokens are among them only if this process has them in its cache.
 	Revoked func(ctx context.Context, principals []string)
 

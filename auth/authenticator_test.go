@@ -508,7 +508,7 @@ func TestFailureNames_networks(t *testing.T) {
 }
 
 // A call that had begun when its key was revoked may take something after that was taken
-// back: Revoked is called again, unless the principal is valid again.
+// back: Revoked is called again, unless the key is valid.
 func TestRun_revokedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		told := map[string]int{}
@@ -520,6 +520,10 @@ func TestRun_revokedAgain(t *testing.T) {
 		gone, _ := create(t, a, "eve", 0)
 		back, text := create(t, a, "ada", 0)
 		opens(t, a, text)
+		lowered, _ := create(t, a, "ada", 0)
+		if _, err := a.LowerKey(t.Context(), lowered.ID, "web", Viewer, "root"); err != nil {
+			t.Fatal(err)
+		}
 		if _, err := a.RevokeKey(t.Context(), gone.ID, "root"); err != nil {
 			t.Fatal(err)
 		}
@@ -530,13 +534,15 @@ func TestRun_revokedAgain(t *testing.T) {
 		if err := a.EnablePerson(t.Context(), "ada"); err != nil {
 			t.Fatal(err)
 		}
-		opens(t, a, text)
 		time.Sleep(time.Minute)
 		if got := told[KeyPrincipal(gone.ID)]; got != 1+tellAgain {
 			t.Errorf("told of a revoked key %d times, want %d", got, 1+tellAgain)
 		}
 		if got := told[KeyPrincipal(back.ID)]; got != 1 {
 			t.Errorf("told of a person who is back %d times, want 1", got)
+		}
+		if got := told[KeyPrincipal(lowered.ID)]; got != 1 {
+			t.Errorf("told of a lowered key %d times, want 1", got)
 		}
 	})
 }

@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -32,8 +33,8 @@ func (a *Authenticator) Run(ctx context.Context) error {
 	defer tick.Stop()
 	written := time.Now()
 	for {
-		a.poll(ctx)
 		a.expire(ctx)
+		a.poll(ctx)
 		if time.Since(written) >= writeEvery {
 			written = time.Now()
 			a.writeUsed(ctx)
@@ -60,7 +61,7 @@ func (a *Authenticator) poll(ctx context.Context) {
 		return
 	}
 	evicted, err := a.apply(c, version, asked, err)
-	if err == nil && a.o.Revoked != nil {
+	if err == nil && a.o.Revoked != nil && len(c.Keys)+len(c.People) > 0 {
 		a.tellRevoked(ctx, c, evicted)
 	}
 }
@@ -85,11 +86,10 @@ func (a *Authenticator) apply(c Changes, version int64, asked time.Time, err err
 	return evicted, nil
 }
 
-// tellAgain is how many times Options.Revoked is told of a principal after the first.
+// tellAgain is how many times Options.Revoked is told of a key after the first.
 const tellAgain = 3
 
-// tellRevoked calls Options.Revoked for what has just changed, and again for what has
-// changed recently, unless the principal was accepted since then.
+// tellRevoked calls Options.Revoked for what has just changed.
 func (a *Authenticator) tellRevoked(ctx context.Context, c Changes, evicted []string) {
 	for _, id := range c.Keys {
 		evicted = append(evicted, KeyPrincipal(id))
@@ -101,31 +101,11 @@ func (a *Authenticator) tellRevoked(ctx context.Context, c Changes, evicted []st
 		}
 		evicted = append(evicted, principals...)
 	}
-	if len(a.told) > 0 {
-		a.mu.Lock()
-		a.known.removeIf(func(_ string, e *entry) bool {
-			delete(a.told, e.principal.ID)
-			return false
-		})
-		a.mu.Unlock()
-	}
-	for id, left := range a.told {
-		evicted = append(evicted, id)
-		if a.told[id]--; left <= 1 {
-			delete(a.told, id)
-		}
-	}
-	if len(evicted) == 0 {
-		return
-	}
 	slices.Sort(evicted)
 	evicted = slices.Compact(evicted)
 	a.o.Revoked(ctx, evicted)
-	if len(c.Keys)+len(c.People) == 0 {
-		return
-	}
-	for _, id := range evicted {
-		if _, ok := a.told[id]; !ok {
+	for _, principal := range evicted {
+		if id, ok := strings.CutPrefix(principal, KeyPrincipal("")); ok {
 			a.told[id] = tellAgain
 		}
 	}
@@ -156,8 +136,9 @@ func (a *Authenticator) forgetLocked(c Changes) (evicted []string) {
 	return evicted
 }
 
-// expire evicts expired credentials. Keys that were not renewed will not be valid again, so
-// it also calls Options.Revoked with their principals.
+// expire evicts expired credentials. It calls Options.Revoked for keys that have expired, and
+// again for those that were revoked with the last polls, if they have ended: a key may have
+// been renewed, or only lowered.
 func (a *Authenticator) expire(ctx context.Context) {
 	now := time.Now()
 	a.mu.Lock()
@@ -165,6 +146,12 @@ func (a *Authenticator) expire(ctx context.Context) {
 	ids := a.expired
 	a.expired = nil
 	a.mu.Unlock()
+	for id, left := range a.told {
+		ids = append(ids, id)
+		if a.told[id]--; left == 1 {
+			delete(a.told, id)
+		}
+	}
 	if len(ids) == 0 || a.o.Revoked == nil {
 		return
 	}
@@ -172,7 +159,7 @@ func (a *Authenticator) expire(ctx context.Context) {
 	defer cancel()
 	keys, err := a.store.KeysByID(look, ids)
 	if err != nil {
-		a.log.Warn("reading expired keys failed", "err", err)
+		a.log.Warn("reading keys that have ended failed", "err", err)
 	}
 	var ended []string
 	for _, k := range keys {
