@@ -128,7 +128,7 @@ func (b *Board) look(ctx context.Context, a Actor, w Wish) (*Handout, Claimant, 
 		d, err := b.sources(ctx, a, w, who).first(w, st)
 		if err == nil {
 			h, err := b.deliver(ctx, a, d)
-			return h, who, err
+			return h, who, maybeHeld(err, who)
 		}
 		if errors.Is(err, errNothing) && st.Worker.Name != "" && st.Worker.Owner != a.Owner {
 			if failed := b.adopt(ctx, a, st.Worker); failed != nil {
@@ -136,7 +136,7 @@ func (b *Board) look(ctx context.Context, a Actor, w Wish) (*Handout, Claimant, 
 			}
 		}
 		if !errors.Is(err, errNothing) || !who.New {
-			return nil, who, err
+			return nil, who, maybeHeld(err, who)
 		}
 		// The store also grants nothing if the new name is taken.
 		taken, failed := b.nameTaken(ctx, who.Worker)
@@ -144,6 +144,14 @@ func (b *Board) look(ctx context.Context, a Actor, w Wish) (*Handout, Claimant, 
 			return nil, who, cmp.Or(failed, err)
 		}
 	}
+}
+
+// maybeHeld adds to an error with an unknown outcome who may have got a task.
+func maybeHeld(err error, who Claimant) error {
+	if !errors.Is(err, ErrUnknown) {
+		return err
+	}
+	return &UnknownError{Worker: who.Worker.Name, Err: err}
 }
 
 // adopt notes that a process goes on under the name of a worker, although there is nothing
@@ -228,9 +236,10 @@ func (b *Board) wait(ctx context.Context, a Actor, w Wish, who Claimant) (*Hando
 	claim, err := b.await(ctx, b.want(w, who), w.Wait)
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, maybeHeld(err, who)
 	case claim != nil:
-		return b.deliver(ctx, a, delivery{claim: *claim})
+		h, err := b.deliver(ctx, a, delivery{claim: *claim})
+		return h, maybeHeld(err, who)
 	case w.Worker == "":
 		return nil, errNothing
 	}
