@@ -3,6 +3,7 @@ package board
 import (
 	"context"
 	"fmt"
+	"slices"
 )
 
 // A CheckRun is a run of the project's check that did not confirm the work.
@@ -134,13 +135,16 @@ func (c *change) checks(t *Task) (red, unjudged int, err error) {
 	return red, unjudged, err
 }
 
-// CheckWaived reports whether a person has decided that the task is accepted without a
-// check that cannot judge it.
+// CheckWaived reports whether a person has decided that the work is accepted without a
+// check that cannot judge it. That holds for the work that was there: once an attempt has
+// reported success or failure after it, the next is other work.
 func (d *Dossier) CheckWaived() bool {
 	waived := false
 	for _, q := range d.Questions {
 		if q.ChatID == CheckChat && q.HumanOnly && q.State == QuestionAnswered {
-			waived = q.Answer == CheckWaive
+			waived = q.Answer == CheckWaive && !slices.ContainsFunc(d.Attempts, func(a Attempt) bool {
+				return !a.GrantedAt.Before(q.AnsweredAt) && (a.Cause == CauseDone || a.Cause == CauseFailed)
+			})
 		}
 	}
 	return waived

@@ -279,3 +279,19 @@ echo '* filter=x diff=x' > .gitattributes; git config diff.x.textconv `+program+
 		t.Errorf("something was run:\n%s", text)
 	}
 }
+
+// Where the file system tells cases apart, so does a snapshot.
+func TestSnapshot_case(t *testing.T) {
+	r, dir := newRepo(t)
+	if _, err := os.Stat(filepath.Join(dir, "ONE")); err == nil {
+		t.Skip("the file system does not tell cases apart")
+	}
+	sh(t, dir, "git config core.ignoreCase true; echo other > One")
+	s, err := r.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := sh(t, dir, "git ls-tree --name-only "+s.Tree), "One\none"; got != want {
+		t.Errorf("the snapshot has %q, want %q", got, want)
+	}
+}

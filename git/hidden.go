@@ -14,14 +14,14 @@ const maxHidden = 5
 // Hidden says what makes a snapshot differ from the files of the worktree without a trace
 // in the repository's content: files that only .git/info/exclude or core.excludesFile of
 // this clone leave out, and filters that this clone configures. What .gitignore leaves out
-// is the project's own decision, and what the user's own configuration does applies to
-// all repositories. Worktrees that lie inside this one are left out, too, and submodules are
+// is the project's own decision, unless the file leaves out itself, and what the user's own
+// configuration does applies to all repositories. Worktrees that lie inside this one are left out, too, and submodules are
 // looked at in the same way. Each entry is half a sentence.
 func (r *Repo) Hidden(ctx context.Context) ([]string, error) { return r.hidden(ctx, 0) }
 
 // hidden is Hidden for a repository that lies in depth others, as a submodule.
 func (r *Repo) hidden(ctx context.Context, depth int) ([]string, error) {
-	out, err := r.git(ctx, "config", "--show-scope", "--null", "--get-regexp", `^(core\.excludesfile|core\.attributesfile|filter\..*\.(clean|process))$`)
+	out, err := r.git(ctx, "config", "--show-scope", "--null", "--type=path", "--get-regexp", `^(core\.(excludesfile|attributesfile|filemode)|filter\..*\.(clean|process))$`)
 	if e, ok := errors.AsType[*Error](err); ok && e.Exit == 1 {
 		out, err = "", nil // there are none
 	}
@@ -30,6 +30,7 @@ func (r *Repo) hidden(ctx context.Context, depth int) ([]string, error) {
 	}
 	excludes := []string{filepath.Join(r.Common, "info", "exclude")}
 	var hidden []string
+	modes := false // executable bits are not looked at
 	fields := strings.Split(out, "\x00")
 	for i := 0; i+1 < len(fields); i += 2 { // scope, then key and value
 		if fields[i] != "local" && fields[i] != "worktree" {
@@ -42,6 +43,10 @@ func (r *Repo) hidden(ctx context.Context, depth int) ([]string, error) {
 				value = filepath.Join(r.Root, value)
 			}
 			excludes = append(excludes, value)
+		case key == "core.filemode":
+			if isFalse(value) {
+				modes = true
+			}
 		case key == "core.attributesfile":
 			hidden = append(hidden, "core.attributesFile of this clone sets attributes")
 		default:
@@ -60,19 +65,29 @@ func (r *Repo) hidden(ctx context.Context, depth int) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		paths := slices.DeleteFunc(strings.Split(out, "\x00"), func(p string) bool { return p == "" })
-		if len(paths) == 0 {
-			continue
-		}
 		name := "core.excludesFile of this clone"
 		if file == excludes[0] {
 			name = ".git/info/exclude"
 		}
-		more := ""
-		if len(paths) > maxHidden {
-			paths, more = paths[:maxHidden], ", …"
+		if paths := split(out); len(paths) > 0 {
+			hidden = append(hidden, name+" leaves out "+some(paths))
 		}
-		hidden = append(hidden, name+" leaves out "+strings.Join(paths, ", ")+more)
+	}
+	selves, err := r.selfIgnored(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(selves) > 0 {
+		hidden = append(hidden, "files are left out by a .gitignore that leaves out itself: "+some(selves))
+	}
+	if modes {
+		out, err := r.git(ctx, "-c", "core.fileMode=true", "diff-files", "--name-only", "-z", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all", "--diff-filter=MT")
+		if err != nil {
+			return nil, err
+		}
+		if paths := split(out); len(paths) > 0 {
+			hidden = append(hidden, "core.fileMode of this clone leaves out whether files are executable, such as "+some(paths))
+		}
 	}
 	inner, err := r.hiddenInside(ctx, depth)
 	if err != nil {
@@ -81,6 +96,45 @@ func (r *Repo) hidden(ctx context.Context, depth int) ([]string, error) {
 	hidden = append(hidden, inner...)
 	slices.Sort(hidden)
 	return slices.Compact(hidden), nil
+}
+
+// selfIgnored lists the files .gitignore that leave out themselves, as tools write them into
+// their caches.
+func (r *Repo) selfIgnored(ctx context.Context) ([]string, error) {
+	out, err := r.git(ctx, "ls-files", "--others", "--ignored", "--exclude-per-directory=.gitignore", "-z", "--", ":(top,glob)**/.gitignore")
+	if err != nil || out == "" {
+		return nil, err
+	}
+	verbose, err := r.run(ctx, call{args: []string{"check-ignore", "--verbose", "--no-index", "-z", "--stdin"}, stdin: out})
+	if e, ok := errors.AsType[*Error](err); ok && e.Exit == 1 {
+		return nil, nil
+	}
+	var selves []string
+	fields := strings.Split(verbose, "\x00")
+	for i := 0; i+3 < len(fields); i += 4 { // the source, its line, the pattern, and the path
+		if fields[i] == fields[i+3] {
+			selves = append(selves, fields[i])
+		}
+	}
+	return selves, err
+}
+
+// split divides a list of paths that git wrote with -z.
+func split(out string) []string {
+	return slices.DeleteFunc(strings.Split(out, "\x00"), func(p string) bool { return p == "" })
+}
+
+// some lists the first paths.
+func some(paths []string) string {
+	more := ""
+	if len(paths) > maxHidden {
+		paths, more = paths[:maxHidden], ", …"
+	}
+	return strings.Join(paths, ", ") + more
+}
+
+func isFalse(value string) bool {
+	return slices.Contains([]string{"false", "no", "off", "0"}, strings.ToLower(value))
 }
 
 // hiddenInside is what is hidden by or in the repositories that lie in the worktree.

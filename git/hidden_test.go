@@ -1,6 +1,7 @@
 package git_test
 
 import (
+	"path/filepath"
 	"slices"
 	"testing"
 )
@@ -23,4 +24,13 @@ func TestHidden(t *testing.T) {
 	check("core.excludesFile", "core.excludesFile of this clone leaves out sneaky.py")
 	sh(t, dir, "git config --unset core.excludesFile && git config filter.old.clean 'git show HEAD:one' && echo 'one filter=old' > .git/info/attributes")
 	check("a filter", ".git/info/attributes sets attributes", "filter old of this clone's configuration rewrites files")
+	sh(t, dir, "git config --remove-section filter.old; rm .git/info/attributes; mkdir -p gen/deep && echo '*' > gen/.gitignore && touch gen/a gen/deep/b")
+	check("a .gitignore that leaves out itself", "files are left out by a .gitignore that leaves out itself: gen/.gitignore")
+	sh(t, dir, "rm -r gen; mkdir part; printf 'x\n.gitignore\n' > part/.gitignore; touch part/x part/y")
+	check("with other files beside it", "files are left out by a .gitignore that leaves out itself: part/.gitignore")
+	sh(t, dir, "rm -r part; HOME=$PWD/.git git config core.excludesFile '~/mine'; export HOME=$PWD/.git")
+	t.Setenv("HOME", filepath.Join(dir, ".git"))
+	check("core.excludesFile in the home directory", "core.excludesFile of this clone leaves out sneaky.py")
+	sh(t, dir, "git config --unset core.excludesFile; git config core.fileMode false; chmod +x one")
+	check("core.fileMode", "core.fileMode of this clone leaves out whether files are executable, such as one")
 }

@@ -46,6 +46,10 @@ func (r *Repo) snapshot(ctx context.Context, depth int) (Snapshot, error) {
 		return Snapshot{}, err
 	}
 	env := []string{"GIT_INDEX_FILE=" + index}
+	if !same(r.Dir, filepath.Join(filepath.Dir(r.Dir), strings.ToUpper(filepath.Base(r.Dir)))) {
+		// The file system tells cases apart, whatever the clone's configuration says.
+		env = append(env, "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=core.ignoreCase", "GIT_CONFIG_VALUE_0=false")
+	}
 	if err := r.clearFlags(ctx, env); err != nil {
 		return Snapshot{}, err
 	}

@@ -56,6 +56,15 @@ var ruleChecks = group{"checks", []test{
 		f.ok(err)
 		d = f.get(id)
 		f.equal("waived", words(d.CheckWaived(), d.Task.Status), "true pending")
+		x.take(id)
+		_, err = f.board.Release(f.ctx, ada, id, "")
+		f.ok(err)
+		d = f.get(id)
+		f.equal("waived after a release", d.CheckWaived(), true)
+		_, err = f.board.Fail(f.ctx, x.actor, x.take(id), board.Failure{Kind: board.FailOther, Reason: "no"})
+		f.ok(err)
+		d = f.get(id)
+		f.equal("waived for other work", d.CheckWaived(), false)
 	}},
 	{"only the holder's checks count", func(f *fixture) {
 		id := f.create("a")

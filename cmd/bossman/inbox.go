@@ -89,6 +89,8 @@ func (o *openBoard) checkEntry() []inboxEntry {
 	}
 	e := inboxEntry{Kind: "check", ID: "check", Title: "The check in " + state.File + " has not been accepted, so it does not run.", Command: "bossman trust"}
 	switch {
+	case state.Moved != nil:
+		e.Title = "A check was accepted when this repository was " + state.Moved.Repository + "; reports are refused until it is accepted again."
 	case state.Withdrawn:
 		e.Title = "The check was removed from " + state.File + "."
 		e.Detail = "the accepted one stays in force"

@@ -77,6 +77,10 @@ func (a *app) acceptTrust(cmd *cobra.Command, state config.CheckState, yes bool)
 	if !yes || !a.JSON {
 		a.Linef("The check in %s:", console.Escape(state.File))
 		a.showCheck(state.Proposed)
+		if old := state.Moved; old != nil {
+			a.Linef("%s accepted a check when this repository was %s:", console.Escape(old.By), console.Escape(old.Repository))
+			a.showCheck(old.Check)
+		}
 		if old := state.Trust.Check; old != nil {
 			a.Linef("In force until you accept it:")
 			a.showCheck(old)
@@ -107,7 +111,7 @@ func (a *app) acceptTrust(cmd *cobra.Command, state config.CheckState, yes bool)
 }
 
 func (a *app) revokeTrust(state config.CheckState) error {
-	if state.Trust.Check == nil {
+	if state.Trust.Check == nil && state.Moved == nil {
 		return console.Errorf(console.NothingToDo, "", "nothing was accepted here")
 	}
 	if err := state.Trust.Accept(nil, a.userName(), time.Now()); err != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -45,37 +44,34 @@ func StateDir(getenv func(string) string) string {
 	return ""
 }
 
-// maxTrust bounds the file of a Trust.
-const maxTrust = 1 << 20
-
 // readTrust reads what was accepted of a repository. Nothing is not an error.
 func readTrust(getenv func(string) string, repository string) (*Trust, error) {
 	dir := StateDir(getenv)
 	if dir == "" || repository == "" {
 		return &Trust{Repository: repository}, nil
 	}
-	t := &Trust{path: filepath.Join(dir, "trust", hashName(repository)+".json")}
-	info, err := os.Lstat(t.path)
+	path := filepath.Join(dir, "trust", hashName(repository)+".json")
+	t, err := readTrustFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		t.Repository = repository
-		return t, nil
+		return &Trust{Repository: repository, path: path}, nil
+	}
+	if err == nil && t.Repository != repository {
+		err = fmt.Errorf("%s is about %s", path, t.Repository)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read what was trusted: %w", err)
 	}
-	if !info.Mode().IsRegular() || info.Size() > maxTrust {
-		return nil, fmt.Errorf("read what was trusted: %s is not a regular file of at most 1 MiB", t.path)
-	}
-	text, err := os.ReadFile(t.path)
+	return t, nil
+}
+
+func readTrustFile(path string) (*Trust, error) {
+	text, err := readOwn(path)
 	if err != nil {
-		return nil, fmt.Errorf("read what was trusted: %w", err)
+		return nil, err
 	}
-	path := t.path
+	t := &Trust{}
 	if err := json.Unmarshal(text, t, jsonv1.FormatDurationAsNano(true)); err != nil {
-		return nil, fmt.Errorf("read what was trusted: %s: %w", path, err)
-	}
-	if t.Repository != repository {
-		return nil, fmt.Errorf("read what was trusted: %s is about %s", path, t.Repository)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	t.path = path
 	return t, nil
@@ -107,9 +103,24 @@ func (t *Trust) Accept(c *Check, by string, at time.Time) error {
 func (t *Trust) marked() string {
 	path := t.mark.read()
 	if filepath.Dir(path) == filepath.Dir(t.path) {
-		return "" // the state directory is the same; perhaps the repository was moved or copied
+		return "" // the state directory is the same; see moved
 	}
 	return path
+}
+
+// moved returns what was accepted of this repository when it was elsewhere, nil if nothing
+// was: it was moved or copied. It is not in force, because anybody can write a mark into an
+// archive, and a person has to say so again.
+func (t *Trust) moved() *Trust {
+	path := t.mark.read()
+	if path == "" || path == t.path || filepath.Dir(path) != filepath.Dir(t.path) {
+		return nil
+	}
+	old, err := readTrustFile(path)
+	if err != nil || old.Check == nil {
+		return nil
+	}
+	return old
 }
 
 // A CheckState is where the check of a project stands.
@@ -127,8 +138,9 @@ type CheckState struct {
 	Withdrawn bool
 	// Broken is why the project's file cannot be read, while a check is accepted.
 	Broken error
-	// Trust is what a person accepted of this repository.
-	Trust *Trust
+	// Trust is what a person accepted of this repository, and Moved what was accepted when
+	// it was in another place, if nothing is here.
+	Trust, Moved *Trust
 }
 
 // Check reads which check is in force in the board's project. It reads the files again, so
@@ -158,7 +170,12 @@ func (s *Settings) CheckAt(dir string) (CheckState, error) {
 				"the board belongs to %s, whose check is not for work in another repository, %s", s.location.Root, dir)
 		}
 	}
-	return s.checkIn(at)
+	state, err := s.checkIn(at)
+	if err == nil && state.Moved != nil {
+		return CheckState{}, console.Errorf(console.Denied, "a person runs bossman trust there, to accept it again, or bossman trust --revoke",
+			"a check was accepted for this repository when it was %s, and it is %s now", state.Moved.Repository, at.Repository)
+	}
+	return state, err
 }
 
 // checkIn reads which check is in force in a project. The zero Location is none.
@@ -190,6 +207,9 @@ func (s *Settings) checkIn(at Location) (CheckState, error) {
 		return CheckState{}, console.Errorf(console.Denied, "set XDG_CONFIG_HOME="+filepath.Dir(filepath.Dir(path))+", also in the configuration of the MCP client",
 			"the check is in your file %s, and this process reads %s", path, cmp.Or(file, "none: neither HOME nor XDG_CONFIG_HOME is set"))
 	}
+	if state.Trust.Check == nil {
+		state.Moved = state.Trust.moved()
+	}
 	state.File = projectFile(at.Root)
 	project := newSettings()
 	broken := project.readFile(state.File, true)
@@ -201,6 +221,8 @@ func (s *Settings) checkIn(at Location) (CheckState, error) {
 		return CheckState{}, broken
 	case broken != nil: // an agent that breaks the file changes nothing
 		state.Broken = broken
+	case project.proposed == nil && state.Moved != nil:
+		state.Proposed, state.File = state.Moved.Check, state.Moved.path
 	case project.proposed == nil:
 		state.Withdrawn = state.Trust.Check != nil
 	case !project.proposed.Equal(state.Trust.Check):
