@@ -289,7 +289,7 @@ func (b *Board) Answer(ctx context.Context, a Actor, id QuestionID, answer strin
 // answer closes an open question, whose task is locked.
 func (c *change) answer(q *Question, answer, by string, kind ActorKind) error {
 	if q.State == QuestionAnswered {
-		return conflict("%v was answered by %s: %.200s", q.ID, q.AnsweredAs.Named(q.AnsweredBy), q.Answer)
+		return conflict("%v was answered by %s: %.200q", q.ID, q.AnsweredAs.Named(strconv.Quote(q.AnsweredBy)), q.Answer)
 	}
 	if q.State != QuestionOpen {
 		return conflict("%v is %s", q.ID, q.State)

@@ -52,7 +52,7 @@ func (b *Board) MarkDone(ctx context.Context, a Actor, id ID, note string, revie
 			}
 		}
 		out = Outcome{Task: id, Failures: t.Failures, MaxFailures: t.MaxFailures}
-		out.Freed, err = c.finish(t, dependents, Done, EventClosed, Detail{Attempt: t.Attempt, Nonce: t.Nonce, Text: note, Cause: CauseClosed})
+		out.Freed, err = c.finish(t, dependents, Done, EventClosed, Detail{Attempt: t.Attempt, Nonce: t.Nonce, Text: note, Cause: CauseClosed, By: a.Kind()})
 		out.Status = t.Status
 		return err
 	})
@@ -104,7 +104,7 @@ func (b *Board) Reopen(ctx context.Context, a Actor, id ID, note string) (Task, 
 func (c *change) retry(t *Task, note string) {
 	from := t.Status
 	t.Status, t.Failures, t.NotBefore = Pending, 0, time.Time{}
-	c.event(t, EventRetried, from, Detail{Attempt: t.Attempt, Text: note})
+	c.event(t, EventRetried, from, Detail{Attempt: t.Attempt, Text: note, By: c.actor.Kind()})
 }
 
 // redo returns the draft of a task that does the work of a terminal one again.

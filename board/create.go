@@ -222,7 +222,7 @@ func (c *change) create(slug string, drafts []draft) ([]Task, error) {
 		}
 		c.events = append(c.events, Event{
 			Task: made[i].ID, Seq: 1, Actor: c.actor.String(), Kind: EventCreated, To: Pending,
-			Detail: Detail{Text: d.Title, Prior: d.prior, Worker: d.by},
+			Detail: Detail{Text: d.Title, Prior: d.prior, Worker: d.by, By: c.actor.Kind()},
 		})
 		c.freed = c.freed || made[i].Ready()
 	}

@@ -16,12 +16,9 @@ func (b *Board) handout(ctx context.Context, d delivery) (*Handout, error) {
 	if err != nil {
 		return nil, err
 	}
-	if es := dossier.Events; len(es) > 0 && es[0].Seq > 1 { // the events that say what the task builds on
-		first, err := b.Events(ctx, d.claim.Task, 0, min(2, int(es[0].Seq-1)))
-		if err != nil {
-			b.o.Logger.Warn("the first events of a task could not be read", "task", d.claim.Task, "err", err) // the claim holds all the same
-		}
-		dossier.Events = append(first, es...)
+	err = b.store.Read(ctx, func(r Reader) error { return dossier.addFirstEvents(r) })
+	if err != nil {
+		b.o.Logger.Warn("the first events of a task could not be read", "task", d.claim.Task, "err", err) // the claim holds all the same
 	}
 	h := &Handout{Claim: d.claim, Dossier: dossier, Again: d.again}
 	if d.claim.IsReview() { // which changes no files
@@ -31,6 +28,17 @@ func (b *Board) handout(ctx context.Context, d delivery) (*Handout, error) {
 		b.o.Logger.Warn("the neighbours of a claim could not be read", "task", d.claim.Task, "err", err) // the claim holds all the same
 	}
 	return h, nil
+}
+
+// addFirstEvents puts the first two events of the task before the last ones: they say who
+// wrote it, and what it builds on.
+func (d *Dossier) addFirstEvents(r Reader) error {
+	if len(d.Events) == 0 || d.Events[0].Seq == 1 {
+		return nil
+	}
+	first, err := r.Events(d.Task.ID, 0, min(2, int(d.Events[0].Seq-1)))
+	d.Events = append(first, d.Events...)
+	return err
 }
 
 // deliver is handout for a call without an idempotency key, which cannot be repeated. If

@@ -135,7 +135,7 @@ func (c *change) edit(t *Task, e Edit) error {
 		c.event(t, EventStarted, t.Status, Detail{})
 	}
 	if len(fields) > 0 {
-		c.event(t, EventEdited, t.Status, Detail{Fields: fields, SpecNow: t.SpecVersion})
+		c.event(t, EventEdited, t.Status, Detail{Fields: fields, SpecNow: t.SpecVersion, By: c.actor.Kind()})
 	}
 	if started || slices.Contains(fields, "depends_on") {
 		_, err = c.free(t)

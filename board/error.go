@@ -103,7 +103,7 @@ type HeldError struct {
 }
 
 func (e *HeldError) Error() string {
-	return fmt.Sprintf("%v: worker %s belongs to another process", ErrDenied, e.Worker.Name)
+	return fmt.Sprintf("%v: worker %q belongs to another process", ErrDenied, e.Worker.Name)
 }
 
 func (e *HeldError) Unwrap() error { return ErrDenied }
@@ -112,7 +112,7 @@ func (e *HeldError) Unwrap() error { return ErrDenied }
 type StoppedError struct{ Worker Worker }
 
 func (e *StoppedError) Error() string {
-	return fmt.Sprintf("%v: %s was stopped by %s", ErrDenied, e.Worker.Name, e.Worker.StoppedBy)
+	return fmt.Sprintf("%v: %q was stopped by %q", ErrDenied, e.Worker.Name, e.Worker.StoppedBy)
 }
 
 func (e *StoppedError) Unwrap() error { return ErrDenied }

@@ -66,7 +66,8 @@ type Detail struct {
 	Late      bool     // the writer's claim had already ended
 	SpecNow   int
 	LeaseSecs int
-	// By tells whether a person or an agent answered, accepted or rejected.
+	// By tells whether a person or an agent created, edited, answered, accepted, rejected,
+	// retried, closed or cancelled.
 	By ActorKind
 	// Prior is what a new task builds on, for its hand-outs: the task that it redoes, or
 	// whose holder proposed it. Worker is then that holder.

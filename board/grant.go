@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -21,7 +20,7 @@ func Grant(tx Tx, t Task, c Claimant, lease time.Duration) (Claim, error) {
 		return Claim{}, err
 	}
 	if st.Worker.StoppedBy != "" {
-		return Claim{}, conflict("worker %s was stopped by %s", c.Worker.Name, st.Worker.StoppedBy)
+		return Claim{}, conflict("worker %q was stopped by %q", c.Worker.Name, st.Worker.StoppedBy)
 	}
 	if err := checkConnection(tx, Actor{Principal: c.Worker.Principal, Owner: c.Owner}); err != nil {
 		if stopped, ok := errors.AsType[*StoppedError](err); ok {
@@ -30,10 +29,10 @@ func Grant(tx Tx, t Task, c Claimant, lease time.Duration) (Claim, error) {
 		return Claim{}, err
 	}
 	if c.New && !st.Worker.IsZero() {
-		return Claim{}, conflict("worker %s exists already", c.Worker.Name)
+		return Claim{}, conflict("worker %q exists already", c.Worker.Name)
 	}
 	if st.Review != nil {
-		return Claim{}, conflict("worker %s reviews %v", c.Worker.Name, st.Review.Task)
+		return Claim{}, conflict("worker %q reviews %v", c.Worker.Name, st.Review.Task)
 	}
 	seq, from := t.Seq, t.Status
 	if t.Lease > 0 {
@@ -108,10 +107,10 @@ func (c *change) grant(p Project, t Task, w Wish, who Claimant) (Claim, error) {
 		return Claim{}, conflict("%v cannot be handed out now", t.ID)
 	}
 	if p.PausedBy != "" {
-		return Claim{}, conflict("project %s is paused by %s", p.Slug, p.PausedBy)
+		return Claim{}, conflict("project %s is paused by %q", p.Slug, p.PausedBy)
 	}
 	if w.Skills != nil && slices.ContainsFunc(t.Skills, func(s string) bool { return !slices.Contains(w.Skills, s) }) {
-		return Claim{}, conflict("%v requires the skills %s", t.ID, strings.Join(t.Skills, ", "))
+		return Claim{}, conflict("%v requires the skills %s", t.ID, quotedList(t.Skills))
 	}
 	lease := c.b.lease(w.Absent)
 	if p.Lease > 0 {

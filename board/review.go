@@ -66,7 +66,7 @@ func (c *change) grantReview(w Wish, id ID, who Claimant) (delivery, error) {
 		return delivery{}, err
 	}
 	if st.Worker.StoppedBy != "" || who.New && !st.Worker.IsZero() || st.Held() != nil {
-		return delivery{}, conflict("worker %s cannot get a review now", who.Worker.Name)
+		return delivery{}, conflict("worker %q cannot get a review now", who.Worker.Name)
 	}
 	lease := c.b.lease(w.Absent)
 	if p.Lease > 0 {

@@ -95,7 +95,7 @@ func (c *change) cancel(t *Task, dependents []ID, reason string, deps Dependents
 			}
 		}
 	}
-	_, err := c.finish(t, nil, Cancelled, EventCancelled, Detail{Attempt: t.Attempt, Text: reason})
+	_, err := c.finish(t, nil, Cancelled, EventCancelled, Detail{Attempt: t.Attempt, Text: reason, By: c.actor.Kind()})
 	return err
 }
 

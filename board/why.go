@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -51,6 +52,9 @@ func (b *Board) Why(ctx context.Context, id ID) (d Dossier, reasons []Reason, er
 		if d, err = r.Dossier(id, 20); err != nil {
 			return err
 		}
+		if err := d.addFirstEvents(r); err != nil {
+			return err
+		}
 		if d.Claim != nil {
 			claims := []Claim{*d.Claim}
 			if err := markKilled(r, claims); err != nil {
@@ -93,7 +97,7 @@ func why(p Project, d Dossier, inherited []Task, workers int) []Reason {
 		return out
 	case InReview:
 		if r := d.Review; r != nil {
-			add(WhyReviewing, "%s reviews it (claimed %s); its lease has %s left.", r.Worker.Name, ago(d.Now, r.GrantedAt), Span(r.LeaseUntil.Sub(d.Now)))
+			add(WhyReviewing, "%q reviews it (claimed %s); its lease has %s left.", r.Worker.Name, ago(d.Now, r.GrantedAt), Span(r.LeaseUntil.Sub(d.Now)))
 			return out
 		}
 		who := "a person's review"
@@ -116,7 +120,7 @@ func why(p Project, d Dossier, inherited []Task, workers int) []Reason {
 				if !q.NeededBy.IsZero() && d.Now.After(q.NeededBy) {
 					late = ", overdue"
 				}
-				add(WhyQuestion, "It waits for an answer to %v, asked %s by %s%s: %s",
+				add(WhyQuestion, "It waits for an answer to %v, asked %s by %q%s: %q",
 					q.ID, ago(d.Now, q.AskedAt), q.Asker.Name, late, oneLine(q.Text))
 				out[len(out)-1].Question = q.ID
 			}
@@ -131,9 +135,9 @@ func why(p Project, d Dossier, inherited []Task, workers int) []Reason {
 		switch b.Status {
 		case Done:
 		case Failed, Cancelled:
-			add(WhyBlocked, "%s on %v (%s), which %s, so it stays blocked.", waits, b.ID, b.Title, endedWord(b.Status))
+			add(WhyBlocked, "%s on %v (%q), which %s, so it stays blocked.", waits, b.ID, b.Title, endedWord(b.Status))
 		default:
-			add(WhyBlocked, "%s on %v (%s), which is %s.", waits, b.ID, b.Title, b.State())
+			add(WhyBlocked, "%s on %v (%q), which is %s.", waits, b.ID, b.Title, b.State())
 		}
 	}
 	if t.OpenChildren > 0 {
@@ -151,12 +155,12 @@ func why(p Project, d Dossier, inherited []Task, workers int) []Reason {
 	switch {
 	case t.NotBefore.IsZero():
 	case !t.ReservedFor.IsZero():
-		add(WhyReserved, "It is reserved for %s, which asked about it, for another %s.", t.ReservedFor.Name, Span(t.NotBefore.Sub(d.Now)))
+		add(WhyReserved, "It is reserved for %q, which asked about it, for another %s.", t.ReservedFor.Name, Span(t.NotBefore.Sub(d.Now)))
 	default:
 		add(WhyCooling, "It is cooling down for another %s after a failure: %s", Span(t.NotBefore.Sub(d.Now)), lastReason(d))
 	}
 	if p.PausedBy != "" {
-		add(WhyPaused, "%s is paused by %s.", p.Slug, p.PausedBy)
+		add(WhyPaused, "%s is paused by %q.", p.Slug, p.PausedBy)
 	}
 	if p.Archived {
 		add(WhyArchived, "%s is archived.", p.Slug)
@@ -168,7 +172,7 @@ func why(p Project, d Dossier, inherited []Task, workers int) []Reason {
 		}
 		add(WhyReady, "%s", text)
 		if len(t.Skills) > 0 {
-			add(WhySkills, "Only a worker that declares %s gets it (or one that declares no skills).", strings.Join(t.Skills, ", "))
+			add(WhySkills, "Only a worker that declares %s gets it (or one that declares no skills).", quotedList(t.Skills))
 		}
 	}
 	return out
@@ -179,24 +183,24 @@ func whyClaimed(t Task, c Claim, now time.Time) string {
 	name, left, silent := c.Worker.Name, c.LeaseUntil.Sub(now), c.Silent(now)
 	switch {
 	case c.Killed && t.Failures+1 >= t.MaxFailures:
-		return fmt.Sprintf("%s had it (claim %v); its process was killed, and with that %d of %d attempts have failed.", name, c.Handle, t.Failures+1, t.MaxFailures)
+		return fmt.Sprintf("%q had it (claim %v); its process was killed, and with that %d of %d attempts have failed.", name, c.Handle, t.Failures+1, t.MaxFailures)
 	case c.Killed:
-		return fmt.Sprintf("%s had it (claim %v); its process was killed, and the next worker that asks can get the task.", name, c.Handle)
+		return fmt.Sprintf("%q had it (claim %v); its process was killed, and the next worker that asks can get the task.", name, c.Handle)
 	case left <= 0:
-		return fmt.Sprintf("%s had it (claim %v); its lease expired %s and the next sweep frees the task.", name, c.Handle, ago(now, c.LeaseUntil))
+		return fmt.Sprintf("%q had it (claim %v); its lease expired %s and the next sweep frees the task.", name, c.Handle, ago(now, c.LeaseUntil))
 	case c.Left:
-		return fmt.Sprintf("%s has it (claim %v), but has disconnected; unless it comes back, the task is free in %s.", name, c.Handle, Span(left))
+		return fmt.Sprintf("%q has it (claim %v), but has disconnected; unless it comes back, the task is free in %s.", name, c.Handle, Span(left))
 	case silent > 0 && c.InDir():
-		return fmt.Sprintf("%s has it (claim %v, taken %s with bossman next), without a command for %s; no process holds it, and its lease has %s left.",
+		return fmt.Sprintf("%q has it (claim %v, taken %s with bossman next), without a command for %s; no process holds it, and its lease has %s left.",
 			name, c.Handle, ago(now, c.GrantedAt), Span(silent), Span(left))
 	case silent > 0 && !connection(c.Worker.Principal, c.Owner).IsZero():
-		return fmt.Sprintf("%s has it (claim %v, taken %s); its connection is open but silent, without a call for %s; its lease has %s left.",
+		return fmt.Sprintf("%q has it (claim %v, taken %s); its connection is open but silent, without a call for %s; its lease has %s left.",
 			name, c.Handle, ago(now, c.GrantedAt), Span(silent), Span(left))
 	case silent > 0:
-		return fmt.Sprintf("%s has it (claim %v, taken %s), without a call for %s; its lease has %s left.",
+		return fmt.Sprintf("%q has it (claim %v, taken %s), without a call for %s; its lease has %s left.",
 			name, c.Handle, ago(now, c.GrantedAt), Span(silent), Span(left))
 	}
-	return fmt.Sprintf("%s works on it (claim %v, taken %s); its lease has %s left.", name, c.Handle, ago(now, c.GrantedAt), Span(left))
+	return fmt.Sprintf("%q works on it (claim %v, taken %s); its lease has %s left.", name, c.Handle, ago(now, c.GrantedAt), Span(left))
 }
 
 // wrongSpec reports whether a failed task has failed because of its spec: its last attempt
@@ -213,10 +217,13 @@ func lastReason(d Dossier) string {
 		return "unknown"
 	}
 	last := d.Attempts[len(d.Attempts)-1]
-	if last.Reason == "" {
+	switch last.Reason {
+	case "":
 		return string(last.Cause)
+	case Killed:
+		return Killed
 	}
-	return oneLine(last.Reason)
+	return strconv.Quote(oneLine(last.Reason))
 }
 
 // endedWord returns a final status of a blocker as part of a sentence.
@@ -234,6 +241,15 @@ func oneLine(s string) string {
 		return string(r[:159]) + "…"
 	}
 	return s
+}
+
+// quotedList joins texts of others, each in quotation marks.
+func quotedList(texts []string) string {
+	quoted := make([]string, len(texts))
+	for i, s := range texts {
+		quoted[i] = strconv.Quote(s)
+	}
+	return strings.Join(quoted, ", ")
 }
 
 // ago returns how long ago a time was, as people say it.

@@ -89,7 +89,7 @@ func TestCheck_results(t *testing.T) {
 		}
 	}
 	v := verdict(t, begin(t, newRunner(t, nil), newRepo(t), &check.Check{Name: "tests", Command: []string{"nosuchprogram"}}))
-	if v.Result != check.NotJudged || !strings.Contains(v.Why, "nosuchprogram was not found") {
+	if v.Result != check.NotJudged || !strings.Contains(v.Why, `nosuchprogram" was not found`) {
 		t.Errorf("a program that is not there: %+v", v)
 	}
 }

@@ -154,7 +154,7 @@ func (i *Inspector) Verify(ctx context.Context, w board.Work, evidence []board.E
 			return nil, nil, err
 		}
 		if other != "" && (w.Place.Named || !checkedOut) {
-			faults = append(faults, fmt.Sprintf("Branch %.80q is another agent's work: it ends with the accepted commit of %.60s, and has nothing newer.", w.Place.Branch, other))
+			faults = append(faults, fmt.Sprintf("Branch %.80q is another agent's work: it ends with the accepted commit of %.60q, and has nothing newer.", w.Place.Branch, other))
 		}
 	}
 	for _, e := range evidence {
@@ -209,7 +209,7 @@ func (i *Inspector) verifyCommit(ctx context.Context, repo *git.Repo, w board.Wo
 		}
 	}
 	if !on && checkedOut {
-		return fmt.Sprintf("Commit %.12s is not on what is checked out in %s.", commit, repo.Root), false, nil
+		return fmt.Sprintf("Commit %.12s is not on what is checked out in %.200q.", commit, repo.Root), false, nil
 	}
 	if !on {
 		return fmt.Sprintf("Commit %.12s is not on branch %.80q.", commit, w.Place.Branch), false, nil
@@ -229,7 +229,7 @@ func (i *Inspector) verifyCommit(ctx context.Context, repo *git.Repo, w board.Wo
 		return fmt.Sprintf("Commit %.12s changes nothing.", commit), false, nil
 	}
 	if other := i.othersNote(repo, w, "commits", commit); other != "" {
-		return fmt.Sprintf("Commit %.12s is another agent's work: it is the evidence of %.60s.", commit, other), false, nil
+		return fmt.Sprintf("Commit %.12s is another agent's work: it is the evidence of %.60q.", commit, other), false, nil
 	}
 	return "", known, nil
 }
@@ -332,7 +332,7 @@ func (i *Inspector) Confirm(ctx context.Context, w board.Work, c *Check, v Verdi
 	}
 	if idle && w.Place.Named {
 		return e, nil, &PlaceError{
-			Why:  fmt.Sprintf("Nothing has changed in %s, on branch %.80q, since the task was first handed out: your work is not there.", repo.Root, w.Place.Branch),
+			Why:  fmt.Sprintf("Nothing has changed in %.200q, on branch %.80q, since the task was first handed out: your work is not there.", repo.Root, w.Place.Branch),
 			Next: "report again with the branch that your work is on",
 		}
 	}

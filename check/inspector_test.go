@@ -50,7 +50,7 @@ func TestInspector_notes(t *testing.T) {
 	other.Task.No, other.First.Task.No = 2, 2
 	verify("the worker's next task", other, false, "") // web-2 was never handed out here
 	other.Worker = "lynx"
-	verify("another worker", other, false, "evidence of web-1")
+	verify("another worker", other, false, `evidence of "web-1"`)
 	late := w
 	late.First.Nonce = "aaaaa"
 	if err := i.Begin(late); err != nil {

@@ -93,7 +93,7 @@ func (i *Inspector) Place(ctx context.Context, w board.Work, branch string) (boa
 	for _, o := range w.Others {
 		if tree.Root != dir && o.Task != w.Task && o.Where.Host == at.Host && o.Where.Dir == at.Dir {
 			return w.Place, &PlaceError{
-				Why:  fmt.Sprintf("Branch %.80q is checked out in %s, where another agent works on %v.", branch, at.Dir, o.Task),
+				Why:  fmt.Sprintf("Branch %.80q is checked out in %.200q, where another agent works on %v.", branch, at.Dir, o.Task),
 				Next: "put your work on a branch of its own, and name that",
 			}
 		}
@@ -112,7 +112,7 @@ func (i *Inspector) outside(ctx context.Context, w board.Work) (board.Where, err
 	info, gone := os.Stat(w.Place.Dir)
 	if w.Place.Host != at.Host || !errors.Is(err, git.ErrNoRepo) || gone != nil || !info.IsDir() {
 		return w.Place, &PlaceError{
-			Why:  fmt.Sprintf("Your work is in %.200q on %.80q, and cannot be looked at from %s.", w.Place.Dir, w.Place.Host, at.Dir),
+			Why:  fmt.Sprintf("Your work is in %.200q on %.80q, and cannot be looked at from %.200q.", w.Place.Dir, w.Place.Host, at.Dir),
 			Next: "report from there",
 		}
 	}
@@ -134,7 +134,7 @@ func (i *Inspector) last(repo *git.Repo, w board.Work) (*git.Repo, error) {
 		}
 	}
 	return nil, &PlaceError{
-		Why:  fmt.Sprintf("Your work was last seen %s, and that is not a worktree of this repository, %s.", where, repo.Root),
+		Why:  fmt.Sprintf("Your work was last seen %s, and that is not a worktree of this repository, %.200q.", where, repo.Root),
 		Next: "report from there; if your branch is checked out in another worktree, report again and name it; if it is in none, check it out with git worktree add",
 	}
 }

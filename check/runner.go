@@ -227,12 +227,12 @@ func (c *Check) run(ctx context.Context, dir string, v *Verdict) {
 	cmd := exec.Command(words[0], words[1:]...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, c.environment(), out, out
 	if cmd.Err != nil && !errors.Is(cmd.Err, exec.ErrDot) {
-		v.Result, v.Why = NotJudged, fmt.Sprintf("%s was not found", words[0])
+		v.Result, v.Why = NotJudged, fmt.Sprintf("%.200q was not found", words[0])
 		return
 	}
 	tree, err := proc.Start(cmd)
 	if err != nil {
-		v.Result, v.Why = NotJudged, fmt.Sprintf("%s could not be started: %v", words[0], err)
+		v.Result, v.Why = NotJudged, fmt.Sprintf("%.200q could not be started: %v", words[0], err)
 		return
 	}
 	limit := c.Timeout

@@ -46,7 +46,7 @@ func readAnswer(ctx context.Context, t *Tools, k *caller, in struct {
 	s := fmt.Sprintf("%v is still open; do not poll.", q.ID)
 	switch {
 	case q.Default != "":
-		s += fmt.Sprintf(" Continue as if the answer were %s.", quote(oneLine(q.Default, 200)))
+		s += fmt.Sprintf(" Continue as if the answer were %s.", inline(q.Default, 200))
 	case q.Blocking && !q.Claim.IsZero():
 		s += fmt.Sprintf(" The answer will come with %v when it is handed out again. Next: %s.", q.Claim.Task, k.nextOf(q))
 	default:
@@ -59,7 +59,7 @@ func readAnswer(ctx context.Context, t *Tools, k *caller, in struct {
 // was parked for it.
 func (t *Tools) answerOf(ctx context.Context, k *caller, q board.Question) (*answer, error) {
 	t.unseen(q.Claim, []board.Question{q})
-	s := fmt.Sprintf("Answer to %v from %s: %s", q.ID, answeredBy(q), q.Answer)
+	s := fmt.Sprintf("%v %s:\n%s", q.ID, answeredBy(q), block(q.Answer))
 	if !q.Claim.IsZero() {
 		d, err := t.b.Get(ctx, q.Claim.Task, 1)
 		if err != nil {

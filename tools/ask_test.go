@@ -70,7 +70,7 @@ func testAsk(t *testing.T, o setup, elicit func(context.Context, *mcp.ElicitPara
 func TestAsk_personAnswers(t *testing.T) {
 	var asked atomic.Int32
 	elicit := func(_ context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-		if !strings.Contains(p.Message, "q-1 about web-1: Postgres or SQLite?") || !strings.Contains(string(p.RequestedSchema), `"enum":["Postgres","SQLite"]`) {
+		if !strings.Contains(p.Message, "q-1 about web-1, asked by an agent:\n> Postgres or SQLite?") || !strings.Contains(string(p.RequestedSchema), `"enum":["Postgres","SQLite"]`) {
 			t.Errorf("asked %q with %s", p.Message, p.RequestedSchema)
 		}
 		time.Sleep(10 * time.Second)
@@ -79,7 +79,7 @@ func TestAsk_personAnswers(t *testing.T) {
 	testAsk(t, setup{Asked: func(board.Question) { asked.Add(1) }}, elicit,
 		map[string]any{"options": []string{"Postgres", "SQLite"}, "human_only": true},
 		func(t *testing.T, s *fixture, _ *agent, text string, _ time.Duration) {
-			if !strings.HasPrefix(text, "Answer to q-1 from the person at the client: SQLite\nYou still hold web-1") {
+			if !strings.HasPrefix(text, "q-1 was answered by the person at the client:\n> SQLite\nYou still hold web-1") {
 				t.Errorf("ask_question = %q", text)
 			}
 			q, err := s.b.Question(t.Context(), 1)
@@ -142,7 +142,7 @@ func TestAsk_inboxIsQuicker(t *testing.T) {
 					t.Fatal(err)
 				}
 				res, err = a.client.Call(t.Context(), "ask_question", map[string]any{"claim": claimOf(t, res)["claim"], "question": "Which?"}, nil)
-				if err != nil || !strings.HasPrefix(res.Content[0].Text, "Answer to q-1 from ada (person): Neither\nYou still hold web-1") {
+				if err != nil || !strings.HasPrefix(res.Content[0].Text, "q-1 was answered by \"ada\" (person):\n> Neither\nYou still hold web-1") {
 					t.Errorf("ask_question = %+v, %v", res, err)
 				}
 			})
@@ -224,7 +224,7 @@ func TestAsk_humanOnlyByKey(t *testing.T) {
 		for _, c := range []struct {
 			human bool
 			want  string
-		}{{true, "no answer in 5 s"}, {false, "Answer to q-2 from the person at the client: Yes"}} {
+		}{{true, "no answer in 5 s"}, {false, "q-2 was answered in a form at the client, with an agent's key:\n> Yes"}} {
 			res, err := a.client.Call(t.Context(), "ask_question", map[string]any{"question": "May I?", "human_only": c.human, "wait_seconds": 5}, nil)
 			if err != nil || !strings.Contains(res.Content[0].Text, c.want) {
 				t.Errorf("ask_question = %+v, %v; want %s", res, err, c.want)

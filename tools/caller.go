@@ -97,12 +97,15 @@ func (t *Tools) directCaller(ctx context.Context, r *mcp.Request, v *access.Verb
 	return &caller{Caller: &own, t: t, verb: v, waiter: r, credential: c.Person, projects: own.Projects(v)}
 }
 
+// agentSuffix ends the name of an agent that is called after its person.
+const agentSuffix = "'s agent"
+
 // agentOf is the name that people see for an agent that uses a person's credential.
 func agentOf(person string) string {
 	if person == "" {
 		return ""
 	}
-	return person + "'s agent"
+	return person + agentSuffix
 }
 
 // may reports whether the caller may do this in a project.

@@ -8,6 +8,7 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/visible"
 )
 
 var createTask = &definition{
@@ -103,13 +104,13 @@ func createdText(t board.Task, d board.Doc) string {
 	if s := t.State(); s != board.StateReady {
 		state = string(s)
 	}
-	return string(must(jsonv2.Marshal(struct {
+	return string(visible.JSON(must(jsonv2.Marshal(struct {
 		ID          string `json:"id"`
 		Title       string `json:"title"`
 		Description string `json:"description"`
 		Status      string `json:"status"`
 		State       string `json:"state,omitzero"`
-	}{t.ID.String(), t.Title, cut(d.Description, maxEcho), string(t.Status), state})))
+	}{t.ID.String(), t.Title, cut(d.Description, maxEcho), string(t.Status), state}))))
 }
 
 // newTask converts the arguments of create_task.

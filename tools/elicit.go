@@ -78,7 +78,7 @@ func answerForm(q board.Question) *mcp.ElicitParams {
 	if !q.Claim.IsZero() {
 		about += " about " + q.Claim.Task.String()
 	}
-	return &mcp.ElicitParams{Message: about + ": " + q.Text, RequestedSchema: schema}
+	return &mcp.ElicitParams{Message: about + ", asked by an agent:\n" + block(q.Text), RequestedSchema: schema}
 }
 
 // personAtClient is the name of the person who fills in a form.

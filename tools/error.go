@@ -8,6 +8,7 @@ import (
 
 	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/visible"
 	"github.com/bossman-dev/bossman/jsonrpc"
 )
 
@@ -23,7 +24,7 @@ type refusal struct {
 }
 
 func (r *refusal) Error() string {
-	return strings.Join([]string{r.what, r.state, r.why, r.next}, " ")
+	return strings.Join([]string{r.what, r.state, visible.Line(r.why), r.next}, " ")
 }
 
 func (r *refusal) Unwrap() error { return r.err }
@@ -35,9 +36,10 @@ type action struct {
 	what    string // the first part of the refusal: "Not recorded."
 	task    board.ID
 	claim   board.Handle
-	subject string // what the call looked for, if not the task: "question q-18"
-	worker  string // the caller's worker name, if known
-	next    string // the next call, unless the error implies one
+	subject string         // what the call looked for, if not the task: "question q-18"
+	worker  string         // the caller's worker name, if known
+	next    string         // the next call, unless the error implies one
+	now     *board.Dossier // the task as it is now, if that was read after the error
 }
 
 // refuse turns an error of the board into a refusal. It returns other errors unchanged.
@@ -84,15 +86,15 @@ func (k *caller) refuse(e action, err error) error {
 		r.what = "Not recorded."
 		r.state = "You still hold " + edited.Task.String() + "."
 		r.why = "The task was edited after you got it."
-		r.next = "Next: read its new text below. If your report still holds, " + repeat() + "; otherwise go on with the task." + editedText(edited)
+		r.next = "Next: read its new text below. If your report still holds, " + repeat() + "; otherwise go on with the task." + editedText(edited, e.now)
 	case isCycle:
 		r.code = "cycle"
-		r.why = "The dependencies would form a cycle: " + strings.Join(cycle.Path, " → ") + "."
+		r.why = "The dependencies would form a cycle: " + pathText(cycle.Path) + "."
 		r.next = "Next: " + repeat() + " without one of these links."
 	case isStopped:
 		r.code = "stopped"
 		r.state = "You get no more work."
-		r.why = "Cancelled: stop. " + cmp.Or(stopped.Worker.StoppedBy, "Someone") + " told this worker to stop."
+		r.why = "Cancelled: stop. " + author("", stopped.Worker.StoppedBy) + " told this worker to stop."
 		r.next = "End your turn now; make no other call."
 	case isHeld:
 		r.code = "name_taken"
@@ -160,18 +162,25 @@ func (k *caller) refuse(e action, err error) error {
 	return r
 }
 
-// editedText is the new text of a task.
-func editedText(e *board.EditedError) string {
-	description := escapeHeadings(e.Description)
-	if description == e.Title {
-		description = ""
+// editedText is the new text of a task. now is the task, if it could be read again: then it
+// is known who wrote what.
+func editedText(e *board.EditedError, now *board.Dossier) string {
+	if now == nil {
+		now = &board.Dossier{Task: board.Task{ID: e.Task, Title: e.Title, Wants: e.Wants, SpecVersion: 2}, Doc: board.Doc{Description: e.Description, Acceptance: e.Acceptance}}
 	}
-	return join([]section{
-		{"TITLE", e.Title},
-		{"DESCRIPTION", cutWithPointer(description, 2500, e.Task)},
-		{"DONE WHEN", cutWithPointer(escapeHeadings(e.Acceptance), 2500, e.Task)},
-		{"EVIDENCE REQUIRED", joined(e.Wants)},
-	})
+	return join(append(specSections(*now, 2500), section{title: "EVIDENCE REQUIRED", body: joined(now.Task.Wants)}))
+}
+
+// pathText shows a cycle of tasks, and of keys that a plan gave to tasks.
+func pathText(path []string) string {
+	names := make([]string, len(path))
+	for i, name := range path {
+		names[i] = name
+		if _, err := board.ParseID(name); err != nil {
+			names[i] = inline(name, 60)
+		}
+	}
+	return joinUpTo(names, " → ", 1000)
 }
 
 // evidenceSteps says how to produce evidence of each kind; there is at least one.
@@ -223,11 +232,11 @@ func (r *refusal) setLost(k *caller, e action, l *board.LostError) {
 			r.why += " The task was edited after you got it."
 		}
 	case a.Cause == board.CauseCancelled:
-		r.why = fmt.Sprintf("Cancelled: stop. The task was cancelled at %s: %s", clock(a.EndedAt), sentence(oneLine(a.Reason, 300)))
+		r.why = fmt.Sprintf("Cancelled: stop. The task was cancelled at %s: %s", clock(a.EndedAt), sentence(inline(a.Reason, 300)))
 	case a.Cause == board.CauseClosed:
 		r.why = fmt.Sprintf("Cancelled: stop. A person marked the task done at %s", clock(a.EndedAt))
 		if a.Reason != "" {
-			r.why += ": " + oneLine(a.Reason, 300)
+			r.why += ": " + inline(a.Reason, 300)
 		}
 		r.why = sentence(r.why)
 	case a.Cause == board.CauseStopped:
@@ -272,13 +281,15 @@ func (k *caller) isMistyped(e action, l *board.LostError) bool {
 func (t *Tools) missing() error {
 	return &refusal{
 		what: "Not done.", state: "This server has no board; nothing was read or written.",
-		why: sentence(t.o.Missing.Error()), next: "Tell the person at your client, then end your turn.",
+		why: sentence(visible.Line(t.o.Missing.Error())), next: "Tell the person at your client, then end your turn.",
 		code: "no_board", err: t.o.Missing,
 	}
 }
 
 // missingRPC is missing as a JSON-RPC error, for requests that are not tool calls.
-func (t *Tools) missingRPC() error { return jsonrpc.Errorf(jsonrpc.CodeInternal, "%v", t.missing()) }
+func (t *Tools) missingRPC() error {
+	return jsonrpc.Errorf(jsonrpc.CodeInternal, "%s", visible.Text(t.missing().Error()))
+}
 
 // noProject refuses a call that names none of the projects the caller may use.
 func noProject(projects []string, named string) error {
@@ -290,7 +301,7 @@ func noProject(projects []string, named string) error {
 		r.why = "There are several projects: " + strings.Join(projects, ", ") + "."
 		r.next = "Next: " + repeat() + " with " + argument("project", projects[0]) + ", or another of them."
 	default:
-		r.why = fmt.Sprintf("You have no access to a project %s; your projects: %s.", quote(cut(named, 40)), strings.Join(projects, ", "))
+		r.why = fmt.Sprintf("You have no access to a project %s; your projects: %s.", inline(named, 40), strings.Join(projects, ", "))
 		r.next = "Next: " + repeat() + " with " + argument("project", projects[0]) + ", or without a project."
 	}
 	return r
@@ -366,7 +377,7 @@ func errorText(err error) string {
 		s = strings.ReplaceAll(s, kind.Error()+": ", "")
 		s = strings.ReplaceAll(s, ": "+kind.Error(), "")
 	}
-	return sentence(cut(s, 600))
+	return sentence(cut(visible.Line(s), 600))
 }
 
 // rpcError converts an error of the board to a JSON-RPC error.
@@ -388,5 +399,5 @@ func rpcError(what string, err error) error {
 	default:
 		why = errorText(err)
 	}
-	return jsonrpc.Errorf(code, "%s: %s", what, why)
+	return jsonrpc.Errorf(code, "%s: %s", what, visible.Text(why))
 }

@@ -43,9 +43,9 @@ func TestRefuse(t *testing.T) {
 			&board.EvidenceError{Task: id, Missing: []board.EvidenceKind{"tests"}, Sent: []board.EvidenceKind{"commit"}},
 			"Not recorded. You still hold web-142. It requires evidence of kind tests; you sent commit. Run the tests and repeat the call with that evidence added: report_task_done {",
 		},
-		"cycle":   {&board.CycleError{Path: []string{"a", "b", "a"}}, "Not recorded. web-142 has not changed. The dependencies would form a cycle: a → b → a. Next: repeat the call without one of these links."},
+		"cycle":   {&board.CycleError{Path: []string{"a", "b", "a"}}, "Not recorded. web-142 has not changed. The dependencies would form a cycle: \"a\" → \"b\" → \"a\". Next: repeat the call without one of these links."},
 		"held":    {&board.HeldError{Worker: board.Worker{WorkerID: board.WorkerID{Name: "they"}}, Left: 4 * time.Minute}, `Not recorded. Nothing was handed out. The name belongs to another process. If that process is dead, the name becomes free in 4 min. Next: get_next_task {"worker":"new"}.`},
-		"stopped": {&board.StoppedError{Worker: board.Worker{StoppedBy: "ada"}}, "Not recorded. You get no more work. Cancelled: stop. ada told this worker to stop. End your turn now; make no other call."},
+		"stopped": {&board.StoppedError{Worker: board.Worker{StoppedBy: "ada"}}, "Not recorded. You get no more work. Cancelled: stop. \"ada\" told this worker to stop. End your turn now; make no other call."},
 		"lost": {
 			&board.LostError{Claim: h, Task: task, Holder: holder, Ended: ended(board.CauseExpired), Kept: true},
 			`Not recorded. web-142 is at attempt 4, held by another worker since 14:05 UTC. Your lease expired at 13:58 UTC. Your text was kept as a note. Do not push or merge; leave your work on its branch. Next: get_next_task {"worker":"me"}.`,

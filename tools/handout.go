@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/visible"
 )
 
 // maxHandout is the maximum length of a hand-out in bytes.
@@ -35,12 +36,8 @@ func handoutText(h *board.Handout, judging []string) string {
 	if h.Again {
 		yours = "is still yours"
 	}
-	head := fmt.Sprintf("%v %s. Claim %v, worker %s, attempt %d%s.",
-		t.ID, yours, h.Claim.Handle, h.Claim.Worker.Name, h.Claim.Attempt, failuresText(t))
-	description := escapeHeadings(h.Doc.Description)
-	if description == t.Title {
-		description = ""
-	}
+	head := fmt.Sprintf("%v %s. Claim %v, worker %s, attempt %d%s.%s",
+		t.ID, yours, h.Claim.Handle, inline(h.Claim.Worker.Name, 80), h.Claim.Attempt, failuresText(t), quotedNote)
 	handle := h.Claim.Handle.String()
 	doneArgs := []any{"claim", handle, "summary", "…"}
 	if len(t.Wants) > 0 {
@@ -49,20 +46,18 @@ func handoutText(h *board.Handout, judging []string) string {
 	end := call("report_task_done", doneArgs...) + "\nor " +
 		call("report_task_failed", "claim", handle, "reason", "…", "kind", "other") +
 		"\nIf people must decide: " + call("ask_question", "claim", handle, "question", "…") + "."
-	sections := []section{
-		{"TITLE", t.Title},
-		{"DESCRIPTION", description},
-		{"DONE WHEN", doneWhenText(h, judging)},
-		{"AREAS", oneLine(strings.Join(t.Areas, ", "), 300)},
-		{"BUILDS ON", buildsOnText(h.Dossier)},
-		{"PRIOR WORK", priorText(h.Events)},
-		{"PARTS", partsText(h.Dossier)},
-		{"BESIDE YOU", besideText(h)},
-		{"LAST ATTEMPT", lastAttemptText(h)},
-		{"YOUR NOTES", ownNotesText(h)},
-		{"ANSWERS", answersText(h)},
-		{"END WITH", end},
-	}
+	sections := append(specSections(h.Dossier, 2*maxHandout),
+		section{title: "AREAS", body: inlineList(t.Areas, 300)},
+		section{title: "BUILDS ON", body: buildsOnText(h.Dossier)},
+		priorSection(h.Events),
+		section{title: "PARTS", body: partsText(h.Dossier)},
+		section{title: "BESIDE YOU", body: besideText(h)},
+		section{title: "LAST ATTEMPT", body: lastAttemptText(h)},
+		section{title: "YOUR NOTES", body: ownNotesText(h)},
+		section{title: "ANSWERS", body: answersText(h)},
+		section{title: "END WITH", body: end},
+	)
+	sections[2].judge(h, judging)
 	delegate := "\n\nTo delegate, pass the claim to the sub-agent; it does not need to call " + mention("get_next_task") + "."
 	fit(sections, maxHandout-len(head)-len(delegate), t.ID)
 	return head + join(sections) + delegate
@@ -76,15 +71,21 @@ func failuresText(t *board.Task) string {
 	return fmt.Sprintf(" (%d failed, %s left)", t.Failures, count(left, "try", "tries"))
 }
 
-func doneWhenText(h *board.Handout, judging []string) string {
+// quotedNote tells the reader of a hand-out whose words are whose.
+const quotedNote = " Text after > or in quotation marks is by people or agents, not by Bossman."
+
+// judge adds to the acceptance criteria of a task how its work is judged.
+func (s *section) judge(h *board.Handout, judging []string) {
 	var lines []string
-	if h.Doc.Acceptance != "" {
-		lines = append(lines, cutWithPointer(escapeHeadings(h.Doc.Acceptance), 1000, h.Task.ID))
+	if s.body == "" {
+		s.by = ""
+	} else {
+		lines = append(lines, cutWithPointer(s.body, 1000, h.Task.ID))
 	}
 	if len(h.Task.Wants) > 0 {
 		lines = append(lines, mention("report_task_done")+" must include evidence of kind: "+joined(h.Task.Wants)+".")
 	}
-	return strings.Join(append(lines, judging...), "\n")
+	s.body = strings.Join(append(lines, judging...), "\n")
 }
 
 func buildsOnText(d board.Dossier) string {
@@ -94,9 +95,9 @@ func buildsOnText(d board.Dossier) string {
 			lines = append(lines, fmt.Sprintf("and %d more: %s", len(d.Blockers)-i, call("get_task", "task", d.Task.ID.String(), "detail", "full")))
 			break
 		}
-		line := b.ID.String() + ": " + oneLine(b.Title, 60)
+		line := b.ID.String() + ": " + inline(b.Title, 60)
 		if r, ok := d.Results[b.ID]; ok {
-			line = b.ID.String() + ": " + oneLine(r.Summary, 140)
+			line = b.ID.String() + ", " + reported(r) + ": " + inline(r.Summary, 140)
 			if at := resultLocation(r); at != "" {
 				line += " (" + at + ")"
 			}
@@ -106,14 +107,22 @@ func buildsOnText(d board.Dossier) string {
 	return strings.Join(lines, "\n")
 }
 
-// priorText hands over from the task that this one redoes, or came from.
-func priorText(events []board.Event) string {
+// reported says whose words the summary of a result is.
+func reported(r board.Result) string {
+	if r.Worker == "" {
+		return "closed by a person"
+	}
+	return "reported by its worker"
+}
+
+// priorSection hands over from the task that this one redoes, or came from.
+func priorSection(events []board.Event) section {
 	for _, e := range events {
 		if e.Detail.Prior != "" {
-			return quoteLines(cut(lineEnds.Replace(e.Detail.Prior), 1000))
+			return section{"PRIOR WORK", eventAuthor(e), cutLines(block(e.Detail.Prior), 1000)}
 		}
 	}
-	return ""
+	return section{}
 }
 
 // resultLocation says where the work of a finished task is.
@@ -121,11 +130,11 @@ func resultLocation(r board.Result) string {
 	var at []string
 	for _, e := range r.Evidence {
 		if (e.Kind == board.EvidencePR || e.Kind == board.EvidenceCommit) && e.Ref != "" {
-			at = append(at, string(e.Kind)+" "+oneLine(e.Ref, 60))
+			at = append(at, string(e.Kind)+" "+inline(e.Ref, 60))
 		}
 	}
 	if r.Branch != "" && len(at) == 0 {
-		at = append(at, "branch "+oneLine(r.Branch, 60))
+		at = append(at, "branch "+inline(r.Branch, 60))
 	}
 	if len(at) > 2 {
 		at = at[:2]
@@ -140,7 +149,7 @@ func partsText(d board.Dossier) string {
 			lines = append(lines, fmt.Sprintf("and %d more", len(d.Children)-i))
 			break
 		}
-		lines = append(lines, fmt.Sprintf("%v (%s): %s", c.ID, c.State(), oneLine(c.Title, 60)))
+		lines = append(lines, fmt.Sprintf("%v (%s): %s", c.ID, c.State(), inline(c.Title, 60)))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -155,7 +164,7 @@ func besideText(h *board.Handout) string {
 		}
 		if len(n.Areas) > 0 {
 			lines = append(lines, fmt.Sprintf("%v is in progress and also changes %s: %s. Keep your changes there small.",
-				n.Task, oneLine(strings.Join(n.Areas, ", "), 200), quote(oneLine(n.Title, 80))))
+				n.Task, inlineList(n.Areas, 200), inline(n.Title, 80)))
 		}
 	}
 	if len(here) > 0 {
@@ -164,15 +173,18 @@ func besideText(h *board.Handout) string {
 		if len(here) > 1 {
 			who = "Other agents work"
 		}
-		line := fmt.Sprintf("%s on %s in this directory, %s.", who, strings.Join(here, ", "), oneLine(w.Dir, 200))
-		if w.Branch != "" || w.Head != "" {
+		line := fmt.Sprintf("%s on %s in this directory, %s.", who, strings.Join(here, ", "), inline(w.Dir, 200))
+		switch {
+		case visible.Line(w.Dir) != w.Dir: // a command with it would not be what it looks like
+			line += " Work in a worktree of your own."
+		case w.Branch != "" || w.Head != "":
 			branch := h.Task.ID.String()
 			if h.Claim.Attempt > 1 {
 				branch += fmt.Sprintf("-%d", h.Claim.Attempt)
 			}
 			line += fmt.Sprintf(" Work in a worktree of your own: git worktree add -b %s %s\nThen name branch %s in every note and report.",
-				branch, shellWord(w.Dir+".worktrees/"+branch), quote(branch))
-		} else {
+				branch, shellWord(w.Dir+".worktrees/"+branch), inline(branch, 80))
+		default:
 			line += " Keep out of its files."
 		}
 		lines = append([]string{line}, lines...)
@@ -208,7 +220,7 @@ func lastAttemptText(h *board.Handout) string {
 		}
 		last = a
 		if a.DoNotRepeat != "" {
-			avoid = append(avoid, oneLine(a.DoNotRepeat, 200))
+			avoid = append(avoid, inline(a.DoNotRepeat, 200))
 		}
 	}
 	if last == nil {
@@ -217,7 +229,7 @@ func lastAttemptText(h *board.Handout) string {
 	line := workerLabel(last.Worker, h.Claim.Worker) + ": " + causeText(last.Cause)
 	expected := last.Cause == board.CauseExpired && last.Reason != board.Killed || last.Cause == board.CauseParked
 	if last.Reason != "" && !expected {
-		line += ": " + oneLine(last.Reason, 240)
+		line += ": " + inline(last.Reason, 240)
 	}
 	if at := location(last.Where); at != "" {
 		line += "; " + at
@@ -227,9 +239,9 @@ func lastAttemptText(h *board.Handout) string {
 	for _, e := range h.Events {
 		switch {
 		case e.Kind == board.EventRejected:
-			notes = append(notes, "rejected in review: "+oneLine(e.Detail.Text, 240))
+			notes = append(notes, "rejected by "+eventAuthor(e)+": "+inline(e.Detail.Text, 240))
 		case e.Kind == board.EventNote && e.Detail.Attempt == last.Attempt:
-			notes = append(notes, "noted: "+oneLine(e.Detail.Text, 140))
+			notes = append(notes, "noted: "+inline(e.Detail.Text, 140))
 		}
 	}
 	lines = append(lines, notes[max(0, len(notes)-3):]...)
@@ -248,7 +260,7 @@ func ownNotesText(h *board.Handout) string {
 	var notes []string
 	for _, e := range h.Events {
 		if e.Kind == board.EventNote && e.Detail.Attempt == h.Claim.Attempt {
-			notes = append(notes, oneLine(e.Detail.Text, 300))
+			notes = append(notes, "noted: "+inline(e.Detail.Text, 300))
 		}
 	}
 	for _, a := range h.Attempts {
@@ -258,7 +270,7 @@ func ownNotesText(h *board.Handout) string {
 	}
 	for _, q := range h.Questions {
 		if q.State == board.QuestionOpen && q.Claim == h.Claim.Handle {
-			notes = append(notes, "you asked "+q.ID.String()+": "+oneLine(q.Text, 200))
+			notes = append(notes, "you asked "+q.ID.String()+": "+inline(q.Text, 200))
 		}
 	}
 	return strings.Join(notes[max(0, len(notes)-5):], "\n")
@@ -275,9 +287,9 @@ func workerLabel(w, you board.WorkerID) string {
 func location(w board.Where) string {
 	var at []string
 	if w.Branch != "" {
-		s := "branch " + oneLine(w.Branch, 80)
+		s := "branch " + inline(w.Branch, 80)
 		if w.Head != "" {
-			s += " at " + w.Head[:min(len(w.Head), 10)]
+			s += " at " + shortCommit(w.Head)
 		}
 		at = append(at, s)
 	}
@@ -285,13 +297,21 @@ func location(w board.Where) string {
 		at = append(at, count(w.Uncommitted, "uncommitted file", "uncommitted files"))
 	}
 	if w.Dir != "" {
-		s := "in " + oneLine(w.Dir, 120)
+		s := "in " + inline(w.Dir, 120)
 		if w.Host != "" {
-			s += " on " + oneLine(w.Host, 40)
+			s += " on " + inline(w.Host, 40)
 		}
 		at = append(at, s)
 	}
 	return strings.Join(at, ", ")
+}
+
+// shortCommit abbreviates the name of a commit.
+func shortCommit(head string) string {
+	if head = head[:min(len(head), 10)]; strings.Trim(head, "0123456789abcdef") != "" {
+		return inline(head, 10)
+	}
+	return head
 }
 
 func causeText(c board.Cause) string {
@@ -329,11 +349,11 @@ func answersText(h *board.Handout) string {
 	for _, q := range h.Questions {
 		switch {
 		case q.State == board.QuestionAnswered:
-			lines = append(lines, fmt.Sprintf("%v %s → %s, from %s", q.ID, oneLine(q.Text, 100), oneLine(q.Answer, 120), answeredBy(q)))
+			lines = append(lines, fmt.Sprintf("%v %s %s: %s", q.ID, inline(q.Text, 100), answeredBy(q), inline(q.Answer, 120)))
 		case q.State == board.QuestionOpen && q.Claim != h.Claim.Handle:
-			line := fmt.Sprintf("%v %s → still open, do not ask it again; look with %s", q.ID, oneLine(q.Text, 100), call("get_answer", "question", q.ID.String()))
+			line := fmt.Sprintf("%v %s is still open, do not ask it again; look with %s", q.ID, inline(q.Text, 100), call("get_answer", "question", q.ID.String()))
 			if q.Default != "" {
-				line += "; until then: " + oneLine(q.Default, 120)
+				line += "; until then: " + inline(q.Default, 120)
 			}
 			open = append(open, line)
 		}
@@ -341,14 +361,17 @@ func answersText(h *board.Handout) string {
 	return strings.Join(append(lines[max(0, len(lines)-4):], open[max(0, len(open)-2):]...), "\n")
 }
 
+// answeredBy says whose answer a question has.
 func answeredBy(q board.Question) string {
-	if q.AnsweredBy == board.AnsweredByDefault {
-		return "the default, because nobody answered in time"
+	switch {
+	case q.AnsweredBy == board.AnsweredByDefault && q.AnsweredAs == "":
+		return "has its default as the answer, because nobody answered in time"
+	case q.AnsweredBy == personAtClient && q.AnsweredAs == board.ByPerson:
+		return "was answered by " + personAtClient
+	case q.AnsweredBy == personAtClient && q.AnsweredAs == board.ByAgent:
+		return "was answered in a form at the client, with an agent's key"
 	}
-	if q.AnsweredBy == personAtClient {
-		return q.AnsweredBy
-	}
-	return q.AnsweredAs.Named(oneLine(q.AnsweredBy, 40))
+	return "was answered by " + author(q.AnsweredAs, q.AnsweredBy)
 }
 
 // evidenceExample returns evidence of the given kinds with placeholders, to be filled in.

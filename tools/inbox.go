@@ -109,15 +109,15 @@ func questionRow(q board.Question, now time.Time) string {
 	if q.AskerLeft() {
 		row += ", " + leftText(q)
 	}
-	row += ", asked " + since(now, q.AskedAt) + ": " + oneLine(q.Text, 300)
+	row += ", asked by an agent " + since(now, q.AskedAt) + ": " + inline(q.Text, 300)
 	if len(q.Options) > 0 {
-		row += "\n    options: " + oneLine(strings.Join(q.Options, " | "), 300)
+		row += "\n    options: " + inlineList(q.Options, 300)
 	}
 	if q.Default != "" {
-		row += "\n    default: " + oneLine(q.Default, 200)
+		row += "\n    default: " + inline(q.Default, 200)
 	}
 	if q.State == board.QuestionAnswered {
-		row += "\n    answer from " + answeredBy(q) + ": " + oneLine(q.Answer, 300)
+		row += "\n    " + answeredBy(q) + ": " + inline(q.Answer, 300)
 	}
 	return row
 }
@@ -137,9 +137,9 @@ const maxTurns = 5
 func turnsText(earlier []board.Question) string {
 	s := ""
 	for _, q := range earlier {
-		s += fmt.Sprintf("\n    earlier, %v: %s", q.ID, quote(oneLine(q.Text, 200)))
+		s += fmt.Sprintf("\n    earlier, %v: %s", q.ID, inline(q.Text, 200))
 		if q.State == board.QuestionAnswered {
-			s += fmt.Sprintf(" Answer: %s", quote(oneLine(q.Answer, 200)))
+			s += fmt.Sprintf(" %s: %s", answeredBy(q), inline(q.Answer, 200))
 		} else {
 			s += " (" + string(q.State) + ")"
 		}
@@ -174,7 +174,7 @@ func giveAnswer(ctx context.Context, t *Tools, k *caller, in struct {
 		return nil, k.refuse(e, err)
 	}
 	t.server.ResourceUpdated(questionsURI)
-	s := fmt.Sprintf("%v is answered: %s.", q.ID, quote(oneLine(q.Answer, 200)))
+	s := fmt.Sprintf("%v is answered: %s.", q.ID, inline(q.Answer, 200))
 	if !q.Claim.IsZero() {
 		s += fmt.Sprintf(" %v can continue.", q.Claim.Task)
 	}

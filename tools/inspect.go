@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/visible"
 )
 
 // An Inspector looks at the work where it is. A server that is not on that machine has
@@ -53,7 +54,7 @@ type CheckResult struct {
 	// Queued is set if it has not begun: it waits for another check on this machine.
 	Queued bool
 	// Evidence is the proof of a green check, and Loose names files that it covers and that
-	// are not committed as they are.
+	// are not committed as they are; if files changed while it ran, it names those.
 	Evidence board.Evidence
 	Loose    []string
 	// Reason says what happened otherwise, such as "exit status 1".
@@ -95,13 +96,13 @@ func (t *Tools) judging(ctx context.Context, h *board.Handout) (lines []string) 
 	switch {
 	case h.CheckWaived():
 	case command != "":
-		lines = append(lines, "At the report Bossman runs: "+oneLine(command, 300))
+		lines = append(lines, "At the report Bossman runs "+inline(command, 300)+".")
 	case why != "":
-		lines = append(lines, oneLine(why, 500))
+		lines = append(lines, cut(visible.Line(why), 500))
 	}
 	if w := where(h); w.Branch != "" {
 		lines = append(lines, fmt.Sprintf("Bossman looks at your work in %s, on branch %s. If it is elsewhere, name its branch in %s.",
-			oneLine(w.Dir, 200), oneLine(w.Branch, 80), mention("report_task_done")))
+			inline(w.Dir, 200), inline(w.Branch, 80), mention("report_task_done")))
 	}
 	return lines
 }
@@ -123,7 +124,7 @@ func (t *Tools) place(ctx context.Context, k *caller, h board.Handle, branch str
 		}
 	}
 	if e, ok := errors.AsType[*PlaceError](err); ok {
-		remark = fmt.Sprintf("The place of your work was not updated. %s Next: %s.", e.Why, e.Next)
+		remark = fmt.Sprintf("The place of your work was not updated. %s Next: %s.", visible.Line(e.Why), e.Next)
 	}
 	if err != nil {
 		at = board.Where{}
@@ -190,19 +191,19 @@ func (t *Tools) inspect(ctx context.Context, k *caller, e action, r *board.Repor
 		if len(res.Loose) > 0 && slices.ContainsFunc(r.Evidence, func(e board.Evidence) bool { return e.Kind == board.EvidenceCommit }) {
 			return nil, "", &refusal{
 				what: "Not recorded.", state: fmt.Sprintf("You still hold %v.", h.Task), code: "uncommitted", err: board.ErrConflict,
-				why:  fmt.Sprintf("The check passed with files that are not committed as they are: %s. Without them your commit is not checked.", quotedList(res.Loose)),
+				why:  fmt.Sprintf("The check passed with files that are not committed as they are: %s. Without them your commit is not checked.", inlineList(res.Loose, 1000)),
 				next: "Next: commit them, or remove or ignore what does not belong to the task, and " + repeat() + " with the new commit.",
 			}
 		}
 		r.Observed = append(r.Observed, res.Evidence)
 	case CheckUntrusted:
 		r.Check = board.CheckNotAccepted
-		return nil, "The project's check was not run, because no person has accepted it: " + res.Reason, nil
+		return nil, "The project's check was not run, because no person has accepted it: " + visible.Line(res.Reason), nil
 	case CheckRunning:
 		return checkRunning(h, res), "", nil
 	case CheckChanged:
 		return nil, "", &refusal{
-			what: "Not recorded.", state: fmt.Sprintf("You still hold %v.", h.Task), why: res.Reason, code: "check_changed", err: board.ErrConflict,
+			what: "Not recorded.", state: fmt.Sprintf("You still hold %v.", h.Task), why: "These files changed while the check ran: " + inlineList(res.Loose, 1000) + ".", code: "check_changed", err: board.ErrConflict,
 			next: "Next: " + repeat() + " when nothing writes to the worktree; files that the check itself writes belong in .gitignore.",
 		}
 	case CheckRed, CheckNotJudged:
@@ -301,7 +302,7 @@ func checkRunning(h board.Handle, res CheckResult) *answer {
 	}
 	return &answer{
 		text: fmt.Sprintf("Not recorded yet. You still hold %v. The check %s: %s\nNext: repeat the same call to keep waiting; it joins this run.",
-			h.Task, state, quote(oneLine(res.Command, 200))),
+			h.Task, state, inline(res.Command, 200)),
 		result: wireCheck{Task: h.Task.String(), State: string(res.State), Seconds: res.Took.Seconds()},
 	}
 }
@@ -310,12 +311,12 @@ func checkRunning(h board.Handle, res CheckResult) *answer {
 func checkFailed(o board.CheckOutcome, res CheckResult) *answer {
 	var s strings.Builder
 	if res.State == CheckRed {
-		fmt.Fprintf(&s, "Not recorded: the check failed (%s, %s).", res.Reason, board.Span(res.Took))
+		fmt.Fprintf(&s, "Not recorded: the check failed (%s, %s).", visible.Line(res.Reason), board.Span(res.Took))
 	} else {
-		fmt.Fprintf(&s, "Not recorded: the check could not judge your work (%s). That is not counted against you.", res.Reason)
+		fmt.Fprintf(&s, "Not recorded: the check could not judge your work (%s). That is not counted against you.", visible.Line(res.Reason))
 	}
 	if tail := strings.TrimSpace(res.Tail); tail != "" {
-		s.WriteString("\nThe end of its output:\n" + quoteLines(tail))
+		s.WriteString("\nThe end of its output:\n" + block(tail))
 	}
 	switch {
 	case o.Question != 0:
@@ -332,13 +333,4 @@ func checkFailed(o board.CheckOutcome, res CheckResult) *answer {
 		w.Question = o.Question.String()
 	}
 	return &answer{text: s.String(), failed: true, result: w}
-}
-
-// quoteLines quotes a text that others wrote, line by line.
-func quoteLines(s string) string {
-	var b strings.Builder
-	for line := range strings.Lines(s) {
-		b.WriteString("> " + strings.TrimRight(line, "\r\n") + "\n")
-	}
-	return strings.TrimRight(b.String(), "\n")
 }

@@ -123,10 +123,10 @@ func taskRow(t *board.Task, holder string) string {
 		row += " " + t.Priority.String()
 	}
 	if holder != "" {
-		row += " by " + holder
+		row += " by " + inline(holder, 80)
 	}
 	if t.Failures > 0 {
 		row += fmt.Sprintf(" (%d of %d attempts failed)", t.Failures, t.MaxFailures)
 	}
-	return row + ": " + oneLine(t.Title, 80)
+	return row + ": " + inline(t.Title, 80)
 }

@@ -239,5 +239,5 @@ func (t *Tools) unknownSkills(ctx context.Context, projects, skills []string) (s
 	if len(unknown) == 0 {
 		return "", nil
 	}
-	return "Ignored, because the project does not list these skills: " + oneLine(strings.Join(unknown, ", "), 200) + ".", nil
+	return "Ignored, because the project does not list these skills: " + inlineList(unknown, 200) + ".", nil
 }

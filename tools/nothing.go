@@ -20,7 +20,7 @@ func nothingAnswer(n *board.Nothing, lead bool, waited int) *answer {
 	switch {
 	case n.PausedBy != "":
 		w.Reason, w.RetryAfterSeconds = "paused", 300
-		s = "Paused by " + oneLine(n.PausedBy, 40) + "."
+		s = "Paused by " + inline(n.PausedBy, 40) + "."
 	case c.Total() == 0:
 		w.Reason, w.RetryAfterSeconds = "empty", 300
 		s = "There are no tasks yet."
@@ -39,7 +39,7 @@ func nothingAnswer(n *board.Nothing, lead bool, waited int) *answer {
 	case n.ReadyUnskilled > 0:
 		w.Reason = "skills"
 		s = fmt.Sprintf("%s skills you did not declare: %s.",
-			count(n.ReadyUnskilled, "ready task needs", "ready tasks need"), strings.Join(n.Unskilled, ", "))
+			count(n.ReadyUnskilled, "ready task needs", "ready tasks need"), inlineList(n.Unskilled, 400))
 	default:
 		w.Reason = "waiting"
 		s = "Nothing ready: " + waitingText(n) + "."

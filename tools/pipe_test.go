@@ -367,14 +367,14 @@ func TestPipe_conversation(t *testing.T) {
 		asker.answered(2*time.Second, 1)
 		asker.say(method(2, "askQuestion", `{"question":"Which version?","chatId":"c-1"}`), method(3, "askQuestion", `{"question":"Anything else?"}`))
 		asker.answered(time.Second, 1)
-		const rows = `q-2 open, asked 1 s ago: Which version?
-    earlier, q-1: "Which database?" Answer: "SQLite"
-q-3 open, asked 1 s ago: Anything else?
+		const rows = `q-2 open, asked by an agent 1 s ago: "Which version?"
+    earlier, q-1: "Which database?" was answered by "ada" (person): "SQLite"
+q-3 open, asked by an agent 1 s ago: "Anything else?"
 Answer with`
 		list(1, rows)
 		asker.hangUp()
 		const left = "its asker has left, so nobody waits for the answer, "
-		list(2, strings.NewReplacer("asked 1", left+"asked 6").Replace(rows))
+		list(2, strings.NewReplacer("asked by an agent 1", left+"asked by an agent 6").Replace(rows))
 		// The same question from a later process is the same question.
 		later := s.pipe(in("/a"))
 		later.say(method(1, "askQuestion", `{"question":"Which version?","chatId":"c-1"}`))

@@ -105,16 +105,16 @@ func planAnswer(p board.Planned) *answer {
 	var ready, rows []string
 	for _, x := range p.Tasks {
 		w.Tasks = append(w.Tasks, wirePlanned{Key: x.Key, ID: x.ID.String(), Title: x.Title, After: x.After, Ready: x.Ready})
-		name := x.Key
+		name := inline(x.Key, 60)
 		if !p.DryRun {
 			name += "=" + short(x.ID)
 		}
 		if x.Ready {
-			ready = append(ready, cmp.Or(short(x.ID), x.Key))
+			ready = append(ready, cmp.Or(short(x.ID), inline(x.Key, 60)))
 		}
 		var after []string
 		for _, key := range x.After {
-			after = append(after, cmp.Or(ids[key], key))
+			after = append(after, cmp.Or(ids[key], inline(key, 60)))
 		}
 		if len(after) > 0 {
 			name += " (after " + strings.Join(after, ", ") + ")"
@@ -133,9 +133,9 @@ func planAnswer(p board.Planned) *answer {
 	}
 	s += fmt.Sprintf("%d ready now", len(ready))
 	if len(ready) > 0 {
-		s += " (" + cut(strings.Join(ready, ", "), 400) + ")"
+		s += " (" + joinUpTo(ready, ", ", 400) + ")"
 	}
-	s += fmt.Sprintf(", longest chain %d. %s.", p.Longest, cut(strings.Join(rows, ", "), 4000))
+	s += fmt.Sprintf(", longest chain %d. %s.", p.Longest, joinUpTo(rows, ", ", 4000))
 	if p.Held {
 		s += " All are drafts; start each with update_task draft:false."
 	}

@@ -74,10 +74,10 @@ func noticeAnswer(h board.Handle, n board.Notice) *answer {
 	}
 	for _, q := range n.Answers {
 		w.Answered = append(w.Answered, q.ID.String())
-		lines = append(lines, fmt.Sprintf("Answer to %v from %s: %s", q.ID, answeredBy(q), oneLine(q.Answer, 600)))
+		lines = append(lines, fmt.Sprintf("%v %s: %s", q.ID, answeredBy(q), inline(q.Answer, 600)))
 	}
 	if n.Stopped != "" {
-		lines = append(lines, "Cancelled: stop. "+n.Stopped+" told you to stop; leave your work on its branch and end your turn.")
+		lines = append(lines, "Cancelled: stop. "+inline(n.Stopped, 40)+" told you to stop; leave your work on its branch and end your turn.")
 	}
 	return &answer{text: strings.Join(lines, "\n"), result: w}
 }

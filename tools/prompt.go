@@ -42,7 +42,7 @@ func (t *Tools) addPrompts() {
 
 // userPrompt is a prompt of one message from the user.
 func userPrompt(format string, args ...any) (*mcp.PromptResult, error) {
-	return &mcp.PromptResult{Messages: []mcp.PromptMessage{{Role: "user", Content: mcp.Text(fmt.Sprintf(format, args...))}}}, nil
+	return &mcp.PromptResult{Messages: []mcp.PromptMessage{{Role: "user", Content: content(fmt.Sprintf(format, args...))}}}, nil
 }
 
 func (t *Tools) promptWork(_ context.Context, c *mcp.Call) (*mcp.PromptResult, error) {
@@ -60,13 +60,14 @@ func (t *Tools) promptWork(_ context.Context, c *mcp.Call) (*mcp.PromptResult, e
 }
 
 func (t *Tools) promptPlan(_ context.Context, c *mcp.Call) (*mcp.PromptResult, error) {
-	return userPrompt(`Plan this as tasks on the board: %s
+	return userPrompt(`Plan this as tasks on the board:
+%s
 
 Read the repository and the open tasks (list_tasks with status open). Then divide the goal into tasks:
 * make each task about an hour of one agent's work, with a title, a self-contained description, and acceptance criteria that someone else can check;
 * set after only where order matters, so that independent tasks run in parallel;
 * set areas to the directories the task changes, so that two agents do not work on the same files.
-First call create_plan with dry_run true and show me the plan; create it when I agree.`, c.Argument("goal"))
+First call create_plan with dry_run true and show me the plan; create it when I agree.`, block(c.Argument("goal")))
 }
 
 func (t *Tools) promptReview(_ context.Context, c *mcp.Call) (*mcp.PromptResult, error) {

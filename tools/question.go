@@ -242,7 +242,7 @@ func (t *Tools) finishAsk(ctx context.Context, k *caller, q board.Question, wait
 			when = ", which becomes the answer at " + clock(q.NeededBy)
 		}
 		s = fmt.Sprintf("Recorded as %v in the inbox of the people here; %s. Continue as if the answer were %s%s. Check later with %s.",
-			q.ID, noAnswer(waited), quote(oneLine(q.Default, 200)), when, call("get_answer", "question", q.ID.String()))
+			q.ID, noAnswer(waited), inline(q.Default, 200), when, call("get_answer", "question", q.ID.String()))
 	default:
 		s = fmt.Sprintf("Recorded as %v in the inbox of the people here; %s. Continue with work that does not depend on it. Check later with %s.",
 			q.ID, noAnswer(waited), call("get_answer", "question", q.ID.String()))

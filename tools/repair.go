@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/visible"
 	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/mcp"
 )
@@ -37,7 +38,7 @@ func (d *definition) repair(raw json.RawMessage) (json.RawMessage, []string, err
 	}
 	var notes []string
 	if len(m.ignored) > 0 {
-		note := "Ignored, because " + d.name + " has no such argument: " + strings.Join(m.ignored, ", ") + "."
+		note := "Ignored, because " + d.name + " has no such argument: " + inlineList(m.ignored, 600) + "."
 		if hint := d.hint(m.ignored); hint != "" {
 			note += " " + hint
 		}
@@ -78,7 +79,7 @@ type repairer struct {
 func (m *repairer) fail(why, next string) {
 	if m.err == nil {
 		r := refusal{what: "Refused: " + mention(m.tool) + ".", state: "Nothing has changed.", why: why, next: next}
-		m.err = &mcp.ToolError{Text: r.Error()}
+		m.err = &mcp.ToolError{Text: visible.Text(r.Error())}
 	}
 }
 
@@ -218,7 +219,7 @@ func (m *repairer) text(v json.RawMessage, p *prop, at string) json.RawMessage {
 		return nil
 	}
 	if !slices.Contains(p.enum, s) {
-		m.fail(fmt.Sprintf("%s must be one of %s, not %s.", at, strings.Join(p.enum, ", "), quote(cut(s, 40))),
+		m.fail(fmt.Sprintf("%s must be one of %s, not %s.", at, strings.Join(p.enum, ", "), inline(s, 40)),
 			"Next: "+repeat()+" with one of them.")
 		return nil
 	}
@@ -404,7 +405,7 @@ func quote(s string) json.RawMessage {
 func kindOf(v json.RawMessage) string {
 	switch v[0] {
 	case '"':
-		return "the string " + string(quote(cut(jsonrpc.Text(v), 40)))
+		return "the string " + inline(jsonrpc.Text(v), 40)
 	case '[':
 		return "a list"
 	case '{':

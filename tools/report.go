@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -77,6 +78,11 @@ func done(ctx context.Context, t *Tools, k *caller, in doneInput) (*answer, erro
 	}
 	out, err := t.b.Done(ctx, k.Actor, h, r)
 	if err != nil {
+		if _, ok := errors.AsType[*board.EditedError](err); ok {
+			if d, _, err := t.b.Why(ctx, h.Task); err == nil {
+				e.now = &d
+			}
+		}
 		return nil, k.refuse(e, err)
 	}
 	t.accepted(ctx, out, r)
@@ -99,7 +105,7 @@ func (t *Tools) lateNews(h board.Handle, o board.Outcome, follow string) (lines 
 		answers = unseen
 	}
 	for _, q := range answers {
-		lines = append(lines, fmt.Sprintf("Answer to %v from %s: %s. %s", q.ID, answeredBy(q), quote(oneLine(q.Answer, 600)), follow))
+		lines = append(lines, fmt.Sprintf("%v %s: %s. %s", q.ID, answeredBy(q), inline(q.Answer, 600), follow))
 	}
 	return lines
 }

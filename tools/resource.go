@@ -8,6 +8,7 @@ import (
 
 	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/visible"
 	"github.com/bossman-dev/bossman/mcp"
 )
 
@@ -75,7 +76,7 @@ func (t *Tools) readBoard(ctx context.Context, c *mcp.Call) ([]mcp.Contents, err
 				fmt.Fprintf(&b, "* and %d more\n", len(s.Reviews)-i)
 				break
 			}
-			fmt.Fprintf(&b, "* %v by %s, since %s; the lease has %s left\n", c.Task, c.Worker.Name, board.Span(s.Now.Sub(c.GrantedAt)), board.Span(c.LeaseUntil.Sub(s.Now)))
+			fmt.Fprintf(&b, "* %v by %s, since %s; the lease has %s left\n", c.Task, inline(c.Worker.Name, 80), board.Span(s.Now.Sub(c.GrantedAt)), board.Span(c.LeaseUntil.Sub(s.Now)))
 		}
 		if len(s.Open) > 0 {
 			b.WriteString("\n## Waiting for people\n\n")
@@ -88,7 +89,7 @@ func (t *Tools) readBoard(ctx context.Context, c *mcp.Call) ([]mcp.Contents, err
 			b.WriteString("* " + questionRow(q, s.Now) + "\n")
 		}
 	}
-	return []mcp.Contents{{Text: b.String()}}, nil
+	return []mcp.Contents{{Text: visible.Text(b.String())}}, nil
 }
 
 func (t *Tools) readQuestions(ctx context.Context, c *mcp.Call) ([]mcp.Contents, error) {
@@ -111,7 +112,7 @@ func (t *Tools) readQuestions(ctx context.Context, c *mcp.Call) ([]mcp.Contents,
 	if len(qs) == 0 {
 		b.WriteString("None.\n")
 	}
-	return []mcp.Contents{{Text: b.String()}}, nil
+	return []mcp.Contents{{Text: visible.Text(b.String())}}, nil
 }
 
 func (t *Tools) readTask(ctx context.Context, c *mcp.Call) ([]mcp.Contents, error) {
@@ -131,7 +132,7 @@ func (t *Tools) readTask(ctx context.Context, c *mcp.Call) ([]mcp.Contents, erro
 	if err != nil {
 		return nil, readError(err)
 	}
-	return []mcp.Contents{{Text: "# " + taskText(d, reasons, held, true) + "\n"}}, nil
+	return []mcp.Contents{{Text: visible.Text("# " + taskText(d, reasons, held, true) + "\n")}}, nil
 }
 
 // readError returns mcp.ErrNotFound for what does not exist, and otherwise an error that

@@ -36,8 +36,8 @@ func TestResources(t *testing.T) {
 				}
 				for uri, want := range map[string]string{
 					"bossman://board":       "# web\n\n2 tasks: 1 in progress, 1 ready",
-					"bossman://questions":   "# Open questions\n\n* q-1 open, blocking, asked a moment ago: Why?\n",
-					"bossman://tasks/web-1": "# web-1: One\nin progress",
+					"bossman://questions":   "# Open questions\n\n* q-1 open, blocking, asked by an agent a moment ago: \"Why?\"\n",
+					"bossman://tasks/web-1": "# web-1: \"One\"\nin progress",
 				} {
 					got, err := c.Read(t.Context(), uri)
 					if err != nil || len(got) != 1 || !strings.HasPrefix(got[0].Text, want) || got[0].MIMEType != "text/markdown" {

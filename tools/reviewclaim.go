@@ -15,23 +15,17 @@ func reviewText(h *board.Handout) string {
 	if h.Again {
 		yours = "is still yours to review"
 	}
-	head := fmt.Sprintf("%v %s. Claim %v, worker %s. Another worker reported it as done; decide whether it is. Do not change its work.",
-		t.ID, yours, h.Claim.Handle, h.Claim.Worker.Name)
-	description := escapeHeadings(h.Doc.Description)
-	if description == t.Title {
-		description = ""
-	}
-	sections := []section{
-		{"TITLE", t.Title},
-		{"DESCRIPTION", description},
-		{"DONE WHEN", cutWithPointer(escapeHeadings(h.Doc.Acceptance), 1000, t.ID)},
-		{"REPORTED", resultText(h.Doc.Result, 2000)},
-		{"WHERE", workPlace(h.Dossier)},
-		{"REJECTED BEFORE", rejectionsText(h.Events)},
-		{"ANSWERS", answersText(h)},
-		{"END WITH", reviewCall(h.Claim.Handle, board.Accept) + "\nor " + reviewCall(h.Claim.Handle, board.Reject) +
+	head := fmt.Sprintf("%v %s. Claim %v, worker %s. Another worker reported it as done; decide whether it is. Do not change its work.%s",
+		t.ID, yours, h.Claim.Handle, inline(h.Claim.Worker.Name, 80), quotedNote)
+	sections := append(specSections(h.Dossier, 2*maxHandout),
+		section{title: "REPORTED", body: resultText(h.Doc.Result, 2000)},
+		section{title: "WHERE", body: workPlace(h.Dossier)},
+		section{title: "REJECTED BEFORE", body: rejectionsText(h.Events)},
+		section{title: "ANSWERS", body: answersText(h)},
+		section{title: "END WITH", body: reviewCall(h.Claim.Handle, board.Accept) + "\nor " + reviewCall(h.Claim.Handle, board.Reject) +
 			"\nIf you cannot judge it: " + reviewCall(h.Claim.Handle, board.Skip) + "."},
-	}
+	)
+	sections[2].body = cutWithPointer(sections[2].body, 1000, t.ID)
 	fit(sections, maxHandout-len(head), t.ID)
 	return head + join(sections)
 }
@@ -58,7 +52,7 @@ func rejectionsText(events []board.Event) string {
 	var lines []string
 	for _, e := range events {
 		if e.Kind == board.EventRejected {
-			lines = append(lines, oneLine(e.Detail.Text, 240))
+			lines = append(lines, "by "+eventAuthor(e)+": "+inline(e.Detail.Text, 240))
 		}
 	}
 	return strings.Join(lines[max(0, len(lines)-3):], "\n")
@@ -142,7 +136,7 @@ func (t *Tools) forgetReview(id board.ID) {
 func reviewOutcome(d board.Dossier) string {
 	for i := len(d.Events) - 1; i >= 0; i-- {
 		e := d.Events[i]
-		who := e.Detail.By.Named(oneLine(e.Actor, 40))
+		who := capital(eventAuthor(e))
 		switch e.Kind {
 		case board.EventAccepted, board.EventRejected, board.EventCancelled:
 			return fmt.Sprintf("%s %s %v; it is %s now.", who, e.Kind, d.Task.ID, d.Task.Status)

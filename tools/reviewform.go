@@ -10,6 +10,7 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/visible"
 	"github.com/bossman-dev/bossman/mcp"
 )
 
@@ -114,12 +115,12 @@ func reviewForm(d board.Dossier) *mcp.ElicitParams {
 		},
 		"required": []string{"verdict"},
 	}, jsonv2.Deterministic(true)))
-	lines := []string{fmt.Sprintf("Review %v: %s", d.Task.ID, oneLine(d.Task.Title, 200))}
+	lines := []string{fmt.Sprintf("Review %v: %s", d.Task.ID, inline(d.Task.Title, 200))}
 	if d.Doc.Acceptance != "" {
-		lines = append(lines, "Done when: "+oneLine(d.Doc.Acceptance, 500))
+		lines = append(lines, "Done when:", cutLines(block(d.Doc.Acceptance), 500))
 	}
 	if r := resultText(d.Doc.Result, 1000); r != "" {
-		lines = append(lines, "Reported: "+r)
+		lines = append(lines, r)
 	}
-	return &mcp.ElicitParams{Message: strings.Join(lines, "\n"), RequestedSchema: schema}
+	return &mcp.ElicitParams{Message: visible.Text(strings.Join(lines, "\n")), RequestedSchema: schema}
 }

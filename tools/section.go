@@ -1,43 +1,48 @@
 package tools
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/bossman-dev/bossman/board"
 )
 
 // A section is a titled part of a long text. A section without a body is not shown.
-type section struct{ title, body string }
-
-// headings are the titles of all sections of hand-outs and tasks.
-var headings = []string{
-	"TITLE", "DESCRIPTION", "DONE WHEN", "EVIDENCE REQUIRED", "SKILLS", "AREAS", "PART OF", "BUILDS ON", "PRIOR WORK", "UNBLOCKS", "PARTS", "BESIDE YOU",
-	"LAST ATTEMPT", "YOUR NOTES", "QUESTIONS", "ANSWERS", "RESULT", "HISTORY", "END WITH",
+type section struct {
+	title string
+	by    string // who wrote the quoted body, see author; empty if the lines say so
+	body  string
 }
 
-var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n")
-
-// escapeHeadings marks every line of a user's text that looks like one of our headings as
-// quoted. Otherwise a description could fake answers from people or the closing calls.
-func escapeHeadings(s string) string {
-	lines := strings.Split(lineEnds.Replace(s), "\n")
-	for i, l := range lines {
-		if slices.Contains(headings, strings.Trim(l, " \t:")) {
-			lines[i] = "> " + l
-		}
+func (s section) text() string {
+	if s.body == "" {
+		return ""
 	}
-	return strings.Join(lines, "\n")
+	if s.by == "" {
+		return "\n\n" + s.title + "\n" + s.body
+	}
+	return "\n\n" + s.title + ", by " + s.by + "\n" + s.body
 }
 
 func join(sections []section) string {
 	var b strings.Builder
 	for _, s := range sections {
-		if s.body != "" {
-			b.WriteString("\n\n" + s.title + "\n" + s.body)
-		}
+		b.WriteString(s.text())
 	}
 	return b.String()
+}
+
+// specSections are what the task asks for, in the words of those who wrote it.
+func specSections(d board.Dossier, long int) []section {
+	t := &d.Task
+	description := d.Doc.Description
+	if strings.TrimSpace(description) == t.Title {
+		description = ""
+	}
+	return []section{
+		{"TITLE", specAuthor(d, "title"), inline(t.Title, 500)},
+		{"DESCRIPTION", specAuthor(d, "description"), cutWithPointer(block(description), long, t.ID)},
+		{"DONE WHEN", specAuthor(d, "acceptance"), cutWithPointer(block(d.Doc.Acceptance), long, t.ID)},
+	}
 }
 
 // fit shortens the sections of a hand-out to room bytes in all: first the description,
@@ -59,15 +64,41 @@ func fit(sections []section, room int, id board.ID) {
 		if len(longest.body) < 100 { // nothing left to cut
 			return
 		}
-		longest.body = cut(longest.body, len(longest.body)*3/4)
+		longest.body = cutLines(longest.body, len(longest.body)*3/4)
 	}
 }
 
-// cutWithPointer cuts s to room bytes and adds the call that returns the full text.
+// cutWithPointer cuts a quoted text to room bytes and adds the call that returns all of it.
 func cutWithPointer(s string, room int, id board.ID) string {
 	if len(s) <= room {
 		return s
 	}
 	pointer := "\n[truncated; full text: " + call("get_task", "task", id.String(), "detail", "full") + "]"
-	return cut(s, max(room-len(pointer), 200)) + pointer
+	return cutLines(s, max(room-len(pointer), 200)) + pointer
+}
+
+// cutLines cuts a text to at most n bytes. A line that is not a quotation is dropped as a
+// whole, so that no quotation mark stays open.
+func cutLines(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	s = cut(s, n)
+	head, last, ok := cutLast(s, "\n")
+	switch {
+	case strings.HasPrefix(last, "> ") || last == ">" || last == "…":
+		return s
+	case !ok:
+		return "…"
+	}
+	return head + "\n…"
+}
+
+// cutLast divides s at the last separator; without one, all of s is the tail.
+func cutLast(s, sep string) (head, tail string, ok bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return "", s, false
+	}
+	return s[:i], s[i+len(sep):], true
 }

@@ -47,7 +47,7 @@ func get(ctx context.Context, t *Tools, k *caller, in struct {
 func taskText(d board.Dossier, reasons []board.Reason, held []board.Claim, full bool) string {
 	t := &d.Task
 	var b strings.Builder
-	fmt.Fprintf(&b, "%v: %s\n%s, priority %s, created %s", t.ID, t.Title, t.State(), t.Priority, since(d.Now, t.CreatedAt))
+	fmt.Fprintf(&b, "%v: %s\n%s, priority %s, created %s", t.ID, inline(t.Title, 500), t.State(), t.Priority, since(d.Now, t.CreatedAt))
 	if t.Attempt > 0 {
 		fmt.Fprintf(&b, ", attempt %d", t.Attempt)
 	}
@@ -57,9 +57,9 @@ func taskText(d board.Dossier, reasons []board.Reason, held []board.Claim, full 
 	b.WriteString(".")
 	switch {
 	case isOwn(held, d.Claim):
-		fmt.Fprintf(&b, "\nYours: claim %v, worker %s; the lease has %s left.", d.Claim.Handle, d.Claim.Worker.Name, board.Span(d.Claim.LeaseUntil.Sub(d.Now)))
+		fmt.Fprintf(&b, "\nYours: claim %v, worker %s; the lease has %s left.", d.Claim.Handle, inline(d.Claim.Worker.Name, 80), board.Span(d.Claim.LeaseUntil.Sub(d.Now)))
 	case isOwn(held, d.Review):
-		fmt.Fprintf(&b, "\nYours to review: claim %v, worker %s; the lease has %s left.", d.Review.Handle, d.Review.Worker.Name, board.Span(d.Review.LeaseUntil.Sub(d.Now)))
+		fmt.Fprintf(&b, "\nYours to review: claim %v, worker %s; the lease has %s left.", d.Review.Handle, inline(d.Review.Worker.Name, 80), board.Span(d.Review.LeaseUntil.Sub(d.Now)))
 	case d.Claim != nil && d.Claim.Killed:
 		b.WriteString("\nIts worker's process was killed.")
 	case d.Claim != nil:
@@ -78,29 +78,22 @@ func taskText(d board.Dossier, reasons []board.Reason, held []board.Claim, full 
 			b.WriteString("\n" + r.Text)
 		}
 	}
-	section := func(title, body string) {
-		if body != "" {
-			b.WriteString("\n\n" + title + "\n" + body)
-		}
-	}
 	long, lines, events := 2500, 6, 5
 	if full {
 		long, lines, events = 200_000, 1000, 20
 	}
-	if d.Doc.Description != t.Title {
-		section("DESCRIPTION", cutWithPointer(escapeHeadings(d.Doc.Description), long, t.ID))
-	}
-	section("DONE WHEN", cutWithPointer(escapeHeadings(d.Doc.Acceptance), long, t.ID))
-	section("EVIDENCE REQUIRED", joined(t.Wants))
-	section("SKILLS", strings.Join(t.Skills, ", "))
-	section("AREAS", strings.Join(t.Areas, ", "))
-	section("PART OF", t.Parent.String())
-	section("BUILDS ON", taskLines(d.Blockers, d.Results, lines))
-	section("UNBLOCKS", taskLines(d.Dependents, nil, lines))
-	section("PARTS", taskLines(d.Children, nil, lines))
-	section("QUESTIONS", questionLines(d.Questions, lines))
-	section("RESULT", resultText(d.Doc.Result, long))
-	section("HISTORY", historyText(d, events))
+	b.WriteString(join(append(specSections(d, long)[1:],
+		section{title: "EVIDENCE REQUIRED", body: joined(t.Wants)},
+		section{title: "SKILLS", body: inlineList(t.Skills, long)},
+		section{title: "AREAS", body: inlineList(t.Areas, long)},
+		section{title: "PART OF", body: t.Parent.String()},
+		section{title: "BUILDS ON", body: taskLines(d.Blockers, d.Results, lines)},
+		section{title: "UNBLOCKS", body: taskLines(d.Dependents, nil, lines)},
+		section{title: "PARTS", body: taskLines(d.Children, nil, lines)},
+		section{title: "QUESTIONS", body: questionLines(d.Questions, lines)},
+		section{title: "RESULT", body: resultText(d.Doc.Result, long)},
+		section{title: "HISTORY", body: historyText(d, events)},
+	)))
 	return b.String()
 }
 
@@ -117,9 +110,9 @@ func taskLines(ts []board.Task, results map[board.ID]board.Result, limit int) st
 			lines = append(lines, fmt.Sprintf("and %d more", len(ts)-i))
 			break
 		}
-		line := fmt.Sprintf("%v (%s): %s", t.ID, t.State(), oneLine(t.Title, 100))
+		line := fmt.Sprintf("%v (%s): %s", t.ID, t.State(), inline(t.Title, 100))
 		if r, ok := results[t.ID]; ok {
-			line += ": " + oneLine(r.Summary, 200)
+			line += ", " + reported(r) + ": " + inline(r.Summary, 200)
 			if at := resultLocation(r); at != "" {
 				line += " (" + at + ")"
 			}
@@ -133,9 +126,11 @@ func taskLines(ts []board.Task, results map[board.ID]board.Result, limit int) st
 func questionLines(qs []board.Question, limit int) string {
 	var lines []string
 	for _, q := range qs {
-		line := fmt.Sprintf("%v %s: %s", q.ID, q.State, oneLine(q.Text, 200))
+		line := fmt.Sprintf("%v, asked by an agent: %s", q.ID, inline(q.Text, 200))
 		if q.State == board.QuestionAnswered {
-			line += " → " + oneLine(q.Answer, 300) + ", from " + answeredBy(q)
+			line += " " + answeredBy(q) + ": " + inline(q.Answer, 300)
+		} else {
+			line += " is " + string(q.State)
 		}
 		lines = append(lines, line)
 	}
@@ -146,10 +141,10 @@ func questionLines(qs []board.Question, limit int) string {
 func observer(r *board.Result) string {
 	var by []string
 	if r.ObservedOn != "" {
-		by = append(by, "on "+oneLine(r.ObservedOn, 80))
+		by = append(by, "on "+inline(r.ObservedOn, 80))
 	}
 	if r.ObservedBy != "" {
-		by = append(by, "with the key of "+oneLine(r.ObservedBy, 80))
+		by = append(by, "with the key of "+inline(r.ObservedBy, 80))
 	}
 	return strings.Join(by, ", ")
 }
@@ -158,25 +153,31 @@ func resultText(r *board.Result, long int) string {
 	if r == nil {
 		return ""
 	}
-	lines := []string{cut(escapeHeadings(r.Summary), long)}
+	lines := []string{capital(reported(*r)) + ":", cutLines(block(r.Summary), long)}
 	for _, e := range r.Evidence {
 		seen := "claimed"
 		if e.Observed {
 			seen = "observed by Bossman"
 		}
-		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s (%s) %s %s", e.Kind, seen, oneLine(e.Ref, 200), oneLine(e.Detail, 200))))
+		line := fmt.Sprintf("%s (%s)", e.Kind, seen)
+		for _, s := range []string{e.Ref, e.Detail} {
+			if s != "" {
+				line += " " + inline(s, 200)
+			}
+		}
+		lines = append(lines, line)
 	}
 	if by := observer(r); by != "" {
 		lines = append(lines, "observed "+by)
 	}
 	if r.Check != "" {
-		lines = append(lines, "check "+oneLine(r.Check, 200))
+		lines = append(lines, "check: "+inline(r.Check, 200))
 	}
 	for _, a := range r.Artifacts {
-		lines = append(lines, "artifact "+oneLine(a, 200))
+		lines = append(lines, "artifact "+inline(a, 200))
 	}
 	if r.Branch != "" {
-		lines = append(lines, "branch "+r.Branch)
+		lines = append(lines, "branch "+inline(r.Branch, 200))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -189,8 +190,10 @@ func historyText(d board.Dossier, limit int) string {
 		if e.To != "" && e.From != e.To {
 			line += ", now " + board.State(e.To).String()
 		}
-		if e.Detail.Text != "" {
-			line += ": " + oneLine(e.Detail.Text, 160)
+		if _, err := board.ParseID(e.Detail.Text); err == nil {
+			line += ": " + e.Detail.Text // what has unblocked it, or is a part of it
+		} else if e.Detail.Text != "" {
+			line += ", by " + eventAuthor(e) + ": " + inline(e.Detail.Text, 160)
 		}
 		lines = append(lines, line)
 	}

@@ -28,7 +28,7 @@ func claimList(held []board.Claim) string {
 			out = append(out, fmt.Sprintf("%d more", len(held)-i))
 			break
 		}
-		out = append(out, fmt.Sprintf("%v (%s)", c.Task, c.Worker.Name))
+		out = append(out, fmt.Sprintf("%v (%s)", c.Task, inline(c.Worker.Name, 80)))
 	}
 	return strings.Join(out, ", ")
 }
@@ -73,9 +73,6 @@ func cut(s string, n int) string {
 	return s[:n] + "…"
 }
 
-// oneLine joins the lines of s and cuts the result to n bytes.
-func oneLine(s string, n int) string { return cut(strings.Join(strings.Fields(s), " "), n) }
-
 // sentence gives s a capital letter, unless it starts with an id, and a full stop.
 func sentence(s string) string {
 	s = strings.TrimSpace(s)
@@ -83,13 +80,16 @@ func sentence(s string) string {
 		return "No reason was given."
 	}
 	if c := s[0]; c >= 'a' && c <= 'z' && !strings.Contains(firstWord(s), "-") {
-		s = string(c-'a'+'A') + s[1:]
+		s = capital(s)
 	}
 	if !strings.HasSuffix(s, ".") && !strings.HasSuffix(s, "!") && !strings.HasSuffix(s, "?") && !strings.HasSuffix(s, "…") {
 		s += "."
 	}
 	return s
 }
+
+// capital gives s a capital letter.
+func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 func firstWord(s string) string {
 	w, _, _ := strings.Cut(s, " ")
@@ -101,12 +101,3 @@ func since(now, then time.Time) string { return board.Span(now.Sub(then)) + " ag
 
 // clock formats a time of day.
 func clock(t time.Time) string { return t.UTC().Format("15:04 UTC") }
-
-// quotedList joins texts that others wrote, in quotation marks.
-func quotedList(texts []string) string {
-	quoted := make([]string, len(texts))
-	for i, s := range texts {
-		quoted[i] = string(quote(oneLine(s, 200)))
-	}
-	return strings.Join(quoted, ", ")
-}

@@ -11,6 +11,7 @@ import (
 	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/visible"
 	"github.com/bossman-dev/bossman/mcp"
 )
 
@@ -227,9 +228,9 @@ func (a *answer) tool() *mcp.ToolResult {
 	if a.made != nil {
 		return a.made
 	}
-	res := &mcp.ToolResult{Content: []mcp.Content{mcp.Text(a.text)}, IsError: a.failed}
+	res := &mcp.ToolResult{Content: []mcp.Content{content(a.text)}, IsError: a.failed}
 	for _, s := range a.more {
-		res.Content = append(res.Content, mcp.Text(s))
+		res.Content = append(res.Content, content(s))
 	}
 	if a.result != nil {
 		res.Meta = mcp.Meta{ResultKey: a.result}
@@ -244,7 +245,7 @@ func refused(err error) (*mcp.ToolResult, error) {
 		return nil, err
 	}
 	return &mcp.ToolResult{
-		Content: []mcp.Content{mcp.Text(r.Error())},
+		Content: []mcp.Content{content(r.Error())},
 		IsError: true,
 		Meta:    mcp.Meta{ResultKey: wireRefusal{Error: r.code, Text: r.why}},
 	}, nil
@@ -260,7 +261,7 @@ func (t *Tools) where(ctx context.Context, k *caller) (w board.Where) {
 	}
 	if k.call != nil { // a direct method does not say
 		client := k.call.ClientInfo()
-		w.Client = oneLine(client.Name+" "+client.Version, 80)
+		w.Client = cut(visible.Line(client.Name+" "+client.Version), 80)
 	}
 	return w
 }

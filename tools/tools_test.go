@@ -414,7 +414,7 @@ func TestPrompts(t *testing.T) {
 			text string
 		}{
 			"work":   {map[string]string{"task": "web-1"}, `get_next_task {"task":"web-1"} gives you a task`},
-			"plan":   {map[string]string{"goal": "A web shop"}, "Plan this as tasks on the board: A web shop\n"},
+			"plan":   {map[string]string{"goal": "A web shop"}, "Plan this as tasks on the board:\n> A web shop\n"},
 			"review": {nil, `list_tasks {"status":"review"} and list_tasks {"status":"failed"}`},
 		} {
 			res, err := c.Prompt(t.Context(), name, want.args)

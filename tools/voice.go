@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	jsonv2 "github.com/go-json-experiment/json"
+
+	"github.com/bossman-dev/bossman/internal/visible"
 )
 
 // A Voice formats a call as the reader of a text should make it; args are alternating names
@@ -52,7 +54,7 @@ func toolCall(tool string, args ...any) string {
 			b = append(b, ',')
 		}
 		b = append(append(b, quote(args[i].(string))...), ':')
-		b = append(b, must(jsonv2.Marshal(args[i+1]))...)
+		b = append(b, visible.JSON(must(jsonv2.Marshal(args[i+1])))...)
 	}
 	return string(append(b, '}'))
 }

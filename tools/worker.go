@@ -50,14 +50,14 @@ func findWorkers(ctx context.Context, t *Tools, k *caller, in struct {
 			continue
 		}
 		row := wireWorker{Name: x.Name, LastSeenAgo: int(now.Sub(x.LastSeen).Seconds()), StoppedBy: x.StoppedBy}
-		line := x.Name + " is idle"
+		line := inline(x.Name, 80) + " is idle"
 		if holds {
 			row.Task, row.Claim, row.LeaseLeft = c.Task.String(), c.Handle.String(), int(c.LeaseUntil.Sub(now).Seconds())
 			what := "has held"
 			if c.IsReview() {
 				what = "has reviewed"
 			}
-			line = fmt.Sprintf("%s %s %v for %s; the lease has %s left", x.Name, what, c.Task, board.Span(now.Sub(c.GrantedAt)), board.Span(c.LeaseUntil.Sub(now)))
+			line = fmt.Sprintf("%s %s %v for %s; the lease has %s left", inline(x.Name, 80), what, c.Task, board.Span(now.Sub(c.GrantedAt)), board.Span(c.LeaseUntil.Sub(now)))
 		} else {
 			line += ", seen " + since(now, x.LastSeen)
 		}
@@ -65,7 +65,7 @@ func findWorkers(ctx context.Context, t *Tools, k *caller, in struct {
 			line += ", on this connection"
 		}
 		if x.StoppedBy != "" {
-			line += ", stopped by " + x.StoppedBy
+			line += ", stopped by " + inline(x.StoppedBy, 40)
 		}
 		w.Items = append(w.Items, row)
 		if len(lines) < maxRows {

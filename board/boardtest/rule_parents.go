@@ -155,7 +155,7 @@ var ruleParents = group{"parents and children", []test{
 		x2.nothing()
 		_, reasons, err := f.board.Why(f.ctx, a)
 		f.ok(err)
-		f.equal("why", words(reasons[0].Code, reasons[0].Text), words("blocked It is a part of", p.String()+",", "which depends on", first, "(first), which is in progress."))
+		f.equal("why", words(reasons[0].Code, reasons[0].Text), words("blocked It is a part of", p.String()+",", "which depends on", first, `("first"), which is in progress.`))
 		out := x.done(h)
 		f.equal("freed", ids(out.Freed), inner)
 		x.done(x.take(inner))

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/bossman-dev/bossman/board"
@@ -142,8 +141,7 @@ func (i inspector) Check(ctx context.Context, w board.Work, d time.Duration, wai
 	case check.Red:
 		res.State, res.Reason = tools.CheckRed, fmt.Sprintf("exit status %d", v.Exit)
 	case check.Changed:
-		res.State = tools.CheckChanged
-		res.Reason = fmt.Sprintf("These files changed while the check ran: %s.", strings.Join(v.Paths, ", "))
+		res.State, res.Loose = tools.CheckChanged, v.Paths
 	default: // also check.Stopped
 		res.State = tools.CheckNotJudged
 	}

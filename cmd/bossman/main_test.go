@@ -231,7 +231,7 @@ func agent() int {
 	seen := map[string]*regexp.Regexp{
 		"$CLAIM": regexp.MustCompile(`[a-z0-9]+-\d+/\d+\.[a-z0-9]{5}`), "$TASK": regexp.MustCompile(`[a-z0-9]+-\d+`),
 		"$COMMIT":   regexp.MustCompile(`\b[0-9a-f]{40}\b`),
-		"$QUESTION": regexp.MustCompile(`q-\d+`), "$WORKER": regexp.MustCompile(`worker ([a-z]+-[a-z0-9]{3})`),
+		"$QUESTION": regexp.MustCompile(`q-\d+`), "$WORKER": regexp.MustCompile(`worker "([a-z]+-[a-z0-9]{3})"`),
 	}
 	values := map[string]string{}
 	lines := bufio.NewScanner(os.Stdin)

@@ -91,7 +91,7 @@ func (o *office) task(t *testing.T, id string) shownTask {
 	return task
 }
 
-var handedOut = regexp.MustCompile(`(?m)^(\S+) is yours\. Claim (\S+), worker (\S+), attempt`)
+var handedOut = regexp.MustCompile(`(?m)^(\S+) is yours\. Claim (\S+), worker "(\S+)", attempt`)
 
 // work is the script of a model that takes a task, asks about it, and reports it
 // done, with the claim that it reads out of what it is shown. The question is
@@ -130,11 +130,11 @@ func (o *office) worked(t *testing.T, m *model) {
 	given := handedOut.FindStringSubmatch(shown[0])
 	for i, parts := range [][]string{
 		{
-			"web-1 is yours", "Add a login page", "With e-mail and password.", "DONE WHEN\nA test shows it.",
+			"web-1 is yours", "Add a login page", "With e-mail and password.", "DONE WHEN, by ", "\n> A test shows it.",
 			`report_task_done {"claim":"` + given[2] + `"`, `report_task_failed {"claim":"` + given[2] + `"`, "To delegate",
 		},
 		{"q-1", `Continue as if the answer were "blue"`},
-		{"Noted.", "Answer to q-1", "Green, as the logo."},
+		{"Noted.", "q-1 was answered by", "Green, as the logo."},
 		{"web-1 is done.", `get_next_task {"worker":"` + given[3] + `"}`},
 	} {
 		for _, part := range parts {
@@ -269,7 +269,7 @@ func (o *office) waits(t *testing.T, session func(*model)) {
 	session(m)
 	person.Wait()
 	shown := m.results()
-	if len(shown) != 3 || !strings.Contains(shown[1], "Answer to q-1") || !strings.Contains(shown[1], "green") || !strings.Contains(shown[2], "web-1 is done.") {
+	if len(shown) != 3 || !strings.Contains(shown[1], "q-1 was answered by") || !strings.Contains(shown[1], "green") || !strings.Contains(shown[2], "web-1 is done.") {
 		t.Fatalf("the model was shown %q, want the answer, and that the task is done", shown)
 	}
 	var kinds []string

@@ -54,7 +54,7 @@ var drawing = map[string][]string{
 	"internal/cli":                {"access", "auth", "board", "internal/console"},
 	"internal/config":             {"auth", "board", "git", "internal/console"},
 	"internal/configcli":          {"board", "internal/config", "internal/console"},
-	"internal/console":            {},
+	"internal/console":            {"internal/visible"},
 	"internal/conformance/client": {"jsonrpc", "mcp", "mcp/oauth", "mcp/streamable"},
 	"internal/conformance/server": {"jsonrpc", "mcp", "mcp/streamable"},
 	"internal/mcpcli":             {"clientconfig", "internal/console", "jsonrpc", "mcp", "mcp/oauth", "mcp/streamable"},
@@ -74,7 +74,8 @@ var drawing = map[string][]string{
 	"store/postgres":              {"auth", "board", "mcp", "mcp/streamable"},
 	"store/sqlite":                {"auth", "board"},
 	"telemetry":                   {"access", "board", "mcp"},
-	"tools":                       {"access", "auth", "board", "jsonrpc", "mcp"},
+	"internal/visible":            {},
+	"tools":                       {"access", "auth", "board", "internal/visible", "jsonrpc", "mcp"},
 }
 
 // suites are imported by the test files of any package.
