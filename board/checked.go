@@ -55,10 +55,13 @@ type CheckOutcome struct {
 	Failures, MaxFailures int
 	// Question is the question that was put to people, or zero.
 	Question QuestionID
+	// Late is set if the claim had ended before, and a report was still possible.
+	Late bool
 }
 
 // Checked records that a check did not confirm the work of a claim, so that the report
-// was refused. The claim stays. The fifth red check of an attempt fails the attempt; the
+// was refused. The claim stays; one that has ended stays so, and a report is as possible as
+// before. The fifth red check of an attempt fails the attempt; the
 // third check in a row that could not judge the work parks the task with a question to
 // people, because that is not the worker's fault.
 func (b *Board) Checked(ctx context.Context, a Actor, h Handle, r CheckRun) (CheckOutcome, error) {
@@ -70,7 +73,7 @@ func (b *Board) Checked(ctx context.Context, a Actor, h Handle, r CheckRun) (Che
 		if err := c.lock(h.Task); err != nil {
 			return err
 		}
-		held, err := c.holder(h)
+		held, err := c.reporter(h)
 		if err != nil {
 			return c.keepNote(h, err, "the check did not pass: "+r.Reason)
 		}
@@ -80,13 +83,16 @@ func (b *Board) Checked(ctx context.Context, a Actor, h Handle, r CheckRun) (Che
 			return err
 		}
 		kind := EventUnjudged
-		out = CheckOutcome{Task: t.ID, Worker: held.attempt.Worker.Name, Count: unjudged + 1, Limit: maxUnjudged, MaxFailures: t.MaxFailures}
+		out = CheckOutcome{
+			Task: t.ID, Worker: held.attempt.Worker.Name, Count: unjudged + 1, Limit: maxUnjudged, MaxFailures: t.MaxFailures,
+			Late: held.claim == nil,
+		}
 		if r.Red {
 			kind, out.Count, out.Limit = EventRed, red+1, maxRed
 		}
 		detail := Detail{Attempt: t.Attempt, Nonce: t.Nonce, Worker: out.Worker, Text: r.Reason}
 		c.event(t, kind, t.Status, detail)
-		if out.Count < out.Limit {
+		if out.Count < out.Limit || out.Late { // an attempt does not end twice
 			out.Status, out.Failures = t.Status, t.Failures
 			return nil
 		}

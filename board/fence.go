@@ -98,12 +98,17 @@ func (c *change) attempt(h Handle) (Attempt, error) {
 	return a, nil
 }
 
-// extend restores the full lease of a claim if less than half of it is left, and reports
-// whether it did.
+// isWhole reports whether a call need not renew a claim: at most a minute of its lease is
+// gone, or half of a short one.
+func isWhole(claim Claim, now time.Time) bool {
+	return claim.Lease-claim.LeaseUntil.Sub(now) <= min(seenEvery, claim.Lease/2)
+}
+
+// extend restores the full lease of a claim unless it is whole, and reports whether it did.
 func (c *change) extend(h *holding) bool {
 	t, claim := h.task, h.claim
 	left := claim.LeaseUntil.Sub(c.now)
-	if left >= claim.Lease/2 {
+	if isWhole(*claim, c.now) {
 		return false
 	}
 	if left <= 0 {

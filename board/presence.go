@@ -10,7 +10,7 @@ import (
 // the owner's claims, also on reviews, that have less than half of it left, and returns all
 // its claims.
 // called is set if the owner's agents have made a call since the last Renew, also one that
-// only reads.
+// only reads: then all leases become whole, give or take a minute.
 func (b *Board) Renew(ctx context.Context, owner string, called bool) ([]Claim, error) {
 	if owner == "" {
 		return nil, nil // an empty filter would match all claims
@@ -33,7 +33,7 @@ func (b *Board) Renew(ctx context.Context, owner string, called bool) ([]Claim, 
 				return held, err
 			}
 		}
-		if claim.LeaseUntil.Sub(now) >= claim.Lease/2 {
+		if claim.LeaseUntil.Sub(now) >= claim.Lease/2 && (!called || isWhole(claim, now)) {
 			continue
 		}
 		renew := b.renew

@@ -219,7 +219,7 @@ func (i *Inspector) verifyCommit(ctx context.Context, repo *git.Repo, w board.Wo
 		return "", false, err
 	}
 	if !fresh {
-		return fmt.Sprintf("Commit %.12s is older than your work: it existed when the task was first handed out.", commit), false, nil
+		return i.older(ctx, repo, w, commit)
 	}
 	changes, err := repo.Changes(ctx, commit)
 	if err != nil {
@@ -232,6 +232,23 @@ func (i *Inspector) verifyCommit(ctx context.Context, repo *git.Repo, w board.Wo
 		return fmt.Sprintf("Commit %.12s is another agent's work: it is the evidence of %.60q.", commit, other), false, nil
 	}
 	return "", known, nil
+}
+
+// older says why a commit is not new.
+func (i *Inspector) older(ctx context.Context, repo *git.Repo, w board.Work, commit string) (fault string, seen bool, err error) {
+	tips, known := i.notes(repo).read("tips", tipsName(w))
+	fresh := false
+	if known {
+		if fresh, err = repo.IsNew(ctx, commit, tips); err != nil {
+			return "", false, err
+		}
+	}
+	if known && !fresh {
+		return fmt.Sprintf("Commit %.12s is older than your work: it existed when the task was first handed out.", commit), false, nil
+	}
+	at, err := repo.CommitTime(ctx, commit)
+	return fmt.Sprintf("Commit %.12s has a committer date of %s, before the task was first handed out, %s. If it is your work, give it the date of now: git commit --amend --no-edit --date=now.",
+		commit, at.UTC().Format(time.DateTime), w.Since.UTC().Format(time.DateTime)), false, err
 }
 
 // isNew reports whether a commit is newer than the first hand-out of a task. Without a

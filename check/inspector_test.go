@@ -59,7 +59,7 @@ func TestInspector_notes(t *testing.T) {
 	verify("a task that came later", late, false, "it existed when the task was first handed out")
 	late.Since = time.Now().Add(time.Hour)
 	late.First.Nonce = "bbbbb"
-	verify("by its own time", late, false, "it existed when the task was first handed out")
+	verify("by its own time", late, false, "before the task was first handed out")
 	if err := os.RemoveAll(state); err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,9 @@ type PlaceError struct {
 
 func (e *PlaceError) Error() string { return e.Why }
 
+// NextInstall is what to do if there is no git.
+const NextInstall = "ask a person to add the directory of git to PATH, for bossman mcp in the MCP client's configuration; then reconnect and report again"
+
 // gitTimeout is how long git may take to describe a worktree.
 const gitTimeout = 2 * time.Second
 
@@ -59,6 +62,9 @@ func (i *Inspector) Place(ctx context.Context, w board.Work, branch string) (boa
 	}
 	if repo == nil {
 		return i.outside(ctx, w)
+	}
+	if err := git.Installed(); err != nil {
+		return w.Place, &PlaceError{Why: fmt.Sprintf("The work cannot be looked at: %v.", err), Next: NextInstall}
 	}
 	branch = strings.TrimPrefix(strings.TrimSpace(branch), "refs/heads/")
 	own, err := i.last(repo, w)

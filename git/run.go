@@ -13,6 +13,17 @@ import (
 	"github.com/bossman-dev/bossman/proc"
 )
 
+// ErrNoGit means that there is no program git where programs are searched for.
+var ErrNoGit = errors.New("git is not in the PATH of this process")
+
+// Installed returns ErrNoGit if there is no git.
+func Installed() error {
+	if _, err := exec.LookPath("git"); err != nil {
+		return ErrNoGit
+	}
+	return nil
+}
+
 // An Error says that git failed.
 type Error struct {
 	// Args is the command, without the options that every call has.

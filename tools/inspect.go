@@ -153,6 +153,7 @@ func (t *Tools) inspect(ctx context.Context, k *caller, e action, r *board.Repor
 	if err != nil {
 		return nil, "", err
 	}
+	defer t.keep(ctx, k)()
 	client := r.Where.Client
 	if w.Place, err = t.o.Inspector.Place(ctx, w, branch); err != nil {
 		if p.Policy != board.PolicyTrust {
@@ -166,7 +167,7 @@ func (t *Tools) inspect(ctx context.Context, k *caller, e action, r *board.Repor
 	t.o.Inspector.Resolve(ctx, w, r.Evidence)
 	observed, faults, err := t.o.Inspector.Verify(ctx, w, r.Evidence)
 	if err != nil {
-		return nil, "", err
+		return nil, "", notThere(h, err)
 	}
 	if len(faults) > 0 && p.Policy != board.PolicyTrust {
 		return nil, "", &refusal{
@@ -321,6 +322,8 @@ func checkFailed(o board.CheckOutcome, res CheckResult) *answer {
 	switch {
 	case o.Question != 0:
 		fmt.Fprintf(&s, "\n%v is parked: people were asked as %v. Commit to your branch and stop working on it. Next: %s.", o.Task, o.Question, nextCall(o.Worker))
+	case o.Late:
+		fmt.Fprintf(&s, "\nYour claim on %v had ended before, and nobody has taken the task since. Next: fix that and %s; it is accepted as long as nobody takes the task.", o.Task, repeat())
 	case o.Status != board.InProgress:
 		fmt.Fprintf(&s, "\nThat was the check's failure number %d: this attempt at %v has failed (%d of %d). Next: %s.", o.Count, o.Task, o.Failures, o.MaxFailures, nextCall(o.Worker))
 	case res.State == CheckRed:

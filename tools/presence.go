@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/bossman-dev/bossman/board"
 )
 
 const (
@@ -81,6 +83,37 @@ func (t *Tools) renew(ctx context.Context) time.Duration {
 	if err == nil && len(held) == 0 {
 		t.setEnded(given)
 	}
+	return nextRenewal(held)
+}
+
+// keep renews the claims of a caller that has no process on a pipe, at once and until stop is
+// called: its call looks at the work, which takes as long as the check.
+func (t *Tools) keep(ctx context.Context, k *caller) (stop func()) {
+	if t.piped() || k.Owner == "" {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			held, err := t.b.Renew(ctx, k.Owner, true)
+			if err != nil && ctx.Err() == nil {
+				t.o.Logger.Warn("claims could not be renewed", "err", err)
+			}
+			timer := time.NewTimer(nextRenewal(held))
+			select {
+			case <-ctx.Done():
+				timer.Stop()
+				return
+			case <-timer.C:
+			}
+		}
+	})
+	return func() { cancel(); wg.Wait() }
+}
+
+// nextRenewal is when claims have to be renewed again.
+func nextRenewal(held []board.Claim) time.Duration {
 	next := renewEvery
 	for _, c := range held {
 		next = min(next, renewPause(c.Lease))

@@ -66,6 +66,26 @@ var ruleChecks = group{"checks", []test{
 		d = f.get(id)
 		f.equal("waived for other work", d.CheckWaived(), false)
 	}},
+	{"a check after the end of the claim is told as such, and changes nothing", func(f *fixture) {
+		x := f.agent("x")
+		left := x.take(f.create("a"))
+		f.ok(f.board.GiveBack(f.ctx, x.actor, left))
+		for range 6 {
+			out, err := f.board.Checked(f.ctx, x.actor, left, redCheck)
+			f.ok(err)
+			f.equal("left", words(out.Late, out.Status, out.Failures), "true pending 0")
+		}
+		x.done(left)
+
+		expired := x.take(f.create("b"))
+		f.expire(expired.Task)
+		for range 6 {
+			out, err := f.board.Checked(f.ctx, x.actor, expired, unjudgedCheck)
+			f.ok(err)
+			f.equal("expired", words(out.Late, out.Status, out.Failures, out.Question), "true pending 1 q-0")
+		}
+		x.done(expired)
+	}},
 	{"only the holder's checks count", func(f *fixture) {
 		id := f.create("a")
 		x, y := f.agent("x"), f.agent("y")

@@ -78,6 +78,33 @@ var rulePresence = group{"presence", []test{
 			f.Error("the claim of another process was renewed")
 		}
 	}},
+	{"a call makes the lease whole again, whatever is left of it", func(f *fixture) {
+		id := f.create("a")
+		x := f.agent("x")
+		h := x.take(id)
+		call := func(what string, whole bool, do func() error) {
+			f.Helper()
+			f.write(func(tx board.Tx) error {
+				c, err := tx.LiveClaim(id)
+				if err != nil {
+					return err
+				}
+				c.LeaseUntil = c.LeaseUntil.Add(-c.Lease / 4)
+				return tx.UpdateClaim(c)
+			})
+			f.ok(do())
+			d := f.get(id)
+			if left := d.Claim.LeaseUntil.Sub(d.Now); left > d.Claim.Lease-time.Minute != whole {
+				f.Errorf("%s: %v of %v are left", what, left, d.Claim.Lease)
+			}
+		}
+		call("a note", true, func() error {
+			_, err := f.board.Progress(f.ctx, x.actor, h, board.Note{Text: "on it"})
+			return err
+		})
+		call("a call", true, func() error { _, err := f.board.Renew(f.ctx, "x", true); return err })
+		call("presence alone", false, func() error { _, err := f.board.Renew(f.ctx, "x", false); return err })
+	}},
 	{"Renew without an owner renews nothing", func(f *fixture) {
 		a := f.create("a")
 		x := f.agent("x")

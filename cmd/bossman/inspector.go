@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/bossman-dev/bossman/board"
@@ -70,9 +71,18 @@ func (i inspector) Place(ctx context.Context, w board.Work, branch string) (boar
 	return at, placeError(err)
 }
 
+// Verify implements tools.Inspector.
+func (i inspector) Verify(ctx context.Context, w board.Work, evidence []board.Evidence) (observed []board.Evidence, faults []string, err error) {
+	observed, faults, err = i.Inspector.Verify(ctx, w, evidence)
+	return observed, faults, placeError(err)
+}
+
 // Command implements tools.Inspector.
 func (i inspector) Command() (command, why string) {
 	c, untrusted, err := i.InForce()
+	if err == nil && i.Common != "" {
+		err = git.Installed()
+	}
 	switch {
 	case err != nil:
 		err = placeError(err)
@@ -92,6 +102,12 @@ func (i inspector) Command() (command, why string) {
 func placeError(err error) error {
 	if e, ok := errors.AsType[*check.PlaceError](err); ok {
 		return &tools.PlaceError{Why: e.Why, Next: e.Next}
+	}
+	if errors.Is(err, git.ErrNoGit) {
+		return &tools.PlaceError{Why: fmt.Sprintf("Work cannot be looked at: %v.", err), Next: check.NextInstall}
+	}
+	if e, ok := errors.AsType[*git.Error](err); ok {
+		return &tools.PlaceError{Why: fmt.Sprintf("The work cannot be looked at: %.500s.", strings.TrimRight(e.Error(), ". ")), Next: "repair what git says and report again; if you cannot, ask a person to look at the repository"}
 	}
 	if e, ok := errors.AsType[*console.Error](err); ok { // which check is in force cannot be said
 		return &tools.PlaceError{Why: "The check cannot run: " + e.Error() + ".", Next: cmp.Or(e.Next, "ask a person to look at it")}
