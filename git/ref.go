@@ -1,7 +1,9 @@
 package git
 
 import (
+	"bufio"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -62,14 +64,29 @@ func (r *Repo) ref(name string, depth int) string {
 			return text
 		}
 	}
-	packed, _ := readBounded(filepath.Join(r.Common, "packed-refs"), maxPacked)
-	for line := range strings.Lines(packed) {
+	for line := range r.packed() {
 		object, ref, ok := strings.Cut(strings.TrimSpace(line), " ")
 		if ok && ref == name && IsObject(object) {
 			return object
 		}
 	}
 	return ""
+}
+
+// packed yields the lines of the file of packed refs, up to one that is too long for a ref.
+func (r *Repo) packed() iter.Seq[string] {
+	return func(yield func(line string) bool) {
+		f, err := openPlain(filepath.Join(r.Common, "packed-refs"), maxPacked)
+		if err != nil {
+			return
+		}
+		defer f.Close()
+		for lines := bufio.NewScanner(f); lines.Scan(); {
+			if !yield(lines.Text()) {
+				return
+			}
+		}
+	}
 }
 
 // Tips lists the commits and tags that refs and the HEADs of all worktrees point to,
@@ -81,8 +98,7 @@ func (r *Repo) Tips() []string {
 			seen[text] = true
 		}
 	}
-	packed, _ := readBounded(filepath.Join(r.Common, "packed-refs"), maxPacked)
-	for line := range strings.Lines(packed) {
+	for line := range r.packed() {
 		object, _, _ := strings.Cut(strings.TrimPrefix(line, "^"), " ")
 		add(object)
 	}

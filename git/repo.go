@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // ErrNoRepo means that a directory is in no git repository.
@@ -199,24 +200,29 @@ func (r *Repo) Name() string {
 const maxSmall = 64 << 10
 
 // readSmall reads a regular file of bounded size.
-func readSmall(path string) (string, error) { return readBounded(path, maxSmall) }
-
-func readBounded(path string, limit int64) (string, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return "", err
-	}
-	if !info.Mode().IsRegular() {
-		return "", fmt.Errorf("%w: %s is not a regular file", fs.ErrInvalid, path)
-	}
-	f, err := os.Open(path)
+func readSmall(path string) (string, error) {
+	f, err := openPlain(path, maxSmall)
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err == nil && int64(len(text)) > limit {
-		err = fmt.Errorf("%w: %s is over %d bytes", fs.ErrInvalid, path, limit)
-	}
+	text, err := io.ReadAll(io.LimitReader(f, maxSmall))
 	return string(text), err
+}
+
+// openPlain opens a regular file of bounded size. It does not wait for a pipe.
+func openPlain(path string, limit int64) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && (!info.Mode().IsRegular() || info.Size() > limit) {
+		err = fmt.Errorf("%w: %s is not a regular file of at most %d bytes", fs.ErrInvalid, path, limit)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
 }

@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -48,6 +50,8 @@ const (
 	maxErrors = 4 << 10
 	// killDelay is how long git may take to end after it was told to.
 	killDelay = 2 * time.Second
+	// maxRead bounds the time of a call that only reads objects and refs.
+	maxRead = 10 * time.Second
 )
 
 // safeOptions precede every command.
@@ -63,17 +67,23 @@ var safeOptions = []string{
 
 // A call is one run of git.
 type call struct {
-	args  []string
-	env   []string // in addition
-	stdin string
+	args   []string
+	env    []string // in addition
+	stdin  string
+	memory int64 // bounds what git may allocate, if it is set
 }
 
-// git runs a command in the repository and returns its standard output.
+// git runs a command that reads in the repository, and returns its standard output.
 func (r *Repo) git(ctx context.Context, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, maxRead)
+	defer cancel()
 	return r.run(ctx, call{args: args})
 }
 
 func (r *Repo) run(ctx context.Context, c call) (string, error) {
+	if err := r.plain(); err != nil {
+		return "", &Error{Args: c.args, Exit: -1, err: err}
+	}
 	cmd := exec.CommandContext(ctx, "git", append(append([]string{}, safeOptions...), c.args...)...)
 	cmd.Dir = r.Root
 	cmd.Env = append(r.environment(), c.env...)
@@ -83,6 +93,9 @@ func (r *Repo) run(ctx context.Context, c call) (string, error) {
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // so that it removes its locks
 	out, complaints := &limited{limit: maxOutput}, &limited{limit: maxErrors, tail: true}
 	cmd.Stdout, cmd.Stderr = out, complaints
+	if c.memory > 0 {
+		proc.LimitMemory(cmd, c.memory)
+	}
 	err := cmd.Run()
 	if err == nil && out.cut {
 		err = errors.New("the output is too long")
@@ -95,6 +108,45 @@ func (r *Repo) run(ctx context.Context, c call) (string, error) {
 	}
 	return out.String(), nil
 }
+
+// plain refuses a repository in which a pipe, a device or a file without measure stands in
+// place of a file that git reads: git would wait for it, or read it whole.
+func (r *Repo) plain() error {
+	for name, limit := range map[string]int64{
+		"HEAD": maxSmall, "commondir": maxSmall, "gitdir": maxSmall, "config": maxConfig, "config.worktree": maxConfig, "index": maxIndex, "packed-refs": maxPacked,
+		"shallow": maxPacked, "info/attributes": maxConfig, "info/exclude": maxConfig, "info/grafts": maxConfig, "info/sparse-checkout": maxConfig, "objects/info/alternates": maxConfig,
+	} {
+		for _, dir := range []string{r.Dir, r.Common} {
+			path := filepath.Join(dir, filepath.FromSlash(name))
+			if info, err := os.Stat(path); err == nil && (!info.Mode().IsRegular() || info.Size() > limit) {
+				return fmt.Errorf("%s is not a regular file of at most %d bytes", path, limit)
+			}
+		}
+	}
+	for _, name := range []string{"config", "config.worktree"} {
+		for key, value := range r.settings(name) {
+			named := key == "core.attributesfile" || key == "core.excludesfile" || strings.HasPrefix(key, "include") && strings.HasSuffix(key, ".path")
+			if !named {
+				continue
+			}
+			if info, err := os.Stat(resolve(r.Common, value)); err == nil && (!info.Mode().IsRegular() || info.Size() > maxConfig) {
+				return fmt.Errorf("%s in %s is %s, which is not a regular file of at most %d bytes", key, filepath.Join(r.Common, name), value, maxConfig)
+			}
+		}
+	}
+	return filepath.WalkDir(filepath.Join(r.Common, "refs"), func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || e.Type().IsRegular() {
+			return nil
+		}
+		if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+			return fmt.Errorf("%s is not a regular file", path)
+		}
+		return nil
+	})
+}
+
+// maxConfig bounds the files of a repository that people write.
+const maxConfig = 4 << 20
 
 // environment is that of this process without its GIT_* variables, and with the
 // repository named, so that git does not search for one.

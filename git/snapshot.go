@@ -113,9 +113,12 @@ func (r *Repo) Changed(ctx context.Context, old, new string, limit int) ([]strin
 	return paths, nil
 }
 
+// maxIndex bounds the index: that of a million files has about 100 MB.
+const maxIndex = 1 << 30
+
 // copyFile copies a file with its time of modification.
 func copyFile(to, from string) error {
-	in, err := os.Open(from)
+	in, err := openPlain(from, maxIndex)
 	if err != nil {
 		return err
 	}

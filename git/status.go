@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 )
 
@@ -16,6 +18,16 @@ type Status struct {
 	// Uncommitted is how many files differ from the commit, untracked ones included; 0 if
 	// git does not say.
 	Uncommitted int
+}
+
+// statusMemory bounds what git may allocate to count files: a file in the worktree may be
+// without measure, and the count is not worth that. An index takes some times its size.
+func (r *Repo) statusMemory() int64 {
+	limit := int64(128 << 20)
+	if info, err := os.Stat(filepath.Join(r.Dir, "index")); err == nil {
+		limit += 8 * info.Size()
+	}
+	return limit
 }
 
 // headLength is how much of a commit's hash is kept.
@@ -37,7 +49,7 @@ func (r *Repo) Status(ctx context.Context) (Status, error) {
 	if err != nil {
 		return s, nil
 	}
-	out, err := r.run(ctx, call{args: []string{"status", "--porcelain=v2", "-z", "--no-renames", "--ignore-submodules=dirty"}, env: env})
+	out, err := r.run(ctx, call{args: []string{"status", "--porcelain=v2", "-z", "--no-renames", "--ignore-submodules=dirty"}, env: env, memory: r.statusMemory()})
 	if err == nil {
 		s.Uncommitted = strings.Count(out, "\x00")
 	}

@@ -1,0 +1,18 @@
+package proc
+
+import (
+	"os/exec"
+	"strconv"
+)
+
+// LimitMemory limits what a child that was not started yet may allocate. Files that it maps
+// to read them do not count. A shell sets the limit: it must hold from the beginning.
+func LimitMemory(cmd *exec.Cmd, bytes int64) {
+	shell, err := exec.LookPath("sh")
+	if err != nil || cmd.Err != nil {
+		return
+	}
+	args := append([]string{cmd.Path}, cmd.Args[1:]...)
+	cmd.Path = shell
+	cmd.Args = append([]string{"sh", "-c", `ulimit -d "$0" 2>/dev/null; exec "$@"`, strconv.FormatInt(bytes>>10, 10)}, args...)
+}
