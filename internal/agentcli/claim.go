@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/bossman-dev/bossman/board"
@@ -79,15 +80,10 @@ func claimPath(dir, elsewhere string) string {
 // and nothing else.
 func readClaim(path, label string) (*claimFile, error) {
 	fresh := &claimFile{path: path, Board: label, Owner: board.DirPrefix + rand.Text()[:12]}
-	f, err := os.Open(path)
+	text, err := readPlain(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fresh, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxClaimFile))
 	if err != nil {
 		return nil, err
 	}
@@ -101,8 +97,41 @@ func readClaim(path, label string) (*claimFile, error) {
 	return kept, nil
 }
 
+// readPlain reads a claim file. A repository may bring something else under its name.
+func readPlain(path string) ([]byte, error) {
+	if err := checkDir(path); err != nil {
+		return nil, err
+	}
+	info, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxClaimFile {
+		return nil, fmt.Errorf("%s is not a regular file of at most %d KiB; delete it, and use --claim", path, maxClaimFile>>10)
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxClaimFile))
+}
+
+// checkDir refuses a symbolic link in place of a claim file's directory: files would be
+// created wherever it leads.
+func checkDir(path string) error {
+	dir := filepath.Dir(path)
+	if info, err := os.Lstat(dir); err == nil && !info.IsDir() {
+		return console.Errorf(console.Denied, "remove it", "%s is not a directory, and no claim is kept through a symbolic link", dir)
+	}
+	return nil
+}
+
 // write replaces the file.
 func (c *claimFile) write() error {
+	if err := checkDir(c.path); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(filepath.Dir(c.path), 0o700); err != nil {
 		return err
 	}
@@ -151,6 +180,9 @@ const lockWait = 5 * time.Second
 // lock keeps a second `bossman next` in the same directory from taking a second task. A
 // directory that cannot be written has no lock, as it keeps no claim.
 func (c *claimFile) lock(ctx context.Context) (unlock func(), err error) {
+	if err := checkDir(c.path); err != nil {
+		return nil, err
+	}
 	if os.MkdirAll(filepath.Dir(c.path), 0o700) != nil {
 		return func() {}, nil
 	}

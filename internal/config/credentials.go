@@ -36,7 +36,7 @@ func LoadCredentials(getenv func(string) string) (*Credentials, error) {
 		return nil, console.Errorf(console.Failure, "set HOME", "there is no place for this machine's keys")
 	}
 	c := &Credentials{path: filepath.Join(filepath.Dir(config), "credentials.toml"), keys: map[string]auth.Secret{}}
-	text, err := os.ReadFile(c.path)
+	text, err := readOwn(c.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return c, nil
 	}

@@ -15,12 +15,18 @@ import (
 
 // A link lets a clone use the board of another clone. It is a file in the git directory of
 // the first with the path of the git directory of the second, and goes one step: a clone
-// whose board is used has no link itself.
+// whose board is used has no link itself. The second names the first, too: an archive can
+// bring a link to any path, but nothing at that path.
 
 const offNext = "bossman link --off removes the link, bossman link PATH makes another"
 
 // linkFile is where the link of a repository is.
 func linkFile(common string) string { return filepath.Join(common, "bossman", "link") }
+
+// backFile is where the repository that has the board names one that is linked to it.
+func backFile(target, common string) string {
+	return filepath.Join(target, "bossman", "linked", hashName(common))
+}
 
 // boardFileOf is where the board of a repository is.
 func boardFileOf(common string) string { return filepath.Join(common, "bossman", "board.db") }
@@ -38,16 +44,19 @@ func readLink(common string) (string, error) {
 	bad := func(format string, args ...any) (string, error) {
 		return "", console.Errorf(console.Denied, offNext, "the link to a board in %s is not used: %s", path, fmt.Sprintf(format, args...))
 	}
-	if !info.Mode().IsRegular() || info.Size() > 4096 || runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 || owner(info) != "" {
+	if !info.Mode().IsRegular() || info.Size() > maxPath || runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 || owner(info) != "" {
 		return bad("it must be a regular file of yours that only you can write")
 	}
-	text, err := os.ReadFile(path)
+	text, err := readPlain(path, maxPath)
 	if err != nil {
 		return "", fmt.Errorf("read the link to a board: %w", err)
 	}
 	target := strings.TrimSuffix(string(text), "\n")
 	if err := checkTarget(common, target); err != nil {
 		return bad("%v", err)
+	}
+	if back, err := readPlain(backFile(target, common), maxPath); err != nil || strings.TrimSuffix(string(back), "\n") != common {
+		return bad("nobody has run bossman link here for %s, so it came with the files, or one of the clones was moved", target)
 	}
 	return target, nil
 }
@@ -102,7 +111,7 @@ func CurrentLink(flags Flags, getenv func(string) string) (Link, error) {
 	}
 	l := Link{Clone: repo.Common, Own: boardFileOf(repo.Common)}
 	l.Board = l.Own
-	if text, err := os.ReadFile(linkFile(repo.Common)); err == nil {
+	if text, err := readPlain(linkFile(repo.Common), maxPath); err == nil {
 		l.Board = boardFileOf(strings.TrimSpace(string(text)))
 	}
 	return l, nil
@@ -118,14 +127,22 @@ func (l *Link) Set(dir string) error {
 		return console.Errorf(console.Conflict, "bossman link PATH, with the directory of the clone that has the board", "cannot link to %s: %v", dir, err)
 	}
 	l.Board = boardFileOf(repo.Common)
+	if err := replaceFile(backFile(repo.Common, l.Clone), l.Clone+"\n"); err != nil {
+		return err
+	}
 	return replaceFile(linkFile(l.Clone), repo.Common+"\n")
 }
 
 // Remove removes the link, and reports whether there was one.
 func (l *Link) Remove() (bool, error) {
+	target, _ := readPlain(linkFile(l.Clone), maxPath)
 	err := os.Remove(linkFile(l.Clone))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
+	}
+	back := backFile(strings.TrimSuffix(string(target), "\n"), l.Clone)
+	if text, _ := readPlain(back, maxPath); string(text) == l.Clone+"\n" {
+		_ = os.Remove(back)
 	}
 	l.Board = l.Own
 	return err == nil, err

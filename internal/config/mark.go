@@ -21,11 +21,7 @@ func (l Location) mark(name string) mark {
 // read returns the file that a mark names, empty if there is no mark, or the file is gone or
 // cannot be seen.
 func (m mark) read() string {
-	info, err := os.Lstat(string(m))
-	if err != nil || !info.Mode().IsRegular() || info.Size() > 4096 {
-		return ""
-	}
-	text, err := os.ReadFile(string(m))
+	text, err := readPlain(string(m), maxPath)
 	path := strings.TrimSpace(string(text))
 	if err != nil || !filepath.IsAbs(path) {
 		return ""
@@ -40,10 +36,7 @@ func (m mark) write(path string) error {
 	if m.read() == path {
 		return nil
 	}
-	if err := os.MkdirAll(filepath.Dir(string(m)), 0o755); err != nil {
-		return err
-	}
-	return os.WriteFile(string(m), []byte(path+"\n"), 0o644)
+	return replaceFile(string(m), path+"\n")
 }
 
 func (m mark) remove() { _ = os.Remove(string(m)) }

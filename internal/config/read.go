@@ -10,8 +10,13 @@ import (
 	"github.com/bossman-dev/bossman/internal/console"
 )
 
-// maxFile bounds a configuration file.
-const maxFile = 1 << 20
+const (
+	// maxFile bounds a configuration file. Its values may take a hundred times as much
+	// memory as its text.
+	maxFile = 64 << 10
+	// maxPath bounds a file with a path in it.
+	maxPath = 4 << 10
+)
 
 // readOwn reads a file of the user's.
 func readOwn(path string) ([]byte, error) {
@@ -23,7 +28,21 @@ func readOwn(path string) ([]byte, error) {
 		f.Close()
 		return nil, console.Errorf(console.Denied, "chown it, or remove it", "%s belongs to %s, and a configuration of others is not used", path, owner(info))
 	}
-	return readAll(f, path)
+	return readAll(f, path, maxFile)
+}
+
+// readPlain reads a file that this program writes, and that is no symbolic link.
+func readPlain(path string, limit int64) ([]byte, error) {
+	if info, err := os.Lstat(path); err != nil {
+		return nil, err
+	} else if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", path)
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	return readAll(f, path, limit)
 }
 
 // readInside reads a file in a project's directory, which no symbolic link leaves.
@@ -41,19 +60,19 @@ func readInside(root, path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return readAll(f, path)
+	return readAll(f, path, maxFile)
 }
 
 // readAll reads a regular file of bounded size, and closes it: a repository may bring a pipe
 // or a device under the name of its configuration.
-func readAll(f *os.File, path string) ([]byte, error) {
+func readAll(f *os.File, path string, limit int64) ([]byte, error) {
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() || info.Size() > maxFile {
-		return nil, fmt.Errorf("%s is not a regular file of at most 1 MiB", path)
+	if !info.Mode().IsRegular() || info.Size() > limit {
+		return nil, fmt.Errorf("%s is not a regular file of at most %d KiB", path, limit>>10)
 	}
-	return io.ReadAll(io.LimitReader(f, maxFile))
+	return io.ReadAll(io.LimitReader(f, limit))
 }

@@ -93,7 +93,7 @@ func TestSettings_projectFile(t *testing.T) {
 		"a device":           {func(path string) error { return os.Symlink("/dev/zero", path) }, "escapes"},
 		"a pipe":             {func(path string) error { return exec.Command("mkfifo", path).Run() }, "not a regular file"},
 		"a directory":        {func(path string) error { return os.Mkdir(path, 0o700) }, "not a regular file"},
-		"a huge file":        {func(path string) error { return os.Link(filepath.Join(other, "huge"), path) }, "at most 1 MiB"},
+		"a huge file":        {func(path string) error { return os.Link(filepath.Join(other, "huge"), path) }, "at most 64 KiB"},
 	} {
 		dir := tree(t, map[string]string{".bossman/x": "", "mine.toml": "project = 'mine'"})
 		if err := c.make(projectFile(dir)); err != nil {

@@ -115,7 +115,7 @@ func (s *Settings) siblings() []string {
 	entries, _ := os.ReadDir(dir)
 	var list []string
 	for _, e := range entries {
-		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		text, err := readPlain(filepath.Join(dir, e.Name()), maxPath)
 		common := string(text)
 		if err != nil || checkTarget(repo.Common, common) != nil || len(list) == maxSiblings {
 			continue

@@ -55,12 +55,30 @@ func (c *Console) ReadSecret(ctx context.Context, text string) (string, error) {
 	return strings.TrimSpace(string(secret)), err
 }
 
-// ReadFile reads a file that was named on the command line; - is standard input.
+// maxInput bounds a file that was named on the command line.
+const maxInput = 64 << 20
+
+// ReadFile reads a file that was named on the command line; - is standard input. It may be
+// a pipe.
 func (c *Console) ReadFile(ctx context.Context, name string) ([]byte, error) {
-	if name == "-" {
-		return interruptible(ctx, func() ([]byte, error) { return io.ReadAll(c.Stdin) })
-	}
-	return os.ReadFile(name)
+	return interruptible(ctx, func() ([]byte, error) {
+		f := c.Stdin
+		if name != "-" {
+			var err error
+			if f, err = os.Open(name); err != nil {
+				return nil, err
+			}
+			defer f.Close()
+		}
+		if info, err := f.Stat(); err == nil && info.Size() > maxInput {
+			return nil, fmt.Errorf("%s is over %d MiB", name, maxInput>>20)
+		}
+		text, err := io.ReadAll(io.LimitReader(f, maxInput+1))
+		if err == nil && len(text) > maxInput {
+			err = fmt.Errorf("%s is over %d MiB", name, maxInput>>20)
+		}
+		return text, err
+	})
 }
 
 // interruptible calls read and returns early if ctx ends: Ctrl-C must not wait for a key.

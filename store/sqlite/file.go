@@ -147,7 +147,7 @@ func connect(ctx context.Context, db *sql.DB) (*conn, error) {
 
 // maxValue bounds a value and a row, which a file that somebody else made could have of a
 // gigabyte. Ours are far smaller.
-const maxValue = 32 << 20
+const maxValue = 4 << 20
 
 // stmt returns the prepared statement of a constant query.
 func (c *conn) stmt(ctx context.Context, query string) (*sql.Stmt, error) {
@@ -209,8 +209,8 @@ func (s *Store) current(ctx context.Context) (*file, int64, error) {
 		return nil, 0, fmt.Errorf("%w: %w", board.ErrUnavailable, err)
 	}
 	exists := err == nil
-	if exists && !info.Mode().IsRegular() {
-		return nil, 0, fmt.Errorf("%w: %s is not a regular file, and a board is not followed through a symbolic link", board.ErrUnavailable, s.path)
+	if err := requirePlain(s.path, "", "-wal", "-shm", "-journal"); err != nil {
+		return nil, 0, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -239,6 +239,17 @@ func (s *Store) current(ctx context.Context) (*file, int64, error) {
 	f.users = 1
 	s.file = f
 	return f, 0, nil
+}
+
+// requirePlain refuses a board whose files are links, pipes or devices. SQLite would follow
+// them or wait for them.
+func requirePlain(path string, suffixes ...string) error {
+	for _, suffix := range suffixes {
+		if info, err := os.Lstat(path + suffix); err == nil && !info.Mode().IsRegular() {
+			return fmt.Errorf("%w: %s is not a regular file, and a board is not followed through a symbolic link", board.ErrUnavailable, path+suffix)
+		}
+	}
+	return nil
 }
 
 // detach ends the use of a file that attach returned, which may be nil.

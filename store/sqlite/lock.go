@@ -146,6 +146,10 @@ func openLock(path string) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", board.ErrUnavailable, asFull(err))
 	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		f.Close()
+		return nil, fmt.Errorf("%w: %s is not a regular file", board.ErrUnavailable, path)
+	}
 	return f, nil
 }
 

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"embed"
@@ -60,11 +61,45 @@ SELECT count(*) FILTER (WHERE name IN ('meta', 'goose_db_version')),
 	case tables < 2:
 		return 0, nil
 	}
+	if err := checkSchema(ctx, db); err != nil {
+		return 0, err
+	}
 	var version int64
 	if err := db.QueryRowContext(ctx, newest).Scan(&version); err != nil {
 		return 0, mapError(ctx, err)
 	}
 	return version, nil
+}
+
+// checkSchema refuses a file whose schema computes anything. A file that somebody else made
+// could have a view without end in place of a table, values that are made when they are
+// read, or a trigger that writes. So no migration may add a view, a virtual table or a
+// generated column, and the triggers of the first one are the only ones.
+func checkSchema(ctx context.Context, db *sql.DB) error {
+	const computed = `
+SELECT type || ' ' || name, CASE type WHEN 'trigger' THEN sql ELSE '' END FROM sqlite_schema WHERE type IN ('view', 'trigger') OR type = 'table' AND rootpage = 0
+UNION ALL
+SELECT 'column ' || x.name || ' of ' || s.name, '' FROM sqlite_schema AS s JOIN pragma_table_xinfo(s.name) AS x WHERE s.type = 'table' AND s.rootpage > 0 AND x.hidden > 1
+LIMIT 10`
+	first, err := fs.ReadFile(migrations, "00001_board.sql")
+	if err != nil {
+		return err
+	}
+	rows, err := db.QueryContext(ctx, computed)
+	if err != nil {
+		return mapError(ctx, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var what, text string
+		if err := rows.Scan(&what, &text); err != nil {
+			return mapError(ctx, err)
+		}
+		if text == "" || !bytes.Contains(first, []byte(text+";")) {
+			return fmt.Errorf("the file was not made by this program: its schema has the %.80q; restore a backup, or choose another file", what)
+		}
+	}
+	return mapError(ctx, rows.Err())
 }
 
 // prepareLocked creates what is missing of the directory, the file and the schema. It
