@@ -90,6 +90,10 @@ cuts: ## cut 1,000 connections to PostgreSQL, before, inside and after each stat
 siege: ## slow posts, 20,000 idle connections and 100,000 wrong keys against a team's server; the others' p99 beside an undisturbed run (two minutes)
 	cd e2e && BOSSMAN_SIEGE=1 $(GO) test -count=1 -timeout=20m -v -run '^TestSiege$$' $(TESTFLAGS) ./keys
 
+.PHONY: hostile
+hostile: ## every command and every tool in every hostile repository, board and configuration (twenty minutes; root for all of them)
+	cd e2e && BOSSMAN_HOSTILE=1 $(GO) test -count=1 -timeout=60m $(TESTFLAGS) ./hostile
+
 .PHONY: e2e-agents
 e2e-agents: ## the same with real coding agents (large downloads)
 	@if [ -f e2e/go.mod ]; then cd e2e && BOSSMAN_E2E_AGENTS=1 $(GO) test -count=1 $(TESTFLAGS) ./agents; else echo "e2e: not here yet"; fi

@@ -26,6 +26,7 @@
 //	load         very many clients over HTTP, and hostile ones; needs none either
 //	faults       programs and databases that are killed in the middle of their work
 //	failover     a standby that takes over the database under a server's replicas
+//	hostile      every command and tool in clones, archives and shared directories that attack
 //	team         replicas of a server behind a load balancer, killed and told to end
 //
 // Each of the first three folders has a package.json with exact versions. The tests

@@ -10,7 +10,9 @@ replace github.com/bossman-dev/bossman => ..
 require (
 	github.com/bossman-dev/bossman v0.0.0-00010101000000-000000000000
 	github.com/jackc/pgx/v5 v5.11.0
+	golang.org/x/sys v0.48.0
 	golang.org/x/time v0.15.0
+	modernc.org/sqlite v1.60.0
 )
 
 require (
@@ -33,11 +35,9 @@ require (
 	go.uber.org/multierr v1.11.0 // indirect
 	golang.org/x/oauth2 v0.37.0 // indirect
 	golang.org/x/sync v0.23.0 // indirect
-	golang.org/x/sys v0.48.0 // indirect
 	golang.org/x/text v0.42.0 // indirect
 	modernc.org/libc v1.77.1 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect
-	modernc.org/sqlite v1.60.0 // indirect
 	pgregory.net/rapid v1.3.0 // indirect
 )
