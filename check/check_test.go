@@ -287,30 +287,88 @@ func TestRun_Ran(t *testing.T) {
 	first, second := newRepo(t), newRepo(t)
 	gate := filepath.Join(t.TempDir(), "gate")
 	one := begin(t, newRunner(t, &check.Options{Locks: locks}), first, shell("while ! test -e "+gate+"; do sleep 0.05; done"))
-	wait := func(run *check.Run, want bool) {
+	wait := func(run *check.Run, behind string) {
 		t.Helper()
 		for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
-			if _, queued := run.Ran(); queued == want {
+			_, got := run.Ran()
+			if got == "" && behind == "" || behind != "" && strings.Contains(got, behind) {
 				return
 			}
 			if time.Now().After(deadline) {
-				t.Fatalf("Ran: queued = %v, want %v", !want, want)
+				t.Fatalf("Ran: behind %q, want %q", got, behind)
 			}
 		}
 	}
-	wait(one, false)
+	wait(one, "")
 	two := begin(t, newRunner(t, &check.Options{Locks: locks}), second, shell("true"))
 	if v, ok := two.Wait(t.Context(), 300*time.Millisecond); ok {
 		t.Fatalf("the second check has ended: %+v", v)
 	}
-	if took, queued := two.Ran(); !queued || took != 0 {
-		t.Errorf("Ran of a check that waits = %v, %v, want 0, true", took, queued)
-	}
+	wait(two, fmt.Sprintf("process %d has run in %q since", os.Getpid(), first.Root))
 	if err := os.WriteFile(gate, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if v := verdict(t, two); v.Result != check.Green {
 		t.Errorf("the second check: %+v", v)
 	}
-	wait(two, false)
+	wait(two, "")
+}
+
+// A check does not wait for others longer than it may take itself, and does not judge then.
+func TestCheck_busy(t *testing.T) {
+	locks := t.TempDir()
+	begin(t, newRunner(t, &check.Options{Locks: locks}), newRepo(t), shell("sleep 60"))
+	lock := filepath.Join(locks, "check.1.lock")
+	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		if text, _ := os.ReadFile(lock); len(text) > 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the lock names no holder")
+		}
+	}
+	c := shell("true")
+	c.Timeout = 500 * time.Millisecond
+	v := verdict(t, begin(t, newRunner(t, &check.Options{Locks: locks}), newRepo(t), c))
+	if v.Result != check.Stopped || !strings.Contains(v.Why, "it has not begun within 500ms: it waits for another check") {
+		t.Errorf("a check behind another one: %+v", v)
+	}
+	// A holder that has the lock for longer than it may is not waited for.
+	write(t, lock, fmt.Sprintf("%d 1000 1000 /elsewhere\n", os.Getpid()))
+	if v := verdict(t, begin(t, newRunner(t, &check.Options{Locks: locks}), newRepo(t), shell("true"))); v.Result != check.Green {
+		t.Errorf("a check behind one that hangs: %+v", v)
+	}
+}
+
+// A filter that hangs does not hold up a report for ever, and ends with the snapshot.
+func TestCheck_slowFilter(t *testing.T) {
+	repo := newRepo(t)
+	pid := filepath.Join(t.TempDir(), "pid")
+	cmd := exec.Command("git", "config", "filter.slow.clean", "echo $$ > "+pid+"; sleep 333; cat")
+	cmd.Dir = repo.Root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	write(t, filepath.Join(repo.Root, ".gitattributes"), "*.bin filter=slow\n")
+	write(t, filepath.Join(repo.Root, "x.bin"), "x")
+	c := shell("true")
+	c.Timeout = 2 * time.Second
+	began := time.Now()
+	run := begin(t, newRunner(t, nil), repo, c)
+	if _, behind := run.Ran(); behind != "git reads the files of the worktree" || time.Since(began) > time.Second {
+		t.Errorf("after %v the run waits for %q", time.Since(began), behind)
+	}
+	v := verdict(t, run)
+	if v.Result != check.NotJudged || !strings.Contains(v.Why, "git took longer than 2s") {
+		t.Errorf("a filter that hangs: %+v", v)
+	}
+	text, err := os.ReadFile(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var n int
+	fmt.Sscan(string(text), &n)
+	if stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", n)); err == nil && !strings.Contains(string(stat), ") Z ") {
+		t.Errorf("the filter still runs: %s", stat)
+	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -64,10 +63,8 @@ func (r *Runner) Close() {
 
 // A Run is a check that is under way, or has ended.
 type Run struct {
-	// Tree is the tree that is judged.
-	Tree string
-
-	began   atomic.Pointer[time.Time] // nil while it waits for other runs
+	began   atomic.Pointer[time.Time] // nil before the command was started
+	behind  atomic.Pointer[string]    // what it waits for until then
 	check   *Check
 	cancel  context.CancelFunc
 	done    chan struct{}
@@ -85,17 +82,6 @@ func (r *Runner) Check(ctx context.Context, dir string, repo *git.Repo, c *Check
 		place = repo.Root + "\x00" + c.Name
 	}
 	r.mu.Lock()
-	if run := r.running[place]; run != nil && run.check.key() == c.key() {
-		r.mu.Unlock()
-		return run
-	}
-	r.mu.Unlock()
-	s, err := snapshot(ctx, repo)
-	if err != nil {
-		return ended(c, Verdict{Result: NotJudged, Exit: -1, Why: err.Error()})
-	}
-	key := s.Tree + " " + c.key()
-	r.mu.Lock()
 	defer r.mu.Unlock()
 	before := r.running[place]
 	if before != nil {
@@ -104,28 +90,17 @@ func (r *Runner) Check(ctx context.Context, dir string, repo *git.Repo, c *Check
 		}
 		before.stop()
 	}
-	if v, ok := r.verdicts[key]; ok && v.Result == Green && s.Tree != "" {
-		return ended(c, v)
-	}
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	run := &Run{Tree: s.Tree, check: c, cancel: cancel, done: make(chan struct{})}
+	run := &Run{check: c, cancel: cancel, done: make(chan struct{})}
+	run.waits("git reads the files of the worktree")
 	r.running[place] = run
 	r.wg.Go(func() {
 		defer cancel()
 		if before != nil {
 			<-before.done // two runs in one worktree would get in each other's way
 		}
-		v := r.judge(life, run, dir, repo, s)
+		v := r.judge(life, run, dir, repo)
 		r.mu.Lock()
-		if r.verdicts[key].Result == Red && v.Result == Green {
-			v.Flaky = true
-		}
-		if (v.Result == Green || v.Result == Red) && s.Tree != "" {
-			if len(r.verdicts) >= remembered {
-				clear(r.verdicts)
-			}
-			r.verdicts[key] = v
-		}
 		if r.running[place] == run {
 			delete(r.running, place)
 		}
@@ -138,17 +113,28 @@ func (r *Runner) Check(ctx context.Context, dir string, repo *git.Repo, c *Check
 
 // ended is a run that has its verdict.
 func ended(c *Check, v Verdict) *Run {
-	run := &Run{Tree: v.Tree, check: c, cancel: func() {}, done: make(chan struct{}), verdict: v}
+	run := &Run{check: c, cancel: func() {}, done: make(chan struct{}), verdict: v}
 	close(run.done)
 	return run
 }
 
-// snapshot is the content of a worktree; outside git there is nothing to compare.
-func snapshot(ctx context.Context, repo *git.Repo) (git.Snapshot, error) {
+// snapshot is the content of a worktree; outside git there is nothing to compare. It runs the
+// filters of the repository, so it has the time that a check has.
+func (c *Check) snapshot(ctx context.Context, repo *git.Repo) (git.Snapshot, error) {
 	if repo == nil || repo.Bare {
 		return git.Snapshot{}, nil
 	}
+	ctx, cancel := context.WithTimeoutCause(ctx, c.limit(), fmt.Errorf("git took longer than %v to read the files of the worktree; it runs the filters of .gitattributes", c.limit()))
+	defer cancel()
 	return repo.Snapshot(ctx)
+}
+
+// limit is how long the command, and each step around it, may take.
+func (c *Check) limit() time.Duration {
+	if c.Timeout <= 0 {
+		return DefaultTimeout
+	}
+	return c.Timeout
 }
 
 func (run *Run) stop() { run.cancel() }
@@ -175,45 +161,86 @@ func (run *Run) Wait(ctx context.Context, d time.Duration) (Verdict, bool) {
 	}
 }
 
-// Ran returns how long the command has run. queued is set if it has not begun, because it
-// waits for another check.
-func (run *Run) Ran() (took time.Duration, queued bool) {
+// waits notes what the run waits for.
+func (run *Run) waits(what string) { run.behind.Store(&what) }
+
+// Ran returns how long the command has run. Until it begins, behind is what it waits for, half
+// a sentence.
+func (run *Run) Ran() (took time.Duration, behind string) {
 	began := run.began.Load()
 	if began == nil {
-		return 0, true
+		return 0, *run.behind.Load()
 	}
-	return time.Since(*began), false
+	return time.Since(*began), ""
 }
 
 // judge runs the command and looks whether the worktree stayed as it was.
-func (r *Runner) judge(ctx context.Context, run *Run, dir string, repo *git.Repo, s git.Snapshot) (v Verdict) {
+func (r *Runner) judge(ctx context.Context, run *Run, dir string, repo *git.Repo) (v Verdict) {
+	c := run.check
+	s, err := c.snapshot(ctx, repo)
 	v = Verdict{Tree: s.Tree, Base: s.Base, Exit: -1}
-	release, err := r.slots.take(ctx)
 	if err != nil {
-		v.Result, v.Why = Stopped, "it was stopped before it began"
-		if ctx.Err() == nil {
-			v.Result, v.Why = NotJudged, err.Error()
-		}
+		v.Result, v.Why = failed(ctx, err)
+		return v
+	}
+	key := s.Tree + " " + c.key()
+	r.mu.Lock()
+	known := r.verdicts[key]
+	r.mu.Unlock()
+	if known.Result == Green && s.Tree != "" {
+		return known
+	}
+	wait, cancel := context.WithTimeoutCause(ctx, c.limit(), errBusy)
+	release, err := r.slots.take(wait, dir, c.limit(), run.waits)
+	cancel()
+	if errors.Is(err, errBusy) {
+		_, behind := run.Ran()
+		v.Result, v.Why = Stopped, fmt.Sprintf("it has not begun within %v: %s", c.limit(), behind)
+		return v
+	}
+	if err != nil {
+		v.Result, v.Why = failed(ctx, err)
 		return v
 	}
 	defer release()
+	defer func() {
+		if v.Result != Green && v.Result != Red || s.Tree == "" {
+			return
+		}
+		v.Flaky = known.Result == Red && v.Result == Green
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if len(r.verdicts) >= remembered {
+			clear(r.verdicts)
+		}
+		r.verdicts[key] = v
+	}()
 	run.began.Store(new(time.Now()))
-	run.check.run(ctx, dir, &v)
+	c.run(ctx, dir, &v)
 	v.Took, _ = run.Ran()
 	if v.Result != Green && v.Result != Red {
 		return v
 	}
-	after, err := snapshot(ctx, repo)
+	after, err := c.snapshot(ctx, repo)
 	switch {
-	case ctx.Err() != nil:
-		v.Result, v.Why = Stopped, "it was stopped"
 	case err != nil:
-		v.Result, v.Why = NotJudged, err.Error()
+		v.Result, v.Why = failed(ctx, err)
 	case after.Tree != s.Tree:
 		v.Result, v.Why = Changed, "files changed while it ran"
 		v.Paths, _ = repo.Changed(ctx, s.Tree, after.Tree, maxPaths)
 	}
 	return v
+}
+
+// errBusy means that other checks took all the time that a check may wait.
+var errBusy = errors.New("other checks are running")
+
+// failed is the result of a check that err kept from judging.
+func failed(ctx context.Context, err error) (Result, string) {
+	if ctx.Err() != nil {
+		return Stopped, "it was stopped"
+	}
+	return NotJudged, err.Error()
 }
 
 // run runs the command in a directory and fills the verdict in.
@@ -235,10 +262,7 @@ func (c *Check) run(ctx context.Context, dir string, v *Verdict) {
 		v.Result, v.Why = NotJudged, fmt.Sprintf("%.200q could not be started: %v", words[0], err)
 		return
 	}
-	limit := c.Timeout
-	if limit <= 0 {
-		limit = DefaultTimeout
-	}
+	limit := c.limit()
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
@@ -281,60 +305,4 @@ func meaning(exit int) string {
 		return fmt.Sprintf(": killed by signal %d", exit-128)
 	}
 	return ""
-}
-
-// slots bound how many checks run at once.
-type slots struct {
-	own   chan struct{}
-	files []string
-}
-
-func newSlots(dir string, n int) *slots {
-	s := &slots{own: make(chan struct{}, n)}
-	for i := range n {
-		if dir != "" {
-			s.files = append(s.files, filepath.Join(dir, fmt.Sprintf("check.%d.lock", i+1)))
-		}
-	}
-	return s
-}
-
-// lockPause is the pause between two tries to get a lock file.
-const lockPause = 100 * time.Millisecond
-
-// take waits for a slot, and returns what gives it back.
-func (s *slots) take(ctx context.Context) (release func(), err error) {
-	select {
-	case s.own <- struct{}{}:
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	free := func() { <-s.own }
-	if len(s.files) == 0 {
-		return free, nil
-	}
-	if err := os.MkdirAll(filepath.Dir(s.files[0]), 0o700); err != nil {
-		free()
-		return nil, err
-	}
-	for {
-		for _, path := range s.files {
-			unlock, ok, err := proc.TryLock(path)
-			if err != nil {
-				free()
-				return nil, err
-			}
-			if ok {
-				return func() { unlock(); free() }, nil
-			}
-		}
-		timer := time.NewTimer(lockPause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			free()
-			return nil, ctx.Err()
-		}
-	}
 }

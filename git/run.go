@@ -84,19 +84,29 @@ func (r *Repo) run(ctx context.Context, c call) (string, error) {
 	if err := r.plain(); err != nil {
 		return "", &Error{Args: c.args, Exit: -1, err: err}
 	}
-	cmd := exec.CommandContext(ctx, "git", append(append([]string{}, safeOptions...), c.args...)...)
+	cmd := exec.Command("git", append(append([]string{}, safeOptions...), c.args...)...)
 	cmd.Dir = r.Root
 	cmd.Env = append(r.environment(), c.env...)
 	cmd.Stdin = strings.NewReader(c.stdin)
 	cmd.WaitDelay = killDelay
-	proc.CloseInherited(cmd)
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // so that it removes its locks
 	out, complaints := &limited{limit: maxOutput}, &limited{limit: maxErrors, tail: true}
 	cmd.Stdout, cmd.Stderr = out, complaints
 	if c.memory > 0 {
 		proc.LimitMemory(cmd, c.memory)
 	}
-	err := cmd.Run()
+	err := ctx.Err()
+	var tree *proc.Tree
+	if err == nil {
+		tree, err = proc.Start(cmd)
+	}
+	if err == nil {
+		select {
+		case <-tree.Done():
+		case <-ctx.Done():
+			tree.End(killDelay) // also the filters that git has started
+		}
+		err = tree.Wait()
+	}
 	if err == nil && out.cut {
 		err = errors.New("the output is too long")
 	}

@@ -29,9 +29,9 @@ type Inspector interface {
 	// Check runs the project's check on the work as it is now, or joins the run of it
 	// that is under way, and waits for d at most. It calls waiting when it begins to wait,
 	// which it does not without a check, and then every few seconds with the time that the
-	// check has run, and whether it has not begun because it waits for another one. The error
-	// may be a *PlaceError.
-	Check(ctx context.Context, w board.Work, d time.Duration, waiting func(took time.Duration, queued bool)) (CheckResult, error)
+	// check has run, or, until it begins, with what it waits for. The error may be a
+	// *PlaceError.
+	Check(ctx context.Context, w board.Work, d time.Duration, waiting func(took time.Duration, behind string)) (CheckResult, error)
 	// Command is the check that will run at a report, empty if there is none. why says why
 	// one that is configured will not run.
 	Command() (command, why string)
@@ -51,8 +51,8 @@ type CheckResult struct {
 	// Command is what was run, and Took how long it has run.
 	Command string
 	Took    time.Duration
-	// Queued is set if it has not begun: it waits for another check on this machine.
-	Queued bool
+	// Behind is what it waits for if it has not begun, half a sentence.
+	Behind string
 	// Evidence is the proof of a green check, and Loose names files that it covers and that
 	// are not committed as they are; if files changed while it ran, it names those.
 	Evidence board.Evidence
@@ -74,6 +74,7 @@ const (
 	CheckNotJudged CheckState = "not_judged" // it could not run, or did not end
 	CheckChanged   CheckState = "changed"    // files changed while it ran
 	CheckRunning   CheckState = "running"    // it has not ended yet
+	CheckStopped   CheckState = "stopped"    // it did not begin in time, or was stopped for another one
 )
 
 // work returns the work of a task's newest attempt, for the Inspector.
@@ -202,6 +203,12 @@ func (t *Tools) inspect(ctx context.Context, k *caller, e action, r *board.Repor
 		return nil, "The project's check was not run, because no person has accepted it: " + visible.Line(res.Reason), nil
 	case CheckRunning:
 		return checkRunning(h, res), "", nil
+	case CheckStopped:
+		return nil, "", &refusal{
+			what: "Not recorded.", state: fmt.Sprintf("You still hold %v.", h.Task), code: "check_stopped", err: board.ErrConflict,
+			why:  fmt.Sprintf("The check said nothing about your work: %s.", visible.Line(res.Reason)),
+			next: "Next: " + repeat() + "; if another check hangs, ask a person to end its process.",
+		}
 	case CheckChanged:
 		return nil, "", &refusal{
 			what: "Not recorded.", state: fmt.Sprintf("You still hold %v.", h.Task), why: "These files changed while the check ran: " + inlineList(res.Loose, 1000) + ".", code: "check_changed", err: board.ErrConflict,
@@ -280,29 +287,32 @@ func (t *Tools) waitCheck(ctx context.Context, k *caller, w board.Work) (CheckRe
 			resume()
 		}
 	}()
-	return t.o.Inspector.Check(ctx, w, wait, func(took time.Duration, queued bool) {
+	return t.o.Inspector.Check(ctx, w, wait, func(took time.Duration, behind string) {
 		if resume == nil { // a report that has no check to wait for keeps its turn
 			resume = k.wait(wait)
 			return
 		}
 		if k.call != nil { // the caller of a direct method knows no progress
 			text := "the check has run for " + board.Span(took)
-			if queued {
-				text = "the check waits for another one"
+			if behind != "" {
+				text = CheckNotBegun + behind
 			}
 			k.call.Progress(time.Since(began).Seconds(), 0, text)
 		}
 	})
 }
 
+// CheckNotBegun is the beginning of a progress message about a check that waits.
+const CheckNotBegun = "the check has not begun: "
+
 // checkRunning says that a report has to wait for its check.
 func checkRunning(h board.Handle, res CheckResult) *answer {
 	state := "has run for " + board.Span(res.Took)
-	if res.Queued {
-		state = "has not begun, because it waits for another check on this machine"
+	if res.Behind != "" {
+		state = "has not begun: " + res.Behind
 	}
 	return &answer{
-		text: fmt.Sprintf("Not recorded yet. You still hold %v. The check %s: %s\nNext: repeat the same call to keep waiting; it joins this run.",
+		text: fmt.Sprintf("Not recorded yet. You still hold %v. The check %s. Its command: %s\nNext: repeat the same call to keep waiting; it joins this run.",
 			h.Task, state, inline(res.Command, 200)),
 		result: wireCheck{Task: h.Task.String(), State: string(res.State), Seconds: res.Took.Seconds()},
 	}

@@ -211,11 +211,11 @@ func (slowCheck) Verify(context.Context, board.Work, []board.Evidence) ([]board.
 	return nil, nil, nil
 }
 
-func (c slowCheck) Check(ctx context.Context, _ board.Work, d time.Duration, waiting func(time.Duration, bool)) (tools.CheckResult, error) {
+func (c slowCheck) Check(ctx context.Context, _ board.Work, d time.Duration, waiting func(time.Duration, string)) (tools.CheckResult, error) {
 	if c.takes == 0 {
 		return tools.CheckResult{State: tools.CheckNone}, nil
 	}
-	waiting(0, false)
+	waiting(0, "")
 	time.Sleep(min(d, c.takes))
 	return tools.CheckResult{State: tools.CheckGreen, Evidence: board.Evidence{Kind: board.EvidenceTests, Ref: "make test"}}, nil
 }
@@ -247,8 +247,8 @@ func TestPipe_waitingForCheck(t *testing.T) {
 // queuedCheck is an Inspector whose check waits for another one.
 type queuedCheck struct{ slowCheck }
 
-func (queuedCheck) Check(context.Context, board.Work, time.Duration, func(time.Duration, bool)) (tools.CheckResult, error) {
-	return tools.CheckResult{State: tools.CheckRunning, Queued: true, Command: "make test"}, nil
+func (queuedCheck) Check(context.Context, board.Work, time.Duration, func(time.Duration, string)) (tools.CheckResult, error) {
+	return tools.CheckResult{State: tools.CheckRunning, Behind: "it waits for another check on this machine", Command: "make test"}, nil
 }
 
 // A report whose check has not begun is told what it waits for.
@@ -257,7 +257,7 @@ func TestPipe_queuedCheck(t *testing.T) {
 		s := newFixture(t, web, setup{}, mcp.Newest)
 		p := s.pipe(setup{Inspector: queuedCheck{}})
 		p.say(tool(1, "create_task", `{"title":"One","description":"x"}`), method(2, "getNextTask", `{}`), method(3, "reportTaskDone", `{"taskId":"web-1"}`))
-		const want = "The check has not begun, because it waits for another check on this machine"
+		const want = "The check has not begun: it waits for another check on this machine"
 		if got := p.answered(time.Second, 1, 2, 3); !strings.Contains(got[3], want) {
 			t.Errorf("reportTaskDone = %s, want %s", got[3], want)
 		}

@@ -119,9 +119,9 @@ func placeError(err error) error {
 const checkNotice = 5 * time.Second
 
 // Check implements tools.Inspector.
-func (i inspector) Check(ctx context.Context, w board.Work, d time.Duration, waiting func(took time.Duration, queued bool)) (tools.CheckResult, error) {
+func (i inspector) Check(ctx context.Context, w board.Work, d time.Duration, waiting func(took time.Duration, behind string)) (tools.CheckResult, error) {
 	if c, _, err := i.InForce(); err == nil && c != nil {
-		waiting(0, false)
+		waiting(0, "")
 	}
 	run, c, why, err := i.Run(ctx, w)
 	switch {
@@ -134,17 +134,18 @@ func (i inspector) Check(ctx context.Context, w board.Work, d time.Duration, wai
 	}
 	res := tools.CheckResult{State: tools.CheckRunning, Command: c.String()}
 	v, ok := check.Verdict{}, false
-	for deadline := time.Now().Add(d); !ok && ctx.Err() == nil; {
+	notice := time.Second // that it waits for another one is said soon
+	for deadline := time.Now().Add(d); !ok && ctx.Err() == nil; notice = checkNotice {
 		left := time.Until(deadline)
 		if left <= 0 {
 			break
 		}
-		if v, ok = run.Wait(ctx, min(left, checkNotice)); !ok {
+		if v, ok = run.Wait(ctx, min(left, notice)); !ok {
 			waiting(run.Ran())
 		}
 	}
 	if !ok {
-		res.Took, res.Queued = run.Ran()
+		res.Took, res.Behind = run.Ran()
 		return res, nil
 	}
 	res.Took, res.Tail, res.Reason = v.Took, v.Last(checkTail), v.Why
@@ -158,7 +159,9 @@ func (i inspector) Check(ctx context.Context, w board.Work, d time.Duration, wai
 		res.State, res.Reason = tools.CheckRed, fmt.Sprintf("exit status %d", v.Exit)
 	case check.Changed:
 		res.State, res.Loose = tools.CheckChanged, v.Paths
-	default: // also check.Stopped
+	case check.Stopped:
+		res.State = tools.CheckStopped
+	default:
 		res.State = tools.CheckNotJudged
 	}
 	return res, nil

@@ -109,7 +109,7 @@ func (s *session) call(ctx context.Context, tool string, args map[string]any) (*
 	progress := s.console.Progress()
 	defer progress.Clear()
 	res, err := client.Call(ctx, tool, args, &mcp.CallOptions{Progress: func(p mcp.ProgressParams) {
-		if progress.Terminal() {
+		if progress.Terminal() || strings.HasPrefix(p.Message, tools.CheckNotBegun) {
 			progress.Set(p.Message)
 		}
 	}})

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package proc
+
+// Suspended cannot tell here.
+func Suspended(int) bool { return false }
