@@ -69,7 +69,8 @@ const (
 	NotJudged Result = "not_judged"
 	// Changed: files changed while it ran, so that it is not known what was judged.
 	Changed Result = "changed"
-	// Stopped: the caller ended the run, or started another check.
+	// Stopped: the caller ended the run, or started another check; or the worker has to do
+	// something before it can run.
 	Stopped Result = "stopped"
 )
 

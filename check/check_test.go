@@ -214,8 +214,8 @@ func TestCheck_elsewhere(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	write(t, filepath.Join(repo.Root, "inner", "f"), "x")
-	if v := verdict(t, begin(t, r, repo, shell("true"))); v.Result != check.NotJudged || v.Why == "" {
-		t.Errorf("a snapshot that fails: %+v", v)
+	if v := verdict(t, begin(t, r, repo, shell("true"))); v.Result != check.Stopped || !strings.Contains(v.Why, "remove its .git") {
+		t.Errorf("a repository without a commit in the worktree: %+v", v)
 	}
 }
 

@@ -240,6 +240,9 @@ func failed(ctx context.Context, err error) (Result, string) {
 	if ctx.Err() != nil {
 		return Stopped, "it was stopped"
 	}
+	if errors.Is(err, git.ErrNoCommitInside) {
+		return Stopped, err.Error() + "; commit in it, remove its .git, or ignore it"
+	}
 	return NotJudged, err.Error()
 }
 

@@ -3,12 +3,18 @@ package git
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
+
+// ErrNoCommitInside means that a directory of the worktree is a repository without a commit,
+// which git can take neither as a submodule nor as files.
+var ErrNoCommitInside = errors.New("git: a repository without a commit lies in the worktree")
 
 // A Snapshot is everything in a worktree at one moment, as objects of the repository.
 type Snapshot struct {
@@ -56,7 +62,14 @@ func (r *Repo) snapshot(ctx context.Context, depth int) (Snapshot, error) {
 	if err := r.unlink(ctx, env); err != nil {
 		return Snapshot{}, err
 	}
-	if _, err := r.run(ctx, call{args: []string{"add", "--all", "--", ":/"}, env: env}); err != nil {
+	add := []string{"add", "--all", "--", ":/"}
+	if _, err := os.Lstat(filepath.Join(r.Dir, "info", "sparse-checkout")); err == nil {
+		add = slices.Insert(add, 1, "--sparse") // files outside the sparse checkout are files, too
+	}
+	if _, err := r.run(ctx, call{args: add, env: env}); err != nil {
+		if e, ok := errors.AsType[*Error](err); ok && strings.Contains(e.Output, "does not have a commit checked out") {
+			err = fmt.Errorf("%w: %s", ErrNoCommitInside, strings.TrimSpace(e.Output))
+		}
 		return Snapshot{}, err
 	}
 	if err := r.link(ctx, env, depth); err != nil {

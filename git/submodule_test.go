@@ -1,11 +1,14 @@
 package git_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/bossman-dev/bossman/git"
 )
 
 // TestSnapshot_submodule shows that a snapshot has what is in submodules, committed or not,
@@ -93,5 +96,22 @@ func TestSnapshot_nestedWorktree(t *testing.T) {
 	sh(t, dir, "echo nested > .gitignore")
 	if got, err := r.Hidden(t.Context()); err != nil || len(got) > 0 {
 		t.Errorf("Hidden = %q, %v, want nothing: the project ignores the worktree", got, err)
+	}
+}
+
+// What git add cannot take is told apart from what is wrong with the repository.
+func TestSnapshot_odd(t *testing.T) {
+	r, dir := newRepo(t)
+	sh(t, dir, "git init -q app && touch app/x")
+	if _, err := r.Snapshot(t.Context()); !errors.Is(err, git.ErrNoCommitInside) || !strings.Contains(err.Error(), "app/") {
+		t.Errorf("Snapshot with a repository without a commit = %v", err)
+	}
+	sh(t, dir, "rm -rf app; mkdir in out; touch in/a out/b; git add .; git commit -qm more; git sparse-checkout set in; mkdir -p out; echo new > out/c")
+	s, err := r.Snapshot(t.Context())
+	if err != nil {
+		t.Fatalf("Snapshot of a sparse checkout: %v", err)
+	}
+	if got := sh(t, dir, "git ls-tree -r --name-only "+s.Tree); !strings.Contains(got, "out/c") || !strings.Contains(got, "out/b") {
+		t.Errorf("Snapshot of a sparse checkout has %q", got)
 	}
 }

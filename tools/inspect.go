@@ -210,9 +210,17 @@ func (t *Tools) inspect(ctx context.Context, k *caller, e action, r *board.Repor
 			next: "Next: " + repeat() + "; if another check hangs, ask a person to end its process.",
 		}
 	case CheckChanged:
+		out, err := t.b.Checked(ctx, k.Actor, h, board.CheckRun{Command: res.Command, Reason: "these files changed while it ran: " + inlineList(res.Loose, 1000)})
+		if err != nil {
+			return nil, "", err
+		}
+		if out.Question != 0 {
+			t.announceID(ctx, out.Question)
+			return checkFailed(out, res), "", nil
+		}
 		return nil, "", &refusal{
 			what: "Not recorded.", state: fmt.Sprintf("You still hold %v.", h.Task), why: "These files changed while the check ran: " + inlineList(res.Loose, 1000) + ".", code: "check_changed", err: board.ErrConflict,
-			next: "Next: " + repeat() + " when nothing writes to the worktree; files that the check itself writes belong in .gitignore.",
+			next: "Next: " + repeat() + " when nothing writes to the worktree; new files that the check writes belong in .gitignore, and those that are committed it has to leave as they are.",
 		}
 	case CheckRed, CheckNotJudged:
 		out, err := t.b.Checked(ctx, k.Actor, h, board.CheckRun{
