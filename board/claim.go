@@ -167,9 +167,19 @@ type Where struct {
 	// Named is set if Dir is not where the worker took the task: it named a branch that is
 	// checked out there.
 	Named bool
+	// Ordered is the branch that the worker was told to work on, in a worktree of its own,
+	// because another one works in Dir; empty if it was told nothing.
+	Ordered string
+	// Worked is set once work was seen: a note, or a place in another state than at the
+	// hand-out.
+	Worked bool
 	// Client is the program that the worker runs in, as it names itself.
 	Client string
 }
 
 // IsZero reports whether the place is unknown.
 func (w Where) IsZero() bool { return w == Where{} }
+
+// Away reports whether the worker was told to work elsewhere than in Dir, and has not been
+// seen there yet.
+func (w Where) Away() bool { return w.Ordered != "" && !w.Named && w.Branch != w.Ordered }

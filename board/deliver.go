@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -16,9 +17,13 @@ func (b *Board) handout(ctx context.Context, d delivery) (*Handout, error) {
 	if err != nil {
 		return nil, err
 	}
+	es := dossier.Events
 	err = b.store.Read(ctx, func(r Reader) error { return dossier.addFirstEvents(r) })
 	if err != nil {
 		b.o.Logger.Warn("the first events of a task could not be read", "task", d.claim.Task, "err", err) // the claim holds all the same
+	}
+	if first := len(dossier.Events) - len(es); first > 0 {
+		dossier.Events = slices.Insert(dossier.Events, first, b.earlierNotes(ctx, es, first)...)
 	}
 	h := &Handout{Claim: d.claim, Dossier: dossier, Again: d.again}
 	if d.claim.IsReview() { // which changes no files
@@ -39,6 +44,36 @@ func (d *Dossier) addFirstEvents(r Reader) error {
 	first, err := r.Events(d.Task.ID, 0, min(2, int(d.Events[0].Seq-1)))
 	d.Events = append(first, d.Events...)
 	return err
+}
+
+const (
+	// handedNotes is how many notes of earlier attempts a hand-out has at least, and
+	// searchedNotes how many events before its last ones are searched for them.
+	handedNotes   = 3
+	searchedNotes = 500
+)
+
+// earlierNotes returns notes from before the last events of a task, if there are few notes among
+// those. skip is the number of first events that are known already.
+func (b *Board) earlierNotes(ctx context.Context, es []Event, skip int) []Event {
+	isNote := func(e Event) bool { return e.Kind == EventNote }
+	want := handedNotes
+	for _, e := range es {
+		if isNote(e) {
+			want--
+		}
+	}
+	from := max(int64(skip), es[0].Seq-1-searchedNotes)
+	n := int(es[0].Seq - 1 - from)
+	if want <= 0 || n <= 0 {
+		return nil
+	}
+	older, err := b.Events(ctx, es[0].Task, from, n)
+	if err != nil {
+		b.o.Logger.Warn("the notes on a task could not be read", "task", es[0].Task, "err", err) // the claim holds all the same
+	}
+	older = slices.DeleteFunc(older, func(e Event) bool { return !isNote(e) })
+	return older[max(0, len(older)-want):]
 }
 
 // deliver is handout for a call without an idempotency key, which cannot be repeated. If

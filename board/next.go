@@ -27,6 +27,9 @@ type Wish struct {
 	Absent  bool
 	Session string
 	Where   Where
+	// Apart is set if the caller tells its worker to work on the branch that the hand-out
+	// orders, see Where.Ordered.
+	Apart bool
 	// Key is an idempotency key: repeating the call with it returns the same claim.
 	Key string
 }
@@ -99,6 +102,9 @@ func (b *Board) nextFor(ctx context.Context, a Actor, w Wish) (*Handout, error) 
 			return nil, err
 		}
 		return nil, b.nothing(ctx, a, w)
+	}
+	if err == nil && w.Apart {
+		b.order(ctx, a, h)
 	}
 	return h, err
 }

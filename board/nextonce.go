@@ -13,7 +13,7 @@ var errHeld = errors.New("board: the worker holds a task")
 // one transaction. A call that finds no task does not use up its key.
 func (b *Board) nextOnce(ctx context.Context, a Actor, w Wish) (*Handout, error) {
 	body := w
-	body.Where, body.Wait, body.Key = Where{}, 0, ""
+	body.Where, body.Wait, body.Key, body.Apart = Where{}, 0, "", false
 	for {
 		var d delivery
 		var held Claim

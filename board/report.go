@@ -293,6 +293,7 @@ func (b *Board) Progress(ctx context.Context, a Actor, h Handle, n Note) (Notice
 		}
 		t := held.task
 		c.saw(held, n.Where)
+		held.attempt.Where.Worked = true
 		c.event(t, EventNote, t.Status, Detail{
 			Attempt: t.Attempt, Nonce: t.Nonce, Worker: held.attempt.Worker.Name, Text: n.Text,
 			Percent: n.Percent, Where: n.Where,
@@ -359,6 +360,8 @@ func (c *change) saw(h *holding, w Where) {
 			w.Branch, w.Head, w.Uncommitted = old.Branch, old.Head, old.Uncommitted
 		}
 	}
+	w.Ordered = old.Ordered
+	w.Worked = old.Worked || old.Dir != "" && (w.Dir != old.Dir || w.Branch != old.Branch || w.Head != old.Head || w.Uncommitted != old.Uncommitted)
 	h.attempt.Where = w
 }
 

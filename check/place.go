@@ -67,6 +67,9 @@ func (i *Inspector) Place(ctx context.Context, w board.Work, branch string) (boa
 		return w.Place, &PlaceError{Why: fmt.Sprintf("The work cannot be looked at: %v.", err), Next: NextInstall}
 	}
 	branch = strings.TrimPrefix(strings.TrimSpace(branch), "refs/heads/")
+	if branch == "" && w.Place.Ordered != "" && !w.Place.Named {
+		return i.ordered(ctx, repo, w)
+	}
 	own, err := i.last(repo, w)
 	if branch == "" {
 		if err != nil {
@@ -89,6 +92,8 @@ func (i *Inspector) Place(ctx context.Context, w board.Work, branch string) (boa
 		}
 	case tree == nil && err != nil:
 		return w.Place, err
+	case tree == nil && w.Place.Away():
+		return w.Place, notCheckedOut(w, branch)
 	case tree == nil:
 		at := i.where(ctx, own)
 		at.Branch, at.Head, at.Uncommitted = branch, "", 0
@@ -96,15 +101,55 @@ func (i *Inspector) Place(ctx context.Context, w board.Work, branch string) (boa
 	}
 	at := i.where(ctx, tree)
 	at.Named = tree.Root != dir || w.Place.Named
+	if tree.Root != dir || w.Place.Away() {
+		err = free(w, at)
+	}
+	if err != nil {
+		return w.Place, err
+	}
+	return at, nil
+}
+
+// ordered is Place for a worker that was told to work on a branch of its own, and names none:
+// the directory where it took the task is another worker's.
+func (i *Inspector) ordered(ctx context.Context, repo *git.Repo, w board.Work) (board.Where, error) {
+	branch := w.Place.Ordered
+	tree := repo.Worktree(branch, w.Place.Dir)
+	switch {
+	case tree == nil && repo.Branch(branch) == "":
+		return w.Place, &PlaceError{
+			Why:  fmt.Sprintf("You were told to work on branch %.80q, in a worktree of your own, because another agent works in %.200q. There is no such branch.", branch, w.Place.Dir),
+			Next: fmt.Sprintf("if your work is on another branch, report again and name that; else make the worktree with git worktree add -b %.80s PATH, move your work to it, and report again", branch),
+		}
+	case tree == nil:
+		return w.Place, notCheckedOut(w, branch)
+	}
+	at := i.where(ctx, tree)
+	if err := free(w, at); err != nil {
+		return w.Place, err
+	}
+	return at, nil
+}
+
+// notCheckedOut is the error for the branch of a worker that has no directory of its own.
+func notCheckedOut(w board.Work, branch string) error {
+	return &PlaceError{
+		Why:  fmt.Sprintf("Branch %.80q is not checked out in a worktree, and in %.200q, where you took the task, another agent works.", branch, w.Place.Dir),
+		Next: "check it out with git worktree add, and report again",
+	}
+}
+
+// free returns an error if another agent works in a place.
+func free(w board.Work, at board.Where) error {
 	for _, o := range w.Others {
-		if tree.Root != dir && o.Task != w.Task && o.Where.Host == at.Host && o.Where.Dir == at.Dir {
-			return w.Place, &PlaceError{
-				Why:  fmt.Sprintf("Branch %.80q is checked out in %.200q, where another agent works on %v.", branch, at.Dir, o.Task),
+		if o.Task != w.Task && o.Where.Host == at.Host && o.Where.Dir == at.Dir && !o.Where.Away() {
+			return &PlaceError{
+				Why:  fmt.Sprintf("Branch %.80q is checked out in %.200q, where another agent works on %v.", at.Branch, at.Dir, o.Task),
 				Next: "put your work on a branch of its own, and name that",
 			}
 		}
 	}
-	return at, nil
+	return nil
 }
 
 // outside is Place for an inspector outside git: the work is where the claim was taken, if

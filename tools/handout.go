@@ -5,15 +5,14 @@ import (
 	"strings"
 
 	"github.com/bossman-dev/bossman/board"
-	"github.com/bossman-dev/bossman/internal/visible"
 )
 
 // maxHandout is the maximum length of a hand-out in bytes.
 const maxHandout = 6 << 10
 
 // handoutAnswer is the answer that hands out a task. judging says how its work will be
-// judged.
-func handoutAnswer(h *board.Handout, judging []string) *answer {
+// judged, and left what earlier attempts left.
+func handoutAnswer(h *board.Handout, judging []string, left left) *answer {
 	claim := wireClaimOf(h.Claim)
 	task := wireOf(h.Task, h.Doc)
 	for _, b := range h.Blockers {
@@ -27,10 +26,10 @@ func handoutAnswer(h *board.Handout, judging []string) *answer {
 		w.Outcome = "review"
 		return &answer{text: reviewText(h), result: w}
 	}
-	return &answer{text: handoutText(h, judging), result: w}
+	return &answer{text: handoutText(h, judging, left), result: w}
 }
 
-func handoutText(h *board.Handout, judging []string) string {
+func handoutText(h *board.Handout, judging []string, left left) string {
 	t := &h.Task
 	yours := "is yours"
 	if h.Again {
@@ -51,8 +50,8 @@ func handoutText(h *board.Handout, judging []string) string {
 		section{title: "BUILDS ON", body: buildsOnText(h.Dossier)},
 		priorSection(h.Events),
 		section{title: "PARTS", body: partsText(h.Dossier)},
-		section{title: "BESIDE YOU", body: besideText(h)},
-		section{title: "LAST ATTEMPT", body: lastAttemptText(h)},
+		section{title: "BESIDE YOU", body: besideText(h, left)},
+		section{title: "LAST ATTEMPT", body: lastAttemptText(h, left)},
 		section{title: "YOUR NOTES", body: ownNotesText(h)},
 		section{title: "ANSWERS", body: answersText(h)},
 		section{title: "END WITH", body: end},
@@ -156,7 +155,7 @@ func partsText(d board.Dossier) string {
 
 // besideText names the work of others that may collide with this one: in the same
 // directory, or in areas that overlap.
-func besideText(h *board.Handout) string {
+func besideText(h *board.Handout, left left) string {
 	var lines, here []string
 	for _, n := range h.Neighbours {
 		if n.Dir != "" {
@@ -167,28 +166,25 @@ func besideText(h *board.Handout) string {
 				n.Task, inlineList(n.Areas, 200), inline(n.Title, 80)))
 		}
 	}
-	if len(here) > 0 {
-		w := where(h)
-		who := "Another agent works"
-		if len(here) > 1 {
-			who = "Other agents work"
-		}
-		line := fmt.Sprintf("%s on %s in this directory, %s.", who, strings.Join(here, ", "), inline(w.Dir, 200))
-		switch {
-		case visible.Line(w.Dir) != w.Dir: // a command with it would not be what it looks like
-			line += " Work in a worktree of your own."
-		case w.Branch != "" || w.Head != "":
-			branch := h.Task.ID.String()
-			if h.Claim.Attempt > 1 {
-				branch += fmt.Sprintf("-%d", h.Claim.Attempt)
-			}
-			line += fmt.Sprintf(" Work in a worktree of your own: git worktree add -b %s %s\nThen name branch %s in every note and report.",
-				branch, shellWord(w.Dir+".worktrees/"+branch), inline(branch, 80))
-		default:
-			line += " Keep out of its files."
-		}
-		lines = append([]string{line}, lines...)
+	w := where(h)
+	line := ""
+	switch {
+	case len(here) == 1:
+		line = fmt.Sprintf("Another agent works on %s in this directory, %s.", here[0], inline(w.Dir, 200))
+	case len(here) > 1:
+		line = fmt.Sprintf("Other agents work on %s in this directory, %s.", strings.Join(here, ", "), inline(w.Dir, 200))
+	case w.Away():
+		line = "Another agent worked in this directory when you got the task."
 	}
+	switch {
+	case line == "":
+		return strings.Join(lines, "\n")
+	case w.Ordered != "":
+		line += " " + left.worktree(w) + "\nThen name branch " + inline(w.Ordered, 80) + " in every note and report."
+	default:
+		line += " Keep out of its files."
+	}
+	lines = append([]string{line}, lines...)
 	return strings.Join(lines, "\n")
 }
 
@@ -208,9 +204,9 @@ func shellWord(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// lastAttemptText hands over from the previous attempt: how it ended, where its work is,
-// what it noted, and what not to repeat.
-func lastAttemptText(h *board.Handout) string {
+// lastAttemptText hands over from the earlier attempts: how the last one ended, where their
+// work is, what they noted, and what not to repeat.
+func lastAttemptText(h *board.Handout, left left) string {
 	var last *board.Attempt
 	var avoid []string
 	for i := range h.Attempts {
@@ -231,10 +227,10 @@ func lastAttemptText(h *board.Handout) string {
 	if last.Reason != "" && !expected {
 		line += ": " + inline(last.Reason, 240)
 	}
-	if at := location(last.Where); at != "" {
+	if at := left.of(last.Attempt); at != "" {
 		line += "; " + at
 	}
-	lines := []string{line}
+	lines := append([]string{line}, left.earlier(h, last.Attempt)...)
 	var notes []string
 	for _, e := range h.Events {
 		switch {
@@ -242,6 +238,8 @@ func lastAttemptText(h *board.Handout) string {
 			notes = append(notes, "rejected by "+eventAuthor(e)+": "+inline(e.Detail.Text, 240))
 		case e.Kind == board.EventNote && e.Detail.Attempt == last.Attempt:
 			notes = append(notes, "noted: "+inline(e.Detail.Text, 140))
+		case e.Kind == board.EventNote && e.Detail.Attempt < last.Attempt:
+			notes = append(notes, fmt.Sprintf("attempt %d noted: %s", e.Detail.Attempt, inline(e.Detail.Text, 140)))
 		}
 	}
 	lines = append(lines, notes[max(0, len(notes)-3):]...)

@@ -21,6 +21,9 @@ type Inspector interface {
 	// Place returns where the work of a claim is now. branch is a branch that the call
 	// names, or empty. The error is a *PlaceError if the work cannot be seen from here.
 	Place(ctx context.Context, w board.Work, branch string) (board.Where, error)
+	// Look returns what there is now of the work that an earlier attempt left at a place. ok
+	// is false if it cannot be looked at from here.
+	Look(ctx context.Context, left board.Where) (s Sight, ok bool)
 	// Resolve replaces the names of commits in evidence with their full names.
 	Resolve(ctx context.Context, w board.Work, evidence []board.Evidence)
 	// Verify looks at evidence. It returns the pieces that it has seen, and a sentence
@@ -101,7 +104,10 @@ func (t *Tools) judging(ctx context.Context, h *board.Handout) (lines []string) 
 	case why != "":
 		lines = append(lines, cut(visible.Line(why), 500))
 	}
-	if w := where(h); w.Branch != "" {
+	if w := where(h); w.Ordered != "" && !w.Named {
+		lines = append(lines, fmt.Sprintf("Bossman looks at your work on branch %s, in its worktree. If it is elsewhere, name its branch in %s.",
+			inline(w.Ordered, 80), mention("report_task_done")))
+	} else if w.Branch != "" {
 		lines = append(lines, fmt.Sprintf("Bossman looks at your work in %s, on branch %s. If it is elsewhere, name its branch in %s.",
 			inline(w.Dir, 200), inline(w.Branch, 80), mention("report_task_done")))
 	}

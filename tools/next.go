@@ -40,7 +40,7 @@ func next(ctx context.Context, t *Tools, k *caller, in nextInput) (*answer, erro
 	e := action{what: "No task handed out.", worker: in.Worker}
 	w := board.Wish{
 		Worker: in.Worker, Wait: time.Duration(in.Wait) * time.Second, Absent: !t.piped(),
-		Session: t.o.Session, Where: t.where(ctx, k),
+		Session: t.o.Session, Where: t.where(ctx, k), Apart: true,
 	}
 	var err error
 	if w.Projects, err = k.among(in.Project); err != nil {
@@ -94,7 +94,7 @@ func next(ctx context.Context, t *Tools, k *caller, in nextInput) (*answer, erro
 		return nil, k.refuse(e, err)
 	}
 	t.remember(h)
-	a := handoutAnswer(h, t.judging(ctx, h))
+	a := handoutAnswer(h, t.judging(ctx, h), t.leftBy(ctx, h))
 	if h.Task.ID != w.Task && !w.Task.IsZero() {
 		a.more = append(a.more, t.notWished(ctx, w.Task, h.Claim))
 	}

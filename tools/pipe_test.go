@@ -203,6 +203,8 @@ func (slowCheck) End(context.Context, board.Work, []board.Evidence)     {}
 func (slowCheck) Resolve(context.Context, board.Work, []board.Evidence) {}
 func (slowCheck) Command() (command, why string)                        { return "", "" }
 
+func (slowCheck) Look(context.Context, board.Where) (tools.Sight, bool) { return tools.Sight{}, false }
+
 func (slowCheck) Place(context.Context, board.Work, string) (board.Where, error) {
 	return board.Where{}, nil
 }

@@ -92,6 +92,7 @@ func taskText(d board.Dossier, reasons []board.Reason, held []board.Claim, full 
 		section{title: "PARTS", body: taskLines(d.Children, nil, lines)},
 		section{title: "QUESTIONS", body: questionLines(d.Questions, lines)},
 		section{title: "RESULT", body: resultText(d.Doc.Result, long)},
+		section{title: "WORK", body: workText(d)},
 		section{title: "HISTORY", body: historyText(d, events)},
 	)))
 	return b.String()
@@ -180,6 +181,22 @@ func resultText(r *board.Result, long int) string {
 		lines = append(lines, "branch "+inline(r.Branch, 200))
 	}
 	return strings.Join(lines, "\n")
+}
+
+// workText says where work on an open task was last seen.
+func workText(d board.Dossier) string {
+	if d.Task.Status.Terminal() {
+		return ""
+	}
+	for _, a := range slices.Backward(d.Attempts) {
+		switch w := a.Where; {
+		case w.Away():
+			return fmt.Sprintf("attempt %d was told to work on branch %s", a.Attempt, inline(w.Ordered, 80))
+		case w.Worked && location(w) != "":
+			return fmt.Sprintf("attempt %d, when last seen: %s", a.Attempt, location(w))
+		}
+	}
+	return ""
 }
 
 // historyText lists the last events, at most limit.

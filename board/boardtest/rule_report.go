@@ -207,6 +207,7 @@ var ruleReports = group{"reports", []test{
 		d := y.next().Dossier
 		f.equal("result of the dependency", words(d.Results[first].Summary, d.Results[first].Branch, len(d.Blockers)), "schema is there x/first 1")
 		last := d.Attempts[0]
+		where.Worked = true
 		f.equal("last attempt", words(last.Reason, last.DoNotRepeat, last.Cause, last.Where), words("why", "that", board.CauseFailed, where))
 		f.equal("answer", d.Questions[0].Answer, "red")
 		notes := 0
@@ -254,6 +255,7 @@ var ruleReports = group{"reports", []test{
 		f.ok(err)
 		e := f.last(id)
 		f.equal("event", words(e.Kind, e.Detail.Text, e.Detail.Percent, e.Detail.Where, e.Detail.Worker), words("note", "half", 50, where, x.name))
+		where.Worked = true
 		f.equal("attempt", f.get(id).Attempts[0].Where, where)
 		if d := f.get(id); d.Now.Sub(e.At) > time.Minute || d.Now.Before(e.At) {
 			f.Errorf("the note is of %v, now is %v", e.At, d.Now)

@@ -77,6 +77,12 @@ func (i inspector) Verify(ctx context.Context, w board.Work, evidence []board.Ev
 	return observed, faults, placeError(err)
 }
 
+// Look implements tools.Inspector.
+func (i inspector) Look(ctx context.Context, left board.Where) (tools.Sight, bool) {
+	s, ok := i.Inspector.Look(ctx, left)
+	return tools.Sight(s), ok
+}
+
 // Command implements tools.Inspector.
 func (i inspector) Command() (command, why string) {
 	c, untrusted, err := i.InForce()

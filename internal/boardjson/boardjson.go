@@ -215,6 +215,8 @@ type Where struct {
 	Head        string `json:"head,omitzero"`
 	Uncommitted int    `json:"uncommitted,omitzero"`
 	Named       bool   `json:"named,omitzero"`
+	Ordered     string `json:"ordered,omitzero"`
+	Worked      bool   `json:"worked,omitzero"`
 	Client      string `json:"client,omitzero"`
 }
 

@@ -178,6 +178,9 @@ func whereText(w board.Where) string {
 	if w.Dir != "" {
 		parts = append(parts, console.OneLine(w.Host)+":"+console.OneLine(w.Dir))
 	}
+	if w.Away() {
+		parts = append(parts, "told to work on branch "+console.OneLine(w.Ordered))
+	}
 	return strings.Join(parts, ", ")
 }
 

@@ -1,0 +1,68 @@
+package boardtest
+
+import (
+	"fmt"
+
+	"github.com/bossman-dev/bossman/board"
+)
+
+var ruleApart = group{"apart", []test{
+	{"who shares a directory is told a branch, and the next one gets the same", func(f *fixture) {
+		here := board.Where{Host: "h", Dir: "/src/web", Branch: "main", Head: "abc"}
+		get := func(x *agent, id board.ID, apart bool) *board.Handout {
+			return x.next(func(w *board.Wish) { w.Task, w.Where, w.Apart = id, here, apart })
+		}
+		ordered := func(what string, h *board.Handout, want string) {
+			d, err := f.board.Get(f.ctx, h.Task.ID, 1)
+			f.ok(err)
+			if got := d.Attempts[len(d.Attempts)-1].Where.Ordered; got != want || h.Claim.Where.Ordered != want {
+				f.Errorf("%s is told branch %q, and %q is noted, want %q", what, h.Claim.Where.Ordered, got, want)
+			}
+		}
+		one, two, three := f.create("one"), f.create("two"), f.create("three")
+		a, b := f.agent("x"), f.agent("x")
+		ordered("the first", get(a, one, true), "")
+		h := get(b, two, true)
+		ordered("the second", h, two.String())
+		again := get(b, board.ID{}, true)
+		ordered("the second, again", again, two.String())
+		if again := get(a, board.ID{}, true); len(again.Neighbours) != 0 {
+			f.Errorf("the first has the neighbours %+v, want none: the second works elsewhere", again.Neighbours)
+		}
+		_, err := f.board.Progress(f.ctx, b.actor, h.Claim.Handle, board.Note{Text: "x", Where: here})
+		f.ok(err)
+		ordered("the second, after a note", get(b, board.ID{}, true), two.String())
+		b.fail(h.Claim.Handle, board.FailOther)
+		c := f.agent("x")
+		h = get(c, two, true)
+		ordered("the next one", h, two.String())
+		if w := h.Attempts[0].Where; !w.Worked || h.Attempts[1].Where.Worked {
+			f.Errorf("attempts %+v: work was seen in the first only", h.Attempts)
+		}
+		ordered("who is told nothing", get(f.agent("x"), three, false), "")
+	}},
+	{"old notes are handed on", func(f *fixture) {
+		id := f.create("one")
+		x := f.agent("x")
+		h := x.take(id)
+		x.note(h, "the parser is done")
+		for range 30 {
+			x.fail(h, board.FailNotNow)
+			x = f.agent("x")
+			h = x.take(id, wishing(id))
+		}
+		got := x.next()
+		var notes []string
+		for i, e := range got.Events {
+			if i > 0 && e.Seq <= got.Events[i-1].Seq {
+				f.Errorf("event %d comes after event %d", e.Seq, got.Events[i-1].Seq)
+			}
+			if e.Kind == board.EventNote {
+				notes = append(notes, e.Detail.Text)
+			}
+		}
+		if fmt.Sprint(notes) != "[the parser is done]" {
+			f.Errorf("notes %q, want the one of the first attempt", notes)
+		}
+	}},
+}}

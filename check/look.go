@@ -1,0 +1,68 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+
+	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/git"
+)
+
+// A Sight is what there is now of work that was left.
+type Sight struct {
+	// Where is its place. Dir is empty if the branch of the work is checked out nowhere.
+	Where board.Where
+	// DirGone and BranchGone are set if the directory or the branch of the place is not
+	// there any more.
+	DirGone, BranchGone bool
+}
+
+// Look looks at the work that an earlier attempt left at a place. ok is false if it cannot
+// be looked at from here: it is on another machine or in another repository.
+func (i *Inspector) Look(ctx context.Context, left board.Where) (s Sight, ok bool) {
+	host, _ := os.Hostname()
+	repo, err := i.repo()
+	if err != nil || left.Dir == "" || left.Host != host {
+		return Sight{}, false
+	}
+	_, err = os.Stat(left.Dir)
+	gone := errors.Is(err, fs.ErrNotExist)
+	if repo == nil {
+		return Sight{Where: left, DirGone: gone}, gone
+	}
+	branch := left.Branch
+	if left.Ordered != "" && !left.Named {
+		branch = left.Ordered // what is in the directory is another worker's
+	} else if tree, ok := git.At(left.Dir); ok && tree.Common == repo.Common {
+		if head, err := tree.Head(); err == nil && head.Branch == branch {
+			return i.sight(ctx, left, tree), true
+		}
+	} else if !gone {
+		return Sight{}, false
+	}
+	if tree := repo.Worktree(branch, left.Dir); tree != nil && branch != "" {
+		return i.sight(ctx, left, tree), true
+	}
+	s = Sight{Where: left, DirGone: gone}
+	s.Where.Branch, s.Where.Uncommitted, s.Where.Worked = branch, 0, left.Worked && !left.Away()
+	if commit := repo.Branch(branch); commit != "" {
+		s.Where.Head = commit[:min(len(commit), 12)]
+		s.Where.Worked = s.Where.Worked || branch != left.Branch || s.Where.Head != left.Head
+	} else {
+		s.BranchGone = branch != ""
+	}
+	if !gone {
+		s.Where.Dir = "" // something else is there
+	}
+	return s, true
+}
+
+// sight is what a worktree has of the work that was left at a place.
+func (i *Inspector) sight(ctx context.Context, left board.Where, tree *git.Repo) Sight {
+	now := i.where(ctx, tree)
+	now.Ordered, now.Named, now.Client = left.Ordered, left.Named, left.Client
+	now.Worked = left.Worked || now.Branch != left.Branch || now.Head != left.Head || now.Uncommitted != left.Uncommitted
+	return Sight{Where: now}
+}
