@@ -18,7 +18,7 @@ func (a *app) desk(ctx context.Context) (*agentcli.Desk, error) {
 		return nil, err
 	}
 	dir := o.workDir()
-	log := slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	log := slog.New(slog.NewTextHandler(a.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	look := newInspector(dir, o.settings, a.Getenv)
 	notify := &notifier{log: log, command: o.settings.Notify}
 	elsewhere := filepath.Dir(o.location.Path)

@@ -129,7 +129,7 @@ func checkedKey(text []byte, err error) (auth.Secret, error) {
 }
 
 func (a *app) showAddress(address string) error {
-	fmt.Fprintf(a.Stderr, "Open this address in a browser on this machine and log in:\n\n  %s\n\nWaiting; Ctrl-C cancels.\n", address)
+	fmt.Fprintf(a.Err, "Open this address in a browser on this machine and log in:\n\n  %s\n\nWaiting; Ctrl-C cancels.\n", address)
 	return nil
 }
 

@@ -91,7 +91,7 @@ board otherwise.`,
 		},
 	}
 	root.SetOut(a.Out)
-	root.SetErr(a.Stderr)
+	root.SetErr(a.Err)
 	f := root.PersistentFlags()
 	f.StringVar(&a.flags.Board, "board", "", "the project's `directory`, or a board's .db file (BOSSMAN_BOARD)")
 	f.StringVar((*string)(&a.flags.DB), "db", "", "a server's database, postgres://… (BOSSMAN_DB)")

@@ -9,7 +9,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
+	"github.com/bossman-dev/bossman/internal/visible"
 	"github.com/go-json-experiment/json"
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -69,7 +71,7 @@ func TestScript(t *testing.T) {
 			return false, fmt.Errorf("unknown condition %q", name)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"exits": exits, "listening": listening, "serve": serveScript, "revoke": revoke, "silent": silent,
+			"exits": exits, "listening": listening, "serve": serveScript, "revoke": revoke, "silent": silent, "inert": inert,
 		},
 	})
 }
@@ -91,6 +93,15 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if fmt.Sprint(code) != args[0] {
 		ts.Fatalf("%v exits with %d, want %s", args[1:], code, args[0])
+	}
+}
+
+// inert checks that nothing in the last output acts on a terminal, but for our own styles.
+func inert(ts *testscript.TestScript, neg bool, args []string) {
+	text := ts.ReadFile("stdout")
+	text = regexp.MustCompile("\x1b\\[(?:0|1|2|31|32|33|36)m").ReplaceAllString(strings.ReplaceAll(text, "\r\n", "\n"), "")
+	if i := strings.IndexFunc(text, func(r rune) bool { return r != '\n' && r != '\t' && visible.Hidden(r) || r == utf8.RuneError }); i >= 0 {
+		ts.Fatalf("not inert: %.80q", text[max(0, i-40):])
 	}
 }
 

@@ -50,7 +50,7 @@ func (a *app) serveStdio(ctx context.Context, f mcpFlags) error {
 	if err != nil {
 		return err
 	}
-	log := slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: level}))
+	log := slog.New(slog.NewTextHandler(a.Err, &slog.HandlerOptions{Level: level}))
 	role, err := auth.ParseRole(cmp.Or(f.role, auth.Lead.String()))
 	if err != nil || role == auth.Admin {
 		return console.Usagef("--role is lead, worker or viewer, not %q", f.role)

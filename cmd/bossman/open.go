@@ -71,7 +71,7 @@ func (a *app) openWith(ctx context.Context, s *config.Settings, adopt func(*boar
 		store.Close()
 		if !o.server {
 			if note := o.firstWrite(); note != "" {
-				fmt.Fprintln(a.Stderr, "note: "+console.Escape(note))
+				fmt.Fprintln(a.Err, "note: "+note)
 			}
 		}
 	})
@@ -84,7 +84,7 @@ func (a *app) openWith(ctx context.Context, s *config.Settings, adopt func(*boar
 	}
 	options := &board.Options{Observer: a.observers.board, Logger: a.log}
 	if options.Logger == nil {
-		options.Logger = slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+		options.Logger = slog.New(slog.NewTextHandler(a.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	}
 	if o.server {
 		o.slug = s.Project

@@ -84,7 +84,7 @@ func (a *app) serveHTTP(ctx context.Context, f serveFlags) error {
 	if err != nil {
 		return err
 	}
-	log := telemetry.Logger(a.Stderr, level)
+	log := telemetry.Logger(a.Err, level)
 	slog.SetDefault(log)
 	a.log = log
 	tel, err := f.telemetry(log)
@@ -139,7 +139,7 @@ func (a *app) serveHTTP(ctx context.Context, f serveFlags) error {
 		return err
 	}
 	if key := s.SpareKey(); key != "" {
-		fmt.Fprintf(a.Stderr, "There are no keys yet. For this run, and from this machine:\n  %s\n", key.Reveal())
+		fmt.Fprintf(a.Err, "There are no keys yet. For this run, and from this machine:\n  %s\n", key.Reveal())
 	}
 	return s.Run(ctx)
 }

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"github.com/bossman-dev/bossman/internal/console"
+	"github.com/bossman-dev/bossman/internal/visible"
 	"github.com/spf13/cobra"
 )
 
@@ -22,7 +22,7 @@ or without --json.`,
 				return err
 			}
 			return b.Export(cmd.Context(), slug, func(line []byte) error {
-				if _, err := a.Out.Write(console.EscapeJSON(line)); err != nil {
+				if _, err := a.Out.Write(visible.JSON(line)); err != nil {
 					return err
 				}
 				return a.Out.WriteByte('\n')

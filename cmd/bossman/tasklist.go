@@ -163,7 +163,7 @@ func (a *app) listFoot(cmd *cobra.Command, page []board.Task, more bool, c board
 		a.Linef("%s", text)
 		return
 	}
-	if console.IsTerminal(a.Stdout) {
+	if a.OutIsTerminal() {
 		a.Linef("%s", a.Styled(console.Dim, text))
 	} else if more {
 		a.Infof("%s", text)

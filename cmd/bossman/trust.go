@@ -63,22 +63,22 @@ func (a *app) acceptTrust(cmd *cobra.Command, state config.CheckState, yes bool)
 		}
 		switch {
 		case state.Withdrawn:
-			a.Linef("%s has no [check]. The one that %s accepted stays in force:", console.Escape(state.File), console.Escape(state.Trust.By))
+			a.Linef("%s has no [check]. The one that %s accepted stays in force:", state.File, state.Trust.By)
 			a.showCheck(state.InForce)
 			a.Linef("To withdraw it: bossman trust --revoke")
 		case state.Trust.Check != nil:
-			a.Linef("Nothing to accept: the check is as %s accepted it.", console.Escape(state.Trust.By))
+			a.Linef("Nothing to accept: the check is as %s accepted it.", state.Trust.By)
 			a.showCheck(state.InForce)
 		default:
-			a.Linef("Nothing to accept: %s has no [check].", console.Escape(state.File))
+			a.Linef("Nothing to accept: %s has no [check].", state.File)
 		}
 		return nil
 	}
 	if !yes || !a.JSON {
-		a.Linef("The check in %s:", console.Escape(state.File))
+		a.Linef("The check in %s:", state.File)
 		a.showCheck(state.Proposed)
 		if old := state.Moved; old != nil {
-			a.Linef("%s accepted a check when this repository was %s:", console.Escape(old.By), console.Escape(old.Repository))
+			a.Linef("%s accepted a check when this repository was %s:", old.By, old.Repository)
 			a.showCheck(old.Check)
 		}
 		if old := state.Trust.Check; old != nil {
@@ -127,7 +127,7 @@ func (a *app) revokeTrust(state config.CheckState) error {
 // showCheck writes a check as its file has it.
 func (a *app) showCheck(c *config.Check) {
 	for _, line := range checkLines(c) {
-		a.Linef("  %s", console.Escape(line))
+		a.Linef("  %s", line)
 	}
 }
 

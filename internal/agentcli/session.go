@@ -157,7 +157,7 @@ func (s *session) finish(r *reply) error {
 	}
 	if !s.console.JSON {
 		for line := range strings.Lines(r.text) {
-			s.console.Linef("%s", console.Escape(strings.TrimRight(line, "\n")))
+			s.console.Linef("%s", strings.TrimRight(line, "\n"))
 		}
 		return nil
 	}

@@ -42,7 +42,7 @@ var drawing = map[string][]string{
 	"board/boardtest":             {"board"},
 	"check":                       {"board", "git", "proc"},
 	"clientconfig":                {},
-	"cmd/bossman":                 {"access", "auth", "board", "check", "git", "internal/agentcli", "internal/boardjson", "internal/boardtext", "internal/cli", "internal/config", "internal/configcli", "internal/console", "internal/mcpcli", "internal/planfile", "internal/server", "mcp", "mcp/oauth", "mcp/streamable", "remote", "store/postgres", "store/sqlite", "telemetry", "tools"},
+	"cmd/bossman":                 {"access", "auth", "board", "check", "git", "internal/agentcli", "internal/boardjson", "internal/boardtext", "internal/cli", "internal/config", "internal/configcli", "internal/console", "internal/mcpcli", "internal/planfile", "internal/server", "internal/visible", "mcp", "mcp/oauth", "mcp/streamable", "remote", "store/postgres", "store/sqlite", "telemetry", "tools"},
 	"examples/add":                {"mcp"},
 	"examples/agent":              {"clientconfig", "mcp"},
 	"examples/moonphase":          {"mcp", "mcp/streamable"},

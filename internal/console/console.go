@@ -3,6 +3,7 @@ package console
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"os"
 
 	"golang.org/x/term"
@@ -10,23 +11,27 @@ import (
 
 // A Console is the terminal of one command.
 type Console struct {
-	Stdin, Stdout, Stderr *os.File
-	// Out is Stdout, buffered. It must be flushed at the end of the command.
+	Stdin *os.File
+	// Out is standard output, buffered. It must be flushed at the end of the command.
 	Out *bufio.Writer
+	// Err is standard error.
+	Err io.Writer
 	// JSON is set if the answer and errors are written as JSON.
 	JSON bool
 	// Getenv reads the environment.
 	Getenv func(string) string
 
+	stdout, stderr *os.File
+
 	colour bool
-	width  int           // columns of the terminal; 0 if Stdout is not one
+	width  int           // columns of the terminal; 0 if standard output is not one
 	lines  *bufio.Reader // Stdin, once a line was read from it
 }
 
 // New returns a Console on three files. Colours follow NO_COLOR, then FORCE_COLOR, then
 // whether stdout is a terminal.
 func New(stdin, stdout, stderr *os.File, getenv func(string) string) *Console {
-	c := &Console{Stdin: stdin, Stdout: stdout, Stderr: stderr, Out: bufio.NewWriter(stdout), Getenv: getenv}
+	c := &Console{Stdin: stdin, stdout: stdout, stderr: stderr, Out: bufio.NewWriter(newEscaper(stdout)), Err: newEscaper(stderr), Getenv: getenv}
 	c.width = terminalWidth(stdout)
 	switch {
 	case getenv("NO_COLOR") != "":
@@ -41,12 +46,24 @@ func New(stdin, stdout, stderr *os.File, getenv func(string) string) *Console {
 // Width is the number of columns of the terminal, 0 if standard output is not one.
 func (c *Console) Width() int { return c.width }
 
-// Linef writes a line to standard output. It does not escape its arguments.
-func (c *Console) Linef(format string, args ...any) { fmt.Fprintf(c.Out, format+"\n", args...) }
+// OutIsTerminal reports whether standard output is a terminal.
+func (c *Console) OutIsTerminal() bool { return IsTerminal(c.stdout) }
 
-// Infof writes a line to standard error: a remark beside the answer.
+// ErrIsTerminal reports whether standard error is a terminal.
+func (c *Console) ErrIsTerminal() bool { return IsTerminal(c.stderr) }
+
+// errWidth is the number of columns of standard error, 0 if it is not a terminal.
+func (c *Console) errWidth() int { return terminalWidth(c.stderr) }
+
+// Linef writes a line to standard output. Further lines of an argument are indented.
+func (c *Console) Linef(format string, args ...any) {
+	fmt.Fprintf(c.Out, format+"\n", indented(args)...)
+}
+
+// Infof writes a line to standard error: a remark beside the answer. Further lines of an
+// argument are indented.
 func (c *Console) Infof(format string, args ...any) {
-	fmt.Fprintln(c.Stderr, Escape(fmt.Sprintf(format, args...)))
+	fmt.Fprintf(c.Err, format+"\n", indented(args)...)
 }
 
 // IsTerminal reports whether f is a terminal.

@@ -5,10 +5,11 @@
 //	        ──► Infof, Progress, Prompt            ──► standard error    everything else
 //	        ──► an error ──► Report                ──► standard error, and the exit code
 //
-// Text that agents, servers or repositories wrote must not control the terminal. Table,
-// Paragraph, Infof, Progress, Report and the JSON functions escape what they are given.
-// Linef does not, because its arguments may be styled: pass foreign text through Escape
-// or OneLine first.
+// Text that agents, servers or repositories wrote must not control the terminal, nor pass for
+// our own lines. All output goes through an escaper, which spells out what would act on the
+// terminal and adds the styles; nothing else has the files. Further lines of an argument of
+// Linef and Infof are indented, a cell of a table is one line, and Quote is for what a server
+// says before a prompt of ours.
 //
 // The package knows nothing about boards or configuration. An error says itself which
 // exit code it has and what to do next: it is, or wraps, an Error or any type with the

@@ -10,6 +10,8 @@ import (
 	"syscall"
 
 	"github.com/go-json-experiment/json"
+
+	"github.com/bossman-dev/bossman/internal/visible"
 )
 
 // An Error is an error with its exit code and the next step for the person.
@@ -90,18 +92,18 @@ func (c *Console) Report(err error) ExitCode {
 		return OK
 	}
 	code, next := cmp.Or(CodeOf(err), Failure), NextOf(err)
-	text := Escape(err.Error())
+	text := err.Error()
 	if errors.Is(err, context.Canceled) {
 		text, next = "interrupted", ""
 	}
 	if c.JSON {
 		out, _ := json.Marshal(errorJSON{Error: failureJSON{Code: code, Kind: code.String(), Message: text, Next: next}})
-		fmt.Fprintf(c.Stderr, "%s\n", EscapeJSON(out))
+		fmt.Fprintf(c.Err, "%s\n", visible.JSON(out))
 		return code
 	}
-	fmt.Fprintf(c.Stderr, "bossman: %s\n", IndentLines(text))
+	fmt.Fprintf(c.Err, "bossman: %s\n", IndentLines(text))
 	if next != "" {
-		fmt.Fprintf(c.Stderr, "  next: %s\n", IndentLines(Escape(next)))
+		fmt.Fprintf(c.Err, "  next: %s\n", IndentLines(next))
 	}
 	return code
 }
@@ -120,8 +122,13 @@ type failureJSON struct {
 // outputClosed reports whether err is a write to standard output after its reader went
 // away. Any other closed pipe is an error like others.
 func (c *Console) outputClosed(err error) bool {
+	return c.OutputFailed(err) && errors.Is(err, syscall.EPIPE)
+}
+
+// OutputFailed reports whether err is a failed write to standard output.
+func (c *Console) OutputFailed(err error) bool {
 	pe, ok := errors.AsType[*fs.PathError](err)
-	return ok && pe.Path == c.Stdout.Name() && errors.Is(pe, syscall.EPIPE)
+	return ok && pe.Path == c.stdout.Name()
 }
 
 // MaxErrorText is how many bytes of an error's text are shown: some of it may be a

@@ -25,8 +25,8 @@ func TestOutputClosed(t *testing.T) {
 		err  error
 		want bool
 	}{
-		{fmt.Errorf("print: %w", &fs.PathError{Op: "write", Path: c.Stdout.Name(), Err: syscall.EPIPE}), true},
-		{&fs.PathError{Op: "write", Path: c.Stdout.Name(), Err: syscall.ENOSPC}, false},
+		{fmt.Errorf("print: %w", &fs.PathError{Op: "write", Path: c.stdout.Name(), Err: syscall.EPIPE}), true},
+		{&fs.PathError{Op: "write", Path: c.stdout.Name(), Err: syscall.ENOSPC}, false},
 		{&fs.PathError{Op: "write", Path: "|1", Err: syscall.EPIPE}, false},
 		{&net.OpError{Op: "write", Net: "tcp", Err: pipe}, false},
 	} {
@@ -76,7 +76,7 @@ func TestReport(t *testing.T) {
 		want string
 	}{
 		{nil, false, OK, ""},
-		{errors.New("a\nbossman: b\x1b"), false, Failure, "bossman: a\n    bossman: b\uFFFD\n"},
+		{errors.New("a\nbossman: b\x1b"), false, Failure, "bossman: a\n    bossman: b<U+001B>\n"},
 		{Errorf(Denied, "ask", "no"), false, Denied, "bossman: no\n  next: ask\n"},
 		{Errorf(Denied, "ask", "no"), true, Denied, `{"error":{"code":4,"kind":"not_allowed","message":"no","next":"ask"}}` + "\n"},
 		{fmt.Errorf("read: %w", context.Canceled), false, Failure, "bossman: interrupted\n"},
@@ -86,7 +86,7 @@ func TestReport(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := testConsole()
-		c.Stderr, c.JSON = file, tt.json
+		c.Err, c.JSON = newEscaper(file), tt.json
 		code := c.Report(tt.err)
 		file.Close()
 		if text, _ := os.ReadFile(file.Name()); code != tt.code || string(text) != tt.want {

@@ -18,7 +18,7 @@ type Progress struct {
 }
 
 // Progress returns a new Progress, which shows nothing yet.
-func (c *Console) Progress() *Progress { return &Progress{console: c, terminal: IsTerminal(c.Stderr)} }
+func (c *Console) Progress() *Progress { return &Progress{console: c, terminal: c.ErrIsTerminal()} }
 
 // Terminal reports whether the line is rewritten in place.
 func (p *Progress) Terminal() bool { return p.terminal }
@@ -33,10 +33,11 @@ func (p *Progress) Set(text string) {
 	}
 	p.last = text
 	if !p.terminal {
-		fmt.Fprintln(p.console.Stderr, text)
+		fmt.Fprintln(p.console.Err, text)
 		return
 	}
-	fmt.Fprintf(p.console.Stderr, "\r\x1b[K%s", Truncate(text, max(20, terminalWidth(p.console.Stderr)-1)))
+	p.console.clearLine()
+	fmt.Fprint(p.console.Err, Truncate(text, max(20, p.console.errWidth()-1)))
 	p.shown = true
 }
 
@@ -48,6 +49,17 @@ func (p *Progress) Infof(format string, args ...any) {
 	p.console.Infof(format, args...)
 }
 
+// Quote writes a line of ours, unless it is empty, and below it a text of others.
+func (p *Progress) Quote(line, text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.clearLocked()
+	if line != "" {
+		fmt.Fprintln(p.console.Err, OneLine(line))
+	}
+	fmt.Fprintln(p.console.Err, p.console.Quote(text))
+}
+
 // Clear removes the line from a terminal.
 func (p *Progress) Clear() {
 	p.mu.Lock()
@@ -57,7 +69,10 @@ func (p *Progress) Clear() {
 
 func (p *Progress) clearLocked() {
 	if p.shown {
-		fmt.Fprint(p.console.Stderr, "\r\x1b[K")
+		p.console.clearLine()
 		p.shown = false
 	}
 }
+
+// clearLine removes the line of the cursor from the terminal.
+func (c *Console) clearLine() { fmt.Fprint(c.stderr, "\r\x1b[K") }

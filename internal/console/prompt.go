@@ -26,13 +26,13 @@ func (c *Console) ReadLine(ctx context.Context, text string) (string, error) {
 	if err := c.Out.Flush(); err != nil {
 		return "", err
 	}
-	fmt.Fprint(c.Stderr, text)
+	fmt.Fprint(c.Err, text)
 	if c.lines == nil {
 		c.lines = bufio.NewReader(c.Stdin)
 	}
 	line, err := interruptible(ctx, func() (string, error) { return c.lines.ReadString('\n') })
 	if err != nil && line == "" {
-		fmt.Fprintln(c.Stderr)
+		fmt.Fprintln(c.Err)
 		return "", err
 	}
 	return strings.TrimSpace(line), nil
@@ -46,12 +46,12 @@ func (c *Console) ReadSecret(ctx context.Context, text string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	fmt.Fprint(c.Stderr, text)
+	fmt.Fprint(c.Err, text)
 	secret, err := interruptible(ctx, func() ([]byte, error) { return term.ReadPassword(fd) })
 	if ctx.Err() != nil {
 		_ = term.Restore(fd, before)
 	}
-	fmt.Fprintln(c.Stderr)
+	fmt.Fprintln(c.Err)
 	return strings.TrimSpace(string(secret)), err
 }
 

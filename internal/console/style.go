@@ -13,10 +13,16 @@ const (
 	Cyan   Style = "36"
 )
 
-// Styled is text in a style, if this console has colours.
+// styles are all styles, and the end of one.
+var styles = []Style{Bold, Dim, Red, Green, Yellow, Cyan, plain}
+
+const plain Style = "0"
+
+// Styled is text in a style, if this console has colours. The style is put in where the text
+// is printed; see escaper.
 func (c *Console) Styled(s Style, text string) string {
 	if !c.colour || s == "" || text == "" {
 		return text
 	}
-	return "\x1b[" + string(s) + "m" + text + "\x1b[0m"
+	return styleKey + string(s) + "m" + text + styleKey + string(plain) + "m"
 }

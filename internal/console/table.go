@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/bossman-dev/bossman/internal/visible"
 )
 
 // A Column of a table.
@@ -42,7 +44,7 @@ const minFlex = 24
 
 // Table writes rows below their heads to standard output, within the width of the
 // terminal. Columns without any text are left out, and so are the heads if all are empty.
-// The text of a cell is escaped and put on one line.
+// The text of a cell is put on one line.
 func (c *Console) Table(indent string, cols []Column, rows []Row) {
 	widths := make([]int, len(cols))
 	show := make([]bool, len(cols))
@@ -77,7 +79,7 @@ func (c *Console) Table(indent string, cols []Column, rows []Row) {
 			text := row[i].Text
 			if crowded && col.Wrap {
 				if text != "" && (n > 0 || !headed) {
-					below := strings.TrimRight(c.wrap(indent+"    ", text), "\n")
+					below := strings.TrimRight(wrap(indent+"    ", text, c.width), "\n")
 					line.WriteString("\n" + c.Styled(row[i].Style, below))
 				}
 				continue
@@ -85,7 +87,7 @@ func (c *Console) Table(indent string, cols []Column, rows []Row) {
 			line.WriteString(strings.Repeat(" ", pad))
 			if c.width > 0 && col.Flex && col.Wrap {
 				column := c.width - widths[i]
-				text = strings.TrimSpace(c.wrap(strings.Repeat(" ", column), text))
+				text = strings.TrimSpace(wrap(strings.Repeat(" ", column), text, c.width))
 			} else if c.width > 0 && col.Flex {
 				text = Truncate(text, widths[i])
 			}
@@ -102,13 +104,13 @@ func (c *Console) Table(indent string, cols []Column, rows []Row) {
 	}
 }
 
-// clean returns rows whose cells are escaped, each on one line.
+// clean returns rows whose cells are as they will be printed, each on one line.
 func clean(rows []Row) []Row {
 	out := make([]Row, len(rows))
 	for n, row := range rows {
 		out[n] = slices.Clone(row)
 		for i, cell := range row {
-			if strings.ContainsFunc(cell.Text, isUnsafe) {
+			if visible.Text(cell.Text) != cell.Text || strings.ContainsAny(cell.Text, "\n\t") {
 				out[n][i].Text = OneLine(cell.Text)
 			}
 		}

@@ -56,7 +56,7 @@ func TestTable_narrow(t *testing.T) {
 // controls the terminal.
 func TestTable_escapes(t *testing.T) {
 	rows := []Row{{Text("a\nb\x1b[2Jc"), Red.Cell("x\ty\u202ez")}}
-	if got, want := table(0, "", []Column{{}, {}}, rows), "a b\uFFFD[2Jc  x y\uFFFDz\n"; got != want {
+	if got, want := table(0, "", []Column{{}, {}}, rows), "a b<U+001B>[2Jc  x y<U+202E>z\n"; got != want {
 		t.Errorf("Table = %q, want %q", got, want)
 	}
 	if rows[0][0].Text != "a\nb\x1b[2Jc" {

@@ -4,45 +4,30 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+
+	"github.com/bossman-dev/bossman/internal/visible"
 )
 
-// Escape makes text safe for a terminal: characters that would move the cursor or change
-// the reading direction become U+FFFD. New lines and tabs stay.
-func Escape(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r != '\n' && r != '\t' && isUnsafe(r) {
-			return '\uFFFD'
-		}
-		return r
-	}, text)
+// OneLine is text on one line, with hidden characters spelled out, so that its width is known.
+func OneLine(text string) string { return visible.Line(text) }
+
+// Paragraph writes text to standard output, broken at spaces to fit the terminal behind the
+// indent.
+func (c *Console) Paragraph(indent, text string) {
+	fmt.Fprint(c.Out, wrap(indent, visible.Text(text), c.width))
 }
 
-// OneLine is text escaped, with each run of white space replaced by one space.
-func OneLine(text string) string { return strings.Join(strings.Fields(Escape(text)), " ") }
-
-// isUnsafe reports whether a character acts on the terminal instead of being shown: control
-// characters, other line ends, what changes the reading direction, and tags, which are an
-// invisible alphabet.
-func isUnsafe(r rune) bool {
-	return unicode.IsControl(r) || r >= 0x2028 && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0xfeff ||
-		r >= 0xe0000 && r <= 0xe007f
-}
-
-// Paragraph writes text to standard output, escaped, and broken at spaces to fit the
-// terminal behind the indent.
-func (c *Console) Paragraph(indent, text string) { fmt.Fprint(c.Out, c.wrap(indent, Escape(text))) }
-
-// wrap breaks text at spaces so that it fits the terminal behind an indent. Lines that
-// fit stay as they are.
-func (c *Console) wrap(indent, text string) string {
-	room := c.width - TextWidth(indent)
+// wrap breaks text at spaces so that it fits into a width behind an indent; 0 is no limit.
+// Lines that fit stay as they are.
+func wrap(indent, text string, width int) string {
+	room := width - TextWidth(indent)
 	var out strings.Builder
 	for line := range strings.Lines(strings.TrimRight(text, "\n")) {
 		line = strings.TrimRight(line, "\n")
-		for c.width > 0 && room > 20 && TextWidth(line) > room {
-			at, width, space := len(line), 0, -1
+		for width > 0 && room > 20 && TextWidth(line) > room {
+			at, used, space := len(line), 0, -1
 			for i, r := range line {
-				if width += runeWidth(r); width > room {
+				if used += runeWidth(r); used > room {
 					at = i
 					break
 				}

@@ -22,18 +22,18 @@ const declineKey = "!"
 // elicit asks the person at the terminal what the server wants to know. Without a terminal
 // it declines.
 func (s *session) elicit(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-	name := console.OneLine(s.serverName())
+	name := console.Truncate(console.OneLine(s.serverName()), maxLabel)
 	if terminal, err := s.RequirePerson(); err != nil || !terminal {
 		s.progress.Infof("%s asks: %s\n  declined: there is no person at a terminal", name, console.OneLine(p.Message))
 		return &mcp.ElicitResult{Action: "decline"}, nil
 	}
 	s.asking.Lock() // one question at a time
 	defer s.asking.Unlock()
-	s.progress.Infof("%s asks: %s", name, console.Escape(p.Message))
+	s.progress.Quote(name+" asks:", p.Message)
 	var content jsontext.Value
 	var err error
 	if p.Mode == "url" {
-		s.progress.Infof("  It asks you to visit this address, which is not opened for you:\n\n  %s\n", p.URL)
+		s.progress.Infof("  It asks you to visit this address, which is not opened for you:\n\n  %s\n", strings.ReplaceAll(console.OneLine(p.URL), " ", "%20"))
 		err = s.confirm(ctx, "  Accept? [y/N] ")
 	} else {
 		content, err = s.fillIn(ctx, readForm(p.RequestedSchema))
@@ -78,6 +78,9 @@ func (s *session) fillIn(ctx context.Context, f *form) (jsontext.Value, error) {
 	s.progress.Infof("  (%s declines; an empty line takes the default in brackets, or omits an optional value)", declineKey)
 	for _, p := range f.Fields {
 		for {
+			if about := p.about(); about != "" {
+				s.progress.Quote("", about)
+			}
 			l, err := s.ask(ctx, p.prompt())
 			if err != nil {
 				return nil, err
@@ -99,17 +102,25 @@ func (s *session) fillIn(ctx context.Context, f *form) (jsontext.Value, error) {
 	return json.Marshal(out, json.Deterministic(true))
 }
 
+// about is what the server says about a field: its description and its choices.
+func (p *field) about() string {
+	var lines []string
+	if d := console.OneLine(p.Description); d != "" && d != console.OneLine(cmp.Or(p.Title, p.Name)) {
+		lines = append(lines, d)
+	}
+	for i, c := range p.Choices {
+		lines = append(lines, fmt.Sprintf("%d. %s", i+1, console.OneLine(cmp.Or(c.title, c.value))))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// maxLabel is how many columns of a server's words stand in a prompt of ours.
+const maxLabel = 40
+
 // prompt is the prompt for one field.
 func (p *field) prompt() string {
 	var b strings.Builder
-	name := console.OneLine(cmp.Or(p.Title, p.Name))
-	if d := console.OneLine(p.Description); d != "" && d != name {
-		fmt.Fprintf(&b, "  %s\n", d)
-	}
-	for i, c := range p.Choices {
-		fmt.Fprintf(&b, "    %d. %s\n", i+1, console.OneLine(cmp.Or(c.title, c.value)))
-	}
-	fmt.Fprintf(&b, "  %s", name)
+	fmt.Fprintf(&b, "  %s", console.Truncate(console.OneLine(cmp.Or(p.Title, p.Name)), maxLabel))
 	switch {
 	case p.Many:
 		b.WriteString(" (numbers, comma-separated)")
@@ -118,10 +129,10 @@ func (p *field) prompt() string {
 	case p.kinds() == "boolean":
 		b.WriteString(" (y/n)")
 	case p.kinds() != "string" && p.kinds() != "any":
-		b.WriteString(" (" + console.OneLine(p.kinds()) + ")")
+		b.WriteString(" (" + console.Truncate(console.OneLine(p.kinds()), maxLabel) + ")")
 	}
 	if len(p.Default) > 0 {
-		b.WriteString(" [" + p.defaultText() + "]")
+		b.WriteString(" [" + console.Truncate(p.defaultText(), maxLabel) + "]")
 	} else if !p.Required {
 		b.WriteString(" (optional)")
 	}

@@ -23,7 +23,7 @@ func (s *session) explain(ctx context.Context, err error) error {
 	if console.CodeOf(err) != 0 {
 		return err
 	}
-	if pe, ok := errors.AsType[*fs.PathError](err); ok && pe.Path == s.Stdout.Name() {
+	if s.OutputFailed(err) {
 		return err // nobody reads our output any more
 	}
 	s.progress.Clear()

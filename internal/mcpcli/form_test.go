@@ -85,7 +85,7 @@ func FuzzForm(f *testing.F) {
 			}
 		}
 		for _, p := range form.Fields {
-			if text := p.prompt(); console.Escape(text) != text {
+			if text := p.prompt(); console.OneLine(text) != strings.TrimSpace(text) {
 				t.Errorf("prompt %q", text)
 			}
 			_, _ = p.answer(word)

@@ -65,7 +65,7 @@ func tokenDir(getenv func(string) string) string {
 }
 
 func (l *login) authorize(ctx context.Context, address string) (string, error) {
-	if !console.IsTerminal(l.session.Stderr) {
+	if !l.session.ErrIsTerminal() {
 		return "", errNoTerminal
 	}
 	if !l.allowed.Load() {

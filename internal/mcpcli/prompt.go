@@ -45,7 +45,7 @@ func (c *cli) promptCommand() *cobra.Command {
 			if i > 0 {
 				s.Linef("")
 			}
-			if console.IsTerminal(s.Stdout) || len(res.Messages) > 1 {
+			if s.OutIsTerminal() || len(res.Messages) > 1 {
 				s.Linef("%s", s.Styled(console.Bold, console.OneLine(m.Role)+":"))
 			}
 			if err := s.printContent(args[0], m.Content, &files{dir: out}); err != nil {

@@ -99,7 +99,7 @@ func (s *session) listResources(ctx context.Context) error {
 		})
 	}
 	s.Table("", []console.Column{{Head: "RESOURCE"}, {Head: "TYPE", Drop: 1}, {Head: "DESCRIPTION", Flex: true}}, rows)
-	if len(templates) > 0 && console.IsTerminal(s.Stdout) {
+	if len(templates) > 0 && s.OutIsTerminal() {
 		s.Linef("%s", s.Styled(console.Dim, "Replace what is in {braces}."))
 	}
 	return nil

@@ -29,9 +29,11 @@ func (s *session) printResult(name string, r *mcp.ToolResult, save *files) error
 		}
 	}
 	if len(structured) > 0 && repeat != textOnly {
-		s.text(indented(structured))
+		if err := s.text(indented(structured)); err != nil {
+			return err
+		}
 	}
-	if len(r.Content) == 0 && len(structured) == 0 && console.IsTerminal(s.Stdout) {
+	if len(r.Content) == 0 && len(structured) == 0 && s.OutIsTerminal() {
 		s.Linef("%s", s.Styled(console.Dim, "(nothing)"))
 	}
 	return nil
@@ -98,7 +100,7 @@ func indented(v jsontext.Value) string {
 func (s *session) printContent(name string, c mcp.Content, save *files) error {
 	switch c.Type {
 	case "text":
-		s.text(c.Text)
+		return s.text(c.Text)
 	case "image", "audio":
 		return s.file(save, name, c.MIMEType, c.Data)
 	case "resource":
@@ -125,22 +127,18 @@ func (s *session) printContents(c mcp.Contents, head bool, save *files) error {
 	if c.Blob != nil {
 		return s.file(save, path.Base(strings.TrimRight(c.URI, "/")), c.MIMEType, c.Blob)
 	}
-	if head && console.IsTerminal(s.Stdout) {
+	if head && s.OutIsTerminal() {
 		s.Linef("%s", s.Styled(console.Dim, console.OneLine(c.URI)))
 	}
-	s.text(c.Text)
-	return nil
+	return s.text(c.Text)
 }
 
-// text prints a text of the server: escaped on a terminal, unchanged to a pipe or file.
-func (s *session) text(text string) {
-	if console.IsTerminal(s.Stdout) {
-		text = console.Escape(strings.ReplaceAll(text, "\r\n", "\n"))
-	}
+// text prints a text of the server.
+func (s *session) text(text string) error {
 	if !strings.HasSuffix(text, "\n") {
 		text += "\n"
 	}
-	fmt.Fprint(s.Out, text)
+	return s.WriteData(text)
 }
 
 // file writes bytes to a file and prints its name.

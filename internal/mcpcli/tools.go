@@ -50,7 +50,7 @@ func (s *session) serverJSON() serverJSON {
 
 // heading names the server, on a terminal.
 func (s *session) heading(n int, noun string) {
-	if console.IsTerminal(s.Stdout) {
+	if s.OutIsTerminal() {
 		i := s.ServerInfo()
 		s.Linef("%s", s.Styled(console.Dim, console.OneLine(fmt.Sprintf("%s %s, MCP %v: %s", i.Name, i.Version, s.Revision(), console.Count(n, noun)))))
 	}
@@ -161,14 +161,14 @@ func (s *session) showTool(t *mcp.Tool) error {
 	if words := hints(t.Annotations); words != "" {
 		s.Linef("\n  %s", s.Styled(console.Dim, "According to the server: "+words+"."))
 	}
-	if console.IsTerminal(s.Stdout) {
+	if s.OutIsTerminal() {
 		var sample []string
 		for _, p := range f.Fields {
 			if p.Required {
 				sample = append(sample, shellWords([]string{p.Name})+"=…")
 			}
 		}
-		s.Linef("\n  %s", s.Styled(console.Dim, console.Escape(s.target.line("call", strings.Join(append([]string{shellWords([]string{t.Name})}, sample...), " ")))))
+		s.Linef("\n  %s", s.Styled(console.Dim, s.target.line("call", strings.Join(append([]string{shellWords([]string{t.Name})}, sample...), " "))))
 	}
 	return nil
 }
