@@ -31,7 +31,7 @@ func TestText(t *testing.T) {
 		"\U000e0041\U000e0100":  "<U+E0041><U+E0100>",
 		"\u3164\u115f\u034f":    "<U+3164><U+115F><U+034F>",
 		"a\u2028b\u2029c\u0085": "a<U+2028>b<U+2029>c<U+0085>",
-		"❤️‍🔥 👩‍👧 می‌خواهم": "❤️‍🔥 👩‍👧 می‌خواهم", // joiners in their place
+		"❤\ufe0f\u200d🔥 👩\u200d👧 می\u200cخواهم": "❤\ufe0f\u200d🔥 👩\u200d👧 می\u200cخواهم", // joiners in their place
 		"😀\ufe0f\ufe0f": "😀\ufe0f<U+FE0F>",
 		"a\xffb":        "a\ufffdb",
 	} {
@@ -51,7 +51,7 @@ func TestText(t *testing.T) {
 // and that JSON keeps its meaning.
 func FuzzText(f *testing.F) {
 	f.Add("A\u200dB")
-	f.Add("❤️‍🔥\u202e\r\n")
+	f.Add("❤\ufe0f\u200d🔥\u202e\r\n")
 	f.Fuzz(func(t *testing.T, s string) {
 		got := visible.Text(s)
 		if !utf8.ValidString(got) || strings.ContainsFunc(got, func(r rune) bool {
