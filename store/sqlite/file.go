@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -86,10 +87,10 @@ func (f *file) reader(ctx context.Context) (*conn, error) {
 	return c, nil
 }
 
-// put returns a connection of reader. It closes one that is not good.
+// put returns a connection of reader. It discards one that is not good.
 func (f *file) put(c *conn, good bool) {
 	if !good && c != nil {
-		c.close()
+		c.discard()
 		c = nil
 	}
 	f.idle <- c
@@ -99,14 +100,7 @@ func (f *file) put(c *conn, good bool) {
 func (f *file) write(ctx context.Context) (*conn, error) {
 	if f.writer == nil {
 		c, err := connect(ctx, f.db)
-		if err == nil {
-			// It may have been a reader's, which closed it after a call was cancelled.
-			_, err = c.c.ExecContext(ctx, `PRAGMA query_only = OFF`)
-		}
 		if err != nil {
-			if c != nil {
-				c.close()
-			}
 			return nil, mapError(ctx, err)
 		}
 		f.writer = c
@@ -162,11 +156,24 @@ func (c *conn) stmt(ctx context.Context, query string) (*sql.Stmt, error) {
 	return s, nil
 }
 
+// discard closes a connection for good: it may be in a transaction, which the next user of a
+// connection that is only closed would inherit.
+func (c *conn) discard() {
+	c.finalize()
+	_ = c.c.Raw(func(any) error { return driver.ErrBadConn })
+	c.c.Close()
+}
+
+// close returns a connection to its database.
 func (c *conn) close() {
+	c.finalize()
+	c.c.Close()
+}
+
+func (c *conn) finalize() {
 	for _, s := range c.stmts {
 		s.Close()
 	}
-	c.c.Close()
 }
 
 // attach returns the file, or nil if there is no file with a board in it. It creates

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -493,4 +495,37 @@ func TestWrite_afterACancelledRead(t *testing.T) {
 		t.Fatalf("Read() = %v, want %v", err, context.Canceled)
 	}
 	write(t, s, func(tx board.Tx) error { return addTasks(tx, "web", 1, nil) })
+}
+
+// A call that is cancelled at a bad moment leaves no transaction to the next one.
+func TestStore_cancelled(t *testing.T) {
+	s := open(t, path(t), nil)
+	write := func() error {
+		return s.Write(t.Context(), func(tx board.Tx) error { return tx.PutProject(board.Project{Slug: "x", Policy: board.PolicyTrust}) })
+	}
+	if err := write(); err != nil {
+		t.Fatal(err)
+	}
+	for range 300 {
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_ = s.Read(ctx, func(r board.Reader) error {
+				_, err := r.Projects()
+				return err
+			})
+		}()
+		for range rand.IntN(2000) {
+			runtime.Gosched()
+		}
+		cancel()
+		<-done
+		if err := s.Read(t.Context(), func(r board.Reader) error { _, err := r.Projects(); return err }); err != nil {
+			t.Fatalf("Read after a cancelled call: %v", err)
+		}
+	}
+	if err := write(); err != nil {
+		t.Fatalf("Write after cancelled calls: %v", err)
+	}
 }

@@ -83,7 +83,7 @@ func (s *Store) write(ctx context.Context, file *file, f func(board.Tx) error) e
 		t.ended = nil
 		if _, err := t.exec(`ROLLBACK`); err != nil {
 			// SQLite has rolled back itself, or the connection is unusable.
-			c.close()
+			c.discard()
 			file.writer = nil
 		}
 	}()
