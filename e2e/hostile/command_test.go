@@ -12,7 +12,7 @@ import (
 var commands = map[string][]string{
 	"":                      {""},
 	"answer":                {"answer", "answer q-1 yes"},
-	"ask":                   {"ask Which?"},
+	"ask":                   {"ask Which? --wait 0"},
 	"client":                {"client"},
 	"client call":           {"client call get_next_task wait_seconds=0 -- {bossman} mcp", "client call --from all evil x", "client call --from claude evil x"},
 	"client prompt":         {"client prompt work -- {bossman} mcp"},
@@ -51,7 +51,7 @@ var commands = map[string][]string{
 	"project list":          {"project list"},
 	"project set":           {"project set --policy review"},
 	"resume":                {"resume"},
-	"serve":                 {"serve --http 127.0.0.1:1"},
+	"serve":                 {"serve --http 127.0.0.1:99999"},
 	"status":                {"status", "status --json"},
 	"stop":                  {"stop otter-1"},
 	"task":                  {"task"},

@@ -93,10 +93,7 @@ func (p *place) hooks(dir string) {
 	}
 }
 
-var (
-	byStatus = []string{"git", "status"}
-	byAdd    = []string{"git", "-c", "core.fsmonitor=false", "add", "-A"}
-)
+var byStatus = []string{"git", "status"}
 
 // configured is a place whose repository has more configuration.
 func configured(name string, control []string, text func(p *place) string) hostile {

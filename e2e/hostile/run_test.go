@@ -129,8 +129,8 @@ func openTerminal() (master, slave *os.File, err error) {
 	return master, slave, err
 }
 
-// unescaped are the places whose path still reaches the terminal as it is.
-var unescaped = []string{"name-escapes", "name-not-utf8"}
+// unescaped are the places whose path or project still reaches the terminal as it is.
+var unescaped = []string{"board-escapes", "name-escapes", "name-not-utf8"}
 
 // progress is what a command that waits for something writes over, and colours.
 var progress = regexp.MustCompile(`\r\x1b\[K`)
