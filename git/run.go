@@ -145,11 +145,11 @@ func (r *Repo) plain() error {
 		}
 	}
 	return filepath.WalkDir(filepath.Join(r.Common, "refs"), func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() || e.Type().IsRegular() {
+		if err != nil || e.IsDir() {
 			return nil
 		}
-		if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-			return fmt.Errorf("%s is not a regular file", path)
+		if info, err := os.Stat(path); err == nil && !info.IsDir() && (!info.Mode().IsRegular() || info.Size() > maxSmall) {
+			return fmt.Errorf("%s is not a regular file of at most %d bytes", path, maxSmall)
 		}
 		return nil
 	})

@@ -359,7 +359,7 @@ func gitFiles() (list []hostile) {
 		"objects/info/alternates", "shallow", "worktrees/x/gitdir", "worktrees/x/HEAD", "sharedindex.0000", "MERGE_HEAD",
 	} {
 		for _, k := range things {
-			if !everything && k.name != "pipe" && k.name != "link-to-device" && !(k.name == "huge" && i < 3) && !(k.name == "big" && file == "packed-refs") {
+			if !everything && k.name != "pipe" && k.name != "link-to-device" && !(k.name == "huge" && (i < 3 || file == "refs/heads/main")) && !(k.name == "big" && file == "packed-refs") {
 				continue
 			}
 			list = append(list, hostile{"git-" + strings.ReplaceAll(file, "/", "-") + "-" + k.name, func(p *place) {
