@@ -67,7 +67,7 @@ func buildTemplate(name string, tasks ...string) error {
 		return err
 	}
 	for name, text := range map[string]string{
-		"README.md": "# clone\n", "a.txt": "a\n", ".gitattributes": "*.txt filter=evil diff=evil merge=evil\n",
+		"README.md": "# clone\n", "a.txt": "a\n", "b.txt": "b\n", ".gitattributes": "*.txt filter=evil diff=evil merge=evil\n",
 	} {
 		if err := os.WriteFile(filepath.Join(clone, name), []byte(text), 0o644); err != nil {
 			return err

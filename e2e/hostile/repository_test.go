@@ -252,7 +252,7 @@ var repositories = []hostile{
 	}},
 	{"files-of-pipes", func(p *place) {
 		p.clone()
-		p.put("pipe", filepath.Join(p.dir, "a.txt"))
+		p.put("pipe", filepath.Join(p.dir, "b.txt")) // not one that a command line names: a person may name a pipe
 		p.put("link-to-device", filepath.Join(p.dir, "README.md"))
 	}},
 	{"huge-file-inside", func(p *place) {
@@ -359,7 +359,7 @@ func gitFiles() (list []hostile) {
 		"objects/info/alternates", "shallow", "worktrees/x/gitdir", "worktrees/x/HEAD", "sharedindex.0000", "MERGE_HEAD",
 	} {
 		for _, k := range things {
-			if !everything && k.name != "pipe" && k.name != "link-to-device" && !(k.name == "huge" && (i < 3 || file == "refs/heads/main")) && !(k.name == "big" && file == "packed-refs") {
+			if !everything && k.name != "pipe" && !(k.name == "link-to-device" && i < 8) && !(k.name == "huge" && (i < 3 || file == "refs/heads/main")) && !(k.name == "big" && file == "packed-refs") {
 				continue
 			}
 			list = append(list, hostile{"git-" + strings.ReplaceAll(file, "/", "-") + "-" + k.name, func(p *place) {
