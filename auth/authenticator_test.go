@@ -535,6 +535,7 @@ func TestRun_revokedAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		if got := told[KeyPrincipal(gone.ID)]; got != 1+tellAgain {
 			t.Errorf("told of a revoked key %d times, want %d", got, 1+tellAgain)
 		}

@@ -277,7 +277,7 @@ func TestHumanOnly(t *testing.T) {
 		check(t, err)
 		res, err := c.Call(t.Context(), "ask_question", map[string]any{"question": "Ship?", "human_only": true, "blocking": false, "wait_seconds": 2}, nil)
 		check(t, err)
-		if asked != person || strings.Contains(fmt.Sprint(res.Content[0]), "Answer to") != person {
+		if asked != person || strings.Contains(fmt.Sprint(res.Content[0]), "was answered by") != person {
 			t.Errorf("with a key of a person (%v) a form was shown: %v; %v", person, asked, res.Content)
 		}
 		c.Close()
