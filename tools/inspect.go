@@ -162,8 +162,9 @@ func (t *Tools) inspect(ctx context.Context, k *caller, e action, r *board.Repor
 	}
 	defer t.keep(ctx, k)()
 	client := r.Where.Client
+	apart := branch == "" && w.Place.Ordered != "" && !w.Place.Named
 	if w.Place, err = t.o.Inspector.Place(ctx, w, branch); err != nil {
-		if p.Policy != board.PolicyTrust {
+		if p.Policy != board.PolicyTrust && !(apart && t.nothingToSee(r)) {
 			return nil, "", notThere(h, err)
 		}
 		r.Where = board.Where{Client: client} // nothing is looked at
@@ -241,6 +242,15 @@ func (t *Tools) inspect(ctx context.Context, k *caller, e action, r *board.Repor
 		return checkFailed(out, res), "", nil
 	}
 	return nil, "", nil
+}
+
+// nothingToSee reports whether there is neither a check nor evidence to look at, so that it
+// does not matter where the work is: a task may change no file.
+func (t *Tools) nothingToSee(r *board.Report) bool {
+	command, why := t.o.Inspector.Command()
+	return command == "" && why == "" && !slices.ContainsFunc(r.Evidence, func(e board.Evidence) bool {
+		return e.Kind == board.EvidenceCommit || e.Kind == board.EvidenceFile
+	})
 }
 
 // accepted tells the Inspector that a report was accepted.

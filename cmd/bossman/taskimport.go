@@ -24,6 +24,9 @@ their numbers; otherwise they get new ones, and old and new ids are printed. Rep
 import adds only what is missing. No task is handed out until all are imported; tasks that
 were in progress are ready again.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.RefuseAgent(); err != nil { // an export says who people are, and what was observed
+				return err
+			}
 			ctx := cmd.Context()
 			text, err := a.ReadFile(ctx, args[0])
 			if err != nil {

@@ -70,8 +70,8 @@ func TestPresence_killed(t *testing.T) {
 		t.Errorf("the task was handed over after %v, want at most %v", took, handover)
 	}
 	for _, part := range []string{
-		"Add a login page", "With e-mail and password.", "attempt 2", "lease expired: its process was killed",
-		"branch login at " + head[:10], "2 uncommitted files", "in " + tree, "the form is there, styles come next",
+		"Add a login page", "With e-mail and password.", "attempt 2", `lease expired: "its process was killed"`,
+		`branch "login" at ` + head[:10], "2 uncommitted files", fmt.Sprintf("in %q", tree), "the form is there, styles come next",
 	} {
 		if !strings.Contains(next.text, part) {
 			t.Errorf("the hand-over does not say %q:\n%s", part, next.text)

@@ -57,8 +57,12 @@ func (s *Settings) markOwn(at Location) {
 // check any more.
 func checkElsewhere(at Location) string {
 	path := at.mark(ownCheck).read()
-	if info, err := os.Lstat(path); err != nil || owner(info) != "" {
+	if info, err := os.Stat(path); err != nil || owner(info) != "" {
 		return ""
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if rel, out := filepath.Rel(at.Root, real); err != nil || out == nil && filepath.IsLocal(rel) {
+		return "" // an archive may bring a mark, and a file for it
 	}
 	file := newSettings()
 	if file.readFile(path, false) != nil || file.check == nil {

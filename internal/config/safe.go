@@ -52,7 +52,7 @@ func (s *Settings) requireOwn() error {
 
 // allow says how to name a directory as safe.
 func (s *Settings) allow(dir string) string {
-	next := "if you trust it, run: git config --global --add safe.directory " + dir
+	next := "if you trust it, run: git config --global --add safe.directory '" + strings.ReplaceAll(dir, "'", `'\''`) + "'"
 	if file := userFile(s.getenv); file != "" {
 		next += fmt.Sprintf(", or add to %s: [safe] directory = [%q]", file, dir)
 	}

@@ -198,14 +198,14 @@ func (s *Settings) checkIn(at Location) (CheckState, error) {
 	}
 	state.Trust.mark = at.mark("trusted")
 	if path := state.Trust.marked(); path != "" && state.Trust.Check == nil {
-		return CheckState{}, console.Errorf(console.Denied, "set XDG_STATE_HOME as it was for bossman trust, also in the configuration of the MCP client",
-			"the check of this repository was accepted in %s, and this process looks in %s", path, cmp.Or(StateDir(s.getenv), "no place: neither HOME nor XDG_STATE_HOME is set"))
+		return CheckState{}, console.Errorf(console.Denied, "a person sets XDG_STATE_HOME for this client as it was for bossman trust",
+			"the check of this repository was accepted in %q, and this process looks in %q", path, cmp.Or(StateDir(s.getenv), "no place: neither HOME nor XDG_STATE_HOME is set"))
 	}
 	if fresh.check != nil {
 		s.markOwn(at)
 	} else if path := checkElsewhere(at); path != "" && path != file && state.Trust.Check == nil {
-		return CheckState{}, console.Errorf(console.Denied, "set XDG_CONFIG_HOME="+filepath.Dir(filepath.Dir(path))+", also in the configuration of the MCP client",
-			"the check is in your file %s, and this process reads %s", path, cmp.Or(file, "none: neither HOME nor XDG_CONFIG_HOME is set"))
+		return CheckState{}, console.Errorf(console.Denied, "a person sets XDG_CONFIG_HOME for this client as in their own shell, or, if they have no such file, removes "+string(at.mark(ownCheck)),
+			"a mark in this project says that the check is in your file %q, and this process reads %q", path, cmp.Or(file, "none: neither HOME nor XDG_CONFIG_HOME is set"))
 	}
 	if state.Trust.Check == nil {
 		state.Moved = state.Trust.moved()
