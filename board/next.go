@@ -134,7 +134,7 @@ func (b *Board) look(ctx context.Context, a Actor, w Wish) (*Handout, Claimant, 
 		d, err := b.sources(ctx, a, w, who).first(w, st)
 		if err == nil {
 			h, err := b.deliver(ctx, a, d)
-			return h, who, maybeHeld(err, who)
+			return h, who, err
 		}
 		if errors.Is(err, errNothing) && st.Worker.Name != "" && st.Worker.Owner != a.Owner {
 			if failed := b.adopt(ctx, a, st.Worker); failed != nil {
@@ -142,7 +142,7 @@ func (b *Board) look(ctx context.Context, a Actor, w Wish) (*Handout, Claimant, 
 			}
 		}
 		if !errors.Is(err, errNothing) || !who.New {
-			return nil, who, maybeHeld(err, who)
+			return nil, who, err
 		}
 		// The store also grants nothing if the new name is taken.
 		taken, failed := b.nameTaken(ctx, who.Worker)
@@ -150,14 +150,6 @@ func (b *Board) look(ctx context.Context, a Actor, w Wish) (*Handout, Claimant, 
 			return nil, who, cmp.Or(failed, err)
 		}
 	}
-}
-
-// maybeHeld adds to an error with an unknown outcome who may have got a task.
-func maybeHeld(err error, who Claimant) error {
-	if !errors.Is(err, ErrUnknown) {
-		return err
-	}
-	return &UnknownError{Worker: who.Worker.Name, Err: err}
 }
 
 // adopt notes that a process goes on under the name of a worker, although there is nothing
@@ -242,10 +234,9 @@ func (b *Board) wait(ctx context.Context, a Actor, w Wish, who Claimant) (*Hando
 	claim, err := b.await(ctx, b.want(w, who), w.Wait)
 	switch {
 	case err != nil:
-		return nil, maybeHeld(err, who)
+		return nil, err
 	case claim != nil:
-		h, err := b.deliver(ctx, a, delivery{claim: *claim})
-		return h, maybeHeld(err, who)
+		return b.deliver(ctx, a, delivery{claim: *claim})
 	case w.Worker == "":
 		return nil, errNothing
 	}

@@ -26,7 +26,6 @@ type waiter struct {
 	who   Claimant
 	ctx   context.Context
 	claim chan Claim // buffered, so that sending never blocks
-	lost  chan error // buffered; why it is not known whether it has a claim
 	gone  bool       // the call has ended
 
 	look    func() (*Handout, error) // nil for a call without a key
@@ -42,7 +41,7 @@ type found struct {
 
 // await waits at most d for a task. It returns nil if none came.
 func (b *Board) await(ctx context.Context, want Want, d time.Duration) (*Claim, error) {
-	me := &waiter{who: want.For[0], ctx: ctx, claim: make(chan Claim, 1), lost: make(chan error, 1)}
+	me := &waiter{who: want.For[0], ctx: ctx, claim: make(chan Claim, 1)}
 	g := b.enter(want, me)
 
 	timer := time.NewTimer(d)
@@ -50,8 +49,6 @@ func (b *Board) await(ctx context.Context, want Want, d time.Duration) (*Claim, 
 	select {
 	case claim := <-me.claim:
 		return &claim, nil
-	case err := <-me.lost:
-		return nil, err
 	case <-timer.C:
 	case <-b.over:
 	case <-ctx.Done():
@@ -63,8 +60,6 @@ func (b *Board) await(ctx context.Context, want Want, d time.Duration) (*Claim, 
 	select {
 	case claim := <-me.claim: // it came just now
 		return &claim, nil
-	case err := <-me.lost:
-		return nil, err
 	default:
 		return nil, ctx.Err()
 	}
@@ -260,9 +255,6 @@ func (b *Board) serveClaims(ctx context.Context, g *group, asked []*waiter) (ser
 			if ctx.Err() == nil {
 				b.o.Logger.Warn("claiming tasks for waiting workers failed", "err", err)
 			}
-			if errors.Is(err, ErrUnknown) {
-				b.tellUnknown(g, byName, err)
-			}
 			return 0
 		}
 	}
@@ -286,15 +278,4 @@ func (b *Board) serveClaims(ctx context.Context, g *group, asked []*waiter) (ser
 		b.undelivered(context.WithoutCancel(ctx), Actor{Principal: boardActor}, claim)
 	}
 	return served
-}
-
-// tellUnknown ends the wait of those who may or may not have got a claim: another statement
-// would get them none, and they must not be told that there is nothing.
-func (b *Board) tellUnknown(g *group, asked map[WorkerID]*waiter, err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, w := range asked {
-		w.lost <- err
-		b.dismissLocked(g, w)
-	}
 }

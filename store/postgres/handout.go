@@ -123,11 +123,27 @@ SELECT w.no, w.picky, EXISTS (SELECT FROM candidates), p.slug, c.task_id, c.atte
 FROM claimants w LEFT JOIN new_claims c ON c.nonce = w.nonce AND c.principal = w.principal AND c.worker = w.name
 LEFT JOIN projects p ON p.id = c.task_id >> 40`
 
-// Claim hands out tasks in a transaction of its own: one statement, one round trip. If the
-// answer is lost, it finds the claims that were granted.
+// Claim hands out tasks in a transaction of its own: one statement, one round trip.
 func (s *Store) Claim(ctx context.Context, w board.Want) (_ []board.Claim, err error) {
 	defer s.observe(OpClaim, time.Now(), &err)
-	return claim(ctx, w, func(args []any) ([]handout, error) { return s.handOut(ctx, args) })
+	return claim(ctx, w, func(args []any) (granted []handout, err error) {
+		err = retryAborted(ctx, func() error {
+			conn, err := s.acquire(ctx)
+			if err != nil {
+				return err
+			}
+			defer conn.Release()
+			return s.withCommit(ctx, conn.Conn(), func(ctx context.Context) (err error) {
+				rows, err := conn.Query(ctx, HandOut, args...)
+				if err != nil {
+					return err
+				}
+				granted, err = pgx.CollectRows(rows, scanHandout)
+				return err
+			})
+		})
+		return granted, err
+	})
 }
 
 // Claim hands out tasks in t.
