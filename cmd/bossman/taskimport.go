@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -24,12 +25,9 @@ their numbers; otherwise they get new ones, and old and new ids are printed. Rep
 import adds only what is missing. No task is handed out until all are imported; tasks that
 were in progress are ready again.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.RefuseAgent(); err != nil { // an export says who people are, and what was observed
-				return err
-			}
 			ctx := cmd.Context()
 			text, err := a.ReadFile(ctx, args[0])
-			if err != nil {
+			if err := cmp.Or(a.RefuseAgent(), err); err != nil { // an export says who people are, and what was observed
 				return fmt.Errorf("read the export: %w", err)
 			}
 			first, _, _ := bytes.Cut(text, []byte("\n"))

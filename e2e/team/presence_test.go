@@ -58,7 +58,7 @@ func TestPresence(t *testing.T) {
 	if next.facts.Claim.Task != given.Task || took > shortLease+sweeping {
 		t.Errorf("after %v the rival was given %q, want %s within %v", took, next.facts.Claim.Task, given.Task, shortLease+sweeping)
 	}
-	says(t, next.text, "thought of it", "in "+laptop.Dir)
+	says(t, next.text, "thought of it", `in "`+laptop.Dir+`"`)
 	call(t, rival, "report_task_done", args{"claim": next.facts.Claim.Claim, "summary": "done"})
 	want := "created claimed note expired claimed done"
 	if got := kinds(team.Events(t), given.Task); got != want {
