@@ -236,14 +236,11 @@ func (i *Inspector) verifyCommit(ctx context.Context, repo *git.Repo, w board.Wo
 
 // older says why a commit is not new.
 func (i *Inspector) older(ctx context.Context, repo *git.Repo, w board.Work, commit string) (fault string, seen bool, err error) {
-	tips, known := i.notes(repo).read("tips", tipsName(w))
-	fresh := false
-	if known {
-		if fresh, err = repo.IsNew(ctx, commit, tips); err != nil {
-			return "", false, err
-		}
+	existed, _, err := i.existed(ctx, repo, w, commit)
+	if err != nil {
+		return "", false, err
 	}
-	if known && !fresh {
+	if existed {
 		return fmt.Sprintf("Commit %.12s is older than your work: it existed when the task was first handed out.", commit), false, nil
 	}
 	at, err := repo.CommitTime(ctx, commit)
@@ -254,14 +251,23 @@ func (i *Inspector) older(ctx context.Context, repo *git.Repo, w board.Work, com
 // isNew reports whether a commit is newer than the first hand-out of a task. Without a
 // note about that only the commit's own word counts, and known is false.
 func (i *Inspector) isNew(ctx context.Context, repo *git.Repo, w board.Work, commit string) (fresh, known bool, err error) {
-	tips, known := i.notes(repo).read("tips", tipsName(w))
-	if known {
-		if fresh, err = repo.IsNew(ctx, commit, tips); err != nil || !fresh {
-			return false, true, err
-		}
+	existed, known, err := i.existed(ctx, repo, w, commit)
+	if err != nil || existed {
+		return false, known, err
 	}
 	at, err := repo.CommitTime(ctx, commit)
 	return err == nil && !at.Before(w.Since.Add(-clockSkew)), known, err
+}
+
+// existed reports whether the repository had a commit when a task was first handed out, by
+// the note about that; known is false if there is none.
+func (i *Inspector) existed(ctx context.Context, repo *git.Repo, w board.Work, commit string) (existed, known bool, err error) {
+	tips, known := i.notes(repo).read("tips", tipsName(w))
+	if !known {
+		return false, false, nil
+	}
+	fresh, err := repo.IsNew(ctx, commit, tips)
+	return err == nil && !fresh, true, err
 }
 
 // verifyFile says what is wrong with a path, empty if nothing is: there must be a file

@@ -48,7 +48,7 @@ func (i *Inspector) Look(ctx context.Context, left board.Where) (s Sight, ok boo
 	s = Sight{Where: left, DirGone: gone}
 	s.Where.Branch, s.Where.Uncommitted, s.Where.Worked = branch, 0, left.Worked && !left.Away()
 	if commit := repo.Branch(branch); commit != "" {
-		s.Where.Head = commit[:min(len(commit), 12)]
+		s.Where.Head = git.Short(commit)
 		s.Where.Worked = s.Where.Worked || branch != left.Branch || s.Where.Head != left.Head
 	} else {
 		s.BranchGone = branch != ""

@@ -15,8 +15,8 @@ const maxHidden = 5
 // in the repository's content: files that only .git/info/exclude or core.excludesFile of
 // this clone leave out, and filters that this clone configures. What .gitignore leaves out
 // is the project's own decision, unless the file leaves out itself, and what the user's own
-// configuration does applies to all repositories. Worktrees that lie inside this one are left out, too, and submodules are
-// looked at in the same way. Each entry is half a sentence.
+// configuration does applies to all repositories. Worktrees that lie inside this one are left
+// out, too, and submodules are looked at in the same way. Each entry is half a sentence.
 func (r *Repo) Hidden(ctx context.Context) ([]string, error) { return r.hidden(ctx, 0) }
 
 // hidden is Hidden for a repository that lies in depth others, as a submodule.
@@ -44,9 +44,7 @@ func (r *Repo) hidden(ctx context.Context, depth int) ([]string, error) {
 			}
 			excludes = append(excludes, value)
 		case key == "core.filemode":
-			if isFalse(value) {
-				modes = true
-			}
+			modes = isFalse(value)
 		case key == "core.attributesfile":
 			hidden = append(hidden, "core.attributesFile of this clone sets attributes")
 		default:
@@ -151,10 +149,8 @@ func (r *Repo) hiddenInside(ctx context.Context, depth int) (hidden []string, er
 		if err != nil {
 			return nil, err
 		}
-		for path := range strings.SplitSeq(strings.TrimRight(out, "\x00"), "\x00") {
-			if path != "" {
-				hidden = append(hidden, "the worktree "+path+" is left out")
-			}
+		for _, path := range split(out) {
+			hidden = append(hidden, "the worktree "+path+" is left out")
 		}
 	}
 	paths, err := r.links(ctx, nil)

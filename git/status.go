@@ -30,8 +30,8 @@ func (r *Repo) statusMemory() int64 {
 	return limit
 }
 
-// headLength is how much of a commit's hash is kept.
-const headLength = 12
+// Short is the start of a commit's name, as people are shown it and boards keep it.
+func Short(commit string) string { return commit[:min(len(commit), 12)] }
 
 // Status reads the state of a worktree. It takes no lock in the repository and runs
 // nothing that the repository or the user configures. Without the filters a file that one
@@ -41,7 +41,7 @@ func (r *Repo) Status(ctx context.Context) (Status, error) {
 	if err != nil {
 		return Status{}, err
 	}
-	s := Status{Branch: head.Branch, Head: head.Commit[:min(len(head.Commit), headLength)]}
+	s := Status{Branch: head.Branch, Head: Short(head.Commit)}
 	if r.Bare {
 		return s, nil
 	}
