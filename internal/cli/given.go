@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -23,21 +24,10 @@ func Given(cmd *cobra.Command, but ...string) string {
 		}
 		switch {
 		case f.Value.Type() != "bool":
-			line += " " + quote(value)
+			line += " " + console.ShellWords(value)
 		case value != "true":
 			line += "=" + value
 		}
 	})
 	return line
-}
-
-// quote returns a word as a shell reads it.
-func quote(word string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./,:@%+=", r)
-	}
-	if word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !plain(r) }) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

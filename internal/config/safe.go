@@ -21,16 +21,14 @@ func (s *Settings) requireOwn() error {
 	if l.Root == "" || s.noBoard != nil {
 		return nil
 	}
-	dirs := []string{l.Root, filepath.Join(l.Root, ".bossman"), filepath.Dir(l.Path)}
-	files := []string{projectFile(l.Root)}
+	paths := []string{l.Root, filepath.Join(l.Root, ".bossman"), filepath.Dir(l.Path), projectFile(l.Root)}
 	if l.repo != nil {
-		dirs = append(dirs, l.repo.Dir, l.repo.Common)
-		files = append(files, filepath.Join(l.Root, ".git"))
+		paths = append(paths, l.repo.Dir, l.repo.Common, filepath.Join(l.Root, ".git"))
 	}
 	for _, suffix := range []string{"", "-wal", "-shm", "-journal", ".lock", ".queue", ".owners"} {
-		files = append(files, l.Path+suffix)
+		paths = append(paths, l.Path+suffix)
 	}
-	for _, path := range slices.Concat(dirs, files) {
+	for _, path := range paths {
 		info, err := os.Lstat(path)
 		if err != nil {
 			continue // it is not there, or the one that needs it says why it cannot be read
@@ -52,7 +50,7 @@ func (s *Settings) requireOwn() error {
 
 // allow says how to name a directory as safe.
 func (s *Settings) allow(dir string) string {
-	next := "if you trust it, run: git config --global --add safe.directory '" + strings.ReplaceAll(dir, "'", `'\''`) + "'"
+	next := "if you trust it, run: git config --global --add safe.directory " + console.ShellWords(dir)
 	if file := userFile(s.getenv); file != "" {
 		next += fmt.Sprintf(", or add to %s: [safe] directory = [%q]", file, dir)
 	}

@@ -45,10 +45,10 @@ tool reports an error.`,
 		}
 		f := readForm(t.InputSchema)
 		if err := f.arguments(given, args[1:]); err != nil {
-			return console.WithNext(err, s.target.line("tools", shellWords(args[:1]))+" shows its arguments")
+			return console.WithNext(err, s.target.line("tools", console.ShellWords(args[:1]...))+" shows its arguments")
 		}
 		if err := f.check(given); err != nil {
-			return console.Errorf(console.Usage, s.target.line("tools", shellWords(args[:1]))+" shows its arguments", "%s: %w", t.Name, err)
+			return console.Errorf(console.Usage, s.target.line("tools", console.ShellWords(args[:1]...))+" shows its arguments", "%s: %w", t.Name, err)
 		}
 		res, err := s.Call(ctx, t.Name, given, &mcp.CallOptions{
 			Progress: func(p mcp.ProgressParams) { s.progress.Set(progressText(p)) },
@@ -65,7 +65,7 @@ tool reports an error.`,
 			if err := s.Out.Flush(); err != nil {
 				return err
 			}
-			return console.Errorf(console.ToolError, s.target.line("tools", shellWords(args[:1]))+" shows its arguments", "%s reported an error", t.Name)
+			return console.Errorf(console.ToolError, s.target.line("tools", console.ShellWords(args[:1]...))+" shows its arguments", "%s reported an error", t.Name)
 		}
 		return nil
 	})

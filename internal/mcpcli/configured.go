@@ -127,7 +127,7 @@ func (c *cli) configured(ctx context.Context, from, name string, trust bool) (*t
 		}
 		return nil, &console.Error{Code: console.Failure, Err: err, Next: next}
 	}
-	t := &target{typed: "--from " + from + " " + shellWords([]string{name}), before: true}
+	t := &target{typed: "--from " + from + " " + console.ShellWords(name), before: true}
 	if len(s.Args) > 0 {
 		t.command = &mcp.Command{Args: s.Args, Env: s.Environ(), Dir: s.Dir}
 		return t, nil
@@ -290,7 +290,7 @@ func scopeStyle(s clientconfig.Scope) console.Style {
 func destination(s *clientconfig.Server) string {
 	switch {
 	case len(s.Args) > 0:
-		return shellWords(s.Args)
+		return console.ShellWords(s.Args...)
 	case s.URL != "":
 		return shownURL(s.URL)
 	}

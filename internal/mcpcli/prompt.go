@@ -85,7 +85,7 @@ func (s *session) promptArguments(prompts []*mcp.Prompt, name string, words []st
 			if p.Description != "" {
 				text += " (" + console.OneLine(p.Description) + ")"
 			}
-			return nil, console.Errorf(console.Usage, s.target.line("prompt", shellWords([]string{name, p.Name + "=…"})), "%w", errors.New(text))
+			return nil, console.Errorf(console.Usage, s.target.line("prompt", console.ShellWords(name, p.Name+"=…")), "%w", errors.New(text))
 		}
 	}
 	return out, nil

@@ -55,14 +55,14 @@ func (c *cli) findTarget(ctx context.Context, o *options, args []string, dash in
 		case o.from != "":
 			return nil, nil, console.Usagef("name the server with --from %s or after --, not both", o.from)
 		}
-		t = &target{typed: "-- " + shellWords(command), command: &mcp.Command{Args: command}}
+		t = &target{typed: "-- " + console.ShellWords(command...), command: &mcp.Command{Args: command}}
 	case o.from != "":
 		if t, err = c.configured(ctx, o.from, args[0], o.trust); err != nil {
 			return nil, nil, err
 		}
 		args = args[1:]
 	case len(args) > 0 && isURL(args[0]):
-		t = &target{typed: shellWords(args[:1]), before: true, url: args[0], header: http.Header{}}
+		t = &target{typed: console.ShellWords(args[:1]...), before: true, url: args[0], header: http.Header{}}
 		args = args[1:]
 	default:
 		return nil, nil, console.Usagef("name the server: a URL first, --from CLIENT NAME, or -- and its command line at the end")
@@ -161,17 +161,3 @@ func environment(lines []string) ([]string, error) {
 }
 
 func isURL(s string) bool { return strings.HasPrefix(s, "https://") || strings.HasPrefix(s, "http://") }
-
-// shellWords quotes words for a shell.
-func shellWords(words []string) string {
-	var out []string
-	for _, w := range words {
-		if w == "" || strings.ContainsFunc(w, func(r rune) bool {
-			return !strings.ContainsRune("@%+=:,./-_", r) && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
-		}) {
-			w = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-		}
-		out = append(out, w)
-	}
-	return strings.Join(out, " ")
-}

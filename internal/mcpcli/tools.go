@@ -165,10 +165,10 @@ func (s *session) showTool(t *mcp.Tool) error {
 		var sample []string
 		for _, p := range f.Fields {
 			if p.Required {
-				sample = append(sample, shellWords([]string{p.Name})+"=…")
+				sample = append(sample, console.ShellWords(p.Name)+"=…")
 			}
 		}
-		s.Linef("\n  %s", s.Styled(console.Dim, s.target.line("call", strings.Join(append([]string{shellWords([]string{t.Name})}, sample...), " "))))
+		s.Linef("\n  %s", s.Styled(console.Dim, s.target.line("call", strings.Join(append([]string{console.ShellWords(t.Name)}, sample...), " "))))
 	}
 	return nil
 }
