@@ -65,12 +65,8 @@ func (b *Board) nextFor(ctx context.Context, a Actor, w Wish) (*Handout, error) 
 	if err != nil {
 		return nil, err
 	}
-	if time.Since(time.Unix(b.swept.Load(), 0)) > 2*b.o.Sweep+time.Second {
-		// This process does not sweep, or has just begun. The task of a worker that died
-		// may be the one to hand out.
-		if _, err := b.sweep(ctx); err != nil {
-			return nil, err
-		}
+	if err := b.sweepFirst(ctx, WorkerID{Principal: a.Principal, Name: w.Worker}); err != nil {
+		return nil, err
 	}
 	h, who, err := b.look(ctx, a, w)
 	if errors.Is(err, errNothing) && w.Worker != "" {
@@ -107,6 +103,22 @@ func (b *Board) nextFor(ctx context.Context, a Actor, w Wish) (*Handout, error) 
 		b.order(ctx, a, h)
 	}
 	return h, err
+}
+
+// sweepFirst sweeps before a hand-out if this process does not sweep, or has just begun:
+// the task of a worker that died may be the one to hand out. A worker that asks for the
+// task it holds is alive, and gets it even though its lease has expired.
+func (b *Board) sweepFirst(ctx context.Context, who WorkerID) error {
+	if time.Since(time.Unix(b.swept.Load(), 0)) <= 2*b.o.Sweep+time.Second {
+		return nil
+	}
+	if who.Name != "" {
+		if holds, err := b.holds(ctx, who); err != nil || holds {
+			return err
+		}
+	}
+	_, err := b.sweep(ctx)
+	return err
 }
 
 // holds reports whether a worker holds a claim.
