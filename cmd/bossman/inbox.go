@@ -84,6 +84,8 @@ func (o *openBoard) checkEntry() []inboxEntry {
 	switch {
 	case err != nil:
 		return []inboxEntry{{Kind: "check", ID: "check", Title: "The check cannot run: " + err.Error() + ".", Command: "bossman trust"}}
+	case state.Broken != nil:
+		return []inboxEntry{{Kind: "check", ID: "check", Title: state.Broken.Error() + ".", Detail: "the accepted check stays in force", Command: "bossman config show"}}
 	case state.Proposed == nil && !state.Withdrawn:
 		return []inboxEntry{}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/git"
+	"github.com/bossman-dev/bossman/internal/cli"
 	"github.com/bossman-dev/bossman/internal/config"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/mcp"
@@ -40,13 +41,13 @@ Connecting and reading create nothing; the first task creates the board.`,
 	}
 	cmd.Flags().StringVar(&f.role, "role", auth.Lead.String(), "which tools the agent gets: lead (all), worker or viewer")
 	cmd.Flags().BoolVar(&f.quiet, "quiet", false, "never prompt in the client; questions go to the inbox only")
-	cmd.Flags().StringVar(&f.level, "log-level", defaultLevel, levelUsage)
+	cli.LogLevel(cmd, &f.level)
 	return cmd
 }
 
 // serveStdio serves MCP until the client disconnects.
 func (a *app) serveStdio(ctx context.Context, f mcpFlags) error {
-	level, err := parseLevel(f.level)
+	level, err := cli.ParseLevel(f.level)
 	if err != nil {
 		return err
 	}

@@ -58,6 +58,9 @@ func (a *app) openWith(ctx context.Context, s *config.Settings, adopt func(*boar
 	if err != nil && s.DB == "" {
 		return nil, err
 	}
+	if s.Broken != nil {
+		a.Infof("warning: %v; the board is used without it; next: %s", s.Broken, console.NextOf(s.Broken))
+	}
 	if config.IsServer(s.Board) && s.DB == "" {
 		return a.openRemote(ctx, s, p)
 	}

@@ -106,7 +106,10 @@ you run this command, so that a branch cannot change the rules.`,
 			if err != nil {
 				return notFound(err, "project "+slug)
 			}
-			if !f.apply(cmd, &p) && !applySettings(o.settings, &p) {
+			switch changed := f.apply(cmd, &p); {
+			case !changed && o.settings.Broken != nil:
+				return o.settings.Broken
+			case !changed && !applySettings(o.settings, &p):
 				return console.Usagef("nothing to change: use --policy, --lease, --skill, --name or --archived")
 			}
 			return a.putProject(ctx, o, p, "%s is changed.")

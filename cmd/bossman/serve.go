@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/bossman-dev/bossman/auth"
+	"github.com/bossman-dev/bossman/internal/cli"
 	"github.com/bossman-dev/bossman/internal/config"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/internal/server"
@@ -72,7 +73,7 @@ from an empty machine to a production server.`,
 	fl.StringArrayVar(&f.grants, "oauth-grant", nil, "grant a role to tokens with this claim: `CLAIM=VALUE:PROJECT:ROLE`, such as groups=eng:web:lead; repeatable")
 	fl.StringArrayVar(&f.people, "oauth-person", nil, "claim that only the tokens of people have: `CLAIM=VALUE`, such as groups=staff; without it no token is a person's; repeatable")
 	fl.StringVar(&f.audit, "audit", "", "`file` to append a line to for each call that changes something")
-	fl.StringVar(&f.level, "log-level", defaultLevel, levelUsage)
+	cli.LogLevel(cmd, &f.level)
 	fl.DurationVar(&f.linger, "linger", 0, "how long to keep serving after a stop signal, so that load balancers can drain")
 	config.DocumentVariables(fl)
 	return cmd
@@ -80,7 +81,7 @@ from an empty machine to a production server.`,
 
 // serveHTTP serves until ctx ends.
 func (a *app) serveHTTP(ctx context.Context, f serveFlags) error {
-	level, err := parseLevel(f.level)
+	level, err := cli.ParseLevel(f.level)
 	if err != nil {
 		return err
 	}

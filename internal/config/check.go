@@ -68,7 +68,7 @@ const maxCheck = 4096
 func readCheck(v any) (*Check, error) {
 	section, ok := v.(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("wrong type: want a section with a command, got %v", v)
+		return nil, fmt.Errorf("wrong type: want a section with a command, got %.100q", fmt.Sprint(v))
 	}
 	c := &Check{}
 	for _, name := range slices.Sorted(maps.Keys(section)) {
@@ -87,7 +87,7 @@ func readCheck(v any) (*Check, error) {
 		case "env":
 			err = setList(&c.Env, section[name])
 		default:
-			err = errors.New("there is no such key")
+			return nil, fmt.Errorf("%.100q: there is no such key", name)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)

@@ -45,13 +45,15 @@ var keys = []Key{
 	{
 		Name: "project", Env: "BOSSMAN_PROJECT", inProject: true,
 		set: func(s *Settings, v any) error {
-			if err := setText(&s.Project, v); err != nil {
+			var slug string
+			if err := setText(&slug, v); err != nil {
 				return err
 			}
-			s.Project = strings.ToLower(s.Project)
-			if s.Project != "" && !board.ValidSlug(s.Project) {
-				return fmt.Errorf("%q cannot be a project's name: a lower-case letter, then at most 15 letters and digits", s.Project)
+			slug = strings.ToLower(slug)
+			if slug != "" && !board.ValidSlug(slug) {
+				return fmt.Errorf("%q cannot be a project's name: a lower-case letter, then at most 15 letters and digits", slug)
 			}
+			s.Project = slug
 			return nil
 		},
 		get: func(s *Settings) any { return s.Project },
@@ -59,12 +61,14 @@ var keys = []Key{
 	{
 		Name: "policy", Env: "BOSSMAN_POLICY", inProject: true,
 		set: func(s *Settings, v any) error {
-			if err := setText(&s.Policy, v); err != nil {
+			var policy string
+			if err := setText(&policy, v); err != nil {
 				return err
 			}
-			if !slices.Contains(board.Policies, board.Policy(s.Policy)) {
-				return fmt.Errorf("invalid policy %q: want evidence, trust, review or person", s.Policy)
+			if !slices.Contains(board.Policies, board.Policy(policy)) {
+				return fmt.Errorf("invalid policy %q: want evidence, trust, review or person", policy)
 			}
+			s.Policy = policy
 			return nil
 		},
 		get: func(s *Settings) any { return s.Policy },
@@ -99,7 +103,7 @@ var keys = []Key{
 func setText(to *string, v any) error {
 	text, ok := v.(string)
 	if !ok {
-		return fmt.Errorf("wrong type: want string, got %v", v)
+		return fmt.Errorf("wrong type: want string, got %.100q", fmt.Sprint(v))
 	}
 	*to = strings.TrimSpace(text)
 	return nil
@@ -125,13 +129,13 @@ func setList(to *[]string, v any) error {
 func setWords(to *[]string, v any) error {
 	items, ok := v.([]any)
 	if !ok {
-		return fmt.Errorf("wrong type: want list of strings, got %v", v)
+		return fmt.Errorf("wrong type: want list of strings, got %.100q", fmt.Sprint(v))
 	}
 	*to = nil
 	for _, item := range items {
 		text, ok := item.(string)
 		if !ok {
-			return fmt.Errorf("wrong type: want string, got %v", item)
+			return fmt.Errorf("wrong type: want string, got %.100q", fmt.Sprint(item))
 		}
 		*to = append(*to, text)
 	}
@@ -141,7 +145,7 @@ func setWords(to *[]string, v any) error {
 func setDuration(to *time.Duration, v any) error {
 	text, ok := v.(string)
 	if !ok {
-		return fmt.Errorf(`wrong type: want a duration such as "10m", got %v`, v)
+		return fmt.Errorf(`wrong type: want a duration such as "10m", got %.100q`, fmt.Sprint(v))
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 || d > 24*time.Hour {

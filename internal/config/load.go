@@ -55,10 +55,9 @@ func Load(flags Flags, getenv func(string) string) (*Settings, error) {
 	if err := s.requireOwn(); err != nil {
 		return nil, err
 	}
+	var broken error
 	if root := s.location.Root; s.noBoard == nil && root != "" {
-		if err := s.readFile(projectFile(root), true); err != nil {
-			return nil, err
-		}
+		broken = s.readFile(projectFile(root), true)
 	}
 	if repo := s.location.repo; repo != nil && !isFile && !IsServer(s.Board) {
 		switch target, err := readLink(repo.Common); {
@@ -79,7 +78,27 @@ func Load(flags Flags, getenv func(string) string) (*Settings, error) {
 			return nil, console.Usagef("--%s: %v", name, err)
 		}
 	}
+	if broken != nil {
+		if !s.knowsBoard(broken) {
+			return nil, broken
+		}
+		s.Broken = broken
+	}
 	return s, nil
+}
+
+// knowsBoard reports whether it is certain which board is meant, and that it is there, though
+// the project's file is broken.
+func (s *Settings) knowsBoard(broken error) bool {
+	if s.DB != "" || IsServer(s.Board) {
+		return true
+	}
+	by := s.Origin["board"]
+	if e, ok := errors.AsType[*syntaxError](broken); ok && e.board && by != "--board" && by != "BOSSMAN_BOARD" {
+		return false // the file may name a server
+	}
+	_, err := os.Stat(s.location.Path)
+	return err == nil
 }
 
 // start is the directory where the search for the board begins, and what named it.

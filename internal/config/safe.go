@@ -74,7 +74,7 @@ func (s *Settings) isSafe(dir string) bool {
 func (s *Settings) setSafe(v any) error {
 	section, ok := v.(map[string]any)
 	if !ok {
-		return fmt.Errorf("wrong type: want a section with a list of directories, got %v", v)
+		return fmt.Errorf("wrong type: want a section with a list of directories, got %.100q", fmt.Sprint(v))
 	}
 	for name, value := range section {
 		if name != "directory" {

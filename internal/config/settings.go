@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/pelletier/go-toml/v2"
 )
 
@@ -35,6 +37,10 @@ type Settings struct {
 	Origin map[string]string
 	// Ignored describes keys that a file may not set, and unknown ones.
 	Ignored []string
+	// Broken is why the project's file, or a part of it, is not used. It is nil unless there
+	// is a board already: an agent that breaks the file stops nobody, but a board is not
+	// created with other settings than its project wants.
+	Broken error
 
 	// check is that of the user's own file, proposed that of the project's.
 	check, proposed *Check
@@ -69,7 +75,8 @@ func newSettings() *Settings {
 // IsSet reports whether a key was set by a flag, a variable or a file.
 func (s *Settings) IsSet(key string) bool { return s.Origin[key] != originDefault }
 
-// readFile reads the settings in a file. One that does not exist has none.
+// readFile reads the settings in a file. One that does not exist has none. If a value is
+// wrong, the others are set all the same, and the error is about the first such value.
 func (s *Settings) readFile(path string, inProject bool) error {
 	read := readOwn
 	if inProject {
@@ -80,27 +87,29 @@ func (s *Settings) readFile(path string, inProject bool) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("read the configuration: %w", err)
+		return console.WithNext(fmt.Errorf("read the configuration: %w", err), "replace "+path+" with a readable file, or remove it")
 	}
 	var file map[string]any
 	if err := toml.Unmarshal(text, &file); err != nil {
-		if broken, ok := errors.AsType[*toml.DecodeError](err); ok {
-			row, col := broken.Position()
-			return fmt.Errorf("%s:%d:%d is not TOML: %w", path, row, col, err)
+		return &syntaxError{path: path, err: err, board: boardLine.Match(text)}
+	}
+	var first error
+	wrong := func(where string, err error) {
+		if first == nil {
+			first = console.WithNext(fmt.Errorf("%s in %s: %w", where, path, err), "correct "+where+" there, or remove it")
 		}
-		return fmt.Errorf("%s is not TOML: %w", path, err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(file)) {
 		i := slices.IndexFunc(keys, func(k Key) bool { return k.Name == name })
 		switch {
 		case name == "check":
 			if err := s.setCheck(path, file[name], inProject); err != nil {
-				return fmt.Errorf("[check] in %s: %w", path, err)
+				wrong("[check]", err)
 			}
 			continue
 		case name == "safe" && !inProject:
 			if err := s.setSafe(file[name]); err != nil {
-				return fmt.Errorf("[safe] in %s: %w", path, err)
+				wrong("[safe]", err)
 			}
 			continue
 		case i < 0:
@@ -117,12 +126,35 @@ func (s *Settings) readFile(path string, inProject bool) error {
 			continue
 		}
 		if err := keys[i].set(s, file[name]); err != nil {
-			return fmt.Errorf("%s in %s: %w", name, path, err)
+			wrong(name, err)
+			continue
 		}
 		s.Origin[name] = path
 	}
-	return nil
+	return first
 }
+
+// boardLine is a line that sets the key board, in a file that is not TOML.
+var boardLine = regexp.MustCompile(`(?m)^\s*["']?board["']?\s*=`)
+
+// A syntaxError says where a file is not TOML.
+type syntaxError struct {
+	path  string
+	err   error
+	board bool // it has a line for the key board, which may name a server
+}
+
+func (e *syntaxError) Error() string {
+	where, why := e.path, strings.TrimPrefix(e.err.Error(), "toml: ")
+	if broken, ok := errors.AsType[*toml.DecodeError](e.err); ok {
+		row, col := broken.Position()
+		where = fmt.Sprintf("%s:%d:%d", e.path, row, col)
+	}
+	return fmt.Sprintf("%s is not TOML: %.200q", where, why)
+}
+
+// NextStep is for package console.
+func (e *syntaxError) NextStep() string { return "correct that line, or restore the file with git" }
 
 // setCheck takes the section [check]. That of a project's file is only proposed.
 func (s *Settings) setCheck(path string, v any, inProject bool) (err error) {
