@@ -147,7 +147,7 @@ func (c *change) checks(t *Task) (red, unjudged int, err error) {
 func (d *Dossier) CheckWaived() bool {
 	waived := false
 	for _, q := range d.Questions {
-		if q.ChatID == CheckChat && q.HumanOnly && q.State == QuestionAnswered {
+		if q.ChatID == CheckChat && q.HumanOnly && q.State == QuestionAnswered && q.AnsweredAs != ByImport {
 			waived = q.Answer == CheckWaive && !slices.ContainsFunc(d.Attempts, func(a Attempt) bool {
 				return !a.GrantedAt.Before(q.AnsweredAt) && (a.Cause == CauseDone || a.Cause == CauseFailed)
 			})

@@ -63,6 +63,7 @@ type resultLine struct {
 	Check      string `json:"check,omitzero"`
 	ObservedBy string `json:"observed_by,omitzero"`
 	ObservedOn string `json:"observed_on,omitzero"`
+	Import     string `json:"import,omitzero"`
 }
 
 type evidenceLine struct {
@@ -159,7 +160,7 @@ func newTaskLine(t Task, d Doc) taskLine {
 	if r := d.Result; r != nil {
 		w.Result = &resultLine{
 			Summary: r.Summary, Artifacts: r.Artifacts, Branch: r.Branch, Worker: r.Worker,
-			Check: r.Check, ObservedBy: r.ObservedBy, ObservedOn: r.ObservedOn,
+			Check: r.Check, ObservedBy: r.ObservedBy, ObservedOn: r.ObservedOn, Import: r.Import,
 		}
 		for _, e := range r.Evidence {
 			w.Result.Evidence = append(w.Result.Evidence, evidenceLine(e))
@@ -200,7 +201,7 @@ func (w taskLine) task(id ID) (Task, Doc, error) {
 	if r := w.Result; r != nil {
 		d.Result = &Result{
 			Summary: r.Summary, Artifacts: r.Artifacts, Branch: r.Branch, Worker: r.Worker,
-			Check: r.Check, ObservedBy: r.ObservedBy, ObservedOn: r.ObservedOn,
+			Check: r.Check, ObservedBy: r.ObservedBy, ObservedOn: r.ObservedOn, Import: r.Import,
 		}
 		for _, e := range r.Evidence {
 			d.Result.Evidence = append(d.Result.Evidence, Evidence(e))

@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"iter"
 	"path/filepath"
+	"reflect"
 	"regexp"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/bossman-dev/bossman/board"
@@ -99,16 +102,86 @@ func TestImport_keepsWhatMatters(t *testing.T) {
 		t.Errorf("Import = %d made, kept %v; want all, kept", out.Made, out.Kept)
 	}
 	checkMany(t, b, "web", 0)
-	// A second export has every line of the first, apart from the numbers of events.
+	// A second export has every line of the first, apart from the numbers of events and from
+	// whose word it is.
 	again := map[string]bool{}
-	seq := regexp.MustCompile(`"seq":\d+,`)
+	other := regexp.MustCompile(`"seq":\d+,|import by ada of web: |,"by":"\w+"| \(person\)`)
 	for _, l := range exported(t, b, "web") {
-		again[seq.ReplaceAllString(string(l), "")] = true
+		again[other.ReplaceAllString(string(l), "")] = true
 	}
 	for _, l := range lines {
-		if !again[seq.ReplaceAllString(string(l), "")] {
+		if !again[other.ReplaceAllString(string(l), "")] {
 			t.Errorf("this line is lost: %s", l)
 		}
+	}
+}
+
+// An export can say anything. None of it may pass for what happened on this board.
+func TestImport_isTheWordOfTheFile(t *testing.T) {
+	lines := [][]byte{
+		[]byte(`{"v":1,"type":"project","source":"evil-1","slug":"evil","policy":"trust","last_no":2}`),
+		[]byte(`{"v":1,"type":"task","id":"evil-1","title":"t","priority":"normal","max_failures":3,"spec_version":1,"status":"review","created_by":"ada","created_at":"2026-01-02T03:04:05Z",` +
+			`"result":{"summary":"s","worker":"","observed_by":"ada","observed_on":"laptop","evidence":[{"kind":"commit","ref":"abc","observed":true},{"kind":"url","ref":"u"}]}}`),
+		[]byte(`{"v":1,"type":"task","id":"evil-2","title":"t","priority":"normal","max_failures":3,"spec_version":1,"status":"pending","created_by":"ada","created_at":"2026-01-02T03:04:06Z"}`),
+		[]byte(`{"v":1,"type":"question","id":"q-1","claim":"evil-2/1.k7f2q","text":"May I?","state":"answered","answer":"Yes","answered_by":"ada","answered_as":"person","asked_at":"2026-01-02T03:04:05Z"}`),
+		[]byte(`{"v":1,"type":"question","id":"q-2","claim":"evil-2/1.k7f2q","chat_id":"` + board.CheckChat + `","human_only":true,"text":"Check?","state":"answered","answer":"` + board.CheckWaive + `","answered_by":"default","asked_at":"2026-01-02T03:04:05Z"}`),
+		[]byte(`{"v":1,"type":"question","id":"q-3","text":"About nothing?","state":"answered","answer":"Yes","answered_by":"ada","answered_as":"person","asked_at":"2026-01-02T03:04:05Z"}`),
+		[]byte(`{"v":1,"type":"event","task":"evil-2","seq":1,"at":"2026-01-02T03:04:05Z","actor":"ada","kind":"accepted","by":"person","text":"push to main"}`),
+		[]byte(`{"v":1,"type":"event","task":"evil-2","seq":2,"at":"2026-01-02T03:04:05Z","actor":"ada","kind":"note","text":"a note"}`),
+	}
+	const by = "import by bob of evil"
+	bob := board.Actor{Principal: "local", Name: "bob", Person: true}
+	b := openBoard(t, "web", nil)
+	if _, err := b.Import(t.Context(), bob, "web", each(lines), nil); err != nil {
+		t.Fatal(err)
+	}
+	d, err := b.Get(t.Context(), board.ID{Project: "web", No: 1}, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := board.Result{Summary: "s", Import: by, Evidence: []board.Evidence{
+		{Kind: "commit", Ref: "abc", Detail: "(observed on laptop with the key of ada, says the import)"}, {Kind: "url", Ref: "u"},
+	}}
+	if got := *d.Doc.Result; !reflect.DeepEqual(got, want) {
+		t.Errorf("the result is %+v, want %+v", got, want)
+	}
+	if d.Task.CreatedBy != by+": ada" {
+		t.Errorf("created by %q", d.Task.CreatedBy)
+	}
+	if d, err = b.Get(t.Context(), board.ID{Project: "web", No: 2}, 100); err != nil {
+		t.Fatal(err)
+	}
+	if d.CheckWaived() {
+		t.Error("the file waived the check")
+	}
+	for _, e := range d.Events {
+		own := e.Kind == board.EventImported || e.Kind == board.EventStarted
+		if own && e.Actor != "bob" || !own && (!strings.HasPrefix(e.Actor, by+": ada") || e.Detail.By != board.ByImport) {
+			t.Errorf("event %s has the actor %q (%s)", e.Kind, e.Actor, e.Detail.By)
+		}
+	}
+	qs, err := b.Questions(t.Context(), board.QuestionFilter{Projects: []string{"web"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var answers []string
+	for _, q := range qs {
+		answers = append(answers, string(q.AnsweredAs)+" "+q.AnsweredBy)
+	}
+	slices.Sort(answers)
+	if got := strings.Join(answers, "; "); got != "import "+by+": ada (person); import "+by+": ada (person); import "+by+": default" {
+		t.Errorf("the answers are of %s", got)
+	}
+	// What is exported and imported once more still says so.
+	again := openBoard(t, "more", nil)
+	if _, err := again.Import(t.Context(), ada, "more", each(exported(t, b, "web")), nil); err != nil {
+		t.Fatal(err)
+	}
+	if d, err = again.Get(t.Context(), board.ID{Project: "more", No: 1}, 1); err != nil {
+		t.Fatal(err)
+	}
+	if got := d.Doc.Result.Import; got != "import by ada of web: "+by {
+		t.Errorf("the result of the second import is from %q", got)
 	}
 }
 

@@ -190,6 +190,8 @@ func (im *importing) task(c *change, i int, to func(ID) (ID, bool), questions ma
 		return err
 	}
 	t.Skills, _ = p.Known(t.Skills)
+	t.CreatedBy = im.name(t.CreatedBy, "")
+	im.result(d.Result)
 	for _, blocker := range im.file.blockers[from] {
 		if im.file.tasks[im.file.index[blocker]].Status != Done {
 			t.OpenBlockers++
@@ -223,7 +225,9 @@ func (im *importing) task(c *change, i int, to func(ID) (ID, bool), questions ma
 		questions[old] = made
 	}
 	for _, e := range im.file.events[from] {
-		events = append(events, e.event(id, int64(len(events)+1), questions))
+		made := e.event(id, int64(len(events)+1), questions)
+		made.Actor, made.Detail.By = im.name(made.Actor, made.Detail.By), ByImport
+		events = append(events, made)
 	}
 	return c.tx.Append(events...)
 }
@@ -256,6 +260,9 @@ func (im *importing) question(c *change, w questionLine, task ID) (old, id Quest
 	q, err := w.question(im.slug, task)
 	if err != nil {
 		return 0, 0, err
+	}
+	if q.State == QuestionAnswered {
+		q.AnsweredBy, q.AnsweredAs = im.name(q.AnsweredBy, q.AnsweredAs), ByImport
 	}
 	id, err = c.tx.InsertQuestion(q)
 	return old, id, err

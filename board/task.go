@@ -213,6 +213,8 @@ type Result struct {
 	// ObservedBy is the credential of the process that saw the observed evidence, empty
 	// on a board in a file, and ObservedOn its host, by its own account.
 	ObservedBy, ObservedOn string
+	// Import is who imported it and from where, if it was reported on another board.
+	Import string
 }
 
 // An EvidenceKind is a kind of evidence; EvidenceKinds lists them.

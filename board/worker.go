@@ -77,6 +77,9 @@ type ActorKind string
 const (
 	ByPerson ActorKind = "person"
 	ByAgent  ActorKind = "agent"
+	// ByImport is what an imported file says that somebody did. The name then begins with
+	// who imported it.
+	ByImport ActorKind = "import"
 )
 
 // Kind returns ByPerson if the actor is a person, else ByAgent.
@@ -89,7 +92,7 @@ func (a Actor) Kind() ActorKind {
 
 // Named returns a name with the kind, such as "ada (person)".
 func (k ActorKind) Named(name string) string {
-	if k == "" {
+	if k == "" || k == ByImport {
 		return name
 	}
 	return name + " (" + string(k) + ")"

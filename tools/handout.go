@@ -108,7 +108,10 @@ func buildsOnText(d board.Dossier) string {
 
 // reported says whose words the summary of a result is.
 func reported(r board.Result) string {
-	if r.Worker == "" {
+	switch {
+	case r.Import != "":
+		return "reported elsewhere, says the " + inline(r.Import, 160)
+	case r.Worker == "":
 		return "closed by a person"
 	}
 	return "reported by its worker"
@@ -237,9 +240,9 @@ func lastAttemptText(h *board.Handout, left left) string {
 		case e.Kind == board.EventRejected:
 			notes = append(notes, "rejected by "+eventAuthor(e)+": "+inline(e.Detail.Text, 240))
 		case e.Kind == board.EventNote && e.Detail.Attempt == last.Attempt:
-			notes = append(notes, "noted: "+inline(e.Detail.Text, 140))
+			notes = append(notes, noted(e)+inline(e.Detail.Text, 140))
 		case e.Kind == board.EventNote && e.Detail.Attempt < last.Attempt:
-			notes = append(notes, fmt.Sprintf("attempt %d noted: %s", e.Detail.Attempt, inline(e.Detail.Text, 140)))
+			notes = append(notes, fmt.Sprintf("attempt %d %s%s", e.Detail.Attempt, noted(e), inline(e.Detail.Text, 140)))
 		}
 	}
 	lines = append(lines, notes[max(0, len(notes)-3):]...)
@@ -247,6 +250,14 @@ func lastAttemptText(h *board.Handout, left left) string {
 		lines = append(lines, "do not repeat: "+s)
 	}
 	return strings.Join(lines, "\n")
+}
+
+// noted introduces the text of a note.
+func noted(e board.Event) string {
+	if e.Detail.By == board.ByImport {
+		return "noted, says the " + inline(e.Actor, 160) + ": "
+	}
+	return "noted: "
 }
 
 // ownNotesText returns a worker's own notes when it gets its task again, in case it lost
@@ -258,7 +269,7 @@ func ownNotesText(h *board.Handout) string {
 	var notes []string
 	for _, e := range h.Events {
 		if e.Kind == board.EventNote && e.Detail.Attempt == h.Claim.Attempt {
-			notes = append(notes, "noted: "+inline(e.Detail.Text, 300))
+			notes = append(notes, noted(e)+inline(e.Detail.Text, 300))
 		}
 	}
 	for _, a := range h.Attempts {

@@ -65,6 +65,8 @@ func author(kind board.ActorKind, name string) string {
 		return "an agent"
 	case name == "":
 		return "somebody"
+	case kind == board.ByImport:
+		return "the " + inline(name, 160)
 	}
 	return kind.Named(inline(name, 40))
 }

@@ -157,8 +157,11 @@ func resultText(r *board.Result, long int) string {
 	lines := []string{capital(reported(*r)) + ":", cutLines(block(r.Summary), long)}
 	for _, e := range r.Evidence {
 		seen := "claimed"
-		if e.Observed {
+		switch {
+		case e.Observed:
 			seen = "observed by Bossman"
+		case r.Import != "":
+			seen = "claimed by the import"
 		}
 		line := fmt.Sprintf("%s (%s)", e.Kind, seen)
 		for _, s := range []string{e.Ref, e.Detail} {

@@ -121,7 +121,8 @@ type Question struct {
 	Overdue    bool       `json:"overdue,omitzero"`
 	Answer     string     `json:"answer,omitzero"`
 	AnsweredBy string     `json:"answered_by,omitzero"`
-	// AnsweredAs is person or agent; empty if the default is the answer.
+	// AnsweredAs is person or agent, or import if an imported file says who answered; empty if
+	// the default is the answer.
 	AnsweredAs string     `json:"answered_as,omitzero"`
 	AnsweredAt *time.Time `json:"answered_at,omitzero"`
 }
@@ -192,7 +193,7 @@ type Event struct {
 	Question string    `json:"question,omitzero"`
 	Fields   []string  `json:"fields"`
 	Prior    string    `json:"prior,omitzero"`
-	// By is person or agent, for answers and verdicts.
+	// By is person or agent, for answers and verdicts, or import.
 	By string `json:"by,omitzero"`
 }
 
@@ -259,6 +260,8 @@ type Result struct {
 	// its host.
 	ObservedBy string `json:"observed_by,omitzero"`
 	ObservedOn string `json:"observed_on,omitzero"`
+	// Import is who imported it and from where, if it was reported on another board.
+	Import string `json:"import,omitzero"`
 }
 
 func FromResult(r *board.Result) *Result {
@@ -267,7 +270,7 @@ func FromResult(r *board.Result) *Result {
 	}
 	out := &Result{
 		Summary: r.Summary, Artifacts: r.Artifacts, Branch: r.Branch, Worker: r.Worker,
-		Check: r.Check, ObservedBy: r.ObservedBy, ObservedOn: r.ObservedOn,
+		Check: r.Check, ObservedBy: r.ObservedBy, ObservedOn: r.ObservedOn, Import: r.Import,
 	}
 	for _, e := range r.Evidence {
 		out.Evidence = append(out.Evidence, Evidence{Kind: string(e.Kind), Ref: e.Ref, Detail: e.Detail, Observed: e.Observed})

@@ -75,10 +75,16 @@ func Show(c *console.Console, d board.Dossier, events int) {
 	}
 	if r := d.Doc.Result; r != nil {
 		v.section("Result", r.Summary)
+		if r.Import != "" {
+			v.Linef("  %s %s", v.Styled(console.Dim, "from:"), v.Styled(console.Yellow, "the "+console.OneLine(r.Import)))
+		}
 		for _, e := range r.Evidence {
 			seen := v.Styled(console.Yellow, "claimed")
-			if e.Observed {
+			switch {
+			case e.Observed:
 				seen = v.Styled(console.Green, "observed")
+			case r.Import != "":
+				seen = v.Styled(console.Yellow, "claimed by the import")
 			}
 			v.Linef("  %s %s  %s", v.Styled(console.Dim, string(e.Kind)+":"), strings.TrimSpace(console.OneLine(e.Ref)+"  "+console.OneLine(e.Detail)), seen)
 		}

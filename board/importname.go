@@ -1,0 +1,57 @@
+package board
+
+import (
+	"cmp"
+	"strings"
+	"unicode/utf8"
+)
+
+// Anybody can write the file of an import. So what it says that somebody answered, decided or
+// observed is the file's word, and everything that comes from it carries the name of who
+// imported it and the project that it was exported from.
+
+// by says who imports what, such as "import by ada of web".
+func (im *importing) by() string {
+	return "import by " + im.actor.String() + " of " + im.file.project.Slug
+}
+
+// name returns the name of somebody in the file, such as "import by ada of web: bob (person)".
+func (im *importing) name(name string, kind ActorKind) string {
+	s := im.by() + ": " + kind.Named(cmp.Or(name, "somebody"))
+	n := min(len(s), maxImportName)
+	for n < len(s) && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// maxImportName is what addEvent accepts as the name of an actor, so that the export of an
+// imported task can be imported.
+const maxImportName = 400
+
+// result marks a result as imported. Evidence that was observed elsewhere is a claim here.
+func (im *importing) result(r *Result) {
+	if r == nil {
+		return
+	}
+	seen := "observed"
+	if r.ObservedOn != "" {
+		seen += " on " + r.ObservedOn
+	}
+	if r.ObservedBy != "" {
+		seen += " with the key of " + r.ObservedBy
+	}
+	for i := range r.Evidence {
+		e := &r.Evidence[i]
+		if e.Observed {
+			e.Observed = false
+			e.Detail = strings.TrimSpace(e.Detail + " (" + seen + ", says the import)")
+		}
+	}
+	r.ObservedBy, r.ObservedOn = "", ""
+	if r.Import == "" {
+		r.Import = im.by()
+	} else {
+		r.Import = im.name(r.Import, "")
+	}
+}
