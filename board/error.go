@@ -25,6 +25,9 @@ var (
 	ErrUnknown = errors.New("outcome unknown")
 	// ErrUnavailable: the database cannot be reached. Nothing happened.
 	ErrUnavailable = errors.New("unavailable")
+	// ErrGone: the board was moved or deleted while this process used it; it is an
+	// ErrUnavailable. Nothing happened.
+	ErrGone = fmt.Errorf("%w: the board is not where it was", ErrUnavailable)
 	// ErrReadOnly: this process may read the board, and not write it, as in a sandbox.
 	// Nothing happened.
 	ErrReadOnly = errors.New("the board cannot be written from here")

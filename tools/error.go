@@ -144,6 +144,10 @@ func (k *caller) refuse(e action, err error) error {
 		r.state = "The change may or may not be saved."
 		r.why = "The database connection was lost during the write."
 		r.next = "Next: " + repeat() + " in a minute; a repeated report is recorded only once. If you were creating something, first check whether it exists: " + k.lookCall(e.task) + "."
+	case errors.Is(err, board.ErrGone):
+		r.code = "gone"
+		r.state = "Nothing was read or written, and nothing is known about your task."
+		r.next = "Leave your work as it is. Tell the person at your client to put the board back, or to reconnect this MCP server in the directory where the project is now; until then end your turn."
 	case errors.Is(err, board.ErrUnavailable):
 		r.code = "unavailable"
 		r.state = "Nothing has changed, and you still hold your task for now."
@@ -387,6 +391,8 @@ func rpcError(what string, err error) error {
 		why = "It is not known whether this was done: the database connection was lost during the write."
 	case errors.Is(err, board.ErrFull):
 		why = "The disk with the board is full; nothing was recorded. Free space on it, then try again."
+	case errors.Is(err, board.ErrGone):
+		why = errorText(err) + " Put it back, or reconnect this MCP server in the directory where the project is now."
 	case errors.Is(err, board.ErrUnavailable):
 		why = "The board cannot be reached; this does not mean that your task is gone. Try again in a minute."
 	default:

@@ -34,6 +34,7 @@ var exitCodes = []struct {
 	{board.ErrConflict, console.Conflict, ""},
 	{auth.ErrConflict, console.Conflict, ""},
 	{board.ErrLeaseLost, console.Conflict, ""},
+	{board.ErrGone, console.Unavailable, "repeat the command where the project is now"},
 	{board.ErrUnavailable, console.Unavailable, "nothing was changed; try again"},
 	{board.ErrUnknown, console.Unavailable, "check with bossman status whether it happened before you repeat it"},
 	{board.ErrTooNew, console.Unavailable, ""},

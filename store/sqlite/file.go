@@ -233,6 +233,9 @@ func (s *Store) current(ctx context.Context) (*file, int64, error) {
 		s.file = nil
 	}
 	if !exists || info.Size() == 0 {
+		if s.seen { // a new one in its place would have none of its tasks
+			return nil, 0, fmt.Errorf("%w: the file %q was moved or deleted while this process used it", board.ErrGone, s.path)
+		}
 		return nil, 0, nil
 	}
 	f, version, err := s.openReadable(ctx, info)
@@ -244,7 +247,7 @@ func (s *Store) current(ctx context.Context) (*file, int64, error) {
 		return nil, version, nil
 	}
 	f.users = 1
-	s.file = f
+	s.file, s.seen = f, true
 	return f, 0, nil
 }
 

@@ -27,6 +27,7 @@ type Store struct {
 
 	mu     sync.Mutex
 	file   *file               // nil until there is one
+	seen   bool                // there was one
 	owners map[string]*os.File // the locked files of those who this process attends; nil until locked
 	closed bool
 	calls  sync.WaitGroup

@@ -254,14 +254,18 @@ func TestStore_fileReplaced(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	none := func(board.Reader) error { return nil }
+	if err := s.Read(t.Context(), none); !errors.Is(err, board.ErrGone) || !errors.Is(err, board.ErrUnavailable) {
+		t.Errorf("Read() = %v, want ErrGone after the file was removed", err)
+	}
+	if err := s.Write(t.Context(), func(tx board.Tx) error { return addTasks(tx, "web", 1, nil) }); !errors.Is(err, board.ErrGone) {
+		t.Errorf("Write() = %v, want ErrGone after the file was removed", err)
+	}
+	if _, err := os.Stat(path + ".lock"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a lock file where the board was: %v", err)
+	}
+	seed(t, open(t, path, nil), 2, nil)
 	read(t, s, func(r board.Reader) error {
-		if _, err := r.Task(web(1)); !errors.Is(err, board.ErrNotFound) {
-			t.Errorf("Task() = %v, want ErrNotFound after the file was removed", err)
-		}
-		return nil
-	})
-	seed(t, s, 2, nil)
-	read(t, open(t, path, nil), func(r board.Reader) error {
 		_, err := r.Task(web(2))
 		return err
 	})
