@@ -251,8 +251,10 @@ func (b *Board) setPausedBy(ctx context.Context, a Actor, slug, who string) erro
 // Get reads all that is known about a task, with its last n events.
 func (b *Board) Get(ctx context.Context, id ID, n int) (d Dossier, err error) {
 	err = b.store.Read(ctx, func(r Reader) error {
-		d, err = r.Dossier(id, n)
-		return err
+		if d, err = r.Dossier(id, n); err != nil {
+			return err
+		}
+		return d.markKilled(r)
 	})
 	return d, err
 }

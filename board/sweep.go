@@ -210,6 +210,21 @@ func markKilled(r Reader, claims []Claim) error {
 	return err
 }
 
+// markKilled marks the claims of a dossier whose processes were killed.
+func (d *Dossier) markKilled(r Reader) error {
+	for _, c := range []**Claim{&d.Claim, &d.Review} {
+		if *c == nil {
+			continue
+		}
+		claims := []Claim{**c}
+		if err := markKilled(r, claims); err != nil {
+			return err
+		}
+		*c = &claims[0]
+	}
+	return nil
+}
+
 // resting lists tasks that cool down or are reserved, the first to be ready first.
 func resting(r Reader, projects []string) ([]Task, error) {
 	const most = 20

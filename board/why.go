@@ -55,12 +55,8 @@ func (b *Board) Why(ctx context.Context, id ID) (d Dossier, reasons []Reason, er
 		if err := d.addFirstEvents(r); err != nil {
 			return err
 		}
-		if d.Claim != nil {
-			claims := []Claim{*d.Claim}
-			if err := markKilled(r, claims); err != nil {
-				return err
-			}
-			d.Claim = &claims[0]
+		if err := d.markKilled(r); err != nil {
+			return err
 		}
 		workers, err := r.Workers(d.Now.Add(-time.Hour))
 		if err != nil {

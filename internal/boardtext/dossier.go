@@ -24,6 +24,10 @@ func Show(c *console.Console, d board.Dossier, events int) {
 		facts = append(facts, v.Styled(PriorityStyle(t.Priority), t.Priority.String()))
 	}
 	switch {
+	case d.Claim != nil && d.Claim.Killed:
+		add("%s had it; its process was killed", console.OneLine(d.Claim.Worker.Name))
+	case d.Review != nil && d.Review.Killed:
+		add("%s reviewed it; its process was killed", console.OneLine(d.Review.Worker.Name))
 	case d.Claim != nil:
 		left := d.Claim.LeaseUntil.Sub(d.Now)
 		if left > 0 {
@@ -152,6 +156,9 @@ func (v view) attempts(d board.Dossier) {
 	v.Linef("\n%s", v.Styled(console.Bold, "Attempts"))
 	for _, at := range d.Attempts {
 		how := "in progress"
+		if d.Claim != nil && d.Claim.Killed && d.Claim.Handle == at.Handle {
+			how = board.Killed
+		}
 		if !at.EndedAt.IsZero() {
 			how = string(at.Cause) + " after " + Span(at.EndedAt.Sub(at.GrantedAt))
 		}
