@@ -61,6 +61,7 @@ var (
 	Leave       = row(Verb{Name: "leave", Role: auth.Worker, Writes: true})
 	GiveBack    = row(Verb{Name: "giveBack", Role: auth.Worker, Writes: true, Once: true})
 	Progress    = row(Verb{Name: "progress", Tool: "report_progress", Role: auth.Worker, Writes: true, Once: true})
+	Locate      = row(Verb{Name: "locate", Role: auth.Worker, Writes: true})
 	Checked     = row(Verb{Name: "checked", Role: auth.Worker, Writes: true, Once: true})
 	Done        = row(Verb{Name: "done", Tool: "report_task_done", Direct: "reportTaskDone", Role: auth.Worker, Writes: true})
 	Fail        = row(Verb{Name: "fail", Tool: "report_task_failed", Role: auth.Worker, Writes: true})
@@ -115,6 +116,7 @@ type Board interface {
 	Leave(ctx context.Context, owner string) error
 	GiveBack(ctx context.Context, a board.Actor, h board.Handle) error
 	Progress(ctx context.Context, a board.Actor, h board.Handle, n board.Note) (board.Notice, error)
+	Locate(ctx context.Context, a board.Actor, h board.Handle, w board.Where) error
 	Checked(ctx context.Context, a board.Actor, h board.Handle, r board.CheckRun) (board.CheckOutcome, error)
 	Done(ctx context.Context, a board.Actor, h board.Handle, r board.Report) (board.Outcome, error)
 	Fail(ctx context.Context, a board.Actor, h board.Handle, f board.Failure) (board.Outcome, error)

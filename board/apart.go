@@ -1,6 +1,7 @@
 package board
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -40,10 +41,37 @@ func (b *Board) order(ctx context.Context, a Actor, h *Handout) {
 		b.o.Logger.Warn("the branch of an attempt could not be noted", "task", h.Claim.Task, "err", err) // the claim holds all the same
 		return
 	}
-	newest.Where.Ordered, h.Claim.Where.Ordered = branch, branch
+	h.Order(branch)
+}
+
+// Order changes the branch that a hand-out orders.
+func (h *Handout) Order(branch string) {
+	h.Claim.Where.Ordered = branch
 	if h.Dossier.Claim != nil {
 		h.Dossier.Claim.Where.Ordered = branch
 	}
+	if n := len(h.Attempts); n > 0 && h.Attempts[n-1].Handle == h.Claim.Handle {
+		h.Attempts[n-1].Where.Ordered = branch
+	}
+}
+
+// Locate notes where the work of a claim is, before anything depends on it: a report that
+// is refused, or whose worker dies during its check, has said where the work is all the
+// same. If w.Ordered is set, it is the branch that the worker is told to work on from now
+// on.
+func (b *Board) Locate(ctx context.Context, a Actor, h Handle, w Where) error {
+	return b.change(ctx, a, func(c *change) error {
+		if err := c.lock(h.Task); err != nil {
+			return err
+		}
+		held, err := c.reporter(h)
+		if err != nil {
+			return err
+		}
+		c.saw(held, w)
+		held.attempt.Where.Ordered = cmp.Or(w.Ordered, held.attempt.Where.Ordered)
+		return c.tx.UpdateAttempt(held.attempt)
+	})
 }
 
 // branchFor returns the branch for the worker of a hand-out: the newest one that an earlier

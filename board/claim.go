@@ -164,11 +164,12 @@ type Where struct {
 	Branch      string
 	Head        string
 	Uncommitted int
-	// Named is set if Dir is not where the worker took the task: it named a branch that is
-	// checked out there.
+	// Named is set if the worker named Branch, which was not what was checked out where it
+	// took the task: the work is on that branch until the worker names another.
 	Named bool
-	// Ordered is the branch that the worker was told to work on, in a worktree of its own,
-	// because another one works in Dir; empty if it was told nothing.
+	// Ordered is the branch that the worker was told to work on, because another one works
+	// in Dir, or because an earlier attempt left its work there; empty if it was told
+	// nothing.
 	Ordered string
 	// Worked is set once work was seen: a note, or a place in another state than at the
 	// hand-out.

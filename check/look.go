@@ -17,6 +17,9 @@ type Sight struct {
 	// DirGone and BranchGone are set if the directory or the branch of the place is not
 	// there any more.
 	DirGone, BranchGone bool
+	// Unsure is set if another branch is checked out in Dir than the attempt had, and nothing
+	// was seen on that one: perhaps the work is on Branch.
+	Unsure bool
 }
 
 // Look looks at the work that an earlier attempt left at a place. ok is false if it cannot
@@ -36,8 +39,14 @@ func (i *Inspector) Look(ctx context.Context, left board.Where) (s Sight, ok boo
 	if left.Ordered != "" && !left.Named {
 		branch = left.Ordered // what is in the directory is another worker's
 	} else if tree, ok := git.At(left.Dir); ok && tree.Common == repo.Common {
-		if head, err := tree.Head(); err == nil && head.Branch == branch {
+		head, err := tree.Head()
+		if err == nil && head.Branch == branch {
 			return i.sight(ctx, left, tree), true
+		}
+		if err == nil && head.Branch != "" && !left.Worked && git.Short(repo.Branch(branch)) == git.Short(left.Head) {
+			s := i.sight(ctx, left, tree)
+			s.Unsure = true
+			return s, true
 		}
 	} else if !gone {
 		return Sight{}, false

@@ -52,9 +52,9 @@ func (i *Inspector) where(ctx context.Context, repo *git.Repo) board.Where {
 }
 
 // Place returns where the work of a claim is now. It is the worktree where the claim was
-// taken, from wherever the worker reports, until the worker names a branch that is
-// checked out in another worktree of the repository. If the branch is checked out nowhere,
-// only the branch changes.
+// taken, from wherever the worker reports, until the worker is told or names another branch:
+// then it is where that is checked out. If the branch is checked out nowhere, only the branch
+// changes.
 func (i *Inspector) Place(ctx context.Context, w board.Work, branch string) (board.Where, error) {
 	repo, err := i.repo()
 	if err != nil {
@@ -71,13 +71,26 @@ func (i *Inspector) Place(ctx context.Context, w board.Work, branch string) (boa
 		return i.ordered(ctx, repo, w)
 	}
 	own, err := i.last(repo, w)
+	if branch == "" && w.Place.Named && w.Place.Branch != "" {
+		tree := repo.Worktree(w.Place.Branch, w.Place.Dir)
+		if tree == nil {
+			return w.Place, &PlaceError{
+				Why:  fmt.Sprintf("Your work was on branch %.80q, which you named before. It is not checked out in a worktree now.", w.Place.Branch),
+				Next: "report again with the branch that your work is on, checked out in a worktree",
+			}
+		}
+		at := i.where(ctx, tree)
+		at.Named = true
+		if err := free(w, at); err != nil {
+			return w.Place, err
+		}
+		return at, nil
+	}
 	if branch == "" {
 		if err != nil {
 			return w.Place, err
 		}
-		at := i.where(ctx, own)
-		at.Named = w.Place.Named && own.Root == w.Place.Dir
-		return at, nil
+		return i.where(ctx, own), nil
 	}
 	dir := ""
 	if own != nil {
@@ -88,19 +101,19 @@ func (i *Inspector) Place(ctx context.Context, w board.Work, branch string) (boa
 	case tree == nil && repo.Branch(branch) == "":
 		return w.Place, &PlaceError{
 			Why:  fmt.Sprintf("There is no branch %.80q in this repository.", branch),
-			Next: "report again with the name of your branch, or without branch if your work is in the worktree where you took the task",
+			Next: "report again with the name of the branch that your work is on",
 		}
 	case tree == nil && err != nil:
 		return w.Place, err
 	case tree == nil && w.Place.Away():
-		return w.Place, notCheckedOut(w, branch)
+		return w.Place, notCheckedOut(branch)
 	case tree == nil:
 		at := i.where(ctx, own)
-		at.Branch, at.Head, at.Uncommitted = branch, "", 0
+		at.Branch, at.Head, at.Uncommitted, at.Named = branch, "", 0, true
 		return at, nil
 	}
 	at := i.where(ctx, tree)
-	at.Named = tree.Root != dir || w.Place.Named
+	at.Named = tree.Root != dir || w.Place.Named || w.Place.Away()
 	if tree.Root != dir || w.Place.Away() {
 		err = free(w, at)
 	}
@@ -110,32 +123,33 @@ func (i *Inspector) Place(ctx context.Context, w board.Work, branch string) (boa
 	return at, nil
 }
 
-// ordered is Place for a worker that was told to work on a branch of its own, and names none:
-// the directory where it took the task is another worker's.
+// ordered is Place for a worker that was told to work on a branch, and names none.
 func (i *Inspector) ordered(ctx context.Context, repo *git.Repo, w board.Work) (board.Where, error) {
 	branch := w.Place.Ordered
 	tree := repo.Worktree(branch, w.Place.Dir)
 	switch {
 	case tree == nil && repo.Branch(branch) == "":
 		return w.Place, &PlaceError{
-			Why:  fmt.Sprintf("You were told to work on branch %.80q, in a worktree of your own, because another agent works in %.200q. There is no such branch.", branch, w.Place.Dir),
+			Why:  fmt.Sprintf("You were told to work on branch %.80q. There is no such branch.", branch),
 			Next: fmt.Sprintf("if your work is on another branch, report again and name that; else make the worktree with git worktree add -b %.80s PATH, move your work to it, and report again", branch),
 		}
 	case tree == nil:
-		return w.Place, notCheckedOut(w, branch)
+		return w.Place, notCheckedOut(branch)
 	}
 	at := i.where(ctx, tree)
+	at.Named = tree.Root != w.Place.Dir
 	if err := free(w, at); err != nil {
 		return w.Place, err
 	}
 	return at, nil
 }
 
-// notCheckedOut is the error for the branch of a worker that has no directory of its own.
-func notCheckedOut(w board.Work, branch string) error {
+// notCheckedOut is the error for the branch of a worker that was told to work elsewhere than
+// where it took the task.
+func notCheckedOut(branch string) error {
 	return &PlaceError{
-		Why:  fmt.Sprintf("Branch %.80q is not checked out in a worktree, and in %.200q, where you took the task, another agent works.", branch, w.Place.Dir),
-		Next: "check it out with git worktree add, and report again",
+		Why:  fmt.Sprintf("Branch %.80q is not checked out in a worktree.", branch),
+		Next: "check it out with git worktree add, and report again; if your work is on another branch, name that",
 	}
 }
 

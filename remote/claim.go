@@ -116,6 +116,23 @@ var progress = op(access.Progress, func(ctx context.Context, c *call, in progres
 	return c.Progress(ctx, c.actor, in.Claim, in.Note)
 })
 
+type locateIn struct {
+	Claim board.Handle
+	Where board.Where
+}
+
+func (b *Board) Locate(ctx context.Context, a board.Actor, h board.Handle, w board.Where) error {
+	_, err := locate.fetch(ctx, b, &a, locateIn{h, w})
+	return err
+}
+
+var locate = op(access.Locate, func(ctx context.Context, c *call, in locateIn) (none, error) {
+	if err := c.may(in.Claim.Task.Project); err != nil {
+		return none{}, err
+	}
+	return none{}, c.Locate(ctx, c.actor, in.Claim, in.Where)
+})
+
 type checkedIn struct {
 	Claim board.Handle
 	Run   board.CheckRun

@@ -41,6 +41,7 @@ var wires = []any{
 	giveBackIn{},
 	progressIn{},
 	doneIn{},
+	locateIn{},
 	checkedIn{},
 	failIn{},
 	createIn{},

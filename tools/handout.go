@@ -159,36 +159,43 @@ func partsText(d board.Dossier) string {
 // besideText names the work of others that may collide with this one: in the same
 // directory, or in areas that overlap.
 func besideText(h *board.Handout, left left) string {
-	var lines, here []string
+	var lines []string
 	for _, n := range h.Neighbours {
-		if n.Dir != "" {
-			here = append(here, n.Task.String())
-		}
 		if len(n.Areas) > 0 {
 			lines = append(lines, fmt.Sprintf("%v is in progress and also changes %s: %s. Keep your changes there small.",
 				n.Task, inlineList(n.Areas, 200), inline(n.Title, 80)))
 		}
 	}
-	w := where(h)
+	w, here := where(h), sharing(h)
 	line := ""
 	switch {
 	case len(here) == 1:
 		line = fmt.Sprintf("Another agent works on %s in this directory, %s.", here[0], inline(w.Dir, 200))
 	case len(here) > 1:
 		line = fmt.Sprintf("Other agents work on %s in this directory, %s.", strings.Join(here, ", "), inline(w.Dir, 200))
-	case w.Away():
+	case w.Away() && left.from == "" && (!left.before || left.ordered.BranchGone):
 		line = "Another agent worked in this directory when you got the task."
 	}
 	switch {
 	case line == "":
 		return strings.Join(lines, "\n")
 	case w.Ordered != "":
-		line += " " + left.worktree(w) + "\nThen name branch " + inline(w.Ordered, 80) + " in every note and report."
+		line += " " + left.worktree(w) + "\n" + nameIt(w.Ordered)
 	default:
 		line += " Keep out of its files."
 	}
 	lines = append([]string{line}, lines...)
 	return strings.Join(lines, "\n")
+}
+
+// sharing are the tasks of the workers in the directory where a task was handed out.
+func sharing(h *board.Handout) (tasks []string) {
+	for _, n := range h.Neighbours {
+		if n.Dir != "" {
+			tasks = append(tasks, n.Task.String())
+		}
+	}
+	return tasks
 }
 
 // where is where the worker of a hand-out works.

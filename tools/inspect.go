@@ -162,7 +162,8 @@ func (t *Tools) inspect(ctx context.Context, k *caller, e action, r *board.Repor
 	}
 	defer t.keep(ctx, k)()
 	client := r.Where.Client
-	apart := branch == "" && w.Place.Ordered != "" && !w.Place.Named
+	apart := branch == "" && (w.Place.Ordered != "" || w.Place.Named)
+	last := w.Place
 	if w.Place, err = t.o.Inspector.Place(ctx, w, branch); err != nil {
 		if p.Policy != board.PolicyTrust && !(apart && t.nothingToSee(r)) {
 			return nil, "", notThere(h, err)
@@ -172,6 +173,11 @@ func (t *Tools) inspect(ctx context.Context, k *caller, e action, r *board.Repor
 	}
 	r.Where = w.Place
 	r.Where.Client = client
+	if at := w.Place; at.Dir != last.Dir || at.Branch != last.Branch || at.Named != last.Named {
+		if err := t.b.Locate(ctx, k.Actor, h, r.Where); err != nil { // the board will say why, if it matters
+			t.o.Logger.Warn("the place of the work could not be noted", "task", h.Task, "err", err)
+		}
+	}
 	t.o.Inspector.Resolve(ctx, w, r.Evidence)
 	observed, faults, err := t.o.Inspector.Verify(ctx, w, r.Evidence)
 	if err != nil {

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -17,6 +18,9 @@ type Sight struct {
 	// DirGone and BranchGone are set if the directory or the branch of the place is not
 	// there any more.
 	DirGone, BranchGone bool
+	// Unsure is set if another branch is checked out in Dir than the attempt had, and nothing
+	// was seen on that one: perhaps the work is on Branch.
+	Unsure bool
 }
 
 // left is what the earlier attempts at a task left.
@@ -28,6 +32,10 @@ type left struct {
 	// set if it could be looked at, and before if it was an earlier attempt's.
 	ordered        Sight
 	looked, before bool
+	// from is the branch that the ordered one begins from, and busy the task of the worker
+	// that is on it; empty if it begins from what is checked out.
+	from string
+	busy board.ID
 }
 
 type leftPlace struct {
@@ -41,22 +49,17 @@ const (
 	maxLooked = 8
 )
 
-// leftBy finds what the earlier attempts at a task left. It looks where it can.
-func (t *Tools) leftBy(ctx context.Context, h *board.Handout) (l left) {
-	look := func(w board.Where) (Sight, bool) {
-		if t.o.Inspector != nil {
-			if s, ok := t.o.Inspector.Look(ctx, w); ok {
-				return s, true
-			}
+// leftBy finds what the earlier attempts at a task left. It looks where it can. If the
+// newest work is on another branch than the worker has before it, the worker is told to go on
+// there, and its work is looked at there.
+func (t *Tools) leftBy(ctx context.Context, k *caller, h *board.Handout) (l left) {
+	var others []board.Claim
+	if t.o.Inspector != nil && h.Claim.Attempt > 1 {
+		var err error
+		if others, err = t.b.Claims(ctx, board.ClaimFilter{Principal: k.Principal}); err != nil {
+			t.o.Logger.Warn("the places of other workers are not known", "task", h.Task.ID, "err", err)
 		}
-		if w.Away() { // what is in the directory is another worker's
-			w.Host, w.Dir, w.Branch, w.Head, w.Uncommitted, w.Worked = "", "", w.Ordered, "", 0, true
-		}
-		return Sight{Where: w}, false
-	}
-	w := where(h)
-	if w.Ordered != "" {
-		l.ordered, l.looked = look(board.Where{Host: w.Host, Dir: w.Dir, Branch: w.Branch, Head: w.Head, Ordered: w.Ordered})
+		others = slices.DeleteFunc(others, func(c board.Claim) bool { return c.Task == h.Task.ID })
 	}
 	type key struct{ host, dir, branch string }
 	var last *leftPlace
@@ -66,12 +69,14 @@ func (t *Tools) leftBy(ctx context.Context, h *board.Handout) (l left) {
 		if a.Attempt >= h.Claim.Attempt || a.Where.IsZero() {
 			continue
 		}
-		l.before = l.before || w.Ordered != "" && (a.Where.Ordered == w.Ordered || a.Where.Branch == w.Ordered)
 		if looked[a.Where] || len(looked) == maxLooked || len(l.places) == maxLeft {
 			continue
 		}
 		looked[a.Where] = true
-		s, _ := look(a.Where)
+		s, _ := t.look(ctx, a.Where)
+		if s.Unsure && !busy(others, s.Where).IsZero() {
+			s = Sight{Where: a.Where} // what is there now is that one's
+		}
 		p := leftPlace{a.Attempt, s}
 		if last == nil {
 			last = &p
@@ -85,7 +90,73 @@ func (t *Tools) leftBy(ctx context.Context, h *board.Handout) (l left) {
 	if len(l.places) == 0 && last != nil && !last.BranchGone {
 		l.places = append(l.places, *last)
 	}
+	l.goOn(ctx, t, k, h, others)
 	return l
+}
+
+// goOn tells the worker of a hand-out to go on with the branch that has the newest work, or,
+// if another worker is on it, with a branch that begins from it.
+func (l *left) goOn(ctx context.Context, t *Tools, k *caller, h *board.Handout, others []board.Claim) {
+	w := where(h)
+	if len(l.places) > 0 {
+		newest := l.places[0]
+		branch := newest.Where.Branch
+		if newest.Where.Worked && !newest.BranchGone && !newest.Unsure && branch != w.Branch && !w.Named {
+			l.from, l.busy = branch, busy(others, newest.Where)
+		}
+	}
+	if t.o.Inspector != nil && l.from != "" && !h.Again {
+		order := l.from
+		if !l.busy.IsZero() {
+			order = cmp.Or(w.Ordered, fmt.Sprintf("%v-%d", h.Task.ID, h.Claim.Attempt))
+		}
+		if order != w.Ordered {
+			w.Ordered = order
+			if err := t.b.Locate(ctx, k.Actor, h.Claim.Handle, w); err != nil {
+				t.o.Logger.Warn("the branch of an attempt could not be noted", "task", h.Task.ID, "err", err) // the claim holds all the same
+			} else {
+				h.Order(order)
+			}
+		}
+	}
+	if w = where(h); w.Ordered == "" {
+		return
+	}
+	if l.from == w.Ordered {
+		l.from = ""
+	}
+	l.ordered, l.looked = t.look(ctx, board.Where{Host: w.Host, Dir: w.Dir, Branch: w.Branch, Head: w.Head, Ordered: w.Ordered})
+	l.before = slices.ContainsFunc(h.Attempts, func(a board.Attempt) bool {
+		return a.Attempt < h.Claim.Attempt && (a.Where.Ordered == w.Ordered || a.Where.Branch == w.Ordered)
+	})
+}
+
+// look looks at the work that was left at a place; looked is false if only its description is
+// known.
+func (t *Tools) look(ctx context.Context, w board.Where) (s Sight, looked bool) {
+	if t.o.Inspector != nil {
+		if s, ok := t.o.Inspector.Look(ctx, w); ok {
+			return s, true
+		}
+	}
+	if w.Away() { // what is in the directory is another worker's
+		w.Host, w.Dir, w.Branch, w.Head, w.Uncommitted, w.Worked = "", "", w.Ordered, "", 0, true
+	}
+	return Sight{Where: w}, false
+}
+
+// busy returns the task of a worker that is in a place or on its branch, zero if there is none.
+func busy(others []board.Claim, at board.Where) board.ID {
+	for _, c := range others {
+		on, in := c.Where.Branch, c.Where.Dir
+		if c.Where.Away() {
+			on, in = c.Where.Ordered, ""
+		}
+		if c.Where.Host == at.Host && (on == at.Branch && on != "" || in == at.Dir && in != "") {
+			return c.Task
+		}
+	}
+	return board.ID{}
 }
 
 // of says where the work of an attempt is, empty if none was seen.
@@ -98,22 +169,41 @@ func (l left) of(attempt int) string {
 	return ""
 }
 
-// earlier says where the work of the attempts before the last one is, and that a worker goes
-// on where the newest is.
+// earlier says where the work of the attempts before the last one is, and where the worker
+// goes on.
 func (l left) earlier(h *board.Handout, last int) (lines []string) {
 	for _, p := range l.places {
 		if at := p.text(); p.attempt != last && at != "" {
 			lines = append(lines, fmt.Sprintf("work of attempt %d: %s", p.attempt, at))
 		}
 	}
-	if len(l.places) == 0 {
-		return nil
-	}
-	newest, w := l.places[0], where(h)
-	if b := newest.Where.Branch; newest.Where.Worked && !newest.BranchGone && b != "" && b != w.Branch && b != w.Ordered {
-		lines = append(lines, fmt.Sprintf("Go on with branch %s, and name it in every note and report.", inline(b, 80)))
+	w := where(h)
+	switch {
+	case len(sharing(h)) > 0: // BESIDE YOU says it
+	case !l.busy.IsZero() && l.from != "" && w.Ordered != "":
+		lines = append(lines, fmt.Sprintf("Another agent works on %v on branch %s. %s", l.busy, inline(l.from, 80), l.worktree(w)), nameIt(w.Ordered))
+	case l.before && !(l.looked && l.ordered.BranchGone):
+		lines = append(lines, "Go on with branch "+inline(w.Ordered, 80)+l.checkout(w)+" "+nameIt(w.Ordered))
+	case l.from != "":
+		lines = append(lines, "Go on with branch "+inline(l.from, 80)+". "+nameIt(l.from))
 	}
 	return lines
+}
+
+// nameIt tells a worker to say where it works.
+func nameIt(branch string) string {
+	return "Name branch " + inline(branch, 80) + " in every note and report."
+}
+
+// checkout says where the branch is that a worker goes on with.
+func (l left) checkout(w board.Where) string {
+	switch s := l.ordered; {
+	case l.looked && s.Where.Dir != "" && !s.DirGone:
+		return ", in " + inline(s.Where.Dir, 200) + "."
+	case l.looked && visible.Line(w.Dir) == w.Dir:
+		return fmt.Sprintf(": check it out, here or with git worktree add %s %s", worktreePath(w), shellWord(w.Ordered)) + "."
+	}
+	return "."
 }
 
 // text says where the work is.
@@ -128,6 +218,8 @@ func (s Sight) text() string {
 	case s.DirGone:
 		w.Dir, w.Uncommitted = "", 0
 		return strings.TrimPrefix(location(w)+"; its directory "+dir+" is gone", "; ")
+	case s.Unsure:
+		return location(w) + ", where that is checked out now"
 	}
 	return location(w)
 }
@@ -135,7 +227,7 @@ func (s Sight) text() string {
 // worktree tells a worker to work in a worktree of its own: the one that there is, or one
 // that it makes.
 func (l left) worktree(w board.Where) string {
-	path := shellWord(w.Dir + ".worktrees/" + w.Ordered)
+	path := worktreePath(w)
 	switch s := l.ordered; {
 	case visible.Line(w.Dir) != w.Dir: // a command with it would not be what it looks like
 		return "Work in a worktree of your own, on branch " + inline(w.Ordered, 80) + "."
@@ -146,5 +238,13 @@ func (l left) worktree(w board.Where) string {
 	case !l.looked && l.before:
 		return fmt.Sprintf("Work in a worktree of your own, on the branch that was left: git worktree add %s %s (with -b before the branch if there is none)", path, shellWord(w.Ordered))
 	}
-	return fmt.Sprintf("Work in a worktree of your own: git worktree add -b %s %s", shellWord(w.Ordered), path)
+	command := fmt.Sprintf("git worktree add -b %s %s", shellWord(w.Ordered), path)
+	if l.from != "" {
+		return fmt.Sprintf("Work in a worktree of your own that begins from branch %s: %s %s", inline(l.from, 80), command, shellWord(l.from))
+	}
+	return "Work in a worktree of your own: " + command
 }
+
+// worktreePath is the directory for the worktree of the branch that a worker is told to work
+// on, as a word for a shell.
+func worktreePath(w board.Where) string { return shellWord(w.Dir + ".worktrees/" + w.Ordered) }

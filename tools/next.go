@@ -94,7 +94,8 @@ func next(ctx context.Context, t *Tools, k *caller, in nextInput) (*answer, erro
 		return nil, k.refuse(e, err)
 	}
 	t.remember(h)
-	a := handoutAnswer(h, t.judging(ctx, h), t.leftBy(ctx, h))
+	left := t.leftBy(ctx, k, h)
+	a := handoutAnswer(h, t.judging(ctx, h), left)
 	if h.Task.ID != w.Task && !w.Task.IsZero() {
 		a.more = append(a.more, t.notWished(ctx, w.Task, h.Claim))
 	}

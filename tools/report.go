@@ -142,6 +142,7 @@ var reportTaskFailed = &definition{
 		{name: "reason", kind: text, required: true, about: "what went wrong; for blocked: the question to people", aliases: []string{"summary", "message", "error", "note"}},
 		{name: "kind", kind: text, enum: toStrings(board.FailureKinds), about: "default other", aliases: []string{"type"}},
 		{name: "do_not_repeat", kind: text, about: "what the next attempt should not try again"},
+		{name: "branch", kind: text, about: "branch of your work, if not checked out here"},
 	},
 	hints: mcp.ToolAnnotations{IdempotentHint: true},
 	run:   run(fail),
@@ -152,6 +153,7 @@ func fail(ctx context.Context, t *Tools, k *caller, in struct {
 	Reason      string            `json:"reason"`
 	Kind        board.FailureKind `json:"kind"`
 	DoNotRepeat string            `json:"do_not_repeat"`
+	Branch      string            `json:"branch"`
 },
 ) (*answer, error) {
 	e := action{what: "Not recorded."}
@@ -163,7 +165,7 @@ func fail(ctx context.Context, t *Tools, k *caller, in struct {
 	if isPlaceholder(in.Reason) {
 		return nil, k.refuse(e, placeholderError("reason"))
 	}
-	at, _ := t.place(ctx, k, h, "")
+	at, _ := t.place(ctx, k, h, in.Branch)
 	out, err := t.b.Fail(ctx, k.Actor, h, board.Failure{Kind: in.Kind, Reason: in.Reason, DoNotRepeat: in.DoNotRepeat, Where: at})
 	if err != nil {
 		return nil, k.refuse(e, err)

@@ -41,6 +41,25 @@ var ruleApart = group{"apart", []test{
 		}
 		ordered("who is told nothing", get(f.agent("x"), three, false), "")
 	}},
+	{"the place of the work is kept as soon as it is known", func(f *fixture) {
+		id := f.create("one")
+		x := f.agent("x")
+		h := x.take(id, func(w *board.Wish) {
+			w.Where = board.Where{Host: "h", Dir: "/src/web", Branch: "main", Head: "abc"}
+		})
+		there := board.Where{Host: "h", Dir: "/src/wt", Branch: "fix", Head: "def", Named: true}
+		f.ok(f.board.Locate(f.ctx, x.actor, h, there))
+		f.ok(f.board.Locate(f.ctx, x.actor, h, board.Where{Ordered: "other"}))
+		x.fail(h, board.FailOther)
+		want := there
+		want.Ordered, want.Worked = "other", true
+		if got := f.get(id).Attempts[0].Where; got != want {
+			f.Errorf("the attempt's place is %+v, want %+v", got, want)
+		}
+		f.lost("the place of a claim that has ended", f.board.Locate(f.ctx, x.actor, h, there), false)
+		again := f.agent("x").take(id)
+		f.is("the place of another worker's claim", f.board.Locate(f.ctx, board.Actor{Principal: "eve", Owner: "eve"}, again, there), board.ErrDenied)
+	}},
 	{"old notes are handed on", func(f *fixture) {
 		id := f.create("one")
 		x := f.agent("x")

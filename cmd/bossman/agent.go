@@ -17,7 +17,7 @@ func (a *app) desk(ctx context.Context) (*agentcli.Desk, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir := o.workDir()
+	dir := o.settings.WorkDir()
 	log := slog.New(slog.NewTextHandler(a.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	look := newInspector(dir, o.settings, a.Getenv)
 	notify := &notifier{log: log, command: o.settings.Notify}

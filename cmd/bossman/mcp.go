@@ -7,11 +7,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 
 	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/auth"
-	"github.com/bossman-dev/bossman/git"
 	"github.com/bossman-dev/bossman/internal/cli"
 	"github.com/bossman-dev/bossman/internal/config"
 	"github.com/bossman-dev/bossman/internal/console"
@@ -84,7 +82,7 @@ func (a *app) serveStdio(ctx context.Context, f mcpFlags) error {
 		if o.store != nil {
 			o.store.Attend(agent.Owner) // if this process is killed, its claims end at once
 		}
-		dir := o.workDir()
+		dir := o.settings.WorkDir()
 		look := newInspector(dir, o.settings, a.Getenv)
 		defer look.Runner.Close()
 		options.Inspector = look
@@ -155,18 +153,4 @@ func (o *openBoard) slugs() []string {
 		out = append(out, p.Slug)
 	}
 	return out
-}
-
-// workDir is where the agent works: where the search for the board began. If that was the
-// board's own file, it is the working directory if that is in a repository, else the
-// repository that the board is in, if any.
-func (o *openBoard) workDir() string {
-	if info, err := os.Stat(o.location.From); err == nil && info.IsDir() {
-		return o.location.From
-	}
-	dir, _ := os.Getwd()
-	if _, err := git.Find(dir); err != nil && o.location.Repository != o.location.Root {
-		return o.location.Root
-	}
-	return dir
 }

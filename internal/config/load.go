@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/bossman-dev/bossman/auth"
+	"github.com/bossman-dev/bossman/git"
 	"github.com/bossman-dev/bossman/internal/console"
 )
 
@@ -122,4 +123,31 @@ func expandHome(path, home string) string {
 		return filepath.Join(home, rest)
 	}
 	return path
+}
+
+// WorkDir is where the agent works. If a board was named, that is the directory that it would
+// have been searched from otherwise, as long as that is in a repository: who names the board
+// of another project works in its own all the same. Clients that start their servers anywhere
+// work where the board is.
+func (s *Settings) WorkDir() string {
+	named := s.location.From
+	dir, _, err := start(Flags{}, func(key string) string {
+		if key == "BOSSMAN_BOARD" {
+			return ""
+		}
+		return s.getenv(key)
+	})
+	if err != nil {
+		return named
+	}
+	if _, err := git.Find(dir); !errors.Is(err, git.ErrNoRepo) {
+		return dir
+	}
+	if info, err := os.Stat(named); err == nil && info.IsDir() {
+		return named
+	}
+	if s.location.Repository != s.location.Root {
+		return s.location.Root
+	}
+	return dir
 }
