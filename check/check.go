@@ -25,6 +25,9 @@ type Check struct {
 	Timeout time.Duration
 	// Env names further variables that the command gets.
 	Env []string
+	// Filters reports whether a filter of the repository's own configuration may run, as
+	// git.Repo.Filters lists them; nil accepts none.
+	Filters func(filter string) bool
 }
 
 // Shell is the command that runs a line in a shell.

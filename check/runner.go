@@ -118,15 +118,15 @@ func ended(c *Check, v Verdict) *Run {
 	return run
 }
 
-// snapshot is the content of a worktree; outside git there is nothing to compare. It runs the
-// filters of the repository, so it has the time that a check has.
+// snapshot is the content of a worktree; outside git there is nothing to compare. It runs
+// filters, so it has the time that a check has.
 func (c *Check) snapshot(ctx context.Context, repo *git.Repo) (git.Snapshot, error) {
 	if repo == nil || repo.Bare {
 		return git.Snapshot{}, nil
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, c.limit(), fmt.Errorf("git took longer than %v to read the files of the worktree; it runs the filters of .gitattributes", c.limit()))
 	defer cancel()
-	return repo.Snapshot(ctx)
+	return repo.Snapshot(ctx, c.Filters)
 }
 
 // limit is how long the command, and each step around it, may take.
@@ -242,6 +242,9 @@ func failed(ctx context.Context, err error) (Result, string) {
 	}
 	if errors.Is(err, git.ErrNoCommitInside) {
 		return Stopped, err.Error() + "; commit in it, remove its .git, or ignore it"
+	}
+	if _, ok := errors.AsType[*git.FilterError](err); ok {
+		return NotJudged, err.Error() + "; a person reads and accepts them with: bossman trust"
 	}
 	return NotJudged, err.Error()
 }

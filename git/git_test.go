@@ -168,7 +168,7 @@ func TestSnapshot(t *testing.T) {
 	sh(t, dir, `echo ignored > .gitignore; mkdir sub; echo a > sub/a; echo gone > gone; git add .; git commit -qm two
 echo changed >> one; rm gone; echo staged > staged; git add staged; echo x > ignored; echo new > sub/new; chmod +x sub/a`)
 	before := sh(t, dir, "git status --porcelain=v2 --branch; cat .git/HEAD; sha256sum .git/index")
-	s, err := r.Snapshot(ctx)
+	s, err := r.Snapshot(ctx, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,12 +181,12 @@ echo changed >> one; rm gone; echo staged > staged; git add staged; echo x > ign
 	if s.Base != sh(t, dir, "git rev-parse HEAD") {
 		t.Errorf("Base = %s", s.Base)
 	}
-	again, err := r.Snapshot(ctx)
+	again, err := r.Snapshot(ctx, nil)
 	if err != nil || again != s {
 		t.Errorf("a second snapshot = %+v, %v, want %+v", again, err, s)
 	}
 	sh(t, dir, "echo more >> one")
-	other, err := r.Snapshot(ctx)
+	other, err := r.Snapshot(ctx, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +202,7 @@ func TestSnapshot_sameSize(t *testing.T) {
 	sh(t, dir, `git config core.trustctime false
 echo aaa > f; touch -d @1700000000 f; git add f; touch -d @1700000000 .git/index
 echo bbb > f; touch -d @1700000000 f`)
-	s, err := r.Snapshot(t.Context())
+	s, err := r.Snapshot(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +216,7 @@ func TestSnapshot_flags(t *testing.T) {
 	for _, flag := range []string{"--assume-unchanged", "--skip-worktree"} {
 		r, dir := newRepo(t)
 		sh(t, dir, "git update-index "+flag+" one; echo changed > one")
-		s, err := r.Snapshot(t.Context())
+		s, err := r.Snapshot(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -230,13 +230,13 @@ func TestSnapshot_flags(t *testing.T) {
 func TestSnapshot_states(t *testing.T) {
 	dir := t.TempDir()
 	sh(t, dir, "git init -q -b main . && echo one > one")
-	s, err := find(t, dir).Snapshot(t.Context())
+	s, err := find(t, dir).Snapshot(t.Context(), nil)
 	if err != nil || s.Base != "" || sh(t, dir, "git ls-tree --name-only "+s.Tree) != "one" {
 		t.Errorf("before the first commit: %+v, %v", s, err)
 	}
 	r, dir := newRepo(t)
 	sh(t, dir, `git checkout -q -b b; echo b > one; git commit -qam b; git checkout -q main; echo m > one; git commit -qam m; git merge -q b || true`)
-	s, err = r.Snapshot(t.Context())
+	s, err = r.Snapshot(t.Context(), nil)
 	if err != nil || !strings.Contains(sh(t, dir, "git show "+s.Tree+":one"), "<<<<<<<") {
 		t.Errorf("in a merge: %+v, %v", s, err)
 	}
@@ -287,7 +287,7 @@ func TestSnapshot_case(t *testing.T) {
 		t.Skip("the file system does not tell cases apart")
 	}
 	sh(t, dir, "git config core.ignoreCase true; echo other > One")
-	s, err := r.Snapshot(t.Context())
+	s, err := r.Snapshot(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,12 +26,16 @@ type Snapshot struct {
 }
 
 // Snapshot stores what is in the worktree, committed or not, without touching the
-// branch, the index or a file, and without running a hook. It does run the clean
-// filters that the repository and its submodules configure.
-func (r *Repo) Snapshot(ctx context.Context) (Snapshot, error) { return r.snapshot(ctx, 0) }
+// branch, the index or a file, and without running a hook. It runs the clean filters of
+// the user's and the system's configuration, and of those that the repository and its
+// submodules configure the ones that accept accepts, as Filters lists them; nil accepts none.
+// If another one applies to a file that has to be stored, the error is a *FilterError.
+func (r *Repo) Snapshot(ctx context.Context, accept func(filter string) bool) (Snapshot, error) {
+	return r.snapshot(ctx, accept, 0)
+}
 
 // snapshot is Snapshot for a repository that lies in depth others, as a submodule.
-func (r *Repo) snapshot(ctx context.Context, depth int) (Snapshot, error) {
+func (r *Repo) snapshot(ctx context.Context, accept func(filter string) bool, depth int) (Snapshot, error) {
 	if r.Bare {
 		return Snapshot{}, fmt.Errorf("%w: %s has no worktree", ErrNoRepo, r.Root)
 	}
@@ -52,14 +56,24 @@ func (r *Repo) snapshot(ctx context.Context, depth int) (Snapshot, error) {
 		return Snapshot{}, err
 	}
 	env := []string{"GIT_INDEX_FILE=" + index}
+	links, err := r.links(ctx, env)
+	if err != nil {
+		return Snapshot{}, err
+	}
+	filters, err := r.filters(ctx, links, depth)
+	if err != nil {
+		return Snapshot{}, err
+	}
+	set, refused := filters.without(accept)
 	if !same(r.Dir, filepath.Join(filepath.Dir(r.Dir), strings.ToUpper(filepath.Base(r.Dir)))) {
 		// The file system tells cases apart, whatever the clone's configuration says.
-		env = append(env, "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=core.ignoreCase", "GIT_CONFIG_VALUE_0=false")
+		set = append(set, setting{"core.ignoreCase", "false"})
 	}
+	env = append(env, set.env()...)
 	if err := r.clearFlags(ctx, env); err != nil {
 		return Snapshot{}, err
 	}
-	if err := r.unlink(ctx, env); err != nil {
+	if err := r.unlink(ctx, env, links); err != nil {
 		return Snapshot{}, err
 	}
 	add := []string{"add", "--all", "--", ":/"}
@@ -69,10 +83,12 @@ func (r *Repo) snapshot(ctx context.Context, depth int) (Snapshot, error) {
 	if _, err := r.run(ctx, call{args: add, env: env}); err != nil {
 		if e, ok := errors.AsType[*Error](err); ok && strings.Contains(e.Output, "does not have a commit checked out") {
 			err = fmt.Errorf("%w: %s", ErrNoCommitInside, strings.TrimSpace(e.Output))
+		} else if len(refused) > 0 && ctx.Err() == nil {
+			err = &FilterError{Filters: refused, err: err}
 		}
 		return Snapshot{}, err
 	}
-	if err := r.link(ctx, env, depth); err != nil {
+	if err := r.link(ctx, env, accept, depth); err != nil {
 		return Snapshot{}, err
 	}
 	tree, err := r.run(ctx, call{args: []string{"write-tree"}, env: env})

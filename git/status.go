@@ -3,7 +3,6 @@ package git
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -66,18 +65,14 @@ func (r *Repo) withoutFilters(ctx context.Context) (env []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	n := 0
-	set := func(key, value string) {
-		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", n, key), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", n, value))
-		n++
-	}
+	var off settings
 	for key := range strings.SplitSeq(out, "\x00") {
 		switch {
 		case strings.HasSuffix(key, ".required"):
-			set(key, "false")
+			off = append(off, setting{key, "false"})
 		case key != "":
-			set(key, "")
+			off = append(off, setting{key, ""})
 		}
 	}
-	return append(env, fmt.Sprintf("GIT_CONFIG_COUNT=%d", n)), nil
+	return off.env(), nil
 }

@@ -36,13 +36,9 @@ func linkPath(entry string) (path string, ok bool) {
 	return path, strings.HasPrefix(facts, gitlink+" ")
 }
 
-// unlink removes gitlinks whose directory has files and no repository. Git takes such a
+// unlink removes those gitlinks whose directory has files and no repository. Git takes such a
 // submodule as unchanged and does not look at the files.
-func (r *Repo) unlink(ctx context.Context, env []string) error {
-	paths, err := r.links(ctx, env)
-	if err != nil {
-		return err
-	}
+func (r *Repo) unlink(ctx context.Context, env, paths []string) error {
 	var in strings.Builder
 	for _, path := range paths {
 		dir := filepath.Join(r.Root, path)
@@ -57,7 +53,7 @@ func (r *Repo) unlink(ctx context.Context, env []string) error {
 // link makes the gitlinks of an index stand for what is in their directories: the commit
 // that is checked out, or, if anything there is not committed, the tree of its snapshot.
 // Other worktrees of the repository are left out: their work is not part of this one.
-func (r *Repo) link(ctx context.Context, env []string, depth int) error {
+func (r *Repo) link(ctx context.Context, env []string, accept func(filter string) bool, depth int) error {
 	paths, err := r.links(ctx, env)
 	if err != nil || len(paths) == 0 {
 		return err
@@ -79,7 +75,7 @@ func (r *Repo) link(ctx context.Context, env []string, depth int) error {
 		if depth == maxNesting {
 			return fmt.Errorf("submodules lie more than %d deep in %s", maxNesting, r.Root)
 		}
-		object, err := sub.content(ctx, depth+1)
+		object, err := sub.content(ctx, accept, depth+1)
 		if err != nil {
 			return fmt.Errorf("submodule %q: %w", path, err)
 		}
@@ -94,8 +90,8 @@ func (r *Repo) link(ctx context.Context, env []string, depth int) error {
 }
 
 // content is the commit that is checked out, or the tree of what is there if that differs.
-func (r *Repo) content(ctx context.Context, depth int) (object string, err error) {
-	s, err := r.snapshot(ctx, depth)
+func (r *Repo) content(ctx context.Context, accept func(filter string) bool, depth int) (object string, err error) {
+	s, err := r.snapshot(ctx, accept, depth)
 	if err != nil || s.Base == "" {
 		return s.Tree, err
 	}

@@ -21,7 +21,7 @@ func TestSnapshot_submodule(t *testing.T) {
 	sh(t, deep, "git init -q -b main . && echo deep > deep && git add . && git commit -qm deep")
 	sh(t, lib, "git -c protocol.file.allow=always submodule add -q "+deep+" deep && git commit -qm deep")
 	sh(t, dir, "git -c protocol.file.allow=always submodule add -q "+lib+" lib && git -c protocol.file.allow=always submodule update -q --init --recursive && git commit -qm lib")
-	clean, err := r.Snapshot(t.Context())
+	clean, err := r.Snapshot(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func TestSnapshot_submodule(t *testing.T) {
 		t.Fatalf("Snapshot of clean submodules = %s, want the tree of HEAD, %s", clean.Tree, head)
 	}
 	sh(t, dir, "git config -f .gitmodules submodule.lib.ignore all && git commit -qam ignore")
-	clean, _ = r.Snapshot(t.Context())
+	clean, _ = r.Snapshot(t.Context(), nil)
 	ran := filepath.Join(t.TempDir(), "ran")
 	sh(t, dir+"/lib", "printf '#!/bin/sh\\ntouch "+ran+"\\n' > ../.git/evil && chmod +x ../.git/evil && git config core.fsmonitor "+dir+"/.git/evil && git config core.hooksPath "+dir+"/.git")
 	seen := map[string]string{clean.Tree: "clean"}
@@ -45,7 +45,7 @@ func TestSnapshot_submodule(t *testing.T) {
 	} {
 		sh(t, dir, c.do)
 		os.Remove(ran)
-		s, err := r.Snapshot(t.Context())
+		s, err := r.Snapshot(t.Context(), nil)
 		if err != nil {
 			t.Fatalf("Snapshot, %s: %v", c.name, err)
 		}
@@ -68,11 +68,11 @@ func TestSnapshot_submodule(t *testing.T) {
 		}
 		sh(t, dir, c.undo)
 	}
-	if s, err := r.Snapshot(t.Context()); err != nil || s.Tree != clean.Tree {
+	if s, err := r.Snapshot(t.Context(), nil); err != nil || s.Tree != clean.Tree {
 		t.Errorf("Snapshot at the end = %v, %v, want %s", s.Tree, err, clean.Tree)
 	}
 	sh(t, dir, "mv lib/.git .git/away && git init -q .git/other && echo gitdir: $PWD/.git/other/.git > lib/.git && git -C lib commit -q --allow-empty -m x")
-	if s, err := r.Snapshot(t.Context()); err == nil || !strings.Contains(err.Error(), "submodule \"lib\"") {
+	if s, err := r.Snapshot(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "submodule \"lib\"") {
 		t.Errorf("Snapshot with the repository of another directory = %v, %v, want an error", s, err)
 	}
 	sh(t, dir, "rm lib/.git && mv .git/away lib/.git")
@@ -86,7 +86,7 @@ func TestSnapshot_submodule(t *testing.T) {
 func TestSnapshot_nestedWorktree(t *testing.T) {
 	r, dir := newRepo(t)
 	sh(t, dir, "git worktree add -q nested")
-	s, err := r.Snapshot(t.Context())
+	s, err := r.Snapshot(t.Context(), nil)
 	if head := sh(t, dir, "git rev-parse HEAD^{tree}"); err != nil || s.Tree != head {
 		t.Errorf("Snapshot = %s, %v, want the tree of HEAD, %s", s.Tree, err, head)
 	}
@@ -103,11 +103,11 @@ func TestSnapshot_nestedWorktree(t *testing.T) {
 func TestSnapshot_odd(t *testing.T) {
 	r, dir := newRepo(t)
 	sh(t, dir, "git init -q app && touch app/x")
-	if _, err := r.Snapshot(t.Context()); !errors.Is(err, git.ErrNoCommitInside) || !strings.Contains(err.Error(), "app/") {
+	if _, err := r.Snapshot(t.Context(), nil); !errors.Is(err, git.ErrNoCommitInside) || !strings.Contains(err.Error(), "app/") {
 		t.Errorf("Snapshot with a repository without a commit = %v", err)
 	}
 	sh(t, dir, "rm -rf app; mkdir in out; touch in/a out/b; git add .; git commit -qm more; git sparse-checkout set in; mkdir -p out; echo new > out/c")
-	s, err := r.Snapshot(t.Context())
+	s, err := r.Snapshot(t.Context(), nil)
 	if err != nil {
 		t.Fatalf("Snapshot of a sparse checkout: %v", err)
 	}

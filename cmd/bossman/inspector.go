@@ -58,7 +58,7 @@ func checkInForce(s *config.Settings, dir string) (c *check.Check, why string, e
 		return nil, "", nil
 	}
 	f := state.InForce
-	c = &check.Check{Name: "tests", Command: f.Command, Wrap: f.Wrap, Timeout: f.Timeout, Env: f.Env}
+	c = &check.Check{Name: "tests", Command: f.Command, Wrap: f.Wrap, Timeout: f.Timeout, Env: f.Env, Filters: state.Trust.Accepts}
 	if f.Line {
 		c.Command = check.Shell(f.Command[0])
 	}

@@ -53,7 +53,7 @@ var drawing = map[string][]string{
 	"internal/boardtext":          {"board", "internal/boardjson", "internal/console"},
 	"internal/cli":                {"access", "auth", "board", "internal/console"},
 	"internal/config":             {"auth", "board", "git", "internal/console"},
-	"internal/configcli":          {"board", "internal/config", "internal/console"},
+	"internal/configcli":          {"board", "git", "internal/config", "internal/console"},
 	"internal/console":            {"internal/visible"},
 	"internal/conformance/client": {"jsonrpc", "mcp", "mcp/oauth", "mcp/streamable"},
 	"internal/conformance/server": {"jsonrpc", "mcp", "mcp/streamable"},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,6 +25,9 @@ type Trust struct {
 	Repository string `json:"repository"`
 	// Check is the accepted check, nil if none is.
 	Check *Check `json:"check,omitzero"`
+	// Filters are accepted filters of the clone's own configuration of git, as
+	// git.Repo.Filters lists them.
+	Filters []string `json:"filters,omitzero"`
 	// By and At are who accepted it, and when.
 	By string    `json:"by,omitzero"`
 	At time.Time `json:"at,omitzero"`
@@ -96,6 +100,9 @@ func (t *Trust) Accept(c *Check, by string, at time.Time) error {
 	}
 	return t.mark.write(t.path)
 }
+
+// Accepts reports whether a filter of the clone's own configuration of git may run.
+func (t *Trust) Accepts(filter string) bool { return slices.Contains(t.Filters, filter) }
 
 // marked returns the file of what was accepted of this repository by a process with
 // another state directory, empty if there is none. Without the mark, a client that does

@@ -1,5 +1,5 @@
-// Package configcli is bossman config: it shows the configuration, and what the board
-// enforces.
+// Package configcli is bossman config, which shows the configuration and what the board
+// enforces, and bossman trust, with which people accept what a repository brings.
 package configcli
 
 import (

@@ -1,0 +1,194 @@
+package configcli
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bossman-dev/bossman/git"
+	"github.com/bossman-dev/bossman/internal/config"
+	"github.com/bossman-dev/bossman/internal/console"
+	"github.com/spf13/cobra"
+)
+
+// trustCLI is bossman trust on a console.
+type trustCLI struct {
+	*console.Console
+	user string
+}
+
+// Trust returns bossman trust. load reads the settings; user is the name of who runs it.
+func Trust(out *console.Console, load func() (*config.Settings, error), user string) *cobra.Command {
+	c := &trustCLI{out, user}
+	var yes, revoke bool
+	cmd := &cobra.Command{
+		Use: "trust", Short: "Read and accept the commands that this repository brings", Args: cobra.NoArgs,
+		Long: `Trust shows the check in the project's .bossman/config.toml and asks whether Bossman
+may run it. Until you accept it, it does not run.
+
+A check runs at every report of "done", on this machine, outside the agent's sandbox and
+with your rights, and it runs code that an agent has written. What you accept is stored
+outside the repository and stays in force as you read it: a later change of the file, on
+whatever branch, has no effect until you run this command again.
+
+Where a check runs, git reads the files, and runs filters for that. Trust also shows those
+that the clone's own .git/config names. Filters of your own configuration of git, such as
+git-lfs, need no acceptance.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := c.RefuseAgent(); err != nil {
+				return err
+			}
+			s, err := load()
+			if err != nil {
+				return err
+			}
+			at, err := s.Location()
+			if err != nil {
+				return err
+			}
+			state, err := s.Check()
+			if err != nil {
+				return err
+			}
+			if revoke {
+				return c.revoke(state)
+			}
+			filters, err := newFilters(cmd.Context(), at, state)
+			if err != nil {
+				return err
+			}
+			return c.accept(cmd, state, filters, yes)
+		},
+	}
+	cmd.Flags().BoolVar(&yes, "yes", false, "accept without asking, for scripts that people write")
+	cmd.Flags().BoolVar(&revoke, "revoke", false, "withdraw what was accepted")
+	return cmd
+}
+
+// trustJSON is the answer of bossman trust with --json.
+type trustJSON struct {
+	File     string   `json:"file"`
+	InForce  []string `json:"in_force"`
+	Proposed []string `json:"proposed,omitzero"`
+	// Filters are commands of the clone's own configuration of git that are not accepted.
+	Filters  []string `json:"filters,omitzero"`
+	Accepted bool     `json:"accepted"`
+}
+
+// newFilters lists the filters of the clone's own configuration that are not accepted.
+func newFilters(ctx context.Context, at config.Location, state config.CheckState) ([]string, error) {
+	repo, ok := git.At(at.Root)
+	if !ok || repo.Bare || git.Installed() != nil {
+		return nil, nil
+	}
+	filters, err := repo.Filters(ctx)
+	return slices.DeleteFunc(filters, state.Trust.Accepts), err
+}
+
+func (c *trustCLI) accept(cmd *cobra.Command, state config.CheckState, filters []string, yes bool) error {
+	answer := trustJSON{File: state.File, InForce: checkLines(state.InForce), Proposed: checkLines(state.Proposed), Filters: filters}
+	if state.Proposed == nil && len(filters) == 0 {
+		answer.Accepted = state.Trust.Check != nil || len(state.Trust.Filters) > 0
+		if c.JSON {
+			return c.PrintJSON(answer)
+		}
+		switch {
+		case state.Withdrawn:
+			c.Linef("%s has no [check]. The one that %s accepted stays in force:", state.File, state.Trust.By)
+			c.showCheck(state.InForce)
+			c.Linef("To withdraw it: bossman trust --revoke")
+		case state.Trust.Check != nil:
+			c.Linef("Nothing to accept: the check is as %s accepted it.", state.Trust.By)
+			c.showCheck(state.InForce)
+		default:
+			c.Linef("Nothing to accept: %s has no [check].", state.File)
+		}
+		return nil
+	}
+	if !yes || !c.JSON {
+		c.show(state, filters)
+	}
+	if !yes {
+		if !console.IsTerminal(c.Stdin) {
+			return console.Errorf(console.Denied, "run it in a terminal, or read the above and add --yes", "nobody was asked: standard input is not a terminal")
+		}
+		c.Linef("This will run at every report of \"done\", with your rights and outside any sandbox of the agent.")
+		line, err := c.Prompt(cmd.Context(), "Accept it? [y/N] ")
+		if err != nil {
+			return err
+		}
+		if s := strings.ToLower(line); s != "y" && s != "yes" {
+			return console.Errorf(console.Denied, "", "not accepted; nothing has changed")
+		}
+	}
+	state.Trust.Filters = append(state.Trust.Filters, filters...)
+	if err := state.Trust.Accept(cmp.Or(state.Proposed, state.Trust.Check), c.user, time.Now()); err != nil {
+		return err
+	}
+	answer.Accepted = true
+	if state.Proposed != nil {
+		answer.InForce = checkLines(state.Proposed)
+	}
+	if c.JSON {
+		return c.PrintJSON(answer)
+	}
+	if state.Proposed == nil {
+		c.Linef("Accepted. Git may run them to read the files of this clone.")
+		return nil
+	}
+	c.Linef("Accepted. Reports of done are now checked with it.")
+	return nil
+}
+
+// show writes what would be accepted.
+func (c *trustCLI) show(state config.CheckState, filters []string) {
+	if state.Proposed != nil {
+		c.Linef("The check in %s:", state.File)
+		c.showCheck(state.Proposed)
+		if old := state.Moved; old != nil {
+			c.Linef("%s accepted a check when this repository was %s:", old.By, old.Repository)
+			c.showCheck(old.Check)
+		}
+		if old := state.Trust.Check; old != nil {
+			c.Linef("In force until you accept it:")
+			c.showCheck(old)
+		}
+	}
+	if len(filters) > 0 {
+		c.Linef("Commands in this clone's own configuration of git, which git runs to read files:")
+		for _, f := range filters {
+			c.Linef("  %q", f)
+		}
+	}
+}
+
+func (c *trustCLI) revoke(state config.CheckState) error {
+	if state.Trust.Check == nil && state.Moved == nil && len(state.Trust.Filters) == 0 {
+		return console.Errorf(console.NothingToDo, "", "nothing was accepted here")
+	}
+	state.Trust.Filters = nil
+	if err := state.Trust.Accept(nil, c.user, time.Now()); err != nil {
+		return err
+	}
+	if c.JSON {
+		return c.PrintJSON(trustJSON{File: state.File})
+	}
+	c.Linef("Withdrawn. The repository's check and filters do not run any more.")
+	return nil
+}
+
+// showCheck writes a check as its file has it.
+func (c *trustCLI) showCheck(check *config.Check) {
+	for _, line := range checkLines(check) {
+		c.Linef("  %s", line)
+	}
+}
+
+func checkLines(c *config.Check) []string {
+	if c == nil {
+		return nil
+	}
+	return c.Lines()
+}
