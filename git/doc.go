@@ -11,7 +11,6 @@
 // A worktree and its git directory have to name each other; Repo.Foreign says where they do
 // not. A bare repository inside a worktree is content.
 //
-// Only Snapshot runs the clean filters of the repository and its submodules, because it
-// reads the files of a worktree as a commit would; take one only where the repository is
-// trusted.
+// Only Snapshot runs clean filters, because it reads the files of a worktree as a commit
+// would: those of the user, and of the repository's own those that its caller accepts.
 package git
