@@ -63,12 +63,13 @@ type wireClaim struct {
 	Worker       string `json:"worker"`
 	Attempt      int    `json:"attempt"`
 	LeaseSeconds int    `json:"lease_seconds"`
+	Branch       string `json:"branch,omitzero"` // the one that the worker is told to work on
 }
 
 func wireClaimOf(c board.Claim) wireClaim {
 	return wireClaim{
 		Claim: c.Handle.String(), Task: c.Task.String(), Worker: c.Worker.Name, Attempt: c.Attempt,
-		LeaseSeconds: int(c.Lease / time.Second),
+		LeaseSeconds: int(c.Lease / time.Second), Branch: c.Where.Ordered,
 	}
 }
 

@@ -35,17 +35,29 @@ type claimFile struct {
 	Claim  string `json:"claim,omitzero"`
 	// Dir is the worktree where the claim was taken. It is another one now if it was moved.
 	Dir string `json:"dir,omitzero"`
+	// Branch is the one that the agent was told to work on, in a worktree of its own.
+	Branch string `json:"branch,omitzero"`
 }
 
 // maxClaimFile bounds what is read.
 const maxClaimFile = 64 << 10
 
-// openClaim reads the file of a desk. Outside git a claim is also found from below the
-// directory in which it was taken, within the project.
+// openClaim reads the file of a desk. A claim whose agent was told to work on the branch that
+// is checked out here is found, too, and outside git one that was taken in a directory above,
+// within the project.
 func openClaim(d *Desk) (*claimFile, error) {
 	own, err := readClaim(claimPath(d.Dir, d.Elsewhere), boardName(d))
-	if _, outside := git.Find(d.Dir); err != nil || own.Claim != "" || outside == nil {
+	if err != nil || own.Claim != "" {
 		return own, err
+	}
+	if repo, err := git.Find(d.Dir); err == nil {
+		head, err := repo.Head()
+		for _, held := range own.others(repo) {
+			if err == nil && held.Branch != "" && held.Branch == head.Branch {
+				return held, nil
+			}
+		}
+		return own, nil
 	}
 	for dir := filepath.Dir(d.Dir); strings.HasPrefix(dir+"/", d.Root+"/") && d.Root != ""; dir = filepath.Dir(dir) {
 		if c, err := readClaim(claimPath(dir, d.Elsewhere), own.Board); err == nil && c.Claim != "" {
@@ -161,17 +173,27 @@ func (c *claimFile) beside(dir string) (worktree, claim string) {
 	if err != nil {
 		return "", ""
 	}
-	for _, other := range repo.Worktrees() {
-		held, err := readClaim(claimPath(other.Root, ""), c.Board)
-		if err != nil || held.Claim == "" || other.Root == repo.Root {
-			continue
-		}
-		if claim != "" {
-			return "", ""
-		}
-		worktree, claim = other.Root, held.Claim
+	others := c.others(repo)
+	if len(others) != 1 {
+		return "", ""
+	}
+	for root, held := range others {
+		worktree, claim = root, held.Claim
 	}
 	return worktree, claim
+}
+
+// others returns the claims on this board that are held in other worktrees of a repository, by
+// worktree.
+func (c *claimFile) others(repo *git.Repo) map[string]*claimFile {
+	list := map[string]*claimFile{}
+	for _, other := range repo.Worktrees() {
+		held, err := readClaim(claimPath(other.Root, ""), c.Board)
+		if err == nil && held.Claim != "" && other.Root != repo.Root {
+			list[other.Root] = held
+		}
+	}
+	return list
 }
 
 // lockWait is how long a command waits for another one in the same directory.

@@ -216,7 +216,12 @@ func (s *session) branch(named string) (string, error) {
 func (s *session) remember(r *reply) {
 	s.claim.Worker, s.claim.Claim = r.fact("claim", "worker"), r.fact("claim", "claim")
 	if repo, err := git.Find(s.Dir); err == nil && r.fact("outcome") == "handed_out" {
-		s.claim.Dir = repo.Root
+		if own := claimPath(s.Dir, s.Elsewhere); own != s.claim.path { // the last claim was found in another worktree, and is over
+			s.release()
+			s.claim.path = own
+			s.claim.Worker, s.claim.Claim = r.fact("claim", "worker"), r.fact("claim", "claim")
+		}
+		s.claim.Dir, s.claim.Branch = repo.Root, r.fact("claim", "branch")
 	}
 	if err := s.claim.write(); err != nil {
 		r.text += fmt.Sprintf("\nThis claim could not be kept in %s (%v). Add --claim %s to each command.", s.claim.path, err, s.claim.Claim)
