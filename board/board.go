@@ -61,8 +61,10 @@ type Board struct {
 	// changed is closed and replaced whenever waiting calls should look again.
 	changed chan struct{}
 	groups  map[string]*group
-	// counted caches the explanations of calls that found no task.
-	counted map[string]countedAt
+	// explanations caches why calls found no task; explaining has room for one that is
+	// being made.
+	explanations map[string]explanation
+	explaining   chan struct{}
 }
 
 // DefaultLease is how long a claim lasts without a sign of life, unless its task, its project
@@ -71,7 +73,7 @@ const DefaultLease = 10 * time.Minute
 
 // New returns a Board on a store. Options may be nil.
 func New(s Store, o *Options) *Board {
-	b := &Board{store: s, over: make(chan struct{}), changed: make(chan struct{}), groups: map[string]*group{}, counted: map[string]countedAt{}}
+	b := &Board{store: s, over: make(chan struct{}), changed: make(chan struct{}), groups: map[string]*group{}, explanations: map[string]explanation{}, explaining: make(chan struct{}, 1)}
 	if o != nil {
 		b.o = *o
 	}

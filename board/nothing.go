@@ -23,6 +23,9 @@ type Nothing struct {
 	Taken []Taken
 	// Coming are tasks that become ready by themselves, at most 3; the soonest first.
 	Coming []Coming
+	// Unexplained is set if the board could not be counted in time. Everything else is
+	// unknown then.
+	Unexplained bool
 }
 
 // Taken is a task in progress, as other workers may know about it.
@@ -48,54 +51,87 @@ type Coming struct {
 
 func (n *Nothing) Error() string { return "nothing to hand out" }
 
-// countedAt is a cached Nothing, and how long it may be used.
-type countedAt struct {
+// An explanation is a cached Nothing, and how long it is fresh.
+type explanation struct {
 	until   time.Time
 	nothing Nothing
 }
 
-// nothing returns a *Nothing that explains why there is no task. Counting a large board
-// takes a while and idle workers ask often, so it is cached for 20 times as long as it
-// took, up to 5 seconds.
+const (
+	// explainTime is how long an explanation may take, and explainWait how long a call waits
+	// while another one is being made.
+	explainTime = 2 * time.Second
+	explainWait = time.Second
+)
+
+// nothing returns a *Nothing that explains why there is no task.
 func (b *Board) nothing(ctx context.Context, a Actor, w Wish) error {
-	n, err := b.counts(ctx, w)
-	if err != nil {
-		return err
-	}
+	n := b.explain(ctx, w)
 	if n.Counts.Ready > 0 {
 		if err := b.addDeclined(ctx, a, w, &n); err != nil {
-			return err
+			b.o.Logger.Warn("what the caller has given back is not known", "err", err)
 		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
 	}
 	return &n
 }
 
-// counts returns what nothing says to everybody who has the same wish.
-func (b *Board) counts(ctx context.Context, w Wish) (Nothing, error) {
+// explain returns what nothing says to everybody who has the same wish. Counting a large
+// board takes a while and idle workers ask often, so an explanation is used for 20 times as
+// long as it took, up to 5 seconds, and only one is made at a time. One that cannot be made
+// is left out: that there is no task is known without it.
+func (b *Board) explain(ctx context.Context, w Wish) Nothing {
 	key := strings.Join(w.Projects, " ") + "\n" + strings.Join(w.Skills, " ")
-	b.mu.Lock()
-	known, ok := b.counted[key]
-	b.mu.Unlock()
-	began := time.Now()
-	if ok && began.Before(known.until) {
-		return known.nothing, nil
+	known, fresh := b.explained(key)
+	if fresh {
+		return known
 	}
-	var n Nothing
+	late := time.NewTimer(explainWait)
+	defer late.Stop()
+	select {
+	case b.explaining <- struct{}{}:
+		defer func() { <-b.explaining }()
+	case <-late.C:
+		return known
+	case <-ctx.Done():
+		return known
+	}
+	if known, fresh = b.explained(key); fresh { // by the one that was being made
+		return known
+	}
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, explainTime)
+	defer cancel()
+	n := Nothing{}
 	err := b.store.Read(ctx, func(r Reader) (err error) {
 		n, err = b.whyNothing(r, w)
 		return err
 	})
 	if err != nil {
-		return n, err
+		b.o.Logger.Warn("why there is nothing to hand out is not known", "err", err)
+		n = known
 	}
 	now := time.Now()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if len(b.counted) > 1000 {
-		clear(b.counted)
+	if len(b.explanations) > 1000 {
+		clear(b.explanations)
 	}
-	b.counted[key] = countedAt{until: now.Add(min(20*now.Sub(began), 5*time.Second)), nothing: n}
-	return n, nil
+	b.explanations[key] = explanation{until: now.Add(min(20*now.Sub(began), 5*time.Second)), nothing: n}
+	return n
+}
+
+// explained returns the last explanation, which may be no longer fresh.
+func (b *Board) explained(key string) (n Nothing, fresh bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	last, ok := b.explanations[key]
+	if !ok {
+		return Nothing{Unexplained: true}, false
+	}
+	return last.nothing, time.Now().Before(last.until)
 }
 
 // addDeclined adds the ready tasks that the caller has given back.

@@ -21,6 +21,9 @@ func nothingAnswer(n *board.Nothing, lead bool, waited int) *answer {
 	case n.PausedBy != "":
 		w.Reason, w.RetryAfterSeconds = "paused", 300
 		s = "Paused by " + inline(n.PausedBy, 40) + "."
+	case n.Unexplained:
+		w.Reason = "waiting"
+		s = "Nothing is ready for you. Why is not known: the board could not be counted in time."
 	case c.Total() == 0:
 		w.Reason, w.RetryAfterSeconds = "empty", 300
 		s = "There are no tasks yet."
