@@ -221,9 +221,9 @@ func TestCheck_elsewhere(t *testing.T) {
 
 func TestCheck_timeout(t *testing.T) {
 	c := shell("echo begun; sleep 300")
-	c.Timeout = 300 * time.Millisecond
+	c.Timeout = 2 * time.Second
 	v := verdict(t, begin(t, newRunner(t, nil), newRepo(t), c))
-	if v.Result != check.NotJudged || !strings.Contains(v.Why, "longer than 300ms") || v.Tail != "begun\n" {
+	if v.Result != check.NotJudged || !strings.Contains(v.Why, "longer than 2s") || v.Tail != "begun\n" {
 		t.Errorf("a check that hangs: %+v", v)
 	}
 }

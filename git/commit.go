@@ -97,10 +97,12 @@ func (r *Repo) Tree(ctx context.Context, commit string) (string, error) {
 
 // CommitTime returns when a commit was made, by the committer's clock.
 func (r *Repo) CommitTime(ctx context.Context, commit string) (time.Time, error) {
-	out, err := r.git(ctx, "show", "--no-patch", "--no-show-signature", "--format=%ct", "--end-of-options", commit)
+	// Unlike show, rev-list reads no mailmap.
+	out, err := r.git(ctx, "rev-list", "--timestamp", "--max-count=1", "--end-of-options", commit)
 	if err != nil {
 		return time.Time{}, err
 	}
-	secs, err := strconv.ParseInt(strings.TrimSpace(out), 10, 64)
+	text, _, _ := strings.Cut(out, " ")
+	secs, err := strconv.ParseInt(text, 10, 64)
 	return time.Unix(secs, 0), err
 }

@@ -8,7 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
+	"time"
 )
 
 // ErrNoRepo means that a directory is in no git repository.
@@ -29,6 +31,8 @@ type Repo struct {
 	// in half a sentence; empty if it does not. Then the worktree names it, but it does not
 	// name the worktree: anybody can write such a pointer into an archive.
 	Foreign string
+
+	looked atomic.Pointer[time.Time] // when look last found nothing wrong
 }
 
 // Find finds the repository that a directory is in. It reads files only. A bare repository

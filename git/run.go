@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -70,7 +71,7 @@ type call struct {
 	args   []string
 	env    []string // in addition
 	stdin  string
-	memory int64 // bounds what git may allocate, if it is set
+	memory int64 // bounds what git may allocate, if it is more than a read needs
 }
 
 // git runs a command that reads in the repository, and returns its standard output.
@@ -81,7 +82,7 @@ func (r *Repo) git(ctx context.Context, args ...string) (string, error) {
 }
 
 func (r *Repo) run(ctx context.Context, c call) (string, error) {
-	if err := r.plain(); err != nil {
+	if err := r.look(); err != nil {
 		return "", &Error{Args: c.args, Exit: -1, err: err}
 	}
 	cmd := exec.Command("git", append(append([]string{}, safeOptions...), c.args...)...)
@@ -91,9 +92,7 @@ func (r *Repo) run(ctx context.Context, c call) (string, error) {
 	cmd.WaitDelay = killDelay
 	out, complaints := &limited{limit: maxOutput}, &limited{limit: maxErrors, tail: true}
 	cmd.Stdout, cmd.Stderr = out, complaints
-	if c.memory > 0 {
-		proc.LimitMemory(cmd, c.memory)
-	}
+	proc.LimitMemory(cmd, max(c.memory, r.readMemory()))
 	err := ctx.Err()
 	var tree *proc.Tree
 	if err == nil {
@@ -119,6 +118,39 @@ func (r *Repo) run(ctx context.Context, c call) (string, error) {
 	return out.String(), nil
 }
 
+// readMemory bounds what git may allocate to read: an object that unpacks to some hundred
+// megabytes, or a file in the worktree without measure, is not worth that. What is in an index
+// or in packs takes some times its size.
+func (r *Repo) readMemory() int64 {
+	limit := int64(128 << 20)
+	if info, err := os.Stat(filepath.Join(r.Dir, "index")); err == nil {
+		limit += 8 * info.Size()
+	}
+	packs, _ := os.ReadDir(filepath.Join(r.Common, "objects", "pack"))
+	for _, e := range packs {
+		if info, err := e.Info(); err == nil && strings.HasSuffix(e.Name(), ".idx") {
+			limit += info.Size()
+		}
+	}
+	return limit
+}
+
+// lookAgain is how long a look at the files of a repository holds: the calls of one operation,
+// but not the time that a check runs.
+const lookAgain = time.Second
+
+// look is plain, once for the calls that follow each other.
+func (r *Repo) look() error {
+	if at := r.looked.Load(); at != nil && time.Since(*at) < lookAgain {
+		return nil
+	}
+	if err := r.plain(); err != nil {
+		return err
+	}
+	r.looked.Store(new(time.Now()))
+	return nil
+}
+
 // plain refuses a repository in which a pipe, a device or a file without measure stands in
 // place of a file that git reads: git would wait for it, or read it whole.
 func (r *Repo) plain() error {
@@ -129,19 +161,20 @@ func (r *Repo) plain() error {
 		for _, dir := range []string{r.Dir, r.Common} {
 			path := filepath.Join(dir, filepath.FromSlash(name))
 			if info, err := os.Stat(path); err == nil && (!info.Mode().IsRegular() || info.Size() > limit) {
-				return fmt.Errorf("%s is not a regular file of at most %d bytes", path, limit)
+				return fmt.Errorf("%q is not a regular file of at most %d bytes", path, limit)
 			}
 		}
 	}
-	for _, name := range []string{"config", "config.worktree"} {
-		for key, value := range r.settings(name) {
-			named := key == "core.attributesfile" || key == "core.excludesfile" || strings.HasPrefix(key, "include") && strings.HasSuffix(key, ".path")
-			if !named {
-				continue
-			}
-			if info, err := os.Stat(resolve(r.Common, value)); err == nil && (!info.Mode().IsRegular() || info.Size() > maxConfig) {
-				return fmt.Errorf("%s in %s is %s, which is not a regular file of at most %d bytes", key, filepath.Join(r.Common, name), value, maxConfig)
-			}
+	files := slices.Concat(r.included(filepath.Join(r.Common, "config"), 0), r.included(filepath.Join(r.Common, "config.worktree"), 0))
+	if r.Dir != r.Common {
+		files = append(files, r.included(filepath.Join(r.Dir, "config.worktree"), 0)...)
+	}
+	if !r.Bare {
+		files = append(files, filepath.Join(r.Root, ".gitattributes"), filepath.Join(r.Root, ".gitignore"))
+	}
+	for _, path := range files {
+		if info, err := os.Stat(path); err == nil && !info.IsDir() && (!info.Mode().IsRegular() || info.Size() > maxConfig) {
+			return fmt.Errorf("%q, which git reads, is not a regular file of at most %d bytes", path, maxConfig)
 		}
 	}
 	return filepath.WalkDir(filepath.Join(r.Common, "refs"), func(path string, e fs.DirEntry, err error) error {
@@ -149,7 +182,7 @@ func (r *Repo) plain() error {
 			return nil
 		}
 		if info, err := os.Stat(path); err == nil && !info.IsDir() && (!info.Mode().IsRegular() || info.Size() > maxSmall) {
-			return fmt.Errorf("%s is not a regular file of at most %d bytes", path, maxSmall)
+			return fmt.Errorf("%q is not a regular file of at most %d bytes", path, maxSmall)
 		}
 		return nil
 	})

@@ -1,36 +1,196 @@
 package git
 
 import (
+	"io"
 	"iter"
+	"os"
 	"path/filepath"
 	"strings"
 )
 
 // settings yields the settings in a configuration file of the repository, such as
-// remote.origin.url. It reads the file only, no file that this includes, and no value of
-// several lines.
+// remote.origin.url. It reads the file only, and no file that this includes.
 func (r *Repo) settings(name string) iter.Seq2[string, string] {
+	return configFile(filepath.Join(r.Common, name))
+}
+
+// configFile yields the settings in a configuration file; none if it is not a regular file of
+// bounded size.
+func configFile(path string) iter.Seq2[string, string] {
 	return func(yield func(key, value string) bool) {
-		text, err := readSmall(filepath.Join(r.Common, name))
+		f, err := openPlain(path, maxConfig)
 		if err != nil {
 			return
 		}
-		section := ""
-		for line := range strings.Lines(text) {
-			line = strings.TrimSpace(line)
-			if strings.HasPrefix(line, "[") {
-				end := max(1, strings.LastIndexByte(line, ']'))
-				kind, sub, _ := strings.Cut(line[1:end], " ")
-				section = strings.ToLower(strings.TrimSpace(kind)) + "."
-				if sub = strings.Trim(strings.TrimSpace(sub), `"`); sub != "" {
-					section += sub + "."
-				}
-				continue
-			}
-			key, value, ok := strings.Cut(line, "=")
-			if ok && !yield(section+strings.ToLower(strings.TrimSpace(key)), strings.Trim(strings.TrimSpace(value), `"`)) {
+		defer f.Close()
+		text, err := io.ReadAll(io.LimitReader(f, maxConfig))
+		if err != nil {
+			return
+		}
+		p := configParser{text: strings.ReplaceAll(strings.TrimPrefix(string(text), "\ufeff"), "\r\n", "\n")}
+		for p.next() {
+			if !yield(p.section+p.key, p.value) {
 				return
 			}
 		}
 	}
+}
+
+// A configParser reads the text of a configuration file by git's rules. It ends where git would
+// reject the file.
+type configParser struct {
+	text    string
+	section string // with a dot at its end
+	// key and value are the last setting.
+	key, value string
+}
+
+// next reads up to and with the next setting.
+func (p *configParser) next() bool {
+	for p.text != "" {
+		switch c := p.text[0]; {
+		case c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\v' || c == '\f':
+			p.text = p.text[1:]
+		case c == '#' || c == ';':
+			_, p.text, _ = strings.Cut(p.text, "\n")
+		case c == '[':
+			if !p.readSection() {
+				return false
+			}
+		default:
+			return p.readSetting()
+		}
+	}
+	return false
+}
+
+// readSection reads [name], [name.sub] or [name "sub"].
+func (p *configParser) readSection() bool {
+	end := strings.IndexAny(p.text, "] \t\n")
+	if end < 0 || p.text[end] == '\n' {
+		return false
+	}
+	p.section = strings.ToLower(p.text[1:end]) + "."
+	if p.text[end] == ']' {
+		p.text = p.text[end+1:]
+		return true
+	}
+	rest, ok := strings.CutPrefix(strings.TrimLeft(p.text[end:], " \t"), `"`)
+	if !ok {
+		return false
+	}
+	var sub strings.Builder
+	for i := 0; i < len(rest); i++ {
+		switch c := rest[i]; c {
+		case '\n':
+			return false
+		case '"':
+			p.section += sub.String() + "."
+			p.text, ok = strings.CutPrefix(rest[i+1:], "]")
+			return ok
+		case '\\':
+			if i++; i == len(rest) {
+				return false
+			}
+			sub.WriteByte(rest[i])
+		default:
+			sub.WriteByte(c)
+		}
+	}
+	return false
+}
+
+// readSetting reads a key, and its value if it has one.
+func (p *configParser) readSetting() bool {
+	end := strings.IndexFunc(p.text, func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-'
+	})
+	if end < 0 {
+		end = len(p.text)
+	}
+	if end == 0 {
+		return false
+	}
+	p.key, p.value = strings.ToLower(p.text[:end]), "true"
+	p.text = strings.TrimLeft(p.text[end:], " \t")
+	if p.text == "" || p.text[0] == '\n' {
+		return true
+	}
+	if p.text[0] != '=' {
+		return false
+	}
+	p.text = p.text[1:]
+	return p.readValue()
+}
+
+// readValue reads the rest of a line, and the lines that continue it.
+func (p *configParser) readValue() bool {
+	var value strings.Builder
+	quoted, keep := false, 0 // keep is how much of the value does not end in space
+	for i := 0; i < len(p.text); i++ {
+		switch c := p.text[i]; {
+		case c == '\n' && quoted:
+			return false
+		case c == '\n' || !quoted && (c == '#' || c == ';'):
+			_, p.text, _ = strings.Cut(p.text[i:], "\n")
+			p.value = value.String()[:keep]
+			return true
+		case !quoted && (c == ' ' || c == '\t'):
+			if keep > 0 {
+				value.WriteByte(' ')
+			}
+		case c == '"':
+			quoted = !quoted
+		case c == '\\':
+			if i++; i == len(p.text) {
+				return false
+			}
+			if p.text[i] == '\n' {
+				continue
+			}
+			n := strings.IndexByte(`tbn\"`, p.text[i])
+			if n < 0 {
+				return false
+			}
+			value.WriteByte("\t\b\n\\\""[n])
+			keep = value.Len()
+		default:
+			value.WriteByte(c)
+			keep = value.Len()
+		}
+	}
+	p.text, p.value = "", value.String()[:keep]
+	return !quoted
+}
+
+// maxIncludes bounds how deep configuration files include each other, as git does.
+const maxIncludes = 10
+
+// included returns the files that git reads because a configuration file names them: further
+// configuration files, attributes, and patterns to ignore. It takes every condition of an
+// include for fulfilled.
+func (r *Repo) included(file string, depth int) (files []string) {
+	for key, value := range configFile(file) {
+		switch {
+		case key == "core.attributesfile" || key == "core.excludesfile":
+			files = append(files, resolve(r.Root, home(value)))
+		case strings.HasPrefix(key, "include") && strings.HasSuffix(key, ".path"):
+			path := resolve(filepath.Dir(file), home(value))
+			files = append(files, path)
+			if depth < maxIncludes && len(files) < maxIncludes*maxIncludes {
+				files = append(files, r.included(path, depth+1)...)
+			}
+		}
+	}
+	return files
+}
+
+// home returns a path whose beginning may be a tilde.
+func home(path string) string {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok {
+		if dir, err := os.UserHomeDir(); err == nil {
+			return filepath.Join(dir, rest)
+		}
+	}
+	return path
 }

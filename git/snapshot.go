@@ -80,7 +80,11 @@ func (r *Repo) snapshot(ctx context.Context, accept func(filter string) bool, de
 	if _, err := os.Lstat(filepath.Join(r.Dir, "info", "sparse-checkout")); err == nil {
 		add = slices.Insert(add, 1, "--sparse") // files outside the sparse checkout are files, too
 	}
-	if _, err := r.run(ctx, call{args: add, env: env}); err != nil {
+	memory := r.readMemory() + addMemory
+	if len(filters.own)+len(filters.others) > 0 {
+		memory += filterMemory
+	}
+	if _, err := r.run(ctx, call{args: add, env: env, memory: memory}); err != nil {
 		if e, ok := errors.AsType[*Error](err); ok && strings.Contains(e.Output, "does not have a commit checked out") {
 			err = fmt.Errorf("%w: %s", ErrNoCommitInside, strings.TrimSpace(e.Output))
 		} else if len(refused) > 0 && ctx.Err() == nil {
@@ -94,6 +98,14 @@ func (r *Repo) snapshot(ctx context.Context, accept func(filter string) bool, de
 	tree, err := r.run(ctx, call{args: []string{"write-tree"}, env: env})
 	return Snapshot{Tree: strings.TrimSpace(tree), Base: head.Commit}, err
 }
+
+const (
+	// addMemory is what git may allocate to store files, in addition to what it reads: an
+	// entry of the index for each. It maps the files themselves.
+	addMemory = 512 << 20
+	// filterMemory is what each filter may allocate: the limit holds for them, too.
+	filterMemory = 2 << 30
+)
 
 // clearFlags makes git look at every file of an index again: at files that are assumed to
 // be unchanged, and at files outside a sparse checkout that are there all the same.

@@ -3,8 +3,6 @@ package git
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 )
 
@@ -17,16 +15,6 @@ type Status struct {
 	// Uncommitted is how many files differ from the commit, untracked ones included; 0 if
 	// git does not say.
 	Uncommitted int
-}
-
-// statusMemory bounds what git may allocate to count files: a file in the worktree may be
-// without measure, and the count is not worth that. An index takes some times its size.
-func (r *Repo) statusMemory() int64 {
-	limit := int64(128 << 20)
-	if info, err := os.Stat(filepath.Join(r.Dir, "index")); err == nil {
-		limit += 8 * info.Size()
-	}
-	return limit
 }
 
 // Short is the start of a commit's name, as people are shown it and boards keep it.
@@ -48,7 +36,7 @@ func (r *Repo) Status(ctx context.Context) (Status, error) {
 	if err != nil {
 		return s, nil
 	}
-	out, err := r.run(ctx, call{args: []string{"status", "--porcelain=v2", "-z", "--no-renames", "--ignore-submodules=dirty"}, env: env, memory: r.statusMemory()})
+	out, err := r.run(ctx, call{args: []string{"status", "--porcelain=v2", "-z", "--no-renames", "--ignore-submodules=dirty"}, env: env})
 	if err == nil {
 		s.Uncommitted = strings.Count(out, "\x00")
 	}
