@@ -3,8 +3,10 @@ package check
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/git"
@@ -75,3 +77,31 @@ func (i *Inspector) sight(ctx context.Context, left board.Where, tree *git.Repo)
 	now.Worked = left.Worked || now.Branch != left.Branch || now.Head != left.Head || now.Uncommitted != left.Uncommitted
 	return Sight{Where: now}
 }
+
+// Apart returns a branch that can be made and a directory where it can be checked out, for a
+// worker that is not to work at a place, where another one does: the branch that is asked for
+// and a directory beside the place, unless these are taken. unborn is set if there is no
+// commit at the place that a branch could begin from.
+func (i *Inspector) Apart(at board.Where, branch string) (free, dir string, unborn bool) {
+	free, dir = branch, at.Dir+".worktrees/"+branch
+	tree, ok := git.At(at.Dir)
+	if !ok {
+		return free, dir, false
+	}
+	for n := 0; n < maxApart && !tree.CanMake(free); n++ {
+		free = fmt.Sprintf("%s-w%d", branch, n+1)
+	}
+	dirs := []string{dir}
+	for n := range maxApart {
+		dirs = append(dirs, fmt.Sprintf("%s-w%d", dir, n+1))
+	}
+	dirs = append(dirs, at.Dir+"-"+branch)
+	if n := slices.IndexFunc(dirs, tree.CanAdd); n >= 0 {
+		dir = dirs[n]
+	}
+	head, err := tree.Head()
+	return free, dir, err == nil && head.Commit == ""
+}
+
+// maxApart is how many other names Apart tries.
+const maxApart = 9

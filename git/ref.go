@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"iter"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -45,6 +46,34 @@ func (r *Repo) Head() (Head, error) {
 
 // Branch returns the commit that a branch points to, empty if there is none.
 func (r *Repo) Branch(name string) string { return r.ref("refs/heads/"+name, 0) }
+
+// CanMake reports whether a branch of this name can be made: there is none, nor one whose
+// name begins with it and a slash, or is the beginning of it before a slash.
+func (r *Repo) CanMake(branch string) bool {
+	name := "refs/heads/" + branch
+	if !validRef(name) {
+		return false
+	}
+	for up := name; up != "refs/heads"; up = path.Dir(up) {
+		if r.ref(up, 0) != "" {
+			return false
+		}
+	}
+	for line := range r.packed() {
+		if _, ref, ok := strings.Cut(line, " "); ok && strings.HasPrefix(ref, name+"/") {
+			return false
+		}
+	}
+	below := false
+	_ = filepath.WalkDir(filepath.Join(r.Common, filepath.FromSlash(name)), func(_ string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() {
+			below = true
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return !below
+}
 
 // ref reads a ref; empty if there is none.
 func (r *Repo) ref(name string, depth int) string {

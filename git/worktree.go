@@ -1,6 +1,9 @@
 package git
 
 import (
+	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -9,7 +12,18 @@ import (
 // Worktrees lists the repository's worktrees that are there, as they see it themselves.
 // It reads files only.
 func (r *Repo) Worktrees() []*Repo {
-	roots := []string{filepath.Dir(r.Common)} // the main worktree, unless the repository is bare
+	var list []*Repo
+	for _, root := range append([]string{filepath.Dir(r.Common)}, r.linked()...) { // the main worktree, unless the repository is bare
+		if w, ok := At(root); ok && !w.Bare && w.Common == r.Common {
+			list = append(list, w)
+		}
+	}
+	return list
+}
+
+// linked lists the directories that the repository has as linked worktrees, whether they are
+// there or not.
+func (r *Repo) linked() (roots []string) {
 	pointers, _ := filepath.Glob(filepath.Join(globQuote(r.Common), "worktrees", "*", "gitdir"))
 	for _, p := range pointers {
 		if text, err := readSmall(p); err == nil {
@@ -20,13 +34,21 @@ func (r *Repo) Worktrees() []*Repo {
 			roots = append(roots, filepath.Dir(dot))
 		}
 	}
-	var list []*Repo
-	for _, root := range roots {
-		if w, ok := At(root); ok && !w.Bare && w.Common == r.Common {
-			list = append(list, w)
-		}
+	return roots
+}
+
+// CanAdd reports whether git can make a worktree in a directory: it is empty or not there, and
+// not known as a worktree that has gone.
+func (r *Repo) CanAdd(dir string) bool {
+	if slices.Contains(r.linked(), dir) {
+		return false
 	}
-	return list
+	entries, err := os.ReadDir(dir)
+	if err == nil {
+		return len(entries) == 0
+	}
+	_, dangling := os.Lstat(dir)
+	return errors.Is(err, fs.ErrNotExist) && dangling != nil
 }
 
 // Worktree returns the worktree that has a branch checked out, nil if there is none. Of

@@ -36,6 +36,10 @@ type left struct {
 	// that is on it; empty if it begins from what is checked out.
 	from string
 	busy board.ID
+	// path is where the worktree of the ordered branch can be made, and unborn is set if the
+	// repository has no commit to begin from.
+	path   string
+	unborn bool
 }
 
 type leftPlace struct {
@@ -110,14 +114,7 @@ func (l *left) goOn(ctx context.Context, t *Tools, k *caller, h *board.Handout, 
 		if !l.busy.IsZero() {
 			order = cmp.Or(w.Ordered, fmt.Sprintf("%v-%d", h.Task.ID, h.Claim.Attempt))
 		}
-		if order != w.Ordered {
-			w.Ordered = order
-			if err := t.b.Locate(ctx, k.Actor, h.Claim.Handle, w); err != nil {
-				t.o.Logger.Warn("the branch of an attempt could not be noted", "task", h.Task.ID, "err", err) // the claim holds all the same
-			} else {
-				h.Order(order)
-			}
-		}
+		t.order(ctx, k, h, order)
 	}
 	if w = where(h); w.Ordered == "" {
 		return
@@ -125,10 +122,39 @@ func (l *left) goOn(ctx context.Context, t *Tools, k *caller, h *board.Handout, 
 	if l.from == w.Ordered {
 		l.from = ""
 	}
+	l.see(ctx, t, h)
+	if !l.looked {
+		return
+	}
+	free := ""
+	free, l.path, l.unborn = t.o.Inspector.Apart(w, w.Ordered)
+	if taken := !l.before && !l.ordered.BranchGone || l.ordered.BranchGone && free != w.Ordered; taken && !h.Again {
+		t.order(ctx, k, h, free)
+		l.see(ctx, t, h)
+	}
+}
+
+// see looks at the branch that a worker is told to work on.
+func (l *left) see(ctx context.Context, t *Tools, h *board.Handout) {
+	w := where(h)
 	l.ordered, l.looked = t.look(ctx, board.Where{Host: w.Host, Dir: w.Dir, Branch: w.Branch, Head: w.Head, Ordered: w.Ordered})
 	l.before = slices.ContainsFunc(h.Attempts, func(a board.Attempt) bool {
 		return a.Attempt < h.Claim.Attempt && (a.Where.Ordered == w.Ordered || a.Where.Branch == w.Ordered)
 	})
+}
+
+// order changes the branch that the worker of a hand-out is told to work on.
+func (t *Tools) order(ctx context.Context, k *caller, h *board.Handout, branch string) {
+	w := where(h)
+	if branch == w.Ordered {
+		return
+	}
+	w.Ordered = branch
+	if err := t.b.Locate(ctx, k.Actor, h.Claim.Handle, w); err != nil {
+		t.o.Logger.Warn("the branch of an attempt could not be noted", "task", h.Task.ID, "err", err) // the claim holds all the same
+		return
+	}
+	h.Order(branch)
 }
 
 // look looks at the work that was left at a place; looked is false if only its description is
@@ -201,7 +227,7 @@ func (l left) checkout(w board.Where) string {
 	case l.looked && s.Where.Dir != "" && !s.DirGone:
 		return ", in " + inline(s.Where.Dir, 200) + "."
 	case l.looked && visible.Line(w.Dir) == w.Dir:
-		return fmt.Sprintf(": check it out, here or with git worktree add %s %s", worktreePath(w), shellWord(w.Ordered)) + "."
+		return fmt.Sprintf(": check it out, here or with git worktree add %s %s", l.worktreePath(w), shellWord(w.Ordered)) + "."
 	}
 	return "."
 }
@@ -227,7 +253,7 @@ func (s Sight) text() string {
 // worktree tells a worker to work in a worktree of its own: the one that there is, or one
 // that it makes.
 func (l left) worktree(w board.Where) string {
-	path := worktreePath(w)
+	path := l.worktreePath(w)
 	switch s := l.ordered; {
 	case visible.Line(w.Dir) != w.Dir: // a command with it would not be what it looks like
 		return "Work in a worktree of your own, on branch " + inline(w.Ordered, 80) + "."
@@ -242,9 +268,14 @@ func (l left) worktree(w board.Where) string {
 	if l.from != "" {
 		return fmt.Sprintf("Work in a worktree of your own that begins from branch %s: %s %s", inline(l.from, 80), command, shellWord(l.from))
 	}
+	if l.unborn {
+		return "Work in a worktree of your own. This repository has no commit yet that it could begin from, so make an empty one first: git commit --allow-empty --only -m 'First commit' && " + command
+	}
 	return "Work in a worktree of your own: " + command
 }
 
 // worktreePath is the directory for the worktree of the branch that a worker is told to work
 // on, as a word for a shell.
-func worktreePath(w board.Where) string { return shellWord(w.Dir + ".worktrees/" + w.Ordered) }
+func (l left) worktreePath(w board.Where) string {
+	return shellWord(cmp.Or(l.path, w.Dir+".worktrees/"+w.Ordered))
+}

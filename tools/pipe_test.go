@@ -201,7 +201,10 @@ type slowCheck struct{ takes time.Duration }
 func (slowCheck) Begin(board.Work) error                                { return nil }
 func (slowCheck) End(context.Context, board.Work, []board.Evidence)     {}
 func (slowCheck) Resolve(context.Context, board.Work, []board.Evidence) {}
-func (slowCheck) Command() (command, why string)                        { return "", "" }
+func (slowCheck) Apart(at board.Where, branch string) (free, dir string, unborn bool) {
+	return branch, at.Dir + ".worktrees/" + branch, false
+}
+func (slowCheck) Command() (command, why string) { return "", "" }
 
 func (slowCheck) Look(context.Context, board.Where) (tools.Sight, bool) { return tools.Sight{}, false }
 
