@@ -17,7 +17,7 @@ func sh(t *testing.T, dir, script string) string {
 	t.Helper()
 	cmd := exec.Command("sh", "-ec", script)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+filepath.Join(dir, "none"), "GIT_CONFIG_NOSYSTEM=1",
 		"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.org", "GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=ada@example.org")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -208,6 +208,22 @@ echo bbb > f; touch -d @1700000000 f`)
 	}
 	if got := sh(t, dir, "git show "+s.Tree+":f"); got != "bbb" {
 		t.Errorf("the snapshot has %q, want bbb", got)
+	}
+}
+
+// TestSnapshot_stat: nor does the time of modification hide a change, whatever is configured.
+func TestSnapshot_stat(t *testing.T) {
+	for _, set := range []string{"core.trustctime false", "core.checkStat minimal"} {
+		r, dir := newRepo(t)
+		sh(t, dir, "echo bad > f; touch -d @1700000000 f; git add f; git commit -qm f; git config "+set+"; git status")
+		sh(t, dir, "c=$(stat -c %Z f); until [ $(stat -c %Z f) != $c ]; do echo new > f; touch -d @1700000000 f; done") // many builds of git compare seconds
+		s, err := r.Snapshot(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := sh(t, dir, "git show "+s.Tree+":f"); got != "new" {
+			t.Errorf("%s: the snapshot has %q, want new", set, got)
+		}
 	}
 }
 

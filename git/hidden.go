@@ -3,7 +3,10 @@ package git
 import (
 	"context"
 	"errors"
+	"io/fs"
+	"path"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 )
@@ -12,16 +15,16 @@ import (
 const maxHidden = 5
 
 // Hidden says what makes a snapshot differ from the files of the worktree without a trace
-// in the repository's content: files that only .git/info/exclude or core.excludesFile of
-// this clone leave out, and filters that this clone configures. What .gitignore leaves out
-// is the project's own decision, unless the file leaves out itself, and what the user's own
-// configuration does applies to all repositories. Worktrees that lie inside this one are left
+// in the repository's content: files that only .git/info/exclude or an excludes file of this
+// clone or of the user leave out, line endings that are converted, and filters that this clone
+// configures. What .gitignore leaves out is the project's own decision, unless the file leaves
+// out itself, and the user's own filters apply to all repositories. Worktrees that lie inside this one are left
 // out, too, and submodules are looked at in the same way. Each entry is half a sentence.
 func (r *Repo) Hidden(ctx context.Context) ([]string, error) { return r.hidden(ctx, 0) }
 
 // hidden is Hidden for a repository that lies in depth others, as a submodule.
 func (r *Repo) hidden(ctx context.Context, depth int) ([]string, error) {
-	out, err := r.git(ctx, "config", "--show-scope", "--null", "--type=path", "--get-regexp", `^(core\.(excludesfile|attributesfile|filemode)|filter\..*\.(clean|process))$`)
+	out, err := r.git(ctx, "config", "--show-scope", "--null", "--type=path", "--get-regexp", `^(core\.(excludesfile|attributesfile|filemode|autocrlf)|filter\..*\.(clean|process))$`)
 	if e, ok := errors.AsType[*Error](err); ok && e.Exit == 1 {
 		out, err = "", nil // there are none
 	}
@@ -31,14 +34,21 @@ func (r *Repo) hidden(ctx context.Context, depth int) ([]string, error) {
 	excludes := []string{filepath.Join(r.Common, "info", "exclude")}
 	var hidden []string
 	modes := false // executable bits are not looked at
+	user := userFiles()
 	fields := strings.Split(out, "\x00")
 	for i := 0; i+1 < len(fields); i += 2 { // scope, then key and value
-		if fields[i] != "local" && fields[i] != "worktree" {
-			continue
-		}
 		key, value, _ := strings.Cut(fields[i+1], "\n")
+		own := fields[i] != "local" && fields[i] != "worktree"
 		switch {
+		case key == "core.autocrlf":
+			user.converts = value != "" && !isFalse(value) && !(own && runtime.GOOS == "windows") // where it is the default
+		case own && key == "core.excludesfile":
+			user.excludes = resolve(r.Root, value)
+		case own && key == "core.attributesfile":
+			user.attributes = resolve(r.Root, value)
+		case own:
 		case key == "core.excludesfile":
+			user.excludes = "" // git reads one of them
 			if !filepath.IsAbs(value) {
 				value = filepath.Join(r.Root, value)
 			}
@@ -52,14 +62,11 @@ func (r *Repo) hidden(ctx context.Context, depth int) ([]string, error) {
 			hidden = append(hidden, "filter "+strings.Join(parts[1:len(parts)-1], ".")+" of this clone's configuration rewrites files")
 		}
 	}
-	if text, err := readSmall(filepath.Join(r.Common, "info", "attributes")); err == nil && hasRules(text) {
+	if hasRules(filepath.Join(r.Common, "info", "attributes")) {
 		hidden = append(hidden, ".git/info/attributes sets attributes")
 	}
 	for _, file := range excludes {
-		if text, err := readSmall(file); err != nil || !hasRules(text) {
-			continue
-		}
-		out, err := r.git(ctx, "ls-files", "--others", "--ignored", "--directory", "--no-empty-directory", "-z", "--exclude-from="+file)
+		paths, err := r.excluded(ctx, file)
 		if err != nil {
 			return nil, err
 		}
@@ -67,10 +74,15 @@ func (r *Repo) hidden(ctx context.Context, depth int) ([]string, error) {
 		if file == excludes[0] {
 			name = ".git/info/exclude"
 		}
-		if paths := split(out); len(paths) > 0 {
+		if len(paths) > 0 {
 			hidden = append(hidden, name+" leaves out "+some(paths))
 		}
 	}
+	by, err := r.hiddenByUser(ctx, user)
+	if err != nil {
+		return nil, err
+	}
+	hidden = append(hidden, by...)
 	selves, err := r.selfIgnored(ctx)
 	if err != nil {
 		return nil, err
@@ -173,8 +185,45 @@ func (r *Repo) hiddenInside(ctx context.Context, depth int) (hidden []string, er
 	return hidden, nil
 }
 
-// hasRules reports whether a file of patterns has more than comments.
-func hasRules(text string) bool {
+// excluded lists what a file of patterns leaves out.
+func (r *Repo) excluded(ctx context.Context, file string) ([]string, error) {
+	if !hasRules(file) {
+		return nil, nil
+	}
+	args := []string{"ls-files", "--others", "--ignored", "-z", "--exclude-from=" + file}
+	out, err := r.git(ctx, append(args, "--directory", "--no-empty-directory")...)
+	if err != nil {
+		return nil, err
+	}
+	paths := split(out)
+	// Git leaves out what is in a directory that has other new files, too, and names the files
+	// of a whole directory one by one, which may be too many.
+	if out, err = r.git(ctx, args...); err != nil {
+		return paths, ctx.Err()
+	}
+	named := map[string]bool{}
+	for _, p := range paths {
+		named[p] = true
+	}
+	for _, p := range split(out) {
+		known := named[p]
+		for dir := path.Dir(p); dir != "." && !known; dir = path.Dir(dir) {
+			known = named[dir+"/"]
+		}
+		if !known {
+			paths = append(paths, p)
+		}
+	}
+	slices.Sort(paths)
+	return paths, nil
+}
+
+// hasRules reports whether there is a file of patterns with more than comments.
+func hasRules(path string) bool {
+	text, err := readSmall(path)
+	if err != nil {
+		return path != "" && !errors.Is(err, fs.ErrNotExist) // it is long
+	}
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
 			return true

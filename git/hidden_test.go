@@ -34,3 +34,41 @@ func TestHidden(t *testing.T) {
 	sh(t, dir, "git config --unset core.excludesFile; git config core.fileMode false; chmod +x one")
 	check("core.fileMode", "core.fileMode of this clone leaves out whether files are executable, such as one")
 }
+
+// TestHidden_user: what the user's own configuration leaves out or rewrites is not committed
+// either.
+func TestHidden_user(t *testing.T) {
+	r, dir := newRepo(t)
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_CONFIG_HOME", filepath.Join(home, "config"))
+	check := func(what string, want ...string) {
+		t.Helper()
+		got, err := r.Hidden(t.Context())
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: Hidden = %q, %v, want %q", what, got, err, want)
+		}
+	}
+	sh(t, dir, `mkdir -p $HOME/config/git $HOME/.config/git d node
+printf 'made\n*.log\n' > $HOME/config/git/ignore
+echo '*.log' > .gitignore; git add .gitignore
+touch made a.log node/made d/made d/other`)
+	check("the default file", "the user's own excludes file leaves out d/made, made, node/")
+	sh(t, dir, `mv $HOME/config/git/ignore $HOME/.gitignore; git config --file $HOME/.gitconfig core.excludesFile '~/.gitignore'`)
+	check("core.excludesFile", "the user's own excludes file leaves out d/made, made, node/")
+	sh(t, dir, `rm made d/made node/made; seq 20000 >> $HOME/.gitignore; touch 777`)
+	check("a long file", "the user's own excludes file leaves out 777")
+	sh(t, dir, `git config core.excludesFile /dev/null`)
+	check("core.excludesFile of this clone in place of it")
+	sh(t, dir, `git config --unset core.excludesFile; git config --file $HOME/.gitconfig --unset core.excludesFile
+git config --file $HOME/.gitconfig core.autocrlf input; printf 'x\r\n' > one; printf 'x\r\ny\n' > two; git -c core.autocrlf=input add one two; git commit -qm crlf`)
+	check("core.autocrlf", "git's configuration converts the line endings of one, two")
+	sh(t, dir, `git config core.autocrlf false`)
+	check("which this clone does not use")
+	sh(t, dir, `git config core.autocrlf true`)
+	check("which this clone sets", "git's configuration converts the line endings of one, two")
+	sh(t, dir, `git config --unset core.autocrlf; git config --file $HOME/.gitconfig --unset core.autocrlf; echo '* text' > $HOME/config/git/attributes`)
+	check("attributes", "git's configuration converts the line endings of one, two")
+	sh(t, dir, `rm $HOME/config/git/attributes; rm 777; seq 20000 > .git/info/exclude; touch 888`)
+	check("a long .git/info/exclude", ".git/info/exclude leaves out 888")
+}
