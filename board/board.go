@@ -353,8 +353,7 @@ func (b *Board) Summary(ctx context.Context, slug string) (s Summary, err error)
 	return s, err
 }
 
-// Counts counts the tasks of all projects by state. It reads every task, which takes a
-// while on a board with a million of them.
+// Counts counts the tasks of all projects by state.
 func (b *Board) Counts(ctx context.Context) (c Counts, err error) {
 	err = b.store.Read(ctx, func(r Reader) error {
 		c, err = r.Counts(nil)

@@ -20,8 +20,9 @@ import (
 //	I9   failures are those since the last retry, each with a cause, within the budget
 //	I11  a question has one answer
 //	I12  the counts of blockers and children are right
+//	I13  the counts of tasks by state are right
 func Check(ctx context.Context, s board.Store) []error {
-	c := &checker{ctx: ctx, store: s, seen: map[board.ID]int64{}}
+	c := &checker{ctx: ctx, store: s, seen: map[board.ID]int64{}, states: map[board.State]int{}}
 	if err := c.run(); err != nil {
 		c.errs = append(c.errs, fmt.Errorf("the check itself: %w", err))
 	}
@@ -35,6 +36,8 @@ type checker struct {
 	errs  []error
 	// seen is the number of events of each task.
 	seen map[board.ID]int64
+	// states is the number of tasks in each state.
+	states map[board.State]int
 }
 
 func (c *checker) failf(id board.ID, invariant, format string, args ...any) {
@@ -60,10 +63,14 @@ func (c *checker) run() error {
 				return err
 			}
 			total += c.seen[t.ID]
+			c.states[t.State()]++
 			after = t.ID
 		}
 	}
 	if err := c.claims(); err != nil {
+		return err
+	}
+	if err := c.totals(); err != nil {
 		return err
 	}
 	return c.feed(total)
@@ -124,6 +131,19 @@ func (c *checker) counts(d board.Dossier) {
 	if t.OpenChildren != open || t.DoneChildren != done {
 		c.failf(t.ID, "I12", "it counts %d open and %d done children, want %d and %d", t.OpenChildren, t.DoneChildren, open, done)
 	}
+}
+
+// totals checks I13.
+func (c *checker) totals() error {
+	return c.store.Read(c.ctx, func(r board.Reader) error {
+		n, err := r.Counts(nil)
+		for _, s := range board.States {
+			if n.In(s) != c.states[s] {
+				c.errs = append(c.errs, fmt.Errorf("I13: %d tasks are counted as %s, want %d", n.In(s), s, c.states[s]))
+			}
+		}
+		return err
+	})
 }
 
 // claims checks that each live claim is the newest grant of its task, that a review is of a

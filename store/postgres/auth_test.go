@@ -188,7 +188,7 @@ func TestMigrate_fromTheFirst(t *testing.T) {
 	db := c.NewDatabase(t)
 	seed(t, c.OpenIn(t, db, nil), "web", 2, nil)
 	c.Exec(t, db, "ALTER TABLE projects DROP COLUMN accept", "ALTER TABLE questions DROP COLUMN answered_as", "ALTER TABLE links DROP COLUMN inherited")
-	c.Exec(t, db, "DROP TABLE reviews, plan_items, api_keys, people, auth_meta, durable_calls, session_states, relay, seal_keys, app_roles", "DELETE FROM goose_db_version WHERE version_id > 1")
+	c.Exec(t, db, "DROP TABLE task_counts, counted, reviews, plan_items, api_keys, people, auth_meta, durable_calls, session_states, relay, seal_keys, app_roles", "DELETE FROM goose_db_version WHERE version_id > 1")
 	_, err := postgres.Open(t.Context(), c.DSN(db), nil)
 	if e, ok := errors.AsType[*postgres.SchemaError](err); !ok || e.Have != 1 {
 		t.Fatalf("Open(old) = %v, want a SchemaError", err)

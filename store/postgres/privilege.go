@@ -15,6 +15,8 @@ var privileges = map[string]string{
 	"meta":             "SELECT, UPDATE (feed_epoch, system_id, timeline)",
 	"events":           "SELECT, INSERT",
 	"app_roles":        "",
+	"counted":          "SELECT, UPDATE",
+	"task_counts":      "SELECT, INSERT, UPDATE",
 
 	"projects":         "SELECT, INSERT, UPDATE, DELETE",
 	"project_counters": "SELECT, INSERT, UPDATE, DELETE",

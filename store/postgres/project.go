@@ -69,37 +69,3 @@ WHERE project_id = (SELECT id FROM projects WHERE slug = $1) RETURNING next_no -
 	first, err := one(&t.reader, pgx.RowTo[int64], query, slug, n)
 	return first, named(err, "project", slug)
 }
-
-// Counts counts the tasks of the projects (nil: all).
-func (r *reader) Counts(projects []string) (board.Counts, error) {
-	const query = `
-SELECT status, ready,
-	status = 'pending' AND NOT hold AND (open_blockers > 0 OR open_children > 0) AS blocked,
-	status = 'pending' AND hold AS held, status = 'pending' AND reserved_worker IS NOT NULL AS reserved, count(*)
-FROM projects p JOIN tasks t ON t.id >= p.id::bigint << 40 AND t.id < (p.id + 1)::bigint << 40
-WHERE $1::text[] IS NULL OR p.slug = ANY($1)
-GROUP BY 1, 2, 3, 4, 5`
-	c := board.Counts{Status: map[board.Status]int{}}
-	_, err := list(r, func(row pgx.CollectableRow) (struct{}, error) {
-		var status string
-		var ready, blocked, held, reserved bool
-		var n int
-		err := row.Scan(&status, &ready, &blocked, &held, &reserved, &n)
-		c.Status[board.Status(status)] += n
-		switch {
-		case ready:
-			c.Ready += n
-		case blocked:
-			c.Blocked += n
-		case held:
-			c.Held += n
-		case status == string(board.Pending):
-			c.Later += n
-			if reserved {
-				c.Reserved += n
-			}
-		}
-		return struct{}{}, err
-	}, query, projects)
-	return c, err
-}

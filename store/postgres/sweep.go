@@ -24,11 +24,12 @@ WHERE until < statement_timestamp() - interval '5 min' ORDER BY until LIMIT $1 F
 WHERE at < statement_timestamp() - interval '1 min' ORDER BY at LIMIT $1 FOR UPDATE SKIP LOCKED)`,
 }
 
-// Run keeps the connection of Relay and Bus, and sweeps expired rows, until ctx ends. Each
-// replica must run it.
+// Run keeps the connection of Relay and Bus, sweeps expired rows, and keeps the counts of
+// tasks, until ctx ends. Each replica must run it.
 func (s *Store) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	wg.Go(func() { s.runListener(ctx) })
+	wg.Go(func() { s.countAlways(ctx) })
 	defer wg.Wait()
 	for sleep(ctx, sweepEvery) == nil {
 		if err := s.Sweep(ctx); err != nil && ctx.Err() == nil {

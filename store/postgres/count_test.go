@@ -1,0 +1,122 @@
+package postgres_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/pgtest"
+)
+
+// The counts are right before and after the events are counted, after an import, and in a
+// database that was restored elsewhere, where transactions have other numbers.
+func TestCounts(t *testing.T) {
+	t.Parallel()
+	c := pgtest.Shared(t)
+	db := c.Database(t)
+	s := c.OpenIn(t, db, nil)
+	b := board.New(s, nil)
+	ada := board.Actor{Principal: "ada", Owner: "ada", Name: "ada", Person: true}
+	ctx := t.Context()
+	check := func(when string) {
+		t.Helper()
+		want := map[board.State]int{}
+		all, err := b.List(ctx, board.TaskFilter{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, task := range all {
+			want[task.State()]++
+		}
+		got, err := b.Counts(ctx)
+		for _, state := range board.States {
+			if got.In(state) != want[state] || err != nil {
+				t.Errorf("%s: %d tasks are %s, %v, want %d", when, got.In(state), state, err, want[state])
+			}
+		}
+	}
+	count := func(when string) {
+		t.Helper()
+		check(when)
+		if err := s.Count(ctx); err != nil {
+			t.Fatal(err)
+		}
+		check(when + ", counted")
+	}
+	create := func(n int) (id board.ID) {
+		t.Helper()
+		for range n {
+			task, _, err := b.Create(ctx, ada, board.NewTask{Project: "web", Title: "t", Priority: board.Normal}, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			id = task.ID
+		}
+		return id
+	}
+	cancel := func(id board.ID) {
+		t.Helper()
+		if _, err := b.Cancel(ctx, ada, id, "", board.DependentsKeep); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.SetProject(ctx, board.Project{Slug: "web"}); err != nil {
+		t.Fatal(err)
+	}
+	count("empty")
+	cancel(create(3))
+	count("three tasks")
+	if n := counted(t, c, db); n != 3 {
+		t.Errorf("task_counts has %d tasks, want 3", n)
+	}
+	cancel(create(2))
+	var lines [][]byte
+	if err := b.Export(ctx, "web", func(line []byte) error { lines = append(lines, bytes.Clone(line)); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	_, err := b.Import(ctx, ada, "copy", func(yield func([]byte, error) bool) {
+		for _, l := range lines {
+			if !yield(l, nil) {
+				return
+			}
+		}
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	count("an import")
+
+	// Another system, with events that nobody has counted: some from before.
+	create(1)
+	c.Exec(t, db, "UPDATE meta SET system_id = 5")
+	c.Exec(t, db, "UPDATE counted SET at = '18446744073709551000:18446744073709551000:'")
+	s = c.OpenIn(t, db, nil)
+	b = board.New(s, nil)
+	cancel(create(2))
+	got, err := b.Counts(ctx)
+	if err != nil || got.Status[board.Cancelled] != 5 {
+		t.Errorf("after a restore %d tasks are cancelled, %v, want 5", got.Status[board.Cancelled], err)
+	}
+	if err := s.Count(ctx); err != nil {
+		t.Fatal(err)
+	}
+	again, err := b.Counts(ctx)
+	if err != nil || again.Total() != got.Total() || again.Status[board.Cancelled] != 5 {
+		t.Errorf("Counts = %v, %v after they were brought up to date, want %v", again, err, got)
+	}
+}
+
+func counted(t *testing.T, c *pgtest.Cluster, db string) (n int) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), c.DSN(db))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	if err := conn.QueryRow(t.Context(), "SELECT sum(n) FROM task_counts").Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
