@@ -1,6 +1,7 @@
 package git_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -52,7 +53,7 @@ func TestAt_foreign(t *testing.T) {
 		{"inside", ""},
 		{"symlink", "does not name this directory"},
 		{"pointer", "does not name this directory"},
-		{"commondir", "its .git/commondir leads to " + r.Common},
+		{"commondir", fmt.Sprintf("its .git/commondir leads to %q", r.Common)},
 		{"separate", "does not name this directory"},
 		{"copied", "does not name this directory"},
 	} {

@@ -84,7 +84,7 @@ func At(dir string) (*Repo, bool) {
 			return nil, false
 		}
 		if r.Common != r.Dir {
-			r.Foreign = "its .git/commondir leads to " + r.Common
+			r.Foreign = fmt.Sprintf("its .git/commondir leads to %q", r.Common)
 		}
 		return r, true
 	}
@@ -100,7 +100,7 @@ func At(dir string) (*Repo, bool) {
 		return r, true // as .git -> .bare: whoever wrote the one wrote the other
 	}
 	if !r.named() {
-		r.Foreign = "its .git leads to " + r.Dir + ", which does not name this directory as its worktree"
+		r.Foreign = fmt.Sprintf("its .git leads to %q, which does not name this directory as its worktree", r.Dir)
 	}
 	return r, true
 }
@@ -222,7 +222,7 @@ func openPlain(path string, limit int64) (*os.File, error) {
 	}
 	info, err := f.Stat()
 	if err == nil && (!info.Mode().IsRegular() || info.Size() > limit) {
-		err = fmt.Errorf("%w: %s is not a regular file of at most %d bytes", fs.ErrInvalid, path, limit)
+		err = fmt.Errorf("%w: %q is not a regular file of at most %d bytes", fs.ErrInvalid, path, limit)
 	}
 	if err != nil {
 		f.Close()

@@ -39,7 +39,11 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	return fmt.Sprintf("git %s: %v: %s", e.Args[0], e.err, strings.TrimSpace(e.Output))
+	// What git complains about may be text of the repository.
+	if lines := strings.TrimSpace(e.Output); lines != "" {
+		return fmt.Sprintf("git %s: %v: %.400q", e.Args[0], e.err, lines)
+	}
+	return fmt.Sprintf("git %s: %v", e.Args[0], e.err)
 }
 
 func (e *Error) Unwrap() error { return e.err }

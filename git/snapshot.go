@@ -37,7 +37,7 @@ func (r *Repo) Snapshot(ctx context.Context, accept func(filter string) bool) (S
 // snapshot is Snapshot for a repository that lies in depth others, as a submodule.
 func (r *Repo) snapshot(ctx context.Context, accept func(filter string) bool, depth int) (Snapshot, error) {
 	if r.Bare {
-		return Snapshot{}, fmt.Errorf("%w: %s has no worktree", ErrNoRepo, r.Root)
+		return Snapshot{}, fmt.Errorf("%w: %q has no worktree", ErrNoRepo, r.Root)
 	}
 	head, err := r.Head()
 	if err != nil {
@@ -86,7 +86,7 @@ func (r *Repo) snapshot(ctx context.Context, accept func(filter string) bool, de
 	}
 	if _, err := r.run(ctx, call{args: add, env: env, memory: memory}); err != nil {
 		if e, ok := errors.AsType[*Error](err); ok && strings.Contains(e.Output, "does not have a commit checked out") {
-			err = fmt.Errorf("%w: %s", ErrNoCommitInside, strings.TrimSpace(e.Output))
+			err = fmt.Errorf("%w: %.400q", ErrNoCommitInside, strings.TrimSpace(e.Output))
 		} else if len(refused) > 0 && ctx.Err() == nil {
 			err = &FilterError{Filters: refused, err: err}
 		}

@@ -73,7 +73,7 @@ func (r *Repo) link(ctx context.Context, env []string, accept func(filter string
 			return fmt.Errorf("submodule %q: %s", path, sub.Foreign)
 		}
 		if depth == maxNesting {
-			return fmt.Errorf("submodules lie more than %d deep in %s", maxNesting, r.Root)
+			return fmt.Errorf("submodules lie more than %d deep in %q", maxNesting, r.Root)
 		}
 		object, err := sub.content(ctx, accept, depth+1)
 		if err != nil {

@@ -278,7 +278,7 @@ func (k *caller) isMistyped(e action, l *board.LostError) bool {
 func (t *Tools) missing() error {
 	return &refusal{
 		what: "Not done.", state: "This server has no board; nothing was read or written.",
-		why: sentence(visible.Line(t.o.Missing.Error())), next: "Tell the person at your client, then end your turn.",
+		why: "The board cannot be used: " + inline(t.o.Missing.Error(), 1000) + ".", next: "Tell the person at your client, then end your turn.",
 		code: "no_board", err: t.o.Missing,
 	}
 }

@@ -105,6 +105,7 @@ func findTasks(ctx context.Context, t *Tools, k *caller, in struct {
 	}
 	switch {
 	case lines != nil:
+		lines = append(lines, strings.TrimSpace(quotedNote))
 	case in.Status == "":
 		lines = append(lines, "No matching tasks are open. For those that are done or cancelled: "+call("list_tasks", "status", "all")+".")
 	default:

@@ -156,7 +156,7 @@ func resultText(r *board.Result, long int) string {
 	}
 	lines := []string{capital(reported(*r)) + ":", cutLines(block(r.Summary), long)}
 	for _, e := range r.Evidence {
-		seen := "claimed"
+		seen := "claimed by its worker"
 		switch {
 		case e.Observed:
 			seen = "observed by Bossman"

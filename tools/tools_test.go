@@ -389,12 +389,12 @@ func TestMissing(t *testing.T) {
 			}
 			args := map[string]any{"claim": "c", "note": "n", "summary": "s", "reason": "r", "question": "q", "description": "d", "task": "t", "verdict": "accept", "answer": "a", "tasks": []any{}}
 			res, err := c.Call(t.Context(), tool.Name, args, nil)
-			if err != nil || !res.IsError || !strings.Contains(res.Content[0].Text, "No board was found from /.") {
+			if err != nil || !res.IsError || !strings.Contains(res.Content[0].Text, `"no board was found from /".`) {
 				t.Errorf("%s = %+v, %v", tool.Name, res, err)
 			}
 		}
 		for _, uri := range []string{"bossman://board", "bossman://questions"} {
-			if _, err := c.Read(t.Context(), uri); err == nil || !strings.Contains(err.Error(), "No board was found from /.") {
+			if _, err := c.Read(t.Context(), uri); err == nil || !strings.Contains(err.Error(), `"no board was found from /".`) {
 				t.Errorf("Read(%s) = %v", uri, err)
 			}
 		}

@@ -113,7 +113,7 @@ func placeError(err error) error {
 		return &tools.PlaceError{Why: fmt.Sprintf("Work cannot be looked at: %v.", err), Next: check.NextInstall}
 	}
 	if e, ok := errors.AsType[*git.Error](err); ok {
-		return &tools.PlaceError{Why: fmt.Sprintf("The work cannot be looked at: %.500s.", strings.TrimRight(e.Error(), ". ")), Next: "repair what git says and report again; if you cannot, ask a person to look at the repository"}
+		return &tools.PlaceError{Why: fmt.Sprintf("The work cannot be looked at: %s.", strings.TrimRight(e.Error(), ". ")), Next: "repair what git says and report again; if you cannot, ask a person to look at the repository"}
 	}
 	if e, ok := errors.AsType[*console.Error](err); ok { // which check is in force cannot be said
 		return &tools.PlaceError{Why: "The check cannot run: " + e.Error() + ".", Next: cmp.Or(e.Next, "ask a person to look at it")}

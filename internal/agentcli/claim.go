@@ -101,7 +101,7 @@ func readClaim(path, label string) (*claimFile, error) {
 	}
 	kept := &claimFile{path: path}
 	if err := json.Unmarshal(text, kept); err != nil {
-		return nil, fmt.Errorf("%s cannot be read: %w; delete it, and use --claim", path, err)
+		return nil, fmt.Errorf("%q cannot be read: %w; delete it, and use --claim", path, err)
 	}
 	if kept.Board != label || kept.Owner == "" {
 		return fresh, nil
@@ -119,7 +119,7 @@ func readPlain(path string) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() || info.Size() > maxClaimFile {
-		return nil, fmt.Errorf("%s is not a regular file of at most %d KiB; delete it, and use --claim", path, maxClaimFile>>10)
+		return nil, fmt.Errorf("%q is not a regular file of at most %d KiB; delete it, and use --claim", path, maxClaimFile>>10)
 	}
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -134,7 +134,7 @@ func readPlain(path string) ([]byte, error) {
 func checkDir(path string) error {
 	dir := filepath.Dir(path)
 	if info, err := os.Lstat(dir); err == nil && !info.IsDir() {
-		return console.Errorf(console.Denied, "remove it", "%s is not a directory, and no claim is kept through a symbolic link", dir)
+		return console.Errorf(console.Denied, "remove it", "%q is not a directory, and no claim is kept through a symbolic link", dir)
 	}
 	return nil
 }

@@ -189,7 +189,7 @@ func (s *session) under() (string, error) {
 		return "", console.Errorf(console.NotFound, "if that is your task, add --claim "+claim+"; for another task: bossman next",
 			"no claim is held in %s; one is held in %s", s.Dir, dir)
 	}
-	return "", console.Errorf(console.NotFound, "bossman next", "no claim is held in %s, and the command names none with --claim", s.Dir)
+	return "", console.Errorf(console.NotFound, "bossman next", "no claim is held in %q, and the command names none with --claim", s.Dir)
 }
 
 // branch is the branch of the work: the one that the command names, else, under a claim
@@ -206,7 +206,7 @@ func (s *session) branch(named string) (string, error) {
 	}
 	head, err := repo.Head()
 	if err == nil && head.Branch == "" {
-		err = console.Errorf(console.Usage, "git switch -c NAME", "the claim was taken elsewhere, and no branch is checked out in %s by which the work here could be found", s.Dir)
+		err = console.Errorf(console.Usage, "git switch -c NAME", "the claim was taken elsewhere, and no branch is checked out in %q by which the work here could be found", s.Dir)
 	}
 	return head.Branch, err
 }

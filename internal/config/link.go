@@ -42,7 +42,7 @@ func readLink(common string) (string, error) {
 		return "", fmt.Errorf("read the link to a board: %w", err)
 	}
 	bad := func(format string, args ...any) (string, error) {
-		return "", console.Errorf(console.Denied, offNext, "the link to a board in %s is not used: %s", path, fmt.Sprintf(format, args...))
+		return "", console.Errorf(console.Denied, offNext, "the link to a board in %q is not used: %s", path, fmt.Sprintf(format, args...))
 	}
 	if !info.Mode().IsRegular() || info.Size() > maxPath || runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 || owner(info) != "" {
 		return bad("it must be a regular file of yours that only you can write")
@@ -56,7 +56,7 @@ func readLink(common string) (string, error) {
 		return bad("%v", err)
 	}
 	if back, err := readPlain(backFile(target, common), maxPath); err != nil || strings.TrimSuffix(string(back), "\n") != common {
-		return bad("nobody has run bossman link here for %s, so it came with the files, or one of the clones was moved", target)
+		return bad("nobody has run bossman link here for %q, so it came with the files, or one of the clones was moved", target)
 	}
 	return target, nil
 }
@@ -71,7 +71,7 @@ func checkTarget(common, target string) error {
 	}
 	repo, ok := git.At(target)
 	if !ok || repo.Common != target {
-		return fmt.Errorf("%s is not the git directory of a clone", target)
+		return fmt.Errorf("%q is not the git directory of a clone", target)
 	}
 	for _, path := range []string{target, filepath.Join(target, "bossman"), boardFileOf(target)} {
 		info, err := os.Lstat(path)
@@ -82,11 +82,11 @@ func checkTarget(common, target string) error {
 			return err
 		}
 		if owner(info) != "" || info.Mode()&os.ModeSymlink != 0 {
-			return fmt.Errorf("%s belongs to another user, or is a symbolic link", path)
+			return fmt.Errorf("%q belongs to another user, or is a symbolic link", path)
 		}
 	}
 	if _, err := os.Lstat(linkFile(target)); err == nil {
-		return fmt.Errorf("%s is linked to another board itself", target)
+		return fmt.Errorf("%q is linked to another board itself", target)
 	}
 	return nil
 }
@@ -107,7 +107,7 @@ func CurrentLink(flags Flags, getenv func(string) string) (Link, error) {
 	}
 	repo, err := git.Find(from)
 	if err != nil {
-		return Link{}, console.Errorf(console.NotFound, "bossman --board PATH names the project whose board is meant", "%s (%s) is not in a git repository, and only a clone can be linked to another", from, by)
+		return Link{}, console.Errorf(console.NotFound, "bossman --board PATH names the project whose board is meant", "%q (%s) is not in a git repository, and only a clone can be linked to another", from, by)
 	}
 	l := Link{Clone: repo.Common, Own: boardFileOf(repo.Common)}
 	l.Board = l.Own
@@ -121,10 +121,10 @@ func CurrentLink(flags Flags, getenv func(string) string) (Link, error) {
 func (l *Link) Set(dir string) error {
 	repo, err := git.Find(dir)
 	if err != nil {
-		return console.Errorf(console.NotFound, "bossman link PATH, with the directory of the other clone", "%s is not in a git repository", dir)
+		return console.Errorf(console.NotFound, "bossman link PATH, with the directory of the other clone", "%q is not in a git repository", dir)
 	}
 	if err := checkTarget(l.Clone, repo.Common); err != nil {
-		return console.Errorf(console.Conflict, "bossman link PATH, with the directory of the clone that has the board", "cannot link to %s: %v", dir, err)
+		return console.Errorf(console.Conflict, "bossman link PATH, with the directory of the clone that has the board", "cannot link to %q: %v", dir, err)
 	}
 	l.Board = boardFileOf(repo.Common)
 	if err := replaceFile(backFile(repo.Common, l.Clone), l.Clone+"\n"); err != nil {

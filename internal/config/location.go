@@ -35,7 +35,7 @@ type Location struct {
 type NoBoardError struct{ From, By string }
 
 func (e *NoBoardError) Error() string {
-	return fmt.Sprintf("no board here: neither %s (%s) nor a directory above it is a git repository or has a .bossman directory, "+
+	return fmt.Sprintf("no board here: neither %q (%s) nor a directory above it is a git repository or has a .bossman directory, "+
 		"and no board is created in or above the home directory. Name the project's directory: --board /path/to/project", e.From, e.By)
 }
 
@@ -57,10 +57,10 @@ func locate(from, by, home string) (Location, error) {
 	if real, err := filepath.EvalSymlinks(from); err == nil {
 		from = real
 	} else if errors.Is(err, fs.ErrNotExist) {
-		return Location{}, fmt.Errorf("the directory %s (%s) does not exist", from, by)
+		return Location{}, fmt.Errorf("the directory %q (%s) does not exist", from, by)
 	}
 	if info, err := os.Stat(from); err == nil && !info.IsDir() {
-		return Location{}, fmt.Errorf("%s (%s) is not a directory", from, by)
+		return Location{}, fmt.Errorf("%q (%s) is not a directory", from, by)
 	}
 	if home != "" {
 		if real, err := filepath.EvalSymlinks(home); err == nil {

@@ -26,7 +26,7 @@ func readOwn(path string) ([]byte, error) {
 	}
 	if info, err := f.Stat(); err == nil && owner(info) != "" {
 		f.Close()
-		return nil, console.Errorf(console.Denied, "chown it, or remove it", "%s belongs to %s, and a configuration of others is not used", path, owner(info))
+		return nil, console.Errorf(console.Denied, "chown it, or remove it", "%q belongs to %s, and a configuration of others is not used", path, owner(info))
 	}
 	return readAll(f, path, maxFile)
 }
@@ -36,7 +36,7 @@ func readPlain(path string, limit int64) ([]byte, error) {
 	if info, err := os.Lstat(path); err != nil {
 		return nil, err
 	} else if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file", path)
+		return nil, fmt.Errorf("%q is not a regular file", path)
 	}
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -72,7 +72,7 @@ func readAll(f *os.File, path string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() || info.Size() > limit {
-		return nil, fmt.Errorf("%s is not a regular file of at most %d KiB", path, limit>>10)
+		return nil, fmt.Errorf("%q is not a regular file of at most %d KiB", path, limit>>10)
 	}
 	return io.ReadAll(io.LimitReader(f, limit))
 }

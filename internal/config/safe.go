@@ -35,24 +35,63 @@ func (s *Settings) requireOwn() error {
 		}
 		if info.Mode()&fs.ModeSymlink != 0 && filepath.Base(path) != ".git" && path != projectFile(l.Root) {
 			return console.Errorf(console.Denied, "remove the link; if you made it yourself, name the file that it leads to: --board PATH/board.db",
-				"%s is a symbolic link, and a board is not followed through one", path)
+				"%q is a symbolic link, and a board is not followed through one", path)
 		}
 		if whose := owner(info); whose != "" && !s.isSafe(l.Root) {
-			return console.Errorf(console.Denied, s.allow(l.Root), "%s belongs to %s, and a board or a configuration of others is not used", path, whose)
+			return console.Errorf(console.Denied, s.allow(l.Root), "%q belongs to %s, and a board or a configuration of others is not used", path, whose)
 		}
+	}
+	if l.repo != nil {
+		for _, path := range gitFiles(l.repo) {
+			for _, stat := range []func(string) (fs.FileInfo, error){os.Lstat, os.Stat} {
+				if info, err := stat(path); err == nil && owner(info) != "" && !s.isSafe(l.Root) {
+					return console.Errorf(console.Denied, s.allow(l.Root), "%q belongs to %s, and a repository of others is not used", path, owner(info))
+				}
+			}
+		}
+	}
+	if path := openToAll(l); path != "" && !s.isSafe(l.Root) {
+		return console.Errorf(console.Denied, "if nobody else has changed it, run: chmod o-w "+console.ShellWords(path),
+			"everybody on this machine may write %q, and a board that others may have written is not used", path)
 	}
 	if l.repo != nil && l.repo.Foreign != "" && !s.isSafe(l.Root) {
 		return console.Errorf(console.Denied, "if you moved it, run git worktree repair there; otherwise "+s.allow(l.Root),
-			"the repository of %s is not used: %s", l.Root, l.repo.Foreign)
+			"the repository of %q is not used: %s", l.Root, l.repo.Foreign)
 	}
 	return nil
+}
+
+// gitFiles are the files and directories of a repository that decide what git reads and where
+// work is, with the claim that is kept there.
+func gitFiles(r *git.Repo) (paths []string) {
+	for _, name := range []string{"HEAD", "config", "objects", "refs", "packed-refs"} {
+		paths = append(paths, filepath.Join(r.Common, name))
+	}
+	for _, name := range []string{"HEAD", "index", "config.worktree", "bossman", filepath.Join("bossman", "claim.json")} {
+		paths = append(paths, filepath.Join(r.Dir, name))
+	}
+	return paths
+}
+
+// openToAll returns the board's directory or file if everybody may write it, else "". If
+// everybody may write the project's directory, too, the file system may have no permissions.
+func openToAll(l Location) string {
+	if worldWritable(l.Root) {
+		return ""
+	}
+	for _, path := range []string{filepath.Dir(l.Path), l.Path, l.Path + "-wal", l.Path + "-shm", l.Path + "-journal"} {
+		if _, err := os.Lstat(path); err == nil && worldWritable(path) {
+			return path
+		}
+	}
+	return ""
 }
 
 // allow says how to name a directory as safe.
 func (s *Settings) allow(dir string) string {
 	next := "if you trust it, run: git config --global --add safe.directory " + console.ShellWords(dir)
 	if file := userFile(s.getenv); file != "" {
-		next += fmt.Sprintf(", or add to %s: [safe] directory = [%q]", file, dir)
+		next += fmt.Sprintf(", or add to %q: [safe] directory = [%q]", file, dir)
 	}
 	return next
 }

@@ -87,7 +87,7 @@ func (s *Settings) readFile(path string, inProject bool) error {
 		return nil
 	}
 	if err != nil {
-		return console.WithNext(fmt.Errorf("read the configuration: %w", err), "replace "+path+" with a readable file, or remove it")
+		return console.WithNext(fmt.Errorf("read the configuration: %w", err), fmt.Sprintf("replace %q with a readable file, or remove it", path))
 	}
 	var file map[string]any
 	if err := toml.Unmarshal(text, &file); err != nil {
@@ -96,7 +96,7 @@ func (s *Settings) readFile(path string, inProject bool) error {
 	var first error
 	wrong := func(where string, err error) {
 		if first == nil {
-			first = console.WithNext(fmt.Errorf("%s in %s: %w", where, path, err), "correct "+where+" there, or remove it")
+			first = console.WithNext(fmt.Errorf("%s in %q: %w", where, path, err), "correct "+where+" there, or remove it")
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(file)) {
@@ -113,13 +113,13 @@ func (s *Settings) readFile(path string, inProject bool) error {
 			}
 			continue
 		case i < 0:
-			s.Ignored = append(s.Ignored, fmt.Sprintf("%s in %s: there is no such key", name, path))
+			s.Ignored = append(s.Ignored, fmt.Sprintf("%.80q in %q: there is no such key", name, path))
 			continue
 		case inProject && !keys[i].inProject:
-			s.Ignored = append(s.Ignored, fmt.Sprintf("%s in %s: a project's file may not set it, your own may", name, path))
+			s.Ignored = append(s.Ignored, fmt.Sprintf("%s in %q: a project's file may not set it, your own may", name, path))
 			continue
 		case inProject && name == "board" && !isServerName(file[name]):
-			s.Ignored = append(s.Ignored, fmt.Sprintf("board in %s: a project's file may name a server, but no file: the repository could bring one", path))
+			s.Ignored = append(s.Ignored, fmt.Sprintf("board in %q: a project's file may name a server, but no file: the repository could bring one", path))
 			continue
 		case keys[i].runs && worldWritable(path):
 			s.Ignored = append(s.Ignored, fmt.Sprintf("%s in %s: the file is world-writable, so no command in it is run; fix it with: chmod o-w %s", name, path, path))
@@ -150,7 +150,7 @@ func (e *syntaxError) Error() string {
 		row, col := broken.Position()
 		where = fmt.Sprintf("%s:%d:%d", e.path, row, col)
 	}
-	return fmt.Sprintf("%s is not TOML: %.200q", where, why)
+	return fmt.Sprintf("%q is not TOML: %.200q", where, why)
 }
 
 // NextStep is for package console.

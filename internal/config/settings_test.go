@@ -42,7 +42,7 @@ func TestSettings_order(t *testing.T) {
 			t.Errorf("the origin of %s is %s, want %s", key, s.Origin[key], want)
 		}
 	}
-	for i, want := range []string{"db in ", "notify in ", "upstreams in "} {
+	for i, want := range []string{"db in ", "notify in ", `"upstreams" in `} {
 		if i >= len(s.Ignored) || !strings.HasPrefix(s.Ignored[i], want) {
 			t.Errorf("ignored is %q, want %q among it", s.Ignored, want)
 		}

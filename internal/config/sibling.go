@@ -7,10 +7,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/bossman-dev/bossman/git"
+	"github.com/bossman-dev/bossman/internal/console"
 )
 
 // The boards of a user's clones are listed in the state directory, by remote, so that a
@@ -70,7 +70,7 @@ func (s *Settings) FirstWrite() func() string {
 		once.Do(func() {
 			if others := s.siblings(); created && len(others) > 0 {
 				note = fmt.Sprintf("This clone has a board of its own now. Another clone of the same remote has one, too: %s. To share it, a person runs: bossman link %s",
-					strings.Join(others, ", "), others[0])
+					console.ShellWords(others...), console.ShellWords(others[0]))
 			}
 			s.noteBoard()
 			if s.check != nil {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -60,7 +61,7 @@ func readTrust(getenv func(string) string, repository string) (*Trust, error) {
 		return &Trust{Repository: repository, path: path}, nil
 	}
 	if err == nil && t.Repository != repository {
-		err = fmt.Errorf("%s is about %s", path, t.Repository)
+		err = fmt.Errorf("%q is about %q", path, t.Repository)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read what was trusted: %w", err)
@@ -75,7 +76,7 @@ func readTrustFile(path string) (*Trust, error) {
 	}
 	t := &Trust{}
 	if err := json.Unmarshal(text, t, jsonv1.FormatDurationAsNano(true)); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%q: %w", path, err)
 	}
 	t.path = path
 	return t, nil
@@ -173,14 +174,14 @@ func (s *Settings) CheckAt(dir string) (CheckState, error) {
 			return CheckState{}, err
 		}
 		if own.Proposed != nil || own.Trust.Check != nil {
-			return CheckState{}, console.Errorf(console.Denied, "work in a worktree of "+s.location.Root+", and report from there",
-				"the board belongs to %s, whose check is not for work in another repository, %s", s.location.Root, dir)
+			return CheckState{}, console.Errorf(console.Denied, fmt.Sprintf("work in a worktree of %q, and report from there", s.location.Root),
+				"the board belongs to %q, whose check is not for work in another repository, %q", s.location.Root, dir)
 		}
 	}
 	state, err := s.checkIn(at)
 	if err == nil && state.Moved != nil {
 		return CheckState{}, console.Errorf(console.Denied, "a person runs bossman trust there, to accept it again, or bossman trust --revoke",
-			"a check was accepted for this repository when it was %s, and it is %s now", state.Moved.Repository, at.Repository)
+			"a check was accepted for this repository when it was %q, and it is %q now", state.Moved.Repository, at.Repository)
 	}
 	return state, err
 }
@@ -211,7 +212,7 @@ func (s *Settings) checkIn(at Location) (CheckState, error) {
 	if fresh.check != nil {
 		s.markOwn(at)
 	} else if path := checkElsewhere(at); path != "" && path != file && state.Trust.Check == nil {
-		return CheckState{}, console.Errorf(console.Denied, "a person sets XDG_CONFIG_HOME for this client as in their own shell, or, if they have no such file, removes "+string(at.mark(ownCheck)),
+		return CheckState{}, console.Errorf(console.Denied, "a person sets XDG_CONFIG_HOME for this client as in their own shell, or, if they have no such file, removes "+strconv.Quote(string(at.mark(ownCheck))),
 			"a mark in this project says that the check is in your file %q, and this process reads %q", path, cmp.Or(file, "none: neither HOME nor XDG_CONFIG_HOME is set"))
 	}
 	if state.Trust.Check == nil {

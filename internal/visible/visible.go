@@ -3,7 +3,7 @@
 // rule.
 //
 // Hidden are control characters, line ends other than \n, what changes the reading direction,
-// characters without width, tags (an invisible alphabet), and variation selectors, by which
+// characters without width or without ink that are no spaces, tags (an invisible alphabet), and variation selectors, by which
 // bytes can be hidden behind any letter. Emoji and some scripts need joiners and selectors;
 // they keep one behind each character.
 package visible
@@ -86,7 +86,8 @@ func Hidden(r rune) bool {
 		return false
 	}
 	return unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) ||
-		r >= 0xfff9 && r <= 0xfffb || r >= 0xe0000 && r <= 0xe0fff
+		r >= 0xfff9 && r <= 0xfffb || r >= 0xe0000 && r <= 0xe0fff ||
+		r == 0x2800 || r == 0x1d159 // a blank pattern of Braille, a note without a head
 }
 
 // joins reports whether a character belongs to the one before it in emoji, and in scripts

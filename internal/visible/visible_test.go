@@ -30,6 +30,7 @@ func TestText(t *testing.T) {
 		"\ufeffA\u00adB\u2060C": "<U+FEFF>A<U+00AD>B<U+2060>C",
 		"\U000e0041\U000e0100":  "<U+E0041><U+E0100>",
 		"\u3164\u115f\u034f":    "<U+3164><U+115F><U+034F>",
+		"a\u2800b\U0001d159":    "a<U+2800>b<U+1D159>",
 		"a\u2028b\u2029c\u0085": "a<U+2028>b<U+2029>c<U+0085>",
 		"❤\ufe0f\u200d🔥 👩\u200d👧 می\u200cخواهم": "❤\ufe0f\u200d🔥 👩\u200d👧 می\u200cخواهم", // joiners in their place
 		"😀\ufe0f\ufe0f": "😀\ufe0f<U+FE0F>",

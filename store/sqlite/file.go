@@ -199,11 +199,11 @@ func (s *Store) attachLocked(ctx context.Context, create bool) (*file, error) {
 		return f, err
 	}
 	if err := s.prepareLocked(ctx, version); err != nil {
-		return nil, fmt.Errorf("prepare board %s: %w", s.path, err)
+		return nil, fmt.Errorf("prepare board %q: %w", s.path, err)
 	}
 	f, _, err = s.current(ctx)
 	if err == nil && f == nil {
-		err = fmt.Errorf("%w: board %s was deleted", board.ErrUnavailable, s.path)
+		err = fmt.Errorf("%w: board %q was deleted", board.ErrUnavailable, s.path)
 	}
 	return f, err
 }
@@ -256,7 +256,7 @@ func (s *Store) current(ctx context.Context) (*file, int64, error) {
 func requirePlain(path string, suffixes ...string) error {
 	for _, suffix := range suffixes {
 		if info, err := os.Lstat(path + suffix); err == nil && !info.Mode().IsRegular() {
-			return fmt.Errorf("%w: %s is not a regular file, and a board is not followed through a symbolic link", board.ErrUnavailable, path+suffix)
+			return fmt.Errorf("%w: %q is not a regular file, and a board is not followed through a symbolic link", board.ErrUnavailable, path+suffix)
 		}
 	}
 	return nil

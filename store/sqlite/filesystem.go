@@ -37,7 +37,7 @@ func (s *Store) checkFileSystem() error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("file system of %s: %w", dir, err)
+		return fmt.Errorf("file system of %q: %w", dir, err)
 	}
 	if network {
 		return &NetworkError{Path: s.path, Kind: kind}

@@ -90,7 +90,7 @@ func (l *lock) take(ctx context.Context, timeout <-chan time.Time, wait time.Dur
 
 // timedOut is the error after waiting for too long.
 func (l *lock) timedOut(wait time.Duration) error {
-	return fmt.Errorf("%w: timed out after %v waiting for other writers to release %s.lock", board.ErrUnavailable, wait, l.path)
+	return fmt.Errorf("%w: timed out after %v waiting for other writers to release %q", board.ErrUnavailable, wait, l.path+".lock")
 }
 
 // close closes the files. Nobody may hold the lock or wait for it.
@@ -148,7 +148,7 @@ func openLock(path string) (*os.File, error) {
 	}
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
 		f.Close()
-		return nil, fmt.Errorf("%w: %s is not a regular file", board.ErrUnavailable, path)
+		return nil, fmt.Errorf("%w: %q is not a regular file", board.ErrUnavailable, path)
 	}
 	return f, nil
 }

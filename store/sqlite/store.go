@@ -90,19 +90,19 @@ func Open(ctx context.Context, path string, o *Options) (*Store, error) {
 	}
 	s := &Store{path: path, opt: o.withDefaults(), lock: newLock(path), stop: make(chan struct{}), owners: map[string]*os.File{}}
 	if s.known, err = newestMigration(s.opt.migrations); err != nil {
-		return nil, fmt.Errorf("open board %s: %w", path, err)
+		return nil, fmt.Errorf("open board %q: %w", path, err)
 	}
 	if err := checkVersion(); err != nil {
-		return nil, fmt.Errorf("open board %s: %w", path, err)
+		return nil, fmt.Errorf("open board %q: %w", path, err)
 	}
 	if err := s.checkFileSystem(); err != nil {
-		return nil, fmt.Errorf("open board %s: %w", path, err)
+		return nil, fmt.Errorf("open board %q: %w", path, err)
 	}
 	f, err := s.attach(ctx)
 	s.detach(f)
 	if err != nil {
 		s.Close()
-		return nil, fmt.Errorf("open board %s: %w", path, asFull(err))
+		return nil, fmt.Errorf("open board %q: %w", path, asFull(err))
 	}
 	return s, nil
 }
