@@ -30,7 +30,7 @@ func testReview(t *testing.T, o setup, elicit func(context.Context, *board.Board
 				o.Piped, o.Project = true, "web"
 				a := s.connect(o, how.revision, &mcp.ClientOptions{Tasks: how.tasks, Elicit: func(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 					forms++
-					for _, want := range []string{`Review web-1: "One"`, "Done when:\n> It runs.", "Reported by its worker:\n> It works.", `tests (claimed) "12 pass"`} {
+					for _, want := range []string{`Review web-1: "One"`, "Done when:\n> It runs.", "Reported by its worker:\n> It works.", `tests (claimed by its worker) "12 pass"`} {
 						if !strings.Contains(p.Message, want) {
 							t.Errorf("the form %q lacks %q", p.Message, want)
 						}
