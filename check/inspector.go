@@ -338,13 +338,18 @@ func (i *Inspector) Run(ctx context.Context, w board.Work) (run *Run, c *Check, 
 // from elsewhere.
 func (i *Inspector) dir(w board.Work) string { return cmp.Or(w.Place.Dir, i.Dir) }
 
-// Confirm returns a green verdict as evidence, with what a reviewer should know: that no
-// file has changed since the task was first handed out, or that files of the worktree are
-// not in the tree that was judged. loose are files of that tree that are not committed as
+// Confirm returns a green verdict as evidence, with what a reviewer should know: that another
+// agent works in the same directory, that no file has changed since the task was first handed
+// out, or that files of the worktree are not in the tree that was judged. loose are files of that tree that are not committed as
 // they are, a few of them. The error is a *PlaceError if nothing has changed on a branch that
 // the worker named: then what was judged is not its work.
 func (i *Inspector) Confirm(ctx context.Context, w board.Work, c *Check, v Verdict) (e board.Evidence, loose []string, err error) {
 	e = v.Evidence(c)
+	for _, o := range w.Others {
+		if o.Task != w.Task && o.Where.Host == w.Place.Host && o.Where.Dir == w.Place.Dir && !o.Where.Away() {
+			e.Detail += fmt.Sprintf("; another agent works on %v in the same directory", o.Task)
+		}
+	}
 	repo, err := i.at(w.Place)
 	if err != nil || repo == nil || repo.Bare {
 		return e, nil, err
@@ -354,8 +359,12 @@ func (i *Inspector) Confirm(ctx context.Context, w board.Work, c *Check, v Verdi
 		return e, nil, err
 	}
 	if idle && w.Place.Named {
+		on := "without a branch"
+		if w.Place.Branch != "" {
+			on = fmt.Sprintf("on branch %.80q", w.Place.Branch)
+		}
 		return e, nil, &PlaceError{
-			Why:  fmt.Sprintf("Nothing has changed in %.200q, on branch %.80q, since the task was first handed out: your work is not there.", repo.Root, w.Place.Branch),
+			Why:  fmt.Sprintf("Nothing has changed in %.200q, %s, since the task was first handed out: your work is not there.", repo.Root, on),
 			Next: "report again with the branch that your work is on",
 		}
 	}

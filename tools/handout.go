@@ -308,6 +308,8 @@ func location(w board.Where) string {
 			s += " at " + shortCommit(w.Head)
 		}
 		at = append(at, s)
+	} else if w.Head != "" {
+		at = append(at, "no branch, commit "+shortCommit(w.Head))
 	}
 	if w.Uncommitted > 0 {
 		at = append(at, count(w.Uncommitted, "uncommitted file", "uncommitted files"))

@@ -114,6 +114,9 @@ func (t *Tools) judging(ctx context.Context, h *board.Handout) (lines []string) 
 	} else if w.Branch != "" {
 		lines = append(lines, fmt.Sprintf("Bossman looks at your work in %s, on branch %s. If it is elsewhere, name its branch in %s.",
 			inline(w.Dir, 200), inline(w.Branch, 80), mention("report_task_done")))
+	} else if w.Head != "" {
+		lines = append(lines, fmt.Sprintf("Bossman looks at your work in %s, where commit %s is checked out and no branch. If it is elsewhere, name its branch in %s.",
+			inline(w.Dir, 200), shortCommit(w.Head), mention("report_task_done")))
 	}
 	return lines
 }
@@ -214,6 +217,7 @@ func (t *Tools) inspect(ctx context.Context, k *caller, e action, r *board.Repor
 				next: "Next: commit them, or remove or ignore what does not belong to the task, and " + repeat() + " with the new commit.",
 			}
 		}
+		res.Evidence.Detail += notJudged(w.Place, r.Evidence)
 		r.Observed = append(r.Observed, res.Evidence)
 	case CheckUntrusted:
 		r.Check = board.CheckNotAccepted
@@ -252,6 +256,24 @@ func (t *Tools) inspect(ctx context.Context, k *caller, e action, r *board.Repor
 		return checkFailed(out, res), "", nil
 	}
 	return nil, "", nil
+}
+
+// notJudged says that no commit of the evidence is the one that was judged; empty if one is.
+func notJudged(at board.Where, evidence []board.Evidence) string {
+	other := ""
+	for _, e := range evidence {
+		if e.Kind != board.EvidenceCommit || at.Head == "" {
+			continue
+		}
+		if strings.HasPrefix(e.Ref, at.Head) {
+			return ""
+		}
+		other = e.Ref
+	}
+	if other == "" {
+		return ""
+	}
+	return fmt.Sprintf("; what was checked is commit %s, not the older %.12s", at.Head, other)
 }
 
 // nothingToSee reports whether there is neither a check nor evidence to look at, so that it
