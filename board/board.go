@@ -65,6 +65,8 @@ type Board struct {
 	// being made.
 	explanations map[string]explanation
 	explaining   chan struct{}
+	// abandoned are the grants that may have been made to callers that have gone, and since when.
+	abandoned map[grantID]time.Time
 }
 
 // DefaultLease is how long a claim lasts without a sign of life, unless its task, its project

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 )
 
 // handout reads all that the worker needs to begin.
@@ -85,28 +84,6 @@ func (b *Board) deliver(ctx context.Context, a Actor, d delivery) (*Handout, err
 		return nil, ctx.Err()
 	}
 	return h, err
-}
-
-// undelivered releases a claim that its worker never received.
-func (b *Board) undelivered(ctx context.Context, a Actor, claim Claim) {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	err := b.change(ctx, a, func(c *change) error {
-		if err := c.lock(claim.Task); err != nil {
-			return err
-		}
-		if claim.IsReview() {
-			_, err := c.endReview(claim, CauseUndelivered, "the worker was gone before it received the review")
-			return err
-		}
-		if t := c.tasks[claim.Task]; t.Status == InProgress && t.handle() == claim.Handle {
-			return c.release(t, CauseUndelivered, "the worker was gone before it received the task")
-		}
-		return nil
-	})
-	if err != nil {
-		b.o.Logger.Warn("releasing an undelivered task failed", "task", claim.Task, "err", err)
-	}
 }
 
 // GiveBack ends the claim of a program that ended without doing anything with its task. No

@@ -120,6 +120,19 @@ func (e *StoppedError) Error() string {
 
 func (e *StoppedError) Unwrap() error { return ErrDenied }
 
+// An UnknownError is an ErrUnknown of a hand-out: the worker may hold a task. Next with its
+// name finds out.
+type UnknownError struct {
+	Worker string
+	Err    error `json:"-"`
+}
+
+func (e *UnknownError) Error() string {
+	return fmt.Sprintf("%v: worker %s may have been given a task: %v", ErrUnknown, e.Worker, e.Err)
+}
+
+func (e *UnknownError) Unwrap() error { return ErrUnknown }
+
 func invalid(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrInvalid, fmt.Sprintf(format, args...))
 }

@@ -1,6 +1,7 @@
 package board
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -40,7 +41,7 @@ func Grant(tx Tx, t Task, c Claimant, lease time.Duration) (Claim, error) {
 	}
 	t.Status = InProgress
 	t.Attempt++
-	t.Nonce = NewNonce()
+	t.Nonce = cmp.Or(c.Nonce, NewNonce())
 	t.Seq++
 	t.NotBefore = time.Time{}
 	t.ReservedFor = WorkerID{}

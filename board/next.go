@@ -99,6 +99,11 @@ func (b *Board) nextFor(ctx context.Context, a Actor, w Wish) (*Handout, error) 
 		}
 		return nil, b.nothing(ctx, a, w)
 	}
+	if errors.Is(err, ErrUnknown) && ctx.Err() != nil && w.Key == "" { // nobody receives the error
+		b.mu.Lock()
+		b.abandonLocked(grantID{who.Worker, who.Nonce})
+		b.mu.Unlock()
+	}
 	if err == nil && w.Apart {
 		b.order(ctx, a, h)
 	}
@@ -146,7 +151,7 @@ func (b *Board) look(ctx context.Context, a Actor, w Wish) (*Handout, Claimant, 
 		d, err := b.sources(ctx, a, w, who).first(w, st)
 		if err == nil {
 			h, err := b.deliver(ctx, a, d)
-			return h, who, err
+			return h, who, maybeHeld(err, who)
 		}
 		if errors.Is(err, errNothing) && st.Worker.Name != "" && st.Worker.Owner != a.Owner {
 			if failed := b.adopt(ctx, a, st.Worker); failed != nil {
@@ -154,7 +159,7 @@ func (b *Board) look(ctx context.Context, a Actor, w Wish) (*Handout, Claimant, 
 			}
 		}
 		if !errors.Is(err, errNothing) || !who.New {
-			return nil, who, err
+			return nil, who, maybeHeld(err, who)
 		}
 		// The store also grants nothing if the new name is taken.
 		taken, failed := b.nameTaken(ctx, who.Worker)
@@ -162,6 +167,14 @@ func (b *Board) look(ctx context.Context, a Actor, w Wish) (*Handout, Claimant, 
 			return nil, who, cmp.Or(failed, err)
 		}
 	}
+}
+
+// maybeHeld adds to an error with an unknown outcome who may have got a task.
+func maybeHeld(err error, who Claimant) error {
+	if !errors.Is(err, ErrUnknown) {
+		return err
+	}
+	return &UnknownError{Worker: who.Worker.Name, Err: err}
 }
 
 // adopt notes that a process goes on under the name of a worker, although there is nothing
@@ -246,9 +259,10 @@ func (b *Board) wait(ctx context.Context, a Actor, w Wish, who Claimant) (*Hando
 	claim, err := b.await(ctx, b.want(w, who), w.Wait)
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, maybeHeld(err, who)
 	case claim != nil:
-		return b.deliver(ctx, a, delivery{claim: *claim})
+		h, err := b.deliver(ctx, a, delivery{claim: *claim})
+		return h, maybeHeld(err, who)
 	case w.Worker == "":
 		return nil, errNothing
 	}

@@ -1,6 +1,7 @@
 package board
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -73,7 +74,7 @@ func (c *change) grantReview(w Wish, id ID, who Claimant) (delivery, error) {
 		lease = p.Lease
 	}
 	claim := Claim{
-		Handle: Handle{Task: id, Nonce: NewNonce()}, Worker: who.Worker, Owner: who.Owner, Session: who.Session,
+		Handle: Handle{Task: id, Nonce: cmp.Or(who.Nonce, NewNonce())}, Worker: who.Worker, Owner: who.Owner, Session: who.Session,
 		GrantedAt: c.now, LeaseUntil: c.now.Add(lease), Lease: lease,
 	}
 	if err := c.tx.InsertReview(claim); err != nil {

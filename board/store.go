@@ -20,7 +20,8 @@ type Store interface {
 	// Write runs f in a transaction and commits if f returns nil. An error of f rolls
 	// back the transaction and is returned unchanged.
 	Write(ctx context.Context, f func(Tx) error) error
-	// Claim is Tx.Claim in a transaction of its own. It is the hot path.
+	// Claim is Tx.Claim in a transaction of its own. It is the hot path. An ErrUnknown
+	// may come with claims: then it concerns the other claimants.
 	Claim(ctx context.Context, w Want) ([]Claim, error)
 	// Watch calls wake whenever another process may have changed something, and returns
 	// when ctx ends. Wake-ups are hints: some may be missing.
@@ -238,6 +239,8 @@ type Claimant struct {
 	Owner   string
 	Session string
 	Where   Where
+	// Nonce is that of its grant; a new one if it is empty.
+	Nonce string
 }
 
 // A Standing is what a worker has.

@@ -3,6 +3,7 @@ package board
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -23,14 +24,22 @@ type group struct {
 // with an idempotency key looks itself when it is its turn, because its key and its
 // claim are written together.
 type waiter struct {
-	who   Claimant
-	ctx   context.Context
-	claim chan Claim // buffered, so that sending never blocks
-	gone  bool       // the call has ended
+	who     Claimant
+	ctx     context.Context
+	claimed chan claimed // buffered, so that sending never blocks
+	looking bool         // a statement or a look is in flight for it
+	leaving bool         // its time is over; it waits only for what is in flight
+	gone    bool         // the call has ended, and nobody receives its result
 
-	look    func() (*Handout, error) // nil for a call without a key
-	looking bool
-	found   chan found // buffered; the final result of look
+	look  func() (*Handout, error) // nil for a call without a key
+	found chan found               // buffered; the final result of look
+}
+
+// claimed is what a statement brought a waiter: a claim, nothing, or an error if it is not
+// known which.
+type claimed struct {
+	claim *Claim
+	err   error
 }
 
 // found is the result of a look.
@@ -39,30 +48,49 @@ type found struct {
 	err     error
 }
 
+// settleTime is how long a waiter whose time is over waits for the statement in flight.
+// Afterwards it is told that the outcome is unknown.
+const settleTime = 5 * time.Second
+
 // await waits at most d for a task. It returns nil if none came.
 func (b *Board) await(ctx context.Context, want Want, d time.Duration) (*Claim, error) {
-	me := &waiter{who: want.For[0], ctx: ctx, claim: make(chan Claim, 1)}
+	me := &waiter{who: want.For[0], ctx: ctx, claimed: make(chan claimed, 1)}
 	g := b.enter(want, me)
 
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
-	case claim := <-me.claim:
-		return &claim, nil
+	case c := <-me.claimed:
+		return c.claim, c.err
 	case <-timer.C:
 	case <-b.over:
 	case <-ctx.Done():
 	}
 	b.mu.Lock()
-	me.gone = true
+	me.leaving = true
 	b.dismissLocked(g, me)
+	looking := me.looking
 	b.mu.Unlock()
-	select {
-	case claim := <-me.claim: // it came just now
-		return &claim, nil
-	default:
-		return nil, ctx.Err()
+	if looking { // it may still bring a claim
+		timer.Reset(settleTime)
+		select {
+		case c := <-me.claimed:
+			return c.claim, c.err
+		case <-timer.C:
+		case <-ctx.Done():
+		}
 	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	select {
+	case c := <-me.claimed: // it came just now
+		return c.claim, c.err
+	default:
+	}
+	if me.gone = ctx.Err() != nil; !me.gone && looking {
+		return nil, fmt.Errorf("%w: the database has not answered", ErrUnknown)
+	}
+	return nil, ctx.Err()
 }
 
 // awaitLook waits at most d until look finds a task; errNothing if it finds none. look is
@@ -135,6 +163,7 @@ func (b *Board) serveWaiters(ctx context.Context) {
 	for {
 		woken := b.awoken()
 		b.serveGroups(ctx)
+		b.endAbandoned(ctx)
 		select {
 		case <-ctx.Done():
 			return
@@ -249,28 +278,42 @@ func (b *Board) serveClaims(ctx context.Context, g *group, asked []*waiter) (ser
 		}
 	}
 	var claims []Claim
+	var err error
 	if len(want.For) > 0 {
-		var err error
-		if claims, err = b.store.Claim(ctx, want); err != nil {
-			if ctx.Err() == nil {
-				b.o.Logger.Warn("claiming tasks for waiting workers failed", "err", err)
-			}
-			return 0
+		if claims, err = b.store.Claim(ctx, want); err != nil && ctx.Err() == nil {
+			b.o.Logger.Warn("claiming tasks for waiting workers failed", "err", err)
 		}
 	}
 	var undelivered []Claim
 	b.mu.Lock()
 	for _, claim := range claims {
 		w := byName[claim.Worker]
+		delete(byName, claim.Worker)
 		if w.gone {
 			undelivered = append(undelivered, claim)
 			continue
 		}
-		w.claim <- claim
+		w.claimed <- claimed{claim: &claim}
 		b.dismissLocked(g, w)
 		served++
 	}
+	if errors.Is(err, ErrUnknown) {
+		// Another statement would bring the others nothing if they have a claim, and they must not be
+		// told that there is nothing.
+		for _, w := range byName {
+			if w.gone {
+				b.abandonLocked(grantID{w.who.Worker, w.who.Nonce})
+				continue
+			}
+			w.claimed <- claimed{err: err}
+			b.dismissLocked(g, w)
+		}
+	}
 	for _, w := range asked {
+		w.looking = false
+		if w.leaving && len(w.claimed) == 0 {
+			w.claimed <- claimed{}
+		}
 		g.backLocked(w)
 	}
 	b.mu.Unlock()

@@ -69,6 +69,7 @@ func (k *caller) refuse(e action, err error) error {
 	cycle, isCycle := errors.AsType[*board.CycleError](err)
 	stopped, isStopped := errors.AsType[*board.StoppedError](err)
 	name, isHeld := errors.AsType[*board.HeldError](err)
+	unknown, isUnknown := errors.AsType[*board.UnknownError](err)
 	switch {
 	case isLost:
 		r.code = "lease_lost"
@@ -100,6 +101,12 @@ func (k *caller) refuse(e action, err error) error {
 		r.state = "Nothing was handed out."
 		r.why = "The name belongs to another process. If that process is dead, the name becomes free in " + board.Span(name.Left) + "."
 		r.next = "Next: " + call("get_next_task", "worker", "new") + "."
+	case isUnknown:
+		r.code = "unknown"
+		r.what = "It is not known whether a task was handed out."
+		r.state = "If one was, you hold it as worker " + unknown.Worker + "."
+		r.why = "The database connection was lost during the write."
+		r.next = "Next: " + nextCall(unknown.Worker) + "."
 	case errors.Is(err, board.ErrNotFound):
 		r.code = "not_found"
 		r.state = "Nothing has changed."

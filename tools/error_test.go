@@ -35,6 +35,10 @@ func TestRefuse(t *testing.T) {
 		"unknown":     {board.ErrUnknown, "It is not known whether this was done. The change may or may not be saved. The database connection was lost during the write. Next: repeat the call in a minute"},
 		"unavailable": {fmt.Errorf("read: %w", board.ErrUnavailable), "Not recorded. Nothing has changed, and you still hold your task for now. The board cannot be reached; this does not mean that your task is gone."},
 		"too new":     {board.ErrTooNew, "Not recorded. Nothing is lost. Bossman was upgraded while this process was running."},
+		"unknown hand-out": {
+			&board.UnknownError{Worker: "otter-7k", Err: errors.New("unexpected EOF")},
+			`It is not known whether a task was handed out. If one was, you hold it as worker otter-7k. The database connection was lost during the write. Next: get_next_task {"worker":"otter-7k"}.`,
+		},
 		"evidence": {
 			&board.EvidenceError{Task: id, Missing: []board.EvidenceKind{"tests"}, Sent: []board.EvidenceKind{"commit"}},
 			"Not recorded. You still hold web-142. It requires evidence of kind tests; you sent commit. Run the tests and repeat the call with that evidence added: report_task_done {",

@@ -19,6 +19,8 @@ type connState struct {
 	// up a connection. If PostgreSQL is waiting for a standby at that time, it stops
 	// waiting and reports success.
 	committing atomic.Bool
+	// session is the server's side of the connection.
+	session session
 	// stale is set if the connection was idle before its current use.
 	stale bool
 	// warning is the last warning of the server.

@@ -30,6 +30,11 @@
 // each lane that fits, locks the first task that is not locked, and writes the claim and
 // everything that belongs to it.
 //
+// If its answer is lost, Claim ends the session that ran it, so that nothing comes of it
+// later, and reads the claims with the nonces it had sent: the statement has written all of
+// them or none. If none, it sends the statement again. So the outcome is unknown only if the
+// database, or its standby, stays away for CommitTimeout, or if a claim has ended meanwhile.
+//
 // # Replicas
 //
 //	process 1                         process 2

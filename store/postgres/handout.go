@@ -1,7 +1,9 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -123,27 +125,11 @@ SELECT w.no, w.picky, EXISTS (SELECT FROM candidates), p.slug, c.task_id, c.atte
 FROM claimants w LEFT JOIN new_claims c ON c.nonce = w.nonce AND c.principal = w.principal AND c.worker = w.name
 LEFT JOIN projects p ON p.id = c.task_id >> 40`
 
-// Claim hands out tasks in a transaction of its own: one statement, one round trip.
+// Claim hands out tasks in a transaction of its own: one statement, one round trip. If the
+// answer is lost, it finds the claims that were granted.
 func (s *Store) Claim(ctx context.Context, w board.Want) (_ []board.Claim, err error) {
 	defer s.observe(OpClaim, time.Now(), &err)
-	return claim(ctx, w, func(args []any) (granted []handout, err error) {
-		err = retryAborted(ctx, func() error {
-			conn, err := s.acquire(ctx)
-			if err != nil {
-				return err
-			}
-			defer conn.Release()
-			return s.withCommit(ctx, conn.Conn(), func(ctx context.Context) (err error) {
-				rows, err := conn.Query(ctx, HandOut, args...)
-				if err != nil {
-					return err
-				}
-				granted, err = pgx.CollectRows(rows, scanHandout)
-				return err
-			})
-		})
-		return granted, err
-	})
+	return claim(ctx, w, func(args []any) ([]handout, error) { return s.handOut(ctx, args) })
 }
 
 // Claim hands out tasks in t.
@@ -159,15 +145,17 @@ func claim(ctx context.Context, w board.Want, run func(args []any) ([]handout, e
 	}
 	var claims []board.Claim
 	var picky []board.Claimant
+	var unknown error
 	for try := range 2 {
 		args, err := handOutArgs(w)
 		if err != nil {
 			return nil, err
 		}
 		rows, err := run(args)
-		if err != nil {
+		if err != nil && len(rows) == 0 {
 			return nil, err
 		}
+		unknown = err
 		picky = nil
 		candidates := false
 		for _, g := range rows {
@@ -193,15 +181,18 @@ func claim(ctx context.Context, w board.Want, run func(args []any) ([]handout, e
 		one := w
 		one.For = []board.Claimant{c}
 		more, err := claim(ctx, one, run)
-		if err != nil {
-			if len(claims) > 0 {
-				break // the workers must get what was granted
-			}
+		claims = append(claims, more...)
+		switch {
+		case errors.Is(err, board.ErrUnknown):
+			unknown = err
+		case err != nil && len(claims) == 0 && unknown == nil:
 			return nil, err
 		}
-		claims = append(claims, more...)
+		if err != nil {
+			break // the workers must get what was granted
+		}
 	}
-	return claims, nil
+	return claims, unknown
 }
 
 // handOutArgs returns the parameters of HandOut.
@@ -209,7 +200,7 @@ func handOutArgs(w board.Want) ([]any, error) {
 	columns := make([][]string, 7)
 	var fresh []bool
 	for _, c := range w.For {
-		nonce := board.NewNonce()
+		nonce := cmp.Or(c.Nonce, board.NewNonce())
 		place, err := encode(c.Where)
 		if err != nil {
 			return nil, err

@@ -182,7 +182,12 @@ func (s *Store) prepareConn(ctx context.Context, conn *pgx.Conn) error {
 	if err := checkSchema(ctx, conn); err != nil {
 		return err
 	}
-	return s.checkEpoch(ctx, conn)
+	if err := s.checkEpoch(ctx, conn); err != nil {
+		return err
+	}
+	var err error
+	stateOf(conn).session, err = sessionOf(ctx, conn)
+	return err
 }
 
 // alive reports whether a connection that the pool is about to hand out still answers; it

@@ -176,7 +176,14 @@ func outcome(err error) history.Outcome {
 
 func (a *agent) claim(ctx context.Context) (h *board.Handout) {
 	a.try(ctx, history.Op{Kind: history.Claim}, func(ctx context.Context, op *history.Op) (err error) {
-		h, err = a.b.Next(ctx, a.actor, board.Wish{Worker: a.worker, Projects: []string{"web"}})
+		wish := board.Wish{Worker: a.worker, Projects: []string{"web"}}
+		if rand.IntN(2) == 0 {
+			wish.Wait = a.lease
+		}
+		h, err = a.b.Next(ctx, a.actor, wish)
+		if unknown, ok := errors.AsType[*board.UnknownError](err); ok {
+			a.worker = unknown.Worker // it may have a task under this name
+		}
 		if errors.Is(err, board.ErrInvalid) {
 			a.worker = "" // it never got a task under this name
 		}
