@@ -86,6 +86,10 @@ kills: ## kill -9 a hundred holders of a task, and an agent: nothing gets stuck 
 cuts: ## cut 1,000 connections to PostgreSQL, before, inside and after each statement: nothing is lost, nobody holds a claim unknown (minutes)
 	cd e2e && BOSSMAN_CUTS=1000 $(GO) test -count=1 -timeout=40m -v -run '^TestCut$$' $(TESTFLAGS) ./faults
 
+.PHONY: outages
+outages: ## PostgreSQL away, and processes on SQLite suspended, for 0.5, 2 and 10 leases: no living holder loses its claim (ten minutes)
+	cd e2e && BOSSMAN_OUTAGES=1 $(GO) test -count=1 -timeout=20m -v -run '^TestOutage' $(TESTFLAGS) ./faults
+
 .PHONY: siege
 siege: ## slow posts, 20,000 idle connections and 100,000 wrong keys against a team's server; the others' p99 beside an undisturbed run (two minutes)
 	cd e2e && BOSSMAN_SIEGE=1 $(GO) test -count=1 -timeout=20m -v -run '^TestSiege$$' $(TESTFLAGS) ./keys

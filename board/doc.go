@@ -32,9 +32,12 @@
 //	  │                                                              │ a failure is counted,
 //	  └───────────────────── one holder ─────────────────────────────┘ the next attempt may begin
 //
-// A call that names a claim whose lease has expired revives the claim, as long as no
-// sweep has ended it. After the sweep only a report of done is accepted, and only if
-// the task was not granted again and its spec has not changed.
+// A call that names a claim whose lease has expired revives the claim. After the sweep it
+// does so as long as nobody else was given the task, and takes back the failure.
+//
+// Holders cannot renew while the database is away or the machine is suspended. The store
+// therefore keeps the time of the last sweep: if that is long ago, the next one extends the
+// leases that were live then before it ends any.
 //
 // # Stores and the board
 //

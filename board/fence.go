@@ -1,6 +1,7 @@
 package board
 
 import (
+	"cmp"
 	"errors"
 	"time"
 )
@@ -15,8 +16,11 @@ type holding struct {
 }
 
 // holder is inForce for a call that is a sign of work. It renews the claim, and revives
-// one that has expired but was not swept yet.
+// one that has expired, also after the sweep if nobody else was given the task.
 func (c *change) holder(h Handle) (*holding, error) {
+	if held, err := c.revive(h); err != nil || held != nil {
+		return held, err
+	}
 	held, err := c.inForce(h)
 	if err != nil {
 		return nil, err
@@ -116,6 +120,52 @@ func (c *change) extend(h *holding) bool {
 	}
 	claim.LeaseUntil = c.now.Add(claim.Lease)
 	return true
+}
+
+// revive gives the task back to the holder of a claim that a sweep has ended, and takes the
+// failure back. It returns nil if the claim did not expire, somebody else was given the task,
+// the task cannot be worked on now, or the worker cannot have it, because it was stopped,
+// holds something else or continues in another process. The claim belongs to the caller's
+// process from then on: the one before gave no sign of life.
+func (c *change) revive(h Handle) (*holding, error) {
+	t := c.tasks[h.Task]
+	if t.Attempt != h.Attempt || t.Nonce != h.Nonce || t.Status != Pending && t.Status != Failed ||
+		t.Hold || t.OpenBlockers > 0 || t.OpenChildren > 0 {
+		return nil, nil
+	}
+	a, err := c.attempt(h)
+	if err != nil || a.Cause != CauseExpired || !t.ReservedFor.IsZero() && t.ReservedFor != a.Worker {
+		return nil, err
+	}
+	st, err := c.tx.Standing(a.Worker)
+	if err != nil || st.Held() != nil || st.Worker.StoppedBy != "" ||
+		st.Worker.Owner != "" && st.Worker.Owner != a.Owner && st.Worker.Owner != c.actor.Owner {
+		return nil, err
+	}
+	a.Owner = cmp.Or(c.actor.Owner, a.Owner)
+	p, err := c.tx.Project(t.ID.Project)
+	if err != nil || p.Archived {
+		return nil, err
+	}
+	claim := Claim{Handle: h, Worker: a.Worker, Owner: a.Owner, GrantedAt: a.GrantedAt, Where: a.Where, LastCall: c.now}
+	claim.Lease = cmp.Or(t.Lease, p.Lease, c.b.lease(claim.InDir()))
+	claim.LeaseUntil = c.now.Add(claim.Lease)
+	if err := c.tx.InsertClaim(claim, t.Areas); err != nil {
+		return nil, err
+	}
+	st.Worker.WorkerID, st.Worker.Owner, st.Worker.LastSeen = a.Worker, a.Owner, c.now
+	if err := c.tx.PutWorker(st.Worker); err != nil {
+		return nil, err
+	}
+	if err := c.setAskers(h, a.Owner); err != nil {
+		return nil, err
+	}
+	from := t.Status
+	t.Status, t.Failures = InProgress, max(0, t.Failures-1)
+	t.NotBefore, t.ReservedFor = time.Time{}, WorkerID{}
+	c.event(t, EventRevived, from, Detail{Attempt: t.Attempt, Nonce: t.Nonce, Worker: a.Worker.Name})
+	a.EndedAt, a.Cause, a.Reason = time.Time{}, "", ""
+	return &holding{task: t, attempt: a, claim: &claim}, c.tx.UpdateAttempt(a)
 }
 
 // lost returns the *LostError for a claim that is not in force.

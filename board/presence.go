@@ -8,7 +8,8 @@ import (
 
 // Renew is a sign of life of an owner: a process or a key. It restores the full lease of
 // the owner's claims, also on reviews, that have less than half of it left, and returns all
-// its claims.
+// its claims. It also revives those that a sweep has ended within the last lease, if nobody
+// else was given the task.
 // called is set if the owner's agents have made a call since the last Renew, also one that
 // only reads: then all leases become whole, give or take a minute.
 func (b *Board) Renew(ctx context.Context, owner string, called bool) ([]Claim, error) {
@@ -16,9 +17,13 @@ func (b *Board) Renew(ctx context.Context, owner string, called bool) ([]Claim, 
 		return nil, nil // an empty filter would match all claims
 	}
 	var held []Claim
+	var lapsed []Handle
 	var now time.Time
 	err := b.store.Read(ctx, func(r Reader) (err error) {
 		if now, err = r.Now(); err != nil {
+			return err
+		}
+		if lapsed, err = r.Lapsed(owner); err != nil {
 			return err
 		}
 		held, err = claimsAndReviews(r, ClaimFilter{Owner: owner})
@@ -26,6 +31,15 @@ func (b *Board) Renew(ctx context.Context, owner string, called bool) ([]Claim, 
 	})
 	if err != nil {
 		return nil, err
+	}
+	for _, h := range lapsed {
+		claim, err := b.takeBack(ctx, owner, h)
+		if err != nil {
+			return held, err
+		}
+		if claim != nil {
+			held = append(held, *claim)
+		}
 	}
 	for _, claim := range held {
 		if called && now.Sub(claim.LastCall) >= seenEvery {
@@ -45,6 +59,41 @@ func (b *Board) Renew(ctx context.Context, owner string, called bool) ([]Claim, 
 		}
 	}
 	return held, nil
+}
+
+// takeBack revives an expired claim of an owner. It returns nil if that is not possible, or
+// if the claim ended more than a lease ago: the owner may have begun something else.
+func (b *Board) takeBack(ctx context.Context, owner string, h Handle) (claim *Claim, err error) {
+	var ended Attempt
+	err = b.store.Read(ctx, func(r Reader) error {
+		d, err := r.Dossier(h.Task, 0)
+		if err == nil && len(d.Attempts) > 0 {
+			ended = d.Attempts[len(d.Attempts)-1]
+		}
+		return err
+	})
+	if err != nil || ended.Handle != h {
+		return nil, err
+	}
+	err = b.change(ctx, Actor{Principal: ended.Worker.Principal, Owner: owner, Worker: ended.Worker.Name}, func(c *change) error {
+		claim = nil
+		if err := c.lock(h.Task); err != nil {
+			return err
+		}
+		held, err := c.revive(h)
+		if err != nil || held == nil {
+			return err
+		}
+		if c.now.Sub(ended.EndedAt) > held.claim.Lease {
+			return errNothing
+		}
+		claim = held.claim
+		return nil
+	})
+	if errors.Is(err, errNothing) || errors.Is(err, ErrLeaseLost) || errors.Is(err, ErrDenied) {
+		return nil, nil
+	}
+	return claim, err
 }
 
 func (b *Board) renew(ctx context.Context, claim Claim) error {

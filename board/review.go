@@ -113,13 +113,17 @@ func (c *change) endReview(claim Claim, cause Cause, reason string) (bool, error
 	return true, nil
 }
 
-// expireReviews ends claims on reviews whose lease is over, and those of workers that also
-// hold a task. It returns how many there were.
-func (c *change) expireReviews() (n int, err error) {
+// expireReviews ends claims on reviews whose lease was over at a point in time, those of
+// killed processes, and those of workers that also hold a task. It returns how many there
+// were.
+func (c *change) expireReviews(at time.Time, gone []string) (n int, err error) {
 	expired, err := c.tx.ExpiredReviews(sweepBatch)
 	for _, claim := range expired {
 		if err := c.lock(claim.Task); err != nil {
 			return 0, err
+		}
+		if claim.LeaseUntil.After(at) && !claim.LeaseUntil.After(c.now) && !slices.Contains(gone, claim.Owner) {
+			continue // it has just expired; the next sweep ends it
 		}
 		ended, err := c.endReview(claim, CauseExpired, "no sign of life")
 		if err != nil {

@@ -87,6 +87,12 @@ type Reader interface {
 
 	// Stale reports whether a sweep would find something to do.
 	Stale() (bool, error)
+	// SweepDue reports whether BeginSweep should record a sweep even if it finds nothing to
+	// do: there are live claims, and the last one was a while ago.
+	SweepDue() (bool, error)
+	// Lapsed lists at most 100 attempts of an owner that expired within the last day, and
+	// after which nobody was given the task.
+	Lapsed(owner string) ([]Handle, error)
 	// Gone lists the owners of claims, workers or open questions whose process was killed:
 	// it has ended without a call of Disown. Owners about which the store does not know are
 	// not gone.
@@ -209,9 +215,12 @@ type Tx interface {
 	Due(limit int) ([]Task, error)
 	// Overdue returns open questions that have a default and whose deadline has passed.
 	Overdue(limit int) ([]Question, error)
-	// Extend restores the full lease of every claim and every review with less than half of it left,
-	// also of expired claims.
-	Extend() error
+	// BeginSweep records in the store that a sweep takes place now, and excludes other
+	// sweeps until the transaction ends. If the last one was long ago, holders could not
+	// be heard either, because the database was away or the machine was suspended: then
+	// it first extends the leases that were live when the gap began. every is how often
+	// the caller sweeps.
+	BeginSweep(every time.Duration) (Sweep, error)
 	// Forget deletes idempotency keys older than age.
 	Forget(age time.Duration) error
 }
@@ -242,6 +251,24 @@ type Claimant struct {
 	// Nonce is that of its grant; a new one if it is empty.
 	Nonce string
 }
+
+// A Sweep is the answer of BeginSweep.
+type Sweep struct {
+	// At is the store's time. Claims whose leases end later must not be ended, even if the
+	// transaction takes long.
+	At time.Time
+	// Gap is how long no sweep took place, if leases were extended because of it, and
+	// Extended is how many this transaction has extended.
+	Gap      time.Duration
+	Extended int
+	// Wait is set if no claim may be ended yet: more leases are to be extended, or another
+	// process is sweeping.
+	Wait bool
+}
+
+// MinProtected is the shortest lease that is extended after a gap. Holders of shorter ones
+// cannot renew them in time.
+const MinProtected = 20 * time.Second
 
 // A Standing is what a worker has.
 type Standing struct {

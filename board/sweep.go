@@ -7,19 +7,13 @@ import (
 	"time"
 )
 
-const (
-	// sweepBatch is how many tasks one transaction of a sweep handles.
-	sweepBatch = 100
-	// asleep is the gap between two sweeps from which on the machine is presumed to have
-	// been suspended.
-	asleep = time.Minute
-)
+// sweepBatch is how many tasks one transaction of a sweep handles.
+const sweepBatch = 100
 
 // sweepAlways sweeps at regular intervals until ctx ends.
 func (b *Board) sweepAlways(ctx context.Context) {
 	tick := time.NewTicker(b.o.Sweep)
 	defer tick.Stop()
-	last := time.Now().Round(0) // the wall clock continues while a machine is suspended
 	forgot := time.Time{}
 	for {
 		select {
@@ -27,20 +21,10 @@ func (b *Board) sweepAlways(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		now := time.Now().Round(0)
-		if gap := now.Sub(last); gap > asleep+b.o.Sweep {
-			// The workers were suspended too, and could not renew their claims.
-			b.o.Logger.Info("the machine was suspended: renewing all leases", "gap", gap)
-			if err := b.upkeep(ctx, func(tx Tx) error { return tx.Extend() }); err != nil && ctx.Err() == nil {
-				b.o.Logger.Warn("renewing leases failed", "err", err)
-				continue
-			}
-		}
-		last = now
 		if _, err := b.sweep(ctx); err != nil && ctx.Err() == nil {
 			b.o.Logger.Warn("sweep failed", "err", err)
 		}
-		if now.Sub(forgot) > time.Hour {
+		if now := time.Now(); now.Sub(forgot) > time.Hour {
 			forgot = now
 			b.forget(ctx)
 		}
@@ -64,15 +48,19 @@ func (b *Board) forget(ctx context.Context) {
 	}
 }
 
-// sweep ends expired claims and those of killed processes, frees tasks whose cool-down or reservation is over, and
-// closes overdue questions with their default. It writes only if there is something to
-// do, and reports whether there was.
+// sweep ends expired claims and those of killed processes, frees tasks whose cool-down or
+// reservation is over, and closes overdue questions with their default. If nobody has swept
+// for a while, it extends leases first. It writes only if there is something to do, or if
+// the time of the sweep must be recorded, and reports whether it changed something.
 func (b *Board) sweep(ctx context.Context) (bool, error) {
 	swept := false
 	for {
 		stale := false
 		err := b.store.Read(ctx, func(r Reader) (err error) {
 			if stale, err = r.Stale(); err != nil || stale {
+				return err
+			}
+			if stale, err = r.SweepDue(); err != nil || stale {
 				return err
 			}
 			gone, err := r.Gone()
@@ -86,22 +74,34 @@ func (b *Board) sweep(ctx context.Context) (bool, error) {
 			return swept, err
 		}
 		n := 0
-		err = b.change(ctx, Actor{Principal: boardActor}, func(c *change) error {
-			n, err = c.sweep()
+		var begun Sweep
+		err = b.change(ctx, Actor{Principal: boardActor}, func(c *change) (err error) {
+			n = 0
+			if begun, err = c.tx.BeginSweep(b.o.Sweep); err != nil || begun.Wait {
+				return err
+			}
+			n, err = c.sweep(begun.At)
 			return err
 		})
 		if err != nil {
 			return swept, err
 		}
-		if n == 0 { // another process is sweeping
+		if begun.Extended > 0 {
+			b.o.Logger.Info("holders could not renew their claims: extended leases", "gap", begun.Gap, "claims", begun.Extended)
+		}
+		if n == 0 && begun.Extended == 0 { // nothing but the time was recorded, or another process is sweeping
+			if !begun.Wait {
+				b.swept.Store(time.Now().Unix())
+			}
 			return swept, nil
 		}
-		swept = true
+		swept = swept || n > 0
 	}
 }
 
-// sweep handles one batch, and returns how many tasks and questions it changed.
-func (c *change) sweep() (int, error) {
+// sweep handles one batch of what was over at a point in time, and returns how many tasks
+// and questions it changed.
+func (c *change) sweep(at time.Time) (int, error) {
 	if err := c.clock(); err != nil {
 		return 0, err
 	}
@@ -124,7 +124,7 @@ func (c *change) sweep() (int, error) {
 		return 0, err
 	}
 	for _, t := range expired {
-		done, err := c.expire(c.tasks[t.ID], gone)
+		done, err := c.expire(c.tasks[t.ID], at, gone)
 		if err != nil {
 			return 0, err
 		}
@@ -136,7 +136,7 @@ func (c *change) sweep() (int, error) {
 		c.ready(c.tasks[t.ID])
 		n++
 	}
-	reviews, err := c.expireReviews()
+	reviews, err := c.expireReviews(at, gone)
 	if err != nil {
 		return 0, err
 	}
@@ -236,18 +236,19 @@ func resting(r Reader, projects []string) ([]Task, error) {
 // Killed is the Reason of an attempt that expired because its process was killed.
 const Killed = "its process was killed"
 
-// expire ends the claim on a locked task, unless it was renewed in the meantime. gone are
+// expire ends the claim on a locked task if its lease was over at a point in time. gone are
 // the owners whose processes were killed.
-func (c *change) expire(t *Task, gone []string) (bool, error) {
+func (c *change) expire(t *Task, at time.Time, gone []string) (bool, error) {
 	held, err := c.seize(t)
 	if errors.Is(err, ErrNotFound) {
 		return false, nil
 	}
-	if err != nil || held.claim.LeaseUntil.After(c.now) {
+	killed := err == nil && slices.Contains(gone, held.claim.Owner)
+	if err != nil || held.claim.LeaseUntil.After(at) && !killed {
 		return false, err
 	}
 	reason, text := "no sign of life", ""
-	if slices.Contains(gone, held.claim.Owner) {
+	if killed {
 		reason, text = Killed, Killed
 	}
 	from := t.Status

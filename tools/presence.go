@@ -16,6 +16,9 @@ const (
 	// absentAfter is how long after the last call a process stops renewing: someone has
 	// left it running.
 	absentAfter = 2 * time.Hour
+	// retryRenewal is how soon it tries again if the board cannot be reached. After an
+	// outage a lease has as much left as before it, less a second.
+	retryRenewal = 2 * time.Second
 )
 
 // Run renews the claims of the workers on a pipe and notifies clients of changed
@@ -72,15 +75,16 @@ func (t *Tools) renew(ctx context.Context) time.Duration {
 	}
 	renewed := time.Now()
 	held, err := t.b.Renew(ctx, t.o.Pipe.Owner, called)
-	if err != nil && ctx.Err() == nil {
-		t.o.Logger.Warn("claims could not be renewed", "err", err)
+	if err != nil {
+		if ctx.Err() == nil {
+			t.o.Logger.Warn("claims could not be renewed", "err", err)
+		}
+		return retryRenewal
 	}
-	if err == nil {
-		t.mu.Lock()
-		t.lastRenewed = renewed
-		t.mu.Unlock()
-	}
-	if err == nil && len(held) == 0 {
+	t.mu.Lock()
+	t.lastRenewed = renewed
+	t.mu.Unlock()
+	if len(held) == 0 {
 		t.setEnded(given)
 	}
 	return nextRenewal(held)

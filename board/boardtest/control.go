@@ -128,6 +128,12 @@ func (tx skewedTx) Stale() (bool, error) {
 	return len(late) > 0, err
 }
 
+func (tx skewedTx) BeginSweep(every time.Duration) (board.Sweep, error) {
+	s, err := tx.Tx.BeginSweep(every)
+	s.At = s.At.Add(tx.skew)
+	return s, err
+}
+
 // Expired returns the tasks whose claims have expired by the client's clock.
 func (tx skewedTx) Expired(limit int) ([]board.Task, error) {
 	late, err := expiredClaims(tx.Tx, tx.skew)

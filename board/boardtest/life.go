@@ -47,7 +47,9 @@ func (l *life) next(i int, e board.Event) {
 	switch e.Kind {
 	case board.EventClaimed:
 		l.granted(e)
-	case board.EventRevived, board.EventDelivered:
+	case board.EventRevived:
+		l.revived(e)
+	case board.EventDelivered:
 		l.held(e)
 	case board.EventNote:
 		if !e.Detail.Late {
@@ -129,6 +131,14 @@ func (l *life) held(e board.Event) {
 	if !l.live {
 		l.failf("I3", e, "by attempt %d, which had ended: %s", e.Detail.Attempt, l.cause)
 	}
+}
+
+// revived takes back the end of the newest grant, if that had expired.
+func (l *life) revived(e board.Event) {
+	if !l.live && l.cause == board.CauseExpired && e.From != board.InProgress {
+		l.live, l.cause, l.failures = true, "", max(0, l.failures-1)
+	}
+	l.held(e)
 }
 
 func (l *life) done(e board.Event) {

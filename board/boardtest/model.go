@@ -331,6 +331,21 @@ func (g *modelGrant) late() bool {
 		(t.status == board.Pending || t.status == board.Failed)
 }
 
+// revive gives a task back to the holder of a claim that a sweep has ended, and reports
+// whether it did.
+func (m *model) revive(g *modelGrant) bool {
+	t := g.task
+	if g.cause != board.CauseExpired || t.attempts != g.handle.Attempt || t.status != board.Pending && t.status != board.Failed ||
+		t.hold || m.blockers(t) > 0 || m.openChildren(t) || t.reserved != nil && t.reserved != g.agent ||
+		m.holds(g.agent) != nil || m.reviews(g.agent) != nil {
+		return false
+	}
+	t.status, t.failures, t.cooling, t.cooled, t.reserved = board.InProgress, max(0, t.failures-1), false, false, nil
+	t.claim, t.expired, t.deliveries, g.cause = g, false, 0, ""
+	m.away[g.agent] = false
+	return true
+}
+
 // reported accepts a report of done.
 func (m *model) reported(g *modelGrant) {
 	t := g.task

@@ -1,6 +1,7 @@
 package boardtest
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -119,20 +120,54 @@ var ruleFence = group{"one holder", []test{
 		x.done(h)
 		f.status(id, board.Done)
 	}},
-	{"after the sweep every other call is refused, and its text kept", func(f *fixture) {
+	{"after the sweep every other call takes the claim back, and its failure", func(f *fixture) {
 		for _, c := range holderCalls {
+			id := f.create(c.name, atMost(1))
+			x := f.agent("x " + c.name)
+			h := x.take(id, wishing(id))
+			f.expire(id)
+			f.status(id, board.Failed)
+			f.ok(c.call(f, x.actor, h))
+			e := f.event(id, board.EventRevived)
+			f.equal("event of "+c.name, words(e.From, e.To, e.Detail.Attempt), "failed in_progress 1")
+			d := f.get(id)
+			f.equal("failures after "+c.name, d.Task.Failures, map[bool]int{true: 1}[c.name == "fail"])
+			f.equal("attempts after "+c.name, len(d.Attempts), 1)
+			if c.name != "fail" && (d.Claim == nil || d.Claim.Handle != h || d.Claim.Lease != board.DefaultLease || d.Claim.Left) {
+				f.Errorf("%s: the claim is %+v, want %v with its lease", c.name, d.Claim, h)
+			}
+			_, err := f.board.Cancel(f.ctx, ada, id, "over", board.DependentsKeep)
+			f.ok(err)
+		}
+	}},
+	{"an expired claim is not taken back if its worker or its task has moved on", func(f *fixture) {
+		for _, c := range []struct {
+			name string
+			then func(x *agent, id board.ID)
+		}{
+			{"holds another task", func(x *agent, id board.ID) { other := f.create("other"); x.take(other, wishing(other)) }},
+			{"stopped", func(x *agent, id board.ID) {
+				_, err := f.board.Stop(f.ctx, ada, x.worker())
+				f.ok(err)
+			}},
+			{"a draft", func(x *agent, id board.ID) {
+				_, err := f.board.Update(f.ctx, ada, id, board.Edit{Hold: new(true)})
+				f.ok(err)
+			}},
+			{"cancelled", func(x *agent, id board.ID) {
+				_, err := f.board.Cancel(f.ctx, ada, id, "", board.DependentsKeep)
+				f.ok(err)
+			}},
+		} {
 			id := f.create(c.name)
 			x := f.agent("x " + c.name)
 			h := x.take(id, wishing(id))
 			f.expire(id)
-			lost := f.lost(c.name, c.call(f, x.actor, h), c.kept)
-			if lost.Ended == nil || lost.Ended.Cause != board.CauseExpired || lost.Task.Status != board.Pending || lost.Holder != nil {
-				f.Errorf("%s: %+v, want an expired claim on a pending task", c.name, lost)
+			c.then(x, id)
+			for _, call := range holderCalls {
+				f.lost(c.name+": "+call.name, call.call(f, x.actor, h), call.kept)
 			}
-			f.status(id, board.Pending)
-			f.keptNote(id, h, c.kept)
-			_, err := f.board.Cancel(f.ctx, ada, id, "", board.DependentsKeep)
-			f.ok(err)
+			f.equal("live claim: "+c.name, f.get(id).Claim == nil, true)
 		}
 	}},
 	{"done is refused when somebody else has the task", func(f *fixture) {
@@ -165,7 +200,7 @@ var ruleFence = group{"one holder", []test{
 		f.lost("done", err, true)
 		f.status(id, board.Pending)
 	}},
-	{"done is refused after the sweep if the spec has changed", func(f *fixture) {
+	{"done after the sweep takes the claim back if the spec has changed, and is refused once", func(f *fixture) {
 		id := f.create("a")
 		x := f.agent("x")
 		h := x.take(id)
@@ -173,8 +208,12 @@ var ruleFence = group{"one holder", []test{
 		_, err := f.board.Update(f.ctx, ada, id, board.Edit{Description: new("other")})
 		f.ok(err)
 		_, err = x.report(h)
-		f.lost("done", err, true)
-		f.status(id, board.Pending)
+		if _, edited := errors.AsType[*board.EditedError](err); !edited {
+			f.Fatalf("done: error %v, want an *EditedError", err)
+		}
+		f.status(id, board.InProgress)
+		f.equal("outcome", x.done(h).Late, false)
+		f.equal("events", f.kinds(id), "created claimed expired edited revived done")
 	}},
 	{"done passes after the sweep when only the priority has changed", func(f *fixture) {
 		id := f.create("a")

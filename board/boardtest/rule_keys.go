@@ -140,12 +140,13 @@ var ruleKeys = group{"idempotency", []test{
 		x := f.agent("x")
 		h := x.take(id)
 		f.expire(id)
+		f.agent("y").take(id)
 		n := board.NewQuestion{Claim: h, Text: "late words", Key: "k"}
 		_, err := f.board.Ask(f.ctx, x.actor, n)
 		f.lost("ask", err, true)
 		_, err = f.board.Ask(f.ctx, x.actor, n)
 		f.lost("ask again", err, true)
-		f.equal("events", f.kinds(id), "created claimed expired note")
+		f.equal("events", f.kinds(id), "created claimed expired claimed note")
 	}},
 	{"many calls with one key have one effect", func(f *fixture) {
 		var wg sync.WaitGroup

@@ -116,19 +116,28 @@ var rulePresence = group{"presence", []test{
 			f.Error("Renew without an owner renewed a claim")
 		}
 	}},
-	{"Renew revives an expired claim before the sweep, not after it", func(f *fixture) {
-		a, b := f.create("a"), f.create("b")
-		x, y := f.agent("x"), f.agent("y")
+	{"Renew revives an expired claim, also after the sweep unless somebody else was given it", func(f *fixture) {
+		a, b, c := f.create("a"), f.create("b"), f.create("c")
+		x, y, z := f.agent("x"), f.agent("y"), f.agent("z")
 		x.take(a)
-		y.take(b)
+		h := y.take(b)
+		z.take(c)
 		f.expireLease(a)
 		_, err := f.board.Renew(f.ctx, "x", false)
 		f.ok(err)
 		f.equal("events", f.kinds(a), "created claimed revived")
 		f.expire(b)
-		_, err = f.board.Renew(f.ctx, "y", false)
+		held, err := f.board.Renew(f.ctx, "y", false)
 		f.ok(err)
-		f.status(b, board.Pending)
+		f.equal("events", f.kinds(b), "created claimed expired revived")
+		f.equal("claims", words(len(held), held[0].Handle), words(1, h))
+		f.equal("failures", f.get(b).Task.Failures, 0)
+		f.expire(c)
+		f.agent("u").take(c, wishing(c))
+		held, err = f.board.Renew(f.ctx, "z", false)
+		f.ok(err)
+		f.equal("claims", len(held), 0)
+		f.equal("events", f.kinds(c), "created claimed expired claimed")
 	}},
 	{"a claim knows when its worker last called, and whether it has left", func(f *fixture) {
 		id := f.create("a")

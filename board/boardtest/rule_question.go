@@ -422,10 +422,11 @@ var ruleParking = group{"parking", []test{
 		x := f.agent("x")
 		q := x.ask(x.take(id))
 		f.expire(id)
+		f.agent("y").take(id)
 		_, parked, err := f.board.Park(f.ctx, x.actor, q.ID)
 		f.lost("park", err, false)
 		f.equal("parked", parked, false)
-		f.status(id, board.Pending)
+		f.status(id, board.InProgress)
 	}},
 	{"a default frees the parked task", func(f *fixture) {
 		id := f.create("a")

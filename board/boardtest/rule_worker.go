@@ -226,6 +226,8 @@ var ruleWorkers = group{"workers", []test{
 				f.Errorf("Next with the key %q = %v, which says that nothing happened", key, err)
 			}
 			f.equal("attempt", f.get(id).Task.Attempt, 1)
+			_, err = f.board.Cancel(f.ctx, ada, id, "over", board.DependentsKeep) // so that no sweep is due
+			f.ok(err)
 		}
 	}},
 	{"workers are listed", func(f *fixture) {

@@ -102,20 +102,62 @@ var storeSweep = group{"sweep", []test{
 		f.sweep()
 		f.stale(false) // the one without a default does not keep it busy
 	}},
-	{"Extend restores leases", func(f *fixture) {
-		full, low, over := f.create("full"), f.create("low"), f.create("over")
-		f.claim(board.Want{For: claimants("u", "v", "w"), Lease: time.Hour})
-		before := f.get(full).Claim.LeaseUntil
-		f.shortenLease(low)
-		f.expireLease(over)
-		f.write(func(tx board.Tx) error { return tx.Extend() })
-		f.equal("a full lease is left alone", f.get(full).Claim.LeaseUntil.Equal(before), true)
-		for _, id := range []board.ID{low, over} {
-			if d := f.get(id); d.Claim.LeaseUntil.Sub(d.Now) < 59*time.Minute {
-				f.Errorf("%s has %v left, want an hour", d.Task.Title, d.Claim.LeaseUntil.Sub(d.Now))
-			}
+	{"after a gap between sweeps, leases that were live when it began are extended", func(f *fixture) {
+		live, full, over, short := f.create("live"), f.create("full"), f.create("over"), f.create("short")
+		f.claim(board.Want{For: claimants("u", "v", "w"), Lease: board.MinProtected})
+		f.claim(board.Want{For: claimants("x"), Lease: time.Second})
+		const left = 3 * time.Second
+		f.leaseLeft(live, left)
+		f.sweep()
+		f.leaseLeft(over, -time.Minute) // before the gap
+		began := f.get(live).Now
+		f.eventually("the gap is over", func() bool { return f.get(live).Now.Sub(began) > 6*time.Second })
+		f.sweep()
+		for _, id := range []board.ID{live, full} {
+			f.status(id, board.InProgress)
+			f.equal("failures", f.get(id).Task.Failures, 0)
 		}
-		f.stale(false)
+		if d := f.get(live); d.Claim.LeaseUntil.Sub(d.Now) <= 0 || d.Claim.LeaseUntil.Sub(d.Now) > left {
+			f.Errorf("%v are left of the lease, want at most the %v from before the gap", d.Claim.LeaseUntil.Sub(d.Now), left)
+		}
+		if d := f.get(full); d.Claim.LeaseUntil.Sub(d.Now) > d.Claim.Lease {
+			f.Errorf("%v are left of a lease of %v", d.Claim.LeaseUntil.Sub(d.Now), d.Claim.Lease)
+		}
+		f.status(over, board.Pending)
+		f.status(short, board.Pending)
+		// Nobody renews it, and sweeps go on: it is ended now.
+		f.running()
+		f.eventually("the claim of a dead holder has ended", func() bool { return f.get(live).Task.Status == board.Pending })
+		f.status(full, board.InProgress)
+	}},
+	{"SweepDue is false without claims", func(f *fixture) {
+		f.create("a")
+		f.read(func(r board.Reader) error {
+			due, err := r.SweepDue()
+			f.equal("SweepDue", due, false)
+			return err
+		})
+	}},
+	{"Lapsed lists the expired claims of an owner that nobody else was given", func(f *fixture) {
+		a, b, c := f.create("a"), f.create("b"), f.create("c")
+		x, y := f.agent("x"), f.agent("y")
+		lapsed := func() string {
+			var hs []board.Handle
+			f.read(func(r board.Reader) (err error) {
+				hs, err = r.Lapsed("x")
+				return err
+			})
+			return words(hs)
+		}
+		h := x.take(a)
+		f.equal("a live one", lapsed(), "[]")
+		f.expire(a)
+		y.take(b, wishing(b))
+		f.expire(b)
+		f.equal("an expired one", lapsed(), words([]board.Handle{h}))
+		f.agent("z").take(a, wishing(a))
+		f.equal("given to somebody else", lapsed(), "[]")
+		f.status(c, board.Pending)
 	}},
 	{"two concurrent sweeps end a claim once", func(f *fixture) {
 		for range 10 {
@@ -163,4 +205,24 @@ func (f *fixture) claimOne(id board.ID) board.Handle {
 		f.Fatalf("got %v, want %v", cs[0].Task, id)
 	}
 	return cs[0].Handle
+}
+
+// leaseLeft sets how much is left of the lease of a task's claim.
+func (f *fixture) leaseLeft(id board.ID, left time.Duration) {
+	f.Helper()
+	f.write(func(tx board.Tx) error {
+		now, err := tx.Now()
+		if err != nil {
+			return err
+		}
+		if _, err := tx.Lock(id); err != nil {
+			return err
+		}
+		c, err := tx.LiveClaim(id)
+		if err != nil {
+			return err
+		}
+		c.LeaseUntil = now.Add(left)
+		return tx.UpdateClaim(c)
+	})
 }

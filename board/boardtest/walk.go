@@ -232,7 +232,7 @@ func (w *walker) next() {
 
 // lives checks the error of a holder's call, and reports whether the call was accepted.
 func (w *walker) lives(what string, g *modelGrant, err error) bool {
-	if g.task.claim != g {
+	if g.task.claim != g && !w.revive(g) {
 		w.want(what, err, board.ErrLeaseLost)
 		return false
 	}
@@ -314,6 +314,14 @@ func (w *walker) renew() {
 	w.want("renew", err, nil)
 	if g := w.holds(a); g != nil {
 		g.task.expired = false
+	}
+	for _, t := range w.tasks { // in the order of their numbers
+		if t.attempts == 0 {
+			continue
+		}
+		if i := slices.IndexFunc(w.grants, func(g *modelGrant) bool { return g.task == t && g.handle.Attempt == t.attempts }); w.grants[i].agent == a {
+			w.revive(w.grants[i])
+		}
 	}
 	if t := w.reviews(a); t != nil {
 		t.expired = false

@@ -27,7 +27,7 @@ func (w *walker) done() {
 	if w.again(g, "done", out, err) {
 		return
 	}
-	if g.task.claim != g && !g.late() {
+	if g.task.claim != g && !g.late() && !w.revive(g) {
 		w.want("done", err, board.ErrLeaseLost)
 		return
 	}
@@ -63,7 +63,7 @@ func (w *walker) failure() {
 		return
 	}
 	t := g.task
-	if t.claim != g {
+	if t.claim != g && !w.revive(g) {
 		w.want("fail", err, board.ErrLeaseLost)
 		return
 	}

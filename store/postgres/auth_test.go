@@ -109,6 +109,7 @@ func TestAuth_oldProgram(t *testing.T) {
 		t.Errorf("the machine's key: %v", err)
 	}
 
+	c.Exec(t, db, `DROP TABLE sweep, task_counts, counted`, `ALTER TABLE claims DROP COLUMN credited`, `ALTER TABLE reviews DROP COLUMN credited`)
 	c.Exec(t, db, `DROP INDEX api_keys_changed, api_keys_parent`,
 		`ALTER TABLE api_keys DROP COLUMN parent, DROP COLUMN machine, DROP COLUMN created_by, DROP COLUMN revoked_by`,
 		`DELETE FROM goose_db_version WHERE version_id >= 10`)
@@ -187,8 +188,8 @@ func TestMigrate_fromTheFirst(t *testing.T) {
 	c := pgtest.Shared(t)
 	db := c.NewDatabase(t)
 	seed(t, c.OpenIn(t, db, nil), "web", 2, nil)
-	c.Exec(t, db, "ALTER TABLE projects DROP COLUMN accept", "ALTER TABLE questions DROP COLUMN answered_as", "ALTER TABLE links DROP COLUMN inherited")
-	c.Exec(t, db, "DROP TABLE task_counts, counted, reviews, plan_items, api_keys, people, auth_meta, durable_calls, session_states, relay, seal_keys, app_roles", "DELETE FROM goose_db_version WHERE version_id > 1")
+	c.Exec(t, db, "ALTER TABLE projects DROP COLUMN accept", "ALTER TABLE questions DROP COLUMN answered_as", "ALTER TABLE links DROP COLUMN inherited", "ALTER TABLE claims DROP COLUMN credited")
+	c.Exec(t, db, "DROP TABLE task_counts, counted, sweep, reviews, plan_items, api_keys, people, auth_meta, durable_calls, session_states, relay, seal_keys, app_roles", "DELETE FROM goose_db_version WHERE version_id > 1")
 	_, err := postgres.Open(t.Context(), c.DSN(db), nil)
 	if e, ok := errors.AsType[*postgres.SchemaError](err); !ok || e.Have != 1 {
 		t.Fatalf("Open(old) = %v, want a SchemaError", err)

@@ -137,15 +137,6 @@ ORDER BY c.lease_until LIMIT $1 FOR UPDATE OF t, c SKIP LOCKED`
 	return tasks, err
 }
 
-// Extend restores the lease of claims with less than half of it left, or none.
-func (t *tx) Extend() error {
-	if _, err := t.exec(`UPDATE claims SET lease_until = clock_timestamp() + lease WHERE lease_until < clock_timestamp() + lease / 2`); err != nil {
-		return err
-	}
-	_, err := t.exec(`UPDATE reviews SET lease_until = clock_timestamp() + lease WHERE lease_until < clock_timestamp() + lease / 2`)
-	return err
-}
-
 // Gone returns nothing: the processes are on other machines, and their leases tell.
 func (r *reader) Gone() ([]string, error) { return nil, nil }
 

@@ -430,13 +430,6 @@ func TestExpired(t *testing.T) {
 			return tx2.DeleteClaim(ids[0])
 		})
 	})
-	write(t, s, func(tx board.Tx) error { return tx.Extend() })
-	write(t, s, func(tx board.Tx) error {
-		if found := expired(tx); found != nil {
-			t.Errorf("Expired after Extend = %v", found)
-		}
-		return nil
-	})
 }
 
 // Workers renew at the last moment while a sweep runs: what it is given has run out.

@@ -33,6 +33,7 @@ var privileges = map[string]string{
 	"workers":          "SELECT, INSERT, UPDATE, DELETE",
 	"questions":        "SELECT, INSERT, UPDATE, DELETE",
 	"idempotency":      "SELECT, INSERT, UPDATE, DELETE",
+	"sweep":            "SELECT, UPDATE",
 
 	"auth_meta": "SELECT, UPDATE",
 	"api_keys":  "SELECT, INSERT, UPDATE, DELETE",

@@ -186,13 +186,3 @@ func (t *tx) Renew(h board.Handle) (bool, error) {
 	n, err := t.exec(query, now, id, h.Attempt, h.Nonce, now)
 	return n == 1, err
 }
-
-func (t *tx) Extend() error {
-	const claims = `UPDATE claims SET lease_until = ?1 + lease WHERE lease_until < ?1 + lease / 2`
-	const reviews = `UPDATE reviews SET lease_until = ?1 + lease WHERE lease_until < ?1 + lease / 2`
-	if _, err := t.exec(claims, t.now()); err != nil {
-		return err
-	}
-	_, err := t.exec(reviews, t.now())
-	return err
-}

@@ -47,6 +47,8 @@ func (e empty) Counts([]string) (board.Counts, error) {
 
 func (e empty) FeedEnd() (board.Cursor, error)                           { return "", nil }
 func (e empty) Stale() (bool, error)                                     { return false, nil }
+func (e empty) SweepDue() (bool, error)                                  { return false, nil }
+func (e empty) Lapsed(string) ([]board.Handle, error)                    { return nil, nil }
 func (e empty) Declined(board.WorkerID) (map[board.ID]time.Time, error)  { return nil, nil }
 func (e empty) Gone() ([]string, error)                                  { return nil, nil }
 func (e empty) Standing(board.WorkerID) (board.Standing, error)          { return board.Standing{}, nil }

@@ -72,7 +72,7 @@ func TestPlans(t *testing.T) {
 	}
 	// Small tables, and what is meant to look at all.
 	scans := []string{
-		"SELECT min_schema", "UPDATE meta", "FROM projects ORDER BY slug", "UPDATE claims SET lease_until = ?1", "UPDATE reviews SET lease_until = ?1",
+		"SELECT min_schema", "UPDATE meta", "FROM projects ORDER BY slug", "SELECT swept",
 		"UPDATE workers SET owner", "FROM workers WHERE last_seen", "FROM questions WHERE state = 'open'",
 		"RECURSIVE", "INSERT INTO task_docs (task_id, description, acceptance) SELECT", // fill's
 	}
@@ -139,8 +139,11 @@ func everything(t *testing.T, s *Store) {
 		_, err7 := tx.Due(1)
 		_, err8 := tx.Overdue(1)
 		_, _, err9 := tx.Links(web(1))
-		errs = append(errs, err, err3, err4, err5, err6, err7, err8, err9, tx.UpdateTask(task, 1), tx.UpdateAttempt(a), tx.UpdateClaim(c),
-			tx.Extend(), tx.Disown("p9"), tx.Link(web(1), web(2)), tx.Unlink(web(1), web(2)), tx.Decline(c.Worker, web(3), now), tx.LockProject("web"))
+		_, err10 := tx.BeginSweep(time.Second)
+		_, err11 := tx.SweepDue()
+		_, err12 := tx.Lapsed("p9")
+		errs = append(errs, err, err3, err4, err5, err6, err7, err8, err9, err10, err11, err12, tx.UpdateTask(task, 1), tx.UpdateAttempt(a), tx.UpdateClaim(c),
+			tx.Disown("p9"), tx.Link(web(1), web(2)), tx.Unlink(web(1), web(2)), tx.Decline(c.Worker, web(3), now), tx.LockProject("web"))
 		q := board.Question{Project: "web", State: board.QuestionOpen}
 		q.ID, err = tx.InsertQuestion(q)
 		_, err2 = tx.LiveClaim(c.Task)

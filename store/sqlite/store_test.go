@@ -163,7 +163,8 @@ func TestRead_createsNothing(t *testing.T) {
 		if _, err := tx.Lock(web(1)); !errors.Is(err, board.ErrNotFound) {
 			t.Errorf("Lock() = %v, want ErrNotFound", err)
 		}
-		return errors.Join(err, tx.Forget(time.Hour), tx.Extend(), tx.Disown("p1"))
+		_, err2 := tx.BeginSweep(time.Second)
+		return errors.Join(err, err2, tx.Forget(time.Hour), tx.Disown("p1"))
 	})
 	if _, err := os.Stat(filepath.Dir(path)); !os.IsNotExist(err) {
 		t.Errorf("the folder was made: %v", err)

@@ -1,6 +1,10 @@
 package sqlite
 
-import "github.com/bossman-dev/bossman/board"
+import (
+	"time"
+
+	"github.com/bossman-dev/bossman/board"
+)
 
 // Expired returns the tasks in the order in which their leases expired.
 func (t *tx) Expired(limit int) ([]board.Task, error) {
@@ -39,4 +43,80 @@ func (r *reader) Stale() (bool, error) {
 	var stale bool
 	err := r.get(query, []any{r.now()}, &stale)
 	return stale, err
+}
+
+// A pulse is when the last sweep was, and how often there must be one while claims are live.
+// It is often enough for the shortest lease, and rare enough for a laptop's disk.
+type pulse struct{ last, every int64 }
+
+// pulse returns false if there are no live claims with a lease that is protected.
+func (r *reader) pulse() (p pulse, live bool, err error) {
+	const query = `SELECT swept, (SELECT coalesce(min(lease), 0) FROM (
+		SELECT lease FROM claims WHERE lease >= ?1 UNION ALL SELECT lease FROM reviews WHERE lease >= ?1)) FROM meta`
+	var shortest int64
+	err = r.get(query, []any{micros(board.MinProtected)}, &p.last, &shortest)
+	p.every = min(shortest/8, micros(30*time.Second))
+	return p, shortest > 0, err
+}
+
+// SweepDue reports whether the time of a sweep must be recorded.
+func (r *reader) SweepDue() (bool, error) {
+	p, live, err := r.pulse()
+	since := r.now() - p.last
+	return live && (since >= p.every || since < 0), err
+}
+
+// BeginSweep extends all leases at once: a file has few claims. A claim that no process
+// holds is extended once between two signs of life: commands sweep only when somebody runs
+// one, and a gap between them says nothing about its agent.
+func (t *tx) BeginSweep(every time.Duration) (board.Sweep, error) {
+	const (
+		sweep  = `UPDATE meta SET swept = ?`
+		extend = ` SET lease_until = max(lease_until, min(lease_until + min(?2 - ?1, ?2 - granted_at) - 1000000, ?2 + lease)),
+				credited = max(lease_until, min(lease_until + min(?2 - ?1, ?2 - granted_at) - 1000000, ?2 + lease))
+			WHERE lease_until > ?1 AND granted_at < ?2 AND lease >= ?3
+				AND (credited <> lease_until OR owner NOT LIKE 'd-%' AND owner NOT LIKE '%/d-%')`
+	)
+	p, live, err := t.pulse()
+	if err != nil {
+		return board.Sweep{}, err
+	}
+	now := t.now()
+	s := board.Sweep{At: fromMicros(now)}
+	since := now - p.last
+	if live && since > max(p.every+p.every/2, 2*micros(every))+1_000_000 {
+		s.Gap = time.Duration(since) * time.Microsecond
+		for _, table := range []string{`UPDATE claims`, `UPDATE reviews`} {
+			n, err := t.exec(table+extend, p.last, now, micros(board.MinProtected))
+			if err != nil {
+				return s, err
+			}
+			s.Extended += int(n)
+		}
+	}
+	if live && (since >= p.every || since < 0) {
+		_, err = t.exec(sweep, now)
+	}
+	return s, err
+}
+
+// Lapsed lists attempts that expired within the last day.
+func (r *reader) Lapsed(owner string) ([]board.Handle, error) {
+	const query = `SELECT p.slug, a.task_id, a.attempt, a.nonce FROM attempts a INDEXED BY attempts_expired
+		CROSS JOIN tasks t ON t.id = a.task_id AND t.attempt = a.attempt AND t.nonce = a.nonce
+		CROSS JOIN lanes l ON l.id = t.lane_id CROSS JOIN projects p ON p.id = l.project_id
+		WHERE a.owner = ? AND a.cause = 'expired' AND a.ended_at > ? AND t.status IN ('pending', 'failed') ORDER BY a.task_id LIMIT 100`
+	var list []board.Handle
+	err := r.each(query, []any{owner, r.now() - micros(24*time.Hour)}, func(scan scan) error {
+		var h board.Handle
+		var slug string
+		var id int64
+		if err := scan(&slug, &id, &h.Attempt, &h.Nonce); err != nil {
+			return err
+		}
+		h.Task = unpack(slug, id)
+		list = append(list, h)
+		return nil
+	})
+	return list, err
 }

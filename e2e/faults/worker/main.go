@@ -29,6 +29,8 @@ func main() {
 	name := flag.String("name", "w", "its name in the history")
 	lease := flag.Duration("lease", time.Second, "the length of a claim")
 	agents := flag.Int("agents", 1, "how many work at once in this process")
+	holds := flag.Int("hold", 0, "instead of agents: how many tasks to hold until the process is stopped")
+	sweeps := flag.Bool("sweep", true, "end what has expired")
 	creates := flag.Bool("creates", false, "also create tasks")
 	broken := flag.String("broken", "", "fence or clock: a board that is wrong on purpose")
 	flag.Parse()
@@ -47,12 +49,20 @@ func main() {
 	case "clock":
 		store = boardtest.ClientClock(store, time.Duration(rand.Int64N(int64(10**lease))))
 	}
-	b := board.New(store, &board.Options{Lease: *lease, Sweep: *lease / 10})
+	b := board.New(store, &board.Options{Lease: *lease, Sweep: min(*lease/10, time.Second)})
 	var running sync.WaitGroup
 	ctx2, end := context.WithCancel(ctx)
-	running.Go(func() { _ = b.Run(ctx2) })
+	if *sweeps {
+		running.Go(func() { _ = b.Run(ctx2) })
+	}
 	var wg sync.WaitGroup
 	out := &output{}
+	if *holds > 0 {
+		*agents = 0
+		wg.Go(func() { hold(ctx, b, out, *name, *holds, *lease) })
+	} else if *agents == 0 {
+		wg.Go(func() { <-ctx.Done() })
+	}
 	for i := range *agents {
 		a := &agent{
 			b: b, out: out, lease: *lease, creates: *creates,
