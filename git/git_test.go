@@ -213,10 +213,10 @@ echo bbb > f; touch -d @1700000000 f`)
 
 // TestSnapshot_stat: nor does the time of modification hide a change, whatever is configured.
 func TestSnapshot_stat(t *testing.T) {
-	for _, set := range []string{"core.trustctime false", "core.checkStat minimal"} {
+	for _, set := range []string{"core.trustctime false", "core.checkStat minimal", "core.ignoreStat true", "user.name Ada"} {
 		r, dir := newRepo(t)
 		sh(t, dir, "echo bad > f; touch -d @1700000000 f; git add f; git commit -qm f; git config "+set+"; git status")
-		sh(t, dir, "c=$(stat -c %Z f); until [ $(stat -c %Z f) != $c ]; do echo new > f; touch -d @1700000000 f; done") // many builds of git compare seconds
+		sh(t, dir, "echo new > f; touch -d @1700000000 f") // in the same second, mostly
 		s, err := r.Snapshot(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)

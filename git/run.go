@@ -62,7 +62,7 @@ const (
 // safeOptions precede every command.
 var safeOptions = []string{
 	"-c", "core.fsmonitor=false",
-	"-c", "core.trustctime=true", "-c", "core.checkStat=default", // a file that changed is read, whatever its time of modification
+	"-c", "core.trustctime=true", "-c", "core.checkStat=default", "-c", "core.ignoreStat=false", // a file that changed is read, whatever its time of modification
 	"-c", "core.hooksPath=" + os.DevNull,
 	"-c", "core.pager=cat",
 	"-c", "gc.auto=0",

@@ -108,23 +108,32 @@ const (
 )
 
 // clearFlags makes git look at every file of an index again: at files that are assumed to
-// be unchanged, and at files outside a sparse checkout that are there all the same.
+// be unchanged, at files outside a sparse checkout that are there all the same, and at files
+// whose time of modification was set, which may be that of an earlier content.
 func (r *Repo) clearFlags(ctx context.Context, env []string) error {
-	out, err := r.run(ctx, call{args: []string{"ls-files", "-v", "-z"}, env: env})
+	out, err := r.run(ctx, call{args: []string{"ls-files", "--stage", "-v", "-z"}, env: env})
 	if err != nil {
 		return err
 	}
-	var assumed, skipped strings.Builder
+	var assumed, skipped, set strings.Builder
 	for entry := range strings.SplitSeq(out, "\x00") {
-		tag, path, ok := strings.Cut(entry, " ")
+		tag, staged, _ := strings.Cut(entry, " ")
+		what, path, ok := strings.Cut(staged, "\t")
 		if !ok {
 			continue
 		}
 		if tag == strings.ToLower(tag) {
 			assumed.WriteString(path + "\x00")
 		}
-		if _, err := os.Lstat(filepath.Join(r.Root, path)); strings.EqualFold(tag, "S") && err == nil {
+		info, err := os.Lstat(filepath.Join(r.Root, path))
+		if err != nil {
+			continue
+		}
+		if strings.EqualFold(tag, "S") {
 			skipped.WriteString(path + "\x00")
+		}
+		if strings.HasSuffix(what, " 0") && !strings.HasPrefix(what, gitlink) && timeSet(info) {
+			set.WriteString(staged + "\x00")
 		}
 	}
 	for flag, paths := range map[string]string{"--no-assume-unchanged": assumed.String(), "--no-skip-worktree": skipped.String()} {
@@ -132,7 +141,7 @@ func (r *Repo) clearFlags(ctx context.Context, env []string) error {
 			return err
 		}
 	}
-	return nil
+	return r.updateIndex(ctx, env, set.String(), "--index-info") // without a time
 }
 
 // Changed lists the paths that differ between two trees, at most limit, and says which are
