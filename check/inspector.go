@@ -54,15 +54,37 @@ func (i *Inspector) repo() (*git.Repo, error) {
 }
 
 // Begin notes what the repository has when a task is first handed out here: a commit
-// that exists by then is not the task's work.
-func (i *Inspector) Begin(w board.Work) error {
+// that exists by then is not the task's work, and neither is a file that lies about.
+func (i *Inspector) Begin(ctx context.Context, w board.Work) error {
 	repo, err := i.repo()
 	if err != nil || repo == nil {
 		return err
 	}
 	n := i.notes(repo)
 	i.pruned.Do(func() { n.prune(time.Now()) })
-	return n.write("tips", tipsName(w), strings.Join(repo.Tips(), "\n"))
+	if err := n.write("tips", tipsName(w), strings.Join(repo.Tips(), "\n")); err != nil {
+		return err
+	}
+	loose, err := i.loose(ctx, repo)
+	if err != nil || loose == "" {
+		return err
+	}
+	return n.write("loose", tipsName(w), loose)
+}
+
+// loose is a note about the files of a worktree that are not committed.
+func (i *Inspector) loose(ctx context.Context, repo *git.Repo) (string, error) {
+	if repo.Bare {
+		return "", nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
+	defer cancel()
+	sum, err := repo.Loose(ctx)
+	if err != nil {
+		return "", err
+	}
+	root := sha256.Sum256([]byte(repo.Root))
+	return hex.EncodeToString(root[:16]) + " " + sum, nil
 }
 
 // End notes what an accepted report had as its work: the commits that are its evidence, which
@@ -154,7 +176,10 @@ func (i *Inspector) Verify(ctx context.Context, w board.Work, evidence []board.E
 			return nil, nil, err
 		}
 		if other != "" && (w.Place.Named || !checkedOut) {
-			faults = append(faults, fmt.Sprintf("Branch %.80q is another agent's work: it ends with the accepted commit of %.60q, and has nothing newer.", w.Place.Branch, other))
+			return nil, nil, &PlaceError{
+				Why:  fmt.Sprintf("Branch %.80q is another agent's work: it ends with the accepted commit of %.60q, and has nothing newer.", w.Place.Branch, other),
+				Next: "report again with the branch that your work is on", Foreign: true,
+			}
 		}
 	}
 	for _, e := range evidence {
@@ -365,11 +390,23 @@ func (i *Inspector) Confirm(ctx context.Context, w board.Work, c *Check, v Verdi
 		}
 		return e, nil, &PlaceError{
 			Why:  fmt.Sprintf("Nothing has changed in %.200q, %s, since the task was first handed out: your work is not there.", repo.Root, on),
-			Next: "report again with the branch that your work is on",
+			Next: "report again with the branch that your work is on", Foreign: true,
 		}
 	}
 	if idle {
 		e.Detail += "; no file has changed since the task was first handed out"
+	}
+	for _, branch := range w.Branches {
+		commit := repo.Branch(branch)
+		if commit == "" || branch == w.Place.Branch || v.Base == "" {
+			continue
+		}
+		switch in, err := repo.Contains(ctx, v.Base, commit); {
+		case err != nil:
+			return e, nil, err
+		case !in:
+			e.Detail += fmt.Sprintf("; branch %.80q, where the work was before, is not in it", strings.Map(visible, branch))
+		}
 	}
 	other, err := i.finished(ctx, repo, w, v.Base)
 	if err != nil {
@@ -391,8 +428,9 @@ func (i *Inspector) Confirm(ctx context.Context, w board.Work, c *Check, v Verdi
 // maxLoose is how many files compare names.
 const maxLoose = 5
 
-// compare compares the judged tree with that of HEAD. idle is set if they are the same and
-// the commit existed when the task was first handed out; loose are files that differ.
+// compare compares the judged tree with that of HEAD. idle is set if the commit existed when
+// the task was first handed out, and the files that differ, if any, are as they were then;
+// loose are files that differ.
 func (i *Inspector) compare(ctx context.Context, repo *git.Repo, w board.Work, v Verdict) (idle bool, loose []string, err error) {
 	head, err := repo.Head()
 	if err != nil || head.Commit == "" {
@@ -402,15 +440,22 @@ func (i *Inspector) compare(ctx context.Context, repo *git.Repo, w board.Work, v
 	if err != nil {
 		return false, nil, err
 	}
-	if tree == v.Tree {
-		fresh, _, err := i.isNew(ctx, repo, w, head.Commit)
+	fresh, _, err := i.isNew(ctx, repo, w, head.Commit)
+	if err != nil || tree == v.Tree {
 		return err == nil && !fresh, nil, err
+	}
+	if before, ok := i.notes(repo).read("loose", tipsName(w)); ok && !fresh {
+		now, err := i.loose(ctx, repo)
+		if err != nil {
+			return false, nil, err
+		}
+		idle = now == strings.Join(before, " ")
 	}
 	loose, err = repo.Changed(ctx, tree, v.Tree, maxLoose)
 	for n := range loose {
 		loose[n] = strings.Map(visible, loose[n])
 	}
-	return false, loose, err
+	return idle, loose, err
 }
 
 // Evidence is a green verdict as evidence.

@@ -22,7 +22,7 @@ func TestInspector_notes(t *testing.T) {
 	i := &check.Inspector{Dir: repo.Root, Common: repo.Common, Notes: state}
 	first := board.Handle{Task: board.ID{Project: "web", No: 1}, Attempt: 1, Nonce: "k7f2q"}
 	w := board.Work{Task: first.Task, Worker: "otter", First: first, Since: time.Now()}
-	if err := i.Begin(w); err != nil {
+	if err := i.Begin(t.Context(), w); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(filepath.Join(repo.Common, "bossman")); err == nil {
@@ -53,7 +53,7 @@ func TestInspector_notes(t *testing.T) {
 	verify("another worker", other, false, `evidence of "web-1"`)
 	late := w
 	late.First.Nonce = "aaaaa"
-	if err := i.Begin(late); err != nil {
+	if err := i.Begin(t.Context(), late); err != nil {
 		t.Fatal(err)
 	}
 	verify("a task that came later", late, false, "it existed when the task was first handed out")

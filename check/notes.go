@@ -14,6 +14,7 @@ import (
 // directory in the user's state directory, outside the repository.
 //
 //	tips/web-1.k7f2q   what the repository had when web-1 was first handed out
+//	loose/web-1.k7f2q  the files that were not committed then, and in which worktree
 //	commits/3f2c…      the task and the worker whose evidence the commit was
 //	heads/3f2c…        the task and the worker whose accepted work ended with the commit
 type notes struct{ dir string }
@@ -81,7 +82,7 @@ func (n notes) read(kind, name string) (words []string, ok bool) {
 
 // prune removes old notes.
 func (n notes) prune(now time.Time) {
-	for _, kind := range []string{"tips", "commits", "heads"} {
+	for _, kind := range []string{"tips", "loose", "commits", "heads"} {
 		root, err := n.open(kind)
 		if err != nil {
 			return

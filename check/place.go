@@ -16,6 +16,8 @@ import (
 type PlaceError struct {
 	// Why is a sentence, and Next what the worker can do.
 	Why, Next string
+	// Foreign is set if what is there is not the work.
+	Foreign bool
 }
 
 func (e *PlaceError) Error() string { return e.Why }
@@ -72,25 +74,25 @@ func (i *Inspector) Place(ctx context.Context, w board.Work, branch string) (boa
 	}
 	own, err := i.last(repo, w)
 	if branch == "" && w.Place.Named && w.Place.Branch != "" {
-		tree := repo.Worktree(w.Place.Branch, w.Place.Dir)
-		if tree == nil {
-			return w.Place, &PlaceError{
-				Why:  fmt.Sprintf("Your work was on branch %.80q, which you named before. It is not checked out in a worktree now.", w.Place.Branch),
-				Next: "report again with the branch that your work is on, checked out in a worktree",
-			}
-		}
-		at := i.where(ctx, tree)
-		at.Named = true
-		if err := free(w, at); err != nil {
-			return w.Place, err
-		}
-		return at, nil
+		return i.named(ctx, repo, own, w)
 	}
 	if branch == "" {
 		if err != nil {
 			return w.Place, err
 		}
-		return i.where(ctx, own), nil
+		at := i.where(ctx, own)
+		if at.Branch != "" && at.Branch != w.Place.Branch && w.Place.Branch != "" {
+			// A branch with new work that the worker made in place is what it works on, also if
+			// it leaves it.
+			head, err := own.Head()
+			if err == nil {
+				at.Named, _, err = i.isNew(ctx, own, w, head.Commit)
+			}
+			if err != nil {
+				return w.Place, err
+			}
+		}
+		return at, nil
 	}
 	dir := ""
 	if own != nil {
@@ -121,6 +123,46 @@ func (i *Inspector) Place(ctx context.Context, w board.Work, branch string) (boa
 		return w.Place, err
 	}
 	return at, nil
+}
+
+// named is Place for a worker that has named its branch before. own is the worktree where its
+// work was last, nil if it is gone.
+func (i *Inspector) named(ctx context.Context, repo, own *git.Repo, w board.Work) (board.Where, error) {
+	branch := w.Place.Branch
+	if tree := repo.Worktree(branch, w.Place.Dir); tree != nil {
+		at := i.where(ctx, tree)
+		at.Named = true
+		if err := free(w, at); err != nil {
+			return w.Place, err
+		}
+		return at, nil
+	}
+	// It may have been merged.
+	if own != nil {
+		head, err := own.Head()
+		if err != nil {
+			return w.Place, err
+		}
+		commit := repo.Branch(branch)
+		if commit == "" {
+			if commit, err = repo.Commit(ctx, w.Place.Head); err != nil && !errors.Is(err, git.ErrNoCommit) {
+				return w.Place, err
+			}
+		}
+		if commit != "" && head.Commit != "" {
+			merged, err := repo.Contains(ctx, head.Commit, commit)
+			if err != nil {
+				return w.Place, err
+			}
+			if at := i.where(ctx, own); merged && free(w, at) == nil {
+				return at, nil
+			}
+		}
+	}
+	return w.Place, &PlaceError{
+		Why:  fmt.Sprintf("Your work was last seen on branch %.80q. It is not checked out in a worktree now.", branch),
+		Next: "report again with the branch that your work is on, checked out in a worktree",
+	}
 }
 
 // ordered is Place for a worker that was told to work on a branch, and names none.

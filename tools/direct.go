@@ -94,7 +94,7 @@ func (t *Tools) directNext(ctx context.Context, r *mcp.Request) (mcp.Result, err
 	if err != nil {
 		return nil, rpcError(what, err)
 	}
-	t.remember(h)
+	t.remember(ctx, h)
 	t.giveDirectly(h.Claim)
 	t.mu.Lock()
 	t.direct.unused[h.Claim.Handle] = true

@@ -17,7 +17,7 @@ import (
 // none, and then all evidence is what the worker claims.
 type Inspector interface {
 	// Begin is called when a task is handed out here.
-	Begin(w board.Work) error
+	Begin(ctx context.Context, w board.Work) error
 	// Place returns where the work of a claim is now. branch is a branch that the call
 	// names, or empty. The error is a *PlaceError if the work cannot be seen from here.
 	Place(ctx context.Context, w board.Work, branch string) (board.Where, error)
@@ -47,8 +47,11 @@ type Inspector interface {
 }
 
 // A PlaceError says why the work of a claim cannot be looked at: a sentence, and what the
-// worker can do.
-type PlaceError struct{ Why, Next string }
+// worker can do. Foreign is set if what is there is not the work.
+type PlaceError struct {
+	Why, Next string
+	Foreign   bool
+}
 
 func (e *PlaceError) Error() string { return e.Why }
 
@@ -180,15 +183,29 @@ func (t *Tools) inspect(ctx context.Context, k *caller, e action, r *board.Repor
 	}
 	r.Where = w.Place
 	r.Where.Client = client
-	if at := w.Place; at.Dir != last.Dir || at.Branch != last.Branch || at.Named != last.Named {
-		if err := t.b.Locate(ctx, k.Actor, h, r.Where); err != nil { // the board will say why, if it matters
+	moved := w.Place.Dir != last.Dir || w.Place.Branch != last.Branch || w.Place.Named != last.Named
+	note := func(at board.Where) {
+		if err := t.b.Locate(ctx, k.Actor, h, at); err != nil { // the board will say why, if it matters
 			t.o.Logger.Warn("the place of the work could not be noted", "task", h.Task, "err", err)
 		}
 	}
+	if moved {
+		note(r.Where)
+	}
+	// elsewhere refuses the report because what is there is not the work.
+	elsewhere := func(err error) error {
+		if e, ok := errors.AsType[*PlaceError](err); ok && e.Foreign && moved {
+			note(last)
+		}
+		return notThere(h, err)
+	}
 	t.o.Inspector.Resolve(ctx, w, r.Evidence)
 	observed, faults, err := t.o.Inspector.Verify(ctx, w, r.Evidence)
+	if _, ok := errors.AsType[*PlaceError](err); ok && p.Policy == board.PolicyTrust {
+		err = nil
+	}
 	if err != nil {
-		return nil, "", notThere(h, err)
+		return nil, "", elsewhere(err)
 	}
 	if len(faults) > 0 && p.Policy != board.PolicyTrust {
 		return nil, "", &refusal{
@@ -206,7 +223,7 @@ func (t *Tools) inspect(ctx context.Context, k *caller, e action, r *board.Repor
 	}
 	res, err := t.waitCheck(ctx, k, w)
 	if err != nil {
-		return nil, "", notThere(h, err)
+		return nil, "", elsewhere(err)
 	}
 	switch res.State {
 	case CheckGreen:

@@ -271,6 +271,9 @@ func (l left) worktree(w board.Where) string {
 	if l.unborn {
 		return "Work in a worktree of your own. This repository has no commit yet that it could begin from, so make an empty one first: git commit --allow-empty --only -m 'First commit' && " + command
 	}
+	if commit := shortCommit(w.Head); commit != "" { // what the other agent commits is not this one's
+		command += " " + commit
+	}
 	return "Work in a worktree of your own: " + command
 }
 

@@ -93,7 +93,7 @@ func next(ctx context.Context, t *Tools, k *caller, in nextInput) (*answer, erro
 		}
 		return nil, k.refuse(e, err)
 	}
-	t.remember(h)
+	t.remember(ctx, h)
 	left := t.leftBy(ctx, k, h)
 	a := handoutAnswer(h, t.judging(ctx, h), left)
 	if h.Task.ID != w.Task && !w.Task.IsZero() {

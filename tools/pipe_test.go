@@ -198,7 +198,7 @@ func TestPipe_waitingForAnswer(t *testing.T) {
 // slowCheck is an Inspector whose check takes its time.
 type slowCheck struct{ takes time.Duration }
 
-func (slowCheck) Begin(board.Work) error                                { return nil }
+func (slowCheck) Begin(context.Context, board.Work) error                                { return nil }
 func (slowCheck) End(context.Context, board.Work, []board.Evidence)     {}
 func (slowCheck) Resolve(context.Context, board.Work, []board.Evidence) {}
 func (slowCheck) Apart(at board.Where, branch string) (free, dir string, unborn bool) {

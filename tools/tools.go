@@ -274,10 +274,10 @@ func (t *Tools) called() {
 }
 
 // remember records the worker of a claim. It forgets all claims when there are too many.
-func (t *Tools) remember(h *board.Handout) {
+func (t *Tools) remember(ctx context.Context, h *board.Handout) {
 	c := h.Claim
 	if t.o.Inspector != nil && !c.IsReview() && !h.Again {
-		if err := t.o.Inspector.Begin(board.WorkOf(h.Dossier)); err != nil {
+		if err := t.o.Inspector.Begin(ctx, board.WorkOf(h.Dossier)); err != nil {
 			t.o.Logger.Warn("the state of the repository could not be noted", "task", c.Task, "err", err)
 		}
 	}

@@ -107,7 +107,7 @@ func (i inspector) Command() (command, why string) {
 // placeError is an error of package check for package tools, which does not know it.
 func placeError(err error) error {
 	if e, ok := errors.AsType[*check.PlaceError](err); ok {
-		return &tools.PlaceError{Why: e.Why, Next: e.Next}
+		return &tools.PlaceError{Why: e.Why, Next: e.Next, Foreign: e.Foreign}
 	}
 	if errors.Is(err, git.ErrNoGit) {
 		return &tools.PlaceError{Why: fmt.Sprintf("Work cannot be looked at: %v.", err), Next: check.NextInstall}
