@@ -10,8 +10,8 @@
 // After each command: the canary was not run, nothing outside was changed or shown, the
 // process took neither long nor much memory, and its terminal got no raw control character.
 //
-// By itself the test runs some commands in each place. BOSSMAN_HOSTILE=1 (make hostile) runs
-// all of them.
+// By itself the test runs some commands or tools in each place, others in its neighbours of the
+// same kind. BOSSMAN_HOSTILE=1 (make hostile) runs all of them.
 package hostile
 
 import (
