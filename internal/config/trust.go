@@ -221,11 +221,18 @@ func (s *Settings) checkIn(at Location) (CheckState, error) {
 	state.File = projectFile(at.Root)
 	project := newSettings()
 	broken := project.readFile(state.File, true)
-	if accepted := state.Trust.Check; accepted != nil {
-		state.InForce, state.Origin = accepted, "accepted by "+state.Trust.By
+	accepted, err := s.accepted(at, state.Trust)
+	if err != nil {
+		return CheckState{}, err
+	}
+	if accepted.Check != nil {
+		state.InForce, state.Origin = accepted.Check, "accepted by "+accepted.By
+		if accepted != state.Trust {
+			state.Origin += " in " + accepted.Repository
+		}
 	}
 	switch {
-	case broken != nil && state.Trust.Check == nil:
+	case broken != nil && accepted.Check == nil:
 		return CheckState{}, broken
 	case broken != nil: // an agent that breaks the file changes nothing
 		state.Broken = broken
@@ -233,10 +240,27 @@ func (s *Settings) checkIn(at Location) (CheckState, error) {
 		state.Proposed, state.File = state.Moved.Check, state.Moved.path
 	case project.proposed == nil:
 		state.Withdrawn = state.Trust.Check != nil
-	case !project.proposed.Equal(state.Trust.Check):
+	case !project.proposed.Equal(accepted.Check):
 		state.Proposed = project.proposed
 	}
 	return state, nil
+}
+
+// accepted returns what was accepted for work at a place: of its own repository, else of the
+// clone whose board it uses, so that no check is avoided by working in another clone.
+func (s *Settings) accepted(at Location, own *Trust) (*Trust, error) {
+	if own.Check != nil || at.repo == nil {
+		return own, nil
+	}
+	target, err := readLink(at.repo.Common)
+	if err != nil || target == "" {
+		return own, err
+	}
+	shared, err := readTrust(s.getenv, target)
+	if err != nil || shared.Check == nil {
+		return own, err
+	}
+	return shared, nil
 }
 
 // ShownCheck is the check that is in force, and where it comes from; empty if there is none.
