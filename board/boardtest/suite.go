@@ -10,7 +10,11 @@ import (
 	"time"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/board/invariant"
 )
+
+// Check is invariant.Check.
+func Check(ctx context.Context, s board.Store) []error { return invariant.Check(ctx, s) }
 
 // A group is the tests of one topic.
 type group struct {

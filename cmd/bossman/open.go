@@ -85,10 +85,7 @@ func (a *app) openWith(ctx context.Context, s *config.Settings, adopt func(*boar
 	if err != nil {
 		return nil, err
 	}
-	options := &board.Options{Observer: a.observers.board, Logger: a.log}
-	if options.Logger == nil {
-		options.Logger = slog.New(slog.NewTextHandler(a.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	}
+	options := &board.Options{Observer: a.observers.board, Logger: a.warnings()}
 	if o.server {
 		o.slug = s.Project
 		if o.slug == "" && len(o.projects) == 1 {
@@ -107,6 +104,26 @@ func (a *app) openWith(ctx context.Context, s *config.Settings, adopt func(*boar
 	return o, nil
 }
 
+// boardStore opens the store of the board in this process, and returns its name for people.
+func (a *app) boardStore(ctx context.Context) (board.Store, string, error) {
+	s, err := a.settings()
+	if err != nil {
+		return nil, "", err
+	}
+	p, err := s.Location()
+	if err != nil && s.DB == "" {
+		return nil, "", err
+	}
+	if config.IsServer(s.Board) && s.DB == "" {
+		return nil, "", console.Errorf(console.Usage, "run it where the server runs, with --db", "the board is on the server %s", s.Board)
+	}
+	store, name, err := a.openStore(ctx, s, p)
+	if err == nil {
+		a.atExit(func() { store.Close() })
+	}
+	return store, name, err
+}
+
 // A storage keeps the board and its keys.
 type storage interface {
 	board.Store
@@ -117,13 +134,21 @@ type storage interface {
 func (a *app) openStore(ctx context.Context, s *config.Settings, p config.Location) (storage, string, error) {
 	switch {
 	case s.DB == "":
-		store, err := sqlite.Open(ctx, p.Path, nil)
+		store, err := sqlite.Open(ctx, p.Path, &sqlite.Options{Logger: a.warnings()})
 		return store, p.Path, adviseServer(err)
 	case isPostgres(s.DB):
 		store, err := a.openPostgres(ctx, s.DB)
 		return store, config.HidePassword(s.DB), err
 	}
 	return nil, "", console.Usagef("%s: %q is not an address such as postgres://user@host/name", s.Origin["db"], config.HidePassword(s.DB))
+}
+
+// warnings is the log of the server, or standard error for a command.
+func (a *app) warnings() *slog.Logger {
+	if a.log != nil {
+		return a.log
+	}
+	return slog.New(slog.NewTextHandler(a.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
 
 // adviseServer adds to the error about a file on a network disk what to do instead.

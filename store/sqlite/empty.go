@@ -12,7 +12,7 @@ type empty struct{ store *Store }
 
 var _ board.Reader = empty{}
 
-func (e empty) Now() (time.Time, error) { return fromMicros(e.store.now(0)), nil }
+func (e empty) Now() (time.Time, error) { return fromMicros(e.store.clock.read(0)), nil }
 
 func (e empty) Project(slug string) (board.Project, error) {
 	return board.Project{}, fmt.Errorf("%w: project %s", board.ErrNotFound, slug)

@@ -5,10 +5,10 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/bossman-dev/bossman/board"
@@ -19,8 +19,8 @@ type Store struct {
 	path  string
 	opt   Options
 	lock  *lock
-	known int64        // the newest migration of this program
-	last  atomic.Int64 // the latest time that now returned, in microseconds
+	known int64 // the newest migration of this program
+	clock clock
 	stop  chan struct{}
 
 	network bool // on a network file system
@@ -39,6 +39,8 @@ var _ board.Store = (*Store)(nil)
 type Options struct {
 	// Clock returns the time; default time.Now.
 	Clock func() time.Time
+	// Logger gets a warning if the times in the file are ahead of Clock; nil: no logging.
+	Logger *slog.Logger
 	// Wait is how long a writer waits for other writers before it fails with
 	// board.ErrUnavailable; default 15 s.
 	Wait time.Duration
@@ -63,6 +65,9 @@ func (o *Options) withDefaults() Options {
 	}
 	if f.Clock == nil {
 		f.Clock = time.Now
+	}
+	if f.Logger == nil {
+		f.Logger = slog.New(slog.DiscardHandler)
 	}
 	if f.Wait == 0 {
 		f.Wait = 15 * time.Second
@@ -89,6 +94,7 @@ func Open(ctx context.Context, path string, o *Options) (*Store, error) {
 		return nil, fmt.Errorf("open board: %w", err)
 	}
 	s := &Store{path: path, opt: o.withDefaults(), lock: newLock(path), stop: make(chan struct{}), owners: map[string]*os.File{}}
+	s.clock.now, s.clock.log = s.opt.Clock, s.opt.Logger
 	if s.known, err = newestMigration(s.opt.migrations); err != nil {
 		return nil, fmt.Errorf("open board %q: %w", path, err)
 	}
@@ -210,19 +216,4 @@ func (s *Store) startCall() error {
 	}
 	s.calls.Add(1)
 	return nil
-}
-
-// now returns the clock in microseconds. It is never less than floor, and never goes
-// backwards.
-func (s *Store) now(floor int64) int64 {
-	n := max(s.opt.Clock().UnixMicro(), floor)
-	for {
-		last := s.last.Load()
-		if n <= last {
-			return last
-		}
-		if s.last.CompareAndSwap(last, n) {
-			return n
-		}
-	}
 }

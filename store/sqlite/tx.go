@@ -142,7 +142,7 @@ func (t *tx) keepClock() error {
 func (r *reader) Now() (time.Time, error) { return fromMicros(r.now()), nil }
 
 func (r *reader) now() int64 {
-	r.given = r.store.now(r.clock)
+	r.given = r.store.clock.read(r.clock)
 	return r.given
 }
 

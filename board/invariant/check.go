@@ -1,4 +1,6 @@
-package boardtest
+// Package invariant checks what must be true of a stored board at any time, whatever has
+// happened to the programs that wrote it.
+package invariant
 
 import (
 	"context"
@@ -9,7 +11,8 @@ import (
 )
 
 // Check checks the invariants of a stored board, and returns an error for each violation.
-// Nobody may write to the store in the meantime. It replays the events, and compares the
+// If others write to the store in the meantime, it may find violations that are none: check
+// again. It replays the events, and compares the
 // result with the tasks, attempts, claims, questions and links:
 //
 //	I1   the attempts of a task do not overlap
