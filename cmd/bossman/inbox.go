@@ -83,7 +83,7 @@ func (o *openBoard) checkEntry() []inboxEntry {
 	state, err := o.settings.Check()
 	switch {
 	case err != nil:
-		return []inboxEntry{{Kind: "check", ID: "check", Title: "The check cannot run: " + err.Error() + ".", Command: "bossman trust"}}
+		return []inboxEntry{{Kind: "check", ID: "check", Title: "The check cannot run: " + err.Error() + ".", Detail: console.NextOf(err), Command: "bossman trust"}}
 	case state.Broken != nil:
 		return []inboxEntry{{Kind: "check", ID: "check", Title: state.Broken.Error() + ".", Detail: "the accepted check stays in force", Command: "bossman config show"}}
 	case state.Proposed == nil && !state.Withdrawn:

@@ -36,7 +36,7 @@ func every(value string) func(*place) string {
 	}
 }
 
-// each is a place for each key with one value: the first wrong one ends the reading.
+// each is a place for each key with one value: of several wrong ones the first is told.
 func each(name, value string) (list []hostile) {
 	if name == "number" && !everything {
 		return nil

@@ -91,7 +91,7 @@ func (s *Settings) readFile(path string, inProject bool) error {
 	}
 	var file map[string]any
 	if err := toml.Unmarshal(text, &file); err != nil {
-		return &syntaxError{path: path, err: err, board: boardLine.Match(text)}
+		return console.WithNext(&syntaxError{path: path, err: err, board: boardLine.Match(text)}, "correct that line, or restore the file with git")
 	}
 	var first error
 	wrong := func(where string, err error) {
@@ -152,9 +152,6 @@ func (e *syntaxError) Error() string {
 	}
 	return fmt.Sprintf("%q is not TOML: %.200q", where, why)
 }
-
-// NextStep is for package console.
-func (e *syntaxError) NextStep() string { return "correct that line, or restore the file with git" }
 
 // setCheck takes the section [check]. That of a project's file is only proposed.
 func (s *Settings) setCheck(path string, v any, inProject bool) (err error) {
