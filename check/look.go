@@ -78,29 +78,37 @@ func (i *Inspector) sight(ctx context.Context, left board.Where, tree *git.Repo)
 	return Sight{Where: now}
 }
 
-// Apart returns a branch that can be made and a directory where it can be checked out, for a
-// worker that is not to work at a place, where another one does: the branch that is asked for
-// and a directory beside the place, unless these are taken. unborn is set if there is no
-// commit at the place that a branch could begin from.
-func (i *Inspector) Apart(at board.Where, branch string) (free, dir string, unborn bool) {
-	free, dir = branch, at.Dir+".worktrees/"+branch
+// A Room is where a worker can work beside another one: a branch that can be made, and a
+// directory where it can be checked out.
+type Room struct {
+	Branch, Dir string
+	// Unborn is set if there is no commit that the branch could begin from, and Stale if git
+	// has to forget worktrees that are gone first.
+	Unborn, Stale bool
+}
+
+// Apart returns the room for a worker that is not to work at a place, where another one does:
+// the branch that is asked for and a directory beside the place, unless these are taken.
+func (i *Inspector) Apart(at board.Where, branch string) Room {
+	room := Room{Branch: branch, Dir: at.Dir + ".worktrees/" + branch}
 	tree, ok := git.At(at.Dir)
 	if !ok {
-		return free, dir, false
+		return room
 	}
-	for n := 0; n < maxApart && !tree.CanMake(free); n++ {
-		free = fmt.Sprintf("%s-w%d", branch, n+1)
+	for n := 0; n < maxApart && !tree.CanMake(room.Branch); n++ {
+		room.Branch = fmt.Sprintf("%s-w%d", branch, n+1)
 	}
-	dirs := []string{dir}
+	dirs := []string{room.Dir}
 	for n := range maxApart {
-		dirs = append(dirs, fmt.Sprintf("%s-w%d", dir, n+1))
+		dirs = append(dirs, fmt.Sprintf("%s-w%d", room.Dir, n+1))
 	}
 	dirs = append(dirs, at.Dir+"-"+branch)
 	if n := slices.IndexFunc(dirs, tree.CanAdd); n >= 0 {
-		dir = dirs[n]
+		room.Dir = dirs[n]
 	}
 	head, err := tree.Head()
-	return free, dir, err == nil && head.Commit == ""
+	room.Unborn, room.Stale = err == nil && head.Commit == "", tree.Stale()
+	return room
 }
 
 // maxApart is how many other names Apart tries.

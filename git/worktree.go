@@ -37,6 +37,15 @@ func (r *Repo) linked() (roots []string) {
 	return roots
 }
 
+// Stale reports whether the repository has a linked worktree whose directory has gone. Its
+// branch cannot be checked out until git worktree prune has forgotten it.
+func (r *Repo) Stale() bool {
+	return slices.ContainsFunc(r.linked(), func(root string) bool {
+		_, err := os.Lstat(root)
+		return errors.Is(err, fs.ErrNotExist)
+	})
+}
+
 // CanAdd reports whether git can make a worktree in a directory: it is empty or not there, and
 // not known as a worktree that has gone.
 func (r *Repo) CanAdd(dir string) bool {

@@ -24,10 +24,9 @@ type Inspector interface {
 	// Look returns what there is now of the work that an earlier attempt left at a place. ok
 	// is false if it cannot be looked at from here.
 	Look(ctx context.Context, left board.Where) (s Sight, ok bool)
-	// Apart returns a branch that can be made and a directory where it can be checked out,
-	// for a worker of its own beside the one at a place: as asked for, unless that is
-	// taken. unborn is set if the repository has no commit to begin from.
-	Apart(at board.Where, branch string) (free, dir string, unborn bool)
+	// Apart returns the room for a worker beside the one at a place: with the branch that is
+	// asked for, unless that is taken.
+	Apart(at board.Where, branch string) Room
 	// Resolve replaces the names of commits in evidence with their full names.
 	Resolve(ctx context.Context, w board.Work, evidence []board.Evidence)
 	// Verify looks at evidence. It returns the pieces that it has seen, and a sentence

@@ -23,6 +23,15 @@ type Sight struct {
 	Unsure bool
 }
 
+// A Room is where a worker can work beside another one: a branch that can be made, and a
+// directory where it can be checked out.
+type Room struct {
+	Branch, Dir string
+	// Unborn is set if there is no commit that the branch could begin from, and Stale if git
+	// has to forget worktrees that are gone first.
+	Unborn, Stale bool
+}
+
 // left is what the earlier attempts at a task left.
 type left struct {
 	// places are where work was seen, the newest first. If there are none, it is the place of
@@ -36,10 +45,8 @@ type left struct {
 	// that is on it; empty if it begins from what is checked out.
 	from string
 	busy board.ID
-	// path is where the worktree of the ordered branch can be made, and unborn is set if the
-	// repository has no commit to begin from.
-	path   string
-	unborn bool
+	// room is where the ordered branch can be made.
+	room Room
 }
 
 type leftPlace struct {
@@ -126,10 +133,9 @@ func (l *left) goOn(ctx context.Context, t *Tools, k *caller, h *board.Handout, 
 	if !l.looked {
 		return
 	}
-	free := ""
-	free, l.path, l.unborn = t.o.Inspector.Apart(w, w.Ordered)
-	if taken := !l.before && !l.ordered.BranchGone || l.ordered.BranchGone && free != w.Ordered; taken && !h.Again {
-		t.order(ctx, k, h, free)
+	l.room = t.o.Inspector.Apart(w, w.Ordered)
+	if taken := !l.before && !l.ordered.BranchGone || l.ordered.BranchGone && l.room.Branch != w.Ordered; taken && !h.Again {
+		t.order(ctx, k, h, l.room.Branch)
 		l.see(ctx, t, h)
 	}
 }
@@ -227,7 +233,7 @@ func (l left) checkout(w board.Where) string {
 	case l.looked && s.Where.Dir != "" && !s.DirGone:
 		return ", in " + inline(s.Where.Dir, 200) + "."
 	case l.looked && visible.Line(w.Dir) == w.Dir:
-		return fmt.Sprintf(": check it out, here or with git worktree add %s %s", l.worktreePath(w), shellWord(w.Ordered)) + "."
+		return fmt.Sprintf(": check it out, here or with %s %s %s", l.add(), l.worktreePath(w), shellWord(w.Ordered)) + "."
 	}
 	return "."
 }
@@ -260,15 +266,15 @@ func (l left) worktree(w board.Where) string {
 	case l.looked && !s.BranchGone && s.Where.Dir != "" && !s.DirGone:
 		return fmt.Sprintf("Work in the worktree of branch %s: %s", inline(w.Ordered, 80), inline(s.Where.Dir, 200))
 	case l.looked && !s.BranchGone:
-		return fmt.Sprintf("Work in a worktree of your own, on the branch that was left: git worktree add %s %s", path, shellWord(w.Ordered))
+		return fmt.Sprintf("Work in a worktree of your own, on the branch that was left: %s %s %s", l.add(), path, shellWord(w.Ordered))
 	case !l.looked && l.before:
-		return fmt.Sprintf("Work in a worktree of your own, on the branch that was left: git worktree add %s %s (with -b before the branch if there is none)", path, shellWord(w.Ordered))
+		return fmt.Sprintf("Work in a worktree of your own, on the branch that was left: %s %s %s (with -b before the branch if there is none)", l.add(), path, shellWord(w.Ordered))
 	}
-	command := fmt.Sprintf("git worktree add -b %s %s", shellWord(w.Ordered), path)
+	command := fmt.Sprintf("%s -b %s %s", l.add(), shellWord(w.Ordered), path)
 	if l.from != "" {
 		return fmt.Sprintf("Work in a worktree of your own that begins from branch %s: %s %s", inline(l.from, 80), command, shellWord(l.from))
 	}
-	if l.unborn {
+	if l.room.Unborn {
 		return "Work in a worktree of your own. This repository has no commit yet that it could begin from, so make an empty one first: git commit --allow-empty --only -m 'First commit' && " + command
 	}
 	if commit := shortCommit(w.Head); commit != "" { // what the other agent commits is not this one's
@@ -277,8 +283,16 @@ func (l left) worktree(w board.Where) string {
 	return "Work in a worktree of your own: " + command
 }
 
+// add is the beginning of the command that makes a worktree.
+func (l left) add() string {
+	if l.room.Stale {
+		return "git worktree prune && git worktree add"
+	}
+	return "git worktree add"
+}
+
 // worktreePath is the directory for the worktree of the branch that a worker is told to work
 // on, as a word for a shell.
 func (l left) worktreePath(w board.Where) string {
-	return shellWord(cmp.Or(l.path, w.Dir+".worktrees/"+w.Ordered))
+	return shellWord(cmp.Or(l.room.Dir, w.Dir+".worktrees/"+w.Ordered))
 }

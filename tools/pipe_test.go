@@ -198,11 +198,11 @@ func TestPipe_waitingForAnswer(t *testing.T) {
 // slowCheck is an Inspector whose check takes its time.
 type slowCheck struct{ takes time.Duration }
 
-func (slowCheck) Begin(context.Context, board.Work) error                                { return nil }
+func (slowCheck) Begin(context.Context, board.Work) error               { return nil }
 func (slowCheck) End(context.Context, board.Work, []board.Evidence)     {}
 func (slowCheck) Resolve(context.Context, board.Work, []board.Evidence) {}
-func (slowCheck) Apart(at board.Where, branch string) (free, dir string, unborn bool) {
-	return branch, at.Dir + ".worktrees/" + branch, false
+func (slowCheck) Apart(at board.Where, branch string) tools.Room {
+	return tools.Room{Branch: branch, Dir: at.Dir + ".worktrees/" + branch}
 }
 func (slowCheck) Command() (command, why string) { return "", "" }
 

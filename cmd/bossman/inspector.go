@@ -83,6 +83,11 @@ func (i inspector) Look(ctx context.Context, left board.Where) (tools.Sight, boo
 	return tools.Sight(s), ok
 }
 
+// Apart implements tools.Inspector.
+func (i inspector) Apart(at board.Where, branch string) tools.Room {
+	return tools.Room(i.Inspector.Apart(at, branch))
+}
+
 // Command implements tools.Inspector.
 func (i inspector) Command() (command, why string) {
 	c, untrusted, err := i.InForce()
