@@ -115,8 +115,11 @@ func (p *place) talk(t testing.TB, in io.Writer, out *bufio.Reader) (id int) {
 		}
 	}
 	reads := [][2]string{
-		{"resources/read", `{"uri":"bossman://board"}`}, {"resources/read", `{"uri":"bossman://questions"}`}, {"resources/read", `{"uri":"bossman://task/clone-1"}`},
-		{"prompts/get", `{"name":"work","arguments":{"task":"clone-1"}}`}, {"prompts/get", `{"name":"review","arguments":{}}`},
+		{"resources/read", `{"uri":"bossman://board"}`},
+		{"resources/read", `{"uri":"bossman://questions"}`},
+		{"resources/read", `{"uri":"bossman://task/clone-1"}`},
+		{"prompts/get", `{"name":"work","arguments":{"task":"clone-1"}}`},
+		{"prompts/get", `{"name":"review","arguments":{}}`},
 	}
 	if !everything {
 		others := names[len(order):]
