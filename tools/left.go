@@ -52,6 +52,7 @@ type left struct {
 type leftPlace struct {
 	attempt int
 	Sight
+	looked bool // false: it could not be looked at from here
 }
 
 // maxLeft is how many places a hand-out names, and maxLooked at how many it looks.
@@ -84,11 +85,11 @@ func (t *Tools) leftBy(ctx context.Context, k *caller, h *board.Handout) (l left
 			continue
 		}
 		looked[a.Where] = true
-		s, _ := t.look(ctx, a.Where)
+		s, ok := t.look(ctx, a.Where)
 		if s.Unsure && !busy(others, s.Where).IsZero() {
 			s = Sight{Where: a.Where} // what is there now is that one's
 		}
-		p := leftPlace{a.Attempt, s}
+		p := leftPlace{a.Attempt, s, ok}
 		if last == nil {
 			last = &p
 		}
@@ -109,12 +110,8 @@ func (t *Tools) leftBy(ctx context.Context, k *caller, h *board.Handout) (l left
 // if another worker is on it, with a branch that begins from it.
 func (l *left) goOn(ctx context.Context, t *Tools, k *caller, h *board.Handout, others []board.Claim) {
 	w := where(h)
-	if len(l.places) > 0 {
-		newest := l.places[0]
-		branch := newest.Where.Branch
-		if newest.Where.Worked && !newest.BranchGone && !newest.Unsure && branch != w.Branch && !w.Named {
-			l.from, l.busy = branch, busy(others, newest.Where)
-		}
+	if newest, ok := l.newest(w); ok && (newest.looked || t.o.Inspector == nil) {
+		l.from, l.busy = newest.Where.Branch, busy(others, newest.Where)
 	}
 	if t.o.Inspector != nil && l.from != "" && !h.Again {
 		order := l.from
@@ -138,6 +135,15 @@ func (l *left) goOn(ctx context.Context, t *Tools, k *caller, h *board.Handout, 
 		t.order(ctx, k, h, l.room.Branch)
 		l.see(ctx, t, h)
 	}
+}
+
+// newest returns the place of the newest work, if it is on another branch than w.
+func (l left) newest(w board.Where) (p leftPlace, ok bool) {
+	if len(l.places) == 0 {
+		return p, false
+	}
+	p = l.places[0]
+	return p, p.Where.Worked && !p.BranchGone && !p.Unsure && p.Where.Branch != w.Branch && !w.Named
 }
 
 // see looks at the branch that a worker is told to work on.
@@ -210,6 +216,10 @@ func (l left) earlier(h *board.Handout, last int) (lines []string) {
 		}
 	}
 	w := where(h)
+	if p, ok := l.newest(w); ok && !p.looked && p.Where.Branch != "" && p.Where.Dir != "" && p.Where.Host == w.Host && visible.Line(p.Where.Dir) == p.Where.Dir {
+		branch := shellWord(p.Where.Branch)
+		lines = append(lines, fmt.Sprintf("That is another repository. To go on with it here: git fetch %s %s:%s", shellWord(p.Where.Dir), branch, branch))
+	}
 	switch {
 	case len(sharing(h)) > 0: // BESIDE YOU says it
 	case !l.busy.IsZero() && l.from != "" && w.Ordered != "":
