@@ -21,6 +21,9 @@ func (b *Board) Ask(ctx context.Context, a Actor, n NewQuestion) (Question, erro
 	); err != nil {
 		return Question{}, err
 	}
+	if n.HumanOnly && n.Default != "" {
+		return Question{}, invalid("a question that only people may answer has no default: say in its text what you would choose, and wait for the answer")
+	}
 	if len(n.Options) > 20 {
 		return Question{}, invalid("a question has at most 20 options, not %d", len(n.Options))
 	}
@@ -346,6 +349,25 @@ func (c *change) connected(w WorkerID) (bool, error) {
 func (c *change) waitsForOthers(task ID, id QuestionID) (bool, error) {
 	open, err := c.tx.Questions(QuestionFilter{Task: task, State: QuestionOpen})
 	return slices.ContainsFunc(open, func(q Question) bool { return q.ID != id && q.Blocking }), err
+}
+
+// openToPeople lists the open questions of a task that only people may answer.
+func (c *change) openToPeople(task ID) ([]Question, error) {
+	open, err := c.tx.Questions(QuestionFilter{Task: task, State: QuestionOpen})
+	return slices.DeleteFunc(open, func(q Question) bool { return !q.HumanOnly }), err
+}
+
+// checkAnswered returns an *UnansweredError if the task has such a question.
+func (c *change) checkAnswered(task ID) error {
+	open, err := c.openToPeople(task)
+	if err != nil || len(open) == 0 {
+		return err
+	}
+	e := &UnansweredError{Task: task}
+	for _, q := range open {
+		e.Questions = append(e.Questions, q.ID)
+	}
+	return e
 }
 
 // withdraw closes the open questions of a task that has ended.

@@ -230,28 +230,6 @@ func (b *Board) SetProject(ctx context.Context, p Project) error {
 	return b.store.Write(ctx, func(tx Tx) error { return tx.PutProject(p) })
 }
 
-// Pause stops the hand-out of a project's tasks. Workers keep the claims they hold.
-func (b *Board) Pause(ctx context.Context, a Actor, slug string) error {
-	return b.setPausedBy(ctx, a, slug, a.String())
-}
-
-// Resume ends a pause.
-func (b *Board) Resume(ctx context.Context, a Actor, slug string) error {
-	return b.setPausedBy(ctx, a, slug, "")
-}
-
-func (b *Board) setPausedBy(ctx context.Context, a Actor, slug, who string) error {
-	return b.change(ctx, a, func(c *change) error {
-		p, err := c.writable(slug)
-		if err != nil {
-			return err
-		}
-		p.PausedBy = who
-		c.freed = who == ""
-		return c.tx.PutProject(p)
-	})
-}
-
 // Get reads all that is known about a task, with its last n events.
 func (b *Board) Get(ctx context.Context, id ID, n int) (d Dossier, err error) {
 	err = b.store.Read(ctx, func(r Reader) error {

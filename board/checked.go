@@ -17,6 +17,9 @@ type CheckRun struct {
 	Reason string
 	// Tail is the last part of the output.
 	Tail string
+	// Run identifies the run, which several reports may share; it counts once. Empty: it is
+	// not known, and counts.
+	Run string
 }
 
 const (
@@ -65,7 +68,7 @@ type CheckOutcome struct {
 // third check in a row that could not judge the work parks the task with a question to
 // people, because that is not the worker's fault.
 func (b *Board) Checked(ctx context.Context, a Actor, h Handle, r CheckRun) (CheckOutcome, error) {
-	if err := checkTexts(text{"command", r.Command, maxText}, text{"reason", r.Reason, maxText}, text{"tail", r.Tail, maxText}); err != nil {
+	if err := checkTexts(text{"command", r.Command, maxText}, text{"reason", r.Reason, maxText}, text{"tail", r.Tail, maxText}, text{"run", r.Run, 100}); err != nil {
 		return CheckOutcome{}, err
 	}
 	var out CheckOutcome
@@ -78,9 +81,12 @@ func (b *Board) Checked(ctx context.Context, a Actor, h Handle, r CheckRun) (Che
 			return c.keepNote(h, err, "the check did not pass: "+r.Reason)
 		}
 		t := held.task
-		red, unjudged, err := c.checks(t)
+		red, unjudged, counted, err := c.checks(t, r.Run)
 		if err != nil {
 			return err
+		}
+		if counted {
+			red, unjudged = red-1, unjudged-1
 		}
 		kind := EventUnjudged
 		out = CheckOutcome{
@@ -90,9 +96,11 @@ func (b *Board) Checked(ctx context.Context, a Actor, h Handle, r CheckRun) (Che
 		if r.Red {
 			kind, out.Count, out.Limit = EventRed, red+1, maxRed
 		}
-		detail := Detail{Attempt: t.Attempt, Nonce: t.Nonce, Worker: out.Worker, Text: r.Reason}
-		c.event(t, kind, t.Status, detail)
-		if out.Count < out.Limit || out.Late { // an attempt does not end twice
+		detail := Detail{Attempt: t.Attempt, Nonce: t.Nonce, Worker: out.Worker, Text: r.Reason, Run: r.Run}
+		if !counted {
+			c.event(t, kind, t.Status, detail)
+		}
+		if out.Count < out.Limit || out.Late || counted { // an attempt does not end twice
 			out.Status, out.Failures = t.Status, t.Failures
 			return nil
 		}
@@ -126,19 +134,23 @@ func (b *Board) Checked(ctx context.Context, a Actor, h Handle, r CheckRun) (Che
 const checkedEvents = 1000
 
 // checks counts the red checks of a task's newest attempt, and the checks since the last
-// one that judged the work.
-func (c *change) checks(t *Task) (red, unjudged int, err error) {
+// one that judged the work. counted tells whether a run is among those of the attempt.
+func (c *change) checks(t *Task, run string) (red, unjudged int, counted bool, err error) {
 	events, err := c.tx.Events(t.ID, max(0, t.Seq-checkedEvents), checkedEvents)
 	for _, e := range events {
 		switch {
 		case e.Detail.Attempt != t.Attempt:
+			continue
 		case e.Kind == EventRed:
 			red, unjudged = red+1, 0
 		case e.Kind == EventUnjudged:
 			unjudged++
+		default:
+			continue
 		}
+		counted = counted || run != "" && e.Detail.Run == run
 	}
-	return red, unjudged, err
+	return red, unjudged, counted, err
 }
 
 // CheckWaived reports whether a person has decided that the work is accepted without a

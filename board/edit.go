@@ -6,7 +6,8 @@ import (
 )
 
 // Update edits a task that has not ended. It does not change the status. An edit of the
-// spec increments SpecVersion, and the next answer tells the task's holder.
+// spec increments SpecVersion, and the next answer tells the task's holder. An agent cannot
+// edit the spec of a task that a person wrote or edited, nor of one that it held.
 func (b *Board) Update(ctx context.Context, a Actor, id ID, e Edit) (Task, error) {
 	if err := checkEdit(&e); err != nil {
 		return Task{}, err
@@ -56,11 +57,6 @@ func (c *change) edit(t *Task, e Edit) error {
 	if t.Status == InReview && (e.Title != nil || e.Description != nil || e.Acceptance != nil || e.Wants != nil) {
 		return conflict("%v is in review, where its text and evidence cannot be changed: accept or reject it first", t.ID)
 	}
-	if e.Acceptance != nil || e.Wants != nil {
-		if err := c.notHolder(t.ID, "change its acceptance criteria or its evidence"); err != nil {
-			return err
-		}
-	}
 	p, err := c.tx.Project(t.ID.Project)
 	if err != nil {
 		return err
@@ -71,6 +67,7 @@ func (c *change) edit(t *Task, e Edit) error {
 	}
 	var fields []string
 	spec := false
+	before, text := *t, d
 	set := func(name string, isSpec, changed bool) {
 		if changed {
 			fields = append(fields, name)
@@ -92,6 +89,12 @@ func (c *change) edit(t *Task, e Edit) error {
 	}
 	if e.Wants != nil {
 		set("evidence", true, assignList(&t.Wants, *e.Wants))
+	}
+	was := former(&before, text, fields)
+	if was != nil {
+		if err := c.maySpecify(t); err != nil {
+			return err
+		}
 	}
 	moves := e.Parent != nil && *e.Parent != t.Parent
 	unlinked, err := c.unlink(t, e.DependsOn, moves) // first: the links as they will be must form no cycle
@@ -135,7 +138,7 @@ func (c *change) edit(t *Task, e Edit) error {
 		c.event(t, EventStarted, t.Status, Detail{})
 	}
 	if len(fields) > 0 {
-		c.event(t, EventEdited, t.Status, Detail{Fields: fields, SpecNow: t.SpecVersion, By: c.actor.Kind()})
+		c.event(t, EventEdited, t.Status, Detail{Fields: fields, Was: was, SpecNow: t.SpecVersion, By: c.actor.Kind()})
 	}
 	if started || slices.Contains(fields, "depends_on") {
 		_, err = c.free(t)

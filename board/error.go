@@ -84,6 +84,19 @@ func (e *EditedError) Error() string {
 
 func (e *EditedError) Unwrap() error { return ErrConflict }
 
+// An UnansweredError rejects a report of done, or an agent's cancellation, that would close
+// questions which only people may answer. The claim stays in force.
+type UnansweredError struct {
+	Task      ID
+	Questions []QuestionID
+}
+
+func (e *UnansweredError) Error() string {
+	return fmt.Sprintf("%v: %v has questions that only people may answer, and they have not yet: %v", ErrConflict, e.Task, e.Questions)
+}
+
+func (e *UnansweredError) Unwrap() error { return ErrConflict }
+
 // A CycleError rejects dependencies that would form a cycle.
 type CycleError struct {
 	// Path is the cycle, with its first element repeated at the end.

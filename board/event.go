@@ -63,6 +63,8 @@ type Detail struct {
 	Question  QuestionID
 	Where     Where
 	Fields    []string // what an edit changed
+	Was       *Spec    // the spec that an edit replaced, as far as it did
+	Run       string   // the run of a check
 	Late      bool     // the writer's claim had already ended
 	SpecNow   int
 	LeaseSecs int

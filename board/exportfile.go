@@ -184,7 +184,11 @@ func (f *exportFile) addEvent(line []byte) error {
 		return err
 	}
 	f.events[id] = append(f.events[id], e)
-	return checkTexts(text{"event", e.Text, maxLong}, text{"actor", e.Actor, 400})
+	texts := []text{{"event", e.Text, maxLong}, {"actor", e.Actor, 400}}
+	if w := e.Was; w != nil {
+		texts = append(texts, text{"title", w.Title, maxTitle}, text{"description", w.Description, maxLong}, text{"acceptance", w.Acceptance, maxText})
+	}
+	return checkTexts(texts...)
 }
 
 // checkReferences rejects parents and links that are not in the file, and collects the

@@ -129,6 +129,16 @@ type eventLine struct {
 	Lease    int       `json:"lease_seconds,omitzero"`
 	Prior    string    `json:"prior,omitzero"`
 	By       ActorKind `json:"by,omitzero"`
+	Was      *specLine `json:"was,omitzero"`
+}
+
+// A specLine is the former spec in an eventLine.
+type specLine struct {
+	Title       string         `json:"title,omitzero"`
+	Description string         `json:"description,omitzero"`
+	Acceptance  string         `json:"acceptance,omitzero"`
+	Wants       []EvidenceKind `json:"evidence,omitzero"`
+	MaxFailures int            `json:"max_failures,omitzero"`
 }
 
 // A placeLine is the place in an eventLine.
@@ -243,7 +253,7 @@ func newEventLine(e Event) eventLine {
 		V: 1, Type: "event", Task: e.Task.String(), Seq: e.Seq, At: utc(e.When()), Actor: e.Actor, Kind: e.Kind, From: e.From, To: e.To,
 		Attempt: e.Detail.Attempt, Nonce: e.Detail.Nonce, Worker: e.Detail.Worker, Text: e.Detail.Text, Cause: e.Detail.Cause,
 		Percent: e.Detail.Percent, Where: placeLine(e.Detail.Where), Fields: e.Detail.Fields, Late: e.Detail.Late,
-		SpecNow: e.Detail.SpecNow, Lease: e.Detail.LeaseSecs, Prior: e.Detail.Prior, By: e.Detail.By,
+		SpecNow: e.Detail.SpecNow, Lease: e.Detail.LeaseSecs, Prior: e.Detail.Prior, By: e.Detail.By, Was: (*specLine)(e.Detail.Was),
 	}
 	if e.Detail.Question != 0 {
 		w.Question = e.Detail.Question.String()
@@ -259,6 +269,7 @@ func (w eventLine) event(id ID, seq int64, questions map[QuestionID]QuestionID) 
 		Detail: Detail{
 			Attempt: w.Attempt, Nonce: w.Nonce, Worker: w.Worker, Text: w.Text, Cause: w.Cause, Percent: w.Percent,
 			Where: Where(w.Where), Fields: w.Fields, Late: w.Late, SpecNow: w.SpecNow, LeaseSecs: w.Lease, Prior: w.Prior, By: w.By, At: w.At,
+			Was: (*Spec)(w.Was),
 		},
 	}
 	if old, err := ParseQuestionID(w.Question); err == nil {

@@ -45,8 +45,9 @@ const (
 	FailWrongSpec FailureKind = "wrong_spec"
 	// FailEnvironment retries the task after a cool-down.
 	FailEnvironment FailureKind = "environment"
-	// FailNotNow returns the task without counting a failure. This worker is not offered
-	// it for ten minutes.
+	// FailNotNow returns the task without counting a failure, unless the check was red in
+	// this attempt: otherwise a task that nobody can do would be handed out forever. This
+	// worker is not offered it for ten minutes.
 	FailNotNow FailureKind = "not_now"
 	FailOther  FailureKind = "other"
 )
@@ -65,6 +66,9 @@ type Outcome struct {
 	FollowUps []ID
 	// Failures is the number of failures so far, MaxFailures the budget.
 	Failures, MaxFailures int
+	// Red is the number of red checks of an attempt that was given back with FailNotNow.
+	// If there was one, it has failed.
+	Red int
 	// Question is the question that was put to people, or zero.
 	Question QuestionID
 	// Again is set if the same report was made before; this is its answer.
@@ -84,7 +88,8 @@ const maxCreated = 5
 // Done reports a task as done. It is idempotent: a repeated report gets the first answer
 // again. If the claim has ended, the error is a *LostError, and the summary is kept as a
 // note. If the spec has changed since the worker last got it, the error is an
-// *EditedError, once; under PolicyTrust the Outcome says it instead.
+// *EditedError, once; under PolicyTrust the Outcome says it instead. While a question of the
+// task that only people may answer is open, the error is an *UnansweredError.
 func (b *Board) Done(ctx context.Context, a Actor, h Handle, r Report) (Outcome, error) {
 	if err := checkReport(&r); err != nil {
 		return Outcome{}, err
@@ -118,6 +123,9 @@ func (b *Board) Done(ctx context.Context, a Actor, h Handle, r Report) (Outcome,
 			if err := checkEvidence(t, slices.Concat(r.Evidence, r.Observed)); err != nil {
 				return err
 			}
+		}
+		if err := c.checkAnswered(t.ID); err != nil {
+			return err
 		}
 		out = Outcome{Task: t.ID, Worker: held.attempt.Worker.Name, Late: held.claim == nil, MaxFailures: t.MaxFailures, Edited: news.Edited, Answers: news.Answers}
 		if out.Late && held.attempt.Cause == CauseExpired && t.Failures > 0 {
@@ -213,6 +221,14 @@ func (b *Board) Fail(ctx context.Context, a Actor, h Handle, f Failure) (Outcome
 		from, cause, kind := t.Status, CauseFailed, EventFailed
 		switch f.Kind {
 		case FailNotNow:
+			red, _, _, err := c.checks(t, "")
+			if err != nil {
+				return err
+			}
+			if out.Red = red; red > 0 {
+				c.fail(t)
+				break
+			}
 			cause, kind = CauseNotNow, EventReleased
 			t.Status = Pending
 		case FailBlocked:
@@ -238,6 +254,16 @@ func (b *Board) Fail(ctx context.Context, a Actor, h Handle, f Failure) (Outcome
 			Attempt: t.Attempt, Nonce: t.Nonce, Worker: out.Worker, Text: f.Reason, Cause: cause, Where: held.attempt.Where,
 		})
 		if f.Kind == FailBlocked {
+			open, err := c.openToPeople(t.ID)
+			if err != nil {
+				return err
+			}
+			for _, q := range open { // it waits for these as well
+				q.Blocking = true
+				if err := c.tx.UpdateQuestion(q); err != nil {
+					return err
+				}
+			}
 			q, err := c.ask(held, NewQuestion{Text: f.Reason, Blocking: new(true)})
 			if err != nil {
 				return err
@@ -261,54 +287,6 @@ func (c *change) decline(h *holding) error {
 		}
 	}
 	return c.tx.Decline(h.attempt.Worker, h.task.ID, until)
-}
-
-// A Note is a worker's progress.
-type Note struct {
-	Text    string
-	Percent int // 0: unknown
-	Where   Where
-}
-
-// Progress records a worker's progress and renews its claim. If the claim has ended, the
-// error is a *LostError, and the note is kept.
-func (b *Board) Progress(ctx context.Context, a Actor, h Handle, n Note) (Notice, error) {
-	if n.Text == "" {
-		return Notice{}, invalid("a note needs a text")
-	}
-	if n.Percent < 0 || n.Percent > 100 {
-		return Notice{}, invalid("invalid percent %d: want 0 to 100", n.Percent)
-	}
-	if err := checkTexts(text{"note", n.Text, maxText}); err != nil {
-		return Notice{}, err
-	}
-	var notice Notice
-	err := b.change(ctx, a, func(c *change) error {
-		if err := c.lock(h.Task); err != nil {
-			return err
-		}
-		held, err := c.holder(h)
-		if err != nil {
-			return c.keepNote(h, err, n.Text)
-		}
-		t := held.task
-		c.saw(held, n.Where)
-		held.attempt.Where.Worked = true
-		c.event(t, EventNote, t.Status, Detail{
-			Attempt: t.Attempt, Nonce: t.Nonce, Worker: held.attempt.Worker.Name, Text: n.Text,
-			Percent: n.Percent, Where: n.Where,
-		})
-		if notice, err = c.notice(held); err != nil {
-			return err
-		}
-		st, err := c.tx.Standing(held.claim.Worker)
-		if err != nil {
-			return err
-		}
-		notice.Stopped = st.Worker.StoppedBy
-		return c.tx.UpdateAttempt(held.attempt)
-	})
-	return notice, err
 }
 
 // A Notice is news for the holder of a claim.

@@ -151,6 +151,14 @@ func (c *change) sweep(at time.Time) (int, error) {
 				return 0, err
 			}
 		}
+		if q.HumanOnly { // asked through an older program: people decide, and not the clock
+			q.Default = ""
+			if err := c.tx.UpdateQuestion(q); err != nil && !errors.Is(err, ErrConflict) {
+				return 0, err
+			}
+			n++
+			continue
+		}
 		if err := c.answer(&q, q.Default, AnsweredByDefault, ""); err != nil && !errors.Is(err, ErrConflict) {
 			return 0, err
 		}

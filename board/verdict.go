@@ -15,7 +15,8 @@ const (
 )
 
 // Cancel cancels a task. A worker that holds it learns about it with its next call. Cancel
-// returns all the tasks that were cancelled.
+// returns all the tasks that were cancelled. An agent cannot cancel a task that a person
+// wrote, nor one with a question that people have yet to answer.
 func (b *Board) Cancel(ctx context.Context, a Actor, id ID, reason string, deps Dependents) ([]ID, error) {
 	if err := checkTexts(text{"reason", reason, maxText}); err != nil {
 		return nil, err
@@ -62,6 +63,14 @@ func (b *Board) Cancel(ctx context.Context, a Actor, id ID, reason string, deps 
 
 // cancel cancels a locked task and ends its claim.
 func (c *change) cancel(t *Task, dependents []ID, reason string, deps Dependents) error {
+	if err := c.notPersons(t, "cancel it"); err != nil {
+		return err
+	}
+	if !c.actor.Person {
+		if err := c.checkAnswered(t.ID); err != nil {
+			return err
+		}
+	}
 	if t.Status == InReview {
 		if err := c.mayDecide(t, "cancel it"); err != nil {
 			return err

@@ -2,6 +2,7 @@ package check
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -63,6 +64,8 @@ func (r *Runner) Close() {
 
 // A Run is a check that is under way, or has ended.
 type Run struct {
+	// ID tells it from other runs, also of other processes.
+	ID      string
 	began   atomic.Pointer[time.Time] // nil before the command was started
 	behind  atomic.Pointer[string]    // what it waits for until then
 	check   *Check
@@ -91,7 +94,7 @@ func (r *Runner) Check(ctx context.Context, dir string, repo *git.Repo, c *Check
 		before.stop()
 	}
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	run := &Run{check: c, cancel: cancel, done: make(chan struct{})}
+	run := &Run{ID: rand.Text(), check: c, cancel: cancel, done: make(chan struct{})}
 	run.waits("git reads the files of the worktree")
 	r.running[place] = run
 	r.wg.Go(func() {

@@ -91,15 +91,16 @@ var kinds = []struct {
 
 // A wireError is an error of the board. At most one of the pointers is set.
 type wireError struct {
-	Kind     string               `json:"kind"`
-	Text     string               `json:"text"`
-	Lost     *board.LostError     `json:"lost,omitzero"`
-	Evidence *board.EvidenceError `json:"evidence,omitzero"`
-	Edited   *board.EditedError   `json:"edited,omitzero"`
-	Cycle    *board.CycleError    `json:"cycle,omitzero"`
-	Held     *board.HeldError     `json:"held,omitzero"`
-	Stopped  *board.StoppedError  `json:"stopped,omitzero"`
-	Nothing  *board.Nothing       `json:"nothing,omitzero"`
+	Kind       string                 `json:"kind"`
+	Text       string                 `json:"text"`
+	Lost       *board.LostError       `json:"lost,omitzero"`
+	Evidence   *board.EvidenceError   `json:"evidence,omitzero"`
+	Edited     *board.EditedError     `json:"edited,omitzero"`
+	Unanswered *board.UnansweredError `json:"unanswered,omitzero"`
+	Cycle      *board.CycleError      `json:"cycle,omitzero"`
+	Held       *board.HeldError       `json:"held,omitzero"`
+	Stopped    *board.StoppedError    `json:"stopped,omitzero"`
+	Nothing    *board.Nothing         `json:"nothing,omitzero"`
 }
 
 // EncodeError puts an error of the board on the wire, as the operations do, for methods that
@@ -110,6 +111,7 @@ func EncodeError(err error) error {
 	w.Lost, _ = errors.AsType[*board.LostError](err)
 	w.Evidence, _ = errors.AsType[*board.EvidenceError](err)
 	w.Edited, _ = errors.AsType[*board.EditedError](err)
+	w.Unanswered, _ = errors.AsType[*board.UnansweredError](err)
 	w.Cycle, _ = errors.AsType[*board.CycleError](err)
 	w.Held, _ = errors.AsType[*board.HeldError](err)
 	w.Stopped, _ = errors.AsType[*board.StoppedError](err)
@@ -180,6 +182,8 @@ func decodeError(e *jsonrpc.Error) error {
 		kind = w.Evidence
 	case w.Edited != nil:
 		kind = w.Edited
+	case w.Unanswered != nil:
+		kind = w.Unanswered
 	case w.Cycle != nil:
 		kind = w.Cycle
 	case w.Held != nil:

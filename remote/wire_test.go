@@ -180,7 +180,7 @@ func TestError(t *testing.T) {
 	h := board.Handle{Task: board.ID{Project: "web", No: 1}, Attempt: 2, Nonce: "abcde"}
 	for _, err := range []error{
 		board.ErrNotFound, board.ErrInvalid, board.ErrConflict, board.ErrDenied, board.ErrLeaseLost, board.ErrUnknown, board.ErrUnavailable, board.ErrTooNew,
-		&board.LostError{Claim: h, Kept: true}, &board.EvidenceError{Task: h.Task, Missing: []board.EvidenceKind{board.EvidencePR}},
+		&board.LostError{Claim: h, Kept: true}, &board.UnansweredError{Task: h.Task, Questions: []board.QuestionID{3}}, &board.EvidenceError{Task: h.Task, Missing: []board.EvidenceKind{board.EvidencePR}},
 		&board.CycleError{Path: []string{"a", "b", "a"}}, &board.HeldError{Left: time.Minute}, &board.StoppedError{Worker: board.Worker{StoppedBy: "Ada"}},
 		&board.Nothing{PausedBy: "Ada"},
 	} {

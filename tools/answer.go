@@ -45,7 +45,7 @@ func readAnswer(ctx context.Context, t *Tools, k *caller, in struct {
 	}
 	s := fmt.Sprintf("%v is still open; do not poll.", q.ID)
 	switch {
-	case q.Default != "":
+	case q.Default != "" && !q.HumanOnly:
 		s += fmt.Sprintf(" Continue as if the answer were %s.", inline(q.Default, 200))
 	case q.Blocking && !q.Claim.IsZero():
 		s += fmt.Sprintf(" The answer will come with %v when it is handed out again. Next: %s.", q.Claim.Task, k.nextOf(q))

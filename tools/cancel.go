@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/bossman-dev/bossman/board"
@@ -10,7 +11,7 @@ import (
 
 var cancelTask = &definition{
 	name:  "cancel_task",
-	about: "Cancel a task for good. Its holder is told to stop.",
+	about: "Cancel a task for good, unless a person wrote it. Its holder is told to stop.",
 	props: []prop{
 		{name: "task", kind: text, required: true, about: "task id", aliases: taskNames},
 		{name: "reason", kind: text, about: "why; required if a worker holds the task"},
@@ -35,7 +36,11 @@ func cancel(ctx context.Context, t *Tools, k *caller, in struct {
 	}
 	ids, err := t.b.Cancel(ctx, k.Actor, id, in.Reason, in.Dependents)
 	if err != nil {
-		return nil, k.refuse(action{what: "Not cancelled.", task: id}, err)
+		e := action{what: "Not cancelled.", task: id}
+		if errors.Is(err, board.ErrDenied) {
+			e.next = k.leaveToPeople(ctx, "bossman task cancel", id)
+		}
+		return nil, k.refuse(e, err)
 	}
 	s := "Cancelled: " + idList(ids) + "."
 	d, err := t.b.Get(ctx, id, 1)

@@ -457,6 +457,8 @@ func (s *fixture) do(words []string) []string {
 		if id, err = board.ParseQuestionID(words[1]); err == nil {
 			_, err = s.b.Answer(ctx, ada, id, strings.Join(words[2:], " "))
 		}
+	case "add": // text
+		_, _, err = s.b.Create(ctx, ada, board.NewTask{Project: "web", Description: strings.Join(words[1:], " "), Priority: board.Normal}, "")
 	case "pause":
 		err = s.b.Pause(ctx, ada, "web")
 	case "resume":

@@ -66,6 +66,7 @@ func (k *caller) refuse(e action, err error) error {
 	lost, isLost := errors.AsType[*board.LostError](err)
 	evidence, isEvidence := errors.AsType[*board.EvidenceError](err)
 	edited, isEdited := errors.AsType[*board.EditedError](err)
+	unanswered, isUnanswered := errors.AsType[*board.UnansweredError](err)
 	cycle, isCycle := errors.AsType[*board.CycleError](err)
 	stopped, isStopped := errors.AsType[*board.StoppedError](err)
 	name, isHeld := errors.AsType[*board.HeldError](err)
@@ -87,6 +88,16 @@ func (k *caller) refuse(e action, err error) error {
 		r.state = "You still hold " + edited.Task.String() + "."
 		r.why = "The task was edited after you got it."
 		r.next = "Next: read its new text below. If your report still holds, " + repeat() + "; otherwise go on with the task." + editedText(edited, e.now)
+	case isUnanswered:
+		r.code = "unanswered"
+		ids := strings.Trim(fmt.Sprint(unanswered.Questions), "[]")
+		r.why = fmt.Sprintf("People have not answered %s yet, and nobody else may.", ids)
+		r.next = fmt.Sprintf("Next: wait with %s", call("get_answer", "question", unanswered.Questions[0].String(), "wait_seconds", maxWait))
+		if !e.claim.IsZero() {
+			r.state = fmt.Sprintf("You still hold %v.", unanswered.Task)
+			r.next += fmt.Sprintf(" and then %s; or park the task: %s", repeat(), call("report_task_failed", "claim", e.claim.String(), "kind", "blocked", "reason", "…"))
+		}
+		r.next += "."
 	case isCycle:
 		r.code = "cycle"
 		r.why = "The dependencies would form a cycle: " + pathText(cycle.Path) + "."

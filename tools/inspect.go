@@ -70,6 +70,8 @@ type CheckResult struct {
 	Reason string
 	// Tail is the end of the output.
 	Tail string
+	// Run identifies the run, which several reports may have joined.
+	Run string
 }
 
 // A CheckState is what a check says about the work.
@@ -247,7 +249,7 @@ func (t *Tools) inspect(ctx context.Context, k *caller, e action, r *board.Repor
 			next: "Next: " + repeat() + "; if another check hangs, ask a person to end its process.",
 		}
 	case CheckChanged:
-		out, err := t.b.Checked(ctx, k.Actor, h, board.CheckRun{Command: res.Command, Reason: "these files changed while it ran: " + inlineList(res.Loose, 1000)})
+		out, err := t.b.Checked(ctx, k.Actor, h, board.CheckRun{Command: res.Command, Run: res.Run, Reason: "these files changed while it ran: " + inlineList(res.Loose, 1000)})
 		if err != nil {
 			return nil, "", err
 		}
@@ -261,7 +263,7 @@ func (t *Tools) inspect(ctx context.Context, k *caller, e action, r *board.Repor
 		}
 	case CheckRed, CheckNotJudged:
 		out, err := t.b.Checked(ctx, k.Actor, h, board.CheckRun{
-			Command: res.Command, Red: res.State == CheckRed, Reason: res.Reason, Tail: res.Tail,
+			Command: res.Command, Red: res.State == CheckRed, Reason: res.Reason, Tail: res.Tail, Run: res.Run,
 		})
 		if err != nil {
 			return nil, "", err

@@ -20,10 +20,10 @@ var askQuestion = &definition{
 		{name: "question", kind: text, required: true, about: "the question, with all context needed to decide", aliases: []string{"text", "message"}},
 		{name: "claim", kind: text, about: "your claim, if the question is about your task", aliases: []string{"claim_id", "handle", "task", "task_id"}},
 		{name: "options", kind: list, about: "answers to choose from", aliases: []string{"choices"}},
-		{name: "default", kind: text, about: "the answer to continue with if nobody answers", aliases: []string{"default_answer"}},
+		{name: "default", kind: text, about: "the answer to continue with if nobody answers; not with human_only", aliases: []string{"default_answer"}},
 		{name: "answer_within_seconds", kind: number, about: "deadline: then default becomes the answer, or the question is overdue", max: 30 * 24 * 3600},
 		{name: "blocking", kind: flag, about: "true if the task cannot continue without an answer"},
-		{name: "human_only", kind: flag, about: "only a person may answer, no other agent"},
+		{name: "human_only", kind: flag, about: "only a person may answer; report_task_done waits for it"},
 		{name: "wait_seconds", kind: number, about: "how long to wait for the answer; default 45 if blocking, else 0", max: maxWait},
 	},
 	durable: true,
@@ -236,7 +236,7 @@ func (t *Tools) finishAsk(ctx context.Context, k *caller, q board.Question, wait
 	case parked:
 		s = fmt.Sprintf("Recorded as %v in the inbox of the people here; %s. %v is parked: commit to your branch and stop working on it. Next: %s. The answer will come with %v when it is handed out again.",
 			q.ID, noAnswer(waited), q.Claim.Task, nextCall(worker), q.Claim.Task)
-	case q.Default != "":
+	case q.Default != "" && !q.HumanOnly:
 		when := ""
 		if !q.NeededBy.IsZero() {
 			when = ", which becomes the answer at " + clock(q.NeededBy)

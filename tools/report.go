@@ -136,7 +136,7 @@ var reportTaskFailed = &definition{
 	name: "report_task_failed",
 	about: "Report that you could not do your claimed task. Report early and honestly; it helps the next worker. " +
 		"kind decides what happens: blocked puts your reason to people as a question; wrong_spec fails the task until a lead fixes it; environment retries it after a cool-down; " +
-		"not_now returns it with no failure counted; too_hard returns it for another worker; other returns it for another attempt.",
+		"not_now returns it with no failure counted unless the check was red; too_hard returns it for another worker; other returns it for another attempt.",
 	props: []prop{
 		{name: "claim", kind: text, required: true, about: claimAbout, aliases: claimNames},
 		{name: "reason", kind: text, required: true, about: "what went wrong; for blocked: the question to people", aliases: []string{"summary", "message", "error", "note"}},
@@ -182,7 +182,7 @@ func fail(ctx context.Context, t *Tools, k *caller, in struct {
 func failAnswer(o board.Outcome, kind board.FailureKind) *answer {
 	var s string
 	switch {
-	case kind == board.FailNotNow:
+	case kind == board.FailNotNow && o.Red == 0:
 		s = fmt.Sprintf("%v is pending again; no failure was counted, and you will not be offered it for 10 minutes.", o.Task)
 	case o.Question != 0:
 		s = fmt.Sprintf("%v is parked: your reason was put to people as %v. The answer will come with the task when it is handed out again.", o.Task, o.Question)
@@ -190,6 +190,8 @@ func failAnswer(o board.Outcome, kind board.FailureKind) *answer {
 		s = fmt.Sprintf("%v has failed; a lead must fix its description.", o.Task)
 	case o.Status == board.Failed:
 		s = fmt.Sprintf("%v has failed: %d of %d attempts failed. A lead decides what happens next.", o.Task, o.Failures, o.MaxFailures)
+	case kind == board.FailNotNow:
+		s = fmt.Sprintf("%v is pending again, and you will not be offered it for 10 minutes. The check was red in this attempt, so it counts as a failure (%d of %d attempts failed).", o.Task, o.Failures, o.MaxFailures)
 	case kind == board.FailTooHard:
 		s = fmt.Sprintf("%v is pending again for another worker (%d of %d attempts failed); you will not be offered it for 10 minutes.", o.Task, o.Failures, o.MaxFailures)
 	case kind == board.FailEnvironment:

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/bossman-dev/bossman/board"
@@ -10,7 +11,7 @@ import (
 
 var updateTask = &definition{
 	name:  "update_task",
-	about: "Edit a task. Omitted fields stay unchanged; lists are replaced. draft:false starts a draft. Its holder is notified. To change the status, use the report, cancel and review tools.",
+	about: "Edit a task. Omitted fields stay unchanged; lists are replaced. draft:false starts a draft. Its holder is notified. Only people change the text and evidence of what a person wrote, or you held. To change the status, use the report, cancel and review tools.",
 	props: append(taskProps(
 		prop{name: "task", kind: text, required: true, about: "task id", aliases: taskNames},
 		prop{name: "title", kind: text, about: "one line"},
@@ -75,6 +76,9 @@ func update(ctx context.Context, t *Tools, k *caller, in struct {
 	}
 	task, err := t.b.Update(ctx, k.Actor, id, edit)
 	if err != nil {
+		if errors.Is(err, board.ErrDenied) {
+			e.next = k.leaveToPeople(ctx, "bossman task edit", id)
+		}
 		return nil, k.refuse(e, err)
 	}
 	s := fmt.Sprintf("Changed. %s.", taskRow(&task, ""))
@@ -88,4 +92,18 @@ func update(ctx context.Context, t *Tools, k *caller, in struct {
 		}
 	}
 	return a, nil
+}
+
+// leaveToPeople tells an agent what to do instead of an act that is a person's. command is
+// what the person runs.
+func (k *caller) leaveToPeople(ctx context.Context, command string, id board.ID) string {
+	s := fmt.Sprintf("Leave it to a person, who can run `%s %v`. Next: ", command, id)
+	held, _ := k.held(ctx)
+	for _, c := range held {
+		if h := c.Handle.String(); c.Task == id {
+			return s + call("report_task_failed", "claim", h, "kind", "wrong_spec", "reason", "…") + " if its text is wrong, or " +
+				call("ask_question", "claim", h, "question", "…") + "."
+		}
+	}
+	return s + call("ask_question", "question", "…") + " if they should know why; otherwise continue, or end your turn."
 }

@@ -95,7 +95,7 @@ var ruleVerdicts = group{"reviews and releases", []test{
 		for _, a := range []*agent{x, y} {
 			_, err := f.board.Update(f.ctx, a.actor, id, board.Edit{Acceptance: new("whatever")})
 			f.is("an edit by "+a.actor.Owner, err, board.ErrDenied)
-			_, err = f.board.Update(f.ctx, a.actor, id, board.Edit{Wants: &[]board.EvidenceKind{}})
+			_, err = f.board.Update(f.ctx, a.actor, id, board.Edit{Wants: &[]board.EvidenceKind{board.EvidenceFile}})
 			f.is("an edit of the evidence by "+a.actor.Owner, err, board.ErrDenied)
 		}
 		y.done(h)

@@ -143,7 +143,7 @@ func (i inspector) Check(ctx context.Context, w board.Work, d time.Duration, wai
 	case c == nil:
 		return tools.CheckResult{State: tools.CheckNone}, nil
 	}
-	res := tools.CheckResult{State: tools.CheckRunning, Command: c.String()}
+	res := tools.CheckResult{State: tools.CheckRunning, Command: c.String(), Run: run.ID}
 	v, ok := check.Verdict{}, false
 	notice := time.Second // that it waits for another one is said soon
 	for deadline := time.Now().Add(d); !ok && ctx.Err() == nil; notice = checkNotice {

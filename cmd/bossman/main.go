@@ -132,17 +132,14 @@ func isInput(f *os.File) bool {
 	return err == nil && (info.Mode().IsRegular() || info.Mode()&(os.ModeNamedPipe|os.ModeSocket) != 0)
 }
 
-// actor is who runs the command: a person, or an agent in a person's shell.
+// actor is who runs the command: a person, also in a script, or an agent in a person's shell.
+// What only a person at a terminal may do calls RequirePerson first.
 func (a *app) actor() board.Actor {
-	name := a.userName()
-	if _, err := a.RequirePerson(); err != nil {
-		agent, shown := a.AgentVariable() != "", name
-		if agent {
-			shown = name + "'s agent"
-		}
-		return board.Actor{Principal: "local", Owner: "shell:" + name, Name: shown, Shell: agent}
+	if a.AgentVariable() == "" {
+		return a.person()
 	}
-	return a.person()
+	name := a.userName()
+	return board.Actor{Principal: "local", Owner: "shell:" + name, Name: name + "'s agent", Shell: true}
 }
 
 // person is the person who runs a command that agents may not run.

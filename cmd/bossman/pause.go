@@ -1,7 +1,11 @@
 package main
 
 import (
+	"errors"
+
+	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/internal/boardjson"
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 )
 
@@ -31,6 +35,9 @@ func (a *app) setPaused(cmd *cobra.Command, paused bool) error {
 	} else {
 		text = "%s is resumed."
 		err = o.Resume(ctx, a.actor(), slug)
+	}
+	if errors.Is(err, board.ErrDenied) {
+		return console.WithNext(err, "ask the person to run: bossman resume")
 	}
 	if err != nil {
 		return notFound(err, "project "+slug)

@@ -116,6 +116,9 @@ func nextStep(p board.Project, s board.Summary, in []inboxEntry) string {
 	case c.Blocked > 0:
 		return "see what blocks them: bossman task list, then bossman task why ID"
 	}
+	if n := c.Status[board.Cancelled]; n > 0 {
+		return fmt.Sprintf("nothing; no task is open: done %d, cancelled %d", c.Status[board.Done], n)
+	}
 	return "nothing; all tasks are done"
 }
 

@@ -20,9 +20,17 @@ func (a *app) taskCancel() *cobra.Command {
 		default:
 			return console.Usagef("invalid --dependents %q: want keep, unblock or cancel", dependents)
 		}
+		if _, no := a.RequirePerson(); no != nil && a.AgentVariable() == "" { // a script may not end a review
+			if d, err := o.Get(ctx, id, 0); err == nil && d.Task.Status == board.InReview {
+				return no
+			}
+		}
 		ended, err := o.Cancel(ctx, a.actor(), id, reason, deps)
-		if errors.Is(err, board.ErrInvalid) {
+		switch {
+		case errors.Is(err, board.ErrInvalid):
 			return console.WithNext(err, fmt.Sprintf("bossman task cancel %v --reason TEXT", id))
+		case errors.Is(err, board.ErrDenied):
+			return console.WithNext(err, fmt.Sprintf("leave it to the person: bossman task cancel %v; if its text is wrong: bossman fail --kind wrong_spec", id))
 		}
 		if err != nil {
 			return err

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/bossman-dev/bossman/board"
@@ -61,6 +62,9 @@ func (a *app) editTask(ctx context.Context, o *openBoard, id board.ID, e board.E
 		if _, gone := o.Get(ctx, id, 0); gone != nil {
 			return taskNotFound(gone, id)
 		}
+	}
+	if errors.Is(err, board.ErrDenied) {
+		return console.WithNext(err, fmt.Sprintf("ask with bossman ask, or leave it to the person: bossman task edit %v", id))
 	}
 	if err != nil {
 		return err

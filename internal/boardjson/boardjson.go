@@ -195,6 +195,17 @@ type Event struct {
 	Prior    string    `json:"prior,omitzero"`
 	// By is person or agent, for answers and verdicts, or import.
 	By string `json:"by,omitzero"`
+	// Was is what an edit replaced.
+	Was *Was `json:"was,omitzero"`
+}
+
+// A Was has what the parts of a task's spec were that an edit changed.
+type Was struct {
+	Title       string               `json:"title,omitzero"`
+	Description string               `json:"description,omitzero"`
+	Acceptance  string               `json:"acceptance,omitzero"`
+	Evidence    []board.EvidenceKind `json:"evidence,omitzero"`
+	MaxFailures int                  `json:"max_failures,omitzero"`
 }
 
 func FromEvent(e board.Event) Event {
@@ -202,6 +213,9 @@ func FromEvent(e board.Event) Event {
 		Task: e.Task.String(), Seq: e.Seq, At: e.When().UTC(), Actor: e.Actor, Kind: string(e.Kind), From: string(e.From), To: string(e.To),
 		Attempt: e.Detail.Attempt, Worker: e.Detail.Worker, Text: e.Detail.Text, Cause: string(e.Detail.Cause), Percent: e.Detail.Percent,
 		Fields: e.Detail.Fields, Prior: e.Detail.Prior, By: string(e.Detail.By),
+	}
+	if w := e.Detail.Was; w != nil {
+		out.Was = &Was{Title: w.Title, Description: w.Description, Acceptance: w.Acceptance, Evidence: w.Wants, MaxFailures: w.MaxFailures}
 	}
 	if e.Detail.Question != 0 {
 		out.Question = e.Detail.Question.String()

@@ -229,6 +229,9 @@ func eventState(e board.Event) string {
 	return "→ " + strings.ReplaceAll(string(e.To), "_", " ")
 }
 
+// maxWas is how much of a replaced text the history shows; all of it is in JSON and exports.
+const maxWas = 500
+
 func eventText(e board.Event) string {
 	var parts []string
 	if e.Kind == board.EventClaimed {
@@ -248,6 +251,13 @@ func eventText(e board.Event) string {
 	}
 	if len(e.Detail.Fields) > 0 {
 		parts = append(parts, strings.Join(e.Detail.Fields, ", "))
+	}
+	if w := e.Detail.Was; w != nil {
+		for _, old := range [][2]string{{"title", w.Title}, {"description", w.Description}, {"acceptance", w.Acceptance}, {"evidence", joinKinds(w.Wants)}} {
+			if old[1] != "" {
+				parts = append(parts, fmt.Sprintf("%s was: %s", old[0], console.Truncate(console.OneLine(old[1]), maxWas)))
+			}
+		}
 	}
 	if e.Detail.Percent > 0 {
 		parts = append(parts, fmt.Sprintf("%d%%", e.Detail.Percent))
