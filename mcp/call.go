@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"github.com/bossman-dev/bossman/jsonrpc"
 )
 
 // A Call is one call of a tool, prompt, resource or completion handler. If the
@@ -28,6 +30,11 @@ type Call struct {
 
 // Principal returns the caller on whose behalf the call runs.
 func (c *Call) Principal() Principal { return c.r.Principal }
+
+// ID is the JSON-RPC id of the request, and SessionID that of its session; see
+// Request.SessionID.
+func (c *Call) ID() jsonrpc.ID    { return c.r.ID }
+func (c *Call) SessionID() string { return c.r.SessionID() }
 
 // Client returns the capabilities that the client declared for this request.
 func (c *Call) Client() ClientCapabilities { return c.r.Client }

@@ -57,6 +57,18 @@ func (r *Request) ClientInfo() Implementation {
 	return info
 }
 
+// SessionID identifies the session of the request, in all replicas. It is empty without a
+// handshake, and where the session is the connection, as on a pipe.
+func (r *Request) SessionID() string {
+	if r.session == nil {
+		return ""
+	}
+	if s, ok := r.session.state.(interface{ ID() string }); ok {
+		return s.ID()
+	}
+	return ""
+}
+
 // Wait releases the request's concurrency slot until resume is called, and lets
 // the next Ordered call begin. Use it while waiting for an event.
 func (r *Request) Wait() (resume func()) {

@@ -62,6 +62,20 @@ func next(ctx context.Context, t *Tools, k *caller, in nextInput) (*answer, erro
 		return nil, k.refuse(e, err)
 	}
 	unnamed := in.Worker == "" && t.piped()
+	if (in.Worker == "" || in.Worker == "new") && !t.piped() {
+		asked := k.request()
+		w.Session = asked.String()
+		unheard, err := k.unheard(ctx, held, asked)
+		if err != nil {
+			return nil, k.refuse(e, err)
+		}
+		same := slices.IndexFunc(unheard, func(c board.Claim) bool { return c.Session == w.Session })
+		if same >= 0 { // the same request again: its answer was lost
+			w.Worker, in.Worker = unheard[same].Worker.Name, unheard[same].Worker.Name
+		} else if in.Worker == "" && len(unheard) > 0 {
+			return heldAnswer(unheard, w.Task), nil
+		}
+	}
 	switch {
 	case unnamed && len(held) > 0:
 		return heldAnswer(held, w.Task), nil

@@ -3,6 +3,7 @@ package server
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -99,6 +100,7 @@ type testClient struct {
 	t                           testing.TB
 	url, key, revision, session string
 	capabilities                string
+	id                          int // of its requests; 0 means 7
 }
 
 // client returns a client, after the handshake if the revision has one.
@@ -193,7 +195,7 @@ func (k *testClient) ask(method, params string) reply {
 	}
 	ctx, cancel := context.WithTimeout(k.t.Context(), 20*time.Second)
 	defer cancel()
-	res := k.send(ctx, "POST", fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":%q,"params":%s}`, method, params), header)
+	res := k.send(ctx, "POST", fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, cmp.Or(k.id, 7), method, params), header)
 	defer res.Body.Close()
 	out := reply{status: res.StatusCode}
 	lines := bufio.NewReader(res.Body)

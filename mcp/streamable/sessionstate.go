@@ -17,6 +17,9 @@ type sessionState struct {
 
 var _ mcp.SessionState = (*sessionState)(nil)
 
+// ID identifies the session; see mcp.Request.SessionID.
+func (s *sessionState) ID() string { return s.name }
+
 func (s *sessionState) SetLevel(ctx context.Context, l mcp.LogLevel) error {
 	return s.store.Update(ctx, s.name, s.until, func(st *State) error {
 		st.Level = l
