@@ -218,7 +218,7 @@ func (b *Board) Fail(ctx context.Context, a Actor, h Handle, f Failure) (Outcome
 		c.saw(held, f.Where)
 		held.attempt.DoNotRepeat = f.DoNotRepeat
 		out = Outcome{Task: t.ID, Worker: held.attempt.Worker.Name, MaxFailures: t.MaxFailures, Edited: news.Edited, Answers: news.Answers}
-		from, cause, kind := t.Status, CauseFailed, EventFailed
+		from, cause, kind, reason := t.Status, CauseFailed, EventFailed, f.Reason
 		switch f.Kind {
 		case FailNotNow:
 			red, _, _, err := c.checks(t, "")
@@ -227,6 +227,7 @@ func (b *Board) Fail(ctx context.Context, a Actor, h Handle, f Failure) (Outcome
 			}
 			if out.Red = red; red > 0 {
 				c.fail(t)
+				reason = "given back after the check was red: " + f.Reason
 				break
 			}
 			cause, kind = CauseNotNow, EventReleased
@@ -251,7 +252,7 @@ func (b *Board) Fail(ctx context.Context, a Actor, h Handle, f Failure) (Outcome
 			}
 		}
 		c.event(t, kind, from, Detail{
-			Attempt: t.Attempt, Nonce: t.Nonce, Worker: out.Worker, Text: f.Reason, Cause: cause, Where: held.attempt.Where,
+			Attempt: t.Attempt, Nonce: t.Nonce, Worker: out.Worker, Text: reason, Cause: cause, Where: held.attempt.Where,
 		})
 		if f.Kind == FailBlocked {
 			open, err := c.openToPeople(t.ID)
@@ -272,7 +273,7 @@ func (b *Board) Fail(ctx context.Context, a Actor, h Handle, f Failure) (Outcome
 		}
 		out.Status, out.Failures = t.Status, t.Failures
 		c.answered(held, "failed", f, out)
-		return c.end(held, cause, f.Reason)
+		return c.end(held, cause, reason)
 	})
 	return out, err
 }
@@ -450,7 +451,8 @@ func (c *change) childEnded(t *Task) ([]ID, error) {
 
 // free is called when something that blocked a locked task is gone, and returns the tasks
 // that became ready. A task whose children are done is done as well, unless it has
-// acceptance criteria: then it is handed out itself.
+// acceptance criteria, requires evidence, or has a question that people have yet to answer:
+// then it is handed out itself.
 func (c *change) free(t *Task) ([]ID, error) {
 	if !t.Ready() {
 		return nil, nil
@@ -463,7 +465,11 @@ func (c *change) free(t *Task) ([]ID, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d.Acceptance != "" {
+	asked, err := c.openToPeople(t.ID)
+	if err != nil {
+		return nil, err
+	}
+	if d.Acceptance != "" || len(t.Wants) > 0 || len(asked) > 0 {
 		return []ID{t.ID}, nil
 	}
 	_, dependents, err := c.lockFamily(t.ID)

@@ -168,6 +168,19 @@ var rulePeople = group{"what people decide", []test{
 			f.equal("state", got.State, board.QuestionWithdrawn)
 		}
 	}},
+	{"parts that are done are no evidence for the whole", func(f *fixture) {
+		id := f.create("a", wanting(board.EvidenceTests))
+		x := f.agent("x")
+		part := x.create("b")
+		_, err := f.board.Update(f.ctx, x.actor, part, board.Edit{Parent: &id})
+		f.ok(err)
+		tests := func(r *board.Report) { r.Evidence = []board.Evidence{{Kind: board.EvidenceTests, Ref: "make test"}} }
+		x.done(x.take(part), tests)
+		f.status(id, board.Pending)
+		h := x.take(id)
+		_, err = x.report(h)
+		f.is("a report without evidence", err, board.ErrConflict)
+	}},
 	{"an agent ends only its own pause", func(f *fixture) {
 		f.create("a")
 		x := f.agent("x")
@@ -193,6 +206,8 @@ var rulePeople = group{"what people decide", []test{
 		f.ok(err)
 		out := x.fail(h, board.FailNotNow)
 		f.equal("after a red check", words(out.Status, out.Red, out.Failures, f.get(id).Attempts[0].Cause), "pending 1 1 failed")
+		f.equal("its reason", words(f.get(id).Attempts[0].Reason, "/", f.event(id, board.EventFailed).Detail.Text),
+			"given back after the check was red: It does not work. / given back after the check was red: It does not work.")
 		x.nothing()
 		h = y.take(id)
 		out = y.fail(h, board.FailNotNow)

@@ -137,7 +137,7 @@ func TestPresence_lateReport(t *testing.T) {
 		}
 		return ended == len(claims)
 	})
-	lead.call(t, "update_task", args{"task": claims[1].Task, "acceptance": "It is blue."})
+	s.cli(t, "task", "edit", claims[1].Task, "--acceptance", "It is blue.")
 
 	back := s.pipe(t, s.dir)
 	late := back.call(t, "report_task_done", args{"claim": claims[0].Claim, "summary": "the first one"})
