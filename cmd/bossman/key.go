@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bossman-dev/bossman/auth"
+	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/internal/boardjson"
 	"github.com/bossman-dev/bossman/internal/boardtext"
 	"github.com/bossman-dev/bossman/internal/console"
@@ -280,6 +281,10 @@ func (a *app) loseKeys(ctx context.Context, ids []string, done, reason string, m
 		if auth.CheckKey(id) == nil { // the whole key; it is not repeated
 			id = strings.Split(id, "_")[1]
 		}
+		before, err := o.local.Claims(ctx, board.ClaimFilter{})
+		if err != nil {
+			return err
+		}
 		changed, err := lose(o, id)
 		if errors.Is(err, auth.ErrNotFound) {
 			return console.Errorf(console.NotFound, "bossman key list --all lists the keys", "there is no such key")
@@ -293,6 +298,11 @@ func (a *app) loseKeys(ctx context.Context, ids []string, done, reason string, m
 		released, err := o.local.Dismiss(ctx, a.actor(), reason, principals...)
 		if err != nil {
 			return err
+		}
+		for _, c := range before { // a server may have been faster
+			if slices.Contains(principals, c.Worker.Principal) && !slices.Contains(released, c.Task) {
+				released = append(released, c.Task)
+			}
 		}
 		others := slices.DeleteFunc(changed, func(x string) bool { return x == id })
 		if a.JSON {
