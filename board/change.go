@@ -30,6 +30,9 @@ type change struct {
 
 // change runs f in one transaction, and writes the tasks that f has modified.
 func (b *Board) change(ctx context.Context, a Actor, f func(*change) error) error {
+	if err := checkTexts(text{"worker", a.Worker, 60}, text{"name", a.Name, 400}, text{"owner", a.Owner, 400}); err != nil {
+		return err
+	}
 	var done *change
 	err := b.store.Write(ctx, func(tx Tx) error {
 		c := &change{b: b, tx: tx, actor: a, tasks: map[ID]*Task{}, read: map[ID]int64{}}

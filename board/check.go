@@ -36,6 +36,12 @@ func checkTexts(ts ...text) error {
 	return nil
 }
 
+// checkWhere validates a place, which is any client's word.
+func checkWhere(w Where) error {
+	return checkTexts(text{"host", w.Host, 300}, text{"directory", w.Dir, 4096}, text{"branch", w.Branch, 400}, text{"head", w.Head, 100},
+		text{"branch", w.Ordered, 400}, text{"client", w.Client, 200})
+}
+
 // checkNew validates and normalizes a new task.
 func checkNew(n *NewTask) error {
 	n.Title = strings.TrimSpace(n.Title)
@@ -148,6 +154,9 @@ func checkReport(r *Report) error {
 		return invalid("a report needs a summary")
 	}
 	if err := checkTexts(text{"summary", r.Summary, maxText}, text{"check", r.Check, 400}); err != nil {
+		return err
+	}
+	if err := checkWhere(r.Where); err != nil {
 		return err
 	}
 	if len(r.Evidence) > 50 || len(r.Observed) > 50 || len(r.Artifacts) > 50 {

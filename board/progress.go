@@ -1,6 +1,9 @@
 package board
 
-import "context"
+import (
+	"cmp"
+	"context"
+)
 
 // A Note is a worker's progress.
 type Note struct {
@@ -18,7 +21,7 @@ func (b *Board) Progress(ctx context.Context, a Actor, h Handle, n Note) (Notice
 	if n.Percent < 0 || n.Percent > 100 {
 		return Notice{}, invalid("invalid percent %d: want 0 to 100", n.Percent)
 	}
-	if err := checkTexts(text{"note", n.Text, maxText}); err != nil {
+	if err := cmp.Or(checkTexts(text{"note", n.Text, maxText}), checkWhere(n.Where)); err != nil {
 		return Notice{}, err
 	}
 	var notice Notice

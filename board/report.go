@@ -190,7 +190,7 @@ func (b *Board) Fail(ctx context.Context, a Actor, h Handle, f Failure) (Outcome
 	if !slices.Contains(FailureKinds, f.Kind) {
 		return Outcome{}, invalid("invalid failure kind %.20q: want one of %s", f.Kind, join(FailureKinds))
 	}
-	if err := checkTexts(text{"reason", f.Reason, maxText}, text{"do_not_repeat", f.DoNotRepeat, maxText}); err != nil {
+	if err := cmp.Or(checkTexts(text{"reason", f.Reason, maxText}, text{"do_not_repeat", f.DoNotRepeat, maxText}), checkWhere(f.Where)); err != nil {
 		return Outcome{}, err
 	}
 	var out Outcome

@@ -155,8 +155,11 @@ func subject(out any) (id board.ID) {
 	return id
 }
 
-// maxOwner bounds the name of a client's process.
-const maxOwner = 40
+// maxOwner bounds the name of a client's process, and maxWorker that of a worker.
+const (
+	maxOwner  = 40
+	maxWorker = 60
+)
 
 // A call is one call of an operation: on which board, by whom.
 type call struct {
@@ -172,7 +175,8 @@ type call struct {
 func newCall(b *board.Board, who *access.Caller, v *access.Verb, p as) (*call, error) {
 	own := *who
 	c := &call{Board: b, verb: v, caller: &own, actor: who.Actor}
-	if len(p.Owner) > maxOwner || strings.Trim(p.Owner, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-") != "" {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-"
+	if len(p.Owner) > maxOwner || strings.Trim(p.Owner, plain) != "" || len(p.Worker) > maxWorker || strings.Trim(p.Worker, plain) != "" {
 		return nil, board.ErrInvalid
 	}
 	c.actor.Owner = c.owner(p.Owner)

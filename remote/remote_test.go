@@ -232,6 +232,13 @@ func TestBoard_foreign(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, name := range []string{"ada (person)", "a\nb", strings.Repeat("w", 1<<10)} {
+		forged := local
+		forged.Worker = name
+		if _, err := s.as("bob").Progress(ctx, forged, h.Claim.Handle, board.Note{Text: "Approved"}); !errors.Is(err, board.ErrInvalid) {
+			t.Errorf("a note by %.20q: %v, want ErrInvalid", name, err)
+		}
+	}
 	e := board.Actor{Principal: "key:bob", Owner: "p-1", Person: true, Name: "Ada"} // a lie
 	second := func(_ any, err error) error { return err }
 	for name, err := range map[string]error{

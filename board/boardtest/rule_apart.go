@@ -2,6 +2,7 @@ package boardtest
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/bossman-dev/bossman/board"
 )
@@ -59,6 +60,29 @@ var ruleApart = group{"apart", []test{
 		f.lost("the place of a claim that has ended", f.board.Locate(f.ctx, x.actor, h, there), false)
 		again := f.agent("x").take(id)
 		f.is("the place of another worker's claim", f.board.Locate(f.ctx, board.Actor{Principal: "eve", Owner: "eve"}, again, there), board.ErrDenied)
+	}},
+	{"a place is bounded and has no NUL", func(f *fixture) {
+		x := f.agent("x")
+		id := f.create("one")
+		for _, w := range []board.Where{
+			{Branch: "a\x00b"}, {Branch: strings.Repeat("b", 500)}, {Dir: strings.Repeat("d", 1<<20)}, {Host: "\xff"}, {Client: "\x00"}, {Ordered: "\x00"}, {Head: strings.Repeat("0", 500)},
+		} {
+			_, err := f.board.Next(f.ctx, x.actor, board.Wish{Projects: []string{project}, Where: w})
+			f.is("Next", err, board.ErrInvalid)
+		}
+		h := x.take(id)
+		bad := board.Where{Branch: "a\x00b"}
+		_, err := f.board.Progress(f.ctx, x.actor, h, board.Note{Text: "x", Where: bad})
+		f.is("Progress", err, board.ErrInvalid)
+		f.is("Locate", f.board.Locate(f.ctx, x.actor, h, bad), board.ErrInvalid)
+		_, err = f.board.Fail(f.ctx, x.actor, h, board.Failure{Reason: "x", Where: bad})
+		f.is("Fail", err, board.ErrInvalid)
+		_, err = f.board.Done(f.ctx, x.actor, h, board.Report{Summary: "x", Where: bad})
+		f.is("Done", err, board.ErrInvalid)
+		loud := x.actor
+		loud.Worker = strings.Repeat("w", 1<<20)
+		_, err = f.board.Progress(f.ctx, loud, h, board.Note{Text: "x"})
+		f.is("a worker's name", err, board.ErrInvalid)
 	}},
 	{"old notes are handed on", func(f *fixture) {
 		id := f.create("one")

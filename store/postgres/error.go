@@ -28,7 +28,11 @@ func translate(err error) error {
 		return board.ErrNotFound
 	}
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
-		if kind := kindOf(e.Code); kind != nil {
+		kind := kindOf(e.Code)
+		if kind == board.ErrInvalid {
+			return fmt.Errorf("%w: a text has a NUL or is not UTF-8", kind)
+		}
+		if kind != nil {
 			return fmt.Errorf("%w: %w", kind, err)
 		}
 		return err
