@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -41,18 +40,14 @@ func quotedList(texts []string) string {
 // own configuration, or from that of its submodules, as filter.NAME.clean=COMMAND. Those of
 // the user's and of the system's configuration are not among them.
 func (r *Repo) Filters(ctx context.Context) ([]string, error) {
-	links, err := r.links(ctx, nil)
-	if err != nil {
-		return nil, err
-	}
-	f, err := r.filters(ctx, links, 0)
-	if err != nil {
+	own := map[string][]string{}
+	if err := r.allFilters(ctx, own, 0); err != nil {
 		return nil, err
 	}
 	var list []string
-	for _, key := range slices.Sorted(maps.Keys(f.own)) {
+	for _, key := range slices.Sorted(maps.Keys(own)) {
 		if runs(key) {
-			for _, value := range f.own[key] {
+			for _, value := range own[key] {
 				list = append(list, key+"="+value)
 			}
 		}
@@ -65,17 +60,16 @@ func runs(key string) bool {
 	return strings.HasSuffix(key, ".clean") || strings.HasSuffix(key, ".process")
 }
 
-// configured are the settings of filters by key: those of the repository and its submodules,
-// and those of everything else.
+// configured are the settings of filters by key: those of the repository, and those of
+// everything else.
 type configured struct {
 	own    map[string][]string
 	others map[string]string
 }
 
-// filters reads the settings of filters, also in the submodules at some paths: git runs their
-// filters as well if it looks whether they have changed. It includes the extensions of
-// git-lfs, which that runs as part of its own filter.
-func (r *Repo) filters(ctx context.Context, submodules []string, depth int) (configured, error) {
+// filters reads the settings of filters. It includes the extensions of git-lfs, which that
+// runs as part of its own filter.
+func (r *Repo) filters(ctx context.Context) (configured, error) {
 	f := configured{map[string][]string{}, map[string]string{}}
 	out, err := r.git(ctx, "config", "--show-scope", "--null", "--get-regexp", `^(filter|lfs\.extension)\.`)
 	if e, ok := errors.AsType[*Error](err); ok && e.Exit == 1 {
@@ -96,24 +90,32 @@ func (r *Repo) filters(ctx context.Context, submodules []string, depth int) (con
 			f.others[key] = value
 		}
 	}
-	for _, path := range submodules {
-		sub, ok := At(filepath.Join(r.Root, path))
-		if !ok || sub.Bare || sub.Common == r.Common || sub.Foreign != "" || depth == maxNesting {
-			continue
+	return f, nil
+}
+
+// allFilters adds the settings of the repository's own filters, and of those of its submodules.
+func (r *Repo) allFilters(ctx context.Context, own map[string][]string, depth int) error {
+	f, err := r.filters(ctx)
+	if err != nil {
+		return err
+	}
+	for key, values := range f.own {
+		own[key] = append(own[key], values...)
+	}
+	links, err := r.links(ctx, nil)
+	if err != nil {
+		return err
+	}
+	for _, l := range links {
+		sub := r.inner(l.path)
+		if sub == nil || sub.Common == r.Common || sub.Foreign != "" || depth == maxNesting {
+			continue // a snapshot leaves it out or refuses it
 		}
-		links, err := sub.links(ctx, nil)
-		if err != nil {
-			return f, fmt.Errorf("submodule %q: %w", path, err)
-		}
-		inner, err := sub.filters(ctx, links, depth+1)
-		if err != nil {
-			return f, fmt.Errorf("submodule %q: %w", path, err)
-		}
-		for key, values := range inner.own {
-			f.own[key] = append(f.own[key], values...)
+		if err := sub.allFilters(ctx, own, depth+1); err != nil {
+			return fmt.Errorf("submodule %q: %w", l.path, err)
 		}
 	}
-	return f, nil
+	return nil
 }
 
 // without returns settings that turn off the filters of the repository that are not accepted,

@@ -91,7 +91,13 @@ func (r *Repo) hidden(ctx context.Context, depth int) ([]string, error) {
 		hidden = append(hidden, "files are left out by a .gitignore that leaves out itself: "+some(selves))
 	}
 	if modes {
-		out, err := r.git(ctx, "-c", "core.fileMode=true", "diff-files", "--name-only", "-z", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all", "--diff-filter=MT")
+		env, err := r.withoutFilters(ctx)
+		if err != nil {
+			return nil, err
+		}
+		limited, cancel := context.WithTimeout(ctx, maxRead)
+		defer cancel()
+		out, err := r.run(limited, call{args: []string{"-c", "core.fileMode=true", "diff-files", "--name-only", "-z", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all", "--diff-filter=MT"}, env: env})
 		if err != nil {
 			return nil, err
 		}
@@ -165,13 +171,13 @@ func (r *Repo) hiddenInside(ctx context.Context, depth int) (hidden []string, er
 			hidden = append(hidden, "the worktree "+path+" is left out")
 		}
 	}
-	paths, err := r.links(ctx, nil)
+	links, err := r.links(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
-	for _, path := range paths {
-		sub, ok := At(filepath.Join(r.Root, path))
-		if !ok || sub.Bare || sub.Common == r.Common || sub.Foreign != "" || depth == maxNesting {
+	for _, l := range links {
+		sub := r.inner(l.path)
+		if sub == nil || sub.Common == r.Common || sub.Foreign != "" || depth == maxNesting {
 			continue
 		}
 		list, err := sub.hidden(ctx, depth+1)
@@ -179,7 +185,7 @@ func (r *Repo) hiddenInside(ctx context.Context, depth int) (hidden []string, er
 			return nil, err
 		}
 		for _, h := range list {
-			hidden = append(hidden, "in submodule "+path+" "+h)
+			hidden = append(hidden, "in submodule "+l.path+" "+h)
 		}
 	}
 	return hidden, nil

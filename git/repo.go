@@ -119,13 +119,25 @@ func pointer(dot string, info fs.FileInfo) (string, bool) {
 			return "", false
 		}
 		var ok bool
-		if target, ok = strings.CutPrefix(strings.TrimSpace(text), "gitdir:"); !ok {
+		if target, ok = strings.CutPrefix(text, "gitdir: "); !ok {
 			return "", false
 		}
 	default:
 		return "", false
 	}
-	return resolve(filepath.Dir(dot), strings.TrimSpace(target)), true
+	return follow(filepath.Dir(dot), target)
+}
+
+// follow returns the directory that the text of a file in dir leads to, as git reads it: only
+// line ends are not part of the name. It reports false if dots in it mean something else after
+// a symbolic link.
+func follow(dir, text string) (string, bool) {
+	name := strings.TrimRight(text, "\r\n")
+	path := resolve(dir, name)
+	if !filepath.IsAbs(name) {
+		name = dir + string(filepath.Separator) + name
+	}
+	return path, same(name, path)
 }
 
 // named reports whether the git directory names the worktree: the directory of a linked
@@ -170,7 +182,10 @@ func same(a, b string) bool {
 func (r *Repo) setCommon() bool {
 	r.Common = r.Dir
 	if text, err := readSmall(filepath.Join(r.Dir, "commondir")); err == nil {
-		r.Common = resolve(r.Dir, strings.TrimSpace(text))
+		var ok bool
+		if r.Common, ok = follow(r.Dir, text); !ok {
+			return false
+		}
 		if _, err := os.Lstat(filepath.Join(r.Dir, "HEAD")); err != nil {
 			return false
 		}

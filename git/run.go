@@ -69,6 +69,7 @@ var safeOptions = []string{
 	"-c", "maintenance.auto=false",
 	"-c", "advice.detachedHead=false",
 	"-c", "protocol.ext.allow=never",
+	"-c", "submodule.recurse=false", "-c", "diff.ignoreSubmodules=dirty", // git does not run itself in submodules
 }
 
 // A call is one run of git.

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
@@ -60,7 +59,7 @@ func (r *Repo) snapshot(ctx context.Context, accept func(filter string) bool, de
 	if err != nil {
 		return Snapshot{}, err
 	}
-	filters, err := r.filters(ctx, links, depth)
+	filters, err := r.filters(ctx)
 	if err != nil {
 		return Snapshot{}, err
 	}
@@ -76,15 +75,23 @@ func (r *Repo) snapshot(ctx context.Context, accept func(filter string) bool, de
 	if err := r.unlink(ctx, env, links); err != nil {
 		return Snapshot{}, err
 	}
-	add := []string{"add", "--all", "--", ":/"}
+	lines, alone, err := r.relinked(ctx, links, accept, depth)
+	if err != nil {
+		return Snapshot{}, err
+	}
+	paths := ":/\x00"
+	for _, path := range alone {
+		paths += ":(top,exclude,literal)" + path + "\x00"
+	}
+	add := []string{"add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul"}
 	if _, err := os.Lstat(filepath.Join(r.Dir, "info", "sparse-checkout")); err == nil {
-		add = slices.Insert(add, 1, "--sparse") // files outside the sparse checkout are files, too
+		add = append(add, "--sparse") // files outside the sparse checkout are files, too
 	}
 	memory := r.readMemory() + addMemory
 	if len(filters.own)+len(filters.others) > 0 {
 		memory += filterMemory
 	}
-	if _, err := r.run(ctx, call{args: add, env: env, memory: memory}); err != nil {
+	if _, err := r.run(ctx, call{args: add, env: env, stdin: paths, memory: memory}); err != nil {
 		if e, ok := errors.AsType[*Error](err); ok && strings.Contains(e.Output, "does not have a commit checked out") {
 			err = fmt.Errorf("%w: %.400q", ErrNoCommitInside, strings.TrimSpace(e.Output))
 		} else if len(refused) > 0 && ctx.Err() == nil {
@@ -92,7 +99,23 @@ func (r *Repo) snapshot(ctx context.Context, accept func(filter string) bool, de
 		}
 		return Snapshot{}, err
 	}
-	if err := r.link(ctx, env, accept, depth); err != nil {
+	// Of repositories that nobody has added, git takes the commit that is checked out.
+	if links, err = r.links(ctx, env); err != nil {
+		return Snapshot{}, err
+	}
+	if err := r.unlink(ctx, env, links); err != nil {
+		return Snapshot{}, err
+	}
+	for _, l := range links {
+		if r.inner(l.path) == nil {
+			return Snapshot{}, fmt.Errorf("git takes %q for a repository, and Bossman does not", l.path)
+		}
+	}
+	more, _, err := r.relinked(ctx, links, accept, depth)
+	if err != nil {
+		return Snapshot{}, err
+	}
+	if err := r.updateIndex(ctx, env, lines+more, "--index-info"); err != nil {
 		return Snapshot{}, err
 	}
 	tree, err := r.run(ctx, call{args: []string{"write-tree"}, env: env})

@@ -2,7 +2,9 @@ package git
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,77 +18,115 @@ const maxNesting = 10
 // a repository that nobody has added.
 const gitlink = "160000"
 
-// links lists the paths of an index whose entry is a gitlink.
-func (r *Repo) links(ctx context.Context, env []string) ([]string, error) {
-	out, err := r.run(ctx, call{args: []string{"ls-files", "--stage", "-z"}, env: env})
+// A link is a gitlink of an index.
+type link struct {
+	path, object string
+	sparse       bool // the directory does not have to be there
+}
+
+// links lists the gitlinks of an index. Git does not look into their directories for it.
+func (r *Repo) links(ctx context.Context, env []string) ([]link, error) {
+	out, err := r.run(ctx, call{args: []string{"ls-files", "--stage", "-v", "-z"}, env: env})
 	if err != nil {
 		return nil, err
 	}
-	var paths []string
+	var links []link
 	for entry := range strings.SplitSeq(out, "\x00") {
-		if path, ok := linkPath(entry); ok && !slices.Contains(paths, path) { // a conflict has several
-			paths = append(paths, path)
+		facts, path, _ := strings.Cut(entry, "\t")
+		fields := strings.Fields(facts)                                                                     // a tag, the mode, the object and the stage
+		if len(fields) != 4 || fields[1] != gitlink || len(links) > 0 && links[len(links)-1].path == path { // a conflict has several
+			continue
+		}
+		links = append(links, link{path, fields[2], strings.EqualFold(fields[0], "S")})
+	}
+	return links, nil
+}
+
+// inner returns the repository in a directory of the worktree, nil if there is none. A bare
+// one is content like any other directory.
+func (r *Repo) inner(path string) *Repo {
+	if !r.hasDir(path) {
+		return nil
+	}
+	sub, ok := At(filepath.Join(r.Root, path))
+	if !ok || sub.Bare {
+		return nil
+	}
+	return sub
+}
+
+// hasDir reports whether a directory is in the worktree, and not beyond a symbolic link.
+func (r *Repo) hasDir(path string) bool {
+	if path = filepath.FromSlash(path); !filepath.IsLocal(path) {
+		return false
+	}
+	dir := r.Root
+	for part := range strings.SplitSeq(path, string(filepath.Separator)) {
+		dir = filepath.Join(dir, part)
+		if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
+			return false
 		}
 	}
-	return paths, nil
+	return true
 }
 
-func linkPath(entry string) (path string, ok bool) {
-	facts, path, _ := strings.Cut(entry, "\t")
-	return path, strings.HasPrefix(facts, gitlink+" ")
-}
-
-// unlink removes those gitlinks whose directory has files and no repository. Git takes such a
-// submodule as unchanged and does not look at the files.
-func (r *Repo) unlink(ctx context.Context, env, paths []string) error {
+// unlink takes the gitlinks out of an index. With them git would run itself in their
+// directories to see whether anything has changed, with all that the repositories there
+// configure, wherever they have it.
+func (r *Repo) unlink(ctx context.Context, env []string, links []link) error {
 	var in strings.Builder
-	for _, path := range paths {
-		dir := filepath.Join(r.Root, path)
-		entries, _ := os.ReadDir(dir)
-		if sub, ok := At(dir); len(entries) > 0 && (!ok || sub.Bare) {
-			in.WriteString(path + "\x00")
-		}
+	for _, l := range links {
+		in.WriteString(l.path + "\x00")
 	}
-	return r.updateIndex(ctx, env, in.String(), "--force-remove", "--stdin")
-}
-
-// link makes the gitlinks of an index stand for what is in their directories: the commit
-// that is checked out, or, if anything there is not committed, the tree of its snapshot.
-// Other worktrees of the repository are left out: their work is not part of this one.
-func (r *Repo) link(ctx context.Context, env []string, accept func(filter string) bool, depth int) error {
-	paths, err := r.links(ctx, env)
-	if err != nil || len(paths) == 0 {
+	if err := r.updateIndex(ctx, env, in.String(), "--force-remove", "--stdin"); err != nil || len(links) == 0 {
 		return err
 	}
+	left, err := r.links(ctx, env)
+	if err == nil && len(left) > 0 {
+		err = fmt.Errorf("the index has a submodule in %q, where git allows none", left[0].path)
+	}
+	return err
+}
+
+// relinked returns the gitlinks of a snapshot, as lines for update-index: those that were in
+// the index, and stand for what is in their directories now.
+//
+//   - A repository stands for the commit that is checked out, or, if anything there is not
+//     committed, for the tree of its snapshot.
+//   - Other worktrees of the repository are left out: their work is not part of this one.
+//   - An empty directory is a submodule that nobody has checked out, and stays as it was.
+//   - Files without a repository are files.
+//
+// It also returns the directories that git add leaves alone.
+func (r *Repo) relinked(ctx context.Context, links []link, accept func(filter string) bool, depth int) (lines string, alone []string, err error) {
+	var in strings.Builder
 	own := r.Worktrees()
-	var links, others strings.Builder
-	for _, path := range paths {
-		sub, ok := At(filepath.Join(r.Root, path))
-		if !ok || sub.Bare {
-			continue
-		}
-		if slices.ContainsFunc(own, func(w *Repo) bool { return w.Dir == sub.Dir && w.Dir != r.Dir }) {
-			others.WriteString(path + "\x00")
-			continue
-		}
-		if sub.Foreign != "" {
-			return fmt.Errorf("submodule %q: %s", path, sub.Foreign)
-		}
-		if depth == maxNesting {
-			return fmt.Errorf("submodules lie more than %d deep in %q", maxNesting, r.Root)
-		}
-		object, err := sub.content(ctx, accept, depth+1)
-		if err != nil {
-			return fmt.Errorf("submodule %q: %w", path, err)
+	for _, l := range links {
+		sub := r.inner(l.path)
+		object := ""
+		switch {
+		case sub == nil:
+			entries, err := os.ReadDir(filepath.Join(r.Root, l.path))
+			if r.hasDir(l.path) && err == nil && len(entries) == 0 || errors.Is(err, fs.ErrNotExist) && l.sparse {
+				object = l.object
+			}
+		case slices.ContainsFunc(own, func(w *Repo) bool { return w.Dir == sub.Dir && w.Dir != r.Dir }):
+			alone = append(alone, l.path)
+		case sub.Foreign != "":
+			return "", nil, fmt.Errorf("submodule %q: %s", l.path, sub.Foreign)
+		case depth == maxNesting:
+			return "", nil, fmt.Errorf("submodules lie more than %d deep in %q", maxNesting, r.Root)
+		default:
+			alone = append(alone, l.path)
+			if object, err = sub.content(ctx, accept, depth+1); err != nil {
+				return "", nil, fmt.Errorf("submodule %q: %w", l.path, err)
+			}
 		}
 		if object != "" {
-			fmt.Fprintf(&links, "%s %s\t%s\x00", gitlink, object, path)
+			fmt.Fprintf(&in, "%s %s\t%s\x00", gitlink, object, l.path)
 		}
 	}
-	if err := r.updateIndex(ctx, env, others.String(), "--force-remove", "--stdin"); err != nil {
-		return err
-	}
-	return r.updateIndex(ctx, env, links.String(), "--index-info")
+	return in.String(), alone, nil
 }
 
 // content is the commit that is checked out, or the tree of what is there if that differs.
