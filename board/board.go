@@ -1,6 +1,7 @@
 package board
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -224,7 +225,7 @@ func (b *Board) SetProject(ctx context.Context, p Project) error {
 	if p.Skills, err = checkSkills(p.Skills); err != nil {
 		return err
 	}
-	if err := checkLease(p.Lease); err != nil {
+	if err := cmp.Or(checkLease(p.Lease), checkTexts(text{"name", p.Name, 200})); err != nil {
 		return err
 	}
 	return b.store.Write(ctx, func(tx Tx) error { return tx.PutProject(p) })

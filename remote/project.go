@@ -2,6 +2,8 @@ package remote
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/auth"
@@ -112,6 +114,17 @@ func (b *Board) SetProject(ctx context.Context, p board.Project) error {
 var setProject = op(access.SetProject, func(ctx context.Context, c *call, p board.Project) (none, error) {
 	if err := c.may(p.Slug); err != nil {
 		return none{}, err
+	}
+	now, err := c.Project(ctx, p.Slug)
+	switch {
+	case errors.Is(err, board.ErrNotFound):
+		p.PausedBy = ""
+	case err != nil:
+		return none{}, err
+	case !c.caller.Person: // as in an agent's shell
+		return none{}, fmt.Errorf("%w: only people change a project, and this key is a program's", board.ErrDenied)
+	default:
+		p.PausedBy = now.PausedBy // which pause and resume change
 	}
 	return none{}, c.SetProject(ctx, p)
 })

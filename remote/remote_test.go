@@ -30,6 +30,7 @@ var people = map[string]*access.Caller{
 	"bob": {Actor: board.Actor{Principal: "key:bob", Owner: "key:bob"}, Role: auth.Worker, Roles: map[string]auth.Role{"web": auth.Worker}},
 	"eve": {Actor: board.Actor{Principal: "key:eve", Owner: "key:eve"}, Role: auth.Lead, Roles: map[string]auth.Role{"api": auth.Lead}},
 	"vic": {Actor: board.Actor{Principal: "key:vic", Owner: "key:vic"}, Role: auth.Viewer, Roles: map[string]auth.Role{"web": auth.Viewer}},
+	"bot": {Actor: board.Actor{Principal: "key:bot", Owner: "key:bot", Name: "Bot"}, Role: auth.Admin, Roles: map[string]auth.Role{"web": auth.Admin}},
 	"adm": {Actor: board.Actor{Principal: "key:adm", Owner: "key:adm", Name: "Adm", Person: true}, Role: auth.Admin, Roles: map[string]auth.Role{"web": auth.Admin, "api": auth.Admin}},
 }
 
@@ -358,6 +359,26 @@ func TestBoard_roles(t *testing.T) {
 				t.Errorf("%s by %s = %v, want the role that it takes", name, c.who, err)
 			}
 		}
+	}
+}
+
+// TestBoard_setProject: only people change a project, and its pause only by resuming it.
+func TestBoard_setProject(t *testing.T) {
+	s := newSite(t)
+	ctx := t.Context()
+	person := local
+	person.Person = true
+	if err := s.as("adm").Pause(ctx, person, "web"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.as("bot").SetProject(ctx, board.Project{Slug: "web", Policy: board.PolicyTrust}); !errors.Is(err, board.ErrDenied) {
+		t.Errorf("by a program: %v, want ErrDenied", err)
+	}
+	if err := s.as("adm").SetProject(ctx, board.Project{Slug: "web", Policy: board.PolicyReview, PausedBy: "Ada"}); err != nil {
+		t.Error(err)
+	}
+	if p, err := s.b.Project(ctx, "web"); err != nil || p.PausedBy != "Adm" || p.Policy != board.PolicyReview {
+		t.Errorf("the project is %+v, %v; want policy review, paused by Adm", p, err)
 	}
 }
 
