@@ -206,14 +206,25 @@ func balanced(t *testing.T, n int) (*crowd, string) {
 	t.Helper()
 	c := newCrowd(t, n, new(testRelay), Options{}, func(_ int, h *Handler) string { return serve(t, h) })
 	var next atomic.Int64
-	proxy := httptest.NewServer(&httputil.ReverseProxy{
+	proxy := &httputil.ReverseProxy{
 		FlushInterval: -1,
 		Rewrite: func(r *httputil.ProxyRequest) {
 			u, _ := url.Parse(c.urls[int(next.Add(1))%n])
 			u.Path = ""
 			r.SetURL(u)
 		},
-	})
-	t.Cleanup(proxy.Close)
-	return c, proxy.URL + "/mcp"
+	}
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// A replica may respond as soon as it has the whole body, while the
+		// proxy's transport has yet to read the end of it. Without full duplex
+		// net/http closes the body of the proxy's request when the response
+		// begins. That read then fails, and the transport closes the connection
+		// to the replica in the middle of the event stream.
+		if err := http.NewResponseController(w).EnableFullDuplex(); err != nil {
+			t.Error(err)
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(front.Close)
+	return c, front.URL + "/mcp"
 }
