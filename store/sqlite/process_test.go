@@ -183,8 +183,9 @@ func TestProcesses_oneGrantEach(t *testing.T) {
 	if len(seen) != tasks {
 		t.Errorf("%d tasks were granted, want %d", len(seen), tasks)
 	}
-	if longest > 2e6 {
-		t.Errorf("a claim took %d µs, want at most 2 s", longest)
+	// On a busy machine everything takes longer, but none of them waits for all others.
+	if limit := max(2*time.Second, took/2); time.Duration(longest)*time.Microsecond > limit {
+		t.Errorf("a claim took %d µs, want at most %v", longest, limit)
 	}
 	read(t, s, func(r board.Reader) error {
 		claims, err := r.Claims(board.ClaimFilter{})
