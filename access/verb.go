@@ -88,7 +88,7 @@ var (
 // The verbs of people, and of an administrator.
 var (
 	MarkDone   = row(Verb{Name: "markDone", Person: auth.Lead, Writes: true, Once: true})
-	SetProject = row(Verb{Name: "setProject", Role: auth.Admin, Writes: true})
+	SetProject = row(Verb{Name: "setProject", Person: auth.Admin, Writes: true})
 	Login      = row(Verb{Name: "login", Person: auth.Viewer, Writes: true, Once: true, Bucket: auth.Creations})
 )
 

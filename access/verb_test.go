@@ -63,7 +63,7 @@ func TestVerb_Allows(t *testing.T) {
 		{Get, "viewer worker lead admin", "viewer worker lead admin"},
 		{Next, "worker lead admin", "worker lead admin"},
 		{Answer, "lead admin", "worker lead admin"},
-		{SetProject, "admin", "admin"},
+		{SetProject, "", "admin"},
 		{Login, "", "viewer worker lead admin"},
 	} {
 		for r := auth.None; r <= auth.Admin; r++ {

@@ -3,7 +3,6 @@ package remote
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/auth"
@@ -121,8 +120,6 @@ var setProject = op(access.SetProject, func(ctx context.Context, c *call, p boar
 		p.PausedBy = ""
 	case err != nil:
 		return none{}, err
-	case !c.caller.Person: // as in an agent's shell
-		return none{}, fmt.Errorf("%w: only people change a project, and this key is a program's", board.ErrDenied)
 	default:
 		p.PausedBy = now.PausedBy // which pause and resume change
 	}
