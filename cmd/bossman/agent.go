@@ -13,11 +13,10 @@ import (
 
 // desk is where an agent without MCP works.
 func (a *app) desk(ctx context.Context) (*agentcli.Desk, error) {
-	o, err := a.open(ctx)
+	o, dir, err := a.openWork(ctx)
 	if err != nil {
 		return nil, err
 	}
-	dir := o.settings.WorkDir()
 	log := slog.New(slog.NewTextHandler(a.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	look := newInspector(dir, o.settings, a.Getenv)
 	notify := &notifier{log: log, command: o.settings.Notify}
@@ -36,4 +35,15 @@ func (a *app) desk(ctx context.Context) (*agentcli.Desk, error) {
 			notify.wait()
 		},
 	}, nil
+}
+
+// openWork opens the board for an agent, and returns the directory where that works.
+func (a *app) openWork(ctx context.Context) (o *openBoard, dir string, err error) {
+	if o, err = a.open(ctx); err == nil {
+		dir, err = o.settings.WorkDir()
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	return o, dir, nil
 }

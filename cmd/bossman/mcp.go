@@ -54,7 +54,7 @@ func (a *app) serveStdio(ctx context.Context, f mcpFlags) error {
 	if err != nil || role == auth.Admin {
 		return console.Usagef("--role is lead, worker or viewer, not %q", f.role)
 	}
-	o, err := a.open(ctx)
+	o, dir, err := a.openWork(ctx)
 	if err != nil {
 		// People do not see a client's stderr, so every tool answers with the error.
 		log.Error("there is no board", "err", err)
@@ -82,7 +82,6 @@ func (a *app) serveStdio(ctx context.Context, f mcpFlags) error {
 		if o.store != nil {
 			o.store.Attend(agent.Owner) // if this process is killed, its claims end at once
 		}
-		dir := o.settings.WorkDir()
 		look := newInspector(dir, o.settings, a.Getenv)
 		defer look.Runner.Close()
 		options.Inspector = look

@@ -128,8 +128,17 @@ func expandHome(path, home string) string {
 // WorkDir is where the agent works. If a board was named, that is the directory that it would
 // have been searched from otherwise, as long as that is in a repository: who names the board
 // of another project works in its own all the same. Clients that start their servers anywhere
-// work where the board is.
-func (s *Settings) WorkDir() string {
+// work where the board is. It is an error if the project of the directory is not the user's.
+func (s *Settings) WorkDir() (string, error) {
+	dir := s.workDir()
+	at, err := locate(dir, "the directory of the work", s.getenv("HOME"))
+	if err != nil {
+		return dir, nil // there is no project, or the one that needs it says why it cannot be read
+	}
+	return dir, s.requireOwnProject(at)
+}
+
+func (s *Settings) workDir() string {
 	named := s.location.From
 	dir, _, err := start(Flags{}, func(key string) string {
 		if key == "BOSSMAN_BOARD" {

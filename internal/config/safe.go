@@ -21,42 +21,63 @@ func (s *Settings) requireOwn() error {
 	if l.Root == "" || s.noBoard != nil {
 		return nil
 	}
-	paths := []string{l.Root, filepath.Join(l.Root, ".bossman"), filepath.Dir(l.Path), projectFile(l.Root)}
-	if l.repo != nil {
-		paths = append(paths, l.repo.Dir, l.repo.Common, filepath.Join(l.Root, ".git"))
-	}
+	paths := []string{l.Root, filepath.Join(l.Root, ".bossman"), filepath.Dir(l.Path)}
 	for _, suffix := range []string{"", "-wal", "-shm", "-journal", ".lock", ".queue", ".owners"} {
 		paths = append(paths, l.Path+suffix)
 	}
 	for _, path := range paths {
-		info, err := os.Lstat(path)
-		if err != nil {
-			continue // it is not there, or the one that needs it says why it cannot be read
-		}
-		if info.Mode()&fs.ModeSymlink != 0 && filepath.Base(path) != ".git" && path != projectFile(l.Root) {
-			return console.Errorf(console.Denied, "remove the link; if you made it yourself, name the file that it leads to: --board PATH/board.db",
-				"%q is a symbolic link, and a board is not followed through one", path)
-		}
-		if whose := owner(info); whose != "" && !s.isSafe(l.Root) {
-			return console.Errorf(console.Denied, s.allow(l.Root), "%q belongs to %s, and a board or a configuration of others is not used", path, whose)
-		}
-	}
-	if l.repo != nil {
-		for _, path := range gitFiles(l.repo) {
-			for _, stat := range []func(string) (fs.FileInfo, error){os.Lstat, os.Stat} {
-				if info, err := stat(path); err == nil && owner(info) != "" && !s.isSafe(l.Root) {
-					return console.Errorf(console.Denied, s.allow(l.Root), "%q belongs to %s, and a repository of others is not used", path, owner(info))
-				}
-			}
+		if err := s.requireOwnFile(l, path); err != nil {
+			return err
 		}
 	}
 	if path := openToAll(l); path != "" && !s.isSafe(l.Root) {
 		return console.Errorf(console.Denied, "if nobody else has changed it, run: chmod o-w "+console.ShellWords(path),
 			"everybody on this machine may write %q, and a board that others may have written is not used", path)
 	}
-	if l.repo != nil && l.repo.Foreign != "" && !s.isSafe(l.Root) {
+	return s.requireOwnProject(l)
+}
+
+// requireOwnProject refuses the project of a directory if its configuration or its repository
+// is not the user's: git runs there with the user's rights.
+func (s *Settings) requireOwnProject(l Location) error {
+	paths := []string{filepath.Join(l.Root, ".bossman"), projectFile(l.Root)}
+	if l.repo != nil {
+		paths = append(paths, l.Root, l.repo.Dir, l.repo.Common, filepath.Join(l.Root, ".git"))
+	}
+	for _, path := range paths {
+		if err := s.requireOwnFile(l, path); err != nil {
+			return err
+		}
+	}
+	if l.repo == nil {
+		return nil
+	}
+	for _, path := range gitFiles(l.repo) {
+		for _, stat := range []func(string) (fs.FileInfo, error){os.Lstat, os.Stat} {
+			if info, err := stat(path); err == nil && owner(info) != "" && !s.isSafe(l.Root) {
+				return console.Errorf(console.Denied, s.allow(l.Root), "%q belongs to %s, and a repository of others is not used", path, owner(info))
+			}
+		}
+	}
+	if l.repo.Foreign != "" && !s.isSafe(l.Root) {
 		return console.Errorf(console.Denied, "if you moved it, run git worktree repair there; otherwise "+s.allow(l.Root),
 			"the repository of %q is not used: %s", l.Root, l.repo.Foreign)
+	}
+	return nil
+}
+
+// requireOwnFile refuses a file or directory of a project if it is not the user's.
+func (s *Settings) requireOwnFile(l Location, path string) error {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return nil // it is not there, or the one that needs it says why it cannot be read
+	}
+	if info.Mode()&fs.ModeSymlink != 0 && filepath.Base(path) != ".git" && path != projectFile(l.Root) {
+		return console.Errorf(console.Denied, "remove the link; if you made it yourself, name the file that it leads to: --board PATH/board.db",
+			"%q is a symbolic link, and a board is not followed through one", path)
+	}
+	if whose := owner(info); whose != "" && !s.isSafe(l.Root) {
+		return console.Errorf(console.Denied, s.allow(l.Root), "%q belongs to %s, and a board or a configuration of others is not used", path, whose)
 	}
 	return nil
 }
