@@ -40,7 +40,7 @@ func (b *Board) neighbours(ctx context.Context, h *Handout) (ns []Neighbour, err
 			if here, err = r.Claims(ClaimFilter{Principal: h.Claim.Worker.Principal}); err != nil {
 				return err
 			}
-			here = slices.DeleteFunc(here, func(c Claim) bool { return !c.Where.in(where) })
+			here = slices.DeleteFunc(here, func(c Claim) bool { return !c.Where.In(where) })
 		}
 		if len(areas) > 0 {
 			if there, err = r.Claims(ClaimFilter{Project: h.Task.ID.Project, Areas: areas}); err != nil {
@@ -58,7 +58,7 @@ func (b *Board) neighbours(ctx context.Context, h *Handout) (ns []Neighbour, err
 				return err
 			}
 			n := Neighbour{Task: c.Task, Title: d.Task.Title, Worker: c.Worker.Name}
-			if c.Where.in(where) {
+			if c.Where.In(where) {
 				n.Dir = where.Dir
 			}
 			if c.Task.Project == h.Task.ID.Project {
@@ -71,8 +71,8 @@ func (b *Board) neighbours(ctx context.Context, h *Handout) (ns []Neighbour, err
 	return ns, err
 }
 
-// in reports whether a worker works in the directory of a place.
-func (w Where) in(at Where) bool { return w.Host == at.Host && w.Dir == at.Dir && !w.Away() }
+// In reports whether a worker works in the directory of a place.
+func (w Where) In(at Where) bool { return w.Host == at.Host && w.Dir == at.Dir && !w.Away() }
 
 // commonAreas returns the paths that are in both lists or below a path of each.
 func commonAreas(a, b []string) []string {

@@ -45,3 +45,34 @@ func WorkOf(d Dossier) Work {
 	}
 	return w
 }
+
+// A Sight is what there is now of work that was left.
+type Sight struct {
+	// Where is its place. Dir is empty if the branch of the work is checked out nowhere.
+	Where Where
+	// DirGone and BranchGone are set if the directory or the branch of the place is not
+	// there any more.
+	DirGone, BranchGone bool
+	// Unsure is set if another branch is checked out in Dir than the attempt had, and nothing
+	// was seen on that one: perhaps the work is on Branch.
+	Unsure bool
+}
+
+// A Room is where a worker can work beside another one: a branch that can be made, and a
+// directory where it can be checked out.
+type Room struct {
+	Branch, Dir string
+	// Unborn is set if there is no commit that the branch could begin from, and Stale if git
+	// has to forget worktrees that are gone first.
+	Unborn, Stale bool
+}
+
+// A PlaceError says why the work of a claim cannot be looked at.
+type PlaceError struct {
+	// Why is a sentence, and Next what the worker can do.
+	Why, Next string
+	// Foreign is set if what is there is not the work.
+	Foreign bool
+}
+
+func (e *PlaceError) Error() string { return e.Why }

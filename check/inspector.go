@@ -3,8 +3,6 @@ package check
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/url"
@@ -62,6 +60,9 @@ func (i *Inspector) Begin(ctx context.Context, w board.Work) error {
 	}
 	n := i.notes(repo)
 	i.pruned.Do(func() { n.prune(time.Now()) })
+	if n.has("tips", tipsName(w)) {
+		return nil // what is there now may be the work of an earlier attempt
+	}
 	if err := n.write("tips", tipsName(w), strings.Join(repo.Tips(), "\n")); err != nil {
 		return err
 	}
@@ -83,8 +84,7 @@ func (i *Inspector) loose(ctx context.Context, repo *git.Repo) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	root := sha256.Sum256([]byte(repo.Root))
-	return hex.EncodeToString(root[:16]) + " " + sum, nil
+	return pathName(repo.Root) + " " + sum, nil
 }
 
 // End notes what an accepted report had as its work: the commits that are its evidence, which
@@ -137,8 +137,7 @@ func (i *Inspector) notes(repo *git.Repo) notes {
 	if i.Notes == "" {
 		return notes{}
 	}
-	sum := sha256.Sum256([]byte(repo.Common))
-	return notes{dir: filepath.Join(i.Notes, hex.EncodeToString(sum[:16]))}
+	return notes{dir: filepath.Join(i.Notes, pathName(repo.Common))}
 }
 
 // Resolve replaces the names of commits in evidence, such as HEAD, with their full names.
@@ -176,7 +175,7 @@ func (i *Inspector) Verify(ctx context.Context, w board.Work, evidence []board.E
 			return nil, nil, err
 		}
 		if other != "" && (w.Place.Named || !checkedOut) {
-			return nil, nil, &PlaceError{
+			return nil, nil, &board.PlaceError{
 				Why:  fmt.Sprintf("Branch %.80q is another agent's work: it ends with the accepted commit of %.60q, and has nothing newer.", w.Place.Branch, other),
 				Next: "report again with the branch that your work is on", Foreign: true,
 			}
@@ -350,7 +349,7 @@ func (i *Inspector) Run(ctx context.Context, w board.Work) (run *Run, c *Check, 
 	}
 	if repo != nil {
 		if _, checkedOut, err := tip(repo, w.Place); err == nil && !checkedOut {
-			return nil, nil, "", &PlaceError{
+			return nil, nil, "", &board.PlaceError{
 				Why:  fmt.Sprintf("Branch %.80q is not checked out in a worktree, so the check cannot judge it.", w.Place.Branch),
 				Next: "check it out, here or with git worktree add, and report again",
 			}
@@ -366,12 +365,12 @@ func (i *Inspector) dir(w board.Work) string { return cmp.Or(w.Place.Dir, i.Dir)
 // Confirm returns a green verdict as evidence, with what a reviewer should know: that another
 // agent works in the same directory, that no file has changed since the task was first handed
 // out, or that files of the worktree are not in the tree that was judged. loose are files of that tree that are not committed as
-// they are, a few of them. The error is a *PlaceError if nothing has changed on a branch that
+// they are, a few of them. The error is a *board.PlaceError if nothing has changed on a branch that
 // the worker named: then what was judged is not its work.
 func (i *Inspector) Confirm(ctx context.Context, w board.Work, c *Check, v Verdict) (e board.Evidence, loose []string, err error) {
 	e = v.Evidence(c)
 	for _, o := range w.Others {
-		if o.Task != w.Task && o.Where.Host == w.Place.Host && o.Where.Dir == w.Place.Dir && !o.Where.Away() {
+		if o.Task != w.Task && o.Where.In(w.Place) {
 			e.Detail += fmt.Sprintf("; another agent works on %v in the same directory", o.Task)
 		}
 	}
@@ -388,7 +387,7 @@ func (i *Inspector) Confirm(ctx context.Context, w board.Work, c *Check, v Verdi
 		if w.Place.Branch != "" {
 			on = fmt.Sprintf("on branch %.80q", w.Place.Branch)
 		}
-		return e, nil, &PlaceError{
+		return e, nil, &board.PlaceError{
 			Why:  fmt.Sprintf("Nothing has changed in %.200q, %s, since the task was first handed out: your work is not there.", repo.Root, on),
 			Next: "report again with the branch that your work is on", Foreign: true,
 		}

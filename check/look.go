@@ -12,30 +12,18 @@ import (
 	"github.com/bossman-dev/bossman/git"
 )
 
-// A Sight is what there is now of work that was left.
-type Sight struct {
-	// Where is its place. Dir is empty if the branch of the work is checked out nowhere.
-	Where board.Where
-	// DirGone and BranchGone are set if the directory or the branch of the place is not
-	// there any more.
-	DirGone, BranchGone bool
-	// Unsure is set if another branch is checked out in Dir than the attempt had, and nothing
-	// was seen on that one: perhaps the work is on Branch.
-	Unsure bool
-}
-
 // Look looks at the work that an earlier attempt left at a place. ok is false if it cannot
 // be looked at from here: it is on another machine or in another repository.
-func (i *Inspector) Look(ctx context.Context, left board.Where) (s Sight, ok bool) {
+func (i *Inspector) Look(ctx context.Context, left board.Where) (s board.Sight, ok bool) {
 	host, _ := os.Hostname()
 	repo, err := i.repo()
 	if err != nil || left.Dir == "" || left.Host != host {
-		return Sight{}, false
+		return board.Sight{}, false
 	}
 	_, err = os.Stat(left.Dir)
 	gone := errors.Is(err, fs.ErrNotExist)
 	if repo == nil {
-		return Sight{Where: left, DirGone: gone}, gone
+		return board.Sight{Where: left, DirGone: gone}, gone
 	}
 	branch := left.Branch
 	if left.Ordered != "" && !left.Named {
@@ -51,12 +39,12 @@ func (i *Inspector) Look(ctx context.Context, left board.Where) (s Sight, ok boo
 			return s, true
 		}
 	} else if !gone {
-		return Sight{}, false
+		return board.Sight{}, false
 	}
 	if tree := repo.Worktree(branch, left.Dir); tree != nil && branch != "" {
 		return i.sight(ctx, left, tree), true
 	}
-	s = Sight{Where: left, DirGone: gone}
+	s = board.Sight{Where: left, DirGone: gone}
 	s.Where.Branch, s.Where.Uncommitted, s.Where.Worked = branch, 0, left.Worked && !left.Away()
 	if commit := repo.Branch(branch); commit != "" {
 		s.Where.Head = git.Short(commit)
@@ -71,26 +59,17 @@ func (i *Inspector) Look(ctx context.Context, left board.Where) (s Sight, ok boo
 }
 
 // sight is what a worktree has of the work that was left at a place.
-func (i *Inspector) sight(ctx context.Context, left board.Where, tree *git.Repo) Sight {
+func (i *Inspector) sight(ctx context.Context, left board.Where, tree *git.Repo) board.Sight {
 	now := i.where(ctx, tree)
 	now.Ordered, now.Named, now.Client = left.Ordered, left.Named, left.Client
 	now.Worked = left.Worked || now.Branch != left.Branch || now.Head != left.Head || now.Uncommitted != left.Uncommitted
-	return Sight{Where: now}
-}
-
-// A Room is where a worker can work beside another one: a branch that can be made, and a
-// directory where it can be checked out.
-type Room struct {
-	Branch, Dir string
-	// Unborn is set if there is no commit that the branch could begin from, and Stale if git
-	// has to forget worktrees that are gone first.
-	Unborn, Stale bool
+	return board.Sight{Where: now}
 }
 
 // Apart returns the room for a worker that is not to work at a place, where another one does:
 // the branch that is asked for and a directory beside the place, unless these are taken.
-func (i *Inspector) Apart(at board.Where, branch string) Room {
-	room := Room{Branch: branch, Dir: at.Dir + ".worktrees/" + branch}
+func (i *Inspector) Apart(at board.Where, branch string) board.Room {
+	room := board.Room{Branch: branch, Dir: at.Dir + ".worktrees/" + branch}
 	tree, ok := git.At(at.Dir)
 	if !ok {
 		return room

@@ -1,6 +1,8 @@
 package check
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"io/fs"
 	"os"
@@ -80,6 +82,17 @@ func (n notes) read(kind, name string) (words []string, ok bool) {
 	return strings.Fields(string(text)), err == nil
 }
 
+// has reports whether there is a note.
+func (n notes) has(kind, name string) bool {
+	root, err := n.open(kind)
+	if err != nil {
+		return false
+	}
+	defer root.Close()
+	_, err = root.Stat(name)
+	return err == nil
+}
+
 // prune removes old notes.
 func (n notes) prune(now time.Time) {
 	for _, kind := range []string{"tips", "loose", "commits", "heads"} {
@@ -99,3 +112,9 @@ func (n notes) prune(now time.Time) {
 
 // tipsName is the name of the note about a task's first hand-out.
 func tipsName(w board.Work) string { return w.Task.String() + "." + w.First.Nonce }
+
+// pathName is a name for a directory, of the same length for all.
+func pathName(dir string) string {
+	sum := sha256.Sum256([]byte(dir))
+	return hex.EncodeToString(sum[:16])
+}

@@ -12,16 +12,6 @@ import (
 	"github.com/bossman-dev/bossman/git"
 )
 
-// A PlaceError says why the work of a claim cannot be looked at from here.
-type PlaceError struct {
-	// Why is a sentence, and Next what the worker can do.
-	Why, Next string
-	// Foreign is set if what is there is not the work.
-	Foreign bool
-}
-
-func (e *PlaceError) Error() string { return e.Why }
-
 // NextInstall is what to do if there is no git.
 const NextInstall = "ask a person to add the directory of git to PATH, for bossman mcp in the MCP client's configuration; then reconnect and report again"
 
@@ -60,13 +50,13 @@ func (i *Inspector) where(ctx context.Context, repo *git.Repo) board.Where {
 func (i *Inspector) Place(ctx context.Context, w board.Work, branch string) (board.Where, error) {
 	repo, err := i.repo()
 	if err != nil {
-		return w.Place, &PlaceError{Why: fmt.Sprintf("The work cannot be looked at: %v.", err), Next: "restore the repository, and report again"}
+		return w.Place, &board.PlaceError{Why: fmt.Sprintf("The work cannot be looked at: %v.", err), Next: "restore the repository, and report again"}
 	}
 	if repo == nil {
 		return i.outside(ctx, w)
 	}
 	if err := git.Installed(); err != nil {
-		return w.Place, &PlaceError{Why: fmt.Sprintf("The work cannot be looked at: %v.", err), Next: NextInstall}
+		return w.Place, &board.PlaceError{Why: fmt.Sprintf("The work cannot be looked at: %v.", err), Next: NextInstall}
 	}
 	branch = strings.TrimPrefix(strings.TrimSpace(branch), "refs/heads/")
 	if branch == "" && w.Place.Ordered != "" && !w.Place.Named {
@@ -101,7 +91,7 @@ func (i *Inspector) Place(ctx context.Context, w board.Work, branch string) (boa
 	tree := repo.Worktree(branch, dir)
 	switch {
 	case tree == nil && repo.Branch(branch) == "":
-		return w.Place, &PlaceError{
+		return w.Place, &board.PlaceError{
 			Why:  fmt.Sprintf("There is no branch %.80q in this repository.", branch),
 			Next: "report again with the name of the branch that your work is on",
 		}
@@ -130,12 +120,7 @@ func (i *Inspector) Place(ctx context.Context, w board.Work, branch string) (boa
 func (i *Inspector) named(ctx context.Context, repo, own *git.Repo, w board.Work) (board.Where, error) {
 	branch := w.Place.Branch
 	if tree := repo.Worktree(branch, w.Place.Dir); tree != nil {
-		at := i.where(ctx, tree)
-		at.Named = true
-		if err := free(w, at); err != nil {
-			return w.Place, err
-		}
-		return at, nil
+		return i.in(ctx, w, tree, true)
 	}
 	// It may have been merged.
 	if own != nil {
@@ -159,7 +144,7 @@ func (i *Inspector) named(ctx context.Context, repo, own *git.Repo, w board.Work
 			}
 		}
 	}
-	return w.Place, &PlaceError{
+	return w.Place, &board.PlaceError{
 		Why:  fmt.Sprintf("Your work was last seen on branch %.80q. It is not checked out in a worktree now.", branch),
 		Next: "report again with the branch that your work is on, checked out in a worktree",
 	}
@@ -171,15 +156,20 @@ func (i *Inspector) ordered(ctx context.Context, repo *git.Repo, w board.Work) (
 	tree := repo.Worktree(branch, w.Place.Dir)
 	switch {
 	case tree == nil && repo.Branch(branch) == "":
-		return w.Place, &PlaceError{
+		return w.Place, &board.PlaceError{
 			Why:  fmt.Sprintf("You were told to work on branch %.80q. There is no such branch.", branch),
 			Next: fmt.Sprintf("if your work is on another branch, report again and name that; else make the worktree with git worktree add -b %.80s PATH, move your work to it, and report again", branch),
 		}
 	case tree == nil:
 		return w.Place, notCheckedOut(branch)
 	}
+	return i.in(ctx, w, tree, tree.Root != w.Place.Dir)
+}
+
+// in is Place for work in a worktree in which no other agent may be.
+func (i *Inspector) in(ctx context.Context, w board.Work, tree *git.Repo, named bool) (board.Where, error) {
 	at := i.where(ctx, tree)
-	at.Named = tree.Root != w.Place.Dir
+	at.Named = named
 	if err := free(w, at); err != nil {
 		return w.Place, err
 	}
@@ -189,7 +179,7 @@ func (i *Inspector) ordered(ctx context.Context, repo *git.Repo, w board.Work) (
 // notCheckedOut is the error for the branch of a worker that was told to work elsewhere than
 // where it took the task.
 func notCheckedOut(branch string) error {
-	return &PlaceError{
+	return &board.PlaceError{
 		Why:  fmt.Sprintf("Branch %.80q is not checked out in a worktree.", branch),
 		Next: "check it out with git worktree add, and report again; if your work is on another branch, name that",
 	}
@@ -198,8 +188,8 @@ func notCheckedOut(branch string) error {
 // free returns an error if another agent works in a place.
 func free(w board.Work, at board.Where) error {
 	for _, o := range w.Others {
-		if o.Task != w.Task && o.Where.Host == at.Host && o.Where.Dir == at.Dir && !o.Where.Away() {
-			return &PlaceError{
+		if o.Task != w.Task && o.Where.In(at) {
+			return &board.PlaceError{
 				Why:  fmt.Sprintf("Branch %.80q is checked out in %.200q, where another agent works on %v.", at.Branch, at.Dir, o.Task),
 				Next: "put your work on a branch of its own, and name that",
 			}
@@ -218,7 +208,7 @@ func (i *Inspector) outside(ctx context.Context, w board.Work) (board.Where, err
 	_, err := git.Find(w.Place.Dir)
 	info, gone := os.Stat(w.Place.Dir)
 	if w.Place.Host != at.Host || !errors.Is(err, git.ErrNoRepo) || gone != nil || !info.IsDir() {
-		return w.Place, &PlaceError{
+		return w.Place, &board.PlaceError{
 			Why:  fmt.Sprintf("Your work is in %.200q on %.80q, and cannot be looked at from %.200q.", w.Place.Dir, w.Place.Host, at.Dir),
 			Next: "report from there",
 		}
@@ -240,7 +230,7 @@ func (i *Inspector) last(repo *git.Repo, w board.Work) (*git.Repo, error) {
 			return other, nil
 		}
 	}
-	return nil, &PlaceError{
+	return nil, &board.PlaceError{
 		Why:  fmt.Sprintf("Your work was last seen %s, and that is not a worktree of this repository, %.200q.", where, repo.Root),
 		Next: "report from there; if your branch is checked out in another worktree, report again and name it; if it is in none, check it out with git worktree add",
 	}

@@ -14,11 +14,7 @@ import (
 // Loose is a fingerprint of the files of a worktree that differ from its commit, untracked
 // ones included: another one as soon as such a file is written, comes or goes.
 func (r *Repo) Loose(ctx context.Context) (string, error) {
-	env, err := r.withoutFilters(ctx)
-	if err != nil {
-		return "", err
-	}
-	out, err := r.run(ctx, call{args: []string{"status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=dirty"}, env: env})
+	out, err := r.porcelain(ctx, "--untracked-files=all")
 	if err != nil {
 		return "", err
 	}

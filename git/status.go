@@ -32,15 +32,20 @@ func (r *Repo) Status(ctx context.Context) (Status, error) {
 	if r.Bare {
 		return s, nil
 	}
-	env, err := r.withoutFilters(ctx)
-	if err != nil {
-		return s, nil
-	}
-	out, err := r.run(ctx, call{args: []string{"status", "--porcelain=v2", "-z", "--no-renames", "--ignore-submodules=dirty"}, env: env})
-	if err == nil {
+	if out, err := r.porcelain(ctx); err == nil {
 		s.Uncommitted = strings.Count(out, "\x00")
 	}
 	return s, nil
+}
+
+// porcelain is what git status says for programs, without running a filter.
+func (r *Repo) porcelain(ctx context.Context, options ...string) (string, error) {
+	env, err := r.withoutFilters(ctx)
+	if err != nil {
+		return "", err
+	}
+	args := append([]string{"status", "--porcelain=v2", "-z", "--no-renames", "--ignore-submodules=dirty"}, options...)
+	return r.run(ctx, call{args: args, env: env})
 }
 
 // withoutFilters returns an environment in which git runs no filter of any configuration

@@ -19,14 +19,14 @@ type Inspector interface {
 	// Begin is called when a task is handed out here.
 	Begin(ctx context.Context, w board.Work) error
 	// Place returns where the work of a claim is now. branch is a branch that the call
-	// names, or empty. The error is a *PlaceError if the work cannot be seen from here.
+	// names, or empty. The error is a *board.PlaceError if the work cannot be seen from here.
 	Place(ctx context.Context, w board.Work, branch string) (board.Where, error)
 	// Look returns what there is now of the work that an earlier attempt left at a place. ok
 	// is false if it cannot be looked at from here.
-	Look(ctx context.Context, left board.Where) (s Sight, ok bool)
+	Look(ctx context.Context, left board.Where) (s board.Sight, ok bool)
 	// Apart returns the room for a worker beside the one at a place: with the branch that is
 	// asked for, unless that is taken.
-	Apart(at board.Where, branch string) Room
+	Apart(at board.Where, branch string) board.Room
 	// Resolve replaces the names of commits in evidence with their full names.
 	Resolve(ctx context.Context, w board.Work, evidence []board.Evidence)
 	// Verify looks at evidence. It returns the pieces that it has seen, and a sentence
@@ -36,7 +36,7 @@ type Inspector interface {
 	// that is under way, and waits for d at most. It calls waiting when it begins to wait,
 	// which it does not without a check, and then every few seconds with the time that the
 	// check has run, or, until it begins, with what it waits for. The error may be a
-	// *PlaceError.
+	// *board.PlaceError.
 	Check(ctx context.Context, w board.Work, d time.Duration, waiting func(took time.Duration, behind string)) (CheckResult, error)
 	// Command is the check that will run at a report, empty if there is none. why says why
 	// one that is configured will not run.
@@ -44,15 +44,6 @@ type Inspector interface {
 	// End is called when a report was accepted, with what was observed.
 	End(ctx context.Context, w board.Work, observed []board.Evidence)
 }
-
-// A PlaceError says why the work of a claim cannot be looked at: a sentence, and what the
-// worker can do. Foreign is set if what is there is not the work.
-type PlaceError struct {
-	Why, Next string
-	Foreign   bool
-}
-
-func (e *PlaceError) Error() string { return e.Why }
 
 // A CheckResult is what an Inspector's check has come to.
 type CheckResult struct {
@@ -141,7 +132,7 @@ func (t *Tools) place(ctx context.Context, k *caller, h board.Handle, branch str
 			at, err = t.o.Inspector.Place(ctx, w, branch)
 		}
 	}
-	if e, ok := errors.AsType[*PlaceError](err); ok {
+	if e, ok := errors.AsType[*board.PlaceError](err); ok {
 		remark = fmt.Sprintf("The place of your work was not updated. %s Next: %s.", visible.Line(e.Why), e.Next)
 	}
 	if err != nil {
@@ -195,14 +186,14 @@ func (t *Tools) inspect(ctx context.Context, k *caller, e action, r *board.Repor
 	}
 	// elsewhere refuses the report because what is there is not the work.
 	elsewhere := func(err error) error {
-		if e, ok := errors.AsType[*PlaceError](err); ok && e.Foreign && moved {
+		if e, ok := errors.AsType[*board.PlaceError](err); ok && e.Foreign && moved {
 			note(last)
 		}
 		return notThere(h, err)
 	}
 	t.o.Inspector.Resolve(ctx, w, r.Evidence)
 	observed, faults, err := t.o.Inspector.Verify(ctx, w, r.Evidence)
-	if _, ok := errors.AsType[*PlaceError](err); ok && p.Policy == board.PolicyTrust {
+	if _, ok := errors.AsType[*board.PlaceError](err); ok && p.Policy == board.PolicyTrust {
 		err = nil
 	}
 	if err != nil {
@@ -322,7 +313,7 @@ func (t *Tools) accepted(ctx context.Context, o board.Outcome, r board.Report) {
 // notThere refuses a report whose work cannot be looked at. It returns other errors
 // unchanged.
 func notThere(h board.Handle, err error) error {
-	e, ok := errors.AsType[*PlaceError](err)
+	e, ok := errors.AsType[*board.PlaceError](err)
 	if !ok {
 		return err
 	}

@@ -11,27 +11,6 @@ import (
 	"github.com/bossman-dev/bossman/internal/visible"
 )
 
-// A Sight is what an Inspector sees now of work that was left.
-type Sight struct {
-	// Where is its place. Dir is empty if the branch of the work is checked out nowhere.
-	Where board.Where
-	// DirGone and BranchGone are set if the directory or the branch of the place is not
-	// there any more.
-	DirGone, BranchGone bool
-	// Unsure is set if another branch is checked out in Dir than the attempt had, and nothing
-	// was seen on that one: perhaps the work is on Branch.
-	Unsure bool
-}
-
-// A Room is where a worker can work beside another one: a branch that can be made, and a
-// directory where it can be checked out.
-type Room struct {
-	Branch, Dir string
-	// Unborn is set if there is no commit that the branch could begin from, and Stale if git
-	// has to forget worktrees that are gone first.
-	Unborn, Stale bool
-}
-
 // left is what the earlier attempts at a task left.
 type left struct {
 	// places are where work was seen, the newest first. If there are none, it is the place of
@@ -39,19 +18,19 @@ type left struct {
 	places []leftPlace
 	// ordered is what there is of the branch that the worker is told to work on. looked is
 	// set if it could be looked at, and before if it was an earlier attempt's.
-	ordered        Sight
+	ordered        board.Sight
 	looked, before bool
 	// from is the branch that the ordered one begins from, and busy the task of the worker
 	// that is on it; empty if it begins from what is checked out.
 	from string
 	busy board.ID
 	// room is where the ordered branch can be made.
-	room Room
+	room board.Room
 }
 
 type leftPlace struct {
 	attempt int
-	Sight
+	board.Sight
 	looked bool // false: it could not be looked at from here
 }
 
@@ -87,7 +66,7 @@ func (t *Tools) leftBy(ctx context.Context, k *caller, h *board.Handout) (l left
 		looked[a.Where] = true
 		s, ok := t.look(ctx, a.Where)
 		if s.Unsure && !busy(others, s.Where).IsZero() {
-			s = Sight{Where: a.Where} // what is there now is that one's
+			s = board.Sight{Where: a.Where} // what is there now is that one's
 		}
 		p := leftPlace{a.Attempt, s, ok}
 		if last == nil {
@@ -171,7 +150,7 @@ func (t *Tools) order(ctx context.Context, k *caller, h *board.Handout, branch s
 
 // look looks at the work that was left at a place; looked is false if only its description is
 // known.
-func (t *Tools) look(ctx context.Context, w board.Where) (s Sight, looked bool) {
+func (t *Tools) look(ctx context.Context, w board.Where) (s board.Sight, looked bool) {
 	if t.o.Inspector != nil {
 		if s, ok := t.o.Inspector.Look(ctx, w); ok {
 			return s, true
@@ -180,7 +159,7 @@ func (t *Tools) look(ctx context.Context, w board.Where) (s Sight, looked bool) 
 	if w.Away() { // what is in the directory is another worker's
 		w.Host, w.Dir, w.Branch, w.Head, w.Uncommitted, w.Worked = "", "", w.Ordered, "", 0, true
 	}
-	return Sight{Where: w}, false
+	return board.Sight{Where: w}, false
 }
 
 // busy returns the task of a worker that is in a place or on its branch, zero if there is none.
@@ -249,18 +228,18 @@ func (l left) checkout(w board.Where) string {
 }
 
 // text says where the work is.
-func (s Sight) text() string {
-	w := s.Where
+func (p leftPlace) text() string {
+	w := p.Where
 	dir := inline(w.Dir, 120)
 	switch {
-	case s.BranchGone && s.DirGone:
+	case p.BranchGone && p.DirGone:
 		return fmt.Sprintf("branch %s in %s; both are gone", inline(w.Branch, 80), dir)
-	case s.BranchGone:
+	case p.BranchGone:
 		return fmt.Sprintf("branch %s, which is gone", inline(w.Branch, 80))
-	case s.DirGone:
+	case p.DirGone:
 		w.Dir, w.Uncommitted = "", 0
 		return strings.TrimPrefix(location(w)+"; its directory "+dir+" is gone", "; ")
-	case s.Unsure:
+	case p.Unsure:
 		return location(w) + ", where that is checked out now"
 	}
 	return location(w)

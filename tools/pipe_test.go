@@ -201,12 +201,12 @@ type slowCheck struct{ takes time.Duration }
 func (slowCheck) Begin(context.Context, board.Work) error               { return nil }
 func (slowCheck) End(context.Context, board.Work, []board.Evidence)     {}
 func (slowCheck) Resolve(context.Context, board.Work, []board.Evidence) {}
-func (slowCheck) Apart(at board.Where, branch string) tools.Room {
-	return tools.Room{Branch: branch, Dir: at.Dir + ".worktrees/" + branch}
+func (slowCheck) Apart(at board.Where, branch string) board.Room {
+	return board.Room{Branch: branch, Dir: at.Dir + ".worktrees/" + branch}
 }
 func (slowCheck) Command() (command, why string) { return "", "" }
 
-func (slowCheck) Look(context.Context, board.Where) (tools.Sight, bool) { return tools.Sight{}, false }
+func (slowCheck) Look(context.Context, board.Where) (board.Sight, bool) { return board.Sight{}, false }
 
 func (slowCheck) Place(context.Context, board.Work, string) (board.Where, error) {
 	return board.Where{}, nil

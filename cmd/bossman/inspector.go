@@ -77,17 +77,6 @@ func (i inspector) Verify(ctx context.Context, w board.Work, evidence []board.Ev
 	return observed, faults, placeError(err)
 }
 
-// Look implements tools.Inspector.
-func (i inspector) Look(ctx context.Context, left board.Where) (tools.Sight, bool) {
-	s, ok := i.Inspector.Look(ctx, left)
-	return tools.Sight(s), ok
-}
-
-// Apart implements tools.Inspector.
-func (i inspector) Apart(at board.Where, branch string) tools.Room {
-	return tools.Room(i.Inspector.Apart(at, branch))
-}
-
 // Command implements tools.Inspector.
 func (i inspector) Command() (command, why string) {
 	c, untrusted, err := i.InForce()
@@ -97,7 +86,7 @@ func (i inspector) Command() (command, why string) {
 	switch {
 	case err != nil:
 		err = placeError(err)
-		if e, ok := errors.AsType[*tools.PlaceError](err); ok {
+		if e, ok := errors.AsType[*board.PlaceError](err); ok {
 			return "", fmt.Sprintf("%s Reports are refused until somebody does this: %s.", e.Why, e.Next)
 		}
 		return "", fmt.Sprintf("The check cannot run: %v.", err)
@@ -111,17 +100,14 @@ func (i inspector) Command() (command, why string) {
 
 // placeError is an error of package check for package tools, which does not know it.
 func placeError(err error) error {
-	if e, ok := errors.AsType[*check.PlaceError](err); ok {
-		return &tools.PlaceError{Why: e.Why, Next: e.Next, Foreign: e.Foreign}
-	}
 	if errors.Is(err, git.ErrNoGit) {
-		return &tools.PlaceError{Why: fmt.Sprintf("Work cannot be looked at: %v.", err), Next: check.NextInstall}
+		return &board.PlaceError{Why: fmt.Sprintf("Work cannot be looked at: %v.", err), Next: check.NextInstall}
 	}
 	if e, ok := errors.AsType[*git.Error](err); ok {
-		return &tools.PlaceError{Why: fmt.Sprintf("The work cannot be looked at: %s.", strings.TrimRight(e.Error(), ". ")), Next: "repair what git says and report again; if you cannot, ask a person to look at the repository"}
+		return &board.PlaceError{Why: fmt.Sprintf("The work cannot be looked at: %s.", strings.TrimRight(e.Error(), ". ")), Next: "repair what git says and report again; if you cannot, ask a person to look at the repository"}
 	}
 	if e, ok := errors.AsType[*console.Error](err); ok { // which check is in force cannot be said
-		return &tools.PlaceError{Why: "The check cannot run: " + e.Error() + ".", Next: cmp.Or(e.Next, "ask a person to look at it")}
+		return &board.PlaceError{Why: "The check cannot run: " + e.Error() + ".", Next: cmp.Or(e.Next, "ask a person to look at it")}
 	}
 	return err
 }
