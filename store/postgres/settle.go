@@ -90,7 +90,7 @@ FOR KEY SHARE OF c`
 	// A claim may have ended since. A grant also writes the worker.
 	const ended = `
 SELECT true FROM unnest($1::text[], $2::text[], $3::text[]) r(principal, name, nonce)
-JOIN workers w ON w.principal = r.principal AND w.name = r.name AND w.last_seen >= clock_timestamp() - $4::interval
+JOIN workers w ON w.principal = r.principal AND w.name = r.name AND w.last_seen >= $4
 WHERE NOT EXISTS (SELECT FROM claims c WHERE c.principal = r.principal AND c.worker = r.name AND c.nonce = r.nonce) LIMIT 1`
 	principals, names, nonces := args[2], args[3], args[6]
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
@@ -102,7 +102,13 @@ WHERE NOT EXISTS (SELECT FROM claims c WHERE c.principal = r.principal AND c.wor
 				if granted, err = list(r, scanHandout, claims, principals, names, nonces); err != nil {
 					return err
 				}
-				seen, err = list(r, pgx.RowTo[bool], ended, principals, names, nonces, time.Since(sent))
+				now, err := r.Now()
+				if err != nil {
+					return err
+				}
+				// At the database, the statement was sent at this time or later.
+				since := now.Add(-time.Since(sent))
+				seen, err = list(r, pgx.RowTo[bool], ended, principals, names, nonces, since)
 				return err
 			})
 			if err == nil {

@@ -160,6 +160,38 @@ func TestClaim_unknown(t *testing.T) {
 	}
 }
 
+// A claim whose answer was lost has ended before anybody could look. Nothing may be handed out
+// in its place, as if it had never been, even if the database is slow to say so.
+func TestClaim_lostAndEnded(t *testing.T) {
+	t.Parallel()
+	c := pgtest.Shared(t)
+	db := c.Database(t)
+	cutter := c.Cutter(t)
+	s, err := postgres.Open(t.Context(), cutter.DSN(pgtest.App, db), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	seed(t, s, "web", 2, nil)
+	direct := c.OpenIn(t, db, nil)
+	first := cutAnswer("talk-7", 0)
+	cutter.Judge(func(p pgtest.Piece) int {
+		most := first(p)
+		if most != pgtest.Whole {
+			write(t, direct, func(x board.Tx) error { return x.DeleteClaim(board.ID{Project: "web", No: 1}) })
+		}
+		if bytes.Contains(p.Bytes, []byte("w.last_seen >=")) {
+			time.Sleep(200 * time.Millisecond) // the network is slow
+		}
+		return most
+	})
+	w := want("web", "a")
+	w.For[0].Session = "talk-7"
+	if claims, err := s.Claim(t.Context(), w); !errors.Is(err, board.ErrUnknown) {
+		t.Errorf("Claim = %v, %v, want that the outcome is unknown", claims, err)
+	}
+}
+
 // A late store answers Claim, with what it has really done, when it is told to.
 type late struct {
 	board.Store
