@@ -26,8 +26,8 @@ import (
 var bossman string // the program
 
 func TestMain(m *testing.M) {
-	if spec := os.Getenv(idleVariable); spec != "" {
-		holdIdle(spec)
+	if spec := os.Getenv(besiegerVariable); spec != "" {
+		besieger(spec)
 		return
 	}
 	os.Exit(func() int {

@@ -2,6 +2,7 @@ package keys
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -18,6 +19,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -85,9 +87,16 @@ func TestSiege(t *testing.T) {
 		wg.Wait()
 	})
 	t.Run("idle connections", func(t *testing.T) {
-		stop := s.idle(t, size.idle, size.processes)
+		for p := range size.processes {
+			said, stop := s.besiege(t, "idle", size.idle/size.processes, fmt.Sprintf("127.0.1.%d", p+1))
+			defer stop()
+			line := said()
+			t.Logf("process %d: %s", p, line)
+			if !strings.HasPrefix(line, "opened") {
+				t.Errorf("a process of idle connections says %q", line)
+			}
+		}
 		judge(t, s.measureBoth(t, good, size.lasts))
-		stop()
 	})
 	t.Run("wrong keys", func(t *testing.T) {
 		var fresh []string // good keys that the server has not seen
@@ -95,24 +104,10 @@ func TestSiege(t *testing.T) {
 			fresh = append(fresh, m.key("web", "--role", "worker", "--owner", "carol"))
 		}
 		before := m.transactions(t)
-		var next, refused atomic.Int64
-		var wg sync.WaitGroup
-		done := make(chan struct{})
-		for range 512 {
-			wg.Go(func() {
-				for next.Add(1) <= int64(size.badKeys) {
-					if code, text, err := s.tool(t.Context(), wrongKey(), "list_tasks", `{}`); err == nil {
-						refused.Add(1)
-						if code != http.StatusUnauthorized && code != http.StatusTooManyRequests {
-							t.Errorf("a wrong key is answered %d %s", code, text)
-							return
-						}
-					}
-				}
-			})
+		said, _ := s.besiege(t, "keys", size.badKeys, "127.0.0.1")
+		if line := said(); line != "begun" {
+			t.Fatalf("the process with the wrong keys says %q", line)
 		}
-		go func() { wg.Wait(); close(done) }()
-		waitUntil(t, "the first wrong keys", func() bool { return refused.Load() > 600 })
 		for _, key := range fresh {
 			begun := time.Now()
 			code, text, err := s.tool(t.Context(), key, "list_tasks", `{}`)
@@ -122,12 +117,17 @@ func TestSiege(t *testing.T) {
 			t.Logf("a good key that the server had not seen was let in after %v", time.Since(begun).Round(time.Millisecond))
 		}
 		took := s.measureBoth(t, good, size.lasts)
-		<-done
 		judge(t, took)
+		var refused int
+		if line := said(); !strings.HasPrefix(line, "refused ") {
+			t.Errorf("the process with the wrong keys says %q", line)
+		} else {
+			refused, _ = strconv.Atoi(strings.TrimPrefix(line, "refused "))
+		}
 		cost := m.transactions(t) - before
-		t.Logf("%d wrong keys were refused; the database had %d transactions meanwhile", refused.Load(), cost)
-		if refused.Load() < int64(size.badKeys)*9/10 {
-			t.Errorf("only %d of %d wrong keys were answered", refused.Load(), size.badKeys)
+		t.Logf("%d wrong keys were refused; the database had %d transactions meanwhile", refused, cost)
+		if refused < size.badKeys*9/10 {
+			t.Errorf("only %d of %d wrong keys were answered", refused, size.badKeys)
 		}
 		// The calls of the others and the server's own look at the database are among them.
 		if most := int64(size.badKeys)/10 + 20*int64(len(took)) + 2000; cost > most {
@@ -192,49 +192,83 @@ func (s *server) postSlowly(ctx context.Context, key string, open *atomic.Int64)
 	}
 }
 
-const idleVariable = "BOSSMAN_SIEGE_IDLE" // set in processes that hold idle connections
+const besiegerVariable = "BOSSMAN_BESIEGER" // set in processes that besiege a server
 
-// idle lets processes hold n connections that say little or nothing, each process from an
-// address of its own. stop ends them.
-func (s *server) idle(t *testing.T, n, processes int) (stop func()) {
+// besiege starts a process that does something to the server n times, from an address. said
+// waits for the next line that it prints; stop ends it.
+func (s *server) besiege(t *testing.T, how string, n int, from string) (said func() string, stop func()) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var ends []func()
-	for p := range processes {
-		cmd := exec.Command(self)
-		cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %d 127.0.1.%d", idleVariable, s.address, n/processes, p+1))
-		stdin, err1 := cmd.StdinPipe()
-		out, err2 := cmd.StdoutPipe()
-		cmd.Stderr = os.Stderr
-		if err1 != nil || err2 != nil || cmd.Start() != nil {
-			t.Fatal("cannot start a process of idle connections")
-		}
-		line, _ := bufio.NewReader(out).ReadString('\n')
-		t.Logf("process %d: %s", p, strings.TrimSpace(line))
-		if !strings.HasPrefix(line, "opened") {
-			t.Errorf("a process of idle connections says %q", line)
-		}
-		ends = append(ends, func() {
-			_ = stdin.Close()
-			_ = cmd.Wait()
-		})
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %s %d %s", besiegerVariable, how, s.address, n, from))
+	stdin, err1 := cmd.StdinPipe()
+	out, err2 := cmd.StdoutPipe()
+	cmd.Stderr = os.Stderr
+	if err := cmp.Or(err1, err2, cmd.Start()); err != nil {
+		t.Fatal(err)
 	}
-	return func() {
-		for _, end := range ends {
-			end()
-		}
+	lines := bufio.NewReader(out)
+	said = func() string {
+		line, _ := lines.ReadString('\n')
+		return strings.TrimSpace(line)
+	}
+	stop = sync.OnceFunc(func() {
+		_ = stdin.Close()
+		_ = cmd.Wait()
+	})
+	t.Cleanup(stop)
+	return said, stop
+}
+
+// besieger is the main function of a process that besieges a server. Processors that the
+// server could use are the server's: a real besieger has its own.
+func besieger(spec string) {
+	_ = syscall.Setpriority(syscall.PRIO_PROCESS, 0, 19)
+	words := strings.Fields(spec)
+	how, address, from := words[0], words[1], words[3]
+	n, _ := strconv.Atoi(words[2])
+	switch how {
+	case "idle":
+		holdIdle(address, n, from)
+	case "keys":
+		showWrongKeys(address, n)
 	}
 }
 
-// holdIdle is the main function of a process that holds idle connections until its standard
-// input ends. Half of them say nothing, the others show a wrong key once.
-func holdIdle(spec string) {
-	words := strings.Fields(spec)
-	n, _ := strconv.Atoi(words[1])
-	d := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(words[2])}, Timeout: 10 * time.Second}
+// showWrongKeys shows the server n wrong keys, many at a time. It prints a line when it has begun,
+// and one at the end.
+func showWrongKeys(address string, n int) {
+	s := &server{address: address}
+	var next, refused atomic.Int64
+	var wg sync.WaitGroup
+	for range 512 {
+		wg.Go(func() {
+			for next.Add(1) <= int64(n) {
+				code, text, err := s.tool(context.Background(), wrongKey(), "list_tasks", `{}`)
+				if err != nil {
+					continue
+				}
+				if code != http.StatusUnauthorized && code != http.StatusTooManyRequests {
+					fmt.Printf("a wrong key is answered %d %.200q\n", code, text)
+					os.Exit(1)
+				}
+				if refused.Add(1) == 600 {
+					fmt.Println("begun")
+				}
+			}
+		})
+	}
+	wg.Wait()
+	fmt.Println("refused", refused.Load())
+}
+
+// holdIdle holds n connections that say little or nothing until standard input ends. Half of
+// them say nothing, the others show a wrong key once.
+func holdIdle(address string, n int, from string) {
+	d := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}, Timeout: 10 * time.Second}
 	var opened, failed atomic.Int64
 	var first sync.WaitGroup
 	gate := make(chan struct{}, 64) // how many dial at once
@@ -244,12 +278,12 @@ func holdIdle(spec string) {
 			once := sync.OnceFunc(first.Done)
 			for {
 				gate <- struct{}{}
-				c, err := d.Dial("tcp", words[0])
+				c, err := d.Dial("tcp", address)
 				<-gate
 				if err == nil {
 					opened.Add(1)
 					if i%2 == 0 {
-						fmt.Fprintf(c, "POST /mcp HTTP/1.1\r\nHost: %s\r\nX-Api-Token: wrong\r\nContent-Length: 0\r\n\r\n", words[0])
+						fmt.Fprintf(c, "POST /mcp HTTP/1.1\r\nHost: %s\r\nX-Api-Token: wrong\r\nContent-Length: 0\r\n\r\n", address)
 					}
 				} else {
 					failed.Add(1)
