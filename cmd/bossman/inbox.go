@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -81,7 +82,7 @@ const maxDetailed = 20
 // person accepted.
 func (o *openBoard) checkEntry() []inboxEntry {
 	state, err := o.settings.Check()
-	switch {
+	switch err = cmp.Or(err, state.Unseen); {
 	case err != nil:
 		return []inboxEntry{{Kind: "check", ID: "check", Title: "The check cannot run: " + err.Error() + ".", Detail: console.NextOf(err), Command: "bossman trust"}}
 	case state.Broken != nil:

@@ -29,9 +29,12 @@ func (s *Settings) remoteDir(remote string) string {
 	return filepath.Join(dir, "remotes", hashName(remote))
 }
 
+// hashSize is how many bytes of a hash are in a name.
+const hashSize = 16
+
 func hashName(text string) string {
 	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:16])
+	return hex.EncodeToString(sum[:hashSize])
 }
 
 // NotesDir is where notes about work on this board are kept, empty if there is no place.

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -33,8 +32,8 @@ type Trust struct {
 	By string    `json:"by,omitzero"`
 	At time.Time `json:"at,omitzero"`
 
-	path string
-	mark mark // names path
+	path  string
+	marks [2]mark // of the project: acceptedCheck and ownCheck
 }
 
 // StateDir is the directory for what the program remembers about the user's work, empty
@@ -96,35 +95,29 @@ func (t *Trust) Accept(c *Check, by string, at time.Time) error {
 		return err
 	}
 	if c == nil {
-		t.mark.remove()
+		for _, m := range t.marks {
+			m.remove()
+		}
 		return nil
 	}
-	return t.mark.write(t.path)
+	return t.marks[0].write(trustName(t.path))
 }
+
+// trustName is the name of a Trust's file, which says which repository it is about.
+func trustName(path string) string { return strings.TrimSuffix(filepath.Base(path), ".json") }
 
 // Accepts reports whether a filter of the clone's own configuration of git may run.
 func (t *Trust) Accepts(filter string) bool { return slices.Contains(t.Filters, filter) }
-
-// marked returns the file of what was accepted of this repository by a process with
-// another state directory, empty if there is none. Without the mark, a client that does
-// not pass XDG_STATE_HOME on would run no check, and nobody would know.
-func (t *Trust) marked() string {
-	path := t.mark.read()
-	if filepath.Dir(path) == filepath.Dir(t.path) {
-		return "" // the state directory is the same; see moved
-	}
-	return path
-}
 
 // moved returns what was accepted of this repository when it was elsewhere, nil if nothing
 // was: it was moved or copied. It is not in force, because anybody can write a mark into an
 // archive, and a person has to say so again.
 func (t *Trust) moved() *Trust {
-	path := t.mark.read()
-	if path == "" || path == t.path || filepath.Dir(path) != filepath.Dir(t.path) {
+	name := t.marks[0].read()
+	if name == "" || t.path == "" || name == trustName(t.path) {
 		return nil
 	}
-	old, err := readTrustFile(path)
+	old, err := readTrustFile(filepath.Join(filepath.Dir(t.path), name+".json"))
 	if err != nil || old.Check == nil {
 		return nil
 	}
@@ -149,6 +142,10 @@ type CheckState struct {
 	// Trust is what a person accepted of this repository, and Moved what was accepted when
 	// it was in another place, if nothing is here.
 	Trust, Moved *Trust
+	// Unseen says that the project is marked for a check of which this process sees nothing.
+	// Without it, a client that does not pass XDG_STATE_HOME or XDG_CONFIG_HOME on would run
+	// no check, and nobody would know.
+	Unseen error
 }
 
 // Check reads which check is in force in the board's project. It reads the files again, so
@@ -173,12 +170,18 @@ func (s *Settings) CheckAt(dir string) (CheckState, error) {
 		if err != nil {
 			return CheckState{}, err
 		}
+		if own.Unseen != nil {
+			return CheckState{}, own.Unseen
+		}
 		if own.Proposed != nil || own.Trust.Check != nil {
 			return CheckState{}, console.Errorf(console.Denied, fmt.Sprintf("work in a worktree of %q, and report from there", s.location.Root),
 				"the board belongs to %q, whose check is not for work in another repository, %q", s.location.Root, dir)
 		}
 	}
 	state, err := s.checkIn(at)
+	if err == nil && state.Unseen != nil {
+		return CheckState{}, state.Unseen
+	}
 	if err == nil && state.Moved != nil {
 		return CheckState{}, console.Errorf(console.Denied, "a person runs bossman trust there, to accept it again, or bossman trust --revoke",
 			"a check was accepted for this repository when it was %q, and it is %q now", state.Moved.Repository, at.Repository)
@@ -204,19 +207,13 @@ func (s *Settings) checkIn(at Location) (CheckState, error) {
 	if state.Trust, err = readTrust(s.getenv, at.Repository); err != nil {
 		return CheckState{}, err
 	}
-	state.Trust.mark = at.mark("trusted")
-	if path := state.Trust.marked(); path != "" && state.Trust.Check == nil {
-		return CheckState{}, console.Errorf(console.Denied, "a person sets XDG_STATE_HOME for this client as it was for bossman trust",
-			"the check of this repository was accepted in %q, and this process looks in %q", path, cmp.Or(StateDir(s.getenv), "no place: neither HOME nor XDG_STATE_HOME is set"))
-	}
+	state.Trust.marks = [...]mark{at.mark(acceptedCheck), at.mark(ownCheck)}
 	if fresh.check != nil {
 		s.markOwn(at)
-	} else if path := checkElsewhere(at); path != "" && path != file && state.Trust.Check == nil {
-		return CheckState{}, console.Errorf(console.Denied, "a person sets XDG_CONFIG_HOME for this client as in their own shell, or, if they have no such file, removes "+strconv.Quote(string(at.mark(ownCheck))),
-			"a mark in this project says that the check is in your file %q, and this process reads %q", path, cmp.Or(file, "none: neither HOME nor XDG_CONFIG_HOME is set"))
 	}
 	if state.Trust.Check == nil {
 		state.Moved = state.Trust.moved()
+		state.Unseen = s.unseen(at, state, file)
 	}
 	state.File = projectFile(at.Root)
 	project := newSettings()
@@ -244,6 +241,23 @@ func (s *Settings) checkIn(at Location) (CheckState, error) {
 		state.Proposed = project.proposed
 	}
 	return state, nil
+}
+
+// unseen is the error for a project that is marked for a check, if this process sees none. file is
+// the user's own. It does not say where the check would be, because only the mark could know.
+func (s *Settings) unseen(at Location, state CheckState, file string) error {
+	const unset = "no place: neither HOME nor XDG_%s_HOME is set"
+	switch {
+	case state.Moved == nil && state.Trust.marks[0].read() != "":
+		return console.Errorf(console.Denied,
+			"a person sets XDG_STATE_HOME for this client as in the shell where they ran bossman trust; if they have accepted nothing here, bossman trust --revoke removes the mark",
+			"a mark in this project says that a check was accepted for it, and this process finds none in %q", cmp.Or(StateDir(s.getenv), fmt.Sprintf(unset, "STATE")))
+	case state.InForce == nil && checkElsewhere(at, file):
+		return console.Errorf(console.Denied,
+			"a person sets XDG_CONFIG_HOME for this client as in their own shell; if they have no check in a file of their own, bossman trust --revoke removes the mark",
+			"a mark in this project says that its work is judged by the check in a person's own file, and this process reads %q, which has none", cmp.Or(file, fmt.Sprintf(unset, "CONFIG")))
+	}
+	return nil
 }
 
 // accepted returns what was accepted for work at a place: of its own repository, else of the

@@ -116,7 +116,7 @@ func (v *view) build() {
 		v.rows = append(v.rows, r)
 	}
 	check, err := s.Check()
-	if err != nil {
+	if err = cmp.Or(err, check.Unseen); err != nil {
 		v.notes = append(v.notes, fmt.Sprintf("the check cannot be read: %v", err))
 	}
 	if check.Proposed != nil {

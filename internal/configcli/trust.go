@@ -89,6 +89,9 @@ func newFilters(ctx context.Context, at config.Location, state config.CheckState
 
 func (c *trustCLI) accept(cmd *cobra.Command, state config.CheckState, filters []string, yes bool) error {
 	answer := trustJSON{File: state.File, InForce: checkLines(state.InForce), Proposed: checkLines(state.Proposed), Filters: filters}
+	if state.Proposed == nil && len(filters) == 0 && state.Unseen != nil {
+		return state.Unseen
+	}
 	if state.Proposed == nil && len(filters) == 0 {
 		answer.Accepted = state.Trust.Check != nil || len(state.Trust.Filters) > 0
 		if c.JSON {
@@ -165,7 +168,7 @@ func (c *trustCLI) show(state config.CheckState, filters []string) {
 }
 
 func (c *trustCLI) revoke(state config.CheckState) error {
-	if state.Trust.Check == nil && state.Moved == nil && len(state.Trust.Filters) == 0 {
+	if state.Trust.Check == nil && state.Moved == nil && state.Unseen == nil && len(state.Trust.Filters) == 0 {
 		return console.Errorf(console.NothingToDo, "", "nothing was accepted here")
 	}
 	state.Trust.Filters = nil
