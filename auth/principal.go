@@ -1,7 +1,11 @@
 package auth
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"maps"
+	"slices"
 	"time"
 )
 
@@ -27,8 +31,8 @@ type Principal struct {
 	Grants map[string]Role
 	// Expires is when it expires, or zero.
 	Expires time.Time
-	// Revoked is closed when the principal is no longer valid: its credential was revoked,
-	// has expired or was evicted from the cache, or its owner was disabled. The caller must
+	// Revoked is closed when the principal is no longer valid: its credential was revoked or
+	// lowered, has expired or was evicted from the cache, or its owner was disabled. The caller must
 	// authenticate again. It is closed only while Run runs.
 	Revoked <-chan struct{}
 }
@@ -54,6 +58,17 @@ func (p *Principal) Best() Role {
 // None.
 func (p *Principal) May(project string, least Role) bool {
 	return least > None && p.Role(project) >= least
+}
+
+// Rights is a digest of what it may do. Principals with the same ID can differ in it: a key
+// that was lowered, or two tokens of one subject.
+func (p *Principal) Rights() string {
+	h := sha256.New()
+	fmt.Fprint(h, p.Person)
+	for _, project := range slices.Sorted(maps.Keys(p.Grants)) {
+		fmt.Fprint(h, "\n", project, " ", p.Grants[project])
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
 // expired reports whether it is no longer valid at a time.

@@ -76,7 +76,7 @@ func (c *Call) openRequestState(raw json.RawMessage) (*requestState, error) {
 	if err != nil {
 		return nil, err
 	}
-	if state.Principal != c.r.Principal.ID || state.Digest != digest || time.Now().Unix() > state.Expires {
+	if state.Principal != c.r.Principal.Holder() || state.Digest != digest || time.Now().Unix() > state.Expires {
 		return nil, refused
 	}
 	return &state, nil
@@ -116,7 +116,7 @@ func (statelessDriver) ask(c *Call, asks []pendingAsk) (Result, error) {
 		return nil, err
 	}
 	b, err := jsonv2.Marshal(requestState{
-		Principal: c.r.Principal.ID,
+		Principal: c.r.Principal.Holder(),
 		Expires:   time.Now().Add(stateLife).Unix(),
 		Round:     c.rounds.n,
 		Digest:    digest,

@@ -37,8 +37,8 @@ func (*startDurable) Error() string { return "mcp: continues as a task" }
 // Durable set.
 //
 // Inside run use only the Call passed to it; questions then go through the
-// task. Its context ends when the client cancels the task or the server closes.
-// If the process dies, run is not repeated and the task fails.
+// task. Its context ends when the client cancels the task, its principal is
+// revoked, or the server closes. If the process dies, run is not repeated and the task fails.
 func Durable[Out any](c *Call, run func(context.Context, *Call) (Out, error)) (Out, error) {
 	var out Out
 	if c.tool == nil || !c.tool.Durable {
@@ -103,7 +103,7 @@ func (d *durableCalls) close() {
 func (d *durableCalls) start(c *Call, work *startDurable) (Result, error) {
 	now := time.Now().Truncate(time.Microsecond) // the precision of stores, so that the client always sees the same time
 	call := &DurableCall{
-		ID: newTaskID(), Owner: c.r.Principal.ID, Status: CallWorking,
+		ID: newTaskID(), Owner: c.r.Principal.Holder(), Status: CallWorking,
 		Created: now, Updated: now, Life: durableTTL, RunnerUntil: now.Add(runnerLease),
 	}
 	d.mu.Lock()

@@ -9,10 +9,11 @@ import (
 	"github.com/bossman-dev/bossman/jsonrpc"
 )
 
-// find returns a durable call if the principal of the request owns it.
+// find returns a durable call if it belongs to the principal of the request, with
+// the rights that it has now.
 func (d *durableCalls) find(ctx context.Context, r *Request, id string) (*DurableCall, error) {
 	call, err := d.server.o.Tasks.Get(ctx, id)
-	if errors.Is(err, ErrNotFound) || err == nil && (call.Owner != r.Principal.ID || time.Now().After(call.Created.Add(call.Life))) {
+	if errors.Is(err, ErrNotFound) || err == nil && (call.Owner != r.Principal.Holder() || time.Now().After(call.Created.Add(call.Life))) {
 		return nil, invalid("unknown task %q", id)
 	}
 	return call, err

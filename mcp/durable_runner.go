@@ -23,17 +23,18 @@ type runner struct {
 var (
 	errDone    = errors.New("mcp: task has ended")
 	errExpired = errors.New("mcp: task has exceeded its time to live")
+
+	errTaskCancelled = errors.New("mcp: task cancelled by the client")
+	errTaskRevoked   = errors.New("mcp: the principal of the task was revoked")
 )
 
-var errTaskCancelled = errors.New("mcp: task cancelled by the client")
-
 // run does the work and stores the outcome. Meanwhile it renews the lease and
-// checks whether the client cancelled the task.
+// checks whether the client cancelled the task or lost its access.
 func (u *runner) run(ctx context.Context, c *Call, work *startDurable) {
 	s := u.calls.server
 	leaseCtx, stop := context.WithCancel(ctx)
 	var wg sync.WaitGroup
-	wg.Go(func() { u.renewLease(leaseCtx) })
+	wg.Go(func() { u.renewLease(leaseCtx, c.r.Principal.Revoked) })
 	inner := &Call{ctx: ctx, server: s, r: c.r, tool: c.tool, args: c.args, inTask: true}
 	inner.rounds = rounds{answers: c.rounds.answers, once: c.rounds.once}
 	res, err := u.work(ctx, inner, work)
@@ -57,6 +58,8 @@ func (u *runner) run(ctx context.Context, c *Call, work *startDurable) {
 			d.Status, d.Result = CallCompleted, raw
 		case errors.Is(context.Cause(ctx), errTaskCancelled):
 			d.Status = CallCancelled
+		case errors.Is(context.Cause(ctx), errTaskRevoked):
+			d.Status, d.Error = CallFailed, jsonrpc.Errorf(jsonrpc.CodeInternal, "the access of the client has ended or changed since the call; make the call again")
 		case isRPC:
 			d.Status, d.Error = CallFailed, e
 		case errors.Is(context.Cause(ctx), errExpired):
@@ -92,14 +95,17 @@ func (u *runner) work(ctx context.Context, c *Call, work *startDurable) (*ToolRe
 	}
 }
 
-// renewLease renews the runner's lease, and checks for a cancellation received
-// by another replica.
-func (u *runner) renewLease(ctx context.Context) {
+// renewLease renews the runner's lease, and ends the work when another replica
+// has received a cancellation, or the principal is revoked.
+func (u *runner) renewLease(ctx context.Context, revoked <-chan struct{}) {
 	tick := time.NewTicker(runnerLease / 3)
 	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
+			return
+		case <-revoked:
+			u.cancel(errTaskRevoked)
 			return
 		case <-tick.C:
 		}

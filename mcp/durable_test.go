@@ -59,3 +59,50 @@ func TestClose_whileATaskRuns(t *testing.T) {
 		}
 	})
 }
+
+// A task ends with the access of its principal, and is not found by a request of the same
+// principal with other rights.
+func TestDurable_rights(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewServer(Implementation{Name: "test", Version: "1"}, nil)
+		defer s.Close()
+		AddTool(s, Tool{Name: "wait", Description: "Wait.", Durable: true}, func(_ context.Context, c *Call, _ struct{}) (string, error) {
+			return Durable(c, func(ctx context.Context, c *Call) (string, error) { return Ask[string](c, "name", "name") })
+		})
+		revoked := make(chan struct{})
+		ask := func(rights, method, params string) string {
+			params = `{` + params + `,"_meta":{"` + metaVersion + `":"2026-07-28","` + metaCapabilities + `":{"elicitation":{"form":{}},"extensions":{"` + tasksExtension + `":{}}}}}`
+			r := NewRequest(&jsonrpc.Message{Method: method, Params: json.RawMessage(params)}, Principal{ID: "ada", Rights: rights, Revoked: revoked})
+			if err := s.Settle(r, nil); err != nil {
+				t.Fatal(err)
+			}
+			b, err := s.Handle(t.Context(), r, nil)
+			if err != nil {
+				return err.Error()
+			}
+			return string(b)
+		}
+		var made struct {
+			TaskID string `json:"taskId"`
+		}
+		if err := jsonv2.Unmarshal([]byte(ask("write", "tools/call", `"name":"wait","arguments":{}`)), &made); err != nil {
+			t.Fatal(err)
+		}
+		task := `"taskId":"` + made.TaskID + `"`
+		synctest.Wait()
+		if got := ask("write", "tasks/get", task); !strings.Contains(got, CallWaiting) {
+			t.Errorf("the task is %s", got)
+		}
+		for _, method := range []string{"tasks/get", "tasks/cancel", "tasks/update"} {
+			got := ask("read", method, task+`,"inputResponses":{"name":{"action":"accept","content":{"value":"eve"}}}`)
+			if !strings.Contains(got, "unknown task") {
+				t.Errorf("%s with other rights: %s", method, got)
+			}
+		}
+		close(revoked)
+		synctest.Wait()
+		if got := ask("write", "tasks/get", task); !strings.Contains(got, `"status":"failed"`) || !strings.Contains(got, "has ended or changed") {
+			t.Errorf("after the end of access the task is %s", got)
+		}
+	})
+}

@@ -12,15 +12,30 @@ import (
 // A Principal is the caller on whose behalf a request runs. On a pipe its ID is
 // "local".
 type Principal struct {
-	ID     string
-	Scopes []string
-	Value  any // for the program's own authentication
+	ID    string
+	Value any // for the program's own authentication
+	// Rights names what the principal may do, for programs in which that differs
+	// between the requests of one ID: after a change, or with another token. See
+	// Holder.
+	Rights string
 	// Owner is whom limits of concurrent use are counted for, so that several
 	// principals of one owner get no more than one. Default: ID.
 	Owner string
-	// Revoked is closed when the principal loses all access. Its calls are then
-	// cancelled and its streams end within a second. Nil means never.
+	// Revoked is closed when the principal loses access, or some of its rights.
+	// Its calls are then cancelled, durable ones too, and its streams end within
+	// a second. Nil means never.
 	Revoked <-chan struct{}
+}
+
+// Holder is whom what a request leaves for later ones belongs to: a session, a
+// task, a question that is open. A request of the same principal with other
+// rights does not find them, so it can do nothing through them that it may not
+// do itself.
+func (p *Principal) Holder() string {
+	if p.Rights == "" {
+		return p.ID
+	}
+	return p.ID + "\n" + p.Rights
 }
 
 // A Request is a request from a client, after revision, capabilities and

@@ -22,7 +22,7 @@ const (
 // A DurableCall is the stored record of a durable call.
 type DurableCall struct {
 	ID       string
-	Owner    string // ID of the principal
+	Owner    string // see Principal.Holder
 	Status   string
 	Message  string
 	Created  time.Time

@@ -167,7 +167,7 @@ func (m *team) serve(env []string, args ...string) *server {
 
 const (
 	newest = "2026-07-28"
-	meta   = `"_meta":{"io.modelcontextprotocol/protocolVersion":"` + newest + `","io.modelcontextprotocol/clientInfo":{"name":"team","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}`
+	meta   = `"_meta":{"io.modelcontextprotocol/protocolVersion":"` + newest + `","io.modelcontextprotocol/clientInfo":{"name":"team","version":"1"},"io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}},"extensions":{"io.modelcontextprotocol/tasks":{}}}}`
 )
 
 // request makes one of the newest revision. Params is an object's members.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/mcp"
+	"github.com/jackc/pgx/v5"
 )
 
 // within is how long a key that has ended may still do something, anywhere. What we measure
@@ -35,8 +36,8 @@ type way struct {
 }
 
 // TestEndOfAccess: however a key loses its rights, after five seconds it has them on no
-// replica: its calls are refused, its streams and running calls have ended, and what it held
-// is somebody else's.
+// replica: its calls are refused, its streams and running calls have ended, those that go on
+// as tasks too, and what it held is somebody else's.
 func TestEndOfAccess(t *testing.T) {
 	m := newTeam(t)
 	revoked := func(args ...string) time.Time {
@@ -92,11 +93,11 @@ func TestEndOfAccess(t *testing.T) {
 	}
 	servers = []*server{m.serve(nil, "--db", m.dsn), m.serve(nil, "--db", m.dsn)}
 	keep := m.key("*", "--role", "worker", "--owner", "zoe")
-	table := fmt.Sprintf("%-20s %-10s %-10s %s\n", "", "calls", "streams", "claims")
+	table := fmt.Sprintf("%-20s %-10s %-10s %-10s %s\n", "", "calls", "streams", "tasks", "claims")
 	for i, w := range ways {
 		t.Run(w.name, func(t *testing.T) {
-			calls, streams, claims := w.run(t, m, servers, keep, fmt.Sprintf("way%d", i))
-			table += fmt.Sprintf("%-20s %-10s %-10s %s\n", w.name, seconds(calls), seconds(streams), seconds(claims))
+			calls, streams, tasks, claims := w.run(t, m, servers, keep, fmt.Sprintf("way%d", i))
+			table += fmt.Sprintf("%-20s %-10s %-10s %-10s %s\n", w.name, seconds(calls), seconds(streams), seconds(tasks), seconds(claims))
 		})
 	}
 	t.Logf("until it is over on both replicas:\n%s", table)
@@ -104,9 +105,9 @@ func TestEndOfAccess(t *testing.T) {
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.1f s", max(0, d.Seconds())) }
 
-// run ends a key in one way, and returns how long the last of its calls, streams and claims
-// went on.
-func (w way) run(t *testing.T, m *team, servers []*server, keep, project string) (calls, streams, claims time.Duration) {
+// run ends a key in one way, and returns how long the last of its calls, streams, tasks of the
+// protocol, and claims went on.
+func (w way) run(t *testing.T, m *team, servers []*server, keep, project string) (calls, streams, tasks, claims time.Duration) {
 	if w.probe == nil {
 		w.probe = func(ctx context.Context, s *server, key string) (int, string, error) {
 			return s.ask(ctx, key, "tools/list", "", "")
@@ -127,6 +128,12 @@ func (w way) run(t *testing.T, m *team, servers []*server, keep, project string)
 	var wg sync.WaitGroup
 	ends := make(chan ended, 16)
 	open := 0
+	conn, err := pgx.Connect(t.Context(), m.c.DSN(m.db))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.WithoutCancel(t.Context()))
+	var begun []string // tasks
 	for i, s := range servers {
 		for what, begin := range map[string]func(context.Context, *server, string) (io.ReadCloser, error){
 			"a stream of events": listen, "a session's feed": feed, "a running call": waiting,
@@ -146,6 +153,7 @@ func (w way) run(t *testing.T, m *team, servers []*server, keep, project string)
 		if code, text, err := w.probe(t.Context(), s, key); err != nil || code != 200 || w.over(code, text) {
 			t.Fatalf("before the end: %d %s, %v", code, text, err)
 		}
+		begun = append(begun, s.askAsTask(t, key))
 		open++
 		wg.Go(func() {
 			for t.Context().Err() == nil {
@@ -162,6 +170,17 @@ func (w way) run(t *testing.T, m *team, servers []*server, keep, project string)
 		laptop = m.laptop(t, servers[0], key)
 	}
 	since := w.end(key, parent)
+	open++
+	wg.Go(func() {
+		for left := -1; left != 0; time.Sleep(20 * time.Millisecond) { // a pace, not a wait
+			err := conn.QueryRow(t.Context(), `SELECT count(*) FROM durable_calls WHERE id = ANY($1) AND status IN ('working', 'input_required')`, begun).Scan(&left)
+			if err != nil {
+				t.Errorf("looking for tasks: %v", err)
+				break
+			}
+		}
+		ends <- ended{"the last of its tasks", time.Now(), &tasks}
+	})
 	open++
 	wg.Go(func() {
 		_, text, err := servers[1].tool(t.Context(), keep, "get_next_task", `{"project":"`+project+`","wait_seconds":20}`)
@@ -195,8 +214,22 @@ func (w way) run(t *testing.T, m *team, servers []*server, keep, project string)
 		}
 	}
 	wg.Wait()
-	return calls, streams, claims
+	return calls, streams, tasks, claims
 }
+
+// askAsTask asks a question in a call that goes on as a task, for longer than the test, and
+// returns the task's id.
+func (s *server) askAsTask(t *testing.T, key string) string {
+	t.Helper()
+	_, text, err := s.tool(t.Context(), key, "ask_question", `{"question":"May I?","wait_seconds":45}`)
+	id := taskID.FindStringSubmatch(text)
+	if err != nil || id == nil {
+		t.Fatalf("ask_question: %s, %v", text, err)
+	}
+	return id[1]
+}
+
+var taskID = regexp.MustCompile(`"taskId":"([^"]+)"`)
 
 // login gets a key for a machine.
 func (s *server) login(t *testing.T, key, machine string) string {

@@ -41,7 +41,7 @@ func (s *Server) authenticate(r *http.Request) (mcp.Principal, error) {
 		s.delayRefusal(r.Context())
 		return mcp.Principal{}, err
 	}
-	return mcp.Principal{ID: p.ID, Owner: p.Owner, Value: p, Revoked: p.Revoked}, nil
+	return mcp.Principal{ID: p.ID, Rights: p.Rights(), Owner: p.Owner, Value: p, Revoked: p.Revoked}, nil
 }
 
 // batch counts the messages of a batch that authenticate did not count. Otherwise the one

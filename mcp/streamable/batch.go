@@ -14,7 +14,7 @@ func (h *Handler) serveBatch(w http.ResponseWriter, r *http.Request, p *mcp.Prin
 		h.writeError(w, http.StatusBadRequest, jsonrpc.ID{}, version, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "batches are not supported"))
 		return
 	}
-	s, ok := h.openSession(w, r, p.ID, jsonrpc.ID{})
+	s, ok := h.openSession(w, r, p.Holder(), jsonrpc.ID{})
 	if !ok {
 		return
 	}

@@ -56,7 +56,8 @@
 // the others, and a client that resumes it receives what it missed.
 //
 // A principal that is revoked ([mcp.Principal]) loses its calls and streams within a
-// second (revoke.go).
+// second (revoke.go). A session belongs to a principal with the rights that it had at
+// the handshake; with others it is not found, and the client starts a new one.
 //
 // # Clients
 //

@@ -17,7 +17,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, p *mcp.Principal) 
 		h.refuse(w, http.StatusNotAcceptable, "the client must accept text/event-stream")
 		return
 	}
-	s, ok := h.openSession(w, r, p.ID, jsonrpc.ID{})
+	s, ok := h.openSession(w, r, p.Holder(), jsonrpc.ID{})
 	if !ok {
 		return
 	}

@@ -150,7 +150,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodGet:
 		h.get(w, r, &p)
 	default:
-		h.delete(w, r, p.ID)
+		h.delete(w, r, p.Holder())
 	}
 }
 

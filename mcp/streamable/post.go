@@ -119,7 +119,7 @@ func (h *Handler) serveOneWay(w http.ResponseWriter, r *http.Request, p *mcp.Pri
 	case h.o.Sessionless && m.IsNotification() && r.Header["Mcp-Session-Id"] == nil:
 		// there is no session that it could concern
 	case !version.Stateless():
-		s, ok := h.openSession(w, r, p.ID, jsonrpc.ID{})
+		s, ok := h.openSession(w, r, p.Holder(), jsonrpc.ID{})
 		if !ok {
 			return
 		}

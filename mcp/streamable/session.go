@@ -94,7 +94,7 @@ func (h *Handler) initialize(w http.ResponseWriter, r *http.Request, rq *mcp.Req
 	result, err := h.server.Handle(r.Context(), rq, x)
 	if err == nil {
 		var id string
-		if id, err = h.newID(rq.Principal.ID, s); err == nil {
+		if id, err = h.newID(rq.Principal.Holder(), s); err == nil {
 			w.Header().Set("Mcp-Session-Id", id)
 		}
 	}
@@ -109,7 +109,7 @@ func (h *Handler) inSession(w http.ResponseWriter, r *http.Request, rq *mcp.Requ
 			return
 		}
 	}
-	s, ok := h.openSession(w, r, rq.Principal.ID, rq.ID)
+	s, ok := h.openSession(w, r, rq.Principal.Holder(), rq.ID)
 	if !ok {
 		return
 	}
