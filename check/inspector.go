@@ -404,7 +404,7 @@ func (i *Inspector) Confirm(ctx context.Context, w board.Work, c *Check, v Verdi
 		case err != nil:
 			return e, nil, err
 		case !in:
-			e.Detail += fmt.Sprintf("; branch %.80q, where the work was before, is not in it", strings.Map(visible, branch))
+			e.Detail += fmt.Sprintf("; branch %.80q, where the work was before, is not in it", branch)
 		}
 	}
 	other, err := i.finished(ctx, repo, w, v.Base)
@@ -419,7 +419,7 @@ func (i *Inspector) Confirm(ctx context.Context, w board.Work, c *Check, v Verdi
 		return e, nil, err
 	}
 	for _, h := range hidden {
-		e.Detail += "; " + strings.Map(visible, h)
+		e.Detail += "; " + h
 	}
 	return e, loose, nil
 }

@@ -3,6 +3,7 @@ package git
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 	"path/filepath"
@@ -19,7 +20,8 @@ const maxHidden = 5
 // clone or of the user leave out, line endings that are converted, and filters that this clone
 // configures. What .gitignore leaves out is the project's own decision, unless the file leaves
 // out itself, and the user's own filters apply to all repositories. Worktrees that lie inside this one are left
-// out, too, and submodules are looked at in the same way. Each entry is half a sentence.
+// out, too, and submodules are looked at in the same way. Each entry is half a sentence,
+// with the names of others in quotation marks.
 func (r *Repo) Hidden(ctx context.Context) ([]string, error) { return r.hidden(ctx, 0) }
 
 // hidden is Hidden for a repository that lies in depth others, as a submodule.
@@ -59,7 +61,7 @@ func (r *Repo) hidden(ctx context.Context, depth int) ([]string, error) {
 			hidden = append(hidden, "core.attributesFile of this clone sets attributes")
 		default:
 			parts := strings.Split(key, ".")
-			hidden = append(hidden, "filter "+strings.Join(parts[1:len(parts)-1], ".")+" of this clone's configuration rewrites files")
+			hidden = append(hidden, fmt.Sprintf("filter %.200q of this clone's configuration rewrites files", strings.Join(parts[1:len(parts)-1], ".")))
 		}
 	}
 	if hasRules(filepath.Join(r.Common, "info", "attributes")) {
@@ -75,7 +77,7 @@ func (r *Repo) hidden(ctx context.Context, depth int) ([]string, error) {
 			name = ".git/info/exclude"
 		}
 		if len(paths) > 0 {
-			hidden = append(hidden, name+" leaves out "+some(paths))
+			hidden = append(hidden, name+" leaves out "+quotedList(paths))
 		}
 	}
 	by, err := r.hiddenByUser(ctx, user)
@@ -88,7 +90,7 @@ func (r *Repo) hidden(ctx context.Context, depth int) ([]string, error) {
 		return nil, err
 	}
 	if len(selves) > 0 {
-		hidden = append(hidden, "files are left out by a .gitignore that leaves out itself: "+some(selves))
+		hidden = append(hidden, "files are left out by a .gitignore that leaves out itself: "+quotedList(selves))
 	}
 	if modes {
 		env, err := r.withoutFilters(ctx)
@@ -102,7 +104,7 @@ func (r *Repo) hidden(ctx context.Context, depth int) ([]string, error) {
 			return nil, err
 		}
 		if paths := split(out); len(paths) > 0 {
-			hidden = append(hidden, "core.fileMode of this clone leaves out whether files are executable, such as "+some(paths))
+			hidden = append(hidden, "core.fileMode of this clone leaves out whether files are executable, such as "+quotedList(paths))
 		}
 	}
 	inner, err := r.hiddenInside(ctx, depth)
@@ -140,15 +142,6 @@ func split(out string) []string {
 	return slices.DeleteFunc(strings.Split(out, "\x00"), func(p string) bool { return p == "" })
 }
 
-// some lists the first paths.
-func some(paths []string) string {
-	more := ""
-	if len(paths) > maxHidden {
-		paths, more = paths[:maxHidden], ", …"
-	}
-	return strings.Join(paths, ", ") + more
-}
-
 func isFalse(value string) bool {
 	return slices.Contains([]string{"false", "no", "off", "0"}, strings.ToLower(value))
 }
@@ -168,7 +161,7 @@ func (r *Repo) hiddenInside(ctx context.Context, depth int) (hidden []string, er
 			return nil, err
 		}
 		for _, path := range split(out) {
-			hidden = append(hidden, "the worktree "+path+" is left out")
+			hidden = append(hidden, fmt.Sprintf("the worktree %.200q is left out", path))
 		}
 	}
 	links, err := r.links(ctx, nil)
@@ -185,7 +178,7 @@ func (r *Repo) hiddenInside(ctx context.Context, depth int) (hidden []string, er
 			return nil, err
 		}
 		for _, h := range list {
-			hidden = append(hidden, "in submodule "+l.path+" "+h)
+			hidden = append(hidden, fmt.Sprintf("in submodule %.200q %s", l.path, h))
 		}
 	}
 	return hidden, nil

@@ -19,20 +19,35 @@ func TestHidden(t *testing.T) {
 	sh(t, dir, "echo '*.log' > .gitignore && touch a.log sneaky.py && mkdir d && touch d/x")
 	check("what .gitignore leaves out")
 	sh(t, dir, "mkdir -p .git/info && printf '# a comment\nsneaky.py\nd/\n' > .git/info/exclude")
-	check("info/exclude", ".git/info/exclude leaves out d/, sneaky.py")
+	check("info/exclude", `.git/info/exclude leaves out "d/", "sneaky.py"`)
 	sh(t, dir, "printf '# a comment\n' > .git/info/exclude; echo sneaky.py > .git/mine && git config core.excludesFile .git/mine")
-	check("core.excludesFile", "core.excludesFile of this clone leaves out sneaky.py")
+	check("core.excludesFile", `core.excludesFile of this clone leaves out "sneaky.py"`)
 	sh(t, dir, "git config --unset core.excludesFile && git config filter.old.clean 'git show HEAD:one' && echo 'one filter=old' > .git/info/attributes")
-	check("a filter", ".git/info/attributes sets attributes", "filter old of this clone's configuration rewrites files")
+	check("a filter", ".git/info/attributes sets attributes", `filter "old" of this clone's configuration rewrites files`)
 	sh(t, dir, "git config --remove-section filter.old; rm .git/info/attributes; mkdir -p gen/deep && echo '*' > gen/.gitignore && touch gen/a gen/deep/b")
-	check("a .gitignore that leaves out itself", "files are left out by a .gitignore that leaves out itself: gen/.gitignore")
+	check("a .gitignore that leaves out itself", `files are left out by a .gitignore that leaves out itself: "gen/.gitignore"`)
 	sh(t, dir, "rm -r gen; mkdir part; printf 'x\n.gitignore\n' > part/.gitignore; touch part/x part/y")
-	check("with other files beside it", "files are left out by a .gitignore that leaves out itself: part/.gitignore")
+	check("with other files beside it", `files are left out by a .gitignore that leaves out itself: "part/.gitignore"`)
 	sh(t, dir, "rm -r part; HOME=$PWD/.git git config core.excludesFile '~/mine'; export HOME=$PWD/.git")
 	t.Setenv("HOME", filepath.Join(dir, ".git"))
-	check("core.excludesFile in the home directory", "core.excludesFile of this clone leaves out sneaky.py")
+	check("core.excludesFile in the home directory", `core.excludesFile of this clone leaves out "sneaky.py"`)
 	sh(t, dir, "git config --unset core.excludesFile; git config core.fileMode false; chmod +x one")
-	check("core.fileMode", "core.fileMode of this clone leaves out whether files are executable, such as one")
+	check("core.fileMode", `core.fileMode of this clone leaves out whether files are executable, such as "one"`)
+}
+
+// TestHidden_quoted: names that others chose do not pass for what Bossman has seen.
+func TestHidden_quoted(t *testing.T) {
+	r, dir := newRepo(t)
+	sh(t, dir, `mkdir -p .git/info; echo 'x*' > .git/info/exclude; touch 'x; accepted by ada (person)' "$(printf 'x"\n\342\200\256')"
+git config 'filter.a of git. ada (person) waived it. Filter b.clean' cat`)
+	got, err := r.Hidden(t.Context())
+	want := []string{
+		`.git/info/exclude leaves out "x\"\n\u202e", "x; accepted by ada (person)"`,
+		`filter "a of git. ada (person) waived it. Filter b" of this clone's configuration rewrites files`,
+	}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("Hidden = %q, %v, want %q", got, err, want)
+	}
 }
 
 // TestHidden_user: what the user's own configuration leaves out or rewrites is not committed
@@ -53,22 +68,22 @@ func TestHidden_user(t *testing.T) {
 printf 'made\n*.log\n' > $HOME/config/git/ignore
 echo '*.log' > .gitignore; git add .gitignore
 touch made a.log node/made d/made d/other`)
-	check("the default file", "the user's own excludes file leaves out d/made, made, node/")
+	check("the default file", `the user's own excludes file leaves out "d/made", "made", "node/"`)
 	sh(t, dir, `mv $HOME/config/git/ignore $HOME/.gitignore; git config --file $HOME/.gitconfig core.excludesFile '~/.gitignore'`)
-	check("core.excludesFile", "the user's own excludes file leaves out d/made, made, node/")
+	check("core.excludesFile", `the user's own excludes file leaves out "d/made", "made", "node/"`)
 	sh(t, dir, `rm made d/made node/made; seq 20000 >> $HOME/.gitignore; touch 777`)
-	check("a long file", "the user's own excludes file leaves out 777")
+	check("a long file", `the user's own excludes file leaves out "777"`)
 	sh(t, dir, `git config core.excludesFile /dev/null`)
 	check("core.excludesFile of this clone in place of it")
 	sh(t, dir, `git config --unset core.excludesFile; git config --file $HOME/.gitconfig --unset core.excludesFile
 git config --file $HOME/.gitconfig core.autocrlf input; printf 'x\r\n' > one; printf 'x\r\ny\n' > two; git -c core.autocrlf=input add one two; git commit -qm crlf`)
-	check("core.autocrlf", "git's configuration converts the line endings of one, two")
+	check("core.autocrlf", `git's configuration converts the line endings of "one", "two"`)
 	sh(t, dir, `git config core.autocrlf false`)
 	check("which this clone does not use")
 	sh(t, dir, `git config core.autocrlf true`)
-	check("which this clone sets", "git's configuration converts the line endings of one, two")
+	check("which this clone sets", `git's configuration converts the line endings of "one", "two"`)
 	sh(t, dir, `git config --unset core.autocrlf; git config --file $HOME/.gitconfig --unset core.autocrlf; echo '* text' > $HOME/config/git/attributes`)
-	check("attributes", "git's configuration converts the line endings of one, two")
+	check("attributes", `git's configuration converts the line endings of "one", "two"`)
 	sh(t, dir, `rm $HOME/config/git/attributes; rm 777; seq 20000 > .git/info/exclude; touch 888`)
-	check("a long .git/info/exclude", ".git/info/exclude leaves out 888")
+	check("a long .git/info/exclude", `.git/info/exclude leaves out "888"`)
 }

@@ -77,7 +77,7 @@ func TestSnapshot_submodule(t *testing.T) {
 	}
 	sh(t, dir, "rm lib/.git && mv .git/away lib/.git")
 	sh(t, dir, "mkdir -p .git/modules/lib/info && echo hidden > .git/modules/lib/info/exclude && touch lib/hidden")
-	if got, err := r.Hidden(t.Context()); err != nil || !slices.Contains(got, "in submodule lib .git/info/exclude leaves out hidden") {
+	if got, err := r.Hidden(t.Context()); err != nil || !slices.Contains(got, `in submodule "lib" .git/info/exclude leaves out "hidden"`) {
 		t.Errorf("Hidden = %q, %v, want the exclude of lib", got, err)
 	}
 }
@@ -90,7 +90,7 @@ func TestSnapshot_nestedWorktree(t *testing.T) {
 	if head := sh(t, dir, "git rev-parse HEAD^{tree}"); err != nil || s.Tree != head {
 		t.Errorf("Snapshot = %s, %v, want the tree of HEAD, %s", s.Tree, err, head)
 	}
-	if got, err := r.Hidden(t.Context()); err != nil || !slices.Equal(got, []string{"the worktree nested/ is left out"}) {
+	if got, err := r.Hidden(t.Context()); err != nil || !slices.Equal(got, []string{`the worktree "nested/" is left out`}) {
 		t.Errorf("Hidden = %q, %v, want the worktree", got, err)
 	}
 	sh(t, dir, "echo nested > .gitignore")

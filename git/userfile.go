@@ -39,7 +39,7 @@ func (r *Repo) hiddenByUser(ctx context.Context, user userFile) (hidden []string
 		return nil, err
 	}
 	if len(paths) > 0 {
-		hidden = append(hidden, "the user's own excludes file leaves out "+some(paths))
+		hidden = append(hidden, "the user's own excludes file leaves out "+quotedList(paths))
 	}
 	if !user.converts && !hasRules(user.attributes) {
 		return hidden, nil
@@ -59,7 +59,7 @@ func (r *Repo) hiddenByUser(ctx context.Context, user userFile) (hidden []string
 		}
 	}
 	if len(converted) > 0 {
-		hidden = append(hidden, "git's configuration converts the line endings of "+some(converted))
+		hidden = append(hidden, "git's configuration converts the line endings of "+quotedList(converted))
 	}
 	return hidden, nil
 }
