@@ -66,6 +66,13 @@ func (i *Inspector) Begin(ctx context.Context, w board.Work) error {
 	if err := n.write("tips", tipsName(w), strings.Join(repo.Tips(), "\n")); err != nil {
 		return err
 	}
+	head, err := repo.Head()
+	if err != nil {
+		return err
+	}
+	if err := n.write("begun", tipsName(w), head.Branch); err != nil {
+		return err
+	}
 	loose, err := i.loose(ctx, repo)
 	if err != nil || loose == "" {
 		return err

@@ -16,6 +16,7 @@ import (
 // directory in the user's state directory, outside the repository.
 //
 //	tips/web-1.k7f2q   what the repository had when web-1 was first handed out
+//	begun/web-1.k7f2q  the branch that was checked out then
 //	loose/web-1.k7f2q  the files that were not committed then, and in which worktree
 //	commits/3f2c…      the task and the worker whose evidence the commit was
 //	heads/3f2c…        the task and the worker whose accepted work ended with the commit
@@ -95,7 +96,7 @@ func (n notes) has(kind, name string) bool {
 
 // prune removes old notes.
 func (n notes) prune(now time.Time) {
-	for _, kind := range []string{"tips", "loose", "commits", "heads"} {
+	for _, kind := range []string{"tips", "begun", "loose", "commits", "heads"} {
 		root, err := n.open(kind)
 		if err != nil {
 			return

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -71,16 +72,20 @@ func (i *Inspector) Place(ctx context.Context, w board.Work, branch string) (boa
 			return w.Place, err
 		}
 		at := i.where(ctx, own)
-		if at.Branch != "" && at.Branch != w.Place.Branch && w.Place.Branch != "" {
-			// A branch with new work that the worker made in place is what it works on, also if
-			// it leaves it.
-			head, err := own.Head()
-			if err == nil {
-				at.Named, _, err = i.isNew(ctx, own, w, head.Commit)
-			}
-			if err != nil {
-				return w.Place, err
-			}
+		if w.Place.Branch == "" || at.Branch == w.Place.Branch {
+			return at, nil
+		}
+		// A branch with new work that the worker made in place is what it works on, also if it
+		// leaves it.
+		w.Place.Named, err = i.madeHere(ctx, own, w, w.Place.Branch)
+		if err == nil && w.Place.Named {
+			return i.named(ctx, repo, own, w)
+		}
+		if err == nil {
+			at.Named, err = i.madeHere(ctx, own, w, at.Branch)
+		}
+		if err != nil {
+			return w.Place, err
 		}
 		return at, nil
 	}
@@ -113,6 +118,34 @@ func (i *Inspector) Place(ctx context.Context, w board.Work, branch string) (boa
 		return w.Place, err
 	}
 	return at, nil
+}
+
+// madeHere reports whether a branch has new work of a task, and is not the branch that the task
+// was first handed out on.
+func (i *Inspector) madeHere(ctx context.Context, repo *git.Repo, w board.Work, branch string) (bool, error) {
+	begun, known := i.notes(repo).read("begun", tipsName(w))
+	commit := repo.Branch(branch)
+	if !known || slices.Contains(begun, branch) || commit == "" {
+		return false, nil
+	}
+	fresh, _, err := i.isNew(ctx, repo, w, commit)
+	return fresh, err
+}
+
+// Moved reports whether another branch is checked out at a place than the one that is known of
+// it. It only reads files.
+func (i *Inspector) Moved(at board.Where) bool {
+	host, _ := os.Hostname()
+	repo, err := i.repo()
+	if err != nil || repo == nil || at.Host != host || at.Dir == "" || at.Named || at.Away() {
+		return false
+	}
+	own, ok := git.At(at.Dir)
+	if !ok || own.Common != repo.Common {
+		return false
+	}
+	head, err := own.Head()
+	return err == nil && head.Branch != "" && head.Branch != at.Branch
 }
 
 // named is Place for a worker that has named its branch before. own is the worktree where its

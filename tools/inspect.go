@@ -21,6 +21,9 @@ type Inspector interface {
 	// Place returns where the work of a claim is now. branch is a branch that the call
 	// names, or empty. The error is a *board.PlaceError if the work cannot be seen from here.
 	Place(ctx context.Context, w board.Work, branch string) (board.Where, error)
+	// Moved reports whether another branch is checked out at a place than the one that is
+	// known of it. It costs little.
+	Moved(at board.Where) bool
 	// Look returns what there is now of the work that an earlier attempt left at a place. ok
 	// is false if it cannot be looked at from here.
 	Look(ctx context.Context, left board.Where) (s board.Sight, ok bool)
@@ -80,9 +83,9 @@ const (
 )
 
 // work returns the work of a task's newest attempt, for the Inspector.
-func (t *Tools) work(ctx context.Context, k *caller, d board.Dossier) (w board.Work, err error) {
+func (t *Tools) work(ctx context.Context, principal string, d board.Dossier) (w board.Work, err error) {
 	w = board.WorkOf(d)
-	w.Others, err = t.b.Claims(ctx, board.ClaimFilter{Principal: k.Principal})
+	w.Others, err = t.b.Claims(ctx, board.ClaimFilter{Principal: principal})
 	return w, err
 }
 
@@ -128,7 +131,7 @@ func (t *Tools) place(ctx context.Context, k *caller, h board.Handle, branch str
 	d, err := t.b.Get(ctx, h.Task, 1)
 	if err == nil && mayBeAccepted(d, h) {
 		var w board.Work
-		if w, err = t.work(ctx, k, d); err == nil {
+		if w, err = t.work(ctx, k.Principal, d); err == nil {
 			at, err = t.o.Inspector.Place(ctx, w, branch)
 		}
 	}
@@ -158,7 +161,7 @@ func (t *Tools) inspect(ctx context.Context, k *caller, e action, r *board.Repor
 	if err != nil {
 		return nil, "", err
 	}
-	w, err := t.work(ctx, k, d)
+	w, err := t.work(ctx, k.Principal, d)
 	if err != nil {
 		return nil, "", err
 	}

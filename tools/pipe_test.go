@@ -204,6 +204,7 @@ func (slowCheck) Resolve(context.Context, board.Work, []board.Evidence) {}
 func (slowCheck) Apart(at board.Where, branch string) board.Room {
 	return board.Room{Branch: branch, Dir: at.Dir + ".worktrees/" + branch}
 }
+func (slowCheck) Moved(board.Where) bool         { return false }
 func (slowCheck) Command() (command, why string) { return "", "" }
 
 func (slowCheck) Look(context.Context, board.Where) (board.Sight, bool) { return board.Sight{}, false }

@@ -87,7 +87,33 @@ func (t *Tools) renew(ctx context.Context) time.Duration {
 	if len(held) == 0 {
 		t.setEnded(given)
 	}
+	for _, c := range held {
+		if err := t.follow(ctx, c); err != nil && ctx.Err() == nil {
+			t.o.Logger.Warn("the place of the work could not be noted", "task", c.Task, "err", err)
+		}
+	}
 	return nextRenewal(held)
+}
+
+// follow notes where the work of a claim is if its worker has changed branches: if it dies
+// before it says anything, its work is looked for there.
+func (t *Tools) follow(ctx context.Context, c board.Claim) error {
+	if t.o.Inspector == nil || c.IsReview() || !t.o.Inspector.Moved(c.Where) {
+		return nil
+	}
+	d, err := t.b.Get(ctx, c.Task, 1)
+	if err != nil {
+		return err
+	}
+	w, err := t.work(ctx, c.Worker.Principal, d)
+	if err != nil {
+		return err
+	}
+	at, err := t.o.Inspector.Place(ctx, w, "")
+	if err != nil {
+		return err
+	}
+	return t.b.Locate(ctx, board.Actor{Principal: c.Worker.Principal, Owner: c.Owner, Worker: c.Worker.Name}, c.Handle, at)
 }
 
 // keep renews the claims of a caller that has no process on a pipe, at once and until stop is
