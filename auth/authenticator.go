@@ -71,8 +71,8 @@ type Options struct {
 	// EdDSA. Algorithms with a shared secret, and none, are never accepted.
 	Algorithms []string
 	// OwnerClaim is the claim with the owner of a token; default sub. Users must not be
-	// able to change it. NameClaim is the claim with the display name; default name,
-	// preferred_username, email or sub.
+	// able to change it. NameClaim is the claim with the name that is shown beside
+	// the owner; default name, preferred_username or email.
 	OwnerClaim, NameClaim string
 	// Person matches the tokens of people: those with one of these claims, unless the token
 	// itself says that a program got it for itself, or uses it for somebody. Empty: no token

@@ -15,7 +15,7 @@ type Principal struct {
 	// ID is stable: "key:" and the id of the key, or "tok:" and a hash of the token's
 	// issuer and subject.
 	ID string
-	// Name is the display name.
+	// Name is the display name. A token's begins with its owner.
 	Name string
 	// Person is set for a person's credential, and not for an agent's.
 	Person bool

@@ -224,11 +224,21 @@ func (c claims) principal(o *Options, revoked <-chan struct{}) *Principal {
 	p.Name = p.Owner
 	for _, n := range names {
 		if s := c.text(n); checkName("a person", s) == nil {
-			p.Name = s
+			p.Name = alias(p.Owner, s)
 			break
 		}
 	}
 	return p
+}
+
+// alias is the display name of an owner whom the issuer calls by another name. The owner
+// stands first, because users can change that name at many issuers, and two may have the
+// same one; and without parentheses, in which others say what an author is.
+func alias(owner, name string) string {
+	if strings.EqualFold(owner, name) {
+		return owner
+	}
+	return owner + " alias " + strings.NewReplacer("(", "[", ")", "]").Replace(name)
 }
 
 func ownerClaim(o *Options) string {

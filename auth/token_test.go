@@ -189,7 +189,7 @@ func TestToken_good(t *testing.T) {
 	a := s.authenticator(m, staff)
 	raw := s.token(t, nil)
 	p := opens(t, a, raw)
-	if !strings.HasPrefix(p.ID, "tok:") || len(p.ID) != 36 || p.Name != "Ada" || p.Owner != "user-1" || !p.Person || p.Key != "" ||
+	if !strings.HasPrefix(p.ID, "tok:") || len(p.ID) != 36 || p.Name != "user-1 alias Ada" || p.Owner != "user-1" || !p.Person || p.Key != "" ||
 		p.Role("web") != Lead || p.Expires.IsZero() || over(p) {
 		t.Errorf("Token() = %+v", p)
 	}
@@ -358,19 +358,22 @@ func TestToken_people(t *testing.T) {
 		person      bool
 		name, owner string
 	}{
-		"nobody said who":     {nil, nil, false, "Ada", "user-1"},
-		"by a claim":          {nil, staff, true, "Ada", "user-1"},
-		"not by a claim":      {nil, func(o *Options) { o.Person = []Match{{"groups", "people"}} }, false, "Ada", "user-1"},
-		"by the second":       {nil, func(o *Options) { o.Person = []Match{{"kind", "person"}, {"groups", "eng"}} }, true, "Ada", "user-1"},
-		"by a truth":          {map[string]any{"human": true}, func(o *Options) { o.Person = []Match{{"human", "true"}} }, true, "Ada", "user-1"},
-		"by a lie":            {map[string]any{"human": false}, func(o *Options) { o.Person = []Match{{"human", "true"}} }, false, "Ada", "user-1"},
+		"nobody said who":     {nil, nil, false, "user-1 alias Ada", "user-1"},
+		"by a claim":          {nil, staff, true, "user-1 alias Ada", "user-1"},
+		"not by a claim":      {nil, func(o *Options) { o.Person = []Match{{"groups", "people"}} }, false, "user-1 alias Ada", "user-1"},
+		"by the second":       {nil, func(o *Options) { o.Person = []Match{{"kind", "person"}, {"groups", "eng"}} }, true, "user-1 alias Ada", "user-1"},
+		"by a truth":          {map[string]any{"human": true}, func(o *Options) { o.Person = []Match{{"human", "true"}} }, true, "user-1 alias Ada", "user-1"},
+		"by a lie":            {map[string]any{"human": false}, func(o *Options) { o.Person = []Match{{"human", "true"}} }, false, "user-1 alias Ada", "user-1"},
 		"a program":           {map[string]any{"sub": "claude", "name": nil}, staff, false, "claude", "claude"},
 		"a program, by azp":   {map[string]any{"sub": "ci", "client_id": nil, "azp": "ci", "name": nil}, staff, false, "ci", "ci"},
-		"a program, by gty":   {map[string]any{"gty": "client-credentials"}, staff, false, "Ada", "user-1"},
-		"a program for Ada":   {map[string]any{"act": map[string]any{"sub": "claude"}}, staff, false, "Ada", "user-1"},
-		"an owner by claim":   {map[string]any{"email": "ada@example.org"}, func(o *Options) { o.OwnerClaim = "email" }, false, "Ada", "ada@example.org"},
-		"a name by claim":     {map[string]any{"nick": "A."}, func(o *Options) { o.NameClaim = "nick" }, false, "A.", "user-1"},
-		"a name that acts":    {map[string]any{"name": "A\x1b]0;x\x07", "preferred_username": "ada"}, nil, false, "ada", "user-1"},
+		"a program, by gty":   {map[string]any{"gty": "client-credentials"}, staff, false, "user-1 alias Ada", "user-1"},
+		"a program for Ada":   {map[string]any{"act": map[string]any{"sub": "claude"}}, staff, false, "user-1 alias Ada", "user-1"},
+		"an owner by claim":   {map[string]any{"email": "ada@example.org"}, func(o *Options) { o.OwnerClaim = "email" }, false, "ada@example.org alias Ada", "ada@example.org"},
+		"a name by claim":     {map[string]any{"nick": "A."}, func(o *Options) { o.NameClaim = "nick" }, false, "user-1 alias A.", "user-1"},
+		"a name that acts":    {map[string]any{"name": "A\x1b]0;x\x07", "preferred_username": "ada"}, nil, false, "user-1 alias ada", "user-1"},
+		"another's subject":   {map[string]any{"name": "user-2"}, staff, true, "user-1 alias user-2", "user-1"},
+		"a name with a kind":  {map[string]any{"name": "bob (person)"}, nil, false, "user-1 alias bob [person]", "user-1"},
+		"its own subject":     {map[string]any{"name": "User-1"}, nil, false, "user-1", "user-1"},
 		"a name turned round": {map[string]any{"name": "\u202eada"}, nil, false, "user-1", "user-1"},
 	} {
 		p := opens(t, s.authenticator(newMemory(), c.edit), s.token(t, c.claims))

@@ -33,6 +33,7 @@ type auditLine struct {
 	Time      time.Time `json:"time"`
 	Principal string    `json:"principal,omitzero"`
 	Name      string    `json:"name,omitzero"`
+	Owner     string    `json:"owner,omitzero"`
 	Kind      string    `json:"kind,omitzero"`
 	Key       string    `json:"key,omitzero"`
 	Method    string    `json:"method"`
@@ -68,7 +69,7 @@ func (t *Telemetry) line(ctx context.Context, r *mcp.Request, s subject, o *outc
 	x.Verb = o.verb()
 	if t.o.Who != nil {
 		who := t.o.Who(r.Principal)
-		x.Name, x.Kind, x.Key = clip(who.Name), clip(who.Kind), clip(who.Key)
+		x.Name, x.Owner, x.Kind, x.Key = clip(who.Name), clip(who.Owner), clip(who.Kind), clip(who.Key)
 	}
 	switch {
 	case o.denied:
@@ -87,7 +88,7 @@ func (t *Telemetry) line(ctx context.Context, r *mcp.Request, s subject, o *outc
 func (x *auditLine) encode() []byte {
 	b, err := jsonv2.Marshal(x)
 	if err != nil { // a name is not UTF-8
-		x.Name, x.Kind, x.Key, x.Principal, x.Machine = "", "", "", unknown, ""
+		x.Name, x.Owner, x.Kind, x.Key, x.Principal, x.Machine = "", "", "", "", unknown, ""
 		b, _ = jsonv2.Marshal(x)
 	}
 	return append(escape(nil, b), '\n')

@@ -22,12 +22,12 @@ import (
 )
 
 type auditLine struct {
-	Verb                                                             string
-	Time                                                             time.Time
-	Principal, Name, Kind, Key, Method, Tool, Project, Task, Outcome string
-	Code, More                                                       int
-	Seconds                                                          float64
-	Trace                                                            string `json:"trace_id"`
+	Verb                                                                    string
+	Time                                                                    time.Time
+	Principal, Name, Owner, Kind, Key, Method, Tool, Project, Task, Outcome string
+	Code, More                                                              int
+	Seconds                                                                 float64
+	Trace                                                                   string `json:"trace_id"`
 }
 
 func auditLines(t *testing.T, stream string) (lines []auditLine) {
@@ -45,7 +45,7 @@ func auditLines(t *testing.T, stream string) (lines []auditLine) {
 // TestAudit_outcomes calls tools that read, write, fail and deny.
 func TestAudit_outcomes(t *testing.T) {
 	b := newBench(t, telemetry.Options{Who: func(p mcp.Principal) telemetry.Who {
-		return telemetry.Who{Name: "Ada \u202e" + p.ID, Kind: "person", Key: "key-7"}
+		return telemetry.Who{Name: "Ada \u202e" + p.ID, Owner: "ada", Kind: "person", Key: "key-7"}
 	}})
 	s := newServer(b)
 	addTools(s)
@@ -61,7 +61,7 @@ func TestAudit_outcomes(t *testing.T) {
 	var got []string
 	for _, l := range auditLines(t, stream) {
 		got = append(got, fmt.Sprintf("%s %s %s %d", l.Method, l.Tool, l.Outcome, l.Code))
-		if l.Principal != "local" || l.Name != "Ada \u202elocal" || l.Kind != "person" || l.Key != "key-7" || l.Time.IsZero() || l.Seconds <= 0 || len(l.Trace) != 32 {
+		if l.Principal != "local" || l.Name != "Ada \u202elocal" || l.Kind != "person" || l.Owner != "ada" || l.Key != "key-7" || l.Time.IsZero() || l.Seconds <= 0 || len(l.Trace) != 32 {
 			t.Errorf("audit line %+v", l)
 		}
 	}

@@ -35,9 +35,10 @@ type Options struct {
 
 // Who describes a principal in the audit stream.
 type Who struct {
-	Name string // display name
-	Kind string // person, agent, …
-	Key  string // id of the key that was used, never the key itself
+	Name  string // display name
+	Owner string // who is responsible, as a key or token says
+	Kind  string // person, agent, …
+	Key   string // id of the key that was used, never the key itself
 }
 
 // Telemetry measures, traces and audits what a server and its board do. Its

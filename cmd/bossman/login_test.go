@@ -141,7 +141,7 @@ func TestLogin_browser(t *testing.T) {
 	}
 	t.Run("not a person", func(t *testing.T) {
 		out, err := is.login(t, env, is.serve(t, env, db))
-		if e, ok := errors.AsType[*exec.ExitError](err); !ok || e.ExitCode() != 4 || !strings.Contains(out, "does not take the token of Ada for a person's") || !strings.Contains(out, "--oauth-person CLAIM=VALUE") {
+		if e, ok := errors.AsType[*exec.ExitError](err); !ok || e.ExitCode() != 4 || !strings.Contains(out, "does not take the token of ada for a person's") || !strings.Contains(out, "--oauth-person CLAIM=VALUE") {
 			t.Errorf("login: %v\n%s", err, out)
 		}
 		if out, err := run(env, "key", "list", "--all", "--board", db, "--project", "shop"); err != nil || !strings.Contains(out, "No keys.") {
@@ -154,7 +154,7 @@ func TestLogin_browser(t *testing.T) {
 	t.Run("a person", func(t *testing.T) {
 		address := is.serve(t, env, db, "--oauth-person", "groups=eng")
 		out, err := is.login(t, env, address)
-		if err != nil || !strings.Contains(out, "as Ada: shop (lead)") {
+		if err != nil || !strings.Contains(out, "as ada: shop (lead)") {
 			t.Fatalf("login: %v\n%s", err, out)
 		}
 		if out, err := run(append(env, "BOSSMAN_BOARD=http://"+address), "task", "add", "Paint the door", "--project", "shop"); err != nil || !strings.Contains(out, "shop-1") {
@@ -165,7 +165,7 @@ func TestLogin_browser(t *testing.T) {
 			t.Errorf("the machine's keys are %+v, want one of ada's, for a day", first)
 		}
 		// The issuer confirms it again: the machine keeps its key, for another day.
-		if out, err := is.login(t, env, address); err != nil || !strings.Contains(out, "as Ada: shop (lead)") {
+		if out, err := is.login(t, env, address); err != nil || !strings.Contains(out, "as ada: shop (lead)") {
 			t.Fatalf("login again: %v\n%s", err, out)
 		}
 		if again := is.keys(t, run, env, db); len(again) != 1 || again[0].ID != first[0].ID || !again[0].Expires.After(first[0].Expires) {

@@ -211,3 +211,21 @@ func TestRights_tokens(t *testing.T) {
 		})
 	}
 }
+
+// TestRights_name: whoever takes another's name at the issuer is not taken for them.
+func TestRights_name(t *testing.T) {
+	t.Parallel()
+	is := newTestIssuer(t)
+	s := newTestServer(t, is.options())
+	q, err := s.board.Ask(t.Context(), board.Actor{Principal: "bob", Owner: "bob", Name: "bob"}, board.NewQuestion{Project: "web", Text: "May I push?", HumanOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	eve := s.client(is.token(t, "u-eve", map[string]any{"name": "ada"}), newest)
+	if got := eve.ask("bossman/answer", fmt.Sprintf(`{"as":{"person":true},"args":{"ID":%d,"Answer":"Yes, says ada"}}`, q.ID)); got.code != 0 {
+		t.Fatal(got.text)
+	}
+	if q := s.question(); q.AnsweredBy != "u-eve alias ada" || q.AnsweredAs != board.ByPerson {
+		t.Errorf("answered by %s (%s)", q.AnsweredBy, q.AnsweredAs)
+	}
+}

@@ -16,5 +16,5 @@ func Who(mp mcp.Principal) telemetry.Who {
 	if p.Person {
 		kind = "person"
 	}
-	return telemetry.Who{Name: p.Name, Kind: kind, Key: p.Key}
+	return telemetry.Who{Name: p.Name, Owner: p.Owner, Kind: kind, Key: p.Key}
 }
