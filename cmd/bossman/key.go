@@ -214,7 +214,7 @@ one person.`,
 			if (len(ids) == 0) == (machine == "") || owner != "" && machine == "" {
 				return console.Usagef("name keys by their ids, or a machine with --machine, and its --owner")
 			}
-			return a.loseKeys(cmd.Context(), ids, "is revoked", "its key was revoked", func(k auth.Key) bool {
+			return a.loseKeys(cmd.Context(), ids, keyRevoked, "its key was revoked", func(k auth.Key) bool {
 				return machine != "" && k.Machine == machine && k.Revoked.IsZero() && (owner == "" || k.Owner == owner)
 			}, func(o *openBoard, id string) ([]string, error) {
 				return o.keys.RevokeKey(cmd.Context(), id, a.shellUser())
@@ -244,7 +244,7 @@ with what is left. What their agents held is ready for others.`,
 			if project == auth.EveryProject {
 				a.flags.Project = ""
 			}
-			return a.loseKeys(cmd.Context(), ids, "is lowered to "+r.String(), "its key was lowered", nil,
+			return a.loseKeys(cmd.Context(), ids, "lowered to "+r.String(), "its key was lowered", nil,
 				func(o *openBoard, id string) ([]string, error) {
 					return o.keys.LowerKey(cmd.Context(), id, project, r, a.shellUser())
 				})
@@ -311,13 +311,13 @@ func (a *app) loseKeys(ctx context.Context, ids []string, done, reason string, m
 				Revoked  bool     `json:"revoked"`
 				Children []string `json:"children,omitzero"`
 				Released []string `json:"released,omitzero"`
-			}{id, done == "is revoked", others, idTexts(released)})
+			}{id, done == keyRevoked, others, idTexts(released)})
 		}
 		with := ""
 		if len(others) > 0 {
 			with = ", with " + console.Count(len(others), "key") + " created from it"
 		}
-		a.Linef("%s %s%s.%s", id, done, with, boardtext.Released(released))
+		a.Linef("%s is %s%s.%s", id, done, with, boardtext.Released(released))
 		return nil
 	})
 }

@@ -110,7 +110,30 @@ func (o *outage) hold(args ...string) {
 		o.held(o.live + o.dead)
 		dying.kill()
 	}
-	time.Sleep(2 * time.Second)
+	o.swept()
+}
+
+// swept waits until a sweep is recorded that has seen the claims.
+func (o *outage) swept() {
+	o.t.Helper()
+	store := o.open()
+	defer store.Close()
+	for end := time.Now().Add(60 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		var due bool
+		err := store.Read(o.t.Context(), func(r board.Reader) (err error) {
+			due, err = r.SweepDue()
+			return err
+		})
+		if err != nil {
+			o.t.Fatal(err)
+		}
+		if !due {
+			return
+		}
+		if time.Now().After(end) {
+			o.t.Fatal("no sweep is recorded after a minute")
+		}
+	}
 }
 
 // held waits until there are n claims.
