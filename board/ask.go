@@ -271,6 +271,9 @@ func (b *Board) Answer(ctx context.Context, a Actor, id QuestionID, answer strin
 		if q.Owner == a.Owner && a.Owner != "" || a.Worker != "" && q.Asker == (WorkerID{Principal: a.Principal, Name: a.Worker}) {
 			return denied("%v cannot be answered by its asker", id)
 		}
+		if a.OneWorker && q.Asker.Principal == a.Principal {
+			return denied("%v was asked with this key, so no worker with this key can answer it. A person can, and so can a worker with another key", id)
+		}
 		if !q.Claim.IsZero() {
 			if err := c.lock(q.Claim.Task); err != nil {
 				return err

@@ -37,7 +37,7 @@ func (b *Board) claimant(r Reader, a Actor, w Wish) (Claimant, Standing, error) 
 			}
 		}
 	}
-	c := Claimant{Worker: WorkerID{Principal: a.Principal, Name: w.Worker}, Owner: a.Owner, Session: w.Session, Where: w.Where, Nonce: NewNonce()}
+	c := Claimant{Worker: WorkerID{Principal: a.Principal, Name: w.Worker}, Owner: a.Owner, Session: w.Session, Where: w.Where, Nonce: NewNonce(), OneWorker: a.OneWorker}
 	st, err := r.Standing(c.Worker)
 	if err != nil {
 		return c, st, err
@@ -75,7 +75,7 @@ func (b *Board) claimant(r Reader, a Actor, w Wish) (Claimant, Standing, error) 
 func newClaimant(a Actor, w Wish) Claimant {
 	return Claimant{
 		Worker: WorkerID{Principal: a.Principal, Name: newWorkerName()}, New: true,
-		Owner: a.Owner, Session: w.Session, Where: w.Where, Nonce: NewNonce(),
+		Owner: a.Owner, Session: w.Session, Where: w.Where, Nonce: NewNonce(), OneWorker: a.OneWorker,
 	}
 }
 

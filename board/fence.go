@@ -237,30 +237,29 @@ func (c *change) fail(t *Task) {
 }
 
 // notHolder denies an action to a caller that held any attempt of a task: nobody reviews
-// their own work. In an agent's shell that is every caller whose principal held one.
+// their own work. In an agent's shell, and for a program's key, that is every caller whose
+// principal held one.
 func (c *change) notHolder(id ID, what string) error {
-	held, err := c.tx.Held(id, c.actor.Owner, WorkerID{Principal: c.actor.Principal, Name: c.actor.Worker})
+	who := Claimant{Worker: WorkerID{Principal: c.actor.Principal, Name: c.actor.Worker}, Owner: c.actor.Owner}
+	held, err := c.tx.Held(id, who)
 	if err != nil {
 		return err
 	}
 	if held {
 		return denied("a worker that held %v cannot %s", id, what)
 	}
-	if !c.actor.Shell {
+	if !c.actor.Shell && !c.actor.OneWorker {
 		return nil
 	}
-	for n := 1; n <= c.tasks[id].Attempt; n++ {
-		a, err := c.tx.Attempt(id, n)
-		if errors.Is(err, ErrNotFound) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if a.Worker.Principal == c.actor.Principal {
-			return denied("this process was started in an agent's shell, and that agent may have worked on %v: it cannot %s. "+
-				"A person can, and so can an agent in a client of its own that a person started", id, what)
-		}
+	who.OneWorker = true
+	switch held, err := c.tx.Held(id, who); {
+	case err != nil:
+		return err
+	case held && c.actor.Shell:
+		return denied("this process was started in an agent's shell, and that agent may have worked on %v: it cannot %s. "+
+			"A person can, and so can an agent in a client of its own that a person started", id, what)
+	case held:
+		return denied("a worker with this key held %v, so no worker with this key can %s. A person can, and so can a worker with another key", id, what)
 	}
 	return nil
 }

@@ -52,7 +52,7 @@ func (c *change) grantReview(w Wish, id ID, who Claimant) (delivery, error) {
 	if t.Status != InReview || p.Policy != PolicyReview || p.PausedBy != "" || p.Archived || !slices.Contains(w.Reviews, id.Project) {
 		return delivery{}, conflict("the review of %v cannot be handed out now", id)
 	}
-	held, err := c.tx.Held(id, who.Owner, who.Worker)
+	held, err := c.tx.Held(id, who)
 	if err != nil {
 		return delivery{}, err
 	}

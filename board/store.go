@@ -125,9 +125,10 @@ type Tx interface {
 	LiveClaim(id ID) (Claim, error)
 	// Attempt reads an attempt by task and number. The caller compares the nonce.
 	Attempt(id ID, n int) (Attempt, error)
-	// Held reports whether any attempt of the task was held from owner, by worker, or by a
-	// worker whose name owner has now.
-	Held(id ID, owner string, worker WorkerID) (bool, error)
+	// Held reports whether any attempt of the task was held from the claimant's owner, by its
+	// worker, or by a worker whose name that owner has now; with OneWorker, by any worker of
+	// its principal.
+	Held(id ID, who Claimant) (bool, error)
 
 	// Once stores an idempotency key, and must be the first call of a transaction. If
 	// the key exists, Once returns what was stored with it.
@@ -250,6 +251,8 @@ type Claimant struct {
 	Where   Where
 	// Nonce is that of its grant; a new one if it is empty.
 	Nonce string
+	// OneWorker is as in Actor. It matters for reviews only.
+	OneWorker bool
 }
 
 // A Sweep is the answer of BeginSweep.

@@ -68,6 +68,10 @@ type Actor struct {
 	// Shell is set if the process was started in an agent's shell, so that it may be the
 	// agent of any process of the principal.
 	Shell bool
+	// OneWorker is set if all workers of the principal count as one where work is judged.
+	// The key of a program at a server is such a one: that a process of it is another one
+	// is only what the program says.
+	OneWorker bool
 }
 
 // An ActorKind says whether a person or an agent did something. It is empty where that is

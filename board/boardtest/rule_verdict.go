@@ -142,6 +142,34 @@ var ruleVerdicts = group{"reviews and releases", []test{
 		_, err = f.board.Review(f.ctx, other, id, board.Decision{Verdict: board.Reject, Note: "No."})
 		f.ok(err)
 	}},
+	{"to a program's key nobody is somebody else to the work of that key", func(f *fixture) {
+		f.project(board.Project{Slug: project, Policy: board.PolicyReview})
+		id := f.create("a")
+		x, y, z := f.agent("x"), f.agent("y"), f.agent("z")
+		for _, a := range []*agent{x, y, z} {
+			a.actor.OneWorker = true
+		}
+		z.actor.Principal = "key:other"
+		h := x.take(id)
+		about, err := f.board.Ask(f.ctx, x.actor, board.NewQuestion{Claim: h, Text: "?", Default: "no"})
+		f.ok(err)
+		loose, err := f.board.Ask(f.ctx, x.actor, board.NewQuestion{Project: project, Text: "??"})
+		f.ok(err)
+		for _, q := range []board.QuestionID{about.ID, loose.ID} {
+			_, err = f.board.Answer(f.ctx, y.actor, q, "yes")
+			f.is("an answer", err, board.ErrDenied)
+			_, err = f.board.Answer(f.ctx, z.actor, q, "yes")
+			f.ok(err)
+		}
+		_, err = f.board.Update(f.ctx, y.actor, id, board.Edit{Acceptance: new("Anything.")})
+		f.is("another acceptance", err, board.ErrDenied)
+		x.done(h)
+		y.nothing(reviewing)
+		_, err = f.board.Review(f.ctx, y.actor, id, board.Decision{Verdict: board.Accept})
+		f.is("a verdict", err, board.ErrDenied)
+		_, err = f.board.Review(f.ctx, z.actor, id, board.Decision{Verdict: board.Accept, Claim: z.review(id)})
+		f.ok(err)
+	}},
 	{"a verdict applies to one status", func(f *fixture) {
 		id := f.create("a")
 		for _, v := range []board.Verdict{board.Accept, board.Reject, board.Retry} {

@@ -121,7 +121,7 @@ var storeClaims = group{"claims", []test{
 			a, err := tx.Attempt(id, 1)
 			a.GrantedAt, a.EndedAt = want.GrantedAt, want.EndedAt.Add(a.EndedAt.Sub(want.EndedAt))
 			f.equal("attempt", fmt.Sprintf("%+v", a), fmt.Sprintf("%+v", want))
-			held, err2 := tx.Held(id, "other", board.WorkerID{})
+			held, err2 := tx.Held(id, board.Claimant{Owner: "other"})
 			f.equal("Held(other)", words(held, err2), "true <nil>")
 			return err
 		})

@@ -41,7 +41,7 @@ var storeTasks = group{"tasks", []test{
 			f.is("LiveClaim", err, board.ErrNotFound)
 			_, err = tx.Attempt(id, 1)
 			f.is("Attempt", err, board.ErrNotFound)
-			held, err := tx.Held(id, "nobody", board.WorkerID{})
+			held, err := tx.Held(id, board.Claimant{Owner: "nobody"})
 			f.equal("Held", words(held, err), "false <nil>")
 			return nil
 		})

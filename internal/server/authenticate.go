@@ -111,7 +111,7 @@ func callerOf(ctx context.Context, mp mcp.Principal, projects *projectList) (*ac
 		return &access.Caller{}, nil
 	}
 	c := &access.Caller{
-		Actor: board.Actor{Principal: p.ID, Owner: p.ID, Name: cmp.Or(p.Name, p.Owner), Person: p.Person},
+		Actor: board.Actor{Principal: p.ID, Owner: p.ID, Name: cmp.Or(p.Name, p.Owner), Person: p.Person, OneWorker: !p.Person},
 		Roles: p.Grants, Role: p.Best(),
 	}
 	if every := p.Grants[auth.EveryProject]; every > auth.None {

@@ -229,3 +229,52 @@ func TestRights_name(t *testing.T) {
 		t.Errorf("answered by %s (%s)", q.AnsweredBy, q.AnsweredAs)
 	}
 }
+
+// TestRights_ownWork: a program does not judge its own work by saying that it is another
+// process. The processes of a person's machine are different workers.
+func TestRights_ownWork(t *testing.T) {
+	t.Parallel()
+	for _, person := range []bool{false, true} {
+		t.Run(fmt.Sprintf("person %t", person), func(t *testing.T) {
+			t.Parallel()
+			s := newTestServer(t, Options{})
+			if err := s.board.SetProject(t.Context(), board.Project{Slug: "web", Policy: board.PolicyReview}); err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := s.board.Create(t.Context(), board.Actor{Principal: "bob", Person: true}, board.NewTask{Project: "web", Title: "One"}, ""); err != nil {
+				t.Fatal(err)
+			}
+			k := s.client(s.key("web", auth.Lead, person), newest)
+			var out struct {
+				Value struct {
+					Claim struct {
+						Task, Nonce string
+						Attempt     int
+						Worker      struct{ Name string }
+					}
+				} `json:"value"`
+			}
+			got := k.ask("bossman/next", `{"as":{"owner":"p-1"},"args":{"Projects":["web"],"Key":"n"}}`)
+			if err := json.Unmarshal(got.result, &out); err != nil || out.Value.Claim.Task != "web-1" {
+				t.Fatalf("%s, %v", got.text, err)
+			}
+			c := out.Value.Claim
+			if got := k.ask("bossman/done", fmt.Sprintf(`{"as":{"owner":"p-1","worker":%q},"args":{"Claim":{"Task":"web-1","Attempt":%d,"Nonce":%q},"Report":{"Summary":"Done."}}}`, c.Worker.Name, c.Attempt, c.Nonce)); got.code != 0 {
+				t.Fatal(got.text)
+			}
+			for _, as := range []string{`{"owner":"p-1"}`, `{"owner":"p-2"}`, `{}`} {
+				got := k.ask("bossman/review", `{"as":`+as+`,"args":{"ID":"web-1","Verdict":"accept"}}`)
+				if accepted := got.code == 0; accepted != (person && as != `{"owner":"p-1"}`) {
+					t.Errorf("accepted by %s: %s", as, got.text)
+				}
+				if got.code == 0 {
+					return
+				}
+			}
+			other := s.client(s.key("web", auth.Lead, false), newest)
+			if got := other.tool("review_task", `{"task":"web-1","verdict":"accept"}`); got.kind != "" {
+				t.Errorf("another key: %s", got.text)
+			}
+		})
+	}
+}

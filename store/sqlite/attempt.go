@@ -49,15 +49,15 @@ func (t *tx) Attempt(id board.ID, n int) (board.Attempt, error) {
 	return list[0], nil
 }
 
-func (t *tx) Held(id board.ID, owner string, w board.WorkerID) (bool, error) {
-	const query = `SELECT EXISTS (SELECT 1 FROM attempts a WHERE task_id = ?1 AND (owner = ?2 OR principal = ?3 AND worker = ?4
+func (t *tx) Held(id board.ID, who board.Claimant) (bool, error) {
+	const query = `SELECT EXISTS (SELECT 1 FROM attempts a WHERE task_id = ?1 AND (owner = ?2 OR principal = ?3 AND (worker = ?4 OR ?5)
 	OR EXISTS (SELECT 1 FROM workers w WHERE w.principal = a.principal AND w.name = a.worker AND w.owner = ?2 AND w.owner <> '')))`
 	packed, err := t.pack(id)
 	if err != nil {
 		return false, err
 	}
 	var held bool
-	err = t.get(query, []any{packed, owner, w.Principal, w.Name}, &held)
+	err = t.get(query, []any{packed, who.Owner, who.Worker.Principal, who.Worker.Name, who.OneWorker}, &held)
 	return held, err
 }
 

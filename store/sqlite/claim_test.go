@@ -158,7 +158,7 @@ func TestClaim_roundTrip(t *testing.T) {
 			t.Errorf("Attempt() = %+v\nwant %+v", b, a)
 		}
 		for owner, want := range map[string]bool{"p1": true, "p2": false} {
-			if held, err := tx.Held(c.Task, owner, board.WorkerID{}); held != want || err != nil {
+			if held, err := tx.Held(c.Task, board.Claimant{Owner: owner}); held != want || err != nil {
 				t.Errorf("Held(%s) = %v, %v", owner, held, err)
 			}
 		}

@@ -133,7 +133,7 @@ func everything(t *testing.T, s *Store) {
 		task, err := tx.Task(web(5))
 		task.Seq++
 		a, err3 := tx.Attempt(c.Task, 1)
-		_, err4 := tx.Held(c.Task, "p", board.WorkerID{})
+		_, err4 := tx.Held(c.Task, board.Claimant{Owner: "p"})
 		_, err5 := tx.Renew(c.Handle)
 		_, err6 := tx.Expired(1)
 		_, err7 := tx.Due(1)
