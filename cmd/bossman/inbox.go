@@ -72,7 +72,8 @@ type inboxEntry struct {
 	Cancel  string              `json:"cancel,omitzero"` // the command that declines it
 	Asked   *boardjson.Question `json:"question,omitzero"`
 
-	age string
+	age  string
+	said string // what a worker said, which Detail ends with
 }
 
 // maxDetailed is for how many tasks of a status the last attempt is read.
@@ -188,7 +189,7 @@ func (o *openBoard) followUps(ctx context.Context, slug string, now time.Time) (
 		for _, e := range first {
 			if e.Kind == board.EventCreated && e.Detail.Worker != "" {
 				in = append(in, inboxEntry{
-					Kind: "follow_up", ID: t.ID.String(), Title: t.Title, Task: t.ID.String(), Detail: e.Detail.Prior, Since: e.When().UTC(), age: boardtext.Ago(now, e.When()),
+					Kind: "follow_up", ID: t.ID.String(), Title: t.Title, Task: t.ID.String(), Detail: e.Detail.Prior, said: e.Detail.Prior, Since: e.When().UTC(), age: boardtext.Ago(now, e.When()),
 					Command: fmt.Sprintf("bossman task start %v", t.ID), Cancel: fmt.Sprintf("bossman task cancel %v", t.ID),
 				})
 			}
@@ -224,9 +225,11 @@ func (e *inboxEntry) addOutcome(d board.Dossier, now time.Time) {
 	e.age = boardtext.Ago(now, last.EndedAt)
 	switch {
 	case d.Task.Status == board.Failed && last.Reason != "":
-		e.Detail += ", the last: " + last.Reason
+		e.said = last.Reason
+		e.Detail += ", the last: " + e.said
 	case d.Doc.Result != nil:
-		e.Detail += ": " + d.Doc.Result.Summary
+		e.said = d.Doc.Result.Summary
+		e.Detail += ": " + e.said
 	}
 	if d.Review != nil {
 		e.Detail = d.Review.Worker.Name + " reviews it; " + e.Detail
@@ -319,16 +322,26 @@ func (a *app) showEntry(e inboxEntry) {
 	a.Linef("%s  %s", head, a.Styled(console.Dim, strings.Join(facts, " · ")))
 	if e.Asked != nil {
 		for _, q := range e.Asked.Earlier {
-			answer := q.Answer
-			if answer == "" {
-				answer = "(" + q.State + ")"
+			a.Field("  ", console.Dim.Cell("earlier, "+q.ID+":"), console.Text(q.Text))
+			if q.Answer == "" {
+				a.Linef("  %s", a.Styled(console.Dim, "("+q.State+")"))
+			} else {
+				a.Field("  ", console.Dim.Cell("the answer:"), console.Text(q.Answer))
 			}
-			a.Linef("  %s", a.Styled(console.Dim, fmt.Sprintf("earlier, %s: %s → %s", q.ID, console.OneLine(q.Text), console.OneLine(answer))))
 		}
 	}
-	a.Paragraph("  ", e.Title)
+	if e.Kind == "check" {
+		a.Paragraph("  ", e.Title)
+	} else {
+		a.Quoted("  ", e.Title)
+	}
 	if e.Detail != "" && e.Kind != "question" {
-		a.Paragraph("  ", console.OneLine(e.Detail))
+		if ours := strings.TrimSuffix(e.Detail, e.said); ours != "" {
+			a.Paragraph("  ", console.OneLine(ours))
+		}
+		if e.said != "" {
+			a.Quoted("  ", e.said)
+		}
 	}
 	if q := e.Asked; q != nil {
 		for i, option := range q.Options {

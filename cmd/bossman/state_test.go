@@ -51,7 +51,7 @@ func TestStates_oneName(t *testing.T) {
 		for face, c := range map[string]struct{ text, want string }{
 			"task list":      {list, `(?m)^` + id + ` +` + words + `  +`},
 			"task show":      {run("task", "show", id), `(?m)^` + words + ` · `},
-			"task why":       {run("task", "why", id), `^` + id + `  .*  ` + words + `\n`},
+			"task why":       {run("task", "why", id), `^` + id + `  .*\n  ` + words + `\n`},
 			"--state":        {run("task", "list", "--state", string(state)), `(?m)^` + id + ` `},
 			"status":         {status, `(?m)(^|· )1 ` + words + `( ·|$)`},
 			"the board":      {resource, `[:,] 1 ` + words + `[,.]`},

@@ -32,7 +32,8 @@ func (a *app) taskWhy() *cobra.Command {
 			}
 			return a.PrintJSON(out)
 		}
-		a.Linef("%s  %s%s", a.Styled(console.Cyan, id.String()), console.OneLine(d.Task.Title), a.Styled(console.Dim, "  "+d.Task.State().String()))
+		a.Field("", console.Cyan.Cell(id.String()+" "), console.Text(d.Task.Title))
+		a.Linef("  %s", a.Styled(console.Dim, d.Task.State().String()))
 		for _, r := range reasons {
 			a.Paragraph("  ", console.OneLine(withCommand(id, r)))
 		}

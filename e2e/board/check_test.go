@@ -143,7 +143,7 @@ func TestCheck_worktree(t *testing.T) {
 	if !strings.HasPrefix(got.text, "web-1 is done.") {
 		t.Errorf("with the branch named: %s", got.text)
 	}
-	if shown := s.cli(t, "task", "show", "web-1"); !strings.Contains(shown, commit+"  observed") {
+	if shown := s.cli(t, "task", "show", "web-1"); !strings.Contains(shown, "commit, observed: "+commit) {
 		t.Errorf("task show says %s", shown)
 	}
 	wantRuns(t, ran, 2)

@@ -17,7 +17,7 @@ type view struct{ *console.Console }
 func Show(c *console.Console, d board.Dossier, events int) {
 	v := view{c}
 	t := d.Task
-	v.Linef("%s  %s", v.Styled(console.Cyan, t.ID.String()), v.Styled(console.Bold, console.OneLine(t.Title)))
+	v.Field("", console.Cyan.Cell(t.ID.String()+" "), console.Bold.Cell(t.Title))
 	facts := []string{v.Styled(StateStyle(t.State()), t.State().String())}
 	add := func(format string, args ...any) { facts = append(facts, fmt.Sprintf(format, args...)) }
 	if t.Priority != board.Normal {
@@ -67,12 +67,12 @@ func Show(c *console.Console, d board.Dossier, events int) {
 	v.tasksSection("Parts", d.Children, nil)
 	for _, q := range d.Questions {
 		v.Linef("\n%s", v.Styled(console.Bold, "Question "+q.ID.String())+v.Styled(console.Dim, "  "+console.OneLine(q.Asker.Name)+", "+Ago(d.Now, q.AskedAt)))
-		v.Paragraph("  ", q.Text)
+		v.Quoted("  ", q.Text)
 		switch q.State {
 		case board.QuestionOpen:
 			v.Linef("  %s", v.Styled(console.Yellow, "open: bossman answer "+q.ID.String()))
 		case board.QuestionAnswered:
-			v.Linef("  %s %s", v.Styled(console.Dim, console.OneLine(q.AnsweredAs.Named(q.AnsweredBy))+":"), console.OneLine(q.Answer))
+			v.Field("  ", console.Dim.Cell(console.OneLine(q.AnsweredAs.Named(q.AnsweredBy))+":"), console.Text(q.Answer))
 		default:
 			v.Linef("  %s", v.Styled(console.Dim, string(q.State)))
 		}
@@ -83,14 +83,14 @@ func Show(c *console.Console, d board.Dossier, events int) {
 			v.Linef("  %s %s", v.Styled(console.Dim, "from:"), v.Styled(console.Yellow, "the "+console.OneLine(r.Import)))
 		}
 		for _, e := range r.Evidence {
-			seen := v.Styled(console.Yellow, "claimed")
+			style, seen := console.Yellow, "claimed"
 			switch {
 			case e.Observed:
-				seen = v.Styled(console.Green, "observed")
+				style, seen = console.Green, "observed"
 			case r.Import != "":
-				seen = v.Styled(console.Yellow, "claimed by the import")
+				seen = "claimed by the import"
 			}
-			v.Linef("  %s %s  %s", v.Styled(console.Dim, string(e.Kind)+":"), strings.TrimSpace(console.OneLine(e.Ref)+"  "+console.OneLine(e.Detail)), seen)
+			v.Field("  ", style.Cell(fmt.Sprintf("%s, %s:", e.Kind, seen)), console.Text(e.Ref+"  "+e.Detail))
 		}
 		if r.ObservedBy != "" || r.ObservedOn != "" {
 			by := "on " + console.OneLine(r.ObservedOn)
@@ -103,10 +103,10 @@ func Show(c *console.Console, d board.Dossier, events int) {
 			v.Linef("  %s %s", v.Styled(console.Dim, "check:"), v.Styled(console.Yellow, console.OneLine(r.Check)))
 		}
 		for _, file := range r.Artifacts {
-			v.Linef("  %s %s", v.Styled(console.Dim, "artifact:"), console.OneLine(file))
+			v.Field("  ", console.Dim.Cell("artifact:"), console.Text(file))
 		}
 		if r.Branch != "" {
-			v.Linef("  %s %s", v.Styled(console.Dim, "branch:"), console.OneLine(r.Branch))
+			v.Field("  ", console.Dim.Cell("branch:"), console.Text(r.Branch))
 		}
 	}
 	v.attempts(d)
@@ -129,7 +129,7 @@ func (v view) section(head, text string) {
 		return
 	}
 	v.Linef("\n%s", v.Styled(console.Bold, head))
-	v.Paragraph("  ", strings.TrimSpace(text))
+	v.Quoted("  ", text)
 }
 
 func (v view) tasksSection(head string, ts []board.Task, results map[board.ID]board.Result) {
@@ -162,16 +162,16 @@ func (v view) attempts(d board.Dossier) {
 		if !at.EndedAt.IsZero() {
 			how = string(at.Cause) + " after " + Span(at.EndedAt.Sub(at.GrantedAt))
 		}
-		text := fmt.Sprintf("%d  %s  %s", at.Attempt, console.OneLine(at.Worker.Name), how)
+		v.Linef("  %d  %s  %s", at.Attempt, console.OneLine(at.Worker.Name), how)
 		if at.Reason != "" && at.Cause != board.CauseDone {
-			text += ": " + console.OneLine(at.Reason)
+			v.Quoted("     ", at.Reason)
 		}
-		v.Paragraph("  ", text)
 		if where := whereText(at.Where); where != "" {
 			v.Linef("     %s", v.Styled(console.Dim, where))
 		}
 		if at.DoNotRepeat != "" {
-			v.Paragraph("     ", "do not repeat: "+console.OneLine(at.DoNotRepeat))
+			v.Linef("     do not repeat:")
+			v.Quoted("     ", at.DoNotRepeat)
 		}
 	}
 }

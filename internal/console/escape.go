@@ -91,12 +91,11 @@ func (c *Console) WriteData(text string) error {
 // Quote returns a text of others behind a margin, each line short enough for standard error
 // not to break it: so no line of it looks like a prompt or a message of ours.
 func (c *Console) Quote(text string) string {
-	const margin = "  > "
 	width := c.errWidth()
 	if width == 0 {
 		width = 100
 	}
-	return strings.TrimRight(wrap(margin, visible.Text(strings.Join(visible.Lines(text), "\n")), max(width, 30)), "\n")
+	return strings.TrimRight(quoted("  ", text, max(width, 30)), "\n")
 }
 
 // indented returns args in which the lines of a text after the first are indented, so that

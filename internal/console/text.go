@@ -17,6 +17,48 @@ func (c *Console) Paragraph(indent, text string) {
 	fmt.Fprint(c.Out, wrap(indent, visible.Text(text), c.width))
 }
 
+// margin stands before each line of a text of others.
+const margin = "> "
+
+// Quoted writes a text of others to standard output, each line behind a margin: so no line of
+// it looks like one of ours, with or without colours.
+func (c *Console) Quoted(indent, text string) {
+	fmt.Fprint(c.Out, quoted(indent, text, c.width))
+}
+
+func quoted(indent, text string, width int) string {
+	return wrap(indent+margin, strings.Join(visible.Lines(strings.TrimSpace(text)), "\n"), width)
+}
+
+// Field writes a label and a text of others on one line. A text that the terminal would break
+// stands below, quoted: its second line would begin like one of ours.
+func (c *Console) Field(indent string, label, text Cell) {
+	text.Text = OneLine(text.Text)
+	if c.width > 0 && widest(indent+label.Text+" "+text.Text) > c.width {
+		c.Linef("%s%s", indent, c.Styled(label.Style, label.Text))
+		c.Quoted(indent, text.Text)
+		return
+	}
+	c.Linef("%s%s %s", indent, c.Styled(label.Style, label.Text), c.Styled(text.Style, text.Text))
+}
+
+// widest is how many columns a line takes at most: of some characters it depends on the
+// terminal.
+func widest(line string) int {
+	n := 0
+	for _, r := range line {
+		n += maxWidth(r)
+	}
+	return n
+}
+
+func maxWidth(r rune) int {
+	if n := runeWidth(r); n != 1 || r < 0x2300 {
+		return n
+	}
+	return 2
+}
+
 // wrap breaks text at spaces so that it fits into a width behind an indent; 0 is no limit.
 // Lines that fit stay as they are.
 func wrap(indent, text string, width int) string {
@@ -24,10 +66,13 @@ func wrap(indent, text string, width int) string {
 	var out strings.Builder
 	for line := range strings.Lines(strings.TrimRight(text, "\n")) {
 		line = strings.TrimRight(line, "\n")
-		for width > 0 && room > 20 && TextWidth(line) > room {
+		if width > 0 {
+			line = strings.ReplaceAll(line, "\t", "    ")
+		}
+		for width > 0 && room > 20 && widest(line) > room {
 			at, used, space := len(line), 0, -1
 			for i, r := range line {
-				if used += runeWidth(r); used > room {
+				if used += maxWidth(r); used > room {
 					at = i
 					break
 				}
@@ -42,7 +87,7 @@ func wrap(indent, text string, width int) string {
 			line = strings.TrimLeft(line[at:], " ")
 		}
 		if line == "" {
-			out.WriteString("\n")
+			out.WriteString(strings.TrimRight(indent, " ") + "\n")
 			continue
 		}
 		out.WriteString(indent + line + "\n")

@@ -16,3 +16,16 @@ func TestWrap(t *testing.T) {
 		t.Errorf("without a terminal wrap = %q", got)
 	}
 }
+
+// TestConsole_Quoted: no line of a text of others begins where ours do, however it is broken.
+func TestConsole_Quoted(t *testing.T) {
+	text := "one\r\n\n\ttwo\vthree " + strings.Repeat("⌚", 30) + "  accepted\u2028four " + strings.Repeat("x", 100)
+	for _, width := range []int{0, 40, 80} {
+		out := quoted("  ", text, width)
+		for line := range strings.Lines(out) {
+			if !strings.HasPrefix(line, "  >") || width > 0 && widest(strings.TrimSuffix(line, "\n")) > width {
+				t.Errorf("width %d: %q in\n%s", width, line, out)
+			}
+		}
+	}
+}

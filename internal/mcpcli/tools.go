@@ -142,7 +142,7 @@ func (s *session) showTool(t *mcp.Tool) error {
 	}
 	if t.Description != "" {
 		s.Linef("")
-		s.Paragraph("  ", strings.TrimSpace(t.Description))
+		s.Quoted("  ", t.Description)
 	}
 	f := readForm(t.InputSchema)
 	if len(f.Fields) > 0 {
