@@ -45,7 +45,7 @@ type row struct {
 	Within    []string            `json:"within"` // in a user file: path of more servers, by project directory and then Key
 	Off       []string            `json:"off"`    // path of the list of disabled servers
 	Inputs    string              `json:"inputs"` // member with the inputs that ${input:id} refers to
-	Limit     int64               `json:"limit"`  // size limit, if larger than the default
+	Limit     int64               `json:"limit"`  // size limit of a user file, if larger than the default
 	User      map[string][]string `json:"user"`
 	Project   map[string][]string `json:"project"`
 	Variables string              `json:"variables"` // the name of a rule in expand.go

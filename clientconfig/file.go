@@ -10,8 +10,12 @@ import (
 	"runtime"
 )
 
-// maxFile is the size limit of a file, unless the table has another one.
-const maxFile = 1 << 20
+const (
+	// maxFile is the size limit of a user's own file, unless the table has another one.
+	maxFile = 1 << 20
+	// maxProject is that of a project's file, which others have written.
+	maxProject = 256 << 10
+)
 
 // Read reads the client's servers from all its files, sorted by name. A missing
 // file has none. If two files name the same server, the one that the client
@@ -21,7 +25,11 @@ func (c *Client) Read(p Places) ([]Server, error) {
 	var all []Server
 	var errs []error
 	for _, f := range c.Files(p) {
-		text, err := readFile(f.Path, cmp.Or(c.row.Limit, maxFile))
+		limit := int64(maxProject)
+		if f.Scope == User {
+			limit = cmp.Or(c.row.Limit, maxFile)
+		}
+		text, err := readFile(f.Path, limit)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

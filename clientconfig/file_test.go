@@ -5,6 +5,7 @@ package clientconfig
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -133,5 +134,39 @@ func write(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, bytes.Clone([]byte(text)), 0o644); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A project brings files of others: they are small, and have few servers. The file in which
+// Claude Code keeps everything is the user's own, and may be large.
+func TestRead_manyServers(t *testing.T) {
+	c, _ := Find("claude")
+	p := Places{OS: "linux", Home: t.TempDir(), Project: t.TempDir()}
+	user, project := c.Files(p)[0].Path, c.Files(p)[1].Path
+	many := func(n int, more string) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, `,"%x":{"command":"x"}`, i)
+		}
+		return `{"more":"` + more + `","mcpServers":{` + b.String()[1:] + `}}`
+	}
+	for _, c2 := range []struct {
+		path, text string
+		want       int
+		err        string
+	}{
+		{project, many(maxServers, ""), maxServers, ""},
+		{project, many(maxServers+1, ""), 0, "mcpServers: has more than 1000 servers"},
+		{project, many(1, strings.Repeat("x", maxProject)), 0, "the limit is 262144"},
+		{user, many(1, strings.Repeat("x", 2<<20)), 1, ""},
+	} {
+		write(t, c2.path, c2.text)
+		servers, err := c.Read(p)
+		if len(servers) != c2.want || (err == nil) != (c2.err == "") || err != nil && !strings.Contains(err.Error(), c2.err) {
+			t.Errorf("Read = %d servers, %v; want %d, %q", len(servers), err, c2.want, c2.err)
+		}
+		if err := os.Remove(c2.path); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

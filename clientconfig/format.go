@@ -16,8 +16,9 @@ import (
 
 // Limits on the contents of a file.
 const (
-	maxDepth  = 100
-	maxValues = 200_000
+	maxDepth   = 100
+	maxValues  = 200_000
+	maxServers = 1000
 )
 
 var (

@@ -49,6 +49,9 @@ func (r *reader) servers(root map[string]any, at string, scope Scope) ([]Server,
 	if err != nil {
 		return nil, err
 	}
+	if len(entries) > maxServers {
+		return nil, r.errorf(at, "has more than %d servers", maxServers)
+	}
 	disabled, err := r.disabledNames(root)
 	if err != nil {
 		return nil, err
@@ -67,14 +70,14 @@ func (r *reader) servers(root map[string]any, at string, scope Scope) ([]Server,
 			s = &Server{Name: name, Client: r.client.ID, File: r.file.Path, Key: key, Err: err}
 		}
 		s.Scope = scope
-		s.Disabled = s.Disabled || slices.Contains(disabled, name)
+		s.Disabled = s.Disabled || disabled[name]
 		out = append(out, *s)
 	}
 	return out, nil
 }
 
 // disabledNames returns the servers that are disabled by a list of names.
-func (r *reader) disabledNames(root map[string]any) ([]string, error) {
+func (r *reader) disabledNames(root map[string]any) (map[string]bool, error) {
 	path := r.client.row.Off
 	if len(path) == 0 {
 		return nil, nil
@@ -84,7 +87,12 @@ func (r *reader) disabledNames(root map[string]any) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.strings(m, at, path[last])
+	list, err := r.strings(m, at, path[last])
+	names := map[string]bool{}
+	for _, name := range list {
+		names[name] = true
+	}
+	return names, err
 }
 
 func (r *reader) server(name string, m map[string]any, key string) (*Server, error) {

@@ -299,6 +299,15 @@ var repositories = []hostile{
 		p.clone()
 		p.write(filepath.Join(p.dir, ".mcp.json"), `{"mcpServers":{"evil":{"command":`+jsonOf(p.canary())+`,"args":["`+`\u001b]0;x\u0007`+`"]}}}`)
 	}},
+	{"mcp-json-many", func(p *place) {
+		p.clone()
+		p.more = []string{"client tools --from claude evil"}
+		var b strings.Builder
+		for i := range 140_000 {
+			fmt.Fprintf(&b, `,"%x":{"command":"x"}`, i)
+		}
+		p.write(filepath.Join(p.dir, ".mcp.json"), `{"mcpServers":{`+b.String()[1:]+`}}`)
+	}},
 }
 
 // hugeCommit makes HEAD a commit that unpacks to more memory than a process may take.
