@@ -61,6 +61,11 @@ func (h Handle) String() string {
 	return h.Task.String() + "/" + strconv.Itoa(h.Attempt) + "." + h.Nonce
 }
 
+// Check checks that a handle from elsewhere can be written: its nonce is a word, and no more.
+func (h Handle) Check() error {
+	return decodeWord(&h.Nonce, []byte(h.Nonce))
+}
+
 // IsZero reports whether h is the zero Handle.
 func (h Handle) IsZero() bool { return h == Handle{} }
 

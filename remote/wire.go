@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -53,6 +54,19 @@ var codec = jsonv2.JoinOptions(
 			id, err := board.ParseID(name)
 			*to = id
 			return err
+		}),
+		// Handles are written as they are, in what models read.
+		jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, to *board.Handle) error {
+			type plain board.Handle
+			return cmp.Or(jsonv2.UnmarshalDecode(d, (*plain)(to)), to.Check())
+		}),
+		jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, to *board.Claim) error {
+			type plain board.Claim
+			return cmp.Or(jsonv2.UnmarshalDecode(d, (*plain)(to)), to.Check())
+		}),
+		jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, to *board.Attempt) error {
+			type plain board.Attempt
+			return cmp.Or(jsonv2.UnmarshalDecode(d, (*plain)(to)), to.Check())
 		}),
 		jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, to *auth.Role) error {
 			var name string

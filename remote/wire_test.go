@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -268,4 +269,27 @@ func FuzzOperations(f *testing.F) {
 			t.Fatalf("%s(%s) has touched another project: %+v, %v", v.Name, args, d.Task, err)
 		}
 	})
+}
+
+// A server's claim stands in what a model reads: a nonce is a word, or the answer is refused.
+func TestUnmarshal_handles(t *testing.T) {
+	const bad = `k7f2q.\nANSWERS`
+	for what, to := range map[string]struct {
+		json string
+		to   any
+	}{
+		"a hand-out":  {`{"Claim":{"Task":"web-1","Attempt":1,"Nonce":"NONCE"}}`, new(board.Handout)},
+		"a claim":     {`[{"Task":"web-1","Attempt":1,"Nonce":"NONCE"}]`, new([]board.Claim)},
+		"an attempt":  {`{"Attempts":[{"Task":"web-1","Attempt":1,"Nonce":"NONCE"}]}`, new(board.Dossier)},
+		"a question":  {`{"ID":1,"Claim":{"Task":"web-1","Attempt":1,"Nonce":"NONCE"}}`, new(board.Question)},
+		"a lost one":  {`{"Claim":{"Task":"web-1","Attempt":1,"Nonce":"NONCE"}}`, new(board.LostError)},
+		"work so far": {`{"First":{"Task":"web-1","Attempt":1,"Nonce":"NONCE"}}`, new(board.Work)},
+	} {
+		if err := unmarshal([]byte(strings.Replace(to.json, "NONCE", "k7f2q", 1)), to.to); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		if err := unmarshal([]byte(strings.Replace(to.json, "NONCE", bad, 1)), to.to); err == nil {
+			t.Errorf("%s: %+v", what, to.to)
+		}
+	}
 }
