@@ -27,7 +27,7 @@ type Rate struct {
 	Burst int
 }
 
-// defaultRates are sufficient for 200 agents with one key: they make about 20 calls a
+// defaultRates are sufficient for 200 agents of one owner: they make about 20 calls a
 // second, and 2,000 at once when all of them start.
 var defaultRates = map[Bucket]Rate{
 	Calls:     {5 * time.Millisecond, 2000},
@@ -36,7 +36,8 @@ var defaultRates = map[Bucket]Rate{
 	Streams:   {200 * time.Millisecond, 300},
 }
 
-// A Limiter limits the rates of principals, so that one cannot starve the others. The zero
+// A Limiter limits the rates of owners, all keys of one together, so that one cannot starve the
+// others. The zero
 // value uses the default rates. It is safe for concurrent use.
 type Limiter struct {
 	// Rates override the default rates.
@@ -50,21 +51,21 @@ type Limiter struct {
 }
 
 type bucketKey struct {
-	principal string
-	what      Bucket
+	owner string
+	what  Bucket
 }
 
 const limiterSize = 1 << 16
 
-// Allow takes a token from a principal's bucket. If the bucket is empty, it returns false
+// Allow takes a token from an owner's bucket. If the bucket is empty, it returns false
 // and when to retry.
-func (l *Limiter) Allow(principal string, what Bucket) (retryAfter time.Duration, ok bool) {
-	return l.AllowN(principal, what, 1)
+func (l *Limiter) Allow(owner string, what Bucket) (retryAfter time.Duration, ok bool) {
+	return l.AllowN(owner, what, 1)
 }
 
 // AllowN takes n tokens, or a full bucket if that holds fewer.
-func (l *Limiter) AllowN(principal string, what Bucket, n int) (retryAfter time.Duration, ok bool) {
-	return take(l.bucket(bucketKey{principal, what}), n)
+func (l *Limiter) AllowN(owner string, what Bucket, n int) (retryAfter time.Duration, ok bool) {
+	return take(l.bucket(bucketKey{owner, what}), n)
 }
 
 func (l *Limiter) bucket(k bucketKey) *rate.Limiter {

@@ -123,6 +123,7 @@ func exercise(t *testing.T) map[string]float64 {
 	var wg sync.WaitGroup
 	wg.Go(func() { _ = b.WatchBoard(ctx, brd) })
 	defer wg.Wait()
+	b.WatchConnections(100, func() (known, pending int) { return 2, 1 })
 	defer cancel()
 	s := newServer(b)
 	addTools(s)

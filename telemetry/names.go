@@ -65,6 +65,8 @@ const (
 	metricRefused     = "bossman_messages_refused_total"
 	metricPanics      = "bossman_panics_total"
 	metricHTTP        = "bossman_http_requests_total"
+	metricConns       = "bossman_http_connections"
+	metricMaxConns    = "bossman_http_connections_max"
 	metricAuditLost   = "bossman_audit_lines_lost_total"
 	metricSpansLost   = "bossman_trace_spans_lost_total"
 )

@@ -49,7 +49,7 @@ func TestCrowd(t *testing.T) {
 	fill(t, team, tasks)
 	keys := make([]string, crowdKeys)
 	for i := range keys {
-		keys[i] = team.Key(t, "--role", "worker", "--owner", "ada", "--name", fmt.Sprintf("crew %d", i))
+		keys[i] = team.Key(t, "--role", "worker", "--owner", fmt.Sprintf("crew-%d", i))
 	}
 	log := &journal{}
 	workers := make([]*worker, crowd)

@@ -26,8 +26,8 @@ func TestDrain(t *testing.T) {
 	quiet := team.Key(t, "--project", "quiet", "--role", "lead", "--owner", "ada")
 	fill(t, team, 1000)
 	var keys []string
-	for range 6 {
-		keys = append(keys, team.Key(t, "--role", "worker", "--owner", "ada"))
+	for i := range 6 {
+		keys = append(keys, team.Key(t, "--role", "worker", "--owner", fmt.Sprintf("crew-%d", i)))
 	}
 	log := &journal{}
 	var workers []*worker

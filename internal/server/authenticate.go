@@ -37,7 +37,7 @@ func (s *Server) authenticate(r *http.Request) (mcp.Principal, error) {
 	if err := s.conns.authenticated(r, p.Owner); err != nil {
 		return mcp.Principal{}, err
 	}
-	if err := s.count(p.ID, 1); err != nil {
+	if err := s.count(p.Owner, 1); err != nil {
 		s.delayRefusal(r.Context())
 		return mcp.Principal{}, err
 	}
@@ -47,16 +47,16 @@ func (s *Server) authenticate(r *http.Request) (mcp.Principal, error) {
 // batch counts the messages of a batch that authenticate did not count. Otherwise the one
 // revision that has batches would have a hundred times the rate of the others.
 func (s *Server) batch(p mcp.Principal, messages int) error {
-	return s.count(p.ID, messages-1)
+	return s.count(p.Owner, messages-1)
 }
 
-// count counts messages of a principal; the error says when it may send them.
-func (s *Server) count(principal string, messages int) error {
+// count counts messages of an owner, all keys together; the error says when they may be sent.
+func (s *Server) count(owner string, messages int) error {
 	if messages < 1 {
 		return nil
 	}
-	if after, ok := s.limiter.AllowN(principal, auth.Calls, messages); !ok {
-		return &streamable.AuthError{Status: http.StatusTooManyRequests, RetryAfter: after, Text: "too many requests"}
+	if after, ok := s.limiter.AllowN(owner, auth.Calls, messages); !ok {
+		return &streamable.AuthError{Status: http.StatusTooManyRequests, RetryAfter: after, Text: "too many requests of one owner, all keys together"}
 	}
 	return nil
 }

@@ -194,6 +194,13 @@ func oldestIdle(crowd *list.List) *connection {
 	return nil
 }
 
+// count returns how many connections there are, known and pending.
+func (s *connections) count() (known, pending int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.known, s.pending.Len()
+}
+
 // report logs that a connection was closed, not too often.
 func (s *connections) report(c *connection, what string) {
 	if more, ok := s.closed.due(time.Now()); ok {

@@ -7,7 +7,9 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -316,5 +318,30 @@ func TestServer_idleConnections(t *testing.T) {
 	}
 	if open > 0 {
 		t.Errorf("%d connections without a key are open after %v", open, pendingTime+3*time.Second)
+	}
+}
+
+// TestServer_connectionMetrics: operators see how many connections there are, and may be.
+func TestServer_connectionMetrics(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t, Options{MaxConnections: 40})
+	c, err := net.Dial("tcp", s.listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	s.client(s.key("web", auth.Worker, false), newest).names("tools/list", "tools", "name")
+	want := []string{`bossman_http_connections{state="known"} 1`, `bossman_http_connections{state="pending"} 1`, `bossman_http_connections_max 40`}
+	text := ""
+	for begun := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+		w := httptest.NewRecorder()
+		s.tel.Metrics().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+		text = w.Body.String()
+		if !slices.ContainsFunc(want, func(line string) bool { return !strings.Contains(text, line+"\n") }) {
+			return
+		}
+		if time.Since(begun) > 5*time.Second {
+			t.Fatalf("want %q in\n%s", want, text)
+		}
 	}
 }

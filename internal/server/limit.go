@@ -24,14 +24,14 @@ const (
 	usageCache = time.Second
 )
 
-// limit is the middleware that keeps one principal from using up what all share.
+// limit is the middleware that keeps one owner from using up what all share.
 func (s *Server) limit(next mcp.Handler) mcp.Handler {
 	return func(ctx context.Context, r *mcp.Request) (mcp.Result, error) {
 		v, bucket := limitOf(r)
 		if bucket != auth.Calls { // those are counted when the request is authenticated
-			if after, ok := s.limiter.Allow(r.Principal.ID, bucket); !ok {
+			if after, ok := s.limiter.Allow(r.Principal.Owner, bucket); !ok {
 				secs := int(math.Ceil(after.Seconds()))
-				return refuse(r, fmt.Sprintf("Not done. Nothing has changed. This key makes too many such calls. Next: repeat the call in %d s.", secs))
+				return refuse(r, fmt.Sprintf("Not done. Nothing has changed. There are too many such calls with the keys of one owner. Next: repeat the call in %d s.", secs))
 			}
 		}
 		if v == access.Next || v == access.Ask {

@@ -1,8 +1,11 @@
 package server
 
 import (
+	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
@@ -53,5 +56,25 @@ func TestFull_questions(t *testing.T) {
 	ask("key:mine", 1)
 	if text := full(); text == "" {
 		t.Errorf("with %d open questions another one is allowed", maxAsked)
+	}
+}
+
+// The rates are an owner's: more keys are no more calls.
+func TestLimit_owner(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t, Options{})
+	s.limiter.Rates[auth.Questions] = auth.Rate{Each: time.Hour, Burst: 3}
+	asked := 0
+	for i := range 6 { // each with a key of its own
+		got := s.client(s.key("web", auth.Worker, i%2 == 0), newest).tool("ask_question", fmt.Sprintf(`{"question":"%d?","wait_seconds":0}`, i))
+		switch {
+		case strings.Contains(got.text, "Recorded as"):
+			asked++
+		case !strings.Contains(got.text, "keys of one owner"):
+			t.Fatal(got.text)
+		}
+	}
+	if asked != 3 {
+		t.Errorf("an owner asked %d questions with six keys, want 3", asked)
 	}
 }

@@ -105,6 +105,7 @@ func New(ctx context.Context, b *board.Board, store Store, l net.Listener, o *Op
 		return nil, err
 	}
 	s.conns = newConnections(l, limitsOf(most), proxies(o.Proxies), s.log)
+	s.tel.WatchConnections(s.conns.max, s.conns.count)
 	s.keys = auth.New(store, tokens)
 	if err := s.needKey(ctx); err != nil {
 		return nil, err
