@@ -121,7 +121,7 @@ func TestImport_isTheWordOfTheFile(t *testing.T) {
 	lines := [][]byte{
 		[]byte(`{"v":1,"type":"project","source":"evil-1","slug":"evil","policy":"trust","last_no":2}`),
 		[]byte(`{"v":1,"type":"task","id":"evil-1","title":"t","priority":"normal","max_failures":3,"spec_version":1,"status":"review","created_by":"ada","created_at":"2026-01-02T03:04:05Z",` +
-			`"result":{"summary":"s","worker":"","observed_by":"ada","observed_on":"laptop","evidence":[{"kind":"commit","ref":"abc","observed":true},{"kind":"url","ref":"u"}]}}`),
+			`"result":{"summary":"s","worker":"","check":"not run (waived by a person)","observed_by":"ada","observed_on":"laptop","evidence":[{"kind":"commit","ref":"abc","observed":true},{"kind":"url","ref":"u"}]}}`),
 		[]byte(`{"v":1,"type":"task","id":"evil-2","title":"t","priority":"normal","max_failures":3,"spec_version":1,"status":"pending","created_by":"ada","created_at":"2026-01-02T03:04:06Z"}`),
 		[]byte(`{"v":1,"type":"question","id":"q-1","claim":"evil-2/1.k7f2q","text":"May I?","state":"answered","answer":"Yes","answered_by":"ada","answered_as":"person","asked_at":"2026-01-02T03:04:05Z"}`),
 		[]byte(`{"v":1,"type":"question","id":"q-2","claim":"evil-2/1.k7f2q","chat_id":"` + board.CheckChat + `","human_only":true,"text":"Check?","state":"answered","answer":"` + board.CheckWaive + `","answered_by":"default","asked_at":"2026-01-02T03:04:05Z"}`),
@@ -139,7 +139,7 @@ func TestImport_isTheWordOfTheFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := board.Result{Summary: "s", Import: by, Evidence: []board.Evidence{
+	want := board.Result{Summary: "s", Import: by, Check: "the import says: not run (waived by a person)", Evidence: []board.Evidence{
 		{Kind: "commit", Ref: "abc", Detail: "(observed on laptop with the key of ada, says the import)"}, {Kind: "url", Ref: "u"},
 	}}
 	if got := *d.Doc.Result; !reflect.DeepEqual(got, want) {
@@ -179,6 +179,9 @@ func TestImport_isTheWordOfTheFile(t *testing.T) {
 	}
 	if d, err = again.Get(t.Context(), board.ID{Project: "more", No: 1}, 1); err != nil {
 		t.Fatal(err)
+	}
+	if got := d.Doc.Result.Check; got != want.Check {
+		t.Errorf("the check of the second import is %q", got)
 	}
 	if got := d.Doc.Result.Import; got != "import by ada of web: "+by {
 		t.Errorf("the result of the second import is from %q", got)

@@ -17,7 +17,11 @@ func (im *importing) by() string {
 
 // name returns the name of somebody in the file, such as "import by ada of web: bob (person)".
 func (im *importing) name(name string, kind ActorKind) string {
-	s := im.by() + ": " + kind.Named(cmp.Or(name, "somebody"))
+	return cutName(im.by() + ": " + kind.Named(cmp.Or(name, "somebody")))
+}
+
+// cutName cuts a text to maxImportName bytes.
+func cutName(s string) string {
 	n := min(len(s), maxImportName)
 	for n < len(s) && !utf8.RuneStart(s[n]) {
 		n--
@@ -28,6 +32,9 @@ func (im *importing) name(name string, kind ActorKind) string {
 // maxImportName is what addEvent accepts as the name of an actor, so that the export of an
 // imported task can be imported.
 const maxImportName = 400
+
+// importSays is what an imported text about a check begins with.
+const importSays = "the import says: "
 
 // result marks a result as imported. Evidence that was observed elsewhere is a claim here.
 func (im *importing) result(r *Result) {
@@ -47,6 +54,9 @@ func (im *importing) result(r *Result) {
 			e.Observed = false
 			e.Detail = strings.TrimSpace(e.Detail + " (" + seen + ", says the import)")
 		}
+	}
+	if r.Check != "" && !strings.HasPrefix(r.Check, importSays) {
+		r.Check = cutName(importSays + r.Check)
 	}
 	r.ObservedBy, r.ObservedOn = "", ""
 	if r.Import == "" {

@@ -133,7 +133,8 @@ func (im *importing) parentsFirst(todo []int) []int {
 	return out
 }
 
-// target creates the project if it does not exist.
+// target creates the project if it does not exist: the home project as it is meant to be, another
+// one as the file has it.
 func (im *importing) target(c *change) error {
 	p, err := c.tx.Project(im.slug)
 	if errors.Is(err, ErrNotFound) {
@@ -141,6 +142,8 @@ func (im *importing) target(c *change) error {
 		p.Slug = im.slug
 		if h := c.b.o.Home; h != nil && h.Slug != im.slug {
 			return conflict("this board has only the project %s", h.Slug)
+		} else if h != nil {
+			p = *h
 		}
 		return c.tx.PutProject(p)
 	}

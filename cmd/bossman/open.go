@@ -52,7 +52,7 @@ func (a *app) open(ctx context.Context) (*openBoard, error) {
 }
 
 // openWith opens the board that settings name. adopt, if not nil, changes the project that
-// the first write creates; it is called only if there is none yet and none was named.
+// the first write creates; it is called only if there is none yet.
 func (a *app) openWith(ctx context.Context, s *config.Settings, adopt func(*board.Project)) (*openBoard, error) {
 	p, err := s.Location()
 	if err != nil && s.DB == "" {
@@ -171,7 +171,7 @@ func (o *openBoard) home(adopt func(*board.Project)) (*board.Project, error) {
 	named := s.IsSet("project")
 	switch {
 	case len(o.projects) == 0:
-		if !named && adopt != nil {
+		if adopt != nil {
 			adopt(want)
 		}
 	case slices.ContainsFunc(o.projects, func(p board.Project) bool { return p.Slug == want.Slug }):

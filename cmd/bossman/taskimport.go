@@ -10,9 +10,11 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/config"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 )
@@ -21,8 +23,9 @@ func (a *app) taskImport() *cobra.Command {
 	return &cobra.Command{
 		Use: "import FILE", Short: "Import tasks from an export", Args: cobra.ExactArgs(1),
 		Long: `Import reads the file of an export; - is standard input. In an empty project tasks keep
-their numbers; otherwise they get new ones, and old and new ids are printed. Repeating the
-import adds only what is missing. No task is handed out until all are imported; tasks that
+their numbers; otherwise they get new ones, and old and new ids are printed. A board that has
+no project yet gets that of the file; its policy, lease and skills count where the
+configuration has none, and are printed. Repeating the import adds only what is missing. No task is handed out until all are imported; tasks that
 were in progress are ready again.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
@@ -39,9 +42,8 @@ were in progress are ready again.`,
 			if err != nil {
 				return err
 			}
-			o, err := a.openWith(ctx, s, func(home *board.Project) {
-				*home = source.Project
-			})
+			set := map[string]string{}
+			o, err := a.openWith(ctx, s, func(home *board.Project) { set = adopt(home, source.Project, s) })
 			if err != nil {
 				return err
 			}
@@ -53,13 +55,39 @@ were in progress are ready again.`,
 			if err != nil {
 				return err
 			}
+			if o.server && !slices.ContainsFunc(o.projects, func(p board.Project) bool { return p.Slug == slug }) {
+				home := s.HomeProject(slug)
+				set = adopt(home, source.Project, s)
+				if err := b.SetProject(ctx, *home); err != nil {
+					return err
+				}
+			}
 			out, err := b.Import(ctx, a.actor(), slug, splitLines(text), a.importProgress())
 			if err != nil {
 				return console.WithNext(fmt.Errorf("import %s: %w", args[0], err), importAdvice(out))
 			}
-			return a.showImported(out)
+			return a.showImported(out, set)
 		},
 	}
+}
+
+// adopt makes the project of an export that of a board that has none yet. What the
+// configuration says stands: anybody can write an export. It returns what the file sets.
+func adopt(home *board.Project, file board.Project, s *config.Settings) map[string]string {
+	if !s.IsSet("project") {
+		home.Slug, home.Name = file.Slug, file.Name
+	}
+	set := map[string]string{}
+	if !s.IsSet("policy") {
+		home.Policy, set["policy"] = file.Policy, string(file.Policy)
+	}
+	if !s.IsSet("lease") && file.Lease > 0 {
+		home.Lease, set["lease"] = file.Lease, file.Lease.String()
+	}
+	if !s.IsSet("skills") && len(file.Skills) > 0 {
+		home.Skills, set["skills"] = file.Skills, strings.Join(file.Skills, ", ")
+	}
+	return set
 }
 
 func importAdvice(out board.Imported) string {
@@ -111,7 +139,8 @@ func (a *app) importProgress() func(done, all int) {
 	}
 }
 
-func (a *app) showImported(out board.Imported) error {
+// showImported says what was imported, and what the file has set for a new project.
+func (a *app) showImported(out board.Imported, set map[string]string) error {
 	from := slices.SortedFunc(maps.Keys(out.Tasks), func(x, y board.ID) int { return int(x.No - y.No) })
 	if a.JSON {
 		shown := struct {
@@ -121,7 +150,8 @@ func (a *app) showImported(out board.Imported) error {
 			NumbersKept bool              `json:"numbers_kept"`
 			Tasks       map[string]string `json:"tasks"`
 			Questions   map[string]string `json:"questions"`
-		}{out.Project, out.Made, len(out.Tasks) - out.Made, out.Kept, map[string]string{}, map[string]string{}}
+			Set         map[string]string `json:"set,omitzero"`
+		}{out.Project, out.Made, len(out.Tasks) - out.Made, out.Kept, map[string]string{}, map[string]string{}, set}
 		for _, id := range from {
 			shown.Tasks[id.String()] = out.Tasks[id].String()
 		}
@@ -131,6 +161,9 @@ func (a *app) showImported(out board.Imported) error {
 		return a.PrintJSON(shown)
 	}
 	a.Linef("%s imported into %s, %d already there.", console.Count(out.Made, "task"), out.Project, len(out.Tasks)-out.Made)
+	for _, key := range slices.Sorted(maps.Keys(set)) {
+		a.Linef("The file sets the %s of the new project: %s. To change it: bossman project set --%s", key, console.OneLine(set[key]), strings.TrimSuffix(key, "s"))
+	}
 	if out.Kept {
 		return nil
 	}
