@@ -31,7 +31,7 @@ func (s *Settings) requireOwn() error {
 		}
 	}
 	if path := openToAll(l); path != "" && !s.isSafe(l.Root) {
-		return console.Errorf(console.Denied, "if nobody else has changed it, run: chmod o-w "+console.ShellWords(path),
+		return console.Errorf(console.Denied, "if nobody else has changed it, run: chmod o-w "+console.ShellWords(path)+"; "+s.allow(l.Root),
 			"everybody on this machine may write %q, and a board that others may have written is not used", path)
 	}
 	return s.requireOwnProject(l)
@@ -94,10 +94,9 @@ func gitFiles(r *git.Repo) (paths []string) {
 	return paths
 }
 
-// openToAll returns the board's directory or file if everybody may write it, else "". If
-// everybody may write the project's directory, too, the file system may have no permissions.
+// openToAll returns the board's directory or file if everybody may write it, else "".
 func openToAll(l Location) string {
-	if worldWritable(l.Root) {
+	if worldWritable(l.Root) && !hasPermissions(l.Root) {
 		return ""
 	}
 	for _, path := range []string{filepath.Dir(l.Path), l.Path, l.Path + "-wal", l.Path + "-shm", l.Path + "-journal"} {
