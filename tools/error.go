@@ -292,11 +292,12 @@ func (k *caller) isMistyped(e action, l *board.LostError) bool {
 	return l.Holder.Worker == l.Ended.Worker || l.Holder.Worker.Name == e.worker && e.worker != ""
 }
 
-// missing is the refusal of every call if there is no board.
+// missing is the refusal of every call if there is no board, or none may be used where the
+// agent works.
 func (t *Tools) missing() error {
 	return &refusal{
-		what: "Not done.", state: "This server has no board; nothing was read or written.",
-		why: "The board cannot be used: " + inline(t.o.Missing.Error(), 1000) + ".", next: "Tell the person at your client, then end your turn.",
+		what: "Not done.", state: "Nothing was read or written.",
+		why: "No board can be used here: " + inline(t.o.Missing.Error(), 1000) + ".", next: "Tell the person at your client, then end your turn.",
 		code: "no_board", err: t.o.Missing,
 	}
 }

@@ -42,7 +42,7 @@ type Options struct {
 	Session string
 	// Quiet: no person sits at the client, so nobody is asked there.
 	Quiet bool
-	// Missing is the reason why there is no board; every call is refused with it.
+	// Missing is the reason why no board can be used; every call is refused with it.
 	Missing error
 	Logger  *slog.Logger
 	// Wrote is called after each call that writes, and returns a remark for its answer, or

@@ -57,7 +57,7 @@ func (a *app) serveStdio(ctx context.Context, f mcpFlags) error {
 	o, dir, err := a.openWork(ctx)
 	if err != nil {
 		// People do not see a client's stderr, so every tool answers with the error.
-		log.Error("there is no board", "err", err)
+		log.Error("no board can be used", "err", err)
 		if _, ok := errors.AsType[*config.NoBoardError](err); !ok { // whose text has the next step
 			if next := console.NextOf(err); next != "" {
 				err = fmt.Errorf("%w; next: %s", err, next)
