@@ -54,3 +54,10 @@ func (s *Server) changed(kind Kind) {
 func (s *Server) ResourceUpdated(uri string) {
 	s.o.Bus.Publish(Event{Kind: EventResource, Name: uri})
 }
+
+// PartUpdated is ResourceUpdated for those who see the part that has changed, by
+// ServerOptions.SeesPart: others would learn when something happens that is hidden
+// from them. It is for resources in which not everybody sees the same.
+func (s *Server) PartUpdated(uri, part string) {
+	s.o.Bus.Publish(Event{Kind: EventPart, Name: uri + "#" + part})
+}

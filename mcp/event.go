@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/bossman-dev/bossman/jsonrpc"
 )
@@ -20,8 +21,15 @@ const (
 	EventPrompts   EventKind = "prompts"   // the list of prompts
 	EventResources EventKind = "resources" // the list of resources or templates
 	EventResource  EventKind = "resource"  // the contents of a resource
+	EventPart      EventKind = "part"      // a part of a resource; Name is URI#part
 	EventTask      EventKind = "task"      // the status of a durable call
 )
+
+// part splits the name of an EventPart.
+func (e Event) part() (uri, part string) {
+	i := strings.LastIndexByte(e.Name, '#')
+	return e.Name[:max(i, 0)], e.Name[i+1:]
+}
 
 // Notification returns the notification of the event for clients with a
 // session.
@@ -51,6 +59,9 @@ func (f *Filter) wants(e Event) bool {
 		return f.Resources
 	case EventResource:
 		return slices.Contains(f.Watch, e.Name)
+	case EventPart:
+		uri, _ := e.part()
+		return slices.Contains(f.Watch, uri)
 	case EventTask:
 		return slices.Contains(f.Tasks, e.Name)
 	}

@@ -14,17 +14,21 @@ import (
 type Listener struct {
 	stop  func()
 	ready chan struct{}
+	sees  func(part string) bool // nil if the client sees everything
 
 	mu     sync.Mutex
 	events []Event
 }
 
-// Listen returns a listener for the events that a session's client wants. The
-// caller must close it.
-func (s *Server) Listen(x *Session) *Listener { return s.newListener(x.wants) }
+// Listen returns a listener for the events that a session's client wants, and that
+// its principal sees. The caller must close it.
+func (s *Server) Listen(x *Session, p Principal) *Listener { return s.newListener(p, x.wants) }
 
-func (s *Server) newListener(wants func(Event) bool) *Listener {
+func (s *Server) newListener(p Principal, wants func(Event) bool) *Listener {
 	l := &Listener{ready: make(chan struct{}, 1)}
+	if s.o.SeesPart != nil {
+		l.sees = func(part string) bool { return s.o.SeesPart(context.Background(), p, part) }
+	}
 	l.stop = s.o.Bus.Subscribe(func(e Event) {
 		if !wants(e) {
 			return
@@ -59,10 +63,29 @@ func (l *Listener) Next(ctx context.Context) []Event {
 		events := l.events
 		l.events = nil
 		l.mu.Unlock()
+		events = l.resolve(events)
 		if events != nil || ctx.Err() != nil {
 			return events
 		}
 	}
+}
+
+// resolve replaces changed parts of resources by the resources, if the client sees
+// the part.
+func (l *Listener) resolve(events []Event) (seen []Event) {
+	for _, e := range events {
+		if e.Kind == EventPart {
+			uri, part := e.part()
+			if l.sees != nil && !l.sees(part) {
+				continue
+			}
+			e = Event{Kind: EventResource, Name: uri}
+		}
+		if !slices.Contains(seen, e) {
+			seen = append(seen, e)
+		}
+	}
+	return seen
 }
 
 // acceptedFilter returns the filter of a request, reduced to what the server
@@ -99,7 +122,7 @@ func (s *Server) listen(ctx context.Context, r *Request) (Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := s.newListener(f.wants)
+	l := s.newListener(r.Principal, f.wants)
 	defer l.Close()
 	defer jsonrpc.Idle(ctx)()
 	if err := s.acknowledge(ctx, r, f); err != nil {

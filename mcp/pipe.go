@@ -172,7 +172,7 @@ func (p *pipe) initialized(ctx context.Context) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	ctx, p.stopListening = context.WithCancel(ctx)
-	l := p.server.Listen(s)
+	l := p.server.Listen(s, Principal{ID: "local"})
 	p.listening.Go(func() {
 		defer l.Close()
 		for events := l.Next(ctx); events != nil; events = l.Next(ctx) {

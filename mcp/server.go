@@ -35,6 +35,9 @@ type ServerOptions struct {
 	// nor found. Names are those of Remove; a resource that matches a template
 	// is also checked by its URI.
 	Visible func(ctx context.Context, p Principal, kind Kind, name string) bool
+	// SeesPart reports whether a principal sees a part of a resource, and so is told
+	// of its changes; see PartUpdated. Default: everybody sees everything.
+	SeesPart func(ctx context.Context, p Principal, part string) bool
 	// Complete suggests values for an argument of a prompt or a resource
 	// template.
 	Complete func(ctx context.Context, c *Call, p CompleteParams) (*Completion, error)

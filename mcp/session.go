@@ -124,6 +124,9 @@ func (x *Session) wants(e Event) bool {
 		return true
 	case EventResource:
 		return x.state.Watching(e.Name)
+	case EventPart:
+		uri, _ := e.part()
+		return x.state.Watching(uri)
 	}
 	return false
 }

@@ -2,7 +2,6 @@ package tools
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/bossman-dev/bossman/access"
@@ -23,7 +22,7 @@ const (
 type position struct {
 	known bool
 	at    board.Cursor
-	open  string // the open questions, from openQuestions
+	open  map[string]string // the open questions, from openQuestions
 }
 
 // currentPosition is the position at the end of the feed: earlier events are not changes.
@@ -65,9 +64,9 @@ func (t *Tools) publishChanges(ctx context.Context) {
 			p = t.currentPosition(ctx)
 		} else {
 			p.at = t.publishEvents(ctx, p.at)
-			if now, err := t.openQuestions(ctx); err == nil && now != p.open {
+			if now, err := t.openQuestions(ctx); err == nil {
+				t.publishQuestions(p.open, now)
 				p.open = now
-				t.server.ResourceUpdated(questionsURI)
 			}
 		}
 		t.b.Wait(ctx, lookEvery)
@@ -90,27 +89,45 @@ func (t *Tools) publishEvents(ctx context.Context, at board.Cursor) board.Cursor
 			return at
 		}
 		at = events[len(events)-1].Cursor
-		notified := map[string]bool{}
+		notified, changed := map[string]bool{}, map[string]bool{}
 		for _, e := range events {
+			changed[e.Task.Project] = true
 			uri := taskURI + e.Task.String()
 			if !notified[uri] {
 				notified[uri] = true
 				t.server.ResourceUpdated(uri)
 			}
 		}
-		t.server.ResourceUpdated(boardURI)
+		for slug := range changed {
+			t.server.PartUpdated(boardURI, slug)
+		}
 	}
 	return at
 }
 
-// openQuestions returns a string that changes when the set of open questions does.
-func (t *Tools) openQuestions(ctx context.Context) (string, error) {
-	qs, err := t.b.Questions(ctx, board.QuestionFilter{Projects: t.projects(), State: board.QuestionOpen, Limit: 100})
-	var b strings.Builder
-	for _, q := range qs {
-		b.WriteString(q.ID.String() + " ")
+// publishQuestions notifies clients of the projects whose open questions have changed.
+func (t *Tools) publishQuestions(before, now map[string]string) {
+	for slug := range before {
+		if _, ok := now[slug]; !ok {
+			t.server.PartUpdated(questionsURI, slug)
+		}
 	}
-	return b.String(), err
+	for slug := range now {
+		if now[slug] != before[slug] {
+			t.server.PartUpdated(questionsURI, slug)
+		}
+	}
+}
+
+// openQuestions returns a string for each project with open questions, which changes when
+// the set of these does.
+func (t *Tools) openQuestions(ctx context.Context) (map[string]string, error) {
+	qs, err := t.b.Questions(ctx, board.QuestionFilter{Projects: t.projects(), State: board.QuestionOpen, Limit: 100})
+	open := map[string]string{}
+	for _, q := range qs {
+		open[q.Project] += q.ID.String() + " "
+	}
+	return open, err
 }
 
 // projects are those whose changes concern this server's clients; nil means all.

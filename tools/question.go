@@ -142,7 +142,7 @@ func (t *Tools) announce(q board.Question) {
 	if t.o.Asked != nil {
 		t.o.Asked(q)
 	}
-	t.server.ResourceUpdated(questionsURI)
+	t.server.PartUpdated(questionsURI, q.Project)
 }
 
 // announceID is announce for a question that was created by a failed report.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -282,4 +283,73 @@ func TestHumanOnly(t *testing.T) {
 		}
 		c.Close()
 	}
+}
+
+// TestOtherProject_streams: no stream tells when something happens in another project.
+func TestOtherProject_streams(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t, Options{})
+	var mu sync.Mutex
+	heard := map[string][]string{} // by client
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	follow := func(name, key, revision string) {
+		k := s.client(key, revision)
+		var res *http.Response
+		if revision == newest {
+			res = k.send(ctx, "POST", `{"jsonrpc":"2.0","id":7,"method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["bossman://board","bossman://questions"]},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`,
+				http.Header{"Mcp-Method": {"subscriptions/listen"}})
+		} else {
+			for _, uri := range []string{"bossman://board", "bossman://questions"} {
+				k.ask("resources/subscribe", `{"uri":"`+uri+`"}`)
+			}
+			res = k.send(ctx, "GET", "", http.Header{"Accept": {"text/event-stream"}})
+		}
+		go func() {
+			defer res.Body.Close()
+			for lines := bufio.NewScanner(res.Body); lines.Scan(); {
+				for _, uri := range []string{"bossman://board", "bossman://questions"} {
+					if strings.Contains(lines.Text(), "resources/updated") && strings.Contains(lines.Text(), uri) {
+						mu.Lock()
+						heard[name] = append(heard[name], uri)
+						mu.Unlock()
+					}
+				}
+			}
+		}()
+	}
+	every, web := s.key(auth.EveryProject, auth.Viewer, false), s.key("web", auth.Viewer, false)
+	for _, revision := range []string{newest, "2025-06-18"} {
+		follow("every "+revision, every, revision)
+		follow("web "+revision, web, revision)
+	}
+	until := func(who string, board, questions int) {
+		t.Helper()
+		for begun := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+			mu.Lock()
+			done := true
+			for _, revision := range []string{newest, "2025-06-18"} {
+				got := heard[who+" "+revision]
+				n := len(slices.DeleteFunc(slices.Clone(got), func(uri string) bool { return uri != "bossman://board" }))
+				done = done && n == board && len(got)-n == questions
+			}
+			text := fmt.Sprint(heard)
+			mu.Unlock()
+			if done {
+				return
+			}
+			if time.Since(begun) > 5*time.Second {
+				t.Fatalf("%s should have heard of %d changes of the board and %d of the questions: %s", who, board, questions, text)
+			}
+		}
+	}
+	for i, slug := range []string{"api", "web"} {
+		_, _, err := s.board.Create(ctx, board.Actor{Principal: "bob", Person: true}, board.NewTask{Project: slug, Title: "One"}, "")
+		check(t, err)
+		until("every", i+1, i)
+		_, err = s.board.Ask(ctx, board.Actor{Principal: "bob", Owner: "bob"}, board.NewQuestion{Project: slug, Text: "?"})
+		check(t, err)
+		until("every", i+1, i+1)
+	}
+	until("web", 1, 1)
 }

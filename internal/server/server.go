@@ -119,10 +119,15 @@ func New(ctx context.Context, b *board.Board, store Store, l net.Listener, o *Op
 	if err := s.share(ctx); err != nil {
 		return nil, err
 	}
+	projects := &projectList{board: b, home: o.Project}
 	s.mcp = mcp.NewServer(
 		mcp.Implementation{Name: "bossman", Title: "Bossman", Version: o.Version},
 		&mcp.ServerOptions{
 			Instructions: tools.Instructions(), Logger: s.log, Visible: tools.Visible, Observer: s.tel.Observer(),
+			SeesPart: func(ctx context.Context, p mcp.Principal, project string) bool {
+				c, err := callerOf(ctx, p, projects)
+				return err == nil && c.May(access.Get, project) == nil
+			},
 			Seal: s.shared.seal, Tasks: s.shared.tasks, Bus: s.shared.bus,
 			Complete: func(ctx context.Context, c *mcp.Call, p mcp.CompleteParams) (*mcp.Completion, error) {
 				return s.tools.Complete(ctx, c, p)
@@ -130,7 +135,6 @@ func New(ctx context.Context, b *board.Board, store Store, l net.Listener, o *Op
 		},
 	)
 	s.mcp.Use(s.tel.Middleware(), s.limit)
-	projects := &projectList{board: b, home: o.Project}
 	s.mcp.Use(tools.Authorize(func(ctx context.Context, p mcp.Principal) (*access.Caller, error) {
 		return callerOf(ctx, p, projects)
 	}))

@@ -21,7 +21,7 @@ type feed struct {
 // joinFeed returns the session's feed, creating it if necessary. It returns
 // false if a client is connected to it, unless the client resumes it by name:
 // then the older connection is assumed to be dead.
-func (a *activeSession) joinFeed(server *mcp.Server, s session, name string) (*feed, bool) {
+func (a *activeSession) joinFeed(server *mcp.Server, s session, p mcp.Principal, name string) (*feed, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	f := a.feed
@@ -32,7 +32,7 @@ func (a *activeSession) joinFeed(server *mcp.Server, s session, name string) (*f
 		f.users++
 		return f, true
 	}
-	f = &feed{listener: server.Listen(s.Session), users: 1}
+	f = &feed{listener: server.Listen(s.Session, p), users: 1}
 	f.ctx, f.cancel = context.WithCancel(context.Background())
 	id := ""
 	if s.Revision().Resumable() {

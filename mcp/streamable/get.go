@@ -56,7 +56,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, p *mcp.Principal) 
 		h.streamNotFound(w)
 		return
 	}
-	f, ok := a.joinFeed(h.server, s, name)
+	f, ok := a.joinFeed(h.server, s, *p, name)
 	if !ok {
 		h.refuse(w, http.StatusConflict, "the session already has a stream")
 		return
