@@ -23,8 +23,9 @@ import (
 type notes struct{ dir string }
 
 const (
-	// maxNote bounds a note: 100,000 refs have about 4 MB.
-	maxNote = 64 << 20
+	// maxNote bounds a note: 100,000 refs have about 4 MB. A longer one is not kept, and what it
+	// would say is not known.
+	maxNote = 16 << 20
 	// noteAge is how long a note is kept.
 	noteAge = 180 * 24 * time.Hour
 )
@@ -57,6 +58,9 @@ func (n notes) write(kind, name, text string) error {
 		return err
 	}
 	defer root.Close()
+	if len(text) > maxNote {
+		return nil
+	}
 	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return nil

@@ -5,12 +5,15 @@ package git_test
 import (
 	"bytes"
 	"compress/zlib"
+	"context"
 	"crypto/sha1"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -49,6 +52,62 @@ func TestRun_pipes(t *testing.T) {
 	}
 }
 
+// A pipe that git comes upon later does not keep it for long.
+func TestRun_obstacles(t *testing.T) {
+	for name, prepare := range map[string]string{
+		"attributes below": `mkfifo d/.gitattributes; touch d/new`,
+		"ignore below":     `mkfifo d/.gitignore; touch d/new`,
+		"object":           `h=$(git rev-parse HEAD); rm -f .git/objects/${h%${h#??}}/${h#??}; mkfifo .git/objects/${h%${h#??}}/${h#??}`,
+		"index of a pack":  `git repack -adq; f=$(ls .git/objects/pack/*.idx); rm -f $f; mkfifo $f`,
+		"commit graph":     `mkdir -p .git/objects/info; mkfifo .git/objects/info/commit-graph`,
+		"alternates":       `mkdir -p .git/objects/info alt/info other; echo $PWD/alt > .git/objects/info/alternates; mkfifo alt/info/alternates`,
+		"shared index":     `git update-index --split-index; f=$(ls .git/sharedindex.*); rm $f; mkfifo $f`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, dir := newRepo(t)
+			sh(t, dir, "mkdir d; echo x > d/x; git add .; git commit -qm d; "+prepare)
+			began := time.Now()
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			_, snapshot := r.Snapshot(ctx, nil)
+			_, contains := r.Contains(ctx, "HEAD", "HEAD~1")
+			_, last := r.LastChange(ctx, "HEAD")
+			if err := errors.Join(snapshot, contains, last); err == nil || !strings.Contains(err.Error(), "is not a regular file") {
+				t.Errorf("%v", err)
+			}
+			if took := time.Since(began); took > 12*time.Second {
+				t.Errorf("it took %v", took)
+			}
+		})
+	}
+}
+
+// A snapshot writes no objects through links.
+func TestSnapshot_links(t *testing.T) {
+	for name, prepare := range map[string]string{
+		"below":       `for i in 0 1 2 3 4 5 6 7 8 9 a b c d e f; do for j in 0 1 2 3 4 5 6 7 8 9 a b c d e f; do [ -e .git/objects/$i$j ] || ln -s $PWD/../out .git/objects/$i$j; done; done`,
+		"the objects": `mv .git/objects/* ../out; rmdir ../out/pack ../out/info 2>/dev/null; rm -rf .git/objects; ln -s $PWD/../out .git/objects`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, dir := newRepo(t)
+			out := filepath.Join(dir, "..", "out")
+			if err := os.MkdirAll(out, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { os.RemoveAll(out) })
+			sh(t, dir, prepare+"; echo new > new")
+			before := sh(t, dir, "find ../out | sort")
+			if s, err := r.Snapshot(t.Context(), nil); err == nil {
+				t.Errorf("Snapshot = %+v", s)
+			}
+			if after := sh(t, dir, "find ../out | sort"); after != before {
+				t.Errorf("written outside:\n%s", after)
+			}
+		})
+	}
+}
+
 // An object that unpacks to hundreds of megabytes does not take that memory.
 func TestRun_memory(t *testing.T) {
 	const size = 256 << 20
@@ -78,6 +137,8 @@ func TestRun_memory(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, ".git", "refs", "heads", "main"), []byte(name+"\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	// What is called an index of a pack does not change that.
+	sh(t, dir, "mkdir -p .git/objects/pack; truncate -s 2G .git/objects/pack/pack-1111111111111111111111111111111111111111.idx")
 	ctx := t.Context()
 	_, commit := r.Commit(ctx, "HEAD")
 	_, at := r.CommitTime(ctx, name)

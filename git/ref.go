@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// maxPacked bounds the file of packed refs: a million refs have about 80 MB.
-const maxPacked = 128 << 20
+// maxPacked bounds the file of packed refs: 600,000 refs have about 48 MB.
+const maxPacked = 48 << 20
 
 // maxDepth bounds how many symbolic refs are followed.
 const maxDepth = 5

@@ -99,6 +99,8 @@ func (r *Repo) run(ctx context.Context, c call) (string, error) {
 	out, complaints := &limited{limit: maxOutput}, &limited{limit: maxErrors, tail: true}
 	cmd.Stdout, cmd.Stderr = out, complaints
 	proc.LimitMemory(cmd, max(c.memory, r.readMemory()))
+	ctx, stop := r.watched(ctx)
+	defer stop()
 	err := ctx.Err()
 	var tree *proc.Tree
 	if err == nil {
@@ -125,20 +127,22 @@ func (r *Repo) run(ctx context.Context, c call) (string, error) {
 }
 
 // readMemory bounds what git may allocate to read: an object that unpacks to some hundred
-// megabytes, or a file in the worktree without measure, is not worth that. What is in an index
-// or in packs takes some times its size.
+// megabytes, or a file in the worktree without measure, is not worth that. An index takes some
+// times its size, and objects in packs take some bytes each if history is walked.
 func (r *Repo) readMemory() int64 {
-	limit := int64(128 << 20)
+	const least, more, object = 128 << 20, 512 << 20, 40
+	limit := int64(least)
 	if info, err := os.Stat(filepath.Join(r.Dir, "index")); err == nil {
-		limit += 8 * info.Size()
+		limit += min(8*info.Size(), more)
 	}
+	packed := int64(0)
 	packs, _ := os.ReadDir(filepath.Join(r.Common, "objects", "pack"))
 	for _, e := range packs {
-		if info, err := e.Info(); err == nil && strings.HasSuffix(e.Name(), ".idx") {
-			limit += info.Size()
+		if strings.HasSuffix(e.Name(), ".idx") && packed < more {
+			packed += object * indexed(filepath.Join(r.Common, "objects", "pack", e.Name()))
 		}
 	}
-	return limit
+	return limit + min(packed, more)
 }
 
 // lookAgain is how long a look at the files of a repository holds: the calls of one operation,

@@ -38,6 +38,9 @@ func (r *Repo) snapshot(ctx context.Context, accept func(filter string) bool, de
 	if r.Bare {
 		return Snapshot{}, fmt.Errorf("%w: %q has no worktree", ErrNoRepo, r.Root)
 	}
+	if err := r.keepsObjects(); err != nil {
+		return Snapshot{}, err
+	}
 	head, err := r.Head()
 	if err != nil {
 		return Snapshot{}, err

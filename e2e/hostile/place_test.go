@@ -148,7 +148,7 @@ var things = []thing{
 	{"link-outside", func(p *place, path string) { p.must(os.Symlink(p.precious(), path)) }},
 	{"link-nowhere", func(p *place, path string) { p.must(os.Symlink(filepath.Join(p.outside(), "created"), path)) }},
 	{"huge", func(p *place, path string) { p.sparse(path, 8<<30) }},
-	{"big", func(p *place, path string) { p.sparse(path, 127<<20) }},
+	{"big", func(p *place, path string) { p.sparse(path, 47<<20) }},
 	{"directory", func(p *place, path string) { p.mkdir(path) }},
 	{"device", func(p *place, path string) {
 		if err := syscall.Mknod(path, syscall.S_IFCHR|0o666, 1<<8|5); err != nil {

@@ -285,6 +285,30 @@ var repositories = []hostile{
 		p.clone()
 		p.put("pipe", filepath.Join(p.dir, ".gitignore"))
 	}},
+	{"attributes-pipe-below", func(p *place) {
+		p.clone()
+		p.ownCheck()
+		p.more = []string{done}
+		p.put("pipe", filepath.Join(p.dir, "d", ".gitattributes"))
+		p.write(filepath.Join(p.dir, "d", "new"), "new\n")
+	}},
+	{"objects-outside", func(p *place) {
+		p.clone()
+		p.ownCheck()
+		p.more = []string{done}
+		for i := range 256 {
+			_ = os.Symlink(p.outside(), p.git("objects", fmt.Sprintf("%02x", i)))
+		}
+		p.write(filepath.Join(p.dir, "new"), "new\n")
+	}},
+	{"marks-of-the-archive", func(p *place) {
+		p.clone()
+		p.more = []string{done, "inbox", "trust"}
+		p.write(filepath.Join(p.dir, "evil", "bossman", "trust", "x.json"), "{}")
+		p.write(filepath.Join(p.dir, "evil", "bossman", "config.toml"), "[check]\ncommand = ["+jsonOf(p.canary())+"]\n")
+		p.write(p.git("bossman", "trusted"), "/proc/self/cwd/evil/bossman/trust/x.json\n")
+		p.write(p.git("bossman", "user-check"), "/proc/self/cwd/evil/bossman/config.toml\n")
+	}},
 	{"mailmap-pipe-inside", func(p *place) {
 		p.clone()
 		p.more = []string{done}
@@ -294,6 +318,7 @@ var repositories = []hostile{
 		p.clone()
 		p.more = []string{done}
 		p.hugeCommit()
+		p.sparse(p.git("objects", "pack", "pack-1111111111111111111111111111111111111111.idx"), 2<<30)
 	}},
 	{"mcp-json", func(p *place) {
 		p.clone()
