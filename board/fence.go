@@ -95,10 +95,7 @@ func (c *change) attempt(h Handle) (Attempt, error) {
 	if a.Worker.Principal != c.actor.Principal {
 		return Attempt{}, denied("claim %v belongs to another worker", h)
 	}
-	if c.actor.Worker == "" {
-		// A restarted process knows the claim, but not the worker's name.
-		c.actor.Worker = a.Worker.Name
-	}
+	c.actor.Worker = a.Worker.Name // whatever the caller says: what is done under a claim, its worker does
 	return a, nil
 }
 

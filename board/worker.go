@@ -3,6 +3,8 @@ package board
 import (
 	"context"
 	"crypto/rand"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -168,15 +170,25 @@ func (b *Board) Stop(ctx context.Context, a Actor, w WorkerID) (ID, error) {
 	return task, err
 }
 
+// workerTextLen is the length of the random part of a worker's name.
+const workerTextLen = 3
+
 var animals = [...]string{
 	"badger", "beaver", "bison", "crane", "dingo", "egret", "ferret", "finch", "gecko", "heron", "hornet", "ibex",
 	"jackal", "kestrel", "lemur", "lynx", "marten", "mole", "newt", "ocelot", "osprey", "otter", "panda", "puffin",
 	"quail", "raven", "robin", "seal", "shrew", "stoat", "tapir", "tern", "viper", "walrus", "weasel", "wren",
 }
 
+// GivesName reports whether a name has the form of those that the board gives to workers.
+// No person has such a name.
+func GivesName(name string) bool {
+	animal, text, _ := strings.Cut(name, "-")
+	return slices.Contains(animals[:], animal) && len(text) == workerTextLen && strings.Trim(text, nonceAlphabet) == ""
+}
+
 // newWorkerName returns a random name that is short enough for a model to repeat.
 func newWorkerName() string {
 	var b [1]byte
 	rand.Read(b[:])
-	return animals[int(b[0])%len(animals)] + "-" + randomText(3)
+	return animals[int(b[0])%len(animals)] + "-" + randomText(workerTextLen)
 }

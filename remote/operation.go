@@ -180,7 +180,10 @@ func newCall(b *board.Board, who *access.Caller, v *access.Verb, p as) (*call, e
 		return nil, board.ErrInvalid
 	}
 	c.actor.Owner = c.owner(p.Owner)
-	c.actor.Worker = p.Worker
+	c.actor.Worker = ""
+	if board.GivesName(p.Worker) { // another one would be shown as the author's, and could be a person's
+		c.actor.Worker = p.Worker
+	}
 	c.actor.Person = who.Person && p.Person
 	c.actor.Shell = p.Shell
 	return c, nil

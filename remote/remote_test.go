@@ -240,6 +240,20 @@ func TestBoard_foreign(t *testing.T) {
 			t.Errorf("a note by %.20q: %v, want ErrInvalid", name, err)
 		}
 	}
+	// A name that the board has not given is nobody's: neither under a claim, nor otherwise.
+	forged := local
+	forged.Worker = "ada"
+	if _, err := s.as("bob").Progress(ctx, forged, h.Claim.Handle, board.Note{Text: "Approved"}); err != nil {
+		t.Error(err)
+	}
+	other, err := s.as("bob").Ask(ctx, forged, board.NewQuestion{Project: "web", Text: "??"})
+	if err != nil || other.Asker.Name != "" {
+		t.Errorf("asked by %q, %v", other.Asker.Name, err)
+	}
+	events, err := s.as("bob").Events(ctx, task.ID, 0, 10)
+	if err != nil || events[len(events)-1].Actor != h.Claim.Worker.Name {
+		t.Errorf("the history is %+v, %v", events, err)
+	}
 	e := board.Actor{Principal: "key:bob", Owner: "p-1", Person: true, Name: "Ada"} // a lie
 	second := func(_ any, err error) error { return err }
 	for name, err := range map[string]error{
