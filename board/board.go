@@ -225,6 +225,9 @@ func (b *Board) SetProject(ctx context.Context, p Project) error {
 	if p.Skills, err = checkSkills(p.Skills); err != nil {
 		return err
 	}
+	if p.Keep < 0 {
+		return invalid("a negative time to keep finished tasks")
+	}
 	if err := cmp.Or(checkLease(p.Lease), checkTexts(text{"name", p.Name, 200})); err != nil {
 		return err
 	}
@@ -235,7 +238,7 @@ func (b *Board) SetProject(ctx context.Context, p Project) error {
 func (b *Board) Get(ctx context.Context, id ID, n int) (d Dossier, err error) {
 	err = b.store.Read(ctx, func(r Reader) error {
 		if d, err = r.Dossier(id, n); err != nil {
-			return err
+			return archived(r, err, id)
 		}
 		return d.markKilled(r)
 	})
@@ -255,7 +258,7 @@ func (b *Board) List(ctx context.Context, f TaskFilter) (ts []Task, err error) {
 func (b *Board) Events(ctx context.Context, id ID, after int64, limit int) (es []Event, err error) {
 	err = b.store.Read(ctx, func(r Reader) error {
 		es, err = r.Events(id, after, limit)
-		return err
+		return archived(r, err, id)
 	})
 	return es, err
 }

@@ -66,7 +66,7 @@ func (c *change) lock(ids ...ID) error {
 	if len(missing) > 0 {
 		locked, err := c.tx.Lock(missing...)
 		if err != nil {
-			return err
+			return archived(c.tx, err, missing...)
 		}
 		c.adopt(locked)
 	}
@@ -95,7 +95,7 @@ func (c *change) adopt(locked []Task) {
 func (c *change) lockFamily(id ID) (*Task, []ID, error) {
 	t, err := c.tx.Task(id)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, archived(c.tx, err, id)
 	}
 	_, dependents, err := c.tx.Links(id)
 	if err != nil {

@@ -33,6 +33,9 @@ var (
 	ErrReadOnly = errors.New("the board cannot be written from here")
 	// ErrFull: the disk is full. Nothing happened.
 	ErrFull = errors.New("the disk with the board is full")
+	// ErrCursorTooOld: events after the cursor were archived. Start again from FeedEnd, and
+	// read what the tasks are now.
+	ErrCursorTooOld = errors.New("cursor too old")
 	// ErrTooNew: a newer program has changed the database under this one.
 	//lint:ignore ST1005 people and models read this as it is
 	ErrTooNew = errors.New("Bossman was upgraded while this process was running. Nothing is lost. Reconnect this MCP server.")

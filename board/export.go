@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/go-json-experiment/json"
 )
@@ -12,8 +11,8 @@ import (
 // exportPage is the page size of an export's reads, which keeps each of them short.
 const exportPage = 200
 
-// Export writes a project as lines of JSON: the project, its tasks, their links, the
-// questions and the events. It reads page by page, so the export may or may not contain
+// Export writes a project as lines of JSON: the project, its tasks, their links, their
+// attempts, the questions and the events. It reads page by page, so the export may or may not contain
 // changes that are made during it.
 func (b *Board) Export(ctx context.Context, slug string, emit func(line []byte) error) error {
 	out := func(v any) error {
@@ -25,6 +24,7 @@ func (b *Board) Export(ctx context.Context, slug string, emit func(line []byte) 
 	}
 	var ids []ID
 	var links []linkLine
+	var attempts []attemptLine
 	var p Project
 	source := ""
 	err := b.store.Read(ctx, func(r Reader) (err error) {
@@ -41,19 +41,18 @@ func (b *Board) Export(ctx context.Context, slug string, emit func(line []byte) 
 	if err != nil {
 		return err
 	}
-	policy, accept := p.Policy.Stored()
-	if err := out(projectLine{
-		V: 1, Type: "project", Source: source, Slug: p.Slug, Name: p.Name, Policy: policy, Accept: accept, LeaseSeconds: int64(p.Lease / time.Second),
-		Skills: p.Skills, LastNo: last,
-	}); err != nil {
+	head := newProjectLine(p, source)
+	head.LastNo = last
+	if err := out(head); err != nil {
 		return err
 	}
 	f := TaskFilter{Projects: []string{slug}, Limit: exportPage}
 	for more := true; more; {
 		var tasks []taskLine
 		var here []linkLine
+		var held []attemptLine
 		err := b.store.Read(ctx, func(r Reader) error {
-			tasks, here = nil, nil
+			tasks, here, held = nil, nil, nil
 			page, err := r.Tasks(f)
 			if err != nil {
 				return err
@@ -65,8 +64,9 @@ func (b *Board) Export(ctx context.Context, slug string, emit func(line []byte) 
 					return err
 				}
 				tasks = append(tasks, newTaskLine(d.Task, d.Doc))
-				for _, blocker := range d.Blockers {
-					here = append(here, linkLine{V: 1, Type: "link", Task: t.ID.String(), Blocker: blocker.ID.String()})
+				here = append(here, blockerLines(d)...)
+				for _, a := range d.Attempts {
+					held = append(held, newAttemptLine(a))
 				}
 			}
 			return nil
@@ -74,7 +74,7 @@ func (b *Board) Export(ctx context.Context, slug string, emit func(line []byte) 
 		if err != nil {
 			return err
 		}
-		links = append(links, here...)
+		links, attempts = append(links, here...), append(attempts, held...)
 		for _, t := range tasks {
 			if err := out(t); err != nil {
 				return err
@@ -92,6 +92,11 @@ func (b *Board) Export(ctx context.Context, slug string, emit func(line []byte) 
 			return err
 		}
 	}
+	for _, a := range attempts {
+		if err := out(a); err != nil {
+			return err
+		}
+	}
 	if err := b.exportQuestions(ctx, slug, out); err != nil {
 		return err
 	}
@@ -104,8 +109,15 @@ func (b *Board) Export(ctx context.Context, slug string, emit func(line []byte) 
 }
 
 // sourceOf returns a name that identifies the board of a project: the slug and the time
-// at which the first task was created.
+// at which the first task was created. It stays the same when that task is archived.
 func sourceOf(r Reader, slug string) (string, error) {
+	left, err := r.Archives(ArchiveFilter{Project: slug, Limit: 1})
+	if err != nil {
+		return "", err
+	}
+	if len(left) > 0 {
+		return left[0].Source, nil
+	}
 	first, err := r.Tasks(TaskFilter{Projects: []string{slug}, Limit: 1})
 	if err != nil || len(first) == 0 {
 		return slug, err

@@ -41,6 +41,7 @@ type exportFile struct {
 	blockers map[ID][]ID // of a task
 	children map[ID][]int
 	events   map[ID][]eventLine
+	attempts map[ID][]Attempt // of a task, with its id in the file
 	// questions are by their task; those of the zero ID belong to none.
 	questions map[ID][]questionLine
 }
@@ -50,7 +51,7 @@ type exportFile struct {
 func readExport(lines iter.Seq2[[]byte, error]) (*exportFile, error) {
 	f := &exportFile{
 		index: map[ID]int{}, blockers: map[ID][]ID{}, children: map[ID][]int{},
-		events: map[ID][]eventLine{}, questions: map[ID][]questionLine{},
+		events: map[ID][]eventLine{}, attempts: map[ID][]Attempt{}, questions: map[ID][]questionLine{},
 	}
 	no := 0
 	for line, err := range lines {
@@ -90,6 +91,8 @@ func (f *exportFile) add(line []byte) error {
 		return f.addTask(line)
 	case "link":
 		return f.addLink(line)
+	case "attempt":
+		return f.addAttempt(line)
 	case "question":
 		return f.addQuestion(line)
 	case "event":
@@ -107,13 +110,18 @@ func parse(line []byte, into any) error {
 }
 
 func (f *exportFile) addProject(line []byte) error {
-	if f.project.Source != "" {
-		return invalid("second project in the file: import one project at a time")
-	}
 	if _, err := ReadSource(line); err != nil {
 		return err
 	}
-	return parse(line, &f.project)
+	var p projectLine
+	if err := parse(line, &p); err != nil {
+		return err
+	}
+	if first := f.project; first.Source != "" && (!p.Archive || !first.Archive || p.Source != first.Source || p.Slug != first.Slug) {
+		return invalid("second project in the file: import one project at a time")
+	}
+	f.project = p
+	return nil
 }
 
 func (f *exportFile) addTask(line []byte) error {
@@ -125,8 +133,14 @@ func (f *exportFile) addTask(line []byte) error {
 	if err != nil {
 		return err
 	}
-	if _, twice := f.index[id]; twice {
-		return invalid("duplicate task %v", id)
+	if i, twice := f.index[id]; twice {
+		// A task that could not leave the board when it was written is written again.
+		if !f.project.Archive {
+			return invalid("duplicate task %v", id)
+		}
+		f.tasks[i], f.events[id], f.attempts[id], f.questions[id] = t, nil, nil, nil
+		_, _, err = t.task(id)
+		return err
 	}
 	f.index[id] = len(f.tasks)
 	f.tasks = append(f.tasks, t)
@@ -152,6 +166,19 @@ func (f *exportFile) addLink(line []byte) error {
 		f.blockers[task] = append(f.blockers[task], blocker)
 	}
 	return nil
+}
+
+func (f *exportFile) addAttempt(line []byte) error {
+	var a attemptLine
+	if err := parse(line, &a); err != nil {
+		return err
+	}
+	h, err := ParseHandle(a.Claim)
+	if err != nil {
+		return err
+	}
+	f.attempts[h.Task] = append(f.attempts[h.Task], a.attempt(h, h.Task))
+	return checkTexts(text{"worker", a.Worker, 60}, text{"principal", a.Principal, 400}, text{"reason", a.Reason, maxLong}, text{"do_not_repeat", a.DoNotRepeat, maxLong})
 }
 
 func (f *exportFile) addQuestion(line []byte) error {
@@ -191,8 +218,8 @@ func (f *exportFile) addEvent(line []byte) error {
 	return checkTexts(texts...)
 }
 
-// checkReferences rejects parents and links that are not in the file, and collects the
-// children of each task.
+// checkReferences rejects parents and links that are not in the file, unless it is an
+// archive, and collects the children of each task.
 func (f *exportFile) checkReferences() error {
 	for i, t := range f.tasks {
 		if t.Parent == "" {
@@ -203,13 +230,16 @@ func (f *exportFile) checkReferences() error {
 			return err
 		}
 		if _, ok := f.index[parent]; !ok {
+			if f.project.Archive {
+				continue
+			}
 			return invalid("the parent of %s, %s, is not in the file", t.ID, t.Parent)
 		}
 		f.children[parent] = append(f.children[parent], i)
 	}
 	for task, blockers := range f.blockers {
 		for _, id := range append([]ID{task}, blockers...) {
-			if _, ok := f.index[id]; !ok {
+			if _, ok := f.index[id]; !ok && !f.project.Archive {
 				return invalid("a link names %v, which is not in the file", id)
 			}
 		}
@@ -222,7 +252,9 @@ func (f *exportFile) checkCycles() error {
 	blockers := make([][]int, len(f.ids))
 	for i, id := range f.ids {
 		for _, blocker := range f.blockers[id] {
-			blockers[i] = append(blockers[i], f.index[blocker])
+			if at, ok := f.index[blocker]; ok {
+				blockers[i] = append(blockers[i], at)
+			}
 		}
 	}
 	_, err := chain(len(f.ids), func(i int) string { return f.ids[i].String() }, func(i int) []int {

@@ -22,6 +22,9 @@ type projectLine struct {
 	Skills       []string `json:"skills,omitzero"`
 	// LastNo is the highest number of the project's tasks.
 	LastNo int64 `json:"last_no"`
+	// Archive is set if the file has only some of its tasks, which have left the board. Such a
+	// file may be several in a row.
+	Archive bool `json:"archive,omitzero"`
 }
 
 // A taskLine is a task with its longer texts and its result.
@@ -81,6 +84,23 @@ type linkLine struct {
 	Blocker string `json:"blocker"`
 }
 
+// An attemptLine is an attempt at a task that has ended.
+type attemptLine struct {
+	V           int       `json:"v"`
+	Type        string    `json:"type"`
+	Claim       string    `json:"claim"`
+	Principal   string    `json:"principal,omitzero"`
+	Worker      string    `json:"worker,omitzero"`
+	GrantedAt   time.Time `json:"granted_at"`
+	EndedAt     time.Time `json:"ended_at,omitzero"`
+	Cause       Cause     `json:"cause,omitzero"`
+	Reason      string    `json:"reason,omitzero"`
+	DoNotRepeat string    `json:"do_not_repeat,omitzero"`
+	Where       placeLine `json:"where,omitzero"`
+	SpecVersion int       `json:"spec_version,omitzero"`
+	Created     int       `json:"created,omitzero"`
+}
+
 // A questionLine is a question. One without a claim belongs to no task.
 type questionLine struct {
 	V          int           `json:"v"`
@@ -127,6 +147,7 @@ type eventLine struct {
 	Late     bool      `json:"late,omitzero"`
 	SpecNow  int       `json:"spec_now,omitzero"`
 	Lease    int       `json:"lease_seconds,omitzero"`
+	Run      string    `json:"run,omitzero"`
 	Prior    string    `json:"prior,omitzero"`
 	By       ActorKind `json:"by,omitzero"`
 	Was      *specLine `json:"was,omitzero"`
@@ -152,6 +173,14 @@ type placeLine struct {
 	Ordered     string `json:"ordered,omitzero"`
 	Worked      bool   `json:"worked,omitzero"`
 	Client      string `json:"client,omitzero"`
+}
+
+func newProjectLine(p Project, source string) projectLine {
+	policy, accept := p.Policy.Stored()
+	return projectLine{
+		V: 1, Type: "project", Source: source, Slug: p.Slug, Name: p.Name, Policy: policy, Accept: accept,
+		LeaseSeconds: int64(p.Lease / time.Second), Skills: p.Skills,
+	}
 }
 
 // project returns the project of a line.
@@ -220,6 +249,35 @@ func (w taskLine) task(id ID) (Task, Doc, error) {
 	return t, d, nil
 }
 
+func newLinkLine(task, blocker ID) linkLine {
+	return linkLine{V: 1, Type: "link", Task: task.String(), Blocker: blocker.String()}
+}
+
+// blockerLines are the links of a task to those that it depends on.
+func blockerLines(d Dossier) (lines []linkLine) {
+	for _, blocker := range d.Blockers {
+		lines = append(lines, newLinkLine(d.Task.ID, blocker.ID))
+	}
+	return lines
+}
+
+func newAttemptLine(a Attempt) attemptLine {
+	return attemptLine{
+		V: 1, Type: "attempt", Claim: a.Handle.String(), Principal: a.Worker.Principal, Worker: a.Worker.Name, GrantedAt: utc(a.GrantedAt),
+		EndedAt: utc(a.EndedAt), Cause: a.Cause, Reason: a.Reason, DoNotRepeat: a.DoNotRepeat, Where: placeLine(a.Where),
+		SpecVersion: a.SpecVersion, Created: a.Created,
+	}
+}
+
+// attempt returns the attempt of a line, at task id.
+func (w attemptLine) attempt(h Handle, id ID) Attempt {
+	h.Task = id
+	return Attempt{
+		Handle: h, Worker: WorkerID{Principal: w.Principal, Name: w.Worker}, GrantedAt: w.GrantedAt, EndedAt: w.EndedAt, Cause: w.Cause,
+		Reason: w.Reason, DoNotRepeat: w.DoNotRepeat, Where: Where(w.Where), SpecVersion: w.SpecVersion, Created: w.Created,
+	}
+}
+
 func newQuestionLine(q Question) questionLine {
 	w := questionLine{
 		V: 1, Type: "question", ID: q.ID.String(), Principal: q.Asker.Principal, Worker: q.Asker.Name, ChatID: q.ChatID, Text: q.Text,
@@ -253,7 +311,7 @@ func newEventLine(e Event) eventLine {
 		V: 1, Type: "event", Task: e.Task.String(), Seq: e.Seq, At: utc(e.When()), Actor: e.Actor, Kind: e.Kind, From: e.From, To: e.To,
 		Attempt: e.Detail.Attempt, Nonce: e.Detail.Nonce, Worker: e.Detail.Worker, Text: e.Detail.Text, Cause: e.Detail.Cause,
 		Percent: e.Detail.Percent, Where: placeLine(e.Detail.Where), Fields: e.Detail.Fields, Late: e.Detail.Late,
-		SpecNow: e.Detail.SpecNow, Lease: e.Detail.LeaseSecs, Prior: e.Detail.Prior, By: e.Detail.By, Was: (*specLine)(e.Detail.Was),
+		SpecNow: e.Detail.SpecNow, Lease: e.Detail.LeaseSecs, Run: e.Detail.Run, Prior: e.Detail.Prior, By: e.Detail.By, Was: (*specLine)(e.Detail.Was),
 	}
 	if e.Detail.Question != 0 {
 		w.Question = e.Detail.Question.String()
@@ -268,7 +326,7 @@ func (w eventLine) event(id ID, seq int64, questions map[QuestionID]QuestionID) 
 		Task: id, Seq: seq, Actor: w.Actor, Kind: w.Kind, From: w.From, To: w.To,
 		Detail: Detail{
 			Attempt: w.Attempt, Nonce: w.Nonce, Worker: w.Worker, Text: w.Text, Cause: w.Cause, Percent: w.Percent,
-			Where: Where(w.Where), Fields: w.Fields, Late: w.Late, SpecNow: w.SpecNow, LeaseSecs: w.Lease, Prior: w.Prior, By: w.By, At: w.At,
+			Where: Where(w.Where), Fields: w.Fields, Late: w.Late, SpecNow: w.SpecNow, LeaseSecs: w.Lease, Run: w.Run, Prior: w.Prior, By: w.By, At: w.At,
 			Was: (*Spec)(w.Was),
 		},
 	}

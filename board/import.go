@@ -20,7 +20,8 @@ type Imported struct {
 }
 
 // Import reads an export into a project. In an empty project tasks keep their numbers,
-// otherwise they get new ones. Repeating an import adds only what is missing. No task is
+// otherwise they get new ones; but what was archived from the project gets its numbers back,
+// and its links to tasks that are there. Repeating an import adds only what is missing. No task is
 // handed out before the import is complete. A task in progress becomes pending, because
 // claims are not exported. progress is called after each chunk of tasks; it may be nil.
 func (b *Board) Import(ctx context.Context, a Actor, slug string, lines iter.Seq2[[]byte, error], progress func(done, all int)) (Imported, error) {
@@ -59,16 +60,17 @@ type importing struct {
 	file     *exportFile
 	progress func(done, all int)
 
-	// keeps is set if tasks keep their numbers.
-	keeps bool
-	out   Imported
+	// keeps is set if tasks keep their numbers, and restores if they return to the board from
+	// which they were archived.
+	keeps, restores bool
+	out             Imported
 }
 
 // match finds the tasks of an earlier import, and decides whether tasks keep their
 // numbers.
 func (im *importing) match(ctx context.Context) error {
 	own := ""
-	total := 0
+	empty := true
 	err := im.b.store.Read(ctx, func(r Reader) (err error) {
 		if _, err = r.Project(im.slug); errors.Is(err, ErrNotFound) {
 			return nil
@@ -77,14 +79,19 @@ func (im *importing) match(ctx context.Context) error {
 			return err
 		}
 		counts, err := r.Counts([]string{im.slug})
-		total = counts.Total()
+		if err != nil {
+			return err
+		}
+		left, err := r.Archives(ArchiveFilter{Project: im.slug, Limit: 1})
+		empty = counts.Total() == 0 && len(left) == 0
+		im.restores = len(left) > 0 && im.file.project.Archive && im.slug == im.file.project.Slug && own == im.file.project.Source
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	im.keeps = total == 0
-	if total == 0 {
+	im.keeps = empty
+	if empty {
 		return nil
 	}
 	prefix := im.file.project.Source + " "
@@ -121,8 +128,32 @@ func (im *importing) match(ctx context.Context) error {
 		}
 	}
 	// An interrupted import that kept its numbers continues to keep them.
-	im.keeps = kept && some
+	im.keeps = kept && some || im.restores
 	return nil
+}
+
+// wasArchived fails if a task does not return to the board from which it was archived: its
+// number may be another task's, or become one's.
+func (im *importing) wasArchived(r Reader, id ID) error {
+	left, err := r.Archives(ArchiveFilter{Project: im.slug, Task: id, Limit: 1})
+	if err == nil && len(left) == 0 {
+		err = conflict("%v was not archived from this board", id)
+	}
+	return err
+}
+
+// neighbour returns a task that is not in the file, of which the file says that a task which
+// was archived had it as its parent, or a link to it; zero if it is not on this board, or
+// still open.
+func (im *importing) neighbour(r Reader, id ID) (ID, error) {
+	if _, ok := im.file.index[id]; ok || !im.restores {
+		return ID{}, nil
+	}
+	t, err := r.Task(id)
+	if errors.Is(err, ErrNotFound) || err == nil && !t.Status.Terminal() {
+		return ID{}, nil
+	}
+	return t.ID, err
 }
 
 // origin returns the id in the file of a task on this board, or zero, and whether an

@@ -89,9 +89,15 @@ func (im *importing) chunk(ctx context.Context, todo []int) error {
 						continue
 					}
 				}
-				from, ok := to(task)
-				other, ok2 := to(blocker)
-				if ok && ok2 {
+				from, err := im.end(c, task, to)
+				if err != nil {
+					return err
+				}
+				other, err := im.end(c, blocker, to)
+				if err != nil {
+					return err
+				}
+				if !from.IsZero() && !other.IsZero() {
 					if err := c.tx.Link(from, other); err != nil {
 						return err
 					}
@@ -112,6 +118,14 @@ func (im *importing) chunk(ctx context.Context, todo []int) error {
 	return nil
 }
 
+// end returns one end of a link on this board; zero if it is not there yet, or never will be.
+func (im *importing) end(c *change, id ID, to func(ID) (ID, bool)) (ID, error) {
+	if mapped, ok := to(id); ok {
+		return mapped, nil
+	}
+	return im.neighbour(c.tx, id)
+}
+
 // parentsFirst orders tasks so that a parent comes before its children.
 func (im *importing) parentsFirst(todo []int) []int {
 	out := make([]int, 0, len(todo))
@@ -121,7 +135,7 @@ func (im *importing) parentsFirst(todo []int) []int {
 			return
 		}
 		if above, err := ParseID(im.file.tasks[i].Parent); err == nil {
-			if j := im.file.index[above]; slices.Contains(todo, j) {
+			if j, ok := im.file.index[above]; ok && slices.Contains(todo, j) {
 				visit(j)
 			}
 		}
@@ -159,7 +173,7 @@ func (im *importing) numbers(c *change, n int) (int64, error) {
 	if !im.keeps {
 		return c.tx.Numbers(im.slug, n)
 	}
-	if len(im.out.Tasks) > 0 {
+	if len(im.out.Tasks) > 0 || im.restores {
 		return 0, nil
 	}
 	last := im.file.project.LastNo
@@ -187,6 +201,16 @@ func (im *importing) task(c *change, i int, to func(ID) (ID, bool), questions ma
 			return err
 		}
 		t.Parent, _ = to(above) // a parent that is inserted later is set by adopt
+		if t.Parent.IsZero() {
+			if t.Parent, err = im.neighbour(c.tx, above); err != nil {
+				return err
+			}
+		}
+	}
+	if im.restores {
+		if err := im.wasArchived(c.tx, id); err != nil {
+			return err
+		}
 	}
 	p, err := c.tx.Project(im.slug)
 	if err != nil {
@@ -196,7 +220,7 @@ func (im *importing) task(c *change, i int, to func(ID) (ID, bool), questions ma
 	t.CreatedBy = im.name(t.CreatedBy, "")
 	im.result(d.Result)
 	for _, blocker := range im.file.blockers[from] {
-		if im.file.tasks[im.file.index[blocker]].Status != Done {
+		if at, ok := im.file.index[blocker]; ok && im.file.tasks[at].Status != Done {
 			t.OpenBlockers++
 		}
 	}
@@ -219,6 +243,15 @@ func (im *importing) task(c *change, i int, to func(ID) (ID, bool), questions ma
 	t.Seq = int64(1 + len(im.file.events[from]))
 	if err := c.tx.InsertTask(t, d); err != nil {
 		return err
+	}
+	for _, a := range im.file.attempts[from] {
+		if a.EndedAt.IsZero() { // its claim did not come along
+			continue
+		}
+		a.Task, a.Worker.Principal = id, im.name(a.Worker.Principal, "")
+		if err := c.tx.InsertAttempt(a); err != nil {
+			return err
+		}
 	}
 	for _, q := range im.file.questions[from] {
 		old, made, err := im.question(c, q, id)

@@ -3,6 +3,7 @@ package board
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 )
@@ -143,6 +144,7 @@ func (p *Plan) rest(r Reader, out *Planned) (Plan, []draft, []int, error) {
 		return rest, nil, nil, err
 	}
 	ids := map[string]string{} // by key
+	over := map[string]bool{}  // those that were archived: nobody has to wait for them
 	var added []int
 	for i, t := range p.Tasks {
 		id, ok := there[t.Item]
@@ -152,6 +154,9 @@ func (p *Plan) rest(r Reader, out *Planned) (Plan, []draft, []int, error) {
 		}
 		ids[t.Key] = id.String()
 		now, err := r.Task(id)
+		if errors.Is(err, ErrNotFound) {
+			over[t.Key], now.Title, err = true, t.Title, nil
+		}
 		if err != nil {
 			return rest, nil, nil, err
 		}
@@ -161,7 +166,10 @@ func (p *Plan) rest(r Reader, out *Planned) (Plan, []draft, []int, error) {
 	for _, i := range added {
 		t := p.Tasks[i]
 		t.Within = cmp.Or(ids[t.Within], t.Within)
-		t.After = slices.Clone(t.After)
+		if over[p.Tasks[i].Within] {
+			t.Within = ""
+		}
+		t.After = slices.DeleteFunc(slices.Clone(t.After), func(name string) bool { return over[name] })
 		for j, name := range t.After {
 			t.After[j] = cmp.Or(ids[name], name)
 		}

@@ -15,6 +15,9 @@ type Project struct {
 	Skills []string
 	// PausedBy is who paused the hand-out, or empty.
 	PausedBy string
+	// Keep is how long finished tasks are kept before task archive moves them out of the
+	// board, unless it is told otherwise; 0 means for ever.
+	Keep time.Duration
 	// Archived is set for a project that accepts no new tasks and hands out none.
 	Archived bool
 }

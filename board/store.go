@@ -56,11 +56,16 @@ type Reader interface {
 	// Feed lists at most limit events of the projects (nil: all) after a cursor, each
 	// with its Cursor. It never skips an event: those that are not yet safe to show are
 	// left for the next call. If transactions overlapped, the events of a task may come
-	// in another order than that of their Seq.
+	// in another order than that of their Seq. If events were deleted, the feed begins after
+	// the last of them, and a cursor before that, other than zero, gets ErrCursorTooOld.
 	Feed(projects []string, after Cursor, limit int) ([]Event, error)
 	// FeedEnd returns the cursor after which Feed lists only events from now on, and
 	// those that are not yet safe to show.
 	FeedEnd() (Cursor, error)
+	// Finished lists tasks that may leave the board, by when they ended.
+	Finished(f Finished) ([]Task, error)
+	// Archives lists archives, oldest first.
+	Archives(f ArchiveFilter) ([]Archive, error)
 	// PlanItems returns the tasks of those items of plans that the project has.
 	PlanItems(slug string, items []string) (map[string]ID, error)
 	// Counts counts the tasks of the projects (nil: all) by state.
@@ -222,6 +227,13 @@ type Tx interface {
 	// it first extends the leases that were live when the gap began. every is how often
 	// the caller sweeps.
 	BeginSweep(every time.Duration) (Sweep, error)
+	// LockFinished locks those of the tasks, which are of one project, that Finished would
+	// list and whose children are all among them. It skips tasks that other transactions
+	// have locked.
+	LockFinished(ids []ID, before time.Time) ([]Task, error)
+	// Archive records an archive, and deletes its tasks, which are locked, with all that
+	// belongs to them. Feeds begin after their events.
+	Archive(a Archive) error
 	// Forget deletes idempotency keys older than age.
 	Forget(age time.Duration) error
 }

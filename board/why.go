@@ -50,7 +50,7 @@ func (b *Board) Why(ctx context.Context, id ID) (d Dossier, reasons []Reason, er
 			return err
 		}
 		if d, err = r.Dossier(id, 20); err != nil {
-			return err
+			return archived(r, err, id)
 		}
 		if err := d.addFirstEvents(r); err != nil {
 			return err

@@ -93,6 +93,7 @@ var kinds = []struct {
 	err  error
 }{
 	{"not_found", board.ErrNotFound},
+	{"cursor_too_old", board.ErrCursorTooOld},
 	{"invalid", board.ErrInvalid},
 	{"conflict", board.ErrConflict},
 	{"denied", board.ErrDenied},
@@ -114,6 +115,7 @@ type wireError struct {
 	Cycle      *board.CycleError      `json:"cycle,omitzero"`
 	Held       *board.HeldError       `json:"held,omitzero"`
 	Stopped    *board.StoppedError    `json:"stopped,omitzero"`
+	Archived   *board.ArchivedError   `json:"archived,omitzero"`
 	Nothing    *board.Nothing         `json:"nothing,omitzero"`
 }
 
@@ -129,6 +131,7 @@ func EncodeError(err error) error {
 	w.Cycle, _ = errors.AsType[*board.CycleError](err)
 	w.Held, _ = errors.AsType[*board.HeldError](err)
 	w.Stopped, _ = errors.AsType[*board.StoppedError](err)
+	w.Archived, _ = errors.AsType[*board.ArchivedError](err)
 	w.Nothing, _ = errors.AsType[*board.Nothing](err)
 	if w.Nothing != nil {
 		w.Kind = "nothing"
@@ -204,6 +207,8 @@ func decodeError(e *jsonrpc.Error) error {
 		kind = w.Held
 	case w.Stopped != nil:
 		kind = w.Stopped
+	case w.Archived != nil:
+		kind = w.Archived
 	case w.Nothing != nil:
 		return w.Nothing
 	default:

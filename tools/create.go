@@ -71,9 +71,7 @@ func create(ctx context.Context, t *Tools, k *caller, in taskInput) (*answer, er
 	}
 	task, doc, own, err := t.create(ctx, k, n, in.Key)
 	if err != nil {
-		if errors.Is(err, board.ErrNotFound) {
-			err = fmt.Errorf("%w: a task that it depends on, or its parent, does not exist", board.ErrInvalid)
-		}
+		err = missing(err, "a task that it depends on, or its parent, does not exist")
 		if errors.Is(err, board.ErrConflict) && !k.isLead(project) {
 			e.next = "Continue with your own task and mention the rest in its summary."
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/board"
@@ -71,6 +72,7 @@ func (k *caller) refuse(e action, err error) error {
 	stopped, isStopped := errors.AsType[*board.StoppedError](err)
 	name, isHeld := errors.AsType[*board.HeldError](err)
 	unknown, isUnknown := errors.AsType[*board.UnknownError](err)
+	gone, isGone := errors.AsType[*board.ArchivedError](err)
 	switch {
 	case isLost:
 		r.code = "lease_lost"
@@ -127,6 +129,9 @@ func (k *caller) refuse(e action, err error) error {
 			if e.next == "" {
 				r.next = "Next: " + k.lookCall(board.ID{}) + "."
 			}
+		}
+		if isGone {
+			r.why = fmt.Sprintf("Task %v is finished and was archived on %s: it is no longer on this board, and nothing has to wait for it.", gone.Task, gone.At.UTC().Format(time.DateOnly))
 		}
 	case errors.Is(err, board.ErrInvalid):
 		r.code = "invalid"
@@ -418,4 +423,16 @@ func rpcError(what string, err error) error {
 		why = errorText(err)
 	}
 	return jsonrpc.Errorf(code, "%s: %s", what, visible.Text(why))
+}
+
+// missing is the error of a call that names other tasks, if one of them is not there: what
+// says which.
+func missing(err error, what string) error {
+	if gone, ok := errors.AsType[*board.ArchivedError](err); ok {
+		return fmt.Errorf("%w: %v is finished and was archived, so nothing has to wait for it", board.ErrInvalid, gone.Task)
+	}
+	if errors.Is(err, board.ErrNotFound) {
+		return fmt.Errorf("%w: %s", board.ErrInvalid, what)
+	}
+	return err
 }

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/bossman-dev/bossman/access"
@@ -79,6 +80,12 @@ func (t *Tools) publishChanges(ctx context.Context) {
 func (t *Tools) publishEvents(ctx context.Context, at board.Cursor) board.Cursor {
 	for range feedPages {
 		events, err := t.b.Feed(ctx, t.projects(), at, feedPage)
+		if errors.Is(err, board.ErrCursorTooOld) { // this process slept for as long as tasks are kept
+			if at, err = t.b.FeedEnd(ctx); err == nil {
+				t.server.ResourceUpdated(boardURI)
+				continue
+			}
+		}
 		if err != nil {
 			if ctx.Err() == nil {
 				t.o.Logger.Debug("the feed could not be read", "err", err)

@@ -3,7 +3,6 @@ package tools
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -82,10 +81,7 @@ func plan(ctx context.Context, t *Tools, k *caller, in planInput) (*answer, erro
 	}
 	made, err := t.b.CreatePlan(ctx, k.Actor, p)
 	if err != nil {
-		if errors.Is(err, board.ErrNotFound) {
-			err = fmt.Errorf("%w: the plan names a task id that does not exist", board.ErrInvalid)
-		}
-		return nil, k.refuse(e, err)
+		return nil, k.refuse(e, missing(err, "the plan names a task id that does not exist"))
 	}
 	a := planAnswer(made)
 	if more, err := t.unknownSkills(ctx, []string{project}, skills); err == nil && more != "" {

@@ -11,6 +11,7 @@ import (
 	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/boardcli"
 	"github.com/bossman-dev/bossman/internal/config"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/remote"
@@ -224,6 +225,16 @@ func (o *openBoard) localBoard() (*board.Board, error) {
 	return o.local, nil
 }
 
+// desktop opens the board in this process, for boardcli.
+func (a *app) desktop(ctx context.Context) (boardcli.Desk, error) {
+	o, slug, err := a.openProject(ctx)
+	if err != nil {
+		return boardcli.Desk{}, err
+	}
+	b, err := o.localBoard()
+	return boardcli.Desk{Board: b, Project: slug, Actor: a.person()}, err
+}
+
 // openProject opens the board and returns it with the project of the command.
 func (a *app) openProject(ctx context.Context) (*openBoard, string, error) {
 	o, err := a.open(ctx)
@@ -251,6 +262,9 @@ func (o *openBoard) taskIDs(list []string) ([]board.ID, error) {
 
 // notFound makes a not-found error say what is not there, such as task web-9.
 func notFound(err error, what string) error {
+	if _, ok := errors.AsType[*board.ArchivedError](err); ok {
+		return console.WithNext(err, "bossman task import brings back what is in that file")
+	}
 	if errors.Is(err, board.ErrNotFound) {
 		return &console.Error{Code: console.NotFound, Err: fmt.Errorf("there is no %s on this board", what), Next: "bossman task list --all shows what there is"}
 	}

@@ -22,6 +22,7 @@ type projectFlags struct {
 	name, policy string
 	lease        time.Duration
 	skills       []string
+	keep         console.Age
 	archived     bool
 }
 
@@ -30,6 +31,7 @@ func (f *projectFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.policy, "policy", "", "when a reported task counts as done: evidence, trust, review or person (docs/policies.md)")
 	cmd.Flags().DurationVar(&f.lease, "lease", 0, "how long a claim lasts without renewal, such as 15m")
 	cmd.Flags().StringSliceVar(&f.skills, "skill", nil, "a skill that tasks may require; repeatable or comma-separated")
+	cmd.Flags().Var(&f.keep, "keep", "how long finished tasks stay before bossman task archive moves them, such as 180d; 0s: for ever")
 }
 
 func (f *projectFlags) apply(cmd *cobra.Command, p *board.Project) (changed bool) {
@@ -43,6 +45,7 @@ func (f *projectFlags) apply(cmd *cobra.Command, p *board.Project) (changed bool
 	set("policy", func() { p.Policy = board.Policy(f.policy) })
 	set("lease", func() { p.Lease = f.lease })
 	set("skill", func() { p.Skills = board.SplitList(f.skills...) })
+	set("keep", func() { p.Keep = time.Duration(f.keep) })
 	if cmd.Flags().Lookup("archived") != nil {
 		set("archived", func() { p.Archived = f.archived })
 	}
@@ -110,7 +113,7 @@ you run this command, so that a branch cannot change the rules.`,
 			case !changed && o.settings.Broken != nil:
 				return o.settings.Broken
 			case !changed && !applySettings(o.settings, &p):
-				return console.Usagef("nothing to change: use --policy, --lease, --skill, --name or --archived")
+				return console.Usagef("nothing to change: use --policy, --lease, --skill, --name, --keep or --archived")
 			}
 			return a.putProject(ctx, o, p, "%s is changed.")
 		},
@@ -193,6 +196,9 @@ func (a *app) projectList() *cobra.Command {
 					return err
 				}
 				state := ""
+				if p.Keep > 0 {
+					state = "keeps " + console.Age(p.Keep).String()
+				}
 				if p.PausedBy != "" {
 					state = "paused by " + console.OneLine(p.PausedBy)
 				}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/boardcli"
 	"github.com/bossman-dev/bossman/internal/config"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
@@ -22,16 +23,25 @@ import (
 func (a *app) taskImport() *cobra.Command {
 	return &cobra.Command{
 		Use: "import FILE", Short: "Import tasks from an export", Args: cobra.ExactArgs(1),
-		Long: `Import reads the file of an export; - is standard input. In an empty project tasks keep
-their numbers; otherwise they get new ones, and old and new ids are printed. A board that has
-no project yet gets that of the file; its policy, lease and skills count where the
-configuration has none, and are printed. Repeating the import adds only what is missing. No task is handed out until all are imported; tasks that
+		Long: `Import reads the file of an export or an archive; - is standard input. In an empty project
+tasks keep their numbers; otherwise they get new ones, and old and new ids are printed. What
+was archived from the same board gets its numbers back; several archives of a project may be
+read in a row (cat *.gz). A board that has no project yet gets that of the file; its policy,
+lease and skills count where the configuration has none, and are printed. Repeating the
+import adds only what is missing. No task is handed out until all are imported; tasks that
 were in progress are ready again.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			text, err := a.ReadFile(ctx, args[0])
 			if err := cmp.Or(a.RefuseAgent(), err); err != nil { // an export says who people are, and what was observed
 				return fmt.Errorf("read the export: %w", err)
+			}
+			text, torn, err := boardcli.Unpack(text)
+			if err != nil {
+				return fmt.Errorf("%s: %w", args[0], err)
+			}
+			if torn {
+				a.Infof("The end of %s is missing, and left out: those tasks never left their board.", args[0])
 			}
 			first, _, _ := bytes.Cut(text, []byte("\n"))
 			source, err := board.ReadSource(first)

@@ -1,4 +1,5 @@
-// Package boardcli is bossman board: it backs up a board, checks it, and repairs its clock.
+// Package boardcli is bossman board, which backs up a board, checks it, and repairs its clock;
+// and bossman task archive, which moves finished tasks out of it.
 package boardcli
 
 import (

@@ -156,13 +156,14 @@ type Project struct {
 	LeaseSeconds int      `json:"lease_seconds,omitzero"`
 	Skills       []string `json:"skills"`
 	PausedBy     string   `json:"paused_by,omitzero"`
+	KeepSeconds  int      `json:"keep_seconds,omitzero"`
 	Archived     bool     `json:"archived,omitzero"`
 }
 
 func FromProject(p board.Project) Project {
 	return Project{
 		Slug: p.Slug, Name: p.Name, Policy: string(p.Policy), LeaseSeconds: int(p.Lease / time.Second), Skills: p.Skills,
-		PausedBy: p.PausedBy, Archived: p.Archived,
+		PausedBy: p.PausedBy, KeepSeconds: int(p.Keep / time.Second), Archived: p.Archived,
 	}
 }
 

@@ -16,16 +16,20 @@ const countEvery = 2 * time.Second
 // uncounted is a list of the WITH clause: the changes of status that task_counts does not
 // have yet. An import tells the history of a task, but the task came with its first event.
 // In the text of a JSON object quotation marks of its values are escaped.
-const uncounted = `
+const (
+	uncounted = changes + `),` + differences
+	changes   = `
 changes AS (
 	SELECT e.project_id, e.from_status, e.to_status FROM events e
 	WHERE (e.epoch, e.xid) >= (SELECT epoch, pg_snapshot_xmin(at) FROM counted)
 		AND (e.epoch > (SELECT epoch FROM counted) OR NOT pg_visible_in_snapshot(e.xid, (SELECT at FROM counted)))
-		AND e.from_status <> e.to_status AND e.detail::text NOT LIKE '%"By":"` + string(board.ByImport) + `"%'),
+		AND e.from_status <> e.to_status AND e.detail::text NOT LIKE '%"By":"` + string(board.ByImport) + `"%'`
+	differences = `
 uncounted AS (
 	SELECT project_id, to_status AS status, 1 AS n FROM changes WHERE to_status <> ''
 	UNION ALL
 	SELECT project_id, from_status, -1 FROM changes WHERE from_status <> '')`
+)
 
 // Counts counts the tasks of the projects (nil: all). It reads the tasks that are ready,
 // drafts, or rest; all others come from task_counts and the newest events.

@@ -108,7 +108,7 @@ WHERE e.task_id = ` + taskID + ` AND e.seq > $3 ORDER BY e.seq LIMIT $4`
 // Feed lists the events after a cursor that are safe to show.
 func (r *reader) Feed(projects []string, after board.Cursor, limit int) ([]board.Event, error) {
 	const (
-		safe = ` (e.epoch, e.xid, e.id) > ($1::int, $2::text::xid8, $3::bigint)
+		safe = ` (e.epoch, e.xid, e.id) > ($1::int, $2::text::xid8, $3::bigint) AND` + notTooOld + `
 	AND (e.epoch < (SELECT feed_epoch FROM meta) OR e.xid < pg_snapshot_xmin(pg_current_snapshot()))
 	ORDER BY e.epoch, e.xid, e.id LIMIT $4`
 		all  = `SELECT ` + eventColumns + ` FROM (SELECT e.* FROM events e WHERE` + safe + `) e JOIN projects p ON p.id = e.project_id ORDER BY e.epoch, e.xid, e.id`
@@ -116,15 +116,24 @@ func (r *reader) Feed(projects []string, after board.Cursor, limit int) ([]board
 	SELECT e.* FROM events e WHERE e.project_id = p.id AND` + safe + `) e
 WHERE p.slug = ANY($5) ORDER BY e.epoch, e.xid, e.id LIMIT $4`
 	)
+	if after == "" {
+		floor, err := r.feedFloor()
+		if err != nil {
+			return nil, err
+		}
+		after = floor
+	}
 	epoch, xid, id, err := parseCursor(after)
 	if err != nil {
 		return nil, err
 	}
 	args := []any{epoch, xid, id, limitOf(limit)}
-	if projects == nil {
-		return list(r, scanEvent, all, args...)
+	query := all
+	if projects != nil {
+		query, args = some, append(args, projects)
 	}
-	return list(r, scanEvent, some, append(args, projects)...)
+	events, err := list(r, scanEvent, query, args...)
+	return events, tooOld(err)
 }
 
 // FeedEnd returns the position before the oldest running transaction.

@@ -8,11 +8,11 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-const projectColumns = `slug, name, policy, accept, lease, skills, paused_by, archived`
+const projectColumns = `slug, name, policy, accept, lease, skills, paused_by, keep, archived`
 
 func scanProject(row pgx.CollectableRow) (p board.Project, err error) {
 	var accept string
-	err = row.Scan(&p.Slug, &p.Name, (*string)(&p.Policy), &accept, &p.Lease, &p.Skills, &p.PausedBy, &p.Archived)
+	err = row.Scan(&p.Slug, &p.Name, (*string)(&p.Policy), &accept, &p.Lease, &p.Skills, &p.PausedBy, &p.Keep, &p.Archived)
 	p.Policy = board.StoredPolicy(p.Policy, accept)
 	trim(&p.Skills)
 	return p, err
@@ -41,13 +41,13 @@ func (r *reader) Projects(slugs ...string) ([]board.Project, error) {
 func (t *tx) PutProject(p board.Project) error {
 	const query = `
 WITH p AS (
-	INSERT INTO projects (` + projectColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+	INSERT INTO projects (` + projectColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 	ON CONFLICT (slug) DO UPDATE SET name = excluded.name, policy = excluded.policy, accept = excluded.accept, lease = excluded.lease,
-		skills = excluded.skills, paused_by = excluded.paused_by, archived = excluded.archived
+		skills = excluded.skills, paused_by = excluded.paused_by, keep = excluded.keep, archived = excluded.archived
 	RETURNING id)
 INSERT INTO project_counters (project_id) SELECT id FROM p ON CONFLICT DO NOTHING`
 	policy, accept := p.Policy.Stored()
-	_, err := t.exec(query, p.Slug, p.Name, string(policy), accept, p.Lease, orEmpty(p.Skills), p.PausedBy, p.Archived)
+	_, err := t.exec(query, p.Slug, p.Name, string(policy), accept, p.Lease, orEmpty(p.Skills), p.PausedBy, p.Keep, p.Archived)
 	return err
 }
 

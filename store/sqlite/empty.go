@@ -45,6 +45,8 @@ func (e empty) Counts([]string) (board.Counts, error) {
 	return board.Counts{Status: map[board.Status]int{}}, nil
 }
 
+func (e empty) Finished(board.Finished) ([]board.Task, error)            { return nil, nil }
+func (e empty) Archives(board.ArchiveFilter) ([]board.Archive, error)    { return nil, nil }
 func (e empty) FeedEnd() (board.Cursor, error)                           { return "", nil }
 func (e empty) Stale() (bool, error)                                     { return false, nil }
 func (e empty) SweepDue() (bool, error)                                  { return false, nil }

@@ -50,7 +50,7 @@ func (r *reader) Events(id board.ID, after int64, limit int) ([]board.Event, err
 // Feed lists events in commit order: there is one writer at a time, and the rowid of an
 // event increases.
 func (r *reader) Feed(projects []string, after board.Cursor, limit int) ([]board.Event, error) {
-	place, err := cursor(after)
+	place, err := r.feedFrom(after)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (r *reader) Feed(projects []string, after board.Cursor, limit int) ([]board
 }
 
 func (r *reader) FeedEnd() (board.Cursor, error) {
-	const query = `SELECT coalesce(max(id), 0) FROM events`
+	const query = `SELECT max(feed_floor, coalesce((SELECT max(id) FROM events), 0)) FROM meta`
 	var last int64
 	err := r.get(query, nil, &last)
 	return board.Cursor(strconv.FormatInt(last, 10)), err

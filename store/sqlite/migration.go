@@ -74,14 +74,19 @@ SELECT count(*) FILTER (WHERE name IN ('meta', 'goose_db_version')),
 // checkSchema refuses a file whose schema computes anything. A file that somebody else made
 // could have a view without end in place of a table, values that are made when they are
 // read, or a trigger that writes. So no migration may add a view, a virtual table or a
-// generated column, and the triggers of the first one are the only ones.
+// generated column, and their triggers are the only ones.
 func checkSchema(ctx context.Context, db *sql.DB) error {
 	const computed = `
 SELECT type || ' ' || name, CASE type WHEN 'trigger' THEN sql ELSE '' END FROM sqlite_schema WHERE type IN ('view', 'trigger') OR type = 'table' AND rootpage = 0
 UNION ALL
 SELECT 'column ' || x.name || ' of ' || s.name, '' FROM sqlite_schema AS s JOIN pragma_table_xinfo(s.name) AS x WHERE s.type = 'table' AND s.rootpage > 0 AND x.hidden > 1
 LIMIT 10`
-	first, err := fs.ReadFile(migrations, "00001_board.sql")
+	var known []byte
+	names, err := fs.Glob(migrations, "*.sql")
+	for _, name := range names {
+		text, failed := fs.ReadFile(migrations, name)
+		known, err = append(known, text...), errors.Join(err, failed)
+	}
 	if err != nil {
 		return err
 	}
@@ -95,7 +100,7 @@ LIMIT 10`
 		if err := rows.Scan(&what, &text); err != nil {
 			return mapError(ctx, err)
 		}
-		if text == "" || !bytes.Contains(first, []byte(text+";")) {
+		if text == "" || !bytes.Contains(known, []byte(text+";")) {
 			return fmt.Errorf("the file was not made by this program: its schema has the %.80q; restore a backup, or choose another file", what)
 		}
 	}

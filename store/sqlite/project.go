@@ -7,16 +7,16 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-const projectColumns = `SELECT slug, name, policy, accept, lease, skills, paused_by, archived FROM projects`
+const projectColumns = `SELECT slug, name, policy, accept, lease, skills, paused_by, keep, archived FROM projects`
 
 func scanProject(scan scan) (p board.Project, err error) {
-	var lease int64
+	var lease, keep int64
 	var accept, skills string
-	if err := scan(&p.Slug, &p.Name, &p.Policy, &accept, &lease, &skills, &p.PausedBy, &p.Archived); err != nil {
+	if err := scan(&p.Slug, &p.Name, &p.Policy, &accept, &lease, &skills, &p.PausedBy, &keep, &p.Archived); err != nil {
 		return p, err
 	}
 	p.Policy = board.StoredPolicy(p.Policy, accept)
-	p.Lease = toDuration(lease)
+	p.Lease, p.Keep = toDuration(lease), toDuration(keep)
 	p.Skills, err = listFromJSON[string](skills)
 	return p, err
 }
@@ -51,9 +51,9 @@ func (r *reader) Projects(slugs ...string) ([]board.Project, error) {
 
 // PutProject creates or replaces a project. It keeps the counter of its task numbers.
 func (t *tx) PutProject(p board.Project) error {
-	const query = `INSERT INTO projects (slug, name, policy, accept, lease, skills, paused_by, archived) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+	const query = `INSERT INTO projects (slug, name, policy, accept, lease, skills, paused_by, keep, archived) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (slug) DO UPDATE SET name = excluded.name, policy = excluded.policy, accept = excluded.accept, lease = excluded.lease,
-		skills = excluded.skills, paused_by = excluded.paused_by, archived = excluded.archived`
+		skills = excluded.skills, paused_by = excluded.paused_by, keep = excluded.keep, archived = excluded.archived`
 	if !board.ValidSlug(p.Slug) {
 		return fmt.Errorf("%w: invalid project name %.40q", board.ErrInvalid, p.Slug)
 	}
@@ -62,7 +62,7 @@ func (t *tx) PutProject(p board.Project) error {
 		return err
 	}
 	policy, accept := p.Policy.Stored()
-	_, err = t.exec(query, p.Slug, p.Name, policy, accept, micros(p.Lease), skills, p.PausedBy, p.Archived)
+	_, err = t.exec(query, p.Slug, p.Name, policy, accept, micros(p.Lease), skills, p.PausedBy, micros(p.Keep), p.Archived)
 	return err
 }
 
