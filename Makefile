@@ -16,6 +16,8 @@ HTTPBENCHFLAGS ?= -rounds 5 -check
 BOARDBENCHFLAGS ?= -rounds 3 -d 2s -warm 500ms -check
 # The same for bench-cell; there is nothing to check.
 CELLBENCHFLAGS ?= -tasks 200000 -rounds 3 -d 5s
+# The same for bench-years.
+YEARSBENCHFLAGS ?= -rounds 3 -d 2s -check
 
 # The product, and the modules that keep what only tests need out of its go.mod.
 MODULES := . $(patsubst %/go.mod,%,$(wildcard e2e/go.mod bench/go.mod))
@@ -127,9 +129,13 @@ bench-board: ## claims on PostgreSQL and SQLite, beside what the databases give 
 bench-cell: ## how many agents one PostgreSQL and its replicas carry, working and waiting (half an hour)
 	mkdir -p bench/bin && $(GO) build -o bench/bin/ ./cmd/bossman && cd bench && $(GO) build -o bin/ ./cmd/... && bin/bench cell $(CELLBENCHFLAGS)
 
+.PHONY: bench-years
+bench-years: ## every operation behind 10,000, a million and ten million finished tasks (hours, 40 GB in TMPDIR)
+	cd bench && $(GO) build -o bin/ ./cmd/... && bin/bench years $(YEARSBENCHFLAGS)
+
 .PHONY: bench-smoke
-bench-smoke: ## our client against other servers, one short round of bench-stdio, bench-board and bench-cell
-	@if [ -d bench/cmd/bench ]; then cd bench && $(GO) test ./interop && $(GO) build -o bin/ ./cmd/... && bin/bench stdio -rounds 1 -d 200ms -warm 50ms && bin/bench board -only postgres,sqlite -tasks 10000 -rounds 1 -d 200ms -warm 50ms && $(GO) build -C .. -o bench/bin/ ./cmd/bossman && bin/bench cell -only load -once -from 5 -replicas 1 -tasks 2000 -rounds 1 -d 500ms; else echo "bench: not here yet"; fi
+bench-smoke: ## our client against other servers, one short round of bench-stdio, bench-board, bench-cell and bench-years
+	@if [ -d bench/cmd/bench ]; then cd bench && $(GO) test ./interop && $(GO) build -o bin/ ./cmd/... && bin/bench stdio -rounds 1 -d 200ms -warm 50ms && bin/bench board -only postgres,sqlite -tasks 10000 -rounds 1 -d 200ms -warm 50ms && $(GO) build -C .. -o bench/bin/ ./cmd/bossman && bin/bench cell -only load -once -from 5 -replicas 1 -tasks 2000 -rounds 1 -d 500ms && bin/bench years -finished 200,2000 -open 500 -rounds 1 -d 1ms; else echo "bench: not here yet"; fi
 
 .PHONY: tidy-check
 tidy-check: ## fail if a go.mod or go.sum is not tidy

@@ -43,7 +43,7 @@ func (b *Board) neighbours(ctx context.Context, h *Handout) (ns []Neighbour, err
 			here = slices.DeleteFunc(here, func(c Claim) bool { return !c.Where.In(where) })
 		}
 		if len(areas) > 0 {
-			if there, err = r.Claims(ClaimFilter{Project: h.Task.ID.Project, Areas: areas}); err != nil {
+			if there, err = r.Claims(ClaimFilter{Project: h.Task.ID.Project, Areas: areas, Limit: 2 * maxNeighbours}); err != nil {
 				return err
 			}
 		}

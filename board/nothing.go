@@ -166,6 +166,9 @@ func (b *Board) addDeclined(ctx context.Context, a Actor, w Wish, n *Nothing) er
 	return err
 }
 
+// maxLooked is how many claims of a project are looked at.
+const maxLooked = 1000
+
 // maxNamed is how many tasks of a kind a Nothing names.
 const maxNamed = 3
 
@@ -181,7 +184,7 @@ func (n *Nothing) addOthers(r Reader, projects []string) error {
 		return err
 	}
 	for _, slug := range projects {
-		claims, err := r.Claims(ClaimFilter{Project: slug})
+		claims, err := r.Claims(ClaimFilter{Project: slug, Limit: maxLooked})
 		if err != nil {
 			return err
 		}

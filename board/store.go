@@ -346,6 +346,9 @@ func (c Counts) Total() int {
 	return n
 }
 
+// SearchedEnded is how many tasks that are done or cancelled a search covers at least.
+const SearchedEnded = 10_000
+
 // A TaskFilter selects tasks; the zero value selects all.
 type TaskFilter struct {
 	Projects []string
@@ -356,7 +359,12 @@ type TaskFilter struct {
 	Hold bool
 	// Resting selects pending tasks that cool down or are reserved.
 	Resting bool
-	// Query is searched for in titles and descriptions, ignoring case.
+	// Stuck selects pending tasks that depend on one that has failed or was cancelled. A store
+	// may look only at the oldest 1,000 tasks of a project that wait for others.
+	Stuck bool
+	// Query is searched for in titles and descriptions, ignoring case. A store may search
+	// only the tasks that are not over, and of those that are the newest SearchedEnded of
+	// each project.
 	Query string
 	Skill string
 	// Worker is the name of the task's current holder.
@@ -378,6 +386,8 @@ type ClaimFilter struct {
 	Session   string
 	// Areas selects claims on tasks whose areas overlap these.
 	Areas []string
+	// Limit is how many to list at most; 0: all.
+	Limit int
 }
 
 // A QuestionFilter selects questions; the zero value selects all.

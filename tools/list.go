@@ -111,8 +111,11 @@ func findTasks(ctx context.Context, t *Tools, k *caller, in struct {
 	default:
 		lines = append(lines, "No matching tasks.")
 	}
-	if w.Cursor != "" {
+	switch {
+	case w.Cursor != "":
 		lines = append(lines, fmt.Sprintf("For more, repeat the call with \"cursor\":%q.", w.Cursor))
+	case f.Query != "" && (f.Statuses == nil || slices.ContainsFunc(f.Statuses, board.Status.Terminal)):
+		lines = append(lines, fmt.Sprintf("Of done and cancelled tasks, a search covers at least the newest %d.", board.SearchedEnded))
 	}
 	return &answer{text: strings.Join(lines, "\n"), result: w}, nil
 }

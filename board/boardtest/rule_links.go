@@ -37,6 +37,10 @@ var ruleLinks = group{"dependencies", []test{
 		x.nothing()
 		e := f.create("e", after(a, b)) // what is made later, too
 		f.equal("blockers", f.get(e).Task.OpenBlockers, 2)
+		f.create("g", after(f.create("alive")))
+		stuck, err := f.board.List(f.ctx, board.TaskFilter{Projects: []string{project}, Stuck: true})
+		f.ok(err)
+		f.equal("stuck", taskIDs(stuck), words(c, d, e))
 		for _, id := range []board.ID{c, d} {
 			f.equal("blockers", f.get(id).Task.OpenBlockers, 1)
 			_, why, err := f.board.Why(f.ctx, id)

@@ -2,6 +2,8 @@ package boardtest
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -262,6 +264,36 @@ var storeTasks = group{"tasks", []test{
 		})
 	}},
 	{"lists are filtered and paged", listsAreFiltered},
+	{"filters of lists combine", filtersCombine},
+	{"a search finds what was edited", func(f *fixture) {
+		id := f.create("Paint the door")
+		f.create("b", func(n *board.NewTask) { n.Description = "a hinge" })
+		finds := func(text string, want ...any) {
+			f.Helper()
+			for _, limit := range []int{0, 1} {
+				got, err := f.board.List(f.ctx, board.TaskFilter{Projects: []string{project}, Query: text, Limit: limit})
+				f.ok(err)
+				f.equal("List "+text, taskIDs(got), words(want...))
+			}
+		}
+		_, err := f.board.Update(f.ctx, ada, id, board.Edit{Title: new("Mend the GATE"), Description: new("with a hammer")})
+		f.ok(err)
+		finds("door")
+		finds("the gate", id)
+		finds("Hammer", id)
+		finds("ate with") // the one ends, and the other begins
+		finds("a ha", id)
+		finds("ga", id)
+		x := f.agent("x")
+		x.done(x.take(id, wishing(id)))
+		finds("gate", id)
+		_, err = f.board.Update(f.ctx, ada, f.create("c"), board.Edit{Description: new(`50\% _of_ it`)})
+		f.ok(err)
+		finds("xyz")
+		got, err := f.board.List(f.ctx, board.TaskFilter{Query: `0\% _OF`})
+		f.ok(err)
+		f.equal("a search for other signs", len(got), 1)
+	}},
 	{"Counts splits the pending tasks", func(f *fixture) {
 		a := f.create("ready")
 		f.create("blocked", after(a))
@@ -320,6 +352,94 @@ func taskText(t board.Task) string {
 		}
 	}
 	return fmt.Sprintf("%+v", t)
+}
+
+// filtersCombine compares what a store lists with what the list of all tasks has.
+func filtersCombine(f *fixture) {
+	f.project(board.Project{Slug: "api", Policy: board.PolicyTrust})
+	f.project(board.Project{Slug: "gate", Policy: board.PolicyPerson})
+	parent := f.create("the parent")
+	x := f.agent("x")
+	var busy board.ID
+	for i := range 24 {
+		n := []func(*board.NewTask){func(n *board.NewTask) {
+			n.Project = []string{project, "api", "gate"}[i%3]
+			n.Description = []string{"a red one", "", "a Blue one"}[i/3%3]
+			if n.Project == project && i%2 == 0 {
+				n.Parent = parent
+			}
+			n.Hold = i%8 == 7
+		}}
+		if i%4 > 1 {
+			n = append(n, needing([]string{"go", "sql"}[i%2]))
+		}
+		id := f.create(fmt.Sprintf("Task %d", i), n...)
+		switch task := f.get(id).Task; {
+		case i%5 == 1:
+			_, err := f.board.Cancel(f.ctx, ada, id, "", board.DependentsKeep)
+			f.ok(err)
+		case i%5 > 2 && task.Ready():
+			h := x.take(id, wishing(id), func(w *board.Wish) { w.Projects = []string{id.Project} })
+			if i < 20 {
+				x.done(h)
+			} else {
+				busy, x = id, f.agent(fmt.Sprint("y", i))
+			}
+		}
+	}
+	all, err := f.board.List(f.ctx, board.TaskFilter{})
+	f.ok(err)
+	holders := map[board.ID]string{}
+	claims, err := f.board.Claims(f.ctx, board.ClaimFilter{})
+	f.ok(err)
+	for _, c := range claims {
+		holders[c.Task] = c.Worker.Name
+	}
+	blue := map[board.ID]bool{}
+	for _, t := range all {
+		blue[t.ID] = strings.Contains(strings.ToLower(f.get(t.ID).Doc.Description), "blue")
+	}
+	var filters []board.TaskFilter
+	for _, statuses := range [][]board.Status{nil, {}, board.Open, board.Statuses, {board.Done}, {board.Cancelled, board.InReview}, {board.Pending}, {board.InProgress, board.Done}} {
+		for _, skill := range []string{"", "go", "none"} {
+			for _, projects := range [][]string{nil, {project}, {"gate", "api"}} {
+				for i := range 1 << 6 {
+					g := board.TaskFilter{Statuses: statuses, Skill: skill, Projects: projects, Hold: i&1 > 0, Ready: i&2 > 0}
+					if i&4 > 0 {
+						g.Query = "BLUE"
+					}
+					if i&8 > 0 {
+						g.Worker = holders[busy]
+					}
+					if i&16 > 0 {
+						g.Parent = parent
+					}
+					if i&32 > 0 {
+						g.Limit = 2
+					}
+					filters = append(filters, g)
+				}
+			}
+		}
+	}
+	rand.Shuffle(len(filters), func(i, j int) { filters[i], filters[j] = filters[j], filters[i] })
+	filters = filters[:1000] // others each time
+	for _, g := range filters {
+		var want []board.Task
+		for _, t := range all {
+			if (g.Statuses == nil || slices.Contains(g.Statuses, t.Status)) && (g.Skill == "" || slices.Contains(t.Skills, g.Skill)) &&
+				(g.Projects == nil || slices.Contains(g.Projects, t.ID.Project)) && (!g.Hold || t.State() == board.StateDraft) && (!g.Ready || t.Ready()) &&
+				(g.Query == "" || blue[t.ID]) && (g.Worker == "" || holders[t.ID] == g.Worker) && (g.Parent.IsZero() || t.Parent == g.Parent) {
+				want = append(want, t)
+			}
+		}
+		if g.Limit > 0 {
+			want = want[:min(len(want), g.Limit)]
+		}
+		got, err := f.board.List(f.ctx, g)
+		f.ok(err)
+		f.equal(fmt.Sprintf("List %+v", g), taskIDs(got), taskIDs(want))
+	}
 }
 
 func listsAreFiltered(f *fixture) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -238,29 +239,31 @@ func (e *inboxEntry) addOutcome(d board.Dossier, now time.Time) {
 
 // stuck returns tasks that depend on one that has failed or was cancelled.
 func (o *openBoard) stuck(ctx context.Context, slug string) ([]inboxEntry, error) {
-	dead, err := o.List(ctx, board.TaskFilter{
-		Projects: []string{slug}, Statuses: []board.Status{board.Failed, board.Cancelled}, Limit: 200,
-	})
+	ts, err := o.List(ctx, board.TaskFilter{Projects: []string{slug}, Statuses: []board.Status{board.Pending}, Stuck: true, Limit: 100})
 	if err != nil {
 		return nil, err
 	}
 	var in []inboxEntry
-	seen := map[board.ID]bool{}
-	for _, t := range dead {
-		d, err := o.Get(ctx, t.ID, 0)
-		if err != nil {
-			return nil, err
+	for i, t := range ts {
+		e := inboxEntry{
+			Kind: "stuck", ID: t.ID.String(), Title: t.Title, Task: t.ID.String(),
+			Detail: "depends on a task that failed or was cancelled", Command: fmt.Sprintf("bossman task why %v", t.ID),
 		}
-		for _, dep := range d.Dependents {
-			if dep.Status != board.Pending || seen[dep.ID] {
-				continue
+		if i < maxDetailed {
+			d, err := o.Get(ctx, t.ID, 0)
+			if err != nil {
+				return nil, err
 			}
-			seen[dep.ID] = true
-			in = append(in, inboxEntry{
-				Kind: "stuck", ID: dep.ID.String(), Title: dep.Title, Task: dep.ID.String(),
-				Detail: fmt.Sprintf("depends on %v, which is %s", t.ID, t.State()), Command: fmt.Sprintf("bossman task why %v", dep.ID),
-			})
+			dead := slices.IndexFunc(d.Blockers, func(b board.Task) bool { return b.Status == board.Failed || b.Status == board.Cancelled })
+			if dead < 0 {
+				continue // it has just been freed
+			}
+			e.Detail = fmt.Sprintf("depends on %v, which is %s", d.Blockers[dead].ID, d.Blockers[dead].State())
 		}
+		if i >= maxDetailed && len(in) == 0 {
+			break // the server is older than this filter
+		}
+		in = append(in, e)
 	}
 	return in, nil
 }

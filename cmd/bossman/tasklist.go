@@ -140,6 +140,12 @@ func (o *openBoard) page(cmd *cobra.Command, f board.TaskFilter, narrow func(boa
 	return board.Page(f, narrow, func(f board.TaskFilter) ([]board.Task, error) { return o.List(cmd.Context(), f) })
 }
 
+// searchesAll reports whether the command looks at all tasks that it was asked for.
+func searchesAll(cmd *cobra.Command, c board.Counts) bool {
+	chosen := cmd.Flags().Changed
+	return !chosen("query") || !chosen("all") && !chosen("state") || c.Status[board.Done]+c.Status[board.Cancelled] <= board.SearchedEnded
+}
+
 // listFoot prints what the list does not show.
 func (a *app) listFoot(cmd *cobra.Command, page []board.Task, more bool, c board.Counts) {
 	chosen := slices.ContainsFunc([]string{"all", "state", "query", "skill", "worker", "parent", "after"}, cmd.Flags().Changed)
@@ -156,8 +162,12 @@ func (a *app) listFoot(cmd *cobra.Command, page []board.Task, more bool, c board
 		text = fmt.Sprintf("Nothing is open. %s ended: bossman task list --all", console.Count(ended, "task"))
 	case !chosen && ended > 0:
 		text = fmt.Sprintf("%s ended: --all", console.Count(ended, "task"))
+	case !searchesAll(cmd, c):
 	default:
 		return
+	}
+	if !more && !searchesAll(cmd, c) {
+		text = strings.TrimSpace(fmt.Sprintf("%s Of ended tasks, a search covers at least the newest %d.", text, board.SearchedEnded))
 	}
 	if len(page) == 0 {
 		a.Linef("%s", text)

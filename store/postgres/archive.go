@@ -149,6 +149,7 @@ WHERE (m.floor_epoch, m.floor_xid, m.floor_id) < (e.epoch, e.xid, e.id)`
 		`DELETE FROM links WHERE blocker_id = ANY($1::bigint[])`,
 		`DELETE FROM declines WHERE task_id = ANY($1::bigint[])`,
 		`DELETE FROM task_docs WHERE task_id = ANY($1::bigint[])`,
+		`DELETE FROM search WHERE task_id = ANY($1::bigint[])`,
 	} {
 		b.Queue(query, keys)
 	}

@@ -40,7 +40,7 @@ func (r *reader) Claims(f board.ClaimFilter) ([]board.Claim, error) {
 		tail = ` ORDER BY p.slug, c.task_id`
 	)
 	conditions, args := filterClaims(f)
-	return list(r, scanClaim, head+conditions+tail, args...)
+	return list(r, scanClaim, head+conditions+tail+limitClaims(f, &args), args...)
 }
 
 // filterClaims returns the conditions of a filter on projects p and claims or reviews c.
@@ -53,8 +53,8 @@ func filterClaims(f board.ClaimFilter) (string, []any) {
 		worker    = ` AND c.worker = $%d`
 		session   = ` AND c.session = $%d`
 		// Two areas overlap if they are equal or one is above the other.
-		areas = ` AND c.task_id IN (SELECT b.task_id FROM claim_areas b
-			WHERE b.project_id = p.id AND (b.path = ANY($%d::text[]) OR b.self AND b.path = ANY($%d::text[])))`
+		areas = ` AND c.task_id = ANY (ARRAY(SELECT b.task_id FROM projects q JOIN claim_areas b ON b.project_id = q.id
+	WHERE ($%[3]d = '' OR q.slug = $%[3]d) AND (b.path = ANY($%[1]d::text[]) OR b.self AND b.path = ANY($%[2]d::text[]))))`
 	)
 	var conditions where
 	var args []any
@@ -73,9 +73,18 @@ func filterClaims(f board.ClaimFilter) (string, []any) {
 		conditions.add(&args, task, f.Task.Project, no(f.Task))
 	}
 	if len(f.Areas) > 0 {
-		conditions.add(&args, areas, f.Areas, ancestors(f.Areas))
+		conditions.add(&args, areas, f.Areas, ancestors(f.Areas), f.Project)
 	}
 	return conditions.String(), args
+}
+
+// limitClaims returns the end of a query for claims.
+func limitClaims(f board.ClaimFilter, args *[]any) string {
+	var limit where
+	if f.Limit > 0 {
+		limit.add(args, ` LIMIT $%d`, f.Limit)
+	}
+	return limit.String()
 }
 
 // InsertClaim stores a claim; ErrConflict if the task or the worker has one.

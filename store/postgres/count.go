@@ -43,7 +43,8 @@ rest AS MATERIALIZED (
 SELECT status, sum(n)::bigint FROM (
 	SELECT project_id, status, n FROM task_counts UNION ALL SELECT * FROM uncounted) c
 WHERE project_id IN (SELECT id FROM chosen) GROUP BY status
-UNION ALL SELECT 'READY', count(*) FROM chosen c JOIN lanes l ON l.project_id = c.id JOIN tasks t ON t.lane_id = l.id AND t.ready
+UNION ALL SELECT 'READY', sum(t.n)::bigint FROM chosen c JOIN lanes l ON l.project_id = c.id
+	CROSS JOIN LATERAL (SELECT count(*) AS n FROM tasks t WHERE t.lane_id = l.id AND t.ready) t HAVING sum(t.n) > 0
 UNION ALL SELECT 'HELD', count(*) FROM chosen c JOIN tasks t
 	ON t.hold AND t.status = 'pending' AND t.id >= c.id::bigint << 40 AND t.id < (c.id + 1)::bigint << 40
 UNION ALL SELECT 'LATER', count(*) FROM rest

@@ -109,7 +109,7 @@ WHERE e.task_id = ` + taskID + ` AND e.seq > $3 ORDER BY e.seq LIMIT $4`
 func (r *reader) Feed(projects []string, after board.Cursor, limit int) ([]board.Event, error) {
 	const (
 		safe = ` (e.epoch, e.xid, e.id) > ($1::int, $2::text::xid8, $3::bigint) AND` + notTooOld + `
-	AND (e.epoch < (SELECT feed_epoch FROM meta) OR e.xid < pg_snapshot_xmin(pg_current_snapshot()))
+	AND (e.epoch, e.xid) < (SELECT feed_epoch, pg_snapshot_xmin(pg_current_snapshot()) FROM meta)
 	ORDER BY e.epoch, e.xid, e.id LIMIT $4`
 		all  = `SELECT ` + eventColumns + ` FROM (SELECT e.* FROM events e WHERE` + safe + `) e JOIN projects p ON p.id = e.project_id ORDER BY e.epoch, e.xid, e.id`
 		some = `SELECT ` + eventColumns + ` FROM projects p CROSS JOIN LATERAL (

@@ -17,7 +17,7 @@ import (
 )
 
 // Schema is the number of the newest migration of this program, which Open requires.
-const Schema = 16
+const Schema = 18
 
 //go:embed migration/*.sql
 var migrations embed.FS
@@ -53,6 +53,9 @@ func Migrate(ctx context.Context, dsn string) error {
 		return fmt.Errorf("postgres: migrate: %w", unavailable(err))
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
+	if err := makeSearch(ctx, conn); err != nil {
+		return fmt.Errorf("postgres: migrate: make the search index: %w", translate(err))
+	}
 	return restorePrivileges(ctx, conn)
 }
 

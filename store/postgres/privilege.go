@@ -25,6 +25,7 @@ var privileges = map[string]string{
 	"tasks":            "SELECT, INSERT, UPDATE, DELETE",
 	"task_docs":        "SELECT, INSERT, UPDATE, DELETE",
 	"links":            "SELECT, INSERT, UPDATE, DELETE",
+	"search":           "SELECT, INSERT, UPDATE, DELETE",
 	"plan_items":       "SELECT, INSERT, UPDATE, DELETE",
 	"claims":           "SELECT, INSERT, UPDATE, DELETE",
 	"reviews":          "SELECT, INSERT, UPDATE, DELETE",

@@ -33,35 +33,54 @@ func (r *reader) Question(id board.QuestionID) (board.Question, error) {
 	return q, named(err, "question", id)
 }
 
-// Questions lists questions.
+// Questions lists questions. Without a task or a chat it reads a page of each project; the
+// open ones have an index.
 func (r *reader) Questions(f board.QuestionFilter) ([]board.Question, error) {
 	const (
-		head     = `SELECT ` + questionColumns + ` FROM questions q JOIN projects p ON p.id = q.project_id WHERE true`
-		tail     = ` ORDER BY q.id LIMIT $1`
+		some    = `SELECT ` + questionColumns + ` FROM questions q JOIN projects p ON p.id = q.project_id WHERE true`
+		pages   = `SELECT ` + questionColumns + ` FROM projects p CROSS JOIN LATERAL (SELECT * FROM questions q WHERE q.project_id = p.id`
+		pageEnd = ` ORDER BY q.id LIMIT $1) q WHERE true`
+		tail    = ` ORDER BY q.id LIMIT $1`
+
 		projects = ` AND p.slug = ANY($%d)`
+		open     = ` AND q.state = 'open'`
 		state    = ` AND q.state = $%d`
 		task     = ` AND q.task_id = (SELECT x.id::bigint << 40 | $%d::bigint FROM projects x WHERE x.slug = $%d)`
 		chat     = ` AND q.chat_id = $%d AND q.chat_id <> ''`
 		after    = ` AND q.id > $%d`
 	)
-	var conditions where
+	var query where
 	args := []any{limitOf(f.Limit)}
-	if f.Projects != nil {
-		conditions.add(&args, projects, f.Projects)
+	paged := f.Task.IsZero() && f.ChatID == ""
+	if paged {
+		query.add(&args, pages)
+	} else {
+		query.add(&args, some)
 	}
-	if f.State != "" {
-		conditions.add(&args, state, string(f.State))
+	switch f.State {
+	case "":
+	case board.QuestionOpen:
+		query.add(&args, open)
+	default:
+		query.add(&args, state, string(f.State))
 	}
 	if !f.Task.IsZero() {
-		conditions.add(&args, task, no(f.Task), f.Task.Project)
+		query.add(&args, task, no(f.Task), f.Task.Project)
 	}
 	if f.ChatID != "" {
-		conditions.add(&args, chat, f.ChatID)
+		query.add(&args, chat, f.ChatID)
 	}
 	if f.After > 0 {
-		conditions.add(&args, after, int64(f.After))
+		query.add(&args, after, int64(f.After))
 	}
-	return list(r, scanQuestion, head+conditions.String()+tail, args...)
+	if paged {
+		query.add(&args, pageEnd)
+	}
+	if f.Projects != nil {
+		query.add(&args, projects, f.Projects)
+	}
+	query.add(&args, tail)
+	return list(r, scanQuestion, query.String(), args...)
 }
 
 // InsertQuestion stores a question and returns its ID.

@@ -28,7 +28,7 @@ func (r *reader) Reviews(f board.ClaimFilter) ([]board.Claim, error) {
 		return nil, nil
 	}
 	conditions, args := filterClaims(f)
-	return list(r, scanClaim, head+conditions+tail, args...)
+	return list(r, scanClaim, head+conditions+tail+limitClaims(f, &args), args...)
 }
 
 // Reviewable finds the review that comes first for a claimant.

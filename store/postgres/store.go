@@ -141,6 +141,7 @@ func (s *Store) configure(c *pgx.ConnConfig) {
 		"plan_cache_mode":                     "force_generic_plan", // planning costs more than executing
 		"enable_seqscan":                      "off",                // a plan for a small table must also suit a large one
 		"jit":                                 "off",
+		"max_parallel_workers_per_gather":     "0", // what a call reads is little, and in the order of an index
 		"lock_timeout":                        millis(s.opts.LockTimeout),
 		"statement_timeout":                   millis(s.opts.StatementTimeout),
 		"idle_in_transaction_session_timeout": millis(2 * s.opts.StatementTimeout),

@@ -39,7 +39,7 @@ func (t *tx) Seen(w board.WorkerID) error {
 
 // Disown clears the owner of all workers and open questions of an owner.
 func (t *tx) Disown(owner string) error {
-	if _, err := t.exec(`UPDATE workers SET owner = '' WHERE owner = $1`, owner); err != nil {
+	if _, err := t.exec(`UPDATE workers SET owner = '' WHERE owner = $1 AND owner <> ''`, owner); err != nil {
 		return err
 	}
 	_, err := t.exec(`UPDATE questions SET owner = '' WHERE state = 'open' AND owner = $1`, owner)

@@ -144,6 +144,8 @@ func (r *reader) packAll(ids []board.ID) (string, error) {
 func (t *tx) Archive(a board.Archive) error {
 	const record = `INSERT INTO archives (project_id, first, last, tasks, source, place, sha256, by, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	const floor = `UPDATE meta SET feed_floor = max(feed_floor, (SELECT coalesce(max(id), 0) FROM events WHERE task_id IN (SELECT value FROM json_each(?))))`
+	const counts = `INSERT INTO task_counts (project_id, status, n) SELECT id >> 40, status, -count(*) FROM tasks
+		WHERE id IN (SELECT value FROM json_each(?)) GROUP BY 1, 2 ON CONFLICT (project_id, status) DO UPDATE SET n = n + excluded.n`
 	project, err := t.projectID(a.Project)
 	if err != nil {
 		return err
@@ -161,6 +163,12 @@ func (t *tx) Archive(a board.Archive) error {
 		return err
 	}
 	if _, err := t.exec(floor, packed); err != nil {
+		return err
+	}
+	if err := t.count(1); err != nil { // what the events would have added
+		return err
+	}
+	if _, err := t.exec(counts, packed); err != nil {
 		return err
 	}
 	for _, query := range []string{

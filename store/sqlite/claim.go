@@ -77,6 +77,9 @@ func (r *reader) Claims(f board.ClaimFilter) ([]board.Claim, error) {
 		q.and(`c.areas <> ?`, "[]")
 	}
 	q.end(`ORDER BY c.task_id`)
+	if len(f.Areas) == 0 {
+		q.end(`LIMIT ?`, limitOr(f.Limit, -1))
+	}
 	var list []board.Claim
 	err := r.eachOf(q, func(scan scan) error {
 		c, err := scanClaim(scan)
@@ -84,7 +87,10 @@ func (r *reader) Claims(f board.ClaimFilter) ([]board.Claim, error) {
 		return err
 	})
 	if err == nil && len(f.Areas) > 0 {
-		return r.overlapping(list, f.Areas)
+		list, err = r.overlapping(list, f.Areas)
+		if f.Limit > 0 {
+			list = list[:min(len(list), f.Limit)]
+		}
 	}
 	return list, err
 }

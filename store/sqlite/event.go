@@ -116,5 +116,5 @@ func (t *tx) Append(events ...board.Event) error {
 			return err
 		}
 	}
-	return nil
+	return t.count(countAfter)
 }

@@ -72,7 +72,7 @@ func TestPlans(t *testing.T) {
 	}
 	// Small tables, and what is meant to look at all.
 	scans := []string{
-		"SELECT min_schema", "UPDATE meta", "FROM projects ORDER BY slug", "SELECT swept",
+		"SELECT min_schema", "UPDATE meta", "FROM meta", "FROM projects ORDER BY slug", "SELECT swept",
 		"UPDATE workers SET owner", "FROM workers WHERE last_seen", "FROM questions WHERE state = 'open'",
 		"RECURSIVE", "INSERT INTO task_docs (task_id, description, acceptance) SELECT", // fill's
 	}

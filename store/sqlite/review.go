@@ -24,7 +24,7 @@ func (r *reader) Reviews(f board.ClaimFilter) ([]board.Claim, error) {
 		}
 		return nil, err
 	}
-	q.end(`ORDER BY c.task_id`)
+	q.end(`ORDER BY c.task_id LIMIT ?`, limitOr(f.Limit, -1))
 	var list []board.Claim
 	err := r.eachOf(q, func(scan scan) error {
 		c, err := scanClaim(scan)

@@ -2,23 +2,97 @@ package sqlite
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/bossman-dev/bossman/board"
 )
 
-// Tasks searches for a text in Go, because SQLite ignores case only in ASCII.
+// Tasks lists tasks by their row ids. A search covers the tasks that are not over, and of
+// those that are the newest of each project.
 func (r *reader) Tasks(f board.TaskFilter) ([]board.Task, error) {
-	const docs = ` CROSS JOIN task_docs d ON d.task_id = t.id`
-	text := taskColumns + taskTables
-	if f.Query != "" {
-		text = taskColumns + `, d.description` + taskTables + docs
+	if f.Query == "" || onlyOpen(f) {
+		return r.list(f, nil)
 	}
-	q := newQuery(text)
+	const (
+		all = `SELECT id FROM projects ORDER BY id`
+		// The oldest of those that a search covers.
+		oldest = `SELECT id FROM tasks WHERE id BETWEEN ? AND ? AND status IN ('done', 'cancelled') ORDER BY id DESC LIMIT 1 OFFSET ?`
+	)
+	projects, err := r.projectIDs(f.Projects)
+	if f.Projects == nil {
+		err = r.each(all, nil, func(scan scan) error {
+			var id int64
+			err := scan(&id)
+			projects = append(projects, id)
+			return err
+		})
+	}
+	slices.Sort(projects)
+	limit := limitOr(f.Limit, pageSize)
+	var found []board.Task
+	for _, project := range projects {
+		if err != nil || len(found) == limit {
+			break
+		}
+		first, last := idRange(project)
+		floor := first
+		if err = r.get(oldest, []any{first, last, board.SearchedEnded - 1}, &floor); err != nil && err != board.ErrNotFound {
+			break
+		}
+		open := f
+		if open.Statuses = board.Open; f.Statuses != nil {
+			open.Statuses = slices.DeleteFunc(slices.Clone(f.Statuses), board.Status.Terminal)
+		}
+		for _, part := range []struct {
+			f        board.TaskFilter
+			from, to int64
+		}{{open, first, floor - 1}, {f, floor, last}} {
+			part.f.Limit = limit - len(found)
+			if part.f.Limit == 0 || part.from > part.to {
+				continue
+			}
+			var more []board.Task
+			if more, err = r.list(part.f, &[2]int64{part.from, part.to}); err != nil {
+				break
+			}
+			found = append(found, more...)
+		}
+	}
+	return found, err
+}
+
+// onlyOpen reports whether a filter selects only tasks that are not over.
+func onlyOpen(f board.TaskFilter) bool {
+	return f.Ready || f.Hold || f.Resting || f.Stuck || f.Statuses != nil && !slices.ContainsFunc(f.Statuses, board.Status.Terminal)
+}
+
+// list lists tasks, in a range of row ids unless it is nil. It searches for a text in Go,
+// because SQLite ignores case only in ASCII.
+func (r *reader) list(f board.TaskFilter, ids *[2]int64) ([]board.Task, error) {
+	const (
+		docs  = ` CROSS JOIN task_docs d ON d.task_id = t.id`
+		stuck = `t.status = 'pending' AND t.open_blockers > 0 AND EXISTS (SELECT 1 FROM links k CROSS JOIN tasks b ON b.id = k.blocker_id
+			WHERE k.task_id = t.id AND b.status IN ('failed', 'cancelled'))`
+	)
+	columns, tables := taskColumns, taskTables
+	if f.Query != "" {
+		columns, tables = columns+`, d.description`, tables+docs
+	}
+	if onlyOpen(f) {
+		tables = strings.Replace(tables, `tasks t`, `tasks t INDEXED BY tasks_open`, 1)
+	}
+	q := newQuery(columns + tables)
+	if onlyOpen(f) {
+		q.and(`t.status NOT IN ('done', 'cancelled')`)
+	}
+	if ids != nil {
+		q.and(`t.id BETWEEN ? AND ?`, ids[0], ids[1])
+	}
 	if err := r.inProjects(q, `t.id BETWEEN ? AND ?`, f.Projects); err != nil {
 		return nil, err
 	}
-	if len(f.Statuses) > 0 {
+	if f.Statuses != nil {
 		anyOf(q, `t.status = ?`, f.Statuses, func(s board.Status) []any { return []any{s} })
 	}
 	if f.Resting {
@@ -28,7 +102,10 @@ func (r *reader) Tasks(f board.TaskFilter) ([]board.Task, error) {
 		q.and(`t.ready`)
 	}
 	if f.Hold {
-		q.and(`t.hold`)
+		q.and(`t.hold AND t.status = 'pending'`)
+	}
+	if f.Stuck {
+		q.and(stuck)
 	}
 	if f.Skill != "" {
 		q.and(`EXISTS (SELECT 1 FROM json_each(l.skills) WHERE value = ?)`, f.Skill)
@@ -78,44 +155,4 @@ func (r *reader) Tasks(f board.TaskFilter) ([]board.Task, error) {
 		return nil
 	})
 	return list, err
-}
-
-// Counts reads only the indexes tasks_state and tasks_reserved.
-func (r *reader) Counts(projects []string) (board.Counts, error) {
-	c := board.Counts{Status: map[board.Status]int{}}
-	q := newQuery(`SELECT t.status, t.ready, t.hold, t.open_blockers + t.open_children, count(*) FROM tasks t INDEXED BY tasks_state`)
-	if err := r.inProjects(q, `+t.id BETWEEN ? AND ?`, projects); err != nil {
-		return c, err
-	}
-	q.end(`GROUP BY t.status, t.ready, t.hold, t.open_blockers, t.open_children`)
-	err := r.eachOf(q, func(scan scan) error {
-		var status board.Status
-		var ready, hold bool
-		var open, n int
-		if err := scan(&status, &ready, &hold, &open, &n); err != nil {
-			return err
-		}
-		c.Status[status] += n
-		switch {
-		case status != board.Pending:
-		case ready:
-			c.Ready += n
-		case hold:
-			c.Held += n
-		case open > 0:
-			c.Blocked += n
-		default:
-			c.Later += n
-		}
-		return nil
-	})
-	if err != nil || c.Later == 0 {
-		return c, err
-	}
-	q = newQuery(`SELECT count(*) FROM tasks t INDEXED BY tasks_reserved`)
-	q.and(`t.reserved_name IS NOT NULL AND t.status = 'pending' AND NOT t.hold AND t.open_blockers = 0 AND t.open_children = 0`)
-	if err := r.inProjects(q, `+t.id BETWEEN ? AND ?`, projects); err != nil {
-		return c, err
-	}
-	return c, r.eachOf(q, func(scan scan) error { return scan(&c.Reserved) })
 }

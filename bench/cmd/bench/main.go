@@ -1,7 +1,7 @@
 // Command bench is the load generator. A server is a black box to it: a child
 // process, spoken to through its pipes or by HTTP/1.1 on the loopback.
 //
-//	bench stdio|http|sessions|cold|profile|board|cell [flags]
+//	bench stdio|http|sessions|cold|profile|board|cell|years [flags]
 //
 // A suite goes round after round, and in every round each server takes its turn
 // in each cell: a fresh process, a warm-up, then the measured time. What is
@@ -28,6 +28,7 @@ var suites = map[string]func(*options, io.Writer) error{
 	"profile":  profileSuite,
 	"board":    boardSuite,
 	"cell":     cellSuite,
+	"years":    yearsSuite,
 	"claimer":  claimerSuite, // for boardSuite alone
 }
 
@@ -56,6 +57,8 @@ type options struct {
 	notes    int
 	watch    time.Duration
 	once     bool
+	finished numbers
+	open     int
 
 	failed int // cells that could not be measured
 }
@@ -73,7 +76,7 @@ func main() {
 	}
 }
 
-var errUsage = errors.New("usage: bench stdio|http|sessions|cold|profile|board|cell [flags]")
+var errUsage = errors.New("usage: bench stdio|http|sessions|cold|profile|board|cell|years [flags]")
 
 func run(args []string, w io.Writer) error {
 	if len(args) == 0 {
@@ -104,6 +107,7 @@ func parse(args []string) (*options, error) {
 		conns:    numbers{1, 16, 256},
 		replicas: numbers{1, 2, 3},
 		idle:     numbers{1000, 5000},
+		finished: numbers{10_000, 1_000_000, 10_000_000},
 	}
 	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
 	fs.StringVar(&o.bin, "bin", "bin", "`directory` with the servers")
@@ -126,8 +130,10 @@ func parse(args []string) (*options, error) {
 	fs.IntVar(&o.renews, "renews", 3, "cell: how often a laptop shows that it is there, in the life of a task")
 	fs.BoolVar(&o.once, "once", false, "cell: one rate, and no climb")
 	fs.DurationVar(&o.watch, "watch", time.Minute, "cell: how long idle workers are watched")
+	fs.Var(&o.finished, "finished", "years: how many tasks are done or cancelled")
+	fs.IntVar(&o.open, "open", 100_000, "years: how many are not")
 	fs.StringVar(&o.dir, "dir", "", "claimer: `directory` with the files")
-	fs.BoolVar(&o.check, "check", false, "stdio, http, sessions, board: compare with what is required, and fail if it is missed")
+	fs.BoolVar(&o.check, "check", false, "stdio, http, sessions, board, years: compare with what is required, and fail if it is missed")
 	fs.StringVar(&o.suite, "suite", "stdio", "profile: stdio or http")
 	fs.StringVar(&o.profile, "profile", "cpu.pb.gz", "profile: `file` for the CPU profile; the allocations go to file.allocs")
 	if err := fs.Parse(args); err != nil {
