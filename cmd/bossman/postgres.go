@@ -56,6 +56,9 @@ func explainConnect(err error, dsn auth.Secret) error {
 	if e, ok := errors.AsType[*postgres.RoleError](err); ok {
 		return console.Errorf(console.Unavailable, "as the role that owns the tables: bossman migrate --app-role "+e.Role+" --db postgres://OWNER@…", "%s: %w", config.HidePassword(dsn), err)
 	}
+	if _, ok := errors.AsType[*postgres.PoolerError](err); ok {
+		return console.Errorf(console.Unavailable, "name the address of PostgreSQL itself; Bossman keeps a pool of its own (at most pool_max_conns)", "%s: %w", config.HidePassword(dsn), err)
+	}
 	if errors.Is(err, board.ErrTooNew) {
 		return console.Errorf(console.Unavailable, "install the version of Bossman that the other servers of this database run", "%w", err)
 	}

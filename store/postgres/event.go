@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -16,54 +15,6 @@ import (
 // the oldest running transaction, so the feed ends there. Transaction ids may repeat in a
 // database that was restored elsewhere or that lost its last transactions in a failover:
 // then the epoch increases.
-
-// An identity distinguishes a database from its copies: a promoted standby has another
-// timeline, and a database restored elsewhere has another system identifier.
-type identity struct{ system, timeline int64 }
-
-// checkEpoch starts a new epoch if the database has another identity than at the last
-// write. It reads the timeline from the current WAL file, because pg_control_checkpoint
-// has that of the last checkpoint, which may be older than a promotion.
-func (s *Store) checkEpoch(ctx context.Context, conn *pgx.Conn) error {
-	const (
-		now = `SELECT system_identifier, ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::bigint,
-	current_setting('synchronous_standby_names') <> '' AND current_setting('synchronous_commit') NOT IN ('off', 'local')
-FROM pg_control_system()`
-		differs = `SELECT EXISTS (SELECT FROM meta WHERE (system_id, timeline) <> ($1, $2))`
-		update  = `UPDATE meta SET feed_epoch = feed_epoch + 1, system_id = $1, timeline = $2 WHERE (system_id, timeline) <> ($1, $2)`
-	)
-	var id identity
-	var waits bool
-	if err := conn.QueryRow(ctx, now).Scan(&id.system, &id.timeline, &waits); err != nil {
-		return fmt.Errorf("postgres: identify the database: %w", err)
-	}
-	var other bool
-	if err := conn.QueryRow(ctx, differs, pgx.QueryExecModeExec, id.system, id.timeline).Scan(&other); err != nil {
-		return err
-	}
-	if other {
-		if _, err := conn.Exec(ctx, update, pgx.QueryExecModeExec, id.system, id.timeline); err != nil {
-			return err
-		}
-	}
-	s.noteDatabase(id, waits)
-	return nil
-}
-
-// noteDatabase records the database of a new connection. It warns if the database has
-// changed, and if commits do not wait for a standby although there are several hosts.
-func (s *Store) noteDatabase(id identity, waits bool) {
-	before := s.database.Swap(&id)
-	if before != nil && *before == id {
-		return
-	}
-	if before != nil {
-		s.log.Warn("the database was promoted or restored", "timeline", id.timeline, "before", before.timeline)
-	}
-	if !waits && severalHosts(s.config) {
-		s.log.Warn("commits do not wait for a standby, so a failover can lose acknowledged writes: set synchronous_standby_names", "timeline", id.timeline)
-	}
-}
 
 // eventColumns are columns of projects p and events e.
 const eventColumns = `p.slug, e.task_id, e.seq, e.at, e.actor, e.kind, e.from_status, e.to_status, e.detail::text, e.epoch, e.xid::text, e.id`

@@ -18,9 +18,8 @@ type session struct {
 
 // sessionOf reads the session of a new connection.
 func sessionOf(ctx context.Context, conn *pgx.Conn) (s session, err error) {
-	s.pid = conn.PgConn().PID()
-	const query = `SELECT backend_start FROM pg_stat_get_activity(pg_backend_pid())`
-	return s, conn.QueryRow(ctx, query, pgx.QueryExecModeExec).Scan(&s.began)
+	const query = `SELECT pid, backend_start FROM pg_stat_get_activity(pg_backend_pid())`
+	return s, conn.QueryRow(ctx, query, pgx.QueryExecModeExec).Scan(&s.pid, &s.began)
 }
 
 // handOut runs HandOut in a transaction of its own. If its answer is lost, it finds out what

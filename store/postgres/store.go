@@ -33,8 +33,10 @@ type Store struct {
 	relay    *Relay
 	bus      *Bus
 	log      *slog.Logger
-	// database is the database of the newest connection.
+	// database is the database of the newest connection, and xid the next transaction id that
+	// it had, if it does not tell its identity.
 	database atomic.Pointer[identity]
+	xid      atomic.Int64
 }
 
 var _ board.Store = (*Store)(nil)
@@ -130,7 +132,12 @@ func Open(ctx context.Context, dsn string, opts *Options) (*Store, error) {
 		s.pool.Close()
 		return nil, err
 	}
+	err = s.checkPooler(ctx, conn.Conn())
 	conn.Release()
+	if err != nil {
+		s.pool.Close()
+		return nil, err
+	}
 	return s, nil
 }
 
@@ -342,6 +349,9 @@ func (s *Store) acquire(ctx context.Context) (conn *pgxpool.Conn, err error) {
 		return nil, err
 	}
 	if _, ok := errors.AsType[*RoleError](err); ok {
+		return nil, err
+	}
+	if err := pooled(err); err != nil {
 		return nil, err
 	}
 	if ctx.Err() != nil {

@@ -232,9 +232,18 @@ CREATE TABLE idempotency (
 ) WITH (fillfactor = 70);
 CREATE INDEX idempotency_at ON idempotency (at);
 
-INSERT INTO meta (system_id, timeline)
-	SELECT system_identifier, ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::bigint
-	FROM pg_control_system();
+-- Managed services may refuse to say which server this is.
+-- +goose StatementBegin
+DO $$
+BEGIN
+	INSERT INTO meta (system_id, timeline)
+		SELECT system_identifier, ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::bigint
+		FROM pg_control_system();
+EXCEPTION WHEN insufficient_privilege OR undefined_function OR feature_not_supported THEN
+	INSERT INTO meta DEFAULT VALUES;
+END
+$$;
+-- +goose StatementEnd
 
 -- +goose Down
 
