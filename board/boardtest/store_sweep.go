@@ -103,11 +103,15 @@ var storeSweep = group{"sweep", []test{
 		f.stale(false) // the one without a default does not keep it busy
 	}},
 	{"after a gap between sweeps, leases that were live when it began are extended", func(f *fixture) {
-		live, full, over, short := f.create("live"), f.create("full"), f.create("over"), f.create("short")
+		live, full, over, gone, short := f.create("live"), f.create("full"), f.create("over"), f.create("gone"), f.create("short")
 		f.claim(board.Want{For: claimants("u", "v", "w"), Lease: board.MinProtected})
+		parting := f.claim(board.Want{For: []board.Claimant{{Worker: board.WorkerID{Principal: "local", Name: "z"}, Owner: "process-z"}}, Lease: board.MinProtected})
+		f.equal("the task of the one that leaves", parting[0].Task, gone)
 		f.claim(board.Want{For: claimants("x"), Lease: time.Second})
 		const left = 3 * time.Second
 		f.leaseLeft(live, left)
+		f.leaseLeft(gone, left)
+		f.write(func(tx board.Tx) error { return tx.Disown("process-z") })
 		f.sweep()
 		f.leaseLeft(over, -time.Minute) // before the gap
 		began := f.get(live).Now
@@ -124,6 +128,7 @@ var storeSweep = group{"sweep", []test{
 			f.Errorf("%v are left of a lease of %v", d.Claim.LeaseUntil.Sub(d.Now), d.Claim.Lease)
 		}
 		f.status(over, board.Pending)
+		f.status(gone, board.Pending) // its process has left: it did not have to renew
 		f.status(short, board.Pending)
 		// Nobody renews it, and sweeps go on: it is ended now.
 		f.running()

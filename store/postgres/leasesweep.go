@@ -69,14 +69,16 @@ func (t *tx) BeginSweep(every time.Duration) (board.Sweep, error) {
 }
 
 // credit extends leases that were live when a gap began by its length less a second, but to
-// no more than a whole lease, and returns how many it has extended: creditBatch if there
+// no more than a whole lease, unless their process has left. It returns how many it has extended: creditBatch if there
 // may be more.
 func (t *tx) credit(from, until time.Time) (int, error) {
 	const (
 		which = ` c SET credited = $2, lease_until = greatest(lease_until,
 	least(lease_until + least($2::timestamptz - $1::timestamptz, $2::timestamptz - granted_at) - interval '1 second', clock_timestamp() + lease))
 WHERE task_id IN (SELECT task_id FROM `
-		live = ` WHERE lease_until > $1 AND credited < $2 AND granted_at < $2 AND lease >= $3 ORDER BY task_id LIMIT $4 FOR UPDATE)`
+		live = ` x WHERE lease_until > $1 AND credited < $2 AND granted_at < $2 AND lease >= $3
+	AND NOT EXISTS (SELECT FROM workers w WHERE w.principal = x.principal AND w.name = x.worker AND w.owner <> x.owner)
+	ORDER BY task_id LIMIT $4 FOR UPDATE)`
 	)
 	total := 0
 	for _, table := range []string{"claims", "reviews"} {

@@ -66,16 +66,18 @@ func (r *reader) SweepDue() (bool, error) {
 	return live && (since >= p.every || since < 0), err
 }
 
-// BeginSweep extends all leases at once: a file has few claims. A claim that no process
-// holds is extended once between two signs of life: commands sweep only when somebody runs
-// one, and a gap between them says nothing about its agent.
+// BeginSweep extends all leases at once: a file has few claims. One whose process has left is
+// not extended. A claim that no process holds is extended once between two signs of life:
+// commands sweep only when somebody runs one, and a gap between them says nothing about its
+// agent.
 func (t *tx) BeginSweep(every time.Duration) (board.Sweep, error) {
 	const (
 		sweep  = `UPDATE meta SET swept = ?`
-		extend = ` SET lease_until = max(lease_until, min(lease_until + min(?2 - ?1, ?2 - granted_at) - 1000000, ?2 + lease)),
+		extend = ` AS c SET lease_until = max(lease_until, min(lease_until + min(?2 - ?1, ?2 - granted_at) - 1000000, ?2 + lease)),
 				credited = max(lease_until, min(lease_until + min(?2 - ?1, ?2 - granted_at) - 1000000, ?2 + lease))
 			WHERE lease_until > ?1 AND granted_at < ?2 AND lease >= ?3
-				AND (credited <> lease_until OR owner NOT LIKE 'd-%' AND owner NOT LIKE '%/d-%')`
+				AND (credited <> lease_until OR owner NOT LIKE 'd-%' AND owner NOT LIKE '%/d-%')
+				AND NOT EXISTS (SELECT 1 FROM workers w WHERE w.principal = c.principal AND w.name = c.worker AND w.owner <> c.owner)`
 	)
 	p, live, err := t.pulse()
 	if err != nil {
