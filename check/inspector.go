@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -29,9 +30,9 @@ type Inspector struct {
 	Notes string
 	// Runner runs the check.
 	Runner *Runner
-	// InForce returns the check that decides here, nil if there is none. why says why a
+	// InForce returns the check that decides in Home, nil if there is none. why says why a
 	// check that is configured is not in force.
-	InForce func() (c *Check, why string, err error)
+	InForce func(home string) (c *Check, why string, err error)
 
 	pruned sync.Once
 }
@@ -39,11 +40,35 @@ type Inspector struct {
 // errOtherRepo means that the directory belongs to another repository than at the start.
 var errOtherRepo = errors.New("the directory belongs to another repository now")
 
+// main returns the main worktree, or the bare repository, if Dir is gone: it may have been
+// another worktree. Otherwise it returns nil.
+func (i *Inspector) main() *git.Repo {
+	if _, err := os.Stat(i.Dir); !errors.Is(err, fs.ErrNotExist) || i.Common == "" {
+		return nil
+	}
+	repo, ok := git.At(strings.TrimSuffix(i.Common, string(filepath.Separator)+".git"))
+	if !ok {
+		return nil
+	}
+	return repo
+}
+
+// Home is where the project's configuration is: Dir, as long as it is there.
+func (i *Inspector) Home() string {
+	if main := i.main(); main != nil {
+		return main.Root
+	}
+	return i.Dir
+}
+
 // repo finds the repository of the work; nil outside git.
 func (i *Inspector) repo() (*git.Repo, error) {
 	repo, err := git.Find(i.Dir)
 	if errors.Is(err, git.ErrNoRepo) && i.Common == "" {
 		return nil, nil
+	}
+	if main := i.main(); main != nil {
+		repo, err = main, nil
 	}
 	if err == nil && i.Common != "" && repo.Common != i.Common {
 		err = errOtherRepo
@@ -70,7 +95,7 @@ func (i *Inspector) Begin(ctx context.Context, w board.Work) error {
 	if err != nil {
 		return err
 	}
-	if err := n.write("begun", tipsName(w), head.Branch); err != nil {
+	if err := n.write("begun", tipsName(w), cmp.Or(head.Commit, unborn)+" "+head.Branch); err != nil {
 		return err
 	}
 	loose, err := i.loose(ctx, repo)
@@ -259,6 +284,11 @@ func (i *Inspector) verifyCommit(ctx context.Context, repo *git.Repo, w board.Wo
 	if !changes {
 		return fmt.Sprintf("Commit %.12s changes nothing.", commit), false, nil
 	}
+	if changed, err := i.hasChanged(ctx, repo, w, commit); err != nil {
+		return "", false, err
+	} else if !changed {
+		return fmt.Sprintf("Commit %.12s has nothing that was not there when the task was first handed out.", commit), false, nil
+	}
 	if other := i.othersNote(repo, w, "commits", commit); other != "" {
 		return fmt.Sprintf("Commit %.12s is another agent's work: it is the evidence of %.60q.", commit, other), false, nil
 	}
@@ -346,7 +376,7 @@ func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789") =
 // way. It returns nil if no check is in force; why says so if one is configured. The place
 // of the work is one that Place returned.
 func (i *Inspector) Run(ctx context.Context, w board.Work) (run *Run, c *Check, why string, err error) {
-	c, why, err = i.InForce()
+	c, why, err = i.InForce(i.Home())
 	if c == nil || err != nil {
 		return nil, nil, why, err
 	}
@@ -368,101 +398,6 @@ func (i *Inspector) Run(ctx context.Context, w board.Work) (run *Run, c *Check, 
 // dir is the directory of the work, which is not that of the inspector if a report comes
 // from elsewhere.
 func (i *Inspector) dir(w board.Work) string { return cmp.Or(w.Place.Dir, i.Dir) }
-
-// Confirm returns a green verdict as evidence, with what a reviewer should know: that another
-// agent works in the same directory, that no file has changed since the task was first handed
-// out, or that files of the worktree are not in the tree that was judged. loose are files of that tree that are not committed as
-// they are, a few of them. The error is a *board.PlaceError if nothing has changed on a branch that
-// the worker named: then what was judged is not its work.
-func (i *Inspector) Confirm(ctx context.Context, w board.Work, c *Check, v Verdict) (e board.Evidence, loose []string, err error) {
-	e = v.Evidence(c)
-	for _, o := range w.Others {
-		if o.Task != w.Task && o.Where.In(w.Place) {
-			e.Detail += fmt.Sprintf("; another agent works on %v in the same directory", o.Task)
-		}
-	}
-	repo, err := i.at(w.Place)
-	if err != nil || repo == nil || repo.Bare {
-		return e, nil, err
-	}
-	idle, loose, err := i.compare(ctx, repo, w, v)
-	if err != nil {
-		return e, nil, err
-	}
-	if idle && w.Place.Named {
-		on := "without a branch"
-		if w.Place.Branch != "" {
-			on = fmt.Sprintf("on branch %.80q", w.Place.Branch)
-		}
-		return e, nil, &board.PlaceError{
-			Why:  fmt.Sprintf("Nothing has changed in %.200q, %s, since the task was first handed out: your work is not there.", repo.Root, on),
-			Next: "report again with the branch that your work is on", Foreign: true,
-		}
-	}
-	if idle {
-		e.Detail += "; no file has changed since the task was first handed out"
-	}
-	for _, branch := range w.Branches {
-		commit := repo.Branch(branch)
-		if commit == "" || branch == w.Place.Branch || v.Base == "" {
-			continue
-		}
-		switch in, err := repo.Contains(ctx, v.Base, commit); {
-		case err != nil:
-			return e, nil, err
-		case !in:
-			e.Detail += fmt.Sprintf("; branch %.80q, where the work was before, is not in it", branch)
-		}
-	}
-	other, err := i.finished(ctx, repo, w, v.Base)
-	if err != nil {
-		return e, nil, err
-	}
-	if other != "" && len(loose) == 0 {
-		e.Detail += "; what is checked out is the accepted work of " + other
-	}
-	hidden, err := repo.Hidden(ctx)
-	if err != nil {
-		return e, nil, err
-	}
-	for _, h := range hidden {
-		e.Detail += "; " + h
-	}
-	return e, loose, nil
-}
-
-// maxLoose is how many files compare names.
-const maxLoose = 5
-
-// compare compares the judged tree with that of HEAD. idle is set if the commit existed when
-// the task was first handed out, and the files that differ, if any, are as they were then;
-// loose are files that differ.
-func (i *Inspector) compare(ctx context.Context, repo *git.Repo, w board.Work, v Verdict) (idle bool, loose []string, err error) {
-	head, err := repo.Head()
-	if err != nil || head.Commit == "" {
-		return false, nil, err
-	}
-	tree, err := repo.Tree(ctx, head.Commit)
-	if err != nil {
-		return false, nil, err
-	}
-	fresh, _, err := i.isNew(ctx, repo, w, head.Commit)
-	if err != nil || tree == v.Tree {
-		return err == nil && !fresh, nil, err
-	}
-	if before, ok := i.notes(repo).read("loose", tipsName(w)); ok && !fresh {
-		now, err := i.loose(ctx, repo)
-		if err != nil {
-			return false, nil, err
-		}
-		idle = now == strings.Join(before, " ")
-	}
-	loose, err = repo.Changed(ctx, tree, v.Tree, maxLoose)
-	for n := range loose {
-		loose[n] = strings.Map(visible, loose[n])
-	}
-	return idle, loose, err
-}
 
 // Evidence is a green verdict as evidence.
 func (v *Verdict) Evidence(c *Check) board.Evidence {

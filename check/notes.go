@@ -16,7 +16,7 @@ import (
 // directory in the user's state directory, outside the repository.
 //
 //	tips/web-1.k7f2q   what the repository had when web-1 was first handed out
-//	begun/web-1.k7f2q  the branch that was checked out then
+//	begun/web-1.k7f2q  the commit and the branch that were checked out then
 //	loose/web-1.k7f2q  the files that were not committed then, and in which worktree
 //	commits/3f2c…      the task and the worker whose evidence the commit was
 //	heads/3f2c…        the task and the worker whose accepted work ended with the commit

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -120,12 +119,13 @@ func (i *Inspector) Place(ctx context.Context, w board.Work, branch string) (boa
 	return at, nil
 }
 
-// madeHere reports whether a branch has new work of a task, and is not the branch that the task
-// was first handed out on.
+// madeHere reports whether a branch has new work of a task. The branch that the task was first
+// handed out on may have been moved by others: it counts if its commit was made in this
+// worktree.
 func (i *Inspector) madeHere(ctx context.Context, repo *git.Repo, w board.Work, branch string) (bool, error) {
-	begun, known := i.notes(repo).read("begun", tipsName(w))
+	begun, first := i.begun(repo, w)
 	commit := repo.Branch(branch)
-	if !known || slices.Contains(begun, branch) || commit == "" {
+	if begun == "" || commit == "" || branch == first && !repo.Had(commit) {
 		return false, nil
 	}
 	fresh, _, err := i.isNew(ctx, repo, w, commit)
@@ -187,6 +187,22 @@ func (i *Inspector) named(ctx context.Context, repo, own *git.Repo, w board.Work
 func (i *Inspector) ordered(ctx context.Context, repo *git.Repo, w board.Work) (board.Where, error) {
 	branch := w.Place.Ordered
 	tree := repo.Worktree(branch, w.Place.Dir)
+	if tree == nil {
+		// The worker may have gone on in its worktree on another branch, or renamed this one.
+		if left := repo.Left(branch); left != nil && left.Root != w.Place.Dir {
+			head, err := left.Head()
+			if err != nil {
+				return w.Place, err
+			}
+			made, err := i.madeHere(ctx, left, w, head.Branch)
+			if err != nil {
+				return w.Place, err
+			}
+			if made {
+				return i.in(ctx, w, left, true)
+			}
+		}
+	}
 	switch {
 	case tree == nil && repo.Branch(branch) == "":
 		return w.Place, &board.PlaceError{

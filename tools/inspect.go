@@ -169,7 +169,15 @@ func (t *Tools) inspect(ctx context.Context, k *caller, e action, r *board.Repor
 	client := r.Where.Client
 	apart := branch == "" && (w.Place.Ordered != "" || w.Place.Named)
 	last := w.Place
+	note := func(at board.Where) {
+		if err := t.b.Locate(ctx, k.Actor, h, at); err != nil { // the board will say why, if it matters
+			t.o.Logger.Warn("the place of the work could not be noted", "task", h.Task, "err", err)
+		}
+	}
 	if w.Place, err = t.o.Inspector.Place(ctx, w, branch); err != nil {
+		if w.Place.Named && !last.Named { // it is known now that the work is there, and was left
+			note(w.Place)
+		}
 		if p.Policy != board.PolicyTrust && !(apart && t.nothingToSee(r)) {
 			return nil, "", notThere(h, err)
 		}
@@ -179,11 +187,6 @@ func (t *Tools) inspect(ctx context.Context, k *caller, e action, r *board.Repor
 	r.Where = w.Place
 	r.Where.Client = client
 	moved := w.Place.Dir != last.Dir || w.Place.Branch != last.Branch || w.Place.Named != last.Named
-	note := func(at board.Where) {
-		if err := t.b.Locate(ctx, k.Actor, h, at); err != nil { // the board will say why, if it matters
-			t.o.Logger.Warn("the place of the work could not be noted", "task", h.Task, "err", err)
-		}
-	}
 	if moved {
 		note(r.Where)
 	}

@@ -40,7 +40,7 @@ func newInspector(dir string, s *config.Settings, getenv func(string) string) in
 	return inspector{&check.Inspector{
 		Dir: dir, Common: common, Notes: s.NotesDir(),
 		Runner:  check.NewRunner(&check.Options{Locks: locks}),
-		InForce: func() (*check.Check, string, error) { return checkInForce(s, dir) },
+		InForce: func(home string) (*check.Check, string, error) { return checkInForce(s, home) },
 	}}
 }
 
@@ -79,7 +79,7 @@ func (i inspector) Verify(ctx context.Context, w board.Work, evidence []board.Ev
 
 // Command implements tools.Inspector.
 func (i inspector) Command() (command, why string) {
-	c, untrusted, err := i.InForce()
+	c, untrusted, err := i.InForce(i.Home())
 	if err == nil && i.Common != "" {
 		err = git.Installed()
 	}
@@ -117,7 +117,7 @@ const checkNotice = 5 * time.Second
 
 // Check implements tools.Inspector.
 func (i inspector) Check(ctx context.Context, w board.Work, d time.Duration, waiting func(took time.Duration, behind string)) (tools.CheckResult, error) {
-	if c, _, err := i.InForce(); err == nil && c != nil {
+	if c, _, err := i.InForce(i.Home()); err == nil && c != nil {
 		waiting(0, "")
 	}
 	run, c, why, err := i.Run(ctx, w)

@@ -1,0 +1,152 @@
+package check
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/git"
+)
+
+// Confirm returns a green verdict as evidence, with what a reviewer should know: that another
+// agent works in the same directory, that no file has changed since the task was first handed
+// out, or that files of the worktree are not in the tree that was judged. loose are files of that tree that are not committed as
+// they are, a few of them. The error is a *board.PlaceError if nothing has changed on a branch that
+// the worker named: then what was judged is not its work.
+func (i *Inspector) Confirm(ctx context.Context, w board.Work, c *Check, v Verdict) (e board.Evidence, loose []string, err error) {
+	e = v.Evidence(c)
+	for _, o := range w.Others {
+		if o.Task != w.Task && o.Where.In(w.Place) {
+			e.Detail += fmt.Sprintf("; another agent works on %v in the same directory", o.Task)
+		}
+	}
+	repo, err := i.at(w.Place)
+	if err != nil || repo == nil || repo.Bare {
+		return e, nil, err
+	}
+	idle, loose, err := i.compare(ctx, repo, w, v)
+	if err != nil {
+		return e, nil, err
+	}
+	if idle && w.Place.Named {
+		on := "without a branch"
+		if w.Place.Branch != "" {
+			on = fmt.Sprintf("on branch %.80q", w.Place.Branch)
+		}
+		return e, nil, &board.PlaceError{
+			Why:  fmt.Sprintf("Nothing has changed in %.200q, %s, since the task was first handed out: your work is not there.", repo.Root, on),
+			Next: "report again with the branch that your work is on", Foreign: true,
+		}
+	}
+	if idle {
+		e.Detail += "; no file has changed since the task was first handed out"
+	}
+	branches := w.Branches
+	if own, err := i.repo(); err == nil && own != nil {
+		if _, branch := i.begun(repo, w); branch != "" && !slices.Contains(branches, branch) {
+			made, err := i.madeHere(ctx, own, w, branch)
+			if err != nil {
+				return e, nil, err
+			}
+			if made {
+				branches = append(slices.Clone(branches), branch)
+			}
+		}
+	}
+	for _, branch := range branches {
+		commit := repo.Branch(branch)
+		if commit == "" || branch == w.Place.Branch || v.Base == "" {
+			continue
+		}
+		switch in, err := repo.Contains(ctx, v.Base, commit); {
+		case err != nil:
+			return e, nil, err
+		case !in:
+			e.Detail += fmt.Sprintf("; branch %.80q, where the work was before, is not in it", branch)
+		}
+	}
+	other, err := i.finished(ctx, repo, w, v.Base)
+	if err != nil {
+		return e, nil, err
+	}
+	if other != "" && len(loose) == 0 {
+		e.Detail += "; what is checked out is the accepted work of " + other
+	}
+	hidden, err := repo.Hidden(ctx)
+	if err != nil {
+		return e, nil, err
+	}
+	for _, h := range hidden {
+		e.Detail += "; " + h
+	}
+	return e, loose, nil
+}
+
+// maxLoose is how many files compare names.
+const maxLoose = 5
+
+// compare compares the judged tree with that of HEAD. idle is set if the commit brings nothing
+// that was not there when the task was first handed out, and the files that differ, if any, are
+// as they were then; loose are files that differ.
+func (i *Inspector) compare(ctx context.Context, repo *git.Repo, w board.Work, v Verdict) (idle bool, loose []string, err error) {
+	head, err := repo.Head()
+	if err != nil || head.Commit == "" {
+		return false, nil, err
+	}
+	tree, err := repo.Tree(ctx, head.Commit)
+	if err != nil {
+		return false, nil, err
+	}
+	fresh, _, err := i.isNew(ctx, repo, w, head.Commit)
+	if err == nil && fresh {
+		fresh, err = i.hasChanged(ctx, repo, w, head.Commit)
+	}
+	if err != nil || tree == v.Tree {
+		return err == nil && !fresh, nil, err
+	}
+	if before, ok := i.notes(repo).read("loose", tipsName(w)); ok && !fresh {
+		now, err := i.loose(ctx, repo)
+		if err != nil {
+			return false, nil, err
+		}
+		idle = now == strings.Join(before, " ")
+	}
+	loose, err = repo.Changed(ctx, tree, v.Tree, maxLoose)
+	for n := range loose {
+		loose[n] = strings.Map(visible, loose[n])
+	}
+	return idle, loose, err
+}
+
+// unborn stands for the commit of a repository without one.
+const unborn = "-"
+
+// begun returns the commit and the branch that were checked out when a task was first handed
+// out: unborn and no branch if there were none, empty if it is not known.
+func (i *Inspector) begun(repo *git.Repo, w board.Work) (commit, branch string) {
+	words, _ := i.notes(repo).read("begun", tipsName(w))
+	if len(words) > 0 {
+		commit = words[0]
+	}
+	if len(words) > 1 {
+		branch = words[1]
+	}
+	return commit, branch
+}
+
+// hasChanged reports whether a commit has other files than the one that was checked out when the
+// task was first handed out.
+func (i *Inspector) hasChanged(ctx context.Context, repo *git.Repo, w board.Work, commit string) (bool, error) {
+	begun, _ := i.begun(repo, w)
+	if begun == "" || begun == unborn {
+		return true, nil
+	}
+	before, err := repo.Tree(ctx, begun)
+	if err != nil {
+		return true, nil // it is in another clone, or was deleted since
+	}
+	tree, err := repo.Tree(ctx, commit)
+	return tree != before, err
+}
