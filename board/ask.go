@@ -236,16 +236,21 @@ func (b *Board) Park(ctx context.Context, a Actor, id QuestionID) (q Question, p
 		if err != nil {
 			return err
 		}
-		t := held.task
-		from := t.Status
-		t.Status = Waiting
-		c.event(t, EventParked, from, Detail{
-			Attempt: t.Attempt, Nonce: t.Nonce, Worker: held.attempt.Worker.Name, Question: id, Where: held.attempt.Where,
-		})
 		parked = true
-		return c.end(held, CauseParked, "waiting for an answer to "+id.String())
+		return c.park(held, id)
 	})
 	return q, parked, err
+}
+
+// park ends a claim until a question is answered.
+func (c *change) park(held *holding, id QuestionID) error {
+	t := held.task
+	from := t.Status
+	t.Status = Waiting
+	c.event(t, EventParked, from, Detail{
+		Attempt: t.Attempt, Nonce: t.Nonce, Worker: held.attempt.Worker.Name, Question: id, Where: held.attempt.Where,
+	})
+	return c.end(held, CauseParked, "waiting for an answer to "+id.String())
 }
 
 // Answer answers a question; only the first answer is accepted. A task that waited for it
@@ -350,8 +355,14 @@ func (c *change) connected(w WorkerID) (bool, error) {
 
 // waitsForOthers reports whether the task has an open blocking question other than id.
 func (c *change) waitsForOthers(task ID, id QuestionID) (bool, error) {
+	open, err := c.blocking(task)
+	return slices.ContainsFunc(open, func(q Question) bool { return q.ID != id }), err
+}
+
+// blocking lists the open blocking questions of a task.
+func (c *change) blocking(task ID) ([]Question, error) {
 	open, err := c.tx.Questions(QuestionFilter{Task: task, State: QuestionOpen})
-	return slices.ContainsFunc(open, func(q Question) bool { return q.ID != id && q.Blocking }), err
+	return slices.DeleteFunc(open, func(q Question) bool { return !q.Blocking }), err
 }
 
 // openToPeople lists the open questions of a task that only people may answer.

@@ -1,6 +1,7 @@
 package board
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -254,6 +255,18 @@ func (c *change) expire(t *Task, at time.Time, gone []string) (bool, error) {
 	killed := err == nil && slices.Contains(gone, held.claim.Owner)
 	if err != nil || held.claim.LeaseUntil.After(at) && !killed {
 		return false, err
+	}
+	asked, err := c.blocking(t.ID)
+	if err != nil {
+		return false, err
+	}
+	for _, q := range asked {
+		if q.Claim == held.claim.Handle { // its worker waited for the answer, as the task does now
+			if err := cmp.Or(c.disown(*held.claim), c.setAskers(held.claim.Handle, "")); err != nil {
+				return false, err
+			}
+			return true, c.park(held, q.ID)
+		}
 	}
 	reason, text := "no sign of life", ""
 	if killed {

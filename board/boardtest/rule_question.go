@@ -294,6 +294,18 @@ var ruleParking = group{"parking", []test{
 			f.Errorf("attempt %d, want 2", again.Attempt)
 		}
 	}},
+	{"a task whose asker died while it waited for the answer is parked, and no failure counts", func(f *fixture) {
+		id := f.create("a")
+		x := f.agent("x")
+		q := x.ask(x.take(id))
+		f.expire(id)
+		d := f.get(id)
+		f.equal("parked", words(d.Task.Status, d.Claim == nil, d.Attempts[0].Cause, d.Task.Failures), "waiting true parked 0")
+		f.agent("y").nothing()
+		_, err := f.board.Answer(f.ctx, ada, q.ID, "red")
+		f.ok(err)
+		f.agent("y").take(id)
+	}},
 	{"an answer reserves nothing for an asker that has left or was stopped", func(f *fixture) {
 		for name, leave := range map[string]func(x *agent) error{
 			"left": func(x *agent) error { return f.board.Leave(f.ctx, x.actor.Owner) },
@@ -421,7 +433,7 @@ var ruleParking = group{"parking", []test{
 		id := f.create("a")
 		x := f.agent("x")
 		q := x.ask(x.take(id))
-		f.expire(id)
+		f.undo(id) // a person took it away
 		f.agent("y").take(id)
 		_, parked, err := f.board.Park(f.ctx, x.actor, q.ID)
 		f.lost("park", err, false)
