@@ -116,8 +116,10 @@ func (c Claim) Alive(now time.Time) bool { return c.LeaseUntil.After(now) && !c.
 const DirPrefix = "d-"
 
 // InDir reports whether the claim belongs to a directory, and to no process.
-func (c Claim) InDir() bool {
-	return strings.HasPrefix(c.Owner[strings.LastIndexByte(c.Owner, '/')+1:], DirPrefix) // a server adds the key
+func (c Claim) InDir() bool { return inDir(c.Owner) }
+
+func inDir(owner string) bool {
+	return strings.HasPrefix(owner[strings.LastIndexByte(owner, '/')+1:], DirPrefix) // a server adds the key
 }
 
 // A Cause is how an attempt ended.

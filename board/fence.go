@@ -235,15 +235,19 @@ func (c *change) fail(t *Task) {
 
 // notHolder denies an action to a caller that held any attempt of a task: nobody reviews
 // their own work. In an agent's shell, and for a program's key, that is every caller whose
-// principal held one.
+// principal held one. What was done with commands in a shell may be the work of any agent of
+// the principal.
 func (c *change) notHolder(id ID, what string) error {
-	who := Claimant{Worker: WorkerID{Principal: c.actor.Principal, Name: c.actor.Worker}, Owner: c.actor.Owner}
+	who := Claimant{Owner: c.actor.Owner}
+	if !c.actor.Person {
+		who.Worker = WorkerID{Principal: c.actor.Principal, Name: c.actor.Worker}
+	}
 	held, err := c.tx.Held(id, who)
 	if err != nil {
 		return err
 	}
 	if held {
-		return denied("a worker that held %v cannot %s", id, what)
+		return denied("a worker that held %v cannot %s; what was done with commands in a shell counts for every agent of the same user", id, what)
 	}
 	if !c.actor.Shell && !c.actor.OneWorker {
 		return nil

@@ -131,8 +131,8 @@ type Tx interface {
 	// Attempt reads an attempt by task and number. The caller compares the nonce.
 	Attempt(id ID, n int) (Attempt, error)
 	// Held reports whether any attempt of the task was held from the claimant's owner, by its
-	// worker, or by a worker whose name that owner has now; with OneWorker, by any worker of
-	// its principal.
+	// worker, by a worker whose name that owner has now, or by its principal with commands in
+	// a directory; with OneWorker, by any worker of its principal.
 	Held(id ID, who Claimant) (bool, error)
 
 	// Once stores an idempotency key, and must be the first call of a transaction. If

@@ -33,6 +33,17 @@ func (f *fixture) inReview(x *agent, more ...func(*board.NewTask)) board.ID {
 }
 
 var ruleReviews = group{"reviews are work", []test{
+	{"what was done with commands in a shell may be any agent's of the principal", func(f *fixture) {
+		x, y := f.agent(board.DirPrefix+"shell"), f.agent("y")
+		id := f.inReview(x)
+		y.nothing(func(w *board.Wish) { w.Reviews = []string{project} })
+		_, err := f.board.Review(f.ctx, y.actor, id, board.Decision{Verdict: board.Accept})
+		f.is("y's verdict", err, board.ErrDenied)
+		other := y
+		other.actor.Principal = "other"
+		_, err = f.board.Review(f.ctx, other.actor, id, board.Decision{Verdict: board.Accept})
+		f.ok(err)
+	}},
 	{"a review is handed out, and is not a grant", func(f *fixture) {
 		x, y := f.agent("x"), f.agent("y")
 		id := f.inReview(x)

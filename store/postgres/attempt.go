@@ -31,10 +31,15 @@ WHERE a.task_id = ` + taskID + ` AND a.attempt = $3`
 	return a, named(err, "attempt", fmt.Sprintf("%d of %v", n, id))
 }
 
+// inDir is a condition: the attempt a was made with commands in a directory, see
+// board.DirPrefix.
+const inDir = `(a.owner LIKE 'd-%' OR a.owner LIKE '%/d-%')`
+
 // Held reports whether any attempt of the task was held from the claimant's owner, by its
-// worker, or by a worker whose name that owner has now; or by any worker of its principal.
+// worker, by a worker whose name that owner has now, or by its principal with commands in a
+// directory; or by any worker of its principal.
 func (t *tx) Held(id board.ID, who board.Claimant) (bool, error) {
-	const query = `SELECT EXISTS (SELECT FROM attempts a WHERE a.task_id = ` + taskID + ` AND (a.owner = $3 OR a.principal = $4 AND (a.worker = $5 OR $6)
+	const query = `SELECT EXISTS (SELECT FROM attempts a WHERE a.task_id = ` + taskID + ` AND (a.owner = $3 OR a.principal = $4 AND (a.worker = $5 OR $6 OR ` + inDir + `)
 	OR EXISTS (SELECT FROM workers w WHERE w.principal = a.principal AND w.name = a.worker AND w.owner = $3 AND w.owner <> '')))`
 	return one(&t.reader, pgx.RowTo[bool], query, id.Project, no(id), who.Owner, who.Worker.Principal, who.Worker.Name, who.OneWorker)
 }

@@ -49,8 +49,12 @@ func (t *tx) Attempt(id board.ID, n int) (board.Attempt, error) {
 	return list[0], nil
 }
 
+// inDir is a condition: the attempt a was made with commands in a directory, see
+// board.DirPrefix.
+const inDir = `(a.owner LIKE 'd-%' OR a.owner LIKE '%/d-%')`
+
 func (t *tx) Held(id board.ID, who board.Claimant) (bool, error) {
-	const query = `SELECT EXISTS (SELECT 1 FROM attempts a WHERE task_id = ?1 AND (owner = ?2 OR principal = ?3 AND (worker = ?4 OR ?5)
+	const query = `SELECT EXISTS (SELECT 1 FROM attempts a WHERE task_id = ?1 AND (owner = ?2 OR principal = ?3 AND (worker = ?4 OR ?5 OR ` + inDir + `)
 	OR EXISTS (SELECT 1 FROM workers w WHERE w.principal = a.principal AND w.name = a.worker AND w.owner = ?2 AND w.owner <> '')))`
 	packed, err := t.pack(id)
 	if err != nil {

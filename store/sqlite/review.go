@@ -39,7 +39,7 @@ func (r *reader) Reviewable(w board.Want) (board.Reviewable, error) {
 		WHERE t.status = 'review' AND t.id BETWEEN ? AND ?
 		AND NOT EXISTS (SELECT 1 FROM reviews r WHERE r.task_id = t.id)
 		AND NOT EXISTS (SELECT 1 FROM declines d WHERE d.principal = ? AND d.worker = ? AND d.task_id = t.id AND d.until > ?)
-		AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.task_id = t.id AND (a.owner = ? OR a.principal = ? AND (a.worker = ? OR ?)))
+		AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.task_id = t.id AND (a.owner = ? OR a.principal = ? AND (a.worker = ? OR ? OR ` + inDir + `)))
 		ORDER BY t.priority, t.queued_at, t.id`
 	projects, err := r.Projects(w.Reviews...)
 	if err != nil || len(w.Reviews) == 0 {
