@@ -247,7 +247,10 @@ func (c *change) notHolder(id ID, what string) error {
 		return err
 	}
 	if held {
-		return denied("a worker that held %v cannot %s; what was done with commands in a shell counts for every agent of the same user", id, what)
+		if a, err := c.tx.Attempt(id, c.tasks[id].Attempt); err == nil && inDir(a.Owner) && a.Owner != c.actor.Owner {
+			return denied("%v was worked on with commands in a shell, perhaps by this agent: it cannot %s. A person can, and so can an agent with a key of its own", id, what)
+		}
+		return denied("a worker that held %v cannot %s", id, what)
 	}
 	if !c.actor.Shell && !c.actor.OneWorker {
 		return nil
