@@ -82,6 +82,9 @@ var commands = map[string][]string{
 // done is the report of an agent, with evidence that is looked at.
 const done = "done --summary done --evidence commit=HEAD --evidence file=a.txt --branch main"
 
+// judged is a report whose only evidence is a check.
+const judged = "done --summary done"
+
 // lines are the command lines for the places, each as its words.
 func lines(p *place, all bool) [][]string {
 	list := append([]string{"next --wait 0"}, p.more...) // opens the board, the repository and the configuration

@@ -288,14 +288,14 @@ var repositories = []hostile{
 	{"attributes-pipe-below", func(p *place) {
 		p.clone()
 		p.ownCheck()
-		p.more = []string{done}
+		p.more = []string{judged}
 		p.put("pipe", filepath.Join(p.dir, "d", ".gitattributes"))
 		p.write(filepath.Join(p.dir, "d", "new"), "new\n")
 	}},
 	{"objects-outside", func(p *place) {
 		p.clone()
 		p.ownCheck()
-		p.more = []string{done}
+		p.more = []string{judged}
 		for i := range 256 {
 			_ = os.Symlink(p.outside(), p.git("objects", fmt.Sprintf("%02x", i)))
 		}
