@@ -322,7 +322,7 @@ func (b *Board) Summary(ctx context.Context, slug string) (s Summary, err error)
 		if err := markKilled(r, s.Claims); err != nil {
 			return err
 		}
-		if s.Resting, err = resting(r, []string{slug}); err != nil {
+		if s.Resting, err = resting(r, []string{slug}, 0); err != nil {
 			return err
 		}
 		if s.Reviews, err = r.Reviews(ClaimFilter{Project: slug}); err != nil {

@@ -234,10 +234,11 @@ func (d *Dossier) markKilled(r Reader) error {
 	return nil
 }
 
-// resting lists tasks that cool down or are reserved, the first to be ready first.
-func resting(r Reader, projects []string) ([]Task, error) {
+// resting lists tasks that cool down or are reserved, of the oldest limit of them the first
+// to be ready first.
+func resting(r Reader, projects []string, limit int) ([]Task, error) {
 	const most = 20
-	ts, err := r.Tasks(TaskFilter{Projects: projects, Resting: true})
+	ts, err := r.Tasks(TaskFilter{Projects: projects, Resting: true, Limit: limit})
 	slices.SortStableFunc(ts, func(a, b Task) int { return a.NotBefore.Compare(b.NotBefore) })
 	return ts[:min(len(ts), most)], err
 }

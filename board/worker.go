@@ -120,8 +120,8 @@ func (a Actor) String() string {
 // time.
 func (b *Board) Workers(ctx context.Context, since time.Duration) (ws []Worker, now time.Time, err error) {
 	err = b.store.Read(ctx, func(r Reader) (err error) {
-		if now, err = r.Now(); err != nil {
-			return err
+		if now, err = r.Now(); err != nil || since <= 0 {
+			return err // only the time is asked for
 		}
 		ws, err = r.Workers(now.Add(-since))
 		return err

@@ -61,7 +61,7 @@ var yearOps = []yearOp{
 		_, err := b.board.Next(ctx, b.actor(), board.Wish{Projects: inBoth, Skills: skills})
 		nothing, ok := errors.AsType[*board.Nothing](err)
 		if !ok {
-			return fmt.Errorf("Next = %w, want nothing", err)
+			return errors.Join(errors.New("there was something to hand out"), err)
 		}
 		if nothing.Unexplained {
 			return errors.New("the answer has no explanation")
@@ -118,10 +118,6 @@ var yearOps = []yearOp{
 			return b.board.Leave(ctx, h.Claim.Owner)
 		},
 	},
-	{name: "workers of the last day", run: func(ctx context.Context, b *oldBoard) error {
-		_, _, err := b.board.Workers(ctx, 24*60*60*1e9)
-		return err
-	}},
 }
 
 // listOp lists the first 20 tasks; want is how many there must be at least, or -1.
