@@ -88,6 +88,8 @@ var (
 // The verbs of people, and of an administrator.
 var (
 	MarkDone   = row(Verb{Name: "markDone", Person: auth.Lead, Writes: true, Once: true})
+	Erase      = row(Verb{Name: "erase", Person: auth.Admin, Writes: true, Once: true})
+	Redact     = row(Verb{Name: "redact", Person: auth.Admin, Writes: true, Once: true})
 	SetProject = row(Verb{Name: "setProject", Person: auth.Admin, Writes: true})
 	Login      = row(Verb{Name: "login", Person: auth.Viewer, Writes: true, Once: true, Bucket: auth.Creations})
 )
@@ -136,6 +138,8 @@ type Board interface {
 	Stop(ctx context.Context, a board.Actor, w board.WorkerID) (board.ID, error)
 	Pause(ctx context.Context, a board.Actor, slug string) error
 	Resume(ctx context.Context, a board.Actor, slug string) error
+	Erase(ctx context.Context, a board.Actor, id board.ID, reason string) (board.Task, error)
+	Redact(ctx context.Context, a board.Actor, id board.ID, seq int64, reason string) error
 	SetProject(ctx context.Context, p board.Project) error
 
 	// Wait returns when the board may have changed, after d at the latest.

@@ -35,9 +35,11 @@ const (
 	EventClosed      Kind = "closed" // a person marked it done
 	EventCancelled   Kind = "cancelled"
 	EventImported    Kind = "imported" // the first event of an imported task
+	EventErased      Kind = "erased"   // a person erased content; Fields says of what
 )
 
-// An Event is one entry of a task's history. It is never changed.
+// An Event is one entry of a task's history. It is never changed, but its content may be
+// erased.
 type Event struct {
 	Task ID
 	// Seq numbers a task's events from 1, without gaps.
@@ -76,6 +78,9 @@ type Detail struct {
 	Prior string
 	// At is the original time of an imported event.
 	At time.Time
+	// Erased is set if the content was erased: Text is then Erased, and Where, Was, Prior and
+	// Run are gone.
+	Erased *Erasure
 }
 
 // When returns when an event happened. For an imported event that is earlier than At, the

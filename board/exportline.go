@@ -151,6 +151,15 @@ type eventLine struct {
 	Prior    string    `json:"prior,omitzero"`
 	By       ActorKind `json:"by,omitzero"`
 	Was      *specLine `json:"was,omitzero"`
+
+	Erased *erasureLine `json:"erased,omitzero"`
+}
+
+// An erasureLine says who erased the content of an eventLine.
+type erasureLine struct {
+	By     string    `json:"by"`
+	At     time.Time `json:"at"`
+	Reason string    `json:"reason"`
 }
 
 // A specLine is the former spec in an eventLine.
@@ -311,7 +320,7 @@ func newEventLine(e Event) eventLine {
 		V: 1, Type: "event", Task: e.Task.String(), Seq: e.Seq, At: utc(e.When()), Actor: e.Actor, Kind: e.Kind, From: e.From, To: e.To,
 		Attempt: e.Detail.Attempt, Nonce: e.Detail.Nonce, Worker: e.Detail.Worker, Text: e.Detail.Text, Cause: e.Detail.Cause,
 		Percent: e.Detail.Percent, Where: placeLine(e.Detail.Where), Fields: e.Detail.Fields, Late: e.Detail.Late,
-		SpecNow: e.Detail.SpecNow, Lease: e.Detail.LeaseSecs, Run: e.Detail.Run, Prior: e.Detail.Prior, By: e.Detail.By, Was: (*specLine)(e.Detail.Was),
+		SpecNow: e.Detail.SpecNow, Lease: e.Detail.LeaseSecs, Run: e.Detail.Run, Prior: e.Detail.Prior, By: e.Detail.By, Was: (*specLine)(e.Detail.Was), Erased: (*erasureLine)(e.Detail.Erased),
 	}
 	if e.Detail.Question != 0 {
 		w.Question = e.Detail.Question.String()
@@ -327,7 +336,7 @@ func (w eventLine) event(id ID, seq int64, questions map[QuestionID]QuestionID) 
 		Detail: Detail{
 			Attempt: w.Attempt, Nonce: w.Nonce, Worker: w.Worker, Text: w.Text, Cause: w.Cause, Percent: w.Percent,
 			Where: Where(w.Where), Fields: w.Fields, Late: w.Late, SpecNow: w.SpecNow, LeaseSecs: w.Lease, Run: w.Run, Prior: w.Prior, By: w.By, At: w.At,
-			Was: (*Spec)(w.Was),
+			Was: (*Spec)(w.Was), Erased: (*Erasure)(w.Erased),
 		},
 	}
 	if old, err := ParseQuestionID(w.Question); err == nil {

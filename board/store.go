@@ -227,6 +227,14 @@ type Tx interface {
 	// it first extends the leases that were live when the gap began. every is how often
 	// the caller sweeps.
 	BeginSweep(every time.Duration) (Sweep, error)
+	// EraseEvent replaces the detail of an event by one whose content was erased: it has
+	// Erased, and nothing else of the event differs. That is the only change of an event.
+	EraseEvent(e Event) error
+	// EraseQuestion writes the texts of a question, whatever its state.
+	EraseQuestion(q Question) error
+	// EraseAnswers replaces a text in the answers of all idempotency keys.
+	EraseAnswers(old, new string) error
+
 	// LockFinished locks those of the tasks, which are of one project, that Finished would
 	// list and whose children are all among them. It skips tasks that other transactions
 	// have locked.

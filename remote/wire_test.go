@@ -50,7 +50,7 @@ var wires = []any{
 	updateIn{},
 	cancelIn{},
 	reviewIn{},
-	markDoneIn{},
+	markDoneIn{}, eraseIn{}, redactIn{},
 	reopenIn{},
 	board.TaskFilter{},
 	board.ClaimFilter{},

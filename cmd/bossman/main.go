@@ -101,7 +101,7 @@ board otherwise.`,
 	root.Flags().BoolVar(&showVersion, "version", false, "print the version")
 	root.AddCommand(
 		a.mcpCommand(), a.statusCommand(), a.taskCommand(), a.inboxCommand(), a.answerCommand(),
-		a.pauseCommand(), a.resumeCommand(), a.stopCommand(), a.projectCommand(), a.keyCommand(), a.personCommand(), boardcli.Command(a.Console, a.boardStore), configcli.Command(a.Console, a.settings, a.enforced), configcli.Trust(a.Console, a.settings, a.userName()), a.linkCommand(),
+		a.pauseCommand(), a.resumeCommand(), a.stopCommand(), a.projectCommand(), a.keyCommand(), a.personCommand(), boardcli.Command(a.Console, a.boardStore), boardcli.Event(a.Console, a.erasing), configcli.Command(a.Console, a.settings, a.enforced), configcli.Trust(a.Console, a.settings, a.userName()), a.linkCommand(),
 		mcpcli.Command(a.Console, buildVersion().Version), a.migrateCommand(), a.serveCommand(), a.loginCommand(), a.versionCommand(),
 	)
 	root.AddCommand(agentcli.Commands(a.Console, buildVersion().Version, a.desk)...)

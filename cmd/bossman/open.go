@@ -235,6 +235,16 @@ func (a *app) desktop(ctx context.Context) (boardcli.Desk, error) {
 	return boardcli.Desk{Board: b, Project: slug, Actor: a.person()}, err
 }
 
+// erasing opens the board of a task that a person erases something of.
+func (a *app) erasing(ctx context.Context, task string) (boardcli.Erasing, error) {
+	o, err := a.open(ctx)
+	if err != nil {
+		return boardcli.Erasing{}, err
+	}
+	id, err := o.parseTask(task)
+	return boardcli.Erasing{Eraser: o, Task: id, Actor: a.person()}, err
+}
+
 // openProject opens the board and returns it with the project of the command.
 func (a *app) openProject(ctx context.Context) (*openBoard, string, error) {
 	o, err := a.open(ctx)

@@ -36,12 +36,8 @@ were in progress are ready again.`,
 			if err := cmp.Or(a.RefuseAgent(), err); err != nil { // an export says who people are, and what was observed
 				return fmt.Errorf("read the export: %w", err)
 			}
-			text, torn, err := boardcli.Unpack(text)
-			if err != nil {
-				return fmt.Errorf("%s: %w", args[0], err)
-			}
-			if torn {
-				a.Infof("The end of %s is missing, and left out: those tasks never left their board.", args[0])
+			if text, err = boardcli.ReadArchive(a.Console, args[0], text); err != nil {
+				return err
 			}
 			first, _, _ := bytes.Cut(text, []byte("\n"))
 			source, err := board.ReadSource(first)

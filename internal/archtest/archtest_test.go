@@ -50,7 +50,7 @@ var drawing = map[string][]string{
 	"git":                         {"proc"},
 	"internal/agentcli":           {"access", "board", "git", "internal/console", "jsonrpc", "mcp", "proc", "tools"},
 	"internal/archtest":           {},
-	"internal/boardcli":           {"board", "board/invariant", "internal/console"},
+	"internal/boardcli":           {"board", "board/invariant", "internal/boardjson", "internal/console"},
 	"internal/boardjson":          {"board"},
 	"internal/boardtext":          {"board", "internal/boardjson", "internal/console"},
 	"internal/cli":                {"access", "auth", "board", "internal/console"},

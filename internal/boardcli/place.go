@@ -194,9 +194,21 @@ func (p *putPlace) Close() error {
 // maxUnpacked bounds what a compressed file unpacks to.
 const maxUnpacked = 2 << 30
 
-// Unpack returns the lines of an export or an archive, which may be compressed. torn is set if
+// ReadArchive returns the lines of an export or an archive, which may be compressed.
+func ReadArchive(out *console.Console, name string, file []byte) ([]byte, error) {
+	lines, torn, err := unpack(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if torn {
+		out.Infof("The end of %s is missing, and left out: those tasks never left their board.", name)
+	}
+	return lines, nil
+}
+
+// unpack returns the lines of an export or an archive, which may be compressed. torn is set if
 // the end of an archive is missing: it was never saved, so what it has is on the board.
-func Unpack(file []byte) (lines []byte, torn bool, err error) {
+func unpack(file []byte) (lines []byte, torn bool, err error) {
 	if !bytes.HasPrefix(file, []byte{0x1f, 0x8b}) {
 		return file, false, nil
 	}

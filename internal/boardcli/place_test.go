@@ -46,7 +46,7 @@ func TestPutPlace(t *testing.T) {
 	if method != "PUT" || path != "/bucket/web.gz" || query != "X-Signature=s3cret" || length != int64(len(body)) {
 		t.Errorf("%s %s?%s with length %d, want a PUT of %d bytes to the URL", method, path, query, length, len(body))
 	}
-	if lines, torn, err := Unpack(body); string(lines) != "one\ntwo\n" || torn || err != nil {
+	if lines, torn, err := unpack(body); string(lines) != "one\ntwo\n" || torn || err != nil {
 		t.Errorf("the body unpacks to %q, %v, %v", lines, torn, err)
 	}
 	// Neither a refusal nor a redirect is an acknowledgement, and no error has the signature.
@@ -94,12 +94,12 @@ func TestFilePlace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, torn, err := Unpack(file); string(got) != "one\ntwo\n" || torn || err != nil {
+	if got, torn, err := unpack(file); string(got) != "one\ntwo\n" || torn || err != nil {
 		t.Errorf("Unpack = %q, %v, %v", got, torn, err)
 	}
 	// Whatever of the second part is missing, the first is there.
 	for n := len(file) - 1; ; n-- {
-		got, torn, err := Unpack(file[:n])
+		got, torn, err := unpack(file[:n])
 		if err != nil {
 			t.Fatalf("the first %d of %d bytes: %v", n, len(file), err)
 		}
@@ -110,13 +110,13 @@ func TestFilePlace(t *testing.T) {
 			t.Fatalf("the first %d of %d bytes: %q, want what was saved first", n, len(file), got)
 		}
 	}
-	if _, _, err := Unpack(file[:8]); err == nil {
+	if _, _, err := unpack(file[:8]); err == nil {
 		t.Error("a file without a whole part unpacks")
 	}
 }
 
 func TestUnpack_plain(t *testing.T) {
-	if got, torn, err := Unpack([]byte("one\n")); string(got) != "one\n" || torn || err != nil {
+	if got, torn, err := unpack([]byte("one\n")); string(got) != "one\n" || torn || err != nil {
 		t.Errorf("Unpack = %q, %v, %v", got, torn, err)
 	}
 	var zipped bytes.Buffer
@@ -125,7 +125,7 @@ func TestUnpack_plain(t *testing.T) {
 	w.Close()
 	spoilt := zipped.Bytes()
 	spoilt[len(spoilt)-5] ^= 1
-	if _, _, err := Unpack(spoilt); err == nil {
+	if _, _, err := unpack(spoilt); err == nil {
 		t.Error("a file with a wrong checksum unpacks")
 	}
 }

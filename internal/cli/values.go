@@ -70,6 +70,8 @@ var argTable = map[string]*values{
 	"task reopen":  {find: inStates(board.StateFailed, board.StateDone, board.StateCancelled)},
 	"task retry":   {find: inStates(board.StateFailed)},
 	"task release": {find: inStates(board.StateInProgress, board.StateReserved, board.StateCoolingDown)},
+	"task erase":   {find: inStates(board.StateDone, board.StateCancelled), most: 1},
+	"event redact": {find: everyTask, most: 1},
 	"task review":  {find: inStates(board.StateReview, board.StateFailed), enum: verdicts, loose: true},
 
 	"stop":           {find: workers, most: 1},

@@ -380,6 +380,8 @@ var arguments = map[*access.Verb]string{
 	access.Create:      `{"args":{"Task":{"Project":"$PROJECT","Title":""}}}`,
 	access.CreateUnder: `{"args":{"Claim":$STALE,"Task":{"Project":"$PROJECT","Title":"x"}}}`,
 	access.MarkDone:    `{"as":{"person":true},"args":{"ID":"$TASK","Note":"\u0000"}}`,
+	access.Erase:       `{"as":{"person":true},"args":{"ID":"$TASK","Reason":"\u0000"}}`,
+	access.Redact:      `{"as":{"person":true},"args":{"ID":"$TASK","Seq":1,"Reason":"\u0000"}}`,
 	access.Answer:      `{"as":{"person":true},"args":{"ID":$QUESTION,"Answer":""}}`,
 	access.Update:      `{"args":{"ID":"$TASK","Edit":{"Title":""}}}`,
 	access.Cancel:      `{"args":{"ID":"$TASK","Dependents":"nonsense"}}`,

@@ -8,12 +8,12 @@ import (
 )
 
 // privileges are the SQL privileges of the program's role on each table: the minimum that
-// the program needs. It cannot change tables, events that were not archived, or which programs a schema is for.
+// the program needs. It cannot change tables, events other than to archive or erase them, or which programs a schema is for.
 // The owner of the tables manages roles.
 var privileges = map[string]string{
 	"goose_db_version": "SELECT",
 	"meta":             "SELECT, UPDATE (feed_epoch, system_id, timeline, floor_epoch, floor_xid, floor_id)",
-	"events":           "SELECT, INSERT, DELETE", // which a trigger restricts
+	"events":           "SELECT, INSERT, DELETE, UPDATE (detail)", // as far as triggers allow
 	"archives":         "SELECT, INSERT",
 	"app_roles":        "",
 	"counted":          "SELECT, UPDATE",

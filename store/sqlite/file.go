@@ -47,7 +47,7 @@ func openFile(path string, info os.FileInfo, synchronous string, frozen bool) (*
 	query := url.Values{
 		"mode":    {"rw"},
 		"_txlock": {"immediate"},
-		"_pragma": {"busy_timeout(5000)", "foreign_keys(1)", "synchronous(" + synchronous + ")", "journal_size_limit(67108864)", "trusted_schema(0)"},
+		"_pragma": {"busy_timeout(5000)", "foreign_keys(1)", "synchronous(" + synchronous + ")", "journal_size_limit(67108864)", "secure_delete(1)", "trusted_schema(0)"},
 	}
 	if frozen {
 		query.Set("mode", "ro")
