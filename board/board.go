@@ -23,6 +23,8 @@ const (
 	declineTime = 10 * time.Minute
 	// keyTime is how long idempotency keys are kept.
 	keyTime = 7 * 24 * time.Hour
+	// workerTime is how long workers are kept that were not seen.
+	workerTime = 90 * 24 * time.Hour
 	// maxDeliveries is how often a claim is delivered again without a sign of work in
 	// between. The next delivery ends the attempt.
 	maxDeliveries = 5

@@ -244,6 +244,9 @@ type Tx interface {
 	Archive(a Archive) error
 	// Forget deletes idempotency keys older than age.
 	Forget(age time.Duration) error
+	// ForgetWorkers deletes workers that were not seen for longer than age. It keeps those
+	// that hold a claim or a review, that a task is reserved for, or that were stopped.
+	ForgetWorkers(age time.Duration) error
 }
 
 // A Want is a request to hand out tasks to one or more workers.

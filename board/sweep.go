@@ -42,10 +42,13 @@ func (b *Board) upkeep(ctx context.Context, f func(Tx) error) error {
 	return b.store.Write(ctx, f)
 }
 
-// forget deletes old idempotency keys.
+// forget deletes old idempotency keys, and workers that were not seen for long.
 func (b *Board) forget(ctx context.Context) {
 	if err := b.upkeep(ctx, func(tx Tx) error { return tx.Forget(keyTime) }); err != nil && ctx.Err() == nil {
 		b.o.Logger.Warn("deleting old idempotency keys failed", "err", err)
+	}
+	if err := b.upkeep(ctx, func(tx Tx) error { return tx.ForgetWorkers(workerTime) }); err != nil && ctx.Err() == nil {
+		b.o.Logger.Warn("deleting workers that were not seen for long failed", "err", err)
 	}
 }
 

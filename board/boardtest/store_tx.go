@@ -211,6 +211,36 @@ var storeTransactions = group{"transactions", []test{
 		}
 		wg.Wait()
 	}},
+	{"ForgetWorkers deletes workers that nothing depends on", func(f *fixture) {
+		f.create("a")
+		reserved := f.create("b")
+		gone, holder, waiting, stopped := f.agent("gone"), f.agent("holder"), f.agent("waiting"), f.agent("stopped")
+		holder.next()
+		f.reserve(reserved, waiting)
+		for _, x := range []*agent{gone, stopped} {
+			id := f.create("c")
+			x.done(x.take(id, wishing(id)))
+		}
+		_, err := f.board.Stop(f.ctx, ada, board.WorkerID{Principal: "local", Name: stopped.name})
+		f.ok(err)
+		known := func() string {
+			var names []string
+			for _, x := range []*agent{gone, holder, waiting, stopped} {
+				f.read(func(r board.Reader) error {
+					s, err := r.Standing(board.WorkerID{Principal: "local", Name: x.name})
+					if s.Worker.Name != "" {
+						names = append(names, x.actor.Owner)
+					}
+					return err
+				})
+			}
+			return words(names)
+		}
+		f.write(func(tx board.Tx) error { return tx.ForgetWorkers(time.Hour) })
+		f.equal("known after ForgetWorkers(1 h)", known(), "[gone holder waiting stopped]")
+		f.write(func(tx board.Tx) error { return tx.ForgetWorkers(-time.Hour) })
+		f.equal("known after ForgetWorkers(-1 h)", known(), "[holder waiting stopped]")
+	}},
 	{"Forget deletes old keys only", func(f *fixture) {
 		key := board.Key{Principal: "p", Key: "k", Op: "op", Hash: "h"}
 		f.write(func(tx board.Tx) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -110,7 +111,7 @@ func TestAuth_oldProgram(t *testing.T) {
 	}
 
 	c.Exec(t, db, "ALTER TABLE projects DROP COLUMN keep", "ALTER TABLE meta DROP COLUMN floor_epoch, DROP COLUMN floor_xid, DROP COLUMN floor_id",
-		"DROP FUNCTION events_archived, search_doc, search_title CASCADE", `DROP TABLE search, archives, sweep, task_counts, counted`, `ALTER TABLE claims DROP COLUMN credited`, `ALTER TABLE reviews DROP COLUMN credited`)
+		"DROP FUNCTION events_archived, events_erased, search_doc, search_title CASCADE", `DROP TABLE search, archives, sweep, task_counts, counted`, `ALTER TABLE claims DROP COLUMN credited`, `ALTER TABLE reviews DROP COLUMN credited`)
 	c.Exec(t, db, `DROP INDEX api_keys_changed, api_keys_parent`,
 		`ALTER TABLE api_keys DROP COLUMN parent, DROP COLUMN machine, DROP COLUMN created_by, DROP COLUMN revoked_by`,
 		`DELETE FROM goose_db_version WHERE version_id >= 10`)
@@ -179,6 +180,42 @@ func TestAuth_databaseGone(t *testing.T) {
 	case <-p.Revoked:
 		t.Error("what was open has ended")
 	default:
+	}
+}
+
+// TestSweep_endedKeys: keys that ended long ago are deleted, unless others were created from
+// them, whose end they are.
+func TestSweep_endedKeys(t *testing.T) {
+	t.Parallel()
+	c := pgtest.Shared(t)
+	db := c.NewDatabase(t)
+	s := c.OpenIn(t, db, nil)
+	a := auth.New(s, nil)
+	create := func(name, parent string) auth.Key {
+		k, _, err := a.CreateKey(t.Context(), auth.NewKey{Name: name, Owner: "ada", Person: true, Project: "web", Role: auth.Lead, Machine: parent, Parent: parent})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return k
+	}
+	old, parent, _, _ := create("old", ""), create("parent", ""), create("lately", ""), create("live", "")
+	create("child", parent.ID)
+	c.Exec(t, db, `UPDATE api_keys SET revoked_at = now() - interval '181 days' WHERE id IN ('`+old.ID+`', '`+parent.ID+`')`,
+		`UPDATE api_keys SET expires_at = now() - interval '179 days' WHERE name = 'lately'`)
+	if err := s.Sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	keys, err := s.Keys(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, k := range keys {
+		names = append(names, k.Name)
+	}
+	slices.Sort(names)
+	if got := strings.Join(names, " "); got != "child lately live parent" {
+		t.Errorf("keys after the sweep: %s", got)
 	}
 }
 

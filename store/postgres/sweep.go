@@ -22,6 +22,10 @@ WHERE until < statement_timestamp() - interval '5 min' ORDER BY until LIMIT $1 F
 WHERE until < statement_timestamp() - interval '5 min' ORDER BY until LIMIT $1 FOR UPDATE SKIP LOCKED)`,
 	`DELETE FROM relay WHERE id IN (SELECT id FROM relay
 WHERE at < statement_timestamp() - interval '1 min' ORDER BY at LIMIT $1 FOR UPDATE SKIP LOCKED)`,
+	// A key that others were created from is kept with them: what it has lost, they have.
+	`DELETE FROM api_keys WHERE id IN (SELECT k.id FROM api_keys k
+WHERE least(k.revoked_at, k.expires_at) < statement_timestamp() - interval '180 days'
+	AND NOT EXISTS (SELECT FROM api_keys c WHERE c.parent = k.id AND c.parent <> '') LIMIT $1 FOR UPDATE SKIP LOCKED)`,
 }
 
 // Run keeps the connection of Relay and Bus, sweeps expired rows, and keeps the counts of
@@ -39,7 +43,8 @@ func (s *Store) Run(ctx context.Context) error {
 	return nil
 }
 
-// Sweep deletes expired durable calls, sessions and messages, in small transactions. Run
+// Sweep deletes expired durable calls, sessions and messages, and keys that ended half a year
+// ago, in small transactions. Run
 // calls it regularly.
 func (s *Store) Sweep(ctx context.Context) error {
 	for _, query := range sweeps {

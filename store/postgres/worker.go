@@ -114,3 +114,16 @@ SELECT p.id::bigint << 40 | $2::bigint, $3, $4, $5 FROM projects p WHERE p.slug 
 ON CONFLICT (principal, worker, task_id) DO UPDATE SET until = excluded.until`
 	return t.write(notFound("project", id.Project), query, id.Project, no(id), w.Principal, w.Name, until)
 }
+
+// ForgetWorkers deletes workers that were not seen for long, a bounded number at once.
+func (t *tx) ForgetWorkers(age time.Duration) error {
+	const query = `
+DELETE FROM workers WHERE (principal, name) IN (SELECT w.principal, w.name FROM workers w
+	WHERE w.last_seen < statement_timestamp() - $1::interval AND w.stopped_by = ''
+		AND NOT EXISTS (SELECT FROM claims c WHERE c.principal = w.principal AND c.worker = w.name)
+		AND NOT EXISTS (SELECT FROM reviews c WHERE c.principal = w.principal AND c.worker = w.name)
+		AND NOT EXISTS (SELECT FROM tasks t WHERE t.reserved_principal = w.principal AND t.reserved_worker = w.name AND t.status = 'pending')
+	LIMIT 1000 FOR UPDATE SKIP LOCKED)`
+	_, err := t.exec(query, age)
+	return err
+}

@@ -150,3 +150,13 @@ func (t *tx) declined(claimants []board.Claimant) (declines, error) {
 	}
 	return d, nil
 }
+
+// ForgetWorkers deletes workers that were not seen for long.
+func (t *tx) ForgetWorkers(age time.Duration) error {
+	const query = `DELETE FROM workers WHERE last_seen < ? AND stopped_by = ''
+		AND NOT EXISTS (SELECT 1 FROM claims c WHERE c.principal = workers.principal AND c.worker = workers.name)
+		AND NOT EXISTS (SELECT 1 FROM reviews c WHERE c.principal = workers.principal AND c.worker = workers.name)
+		AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.reserved_principal = workers.principal AND t.reserved_name = workers.name AND t.status = 'pending')`
+	_, err := t.exec(query, t.now()-micros(age))
+	return err
+}
