@@ -129,7 +129,7 @@ func TestCheck_worktree(t *testing.T) {
 	harness.Git(t, tree, "checkout", "-q", "--detach", "HEAD~1")
 	write(t, filepath.Join(tree, "good"), "")
 	evidence := []args{{"kind": "commit", "ref": commit}}
-	if got, err := p.try("report_task_done", args{"claim": claim, "summary": "done", "evidence": evidence}); err != nil || !got.refused || !strings.Contains(got.text, "is not on what is checked out in") {
+	if got, err := p.try("report_task_done", args{"claim": claim, "summary": "done", "evidence": evidence}); err != nil || !got.refused || !strings.Contains(got.text, `Your work was last seen on branch "work". It is not checked out`) {
 		t.Errorf("a commit that is not checked out: %s, %v", got.text, err)
 	}
 	if got, err := p.try("report_task_done", args{"claim": claim, "summary": "done", "evidence": evidence, "branch": "work"}); err != nil || !got.refused || !strings.Contains(got.text, "the check cannot judge it") {
