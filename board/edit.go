@@ -102,6 +102,9 @@ func (c *change) edit(t *Task, e Edit) error {
 		return err
 	}
 	if moves {
+		if err := c.notPersons(t, "make it a part of another task, or a task of its own"); err != nil {
+			return err
+		}
 		if err := c.move(t, *e.Parent); err != nil {
 			return err
 		}

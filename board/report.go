@@ -451,8 +451,8 @@ func (c *change) childEnded(t *Task) ([]ID, error) {
 
 // free is called when something that blocked a locked task is gone, and returns the tasks
 // that became ready. A task whose children are done is done as well, unless it has
-// acceptance criteria, requires evidence, or has a question that people have yet to answer:
-// then it is handed out itself.
+// acceptance criteria, requires evidence, has a question that people have yet to answer, or
+// is a person's and agents decided what its parts are: then it is handed out itself.
 func (c *change) free(t *Task) ([]ID, error) {
 	if !t.Ready() {
 		return nil, nil
@@ -471,6 +471,9 @@ func (c *change) free(t *Task) ([]ID, error) {
 	}
 	if d.Acceptance != "" || len(t.Wants) > 0 || len(asked) > 0 {
 		return []ID{t.ID}, nil
+	}
+	if whole, err := c.isWhole(t); err != nil || !whole {
+		return []ID{t.ID}, err
 	}
 	_, dependents, err := c.lockFamily(t.ID)
 	if err != nil {

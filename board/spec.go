@@ -89,3 +89,26 @@ func (c *change) byPerson(t *Task) (bool, error) {
 		}
 	}
 }
+
+// isWhole reports whether the parts of a locked task are all of it: nobody but agents wrote it, or
+// people wrote its parts, too.
+func (c *change) isWhole(t *Task) (bool, error) {
+	by, err := c.byPerson(t)
+	if err != nil || !by {
+		return true, err
+	}
+	parts, err := c.tx.Tasks(TaskFilter{Projects: []string{t.ID.Project}, Parent: t.ID, Limit: maxChain})
+	if err != nil {
+		return false, err
+	}
+	for _, part := range parts {
+		first, err := c.tx.Events(part.ID, 0, 1)
+		if err != nil {
+			return false, err
+		}
+		if len(first) == 0 || first[0].Detail.By == ByAgent {
+			return false, nil
+		}
+	}
+	return len(parts) < maxChain, nil
+}

@@ -21,6 +21,32 @@ var ruleParents = group{"parents and children", []test{
 			f.Errorf("parent %+v with result %v", d.Task, d.Doc.Result)
 		}
 	}},
+	{"a person's task is handed out last if an agent decided what its parts are", func(f *fixture) {
+		p := f.create("p")
+		x := f.agent("x")
+		part, _, err := f.board.Create(f.ctx, x.actor, board.NewTask{Project: project, Title: "look at it", Parent: p, Priority: board.Normal}, "")
+		f.ok(err)
+		out := x.done(x.take(part.ID))
+		f.equal("freed", ids(out.Freed), p)
+		f.status(p, board.Pending)
+		x.done(x.take(p))
+		f.status(p, board.Done)
+	}},
+	{"an agent's task is done with the last part, whoever wrote that", func(f *fixture) {
+		x := f.agent("x")
+		p, _, err := f.board.Create(f.ctx, x.actor, board.NewTask{Project: project, Title: "p", Priority: board.Normal}, "")
+		f.ok(err)
+		a := f.create("a", within(p.ID))
+		x.done(x.take(a))
+		f.status(p.ID, board.Done)
+	}},
+	{"an agent does not make a person's task a part of another", func(f *fixture) {
+		p, a := f.create("p"), f.create("a")
+		_, err := f.board.Update(f.ctx, f.agent("x").actor, a, board.Edit{Parent: &p})
+		f.is("parent by an agent", err, board.ErrDenied)
+		_, err = f.board.Update(f.ctx, ada, a, board.Edit{Parent: &p})
+		f.ok(err)
+	}},
 	{"a parent with acceptance is handed out last", func(f *fixture) {
 		p := f.create("p", accepting("all fits together"))
 		a := f.create("a", within(p))

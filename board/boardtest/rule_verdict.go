@@ -304,6 +304,7 @@ var ruleGrowth = group{"growth is bounded", []test{
 		_, err := f.board.Update(f.ctx, ada, out.FollowUps[0], board.Edit{Hold: new(false)})
 		f.ok(err)
 		x.done(x.take(out.FollowUps[0]))
+		x.done(x.take(p)) // an agent added to what a person had planned
 		f.status(p, board.Done)
 	}},
 	{"a claim creates at most five tasks", func(f *fixture) {
