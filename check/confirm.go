@@ -46,7 +46,7 @@ func (i *Inspector) Confirm(ctx context.Context, w board.Work, c *Check, v Verdi
 	branches := w.Branches
 	if own, err := i.repo(); err == nil && own != nil {
 		if _, branch := i.begun(repo, w); branch != "" && !slices.Contains(branches, branch) {
-			made, err := i.madeHere(ctx, own, w, branch)
+			made, err := i.madeHere(ctx, own, w, branch, "")
 			if err != nil {
 				return e, nil, err
 			}

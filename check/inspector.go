@@ -222,6 +222,9 @@ func (i *Inspector) Verify(ctx context.Context, w board.Work, evidence []board.E
 				continue // there is nothing to look at
 			}
 			fault, seen, err = i.verifyCommit(ctx, repo, w, e.Ref)
+			if fault == "" && err == nil && repo.Fetched(e.Ref) {
+				e.Detail = strings.TrimPrefix(e.Detail+"; it was not made in this clone", "; ")
+			}
 		case board.EvidenceFile:
 			fault, seen = i.verifyFile(repo, i.dir(w), e.Ref), true
 		case board.EvidenceURL, board.EvidencePR:

@@ -76,12 +76,12 @@ func (i *Inspector) Place(ctx context.Context, w board.Work, branch string) (boa
 		}
 		// A branch with new work that the worker made in place is what it works on, also if it
 		// leaves it.
-		w.Place.Named, err = i.madeHere(ctx, own, w, w.Place.Branch)
+		w.Place.Named, err = i.madeHere(ctx, own, w, w.Place.Branch, w.Place.Head)
 		if err == nil && w.Place.Named {
 			return i.named(ctx, repo, own, w)
 		}
 		if err == nil {
-			at.Named, err = i.madeHere(ctx, own, w, at.Branch)
+			at.Named, err = i.madeHere(ctx, own, w, at.Branch, "")
 		}
 		if err != nil {
 			return w.Place, err
@@ -119,12 +119,18 @@ func (i *Inspector) Place(ctx context.Context, w board.Work, branch string) (boa
 	return at, nil
 }
 
-// madeHere reports whether a branch has new work of a task. The branch that the task was first
-// handed out on may have been moved by others: it counts if its commit was made in this
-// worktree.
-func (i *Inspector) madeHere(ctx context.Context, repo *git.Repo, w board.Work, branch string) (bool, error) {
+// madeHere reports whether a branch has new work of a task. last is the commit that it was last
+// seen at, if it is known: the branch may be gone. The branch that the task was first handed out
+// on may have been moved by others: it counts if its commit was made in this worktree.
+func (i *Inspector) madeHere(ctx context.Context, repo *git.Repo, w board.Work, branch, last string) (bool, error) {
 	begun, first := i.begun(repo, w)
 	commit := repo.Branch(branch)
+	if commit == "" && last != "" {
+		var err error
+		if commit, err = repo.Commit(ctx, last); err != nil && !errors.Is(err, git.ErrNoCommit) {
+			return false, err
+		}
+	}
 	if begun == "" || commit == "" || branch == first && !repo.Had(commit) {
 		return false, nil
 	}
@@ -194,7 +200,7 @@ func (i *Inspector) ordered(ctx context.Context, repo *git.Repo, w board.Work) (
 			if err != nil {
 				return w.Place, err
 			}
-			made, err := i.madeHere(ctx, left, w, head.Branch)
+			made, err := i.madeHere(ctx, left, w, head.Branch, "")
 			if err != nil {
 				return w.Place, err
 			}

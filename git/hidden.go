@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"runtime"
@@ -17,8 +18,8 @@ const maxHidden = 5
 
 // Hidden says what makes a snapshot differ from the files of the worktree without a trace
 // in the repository's content: files that only .git/info/exclude or an excludes file of this
-// clone or of the user leave out, line endings that are converted, and filters that this clone
-// configures. What .gitignore leaves out is the project's own decision, unless the file leaves
+// clone or of the user leave out, line endings that are converted, filters that this clone
+// configures, and files that a sparse checkout keeps away. What .gitignore leaves out is the project's own decision, unless the file leaves
 // out itself, and the user's own filters apply to all repositories. Worktrees that lie inside this one are left
 // out, too, and submodules are looked at in the same way. Each entry is half a sentence,
 // with the names of others in quotation marks.
@@ -107,6 +108,13 @@ func (r *Repo) hidden(ctx context.Context, depth int) ([]string, error) {
 			hidden = append(hidden, "core.fileMode of this clone leaves out whether files are executable, such as "+quotedList(paths))
 		}
 	}
+	absent, err := r.absent(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(absent) > 0 {
+		hidden = append(hidden, "a sparse checkout keeps files of the tree out of the worktree, such as "+quotedList(absent))
+	}
 	inner, err := r.hiddenInside(ctx, depth)
 	if err != nil {
 		return nil, err
@@ -114,6 +122,22 @@ func (r *Repo) hidden(ctx context.Context, depth int) ([]string, error) {
 	hidden = append(hidden, inner...)
 	slices.Sort(hidden)
 	return slices.Compact(hidden), nil
+}
+
+// absent lists files of the index that are not in the worktree because a sparse checkout, or a
+// flag of the index, leaves them out.
+func (r *Repo) absent(ctx context.Context) (paths []string, err error) {
+	out, err := r.git(ctx, "ls-files", "-v", "-z")
+	for entry := range strings.SplitSeq(out, "\x00") {
+		tag, path, _ := strings.Cut(entry, " ")
+		if !strings.EqualFold(tag, "S") {
+			continue
+		}
+		if _, err := os.Lstat(filepath.Join(r.Root, path)); errors.Is(err, fs.ErrNotExist) {
+			paths = append(paths, path)
+		}
+	}
+	return paths, err
 }
 
 // selfIgnored lists the files .gitignore that leave out themselves, as tools write them into

@@ -31,7 +31,10 @@ func TestHidden(t *testing.T) {
 	sh(t, dir, "rm -r part; HOME=$PWD/.git git config core.excludesFile '~/mine'; export HOME=$PWD/.git")
 	t.Setenv("HOME", filepath.Join(dir, ".git"))
 	check("core.excludesFile in the home directory", `core.excludesFile of this clone leaves out "sneaky.py"`)
-	sh(t, dir, "git config --unset core.excludesFile; git config core.fileMode false; chmod +x one")
+	sh(t, dir, "git config --unset core.excludesFile")
+	sh(t, dir, "git sparse-checkout set nothing-else && test ! -f one || { git update-index --skip-worktree one && rm one; }")
+	check("a sparse checkout", `a sparse checkout keeps files of the tree out of the worktree, such as "one"`)
+	sh(t, dir, "git update-index --no-skip-worktree one; git sparse-checkout disable; git checkout -q one; git config core.fileMode false; chmod +x one")
 	check("core.fileMode", `core.fileMode of this clone leaves out whether files are executable, such as "one"`)
 }
 

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"iter"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -36,6 +37,26 @@ func (r *Repo) Had(commit string) bool {
 		}
 	}
 	return false
+}
+
+// Fetched reports whether a commit came from elsewhere: a worktree has had it checked out, and
+// by the logs of HEAD none has made it.
+func (r *Repo) Fetched(commit string) bool {
+	had := false
+	for _, w := range r.Worktrees() {
+		for c, message := range w.headLog() {
+			if c != commit {
+				continue
+			}
+			had = true
+			how, _, _ := strings.Cut(message, ":")
+			how, _, _ = strings.Cut(how, " ") // "pull --rebase", "commit (amend)"
+			if !slices.Contains([]string{"pull", "checkout", "reset", "clone", "Branch", ""}, how) && !strings.HasSuffix(message, ": Fast-forward") {
+				return false
+			}
+		}
+	}
+	return had
 }
 
 // Left returns the worktree in which a branch was checked out last, before another one or its

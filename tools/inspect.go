@@ -186,7 +186,7 @@ func (t *Tools) inspect(ctx context.Context, k *caller, e action, r *board.Repor
 	}
 	r.Where = w.Place
 	r.Where.Client = client
-	moved := w.Place.Dir != last.Dir || w.Place.Branch != last.Branch || w.Place.Named != last.Named
+	moved := w.Place.Dir != last.Dir || w.Place.Branch != last.Branch || w.Place.Named != last.Named || w.Place.Head != last.Head
 	if moved {
 		note(r.Where)
 	}
