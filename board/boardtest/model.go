@@ -276,7 +276,13 @@ func (m *model) sweep() {
 			t.endReview()
 		}
 		if t.expired {
-			m.away[t.claim.agent] = true
+			g := t.claim
+			m.away[g.agent] = true
+			if slices.ContainsFunc(m.asked, func(q *modelQuestion) bool { return q.open && q.grant == g }) {
+				m.end(t, board.CauseParked)
+				t.status = board.Waiting
+				continue
+			}
 			m.end(t, board.CauseExpired)
 			m.fail(t)
 		}

@@ -14,7 +14,7 @@ func TestPooler(t *testing.T) {
 	t.Parallel()
 	c := pgtest.Shared(t)
 	db := c.Database(t)
-	const ignore = "ignore_startup_parameters = enable_seqscan, plan_cache_mode, jit, lock_timeout, statement_timeout, " +
+	const ignore = "ignore_startup_parameters = enable_seqscan, max_parallel_workers_per_gather, plan_cache_mode, jit, lock_timeout, statement_timeout, " +
 		"idle_in_transaction_session_timeout, tcp_user_timeout, tcp_keepalives_idle, tcp_keepalives_interval, tcp_keepalives_count\n"
 	for _, x := range []struct{ settings, says string }{
 		{"pool_mode = transaction", "it refuses a setting of the connection: unsupported startup parameter"},

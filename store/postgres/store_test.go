@@ -199,7 +199,8 @@ func TestSchema_laterAdditions(t *testing.T) {
 			write(t, s, func(tx board.Tx) error { return giveBack(tx, claims[0]) })
 		}
 	}
-	c.Exec(t, db, `SET bossman.archive = 'on'; DELETE FROM tasks; DELETE FROM events; DELETE FROM attempts; DELETE FROM workers; DELETE FROM projects`)
+	c.Exec(t, db, `ALTER TABLE events DISABLE TRIGGER ALL; DELETE FROM tasks; DELETE FROM events; DELETE FROM attempts; DELETE FROM workers; DELETE FROM projects;
+		ALTER TABLE events ENABLE TRIGGER ALL`)
 	roundTrip(t, after)
 	d := mcp.DurableCall{ID: "a", Status: mcp.CallWorking}
 	if err := before.DurableCalls().Create(t.Context(), &d); err != nil {
@@ -514,10 +515,8 @@ func TestEvents_stay(t *testing.T) {
 	c.Exec(t, db, `DO $$ BEGIN
 		BEGIN UPDATE events SET actor = 'x'; EXCEPTION WHEN integrity_constraint_violation THEN NULL; END;
 		BEGIN DELETE FROM events; EXCEPTION WHEN integrity_constraint_violation THEN NULL; END;
+		BEGIN TRUNCATE events; EXCEPTION WHEN integrity_constraint_violation THEN NULL; END;
 		IF (SELECT count(*) FROM events WHERE actor = 'ada') <> 1 THEN RAISE 'changed'; END IF;
-		PERFORM set_config('bossman.archive', 'on', true);
-		DELETE FROM events;
-		IF EXISTS (SELECT FROM events) THEN RAISE 'still there'; END IF;
 	END $$`)
 }
 
