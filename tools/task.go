@@ -156,18 +156,19 @@ func resultText(r *board.Result, long int) string {
 	}
 	lines := []string{capital(reported(*r)) + ":", cutLines(block(r.Summary), long)}
 	for _, e := range r.Evidence {
-		seen := "claimed by its worker"
+		seen, most := "claimed by its worker", 200
 		switch {
 		case e.Observed:
-			seen = "observed by Bossman"
+			seen, most = "observed by Bossman", 1000 // what a reviewer should know comes last
 		case r.Import != "":
 			seen = "claimed by the import"
 		}
 		line := fmt.Sprintf("%s (%s)", e.Kind, seen)
-		for _, s := range []string{e.Ref, e.Detail} {
-			if s != "" {
-				line += " " + inline(s, 200)
-			}
+		if e.Ref != "" {
+			line += " " + inline(e.Ref, 200)
+		}
+		if e.Detail != "" {
+			line += " " + inline(e.Detail, most)
 		}
 		lines = append(lines, line)
 	}
