@@ -282,20 +282,8 @@ func (ar *archiving) lines(r Reader, tasks []Task) ([]byte, error) {
 				return nil, err
 			}
 		}
-		for after := int64(0); ; {
-			page, err := r.Events(t.ID, after, exportPage)
-			if err != nil {
-				return nil, err
-			}
-			for _, e := range page {
-				if err := put(newEventLine(e)); err != nil {
-					return nil, err
-				}
-				after = e.Seq
-			}
-			if len(page) < exportPage {
-				break
-			}
+		if err := eventLines(func(after int64) ([]Event, error) { return r.Events(t.ID, after, exportPage) }, put); err != nil {
+			return nil, err
 		}
 	}
 	return out.Bytes(), nil

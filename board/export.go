@@ -163,9 +163,14 @@ func (b *Board) exportQuestions(ctx context.Context, slug string, out func(any) 
 }
 
 func (b *Board) exportEvents(ctx context.Context, id ID, out func(any) error) error {
+	return eventLines(func(after int64) ([]Event, error) { return b.Events(ctx, id, after, exportPage) }, out)
+}
+
+// eventLines writes the events of a task. read returns a page of them.
+func eventLines(read func(after int64) ([]Event, error), out func(any) error) error {
 	after := int64(0)
 	for {
-		page, err := b.Events(ctx, id, after, exportPage)
+		page, err := read(after)
 		if err != nil {
 			return err
 		}

@@ -16,7 +16,7 @@ type Project struct {
 	// PausedBy is who paused the hand-out, or empty.
 	PausedBy string
 	// Keep is how long finished tasks are kept before task archive moves them out of the
-	// board, unless it is told otherwise; 0 means for ever.
+	// board by default; 0 means for ever.
 	Keep time.Duration
 	// Archived is set for a project that accepts no new tasks and hands out none.
 	Archived bool

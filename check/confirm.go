@@ -12,9 +12,9 @@ import (
 
 // Confirm returns a green verdict as evidence, with what a reviewer should know: that another
 // agent works in the same directory, that no file has changed since the task was first handed
-// out, or that files of the worktree are not in the tree that was judged. loose are files of that tree that are not committed as
-// they are, a few of them. The error is a *board.PlaceError if nothing has changed on a branch that
-// the worker named: then what was judged is not its work.
+// out, or that files of the worktree are not in the tree that was judged. loose are files of
+// that tree that are not committed as they are, a few of them. The error is a *board.PlaceError
+// if nothing has changed on a branch that the worker named: then what was judged is not its work.
 func (i *Inspector) Confirm(ctx context.Context, w board.Work, c *Check, v Verdict) (e board.Evidence, loose []string, err error) {
 	e = v.Evidence(c)
 	for _, o := range w.Others {
@@ -101,7 +101,7 @@ func (i *Inspector) compare(ctx context.Context, repo *git.Repo, w board.Work, v
 	}
 	fresh, _, err := i.isNew(ctx, repo, w, head.Commit)
 	if err == nil && fresh {
-		fresh, err = i.hasChanged(ctx, repo, w, head.Commit)
+		fresh, err = i.hasChanged(ctx, repo, w, tree)
 	}
 	if err != nil || tree == v.Tree {
 		return err == nil && !fresh, nil, err
@@ -136,9 +136,9 @@ func (i *Inspector) begun(repo *git.Repo, w board.Work) (commit, branch string) 
 	return commit, branch
 }
 
-// hasChanged reports whether a commit has other files than the one that was checked out when the
+// hasChanged reports whether a tree has other files than the commit that was checked out when the
 // task was first handed out.
-func (i *Inspector) hasChanged(ctx context.Context, repo *git.Repo, w board.Work, commit string) (bool, error) {
+func (i *Inspector) hasChanged(ctx context.Context, repo *git.Repo, w board.Work, tree string) (bool, error) {
 	begun, _ := i.begun(repo, w)
 	if begun == "" || begun == unborn {
 		return true, nil
@@ -147,6 +147,5 @@ func (i *Inspector) hasChanged(ctx context.Context, repo *git.Repo, w board.Work
 	if err != nil {
 		return true, nil // it is in another clone, or was deleted since
 	}
-	tree, err := repo.Tree(ctx, commit)
-	return tree != before, err
+	return tree != before, nil
 }

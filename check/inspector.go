@@ -287,7 +287,11 @@ func (i *Inspector) verifyCommit(ctx context.Context, repo *git.Repo, w board.Wo
 	if !changes {
 		return fmt.Sprintf("Commit %.12s changes nothing.", commit), false, nil
 	}
-	if changed, err := i.hasChanged(ctx, repo, w, commit); err != nil {
+	tree, err := repo.Tree(ctx, commit)
+	if err != nil {
+		return "", false, err
+	}
+	if changed, err := i.hasChanged(ctx, repo, w, tree); err != nil {
 		return "", false, err
 	} else if !changed {
 		return fmt.Sprintf("Commit %.12s has nothing that was not there when the task was first handed out.", commit), false, nil

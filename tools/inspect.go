@@ -128,12 +128,9 @@ func (t *Tools) place(ctx context.Context, k *caller, h board.Handle, branch str
 		return at, ""
 	}
 	client := at.Client
-	d, err := t.b.Get(ctx, h.Task, 1)
-	if err == nil && mayBeAccepted(d, h) {
-		var w board.Work
-		if w, err = t.work(ctx, k.Principal, d); err == nil {
-			at, err = t.o.Inspector.Place(ctx, w, branch)
-		}
+	now, ok, err := t.placeNow(ctx, k.Principal, h, branch)
+	if ok {
+		at = now
 	}
 	if e, ok := errors.AsType[*board.PlaceError](err); ok {
 		remark = fmt.Sprintf("The place of your work was not updated. %s Next: %s.", visible.Line(e.Why), e.Next)
@@ -143,6 +140,19 @@ func (t *Tools) place(ctx context.Context, k *caller, h board.Handle, branch str
 	}
 	at.Client = client
 	return at, remark
+}
+
+// placeNow looks where the work of a claim is. ok is false if the claim has ended.
+func (t *Tools) placeNow(ctx context.Context, principal string, h board.Handle, branch string) (at board.Where, ok bool, err error) {
+	d, err := t.b.Get(ctx, h.Task, 1)
+	if err != nil || !mayBeAccepted(d, h) {
+		return at, false, err
+	}
+	w, err := t.work(ctx, principal, d)
+	if err == nil {
+		at, err = t.o.Inspector.Place(ctx, w, branch)
+	}
+	return at, err == nil, err
 }
 
 // inspect verifies the evidence of a report and runs the check. It returns an answer if

@@ -101,16 +101,8 @@ func (t *Tools) follow(ctx context.Context, c board.Claim) error {
 	if t.o.Inspector == nil || c.IsReview() || !t.o.Inspector.Moved(c.Where) {
 		return nil
 	}
-	d, err := t.b.Get(ctx, c.Task, 1)
-	if err != nil {
-		return err
-	}
-	w, err := t.work(ctx, c.Worker.Principal, d)
-	if err != nil {
-		return err
-	}
-	at, err := t.o.Inspector.Place(ctx, w, "")
-	if err != nil {
+	at, ok, err := t.placeNow(ctx, c.Worker.Principal, c.Handle, "")
+	if err != nil || !ok {
 		return err
 	}
 	return t.b.Locate(ctx, board.Actor{Principal: c.Worker.Principal, Owner: c.Owner, Worker: c.Worker.Name}, c.Handle, at)

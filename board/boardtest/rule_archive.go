@@ -279,7 +279,7 @@ var ruleArchives = group{"archives", []test{
 		got, err := f.board.Feed(f.ctx, nil, end, 10)
 		f.equal("from the end", words(len(got), err), "0 <nil>")
 	}},
-	{"what is new cannot depend on an archived task, and is told so", func(f *fixture) {
+	{"a new task cannot depend on an archived one, and the error says why", func(f *fixture) {
 		f.story()
 		f.archive(5)
 		_, _, err := f.board.Create(f.ctx, ada, board.NewTask{Project: project, Title: "t", DependsOn: []board.ID{{Project: project, No: 1}}}, "")

@@ -32,7 +32,7 @@ var ruleParents = group{"parents and children", []test{
 		x.done(x.take(p))
 		f.status(p, board.Done)
 	}},
-	{"an agent's task is done with the last part, whoever wrote that", func(f *fixture) {
+	{"a task that an agent wrote is done with its last part", func(f *fixture) {
 		x := f.agent("x")
 		p, _, err := f.board.Create(f.ctx, x.actor, board.NewTask{Project: project, Title: "p", Priority: board.Normal}, "")
 		f.ok(err)

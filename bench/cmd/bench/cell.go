@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -28,21 +27,12 @@ func cellSuite(o *options, w io.Writer) error {
 			return fmt.Errorf("no part %q: load, idle: %w", name, errUsage)
 		}
 	}
-	say("starting PostgreSQL")
-	c, err := pgtest.New("shared_buffers = 512MB", "max_wal_size = 8GB", "checkpoint_timeout = 30min", "max_connections = 200",
+	c, err := newCluster(o, "shared_buffers = 512MB", "max_wal_size = 8GB", "checkpoint_timeout = 30min", "max_connections = 200",
 		"fsync = on", "synchronous_commit = on")
-	if errors.Is(err, pgtest.ErrAbsent) && !o.check {
-		say("left out: %v", err)
-		return nil
-	}
-	if err != nil {
+	if c == nil || err != nil {
 		return err
 	}
-	defer func() {
-		if err := c.Remove(); err != nil {
-			say("the cluster was not removed: %v", err)
-		}
-	}()
+	defer remove(c)
 	p := &printer{w: w}
 	p.printf("\nThe machine's load before it began: %s\n", loadAverage())
 	if o.wants("load") {

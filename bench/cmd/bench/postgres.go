@@ -27,21 +27,12 @@ const few = 1000
 // postgresPart measures claims on a cluster of its own. Where PostgreSQL's programs are
 // absent it is left out, unless the figures are to be checked.
 func postgresPart(ctx context.Context, o *options, p *printer) ([]bound, error) {
-	say("starting PostgreSQL")
-	c, err := pgtest.New("shared_buffers = 512MB", "max_wal_size = 8GB", "checkpoint_timeout = 30min", "max_connections = 100",
+	c, err := newCluster(o, "shared_buffers = 512MB", "max_wal_size = 8GB", "checkpoint_timeout = 30min", "max_connections = 100",
 		"fsync = on", "synchronous_commit = on")
-	if errors.Is(err, pgtest.ErrAbsent) && !o.check {
-		say("left out: %v", err)
-		return nil, nil
-	}
-	if err != nil {
+	if c == nil || err != nil {
 		return nil, err
 	}
-	defer func() {
-		if err := c.Remove(); err != nil {
-			say("the cluster was not removed: %v", err)
-		}
-	}()
+	defer remove(c)
 	version, err := serverVersion(ctx, c.DSN("postgres"))
 	if err != nil {
 		return nil, err

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -23,21 +22,12 @@ const (
 // yearsSuite measures what a board does behind histories of several lengths.
 func yearsSuite(o *options, w io.Writer) error {
 	ctx := context.Background()
-	say("starting PostgreSQL")
-	c, err := pgtest.New("shared_buffers = 2GB", "max_wal_size = 2GB", "checkpoint_timeout = 30min", "max_connections = 100",
+	c, err := newCluster(o, "shared_buffers = 2GB", "max_wal_size = 2GB", "checkpoint_timeout = 30min", "max_connections = 100",
 		"maintenance_work_mem = 256MB", "wal_level = minimal", "max_wal_senders = 0", "fsync = on", "synchronous_commit = on")
-	if errors.Is(err, pgtest.ErrAbsent) && !o.check {
-		say("left out: %v", err)
-		return nil
-	}
-	if err != nil {
+	if c == nil || err != nil {
 		return err
 	}
-	defer func() {
-		if err := c.Remove(); err != nil {
-			say("the cluster was not removed: %v", err)
-		}
-	}()
+	defer remove(c)
 	slices.Sort(o.finished)
 	var boards []*oldBoard
 	for _, n := range o.finished {
