@@ -3,6 +3,8 @@ package auth
 import (
 	"maps"
 	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 type object = map[string]any
@@ -119,5 +121,27 @@ func TestToken_shapes(t *testing.T) {
 				t.Errorf("person %d of %s is not known by %v", i, x.issuer, x.people)
 			}
 		}
+	}
+}
+
+// TestShapes_service: a token that is a service's by its name is not a person's, also if an
+// operator gave the service what people have.
+func TestShapes_service(t *testing.T) {
+	match := []Match{{"groups", "staff"}}
+	for _, c := range []claims{
+		{"sub": jsontext.Value(`"0f5c"`), "preferred_username": jsontext.Value(`"service-account-ci"`)},
+		{"sub": jsontext.Value(`"system:serviceaccount:ci:runner"`)},
+		{"sub": jsontext.Value(`"repo:example/web:ref:refs/heads/main"`)},
+		{"sub": jsontext.Value(`"project_path:example/web:ref_type:branch:ref:main"`)},
+		{"sub": jsontext.Value(`"spiffe://example.org/ci"`)},
+		{"sub": jsontext.Value(`"b1d2"`), "idtyp": jsontext.Value(`"app"`)},
+	} {
+		c["groups"] = jsontext.Value(`["staff"]`)
+		if c.person(match) {
+			t.Errorf("%v is a person", c)
+		}
+	}
+	if c := (claims{"sub": jsontext.Value(`"ada"`), "preferred_username": jsontext.Value(`"ada"`), "groups": jsontext.Value(`["staff"]`)}); !c.person(match) {
+		t.Errorf("%v is not a person", c)
 	}
 }

@@ -206,6 +206,13 @@ func (c claims) program() bool {
 			return true
 		}
 	}
+	for _, name := range []string{sub, c.text("preferred_username")} {
+		for _, shape := range []string{"service-account-", "system:serviceaccount:", "repo:", "project_path:", "spiffe://"} {
+			if strings.HasPrefix(name, shape) { // Keycloak, Kubernetes, GitHub, GitLab, SPIFFE
+				return true
+			}
+		}
+	}
 	_, acts := c["act"]
 	return acts || c.text("gty") == "client-credentials" || c.text("idtyp") == "app"
 }

@@ -22,7 +22,7 @@ func (b *Board) order(ctx context.Context, a Actor, h *Handout) {
 	}
 	branch := ""
 	err := b.change(ctx, a, func(c *change) error {
-		if err := c.lock(h.Claim.Task); err != nil {
+		if err := c.lockHeld(h.Claim.Handle); err != nil {
 			return err
 		}
 		others, err := c.tx.Claims(ClaimFilter{Principal: h.Claim.Worker.Principal})
@@ -64,7 +64,7 @@ func (b *Board) Locate(ctx context.Context, a Actor, h Handle, w Where) error {
 		return err
 	}
 	return b.change(ctx, a, func(c *change) error {
-		if err := c.lock(h.Task); err != nil {
+		if err := c.lockHeld(h); err != nil {
 			return err
 		}
 		held, err := c.reporter(h)

@@ -21,6 +21,9 @@ func (b *Board) Ask(ctx context.Context, a Actor, n NewQuestion) (Question, erro
 	); err != nil {
 		return Question{}, err
 	}
+	if n.ChatID == CheckChat {
+		return Question{}, invalid("the chatId %q is that of Bossman's own questions: use another one", n.ChatID)
+	}
 	if n.HumanOnly && n.Default != "" {
 		return Question{}, invalid("a question that only people may answer has no default: say in its text what you would choose, and wait for the answer")
 	}
@@ -39,7 +42,11 @@ func (b *Board) Ask(ctx context.Context, a Actor, n NewQuestion) (Question, erro
 	err := b.change(ctx, a, func(c *change) error {
 		body := n
 		body.Key = ""
-		k, kept, replays, err := c.once("ask_question", n.Key, body)
+		ahead := Ahead{Project: n.Project}
+		if !n.Claim.IsZero() {
+			ahead = Ahead{Lock: []ID{n.Claim.Task}, Claim: n.Claim}
+		}
+		k, kept, replays, err := c.once("ask_question", n.Key, body, ahead)
 		if err != nil {
 			return err
 		}
@@ -220,6 +227,9 @@ func (b *Board) Await(ctx context.Context, id QuestionID, d time.Duration) (Ques
 func (b *Board) Park(ctx context.Context, a Actor, id QuestionID) (q Question, parked bool, err error) {
 	err = b.change(ctx, a, func(c *change) error {
 		parked = false
+		if err := c.tx.Ahead(Ahead{Question: id}); err != nil {
+			return err
+		}
 		if q, err = c.tx.Question(id); err != nil {
 			return err
 		}
@@ -266,6 +276,9 @@ func (b *Board) Answer(ctx context.Context, a Actor, id QuestionID, answer strin
 	}
 	var q Question
 	err := b.change(ctx, a, func(c *change) (err error) {
+		if err := c.tx.Ahead(Ahead{Question: id}); err != nil {
+			return err
+		}
 		q, err = c.tx.Question(id)
 		if err != nil {
 			return err
@@ -345,12 +358,12 @@ func (c *change) answer(q *Question, answer, by string, kind ActorKind) error {
 // connected reports whether a worker may come for its task: its process has neither left
 // nor died, and nobody has stopped it.
 func (c *change) connected(w WorkerID) (bool, error) {
-	st, err := c.tx.Standing(w)
-	if err != nil || st.Worker.Owner == "" || st.Worker.StoppedBy != "" {
+	worker, err := c.tx.Worker(w)
+	if err != nil || worker.Owner == "" || worker.StoppedBy != "" {
 		return false, err
 	}
 	gone, err := c.tx.Gone()
-	return !slices.Contains(gone, st.Worker.Owner), err
+	return !slices.Contains(gone, worker.Owner), err
 }
 
 // waitsForOthers reports whether the task has an open blocking question other than id.

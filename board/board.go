@@ -42,6 +42,9 @@ type Options struct {
 	Parting time.Duration
 	// Sweep is the interval between sweeps of Run; default 1 second.
 	Sweep time.Duration
+	// Unanswered is how long a claim whose answer reached nobody may still be heard of; default
+	// 30 seconds.
+	Unanswered time.Duration
 	// Home is a project that the first write creates if it does not exist. It is for a
 	// board with a single project.
 	Home *Project
@@ -70,6 +73,8 @@ type Board struct {
 	explaining   chan struct{}
 	// abandoned are the grants that may have been made to callers that have gone, and since when.
 	abandoned map[grantID]time.Time
+	// unanswered are the claims whose answer reached nobody.
+	unanswered map[grantID]unanswered
 }
 
 // DefaultLease is how long a claim lasts without a sign of life, unless its task, its project
@@ -96,6 +101,7 @@ func New(s Store, o *Options) *Board {
 	b.o.LeaseAbsent = defaultTo(b.o.LeaseAbsent, time.Hour)
 	b.o.Parting = defaultTo(b.o.Parting, 2*time.Minute)
 	b.o.Sweep = defaultTo(b.o.Sweep, time.Second)
+	b.o.Unanswered = defaultTo(b.o.Unanswered, 30*time.Second)
 	return b
 }
 
@@ -298,13 +304,14 @@ func (b *Board) Wait(ctx context.Context, d time.Duration) {
 // A Summary is an overview of a project.
 type Summary struct {
 	Counts Counts
+	// Claims are live claims, at most MaxSummed, those on the oldest tasks.
 	Claims []Claim
 	// Resting are tasks that cool down or are reserved, at most 20, the first to be ready
 	// first.
 	Resting []Task
-	// Reviews are the live claims on reviews.
+	// Reviews are live claims on reviews, at most MaxSummed as well.
 	Reviews []Claim
-	Open    []Question // open questions, at most 100
+	Open    []Question // open questions, at most MaxSummed
 	Now     time.Time
 }
 
@@ -318,26 +325,29 @@ func (b *Board) Summary(ctx context.Context, slug string) (s Summary, err error)
 		if s.Counts, err = r.Counts([]string{slug}); err != nil {
 			return err
 		}
-		if s.Claims, err = r.Claims(ClaimFilter{Project: slug}); err != nil {
+		if s.Claims, err = r.Claims(ClaimFilter{Project: slug, Limit: MaxSummed}); err != nil {
 			return err
 		}
 		if err := markKilled(r, s.Claims); err != nil {
 			return err
 		}
-		if s.Resting, err = resting(r, []string{slug}, 0); err != nil {
+		if s.Resting, err = r.Resting([]string{slug}, maxResting); err != nil {
 			return err
 		}
-		if s.Reviews, err = r.Reviews(ClaimFilter{Project: slug}); err != nil {
+		if s.Reviews, err = r.Reviews(ClaimFilter{Project: slug, Limit: MaxSummed}); err != nil {
 			return err
 		}
 		if err := markKilled(r, s.Reviews); err != nil {
 			return err
 		}
-		s.Open, err = r.Questions(QuestionFilter{Projects: []string{slug}, State: QuestionOpen, Limit: 100})
+		s.Open, err = r.Questions(QuestionFilter{Projects: []string{slug}, State: QuestionOpen, Limit: MaxSummed})
 		return err
 	})
 	return s, err
 }
+
+// MaxSummed bounds the lists of a Summary.
+const MaxSummed = 100
 
 // Counts counts the tasks of all projects by state.
 func (b *Board) Counts(ctx context.Context) (c Counts, err error) {
@@ -360,8 +370,10 @@ func (b *Board) Usage(ctx context.Context, principal string) (u Usage, err error
 // Claims lists the live claims that match a filter: those on tasks, then those on reviews.
 func (b *Board) Claims(ctx context.Context, f ClaimFilter) (cs []Claim, err error) {
 	err = b.store.Read(ctx, func(r Reader) error {
-		cs, err = claimsAndReviews(r, f)
-		return err
+		if cs, err = claimsAndReviews(r, f); err != nil {
+			return err
+		}
+		return markKilled(r, cs)
 	})
 	return cs, err
 }

@@ -73,6 +73,15 @@ func (c *change) lock(ids ...ID) error {
 	return c.clock()
 }
 
+// lockHeld locks the task of a claim, and has the store read what belongs to the claim. It
+// must be called first.
+func (c *change) lockHeld(h Handle) error {
+	if err := c.tx.Ahead(Ahead{Lock: []ID{h.Task}, Claim: h}); err != nil {
+		return err
+	}
+	return c.lock(h.Task)
+}
+
 // clock reads the time. It must be called after waiting for locks.
 func (c *change) clock() (err error) {
 	c.now, err = c.tx.Now()
@@ -155,15 +164,20 @@ func (c *change) order() []ID {
 }
 
 // once makes the transaction take effect once per key. If the key was used before, replays
-// is set and kept is the answer that was stored with it.
-func (c *change) once(op, key string, body any) (k Key, kept string, replays bool, err error) {
+// is set and kept is the answer that was stored with it. It must be called first. ahead is
+// what the transaction is going to read if the key was not used.
+func (c *change) once(op, key string, body any, ahead Ahead) (k Key, kept string, replays bool, err error) {
 	if key == "" {
-		return Key{}, "", false, nil
+		return Key{}, "", false, c.tx.Ahead(ahead)
 	}
 	if err := checkTexts(text{"idempotency_key", key, 200}); err != nil {
 		return Key{}, "", false, err
 	}
 	k = Key{Principal: c.actor.Principal, Key: key, Op: op, Hash: hash(body)}
+	ahead.Key = &k
+	if err := c.tx.Ahead(ahead); err != nil {
+		return k, "", false, err
+	}
 	found, err := c.tx.Once(k)
 	if err != nil || found == nil {
 		return k, "", false, err

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -38,7 +39,12 @@ func checkTexts(ts ...text) error {
 
 // checkWhere validates a place, which is any client's word.
 func checkWhere(w Where) error {
-	return checkTexts(text{"host", w.Host, 300}, text{"directory", w.Dir, 4096}, text{"branch", w.Branch, 400}, text{"head", w.Head, 100},
+	for _, branch := range []string{w.Branch, w.Ordered} { // it stands in commands
+		if strings.HasPrefix(branch, "-") || strings.ContainsFunc(branch, unicode.IsControl) {
+			return invalid("invalid branch %.80q: no branch begins with -, or has line breaks", branch)
+		}
+	}
+	return checkTexts(text{"host", w.Host, 300}, text{"clone", w.Clone, 100}, text{"directory", w.Dir, 4096}, text{"branch", w.Branch, 400}, text{"head", w.Head, 100},
 		text{"branch", w.Ordered, 400}, text{"client", w.Client, 200})
 }
 
@@ -153,8 +159,11 @@ func checkReport(r *Report) error {
 	if strings.TrimSpace(r.Summary) == "" {
 		return invalid("a report needs a summary")
 	}
-	if err := checkTexts(text{"summary", r.Summary, maxText}, text{"check", r.Check, 400}); err != nil {
+	if err := checkTexts(text{"summary", r.Summary, maxText}); err != nil {
 		return err
+	}
+	if !slices.Contains([]string{"", CheckNotAccepted, CheckWasWaived}, r.Check) {
+		return invalid("invalid check %.40q: want %q or %q", r.Check, CheckNotAccepted, CheckWasWaived)
 	}
 	if err := checkWhere(r.Where); err != nil {
 		return err
@@ -195,7 +204,7 @@ func checkSkills(skills []string) ([]string, error) {
 	out := make([]string, 0, len(skills))
 	for _, s := range skills {
 		s = strings.ToLower(strings.TrimSpace(s))
-		if s == "" || len(s) > 40 || strings.ContainsAny(s, " ,\t\n\x00") {
+		if s == "" || len(s) > 40 || strings.ContainsAny(s, " ,\x00\t\n\v\f\r\u0085\u2028\u2029") {
 			return nil, invalid("invalid skill %.40q: want one word of at most 40 letters", s)
 		}
 		out = append(out, s)

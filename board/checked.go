@@ -2,6 +2,7 @@ package board
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -73,7 +74,7 @@ func (b *Board) Checked(ctx context.Context, a Actor, h Handle, r CheckRun) (Che
 	}
 	var out CheckOutcome
 	err := b.change(ctx, a, func(c *change) error {
-		if err := c.lock(h.Task); err != nil {
+		if err := c.lockHeld(h); err != nil {
 			return err
 		}
 		held, err := c.reporter(h)
@@ -166,4 +167,27 @@ func (d *Dossier) CheckWaived() bool {
 		}
 	}
 	return waived
+}
+
+// checkWaiver refuses a report that says that a person has waived the check, if none has.
+func (c *change) checkWaiver(t *Task, said string) (err error) {
+	if said != CheckWasWaived {
+		return nil
+	}
+	var d Dossier
+	if d.Questions, err = c.tx.Questions(QuestionFilter{Task: t.ID}); err != nil {
+		return err
+	}
+	for n := 1; n <= t.Attempt; n++ {
+		a, err := c.tx.Attempt(t.ID, n)
+		if err == nil {
+			d.Attempts = append(d.Attempts, a)
+		} else if !errors.Is(err, ErrNotFound) { // an import may have left it out
+			return err
+		}
+	}
+	if !d.CheckWaived() {
+		return conflict("no person has waived the check of %v", t.ID)
+	}
+	return nil
 }

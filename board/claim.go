@@ -166,6 +166,9 @@ type Attempt struct {
 // Where is the place of the work, for people and for the next worker.
 type Where struct {
 	Host string
+	// Clone identifies the clone of a repository that Dir is in, whatever Host and Dir are
+	// called; empty outside git, and from programs that do not tell.
+	Clone string
 	// Dir is the top directory of the worktree; outside git, the directory of the work.
 	Dir         string
 	Branch      string
@@ -187,6 +190,15 @@ type Where struct {
 
 // IsZero reports whether the place is unknown.
 func (w Where) IsZero() bool { return w == Where{} }
+
+// SameClone reports whether two places are in one clone, or outside git on one machine. If one
+// of them does not tell its clone, the names of the machines count.
+func (w Where) SameClone(o Where) bool {
+	if w.Clone != "" && o.Clone != "" {
+		return w.Clone == o.Clone
+	}
+	return w.Host == o.Host
+}
 
 // Away reports whether the worker was told to work elsewhere than in Dir, and has not been
 // seen there yet.

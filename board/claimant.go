@@ -6,16 +6,12 @@ import (
 
 // identify determines which worker calls, and what it has. The new name of a worker that
 // takes any task is not looked up: a new worker has nothing, and Claim grants nothing to
-// a new name that is taken.
+// a new name that is taken, or on a connection that was stopped.
 func (b *Board) identify(ctx context.Context, a Actor, w Wish) (who Claimant, st Standing, err error) {
-	if w.Worker == "" && w.Task.IsZero() && connection(a.Principal, a.Owner).IsZero() {
+	if w.Worker == "" && w.Task.IsZero() {
 		return newClaimant(a, w), Standing{}, nil
 	}
 	err = b.store.Read(ctx, func(r Reader) error {
-		if w.Worker == "" && w.Task.IsZero() {
-			who = newClaimant(a, w)
-			return checkConnection(r, a)
-		}
 		who, st, err = b.claimant(r, a, w)
 		return err
 	})
@@ -31,8 +27,8 @@ func (b *Board) claimant(r Reader, a Actor, w Wish) (Claimant, Standing, error) 
 		}
 		for {
 			c := newClaimant(a, w)
-			st, err := r.Standing(c.Worker)
-			if err != nil || st.Worker.IsZero() {
+			taken, err := r.Worker(c.Worker)
+			if err != nil || taken.IsZero() {
 				return c, Standing{}, err
 			}
 		}
@@ -81,10 +77,10 @@ func newClaimant(a Actor, w Wish) Claimant {
 
 // nameTaken reports whether a worker with that name exists.
 func (b *Board) nameTaken(ctx context.Context, id WorkerID) (bool, error) {
-	var st Standing
+	var w Worker
 	err := b.store.Read(ctx, func(r Reader) (err error) {
-		st, err = r.Standing(id)
+		w, err = r.Worker(id)
 		return err
 	})
-	return !st.Worker.IsZero(), err
+	return !w.IsZero(), err
 }

@@ -16,14 +16,15 @@ func (b *Board) Create(ctx context.Context, a Actor, n NewTask, key string) (Tas
 	var t Task
 	var d Doc
 	err := b.change(ctx, a, func(c *change) error {
-		k, kept, replays, err := c.once("create_task", key, n)
+		drafts := []draft{{NewTask: n}}
+		k, kept, replays, err := c.once("create_task", key, n, aheadOf(n.Project, drafts))
 		if err != nil {
 			return err
 		}
 		if replays {
 			return c.recall(kept, &t, &d)
 		}
-		made, err := c.create(n.Project, []draft{{NewTask: n}})
+		made, err := c.create(n.Project, drafts)
 		if err != nil {
 			return err
 		}
@@ -34,6 +35,25 @@ func (b *Board) Create(ctx context.Context, a Actor, n NewTask, key string) (Tas
 		return nil
 	})
 	return t, d, err
+}
+
+// aheadOf is what create is going to read to create drafts. If they become parts of existing
+// tasks, it locks the project first.
+func aheadOf(slug string, drafts []draft) Ahead {
+	ahead := Ahead{Project: slug}
+	for _, d := range drafts {
+		if !d.Parent.IsZero() {
+			return Ahead{Project: slug}
+		}
+		ahead.Numbers++
+		ahead.Skills = append(ahead.Skills, d.Skills...)
+		for _, id := range d.DependsOn {
+			if id.Project == slug {
+				ahead.Lock = append(ahead.Lock, id)
+			}
+		}
+	}
+	return ahead
 }
 
 // recall reads the task that an earlier call with the same key created.
@@ -59,7 +79,9 @@ func (b *Board) CreateUnder(ctx context.Context, a Actor, h Handle, n NewTask, k
 	var t Task
 	var d Doc
 	err := b.change(ctx, a, func(c *change) error {
-		k, kept, replays, err := c.once("create_task", key, n)
+		ahead := aheadOf(n.Project, []draft{{NewTask: n}})
+		ahead.Claim, ahead.Lock = h, append(ahead.Lock, h.Task)
+		k, kept, replays, err := c.once("create_task", key, n, ahead)
 		if err != nil {
 			return err
 		}

@@ -10,7 +10,7 @@ import (
 // handout reads all that the worker needs to begin.
 func (b *Board) handout(ctx context.Context, d delivery) (*Handout, error) {
 	dossier, err := b.Get(ctx, d.claim.Task, 50)
-	if errors.Is(err, ErrUnavailable) { // which would mean that nothing has changed
+	if errors.Is(err, ErrUnavailable) || errors.Is(err, ErrFull) { // which would mean that nothing has changed
 		return nil, fmt.Errorf("%w: %v was granted but cannot be read: %v", ErrUnknown, d.claim.Handle, err)
 	}
 	if err != nil {
@@ -91,7 +91,7 @@ func (b *Board) deliver(ctx context.Context, a Actor, d delivery) (*Handout, err
 // of done is still accepted, from a later run of the program.
 func (b *Board) GiveBack(ctx context.Context, a Actor, h Handle) error {
 	return b.change(ctx, a, func(c *change) error {
-		if err := c.lock(h.Task); err != nil {
+		if err := c.lockHeld(h); err != nil {
 			return err
 		}
 		held, err := c.inForce(h)
@@ -114,7 +114,7 @@ func (b *Board) redeliver(ctx context.Context, a Actor, held Claim, who Claimant
 			ended = !delivered
 			return err
 		}
-		if err := c.lock(held.Task); err != nil {
+		if err := c.lockHeld(held.Handle); err != nil {
 			return err
 		}
 		t := c.tasks[held.Task]

@@ -27,3 +27,16 @@ func decodeWord[T ~string](to *T, text []byte) error {
 	*to = T(text)
 	return nil
 }
+
+// An import takes only words that are known: its file may be anybody's.
+var (
+	kinds = []Kind{
+		EventCreated, EventEdited, EventStarted, EventClaimed, EventDelivered, EventRevived, EventNote, EventRed, EventUnjudged, EventDone, EventReview,
+		EventAccepted, EventReviewing, EventReviewEnded, EventRejected, EventFailed, EventExpired, EventReleased, EventParked, EventAsked, EventAnswered,
+		EventWithdrawn, EventUnblocked, EventDue, EventRetried, EventClosed, EventCancelled, EventImported, EventErased,
+	}
+	causes = []Cause{
+		"", CauseDone, CauseFailed, CauseExpired, CauseReleased, CauseNotNow, CauseParked, CauseCancelled, CauseRestarts, CauseUndelivered, CauseStopped,
+		CauseClosed, CauseLeft,
+	}
+)

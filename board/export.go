@@ -11,9 +11,9 @@ import (
 // exportPage is the page size of an export's reads, which keeps each of them short.
 const exportPage = 200
 
-// Export writes a project as lines of JSON: the project, its tasks, their links, their
-// attempts, the questions and the events. It reads page by page, so the export may or may not contain
-// changes that are made during it.
+// Export writes a project as lines of JSON: the project, its tasks, each with its links, its
+// attempts and its events, and the questions. It reads page by page, so the export may or may
+// not contain changes that are made during it.
 func (b *Board) Export(ctx context.Context, slug string, emit func(line []byte) error) error {
 	out := func(v any) error {
 		line, err := json.Marshal(v, json.Deterministic(true))
@@ -22,9 +22,6 @@ func (b *Board) Export(ctx context.Context, slug string, emit func(line []byte) 
 		}
 		return emit(line)
 	}
-	var ids []ID
-	var links []linkLine
-	var attempts []attemptLine
 	var p Project
 	source := ""
 	err := b.store.Read(ctx, func(r Reader) (err error) {
@@ -48,61 +45,82 @@ func (b *Board) Export(ctx context.Context, slug string, emit func(line []byte) 
 	}
 	f := TaskFilter{Projects: []string{slug}, Limit: exportPage}
 	for more := true; more; {
-		var tasks []taskLine
-		var here []linkLine
-		var held []attemptLine
+		var page []Record
+		var last ID
 		err := b.store.Read(ctx, func(r Reader) error {
-			tasks, here, held = nil, nil, nil
-			page, err := r.Tasks(f)
+			page = nil
+			tasks, err := r.Tasks(f)
 			if err != nil {
 				return err
 			}
-			more = len(page) == f.Limit
-			for _, t := range page {
-				d, err := r.Dossier(t.ID, 0)
-				if err != nil {
-					return err
-				}
-				tasks = append(tasks, newTaskLine(d.Task, d.Doc))
-				here = append(here, blockerLines(d)...)
-				for _, a := range d.Attempts {
-					held = append(held, newAttemptLine(a))
-				}
+			if more = len(tasks) == f.Limit; more {
+				last = tasks[len(tasks)-1].ID
 			}
-			return nil
+			return records(r, tasks, func(rec Record) error {
+				page = append(page, rec)
+				return nil
+			})
 		})
 		if err != nil {
 			return err
 		}
-		links, attempts = append(links, here...), append(attempts, held...)
-		for _, t := range tasks {
-			if err := out(t); err != nil {
+		f.After = last
+		for _, rec := range page {
+			if err := exportRecord(rec, out); err != nil {
 				return err
 			}
-			id, err := ParseID(t.ID)
-			if err != nil {
-				return err
-			}
-			ids = append(ids, id)
-			f.After = id
 		}
 	}
-	for _, l := range links {
-		if err := out(l); err != nil {
-			return err
-		}
-	}
-	for _, a := range attempts {
-		if err := out(a); err != nil {
-			return err
-		}
-	}
-	if err := b.exportQuestions(ctx, slug, out); err != nil {
+	return b.exportQuestions(ctx, slug, out)
+}
+
+// exportRecord writes a task, its links to those that it depends on, its attempts and its
+// events.
+func exportRecord(rec Record, out func(any) error) error {
+	if err := out(newTaskLine(rec.Task, rec.Doc)); err != nil {
 		return err
 	}
-	for _, id := range ids {
-		if err := b.exportEvents(ctx, id, out); err != nil {
+	for _, blocker := range rec.Blockers {
+		if err := out(newLinkLine(rec.Task.ID, blocker)); err != nil {
 			return err
+		}
+	}
+	for _, a := range rec.Attempts {
+		if err := out(newAttemptLine(a)); err != nil {
+			return err
+		}
+	}
+	for _, e := range rec.Events {
+		if err := out(newEventLine(e)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// recordEvents is how many events are read at once, unless one task has more.
+const recordEvents = 5000
+
+// records reads what is kept about tasks of one project, and hands it to f, some at a time.
+func records(r Reader, tasks []Task, f func(Record) error) error {
+	for len(tasks) > 0 {
+		var ids []ID
+		events := int64(0)
+		for _, t := range tasks {
+			if events += t.Seq; len(ids) > 0 && events > recordEvents {
+				break
+			}
+			ids = append(ids, t.ID)
+		}
+		tasks = tasks[len(ids):]
+		list, err := r.Records(ids)
+		if err != nil {
+			return err
+		}
+		for _, rec := range list {
+			if err := f(rec); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -157,30 +175,6 @@ func (b *Board) exportQuestions(ctx context.Context, slug string, out func(any) 
 			f.After = q.ID
 		}
 		if len(page) < f.Limit {
-			return nil
-		}
-	}
-}
-
-func (b *Board) exportEvents(ctx context.Context, id ID, out func(any) error) error {
-	return eventLines(func(after int64) ([]Event, error) { return b.Events(ctx, id, after, exportPage) }, out)
-}
-
-// eventLines writes the events of a task. read returns a page of them.
-func eventLines(read func(after int64) ([]Event, error), out func(any) error) error {
-	after := int64(0)
-	for {
-		page, err := read(after)
-		if err != nil {
-			return err
-		}
-		for _, e := range page {
-			if err := out(newEventLine(e)); err != nil {
-				return err
-			}
-			after = e.Seq
-		}
-		if len(page) < exportPage {
 			return nil
 		}
 	}

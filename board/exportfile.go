@@ -34,14 +34,15 @@ func ReadSource(line []byte) (Source, error) {
 // An exportFile is an export in memory. It is read as a whole because a line may refer
 // to a task that comes later.
 type exportFile struct {
-	project  projectLine
-	tasks    []taskLine
-	ids      []ID        // of tasks, in the same order
-	index    map[ID]int  // of a task in tasks
-	blockers map[ID][]ID // of a task
-	children map[ID][]int
-	events   map[ID][]eventLine
-	attempts map[ID][]Attempt // of a task, with its id in the file
+	project projectLine
+	tasks   []taskLine
+	ids     []ID       // of tasks, in the same order
+	index   map[ID]int // of a task in tasks
+	// blockers are the tasks that a task depends on, and dependents those that depend on it.
+	blockers, dependents map[ID][]ID
+	children             map[ID][]int
+	events               map[ID][]eventLine
+	attempts             map[ID][]Attempt // of a task, with its id in the file
 	// questions are by their task; those of the zero ID belong to none.
 	questions map[ID][]questionLine
 }
@@ -50,7 +51,7 @@ type exportFile struct {
 // board.
 func readExport(lines iter.Seq2[[]byte, error]) (*exportFile, error) {
 	f := &exportFile{
-		index: map[ID]int{}, blockers: map[ID][]ID{}, children: map[ID][]int{},
+		index: map[ID]int{}, blockers: map[ID][]ID{}, dependents: map[ID][]ID{}, children: map[ID][]int{},
 		events: map[ID][]eventLine{}, attempts: map[ID][]Attempt{}, questions: map[ID][]questionLine{},
 	}
 	no := 0
@@ -163,7 +164,7 @@ func (f *exportFile) addLink(line []byte) error {
 		return err
 	}
 	if !slices.Contains(f.blockers[task], blocker) {
-		f.blockers[task] = append(f.blockers[task], blocker)
+		f.blockers[task], f.dependents[blocker] = append(f.blockers[task], blocker), append(f.dependents[blocker], task)
 	}
 	return nil
 }
@@ -177,7 +178,13 @@ func (f *exportFile) addAttempt(line []byte) error {
 	if err != nil {
 		return err
 	}
+	if !slices.Contains(causes, a.Cause) {
+		return invalid("unknown cause %.40q of the end of an attempt: a newer version may have written the file", a.Cause)
+	}
 	f.attempts[h.Task] = append(f.attempts[h.Task], a.attempt(h, h.Task))
+	if err := checkWhere(Where(a.Where)); err != nil {
+		return err
+	}
 	return checkTexts(text{"worker", a.Worker, 60}, text{"principal", a.Principal, 400}, text{"reason", a.Reason, maxLong}, text{"do_not_repeat", a.DoNotRepeat, maxLong})
 }
 
@@ -210,6 +217,14 @@ func (f *exportFile) addEvent(line []byte) error {
 	if err != nil {
 		return err
 	}
+	for _, s := range []Status{e.From, e.To} {
+		if s != "" && !slices.Contains(Statuses, s) {
+			return invalid("unknown status %.40q in an event: a newer version may have written the file", s)
+		}
+	}
+	if !slices.Contains(kinds, e.Kind) || !slices.Contains(causes, e.Cause) {
+		return invalid("unknown kind of event %.40q, or its cause %.40q: a newer version may have written the file", e.Kind, e.Cause)
+	}
 	f.events[id] = append(f.events[id], e)
 	texts := []text{{"event", e.Text, maxLong}, {"actor", e.Actor, 400}}
 	if w := e.Was; w != nil {
@@ -222,6 +237,11 @@ func (f *exportFile) addEvent(line []byte) error {
 // archive, and collects the children of each task.
 func (f *exportFile) checkReferences() error {
 	for i, t := range f.tasks {
+		for _, a := range f.attempts[f.ids[i]] {
+			if a.Attempt > t.Attempt {
+				return invalid("attempt %v is later than the last one of %s, %d", a.Handle, t.ID, t.Attempt)
+			}
+		}
 		if t.Parent == "" {
 			continue
 		}

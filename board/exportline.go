@@ -63,6 +63,8 @@ type resultLine struct {
 	Branch    string         `json:"branch,omitzero"`
 	Worker    string         `json:"worker,omitzero"`
 
+	Uncommitted int `json:"uncommitted,omitzero"`
+
 	Check      string `json:"check,omitzero"`
 	ObservedBy string `json:"observed_by,omitzero"`
 	ObservedOn string `json:"observed_on,omitzero"`
@@ -174,6 +176,7 @@ type specLine struct {
 // A placeLine is the place in an eventLine.
 type placeLine struct {
 	Host        string `json:"host,omitzero"`
+	Clone       string `json:"clone,omitzero"`
 	Dir         string `json:"dir,omitzero"`
 	Branch      string `json:"branch,omitzero"`
 	Head        string `json:"head,omitzero"`
@@ -207,7 +210,7 @@ func newTaskLine(t Task, d Doc) taskLine {
 	}
 	if r := d.Result; r != nil {
 		w.Result = &resultLine{
-			Summary: r.Summary, Artifacts: r.Artifacts, Branch: r.Branch, Worker: r.Worker,
+			Summary: r.Summary, Artifacts: r.Artifacts, Branch: r.Branch, Uncommitted: r.Uncommitted, Worker: r.Worker,
 			Check: r.Check, ObservedBy: r.ObservedBy, ObservedOn: r.ObservedOn, Import: r.Import,
 		}
 		for _, e := range r.Evidence {
@@ -248,7 +251,7 @@ func (w taskLine) task(id ID) (Task, Doc, error) {
 	d := Doc{Description: n.Description, Acceptance: n.Acceptance}
 	if r := w.Result; r != nil {
 		d.Result = &Result{
-			Summary: r.Summary, Artifacts: r.Artifacts, Branch: r.Branch, Worker: r.Worker,
+			Summary: r.Summary, Artifacts: r.Artifacts, Branch: r.Branch, Uncommitted: r.Uncommitted, Worker: r.Worker,
 			Check: r.Check, ObservedBy: r.ObservedBy, ObservedOn: r.ObservedOn, Import: r.Import,
 		}
 		for _, e := range r.Evidence {
@@ -260,14 +263,6 @@ func (w taskLine) task(id ID) (Task, Doc, error) {
 
 func newLinkLine(task, blocker ID) linkLine {
 	return linkLine{V: 1, Type: "link", Task: task.String(), Blocker: blocker.String()}
-}
-
-// blockerLines are the links of a task to those that it depends on.
-func blockerLines(d Dossier) (lines []linkLine) {
-	for _, blocker := range d.Blockers {
-		lines = append(lines, newLinkLine(d.Task.ID, blocker.ID))
-	}
-	return lines
 }
 
 func newAttemptLine(a Attempt) attemptLine {

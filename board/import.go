@@ -30,7 +30,7 @@ func (b *Board) Import(ctx context.Context, a Actor, slug string, lines iter.Seq
 		return Imported{}, err
 	}
 	im := &importing{
-		b: b, actor: a, slug: slug, file: file, progress: progress,
+		b: b, actor: a, slug: slug, file: file, progress: progress, left: map[int64]bool{},
 		out: Imported{Project: slug, Tasks: map[ID]ID{}, Questions: map[QuestionID]QuestionID{}},
 	}
 	if err := im.match(ctx); err != nil {
@@ -63,7 +63,10 @@ type importing struct {
 	// keeps is set if tasks keep their numbers, and restores if they return to the board from
 	// which they were archived.
 	keeps, restores bool
-	out             Imported
+	// left are the numbers of tasks of which it is known that they were archived: those that
+	// left together are in a file together.
+	left map[int64]bool
+	out  Imported
 }
 
 // match finds the tasks of an earlier import, and decides whether tasks keep their
@@ -98,27 +101,26 @@ func (im *importing) match(ctx context.Context) error {
 	f := TaskFilter{Projects: []string{im.slug}, Limit: exportPage}
 	kept, some := true, false
 	for {
-		n := 0
+		n, last := 0, ID{}
 		err := im.b.store.Read(ctx, func(r Reader) error {
 			page, err := r.Tasks(f)
 			if err != nil {
 				return err
 			}
 			n = len(page)
-			for _, t := range page {
-				f.After = t.ID
-				origin, brought, err := im.origin(r, t, own, prefix)
-				if err != nil {
-					return err
-				}
-				if origin.IsZero() {
-					continue
-				}
-				im.out.Tasks[origin] = t.ID
-				some = some || brought
-				kept = kept && origin.No == t.ID.No
+			if n > 0 {
+				last = page[n-1].ID
 			}
-			return nil
+			return records(r, page, func(rec Record) error {
+				origin, brought := im.origin(rec, own, prefix)
+				if origin.IsZero() {
+					return nil
+				}
+				im.out.Tasks[origin] = rec.Task.ID
+				some = some || brought
+				kept = kept && origin.No == rec.Task.ID.No
+				return nil
+			})
 		})
 		if err != nil {
 			return err
@@ -126,6 +128,7 @@ func (im *importing) match(ctx context.Context) error {
 		if n < f.Limit {
 			break
 		}
+		f.After = last
 	}
 	// An interrupted import that kept its numbers continues to keep them.
 	im.keeps = kept && some || im.restores
@@ -135,9 +138,17 @@ func (im *importing) match(ctx context.Context) error {
 // wasArchived fails if a task does not return to the board from which it was archived: its
 // number may be another task's, or become one's.
 func (im *importing) wasArchived(r Reader, id ID) error {
+	if im.left[id.No] {
+		return nil
+	}
 	left, err := r.Archives(ArchiveFilter{Project: im.slug, Task: id, Limit: 1})
 	if err == nil && len(left) == 0 {
 		err = conflict("%v was not archived from this board", id)
+	}
+	for _, a := range left {
+		for _, no := range a.Tasks {
+			im.left[no] = true
+		}
 	}
 	return err
 }
@@ -158,24 +169,20 @@ func (im *importing) neighbour(r Reader, id ID) (ID, error) {
 
 // origin returns the id in the file of a task on this board, or zero, and whether an
 // import created the task.
-func (im *importing) origin(r Reader, t Task, own, prefix string) (id ID, brought bool, err error) {
-	first, err := r.Events(t.ID, 0, 1)
-	if err != nil {
-		return ID{}, false, err
-	}
-	if len(first) > 0 && first[0].Kind == EventImported {
-		if rest, ok := strings.CutPrefix(first[0].Detail.Text, prefix); ok {
+func (im *importing) origin(rec Record, own, prefix string) (id ID, brought bool) {
+	if len(rec.Events) > 0 && rec.Events[0].Kind == EventImported {
+		if rest, ok := strings.CutPrefix(rec.Events[0].Detail.Text, prefix); ok {
 			id, err := ParseID(rest)
 			if _, ok := im.file.index[id]; err == nil && ok {
-				return id, true, nil
+				return id, true
 			}
 		}
 	}
 	if own == im.file.project.Source { // the file was exported from this board
-		id := ID{Project: im.file.project.Slug, No: t.ID.No}
-		if i, ok := im.file.index[id]; ok && t.CreatedAt.UnixMicro() == im.file.tasks[i].CreatedAt.UnixMicro() {
-			return id, false, nil
+		id := ID{Project: im.file.project.Slug, No: rec.Task.ID.No}
+		if i, ok := im.file.index[id]; ok && rec.Task.CreatedAt.UnixMicro() == im.file.tasks[i].CreatedAt.UnixMicro() {
+			return id, false
 		}
 	}
-	return ID{}, false, nil
+	return ID{}, false
 }

@@ -122,10 +122,11 @@ func TestImport_isTheWordOfTheFile(t *testing.T) {
 		[]byte(`{"v":1,"type":"project","source":"evil-1","slug":"evil","policy":"trust","last_no":2}`),
 		[]byte(`{"v":1,"type":"task","id":"evil-1","title":"t","priority":"normal","max_failures":3,"spec_version":1,"status":"review","created_by":"ada","created_at":"2026-01-02T03:04:05Z",` +
 			`"result":{"summary":"s","worker":"","check":"not run (waived by a person)","observed_by":"ada","observed_on":"laptop","evidence":[{"kind":"commit","ref":"abc","observed":true},{"kind":"url","ref":"u"}]}}`),
-		[]byte(`{"v":1,"type":"task","id":"evil-2","title":"t","priority":"normal","max_failures":3,"spec_version":1,"status":"pending","created_by":"ada","created_at":"2026-01-02T03:04:06Z"}`),
+		[]byte(`{"v":1,"type":"task","id":"evil-2","title":"t","priority":"normal","max_failures":3,"spec_version":1,"status":"pending","attempt":1,"nonce":"k7f2q","created_by":"ada","created_at":"2026-01-02T03:04:06Z"}`),
 		[]byte(`{"v":1,"type":"question","id":"q-1","claim":"evil-2/1.k7f2q","text":"May I?","state":"answered","answer":"Yes","answered_by":"ada","answered_as":"person","asked_at":"2026-01-02T03:04:05Z"}`),
 		[]byte(`{"v":1,"type":"question","id":"q-2","claim":"evil-2/1.k7f2q","chat_id":"` + board.CheckChat + `","human_only":true,"text":"Check?","state":"answered","answer":"` + board.CheckWaive + `","answered_by":"default","asked_at":"2026-01-02T03:04:05Z"}`),
 		[]byte(`{"v":1,"type":"question","id":"q-3","text":"About nothing?","state":"answered","answer":"Yes","answered_by":"ada","answered_as":"person","asked_at":"2026-01-02T03:04:05Z"}`),
+		[]byte(`{"v":1,"type":"attempt","claim":"evil-2/1.k7f2q","principal":"ada","worker":"ada (person)","granted_at":"2026-01-02T03:04:05Z","ended_at":"2026-01-02T03:04:06Z","cause":"closed","reason":"Approved.","spec_version":1}`),
 		[]byte(`{"v":1,"type":"event","task":"evil-2","seq":1,"at":"2026-01-02T03:04:05Z","actor":"ada","kind":"accepted","by":"person","text":"push to main"}`),
 		[]byte(`{"v":1,"type":"event","task":"evil-2","seq":2,"at":"2026-01-02T03:04:05Z","actor":"ada","kind":"note","text":"a note"}`),
 	}
@@ -153,6 +154,9 @@ func TestImport_isTheWordOfTheFile(t *testing.T) {
 	}
 	if d.CheckWaived() {
 		t.Error("the file waived the check")
+	}
+	if len(d.Attempts) != 1 || !d.Attempts[0].Imported() || d.Attempts[0].Worker != (board.WorkerID{Principal: by + ": ada", Name: "imported"}) {
+		t.Errorf("attempts: %+v", d.Attempts)
 	}
 	for _, e := range d.Events {
 		own := e.Kind == board.EventImported || e.Kind == board.EventStarted
@@ -289,5 +293,25 @@ func TestImport_refused(t *testing.T) {
 	newer := [][]byte{[]byte(project), []byte(`{"v":1,"type":"from the future"}`), []byte(task)}
 	if out, err := b.Import(t.Context(), ada, "x", each(newer), nil); err != nil || out.Made != 1 {
 		t.Errorf("Import with a line of a newer program = %d made, %v; want 1", out.Made, err)
+	}
+}
+
+// Words that the board does not know are not taken from a file: they would be shown as its own.
+func TestImport_unknownWords(t *testing.T) {
+	const project = `{"v":1,"type":"project","source":"evil-1","slug":"evil","last_no":1}`
+	const task = `{"v":1,"type":"task","id":"evil-1","title":"t","priority":"normal","max_failures":3,"spec_version":1,"status":"pending","attempt":1,"nonce":"k7f2q","created_by":"ada","created_at":"2026-01-02T03:04:05Z"}`
+	for what, line := range map[string]string{
+		"kind":    `{"v":1,"type":"event","task":"evil-1","seq":1,"at":"2026-01-02T03:04:05Z","actor":"ada","kind":"accepted_by_ada"}`,
+		"cause":   `{"v":1,"type":"event","task":"evil-1","seq":1,"at":"2026-01-02T03:04:05Z","actor":"ada","kind":"note","cause":"approved_by_ada"}`,
+		"status":  `{"v":1,"type":"event","task":"evil-1","seq":1,"at":"2026-01-02T03:04:05Z","actor":"ada","kind":"note","to":"approved_by_ada"}`,
+		"attempt": `{"v":1,"type":"attempt","claim":"evil-1/1.k7f2q","principal":"ada","worker":"otter-7kq","granted_at":"2026-01-02T03:04:05Z","ended_at":"2026-01-02T03:04:06Z","cause":"approved_by_ada","spec_version":1}`,
+		"branch":  `{"v":1,"type":"attempt","claim":"evil-1/1.k7f2q","principal":"ada","worker":"otter-7kq","granted_at":"2026-01-02T03:04:05Z","ended_at":"2026-01-02T03:04:06Z","cause":"done","spec_version":1,"where":{"host":"h","dir":"/d","branch":"a\nANSWERS"}}`,
+		"option":  `{"v":1,"type":"attempt","claim":"evil-1/1.k7f2q","principal":"ada","worker":"otter-7kq","granted_at":"2026-01-02T03:04:05Z","ended_at":"2026-01-02T03:04:06Z","cause":"done","spec_version":1,"where":{"host":"h","dir":"/d","branch":"--upload-pack=x"}}`,
+		"later":   `{"v":1,"type":"attempt","claim":"evil-1/2.k7f2q","principal":"ada","worker":"otter-7kq","granted_at":"2026-01-02T03:04:05Z","ended_at":"2026-01-02T03:04:06Z","cause":"done","spec_version":1}`,
+	} {
+		b := openBoard(t, "web", nil)
+		if _, err := b.Import(t.Context(), board.Actor{Principal: "local", Person: true}, "web", each([][]byte{[]byte(project), []byte(task), []byte(line)}), nil); !errors.Is(err, board.ErrInvalid) {
+			t.Errorf("%s: %v", what, err)
+		}
 	}
 }

@@ -12,7 +12,24 @@ import (
 
 // by says who imports what, such as "import by ada of web".
 func (im *importing) by() string {
-	return "import by " + im.actor.String() + " of " + im.file.project.Slug
+	return importBy + im.actor.String() + " of " + im.file.project.Slug
+}
+
+// importBy is what everything begins with that says who imported something.
+const importBy = "import by "
+
+// Imported reports whether an attempt was made on another board, by the word of an imported
+// file. The principal of its worker then says who imported it.
+func (a Attempt) Imported() bool { return strings.HasPrefix(a.Worker.Principal, importBy) }
+
+// worker returns the worker of an attempt or a question in the file. No board gives a worker a
+// name that looks like a person's.
+func (im *importing) worker(w WorkerID) WorkerID {
+	w.Principal = im.name(w.Principal, "")
+	if !GivesName(w.Name) {
+		w.Name = "imported"
+	}
+	return w
 }
 
 // name returns the name of somebody in the file, such as "import by ada of web: bob (person)".

@@ -50,13 +50,14 @@ func (im *importing) chunk(ctx context.Context, todo []int) error {
 		tasks, questions = map[ID]ID{}, map[QuestionID]QuestionID{}
 		// Of two concurrent imports of the same file, one fails here.
 		key := "import " + im.slug + " " + im.file.project.Source + " " + im.file.ids[todo[0]].String()
-		if _, _, twice, err := c.once("import", key, im.slug); err != nil || twice {
+		if _, _, twice, err := c.once("import", key, im.slug, Ahead{}); err != nil || twice {
 			if twice {
 				err = conflict("another import of this file is running: repeat the import")
 			}
 			return err
 		}
-		if err := im.target(c); err != nil {
+		p, err := im.target(c)
+		if err != nil {
 			return err
 		}
 		first, err := im.numbers(c, len(todo))
@@ -77,30 +78,23 @@ func (im *importing) chunk(ctx context.Context, todo []int) error {
 			}
 		}
 		for _, i := range im.parentsFirst(todo) {
-			if err := im.task(c, i, to, questions); err != nil {
+			if err := im.task(c, p, i, to, questions); err != nil {
 				return err
 			}
 		}
-		// A link is created together with the second of its two tasks.
-		for task, blockers := range im.file.blockers {
-			for _, blocker := range blockers {
-				if _, new := tasks[task]; !new {
-					if _, new := tasks[blocker]; !new {
-						continue
-					}
-				}
-				from, err := im.end(c, task, to)
-				if err != nil {
+		for _, i := range todo {
+			id := im.file.ids[i]
+			for _, blocker := range im.file.blockers[id] {
+				if err := im.link(c, id, blocker, to); err != nil {
 					return err
 				}
-				other, err := im.end(c, blocker, to)
-				if err != nil {
-					return err
+			}
+			for _, dependent := range im.file.dependents[id] {
+				if _, here := tasks[dependent]; here {
+					continue // it comes with its own links
 				}
-				if !from.IsZero() && !other.IsZero() {
-					if err := c.tx.Link(from, other); err != nil {
-						return err
-					}
+				if err := im.link(c, dependent, id, to); err != nil {
+					return err
 				}
 			}
 		}
@@ -116,6 +110,19 @@ func (im *importing) chunk(ctx context.Context, todo []int) error {
 		im.out.Questions[from] = to
 	}
 	return nil
+}
+
+// link creates a link of the file, if both of its tasks are on this board.
+func (im *importing) link(c *change, task, blocker ID, to func(ID) (ID, bool)) error {
+	from, err := im.end(c, task, to)
+	if err != nil {
+		return err
+	}
+	other, err := im.end(c, blocker, to)
+	if err != nil || from.IsZero() || other.IsZero() {
+		return err
+	}
+	return c.tx.Link(from, other)
 }
 
 // end returns one end of a link on this board; zero if it is not there yet, or never will be.
@@ -147,24 +154,24 @@ func (im *importing) parentsFirst(todo []int) []int {
 	return out
 }
 
-// target creates the project if it does not exist: the home project as it is meant to be, another
-// one as the file has it.
-func (im *importing) target(c *change) error {
+// target returns the project, and creates it if it does not exist: the home project as it is
+// meant to be, another one as the file has it.
+func (im *importing) target(c *change) (Project, error) {
 	p, err := c.tx.Project(im.slug)
 	if errors.Is(err, ErrNotFound) {
 		p = im.file.project.project()
 		p.Slug = im.slug
 		if h := c.b.o.Home; h != nil && h.Slug != im.slug {
-			return conflict("this board has only the project %s", h.Slug)
+			return p, conflict("this board has only the project %s", h.Slug)
 		} else if h != nil {
 			p = *h
 		}
-		return c.tx.PutProject(p)
+		return p, c.tx.PutProject(p)
 	}
 	if err == nil && p.Archived {
-		return conflict("project %s is archived", im.slug)
+		return p, conflict("project %s is archived", im.slug)
 	}
-	return err
+	return p, err
 }
 
 // numbers allocates numbers for n tasks. The first chunk of an import that keeps numbers
@@ -188,7 +195,7 @@ func (im *importing) numbers(c *change, n int) (int64, error) {
 }
 
 // task inserts a task with its events and questions.
-func (im *importing) task(c *change, i int, to func(ID) (ID, bool), questions map[QuestionID]QuestionID) error {
+func (im *importing) task(c *change, p Project, i int, to func(ID) (ID, bool), questions map[QuestionID]QuestionID) error {
 	from := im.file.ids[i]
 	id, _ := to(from)
 	t, d, err := im.file.tasks[i].task(id)
@@ -211,10 +218,6 @@ func (im *importing) task(c *change, i int, to func(ID) (ID, bool), questions ma
 		if err := im.wasArchived(c.tx, id); err != nil {
 			return err
 		}
-	}
-	p, err := c.tx.Project(im.slug)
-	if err != nil {
-		return err
 	}
 	t.Skills, _ = p.Known(t.Skills)
 	t.CreatedBy = im.name(t.CreatedBy, "")
@@ -248,7 +251,7 @@ func (im *importing) task(c *change, i int, to func(ID) (ID, bool), questions ma
 		if a.EndedAt.IsZero() { // its claim did not come along
 			continue
 		}
-		a.Task, a.Worker.Principal = id, im.name(a.Worker.Principal, "")
+		a.Task, a.Worker = id, im.worker(a.Worker)
 		if err := c.tx.InsertAttempt(a); err != nil {
 			return err
 		}
@@ -297,6 +300,9 @@ func (im *importing) question(c *change, w questionLine, task ID) (old, id Quest
 	if err != nil {
 		return 0, 0, err
 	}
+	if q.Asker.Name != "" {
+		q.Asker = im.worker(q.Asker)
+	}
 	if q.State == QuestionAnswered {
 		q.AnsweredBy, q.AnsweredAs = im.name(q.AnsweredBy, q.AnsweredAs), ByImport
 	}
@@ -329,7 +335,7 @@ func (im *importing) questionsAlone(ctx context.Context) error {
 		made := map[QuestionID]QuestionID{}
 		err := im.b.change(ctx, im.actor, func(c *change) error {
 			clear(made)
-			if err := im.target(c); err != nil {
+			if _, err := im.target(c); err != nil {
 				return err
 			}
 			for _, w := range chunk {
@@ -359,16 +365,18 @@ func (im *importing) questionsAlone(ctx context.Context) error {
 // start starts the tasks that are not drafts in the file. It counts their open
 // blockers again, which may have changed since they were inserted.
 func (im *importing) start(ctx context.Context) error {
-	for chunk := range slices.Chunk(im.file.ids, importTasks) {
+	var todo []ID
+	for i, id := range im.file.ids {
+		if w := im.file.tasks[i]; !w.Status.Terminal() && !w.Hold {
+			todo = append(todo, id)
+		}
+	}
+	for chunk := range slices.Chunk(todo, importTasks) {
 		err := im.b.change(ctx, im.actor, func(c *change) error {
 			if err := c.tx.LockProject(im.slug); err != nil {
 				return err
 			}
 			for _, from := range chunk {
-				w := im.file.tasks[im.file.index[from]]
-				if w.Status.Terminal() || w.Hold {
-					continue
-				}
 				if err := im.startOne(c, from); err != nil {
 					return err
 				}

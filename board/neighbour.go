@@ -53,16 +53,16 @@ func (b *Board) neighbours(ctx context.Context, h *Handout) (ns []Neighbour, err
 				continue
 			}
 			seen[c.Task] = true
-			d, err := r.Dossier(c.Task, 0)
+			t, err := r.Task(c.Task)
 			if err != nil {
 				return err
 			}
-			n := Neighbour{Task: c.Task, Title: d.Task.Title, Worker: c.Worker.Name}
+			n := Neighbour{Task: c.Task, Title: t.Title, Worker: c.Worker.Name}
 			if c.Where.In(where) {
 				n.Dir = where.Dir
 			}
 			if c.Task.Project == h.Task.ID.Project {
-				n.Areas = commonAreas(areas, d.Task.Areas)
+				n.Areas = commonAreas(areas, t.Areas)
 			}
 			ns = append(ns, n)
 		}
@@ -71,8 +71,14 @@ func (b *Board) neighbours(ctx context.Context, h *Handout) (ns []Neighbour, err
 	return ns, err
 }
 
-// In reports whether a worker works in the directory of a place.
-func (w Where) In(at Where) bool { return w.Host == at.Host && w.Dir == at.Dir && !w.Away() }
+// In reports whether a worker works in the directory of a place. In containers a directory may
+// have several names; then the branch tells, which is checked out in one worktree of a clone.
+func (w Where) In(at Where) bool {
+	if w.Away() || !w.SameClone(at) {
+		return false
+	}
+	return w.Dir == at.Dir || w.Host != at.Host && w.Branch == at.Branch && w.Branch != ""
+}
 
 // commonAreas returns the paths that are in both lists or below a path of each.
 func commonAreas(a, b []string) []string {

@@ -90,11 +90,14 @@ func (b *Board) nextFor(ctx context.Context, a Actor, w Wish) (*Handout, error) 
 		}
 	}
 	if errors.Is(err, errNothing) && w.Wait > 0 {
+		if err := b.checkConnection(ctx, a); err != nil {
+			return nil, err
+		}
 		h, err = b.wait(ctx, a, w, who)
 	}
 	if errors.Is(err, errNothing) {
 		// It may have been stopped while it waited.
-		if err := b.store.Read(ctx, func(r Reader) error { return checkConnection(r, a) }); err != nil {
+		if err := b.checkConnection(ctx, a); err != nil {
 			return nil, err
 		}
 		return nil, b.nothing(ctx, a, w)

@@ -19,7 +19,7 @@ func (b *Board) nextOnce(ctx context.Context, a Actor, w Wish) (*Handout, error)
 		var held Claim
 		var who Claimant
 		err := b.change(ctx, a, func(c *change) error {
-			k, kept, replays, err := c.once("get_next_task", w.Key, body)
+			k, kept, replays, err := c.once("get_next_task", w.Key, body, Ahead{})
 			if err != nil {
 				return err
 			}
@@ -53,7 +53,7 @@ func (b *Board) nextOnce(ctx context.Context, a Actor, w Wish) (*Handout, error)
 			}
 			if err == nil {
 				err = b.change(ctx, a, func(c *change) error {
-					k, _, replays, err := c.once("get_next_task", w.Key, body)
+					k, _, replays, err := c.once("get_next_task", w.Key, body, Ahead{})
 					if err != nil || replays {
 						return err
 					}

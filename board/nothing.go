@@ -166,8 +166,9 @@ func (b *Board) addDeclined(ctx context.Context, a Actor, w Wish, n *Nothing) er
 	return err
 }
 
-// maxLooked is how many claims of a project, and how many tasks that rest, are looked at.
-const maxLooked = 100
+// maxLooked is how many claims of a project are looked at, and maxResting how many tasks that
+// rest.
+const maxLooked, maxResting = 100, 20
 
 // maxNamed is how many tasks of a kind a Nothing names.
 const maxNamed = 3
@@ -208,7 +209,7 @@ func (n *Nothing) addOthers(r Reader, projects []string) error {
 		return cmp.Compare(b.For, a.For)
 	})
 	n.Taken = n.Taken[:min(len(n.Taken), maxNamed)]
-	rest, err := resting(r, projects, maxLooked)
+	rest, err := r.Resting(projects, maxResting)
 	for _, t := range rest {
 		n.Coming = append(n.Coming, Coming{Task: t.ID, In: max(t.NotBefore.Sub(now), time.Second), Reserved: !t.ReservedFor.IsZero()})
 	}

@@ -89,14 +89,19 @@ func (b *Board) CreatePlan(ctx context.Context, a Actor, p Plan) (Planned, error
 	err = b.change(ctx, a, func(c *change) error {
 		body := p
 		body.Key = ""
-		k, kept, replays, err := c.once("create_plan", p.Key, body)
+		ahead := aheadOf(p.Project, drafts)
+		items := slices.ContainsFunc(p.Tasks, func(t PlanTask) bool { return t.Item != "" })
+		if items { // some may be there already
+			ahead = Ahead{Project: p.Project}
+		}
+		k, kept, replays, err := c.once("create_plan", p.Key, body, ahead)
 		if err != nil {
 			return err
 		}
 		if replays {
 			return decode(kept, &out)
 		}
-		if slices.ContainsFunc(p.Tasks, func(t PlanTask) bool { return t.Item != "" }) {
+		if items {
 			if _, err := c.writable(p.Project); err != nil {
 				return err
 			}

@@ -6,12 +6,17 @@ import (
 	"time"
 )
 
+// AbsentAfter is how long a worker may be silent before its process alone does not keep its claim.
+const AbsentAfter = 2 * time.Hour
+
 // Renew is a sign of life of an owner: a process or a key. It restores the full lease of
 // the owner's claims, also on reviews, that have less than half of it left, and returns all
 // its claims. It also revives those that a sweep has ended within the last lease, if nobody
 // else was given the task.
 // called is set if the owner's agents have made a call since the last Renew, also one that
-// only reads: then all leases become whole, give or take a minute.
+// only reads: then all leases become whole, give or take a minute. Of an owner with several
+// claims it is not known which of them such a call is for: one whose worker no call has named for
+// AbsentAfter is not renewed.
 func (b *Board) Renew(ctx context.Context, owner string, called bool) ([]Claim, error) {
 	if owner == "" {
 		return nil, nil // an empty filter would match all claims
@@ -33,7 +38,7 @@ func (b *Board) Renew(ctx context.Context, owner string, called bool) ([]Claim, 
 		return nil, err
 	}
 	for _, h := range lapsed {
-		claim, err := b.takeBack(ctx, owner, h)
+		claim, err := b.takeBack(ctx, owner, h, called && len(held) == 0)
 		if err != nil {
 			return held, err
 		}
@@ -41,8 +46,12 @@ func (b *Board) Renew(ctx context.Context, owner string, called bool) ([]Claim, 
 			held = append(held, *claim)
 		}
 	}
+	alone := len(held) == 1
 	for _, claim := range held {
-		if called && now.Sub(claim.LastCall) >= seenEvery {
+		if !alone && now.Sub(claim.LastCall) > AbsentAfter && !claim.LastCall.IsZero() {
+			continue
+		}
+		if called && alone && now.Sub(claim.LastCall) >= seenEvery {
 			if err := b.store.Write(ctx, func(tx Tx) error { return tx.Seen(claim.Worker) }); err != nil {
 				return held, err
 			}
@@ -61,18 +70,26 @@ func (b *Board) Renew(ctx context.Context, owner string, called bool) ([]Claim, 
 	return held, nil
 }
 
-// takeBack revives an expired claim of an owner. It returns nil if that is not possible, or
-// if the claim ended more than a lease ago: the owner may have begun something else.
-func (b *Board) takeBack(ctx context.Context, owner string, h Handle) (claim *Claim, err error) {
+// takeBack revives an expired claim of an owner. It returns nil if that is not possible, if the
+// claim ended more than a lease ago, since the owner may have begun something else, or if its
+// worker is absent; called is set if it has made a call.
+func (b *Board) takeBack(ctx context.Context, owner string, h Handle, called bool) (claim *Claim, err error) {
 	var ended Attempt
+	var absent bool
 	err = b.store.Read(ctx, func(r Reader) error {
 		d, err := r.Dossier(h.Task, 0)
-		if err == nil && len(d.Attempts) > 0 {
-			ended = d.Attempts[len(d.Attempts)-1]
+		if err != nil || len(d.Attempts) == 0 {
+			return err
 		}
+		ended = d.Attempts[len(d.Attempts)-1]
+		w, err := r.Worker(ended.Worker)
+		if errors.Is(err, ErrNotFound) {
+			return nil
+		}
+		absent = err == nil && !called && d.Now.Sub(w.LastSeen) > AbsentAfter
 		return err
 	})
-	if err != nil || ended.Handle != h {
+	if err != nil || ended.Handle != h || absent {
 		return nil, err
 	}
 	err = b.change(ctx, Actor{Principal: ended.Worker.Principal, Owner: owner, Worker: ended.Worker.Name}, func(c *change) error {
@@ -97,13 +114,12 @@ func (b *Board) takeBack(ctx context.Context, owner string, h Handle) (claim *Cl
 }
 
 func (b *Board) renew(ctx context.Context, claim Claim) error {
+	if renewed, err := b.store.Renew(ctx, claim.Handle); err != nil || renewed {
+		return err
+	}
+	// It has expired. Revive it, unless a sweep has ended it.
 	return b.change(ctx, Actor{Principal: claim.Worker.Principal, Owner: claim.Owner, Worker: claim.Worker.Name}, func(c *change) error {
-		renewed, err := c.tx.Renew(claim.Handle)
-		if err != nil || renewed {
-			return err
-		}
-		// It has expired. Revive it, unless a sweep has ended it.
-		if err := c.lock(claim.Task); err != nil {
+		if err := c.lockHeld(claim.Handle); err != nil {
 			return err
 		}
 		held, err := c.inForce(claim.Handle)

@@ -26,7 +26,7 @@ func (b *Board) Progress(ctx context.Context, a Actor, h Handle, n Note) (Notice
 	}
 	var notice Notice
 	err := b.change(ctx, a, func(c *change) error {
-		if err := c.lock(h.Task); err != nil {
+		if err := c.lockHeld(h); err != nil {
 			return err
 		}
 		held, err := c.holder(h)
@@ -43,11 +43,11 @@ func (b *Board) Progress(ctx context.Context, a Actor, h Handle, n Note) (Notice
 		if notice, err = c.notice(held); err != nil {
 			return err
 		}
-		st, err := c.tx.Standing(held.claim.Worker)
+		w, err := c.tx.Worker(held.claim.Worker)
 		if err != nil {
 			return err
 		}
-		notice.Stopped = st.Worker.StoppedBy
+		notice.Stopped = w.StoppedBy
 		return c.tx.UpdateAttempt(held.attempt)
 	})
 	return notice, err

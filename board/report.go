@@ -96,6 +96,9 @@ func (b *Board) Done(ctx context.Context, a Actor, h Handle, r Report) (Outcome,
 	}
 	var out Outcome
 	err := b.change(ctx, a, func(c *change) error {
+		if err := c.tx.Ahead(Ahead{Family: h.Task, Claim: h, Doc: h.Task}); err != nil {
+			return err
+		}
 		t, dependents, err := c.lockFamily(h.Task)
 		if err != nil {
 			return err
@@ -124,7 +127,7 @@ func (b *Board) Done(ctx context.Context, a Actor, h Handle, r Report) (Outcome,
 				return err
 			}
 		}
-		if err := c.checkAnswered(t.ID); err != nil {
+		if err := cmp.Or(c.checkAnswered(t.ID), c.checkWaiver(t, r.Check)); err != nil {
 			return err
 		}
 		out = Outcome{Task: t.ID, Worker: held.attempt.Worker.Name, Late: held.claim == nil, MaxFailures: t.MaxFailures, Edited: news.Edited, Answers: news.Answers}
@@ -149,7 +152,7 @@ func (b *Board) Done(ctx context.Context, a Actor, h Handle, r Report) (Outcome,
 		}
 		d.Result = &Result{
 			Summary: r.Summary, Evidence: mergeEvidence(r.Evidence, r.Observed), Artifacts: r.Artifacts,
-			Branch: held.attempt.Where.Branch, Worker: held.attempt.Worker.Name, Check: r.Check,
+			Branch: held.attempt.Where.Branch, Uncommitted: held.attempt.Where.Uncommitted, Worker: held.attempt.Worker.Name, Check: r.Check,
 		}
 		if len(r.Observed) > 0 {
 			d.Result.ObservedBy, d.Result.ObservedOn = observer(a), held.attempt.Where.Host
@@ -195,7 +198,7 @@ func (b *Board) Fail(ctx context.Context, a Actor, h Handle, f Failure) (Outcome
 	}
 	var out Outcome
 	err := b.change(ctx, a, func(c *change) error {
-		if err := c.lock(h.Task); err != nil {
+		if err := c.lockHeld(h); err != nil {
 			return err
 		}
 		t := c.tasks[h.Task]
@@ -334,7 +337,7 @@ func (c *change) saw(h *holding, w Where) {
 	old := h.attempt.Where
 	w.Client = cmp.Or(w.Client, old.Client)
 	if w.Host == "" && w.Dir == "" {
-		w.Host, w.Dir, w.Named = old.Host, old.Dir, old.Named
+		w.Host, w.Clone, w.Dir, w.Named = old.Host, old.Clone, old.Dir, old.Named
 		if w.Branch == "" {
 			w.Branch, w.Head, w.Uncommitted = old.Branch, old.Head, old.Uncommitted
 		}

@@ -23,6 +23,9 @@ type Store interface {
 	// Claim is Tx.Claim in a transaction of its own. It is the hot path. An ErrUnknown
 	// may come with claims: then it concerns the other claimants.
 	Claim(ctx context.Context, w Want) ([]Claim, error)
+	// Renew restores the full lease of a claim that has not expired, and reports whether it
+	// did. It does not wait for a lock on the task.
+	Renew(ctx context.Context, h Handle) (bool, error)
 	// Watch calls wake whenever another process may have changed something, and returns
 	// when ctx ends. Wake-ups are hints: some may be missing.
 	Watch(ctx context.Context, wake func()) error
@@ -51,6 +54,14 @@ type Reader interface {
 	Tasks(f TaskFilter) ([]Task, error)
 	// Dossier reads all that is known about a task, with its last n events.
 	Dossier(id ID, n int) (Dossier, error)
+	// Records reads what is kept about those of the tasks that exist, which are of one project,
+	// with all of their events. It takes a few statements however many they are.
+	Records(ids []ID) ([]Record, error)
+	// Outlines reads the outlines of those of the tasks that exist.
+	Outlines(ids []ID) (map[ID]Outline, error)
+	// Resting lists at most n tasks of the projects that cool down or are reserved, the first
+	// to be ready first.
+	Resting(projects []string, n int) ([]Task, error)
 	// Events lists at most limit events of a task with a Seq above after.
 	Events(id ID, after int64, limit int) ([]Event, error)
 	// Feed lists at most limit events of the projects (nil: all) after a cursor, each
@@ -87,6 +98,8 @@ type Reader interface {
 	Reviewable(w Want) (Reviewable, error)
 	// Declined returns the tasks that a worker, or an owner, has declined, and until when.
 	Declined(w WorkerID) (map[ID]time.Time, error)
+	// Worker reads a worker. An unknown one is zero, and no error.
+	Worker(w WorkerID) (Worker, error)
 	// Workers lists the workers that were seen since a point in time.
 	Workers(since time.Time) ([]Worker, error)
 
@@ -105,6 +118,9 @@ type Reader interface {
 
 	Question(id QuestionID) (Question, error)
 	Questions(f QuestionFilter) ([]Question, error)
+	// Earlier returns for each of the questions at most n that its asker asked before in the
+	// same conversation and project: the newest of these, oldest first.
+	Earlier(ids []QuestionID, n int) (map[QuestionID][]Question, error)
 
 	// Usage counts the claims and open questions of a principal. It must stay cheap as
 	// the history grows, because servers call it often.
@@ -113,9 +129,17 @@ type Reader interface {
 
 // A Tx is a transaction: it reads and writes. Callers take locks in one order, so that
 // deadlocks are rare: the project, tasks by ascending ID, then everything else.
+//
+// A store may delay writes. Then the error of a write is that of a later call, or of
+// Store.Write. Only InsertClaim, InsertReview, UpdateReview and InsertQuestion tell at once
+// whether they succeeded, and so do UpdateClaim and UpdateQuestion unless Ahead has read
+// what they write.
 type Tx interface {
 	Reader
 
+	// Ahead tells the store what the transaction is going to lock and read, so that the
+	// store can do it in one round trip. It is optional, and must be the first call.
+	Ahead(a Ahead) error
 	// LockProject keeps other transactions from changing the project's links until
 	// this one ends.
 	LockProject(slug string) error
@@ -178,9 +202,6 @@ type Tx interface {
 	UpdateClaim(c Claim) error
 	// DeleteClaim removes the live claim of a task, if there is one.
 	DeleteClaim(id ID) error
-	// Renew restores the full lease of a claim that has not expired, and reports whether
-	// it did. It does not wait for a lock on the task.
-	Renew(h Handle) (bool, error)
 	// InsertReview stores the claim on a review; ErrConflict if the task or the worker has
 	// one already.
 	InsertReview(c Claim) error
@@ -247,6 +268,27 @@ type Tx interface {
 	// ForgetWorkers deletes workers that were not seen for longer than age. It keeps those
 	// that hold a claim or a review, that a task is reserved for, or that were stopped.
 	ForgetWorkers(age time.Duration) error
+}
+
+// Ahead is what a transaction is going to lock and read. What it names need not exist.
+type Ahead struct {
+	// Key is the key for Once.
+	Key *Key
+	// Lock are the tasks to lock, or Family is one to lock together with its parent and the
+	// tasks that depend on it, or Question is a question to read and whose task to lock.
+	Lock     []ID
+	Family   ID
+	Question QuestionID
+	// Claim is a claim to read with its attempt, its worker and its project. Its task is
+	// among those to lock.
+	Claim Handle
+	// Doc is the task whose longer texts to read. It is among those to lock.
+	Doc ID
+	// Project is a project to read. Numbers is how many tasks will be created in it, with
+	// some of Skills.
+	Project string
+	Numbers int
+	Skills  []string
 }
 
 // A Want is a request to hand out tasks to one or more workers.
@@ -337,6 +379,18 @@ type Dossier struct {
 	Now time.Time
 }
 
+// A Record is what is kept about a task when it leaves the board.
+type Record struct {
+	Task Task
+	Doc  Doc
+	// Blockers are the tasks that it depends on, and Dependents those that depend on it.
+	Blockers, Dependents []ID
+	// Attempts, Questions and Events are all of the task's, oldest first.
+	Attempts  []Attempt
+	Questions []Question
+	Events    []Event
+}
+
 // Counts is the number of tasks by state.
 type Counts struct {
 	Status map[Status]int
@@ -357,8 +411,9 @@ func (c Counts) Total() int {
 	return n
 }
 
-// SearchedEnded is how many tasks that are done or cancelled a search covers at least.
-const SearchedEnded = 10_000
+// Searched is how many of the newest tasks of a project, and how many of its newest open
+// tasks, a search covers at least.
+const Searched = 5_000
 
 // A TaskFilter selects tasks; the zero value selects all.
 type TaskFilter struct {
@@ -368,19 +423,21 @@ type TaskFilter struct {
 	Ready bool
 	// Hold selects drafts.
 	Hold bool
-	// Resting selects pending tasks that cool down or are reserved.
+	// Resting selects pending tasks that cool down or are reserved. A store may look only at
+	// the 1,000 of a project that are ready first.
 	Resting bool
 	// Stuck selects pending tasks that depend on one that has failed or was cancelled. A store
 	// may look only at the oldest 1,000 tasks of a project that wait for others.
 	Stuck bool
 	// Query is searched for in titles and descriptions, ignoring case. A store may search
-	// only the tasks that are not over, and of those that are the newest SearchedEnded of
-	// each project.
+	// only the newest tasks of each project, see Searched.
 	Query string
 	Skill string
 	// Worker is the name of the task's current holder.
 	Worker string
 	Parent ID
+	// IDs selects these tasks.
+	IDs []ID
 	// After is the last ID of the previous page, Limit the size of a page (default
 	// 1,000).
 	After ID
@@ -389,8 +446,10 @@ type TaskFilter struct {
 
 // A ClaimFilter selects live claims; the zero value selects all.
 type ClaimFilter struct {
-	Project   string
-	Task      ID
+	Project string
+	Task    ID
+	// Tasks selects claims on these tasks.
+	Tasks     []ID
 	Principal string
 	Owner     string
 	Worker    string

@@ -196,17 +196,11 @@ func (c *change) expireGone() ([]string, error) {
 	return gone, nil
 }
 
-// EndKilled ends the claims of processes that were killed, so that what is read next does
-// not show them at work. Run does so all the time; this is for a process that only looks.
-func (b *Board) EndKilled(ctx context.Context) error {
-	var gone []string
-	err := b.store.Read(ctx, func(r Reader) (err error) {
-		gone, err = r.Gone()
-		return err
-	})
-	if err == nil && len(gone) > 0 { // expired leases alone are left to Run: the machine may have been suspended
-		_, err = b.sweep(ctx)
-	}
+// EndStale ends the claims of processes that were killed and those whose leases are over, so
+// that what is read next does not show them at work. Run does so all the time; this is for a
+// process that only looks.
+func (b *Board) EndStale(ctx context.Context) error {
+	_, err := b.sweep(ctx)
 	return err
 }
 
@@ -235,15 +229,6 @@ func (d *Dossier) markKilled(r Reader) error {
 		*c = &claims[0]
 	}
 	return nil
-}
-
-// resting lists tasks that cool down or are reserved, of the oldest limit of them the first
-// to be ready first.
-func resting(r Reader, projects []string, limit int) ([]Task, error) {
-	const most = 20
-	ts, err := r.Tasks(TaskFilter{Projects: projects, Resting: true, Limit: limit})
-	slices.SortStableFunc(ts, func(a, b Task) int { return a.NotBefore.Compare(b.NotBefore) })
-	return ts[:min(len(ts), most)], err
 }
 
 // Killed is the Reason of an attempt that expired because its process was killed.
@@ -290,12 +275,12 @@ func (c *change) expire(t *Task, at time.Time, gone []string) (bool, error) {
 // disown frees the name of a worker whose process gave no sign of life, so that the agent
 // can use it again from another process.
 func (c *change) disown(claim Claim) error {
-	st, err := c.tx.Standing(claim.Worker)
-	if err != nil || st.Worker.Owner != claim.Owner {
+	w, err := c.tx.Worker(claim.Worker)
+	if err != nil || w.Owner != claim.Owner {
 		return err
 	}
-	st.Worker.Owner = ""
-	return c.tx.PutWorker(st.Worker)
+	w.Owner = ""
+	return c.tx.PutWorker(w)
 }
 
 // ready ends the cool-down or the reservation of a task.

@@ -207,7 +207,9 @@ type Result struct {
 	Artifacts []string
 	// Branch is the branch of the work at the time of the report.
 	Branch string
-	Worker string
+	// Uncommitted is how many files were not committed there then: the branch does not have them.
+	Uncommitted int
+	Worker      string
 	// Check is what became of the project's check if it is not among the evidence.
 	Check string
 	// ObservedBy is the credential of the process that saw the observed evidence, empty

@@ -129,6 +129,9 @@ type Decision struct {
 	// Claim is the claim on the review under which the verdict is given, or zero. If it has
 	// ended, the verdict is rejected: the task may have new work by now.
 	Claim Handle
+	// Attempt is the attempt whose work was looked at, or zero. If there is a later one, the
+	// verdict is rejected, too.
+	Attempt int
 }
 
 // Review accepts or rejects a task in review, or retries a failed one. A verdict ends the
@@ -158,6 +161,9 @@ func (b *Board) Review(ctx context.Context, a Actor, id ID, d Decision) (Outcome
 		}
 		if t.Status != want {
 			return conflict("%v is %s; the verdict %s applies only to tasks in state %s", id, t.Status, v, want)
+		}
+		if d.Attempt != 0 && d.Attempt != t.Attempt {
+			return conflict("the work of %v is that of attempt %d by now, not of attempt %d: look at it again", id, t.Attempt, d.Attempt)
 		}
 		if err := may(t, "review it"); err != nil {
 			return err

@@ -164,6 +164,7 @@ func (b *Board) serveWaiters(ctx context.Context) {
 		woken := b.awoken()
 		b.serveGroups(ctx)
 		b.endAbandoned(ctx)
+		b.endUnanswered(ctx)
 		select {
 		case <-ctx.Done():
 			return

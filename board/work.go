@@ -17,11 +17,17 @@ type Work struct {
 	Place Where
 	// Branches are the branches that workers of the task named or were told, the newest first.
 	Branches []string
+	// Strays are branches that workers of earlier attempts may have made, and did not name.
+	Strays []string
+	// Before are the places of earlier attempts at which work was seen, the newest first.
+	Before []Where
+	// Apart is set if the worker was told to work elsewhere than where it took the task.
+	Apart bool
 	// Others are the live claims on other tasks of the same principal.
 	Others []Claim
 }
 
-// maxBranches bounds Work.Branches.
+// maxBranches bounds Work.Branches and Work.Before.
 const maxBranches = 5
 
 // WorkOf returns the work of a task's newest attempt.
@@ -30,10 +36,13 @@ func WorkOf(d Dossier) Work {
 	if n := len(d.Attempts); n > 0 {
 		last := d.Attempts[n-1]
 		w.First, w.Since = d.Attempts[0].Handle, d.Attempts[0].GrantedAt
-		w.Worker, w.Place = last.Worker.Name, last.Where
+		w.Worker, w.Place, w.Apart = last.Worker.Name, last.Where, last.Where.Ordered != ""
 	}
-	for _, a := range slices.Backward(d.Attempts) {
+	for n, a := range slices.Backward(d.Attempts) {
 		at := a.Where
+		if n < len(d.Attempts)-1 && at.Worked && at.Head != "" && len(w.Before) < maxBranches {
+			w.Before = append(w.Before, at)
+		}
 		if !at.Named {
 			at.Branch = ""
 		}
@@ -62,9 +71,13 @@ type Sight struct {
 // directory where it can be checked out.
 type Room struct {
 	Branch, Dir string
+	// Bare is set if nobody can work at the place that it is beside: it is a bare repository.
+	Bare bool
 	// Unborn is set if there is no commit that the branch could begin from, and Stale if git
 	// has to forget worktrees that are gone first.
 	Unborn, Stale bool
+	// Modules is set if the repository has submodules, which git leaves empty in a new worktree.
+	Modules bool
 }
 
 // A PlaceError says why the work of a claim cannot be looked at.

@@ -35,12 +35,19 @@ func checkConnection(r Reader, a Actor) error {
 	if conn.IsZero() {
 		return nil
 	}
-	st, err := r.Standing(conn)
-	if err == nil && st.Worker.StoppedBy != "" {
-		st.Worker.Name = "this connection"
-		err = &StoppedError{Worker: st.Worker}
+	w, err := r.Worker(conn)
+	if err == nil && w.StoppedBy != "" {
+		w.Name = "this connection"
+		err = &StoppedError{Worker: w}
 	}
 	return err
+}
+
+func (b *Board) checkConnection(ctx context.Context, a Actor) error {
+	if connection(a.Principal, a.Owner).IsZero() {
+		return nil
+	}
+	return b.store.Read(ctx, func(r Reader) error { return checkConnection(r, a) })
 }
 
 // A Worker is a running agent. It holds at most one claim.

@@ -2,6 +2,7 @@ package check
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -30,7 +31,7 @@ func (i *Inspector) Confirm(ctx context.Context, w board.Work, c *Check, v Verdi
 	if err != nil {
 		return e, nil, err
 	}
-	if idle && w.Place.Named {
+	if idle && w.Place.Named && !i.inBare() { // there, work without a change is reported so, too
 		on := "without a branch"
 		if w.Place.Branch != "" {
 			on = fmt.Sprintf("on branch %.80q", w.Place.Branch)
@@ -39,6 +40,9 @@ func (i *Inspector) Confirm(ctx context.Context, w board.Work, c *Check, v Verdi
 			Why:  fmt.Sprintf("Nothing has changed in %.200q, %s, since the task was first handed out: your work is not there.", repo.Root, on),
 			Next: "report again with the branch that your work is on", Foreign: true,
 		}
+	}
+	if err := i.unseen(ctx, repo, w, v.Tree); err != nil {
+		return e, nil, err
 	}
 	if idle {
 		e.Detail += "; no file has changed since the task was first handed out"
@@ -55,7 +59,7 @@ func (i *Inspector) Confirm(ctx context.Context, w board.Work, c *Check, v Verdi
 			}
 		}
 	}
-	for _, branch := range branches {
+	for n, branch := range slices.Concat(branches, w.Strays) {
 		commit := repo.Branch(branch)
 		if commit == "" || branch == w.Place.Branch || v.Base == "" {
 			continue
@@ -63,16 +67,27 @@ func (i *Inspector) Confirm(ctx context.Context, w board.Work, c *Check, v Verdi
 		switch in, err := repo.Contains(ctx, v.Base, commit); {
 		case err != nil:
 			return e, nil, err
-		case !in:
+		case !in && n < len(branches):
 			e.Detail += fmt.Sprintf("; branch %.80q, where the work was before, is not in it", branch)
+		case !in:
+			e.Detail += fmt.Sprintf("; branch %.80q, perhaps the work of an earlier attempt, is not in it", branch)
 		}
 	}
-	other, err := i.finished(ctx, repo, w, v.Base)
+	away, err := i.away(ctx, repo, w, v.Base)
 	if err != nil {
 		return e, nil, err
 	}
-	if other != "" && len(loose) == 0 {
-		e.Detail += "; what is checked out is the accepted work of " + other
+	here, err := i.leftHere(ctx, repo, w)
+	if err != nil {
+		return e, nil, err
+	}
+	e.Detail += away + here
+	task, own, err := i.finished(ctx, repo, w, v.Base)
+	if err != nil {
+		return e, nil, err
+	}
+	if task != "" && len(loose) == 0 && !(own && idle) {
+		e.Detail += "; what is checked out is the accepted work of " + task
 	}
 	hidden, err := repo.Hidden(ctx)
 	if err != nil {
@@ -82,6 +97,63 @@ func (i *Inspector) Confirm(ctx context.Context, w board.Work, c *Check, v Verdi
 		e.Detail += "; " + h
 	}
 	return e, loose, nil
+}
+
+// unseen returns a *board.PlaceError if a tree has a submodule that the task has changed and that
+// is not checked out: the check has seen no file of it.
+func (i *Inspector) unseen(ctx context.Context, repo *git.Repo, w board.Work, tree string) error {
+	before, known := i.before(ctx, repo, w)
+	if !known {
+		return nil
+	}
+	paths, err := repo.Unseen(ctx, tree, before)
+	if err != nil || len(paths) == 0 {
+		return err
+	}
+	return &board.PlaceError{
+		Why:  fmt.Sprintf("Your work has another commit of submodule %.200q, which is not checked out in %.200q: the check saw none of its files.", paths[0], repo.Root),
+		Next: "run git submodule update --init there, and report again",
+	}
+}
+
+// before returns the commit that was checked out when a task was first handed out, empty if there
+// was none. known is false if it is not known, or not in this clone.
+func (i *Inspector) before(ctx context.Context, repo *git.Repo, w board.Work) (commit string, known bool) {
+	switch commit, _ = i.begun(repo, w); commit {
+	case "":
+		return "", false
+	case unborn:
+		return "", true
+	}
+	commit, err := repo.Commit(ctx, commit)
+	return commit, err == nil
+}
+
+// away says which work of earlier attempts in other clones is not in a commit.
+func (i *Inspector) away(ctx context.Context, repo *git.Repo, w board.Work, base string) (remarks string, err error) {
+	here := i.stand(repo)
+	var seen []string
+	for _, p := range w.Before {
+		if slices.Contains(seen, p.Head) {
+			continue
+		}
+		if tree, ok := git.At(p.Dir); p.SameClone(here) && (!ok || tree.Common == repo.Common) {
+			continue // its branch says what there is of it
+		}
+		seen = append(seen, p.Head)
+		commit, err := repo.Commit(ctx, p.Head)
+		in := err == nil && base != ""
+		if in {
+			in, err = repo.Contains(ctx, base, commit)
+		}
+		if err != nil && !errors.Is(err, git.ErrNoCommit) {
+			return "", err
+		}
+		if !in {
+			remarks += fmt.Sprintf("; commit %.10q, where the work was before in %.120q on %.40q, is not in it", p.Head, p.Dir, p.Host)
+		}
+	}
+	return remarks, nil
 }
 
 // maxLoose is how many files compare names.
@@ -106,16 +178,16 @@ func (i *Inspector) compare(ctx context.Context, repo *git.Repo, w board.Work, v
 	if err != nil || tree == v.Tree {
 		return err == nil && !fresh, nil, err
 	}
-	if before, ok := i.notes(repo).read("loose", tipsName(w)); ok && !fresh {
+	if before := i.looseBefore(repo, w); before != "" && !fresh {
 		now, err := i.loose(ctx, repo)
 		if err != nil {
 			return false, nil, err
 		}
-		idle = now == strings.Join(before, " ")
+		idle = now == before
 	}
 	loose, err = repo.Changed(ctx, tree, v.Tree, maxLoose)
 	for n := range loose {
-		loose[n] = strings.Map(visible, loose[n])
+		loose[n] = strings.Map(shown, loose[n])
 	}
 	return idle, loose, err
 }

@@ -25,8 +25,9 @@ func TestInspector_notes(t *testing.T) {
 	if err := i.Begin(t.Context(), w); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(filepath.Join(repo.Common, "bossman")); err == nil {
-		t.Error("there is a note in the repository")
+	kept, _ := os.ReadDir(filepath.Join(repo.Common, "bossman"))
+	if len(kept) != 1 || kept[0].Name() != "clone" {
+		t.Errorf("there is a note in the repository: %v", kept)
 	}
 	cmd := exec.Command("sh", "-ec", "echo two > one && git -c user.name=Ada -c user.email=a@b commit -qam two && git rev-parse HEAD")
 	cmd.Dir = repo.Root
@@ -64,4 +65,72 @@ func TestInspector_notes(t *testing.T) {
 		t.Fatal(err)
 	}
 	verify("without the note", w, false, "")
+}
+
+// TestInspector_clock: the clock of the board may be ahead: a commit must be newer than the
+// hand-out by the clock of this machine. One that was dropped before the hand-out is not.
+func TestInspector_clock(t *testing.T) {
+	repo := newRepo(t)
+	i := &check.Inspector{Dir: repo.Root, Common: repo.Common, Notes: filepath.Join(t.TempDir(), "work")}
+	first := board.Handle{Task: board.ID{Project: "web", No: 1}, Attempt: 1, Nonce: "k7f2q"}
+	w := board.Work{Task: first.Task, Worker: "otter", First: first, Since: time.Now().Add(3 * time.Hour)}
+	drop := exec.Command("sh", "-ec", "echo 0 > one && GIT_COMMITTER_DATE="+time.Now().Add(-10*time.Minute).Format(time.RFC3339)+
+		" git -c user.name=Ada -c user.email=a@b commit -qam old && git rev-parse HEAD && git reset -q --hard HEAD~1")
+	drop.Dir = repo.Root
+	old, err := drop.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("OLD", strings.TrimSpace(string(old)))
+	if err := i.Begin(t.Context(), w); err != nil {
+		t.Fatal(err)
+	}
+	const commit = "git -c user.name=Ada -c user.email=a@b commit -qam"
+	const there = "git clone -q . ../there && cd ../there && echo x > one && "
+	const here = " && cd - >/dev/null && git pull -q --no-rebase --ff ../there HEAD && rm -rf ../there"
+	back := "GIT_COMMITTER_DATE=" + time.Now().Add(-10*time.Minute).Format(time.RFC3339) + " "
+	for _, c := range []struct{ what, run, fault string }{
+		{"the board is ahead", "echo 1 > one && " + commit + " one", ""},
+		{"brought back", "git reset -q --hard \"$OLD\"", "before the task was first handed out"},
+		{"new again", "echo 2 > one && " + commit + " two", ""},
+		{"pulled, new", there + commit + " three" + here, ""},
+		{"pulled, old", "git reset -q --hard HEAD~1 && " + there + back + commit + " four" + here, "before the task was first handed out"},
+	} {
+		cmd := exec.Command("sh", "-ec", c.run+" && git rev-parse HEAD")
+		cmd.Dir = repo.Root
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatal(c.what, err)
+		}
+		w.Place = i.Here(t.Context())
+		_, faults, err := i.Verify(t.Context(), w, []board.Evidence{{Kind: board.EvidenceCommit, Ref: strings.TrimSpace(string(out))}})
+		if text := strings.Join(faults, " "); err != nil || !strings.Contains(text, c.fault) || (c.fault == "") != (text == "") {
+			t.Errorf("%s: faults %q, %v; want %q", c.what, text, err, c.fault)
+		}
+	}
+}
+
+// TestInspector_file: a file of the worktree is found by its path from the root, also through a
+// link to the worktree, and a file elsewhere is not.
+func TestInspector_file(t *testing.T) {
+	repo := newRepo(t)
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(repo.Root, link); err != nil {
+		t.Fatal(err)
+	}
+	outside := filepath.Join(t.TempDir(), "one")
+	if err := os.WriteFile(outside, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	i := &check.Inspector{Dir: repo.Root, Common: repo.Common, Notes: t.TempDir()}
+	w := board.Work{Place: i.Here(t.Context())}
+	for path, want := range map[string]bool{
+		"one": true, filepath.Join(repo.Root, "one"): true, filepath.Join(link, "one"): true,
+		outside: false, filepath.Join(link, "two"): false, filepath.Join(link, "..", "link", ".git"): false,
+	} {
+		seen, faults, err := i.Verify(t.Context(), w, []board.Evidence{{Kind: board.EvidenceFile, Ref: path}})
+		if err != nil || len(seen) == 1 != want || len(faults) == 0 != want {
+			t.Errorf("%s: seen %v, faults %q, %v; want it seen: %v", path, seen, faults, err, want)
+		}
+	}
 }

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
+	"sync"
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/git"
@@ -15,9 +17,12 @@ import (
 // Look looks at the work that an earlier attempt left at a place. ok is false if it cannot
 // be looked at from here: it is on another machine or in another repository.
 func (i *Inspector) Look(ctx context.Context, left board.Where) (s board.Sight, ok bool) {
-	host, _ := os.Hostname()
 	repo, err := i.repo()
-	if err != nil || left.Dir == "" || left.Host != host {
+	if err != nil || left.Dir == "" {
+		return board.Sight{}, false
+	}
+	here := i.stand(repo)
+	if !left.SameClone(here) {
 		return board.Sight{}, false
 	}
 	_, err = os.Stat(left.Dir)
@@ -26,9 +31,10 @@ func (i *Inspector) Look(ctx context.Context, left board.Where) (s board.Sight, 
 		return board.Sight{Where: left, DirGone: gone}, gone
 	}
 	branch := left.Branch
+	tree, ok := git.At(left.Dir)
 	if left.Ordered != "" && !left.Named {
 		branch = left.Ordered // what is in the directory is another worker's
-	} else if tree, ok := git.At(left.Dir); ok && tree.Common == repo.Common {
+	} else if ok && tree.Common == repo.Common {
 		head, err := tree.Head()
 		if err == nil && head.Branch == branch {
 			return i.sight(ctx, left, tree), true
@@ -38,13 +44,19 @@ func (i *Inspector) Look(ctx context.Context, left board.Where) (s board.Sight, 
 			s.Unsure = true
 			return s, true
 		}
-	} else if !gone {
+	} else if ok || !gone && left.Host == here.Host {
 		return board.Sight{}, false
 	}
 	if tree := repo.Worktree(branch, left.Dir); tree != nil && branch != "" {
 		return i.sight(ctx, left, tree), true
 	}
-	s = board.Sight{Where: left, DirGone: gone}
+	if tree := repo.Left(branch); tree != nil && branch == left.Ordered && tree.Root != left.Dir {
+		// The worker went on in its worktree without a branch.
+		if head, err := tree.Head(); err == nil && head.Branch == "" && head.Commit != repo.Branch(branch) {
+			return i.sight(ctx, left, tree), true
+		}
+	}
+	s = board.Sight{Where: left, DirGone: gone && left.Host == here.Host} // elsewhere it may have had another name
 	s.Where.Branch, s.Where.Uncommitted, s.Where.Worked = branch, 0, left.Worked && !left.Away()
 	if commit := repo.Branch(branch); commit != "" {
 		s.Where.Head = git.Short(commit)
@@ -52,7 +64,7 @@ func (i *Inspector) Look(ctx context.Context, left board.Where) (s board.Sight, 
 	} else {
 		s.BranchGone = branch != ""
 	}
-	if !gone {
+	if !s.DirGone {
 		s.Where.Dir = "" // something else is there
 	}
 	return s, true
@@ -66,13 +78,47 @@ func (i *Inspector) sight(ctx context.Context, left board.Where, tree *git.Repo)
 	return board.Sight{Where: now}
 }
 
-// Apart returns the room for a worker that is not to work at a place, where another one does:
-// the branch that is asked for and a directory beside the place, unless these are taken.
+// Leftover returns which of some works comes first whose newest attempt was made in the
+// inspector's own worktree, if the files that are not committed there are not as they were before
+// it, and how many these are; -1 and 0 if there is none.
+func (i *Inspector) Leftover(ctx context.Context, works []board.Work) (first, files int) {
+	repo, err := i.repo()
+	if err != nil || repo == nil || repo.Bare {
+		return -1, 0
+	}
+	here := i.where(ctx, repo)
+	if here.Uncommitted == 0 {
+		return -1, 0
+	}
+	now := sync.OnceValues(func() (string, error) { return i.loose(ctx, repo) })
+	first = slices.IndexFunc(works, func(w board.Work) bool {
+		if w.Place.Dir == "" || !w.Place.In(here) {
+			return false
+		}
+		before := i.looseBefore(repo, w)
+		if before == "" {
+			return w.Place.Worked || w.Place.Uncommitted != here.Uncommitted
+		}
+		loose, err := now()
+		return err != nil || loose != before
+	})
+	if first < 0 {
+		return first, 0
+	}
+	return first, here.Uncommitted
+}
+
+// Apart returns the room for a worker that is not to work at a place, because another one does or
+// it is a bare repository: the branch that is asked for and a directory beside the place, unless
+// these are taken. Beside web/.bare is in web.
 func (i *Inspector) Apart(at board.Where, branch string) board.Room {
 	room := board.Room{Branch: branch, Dir: at.Dir + ".worktrees/" + branch}
 	tree, ok := git.At(at.Dir)
 	if !ok {
 		return room
+	}
+	if room.Bare = tree.Bare; tree.Bare && tree.Root != tree.Dir {
+		room.Dir = filepath.Join(at.Dir, filepath.FromSlash(branch))
 	}
 	for n := 0; n < maxApart && !tree.CanMake(room.Branch); n++ {
 		room.Branch = fmt.Sprintf("%s-w%d", branch, n+1)
@@ -86,6 +132,10 @@ func (i *Inspector) Apart(at board.Where, branch string) board.Room {
 		room.Dir = dirs[n]
 	}
 	head, err := tree.Head()
+	room.Modules = slices.ContainsFunc(tree.Worktrees(), func(w *git.Repo) bool {
+		_, err := os.Lstat(filepath.Join(w.Root, ".gitmodules"))
+		return err == nil
+	})
 	room.Unborn, room.Stale = err == nil && head.Commit == "", tree.Stale()
 	return room
 }

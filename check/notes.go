@@ -17,6 +17,7 @@ import (
 //
 //	tips/web-1.k7f2q   what the repository had when web-1 was first handed out
 //	begun/web-1.k7f2q  the commit and the branch that were checked out then
+//	names/web-1.k7f2q  the branches and the worktrees that there were then
 //	loose/web-1.k7f2q  the files that were not committed then, and in which worktree
 //	commits/3f2c…      the task and the worker whose evidence the commit was
 //	heads/3f2c…        the task and the worker whose accepted work ended with the commit
@@ -87,20 +88,29 @@ func (n notes) read(kind, name string) (words []string, ok bool) {
 	return strings.Fields(string(text)), err == nil
 }
 
-// has reports whether there is a note.
-func (n notes) has(kind, name string) bool {
+// written returns when a note was written. ok is false if there is none.
+func (n notes) written(kind, name string) (at time.Time, ok bool) {
 	root, err := n.open(kind)
 	if err != nil {
-		return false
+		return at, false
 	}
 	defer root.Close()
-	_, err = root.Stat(name)
-	return err == nil
+	info, err := root.Stat(name)
+	if err != nil {
+		return at, false
+	}
+	return info.ModTime(), true
+}
+
+// has reports whether there is a note.
+func (n notes) has(kind, name string) bool {
+	_, ok := n.written(kind, name)
+	return ok
 }
 
 // prune removes old notes.
 func (n notes) prune(now time.Time) {
-	for _, kind := range []string{"tips", "begun", "loose", "commits", "heads"} {
+	for _, kind := range []string{"tips", "begun", "names", "loose", "commits", "heads"} {
 		root, err := n.open(kind)
 		if err != nil {
 			return

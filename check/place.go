@@ -10,10 +10,11 @@ import (
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/git"
+	"github.com/bossman-dev/bossman/internal/visible"
 )
 
-// NextInstall is what to do if there is no git.
-const NextInstall = "ask a person to add the directory of git to PATH, for bossman mcp in the MCP client's configuration; then reconnect and report again"
+// NextInstall is what to do if there is no git, or one that is too old.
+const NextInstall = "ask a person to add the directory of git to PATH (2.31 or newer), for bossman mcp in the MCP client's configuration; then reconnect and report again"
 
 // gitTimeout is how long git may take to describe a worktree.
 const gitTimeout = 2 * time.Second
@@ -27,14 +28,23 @@ func (i *Inspector) Here(ctx context.Context) board.Where {
 	return i.where(ctx, repo)
 }
 
-// where describes a worktree; nil is the inspector's directory, outside git.
-func (i *Inspector) where(ctx context.Context, repo *git.Repo) board.Where {
+// stand is a worktree without what it has checked out; nil is the inspector's directory,
+// outside git.
+func (i *Inspector) stand(repo *git.Repo) board.Where {
 	host, _ := os.Hostname()
-	w := board.Where{Host: host, Dir: i.Dir}
 	if repo == nil {
+		return board.Where{Host: host, Dir: i.Dir}
+	}
+	return board.Where{Host: host, Clone: repo.CloneID(), Dir: repo.Root}
+}
+
+// where describes a worktree; nil is the inspector's directory, outside git. In a bare repository
+// no work is done on the branch of its HEAD.
+func (i *Inspector) where(ctx context.Context, repo *git.Repo) board.Where {
+	w := i.stand(repo)
+	if repo == nil || repo.Bare {
 		return w
 	}
-	w.Dir = repo.Root
 	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
 	defer cancel()
 	if s, err := repo.Status(ctx); err == nil {
@@ -141,9 +151,8 @@ func (i *Inspector) madeHere(ctx context.Context, repo *git.Repo, w board.Work, 
 // Moved reports whether another branch is checked out at a place than the one that is known of
 // it. It only reads files.
 func (i *Inspector) Moved(at board.Where) bool {
-	host, _ := os.Hostname()
 	repo, err := i.repo()
-	if err != nil || repo == nil || at.Host != host || at.Dir == "" || at.Named || at.Away() {
+	if err != nil || repo == nil || at.Dir == "" || at.Named || at.Away() || !at.SameClone(i.stand(repo)) {
 		return false
 	}
 	own, ok := git.At(at.Dir)
@@ -213,7 +222,7 @@ func (i *Inspector) ordered(ctx context.Context, repo *git.Repo, w board.Work) (
 	case tree == nil && repo.Branch(branch) == "":
 		return w.Place, &board.PlaceError{
 			Why:  fmt.Sprintf("You were told to work on branch %.80q. There is no such branch.", branch),
-			Next: fmt.Sprintf("if your work is on another branch, report again and name that; else make the worktree with git worktree add -b %.80s PATH, move your work to it, and report again", branch),
+			Next: fmt.Sprintf("if your work is on another branch, report again and name that; else make the worktree with git worktree add -b %s PATH, move your work to it, and report again", visible.ShellWord(branch)),
 		}
 	case tree == nil:
 		return w.Place, notCheckedOut(branch)
@@ -257,12 +266,12 @@ func free(w board.Work, at board.Where) error {
 // that was outside git too.
 func (i *Inspector) outside(ctx context.Context, w board.Work) (board.Where, error) {
 	at := i.where(ctx, nil)
-	if w.Place.Dir == "" || w.Place.Dir == at.Dir && w.Place.Host == at.Host {
+	if w.Place.Dir == "" || w.Place.Dir == at.Dir { // machines change their names, and nothing else tells them apart
 		return at, nil
 	}
 	_, err := git.Find(w.Place.Dir)
 	info, gone := os.Stat(w.Place.Dir)
-	if w.Place.Host != at.Host || !errors.Is(err, git.ErrNoRepo) || gone != nil || !info.IsDir() {
+	if !w.Place.SameClone(at) || !errors.Is(err, git.ErrNoRepo) || gone != nil || !info.IsDir() {
 		return w.Place, &board.PlaceError{
 			Why:  fmt.Sprintf("Your work is in %.200q on %.80q, and cannot be looked at from %.200q.", w.Place.Dir, w.Place.Host, at.Dir),
 			Next: "report from there",
@@ -274,15 +283,27 @@ func (i *Inspector) outside(ctx context.Context, w board.Work) (board.Where, err
 
 // last returns the worktree where the work of a claim was last. repo is the inspector's.
 func (i *Inspector) last(repo *git.Repo, w board.Work) (*git.Repo, error) {
-	host, _ := os.Hostname()
-	if w.Place.Dir == "" || w.Place.Host == host && w.Place.Dir == repo.Root {
+	here := i.stand(repo)
+	same := w.Place.SameClone(here)
+	if w.Place.Dir == "" || same && w.Place.Dir == repo.Root {
 		return repo, nil
 	}
-	where := fmt.Sprintf("in %.200q on %.80q", w.Place.Dir, w.Place.Host)
-	if w.Place.Host == host {
-		where = fmt.Sprintf("in %.200q", w.Place.Dir)
+	where := fmt.Sprintf("in %.200q", w.Place.Dir)
+	if w.Place.Host != here.Host {
+		where += fmt.Sprintf(" on %.80q", w.Place.Host)
+	}
+	if same {
 		if other, ok := git.At(w.Place.Dir); ok && other.Common == repo.Common {
 			return other, nil
+		}
+		if tree := repo.Worktree(w.Place.Branch, ""); tree != nil && w.Place.Branch != "" && w.Place.Host != here.Host {
+			return tree, nil // its directory has another name there
+		}
+	}
+	if w.Place.Dir == repo.Root {
+		return nil, &board.PlaceError{
+			Why:  fmt.Sprintf("Your work was last seen %s in another clone: this one is on another machine, or was made since.", where),
+			Next: "report from there; if your work is here, report again and name its branch",
 		}
 	}
 	return nil, &board.PlaceError{
@@ -309,7 +330,7 @@ func (i *Inspector) at(p board.Where) (*git.Repo, error) {
 func tip(repo *git.Repo, p board.Where) (commit string, checkedOut bool, err error) {
 	head, err := repo.Head()
 	if err != nil || p.Branch == "" || p.Branch == head.Branch {
-		return head.Commit, true, err
+		return head.Commit, !repo.Bare, err
 	}
 	if commit = repo.Branch(p.Branch); commit == "" {
 		return "", false, errors.New("the branch is gone")

@@ -30,9 +30,9 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// visible replaces characters that act instead of being shown: a NUL, an escape, what
+// shown replaces characters that act instead of being shown: a NUL, an escape, what
 // changes the reading direction. Carriage returns end lines that programs overwrite.
-func visible(r rune) rune {
+func shown(r rune) rune {
 	switch {
 	case r == '\r':
 		return '\n'
@@ -57,5 +57,5 @@ func (t *tail) String() string {
 			b = b[i+1:]
 		}
 	}
-	return strings.Map(visible, strings.ToValidUTF8(string(b), "\uFFFD"))
+	return strings.Map(shown, strings.ToValidUTF8(string(b), "\uFFFD"))
 }

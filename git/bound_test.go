@@ -43,6 +43,12 @@ func TestRun_pipes(t *testing.T) {
 			}
 		})
 	}
+	// Nothing is a file that may be named.
+	empty, at := newRepo(t)
+	sh(t, at, "git config core.excludesFile /dev/null; git config core.attributesFile /dev/null")
+	if _, err := empty.Commit(t.Context(), "HEAD"); err != nil {
+		t.Errorf("with /dev/null: %v", err)
+	}
 	// A mailmap is not read at all.
 	r, dir := newRepo(t)
 	sh(t, dir, "mkfifo .mailmap; git config mailmap.file /dev/zero")
@@ -87,6 +93,7 @@ func TestRun_obstacles(t *testing.T) {
 func TestSnapshot_links(t *testing.T) {
 	for name, prepare := range map[string]string{
 		"below":       `for i in 0 1 2 3 4 5 6 7 8 9 a b c d e f; do for j in 0 1 2 3 4 5 6 7 8 9 a b c d e f; do [ -e .git/objects/$i$j ] || ln -s $PWD/../out .git/objects/$i$j; done; done`,
+		"packs":       `git config core.bigFileThreshold 1; rmdir .git/objects/pack; ln -s $PWD/../out .git/objects/pack`,
 		"the objects": `mv .git/objects/* ../out; rmdir ../out/pack ../out/info 2>/dev/null; rm -rf .git/objects; ln -s $PWD/../out .git/objects`,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -105,6 +112,43 @@ func TestSnapshot_links(t *testing.T) {
 				t.Errorf("written outside:\n%s", after)
 			}
 		})
+	}
+}
+
+// Files outside the repository are not quoted in errors.
+func TestRun_secrets(t *testing.T) {
+	secret := filepath.Join(t.TempDir(), "credentials")
+	if err := os.WriteFile(secret, []byte("https://bob:SECRET@example.org\nmachine x password SECRET!\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TO", secret)
+	for name, prepare := range map[string]string{
+		"shallow":       `ln -s $TO .git/shallow`,
+		"packed-refs":   `ln -sf $TO .git/packed-refs`,
+		"grafts":        `mkdir -p .git/info; ln -s $TO .git/info/grafts`,
+		"alternates":    `t=$(git rev-parse HEAD^{tree}); rm -f .git/objects/${t%${t#??}}/${t#??}; mkdir -p .git/ob/info; echo ../ob > .git/objects/info/alternates; ln -s $TO .git/ob/info/alternates`,
+		"quoted":        `t=$(git rev-parse HEAD^{tree}); rm -f .git/objects/${t%${t#??}}/${t#??}; mkdir -p .git/ob/info; echo '"../ob"' > .git/objects/info/alternates; ln -s $TO .git/ob/info/alternates`,
+		"a ref":         `ln -s $TO .git/refs/heads/x`,
+		"info":          `rm -rf .git/info; mkdir ../info; cp $TO ../info/attributes; ln -s ../../info .git/info`,
+		"configuration": `ln -sf $TO .git/config`,
+		"attributes":    `git config core.attributesFile "$TO"; git config core.bigFileThreshold bad`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, dir := newRepo(t)
+			sh(t, dir, prepare+"; echo changed > one")
+			_, err := r.Commit(t.Context(), "HEAD")
+			_, err2 := r.Snapshot(t.Context(), nil)
+			if err2 == nil || strings.Contains(fmt.Sprint(err, err2), "SECRET") {
+				t.Errorf("Commit: %v\nSnapshot: %v", err, err2)
+			}
+		})
+	}
+	// A worktree that shares the files of another repository by links, as some tools make it.
+	r, dir := newRepo(t)
+	sh(t, dir, `mkdir ../other; mv .git ../other/.git; mkdir -p .git/logs; cp ../other/.git/HEAD ../other/.git/index .git
+		for f in config objects refs info packed-refs; do ln -s ../../other/.git/$f .git/$f; done; git -C ../other pack-refs --all; echo changed > one`)
+	if _, err := r.Snapshot(t.Context(), nil); err != nil {
+		t.Errorf("shared by links: %v", err)
 	}
 }
 

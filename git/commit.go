@@ -46,6 +46,15 @@ func (r *Repo) Contains(ctx context.Context, tip, commit string) (bool, error) {
 	return err == nil, err
 }
 
+// Contained reports whether a commit is reachable from what is checked out.
+func (r *Repo) Contained(ctx context.Context, commit string) (bool, error) {
+	head, err := r.Head()
+	if err != nil || head.Commit == "" {
+		return false, err
+	}
+	return r.Contains(ctx, head.Commit, commit)
+}
+
 // IsNew reports whether a commit is reachable from none of the tips. Tips that the
 // repository no longer has are ignored.
 func (r *Repo) IsNew(ctx context.Context, commit string, tips []string) (bool, error) {

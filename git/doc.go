@@ -11,6 +11,9 @@
 // A worktree and its git directory have to name each other; Repo.Foreign says where they do
 // not. A bare repository inside a worktree is content.
 //
+// What changes a repository goes through Repo.write, which turns off the hooks of the configuration as
+// well, and refuses symbolic links where git would write through them.
+//
 // Only Snapshot runs clean filters, because it reads the files of a worktree as a commit
 // would: those of the user, and of the repository's own those that its caller accepts.
 package git

@@ -94,3 +94,93 @@ func TestSnapshot_ownFilter(t *testing.T) {
 		})
 	}
 }
+
+// TestSnapshot_hooks: hooks that are settings, not files, are off: those of the clone, of what
+// it includes, and the user's. A version of git that knows them runs none; an older one passes
+// the settings on.
+func TestSnapshot_hooks(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_CONFIG_HOME", home)
+	canary, off := filepath.Join(t.TempDir(), "canary"), filepath.Join(t.TempDir(), "off")
+	t.Setenv("RUN", "touch "+canary)
+	t.Setenv("SEE", "(git config --get-regexp '^hook.*enabled'; echo transports $GIT_ALLOW_PROTOCOL) > "+off+"; cat")
+	r, dir := newRepo(t)
+	sh(t, dir, `git config -f $HOME/.gitconfig filter.x.clean "$SEE"; mkdir -p .git/info; echo '* filter=x' > .git/info/attributes
+		for f in .git/config .git/more $HOME/.gitconfig; do
+			n="h.$(basename $f) A"
+			git config -f $f "hook.$n.event" post-index-change; git config -f $f --add "hook.$n.event" reference-transaction
+			git config -f $f "hook.$n.command" "$RUN"; git config -f $f "hook.$n.enabled" true
+		done
+		git config include.path more; echo changed > one`)
+	if _, err := r.Snapshot(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(canary); err == nil {
+		t.Error("a hook ran")
+	}
+	seen, err := os.ReadFile(off)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(seen), "transports none\n") {
+		t.Errorf("git may fetch what is missing: %q", seen)
+	}
+	for _, name := range []string{"config", "more", ".gitconfig"} {
+		if want := "hook.h." + name + " A.enabled false\n"; !strings.Contains(string(seen), want) {
+			t.Errorf("git was not told %q, but %q", want, seen)
+		}
+	}
+}
+
+// TestFilters_oneText: a filter whose name imitates another setting has a text of its own.
+func TestFilters_oneText(t *testing.T) {
+	texts := map[string]bool{}
+	for _, prepare := range []string{
+		`git config filter.a.clean 'cat;:.clean=evil'`,
+		`git config 'filter.a.clean=cat;:.clean' evil`,
+		`git config 'filter.lfs.clean=git-lfs clean #.clean' evil`,
+		`git config filter.lfs.clean 'git-lfs clean #.clean=evil'`,
+	} {
+		r, dir := newRepo(t)
+		sh(t, dir, prepare)
+		filters, err := r.Filters(t.Context())
+		if err != nil || len(filters) != 1 || texts[filters[0]] {
+			t.Errorf("%s: %q, %v", prepare, filters, err)
+		}
+		for _, f := range filters {
+			texts[f] = true
+		}
+	}
+}
+
+// TestSnapshot_lfs: settings that git-lfs may read as an extension, whose command it runs, are
+// listed and have to be accepted.
+func TestSnapshot_lfs(t *testing.T) {
+	for _, prepare := range []string{
+		`git config lfs.Extension.evil.clean evil`,
+		`git config lfs.url "x
+lfs.extension.evil.clean=evil"`,
+		`git config 'lfs.extension.evil.clean=evil #.x' y`,
+		`git config user.note "x
+LFS.extension.evil.clean=evil"`,
+	} {
+		r, dir := newRepo(t)
+		sh(t, dir, prepare+"; git config alias.both '!one\ntwo'; echo changed > one")
+		filters, err := r.Filters(t.Context())
+		if err != nil || len(filters) != 1 || !strings.Contains(filters[0], "evil") {
+			t.Errorf("%s: Filters = %q, %v", prepare, filters, err)
+		}
+		if _, err := r.Snapshot(t.Context(), nil); err == nil {
+			t.Errorf("%s: it was not refused", prepare)
+		}
+		if _, err := r.Snapshot(t.Context(), func(f string) bool { return slices.Contains(filters, f) }); err != nil {
+			t.Errorf("%s: accepted: %v", prepare, err)
+		}
+	}
+	r, dir := newRepo(t)
+	sh(t, dir, "git config lfs.url https://example.org; git config lfs.https://example.org.access basic; echo changed > one")
+	if _, err := r.Snapshot(t.Context(), nil); err != nil {
+		t.Errorf("plain settings: %v", err)
+	}
+}

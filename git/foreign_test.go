@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,6 +21,21 @@ func TestFind_embedded(t *testing.T) {
 		if got := find(t, filepath.Join(dir, from)); got.Root != dir || got.Common != r.Common || got.Bare {
 			t.Errorf("Find(%s) = %+v, want the worktree around it", from, got)
 		}
+	}
+	project := t.TempDir()
+	sh(t, project, "git init -q --bare a/x.git && mkdir -p a/x.git/sub/.bossman")
+	if got := find(t, filepath.Join(project, "a/x.git")); !got.Bare {
+		t.Errorf("Find(a bare repository on its own) = %+v", got)
+	}
+	sh(t, project, "mkdir .bossman")
+	for _, from := range []string{"a/x.git", "a/x.git/sub"} {
+		if got, err := git.Find(filepath.Join(project, from)); err == nil {
+			t.Errorf("Find(%s) in a project without git = %+v, want none", from, got)
+		}
+	}
+	t.Setenv("HOME", project)
+	if got := find(t, filepath.Join(project, "a/x.git")); !got.Bare {
+		t.Errorf("Find(a bare repository) in the home directory = %+v", got)
 	}
 	outside := t.TempDir()
 	sh(t, outside, "git init -q --bare z.git && echo "+other.Common+" > z.git/commondir")
@@ -42,7 +58,13 @@ func TestAt_foreign(t *testing.T) {
 		git init -q --separate-git-dir separate.git separate
 		git init -q --separate-git-dir named.git named && git -C named config core.worktree "$PWD/named"
 		cp -R linked copied
-		mkdir inside && git init -q --bare inside/.bare && echo gitdir: ./.bare > inside/.git`)
+		mkdir inside && git init -q --bare inside/.bare && echo gitdir: ./.bare > inside/.git
+		mkdir bomb && git init -q bomb/web && echo gitdir: web/.git > bomb/.git
+		mkdir sub && git init -q --bare sub/web.mod && git -C sub/web.mod config core.bare false && git -C sub/web.mod config core.worktree ../elsewhere && echo gitdir: web.mod > sub/.git
+		mkdir deep && git init -q --bare deep/web/.bare && echo gitdir: web/.bare > deep/.git
+		mkdir alone && git init -q --bare alone/web.git && echo gitdir: web.git > alone/.git
+		mkdir through && ln -s ../inside through/lnk && echo gitdir: lnk/.bare > through/.git
+		mkdir own && git init -q --bare own/.git`)
 	for _, c := range []struct {
 		dir, foreign string
 	}{
@@ -51,6 +73,12 @@ func TestAt_foreign(t *testing.T) {
 		{"linked", ""},
 		{"named", ""},
 		{"inside", ""},
+		{"own", ""},
+		{"sub", "does not name this directory"},
+		{"bomb", "does not name this directory"},
+		{"deep", "does not name this directory"},
+		{"alone", "does not name this directory"},
+		{"through", "does not name this directory"},
 		{"symlink", "does not name this directory"},
 		{"pointer", "does not name this directory"},
 		{"commondir", fmt.Sprintf("its .git/commondir leads to %q", r.Common)},
@@ -58,7 +86,7 @@ func TestAt_foreign(t *testing.T) {
 		{"copied", "does not name this directory"},
 	} {
 		got, ok := git.At(filepath.Join(base, c.dir))
-		if !ok || got.Bare {
+		if !ok || got.Bare != slices.Contains([]string{"inside", "own", "through", "deep", "alone"}, c.dir) {
 			t.Errorf("At(%s) = %+v, %v", c.dir, got, ok)
 			continue
 		}

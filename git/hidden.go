@@ -19,8 +19,10 @@ const maxHidden = 5
 // Hidden says what makes a snapshot differ from the files of the worktree without a trace
 // in the repository's content: files that only .git/info/exclude or an excludes file of this
 // clone or of the user leave out, line endings that are converted, filters that this clone
-// configures, and files that a sparse checkout keeps away. What .gitignore leaves out is the project's own decision, unless the file leaves
-// out itself, and the user's own filters apply to all repositories. Worktrees that lie inside this one are left
+// configures, files that a sparse checkout keeps away, submodules that are not checked out, have
+// changes or were not pushed, and repositories that .gitmodules does not name, whether somebody has added them or not.
+// What .gitignore leaves out is the project's own decision, unless the file leaves out itself, and
+// the user's own filters apply to all repositories. Worktrees that lie inside this one are left
 // out, too, and submodules are looked at in the same way. Each entry is half a sentence,
 // with the names of others in quotation marks.
 func (r *Repo) Hidden(ctx context.Context) ([]string, error) { return r.hidden(ctx, 0) }
@@ -192,10 +194,56 @@ func (r *Repo) hiddenInside(ctx context.Context, depth int) (hidden []string, er
 	if err != nil {
 		return nil, err
 	}
+	var empty, unnamed []string
+	named := map[string]bool{}
+	for key, value := range configFile(filepath.Join(r.Root, ".gitmodules")) {
+		if strings.HasPrefix(key, "submodule.") && strings.HasSuffix(key, ".path") {
+			named[value] = true
+		}
+	}
+	nested, err := r.nested(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range nested {
+		if sub := r.inner(path); sub == nil || sub.Common != r.Common {
+			unnamed = append(unnamed, path)
+		}
+	}
 	for _, l := range links {
-		sub := r.inner(l.path)
-		if sub == nil || sub.Common == r.Common || sub.Foreign != "" || depth == maxNesting {
+		if !l.sparse && r.missing(l.path) {
+			empty = append(empty, l.path)
+		}
+		if !named[l.path] {
+			unnamed = append(unnamed, l.path)
+		}
+	}
+	if len(empty) > 0 {
+		hidden = append(hidden, "submodules are not checked out, and the check saw none of their files: "+quotedList(empty))
+	}
+	if len(unnamed) > 0 {
+		hidden = append(hidden, "repositories in the worktree are not in .gitmodules, and no clone has their files: "+quotedList(unnamed))
+	}
+	for _, l := range links {
+		sub := r.submodule(l.path)
+		if sub == nil || depth == maxNesting {
 			continue
+		}
+		out, err := sub.porcelain(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if out != "" && named[l.path] {
+			hidden = append(hidden, fmt.Sprintf("changes in submodule %.200q are not committed there, and no commit here has them", l.path))
+		}
+		head, err := sub.Head()
+		if err != nil {
+			return nil, err
+		}
+		if own, err := sub.unpushed(ctx, head.Commit); err != nil {
+			return nil, err
+		} else if own && named[l.path] {
+			hidden = append(hidden, fmt.Sprintf("commit %.12s of submodule %.200q was not pushed, and no other clone has it", head.Commit, l.path))
 		}
 		list, err := sub.hidden(ctx, depth+1)
 		if err != nil {

@@ -1,14 +1,15 @@
 package git
 
 import (
-	"bufio"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -50,12 +51,14 @@ func (r *Repo) obstacle(ctx context.Context) error {
 		})
 	}
 	all := func(string) bool { return true }
-	dirs := []string{filepath.Join(r.Common, "objects")}
-	for n := 0; n < len(dirs) && n < maxAlternates; n++ {
-		if err := look(dirs[n], all); err != nil {
+	dirs, err := r.objectDirs()
+	if err != nil {
+		return err
+	}
+	for _, dir := range dirs {
+		if err := look(dir, all); err != nil {
 			return err
 		}
-		dirs = append(dirs, alternates(dirs[n])...)
 	}
 	for _, name := range []string{"sharedindex.*", "*_HEAD"} {
 		files, _ := filepath.Glob(filepath.Join(globQuote(r.Dir), name))
@@ -73,22 +76,57 @@ func (r *Repo) obstacle(ctx context.Context) error {
 	})
 }
 
-// maxAlternates bounds how many directories of objects are looked at.
+// maxAlternates bounds how many directories of objects a repository may have, and how many a
+// list of alternates may name.
 const maxAlternates = 20
 
-// alternates lists the directories in which git looks for objects beside a directory of them.
-func alternates(dir string) (dirs []string) {
-	f, err := openPlain(filepath.Join(dir, "info", "alternates"), maxConfig)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	for lines := bufio.NewScanner(f); lines.Scan() && len(dirs) < maxAlternates; {
-		if line := lines.Text(); line != "" && !strings.HasPrefix(line, "#") {
-			dirs = append(dirs, resolve(dir, line))
+// objectDirs lists the directories in which git looks for objects: that of the repository, and
+// the alternates of each. It is an error if git may see others.
+func (r *Repo) objectDirs() ([]string, error) {
+	dirs := []string{filepath.Join(r.Common, "objects")}
+	for n := 0; n < len(dirs); n++ {
+		more, err := alternates(dirs[n])
+		if err != nil {
+			return nil, err
+		}
+		for _, dir := range more {
+			path := filepath.Join(dir, "info", "alternates")
+			if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+				return nil, fmt.Errorf("%q is not a regular file", path)
+			}
+			if !slices.Contains(dirs, dir) {
+				dirs = append(dirs, dir)
+			}
+		}
+		if len(dirs) > maxAlternates {
+			return nil, fmt.Errorf("%q leads to more than %d directories of objects", dirs[0], maxAlternates)
 		}
 	}
-	return dirs
+	return dirs, nil
+}
+
+// alternates lists the directories in which git looks for objects beside a directory of them. It
+// is an error if git may read the list in another way, or if it is long.
+func alternates(dir string) (dirs []string, err error) {
+	path := filepath.Join(dir, "info", "alternates")
+	text, err := readSmall(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		if strings.HasPrefix(line, `"`) || len(dirs) == maxAlternates {
+			return nil, fmt.Errorf("%q has more than %d directories, or one in quotation marks", path, maxAlternates)
+		}
+		dirs = append(dirs, resolve(dir, line))
+	}
+	return dirs, nil
 }
 
 // keepsObjects returns an error if a new object would be written through a symbolic link, which
@@ -103,7 +141,7 @@ func (r *Repo) keepsObjects() error {
 	}
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {
-		if !e.IsDir() && len(e.Name()) == 2 {
+		if !e.IsDir() && (len(e.Name()) == 2 || e.Name() == "pack") {
 			return fmt.Errorf("%q is not a directory, and a snapshot is not written through it", filepath.Join(dir, e.Name()))
 		}
 	}

@@ -27,7 +27,7 @@ type Head struct {
 
 // Head reads what is checked out, from files.
 func (r *Repo) Head() (Head, error) {
-	text, err := readSmall(filepath.Join(r.Dir, "HEAD"))
+	text, err := r.readRef(r.Dir, "HEAD")
 	if err != nil {
 		return Head{}, err
 	}
@@ -46,6 +46,31 @@ func (r *Repo) Head() (Head, error) {
 
 // Branch returns the commit that a branch points to, empty if there is none.
 func (r *Repo) Branch(name string) string { return r.ref("refs/heads/"+name, 0) }
+
+// Branches returns the commits that the branches point to.
+func (r *Repo) Branches() map[string]string {
+	branches := map[string]string{}
+	for line := range r.packed() {
+		object, ref, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if name, ok := strings.CutPrefix(ref, "refs/heads/"); ok && IsObject(object) && validRef(ref) {
+			branches[name] = object
+		}
+	}
+	heads := filepath.Join(r.Common, "refs", "heads")
+	_ = filepath.WalkDir(heads, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() {
+			return nil
+		}
+		name, err := filepath.Rel(heads, path)
+		if name = filepath.ToSlash(name); err == nil {
+			if commit := r.Branch(name); commit != "" {
+				branches[name] = commit
+			}
+		}
+		return nil
+	})
+	return branches
+}
 
 // CanMake reports whether a branch of this name can be made: there is none, nor one whose
 // name begins with it and a slash, or is the beginning of it before a slash.
@@ -81,7 +106,7 @@ func (r *Repo) ref(name string, depth int) string {
 		return ""
 	}
 	for _, dir := range []string{r.Dir, r.Common} {
-		text, err := readSmall(filepath.Join(dir, filepath.FromSlash(name)))
+		text, err := r.readRef(dir, name)
 		if err != nil {
 			continue
 		}
@@ -102,9 +127,27 @@ func (r *Repo) ref(name string, depth int) string {
 	return ""
 }
 
+// readRef reads the file of HEAD or of a ref in a git directory. A symbolic link to a name such as
+// refs/heads/main is a symbolic ref, as for git. One that leads out of the repository is refused:
+// digits in a file elsewhere would pass for a commit, and be shown.
+func (r *Repo) readRef(dir, name string) (string, error) {
+	name = filepath.FromSlash(name)
+	path := filepath.Join(dir, name)
+	if to, err := os.Readlink(path); err == nil && validRef(to) {
+		return "ref: " + to, nil
+	}
+	if err := inside(r.resolved(), dir, name); err != nil {
+		return "", err
+	}
+	return readSmall(path)
+}
+
 // packed yields the lines of the file of packed refs, up to one that is too long for a ref.
 func (r *Repo) packed() iter.Seq[string] {
 	return func(yield func(line string) bool) {
+		if inside(r.resolved(), r.Common, "packed-refs") != nil {
+			return
+		}
 		f, err := openPlain(filepath.Join(r.Common, "packed-refs"), maxPacked)
 		if err != nil {
 			return
@@ -141,7 +184,7 @@ func (r *Repo) Tips() []string {
 	})
 	heads, _ := filepath.Glob(filepath.Join(globQuote(r.Common), "worktrees", "*", "HEAD"))
 	for _, head := range append(heads, filepath.Join(r.Common, "HEAD"), filepath.Join(r.Dir, "HEAD")) {
-		if text, err := readSmall(head); err == nil {
+		if text, err := r.readRef(filepath.Dir(head), "HEAD"); err == nil {
 			add(text) // a branch's tip is among the refs
 		}
 	}

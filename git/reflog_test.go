@@ -1,20 +1,53 @@
 package git_test
 
-import "testing"
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+)
 
 // TestFetched: what was pulled is told from what was made here.
 func TestFetched(t *testing.T) {
 	_, dir := newRepo(t)
-	sh(t, dir, "git clone -q . ../clone-of-it && cd ../clone-of-it && git commit -q --allow-empty -m there && cd - && git pull -q --ff-only ../clone-of-it HEAD")
-	r := find(t, dir)
-	pulled := sh(t, dir, "git rev-parse HEAD")
-	sh(t, dir, "git commit -q --allow-empty -m here")
-	made := sh(t, dir, "git rev-parse HEAD")
-	sh(t, dir, "git commit -q --amend --allow-empty -m again")
-	amended := sh(t, dir, "git rev-parse HEAD")
-	for commit, want := range map[string]bool{pulled: true, made: false, amended: false} {
-		if got := r.Fetched(commit); got != want {
-			t.Errorf("Fetched(%.7s) = %v, want %v", commit, got, want)
+	base := filepath.Dir(dir)
+	sh(t, base, "git clone -q --bare repo origin.git && git clone -q origin.git a && git clone -q origin.git b")
+	a, b := filepath.Join(base, "a"), filepath.Join(base, "b")
+	commit := func(dir, name string) string {
+		return sh(t, dir, "echo "+name+" > new-"+name+" && git add . && git commit -qm "+name+" && git rev-parse HEAD")
+	}
+	want := map[string]bool{} // by commit
+	push := func(name string) {
+		want[commit(a, name)] = true
+		sh(t, a, "git push -q")
+	}
+	push("one")
+	push("two")
+	sh(t, b, "git pull -q --ff-only") // below the tip, and the tip
+	want[commit(b, "here")] = false
+	want[sh(t, b, "git commit -q --amend -m again && git rev-parse HEAD")] = false
+	push("three")
+	push("four")
+	for n, pull := range []string{"git pull -q --rebase", "git fetch -q && git rebase -q origin/main", "git pull -q --no-rebase --no-edit"} {
+		want[sh(t, b, pull+" && git rev-parse HEAD")] = false
+		sh(t, b, "git push -q")
+		sh(t, a, "git pull -q --rebase") // which brings only the commits of others
+		push(fmt.Sprint("a", n))
+		want[commit(b, fmt.Sprint("b", n))] = false
+	}
+	sh(t, b, "git pull -q --rebase")
+	// A branch that was merged, and whose worktree and branch are gone.
+	sh(t, b, "git worktree add -q -b feat ../feat")
+	want[commit(filepath.Join(base, "feat"), "below")], want[commit(filepath.Join(base, "feat"), "feat")] = false, false
+	sh(t, b, "git merge -q feat && git worktree remove ../feat && git branch -q -d feat")
+	// From another clone, without a remote.
+	theirs := commit(a, "direct")
+	want[theirs], want[commit(a, "direct2")] = true, true
+	sh(t, b, "git fetch -q ../a HEAD && git merge -q FETCH_HEAD -m merged")
+
+	r := find(t, b)
+	for c, want := range want {
+		if got, err := r.Fetched(t.Context(), c); err != nil || got != want {
+			t.Errorf("Fetched(%s) = %v, %v; want %v", sh(t, b, "git log -1 --format=%s "+c), got, err, want)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -19,13 +20,13 @@ var ErrNoRepo = errors.New("git: not a repository")
 // A Repo is a repository as seen from one of its worktrees, or a bare one.
 type Repo struct {
 	// Root is the top directory of the worktree; for a bare repository, the
-	// repository itself.
+	// repository itself, or the directory whose .git it is.
 	Root string
 	// Dir is the git directory of the worktree, with its HEAD and index.
 	Dir string
 	// Common is the git directory that all worktrees share, with refs and objects.
 	Common string
-	// Bare is set if there is no worktree.
+	// Bare is set if there is no worktree: no files are checked out in Root.
 	Bare bool
 	// Foreign says why the git directory may belong to something else than the worktree,
 	// in half a sentence; empty if it does not. Then the worktree names it, but it does not
@@ -37,7 +38,8 @@ type Repo struct {
 
 // Find finds the repository that a directory is in. It reads files only. A bare repository
 // inside a worktree is a part of its content, like any other directory: whoever wrote the
-// content wrote its configuration, too.
+// content wrote its configuration, too. The same holds below a directory that has .bossman, which
+// makes it a project without git.
 func Find(dir string) (*Repo, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -50,10 +52,12 @@ func Find(dir string) (*Repo, error) {
 	for {
 		r, ok := At(dir)
 		switch {
-		case ok && !r.Bare:
+		case ok && (!r.Bare || r.Root != r.Dir): // content has no .git
 			return r, nil
 		case ok && bare == nil:
 			bare = r
+		case bare != nil && isProject(dir):
+			return nil, ErrNoRepo
 		}
 		up := filepath.Dir(dir)
 		if up == dir {
@@ -65,6 +69,23 @@ func Find(dir string) (*Repo, error) {
 		return nil, ErrNoRepo
 	}
 	return bare, nil
+}
+
+// isProject reports whether a directory has a board without git. The home directory and those
+// above it are none.
+func isProject(dir string) bool {
+	if _, err := os.Lstat(filepath.Join(dir, ".bossman")); err != nil {
+		return false
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return true
+	}
+	if real, err := filepath.EvalSymlinks(home); err == nil {
+		home = real
+	}
+	rel, err := filepath.Rel(dir, home)
+	return err != nil || !filepath.IsLocal(rel)
 }
 
 // At returns the repository whose worktree has its top in dir, or the bare repository
@@ -86,6 +107,7 @@ func At(dir string) (*Repo, bool) {
 		if r.Common != r.Dir {
 			r.Foreign = fmt.Sprintf("its .git/commondir leads to %q", r.Common)
 		}
+		r.Bare = r.isBare()
 		return r, true
 	}
 	target, ok := pointer(dot, info)
@@ -96,13 +118,73 @@ func At(dir string) (*Repo, bool) {
 	if !r.setCommon() {
 		return nil, false
 	}
-	if rel, err := filepath.Rel(dir, r.Common); err == nil && filepath.IsLocal(rel) {
+	r.Bare = r.isBare()
+	if r.beside() {
 		return r, true // as .git -> .bare: whoever wrote the one wrote the other
 	}
 	if !r.named() {
 		r.Foreign = fmt.Sprintf("its .git leads to %q, which does not name this directory as its worktree", r.Dir)
 	}
 	return r, true
+}
+
+// beside reports whether the git directory is a hidden directory in the top of the worktree, is
+// reached without a symbolic link, and does not say whose it is. Others in the worktree may be
+// repositories on their own, such as web/.bare or web.git.
+func (r *Repo) beside() bool {
+	root, err := filepath.EvalSymlinks(r.Root)
+	if err != nil {
+		return false
+	}
+	common, err := filepath.EvalSymlinks(r.Common)
+	if err != nil {
+		return false
+	}
+	if _, says := r.workTree(); says {
+		return false
+	}
+	name := filepath.Base(common)
+	return filepath.Dir(common) == root && strings.HasPrefix(name, ".") && name != ".git"
+}
+
+// Main returns the main worktree of a repository, or the bare repository. common is the git
+// directory that its worktrees share.
+func Main(common string) (*Repo, bool) {
+	for _, dir := range []string{filepath.Dir(common), common} {
+		if r, ok := At(dir); ok && r.Common == common {
+			return r, true
+		}
+	}
+	return nil, false
+}
+
+// isBare reports whether the git directory is configured to have no worktree, though something
+// named .git leads to it: web/.git, or web/.bare, with the worktrees beside it. For git, too,
+// such a setting says nothing about linked worktrees.
+func (r *Repo) isBare() (bare bool) {
+	if r.Common != r.Dir {
+		return false
+	}
+	for _, name := range []string{"config", "config.worktree"} {
+		for key, value := range r.settings(name) {
+			if key == "core.bare" {
+				bare = !isFalse(value)
+			}
+		}
+	}
+	return bare
+}
+
+// ownDirs lists the git directories of a worktree that lie in it under another name than .git,
+// relative to its top and with slashes.
+func (r *Repo) ownDirs() (paths []string) {
+	for _, dir := range []string{r.Dir, r.Common} {
+		rel, err := filepath.Rel(r.Root, dir)
+		if rel = filepath.ToSlash(rel); err == nil && filepath.IsLocal(rel) && !slices.Contains(strings.Split(rel, "/"), ".git") {
+			paths = append(paths, rel)
+		}
+	}
+	return paths
 }
 
 // pointer returns the git directory that a file .git or a symbolic link of that name leads
@@ -149,14 +231,20 @@ func (r *Repo) named() bool {
 	if r.Common != r.Dir {
 		return false
 	}
+	tree, ok := r.workTree()
+	return ok && same(resolve(r.Dir, tree), r.Root)
+}
+
+// workTree returns the worktree that the configuration names.
+func (r *Repo) workTree() (path string, ok bool) {
 	for _, name := range []string{"config.worktree", "config"} {
 		for key, value := range r.settings(name) {
 			if key == "core.worktree" {
-				return same(resolve(r.Dir, value), r.Root)
+				return value, true
 			}
 		}
 	}
-	return false
+	return "", false
 }
 
 // resolve returns what a path in a file of dir means.

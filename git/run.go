@@ -2,6 +2,7 @@ package git
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/bossman-dev/bossman/proc"
@@ -19,12 +21,44 @@ import (
 // ErrNoGit means that there is no program git where programs are searched for.
 var ErrNoGit = errors.New("git is not in the PATH of this process")
 
-// Installed returns ErrNoGit if there is no git.
+// An OldError says that the git in the PATH is older than 2.31. Such a git ignores the settings
+// that turn a repository's own commands off.
+type OldError struct{ Version string }
+
+func (e *OldError) Error() string {
+	return fmt.Sprintf("git %.20q is too old: Bossman needs 2.31 or newer", e.Version)
+}
+
+// known are the versions of the programs that were looked at, by path.
+var known sync.Map
+
+// Installed returns ErrNoGit if there is no git, and an *OldError if it is too old.
 func Installed() error {
-	if _, err := exec.LookPath("git"); err != nil {
+	path, err := exec.LookPath("git")
+	if err != nil {
 		return ErrNoGit
 	}
-	return nil
+	if v, ok := known.Load(path); ok {
+		return v.(version).check()
+	}
+	out, err := exec.Command(path, "version").Output()
+	if err != nil {
+		return fmt.Errorf("git version: %w", err)
+	}
+	v := version(strings.TrimSpace(strings.TrimPrefix(string(out), "git version ")))
+	known.Store(path, v)
+	return v.check()
+}
+
+// A version is what git version says, such as 2.39.5 or 2.50.1 (Apple Git-155).
+type version string
+
+func (v version) check() error {
+	var major, minor int
+	if n, _ := fmt.Sscanf(string(v), "%d.%d", &major, &minor); n == 2 && (major > 2 || major == 2 && minor >= 31) {
+		return nil
+	}
+	return &OldError{string(v)}
 }
 
 // An Error says that git failed.
@@ -39,8 +73,14 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	// What git complains about may be text of the repository.
-	if lines := strings.TrimSpace(e.Output); lines != "" {
+	// What git complains about may be text of the repository. Its warnings quote files.
+	var lines []string
+	for line := range strings.Lines(e.Output) {
+		if strings.HasPrefix(line, "fatal: ") || strings.HasPrefix(line, "error: ") {
+			lines = append(lines, strings.TrimSpace(line))
+		}
+	}
+	if lines := strings.Join(lines, "\n"); lines != "" {
 		return fmt.Sprintf("git %s: %v: %.400q", e.Args[0], e.err, lines)
 	}
 	return fmt.Sprintf("git %s: %v", e.Args[0], e.err)
@@ -76,6 +116,7 @@ var safeOptions = []string{
 type call struct {
 	args   []string
 	env    []string // in addition
+	set    settings // above those of all files; env has none then
 	stdin  string
 	memory int64 // bounds what git may allocate, if it is more than a read needs
 }
@@ -88,12 +129,12 @@ func (r *Repo) git(ctx context.Context, args ...string) (string, error) {
 }
 
 func (r *Repo) run(ctx context.Context, c call) (string, error) {
-	if err := r.look(); err != nil {
+	if err := cmp.Or(Installed(), r.look()); err != nil {
 		return "", &Error{Args: c.args, Exit: -1, err: err}
 	}
 	cmd := exec.Command("git", append(append([]string{}, safeOptions...), c.args...)...)
 	cmd.Dir = r.Root
-	cmd.Env = append(r.environment(), c.env...)
+	cmd.Env = slices.Concat(r.environment(), c.env, c.set.env())
 	cmd.Stdin = strings.NewReader(c.stdin)
 	cmd.WaitDelay = killDelay
 	out, complaints := &limited{limit: maxOutput}, &limited{limit: maxErrors, tail: true}
@@ -164,16 +205,24 @@ func (r *Repo) look() error {
 // plain refuses a repository in which a pipe, a device or a file without measure stands in
 // place of a file that git reads: git would wait for it, or read it whole.
 func (r *Repo) plain() error {
+	own := r.resolved()
 	for name, limit := range map[string]int64{
 		"HEAD": maxSmall, "commondir": maxSmall, "gitdir": maxSmall, "config": maxConfig, "config.worktree": maxConfig, "index": maxIndex, "packed-refs": maxPacked,
 		"shallow": maxPacked, "info/attributes": maxConfig, "info/exclude": maxConfig, "info/grafts": maxConfig, "info/sparse-checkout": maxConfig, "objects/info/alternates": maxConfig,
 	} {
 		for _, dir := range []string{r.Dir, r.Common} {
-			path := filepath.Join(dir, filepath.FromSlash(name))
+			name := filepath.FromSlash(name)
+			path := filepath.Join(dir, name)
+			if err := inside(own, dir, name); err != nil {
+				return err
+			}
 			if info, err := os.Stat(path); err == nil && (!info.Mode().IsRegular() || info.Size() > limit) {
 				return fmt.Errorf("%q is not a regular file of at most %d bytes", path, limit)
 			}
 		}
+	}
+	if _, err := r.objectDirs(); err != nil {
+		return err
 	}
 	files := slices.Concat(r.included(filepath.Join(r.Common, "config"), 0), r.included(filepath.Join(r.Common, "config.worktree"), 0))
 	if r.Dir != r.Common {
@@ -183,7 +232,7 @@ func (r *Repo) plain() error {
 		files = append(files, filepath.Join(r.Root, ".gitattributes"), filepath.Join(r.Root, ".gitignore"))
 	}
 	for _, path := range files {
-		if info, err := os.Stat(path); err == nil && !info.IsDir() && (!info.Mode().IsRegular() || info.Size() > maxConfig) {
+		if info, err := os.Stat(path); err == nil && path != os.DevNull && !info.IsDir() && (!info.Mode().IsRegular() || info.Size() > maxConfig) {
 			return fmt.Errorf("%q, which git reads, is not a regular file of at most %d bytes", path, maxConfig)
 		}
 	}
@@ -191,11 +240,46 @@ func (r *Repo) plain() error {
 		if err != nil || e.IsDir() {
 			return nil
 		}
+		if name, err := filepath.Rel(r.Common, path); err == nil && e.Type()&fs.ModeSymlink != 0 {
+			if err := inside(own, r.Common, name); err != nil {
+				return err
+			}
+		}
 		if info, err := os.Stat(path); err == nil && !info.IsDir() && (!info.Mode().IsRegular() || info.Size() > maxSmall) {
 			return fmt.Errorf("%q is not a regular file of at most %d bytes", path, maxSmall)
 		}
 		return nil
 	})
+}
+
+// resolved returns the git directories as they are without symbolic links.
+func (r *Repo) resolved() (dirs []string) {
+	for _, dir := range []string{r.Common, r.Dir} {
+		if dir, err := filepath.EvalSymlinks(dir); err == nil && !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
+}
+
+// inside refuses a symbolic link out of a repository, whose git directories are own, in place of
+// one of git's own files: git quotes in its complaints what it cannot read there. The same file
+// of another repository is fine: there are tools that share them.
+func inside(own []string, dir, name string) error {
+	path := filepath.Join(dir, name)
+	target, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return nil // it is not there, or leads nowhere
+	}
+	for _, dir := range own {
+		if strings.HasPrefix(target, dir+string(filepath.Separator)) {
+			return nil
+		}
+	}
+	if other, ok := strings.CutSuffix(target, string(filepath.Separator)+name); ok && isCommon(other) {
+		return nil
+	}
+	return fmt.Errorf("%q leads out of the repository by a symbolic link", path)
 }
 
 // maxConfig bounds the files of a repository that people write.
@@ -211,7 +295,8 @@ func (r *Repo) environment() []string {
 		}
 	}
 	env = append(
-		env, "GIT_DIR="+r.Dir, "GIT_NO_LAZY_FETCH=1", "GIT_NO_REPLACE_OBJECTS=1", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0",
+		env, "GIT_DIR="+r.Dir, "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none", // versions without the first would fetch an object that is missing, by a command of the repository
+		"GIT_NO_REPLACE_OBJECTS=1", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0",
 		"GIT_ASKPASS=true", "GIT_PAGER=cat", "GIT_EDITOR=true", "LC_ALL=C",
 	)
 	if !r.Bare {

@@ -25,18 +25,25 @@ type Snapshot struct {
 }
 
 // Snapshot stores what is in the worktree, committed or not, without touching the
-// branch, the index or a file, and without running a hook. It runs the clean filters of
+// branch, the index or a file, and without running a hook. The repository's own git directory
+// is never in it. It runs the clean filters of
 // the user's and the system's configuration, and of those that the repository and its
 // submodules configure the ones that accept accepts, as Filters lists them; nil accepts none.
 // If another one applies to a file that has to be stored, the error is a *FilterError.
 func (r *Repo) Snapshot(ctx context.Context, accept func(filter string) bool) (Snapshot, error) {
-	return r.snapshot(ctx, accept, 0)
+	return r.snapshot(ctx, snapping{accept: accept}, 0)
+}
+
+// A snapping says how a snapshot is made.
+type snapping struct {
+	accept func(filter string) bool // nil accepts none
+	outer  bool                     // leave out repositories that nobody has added
 }
 
 // snapshot is Snapshot for a repository that lies in depth others, as a submodule.
-func (r *Repo) snapshot(ctx context.Context, accept func(filter string) bool, depth int) (Snapshot, error) {
+func (r *Repo) snapshot(ctx context.Context, how snapping, depth int) (Snapshot, error) {
 	if r.Bare {
-		return Snapshot{}, fmt.Errorf("%w: %q has no worktree", ErrNoRepo, r.Root)
+		return Snapshot{}, fmt.Errorf("%w: no files are checked out in %q", ErrNoRepo, r.Root)
 	}
 	if err := r.keepsObjects(); err != nil {
 		return Snapshot{}, err
@@ -66,7 +73,10 @@ func (r *Repo) snapshot(ctx context.Context, accept func(filter string) bool, de
 	if err != nil {
 		return Snapshot{}, err
 	}
-	set, refused := filters.without(accept)
+	set, refused := filters.without(how.accept, stores)
+	if odd := filters.unaccepted(how.accept); odd != nil {
+		return Snapshot{}, odd
+	}
 	if !same(r.Dir, filepath.Join(filepath.Dir(r.Dir), strings.ToUpper(filepath.Base(r.Dir)))) {
 		// The file system tells cases apart, whatever the clone's configuration says.
 		set = append(set, setting{"core.ignoreCase", "false"})
@@ -78,12 +88,19 @@ func (r *Repo) snapshot(ctx context.Context, accept func(filter string) bool, de
 	if err := r.unlink(ctx, env, links); err != nil {
 		return Snapshot{}, err
 	}
-	lines, alone, err := r.relinked(ctx, links, accept, depth)
+	lines, alone, err := r.relinked(ctx, links, how, depth)
 	if err != nil {
 		return Snapshot{}, err
 	}
+	if how.outer {
+		nested, err := r.nested(ctx)
+		if err != nil {
+			return Snapshot{}, err
+		}
+		alone = append(alone, nested...)
+	}
 	paths := ":/\x00"
-	for _, path := range alone {
+	for _, path := range append(alone, r.ownDirs()...) {
 		paths += ":(top,exclude,literal)" + path + "\x00"
 	}
 	add := []string{"add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul"}
@@ -114,7 +131,7 @@ func (r *Repo) snapshot(ctx context.Context, accept func(filter string) bool, de
 			return Snapshot{}, fmt.Errorf("git takes %q for a repository, and Bossman does not", l.path)
 		}
 	}
-	more, _, err := r.relinked(ctx, links, accept, depth)
+	more, _, err := r.relinked(ctx, links, how, depth)
 	if err != nil {
 		return Snapshot{}, err
 	}
@@ -137,9 +154,31 @@ const (
 // be unchanged, at files outside a sparse checkout that are there all the same, and at files
 // whose time of modification was set, which may be that of an earlier content.
 func (r *Repo) clearFlags(ctx context.Context, env []string) error {
-	out, err := r.run(ctx, call{args: []string{"ls-files", "--stage", "-v", "-z"}, env: env})
+	f, err := r.flagged(ctx, env)
 	if err != nil {
 		return err
+	}
+	for flag, paths := range f.flags() {
+		if err := r.updateIndex(ctx, env, paths, flag, "--stdin"); err != nil {
+			return err
+		}
+	}
+	return r.updateIndex(ctx, env, f.set, "--index-info") // without a time
+}
+
+// flagged are the files of an index at which git does not look, as lines for git: those that are
+// assumed to be unchanged, those that are skipped and are there, and those whose time was set.
+type flagged struct{ assumed, skipped, set string }
+
+// flags are the options that make git look again, with the files.
+func (f flagged) flags() map[string]string {
+	return map[string]string{"--no-assume-unchanged": f.assumed, "--no-skip-worktree": f.skipped}
+}
+
+func (r *Repo) flagged(ctx context.Context, env []string) (flagged, error) {
+	out, err := r.run(ctx, call{args: []string{"ls-files", "--stage", "-v", "-z"}, env: env})
+	if err != nil {
+		return flagged{}, err
 	}
 	var assumed, skipped, set strings.Builder
 	for entry := range strings.SplitSeq(out, "\x00") {
@@ -162,12 +201,7 @@ func (r *Repo) clearFlags(ctx context.Context, env []string) error {
 			set.WriteString(staged + "\x00")
 		}
 	}
-	for flag, paths := range map[string]string{"--no-assume-unchanged": assumed.String(), "--no-skip-worktree": skipped.String()} {
-		if err := r.updateIndex(ctx, env, paths, flag, "--stdin"); err != nil {
-			return err
-		}
-	}
-	return r.updateIndex(ctx, env, set.String(), "--index-info") // without a time
+	return flagged{assumed.String(), skipped.String(), set.String()}, nil
 }
 
 // Changed lists the paths that differ between two trees, at most limit, and says which are

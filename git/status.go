@@ -3,6 +3,9 @@ package git
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 )
 
@@ -38,13 +41,56 @@ func (r *Repo) Status(ctx context.Context) (Status, error) {
 	return s, nil
 }
 
-// porcelain is what git status says for programs, without running a filter.
+// porcelain is what git status says for programs about the worktree and its submodules, without
+// running a filter. It looks at each submodule by itself: git would run what that configures.
 func (r *Repo) porcelain(ctx context.Context, options ...string) (string, error) {
+	return r.porcelainAt(ctx, 0, options)
+}
+
+func (r *Repo) porcelainAt(ctx context.Context, depth int, options []string) (string, error) {
+	out, err := r.ownPorcelain(ctx, options)
+	if err != nil || depth == maxNesting {
+		return out, err
+	}
+	if _, err := os.Lstat(filepath.Join(r.Root, ".gitmodules")); err != nil {
+		return out, nil
+	}
+	links, err := r.links(ctx, nil)
+	if err != nil {
+		return "", err
+	}
+	for _, l := range links {
+		sub := r.submodule(l.path)
+		if sub == nil {
+			continue
+		}
+		inside, err := sub.porcelainAt(ctx, depth+1, options)
+		if err != nil {
+			return "", fmt.Errorf("submodule %q: %w", l.path, err)
+		}
+		for line := range strings.SplitSeq(strings.TrimSuffix(inside, "\x00"), "\x00") {
+			if file := looseFile(line); file != "" {
+				out += strings.TrimSuffix(line, file) + l.path + "/" + file + "\x00"
+			}
+		}
+	}
+	return out, nil
+}
+
+// ownPorcelain is porcelain without the files of submodules. Other worktrees that lie in this one
+// are no files of it.
+func (r *Repo) ownPorcelain(ctx context.Context, options []string) (string, error) {
 	env, err := r.withoutFilters(ctx)
 	if err != nil {
 		return "", err
 	}
 	args := append([]string{"status", "--porcelain=v2", "-z", "--no-renames", "--ignore-submodules=dirty"}, options...)
+	if not := append(r.ownDirs(), r.inside()...); len(not) > 0 {
+		args = append(args, "--", ":/")
+		for _, path := range not {
+			args = append(args, ":(top,exclude,literal)"+path)
+		}
+	}
 	return r.run(ctx, call{args: args, env: env})
 }
 

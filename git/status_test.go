@@ -63,3 +63,29 @@ func TestStatus_runsNothing(t *testing.T) {
 		t.Error("git status did not run the filter: this test shows nothing")
 	}
 }
+
+// TestStatus_submodule: a file in a submodule is one of the worktree, and what a submodule
+// configures does not run.
+func TestStatus_submodule(t *testing.T) {
+	r, dir := newRepo(t)
+	canary := filepath.Join(filepath.Dir(dir), "canary")
+	sh(t, dir, "git init -q ../lib && cd ../lib && echo s > s && echo '* filter=f' > .gitattributes && git add . && git commit -qm s && cd "+dir+
+		" && git -c protocol.file.allow=always submodule --quiet add ../lib sub && git commit -qm sub && git -C sub config filter.f.clean 'touch "+canary+"; cat'")
+	before, err := r.Loose(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, err := r.Status(t.Context()); err != nil || s.Uncommitted != 0 {
+		t.Errorf("Status = %+v, %v; want nothing uncommitted", s, err)
+	}
+	sh(t, dir, "echo more >> sub/s && echo new > sub/lib.c")
+	if s, err := r.Status(t.Context()); err != nil || s.Uncommitted != 2 {
+		t.Errorf("Status = %+v, %v; want two uncommitted files of the submodule", s, err)
+	}
+	if after, err := r.Loose(t.Context()); err != nil || after == before {
+		t.Errorf("Loose is the same, %v", err)
+	}
+	if _, err := os.Lstat(canary); err == nil {
+		t.Error("a filter of the submodule ran")
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -49,7 +50,17 @@ func (r *Repo) inner(path string) *Repo {
 		return nil
 	}
 	sub, ok := At(filepath.Join(r.Root, path))
-	if !ok || sub.Bare {
+	if !ok || sub.Bare && sub.Root == sub.Dir {
+		return nil
+	}
+	return sub
+}
+
+// submodule is inner for a repository that is neither another worktree of this one nor foreign to
+// its directory.
+func (r *Repo) submodule(path string) *Repo {
+	sub := r.inner(path)
+	if sub == nil || sub.Common == r.Common || sub.Foreign != "" {
 		return nil
 	}
 	return sub
@@ -98,7 +109,7 @@ func (r *Repo) unlink(ctx context.Context, env []string, links []link) error {
 //   - Files without a repository are files.
 //
 // It also returns the directories that git add leaves alone.
-func (r *Repo) relinked(ctx context.Context, links []link, accept func(filter string) bool, depth int) (lines string, alone []string, err error) {
+func (r *Repo) relinked(ctx context.Context, links []link, how snapping, depth int) (lines string, alone []string, err error) {
 	var in strings.Builder
 	own := r.Worktrees()
 	for _, l := range links {
@@ -118,7 +129,7 @@ func (r *Repo) relinked(ctx context.Context, links []link, accept func(filter st
 			return "", nil, fmt.Errorf("submodules lie more than %d deep in %q", maxNesting, r.Root)
 		default:
 			alone = append(alone, l.path)
-			if object, err = sub.content(ctx, accept, depth+1); err != nil {
+			if object, err = sub.content(ctx, how, depth+1); err != nil {
 				return "", nil, fmt.Errorf("submodule %q: %w", l.path, err)
 			}
 		}
@@ -130,8 +141,8 @@ func (r *Repo) relinked(ctx context.Context, links []link, accept func(filter st
 }
 
 // content is the commit that is checked out, or the tree of what is there if that differs.
-func (r *Repo) content(ctx context.Context, accept func(filter string) bool, depth int) (object string, err error) {
-	s, err := r.snapshot(ctx, accept, depth)
+func (r *Repo) content(ctx context.Context, how snapping, depth int) (object string, err error) {
+	s, err := r.snapshot(ctx, how, depth)
 	if err != nil || s.Base == "" {
 		return s.Tree, err
 	}
@@ -149,4 +160,73 @@ func (r *Repo) updateIndex(ctx context.Context, env []string, lines string, args
 	}
 	_, err := r.run(ctx, call{args: append([]string{"update-index", "-z"}, args...), env: env, stdin: lines})
 	return err
+}
+
+// treeLinks returns the gitlinks of a commit or a tree, by path.
+func (r *Repo) treeLinks(ctx context.Context, tree string) (map[string]string, error) {
+	out, err := r.git(ctx, "ls-tree", "-r", "-z", "--full-tree", "--end-of-options", tree)
+	links := map[string]string{}
+	for entry := range strings.SplitSeq(out, "\x00") {
+		facts, path, _ := strings.Cut(entry, "\t")
+		if fields := strings.Fields(facts); len(fields) == 3 && fields[0] == gitlink { // the mode, the type and the object
+			links[path] = fields[2]
+		}
+	}
+	return links, err
+}
+
+// Unseen lists the submodules of a tree whose files are not in the worktree, and that are not the
+// same in another commit. An empty commit has none.
+func (r *Repo) Unseen(ctx context.Context, tree, before string) ([]string, error) {
+	return r.newLinks(ctx, tree, before, func(path, now, old string) bool { return now != old && r.missing(path) })
+}
+
+// Unnamed lists the gitlinks of a commit that its .gitmodules does not name, and that another
+// commit does not have: no clone gets what is in them. An empty commit has none.
+func (r *Repo) Unnamed(ctx context.Context, commit, before string) ([]string, error) {
+	var named map[string]bool
+	return r.newLinks(ctx, commit, before, func(path, _, old string) bool {
+		if named == nil {
+			named = r.modules(ctx, commit)
+		}
+		return old == "" && !named[path]
+	})
+}
+
+// modules returns the paths of the submodules that the .gitmodules of a commit or a tree names.
+func (r *Repo) modules(ctx context.Context, tree string) map[string]bool {
+	named := map[string]bool{}
+	out, err := r.git(ctx, "config", "--blob", tree+":.gitmodules", "--null", "--get-regexp", `^submodule\..*\.path$`)
+	for setting := range strings.SplitSeq(out, "\x00") {
+		if _, path, ok := strings.Cut(setting, "\n"); ok && err == nil { // without the file there are none
+			named[path] = true
+		}
+	}
+	return named
+}
+
+// newLinks lists the gitlinks of a tree for which is returns true, given what they were before.
+func (r *Repo) newLinks(ctx context.Context, tree, before string, is func(path, now, old string) bool) (paths []string, err error) {
+	links, err := r.treeLinks(ctx, tree)
+	if err != nil || len(links) == 0 {
+		return nil, err
+	}
+	old := map[string]string{}
+	if before != "" {
+		if old, err = r.treeLinks(ctx, before); err != nil {
+			return nil, err
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(links)) {
+		if is(path, links[path], old[path]) {
+			paths = append(paths, path)
+		}
+	}
+	return paths, nil
+}
+
+// missing reports whether nothing is checked out in the directory of a gitlink.
+func (r *Repo) missing(path string) bool {
+	entries, err := os.ReadDir(filepath.Join(r.Root, filepath.FromSlash(path)))
+	return errors.Is(err, fs.ErrNotExist) || r.hasDir(path) && err == nil && len(entries) == 0
 }

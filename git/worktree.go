@@ -2,10 +2,12 @@ package git
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -13,12 +15,22 @@ import (
 // It reads files only.
 func (r *Repo) Worktrees() []*Repo {
 	var list []*Repo
-	for _, root := range append([]string{filepath.Dir(r.Common)}, r.linked()...) { // the main worktree, unless the repository is bare
+	for _, root := range append([]string{filepath.Dir(r.Common)}, r.linked()...) { // the main worktree, if there is one
 		if w, ok := At(root); ok && !w.Bare && w.Common == r.Common {
 			list = append(list, w)
 		}
 	}
 	return list
+}
+
+// inside lists the worktrees that lie in this one, relative to its top and with slashes.
+func (r *Repo) inside() (paths []string) {
+	for _, w := range r.Worktrees() {
+		if rel, err := filepath.Rel(r.Root, w.Root); err == nil && filepath.IsLocal(rel) && rel != "." {
+			paths = append(paths, filepath.ToSlash(rel))
+		}
+	}
+	return paths
 }
 
 // linked lists the directories that the repository has as linked worktrees, whether they are
@@ -35,6 +47,140 @@ func (r *Repo) linked() (roots []string) {
 		}
 	}
 	return roots
+}
+
+// Linked returns the linked worktree of the repository that has its top in dir. It is an error if
+// something else is there: a clone, a worktree of another repository, a link to one, or anything
+// whose git directory is not one of those that the repository has for its worktrees.
+func (r *Repo) Linked(dir string) (*Repo, error) {
+	for path, is := range map[string]func(fs.FileMode) bool{dir: fs.FileMode.IsDir, filepath.Join(dir, ".git"): fs.FileMode.IsRegular} {
+		if info, err := os.Lstat(path); err != nil || !is(info.Mode()) {
+			return nil, fmt.Errorf("%q is not a linked worktree", dir)
+		}
+	}
+	w, ok := At(dir)
+	if !ok || w.Common != r.Common || w.Foreign != "" || filepath.Dir(w.Dir) != filepath.Join(r.Common, "worktrees") {
+		return nil, fmt.Errorf("%q is not a linked worktree of %q", dir, r.Common)
+	}
+	return w, w.writable()
+}
+
+// link makes a linked worktree without files in a directory that is empty or not there, with a
+// detached HEAD. git worktree add would run hooks and filters that the configuration has for the
+// new worktree alone, and that nobody can know before it is there; and git worktree prune deletes
+// whatever looks to it like a worktree that has gone.
+func (r *Repo) link(dir, commit string) (w *Repo, err error) {
+	if err := r.writable(); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || !info.IsDir() || len(entries) > 0 {
+		return nil, errors.Join(err, fmt.Errorf("%q is not an empty directory: no worktree is made there", dir))
+	}
+	if err := r.forget(dir); err != nil {
+		return nil, err
+	}
+	own, err := r.makeDir(filepath.Base(dir))
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(own))
+		}
+	}()
+	locked := filepath.Join(own, "locked") // git does not prune it meanwhile
+	for _, f := range [][2]string{
+		{locked, "initializing"},
+		{filepath.Join(own, "HEAD"), commit},
+		{filepath.Join(own, "commondir"), "../.."},
+		{filepath.Join(own, "gitdir"), filepath.Join(dir, ".git")},
+		{filepath.Join(dir, ".git"), "gitdir: " + own},
+	} {
+		if err := put(f[0], f[1]+"\n"); err != nil {
+			return nil, err
+		}
+	}
+	if err := r.copySparse(own); err != nil {
+		return nil, err
+	}
+	if err := os.Remove(locked); err != nil {
+		return nil, err
+	}
+	return r.Linked(dir)
+}
+
+// maxSame bounds how many worktrees have directories of the same name.
+const maxSame = 10_000
+
+// makeDir makes a git directory for a worktree in a directory of this name.
+func (r *Repo) makeDir(name string) (string, error) {
+	if !validRef("refs/" + name) {
+		name = "worktree"
+	}
+	all := filepath.Join(r.Common, "worktrees")
+	if err := os.Mkdir(all, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", err
+	}
+	dir := filepath.Join(all, name)
+	for n := 1; ; n++ {
+		err := os.Mkdir(dir, 0o755)
+		if err == nil || !errors.Is(err, fs.ErrExist) || n == maxSame {
+			return dir, err
+		}
+		dir = filepath.Join(all, name+strconv.Itoa(n))
+	}
+}
+
+// copySparse makes a worktree, whose git directory is dir, have as much of the files as this one.
+func (r *Repo) copySparse(dir string) error {
+	from := filepath.Join(r.Dir, "info", "sparse-checkout")
+	if _, err := os.Lstat(from); err != nil {
+		return nil // it has them all
+	}
+	var lines string
+	for key, value := range configFile(filepath.Join(r.Dir, "config.worktree")) {
+		switch key {
+		case "core.sparsecheckout", "core.sparsecheckoutcone", "index.sparse":
+			section, name, _ := strings.Cut(key, ".")
+			lines += fmt.Sprintf("[%s]\n\t%s = %t\n", section, name, !isFalse(value))
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "info"), 0o755); err != nil {
+		return err
+	}
+	if err := copyFile(filepath.Join(dir, "info", "sparse-checkout"), from); err != nil || lines == "" {
+		return err
+	}
+	return put(filepath.Join(dir, "config.worktree"), lines)
+}
+
+// forget forgets a linked worktree that was in a directory in which there is none any more.
+func (r *Repo) forget(dir string) error {
+	entries, err := os.ReadDir(filepath.Join(r.Common, "worktrees"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, e := range entries {
+		own := filepath.Join(r.Common, "worktrees", e.Name())
+		if text, failed := readSmall(filepath.Join(own, "gitdir")); e.IsDir() && failed == nil && resolve(own, strings.TrimSpace(text)) == filepath.Join(dir, ".git") {
+			err = errors.Join(err, os.RemoveAll(own))
+		}
+	}
+	return err
+}
+
+// moved notes that a linked worktree is in another directory now.
+func (r *Repo) moved(to string) error {
+	dot := filepath.Join(to, ".git")
+	return errors.Join(put(filepath.Join(r.Dir, "gitdir"), dot+"\n"), put(dot, "gitdir: "+r.Dir+"\n"))
 }
 
 // Stale reports whether the repository has a linked worktree whose directory has gone. Its

@@ -51,3 +51,47 @@ func TestChanges(t *testing.T) {
 		sh(t, dir, "git checkout -q main && git reset -q --hard $(git rev-list --max-parents=0 HEAD) && git branch -q -D side || true")
 	}
 }
+
+// A directory whose .git leads to a bare repository in it is no worktree, and the git directory
+// of a worktree is no part of its content, whatever its name.
+func TestSnapshot_ownDirectory(t *testing.T) {
+	_, dir := newRepo(t)
+	base := filepath.Dir(dir)
+	sh(t, base, `git clone -q --bare repo web/.bare && cd web && echo gitdir: ./.bare > .git && git worktree add -q main main`)
+	web := find(t, filepath.Join(base, "web"))
+	if !web.Bare || web.Root != filepath.Join(base, "web") {
+		t.Fatalf("Find(web) = %+v, want a bare repository", web)
+	}
+	if inside := find(t, web.Dir); inside.Root != web.Root || !inside.Bare {
+		t.Errorf("Find(web/.bare) = %+v, want web", inside)
+	}
+	if s, err := web.Snapshot(t.Context(), nil); err == nil {
+		t.Errorf("Snapshot(web) = %+v, want an error", s)
+	}
+	if got := web.Worktree("main", web.Root); got == nil || got.Root != filepath.Join(base, "web", "main") {
+		t.Errorf("Worktree(main) = %+v, want web/main", got)
+	}
+	sh(t, web.Root, "git config extensions.worktreeConfig true && git config --unset core.bare && git config --worktree core.bare true")
+	if got := find(t, web.Root); !got.Bare {
+		t.Errorf("Find(web) with the setting in config.worktree = %+v, want a bare repository", got)
+	}
+
+	sh(t, base, `mkdir own && cd own && git init -q --separate-git-dir=.store . && echo one > one && git add one && git commit -qm one`)
+	own := find(t, filepath.Join(base, "own"))
+	before, err := own.Loose(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		s, err := own.Snapshot(t.Context(), nil)
+		if want := sh(t, dir, "git rev-parse HEAD^{tree}"); err != nil || own.Bare || s.Tree != want {
+			t.Errorf("Snapshot(own) = %v, %v; want the tree with one file, %s", s, err, want)
+		}
+	}
+	if after, err := own.Loose(t.Context()); err != nil || after != before {
+		t.Errorf("Loose(own) = %s, %v; want %s as before", after, err, before)
+	}
+	if s, err := own.Status(t.Context()); err != nil || s.Uncommitted != 0 {
+		t.Errorf("Status(own) = %+v, %v; want nothing uncommitted", s, err)
+	}
+}

@@ -88,6 +88,15 @@ func (c *Call) Pause(after time.Duration) {
 	}
 }
 
+// OnLost calls f, after the call, if the client was gone before the result was written, and did
+// not fetch it later. Not every transport finds that out. That f is not called does not mean
+// that the client has read the result.
+func (c *Call) OnLost(f func()) {
+	if l, ok := c.r.out.(Loser); ok {
+		l.OnLost(f)
+	}
+}
+
 // Wait releases the call's concurrency slot until resume is called, and lets the
 // next Ordered call begin. Use it while waiting for an event.
 func (c *Call) Wait() (resume func()) { return c.r.Wait() }

@@ -21,6 +21,13 @@ type Waiter interface {
 	Wait() (resume func())
 }
 
+// A Loser is a Sink that finds out if its response reached nobody.
+type Loser interface {
+	// OnLost calls f once it is known that the client was gone before the response was
+	// written, and did not fetch it later.
+	OnLost(f func())
+}
+
 // A Pauser is a Sink that can close its connection before the response is
 // ready, because the client will fetch the rest on another one.
 type Pauser interface {

@@ -8,6 +8,15 @@
 //
 // A process can leave its group (setsid), and its parent may be dead by then; the
 // marker in its environment still finds it. A process that also clears its
-// environment escapes. On Linux the child itself dies with this process, however that
-// dies. TryLock is a lock between processes that ends with its holder. On systems without /proc only the group is ended; on Windows only the child.
+// environment escapes from Start, but not from Mind, which puts a process of our own
+// between us and the child:
+//
+//	Mind ──► minder ──► child ──► its children …
+//
+// On Linux everything below a minder belongs to it, whatever it does. The minder ends all
+// of it when the child exits, when it is told to, and when we die, however that happens.
+//
+// On Linux a child of Start dies with this process. On systems without /proc only the
+// group is ended; on Windows only the child, and there are no minders.
+// TryLock is a lock between processes that ends with its holder.
 package proc

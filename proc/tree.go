@@ -91,16 +91,7 @@ func (t *Tree) End(grace time.Duration) (left int) {
 		}
 	}
 	kill(t.cmd.Process)
-	for deadline := time.Now().Add(killTime); ; time.Sleep(killPause) {
-		pids := survivors(t.cmd.Process.Pid, t.mark)
-		for _, pid := range pids {
-			killPid(pid)
-		}
-		if len(pids) == 0 || time.Now().After(deadline) {
-			left = len(pids)
-			break
-		}
-	}
+	left = endAll(func() []int { return survivors(t.cmd.Process.Pid, t.mark) })
 	<-t.done
 	return left
 }

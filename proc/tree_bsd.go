@@ -15,3 +15,16 @@ func survivors(group int, _ string) []int {
 	}
 	return nil
 }
+
+func ownSession() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+
+// adoptAll does nothing: on this system a process whose parent dies belongs to the first one.
+func adoptAll() error { return nil }
+
+// descendants finds nothing: the group is all that is known.
+func descendants() []int { return nil }
+
+func dup(from, to int) error { return syscall.Dup2(from, to) }
+
+// ofRun finds nothing, because this system does not show environments in files.
+func ofRun(string) []int { return nil }

@@ -15,32 +15,81 @@ func ownGroup() *syscall.SysProcAttr {
 }
 
 // survivors finds the running processes that are in the group or whose environment has
-// the marker. Zombies do not run, and this process does not count.
+// the marker.
 func survivors(group int, mark string) (pids []int) {
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return nil
-	}
-	want := append(append([]byte{0}, mark...), 0)
-	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil || pid == os.Getpid() {
-			continue
-		}
-		// In stat the name, in parentheses, is followed by state, parent and group.
-		stat, err := os.ReadFile("/proc/" + e.Name() + "/stat")
-		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-		if err != nil || len(fields) < 3 || fields[0] == "Z" || fields[0] == "X" {
-			continue
-		}
-		if fields[2] == strconv.Itoa(group) {
-			pids = append(pids, pid)
-			continue
-		}
-		environ, err := os.ReadFile("/proc/" + e.Name() + "/environ")
-		if err == nil && bytes.Contains(append([]byte{0}, environ...), want) {
+	for pid, fields := range processes() {
+		if fields[2] == strconv.Itoa(group) || marked(pid, mark+"\x00") {
 			pids = append(pids, pid)
 		}
 	}
 	return pids
 }
+
+// ofRun finds the running processes whose marker begins with a text.
+func ofRun(mark string) (pids []int) {
+	for pid := range processes() {
+		if marked(pid, mark) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// marked reports whether the environment of a process has a variable that begins with a text.
+func marked(pid int, text string) bool {
+	environ, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	return err == nil && bytes.Contains(append([]byte{0}, environ...), append([]byte{0}, text...))
+}
+
+// descendants finds the running processes below this one.
+func descendants() (pids []int) {
+	parents := map[int]int{}
+	for pid, fields := range processes() {
+		parents[pid], _ = strconv.Atoi(fields[1])
+	}
+	for pid := range parents {
+		for up, n := parents[pid], 0; up > 1 && n < len(parents); up, n = parents[up], n+1 {
+			if up == os.Getpid() {
+				pids = append(pids, pid)
+				break
+			}
+		}
+	}
+	return pids
+}
+
+// processes returns what stat says of each running process after its name: state, parent, group
+// and more. Zombies do not run, and this process does not count.
+func processes() map[int][]string {
+	list := map[int][]string{}
+	entries, _ := os.ReadDir("/proc")
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil || pid == os.Getpid() {
+			continue
+		}
+		stat, err := os.ReadFile("/proc/" + e.Name() + "/stat")
+		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // the name is in parentheses
+		if err == nil && len(fields) > 2 && fields[0] != "Z" && fields[0] != "X" {
+			list[pid] = fields
+		}
+	}
+	return list
+}
+
+// ownSession starts a minder in a session of its own: it outlives this process, and no key of a
+// terminal reaches it.
+func ownSession() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+
+// adoptAll makes this process the parent of every process below it whose parent dies.
+func adoptAll() error {
+	_, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, prSetChildSubreaper, 1, 0)
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+const prSetChildSubreaper = 36
+
+func dup(from, to int) error { return syscall.Dup3(from, to, 0) }

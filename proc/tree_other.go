@@ -3,6 +3,7 @@
 package proc
 
 import (
+	"errors"
 	"os"
 	"syscall"
 )
@@ -16,3 +17,10 @@ func kill(p *os.Process) { _ = p.Kill() }
 func killPid(int) {}
 
 func survivors(int, string) []int { return nil }
+
+func ownSession() *syscall.SysProcAttr { return nil }
+
+// RunMinder is not there on this system.
+func RunMinder([]string) error { return errors.ErrUnsupported }
+
+func ofRun(string) []int { return nil }

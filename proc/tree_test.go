@@ -128,8 +128,24 @@ func TestStart_nested(t *testing.T) {
 	}
 }
 
-// TestMain is also the child of TestStart_parentKilled.
+// TestMain is also the child of TestStart_parentKilled and TestMind_killed, and a minder.
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "minder" {
+		if RunMinder(os.Args[2:]) != nil {
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	if script := os.Getenv("PROC_TEST_MINDED"); script != "" {
+		cmd := exec.Command("sh", "-c", script)
+		cmd.Stdout = os.Stdout
+		m, err := Mind(cmd, []string{os.Args[0], "minder"}, "test", 5*time.Second)
+		if err != nil {
+			os.Exit(1)
+		}
+		m.Wait()
+		os.Exit(0)
+	}
 	if os.Getenv("PROC_TEST_PARENT") != "" {
 		cmd := exec.Command("sh", "-c", "echo $$; exec sleep 300")
 		cmd.Stdout = os.Stdout

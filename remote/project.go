@@ -81,6 +81,17 @@ var summary = op(access.Summary, func(ctx context.Context, c *call, in slugIn) (
 	return s, err
 })
 
+func (b *Board) Inbox(ctx context.Context, slug string) (board.Inbox, error) {
+	return inbox.fetch(ctx, b, nil, slugIn{slug})
+}
+
+var inbox = op(access.Inbox, func(ctx context.Context, c *call, in slugIn) (board.Inbox, error) {
+	if err := c.may(in.Slug); err != nil {
+		return board.Inbox{}, err
+	}
+	return c.Inbox(ctx, in.Slug)
+})
+
 func (b *Board) Pause(ctx context.Context, a board.Actor, slug string) error {
 	_, err := pause.fetch(ctx, b, &a, slugIn{slug})
 	return err

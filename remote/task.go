@@ -199,17 +199,18 @@ type reviewIn struct {
 	Verdict board.Verdict
 	Note    string
 	Claim   board.Handle
+	Attempt int `json:",omitzero"`
 }
 
 func (b *Board) Review(ctx context.Context, a board.Actor, id board.ID, d board.Decision) (board.Outcome, error) {
-	return outcomeOf(review.fetch(ctx, b, &a, reviewIn{id, d.Verdict, d.Note, d.Claim}))
+	return outcomeOf(review.fetch(ctx, b, &a, reviewIn{id, d.Verdict, d.Note, d.Claim, d.Attempt}))
 }
 
 var review = op(access.Review, func(ctx context.Context, c *call, in reviewIn) (outcome, error) {
 	if err := c.may(in.ID.Project); err != nil {
 		return outcome{}, err
 	}
-	o, err := c.Review(ctx, c.actor, in.ID, board.Decision{Verdict: in.Verdict, Note: in.Note, Claim: in.Claim})
+	o, err := c.Review(ctx, c.actor, in.ID, board.Decision{Verdict: in.Verdict, Note: in.Note, Claim: in.Claim, Attempt: in.Attempt})
 	return outcome{o, o.Again, o.Answers}, err
 })
 

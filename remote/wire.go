@@ -188,6 +188,9 @@ func (e *remoteError) Unwrap() error { return e.kind }
 // decodeError makes an error of the board of an answer.
 func decodeError(e *jsonrpc.Error) error {
 	var w wireError
+	if e.Code == jsonrpc.CodeMethodNotFound {
+		return fmt.Errorf("the server is older than this program; upgrade the server: %w", e)
+	}
 	if e.Code != codeRefused || unmarshal(e.Data, &w) != nil {
 		return fmt.Errorf("the server answered: %w", e)
 	}

@@ -63,6 +63,7 @@ var wires = []any{
 	board.WorkerID{},
 	board.Project{},
 	board.Summary{},
+	board.Inbox{},
 	board.Task{},
 	board.Dossier{},
 	whyOut{},
@@ -201,6 +202,10 @@ func TestError(t *testing.T) {
 		if back.Error() != err.Error() {
 			t.Errorf("%q comes back as %q", err, back)
 		}
+	}
+	old := decodeError(jsonrpc.Errorf(jsonrpc.CodeMethodNotFound, "Method not found: bossman/inbox"))
+	if !strings.Contains(old.Error(), "upgrade the server") || !strings.Contains(old.Error(), "bossman/inbox") {
+		t.Errorf("a server without a method: %v", old)
 	}
 	secret := errors.Join(board.ErrUnavailable, errors.New("password=hunter2"))
 	if e, ok := errors.AsType[interface {

@@ -209,7 +209,13 @@ func taskIDs(project string, names []string) ([]board.ID, error) {
 // claim parses the claim of a call.
 func (k *caller) claim(ctx context.Context, e action, named string) (board.Handle, error) {
 	h, err := board.ParseHandle(named)
+	if id, bad := k.taskID(named); bad == nil && id == k.t.claimBound().Task {
+		h, err = k.t.claimBound(), nil // it has no other claim on the task
+	}
 	if err == nil {
+		if err := k.t.onlyBound(e, h); err != nil {
+			return h, err
+		}
 		if !k.may(h.Task.Project) {
 			e.task = h.Task
 			return h, k.refuse(e, board.ErrNotFound)

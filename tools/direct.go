@@ -159,7 +159,7 @@ func (t *Tools) leftHere(ctx context.Context, k *caller, id board.ID) (board.Han
 		return board.Handle{}, false, err
 	}
 	last := d.Attempts[len(d.Attempts)-1]
-	if last.Worker.Principal != k.Principal || last.Where.Host != here.Host || last.Where.Dir != here.Dir {
+	if last.Worker.Principal != k.Principal || !last.Where.SameClone(here) || last.Where.Dir != here.Dir {
 		return board.Handle{}, false, nil
 	}
 	if d.Claim == nil {

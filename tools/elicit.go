@@ -11,6 +11,7 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/visible"
 	"github.com/bossman-dev/bossman/mcp"
 )
 
@@ -64,10 +65,12 @@ func answerForm(q board.Question) *mcp.ElicitParams {
 		Enum        []string `json:"enum,omitzero"`
 		Default     string   `json:"default,omitzero"`
 	}
-	p := property{Type: "string", Title: "Answer", Default: q.Default}
+	p := property{Type: "string", Title: "Answer", Default: visible.Line(q.Default)}
 	if len(q.Options) > 1 {
-		p.Enum = q.Options
-		if !slices.Contains(q.Options, q.Default) {
+		for _, o := range q.Options {
+			p.Enum = append(p.Enum, visible.Line(o))
+		}
+		if !slices.Contains(p.Enum, p.Default) {
 			p.Default = ""
 		}
 	}
@@ -102,6 +105,12 @@ func (t *Tools) recordAnswer(ctx context.Context, k *caller, q board.Question, c
 	}
 	if strings.TrimSpace(filled.Answer) == "" {
 		return nil // an empty form is not an answer
+	}
+	for _, o := range append(slices.Clone(q.Options), q.Default) {
+		if visible.Line(o) == filled.Answer {
+			filled.Answer = o
+			break
+		}
 	}
 	_, err := t.b.Answer(ctx, t.personAt(k), q.ID, filled.Answer)
 	if errors.Is(err, board.ErrConflict) {

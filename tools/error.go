@@ -282,7 +282,7 @@ func (r *refusal) setLost(k *caller, e action, l *board.LostError) {
 		r.next += "End your turn now."
 		return
 	}
-	r.next += "Next: " + nextCall(e.worker) + "."
+	r.next += k.t.next(e.worker)
 }
 
 // isMistyped reports whether a call names the wrong claim on a task that the caller holds:

@@ -145,7 +145,7 @@ func renderAll(s string) map[string]string {
 		"handout": handoutText(h, nil, (&Tools{}).leftBy(context.Background(), &caller{}, h)), "again": handoutText(again, nil, (&Tools{}).leftBy(context.Background(), &caller{}, again)), "review": reviewText(review),
 		"task": taskText(h.Dossier, nil, nil, false), "full": taskText(h.Dossier, nil, []board.Claim{h.Claim}, true),
 		"row": taskRow(&h.Task, s), "question": questionRow(q, h.Now), "open": questionRow(open, h.Now), "turns": turnsText(h.Questions),
-		"check":    checkFailed(board.CheckOutcome{Task: id}, CheckResult{State: CheckRed, Reason: "exit status 1", Tail: s}).text,
+		"check":    (&Tools{}).checkFailed(board.CheckOutcome{Task: id}, CheckResult{State: CheckRed, Reason: "exit status 1", Tail: s}).text,
 		"running":  checkRunning(h.Claim.Handle, CheckResult{Command: s}).text,
 		"form":     reviewForm(h.Dossier).Message,
 		"ask":      answerForm(q).Message,

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/bossman-dev/bossman/board"
@@ -50,6 +51,7 @@ func handoutText(h *board.Handout, judging []string, left left) string {
 		section{title: "BUILDS ON", body: buildsOnText(h.Dossier)},
 		priorSection(h.Events),
 		section{title: "PARTS", body: partsText(h.Dossier)},
+		section{title: "WORKTREE", body: treeText(h, left)},
 		section{title: "BESIDE YOU", body: besideText(h, left)},
 		section{title: "LAST ATTEMPT", body: lastAttemptText(h, left)},
 		section{title: "YOUR NOTES", body: ownNotesText(h)},
@@ -112,7 +114,7 @@ func reported(r board.Result) string {
 	case r.Import != "":
 		return "reported elsewhere, says the " + inline(r.Import, 160)
 	case r.Worker == "":
-		return "closed by a person"
+		return "closed without a worker's report"
 	}
 	return "reported by its worker"
 }
@@ -141,6 +143,9 @@ func resultLocation(r board.Result) string {
 	if len(at) > 2 {
 		at = at[:2]
 	}
+	if r.Uncommitted > 0 {
+		at = append(at, count(r.Uncommitted, "file", "files")+" not committed")
+	}
 	return strings.Join(at, ", ")
 }
 
@@ -154,6 +159,18 @@ func partsText(d board.Dossier) string {
 		lines = append(lines, fmt.Sprintf("%v (%s): %s", c.ID, c.State(), inline(c.Title, 60)))
 	}
 	return strings.Join(lines, "\n")
+}
+
+// treeText tells a worker about its worktree, or, in a bare repository, to make one.
+func treeText(h *board.Handout, left left) string {
+	if left.tree != "" {
+		return left.tree
+	}
+	w := where(h)
+	if !left.room.Bare || !left.fresh(w) || len(sharing(h)) > 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s is a bare repository for git: nobody works there. %s\n%s", inline(w.Dir, 200), left.worktree(w), nameIt(w.Ordered))
 }
 
 // besideText names the work of others that may collide with this one: in the same
@@ -173,7 +190,9 @@ func besideText(h *board.Handout, left left) string {
 		line = fmt.Sprintf("Another agent works on %s in this directory, %s.", here[0], inline(w.Dir, 200))
 	case len(here) > 1:
 		line = fmt.Sprintf("Other agents work on %s in this directory, %s.", strings.Join(here, ", "), inline(w.Dir, 200))
-	case w.Away() && left.from == "" && (!left.before || left.ordered.BranchGone):
+	case left.over.files > 0:
+		line = left.over.text(w)
+	case left.fresh(w) && !left.room.Bare:
 		line = "Another agent worked in this directory when you got the task."
 	}
 	switch {
@@ -206,14 +225,6 @@ func where(h *board.Handout) board.Where {
 	return h.Claim.Where
 }
 
-// shellWord quotes a word for a shell.
-func shellWord(s string) string {
-	if strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+=@%:,") == "" {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
-
 // lastAttemptText hands over from the earlier attempts: how the last one ended, where their
 // work is, what they noted, and what not to repeat.
 func lastAttemptText(h *board.Handout, left left) string {
@@ -233,12 +244,18 @@ func lastAttemptText(h *board.Handout, left left) string {
 		return ""
 	}
 	line := workerLabel(last.Worker, h.Claim.Worker) + ": " + causeText(last.Cause)
+	if last.Imported() {
+		line += ", says the " + inline(last.Worker.Principal, 160)
+	}
 	expected := last.Cause == board.CauseExpired && last.Reason != board.Killed || last.Cause == board.CauseParked
 	if last.Reason != "" && !expected {
 		line += ": " + inline(last.Reason, 240)
 	}
 	if at := left.of(last.Attempt); at != "" {
 		line += "; " + at
+	}
+	if red := lastRed(h.Events, last.Attempt); red != "" && last.Cause != board.CauseFailed {
+		line += "; the check was red when it last reported: " + red
 	}
 	lines := append([]string{line}, left.earlier(h, last.Attempt)...)
 	var notes []string
@@ -257,6 +274,17 @@ func lastAttemptText(h *board.Handout, left left) string {
 		lines = append(lines, "do not repeat: "+s)
 	}
 	return strings.Join(lines, "\n")
+}
+
+// lastRed is how the last check of an attempt failed, empty if it did not, or if the event is too
+// old to be among those that were read.
+func lastRed(events []board.Event, attempt int) string {
+	for _, e := range slices.Backward(events) {
+		if e.Kind == board.EventRed && e.Detail.Attempt == attempt && e.Detail.By != board.ByImport {
+			return inline(e.Detail.Text, 120)
+		}
+	}
+	return ""
 }
 
 // noted introduces the text of a note.

@@ -13,75 +13,6 @@ import (
 	"github.com/bossman-dev/bossman/internal/visible"
 )
 
-// An Inspector looks at the work where it is. A server that is not on that machine has
-// none, and then all evidence is what the worker claims.
-type Inspector interface {
-	// Begin is called when a task is handed out here.
-	Begin(ctx context.Context, w board.Work) error
-	// Place returns where the work of a claim is now. branch is a branch that the call
-	// names, or empty. The error is a *board.PlaceError if the work cannot be seen from here.
-	Place(ctx context.Context, w board.Work, branch string) (board.Where, error)
-	// Moved reports whether another branch is checked out at a place than the one that is
-	// known of it. It costs little.
-	Moved(at board.Where) bool
-	// Look returns what there is now of the work that an earlier attempt left at a place. ok
-	// is false if it cannot be looked at from here.
-	Look(ctx context.Context, left board.Where) (s board.Sight, ok bool)
-	// Apart returns the room for a worker beside the one at a place: with the branch that is
-	// asked for, unless that is taken.
-	Apart(at board.Where, branch string) board.Room
-	// Resolve replaces the names of commits in evidence with their full names.
-	Resolve(ctx context.Context, w board.Work, evidence []board.Evidence)
-	// Verify looks at evidence. It returns the pieces that it has seen, and a sentence
-	// for each piece that is false.
-	Verify(ctx context.Context, w board.Work, evidence []board.Evidence) (observed []board.Evidence, faults []string, err error)
-	// Check runs the project's check on the work as it is now, or joins the run of it
-	// that is under way, and waits for d at most. It calls waiting when it begins to wait,
-	// which it does not without a check, and then every few seconds with the time that the
-	// check has run, or, until it begins, with what it waits for. The error may be a
-	// *board.PlaceError.
-	Check(ctx context.Context, w board.Work, d time.Duration, waiting func(took time.Duration, behind string)) (CheckResult, error)
-	// Command is the check that will run at a report, empty if there is none. why says why
-	// one that is configured will not run.
-	Command() (command, why string)
-	// End is called when a report was accepted, with what was observed.
-	End(ctx context.Context, w board.Work, observed []board.Evidence)
-}
-
-// A CheckResult is what an Inspector's check has come to.
-type CheckResult struct {
-	State CheckState
-	// Command is what was run, and Took how long it has run.
-	Command string
-	Took    time.Duration
-	// Behind is what it waits for if it has not begun, half a sentence.
-	Behind string
-	// Evidence is the proof of a green check, and Loose names files that it covers and that
-	// are not committed as they are; if files changed while it ran, it names those.
-	Evidence board.Evidence
-	Loose    []string
-	// Reason says what happened otherwise, such as "exit status 1".
-	Reason string
-	// Tail is the end of the output.
-	Tail string
-	// Run identifies the run, which several reports may have joined.
-	Run string
-}
-
-// A CheckState is what a check says about the work.
-type CheckState string
-
-const (
-	CheckNone      CheckState = "none"       // no check is configured
-	CheckUntrusted CheckState = "untrusted"  // one is, but no person has accepted it
-	CheckGreen     CheckState = "green"      // it found the work good
-	CheckRed       CheckState = "red"        // it found a fault
-	CheckNotJudged CheckState = "not_judged" // it could not run, or did not end
-	CheckChanged   CheckState = "changed"    // files changed while it ran
-	CheckRunning   CheckState = "running"    // it has not ended yet
-	CheckStopped   CheckState = "stopped"    // it did not begin in time, or was stopped for another one
-)
-
 // work returns the work of a task's newest attempt, for the Inspector.
 func (t *Tools) work(ctx context.Context, principal string, d board.Dossier) (w board.Work, err error) {
 	w = board.WorkOf(d)
@@ -106,17 +37,20 @@ func (t *Tools) judging(ctx context.Context, h *board.Handout) (lines []string) 
 	case why != "":
 		lines = append(lines, cut(visible.Line(why), 500))
 	}
-	if w := where(h); w.Ordered != "" && !w.Named {
-		lines = append(lines, fmt.Sprintf("Bossman looks at your work on branch %s, in its worktree. If it is elsewhere, name its branch in %s.",
-			inline(w.Ordered, 80), mention("report_task_done")))
-	} else if w.Branch != "" {
-		lines = append(lines, fmt.Sprintf("Bossman looks at your work in %s, on branch %s. If it is elsewhere, name its branch in %s.",
-			inline(w.Dir, 200), inline(w.Branch, 80), mention("report_task_done")))
-	} else if w.Head != "" {
-		lines = append(lines, fmt.Sprintf("Bossman looks at your work in %s, where commit %s is checked out and no branch. If it is elsewhere, name its branch in %s.",
-			inline(w.Dir, 200), shortCommit(w.Head), mention("report_task_done")))
+	at := ""
+	switch w := where(h); {
+	case t.isBound(): // its worktree was made for it
+		return lines
+	case w.Ordered != "" && !w.Named:
+		at = fmt.Sprintf("on branch %s, in its worktree", inline(w.Ordered, 80))
+	case w.Branch != "":
+		at = fmt.Sprintf("in %s, on branch %s", inline(w.Dir, 200), inline(w.Branch, 80))
+	case w.Head != "":
+		at = fmt.Sprintf("in %s, where commit %s is checked out and no branch", inline(w.Dir, 200), shortCommit(w.Head))
+	default:
+		return lines
 	}
-	return lines
+	return append(lines, "Bossman looks at your work "+at+". If it is elsewhere, name its branch in every note and report.")
 }
 
 // place returns where the work of a claim is, for a note or a report of failure, and a
@@ -158,6 +92,18 @@ func (t *Tools) placeNow(ctx context.Context, principal string, h board.Handle, 
 // inspect verifies the evidence of a report and runs the check. It returns an answer if
 // the report is not to be recorded now, and a remark for the answer otherwise.
 func (t *Tools) inspect(ctx context.Context, k *caller, e action, r *board.Report, branch string) (not *answer, remark string, err error) {
+	not, remark, err = t.judge(ctx, k, e, r, branch)
+	switch {
+	case err != nil:
+		t.trace(ctx, k.Actor, e.claim, r.Summary, notRecorded(err))
+	case not != nil:
+		t.trace(ctx, k.Actor, e.claim, r.Summary, unfinished(not))
+	}
+	return not, remark, err
+}
+
+// judge is inspect, which keeps what the report said if it is not recorded.
+func (t *Tools) judge(ctx context.Context, k *caller, e action, r *board.Report, branch string) (not *answer, remark string, err error) {
 	h := e.claim
 	d, err := t.b.Get(ctx, h.Task, 1)
 	if err != nil {
@@ -216,20 +162,34 @@ func (t *Tools) inspect(ctx context.Context, k *caller, e action, r *board.Repor
 		return nil, "", elsewhere(err)
 	}
 	if len(faults) > 0 && p.Policy != board.PolicyTrust {
+		if on := t.o.Inspector.BranchOf(ctx, w, r.Evidence); on != "" && branch == "" {
+			if at, err := t.o.Inspector.Place(ctx, w, on); err == nil {
+				note(at)
+				faults = append(faults, fmt.Sprintf("It is on branch %s, in %s, which is noted as the place of your work.", inline(at.Branch, 80), inline(at.Dir, 200)))
+			}
+		}
 		return nil, "", &refusal{
 			what: "Not recorded.", state: fmt.Sprintf("You still hold %v.", h.Task), why: strings.Join(faults, " "), code: "evidence_false", err: board.ErrConflict,
 			next: "Next: " + repeat() + " with evidence that is there: a commit of this task on your branch, a file in your worktree, a URL. If your work is in another worktree, name its branch.",
 		}
 	}
+	same := sameAsRejected(d, w.Place)
+	for n := range observed {
+		observed[n].Detail = remarked(observed[n].Detail, same)
+	}
+	if same != "" {
+		remark = "Reviewers are told this: " + same + "."
+	}
 	r.Observed = observed
 	switch {
 	case p.Policy == board.PolicyTrust || lacksEvidence(d.Task, r.Evidence):
-		return nil, "", nil
+		return nil, remark, nil
 	case d.CheckWaived():
 		r.Check = board.CheckWasWaived
-		return nil, "", nil
+		return nil, remark, nil
 	}
-	res, err := t.waitCheck(ctx, k, w)
+	w.Strays = t.strayBranches(ctx, d, h.Attempt)
+	res, err := t.waitCheck(ctx, k, h, w, r.Summary)
 	if err != nil {
 		return nil, "", elsewhere(err)
 	}
@@ -243,11 +203,13 @@ func (t *Tools) inspect(ctx context.Context, k *caller, e action, r *board.Repor
 			}
 		}
 		res.Evidence.Detail += notJudged(w.Place, r.Evidence)
+		res.Evidence.Detail = remarked(res.Evidence.Detail, same)
 		r.Observed = append(r.Observed, res.Evidence)
 	case CheckUntrusted:
 		r.Check = board.CheckNotAccepted
 		return nil, "The project's check was not run, because no person has accepted it: " + visible.Line(res.Reason), nil
 	case CheckRunning:
+		t.awaitVerdict(pending{k.Actor, h, w})
 		return checkRunning(h, res), "", nil
 	case CheckStopped:
 		return nil, "", &refusal{
@@ -262,7 +224,7 @@ func (t *Tools) inspect(ctx context.Context, k *caller, e action, r *board.Repor
 		}
 		if out.Question != 0 {
 			t.announceID(ctx, out.Question)
-			return checkFailed(out, res), "", nil
+			return t.checkFailed(out, res), "", nil
 		}
 		return nil, "", &refusal{
 			what: "Not recorded.", state: fmt.Sprintf("You still hold %v.", h.Task), why: "These files changed while the check ran: " + inlineList(res.Loose, 1000) + ".", code: "check_changed", err: board.ErrConflict,
@@ -278,9 +240,28 @@ func (t *Tools) inspect(ctx context.Context, k *caller, e action, r *board.Repor
 		if out.Question != 0 {
 			t.announceID(ctx, out.Question)
 		}
-		return checkFailed(out, res), "", nil
+		return t.checkFailed(out, res), "", nil
 	}
-	return nil, "", nil
+	return nil, remark, nil
+}
+
+// sameAsRejected says that the work of a task has the same commit as the report before, which
+// was rejected; empty if it does not.
+func sameAsRejected(d board.Dossier, at board.Where) string {
+	for _, a := range slices.Backward(d.Attempts[:len(d.Attempts)-1]) {
+		if a.Cause == board.CauseDone && a.Where.Head != "" && a.Where.Head == at.Head {
+			return "nothing was committed since the report that was rejected"
+		}
+	}
+	return ""
+}
+
+// remarked appends a remark to the detail of evidence.
+func remarked(detail, remark string) string {
+	if detail == "" || remark == "" {
+		return detail + remark
+	}
+	return detail + "; " + remark
 }
 
 // notJudged says that no commit of the evidence is the one that was judged; empty if one is.
@@ -359,7 +340,23 @@ func lacksEvidence(t board.Task, sent []board.Evidence) bool {
 }
 
 // waitCheck runs the check, and tells the client now and then that it still runs.
-func (t *Tools) waitCheck(ctx context.Context, k *caller, w board.Work) (CheckResult, error) {
+func (t *Tools) waitCheck(ctx context.Context, k *caller, h board.Handle, w board.Work, summary string) (res CheckResult, err error) {
+	t.mu.Lock()
+	t.reporting[h]++
+	t.mu.Unlock()
+	defer func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if t.reporting[h]--; t.reporting[h] == 0 {
+			delete(t.reporting, h)
+		}
+		if len(t.heard) > 10_000 {
+			clear(t.heard)
+		}
+		if res.State != CheckRunning {
+			t.heard[h] = res.Run
+		}
+	}()
 	wait := cmp.Or(t.o.CheckWait, maxWait*time.Second)
 	began := time.Now()
 	var resume func()
@@ -372,6 +369,9 @@ func (t *Tools) waitCheck(ctx context.Context, k *caller, w board.Work) (CheckRe
 		if resume == nil { // a report that has no check to wait for keeps its turn
 			resume = k.wait(wait)
 			return
+		}
+		if time.Since(began) >= traceAfter { // this process may not live to its end
+			t.trace(ctx, k.Actor, h, summary, underWay)
 		}
 		if k.call != nil { // the caller of a direct method knows no progress
 			text := "the check has run for " + board.Span(took)
@@ -400,7 +400,7 @@ func checkRunning(h board.Handle, res CheckResult) *answer {
 }
 
 // checkFailed says what a check that did not confirm the work led to.
-func checkFailed(o board.CheckOutcome, res CheckResult) *answer {
+func (t *Tools) checkFailed(o board.CheckOutcome, res CheckResult) *answer {
 	var s strings.Builder
 	if res.State == CheckRed {
 		fmt.Fprintf(&s, "Not recorded: the check failed (%s, %s).", visible.Line(res.Reason), board.Span(res.Took))
@@ -412,11 +412,11 @@ func checkFailed(o board.CheckOutcome, res CheckResult) *answer {
 	}
 	switch {
 	case o.Question != 0:
-		fmt.Fprintf(&s, "\n%v is parked: people were asked as %v. Commit to your branch and stop working on it. Next: %s.", o.Task, o.Question, nextCall(o.Worker))
+		fmt.Fprintf(&s, "\n%v is parked: people were asked as %v. Leave your work as it is, and stop working on it. %s", o.Task, o.Question, t.next(o.Worker))
 	case o.Late:
 		fmt.Fprintf(&s, "\nYour claim on %v had ended before, and nobody has taken the task since. Next: fix that and %s; it is accepted as long as nobody takes the task.", o.Task, repeat())
 	case o.Status != board.InProgress:
-		fmt.Fprintf(&s, "\nThat was the check's failure number %d: this attempt at %v has failed (%d of %d). Next: %s.", o.Count, o.Task, o.Failures, o.MaxFailures, nextCall(o.Worker))
+		fmt.Fprintf(&s, "\nThat was the check's failure number %d: this attempt at %v has failed (%d of %d). %s", o.Count, o.Task, o.Failures, o.MaxFailures, t.next(o.Worker))
 	case res.State == CheckRed:
 		fmt.Fprintf(&s, "\nYou still hold %v. Fix it and %s. The attempt fails with the check's failure number %d; this was number %d.", o.Task, repeat(), o.Limit, o.Count)
 	default:

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -13,6 +14,8 @@ import (
 
 // left is what the earlier attempts at a task left.
 type left struct {
+	// tree says what the worktree is that was made for the worker; empty if none was.
+	tree string
 	// places are where work was seen, the newest first. If there are none, it is the place of
 	// the last attempt.
 	places []leftPlace
@@ -24,14 +27,19 @@ type left struct {
 	// that is on it; empty if it begins from what is checked out.
 	from string
 	busy board.ID
+	// over is what attempts at other tasks left in the directory of the hand-out.
+	over leftover
 	// room is where the ordered branch can be made.
 	room board.Room
+	// strays are places that no attempt has named, and where there may be work all the same.
+	strays []board.Where
 }
 
 type leftPlace struct {
 	attempt int
 	board.Sight
 	looked bool // false: it could not be looked at from here
+	twin   bool // it is in another clone, whose directory has the same name as the one here
 }
 
 // maxLeft is how many places a hand-out names, and maxLooked at how many it looks.
@@ -52,7 +60,7 @@ func (t *Tools) leftBy(ctx context.Context, k *caller, h *board.Handout) (l left
 		}
 		others = slices.DeleteFunc(others, func(c board.Claim) bool { return c.Task == h.Task.ID })
 	}
-	type key struct{ host, dir, branch string }
+	type key struct{ clone, dir, branch string }
 	var last *leftPlace
 	seen := map[key]bool{}
 	looked := map[board.Where]bool{}
@@ -68,11 +76,11 @@ func (t *Tools) leftBy(ctx context.Context, k *caller, h *board.Handout) (l left
 		if s.Unsure && !busy(others, s.Where).IsZero() {
 			s = board.Sight{Where: a.Where} // what is there now is that one's
 		}
-		p := leftPlace{a.Attempt, s, ok}
+		p := leftPlace{a.Attempt, s, ok, s.Where.Dir == where(h).Dir && !s.Where.SameClone(where(h))}
 		if last == nil {
 			last = &p
 		}
-		k := key{s.Where.Host, s.Where.Dir, s.Where.Branch}
+		k := key{cmp.Or(s.Where.Clone, s.Where.Host), s.Where.Dir, s.Where.Branch}
 		if s.Where.Worked && !seen[k] {
 			seen[k] = true
 			l.places = append(l.places, p)
@@ -81,7 +89,11 @@ func (t *Tools) leftBy(ctx context.Context, k *caller, h *board.Handout) (l left
 	if len(l.places) == 0 && last != nil && !last.BranchGone {
 		l.places = append(l.places, *last)
 	}
-	l.goOn(ctx, t, k, h, others)
+	if !t.isBound() { // its worktree was made for it, and begins from the newest work
+		l.over = t.leftoverHere(ctx, h)
+		l.goOn(ctx, t, k, h, others)
+	}
+	l.strays = t.strays(ctx, h, l)
 	return l
 }
 
@@ -95,9 +107,15 @@ func (l *left) goOn(ctx context.Context, t *Tools, k *caller, h *board.Handout, 
 	if t.o.Inspector != nil && l.from != "" && !h.Again {
 		order := l.from
 		if !l.busy.IsZero() {
-			order = cmp.Or(w.Ordered, fmt.Sprintf("%v-%d", h.Task.ID, h.Claim.Attempt))
+			order = cmp.Or(w.Ordered, ownBranch(h))
 		}
 		t.order(ctx, k, h, order)
+	}
+	if w = where(h); t.o.Inspector != nil && w.Ordered == "" && !w.Named && !h.Again && !h.Claim.IsReview() {
+		nothing := w.Branch == "" && w.Head == "" // is checked out
+		if l.over.files > 0 || nothing && t.o.Inspector.Apart(w, ownBranch(h)).Bare {
+			t.order(ctx, k, h, ownBranch(h))
+		}
 	}
 	if w = where(h); w.Ordered == "" {
 		return
@@ -116,6 +134,14 @@ func (l *left) goOn(ctx context.Context, t *Tools, k *caller, h *board.Handout, 
 	}
 }
 
+// ownBranch is the name of a new branch for the work of a hand-out.
+func ownBranch(h *board.Handout) string {
+	if h.Claim.Attempt > 1 {
+		return fmt.Sprintf("%v-%d", h.Task.ID, h.Claim.Attempt)
+	}
+	return h.Task.ID.String()
+}
+
 // newest returns the place of the newest work, if it is on another branch than w.
 func (l left) newest(w board.Where) (p leftPlace, ok bool) {
 	if len(l.places) == 0 {
@@ -128,7 +154,7 @@ func (l left) newest(w board.Where) (p leftPlace, ok bool) {
 // see looks at the branch that a worker is told to work on.
 func (l *left) see(ctx context.Context, t *Tools, h *board.Handout) {
 	w := where(h)
-	l.ordered, l.looked = t.look(ctx, board.Where{Host: w.Host, Dir: w.Dir, Branch: w.Branch, Head: w.Head, Ordered: w.Ordered})
+	l.ordered, l.looked = t.look(ctx, board.Where{Host: w.Host, Clone: w.Clone, Dir: w.Dir, Branch: w.Branch, Head: w.Head, Ordered: w.Ordered})
 	l.before = slices.ContainsFunc(h.Attempts, func(a board.Attempt) bool {
 		return a.Attempt < h.Claim.Attempt && (a.Where.Ordered == w.Ordered || a.Where.Branch == w.Ordered)
 	})
@@ -157,7 +183,7 @@ func (t *Tools) look(ctx context.Context, w board.Where) (s board.Sight, looked 
 		}
 	}
 	if w.Away() { // what is in the directory is another worker's
-		w.Host, w.Dir, w.Branch, w.Head, w.Uncommitted, w.Worked = "", "", w.Ordered, "", 0, true
+		w.Host, w.Clone, w.Dir, w.Branch, w.Head, w.Uncommitted, w.Worked = "", "", "", w.Ordered, "", 0, true
 	}
 	return board.Sight{Where: w}, false
 }
@@ -169,7 +195,7 @@ func busy(others []board.Claim, at board.Where) board.ID {
 		if c.Where.Away() {
 			on, in = c.Where.Ordered, ""
 		}
-		if c.Where.Host == at.Host && (on == at.Branch && on != "" || in == at.Dir && in != "") {
+		if c.Where.SameClone(at) && (on == at.Branch && on != "" || in == at.Dir && in != "") {
 			return c.Task
 		}
 	}
@@ -195,12 +221,13 @@ func (l left) earlier(h *board.Handout, last int) (lines []string) {
 		}
 	}
 	w := where(h)
-	if p, ok := l.newest(w); ok && !p.looked && p.Where.Branch != "" && p.Where.Dir != "" && p.Where.Host == w.Host && visible.Line(p.Where.Dir) == p.Where.Dir {
-		branch := shellWord(p.Where.Branch)
-		lines = append(lines, fmt.Sprintf("That is another repository. To go on with it here: git fetch %s %s:%s", shellWord(p.Where.Dir), branch, branch))
+	if p, ok := l.newest(w); ok && !p.looked && p.Where.Branch != "" && filepath.IsAbs(p.Where.Dir) && p.Where.Host == w.Host && !p.twin && visible.Line(p.Where.Dir) == p.Where.Dir && visible.Line(p.Where.Branch) == p.Where.Branch {
+		branch := visible.ShellWord(p.Where.Branch)
+		lines = append(lines, fmt.Sprintf("That is another repository. To go on with it here: git fetch %s %s:%s", visible.ShellWord(p.Where.Dir), branch, branch))
 	}
+	lines = append(lines, l.strayLines()...)
 	switch {
-	case len(sharing(h)) > 0: // BESIDE YOU says it
+	case len(sharing(h)) > 0, l.over.files > 0 && w.Ordered != "": // BESIDE YOU says it
 	case !l.busy.IsZero() && l.from != "" && w.Ordered != "":
 		lines = append(lines, fmt.Sprintf("Another agent works on %v on branch %s. %s", l.busy, inline(l.from, 80), l.worktree(w)), nameIt(w.Ordered))
 	case l.before && !(l.looked && l.ordered.BranchGone):
@@ -209,6 +236,12 @@ func (l left) earlier(h *board.Handout, last int) (lines []string) {
 		lines = append(lines, "Go on with branch "+inline(l.from, 80)+". "+nameIt(l.from))
 	}
 	return lines
+}
+
+// fresh reports whether a worker is told to work on a new branch that begins from what is checked
+// out.
+func (l left) fresh(w board.Where) bool {
+	return w.Away() && l.from == "" && (!l.before || l.ordered.BranchGone)
 }
 
 // nameIt tells a worker to say where it works.
@@ -222,7 +255,7 @@ func (l left) checkout(w board.Where) string {
 	case l.looked && s.Where.Dir != "" && !s.DirGone:
 		return ", in " + inline(s.Where.Dir, 200) + "."
 	case l.looked && visible.Line(w.Dir) == w.Dir:
-		return fmt.Sprintf(": check it out, here or with %s %s %s", l.add(), l.worktreePath(w), shellWord(w.Ordered)) + "."
+		return fmt.Sprintf(": check it out, here or with %s %s %s", l.add(), l.worktreePath(w), visible.ShellWord(w.Ordered)) + "." + l.modules(w)
 	}
 	return "."
 }
@@ -241,6 +274,8 @@ func (p leftPlace) text() string {
 		return strings.TrimPrefix(location(w)+"; its directory "+dir+" is gone", "; ")
 	case p.Unsure:
 		return location(w) + ", where that is checked out now"
+	case p.twin && w.Dir != "":
+		return location(w) + ", which is another clone than the one here"
 	}
 	return location(w)
 }
@@ -255,13 +290,13 @@ func (l left) worktree(w board.Where) string {
 	case l.looked && !s.BranchGone && s.Where.Dir != "" && !s.DirGone:
 		return fmt.Sprintf("Work in the worktree of branch %s: %s", inline(w.Ordered, 80), inline(s.Where.Dir, 200))
 	case l.looked && !s.BranchGone:
-		return fmt.Sprintf("Work in a worktree of your own, on the branch that was left: %s %s %s", l.add(), path, shellWord(w.Ordered))
+		return fmt.Sprintf("Work in a worktree of your own, on the branch that was left: %s %s %s", l.add(), path, visible.ShellWord(w.Ordered)) + l.modules(w)
 	case !l.looked && l.before:
-		return fmt.Sprintf("Work in a worktree of your own, on the branch that was left: %s %s %s (with -b before the branch if there is none)", l.add(), path, shellWord(w.Ordered))
+		return fmt.Sprintf("Work in a worktree of your own, on the branch that was left: %s %s %s (with -b before the branch if there is none)", l.add(), path, visible.ShellWord(w.Ordered))
 	}
-	command := fmt.Sprintf("%s -b %s %s", l.add(), shellWord(w.Ordered), path)
+	command := fmt.Sprintf("%s -b %s %s", l.add(), visible.ShellWord(w.Ordered), path)
 	if l.from != "" {
-		return fmt.Sprintf("Work in a worktree of your own that begins from branch %s: %s %s", inline(l.from, 80), command, shellWord(l.from))
+		return fmt.Sprintf("Work in a worktree of your own that begins from branch %s: %s %s", inline(l.from, 80), command, visible.ShellWord(l.from)) + l.modules(w)
 	}
 	if l.room.Unborn {
 		return "Work in a worktree of your own. This repository has no commit yet that it could begin from, so make an empty one first: git commit --allow-empty --only -m 'First commit' && " + command
@@ -269,7 +304,15 @@ func (l left) worktree(w board.Where) string {
 	if commit := shortCommit(w.Head); commit != "" { // what the other agent commits is not this one's
 		command += " " + commit
 	}
-	return "Work in a worktree of your own: " + command
+	return "Work in a worktree of your own: " + command + l.modules(w)
+}
+
+// modules tells a worker how it gets the submodules in a new worktree, on a line of its own.
+func (l left) modules(w board.Where) string {
+	if !l.room.Modules {
+		return ""
+	}
+	return fmt.Sprintf("\nIts submodules are empty until you run: git -C %s submodule update --init", l.worktreePath(w))
 }
 
 // add is the beginning of the command that makes a worktree.
@@ -283,5 +326,5 @@ func (l left) add() string {
 // worktreePath is the directory for the worktree of the branch that a worker is told to work
 // on, as a word for a shell.
 func (l left) worktreePath(w board.Where) string {
-	return shellWord(cmp.Or(l.room.Dir, w.Dir+".worktrees/"+w.Ordered))
+	return visible.ShellWord(cmp.Or(l.room.Dir, w.Dir+".worktrees/"+w.Ordered))
 }

@@ -88,9 +88,13 @@ func findTasks(ctx context.Context, t *Tools, k *caller, in struct {
 	if more {
 		w.Cursor = tasks[rows-1].ID.String()
 	}
+	held := map[string][]board.ID{}
+	for _, task := range tasks {
+		held[task.ID.Project] = append(held[task.ID.Project], task.ID)
+	}
 	holders := map[board.ID]string{}
-	for _, p := range f.Projects {
-		claims, err := t.b.Claims(ctx, board.ClaimFilter{Project: p})
+	for p, ids := range held {
+		claims, err := t.b.Claims(ctx, board.ClaimFilter{Project: p, Tasks: ids})
 		if err != nil {
 			return nil, k.refuse(e, err)
 		}
@@ -114,8 +118,8 @@ func findTasks(ctx context.Context, t *Tools, k *caller, in struct {
 	switch {
 	case w.Cursor != "":
 		lines = append(lines, fmt.Sprintf("For more, repeat the call with \"cursor\":%q.", w.Cursor))
-	case f.Query != "" && (f.Statuses == nil || slices.ContainsFunc(f.Statuses, board.Status.Terminal)):
-		lines = append(lines, fmt.Sprintf("Of done and cancelled tasks, a search covers at least the newest %d.", board.SearchedEnded))
+	case f.Query != "":
+		lines = append(lines, fmt.Sprintf("A search covers at least the newest %d tasks, and the newest %[1]d that are open.", board.Searched))
 	}
 	return &answer{text: strings.Join(lines, "\n"), result: w}, nil
 }

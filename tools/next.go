@@ -10,6 +10,7 @@ import (
 
 	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/visible"
 )
 
 var getNextTask = &definition{
@@ -36,6 +37,9 @@ type nextInput struct {
 }
 
 func next(ctx context.Context, t *Tools, k *caller, in nextInput) (*answer, error) {
+	if t.isBound() {
+		return t.boundTask(ctx, k)
+	}
 	in.Worker = strings.ToLower(in.Worker)
 	e := action{what: "No task handed out.", worker: in.Worker}
 	w := board.Wish{
@@ -108,6 +112,9 @@ func next(ctx context.Context, t *Tools, k *caller, in nextInput) (*answer, erro
 		return nil, k.refuse(e, err)
 	}
 	t.remember(ctx, h)
+	if t.o.Lost != nil && k.call != nil {
+		k.call.OnLost(func() { t.o.Lost(h.Claim) })
+	}
 	left := t.leftBy(ctx, k, h)
 	a := handoutAnswer(h, t.judging(ctx, h), left)
 	if h.Task.ID != w.Task && !w.Task.IsZero() {
@@ -231,7 +238,7 @@ func (k *caller) notAvailable(ctx context.Context, e action, err error) error {
 		r.why = "It is reserved for up to 10 minutes for the worker that asked about it."
 	case board.WhyReady: // available, but not to this worker
 	default:
-		r.why = reasons[0].Text
+		r.why = visible.Line(reasons[0].Text)
 	}
 	r.next = "Next: " + nextCall(e.worker) + " for another task."
 	return r

@@ -198,9 +198,16 @@ func TestPipe_waitingForAnswer(t *testing.T) {
 // slowCheck is an Inspector whose check takes its time.
 type slowCheck struct{ takes time.Duration }
 
-func (slowCheck) Begin(context.Context, board.Work) error               { return nil }
-func (slowCheck) End(context.Context, board.Work, []board.Evidence)     {}
-func (slowCheck) Resolve(context.Context, board.Work, []board.Evidence) {}
+func (slowCheck) Begin(context.Context, board.Work) error                       { return nil }
+func (slowCheck) End(context.Context, board.Work, []board.Evidence)             {}
+func (slowCheck) Resolve(context.Context, board.Work, []board.Evidence)         {}
+func (slowCheck) Leftover(context.Context, []board.Work) (int, int)             { return -1, 0 }
+func (slowCheck) BranchOf(context.Context, board.Work, []board.Evidence) string { return "" }
+
+func (slowCheck) Strays(context.Context, board.Work, time.Time, func(board.Where) bool) []board.Where {
+	return nil
+}
+
 func (slowCheck) Apart(at board.Where, branch string) board.Room {
 	return board.Room{Branch: branch, Dir: at.Dir + ".worktrees/" + branch}
 }

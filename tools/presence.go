@@ -13,9 +13,6 @@ const (
 	// renewEvery is how often a process on a pipe renews its claims; more often if a
 	// lease is short. The board writes only if less than half of a lease is left.
 	renewEvery = 20 * time.Second
-	// absentAfter is how long after the last call a process stops renewing: someone has
-	// left it running.
-	absentAfter = 2 * time.Hour
 	// retryRenewal is how soon it tries again if the board cannot be reached. After an
 	// outage a lease has as much left as before it, less a second.
 	retryRenewal = 2 * time.Second
@@ -32,6 +29,7 @@ func (t *Tools) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	if t.piped() {
 		wg.Go(func() { t.renewLoop(ctx) })
+		wg.Go(func() { t.awaitVerdicts(ctx) })
 	}
 	t.publishChanges(ctx)
 	wg.Wait()
@@ -66,7 +64,7 @@ func (t *Tools) renew(ctx context.Context) time.Duration {
 	t.mu.Lock()
 	idle, called := time.Since(t.lastCall), t.lastCall.After(t.lastRenewed)
 	t.mu.Unlock()
-	if idle > absentAfter {
+	if idle > board.AbsentAfter { // someone has left it running
 		return renewEvery
 	}
 	given, ended := t.claimCounts()

@@ -24,6 +24,7 @@ var askQuestion = &definition{
 		{name: "answer_within_seconds", kind: number, about: "deadline: then default becomes the answer, or the question is overdue", max: 30 * 24 * 3600},
 		{name: "blocking", kind: flag, about: "true if the task cannot continue without an answer"},
 		{name: "human_only", kind: flag, about: "only a person may answer; report_task_done waits for it"},
+		{name: "branch", kind: text, about: "branch of your work, if not checked out here"},
 		{name: "wait_seconds", kind: number, about: "how long to wait for the answer; default 45 if blocking, else 0", max: maxWait},
 	},
 	durable: true,
@@ -38,6 +39,7 @@ type askInput struct {
 	Within    int      `json:"answer_within_seconds"`
 	Blocking  *bool    `json:"blocking"`
 	HumanOnly bool     `json:"human_only"`
+	Branch    string   `json:"branch"`
 	Wait      *int     `json:"wait_seconds"`
 }
 
@@ -62,9 +64,14 @@ func ask(ctx context.Context, t *Tools, k *caller, in askInput) (*answer, error)
 		return nil, k.refuse(action{what: "Not read."}, err)
 	}
 	k.Worker = t.workerOf(q.Claim)
+	remark := t.notePlace(ctx, k, q, in.Branch)
 	wait := t.answerWait(q, in.Wait)
 	if q.State != board.QuestionOpen || wait == 0 {
-		return t.finishAsk(ctx, k, q, wait)
+		a, err := t.finishAsk(ctx, k, q, wait)
+		if err == nil {
+			a.tell(remark)
+		}
+		return a, err
 	}
 	deadline := time.UnixMilli(first.Begun).Add(wait)
 	res, err := mcp.Durable(k.call, func(ctx context.Context, c *mcp.Call) (*mcp.ToolResult, error) {
@@ -73,6 +80,7 @@ func ask(ctx context.Context, t *Tools, k *caller, in askInput) (*answer, error)
 		if err != nil {
 			return refused(err)
 		}
+		a.tell(remark)
 		return a.tool(), nil
 	})
 	if err != nil {
@@ -116,6 +124,23 @@ func (t *Tools) recordQuestion(ctx context.Context, k *caller, in askInput) (boa
 	}
 	t.announce(q)
 	return q, nil
+}
+
+// notePlace notes where the work is that an open question is about, for whoever goes on with it
+// after an answer. It returns a remark if that is not known.
+func (t *Tools) notePlace(ctx context.Context, k *caller, q board.Question, branch string) (remark string) {
+	h := q.Claim
+	if h.IsZero() || q.State != board.QuestionOpen {
+		return ""
+	}
+	at, remark := t.place(ctx, k, h, branch)
+	if t.o.Inspector == nil && branch == "" || t.o.Inspector != nil && at.Dir == "" {
+		return remark
+	}
+	if err := t.b.Locate(ctx, k.Actor, h, at); err != nil && !errors.Is(err, board.ErrLeaseLost) {
+		t.o.Logger.Warn("the place of the work could not be noted", "task", h.Task, "err", err)
+	}
+	return remark
 }
 
 // questionProject returns the project of a question without a claim: the caller's default
@@ -216,6 +241,7 @@ func (t *Tools) finishAsk(ctx context.Context, k *caller, q board.Question, wait
 	parked := false
 	if q.State == board.QuestionOpen && q.Blocking && !q.Claim.IsZero() {
 		var err error
+		t.notePlace(ctx, k, q, "")
 		q, parked, err = t.b.Park(ctx, k.Actor, q.ID)
 		if lost, ok := errors.AsType[*board.LostError](err); ok && lost.Ended != nil && lost.Ended.Cause == board.CauseParked {
 			parked, err = true, nil // this call is a repeat, and the first one parked it
@@ -232,10 +258,10 @@ func (t *Tools) finishAsk(ctx context.Context, k *caller, q board.Question, wait
 	case q.State == board.QuestionAnswered:
 		return t.answerOf(ctx, k, q)
 	case q.State == board.QuestionWithdrawn:
-		s = fmt.Sprintf("%v was withdrawn: its task has ended. Next: %s.", q.ID, nextCall(worker))
+		s = fmt.Sprintf("%v was withdrawn: its task has ended. %s", q.ID, t.next(worker))
 	case parked:
-		s = fmt.Sprintf("Recorded as %v in the inbox of the people here; %s. %v is parked: commit to your branch and stop working on it. Next: %s. The answer will come with %v when it is handed out again.",
-			q.ID, noAnswer(waited), q.Claim.Task, nextCall(worker), q.Claim.Task)
+		s = fmt.Sprintf("Recorded as %v in the inbox of the people here; %s. %v is parked, with your work where it is now: leave it as it is, and stop working on it. %s The answer will come with %v when it is handed out again.",
+			q.ID, noAnswer(waited), q.Claim.Task, t.next(worker), q.Claim.Task)
 	case q.Default != "" && !q.HumanOnly:
 		when := ""
 		if !q.NeededBy.IsZero() {

@@ -76,6 +76,9 @@ func done(ctx context.Context, t *Tools, k *caller, in doneInput) (*answer, erro
 			return not, nil
 		}
 	}
+	if t.isBound() && r.Where.Branch == t.branch {
+		r.Where.Uncommitted = 0 // whoever has bound the agent commits them there
+	}
 	out, err := t.b.Done(ctx, k.Actor, h, r)
 	if err != nil {
 		if _, ok := errors.AsType[*board.EditedError](err); ok {
@@ -83,10 +86,14 @@ func done(ctx context.Context, t *Tools, k *caller, in doneInput) (*answer, erro
 				e.now = &d
 			}
 		}
+		t.trace(ctx, k.Actor, h, r.Summary, notRecorded(err))
 		return nil, k.refuse(e, err)
 	}
 	t.accepted(ctx, out, r)
-	a := doneAnswer(out)
+	a := t.doneAnswer(out)
+	if r.Where.Uncommitted > 0 && t.o.Inspector != nil {
+		a.tell(capital(notCommitted(r.Where.Uncommitted, r.Where.Branch)) + ".")
+	}
 	if remark != "" {
 		a.more = append(a.more, remark)
 	}
@@ -111,7 +118,7 @@ func (t *Tools) lateNews(h board.Handle, o board.Outcome, follow string) (lines 
 }
 
 // doneAnswer says what a report of success changed.
-func doneAnswer(o board.Outcome) *answer {
+func (t *Tools) doneAnswer(o board.Outcome) *answer {
 	s := fmt.Sprintf("%v is done.", o.Task)
 	if o.Status == board.InReview {
 		s = fmt.Sprintf("Recorded. %v is now in review; your claim has ended.", o.Task)
@@ -128,7 +135,7 @@ func doneAnswer(o board.Outcome) *answer {
 	if o.Again {
 		s = "You already reported this. " + s
 	}
-	s += " For more work, call " + nextCall(o.Worker) + "; otherwise end your turn."
+	s += " " + t.onward(o.Worker)
 	return &answer{text: s, result: wireOutcomeOf(o)}
 }
 
@@ -173,13 +180,13 @@ func fail(ctx context.Context, t *Tools, k *caller, in struct {
 	if out.Question != 0 && !out.Again {
 		t.announceID(ctx, out.Question)
 	}
-	a := failAnswer(out, in.Kind)
+	a := t.failAnswer(out, in.Kind)
 	a.more = t.lateNews(h, out, "The next attempt gets it too.")
 	return a, nil
 }
 
 // failAnswer says what happens to a task after a report of failure.
-func failAnswer(o board.Outcome, kind board.FailureKind) *answer {
+func (t *Tools) failAnswer(o board.Outcome, kind board.FailureKind) *answer {
 	var s string
 	switch {
 	case kind == board.FailNotNow && o.Red == 0:
@@ -202,6 +209,6 @@ func failAnswer(o board.Outcome, kind board.FailureKind) *answer {
 	if o.Again {
 		s = "You already reported this. " + s
 	}
-	s += " Leave your work on its branch. For more work, call " + nextCall(o.Worker) + "; otherwise end your turn."
+	s += " Leave your work on its branch. " + t.onward(o.Worker)
 	return &answer{text: s, result: wireOutcomeOf(o)}
 }

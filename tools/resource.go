@@ -63,7 +63,7 @@ func (t *Tools) readBoard(ctx context.Context, c *mcp.Call) ([]mcp.Contents, err
 		}
 		for i, c := range s.Claims {
 			if i == maxRows {
-				fmt.Fprintf(&b, "* and %d more\n", len(s.Claims)-i)
+				fmt.Fprintf(&b, "* and %d more\n", max(len(s.Claims), s.Counts.Status[board.InProgress])-i)
 				break
 			}
 			fmt.Fprintf(&b, "* %v, attempt %d, since %s; the lease has %s left\n", c.Task, c.Attempt, board.Span(s.Now.Sub(c.GrantedAt)), board.Span(c.LeaseUntil.Sub(s.Now)))

@@ -26,6 +26,10 @@ func (t *Tools) personReviews(ctx context.Context, k *caller, d board.Dossier, p
 	if err != nil {
 		return nil, err
 	}
+	shown, err := mcp.Once(k.call, "attempt", func() (int, error) { return d.Task.Attempt, nil })
+	if err != nil {
+		return nil, err
+	}
 	deadline := time.UnixMilli(begun).Add(maxWait * time.Second)
 	res, err := k.call.ElicitUntil("review", reviewForm(d), func(ctx context.Context) { t.untilReviewed(ctx, id, deadline) })
 	switch {
@@ -52,7 +56,7 @@ func (t *Tools) personReviews(ctx context.Context, k *caller, d board.Dossier, p
 	if filled.Verdict != board.Accept && filled.Verdict != board.Reject {
 		return nil, personOnly(id, "The form has no verdict.")
 	}
-	out, err := t.b.Review(ctx, t.personAt(k), id, board.Decision{Verdict: filled.Verdict, Note: strings.TrimSpace(filled.Note)})
+	out, err := t.b.Review(ctx, t.personAt(k), id, board.Decision{Verdict: filled.Verdict, Note: strings.TrimSpace(filled.Note), Attempt: shown})
 	if err != nil {
 		e := action{what: "Not reviewed.", task: id}
 		if errors.Is(err, board.ErrInvalid) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/visible"
 )
 
 var getTask = &definition{
@@ -75,7 +76,7 @@ func taskText(d board.Dossier, reasons []board.Reason, held []board.Claim, full 
 			if r.Code == board.WhyQuestion {
 				r.Text = "It is waiting for an answer from people."
 			}
-			b.WriteString("\n" + r.Text)
+			b.WriteString("\n" + visible.Line(r.Text))
 		}
 	}
 	long, lines, events := 2500, 6, 5
@@ -184,7 +185,23 @@ func resultText(r *board.Result, long int) string {
 	if r.Branch != "" {
 		lines = append(lines, "branch "+inline(r.Branch, 200))
 	}
+	if r.Uncommitted > 0 {
+		lines = append(lines, notCommitted(r.Uncommitted, r.Branch))
+	}
 	return strings.Join(lines, "\n")
+}
+
+// notCommitted says that a branch lacks files of the work.
+func notCommitted(files int, branch string) string {
+	them := "them"
+	if files == 1 {
+		them = "it"
+	}
+	s := "not committed: " + count(files, "file", "files") + "; "
+	if branch == "" {
+		return s + "no branch has " + them
+	}
+	return s + "branch " + inline(branch, 80) + " does not have " + them
 }
 
 // workText says where work on an open task was last seen.
@@ -215,6 +232,8 @@ func historyText(d board.Dossier, limit int) string {
 			line += ": " + e.Detail.Text // what has unblocked it, or is a part of it
 		} else if e.Detail.Text != "" {
 			line += ", by " + eventAuthor(e) + ": " + inline(e.Detail.Text, 160)
+		} else if e.Detail.By == board.ByImport {
+			line += ", says the " + inline(e.Actor, 160)
 		}
 		lines = append(lines, line)
 	}

@@ -48,6 +48,9 @@ type Options struct {
 	// Wrote is called after each call that writes, and returns a remark for its answer, or
 	// an empty string.
 	Wrote func() string
+	// Lost is called with a claim whose hand-out reached nobody: the client was gone before the
+	// answer was written. Nil: the claim stands.
+	Lost func(board.Claim)
 	// Asked is called with each new question.
 	Asked func(board.Question)
 }
@@ -59,6 +62,8 @@ type Tools struct {
 	o      Options
 	// short wakes renewLoop for a claim whose lease is too short for renewEvery.
 	short chan struct{}
+	// pendings are reports whose check is still under way.
+	pendings chan pending
 
 	// watching runs once, at the first subscription: it sets from and closes watched.
 	watching sync.Once
@@ -76,6 +81,14 @@ type Tools struct {
 	seen        map[string]bool         // answers shown to the holder of a claim
 	declines    map[string]bool         // connections whose client declines by itself
 	direct      directState
+	traces      map[board.Handle]string // the last report of a claim that was not recorded, as noted
+	awaited     map[board.Handle]bool   // claims with a report whose check is waited for
+	reporting   map[board.Handle]int    // how many calls wait for the check of a report
+	heard       map[board.Handle]string // the last run of the check that a call was told of
+	// bound is the claim that the server's agent works under, if it was given one; see Bind.
+	bound  board.Handle
+	branch string // of the worktree of a bound agent
+	begins string // from what that begins
 	// unnamedWaits is set while a get_next_task without a worker waits on the pipe.
 	unnamedWaits bool
 }
@@ -174,6 +187,7 @@ func Register(s *mcp.Server, b access.Board, o *Options) *Tools {
 	t := &Tools{
 		server: s, b: b, short: make(chan struct{}, 1), watched: make(chan struct{}), lastCall: time.Now(),
 		workers: map[board.Handle]string{}, reviews: map[string]board.Handle{}, seen: map[string]bool{}, declines: map[string]bool{},
+		pendings: make(chan pending, 16), traces: map[board.Handle]string{}, awaited: map[board.Handle]bool{}, reporting: map[board.Handle]int{}, heard: map[board.Handle]string{},
 	}
 	if o != nil {
 		t.o = *o

@@ -188,6 +188,44 @@ var rulePresence = group{"presence", []test{
 		x.take(id)
 		f.equal("came back", f.get(id).Claim.Left, false)
 	}},
+	{"a call for one claim of a process says nothing about another", func(f *fixture) {
+		a, b := f.create("a"), f.create("b")
+		x := f.agent("x")
+		x.take(a)
+		y := f.agent("y")
+		y.actor.Owner = "x" // on the same connection
+		h := y.take(b)
+		quiet := func(by time.Duration) {
+			f.write(func(tx board.Tx) error {
+				st, err := tx.Standing(x.worker())
+				if err != nil {
+					return err
+				}
+				st.Worker.LastSeen = st.Worker.LastSeen.Add(-by)
+				return tx.PutWorker(st.Worker)
+			})
+		}
+		quiet(time.Hour)
+		_, err := f.board.Renew(f.ctx, "x", true)
+		f.ok(err)
+		_, err = f.board.Progress(f.ctx, y.actor, h, board.Note{Text: "on it"})
+		f.ok(err)
+		if _, reasons, err := f.board.Why(f.ctx, a); err != nil || !strings.Contains(reasons[0].Text, "without a call for 60 min") {
+			f.Errorf("why: %v, %v", reasons, err)
+		}
+		f.expireLease(a)
+		f.expireLease(b)
+		quiet(time.Hour + time.Minute)
+		_, err = f.board.Renew(f.ctx, "x", true)
+		f.ok(err)
+		f.equal("the one that is absent", f.kinds(a), "created claimed")
+		f.equal("the one that calls", f.kinds(b), "created claimed note revived")
+		f.expire(a)
+		held, err := f.board.Renew(f.ctx, "x", true)
+		f.ok(err)
+		f.equal("claims", words(len(held), held[0].Handle), words(1, h))
+		f.equal("the one that is absent", f.kinds(a), "created claimed expired")
+	}},
 	{"Renew is no sign of work", func(f *fixture) {
 		id := f.create("a", atMost(1))
 		x := f.agent("x")

@@ -10,6 +10,34 @@ import (
 
 // ruleRaces are races, made certain by stores that let something happen at that moment.
 var ruleRaces = group{"races", []test{
+	{"an answer that reached nobody frees the task twice, and one that was heard of all the same does not", func(f *fixture) {
+		f.board = board.New(f.store, &board.Options{Unanswered: time.Nanosecond, Observer: f.observer()})
+		f.running()
+		x := f.agent("x")
+		heard := x.next(wishing(f.create("heard")))
+		x.note(heard.Claim.Handle, "begun")
+		f.board.Unanswered(heard.Claim)
+		id := f.create("lost")
+		for range 2 {
+			y := f.agent("y")
+			f.board.Unanswered(y.next().Claim)
+			f.eventually("the task is free", func() bool { return f.get(id).Claim == nil })
+			f.undelivered(id)
+		}
+		third := f.agent("z").next()
+		f.equal("third", third.Claim.Task, id)
+		f.board.Unanswered(third.Claim)
+		last := f.create("last")
+		f.board.Unanswered(f.agent("u").next().Claim)
+		f.eventually("another task is free", func() bool { return f.get(last).Claim == nil })
+		f.board.Unanswered(f.agent("v").next().Claim) // everything before it was looked at
+		f.eventually("it is free again", func() bool { return f.get(last).Claim == nil })
+		for _, held := range []*board.Handout{heard, third} {
+			if c := f.get(held.Claim.Task).Claim; c == nil || c.Handle != held.Claim.Handle {
+				f.Errorf("%v is no longer held", held.Claim.Handle)
+			}
+		}
+	}},
 	{"a caller that goes between the grant and the answer", func(f *fixture) {
 		id := f.create("a")
 		ctx, cancel := context.WithCancel(f.ctx)

@@ -20,6 +20,19 @@ var ruleVerdicts = group{"reviews and releases", []test{
 		f.equal("event", words(e.Kind, e.Actor, e.From, e.To, e.Detail.Text), "accepted ada review done fine")
 		x.take(next)
 	}},
+	{"a verdict holds for the attempt that was looked at", func(f *fixture) {
+		f.project(board.Project{Slug: project, Policy: board.PolicyPerson})
+		id := f.create("a")
+		x := f.agent("x")
+		x.done(x.take(id))
+		_, err := f.board.Review(f.ctx, ada, id, board.Decision{Verdict: board.Reject, Note: "no", Attempt: 1})
+		f.ok(err)
+		x.done(x.take(id))
+		_, err = f.board.Review(f.ctx, ada, id, board.Decision{Verdict: board.Accept, Attempt: 1})
+		f.is("a verdict on work that is gone", err, board.ErrConflict)
+		_, err = f.board.Review(f.ctx, ada, id, board.Decision{Verdict: board.Accept, Attempt: 2})
+		f.ok(err)
+	}},
 	{"the next attempt gets the note of a rejection", func(f *fixture) {
 		f.project(board.Project{Slug: project, Policy: board.PolicyPerson})
 		id := f.create("a")

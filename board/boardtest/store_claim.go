@@ -133,10 +133,10 @@ var storeClaims = group{"claims", []test{
 		c := f.claim(board.Want{For: claimants("w"), Lease: time.Hour})[0]
 		renew := func(h board.Handle) (ok bool) {
 			f.Helper()
-			f.write(func(tx board.Tx) (err error) {
-				ok, err = tx.Renew(h)
-				return err
-			})
+			ok, err := f.store.Renew(f.ctx, h)
+			if err != nil {
+				f.Fatal(err)
+			}
 			return ok
 		}
 		f.write(func(tx board.Tx) error {

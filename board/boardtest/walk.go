@@ -166,6 +166,7 @@ func (w *walker) create() {
 
 func (w *walker) next() {
 	a := pick(w, "agent", w.agents)
+	defer func() { w.away[a] = false }() // it goes on under its name, also if there is nothing for it
 	h, err := w.f.board.Next(w.ctx(), a.actor, board.Wish{Worker: a.name, Projects: []string{w.slug}, Reviews: []string{w.slug}})
 	for swept := false; ; swept = true {
 		if t := w.reviews(a); t != nil {

@@ -7,9 +7,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/internal/boardjson"
+	"github.com/bossman-dev/bossman/internal/boardtext"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 )
@@ -123,13 +125,14 @@ func (a *app) askPerson(ctx context.Context, o *openBoard, q board.Question) (st
 		return "", console.Errorf(console.Conflict, "", "%v is %s: %s", q.ID, q.State, console.OneLine(q.Answer))
 	}
 	shown := boardjson.FromQuestion(q, q.AskedAt)
-	var err error
-	if shown.Earlier, err = o.chat(ctx, q); err != nil {
+	earlier, err := board.Chat(ctx, o, q, 5)
+	if err != nil {
 		return "", err
 	}
-	a.showEntry(inboxEntry{
+	shown.Earlier = boardjson.FromQuestions(earlier, time.Time{})
+	boardtext.InboxEntry(a.Console, boardjson.InboxEntry{
 		Kind: "question", ID: q.ID.String(), Title: q.Text, Task: q.Claim.Task.String(), Asked: &shown, Command: "an empty line skips it",
-	})
+	}, time.Time{})
 	text, err := a.Prompt(ctx, "answer> ")
 	if err != nil {
 		return "", err
@@ -143,10 +146,15 @@ func (a *app) askPerson(ctx context.Context, o *openBoard, q board.Question) (st
 // chosen is the answer that a person typed: a number chooses an option, as they are shown.
 // The number of no option is a mistake, and not an answer.
 func chosen(q board.Question, text string) (string, error) {
-	n, err := strconv.Atoi(text)
+	number, marked := strings.CutPrefix(text, "#")
+	n, err := strconv.Atoi(number)
+	own := slices.Index(q.Options, text) // the option with this text
 	switch {
-	case err != nil || len(q.Options) == 0 || slices.Contains(q.Options, text):
+	case err != nil || len(q.Options) == 0 || own >= 0 && (own == n-1 || n < 1 || n > len(q.Options)):
 		return text, nil
+	case own >= 0 && !marked:
+		return "", console.Errorf(console.Usage, fmt.Sprintf("#%d chooses %q, and #%d chooses %q", own+1, text, n, q.Options[n-1]),
+			"%q is one of the options of %v, and the number of another one", text, q.ID)
 	case n >= 1 && n <= len(q.Options):
 		return q.Options[n-1], nil
 	}

@@ -15,8 +15,8 @@ func TestCompletion_everything(t *testing.T) {
 	free := []string{
 		"acceptance", "admin", "again", "answer-within", "app-role", "artifact", "audit", "board", "branch", "client-id", "client-secret-env", "db", "default",
 		"description", "dir", "do-not-repeat", "env", "events", "expires", "file", "follow-up", "header", "host", "http", "input", "keep", "key", "lease", "limit", "linger", "machine",
-		"max-connections", "max-failures", "name", "note", "oauth-audience", "oauth-grant", "oauth-issuer", "oauth-person", "older-than", "option", "origin", "out", "percent",
-		"proxy", "query", "reason", "scope", "server", "summary", "timeout", "title", "tls-cert", "tls-key", "to", "wait",
+		"max-connections", "max-failures", "max-silence", "max-tasks", "max-time", "name", "note", "oauth-audience", "oauth-grant", "oauth-issuer", "oauth-person", "older-than", "option", "origin", "out", "percent",
+		"proxy", "query", "reason", "scope", "server", "slots", "summary", "timeout", "title", "tls-cert", "tls-key", "to", "wait",
 	}
 	ids := regexp.MustCompile(`\b(TASK|WORKER|QUESTION|ID|PERSON)\b`)
 	var walk func(cmd *cobra.Command)

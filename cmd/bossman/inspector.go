@@ -29,19 +29,24 @@ var _ tools.Inspector = inspector{}
 
 // newInspector returns an inspector of a directory. The caller closes its Runner.
 func newInspector(dir string, s *config.Settings, getenv func(string) string) inspector {
-	locks := config.StateDir(getenv)
-	if locks != "" {
-		locks = filepath.Join(locks, "check")
-	}
 	common := ""
 	if repo, err := git.Find(dir); err == nil {
 		common = repo.Common
 	}
 	return inspector{&check.Inspector{
 		Dir: dir, Common: common, Notes: s.NotesDir(),
-		Runner:  check.NewRunner(&check.Options{Locks: locks}),
+		Runner:  newCheckRunner(getenv),
 		InForce: func(home string) (*check.Check, string, error) { return checkInForce(s, home) },
 	}}
+}
+
+// newCheckRunner returns a runner of checks that takes its turn with those of other processes.
+func newCheckRunner(getenv func(string) string) *check.Runner {
+	locks := config.StateDir(getenv)
+	if locks != "" {
+		locks = filepath.Join(locks, "check")
+	}
+	return check.NewRunner(&check.Options{Locks: locks})
 }
 
 // checkInForce returns the check that decides whether work in a directory is done, nil if
@@ -145,7 +150,7 @@ func (i inspector) Check(ctx context.Context, w board.Work, d time.Duration, wai
 		res.Took, res.Behind = run.Ran()
 		return res, nil
 	}
-	res.Took, res.Tail, res.Reason = v.Took, v.Last(checkTail), v.Why
+	res.Took, res.Tail, res.Reason, res.Tree = v.Took, v.Last(checkTail), v.Why, v.Tree
 	switch v.Result {
 	case check.Green:
 		if res.Evidence, res.Loose, err = i.Confirm(ctx, w, c, v); err != nil {

@@ -78,7 +78,7 @@ func (a *app) login(ctx context.Context, name, machine string, browser bool) err
 	}
 	if browser && !me.Person {
 		return console.Errorf(console.Denied,
-			"ask whoever runs the server to name a claim that only people's tokens have, with bossman serve --oauth-person CLAIM=VALUE; or log in with a key: bossman login "+config.ServerName(address),
+			"ask whoever runs the server to name a claim that only people's tokens have, with bossman serve --oauth-person CLAIM=VALUE; or log in with a key: "+config.LoginCommand(address),
 			"no key was created: %s does not take the token of %s for a person's", config.ServerName(address), cmp.Or(me.Name, me.ID))
 	}
 	if me.Person {
@@ -103,7 +103,7 @@ func (a *app) login(ctx context.Context, name, machine string, browser bool) err
 			File   string `json:"file"`
 		}{config.ServerName(address), me.Name, credentials.Path()})
 	}
-	a.Linef("This machine has a key for %s, as %s: %s.", config.ServerName(address), cmp.Or(me.Name, me.ID), cmp.Or(strings.Join(roles, ", "), "no project yet"))
+	a.Field("", console.Text("This machine has a key for "+config.ServerName(address)+", as"), console.Text(cmp.Or(me.Name, me.ID)+": "+cmp.Or(strings.Join(roles, ", "), "no project yet")+"."))
 	a.Linef("It is stored in %s. To use that server as a project's board, put into .bossman/config.toml:\n  board = %q\n  project = \"…\"", credentials.Path(), config.ServerName(address))
 	return nil
 }
@@ -141,7 +141,7 @@ func dialWithToken(ctx context.Context, address *url.URL, back *oauth.Loopback) 
 		return nil, err
 	}
 	if err := t.Login(ctx); err != nil {
-		return nil, console.Errorf(console.Denied, "to log in with a key instead: bossman login "+config.ServerName(address), "log in at %s: %w", config.ServerName(address), err)
+		return nil, console.Errorf(console.Denied, "to log in with a key instead: "+config.LoginCommand(address), "log in at %s: %w", config.ServerName(address), err)
 	}
 	return func(ctx context.Context) (*mcp.Client, error) {
 		return connect(ctx, address, &streamable.ClientOptions{Transport: t})

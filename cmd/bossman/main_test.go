@@ -99,6 +99,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 // inert checks that nothing in the last output acts on a terminal, but for our own styles.
 func inert(ts *testscript.TestScript, neg bool, args []string) {
 	text := ts.ReadFile("stdout")
+	text = strings.ReplaceAll(text, "\r\x1b[K", "\n") // our own progress
 	text = regexp.MustCompile("\x1b\\[(?:0|1|2|31|32|33|36)m").ReplaceAllString(strings.ReplaceAll(text, "\r\n", "\n"), "")
 	if i := strings.IndexFunc(text, func(r rune) bool { return r != '\n' && r != '\t' && visible.Hidden(r) || r == utf8.RuneError }); i >= 0 {
 		ts.Fatalf("not inert: %.80q", text[max(0, i-40):])

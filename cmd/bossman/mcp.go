@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 
 	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/auth"
@@ -24,6 +25,7 @@ type mcpFlags struct {
 	role  string
 	quiet bool
 	level string
+	join  bool
 }
 
 func (a *app) mcpCommand() *cobra.Command {
@@ -39,12 +41,16 @@ Connecting and reading create nothing; the first task creates the board.`,
 	}
 	cmd.Flags().StringVar(&f.role, "role", auth.Lead.String(), "which tools the agent gets: lead (all), worker or viewer")
 	cmd.Flags().BoolVar(&f.quiet, "quiet", false, "never prompt in the client; questions go to the inbox only")
+	cmd.Flags().BoolVar(&f.join, "join", false, "under bossman work: serve the task that it gave this agent")
 	cli.LogLevel(cmd, &f.level)
 	return cmd
 }
 
 // serveStdio serves MCP until the client disconnects.
 func (a *app) serveStdio(ctx context.Context, f mcpFlags) error {
+	if socket, _ := a.runner(); f.join || socket != "" {
+		return a.join(ctx, socket)
+	}
 	level, err := cli.ParseLevel(f.level)
 	if err != nil {
 		return err
@@ -124,6 +130,24 @@ func (a *app) serveStdio(ctx context.Context, f mcpFlags) error {
 		return err
 	}
 	return nil
+}
+
+// join passes messages between the client and the bossman work that started it.
+func (a *app) join(ctx context.Context, socket string) error {
+	conn, err := dialRunner(ctx, socket)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	go func() {
+		_, _ = io.Copy(conn, a.Stdin)
+		if c, ok := conn.(interface{ CloseWrite() error }); ok {
+			_ = c.CloseWrite()
+		}
+	}()
+	_, err = io.Copy(os.Stdout, conn)
+	return err
 }
 
 // agent is the caller that tools see: the client's agent, on this board.

@@ -98,8 +98,8 @@ func (a *app) openWith(ctx context.Context, s *config.Settings, adopt func(*boar
 	o.store, o.local = store, board.New(store, options)
 	o.Board = o.local
 	if !o.server {
-		if err := o.local.EndKilled(ctx); err != nil && !errors.Is(err, board.ErrReadOnly) {
-			options.Logger.Warn("the claims of killed processes could not be ended", "err", err) // and what was asked for is done all the same
+		if err := o.local.EndStale(ctx); err != nil && !errors.Is(err, board.ErrReadOnly) {
+			options.Logger.Warn("claims that are over could not be ended", "err", err) // and what was asked for is done all the same
 		}
 	}
 	return o, nil

@@ -30,7 +30,7 @@ func (a *app) openRemote(ctx context.Context, s *config.Settings, p config.Locat
 	a.atExit(func() { b.Close() })
 	me, err := b.Whoami(ctx)
 	if err != nil {
-		return nil, console.WithNext(err, "check that "+config.ServerName(address)+" is running; for a new key: bossman login "+config.ServerName(address))
+		return nil, console.WithNext(err, "check that "+config.ServerName(address)+" is running; for a new key: "+config.LoginCommand(address))
 	}
 	o := &openBoard{Board: b, settings: s, location: p, label: config.ServerName(address), slug: s.Project, server: true, me: &me}
 	if o.projects, err = b.Projects(ctx); err != nil {

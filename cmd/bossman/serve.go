@@ -102,6 +102,11 @@ func (a *app) serveHTTP(ctx context.Context, f serveFlags) error {
 	if err != nil {
 		return err
 	}
+	if !o.server || f.issuer != "" {
+		if err := a.RefuseAgent(); err != nil { // it would have a person's key, or say who is a person
+			return err
+		}
+	}
 	l, err := listen(f.addr, "--http")
 	if err != nil {
 		return err

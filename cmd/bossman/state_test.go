@@ -123,6 +123,11 @@ func boardOfStates(t *testing.T, path string) map[board.State]string {
 			if err := tx.UpdateTask(task, seq); err != nil {
 				return err
 			}
+			if w := task.ReservedFor; !w.IsZero() { // which is connected
+				if err := tx.PutWorker(board.Worker{WorkerID: w, Owner: "key", LastSeen: time.Now()}); err != nil {
+					return err
+				}
+			}
 			return tx.Append(board.Event{Task: task.ID, Seq: task.Seq, Kind: board.EventEdited, From: board.Pending, To: task.Status})
 		})
 		if err != nil {

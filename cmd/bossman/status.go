@@ -20,13 +20,13 @@ func (a *app) statusCommand() *cobra.Command {
 }
 
 type statusJSON struct {
-	Project boardjson.Project `json:"project"`
-	Board   string            `json:"board"`
-	Counts  boardjson.Counts  `json:"counts"`
-	Claims  []boardjson.Claim `json:"claims"`
-	Reviews []boardjson.Claim `json:"reviews,omitzero"`
-	Inbox   []inboxEntry      `json:"inbox"`
-	Next    string            `json:"next"`
+	Project boardjson.Project      `json:"project"`
+	Board   string                 `json:"board"`
+	Counts  boardjson.Counts       `json:"counts"`
+	Claims  []boardjson.Claim      `json:"claims"`
+	Reviews []boardjson.Claim      `json:"reviews,omitzero"`
+	Inbox   []boardjson.InboxEntry `json:"inbox"`
+	Next    string                 `json:"next"`
 }
 
 func (a *app) status(ctx context.Context) error {
@@ -42,7 +42,7 @@ func (a *app) status(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	in, err := o.inbox(ctx, slug)
+	in, now, err := o.inbox(ctx, slug)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (a *app) status(ctx context.Context) error {
 	if len(in) > 0 {
 		const most = 10
 		a.Linef("\n%s%s", a.Styled(console.Bold, "Waiting for you"), a.Styled(console.Dim, "  bossman inbox"))
-		a.inboxTable(in[:min(len(in), most)])
+		boardtext.InboxTable(a.Console, in[:min(len(in), most)], now)
 		if len(in) > most {
 			a.Linef("  %s", a.Styled(console.Dim, fmt.Sprintf("and %d more", len(in)-most)))
 		}
@@ -88,7 +88,7 @@ func (a *app) status(ctx context.Context) error {
 }
 
 // nextStep is what a person should do next.
-func nextStep(p board.Project, s board.Summary, in []inboxEntry) string {
+func nextStep(p board.Project, s board.Summary, in []boardjson.InboxEntry) string {
 	c := s.Counts
 	switch {
 	case c.Total() == 0:
@@ -132,6 +132,7 @@ func (o *openBoard) titles(ctx context.Context, claims []board.Claim) (map[board
 	}
 	f := board.TaskFilter{Statuses: []board.Status{board.InProgress, board.InReview}, Limit: 1000}
 	for _, c := range claims {
+		f.IDs = append(f.IDs, c.Task)
 		if !slices.Contains(f.Projects, c.Task.Project) {
 			f.Projects = append(f.Projects, c.Task.Project)
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/internal/boardcli"
 	"github.com/bossman-dev/bossman/internal/boardjson"
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 )
 
@@ -41,7 +42,7 @@ func (f *taskFlags) register(a *app, cmd *cobra.Command) {
 	fl.IntVar(&f.maxFailures, "max-failures", 3, "number of failures after which the task fails")
 	_ = cmd.RegisterFlagCompletionFunc("area", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		if s, err := a.settings(); err == nil && len(s.Areas) > 0 {
-			return s.Areas, cobra.ShellCompDirectiveNoFileComp
+			return console.Words(s.Areas), cobra.ShellCompDirectiveNoFileComp
 		}
 		return nil, cobra.ShellCompDirectiveFilterDirs
 	})
@@ -65,7 +66,7 @@ func (a *app) warnSkills(ctx context.Context, o *openBoard, slug string, skills 
 	}
 	if _, unknown := p.Known(board.SplitList(skills...)); len(unknown) > 0 {
 		a.Infof("Ignored unknown skill %s: the project %s does not list it. Add it with: bossman project set --skill %s",
-			strings.Join(unknown, ", "), slug, strings.Join(append(p.Skills, unknown...), ","))
+			strings.Join(unknown, ", "), slug, console.ShellWords(strings.Join(append(p.Skills, unknown...), ",")))
 	}
 }
 
@@ -75,6 +76,21 @@ func (a *app) printTask(t board.Task, format string, args ...any) error {
 		return a.PrintJSON(boardjson.FromTask(t))
 	}
 	a.Linef(format, args...)
+	return nil
+}
+
+// printTitle prints a task with its title, which others may have written, and a remark of ours.
+func (a *app) printTitle(t board.Task, note string) error {
+	if a.JSON {
+		return a.PrintJSON(boardjson.FromTask(t))
+	}
+	id, title := t.ID.String(), console.OneLine(t.Title)
+	if !a.Fits(id + "  " + title + note) {
+		a.Linef("%s%s", a.Styled(console.Cyan, id), a.Styled(console.Dim, note))
+		a.Quoted("", title)
+		return nil
+	}
+	a.Linef("%s  %s%s", a.Styled(console.Cyan, id), title, a.Styled(console.Dim, note))
 	return nil
 }
 

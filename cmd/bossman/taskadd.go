@@ -51,7 +51,7 @@ func (a *app) taskAdd() *cobra.Command {
 				return err
 			}
 			a.warnSkills(ctx, o, slug, n.Skills)
-			return a.printTask(t, "%s  %s%s", a.Styled(console.Cyan, t.ID.String()), console.OneLine(t.Title), a.Styled(console.Dim, notReady(t)))
+			return a.printTitle(t, notReady(t))
 		},
 	}
 	f.register(a, cmd)

@@ -50,7 +50,7 @@ func (a *app) taskReopen() *cobra.Command {
 		if t.ID == id {
 			return a.printTask(t, "%v is pending again.", id)
 		}
-		if err := a.printTask(t, "%s  %s", a.Styled(console.Cyan, t.ID.String()), console.OneLine(t.Title)); err != nil || a.JSON {
+		if err := a.printTitle(t, ""); err != nil || a.JSON {
 			return err
 		}
 		stuck, err := o.blockedBy(ctx, id)

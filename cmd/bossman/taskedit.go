@@ -72,7 +72,7 @@ func (a *app) editTask(ctx context.Context, o *openBoard, id board.ID, e board.E
 	if e.Skills != nil {
 		a.warnSkills(ctx, o, id.Project, *e.Skills)
 	}
-	return a.printTask(t, "%s  %s%s", a.Styled(console.Cyan, t.ID.String()), console.OneLine(t.Title), a.Styled(console.Dim, "  "+t.State().String()))
+	return a.printTitle(t, "  "+t.State().String())
 }
 
 // edit is the change that the given flags describe; any is false if there are none.

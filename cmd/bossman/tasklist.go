@@ -50,8 +50,16 @@ func (a *app) taskList() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			f := board.ClaimFilter{Project: slug, Tasks: []board.ID{}}
+			for _, t := range page {
+				f.Tasks = append(f.Tasks, t.ID)
+			}
+			held, err := o.Claims(ctx, f)
+			if err != nil {
+				return err
+			}
 			holders := map[board.ID]board.Claim{}
-			for _, c := range append(s.Claims, s.Reviews...) {
+			for _, c := range held {
 				if c.Killed { // on a board that cannot be written
 					c.Worker.Name += " (killed)"
 				}
@@ -143,7 +151,11 @@ func (o *openBoard) page(cmd *cobra.Command, f board.TaskFilter, narrow func(boa
 // searchesAll reports whether the command looks at all tasks that it was asked for.
 func searchesAll(cmd *cobra.Command, c board.Counts) bool {
 	chosen := cmd.Flags().Changed
-	return !chosen("query") || !chosen("all") && !chosen("state") || c.Status[board.Done]+c.Status[board.Cancelled] <= board.SearchedEnded
+	of := c.Total()
+	if !chosen("all") && !chosen("state") {
+		of -= c.Status[board.Done] + c.Status[board.Cancelled]
+	}
+	return !chosen("query") || of <= board.Searched
 }
 
 // listFoot prints what the list does not show.
@@ -167,7 +179,7 @@ func (a *app) listFoot(cmd *cobra.Command, page []board.Task, more bool, c board
 		return
 	}
 	if !more && !searchesAll(cmd, c) {
-		text = strings.TrimSpace(fmt.Sprintf("%s Of ended tasks, a search covers at least the newest %d.", text, board.SearchedEnded))
+		text = strings.TrimSpace(fmt.Sprintf("%s A search covers at least the newest %d tasks, and the newest %[2]d that are open.", text, board.Searched))
 	}
 	if len(page) == 0 {
 		a.Linef("%s", text)

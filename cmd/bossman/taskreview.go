@@ -15,7 +15,7 @@ import (
 func (a *app) taskRetry() *cobra.Command {
 	var note string
 	cmd := a.eachTask("retry TASK…", "Retry a failed task", func(ctx context.Context, o *openBoard, id board.ID) error {
-		return a.review(ctx, o, id, board.Retry, note)
+		return a.review(ctx, o, id, board.Decision{Verdict: board.Retry, Note: note})
 	})
 	cmd.Flags().StringVarP(&note, "note", "m", "", "a note for the next attempt")
 	return cmd
@@ -53,13 +53,13 @@ func (a *app) taskReview() *cobra.Command {
 				if err != nil {
 					return console.WithNext(err, "the verdict is accept, reject or retry, and stands after the tasks")
 				}
-				v, why := verdict, note
-				if v == "" {
-					if v, why, err = a.askVerdict(ctx, o, id); err != nil {
+				d := board.Decision{Verdict: verdict, Note: note}
+				if verdict == "" {
+					if d, err = a.askVerdict(ctx, o, id); err != nil {
 						return taskNotFound(err, id)
 					}
 				}
-				return taskNotFound(a.review(ctx, o, id, v, why), id)
+				return taskNotFound(a.review(ctx, o, id, d), id)
 			})
 		},
 	}
@@ -68,37 +68,40 @@ func (a *app) taskReview() *cobra.Command {
 }
 
 // askVerdict shows a task and asks for the verdict and, if it is a rejection, the note.
-func (a *app) askVerdict(ctx context.Context, o *openBoard, id board.ID) (board.Verdict, string, error) {
+func (a *app) askVerdict(ctx context.Context, o *openBoard, id board.ID) (v board.Decision, err error) {
 	d, err := o.Get(ctx, id, 5)
 	if err != nil {
-		return "", "", err
+		return v, err
 	}
+	v.Attempt = d.Task.Attempt
 	boardtext.Show(a.Console, d, 5)
 	a.Linef("")
 	answer, err := a.Prompt(ctx, "accept, reject or skip> ")
 	if err != nil {
-		return "", "", err
+		return v, err
 	}
 	switch strings.ToLower(answer) {
 	case "a", "accept", "y", "yes":
-		return board.Accept, "", nil
+		v.Verdict = board.Accept
+		return v, nil
 	case "r", "reject":
-		note, err := a.Prompt(ctx, "what was wrong> ")
-		return board.Reject, note, err
+		v.Verdict = board.Reject
+		v.Note, err = a.Prompt(ctx, "what was wrong> ")
+		return v, err
 	}
-	return "", "", console.Errorf(console.NothingToDo, "", "no verdict; %v stays in state %s", id, d.Task.Status)
+	return v, console.Errorf(console.NothingToDo, "", "no verdict; %v stays in state %s", id, d.Task.Status)
 }
 
-func (a *app) review(ctx context.Context, o *openBoard, id board.ID, v board.Verdict, note string) error {
-	out, err := o.Review(ctx, a.actor(), id, board.Decision{Verdict: v, Note: note})
+func (a *app) review(ctx context.Context, o *openBoard, id board.ID, d board.Decision) error {
+	out, err := o.Review(ctx, a.actor(), id, d)
 	if errors.Is(err, board.ErrInvalid) {
-		return console.WithNext(err, fmt.Sprintf("bossman task review %v %s -m TEXT", id, v))
+		return console.WithNext(err, fmt.Sprintf("bossman task review %v %s -m TEXT", id, d.Verdict))
 	}
 	if err != nil {
 		return err
 	}
 	text := fmt.Sprintf("%v is %s.", id, out.Status)
-	if v == board.Reject && out.Status == board.Pending {
+	if d.Verdict == board.Reject && out.Status == board.Pending {
 		text = fmt.Sprintf("%v is back on the board (%d of %d attempts failed).", id, out.Failures, out.MaxFailures)
 	}
 	return a.printOutcome(out, text)

@@ -58,6 +58,7 @@ func TestAgents(t *testing.T) {
 	t.Run("http", b.http)
 	t.Run("board", b.board)
 	t.Run("team", b.team)
+	t.Run("crew", b.crew)
 	if t.Failed() {
 		return
 	}

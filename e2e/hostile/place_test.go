@@ -35,6 +35,14 @@ type place struct {
 // secret is in the title of a task of somebody else's board.
 const secret = "Sell the company"
 
+// secretDigits is a file that could pass for the name of a commit.
+const secretDigits = "5ec7e75ec7e75ec7e75ec7e75ec7e75ec7e75ec7\n"
+
+// shows reports whether a text has something secret in it.
+func shows(text string) bool {
+	return strings.Contains(text, secret) || strings.Contains(text, secretDigits[:8])
+}
+
 func newPlace(t testing.TB) *place {
 	t.Helper()
 	base, err := filepath.EvalSymlinks(t.TempDir())

@@ -227,6 +227,12 @@ var repositories = []hostile{
 		p.write(filepath.Join(p.dir, "docs", "x.git", "commondir"), filepath.Join(p.victim(), ".git"))
 		p.dir = filepath.Join(p.dir, "docs", "x.git")
 	}},
+	{"bare-in-a-project", func(p *place) {
+		p.mkdir(filepath.Join(p.dir, ".bossman"))
+		p.dir = filepath.Join(p.dir, "vendor", "x")
+		p.must(os.CopyFS(p.dir, os.DirFS(filepath.Join(p.victim(), ".git"))))
+		p.add(filepath.Join(p.dir, "config"), p.programs())
+	}},
 	{"bare-alone", func(p *place) {
 		p.copyBare(p.dir, "[core]\n\tbare = true\n\tfsmonitor = "+p.canary()+"\n"+p.programs())
 	}},
@@ -371,6 +377,16 @@ var pointers = []hostile{
 		p.write(filepath.Join(p.dir, ".git"), "gitdir: "+filepath.Join(p.victim(), ".git")+"\n")
 	}},
 	{"git-file-relative", func(p *place) { p.write(filepath.Join(p.dir, ".git"), "gitdir: ../../outside/victim/.git\n") }},
+	{"git-file-to-a-bare-one-below", func(p *place) {
+		p.must(os.CopyFS(filepath.Join(p.dir, "web", ".bare"), os.DirFS(filepath.Join(p.victim(), ".git"))))
+		p.gitRun(filepath.Join(p.dir, "web", ".bare"), "config", "core.bare", "true")
+		p.write(filepath.Join(p.dir, ".git"), "gitdir: web/.bare\n")
+	}},
+	{"git-file-to-a-bare-one", func(p *place) {
+		p.must(os.CopyFS(filepath.Join(p.dir, "web.git"), os.DirFS(filepath.Join(p.victim(), ".git"))))
+		p.gitRun(filepath.Join(p.dir, "web.git"), "config", "core.bare", "true")
+		p.write(filepath.Join(p.dir, ".git"), "gitdir: web.git\n")
+	}},
 	{"git-link", func(p *place) {
 		p.mkdir(p.dir)
 		p.must(os.Symlink(filepath.Join(p.victim(), ".git"), filepath.Join(p.dir, ".git")))
@@ -421,6 +437,20 @@ var pointers = []hostile{
 		p.write(p.git("HEAD"), "ref: refs/heads/a\n")
 		p.write(p.git("refs", "heads", "a"), "ref: refs/heads/b\n")
 		p.write(p.git("refs", "heads", "b"), "ref: refs/heads/a\n")
+	}},
+	{"head-link-to-digits", func(p *place) {
+		p.clone()
+		p.write(filepath.Join(p.outside(), "digits"), secretDigits)
+		p.must(os.Remove(p.git("HEAD")))
+		p.must(os.Symlink(filepath.Join(p.outside(), "digits"), p.git("HEAD")))
+		p.more = []string{"next --wait 0", done}
+	}},
+	{"branch-link-to-digits", func(p *place) {
+		p.clone()
+		p.write(filepath.Join(p.outside(), "digits"), secretDigits)
+		p.must(os.Remove(p.git("refs", "heads", "main")))
+		p.must(os.Symlink(filepath.Join(p.outside(), "digits"), p.git("refs", "heads", "main")))
+		p.more = []string{"next --wait 0", done, "task show clone-1"}
 	}},
 	{"head-outside", func(p *place) {
 		p.clone()

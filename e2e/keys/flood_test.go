@@ -90,7 +90,11 @@ func TestFlood(t *testing.T) {
 	if most := usualBurst + usualRate*int64(lasted/time.Second+2); taken.Load() > most {
 		t.Errorf("%d calls of the flood were taken, want at most %d", taken.Load(), most)
 	}
-	if refused.Load() == 0 {
+	switch sent := taken.Load() + refused.Load(); {
+	case refused.Load() > 0:
+	case sent <= usualBurst+usualRate*int64(lasted/time.Second):
+		t.Logf("not judged: this machine sent %d calls in %v, which a key may", sent, lasted)
+	default:
 		t.Error("nothing of the flood was refused")
 	}
 }

@@ -106,6 +106,11 @@ func readClaim(path, label string) (*claimFile, error) {
 	if kept.Board != label || kept.Owner == "" {
 		return fresh, nil
 	}
+	// A repository may have brought the file, and what is in it is printed.
+	_, err = board.ParseHandle(kept.Claim)
+	if kept.Claim != "" && err != nil || kept.Worker != "" && !board.GivesName(kept.Worker) || !strings.HasPrefix(kept.Owner, board.DirPrefix) {
+		return nil, fmt.Errorf("%q was not written by Bossman; delete it, and use --claim", path)
+	}
 	return kept, nil
 }
 
@@ -139,8 +144,11 @@ func checkDir(path string) error {
 	return nil
 }
 
-// write replaces the file.
+// write replaces the file. Under bossman work there is none.
 func (c *claimFile) write() error {
+	if c.path == "" {
+		return nil
+	}
 	if err := checkDir(c.path); err != nil {
 		return err
 	}
@@ -183,11 +191,15 @@ func (c *claimFile) beside(dir string) (worktree, claim string) {
 	return worktree, claim
 }
 
-// others returns the claims on this board that are held in other worktrees of a repository, by
-// worktree.
+// others returns the claims on this board that are held in other worktrees of a repository, or
+// where it is bare, by directory.
 func (c *claimFile) others(repo *git.Repo) map[string]*claimFile {
 	list := map[string]*claimFile{}
-	for _, other := range repo.Worktrees() {
+	places := repo.Worktrees()
+	if main, ok := git.Main(repo.Common); ok && main.Bare {
+		places = append(places, main)
+	}
+	for _, other := range places {
 		held, err := readClaim(claimPath(other.Root, ""), c.Board)
 		if err == nil && held.Claim != "" && other.Root != repo.Root {
 			list[other.Root] = held

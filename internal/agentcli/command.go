@@ -53,7 +53,7 @@ It ends with exit code 7 if there is nothing to do, and says why.
 
 // next asks for a task, one command in a directory at a time.
 func (s *session) next(ctx context.Context, args map[string]any) error {
-	if !s.Empty {
+	if !s.Empty && s.Runner == nil {
 		unlock, err := s.claim.lock(ctx)
 		if err != nil {
 			return err
@@ -77,6 +77,9 @@ func (s *session) next(ctx context.Context, args map[string]any) error {
 	}
 	if err != nil {
 		return err
+	}
+	if s.Runner != nil {
+		return s.finish(r)
 	}
 	switch r.fact("outcome") {
 	case "again":
@@ -178,7 +181,8 @@ cool-down, not_now returns it with no failure counted, too_hard and other return
 			if reason == "" {
 				return console.Usagef("say what went wrong: bossman fail --reason TEXT")
 			}
-			return s.report(ctx, "report_task_failed", map[string]any{"reason": reason, "kind": kind, "do_not_repeat": avoid})
+			branch, _ := s.branch("") // without one the last known place stays
+			return s.report(ctx, "report_task_failed", map[string]any{"reason": reason, "kind": kind, "do_not_repeat": avoid, "branch": branch})
 		})
 	cmd.Example = "  bossman fail --reason 'The test server is down' --kind environment"
 	return cmd
@@ -203,7 +207,7 @@ func (s *session) report(ctx context.Context, tool string, args map[string]any) 
 
 func (c *cli) ask() *cobra.Command {
 	var options []string
-	var byDefault string
+	var byDefault, branch string
 	var wait int
 	var waits bool
 	cmd := c.under("ask TEXT…", "For agents: ask people for a decision", cobra.MinimumNArgs(1),
@@ -214,6 +218,7 @@ of a question in place of the text, it shows the answer.
 		func(cmd *cobra.Command) {
 			cmd.Flags().StringArrayVarP(&options, "option", "o", nil, "an answer to choose from; repeatable")
 			cmd.Flags().StringVar(&byDefault, "default", "", "the answer to go on with if nobody answers")
+			cmd.Flags().StringVar(&branch, "branch", "", "branch of the work, if not checked out here")
 			cmd.Flags().IntVar(&wait, "wait", 45, "how many `seconds` to wait for the answer, at most 45 (default 0 with --default)")
 			cmd.PreRun = func(cmd *cobra.Command, _ []string) { waits = cmd.Flags().Changed("wait") }
 		},
@@ -221,6 +226,11 @@ of a question in place of the text, it shows the answer.
 			claim, _ := s.under() // a question may be about none
 			text := strings.Join(args, " ")
 			tool, in := "ask_question", map[string]any{"claim": claim, "question": text, "options": options, "default": byDefault}
+			if claim != "" {
+				if on, err := s.branch(branch); err == nil { // without one the last known place stays
+					in["branch"] = on
+				}
+			}
 			if waits {
 				in["wait_seconds"] = wait
 			}

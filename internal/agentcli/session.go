@@ -29,10 +29,21 @@ type Desk struct {
 	// Dir is the directory, Root that of the project, and Elsewhere where its claim is kept
 	// outside git.
 	Dir, Root, Elsewhere string
+	// Runner is set under bossman work: the runner has the claim, and answers every call.
+	// Nothing else but Close is set then.
+	Runner *Runner
 	// Empty is set if the board has no project yet.
 	Empty bool
 	// Close ends what the desk started.
 	Close func()
+}
+
+// A Runner is the bossman work that started the agent.
+type Runner struct {
+	// Claim is the claim that the agent works under.
+	Claim string
+	// Dial connects to the runner's server of tools.
+	Dial func(ctx context.Context) (jsonrpc.Transport, error)
 }
 
 // A session is one command at a desk.
@@ -51,6 +62,10 @@ func (c *cli) open(ctx context.Context) (*session, error) {
 		return nil, err
 	}
 	s := &session{Desk: d, console: c.Console, version: c.version}
+	if d.Runner != nil {
+		s.claim = &claimFile{Claim: d.Runner.Claim}
+		return s, nil
+	}
 	if s.claim, err = openClaim(d); err != nil {
 		d.Close()
 		return nil, err
@@ -80,13 +95,24 @@ func (r *reply) fact(names ...string) string {
 // maxCall bounds a call: a report waits for its check.
 const maxCall = 24 * time.Hour
 
-// call calls a tool of the board, in this process.
+// call calls a tool of the board, in this process or in that of the runner.
 func (s *session) call(ctx context.Context, tool string, args map[string]any) (*reply, error) {
-	tools.Speak(voice)
 	maps.DeleteFunc(args, func(_ string, v any) bool { // what was not given
 		list, ok := v.([]string)
 		return v == "" || ok && len(list) == 0
 	})
+	if s.Runner != nil {
+		conn, err := s.Runner.Dial(ctx)
+		if err != nil {
+			return nil, err
+		}
+		r, err := s.callOn(ctx, conn, tool, args)
+		if err == nil {
+			r.text = AsCommands(r.text)
+		}
+		return r, err
+	}
+	tools.Speak(voice)
 	s.Caller.Owner, s.Caller.Worker = s.claim.Owner, s.claim.Worker
 	s.Options.CheckWait = maxCall
 	server := mcp.NewServer(mcp.Implementation{Name: "bossman", Version: "1"}, &mcp.ServerOptions{Visible: tools.Visible, Logger: s.Options.Logger})
@@ -101,7 +127,12 @@ func (s *session) call(ctx context.Context, tool string, args map[string]any) (*
 	here, there := jsonrpc.Pipe(jsonrpc.Limits{})
 	wg.Go(func() { _ = s.Board.Run(running) })
 	wg.Go(func() { _ = server.Serve(running, there) })
-	client, err := mcp.Connect(ctx, here, &mcp.ClientOptions{Info: mcp.Implementation{Name: "shell", Version: s.version}, Timeout: maxCall, MaxTime: maxCall})
+	return s.callOn(ctx, here, tool, args)
+}
+
+// callOn calls a tool of the server at the other end.
+func (s *session) callOn(ctx context.Context, conn jsonrpc.Transport, tool string, args map[string]any) (*reply, error) {
+	client, err := mcp.Connect(ctx, conn, &mcp.ClientOptions{Info: mcp.Implementation{Name: "shell", Version: s.version}, Timeout: maxCall, MaxTime: maxCall})
 	if err != nil {
 		return nil, err
 	}
@@ -147,13 +178,13 @@ func (s *session) finish(r *reply) error {
 	}
 	switch {
 	case r.fact("outcome") == "none":
-		return console.Errorf(console.NothingToDo, "", "%s", r.text)
+		return &console.Error{Code: console.NothingToDo, Err: errors.New(r.text), Quoted: true}
 	case r.failed:
 		exit, ok := exitCodes[code]
 		if !ok {
 			exit = console.Failure
 		}
-		return console.Errorf(exit, "", "%s", r.text)
+		return &console.Error{Code: exit, Err: errors.New(r.text), Quoted: true}
 	}
 	if !s.console.JSON {
 		for line := range strings.Lines(r.text) {
@@ -187,7 +218,7 @@ func (s *session) under() (string, error) {
 	}
 	if dir, claim := s.claim.beside(s.Dir); claim != "" {
 		return "", console.Errorf(console.NotFound, "if that is your task, add --claim "+claim+"; for another task: bossman next",
-			"no claim is held in %s; one is held in %s", s.Dir, dir)
+			"no claim is held in %q; one is held in %q", s.Dir, dir)
 	}
 	return "", console.Errorf(console.NotFound, "bossman next", "no claim is held in %q, and the command names none with --claim", s.Dir)
 }
@@ -196,8 +227,11 @@ func (s *session) under() (string, error) {
 // that was taken elsewhere or before the worktree was moved, the one that is checked out
 // here, since here the agent works.
 func (s *session) branch(named string) (string, error) {
+	if named != "" || s.Runner != nil {
+		return named, nil
+	}
 	repo, err := git.Find(s.Dir)
-	if named != "" || err != nil { // outside git it is judged where it was taken
+	if err != nil { // outside git it is judged where it was taken
 		return named, nil
 	}
 	own := s.named == "" || s.named == s.claim.Claim

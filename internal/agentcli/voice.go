@@ -1,9 +1,13 @@
 package agentcli
 
 import (
+	"maps"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // commands are the commands that do what tools do, each with the argument that stands
@@ -52,6 +56,63 @@ func voice(tool string, args ...any) string {
 		}
 	}
 	return "`" + strings.Join(words, " ") + "`"
+}
+
+// AsCommands rewrites the calls of tools in a text as the commands that do the same. Lines that
+// quote others stay as they are.
+func AsCommands(text string) string {
+	lines := strings.SplitAfter(text, "\n")
+	for n, line := range lines {
+		if !strings.HasPrefix(line, ">") {
+			lines[n] = asCommands(line)
+		}
+	}
+	return strings.Join(lines, "")
+}
+
+var toolName = regexp.MustCompile(`\b(` + strings.Join(slices.Sorted(maps.Keys(commands)), "|") + `)\b`)
+
+func asCommands(line string) string {
+	line = strings.ReplaceAll(line, "repeat the call", "repeat the command")
+	var out strings.Builder
+	for {
+		at := toolName.FindStringIndex(line)
+		if at == nil {
+			return out.String() + line
+		}
+		out.WriteString(line[:at[0]])
+		tool, rest := line[at[0]:at[1]], line[at[1]:]
+		var args []any
+		if strings.HasPrefix(rest, " {") {
+			decoder := jsontext.NewDecoder(strings.NewReader(rest[1:]))
+			if list, ok := arguments(decoder); ok {
+				args, rest = list, rest[1+decoder.InputOffset():]
+			}
+		}
+		out.WriteString(voice(tool, args...))
+		line = rest
+	}
+}
+
+// arguments reads an object as alternating names and values.
+func arguments(d *jsontext.Decoder) (list []any, ok bool) {
+	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
+		return nil, false
+	}
+	for d.PeekKind() != '}' {
+		name, err := d.ReadToken()
+		if err != nil {
+			return nil, false
+		}
+		key := name.String()
+		var value any
+		if err := json.UnmarshalDecode(d, &value); err != nil {
+			return nil, false
+		}
+		list = append(list, key, value)
+	}
+	_, err := d.ReadToken()
+	return list, err == nil
 }
 
 type evidence struct {

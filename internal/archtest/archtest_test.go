@@ -41,9 +41,11 @@ var drawing = map[string][]string{
 	"board":                       {},
 	"board/boardtest":             {"board", "board/invariant"},
 	"board/invariant":             {"board"},
-	"check":                       {"board", "git", "proc"},
+	"check":                       {"board", "git", "internal/visible", "proc"},
 	"clientconfig":                {},
-	"cmd/bossman":                 {"access", "auth", "board", "check", "git", "internal/agentcli", "internal/boardcli", "internal/boardjson", "internal/boardtext", "internal/cli", "internal/config", "internal/configcli", "internal/console", "internal/mcpcli", "internal/planfile", "internal/server", "internal/visible", "mcp", "mcp/oauth", "mcp/streamable", "remote", "store/postgres", "store/sqlite", "telemetry", "tools"},
+	"cmd/bossman":                 {"access", "auth", "board", "check", "crew", "git", "internal/agentcli", "internal/boardcli", "internal/boardjson", "internal/boardtext", "internal/cli", "internal/config", "internal/configcli", "internal/console", "internal/crewcli", "internal/mcpcli", "internal/planfile", "internal/server", "internal/visible", "jsonrpc", "mcp", "mcp/oauth", "mcp/streamable", "remote", "store/postgres", "store/sqlite", "telemetry", "tools"},
+	"crew":                        {"board", "crew/agent", "git", "proc"},
+	"crew/agent":                  {"proc"},
 	"examples/add":                {"mcp"},
 	"examples/agent":              {"clientconfig", "mcp"},
 	"examples/moonphase":          {"mcp", "mcp/streamable"},
@@ -59,6 +61,7 @@ var drawing = map[string][]string{
 	"internal/console":            {"internal/visible"},
 	"internal/conformance/client": {"jsonrpc", "mcp", "mcp/oauth", "mcp/streamable"},
 	"internal/conformance/server": {"jsonrpc", "mcp", "mcp/streamable"},
+	"internal/crewcli":            {"board", "crew", "crew/agent", "internal/console", "proc"},
 	"internal/mcpcli":             {"clientconfig", "internal/console", "jsonrpc", "mcp", "mcp/oauth", "mcp/streamable"},
 	"internal/origins":            {"clientconfig", "jsonrpc", "mcp"},
 	"internal/pgtest":             {"store/postgres"},
@@ -319,7 +322,7 @@ func checkOldJSON(sources []source) []string {
 
 // starters are the packages that may start processes, besides tests and mcp/stdio.go.
 // internal/mcpcli starts none, but tells the errors of os/exec apart.
-var starters = []string{"check", "cmd/bossman", "git", "internal/mcpcli", "internal/pgtest", "proc"}
+var starters = []string{"check", "cmd/bossman", "crew", "crew/agent", "git", "internal/mcpcli", "internal/pgtest", "proc"}
 
 // checkExec holds where a process may be started.
 func checkExec(sources []source) []string {
@@ -328,7 +331,7 @@ func checkExec(sources []source) []string {
 		stdio, _ := path.Match("mcp/stdio_*.go", s.name) // stdio.go for one system
 		allowed := s.test || stdio || s.name == "mcp/stdio.go" || slices.Contains(starters, s.dir)
 		if !allowed && slices.Contains(s.imports, "os/exec") {
-			problems = append(problems, fmt.Sprintf("%s imports os/exec: processes are started in mcp/stdio.go, proc, check, git and cmd/bossman only", s.name))
+			problems = append(problems, fmt.Sprintf("%s imports os/exec: processes are started in mcp/stdio.go, proc, check, git, crew and cmd/bossman only", s.name))
 		}
 	}
 	return problems

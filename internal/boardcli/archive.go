@@ -2,6 +2,7 @@ package boardcli
 
 import (
 	"context"
+	"path/filepath"
 	"time"
 
 	"github.com/bossman-dev/bossman/board"
@@ -9,8 +10,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// maxPut is how many tasks are archived at one URL at most.
-const maxPut = 100_000
+// maxFile is how many tasks are archived in one file at most, so that it can be imported: an
+// import has the whole file in memory. It is a variable for tests.
+var maxFile = 100_000
 
 // A Desk is the board in this process, with the project and the person of a command.
 type Desk struct {
@@ -32,11 +34,11 @@ tasks that something open depends on, and those with an open parent or child. Ag
 go on working.
 
 The age is the project's, set with bossman project set --keep 180d, unless --older-than
-names another. --to names a new file, a directory, which gets a new file each time, or a
-URL to which the file is sent with PUT, such as a signed one of S3-compatible storage; at
-most 100,000 tasks go to one URL. The file has the lines of bossman task export,
-compressed with gzip; bossman task import reads it, and into the same board it brings the
-tasks back under their old numbers.`,
+names another. --to names a directory, which gets new files each time, a new file, or a
+URL to which the file is sent with PUT, such as a signed one of S3-compatible storage. At
+most 100,000 tasks go into a file. It has the lines of bossman task export, compressed with
+gzip; bossman task import reads it, and into the same board it brings the tasks back under
+their old numbers.`,
 		Example: `  bossman task archive --older-than 180d --to archive/
   bossman task archive --to "$SIGNED_URL"`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -59,32 +61,41 @@ tasks back under their old numbers.`,
 				}
 			}
 			if to == "" && !dryRun {
-				return console.Usagef("--to is missing: name a new file, a directory, or a URL for PUT")
+				return console.Usagef("--to is missing: name a directory, a new file, or a URL for PUT")
 			}
 			o := board.Archiving{Project: d.Project, Age: time.Duration(age), DryRun: dryRun}
-			var place archivePlace
 			if !dryRun {
-				if place, err = newPlace(to, d.Project, time.Now()); err != nil {
-					return err
-				}
-				defer place.Close()
-				if _, once := place.(*putPlace); once {
-					o.PerSave, o.Max = maxPut, maxPut
-				}
+				o.Max = maxFile
 			}
-			progress := out.Progress()
-			n, err := d.Board.Archive(ctx, d.Actor, o, place, func(n int) { progress.Set("archived " + console.Count(n, "task")) })
-			progress.Clear()
-			if err != nil {
-				next := "nothing was deleted; repeat the command"
-				if n > 0 {
-					next = console.Count(n, "task") + " were archived; repeat the command to continue"
+			n, at, more := 0, "", true
+			for more {
+				var place archivePlace
+				dir := false
+				if !dryRun {
+					if place, dir, err = newPlace(to, d.Project, time.Now()); err != nil {
+						return err
+					}
+					if _, once := place.(*putPlace); once {
+						o.PerSave = maxFile
+					}
 				}
-				return console.WithNext(err, next)
-			}
-			at := ""
-			if n > 0 && !dryRun {
-				at = place.Name()
+				gone, err := archiveTo(ctx, out, d, o, place, n)
+				n += gone
+				if err != nil {
+					next := "nothing was deleted; repeat the command"
+					if n > 0 {
+						next = console.Count(n, "task") + " were archived; repeat the command to continue"
+					}
+					return console.WithNext(err, next)
+				}
+				switch {
+				case gone == 0 || dryRun:
+				case at == "":
+					at = place.Name()
+				default:
+					at = filepath.Dir(place.Name()) // several files
+				}
+				more = dir && gone == o.Max
 			}
 			if out.JSON {
 				return out.PrintJSON(struct {
@@ -102,14 +113,24 @@ tasks back under their old numbers.`,
 			default:
 				out.Linef("Archived %s of %s: %s", console.Count(n, "task"), d.Project, at)
 				if n == o.Max {
-					out.Infof("There may be more: repeat the command with another URL.")
+					out.Infof("There may be more: repeat the command with another name, or name a directory.")
 				}
 			}
 			return nil
 		},
 	}
 	cmd.Flags().Var(&age, "older-than", "archive tasks that ended longer ago than this, such as 180d; default: as the project says")
-	cmd.Flags().StringVar(&to, "to", "", "a new file, a directory, or a URL for PUT")
+	cmd.Flags().StringVar(&to, "to", "", "a directory, a new file, or a URL for PUT")
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only say how many tasks it would be")
 	return cmd
+}
+
+// archiveTo archives tasks at one place, after n that were archived elsewhere.
+func archiveTo(ctx context.Context, out *console.Console, d Desk, o board.Archiving, place archivePlace, n int) (int, error) {
+	if place != nil {
+		defer place.Close()
+	}
+	progress := out.Progress()
+	defer progress.Clear()
+	return d.Board.Archive(ctx, d.Actor, o, place, func(here int) { progress.Set("archived " + console.Count(n+here, "task")) })
 }

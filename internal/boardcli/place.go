@@ -30,25 +30,27 @@ type archivePlace interface {
 	Close() error
 }
 
-// newPlace returns the place that --to names. It creates nothing yet.
-func newPlace(to, project string, now time.Time) (archivePlace, error) {
+// newPlace returns the place that --to names, and whether that is a directory, which can have
+// several. It creates nothing yet.
+func newPlace(to, project string, now time.Time) (place archivePlace, dir bool, err error) {
 	if strings.Contains(to, "://") {
-		return newPut(to)
+		place, err = newPut(to)
+		return place, false, err
 	}
 	name, err := filepath.Abs(to)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	info, err := os.Stat(name)
 	switch {
 	case err == nil && info.IsDir() || errors.Is(err, fs.ErrNotExist) && strings.HasSuffix(to, string(filepath.Separator)):
-		name = filepath.Join(name, project+now.UTC().Format("-20060102T150405.000Z")+".jsonl.gz")
+		dir, name = true, filepath.Join(name, project+now.UTC().Format("-20060102T150405.000Z")+".jsonl.gz")
 	case err == nil:
-		return nil, console.Errorf(console.Conflict, "choose a name that does not exist, or a directory; nothing was changed", "%s exists", name)
+		return nil, false, console.Errorf(console.Conflict, "choose a name that does not exist, or a directory; nothing was changed", "%s exists", name)
 	case !errors.Is(err, fs.ErrNotExist):
-		return nil, err
+		return nil, false, err
 	}
-	return &filePlace{name: name}, nil
+	return &filePlace{name: name}, dir, nil
 }
 
 // A filePlace is a new file. What is written between two saves is one member of a gzip file,

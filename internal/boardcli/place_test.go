@@ -25,7 +25,7 @@ func TestPutPlace(t *testing.T) {
 	}))
 	defer s.Close()
 	put := func() (string, error) {
-		p, err := newPlace(s.URL+"/bucket/web.gz?X-Signature=s3cret", "web", time.Now())
+		p, _, err := newPlace(s.URL+"/bucket/web.gz?X-Signature=s3cret", "web", time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,7 +60,7 @@ func TestPutPlace(t *testing.T) {
 		t.Errorf("no server: error %v, want one without the signature", err)
 	}
 	for _, to := range []string{"http://example.org/x?sig=s3cret", "ftp://localhost/x?sig=s3cret", "https://?sig=s3cret"} {
-		if _, err := newPlace(to, "web", time.Now()); err == nil || strings.Contains(err.Error(), "s3cret") {
+		if _, _, err := newPlace(to, "web", time.Now()); err == nil || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("newPlace(%s) = %v, want an error without the signature", to, err)
 		}
 	}
@@ -68,7 +68,7 @@ func TestPutPlace(t *testing.T) {
 
 func TestFilePlace(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new") + "/"
-	p, err := newPlace(dir, "web", time.Now())
+	p, _, err := newPlace(dir, "web", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

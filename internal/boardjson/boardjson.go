@@ -226,6 +226,7 @@ func FromEvent(e board.Event) Event {
 
 type Where struct {
 	Host        string `json:"host,omitzero"`
+	Clone       string `json:"clone,omitzero"`
 	Dir         string `json:"dir,omitzero"`
 	Branch      string `json:"branch,omitzero"`
 	Head        string `json:"head,omitzero"`
@@ -268,7 +269,9 @@ type Result struct {
 	Evidence  []Evidence `json:"evidence"`
 	Artifacts []string   `json:"artifacts"`
 	Branch    string     `json:"branch,omitzero"`
-	Worker    string     `json:"worker,omitzero"`
+	// Uncommitted is how many files were not committed at the report.
+	Uncommitted int    `json:"uncommitted,omitzero"`
+	Worker      string `json:"worker,omitzero"`
 	// Check is what became of the project's check if it is not among the evidence.
 	Check string `json:"check,omitzero"`
 	// ObservedBy is the key of the process that saw the observed evidence, and ObservedOn
@@ -284,7 +287,7 @@ func FromResult(r *board.Result) *Result {
 		return nil
 	}
 	out := &Result{
-		Summary: r.Summary, Artifacts: r.Artifacts, Branch: r.Branch, Worker: r.Worker,
+		Summary: r.Summary, Artifacts: r.Artifacts, Branch: r.Branch, Uncommitted: r.Uncommitted, Worker: r.Worker,
 		Check: r.Check, ObservedBy: r.ObservedBy, ObservedOn: r.ObservedOn, Import: r.Import,
 	}
 	for _, e := range r.Evidence {

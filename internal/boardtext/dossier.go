@@ -108,6 +108,13 @@ func Show(c *console.Console, d board.Dossier, events int) {
 		if r.Branch != "" {
 			v.Field("  ", console.Dim.Cell("branch:"), console.Text(r.Branch))
 		}
+		if n := r.Uncommitted; n > 0 {
+			files := "files"
+			if n == 1 {
+				files = "file"
+			}
+			v.Field("  ", console.Yellow.Cell("not committed:"), console.Text(fmt.Sprintf("%d %s, which no branch has", n, files)))
+		}
 	}
 	v.attempts(d)
 	v.history(d, events)
@@ -161,6 +168,9 @@ func (v view) attempts(d board.Dossier) {
 		}
 		if !at.EndedAt.IsZero() {
 			how = string(at.Cause) + " after " + Span(at.EndedAt.Sub(at.GrantedAt))
+		}
+		if at.Imported() {
+			how += ", says the " + console.OneLine(at.Worker.Principal)
 		}
 		v.Linef("  %d  %s  %s", at.Attempt, console.OneLine(at.Worker.Name), how)
 		if at.Reason != "" && at.Cause != board.CauseDone {

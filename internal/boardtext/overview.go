@@ -14,7 +14,8 @@ func Claims(a *console.Console, s board.Summary, titles map[board.ID]string) {
 	for _, part := range []struct {
 		head   string
 		claims []board.Claim
-	}{{"In progress", s.Claims}, {"Being reviewed", s.Reviews}} {
+		status board.Status
+	}{{"In progress", s.Claims, board.InProgress}, {"Being reviewed", s.Reviews, board.InReview}} {
 		if len(part.claims) == 0 {
 			continue
 		}
@@ -26,6 +27,9 @@ func Claims(a *console.Console, s board.Summary, titles map[board.ID]string) {
 			})
 		}
 		a.Table("  ", []console.Column{{}, {Flex: true}, {}, {Right: true, Drop: 2}, {Drop: 1}}, rows)
+		if len(part.claims) == board.MaxSummed && s.Counts.Status[part.status] > len(part.claims) {
+			a.Linef("  %s", a.Styled(console.Dim, fmt.Sprintf("these are the oldest %d; for all: bossman task list --state %s", len(part.claims), part.status)))
+		}
 	}
 	Workers(a, s.Claims)
 }

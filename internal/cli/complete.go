@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -60,6 +61,7 @@ func (v *values) complete(cmd *cobra.Command, prefix string, open func(context.C
 		}
 		if s, err := open(ctx); err == nil {
 			all, _ = v.find(ctx, s) // what was found, if not all
+			all = console.Words(all)
 		}
 	}
 	var out []string

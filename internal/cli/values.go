@@ -35,15 +35,17 @@ var (
 
 // flagTable has the values of flags, by their name or by command and name.
 var flagTable = map[string]*values{
-	"state":      {enum: States},
-	"priority":   {enum: []string{"urgent", "high", "normal", "low"}},
-	"policy":     {enum: names(board.Policies)},
-	"evidence":   {enum: evidence},
-	"dependents": {enum: names([]board.Dependents{board.DependentsKeep, board.DependentsUnblock, board.DependentsCancel})},
-	"kind":       {enum: names(board.FailureKinds)},
-	"log-level":  {enum: []string{"debug", "info", "warn", "error"}},
-	"role":       {enum: []string{"viewer", "worker", "lead", "admin"}},
-	"mcp role":   {enum: []string{"viewer", "worker", "lead"}},
+	"state":           {enum: States},
+	"priority":        {enum: []string{"urgent", "high", "normal", "low"}},
+	"policy":          {enum: names(board.Policies)},
+	"evidence":        {enum: evidence},
+	"dependents":      {enum: names([]board.Dependents{board.DependentsKeep, board.DependentsUnblock, board.DependentsCancel})},
+	"kind":            {enum: names(board.FailureKinds)},
+	"log-level":       {enum: []string{"debug", "info", "warn", "error"}},
+	"agent":           {enum: []string{"claude", "codex", "command"}},
+	"permission-mode": {enum: []string{"acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "plan"}, loose: true},
+	"role":            {enum: []string{"viewer", "worker", "lead", "admin"}},
+	"mcp role":        {enum: []string{"viewer", "worker", "lead"}},
 	// evidence=REF of an agent.
 	"done evidence": {enum: suffixed(evidence, "="), loose: true},
 

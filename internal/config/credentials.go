@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/internal/console"
@@ -61,6 +63,16 @@ func (c *Credentials) Path() string { return c.path }
 
 // Key is the key for a server, empty if there is none.
 func (c *Credentials) Key(server *url.URL) auth.Secret { return c.keys[ServerName(server)] }
+
+// onHost lists the servers on the host of a server for which there are keys.
+func (c *Credentials) onHost(server *url.URL) (names []string) {
+	for _, name := range slices.Sorted(maps.Keys(c.keys)) {
+		if u, err := ServerURL(name); err == nil && u.Scheme == server.Scheme && u.Host == server.Host {
+			names = append(names, name)
+		}
+	}
+	return names
+}
 
 // SetKey changes the key for a server and writes the file, atomically.
 func (c *Credentials) SetKey(server *url.URL, key auth.Secret) error {

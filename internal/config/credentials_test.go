@@ -29,6 +29,15 @@ func TestCredentials(t *testing.T) {
 	if c, err = LoadCredentials(getenv); err != nil || c.Key(server).Reveal() != "secret" {
 		t.Errorf("LoadCredentials = %v, %v, want the key", c, err)
 	}
+	for _, address := range []string{"https://bossman.example.org/x", "https://bossman.example.org/%6dcp", "https://bossman.example.org/mcp/", "https://bossman.example.org/x/../mcp", "https://bossman.example.org:444"} {
+		other, err := ServerURL(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if key := c.Key(other); key != "" {
+			t.Errorf("the key for %s is sent to %s", server, address)
+		}
+	}
 	if runtime.GOOS == "windows" {
 		return
 	}

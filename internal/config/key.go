@@ -9,6 +9,7 @@ import (
 
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/console"
 )
 
 // A Key is one setting.
@@ -75,12 +76,12 @@ var keys = []Key{
 	},
 	{
 		Name: "areas", Env: "BOSSMAN_AREAS", inProject: true,
-		set: func(s *Settings, v any) error { return setList(&s.Areas, v) },
+		set: func(s *Settings, v any) error { return setLines(&s.Areas, v) },
 		get: func(s *Settings) any { return s.Areas },
 	},
 	{
 		Name: "skills", Env: "BOSSMAN_SKILLS", inProject: true,
-		set: func(s *Settings, v any) error { return setList(&s.Skills, v) },
+		set: func(s *Settings, v any) error { return setLines(&s.Skills, v) },
 		get: func(s *Settings) any { return s.Skills },
 	},
 	{
@@ -98,6 +99,19 @@ var keys = []Key{
 		set: func(s *Settings, v any) error { return setWords(&s.Notify, v) },
 		get: func(s *Settings) any { return s.Notify },
 	},
+}
+
+// setLines is setList for texts that are printed among our own words.
+func setLines(to *[]string, v any) error {
+	if err := setList(to, v); err != nil {
+		return err
+	}
+	for _, s := range *to {
+		if console.OneLine(s) != s {
+			return fmt.Errorf("%.100q is not a name: it has line breaks or hidden characters", s)
+		}
+	}
+	return nil
 }
 
 func setText(to *string, v any) error {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,7 +17,8 @@ import (
 // A link lets a clone use the board of another clone. It is a file in the git directory of
 // the first with the path of the git directory of the second, and goes one step: a clone
 // whose board is used has no link itself. The second names the first, too: an archive can
-// bring a link to any path, but nothing at that path.
+// bring a link to any path, but nothing at that path. Both have a random text below the path: the
+// first may have been replaced by something else.
 
 const offNext = "bossman link --off removes the link, bossman link PATH makes another"
 
@@ -51,14 +53,21 @@ func readLink(common string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read the link to a board: %w", err)
 	}
-	target := strings.TrimSuffix(string(text), "\n")
+	target, id := linkLines(text)
 	if err := checkTarget(common, target); err != nil {
 		return bad("%v", err)
 	}
-	if back, err := readPlain(backFile(target, common), maxPath); err != nil || strings.TrimSuffix(string(back), "\n") != common {
-		return bad("nobody has run bossman link here for %q, so it came with the files, or one of the clones was moved", target)
+	back, err := readPlain(backFile(target, common), maxPath)
+	if who, want := linkLines(back); err != nil || who != common || want == "" || want != id {
+		return bad("nobody has run bossman link here for %q, so it came with the files, or one of the clones was moved, or an older version made it", target)
 	}
 	return target, nil
+}
+
+// linkLines returns the two lines of a link, or of the file that names a linked clone.
+func linkLines(text []byte) (path, id string) {
+	path, id, _ = strings.Cut(strings.TrimSuffix(string(text), "\n"), "\n")
+	return path, id
 }
 
 // checkTarget says why a repository cannot be linked to a git directory.
@@ -73,7 +82,7 @@ func checkTarget(common, target string) error {
 	if !ok || repo.Common != target {
 		return fmt.Errorf("%q is not the git directory of a clone", target)
 	}
-	for _, path := range []string{target, filepath.Join(target, "bossman"), boardFileOf(target)} {
+	for _, path := range []string{target, filepath.Join(target, "bossman"), filepath.Join(target, "bossman", "linked"), boardFileOf(target)} {
 		info, err := os.Lstat(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -81,8 +90,11 @@ func checkTarget(common, target string) error {
 		if err != nil {
 			return err
 		}
-		if owner(info) != "" || info.Mode()&os.ModeSymlink != 0 {
-			return fmt.Errorf("%q belongs to another user, or is a symbolic link", path)
+		if who := owner(info); who != "" {
+			return fmt.Errorf("%q belongs to %s, and the board of others is not used", path, who)
+		}
+		if info.Mode()&os.ModeSymlink != 0 {
+			return fmt.Errorf("%q is a symbolic link", path)
 		}
 	}
 	if _, err := os.Lstat(linkFile(target)); err == nil {
@@ -112,7 +124,8 @@ func CurrentLink(flags Flags, getenv func(string) string) (Link, error) {
 	l := Link{Clone: repo.Common, Own: boardFileOf(repo.Common)}
 	l.Board = l.Own
 	if text, err := readPlain(linkFile(repo.Common), maxPath); err == nil {
-		l.Board = boardFileOf(strings.TrimSpace(string(text)))
+		target, _ := linkLines(text)
+		l.Board = boardFileOf(target)
 	}
 	return l, nil
 }
@@ -127,21 +140,24 @@ func (l *Link) Set(dir string) error {
 		return console.Errorf(console.Conflict, "bossman link PATH, with the directory of the clone that has the board", "cannot link to %q: %v", dir, err)
 	}
 	l.Board = boardFileOf(repo.Common)
-	if err := replaceFile(backFile(repo.Common, l.Clone), l.Clone+"\n"); err != nil {
+	id := rand.Text()
+	if err := replaceFile(backFile(repo.Common, l.Clone), l.Clone+"\n"+id+"\n"); err != nil {
 		return err
 	}
-	return replaceFile(linkFile(l.Clone), repo.Common+"\n")
+	return replaceFile(linkFile(l.Clone), repo.Common+"\n"+id+"\n")
 }
 
 // Remove removes the link, and reports whether there was one.
 func (l *Link) Remove() (bool, error) {
-	target, _ := readPlain(linkFile(l.Clone), maxPath)
+	text, _ := readPlain(linkFile(l.Clone), maxPath)
+	target, _ := linkLines(text)
 	err := os.Remove(linkFile(l.Clone))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
-	back := backFile(strings.TrimSuffix(string(target), "\n"), l.Clone)
-	if text, _ := readPlain(back, maxPath); string(text) == l.Clone+"\n" {
+	back := backFile(target, l.Clone)
+	text, _ = readPlain(back, maxPath)
+	if who, _ := linkLines(text); who == l.Clone {
 		_ = os.Remove(back)
 	}
 	l.Board = l.Own

@@ -44,8 +44,9 @@ func TestLocate(t *testing.T) {
 		"home/tool.git/HEAD": "x", "home/tool.git/objects/": "", "home/tool.git/refs/": "",
 		"home/empty/.git/": "", "home/plain/x/": "", "home/marked/.bossman/": "", "home/marked/sub/": "",
 		"home/lost/.git": "gitdir: /nowhere", "home/odd/.git": "not a git file",
-		"srv/.bossman/board.db": "", "srv/app/": "", "home/.bossman/": "", "home/file": "",
+		"srv/.bossman/board.db": "", "srv/app/": "", "srv/x.git/HEAD": "x", "srv/x.git/objects/": "", "srv/x.git/refs/": "", "home/.bossman/": "", "home/file": "",
 	})
+	t.Setenv("HOME", filepath.Join(root, "home"))
 	for _, test := range []struct{ from, path, root, name string }{
 		{"home/web", "home/web/.git/bossman/board.db", "home/web", "web"},
 		{"home/web/a/b", "home/web/.git/bossman/board.db", "home/web", "web"},
@@ -59,6 +60,7 @@ func TestLocate(t *testing.T) {
 		{"home/plain/x", "home/plain/x/.bossman/board.db", "home/plain/x", "x"},
 		{"home/marked/sub", "home/marked/.bossman/board.db", "home/marked", "marked"},
 		{"srv/app", "srv/.bossman/board.db", "srv", "srv"},
+		{"srv/x.git/refs", "srv/.bossman/board.db", "srv", "srv"},
 	} {
 		got, err := locate(filepath.Join(root, test.from), "a test", filepath.Join(root, "home"))
 		repository := filepath.Dir(filepath.Join(root, test.path))

@@ -40,6 +40,15 @@ func (s *Settings) requireOwn() error {
 // requireOwnProject refuses the project of a directory if its configuration or its repository
 // is not the user's: git runs there with the user's rights.
 func (s *Settings) requireOwnProject(l Location) error {
+	named := []string{l.Root}
+	if l.repo != nil {
+		named = append(named, l.repo.Dir, l.repo.Common)
+	}
+	for _, dir := range named {
+		if console.OneLine(dir) != dir {
+			return console.Errorf(console.Denied, "rename the directory", "the project in %q is not used: line breaks and hidden characters in the name of a directory could pass for our own words", dir)
+		}
+	}
 	paths := []string{filepath.Join(l.Root, ".bossman"), projectFile(l.Root)}
 	if l.repo != nil {
 		paths = append(paths, l.Root, l.repo.Dir, l.repo.Common, filepath.Join(l.Root, ".git"))
@@ -59,7 +68,7 @@ func (s *Settings) requireOwnProject(l Location) error {
 			}
 		}
 	}
-	if l.repo.Foreign != "" && !s.isSafe(l.Root) {
+	if l.repo.Foreign != "" && !s.isNamed(l.Root) {
 		return console.Errorf(console.Denied, "if you moved it, run git worktree repair there; otherwise "+s.allow(l.Root),
 			"the repository of %q is not used: %s", l.Root, l.repo.Foreign)
 	}
@@ -126,6 +135,16 @@ func (s *Settings) isSafe(dir string) bool {
 		}
 		return safe == "*" || filepath.Clean(safe) == dir
 	}
+	return s.anySafe(match)
+}
+
+// isNamed is isSafe for a directory's own name only: a pattern says whose files may be used, and
+// not that a repository belongs to a directory.
+func (s *Settings) isNamed(dir string) bool {
+	return s.anySafe(func(safe string) bool { return filepath.Clean(expandHome(safe, s.getenv("HOME"))) == dir })
+}
+
+func (s *Settings) anySafe(match func(safe string) bool) bool {
 	return slices.ContainsFunc(s.safe, match) || slices.ContainsFunc(git.SafeDirectories(context.Background()), match)
 }
 

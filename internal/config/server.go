@@ -29,8 +29,18 @@ func ServerURL(address string) (*url.URL, error) {
 	return u, nil
 }
 
-// ServerName is how people and credential files name a server: its scheme and host.
-func ServerName(u *url.URL) string { return u.Scheme + "://" + u.Host }
+// ServerName is how people and credential files name a server: its whole address, without the
+// path /mcp. Another path of the same host may be somebody else's.
+func ServerName(u *url.URL) string {
+	name := u.Scheme + "://" + u.Host
+	if path := u.EscapedPath(); path != "/mcp" {
+		name += path
+	}
+	return name
+}
+
+// LoginCommand is the command that gets a key for a server.
+func LoginCommand(u *url.URL) string { return "bossman login " + console.ShellWords(ServerName(u)) }
 
 // isLocalHost reports whether a host name means this machine.
 func isLocalHost(host string) bool {
@@ -55,6 +65,9 @@ func (s *Settings) MachineKey(server *url.URL) (auth.Secret, error) {
 	if key := c.Key(server); key != "" {
 		return key, nil
 	}
-	name := ServerName(server)
-	return "", console.Errorf(console.Denied, "bossman login "+name, "this machine has no key for %s", name)
+	if others := c.onHost(server); len(others) > 0 {
+		return "", console.Errorf(console.Denied, "correct that address; if it is another server that you trust: "+LoginCommand(server),
+			"you are logged in to %s, not to %s, which is the board by %q", strings.Join(others, " and "), ServerName(server), s.Origin["board"])
+	}
+	return "", console.Errorf(console.Denied, LoginCommand(server), "this machine has no key for %s", ServerName(server))
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,6 +15,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	jsonv1 "github.com/go-json-experiment/json/v1"
 
+	"github.com/bossman-dev/bossman/git"
 	"github.com/bossman-dev/bossman/internal/console"
 )
 
@@ -23,6 +25,8 @@ import (
 type Trust struct {
 	// Repository is the directory that all worktrees of the repository share.
 	Repository string `json:"repository"`
+	// Project identifies the project, as projectID does: another one may be in its place later.
+	Project string `json:"project,omitzero"`
 	// Check is the accepted check, nil if none is.
 	Check *Check `json:"check,omitzero"`
 	// Filters are accepted filters of the clone's own configuration of git, as
@@ -32,8 +36,9 @@ type Trust struct {
 	By string    `json:"by,omitzero"`
 	At time.Time `json:"at,omitzero"`
 
-	path  string
-	marks [2]mark // of the project: acceptedCheck and ownCheck
+	path     string
+	marks    [2]mark // of the project: acceptedCheck and ownCheck
+	replaced bool    // what was accepted is about another project, which was at this path
 }
 
 // StateDir is the directory for what the program remembers about the user's work, empty
@@ -42,7 +47,7 @@ func StateDir(getenv func(string) string) string {
 	if dir := getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "bossman")
 	}
-	if home := getenv("HOME"); home != "" {
+	if home := getenv("HOME"); filepath.IsAbs(home) {
 		return filepath.Join(home, ".local", "state", "bossman")
 	}
 	return ""
@@ -65,7 +70,34 @@ func readTrust(getenv func(string) string, repository string) (*Trust, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read what was trusted: %w", err)
 	}
+	if t.Project == "" || t.Project != projectID(repository) {
+		return &Trust{Repository: repository, path: path, replaced: true}, nil
+	}
 	return t, nil
+}
+
+// projectID tells a project of which something was accepted from another one that is at its path
+// later: by a random text that was written into it then. An archive of it may have that text, and
+// outside git this is how projects are passed on, so there the directory itself counts, too.
+func projectID(repository string) string {
+	dir, inGit := ownDir(repository)
+	text, _ := readPlain(filepath.Join(dir, acceptedID), maxPath)
+	id := strings.TrimSpace(string(text))
+	if !inGit {
+		id += " " + directoryID(dir)
+	}
+	return id
+}
+
+// acceptedID is the file with the random text.
+const acceptedID = "accepted"
+
+// ownDir is where Bossman keeps files of a project, and whether that is in git.
+func ownDir(repository string) (dir string, inGit bool) {
+	if _, ok := git.Main(repository); ok {
+		return filepath.Join(repository, "bossman"), true
+	}
+	return filepath.Join(repository, ".bossman"), false
 }
 
 func readTrustFile(path string) (*Trust, error) {
@@ -87,6 +119,11 @@ func (t *Trust) Accept(c *Check, by string, at time.Time) error {
 		return errors.New("there is no place to remember it: set HOME or XDG_STATE_HOME")
 	}
 	t.Check, t.By, t.At = c, by, at.UTC()
+	dir, _ := ownDir(t.Repository)
+	if err := replaceFile(filepath.Join(dir, acceptedID), rand.Text()+"\n"); err != nil {
+		return err
+	}
+	t.Project, t.replaced = projectID(t.Repository), false
 	text, err := json.Marshal(t, jsontext.WithIndent("  "), jsonv1.FormatDurationAsNano(true))
 	if err != nil {
 		return err
@@ -248,6 +285,9 @@ func (s *Settings) checkIn(at Location) (CheckState, error) {
 func (s *Settings) unseen(at Location, state CheckState, file string) error {
 	const unset = "no place: neither HOME nor XDG_%s_HOME is set"
 	switch {
+	case state.Trust.replaced && state.Moved == nil && state.Trust.marks[0].read() != "":
+		return console.Errorf(console.Denied, "a person runs bossman trust, to accept it again, or bossman trust --revoke",
+			"a check was accepted for another project that was at %q, or for this one before it was copied or restored, or by an older version", at.Root)
 	case state.Moved == nil && state.Trust.marks[0].read() != "":
 		return console.Errorf(console.Denied,
 			"a person sets XDG_STATE_HOME for this client as in the shell where they ran bossman trust; if they have accepted nothing here, bossman trust --revoke removes the mark",

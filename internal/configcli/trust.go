@@ -3,6 +3,8 @@ package configcli
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -80,7 +82,7 @@ type trustJSON struct {
 // newFilters lists the filters of the clone's own configuration that are not accepted.
 func newFilters(ctx context.Context, at config.Location, state config.CheckState) ([]string, error) {
 	repo, ok := git.At(at.Root)
-	if !ok || repo.Bare || git.Installed() != nil {
+	if !ok || git.Installed() != nil {
 		return nil, nil
 	}
 	filters, err := repo.Filters(ctx)
@@ -104,6 +106,9 @@ func (c *trustCLI) accept(cmd *cobra.Command, state config.CheckState, filters [
 			c.Linef("To withdraw it: bossman trust --revoke")
 		case state.Trust.Check != nil:
 			c.Linef("Nothing to accept: the check is as %s accepted it.", state.Trust.By)
+			c.showCheck(state.InForce)
+		case state.InForce != nil:
+			c.Linef("Nothing to accept. The check in force:")
 			c.showCheck(state.InForce)
 		default:
 			c.Linef("Nothing to accept: %s has no [check].", state.File)
@@ -162,7 +167,7 @@ func (c *trustCLI) show(state config.CheckState, filters []string) {
 	if len(filters) > 0 {
 		c.Linef("Commands in this clone's own configuration of git, which git runs to read files:")
 		for _, f := range filters {
-			c.Linef("  %q", f)
+			c.showCommand(fmt.Sprintf("%q", f))
 		}
 	}
 }
@@ -185,9 +190,18 @@ func (c *trustCLI) revoke(state config.CheckState) error {
 // showCheck writes a check as its file has it.
 func (c *trustCLI) showCheck(check *config.Check) {
 	for _, line := range checkLines(check) {
-		c.Linef("  %s", line)
+		c.showCommand(line)
 	}
 }
+
+// showCommand shows a line of others' configuration so that all of it is seen: wrapped behind a
+// margin, and with long runs of spaces, which could push the rest off the screen, as numbers.
+func (c *trustCLI) showCommand(line string) {
+	line = spaces.ReplaceAllStringFunc(line, func(s string) string { return fmt.Sprintf(" <%d spaces> ", len([]rune(s))) })
+	c.Quoted("  ", line)
+}
+
+var spaces = regexp.MustCompile(`[\p{Zs}\t]{4,}`)
 
 func checkLines(c *config.Check) []string {
 	if c == nil {

@@ -55,13 +55,13 @@ func (c *Console) ErrIsTerminal() bool { return IsTerminal(c.stderr) }
 // errWidth is the number of columns of standard error, 0 if it is not a terminal.
 func (c *Console) errWidth() int { return terminalWidth(c.stderr) }
 
-// Linef writes a line to standard output. Further lines of an argument are indented.
+// Linef writes a line to standard output. Further lines of an argument stand behind a margin.
 func (c *Console) Linef(format string, args ...any) {
 	fmt.Fprintf(c.Out, format+"\n", indented(args)...)
 }
 
 // Infof writes a line to standard error: a remark beside the answer. Further lines of an
-// argument are indented.
+// argument stand behind a margin.
 func (c *Console) Infof(format string, args ...any) {
 	fmt.Fprintf(c.Err, format+"\n", indented(args)...)
 }

@@ -21,6 +21,8 @@ type Error struct {
 	Err  error
 	// Next is one imperative sentence or a command line; empty if there is none.
 	Next string
+	// Quoted is set if the text has several lines and those of others are quoted in it already.
+	Quoted bool
 }
 
 func (e *Error) Error() string      { return e.Err.Error() }
@@ -101,9 +103,9 @@ func (c *Console) Report(err error) ExitCode {
 		fmt.Fprintf(c.Err, "%s\n", visible.JSON(out))
 		return code
 	}
-	fmt.Fprintf(c.Err, "bossman: %s\n", IndentLines(text))
+	fmt.Fprint(c.Err, errorLines("bossman: "+text, isQuoted(err), c.errWidth()))
 	if next != "" {
-		fmt.Fprintf(c.Err, "  next: %s\n", IndentLines(next))
+		fmt.Fprint(c.Err, "  next: "+strings.TrimPrefix(wrap(furtherLine, ErrorText(next), 0), furtherLine)) // a command is not broken
 	}
 	return code
 }
@@ -135,11 +137,39 @@ func (c *Console) OutputFailed(err error) bool {
 // server's.
 const MaxErrorText = 4000
 
-// IndentLines indents all lines of text but the first, so that none of them looks like a
-// line of our own, and cuts it to MaxErrorText.
-func IndentLines(text string) string {
+// ErrorText is the text of an error without space around it, and cut to MaxErrorText.
+func ErrorText(text string) string {
 	if len(text) > MaxErrorText {
 		text = strings.ToValidUTF8(text[:MaxErrorText], "") + "…"
 	}
-	return strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n    ")
+	return strings.TrimSpace(text)
+}
+
+// isQuoted reports whether err or an error in its chain is Quoted.
+func isQuoted(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && (e.Quoted || isQuoted(e.Err))
+}
+
+// furtherLine stands before all lines of a text but the first, so that none of them looks like a
+// line of ours.
+const furtherLine = "    " + margin
+
+// errorLines is an error's text as lines that the terminal does not break: the rest would begin
+// like a line of ours. Further lines of the text itself may be by others, and stand behind a
+// margin, unless they are quoted already.
+func errorLines(text string, quoted bool, width int) string {
+	const indent = "    "
+	first, rest, _ := strings.Cut(visible.Text(ErrorText(text)), "\n")
+	out := strings.TrimPrefix(wrap(indent, first, width), indent)
+	for line := range strings.Lines(rest) {
+		before, text := furtherLine, line
+		if own, found := strings.CutPrefix(line, margin); quoted && found {
+			text = own
+		} else if quoted {
+			before = indent
+		}
+		out += wrap(before, text, width)
+	}
+	return out
 }

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 )
@@ -76,7 +77,10 @@ func TestReport(t *testing.T) {
 		want string
 	}{
 		{nil, false, OK, ""},
-		{errors.New("a\nbossman: b\x1b"), false, Failure, "bossman: a\n    bossman: b<U+001B>\n"},
+		{errors.New("a\nbossman: b\x1b"), false, Failure, "bossman: a\n    > bossman: b<U+001B>\n"},
+		{&Error{Code: Denied, Err: errors.New("no:\n> one\nfix it"), Quoted: true}, false, Denied, "bossman: no:\n    > one\n    fix it\n"},
+		{WithNext(&Error{Err: errors.New("no:\nfix it"), Quoted: true}, "try"), false, Failure, "bossman: no:\n    fix it\n  next: try\n"},
+		{Errorf(Denied, "a\nb", "no"), false, Denied, "bossman: no\n  next: a\n    > b\n"},
 		{Errorf(Denied, "ask", "no"), false, Denied, "bossman: no\n  next: ask\n"},
 		{Errorf(Denied, "ask", "no"), true, Denied, `{"error":{"code":4,"kind":"not_allowed","message":"no","next":"ask"}}` + "\n"},
 		{fmt.Errorf("read: %w", context.Canceled), false, Failure, "bossman: interrupted\n"},
@@ -91,6 +95,22 @@ func TestReport(t *testing.T) {
 		file.Close()
 		if text, _ := os.ReadFile(file.Name()); code != tt.code || string(text) != tt.want {
 			t.Errorf("Report(%v) = %v and %q, want %v and %q", tt.err, code, text, tt.code, tt.want)
+		}
+	}
+}
+
+// No line of an error begins where ours do, however wide the terminal is.
+func TestErrorLines(t *testing.T) {
+	text := "bossman: the server refused: no" + strings.Repeat(" .", 30) + " bossman: all is well\n> " + strings.Repeat("x ", 100) + "\nbossman: " + strings.Repeat("y", 100)
+	for _, width := range []int{40, 80} {
+		for _, isQuoted := range []bool{false, true} {
+			out := errorLines(text, isQuoted, width)
+			for i, line := range strings.Split(strings.TrimSuffix(out, "\n"), "\n") {
+				other := strings.Contains(line, "x") || !isQuoted && strings.Contains(line, "y")
+				if i > 0 && !strings.HasPrefix(line, "    ") || other && !strings.HasPrefix(line, "    > ") || widest(line) > width {
+					t.Errorf("width %d: %q in\n%s", width, line, out)
+				}
+			}
 		}
 	}
 }

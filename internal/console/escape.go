@@ -98,8 +98,8 @@ func (c *Console) Quote(text string) string {
 	return strings.TrimRight(quoted("  ", text, max(width, 30)), "\n")
 }
 
-// indented returns args in which the lines of a text after the first are indented, so that
-// none of them looks like a line of ours.
+// indented returns args in which the lines of a text after the first stand behind a margin, so
+// that none of them looks like a line of ours.
 func indented(args []any) []any {
 	args = slices.Clone(args)
 	for i, arg := range args {
@@ -113,7 +113,7 @@ func indented(args []any) []any {
 			text = v.String()
 		}
 		if strings.Contains(text, "\n") {
-			args[i] = strings.ReplaceAll(text, "\n", "\n    ")
+			args[i] = strings.ReplaceAll(text, "\n", "\n"+furtherLine)
 		}
 	}
 	return args

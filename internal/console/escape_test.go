@@ -81,7 +81,7 @@ func TestQuote(t *testing.T) {
 	var out bytes.Buffer
 	c.Err = newEscaper(&out)
 	c.Infof("The server says %s", "yes\nbossman: no")
-	if got, want := out.String(), "The server says yes\n    bossman: no\n"; got != want {
+	if got, want := out.String(), "The server says yes\n    > bossman: no\n"; got != want {
 		t.Errorf("Infof = %q, want %q", got, want)
 	}
 }

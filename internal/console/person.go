@@ -12,7 +12,7 @@ const runVariable = "BOSSMAN_RUN"
 // agentVariables are set by agents for the commands that they run. Settings that people
 // keep in their own shells are not among them.
 var agentVariables = []string{
-	runVariable, "BOSSMAN_AGENT", "AI_AGENT", "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ID", "CODEX_SANDBOX",
+	runVariable, "BOSSMAN_CHECK", "BOSSMAN_AGENT", "AI_AGENT", "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_CHILD_SESSION", "CODEX_SANDBOX",
 	"CODEX_SANDBOX_NETWORK_DISABLED", "CODEX_THREAD_ID", "GEMINI_CLI", "OPENCODE", "CRUSH", "CURSOR_AGENT", "CLINE_ACTIVE", "QWEN_CODE", "ROO_ACTIVE", "TRAE_AI_SHELL_ID",
 	"COPILOT_CLI", "AUGMENT_AGENT", "GOOSE_TERMINAL", "AMP_CURRENT_THREAD_ID",
 }
@@ -26,6 +26,20 @@ func (c *Console) AgentVariable() string {
 		}
 	}
 	return ""
+}
+
+// jobVariables lead from an agent that bossman work started to its job.
+var jobVariables = []string{"BOSSMAN_SOCKET", "BOSSMAN_CLAIM"}
+
+// AgentEnvironment returns the variables by which an agent is recognized, for programs that get
+// only a part of the environment.
+func (c *Console) AgentEnvironment() (env []string) {
+	for _, name := range slices.Concat(agentVariables, jobVariables) {
+		if value := c.Getenv(name); value != "" {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
 }
 
 // RequirePerson returns an error unless a person runs this command: an agent must not
@@ -43,10 +57,24 @@ func (c *Console) RequirePerson() (terminal bool, err error) {
 	return terminal, nil
 }
 
+// shellVariables are those that agents set for the commands of a shell only, and not for the MCP
+// servers that they start. CLAUDECODE is not among them.
+var shellVariables = []string{"CLAUDE_CODE_CHILD_SESSION", "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "CODEX_THREAD_ID", "GEMINI_CLI"}
+
+// shellVariable reports whether this process has a variable of an agent's shell. A shell may have
+// put it in its own place, so that its parent is the client.
+func (c *Console) shellVariable() bool {
+	return strings.HasSuffix(c.Getenv("AI_AGENT"), "_agent") ||
+		slices.ContainsFunc(shellVariables, func(name string) bool { return c.Getenv(name) != "" })
+}
+
 // NoPersonAbove reports whether the client that started this process was itself started by
 // an agent, so that no person sits at it. Where the system does not tell that, the variables
 // of this process count, which may be the client's own.
 func (c *Console) NoPersonAbove() bool {
+	if c.shellVariable() {
+		return true
+	}
 	names, err := agentsAbove()
 	if err != nil {
 		return c.AgentVariable() != ""
@@ -55,11 +83,14 @@ func (c *Console) NoPersonAbove() bool {
 }
 
 // InAgentShell reports whether this process, or the client that started it, was started in
-// an agent's shell. A client that Bossman runs was not; its agent marks the shells that it
-// opens. Where the system does not tell, it reports false.
+// an agent's shell, or by an agent that Bossman runs: that one has its own server of tools. Where
+// the system does not tell about the client, it reports what is known of this process.
 func (c *Console) InAgentShell() bool {
+	if c.shellVariable() || c.Getenv(runVariable) != "" {
+		return true
+	}
 	names, _ := agentsAbove()
-	return slices.ContainsFunc(names, func(name string) bool { return name != runVariable })
+	return len(names) > 0
 }
 
 // agentsAbove returns the variables of agents in the environment that the client of this

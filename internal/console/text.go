@@ -34,13 +34,16 @@ func quoted(indent, text string, width int) string {
 // stands below, quoted: its second line would begin like one of ours.
 func (c *Console) Field(indent string, label, text Cell) {
 	text.Text = OneLine(text.Text)
-	if c.width > 0 && widest(indent+label.Text+" "+text.Text) > c.width {
+	if !c.Fits(indent + label.Text + " " + text.Text) {
 		c.Linef("%s%s", indent, c.Styled(label.Style, label.Text))
 		c.Quoted(indent, text.Text)
 		return
 	}
 	c.Linef("%s%s %s", indent, c.Styled(label.Style, label.Text), c.Styled(text.Style, text.Text))
 }
+
+// Fits reports whether the terminal does not break a line.
+func (c *Console) Fits(line string) bool { return c.width == 0 || widest(line) <= c.width }
 
 // widest is how many columns a line takes at most: of some characters it depends on the
 // terminal.

@@ -97,7 +97,7 @@ func (s *session) onNotify(_ context.Context, n mcp.Notification) {
 	if m.Logger != "" {
 		text = m.Logger + ": " + text
 	}
-	s.progress.Infof("[%s] %s", console.OneLine(m.Level), console.IndentLines(text))
+	s.progress.Infof("[%s] %s", console.OneLine(m.Level), console.ErrorText(text))
 }
 
 // progressText is a line about how far a call has come.

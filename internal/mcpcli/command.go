@@ -100,7 +100,7 @@ func (c *cli) subcommand(cmd *cobra.Command, run func(context.Context, *session,
 			// Completion must not start a program, so nothing is asked of a server.
 			return nil, cobra.ShellCompDirectiveDefault
 		}
-		return c.completeServer(o.from), cobra.ShellCompDirectiveNoFileComp
+		return console.Words(c.completeServer(o.from)), cobra.ShellCompDirectiveNoFileComp
 	}
 	return cmd
 }

@@ -29,7 +29,7 @@ func clientNames() []string {
 // places are where the user's clients keep their files.
 func (c *cli) places() clientconfig.Places {
 	p := clientconfig.Places{Getenv: os.LookupEnv}
-	if home, err := os.UserHomeDir(); err == nil {
+	if home, err := os.UserHomeDir(); err == nil && filepath.IsAbs(home) {
 		p.Home = filepath.Clean(home)
 	}
 	if dir, err := os.Getwd(); err == nil {
@@ -146,7 +146,7 @@ func (c *cli) configInput(ctx context.Context, in clientconfig.Input) (string, e
 	}
 	text := console.OneLine(in.Description)
 	if text == "" {
-		text = in.ID
+		text = console.OneLine(in.ID)
 	}
 	if len(in.Options) > 0 {
 		text += " (" + console.OneLine(strings.Join(in.Options, ", ")) + ")"
@@ -266,7 +266,7 @@ func (c *cli) listConfigured(from string) error {
 		c.Linef("No servers are configured. Searched:")
 		for _, client := range which {
 			for _, f := range client.Files(p) {
-				c.Linef("  %s", tilde(f.Path, p.Home))
+				c.Linef("  %s", console.OneLine(tilde(f.Path, p.Home)))
 			}
 		}
 		return nil

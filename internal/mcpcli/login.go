@@ -58,7 +58,7 @@ func tokenDir(getenv func(string) string) string {
 	if dir := getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "bossman", "tokens")
 	}
-	if home := getenv("HOME"); home != "" {
+	if home := getenv("HOME"); filepath.IsAbs(home) {
 		return filepath.Join(home, ".local", "state", "bossman", "tokens")
 	}
 	return ""

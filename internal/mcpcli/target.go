@@ -71,7 +71,7 @@ func (c *cli) findTarget(ctx context.Context, o *options, args []string, dash in
 		if len(header) > 0 {
 			return nil, nil, console.Usagef("--header is for servers over HTTP")
 		}
-		t.command.Env = append(t.command.Env, env...)
+		t.command.Env = slices.Concat(t.command.Env, env, c.AgentEnvironment()) // a child of an agent stays one
 		if o.dir != "" {
 			t.command.Dir = o.dir
 		}

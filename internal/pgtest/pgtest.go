@@ -232,7 +232,7 @@ func (c *Cluster) configure(settings []string) error {
 // Standby makes a second server that follows this one, for this test alone.
 func (c *Cluster) Standby(t testing.TB) *Cluster {
 	t.Helper()
-	s, err := prepare(c.bin)
+	s, err := c.NewStandby()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,16 +241,28 @@ func (c *Cluster) Standby(t testing.TB) *Cluster {
 			t.Error(err)
 		}
 	})
+	return s
+}
+
+// NewStandby is Standby for a program. Remove, or the end of the program, deletes it.
+func (c *Cluster) NewStandby() (*Cluster, error) {
+	s, err := prepare(c.bin)
+	if err != nil {
+		return nil, err
+	}
 	if err := s.run("pg_basebackup", "-D", s.data(), "-R", "-X", "stream", "-c", "fast", "-N", "-d", c.DSN("postgres")); err != nil {
-		t.Fatal(err)
+		return nil, errors.Join(err, s.Remove())
 	}
 	if err := s.configure(c.settings); err != nil {
-		t.Fatal(err)
+		return nil, errors.Join(err, s.Remove())
 	}
-	if err := s.Start(); err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return s, s.Start()
+}
+
+// Reconfigure starts the server again with more lines for its configuration file. The last
+// one of a name counts.
+func (c *Cluster) Reconfigure(settings ...string) error {
+	return errors.Join(c.Stop("fast"), c.configure(slices.Concat(c.settings, settings)), c.Start())
 }
 
 // Promote makes a standby a server of its own.

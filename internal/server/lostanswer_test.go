@@ -1,9 +1,13 @@
 package server
 
 import (
+	"context"
+	"fmt"
+	"net"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
@@ -56,4 +60,61 @@ func TestLostAnswer(t *testing.T) {
 		}
 	}
 	says(k, 9, `{}`, "web-4 is yours")
+}
+
+// A client closes its socket while it waits for a task, and its session never comes back. The
+// task that it was given is free again, without a failure, twice; the third time its lease
+// decides.
+func TestLostAnswer_closedSocket(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t, Options{})
+	key := s.key("web", auth.Worker, false)
+	var id board.ID
+	for n := 1; n <= 3; n++ {
+		k := s.client(key, "2025-11-25")
+		conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		bob := board.Actor{Principal: "bob", Person: true}
+		if err := s.board.Pause(t.Context(), bob, "web"); err != nil { // so that it waits
+			t.Fatal(err)
+		}
+		body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_next_task","arguments":{"wait_seconds":50}}}`
+		fmt.Fprintf(conn, "POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nX-Api-Token: %s\r\nMcp-Session-Id: %s\r\nMcp-Protocol-Version: 2025-11-25\r\nContent-Length: %d\r\n\r\n%s",
+			conn.RemoteAddr(), key, k.session, len(body), body)
+		<-s.waits
+		if err := conn.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if n == 1 {
+			task, _, err := s.board.Create(t.Context(), bob, board.NewTask{Project: "web", Title: "t"}, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			id = task.ID
+		}
+		if err := s.board.Resume(t.Context(), bob, "web"); err != nil {
+			t.Fatal(err)
+		}
+		want := board.CauseUndelivered
+		if n == 3 {
+			want = "" // it is still held
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		for {
+			d, err := s.board.Get(ctx, id, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(d.Attempts) == n && d.Attempts[n-1].Cause == want {
+				if d.Task.Failures != 0 {
+					t.Errorf("attempt %d: %d failures were counted", n, d.Task.Failures)
+				}
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
 }

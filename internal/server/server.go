@@ -138,7 +138,7 @@ func New(ctx context.Context, b *board.Board, store Store, l net.Listener, o *Op
 	s.mcp.Use(tools.Authorize(func(ctx context.Context, p mcp.Principal) (*access.Caller, error) {
 		return callerOf(ctx, p, projects)
 	}))
-	s.tools = tools.Register(s.mcp, b, &tools.Options{Logger: s.log})
+	s.tools = tools.Register(s.mcp, b, &tools.Options{Logger: s.log, Lost: b.Unanswered})
 	remote.Register(s.mcp, b)
 	s.mcp.HandleMethod(access.Login.Method(), mcp.Method{Handle: s.serveLogin})
 	hosts := s.hosts()

@@ -37,6 +37,8 @@ type testServer struct {
 	*Server
 	t   testing.TB
 	url string
+	// waits receives whenever a worker begins to wait.
+	waits chan struct{}
 }
 
 func newTestServer(t testing.TB, o Options) *testServer {
@@ -47,7 +49,13 @@ func newTestServer(t testing.TB, o Options) *testServer {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
-	b := board.New(store, nil)
+	waits := make(chan struct{}, 1000)
+	b := board.New(store, &board.Options{Unanswered: time.Millisecond, Observer: board.Observer{Waiting: func() {
+		select {
+		case waits <- struct{}{}:
+		default:
+		}
+	}}})
 	for _, slug := range []string{"web", "api"} {
 		if err := b.SetProject(ctx, board.Project{Slug: slug, Policy: board.PolicyTrust}); err != nil {
 			t.Fatal(err)
@@ -82,7 +90,7 @@ func newTestServer(t testing.TB, o Options) *testServer {
 			t.Errorf("the server ended with %v", err)
 		}
 	})
-	return &testServer{s, t, "http://" + l.Addr().String()}
+	return &testServer{s, t, "http://" + l.Addr().String(), waits}
 }
 
 // key creates a key.

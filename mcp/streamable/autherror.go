@@ -45,6 +45,9 @@ func (h *Handler) writeAuthError(w http.ResponseWriter, err error, id jsonrpc.ID
 	if status == http.StatusUnauthorized || status == http.StatusForbidden {
 		w.Header().Set("Www-Authenticate", cmp.Or(e.Challenge, "Bearer"))
 	}
+	if status == http.StatusServiceUnavailable {
+		sendAway(w)
+	}
 	if e.RetryAfter > 0 {
 		secs := (e.RetryAfter + time.Second - 1) / time.Second
 		w.Header().Set("Retry-After", strconv.FormatInt(int64(secs), 10))

@@ -32,12 +32,14 @@ type exchange struct {
 	slow   bool // nothing was sent for a while
 	mu     sync.Mutex
 	stream *stream // nil while undecided
+	onLost []func()
 }
 
 var (
 	_ mcp.Sink   = (*exchange)(nil)
 	_ mcp.Pauser = (*exchange)(nil)
 	_ mcp.Waiter = (*exchange)(nil)
+	_ mcp.Loser  = (*exchange)(nil)
 )
 
 func (h *Handler) newExchange(w http.ResponseWriter, r *http.Request, owner string, revision mcp.Revision, a *activeSession) *exchange {
@@ -160,13 +162,27 @@ func (x *exchange) Pause(after time.Duration) {
 	x.stream.pause(after)
 }
 
+// OnLost calls f if the response reaches nobody.
+func (x *exchange) OnLost(f func()) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.onLost = append(x.onLost, f)
+}
+
 // finish ends the exchange with its responses. status is used if nothing was
 // sent before. Without a response it is an empty 202.
 func (x *exchange) finish(status int, p jsonrpc.Packet) {
 	x.h.stopAlarm(x.alarm)
+	lost := func() {}
+	defer func() { lost() }() // without the lock
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.done = true
+	tell := func() {
+		for _, f := range x.onLost {
+			f()
+		}
+	}
 	if x.stream == nil {
 		if x.slow { // the server's deadline may be near or past
 			_ = http.NewResponseController(x.w).SetWriteDeadline(time.Now().Add(writeTimeout))
@@ -175,7 +191,9 @@ func (x *exchange) finish(status int, p jsonrpc.Packet) {
 			x.w.WriteHeader(http.StatusAccepted)
 			return
 		}
-		writeJSON(x.w, status, p)
+		if err := writeJSON(x.w, status, p); err != nil || x.r.Context().Err() != nil {
+			lost = tell
+		}
 		return
 	}
 	if x.stream.stopWatching != nil {
@@ -186,6 +204,9 @@ func (x *exchange) finish(status int, p jsonrpc.Packet) {
 	}
 	for _, e := range p.Batch {
 		_ = x.stream.send(jsonrpc.One(e.Message).Append(nil))
+	}
+	if x.onLost != nil && x.stream.unread(tell) {
+		lost = tell
 	}
 	x.stream.close()
 	if x.active != nil && x.active.hasEnded() {

@@ -24,8 +24,15 @@ const retryAfterSecs = "1"
 // busy refuses a request temporarily. text says why.
 func (h *Handler) busy(w http.ResponseWriter, status int, id jsonrpc.ID, text string) {
 	w.Header().Set("Retry-After", retryAfterSecs)
+	if text == storeText || text == endingText {
+		sendAway(w)
+	}
 	h.refuseMessage(w, status, id, text)
 }
+
+// sendAway closes the connection after the response: this server cannot serve anybody now, and
+// the next connection may reach another one.
+func sendAway(w http.ResponseWriter) { w.Header().Set("Connection", "close") }
 
 func (h *Handler) notAllowed(w http.ResponseWriter, allow string) {
 	w.Header().Set("Allow", allow)
@@ -71,7 +78,7 @@ const shortResponse = 1 << 10
 
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-func writeJSON(w http.ResponseWriter, status int, p jsonrpc.Packet) {
+func writeJSON(w http.ResponseWriter, status int, p jsonrpc.Packet) error {
 	buf := buffers.Get().(*[]byte)
 	b := p.Append((*buf)[:0])
 	h := w.Header()
@@ -80,11 +87,12 @@ func writeJSON(w http.ResponseWriter, status int, p jsonrpc.Packet) {
 		h["Content-Length"] = []string{strconv.Itoa(len(b))}
 	}
 	w.WriteHeader(status)
-	_, _ = w.Write(b)
+	_, err := w.Write(b)
 	if cap(b) <= maxPooledBuffer {
 		*buf = b
 		buffers.Put(buf)
 	}
+	return err
 }
 
 // statusOf returns the HTTP status for an error code.

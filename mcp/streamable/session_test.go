@@ -582,3 +582,37 @@ func TestReplay_afterTheEnd(t *testing.T) {
 		}
 	})
 }
+
+// A response that nobody was connected for is lost once the stream is forgotten, unless the
+// client has fetched it before.
+func TestReplay_unread(t *testing.T) {
+	for _, fetched := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			var total, lost atomic.Int64
+			own := newConn(httptest.NewRecorder())
+			s := newStream("s", own, &total, func() {})
+			s.detach(own)
+			if err := s.send([]byte("{}")); err != nil {
+				t.Error(err)
+			}
+			if s.unread(func() { lost.Add(1) }) {
+				t.Error("it is lost at once, though it is kept")
+			}
+			s.close()
+			if fetched {
+				s.attach(newConn(httptest.NewRecorder()), 0)
+			}
+			time.Sleep(resumeTimeout + time.Second)
+			if got := lost.Load() == 1; got == fetched {
+				t.Errorf("fetched: %v, lost %d times", fetched, lost.Load())
+			}
+		})
+	}
+	var total atomic.Int64
+	if s := newStream("s", newConn(httptest.NewRecorder()), &total, func() {}); s.unread(func() {}) {
+		t.Error("it is lost though somebody is connected")
+	}
+	if s := newStream("", nil, &total, func() {}); !s.unread(func() {}) {
+		t.Error("a stream that is not kept and has no connection loses nothing")
+	}
+}

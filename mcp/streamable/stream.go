@@ -43,6 +43,7 @@ type stream struct {
 	forgotten bool          // and the kept ones can no longer be fetched
 	timer     *time.Timer   // runs while a kept stream is broken
 	lost      chan struct{} // closed when the client did not reconnect in time
+	onLost    func()        // called when it is forgotten before its last event was written; may be nil
 }
 
 type event struct {
@@ -105,8 +106,13 @@ func (s *stream) forget() {
 	s.mu.Lock()
 	s.growLocked(-s.size)
 	s.events, s.closed, s.forgotten = nil, true, true
+	onLost := s.onLost
+	s.onLost = nil
 	s.mu.Unlock()
 	s.onForget()
+	if onLost != nil {
+		onLost()
+	}
 }
 
 // writeLocked writes to the current connection.
@@ -154,6 +160,18 @@ func (s *stream) dropConnLocked() {
 		s.out.onClose()
 	}
 	s.out = nil
+}
+
+// unread reports whether the last event was lost, because nobody is connected. If the stream is
+// kept, its client may still fetch it; then unread returns false, and f is called if it does not.
+func (s *stream) unread(f func()) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.out == nil && s.id != "" && !s.forgotten {
+		s.onLost = f
+		return false
+	}
+	return s.out == nil
 }
 
 // abandon drops a kept stream whose client has not reconnected.
@@ -224,6 +242,9 @@ func (s *stream) attach(c *conn, seen uint64) bool {
 		}
 	}
 	if s.closed {
+		if s.out != nil {
+			s.onLost = nil
+		}
 		s.lingerLocked()
 	}
 	return s.out != nil

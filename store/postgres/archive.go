@@ -3,6 +3,7 @@ package postgres
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -80,11 +81,11 @@ func (t *tx) LockFinished(ids []board.ID, before time.Time) ([]board.Task, error
 	const (
 		lock = `SELECT t.id FROM projects p JOIN tasks t ON t.id = ANY(ARRAY(SELECT p.id::bigint << 40 | n FROM unnest($2::bigint[]) n))
 WHERE p.slug = $1 ORDER BY t.id FOR UPDATE OF t SKIP LOCKED`
-		query = `SELECT ` + taskColumns + ` FROM tasks t JOIN projects p ON p.id = t.id >> 40 WHERE t.id = ANY($2::bigint[]) AND` + finished + `
+		query = `SELECT ` + taskColumns + `,` + finished + `
 	AND NOT EXISTS (SELECT FROM tasks d WHERE d.parent_id = t.id AND d.id <> ALL($2::bigint[]))
 	AND NOT EXISTS (SELECT FROM events e WHERE e.task_id = t.id
 		AND (e.epoch, e.xid) >= (SELECT feed_epoch, pg_snapshot_xmin(pg_current_snapshot()) FROM meta))
-ORDER BY t.id`
+FROM tasks t JOIN projects p ON p.id = t.id >> 40 WHERE t.id = ANY($2::bigint[]) ORDER BY t.id`
 	)
 	if len(ids) == 0 {
 		return nil, nil
@@ -97,19 +98,26 @@ ORDER BY t.id`
 	if err != nil {
 		return nil, err
 	}
-	// A parent whose child stays stays, and so does its own parent.
-	for {
-		var left []int64
-		tasks, err := list(&t.reader, func(row pgx.CollectableRow) (board.Task, error) {
-			task, key, err := scanTaskAnd(row)
-			left = append(left, key)
-			return task, err
-		}, query, before, keys)
-		if err != nil || len(left) == len(keys) {
-			return tasks, err
-		}
-		keys = left
+	stays := map[board.ID]bool{}
+	tasks, err := list(&t.reader, func(row pgx.CollectableRow) (board.Task, error) {
+		var goes bool
+		task, _, err := scanTaskAnd(row, &goes)
+		stays[task.ID] = !goes
+		return task, err
+	}, query, before, keys)
+	if err != nil {
+		return nil, err
 	}
+	// A parent whose child stays stays, and so does its own parent.
+	for again := true; again; {
+		again = false
+		for _, task := range tasks {
+			if _, here := stays[task.Parent]; here && stays[task.ID] && !stays[task.Parent] {
+				stays[task.Parent], again = true, true
+			}
+		}
+	}
+	return slices.DeleteFunc(tasks, func(task board.Task) bool { return stays[task.ID] }), nil
 }
 
 // Archive records an archive and deletes its tasks. The counts of tasks lose them, and get

@@ -13,11 +13,20 @@ const attemptColumns = `p.slug, a.task_id, a.attempt, a.nonce, a.principal, a.wo
 	a.reason, a.do_not_repeat, a.place::text, a.spec_version, a.created, a.report_hash, a.report_answer`
 
 func scanAttempt(row pgx.CollectableRow) (a board.Attempt, err error) {
-	var key int64
-	err = row.Scan(&a.Task.Project, &key, &a.Handle.Attempt, &a.Nonce, &a.Worker.Principal, &a.Worker.Name, &a.Owner, &a.GrantedAt, stamp(&a.EndedAt), (*string)(&a.Cause),
-		&a.Reason, &a.DoNotRepeat, jsonInto{&a.Where}, &a.SpecVersion, &a.Created, &a.ReportHash, &a.ReportAnswer)
-	a.Task.No = number(key)
+	err = row.Scan(attemptInto(&a)...)
 	return a, err
+}
+
+// attemptInto is where attemptColumns are scanned to.
+func attemptInto(a *board.Attempt) []any {
+	return []any{
+		&a.Task.Project,
+		numberInto{&a.Task.No},
+		&a.Handle.Attempt, &a.Nonce, &a.Worker.Principal, &a.Worker.Name, &a.Owner, &a.GrantedAt, stamp(&a.EndedAt), (*string)(&a.Cause),
+		&a.Reason, &a.DoNotRepeat,
+		jsonInto{&a.Where},
+		&a.SpecVersion, &a.Created, &a.ReportHash, &a.ReportAnswer,
+	}
 }
 
 const attemptsQuery = `SELECT ` + attemptColumns + ` FROM attempts a JOIN projects p ON p.slug = $1
@@ -27,6 +36,9 @@ WHERE a.task_id = ` + taskID + ` ORDER BY a.attempt`
 func (t *tx) Attempt(id board.ID, n int) (board.Attempt, error) {
 	const query = `SELECT ` + attemptColumns + ` FROM attempts a JOIN projects p ON p.slug = $1
 WHERE a.task_id = ` + taskID + ` AND a.attempt = $3`
+	if h := t.known.held; h != nil && h.attempt.Task == id && h.attempt.Handle.Attempt == n {
+		return h.attempt, nil
+	}
 	a, err := one(&t.reader, scanAttempt, query, id.Project, no(id), n)
 	return a, named(err, "attempt", fmt.Sprintf("%d of %v", n, id))
 }
@@ -46,35 +58,46 @@ func (t *tx) Held(id board.ID, who board.Claimant) (bool, error) {
 
 // InsertAttempt stores an attempt.
 func (t *tx) InsertAttempt(a board.Attempt) error {
-	const query = `
+	const query = mustBegin + `
 INSERT INTO attempts (task_id, attempt, nonce, principal, worker, owner, granted_at, ended_at, cause, reason, do_not_repeat,
 	place, spec_version, created, report_hash, report_answer)
-SELECT p.id::bigint << 40 | $2::bigint, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13::text::json, $14, $15, $16, $17
-FROM projects p WHERE p.slug = $1 ON CONFLICT DO NOTHING`
-	args, err := attemptValues(a)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12::text::json, $13, $14, $15, $16) ON CONFLICT DO NOTHING` + mustEnd
+	args, err := t.attemptValues(a)
 	if err != nil {
 		return err
 	}
-	return t.write(fmt.Errorf("%w: attempt %v exists already", board.ErrConflict, a.Handle), query, args...)
+	t.must(fmt.Errorf("%w: attempt %v exists already", board.ErrConflict, a.Handle), query, args...)
+	return nil
 }
 
-// UpdateAttempt writes an attempt.
+// UpdateAttempt writes an attempt, unless nothing about it has changed.
 func (t *tx) UpdateAttempt(a board.Attempt) error {
-	const query = `
-UPDATE attempts SET nonce = $4, principal = $5, worker = $6, owner = $7, granted_at = $8, ended_at = $9, cause = $10, reason = $11,
-	do_not_repeat = $12, place = $13::text::json, spec_version = $14, created = $15, report_hash = $16, report_answer = $17
-WHERE task_id = ` + taskID + ` AND attempt = $3`
-	args, err := attemptValues(a)
+	const query = mustBegin + `
+UPDATE attempts SET nonce = $3, principal = $4, worker = $5, owner = $6, granted_at = $7, ended_at = $8, cause = $9, reason = $10,
+	do_not_repeat = $11, place = $12::text::json, spec_version = $13, created = $14, report_hash = $15, report_answer = $16
+WHERE task_id = $1 AND attempt = $2` + mustEnd
+	if h := t.known.held; h != nil && h.attempt.Handle == a.Handle {
+		if h.attempt == a {
+			return nil
+		}
+		h.attempt = a
+	}
+	args, err := t.attemptValues(a)
 	if err != nil {
 		return err
 	}
-	return t.write(notFound("attempt", a.Handle), query, args...)
+	t.must(notFound("attempt", a.Handle), query, args...)
+	return nil
 }
 
-func attemptValues(a board.Attempt) ([]any, error) {
+func (t *tx) attemptValues(a board.Attempt) ([]any, error) {
+	key, err := t.key(a.Task)
+	if err != nil {
+		return nil, err
+	}
 	place, err := encode(a.Where)
 	return []any{
-		a.Task.Project, no(a.Task), a.Handle.Attempt, a.Nonce, a.Worker.Principal, a.Worker.Name, a.Owner, a.GrantedAt, *stamp(&a.EndedAt), string(a.Cause),
+		key, a.Handle.Attempt, a.Nonce, a.Worker.Principal, a.Worker.Name, a.Owner, a.GrantedAt, *stamp(&a.EndedAt), string(a.Cause),
 		a.Reason, a.DoNotRepeat, place, a.SpecVersion, a.Created, a.ReportHash, a.ReportAnswer,
 	}, err
 }

@@ -1,8 +1,11 @@
 package postgres
 
 import (
+	"context"
 	"fmt"
 	"slices"
+	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -29,6 +32,9 @@ FROM projects p JOIN claims c ON c.task_id = p.id::bigint << 40 | $2::bigint WHE
 
 // LiveClaim reads the claim on a task.
 func (t *tx) LiveClaim(id board.ID) (board.Claim, error) {
+	if h := t.known.held; h != nil && h.attempt.Task == id && h.claim != nil {
+		return *h.claim, nil
+	}
 	c, err := one(&t.reader, scanClaim, claimQuery, id.Project, no(id))
 	return c, named(err, "claim on", id)
 }
@@ -52,6 +58,7 @@ func filterClaims(f board.ClaimFilter) (string, []any) {
 		owner     = ` AND c.owner = $%d`
 		worker    = ` AND c.worker = $%d`
 		session   = ` AND c.session = $%d`
+		tasks     = ` AND c.task_id = ANY (ARRAY(SELECT q.id::bigint << 40 | v.no FROM unnest($%d::text[], $%d::bigint[]) v(slug, no) JOIN projects q ON q.slug = v.slug))`
 		// Two areas overlap if they are equal or one is above the other.
 		areas = ` AND c.task_id = ANY (ARRAY(SELECT b.task_id FROM projects q JOIN claim_areas b ON b.project_id = q.id
 	WHERE ($%[3]d = '' OR q.slug = $%[3]d) AND (b.path = ANY($%[1]d::text[]) OR b.self AND b.path = ANY($%[2]d::text[]))))`
@@ -71,6 +78,10 @@ func filterClaims(f board.ClaimFilter) (string, []any) {
 	}
 	if !f.Task.IsZero() {
 		conditions.add(&args, task, f.Task.Project, no(f.Task))
+	}
+	if f.Tasks != nil {
+		slugs, nos := split(f.Tasks)
+		conditions.add(&args, tasks, slugs, nos)
 	}
 	if len(f.Areas) > 0 {
 		conditions.add(&args, areas, f.Areas, ancestors(f.Areas), f.Project)
@@ -107,41 +118,71 @@ SELECT FROM cl`
 
 // UpdateClaim writes the owner, the session, the lease and the deliveries of a claim.
 func (t *tx) UpdateClaim(c board.Claim) error {
-	const query = `
-UPDATE claims SET owner = $5, session = $6, lease_until = $7, lease = $8, deliveries = $9
-WHERE task_id = ` + taskID + ` AND attempt = $3 AND nonce = $4`
+	const (
+		query = `UPDATE claims SET owner = $4, session = $5, lease_until = $6, lease = $7, deliveries = $8
+WHERE task_id = $1 AND attempt = $2 AND nonce = $3`
+		later = mustBegin + query + mustEnd
+	)
+	key, err := t.key(c.Task)
+	if err != nil {
+		return err
+	}
 	conflict := fmt.Errorf("%w: %v is not the live claim of %v", board.ErrConflict, c.Handle, c.Task)
-	return t.write(conflict, query, c.Task.Project, no(c.Task), c.Attempt, c.Nonce,
-		c.Owner, c.Session, c.LeaseUntil, c.Lease, c.Deliveries)
+	args := []any{key, c.Attempt, c.Nonce, c.Owner, c.Session, c.LeaseUntil, c.Lease, c.Deliveries}
+	if h := t.known.held; h == nil || h.claim == nil || h.claim.Handle != c.Handle {
+		return t.write(conflict, query, args...) // it may have ended
+	}
+	t.known.held.claim = &c
+	t.must(conflict, later, args...)
+	return nil
 }
 
 // DeleteClaim deletes the claim on a task, if there is one.
 func (t *tx) DeleteClaim(id board.ID) error {
-	const query = `
-WITH cl AS (DELETE FROM claims WHERE task_id = ` + taskID + ` RETURNING task_id)
-DELETE FROM claim_areas a USING cl WHERE a.task_id = cl.task_id`
-	_, err := t.exec(query, id.Project, no(id))
-	return err
+	const query = `WITH cl AS (DELETE FROM claims WHERE task_id = $1) DELETE FROM claim_areas WHERE task_id = $1`
+	key, err := t.key(id)
+	if err != nil {
+		return err
+	}
+	if h := t.known.held; h != nil && h.attempt.Task == id {
+		h.claim = nil
+	}
+	t.later(query, key)
+	return nil
 }
 
-// Renew extends the lease of a live claim. It writes only the claim. The sweep locks the
-// claim before it ends it, so the two are serialized.
-func (t *tx) Renew(h board.Handle) (bool, error) {
+// Renew extends the lease of a live claim. It is one statement, and writes only the claim, in
+// no index. The sweep locks the claim before it ends it, so the two are serialized.
+func (s *Store) Renew(ctx context.Context, h board.Handle) (renewed bool, err error) {
 	const query = `
 UPDATE claims SET lease_until = greatest(lease_until, clock_timestamp() + lease)
 WHERE task_id = ` + taskID + ` AND attempt = $3 AND nonce = $4 AND lease_until > clock_timestamp()`
-	n, err := t.exec(query, h.Task.Project, no(h.Task), h.Attempt, h.Nonce)
-	return n > 0, err
+	defer s.observe(OpWrite, time.Now(), &err)
+	err = retryAborted(ctx, func() error {
+		conn, err := s.acquire(ctx)
+		if err != nil {
+			return err
+		}
+		defer conn.Release()
+		return s.withCommit(ctx, conn.Conn(), func(ctx context.Context) error {
+			tag, err := conn.Exec(ctx, query, h.Task.Project, no(h.Task), h.Attempt, h.Nonce)
+			renewed = tag.RowsAffected() > 0
+			return err
+		})
+	})
+	return renewed, err
 }
 
 // Expired locks tasks together with their claims. PostgreSQL checks the condition again
 // after it has the lock, so a claim that was renewed in the meantime is not returned.
 func (t *tx) Expired(limit int) ([]board.Task, error) {
-	const query = `SELECT ` + taskColumns + `
-FROM claims c JOIN tasks t ON t.id = c.task_id JOIN projects p ON p.id = c.task_id >> 40
-WHERE c.lease_until <= statement_timestamp()
-ORDER BY c.lease_until LIMIT $1 FOR UPDATE OF t, c SKIP LOCKED`
-	tasks, err := list(&t.reader, scanTask, query, limit)
+	const query = `
+WITH over AS MATERIALIZED (
+	SELECT task_id FROM claims WHERE lease_until <= statement_timestamp() ORDER BY lease_until LIMIT $1)
+SELECT ` + lockedColumns + ` FROM over o JOIN claims c ON c.task_id = o.task_id JOIN tasks t ON t.id = o.task_id
+JOIN projects p ON p.id = (o.task_id >> 40)::int
+WHERE c.lease_until <= statement_timestamp() FOR UPDATE OF t, c SKIP LOCKED`
+	tasks, err := list(&t.reader, t.scanLocked, query, limit)
 	slices.SortFunc(tasks, byID)
 	return tasks, err
 }
@@ -153,13 +194,49 @@ func (r *reader) Gone() ([]string, error) { return nil, nil }
 const abandoned = `r.reserved_worker IS NOT NULL AND r.status = 'pending' AND NOT EXISTS (SELECT FROM workers w
 	WHERE w.principal = r.reserved_principal AND w.name = r.reserved_worker AND w.owner <> '' AND w.stopped_by = '')`
 
-// Stale reports whether Expired, ExpiredReviews, Due or Overdue would return something.
+// scanPause is how long after all claims were looked through it is not done again, for each of
+// them: about twenty times as long as it took.
+const scanPause = 10 * time.Microsecond
+
+// A leaseScan is when all claims were last looked through and none had expired, and how many
+// there were.
+type leaseScan struct {
+	mu     sync.Mutex
+	at     time.Time
+	claims float64
+}
+
+// due reports whether to look again.
+func (l *leaseScan) due() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return time.Since(l.at) >= time.Duration(l.claims)*scanPause
+}
+
+func (l *leaseScan) done(claims float64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.at, l.claims = time.Now(), claims
+}
+
+// Stale reports whether Expired, ExpiredReviews, Due or Overdue would return something. No index
+// has the ends of leases, see Renew, so that it does not look for them all the time.
 func (r *reader) Stale() (bool, error) {
-	const query = `SELECT EXISTS (SELECT FROM claims WHERE lease_until <= statement_timestamp())
+	const query = `SELECT greatest(c.reltuples, 0)::float8, $1 AND EXISTS (SELECT FROM claims WHERE lease_until <= statement_timestamp())
 	OR EXISTS (SELECT FROM reviews r WHERE r.lease_until <= statement_timestamp()
 		OR EXISTS (SELECT FROM claims c WHERE c.principal = r.principal AND c.worker = r.worker))
 	OR EXISTS (SELECT FROM tasks WHERE not_before <= statement_timestamp() AND status = 'pending')
 	OR EXISTS (SELECT FROM tasks r WHERE ` + abandoned + `)
-	OR EXISTS (SELECT FROM questions WHERE state = 'open' AND dflt <> '' AND needed_by <= statement_timestamp())`
-	return one(r, pgx.RowTo[bool], query)
+	OR EXISTS (SELECT FROM questions WHERE state = 'open' AND dflt <> '' AND needed_by <= statement_timestamp())
+FROM pg_class c WHERE c.oid = 'claims'::regclass`
+	type state struct {
+		Claims float64
+		Stale  bool
+	}
+	due := r.scan.due()
+	found, err := one(r, pgx.RowToStructByPos[state], query, due)
+	if err == nil && due && !found.Stale {
+		r.scan.done(found.Claims)
+	}
+	return found.Stale, err
 }

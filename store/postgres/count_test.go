@@ -128,3 +128,56 @@ func counted(t *testing.T, c *pgtest.Cluster, db string) (n int) {
 	}
 	return n
 }
+
+// More than a thousand tasks of a state are not counted by every reader: it takes their number
+// from what was counted last, unless that was long ago.
+func TestCountStates(t *testing.T) {
+	t.Parallel()
+	c := pgtest.Shared(t)
+	db := c.NewDatabase(t)
+	if err := pgtest.FillHistory(t.Context(), c.DSN(db), pgtest.History{Finished: 100, Open: 2000, Events: 3}); err != nil {
+		t.Fatal(err)
+	}
+	s := c.OpenIn(t, db, nil)
+	b := board.New(s, nil)
+	is := func(when string, ready, held, later int) {
+		t.Helper()
+		got, err := b.Counts(t.Context())
+		if got.Ready != ready || got.Held != held || got.Later != later || err != nil {
+			t.Errorf("%s: %d ready, %d drafts, %d later, %v, want %d, %d, %d", when, got.Ready, got.Held, got.Later, err, ready, held, later)
+		}
+		if sum := got.Ready + got.Held + got.Later + got.Blocked; sum != got.Status[board.Pending] {
+			t.Errorf("%s: the states add up to %d of %d pending tasks", when, sum, got.Status[board.Pending])
+		}
+	}
+	count := func() {
+		t.Helper()
+		c.Exec(t, db, `UPDATE states_counted SET counted_at = counted_at - interval '2 s'`)
+		if err := s.CountStates(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add := func(hold bool) {
+		t.Helper()
+		ada := board.Actor{Principal: "ada", Owner: "ada", Name: "ada", Person: true}
+		if _, _, err := b.Create(t.Context(), ada, board.NewTask{Project: pgtest.HistoryProject, Title: "t", Priority: board.Normal, Hold: hold}, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	is("never counted", 1280, 80, 40)
+	count()
+	is("counted", 1280, 80, 40)
+	add(false)
+	add(true)
+	is("with two more tasks", 1280, 81, 40)
+	c.Exec(t, db, `UPDATE states_counted SET counted_at = counted_at - interval '2 min'`)
+	is("long after", 1281, 81, 40)
+	count()
+	is("counted again", 1281, 81, 40)
+	c.Exec(t, db, `UPDATE states_counted SET counted_at = counted_at - interval '2 min'`)
+	is("long after, and nothing happened", 1281, 81, 40)
+	c.Exec(t, db, `UPDATE tasks SET not_before = now() + interval '1 hour', ready = false WHERE ready`)
+	add(true) // an event
+	count()
+	is("when all rest", 0, 82, 1321)
+}

@@ -10,13 +10,22 @@
 //
 // # A write
 //
-//	BEGIN → statements of f → COMMIT
-//	  │            │             ├─ succeeded: done
-//	  │            │             ├─ succeeded with a warning: ErrUnknown (not replicated)
-//	  │            │             └─ no answer: ErrUnknown
+//	BEGIN, what Ahead locks and reads → reads that Ahead did not name → writes, COMMIT
+//	  │            │                                                      ├─ succeeded: done
+//	  │            │                                                      ├─ not replicated: settled
+//	  │            │                                                      └─ no answer: settled
 //	  │            ├─ deadlock, serialization failure: retried up to three times
 //	  │            └─ connection lost: ErrUnavailable, no effect
 //	  └─ no connection: ErrUnavailable
+//
+// Each arrow is the end of a round trip, so that most transactions take two. Reads are
+// answered from what was read under the locks. Writes wait for COMMIT; if something must be
+// read that is not known, the writes so far go before it. A write that must affect a row
+// fails if it does not, and COMMIT after it is not reached.
+//
+// A transaction whose COMMIT was not answered is settled: the store ends the session that ran
+// it, and looks for an event of it. So the outcome is ErrUnknown only if the database, or its
+// standby, stays away for CommitTimeout, if the caller leaves, or if there was no event.
 //
 // COMMIT has a timeout of its own and is not cancelled with the caller's context. The
 // driver must not send a cancel request during it: PostgreSQL would stop waiting for its

@@ -53,6 +53,8 @@ func kindOf(code string) error {
 		"25P03", // idle in transaction for too long
 		"57P01", "57P02", "57P03", "57P05":
 		return board.ErrUnavailable
+	case "53100": // disk full
+		return board.ErrFull
 	case "22021", "22P05": // text with a NUL or not UTF-8
 		return board.ErrInvalid
 	}

@@ -19,11 +19,16 @@ import (
 // eventColumns are columns of projects p and events e.
 const eventColumns = `p.slug, e.task_id, e.seq, e.at, e.actor, e.kind, e.from_status, e.to_status, e.detail::text, e.epoch, e.xid::text, e.id`
 
-func scanEvent(row pgx.CollectableRow) (e board.Event, err error) {
+func scanEvent(row pgx.CollectableRow) (board.Event, error) { return scanEventAnd(row) }
+
+// scanEventAnd reads an event, and more columns after it.
+func scanEventAnd(row pgx.CollectableRow, more ...any) (e board.Event, err error) {
 	var key, id int64
 	var epoch int
 	var xid string
-	err = row.Scan(&e.Task.Project, &key, &e.Seq, &e.At, &e.Actor, (*string)(&e.Kind), (*string)(&e.From), (*string)(&e.To), jsonInto{&e.Detail}, &epoch, &xid, &id)
+	err = row.Scan(append([]any{
+		&e.Task.Project, &key, &e.Seq, &e.At, &e.Actor, (*string)(&e.Kind), (*string)(&e.From), (*string)(&e.To), jsonInto{&e.Detail}, &epoch, &xid, &id,
+	}, more...)...)
 	e.Task.No = number(key)
 	e.Cursor = board.Cursor(fmt.Sprintf("%d.%s.%d", epoch, xid, id))
 	return e, err
@@ -94,31 +99,35 @@ func (r *reader) FeedEnd() (board.Cursor, error) {
 	return board.Cursor(end), err
 }
 
-// Append adds events.
+// Append adds events. That of a task of which only the seq is written becomes one statement
+// with that.
 func (t *tx) Append(events ...board.Event) error {
-	const query = `
-INSERT INTO events (epoch, project_id, task_id, seq, actor, kind, from_status, to_status, detail)
-SELECT m.feed_epoch, p.id, p.id::bigint << 40 | v.no, v.seq, v.actor, v.kind, v.from_status, v.to_status, v.detail::json
-FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[])
-	WITH ORDINALITY v(slug, no, seq, actor, kind, from_status, to_status, detail, ord)
-JOIN projects p ON p.slug = v.slug CROSS JOIN meta m ORDER BY v.ord`
-	if len(events) == 0 {
-		return nil
-	}
-	var slugs, actors, kinds, from, to, details []string
-	var nos, seqs []int64
+	const (
+		columns = `epoch, project_id, task_id, seq, actor, kind, from_status, to_status, detail`
+		insert  = `INSERT INTO events (` + columns + `)
+SELECT feed_epoch, $1::bigint >> 40, $1, $2, $3, $4, $5, $6, $7::text::json FROM meta`
+		touch = `WITH written AS (UPDATE tasks SET seq = $2 WHERE id = $1 AND seq = $8 RETURNING 1),
+told AS (INSERT INTO events (` + columns + `)
+SELECT m.feed_epoch, $1::bigint >> 40, $1, $2, $3, $4, $5, $6, $7::text::json FROM written, meta m)
+SELECT 1 / count(*) FROM written`
+	)
 	for _, e := range events {
 		detail, err := encode(e.Detail)
 		if err != nil {
 			return err
 		}
-		slugs, nos, seqs = append(slugs, e.Task.Project), append(nos, no(e.Task)), append(seqs, e.Seq)
-		actors, kinds = append(actors, e.Actor), append(kinds, string(e.Kind))
-		from, to, details = append(from, string(e.From)), append(to, string(e.To)), append(details, detail)
+		key, err := t.key(e.Task)
+		if err != nil {
+			return err
+		}
+		t.sign = &sign{key, e.Seq, e.Actor, string(e.Kind), detail}
+		args := []any{key, e.Seq, e.Actor, string(e.Kind), string(e.From), string(e.To), detail}
+		if last := t.touched; last != nil && last.Arguments[0] == any(key) && last.Arguments[1] == any(e.Seq) {
+			last.SQL, last.Arguments = touch, append(args, last.Arguments[2])
+			t.touched = nil
+			continue
+		}
+		t.later(insert, args...)
 	}
-	n, err := t.exec(query, slugs, nos, seqs, actors, kinds, from, to, details)
-	if err == nil && n != int64(len(events)) {
-		err = fmt.Errorf("%w: project of an event", board.ErrNotFound)
-	}
-	return err
+	return nil
 }

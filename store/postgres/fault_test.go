@@ -32,10 +32,14 @@ func TestCrash(t *testing.T) {
 		if _, err := tx.Lock(ids[0]); err != nil {
 			return err
 		}
+		if err := tx.Append(board.Event{Task: ids[0], Seq: 2, Kind: board.EventNote}); err != nil {
+			return err
+		}
 		if err := c.Stop("immediate"); err != nil {
 			t.Fatal(err)
 		}
-		return tx.Append(board.Event{Task: ids[0], Seq: 2, Kind: board.EventNote})
+		_, _, err := tx.Links(ids[0])
+		return err
 	})
 	if !errors.Is(err, board.ErrUnavailable) || errors.Is(err, board.ErrUnknown) {
 		t.Errorf("Write as the server crashes = %v, want ErrUnavailable", err)

@@ -66,17 +66,23 @@ candidates AS MATERIALIZED (
 		WHERE t.lane_id = f.id AND t.ready AND t.id <> ALL ((SELECT ids FROM declined)::bigint[])
 		ORDER BY t.priority, t.queued_at, t.id LIMIT least(16 + 4 * cardinality($4), 2 + 2 * cardinality($4) + 64 / f.n)) h
 	ORDER BY h.priority, h.queued_at, h.id LIMIT 16 + 4 * cardinality($4)),
--- One task for each claimant, locked. Tasks that others have locked are passed over.
--- Within a priority, tasks whose areas overlap a live claim come last.
+-- Whether live claims of that project have areas at all.
+occupied AS MATERIALIZED (
+	SELECT EXISTS (SELECT FROM claim_areas b WHERE b.project_id = (SELECT id FROM chosen_project)) AS any_area),
+-- One task for each claimant, locked one after the other until there are enough. Tasks that
+-- others have locked are passed over. Within a priority, tasks whose areas overlap a live
+-- claim come last.
 locked_tasks AS MATERIALIZED (
-	SELECT t.id, t.attempt + 1 AS attempt, t.lease FROM candidates w JOIN tasks t ON t.id = w.id WHERE t.ready
-	ORDER BY w.priority,
-		EXISTS (SELECT FROM unnest(t.areas) a(p), LATERAL (
-			SELECT FROM claim_areas b WHERE b.project_id = t.id >> 40 AND b.path = a.p LIMIT 1) x)
-		OR EXISTS (SELECT FROM unnest(t.area_up) a(p), LATERAL (
-			SELECT FROM claim_areas b WHERE b.project_id = t.id >> 40 AND b.path = a.p AND b.self LIMIT 1) x),
-		w.queued_at, w.id
-	LIMIT (SELECT count(*) FROM eligible) FOR UPDATE OF t SKIP LOCKED),
+	SELECT t.id, t.attempt + 1 AS attempt, t.lease FROM (
+		SELECT w.id FROM candidates w ORDER BY w.priority,
+			CASE WHEN (SELECT any_area FROM occupied) THEN EXISTS (SELECT FROM tasks t WHERE t.id = w.id AND (
+				EXISTS (SELECT FROM unnest(t.areas) a(p), LATERAL (
+					SELECT FROM claim_areas b WHERE b.project_id = t.id >> 40 AND b.path = a.p LIMIT 1) x)
+				OR EXISTS (SELECT FROM unnest(t.area_up) a(p), LATERAL (
+					SELECT FROM claim_areas b WHERE b.project_id = t.id >> 40 AND b.path = a.p AND b.self LIMIT 1) x)) OFFSET 0) ELSE false END,
+			w.queued_at, w.id OFFSET 0) w
+	CROSS JOIN LATERAL (SELECT t.id, t.attempt, t.lease FROM tasks t WHERE t.id = w.id AND t.ready FOR UPDATE SKIP LOCKED) t
+	LIMIT (SELECT count(*) FROM eligible)),
 -- The claims. A worker that got another claim in the meantime gets none here, and what
 -- follows is written only for the claims that were.
 new_claims AS (

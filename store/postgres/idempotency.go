@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/bossman-dev/bossman/board"
 )
@@ -13,33 +14,57 @@ import (
 // standby has that answer too. A commit waits for the standby only if the transaction has
 // written something, which the row lock does.
 func (t *tx) Once(k board.Key) (*board.Kept, error) {
-	const (
-		insert = `INSERT INTO idempotency (principal, key, op, hash) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`
-		query  = `SELECT op, hash, answer FROM idempotency WHERE principal = $1 AND key = $2 FOR KEY SHARE`
-	)
 	for {
-		n, err := t.exec(insert, k.Principal, k.Key, k.Op, k.Hash)
-		if err != nil || n > 0 {
-			return nil, err
+		o := t.known.once
+		if o == nil || o.key != k {
+			t.known.now = time.Time{}
+			var b batch
+			o = batchOnce(&b, k)
+			if err := t.send(&b); err != nil {
+				return nil, err
+			}
 		}
-		kept, err := list(&t.reader, func(row pgx.CollectableRow) (k board.Kept, err error) {
-			err = row.Scan(&k.Op, &k.Hash, &k.Answer)
-			return k, err
-		}, query, k.Principal, k.Key)
-		if err != nil {
-			return nil, err
-		}
-		if len(kept) > 0 {
-			return &kept[0], nil
+		t.known.once = nil
+		switch {
+		case o.stored:
+			return nil, nil
+		case len(o.kept) > 0:
+			return &o.kept[0], nil
 		}
 		// The key was deleted between the two statements: try again.
 	}
 }
 
+// once is what became of a key: it was stored, or it was kept with an answer.
+type once struct {
+	key    board.Key
+	stored bool
+	kept   []board.Kept
+}
+
+// batchOnce adds the two statements of Once.
+func batchOnce(b *batch, k board.Key) *once {
+	const (
+		insert = `INSERT INTO idempotency (principal, key, op, hash) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`
+		query  = `SELECT op, hash, answer FROM idempotency WHERE principal = $1 AND key = $2 FOR KEY SHARE`
+	)
+	o := &once{key: k}
+	b.Queue(insert, k.Principal, k.Key, k.Op, k.Hash).Exec(func(tag pgconn.CommandTag) error {
+		o.stored = tag.RowsAffected() > 0
+		return nil
+	})
+	batchList(b, &o.kept, func(row pgx.CollectableRow) (k board.Kept, err error) {
+		err = row.Scan(&k.Op, &k.Hash, &k.Answer)
+		return k, err
+	}, query, k.Principal, k.Key)
+	return o
+}
+
 // Keep stores the answer of a key.
 func (t *tx) Keep(k board.Key, answer string) error {
-	const query = `UPDATE idempotency SET answer = $3 WHERE principal = $1 AND key = $2`
-	return t.write(notFound("key", k.Key), query, k.Principal, k.Key, answer)
+	const query = mustBegin + `UPDATE idempotency SET answer = $3 WHERE principal = $1 AND key = $2` + mustEnd
+	t.must(notFound("key", k.Key), query, k.Principal, k.Key, answer)
+	return nil
 }
 
 // Forget deletes old keys and expired declines.

@@ -219,7 +219,7 @@ func authError(err error) error {
 	switch {
 	case errors.Is(err, board.ErrNotFound):
 		return fmt.Errorf("%w: %w", auth.ErrNotFound, err)
-	case errors.Is(err, board.ErrUnavailable):
+	case errors.Is(err, board.ErrUnavailable), errors.Is(err, board.ErrFull):
 		return fmt.Errorf("%w: %w", auth.ErrUnavailable, err)
 	case errors.Is(err, board.ErrInvalid):
 		return fmt.Errorf("%w: %w", auth.ErrInvalid, err)

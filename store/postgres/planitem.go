@@ -27,8 +27,12 @@ SELECT i.item, i.task_id FROM plan_items i JOIN projects p ON p.id = i.project_i
 // PutPlanItem records the task that was created for an item of a plan.
 func (t *tx) PutPlanItem(item string, id board.ID) error {
 	const query = `
-INSERT INTO plan_items (project_id, item, task_id) SELECT p.id, $2, p.id::bigint << 40 | $3::bigint
-FROM projects p WHERE p.slug = $1 ON CONFLICT (project_id, item) DO UPDATE SET task_id = excluded.task_id`
-	_, err := t.exec(query, id.Project, item, no(id))
-	return err
+INSERT INTO plan_items (project_id, item, task_id) VALUES ($1::bigint >> 40, $2, $1)
+ON CONFLICT (project_id, item) DO UPDATE SET task_id = excluded.task_id`
+	key, err := t.key(id)
+	if err != nil {
+		return err
+	}
+	t.later(query, key, item)
+	return nil
 }

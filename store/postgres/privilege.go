@@ -18,6 +18,8 @@ var privileges = map[string]string{
 	"app_roles":        "",
 	"counted":          "SELECT, UPDATE",
 	"task_counts":      "SELECT, INSERT, UPDATE",
+	"states_counted":   "SELECT, UPDATE",
+	"state_counts":     "SELECT, INSERT, UPDATE",
 
 	"projects":         "SELECT, INSERT, UPDATE, DELETE",
 	"project_counters": "SELECT, INSERT, UPDATE, DELETE",

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -15,15 +16,16 @@ import (
 type reader struct {
 	ctx  context.Context
 	conn *pgx.Conn
-	// timeout is the client's timeout of a statement. It is longer than the server's own,
-	// and covers a server that hangs.
+	// timeout is the client's timeout of a round trip. It is longer than the server's own
+	// of a statement, and covers a server that hangs.
 	timeout time.Duration
+	// queue is what is sent before the next statement, in the same round trip.
+	queue batch
+	// scan is when the leases of all claims were last looked at.
+	scan *leaseScan
 	// failed is the first error that aborted the transaction, if there is one.
 	failed error
 }
-
-// A tx is a reader in a transaction that also writes.
-type tx struct{ reader }
 
 var (
 	_ board.Reader = (*reader)(nil)
@@ -58,11 +60,14 @@ func (r *reader) check(err error) error {
 }
 
 // exec runs a statement and returns the number of rows it affected.
-func (r *reader) exec(query string, args ...any) (int64, error) {
-	ctx, cancel := context.WithTimeout(r.ctx, r.timeout)
-	defer cancel()
-	tag, err := r.conn.Exec(ctx, query, args...)
-	return tag.RowsAffected(), r.check(err)
+func (r *reader) exec(query string, args ...any) (n int64, err error) {
+	var b batch
+	b.Queue(query, args...).Exec(func(tag pgconn.CommandTag) error {
+		n = tag.RowsAffected()
+		return nil
+	})
+	err = r.send(&b)
+	return n, err
 }
 
 // write runs a statement, and returns missing if it affected no row.
@@ -75,31 +80,22 @@ func (r *reader) write(missing error, query string, args ...any) error {
 }
 
 // list runs a query and returns its rows.
-func list[T any](r *reader, scan pgx.RowToFunc[T], query string, args ...any) ([]T, error) {
-	ctx, cancel := context.WithTimeout(r.ctx, r.timeout)
-	defer cancel()
-	rows, err := r.conn.Query(ctx, query, args...)
-	if err != nil {
-		return nil, r.check(err)
-	}
-	v, err := pgx.CollectRows(rows, scan)
-	return v, r.check(err)
+func list[T any](r *reader, scan pgx.RowToFunc[T], query string, args ...any) (v []T, err error) {
+	var b batch
+	batchList(&b, &v, scan, query, args...)
+	err = r.send(&b)
+	return v, err
 }
 
 // one runs a query and returns its only row; ErrNotFound if there is none.
-func one[T any](r *reader, scan pgx.RowToFunc[T], query string, args ...any) (T, error) {
-	ctx, cancel := context.WithTimeout(r.ctx, r.timeout)
-	defer cancel()
-	rows, err := r.conn.Query(ctx, query, args...)
-	if err != nil {
-		var zero T
-		return zero, r.check(err)
-	}
-	v, err := pgx.CollectExactlyOneRow(rows, scan)
-	return v, r.check(err)
+func one[T any](r *reader, scan pgx.RowToFunc[T], query string, args ...any) (v T, err error) {
+	var b batch
+	batchOne(&b, &v, true, scan, query, args...)
+	err = r.send(&b)
+	return v, err
 }
 
-// A batch is a set of queries that are sent in one round trip.
+// A batch is a set of statements that are sent in one round trip.
 type batch struct{ pgx.Batch }
 
 // batchList adds a query whose rows are stored in dest.
@@ -128,8 +124,23 @@ func batchOne[T any](b *batch, dest *T, must bool, scan pgx.RowToFunc[T], query 
 	})
 }
 
+// batchEach adds a query whose rows are handed to f.
+func batchEach(b *batch, f func(pgx.CollectableRow) error, query string, args ...any) {
+	b.Queue(query, args...).Query(func(rows pgx.Rows) error {
+		_, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (struct{}, error) { return struct{}{}, f(row) })
+		return err
+	})
+}
+
+// send sends the queue and b in one round trip.
 func (r *reader) send(b *batch) error {
 	ctx, cancel := context.WithTimeout(r.ctx, r.timeout)
 	defer cancel()
-	return r.check(r.conn.SendBatch(ctx, &b.Batch).Close())
+	return r.check(r.sendIn(ctx, b))
+}
+
+func (r *reader) sendIn(ctx context.Context, b *batch) error {
+	all := pgx.Batch{QueuedQueries: slices.Concat(r.queue.QueuedQueries, b.QueuedQueries)}
+	r.queue = batch{}
+	return r.conn.SendBatch(ctx, &all).Close()
 }

@@ -82,8 +82,12 @@ WHERE task_id = ` + taskID + ` AND nonce = $3`
 
 // DeleteReview deletes the claim on the review of a task, if there is one.
 func (t *tx) DeleteReview(id board.ID) error {
-	_, err := t.exec(`DELETE FROM reviews WHERE task_id = `+taskID, id.Project, no(id))
-	return err
+	key, err := t.key(id)
+	if err != nil {
+		return err
+	}
+	t.later(`DELETE FROM reviews WHERE task_id = $1`, key)
+	return nil
 }
 
 // ExpiredReviews returns claims on reviews that have expired, or whose worker holds a task.

@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -15,7 +14,9 @@ import (
 // The table search has a copy of the titles and descriptions of all tasks, in lower case and
 // with an index on groups of three letters. It is a table of its own because every change of
 // a task writes the indexes of tasks again. Triggers fill it, so that programs that do not
-// know it do so as well. Where the extension pg_trgm cannot be created it is empty.
+// know it do so as well. Where the extension pg_trgm cannot be created it is empty. New entries
+// of the index are kept in a list, up to 4 MB, which a search reads too, and which then gets into
+// the index at once: one by one, the entries of a task are 24 KiB of write-ahead log.
 
 const (
 	// scanned is how many tasks a search looks at before it uses the index, because a
@@ -37,8 +38,12 @@ func (r *reader) search(f board.TaskFilter) ([]board.Task, error) {
 		hitList = `SELECT t.id FROM hits h CROSS JOIN LATERAL (SELECT * FROM tasks t WHERE t.id = h.task_id OFFSET 0) t
 WHERE h.task_id >= p.id::bigint << 40 AND h.task_id < (p.id + 1)::bigint << 40`
 		newest = `SELECT t.id FROM (
-	(SELECT t.* FROM tasks t WHERE ` + inProject + ` AND t.status NOT IN ('done', 'cancelled'))
-	UNION ALL (SELECT t.* FROM tasks t WHERE ` + inProject + ` AND t.status IN ('done', 'cancelled') ORDER BY t.id DESC LIMIT $%d)) t WHERE true`
+	(SELECT t.id FROM tasks t WHERE ` + inProject + ` ORDER BY t.id DESC LIMIT $%[1]d)
+	UNION (SELECT t.id FROM tasks t WHERE ` + inProject + ` AND t.status NOT IN ('done', 'cancelled') ORDER BY t.id DESC LIMIT $%[1]d)) c`
+		// copied selects those of c whose copy has the text. OFFSET 0 keeps the planner from
+		// reading all copies.
+		copied = ` CROSS JOIN LATERAL (SELECT FROM search s WHERE s.task_id = c.id AND strpos(s.txt, lower($%[2]d)) > 0 OFFSET 0) s`
+		each   = ` CROSS JOIN LATERAL (SELECT * FROM tasks t WHERE t.id = c.id OFFSET 0) t WHERE true`
 	)
 	first := newListing(f)
 	first.args[1] = scanned
@@ -55,11 +60,13 @@ WHERE h.task_id >= p.id::bigint << 40 AND h.task_id < (p.id + 1)::bigint << 40`
 	}
 	l := newListing(f)
 	l.in.add(&l.args, matches, f.Query)
-	switch open := f.Ready || f.Statuses != nil && !hasTerminal(f.Statuses); {
-	case n > fewHits || open && n < 0:
+	switch few := f.IDs != nil || f.Hold || f.Resting || f.Stuck || f.Worker != "" || !f.Parent.IsZero(); {
+	case n > fewHits || few && n < 0:
 		l.readFrom(f)
-	case n < 0:
-		l.source.add(&l.args, newest, board.SearchedEnded)
+	case n == noIndex:
+		l.source.add(&l.args, newest+each, board.Searched)
+	case n == tooShort:
+		l.source.add(&l.args, newest+copied+each, board.Searched, f.Query)
 	default:
 		var with where
 		with.add(&l.args, hits, pattern)
@@ -69,12 +76,15 @@ WHERE h.task_id >= p.id::bigint << 40 AND h.task_id < (p.id + 1)::bigint << 40`
 	return l.list(r)
 }
 
-// hits returns how many tasks the index finds, up to one more than fewHits; -1 if there is no
-// index, or the text has no three letters or digits in a row, which it needs.
+// What hits returns if the index cannot be used.
+const noIndex, tooShort = -1, -2
+
+// hits returns how many tasks the index finds, up to one more than fewHits; noIndex if there
+// is none; tooShort if the text has no three letters or digits in a row, which it needs.
 func (r *reader) hits(text, pattern string) (int, error) {
-	const query = `SELECT CASE WHEN $1 ~ '[[:alnum:]]{3}' AND EXISTS (SELECT FROM pg_index WHERE indexrelid = to_regclass('search_text') AND indisvalid)
-	THEN (SELECT count(*) FROM (SELECT FROM search WHERE txt LIKE lower($2) LIMIT $3) h) ELSE -1 END`
-	return one(r, pgx.RowTo[int], query, text, pattern, fewHits+1)
+	const query = `SELECT CASE WHEN NOT EXISTS (SELECT FROM pg_index WHERE indexrelid = to_regclass('search_text') AND indisvalid) THEN $4
+	WHEN $1 !~ '[[:alnum:]]{3}' THEN $5 ELSE (SELECT count(*) FROM (SELECT FROM search WHERE txt LIKE lower($2) LIMIT $3) h) END`
+	return one(r, pgx.RowTo[int], query, text, pattern, fewHits+1, noIndex, tooShort)
 }
 
 // makeSearch fills search and makes its index, unless it is there or the extension cannot be
@@ -126,15 +136,11 @@ SELECT coalesce(max(task_id), $2) FROM b`
 	for _, s := range []string{
 		`SET maintenance_work_mem = '256MB'`,
 		`DROP INDEX CONCURRENTLY IF EXISTS search_text`, // one that is not valid
-		`CREATE INDEX CONCURRENTLY search_text ON search USING gin (txt ` + in + `.gin_trgm_ops) WITH (fastupdate = off)`,
+		`CREATE INDEX CONCURRENTLY search_text ON search USING gin (txt ` + in + `.gin_trgm_ops) WITH (fastupdate = on, gin_pending_list_limit = 4096)`,
 	} {
 		if _, err := conn.Exec(ctx, s); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func hasTerminal(statuses []board.Status) bool {
-	return slices.ContainsFunc(statuses, board.Status.Terminal)
 }

@@ -120,6 +120,36 @@ WHERE NOT EXISTS (SELECT FROM claims c WHERE c.principal = r.principal AND c.wor
 	}
 }
 
+// settleWrite finds out what became of a transaction whose COMMIT was not answered, until ctx
+// ends or for CommitTimeout. The session may still be running it. If the transaction had no effect, the error is ErrUnavailable.
+func (s *Store) settleWrite(ctx context.Context, t *tx, ran session, unknown error) error {
+	// The lock is for the same as in settle.
+	const query = `SELECT true FROM tasks t JOIN events e ON e.task_id = t.id
+WHERE t.id = $1 AND e.seq = $2 AND e.actor = $3 AND e.kind = $4 AND e.detail::text = $5 AND e.xid = $6::text::xid8
+FOR KEY SHARE OF t`
+	ctx, cancel := context.WithTimeout(ctx, s.opts.CommitTimeout)
+	defer cancel()
+	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+		over, err := s.end(ctx, ran)
+		if err == nil && over {
+			var found []bool
+			err = s.Write(ctx, func(u board.Tx) (err error) {
+				found, err = list(&u.(*tx).reader, pgx.RowTo[bool], query, t.sign.task, t.sign.seq, t.sign.actor, t.sign.kind, t.sign.detail, t.xid)
+				return err
+			})
+			switch {
+			case err == nil && len(found) > 0:
+				return nil
+			case err == nil:
+				return unavailable(errors.New("postgres: connection lost before the commit"))
+			}
+		}
+		if sleep(ctx, wait) != nil {
+			return unknown
+		}
+	}
+}
+
 // end ends a session and reports whether it is over. One that waits for a standby has
 // committed: it is left to wait, because it would report success if it was disturbed.
 func (s *Store) end(ctx context.Context, ran session) (over bool, err error) {

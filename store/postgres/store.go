@@ -37,6 +37,7 @@ type Store struct {
 	// it had, if it does not tell its identity.
 	database atomic.Pointer[identity]
 	xid      atomic.Int64
+	scan     leaseScan
 }
 
 var _ board.Store = (*Store)(nil)
@@ -235,7 +236,7 @@ func (s *Store) Read(ctx context.Context, f func(board.Reader) error) (err error
 }
 
 func (s *Store) reader(ctx context.Context, conn *pgx.Conn) *reader {
-	return &reader{ctx: ctx, conn: conn, timeout: s.opts.StatementTimeout + answerTimeout}
+	return &reader{ctx: ctx, conn: conn, timeout: s.opts.StatementTimeout + answerTimeout, scan: &s.scan}
 }
 
 // readRetrying is Read for an f that can be repeated: it retries with another connection
@@ -262,48 +263,6 @@ func retryLost(ctx context.Context, f func() error) error {
 			return err
 		}
 	}
-}
-
-// Write runs f in a transaction.
-func (s *Store) Write(ctx context.Context, f func(board.Tx) error) (err error) {
-	defer s.observe(OpWrite, time.Now(), &err)
-	return retryAborted(ctx, func() error {
-		conn, err := s.acquire(ctx)
-		if err != nil {
-			return err
-		}
-		defer conn.Release() // which closes a connection that is still in a transaction
-		t := &tx{reader: *s.reader(ctx, conn.Conn())}
-		if _, err := t.exec("BEGIN ISOLATION LEVEL READ COMMITTED"); err != nil {
-			return err
-		}
-		err = f(t)
-		if err == nil {
-			err = cmp.Or(t.failed, ctx.Err())
-		} else if aborted(t.failed) {
-			err = t.failed // f may have replaced it
-		}
-		if err == nil {
-			return s.commit(ctx, conn.Conn())
-		}
-		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTimeout)
-		defer cancel()
-		if _, e := conn.Exec(undo, "ROLLBACK"); e != nil {
-			conn.Conn().PgConn().Close(undo)
-		}
-		return err
-	})
-}
-
-// commit commits a transaction. It is not affected by the cancellation of ctx.
-func (s *Store) commit(ctx context.Context, conn *pgx.Conn) error {
-	return s.withCommit(ctx, conn, func(ctx context.Context) error {
-		tag, err := conn.Exec(ctx, "COMMIT")
-		if err == nil && tag.String() != "COMMIT" {
-			err = fmt.Errorf("postgres: commit answered %s", tag)
-		}
-		return err
-	})
 }
 
 // withCommit runs f, which commits. Its error is ErrUnknown unless it is certain that f had

@@ -332,10 +332,10 @@ func roundTrip(t *testing.T, s board.Store) {
 	// Changes.
 	task.Skills, task.Status, task.Hold, task.OpenBlockers, task.OpenChildren = nil, board.Pending, false, 0, 0
 	task.Seq = 10
+	if err := s.Write(t.Context(), func(tx board.Tx) error { return tx.UpdateTask(task, 8) }); !errors.Is(err, board.ErrConflict) {
+		t.Errorf("UpdateTask(old seq) = %v, want ErrConflict", err)
+	}
 	write(t, s, func(tx board.Tx) error {
-		if err := tx.UpdateTask(task, 8); !errors.Is(err, board.ErrConflict) {
-			t.Errorf("UpdateTask(old seq) = %v, want ErrConflict", err)
-		}
 		if err := tx.InsertClaim(claim, nil); !errors.Is(err, board.ErrConflict) {
 			t.Errorf("InsertClaim twice = %v, want ErrConflict", err)
 		}
@@ -355,12 +355,6 @@ func roundTrip(t *testing.T, s board.Store) {
 		}
 		if c, err := tx.LiveClaim(id); err != nil || c != claim {
 			t.Errorf("LiveClaim = %+v, %v", c, err)
-		}
-		if ok, err := tx.Renew(claim.Handle); err != nil || !ok {
-			t.Errorf("Renew = %v, %v", ok, err)
-		}
-		if ok, err := tx.Renew(board.Handle{Task: id, Attempt: 3, Nonce: "zzzzz"}); err != nil || ok {
-			t.Errorf("Renew(other nonce) = %v, %v", ok, err)
 		}
 		if err := tx.DeleteClaim(id); err != nil {
 			return err
@@ -582,5 +576,21 @@ func TestLanes_bounded(t *testing.T) {
 	})
 	if !errors.Is(err, board.ErrConflict) {
 		t.Errorf("a 65th set of skills = %v, want ErrConflict", err)
+	}
+}
+
+// A full disk is said to be full: to try again helps nobody.
+func TestWrite_diskFull(t *testing.T) {
+	t.Parallel()
+	c := pgtest.Shared(t)
+	db := c.NewDatabase(t)
+	s := c.OpenIn(t, db, nil)
+	seed(t, s, "web", 1, nil)
+	c.Exec(t, db, `CREATE FUNCTION filled() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+		RAISE EXCEPTION 'could not extend file "base/5/16384": No space left on device' USING ERRCODE = 'disk_full'; END $$`,
+		`CREATE TRIGGER filled BEFORE INSERT ON tasks FOR EACH ROW EXECUTE FUNCTION filled()`)
+	_, _, err := board.New(s, nil).Create(t.Context(), board.Actor{Principal: "ada"}, board.NewTask{Project: "web", Title: "t"}, "")
+	if !errors.Is(err, board.ErrFull) || errors.Is(err, board.ErrUnavailable) {
+		t.Errorf("Create = %v, want ErrFull", err)
 	}
 }

@@ -1,7 +1,10 @@
 package postgres
 
 import (
+	"errors"
 	"fmt"
+	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -62,6 +65,14 @@ func (r *reader) Task(id board.ID) (board.Task, error) {
 	return t, named(err, "task", id)
 }
 
+// Task reads a task.
+func (t *tx) Task(id board.ID) (board.Task, error) {
+	if task, ok := t.known.tasks[id]; ok {
+		return copied(task), nil
+	}
+	return t.reader.Task(id)
+}
+
 // A where collects conditions. They are constants, with %d in place of the numbers of their
 // parameters.
 type where struct{ strings.Builder }
@@ -85,128 +96,182 @@ func limitOf(n int) int {
 	return n
 }
 
-// Lock reads tasks FOR UPDATE, in the order of their IDs.
-func (t *tx) Lock(ids ...board.ID) ([]board.Task, error) {
-	const query = `SELECT ` + taskColumns + `
+// lockQuery locks tasks in the order of their IDs. What else is read about them is read by
+// later statements: a statement that has waited for a lock sees the rows that it locks as
+// they are now, and those that it joins as they were before.
+const lockQuery = `SELECT ` + lockedColumns + `
 FROM unnest($1::text[], $2::bigint[]) i(slug, no) JOIN projects p ON p.slug = i.slug
 JOIN tasks t ON t.id = p.id::bigint << 40 | i.no ORDER BY p.slug, t.id FOR UPDATE OF t`
-	var slugs []string
-	var nos []int64
-	seen := map[board.ID]bool{}
+
+// lockOneQuery is lockQuery for one task.
+const lockOneQuery = `SELECT ` + lockedColumns + `
+FROM projects p JOIN tasks t ON t.id = p.id::bigint << 40 | $2::bigint WHERE p.slug = $1 FOR UPDATE OF t`
+
+// batchLockTasks adds lockQuery.
+func (t *tx) batchLockTasks(b *batch, ids []board.ID) {
+	if len(ids) == 1 {
+		t.batchLock(b, lockOneQuery, ids[0].Project, no(ids[0]))
+	} else {
+		t.batchLock(b, lockQuery, lockArgs(ids)...)
+	}
+}
+
+// lockArgs returns the parameters of lockQuery.
+func lockArgs(ids []board.ID) []any {
+	slugs, nos := make([]string, len(ids)), make([]int64, len(ids))
+	for i, id := range ids {
+		slugs[i], nos[i] = id.Project, no(id)
+	}
+	return []any{slugs, nos}
+}
+
+// Lock reads tasks FOR UPDATE, in the order of their IDs.
+func (t *tx) Lock(ids ...board.ID) ([]board.Task, error) {
+	var missing []board.ID
 	for _, id := range ids {
-		if !seen[id] {
-			seen[id] = true
-			slugs, nos = append(slugs, id.Project), append(nos, no(id))
+		if _, ok := t.known.tasks[id]; !ok && !slices.Contains(missing, id) {
+			missing = append(missing, id)
 		}
 	}
-	tasks, err := list(&t.reader, scanTask, query, slugs, nos)
-	if err != nil {
-		return nil, err
-	}
-	if len(tasks) < len(seen) {
-		for _, task := range tasks {
-			delete(seen, task.ID)
+	if len(missing) > 0 {
+		var b batch
+		t.batchLockTasks(&b, missing)
+		t.batchMoment(&b)
+		if err := t.send(&b); err != nil {
+			return nil, err
 		}
-		for id := range seen {
+	}
+	locked := map[board.ID]board.Task{}
+	for _, id := range ids {
+		task, ok := t.known.tasks[id]
+		if !ok {
 			return nil, notFound("task", id)
 		}
+		locked[id] = copied(task)
 	}
-	return tasks, nil
+	return slices.SortedFunc(maps.Values(locked), byID), nil
 }
 
 // taskValues are the parameters of InsertTask and UpdateTask, from $1.
-func taskValues(t board.Task) []any {
-	wants := make([]string, len(t.Wants))
-	for i, w := range t.Wants {
+func (t *tx) taskValues(task board.Task) ([]any, error) {
+	key, err := t.key(task.ID)
+	if err != nil {
+		return nil, err
+	}
+	lane, err := t.lane(task)
+	if err != nil {
+		return nil, err
+	}
+	wants := make([]string, len(task.Wants))
+	for i, w := range task.Wants {
 		wants[i] = string(w)
 	}
 	var principal, worker *string
-	if !t.ReservedFor.IsZero() {
-		principal, worker = &t.ReservedFor.Principal, &t.ReservedFor.Name
+	if !task.ReservedFor.IsZero() {
+		principal, worker = &task.ReservedFor.Principal, &task.ReservedFor.Name
 	}
 	var parent *int64
-	if !t.Parent.IsZero() {
-		parent = new(no(t.Parent))
+	if !task.Parent.IsZero() {
+		parent = new(key>>40<<40 | no(task.Parent))
 	}
 	return []any{
-		t.ID.Project, no(t.ID), orEmpty(t.Skills),
-		string(t.Status), t.Ready(), t.Hold, int16(t.Priority), t.QueuedAt, *stamp(&t.NotBefore), principal, worker,
-		t.OpenBlockers, t.OpenChildren, t.DoneChildren, t.Attempt, t.Nonce, t.Failures, t.MaxFailures, t.Lease, t.SpecVersion, t.Seq,
-		parent, orEmpty(t.Areas), ancestors(t.Areas), wants, t.Title, *stamp(&t.EndedAt),
-	}
+		key, lane, orEmpty(task.Skills),
+		string(task.Status), task.Ready(), task.Hold, int16(task.Priority), task.QueuedAt, *stamp(&task.NotBefore), principal, worker,
+		task.OpenBlockers, task.OpenChildren, task.DoneChildren, task.Attempt, task.Nonce, task.Failures, task.MaxFailures, task.Lease, task.SpecVersion, task.Seq,
+		parent, orEmpty(task.Areas), ancestors(task.Areas), wants, task.Title, *stamp(&task.EndedAt),
+	}, nil
 }
 
-// taskNames are the columns that taskValues has values for, and taskNumbers their
-// parameters. lane is the subquery that finds the task's lane.
+// taskNames are the columns that taskValues has values for after the id, and taskNumbers
+// their parameters.
 const (
 	taskNames = `lane_id, skills, status, ready, hold, priority, queued_at, not_before, reserved_principal, reserved_worker,
 	open_blockers, open_children, done_children, attempt, nonce, failures, max_failures, lease, spec_version, seq,
 	parent_id, areas, area_up, wants, title, ended_at`
-	taskNumbers = `lane.id, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21,
-	lane.project_id::bigint << 40 | $22::bigint, $23, $24, $25, $26, $27`
-	lane = `(SELECT l.id, l.project_id FROM projects p JOIN lanes l ON l.project_id = p.id
-	WHERE p.slug = $1 AND l.skills = $3::text[]) lane`
+	taskNumbers = `$2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27`
 )
 
 // InsertTask stores a new task.
 func (t *tx) InsertTask(task board.Task, d board.Doc) error {
 	const query = `
-WITH t AS (
-	INSERT INTO tasks (id, ` + taskNames + `, created_by, created_at)
-	SELECT lane.project_id::bigint << 40 | $2::bigint, ` + taskNumbers + `, $28, $29 FROM ` + lane + ` RETURNING id)
-INSERT INTO task_docs (task_id, description, acceptance, result) SELECT t.id, $30, $31, $32::text::json FROM t`
+WITH t AS (INSERT INTO tasks (id, ` + taskNames + `, created_by, created_at) VALUES ($1, ` + taskNumbers + `, $28, $29))
+INSERT INTO task_docs (task_id, description, acceptance, result) VALUES ($1, $30, $31, $32::text::json)`
 	result, err := encodeResult(d.Result)
 	if err != nil {
 		return err
 	}
-	args := append(taskValues(task), task.CreatedBy, task.CreatedAt, d.Description, d.Acceptance, result)
-	return t.inLane(task, notFound("project", task.ID.Project), query, args)
+	values, err := t.taskValues(task)
+	if err != nil {
+		return err
+	}
+	t.later(query, append(values, task.CreatedBy, task.CreatedAt, d.Description, d.Acceptance, result)...)
+	return nil
 }
 
 // UpdateTask writes a task that is at seq.
 func (t *tx) UpdateTask(task board.Task, seq int64) error {
-	const query = `UPDATE tasks t SET (` + taskNames + `) = ROW(` + taskNumbers + `) FROM ` + lane + `
-WHERE t.id = lane.project_id::bigint << 40 | $2::bigint AND t.seq = $28`
-	conflict := fmt.Errorf("%w: task %v is no longer at event %d", board.ErrConflict, task.ID, seq)
-	return t.inLane(task, conflict, query, append(taskValues(task), seq))
-}
-
-// inLane runs a statement that uses the task's lane, and creates the lane if it does not
-// exist.
-func (t *tx) inLane(task board.Task, missing error, query string, args []any) error {
-	n, err := t.exec(query, args...)
-	if err != nil || n > 0 {
-		return err
-	}
 	const (
-		insert = `
-INSERT INTO lanes (project_id, skills) SELECT p.id, $2 FROM projects p
-WHERE p.slug = $1 AND (SELECT count(*) FROM lanes l WHERE l.project_id = p.id) < $3 ON CONFLICT DO NOTHING`
-		exists = `SELECT EXISTS (SELECT FROM projects p JOIN lanes l ON l.project_id = p.id WHERE p.slug = $1 AND l.skills = $2)`
-		count  = `SELECT count(*) FROM projects p JOIN lanes l ON l.project_id = p.id WHERE p.slug = $1`
+		touch  = mustBegin + `UPDATE tasks SET seq = $2 WHERE id = $1 AND seq = $3` + mustEnd
+		update = mustBegin + `UPDATE tasks SET (` + taskNames + `) = ROW(` + taskNumbers + `) WHERE id = $1 AND seq = $28` + mustEnd
 	)
-	made, err := t.exec(insert, task.ID.Project, orEmpty(task.Skills), maxLanes)
-	if err != nil {
-		return err
+	conflict := fmt.Errorf("%w: task %v is no longer at event %d", board.ErrConflict, task.ID, seq)
+	old, ok := t.known.tasks[task.ID]
+	if ok {
+		t.known.tasks[task.ID] = copied(task)
 	}
-	if made == 0 {
-		there, err := one(&t.reader, pgx.RowTo[bool], exists, task.ID.Project, orEmpty(task.Skills))
+	if old.Seq = task.Seq; ok && reflect.DeepEqual(old, task) {
+		key, err := t.key(task.ID)
 		if err != nil {
 			return err
 		}
-		if !there {
-			n, err := one(&t.reader, pgx.RowTo[int], count, task.ID.Project)
-			if err == nil && n >= maxLanes {
-				err = fmt.Errorf("%w: the tasks of project %s already have %d different sets of skills, which is the limit",
-					board.ErrConflict, task.ID.Project, n)
-			}
-			if err == nil {
-				err = missing
-			}
-			return err
-		}
+		t.touched = t.must(conflict, touch, key, task.Seq, seq)
+		return nil
 	}
-	return t.write(missing, query, args...)
+	values, err := t.taskValues(task)
+	if err != nil {
+		return err
+	}
+	t.must(conflict, update, append(values, seq)...)
+	return nil
+}
+
+// lane returns the row id of a task's lane, and creates the lane if it does not exist.
+func (t *tx) lane(task board.Task) (int, error) {
+	const (
+		query  = `SELECT id FROM lanes WHERE project_id = $1 AND skills = $2`
+		insert = `
+INSERT INTO lanes (project_id, skills) SELECT $1, $2
+WHERE (SELECT count(*) FROM lanes WHERE project_id = $1) < $3 ON CONFLICT DO NOTHING`
+		count = `SELECT count(*) FROM lanes WHERE project_id = $1`
+	)
+	slug := task.ID.Project
+	name := laneKey(slug, task.Skills)
+	if id, ok := t.known.lanes[name]; ok {
+		return id, nil
+	}
+	project, err := t.projectID(slug)
+	if err != nil {
+		return 0, err
+	}
+	id, err := one(&t.reader, pgx.RowTo[int], query, project, orEmpty(task.Skills))
+	if errors.Is(err, board.ErrNotFound) {
+		if _, err := t.exec(insert, project, orEmpty(task.Skills), maxLanes); err != nil {
+			return 0, err
+		}
+		id, err = one(&t.reader, pgx.RowTo[int], query, project, orEmpty(task.Skills))
+	}
+	if errors.Is(err, board.ErrNotFound) {
+		n, err := one(&t.reader, pgx.RowTo[int], count, project)
+		if err == nil {
+			err = fmt.Errorf("%w: the tasks of project %s already have %d different sets of skills, which is the limit", board.ErrConflict, slug, n)
+		}
+		return 0, err
+	}
+	if err != nil {
+		return 0, err
+	}
+	t.known.lanes[name] = id
+	return id, nil
 }
 
 func scanDoc(row pgx.CollectableRow) (d board.Doc, err error) {
@@ -218,18 +283,37 @@ const docQuery = `SELECT description, acceptance, result::text FROM task_docs WH
 
 // Doc reads a task's longer texts.
 func (t *tx) Doc(id board.ID) (board.Doc, error) {
+	if d, ok := t.known.docs[id]; ok {
+		return d, nil
+	}
 	d, err := one(&t.reader, scanDoc, docQuery, id.Project, no(id))
 	return d, named(err, "task", id)
 }
 
 // PutDoc writes a task's longer texts.
 func (t *tx) PutDoc(id board.ID, d board.Doc) error {
-	const query = `UPDATE task_docs SET description = $3, acceptance = $4, result = $5::text::json WHERE task_id = ` + taskID
+	const (
+		all  = mustBegin + `UPDATE task_docs SET result = $2::text::json, description = $3, acceptance = $4 WHERE task_id = $1` + mustEnd
+		some = mustBegin + `UPDATE task_docs SET result = $2::text::json WHERE task_id = $1` + mustEnd
+	)
 	result, err := encodeResult(d.Result)
 	if err != nil {
 		return err
 	}
-	return t.write(notFound("task", id), query, id.Project, no(id), d.Description, d.Acceptance, result)
+	key, err := t.key(id)
+	if err != nil {
+		return err
+	}
+	old, ok := t.known.docs[id]
+	if ok {
+		t.known.docs[id] = d
+	}
+	if ok && old.Description == d.Description && old.Acceptance == d.Acceptance {
+		t.must(notFound("task", id), some, key, result)
+	} else {
+		t.must(notFound("task", id), all, key, result, d.Description, d.Acceptance)
+	}
+	return nil
 }
 
 func encodeResult(r *board.Result) (*string, error) {
@@ -251,46 +335,67 @@ func (r resultInto) Scan(src any) error {
 	return jsonInto{*r.dest}.Scan(src)
 }
 
-// Links returns a task's blockers and dependents.
-func (t *tx) Links(id board.ID) (blockers, dependents []board.ID, err error) {
-	const query = `
+// linksQuery returns a task's blockers and dependents.
+const linksQuery = `
 SELECT true, blocker_id FROM links WHERE task_id = ` + taskID + `
 UNION ALL SELECT false, task_id FROM links WHERE blocker_id = ` + taskID + ` ORDER BY 2`
-	type link struct {
-		blocker bool
-		key     int64
-	}
-	links, err := list(&t.reader, func(row pgx.CollectableRow) (l link, err error) {
-		err = row.Scan(&l.blocker, &l.key)
-		return l, err
-	}, query, id.Project, no(id))
-	for _, l := range links {
-		other := board.ID{Project: id.Project, No: number(l.key)}
-		if l.blocker {
-			blockers = append(blockers, other)
-		} else {
-			dependents = append(dependents, other)
+
+// scan adds a row of linksQuery.
+func (l *links) scan(slug string) func(pgx.CollectableRow) error {
+	return func(row pgx.CollectableRow) error {
+		var blocker bool
+		var key int64
+		if err := row.Scan(&blocker, &key); err != nil {
+			return err
 		}
+		other := board.ID{Project: slug, No: number(key)}
+		if blocker {
+			l.blockers = append(l.blockers, other)
+		} else {
+			l.dependents = append(l.dependents, other)
+		}
+		return nil
 	}
-	return blockers, dependents, err
+}
+
+// Links returns a task's blockers and dependents.
+func (t *tx) Links(id board.ID) (blockers, dependents []board.ID, err error) {
+	l, ok := t.known.links[id]
+	if !ok {
+		var b batch
+		batchEach(&b, l.scan(id.Project), linksQuery, id.Project, no(id))
+		err = t.send(&b)
+	}
+	return slices.Clone(l.blockers), slices.Clone(l.dependents), err
 }
 
 // Link records that task depends on blocker, in the same project.
 func (t *tx) Link(task, blocker board.ID) error {
-	const query = `
-INSERT INTO links (task_id, blocker_id) SELECT p.id::bigint << 40 | $2::bigint, p.id::bigint << 40 | $3::bigint
-FROM projects p WHERE p.slug = $1 ON CONFLICT (task_id, blocker_id) DO UPDATE SET inherited = false`
-	_, err := t.exec(query, task.Project, no(task), no(blocker))
-	return err
+	const query = `INSERT INTO links (task_id, blocker_id) VALUES ($1, $2) ON CONFLICT (task_id, blocker_id) DO UPDATE SET inherited = false`
+	return t.link(query, task, blocker)
 }
 
 // Inherit is Link for a link that a task has because its parent has it.
 func (t *tx) Inherit(task, blocker board.ID) error {
-	const query = `
-INSERT INTO links (task_id, blocker_id, inherited) SELECT p.id::bigint << 40 | $2::bigint, p.id::bigint << 40 | $3::bigint, true
-FROM projects p WHERE p.slug = $1 ON CONFLICT DO NOTHING`
-	_, err := t.exec(query, task.Project, no(task), no(blocker))
-	return err
+	const query = `INSERT INTO links (task_id, blocker_id, inherited) VALUES ($1, $2, true) ON CONFLICT DO NOTHING`
+	return t.link(query, task, blocker)
+}
+
+// Unlink removes that.
+func (t *tx) Unlink(task, blocker board.ID) error {
+	const query = `DELETE FROM links WHERE task_id = $1 AND blocker_id = $2`
+	return t.link(query, task, blocker)
+}
+
+// link queues a statement that changes a link.
+func (t *tx) link(query string, task, blocker board.ID) error {
+	clear(t.known.links)
+	key, err := t.key(task)
+	if err != nil {
+		return err
+	}
+	t.later(query, key, key>>40<<40|no(blocker))
+	return nil
 }
 
 // Inherited returns the tasks that a task depends on because its parent does.
@@ -303,26 +408,17 @@ func (t *tx) Inherited(id board.ID) ([]board.ID, error) {
 	}, query, id.Project, no(id))
 }
 
-// Unlink removes that.
-func (t *tx) Unlink(task, blocker board.ID) error {
-	const query = `
-DELETE FROM links l USING projects p
-WHERE p.slug = $1 AND l.task_id = p.id::bigint << 40 | $2::bigint AND l.blocker_id = p.id::bigint << 40 | $3::bigint`
-	_, err := t.exec(query, task.Project, no(task), no(blocker))
-	return err
-}
-
 // Due locks pending tasks whose NotBefore has passed, and those that are reserved for a
 // worker that is not connected.
 func (t *tx) Due(limit int) ([]board.Task, error) {
-	const query = `SELECT ` + taskColumns + `
+	const query = `SELECT ` + lockedColumns + `
 FROM tasks t JOIN projects p ON p.id = (t.id >> 40)::int
 WHERE t.id IN (
 	SELECT id FROM tasks WHERE not_before <= statement_timestamp() AND status = 'pending'
 	UNION ALL SELECT r.id FROM tasks r WHERE ` + abandoned + `)
 AND t.status = 'pending' AND (t.not_before <= statement_timestamp() OR t.reserved_worker IS NOT NULL)
 ORDER BY t.not_before LIMIT $1 FOR UPDATE OF t SKIP LOCKED`
-	tasks, err := list(&t.reader, scanTask, query, limit)
+	tasks, err := list(&t.reader, t.scanLocked, query, limit)
 	slices.SortFunc(tasks, byID)
 	return tasks, err
 }

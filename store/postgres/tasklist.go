@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	"slices"
+
 	"github.com/bossman-dev/bossman/board"
 )
 
@@ -19,15 +21,19 @@ type listing struct {
 // The sources. The conditions of each are those of an index; OFFSET 0 keeps the planner from
 // using another one.
 const (
-	inProject    = `t.id >= p.id::bigint << 40 AND t.id < (p.id + 1)::bigint << 40`
-	allTasks     = `SELECT t.id FROM tasks t WHERE ` + inProject
-	openTasks    = allTasks + ` AND t.status NOT IN ('done', 'cancelled')`
-	draftTasks   = allTasks + isDraft
-	restingTasks = `SELECT t.id FROM (SELECT t.* FROM tasks t WHERE true` + isResting + ` OFFSET 0) t WHERE ` + inProject
-	childTasks   = `SELECT t.id FROM (SELECT t.* FROM tasks t WHERE true` + hasParent + ` OFFSET 0) t WHERE ` + inProject
-	heldTasks    = `SELECT t.id FROM (SELECT c.task_id FROM claims c
+	inProject  = `t.id >= p.id::bigint << 40 AND t.id < (p.id + 1)::bigint << 40`
+	allTasks   = `SELECT t.id FROM tasks t WHERE ` + inProject
+	openTasks  = allTasks + ` AND t.status NOT IN ('done', 'cancelled')`
+	draftTasks = allTasks + isDraft
+	// restingTasks are those that are ready first.
+	restingTasks = `SELECT t.id FROM (SELECT t.* FROM tasks t WHERE (t.id >> 40)::int = p.id` + isResting + `
+	ORDER BY t.not_before, t.id LIMIT 1000) t WHERE true`
+	childTasks = `SELECT t.id FROM (SELECT t.* FROM tasks t WHERE true` + hasParent + ` OFFSET 0) t WHERE ` + inProject
+	heldTasks  = `SELECT t.id FROM (SELECT c.task_id FROM claims c
 	WHERE c.task_id >= p.id::bigint << 40 AND c.task_id < (p.id + 1)::bigint << 40 AND c.worker = $%d OFFSET 0) c
 CROSS JOIN LATERAL (SELECT * FROM tasks t WHERE t.id = c.task_id OFFSET 0) t WHERE true`
+	namedTasks = `SELECT t.id FROM unnest($%d::text[], $%d::bigint[]) v(slug, no)
+CROSS JOIN LATERAL (SELECT * FROM tasks t WHERE t.id = p.id::bigint << 40 | v.no OFFSET 0) t WHERE v.slug = p.slug`
 	// blockedTasks are the oldest of the tasks that wait for others.
 	blockedTasks = `SELECT t.id FROM (SELECT t.* FROM tasks t WHERE ` + inProject + ` AND t.open_blockers > 0 AND t.status = 'pending'
 	ORDER BY t.id LIMIT 1000) t WHERE true`
@@ -59,6 +65,7 @@ func newListing(f board.TaskFilter) *listing {
 		ready  = ` AND t.ready`
 		stuck  = ` AND t.open_blockers > 0 AND t.status = 'pending' AND EXISTS (SELECT FROM links k JOIN tasks b ON b.id = k.blocker_id
 	WHERE k.task_id = t.id AND b.status IN ('failed', 'cancelled'))`
+		ids      = ` AND (p.slug, t.id & ((1::bigint << 40) - 1)) IN (SELECT * FROM unnest($%d::text[], $%d::bigint[]))`
 		worker   = ` AND EXISTS (SELECT FROM claims c WHERE c.task_id = t.id AND c.worker = $%d)`
 		after    = ` AND t.id > CASE WHEN p.slug = $%d THEN p.id::bigint << 40 | $%d::bigint ELSE 0 END`
 		from     = ` AND p.slug >= $%d`
@@ -83,6 +90,10 @@ func newListing(f board.TaskFilter) *listing {
 	if f.Stuck {
 		l.in.add(&l.args, stuck)
 	}
+	if f.IDs != nil {
+		slugs, nos := split(f.IDs)
+		l.in.add(&l.args, ids, slugs, nos)
+	}
 	if f.Worker != "" {
 		l.in.add(&l.args, worker, f.Worker)
 	}
@@ -104,6 +115,9 @@ func (l *listing) readFrom(f board.TaskFilter) {
 	const skill = ` AND $%d::text = ANY(l.skills)`
 	open := len(f.Statuses) == len(board.Open) && !hasTerminal(f.Statuses)
 	switch {
+	case f.IDs != nil:
+		slugs, nos := split(f.IDs)
+		l.source.add(&l.args, namedTasks, slugs, nos)
 	case !f.Parent.IsZero():
 		l.source.add(&l.args, childTasks, no(f.Parent), f.Parent.Project)
 	case f.Worker != "":
@@ -144,10 +158,22 @@ func (l *listing) list(r *reader) ([]board.Task, error) {
 	return list(r, scanTask, query, l.args...)
 }
 
+// Resting lists tasks that cool down or are reserved.
+func (r *reader) Resting(projects []string, n int) ([]board.Task, error) {
+	const query = `SELECT ` + taskColumns + ` FROM projects p CROSS JOIN LATERAL (
+	SELECT t.* FROM tasks t WHERE (t.id >> 40)::int = p.id` + isResting + ` ORDER BY t.not_before, t.id LIMIT $2) t
+WHERE p.slug = ANY($1) ORDER BY t.not_before, t.id LIMIT $2`
+	return list(r, scanTask, query, projects, n)
+}
+
 func texts[T ~string](list []T) []string {
 	out := make([]string, len(list))
 	for i, s := range list {
 		out[i] = string(s)
 	}
 	return out
+}
+
+func hasTerminal(statuses []board.Status) bool {
+	return slices.ContainsFunc(statuses, board.Status.Terminal)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgtype/zeronull"
 
 	"github.com/bossman-dev/bossman/board"
@@ -52,6 +53,14 @@ func (j jsonInto) Scan(src any) error {
 		return json.Unmarshal(s, j.dest)
 	}
 	return fmt.Errorf("postgres: cannot scan %T as JSON", src)
+}
+
+// numberInto scans the number of a task from its row id.
+type numberInto struct{ dest *int64 }
+
+func (n numberInto) ScanInt64(v pgtype.Int8) error {
+	*n.dest = number(v.Int64)
+	return nil
 }
 
 // number returns the number of a task from its row id.

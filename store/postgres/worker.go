@@ -17,7 +17,8 @@ func scanWorker(row pgx.CollectableRow) (w board.Worker, err error) {
 
 // Workers lists the workers that were seen since a point in time.
 func (r *reader) Workers(since time.Time) ([]board.Worker, error) {
-	const query = `SELECT ` + workerColumns + ` FROM workers WHERE last_seen >= $1 ORDER BY principal COLLATE "C", name COLLATE "C"`
+	const query = `SELECT ` + workerColumns + ` FROM workers
+WHERE seen_on >= ($1::timestamptz AT TIME ZONE 'UTC')::date AND last_seen >= $1 ORDER BY principal COLLATE "C", name COLLATE "C"`
 	return list(r, scanWorker, query, since)
 }
 
@@ -27,14 +28,34 @@ func (t *tx) PutWorker(w board.Worker) error {
 INSERT INTO workers (` + workerColumns + `) VALUES ($1, $2, $3, $4, $5)
 ON CONFLICT (principal, name) DO UPDATE
 SET owner = excluded.owner, last_seen = excluded.last_seen, stopped_by = excluded.stopped_by`
-	_, err := t.exec(query, w.Principal, w.Name, w.Owner, w.LastSeen, w.StoppedBy)
-	return err
+	if h := t.known.held; h != nil && h.worker.WorkerID == w.WorkerID {
+		h.worker = w
+	}
+	t.later(query, w.Principal, w.Name, w.Owner, w.LastSeen, w.StoppedBy)
+	return nil
 }
 
 // Seen sets when a worker was last seen to now.
 func (t *tx) Seen(w board.WorkerID) error {
-	_, err := t.exec(`UPDATE workers SET last_seen = clock_timestamp() WHERE principal = $1 AND name = $2`, w.Principal, w.Name)
-	return err
+	t.later(`UPDATE workers SET last_seen = clock_timestamp() WHERE principal = $1 AND name = $2`, w.Principal, w.Name)
+	return nil
+}
+
+const workerQuery = `SELECT ` + workerColumns + ` FROM workers WHERE principal = $1 AND name = $2`
+
+// Worker reads a worker.
+func (r *reader) Worker(w board.WorkerID) (worker board.Worker, err error) {
+	var b batch
+	batchOne(&b, &worker, false, scanWorker, workerQuery, w.Principal, w.Name)
+	return worker, r.send(&b)
+}
+
+// Worker reads a worker.
+func (t *tx) Worker(w board.WorkerID) (board.Worker, error) {
+	if h := t.known.held; h != nil && h.worker.WorkerID == w {
+		return h.worker, nil
+	}
+	return t.reader.Worker(w)
 }
 
 // Disown clears the owner of all workers and open questions of an owner.
@@ -49,7 +70,6 @@ func (t *tx) Disown(owner string) error {
 // Standing reads what a worker has, in one round trip.
 func (r *reader) Standing(w board.WorkerID) (board.Standing, error) {
 	const (
-		worker   = `SELECT ` + workerColumns + ` FROM workers WHERE principal = $1 AND name = $2`
 		claim    = `SELECT ` + claimColumns + ` FROM claims c JOIN projects p ON p.id = c.task_id >> 40 WHERE c.principal = $1 AND c.worker = $2`
 		review   = `SELECT ` + reviewColumns + ` FROM reviews c JOIN projects p ON p.id = c.task_id >> 40 WHERE c.principal = $1 AND c.worker = $2`
 		reserved = `
@@ -61,7 +81,7 @@ ORDER BY t.priority, t.queued_at, t.id LIMIT 1`
 	var s board.Standing
 	var claims, reviews []board.Claim
 	var b batch
-	batchOne(&b, &s.Worker, false, scanWorker, worker, w.Principal, w.Name)
+	batchOne(&b, &s.Worker, false, scanWorker, workerQuery, w.Principal, w.Name)
 	batchList(&b, &claims, scanClaim, claim, w.Principal, w.Name)
 	batchList(&b, &reviews, scanClaim, review, w.Principal, w.Name)
 	batchOne(&b, &s.Reserved, false, scanID, reserved, w.Principal, w.Name)
@@ -109,10 +129,14 @@ WHERE d.principal = $1 AND d.worker = $2 AND d.until > statement_timestamp()`
 // Decline keeps a task from being offered to a worker until a point in time.
 func (t *tx) Decline(w board.WorkerID, id board.ID, until time.Time) error {
 	const query = `
-INSERT INTO declines (task_id, principal, worker, until)
-SELECT p.id::bigint << 40 | $2::bigint, $3, $4, $5 FROM projects p WHERE p.slug = $1
+INSERT INTO declines (task_id, principal, worker, until) VALUES ($1, $2, $3, $4)
 ON CONFLICT (principal, worker, task_id) DO UPDATE SET until = excluded.until`
-	return t.write(notFound("project", id.Project), query, id.Project, no(id), w.Principal, w.Name, until)
+	key, err := t.key(id)
+	if err != nil {
+		return err
+	}
+	t.later(query, key, w.Principal, w.Name, until)
+	return nil
 }
 
 // ForgetWorkers deletes workers that were not seen for long, a bounded number at once.

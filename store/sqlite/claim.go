@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -54,6 +55,13 @@ func (r *reader) filterClaims(q *query, f board.ClaimFilter) error {
 		if field.value != "" {
 			q.and(field.condition, field.value)
 		}
+	}
+	if f.Tasks != nil {
+		packed, err := r.packed(f.Tasks)
+		if err != nil {
+			return err
+		}
+		q.and(`c.task_id IN (SELECT value FROM json_each(?))`, packed)
 	}
 	if f.Task.IsZero() {
 		return nil
@@ -181,7 +189,18 @@ func (t *tx) DeleteClaim(id board.ID) error {
 	return err
 }
 
-func (t *tx) Renew(h board.Handle) (bool, error) {
+// Renew restores the full lease of a claim that has not expired.
+func (s *Store) Renew(ctx context.Context, h board.Handle) (renewed bool, err error) {
+	err = s.Write(ctx, func(t board.Tx) error {
+		if t, ok := t.(*tx); ok { // there is a board
+			renewed, err = t.renew(h)
+		}
+		return err
+	})
+	return renewed, err
+}
+
+func (t *tx) renew(h board.Handle) (bool, error) {
 	const query = `UPDATE claims SET lease_until = max(lease_until, ? + lease)
 		WHERE task_id = ? AND attempt = ? AND nonce = ? AND lease_until > ?`
 	id, err := t.pack(h.Task)

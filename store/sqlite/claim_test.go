@@ -197,13 +197,9 @@ func TestLease(t *testing.T) {
 	h := claims[0].Handle
 	renew := func(h board.Handle, want bool) {
 		t.Helper()
-		write(t, s, func(tx board.Tx) error {
-			ok, err := tx.Renew(h)
-			if ok != want {
-				t.Errorf("Renew(%v) at %d = %v, want %v", h, now.Unix(), ok, want)
-			}
-			return err
-		})
+		if ok, err := s.Renew(t.Context(), h); ok != want || err != nil {
+			t.Errorf("Renew(%v) at %d = %v, %v, want %v", h, now.Unix(), ok, err, want)
+		}
 	}
 	expired := func(want int) {
 		t.Helper()

@@ -45,21 +45,30 @@ func (e empty) Counts([]string) (board.Counts, error) {
 	return board.Counts{Status: map[board.Status]int{}}, nil
 }
 
-func (e empty) Finished(board.Finished) ([]board.Task, error)            { return nil, nil }
-func (e empty) Archives(board.ArchiveFilter) ([]board.Archive, error)    { return nil, nil }
-func (e empty) FeedEnd() (board.Cursor, error)                           { return "", nil }
-func (e empty) Stale() (bool, error)                                     { return false, nil }
-func (e empty) SweepDue() (bool, error)                                  { return false, nil }
-func (e empty) Lapsed(string) ([]board.Handle, error)                    { return nil, nil }
-func (e empty) Declined(board.WorkerID) (map[board.ID]time.Time, error)  { return nil, nil }
-func (e empty) Gone() ([]string, error)                                  { return nil, nil }
-func (e empty) Standing(board.WorkerID) (board.Standing, error)          { return board.Standing{}, nil }
-func (e empty) Claims(board.ClaimFilter) ([]board.Claim, error)          { return nil, nil }
-func (e empty) Reviews(board.ClaimFilter) ([]board.Claim, error)         { return nil, nil }
-func (e empty) Reviewable(board.Want) (board.Reviewable, error)          { return board.Reviewable{}, nil }
+func (e empty) Finished(board.Finished) ([]board.Task, error)           { return nil, nil }
+func (e empty) Archives(board.ArchiveFilter) ([]board.Archive, error)   { return nil, nil }
+func (e empty) Outlines([]board.ID) (map[board.ID]board.Outline, error) { return nil, nil }
+func (e empty) Records([]board.ID) ([]board.Record, error)              { return nil, nil }
+func (e empty) Resting([]string, int) ([]board.Task, error)             { return nil, nil }
+func (e empty) FeedEnd() (board.Cursor, error)                          { return "", nil }
+func (e empty) Stale() (bool, error)                                    { return false, nil }
+func (e empty) SweepDue() (bool, error)                                 { return false, nil }
+func (e empty) Lapsed(string) ([]board.Handle, error)                   { return nil, nil }
+func (e empty) Declined(board.WorkerID) (map[board.ID]time.Time, error) { return nil, nil }
+func (e empty) Gone() ([]string, error)                                 { return nil, nil }
+func (e empty) Standing(board.WorkerID) (board.Standing, error)         { return board.Standing{}, nil }
+func (e empty) Claims(board.ClaimFilter) ([]board.Claim, error)         { return nil, nil }
+func (e empty) Reviews(board.ClaimFilter) ([]board.Claim, error)        { return nil, nil }
+func (e empty) Reviewable(board.Want) (board.Reviewable, error)         { return board.Reviewable{}, nil }
+
+func (e empty) Worker(board.WorkerID) (board.Worker, error)              { return board.Worker{}, nil }
 func (e empty) Workers(time.Time) ([]board.Worker, error)                { return nil, nil }
 func (e empty) Questions(board.QuestionFilter) ([]board.Question, error) { return nil, nil }
 func (e empty) Usage(string) (board.Usage, error)                        { return board.Usage{}, nil }
+
+func (e empty) Earlier([]board.QuestionID, int) (map[board.QuestionID][]board.Question, error) {
+	return nil, nil
+}
 
 func (e empty) Question(id board.QuestionID) (board.Question, error) {
 	return board.Question{}, fmt.Errorf("%w: question %v", board.ErrNotFound, id)

@@ -6,6 +6,9 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
+// Ahead does nothing: a read is not a round trip, and the transaction holds the only lock.
+func (t *tx) Ahead(board.Ahead) error { return nil }
+
 func (t *tx) Once(k board.Key) (*board.Kept, error) {
 	const claim = `INSERT INTO idempotency (principal, key, op, hash, answer, at) VALUES (?, ?, ?, ?, '', ?) ON CONFLICT DO NOTHING`
 	const find = `SELECT op, hash, answer FROM idempotency WHERE principal = ? AND key = ?`

@@ -37,7 +37,7 @@ func (r *reader) Tasks(f board.TaskFilter) ([]board.Task, error) {
 		}
 		first, last := idRange(project)
 		floor := first
-		if err = r.get(oldest, []any{first, last, board.SearchedEnded - 1}, &floor); err != nil && err != board.ErrNotFound {
+		if err = r.get(oldest, []any{first, last, board.Searched - 1}, &floor); err != nil && err != board.ErrNotFound {
 			break
 		}
 		open := f
@@ -60,6 +60,36 @@ func (r *reader) Tasks(f board.TaskFilter) ([]board.Task, error) {
 		}
 	}
 	return found, err
+}
+
+func (r *reader) Resting(projects []string, n int) ([]board.Task, error) {
+	q := newQuery(taskColumns + taskTables)
+	q.and(`t.not_before IS NOT NULL AND t.status = 'pending'`)
+	if err := r.inProjects(q, `t.id BETWEEN ? AND ?`, projects); err != nil {
+		return nil, err
+	}
+	q.end(`ORDER BY t.not_before, t.id LIMIT ?`, n)
+	var list []board.Task
+	err := r.eachOf(q, func(scan scan) error {
+		t, err := scanTask(scan)
+		list = append(list, t)
+		return err
+	})
+	return list, err
+}
+
+// packed returns the row ids of tasks as a JSON array, without those of unknown projects.
+func (r *reader) packed(ids []board.ID) (string, error) {
+	list := []int64{}
+	for _, id := range ids {
+		packed, err := r.pack(id)
+		if err == nil {
+			list = append(list, packed)
+		} else if !errors.Is(err, board.ErrNotFound) {
+			return "", err
+		}
+	}
+	return asJSON(list)
 }
 
 // onlyOpen reports whether a filter selects only tasks that are not over.
@@ -109,6 +139,13 @@ func (r *reader) list(f board.TaskFilter, ids *[2]int64) ([]board.Task, error) {
 	}
 	if f.Skill != "" {
 		q.and(`EXISTS (SELECT 1 FROM json_each(l.skills) WHERE value = ?)`, f.Skill)
+	}
+	if f.IDs != nil {
+		packed, err := r.packed(f.IDs)
+		if err != nil {
+			return nil, err
+		}
+		q.and(`t.id IN (SELECT value FROM json_each(?))`, packed)
 	}
 	if f.Worker != "" {
 		q.and(`EXISTS (SELECT 1 FROM claims c WHERE c.task_id = t.id AND c.worker = ?)`, f.Worker)

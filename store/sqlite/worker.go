@@ -27,19 +27,24 @@ func (r *reader) Workers(since time.Time) ([]board.Worker, error) {
 	return r.workers(query, since.UnixMicro())
 }
 
+func (r *reader) Worker(w board.WorkerID) (board.Worker, error) {
+	const query = workerColumns + ` WHERE principal = ? AND name = ?`
+	found, err := r.workers(query, w.Principal, w.Name)
+	if err != nil || len(found) == 0 {
+		return board.Worker{}, err
+	}
+	return found[0], nil
+}
+
 func (r *reader) Standing(w board.WorkerID) (board.Standing, error) {
-	const worker = workerColumns + ` WHERE principal = ? AND name = ?`
 	const claim = claimColumns + ` WHERE c.principal = ? AND c.worker = ?`
 	const review = reviewColumns + ` WHERE c.principal = ? AND c.worker = ?`
 	const reserved = `SELECT p.slug, t.id FROM tasks t CROSS JOIN projects p ON p.id = t.id >> 40
 		WHERE t.reserved_principal = ? AND t.reserved_name = ? AND t.status = 'pending' ORDER BY t.id LIMIT 1`
 	var s board.Standing
-	workers, err := r.workers(worker, w.Principal, w.Name)
-	if err != nil {
+	var err error
+	if s.Worker, err = r.Worker(w); err != nil {
 		return s, err
-	}
-	if len(workers) > 0 {
-		s.Worker = workers[0]
 	}
 	claims, err := r.claims(claim, w.Principal, w.Name)
 	if err != nil {

@@ -125,12 +125,14 @@ func (a *laptop) finish(context.Context) error {
 type direct struct {
 	board  *board.Board
 	actor  board.Actor
+	in     []string // projects
+	skills []string
 	laptop bool
 	handle board.Handle
 }
 
 func (a *direct) claim(ctx context.Context) error {
-	w := board.Wish{Projects: pgtest.QueueProjects, Skills: pgtest.QueueSkills, Absent: !a.laptop}
+	w := board.Wish{Projects: a.in, Skills: a.skills, Absent: !a.laptop}
 	if a.laptop {
 		w.Key = rand.Text()
 	}

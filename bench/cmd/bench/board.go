@@ -14,8 +14,8 @@ import (
 func boardSuite(o *options, w io.Writer) error {
 	ctx := context.Background()
 	for _, name := range o.only {
-		if !slices.Contains([]string{"postgres", "costs", "sqlite"}, name) {
-			return fmt.Errorf("no part %q: postgres, costs (with postgres), sqlite: %w", name, errUsage)
+		if !slices.Contains([]string{"postgres", "costs", "load", "operations", "sqlite"}, name) {
+			return fmt.Errorf("no part %q: postgres, costs (with postgres), load, operations, sqlite: %w", name, errUsage)
 		}
 	}
 	p := &printer{w: w}
@@ -23,7 +23,7 @@ func boardSuite(o *options, w io.Writer) error {
 	for _, part := range []struct {
 		name string
 		run  func(context.Context, *options, *printer) ([]bound, error)
-	}{{"postgres", postgresPart}, {"sqlite", sqlitePart}} {
+	}{{"postgres", postgresPart}, {"load", taskLoadPart}, {"operations", operationsPart}, {"sqlite", sqlitePart}} {
 		if !o.wants(part.name) {
 			continue
 		}

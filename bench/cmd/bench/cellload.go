@@ -17,7 +17,7 @@ const aloneName = "Board, in one process"
 // loadPart finds how many tasks a cell carries, beside the hand-out statement alone and
 // the board without HTTP.
 func loadPart(ctx context.Context, o *options, c *pgtest.Cluster, p *printer) error {
-	g, err := newGround(ctx, c, o.tasks)
+	g, err := newGround(ctx, o, c)
 	if err != nil {
 		return err
 	}
@@ -53,6 +53,7 @@ func loadPart(ctx context.Context, o *options, c *pgtest.Cluster, p *printer) er
 		}
 	}
 	p.printf("\n### The limit of a cell\n\n")
+	p.printf("A synchronous standby; a history of %d tasks with %d events each, a queue of %d, %d live claims; %d notes for a task, and %d renewals of a laptop.\n", o.finished[0], o.events, o.tasks, o.live, o.notes, o.renews)
 	p.printf("%d rounds; a way is the median of its limits, which are the last rates before the 99th percentile of an operation is over %v, less than nine tenths are finished, or something fails.\n", o.rounds, slow)
 	p.printf("The hand-out statement alone, by pgbench with 8 clients: %.0f claims/s (%.0f..%.0f).\n", median(claims), slices.Min(claims), slices.Max(claims))
 	p.printf("\n| `bossman serve` | tasks/s | min..max | × Board | calls/s | claims/s | notes/s | renewals/s | finishes/s | what was too much |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|---|\n")
@@ -71,13 +72,13 @@ func loadPart(ctx context.Context, o *options, c *pgtest.Cluster, p *printer) er
 		p.printf("| %s | %.0f | %.0f..%.0f | %.2f | %.0f | %.0f | %.0f | %.0f | %.0f | %s |\n", name, median(rates), slices.Min(rates), slices.Max(rates),
 			median(ratios), all, each[opClaim], each[opNote], each[opRenew], each[opFinish], got[name][0].why)
 	}
-	p.printf("\n| `bossman serve` | processors: PostgreSQL | the replicas | this program | ms of PostgreSQL for a task | ms of the replicas | WAL for a task | database for a task |\n|---|--:|--:|--:|--:|--:|--:|--:|\n")
+	p.printf("\n| `bossman serve` | processors: PostgreSQL | its standby | the replicas | this program | ms of PostgreSQL for a task | ms of the standby | ms of the replicas | WAL for a task | database for a task |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
 	for _, name := range ways {
 		p.printf("| %s", name)
 		for u := range usages {
 			p.printf(" | %.2f", median(values(got[name], func(x *climb) float64 { return x.best.use[u] })))
 		}
-		for _, u := range []int{usePostgres, useReplicas} {
+		for _, u := range []int{usePostgres, useStandby, useReplicas} {
 			p.printf(" | %.1f", 1e3*median(values(got[name], func(x *climb) float64 { return x.best.use[u] / x.best.rate(opFinish) })))
 		}
 		p.printf(" | %.1f KiB | %.1f KiB |\n",
@@ -93,6 +94,11 @@ func loadPart(ctx context.Context, o *options, c *pgtest.Cluster, p *printer) er
 		}
 		p.printf(" |\n")
 	}
+	last := ways[min(1, len(ways)-1)]
+	of := costOf(got[last])
+	p.printf("\n### How large for how many agents\n\nFrom the row %q, for docs/scale.md:\n\n", last)
+	p.printf("<!-- plan: PostgreSQL %.1f ms, standby %.1f ms, replicas %.1f ms, WAL %.1f KiB, database %.1f KiB -->\n\n", of.postgres, of.standby, of.replicas, of.wal, of.database)
+	printPlan(p, of)
 	return nil
 }
 
@@ -115,7 +121,7 @@ func (g *ground) way(ctx context.Context, o *options, name string, from float64)
 			<-ended
 		}()
 		return g.climb(ctx, o, name, from, &fleet{}, func(i int) agent {
-			return &direct{board: g.board, actor: board.Actor{Principal: fmt.Sprintf("direct %d", i%agents), Owner: "p-" + strconv.Itoa(i)}, laptop: i%2 == 0}
+			return &direct{board: g.board, actor: board.Actor{Principal: fmt.Sprintf("direct %d", i%agents), Owner: "p-" + strconv.Itoa(i)}, in: pgtest.QueueProjects, skills: pgtest.QueueSkills, laptop: i%2 == 0}
 		})
 	}
 	n, err := strconv.Atoi(name)

@@ -47,10 +47,11 @@ var httpGate = gate{
 	},
 }
 
-// What bench board requires of the hand-out on PostgreSQL.
+// What bench board requires on PostgreSQL.
 const (
 	mostPages   = 1.3 // of a claim behind many tasks, by those behind few
 	leastClaims = 0.5 // a second by Board.Next, by those of the statement alone
+	mostCPU     = 1.8 // of PostgreSQL for a task's life, by that for the same rows in bare SQL
 )
 
 func always(v float64) func(cell) float64 { return func(cell) float64 { return v } }

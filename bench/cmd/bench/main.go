@@ -1,7 +1,7 @@
 // Command bench is the load generator. A server is a black box to it: a child
 // process, spoken to through its pipes or by HTTP/1.1 on the loopback.
 //
-//	bench stdio|http|sessions|cold|profile|board|cell|years [flags]
+//	bench stdio|http|sessions|cold|profile|board|cell|years|archive [flags]
 //
 // A suite goes round after round, and in every round each server takes its turn
 // in each cell: a fresh process, a warm-up, then the measured time. What is
@@ -29,6 +29,7 @@ var suites = map[string]func(*options, io.Writer) error{
 	"board":    boardSuite,
 	"cell":     cellSuite,
 	"years":    yearsSuite,
+	"archive":  archiveSuite,
 	"claimer":  claimerSuite, // for boardSuite alone
 }
 
@@ -59,6 +60,9 @@ type options struct {
 	once     bool
 	finished numbers
 	open     int
+	events   int
+	imported int
+	live     int
 
 	failed int // cells that could not be measured
 }
@@ -76,7 +80,7 @@ func main() {
 	}
 }
 
-var errUsage = errors.New("usage: bench stdio|http|sessions|cold|profile|board|cell|years [flags]")
+var errUsage = errors.New("usage: bench stdio|http|sessions|cold|profile|board|cell|years|archive [flags]")
 
 func run(args []string, w io.Writer) error {
 	if len(args) == 0 {
@@ -115,7 +119,7 @@ func parse(args []string) (*options, error) {
 	fs.DurationVar(&o.measure, "d", time.Second, "measured time of a cell")
 	fs.DurationVar(&o.warm, "warm", 300*time.Millisecond, "warm-up of a cell")
 	fs.StringVar(&o.out, "out", "", "`file` to which every single measurement is appended, a JSON object a line")
-	fs.Var(&o.only, "only", "`names` of the servers to run, separated by commas; the first is what the others are compared with; board: postgres, costs, sqlite; cell: load, idle")
+	fs.Var(&o.only, "only", "`names` of the servers to run, separated by commas; the first is what the others are compared with; board: postgres, costs, load, operations, sqlite; cell: load, idle")
 	fs.Var(&o.protos, "proto", "protocol `revisions`")
 	only2026 := fs.Bool("modern", false, "the same as -proto "+modern)
 	fs.Var(&o.sizes, "sizes", "payload sizes, `bytes`")
@@ -127,13 +131,16 @@ func parse(args []string) (*options, error) {
 	fs.Var(&o.idle, "idle", "cell: how many workers wait for work")
 	fs.Float64Var(&o.from, "from", 20, "cell: tasks a second to begin with")
 	fs.IntVar(&o.notes, "notes", 10, "cell: how many notes of progress there are for a task")
-	fs.IntVar(&o.renews, "renews", 3, "cell: how often a laptop shows that it is there, in the life of a task")
+	fs.IntVar(&o.renews, "renews", 60, "cell: how often a laptop shows that it is there, in the life of a task")
+	fs.IntVar(&o.live, "live", 50_000, "cell: how many other tasks are held by workers")
 	fs.BoolVar(&o.once, "once", false, "cell: one rate, and no climb")
 	fs.DurationVar(&o.watch, "watch", time.Minute, "cell: how long idle workers are watched")
-	fs.Var(&o.finished, "finished", "years: how many tasks are done or cancelled")
-	fs.IntVar(&o.open, "open", 100_000, "years: how many are not")
+	fs.Var(&o.finished, "finished", "years, archive, cell: how many tasks are done or cancelled")
+	fs.IntVar(&o.open, "open", 100_000, "years, archive: how many are not")
+	fs.IntVar(&o.events, "events", 13, "archive, cell: how many events a task has that is done or cancelled")
+	fs.IntVar(&o.imported, "imported", 5000, "archive: how many tasks are imported again")
 	fs.StringVar(&o.dir, "dir", "", "claimer: `directory` with the files")
-	fs.BoolVar(&o.check, "check", false, "stdio, http, sessions, board, years: compare with what is required, and fail if it is missed")
+	fs.BoolVar(&o.check, "check", false, "stdio, http, sessions, board, years, archive: compare with what is required, and fail if it is missed")
 	fs.StringVar(&o.suite, "suite", "stdio", "profile: stdio or http")
 	fs.StringVar(&o.profile, "profile", "cpu.pb.gz", "profile: `file` for the CPU profile; the allocations go to file.allocs")
 	if err := fs.Parse(args); err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -93,12 +94,17 @@ var yearOps = []yearOp{
 	listOp("search, open, a common word", 1, board.TaskFilter{Statuses: board.Open, Query: pgtest.HistoryCommon}),
 	listOp("search, all, a common word", 1, board.TaskFilter{Query: pgtest.HistoryCommon}),
 	listOp("search, all, no such word", 0, board.TaskFilter{Query: "xylophone"}),
-	searchOpen(listOp("search, all, two letters", -1, board.TaskFilter{Query: "qx"})),
-	{name: "status", run: func(ctx context.Context, b *oldBoard) error {
-		_, err := b.board.Summary(ctx, pgtest.HistoryProject)
+	listOp("search, open, two letters", -1, board.TaskFilter{Statuses: board.Open, Query: "qx"}),
+	listOp("search, all, two letters", -1, board.TaskFilter{Query: "qx"}),
+	{name: "status", run: status},
+	{name: "inbox", run: func(ctx context.Context, b *oldBoard) error {
+		_, err := b.board.Inbox(ctx, pgtest.HistoryProject)
 		return err
 	}},
-	{name: "inbox", run: inbox},
+	{name: "workers of the last day", run: func(ctx context.Context, b *oldBoard) error {
+		_, _, err := b.board.Workers(ctx, 24*time.Hour)
+		return err
+	}},
 	{name: "metrics", run: func(ctx context.Context, b *oldBoard) error {
 		if _, err := b.board.Counts(ctx); err != nil {
 			return err
@@ -133,41 +139,24 @@ func listOp(name string, want int, f board.TaskFilter) yearOp {
 	}}
 }
 
-// searchOpen marks a search without the index.
-func searchOpen(op yearOp) yearOp {
-	op.scans = true
-	return op
-}
-
-// inbox is what `bossman inbox` asks a board for.
-func inbox(ctx context.Context, b *oldBoard) error {
-	if _, err := b.board.Summary(ctx, pgtest.HistoryProject); err != nil {
+// status is what `bossman status` asks a board for.
+func status(ctx context.Context, b *oldBoard) error {
+	if _, err := b.board.Project(ctx, pgtest.HistoryProject); err != nil {
 		return err
 	}
-	for _, f := range []board.TaskFilter{
-		{Statuses: []board.Status{board.InReview}, Limit: 100},
-		{Statuses: []board.Status{board.Failed}, Limit: 100},
-		{Statuses: []board.Status{board.Pending}, Stuck: true, Limit: 100},
-		{Statuses: []board.Status{board.Pending}, Hold: true, Limit: 200},
-	} {
-		f.Projects = inWeb
-		ts, err := b.board.List(ctx, f)
-		if err != nil {
-			return err
-		}
-		for i, t := range ts {
-			switch {
-			case f.Hold:
-				_, err = b.board.Events(ctx, t.ID, 0, 2)
-			case i < 20:
-				_, err = b.board.Get(ctx, t.ID, 0)
-			}
-			if err != nil {
-				return err
-			}
-		}
+	s, err := b.board.Summary(ctx, pgtest.HistoryProject)
+	if err != nil {
+		return err
 	}
-	return nil
+	if _, err := b.board.Inbox(ctx, pgtest.HistoryProject); err != nil {
+		return err
+	}
+	f := board.TaskFilter{Projects: inWeb, Statuses: []board.Status{board.InProgress, board.InReview}, IDs: []board.ID{}}
+	for _, c := range s.Claims {
+		f.IDs = append(f.IDs, c.Task)
+	}
+	_, err = b.board.List(ctx, f)
+	return err
 }
 
 func feedOp(name string, projects []string, first bool) yearOp {

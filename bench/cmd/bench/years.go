@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/bossman-dev/bossman/board"
@@ -21,31 +22,14 @@ const (
 
 // yearsSuite measures what a board does behind histories of several lengths.
 func yearsSuite(o *options, w io.Writer) error {
-	ctx := context.Background()
-	c, err := newCluster(o, "shared_buffers = 2GB", "max_wal_size = 2GB", "checkpoint_timeout = 30min", "max_connections = 100",
-		"maintenance_work_mem = 256MB", "wal_level = minimal", "max_wal_senders = 0", "fsync = on", "synchronous_commit = on")
-	if c == nil || err != nil {
-		return err
-	}
-	defer remove(c)
 	slices.Sort(o.finished)
 	var boards []*oldBoard
 	for _, n := range o.finished {
-		b, err := newOldBoard(ctx, c, n, o.open)
-		if err != nil {
+		b, err := grownOld(context.Background(), o, n)
+		if b == nil || err != nil {
 			return err
 		}
-		defer b.store.Close()
 		boards = append(boards, b)
-	}
-	for range o.rounds {
-		for _, op := range yearOps {
-			for _, b := range boards { // in turn, so that a slow minute of the machine hits all
-				if err := b.measure(ctx, o, op); err != nil {
-					return fmt.Errorf("%d finished tasks: %s: %w", b.finished, op.name, err)
-				}
-			}
-		}
 	}
 	p := &printer{w: w}
 	missed := printYears(p, o, boards)
@@ -67,6 +51,10 @@ func printYears(p *printer, o *options, boards []*oldBoard) (missed bool) {
 	for _, b := range boards {
 		p.printf(" %d; %.1f GB |", b.events, b.size/1e9)
 	}
+	p.printf(" | |\n| seconds to fill it |")
+	for _, b := range boards {
+		p.printf(" %.0f |", b.filling.Seconds())
+	}
 	p.printf(" | |\n")
 	for _, op := range yearOps {
 		p.printf("| %s |", op.name)
@@ -78,12 +66,12 @@ func printYears(p *printer, o *options, boards []*oldBoard) (missed bool) {
 		}
 		growth := median(boards[len(boards)-1].p50[op.name]) / median(boards[0].p50[op.name])
 		verdict := "ok"
-		if growth > mostGrowth || slowest > mostMillis && !op.scans {
+		if growth > mostGrowth || slowest > mostMillis {
 			verdict, missed = "MISSED", true
 		}
 		p.printf(" %.2f | %s |\n", growth, verdict)
 	}
-	p.printf("\nRequired of each: growth of p50 ≤ %g, p99 ≤ %d ms (not of a search for two letters, which looks at all open tasks).\n", mostGrowth, mostMillis)
+	p.printf("\nRequired of each: growth of p50 ≤ %g, p99 ≤ %d ms.\n", mostGrowth, mostMillis)
 	return missed
 }
 
@@ -98,11 +86,47 @@ func dashes(n int) (s string) {
 type oldBoard struct {
 	finished, events int
 	size             float64 // bytes
+	filling          time.Duration
 	store            *postgres.Store
 	board            *board.Board
 	held             []*board.Handout // claimed by the operation next
 	calls            int
 	p50, p99         map[string][]float64 // ms, of each round
+}
+
+// grownOld fills a board and measures it, on a PostgreSQL of its own that is removed before
+// the next: together they would fill the disk. It returns nil where there is no PostgreSQL.
+func grownOld(ctx context.Context, o *options, finished int) (*oldBoard, error) {
+	c, err := newCluster(o, "shared_buffers = 2GB", "max_wal_size = 1GB", "max_connections = 100", "wal_level = minimal", "max_wal_senders = 0",
+		"fsync = on", "synchronous_commit = on")
+	if c == nil || err != nil {
+		return nil, err
+	}
+	defer remove(c)
+	begin := time.Now()
+	b, err := newOldBoard(ctx, c, finished, o.open)
+	if err != nil {
+		return nil, err
+	}
+	defer b.store.Close()
+	b.filling = time.Since(begin)
+	say("filled in %v: %.1f GB", b.filling.Round(time.Second), b.size/1e9)
+	// As on a server: counts are kept up to date, and leases swept.
+	running, stop := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() { _ = b.board.Run(running) }) // it ends with running
+	wg.Go(func() { _ = b.store.Run(running) })
+	defer wg.Wait()
+	defer stop()
+	for range o.rounds {
+		for _, op := range yearOps {
+			if err := b.measure(ctx, o, op); err != nil {
+				return nil, fmt.Errorf("%d finished tasks: %s: %w", b.finished, op.name, err)
+			}
+		}
+	}
+	say("measured in %v", (time.Since(begin) - b.filling).Round(time.Second))
+	return b, nil
 }
 
 func newOldBoard(ctx context.Context, c *pgtest.Cluster, finished, open int) (*oldBoard, error) {
@@ -118,11 +142,14 @@ func newOldBoard(ctx context.Context, c *pgtest.Cluster, finished, open int) (*o
 	if err := postgres.Migrate(ctx, c.DSN(db)); err != nil {
 		return nil, err
 	}
-	if err := pgtest.FillHistory(ctx, c.DSN(db), pgtest.History{Finished: finished, Open: open, Events: b.events}); err != nil {
+	if err := pgtest.FillHistory(ctx, c.DSN(db), pgtest.History{Finished: finished, Open: open, Events: b.events, Short: true}); err != nil {
 		return nil, err
 	}
 	var err error
 	if b.store, err = postgres.Open(ctx, c.DSN(db), &postgres.Options{MaxConns: 4}); err != nil {
+		return nil, err
+	}
+	if err := b.store.CountStates(ctx); err != nil {
 		return nil, err
 	}
 	b.board = board.New(b.store, nil)
@@ -133,9 +160,7 @@ func newOldBoard(ctx context.Context, c *pgtest.Cluster, finished, open int) (*o
 // A yearOp is an operation that must not become slower over the years. Before is not
 // measured.
 type yearOp struct {
-	name string
-	// scans is set if it looks at all open tasks: then only its growth is bounded.
-	scans  bool
+	name   string
 	before func(ctx context.Context, b *oldBoard) error
 	run    func(ctx context.Context, b *oldBoard) error
 }

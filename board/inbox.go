@@ -1,0 +1,145 @@
+package board
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+const (
+	// maxInbox bounds each list of an inbox, and maxProposed the drafts that it looks at.
+	maxInbox, maxProposed = 100, 200
+	// maxOutlined is for how many tasks of each list the outline is read.
+	maxOutlined = 20
+	// maxEarlier is how many earlier questions of a conversation an inbox has.
+	maxEarlier = 5
+)
+
+// An Inbox is what waits for people in a project, oldest first. Each list has at most 100
+// entries.
+type Inbox struct {
+	// Open are the open questions.
+	Open []AskedQuestion
+	// Review are tasks in review, and Failed those that have failed. The first 20 of each
+	// have an outline.
+	Review, Failed []OutlinedTask
+	// Stuck are tasks that depend on one that has failed or was cancelled.
+	Stuck []OutlinedTask
+	// Proposed are those of the oldest 200 drafts that workers proposed.
+	Proposed []OutlinedTask
+	Now      time.Time
+}
+
+// An AskedQuestion is a question with those that its asker asked in the same conversation
+// before, oldest first.
+type AskedQuestion struct {
+	Question Question
+	Earlier  []Question
+}
+
+// An OutlinedTask is a task with its outline.
+type OutlinedTask struct {
+	Task    Task
+	Outline Outline
+}
+
+// An Outline is what people are told about a task in a list.
+type Outline struct {
+	// EndedAt and Reason are those of the last attempt.
+	EndedAt time.Time
+	Reason  string
+	// Summary is that of the result.
+	Summary string
+	// Reviewer is the name of the worker that reviews it.
+	Reviewer string
+	// DeadBlocker is a task that it depends on and that has failed or was cancelled.
+	DeadBlocker       ID
+	DeadBlockerStatus Status
+	// Created is the event of its creation; zero if the board's import brought it without one.
+	Created Event
+}
+
+// Inbox reads what waits for people in a project. What it reads does not depend on how many
+// tasks there are.
+func (b *Board) Inbox(ctx context.Context, slug string) (in Inbox, err error) {
+	err = b.store.Read(ctx, func(r Reader) error {
+		in, err = readInbox(r, slug)
+		return err
+	})
+	return in, err
+}
+
+func readInbox(r Reader, slug string) (in Inbox, err error) {
+	if in.Now, err = r.Now(); err != nil {
+		return in, err
+	}
+	if in.Open, err = readAsked(r, slug); err != nil {
+		return in, err
+	}
+	drafts := []OutlinedTask{}
+	lists := []struct {
+		into     *[]OutlinedTask
+		f        TaskFilter
+		outlined int
+	}{
+		{&in.Review, TaskFilter{Statuses: []Status{InReview}, Limit: maxInbox}, maxOutlined},
+		{&in.Failed, TaskFilter{Statuses: []Status{Failed}, Limit: maxInbox}, maxOutlined},
+		{&in.Stuck, TaskFilter{Statuses: []Status{Pending}, Stuck: true, Limit: maxInbox}, maxInbox},
+		{&drafts, TaskFilter{Statuses: []Status{Pending}, Hold: true, Limit: maxProposed}, maxProposed},
+	}
+	var ids []ID
+	for _, l := range lists {
+		l.f.Projects = []string{slug}
+		ts, err := r.Tasks(l.f)
+		if err != nil {
+			return in, err
+		}
+		for i, t := range ts {
+			*l.into = append(*l.into, OutlinedTask{Task: t})
+			if i < l.outlined {
+				ids = append(ids, t.ID)
+			}
+		}
+	}
+	if len(ids) == 0 {
+		return in, nil
+	}
+	outlines, err := r.Outlines(ids)
+	if err != nil {
+		return in, err
+	}
+	for _, l := range lists {
+		for i := range *l.into {
+			t := &(*l.into)[i]
+			t.Outline = outlines[t.Task.ID]
+		}
+	}
+	// One that has no dead blocker has just been freed.
+	in.Stuck = slices.DeleteFunc(in.Stuck, func(t OutlinedTask) bool { return t.Outline.DeadBlocker.IsZero() })
+	in.Proposed = slices.DeleteFunc(drafts, func(t OutlinedTask) bool { return t.Outline.Created.Detail.Worker == "" })
+	return in, nil
+}
+
+// readAsked reads the open questions of a project.
+func readAsked(r Reader, slug string) ([]AskedQuestion, error) {
+	open, err := r.Questions(QuestionFilter{Projects: []string{slug}, State: QuestionOpen, Limit: maxInbox})
+	if err != nil {
+		return nil, err
+	}
+	var asked []AskedQuestion
+	var chats []QuestionID
+	for _, q := range open {
+		asked = append(asked, AskedQuestion{Question: q})
+		if q.ChatID != "" {
+			chats = append(chats, q.ID)
+		}
+	}
+	if len(chats) == 0 {
+		return asked, nil
+	}
+	earlier, err := r.Earlier(chats, maxEarlier)
+	for i := range asked {
+		asked[i].Earlier = earlier[asked[i].Question.ID]
+	}
+	return asked, err
+}

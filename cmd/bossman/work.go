@@ -1,0 +1,146 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/bossman-dev/bossman/auth"
+	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/check"
+	"github.com/bossman-dev/bossman/crew"
+	"github.com/bossman-dev/bossman/git"
+	"github.com/bossman-dev/bossman/internal/agentcli"
+	"github.com/bossman-dev/bossman/internal/boardjson"
+	"github.com/bossman-dev/bossman/internal/config"
+	"github.com/bossman-dev/bossman/internal/console"
+	"github.com/bossman-dev/bossman/internal/crewcli"
+	"github.com/bossman-dev/bossman/jsonrpc"
+	"github.com/bossman-dev/bossman/mcp"
+	"github.com/bossman-dev/bossman/tools"
+	"github.com/go-json-experiment/json"
+)
+
+// shop opens the board and the repository for bossman work.
+func (a *app) shop(ctx context.Context) (*crewcli.Shop, error) {
+	o, slug, err := a.openProject(ctx)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := o.settings.WorkDir()
+	if err != nil {
+		return nil, err
+	}
+	repo, err := git.Find(dir)
+	if err != nil || repo.Foreign != "" {
+		return nil, console.Errorf(console.Usage, "run it in the repository of the project", "agents work in worktrees of a git repository, and %q is in none", dir)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	state := cmp.Or(config.StateDir(a.Getenv), filepath.Join(repo.Common, "bossman"))
+	trusted, err := o.settings.CheckAt(dir)
+	if err != nil {
+		return nil, err
+	}
+	log := slog.New(slog.NewTextHandler(a.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	notify := &notifier{log: log, command: o.settings.Notify}
+	runner := newCheckRunner(a.Getenv)
+	return &crewcli.Shop{
+		Options: crew.Options{
+			Board: o, Project: slug, Repo: repo, State: state, Accept: trusted.Trust.Accepts,
+			AsCommands: agentcli.AsCommands, Self: []string{self, "minder"}, Environ: os.Environ(), Limits: crew.DefaultLimits,
+			Seat: func(tree string) crew.Seat { return o.seat(tree, repo.Common, runner, notify, log) },
+		},
+		Untrusted: trusted.InForce == nil && trusted.Proposed != nil,
+		Run:       o.Run,
+		Close: func() {
+			runner.Close()
+			notify.wait()
+		},
+	}, nil
+}
+
+// seat makes the worker of a slot.
+func (o *openBoard) seat(dir, common string, runner *check.Runner, notify *notifier, log *slog.Logger) crew.Seat {
+	caller := o.agent(auth.Worker)
+	if o.store != nil {
+		o.store.Attend(caller.Owner)
+	}
+	look := inspector{&check.Inspector{
+		Dir: dir, Common: common, Notes: o.settings.NotesDir(), Runner: runner,
+		InForce: func(home string) (*check.Check, string, error) { return checkInForce(o.settings, home) },
+	}}
+	return crew.Seat{
+		Actor: caller.Actor, Where: look.Here,
+		Bind: func(ctx context.Context, h *board.Handout, begins string, accepted func(at board.Where, tree string)) crew.Bound {
+			server := mcp.NewServer(
+				mcp.Implementation{Name: "bossman", Title: "Bossman", Version: buildVersion().Version},
+				&mcp.ServerOptions{Instructions: tools.Instructions(), Logger: log, Visible: tools.Visible},
+			)
+			own := *caller
+			own.Worker = h.Claim.Worker.Name
+			server.Use(tools.AuthorizeAs(&own))
+			var calls atomic.Int32
+			server.Use(func(next mcp.Handler) mcp.Handler {
+				return func(ctx context.Context, r *mcp.Request) (mcp.Result, error) {
+					calls.Add(1)
+					defer calls.Add(-1)
+					return next(ctx, r)
+				}
+			})
+			t := tools.Register(server, o, &tools.Options{
+				Inspector: &accepting{inspector: look, accepted: accepted}, Where: look.Here, CheckWait: checkTime, Quiet: true, Logger: log, Asked: notify.asked,
+			})
+			text := t.Bind(ctx, &own, h, begins)
+			task, _ := json.Marshal(boardjson.FromDossier(h.Dossier))
+			return crew.Bound{
+				Text: text, Task: task, Calls: func() int { return int(calls.Load()) },
+				Serve: func(ctx context.Context, conn io.ReadWriteCloser) {
+					if err := server.Serve(ctx, jsonrpc.Lines(conn, conn, jsonrpc.Limits{})); err != nil && ctx.Err() == nil {
+						log.Debug("an agent's connection ended", "err", err)
+					}
+				},
+				Close: func() { server.Close() },
+			}
+		},
+	}
+}
+
+// checkTime is how long a report waits for its check.
+const checkTime = check.DefaultTimeout * 2
+
+// accepting is an inspector that tells when a report was accepted, for work at which place and,
+// if a check was run, for which tree.
+type accepting struct {
+	inspector
+	accepted func(at board.Where, tree string)
+
+	mu   sync.Mutex
+	tree string // that was judged last
+}
+
+// Check implements tools.Inspector.
+func (a *accepting) Check(ctx context.Context, w board.Work, d time.Duration, waiting func(took time.Duration, behind string)) (tools.CheckResult, error) {
+	res, err := a.inspector.Check(ctx, w, d, waiting)
+	a.mu.Lock()
+	a.tree = res.Tree
+	a.mu.Unlock()
+	return res, err
+}
+
+// End implements tools.Inspector.
+func (a *accepting) End(ctx context.Context, w board.Work, observed []board.Evidence) {
+	a.mu.Lock()
+	tree := a.tree
+	a.mu.Unlock()
+	a.accepted(w.Place, tree)
+	a.inspector.End(ctx, w, observed)
+}

@@ -1,0 +1,107 @@
+// Package agent starts the programs that work on tasks, and tells what they do.
+//
+//	Agent ── Start ──► Session ── Events ──► Activity … Ended
+//
+// Each adapter is a file. All processes of a session run under a minder of package proc.
+package agent
+
+import (
+	"os/exec"
+	"time"
+
+	"github.com/bossman-dev/bossman/proc"
+)
+
+// An Agent is a program that works on tasks.
+type Agent interface {
+	// Name is the agent's name, such as claude.
+	Name() string
+	// Tools reports whether it calls tools over MCP; otherwise it runs commands.
+	Tools() bool
+	// Start starts a session for one task. An error is the environment's fault: the program
+	// is not there, or does not start.
+	Start(Job) (Session, error)
+}
+
+// A Job is what a session needs.
+type Job struct {
+	// Dir is the worktree, Prompt the hand-out, and Env the environment.
+	Dir, Prompt string
+	Env         []string
+	// Mind starts a process under a minder.
+	Mind func(*exec.Cmd) (*proc.Minded, error)
+}
+
+// A Session is an agent at work.
+type Session interface {
+	// Events tells what the agent does. It is closed after Ended.
+	Events() <-chan Event
+	// Tell tells the agent something more after a Turn, and reports whether it can be told.
+	Tell(text string) bool
+	// Finish lets the agent end after a Turn.
+	Finish()
+	// End ends the agent, and everything that it started.
+	End()
+}
+
+// An Event is what an agent does, or how it ended.
+type Event struct {
+	Kind Kind
+	// Text is what the agent said last, or why it ended; it is not escaped.
+	Text string
+	// Session and Model are what the agent calls them, with Started.
+	Session, Model string
+	// Permission is what the agent wants to be allowed, with Asks.
+	Permission *Permission
+	// Fault is why a Turn came to nothing.
+	Fault Fault
+	// Until is when a limit of usage ends, with Limited; zero if that is not known.
+	Until time.Time
+	// Ending is how the process ended, with Ended.
+	Ending proc.Ending
+}
+
+// A Kind is the kind of an event.
+type Kind string
+
+const (
+	// Started: the agent runs. That is no sign of work.
+	Started Kind = "started"
+	// Activity is a sign of work.
+	Activity Kind = "activity"
+	// Asks: the agent asks for permission, and waits for the answer.
+	Asks Kind = "asks"
+	// Turn: the agent has ended its turn, and waits.
+	Turn Kind = "turn"
+	// Ended is the last event: nothing of the agent runs any more.
+	Ended Kind = "ended"
+)
+
+// A Fault is why an agent could not work, if that is not the task's.
+type Fault string
+
+const (
+	// Limited: the limit of its account is reached.
+	Limited Fault = "limited"
+	// Unusable: there is no model, no key that is accepted, or the like.
+	Unusable Fault = "unusable"
+)
+
+// A Permission is what an agent wants to be allowed.
+type Permission struct {
+	// Tool is what it wants to use, and Use for what: a command, or the arguments in JSON.
+	Tool, Use string
+	// Rules are what else is allowed for the task with it, if it is allowed for the task.
+	Rules []string
+	// Answer answers it. A note is passed to the model.
+	Answer func(d Decision, note string)
+}
+
+// A Decision is the answer to a Permission.
+type Decision string
+
+const (
+	No      Decision = "no"
+	Once    Decision = "once"
+	ForTask Decision = "for this task"
+)

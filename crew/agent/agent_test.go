@@ -1,0 +1,246 @@
+//go:build linux
+
+package agent
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bossman-dev/bossman/proc"
+)
+
+// TestMain makes the test program a minder, or an agent that replays a conversation.
+func TestMain(m *testing.M) {
+	switch {
+	case len(os.Args) > 1 && os.Args[1] == "minder":
+		if proc.RunMinder(os.Args[2:]) != nil {
+			os.Exit(1)
+		}
+		os.Exit(0)
+	case os.Getenv("REPLAY") != "":
+		if err := replay(os.Getenv("REPLAY"), os.Getenv("HEARD")); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(3)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// replay writes the lines of a file, which Claude Code 2.1.197 or Codex 0.166.0 wrote once. At a line
+// with < it reads a line first, and keeps it. At the end it reads until its input ends.
+func replay(path, heard string) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	kept, err := os.Create(heard)
+	if err != nil {
+		return err
+	}
+	in := bufio.NewScanner(os.Stdin)
+	for line := range strings.Lines(string(text)) {
+		if strings.TrimSpace(line) != "<" {
+			fmt.Print(line)
+			continue
+		}
+		if !in.Scan() {
+			return fmt.Errorf("no input: %v", in.Err())
+		}
+		fmt.Fprintln(kept, in.Text())
+	}
+	for in.Scan() {
+		fmt.Fprintln(kept, in.Text())
+	}
+	return nil
+}
+
+// start starts an agent that replays a conversation. heard returns what it was told.
+func start(t *testing.T, name string) (s Session, heard func() string) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := filepath.Abs(filepath.Join("testdata", name+".jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	join := []string{"bossman", "mcp", "--join"}
+	a, err := Claude(ClaudeOptions{Path: self, Join: join})
+	if strings.HasPrefix(name, "codex/") {
+		a, err = Codex(CodexOptions{Path: self, Join: join})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(t.TempDir(), "heard")
+	s, err = a.Start(Job{
+		Dir: t.TempDir(), Prompt: "web-4 is yours.", Env: append(os.Environ(), "REPLAY="+file, "HEARD="+out, "CLAUDECODE=1", "BOSSMAN_SOCKET=/desk/socket"),
+		Mind: func(cmd *exec.Cmd) (*proc.Minded, error) {
+			if strings.HasPrefix(name, "claude/") && strings.Contains(strings.Join(cmd.Env, "\n"), "CLAUDECODE=") {
+				t.Error("it would take itself for a part of the Claude Code above")
+			}
+			return proc.Mind(cmd, []string{self, "minder"}, "test", time.Second)
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.End)
+	return s, func() string {
+		text, _ := os.ReadFile(out)
+		return string(text)
+	}
+}
+
+// until returns the next event of a kind.
+func until(t *testing.T, s Session, kind Kind) Event {
+	t.Helper()
+	late := time.After(20 * time.Second)
+	for {
+		select {
+		case e, ok := <-s.Events():
+			if !ok {
+				t.Fatalf("the session ended without the event %s", kind)
+			}
+			if e.Kind == kind {
+				return e
+			}
+		case <-late:
+			t.Fatalf("no event %s", kind)
+		}
+	}
+}
+
+func TestClaude_permission(t *testing.T) {
+	s, heard := start(t, "claude/permission")
+	if e := until(t, s, Started); e.Session == "" || e.Model == "" {
+		t.Errorf("Started = %+v, want the session and the model", e)
+	}
+	if e := until(t, s, Activity); e.Text != "calls Bash" {
+		t.Errorf("Activity = %q, want the tool", e.Text)
+	}
+	e := until(t, s, Asks)
+	if e.Permission.Tool != "Bash" || e.Permission.Use != "curl http://127.0.0.1:1/" {
+		t.Errorf("Asks = %+v", e.Permission)
+	}
+	e.Permission.Answer(No, "use the mirror")
+	if e := until(t, s, Turn); e.Fault != "" || e.Text != "end" {
+		t.Errorf("Turn = %+v", e)
+	}
+	s.Finish()
+	if e := until(t, s, Ended); e.Ending.Exit != 0 || e.Text != "end" {
+		t.Errorf("Ended = %+v", e)
+	}
+	for _, want := range []string{`"text":"web-4 is yours."`, `"behavior":"deny"`, `"message":"use the mirror"`} {
+		if !strings.Contains(heard(), want) {
+			t.Errorf("it was told\n%s\nwant %s", heard(), want)
+		}
+	}
+}
+
+// TestClaude_forTask: what people allow for the task, Claude Code does not ask about again.
+func TestClaude_forTask(t *testing.T) {
+	s, heard := start(t, "claude/permission")
+	until(t, s, Asks).Permission.Answer(ForTask, "")
+	until(t, s, Turn)
+	s.Finish()
+	until(t, s, Ended)
+	for _, want := range []string{`"behavior":"allow"`, `"updatedInput":{"command":"curl http://127.0.0.1:1/"}`, `"destination":"session"`} {
+		if !strings.Contains(heard(), want) {
+			t.Errorf("it was told\n%s\nwant %s", heard(), want)
+		}
+	}
+}
+
+func TestClaude_limit(t *testing.T) {
+	s, _ := start(t, "claude/limit")
+	e := until(t, s, Turn)
+	if e.Fault != Limited || e.Until.Unix() != 1794826241 {
+		t.Errorf("Turn = %+v, want the limit and its end", e)
+	}
+	s.End()
+	until(t, s, Ended)
+}
+
+// TestClaude_told: after its turn it can be told more, in the same session.
+func TestClaude_told(t *testing.T) {
+	s, heard := start(t, "claude/unreported")
+	if e := until(t, s, Turn); e.Fault != "" {
+		t.Errorf("Turn = %+v", e)
+	}
+	if !s.Tell("You have not reported.") {
+		t.Error("it cannot be told")
+	}
+	until(t, s, Turn)
+	s.Finish()
+	until(t, s, Ended)
+	if !strings.Contains(heard(), `"text":"You have not reported."`) {
+		t.Errorf("it was told\n%s", heard())
+	}
+}
+
+func TestCodex_permission(t *testing.T) {
+	s, heard := start(t, "codex/permission")
+	if e := until(t, s, Started); e.Session == "" {
+		t.Errorf("Started = %+v, want the thread", e)
+	}
+	e := until(t, s, Asks)
+	if e.Permission.Tool != "a command" || e.Permission.Use != "/bin/bash -lc 'touch /root/outside'\noutside" {
+		t.Errorf("Asks = %+v", e.Permission)
+	}
+	e.Permission.Answer(No, "stay inside")
+	if e := until(t, s, Turn); e.Fault != "" {
+		t.Errorf("Turn = %+v", e)
+	}
+	s.Finish()
+	if e := until(t, s, Ended); e.Ending.Exit != 0 || e.Text != "end" {
+		t.Errorf("Ended = %+v", e)
+	}
+	for _, want := range []string{
+		`"sandbox":"workspace-write"`, `"BOSSMAN_SOCKET":"/desk/socket"`, `"text":"web-4 is yours."`,
+		`"expectedTurnId":"01a1e419-b9fe-76d1-933c-96ca1188f777"`, `"text":"stay inside"`, `"decision":"decline"`,
+	} {
+		if !strings.Contains(heard(), want) {
+			t.Errorf("it was told\n%s\nwant %s", heard(), want)
+		}
+	}
+}
+
+func TestCodex_limit(t *testing.T) {
+	s, _ := start(t, "codex/limit")
+	if e := until(t, s, Turn); e.Fault != Limited || time.Since(e.Until) > 10*365*24*time.Hour {
+		t.Errorf("Turn = %+v, want the limit and its end", e)
+	}
+	s.End()
+	until(t, s, Ended)
+}
+
+// TestCommand_tail: the last event has the last lines of the output.
+func TestCommand_tail(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := Command([]string{"sh", "-c", "seq 100; exit 7"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := a.Start(Job{Dir: t.TempDir(), Env: os.Environ(), Mind: func(cmd *exec.Cmd) (*proc.Minded, error) {
+		return proc.Mind(cmd, []string{self, "minder"}, "test", time.Second)
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := until(t, s, Ended)
+	if lines := strings.Split(e.Text, "\n"); e.Ending.Exit != 7 || len(lines) != tailLines || lines[tailLines-1] != "100" {
+		t.Errorf("Ended = %+v", e)
+	}
+}

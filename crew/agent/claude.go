@@ -1,0 +1,243 @@
+package agent
+
+import (
+	"cmp"
+	"crypto/rand"
+	"fmt"
+	"maps"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+)
+
+// ClaudeOptions are how Claude Code is started.
+type ClaudeOptions struct {
+	// Path is the program, or empty for the claude in the PATH.
+	Path string
+	// Join is the command line of its MCP server, which speaks to the runner.
+	Join []string
+	// Mode is its permission mode, acceptEdits if it is empty.
+	Mode string
+	// Project lets it use the settings, hooks and MCP servers of the repository.
+	Project bool
+}
+
+// Claude returns Claude Code, which has to be there. It is spoken to in JSON on its standard
+// input and output.
+func Claude(o ClaudeOptions) (Agent, error) {
+	path, err := exec.LookPath(cmp.Or(o.Path, "claude"))
+	o.Path = path
+	return &claude{o}, err
+}
+
+type claude struct{ o ClaudeOptions }
+
+func (c *claude) Name() string { return "claude" }
+
+func (c *claude) Tools() bool { return true }
+
+// claudeVariables are those of a Claude Code above this one, which must not take it for a part
+// of itself.
+var claudeVariables = []string{"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_EXECPATH", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_SSE_PORT", "CLAUDE_CODE_CHILD_SESSION", "AI_AGENT"}
+
+// mcpTimeout is how long a call of a tool may take: a report waits for its check.
+const mcpTimeout = 2 * time.Hour
+
+// claudeAllowed is what Claude Code may do without asking, beside what its settings allow. Other
+// commands of Bossman can run programs.
+const claudeAllowed = "mcp__bossman,Bash(bossman done:*),Bash(bossman fail:*),Bash(bossman note:*),Bash(bossman ask:*)"
+
+func (c *claude) Start(j Job) (Session, error) {
+	servers, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"bossman": map[string]any{
+		"command": c.o.Join[0], "args": c.o.Join[1:], "timeout": mcpTimeout.Milliseconds(),
+	}}}, json.Deterministic(true))
+	if err != nil {
+		return nil, err
+	}
+	args := []string{
+		"-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "--permission-mode", cmp.Or(c.o.Mode, "acceptEdits"), "--permission-prompt-tool", "stdio",
+		"--allowedTools", claudeAllowed, "--disallowedTools", "AskUserQuestion", "--mcp-config", string(servers), "--session-id", newUUID(),
+	}
+	if !c.o.Project {
+		args = append(args, "--setting-sources", "user", "--strict-mcp-config")
+	}
+	cmd := exec.Command(c.o.Path, args...)
+	cmd.Dir = j.Dir
+	cmd.Env = slices.DeleteFunc(slices.Clone(j.Env), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return slices.Contains(claudeVariables, name)
+	})
+	st, err := startStream(cmd, j)
+	if err != nil {
+		return nil, err
+	}
+	s := &claudeSession{stream: st}
+	s.Tell(j.Prompt)
+	go st.watch(func(line []byte) {
+		var e claudeEvent
+		if json.Unmarshal(line, &e) == nil {
+			s.take(e)
+		}
+	})
+	return s, nil
+}
+
+// newUUID returns a random UUID of version 4.
+func newUUID() string {
+	b := make([]byte, 16)
+	rand.Read(b)
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+// A claudeSession is Claude Code at work.
+type claudeSession struct {
+	*stream
+	until time.Time // when the limit of usage ends that was told last
+}
+
+// Tell implements Session.
+func (s *claudeSession) Tell(text string) bool {
+	return s.send(map[string]any{
+		"type": "user", "message": map[string]any{"role": "user", "content": []any{map[string]any{"type": "text", "text": text}}},
+	})
+}
+
+// claudeEvent is what is read of a line.
+type claudeEvent struct {
+	Type      string `json:"type"`
+	Subtype   string `json:"subtype"`
+	SessionID string `json:"session_id"`
+	Model     string `json:"model"`
+	Message   struct {
+		Content any `json:"content"`
+	} `json:"message"`
+	Limit struct {
+		Status   string `json:"status"`
+		ResetsAt int64  `json:"resetsAt"`
+	} `json:"rate_limit_info"`
+	RequestID string `json:"request_id"`
+	Request   struct {
+		Subtype     string         `json:"subtype"`
+		Tool        string         `json:"tool_name"`
+		Input       map[string]any `json:"input"`
+		Suggestions []any          `json:"permission_suggestions"`
+	} `json:"request"`
+	IsError bool   `json:"is_error"`
+	Result  string `json:"result"`
+	Status  int    `json:"api_error_status"`
+}
+
+// take passes on what a line says.
+func (s *claudeSession) take(e claudeEvent) {
+	switch e.Type {
+	case "system":
+		if e.Subtype == "init" {
+			s.events <- Event{Kind: Started, Session: e.SessionID, Model: e.Model}
+		}
+	case "assistant", "user":
+		text := said(e.Message.Content)
+		s.say(text)
+		s.events <- Event{Kind: Activity, Text: text}
+	case "rate_limit_event":
+		if e.Limit.Status == "rejected" {
+			s.until = time.Unix(e.Limit.ResetsAt, 0)
+		}
+	case "control_request":
+		if e.Request.Subtype == "can_use_tool" {
+			s.events <- Event{Kind: Asks, Permission: s.permission(e)}
+		}
+	case "result":
+		s.events <- s.turn(e)
+	}
+}
+
+// permission is what a request asks for. What is allowed for the task is what Claude Code
+// suggests to allow from then on.
+func (s *claudeSession) permission(e claudeEvent) *Permission {
+	p := &Permission{Tool: e.Request.Tool, Rules: claudeRules(e.Request.Suggestions)}
+	input := maps.Clone(e.Request.Input)
+	if command, ok := input["command"].(string); ok {
+		p.Use = command
+		delete(input, "command")
+		delete(input, "description") // which is its own
+	}
+	if len(input) > 0 {
+		if text, err := json.Marshal(input, json.Deterministic(true)); err == nil {
+			p.Use = strings.TrimSpace(p.Use + "\n" + string(text))
+		}
+	}
+	p.Answer = func(d Decision, note string) {
+		answer := map[string]any{"behavior": "allow", "updatedInput": e.Request.Input}
+		switch d {
+		case No:
+			answer = map[string]any{"behavior": "deny", "message": note}
+		case ForTask:
+			for _, r := range e.Request.Suggestions {
+				if rule, ok := r.(map[string]any); ok {
+					rule["destination"] = "session"
+				}
+			}
+			answer["updatedPermissions"] = e.Request.Suggestions
+		}
+		s.send(map[string]any{"type": "control_response", "response": map[string]any{"subtype": "success", "request_id": e.RequestID, "response": answer}})
+	}
+	return p
+}
+
+// claudeRules are the rules that Claude Code suggests, as its settings have them: Bash(git push:*).
+func claudeRules(suggestions []any) (rules []string) {
+	for _, s := range suggestions {
+		m, _ := s.(map[string]any)
+		list, ok := m["rules"].([]any)
+		if !ok { // a mode, a directory
+			if text, err := json.Marshal(s, json.Deterministic(true)); err == nil {
+				rules = append(rules, string(text))
+			}
+		}
+		for _, r := range list {
+			rule, _ := r.(map[string]any)
+			tool, _ := rule["toolName"].(string)
+			if content, _ := rule["ruleContent"].(string); content != "" {
+				tool += "(" + content + ")"
+			}
+			rules = append(rules, tool)
+		}
+	}
+	return rules
+}
+
+// turn is the event for the end of a turn.
+func (s *claudeSession) turn(e claudeEvent) Event {
+	t := Event{Kind: Turn, Text: e.Result}
+	s.say(e.Result)
+	switch {
+	case !e.IsError:
+	case e.Status == 429 || !s.until.IsZero():
+		t.Fault, t.Until = Limited, s.until
+	case e.Status == 401 || e.Status == 403 || e.Status == 404:
+		t.Fault = Unusable
+	}
+	return t
+}
+
+// said is what a message says in a line: its last text, or the tool that it calls.
+func said(content any) (text string) {
+	list, _ := content.([]any)
+	for _, c := range list {
+		part, _ := c.(map[string]any)
+		switch part["type"] {
+		case "text":
+			if s, _ := part["text"].(string); s != "" {
+				text = s
+			}
+		case "tool_use":
+			name, _ := part["name"].(string)
+			text = "calls " + name
+		}
+	}
+	return text
+}

@@ -1,0 +1,298 @@
+package agent
+
+import (
+	"cmp"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// CodexOptions are how Codex is started.
+type CodexOptions struct {
+	// Path is the program, or empty for the codex in the PATH.
+	Path string
+	// Join is the command line of its MCP server, which speaks to the runner.
+	Join []string
+}
+
+// Codex returns Codex, which has to be there. It is spoken to as its own editors speak to it:
+// codex app-server.
+func Codex(o CodexOptions) (Agent, error) {
+	path, err := exec.LookPath(cmp.Or(o.Path, "codex"))
+	o.Path = path
+	return &codex{o: o}, err
+}
+
+type codex struct {
+	o CodexOptions
+	// starting is held by one that starts: several at once in a new home wait for each other
+	// for ever.
+	starting sync.Mutex
+}
+
+// codexStart is how long one that starts keeps others waiting.
+const codexStart = time.Minute
+
+func (c *codex) Name() string { return "codex" }
+
+func (c *codex) Tools() bool { return true }
+
+func (c *codex) Start(j Job) (Session, error) {
+	cmd := exec.Command(c.o.Path, "app-server")
+	cmd.Dir, cmd.Env = j.Dir, j.Env
+	c.starting.Lock()
+	var once sync.Once
+	started := func() { once.Do(c.starting.Unlock) }
+	st, err := startStream(cmd, j)
+	if err != nil {
+		started()
+		return nil, err
+	}
+	time.AfterFunc(codexStart, started)
+	s := &codexSession{stream: st, job: j, join: c.o.Join, started: started, waiting: map[int]func(result jsontext.Value, fault string){}}
+	s.call("initialize", map[string]any{"clientInfo": map[string]any{"name": "bossman", "title": "Bossman", "version": "1"}}, s.initialized)
+	go func() {
+		st.watch(s.take)
+		started()
+	}()
+	return s, nil
+}
+
+// A codexSession is Codex at work.
+type codexSession struct {
+	*stream
+	job     Job
+	join    []string
+	started func()
+
+	calls   sync.Mutex // holds the next two
+	lastID  int
+	waiting map[int]func(result jsontext.Value, fault string)
+
+	thread string
+	turn   string    // the one that is under way; s.mu holds it
+	until  time.Time // when the limit of usage ends that was told last
+}
+
+// codexMessage is a message of its protocol: JSON-RPC without the member that says so.
+type codexMessage struct {
+	ID     jsontext.Value `json:"id,omitzero"`
+	Method string         `json:"method,omitzero"`
+	Params jsontext.Value `json:"params,omitzero"`
+	Result jsontext.Value `json:"result,omitzero"`
+	Error  *struct {
+		Message string `json:"message"`
+	} `json:"error,omitzero"`
+}
+
+// call makes a request. then gets its result, or why there is none.
+func (s *codexSession) call(method string, params any, then func(result jsontext.Value, fault string)) bool {
+	s.calls.Lock()
+	s.lastID++
+	id := s.lastID
+	s.waiting[id] = then
+	s.calls.Unlock()
+	return s.send(map[string]any{"id": id, "method": method, "params": params})
+}
+
+// mcpEnv are the variables that the MCP server needs; Codex passes on few by itself.
+func (s *codexSession) mcpEnv() map[string]string {
+	env := map[string]string{}
+	for _, v := range s.job.Env {
+		if name, value, _ := strings.Cut(v, "="); strings.HasPrefix(name, "BOSSMAN_") {
+			env[name] = value
+		}
+	}
+	return env
+}
+
+// initialized begins a thread.
+func (s *codexSession) initialized(_ jsontext.Value, fault string) {
+	if fault != "" {
+		s.events <- Event{Kind: Turn, Fault: Unusable, Text: fault}
+		return
+	}
+	s.send(map[string]any{"method": "initialized"})
+	server := map[string]any{
+		"command": s.join[0], "args": s.join[1:], "env": s.mcpEnv(), "tool_timeout_sec": int(mcpTimeout.Seconds()), "default_tools_approval_mode": "approve",
+	}
+	s.call("thread/start", map[string]any{
+		"cwd": s.job.Dir, "approvalPolicy": "on-request", "sandbox": "workspace-write",
+		"config": map[string]any{"mcp_servers": map[string]any{"bossman": server}},
+	}, s.begun)
+}
+
+// begun gives the thread its task.
+func (s *codexSession) begun(result jsontext.Value, fault string) {
+	var r struct {
+		Thread struct {
+			ID string `json:"id"`
+		} `json:"thread"`
+		Model string `json:"model"`
+	}
+	if fault == "" && (json.Unmarshal(result, &r) != nil || r.Thread.ID == "") {
+		fault = "codex began no thread"
+	}
+	if fault != "" {
+		s.events <- Event{Kind: Turn, Fault: Unusable, Text: fault}
+		return
+	}
+	s.thread = r.Thread.ID
+	s.started()
+	s.events <- Event{Kind: Started, Session: r.Thread.ID, Model: r.Model}
+	s.Tell(s.job.Prompt)
+}
+
+// Tell implements Session.
+func (s *codexSession) Tell(text string) bool {
+	return s.call("turn/start", map[string]any{
+		"threadId": s.thread, "input": []any{map[string]any{"type": "text", "text": text}},
+	}, func(_ jsontext.Value, fault string) {
+		if fault != "" {
+			s.events <- Event{Kind: Turn, Fault: Unusable, Text: fault}
+		}
+	})
+}
+
+// take passes on what a line says.
+func (s *codexSession) take(line []byte) {
+	var m codexMessage
+	if json.Unmarshal(line, &m) != nil {
+		return
+	}
+	switch {
+	case m.Method == "": // a response
+		var id int
+		if json.Unmarshal(m.ID, &id) != nil {
+			return
+		}
+		s.calls.Lock()
+		then := s.waiting[id]
+		delete(s.waiting, id)
+		s.calls.Unlock()
+		fault := ""
+		if m.Error != nil {
+			fault = m.Error.Message
+		}
+		if then != nil {
+			then(m.Result, fault)
+		}
+	case m.ID != nil:
+		s.request(m)
+	default:
+		s.notice(m)
+	}
+}
+
+// notice passes on a notification.
+func (s *codexSession) notice(m codexMessage) {
+	var p struct {
+		Item struct {
+			Type    string `json:"type"`
+			Text    string `json:"text"`
+			Command string `json:"command"`
+			Tool    string `json:"tool"`
+		} `json:"item"`
+		Turn struct {
+			ID     string `json:"id"`
+			Status string `json:"status"`
+			Error  struct {
+				Message string `json:"message"`
+				Info    any    `json:"codexErrorInfo"`
+			} `json:"error"`
+		} `json:"turn"`
+		Limits struct {
+			Primary struct {
+				Used     float64 `json:"usedPercent"`
+				ResetsAt int64   `json:"resetsAt"`
+			} `json:"primary"`
+		} `json:"rateLimits"`
+	}
+	_ = json.Unmarshal(m.Params, &p)
+	switch m.Method {
+	case "turn/started":
+		s.mu.Lock()
+		s.turn = p.Turn.ID
+		s.mu.Unlock()
+	case "item/started", "item/completed":
+		text := p.Item.Text
+		switch {
+		case p.Item.Type == "userMessage":
+			return
+		case p.Item.Command != "":
+			text = "runs " + p.Item.Command
+		case p.Item.Tool != "":
+			text = "calls " + p.Item.Tool
+		}
+		s.say(text)
+		s.events <- Event{Kind: Activity, Text: text}
+	case "thread/tokenUsage/updated":
+		s.events <- Event{Kind: Activity}
+	case "account/rateLimits/updated":
+		if p.Limits.Primary.ResetsAt > 0 && p.Limits.Primary.Used >= 100 {
+			s.until = time.Unix(p.Limits.Primary.ResetsAt, 0)
+		}
+	case "turn/completed":
+		t := Event{Kind: Turn, Text: p.Turn.Error.Message}
+		s.say(t.Text)
+		if p.Turn.Status == "failed" {
+			switch p.Turn.Error.Info {
+			case "usageLimitExceeded", "rateLimitExceeded":
+				t.Fault, t.Until = Limited, s.until
+			case "unauthorized":
+				t.Fault = Unusable
+			}
+		}
+		s.events <- t
+	}
+}
+
+// request answers a request, or passes it on.
+func (s *codexSession) request(m codexMessage) {
+	var p struct {
+		Command string `json:"command"`
+		Reason  string `json:"reason"`
+	}
+	_ = json.Unmarshal(m.Params, &p)
+	answer := func(result any) { s.send(map[string]any{"id": m.ID, "result": result}) }
+	switch m.Method {
+	case "item/commandExecution/requestApproval", "item/fileChange/requestApproval":
+		ask := &Permission{Tool: "a command", Use: p.Command}
+		if m.Method == "item/fileChange/requestApproval" {
+			ask.Tool = "a change of files outside its worktree"
+		}
+		if p.Reason != "" {
+			ask.Use = strings.TrimSpace(ask.Use + "\n" + p.Reason)
+		}
+		ask.Answer = func(d Decision, note string) {
+			switch d {
+			case Once:
+				answer(map[string]any{"decision": "accept"})
+			case ForTask:
+				answer(map[string]any{"decision": "acceptForSession"})
+			default:
+				s.steer(note) // a decision has no place for words
+				answer(map[string]any{"decision": "decline"})
+			}
+		}
+		s.events <- Event{Kind: Asks, Permission: ask}
+	case "mcpServer/elicitation/request":
+		answer(map[string]any{"action": "decline", "content": nil, "_meta": nil})
+	default:
+		s.send(map[string]any{"id": m.ID, "error": map[string]any{"code": -32601, "message": "bossman work does not know " + m.Method}})
+	}
+}
+
+// steer tells the model something in the middle of its turn.
+func (s *codexSession) steer(text string) {
+	s.mu.Lock()
+	turn := s.turn
+	s.mu.Unlock()
+	s.call("turn/steer", map[string]any{
+		"threadId": s.thread, "expectedTurnId": turn, "input": []any{map[string]any{"type": "text", "text": text}},
+	}, func(jsontext.Value, string) {})
+}

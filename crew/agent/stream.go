@@ -1,0 +1,155 @@
+package agent
+
+import (
+	"bufio"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/bossman-dev/bossman/proc"
+	"github.com/go-json-experiment/json"
+)
+
+// pipes are the three standard files of a process, at our end.
+type pipes struct {
+	in, out, err *os.File
+	theirs       []*os.File
+}
+
+func newPipes(cmd *exec.Cmd) (p *pipes, err error) {
+	p = &pipes{}
+	var files [6]*os.File
+	for n := 0; n < len(files); n += 2 {
+		if files[n], files[n+1], err = os.Pipe(); err != nil {
+			for _, f := range files[:n] {
+				f.Close()
+			}
+			return nil, err
+		}
+	}
+	cmd.Stdin, p.in = files[0], files[1]
+	p.out, cmd.Stdout = files[2], files[3]
+	p.err, cmd.Stderr = files[4], files[5]
+	p.theirs = []*os.File{files[0], files[3], files[5]}
+	return p, nil
+}
+
+// started closes the other ends, which the process has now.
+func (p *pipes) started() {
+	for _, f := range p.theirs {
+		f.Close()
+	}
+}
+
+func (p *pipes) close() {
+	p.in.Close()
+	p.out.Close()
+	p.err.Close()
+}
+
+// A stream is an agent that is spoken to in JSON, a message a line, on its standard input and
+// output.
+type stream struct {
+	minded  *proc.Minded
+	pipes   *pipes
+	events  chan Event
+	writing sync.Mutex
+
+	mu   sync.Mutex
+	last string // what was said last
+}
+
+// startStream starts a process. Its first message can be sent at once; watch reads what it says.
+func startStream(cmd *exec.Cmd, j Job) (*stream, error) {
+	pipes, err := newPipes(cmd)
+	if err != nil {
+		return nil, err
+	}
+	m, err := j.Mind(cmd)
+	pipes.started()
+	if err != nil {
+		pipes.close()
+		return nil, err
+	}
+	return &stream{minded: m, pipes: pipes, events: make(chan Event, 16)}, nil
+}
+
+// Events implements Session.
+func (s *stream) Events() <-chan Event { return s.events }
+
+// End implements Session.
+func (s *stream) End() { s.minded.End() }
+
+// Finish implements Session.
+func (s *stream) Finish() { s.pipes.in.Close() }
+
+// send sends a message, and reports whether that was possible.
+func (s *stream) send(message any) bool {
+	line, err := json.Marshal(message)
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if err == nil {
+		_, err = s.pipes.in.Write(append(line, '\n'))
+	}
+	return err == nil
+}
+
+// say notes what the agent said last.
+func (s *stream) say(text string) {
+	if text != "" {
+		s.mu.Lock()
+		s.last = text
+		s.mu.Unlock()
+	}
+}
+
+// rest waits until the rest of a process's output was read, after everything of it has ended, and
+// closes our ends of its pipes: a process that nobody could end may still hold the others.
+func rest(read <-chan struct{}, closePipes func()) {
+	select {
+	case <-read:
+	case <-time.After(outputDelay):
+	}
+	closePipes()
+	<-read
+}
+
+// maxEvent bounds a line: a tool's result may have a file in it.
+const maxEvent = 16 << 20
+
+// watch reads lines until the process has ended.
+func (s *stream) watch(take func(line []byte)) {
+	var wg sync.WaitGroup
+	var complaints string
+	wg.Go(func() {
+		text, _ := io.ReadAll(io.LimitReader(s.pipes.err, maxLine))
+		complaints = strings.TrimSpace(string(text))
+		_, _ = io.Copy(io.Discard, s.pipes.err)
+	})
+	wg.Go(func() {
+		lines := bufio.NewScanner(s.pipes.out)
+		lines.Buffer(nil, maxEvent)
+		for lines.Scan() {
+			take(lines.Bytes())
+		}
+		_, _ = io.Copy(io.Discard, s.pipes.out)
+	})
+	end := s.minded.Wait()
+	read := make(chan struct{})
+	go func() {
+		wg.Wait()
+		close(read)
+	}()
+	rest(read, s.pipes.close)
+	s.mu.Lock()
+	text := s.last
+	s.mu.Unlock()
+	if complaints != "" && (text == "" || end.Exit != 0) {
+		text = strings.TrimSpace(text + "\n" + complaints)
+	}
+	s.events <- Event{Kind: Ended, Text: text, Ending: end}
+	close(s.events)
+}

@@ -1,0 +1,154 @@
+package crew
+
+import (
+	"context"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/git"
+)
+
+// desk makes a directory with the files of a job, that only this user can read.
+func (j *job) desk(bound Bound) (string, error) {
+	dir, err := os.MkdirTemp("", deskPrefix)
+	if err != nil {
+		return "", err
+	}
+	err = os.WriteFile(filepath.Join(dir, "prompt.txt"), []byte(bound.Text), 0o600)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "task.json"), bound.Task, 0o600)
+	}
+	if err != nil {
+		os.RemoveAll(dir)
+		return "", err
+	}
+	return dir, nil
+}
+
+// signPath is the file in the git directory of a slot's worktree that has the socket and the claim
+// of its job, a line each.
+func signPath(tree *git.Repo) string { return filepath.Join(tree.Dir, "bossman", "job") }
+
+// maxSign bounds that file: it has a path and a claim.
+const maxSign = 4 << 10
+
+// SocketVariable and ClaimVariable name the socket of a job, and its claim, to its agent.
+const (
+	SocketVariable = "BOSSMAN_SOCKET"
+	ClaimVariable  = "BOSSMAN_CLAIM"
+)
+
+// Joins returns the socket and the claim of the job whose worktree this is; the socket is empty if
+// it is none's. Not every MCP client passes the environment on that has these.
+func Joins(tree *git.Repo) (socket, claim string) {
+	if tree.Foreign != "" || tree.Dir == tree.Common {
+		return "", ""
+	}
+	text, err := readKept(signPath(tree))
+	if err != nil || len(text) > maxSign {
+		return "", ""
+	}
+	socket, claim, _ = strings.Cut(strings.TrimSpace(string(text)), "\n")
+	if _, err := board.ParseHandle(claim); err != nil || !isSocket(socket) {
+		return "", ""
+	}
+	return socket, claim
+}
+
+// isSocket reports whether a path is that of a job's socket that is there and that nobody but
+// this user could have made.
+func isSocket(path string) bool {
+	dir := filepath.Dir(path)
+	info, err := os.Lstat(dir)
+	if err != nil || !info.IsDir() || info.Mode().Perm() != 0o700 || !ownedByUser(info) || !strings.HasPrefix(filepath.Base(dir), deskPrefix) {
+		return false
+	}
+	info, err = os.Lstat(path)
+	return err == nil && info.Mode().Type() == os.ModeSocket
+}
+
+// deskPrefix begins the names of the directories of jobs.
+const deskPrefix = "bossman-job-"
+
+// environ is the environment of the job's agent. Variables of Bossman's own are not passed on:
+// they may be the team's key.
+func (j *job) environ(desk, socket string) []string {
+	env := slices.DeleteFunc(slices.Clone(j.r.o.Environ), func(v string) bool {
+		return strings.HasPrefix(v, "BOSSMAN_") || strings.HasPrefix(v, "GIT_DIR=") || strings.HasPrefix(v, "GIT_WORK_TREE=") || strings.HasPrefix(v, "GIT_INDEX_FILE=")
+	})
+	env = append(
+		env, "BOSSMAN_ROOT="+j.r.o.Repo.Root, "BOSSMAN_WORKTREE="+j.dir, "BOSSMAN_TASK="+j.h.Task.ID.String(), ClaimVariable+"="+j.h.Claim.Handle.String(),
+		"BOSSMAN_PROMPT="+filepath.Join(desk, "prompt.txt"), "BOSSMAN_TASK_FILE="+filepath.Join(desk, "task.json"), SocketVariable+"="+socket, "PWD="+j.dir,
+	)
+	if port := freePort(); port != 0 {
+		env = append(env, "BOSSMAN_PORT="+strconv.Itoa(port))
+	}
+	return env
+}
+
+// freePort is a port that nobody listens on now, for a server that the agent may start; 0 if
+// there is none.
+func freePort() int {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// serve serves the bound tools on a socket until stop is called.
+func (j *job) serve(ctx context.Context, path string, bound Bound) (stop func(), err error) {
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		l.Close()
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			wg.Go(func() {
+				defer conn.Close()
+				end := context.AfterFunc(ctx, func() { conn.Close() })
+				defer end()
+				bound.Serve(ctx, &noticed{conn, j})
+			})
+		}
+	})
+	return func() {
+		cancel()
+		l.Close()
+		wg.Wait()
+	}, nil
+}
+
+// noticed is a connection whose traffic is a sign of work.
+type noticed struct {
+	net.Conn
+	j *job
+}
+
+func (n *noticed) Read(p []byte) (int, error) {
+	c, err := n.Conn.Read(p)
+	if c > 0 {
+		n.j.mu.Lock()
+		n.j.called = time.Now()
+		n.j.mu.Unlock()
+	}
+	return c, err
+}

@@ -1,0 +1,365 @@
+package crew
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/crew/agent"
+	"github.com/bossman-dev/bossman/git"
+)
+
+// A job is one attempt of a slot at a task.
+type job struct {
+	*slot
+	h    *board.Handout
+	tree *git.Repo
+
+	mu sync.Mutex
+	// commit is the state that was reported as done, empty before, and merge the branch that has
+	// it.
+	commit, merge string
+	called        time.Time // of the last call on the socket
+}
+
+// look is how often a job looks whether it still has its claim.
+const look = 3 * time.Second
+
+// settleTime bounds what is done after the end of a job, whatever ended it.
+const settleTime = 6 * time.Minute
+
+// work works on a task, and returns how that ended.
+func (s *slot) work(ctx context.Context, h *board.Handout) Result {
+	j := &job{slot: s, h: h}
+	j.tell(Began, "")
+	tree, begins, err := s.prepare(ctx, h)
+	if err != nil {
+		return j.settle(ctx, func(ctx context.Context) Result { return j.notNow(ctx, err) })
+	}
+	j.tree = tree
+	last, why, err := j.run(ctx, begins)
+	return j.settle(ctx, func(ctx context.Context) Result {
+		if err == nil {
+			return j.end(ctx, last, why)
+		}
+		if head, failed := j.tree.Head(); failed == nil {
+			err = errors.Join(err, s.leave(ctx, j.tree, head.Commit, false))
+		}
+		return j.giveBack(ctx, err)
+	})
+}
+
+// settle does what is to be done at the end of a job, also if the runner ends.
+func (j *job) settle(ctx context.Context, f func(ctx context.Context) Result) Result {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
+	defer cancel()
+	return f(ctx)
+}
+
+// actor is the worker of the job.
+func (j *job) actor() board.Actor {
+	a := j.seat.Actor
+	a.Worker = j.kept.Worker
+	return a
+}
+
+// tell tells what happened in the job.
+func (j *job) tell(kind EventKind, text string) {
+	j.r.o.Report(Event{Slot: j.name, Agent: j.agent.Name(), Worker: j.kept.Worker, Task: j.h.Task.ID, Title: j.h.Task.Title, Kind: kind, Text: text})
+}
+
+// result is how the job ended.
+func (j *job) result(kind EventKind, text string) Result {
+	j.tell(kind, text)
+	return Result{Task: j.h.Task.ID, Title: j.h.Task.Title, Kind: kind, Branch: j.merge}
+}
+
+// notNow gives back a task that cannot be worked on now: the slot is not offered it again for a
+// while, and others may be.
+func (j *job) notNow(ctx context.Context, why error) Result {
+	if ctx.Err() == nil && !errors.Is(why, context.Canceled) {
+		_, err := j.r.o.Board.Fail(ctx, j.actor(), j.h.Claim.Handle, board.Failure{Kind: board.FailNotNow, Reason: why.Error()})
+		if err == nil {
+			return j.result(Returned, why.Error())
+		}
+	}
+	return j.giveBack(ctx, why)
+}
+
+// giveBack ends a job that could not be worked on, for a reason that is not its agent's.
+func (j *job) giveBack(ctx context.Context, why error) Result {
+	if err := j.r.o.Board.GiveBack(ctx, j.actor(), j.h.Claim.Handle); err != nil {
+		if _, lost := errors.AsType[*board.LostError](err); !lost {
+			why = errors.Join(why, err)
+		}
+	}
+	return j.result(Returned, why.Error())
+}
+
+// errEnded is why a job was ended: the runner ends.
+var errEnded = errors.New("bossman work ended")
+
+// run runs the agent until it has ended. why says why the job was ended, nil if the agent
+// ended by itself. The error is one of the environment: the agent did not begin.
+func (j *job) run(ctx context.Context, begins string) (last agent.Event, why, err error) {
+	j.locate(ctx)
+	bound := j.seat.Bind(ctx, j.h, begins, func(at board.Where, tree string) { j.accepted(ctx, at, tree) })
+	defer bound.Close()
+	if !j.agent.Tools() {
+		bound.Text = j.r.o.AsCommands(bound.Text)
+	}
+	desk, err := j.desk(bound)
+	if err != nil {
+		return last, nil, err
+	}
+	defer os.RemoveAll(desk)
+	socket := filepath.Join(desk, "socket")
+	stop, err := j.serve(ctx, socket, bound)
+	if err != nil {
+		return last, nil, err
+	}
+	defer stop()
+	sign := signPath(j.tree)
+	if err := os.MkdirAll(filepath.Dir(sign), 0o700); err != nil {
+		return last, nil, err
+	}
+	if err := replace(sign, []byte(socket+"\n"+j.h.Claim.Handle.String()+"\n")); err != nil {
+		return last, nil, err
+	}
+	defer os.Remove(sign)
+	session, err := j.agent.Start(agent.Job{Dir: j.dir, Prompt: bound.Text, Env: j.environ(desk, socket), Mind: j.r.mind})
+	if err != nil {
+		return last, nil, err
+	}
+	last, why = j.watch(ctx, session, bound.Calls)
+	return last, why, nil
+}
+
+// locate tells the board where the work is, now that the worktree is prepared.
+func (j *job) locate(ctx context.Context) {
+	at := j.seat.Where(ctx)
+	at.Client = j.agent.Name()
+	j.h.Claim.Where = at
+	if c := j.h.Dossier.Claim; c != nil {
+		c.Where = at
+	}
+	for n := range j.h.Attempts {
+		if j.h.Attempts[n].Attempt == j.h.Claim.Attempt {
+			j.h.Attempts[n].Where = at
+		}
+	}
+	if err := j.r.o.Board.Locate(ctx, j.actor(), j.h.Claim.Handle, at); err != nil {
+		j.tell(Trouble, fmt.Sprintf("the place of the work could not be noted: %v", err))
+	}
+}
+
+// accepted stores the state that was accepted as done: the tree that was checked, if one was. If
+// the work is elsewhere, that is the branch there.
+func (j *job) accepted(ctx context.Context, at board.Where, tree string) {
+	ctx = context.WithoutCancel(ctx)
+	commit, merge, err := j.reported(ctx, at, tree)
+	if err == nil {
+		err = j.tree.SetRef(ctx, refOf(j.kept.Task, j.kept.Attempt), commit, "")
+	}
+	if err != nil {
+		j.tell(Trouble, fmt.Sprintf("the reported state could not be stored: %v", err))
+		return
+	}
+	j.mu.Lock()
+	j.commit, j.merge = commit, merge
+	j.mu.Unlock()
+}
+
+// reported returns the commit that was accepted as done, and its branch: what was checked, where it
+// was checked, also if it is not committed there.
+func (j *job) reported(ctx context.Context, at board.Where, tree string) (commit, branch string, err error) {
+	summary := ""
+	if d, err := j.r.o.Board.Get(ctx, j.h.Task.ID, 0); err == nil && d.Doc.Result != nil {
+		summary = d.Doc.Result.Summary
+	}
+	branch = cmp.Or(at.Branch, j.kept.Branch)
+	tip := j.r.o.Repo.Branch(branch)
+	if at.Dir == j.dir || tip == "" {
+		head, err := j.tree.Head()
+		if err != nil {
+			return "", "", err
+		}
+		tip = head.Commit
+		if tree == "" {
+			commit, err = j.snapshot(ctx, j.tree, summary)
+			return commit, branch, err
+		}
+	}
+	if tree == "" {
+		return tip, branch, nil
+	}
+	commit, err = j.slot.commit(ctx, j.tree, git.Snapshot{Tree: tree, Base: tip}, summary)
+	return commit, branch, err
+}
+
+// watch watches the agent until it has ended, and ends it when the job is over: the runner ends,
+// a limit is reached, or the claim has ended.
+func (j *job) watch(ctx context.Context, session agent.Session, calls func() int) (last agent.Event, why error) {
+	var once sync.Once
+	end := func(err error) {
+		once.Do(func() {
+			why = err
+			go session.End()
+		})
+	}
+	began := time.Now()
+	active, parting, finished := began, time.Time{}, time.Time{}
+	first, told := j.agent.Tools(), false
+	var pending atomic.Int32 // permissions that people have not given or refused yet
+	tick := time.NewTicker(min(look, max(j.h.Claim.Lease/4, 100*time.Millisecond)))
+	defer tick.Stop()
+	limits := j.r.o.Limits
+	events, stopped := session.Events(), ctx.Done()
+	for {
+		select {
+		case e, ok := <-events:
+			if !ok {
+				return last, why
+			}
+			switch last = e; e.Kind {
+			case agent.Activity:
+				active, first = time.Now(), false
+				if e.Text != "" {
+					j.tell(Said, e.Text)
+				}
+			case agent.Asks:
+				active, first = time.Now(), false
+				pending.Add(1)
+				go func() {
+					defer pending.Add(-1)
+					j.permit(ctx, *e.Permission)
+				}()
+			case agent.Turn:
+				active, first = time.Now(), false
+				over, err := j.turn(ctx, session, e, told)
+				if err != nil {
+					end(err)
+				}
+				if told = true; over && finished.IsZero() {
+					finished = time.Now()
+				}
+			}
+			continue
+		case <-stopped:
+			stopped = nil
+			end(errEnded)
+			continue
+		case <-tick.C:
+		}
+		if pending.Load() > 0 || calls() > 0 { // it waits for people, or for a check
+			active = time.Now()
+		}
+		j.mu.Lock()
+		if j.called.After(active) {
+			active = j.called
+		}
+		j.mu.Unlock()
+		switch now := time.Now(); {
+		case ctx.Err() != nil:
+		case !finished.IsZero() && now.Sub(finished) > limits.Parting:
+			end(nil)
+		case limits.Job > 0 && now.Sub(began) > limits.Job:
+			end(fmt.Errorf("it took longer than %v", limits.Job))
+		case limits.First > 0 && first && now.Sub(began) > limits.First:
+			end(fmt.Errorf("%w: no sign of work in its first %v", errUnusable, limits.First))
+		case limits.Silence > 0 && now.Sub(active) > limits.Silence:
+			end(fmt.Errorf("it gave no sign of work for %v", limits.Silence))
+		}
+		held, err := j.r.o.Board.Renew(ctx, j.seat.Actor.Owner, time.Since(active) < look)
+		switch {
+		case err != nil:
+			if ctx.Err() == nil {
+				j.tell(Trouble, fmt.Sprintf("the claim could not be renewed: %v", err))
+			}
+		case slices.ContainsFunc(held, func(c board.Claim) bool { return c.Handle == j.h.Claim.Handle }):
+			parting = time.Time{}
+		case parting.IsZero():
+			parting = time.Now()
+		}
+		if !parting.IsZero() {
+			own, err := j.byItself(ctx)
+			switch {
+			case err != nil:
+			case !own:
+				end(errLost)
+			case time.Since(parting) > limits.Parting:
+				end(nil)
+			}
+		}
+	}
+}
+
+// turn decides what follows when the agent has ended its turn. An agent that has not reported is
+// reminded once; otherwise the session is over, and the agent may exit. The error is why the job
+// has to end.
+func (j *job) turn(ctx context.Context, session agent.Session, e agent.Event, told bool) (over bool, err error) {
+	switch e.Fault {
+	case agent.Limited:
+		return true, &limitError{j.r.rest(j.agent.Name(), e.Until)}
+	case agent.Unusable:
+		return true, fmt.Errorf("%w: %s", errUnusable, e.Text)
+	}
+	if now, err := j.attempt(ctx); err == nil && now.held && !told && session.Tell(notReported) {
+		return false, nil
+	}
+	session.Finish()
+	return true, nil
+}
+
+// notReported is what an agent is told that has ended its turn without a report.
+const notReported = "You have not reported. If the task is done, call report_task_done; otherwise call report_task_failed."
+
+// errUnusable is why a job was ended: the agent cannot work here.
+var errUnusable = errors.New("the agent cannot work")
+
+// A limitError is why a job was ended: the agent's account has reached its limit.
+type limitError struct{ until time.Time }
+
+func (e *limitError) Error() string {
+	return "the limit of the agent's account is reached until " + e.until.Format("15:04:05")
+}
+
+// errLost is why a job was ended: its claim has ended, and not by its agent.
+var errLost = errors.New("the claim has ended")
+
+// byItself reports whether the job's agent itself ended the claim, by a report or a question.
+func (j *job) byItself(ctx context.Context) (bool, error) {
+	a, err := j.attempt(ctx)
+	return a.Cause == board.CauseDone || a.Cause == board.CauseFailed || a.Cause == board.CauseNotNow || a.Cause == board.CauseParked, err
+}
+
+// attempt reads the job's attempt as the board has it now.
+func (j *job) attempt(ctx context.Context) (now standing, err error) {
+	d, err := j.r.o.Board.Get(ctx, j.h.Task.ID, 0)
+	if err != nil {
+		return now, err
+	}
+	for _, at := range d.Attempts {
+		if at.Handle == j.h.Claim.Handle {
+			now.Attempt = at
+		}
+	}
+	now.held = d.Claim != nil && d.Claim.Handle == j.h.Claim.Handle
+	now.review = d.Task.Status == board.InReview
+	return now, nil
+}
+
+// A standing is a job's attempt as the board has it: held if the claim is in force, review if the
+// task waits for one.
+type standing struct {
+	board.Attempt
+	held, review bool
+}

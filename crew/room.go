@@ -1,0 +1,121 @@
+package crew
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/bossman-dev/bossman/git"
+)
+
+// room returns the slot's worktree, nil if there is none yet. Whatever else has its place is
+// refused and left alone: it may be somebody's work, or lead to it.
+func (s *slot) room() (*git.Repo, error) {
+	if err := ownDir(s.r.dir); err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(s.r.dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if e.Name() != s.name {
+			continue
+		}
+		if err := ownDir(s.dir); err != nil {
+			return nil, err
+		}
+		if files, err := os.ReadDir(s.dir); err != nil || len(files) == 0 {
+			return nil, err
+		}
+		tree, err := s.r.o.Repo.Linked(s.dir)
+		if err == nil {
+			err = plainDir(filepath.Join(tree.Dir, "bossman"))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("the worktree of %s is not used: %w; move %q elsewhere, and it is made anew", s.name, err, s.dir)
+		}
+		return tree, nil
+	}
+	return nil, nil
+}
+
+// ownDir makes a directory for this user alone, if it is not there. It is an error if it is
+// another user's, or others may write it: they could put anything in the place of a worktree.
+func ownDir(dir string) error {
+	if err := plainDir(dir); err != nil {
+		return err
+	}
+	info, err := os.Lstat(dir)
+	switch {
+	case err != nil:
+		return err
+	case ofOthers(info):
+		return fmt.Errorf("%q belongs to another user: agents do not work there; move it elsewhere, or use a repository in a directory of your own", dir)
+	case info.Mode().Perm()&0o022 != 0 && keepsModes(dir):
+		return fmt.Errorf("others may write %q: agents do not work there; if nobody else has changed it, run: chmod go-w %q", dir, dir)
+	}
+	return nil
+}
+
+// keepsModes reports whether the file system of a directory keeps who may write. Some show all files
+// as everybody's.
+func keepsModes(dir string) bool {
+	probe, err := os.MkdirTemp(dir, ".bossman-")
+	if err != nil {
+		return true
+	}
+	defer os.Remove(probe)
+	info, err := os.Lstat(probe)
+	return err != nil || info.Mode().Perm()&0o022 == 0
+}
+
+// plainDir makes a directory for this user alone, if it is not there. It is an error if a symbolic
+// link or anything else has its name.
+func plainDir(dir string) error {
+	err := os.Mkdir(dir, 0o700)
+	if err == nil || !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
+		return fmt.Errorf("%q is a symbolic link, or no directory: it is not used; move it elsewhere", dir)
+	}
+	return nil
+}
+
+// maxKept bounds what a slot remembers.
+const maxKept = 64 << 10
+
+// readKept reads a file that a slot has written. It follows no symbolic link, and waits for no
+// pipe.
+func readKept(path string) ([]byte, error) {
+	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() || info.Size() > maxKept {
+		return nil, errors.Join(err, fs.ErrInvalid)
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxKept))
+}
+
+// replace writes a file as a whole, in place of what has its name.
+func replace(path string, text []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new-")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}

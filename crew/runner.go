@@ -1,0 +1,367 @@
+package crew
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/crew/agent"
+	"github.com/bossman-dev/bossman/git"
+	"github.com/bossman-dev/bossman/proc"
+)
+
+// A Board is what a runner needs of a board.
+type Board interface {
+	Next(ctx context.Context, a board.Actor, w board.Wish) (*board.Handout, error)
+	Get(ctx context.Context, id board.ID, events int) (board.Dossier, error)
+	Summary(ctx context.Context, slug string) (board.Summary, error)
+	Renew(ctx context.Context, owner string, called bool) ([]board.Claim, error)
+	Claims(ctx context.Context, f board.ClaimFilter) ([]board.Claim, error)
+	Locate(ctx context.Context, a board.Actor, h board.Handle, w board.Where) error
+	Fail(ctx context.Context, a board.Actor, h board.Handle, f board.Failure) (board.Outcome, error)
+	Ask(ctx context.Context, a board.Actor, n board.NewQuestion) (board.Question, error)
+	Await(ctx context.Context, id board.QuestionID, d time.Duration) (board.Question, error)
+	Park(ctx context.Context, a board.Actor, id board.QuestionID) (q board.Question, parked bool, err error)
+	GiveBack(ctx context.Context, a board.Actor, h board.Handle) error
+	Leave(ctx context.Context, owner string) error
+}
+
+// Options are what a runner runs, and how.
+type Options struct {
+	Board Board
+	// Project is the project whose tasks are worked on.
+	Project string
+	// Repo is the repository of the work, and State a directory of this user for what has to be
+	// remembered.
+	Repo  *git.Repo
+	State string
+	// Accept accepts filters of the repository's own configuration.
+	Accept func(filter string) bool
+	// Agents are the agents of the slots, one each.
+	Agents []agent.Agent
+	// Seat makes a worker for a slot that works in a directory.
+	Seat func(dir string) Seat
+	// AsCommands rewrites the tools in a hand-out as commands, for agents that have no tools.
+	AsCommands func(text string) string
+	// Self is the command line of this program that calls proc.RunMinder.
+	Self []string
+	// Environ is the environment that agents start from.
+	Environ []string
+	// UntilEmpty: end when nothing is left that can be worked on without people. MaxTasks: end
+	// after so many tasks; 0 for no limit.
+	UntilEmpty bool
+	MaxTasks   int
+	Limits     Limits
+	// Report is called with what happens, by several goroutines at once.
+	Report func(Event)
+}
+
+// Limits are how long a job may take for what. Zero is no limit.
+type Limits struct {
+	// Silence is how long it may be without activity, and Job how long it may take.
+	Silence, Job time.Duration
+	// First is how long an agent with a model may take to its first sign of work.
+	First time.Duration
+	// Parting is how long it may go on after its claim has ended by its own report, or after it
+	// has ended its last turn.
+	Parting time.Duration
+	// Answer is how long it may wait for a permission before its task is parked.
+	Answer time.Duration
+	// Grace is how long its processes have to end when they are asked to.
+	Grace time.Duration
+}
+
+// DefaultLimits are the limits if nothing else is said.
+var DefaultLimits = Limits{First: time.Minute, Silence: 2 * time.Hour, Parting: 30 * time.Second, Answer: 30 * time.Minute, Grace: 5 * time.Second}
+
+// A Seat is the worker of a slot: an owner of its own on the board.
+type Seat struct {
+	Actor board.Actor
+	// Bind binds a server of the board's tools to the claim of a hand-out. begins says from what
+	// the worktree begins; accepted is called when a report of done was accepted, with the place of
+	// the work and the tree that was checked, if one was.
+	Bind func(ctx context.Context, h *board.Handout, begins string, accepted func(at board.Where, tree string)) Bound
+	// Where describes the directory.
+	Where func(ctx context.Context) board.Where
+}
+
+// A Bound is a server of the board's tools that is bound to one claim.
+type Bound struct {
+	// Text is the hand-out for a model, and Task the task for a program, in JSON.
+	Text string
+	Task []byte
+	// Serve serves a connection until it ends. It may serve several.
+	Serve func(ctx context.Context, conn io.ReadWriteCloser)
+	// Calls is how many calls are being answered.
+	Calls func() int
+	Close func()
+}
+
+// An Event is something that happened in a slot.
+type Event struct {
+	Slot   string
+	Agent  string
+	Worker string
+	// Task is zero for an event of the slot itself.
+	Task  board.ID
+	Title string
+	Kind  EventKind
+	// Text is what happened, in words that may be those of others.
+	Text string
+}
+
+// An EventKind is the kind of an event.
+type EventKind string
+
+const (
+	Waiting  EventKind = "waiting"  // for a task
+	Began    EventKind = "began"    // a job
+	Said     EventKind = "said"     // what the agent wrote last
+	Asked    EventKind = "asked"    // people for a permission
+	Done     EventKind = "done"     // and reported so
+	Review   EventKind = "review"   // reported done, and waits for a review
+	Failed   EventKind = "failed"   // or given back by the agent
+	Parked   EventKind = "parked"   // for an answer
+	Lost     EventKind = "lost"     // the claim was taken away
+	Returned EventKind = "returned" // without a failure
+	Trouble  EventKind = "trouble"  // of the slot
+	Over     EventKind = "over"     // the slot has ended
+)
+
+// A Runner runs agents.
+type Runner struct {
+	o     Options
+	run   string // the name of this run, in the marker of all its processes
+	dir   string // where the worktrees of the slots are
+	tasks chan struct{}
+
+	mu      sync.Mutex
+	results []Result
+	resting map[string]time.Time // until when agents rest whose account has reached its limit
+}
+
+// A Result is how a job ended.
+type Result struct {
+	Task  board.ID
+	Title string
+	Kind  EventKind
+	// Branch is where the work is; empty if there is nothing to merge.
+	Branch string
+	// Rested is set if the task was given back because the agent's account has reached its limit.
+	Rested bool
+}
+
+// New returns a runner.
+func New(o *Options) *Runner {
+	r := &Runner{resting: map[string]time.Time{}, o: *o, run: "w" + strconv.Itoa(os.Getpid()) + "-" + board.NewNonce()}
+	r.dir = o.Repo.Root + ".worktrees"
+	if main, ok := git.Main(o.Repo.Common); ok { // it may be bare
+		r.dir = main.Root + ".worktrees"
+	}
+	if r.o.Report == nil {
+		r.o.Report = func(Event) {}
+	}
+	if o.MaxTasks > 0 {
+		r.tasks = make(chan struct{}, o.MaxTasks)
+	}
+	return r
+}
+
+// Results are the jobs that have ended, in their order.
+func (r *Runner) Results() []Result {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]Result(nil), r.results...)
+}
+
+// Run keeps the slots busy until there is nothing to do, or until drain ends: then the slots
+// finish what they have. When ctx ends, they end it at once, and their tasks are given back.
+func (r *Runner) Run(ctx, drain context.Context) error {
+	unlock, err := r.begin()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	slots, err := r.takeSlots(ctx)
+	if err != nil {
+		return err
+	}
+	r.recoverOthers(ctx)
+	var wg sync.WaitGroup
+	errs := make([]error, len(slots))
+	for n, s := range slots {
+		wg.Go(func() {
+			defer s.unlock()
+			errs[n] = s.run(ctx, drain)
+			if errs[n] != nil {
+				s.report(Trouble, errs[n].Error())
+			}
+			s.report(Over, "")
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// begin notes the run, so that a later one can end what is left of it, and ends what is left of
+// earlier ones.
+func (r *Runner) begin() (unlock func(), err error) {
+	for _, dir := range []string{filepath.Dir(r.slotsDir()), r.slotsDir()} {
+		if err := plainDir(dir); err != nil {
+			return nil, err
+		}
+	}
+	dir := filepath.Join(r.o.State, "runs")
+	if err := os.MkdirAll(r.o.State, 0o700); err != nil {
+		return nil, err
+	}
+	if err := plainDir(dir); err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		free, ok, err := proc.TryLock(path)
+		if err != nil || !ok {
+			continue // it runs
+		}
+		if n := proc.EndRun(e.Name()); n > 0 {
+			r.o.Report(Event{Kind: Trouble, Text: fmt.Sprintf("%d processes of an earlier run that had died were ended", n)})
+		}
+		_ = os.Remove(path)
+		free()
+	}
+	path := filepath.Join(dir, r.run)
+	free, ok, err := proc.TryLock(path)
+	if err != nil || !ok {
+		return nil, fmt.Errorf("%q cannot be locked: %w", path, err)
+	}
+	return func() {
+		_ = os.Remove(path)
+		free()
+	}, nil
+}
+
+// takeSlots takes the first slots that no other runner has.
+func (r *Runner) takeSlots(ctx context.Context) ([]*slot, error) {
+	dir := r.slotsDir()
+	var slots []*slot
+	for n := 1; len(slots) < len(r.o.Agents); n++ {
+		name := "slot-" + strconv.Itoa(n)
+		unlock, ok, err := proc.TryLock(filepath.Join(dir, name+".lock"))
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			continue
+		}
+		s := r.slot(name, unlock)
+		busy, err := s.busy(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if busy != "" {
+			r.o.Report(Event{Slot: name, Kind: Trouble, Text: fmt.Sprintf("%s works in %q: this slot is left alone", busy, s.dir)})
+			defer unlock()
+			continue
+		}
+		s.agent, s.seat = r.o.Agents[len(slots)], r.o.Seat(s.dir)
+		slots = append(slots, s)
+	}
+	return slots, nil
+}
+
+// slotsDir is where slots keep what they remember.
+func (r *Runner) slotsDir() string { return filepath.Join(r.o.Repo.Common, "bossman", "slots") }
+
+// slot returns a slot that this process has locked.
+func (r *Runner) slot(name string, unlock func()) *slot {
+	s := &slot{r: r, name: name, dir: filepath.Join(r.dir, name), unlock: unlock, file: filepath.Join(r.slotsDir(), name+".json")}
+	s.remember()
+	return s
+}
+
+// recoverOthers stores what dead runs left in slots that nobody has now.
+func (r *Runner) recoverOthers(ctx context.Context) {
+	files, _ := filepath.Glob(filepath.Join(r.slotsDir(), "slot-*.json"))
+	for _, f := range files {
+		name := strings.TrimSuffix(filepath.Base(f), ".json")
+		unlock, ok, err := proc.TryLock(filepath.Join(r.slotsDir(), name+".lock"))
+		if err != nil || !ok {
+			continue
+		}
+		s := r.slot(name, unlock)
+		s.agent = nobody{}
+		if busy, err := s.busy(ctx); err == nil && busy == "" {
+			if err := s.recover(ctx); err != nil {
+				s.report(Trouble, err.Error())
+			}
+		}
+		unlock()
+	}
+}
+
+// nobody is the agent of a slot that is only looked at.
+type nobody struct{ agent.Agent }
+
+func (nobody) Name() string { return "" }
+
+// mind starts a process under a minder.
+func (r *Runner) mind(cmd *exec.Cmd) (*proc.Minded, error) {
+	return proc.Mind(cmd, r.o.Self, r.run, r.o.Limits.Grace)
+}
+
+// take takes one of the tasks that may still be begun, and reports whether there is one.
+func (r *Runner) take() bool {
+	if r.tasks == nil {
+		return true
+	}
+	select {
+	case r.tasks <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+// untake gives back what take took.
+func (r *Runner) untake() {
+	if r.tasks != nil {
+		<-r.tasks
+	}
+}
+
+// rests returns until when an agent rests.
+func (r *Runner) rests(name string) time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.resting[name]
+}
+
+// rest lets all slots of an agent rest until its account may be used again.
+func (r *Runner) rest(name string, until time.Time) time.Time {
+	if until.IsZero() {
+		until = time.Now().Add(limitPause)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if until.After(r.resting[name]) {
+		r.resting[name] = until
+	}
+	return r.resting[name]
+}
+
+// limitPause is how long agents rest if nobody says when a limit ends.
+const limitPause = 5 * time.Minute

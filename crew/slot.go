@@ -1,0 +1,185 @@
+package crew
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/crew/agent"
+	"github.com/go-json-experiment/json"
+)
+
+// A slot works on one task after the other.
+type slot struct {
+	r      *Runner
+	name   string
+	dir    string // its worktree
+	file   string // where kept is
+	unlock func()
+	agent  agent.Agent
+	seat   Seat
+	kept   kept
+	faults int // jobs in a row that the environment ended
+}
+
+// kept is what a slot remembers between runs.
+type kept struct {
+	// Worker is its name on the board.
+	Worker string `json:"worker,omitzero"`
+	// Task and Attempt are those of the job that has its files in the worktree, and no snapshot
+	// of its end yet.
+	Task    string `json:"task,omitzero"`
+	Attempt int    `json:"attempt,omitzero"`
+	Branch  string `json:"branch,omitzero"`
+	Title   string `json:"title,omitzero"`
+}
+
+const (
+	// waitTask is how long one request waits for a task.
+	waitTask = 40 * time.Second
+	// retryFirst and retryLast are the pauses after an error of the board.
+	retryFirst, retryLast = time.Second, 30 * time.Second
+	// faultPause is the pause after the first of them.
+	faultPause = 2 * time.Second
+	// maxFaults is how many jobs in a row may end for reasons of the environment.
+	maxFaults = 3
+)
+
+// run works until there is nothing to do.
+func (s *slot) run(ctx, drain context.Context) error {
+	if err := s.recover(ctx); err != nil {
+		return err
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		_ = s.r.o.Board.Leave(ctx, s.seat.Actor.Owner) // the lease ends anyway
+	}()
+	for drain.Err() == nil && ctx.Err() == nil && s.r.take() {
+		if d := time.Until(s.r.rests(s.agent.Name())); d > 0 {
+			s.rest(drain, d)
+		}
+		h, err := s.next(ctx, drain)
+		if h == nil {
+			s.r.untake()
+			return err
+		}
+		res := s.work(ctx, h)
+		s.r.mu.Lock()
+		s.r.results = append(s.r.results, res)
+		s.r.mu.Unlock()
+		if res.Rested {
+			s.r.untake() // it was not worked on
+		}
+		if res.Kind != Returned || res.Rested {
+			s.faults = 0
+		} else if s.faults++; s.faults == maxFaults && ctx.Err() == nil {
+			return fmt.Errorf("%s has stopped: %d tasks in a row could not be worked on", s.name, maxFaults)
+		}
+		if s.faults > 0 {
+			s.rest(drain, time.Duration(s.faults)*faultPause)
+		}
+	}
+	return nil
+}
+
+// next waits for a task. It returns nil if there is nothing to do any more.
+func (s *slot) next(ctx, drain context.Context) (*board.Handout, error) {
+	s.report(Waiting, "")
+	pause := retryFirst
+	for drain.Err() == nil && ctx.Err() == nil {
+		actor := s.seat.Actor
+		actor.Worker = s.kept.Worker
+		h, err := s.r.o.Board.Next(drain, actor, board.Wish{
+			Worker: s.kept.Worker, Projects: []string{s.r.o.Project}, Wait: s.patience(),
+		})
+		if err == nil {
+			s.kept.Worker = h.Claim.Worker.Name
+			return h, s.keep()
+		}
+		_, nothing := errors.AsType[*board.Nothing](err)
+		_, taken := errors.AsType[*board.HeldError](err)
+		_, stopped := errors.AsType[*board.StoppedError](err)
+		switch {
+		case drain.Err() != nil:
+			return nil, nil
+		case nothing && s.r.o.UntilEmpty:
+			empty, err := s.r.empty(ctx)
+			if err == nil && empty {
+				return nil, nil
+			}
+			continue
+		case nothing:
+			continue
+		case stopped:
+			return nil, err
+		case s.kept.Worker != "" && (taken || errors.Is(err, board.ErrInvalid)):
+			s.kept.Worker = "" // it is a new worker
+			continue
+		case errors.Is(err, board.ErrInvalid), errors.Is(err, board.ErrDenied), errors.Is(err, board.ErrNotFound):
+			return nil, err
+		}
+		s.report(Trouble, fmt.Sprintf("the board gives no task: %v; next try in %v", err, pause))
+		s.rest(drain, pause)
+		pause = min(2*pause, retryLast)
+	}
+	return nil, nil
+}
+
+// rest waits for a while, or until the slot has to end.
+func (s *slot) rest(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// patience is how long a request waits. A runner that ends when nothing is left has to look.
+func (s *slot) patience() time.Duration {
+	if s.r.o.UntilEmpty {
+		return time.Second
+	}
+	return waitTask
+}
+
+// empty reports whether nothing is left that could be worked on without people.
+func (r *Runner) empty(ctx context.Context) (bool, error) {
+	sum, err := r.o.Board.Summary(ctx, r.o.Project)
+	c := sum.Counts
+	return err == nil && c.Ready+c.Later+c.Status[board.InProgress] == 0, err
+}
+
+// remember reads what the slot remembers. Without it the slot has a new name.
+func (s *slot) remember() {
+	if text, err := readKept(s.file); err == nil {
+		_ = json.Unmarshal(text, &s.kept)
+	}
+}
+
+// busy returns the task of another worker that works in the slot's worktree, empty if there is
+// none: after a run was killed, an agent may have been told to go on there.
+func (s *slot) busy(ctx context.Context) (string, error) {
+	claims, err := s.r.o.Board.Claims(ctx, board.ClaimFilter{Project: s.r.o.Project})
+	for _, c := range claims {
+		if c.Owner != s.seat.Actor.Owner && c.Where.Clone == s.r.o.Repo.CloneID() && (c.Where.Dir == s.dir || s.kept.Task != "" && c.Task.String() == s.kept.Task) {
+			return c.Task.String(), nil
+		}
+	}
+	return "", err
+}
+
+// keep writes what the slot remembers.
+func (s *slot) keep() error {
+	text, err := json.Marshal(s.kept)
+	if err != nil {
+		return err
+	}
+	return replace(s.file, text)
+}
+
+// report tells what happened in the slot itself.
+func (s *slot) report(kind EventKind, text string) {
+	s.r.o.Report(Event{Slot: s.name, Agent: s.agent.Name(), Worker: s.kept.Worker, Kind: kind, Text: text})
+}

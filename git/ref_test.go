@@ -1,0 +1,49 @@
+package git_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/bossman-dev/bossman/git"
+)
+
+// HEAD and refs that are symbolic links are read as git reads them, unless they lead to a file
+// outside: its digits would be shown as a commit.
+func TestHead_links(t *testing.T) {
+	secret := strings.Repeat("5ec7e7", 10) + "5ec7"
+	for _, c := range []struct {
+		name, script, branch string
+		commit               bool // it is that of main
+	}{
+		{"HEAD names a branch", "ln -sf refs/heads/main HEAD", "main", true},
+		{"a branch names another", "ln -s refs/heads/main refs/heads/other && echo ref: refs/heads/other > HEAD", "other", true},
+		{"HEAD of another repository", "cp -R . ../../repo2 && ln -sf ../../repo2/HEAD HEAD", "main", true},
+		{"HEAD leads outside", "ln -sf ../../secret HEAD", "", false},
+		{"HEAD leads outside, by a name like a branch's", "ln -sf refs/../../../secret HEAD", "", false},
+		{"HEAD leads into the worktree", "cp ../../secret ../digits && ln -sf ../digits HEAD", "", false},
+		{"a branch leads outside", "ln -sf ../../../../secret refs/heads/main", "main", false},
+		{"branches are outside", "mkdir ../../out && cp ../../secret ../../out/main && rm -r refs/heads && ln -s ../../../out refs/heads", "main", false},
+		{"packed refs are outside", `rm refs/heads/main && echo "$(cat ../../secret) refs/heads/main" > ../../packed && ln -s ../../packed packed-refs`, "main", false},
+	} {
+		r, dir := newRepo(t)
+		main := sh(t, dir, "git rev-parse main")
+		if err := os.WriteFile(filepath.Join(filepath.Dir(dir), "secret"), []byte(secret), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		sh(t, r.Dir, c.script)
+		want := git.Head{Branch: c.branch}
+		if c.commit {
+			want.Commit = main
+		}
+		if got, err := r.Head(); got != want || err == nil && want == (git.Head{}) {
+			t.Errorf("%s: Head = %+v, %v, want %+v", c.name, got, err, want)
+		}
+		for _, tip := range r.Tips() {
+			if tip != main {
+				t.Errorf("%s: Tips has %s", c.name, tip)
+			}
+		}
+	}
+}

@@ -1,0 +1,111 @@
+package boardtext
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bossman-dev/bossman/internal/boardjson"
+	"github.com/bossman-dev/bossman/internal/console"
+)
+
+// InboxTable prints entries of the inbox, one per line.
+func InboxTable(a *console.Console, in []boardjson.InboxEntry, now time.Time) {
+	var rows []console.Row
+	for _, e := range in {
+		kind := e.Kind
+		switch {
+		case e.Kind == "question" && e.Task != "":
+			kind = e.Task
+		case e.Kind == e.ID:
+			kind = ""
+		}
+		rows = append(rows, console.Row{console.Cyan.Cell(e.ID), entryStyle(e.Kind).Cell(strings.ReplaceAll(kind, "_", "-")), console.Text(e.Title), console.Dim.Cell(Ago(now, e.Since))})
+	}
+	a.Table("  ", []console.Column{{}, {}, {Flex: true}, {Right: true, Drop: 1}}, rows)
+}
+
+func entryStyle(kind string) console.Style {
+	switch kind {
+	case "failed", "stuck":
+		return console.Red
+	case "review":
+		return console.Yellow
+	}
+	return ""
+}
+
+// InboxEntry prints one entry of the inbox in full.
+func InboxEntry(a *console.Console, e boardjson.InboxEntry, now time.Time) {
+	head := a.Styled(console.Cyan, e.ID)
+	var facts []string
+	if e.Kind != "question" && e.Kind != e.ID {
+		facts = append(facts, strings.ReplaceAll(e.Kind, "_", "-"))
+	} else if e.Task != "" {
+		facts = append(facts, "about "+e.Task)
+	}
+	if q := e.Asked; q != nil && q.Worker != "" {
+		facts = append(facts, "from "+console.OneLine(q.Worker))
+	}
+	if age := Ago(now, e.Since); age != "" {
+		facts = append(facts, age)
+	}
+	byDefault := ""
+	if e.Asked != nil {
+		byDefault = e.Asked.Default
+	}
+	if e.Kind == "question" && e.Detail != "" && e.Detail != "default: "+byDefault {
+		facts = append(facts, console.OneLine(e.Detail))
+	}
+	if q := e.Asked; q != nil && q.HumanOnly {
+		facts = append(facts, "for people only")
+	}
+	if q := e.Asked; q != nil && q.AskerLeft {
+		left := "its asker has left: nobody waits for the answer"
+		if e.Task != "" {
+			left = "its asker has left: the next worker of " + e.Task + " gets the answer"
+		}
+		facts = append(facts, left)
+	}
+	a.Linef("%s  %s", head, a.Styled(console.Dim, strings.Join(facts, " · ")))
+	if e.Asked != nil {
+		for _, q := range e.Asked.Earlier {
+			a.Field("  ", console.Dim.Cell("earlier, "+q.ID+":"), console.Text(q.Text))
+			if q.Answer == "" {
+				a.Linef("  %s", a.Styled(console.Dim, "("+q.State+")"))
+			} else {
+				a.Field("  ", console.Dim.Cell("the answer:"), console.Text(q.Answer))
+			}
+		}
+	}
+	if e.Kind == "check" {
+		a.Paragraph("  ", e.Title)
+	} else {
+		a.Quoted("  ", e.Title)
+	}
+	if e.Detail != "" && e.Kind != "question" {
+		if ours := strings.TrimSuffix(e.Detail, e.Said); ours != "" {
+			a.Paragraph("  ", console.OneLine(ours))
+		}
+		if e.Said != "" {
+			a.Quoted("  ", e.Said)
+		}
+	}
+	if q := e.Asked; q != nil {
+		for i, option := range q.Options {
+			if option == q.Default {
+				option += "  (default)"
+			}
+			a.Field("    ", console.Text(fmt.Sprintf("%d.", i+1)), console.Text(option))
+		}
+		if byDefault != "" && !slices.Contains(q.Options, byDefault) {
+			a.Field("    ", console.Dim.Cell("default:"), console.Text(byDefault))
+		}
+	}
+	command := e.Command
+	if e.Cancel != "" {
+		command += ", or: " + e.Cancel
+	}
+	a.Linef("  %s", a.Styled(console.Dim, command))
+}

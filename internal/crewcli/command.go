@@ -1,0 +1,186 @@
+// Package crewcli is bossman work: it runs a crew of agents, and shows what they do.
+package crewcli
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"runtime"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/bossman-dev/bossman/crew"
+	"github.com/bossman-dev/bossman/crew/agent"
+	"github.com/bossman-dev/bossman/internal/console"
+	"github.com/bossman-dev/bossman/proc"
+	"github.com/spf13/cobra"
+)
+
+// A Shop is where a crew works: a board and a repository.
+type Shop struct {
+	// Options are those of a runner, without agents.
+	Options crew.Options
+	// Untrusted is set if the project has a check that nobody has accepted.
+	Untrusted bool
+	// Run does the board's background work until its context ends.
+	Run   func(ctx context.Context) error
+	Close func()
+}
+
+// Minder returns the command of the process between bossman work and an agent; see package proc.
+func Minder() *cobra.Command {
+	return &cobra.Command{
+		Use: "minder", Hidden: true, DisableFlagParsing: true,
+		RunE: func(_ *cobra.Command, args []string) error { return proc.RunMinder(args) },
+	}
+}
+
+// flags are those of bossman work.
+type flags struct {
+	slots      int
+	untilEmpty bool
+	maxTasks   int
+	maxTime    time.Duration
+	maxSilence time.Duration
+	agents     []string
+	permission string
+	project    bool
+}
+
+// Command returns bossman work. open opens the shop of the working directory.
+func Command(out *console.Console, open func(ctx context.Context) (*Shop, error)) *cobra.Command {
+	var f flags
+	cmd := &cobra.Command{
+		Use: "work [-- COMMAND…]", Short: "Run agents on the tasks of the board",
+		Long: `Work runs agents: each slot takes a task, prepares a worktree for it, and starts the
+command there. When the command ends, its last state is kept as a commit under refs/bossman
+and on the branch bossman/TASK, and the slot takes the next task. Waiting for a task starts
+no agent.
+
+With --agent claude or codex the slots run Claude Code or Codex, which get the board's tools;
+with several agents, separated by commas, the slots take turns. What stands after -- is then the command of
+the slots with the agent "command".
+
+The command finds its task in the files that BOSSMAN_PROMPT (text) and BOSSMAN_TASK_FILE
+(JSON) name, and reports with bossman done, fail, note and ask, or over MCP with
+bossman mcp --join. If it ends without a report, that is a failure of the attempt.
+
+An interrupt lets the agents finish what they have; a second one ends them at once and gives
+their tasks back.`,
+		Example: "  bossman work -n 4 -- ./agent.sh\n  bossman work -n 4 --agent claude --until-empty",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return run(cmd.Context(), out, open, f, args)
+		},
+	}
+	fl := cmd.Flags()
+	fl.IntVarP(&f.slots, "slots", "n", 1, "how many agents work at once")
+	fl.StringSliceVar(&f.agents, "agent", nil, "the agents of the slots: command, claude, codex; default command")
+	fl.StringVar(&f.permission, "permission-mode", "", "Claude Code's permission mode (default acceptEdits)")
+	fl.BoolVar(&f.project, "project-settings", false, "let Claude Code use the settings, hooks and MCP servers of the repository")
+	fl.BoolVar(&f.untilEmpty, "until-empty", false, "end when nothing is left that can be done without people")
+	fl.IntVar(&f.maxTasks, "max-tasks", 0, "end after so many tasks")
+	fl.DurationVar(&f.maxTime, "max-time", 0, "how long an agent may work on a task")
+	fl.DurationVar(&f.maxSilence, "max-silence", crew.DefaultLimits.Silence, "how long an agent may give no sign of work: no output and no call")
+	return cmd
+}
+
+// team returns the agents that the flags name. words are the command.
+func (f flags) team(words []string) (agents []agent.Agent, err error) {
+	names := f.agents
+	if len(names) == 0 {
+		names = []string{"command"}
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		var a agent.Agent
+		switch name {
+		case "command":
+			if len(words) == 0 {
+				return nil, console.Usagef("name the command of an agent after --, or another agent with --agent")
+			}
+			a, err = agent.Command(words)
+		case "claude":
+			a, err = agent.Claude(agent.ClaudeOptions{Join: []string{self, "mcp", "--join"}, Mode: f.permission, Project: f.project})
+		case "codex":
+			a, err = agent.Codex(agent.CodexOptions{Join: []string{self, "mcp", "--join"}})
+		default:
+			return nil, console.Usagef("--agent is command, claude or codex, not %q", name)
+		}
+		if err != nil {
+			return nil, console.Errorf(console.NotFound, "name a program that is there", "the agent cannot be run: %w", err)
+		}
+		agents = append(agents, a)
+	}
+	if len(words) > 0 && !slices.Contains(names, "command") {
+		return nil, console.Usagef("no slot runs %q: add command to --agent", words[0])
+	}
+	return agents, nil
+}
+
+// run runs a crew until it has nothing to do, or is interrupted.
+func run(ctx context.Context, out *console.Console, open func(ctx context.Context) (*Shop, error), f flags, words []string) error {
+	if f.slots < 1 || f.slots > 100 {
+		return console.Usagef("-n is between 1 and 100, not %d", f.slots)
+	}
+	if err := out.RefuseAgent(); err != nil {
+		return err
+	}
+	if runtime.GOOS == "windows" {
+		return console.Errorf(console.Unavailable, "run it in WSL", "there is no bossman work on Windows yet")
+	}
+	agents, err := f.team(words)
+	if err != nil {
+		return err
+	}
+	shop, err := open(ctx)
+	if err != nil {
+		return err
+	}
+	defer shop.Close()
+	o := shop.Options
+	for n := range f.slots {
+		o.Agents = append(o.Agents, agents[n%len(agents)])
+	}
+	o.UntilEmpty, o.MaxTasks = f.untilEmpty, f.maxTasks
+	o.Limits.Job, o.Limits.Silence = f.maxTime, f.maxSilence
+	show := newDisplay(out)
+	o.Report = show.event
+	if shop.Untrusted {
+		out.Infof("The project's check does not run, because nobody has accepted it: bossman trust")
+	}
+
+	hard, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	go func() {
+		for n := range 2 {
+			select {
+			case <-signals:
+			case <-hard.Done():
+				return
+			}
+			if n == 0 {
+				show.notice("Agents finish what they have; interrupt again to end them at once.")
+			}
+		}
+		cancel()
+	}()
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	upkeep, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	wg.Go(func() { _ = shop.Run(upkeep) })
+	wg.Go(func() { show.run(upkeep) })
+
+	r := crew.New(&o)
+	err = r.Run(hard, ctx)
+	show.end(r.Results())
+	return err
+}

@@ -1,0 +1,199 @@
+//go:build linux
+
+package proc
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// family starts a process of its own, one that has left the group, one that has left the group
+// and its parent, and one that has also cleared its environment, and prints
+// their process ids, that of the last with a 0 before it.
+const family = `sleep 301 & echo $!
+setsid sh -c 'echo $$; exec sleep 302' &
+(setsid sh -c 'echo $$; exec sleep 303' &)
+(env -i /usr/bin/setsid /bin/sh -c 'echo 0$$; exec sleep 304' &)
+`
+
+// mind starts a script under a minder and returns the process ids that it prints. The script's
+// standard input ends when these were read.
+func mind(t *testing.T, script string, lines int, grace time.Duration) (*Minded, []int) {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	hold, release, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release.Close()
+	cmd := exec.Command("sh", "-c", script)
+	cmd.Stdin, cmd.Stdout = hold, w
+	m, err := Mind(cmd, []string{os.Args[0], "minder"}, "test", grace)
+	hold.Close()
+	w.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Kill() })
+	return m, readPids(t, r, lines)
+}
+
+// readPids reads process ids, and puts the one with a 0 before it last.
+func readPids(t *testing.T, r *os.File, lines int) (pids []int) {
+	t.Helper()
+	var cleared []int
+	in := bufio.NewScanner(r)
+	for range lines {
+		if !in.Scan() {
+			t.Fatalf("the script printed %d process ids, want %d", len(pids), lines)
+		}
+		pid, err := strconv.Atoi(strings.TrimSpace(in.Text()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasPrefix(in.Text(), "0") {
+			cleared = []int{pid}
+		} else {
+			pids = append(pids, pid)
+		}
+	}
+	return append(pids, cleared...)
+}
+
+// runs reports whether a process runs: it is there, and no zombie.
+func runs(pid int) bool {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	return err == nil && !strings.Contains(string(stat), ") Z ")
+}
+
+func noneRuns(t *testing.T, pids []int) {
+	t.Helper()
+	for _, pid := range pids {
+		if runs(pid) {
+			t.Errorf("process %d still runs", pid)
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+}
+
+// TestMind_exit: when the process exits, nothing that it started is left, and its exit status is
+// told.
+func TestMind_exit(t *testing.T) {
+	m, pids := mind(t, family+"cat; exit 7", 4, time.Second)
+	if end := m.Wait(); end.Exit != 7 || end.Signal != "" || end.Left != 0 || end.Err != nil {
+		t.Errorf("Wait = %+v, want exit status 7", end)
+	}
+	noneRuns(t, pids)
+}
+
+// TestMind_end: End asks first.
+func TestMind_end(t *testing.T) {
+	m, pids := mind(t, "trap 'exit 3' TERM\n"+family+"while :; do sleep 0.05; done", 4, 5*time.Second)
+	if end := m.End(); end.Exit != 3 {
+		t.Errorf("End = %+v, want exit status 3 of the trap", end)
+	}
+	noneRuns(t, pids)
+}
+
+// TestMind_kill: what does not listen is killed after the grace period.
+func TestMind_kill(t *testing.T) {
+	m, pids := mind(t, "trap '' TERM\n"+family+"while :; do sleep 0.05; done", 4, 100*time.Millisecond)
+	if end := m.End(); end.Signal != "killed" {
+		t.Errorf("End = %+v, want killed", end)
+	}
+	noneRuns(t, pids)
+}
+
+// TestMind_agentKilled: a process that is killed leaves nothing behind.
+func TestMind_agentKilled(t *testing.T) {
+	m, pids := mind(t, family+"sleep 305", 4, time.Second)
+	if err := syscall.Kill(m.Pid(), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if end := m.Wait(); end.Signal != "killed" || end.Err != nil {
+		t.Errorf("Wait = %+v, want killed", end)
+	}
+	noneRuns(t, pids)
+}
+
+// TestMind_minderKilled: without a minder the marker finds all but what has cleared its
+// environment.
+func TestMind_minderKilled(t *testing.T) {
+	m, pids := mind(t, family+"sleep 305", 4, time.Second)
+	if err := m.minder.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if end := m.Wait(); end.Err == nil {
+		t.Errorf("Wait = %+v, want an error", end)
+	}
+	noneRuns(t, append(pids[:3], m.Pid()))
+	_ = syscall.Kill(pids[3], syscall.SIGKILL)
+}
+
+// TestMind_killed: nothing outlives a program that is killed.
+func TestMind_killed(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "PROC_TEST_MINDED="+family+"sleep 306 & echo $!; wait")
+	cmd.Stdout = w
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	pids := readPids(t, r, 5)
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	for deadline := time.Now().Add(2 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		left := 0
+		for _, pid := range pids {
+			if runs(pid) {
+				left++
+			}
+		}
+		if left == 0 {
+			return
+		}
+	}
+	noneRuns(t, pids)
+}
+
+// TestMind_notThere: a program that cannot be started is an error that names it.
+func TestMind_notThere(t *testing.T) {
+	_, err := Mind(exec.Command("/nowhere/agent"), []string{os.Args[0], "minder"}, "test", time.Second)
+	if err == nil || !strings.Contains(err.Error(), "/nowhere/agent") {
+		t.Errorf("Mind = %v, want an error that names the program", err)
+	}
+}
+
+// TestEndRun ends what a dead program left.
+func TestEndRun(t *testing.T) {
+	cmd := exec.Command("sleep", "307")
+	cmd.Env = append(os.Environ(), Marker+"=deadrun.x")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = cmd.Wait() }()
+	for deadline := time.Now().Add(5 * time.Second); len(ofRun(Marker+"=deadrun.")) == 0 && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond)
+	}
+	if n := EndRun("deadrun"); n != 1 {
+		t.Errorf("EndRun = %d, want 1", n)
+	}
+	noneRuns(t, []int{cmd.Process.Pid})
+}

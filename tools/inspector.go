@@ -1,0 +1,88 @@
+package tools
+
+import (
+	"context"
+	"time"
+
+	"github.com/bossman-dev/bossman/board"
+)
+
+// An Inspector looks at the work where it is. A server that is not on that machine has
+// none, and then all evidence is what the worker claims.
+type Inspector interface {
+	// Begin is called when a task is handed out here.
+	Begin(ctx context.Context, w board.Work) error
+	// Place returns where the work of a claim is now. branch is a branch that the call
+	// names, or empty. The error is a *board.PlaceError if the work cannot be seen from here.
+	Place(ctx context.Context, w board.Work, branch string) (board.Where, error)
+	// Moved reports whether another branch is checked out at a place than the one that is
+	// known of it. It costs little.
+	Moved(at board.Where) bool
+	// Look returns what there is now of the work that an earlier attempt left at a place. ok
+	// is false if it cannot be looked at from here.
+	Look(ctx context.Context, left board.Where) (s board.Sight, ok bool)
+	// Leftover returns which of some works comes first whose newest attempt left files that are
+	// not committed in the inspector's own worktree, and how many are there; -1 and 0 if there
+	// is none.
+	Leftover(ctx context.Context, works []board.Work) (first, files int)
+	// Strays returns where a worker that did not name its branch may have worked: what was made
+	// since the task was first handed out here, and is not taken, a few. until is when its last
+	// attempt ended.
+	Strays(ctx context.Context, w board.Work, until time.Time, taken func(board.Where) bool) []board.Where
+	// Apart returns the room for a worker beside the one at a place: with the branch that is
+	// asked for, unless that is taken.
+	Apart(at board.Where, branch string) board.Room
+	// Resolve replaces the names of commits in evidence with their full names.
+	Resolve(ctx context.Context, w board.Work, evidence []board.Evidence)
+	// Verify looks at evidence. It returns the pieces that it has seen, and a sentence
+	// for each piece that is false.
+	Verify(ctx context.Context, w board.Work, evidence []board.Evidence) (observed []board.Evidence, faults []string, err error)
+	// BranchOf returns the branch on which a commit of the evidence is checked out in another
+	// worktree than that of the work, empty if there is none.
+	BranchOf(ctx context.Context, w board.Work, evidence []board.Evidence) string
+	// Check runs the project's check on the work as it is now, or joins the run of it
+	// that is under way, and waits for d at most. It calls waiting when it begins to wait,
+	// which it does not without a check, and then every few seconds with the time that the
+	// check has run, or, until it begins, with what it waits for. The error may be a
+	// *board.PlaceError.
+	Check(ctx context.Context, w board.Work, d time.Duration, waiting func(took time.Duration, behind string)) (CheckResult, error)
+	// Command is the check that will run at a report, empty if there is none. why says why
+	// one that is configured will not run.
+	Command() (command, why string)
+	// End is called when a report was accepted, with what was observed.
+	End(ctx context.Context, w board.Work, observed []board.Evidence)
+}
+
+// A CheckResult is what an Inspector's check has come to.
+type CheckResult struct {
+	State CheckState
+	// Command is what was run, and Took how long it has run.
+	Command string
+	Took    time.Duration
+	// Behind is what it waits for if it has not begun, half a sentence.
+	Behind string
+	// Evidence is the proof of a green check, and Loose names files that it covers and that
+	// are not committed as they are; if files changed while it ran, it names those.
+	Evidence board.Evidence
+	Loose    []string
+	// Reason says what happened otherwise, such as "exit status 1".
+	Reason string
+	// Tail is the end of the output.
+	Tail string
+	// Run identifies the run, which several reports may have joined, and Tree what it judged.
+	Run, Tree string
+}
+
+// A CheckState is what a check says about the work.
+type CheckState string
+
+const (
+	CheckNone      CheckState = "none"       // no check is configured
+	CheckUntrusted CheckState = "untrusted"  // one is, but no person has accepted it
+	CheckGreen     CheckState = "green"      // it found the work good
+	CheckRed       CheckState = "red"        // it found a fault
+	CheckNotJudged CheckState = "not_judged" // it could not run, or did not end
+	CheckChanged   CheckState = "changed"    // files changed while it ran
+	CheckRunning   CheckState = "running"    // it has not ended yet
+	CheckStopped   CheckState = "stopped"    // it did not begin in time, or was stopped for another one
+)

@@ -1,0 +1,125 @@
+package tools
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/bossman-dev/bossman/board"
+)
+
+// strays finds where the earlier attempts at a task may have left work without naming the place: a
+// worker that makes a branch or a worktree of its own and dies has told nobody. What belongs to
+// other tasks is left out, and so is what the hand-out names anyway.
+func (t *Tools) strays(ctx context.Context, h *board.Handout, l left) []board.Where {
+	if t.o.Inspector == nil || h.Claim.IsReview() {
+		return nil
+	}
+	known := []board.Where{where(h)}
+	for _, p := range l.places {
+		known = append(known, p.Where)
+	}
+	return t.straysBefore(ctx, h.Dossier, h.Claim.Attempt, known)
+}
+
+// strayBranches are the branches among the strays of the attempts before one that reports.
+func (t *Tools) strayBranches(ctx context.Context, d board.Dossier, attempt int) (branches []string) {
+	var known []board.Where
+	for _, a := range d.Attempts {
+		known = append(known, a.Where)
+	}
+	for _, at := range t.straysBefore(ctx, d, attempt, known) {
+		if at.Branch != "" {
+			branches = append(branches, at.Branch)
+		}
+	}
+	return branches
+}
+
+// straysBefore finds the strays of the attempts before one. known are places that are not.
+func (t *Tools) straysBefore(ctx context.Context, d board.Dossier, attempt int, known []board.Where) []board.Where {
+	d.Attempts = slices.DeleteFunc(slices.Clone(d.Attempts), func(a board.Attempt) bool { return a.Attempt >= attempt })
+	if len(d.Attempts) == 0 {
+		return nil
+	}
+	var others []board.Where
+	read := false
+	taken := func(at board.Where) bool {
+		if !read { // there is a candidate, which is rare
+			read = true
+			var err error
+			if others, err = t.placesOfOthers(ctx, d.Task.ID); err != nil {
+				t.o.Logger.Warn("the places of other tasks are not known", "task", d.Task.ID, "err", err)
+			}
+		}
+		return isPlaceOf(known, at) || isPlaceOf(others, at) || isTaskBranch(at.Branch, d.Task.ID)
+	}
+	return t.o.Inspector.Strays(ctx, board.WorkOf(d), d.Attempts[len(d.Attempts)-1].EndedAt, taken)
+}
+
+// maxOthers is how many other tasks are looked at for their places.
+const maxOthers = 100
+
+// placesOfOthers returns where the workers of other open tasks of a project work or have worked.
+func (t *Tools) placesOfOthers(ctx context.Context, than board.ID) (places []board.Where, err error) {
+	claims, err := t.b.Claims(ctx, board.ClaimFilter{Project: than.Project})
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range claims {
+		if c.Task != than {
+			places = append(places, c.Where)
+		}
+	}
+	open, err := t.b.List(ctx, board.TaskFilter{
+		Projects: []string{than.Project}, Statuses: []board.Status{board.Pending, board.Waiting, board.InReview, board.Failed},
+	})
+	open = slices.DeleteFunc(open, func(o board.Task) bool { return o.Attempt == 0 || o.ID == than })
+	for _, o := range open[max(0, len(open)-maxOthers):] {
+		d, err := t.b.Get(ctx, o.ID, 1)
+		if err != nil {
+			return places, err
+		}
+		for _, a := range d.Attempts {
+			places = append(places, a.Where)
+		}
+	}
+	return places, err
+}
+
+// isPlaceOf reports whether a place is among those of others: by its branch, or, without one, by
+// its directory.
+func isPlaceOf(others []board.Where, at board.Where) bool {
+	return slices.ContainsFunc(others, func(o board.Where) bool {
+		if !o.SameClone(at) {
+			return false
+		}
+		if at.Branch != "" {
+			return o.Branch == at.Branch || o.Ordered == at.Branch
+		}
+		return o.Dir == at.Dir
+	})
+}
+
+// isTaskBranch reports whether a branch has the name that workers of another task are told.
+func isTaskBranch(branch string, than board.ID) bool {
+	name, number, ok := strings.Cut(branch, "-")
+	number, _, _ = strings.Cut(number, "-")
+	id, err := board.ParseID(name + "-" + number)
+	return ok && err == nil && id.Project == than.Project && id != than
+}
+
+// strayLines tells a worker where the last one may have worked without saying so.
+func (l left) strayLines() (lines []string) {
+	for _, at := range l.strays {
+		text := location(at)
+		if at.Dir == "" {
+			text += ", checked out nowhere"
+		}
+		lines = append(lines, "Perhaps its work: "+text+" (made since the task was first handed out)")
+	}
+	if len(lines) > 0 {
+		lines = append(lines, "Look there before you begin. If you go on with it, name its branch in every note and report.")
+	}
+	return lines
+}
