@@ -89,7 +89,7 @@ e2e: ## conformance suite, real clients, the board, a team's server, load, fault
 
 .PHONY: kills
 kills: ## kill -9 a hundred holders of a task, and an agent: nothing gets stuck (four minutes)
-	cd e2e && BOSSMAN_KILLS=100 $(GO) test -count=1 -timeout=20m -v -run '^TestKilled' $(TESTFLAGS) ./board
+	cd e2e && BOSSMAN_E2E_EXACT=1 BOSSMAN_KILLS=100 $(GO) test -count=1 -timeout=20m -v -run '^TestKilled' $(TESTFLAGS) ./board
 
 .PHONY: cuts
 cuts: ## cut 1,000 connections to PostgreSQL, before, inside and after each statement: nothing is lost, nobody holds a claim unknown (minutes)

@@ -8,10 +8,12 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/bossman-dev/bossman/e2e/internal/harness"
 )
 
 // longest is what a claim may take, however many others want one.
-const longest = 2 * time.Second
+var longest = harness.Bound(2 * time.Second)
 
 // size is a number of tasks: usual, or what the environment says.
 func size(t *testing.T, variable string, usual int) int {

@@ -14,7 +14,7 @@ import (
 )
 
 // handover is how long the task of a killed process may take to another agent.
-const handover = 2 * time.Second
+var handover = harness.Bound(2 * time.Second)
 
 // kills is how many processes TestKilled kills; make kills asks for 100.
 func kills(t *testing.T) int {
@@ -241,7 +241,7 @@ func TestKilled_next(t *testing.T) {
 	if said := s.cli(t, "next"); !strings.Contains(said, "web-1 is yours") {
 		t.Fatalf("bossman next said %s", said)
 	}
-	got := rival.call(t, "get_next_task", args{"wait_seconds": int(2 * handover / time.Second)})
+	got := rival.call(t, "get_next_task", args{"wait_seconds": 4})
 	if got.facts.Outcome != "none" || !strings.Contains(got.text, "Another worker has had web-1 for") {
 		t.Errorf("after the command another agent was told %q", got.text)
 	}

@@ -15,12 +15,11 @@ import (
 	"github.com/bossman-dev/bossman/e2e/internal/harness"
 )
 
-const (
-	// patience bounds everything that is waited for; machines can be busy.
-	patience = 60 * time.Second
-	// within is how soon after a promotion every replica takes writes again.
-	within = 5 * time.Second
-)
+// patience bounds everything that is waited for; machines can be busy.
+const patience = 60 * time.Second
+
+// within is how soon after a promotion every replica takes writes again.
+var within = harness.Bound(5 * time.Second)
 
 var programs *harness.Programs
 

@@ -14,13 +14,14 @@ import (
 	"time"
 
 	"github.com/bossman-dev/bossman/auth"
+	"github.com/bossman-dev/bossman/e2e/internal/harness"
 	"github.com/bossman-dev/bossman/mcp"
 	"github.com/jackc/pgx/v5"
 )
 
 // within is how long a key that has ended may still do something, anywhere. What we measure
 // is a third of it.
-const within = 5 * time.Second
+var within = harness.Bound(5 * time.Second)
 
 // A way is a way to end what a key may do.
 type way struct {
