@@ -45,6 +45,8 @@ var (
 	Get       = row(Verb{Name: "get", Tool: "get_task", Role: auth.Viewer})
 	Why       = row(Verb{Name: "why", Role: auth.Viewer})
 	Events    = row(Verb{Name: "events", Role: auth.Viewer})
+	Runs      = row(Verb{Name: "runs", Role: auth.Viewer})
+	Log       = row(Verb{Name: "log", Role: auth.Viewer})
 	Claims    = row(Verb{Name: "claims", Role: auth.Viewer})
 	Workers   = row(Verb{Name: "workers", Tool: "list_workers", Role: auth.Viewer, Hide: auth.Worker})
 	Questions = row(Verb{Name: "questions", Tool: "list_questions", Role: auth.Viewer, Hide: auth.Worker})
@@ -63,6 +65,7 @@ var (
 	GiveBack    = row(Verb{Name: "giveBack", Role: auth.Worker, Writes: true, Once: true})
 	Progress    = row(Verb{Name: "progress", Tool: "report_progress", Role: auth.Worker, Writes: true, Once: true})
 	Locate      = row(Verb{Name: "locate", Role: auth.Worker, Writes: true})
+	Record      = row(Verb{Name: "record", Role: auth.Worker, Writes: true})
 	Checked     = row(Verb{Name: "checked", Role: auth.Worker, Writes: true, Once: true})
 	Done        = row(Verb{Name: "done", Tool: "report_task_done", Direct: "reportTaskDone", Role: auth.Worker, Writes: true})
 	Fail        = row(Verb{Name: "fail", Tool: "report_task_failed", Role: auth.Worker, Writes: true})
@@ -107,6 +110,8 @@ type Board interface {
 	Get(ctx context.Context, id board.ID, events int) (board.Dossier, error)
 	Why(ctx context.Context, id board.ID) (board.Dossier, []board.Reason, error)
 	Events(ctx context.Context, id board.ID, after int64, limit int) ([]board.Event, error)
+	Runs(ctx context.Context, id board.ID) ([]board.Run, error)
+	Log(ctx context.Context, id board.ID, attempt int, after int64) ([]board.LogPart, error)
 	Claims(ctx context.Context, f board.ClaimFilter) ([]board.Claim, error)
 	Workers(ctx context.Context, since time.Duration) ([]board.Worker, time.Time, error)
 	Questions(ctx context.Context, f board.QuestionFilter) ([]board.Question, error)
@@ -121,6 +126,7 @@ type Board interface {
 	GiveBack(ctx context.Context, a board.Actor, h board.Handle) error
 	Progress(ctx context.Context, a board.Actor, h board.Handle, n board.Note) (board.Notice, error)
 	Locate(ctx context.Context, a board.Actor, h board.Handle, w board.Where) error
+	Record(ctx context.Context, a board.Actor, r board.Run, log ...board.LogPart) error
 	Checked(ctx context.Context, a board.Actor, h board.Handle, r board.CheckRun) (board.CheckOutcome, error)
 	Done(ctx context.Context, a board.Actor, h board.Handle, r board.Report) (board.Outcome, error)
 	Fail(ctx context.Context, a board.Actor, h board.Handle, f board.Failure) (board.Outcome, error)

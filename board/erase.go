@@ -100,6 +100,9 @@ func (c *change) eraseAll(t *Task, e Erasure) error {
 			return err
 		}
 	}
+	if err := c.tx.EraseRuns(t.ID); err != nil {
+		return err
+	}
 	for _, q := range d.Questions {
 		if err := c.tx.EraseQuestion(q.erased(true, true)); err != nil {
 			return err

@@ -74,8 +74,8 @@ func (b *Board) Export(ctx context.Context, slug string, emit func(line []byte) 
 	return b.exportQuestions(ctx, slug, out)
 }
 
-// exportRecord writes a task, its links to those that it depends on, its attempts and its
-// events.
+// exportRecord writes a task, its links to those that it depends on, its attempts, their runs
+// and its events.
 func exportRecord(rec Record, out func(any) error) error {
 	if err := out(newTaskLine(rec.Task, rec.Doc)); err != nil {
 		return err
@@ -87,6 +87,11 @@ func exportRecord(rec Record, out func(any) error) error {
 	}
 	for _, a := range rec.Attempts {
 		if err := out(newAttemptLine(a)); err != nil {
+			return err
+		}
+	}
+	for _, r := range rec.Runs {
+		if err := out(newRunLine(r)); err != nil {
 			return err
 		}
 	}

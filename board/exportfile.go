@@ -43,6 +43,7 @@ type exportFile struct {
 	children             map[ID][]int
 	events               map[ID][]eventLine
 	attempts             map[ID][]Attempt // of a task, with its id in the file
+	runs                 map[Handle]Run
 	// questions are by their task; those of the zero ID belong to none.
 	questions map[ID][]questionLine
 }
@@ -52,7 +53,7 @@ type exportFile struct {
 func readExport(lines iter.Seq2[[]byte, error]) (*exportFile, error) {
 	f := &exportFile{
 		index: map[ID]int{}, blockers: map[ID][]ID{}, dependents: map[ID][]ID{}, children: map[ID][]int{},
-		events: map[ID][]eventLine{}, attempts: map[ID][]Attempt{}, questions: map[ID][]questionLine{},
+		events: map[ID][]eventLine{}, attempts: map[ID][]Attempt{}, runs: map[Handle]Run{}, questions: map[ID][]questionLine{},
 	}
 	no := 0
 	for line, err := range lines {
@@ -94,6 +95,8 @@ func (f *exportFile) add(line []byte) error {
 		return f.addLink(line)
 	case "attempt":
 		return f.addAttempt(line)
+	case "run":
+		return f.addRun(line)
 	case "question":
 		return f.addQuestion(line)
 	case "event":

@@ -251,8 +251,16 @@ func (im *importing) task(c *change, p Project, i int, to func(ID) (ID, bool), q
 		if a.EndedAt.IsZero() { // its claim did not come along
 			continue
 		}
+		run, ran := im.file.runs[a.Handle]
 		a.Task, a.Worker = id, im.worker(a.Worker)
 		if err := c.tx.InsertAttempt(a); err != nil {
+			return err
+		}
+		if !ran {
+			continue
+		}
+		run.Claim = a.Handle
+		if err := putRun(c.tx, run, logParts(run.Log)); err != nil {
 			return err
 		}
 	}

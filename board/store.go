@@ -82,6 +82,11 @@ type Reader interface {
 	// Counts counts the tasks of the projects (nil: all) by state.
 	Counts(projects []string) (Counts, error)
 
+	// Runs lists the runs of a task, oldest first. If the task does not exist, it has none.
+	Runs(id ID) ([]Run, error)
+	// Log lists the parts of the log of an attempt with a No above after.
+	Log(id ID, attempt int, after int64) ([]LogPart, error)
+
 	// Standing reads what a worker has. For an unknown worker it returns a zero
 	// Standing and no error.
 	Standing(w WorkerID) (Standing, error)
@@ -215,6 +220,11 @@ type Tx interface {
 	ExpiredReviews(limit int) ([]Claim, error)
 	InsertAttempt(a Attempt) error
 	UpdateAttempt(a Attempt) error
+	// PutRun creates or replaces the run of an attempt.
+	PutRun(r Run) error
+	// PutLog adds a part to the log of an attempt, unless it has one with that No. Then it
+	// deletes the oldest parts, so that those that are left take at most MaxLog.
+	PutLog(id ID, attempt int, p LogPart) error
 	// PutWorker creates or replaces a worker.
 	PutWorker(w Worker) error
 	// Seen sets LastSeen of a worker to the time now.
@@ -253,6 +263,8 @@ type Tx interface {
 	EraseEvent(e Event) error
 	// EraseQuestion writes the texts of a question, whatever its state.
 	EraseQuestion(q Question) error
+	// EraseRuns deletes the logs and the sessions of a task's runs.
+	EraseRuns(id ID) error
 	// EraseAnswers replaces a text in the answers of all idempotency keys.
 	EraseAnswers(old, new string) error
 
@@ -355,40 +367,6 @@ type Usage struct {
 	Claims int
 	// OpenQuestions is the number of questions that it asked and that are still open.
 	OpenQuestions int
-}
-
-// A Dossier is all that is known about a task.
-type Dossier struct {
-	Task  Task
-	Doc   Doc
-	Claim *Claim
-	// Review is the live claim on its review, or nil.
-	Review *Claim
-	// Attempts are all attempts, oldest first.
-	Attempts []Attempt
-	// Blockers are the tasks that it depends on, Results the results of those, and
-	// Dependents the tasks that depend on it.
-	Blockers   []Task
-	Results    map[ID]Result
-	Dependents []Task
-	Children   []Task
-	Questions  []Question
-	// Events are the last events, oldest first.
-	Events []Event
-	// Now is the store's time of the read.
-	Now time.Time
-}
-
-// A Record is what is kept about a task when it leaves the board.
-type Record struct {
-	Task Task
-	Doc  Doc
-	// Blockers are the tasks that it depends on, and Dependents those that depend on it.
-	Blockers, Dependents []ID
-	// Attempts, Questions and Events are all of the task's, oldest first.
-	Attempts  []Attempt
-	Questions []Question
-	Events    []Event
 }
 
 // Counts is the number of tasks by state.

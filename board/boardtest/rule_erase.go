@@ -33,6 +33,7 @@ func (f *fixture) confess() board.ID {
 	f.ok(err)
 	_, err = f.board.Answer(f.ctx, ada, q.ID, secret)
 	f.ok(err)
+	f.ok(f.board.Record(f.ctx, x.actor, board.Run{Claim: h, Agent: "claude", Session: secret}, board.LogPart{No: 1, Text: secret}))
 	_, err = x.report(h, func(r *board.Report) {
 		r.Summary, r.Artifacts = "used "+secret, []string{secret}
 		r.Evidence = []board.Evidence{{Kind: board.EvidenceOther, Ref: secret, Detail: secret}}
@@ -59,6 +60,11 @@ func (f *fixture) told(id board.ID) string {
 		fmt.Fprintf(&out, "%+v", e)
 	}
 	fmt.Fprintf(&out, "%+v", d.Doc.Result)
+	runs, err := f.board.Runs(f.ctx, id)
+	f.ok(err)
+	log, err := f.board.Log(f.ctx, id, len(d.Attempts), 0)
+	f.ok(err)
+	fmt.Fprintf(&out, "%+v %+v", runs, log)
 	found, err := f.board.List(f.ctx, board.TaskFilter{Projects: []string{project}, Query: secret})
 	f.ok(err)
 	fmt.Fprintf(&out, "%+v", found)

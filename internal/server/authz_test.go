@@ -373,6 +373,7 @@ var arguments = map[*access.Verb]string{
 	access.Renew:       `{"args":{"Owner":"p-1"}}`,
 	access.Leave:       `{"args":{"Owner":"p-1"}}`,
 	access.Progress:    `{"args":{"Claim":$STALE,"Note":{"Text":"x"}}}`,
+	access.Record:      `{"args":{"Run":{"Claim":$STALE,"Agent":"x"}}}`,
 	access.Done:        `{"args":{"Claim":$STALE,"Report":{"Summary":"x"}}}`,
 	access.Fail:        `{"args":{"Claim":$STALE,"Failure":{"Kind":"other","Reason":"x"}}}`,
 	access.Ask:         `{"args":{"Project":"$PROJECT","Text":""}}`,

@@ -34,6 +34,8 @@ var privileges = map[string]string{
 	"claim_areas":      "SELECT, INSERT, UPDATE, DELETE",
 	"declines":         "SELECT, INSERT, UPDATE, DELETE",
 	"attempts":         "SELECT, INSERT, UPDATE, DELETE",
+	"runs":             "SELECT, INSERT, UPDATE, DELETE",
+	"run_logs":         "SELECT, INSERT, DELETE",
 	"workers":          "SELECT, INSERT, UPDATE, DELETE",
 	"questions":        "SELECT, INSERT, UPDATE, DELETE",
 	"idempotency":      "SELECT, INSERT, UPDATE, DELETE",

@@ -16,7 +16,9 @@ func (r *reader) Records(ids []board.ID) ([]board.Record, error) {
 FROM tasks t JOIN task_docs d ON d.task_id = t.id JOIN projects p ON p.slug = $1 WHERE t.id = ` + taskIDs + ` ORDER BY t.id`
 		links = `SELECT task_id, true, blocker_id FROM links WHERE task_id = ` + taskIDs + `
 UNION ALL SELECT blocker_id, false, task_id FROM links WHERE blocker_id = ` + taskIDs + ` ORDER BY 1, 3`
-		attempts  = `SELECT ` + attemptColumns + ` FROM attempts a JOIN projects p ON p.slug = $1 WHERE a.task_id = ` + taskIDs + ` ORDER BY a.task_id, a.attempt`
+		attempts = `SELECT ` + attemptColumns + ` FROM attempts a JOIN projects p ON p.slug = $1 WHERE a.task_id = ` + taskIDs + ` ORDER BY a.task_id, a.attempt`
+		runs     = `SELECT ` + runColumns + `, coalesce((SELECT string_agg(l.text, '' ORDER BY l.no) FROM run_logs l WHERE l.task_id = r.task_id AND l.attempt = r.attempt), '')
+FROM runs r JOIN projects p ON p.slug = $1 WHERE r.task_id = ` + taskIDs + ` ORDER BY r.task_id, r.attempt`
 		questions = `SELECT ` + questionColumns + ` FROM questions q JOIN projects p ON p.slug = $1 WHERE q.task_id = ` + taskIDs + ` ORDER BY q.id`
 		events    = `SELECT ` + eventColumns + ` FROM events e JOIN projects p ON p.slug = $1 WHERE e.task_id = ` + taskIDs + ` ORDER BY e.task_id, e.seq`
 	)
@@ -60,6 +62,12 @@ UNION ALL SELECT blocker_id, false, task_id FROM links WHERE blocker_id = ` + ta
 		record.Attempts = append(record.Attempts, a)
 		return err
 	}, attempts, slug, nos)
+	batchEach(&b, func(row pgx.CollectableRow) error {
+		run, err := scanRun(row)
+		record := of(run.Claim.Task.No)
+		record.Runs = append(record.Runs, run)
+		return err
+	}, runs, slug, nos)
 	batchEach(&b, func(row pgx.CollectableRow) error {
 		q, err := scanQuestion(row)
 		record := of(q.Claim.Task.No)

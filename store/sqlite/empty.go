@@ -30,6 +30,9 @@ func (e empty) Dossier(id board.ID, _ int) (board.Dossier, error) {
 	return board.Dossier{}, fmt.Errorf("%w: task %v", board.ErrNotFound, id)
 }
 
+func (empty) Runs(board.ID) ([]board.Run, error)                { return nil, nil }
+func (empty) Log(board.ID, int, int64) ([]board.LogPart, error) { return nil, nil }
+
 func (e empty) Events(id board.ID, _ int64, _ int) ([]board.Event, error) {
 	return nil, fmt.Errorf("%w: task %v", board.ErrNotFound, id)
 }

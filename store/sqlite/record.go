@@ -15,6 +15,7 @@ func (r *reader) Records(ids []board.ID) ([]board.Record, error) {
 		links = `SELECT task_id, TRUE, blocker_id FROM links WHERE task_id` + among + `
 			UNION ALL SELECT blocker_id, FALSE, task_id FROM links WHERE blocker_id` + among + ` ORDER BY 1, 3`
 		attempts  = attemptColumns + ` WHERE a.task_id` + among + ` ORDER BY a.task_id, a.attempt`
+		runs      = runColumns + `, (SELECT group_concat(text, '') FROM (SELECT text FROM run_logs l WHERE l.task_id = r.task_id AND l.attempt = r.attempt ORDER BY no))` + runTables + ` WHERE r.task_id` + among + ` ORDER BY r.task_id, r.attempt`
 		questions = questionColumns + ` WHERE q.task_id` + among + ` ORDER BY q.id`
 		events    = eventColumns + ` WHERE e.task_id` + among + ` ORDER BY e.task_id, e.seq`
 	)
@@ -71,14 +72,19 @@ func (r *reader) Records(ids []board.ID) ([]board.Record, error) {
 		return nil, err
 	}
 	as, err1 := r.attempts(attempts, packed)
+	rs, err4 := r.runs(runs, packed)
 	qs, err2 := r.questions(questions, packed)
 	es, err3 := r.events(events, packed)
-	if err := errors.Join(err1, err2, err3); err != nil {
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		return nil, err
 	}
 	for _, a := range as {
 		record := of(a.Task.No)
 		record.Attempts = append(record.Attempts, a)
+	}
+	for _, run := range rs {
+		record := of(run.Claim.Task.No)
+		record.Runs = append(record.Runs, run)
 	}
 	for _, q := range qs {
 		record := of(q.Claim.Task.No)

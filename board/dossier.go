@@ -1,0 +1,38 @@
+package board
+
+import "time"
+
+// A Dossier is all that is known about a task.
+type Dossier struct {
+	Task  Task
+	Doc   Doc
+	Claim *Claim
+	// Review is the live claim on its review, or nil.
+	Review *Claim
+	// Attempts are all attempts, oldest first.
+	Attempts []Attempt
+	// Blockers are the tasks that it depends on, Results the results of those, and
+	// Dependents the tasks that depend on it.
+	Blockers   []Task
+	Results    map[ID]Result
+	Dependents []Task
+	Children   []Task
+	Questions  []Question
+	// Events are the last events, oldest first.
+	Events []Event
+	// Now is the store's time of the read.
+	Now time.Time
+}
+
+// A Record is what is kept about a task when it leaves the board.
+type Record struct {
+	Task Task
+	Doc  Doc
+	// Blockers are the tasks that it depends on, and Dependents those that depend on it.
+	Blockers, Dependents []ID
+	// Attempts, Runs, Questions and Events are all of the task's, oldest first.
+	Attempts  []Attempt
+	Runs      []Run
+	Questions []Question
+	Events    []Event
+}

@@ -1,0 +1,146 @@
+package board
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// MaxLog bounds the log of an attempt: the newest parts are kept. MaxLogPart bounds a part,
+// and a part counts as minLogPart at least.
+const (
+	MaxLog     = 256 << 10
+	MaxLogPart = 32 << 10
+	minLogPart = 256
+)
+
+// recordTime is how long after the end of an attempt more may be told about its run: the cost
+// of an agent is known when it has ended.
+const recordTime = time.Hour
+
+// A Run is the work of an agent at an attempt, as the program that runs the agent tells it.
+type Run struct {
+	// Claim is that of the attempt.
+	Claim Handle
+	// Agent is the agent's name, such as claude. Model and Session are what the agent calls
+	// them.
+	Agent, Model, Session string
+	Tokens                Tokens
+	// Cost is in millionths of a US dollar. Priced is set if the agent has told a cost.
+	Cost   int64
+	Priced bool
+	// At is when something was told about it last.
+	At time.Time
+	// Log is what is kept of its log. It is set in a Record only.
+	Log string
+}
+
+// Tokens are how many tokens a model has read, written, and read from its cache.
+type Tokens struct{ In, Out, Cached int64 }
+
+// A LogPart is a piece of the log of a run: whole lines. No is 1 for the first one.
+type LogPart struct {
+	No   int64
+	Text string
+}
+
+// Size is what a part takes of MaxLog.
+func (p LogPart) Size() int { return max(len(p.Text), minLogPart) }
+
+// Record keeps what is known about the run of an attempt, and adds to its log. A part that
+// the log has is not added again. It may still be called for an hour after the attempt.
+func (b *Board) Record(ctx context.Context, a Actor, r Run, log ...LogPart) error {
+	if err := checkRun(r, log); err != nil {
+		return err
+	}
+	return b.store.Write(ctx, func(tx Tx) error {
+		if _, err := tx.Lock(r.Claim.Task); err != nil {
+			return err
+		}
+		attempt, err := tx.Attempt(r.Claim.Task, r.Claim.Attempt)
+		if errors.Is(err, ErrNotFound) || err == nil && attempt.Handle != r.Claim {
+			return conflict("there was no claim %v", r.Claim)
+		}
+		if err != nil {
+			return err
+		}
+		if attempt.Worker.Principal != a.Principal {
+			return denied("%v is not an attempt of %s", r.Claim, a.Principal)
+		}
+		if r.At, err = tx.Now(); err != nil {
+			return err
+		}
+		if !attempt.EndedAt.IsZero() && r.At.Sub(attempt.EndedAt) > recordTime {
+			return conflict("%v ended more than an hour ago", r.Claim)
+		}
+		return putRun(tx, r, log)
+	})
+}
+
+func putRun(tx Tx, r Run, log []LogPart) error {
+	if err := tx.PutRun(r); err != nil {
+		return err
+	}
+	for _, part := range log {
+		if err := tx.PutLog(r.Claim.Task, r.Claim.Attempt, part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkRun validates a run and parts of its log.
+func checkRun(r Run, log []LogPart) error {
+	if err := checkTexts(text{"agent", r.Agent, 60}, text{"model", r.Model, 200}, text{"session", r.Session, 200}); err != nil {
+		return err
+	}
+	if r.Agent == "" {
+		return invalid("a run has an agent")
+	}
+	if min(r.Tokens.In, r.Tokens.Out, r.Tokens.Cached, r.Cost) < 0 {
+		return invalid("a run has negative tokens or a negative cost")
+	}
+	for _, part := range log {
+		if err := checkTexts(text{"part of a log", part.Text, MaxLogPart}); err != nil {
+			return err
+		}
+		if part.No < 1 || part.Text == "" {
+			return invalid("a part of a log has a number from 1 on, and a text")
+		}
+	}
+	return nil
+}
+
+// logParts divides a log into parts.
+func logParts(log string) (parts []LogPart) {
+	for len(log) > 0 {
+		n := min(len(log), MaxLogPart)
+		for n < len(log) && log[n]&0xC0 == 0x80 { // not within a character
+			n--
+		}
+		parts = append(parts, LogPart{No: int64(len(parts)) + 1, Text: log[:n]})
+		log = log[n:]
+	}
+	return parts
+}
+
+// Runs lists the runs of a task, oldest first.
+func (b *Board) Runs(ctx context.Context, id ID) (list []Run, err error) {
+	err = b.store.Read(ctx, func(r Reader) error {
+		if _, err := r.Task(id); err != nil {
+			return archived(r, err, id)
+		}
+		list, err = r.Runs(id)
+		return err
+	})
+	return list, err
+}
+
+// Log lists what is kept of the log of an attempt: the parts after one.
+func (b *Board) Log(ctx context.Context, id ID, attempt int, after int64) (list []LogPart, err error) {
+	err = b.store.Read(ctx, func(r Reader) error {
+		list, err = r.Log(id, attempt, after)
+		return err
+	})
+	return list, err
+}
