@@ -303,7 +303,7 @@ func (j *job) watch(ctx context.Context, session agent.Session, calls func() int
 }
 
 // turn decides what follows when the agent has ended its turn. An agent that has not reported is
-// reminded once; otherwise the session is over, and the agent may exit. The error is why the job
+// reminded once, and after each turn in which people refused something; otherwise the session is over, and the agent may exit. The error is why the job
 // has to end.
 func (j *job) turn(ctx context.Context, session agent.Session, e agent.Event, told bool) (over bool, err error) {
 	switch e.Fault {
@@ -312,7 +312,7 @@ func (j *job) turn(ctx context.Context, session agent.Session, e agent.Event, to
 	case agent.Unusable:
 		return true, fmt.Errorf("%w: %s", errUnusable, e.Text)
 	}
-	if now, err := j.attempt(ctx); err == nil && now.held && !told && session.Tell(notReported) {
+	if now, err := j.attempt(ctx); err == nil && now.held && (!told || e.Refused) && session.Tell(notReported) {
 		return false, nil
 	}
 	session.Finish()

@@ -55,6 +55,9 @@ type Event struct {
 	Permission *Permission
 	// Fault is why a Turn came to nothing.
 	Fault Fault
+	// Refused is set if people refused something in a Turn, and the agent has not heard their
+	// words yet: Tell passes them on.
+	Refused bool
 	// Until is when a limit of usage ends, with Limited; zero if that is not known.
 	Until time.Time
 	// Ending is how the process ended, with Ended.

@@ -33,7 +33,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// replay writes the lines of a file, which Claude Code 2.1.197 or Codex 0.166.0 wrote once. At a line
+// replay writes the lines of a file, which an agent wrote once: Claude Code 2.1.197, Codex 0.166.0, and
+// over ACP Gemini CLI 0.61.0, opencode 1.18.33, claude-agent-acp 0.99.1 and codex-acp 2.6.0. At a line
 // with < it reads a line first, and keeps it. At the end it reads until its input ends.
 func replay(path, heard string) error {
 	text, err := os.ReadFile(path)
@@ -73,9 +74,15 @@ func start(t *testing.T, name string) (s Session, heard func() string) {
 		t.Fatal(err)
 	}
 	join := []string{"bossman", "mcp", "--join"}
-	a, err := Claude(ClaudeOptions{Path: self, Join: join})
-	if strings.HasPrefix(name, "codex/") {
+	var a Agent
+	switch kind, rest, _ := strings.Cut(name, "/"); kind {
+	case "claude":
+		a, err = Claude(ClaudeOptions{Path: self, Join: join})
+	case "codex":
 		a, err = Codex(CodexOptions{Path: self, Join: join})
+	case "acp":
+		known, _, _ := strings.Cut(rest, ".")
+		a, err = ACP(ACPOptions{Name: known, Command: []string{self}, Join: join})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +91,7 @@ func start(t *testing.T, name string) (s Session, heard func() string) {
 	s, err = a.Start(Job{
 		Dir: t.TempDir(), Prompt: "web-4 is yours.", Env: append(os.Environ(), "REPLAY="+file, "HEARD="+out, "CLAUDECODE=1", "BOSSMAN_SOCKET=/desk/socket"),
 		Mind: func(cmd *exec.Cmd) (*proc.Minded, error) {
-			if strings.HasPrefix(name, "claude/") && strings.Contains(strings.Join(cmd.Env, "\n"), "CLAUDECODE=") {
+			if !strings.HasPrefix(name, "codex/") && strings.Contains(strings.Join(cmd.Env, "\n"), "CLAUDECODE=") {
 				t.Error("it would take itself for a part of the Claude Code above")
 			}
 			return proc.Mind(cmd, []string{self, "minder"}, "test", time.Second)

@@ -65,11 +65,7 @@ func (c *claude) Start(j Job) (Session, error) {
 		args = append(args, "--setting-sources", "user", "--strict-mcp-config")
 	}
 	cmd := exec.Command(c.o.Path, args...)
-	cmd.Dir = j.Dir
-	cmd.Env = slices.DeleteFunc(slices.Clone(j.Env), func(v string) bool {
-		name, _, _ := strings.Cut(v, "=")
-		return slices.Contains(claudeVariables, name)
-	})
+	cmd.Dir, cmd.Env = j.Dir, withoutClaude(j.Env)
 	st, err := startStream(cmd, j)
 	if err != nil {
 		return nil, err
@@ -83,6 +79,14 @@ func (c *claude) Start(j Job) (Session, error) {
 		}
 	})
 	return s, nil
+}
+
+// withoutClaude is an environment without claudeVariables.
+func withoutClaude(env []string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return slices.Contains(claudeVariables, name)
+	})
 }
 
 // newUUID returns a random UUID of version 4.

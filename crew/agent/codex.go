@@ -53,7 +53,8 @@ func (c *codex) Start(j Job) (Session, error) {
 		return nil, err
 	}
 	time.AfterFunc(codexStart, started)
-	s := &codexSession{stream: st, job: j, join: c.o.Join, started: started, waiting: map[int]func(result jsontext.Value, fault string){}}
+	s := &codexSession{rpc: newRPC(st, ""), job: j, join: c.o.Join, started: started} // it has no version
+	s.rpc.request, s.rpc.notice = s.request, s.notice
 	s.call("initialize", map[string]any{"clientInfo": map[string]any{"name": "bossman", "title": "Bossman", "version": "1"}}, s.initialized)
 	go func() {
 		st.watch(s.take)
@@ -64,61 +65,25 @@ func (c *codex) Start(j Job) (Session, error) {
 
 // A codexSession is Codex at work.
 type codexSession struct {
-	*stream
+	*rpc
 	job     Job
 	join    []string
 	started func()
-
-	calls   sync.Mutex // holds the next two
-	lastID  int
-	waiting map[int]func(result jsontext.Value, fault string)
 
 	thread string
 	turn   string    // the one that is under way; s.mu holds it
 	until  time.Time // when the limit of usage ends that was told last
 }
 
-// codexMessage is a message of its protocol: JSON-RPC without the member that says so.
-type codexMessage struct {
-	ID     jsontext.Value `json:"id,omitzero"`
-	Method string         `json:"method,omitzero"`
-	Params jsontext.Value `json:"params,omitzero"`
-	Result jsontext.Value `json:"result,omitzero"`
-	Error  *struct {
-		Message string `json:"message"`
-	} `json:"error,omitzero"`
-}
-
-// call makes a request. then gets its result, or why there is none.
-func (s *codexSession) call(method string, params any, then func(result jsontext.Value, fault string)) bool {
-	s.calls.Lock()
-	s.lastID++
-	id := s.lastID
-	s.waiting[id] = then
-	s.calls.Unlock()
-	return s.send(map[string]any{"id": id, "method": method, "params": params})
-}
-
-// mcpEnv are the variables that the MCP server needs; Codex passes on few by itself.
-func (s *codexSession) mcpEnv() map[string]string {
-	env := map[string]string{}
-	for _, v := range s.job.Env {
-		if name, value, _ := strings.Cut(v, "="); strings.HasPrefix(name, "BOSSMAN_") {
-			env[name] = value
-		}
-	}
-	return env
-}
-
 // initialized begins a thread.
-func (s *codexSession) initialized(_ jsontext.Value, fault string) {
-	if fault != "" {
-		s.events <- Event{Kind: Turn, Fault: Unusable, Text: fault}
+func (s *codexSession) initialized(_ jsontext.Value, fault *rpcFault) {
+	if fault != nil {
+		s.unusable(fault.String())
 		return
 	}
-	s.send(map[string]any{"method": "initialized"})
+	s.post(map[string]any{"method": "initialized"})
 	server := map[string]any{
-		"command": s.join[0], "args": s.join[1:], "env": s.mcpEnv(), "tool_timeout_sec": int(mcpTimeout.Seconds()), "default_tools_approval_mode": "approve",
+		"command": s.join[0], "args": s.join[1:], "env": joinEnv(s.job.Env), "tool_timeout_sec": int(mcpTimeout.Seconds()), "default_tools_approval_mode": "approve",
 	}
 	s.call("thread/start", map[string]any{
 		"cwd": s.job.Dir, "approvalPolicy": "on-request", "sandbox": "workspace-write",
@@ -127,18 +92,18 @@ func (s *codexSession) initialized(_ jsontext.Value, fault string) {
 }
 
 // begun gives the thread its task.
-func (s *codexSession) begun(result jsontext.Value, fault string) {
+func (s *codexSession) begun(result jsontext.Value, fault *rpcFault) {
 	var r struct {
 		Thread struct {
 			ID string `json:"id"`
 		} `json:"thread"`
 		Model string `json:"model"`
 	}
-	if fault == "" && (json.Unmarshal(result, &r) != nil || r.Thread.ID == "") {
-		fault = "codex began no thread"
+	if fault == nil && (json.Unmarshal(result, &r) != nil || r.Thread.ID == "") {
+		fault = &rpcFault{Message: "codex began no thread"}
 	}
-	if fault != "" {
-		s.events <- Event{Kind: Turn, Fault: Unusable, Text: fault}
+	if fault != nil {
+		s.unusable(fault.String())
 		return
 	}
 	s.thread = r.Thread.ID
@@ -151,45 +116,15 @@ func (s *codexSession) begun(result jsontext.Value, fault string) {
 func (s *codexSession) Tell(text string) bool {
 	return s.call("turn/start", map[string]any{
 		"threadId": s.thread, "input": []any{map[string]any{"type": "text", "text": text}},
-	}, func(_ jsontext.Value, fault string) {
-		if fault != "" {
-			s.events <- Event{Kind: Turn, Fault: Unusable, Text: fault}
+	}, func(_ jsontext.Value, fault *rpcFault) {
+		if fault != nil {
+			s.unusable(fault.String())
 		}
 	})
 }
 
-// take passes on what a line says.
-func (s *codexSession) take(line []byte) {
-	var m codexMessage
-	if json.Unmarshal(line, &m) != nil {
-		return
-	}
-	switch {
-	case m.Method == "": // a response
-		var id int
-		if json.Unmarshal(m.ID, &id) != nil {
-			return
-		}
-		s.calls.Lock()
-		then := s.waiting[id]
-		delete(s.waiting, id)
-		s.calls.Unlock()
-		fault := ""
-		if m.Error != nil {
-			fault = m.Error.Message
-		}
-		if then != nil {
-			then(m.Result, fault)
-		}
-	case m.ID != nil:
-		s.request(m)
-	default:
-		s.notice(m)
-	}
-}
-
 // notice passes on a notification.
-func (s *codexSession) notice(m codexMessage) {
+func (s *codexSession) notice(m rpcMessage) {
 	var p struct {
 		Item struct {
 			Type    string `json:"type"`
@@ -252,13 +187,13 @@ func (s *codexSession) notice(m codexMessage) {
 }
 
 // request answers a request, or passes it on.
-func (s *codexSession) request(m codexMessage) {
+func (s *codexSession) request(m rpcMessage) {
 	var p struct {
 		Command string `json:"command"`
 		Reason  string `json:"reason"`
 	}
 	_ = json.Unmarshal(m.Params, &p)
-	answer := func(result any) { s.send(map[string]any{"id": m.ID, "result": result}) }
+	answer := func(result any) { s.answer(m, result) }
 	switch m.Method {
 	case "item/commandExecution/requestApproval", "item/fileChange/requestApproval":
 		ask := &Permission{Tool: "a command", Use: p.Command}
@@ -283,7 +218,7 @@ func (s *codexSession) request(m codexMessage) {
 	case "mcpServer/elicitation/request":
 		answer(map[string]any{"action": "decline", "content": nil, "_meta": nil})
 	default:
-		s.send(map[string]any{"id": m.ID, "error": map[string]any{"code": -32601, "message": "bossman work does not know " + m.Method}})
+		s.refuse(m)
 	}
 }
 
@@ -294,5 +229,5 @@ func (s *codexSession) steer(text string) {
 	s.mu.Unlock()
 	s.call("turn/steer", map[string]any{
 		"threadId": s.thread, "expectedTurnId": turn, "input": []any{map[string]any{"type": "text", "text": text}},
-	}, func(jsontext.Value, string) {})
+	}, func(jsontext.Value, *rpcFault) {})
 }

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/bossman-dev/bossman/proc"
@@ -57,6 +58,7 @@ type stream struct {
 	pipes   *pipes
 	events  chan Event
 	writing sync.Mutex
+	parted  atomic.Bool // it was ended after its last turn: how it ended says nothing
 
 	mu   sync.Mutex
 	last string // what was said last
@@ -138,6 +140,9 @@ func (s *stream) watch(take func(line []byte)) {
 		_, _ = io.Copy(io.Discard, s.pipes.out)
 	})
 	end := s.minded.Wait()
+	if s.parted.Load() {
+		end.Exit, end.Signal = 0, ""
+	}
 	read := make(chan struct{})
 	go func() {
 		wg.Wait()

@@ -42,7 +42,7 @@ var flagTable = map[string]*values{
 	"dependents":      {enum: names([]board.Dependents{board.DependentsKeep, board.DependentsUnblock, board.DependentsCancel})},
 	"kind":            {enum: names(board.FailureKinds)},
 	"log-level":       {enum: []string{"debug", "info", "warn", "error"}},
-	"agent":           {enum: []string{"claude", "codex", "command"}},
+	"agent":           {enum: []string{"acp", "claude", "claude-acp", "codex", "codex-acp", "command", "copilot", "gemini", "opencode"}},
 	"permission-mode": {enum: []string{"acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "plan"}, loose: true},
 	"role":            {enum: []string{"viewer", "worker", "lead", "admin"}},
 	"mcp role":        {enum: []string{"viewer", "worker", "lead"}},

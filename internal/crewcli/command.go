@@ -60,8 +60,9 @@ and on the branch bossman/TASK, and the slot takes the next task. Waiting for a 
 no agent.
 
 With --agent claude or codex the slots run Claude Code or Codex, which get the board's tools;
-with several agents, separated by commas, the slots take turns. What stands after -- is then the command of
-the slots with the agent "command".
+gemini, opencode, copilot, claude-acp and codex-acp are run over the Agent Client Protocol.
+With several agents, separated by commas, the slots take turns. What stands after -- is then the
+command of the slots with the agent "command", or "acp" for a program that speaks that protocol.
 
 The command finds its task in the files that BOSSMAN_PROMPT (text) and BOSSMAN_TASK_FILE
 (JSON) name, and reports with bossman done, fail, note and ask, or over MCP with
@@ -76,9 +77,9 @@ their tasks back.`,
 	}
 	fl := cmd.Flags()
 	fl.IntVarP(&f.slots, "slots", "n", 1, "how many agents work at once")
-	fl.StringSliceVar(&f.agents, "agent", nil, "the agents of the slots: command, claude, codex; default command")
+	fl.StringSliceVar(&f.agents, "agent", nil, "the agents of the slots: command, claude, codex, gemini, opencode, copilot, claude-acp, codex-acp, acp; default command")
 	fl.StringVar(&f.permission, "permission-mode", "", "Claude Code's permission mode (default acceptEdits)")
-	fl.BoolVar(&f.project, "project-settings", false, "let Claude Code use the settings, hooks and MCP servers of the repository")
+	fl.BoolVar(&f.project, "project-settings", false, "let agents use the settings, hooks and MCP servers of the repository")
 	fl.BoolVar(&f.untilEmpty, "until-empty", false, "end when nothing is left that can be done without people")
 	fl.IntVar(&f.maxTasks, "max-tasks", 0, "end after so many tasks")
 	fl.DurationVar(&f.maxTime, "max-time", 0, "how long an agent may work on a task")
@@ -96,27 +97,32 @@ func (f flags) team(words []string) (agents []agent.Agent, err error) {
 	if err != nil {
 		return nil, err
 	}
+	join := []string{self, "mcp", "--join"}
 	for _, name := range names {
 		var a agent.Agent
-		switch name {
-		case "command":
-			if len(words) == 0 {
-				return nil, console.Usagef("name the command of an agent after --, or another agent with --agent")
-			}
+		if (name == "command" || name == "acp") && len(words) == 0 {
+			return nil, console.Usagef("name the command of an agent after --, or another agent with --agent")
+		}
+		switch {
+		case name == "command":
 			a, err = agent.Command(words)
-		case "claude":
-			a, err = agent.Claude(agent.ClaudeOptions{Join: []string{self, "mcp", "--join"}, Mode: f.permission, Project: f.project})
-		case "codex":
-			a, err = agent.Codex(agent.CodexOptions{Join: []string{self, "mcp", "--join"}})
+		case name == "claude":
+			a, err = agent.Claude(agent.ClaudeOptions{Join: join, Mode: f.permission, Project: f.project})
+		case name == "codex":
+			a, err = agent.Codex(agent.CodexOptions{Join: join})
+		case name == "acp":
+			a, err = agent.ACP(agent.ACPOptions{Command: words, Join: join, Project: f.project})
+		case slices.Contains(agent.ACPNames(), name):
+			a, err = agent.ACP(agent.ACPOptions{Name: name, Join: join, Project: f.project})
 		default:
-			return nil, console.Usagef("--agent is command, claude or codex, not %q", name)
+			return nil, console.Usagef("--agent has no %q", name)
 		}
 		if err != nil {
 			return nil, console.Errorf(console.NotFound, "name a program that is there", "the agent cannot be run: %w", err)
 		}
 		agents = append(agents, a)
 	}
-	if len(words) > 0 && !slices.Contains(names, "command") {
+	if len(words) > 0 && !slices.Contains(names, "command") && !slices.Contains(names, "acp") {
 		return nil, console.Usagef("no slot runs %q: add command to --agent", words[0])
 	}
 	return agents, nil

@@ -1,0 +1,249 @@
+package agent
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// What is read of the messages of the Agent Client Protocol, as its published schema for version 1
+// has them.
+
+// acpBegun is the result of session/new.
+type acpBegun struct {
+	SessionID string `json:"sessionId"`
+	Options   []struct {
+		Category string         `json:"category"`
+		Current  jsontext.Value `json:"currentValue"`
+	} `json:"configOptions"`
+}
+
+// model is the model that the session uses, if the agent tells.
+func (b acpBegun) model() (model string) {
+	for _, o := range b.Options {
+		if o.Category == "model" {
+			_ = json.Unmarshal(o.Current, &model)
+		}
+	}
+	return model
+}
+
+// limited reports whether an agent says that the limit of its account is reached.
+func (f *rpcFault) limited() bool {
+	return f.Code == 429 || f.kind() == "rate_limit"
+}
+
+// acpNoLogin is the code for an agent that nobody has logged in.
+const acpNoLogin = -32000
+
+// denied reports whether an agent says that its key is not accepted.
+func (f *rpcFault) denied() bool {
+	return f.Code == acpNoLogin || f.Code == 401 || f.Code == 403 || f.kind() == "authentication_failed"
+}
+
+// kind is what the adapter of Claude Code tells about a fault.
+func (f *rpcFault) kind() string {
+	var data struct {
+		Kind string `json:"errorKind"`
+	}
+	_ = json.Unmarshal(f.Data, &data)
+	return data.Kind
+}
+
+// acpUpdate is what is read of session/update.
+type acpUpdate struct {
+	Kind    string         `json:"sessionUpdate"`
+	ID      string         `json:"messageId"`
+	Title   string         `json:"title"`
+	Status  string         `json:"status"`
+	Content jsontext.Value `json:"content"`
+}
+
+// readUpdate reads the parameters of session/update.
+func readUpdate(params jsontext.Value) (u acpUpdate, ok bool) {
+	var p struct {
+		Update acpUpdate `json:"update"`
+	}
+	err := json.Unmarshal(params, &p)
+	p.Update.Title = cut(p.Update.Title, maxLine)
+	return p.Update, err == nil
+}
+
+// message reports whether it is a part of what the agent says.
+func (u acpUpdate) message() bool { return u.Kind == "agent_message_chunk" }
+
+// work reports whether another update is a sign of work: a thought, a plan, the end of a call, a
+// count of tokens. News of a call that goes on is none.
+func (u acpUpdate) work() bool {
+	switch u.Kind {
+	case "agent_thought_chunk", "plan", "usage_update":
+		return true
+	case "tool_call_update":
+		return u.Status == "completed" || u.Status == "failed"
+	}
+	return false
+}
+
+// text is the text of a part of a message.
+func (u acpUpdate) text() string {
+	var c struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	}
+	_ = json.Unmarshal(u.Content, &c)
+	return c.Text
+}
+
+// acpMessage is a message that comes in parts. The end of a long one is kept.
+type acpMessage struct {
+	id   string
+	text string
+}
+
+// add adds a part, and reports whether it belongs to the message.
+func (m *acpMessage) add(u acpUpdate) bool {
+	if m.text != "" && u.ID != m.id {
+		return false
+	}
+	m.id = u.ID
+	m.text += u.text()
+	if over := len(m.text) - maxLine; over > 0 {
+		m.text = strings.ToValidUTF8(m.text[over:], "")
+	}
+	return true
+}
+
+// take returns the message and begins another one.
+func (m *acpMessage) take() string {
+	text := strings.TrimSpace(m.text)
+	*m = acpMessage{}
+	return text
+}
+
+// cut shortens a text.
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most]
+}
+
+// acpPermission is what is read of session/request_permission.
+type acpPermission struct {
+	Call struct {
+		Title   string         `json:"title"`
+		Name    string         `json:"name"`
+		Kind    string         `json:"kind"`
+		Input   jsontext.Value `json:"rawInput"`
+		Content jsontext.Value `json:"content"`
+	} `json:"toolCall"`
+	Options []struct {
+		ID   string `json:"optionId"`
+		Kind string `json:"kind"`
+	} `json:"options"`
+}
+
+// readPermission reads the parameters of session/request_permission. One that does not say what
+// it is about is none.
+func readPermission(params jsontext.Value) (p acpPermission, ok bool) {
+	err := json.Unmarshal(params, &p)
+	return p, err == nil && p.use() != ""
+}
+
+// acpTools are how people are told what an agent wants to use, by its kind.
+var acpTools = map[string]string{
+	"read": "a tool that reads", "edit": "a change of files", "delete": "a deletion of files", "move": "a move of files",
+	"search": "a search", "execute": "a command", "fetch": "the network",
+}
+
+// tool is what it wants to use.
+func (p acpPermission) tool() string {
+	_, command := p.command()
+	switch {
+	case p.Call.Name != "":
+		return cut(p.Call.Name, maxLine)
+	case command:
+		return acpTools["execute"]
+	case acpTools[p.Call.Kind] != "":
+		return acpTools[p.Call.Kind]
+	}
+	return "a tool"
+}
+
+// input are the arguments of the call, nil if the agent does not tell them.
+func (p acpPermission) input() (input map[string]jsontext.Value) {
+	_ = json.Unmarshal(p.Call.Input, &input)
+	return input
+}
+
+// command is the command that would run, if it is one.
+func (p acpPermission) command() (command string, ok bool) {
+	ok = json.Unmarshal(p.input()["command"], &command) == nil
+	return command, ok
+}
+
+// use is what for: the command or the title, and the rest of the arguments, or what the agent shows
+// instead of them.
+func (p acpPermission) use() string {
+	lines, input := []string{p.Call.Title}, p.input()
+	if input == nil {
+		lines = append(lines, p.shown()...)
+	}
+	if command, ok := p.command(); ok {
+		lines[0] = command
+		delete(input, "command")
+		delete(input, "description") // which is its own
+	}
+	if len(input) > 0 {
+		if rest, err := json.Marshal(input, json.Deterministic(true)); err == nil {
+			lines = append(lines, string(rest))
+		}
+	}
+	return strings.TrimSpace(strings.Join(lines, "\n"))
+}
+
+// shown is what the agent shows of the call: texts, and files as they would be.
+func (p acpPermission) shown() (lines []string) {
+	if input := string(p.Call.Input); input != "" && input != "null" {
+		lines = append(lines, input)
+	}
+	var content []struct {
+		Content struct {
+			Text string `json:"text"`
+		} `json:"content"`
+		Path string `json:"path"`
+		New  string `json:"newText"`
+	}
+	_ = json.Unmarshal(p.Call.Content, &content)
+	for _, c := range content {
+		for _, text := range []string{c.Content.Text, c.Path, c.New} {
+			if text != "" {
+				lines = append(lines, text)
+			}
+		}
+	}
+	return lines
+}
+
+// acpCancelled is the answer to a request that nobody decides.
+var acpCancelled = map[string]any{"outcome": map[string]any{"outcome": "cancelled"}}
+
+// outcome is the answer. Nothing is allowed or refused for longer than this once: agents keep
+// that in different places, and for different times.
+func (p acpPermission) outcome(d Decision) any {
+	kind := "allow_once"
+	if d == No {
+		kind = "reject_once"
+	}
+	for _, o := range p.Options {
+		if o.Kind == kind {
+			return map[string]any{"outcome": map[string]any{"outcome": "selected", "optionId": o.ID}}
+		}
+	}
+	return acpCancelled
+}
