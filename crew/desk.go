@@ -21,15 +21,15 @@ func (j *job) desk(bound Bound) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	j.kept.Desk = dir
+	if err := j.keep(); err != nil {
+		return dir, err
+	}
 	err = os.WriteFile(filepath.Join(dir, "prompt.txt"), []byte(bound.Text), 0o600)
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, "task.json"), bound.Task, 0o600)
 	}
-	if err != nil {
-		os.RemoveAll(dir)
-		return "", err
-	}
-	return dir, nil
+	return dir, err
 }
 
 // signPath is the file in the git directory of a slot's worktree that has the socket and the claim

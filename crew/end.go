@@ -12,18 +12,32 @@ import (
 	"github.com/bossman-dev/bossman/git"
 )
 
-// end stores the last state of a job whose agent has ended, and tells the board if the agent did
-// not.
+// end sees to the end of a job whose agent has ended, and tells the board if the agent did not.
+// It waits for a board that does not answer, unless the runner ends.
 func (j *job) end(ctx context.Context, last agent.Event, why error) Result {
+	if last.Ending.Left > 0 || last.Ending.Err != nil {
+		j.kept.Unsafe = "a process may still write into it"
+	}
 	a, failed := j.attempt(ctx)
-	err := j.store(ctx, last, a)
+	for pause := retryFirst; failed != nil && ctx.Err() == nil && !errors.Is(why, errEnded); pause = min(2*pause, retryLast) {
+		j.tell(Trouble, fmt.Sprintf("the board does not say how the task stands: %v; next try in %v", failed, pause))
+		j.rest(ctx, pause)
+		a, failed = j.attempt(ctx)
+	}
+	if failed != nil { // it is seen to when the board answers: what is stored as what depends on that
+		return j.result(Lost, errors.Join(failed, j.keep()).Error())
+	}
+	branch := j.kept.Branch
+	commit, merge, err := j.close(ctx, j.tree, a, j.kept.Unsafe)
 	if err != nil {
 		j.tell(Trouble, err.Error())
 	}
+	j.merge = merge
+	if a.held {
+		j.leftAt(ctx, a.Where, branch, commit)
+	}
 	limit, limited := errors.AsType[*limitError](why)
 	switch {
-	case failed != nil:
-		return j.result(Lost, failed.Error())
 	case a.held && limited:
 		res := j.giveBack(ctx, limit)
 		res.Rested = true
@@ -42,6 +56,10 @@ func (j *job) end(ctx context.Context, last agent.Event, why error) Result {
 	case a.Cause == board.CauseDone && a.review:
 		return j.result(Review, "")
 	case a.Cause == board.CauseDone:
+		if nothing, err := j.nothing(ctx, commit); err == nil && nothing {
+			j.merge = ""
+			return j.result(Done, noChange)
+		}
 		return j.result(Done, "")
 	case a.Cause == board.CauseFailed, a.Cause == board.CauseNotNow:
 		return j.result(Failed, a.Reason)
@@ -51,52 +69,18 @@ func (j *job) end(ctx context.Context, last agent.Event, why error) Result {
 	return j.result(Lost, cmp.Or(a.Reason, string(a.Cause)))
 }
 
-// store stores the last state of a job whose agent has ended, and makes the worktree ready for the
-// next one.
-func (j *job) store(ctx context.Context, last agent.Event, a standing) error {
-	j.mu.Lock()
-	done := j.commit
-	j.mu.Unlock()
-	ref := refOf(j.kept.Task, j.kept.Attempt)
-	commit, err := j.snapshot(ctx, j.tree, "")
-	if err != nil {
-		return errors.Join(err, j.setAside("its files could not be stored"))
+// leftAt tells the board where the work of an attempt is that has not reported, unless the agent
+// has said where; commit is empty if there is none.
+func (j *job) leftAt(ctx context.Context, at board.Where, branch, commit string) {
+	if commit == "" || at.Named && at.Branch != branch {
+		return
 	}
-	if done != "" {
-		ref += "-end" // what came after the report
+	at = j.seat.Where(ctx)
+	at.Dir = j.r.o.Repo.Root // the slot has left the branch
+	at.Branch, at.Head, at.Uncommitted, at.Named, at.Worked, at.Client = branch, git.Short(commit), 0, true, true, j.agent.Name()
+	if err := j.r.o.Board.Locate(ctx, j.actor(), j.h.Claim.Handle, at); err != nil {
+		j.tell(Trouble, fmt.Sprintf("the place of the work could not be noted: %v", err))
 	}
-	if done == "" || !j.same(ctx, done, commit) {
-		if err := j.tree.SetRef(ctx, ref, commit, ""); err != nil {
-			return errors.Join(err, j.setAside("its files could not be stored"))
-		}
-	}
-	if a.held && !(a.Where.Named && a.Where.Branch != j.kept.Branch) { // else the agent has said where its work is
-		at := j.seat.Where(ctx)
-		at.Dir = j.r.o.Repo.Root // the slot leaves the branch
-		at.Branch, at.Head, at.Uncommitted, at.Named, at.Worked, at.Client = j.kept.Branch, git.Short(commit), 0, true, true, j.agent.Name()
-		if err := j.r.o.Board.Locate(ctx, j.actor(), j.h.Claim.Handle, at); err != nil {
-			j.tell(Trouble, fmt.Sprintf("the place of the work could not be noted: %v", err))
-		}
-	}
-	if last.Ending.Left > 0 || last.Ending.Err != nil {
-		return j.setAside("a process may still write into it")
-	}
-	branch := j.kept.Branch
-	err = j.leave(ctx, j.tree, cmp.Or(done, commit), done != "")
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.merge = cmp.Or(j.merge, branch)
-	if done != "" && j.r.o.Repo.Branch(j.merge) != done {
-		j.merge = git.Short(done) // the branch has something else, or more
-	}
-	return err
-}
-
-// same reports whether two commits have the same files.
-func (j *job) same(ctx context.Context, a, b string) bool {
-	one, err := j.tree.Tree(ctx, a)
-	two, err2 := j.tree.Tree(ctx, b)
-	return err == nil && err2 == nil && one == two
 }
 
 // maxReason bounds how much of an agent's output becomes the reason of a failure.
@@ -119,11 +103,4 @@ func unreported(last agent.Event, why error) string {
 		text += "; its last output:\n" + strings.ToValidUTF8(out[max(0, len(out)-maxReason):], "\uFFFD")
 	}
 	return text
-}
-
-// setAside moves the worktree away. The error says where it is.
-func (j *job) setAside(why string) error {
-	moved := j.moveAway(why)
-	j.kept = kept{Worker: j.kept.Worker}
-	return errors.Join(moved, j.keep())
 }

@@ -1,7 +1,6 @@
 package crew
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,11 +22,11 @@ type job struct {
 	h    *board.Handout
 	tree *git.Repo
 
-	mu sync.Mutex
-	// commit is the state that was reported as done, empty before, and merge the branch that has
-	// it.
-	commit, merge string
-	called        time.Time // of the last call on the socket
+	// merge names the state that was accepted as done, or else the last one.
+	merge string
+
+	mu     sync.Mutex
+	called time.Time // of the last call on the socket
 }
 
 // look is how often a job looks whether it still has its claim.
@@ -50,10 +49,10 @@ func (s *slot) work(ctx context.Context, h *board.Handout) Result {
 		if err == nil {
 			return j.end(ctx, last, why)
 		}
-		if head, failed := j.tree.Head(); failed == nil {
-			err = errors.Join(err, s.leave(ctx, j.tree, head.Commit, false))
-		}
-		return j.giveBack(ctx, err)
+		a := standing{held: true}
+		a.Handle = h.Claim.Handle
+		_, _, failed := s.close(ctx, j.tree, a, "")
+		return j.giveBack(ctx, errors.Join(err, failed))
 	})
 }
 
@@ -111,16 +110,16 @@ var errEnded = errors.New("bossman work ended")
 // ended by itself. The error is one of the environment: the agent did not begin.
 func (j *job) run(ctx context.Context, begins string) (last agent.Event, why, err error) {
 	j.locate(ctx)
-	bound := j.seat.Bind(ctx, j.h, begins, func(at board.Where, tree string) { j.accepted(ctx, at, tree) })
+	bound := j.seat.Bind(ctx, j.h, begins, j.storeReport)
 	defer bound.Close()
 	if !j.agent.Tools() {
 		bound.Text = j.r.o.AsCommands(bound.Text)
 	}
 	desk, err := j.desk(bound)
+	defer os.RemoveAll(desk)
 	if err != nil {
 		return last, nil, err
 	}
-	defer os.RemoveAll(desk)
 	socket := filepath.Join(desk, "socket")
 	stop, err := j.serve(ctx, socket, bound)
 	if err != nil {
@@ -159,50 +158,6 @@ func (j *job) locate(ctx context.Context) {
 	if err := j.r.o.Board.Locate(ctx, j.actor(), j.h.Claim.Handle, at); err != nil {
 		j.tell(Trouble, fmt.Sprintf("the place of the work could not be noted: %v", err))
 	}
-}
-
-// accepted stores the state that was accepted as done: the tree that was checked, if one was. If
-// the work is elsewhere, that is the branch there.
-func (j *job) accepted(ctx context.Context, at board.Where, tree string) {
-	ctx = context.WithoutCancel(ctx)
-	commit, merge, err := j.reported(ctx, at, tree)
-	if err == nil {
-		err = j.tree.SetRef(ctx, refOf(j.kept.Task, j.kept.Attempt), commit, "")
-	}
-	if err != nil {
-		j.tell(Trouble, fmt.Sprintf("the reported state could not be stored: %v", err))
-		return
-	}
-	j.mu.Lock()
-	j.commit, j.merge = commit, merge
-	j.mu.Unlock()
-}
-
-// reported returns the commit that was accepted as done, and its branch: what was checked, where it
-// was checked, also if it is not committed there.
-func (j *job) reported(ctx context.Context, at board.Where, tree string) (commit, branch string, err error) {
-	summary := ""
-	if d, err := j.r.o.Board.Get(ctx, j.h.Task.ID, 0); err == nil && d.Doc.Result != nil {
-		summary = d.Doc.Result.Summary
-	}
-	branch = cmp.Or(at.Branch, j.kept.Branch)
-	tip := j.r.o.Repo.Branch(branch)
-	if at.Dir == j.dir || tip == "" {
-		head, err := j.tree.Head()
-		if err != nil {
-			return "", "", err
-		}
-		tip = head.Commit
-		if tree == "" {
-			commit, err = j.snapshot(ctx, j.tree, summary)
-			return commit, branch, err
-		}
-	}
-	if tree == "" {
-		return tip, branch, nil
-	}
-	commit, err = j.slot.commit(ctx, j.tree, git.Snapshot{Tree: tree, Base: tip}, summary)
-	return commit, branch, err
 }
 
 // watch watches the agent until it has ended, and ends it when the job is over: the runner ends,
@@ -342,17 +297,22 @@ func (j *job) byItself(ctx context.Context) (bool, error) {
 }
 
 // attempt reads the job's attempt as the board has it now.
-func (j *job) attempt(ctx context.Context) (now standing, err error) {
-	d, err := j.r.o.Board.Get(ctx, j.h.Task.ID, 0)
+func (j *job) attempt(ctx context.Context) (standing, error) {
+	return j.r.standing(ctx, j.h.Claim.Handle)
+}
+
+// standing reads the attempt under a claim as the board has it now; it is zero if there is none.
+func (r *Runner) standing(ctx context.Context, h board.Handle) (now standing, err error) {
+	d, err := r.o.Board.Get(ctx, h.Task, 0)
 	if err != nil {
 		return now, err
 	}
 	for _, at := range d.Attempts {
-		if at.Handle == j.h.Claim.Handle {
+		if at.Handle == h {
 			now.Attempt = at
 		}
 	}
-	now.held = d.Claim != nil && d.Claim.Handle == j.h.Claim.Handle
+	now.held = d.Claim != nil && d.Claim.Handle == h
 	now.review = d.Task.Status == board.InReview
 	return now, nil
 }

@@ -87,12 +87,16 @@ var DefaultLimits = Limits{First: time.Minute, Silence: 2 * time.Hour, Parting: 
 type Seat struct {
 	Actor board.Actor
 	// Bind binds a server of the board's tools to the claim of a hand-out. begins says from what
-	// the worktree begins; accepted is called when a report of done was accepted, with the place of
-	// the work and the tree that was checked, if one was.
-	Bind func(ctx context.Context, h *board.Handout, begins string, accepted func(at board.Where, tree string)) Bound
+	// the worktree begins; store stores the state of a report of done before that is recorded.
+	Bind func(ctx context.Context, h *board.Handout, begins string, store Store) Bound
 	// Where describes the directory.
 	Where func(ctx context.Context) board.Where
 }
+
+// A Store stores the state that a report of done is about. at is the place of the work, zero if that
+// is not known, and tree what was checked, if a check was run. It returns the place with the commit
+// that has the state, and what is to be said of it.
+type Store func(ctx context.Context, at board.Where, tree, summary string) (board.Where, board.Evidence, error)
 
 // A Bound is a server of the board's tools that is bound to one claim.
 type Bound struct {
@@ -244,15 +248,27 @@ func (r *Runner) begin() (unlock func(), err error) {
 		free()
 	}
 	path := filepath.Join(dir, r.run)
-	free, ok, err := proc.TryLock(path)
-	if err != nil || !ok {
-		return nil, fmt.Errorf("%q cannot be locked: %w", path, err)
+	for {
+		free, ok, err := proc.TryLock(path)
+		if err != nil {
+			return nil, fmt.Errorf("%q cannot be locked: %w", path, err)
+		}
+		if _, err := os.Lstat(path); err != nil || !ok { // another run that begins took it for that of a dead one
+			if ok {
+				free()
+			}
+			time.Sleep(lockPause)
+			continue
+		}
+		return func() {
+			_ = os.Remove(path)
+			free()
+		}, nil
 	}
-	return func() {
-		_ = os.Remove(path)
-		free()
-	}, nil
 }
+
+// lockPause is the pause between two attempts at the lock of a run.
+const lockPause = 10 * time.Millisecond
 
 // takeSlots takes the first slots that no other runner has.
 func (r *Runner) takeSlots(ctx context.Context) ([]*slot, error) {

@@ -28,13 +28,30 @@ type slot struct {
 type kept struct {
 	// Worker is its name on the board.
 	Worker string `json:"worker,omitzero"`
-	// Task and Attempt are those of the job that has its files in the worktree, and no snapshot
-	// of its end yet.
-	Task    string `json:"task,omitzero"`
-	Attempt int    `json:"attempt,omitzero"`
-	Branch  string `json:"branch,omitzero"`
-	Title   string `json:"title,omitzero"`
+	// Made is set once the slot has made its worktree. What is in its place then was not put there
+	// by strangers.
+	Made bool `json:"made,omitzero"`
+
+	// The rest is about the job that has its files in the worktree, and whose end was not seen to
+	// yet. Preparing is set while the worktree is made ready for it: what is there is not its work.
+	Preparing bool   `json:"preparing,omitzero"`
+	Task      string `json:"task,omitzero"`
+	Attempt   int    `json:"attempt,omitzero"`
+	Claim     string `json:"claim,omitzero"`
+	Branch    string `json:"branch,omitzero"`
+	Title     string `json:"title,omitzero"`
+	// Base is the commit that it began from. Fresh is set if that was what is checked out in the
+	// repository, and no work of earlier attempts.
+	Base  string `json:"base,omitzero"`
+	Fresh bool   `json:"fresh,omitzero"`
+	// Unsafe says why the worktree must not be used again, if it must not.
+	Unsafe string `json:"unsafe,omitzero"`
+	// Desk is the directory of its files.
+	Desk string `json:"desk,omitzero"`
 }
+
+// free forgets the job.
+func (k *kept) free() { *k = kept{Worker: k.Worker, Made: k.Made} }
 
 const (
 	// waitTask is how long one request waits for a task.
@@ -49,15 +66,12 @@ const (
 
 // run works until there is nothing to do.
 func (s *slot) run(ctx, drain context.Context) error {
-	if err := s.recover(ctx); err != nil {
-		return err
-	}
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
 		_ = s.r.o.Board.Leave(ctx, s.seat.Actor.Owner) // the lease ends anyway
 	}()
-	for drain.Err() == nil && ctx.Err() == nil && s.r.take() {
+	for s.recoverSoon(ctx, drain); drain.Err() == nil && ctx.Err() == nil && s.r.take(); s.recoverSoon(ctx, drain) {
 		if d := time.Until(s.r.rests(s.agent.Name())); d > 0 {
 			s.rest(drain, d)
 		}
@@ -83,6 +97,18 @@ func (s *slot) run(ctx, drain context.Context) error {
 		}
 	}
 	return nil
+}
+
+// recoverSoon is recover for a slot that is to go on: it waits for the board.
+func (s *slot) recoverSoon(ctx, drain context.Context) {
+	for pause := retryFirst; drain.Err() == nil && ctx.Err() == nil; pause = min(2*pause, retryLast) {
+		err := s.recover(ctx)
+		if err == nil {
+			return
+		}
+		s.report(Trouble, fmt.Sprintf("%v; next try in %v", err, pause))
+		s.rest(drain, pause)
+	}
 }
 
 // next waits for a task. It returns nil if there is nothing to do any more.

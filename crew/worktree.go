@@ -1,15 +1,11 @@
 package crew
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/git"
@@ -17,11 +13,6 @@ import (
 
 // branchPrefix begins the branches of tasks.
 const branchPrefix = "bossman/"
-
-// refOf is the ref of the last state of an attempt.
-func refOf(task string, attempt int) string {
-	return "refs/bossman/" + task + "/" + strconv.Itoa(attempt)
-}
 
 // A state is what an attempt left.
 type state struct {
@@ -43,14 +34,22 @@ func (s *slot) states(ctx context.Context, h *board.Handout) (list []state, err 
 			list = append(list, state{commit, what})
 		}
 	}
-	for n := h.Claim.Attempt - 1; n > 0; n-- {
-		at := board.Where{}
+	for n := h.Claim.Attempt; n > 0; n-- {
+		var attempt board.Attempt
 		for _, a := range h.Attempts {
 			if a.Attempt == n {
-				at = a.Where
+				attempt = a
 			}
 		}
 		stored := repo.Ref(refOf(id, n))
+		if own, failed := s.ofAttempt(ctx, stored, attempt); failed != nil || !own { // of another board that this clone had
+			stored = ""
+		}
+		if n == h.Claim.Attempt { // which is handed out again
+			add(stored, "the last state of this attempt")
+			continue
+		}
+		at := attempt.Where
 		if at.Clone == repo.CloneID() && at.Branch != "" {
 			tip := repo.Branch(at.Branch)
 			if behind, failed := s.behind(ctx, tip, stored); failed == nil && !behind {
@@ -58,7 +57,8 @@ func (s *slot) states(ctx context.Context, h *board.Handout) (list []state, err 
 			}
 		}
 		add(stored, fmt.Sprintf("the last state of attempt %d", n))
-		if at.Worked && at.Head != "" && at.Clone == repo.CloneID() {
+		// What an agent of ours has left was stored, unless it was nothing.
+		if at.Worked && at.Head != "" && at.Clone == repo.CloneID() && !strings.HasPrefix(at.Branch, branchPrefix) {
 			if commit, failed := repo.Commit(ctx, at.Head); failed == nil {
 				add(commit, fmt.Sprintf("where attempt %d was last seen; files that were not committed are not in it", n))
 			}
@@ -135,137 +135,65 @@ func (s *slot) prepare(ctx context.Context, h *board.Handout) (tree *git.Repo, b
 	if err != nil {
 		return nil, "", err
 	}
-	if tree, err = s.room(); err != nil {
+	if err := repo.CanSet("refs/heads/" + branch); err != nil {
 		return nil, "", err
 	}
-	if tree == nil {
-		if tree, err = repo.AddWorktree(ctx, s.dir, base, s.r.o.Accept); err != nil {
-			return nil, "", err
-		}
-	}
-	ref := refOf(h.Task.ID.String(), h.Claim.Attempt)
-	if err := repo.CanSet(ref); err != nil {
+	if err := s.makeWay(ctx, h.Claim.Handle); err != nil {
 		return nil, "", err
 	}
-	if old := repo.Ref(ref); old != "" { // of another board that this clone had
-		if err := repo.SetRef(ctx, fmt.Sprintf("%s-before-%d", ref, time.Now().Unix()), old, ""); err != nil {
-			return nil, "", err
-		}
+	if tree, err = s.ownRoom(ctx, base); err != nil {
+		return nil, "", err
 	}
-	s.kept = kept{Worker: s.kept.Worker, Task: h.Task.ID.String(), Attempt: h.Claim.Attempt, Branch: branch, Title: h.Task.Title}
+	s.kept = kept{
+		Worker: s.kept.Worker, Made: true, Preparing: true,
+		Task: h.Task.ID.String(), Attempt: h.Claim.Attempt, Claim: h.Claim.Handle.String(), Branch: branch, Title: h.Task.Title, Base: base, Fresh: begins == "",
+	}
 	if err := s.keep(); err != nil {
 		return nil, "", err
 	}
-	if err := tree.Checkout(ctx, branch, base, false, s.r.o.Accept); err == nil || ctx.Err() != nil {
-		return tree, begins, err
+	if err = tree.Checkout(ctx, branch, base, false, s.r.o.Accept); err != nil && ctx.Err() == nil {
+		// The last task may have left files that this user cannot delete.
+		s.report(Trouble, s.moveAway(ctx, fmt.Sprintf("it cannot be made clean: %v", err)).Error())
+		if tree, err = repo.AddWorktree(ctx, s.dir, base, s.r.o.Accept); err == nil {
+			err = tree.Checkout(ctx, branch, base, false, s.r.o.Accept)
+		}
 	}
-	// The last task may have left files that this user cannot delete.
-	s.report(Trouble, s.moveAway("it cannot be made clean").Error())
-	if tree, err = repo.AddWorktree(ctx, s.dir, base, s.r.o.Accept); err != nil {
+	if err != nil {
 		return nil, "", err
 	}
-	return tree, begins, tree.Checkout(ctx, branch, base, false, s.r.o.Accept)
+	s.kept.Preparing = false
+	return tree, begins, s.keep()
 }
 
-// moveAway moves the slot's worktree away, which must not be used again, so that the slot gets a
-// new one. The error says where it is.
-func (s *slot) moveAway(why string) error {
-	aside := fmt.Sprintf("%s.aside-%d", s.dir, time.Now().UnixMilli())
-	if err := os.Rename(s.dir, aside); err != nil {
+// ownRoom returns the slot's worktree. It is made if there is none, or if what an agent has left in
+// its place is none any more.
+func (s *slot) ownRoom(ctx context.Context, base string) (*git.Repo, error) {
+	tree, err := s.room()
+	if err != nil && s.kept.Made {
+		s.report(Trouble, s.moveAway(ctx, err.Error()).Error())
+		tree, err = s.room()
+	}
+	if err != nil || tree != nil {
+		return tree, err
+	}
+	return s.r.o.Repo.AddWorktree(ctx, s.dir, base, s.r.o.Accept)
+}
+
+// makeWay moves the ref of an attempt away if another board, which this clone had, has written it.
+func (s *slot) makeWay(ctx context.Context, h board.Handle) error {
+	repo, ref := s.r.o.Repo, refOf(h.Task.String(), h.Attempt)
+	if err := repo.CanSet(ref); err != nil {
 		return err
 	}
-	return fmt.Errorf("the worktree is now %q: %s", aside, why)
-}
-
-// snapshot stores the state of the worktree as a commit: what is checked out, or a new one on top
-// of that if files differ from it.
-func (s *slot) snapshot(ctx context.Context, tree *git.Repo, summary string) (string, error) {
-	return s.commit(ctx, tree, git.Snapshot{}, summary)
-}
-
-// commit stores a snapshot as a commit; the zero one is what is there now.
-func (s *slot) commit(ctx context.Context, tree *git.Repo, snap git.Snapshot, summary string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, snapshotTime)
-	defer cancel()
-	stored, err := tree.Store(ctx, s.r.o.Accept, snap, refOf(s.kept.Task, s.kept.Attempt), s.message(summary))
-	if len(stored.Submodules) > 0 {
-		s.report(Trouble, fmt.Sprintf("what is not committed or not pushed in submodules is only in their own repositories: %q", stored.Submodules))
-	}
-	if len(stored.Inner) > 0 {
-		s.report(Trouble, fmt.Sprintf("repositories of their own in the worktree are in no commit: %q", stored.Inner))
-	}
-	return stored.Commit, err
-}
-
-// snapshotTime bounds how long a snapshot takes: a large worktree is read whole.
-const snapshotTime = 5 * time.Minute
-
-// message is that of a snapshot's commit.
-func (s *slot) message(summary string) string {
-	text := s.kept.Title + "\n\n"
-	if summary != "" {
-		text += summary + "\n\n"
-	}
-	return text + fmt.Sprintf("Bossman-Task: %s\nBossman-Attempt: %d\nBossman-Worker: %s\n", s.kept.Task, s.kept.Attempt, s.kept.Worker)
-}
-
-// leave makes the slot's worktree leave the branch of the task. The branch gets the last state,
-// unless it has something that this does not have: then it stays as the agent left it. If it has
-// nothing that is not checked out in the repository, it is deleted, unless keep is set.
-func (s *slot) leave(ctx context.Context, tree *git.Repo, commit string, keep bool) error {
-	repo, ref := s.r.o.Repo, "refs/heads/"+s.kept.Branch
-	tip := tree.Branch(s.kept.Branch)
-	dirty := tree.Checkout(ctx, "", commit, false, s.r.o.Accept)
-	if dirty != nil {
-		dirty = errors.Join(dirty, s.moveAway("it cannot be made clean"))
-	}
-	behind, err := s.behind(ctx, tip, commit)
-	if err != nil {
-		return err
-	}
-	if behind && s.kept.Branch != "" {
-		to := commit
-		if nothing, err := repo.Contained(ctx, commit); err != nil {
-			return err
-		} else if nothing && !keep {
-			to = ""
-		}
-		if err := repo.SetRef(ctx, ref, to, ""); err != nil {
-			return errors.Join(dirty, err)
-		}
-	}
-	s.kept = kept{Worker: s.kept.Worker}
-	return errors.Join(dirty, s.keep())
-}
-
-// recover stores what an earlier run left in the worktree, if that was killed.
-func (s *slot) recover(ctx context.Context) error {
-	if s.kept.Task == "" {
+	old := repo.Ref(ref)
+	if old == "" {
 		return nil
 	}
-	tree, err := s.room()
-	if err != nil {
+	if own, err := s.ofAttempt(ctx, old, board.Attempt{Handle: h}); err != nil || own {
 		return err
 	}
-	if tree == nil {
-		s.kept = kept{Worker: s.kept.Worker}
-		return s.keep()
-	}
-	if _, err := board.ParseID(s.kept.Task); err != nil || s.kept.Attempt < 1 || !strings.HasPrefix(s.kept.Branch, branchPrefix) {
-		return fmt.Errorf("%q was not written by Bossman: delete it", s.file)
-	}
-	ref := refOf(s.kept.Task, s.kept.Attempt)
-	done := s.r.o.Repo.Ref(ref) // a report was accepted: what came after it is kept apart
-	if done != "" {
-		ref += "-end"
-	}
-	commit, err := s.snapshot(ctx, tree, "")
-	if err == nil {
-		err = tree.SetRef(ctx, ref, commit, "")
-	}
-	if err != nil {
+	if err := repo.SetRef(ctx, ref+beforeSuffix(), old, ""); err != nil {
 		return err
 	}
-	s.report(Trouble, fmt.Sprintf("the state that an earlier run left of %s, attempt %d, was stored as commit %s", s.kept.Task, s.kept.Attempt, git.Short(commit)))
-	return s.leave(ctx, tree, cmp.Or(done, commit), done != "")
+	return repo.SetRef(ctx, ref, "", old)
 }

@@ -63,7 +63,7 @@ func (r *Repo) AddWorktree(ctx context.Context, dir, commit string, accept func(
 
 // Checkout makes the worktree exactly a commit, on a branch that it makes or moves there, or on
 // none if branch is empty. Changes are lost, and files that git does not know; with ignored also
-// those that it ignores. What Inner lists is moved to a directory beside the worktree, whose name
+// those that it ignores. What is ignored by files that the commit does not have counts as not known. What Inner lists is moved to a directory beside the worktree, whose name
 // begins with that of the worktree and .inner-. A submodule that is
 // checked out is made its commit in the same way; it is emptied, as if nobody had checked it out,
 // if that cannot be done, for example because the commit has to be fetched. What runs is as for
@@ -102,6 +102,9 @@ func (r *Repo) checkout(ctx context.Context, branch, commit string, ignored bool
 		refs = append(refs, "refs/heads/"+branch)
 	}
 	if err := r.fill(ctx, accept, refs, append(args, commit, "--")...); err != nil {
+		return err
+	}
+	if err := r.dropIgnores(ctx); err != nil {
 		return err
 	}
 	clean := []string{"clean", "--quiet", "-d", "--force", "--force"} // the second one for repositories inside

@@ -104,6 +104,14 @@ func (r *Repo) Tree(ctx context.Context, commit string) (string, error) {
 	return strings.TrimSpace(out), err
 }
 
+// Trailer returns the value of a trailer of a commit's message, empty if it has none.
+func (r *Repo) Trailer(ctx context.Context, commit, key string) (string, error) {
+	out, err := r.git(ctx, "rev-list", "--max-count=1", "--format=%(trailers:key="+key+",valueonly)", "--end-of-options", commit)
+	_, value, _ := strings.Cut(out, "\n") // the first line names the commit
+	value, _, _ = strings.Cut(value, "\n")
+	return strings.TrimSpace(value), err
+}
+
 // CommitTime returns when a commit was made, by the committer's clock.
 func (r *Repo) CommitTime(ctx context.Context, commit string) (time.Time, error) {
 	// Unlike show, rev-list reads no mailmap.

@@ -210,6 +210,13 @@ func (r *Repo) hiddenInside(ctx context.Context, depth int) (hidden []string, er
 			unnamed = append(unnamed, path)
 		}
 	}
+	embedded, err := r.embedded(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(embedded) > 0 {
+		hidden = append(hidden, "directories are repositories of their own, too, and no commit here has their history: "+quotedList(embedded))
+	}
 	for _, l := range links {
 		if !l.sparse && r.missing(l.path) {
 			empty = append(empty, l.path)

@@ -118,7 +118,8 @@ type call struct {
 	env    []string // in addition
 	set    settings // above those of all files; env has none then
 	stdin  string
-	memory int64 // bounds what git may allocate, if it is more than a read needs
+	memory int64   // bounds what git may allocate, if it is more than a read needs
+	warned *string // gets the last part of standard error, also if git does not fail
 }
 
 // git runs a command that reads in the repository, and returns its standard output.
@@ -154,6 +155,9 @@ func (r *Repo) run(ctx context.Context, c call) (string, error) {
 			tree.End(killDelay) // also the filters that git has started
 		}
 		err = tree.Wait()
+	}
+	if c.warned != nil {
+		*c.warned = complaints.String()
 	}
 	if err == nil && out.cut {
 		err = errors.New("the output is too long")

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -111,7 +112,12 @@ func (r *Repo) snapshot(ctx context.Context, how snapping, depth int) (Snapshot,
 	if len(filters.own)+len(filters.others) > 0 {
 		memory += filterMemory
 	}
-	if _, err := r.run(ctx, call{args: add, env: env, stdin: paths, memory: memory}); err != nil {
+	warned := ""
+	_, err = r.run(ctx, call{args: add, env: env, stdin: paths, memory: memory, warned: &warned})
+	if paths := unreadable(warned); len(paths) > 0 && ctx.Err() == nil {
+		return Snapshot{}, &UnreadableError{paths} // git leaves out a directory that it cannot read
+	}
+	if err != nil {
 		if e, ok := errors.AsType[*Error](err); ok && strings.Contains(e.Output, "does not have a commit checked out") {
 			err = fmt.Errorf("%w: %.400q", ErrNoCommitInside, strings.TrimSpace(e.Output))
 		} else if len(refused) > 0 && ctx.Err() == nil {
@@ -140,6 +146,31 @@ func (r *Repo) snapshot(ctx context.Context, how snapping, depth int) (Snapshot,
 	}
 	tree, err := r.run(ctx, call{args: []string{"write-tree"}, env: env})
 	return Snapshot{Tree: strings.TrimSpace(tree), Base: head.Commit}, err
+}
+
+// An UnreadableError means that a worktree has files or directories that git cannot read.
+type UnreadableError struct {
+	// Paths are some of them, relative to the top of the worktree.
+	Paths []string
+}
+
+func (e *UnreadableError) Error() string { return "git cannot read " + quotedList(e.Paths) }
+
+// unreadable lists the paths that git complains about because it cannot read them.
+func unreadable(complaints string) (paths []string) {
+	for line := range strings.Lines(complaints) {
+		line, ok := strings.CutSuffix(strings.TrimSpace(line), ": Permission denied")
+		if !ok {
+			continue
+		}
+		for _, quote := range [][2]string{{"warning: could not open directory '", "'"}, {`error: open("`, `")`}} {
+			if path, ok := strings.CutPrefix(line, quote[0]); ok && strings.HasSuffix(path, quote[1]) {
+				paths = append(paths, strings.TrimSuffix(path, quote[1]))
+			}
+		}
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths)
 }
 
 const (

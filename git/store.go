@@ -20,8 +20,8 @@ type Stored struct {
 	// are not committed, and so are not in Commit, or commits of their own that were not pushed.
 	// Their state is kept under the ref in their own repositories.
 	Submodules []string
-	// Inner are the directories that Inner lists. They are in no commit, unless somebody has
-	// committed a link to one.
+	// Inner are the directories that Inner lists. These repositories are in no commit, unless
+	// somebody has committed a link to one.
 	Inner []string
 }
 
@@ -190,9 +190,10 @@ func (r *Repo) unpushed(ctx context.Context, commit string) (bool, error) {
 	return out != "", err
 }
 
-// Inner lists the repositories and the worktrees in this worktree whose files are in no commit
-// that Store makes, and that would be lost with the directory: those that git does not ignore,
-// and that are no submodule, or one whose own git directory lies there, too. It looks
+// Inner lists the repositories and the worktrees in this worktree of which something is in no commit
+// that Store makes, and would be lost with the directory: those that git does not ignore,
+// and that are no submodule, or one whose own git directory lies there, too. Of one that was made
+// in a directory with files of this repository, that is the history; of others, the files as well. It looks
 // into submodules as well.
 func (r *Repo) Inner(ctx context.Context) ([]string, error) { return r.innerAll(ctx, 0) }
 
@@ -201,6 +202,11 @@ func (r *Repo) innerAll(ctx context.Context, depth int) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	embedded, err := r.embedded(ctx)
+	if err != nil {
+		return nil, err
+	}
+	paths = append(paths, embedded...)
 	links, err := r.links(ctx, nil)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -162,7 +163,18 @@ func (r *Repo) copySparse(dir string) error {
 	return put(filepath.Join(dir, "config.worktree"), lines)
 }
 
-// forget forgets a linked worktree that was in a directory in which there is none any more.
+// Forget forgets a linked worktree that was in a directory in which there is none any more: its
+// branch can be checked out elsewhere.
+func (r *Repo) Forget(ctx context.Context, dir string) error {
+	unlock, err := r.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return r.forget(dir)
+}
+
+// forget is Forget for a caller that has the lock.
 func (r *Repo) forget(dir string) error {
 	entries, err := os.ReadDir(filepath.Join(r.Common, "worktrees"))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -15,7 +15,7 @@ import (
 func (t *Tools) Bind(ctx context.Context, c *access.Caller, h *board.Handout, begins string) string {
 	t.remember(ctx, h)
 	t.mu.Lock()
-	t.bound, t.branch, t.begins = h.Claim.Handle, where(h).Branch, begins
+	t.bound, t.begins = h.Claim.Handle, begins
 	t.mu.Unlock()
 	return t.boundText(ctx, t.directCaller(access.WithCaller(ctx, c), nil, getNextTask.verb), h)
 }

@@ -215,16 +215,17 @@ func (t *Tools) directDone(ctx context.Context, r *mcp.Request) (mcp.Result, err
 		result = "Done."
 	}
 	report := board.Report{Summary: result, Where: t.where(ctx, k)}
+	var seen inspection
 	if t.o.Inspector != nil {
-		not, _, err := t.inspect(ctx, k, action{what: "Not recorded.", claim: h}, &report, "")
+		seen, err = t.inspect(ctx, k, action{what: "Not recorded.", claim: h}, &report, "")
 		if err != nil {
 			return nil, rpcError(what, k.refuse(action{what: "Not recorded.", claim: h}, err))
 		}
-		if not != nil {
-			return nil, jsonrpc.Errorf(jsonrpc.CodeInternal, "%s: %s", what, not.text)
+		if seen.not != nil {
+			return nil, jsonrpc.Errorf(jsonrpc.CodeInternal, "%s: %s", what, seen.not.text)
 		}
 	}
-	out, err := t.b.Done(ctx, k.Actor, h, report)
+	out, err := t.record(ctx, k, h, &report, seen.tree)
 	if err != nil {
 		return nil, rpcError(what, k.refuse(action{what: "Not recorded.", claim: h}, err))
 	}

@@ -89,37 +89,46 @@ func (t *Tools) placeNow(ctx context.Context, principal string, h board.Handle, 
 	return at, err == nil, err
 }
 
-// inspect verifies the evidence of a report and runs the check. It returns an answer if
-// the report is not to be recorded now, and a remark for the answer otherwise.
-func (t *Tools) inspect(ctx context.Context, k *caller, e action, r *board.Report, branch string) (not *answer, remark string, err error) {
-	not, remark, err = t.judge(ctx, k, e, r, branch)
+// An inspection is what was seen of the work of a report.
+type inspection struct {
+	// not is the answer if the report is not to be recorded now, and remark is for the answer
+	// otherwise.
+	not    *answer
+	remark string
+	// tree is what the check has judged, empty if none was run.
+	tree string
+}
+
+// inspect verifies the evidence of a report and runs the check.
+func (t *Tools) inspect(ctx context.Context, k *caller, e action, r *board.Report, branch string) (inspection, error) {
+	seen, err := t.judge(ctx, k, e, r, branch)
 	switch {
 	case err != nil:
 		t.trace(ctx, k.Actor, e.claim, r.Summary, notRecorded(err))
-	case not != nil:
-		t.trace(ctx, k.Actor, e.claim, r.Summary, unfinished(not))
+	case seen.not != nil:
+		t.trace(ctx, k.Actor, e.claim, r.Summary, unfinished(seen.not))
 	}
-	return not, remark, err
+	return seen, err
 }
 
 // judge is inspect, which keeps what the report said if it is not recorded.
-func (t *Tools) judge(ctx context.Context, k *caller, e action, r *board.Report, branch string) (not *answer, remark string, err error) {
+func (t *Tools) judge(ctx context.Context, k *caller, e action, r *board.Report, branch string) (seen inspection, err error) {
 	h := e.claim
 	d, err := t.b.Get(ctx, h.Task, 1)
 	if err != nil {
-		return nil, "", err
+		return seen, err
 	}
 	if !mayBeAccepted(d, h) {
 		t.o.Inspector.Resolve(ctx, board.WorkOf(d), r.Evidence) // so that the board recognizes a repeated report
-		return nil, "", nil                                     // the board says why
+		return seen, nil                                        // the board says why
 	}
 	p, err := t.b.Project(ctx, h.Task.Project)
 	if err != nil {
-		return nil, "", err
+		return seen, err
 	}
 	w, err := t.work(ctx, k.Principal, d)
 	if err != nil {
-		return nil, "", err
+		return seen, err
 	}
 	defer t.keep(ctx, k)()
 	client := r.Where.Client
@@ -135,10 +144,10 @@ func (t *Tools) judge(ctx context.Context, k *caller, e action, r *board.Report,
 			note(w.Place)
 		}
 		if p.Policy != board.PolicyTrust && !(apart && t.nothingToSee(r)) {
-			return nil, "", notThere(h, err)
+			return seen, notThere(h, err)
 		}
 		r.Where = board.Where{Client: client} // nothing is looked at
-		return nil, "", nil
+		return seen, nil
 	}
 	r.Where = w.Place
 	r.Where.Client = client
@@ -159,7 +168,7 @@ func (t *Tools) judge(ctx context.Context, k *caller, e action, r *board.Report,
 		err = nil
 	}
 	if err != nil {
-		return nil, "", elsewhere(err)
+		return seen, elsewhere(err)
 	}
 	if len(faults) > 0 && p.Policy != board.PolicyTrust {
 		if on := t.o.Inspector.BranchOf(ctx, w, r.Evidence); on != "" && branch == "" {
@@ -168,35 +177,38 @@ func (t *Tools) judge(ctx context.Context, k *caller, e action, r *board.Report,
 				faults = append(faults, fmt.Sprintf("It is on branch %s, in %s, which is noted as the place of your work.", inline(at.Branch, 80), inline(at.Dir, 200)))
 			}
 		}
-		return nil, "", &refusal{
+		return seen, &refusal{
 			what: "Not recorded.", state: fmt.Sprintf("You still hold %v.", h.Task), why: strings.Join(faults, " "), code: "evidence_false", err: board.ErrConflict,
 			next: "Next: " + repeat() + " with evidence that is there: a commit of this task on your branch, a file in your worktree, a URL. If your work is in another worktree, name its branch.",
 		}
 	}
-	same := sameAsRejected(d, w.Place)
+	same := ""
+	if t.o.Keep == nil || w.Place.Uncommitted == 0 { // else what is not committed is stored, too
+		same = sameAsRejected(d, w.Place)
+	}
 	for n := range observed {
 		observed[n].Detail = remarked(observed[n].Detail, same)
 	}
 	if same != "" {
-		remark = "Reviewers are told this: " + same + "."
+		seen.remark = "Reviewers are told this: " + same + "."
 	}
 	r.Observed = observed
 	switch {
 	case p.Policy == board.PolicyTrust || lacksEvidence(d.Task, r.Evidence):
-		return nil, remark, nil
+		return seen, nil
 	case d.CheckWaived():
 		r.Check = board.CheckWasWaived
-		return nil, remark, nil
+		return seen, nil
 	}
 	w.Strays = t.strayBranches(ctx, d, h.Attempt)
 	res, err := t.waitCheck(ctx, k, h, w, r.Summary)
 	if err != nil {
-		return nil, "", elsewhere(err)
+		return seen, elsewhere(err)
 	}
 	switch res.State {
 	case CheckGreen:
 		if len(res.Loose) > 0 && slices.ContainsFunc(r.Evidence, func(e board.Evidence) bool { return e.Kind == board.EvidenceCommit }) {
-			return nil, "", &refusal{
+			return seen, &refusal{
 				what: "Not recorded.", state: fmt.Sprintf("You still hold %v.", h.Task), code: "uncommitted", err: board.ErrConflict,
 				why:  fmt.Sprintf("The check passed with files that are not committed as they are: %s. Without them your commit is not checked.", inlineList(res.Loose, 1000)),
 				next: "Next: commit them, or remove or ignore what does not belong to the task, and " + repeat() + " with the new commit.",
@@ -205,14 +217,15 @@ func (t *Tools) judge(ctx context.Context, k *caller, e action, r *board.Report,
 		res.Evidence.Detail += notJudged(w.Place, r.Evidence)
 		res.Evidence.Detail = remarked(res.Evidence.Detail, same)
 		r.Observed = append(r.Observed, res.Evidence)
+		seen.tree = res.Tree
 	case CheckUntrusted:
 		r.Check = board.CheckNotAccepted
-		return nil, "The project's check was not run, because no person has accepted it: " + visible.Line(res.Reason), nil
+		seen.remark = "The project's check was not run, because no person has accepted it: " + visible.Line(res.Reason)
 	case CheckRunning:
 		t.awaitVerdict(pending{k.Actor, h, w})
-		return checkRunning(h, res), "", nil
+		return inspection{not: checkRunning(h, res)}, nil
 	case CheckStopped:
-		return nil, "", &refusal{
+		return seen, &refusal{
 			what: "Not recorded.", state: fmt.Sprintf("You still hold %v.", h.Task), code: "check_stopped", err: board.ErrConflict,
 			why:  fmt.Sprintf("The check said nothing about your work: %s.", visible.Line(res.Reason)),
 			next: "Next: " + repeat() + "; if another check hangs, ask a person to end its process.",
@@ -220,13 +233,13 @@ func (t *Tools) judge(ctx context.Context, k *caller, e action, r *board.Report,
 	case CheckChanged:
 		out, err := t.b.Checked(ctx, k.Actor, h, board.CheckRun{Command: res.Command, Run: res.Run, Reason: "these files changed while it ran: " + inlineList(res.Loose, 1000)})
 		if err != nil {
-			return nil, "", err
+			return seen, err
 		}
 		if out.Question != 0 {
 			t.announceID(ctx, out.Question)
-			return t.checkFailed(out, res), "", nil
+			return inspection{not: t.checkFailed(out, res)}, nil
 		}
-		return nil, "", &refusal{
+		return seen, &refusal{
 			what: "Not recorded.", state: fmt.Sprintf("You still hold %v.", h.Task), why: "These files changed while the check ran: " + inlineList(res.Loose, 1000) + ".", code: "check_changed", err: board.ErrConflict,
 			next: "Next: " + repeat() + " when nothing writes to the worktree; new files that the check writes belong in .gitignore, and those that are committed it has to leave as they are.",
 		}
@@ -235,14 +248,14 @@ func (t *Tools) judge(ctx context.Context, k *caller, e action, r *board.Report,
 			Command: res.Command, Red: res.State == CheckRed, Reason: res.Reason, Tail: res.Tail, Run: res.Run,
 		})
 		if err != nil {
-			return nil, "", err
+			return seen, err
 		}
 		if out.Question != 0 {
 			t.announceID(ctx, out.Question)
 		}
-		return t.checkFailed(out, res), "", nil
+		return inspection{not: t.checkFailed(out, res)}, nil
 	}
-	return nil, remark, nil
+	return seen, nil
 }
 
 // sameAsRejected says that the work of a task has the same commit as the report before, which

@@ -66,20 +66,16 @@ func done(ctx context.Context, t *Tools, k *caller, in doneInput) (*answer, erro
 	for _, s := range in.FollowUps {
 		r.FollowUps = append(r.FollowUps, board.NewTask{Description: s, Priority: board.Normal})
 	}
-	var remark string
+	var seen inspection
 	if t.o.Inspector != nil {
-		var not *answer
-		if not, remark, err = t.inspect(ctx, k, e, &r, in.Branch); err != nil {
+		if seen, err = t.inspect(ctx, k, e, &r, in.Branch); err != nil {
 			return nil, k.refuse(e, err)
 		}
-		if not != nil {
-			return not, nil
+		if seen.not != nil {
+			return seen.not, nil
 		}
 	}
-	if t.isBound() && r.Where.Branch == t.branch {
-		r.Where.Uncommitted = 0 // whoever has bound the agent commits them there
-	}
-	out, err := t.b.Done(ctx, k.Actor, h, r)
+	out, err := t.record(ctx, k, h, &r, seen.tree)
 	if err != nil {
 		if _, ok := errors.AsType[*board.EditedError](err); ok {
 			if d, _, err := t.b.Why(ctx, h.Task); err == nil {
@@ -94,8 +90,8 @@ func done(ctx context.Context, t *Tools, k *caller, in doneInput) (*answer, erro
 	if r.Where.Uncommitted > 0 && t.o.Inspector != nil {
 		a.tell(capital(notCommitted(r.Where.Uncommitted, r.Where.Branch)) + ".")
 	}
-	if remark != "" {
-		a.more = append(a.more, remark)
+	if seen.remark != "" {
+		a.more = append(a.more, seen.remark)
 	}
 	a.more = append(a.more, t.lateNews(h, out, "If your work does not follow it, say so with "+mention("create_task")+".")...)
 	return a, nil

@@ -36,6 +36,11 @@ type Options struct {
 	Where func(ctx context.Context) board.Where
 	// Inspector looks at the work. Nil: it cannot be seen from here.
 	Inspector Inspector
+	// Keep stores the state that a report of done is about before the board records the report. at is
+	// its place, zero if that was not looked at, and tree what the check has judged, empty if there
+	// was none. It returns the place to record, with the commit that has the state, and what is to be
+	// said of it. If it fails, the report is refused. Nil: nothing is stored.
+	Keep func(ctx context.Context, at board.Where, tree, summary string) (board.Where, board.Evidence, error)
 	// CheckWait is how long a report waits for its check; default 45 s.
 	CheckWait time.Duration
 	// Session is the client's own session id, if known.
@@ -70,6 +75,10 @@ type Tools struct {
 	watched  chan struct{}
 	from     position
 
+	// recording is held while a state is stored and its report is recorded, so that what is stored
+	// last is what was recorded.
+	recording sync.Mutex
+
 	mu       sync.Mutex
 	lastCall time.Time
 	// lastRenewed is when the process's claims were last renewed.
@@ -87,7 +96,6 @@ type Tools struct {
 	heard       map[board.Handle]string // the last run of the check that a call was told of
 	// bound is the claim that the server's agent works under, if it was given one; see Bind.
 	bound  board.Handle
-	branch string // of the worktree of a bound agent
 	begins string // from what that begins
 	// unnamedWaits is set while a get_next_task without a worker waits on the pipe.
 	unnamedWaits bool

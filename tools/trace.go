@@ -83,6 +83,8 @@ func notRecorded(err error) string {
 			return "files changed while the check ran"
 		case "check_stopped":
 			return "the check did not run to its end"
+		case "not_stored":
+			return "its work could not be stored"
 		}
 	}
 	if _, ok := errors.AsType[*board.EvidenceError](err); ok {

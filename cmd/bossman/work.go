@@ -7,9 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
@@ -80,7 +78,7 @@ func (o *openBoard) seat(dir, common string, runner *check.Runner, notify *notif
 	}}
 	return crew.Seat{
 		Actor: caller.Actor, Where: look.Here,
-		Bind: func(ctx context.Context, h *board.Handout, begins string, accepted func(at board.Where, tree string)) crew.Bound {
+		Bind: func(ctx context.Context, h *board.Handout, begins string, store crew.Store) crew.Bound {
 			server := mcp.NewServer(
 				mcp.Implementation{Name: "bossman", Title: "Bossman", Version: buildVersion().Version},
 				&mcp.ServerOptions{Instructions: tools.Instructions(), Logger: log, Visible: tools.Visible},
@@ -97,7 +95,7 @@ func (o *openBoard) seat(dir, common string, runner *check.Runner, notify *notif
 				}
 			})
 			t := tools.Register(server, o, &tools.Options{
-				Inspector: &accepting{inspector: look, accepted: accepted}, Where: look.Here, CheckWait: checkTime, Quiet: true, Logger: log, Asked: notify.asked,
+				Inspector: look, Keep: store, Where: look.Here, CheckWait: checkTime, Quiet: true, Logger: log, Asked: notify.asked,
 			})
 			text := t.Bind(ctx, &own, h, begins)
 			task, _ := json.Marshal(boardjson.FromDossier(h.Dossier))
@@ -116,31 +114,3 @@ func (o *openBoard) seat(dir, common string, runner *check.Runner, notify *notif
 
 // checkTime is how long a report waits for its check.
 const checkTime = check.DefaultTimeout * 2
-
-// accepting is an inspector that tells when a report was accepted, for work at which place and,
-// if a check was run, for which tree.
-type accepting struct {
-	inspector
-	accepted func(at board.Where, tree string)
-
-	mu   sync.Mutex
-	tree string // that was judged last
-}
-
-// Check implements tools.Inspector.
-func (a *accepting) Check(ctx context.Context, w board.Work, d time.Duration, waiting func(took time.Duration, behind string)) (tools.CheckResult, error) {
-	res, err := a.inspector.Check(ctx, w, d, waiting)
-	a.mu.Lock()
-	a.tree = res.Tree
-	a.mu.Unlock()
-	return res, err
-}
-
-// End implements tools.Inspector.
-func (a *accepting) End(ctx context.Context, w board.Work, observed []board.Evidence) {
-	a.mu.Lock()
-	tree := a.tree
-	a.mu.Unlock()
-	a.accepted(w.Place, tree)
-	a.inspector.End(ctx, w, observed)
-}

@@ -1,0 +1,218 @@
+package crew
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/git"
+)
+
+// refOf is the ref of the state of an attempt: the one that was reported as done last, or else the
+// last one.
+func refOf(task string, attempt int) string {
+	return "refs/bossman/" + task + "/" + strconv.Itoa(attempt)
+}
+
+// beforeSuffix is appended to the refs of other boards that this clone had.
+func beforeSuffix() string { return "-before-" + strconv.FormatInt(time.Now().Unix(), 10) }
+
+// claimTrailer names the claim of a state in the message of its commit.
+const claimTrailer = "Bossman-Claim"
+
+// storeReport stores the state that the agent reports as done, before the board records that: the
+// tree that was checked, if one was, on top of what is checked out at the place of the work. It
+// returns the place with the commit of that state, and what people should know about it.
+func (j *job) storeReport(ctx context.Context, at board.Where, tree, summary string) (board.Where, board.Evidence, error) {
+	repo, ref := j.r.o.Repo, refOf(j.kept.Task, j.kept.Attempt)
+	if at.Dir == "" {
+		at = j.seat.Where(ctx)
+	}
+	snap, err := j.reported(ctx, at, tree)
+	var stored git.Stored
+	if err == nil {
+		stored, err = j.commit(ctx, j.tree, snap, summary)
+	}
+	if err == nil {
+		err = repo.SetRef(ctx, ref, stored.Commit, "")
+	}
+	if err != nil {
+		return at, board.Evidence{}, storeError(err)
+	}
+	seen := board.Evidence{Kind: board.EvidenceOther, Ref: ref, Detail: "commit " + git.Short(stored.Commit) + " is what was reported"}
+	if nothing, err := j.nothing(ctx, stored.Commit); err == nil && nothing {
+		seen.Detail += "; " + noChange
+	}
+	if at.Dir == j.dir && tree == "" { // the evidence of a check has it
+		hidden, err := j.tree.Hidden(ctx)
+		if err != nil {
+			hidden = []string{"what git leaves out could not be looked at"}
+		}
+		seen.Detail = strings.Join(append([]string{seen.Detail}, hidden...), "; ")
+	}
+	if repo.Branch(at.Branch) != stored.Commit { // the branch of the task gets it
+		at.Branch, at.Dir = j.kept.Branch, j.dir
+	}
+	at.Head, at.Uncommitted = git.Short(stored.Commit), 0
+	return at, seen, nil
+}
+
+// reported returns what is to be stored for a report: the tree that was checked, or else what is
+// committed at a place elsewhere, or everything that is in the job's own worktree, which is the
+// zero snapshot.
+func (j *job) reported(ctx context.Context, at board.Where, tree string) (snap git.Snapshot, err error) {
+	tip := j.r.o.Repo.Branch(at.Branch)
+	switch own := at.Dir == j.dir || tip == ""; {
+	case own && tree == "":
+		return git.Snapshot{}, nil
+	case own:
+		head, err := j.tree.Head()
+		return git.Snapshot{Tree: tree, Base: head.Commit}, err
+	case tree == "":
+		tree, err = j.r.o.Repo.Tree(ctx, tip)
+	}
+	return git.Snapshot{Tree: tree, Base: tip}, err
+}
+
+// noChange is said of work that changes no file.
+const noChange = "no file differs from what is checked out in the repository, so there is nothing to merge"
+
+// nothing reports whether a commit has nothing to merge into what is checked out in the
+// repository.
+func (s *slot) nothing(ctx context.Context, commit string) (bool, error) {
+	repo := s.r.o.Repo
+	head, err := repo.Head()
+	if err != nil || head.Commit == "" {
+		return false, err
+	}
+	if in, err := repo.Contains(ctx, head.Commit, commit); err != nil || in {
+		return in, err
+	}
+	return s.same(ctx, head.Commit, commit)
+}
+
+// same reports whether two commits have the same files.
+func (s *slot) same(ctx context.Context, a, b string) (bool, error) {
+	one, err := s.r.o.Repo.Tree(ctx, a)
+	two, err2 := s.r.o.Repo.Tree(ctx, b)
+	return one == two, errors.Join(err, err2)
+}
+
+// storeError says what an agent can do about a state that could not be stored.
+func storeError(err error) error {
+	next := "repair what git says"
+	if _, ok := errors.AsType[*git.UnreadableError](err); ok {
+		next = "make that readable, remove it or ignore it"
+	}
+	return &board.PlaceError{Why: strings.TrimRight(err.Error(), ". "), Next: next}
+}
+
+// accepted returns the commit that was accepted as done in an attempt, empty if none was. The board
+// names it; what refs of the repository have may be of reports that were not accepted, or of
+// another board.
+func (s *slot) accepted(ctx context.Context, a board.Attempt) (string, error) {
+	repo := s.r.o.Repo
+	if a.Cause != board.CauseDone || a.Where.Clone != repo.CloneID() || a.Where.Head == "" || a.Where.Uncommitted > 0 {
+		return "", nil
+	}
+	commit, err := repo.Commit(ctx, a.Where.Head)
+	if err != nil {
+		err = fmt.Errorf("what was accepted as done is not in this repository any more: %w", err)
+	}
+	return commit, err
+}
+
+// ofAttempt reports whether a commit is a state of an attempt: its message names the claim, or the
+// board names the commit.
+func (s *slot) ofAttempt(ctx context.Context, commit string, a board.Attempt) (bool, error) {
+	if commit == "" || a.Attempt == 0 {
+		return false, nil
+	}
+	if a.Where.Clone == s.r.o.Repo.CloneID() && a.Where.Head == git.Short(commit) {
+		return true, nil
+	}
+	claim, err := s.r.o.Repo.Trailer(ctx, commit, claimTrailer)
+	return claim == a.Handle.String(), err
+}
+
+// store stores the last state of the slot's job as a commit under a ref, and returns it; done is the
+// state that was accepted before. If files cannot be stored, it keeps what is committed, and
+// returns an error, too. An attempt that changed nothing has no state: what it began from must not
+// come back if somebody takes it away.
+func (s *slot) store(ctx context.Context, tree *git.Repo, a standing, done string) (commit string, err error) {
+	if tree == nil {
+		return "", errors.New("it is gone")
+	}
+	stored, err := s.commit(ctx, tree, git.Snapshot{}, "")
+	if commit = stored.Commit; err != nil {
+		head, failed := tree.Head()
+		if commit = head.Commit; failed != nil || commit == "" {
+			return "", err
+		}
+	}
+	ref := refOf(s.kept.Task, s.kept.Attempt)
+	switch {
+	case commit == s.kept.Base && done == "":
+		return "", err
+	case done != "": // what came after the report
+		ref += "-end"
+		same, failed := s.same(ctx, done, commit)
+		if err != nil { // files are missing in it
+			same, failed = s.behind(ctx, commit, done)
+		}
+		if failed == nil && same {
+			return "", err
+		}
+	case a.Attempt.Attempt == 0: // it is of another board that this clone had
+		ref += beforeSuffix()
+	case !a.held: // the board cannot be told the commit
+		own, failed := s.ofAttempt(ctx, commit, a.Attempt)
+		if failed == nil && !own {
+			commit, failed = s.sign(ctx, commit)
+		}
+		err = errors.Join(err, failed)
+	}
+	return commit, errors.Join(err, s.r.o.Repo.SetRef(ctx, ref, commit, ""))
+}
+
+// sign returns a commit with the same files on top of another one, whose message names the claim.
+func (s *slot) sign(ctx context.Context, commit string) (string, error) {
+	repo := s.r.o.Repo
+	tree, err := repo.Tree(ctx, commit)
+	if err != nil {
+		return commit, err
+	}
+	signed, err := repo.CommitTree(ctx, tree, []string{commit}, s.message(""))
+	return cmp.Or(signed, commit), err
+}
+
+// commit stores a snapshot as a commit; the zero one is what is there now.
+func (s *slot) commit(ctx context.Context, tree *git.Repo, snap git.Snapshot, summary string) (git.Stored, error) {
+	ctx, cancel := context.WithTimeout(ctx, snapshotTime)
+	defer cancel()
+	stored, err := tree.Store(ctx, s.r.o.Accept, snap, refOf(s.kept.Task, s.kept.Attempt), s.message(summary))
+	if len(stored.Submodules) > 0 {
+		s.report(Trouble, fmt.Sprintf("what is not committed or not pushed in submodules is only in their own repositories: %q", stored.Submodules))
+	}
+	if len(stored.Inner) > 0 {
+		s.report(Trouble, fmt.Sprintf("repositories of their own in the worktree are in no commit: %q", stored.Inner))
+	}
+	return stored, err
+}
+
+// snapshotTime bounds how long a snapshot takes: a large worktree is read whole.
+const snapshotTime = 5 * time.Minute
+
+// message is that of a state's commit.
+func (s *slot) message(summary string) string {
+	text := s.kept.Title + "\n\n"
+	if summary != "" {
+		text += summary + "\n\n"
+	}
+	return text + fmt.Sprintf("Bossman-Task: %s\nBossman-Attempt: %d\n%s: %s\nBossman-Worker: %s\n", s.kept.Task, s.kept.Attempt, claimTrailer, s.kept.Claim, s.kept.Worker)
+}

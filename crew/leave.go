@@ -1,0 +1,165 @@
+package crew
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/git"
+)
+
+// close ends what the slot has of a job: it stores the last state, makes the worktree leave the
+// branch of the task, and sets that branch. a is the attempt as the board has it. unsafe says why the
+// worktree must not be used again, if it must not. None of the steps needs another one to succeed.
+// It returns the last state, or the one that was accepted, and how to name that in a merge; both
+// are empty if there is nothing.
+func (s *slot) close(ctx context.Context, tree *git.Repo, a standing, unsafe string) (commit, merge string, err error) {
+	done, lost := s.accepted(ctx, a.Attempt)
+	commit, err = s.store(ctx, tree, a, done)
+	if err != nil {
+		unsafe = cmp.Or(unsafe, fmt.Sprintf("its last state could not be stored: %v", err))
+	}
+	if done != "" && s.r.o.Repo.Ref(refOf(s.kept.Task, s.kept.Attempt)) != done {
+		lost = errors.Join(lost, s.r.o.Repo.SetRef(ctx, refOf(s.kept.Task, s.kept.Attempt), done, ""))
+	}
+	commit = cmp.Or(done, commit)
+	if unsafe == "" {
+		if err := tree.Checkout(ctx, "", cmp.Or(commit, s.kept.Base), false, s.r.o.Accept); err != nil {
+			unsafe = fmt.Sprintf("it cannot be made clean: %v", err)
+		}
+	}
+	var moved error
+	if unsafe != "" {
+		moved = s.moveAway(ctx, unsafe)
+	}
+	merge, err = s.setBranch(ctx, commit, a.Where.Branch)
+	s.kept.free()
+	return commit, merge, errors.Join(lost, moved, err, s.keep())
+}
+
+// setBranch makes the branch of the task have a state, and returns a name of that state: the branch
+// that was reported or that of the task, if it has that and no more, else the name of the commit. A
+// branch that has something else, or that is checked out elsewhere, stays as it is. Without a
+// state, a branch that was made for the job is deleted.
+func (s *slot) setBranch(ctx context.Context, commit, reported string) (name string, err error) {
+	repo, ref := s.r.o.Repo, "refs/heads/"+s.kept.Branch
+	tip := repo.Branch(s.kept.Branch)
+	other := repo.Worktree(s.kept.Branch, s.dir)
+	free := other == nil || other.Root == s.dir
+	switch {
+	case commit == "" && free && s.kept.Fresh && tip == s.kept.Base && tip != "":
+		return "", repo.SetRef(ctx, ref, "", tip)
+	case commit == "":
+		return "", nil
+	case free && tip != commit:
+		var behind bool
+		if behind, err = s.behind(ctx, tip, commit); err == nil && behind {
+			err = repo.SetRef(ctx, ref, commit, cmp.Or(tip, strings.Repeat("0", len(commit))))
+		}
+	}
+	for _, branch := range []string{reported, s.kept.Branch} {
+		if branch != "" && repo.Branch(branch) == commit {
+			return branch, err
+		}
+	}
+	return git.Short(commit), err
+}
+
+// moveAway moves the slot's worktree away, which must not be used again, so that the slot gets a
+// new one. The error says where it is.
+func (s *slot) moveAway(ctx context.Context, why string) error {
+	if err := ownDir(s.r.dir); err != nil {
+		return err
+	}
+	aside := fmt.Sprintf("%s.aside-%d", s.dir, time.Now().UnixMilli())
+	err := os.Rename(s.dir, aside)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		err = fmt.Errorf("the worktree %q is gone", s.dir)
+	case err != nil:
+		return fmt.Errorf("the worktree %q is not used any more, and cannot be moved: %w; %s", s.dir, err, why)
+	default:
+		err = fmt.Errorf("the worktree is now %q, and a new one is made: %s; look at it, and delete it when nothing there is needed", aside, why)
+	}
+	return errors.Join(err, s.r.o.Repo.Forget(ctx, s.dir))
+}
+
+// recover sees to the end of a job whose run was killed, or did not reach the board then. The error
+// is one of the board, and it can be tried again.
+func (s *slot) recover(ctx context.Context) error {
+	if s.kept.Task == "" {
+		return nil
+	}
+	if _, err := board.ParseID(s.kept.Task); err != nil || s.kept.Attempt < 1 || !strings.HasPrefix(s.kept.Branch, branchPrefix) || !git.IsObject(s.kept.Base) {
+		s.report(Trouble, fmt.Sprintf("%q was not written by Bossman, and is not used", s.file))
+		s.kept = kept{}
+		return s.keep()
+	}
+	s.clearDesk()
+	tree, err := s.room()
+	unsafe := s.kept.Unsafe
+	if err != nil {
+		unsafe = cmp.Or(unsafe, err.Error())
+	}
+	if s.kept.Preparing { // the job has not begun
+		if tree != nil {
+			if err := tree.Checkout(ctx, "", s.kept.Base, false, s.r.o.Accept); err != nil {
+				unsafe = fmt.Sprintf("it cannot be made clean: %v", err)
+			}
+		}
+		if unsafe != "" {
+			s.report(Trouble, s.moveAway(ctx, unsafe).Error())
+		}
+		_, err := s.setBranch(ctx, "", "")
+		s.kept.free()
+		if err := errors.Join(err, s.keep()); err != nil {
+			s.report(Trouble, err.Error())
+		}
+		return nil
+	}
+	a, err := s.standing(ctx)
+	if err != nil {
+		return err
+	}
+	job := fmt.Sprintf("%s, attempt %d", s.kept.Task, s.kept.Attempt)
+	done := a.Cause == board.CauseDone
+	commit, merge, err := s.close(ctx, tree, a, unsafe)
+	switch {
+	case done && merge != "":
+		s.report(Trouble, fmt.Sprintf("an earlier run ended before it saw to the end of %s, which is done: git merge %s", job, merge))
+	case commit != "":
+		s.report(Trouble, fmt.Sprintf("the state that an earlier run left of %s, was stored as commit %s", job, git.Short(commit)))
+	}
+	if err != nil {
+		s.report(Trouble, err.Error())
+	}
+	return nil
+}
+
+// standing reads the slot's job as the board has it now. It is zero if that is another board.
+func (s *slot) standing(ctx context.Context) (standing, error) {
+	h, err := board.ParseHandle(s.kept.Claim)
+	if err != nil {
+		return standing{}, nil
+	}
+	a, err := s.r.standing(ctx, h)
+	if errors.Is(err, board.ErrNotFound) {
+		err = nil
+	}
+	return a, err
+}
+
+// clearDesk removes the files of a job whose run was killed.
+func (s *slot) clearDesk() {
+	info, err := os.Lstat(s.kept.Desk)
+	if err == nil && info.IsDir() && ownedByUser(info) && filepath.Dir(s.kept.Desk) == filepath.Clean(os.TempDir()) && strings.HasPrefix(filepath.Base(s.kept.Desk), deskPrefix) {
+		_ = os.RemoveAll(s.kept.Desk)
+	}
+}
