@@ -44,7 +44,7 @@ func (j *job) storeReport(ctx context.Context, at board.Where, tree, summary str
 	if err != nil {
 		return at, board.Evidence{}, storeError(err)
 	}
-	seen := board.Evidence{Kind: board.EvidenceOther, Ref: ref, Detail: "commit " + git.Short(stored.Commit) + " is what was reported"}
+	seen := board.Evidence{Kind: board.EvidenceOther, Ref: stored.Commit, Detail: "is the commit with what was reported, " + ref}
 	if nothing, err := j.nothing(ctx, stored.Commit); err == nil && nothing {
 		seen.Detail += "; " + noChange
 	}

@@ -195,6 +195,11 @@ func (r *Runner) Run(ctx, drain context.Context) error {
 		return err
 	}
 	defer unlock()
+	stop, err := proc.Adopt()
+	if err != nil {
+		return err
+	}
+	defer stop()
 	slots, err := r.takeSlots(ctx)
 	if err != nil {
 		return err

@@ -125,18 +125,20 @@ func (s *slot) next(ctx, drain context.Context) (*board.Handout, error) {
 			s.kept.Worker = h.Claim.Worker.Name
 			return h, s.keep()
 		}
-		_, nothing := errors.AsType[*board.Nothing](err)
+		none, nothing := errors.AsType[*board.Nothing](err)
 		_, taken := errors.AsType[*board.HeldError](err)
 		_, stopped := errors.AsType[*board.StoppedError](err)
 		switch {
 		case drain.Err() != nil:
 			return nil, nil
 		case nothing && s.r.o.UntilEmpty:
-			empty, err := s.r.empty(ctx)
-			if err == nil && empty {
-				return nil, nil
+			if empty, err := s.r.empty(ctx, none.PausedBy != ""); err != nil || !empty {
+				continue
 			}
-			continue
+			if none.PausedBy != "" {
+				s.report(Trouble, fmt.Sprintf("no task is handed out, because %s has paused the project: bossman resume", none.PausedBy))
+			}
+			return nil, nil
 		case nothing:
 			continue
 		case stopped:
@@ -170,10 +172,14 @@ func (s *slot) patience() time.Duration {
 	return waitTask
 }
 
-// empty reports whether nothing is left that could be worked on without people.
-func (r *Runner) empty(ctx context.Context) (bool, error) {
+// empty reports whether nothing is left that could be worked on without people. In a project that
+// is paused, that is what was begun before.
+func (r *Runner) empty(ctx context.Context, paused bool) (bool, error) {
 	sum, err := r.o.Board.Summary(ctx, r.o.Project)
 	c := sum.Counts
+	if paused {
+		c.Ready, c.Later = 0, 0
+	}
 	return err == nil && c.Ready+c.Later+c.Status[board.InProgress] == 0, err
 }
 

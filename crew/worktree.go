@@ -162,7 +162,44 @@ func (s *slot) prepare(ctx context.Context, h *board.Handout) (tree *git.Repo, b
 		return nil, "", err
 	}
 	s.kept.Preparing = false
-	return tree, begins, s.keep()
+	return tree, strings.TrimSpace(begins + s.buildsOn(ctx, h, base)), s.keep()
+}
+
+// maxBuildsOn is how many tasks buildsOn looks at.
+const maxBuildsOn = 6
+
+// buildsOn says of each task that a task builds on whether a commit has its work.
+func (s *slot) buildsOn(ctx context.Context, h *board.Handout, base string) (text string) {
+	repo := s.r.o.Repo
+	for _, b := range h.Blockers[:min(len(h.Blockers), maxBuildsOn)] {
+		d, err := s.r.o.Board.Get(ctx, b.ID, 0)
+		if err != nil {
+			continue // the hand-out has what is reported of it
+		}
+		var at board.Where
+		for _, a := range d.Attempts {
+			if a.Cause == board.CauseDone {
+				at = a.Where
+			}
+		}
+		if at.Head == "" {
+			continue
+		}
+		commit, err := repo.Commit(ctx, at.Head)
+		has := false
+		if err == nil {
+			has, err = repo.Contains(ctx, base, commit)
+		}
+		switch {
+		case err == nil && has:
+			text += fmt.Sprintf(" It has the work of %v.", b.ID)
+		case err == nil:
+			text += fmt.Sprintf(" It does not have the work of %v, which is commit %s.", b.ID, at.Head)
+		case at.Clone != repo.CloneID():
+			text += fmt.Sprintf(" It does not have the work of %v, which is commit %s in another clone, on %.80q.", b.ID, at.Head, at.Host)
+		}
+	}
+	return text
 }
 
 // ownRoom returns the slot's worktree. It is made if there is none, or if what an agent has left in

@@ -69,7 +69,7 @@ func Mind(cmd *exec.Cmd, self []string, run string, grace time.Duration) (*Minde
 	cmd.ExtraFiles[0], cmd.ExtraFiles[1] = order, report // which are descriptors 3 and 4
 	cmd.SysProcAttr = ownSession()
 	cmd.WaitDelay = outputDelay
-	err = cmd.Start()
+	err = startKnown(cmd)
 	order.Close()
 	report.Close()
 	if err != nil {
@@ -89,7 +89,7 @@ func Mind(cmd *exec.Cmd, self []string, run string, grace time.Duration) (*Minde
 	if err != nil || m.pid == 0 {
 		control.Close()
 		news.Close()
-		_ = cmd.Wait()
+		_ = waitKnown(cmd)
 		return nil, fmt.Errorf("start %q: %w", cmd.Args[len(self)+1], err)
 	}
 	go m.wait(news, lines)
@@ -107,10 +107,10 @@ func (m *Minded) wait(news *os.File, lines *bufio.Scanner) {
 		}
 	}
 	news.Close()
-	_ = m.minder.Wait()
+	_ = waitKnown(m.minder)
 	m.control.Close()
 	if end.Err != nil {
-		end.Left = endAll(func() []int { return survivors(m.pid, m.mark) })
+		end.Left = endAll(func() []int { return append(survivors(m.pid, m.mark), strays()...) })
 	}
 	m.end = end
 	close(m.done)
@@ -132,12 +132,30 @@ func (m *Minded) Wait() Ending {
 // period is killed.
 func (m *Minded) End() Ending {
 	_, _ = m.control.Write([]byte(endOrder))
-	return m.Wait()
+	return m.force(m.grace)
 }
 
 // Kill ends the process at once, and everything that it started.
 func (m *Minded) Kill() Ending {
 	m.control.Close()
+	return m.force(0)
+}
+
+// minderTime is how long a minder may take after the grace period, until it is killed: it looks
+// for processes twice.
+var minderTime = 3 * killTime
+
+// force waits until Done. A minder that somebody has stopped is continued; one that does not do its
+// work is killed, and this process ends what it minded.
+func (m *Minded) force(grace time.Duration) Ending {
+	resume(m.minder.Process)
+	timer := time.NewTimer(grace + minderTime)
+	defer timer.Stop()
+	select {
+	case <-m.done:
+	case <-timer.C:
+		_ = m.minder.Process.Kill()
+	}
 	return m.Wait()
 }
 

@@ -140,6 +140,46 @@ func TestMind_minderKilled(t *testing.T) {
 	_ = syscall.Kill(pids[3], syscall.SIGKILL)
 }
 
+// TestMind_minderStopped: a minder that is stopped again and again keeps neither End nor what it
+// minds, also what has left its group and cleared its environment.
+func TestMind_minderStopped(t *testing.T) {
+	stop, err := Adopt()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	defer func(d time.Duration) { minderTime = d }(minderTime)
+	minderTime = 0 // it would be continued, and end by itself
+	m, pids := mind(t, family+"minder=$PPID; (while :; do kill -STOP $minder; done)", 4, 10*time.Millisecond)
+	if end := m.End(); end.Left != 0 {
+		t.Errorf("End = %+v, want nothing left", end)
+	}
+	noneRuns(t, append(pids, m.Pid()))
+	reapAdopted()
+}
+
+// TestAdopt: what is left of a tree that has ended is waited for when it exits.
+func TestAdopt(t *testing.T) {
+	stop, err := Adopt()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	tree, pids := spawn(t, "(setsid sh -c 'echo $$' &)", 1)
+	if err := tree.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		reapAdopted()
+		if err := syscall.Kill(pids[0], 0); err == syscall.ESRCH {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("process %d was not waited for", pids[0])
+		}
+	}
+}
+
 // TestMind_killed: nothing outlives a program that is killed.
 func TestMind_killed(t *testing.T) {
 	r, w, err := os.Pipe()

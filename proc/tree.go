@@ -44,20 +44,20 @@ func Start(cmd *exec.Cmd) (*Tree, error) {
 	cmd.SysProcAttr = ownGroup()
 	CloseInherited(cmd)
 	cmd.WaitDelay = cmp.Or(cmd.WaitDelay, outputDelay)
-	started := make(chan error)
+	began := make(chan error)
 	go func() {
 		// The kernel ends the child when the thread that started it ends, so this
 		// thread is kept until then.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		err := cmd.Start()
-		started <- err
+		err := startKnown(cmd)
+		began <- err
 		if err == nil {
-			t.err = cmd.Wait()
+			t.err = waitKnown(cmd)
 			close(t.done)
 		}
 	}()
-	if err := <-started; err != nil {
+	if err := <-began; err != nil {
 		return nil, err
 	}
 	return t, nil

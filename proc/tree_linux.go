@@ -61,6 +61,11 @@ func descendants() (pids []int) {
 // processes returns what stat says of each running process after its name: state, parent, group
 // and more. Zombies do not run, and this process does not count.
 func processes() map[int][]string {
+	return list(func(state string) bool { return state != "Z" && state != "X" })
+}
+
+// list is processes for those in some states.
+func list(in func(state string) bool) map[int][]string {
 	list := map[int][]string{}
 	entries, _ := os.ReadDir("/proc")
 	for _, e := range entries {
@@ -70,7 +75,7 @@ func processes() map[int][]string {
 		}
 		stat, err := os.ReadFile("/proc/" + e.Name() + "/stat")
 		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // the name is in parentheses
-		if err == nil && len(fields) > 2 && fields[0] != "Z" && fields[0] != "X" {
+		if err == nil && len(fields) > 2 && in(fields[0]) {
 			list[pid] = fields
 		}
 	}

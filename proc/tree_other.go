@@ -16,6 +16,8 @@ func kill(p *os.Process) { _ = p.Kill() }
 
 func killPid(int) {}
 
+func resume(*os.Process) {}
+
 func survivors(int, string) []int { return nil }
 
 func ownSession() *syscall.SysProcAttr { return nil }

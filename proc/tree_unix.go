@@ -14,3 +14,6 @@ func terminate(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGTERM) }
 func kill(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) }
 
 func killPid(pid int) { _ = syscall.Kill(pid, syscall.SIGKILL) }
+
+// resume continues a process that was stopped.
+func resume(p *os.Process) { _ = p.Signal(syscall.SIGCONT) }

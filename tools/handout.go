@@ -139,6 +139,11 @@ func resultLocation(r board.Result) string {
 	}
 	if r.Branch != "" && len(at) == 0 {
 		at = append(at, "branch "+inline(r.Branch, 60))
+		for _, e := range r.Evidence {
+			if e.Kind == board.EvidenceOther && e.Observed { // which may not be what this clone has there
+				at[0] += ", commit " + shortCommit(e.Ref)
+			}
+		}
 	}
 	if len(at) > 2 {
 		at = at[:2]
