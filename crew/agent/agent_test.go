@@ -212,7 +212,7 @@ func TestCodex_permission(t *testing.T) {
 		t.Errorf("Ended = %+v", e)
 	}
 	for _, want := range []string{
-		`"sandbox":"workspace-write"`, `"BOSSMAN_SOCKET":"/desk/socket"`, `"text":"web-4 is yours."`,
+		`"sandbox":"workspace-write"`, `":{"trust_level":"untrusted"}`, `"BOSSMAN_SOCKET":"/desk/socket"`, `"text":"web-4 is yours."`,
 		`"expectedTurnId":"01a1e419-b9fe-76d1-933c-96ca1188f777"`, `"text":"stay inside"`, `"decision":"decline"`,
 	} {
 		if !strings.Contains(heard(), want) {

@@ -17,6 +17,8 @@ type CodexOptions struct {
 	Path string
 	// Join is the command line of its MCP server, which speaks to the runner.
 	Join []string
+	// Project lets it use the settings, hooks and MCP servers of the repository.
+	Project bool
 }
 
 // Codex returns Codex, which has to be there. It is spoken to as its own editors speak to it:
@@ -53,7 +55,7 @@ func (c *codex) Start(j Job) (Session, error) {
 		return nil, err
 	}
 	time.AfterFunc(codexStart, started)
-	s := &codexSession{rpc: newRPC(st, ""), job: j, join: c.o.Join, started: started} // it has no version
+	s := &codexSession{rpc: newRPC(st, ""), job: j, o: c.o, started: started} // it has no version
 	s.rpc.request, s.rpc.notice = s.request, s.notice
 	s.call("initialize", map[string]any{"clientInfo": map[string]any{"name": "bossman", "title": "Bossman", "version": "1"}}, s.initialized)
 	go func() {
@@ -67,7 +69,7 @@ func (c *codex) Start(j Job) (Session, error) {
 type codexSession struct {
 	*rpc
 	job     Job
-	join    []string
+	o       CodexOptions
 	started func()
 
 	thread string
@@ -83,11 +85,15 @@ func (s *codexSession) initialized(_ jsontext.Value, fault *rpcFault) {
 	}
 	s.post(map[string]any{"method": "initialized"})
 	server := map[string]any{
-		"command": s.join[0], "args": s.join[1:], "env": joinEnv(s.job.Env), "tool_timeout_sec": int(mcpTimeout.Seconds()), "default_tools_approval_mode": "approve",
+		"command": s.o.Join[0], "args": s.o.Join[1:], "env": joinEnv(s.job.Env), "tool_timeout_sec": int(mcpTimeout.Seconds()), "default_tools_approval_mode": "approve",
+	}
+	config := map[string]any{"mcp_servers": map[string]any{"bossman": server}}
+	if !s.o.Project {
+		// Else it takes the sandbox for a sign that people trust the repository, and keeps that.
+		config["projects"] = map[string]any{s.job.Dir: map[string]any{"trust_level": "untrusted"}}
 	}
 	s.call("thread/start", map[string]any{
-		"cwd": s.job.Dir, "approvalPolicy": "on-request", "sandbox": "workspace-write",
-		"config": map[string]any{"mcp_servers": map[string]any{"bossman": server}},
+		"cwd": s.job.Dir, "approvalPolicy": "on-request", "sandbox": "workspace-write", "config": config,
 	}, s.begun)
 }
 

@@ -109,7 +109,7 @@ func (f flags) team(words []string) (agents []agent.Agent, err error) {
 		case name == "claude":
 			a, err = agent.Claude(agent.ClaudeOptions{Join: join, Mode: f.permission, Project: f.project})
 		case name == "codex":
-			a, err = agent.Codex(agent.CodexOptions{Join: join})
+			a, err = agent.Codex(agent.CodexOptions{Join: join, Project: f.project})
 		case name == "acp":
 			a, err = agent.ACP(agent.ACPOptions{Command: words, Join: join, Project: f.project})
 		case slices.Contains(agent.ACPNames(), name):
