@@ -99,8 +99,14 @@ func unreported(last agent.Event, why error) string {
 	default:
 		text += fmt.Sprintf("exit status %d", e.Exit)
 	}
-	if out := strings.TrimSpace(last.Text); out != "" {
-		text += "; its last output:\n" + strings.ToValidUTF8(out[max(0, len(out)-maxReason):], "\uFFFD")
+	return text + output(last)
+}
+
+// output says what an agent wrote last, if it wrote anything.
+func output(last agent.Event) string {
+	out := strings.TrimSpace(last.Text)
+	if out == "" {
+		return ""
 	}
-	return text
+	return "; its last output:\n" + strings.ToValidUTF8(out[max(0, len(out)-maxReason):], "\uFFFD")
 }

@@ -182,6 +182,9 @@ func (j *job) watch(ctx context.Context, session agent.Session, calls func() int
 		select {
 		case e, ok := <-events:
 			if !ok {
+				if first && why == nil {
+					why = fmt.Errorf("%w: it ended before its first sign of work%s", errUnusable, output(last))
+				}
 				return last, why
 			}
 			switch last = e; e.Kind {

@@ -59,6 +59,8 @@ func TestAgents(t *testing.T) {
 	t.Run("board", b.board)
 	t.Run("team", b.team)
 	t.Run("crew", b.crew)
+	t.Run("crew acp", b.acp)
+	t.Run("crew foreign", b.foreign)
 	if t.Failed() {
 		return
 	}

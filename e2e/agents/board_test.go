@@ -503,15 +503,21 @@ func (o *office) geminiSession(t *testing.T, m *model, e entry) {
 	if e.command != nil {
 		server = map[string]any{"command": e.command[0], "args": e.command[1:]}
 	}
-	write(t, filepath.Join(o.home, ".gemini", "settings.json"), quote(t, map[string]any{
-		"mcpServers": map[string]any{"bossman": server},
-		"security":   map[string]any{"auth": map[string]any{"selectedType": "gemini-api-key"}},
-	}))
-	env := []string{"GEMINI_CLI_TRUST_WORKSPACE=true", "GEMINI_API_KEY=dummy", "GOOGLE_GEMINI_BASE_URL=" + m.url}
-	out := o.run(t, env, o.b.agents.Bin("gemini"), "-p", "Do your work.", "--approval-mode", "yolo", "-m", "gemini-2.5-pro")
+	env := append(o.geminiHome(t, m, map[string]any{"bossman": server}), "GEMINI_CLI_TRUST_WORKSPACE=true")
+	out := o.run(t, env, o.b.agents.Bin("gemini"), "-p", "Do your work.", "--approval-mode", "yolo")
 	if out.Code != 0 {
 		t.Fatalf("gemini: exit code %d", out.Code)
 	}
+}
+
+// geminiHome writes Gemini's settings, and returns the variables with which it finds the model.
+func (o *office) geminiHome(t *testing.T, m *model, servers map[string]any) []string {
+	t.Helper()
+	write(t, filepath.Join(o.home, ".gemini", "settings.json"), quote(t, map[string]any{
+		"mcpServers": servers,
+		"security":   map[string]any{"auth": map[string]any{"selectedType": "gemini-api-key"}},
+	}))
+	return []string{"GEMINI_API_KEY=dummy", "GOOGLE_GEMINI_BASE_URL=" + m.url, "GEMINI_MODEL=gemini-2.5-pro"}
 }
 
 func (b *bench) opencodeBoard(t *testing.T) {
@@ -534,6 +540,16 @@ func (o *office) opencodeSession(t *testing.T, m *model, e entry) {
 	if e.command != nil {
 		server = map[string]any{"type": "local", "command": e.command, "enabled": true}
 	}
+	env := o.opencodeHome(t, m, map[string]any{"bossman": server})
+	out := o.run(t, env, o.b.agents.Bin("opencode"), "run", "Do your work.")
+	if out.Code != 0 {
+		t.Fatalf("opencode run: exit code %d", out.Code)
+	}
+}
+
+// opencodeHome writes the settings of opencode, and returns the variables with which it stays offline.
+func (o *office) opencodeHome(t *testing.T, m *model, servers map[string]any) []string {
+	t.Helper()
 	write(t, filepath.Join(o.home, ".config", "opencode", "opencode.json"), quote(t, map[string]any{
 		"model": "scripted/scripted",
 		"provider": map[string]any{"scripted": map[string]any{
@@ -541,13 +557,9 @@ func (o *office) opencodeSession(t *testing.T, m *model, e entry) {
 			"options": map[string]any{"baseURL": m.url + "/v1", "apiKey": "dummy"},
 			"models":  map[string]any{"scripted": map[string]any{"name": "Scripted", "tool_call": true}},
 		}},
-		"mcp": map[string]any{"bossman": server},
+		"mcp": servers,
 	}))
-	env := []string{"OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_AUTOUPDATE=1"}
-	out := o.run(t, env, o.b.agents.Bin("opencode"), "run", "Do your work.")
-	if out.Code != 0 {
-		t.Fatalf("opencode run: exit code %d", out.Code)
-	}
+	return []string{"OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_AUTOUPDATE=1"}
 }
 
 // run runs an agent in the repository.

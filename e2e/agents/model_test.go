@@ -22,6 +22,7 @@ type model struct {
 	mu       sync.Mutex
 	tools    []string // offered last
 	told     string   // the first request, as it came
+	last     string   // the last one
 	shown    []string
 	searched []string // tools that the agent had to be asked for
 	sought   *sought  // what to do after the search
@@ -93,6 +94,13 @@ func (m *model) request() string {
 	return m.told
 }
 
+// heard is all that the model was told at last, as JSON.
+func (m *model) heard() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.last
+}
+
 // searches are the tools that the agent did not show the model before it searched for them.
 func (m *model) searches() []string {
 	m.mu.Lock()
@@ -119,7 +127,7 @@ func (m *model) next(request json.RawMessage, offered, shown []string) move {
 		return move{text: "Work"} // a side errand, such as a title
 	}
 	m.mu.Lock()
-	m.tools = offered
+	m.tools, m.last = offered, string(request)
 	if len(shown) == 0 {
 		m.told = string(request)
 	}
