@@ -429,6 +429,54 @@ func TestTasks_filters(t *testing.T) {
 	}
 }
 
+// The first ready tasks are found by their numbers, in lanes with few of them and with many.
+func TestTasks_ready(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	var want, fit []board.ID
+	for i, id := range seed(t, s, "web", 420, func(i int, task *board.Task) {
+		task.Hold = i%3 == 0
+		task.Priority = board.Priority(i % 4)
+		if i%2 == 0 {
+			task.Skills = []string{"go"}
+		}
+	}) {
+		if i%3 != 0 {
+			want = append(want, id)
+			if i%2 == 0 {
+				fit = append(fit, id)
+			}
+		}
+	}
+	few := seed(t, s, "api", 9, nil)
+	read(t, s, func(r board.Reader) error {
+		for _, tt := range []struct {
+			f    board.TaskFilter
+			want []board.ID
+		}{
+			{board.TaskFilter{Projects: []string{"web"}, Ready: true}, want},
+			{board.TaskFilter{Projects: []string{"web"}, Ready: true, Limit: 50}, want[:50]},
+			{board.TaskFilter{Projects: []string{"web"}, Ready: true, Limit: 50, After: want[49]}, want[50:100]},
+			{board.TaskFilter{Projects: []string{"web"}, Ready: true, Skill: "go"}, fit},
+			{board.TaskFilter{Projects: []string{"api"}, Ready: true}, few},
+			{board.TaskFilter{Projects: []string{"api"}, Ready: true, Limit: 3, After: few[1]}, few[2:5]},
+		} {
+			tasks, err := r.Tasks(tt.f)
+			if err != nil {
+				return err
+			}
+			var got []board.ID
+			for _, task := range tasks {
+				got = append(got, task.ID)
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("Tasks(%+v) = %v, want %v", tt.f, got, tt.want)
+			}
+		}
+		return nil
+	})
+}
+
 // A key that another transaction is using is waited for; what it kept is given.
 func TestOnce(t *testing.T) {
 	t.Parallel()
