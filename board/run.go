@@ -35,7 +35,8 @@ type Run struct {
 	Log string
 }
 
-// Tokens are how many tokens a model has read, written, and read from its cache.
+// Tokens are how many tokens a model has read and written, and how many of those that it has
+// read came from its cache.
 type Tokens struct{ In, Out, Cached int64 }
 
 // A LogPart is a piece of the log of a run: whole lines. No is 1 for the first one.

@@ -138,7 +138,14 @@ func (j *job) run(ctx context.Context, begins string) (last agent.Event, why, er
 	if err != nil {
 		return last, nil, err
 	}
-	last, why = j.watch(ctx, session, bound.Calls)
+	rec := newRecord(j)
+	recording, stopped := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() { rec.keep(recording) })
+	last, why = j.watch(ctx, session, bound.Calls, rec.take)
+	stopped()
+	wg.Wait()
+	rec.tell(context.WithoutCancel(ctx))
 	return last, why, nil
 }
 
@@ -161,8 +168,8 @@ func (j *job) locate(ctx context.Context) {
 }
 
 // watch watches the agent until it has ended, and ends it when the job is over: the runner ends,
-// a limit is reached, or the claim has ended.
-func (j *job) watch(ctx context.Context, session agent.Session, calls func() int) (last agent.Event, why error) {
+// a limit is reached, or the claim has ended. note is called with each event.
+func (j *job) watch(ctx context.Context, session agent.Session, calls func() int, note func(agent.Event)) (last agent.Event, why error) {
 	var once sync.Once
 	end := func(err error) {
 		once.Do(func() {
@@ -187,6 +194,7 @@ func (j *job) watch(ctx context.Context, session agent.Session, calls func() int
 				}
 				return last, why
 			}
+			note(e)
 			switch last = e; e.Kind {
 			case agent.Activity:
 				active, first = time.Now(), false

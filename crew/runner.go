@@ -27,6 +27,7 @@ type Board interface {
 	Renew(ctx context.Context, owner string, called bool) ([]board.Claim, error)
 	Claims(ctx context.Context, f board.ClaimFilter) ([]board.Claim, error)
 	Locate(ctx context.Context, a board.Actor, h board.Handle, w board.Where) error
+	Record(ctx context.Context, a board.Actor, r board.Run, log ...board.LogPart) error
 	Fail(ctx context.Context, a board.Actor, h board.Handle, f board.Failure) (board.Outcome, error)
 	Ask(ctx context.Context, a board.Actor, n board.NewQuestion) (board.Question, error)
 	Await(ctx context.Context, id board.QuestionID, d time.Duration) (board.Question, error)

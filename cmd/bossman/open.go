@@ -235,14 +235,24 @@ func (a *app) desktop(ctx context.Context) (boardcli.Desk, error) {
 	return boardcli.Desk{Board: b, Project: slug, Actor: a.person()}, err
 }
 
-// erasing opens the board of a task that a person erases something of.
-func (a *app) erasing(ctx context.Context, task string) (boardcli.Erasing, error) {
+// named opens the board, and returns it with a task that was named on the command line.
+func (a *app) named(ctx context.Context, task string) (*openBoard, board.ID, error) {
 	o, err := a.open(ctx)
 	if err != nil {
-		return boardcli.Erasing{}, err
+		return nil, board.ID{}, err
 	}
 	id, err := o.parseTask(task)
+	return o, id, err
+}
+
+// erasing is named for boardcli.Erase, and logs for boardcli.Log.
+func (a *app) erasing(ctx context.Context, task string) (boardcli.Erasing, error) {
+	o, id, err := a.named(ctx, task)
 	return boardcli.Erasing{Eraser: o, Task: id, Actor: a.person()}, err
+}
+
+func (a *app) logs(ctx context.Context, task string) (boardcli.Logger, board.ID, error) {
+	return a.named(ctx, task)
 }
 
 // openProject opens the board and returns it with the project of the command.

@@ -74,7 +74,7 @@ func (a *app) askVerdict(ctx context.Context, o *openBoard, id board.ID) (v boar
 		return v, err
 	}
 	v.Attempt = d.Task.Attempt
-	boardtext.Show(a.Console, d, 5)
+	boardtext.Show(a.Console, d, nil, 5)
 	a.Linef("")
 	answer, err := a.Prompt(ctx, "accept, reject or skip> ")
 	if err != nil {

@@ -16,10 +16,14 @@ func (a *app) taskShow() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if a.JSON {
-			return a.PrintJSON(boardjson.FromDossier(d))
+		runs, err := o.Runs(ctx, id)
+		if err != nil {
+			return err
 		}
-		boardtext.Show(a.Console, d, events)
+		if a.JSON {
+			return a.PrintJSON(boardjson.FromDossier(d, runs...))
+		}
+		boardtext.Show(a.Console, d, runs, events)
 		return nil
 	})
 	cmd.Flags().IntVar(&events, "events", 20, "number of events to show")

@@ -47,8 +47,10 @@ type Session interface {
 // An Event is what an agent does, or how it ended.
 type Event struct {
 	Kind Kind
-	// Text is what the agent said last, or why it ended; it is not escaped.
+	// Text is what the agent said or did last, or why it ended; it is not escaped.
 	Text string
+	// Usage is what the session has used so far, nil if the event does not tell.
+	Usage *Usage
 	// Session and Model are what the agent calls them, with Started.
 	Session, Model string
 	// Permission is what the agent wants to be allowed, with Asks.
@@ -79,6 +81,14 @@ const (
 	// Ended is the last event: nothing of the agent runs any more.
 	Ended Kind = "ended"
 )
+
+// Usage is what a session has used: tokens that the model has read, of these from its cache, and
+// written. Cost is in US dollars, if Priced.
+type Usage struct {
+	In, Cached, Out int64
+	Cost            float64
+	Priced          bool
+}
 
 // A Fault is why an agent could not work, if that is not the task's.
 type Fault string

@@ -131,7 +131,7 @@ func TestClaude_permission(t *testing.T) {
 	if e := until(t, s, Started); e.Session == "" || e.Model == "" {
 		t.Errorf("Started = %+v, want the session and the model", e)
 	}
-	if e := until(t, s, Activity); e.Text != "calls Bash" {
+	if e := until(t, s, Activity); e.Text != "calls Bash: curl http://127.0.0.1:1/" {
 		t.Errorf("Activity = %q, want the tool", e.Text)
 	}
 	e := until(t, s, Asks)
@@ -139,8 +139,8 @@ func TestClaude_permission(t *testing.T) {
 		t.Errorf("Asks = %+v", e.Permission)
 	}
 	e.Permission.Answer(No, "use the mirror")
-	if e := until(t, s, Turn); e.Fault != "" || e.Text != "end" {
-		t.Errorf("Turn = %+v", e)
+	if e := until(t, s, Turn); e.Fault != "" || e.Text != "end" || *e.Usage != (Usage{In: 300, Out: 30, Cost: 0.0022500000000000003, Priced: true}) {
+		t.Errorf("Turn = %+v, %+v", e, e.Usage)
 	}
 	s.Finish()
 	if e := until(t, s, Ended); e.Ending.Exit != 0 || e.Text != "end" {
@@ -186,7 +186,9 @@ func TestClaude_told(t *testing.T) {
 	if !s.Tell("You have not reported.") {
 		t.Error("it cannot be told")
 	}
-	until(t, s, Turn)
+	if e := until(t, s, Turn); *e.Usage != (Usage{In: 200, Out: 20, Cost: 0.0009000000000000001, Priced: true}) {
+		t.Errorf("after both turns it has used %+v", e.Usage)
+	}
 	s.Finish()
 	until(t, s, Ended)
 	if !strings.Contains(heard(), `"text":"You have not reported."`) {
@@ -204,6 +206,12 @@ func TestCodex_permission(t *testing.T) {
 		t.Errorf("Asks = %+v", e.Permission)
 	}
 	e.Permission.Answer(No, "stay inside")
+	for e.Usage == nil || e.Usage.In < 300 {
+		e = until(t, s, Activity)
+	}
+	if *e.Usage != (Usage{In: 300, Out: 30}) {
+		t.Errorf("it has used %+v", e.Usage)
+	}
 	if e := until(t, s, Turn); e.Fault != "" {
 		t.Errorf("Turn = %+v", e)
 	}

@@ -133,6 +133,14 @@ type claudeEvent struct {
 	IsError bool   `json:"is_error"`
 	Result  string `json:"result"`
 	Status  int    `json:"api_error_status"`
+	// Cost and Usage, by model, are of the whole session.
+	Cost  *float64 `json:"total_cost_usd"`
+	Usage map[string]struct {
+		In         int64 `json:"inputTokens"`
+		Out        int64 `json:"outputTokens"`
+		CacheRead  int64 `json:"cacheReadInputTokens"`
+		CacheWrite int64 `json:"cacheCreationInputTokens"`
+	} `json:"modelUsage"`
 }
 
 // take passes on what a line says.
@@ -216,7 +224,15 @@ func claudeRules(suggestions []any) (rules []string) {
 
 // turn is the event for the end of a turn.
 func (s *claudeSession) turn(e claudeEvent) Event {
-	t := Event{Kind: Turn, Text: e.Result}
+	t := Event{Kind: Turn, Text: e.Result, Usage: &Usage{}}
+	for _, m := range e.Usage {
+		t.Usage.In += m.In + m.CacheRead + m.CacheWrite
+		t.Usage.Cached += m.CacheRead
+		t.Usage.Out += m.Out
+	}
+	if e.Cost != nil {
+		t.Usage.Cost, t.Usage.Priced = *e.Cost, true
+	}
 	s.say(e.Result)
 	switch {
 	case !e.IsError:
@@ -228,20 +244,35 @@ func (s *claudeSession) turn(e claudeEvent) Event {
 	return t
 }
 
-// said is what a message says in a line: its last text, or the tool that it calls.
-func said(content any) (text string) {
+// said is what a message says: its texts, and the tools that it calls.
+func said(content any) string {
+	var all []string
 	list, _ := content.([]any)
 	for _, c := range list {
 		part, _ := c.(map[string]any)
 		switch part["type"] {
 		case "text":
 			if s, _ := part["text"].(string); s != "" {
-				text = s
+				all = append(all, s)
 			}
 		case "tool_use":
 			name, _ := part["name"].(string)
-			text = "calls " + name
+			input, _ := part["input"].(map[string]any)
+			all = append(all, calls(name, input))
 		}
 	}
-	return text
+	return strings.Join(all, "\n")
+}
+
+// calls says which tool is called, and for what: a command, a file, or its arguments in JSON.
+func calls(tool string, input map[string]any) string {
+	for _, name := range []string{"command", "file_path", "path", "pattern"} {
+		if s, _ := input[name].(string); s != "" {
+			return "calls " + tool + ": " + s
+		}
+	}
+	if text, err := json.Marshal(input, json.Deterministic(true)); err == nil && len(input) > 0 {
+		return "calls " + tool + ": " + string(text)
+	}
+	return "calls " + tool
 }

@@ -137,7 +137,16 @@ func (s *codexSession) notice(m rpcMessage) {
 			Text    string `json:"text"`
 			Command string `json:"command"`
 			Tool    string `json:"tool"`
+
+			Arguments map[string]any `json:"arguments"`
 		} `json:"item"`
+		Usage struct {
+			Total struct {
+				In     int64 `json:"inputTokens"`
+				Cached int64 `json:"cachedInputTokens"`
+				Out    int64 `json:"outputTokens"`
+			} `json:"total"`
+		} `json:"tokenUsage"`
 		Turn struct {
 			ID     string `json:"id"`
 			Status string `json:"status"`
@@ -167,12 +176,13 @@ func (s *codexSession) notice(m rpcMessage) {
 		case p.Item.Command != "":
 			text = "runs " + p.Item.Command
 		case p.Item.Tool != "":
-			text = "calls " + p.Item.Tool
+			text = calls(p.Item.Tool, p.Item.Arguments)
 		}
 		s.say(text)
 		s.events <- Event{Kind: Activity, Text: text}
 	case "thread/tokenUsage/updated":
-		s.events <- Event{Kind: Activity}
+		total := p.Usage.Total
+		s.events <- Event{Kind: Activity, Usage: &Usage{In: total.In, Cached: total.Cached, Out: total.Out}}
 	case "account/rateLimits/updated":
 		if p.Limits.Primary.ResetsAt > 0 && p.Limits.Primary.Used >= 100 {
 			s.until = time.Unix(p.Limits.Primary.ResetsAt, 0)

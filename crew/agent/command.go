@@ -56,7 +56,7 @@ func (c command) Start(j Job) (Session, error) {
 		out.Close()
 		return nil, err
 	}
-	s := &commandSession{minded: m, events: make(chan Event, 1)}
+	s := &commandSession{minded: m, events: make(chan Event, 100)}
 	go s.watch(out)
 	return s, nil
 }

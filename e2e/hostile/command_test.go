@@ -66,6 +66,7 @@ var commands = map[string][]string{
 	"task cancel":           {"task cancel clone-2"},
 	"task done":             {"task done clone-2 --note did"},
 	"task edit":             {"task edit clone-1 --title New"},
+	"task log":              {"task log clone-2"},
 	"task erase":            {"task erase clone-2 --reason secret"},
 	"task export":           {"task export"},
 	"task import":           {"task import a.txt"},

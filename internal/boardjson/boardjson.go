@@ -247,6 +247,7 @@ type Attempt struct {
 	Reason      string     `json:"reason,omitzero"`
 	DoNotRepeat string     `json:"do_not_repeat,omitzero"`
 	Where       Where      `json:"where,omitzero"`
+	Run         *Run       `json:"run,omitzero"`
 }
 
 func FromAttempt(a board.Attempt) Attempt {
@@ -312,7 +313,8 @@ type Dossier struct {
 	Events      []Event    `json:"events"`
 }
 
-func FromDossier(d board.Dossier) Dossier {
+// FromDossier returns a dossier, with the runs of its attempts.
+func FromDossier(d board.Dossier, runs ...board.Run) Dossier {
 	out := Dossier{
 		Task: FromTask(d.Task), Description: d.Doc.Description, Acceptance: d.Doc.Acceptance, Result: FromResult(d.Doc.Result),
 		DependsOn: FromTasks(d.Blockers), Dependents: FromTasks(d.Dependents), Parts: FromTasks(d.Children),
@@ -326,7 +328,13 @@ func FromDossier(d board.Dossier) Dossier {
 		out.Review = new(FromClaim(*d.Review, d.Now))
 	}
 	for _, at := range d.Attempts {
-		out.Attempts = append(out.Attempts, FromAttempt(at))
+		a := FromAttempt(at)
+		for _, r := range runs {
+			if r.Claim == at.Handle {
+				a.Run = new(FromRun(r))
+			}
+		}
+		out.Attempts = append(out.Attempts, a)
 	}
 	for _, e := range d.Events {
 		out.Events = append(out.Events, FromEvent(e))

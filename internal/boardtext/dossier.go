@@ -12,9 +12,9 @@ import (
 // A view prints to a terminal.
 type view struct{ *console.Console }
 
-// Show prints a task with all that is known about it, and the newest events of its
-// history.
-func Show(c *console.Console, d board.Dossier, events int) {
+// Show prints a task with all that is known about it, the runs of its attempts, and the newest
+// events of its history.
+func Show(c *console.Console, d board.Dossier, runs []board.Run, events int) {
 	v := view{c}
 	t := d.Task
 	v.Field("", console.Cyan.Cell(t.ID.String()+" "), console.Bold.Cell(t.Title))
@@ -116,7 +116,7 @@ func Show(c *console.Console, d board.Dossier, events int) {
 			v.Field("  ", console.Yellow.Cell("not committed:"), console.Text(fmt.Sprintf("%d %s, which no branch has", n, files)))
 		}
 	}
-	v.attempts(d)
+	v.attempts(d, runs)
 	v.history(d, events)
 }
 
@@ -156,7 +156,7 @@ func (v view) tasksSection(head string, ts []board.Task, results map[board.ID]bo
 }
 
 // attempts prints how each attempt went and where its work is.
-func (v view) attempts(d board.Dossier) {
+func (v view) attempts(d board.Dossier, runs []board.Run) {
 	if len(d.Attempts) == 0 {
 		return
 	}
@@ -178,6 +178,15 @@ func (v view) attempts(d board.Dossier) {
 		}
 		if where := whereText(at.Where); where != "" {
 			v.Linef("     %s", v.Styled(console.Dim, where))
+		}
+		for _, r := range runs {
+			if r.Claim != at.Handle {
+				continue
+			}
+			v.Linef("     %s", v.Styled(console.Dim, runText(r)+"; bossman task log "+d.Task.ID.String()+" --attempt "+fmt.Sprint(at.Attempt)))
+			if command := resume(r, at.Where); command != "" {
+				v.Linef("     %s %s", v.Styled(console.Dim, "go on by hand:"), command)
+			}
 		}
 		if at.DoNotRepeat != "" {
 			v.Linef("     do not repeat:")

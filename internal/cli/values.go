@@ -64,6 +64,7 @@ var flagTable = map[string]*values{
 // argTable has the values of arguments, by command.
 var argTable = map[string]*values{
 	"task show":    {find: everyTask},
+	"task log":     {find: everyTask, most: 1},
 	"task why":     {find: everyTask},
 	"task edit":    {find: open},
 	"task cancel":  {find: open},

@@ -1,11 +1,9 @@
-package main
+package boardtext
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/bossman-dev/bossman/board"
-	"github.com/bossman-dev/bossman/store/sqlite"
 )
 
 func TestCommandFor(t *testing.T) {
@@ -26,17 +24,5 @@ func TestCommandFor(t *testing.T) {
 		if got := commandFor(id, test.reason); got != test.want {
 			t.Errorf("commandFor(%+v) = %q, want %q", test.reason, got, test.want)
 		}
-	}
-}
-
-func TestAdviseServer(t *testing.T) {
-	err := adviseServer(&sqlite.NetworkError{Path: "/mnt/board.db", Kind: "nfs"})
-	for _, want := range []string{"/mnt/board.db", "nfs", "bossman serve --http"} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("adviseServer = %q, want %q in it", err, want)
-		}
-	}
-	if err := adviseServer(board.ErrUnavailable); err != board.ErrUnavailable {
-		t.Errorf("adviseServer(%v) = %v, want the same error", board.ErrUnavailable, err)
 	}
 }

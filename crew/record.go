@@ -1,0 +1,129 @@
+package crew
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/crew/agent"
+)
+
+const (
+	// recordEvery is how often the board is told what an agent did.
+	recordEvery = 5 * time.Second
+	// maxEntry bounds what the log has of one thing that an agent said or did, and maxPending
+	// what waits to be told.
+	maxEntry   = 2 << 10
+	maxPending = board.MaxLogPart
+)
+
+// A record is what the board is told about the run of a job.
+type record struct {
+	j *job
+
+	mu      sync.Mutex
+	run     board.Run
+	pending string        // the end of the log, in whole lines, that is still to be told
+	last    string        // the last entry
+	sent    board.LogPart // the last part that was told, or is being told
+	parts   int64         // how many the board has
+	changed bool
+	failed  bool // the board could not be told
+}
+
+func newRecord(j *job) *record {
+	return &record{j: j, run: board.Run{Claim: j.h.Claim.Handle, Agent: j.agent.Name()}, changed: true}
+}
+
+// take notes an event of the agent.
+func (r *record) take(e agent.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch e.Kind {
+	case agent.Started:
+		r.run.Session, r.run.Model, r.changed = cut(e.Session, 200), cut(e.Model, 200), true
+	case agent.Activity:
+		r.entry(e.Text)
+	case agent.Asks:
+		r.entry("asks for permission to use " + e.Permission.Tool + ": " + e.Permission.Use)
+	case agent.Ended:
+		return
+	}
+	if u := e.Usage; u != nil {
+		r.run.Tokens = board.Tokens{In: max(0, u.In), Out: max(0, u.Out), Cached: max(0, u.Cached)}
+		if u.Priced && u.Cost >= 0 && u.Cost < 1e9 {
+			r.run.Cost, r.run.Priced = int64(math.Round(u.Cost*1e6)), true
+		}
+		r.changed = true
+	}
+}
+
+// entry adds to the log, unless it is there already. Some agents tell the begin and the end of
+// the same thing.
+func (r *record) entry(text string) {
+	text = strings.TrimSpace(cut(text, maxEntry))
+	if text == "" || text == r.last {
+		return
+	}
+	r.last, r.changed = text, true
+	line := time.Now().UTC().Format(time.RFC3339) + " " + strings.ReplaceAll(text, "\n", "\n  ") + "\n"
+	r.pending += line
+	for len(r.pending) > maxPending { // the newest lines are kept
+		_, r.pending, _ = strings.Cut(r.pending, "\n")
+	}
+}
+
+// cut returns the beginning of a text, as valid text.
+func cut(s string, n int) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(s[:min(len(s), n)], ""), "\x00", "")
+}
+
+// keep tells the board every few seconds, until ctx ends.
+func (r *record) keep(ctx context.Context) {
+	tick := time.NewTicker(recordEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			r.tell(ctx)
+		}
+	}
+}
+
+// tell tells the board what is new. If that fails, the same is told again the next time: the
+// board may have heard it.
+func (r *record) tell(ctx context.Context) {
+	r.mu.Lock()
+	run, changed := r.run, r.changed
+	var log []board.LogPart
+	if r.sent.No == r.parts && r.pending != "" {
+		r.sent, r.pending = board.LogPart{No: r.parts + 1, Text: r.pending}, ""
+	}
+	if r.sent.No > r.parts {
+		log = append(log, r.sent)
+	}
+	r.changed = false
+	r.mu.Unlock()
+	if !changed {
+		return
+	}
+	err := r.j.r.o.Board.Record(ctx, r.j.actor(), run, log...)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err != nil {
+		r.changed = true
+		if !r.failed && ctx.Err() == nil {
+			r.failed = true
+			r.j.tell(Trouble, fmt.Sprintf("the board could not be told what the agent does: %v", err))
+		}
+		return
+	}
+	r.parts = r.sent.No
+	r.changed = r.changed || r.pending != ""
+}

@@ -1,0 +1,56 @@
+package boardtext
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/console"
+)
+
+// runText says what an agent used at an attempt: claude (opus), 1.2M tokens in, 31k out, $0.84.
+func runText(r board.Run) string {
+	text := console.OneLine(r.Agent)
+	if r.Model != "" {
+		text += " (" + console.OneLine(r.Model) + ")"
+	}
+	if r.Tokens != (board.Tokens{}) {
+		text += fmt.Sprintf(", %s tokens in, %s out", short(r.Tokens.In), short(r.Tokens.Out))
+	}
+	if r.Priced {
+		text += ", " + Dollars(r.Cost)
+	}
+	return text
+}
+
+// Dollars is an amount of millionths of a US dollar.
+func Dollars(micros int64) string {
+	if micros > 0 && micros < 10_000 {
+		return fmt.Sprintf("$%.4f", float64(micros)/1e6)
+	}
+	return fmt.Sprintf("$%.2f", float64(micros)/1e6)
+}
+
+// short is a number in at most three digits or so.
+func short(n int64) string {
+	switch {
+	case n < 1000:
+		return fmt.Sprint(n)
+	case n < 1_000_000:
+		return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(n)/1e3), ".0") + "k"
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(n)/1e6), ".0") + "M"
+}
+
+// resumes are the commands with which agents go on with a session.
+var resumes = map[string]string{"claude": "claude --resume", "codex": "codex resume"}
+
+// resume is the command with which a person goes on with the session of a run, where it was;
+// empty if there is none.
+func resume(r board.Run, at board.Where) string {
+	command := resumes[r.Agent]
+	if command == "" || r.Session == "" || at.Dir == "" {
+		return ""
+	}
+	return fmt.Sprintf("cd %s && %s %s", console.ShellWords(at.Dir), command, console.ShellWords(r.Session))
+}
