@@ -55,8 +55,11 @@ func (j *job) storeReport(ctx context.Context, at board.Where, tree, summary str
 		}
 		seen.Detail = strings.Join(append([]string{seen.Detail}, hidden...), "; ")
 	}
-	if repo.Branch(at.Branch) != stored.Commit { // the branch of the task gets it
-		at.Branch, at.Dir = j.kept.Branch, j.dir
+	if repo.Branch(at.Branch) != stored.Commit {
+		at.Branch, at.Dir = j.kept.Branch, j.dir // which gets it
+		if can, err := j.canSetBranch(ctx, stored.Commit); err != nil || !can {
+			at.Branch = "" // it is named by its commit
+		}
 	}
 	at.Head, at.Uncommitted = git.Short(stored.Commit), 0
 	return at, seen, nil
@@ -170,7 +173,7 @@ func (s *slot) store(ctx context.Context, tree *git.Repo, a standing, done strin
 		}
 	case a.Attempt.Attempt == 0: // it is of another board that this clone had
 		ref += beforeSuffix()
-	case !a.held: // the board cannot be told the commit
+	case !a.held: // the board is not told the commit
 		own, failed := s.ofAttempt(ctx, commit, a.Attempt)
 		if failed == nil && !own {
 			commit, failed = s.sign(ctx, commit)

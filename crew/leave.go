@@ -51,18 +51,15 @@ func (s *slot) close(ctx context.Context, tree *git.Repo, a standing, unsafe str
 func (s *slot) setBranch(ctx context.Context, commit, reported string) (name string, err error) {
 	repo, ref := s.r.o.Repo, "refs/heads/"+s.kept.Branch
 	tip := repo.Branch(s.kept.Branch)
-	other := repo.Worktree(s.kept.Branch, s.dir)
-	free := other == nil || other.Root == s.dir
-	switch {
-	case commit == "" && free && s.kept.Fresh && tip == s.kept.Base && tip != "":
-		return "", repo.SetRef(ctx, ref, "", tip)
-	case commit == "":
-		return "", nil
-	case free && tip != commit:
-		var behind bool
-		if behind, err = s.behind(ctx, tip, commit); err == nil && behind {
-			err = repo.SetRef(ctx, ref, commit, cmp.Or(tip, strings.Repeat("0", len(commit))))
+	if commit == "" {
+		if s.kept.Fresh && tip == s.kept.Base && tip != "" && !s.elsewhere() {
+			err = repo.SetRef(ctx, ref, "", tip)
 		}
+		return "", err
+	}
+	can, err := s.canSetBranch(ctx, commit)
+	if can && tip != commit {
+		err = repo.SetRef(ctx, ref, commit, cmp.Or(tip, strings.Repeat("0", len(commit))))
 	}
 	for _, branch := range []string{reported, s.kept.Branch} {
 		if branch != "" && repo.Branch(branch) == commit {
@@ -70,6 +67,21 @@ func (s *slot) setBranch(ctx context.Context, commit, reported string) (name str
 		}
 	}
 	return git.Short(commit), err
+}
+
+// canSetBranch reports whether the branch of the task can be made to have a state: it has nothing else,
+// and is not checked out elsewhere.
+func (s *slot) canSetBranch(ctx context.Context, commit string) (bool, error) {
+	if s.elsewhere() {
+		return false, nil
+	}
+	return s.behind(ctx, s.r.o.Repo.Branch(s.kept.Branch), commit)
+}
+
+// elsewhere reports whether the branch of the task is checked out in another worktree.
+func (s *slot) elsewhere() bool {
+	other := s.r.o.Repo.Worktree(s.kept.Branch, s.dir)
+	return other != nil && other.Root != s.dir
 }
 
 // moveAway moves the slot's worktree away, which must not be used again, so that the slot gets a
@@ -128,6 +140,7 @@ func (s *slot) recover(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	a.held = false // nobody goes on with it now, nor tells the board what it left
 	job := fmt.Sprintf("%s, attempt %d", s.kept.Task, s.kept.Attempt)
 	done := a.Cause == board.CauseDone
 	commit, merge, err := s.close(ctx, tree, a, unsafe)

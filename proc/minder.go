@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -79,7 +80,9 @@ func Mind(cmd *exec.Cmd, self []string, run string, grace time.Duration) (*Minde
 	}
 	m.control = control
 	lines := bufio.NewScanner(news)
+	stop := m.awake(startTime)
 	lines.Scan()
+	stop()
 	word, rest, _ := strings.Cut(lines.Text(), " ")
 	if word == "started" {
 		m.pid, err = strconv.Atoi(rest)
@@ -94,6 +97,40 @@ func Mind(cmd *exec.Cmd, self []string, run string, grace time.Duration) (*Minde
 	}
 	go m.wait(news, lines)
 	return m, nil
+}
+
+const (
+	// startTime is how long a minder may take to start its process, and awakePause the pause
+	// between two looks at it.
+	startTime  = time.Minute
+	awakePause = 200 * time.Millisecond
+)
+
+// awake continues a minder that somebody has stopped, until stop is called: it may even be stopped
+// before it can say that there is a process. After a while it kills it.
+func (m *Minded) awake(limit time.Duration) (stop func()) {
+	over := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		late := time.NewTimer(limit)
+		defer late.Stop()
+		tick := time.NewTicker(awakePause)
+		defer tick.Stop()
+		for {
+			resume(m.minder.Process)
+			select {
+			case <-over:
+				return
+			case <-late.C:
+				_ = m.minder.Process.Kill()
+			case <-tick.C:
+			}
+		}
+	})
+	return func() {
+		close(over)
+		wg.Wait()
+	}
 }
 
 // wait waits until the minder has ended, and with it everything that it minds.
@@ -145,17 +182,10 @@ func (m *Minded) Kill() Ending {
 // for processes twice.
 var minderTime = 3 * killTime
 
-// force waits until Done. A minder that somebody has stopped is continued; one that does not do its
-// work is killed, and this process ends what it minded.
+// force waits until Done. A minder that does not do its work is killed, and this process ends what it
+// minded.
 func (m *Minded) force(grace time.Duration) Ending {
-	resume(m.minder.Process)
-	timer := time.NewTimer(grace + minderTime)
-	defer timer.Stop()
-	select {
-	case <-m.done:
-	case <-timer.C:
-		_ = m.minder.Process.Kill()
-	}
+	defer m.awake(grace + minderTime)()
 	return m.Wait()
 }
 

@@ -158,6 +158,21 @@ func TestMind_minderStopped(t *testing.T) {
 	reapAdopted()
 }
 
+// TestMind_minderStoppedAtOnce: a process that stops its minder before that has said that it was
+// started keeps nobody.
+func TestMind_minderStoppedAtOnce(t *testing.T) {
+	for range 20 {
+		m, err := Mind(exec.Command("sh", "-c", "kill -STOP $PPID; sleep 308"), []string{os.Args[0], "minder"}, "test", 10*time.Millisecond)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if end := m.End(); end.Left != 0 {
+			t.Errorf("End = %+v, want nothing left", end)
+		}
+		noneRuns(t, []int{m.Pid()})
+	}
+}
+
 // TestAdopt: what is left of a tree that has ended is waited for when it exits.
 func TestAdopt(t *testing.T) {
 	stop, err := Adopt()
