@@ -134,7 +134,7 @@ func (j *job) run(ctx context.Context, begins string) (last agent.Event, why, er
 		return last, nil, err
 	}
 	defer os.Remove(sign)
-	session, err := j.agent.Start(agent.Job{Dir: j.dir, Prompt: bound.Text, Env: j.environ(desk, socket), Mind: j.r.mind})
+	session, err := j.agent.Start(agent.Job{Dir: j.dir, Root: filepath.Dir(j.tree.Common), Prompt: bound.Text, Env: j.environ(desk, socket), Mind: j.r.mind})
 	if err != nil {
 		return last, nil, err
 	}

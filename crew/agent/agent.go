@@ -25,9 +25,12 @@ type Agent interface {
 
 // A Job is what a session needs.
 type Job struct {
-	// Dir is the worktree, Prompt the hand-out, and Env the environment.
-	Dir, Prompt string
-	Env         []string
+	// Dir is the worktree, and Root the directory that has the git directory of its repository: the
+	// main worktree, or the directory of a bare repository's directory.
+	Dir, Root string
+	// Prompt is the hand-out, and Env the environment.
+	Prompt string
+	Env    []string
 	// Mind starts a process under a minder.
 	Mind func(*exec.Cmd) (*proc.Minded, error)
 }

@@ -4,6 +4,7 @@ package agent
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -220,11 +221,41 @@ func TestCodex_permission(t *testing.T) {
 		t.Errorf("Ended = %+v", e)
 	}
 	for _, want := range []string{
-		`"sandbox":"workspace-write"`, `":{"trust_level":"untrusted"}`, `"BOSSMAN_SOCKET":"/desk/socket"`, `"text":"web-4 is yours."`,
+		`"sandbox":"workspace-write"`, `"BOSSMAN_SOCKET":"/desk/socket"`, `"text":"web-4 is yours."`,
 		`"expectedTurnId":"01a1e419-b9fe-76d1-933c-96ca1188f777"`, `"text":"stay inside"`, `"decision":"decline"`,
 	} {
 		if !strings.Contains(heard(), want) {
 			t.Errorf("it was told\n%s\nwant %s", heard(), want)
+		}
+	}
+}
+
+// TestCodex_trust: Codex is told whether it may use the settings of the repository, by the directory
+// of the worktree and that of the repository, also where a link leads there. It would note the
+// repository as trusted otherwise.
+func TestCodex_trust(t *testing.T) {
+	root := filepath.Join(t.TempDir(), `we"b`)
+	link := filepath.Join(t.TempDir(), "link")
+	if err := errors.Join(os.MkdirAll(filepath.Join(root, "slot"), 0o700), os.Symlink(root, link)); err != nil {
+		t.Fatal(err)
+	}
+	for project, level := range map[bool]string{false: "untrusted", true: "trusted"} {
+		var args []string
+		a, err := Codex(CodexOptions{Path: os.Args[0], Join: []string{"bossman"}, Project: project})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = a.Start(Job{Dir: filepath.Join(link, "slot"), Root: link, Mind: func(cmd *exec.Cmd) (*proc.Minded, error) {
+			args = cmd.Args[1:]
+			return nil, errors.New("not started")
+		}})
+		if err == nil || len(args) != 3 || args[0] != "-c" || args[2] != "app-server" {
+			t.Fatalf("%v, with the arguments %q", err, args)
+		}
+		for _, dir := range []string{link, link + "/slot", root, root + "/slot"} {
+			if want := fmt.Sprintf(`%q={trust_level=%q}`, dir, level); !strings.Contains(args[1], want) {
+				t.Errorf("%s, want %s", args[1], want)
+			}
 		}
 	}
 }

@@ -2,7 +2,10 @@ package agent
 
 import (
 	"cmp"
+	"fmt"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -44,7 +47,11 @@ func (c *codex) Name() string { return "codex" }
 func (c *codex) Tools() bool { return true }
 
 func (c *codex) Start(j Job) (Session, error) {
-	cmd := exec.Command(c.o.Path, "app-server")
+	trust, err := codexTrust(j, c.o.Project)
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(c.o.Path, "-c", trust, "app-server")
 	cmd.Dir, cmd.Env = j.Dir, j.Env
 	c.starting.Lock()
 	var once sync.Once
@@ -63,6 +70,34 @@ func (c *codex) Start(j Job) (Session, error) {
 		started()
 	}()
 	return s, nil
+}
+
+// codexTrust is the setting that says whether Codex uses what the repository of a job has for it.
+// Codex looks a worktree up by its own directory and by that of its repository. Without a word
+// about them it would note the repository as trusted, in the user's own configuration, and run its
+// MCP servers.
+func codexTrust(j Job, trusted bool) (string, error) {
+	level := "untrusted"
+	if trusted {
+		level = "trusted"
+	}
+	var dirs []string
+	for _, dir := range []string{j.Dir, j.Root} {
+		dirs = append(dirs, dir)
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			dirs = append(dirs, real)
+		}
+	}
+	slices.Sort(dirs)
+	var entries []string
+	for _, dir := range slices.Compact(dirs) {
+		key, err := jsontext.AppendQuote(nil, dir) // which TOML reads in the same way
+		if err != nil {
+			return "", fmt.Errorf("codex cannot work in %q: %w", dir, err)
+		}
+		entries = append(entries, fmt.Sprintf("%s={trust_level=%q}", key, level))
+	}
+	return "projects={" + strings.Join(entries, ",") + "}", nil
 }
 
 // A codexSession is Codex at work.
@@ -87,13 +122,9 @@ func (s *codexSession) initialized(_ jsontext.Value, fault *rpcFault) {
 	server := map[string]any{
 		"command": s.o.Join[0], "args": s.o.Join[1:], "env": joinEnv(s.job.Env), "tool_timeout_sec": int(mcpTimeout.Seconds()), "default_tools_approval_mode": "approve",
 	}
-	config := map[string]any{"mcp_servers": map[string]any{"bossman": server}}
-	if !s.o.Project {
-		// Else it takes the sandbox for a sign that people trust the repository, and keeps that.
-		config["projects"] = map[string]any{s.job.Dir: map[string]any{"trust_level": "untrusted"}}
-	}
 	s.call("thread/start", map[string]any{
-		"cwd": s.job.Dir, "approvalPolicy": "on-request", "sandbox": "workspace-write", "config": config,
+		"cwd": s.job.Dir, "approvalPolicy": "on-request", "sandbox": "workspace-write",
+		"config": map[string]any{"mcp_servers": map[string]any{"bossman": server}},
 	}, s.begun)
 }
 
