@@ -225,6 +225,9 @@ func (r *Runner) Run(ctx, drain context.Context) error {
 // begin notes the run, so that a later one can end what is left of it, and ends what is left of
 // earlier ones.
 func (r *Runner) begin() (unlock func(), err error) {
+	if err := r.o.Repo.FormatError(); err != nil {
+		return nil, err
+	}
 	for _, dir := range []string{filepath.Dir(r.slotsDir()), r.slotsDir()} {
 		if err := plainDir(dir); err != nil {
 			return nil, err

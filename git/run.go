@@ -207,7 +207,8 @@ func (r *Repo) look() error {
 }
 
 // plain refuses a repository in which a pipe, a device or a file without measure stands in
-// place of a file that git reads: git would wait for it, or read it whole.
+// place of a file that git reads: git would wait for it, or read it whole. So is one with
+// extensions that are not known.
 func (r *Repo) plain() error {
 	own := r.resolved()
 	for name, limit := range map[string]int64{
@@ -226,6 +227,9 @@ func (r *Repo) plain() error {
 		}
 	}
 	if _, err := r.objectDirs(); err != nil {
+		return err
+	}
+	if _, err := r.extended(); err != nil {
 		return err
 	}
 	files := slices.Concat(r.included(filepath.Join(r.Common, "config"), 0), r.included(filepath.Join(r.Common, "config.worktree"), 0))

@@ -1,10 +1,12 @@
 package git
 
 import (
+	"fmt"
 	"io"
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -183,6 +185,45 @@ func (r *Repo) included(file string, depth int) (files []string) {
 		}
 	}
 	return files
+}
+
+// extensions are the extensions of a repository's format that this package knows, with the values
+// that they may have; without any, every value is fine. Newer versions of git have further ones,
+// which can make git write elsewhere.
+var extensions = map[string][]string{
+	"noop": nil, "noop-v1": nil, "preciousobjects": nil, "partialclone": nil, "worktreeconfig": nil, "relativeworktrees": nil,
+	"objectformat": {"sha1", "sha256"}, "compatobjectformat": {"sha1", "sha256"}, "refstorage": {"files", reftable},
+}
+
+// reftable is a format of refs that this package does not read.
+const reftable = "reftable"
+
+// extended returns an error if the format of the repository has an extension that is not known.
+// tables is set if the refs are not files.
+func (r *Repo) extended() (tables bool, err error) {
+	for _, file := range []string{filepath.Join(r.Common, "config"), filepath.Join(r.Common, "config.worktree"), filepath.Join(r.Dir, "config.worktree")} {
+		for key, value := range configFile(file) {
+			name, ok := strings.CutPrefix(key, "extensions.")
+			if !ok {
+				continue
+			}
+			values, known := extensions[name]
+			if !known || values != nil && !slices.Contains(values, value) {
+				return tables, fmt.Errorf("%q has the extension %.80q with the value %.80q, which Bossman does not know, and with which git may write elsewhere: if you did not set it, do not trust this repository", file, name, value)
+			}
+			tables = tables || value == reftable
+		}
+	}
+	return tables, nil
+}
+
+// FormatError returns an error if the repository has a format that this package cannot write.
+func (r *Repo) FormatError() error {
+	tables, err := r.extended()
+	if err == nil && tables {
+		err = fmt.Errorf("the refs of %q are stored in the format reftable, which Bossman does not write yet: use a clone that was made with git clone --ref-format=files", r.Root)
+	}
+	return err
 }
 
 // home returns a path whose beginning may be a tilde.

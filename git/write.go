@@ -37,6 +37,9 @@ func (r *Repo) writable(refs ...string) error {
 	if r.Foreign != "" {
 		return fmt.Errorf("%q is not written: %s", r.Root, r.Foreign)
 	}
+	if err := r.FormatError(); err != nil {
+		return err
+	}
 	common := []string{"refs", "packed-refs", "logs/HEAD", "worktrees", "bossman"}
 	for _, ref := range refs {
 		common = append(common, ref, "logs/"+ref)

@@ -52,6 +52,49 @@ func TestWrite_links(t *testing.T) {
 	}
 }
 
+// TestWrite_extensions: a repository whose format has an extension that is not known is neither
+// read nor written by git, which may be newer and write elsewhere then. Refs in tables are not
+// written.
+func TestWrite_extensions(t *testing.T) {
+	for name, test := range map[string]struct {
+		prepare     string
+		read, write string // what the errors have, empty if there are none
+	}{
+		"known":            {"git config core.repositoryFormatVersion 1; git config extensions.objectFormat sha1; git config extensions.worktreeConfig true; git config extensions.noop yes; git config extensions.partialClone origin", "", ""},
+		"refs elsewhere":   {"git config extensions.refStorage files:///tmp/elsewhere", "refstorage", "refstorage"},
+		"twice":            {"git config extensions.refStorage files://.git/p; git config --add extensions.refStorage files", "refstorage", "refstorage"},
+		"of a worktree":    {"git config extensions.worktreeConfig true; git config --worktree Extensions.refStorage files://p", "refstorage", "refstorage"},
+		"of a later git":   {"git config extensions.later true", "later", "later"},
+		"with a name":      {"git config extensions.x.noop true", "x.noop", "x.noop"},
+		"refs in tables":   {"git config extensions.refStorage reftable", "", "reftable"},
+		"tables elsewhere": {"git config extensions.refStorage reftable:///tmp/elsewhere", "refstorage", "refstorage"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, dir := newRepo(t)
+			main := r.Branch("main")
+			sh(t, dir, test.prepare)
+			_, err := r.Commit(t.Context(), main)
+			if name == "refs in tables" {
+				err = nil // this version of git may not know them
+			}
+			if !says(err, test.read) {
+				t.Errorf("Commit: %v, want %q", err, test.read)
+			}
+			if err := r.CanSet("refs/bossman/web-1/1"); !says(err, test.write) {
+				t.Errorf("CanSet: %v, want %q", err, test.write)
+			}
+			if err := r.SetRef(t.Context(), "refs/bossman/web-1/1", main, ""); !says(err, test.write) {
+				t.Errorf("SetRef: %v, want %q", err, test.write)
+			}
+		})
+	}
+}
+
+// says reports whether an error has a text, or is nil if the text is empty.
+func says(err error, text string) bool {
+	return (err == nil) == (text == "") && (err == nil || strings.Contains(err.Error(), text))
+}
+
 // TestWrite_hooks: no hook runs, neither one that is a file nor, with a git that has them, one of the
 // configuration, whatever worktree it is for.
 func TestWrite_hooks(t *testing.T) {
