@@ -249,9 +249,6 @@ func failed(ctx context.Context, err error) (Result, string) {
 	if _, ok := errors.AsType[*git.UnreadableError](err); ok {
 		return Stopped, err.Error() + "; make that readable, remove it, or ignore it"
 	}
-	if _, ok := errors.AsType[*git.FilterError](err); ok {
-		return NotJudged, err.Error() + "; a person reads and accepts them with: bossman trust"
-	}
 	return NotJudged, err.Error()
 }
 

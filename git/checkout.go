@@ -188,17 +188,17 @@ func (r *Repo) fill(ctx context.Context, accept func(filter string) bool, refs [
 	if err != nil {
 		return err
 	}
-	if odd := filters.unaccepted(accept); odd != nil {
-		return odd
-	}
 	set, refused := filters.without(accept, fills)
 	memory := r.readMemory() + addMemory
 	if len(filters.own)+len(filters.others) > 0 {
+		if err := r.filterStores(); err != nil {
+			return err
+		}
 		memory += filterMemory
 	}
 	_, err = r.write(ctx, call{args: args, set: set, memory: memory}, refs...)
-	if err != nil && len(refused) > 0 && ctx.Err() == nil {
-		err = &FilterError{Filters: refused, err: err}
+	if err != nil && ctx.Err() == nil {
+		err = refusal(err, refused)
 	}
 	return err
 }

@@ -4,14 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// A FilterError says that a file could not be read, because a filter of the repository's own
-// configuration applies to it that nobody has accepted.
+// A FilterError says that a file could not be read or checked out, because a filter applies to it
+// that is of the repository's own configuration, or that this has settings for, and nobody has
+// accepted that.
 type FilterError struct {
 	// Filters are the settings, as Filters lists them.
 	Filters []string
@@ -19,8 +22,15 @@ type FilterError struct {
 }
 
 func (e *FilterError) Error() string {
-	return fmt.Sprintf("this clone's own configuration has commands that git would run to read its files, and nobody has accepted them: %s", quotedList(e.Filters))
+	shown := slices.Clone(e.Filters)
+	for n := range shown {
+		shown[n] = password.ReplaceAllString(shown[n], "://…@")
+	}
+	return fmt.Sprintf("this clone's own configuration has commands that git would run for its files, or settings with which a filter runs some or writes elsewhere, and nobody has accepted them: %s; a person reads and accepts them with: bossman trust", quotedList(shown))
 }
+
+// password finds the user and password in a URL.
+var password = regexp.MustCompile(`://[^/@\s]*@`)
 
 func (e *FilterError) Unwrap() error { return e.err }
 
@@ -39,10 +49,12 @@ func quotedList(texts []string) string {
 
 // Filters lists the commands that git runs to store a file, or to check one out, and that come from the repository's
 // own configuration, or from that of its submodules, as filter.NAME.clean=COMMAND. Those of
-// the user's and of the system's configuration are not among them.
+// the user's and of the system's configuration are not among them. If there is a filter at all,
+// it also lists settings by which the repository can make one such as git-lfs run a program, or
+// write elsewhere.
 func (r *Repo) Filters(ctx context.Context) ([]string, error) {
 	own := map[string][]string{}
-	var list []string // begins with the odd ones
+	var list []string // begins with the settings that a filter may read
 	if err := r.allFilters(ctx, own, &list, 0); err != nil {
 		return nil, err
 	}
@@ -80,24 +92,12 @@ type configured struct {
 	own    map[string][]string
 	others map[string]string
 	hooks  map[string]bool
-	// odd are settings of the repository that git-lfs may read as an extension of its own.
-	odd []string
+	// reach are settings of the repository by which it can make a filter run a program, or write
+	// elsewhere, as Filters lists them.
+	reach []string
 }
 
-// odd reports whether git-lfs, which reads settings as lines and in any letter case, may take a
-// setting for an extension of its own: one of git-lfs with an odd key, or any one whose value has
-// such a line.
-func odd(key, value string) bool {
-	const extension = "lfs.extension."
-	if _, more, _ := strings.Cut(value, "\n"); strings.Contains(strings.ToLower(more), extension) {
-		return true
-	}
-	key = strings.ToLower(key)
-	return strings.HasPrefix(key, extension) || strings.HasPrefix(key, "lfs.") && (strings.ContainsAny(key, "=\n") || strings.Contains(value, "\n"))
-}
-
-// filters reads the settings of filters and hooks. It includes the extensions of git-lfs, which
-// that runs as part of its own filter.
+// filters reads the settings of filters and hooks.
 func (r *Repo) filters(ctx context.Context) (configured, error) {
 	f := configured{own: map[string][]string{}, others: map[string]string{}, hooks: map[string]bool{}}
 	out, err := r.git(ctx, "config", "--show-scope", "--null", "--list")
@@ -110,30 +110,51 @@ func (r *Repo) filters(ctx context.Context) (configured, error) {
 		if !ok {
 			value = "true"
 		}
+		own := fields[i] == "local" || fields[i] == "worktree"
+		if own && reaches(key, value) {
+			f.reach = append(f.reach, filterText(key, value))
+		}
 		if name, ok := strings.CutPrefix(key, "hook."); ok {
 			if n := strings.LastIndexByte(name, '.'); n >= 0 {
 				f.hooks[name[:n]] = true
 			}
 			continue
 		}
-		own := fields[i] == "local" || fields[i] == "worktree"
-		extension := strings.HasPrefix(key, "lfs.extension.")
-		if own && odd(key, value) && !(extension && stores(key)) {
-			f.odd = append(f.odd, filterText(key, value))
-		}
 		switch {
-		case !strings.HasPrefix(key, "filter.") && !extension: // it is no command
+		case !strings.HasPrefix(key, "filter."):
 		case own:
 			f.own[key] = append(f.own[key], value)
 		default:
 			f.others[key] = value
 		}
 	}
+	if !f.runs("", stores) && !f.runs("", fills) {
+		f.reach = nil // there is no filter that could read them
+	}
 	return f, nil
 }
 
+// runs reports whether there is a command of a filter, or of any one if name is empty, that runs
+// for what is to be done.
+func (f configured) runs(name string, runs func(key string) bool) bool {
+	is := func(key, value string) bool {
+		return value != "" && runs(key) && (name == "" || key[:strings.LastIndexByte(key, '.')] == name)
+	}
+	for key, values := range f.own {
+		if slices.ContainsFunc(values, func(value string) bool { return is(key, value) }) {
+			return true
+		}
+	}
+	for key, value := range f.others {
+		if is(key, value) {
+			return true
+		}
+	}
+	return false
+}
+
 // allFilters adds the settings of the repository's own filters, and of those of its submodules.
-func (r *Repo) allFilters(ctx context.Context, own map[string][]string, odd *[]string, depth int) error {
+func (r *Repo) allFilters(ctx context.Context, own map[string][]string, reach *[]string, depth int) error {
 	f, err := r.filters(ctx)
 	if err != nil {
 		return err
@@ -141,7 +162,7 @@ func (r *Repo) allFilters(ctx context.Context, own map[string][]string, odd *[]s
 	for key, values := range f.own {
 		own[key] = append(own[key], values...)
 	}
-	*odd = append(*odd, f.odd...)
+	*reach = append(*reach, f.reach...)
 	links, err := r.links(ctx, nil)
 	if err != nil {
 		return err
@@ -151,21 +172,11 @@ func (r *Repo) allFilters(ctx context.Context, own map[string][]string, odd *[]s
 		if sub == nil || depth == maxNesting {
 			continue // a snapshot leaves it out or refuses it
 		}
-		if err := sub.allFilters(ctx, own, odd, depth+1); err != nil {
+		if err := sub.allFilters(ctx, own, reach, depth+1); err != nil {
 			return fmt.Errorf("submodule %q: %w", l.path, err)
 		}
 	}
 	return nil
-}
-
-// unaccepted returns an error if git-lfs may read settings of the repository as commands that
-// nobody has accepted.
-func (f configured) unaccepted(accept func(filter string) bool) error {
-	odd := slices.DeleteFunc(slices.Clone(f.odd), func(s string) bool { return accept != nil && accept(s) })
-	if len(odd) == 0 {
-		return nil
-	}
-	return &FilterError{Filters: odd, err: errors.New("git: settings of git-lfs that may be commands")}
 }
 
 // hooksOff returns settings that turn off all hooks that newer versions of git have in the
@@ -179,7 +190,8 @@ func (f configured) hooksOff() (off settings) {
 
 // without returns settings that turn off all hooks, and those filters of the repository that run
 // for what is to be done and are not accepted, and lists these. In place of such a filter the user's own of the same name
-// applies; without one, git fails if it has to store a file that the filter applies to.
+// applies; without one, git fails if it has to store a file that the filter applies to. If there are
+// settings that a filter may read and nobody has accepted, all filters are turned off in that way.
 func (f configured) without(accept func(filter string) bool, runs func(key string) bool) (off settings, refused []string) {
 	off = f.hooksOff()
 	names := map[string]bool{}
@@ -193,6 +205,11 @@ func (f configured) without(accept func(filter string) bool, runs func(key strin
 				names[key[:strings.LastIndexByte(key, '.')]] = true
 			}
 		}
+	}
+	reach := slices.DeleteFunc(slices.Clone(f.reach), func(s string) bool { return accept != nil && accept(s) })
+	if len(reach) > 0 {
+		off, refused = append(off, f.allOff(runs)...), append(refused, reach...)
+		clear(names)
 	}
 	for name := range names {
 		process := f.others[name+".process"]
@@ -209,6 +226,30 @@ func (f configured) without(accept func(filter string) bool, runs func(key strin
 	}
 	slices.Sort(refused)
 	return off, slices.Compact(refused)
+}
+
+// allOff returns settings that turn off every filter. git fails if one of them had to run for what
+// is to be done.
+func (f configured) allOff(runs func(key string) bool) (off settings) {
+	names := map[string]bool{}
+	for _, keys := range []iter.Seq[string]{maps.Keys(f.own), maps.Keys(f.others)} {
+		for key := range keys {
+			names[key[:strings.LastIndexByte(key, '.')]] = true
+		}
+	}
+	for name := range names {
+		off = append(off, setting{name + ".clean", ""}, setting{name + ".smudge", ""}, setting{name + ".process", ""},
+			setting{name + ".required", strconv.FormatBool(f.runs(name, runs))})
+	}
+	return off
+}
+
+// refusal is err as a FilterError, if git failed because it did not run a filter.
+func refusal(err error, refused []string) error {
+	if e, ok := errors.AsType[*Error](err); ok && len(refused) > 0 && (strings.Contains(e.Output, "clean filter ") || strings.Contains(e.Output, "smudge filter ")) {
+		return &FilterError{Filters: refused, err: err}
+	}
+	return err
 }
 
 // A setting is one of git's configuration, and settings are those of a call.

@@ -154,33 +154,96 @@ func TestFilters_oneText(t *testing.T) {
 	}
 }
 
-// TestSnapshot_lfs: settings that git-lfs may read as an extension, whose command it runs, are
-// listed and have to be accepted.
-func TestSnapshot_lfs(t *testing.T) {
+// TestFilters_reach: settings of the clone with which a filter of the user's, such as git-lfs, runs a
+// program or writes elsewhere are listed and have to be accepted, if such a filter applies to a
+// file.
+func TestFilters_reach(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_CONFIG_HOME", home)
+	canary := filepath.Join(home, "canary")
+	mine := "git config -f $HOME/.gitconfig filter.x.clean 'touch " + canary + "; cat'; git config -f $HOME/.gitconfig filter.x.smudge 'touch " + canary + "; cat'\n"
 	for _, prepare := range []string{
 		`git config lfs.Extension.evil.clean evil`,
 		`git config lfs.url "x
 lfs.extension.evil.clean=evil"`,
 		`git config 'lfs.extension.evil.clean=evil #.x' y`,
+		`git config 'lfs.standalonetransferagent=evil.url' y`,
 		`git config user.note "x
-LFS.extension.evil.clean=evil"`,
+LFS.customTransfer.evil.path=evil"`,
+		`git config hook.x.command "x
+lfs.storage=/evil"`,
+		`git config lfs.customtransfer.evil.path sh`,
+		`git config lfs.standalonetransferagent evil`,
+		`git config lfs.https://evil/.standalonetransferagent evil`,
+		`git config lfs.storage /evil`,
+		`git config core.sshCommand evil`,
+		`git config core.askPass evil`,
+		`git config credential.helper '!evil'`,
+		`git config credential.https://evil/.helper '!evil'`,
+		`git config url.ext::evil.insteadOf https://example.org`,
+		`git config http.proxy http://evil`,
+		`git config http.https://evil/.sslCert evil`,
+		`git config annex.freezecontent-command evil`,
+		`git config remote.origin.annex-ssh-options evil`,
+		`git config -f .git/more core.sshCommand evil; git config include.path more`,
+		`git config extensions.worktreeConfig true; git config --worktree core.sshCommand evil`,
 	} {
 		r, dir := newRepo(t)
+		_ = os.Remove(filepath.Join(home, ".gitconfig"))
 		sh(t, dir, prepare+"; git config alias.both '!one\ntwo'; echo changed > one")
+		if filters, err := r.Filters(t.Context()); err != nil || len(filters) != 0 {
+			t.Errorf("%s: without a filter: %q, %v", prepare, filters, err)
+		}
+		sh(t, dir, mine)
+		if _, err := r.Snapshot(t.Context(), nil); err != nil {
+			t.Errorf("%s: where the filter does not apply: %v", prepare, err)
+		}
+		sh(t, dir, "echo '* filter=x' > .git/info/attributes; echo again > one")
 		filters, err := r.Filters(t.Context())
-		if err != nil || len(filters) != 1 || !strings.Contains(filters[0], "evil") {
+		if err != nil || len(filters) != 1 || !strings.Contains(filters[0], "evil") && !strings.Contains(filters[0], "=sh") {
 			t.Errorf("%s: Filters = %q, %v", prepare, filters, err)
 		}
-		if _, err := r.Snapshot(t.Context(), nil); err == nil {
-			t.Errorf("%s: it was not refused", prepare)
+		accept := func(f string) bool { return slices.Contains(filters, f) }
+		_, err = r.Snapshot(t.Context(), nil)
+		if e, ok := errors.AsType[*git.FilterError](err); !ok || !slices.Equal(e.Filters, filters) || !strings.Contains(err.Error(), "bossman trust") {
+			t.Errorf("%s: Snapshot = %v, want a refusal", prepare, err)
 		}
-		if _, err := r.Snapshot(t.Context(), func(f string) bool { return slices.Contains(filters, f) }); err != nil {
+		_, err = r.AddWorktree(t.Context(), filepath.Join(filepath.Dir(dir), "refused"), "main", nil)
+		if _, ok := errors.AsType[*git.FilterError](err); !ok && !strings.Contains(prepare, "--worktree") { // which other worktrees do not have
+			t.Errorf("%s: AddWorktree = %v, want a refusal", prepare, err)
+		}
+		if _, err := os.Lstat(canary); err == nil && !strings.Contains(prepare, "--worktree") {
+			t.Errorf("%s: the filter ran", prepare)
+		}
+		if _, err := r.Snapshot(t.Context(), accept); err != nil {
 			t.Errorf("%s: accepted: %v", prepare, err)
+		}
+		if _, err := r.AddWorktree(t.Context(), filepath.Join(filepath.Dir(dir), "accepted"), "main", accept); err != nil {
+			t.Errorf("%s: accepted: %v", prepare, err)
+		}
+		if err := os.Remove(canary); err != nil {
+			t.Errorf("%s: accepted, and the filter did not run", prepare)
 		}
 	}
 	r, dir := newRepo(t)
-	sh(t, dir, "git config lfs.url https://example.org; git config lfs.https://example.org.access basic; echo changed > one")
+	sh(t, dir, "git config lfs.url https://example.org; git config lfs.https://example.org.access basic; git config remote.origin.lfsurl https://example.org; git config http.https://example.org/.extraheader x; git config lfs.repositoryformatversion 0; git config remote.origin.url https://example.org; echo '* filter=x' > .git/info/attributes; echo changed > one")
 	if _, err := r.Snapshot(t.Context(), nil); err != nil {
 		t.Errorf("plain settings: %v", err)
+	}
+	if filters, err := r.Filters(t.Context()); err != nil || len(filters) != 0 {
+		t.Errorf("plain settings: Filters = %q, %v", filters, err)
+	}
+	sh(t, dir, "mkdir -p .git/lfs/objects ../outside; ln -s ../../../../outside .git/lfs/objects/ab; echo more > one")
+	if _, err := r.Snapshot(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "symbolic link") {
+		t.Errorf("Snapshot = %v, though objects of git-lfs would be written through a link", err)
+	}
+}
+
+// TestFilterError: what is shown of a setting has no password.
+func TestFilterError(t *testing.T) {
+	err := &git.FilterError{Filters: []string{"url.https://me:secret@example.org/.insteadof=https://example.org/"}}
+	if s := err.Error(); strings.Contains(s, "secret") || !strings.Contains(s, "url.https://…@example.org/") {
+		t.Error(s)
 	}
 }

@@ -75,9 +75,6 @@ func (r *Repo) snapshot(ctx context.Context, how snapping, depth int) (Snapshot,
 		return Snapshot{}, err
 	}
 	set, refused := filters.without(how.accept, stores)
-	if odd := filters.unaccepted(how.accept); odd != nil {
-		return Snapshot{}, odd
-	}
 	if !same(r.Dir, filepath.Join(filepath.Dir(r.Dir), strings.ToUpper(filepath.Base(r.Dir)))) {
 		// The file system tells cases apart, whatever the clone's configuration says.
 		set = append(set, setting{"core.ignoreCase", "false"})
@@ -110,6 +107,9 @@ func (r *Repo) snapshot(ctx context.Context, how snapping, depth int) (Snapshot,
 	}
 	memory := r.readMemory() + addMemory
 	if len(filters.own)+len(filters.others) > 0 {
+		if err := r.filterStores(); err != nil {
+			return Snapshot{}, err
+		}
 		memory += filterMemory
 	}
 	warned := ""
@@ -120,8 +120,8 @@ func (r *Repo) snapshot(ctx context.Context, how snapping, depth int) (Snapshot,
 	if err != nil {
 		if e, ok := errors.AsType[*Error](err); ok && strings.Contains(e.Output, "does not have a commit checked out") {
 			err = fmt.Errorf("%w: %.400q", ErrNoCommitInside, strings.TrimSpace(e.Output))
-		} else if len(refused) > 0 && ctx.Err() == nil {
-			err = &FilterError{Filters: refused, err: err}
+		} else if ctx.Err() == nil {
+			err = refusal(err, refused)
 		}
 		return Snapshot{}, err
 	}

@@ -165,7 +165,7 @@ func (c *trustCLI) show(state config.CheckState, filters []string) {
 		}
 	}
 	if len(filters) > 0 {
-		c.Linef("Commands in this clone's own configuration of git, which git runs to read files:")
+		c.Linef("Commands in this clone's own configuration of git, which git runs for its files, and settings with which a filter runs some or writes elsewhere:")
 		for _, f := range filters {
 			c.showCommand(fmt.Sprintf("%q", f))
 		}
