@@ -33,7 +33,8 @@ type Ending struct {
 	Exit int
 	// Signal is the name of the signal that ended it, or empty.
 	Signal string
-	// Left is the number of processes that could not be ended.
+	// Left is the number of processes that could not be ended yet, as far as is known. The minder
+	// goes on to kill them.
 	Left int
 	// Err is set if the minder itself was ended, or could not start the process.
 	Err error
@@ -93,6 +94,10 @@ func Mind(cmd *exec.Cmd, self []string, run string, grace time.Duration) (*Minde
 		control.Close()
 		news.Close()
 		_ = waitKnown(cmd)
+		if word == "" { // it was killed
+			endAll(func() []int { return ofRun(m.mark) })
+			err = errors.New("the minder does not answer")
+		}
 		return nil, fmt.Errorf("start %q: %w", cmd.Args[len(self)+1], err)
 	}
 	go m.wait(news, lines)
@@ -144,7 +149,11 @@ func (m *Minded) wait(news *os.File, lines *bufio.Scanner) {
 		}
 	}
 	news.Close()
-	_ = waitKnown(m.minder)
+	if end.Left > 0 {
+		go func() { _ = waitKnown(m.minder) }() // it goes on until they have ended
+	} else {
+		_ = waitKnown(m.minder)
+	}
 	m.control.Close()
 	if end.Err != nil {
 		end.Left = endAll(func() []int { return append(survivors(m.pid, m.mark), strays()...) })

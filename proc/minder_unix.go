@@ -25,7 +25,7 @@ func RunMinder(args []string) error {
 	orders, report := os.NewFile(3, "orders"), os.NewFile(4, "report")
 	syscall.CloseOnExec(3)
 	syscall.CloseOnExec(4)
-	m := &minder{grace: grace, exited: make(chan struct{}), ordered: make(chan bool, 1)}
+	m := &minder{grace: grace, exited: make(chan struct{}), childless: make(chan struct{}), ordered: make(chan bool, 1)}
 	if err := m.start(args[1], args[2:]); err != nil {
 		fmt.Fprintln(report, "failed", err)
 		return err
@@ -34,6 +34,10 @@ func RunMinder(args []string) error {
 	go m.read(orders)
 	exit, name, left := m.mind()
 	fmt.Fprintf(report, "ended %d %q %d\n", exit, name, left)
+	report.Close()
+	for left > 0 { // nothing that it minds may go on without it
+		left = m.endAll()
+	}
 	return nil
 }
 
@@ -44,6 +48,8 @@ type minder struct {
 	exited  chan struct{} // closed when the program has exited, with status
 	status  syscall.WaitStatus
 	ordered chan bool // to end; true: with a grace period
+	// childless is closed when the minder has no children any more. It gets none afterwards.
+	childless chan struct{}
 }
 
 // start starts the program. The program gets the standard files, and the minder keeps none of
@@ -62,7 +68,9 @@ func (m *minder) start(path string, args []string) error {
 	started := make(chan error)
 	go func() {
 		runtime.LockOSThread() // the kernel kills the program when the thread that started it ends
-		attr := &syscall.ProcAttr{Env: os.Environ(), Files: []uintptr{0, 1, 2}, Sys: ownGroup()}
+		sys := ownGroup()
+		sys.Setpgid, sys.Setsid = false, true // no process of it can join the minder's own group
+		attr := &syscall.ProcAttr{Env: os.Environ(), Files: []uintptr{0, 1, 2}, Sys: sys}
 		var err error
 		m.pid, err = syscall.ForkExec(path, args, attr)
 		started <- err
@@ -94,7 +102,8 @@ func (m *minder) reap() {
 		switch {
 		case err == syscall.EINTR:
 		case err != nil: // there are no children any more
-			<-time.After(killPause)
+			close(m.childless)
+			return
 		case pid == m.pid:
 			m.status = status
 			close(m.exited)
@@ -119,8 +128,34 @@ func (m *minder) order(gently bool) {
 		}
 		return
 	}
-	_ = endAll(m.left) // at once, whatever else is under way
+	_ = m.endAll() // at once, whatever else is under way
 }
+
+// endAll kills everything that is left, until the minder has no children and nothing is found. It
+// returns how many processes are left after some time. A process that forks and exits all the time
+// is hardly ever found: that there are no children says that it has ended.
+func (m *minder) endAll() (left int) {
+	deadline := time.Now().Add(killTime)
+	for {
+		_ = syscall.Kill(-m.pid, syscall.SIGKILL) // no process of a group escapes that by a fork
+		for range fastLooks {
+			killChildren()
+		}
+		left = endAll(m.left)
+		select {
+		case <-m.childless:
+			return left
+		default:
+		}
+		if time.Now().After(deadline) {
+			return max(left, 1)
+		}
+	}
+}
+
+// fastLooks is how often a minder looks at its own children before it looks for all processes, which
+// takes longer.
+const fastLooks = 200
 
 // left finds what is to be ended.
 func (m *minder) left() []int {
@@ -140,7 +175,7 @@ func (m *minder) mind() (exit int, name string, left int) {
 	for deadline := time.Now().Add(m.grace); time.Now().Before(deadline) && len(m.left()) > 0; {
 		time.Sleep(5 * killPause)
 	}
-	left = endAll(m.left)
+	left = m.endAll()
 	select {
 	case <-m.exited:
 	case <-time.After(killTime):

@@ -24,6 +24,9 @@ func adoptAll() error { return nil }
 // descendants finds nothing: the group is all that is known.
 func descendants() []int { return nil }
 
+// killChildren does nothing, either.
+func killChildren() {}
+
 func dup(from, to int) error { return syscall.Dup2(from, to) }
 
 // ofRun finds nothing, because this system does not show environments in files.

@@ -3,6 +3,7 @@ package proc
 import (
 	"bytes"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -56,6 +57,25 @@ func descendants() (pids []int) {
 		}
 	}
 	return pids
+}
+
+// killChildren kills the children of this process, and the groups that they are in.
+func killChildren() {
+	own := syscall.Getpgrp()
+	files, _ := filepath.Glob("/proc/self/task/*/children")
+	for _, file := range files {
+		list, _ := os.ReadFile(file)
+		for _, word := range strings.Fields(string(list)) {
+			pid, err := strconv.Atoi(word)
+			if err != nil {
+				continue
+			}
+			if group, err := syscall.Getpgid(pid); err == nil && group != own {
+				_ = syscall.Kill(-group, syscall.SIGKILL)
+			}
+			killPid(pid)
+		}
+	}
 }
 
 // processes returns what stat says of each running process after its name: state, parent, group
