@@ -7,7 +7,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -16,6 +18,7 @@ import (
 
 	"github.com/bossman-dev/bossman/check"
 	"github.com/bossman-dev/bossman/git"
+	"github.com/bossman-dev/bossman/proc"
 )
 
 // a minute is long enough for everything that a test waits for.
@@ -36,8 +39,23 @@ func newRepo(t *testing.T) *git.Repo {
 	return r
 }
 
+// TestMain makes the test program a minder.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "minder" {
+		if proc.RunMinder(os.Args[2:]) != nil {
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
 func newRunner(t *testing.T, o *check.Options) *check.Runner {
 	t.Helper()
+	if o == nil {
+		o = &check.Options{}
+	}
+	o.Self = []string{os.Args[0], "minder"}
 	r := check.NewRunner(o)
 	t.Cleanup(r.Close)
 	return r
@@ -63,6 +81,32 @@ func write(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestCheck_outlived: nothing that a check started outlives it, also if it has left its group and its
+// parent and cleared its environment.
+func TestCheck_outlived(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("such a process escapes on this system")
+	}
+	dir := t.TempDir()
+	line := `(env -i /usr/bin/setsid /bin/sh -c 'echo $$ > new; mv new pid; exec sleep 309' &); until test -s pid; do sleep 0.01; done`
+	v := verdict(t, newRunner(t, nil).Check(t.Context(), dir, nil, shell(line)))
+	if v.Result != check.Green {
+		t.Fatalf("%+v", v)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if syscall.Kill(pid, 0) == nil {
+		t.Error("a process of the check still runs")
+		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
 }
 

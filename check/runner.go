@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,6 +30,7 @@ const (
 // A Runner runs checks. Its methods may be called from many goroutines.
 type Runner struct {
 	slots *slots
+	self  []string
 
 	mu       sync.Mutex
 	running  map[string]*Run // by directory and check name
@@ -42,6 +45,10 @@ type Options struct {
 	Locks string
 	// Parallel is how many checks may run at once, 1 if zero.
 	Parallel int
+	// Self is the command line of this program that calls proc.RunMinder: a check runs under a
+	// minder then, and nothing of it outlives it. Without one, and on Windows, a process that
+	// has left its group and cleared its environment does.
+	Self []string
 }
 
 // NewRunner makes a Runner.
@@ -49,7 +56,7 @@ func NewRunner(o *Options) *Runner {
 	if o == nil {
 		o = &Options{}
 	}
-	return &Runner{slots: newSlots(o.Locks, max(o.Parallel, 1)), running: map[string]*Run{}, verdicts: map[string]Verdict{}}
+	return &Runner{slots: newSlots(o.Locks, max(o.Parallel, 1)), self: o.Self, running: map[string]*Run{}, verdicts: map[string]Verdict{}}
 }
 
 // Close stops all runs and waits for their processes to end.
@@ -219,7 +226,7 @@ func (r *Runner) judge(ctx context.Context, run *Run, dir string, repo *git.Repo
 		r.verdicts[key] = v
 	}()
 	run.began.Store(new(time.Now()))
-	c.run(ctx, dir, &v)
+	c.run(ctx, dir, r.self, &v)
 	v.Took, _ = run.Ran()
 	if v.Result != Green && v.Result != Red {
 		return v
@@ -253,7 +260,7 @@ func failed(ctx context.Context, err error) (Result, string) {
 }
 
 // run runs the command in a directory and fills the verdict in.
-func (c *Check) run(ctx context.Context, dir string, v *Verdict) {
+func (c *Check) run(ctx context.Context, dir string, self []string, v *Verdict) {
 	words := slices.Concat(c.Wrap, c.Command)
 	if len(words) == 0 {
 		v.Result, v.Why = NotJudged, "there is no command"
@@ -266,7 +273,7 @@ func (c *Check) run(ctx context.Context, dir string, v *Verdict) {
 		v.Result, v.Why = NotJudged, fmt.Sprintf("%.200q was not found", words[0])
 		return
 	}
-	tree, err := proc.Start(cmd)
+	done, end, err := start(cmd, self)
 	if err != nil {
 		v.Result, v.Why = NotJudged, fmt.Sprintf("%.200q could not be started: %v", words[0], err)
 		return
@@ -275,25 +282,27 @@ func (c *Check) run(ctx context.Context, dir string, v *Verdict) {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
-	case <-tree.Done():
+	case <-done:
 	case <-timer.C:
 		v.Result, v.Why = NotJudged, fmt.Sprintf("it took longer than %v", limit)
 	case <-ctx.Done():
 		v.Result, v.Why = Stopped, "it was stopped"
 	}
-	tree.End(endGrace)
+	ending := end()
 	v.Tail = out.String()
 	if v.Result != "" {
 		return
 	}
-	_ = tree.Wait()
-	state := cmd.ProcessState
-	v.Exit = state.ExitCode()
+	v.Exit = ending.Exit
 	switch {
+	case ending.Err != nil:
+		v.Result, v.Why = NotJudged, ending.Err.Error()
+	case ending.Left > 0:
+		v.Result, v.Why = NotJudged, "processes that it started could not be ended"
 	case v.Exit == 0:
 		v.Result = Green
 	case v.Exit < 0:
-		v.Result, v.Why = NotJudged, "it was killed: "+state.String()
+		v.Result, v.Why = NotJudged, "it was killed: signal: "+ending.Signal
 	case v.Exit >= 125:
 		v.Result, v.Why = NotJudged, fmt.Sprintf("exit status %d%s", v.Exit, meaning(v.Exit))
 	case diskFull(dir) || diskFull(os.TempDir()):
@@ -301,6 +310,27 @@ func (c *Check) run(ctx context.Context, dir string, v *Verdict) {
 	default:
 		v.Result = Red
 	}
+}
+
+// start starts a command, under a minder if there is one. done is closed when it has exited, and end
+// ends everything that it started.
+func start(cmd *exec.Cmd, self []string) (done <-chan struct{}, end func() proc.Ending, err error) {
+	if len(self) > 0 && runtime.GOOS != "windows" {
+		m, err := proc.Mind(cmd, self, "check", endGrace)
+		if err != nil {
+			return nil, nil, err
+		}
+		return m.Done(), m.End, nil
+	}
+	tree, err := proc.Start(cmd)
+	if err != nil {
+		return nil, nil, err
+	}
+	return tree.Done(), func() proc.Ending {
+		left := tree.End(endGrace)
+		_ = tree.Wait()
+		return proc.Ending{Exit: cmd.ProcessState.ExitCode(), Signal: strings.TrimPrefix(cmd.ProcessState.String(), "signal: "), Left: left}
+	}, nil
 }
 
 // meaning is what shells mean by an exit status.

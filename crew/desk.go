@@ -117,24 +117,51 @@ func (j *job) serve(ctx context.Context, path string, bound Bound) (stop func(),
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			wg.Go(func() {
-				defer conn.Close()
-				end := context.AfterFunc(ctx, func() { conn.Close() })
-				defer end()
-				bound.Serve(ctx, &noticed{conn, j})
-			})
-		}
+		accept(ctx, l, func(conn net.Conn) { bound.Serve(ctx, &noticed{conn, j}) })
 	})
 	return func() {
 		cancel()
 		l.Close()
 		wg.Wait()
 	}, nil
+}
+
+const (
+	// maxConnections is how many connections a job may have at once: one for each client that its
+	// agent starts. Each can make us keep a message that has not ended.
+	maxConnections = 16
+	// acceptPause is the pause after a connection that could not be accepted.
+	acceptPause = 50 * time.Millisecond
+)
+
+// accept serves connections until ctx ends, and closes those that are too many. It goes on after an
+// error, such as too many open files: the agents of other slots may have caused it.
+func accept(ctx context.Context, l net.Listener, serve func(net.Conn)) {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	places := make(chan struct{}, maxConnections)
+	for ctx.Err() == nil {
+		conn, err := l.Accept()
+		if err != nil {
+			select {
+			case <-ctx.Done():
+			case <-time.After(acceptPause):
+			}
+			continue
+		}
+		select {
+		case places <- struct{}{}:
+		default:
+			conn.Close()
+			continue
+		}
+		wg.Go(func() {
+			defer func() { <-places }()
+			defer conn.Close()
+			defer context.AfterFunc(ctx, func() { conn.Close() })()
+			serve(conn)
+		})
+	}
 }
 
 // noticed is a connection whose traffic is a sign of work.

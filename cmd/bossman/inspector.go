@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -46,7 +47,11 @@ func newCheckRunner(getenv func(string) string) *check.Runner {
 	if locks != "" {
 		locks = filepath.Join(locks, "check")
 	}
-	return check.NewRunner(&check.Options{Locks: locks})
+	o := &check.Options{Locks: locks}
+	if self, err := os.Executable(); err == nil {
+		o.Self = []string{self, "minder"}
+	}
+	return check.NewRunner(o)
 }
 
 // checkInForce returns the check that decides whether work in a directory is done, nil if

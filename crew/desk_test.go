@@ -1,0 +1,78 @@
+package crew
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"path/filepath"
+	"sync"
+	"testing"
+)
+
+// weak is a listener whose first connection cannot be accepted.
+type weak struct {
+	net.Listener
+	failed bool
+}
+
+func (w *weak) Accept() (net.Conn, error) {
+	if !w.failed {
+		w.failed = true
+		return nil, errors.New("too many open files")
+	}
+	return w.Listener.Accept()
+}
+
+// TestAccept: a job has a bounded number of connections, and an error does not end its socket.
+func TestAccept(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "socket")
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		accept(ctx, &weak{Listener: l}, func(conn net.Conn) {
+			_, _ = conn.Write([]byte("x"))
+			_, _ = io.Copy(io.Discard, conn)
+		})
+	})
+	defer func() {
+		cancel()
+		l.Close()
+		wg.Wait()
+	}()
+	// dial returns a connection, and reports whether it is served.
+	dial := func() (net.Conn, bool) {
+		conn, err := net.Dial("unix", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, _ := conn.Read(make([]byte, 1))
+		return conn, n == 1
+	}
+	var open []net.Conn
+	for range maxConnections {
+		conn, ok := dial()
+		if !ok {
+			t.Fatalf("connection %d is not served", len(open)+1)
+		}
+		open = append(open, conn)
+	}
+	for range 3 {
+		if _, ok := dial(); ok {
+			t.Error("one too many is served")
+		}
+	}
+	for _, conn := range open {
+		conn.Close()
+	}
+	for { // a place is free as soon as the end of a connection was seen
+		if conn, ok := dial(); ok {
+			conn.Close()
+			return
+		}
+	}
+}
