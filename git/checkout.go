@@ -72,6 +72,9 @@ func (r *Repo) Checkout(ctx context.Context, branch, commit string, ignored bool
 	if r.Bare {
 		return fmt.Errorf("%w: no files are checked out in %q", ErrNoRepo, r.Root)
 	}
+	if err := r.there(); err != nil {
+		return err
+	}
 	if err := r.setAside(ctx); err != nil {
 		return err
 	}

@@ -33,6 +33,7 @@ type Repo struct {
 	// name the worktree: anybody can write such a pointer into an archive.
 	Foreign string
 
+	own    fs.FileInfo               // the directory of a worktree that Linked found, else nil
 	looked atomic.Pointer[time.Time] // when look last found nothing wrong
 }
 

@@ -130,7 +130,7 @@ func (r *Repo) git(ctx context.Context, args ...string) (string, error) {
 }
 
 func (r *Repo) run(ctx context.Context, c call) (string, error) {
-	if err := cmp.Or(Installed(), r.look()); err != nil {
+	if err := cmp.Or(Installed(), r.there(), r.look()); err != nil {
 		return "", &Error{Args: c.args, Exit: -1, err: err}
 	}
 	cmd := exec.Command("git", append(append([]string{}, safeOptions...), c.args...)...)

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,7 +53,8 @@ func (r *Repo) linked() (roots []string) {
 
 // Linked returns the linked worktree of the repository that has its top in dir. It is an error if
 // something else is there: a clone, a worktree of another repository, a link to one, or anything
-// whose git directory is not one of those that the repository has for its worktrees.
+// whose git directory is not one of those that the repository has for its worktrees. What is returned
+// is used only as long as that directory is in its place, and nothing is mounted below it.
 func (r *Repo) Linked(dir string) (*Repo, error) {
 	for path, is := range map[string]func(fs.FileMode) bool{dir: fs.FileMode.IsDir, filepath.Join(dir, ".git"): fs.FileMode.IsRegular} {
 		if info, err := os.Lstat(path); err != nil || !is(info.Mode()) {
@@ -63,7 +65,12 @@ func (r *Repo) Linked(dir string) (*Repo, error) {
 	if !ok || w.Common != r.Common || w.Foreign != "" || filepath.Dir(w.Dir) != filepath.Join(r.Common, "worktrees") {
 		return nil, fmt.Errorf("%q is not a linked worktree of %q", dir, r.Common)
 	}
-	return w, w.writable()
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return nil, err
+	}
+	w.own = info
+	return w, cmp.Or(w.there(), w.writable())
 }
 
 // link makes a linked worktree without files in a directory that is empty or not there, with a

@@ -2,8 +2,12 @@ package git_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
+
+	"github.com/bossman-dev/bossman/git"
 )
 
 func TestWorktree(t *testing.T) {
@@ -93,5 +97,42 @@ func TestSnapshot_ownDirectory(t *testing.T) {
 	}
 	if s, err := own.Status(t.Context()); err != nil || s.Uncommitted != 0 {
 		t.Errorf("Status(own) = %+v, %v; want nothing uncommitted", s, err)
+	}
+}
+
+// TestLinked_swapped: what was put in the place of a worktree is neither stored nor cleaned.
+func TestLinked_swapped(t *testing.T) {
+	for name, swap := range map[string]string{
+		"link":              "mv slots/slot slots/old; ln -s ../home slots/slot",
+		"link with .git":    "mv slots/slot slots/old; cp slots/old/.git home/.git; ln -s ../home slots/slot",
+		"directory":         "mv slots/slot slots/old; cp slots/old/.git home/.git; mv home slots/slot; ln -s slots/slot home",
+		"directory above":   "mv slots old; mkdir other; cp old/slot/.git home/.git; mv home other/slot; ln -s other slots; ln -s other/slot home",
+		"mount in the slot": "mkdir slots/slot/data; mount --bind home slots/slot/data",
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, dir := newRepo(t)
+			base := filepath.Dir(dir)
+			sh(t, base, "mkdir slots home; echo mine > home/file")
+			w, err := r.AddWorktree(t.Context(), filepath.Join(base, "slots", "slot"), "main", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if out, err := exec.Command("sh", "-ec", "cd "+base+"; "+swap).CombinedOutput(); err != nil {
+				if name == "mount in the slot" {
+					t.Skipf("this user may not mount: %s", out)
+				}
+				t.Fatalf("%v: %s", err, out)
+			}
+			t.Cleanup(func() { _ = exec.Command("umount", filepath.Join(base, "slots", "slot", "data")).Run() })
+			if _, err := w.Store(t.Context(), nil, git.Snapshot{}, "refs/bossman/web-1/1", "m"); err == nil || !strings.Contains(err.Error(), "left alone") {
+				t.Errorf("Store = %v", err)
+			}
+			if err := w.Checkout(t.Context(), "", "main", true, nil); err == nil || !strings.Contains(err.Error(), "left alone") {
+				t.Errorf("Checkout = %v", err)
+			}
+			if text, err := os.ReadFile(filepath.Join(base, "home", "file")); string(text) != "mine\n" {
+				t.Errorf("the file outside is %q, %v", text, err)
+			}
+		})
 	}
 }

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package git
+
+// mountBelow finds nothing on this system.
+func mountBelow(string) string { return "" }
