@@ -20,7 +20,7 @@ func refOf(task string, attempt int) string {
 }
 
 // beforeSuffix is appended to the refs of other boards that this clone had.
-func beforeSuffix() string { return "-before-" + strconv.FormatInt(time.Now().Unix(), 10) }
+func beforeSuffix() string { return "-before-" + strconv.FormatInt(time.Now().UnixNano(), 10) }
 
 // claimTrailer names the claim of a state in the message of its commit.
 const claimTrailer = "Bossman-Claim"

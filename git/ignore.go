@@ -5,44 +5,106 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 )
 
+// ignoreFiles are the files of patterns in a worktree.
+const ignoreFiles = ":(top,glob)**/.gitignore"
+
 // dropIgnores deletes the files .gitignore that are not in the index, also those that leave out
 // themselves, as tools write them into their caches: they would leave out files of whoever works in
-// the worktree next. Those in directories that the repository or the user leaves out stay, since
-// they have no effect.
+// the worktree next. Those in directories that the repository or the user leaves out as a whole stay:
+// they have no effect, and there may be many.
 func (r *Repo) dropIgnores(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, maxRead)
-	defer cancel()
-	out, err := r.run(ctx, call{args: []string{"ls-files", "--others", "-z", "--", ":(top,glob)**/.gitignore"}, memory: r.readMemory() + addMemory})
-	loose := split(out)
-	if err != nil || len(loose) == 0 {
-		return err
-	}
-	verbose, err := r.run(ctx, call{args: []string{"check-ignore", "--verbose", "--no-index", "-z", "--stdin"}, stdin: out})
-	if e, ok := errors.AsType[*Error](err); ok && e.Exit == 1 {
-		verbose, err = "", nil // none is left out
-	}
+	tracked, err := r.listFiles(ctx, "--cached", "--", ignoreFiles)
 	if err != nil {
 		return err
 	}
-	left := map[string]bool{} // by a file that stays
-	fields := strings.Split(verbose, "\x00")
-	for i := 0; i+3 < len(fields); i += 4 { // the source, its line, the pattern, and the path
-		left[fields[i+3]] = !slices.Contains(loose, fields[i])
+	loose, err := r.listFiles(ctx, "--others", "--exclude-standard", "--", ignoreFiles)
+	if err != nil {
+		return err
 	}
-	for _, path := range loose {
-		if left[path] || !r.hasDir(filepath.ToSlash(filepath.Dir(path))) {
+	ignored, err := r.listFiles(ctx, "--others", "--ignored", "--exclude-standard", "--directory")
+	if err != nil {
+		return err
+	}
+	var dirs []string
+	for _, p := range ignored {
+		if dir, ok := strings.CutSuffix(p, "/"); ok {
+			dirs = append(dirs, dir)
+		} else if path.Base(p) == ".gitignore" {
+			loose = append(loose, p)
+		}
+	}
+	stay, err := r.leftOut(ctx, dirs, tracked)
+	if err != nil {
+		return err
+	}
+	for _, dir := range dirs {
+		if stay[dir] || !r.hasDir(dir) {
 			continue
 		}
-		if err := os.Remove(filepath.Join(r.Root, filepath.FromSlash(path))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		err := filepath.WalkDir(filepath.Join(r.Root, filepath.FromSlash(dir)), func(p string, e fs.DirEntry, err error) error {
+			if err == nil && !e.IsDir() && e.Name() == ".gitignore" {
+				rel, _ := filepath.Rel(r.Root, p)
+				loose = append(loose, filepath.ToSlash(rel))
+			}
+			return ctx.Err() // what cannot be read, clean cannot delete either
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if stay, err = r.leftOut(ctx, parents(loose), tracked); err != nil {
+		return err
+	}
+	for _, p := range loose {
+		if dir := path.Dir(p); stay[dir] || dir != "." && !r.hasDir(dir) {
+			continue
+		}
+		if err := os.Remove(filepath.Join(r.Root, filepath.FromSlash(p))); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
 	return nil
+}
+
+// parents lists the directories of some files, but for the top one.
+func parents(files []string) (dirs []string) {
+	for _, p := range files {
+		if dir := path.Dir(p); dir != "." && !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
+}
+
+// leftOut returns which of some directories are left out by a file of patterns that is in the index,
+// or that is not in the worktree.
+func (r *Repo) leftOut(ctx context.Context, dirs, tracked []string) (map[string]bool, error) {
+	left := map[string]bool{}
+	if len(dirs) == 0 {
+		return left, nil
+	}
+	out, err := r.run(ctx, call{args: []string{"check-ignore", "--verbose", "--no-index", "-z", "--stdin"}, stdin: strings.Join(dirs, "\x00") + "\x00"})
+	if e, ok := errors.AsType[*Error](err); ok && e.Exit == 1 {
+		return left, nil // none
+	}
+	fields := strings.Split(out, "\x00")
+	for i := 0; i+3 < len(fields); i += 4 { // the source, its line, the pattern, and the path
+		source := fields[i]
+		left[fields[i+3]] = !strings.HasPrefix(fields[i+2], "!") && (slices.Contains(tracked, source) || path.Base(source) != ".gitignore" || filepath.IsAbs(source))
+	}
+	return left, err
+}
+
+// listFiles lists files of the index or of the worktree.
+func (r *Repo) listFiles(ctx context.Context, options ...string) ([]string, error) {
+	out, err := r.run(ctx, call{args: append([]string{"ls-files", "-z"}, options...), memory: r.readMemory() + addMemory})
+	return split(out), err
 }
 
 // embedded lists the directories of the worktree that are repositories of their own, although
@@ -51,16 +113,16 @@ func (r *Repo) dropIgnores(ctx context.Context) error {
 func (r *Repo) embedded(ctx context.Context) (paths []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, maxRead)
 	defer cancel()
-	out, err := r.run(ctx, call{args: []string{"ls-files", "--cached", "--others", "--exclude-standard", "-z"}, memory: r.readMemory() + addMemory})
+	files, err := r.listFiles(ctx, "--cached", "--others", "--exclude-standard")
 	if err != nil {
 		return nil, err
 	}
 	seen := map[string]bool{".": true}
-	for _, path := range split(out) {
-		if strings.HasSuffix(path, "/") {
+	for _, p := range files {
+		if strings.HasSuffix(p, "/") {
 			continue // a repository whose files are not stored
 		}
-		for dir := filepath.ToSlash(filepath.Dir(path)); !seen[dir]; dir = filepath.ToSlash(filepath.Dir(dir)) {
+		for dir := path.Dir(p); !seen[dir]; dir = path.Dir(dir) {
 			seen[dir] = true
 			if _, err := os.Lstat(filepath.Join(r.Root, filepath.FromSlash(dir), ".git")); err == nil && r.hasDir(dir) {
 				paths = append(paths, dir)

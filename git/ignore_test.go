@@ -13,18 +13,18 @@ import (
 // the next snapshot. Those in directories that the commit leaves out stay.
 func TestCheckout_ignores(t *testing.T) {
 	r, dir := newRepo(t)
-	sh(t, dir, "printf 'deps/\\n!kept\\n' > .gitignore && git add . && git commit -qm ignore")
+	sh(t, dir, "printf 'deps/\\n.*\\n!.gitignore\\n*.o\\n' > .gitignore && git add . && git commit -qm ignore")
 	slot := filepath.Join(filepath.Dir(dir), "slot")
 	w, err := r.AddWorktree(t.Context(), slot, "main", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	sh(t, slot, "mkdir -p deps/a cache src/b && echo '*' > deps/a/.gitignore && echo '*' > cache/.gitignore && touch deps/a/x cache/x"+
+	sh(t, slot, "mkdir -p deps/a cache src/b objects deep/er/est && echo '.*' > deep/er/.gitignore && echo '*' > deep/er/est/.gitignore && touch objects/a.o deep/er/est/z && echo '*' > deps/a/.gitignore && echo '*' > cache/.gitignore && touch deps/a/x cache/x"+
 		" && printf 'out\\n' > src/.gitignore && echo '*' > src/b/.gitignore && touch src/out src/b/y")
 	if err := w.Checkout(t.Context(), "", "main", false, nil); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := sh(t, slot, "find . -type f | grep -v '^./.git$' | sort"), "./.gitignore\n./deps/a/.gitignore\n./deps/a/x\n./one"; got != want {
+	if got, want := sh(t, slot, "find . -type f | grep -v '^./.git$' | sort"), "./.gitignore\n./deps/a/.gitignore\n./deps/a/x\n./objects/a.o\n./one"; got != want {
 		t.Errorf("after the next checkout there is\n%s\nwant\n%s", got, want)
 	}
 }

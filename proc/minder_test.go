@@ -161,7 +161,7 @@ func TestMind_minderStopped(t *testing.T) {
 // TestMind_minderStoppedAtOnce: a process that stops its minder before that has said that it was
 // started keeps nobody.
 func TestMind_minderStoppedAtOnce(t *testing.T) {
-	for range 20 {
+	for range 5 {
 		m, err := Mind(exec.Command("sh", "-c", "kill -STOP $PPID; sleep 308"), []string{os.Args[0], "minder"}, "test", 10*time.Millisecond)
 		if err != nil {
 			t.Fatal(err)

@@ -103,6 +103,7 @@ type setup struct {
 	Missing   error
 	Asked     func(board.Question)
 	Inspector tools.Inspector
+	Keep      func(ctx context.Context, at board.Where, tree, summary string) (board.Where, board.Evidence, error)
 }
 
 // register adds the tools of a board to a server.
@@ -113,7 +114,7 @@ func register(s *mcp.Server, b access.Board, o setup) *tools.Tools {
 	}
 	c := access.Local(cmp.Or(o.Role, auth.Lead), projects...)
 	c.Project = o.Project
-	to := &tools.Options{Where: o.Where, Session: o.Session, Quiet: o.Quiet, Missing: o.Missing, Asked: o.Asked, Inspector: o.Inspector}
+	to := &tools.Options{Where: o.Where, Session: o.Session, Quiet: o.Quiet, Missing: o.Missing, Asked: o.Asked, Inspector: o.Inspector, Keep: o.Keep}
 	if o.Piped {
 		to.Pipe = c
 	}
