@@ -35,6 +35,8 @@ var commands = map[string][]string{
 	"event redact":          {"event redact clone-1 2 --reason secret"},
 	"fail":                  {"fail --reason no --kind other"},
 	"help":                  {"help task"},
+	"hook":                  {"hook SessionStart", "hook PostToolUse", "hook Stop"},
+	"prime":                 {"prime"},
 	"inbox":                 {"inbox"},
 	"key":                   {"key"},
 	"key create":            {"key create --name x --role worker"},

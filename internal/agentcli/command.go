@@ -25,7 +25,7 @@ type cli struct {
 // of the working directory.
 func Commands(out *console.Console, version string, desk func(ctx context.Context) (*Desk, error)) []*cobra.Command {
 	c := &cli{out, version, desk}
-	return []*cobra.Command{c.next(), c.note(), c.done(), c.fail(), c.ask()}
+	return []*cobra.Command{c.next(), c.note(), c.done(), c.fail(), c.ask(), c.prime(), c.hook()}
 }
 
 func (c *cli) next() *cobra.Command {

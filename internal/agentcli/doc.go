@@ -1,5 +1,5 @@
 // Package agentcli has the commands of agents that have a shell and no MCP: bossman next,
-// note, done, fail and ask.
+// note, done, fail and ask; and bossman prime and hook, for sessions of agents that have it.
 //
 //	command ──► session ──► the tools of package tools, in this process
 //	   │           │

@@ -187,9 +187,7 @@ func (s *session) finish(r *reply) error {
 		return &console.Error{Code: exit, Err: errors.New(r.text), Quoted: true}
 	}
 	if !s.console.JSON {
-		for line := range strings.Lines(r.text) {
-			s.console.Linef("%s", strings.TrimRight(line, "\n"))
-		}
+		say(s.console, r.text)
 		return nil
 	}
 	out := map[string]any{"message": r.text}
