@@ -62,11 +62,11 @@ func (s *slot) setBranch(ctx context.Context, commit, reported string) (name str
 		err = repo.SetRef(ctx, ref, commit, cmp.Or(tip, strings.Repeat("0", len(commit))))
 	}
 	for _, branch := range []string{reported, s.kept.Branch} {
-		if branch != "" && repo.Branch(branch) == commit {
+		if branch != "" && repo.Branch(branch) == commit && !repo.Shadowed(branch) {
 			return branch, err
 		}
 	}
-	return git.Short(commit), err
+	return commit, err // a branch can have the name of an abbreviated one
 }
 
 // canSetBranch reports whether the branch of the task can be made to have a state: it has nothing else,
@@ -84,13 +84,17 @@ func (s *slot) elsewhere() bool {
 	return other != nil && other.Root != s.dir
 }
 
+// asideInfix stands between the name of a slot and a number in the names of worktrees that were moved
+// away.
+const asideInfix = ".aside-"
+
 // moveAway moves the slot's worktree away, which must not be used again, so that the slot gets a
 // new one. The error says where it is.
 func (s *slot) moveAway(ctx context.Context, why string) error {
 	if err := ownDir(s.r.dir); err != nil {
 		return err
 	}
-	aside := fmt.Sprintf("%s.aside-%d", s.dir, time.Now().UnixMilli())
+	aside := fmt.Sprintf("%s%s%d", s.dir, asideInfix, time.Now().UnixMilli())
 	err := os.Rename(s.dir, aside)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

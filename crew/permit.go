@@ -23,10 +23,7 @@ const (
 // the task is parked; when it is handed out again, the answer holds for it.
 func (j *job) permit(ctx context.Context, p agent.Permission) {
 	use := strings.ToValidUTF8(p.Use, "\uFFFD")
-	text := fmt.Sprintf("May %s use %s?\n%s", j.agent.Name(), p.Tool, use)
-	if len(p.Rules) > 0 {
-		text += "\nFor this task that is: " + strings.ToValidUTF8(strings.Join(p.Rules, ", "), "\uFFFD")
-	}
+	text := permitText(j.agent.Name(), p)
 	if len(text) > maxUse || strings.Count(text, "\n") > maxUseLines {
 		p.Answer(agent.No, "This is too long to be shown to people. Do it in smaller steps.")
 		return
@@ -58,6 +55,16 @@ func (j *job) permit(ctx context.Context, p agent.Permission) {
 		}
 	}
 	p.Answer(agent.No, "Nobody has allowed this.")
+}
+
+// permitText is the question about a permission. What the agent wants to do stands behind a margin,
+// so that no line of it looks like one of ours.
+func permitText(name string, p agent.Permission) string {
+	text := fmt.Sprintf("May %s use %s?", name, p.Tool)
+	if len(p.Rules) > 0 {
+		text += "\nFor this task that is: " + strings.Join(strings.Fields(strings.Join(p.Rules, ", ")), " ")
+	}
+	return strings.ToValidUTF8(text+"\n  | "+strings.ReplaceAll(strings.TrimRight(p.Use, "\n"), "\n", "\n  | "), "\uFFFD")
 }
 
 // answered returns what people answered to the same question about the task before: in an earlier

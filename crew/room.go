@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/bossman-dev/bossman/git"
@@ -42,6 +43,28 @@ func (s *slot) room() (*git.Repo, error) {
 		return tree, nil
 	}
 	return nil, nil
+}
+
+// maxAside is how many worktrees of a slot may have been moved away.
+const maxAside = 8
+
+// fewAside returns an error if so many worktrees of the slot were moved away that something is
+// wrong with each. People have to look at them: nothing there is deleted without them.
+func (s *slot) fewAside() error {
+	entries, err := os.ReadDir(s.r.dir)
+	n := 0
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), s.name+asideInfix) {
+			n++
+		}
+	}
+	if n >= maxAside {
+		return fmt.Errorf("%d worktrees of %s were moved away, and no more are made: look at %q, and delete those in which nothing is needed", n, s.name, filepath.Join(s.r.dir, s.name+asideInfix+"…"))
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return err
 }
 
 // ownDir makes a directory for this user alone, if it is not there. It is an error if it is

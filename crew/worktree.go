@@ -124,6 +124,9 @@ func (s *slot) branch(ctx context.Context, h *board.Handout, base string) (strin
 // prepare makes the slot's worktree for an attempt.
 func (s *slot) prepare(ctx context.Context, h *board.Handout) (tree *git.Repo, begins string, err error) {
 	repo := s.r.o.Repo
+	if err := s.fewAside(); err != nil {
+		return nil, "", err
+	}
 	if other := repo.Worktree(branchPrefix+h.Task.ID.String(), s.dir); other != nil && other.Root != s.dir {
 		s.r.recoverOthers(ctx) // it may be in a slot of a run that has died meanwhile
 	}

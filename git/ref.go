@@ -47,6 +47,22 @@ func (r *Repo) Head() (Head, error) {
 // Branch returns the commit that a branch points to, empty if there is none.
 func (r *Repo) Branch(name string) string { return r.ref("refs/heads/"+name, 0) }
 
+// Shadowed reports whether git takes the name of a branch for something else: a tag or another ref
+// of that name comes first.
+func (r *Repo) Shadowed(branch string) bool {
+	for _, dir := range []string{r.Common, r.Dir} {
+		if info, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(branch))); err == nil && !info.IsDir() {
+			return true
+		}
+	}
+	for _, ref := range []string{"refs/" + branch, "refs/tags/" + branch} {
+		if r.ref(ref, 0) != "" {
+			return true
+		}
+	}
+	return IsObject(branch)
+}
+
 // Branches returns the commits that the branches point to.
 func (r *Repo) Branches() map[string]string {
 	branches := map[string]string{}

@@ -2,6 +2,8 @@ package agent
 
 import (
 	"bufio"
+	"bytes"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -119,8 +121,33 @@ func rest(read <-chan struct{}, closePipes func()) {
 	<-read
 }
 
-// maxEvent bounds a line: a tool's result may have a file in it.
-const maxEvent = 16 << 20
+// maxEvent bounds a line: a tool's result may have a file in it. What is read of one takes a
+// multiple of that.
+const maxEvent = 4 << 20
+
+// eachLine reads lines, and leaves out those that are too long.
+func eachLine(r io.Reader, take func(line []byte)) {
+	in := bufio.NewReaderSize(r, 64<<10)
+	var line []byte
+	for long := false; ; {
+		part, err := in.ReadSlice('\n')
+		if long = long || len(line)+len(part) > maxEvent; long {
+			line = nil
+		} else {
+			line = append(line, part...)
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		if text := bytes.TrimSpace(line); len(text) > 0 {
+			take(text)
+		}
+		if err != nil {
+			return
+		}
+		line, long = line[:0], false
+	}
+}
 
 // watch reads lines until the process has ended.
 func (s *stream) watch(take func(line []byte)) {
@@ -132,12 +159,7 @@ func (s *stream) watch(take func(line []byte)) {
 		_, _ = io.Copy(io.Discard, s.pipes.err)
 	})
 	wg.Go(func() {
-		lines := bufio.NewScanner(s.pipes.out)
-		lines.Buffer(nil, maxEvent)
-		for lines.Scan() {
-			take(lines.Bytes())
-		}
-		_, _ = io.Copy(io.Discard, s.pipes.out)
+		eachLine(s.pipes.out, take)
 	})
 	end := s.minded.Wait()
 	if s.parted.Load() {

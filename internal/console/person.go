@@ -126,3 +126,12 @@ func (c *Console) RefuseAgent() error {
 	}
 	return nil
 }
+
+// RefuseJob returns an error in the shell of an agent that bossman work started: there it is a worker,
+// on its socket as in its shell, and what it would do is a lead's. next says what it can do.
+func (c *Console) RefuseJob(next string) error {
+	if c.Getenv(jobVariables[0]) == "" {
+		return nil
+	}
+	return Errorf(Denied, next, "this is for leads, and a worker of bossman work runs this command")
+}
