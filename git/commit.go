@@ -18,11 +18,15 @@ var ErrNoCommit = errors.New("git: no such commit")
 const maxName = 250
 
 // Commit returns the full name of a commit that is named as for git: abbreviated to at least
-// four digits, by a branch or a tag, or relative to one, such as HEAD~1.
+// four digits, by a branch or a tag, or relative to one, such as HEAD~1. Seven digits or more are a
+// commit's, if there is one, whatever branch or tag has that name.
 func (r *Repo) Commit(ctx context.Context, name string) (string, error) {
 	name = strings.TrimSpace(name)
 	if lower := strings.ToLower(name); strings.Trim(lower, "0123456789abcdef") == "" && len(name) >= 7 {
 		name = lower
+		if commit, err := r.abbreviated(ctx, name); commit != "" || err != nil {
+			return commit, err
+		}
 	}
 	if name == "" || len(name) > maxName || strings.ContainsFunc(name, unicode.IsControl) {
 		return "", fmt.Errorf("%w: %.64q is not a commit's name", ErrNoCommit, name)
@@ -35,6 +39,27 @@ func (r *Repo) Commit(ctx context.Context, name string) (string, error) {
 		return "", fmt.Errorf("%w: %.64q is not one commit", ErrNoCommit, name)
 	}
 	return out, err
+}
+
+// abbreviated returns the only commit whose name begins with some digits, empty if there is none.
+func (r *Repo) abbreviated(ctx context.Context, digits string) (commit string, err error) {
+	if len(digits) > maxName || IsObject(digits) {
+		return "", nil
+	}
+	out, err := r.git(ctx, "rev-parse", "--disambiguate="+digits)
+	if err != nil {
+		return "", err
+	}
+	for _, object := range strings.Fields(out) {
+		if kind, err := r.git(ctx, "cat-file", "-t", object); err != nil || strings.TrimSpace(kind) != "commit" {
+			continue
+		}
+		if commit != "" {
+			return "", fmt.Errorf("%w: %s is more than one", ErrNoCommit, digits)
+		}
+		commit = object
+	}
+	return commit, nil
 }
 
 // Contains reports whether a commit is reachable from another one.

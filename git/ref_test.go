@@ -47,3 +47,24 @@ func TestHead_links(t *testing.T) {
 		}
 	}
 }
+
+// TestCommit_shadowed: a branch cannot take the place of a commit that is named by its first digits.
+func TestCommit_shadowed(t *testing.T) {
+	r, dir := newRepo(t)
+	main := r.Branch("main")
+	sh(t, dir, "git checkout -q -b "+git.Short(main)+" && git commit -q --allow-empty -m evil && git checkout -q main")
+	if got, err := r.Commit(t.Context(), git.Short(main)); err != nil || got != main {
+		t.Errorf("Commit = %s, %v, want %s", got, err, main)
+	}
+	if r.Shadowed("main") {
+		t.Error("nothing else is called main")
+	}
+	sh(t, dir, "git tag main refs/heads/"+git.Short(main))
+	if !r.Shadowed("main") {
+		t.Error("a tag of the name of a branch is not noticed")
+	}
+	sh(t, dir, "git branch deadbeef refs/heads/main")
+	if got, err := r.Commit(t.Context(), "deadbeef"); err != nil || got != main {
+		t.Errorf("a branch with digits as its name: %s, %v", got, err)
+	}
+}
