@@ -26,7 +26,8 @@ type job struct {
 	merge string
 
 	mu     sync.Mutex
-	called time.Time // of the last call on the socket
+	called time.Time   // of the last call on the socket
+	used   agent.Usage // what its session had used before this attempt
 }
 
 // look is how often a job looks whether it still has its claim.
@@ -47,7 +48,9 @@ func (s *slot) work(ctx context.Context, h *board.Handout) Result {
 	last, why, err := j.run(ctx, begins)
 	return j.settle(ctx, func(ctx context.Context) Result {
 		if err == nil {
-			return j.end(ctx, last, why)
+			res := j.end(ctx, last, why)
+			j.hangUp(res.Kind == Parked || res.Rested || errors.Is(why, errEnded))
+			return res
 		}
 		a := standing{held: true}
 		a.Handle = h.Claim.Handle
@@ -134,7 +137,11 @@ func (j *job) run(ctx context.Context, begins string) (last agent.Event, why, er
 		return last, nil, err
 	}
 	defer os.Remove(sign)
-	session, err := j.agent.Start(agent.Job{Dir: j.dir, Root: filepath.Dir(j.tree.Common), Prompt: bound.Text, Env: j.environ(desk, socket), Mind: j.r.mind})
+	earlier := j.earlier()
+	session, err := j.agent.Start(agent.Job{
+		Dir: j.dir, Root: filepath.Dir(j.tree.Common), Prompt: bound.Text, Env: j.environ(desk, socket),
+		Session: earlier.ID, Used: earlier.Used, Mind: j.r.mind,
+	})
 	if err != nil {
 		return last, nil, err
 	}
@@ -194,7 +201,7 @@ func (j *job) watch(ctx context.Context, session agent.Session, calls func() int
 				}
 				return last, why
 			}
-			note(e)
+			note(j.converse(e))
 			switch last = e; e.Kind {
 			case agent.Activity:
 				active, first = time.Now(), false

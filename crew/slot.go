@@ -31,6 +31,8 @@ type kept struct {
 	// Made is set once the slot has made its worktree. What is in its place then was not put there
 	// by strangers.
 	Made bool `json:"made,omitzero"`
+	// Session is that of the last job in the worktree, if it can be gone on with.
+	Session session `json:"session,omitzero"`
 
 	// The rest is about the job that has its files in the worktree, and whose end was not seen to
 	// yet. Preparing is set while the worktree is made ready for it: what is there is not its work.
@@ -51,7 +53,7 @@ type kept struct {
 }
 
 // free forgets the job.
-func (k *kept) free() { *k = kept{Worker: k.Worker, Made: k.Made} }
+func (k *kept) free() { *k = kept{Worker: k.Worker, Made: k.Made, Session: k.Session} }
 
 const (
 	// waitTask is how long one request waits for a task.

@@ -148,7 +148,7 @@ func (s *slot) prepare(ctx context.Context, h *board.Handout) (tree *git.Repo, b
 		return nil, "", err
 	}
 	s.kept = kept{
-		Worker: s.kept.Worker, Made: true, Preparing: true,
+		Worker: s.kept.Worker, Made: true, Session: s.kept.Session, Preparing: true,
 		Task: h.Task.ID.String(), Attempt: h.Claim.Attempt, Claim: h.Claim.Handle.String(), Branch: branch, Title: h.Task.Title, Base: base, Fresh: begins == "",
 	}
 	if err := s.keep(); err != nil {

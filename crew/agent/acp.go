@@ -138,6 +138,8 @@ type acpSession struct {
 	// began is set at the first sign of work, and said is the message that is being said.
 	began bool
 	said  acpMessage
+	// used is what the session has used so far.
+	used Usage
 
 	turns sync.Mutex // holds what follows
 	over  chan struct{}
@@ -146,11 +148,9 @@ type acpSession struct {
 	asked map[*acpAsked]bool
 }
 
-// initialized begins a session.
+// initialized begins a session, or goes on with one.
 func (s *acpSession) initialized(result jsontext.Value, fault *rpcFault) {
-	var r struct {
-		Version int `json:"protocolVersion"`
-	}
+	var r acpInitialized
 	if fault == nil && (json.Unmarshal(result, &r) != nil || r.Version != acpVersion) {
 		fault = &rpcFault{Message: fmt.Sprintf("%s does not speak version %d of the Agent Client Protocol", s.agent.name, acpVersion)}
 	}
@@ -170,10 +170,25 @@ func (s *acpSession) initialized(result jsontext.Value, fault *rpcFault) {
 	if s.agent.meta != nil {
 		params["_meta"] = s.agent.meta(s.agent.o.Project)
 	}
-	s.call("session/new", params, s.begun)
+	if s.job.Session == "" || !r.Capabilities.Load {
+		s.call("session/new", params, s.begun)
+		return
+	}
+	again := maps.Clone(params)
+	again["sessionId"] = s.job.Session
+	s.call("session/load", again, func(result jsontext.Value, fault *rpcFault) {
+		if fault != nil { // it has that session no more
+			s.call("session/new", params, s.begun)
+			return
+		}
+		var b acpBegun
+		_ = json.Unmarshal(result, &b) // null is allowed
+		b.SessionID = s.job.Session
+		s.ready(b)
+	})
 }
 
-// begun sets the mode of the session.
+// begun takes a new session.
 func (s *acpSession) begun(result jsontext.Value, fault *rpcFault) {
 	var r acpBegun
 	if fault == nil && (json.Unmarshal(result, &r) != nil || r.SessionID == "") {
@@ -183,7 +198,15 @@ func (s *acpSession) begun(result jsontext.Value, fault *rpcFault) {
 		s.unusable(fault.String())
 		return
 	}
+	s.ready(r)
+}
+
+// ready sets the mode of the session, and tells it its task.
+func (s *acpSession) ready(r acpBegun) {
 	s.session = r.SessionID
+	if s.session == s.job.Session {
+		s.used = s.job.Used
+	}
 	s.events <- Event{Kind: Started, Session: r.SessionID, Model: r.model()}
 	if s.agent.mode == "" {
 		s.Tell(s.job.Prompt)
@@ -233,16 +256,15 @@ func (s *acpSession) turn(result jsontext.Value, fault *rpcFault) Event {
 		}
 		return t
 	}
-	var r struct {
-		Reason string `json:"stopReason"`
-	}
+	var r acpTurn
 	_ = json.Unmarshal(result, &r)
+	r.add(&s.used)
 	if r.Reason != "end_turn" {
 		s.say("it stopped: " + r.Reason)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return Event{Kind: Turn, Text: s.last}
+	return Event{Kind: Turn, Text: s.last, Usage: s.usage()}
 }
 
 const (
@@ -315,8 +337,20 @@ func (s *acpSession) notice(m rpcMessage) {
 		s.flush()
 		s.work("calls " + u.Title)
 	case u.work():
+		if u.Cost.Currency == "USD" {
+			s.used.Cost, s.used.Priced = u.Cost.Amount, true
+		}
 		s.work("")
 	}
+}
+
+// usage is what the session has used so far, nil if the agent does not tell.
+func (s *acpSession) usage() *Usage {
+	if s.used == (Usage{}) {
+		return nil
+	}
+	used := s.used
+	return &used
 }
 
 // work passes on a sign of work.

@@ -17,6 +17,7 @@ func TestACP_permission(t *testing.T) {
 		agent, tool, use string
 		mode, option     string
 		refused, model   string
+		used             *Usage
 	}{
 		{
 			agent: "gemini", tool: "a command", use: "curl http://127.0.0.1:1/\n[current working directory /src/web.worktrees/slot-1] (fetch)",
@@ -24,12 +25,15 @@ func TestACP_permission(t *testing.T) {
 		},
 		{
 			agent: "opencode", tool: "a command", use: "cat /etc/hostname\n" + `{"directories":["/etc"],"patterns":["/etc/*"]}`,
-			option: "reject", refused: "only on Fridays", model: "scripted/scripted",
+			option: "reject", refused: "only on Fridays", model: "scripted/scripted", used: &Usage{In: 200, Out: 20},
 		},
-		{agent: "claude-acp", tool: "Bash", use: "curl http://127.0.0.1:1/", mode: "acceptEdits", option: "reject", model: "default"},
+		{
+			agent: "claude-acp", tool: "Bash", use: "curl http://127.0.0.1:1/",
+			mode: "acceptEdits", option: "reject", model: "default", used: &Usage{In: 300, Out: 30, Cost: 0.0024000000000000002, Priced: true},
+		},
 		{
 			agent: "codex-acp", tool: "a command", use: "touch /root/outside\n" + `{"cwd":"/src/web.worktrees/slot-1"}`,
-			mode: "workspace-write", option: "cancel", refused: "only on Fridays", model: "gpt-5",
+			mode: "workspace-write", option: "cancel", refused: "only on Fridays", model: "gpt-5", used: &Usage{In: 300, Out: 30},
 		},
 	} {
 		t.Run(tc.agent, func(t *testing.T) {
@@ -51,8 +55,8 @@ func TestACP_permission(t *testing.T) {
 				s.Tell("You have not reported.")
 				e = until(t, s, Turn)
 			}
-			if e.Text != "end" {
-				t.Errorf("Turn = %+v", e)
+			if e.Text != "end" || (e.Usage == nil) != (tc.used == nil) || e.Usage != nil && *e.Usage != *tc.used {
+				t.Errorf("Turn = %+v, %+v, want %+v", e, e.Usage, tc.used)
 			}
 			s.Finish()
 			if e := until(t, s, Ended); e.Ending.Exit != 0 || e.Text != "end" {

@@ -11,7 +11,15 @@ import (
 // What is read of the messages of the Agent Client Protocol, as its published schema for version 1
 // has them.
 
-// acpBegun is the result of session/new.
+// acpInitialized is the result of initialize.
+type acpInitialized struct {
+	Version      int `json:"protocolVersion"`
+	Capabilities struct {
+		Load bool `json:"loadSession"`
+	} `json:"agentCapabilities"`
+}
+
+// acpBegun is the result of session/new, and without the session that of session/load.
 type acpBegun struct {
 	SessionID string `json:"sessionId"`
 	Options   []struct {
@@ -28,6 +36,24 @@ func (b acpBegun) model() (model string) {
 		}
 	}
 	return model
+}
+
+// acpTurn is the result of session/prompt. Usage, that of the turn, is not in the schema yet.
+type acpTurn struct {
+	Reason string `json:"stopReason"`
+	Usage  struct {
+		In         int64 `json:"inputTokens"`
+		CacheRead  int64 `json:"cachedReadTokens"`
+		CacheWrite int64 `json:"cachedWriteTokens"`
+		Out        int64 `json:"outputTokens"`
+	} `json:"usage"`
+}
+
+// add adds what the turn has used.
+func (t acpTurn) add(u *Usage) {
+	u.In += t.Usage.In + t.Usage.CacheRead + t.Usage.CacheWrite
+	u.Cached += t.Usage.CacheRead
+	u.Out += t.Usage.Out
 }
 
 // limited reports whether an agent says that the limit of its account is reached.
@@ -59,6 +85,11 @@ type acpUpdate struct {
 	Title   string         `json:"title"`
 	Status  string         `json:"status"`
 	Content jsontext.Value `json:"content"`
+	// Cost is that of the session so far.
+	Cost struct {
+		Amount   float64 `json:"amount"`
+		Currency string  `json:"currency"`
+	} `json:"cost"`
 }
 
 // readUpdate reads the parameters of session/update.

@@ -31,6 +31,11 @@ type Job struct {
 	// Prompt is the hand-out, and Env the environment.
 	Prompt string
 	Env    []string
+	// Session is one that was Started in Dir before, to go on with; empty begins a new one. An
+	// agent that no longer has it begins a new one, or ends without a sign of work.
+	Session string
+	// Used is what Session has used.
+	Used Usage
 	// Mind starts a process under a minder.
 	Mind func(*exec.Cmd) (*proc.Minded, error)
 }
@@ -91,6 +96,12 @@ type Usage struct {
 	In, Cached, Out int64
 	Cost            float64
 	Priced          bool
+}
+
+// Since is what was used since then.
+func (u Usage) Since(then Usage) Usage {
+	u.In, u.Cached, u.Out, u.Cost = max(0, u.In-then.In), max(0, u.Cached-then.Cached), max(0, u.Out-then.Out), max(0, u.Cost-then.Cost)
+	return u
 }
 
 // A Fault is why an agent could not work, if that is not the task's.

@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// replay writes the lines of a file, which an agent wrote once: Claude Code 2.1.197, Codex 0.166.0, and
+// replay writes the lines of a file, which an agent wrote once: Claude Code 2.1.197 and 2.1.325, Codex 0.166.0, and
 // over ACP Gemini CLI 0.61.0, opencode 1.18.33, claude-agent-acp 0.99.1 and codex-acp 2.6.0. At a line
 // with < it reads a line first, and keeps it. At the end it reads until its input ends.
 func replay(path, heard string) error {
@@ -46,6 +46,7 @@ func replay(path, heard string) error {
 	if err != nil {
 		return err
 	}
+	fmt.Fprintln(kept, strings.Join(os.Args[1:], " "))
 	in := bufio.NewScanner(os.Stdin)
 	for line := range strings.Lines(string(text)) {
 		if strings.TrimSpace(line) != "<" {
@@ -63,8 +64,14 @@ func replay(path, heard string) error {
 	return nil
 }
 
-// start starts an agent that replays a conversation. heard returns what it was told.
+// start starts an agent that replays a conversation. heard returns its arguments and what it was told.
 func start(t *testing.T, name string) (s Session, heard func() string) {
+	t.Helper()
+	return resume(t, name, "")
+}
+
+// resume starts one that goes on with a session.
+func resume(t *testing.T, name, session string) (s Session, heard func() string) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -90,7 +97,7 @@ func start(t *testing.T, name string) (s Session, heard func() string) {
 	}
 	out := filepath.Join(t.TempDir(), "heard")
 	s, err = a.Start(Job{
-		Dir: t.TempDir(), Prompt: "web-4 is yours.", Env: append(os.Environ(), "REPLAY="+file, "HEARD="+out, "CLAUDECODE=1", "BOSSMAN_SOCKET=/desk/socket"),
+		Dir: t.TempDir(), Prompt: "web-4 is yours.", Session: session, Env: append(os.Environ(), "REPLAY="+file, "HEARD="+out, "CLAUDECODE=1", "BOSSMAN_SOCKET=/desk/socket"),
 		Mind: func(cmd *exec.Cmd) (*proc.Minded, error) {
 			if !strings.HasPrefix(name, "codex/") && strings.Contains(strings.Join(cmd.Env, "\n"), "CLAUDECODE=") {
 				t.Error("it would take itself for a part of the Claude Code above")
@@ -264,6 +271,38 @@ func TestCodex_limit(t *testing.T) {
 	s, _ := start(t, "codex/limit")
 	if e := until(t, s, Turn); e.Fault != Limited || time.Since(e.Until) > 10*365*24*time.Hour {
 		t.Errorf("Turn = %+v, want the limit and its end", e)
+	}
+	s.End()
+	until(t, s, Ended)
+}
+
+// TestSession_resumed: an agent goes on with a session that it has.
+func TestSession_resumed(t *testing.T) {
+	for name, tc := range map[string]struct{ session, want string }{
+		"claude/unreported": {"64531d7d-e09a-4894-b8f9-c65d670a3732", "--resume 64531d7d-e09a-4894-b8f9-c65d670a3732"},
+		"claude/limit":      {"--dangerously-skip-permissions", "--session-id "},
+		"codex/permission":  {"01a1e419-b93a-7141-b2a5-425b093aee8e", `"threadId":"01a1e419-b93a-7141-b2a5-425b093aee8e"`},
+		"acp/gemini":        {"971a5a3b-e0ef-4e4e-b08e-93a33397d1a1", `"method":"session/load"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, heard := resume(t, name, tc.session)
+			if e := until(t, s, Started); e.Session == "" {
+				t.Errorf("Started = %+v, want the session", e)
+			}
+			s.End()
+			until(t, s, Ended)
+			if !strings.Contains(heard(), tc.want) || strings.Contains(heard(), `"thread/start"`) || strings.Contains(heard(), `"session/new"`) {
+				t.Errorf("it was told\n%s\nwant %s", heard(), tc.want)
+			}
+		})
+	}
+}
+
+// TestClaude_forgotten: one that has a session no more has not failed at the task.
+func TestClaude_forgotten(t *testing.T) {
+	s, _ := resume(t, "claude/forgotten", "64531d7d-e09a-4894-b8f9-c65d670a3739")
+	if e := until(t, s, Turn); e.Fault != Unusable || !strings.Contains(e.Text, "No conversation found") {
+		t.Errorf("Turn = %+v, want why it cannot work", e)
 	}
 	s.End()
 	until(t, s, Ended)

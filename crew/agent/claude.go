@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -59,7 +60,12 @@ func (c *claude) Start(j Job) (Session, error) {
 	}
 	args := []string{
 		"-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "--permission-mode", cmp.Or(c.o.Mode, "acceptEdits"), "--permission-prompt-tool", "stdio",
-		"--allowedTools", claudeAllowed, "--disallowedTools", "AskUserQuestion", "--mcp-config", string(servers), "--session-id", newUUID(),
+		"--allowedTools", claudeAllowed, "--disallowedTools", "AskUserQuestion", "--mcp-config", string(servers),
+	}
+	if isUUID.MatchString(j.Session) {
+		args = append(args, "--resume", j.Session)
+	} else {
+		args = append(args, "--session-id", newUUID())
 	}
 	if !c.o.Project {
 		args = append(args, "--setting-sources", "user", "--strict-mcp-config")
@@ -88,6 +94,8 @@ func withoutClaude(env []string) []string {
 		return slices.Contains(claudeVariables, name)
 	})
 }
+
+var isUUID = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
 // newUUID returns a random UUID of version 4.
 func newUUID() string {
@@ -141,6 +149,9 @@ type claudeEvent struct {
 		CacheRead  int64 `json:"cacheReadInputTokens"`
 		CacheWrite int64 `json:"cacheCreationInputTokens"`
 	} `json:"modelUsage"`
+	// Turns and Errors say why nothing came of it, if nothing did.
+	Turns  *int     `json:"num_turns"`
+	Errors []string `json:"errors"`
 }
 
 // take passes on what a line says.
@@ -240,6 +251,8 @@ func (s *claudeSession) turn(e claudeEvent) Event {
 		t.Fault, t.Until = Limited, s.until
 	case e.Status == 401 || e.Status == 403 || e.Status == 404:
 		t.Fault = Unusable
+	case e.Turns != nil && *e.Turns == 0: // for example, it has a session no more
+		t.Fault, t.Text = Unusable, cut(strings.Join(e.Errors, "\n"), maxLine)
 	}
 	return t
 }

@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -112,7 +113,7 @@ type codexSession struct {
 	until  time.Time // when the limit of usage ends that was told last
 }
 
-// initialized begins a thread.
+// initialized begins a thread, or goes on with one.
 func (s *codexSession) initialized(_ jsontext.Value, fault *rpcFault) {
 	if fault != nil {
 		s.unusable(fault.String())
@@ -122,10 +123,23 @@ func (s *codexSession) initialized(_ jsontext.Value, fault *rpcFault) {
 	server := map[string]any{
 		"command": s.o.Join[0], "args": s.o.Join[1:], "env": joinEnv(s.job.Env), "tool_timeout_sec": int(mcpTimeout.Seconds()), "default_tools_approval_mode": "approve",
 	}
-	s.call("thread/start", map[string]any{
+	params := map[string]any{
 		"cwd": s.job.Dir, "approvalPolicy": "on-request", "sandbox": "workspace-write",
 		"config": map[string]any{"mcp_servers": map[string]any{"bossman": server}},
-	}, s.begun)
+	}
+	if s.job.Session == "" {
+		s.call("thread/start", params, s.begun)
+		return
+	}
+	again := maps.Clone(params)
+	again["threadId"] = s.job.Session
+	s.call("thread/resume", again, func(result jsontext.Value, fault *rpcFault) {
+		if fault != nil { // it has that thread no more
+			s.call("thread/start", params, s.begun)
+			return
+		}
+		s.begun(result, nil)
+	})
 }
 
 // begun gives the thread its task.

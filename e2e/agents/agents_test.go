@@ -60,6 +60,7 @@ func TestAgents(t *testing.T) {
 	t.Run("team", b.team)
 	t.Run("crew", b.crew)
 	t.Run("crew acp", b.acp)
+	t.Run("crew resumed", b.resumed)
 	t.Run("crew foreign", b.foreign)
 	if t.Failed() {
 		return
