@@ -332,12 +332,13 @@ func (r *Runner) standing(ctx context.Context, h board.Handle) (now standing, er
 	}
 	now.held = d.Claim != nil && d.Claim.Handle == h
 	now.review = d.Task.Status == board.InReview
+	now.later = now.Attempt.Attempt != 0 && d.Task.Attempt > h.Attempt
 	return now, nil
 }
 
-// A standing is a job's attempt as the board has it: held if the claim is in force, review if the
-// task waits for one.
+// A standing is a job's attempt as the board has it: held if the claim is in force, later if
+// there was another attempt after it, review if the task waits for one.
 type standing struct {
 	board.Attempt
-	held, review bool
+	held, later, review bool
 }

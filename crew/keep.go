@@ -33,10 +33,10 @@ func (j *job) storeReport(ctx context.Context, at board.Where, tree, summary str
 	if at.Dir == "" {
 		at = j.seat.Where(ctx)
 	}
-	snap, err := j.reported(ctx, at, tree)
+	from, snap, err := j.reported(ctx, at, tree)
 	var stored git.Stored
 	if err == nil {
-		stored, err = j.commit(ctx, j.tree, snap, summary)
+		stored, err = j.commit(ctx, from, snap, summary)
 	}
 	if err == nil {
 		err = repo.SetRef(ctx, ref, stored.Commit, "")
@@ -47,6 +47,9 @@ func (j *job) storeReport(ctx context.Context, at board.Where, tree, summary str
 	seen := board.Evidence{Kind: board.EvidenceOther, Ref: stored.Commit, Detail: "is the commit with what was reported, " + ref}
 	if nothing, err := j.nothing(ctx, stored.Commit); err == nil && nothing {
 		seen.Detail += "; " + noChange
+	}
+	if snap.Tree != "" && tree == "" && at.Uncommitted > 0 {
+		seen.Detail += fmt.Sprintf("; files that are not committed in %q are not in it, %d of them", at.Dir, at.Uncommitted)
 	}
 	if at.Dir == j.dir && tree == "" { // the evidence of a check has it
 		hidden, err := j.tree.Hidden(ctx)
@@ -65,21 +68,25 @@ func (j *job) storeReport(ctx context.Context, at board.Where, tree, summary str
 	return at, seen, nil
 }
 
-// reported returns what is to be stored for a report: the tree that was checked, or else what is
-// committed at a place elsewhere, or everything that is in the job's own worktree, which is the
-// zero snapshot.
-func (j *job) reported(ctx context.Context, at board.Where, tree string) (snap git.Snapshot, err error) {
-	tip := j.r.o.Repo.Branch(at.Branch)
+// reported returns what is to be stored for a report, and in which worktree: the tree that was
+// checked, or else everything that is in the worktree of the work, which is the zero snapshot. In
+// the repository's main worktree, where people work, that is what is committed.
+func (j *job) reported(ctx context.Context, at board.Where, tree string) (from *git.Repo, snap git.Snapshot, err error) {
+	repo := j.r.o.Repo
+	tip := repo.Branch(at.Branch)
 	switch own := at.Dir == j.dir || tip == ""; {
 	case own && tree == "":
-		return git.Snapshot{}, nil
+		return j.tree, git.Snapshot{}, nil
 	case own:
 		head, err := j.tree.Head()
-		return git.Snapshot{Tree: tree, Base: head.Commit}, err
+		return j.tree, git.Snapshot{Tree: tree, Base: head.Commit}, err
 	case tree == "":
-		tree, err = j.r.o.Repo.Tree(ctx, tip)
+		if other := repo.Worktree(at.Branch, at.Dir); other != nil && other.Dir != other.Common {
+			return other, git.Snapshot{}, nil
+		}
+		tree, err = repo.Tree(ctx, tip)
 	}
-	return git.Snapshot{Tree: tree, Base: tip}, err
+	return j.tree, git.Snapshot{Tree: tree, Base: tip}, err
 }
 
 // noChange is said of work that changes no file.

@@ -39,7 +39,9 @@ func (s *slot) close(ctx context.Context, tree *git.Repo, a standing, unsafe str
 	if unsafe != "" {
 		moved = s.moveAway(ctx, unsafe)
 	}
-	merge, err = s.setBranch(ctx, commit, a.Where.Branch)
+	if merge = commit; !a.later || commit == "" { // else the branch is that of the later attempt
+		merge, err = s.setBranch(ctx, commit, a.Where.Branch)
+	}
 	s.kept.free()
 	return commit, merge, errors.Join(lost, moved, err, s.keep())
 }

@@ -127,8 +127,8 @@ func (s *slot) prepare(ctx context.Context, h *board.Handout) (tree *git.Repo, b
 	if err := s.fewAside(); err != nil {
 		return nil, "", err
 	}
-	if other := repo.Worktree(branchPrefix+h.Task.ID.String(), s.dir); other != nil && other.Root != s.dir {
-		s.r.recoverOthers(ctx) // it may be in a slot of a run that has died meanwhile
+	if h.Claim.Attempt > 1 { // the last attempt may be in a slot of a run that has died meanwhile
+		s.r.recoverOthers(ctx)
 	}
 	base, begins, err := s.base(ctx, h)
 	if err != nil {
@@ -145,6 +145,9 @@ func (s *slot) prepare(ctx context.Context, h *board.Handout) (tree *git.Repo, b
 		return nil, "", err
 	}
 	if tree, err = s.ownRoom(ctx, base); err != nil {
+		return nil, "", err
+	}
+	if err := repo.ShareSparse(tree); err != nil {
 		return nil, "", err
 	}
 	s.kept = kept{

@@ -147,6 +147,20 @@ func (r *Repo) makeDir(name string) (string, error) {
 	}
 }
 
+// ShareSparse makes a linked worktree have as much of the files as this one, whatever was set
+// there, from its next Checkout on.
+func (r *Repo) ShareSparse(w *Repo) error {
+	if err := w.writable(); err != nil {
+		return err
+	}
+	for _, name := range []string{"config.worktree", filepath.Join("info", "sparse-checkout")} {
+		if err := os.Remove(filepath.Join(w.Dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return r.copySparse(w.Dir)
+}
+
 // copySparse makes a worktree, whose git directory is dir, have as much of the files as this one.
 func (r *Repo) copySparse(dir string) error {
 	from := filepath.Join(r.Dir, "info", "sparse-checkout")
@@ -161,7 +175,7 @@ func (r *Repo) copySparse(dir string) error {
 			lines += fmt.Sprintf("[%s]\n\t%s = %t\n", section, name, !isFalse(value))
 		}
 	}
-	if err := os.Mkdir(filepath.Join(dir, "info"), 0o755); err != nil {
+	if err := os.Mkdir(filepath.Join(dir, "info"), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	if err := copyFile(filepath.Join(dir, "info", "sparse-checkout"), from); err != nil || lines == "" {
