@@ -69,6 +69,23 @@ func (r *Runner) Close() {
 	r.wg.Wait()
 }
 
+// Stop stops the runs in a directory, the root of a worktree, and waits for their processes to
+// end.
+func (r *Runner) Stop(dir string) {
+	var runs []*Run
+	r.mu.Lock()
+	for place, run := range r.running {
+		if root, _, _ := strings.Cut(place, "\x00"); root == dir {
+			run.stop()
+			runs = append(runs, run)
+		}
+	}
+	r.mu.Unlock()
+	for _, run := range runs {
+		<-run.done
+	}
+}
+
 // A Run is a check that is under way, or has ended.
 type Run struct {
 	// ID tells it from other runs, also of other processes.

@@ -108,6 +108,7 @@ type Bound struct {
 	Serve func(ctx context.Context, conn io.ReadWriteCloser)
 	// Calls is how many calls are being answered.
 	Calls func() int
+	// Close ends the server, and what its calls have started in the directory: a check.
 	Close func()
 }
 

@@ -106,7 +106,7 @@ func (o *openBoard) seat(dir, common string, runner *check.Runner, notify *notif
 						log.Debug("an agent's connection ended", "err", err)
 					}
 				},
-				Close: func() { server.Close() },
+				Close: func() { server.Close(); runner.Stop(dir) },
 			}
 		},
 	}
