@@ -41,16 +41,9 @@ CROSS JOIN LATERAL (SELECT * FROM tasks t WHERE t.id = p.id::bigint << 40 | v.no
 	laneTasks = `SELECT x.id FROM lanes l CROSS JOIN unnest($%d::text[]) s(status) CROSS JOIN LATERAL (
 	SELECT t.id FROM tasks t WHERE t.lane_id = l.id AND t.status = s.status`
 	laneEnd = ` ORDER BY t.id LIMIT $2) x WHERE l.project_id = p.id`
-	// readyTasks reads the ready tasks of each lane. If these are few, it reads them all; if they
-	// are many, enough of them are found in the order of ids. The planner does not know which:
-	// it takes the share of ready tasks for that in all tasks, and not in the pending ones.
-	readyTasks = `SELECT x.id FROM lanes l CROSS JOIN LATERAL (
-	WITH few AS MATERIALIZED (SELECT count(*) <= 200 AS few FROM (SELECT FROM tasks t WHERE t.lane_id = l.id AND t.ready LIMIT 201) t)
-	SELECT t.id FROM (
-		(SELECT * FROM (SELECT * FROM tasks t WHERE t.lane_id = l.id AND t.ready OFFSET 0) t WHERE (SELECT few FROM few) ORDER BY id)
-		UNION ALL SELECT * FROM (SELECT * FROM tasks t WHERE t.lane_id = l.id AND t.status = 'pending' ORDER BY t.id OFFSET 0) t
-		WHERE t.ready AND NOT (SELECT few FROM few)) t WHERE true`
-	readyEnd = ` LIMIT $2) x WHERE l.project_id = p.id`
+	// readyTasks reads the ready tasks of each lane. It does not name their status: the planner would
+	// take the share of pending tasks for that in all tasks, and read all ready ones.
+	readyTasks = `SELECT x.id FROM lanes l CROSS JOIN LATERAL (SELECT t.id FROM tasks t WHERE t.lane_id = l.id AND t.ready`
 
 	isDraft   = ` AND t.hold AND t.status = 'pending'`
 	isResting = ` AND t.not_before IS NOT NULL AND t.status = 'pending'`
@@ -140,7 +133,7 @@ func (l *listing) readFrom(f board.TaskFilter) {
 		l.source.add(&l.args, blockedTasks)
 	case f.Ready:
 		l.source.add(&l.args, readyTasks)
-		l.end.add(&l.args, readyEnd)
+		l.end.add(&l.args, laneEnd)
 		if f.Skill != "" {
 			l.end.add(&l.args, skill, f.Skill)
 		}
