@@ -152,7 +152,7 @@ func (j *job) run(ctx context.Context, begins string) (last agent.Event, why, er
 	last, why = j.watch(ctx, session, bound.Calls, rec.take)
 	stopped()
 	wg.Wait()
-	rec.tell(context.WithoutCancel(ctx))
+	rec.finish(ctx)
 	return last, why, nil
 }
 

@@ -62,8 +62,8 @@ func (r *record) take(e agent.Event) {
 	}
 }
 
-// entry adds to the log, unless it is there already. Some agents tell the begin and the end of
-// the same thing.
+// entry adds to the log, unless it is there already. Some agents tell when they begin a thing,
+// and when they have ended it.
 func (r *record) entry(text string) {
 	text = strings.TrimSpace(cut(text, maxEntry))
 	if text == "" || text == r.last {
@@ -94,6 +94,15 @@ func (r *record) keep(ctx context.Context) {
 			r.tell(ctx)
 		}
 	}
+}
+
+// finish tells the board what is left, also if the runner ends: what the last call of tell was
+// about, if that was broken off, and what came after it.
+func (r *record) finish(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
+	defer cancel()
+	r.tell(ctx)
+	r.tell(ctx)
 }
 
 // tell tells the board what is new. If that fails, the same is told again the next time: the
