@@ -25,6 +25,9 @@ type hookInput struct {
 	Stopping bool `json:"stop_hook_active"`
 }
 
+// A hookEvent is what a hook does: it returns what to print.
+type hookEvent func(s *session, ctx context.Context, projects []board.Project, in hookInput) (string, error)
+
 func (c *cli) hook() *cobra.Command {
 	return &cobra.Command{
 		Use: "hook EVENT", Short: "For Claude Code: what the board has to say at an event", Args: cobra.ExactArgs(1),
@@ -38,7 +41,7 @@ It takes two seconds at most, and if the board cannot be reached in that time it
 nothing: it never keeps a session from going on.`,
 		Example: `  bossman hook Stop   # as a command in .claude/settings.json; see docs/agents.md`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			at, ok := map[string]func(*session, context.Context, hookInput) (string, error){
+			at, ok := map[string]hookEvent{
 				"SessionStart": (*session).began, "PostToolUse": (*session).worked, "Stop": (*session).stopped,
 			}[args[0]]
 			if !ok {
@@ -59,27 +62,31 @@ nothing: it never keeps a session from going on.`,
 }
 
 // at runs a hook. What fails is left out.
-func (c *cli) at(ctx context.Context, event func(*session, context.Context, hookInput) (string, error)) (text string) {
+func (c *cli) at(ctx context.Context, event hookEvent) (text string) {
 	var in hookInput
 	if input, err := c.ReadFile(ctx, "-"); err == nil {
 		_ = json.Unmarshal(input, &in) // without it, the directory counts
 	}
-	_ = c.run(ctx, func(ctx context.Context, s *session) (err error) {
-		if s.Runner == nil && !s.Empty { // bossman work does all this itself
-			text, err = event(s, ctx, in)
+	_ = c.run(ctx, func(ctx context.Context, s *session) error {
+		if s.Runner != nil || s.Empty { // bossman work does all this itself
+			return nil
+		}
+		projects, err := s.projects(ctx)
+		if err == nil {
+			text, err = event(s, ctx, projects, in)
 		}
 		return err
 	})
 	return text
 }
 
-func (s *session) began(ctx context.Context, in hookInput) (string, error) {
-	return s.primed(ctx, in.Session)
+func (s *session) began(ctx context.Context, projects []board.Project, in hookInput) (string, error) {
+	return s.primed(ctx, projects, in.Session)
 }
 
 // worked is a sign of work for the claims that are held here.
-func (s *session) worked(ctx context.Context, in hookInput) (string, error) {
-	held, err := s.held(ctx, in.Session)
+func (s *session) worked(ctx context.Context, projects []board.Project, in hookInput) (string, error) {
+	held, err := s.held(ctx, projects, in.Session)
 	if err != nil {
 		return "", err
 	}
@@ -95,8 +102,8 @@ func (s *session) worked(ctx context.Context, in hookInput) (string, error) {
 }
 
 // stopped keeps an agent from stopping that has not reported, once.
-func (s *session) stopped(ctx context.Context, in hookInput) (string, error) {
-	held, err := s.held(ctx, in.Session)
+func (s *session) stopped(ctx context.Context, projects []board.Project, in hookInput) (string, error) {
+	held, err := s.held(ctx, projects, in.Session)
 	if err != nil || in.Stopping || len(held) == 0 {
 		return "", err
 	}

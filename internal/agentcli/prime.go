@@ -25,7 +25,11 @@ one was compacted: see bossman hook.`,
 					c.Linef("You were started for one task: %s. Work on it, and report it.", s.Runner.Claim)
 					return nil
 				}
-				text, err := s.primed(ctx, "")
+				projects, err := s.projects(ctx)
+				if err != nil {
+					return err
+				}
+				text, err := s.primed(ctx, projects, "")
 				if err != nil {
 					return err
 				}
@@ -45,13 +49,9 @@ func say(out *console.Console, text string) {
 
 // primed is what an agent has to know at the begin of a conversation. conversation is the id of
 // its client for that, if it is known.
-func (s *session) primed(ctx context.Context, conversation string) (string, error) {
+func (s *session) primed(ctx context.Context, projects []board.Project, conversation string) (string, error) {
 	if s.Empty {
 		return "Bossman, the board of this project, has no tasks yet.", nil
-	}
-	projects, err := s.projects(ctx)
-	if err != nil {
-		return "", err
 	}
 	var counts []string
 	for _, p := range projects {
@@ -64,7 +64,7 @@ func (s *session) primed(ctx context.Context, conversation string) (string, erro
 			n.Ready, n.Status[board.InProgress], n.Status[board.Waiting], n.Status[board.InReview]))
 	}
 	lines := []string{"Bossman, the board of this project: " + strings.Join(counts, "; ") + "."}
-	held, err := s.held(ctx, conversation)
+	held, err := s.held(ctx, projects, conversation)
 	if err != nil {
 		return "", err
 	}
@@ -92,11 +92,7 @@ func again(c board.Claim) string {
 }
 
 // held are the live claims of the agents in this directory; of a conversation, if that holds any.
-func (s *session) held(ctx context.Context, conversation string) ([]board.Claim, error) {
-	projects, err := s.projects(ctx)
-	if err != nil {
-		return nil, err
-	}
+func (s *session) held(ctx context.Context, projects []board.Project, conversation string) ([]board.Claim, error) {
 	here := s.Options.Where(ctx)
 	var inDir, own []board.Claim
 	for _, p := range projects {
