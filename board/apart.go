@@ -60,7 +60,7 @@ func (h *Handout) Order(branch string) {
 // same. If w.Ordered is set, it is the branch that the worker is told to work on from now
 // on.
 func (b *Board) Locate(ctx context.Context, a Actor, h Handle, w Where) error {
-	if err := checkWhere(w); err != nil {
+	if err := checkWhere(&w); err != nil {
 		return err
 	}
 	return b.change(ctx, a, func(c *change) error {

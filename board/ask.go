@@ -21,7 +21,7 @@ func (b *Board) Ask(ctx context.Context, a Actor, n NewQuestion) (Question, erro
 	); err != nil {
 		return Question{}, err
 	}
-	if n.ChatID == CheckChat {
+	if _, is := isCheckChat(n.ChatID); is {
 		return Question{}, invalid("the chatId %q is that of Bossman's own questions: use another one", n.ChatID)
 	}
 	if n.HumanOnly && n.Default != "" {
@@ -239,7 +239,7 @@ func (b *Board) Park(ctx context.Context, a Actor, id QuestionID) (q Question, p
 		if err := c.lock(q.Claim.Task); err != nil {
 			return err
 		}
-		if q, err = c.tx.Question(id); err != nil || q.State != QuestionOpen {
+		if q, err = c.tx.Question(id); err != nil || q.State != QuestionOpen || c.tasks[q.Claim.Task].Status == Done {
 			return err
 		}
 		held, err := c.holder(q.Claim)
@@ -397,18 +397,23 @@ func (c *change) checkAnswered(task ID) error {
 	return e
 }
 
-// withdraw closes the open questions of a task that has ended.
-func (c *change) withdraw(t *Task) error {
+// closeQuestions withdraws the open questions of a task that has ended. Those stay open whose worker
+// has reported done without the answers: people have not seen them, and nobody waits for them.
+func (c *change) closeQuestions(t *Task, ended Kind) error {
 	open, err := c.tx.Questions(QuestionFilter{Task: t.ID, State: QuestionOpen})
 	if err != nil {
 		return err
 	}
 	for _, q := range open {
-		q.State, q.AnsweredAt = QuestionWithdrawn, c.now
+		if ended == EventDone {
+			q.Owner = ""
+		} else {
+			q.State, q.AnsweredAt = QuestionWithdrawn, c.now
+			c.eventBy(boardActor, t, EventWithdrawn, t.Status, Detail{Question: q.ID})
+		}
 		if err := c.tx.UpdateQuestion(q); err != nil {
 			return err
 		}
-		c.eventBy(boardActor, t, EventWithdrawn, t.Status, Detail{Question: q.ID})
 	}
 	return nil
 }

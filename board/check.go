@@ -37,15 +37,28 @@ func checkTexts(ts ...text) error {
 	return nil
 }
 
-// checkWhere validates a place, which is any client's word.
-func checkWhere(w Where) error {
+// checkWhere validates a place, which is any client's word. A head that is no name of a commit is
+// dropped: what is reported is worth more than that.
+func checkWhere(w *Where) error {
 	for _, branch := range []string{w.Branch, w.Ordered} { // it stands in commands
 		if strings.HasPrefix(branch, "-") || strings.ContainsFunc(branch, unicode.IsControl) {
 			return invalid("invalid branch %.80q: no branch begins with -, or has line breaks", branch)
 		}
 	}
-	return checkTexts(text{"host", w.Host, 300}, text{"clone", w.Clone, 100}, text{"directory", w.Dir, 4096}, text{"branch", w.Branch, 400}, text{"head", w.Head, 100},
+	if !ValidCommit(w.Head) { // it stands in what models read
+		w.Head = ""
+	}
+	return checkTexts(text{"host", w.Host, 300}, text{"clone", w.Clone, 100}, text{"directory", w.Dir, 4096}, text{"branch", w.Branch, 400},
 		text{"branch", w.Ordered, 400}, text{"client", w.Client, 200})
+}
+
+// maxCommit is the length of the longest name of a commit, in SHA-256.
+const maxCommit = 64
+
+// ValidCommit reports whether a text can be the name of a commit or its beginning: small hexadecimal
+// digits.
+func ValidCommit(name string) bool {
+	return name != "" && len(name) <= maxCommit && strings.Trim(name, "0123456789abcdef") == ""
 }
 
 // checkNew validates and normalizes a new task.
@@ -165,7 +178,7 @@ func checkReport(r *Report) error {
 	if !slices.Contains([]string{"", CheckNotAccepted, CheckWasWaived}, r.Check) {
 		return invalid("invalid check %.40q: want %q or %q", r.Check, CheckNotAccepted, CheckWasWaived)
 	}
-	if err := checkWhere(r.Where); err != nil {
+	if err := checkWhere(&r.Where); err != nil {
 		return err
 	}
 	if len(r.Evidence) > 50 || len(r.Observed) > 50 || len(r.Artifacts) > 50 {

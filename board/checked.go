@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // A CheckRun is a run of the project's check that did not confirm the work.
@@ -21,6 +22,8 @@ type CheckRun struct {
 	// Run identifies the run, which several reports may share; it counts once. Empty: it is
 	// not known, and counts.
 	Run string
+	// Tree names the content that was checked, empty if that is not known.
+	Tree string
 }
 
 const (
@@ -32,8 +35,16 @@ const (
 )
 
 // CheckChat is the ChatID of the question that the board asks when a check cannot judge
-// the work. Its options are CheckAgain and CheckWaive.
+// the work, or begins it: a space and the name of the content follow. The options are CheckAgain and
+// CheckWaive.
 const CheckChat = "check"
+
+// isCheckChat reports whether a ChatID is that of such a question, and what content it is about;
+// that is empty if it is not known.
+func isCheckChat(id string) (tree string, is bool) {
+	word, tree, _ := strings.Cut(id, " ")
+	return tree, word == CheckChat
+}
 
 // The answers to the question of CheckChat.
 const (
@@ -69,7 +80,7 @@ type CheckOutcome struct {
 // third check in a row that could not judge the work parks the task with a question to
 // people, because that is not the worker's fault.
 func (b *Board) Checked(ctx context.Context, a Actor, h Handle, r CheckRun) (CheckOutcome, error) {
-	if err := checkTexts(text{"command", r.Command, maxText}, text{"reason", r.Reason, maxText}, text{"tail", r.Tail, maxText}, text{"run", r.Run, 100}); err != nil {
+	if err := checkTexts(text{"command", r.Command, maxText}, text{"reason", r.Reason, maxText}, text{"tail", r.Tail, maxText}, text{"run", r.Run, 100}, text{"tree", r.Tree, 100}); err != nil {
 		return CheckOutcome{}, err
 	}
 	var out CheckOutcome
@@ -117,7 +128,7 @@ func (b *Board) Checked(ctx context.Context, a Actor, h Handle, r CheckRun) (Che
 			t.Status = Waiting
 			c.event(t, EventParked, from, detail)
 			q, err := c.ask(held, NewQuestion{
-				ChatID: CheckChat, Blocking: new(true), HumanOnly: true, Options: []string{CheckAgain, CheckWaive},
+				ChatID: strings.TrimSpace(CheckChat + " " + r.Tree), Blocking: new(true), HumanOnly: true, Options: []string{CheckAgain, CheckWaive},
 				Text: fmt.Sprintf("The check could not judge the work of %v %d times in a row: %s.\nThe command is: %s", t.ID, maxUnjudged, r.Reason, r.Command),
 			})
 			if err != nil {
@@ -155,18 +166,18 @@ func (c *change) checks(t *Task, run string) (red, unjudged int, counted bool, e
 }
 
 // CheckWaived reports whether a person has decided that the work is accepted without a
-// check that cannot judge it. That holds for the work that was there: once an attempt has
+// check that cannot judge it. That holds for the work that was there: tree names it, or is empty
+// if that is not known, as outside git. Once an attempt has
 // reported success or failure after it, the next is other work.
-func (d *Dossier) CheckWaived() bool {
-	waived := false
+func (d *Dossier) CheckWaived() (tree string, waived bool) {
 	for _, q := range d.Questions {
-		if q.ChatID == CheckChat && q.HumanOnly && q.State == QuestionAnswered && q.AnsweredAs != ByImport {
-			waived = q.Answer == CheckWaive && !slices.ContainsFunc(d.Attempts, func(a Attempt) bool {
+		if of, is := isCheckChat(q.ChatID); is && q.HumanOnly && q.State == QuestionAnswered && q.AnsweredAs != ByImport {
+			tree, waived = of, q.Answer == CheckWaive && !slices.ContainsFunc(d.Attempts, func(a Attempt) bool {
 				return !a.GrantedAt.Before(q.AnsweredAt) && (a.Cause == CauseDone || a.Cause == CauseFailed)
 			})
 		}
 	}
-	return waived
+	return tree, waived
 }
 
 // checkWaiver refuses a report that says that a person has waived the check, if none has.
@@ -186,7 +197,7 @@ func (c *change) checkWaiver(t *Task, said string) (err error) {
 			return err
 		}
 	}
-	if !d.CheckWaived() {
+	if _, waived := d.CheckWaived(); !waived {
 		return conflict("no person has waived the check of %v", t.ID)
 	}
 	return nil

@@ -163,6 +163,9 @@ type Attempt struct {
 	ReportAnswer string
 }
 
+// AnotherOwner is what a server says in place of the owner of what is another key's.
+const AnotherOwner = "another"
+
 // Where is the place of the work, for people and for the next worker.
 type Where struct {
 	Host string

@@ -1,6 +1,9 @@
 package board
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // A Dossier is all that is known about a task.
 type Dossier struct {
@@ -22,6 +25,19 @@ type Dossier struct {
 	Events []Event
 	// Now is the store's time of the read.
 	Now time.Time
+}
+
+// Accepted returns the attempt with whose report the task is done; false if it is not done, or a
+// person marked it done instead of what was reported.
+func (d *Dossier) Accepted() (Attempt, bool) {
+	if d.Task.Status != Done || d.Doc.Result != nil && d.Doc.Result.Worker == "" {
+		return Attempt{}, false
+	}
+	i := slices.IndexFunc(d.Attempts, func(a Attempt) bool { return a.Attempt == d.Task.Attempt && a.Cause == CauseDone })
+	if i < 0 {
+		return Attempt{}, false
+	}
+	return d.Attempts[i], true
 }
 
 // A Record is what is kept about a task when it leaves the board.

@@ -184,10 +184,11 @@ func (f *exportFile) addAttempt(line []byte) error {
 	if !slices.Contains(causes, a.Cause) {
 		return invalid("unknown cause %.40q of the end of an attempt: a newer version may have written the file", a.Cause)
 	}
-	f.attempts[h.Task] = append(f.attempts[h.Task], a.attempt(h, h.Task))
-	if err := checkWhere(Where(a.Where)); err != nil {
+	attempt := a.attempt(h, h.Task)
+	if err := checkWhere(&attempt.Where); err != nil {
 		return err
 	}
+	f.attempts[h.Task] = append(f.attempts[h.Task], attempt)
 	return checkTexts(text{"worker", a.Worker, 60}, text{"principal", a.Principal, 400}, text{"reason", a.Reason, maxLong}, text{"do_not_repeat", a.DoNotRepeat, maxLong})
 }
 

@@ -152,7 +152,7 @@ func TestImport_isTheWordOfTheFile(t *testing.T) {
 	if d, err = b.Get(t.Context(), board.ID{Project: "web", No: 2}, 100); err != nil {
 		t.Fatal(err)
 	}
-	if d.CheckWaived() {
+	if _, waived := d.CheckWaived(); waived {
 		t.Error("the file waived the check")
 	}
 	if len(d.Attempts) != 1 || !d.Attempts[0].Imported() || d.Attempts[0].Worker != (board.WorkerID{Principal: by + ": ada", Name: "imported"}) {

@@ -35,6 +35,8 @@ type Inbox struct {
 type AskedQuestion struct {
 	Question Question
 	Earlier  []Question
+	// Done is set if its task is done: the worker went on without the answer.
+	Done bool
 }
 
 // An OutlinedTask is a task with its outline.
@@ -129,7 +131,15 @@ func readAsked(r Reader, slug string) ([]AskedQuestion, error) {
 	var asked []AskedQuestion
 	var chats []QuestionID
 	for _, q := range open {
-		asked = append(asked, AskedQuestion{Question: q})
+		done := false
+		if q.AskerLeft() && !q.Claim.IsZero() {
+			t, err := r.Task(q.Claim.Task)
+			if err != nil {
+				return nil, err
+			}
+			done = t.Status == Done
+		}
+		asked = append(asked, AskedQuestion{Question: q, Done: done})
 		if q.ChatID != "" {
 			chats = append(chats, q.ID)
 		}

@@ -296,7 +296,7 @@ func (b *Board) checkWish(ctx context.Context, w Wish) (Wish, error) {
 	if !w.Task.IsZero() && !slices.Contains(w.Projects, w.Task.Project) {
 		return w, fmt.Errorf("task %v: %w", w.Task, ErrNotFound)
 	}
-	if err := cmp.Or(checkTexts(text{"worker", w.Worker, 60}, text{"session", w.Session, 200}), checkWhere(w.Where)); err != nil {
+	if err := cmp.Or(checkTexts(text{"worker", w.Worker, 60}, text{"session", w.Session, 200}), checkWhere(&w.Where)); err != nil {
 		return w, err
 	}
 	if w.Skills == nil {

@@ -21,7 +21,7 @@ func (b *Board) Progress(ctx context.Context, a Actor, h Handle, n Note) (Notice
 	if n.Percent < 0 || n.Percent > 100 {
 		return Notice{}, invalid("invalid percent %d: want 0 to 100", n.Percent)
 	}
-	if err := cmp.Or(checkTexts(text{"note", n.Text, maxText}), checkWhere(n.Where)); err != nil {
+	if err := cmp.Or(checkTexts(text{"note", n.Text, maxText}), checkWhere(&n.Where)); err != nil {
 		return Notice{}, err
 	}
 	var notice Notice

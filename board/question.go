@@ -79,5 +79,5 @@ type NewQuestion struct {
 }
 
 // AskerLeft reports whether nobody waits for the answer to an open question. If it is about
-// a task, the task's next worker gets the answer.
+// a task, the task's next worker gets the answer, unless the task is done.
 func (q *Question) AskerLeft() bool { return q.State == QuestionOpen && q.Owner == "" }

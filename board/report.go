@@ -30,6 +30,8 @@ type Failure struct {
 	Reason      string
 	DoNotRepeat string
 	Where       Where
+	// HumanOnly is set if only people may answer what FailBlocked asks.
+	HumanOnly bool `json:",omitzero"`
 }
 
 // A FailureKind decides what happens to the task.
@@ -193,7 +195,7 @@ func (b *Board) Fail(ctx context.Context, a Actor, h Handle, f Failure) (Outcome
 	if !slices.Contains(FailureKinds, f.Kind) {
 		return Outcome{}, invalid("invalid failure kind %.20q: want one of %s", f.Kind, join(FailureKinds))
 	}
-	if err := cmp.Or(checkTexts(text{"reason", f.Reason, maxText}, text{"do_not_repeat", f.DoNotRepeat, maxText}), checkWhere(f.Where)); err != nil {
+	if err := cmp.Or(checkTexts(text{"reason", f.Reason, maxText}, text{"do_not_repeat", f.DoNotRepeat, maxText}), checkWhere(&f.Where)); err != nil {
 		return Outcome{}, err
 	}
 	var out Outcome
@@ -268,7 +270,7 @@ func (b *Board) Fail(ctx context.Context, a Actor, h Handle, f Failure) (Outcome
 					return err
 				}
 			}
-			q, err := c.ask(held, NewQuestion{Text: f.Reason, Blocking: new(true)})
+			q, err := c.ask(held, NewQuestion{Text: f.Reason, Blocking: new(true), HumanOnly: f.HumanOnly})
 			if err != nil {
 				return err
 			}
@@ -391,7 +393,8 @@ func reportHash(op string, body any) string {
 }
 
 // finish sets the final status of a locked task, and updates its dependents and its
-// parent. It returns the tasks that became ready.
+// parent. Its open questions are withdrawn, unless its worker went on without the answers:
+// people still get those. It returns the tasks that became ready.
 func (c *change) finish(t *Task, dependents []ID, s Status, kind Kind, d Detail) ([]ID, error) {
 	from := t.Status
 	if from == InReview {
@@ -424,7 +427,7 @@ func (c *change) finish(t *Task, dependents []ID, s Status, kind Kind, d Detail)
 	if err != nil {
 		return nil, err
 	}
-	return append(freed, more...), c.withdraw(t)
+	return append(freed, more...), c.closeQuestions(t, kind)
 }
 
 // childEnded updates the parent of a task that has ended, and returns the tasks that

@@ -3,6 +3,7 @@ package board
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 )
 
@@ -23,7 +24,7 @@ type Run struct {
 	// Claim is that of the attempt.
 	Claim Handle
 	// Agent is the agent's name, such as claude. Model and Session are what the agent calls
-	// them.
+	// them; Session is empty or a ValidSession.
 	Agent, Model, Session string
 	Tokens                Tokens
 	// Cost is in millionths of a US dollar. Priced is set if the agent has told a cost.
@@ -90,13 +91,31 @@ func putRun(tx Tx, r Run, log []LogPart) error {
 	return nil
 }
 
+// maxSession bounds the name of a session.
+const maxSession = 200
+
+// ValidSession reports whether a text can be the name of a session: a word that stands in commands for
+// people, and is no option there.
+func ValidSession(name string) bool {
+	for i, c := range []byte(name) {
+		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+		if !letter && (i == 0 || !strings.ContainsRune("-_.:", rune(c))) {
+			return false
+		}
+	}
+	return name != "" && len(name) <= maxSession
+}
+
 // checkRun validates a run and parts of its log.
 func checkRun(r Run, log []LogPart) error {
-	if err := checkTexts(text{"agent", r.Agent, 60}, text{"model", r.Model, 200}, text{"session", r.Session, 200}); err != nil {
+	if err := checkTexts(text{"agent", r.Agent, 60}, text{"model", r.Model, 200}); err != nil {
 		return err
 	}
 	if r.Agent == "" {
 		return invalid("a run has an agent")
+	}
+	if r.Session != "" && !ValidSession(r.Session) {
+		return invalid("invalid session %.80q: want at most %d letters, digits, hyphens and the like, the first one a letter or digit", r.Session, maxSession)
 	}
 	if min(r.Tokens.In, r.Tokens.Out, r.Tokens.Cached, r.Cost) < 0 {
 		return invalid("a run has negative tokens or a negative cost")

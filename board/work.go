@@ -9,6 +9,8 @@ import (
 type Work struct {
 	Task   ID
 	Worker string
+	// Claim is the claim of the newest attempt.
+	Claim Handle
 	// First is the claim of the task's first hand-out, and Since its time. What existed by
 	// then is not the task's work.
 	First Handle
@@ -23,6 +25,8 @@ type Work struct {
 	Before []Where
 	// Apart is set if the worker was told to work elsewhere than where it took the task.
 	Apart bool
+	// Waived is the content that a person has accepted without the check, empty if none.
+	Waived string
 	// Others are the live claims on other tasks of the same principal.
 	Others []Claim
 }
@@ -33,10 +37,13 @@ const maxBranches = 5
 // WorkOf returns the work of a task's newest attempt.
 func WorkOf(d Dossier) Work {
 	w := Work{Task: d.Task.ID}
+	if tree, waived := d.CheckWaived(); waived {
+		w.Waived = tree
+	}
 	if n := len(d.Attempts); n > 0 {
 		last := d.Attempts[n-1]
 		w.First, w.Since = d.Attempts[0].Handle, d.Attempts[0].GrantedAt
-		w.Worker, w.Place, w.Apart = last.Worker.Name, last.Where, last.Where.Ordered != ""
+		w.Claim, w.Worker, w.Place, w.Apart = last.Handle, last.Worker.Name, last.Where, last.Where.Ordered != ""
 	}
 	for n, a := range slices.Backward(d.Attempts) {
 		at := a.Where

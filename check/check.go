@@ -65,6 +65,8 @@ type Result string
 const (
 	// Green: the command exited with status 0.
 	Green Result = "green"
+	// Waived: a person has accepted the work without the check.
+	Waived Result = "waived"
 	// Red: it exited with a status from 1 to 124.
 	Red Result = "red"
 	// NotJudged: it could not run, or did not finish: it was not found, was
@@ -95,6 +97,12 @@ type Verdict struct {
 	Took time.Duration
 	// Flaky is set for a green run of a tree that was red before.
 	Flaky bool
+	// Before says for what and when the tree was judged, if that was for another claim: then the
+	// command was not run again.
+	Before string
+
+	claim string // that it was judged for, and when
+	at    time.Time
 }
 
 // passed are the variables that a check gets from its caller, besides those that the

@@ -63,7 +63,7 @@ func newRunner(t *testing.T, o *check.Options) *check.Runner {
 
 func begin(t *testing.T, r *check.Runner, repo *git.Repo, c *check.Check) *check.Run {
 	t.Helper()
-	return r.Check(t.Context(), repo.Root, repo, c)
+	return r.Check(t.Context(), repo.Root, repo, c, "web-1/1.aaaaa")
 }
 
 func verdict(t *testing.T, run *check.Run) check.Verdict {
@@ -92,7 +92,7 @@ func TestCheck_outlived(t *testing.T) {
 	}
 	dir := t.TempDir()
 	line := `(env -i /usr/bin/setsid /bin/sh -c 'echo $$ > new; mv new pid; exec sleep 309' &); until test -s pid; do sleep 0.01; done`
-	v := verdict(t, newRunner(t, nil).Check(t.Context(), dir, nil, shell(line)))
+	v := verdict(t, newRunner(t, nil).Check(t.Context(), dir, nil, shell(line), ""))
 	if v.Result != check.Green {
 		t.Fatalf("%+v", v)
 	}
@@ -239,11 +239,64 @@ func TestCheck_changes(t *testing.T) {
 	wantRuns(t, count, 2)
 }
 
+// TestCheck_otherClaim: a report under another claim does not join the run of an attempt that may
+// have ended. It begins when that run has ended or was stopped.
+func TestCheck_otherClaim(t *testing.T) {
+	repo := newRepo(t)
+	dir := t.TempDir()
+	fifo, count := filepath.Join(dir, "fifo"), filepath.Join(dir, "count")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := newRunner(t, nil)
+	c := shell(fmt.Sprintf(`echo run >> %s; echo begun > %s; cat %s`, count, fifo, fifo))
+	first := begin(t, r, repo, c)
+	if _, err := os.ReadFile(fifo); err != nil { // it has begun
+		t.Fatal(err)
+	}
+	second := r.Check(t.Context(), repo.Root, repo, c, "web-2/1.bbbbb")
+	third := r.Check(t.Context(), repo.Root, repo, c, "web-3/1.ccccc")
+	if second == first || r.Check(t.Context(), repo.Root, repo, c, "web-2/1.bbbbb") != second {
+		t.Error("the second claim has the first one's run, or two")
+	}
+	if _, behind := second.Ran(); !strings.Contains(behind, "another check") {
+		t.Errorf("the second run waits for %q", behind)
+	}
+	third.Stop()
+	first.Stop()
+	if v := verdict(t, first); v.Result != check.Stopped {
+		t.Errorf("the first run: %+v, want stopped", v)
+	}
+	if _, err := os.ReadFile(fifo); err != nil { // the second has begun
+		t.Fatal(err)
+	}
+	write(t, fifo, "go on\n")
+	if v := verdict(t, second); v.Result != check.Green {
+		t.Errorf("the second run: %+v, want green", v)
+	}
+	if v := verdict(t, third); v.Result != check.Stopped {
+		t.Errorf("the third run: %+v, want stopped", v)
+	}
+	wantRuns(t, count, 2)
+
+	// What was found green for one claim is not run again for another, and its evidence says so.
+	fourth := r.Check(t.Context(), repo.Root, repo, c, "web-4/1.ddddd")
+	v := verdict(t, fourth)
+	if e := v.Evidence(c); !strings.Contains(e.Detail, "; judged before, in web-2, at 20") || !strings.Contains(e.Detail, " UTC; not run again") || strings.Contains(e.Detail, "bbbbb") {
+		t.Errorf("evidence of a verdict that was given before: %+v", e)
+	}
+	v = verdict(t, r.Check(t.Context(), repo.Root, repo, c, "web-2/1.bbbbb"))
+	if e := v.Evidence(c); strings.Contains(e.Detail, "before") {
+		t.Errorf("evidence of a claim's own verdict: %+v", e)
+	}
+	wantRuns(t, count, 2)
+}
+
 // TestCheck_elsewhere: outside git a check runs, and what cannot be read is not judged.
 func TestCheck_elsewhere(t *testing.T) {
 	r := newRunner(t, nil)
 	dir := t.TempDir()
-	if v := verdict(t, r.Check(t.Context(), dir, nil, shell("touch here"))); v.Result != check.Green {
+	if v := verdict(t, r.Check(t.Context(), dir, nil, shell("touch here"), "")); v.Result != check.Green {
 		t.Errorf("outside git: %+v", v)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "here")); err != nil {

@@ -19,7 +19,7 @@ import (
 func (i *Inspector) Confirm(ctx context.Context, w board.Work, c *Check, v Verdict) (e board.Evidence, loose []string, err error) {
 	e = v.Evidence(c)
 	for _, o := range w.Others {
-		if o.Task != w.Task && o.Where.In(w.Place) {
+		if beside(o, w, w.Place) {
 			e.Detail += fmt.Sprintf("; another agent works on %v in the same directory", o.Task)
 		}
 	}

@@ -69,7 +69,7 @@ func (i *Inspector) repo() (*git.Repo, error) {
 	if main := i.main(); main != nil {
 		repo, err = main, nil
 	}
-	if err == nil && i.Common != "" && repo.Common != i.Common {
+	if err == nil && i.Common != "" && !repo.Of(i.Common) {
 		err = errOtherRepo
 	}
 	return repo, err
@@ -170,8 +170,8 @@ func (i *Inspector) notes(repo *git.Repo) notes {
 }
 
 // Run begins to check the work as it is now, or joins the check of it that is under
-// way. It returns nil if no check is in force; why says so if one is configured. The place
-// of the work is one that Place returned.
+// way, unless a person has accepted just that without the check. It returns nil if no check is in
+// force; why says so if one is configured. The place of the work is one that Place returned.
 func (i *Inspector) Run(ctx context.Context, w board.Work) (run *Run, c *Check, why string, err error) {
 	c, why, err = i.InForce(i.Home())
 	if c == nil || err != nil {
@@ -199,7 +199,12 @@ func (i *Inspector) Run(ctx context.Context, w board.Work) (run *Run, c *Check, 
 			return nil, nil, "", err
 		}
 	}
-	return i.Runner.Check(ctx, i.dir(w), repo, c), c, "", nil
+	if w.Waived != "" {
+		if s, err := c.snapshot(ctx, repo); err == nil && s.Tree == w.Waived {
+			return ended(c, Verdict{Result: Waived, Exit: -1, Tree: s.Tree, Base: s.Base}), c, "", nil
+		}
+	}
+	return i.Runner.Check(ctx, i.dir(w), repo, c, w.Claim.String()), c, "", nil
 }
 
 // settled returns a *board.PlaceError if something has been begun in a worktree and not ended:
@@ -224,6 +229,9 @@ func (v *Verdict) Evidence(c *Check) board.Evidence {
 	detail := fmt.Sprintf("exit 0 in %v on tree %.12s", v.Took.Round(100*time.Millisecond), v.Tree)
 	if v.Flaky {
 		detail += "; it was red before on the same tree"
+	}
+	if v.Before != "" {
+		detail += "; " + v.Before
 	}
 	return board.Evidence{Kind: board.EvidenceTests, Ref: c.String(), Detail: detail}
 }

@@ -134,3 +134,27 @@ func TestInspector_file(t *testing.T) {
 		}
 	}
 }
+
+// TestInspector_gitDirectory: a worktree whose git directory is not among those of the repository is
+// not looked at. Whoever works in it could configure what git runs.
+func TestInspector_gitDirectory(t *testing.T) {
+	repo := newRepo(t)
+	dir := filepath.Join(t.TempDir(), "slot")
+	cmd := exec.Command("sh", "-ec", `git worktree add -q -b slot "$1" && cd "$1" && cp -R "$(git rev-parse --absolute-git-dir)" own && echo "$2" > own/commondir && echo gitdir: own > .git`, "sh", dir, repo.Common)
+	cmd.Dir = repo.Root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	first := board.Handle{Task: board.ID{Project: "web", No: 1}, Attempt: 1, Nonce: "k7f2q"}
+	w := board.Work{Task: first.Task, Worker: "otter", First: first, Since: time.Now()}
+	i := &check.Inspector{Dir: dir, Common: repo.Common, Notes: filepath.Join(t.TempDir(), "work")}
+	if err := i.Begin(t.Context(), w); err == nil {
+		t.Error("a worktree with a git directory of its own is looked at")
+	}
+	i.Dir = repo.Root
+	w.Place = i.Here(t.Context())
+	w.Place.Dir = dir
+	if at, err := i.Place(t.Context(), w, ""); err == nil {
+		t.Errorf("Place = %+v, want an error", at)
+	}
+}

@@ -34,7 +34,7 @@ func (i *Inspector) Look(ctx context.Context, left board.Where) (s board.Sight, 
 	tree, ok := git.At(left.Dir)
 	if left.Ordered != "" && !left.Named {
 		branch = left.Ordered // what is in the directory is another worker's
-	} else if ok && tree.Common == repo.Common {
+	} else if ok && tree.Of(repo.Common) {
 		head, err := tree.Head()
 		if err == nil && head.Branch == branch {
 			return i.sight(ctx, left, tree), true

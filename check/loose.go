@@ -72,7 +72,7 @@ func (i *Inspector) leftHere(ctx context.Context, judged *git.Repo, w board.Work
 			continue
 		}
 		at := i.where(ctx, tree)
-		if at.Uncommitted == 0 || slices.ContainsFunc(w.Others, func(o board.Claim) bool { return o.Task != w.Task && o.Where.In(at) }) {
+		if at.Uncommitted == 0 || slices.ContainsFunc(w.Others, func(o board.Claim) bool { return beside(o, w, at) }) {
 			return "", nil
 		}
 		now, err := i.loose(ctx, tree)

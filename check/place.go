@@ -249,10 +249,17 @@ func notCheckedOut(branch string) error {
 	}
 }
 
+// beside reports whether a claim is one on another task than some work's, whose worker is at work in a
+// place, or was told to work on its branch.
+func beside(o board.Claim, w board.Work, at board.Where) bool {
+	told := o.Where.Ordered != "" && o.Where.Ordered == at.Branch && o.Where.SameClone(at)
+	return o.Task != w.Task && (told || o.Where.In(at))
+}
+
 // free returns an error if another agent works in a place.
 func free(w board.Work, at board.Where) error {
 	for _, o := range w.Others {
-		if o.Task != w.Task && o.Where.In(at) {
+		if beside(o, w, at) {
 			return &board.PlaceError{
 				Why:  fmt.Sprintf("Branch %.80q is checked out in %.200q, where another agent works on %v.", at.Branch, at.Dir, o.Task),
 				Next: "put your work on a branch of its own, and name that",
@@ -293,7 +300,7 @@ func (i *Inspector) last(repo *git.Repo, w board.Work) (*git.Repo, error) {
 		where += fmt.Sprintf(" on %.80q", w.Place.Host)
 	}
 	if same {
-		if other, ok := git.At(w.Place.Dir); ok && other.Common == repo.Common {
+		if other, ok := git.At(w.Place.Dir); ok && other.Of(repo.Common) {
 			return other, nil
 		}
 		if tree := repo.Worktree(w.Place.Branch, ""); tree != nil && w.Place.Branch != "" && w.Place.Host != here.Host {
@@ -319,7 +326,7 @@ func (i *Inspector) at(p board.Where) (*git.Repo, error) {
 		return repo, err
 	}
 	other, ok := git.At(p.Dir)
-	if !ok || other.Common != repo.Common {
+	if !ok || !other.Of(repo.Common) {
 		return nil, errOtherRepo
 	}
 	return other, nil

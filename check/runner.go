@@ -33,7 +33,7 @@ type Runner struct {
 	self  []string
 
 	mu       sync.Mutex
-	running  map[string]*Run // by directory and check name
+	running  map[string][]*Run // by directory and check name, the oldest first
 	verdicts map[string]Verdict
 	wg       sync.WaitGroup
 }
@@ -56,14 +56,16 @@ func NewRunner(o *Options) *Runner {
 	if o == nil {
 		o = &Options{}
 	}
-	return &Runner{slots: newSlots(o.Locks, max(o.Parallel, 1)), self: o.Self, running: map[string]*Run{}, verdicts: map[string]Verdict{}}
+	return &Runner{slots: newSlots(o.Locks, max(o.Parallel, 1)), self: o.Self, running: map[string][]*Run{}, verdicts: map[string]Verdict{}}
 }
 
 // Close stops all runs and waits for their processes to end.
 func (r *Runner) Close() {
 	r.mu.Lock()
-	for _, run := range r.running {
-		run.stop()
+	for _, runs := range r.running {
+		for _, run := range runs {
+			run.cancel()
+		}
 	}
 	r.mu.Unlock()
 	r.wg.Wait()
@@ -72,17 +74,16 @@ func (r *Runner) Close() {
 // Stop stops the runs in a directory, the root of a worktree, and waits for their processes to
 // end.
 func (r *Runner) Stop(dir string) {
-	var runs []*Run
+	var stopped []*Run
 	r.mu.Lock()
-	for place, run := range r.running {
+	for place, runs := range r.running {
 		if root, _, _ := strings.Cut(place, "\x00"); root == dir {
-			run.stop()
-			runs = append(runs, run)
+			stopped = append(stopped, runs...)
 		}
 	}
 	r.mu.Unlock()
-	for _, run := range runs {
-		<-run.done
+	for _, run := range stopped {
+		run.Stop()
 	}
 }
 
@@ -93,16 +94,18 @@ type Run struct {
 	began   atomic.Pointer[time.Time] // nil before the command was started
 	behind  atomic.Pointer[string]    // what it waits for until then
 	check   *Check
+	claim   string
 	cancel  context.CancelFunc
 	done    chan struct{}
 	verdict Verdict // valid after done
 }
 
-// Check begins to check a directory as it is now. It joins a run of the same check in the
-// same place that is under way; what changes meanwhile, the run notices at its end. If
-// the content was found green before, the run has ended already. repo is nil for a
-// directory outside git, whose content is not compared. The run goes on when ctx ends.
-func (r *Runner) Check(ctx context.Context, dir string, repo *git.Repo, c *Check) *Run {
+// Check begins to check a directory as it is now, for a claim. It joins a run of the same check
+// in the same place that is under way for the same claim; what changes meanwhile, the run notices
+// at its end. A run for another claim, which may have ended, is waited for. If the content was
+// found green before, the command is not run again. repo is nil for a directory outside git, whose
+// content is not compared. The run goes on when ctx ends.
+func (r *Runner) Check(ctx context.Context, dir string, repo *git.Repo, c *Check, claim string) *Run {
 	place := dir + "\x00" + c.Name
 	if repo != nil {
 		dir = repo.Root
@@ -110,25 +113,35 @@ func (r *Runner) Check(ctx context.Context, dir string, repo *git.Repo, c *Check
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	before := r.running[place]
-	if before != nil {
-		if before.check.key() == c.key() {
-			return before
+	before := slices.Clone(r.running[place])
+	for _, other := range before {
+		switch {
+		case other.check.key() != c.key():
+			other.cancel()
+		case other.claim == claim:
+			return other
 		}
-		before.stop()
 	}
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	run := &Run{ID: rand.Text(), check: c, cancel: cancel, done: make(chan struct{})}
+	run := &Run{ID: rand.Text(), check: c, claim: claim, cancel: cancel, done: make(chan struct{})}
 	run.waits("git reads the files of the worktree")
-	r.running[place] = run
+	if len(before) > 0 {
+		run.waits("it waits for another check of this worktree")
+	}
+	r.running[place] = append(r.running[place], run)
 	r.wg.Go(func() {
 		defer cancel()
-		if before != nil {
-			<-before.done // two runs in one worktree would get in each other's way
+		for _, other := range before { // two runs in one worktree would get in each other's way
+			select {
+			case <-other.done:
+			case <-life.Done():
+			}
 		}
+		run.waits("git reads the files of the worktree")
 		v := r.judge(life, run, dir, repo)
 		r.mu.Lock()
-		if r.running[place] == run {
+		r.running[place] = slices.DeleteFunc(r.running[place], func(other *Run) bool { return other == run })
+		if len(r.running[place]) == 0 {
 			delete(r.running, place)
 		}
 		r.mu.Unlock()
@@ -164,7 +177,11 @@ func (c *Check) limit() time.Duration {
 	return c.Timeout
 }
 
-func (run *Run) stop() { run.cancel() }
+// Stop stops the run and waits for its processes to end.
+func (run *Run) Stop() {
+	run.cancel()
+	<-run.done
+}
 
 // Done is closed when the run has ended.
 func (run *Run) Done() <-chan struct{} { return run.done }
@@ -205,7 +222,7 @@ func (run *Run) Ran() (took time.Duration, behind string) {
 func (r *Runner) judge(ctx context.Context, run *Run, dir string, repo *git.Repo) (v Verdict) {
 	c := run.check
 	s, err := c.snapshot(ctx, repo)
-	v = Verdict{Tree: s.Tree, Base: s.Base, Exit: -1}
+	v = Verdict{Tree: s.Tree, Base: s.Base, Exit: -1, claim: run.claim, at: time.Now()}
 	if err != nil {
 		v.Result, v.Why = failed(ctx, err)
 		return v
@@ -215,6 +232,11 @@ func (r *Runner) judge(ctx context.Context, run *Run, dir string, repo *git.Repo
 	known := r.verdicts[key]
 	r.mu.Unlock()
 	if known.Result == Green && s.Tree != "" {
+		if known.claim != run.claim {
+			task, _, _ := strings.Cut(known.claim, "/")
+			known.Before = fmt.Sprintf("judged before, in %s, at %s; not run again", task, known.at.UTC().Format("2006-01-02 15:04:05 UTC"))
+		}
+		known.Base = s.Base
 		return known
 	}
 	wait, cancel := context.WithTimeoutCause(ctx, c.limit(), errBusy)

@@ -25,9 +25,11 @@ type job struct {
 	// merge names the state that was accepted as done, or else the last one.
 	merge string
 
+	session string      // that its agent has begun, or goes on with
+	used    agent.Usage // what that had used before this attempt
+
 	mu     sync.Mutex
-	called time.Time   // of the last call on the socket
-	used   agent.Usage // what its session had used before this attempt
+	called time.Time // of the last call on the socket
 }
 
 // look is how often a job looks whether it still has its claim.
@@ -46,9 +48,10 @@ func (s *slot) work(ctx context.Context, h *board.Handout) Result {
 	}
 	j.tree = tree
 	last, why, err := j.run(ctx, begins)
+	runner := ctx
 	return j.settle(ctx, func(ctx context.Context) Result {
 		if err == nil {
-			res := j.end(ctx, last, why)
+			res := j.end(ctx, runner, last, why)
 			j.hangUp(res.Kind == Parked || res.Rested || errors.Is(why, errEnded))
 			return res
 		}
@@ -140,7 +143,7 @@ func (j *job) run(ctx context.Context, begins string) (last agent.Event, why, er
 	earlier := j.earlier()
 	session, err := j.agent.Start(agent.Job{
 		Dir: j.dir, Root: filepath.Dir(j.tree.Common), Prompt: bound.Text, Env: j.environ(desk, socket),
-		Session: earlier.ID, Used: earlier.Used, Mind: j.r.mind,
+		Session: earlier.ID, Used: earlier.Used, MaxCost: j.r.o.Limits.Cost, Mind: j.r.mind,
 	})
 	if err != nil {
 		return last, nil, err
@@ -185,7 +188,7 @@ func (j *job) watch(ctx context.Context, session agent.Session, calls func() int
 		})
 	}
 	began := time.Now()
-	active, parting, finished := began, time.Time{}, time.Time{}
+	active, parting, finished, waits := began, time.Time{}, time.Time{}, began
 	first, told := j.agent.Tools(), false
 	var pending atomic.Int32 // permissions that people have not given or refused yet
 	tick := time.NewTicker(min(look, max(j.h.Claim.Lease/4, 100*time.Millisecond)))
@@ -201,7 +204,11 @@ func (j *job) watch(ctx context.Context, session agent.Session, calls func() int
 				}
 				return last, why
 			}
-			note(j.converse(e))
+			e = j.converse(e)
+			note(e)
+			if u := e.Usage; u != nil && u.Priced && limits.Cost > 0 && u.Cost >= limits.Cost {
+				end(&costError{u.Cost, limits.Cost})
+			}
 			switch last = e; e.Kind {
 			case agent.Activity:
 				active, first = time.Now(), false
@@ -215,6 +222,9 @@ func (j *job) watch(ctx context.Context, session agent.Session, calls func() int
 					defer pending.Add(-1)
 					j.permit(ctx, *e.Permission)
 				}()
+			case agent.Waits:
+				waits = e.Until
+				j.tell(Said, "waits for its model until "+e.Until.Format("15:04:05"))
 			case agent.Turn:
 				active, first = time.Now(), false
 				over, err := j.turn(ctx, session, e, told)
@@ -240,14 +250,24 @@ func (j *job) watch(ctx context.Context, session agent.Session, calls func() int
 			active = j.called
 		}
 		j.mu.Unlock()
-		switch now := time.Now(); {
+		now := time.Now()
+		waited := waits // until when it had to wait, so far
+		if now.Before(waits) {
+			waited = now
+		}
+		if waited.After(active) {
+			active = waited
+		}
+		switch {
 		case ctx.Err() != nil:
 		case !finished.IsZero() && now.Sub(finished) > limits.Parting:
 			end(nil)
 		case limits.Job > 0 && now.Sub(began) > limits.Job:
 			end(fmt.Errorf("it took longer than %v", limits.Job))
-		case limits.First > 0 && first && now.Sub(began) > limits.First:
-			end(fmt.Errorf("%w: no sign of work in its first %v", errUnusable, limits.First))
+		case limits.First > 0 && first:
+			if now.Sub(waited) > limits.First {
+				end(fmt.Errorf("%w: no sign of work in its first %v", errUnusable, limits.First))
+			}
 		case limits.Silence > 0 && now.Sub(active) > limits.Silence:
 			end(fmt.Errorf("it gave no sign of work for %v", limits.Silence))
 		}
@@ -305,6 +325,13 @@ func (e *limitError) Error() string {
 	return "the limit of the agent's account is reached until " + e.until.Format("15:04:05")
 }
 
+// A costError is why a job was ended: it has cost too much.
+type costError struct{ cost, limit float64 }
+
+func (e *costError) Error() string {
+	return fmt.Sprintf("it has cost $%.2f, and $%.2f is what an attempt may cost (--max-cost)", e.cost, e.limit)
+}
+
 // errLost is why a job was ended: its claim has ended, and not by its agent.
 var errLost = errors.New("the claim has ended")
 
@@ -331,14 +358,24 @@ func (r *Runner) standing(ctx context.Context, h board.Handle) (now standing, er
 		}
 	}
 	now.held = d.Claim != nil && d.Claim.Handle == h
-	now.review = d.Task.Status == board.InReview
+	now.task = d.Task.Status
+	at, ok := d.Accepted()
+	now.accepted = ok && at.Handle == h
+	for _, q := range d.Questions {
+		if q.Claim == h && q.State == board.QuestionOpen && q.Blocking {
+			now.asks = q.ID
+		}
+	}
 	now.later = now.Attempt.Attempt != 0 && d.Task.Attempt > h.Attempt
 	return now, nil
 }
 
 // A standing is a job's attempt as the board has it: held if the claim is in force, later if
-// there was another attempt after it, review if the task waits for one.
+// there was another attempt after it, accepted if the task is done with it. task is how the task
+// stands, and asks a question of the attempt that the task has to wait for, or zero.
 type standing struct {
 	board.Attempt
-	held, later, review bool
+	held, later, accepted bool
+	task                  board.Status
+	asks                  board.QuestionID
 }

@@ -25,7 +25,7 @@ func beforeSuffix() string { return "-before-" + strconv.FormatInt(time.Now().Un
 // claimTrailer names the claim of a state in the message of its commit.
 const claimTrailer = "Bossman-Claim"
 
-// storeReport stores the state that the agent reports as done, before the board records that: the
+// storeReport stores the state that the agent reports on, before the board records that: the
 // tree that was checked, if one was, on top of what is checked out at the place of the work. It
 // returns the place with the commit of that state, and what people should know about it.
 func (j *job) storeReport(ctx context.Context, at board.Where, tree, summary string) (board.Where, board.Evidence, error) {
@@ -39,7 +39,7 @@ func (j *job) storeReport(ctx context.Context, at board.Where, tree, summary str
 		stored, err = j.commit(ctx, from, snap, summary)
 	}
 	if err == nil {
-		err = repo.SetRef(ctx, ref, stored.Commit, "")
+		err = cmp.Or(repo.SetRef(ctx, ref, stored.Commit, ""), repo.Sync())
 	}
 	if err != nil {
 		return at, board.Evidence{}, storeError(err)
@@ -127,15 +127,25 @@ func storeError(err error) error {
 // another board.
 func (s *slot) accepted(ctx context.Context, a board.Attempt) (string, error) {
 	repo := s.r.o.Repo
+	if a.Cause == board.CauseDone && a.Where == (board.Where{}) { // it was erased
+		stored := repo.Ref(refOf(s.kept.Task, s.kept.Attempt))
+		if own, err := s.ofAttempt(ctx, stored, a); err != nil || !own {
+			return "", err
+		}
+		return stored, nil
+	}
 	if a.Cause != board.CauseDone || a.Where.Clone != repo.CloneID() || a.Where.Head == "" || a.Where.Uncommitted > 0 {
 		return "", nil
 	}
 	commit, err := repo.Commit(ctx, a.Where.Head)
 	if err != nil {
-		err = fmt.Errorf("what was accepted as done is not in this repository any more: %w", err)
+		err = fmt.Errorf("%w: %w", errGone, err)
 	}
 	return commit, err
 }
+
+// errGone means that the state of a task that is done was deleted.
+var errGone = errors.New("what was accepted as done is not in this repository any more")
 
 // ofAttempt reports whether a commit is a state of an attempt: its message names the claim, or the
 // board names the commit.
@@ -168,6 +178,9 @@ func (s *slot) store(ctx context.Context, tree *git.Repo, a standing, done strin
 	ref := refOf(s.kept.Task, s.kept.Attempt)
 	switch {
 	case commit == s.kept.Base && done == "":
+		if s.r.o.Repo.Ref(ref) == commit { // it was reported as failed
+			err = errors.Join(err, s.r.o.Repo.SetRef(ctx, ref, "", commit))
+		}
 		return "", err
 	case done != "": // what came after the report
 		ref += "-end"
@@ -181,13 +194,25 @@ func (s *slot) store(ctx context.Context, tree *git.Repo, a standing, done strin
 	case a.Attempt.Attempt == 0: // it is of another board that this clone had
 		ref += beforeSuffix()
 	case !a.held: // the board is not told the commit
+		if reported := s.r.o.Repo.Ref(ref); err == nil && s.isState(ctx, reported, commit, a.Attempt) {
+			return reported, nil
+		}
 		own, failed := s.ofAttempt(ctx, commit, a.Attempt)
 		if failed == nil && !own {
 			commit, failed = s.sign(ctx, commit)
 		}
 		err = errors.Join(err, failed)
 	}
-	return commit, errors.Join(err, s.r.o.Repo.SetRef(ctx, ref, commit, ""))
+	return commit, errors.Join(err, s.r.o.Repo.SetRef(ctx, ref, commit, ""), s.r.o.Repo.Sync())
+}
+
+// isState reports whether a commit that was stored for an attempt has the same files as another one.
+func (s *slot) isState(ctx context.Context, stored, commit string, a board.Attempt) bool {
+	if own, err := s.ofAttempt(ctx, stored, a); err != nil || !own {
+		return false
+	}
+	same, err := s.same(ctx, stored, commit)
+	return err == nil && same
 }
 
 // sign returns a commit with the same files on top of another one, whose message names the claim.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/git"
+	"github.com/bossman-dev/bossman/internal/visible"
 )
 
 // close ends what the slot has of a job: it stores the last state, makes the worktree leave the
@@ -39,7 +39,9 @@ func (s *slot) close(ctx context.Context, tree *git.Repo, a standing, unsafe str
 	if unsafe != "" {
 		moved = s.moveAway(ctx, unsafe)
 	}
-	if merge = commit; !a.later || commit == "" { // else the branch is that of the later attempt
+	if merge = commit; errors.Is(lost, errGone) {
+		merge, err = s.setBranch(ctx, "", "") // what came after the report is not the task's work
+	} else if !a.later || commit == "" { // else the branch is that of the later attempt
 		merge, err = s.setBranch(ctx, commit, a.Where.Branch)
 	}
 	s.kept.free()
@@ -97,16 +99,22 @@ func (s *slot) moveAway(ctx context.Context, why string) error {
 		return err
 	}
 	aside := fmt.Sprintf("%s%s%d", s.dir, asideInfix, time.Now().UnixMilli())
-	err := os.Rename(s.dir, aside)
+	modules, failed := s.r.o.Repo.Aside(ctx, s.dir, aside)
+	_, gone := os.Lstat(s.dir)
+	_, none := os.Lstat(aside)
+	var err error
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case gone == nil:
+		return fmt.Errorf("the worktree %q is not used any more, and cannot be moved: %w; %s", s.dir, failed, why)
+	case none != nil:
 		err = fmt.Errorf("the worktree %q is gone", s.dir)
-	case err != nil:
-		return fmt.Errorf("the worktree %q is not used any more, and cannot be moved: %w; %s", s.dir, err, why)
 	default:
 		err = fmt.Errorf("the worktree is now %q, and a new one is made: %s; look at it, and delete it when nothing there is needed", aside, why)
 	}
-	return errors.Join(err, s.r.o.Repo.Forget(ctx, s.dir))
+	if modules != "" {
+		err = fmt.Errorf("%w; the repositories of its submodules are in %q", err, modules)
+	}
+	return errors.Join(err, failed)
 }
 
 // recover sees to the end of a job whose run was killed, or did not reach the board then. The error
@@ -148,11 +156,10 @@ func (s *slot) recover(ctx context.Context) error {
 	}
 	a.held = false // nobody goes on with it now, nor tells the board what it left
 	job := fmt.Sprintf("%s, attempt %d", s.kept.Task, s.kept.Attempt)
-	done := a.Cause == board.CauseDone
 	commit, merge, err := s.close(ctx, tree, a, unsafe)
 	switch {
-	case done && merge != "":
-		s.report(Trouble, fmt.Sprintf("an earlier run ended before it saw to the end of %s, which is done: git merge %s", job, merge))
+	case a.accepted && merge != "":
+		s.report(Trouble, fmt.Sprintf("an earlier run ended before it saw to the end of %s, which is done: git merge %s", job, visible.ShellWord(merge)))
 	case commit != "":
 		s.report(Trouble, fmt.Sprintf("the state that an earlier run left of %s, was stored as commit %s", job, git.Short(commit)))
 	}

@@ -3,15 +3,21 @@ package crew
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/crew/agent"
+	"github.com/bossman-dev/bossman/internal/visible"
 )
 
-// permissions are the answers that people choose from.
-var permissions = []string{"yes", "yes, for this task", "no"}
+// The answers that people choose from.
+const (
+	yes        = "yes"
+	yesForTask = "yes, for this task"
+	no         = "no"
+)
 
 // maxUse bounds how much of what an agent wants to do people are shown.
 const (
@@ -20,7 +26,7 @@ const (
 )
 
 // permit asks people whether an agent may do something, and tells it. If nobody answers in time,
-// the task is parked; when it is handed out again, the answer holds for it.
+// the task is parked; when it is handed out again, the answer holds for it, if it is known for what.
 func (j *job) permit(ctx context.Context, p agent.Permission) {
 	use := strings.ToValidUTF8(p.Use, "\uFFFD")
 	text := permitText(j.agent.Name(), p)
@@ -28,11 +34,14 @@ func (j *job) permit(ctx context.Context, p agent.Permission) {
 		p.Answer(agent.No, "This is too long to be shown to people. Do it in smaller steps.")
 		return
 	}
-	if answer, ok := j.answered(ctx, text); ok {
+	options := []string{yes, yesForTask, no}
+	if p.Vague {
+		options = []string{yes, no}
+	} else if answer, ok := j.answered(ctx, text); ok {
 		decide(p, answer)
 		return
 	}
-	q, err := j.r.o.Board.Ask(ctx, j.actor(), board.NewQuestion{Claim: j.h.Claim.Handle, Text: text, Options: permissions, HumanOnly: true})
+	q, err := j.r.o.Board.Ask(ctx, j.actor(), board.NewQuestion{Claim: j.h.Claim.Handle, Text: text, Options: options, HumanOnly: true})
 	if err != nil {
 		p.Answer(agent.No, fmt.Sprintf("People could not be asked whether they allow this: %v", err))
 		return
@@ -58,13 +67,19 @@ func (j *job) permit(ctx context.Context, p agent.Permission) {
 }
 
 // permitText is the question about a permission. What the agent wants to do stands behind a margin,
-// so that no line of it looks like one of ours.
+// so that no line of it looks like one of ours, whatever ends its lines.
 func permitText(name string, p agent.Permission) string {
-	text := fmt.Sprintf("May %s use %s?", name, p.Tool)
-	if len(p.Rules) > 0 {
-		text += "\nFor this task that is: " + strings.Join(strings.Fields(strings.Join(p.Rules, ", ")), " ")
+	text := fmt.Sprintf("May %s use %s?", name, visible.Line(p.Tool))
+	switch {
+	case p.Vague:
+		text += "\nWhat exactly is not known: it does not say. A yes holds only this once."
+	case len(p.Rules) > 0:
+		text += "\nFor this task that is: " + visible.Line(strings.Join(p.Rules, ", "))
 	}
-	return strings.ToValidUTF8(text+"\n  | "+strings.ReplaceAll(strings.TrimRight(p.Use, "\n"), "\n", "\n  | "), "\uFFFD")
+	if use := strings.TrimRight(p.Use, "\n"); use != "" {
+		text += "\n  | " + strings.ReplaceAll(visible.Text(use), "\n", "\n  | ")
+	}
+	return text
 }
 
 // answered returns what people answered to the same question about the task before: in an earlier
@@ -74,9 +89,23 @@ func (j *job) answered(ctx context.Context, text string) (answer string, ok bool
 	if err != nil {
 		return "", false
 	}
+	return answerTo(text, d, j.h.Claim.Handle, j.r.o.Repo.CloneID())
+}
+
+// answerTo returns what people answered to a question about a permission in an attempt, or in earlier
+// ones in the same clone and with the same key. Those of others are about other machines, and may be
+// questions that an agent wrote.
+func answerTo(text string, d board.Dossier, claim board.Handle, clone string) (answer string, ok bool) {
+	ours := func(h board.Handle) bool {
+		return slices.ContainsFunc(d.Attempts, func(a board.Attempt) bool {
+			return a.Handle == h && a.Owner != board.AnotherOwner && a.Where.Clone == clone
+		})
+	}
 	for _, q := range d.Questions {
-		if q.State == board.QuestionAnswered && q.Text == text && q.AnsweredAs == board.ByPerson &&
-			(q.Claim != j.h.Claim.Handle || q.Answer == permissions[1]) {
+		if q.State != board.QuestionAnswered || q.Text != text || !q.HumanOnly || q.AnsweredAs != board.ByPerson {
+			continue
+		}
+		if q.Claim == claim && q.Answer == yesForTask || q.Claim != claim && ours(q.Claim) {
 			answer, ok = q.Answer, true
 		}
 	}
@@ -85,12 +114,13 @@ func (j *job) answered(ctx context.Context, text string) (answer string, ok bool
 
 // decide tells an agent what people answered. Their own words are passed on with a refusal.
 func decide(p agent.Permission, answer string) {
-	switch strings.ToLower(strings.TrimSpace(answer)) {
-	case permissions[0]:
+	answer = strings.TrimSpace(answer)
+	switch said := strings.ToLower(answer); {
+	case said == yes, said == yesForTask && p.Vague:
 		p.Answer(agent.Once, "")
-	case permissions[1]:
+	case said == yesForTask:
 		p.Answer(agent.ForTask, "")
-	case permissions[2]:
+	case said == no:
 		p.Answer(agent.No, "A person has refused this.")
 	default:
 		p.Answer(agent.No, "A person has answered: "+answer)

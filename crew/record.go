@@ -45,7 +45,10 @@ func (r *record) take(e agent.Event) {
 	defer r.mu.Unlock()
 	switch e.Kind {
 	case agent.Started:
-		r.run.Session, r.run.Model, r.changed = cut(e.Session, 200), cut(e.Model, 200), true
+		if board.ValidSession(e.Session) {
+			r.run.Session = e.Session
+		}
+		r.run.Model, r.changed = cut(e.Model, 200), true
 	case agent.Activity:
 		r.entry(e.Text)
 	case agent.Asks:

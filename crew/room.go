@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/bossman-dev/bossman/git"
+	"github.com/bossman-dev/bossman/internal/visible"
 )
 
 // room returns the slot's worktree, nil if there is none yet. Whatever else has its place is
@@ -80,7 +81,7 @@ func ownDir(dir string) error {
 	case ofOthers(info):
 		return fmt.Errorf("%q belongs to another user: agents do not work there; move it elsewhere, or use a repository in a directory of your own", dir)
 	case info.Mode().Perm()&0o022 != 0 && keepsModes(dir):
-		return fmt.Errorf("others may write %q: agents do not work there; if nobody else has changed it, run: chmod go-w %q", dir, dir)
+		return fmt.Errorf("others may write %q: agents do not work there; if nobody else has changed it, run: chmod go-w %s", dir, visible.ShellWord(dir))
 	}
 	return nil
 }

@@ -66,23 +66,28 @@ type Options struct {
 	Report func(Event)
 }
 
-// Limits are how long a job may take for what. Zero is no limit.
+// Limits are how long a job may take for what, and what it may cost. Zero is no limit.
 type Limits struct {
-	// Silence is how long it may be without activity, and Job how long it may take.
+	// Silence is how long it may be without activity, and Job how long it may take. Until the first
+	// sign of work, First stands for Silence.
 	Silence, Job time.Duration
 	// First is how long an agent with a model may take to its first sign of work.
 	First time.Duration
 	// Parting is how long it may go on after its claim has ended by its own report, or after it
 	// has ended its last turn.
 	Parting time.Duration
+	// Cost is what it may cost, in dollars, with an agent that tells a price.
+	Cost float64
 	// Answer is how long it may wait for a permission before its task is parked.
 	Answer time.Duration
 	// Grace is how long its processes have to end when they are asked to.
 	Grace time.Duration
+	// Rest is how long agents rest whose account has reached its limit, if nobody says until when.
+	Rest time.Duration
 }
 
 // DefaultLimits are the limits if nothing else is said.
-var DefaultLimits = Limits{First: time.Minute, Silence: 2 * time.Hour, Parting: 30 * time.Second, Answer: 30 * time.Minute, Grace: 5 * time.Second}
+var DefaultLimits = Limits{First: time.Minute, Silence: 2 * time.Hour, Parting: 30 * time.Second, Answer: 30 * time.Minute, Grace: 5 * time.Second, Rest: 5 * time.Minute}
 
 // A Seat is the worker of a slot: an owner of its own on the board.
 type Seat struct {
@@ -206,7 +211,7 @@ func (r *Runner) Run(ctx, drain context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.recoverOthers(ctx)
+	r.recoverOthers(ctx, "")
 	var wg sync.WaitGroup
 	errs := make([]error, len(slots))
 	for n, s := range slots {
@@ -319,12 +324,17 @@ func (r *Runner) slot(name string, unlock func()) *slot {
 	return s
 }
 
-// recoverOthers stores what dead runs left in slots that nobody has now.
-func (r *Runner) recoverOthers(ctx context.Context) {
+// recoverOthers stores what dead runs left in slots that nobody has now. It returns the name of a
+// slot that somebody has, and that has still to see to the end of a job at a task; empty if there is
+// none.
+func (r *Runner) recoverOthers(ctx context.Context, task string) (ending string) {
 	files, _ := filepath.Glob(filepath.Join(r.slotsDir(), "slot-*.json"))
 	for _, f := range files {
 		name := strings.TrimSuffix(filepath.Base(f), ".json")
 		unlock, ok, err := proc.TryLock(filepath.Join(r.slotsDir(), name+".lock"))
+		if err == nil && !ok && r.slot(name, nil).kept.Task == task {
+			ending = name
+		}
 		if err != nil || !ok {
 			continue
 		}
@@ -337,6 +347,7 @@ func (r *Runner) recoverOthers(ctx context.Context) {
 		}
 		unlock()
 	}
+	return ending
 }
 
 // nobody is the agent of a slot that is only looked at.
@@ -379,7 +390,7 @@ func (r *Runner) rests(name string) time.Time {
 // rest lets all slots of an agent rest until its account may be used again.
 func (r *Runner) rest(name string, until time.Time) time.Time {
 	if until.IsZero() {
-		until = time.Now().Add(limitPause)
+		until = time.Now().Add(r.o.Limits.Rest)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -388,6 +399,3 @@ func (r *Runner) rest(name string, until time.Time) time.Time {
 	}
 	return r.resting[name]
 }
-
-// limitPause is how long agents rest if nobody says when a limit ends.
-const limitPause = 5 * time.Minute

@@ -26,9 +26,10 @@ func (j *job) earlier() session {
 }
 
 // converse remembers the session that an event tells of, and what it has used. It returns the event
-// with what was used in this attempt.
+// with what was used in this attempt. Claude Code tells its session at the beginning of each turn.
 func (j *job) converse(e agent.Event) agent.Event {
-	if e.Kind == agent.Started {
+	if e.Kind == agent.Started && e.Session != j.session {
+		j.session = e.Session
 		next := session{Task: j.kept.Task, Attempt: j.kept.Attempt, Agent: j.agent.Name(), ID: e.Session}
 		if before := j.earlier(); before.ID == e.Session {
 			next.Used = before.Used

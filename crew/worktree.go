@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/git"
+	"github.com/bossman-dev/bossman/internal/visible"
 )
 
 // branchPrefix begins the branches of tasks.
@@ -22,7 +24,9 @@ type state struct {
 }
 
 // states lists what earlier attempts left in this clone and is not in what is checked out, the
-// newest first.
+// newest first. Where the work of an attempt is, its worker says. A worker with another key at a
+// server is not believed: it could name any branch or commit that this clone happens to have, such as
+// one that was only fetched.
 func (s *slot) states(ctx context.Context, h *board.Handout) (list []state, err error) {
 	repo, id := s.r.o.Repo, h.Task.ID.String()
 	add := func(commit, what string) {
@@ -50,21 +54,35 @@ func (s *slot) states(ctx context.Context, h *board.Handout) (list []state, err 
 			continue
 		}
 		at := attempt.Where
-		if at.Clone == repo.CloneID() && at.Branch != "" {
+		here := at.Clone == repo.CloneID() && attempt.Owner != board.AnotherOwner
+		if here && at.Branch != "" {
 			tip := repo.Branch(at.Branch)
 			if behind, failed := s.behind(ctx, tip, stored); failed == nil && !behind {
-				add(tip, fmt.Sprintf("branch %q, on which attempt %d worked", at.Branch, n))
+				add(tip, fmt.Sprintf("branch %.80q, on which attempt %d worked", visible.Line(at.Branch), n))
 			}
+		}
+		if stored != "" {
+			s.storedAt(h, n, stored)
 		}
 		add(stored, fmt.Sprintf("the last state of attempt %d", n))
 		// What an agent of ours has left was stored, unless it was nothing.
-		if at.Worked && at.Head != "" && at.Clone == repo.CloneID() && !strings.HasPrefix(at.Branch, branchPrefix) {
+		if here && at.Worked && at.Head != "" && !strings.HasPrefix(at.Branch, branchPrefix) {
 			if commit, failed := repo.Commit(ctx, at.Head); failed == nil {
 				add(commit, fmt.Sprintf("where attempt %d was last seen; files that were not committed are not in it", n))
 			}
 		}
 	}
 	return list, err
+}
+
+// storedAt makes a hand-out say where the work of an attempt is now. When its claim ended, files may
+// not have been committed, in a worktree that others have now.
+func (s *slot) storedAt(h *board.Handout, attempt int, commit string) {
+	for i := range h.Attempts {
+		if a := &h.Attempts[i]; a.Attempt == attempt && a.Where.Uncommitted > 0 {
+			a.Where.Head, a.Where.Uncommitted, a.Where.Dir = git.Short(commit), 0, s.r.o.Repo.Root
+		}
+	}
 }
 
 // behind reports whether a commit is in another one, or there is none.
@@ -127,8 +145,8 @@ func (s *slot) prepare(ctx context.Context, h *board.Handout) (tree *git.Repo, b
 	if err := s.fewAside(); err != nil {
 		return nil, "", err
 	}
-	if h.Claim.Attempt > 1 { // the last attempt may be in a slot of a run that has died meanwhile
-		s.r.recoverOthers(ctx)
+	if h.Claim.Attempt > 1 {
+		s.awaitLast(ctx, h)
 	}
 	base, begins, err := s.base(ctx, h)
 	if err != nil {
@@ -171,6 +189,29 @@ func (s *slot) prepare(ctx context.Context, h *board.Handout) (tree *git.Repo, b
 	return tree, strings.TrimSpace(begins + s.buildsOn(ctx, h, base)), s.keep()
 }
 
+// endTime bounds how long an attempt waits for the end of the last one in another slot.
+const endTime = 2 * time.Minute
+
+// awaitLast waits until what earlier attempts at a task left is stored: the last one may be in a
+// slot whose agent is just ending, or in one of a run that has died meanwhile.
+func (s *slot) awaitLast(ctx context.Context, h *board.Handout) {
+	const pause = 100 * time.Millisecond
+	begin := time.Now()
+	for n := 0; time.Since(begin) < endTime && ctx.Err() == nil; n++ {
+		other := s.r.recoverOthers(ctx, h.Task.ID.String())
+		if other == "" {
+			return
+		}
+		if n == int(time.Second/pause) {
+			s.report(Trouble, fmt.Sprintf("the last attempt at %v has not ended yet in %s: waiting for what it leaves", h.Task.ID, other))
+		}
+		if n%int(look/pause) == 0 {
+			_, _ = s.r.o.Board.Renew(ctx, s.seat.Actor.Owner, true) // else the next call says that the claim was lost
+		}
+		s.rest(ctx, pause)
+	}
+}
+
 // maxBuildsOn is how many tasks buildsOn looks at.
 const maxBuildsOn = 6
 
@@ -182,13 +223,9 @@ func (s *slot) buildsOn(ctx context.Context, h *board.Handout, base string) (tex
 		if err != nil {
 			continue // the hand-out has what is reported of it
 		}
-		var at board.Where
-		for _, a := range d.Attempts {
-			if a.Cause == board.CauseDone {
-				at = a.Where
-			}
-		}
-		if at.Head == "" {
+		accepted, ok := d.Accepted()
+		at := accepted.Where
+		if !ok || !board.ValidCommit(at.Head) {
 			continue
 		}
 		commit, err := repo.Commit(ctx, at.Head)
@@ -202,7 +239,7 @@ func (s *slot) buildsOn(ctx context.Context, h *board.Handout, base string) (tex
 		case err == nil:
 			text += fmt.Sprintf(" It does not have the work of %v, which is commit %s.", b.ID, at.Head)
 		case at.Clone != repo.CloneID():
-			text += fmt.Sprintf(" It does not have the work of %v, which is commit %s in another clone, on %.80q.", b.ID, at.Head, at.Host)
+			text += fmt.Sprintf(" It does not have the work of %v, which is commit %s in another clone, on %.80q.", b.ID, at.Head, visible.Line(at.Host))
 		}
 	}
 	return text

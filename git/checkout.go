@@ -50,7 +50,7 @@ func (r *Repo) AddWorktree(ctx context.Context, dir, commit string, accept func(
 	if err != nil {
 		return nil, err
 	}
-	w, err := r.link(dir, commit)
+	w, err := r.link(ctx, dir, commit)
 	unlock()
 	if err != nil {
 		return nil, err
@@ -107,7 +107,11 @@ func (r *Repo) checkout(ctx context.Context, branch, commit string, ignored bool
 	if err := r.fill(ctx, accept, refs, append(args, commit, "--")...); err != nil {
 		return err
 	}
-	if err := r.dropIgnores(ctx); err != nil {
+	dropped, err := r.dropIgnores(ctx)
+	if err == nil && dropped && depth == 0 {
+		err = r.setAside(ctx) // what was ignored until now
+	}
+	if err != nil {
 		return err
 	}
 	clean := []string{"clean", "--quiet", "-d", "--force", "--force"} // the second one for repositories inside

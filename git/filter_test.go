@@ -24,7 +24,7 @@ func TestSnapshot_filters(t *testing.T) {
 		"twice":          `git config filter.x.clean "" && git config --add filter.x.clean "$RUN"`,
 		"odd name":       `git config 'filter.a=b.C.clean' "$RUN"; echo '* filter=a=b.C' > .git/info/attributes`,
 		"not required":   `git config filter.x.clean "$RUN"; git config filter.x.required false`,
-		"in a submodule": `git init -q sub && cd sub && echo a > a && git add a && git commit -qm a && cd .. && git add sub && cd sub && git config filter.x.clean "$RUN" && echo '* filter=x' > .git/info/attributes && echo b > a`,
+		"in a submodule": `git init -q sub && cd sub && echo a > a && git add a && git commit -qm a && cd .. && git add sub && ` + absorb("sub") + ` && git -C sub config filter.x.clean "$RUN" && echo '* filter=x' > .git/modules/sub/info/attributes && echo b > sub/a`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, dir := newRepo(t)

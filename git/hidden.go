@@ -20,7 +20,7 @@ const maxHidden = 5
 // in the repository's content: files that only .git/info/exclude or an excludes file of this
 // clone or of the user leave out, line endings that are converted, filters that this clone
 // configures, files that a sparse checkout keeps away, submodules that are not checked out, have
-// changes or were not pushed, and repositories that .gitmodules does not name, whether somebody has added them or not.
+// changes, were not pushed or are repositories of their own, and repositories that .gitmodules does not name, whether somebody has added them or not.
 // What .gitignore leaves out is the project's own decision, unless the file leaves out itself, and
 // the user's own filters apply to all repositories. Worktrees that lie inside this one are left
 // out, too, and submodules are looked at in the same way. Each entry is half a sentence,
@@ -194,7 +194,7 @@ func (r *Repo) hiddenInside(ctx context.Context, depth int) (hidden []string, er
 	if err != nil {
 		return nil, err
 	}
-	var empty, unnamed []string
+	var empty, unnamed, own []string
 	named := map[string]bool{}
 	for key, value := range configFile(filepath.Join(r.Root, ".gitmodules")) {
 		if strings.HasPrefix(key, "submodule.") && strings.HasSuffix(key, ".path") {
@@ -223,6 +223,8 @@ func (r *Repo) hiddenInside(ctx context.Context, depth int) (hidden []string, er
 		}
 		if !named[l.path] {
 			unnamed = append(unnamed, l.path)
+		} else if r.inner(l.path) != nil && r.submodule(l.path) == nil {
+			own = append(own, l.path)
 		}
 	}
 	if len(empty) > 0 {
@@ -230,6 +232,9 @@ func (r *Repo) hiddenInside(ctx context.Context, depth int) (hidden []string, er
 	}
 	if len(unnamed) > 0 {
 		hidden = append(hidden, "repositories in the worktree are not in .gitmodules, and no clone has their files: "+quotedList(unnamed))
+	}
+	if len(own) > 0 {
+		hidden = append(hidden, "repositories of their own are in the place of submodules, and nobody has looked into them: "+quotedList(own))
 	}
 	for _, l := range links {
 		sub := r.submodule(l.path)

@@ -17,19 +17,19 @@ const ignoreFiles = ":(top,glob)**/.gitignore"
 // dropIgnores deletes the files .gitignore that are not in the index, also those that leave out
 // themselves, as tools write them into their caches: they would leave out files of whoever works in
 // the worktree next. Those in directories that the repository or the user leaves out as a whole stay:
-// they have no effect, and there may be many.
-func (r *Repo) dropIgnores(ctx context.Context) error {
+// they have no effect, and there may be many. It reports whether there were any.
+func (r *Repo) dropIgnores(ctx context.Context) (dropped bool, err error) {
 	tracked, err := r.listFiles(ctx, "--cached", "--", ignoreFiles)
 	if err != nil {
-		return err
+		return false, err
 	}
 	loose, err := r.listFiles(ctx, "--others", "--exclude-standard", "--", ignoreFiles)
 	if err != nil {
-		return err
+		return false, err
 	}
 	ignored, err := r.listFiles(ctx, "--others", "--ignored", "--exclude-standard", "--directory")
 	if err != nil {
-		return err
+		return false, err
 	}
 	var dirs []string
 	for _, p := range ignored {
@@ -41,13 +41,16 @@ func (r *Repo) dropIgnores(ctx context.Context) error {
 	}
 	stay, err := r.leftOut(ctx, dirs, tracked)
 	if err != nil {
-		return err
+		return false, err
 	}
 	for _, dir := range dirs {
 		if stay[dir] || !r.hasDir(dir) {
 			continue
 		}
 		err := filepath.WalkDir(filepath.Join(r.Root, filepath.FromSlash(dir)), func(p string, e fs.DirEntry, err error) error {
+			if _, none := os.Lstat(filepath.Join(p, ".git")); none == nil && err == nil && e.IsDir() {
+				return fs.SkipDir // a repository, which setAside moves as it is
+			}
 			if err == nil && !e.IsDir() && e.Name() == ".gitignore" {
 				rel, _ := filepath.Rel(r.Root, p)
 				loose = append(loose, filepath.ToSlash(rel))
@@ -55,21 +58,22 @@ func (r *Repo) dropIgnores(ctx context.Context) error {
 			return ctx.Err() // what cannot be read, clean cannot delete either
 		})
 		if err != nil {
-			return err
+			return false, err
 		}
 	}
 	if stay, err = r.leftOut(ctx, parents(loose), tracked); err != nil {
-		return err
+		return false, err
 	}
 	for _, p := range loose {
 		if dir := path.Dir(p); stay[dir] || dir != "." && !r.hasDir(dir) {
 			continue
 		}
 		if err := os.Remove(filepath.Join(r.Root, filepath.FromSlash(p))); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
+			return dropped, err
 		}
+		dropped = true
 	}
-	return nil
+	return dropped, nil
 }
 
 // parents lists the directories of some files, but for the top one.

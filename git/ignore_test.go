@@ -29,6 +29,24 @@ func TestCheckout_ignores(t *testing.T) {
 	}
 }
 
+// TestCheckout_ignoredRepository: a repository in a directory with patterns that are not in the commit
+// is moved beside the worktree, as it is.
+func TestCheckout_ignoredRepository(t *testing.T) {
+	r, dir := newRepo(t)
+	slot := filepath.Join(filepath.Dir(dir), "slot")
+	w, err := r.AddWorktree(t.Context(), slot, "main", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sh(t, slot, "mkdir -p gen/app && echo '*' > gen/.gitignore && cd gen/app && git init -q && echo out > .gitignore && touch a && git add . && git commit -qm app && touch b")
+	if err := w.Checkout(t.Context(), "", "main", false, nil); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := sh(t, filepath.Dir(dir), "ls slot; cd slot.inner-*/gen/app && git log --format=%s && git status --short"), "one\napp\n?? b"; got != want {
+		t.Errorf("after the next checkout there is\n%s\nwant\n%s", got, want)
+	}
+}
+
 // TestInner_embedded: a repository that somebody makes in a directory with files of this one is
 // found, its files are stored, and it is not there for the next piece of work.
 func TestInner_embedded(t *testing.T) {

@@ -1,10 +1,12 @@
 package git_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/bossman-dev/bossman/git"
 )
@@ -66,5 +68,16 @@ func TestCommit_shadowed(t *testing.T) {
 	sh(t, dir, "git branch deadbeef refs/heads/main")
 	if got, err := r.Commit(t.Context(), "deadbeef"); err != nil || got != main {
 		t.Errorf("a branch with digits as its name: %s, %v", got, err)
+	}
+}
+
+// TestSetRef_locked: whatever the repository configures, nobody waits for ever for the lock of a ref.
+func TestSetRef_locked(t *testing.T) {
+	r, dir := newRepo(t)
+	commit := sh(t, dir, "git config core.filesRefLockTimeout -1 && git config core.packedRefsTimeout -1 && mkdir -p .git/refs/bossman && touch .git/refs/bossman/one.lock && git rev-parse HEAD")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := r.SetRef(ctx, "refs/bossman/one", commit, ""); err == nil || ctx.Err() != nil {
+		t.Errorf("SetRef = %v, want that it is locked", err)
 	}
 }

@@ -269,17 +269,23 @@ func same(a, b string) bool {
 // setCommon follows the git directory to the one that it shares with others, and reports
 // whether they are git directories.
 func (r *Repo) setCommon() bool {
-	r.Common = r.Dir
-	if text, err := readSmall(filepath.Join(r.Dir, "commondir")); err == nil {
-		var ok bool
-		if r.Common, ok = follow(r.Dir, text); !ok {
-			return false
-		}
-		if _, err := os.Lstat(filepath.Join(r.Dir, "HEAD")); err != nil {
-			return false
-		}
+	var ok bool
+	if r.Common, ok = common(r.Dir); !ok {
+		return false
+	}
+	if _, err := os.Lstat(filepath.Join(r.Dir, "HEAD")); err != nil {
+		return false
 	}
 	return isCommon(r.Common)
+}
+
+// common is the directory that a git directory shares with others, or itself if it names none.
+func common(dir string) (path string, ok bool) {
+	text, err := readSmall(filepath.Join(dir, "commondir"))
+	if err != nil {
+		return dir, true
+	}
+	return follow(dir, text)
 }
 
 // isCommon reports whether a directory has what a repository has: HEAD, objects and refs.

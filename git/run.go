@@ -107,6 +107,7 @@ var safeOptions = []string{
 	"-c", "core.pager=cat",
 	"-c", "gc.auto=0",
 	"-c", "maintenance.auto=false",
+	"-c", "core.filesRefLockTimeout=100", "-c", "core.packedRefsTimeout=1000", // git's own defaults: a repository may say for ever
 	"-c", "advice.detachedHead=false",
 	"-c", "protocol.ext.allow=never",
 	"-c", "submodule.recurse=false", "-c", "diff.ignoreSubmodules=dirty", // git does not run itself in submodules
@@ -309,6 +310,9 @@ func (r *Repo) environment() []string {
 	)
 	if !r.Bare {
 		env = append(env, "GIT_WORK_TREE="+r.Root)
+	}
+	if r.Common != "" && r.Common != r.Dir {
+		env = append(env, "GIT_COMMON_DIR="+r.Common) // whatever the file commondir says now
 	}
 	return env
 }

@@ -192,7 +192,7 @@ func (r *Repo) unpushed(ctx context.Context, commit string) (bool, error) {
 
 // Inner lists the repositories and the worktrees in this worktree of which something is in no commit
 // that Store makes, and would be lost with the directory: those that git does not ignore,
-// and that are no submodule, or one whose own git directory lies there, too. Of one that was made
+// and that are no submodule, or one whose git directory is not below the one of this repository. Of one that was made
 // in a directory with files of this repository, that is the history; of others, the files as well. It looks
 // into submodules as well.
 func (r *Repo) Inner(ctx context.Context) ([]string, error) { return r.innerAll(ctx, 0) }
@@ -212,10 +212,10 @@ func (r *Repo) innerAll(ctx context.Context, depth int) ([]string, error) {
 		return nil, err
 	}
 	for _, l := range links {
-		sub := r.inner(l.path)
+		sub := r.submodule(l.path)
 		switch {
-		case sub == nil:
-		case sub.Common == r.Common, sub.Foreign != "", sub.Dir == filepath.Join(sub.Root, ".git"), depth == maxNesting:
+		case r.inner(l.path) == nil:
+		case sub == nil, depth == maxNesting:
 			paths = append(paths, l.path)
 		default:
 			more, err := sub.innerAll(ctx, depth+1)

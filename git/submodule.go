@@ -56,14 +56,36 @@ func (r *Repo) inner(path string) *Repo {
 	return sub
 }
 
-// submodule is inner for a repository that is neither another worktree of this one nor foreign to
-// its directory.
+// submodule is inner for a submodule in which git may be run: neither another worktree of this
+// repository nor foreign to its directory, and with its git directory below the one of this
+// repository. Others are repositories of their own. Whoever works in the worktree can write their
+// configuration, at any moment: whatever was found in it, git may find a filter there.
 func (r *Repo) submodule(path string) *Repo {
 	sub := r.inner(path)
 	if sub == nil || sub.Common == r.Common || sub.Foreign != "" {
 		return nil
 	}
+	dir, within := r.below(sub.Dir)
+	common, shared := r.below(sub.Common)
+	if !within || !shared {
+		return nil
+	}
+	sub.Dir, sub.Common = dir, common
 	return sub
+}
+
+// below returns a directory below the git directory as a path without symbolic links from there on:
+// a link in the worktree may lead elsewhere a moment later.
+func (r *Repo) below(dir string) (path string, ok bool) {
+	top, err := filepath.EvalSymlinks(r.Common)
+	if err != nil {
+		return "", false
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return "", false
+	}
+	rel, err := filepath.Rel(top, dir)
+	return filepath.Join(r.Common, rel), err == nil && rel != "." && filepath.IsLocal(rel)
 }
 
 // hasDir reports whether a directory is in the worktree, and not beyond a symbolic link.
@@ -102,8 +124,9 @@ func (r *Repo) unlink(ctx context.Context, env []string, links []link) error {
 // relinked returns the gitlinks of a snapshot, as lines for update-index: those that were in
 // the index, and stand for what is in their directories now.
 //
-//   - A repository stands for the commit that is checked out, or, if anything there is not
+//   - A submodule stands for the commit that is checked out, or, if anything there is not
 //     committed, for the tree of its snapshot.
+//   - A repository of its own stands for the commit that is checked out: nobody looks into it.
 //   - Other worktrees of the repository are left out: their work is not part of this one.
 //   - An empty directory is a submodule that nobody has checked out, and stays as it was.
 //   - Files without a repository are files.
@@ -113,7 +136,7 @@ func (r *Repo) relinked(ctx context.Context, links []link, how snapping, depth i
 	var in strings.Builder
 	own := r.Worktrees()
 	for _, l := range links {
-		sub := r.inner(l.path)
+		sub, module := r.inner(l.path), r.submodule(l.path)
 		object := ""
 		switch {
 		case sub == nil:
@@ -125,11 +148,20 @@ func (r *Repo) relinked(ctx context.Context, links []link, how snapping, depth i
 			alone = append(alone, l.path)
 		case sub.Foreign != "":
 			return "", nil, fmt.Errorf("submodule %q: %s", l.path, sub.Foreign)
+		case module == nil:
+			alone = append(alone, l.path)
+			head, err := sub.Head()
+			if err != nil {
+				return "", nil, fmt.Errorf("submodule %q: %w", l.path, err)
+			}
+			if object = head.Commit; len(object) != len(l.object) { // before its first commit, or with other hashes
+				object = l.object
+			}
 		case depth == maxNesting:
 			return "", nil, fmt.Errorf("submodules lie more than %d deep in %q", maxNesting, r.Root)
 		default:
 			alone = append(alone, l.path)
-			if object, err = sub.content(ctx, how, depth+1); err != nil {
+			if object, err = module.content(ctx, how, depth+1); err != nil {
 				return "", nil, fmt.Errorf("submodule %q: %w", l.path, err)
 			}
 		}

@@ -11,6 +11,11 @@ import (
 	"github.com/bossman-dev/bossman/git"
 )
 
+// absorb is a script that moves the git directory of a submodule below the one of its repository.
+func absorb(path string) string {
+	return `d=$(git rev-parse --absolute-git-dir)/modules/` + path + ` && mkdir -p $(dirname $d) && mv ` + path + `/.git $d && echo gitdir: $d > ` + path + `/.git && git config -f $d/config core.worktree $PWD/` + path
+}
+
 // TestSnapshot_submodule shows that a snapshot has what is in submodules, committed or not,
 // also where git itself does not look, and that nothing but filters is run for it.
 func TestSnapshot_submodule(t *testing.T) {
@@ -41,7 +46,7 @@ func TestSnapshot_submodule(t *testing.T) {
 		{"nested", "echo fixed > lib/deep/deep", "echo deep > lib/deep/deep"},
 		{"without repository", "mv lib/.git moved-away; mv moved-away .git/; echo fixed > lib/code", "echo broken > lib/code; mv .git/moved-away lib/.git"},
 		{"not added", "git init -q own && echo a > own/a && git -C own add a && git -C own commit -qm a", "true"},
-		{"not added, modified", "echo b > own/a", "rm -rf own"},
+		{"not added, with a new commit", "echo b > own/a && git -C own commit -qam b", "rm -rf own"},
 	} {
 		sh(t, dir, c.do)
 		os.Remove(ran)
@@ -79,6 +84,50 @@ func TestSnapshot_submodule(t *testing.T) {
 	sh(t, dir, "mkdir -p .git/modules/lib/info && echo hidden > .git/modules/lib/info/exclude && touch lib/hidden")
 	if got, err := r.Hidden(t.Context()); err != nil || !slices.Contains(got, `in submodule "lib" .git/info/exclude leaves out "hidden"`) {
 		t.Errorf("Hidden = %q, %v, want the exclude of lib", got, err)
+	}
+}
+
+// TestSnapshot_ownRepository shows that git does not run in a repository whose configuration can be
+// changed by whoever works in the worktree: what has been looked at may be another one by then.
+func TestSnapshot_ownRepository(t *testing.T) {
+	for name, place := range map[string]string{
+		"in its directory":      "true",
+		"elsewhere in the tree": `mv lib/.git evil && echo gitdir: ../evil > lib/.git && git config -f evil/config core.worktree ../lib`,
+		"outside":               `d=$(mktemp -d) && mv lib/.git $d/evil && echo gitdir: $d/evil > lib/.git && git config -f $d/evil/config core.worktree $PWD/lib`,
+		"behind a link":         `mkdir -p .git/modules link && mv lib/.git .git/modules/lib && git config -f .git/modules/lib/config core.worktree $PWD/lib && rmdir link && ln -s .git/modules link && echo gitdir: ../link/lib > lib/.git`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			canary := filepath.Join(t.TempDir(), "canary")
+			t.Setenv("RUN", "touch "+canary+"; cat")
+			r, dir := newRepo(t)
+			sh(t, dir, `git init -q lib && cd lib && echo a > a.txt && git add . && git commit -qm a && git config filter.seen.clean cat && cd .. &&
+git config -f .gitmodules submodule.lib.path lib && git add .gitmodules lib && git commit -qm lib && echo '*.dat filter=zz' > lib/.gitattributes && echo y > lib/y.dat &&
+`+place)
+			// It has changed before the snapshot is stored.
+			_, err := r.Snapshot(t.Context(), func(string) bool {
+				sh(t, dir, `mkdir other && cp -R "$(git -C lib rev-parse --absolute-git-dir)" other/lib && git config -f other/lib/config filter.zz.clean "$RUN"
+if test -L link; then rm link && ln -s other link; else cp other/lib/config "$(git -C lib rev-parse --absolute-git-dir)/config"; fi`)
+				return true
+			})
+			if err != nil {
+				t.Error(err)
+			}
+			if _, err := os.Stat(canary); err == nil {
+				t.Error("a filter of the repository in the worktree ran")
+			}
+			if name == "behind a link" {
+				return // it is a submodule
+			}
+			if got, err := r.Hidden(t.Context()); err != nil || !slices.Contains(got, `repositories of their own are in the place of submodules, and nobody has looked into them: "lib"`) {
+				t.Errorf("Hidden = %q, %v", got, err)
+			}
+			if got, err := r.Inner(t.Context()); err != nil || !slices.Contains(got, "lib") {
+				t.Errorf("Inner = %q, %v, want lib", got, err)
+			}
+			if got, err := r.Filters(t.Context()); err != nil || len(got) > 0 {
+				t.Errorf("Filters = %q, %v, want none", got, err)
+			}
+		})
 	}
 }
 

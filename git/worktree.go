@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Worktrees lists the repository's worktrees that are there, as they see it themselves.
@@ -18,11 +19,17 @@ import (
 func (r *Repo) Worktrees() []*Repo {
 	var list []*Repo
 	for _, root := range append([]string{filepath.Dir(r.Common)}, r.linked()...) { // the main worktree, if there is one
-		if w, ok := At(root); ok && !w.Bare && w.Common == r.Common {
+		if w, ok := At(root); ok && !w.Bare && w.Of(r.Common) {
 			list = append(list, w)
 		}
 	}
 	return list
+}
+
+// Of reports whether this is the repository with a common git directory, and the git directory of
+// the worktree is there, too. If it is elsewhere, anybody may write the configuration in it.
+func (r *Repo) Of(common string) bool {
+	return r.Common == common && (r.Dir == common || filepath.Dir(r.Dir) == filepath.Join(common, "worktrees"))
 }
 
 // inside lists the worktrees that lie in this one, relative to its top and with slashes.
@@ -77,7 +84,7 @@ func (r *Repo) Linked(dir string) (*Repo, error) {
 // detached HEAD. git worktree add would run hooks and filters that the configuration has for the
 // new worktree alone, and that nobody can know before it is there; and git worktree prune deletes
 // whatever looks to it like a worktree that has gone.
-func (r *Repo) link(dir, commit string) (w *Repo, err error) {
+func (r *Repo) link(ctx context.Context, dir, commit string) (w *Repo, err error) {
 	if err := r.writable(); err != nil {
 		return nil, err
 	}
@@ -92,7 +99,7 @@ func (r *Repo) link(dir, commit string) (w *Repo, err error) {
 	if err != nil || !info.IsDir() || len(entries) > 0 {
 		return nil, errors.Join(err, fmt.Errorf("%q is not an empty directory: no worktree is made there", dir))
 	}
-	if err := r.forget(dir); err != nil {
+	if _, err := r.forget(ctx, dir); err != nil {
 		return nil, err
 	}
 	own, err := r.makeDir(filepath.Base(dir))
@@ -163,9 +170,13 @@ func (r *Repo) ShareSparse(w *Repo) error {
 
 // copySparse makes a worktree, whose git directory is dir, have as much of the files as this one.
 func (r *Repo) copySparse(dir string) error {
-	from := filepath.Join(r.Dir, "info", "sparse-checkout")
+	name := filepath.Join("info", "sparse-checkout")
+	from := filepath.Join(r.Dir, name)
 	if _, err := os.Lstat(from); err != nil {
 		return nil // it has them all
+	}
+	if err := inside(r.resolved(), r.Dir, name); err != nil {
+		return err
 	}
 	var lines string
 	for key, value := range configFile(filepath.Join(r.Dir, "config.worktree")) {
@@ -178,36 +189,87 @@ func (r *Repo) copySparse(dir string) error {
 	if err := os.Mkdir(filepath.Join(dir, "info"), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	if err := copyFile(filepath.Join(dir, "info", "sparse-checkout"), from); err != nil || lines == "" {
+	if err := copyFile(filepath.Join(dir, name), from); err != nil || lines == "" {
 		return err
 	}
 	return put(filepath.Join(dir, "config.worktree"), lines)
 }
 
-// Forget forgets a linked worktree that was in a directory in which there is none any more: its
-// branch can be checked out elsewhere.
-func (r *Repo) Forget(ctx context.Context, dir string) error {
-	unlock, err := r.lock(ctx)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	return r.forget(dir)
-}
-
-// forget is Forget for a caller that has the lock.
-func (r *Repo) forget(dir string) error {
+// forget forgets a linked worktree that was in a directory in which there is none any more: its
+// branch can be checked out elsewhere. The repositories of its submodules, which may have commits that
+// are nowhere else, are moved to a directory that it returns; empty if there are none. The caller
+// has the lock.
+func (r *Repo) forget(ctx context.Context, dir string) (modules string, err error) {
 	entries, err := os.ReadDir(filepath.Join(r.Common, "worktrees"))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return "", nil
 	}
 	for _, e := range entries {
 		own := filepath.Join(r.Common, "worktrees", e.Name())
 		if text, failed := readSmall(filepath.Join(own, "gitdir")); e.IsDir() && failed == nil && resolve(own, strings.TrimSpace(text)) == filepath.Join(dir, ".git") {
+			if there, failed := os.ReadDir(filepath.Join(own, "modules")); failed == nil && len(there) > 0 {
+				modules = dir + ".modules-" + strconv.FormatInt(time.Now().UnixMilli(), 10)
+				if err := os.Rename(filepath.Join(own, "modules"), modules); err != nil {
+					return "", err
+				}
+				err = r.unplace(ctx, modules)
+			}
 			err = errors.Join(err, os.RemoveAll(own))
 		}
 	}
-	return err
+	return modules, err
+}
+
+// Aside moves a linked worktree to another directory, for people to look at. It has no branch
+// there, so that the branch can be checked out elsewhere, and its submodules work there. What is no
+// linked worktree of the repository any more is moved as it is, and the worktree forgotten, also if
+// nothing is there; modules is where the repositories of its submodules are then.
+func (r *Repo) Aside(ctx context.Context, dir, to string) (modules string, err error) {
+	unlock, err := r.lock(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	w, none := r.Linked(dir)
+	if none != nil {
+		if err := os.Rename(dir, to); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
+		return r.forget(ctx, dir)
+	}
+	head, err := w.Head()
+	if err != nil {
+		return "", err
+	}
+	if err := os.Rename(dir, to); err != nil {
+		return "", err
+	}
+	err = errors.Join(w.moved(to), r.unplace(ctx, filepath.Join(w.Dir, "modules")))
+	if head.Commit != "" {
+		err = errors.Join(err, put(filepath.Join(w.Dir, "HEAD"), head.Commit+"\n"))
+	}
+	return "", err
+}
+
+// unplace makes the repositories of submodules below a directory forget where their files are. They
+// are then in the directory whose .git names the repository.
+func (r *Repo) unplace(ctx context.Context, modules string) error {
+	return filepath.WalkDir(modules, func(path string, e fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil || e.Name() != "config" || !e.Type().IsRegular() {
+			return err
+		}
+		if _, err := os.Lstat(filepath.Join(filepath.Dir(path), "HEAD")); err != nil {
+			return nil
+		}
+		_, err = r.run(ctx, call{args: []string{"config", "--file", path, "--unset-all", "core.worktree"}})
+		if e, ok := errors.AsType[*Error](err); ok && e.Exit == 5 { // it has none
+			err = nil
+		}
+		return err
+	})
 }
 
 // moved notes that a linked worktree is in another directory now.

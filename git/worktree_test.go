@@ -39,6 +39,11 @@ func TestWorktree(t *testing.T) {
 			t.Errorf("of two worktrees on main, Worktree prefers %v, want %s", w, prefer)
 		}
 	}
+	// Its files of git are in the worktree, where whoever works there writes the configuration.
+	sh(t, two, "d=$(git rev-parse --absolute-git-dir) && cp -R $d own && echo "+r.Common+" > own/commondir && echo gitdir: own > .git")
+	if w := r.Worktree("main", two); w == nil || w.Root != dir {
+		t.Errorf("Worktree is %+v, with a git directory in the worktree, want %s", w, dir)
+	}
 }
 
 func TestChanges(t *testing.T) {
@@ -134,5 +139,73 @@ func TestLinked_swapped(t *testing.T) {
 				t.Errorf("the file outside is %q, %v", text, err)
 			}
 		})
+	}
+}
+
+// TestAside: a worktree that is moved away is one of its own there, with its submodules; and the
+// repositories of submodules stay if somebody has deleted the worktree.
+func TestAside(t *testing.T) {
+	r, dir := newRepo(t)
+	slot := filepath.Join(filepath.Dir(dir), "slot")
+	added := func() {
+		t.Helper()
+		w, err := r.AddWorktree(t.Context(), slot, "main", nil)
+		if err == nil {
+			err = w.Checkout(t.Context(), "work", "main", false, nil)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	const add = "git -c protocol.file.allow=always submodule --quiet add ../lib lib && cd lib && git commit -q --allow-empty -m precious && git update-ref refs/bossman/web-1/1 HEAD"
+	sh(t, dir, "git init -q ../lib && cd ../lib && git commit -q --allow-empty -m lib")
+	added()
+	sh(t, slot, add)
+	aside := slot + ".aside"
+	if modules, err := r.Aside(t.Context(), slot, aside); err != nil || modules != "" {
+		t.Fatalf("Aside = %q, %v", modules, err)
+	}
+	added() // on the same branch
+	if got, want := sh(t, aside, "git rev-parse --abbrev-ref HEAD && git status --short && git -C lib log --format=%s && touch lib/new && git -C lib status --short"), "HEAD\nA  .gitmodules\nAM lib\nprecious\nlib\n?? new"; got != want {
+		t.Errorf("in the worktree that was moved:\n%s\nwant\n%s", got, want)
+	}
+	if got := sh(t, slot, "git rev-parse --abbrev-ref HEAD && git status --short"); got != "work" {
+		t.Errorf("in the new worktree: %s", got)
+	}
+	sh(t, slot, add+" && rm -rf "+slot)
+	modules, err := r.Aside(t.Context(), slot, slot+".again")
+	if err != nil || !strings.HasPrefix(modules, slot+".modules-") {
+		t.Fatalf("Aside without a worktree = %q, %v", modules, err)
+	}
+	if got := sh(t, modules, "git --git-dir=lib log --format=%s refs/bossman/web-1/1"); got != "precious\nlib" {
+		t.Errorf("the submodule's repository has %q", got)
+	}
+	added()
+}
+
+// TestLinked_commondir: a worktree whose git directory names another repository meanwhile is not
+// written, and nothing is stored there.
+func TestLinked_commondir(t *testing.T) {
+	r, dir := newRepo(t)
+	base := filepath.Dir(dir)
+	w, err := r.AddWorktree(t.Context(), filepath.Join(base, "slot"), "main", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sh(t, base, "cp -r repo/.git evil; mv evil/objects outside; ln -s ../outside evil/objects; echo $PWD/evil > repo/.git/worktrees/slot/commondir; echo new > slot/new")
+	before := sh(t, base, "find outside evil | sort")
+	if s, err := w.Snapshot(t.Context(), nil); err != nil || sh(t, dir, "git show "+s.Tree+":new") != "new" {
+		t.Errorf("Snapshot = %+v, %v", s, err)
+	}
+	_, err = w.Store(t.Context(), nil, git.Snapshot{}, "refs/bossman/web-1/1", "m")
+	for what, err := range map[string]error{
+		"Store": err, "Checkout": w.Checkout(t.Context(), "bossman/web-1", "main", false, nil), "SetRef": w.SetRef(t.Context(), "refs/bossman/web-1/1", r.Branch("main"), ""),
+	} {
+		if err == nil || !strings.Contains(err.Error(), "names another repository") {
+			t.Errorf("%s = %v", what, err)
+		}
+	}
+	if after := sh(t, base, "find outside evil | sort"); after != before {
+		t.Errorf("before:\n%s\nafter:\n%s", before, after)
 	}
 }

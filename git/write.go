@@ -40,24 +40,29 @@ func (r *Repo) writable(refs ...string) error {
 	if err := r.FormatError(); err != nil {
 		return err
 	}
-	common := []string{"refs", "packed-refs", "logs/HEAD", "worktrees", "bossman"}
+	if now, ok := common(r.Dir); !ok || now != r.Common {
+		return fmt.Errorf("%q names another repository than %q meanwhile, and is not written", filepath.Join(r.Dir, "commondir"), r.Common)
+	}
+	names := []string{"refs", "packed-refs", "logs/HEAD", "worktrees", "bossman"}
 	for _, ref := range refs {
-		common = append(common, ref, "logs/"+ref)
+		names = append(names, ref, "logs/"+ref)
 		if text, err := r.readRef(r.Common, ref); err == nil && strings.HasPrefix(text, "ref:") {
 			return fmt.Errorf("%q names another ref, and is not written: delete it", ref)
 		}
 	}
-	for _, name := range common {
+	for _, name := range names {
 		if err := straight(r.Common, name); err != nil {
 			return err
 		}
 	}
+	own := []string{"index", "logs/HEAD"}
 	if rel, err := filepath.Rel(r.Common, r.Dir); err == nil && rel != "." {
 		if err := straight(r.Common, filepath.ToSlash(rel)); err != nil {
 			return err
 		}
+		own = append(own, "info/sparse-checkout") // which ShareSparse writes
 	}
-	for _, name := range []string{"index", "logs/HEAD"} {
+	for _, name := range own {
 		if err := straight(r.Dir, name); err != nil {
 			return err
 		}

@@ -52,6 +52,68 @@ func TestWrite_links(t *testing.T) {
 	}
 }
 
+// TestShareSparse_links: neither in a worktree whose git directory leads elsewhere.
+func TestShareSparse_links(t *testing.T) {
+	for name, plant := range map[string]string{
+		"info, written":        "cd .git && mkdir -p info && echo '/*' > info/sparse-checkout && ln -s ../../../../outside worktrees/slot/info",
+		"info, deleted":        "rm -f .git/info/sparse-checkout && echo mine > ../outside/sparse-checkout && ln -s ../../../../outside .git/worktrees/slot/info",
+		"info of another":      "git init -q ../other && mkdir -p ../other/.git/info && echo mine > ../other/.git/info/sparse-checkout && ln -s ../../../../other/.git/info .git/worktrees/slot/info",
+		"info of the main one": "mkdir -p .git/info && echo mine > .git/info/sparse-checkout && ln -s ../../info .git/worktrees/slot/info",
+		"logs":                 "cp ../outside/file ../outside/HEAD && rm -rf .git/worktrees/slot/logs && ln -s ../../../../outside .git/worktrees/slot/logs",
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, dir := newRepo(t)
+			base := filepath.Dir(dir)
+			w, err := r.AddWorktree(t.Context(), filepath.Join(base, "slot"), "main", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sh(t, dir, "mkdir ../outside && echo mine > ../outside/file && rm -rf .git/worktrees/slot/info && "+plant)
+			look := func() string {
+				return sh(t, base, "find outside other repo/.git/info ! -name '*.sample' -type f 2>/dev/null | sort | xargs cksum")
+			}
+			before := look()
+			for what, err := range map[string]error{
+				"ShareSparse": r.ShareSparse(w), "Checkout": w.Checkout(t.Context(), "", "main", false, nil),
+			} {
+				if err == nil || !strings.Contains(err.Error(), "nothing is written through it") {
+					t.Errorf("%s = %v", what, err)
+				}
+			}
+			if _, err := r.Linked(w.Root); err == nil {
+				t.Error("Linked accepts the worktree")
+			}
+			if after := look(); after != before {
+				t.Errorf("something outside was changed.\nbefore:\n%s\nafter:\n%s", before, after)
+			}
+		})
+	}
+}
+
+// TestShareSparse_source: nor is a file from outside copied into the repository.
+func TestShareSparse_source(t *testing.T) {
+	for name, plant := range map[string]string{
+		"file": "mkdir -p .git/info && ln -sf ../../../outside/key .git/info/sparse-checkout",
+		"info": "rm -rf .git/info && cp ../outside/key ../outside/sparse-checkout && ln -s ../../outside .git/info",
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, dir := newRepo(t)
+			base := filepath.Dir(dir)
+			w, err := r.AddWorktree(t.Context(), filepath.Join(base, "slot"), "main", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sh(t, dir, "mkdir ../outside && echo secret > ../outside/key && "+plant)
+			if err := r.ShareSparse(w); err == nil || !strings.Contains(err.Error(), "symbolic link") {
+				t.Errorf("ShareSparse = %v", err)
+			}
+			if got := sh(t, base, "grep -rl secret repo/.git/worktrees || true"); got != "" {
+				t.Errorf("it was copied to %s", got)
+			}
+		})
+	}
+}
+
 // TestWrite_extensions: a repository whose format has an extension that is not known is neither
 // read nor written by git, which may be newer and write elsewhere then. Refs in tables are not
 // written.

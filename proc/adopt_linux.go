@@ -15,6 +15,7 @@ const reapPause = 5 * time.Second
 // left of a minder that was killed, so that it can be ended. It waits for those that exit until stop
 // is called.
 func Adopt() (stop func(), err error) {
+	noteChildren()
 	if err := adoptAll(); err != nil {
 		return nil, err
 	}
@@ -52,16 +53,47 @@ func adopted(all map[int][]string) (pids []int) {
 	return pids
 }
 
-// strays finds adopted processes that belong to nothing that still runs: they have no marker, and
-// are in no group of ours.
-func strays() (pids []int) {
+// noteChildren notes the children that are there, but for those that this package has started.
+func noteChildren() {
+	all := processes()
+	children := adopted(all)
+	started.Lock()
+	defer started.Unlock()
+	started.before = map[int]string{}
+	for _, pid := range children {
+		started.before[pid] = startOf(all[pid])
+	}
+}
+
+// startOf is when a process started, of what processes says of it.
+func startOf(fields []string) string { return fields[19] }
+
+// wasThere reports whether noteChildren has noted a process. The caller has locked started.
+func wasThere(all map[int][]string, pid int) bool {
+	fields, ok := all[pid]
+	return ok && started.before[pid] == startOf(fields)
+}
+
+// first is whether this is the first process of a system or a container. That is the parent of
+// every process whose parent has died, whoever started it.
+var first = os.Getpid() == 1
+
+// strays finds adopted processes that belong to nothing that still runs, and may be of a minder that
+// was killed: they were not there before, nor are in the session of one that was, which nobody can
+// enter, are in no group of ours, and have no marker of ours. Any other marker they have given
+// themselves. In the first process they have to be in the minder's session, or to have any marker.
+func strays(minder int) (pids []int) {
 	all := processes()
 	for _, pid := range adopted(all) {
 		group, _ := strconv.Atoi(all[pid][2])
+		session, _ := strconv.Atoi(all[pid][3])
 		started.Lock()
-		ours := started.pids[group]
+		others := started.pids[group] || wasThere(all, pid) || wasThere(all, session)
+		for mark := range started.marks {
+			others = others || marked(pid, mark+"\x00")
+		}
 		started.Unlock()
-		if !ours && !marked(pid, Marker+"=") {
+		if !others && (!first || session == minder || marked(pid, Marker+"=")) {
 			pids = append(pids, pid)
 		}
 	}

@@ -71,10 +71,12 @@ func Mind(cmd *exec.Cmd, self []string, run string, grace time.Duration) (*Minde
 	cmd.ExtraFiles[0], cmd.ExtraFiles[1] = order, report // which are descriptors 3 and 4
 	cmd.SysProcAttr = ownSession()
 	cmd.WaitDelay = outputDelay
+	setMark(m.mark, true)
 	err = startKnown(cmd)
 	order.Close()
 	report.Close()
 	if err != nil {
+		setMark(m.mark, false)
 		control.Close()
 		news.Close()
 		return nil, err
@@ -98,6 +100,7 @@ func Mind(cmd *exec.Cmd, self []string, run string, grace time.Duration) (*Minde
 			endAll(func() []int { return ofRun(m.mark) })
 			err = errors.New("the minder does not answer")
 		}
+		setMark(m.mark, false)
 		return nil, fmt.Errorf("start %q: %w", cmd.Args[len(self)+1], err)
 	}
 	go m.wait(news, lines)
@@ -156,8 +159,9 @@ func (m *Minded) wait(news *os.File, lines *bufio.Scanner) {
 	}
 	m.control.Close()
 	if end.Err != nil {
-		end.Left = endAll(func() []int { return append(survivors(m.pid, m.mark), strays()...) })
+		end.Left = endAll(func() []int { return append(survivors(m.pid, m.mark), strays(m.minder.Process.Pid)...) })
 	}
+	setMark(m.mark, false)
 	m.end = end
 	close(m.done)
 }

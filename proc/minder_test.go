@@ -158,6 +158,122 @@ func TestMind_minderStopped(t *testing.T) {
 	reapAdopted()
 }
 
+// TestMind_ownMarker: a process that has given itself another marker, and whose minder is killed, does
+// not outlive it. One with the marker of something that still runs is that one's.
+func TestMind_ownMarker(t *testing.T) {
+	stop, err := Adopt()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	other, _ := mind(t, "echo $$; cat; sleep 309", 1, time.Second)
+	m, pids := mind(t, `(BOSSMAN_RUN=x.y setsid sh -c 'echo $$; exec sleep 310' &)
+(BOSSMAN_RUN=${BOSSMAN_RUN%.*}.other setsid sh -c 'echo $$; exec sleep 311' &)
+(`+other.mark+` setsid sh -c 'echo 0$$; exec sleep 312' &)
+sleep 313`, 3, time.Second)
+	if err := m.minder.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if end := m.Wait(); end.Err == nil || end.Left != 0 {
+		t.Errorf("Wait = %+v, want an error, and nothing left", end)
+	}
+	noneRuns(t, append(pids[:2:2], m.Pid()))
+	if !runs(pids[2]) {
+		t.Error("a process of another one was ended, too")
+	}
+	other.End()
+	noneRuns(t, pids)
+	reapAdopted()
+}
+
+// TestMind_before: when a minder is killed, children stay that were there before, and what they leave
+// behind: a script may have started them, and then this program in its place.
+func TestMind_before(t *testing.T) {
+	pids := daemon(t, `echo $$; read x; (sh -c 'echo $$; exec sleep 314' &); exec sleep 315`)
+	stop, err := Adopt()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	there := pids()
+	killMinder(t)
+	for _, pid := range there {
+		if !runs(pid) {
+			t.Errorf("process %d was ended, too", pid)
+		}
+	}
+}
+
+// TestMind_first: the first process of a container is the parent of what others leave behind. It ends
+// what is left of its minders only.
+func TestMind_first(t *testing.T) {
+	defer func(was bool) { first = was }(first)
+	first = true
+	stop, err := Adopt()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	pids := daemon(t, `echo $$; read x; (setsid sh -c 'echo $$; exec sleep 316' &); exec sleep 317`)()
+	killMinder(t)
+	for _, pid := range pids {
+		if !runs(pid) {
+			t.Errorf("process %d was ended, too", pid)
+		}
+	}
+}
+
+// daemon starts a script in a session of its own that prints its process id and, after it has read a
+// line, another one. pids writes that line, and returns both.
+func daemon(t *testing.T, script string) (pids func() []int) {
+	t.Helper()
+	cmd := exec.Command("sh", "-c", script)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stdout = w
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	return func() []int {
+		defer r.Close()
+		if _, err := in.Write([]byte("go\n")); err != nil {
+			t.Fatal(err)
+		}
+		list := readPids(t, r, 2)
+		t.Cleanup(func() { _ = syscall.Kill(list[1], syscall.SIGKILL) })
+		return list
+	}
+}
+
+// killMinder kills a minder, and expects that what it minded ends: a process, one that has left its
+// group, and one that has given itself a marker.
+func killMinder(t *testing.T) {
+	t.Helper()
+	m, pids := mind(t, `(env -i sh -c 'echo $$; exec sleep 318' &)
+(BOSSMAN_RUN=x.y setsid sh -c 'echo $$; exec sleep 319' &)
+sleep 320`, 2, time.Second)
+	if err := m.minder.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if end := m.Wait(); end.Err == nil || end.Left != 0 {
+		t.Errorf("Wait = %+v, want an error, and nothing left", end)
+	}
+	noneRuns(t, append(pids, m.Pid()))
+	reapAdopted()
+}
+
 // TestMind_minderStoppedAtOnce: a process that stops its minder before that has said that it was
 // started keeps nobody.
 func TestMind_minderStoppedAtOnce(t *testing.T) {

@@ -50,7 +50,11 @@ func Start(cmd *exec.Cmd) (*Tree, error) {
 		// thread is kept until then.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
+		setMark(t.mark, true)
 		err := startKnown(cmd)
+		if err != nil {
+			setMark(t.mark, false)
+		}
 		began <- err
 		if err == nil {
 			t.err = waitKnown(cmd)
@@ -92,6 +96,7 @@ func (t *Tree) End(grace time.Duration) (left int) {
 	}
 	kill(t.cmd.Process)
 	left = endAll(func() []int { return survivors(t.cmd.Process.Pid, t.mark) })
+	setMark(t.mark, false)
 	<-t.done
 	return left
 }

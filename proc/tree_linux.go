@@ -78,8 +78,8 @@ func killChildren() {
 	}
 }
 
-// processes returns what stat says of each running process after its name: state, parent, group
-// and more. Zombies do not run, and this process does not count.
+// processes returns what stat says of each running process after its name: state, parent, group,
+// session and more. Zombies do not run, and this process does not count.
 func processes() map[int][]string {
 	return list(func(state string) bool { return state != "Z" && state != "X" })
 }
@@ -95,7 +95,7 @@ func list(in func(state string) bool) map[int][]string {
 		}
 		stat, err := os.ReadFile("/proc/" + e.Name() + "/stat")
 		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // the name is in parentheses
-		if err == nil && len(fields) > 2 && in(fields[0]) {
+		if err == nil && len(fields) > 19 && in(fields[0]) {
 			list[pid] = fields
 		}
 	}

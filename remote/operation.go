@@ -215,5 +215,5 @@ func (c *call) process(owner string) string {
 	case ok && own[0] == '/':
 		return own[1:]
 	}
-	return "another"
+	return board.AnotherOwner
 }

@@ -302,7 +302,7 @@ func (k *caller) isMistyped(e action, l *board.LostError) bool {
 func (t *Tools) missing() error {
 	return &refusal{
 		what: "Not done.", state: "Nothing was read or written.",
-		why: "No board can be used here: " + inline(t.o.Missing.Error(), 1000) + ".", next: "Tell the person at your client, then end your turn.",
+		why: "No board can be used here: " + inline(t.o.Missing.Error(), 1000) + ".", next: "Tell the person at your client to mend that, and then to reconnect this MCP server. End your turn.",
 		code: "no_board", err: t.o.Missing,
 	}
 }

@@ -127,7 +127,7 @@ func leftText(q board.Question) string {
 	if q.Claim.IsZero() {
 		return "its asker has left, so nobody waits for the answer"
 	}
-	return fmt.Sprintf("its asker has left, so the next worker of %v gets the answer", q.Claim.Task)
+	return fmt.Sprintf("its asker has left, so the next worker of %v, if there is one, gets the answer", q.Claim.Task)
 }
 
 // maxTurns is how many earlier questions of a conversation are shown.

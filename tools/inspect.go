@@ -30,8 +30,10 @@ func (t *Tools) judging(ctx context.Context, h *board.Handout) (lines []string) 
 		return nil
 	}
 	command, why := t.o.Inspector.Command()
-	switch {
-	case h.CheckWaived():
+	switch tree, waived := h.CheckWaived(); {
+	case waived && tree != "" && command != "":
+		lines = append(lines, "A person has accepted the work that the last attempt left, without the check: report it as it is. If files differ, Bossman runs "+inline(command, 300)+".")
+	case waived:
 	case command != "":
 		lines = append(lines, "At the report Bossman runs "+inline(command, 300)+".")
 	case why != "":
@@ -193,10 +195,10 @@ func (t *Tools) judge(ctx context.Context, k *caller, e action, r *board.Report,
 		seen.remark = "Reviewers are told this: " + same + "."
 	}
 	r.Observed = observed
-	switch {
+	switch tree, waived := d.CheckWaived(); {
 	case p.Policy == board.PolicyTrust || lacksEvidence(d.Task, r.Evidence):
 		return seen, nil
-	case d.CheckWaived():
+	case waived && tree == "": // it cannot be told from other work
 		r.Check = board.CheckWasWaived
 		return seen, nil
 	}
@@ -204,6 +206,12 @@ func (t *Tools) judge(ctx context.Context, k *caller, e action, r *board.Report,
 	res, err := t.waitCheck(ctx, k, h, w, r.Summary)
 	if err != nil {
 		return seen, elsewhere(err)
+	}
+	if res.State == CheckRunning {
+		t.awaitVerdict(pending{k.Actor, h, w})
+	}
+	if t.ended(ctx, h) {
+		return seen, nil // the board says why
 	}
 	switch res.State {
 	case CheckGreen:
@@ -218,11 +226,12 @@ func (t *Tools) judge(ctx context.Context, k *caller, e action, r *board.Report,
 		res.Evidence.Detail = remarked(res.Evidence.Detail, same)
 		r.Observed = append(r.Observed, res.Evidence)
 		seen.tree = res.Tree
+	case CheckWaived:
+		r.Check, seen.tree = board.CheckWasWaived, res.Tree
 	case CheckUntrusted:
 		r.Check = board.CheckNotAccepted
 		seen.remark = "The project's check was not run, because no person has accepted it: " + visible.Line(res.Reason)
 	case CheckRunning:
-		t.awaitVerdict(pending{k.Actor, h, w})
 		return inspection{not: checkRunning(h, res)}, nil
 	case CheckStopped:
 		return seen, &refusal{
@@ -231,7 +240,7 @@ func (t *Tools) judge(ctx context.Context, k *caller, e action, r *board.Report,
 			next: "Next: " + repeat() + "; if another check hangs, ask a person to end its process.",
 		}
 	case CheckChanged:
-		out, err := t.b.Checked(ctx, k.Actor, h, board.CheckRun{Command: res.Command, Run: res.Run, Reason: "these files changed while it ran: " + inlineList(res.Loose, 1000)})
+		out, err := t.b.Checked(ctx, k.Actor, h, board.CheckRun{Command: res.Command, Run: res.Run, Tree: res.Tree, Reason: "these files changed while it ran: " + inlineList(res.Loose, 1000)})
 		if err != nil {
 			return seen, err
 		}
@@ -245,7 +254,7 @@ func (t *Tools) judge(ctx context.Context, k *caller, e action, r *board.Report,
 		}
 	case CheckRed, CheckNotJudged:
 		out, err := t.b.Checked(ctx, k.Actor, h, board.CheckRun{
-			Command: res.Command, Red: res.State == CheckRed, Reason: res.Reason, Tail: res.Tail, Run: res.Run,
+			Command: res.Command, Red: res.State == CheckRed, Reason: res.Reason, Tail: res.Tail, Run: res.Run, Tree: res.Tree,
 		})
 		if err != nil {
 			return seen, err
@@ -344,6 +353,15 @@ func mayBeAccepted(d board.Dossier, h board.Handle) bool {
 	return last.Cause == "" || last.Cause == board.CauseExpired || last.Cause == board.CauseLeft
 }
 
+// ended reports whether the board accepts no report under a claim any more. If the board cannot be
+// asked, it does not.
+func (t *Tools) ended(ctx context.Context, h board.Handle) bool {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	d, err := t.b.Get(ctx, h.Task, 1)
+	return err == nil && !mayBeAccepted(d, h)
+}
+
 // lacksEvidence reports whether the board will refuse a report because evidence is
 // missing that no check brings.
 func lacksEvidence(t board.Task, sent []board.Evidence) bool {
@@ -378,10 +396,13 @@ func (t *Tools) waitCheck(ctx context.Context, k *caller, h board.Handle, w boar
 			resume()
 		}
 	}()
-	return t.o.Inspector.Check(ctx, w, wait, func(took time.Duration, behind string) {
+	return t.o.Inspector.Check(ctx, w, wait, func(took time.Duration, behind string) bool {
 		if resume == nil { // a report that has no check to wait for keeps its turn
 			resume = k.wait(wait)
-			return
+			return true
+		}
+		if t.ended(ctx, h) {
+			return false
 		}
 		if time.Since(began) >= traceAfter { // this process may not live to its end
 			t.trace(ctx, k.Actor, h, summary, underWay)
@@ -393,6 +414,7 @@ func (t *Tools) waitCheck(ctx context.Context, k *caller, h board.Handle, w boar
 			}
 			k.call.Progress(time.Since(began).Seconds(), 0, text)
 		}
+		return true
 	})
 }
 

@@ -43,9 +43,9 @@ type Inspector interface {
 	// Check runs the project's check on the work as it is now, or joins the run of it
 	// that is under way, and waits for d at most. It calls waiting when it begins to wait,
 	// which it does not without a check, and then every few seconds with the time that the
-	// check has run, or, until it begins, with what it waits for. The error may be a
-	// *board.PlaceError.
-	Check(ctx context.Context, w board.Work, d time.Duration, waiting func(took time.Duration, behind string)) (CheckResult, error)
+	// check has run, or, until it begins, with what it waits for; if that returns false, the
+	// run is stopped. The error may be a *board.PlaceError.
+	Check(ctx context.Context, w board.Work, d time.Duration, waiting func(took time.Duration, behind string) bool) (CheckResult, error)
 	// Command is the check that will run at a report, empty if there is none. why says why
 	// one that is configured will not run.
 	Command() (command, why string)
@@ -80,6 +80,7 @@ const (
 	CheckNone      CheckState = "none"       // no check is configured
 	CheckUntrusted CheckState = "untrusted"  // one is, but no person has accepted it
 	CheckGreen     CheckState = "green"      // it found the work good
+	CheckWaived    CheckState = "waived"     // a person has accepted the work without it
 	CheckRed       CheckState = "red"        // it found a fault
 	CheckNotJudged CheckState = "not_judged" // it could not run, or did not end
 	CheckChanged   CheckState = "changed"    // files changed while it ran

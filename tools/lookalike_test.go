@@ -1,6 +1,7 @@
 package tools_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -28,6 +29,9 @@ func TestLookAlikes(t *testing.T) {
 	}
 	var want []string
 	synctest.Test(t, func(t *testing.T) { want = readAll(t, plain) })
+	if text := strings.Join(want, "\n"); !strings.Contains(text, "/x word3") || !strings.Contains(text, "x word1") {
+		t.Errorf("nobody reads where the work is:\n%s", text)
+	}
 	for i := 0; i < len(all); i += fields {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
@@ -58,6 +62,9 @@ func readAll(t *testing.T, texts []string) (read []string) {
 	}
 	p := board.Project{Slug: "web", Policy: board.PolicyReview, Skills: []string{word()}}
 	o := setup{Piped: true}
+	o.Where = func(context.Context) board.Where { // any client's word
+		return board.Where{Host: "x " + texts[1], Clone: "x " + texts[2], Dir: "/x " + texts[3], Client: "x " + texts[4], Head: "3f2c1ab99"}
+	}
 	s := newFixture(t, p, o, mcp.Newest)
 	keep := func(text string) {
 		read = append(read, handle.ReplaceAllString(text, "CLAIM"))

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,7 +69,7 @@ func next(ctx context.Context, t *Tools, k *caller, in nextInput) (*answer, erro
 	unnamed := in.Worker == "" && t.piped()
 	if (in.Worker == "" || in.Worker == "new") && !t.piped() {
 		asked := k.request()
-		w.Session = asked.String()
+		w.Session = cmp.Or(asked.String(), w.Session)
 		unheard, err := k.unheard(ctx, held, asked)
 		if err != nil {
 			return nil, k.refuse(e, err)

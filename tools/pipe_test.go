@@ -224,7 +224,7 @@ func (slowCheck) Verify(context.Context, board.Work, []board.Evidence) ([]board.
 	return nil, nil, nil
 }
 
-func (c slowCheck) Check(ctx context.Context, _ board.Work, d time.Duration, waiting func(time.Duration, string)) (tools.CheckResult, error) {
+func (c slowCheck) Check(ctx context.Context, _ board.Work, d time.Duration, waiting func(time.Duration, string) bool) (tools.CheckResult, error) {
 	if c.takes == 0 {
 		return tools.CheckResult{State: tools.CheckNone}, nil
 	}
@@ -260,7 +260,7 @@ func TestPipe_waitingForCheck(t *testing.T) {
 // queuedCheck is an Inspector whose check waits for another one.
 type queuedCheck struct{ slowCheck }
 
-func (queuedCheck) Check(context.Context, board.Work, time.Duration, func(time.Duration, string)) (tools.CheckResult, error) {
+func (queuedCheck) Check(context.Context, board.Work, time.Duration, func(time.Duration, string) bool) (tools.CheckResult, error) {
 	return tools.CheckResult{State: tools.CheckRunning, Behind: "it waits for another check on this machine", Command: "make test"}, nil
 }
 

@@ -30,6 +30,30 @@ func (t *Tools) record(ctx context.Context, k *caller, h board.Handle, r *board.
 	return t.b.Done(ctx, k.Actor, h, *r)
 }
 
+// recordFailure records that a task could not be done, after its state is stored, so that the board
+// knows where it is. If it cannot be stored, the board knows where it was seen last.
+func (t *Tools) recordFailure(ctx context.Context, k *caller, h board.Handle, f board.Failure) (board.Outcome, error) {
+	if t.o.Keep == nil {
+		return t.b.Fail(ctx, k.Actor, h, f)
+	}
+	t.recording.Lock()
+	defer t.recording.Unlock()
+	d, err := t.b.Get(ctx, h.Task, 1)
+	if err != nil {
+		return board.Outcome{}, err
+	}
+	if mayBeAccepted(d, h) {
+		at, _, err := t.o.Keep(ctx, f.Where, "", f.Reason)
+		if err != nil {
+			t.o.Logger.Warn("the state of a task that failed could not be stored", "task", h.Task, "err", err)
+		} else {
+			at.Client = f.Where.Client
+			f.Where = at
+		}
+	}
+	return t.b.Fail(ctx, k.Actor, h, f)
+}
+
 // store stores the state that a report is about, and adds to the report where it is.
 func (t *Tools) store(ctx context.Context, d board.Dossier, r *board.Report, tree string) error {
 	at, seen, err := t.o.Keep(ctx, r.Where, tree, r.Summary)

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -86,7 +87,7 @@ func done(ctx context.Context, t *Tools, k *caller, in doneInput) (*answer, erro
 		return nil, k.refuse(e, err)
 	}
 	t.accepted(ctx, out, r)
-	a := t.doneAnswer(out)
+	a := t.doneAnswer(ctx, h, out)
 	if r.Where.Uncommitted > 0 && t.o.Inspector != nil {
 		a.tell(capital(notCommitted(r.Where.Uncommitted, r.Where.Branch)) + ".")
 	}
@@ -114,10 +115,13 @@ func (t *Tools) lateNews(h board.Handle, o board.Outcome, follow string) (lines 
 }
 
 // doneAnswer says what a report of success changed.
-func (t *Tools) doneAnswer(o board.Outcome) *answer {
+func (t *Tools) doneAnswer(ctx context.Context, h board.Handle, o board.Outcome) *answer {
 	s := fmt.Sprintf("%v is done.", o.Task)
 	if o.Status == board.InReview {
 		s = fmt.Sprintf("Recorded. %v is now in review; your claim has ended.", o.Task)
+	}
+	if o.Again {
+		s = cmp.Or(t.rejected(ctx, h), s)
 	}
 	if o.Late {
 		s += " Your lease had expired; the report was accepted because nobody else had started."
@@ -133,6 +137,20 @@ func (t *Tools) doneAnswer(o board.Outcome) *answer {
 	}
 	s += " " + t.onward(o.Worker)
 	return &answer{text: s, result: wireOutcomeOf(o)}
+}
+
+// rejected says that the report of an attempt was rejected, empty if it was not.
+func (t *Tools) rejected(ctx context.Context, h board.Handle) string {
+	d, err := t.b.Get(ctx, h.Task, 100)
+	if err != nil {
+		return ""
+	}
+	for _, e := range d.Events {
+		if e.Kind == board.EventRejected && e.Detail.Attempt == h.Attempt {
+			return fmt.Sprintf("It was recorded, and rejected by %s: %s. %v is %s now.", eventAuthor(e), inline(e.Detail.Text, 240), h.Task, d.Task.State())
+		}
+	}
+	return ""
 }
 
 var reportTaskFailed = &definition{
@@ -169,7 +187,7 @@ func fail(ctx context.Context, t *Tools, k *caller, in struct {
 		return nil, k.refuse(e, placeholderError("reason"))
 	}
 	at, _ := t.place(ctx, k, h, in.Branch)
-	out, err := t.b.Fail(ctx, k.Actor, h, board.Failure{Kind: in.Kind, Reason: in.Reason, DoNotRepeat: in.DoNotRepeat, Where: at})
+	out, err := t.recordFailure(ctx, k, h, board.Failure{Kind: in.Kind, Reason: in.Reason, DoNotRepeat: in.DoNotRepeat, Where: at})
 	if err != nil {
 		return nil, k.refuse(e, err)
 	}

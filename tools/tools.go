@@ -36,10 +36,10 @@ type Options struct {
 	Where func(ctx context.Context) board.Where
 	// Inspector looks at the work. Nil: it cannot be seen from here.
 	Inspector Inspector
-	// Keep stores the state that a report of done is about before the board records the report. at is
+	// Keep stores the state that a report is about before the board records the report. at is
 	// its place, zero if that was not looked at, and tree what the check has judged, empty if there
 	// was none. It returns the place to record, with the commit that has the state, and what is to be
-	// said of it. If it fails, the report is refused. Nil: nothing is stored.
+	// said of it. If it fails, a report of done is refused. Nil: nothing is stored.
 	Keep func(ctx context.Context, at board.Where, tree, summary string) (board.Where, board.Evidence, error)
 	// CheckWait is how long a report waits for its check; default 45 s.
 	CheckWait time.Duration

@@ -137,7 +137,7 @@ func (t *Tools) awaitVerdicts(ctx context.Context) {
 			return
 		case p := <-t.pendings:
 			wg.Go(func() {
-				res, err := t.o.Inspector.Check(ctx, p.work, maxVerdictWait, func(time.Duration, string) {})
+				res, err := t.o.Inspector.Check(ctx, p.work, maxVerdictWait, func(time.Duration, string) bool { return !t.ended(ctx, p.claim) })
 				t.mu.Lock()
 				delete(t.awaited, p.claim)
 				told := t.reporting[p.claim] > 0 || res.Run != "" && t.heard[p.claim] == res.Run

@@ -18,11 +18,12 @@ type longCheck struct {
 	slowCheck
 	state tools.CheckState
 
-	mu    sync.Mutex
-	begun time.Time
+	mu      sync.Mutex
+	begun   time.Time
+	stopped int
 }
 
-func (c *longCheck) Check(ctx context.Context, _ board.Work, d time.Duration, waiting func(time.Duration, string)) (tools.CheckResult, error) {
+func (c *longCheck) Check(ctx context.Context, _ board.Work, d time.Duration, waiting func(time.Duration, string) bool) (tools.CheckResult, error) {
 	c.mu.Lock()
 	if c.begun.IsZero() {
 		c.begun = time.Now()
@@ -31,8 +32,13 @@ func (c *longCheck) Check(ctx context.Context, _ board.Work, d time.Duration, wa
 	c.mu.Unlock()
 	res := tools.CheckResult{State: tools.CheckRunning, Command: "make test", Run: "r1"}
 	waiting(0, "")
-	for deadline := time.Now().Add(d); ; waiting(time.Second, "") {
+	goOn := true
+	for deadline := time.Now().Add(d); ; goOn = waiting(time.Second, "") {
 		switch now := time.Now(); {
+		case !goOn:
+			c.stopped++
+			res.State, res.Reason = tools.CheckStopped, "it was stopped"
+			return res, nil
 		case !now.Before(end):
 			res.State, res.Reason = c.state, "exit status 1"
 			res.Evidence = board.Evidence{Kind: board.EvidenceTests, Ref: "make test", Detail: "exit 0"}
@@ -100,6 +106,34 @@ func TestTrace_longCheck(t *testing.T) {
 					t.Errorf("web-1 is %s", d.Task.Status)
 				}
 			})
+		})
+	}
+}
+
+// The check of an attempt that has ended is stopped, also after the call that began it, and the
+// worker is not told that it still holds the task.
+func TestTrace_endedDuringCheck(t *testing.T) {
+	for _, after := range []time.Duration{12 * time.Second, 50 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newFixture(t, web, setup{}, mcp.Newest)
+			look := &longCheck{slowCheck: slowCheck{time.Hour}, state: tools.CheckGreen}
+			p := s.pipe(setup{Inspector: look})
+			p.say(tool(1, "create_task", `{"title":"One","description":"x"}`), method(2, "getNextTask", `{}`))
+			p.answered(time.Second, 1, 2)
+			p.say(method(3, "reportTaskDone", `{"taskId":"web-1","result":"the login"}`))
+			time.Sleep(after)
+			if _, err := s.b.Cancel(t.Context(), ada, board.ID{Project: "web", No: 1}, "not wanted", board.DependentsKeep); err != nil {
+				t.Fatal(err)
+			}
+			got := p.answered(6*time.Second, 1, 2, 3)[3]
+			if after < 45*time.Second && (strings.Contains(got, "You still hold") || !strings.Contains(got, "cancelled")) {
+				t.Errorf("the report of a task that was cancelled after %v: %s", after, got)
+			}
+			look.mu.Lock()
+			defer look.mu.Unlock()
+			if look.stopped != 1 {
+				t.Errorf("the check of a task that was cancelled after %v was stopped %d times", after, look.stopped)
+			}
 		})
 	}
 }

@@ -294,8 +294,9 @@ func (m *model) sweep() {
 	}
 }
 
-// finish sets the final status of a task.
-func (m *model) finish(t *modelTask, s board.Status) {
+// finish sets the final status of a task. Its questions are closed, unless its worker has reported
+// it.
+func (m *model) finish(t *modelTask, s board.Status, reported bool) {
 	t.endReview()
 	t.status, t.cooling, t.cooled, t.reserved = s, false, false, nil
 	if s == board.Done {
@@ -306,7 +307,7 @@ func (m *model) finish(t *modelTask, s board.Status) {
 		}
 	}
 	for _, q := range m.asked {
-		if q.grant.task == t {
+		if q.grant.task == t && !reported {
 			q.open = false
 		}
 	}
@@ -326,7 +327,7 @@ func (m *model) finish(t *modelTask, s board.Status) {
 // free ends a ready task whose children are done.
 func (m *model) free(t *modelTask) {
 	if m.ready(t) && t.done > 0 {
-		m.finish(t, board.Done)
+		m.finish(t, board.Done, true)
 	}
 }
 
@@ -363,7 +364,7 @@ func (m *model) reported(g *modelGrant) {
 		t.status = board.InReview
 		return
 	}
-	m.finish(t, board.Done)
+	m.finish(t, board.Done, true)
 }
 
 // answered closes a question.
@@ -402,7 +403,7 @@ func (m *model) cancel(t *modelTask, how board.Dependents) {
 			}
 		}
 	}
-	m.finish(t, board.Cancelled)
+	m.finish(t, board.Cancelled, false)
 	if how == board.DependentsCancel {
 		for _, d := range dependents {
 			if !d.status.Terminal() {

@@ -153,6 +153,18 @@ var rulePeople = group{"what people decide", []test{
 		f.ok(err)
 		x.done(x.take(id), tests)
 	}},
+	{"only a person answers what a failure asks people alone", func(f *fixture) {
+		x, y := f.agent("x"), f.agent("y")
+		id := x.create("a")
+		out, err := f.board.Fail(f.ctx, x.actor, x.take(id), board.Failure{Kind: board.FailBlocked, Reason: "go on?", HumanOnly: true})
+		f.ok(err)
+		_, err = f.board.Answer(f.ctx, y.actor, out.Question, "yes")
+		f.is("an agent's answer", err, board.ErrDenied)
+		f.status(id, board.Waiting)
+		_, err = f.board.Answer(f.ctx, ada, out.Question, "yes")
+		f.ok(err)
+		f.status(id, board.Pending)
+	}},
 	{"a person's own act closes the questions for people", func(f *fixture) {
 		id, other := f.create("a"), f.create("b")
 		x, y := f.agent("x"), f.agent("y")

@@ -150,15 +150,31 @@ var ruleQuestions = group{"questions", []test{
 		_, err = f.board.Answer(f.ctx, ada, 99, "x")
 		f.is("no question", err, board.ErrNotFound)
 	}},
-	{"the questions of an ended task are withdrawn", func(f *fixture) {
+	{"people still get a question whose worker reports done without the answer", func(f *fixture) {
+		x := f.agent("x")
+		id := f.create("a")
+		h := x.take(id)
+		q := x.ask(h, func(n *board.NewQuestion) { n.Blocking = new(false) })
+		x.done(h)
+		in, err := f.board.Inbox(f.ctx, project)
+		f.ok(err)
+		f.equal("questions", len(in.Open), 1)
+		f.equal("question", words(in.Open[0].Question.ID, in.Open[0].Done), words(q.ID, true))
+		got, err := f.board.Answer(f.ctx, ada, q.ID, "red")
+		f.ok(err)
+		f.equal("state", got.State, board.QuestionAnswered)
+		f.status(id, board.Done)
+	}},
+	{"the questions of a task that people end are withdrawn", func(f *fixture) {
 		a, b := f.create("a"), f.create("b")
 		x, y := f.agent("x"), f.agent("y")
 		ha, hb := x.take(a), y.take(b)
 		qa := x.ask(ha, func(n *board.NewQuestion) { n.Blocking = new(false) })
 		qb := y.ask(hb)
 		y.park(qb.ID)
-		x.done(ha)
-		_, err := f.board.Cancel(f.ctx, ada, b, "", board.DependentsKeep)
+		_, err := f.board.MarkDone(f.ctx, ada, a, "", false)
+		f.ok(err)
+		_, err = f.board.Cancel(f.ctx, ada, b, "", board.DependentsKeep)
 		f.ok(err)
 		for _, id := range []board.QuestionID{qa.ID, qb.ID} {
 			q, err := f.board.Question(f.ctx, id)

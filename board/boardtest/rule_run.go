@@ -66,6 +66,9 @@ var ruleRuns = group{"runs", []test{
 		for _, bad := range []board.Run{{Claim: h}, {Claim: h, Agent: "a\x00"}, {Claim: h, Agent: "a", Cost: -1}, {Claim: h, Agent: "a", Session: strings.Repeat("s", 300)}} {
 			f.is("run", f.board.Record(f.ctx, x.actor, bad), board.ErrInvalid)
 		}
+		for _, session := range []string{`-cnotify=["touch","/tmp/x"]`, "--mcp-config=/tmp/x", "a b", "a;b", "../a", "é"} {
+			f.is("session "+session, f.board.Record(f.ctx, x.actor, board.Run{Claim: h, Agent: "codex", Session: session}), board.ErrInvalid)
+		}
 		for _, bad := range []board.LogPart{{No: 0, Text: "x"}, {No: 1}, {No: 1, Text: strings.Repeat("x", board.MaxLogPart+1)}, {No: 1, Text: "\xff"}} {
 			f.is("part", f.board.Record(f.ctx, x.actor, board.Run{Claim: h, Agent: "a"}, bad), board.ErrInvalid)
 		}

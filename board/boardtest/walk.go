@@ -264,9 +264,9 @@ func (w *walker) ask() {
 func (w *walker) park() {
 	q := pick(w, "question", w.asked)
 	_, parked, err := w.f.board.Park(w.ctx(), q.grant.agent.actor, q.id)
-	if !q.open {
+	if !q.open || q.grant.task.status == board.Done {
 		if err != nil || parked {
-			w.Fatalf("park of a closed question = %v, %v, want false", parked, err)
+			w.Fatalf("park of a closed question, or of one whose task is done = %v, %v, want false", parked, err)
 		}
 		return
 	}
@@ -370,7 +370,7 @@ func (w *walker) markDone() {
 	if t.claim != nil {
 		w.end(t, board.CauseClosed)
 	}
-	w.finish(t, board.Done)
+	w.finish(t, board.Done, false)
 }
 
 func (w *walker) edit() {

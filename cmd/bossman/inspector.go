@@ -126,7 +126,7 @@ func placeError(err error) error {
 const checkNotice = 5 * time.Second
 
 // Check implements tools.Inspector.
-func (i inspector) Check(ctx context.Context, w board.Work, d time.Duration, waiting func(took time.Duration, behind string)) (tools.CheckResult, error) {
+func (i inspector) Check(ctx context.Context, w board.Work, d time.Duration, waiting func(took time.Duration, behind string) bool) (tools.CheckResult, error) {
 	if c, _, err := i.InForce(i.Home()); err == nil && c != nil {
 		waiting(0, "")
 	}
@@ -147,8 +147,9 @@ func (i inspector) Check(ctx context.Context, w board.Work, d time.Duration, wai
 		if left <= 0 {
 			break
 		}
-		if v, ok = run.Wait(ctx, min(left, notice)); !ok {
-			waiting(run.Ran())
+		if v, ok = run.Wait(ctx, min(left, notice)); !ok && !waiting(run.Ran()) {
+			run.Stop()
+			v, ok = run.Wait(ctx, 0)
 		}
 	}
 	if !ok {
@@ -162,6 +163,8 @@ func (i inspector) Check(ctx context.Context, w board.Work, d time.Duration, wai
 			return tools.CheckResult{}, placeError(err)
 		}
 		res.State = tools.CheckGreen
+	case check.Waived:
+		res.State = tools.CheckWaived
 	case check.Red:
 		res.State, res.Reason = tools.CheckRed, fmt.Sprintf("exit status %d", v.Exit)
 	case check.Changed:

@@ -49,7 +49,11 @@ func (a *app) open(ctx context.Context) (*openBoard, error) {
 	if err != nil {
 		return nil, err
 	}
-	return a.openWith(ctx, s, nil)
+	o, err := a.openWith(ctx, s, nil)
+	if refused := a.RefuseJob(); err == nil && refused != nil {
+		o.Board = access.AsWorker(o.Board, refused)
+	}
+	return o, err
 }
 
 // openWith opens the board that settings name. adopt, if not nil, changes the project that

@@ -25,9 +25,6 @@ func (a *app) resumeCommand() *cobra.Command {
 
 func (a *app) setPaused(cmd *cobra.Command, paused bool) error {
 	ctx := cmd.Context()
-	if err := a.RefuseJob("leave it to the person"); err != nil {
-		return err
-	}
 	o, slug, err := a.openProject(ctx)
 	if err != nil {
 		return err

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/bossman-dev/bossman/board"
@@ -14,7 +16,7 @@ import (
 // once: silent FILE 47m left.
 func silent(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
-		ts.Fatalf("usage: silent FILE DURATION [left|OWNER]")
+		ts.Fatalf("usage: silent FILE DURATION [left|OWNER [SESSION]]")
 	}
 	ago, err := time.ParseDuration(args[1])
 	ts.Check(err)
@@ -30,7 +32,14 @@ func silent(ts *testscript.TestScript, neg bool, args []string) {
 		owner = args[2]
 	}
 	store.Attend(owner)
-	_, err = b.Next(ctx, board.Actor{Principal: "local", Owner: owner}, board.Wish{Projects: []string{"web"}})
+	wish := board.Wish{Projects: []string{"web"}}
+	if len(args) > 3 { // a session of a client in the repository
+		wish.Session = args[3]
+		wish.Where.Dir = filepath.Dir(filepath.Dir(filepath.Dir(ts.MkAbs(args[0]))))
+		wish.Where.Host, err = os.Hostname()
+		ts.Check(err)
+	}
+	_, err = b.Next(ctx, board.Actor{Principal: "local", Owner: owner}, wish)
 	ts.Check(err)
 	if len(args) > 2 && args[2] == "left" {
 		ts.Check(b.Leave(ctx, owner))

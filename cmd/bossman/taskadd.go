@@ -26,9 +26,6 @@ func (a *app) taskAdd() *cobra.Command {
 			if title == "" && f.description == "" {
 				return console.Usagef("a task needs a title: bossman task add TITLE")
 			}
-			if err := a.RefuseJob("add --draft: a lead starts it"); err != nil && !f.draft {
-				return err
-			}
 			o, slug, err := a.openProject(ctx)
 			if err != nil {
 				return err

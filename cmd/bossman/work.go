@@ -89,8 +89,10 @@ func (o *openBoard) seat(dir, common string, runner *check.Runner, notify *notif
 			var calls atomic.Int32
 			server.Use(func(next mcp.Handler) mcp.Handler {
 				return func(ctx context.Context, r *mcp.Request) (mcp.Result, error) {
-					calls.Add(1)
-					defer calls.Add(-1)
+					if r.Method != "subscriptions/listen" { // that one stays open, whatever its agent does
+						calls.Add(1)
+						defer calls.Add(-1)
+					}
 					return next(ctx, r)
 				}
 			})

@@ -25,21 +25,29 @@ type acpAgent struct {
 	mode string
 	// meta is what only this agent understands, for a new session.
 	meta func(project bool) map[string]any
+	// titled is set if the title of a call says what it does: the command itself.
+	titled bool
 	// reads are files of a repository with which it runs programs, or sends its key elsewhere,
-	// before a model has read a word. It cannot be told to leave them alone.
+	// before a model has read a word, or without asking. It cannot be told to leave them alone.
 	reads []string
+	// above are files that it also reads in all directories above.
+	above []string
 }
 
 // acpAgents are those that have a name here.
 var acpAgents = []acpAgent{
 	{
-		name: "gemini", mode: "autoEdit", reads: []string{".gemini", ".env"},
+		name: "gemini", mode: "autoEdit", titled: true, reads: []string{".gemini", ".env"}, above: []string{".gemini/.env", ".env"},
 		// In a directory that it does not trust it uses no MCP server.
 		command: []string{"gemini", "--acp", "--skip-trust", "--allowed-mcp-server-names", "bossman", "--allowed-tools", "mcp_bossman_*"},
 	},
 	{name: "opencode", command: []string{"opencode", "acp"}, reads: []string{".opencode", "opencode.json", "opencode.jsonc"}},
 	{
-		name: "copilot", reads: []string{".github/copilot", ".github/hooks", ".github/mcp.json", ".mcp.json"},
+		name: "copilot",
+		reads: []string{
+			".github/copilot", ".github/hooks", ".github/mcp.json", ".mcp.json", ".vscode/mcp.json", ".github/lsp.json", ".lsp.json", "lsp.json",
+			".github/extensions", ".github/agents", ".claude/agents", ".claude/settings.json", ".claude/settings.local.json",
+		},
 		command: []string{"copilot", "--acp", "--allow-tool=bossman", "--allow-tool=write"},
 	},
 	{name: "claude-acp", command: []string{"claude-agent-acp"}, mode: "acceptEdits", meta: claudeMeta},
@@ -105,10 +113,8 @@ func (a *acp) Name() string { return a.name }
 func (a *acp) Tools() bool { return true }
 
 func (a *acp) Start(j Job) (Session, error) {
-	for _, name := range a.reads {
-		if _, err := os.Lstat(filepath.Join(j.Dir, name)); err == nil && !a.o.Project {
-			return nil, fmt.Errorf("the repository has %s, with which %s can run programs of the repository; --project-settings accepts that", name, a.name)
-		}
+	if what := a.found(j.Dir); what != "" && !a.o.Project {
+		return nil, fmt.Errorf("%s, with which %s can run programs of the repository or send its key elsewhere; --project-settings accepts that", what, a.name)
 	}
 	cmd := exec.Command(a.o.Command[0], a.o.Command[1:]...)
 	cmd.Dir, cmd.Env = j.Dir, withoutClaude(j.Env)
@@ -126,6 +132,34 @@ func (a *acp) Start(j Job) (Session, error) {
 	return s, nil
 }
 
+// found says which of the files is there that the agent reads in a worktree, or above it: whole
+// directories may have come in an archive. It is empty if there is none.
+func (a *acp) found(dir string) string {
+	for _, name := range a.reads {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
+			return "the repository has " + name
+		}
+	}
+	var own os.FileInfo // what is in the home, is the user's own
+	if home, err := os.UserHomeDir(); err == nil {
+		own, _ = os.Stat(home)
+	}
+	for up := filepath.Dir(dir); len(a.above) > 0; up = filepath.Dir(up) {
+		for _, name := range a.above {
+			if _, err := os.Lstat(filepath.Join(up, name)); err != nil {
+				continue
+			}
+			if at, _ := os.Stat(up); !os.SameFile(at, own) {
+				return fmt.Sprintf("there is %q", filepath.Join(up, name))
+			}
+		}
+		if up == filepath.Dir(up) {
+			break
+		}
+	}
+	return ""
+}
+
 // acpVersion is the version of the protocol.
 const acpVersion = 1
 
@@ -138,6 +172,7 @@ type acpSession struct {
 	// began is set at the first sign of work, and said is the message that is being said.
 	began bool
 	said  acpMessage
+	calls notes[acpCall]
 	// used is what the session has used so far.
 	used Usage
 
@@ -326,6 +361,7 @@ func (s *acpSession) notice(m rpcMessage) {
 	if !ok {
 		return
 	}
+	s.keep(u)
 	switch {
 	case u.message():
 		if !s.said.add(u) {
@@ -333,7 +369,7 @@ func (s *acpSession) notice(m rpcMessage) {
 			s.said.add(u)
 		}
 		s.work("")
-	case u.Kind == "tool_call":
+	case u.Update == "tool_call":
 		s.flush()
 		s.work("calls " + u.Title)
 	case u.work():
@@ -342,6 +378,23 @@ func (s *acpSession) notice(m rpcMessage) {
 		}
 		s.work("")
 	}
+}
+
+// keep notes what is told about a call until it is over.
+func (s *acpSession) keep(u acpUpdate) {
+	call := u.acpCall
+	switch u.Update {
+	case "tool_call":
+	case "tool_call_update":
+		call = s.calls[u.ID].then(call)
+	default:
+		return
+	}
+	if u.over() || call.size() > maxNote {
+		delete(s.calls, u.ID)
+		return
+	}
+	s.calls.note(u.ID, call)
 }
 
 // usage is what the session has used so far, nil if the agent does not tell.
@@ -373,7 +426,7 @@ func (s *acpSession) request(m rpcMessage) {
 		s.refuse(m)
 		return
 	}
-	p, ok := readPermission(m.Params)
+	p, ok := readPermission(m.Params, s.calls)
 	if !ok {
 		s.answer(m, acpCancelled)
 		return
@@ -383,7 +436,7 @@ func (s *acpSession) request(m rpcMessage) {
 	s.turns.Lock()
 	s.asked[a] = true
 	s.turns.Unlock()
-	s.events <- Event{Kind: Asks, Permission: &Permission{Tool: p.tool(), Use: p.use(), Answer: func(d Decision, note string) {
+	s.events <- Event{Kind: Asks, Permission: &Permission{Tool: p.tool(), Use: p.use(), Vague: p.vague(s.agent.titled), Answer: func(d Decision, note string) {
 		if d == No {
 			s.turns.Lock()
 			s.notes = append(s.notes, note)

@@ -4,10 +4,15 @@ package agent
 
 import (
 	"bytes"
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/bossman-dev/bossman/proc"
 )
 
 // TestACP_permission: each agent asks for something, is refused with words, and goes on. Those that
@@ -127,16 +132,106 @@ func TestACP_project(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	if err := os.Symlink("/nowhere", filepath.Join(dir, "opencode.json")); err != nil {
+	home := t.TempDir()
+	link := filepath.Join(t.TempDir(), "home")
+	if err := os.Symlink(home, link); err != nil {
 		t.Fatal(err)
 	}
-	a, err := ACP(ACPOptions{Name: "opencode", Command: []string{self}})
-	if err != nil {
-		t.Fatal(err)
+	t.Setenv("HOME", link) // as worktrees are not named
+	for _, tc := range []struct{ agent, file, want string }{
+		{"opencode", "slot/opencode.json", "the repository has opencode.json, with which"},
+		{"gemini", "slot/.env", "the repository has .env, with which"},
+		{"gemini", ".env", "/pkg/web.worktrees/.env\", with which"},
+		{"gemini", "../.env", "/pkg/.env\", with which"},
+		{"gemini", "../../.gemini/.env", "started"}, // in the home
+		{"copilot", ".env", "started"},
+		{"copilot", "slot/lsp.json", "the repository has lsp.json, with which"},
+		{"copilot", "slot/.github/lsp.json", "the repository has .github/lsp.json, with which"},
+		{"copilot", "slot/.github/extensions", "the repository has .github/extensions, with which"},
+		{"copilot", "slot/.github/agents", "the repository has .github/agents, with which"},
+		{"copilot", "slot/.claude/settings.json", "the repository has .claude/settings.json, with which"},
+	} {
+		dir := filepath.Join(home, "pkg", "web.worktrees")
+		file := filepath.Join(dir, tc.file)
+		if err := errors.Join(os.MkdirAll(filepath.Join(dir, "slot"), 0o700), os.MkdirAll(filepath.Dir(file), 0o700), os.Symlink("/nowhere", file)); err != nil {
+			t.Fatal(err)
+		}
+		a, err := ACP(ACPOptions{Name: tc.agent, Command: []string{self}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = a.Start(Job{Dir: filepath.Join(dir, "slot"), Mind: func(*exec.Cmd) (*proc.Minded, error) { return nil, errors.New("started") }})
+		if err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s with %s: %v, want %s", tc.agent, tc.file, err, tc.want)
+		}
+		if err := os.RemoveAll(filepath.Join(home, "pkg")); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if _, err = a.Start(Job{Dir: dir}); err == nil || !strings.Contains(err.Error(), "the repository has opencode.json") {
-		t.Errorf("Start: %v, want the file that is in the way", err)
+}
+
+// TestACP_vague: what an agent asks about is what it has told about that call before. If it has told
+// nothing, that is known.
+func TestACP_vague(t *testing.T) {
+	const open = `{"toolCallId":"c","sessionUpdate":"tool_call","title":"bash","kind":"execute","rawInput":{"cwd":"/web"}}`
+	for _, tc := range []struct {
+		updates []string
+		call    string
+		titled  bool
+		use     string
+		vague   bool
+	}{
+		{updates: []string{open}, call: `{"toolCallId":"c","title":"bash","kind":"other","rawInput":{}}`, use: "bash\n" + `{"cwd":"/web"}`, vague: true},
+		{call: `{"toolCallId":"c","title":"bash","kind":"execute","rawInput":{}}`, use: "bash", vague: true},
+		{call: `{"toolCallId":"c","title":"Run a command","kind":"execute","content":[{"content":{"text":"to look"}}]}`, use: "Run a command\nto look", vague: true},
+		{call: `{"toolCallId":"c","title":"ls","kind":"execute"}`, titled: true, use: "ls"},
+		{
+			updates: []string{open, `{"toolCallId":"c","sessionUpdate":"tool_call_update","rawInput":{"command":"rm -rf ~","workdir":"/"}}`},
+			call:    `{"toolCallId":"c","title":"bash","kind":"execute","rawInput":{}}`, use: "rm -rf ~\n" + `{"workdir":"/"}`,
+		},
+		{
+			updates: []string{`{"toolCallId":"c","sessionUpdate":"tool_call","title":"bash","kind":"execute","rawInput":{"command":"ls"}}`},
+			call:    `{"toolCallId":"d","title":"bash","kind":"execute","rawInput":{}}`, use: "bash", vague: true,
+		},
+		{
+			updates: []string{open, `{"toolCallId":"c","sessionUpdate":"tool_call_update","rawInput":{"command":"ls"}}`, `{"toolCallId":"c","sessionUpdate":"tool_call_update","status":"completed"}`},
+			call:    `{"toolCallId":"c","title":"bash","kind":"execute","rawInput":{}}`, use: "bash", vague: true,
+		},
+		{
+			updates: []string{`{"toolCallId":"c","sessionUpdate":"tool_call","title":"edit","kind":"edit","content":[{"path":"/etc/hosts","newText":"x"}]}`},
+			call:    `{"toolCallId":"c","title":"edit"}`, use: "edit\n/etc/hosts\nx",
+		},
+		{call: `{"toolCallId":"c","title":"edit","kind":"edit"}`, use: "edit", vague: true},
+		{call: `{"toolCallId":"c","title":"deploy","kind":"other","rawInput":{"to":"web"}}`, use: "deploy\n" + `{"to":"web"}`},
+	} {
+		s := &acpSession{}
+		for _, u := range tc.updates {
+			if u, ok := readUpdate([]byte(`{"update":` + u + `}`)); !ok {
+				t.Errorf("%+v is no update", u)
+			} else {
+				s.keep(u)
+			}
+		}
+		p, ok := readPermission([]byte(`{"toolCall":`+tc.call+`}`), s.calls)
+		if !ok || p.use() != tc.use || p.vague(tc.titled) != tc.vague {
+			t.Errorf("%s after %s: %q, vague %t, want %q, %t", tc.call, tc.updates, p.use(), p.vague(tc.titled), tc.use, tc.vague)
+		}
+	}
+}
+
+// TestACP_many: what is kept about calls is bounded.
+func TestACP_many(t *testing.T) {
+	s := &acpSession{}
+	for i := range 10 * maxNotes {
+		u := acpUpdate{Update: "tool_call", acpCall: acpCall{ID: strconv.Itoa(i), Title: "bash"}}
+		s.keep(u)
+		u.Update, u.Input = "tool_call_update", []byte(`{"command":"`+strings.Repeat("x", maxNote)+`"}`)
+		if s.keep(u); i%2 == 0 {
+			s.keep(acpUpdate{Update: "tool_call", acpCall: u.acpCall})
+		}
+		if n := len(s.calls); n > maxNotes {
+			t.Fatalf("%d calls are kept", n)
+		}
 	}
 }
 
@@ -162,7 +257,7 @@ func FuzzACP(f *testing.F) {
 	f.Cleanup(func() { in.Close() })
 	f.Fuzz(func(t *testing.T, line []byte) {
 		st := &stream{pipes: &pipes{in: in}, events: make(chan Event, 8)}
-		s := &acpSession{rpc: newRPC(st, "2.0"), asked: map[*acpAsked]bool{}}
+		s := &acpSession{rpc: newRPC(st, "2.0"), agent: &acp{}, asked: map[*acpAsked]bool{}}
 		s.rpc.request, s.rpc.notice = s.request, s.notice
 		s.Tell("web-4 is yours.")
 		s.take(line)

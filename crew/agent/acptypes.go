@@ -1,6 +1,9 @@
 package agent
 
 import (
+	"cmp"
+	"maps"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -80,11 +83,10 @@ func (f *rpcFault) kind() string {
 
 // acpUpdate is what is read of session/update.
 type acpUpdate struct {
-	Kind    string         `json:"sessionUpdate"`
-	ID      string         `json:"messageId"`
-	Title   string         `json:"title"`
-	Status  string         `json:"status"`
-	Content jsontext.Value `json:"content"`
+	acpCall
+	Update  string `json:"sessionUpdate"`
+	Message string `json:"messageId"`
+	Status  string `json:"status"`
 	// Cost is that of the session so far.
 	Cost struct {
 		Amount   float64 `json:"amount"`
@@ -103,19 +105,22 @@ func readUpdate(params jsontext.Value) (u acpUpdate, ok bool) {
 }
 
 // message reports whether it is a part of what the agent says.
-func (u acpUpdate) message() bool { return u.Kind == "agent_message_chunk" }
+func (u acpUpdate) message() bool { return u.Update == "agent_message_chunk" }
 
 // work reports whether another update is a sign of work: a thought, a plan, the end of a call, a
 // count of tokens. News of a call that goes on is none.
 func (u acpUpdate) work() bool {
-	switch u.Kind {
+	switch u.Update {
 	case "agent_thought_chunk", "plan", "usage_update":
 		return true
 	case "tool_call_update":
-		return u.Status == "completed" || u.Status == "failed"
+		return u.over()
 	}
 	return false
 }
+
+// over reports whether it is about the end of a call.
+func (u acpUpdate) over() bool { return u.Status == "completed" || u.Status == "failed" }
 
 // text is the text of a part of a message.
 func (u acpUpdate) text() string {
@@ -135,10 +140,10 @@ type acpMessage struct {
 
 // add adds a part, and reports whether it belongs to the message.
 func (m *acpMessage) add(u acpUpdate) bool {
-	if m.text != "" && u.ID != m.id {
+	if m.text != "" && u.Message != m.id {
 		return false
 	}
-	m.id = u.ID
+	m.id = u.Message
 	m.text += u.text()
 	if over := len(m.text) - maxLine; over > 0 {
 		m.text = strings.ToValidUTF8(m.text[over:], "")
@@ -164,26 +169,92 @@ func cut(text string, most int) string {
 	return text[:most]
 }
 
+// acpCall is what is read of a call of a tool, in updates and in requests.
+type acpCall struct {
+	ID      string         `json:"toolCallId"`
+	Title   string         `json:"title"`
+	Name    string         `json:"name"`
+	Kind    string         `json:"kind"`
+	Input   jsontext.Value `json:"rawInput"`
+	Content jsontext.Value `json:"content"`
+}
+
+// then is the call with what was told about it later. That it is a command stays, and so do its
+// arguments until there are others that say what it does.
+func (c acpCall) then(later acpCall) acpCall {
+	if c.Kind == "execute" {
+		later.Kind = c.Kind
+	}
+	later.Title, later.Name, later.Kind = cmp.Or(later.Title, c.Title), cmp.Or(later.Name, c.Name), cmp.Or(later.Kind, c.Kind)
+	if isEmpty(later.Content) {
+		later.Content = c.Content
+	}
+	input := c.input()
+	switch {
+	case isEmpty(later.Input):
+		later.Input = c.Input
+	case input != nil && later.input() != nil && !later.does():
+		maps.Copy(input, later.input())
+		later.Input, _ = json.Marshal(input, json.Deterministic(true))
+	}
+	return later
+}
+
+// acpDoes are the names of arguments that say what a command or the like does; others only say where
+// or why.
+var acpDoes = []string{"command", "cmd", "script", "arguments"}
+
+// does reports whether the arguments say what a command does.
+func (c acpCall) does() bool {
+	input := c.input()
+	return slices.ContainsFunc(acpDoes, func(name string) bool { return !isEmpty(input[name]) })
+}
+
+// input are the arguments of the call, nil if the agent does not tell them.
+func (c acpCall) input() (input map[string]jsontext.Value) {
+	_ = json.Unmarshal(c.Input, &input)
+	return input
+}
+
+// size is how much is kept of it.
+func (c acpCall) size() int { return len(c.Title) + len(c.Name) + len(c.Input) + len(c.Content) }
+
+// isEmpty reports whether a value says nothing.
+func isEmpty(value jsontext.Value) bool {
+	switch strings.TrimSpace(string(value)) {
+	case "", "null", `""`, "[]", "{}":
+		return true
+	}
+	return false
+}
+
 // acpPermission is what is read of session/request_permission.
 type acpPermission struct {
-	Call struct {
-		Title   string         `json:"title"`
-		Name    string         `json:"name"`
-		Kind    string         `json:"kind"`
-		Input   jsontext.Value `json:"rawInput"`
-		Content jsontext.Value `json:"content"`
-	} `json:"toolCall"`
+	Call    acpCall `json:"toolCall"`
 	Options []struct {
 		ID   string `json:"optionId"`
 		Kind string `json:"kind"`
 	} `json:"options"`
 }
 
-// readPermission reads the parameters of session/request_permission. One that does not say what
-// it is about is none.
-func readPermission(params jsontext.Value) (p acpPermission, ok bool) {
+// readPermission reads the parameters of session/request_permission, with what was told about calls
+// before. One that does not say what it is about is none.
+func readPermission(params jsontext.Value, calls notes[acpCall]) (p acpPermission, ok bool) {
 	err := json.Unmarshal(params, &p)
+	p.Call = calls[p.Call.ID].then(p.Call)
 	return p, err == nil && p.use() != ""
+}
+
+// vague reports whether nobody can tell what would be done. titled says that the agent's titles are
+// the commands themselves.
+func (p acpPermission) vague(titled bool) bool {
+	switch {
+	case titled && p.Call.Title != "":
+		return false
+	case p.Call.Kind == "execute":
+		return !p.Call.does()
+	}
+	return len(p.Call.input()) == 0 && len(p.shown()) == 0
 }
 
 // acpTools are how people are told what an agent wants to use, by its kind.
@@ -206,23 +277,17 @@ func (p acpPermission) tool() string {
 	return "a tool"
 }
 
-// input are the arguments of the call, nil if the agent does not tell them.
-func (p acpPermission) input() (input map[string]jsontext.Value) {
-	_ = json.Unmarshal(p.Call.Input, &input)
-	return input
-}
-
 // command is the command that would run, if it is one.
 func (p acpPermission) command() (command string, ok bool) {
-	ok = json.Unmarshal(p.input()["command"], &command) == nil
+	ok = json.Unmarshal(p.Call.input()["command"], &command) == nil
 	return command, ok
 }
 
 // use is what for: the command or the title, and the rest of the arguments, or what the agent shows
 // instead of them.
 func (p acpPermission) use() string {
-	lines, input := []string{p.Call.Title}, p.input()
-	if input == nil {
+	lines, input := []string{p.Call.Title}, p.Call.input()
+	if len(input) == 0 {
 		lines = append(lines, p.shown()...)
 	}
 	if command, ok := p.command(); ok {
@@ -240,8 +305,8 @@ func (p acpPermission) use() string {
 
 // shown is what the agent shows of the call: texts, and files as they would be.
 func (p acpPermission) shown() (lines []string) {
-	if input := string(p.Call.Input); input != "" && input != "null" {
-		lines = append(lines, input)
+	if !isEmpty(p.Call.Input) {
+		lines = append(lines, string(p.Call.Input))
 	}
 	var content []struct {
 		Content struct {

@@ -36,6 +36,8 @@ type Job struct {
 	Session string
 	// Used is what Session has used.
 	Used Usage
+	// MaxCost is what the job may cost, in dollars; 0 is no limit. Some agents end themselves then.
+	MaxCost float64
 	// Mind starts a process under a minder.
 	Mind func(*exec.Cmd) (*proc.Minded, error)
 }
@@ -68,7 +70,7 @@ type Event struct {
 	// Refused is set if people refused something in a Turn, and the agent has not heard their
 	// words yet: Tell passes them on.
 	Refused bool
-	// Until is when a limit of usage ends, with Limited; zero if that is not known.
+	// Until is when a limit of usage ends, with Limited, or when it asks again, with Waits; zero if that is not known.
 	Until time.Time
 	// Ending is how the process ended, with Ended.
 	Ending proc.Ending
@@ -84,6 +86,8 @@ const (
 	Activity Kind = "activity"
 	// Asks: the agent asks for permission, and waits for the answer.
 	Asks Kind = "asks"
+	// Waits: the agent waits until a time before it asks its model again, which said so.
+	Waits Kind = "waits"
 	// Turn: the agent has ended its turn, and waits.
 	Turn Kind = "turn"
 	// Ended is the last event: nothing of the agent runs any more.
@@ -118,6 +122,9 @@ const (
 type Permission struct {
 	// Tool is what it wants to use, and Use for what: a command, or the arguments in JSON.
 	Tool, Use string
+	// Vague is set if the agent does not tell what exactly it would do. Nobody can allow that more
+	// than once.
+	Vague bool
 	// Rules are what else is allowed for the task with it, if it is allowed for the task.
 	Rules []string
 	// Answer answers it. A note is passed to the model.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -210,7 +211,7 @@ func TestCodex_permission(t *testing.T) {
 		t.Errorf("Started = %+v, want the thread", e)
 	}
 	e := until(t, s, Asks)
-	if e.Permission.Tool != "a command" || e.Permission.Use != "/bin/bash -lc 'touch /root/outside'\noutside" {
+	if e.Permission.Tool != "a command" || e.Permission.Use != "/bin/bash -lc 'touch /root/outside'\nin \"/src/web.worktrees/slot-1\"\noutside" || e.Permission.Vague {
 		t.Errorf("Asks = %+v", e.Permission)
 	}
 	e.Permission.Answer(No, "stay inside")
@@ -233,6 +234,64 @@ func TestCodex_permission(t *testing.T) {
 	} {
 		if !strings.Contains(heard(), want) {
 			t.Errorf("it was told\n%s\nwant %s", heard(), want)
+		}
+	}
+}
+
+// TestCodex_refused: Codex has the words of a refusal before the refusal, after which its model goes on.
+func TestCodex_refused(t *testing.T) {
+	s, heard := start(t, "codex/refused")
+	until(t, s, Asks).Permission.Answer(No, "stay inside")
+	until(t, s, Asks).Permission.Answer(Once, "") // it asks that before it says that it has the words
+	until(t, s, Turn)
+	s.Finish()
+	until(t, s, Ended)
+	_, rest, _ := strings.Cut(heard(), `"text":"stay inside"`)
+	if yes, no := strings.Index(rest, `"decision":"accept"`), strings.Index(rest, `"decision":"decline"`); yes < 0 || no < yes {
+		t.Errorf("it was told\n%s\nwant the words, the second answer, and the first one", heard())
+	}
+}
+
+// TestCodex_patch: a question about changes of files says which files, and what is changed there;
+// Codex has said that before it asks.
+func TestCodex_patch(t *testing.T) {
+	s, heard := start(t, "codex/patch")
+	for _, want := range []Permission{
+		{Use: "add \"/tmp/scratch/notes.txt\"\nhello\nthe build needs it", Rules: []string{"any change of these files"}},
+		{
+			Use:   "update \"/root/.bashrc\", moved to \"/root/.profile\"\n@@ -1 +1 @@\n-a\n+b\nany change below \"/root\"\nthe build needs it",
+			Rules: []string{"any change of these files", "any change below \"/root\""},
+		},
+		{Use: "the build needs it", Vague: true, Rules: []string{"any change of these files"}}, // it was never announced
+	} {
+		p := until(t, s, Asks).Permission
+		if p.Tool != "a change of files outside its worktree" || p.Use != want.Use || p.Vague != want.Vague || !slices.Equal(p.Rules, want.Rules) {
+			t.Errorf("Asks = %+v, want %+v", p, want)
+		}
+		p.Answer(Once, "")
+	}
+	until(t, s, Turn)
+	s.Finish()
+	until(t, s, Ended)
+	if n := strings.Count(heard(), `"decision":"accept"`); n != 3 {
+		t.Errorf("it was told\n%s\nwant three answers", heard())
+	}
+}
+
+// TestCodexCommand: a question about a command says what it is about, also if that is a host or what
+// is typed into a program; otherwise it is known that it does not.
+func TestCodexCommand(t *testing.T) {
+	for params, want := range map[string]Permission{
+		`{"command":"ls","cwd":"/web"}`:                                                            {Tool: "a command", Use: "ls"},
+		`{"command":"ls","cwd":"/","reason":"look"}`:                                               {Tool: "a command", Use: "ls\nin \"/\"\nlook"},
+		`{"command":"make","cwd":"/web","additionalPermissions":{"network":{"enabled":true}}}`:     {Tool: "a command", Use: "make\nwith " + `{"network":{"enabled":true}}`},
+		`{"command":"ls","cwd":{"path":"/"}}`:                                                      {Tool: "a command", Use: "ls", Vague: true}, // it cannot be read
+		`{"command":null,"reason":"the build needs it"}`:                                           {Tool: "a command", Use: "the build needs it", Vague: true},
+		`{"kind":"writeStdin","command":"sh","cwd":"/web"}`:                                        {Tool: "input for a program that it has started", Use: "sh", Vague: true},
+		`{"networkApprovalContext":{"host":"evil.example","protocol":"https"},"command":"curl x"}`: {Tool: "the network", Use: "https evil.example\ncurl x"},
+	} {
+		if got := codexCommand([]byte(params), "/web"); got.Tool != want.Tool || got.Use != want.Use || got.Vague != want.Vague {
+			t.Errorf("%s: %+v, want %+v", params, got, want)
 		}
 	}
 }

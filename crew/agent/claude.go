@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -67,6 +68,9 @@ func (c *claude) Start(j Job) (Session, error) {
 	} else {
 		args = append(args, "--session-id", newUUID())
 	}
+	if j.MaxCost > 0 { // of this run, also if it goes on with a session
+		args = append(args, "--max-budget-usd", strconv.FormatFloat(j.MaxCost, 'f', -1, 64))
+	}
 	if !c.o.Project {
 		args = append(args, "--setting-sources", "user", "--strict-mcp-config")
 	}
@@ -76,7 +80,7 @@ func (c *claude) Start(j Job) (Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &claudeSession{stream: st}
+	s := &claudeSession{stream: st, used: j.Used, counted: map[string]bool{}}
 	s.Tell(j.Prompt)
 	go st.watch(func(line []byte) {
 		var e claudeEvent
@@ -109,6 +113,10 @@ func newUUID() string {
 type claudeSession struct {
 	*stream
 	until time.Time // when the limit of usage ends that was told last
+	// used is what the session has used. What a turn has used is known at its end; until then it is
+	// what its messages tell, which are counted once.
+	used    Usage
+	counted map[string]bool
 }
 
 // Tell implements Session.
@@ -125,9 +133,19 @@ type claudeEvent struct {
 	SessionID string `json:"session_id"`
 	Model     string `json:"model"`
 	Message   struct {
-		Content any `json:"content"`
+		ID      string `json:"id"`
+		Content any    `json:"content"`
+		Usage   struct {
+			In         int64 `json:"input_tokens"`
+			Out        int64 `json:"output_tokens"`
+			CacheRead  int64 `json:"cache_read_input_tokens"`
+			CacheWrite int64 `json:"cache_creation_input_tokens"`
+		} `json:"usage"`
 	} `json:"message"`
-	Limit struct {
+	// Delay and Refusal are with api_retry: the status that it got, and when it tries again.
+	Delay   int64 `json:"retry_delay_ms"`
+	Refusal int   `json:"error_status"`
+	Limit   struct {
 		Status   string `json:"status"`
 		ResetsAt int64  `json:"resetsAt"`
 	} `json:"rate_limit_info"`
@@ -158,13 +176,16 @@ type claudeEvent struct {
 func (s *claudeSession) take(e claudeEvent) {
 	switch e.Type {
 	case "system":
-		if e.Subtype == "init" {
+		switch {
+		case e.Subtype == "init":
 			s.events <- Event{Kind: Started, Session: e.SessionID, Model: e.Model}
+		case e.Subtype == "api_retry" && (e.Refusal == 429 || e.Refusal == 529): // a limit, or too much to do
+			s.events <- Event{Kind: Waits, Until: time.Now().Add(time.Duration(e.Delay) * time.Millisecond)}
 		}
 	case "assistant", "user":
 		text := said(e.Message.Content)
 		s.say(text)
-		s.events <- Event{Kind: Activity, Text: text}
+		s.events <- Event{Kind: Activity, Text: text, Usage: s.count(e)}
 	case "rate_limit_event":
 		if e.Limit.Status == "rejected" {
 			s.until = time.Unix(e.Limit.ResetsAt, 0)
@@ -176,6 +197,19 @@ func (s *claudeSession) take(e claudeEvent) {
 	case "result":
 		s.events <- s.turn(e)
 	}
+}
+
+// count counts what a message has used, and returns what the session has, nil if that is not new.
+func (s *claudeSession) count(e claudeEvent) *Usage {
+	if e.Type != "assistant" || e.Message.ID == "" || s.counted[e.Message.ID] {
+		return nil
+	}
+	s.counted[e.Message.ID] = true
+	u := e.Message.Usage
+	s.used.In += u.In + u.CacheRead + u.CacheWrite
+	s.used.Cached += u.CacheRead
+	s.used.Out += u.Out
+	return new(s.used)
 }
 
 // permission is what a request asks for. What is allowed for the task is what Claude Code
@@ -235,15 +269,18 @@ func claudeRules(suggestions []any) (rules []string) {
 
 // turn is the event for the end of a turn.
 func (s *claudeSession) turn(e claudeEvent) Event {
-	t := Event{Kind: Turn, Text: e.Result, Usage: &Usage{}}
+	if len(e.Usage) > 0 {
+		s.used.In, s.used.Cached, s.used.Out = 0, 0, 0
+	}
 	for _, m := range e.Usage {
-		t.Usage.In += m.In + m.CacheRead + m.CacheWrite
-		t.Usage.Cached += m.CacheRead
-		t.Usage.Out += m.Out
+		s.used.In += m.In + m.CacheRead + m.CacheWrite
+		s.used.Cached += m.CacheRead
+		s.used.Out += m.Out
 	}
 	if e.Cost != nil {
-		t.Usage.Cost, t.Usage.Priced = *e.Cost, true
+		s.used.Cost, s.used.Priced = *e.Cost, true
 	}
+	t := Event{Kind: Turn, Text: e.Result, Usage: new(s.used)}
 	s.say(e.Result)
 	switch {
 	case !e.IsError:

@@ -108,9 +108,10 @@ type codexSession struct {
 	o       CodexOptions
 	started func()
 
-	thread string
-	turn   string    // the one that is under way; s.mu holds it
-	until  time.Time // when the limit of usage ends that was told last
+	thread  string
+	turn    string    // the one that is under way; s.mu holds it
+	until   time.Time // when the limit of usage ends that was told last
+	patches notes[[]codexChange]
 }
 
 // initialized begins a thread, or goes on with one.
@@ -178,14 +179,18 @@ func (s *codexSession) Tell(text string) bool {
 func (s *codexSession) notice(m rpcMessage) {
 	var p struct {
 		Item struct {
+			ID      string `json:"id"`
 			Type    string `json:"type"`
 			Text    string `json:"text"`
 			Command string `json:"command"`
 			Tool    string `json:"tool"`
 
 			Arguments map[string]any `json:"arguments"`
+			Changes   []codexChange  `json:"changes"`
 		} `json:"item"`
-		Usage struct {
+		ItemID  string        `json:"itemId"`
+		Changes []codexChange `json:"changes"`
+		Usage   struct {
 			Total struct {
 				In     int64 `json:"inputTokens"`
 				Cached int64 `json:"cachedInputTokens"`
@@ -207,13 +212,16 @@ func (s *codexSession) notice(m rpcMessage) {
 			} `json:"primary"`
 		} `json:"rateLimits"`
 	}
-	_ = json.Unmarshal(m.Params, &p)
+	unread := json.Unmarshal(m.Params, &p) != nil
 	switch m.Method {
 	case "turn/started":
 		s.mu.Lock()
 		s.turn = p.Turn.ID
 		s.mu.Unlock()
+	case "item/fileChange/patchUpdated":
+		s.announce(p.ItemID, p.Changes, unread)
 	case "item/started", "item/completed":
+		s.announce(p.Item.ID, p.Item.Changes, unread || m.Method == "item/completed")
 		text := p.Item.Text
 		switch {
 		case p.Item.Type == "userMessage":
@@ -247,48 +255,59 @@ func (s *codexSession) notice(m rpcMessage) {
 	}
 }
 
+// announce notes the changes of files that an item is going to make. If it is over, or could not be
+// read, nothing is known of them any more.
+func (s *codexSession) announce(item string, changes []codexChange, over bool) {
+	if over || len(changes) == 0 {
+		delete(s.patches, item)
+		return
+	}
+	for i := range changes {
+		changes[i].Diff = cut(changes[i].Diff, maxNote)
+	}
+	s.patches.note(item, changes)
+}
+
 // request answers a request, or passes it on.
 func (s *codexSession) request(m rpcMessage) {
-	var p struct {
-		Command string `json:"command"`
-		Reason  string `json:"reason"`
-	}
-	_ = json.Unmarshal(m.Params, &p)
-	answer := func(result any) { s.answer(m, result) }
 	switch m.Method {
-	case "item/commandExecution/requestApproval", "item/fileChange/requestApproval":
-		ask := &Permission{Tool: "a command", Use: p.Command}
-		if m.Method == "item/fileChange/requestApproval" {
-			ask.Tool = "a change of files outside its worktree"
+	case "item/commandExecution/requestApproval":
+		s.ask(m, codexCommand(m.Params, s.job.Dir))
+	case "item/fileChange/requestApproval":
+		var p struct {
+			Item string `json:"itemId"`
 		}
-		if p.Reason != "" {
-			ask.Use = strings.TrimSpace(ask.Use + "\n" + p.Reason)
-		}
-		ask.Answer = func(d Decision, note string) {
-			switch d {
-			case Once:
-				answer(map[string]any{"decision": "accept"})
-			case ForTask:
-				answer(map[string]any{"decision": "acceptForSession"})
-			default:
-				s.steer(note) // a decision has no place for words
-				answer(map[string]any{"decision": "decline"})
-			}
-		}
-		s.events <- Event{Kind: Asks, Permission: ask}
+		_ = json.Unmarshal(m.Params, &p)
+		s.ask(m, codexPatch(m.Params, s.patches[p.Item]))
 	case "mcpServer/elicitation/request":
-		answer(map[string]any{"action": "decline", "content": nil, "_meta": nil})
+		s.answer(m, map[string]any{"action": "decline", "content": nil, "_meta": nil})
 	default:
 		s.refuse(m)
 	}
 }
 
-// steer tells the model something in the middle of its turn.
-func (s *codexSession) steer(text string) {
+// ask passes on what Codex asks to be allowed.
+func (s *codexSession) ask(m rpcMessage, p *Permission) {
+	p.Answer = func(d Decision, note string) {
+		decide := func(decision string) { s.answer(m, map[string]any{"decision": decision}) }
+		switch d {
+		case ForTask:
+			decide("acceptForSession")
+		case No: // a decision has no place for words, and the model goes on as soon as it has that
+			s.steer(note, func() { decide("decline") })
+		default:
+			decide("accept")
+		}
+	}
+	s.events <- Event{Kind: Asks, Permission: p}
+}
+
+// steer tells the model something in the middle of its turn. then is called when Codex has it.
+func (s *codexSession) steer(text string, then func()) {
 	s.mu.Lock()
 	turn := s.turn
 	s.mu.Unlock()
 	s.call("turn/steer", map[string]any{
 		"threadId": s.thread, "expectedTurnId": turn, "input": []any{map[string]any{"type": "text", "text": text}},
-	}, func(jsontext.Value, *rpcFault) {})
+	}, func(jsontext.Value, *rpcFault) { then() })
 }

@@ -116,7 +116,7 @@ func (b *bench) claudeCall(t *testing.T) {
 
 // claudeSession lets Claude Code talk to the model, in a folder, and gives back what
 // the model was shown as the result of its last call.
-func (b *bench) claudeSession(t *testing.T, m *model, dir, config string, env ...string) string {
+func (b *bench) claudeSession(t *testing.T, m *standIn, dir, config string, env ...string) string {
 	t.Helper()
 	env = append(env,
 		"ANTHROPIC_BASE_URL="+m.url,

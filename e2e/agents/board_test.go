@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/bossman-dev/bossman/e2e/internal/harness"
+	"github.com/bossman-dev/bossman/e2e/internal/model"
 )
 
 // board runs agents on a board: they take tasks, ask, and report.
@@ -121,7 +122,7 @@ func (o *office) work(t *testing.T) script {
 
 // worked shows that such a model was told all that it needs, and that the task is
 // done.
-func (o *office) worked(t *testing.T, m *model) {
+func (o *office) worked(t *testing.T, m *standIn) {
 	t.Helper()
 	shown := m.results()
 	if len(shown) != 4 {
@@ -160,12 +161,12 @@ func (o *office) worked(t *testing.T, m *model) {
 }
 
 // instructed reports whether the model was told what the server's instructions say.
-func (o *office) instructed(m *model) bool {
+func (o *office) instructed(m *standIn) bool {
 	return strings.Contains(m.request(), "shared work board")
 }
 
 // seen is what worked has shown, for the report.
-func (o *office) seen(t *testing.T, m *model, rec *harness.Record) string {
+func (o *office) seen(t *testing.T, m *standIn, rec *harness.Record) string {
 	t.Helper()
 	s := "a scripted model took a task, asked, was told the answer and reported it done; it was shown title, claim and closing calls"
 	switch before, _, _ := strings.Cut(m.results()[0], "web-1 is yours"); {
@@ -182,7 +183,7 @@ func (o *office) seen(t *testing.T, m *model, rec *harness.Record) string {
 	switch {
 	case len(m.searches()) > 0:
 		s += "; it had to search for the tools"
-	case slices.Contains(m.tools, searchTool):
+	case slices.Contains(m.tools, model.SearchTool):
 		s += "; the tools of workers are not deferred"
 	}
 	if slices.Contains(rec.Methods(t), "notifications/cancelled") {
@@ -205,7 +206,7 @@ func (b *bench) claudeBoard(t *testing.T) {
 	b.claudeSession(t, m, o.dir, claudeConfig(t, server))
 	o.worked(t, m)
 	// Tool search is on, as people have it, and a worker's tools are shown all the same.
-	if !slices.Contains(m.tools, searchTool) || slices.ContainsFunc(m.tools, isPlanning) || len(m.searches()) > 0 {
+	if !slices.Contains(m.tools, model.SearchTool) || slices.ContainsFunc(m.tools, isPlanning) || len(m.searches()) > 0 {
 		t.Errorf("the model was offered %v and had to search for %v, want only the tools of leads deferred", m.tools, m.searches())
 	}
 	if !strings.Contains(m.request(), "Omit worker on your first call") {
@@ -226,7 +227,7 @@ func isPlanning(tool string) bool { return strings.HasSuffix(tool, "create_plan"
 func (b *bench) claudeWaits(t *testing.T) {
 	o := b.office(t)
 	server, rec := o.server(t)
-	o.waits(t, func(m *model) { b.claudeSession(t, m, o.dir, claudeConfig(t, server)) })
+	o.waits(t, func(m *standIn) { b.claudeSession(t, m, o.dir, claudeConfig(t, server)) })
 	b.report.add(t, row{
 		client: "Claude Code, a session that waits for an answer", version: b.agents.Version(t, "@anthropic-ai/claude-code"),
 		transport: onBoard, shown: waited, methods: []string{"tools/call"},
@@ -236,7 +237,7 @@ func (b *bench) claudeWaits(t *testing.T) {
 func (b *bench) codexWaits(t *testing.T) {
 	o := b.office(t)
 	server, rec := o.server(t)
-	o.waits(t, func(m *model) { o.codexExec(t, m, server) })
+	o.waits(t, func(m *standIn) { o.codexExec(t, m, server) })
 	b.report.add(t, row{
 		client: "Codex, `codex exec` that waits for an answer", version: b.agents.Version(t, "@openai/codex"),
 		transport: onBoard, shown: waited, methods: []string{"tools/call"},
@@ -246,7 +247,7 @@ func (b *bench) codexWaits(t *testing.T) {
 const waited = "the call waited, a person answered on the command line, the model read the answer and went on"
 
 // waits runs an agent whose model asks and waits, while a person answers.
-func (o *office) waits(t *testing.T, session func(*model)) {
+func (o *office) waits(t *testing.T, session func(*standIn)) {
 	t.Helper()
 	o.fill(t)
 	m := newModel(t, func(shown []string) (string, any) {
@@ -350,7 +351,7 @@ func (b *bench) claudeFleet(t *testing.T) {
 			return "report_task_done", map[string]any{"claim": given[2], "summary": "done in its worktree"}
 		}
 	}
-	models := []*model{newModel(t, worker()), newModel(t, worker())}
+	models := []*standIn{newModel(t, worker()), newModel(t, worker())}
 	var sessions sync.WaitGroup
 	for i, m := range models {
 		dir := harness.Worktree(t, o.dir, fmt.Sprintf("tree%d", i+1))
@@ -474,7 +475,7 @@ func (b *bench) codexBoard(t *testing.T) {
 }
 
 // codexExec lets Codex talk to the model until it is done.
-func (o *office) codexExec(t *testing.T, m *model, server entry) {
+func (o *office) codexExec(t *testing.T, m *standIn, server entry) {
 	t.Helper()
 	o.codexConfig(t, server, m.url)
 	out := o.run(t, nil, o.b.agents.Bin("codex"), "exec", "--dangerously-bypass-approvals-and-sandbox", "--skip-git-repo-check", "Do your work.")
@@ -497,7 +498,7 @@ func (b *bench) geminiBoard(t *testing.T) {
 }
 
 // geminiSession lets Gemini talk to the model until it is done.
-func (o *office) geminiSession(t *testing.T, m *model, e entry) {
+func (o *office) geminiSession(t *testing.T, m *standIn, e entry) {
 	t.Helper()
 	server := map[string]any{"type": "http", "url": e.url, "headers": map[string]any{keyHeader: e.key}}
 	if e.command != nil {
@@ -511,7 +512,7 @@ func (o *office) geminiSession(t *testing.T, m *model, e entry) {
 }
 
 // geminiHome writes Gemini's settings, and returns the variables with which it finds the model.
-func (o *office) geminiHome(t *testing.T, m *model, servers map[string]any) []string {
+func (o *office) geminiHome(t *testing.T, m *standIn, servers map[string]any) []string {
 	t.Helper()
 	write(t, filepath.Join(o.home, ".gemini", "settings.json"), quote(t, map[string]any{
 		"mcpServers": servers,
@@ -534,7 +535,7 @@ func (b *bench) opencodeBoard(t *testing.T) {
 }
 
 // opencodeSession lets opencode talk to the model until it is done.
-func (o *office) opencodeSession(t *testing.T, m *model, e entry) {
+func (o *office) opencodeSession(t *testing.T, m *standIn, e entry) {
 	t.Helper()
 	server := map[string]any{"type": "remote", "url": e.url, "headers": map[string]any{keyHeader: e.key}, "enabled": true}
 	if e.command != nil {
@@ -548,7 +549,7 @@ func (o *office) opencodeSession(t *testing.T, m *model, e entry) {
 }
 
 // opencodeHome writes the settings of opencode, and returns the variables with which it stays offline.
-func (o *office) opencodeHome(t *testing.T, m *model, servers map[string]any) []string {
+func (o *office) opencodeHome(t *testing.T, m *standIn, servers map[string]any) []string {
 	t.Helper()
 	write(t, filepath.Join(o.home, ".config", "opencode", "opencode.json"), quote(t, map[string]any{
 		"model": "scripted/scripted",

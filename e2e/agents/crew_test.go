@@ -170,7 +170,7 @@ func (b *bench) foreign(t *testing.T) {
 }
 
 // crewed lets bossman work run an agent on one task, with a model.
-func (o *office) crewed(t *testing.T, m *model, agent string) {
+func (o *office) crewed(t *testing.T, m *standIn, agent string) {
 	t.Helper()
 	write(t, filepath.Join(o.home, ".codex", "config.toml"), "model = \"gpt-5\"\nmodel_provider = \"scripted\"\n\n[model_providers.scripted]\nname = \"Scripted\"\nbase_url = "+
 		quote(t, m.url+"/v1")+"\nwire_api = \"responses\"\n")

@@ -16,7 +16,7 @@ const (
 // sends every request to another. They come directly, with a key in a header, or
 // through bossman mcp on a laptop.
 func (b *bench) team(t *testing.T) {
-	scripted := func(session func(t *testing.T, o *office, m *model, e entry)) func(*testing.T, *office, entry, *harness.Record) string {
+	scripted := func(session func(t *testing.T, o *office, m *standIn, e entry)) func(*testing.T, *office, entry, *harness.Record) string {
 		return func(t *testing.T, o *office, e entry, rec *harness.Record) string {
 			o.fill(t)
 			m := newModel(t, o.work(t))
@@ -30,16 +30,16 @@ func (b *bench) team(t *testing.T) {
 		// run gives what was shown.
 		run func(*testing.T, *office, entry, *harness.Record) string
 	}{
-		{"claude", "Claude Code, a session with a scripted model", "@anthropic-ai/claude-code", scripted(func(t *testing.T, o *office, m *model, e entry) {
+		{"claude", "Claude Code, a session with a scripted model", "@anthropic-ai/claude-code", scripted(func(t *testing.T, o *office, m *standIn, e entry) {
 			b.claudeSession(t, m, o.dir, claudeConfig(t, e), "HOME="+o.home)
 		})},
-		{"codex", "Codex, `codex exec`", "@openai/codex", scripted(func(t *testing.T, o *office, m *model, e entry) { o.codexExec(t, m, e) })},
+		{"codex", "Codex, `codex exec`", "@openai/codex", scripted(func(t *testing.T, o *office, m *standIn, e entry) { o.codexExec(t, m, e) })},
 		{"codex app-server", "Codex, `codex app-server`", "@openai/codex", func(t *testing.T, o *office, e entry, _ *harness.Record) string {
 			o.codexPlans(t, e)
 			return planned
 		}},
-		{"gemini", "Gemini CLI, a session with a scripted model", "@google/gemini-cli", scripted(func(t *testing.T, o *office, m *model, e entry) { o.geminiSession(t, m, e) })},
-		{"opencode", "opencode, a session with a scripted model", "opencode-ai", scripted(func(t *testing.T, o *office, m *model, e entry) { o.opencodeSession(t, m, e) })},
+		{"gemini", "Gemini CLI, a session with a scripted model", "@google/gemini-cli", scripted(func(t *testing.T, o *office, m *standIn, e entry) { o.geminiSession(t, m, e) })},
+		{"opencode", "opencode, a session with a scripted model", "opencode-ai", scripted(func(t *testing.T, o *office, m *standIn, e entry) { o.opencodeSession(t, m, e) })},
 	} {
 		for _, far := range []bool{true, false} {
 			name, transport := agent.name+"/http", onServer

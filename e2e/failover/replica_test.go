@@ -23,6 +23,7 @@ type replica struct {
 	address string // host and port
 	cmd     *exec.Cmd
 	ended   chan struct{}
+	stopped bool
 
 	mu  sync.Mutex
 	log []string
@@ -41,9 +42,15 @@ var serving = regexp.MustCompile(`127\.0\.0\.1:[0-9]+`)
 // no failover makes it end.
 func startReplica(t testing.TB, name, dsn string) *replica {
 	t.Helper()
+	return startProgram(t, programs.Path(harness.Bossman), name, dsn)
+}
+
+// startProgram is startReplica with a program of any version.
+func startProgram(t testing.TB, program, name, dsn string) *replica {
+	t.Helper()
 	r := &replica{t: t, name: name, ended: make(chan struct{})}
 	home := harness.Home(t)
-	r.cmd = exec.Command(programs.Path(harness.Bossman), "serve", "--http", "127.0.0.1:0")
+	r.cmd = exec.Command(program, "serve", "--http", "127.0.0.1:0")
 	r.cmd.Dir = home
 	r.cmd.Env = []string{"HOME=" + home, "BOSSMAN_DB=" + dsn}
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -79,6 +86,10 @@ func startReplica(t testing.TB, name, dsn string) *replica {
 }
 
 func (r *replica) stop() {
+	if r.stopped {
+		return
+	}
+	r.stopped = true
 	select {
 	case <-r.ended:
 		r.t.Errorf("replica %s has ended by itself: %s", r.name, r.said())

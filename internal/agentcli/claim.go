@@ -212,19 +212,19 @@ func (c *claimFile) others(repo *git.Repo) map[string]*claimFile {
 const lockWait = 5 * time.Second
 
 // lock keeps a second `bossman next` in the same directory from taking a second task. A
-// directory that cannot be written has no lock, as it keeps no claim.
+// directory that cannot be written has no lock, as it keeps no claim: then unlock is nil.
 func (c *claimFile) lock(ctx context.Context) (unlock func(), err error) {
 	if err := checkDir(c.path); err != nil {
 		return nil, err
 	}
 	if os.MkdirAll(filepath.Dir(c.path), 0o700) != nil {
-		return func() {}, nil
+		return nil, nil
 	}
 	for deadline := time.Now().Add(lockWait); ; {
 		unlock, ok, err := proc.TryLock(c.path + ".lock")
 		switch {
 		case err != nil:
-			return func() {}, nil
+			return nil, nil
 		case ok:
 			return unlock, nil
 		case time.Now().After(deadline):

@@ -58,7 +58,9 @@ func (s *session) next(ctx context.Context, args map[string]any) error {
 		if err != nil {
 			return err
 		}
-		defer unlock()
+		if s.unkept = unlock == nil; !s.unkept {
+			defer unlock()
+		}
 		kept, err := readClaim(s.claim.path, s.claim.Board) // another command may have written it
 		if err != nil {
 			return err

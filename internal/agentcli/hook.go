@@ -3,6 +3,7 @@ package agentcli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/bossman-dev/bossman/board"
@@ -34,8 +35,8 @@ func (c *cli) hook() *cobra.Command {
 		ValidArgs: []string{"SessionStart", "PostToolUse", "Stop"},
 		Long: `Hook is a hook of Claude Code, for sessions in which a person works with it. At SessionStart,
 also after a session was compacted, it says what bossman prime says. At PostToolUse it is a
-sign of work for the claim that is held. At Stop it reminds the agent, once, of a task that
-it has not reported.
+sign of work for the claims of this session, and of no other. At Stop it reminds the agent,
+once, of a task that it has not reported.
 
 It takes two seconds at most, and if the board cannot be reached in that time it says
 nothing: it never keeps a session from going on.`,
@@ -65,7 +66,7 @@ nothing: it never keeps a session from going on.`,
 func (c *cli) at(ctx context.Context, event hookEvent) (text string) {
 	var in hookInput
 	if input, err := c.ReadFile(ctx, "-"); err == nil {
-		_ = json.Unmarshal(input, &in) // without it, the directory counts
+		_ = json.Unmarshal(input, &in) // without it, only claims of no known session are found
 	}
 	_ = c.run(ctx, func(ctx context.Context, s *session) error {
 		if s.Runner != nil || s.Empty { // bossman work does all this itself
@@ -84,14 +85,16 @@ func (s *session) began(ctx context.Context, projects []board.Project, in hookIn
 	return s.primed(ctx, projects, in.Session)
 }
 
-// worked is a sign of work for the claims that are held here.
+// worked is a sign of work for the claims of the session. It renews no other claim: whoever holds
+// that may be dead, and the tools of this session would keep its task from everybody. A connection
+// that has ended has its own time to come back.
 func (s *session) worked(ctx context.Context, projects []board.Project, in hookInput) (string, error) {
 	held, err := s.held(ctx, projects, in.Session)
 	if err != nil {
 		return "", err
 	}
-	for _, c := range held {
-		if time.Since(c.LastCall) < calledEvery {
+	for _, c := range held.own {
+		if gone(c) || time.Since(c.LastCall) < calledEvery {
 			continue
 		}
 		if _, err := s.Board.Renew(ctx, c.Owner, true); err != nil {
@@ -103,9 +106,13 @@ func (s *session) worked(ctx context.Context, projects []board.Project, in hookI
 
 // stopped keeps an agent from stopping that has not reported, once.
 func (s *session) stopped(ctx context.Context, projects []board.Project, in hookInput) (string, error) {
-	held, err := s.held(ctx, projects, in.Session)
-	if err != nil || in.Stopping || len(held) == 0 {
+	all, err := s.held(ctx, projects, in.Session)
+	if err != nil || in.Stopping {
 		return "", err
+	}
+	held := slices.DeleteFunc(all.mine(), gone)
+	if len(held) == 0 {
+		return "", nil
 	}
 	reason := fmt.Sprintf("%v is not reported. %s If it is not yours, or the user wants you to stop, say so and end your turn.", names(held), again(held[0]))
 	answer, err := json.Marshal(struct {

@@ -29,7 +29,7 @@ one was compacted: see bossman hook.`,
 				if err != nil {
 					return err
 				}
-				text, err := s.primed(ctx, projects, "")
+				text, err := s.primed(ctx, projects, s.Options.Session)
 				if err != nil {
 					return err
 				}
@@ -68,11 +68,21 @@ func (s *session) primed(ctx context.Context, projects []board.Project, conversa
 	if err != nil {
 		return "", err
 	}
-	if len(held) == 0 {
-		lines = append(lines, "Nobody holds a task in this directory.", "For a task call get_next_task, if the user wants you to work on the board. Report what you were handed with report_task_done.")
+	if len(held.own)+len(held.unknown)+len(held.others) == 0 {
+		lines = append(lines, "Nobody holds a task in this directory.")
 	}
-	for _, h := range held {
-		lines = append(lines, fmt.Sprintf("%v is held in this directory, under claim %v.", h.Task, h.Handle), again(h))
+	for _, c := range held.mine() {
+		if gone(c) {
+			lines = append(lines, fmt.Sprintf("%v was begun in this session, over a connection that has ended. Get it again with get_next_task {%q: %q}.", c.Task, "worker", c.Worker.Name))
+			continue
+		}
+		lines = append(lines, fmt.Sprintf("%v is held in this directory, under claim %v.", c.Task, c.Handle), again(c))
+	}
+	for _, c := range held.others {
+		lines = append(lines, elsewhere(c))
+	}
+	if len(held.mine()) == 0 {
+		lines = append(lines, "For a task call get_next_task, if the user wants you to work on the board. Report what you were handed with report_task_done.")
 	}
 	return strings.Join(lines, "\n"), nil
 }
@@ -91,26 +101,55 @@ func again(c board.Claim) string {
 	return fmt.Sprintf("If it is yours, see it again with get_next_task {%q: %q}, and report it with report_task_done or report_task_failed.", "worker", c.Worker.Name)
 }
 
-// held are the live claims of the agents in this directory; of a conversation, if that holds any.
-func (s *session) held(ctx context.Context, projects []board.Project, conversation string) ([]board.Claim, error) {
+// elsewhere says of a claim in this directory that it is another session's.
+func elsewhere(c board.Claim) string {
+	switch {
+	case gone(c):
+		return fmt.Sprintf("%v was begun here by another session, which is gone: get_next_task hands it out when it is free.", c.Task)
+	case c.InDir():
+		return fmt.Sprintf("%v is held here by another session. If that one is over, go on with the task with `bossman next`.", c.Task)
+	}
+	return fmt.Sprintf("%v is held here by another session. Leave it to that one.", c.Task)
+}
+
+// gone reports whether the process that a claim belongs to has ended.
+func gone(c board.Claim) bool { return c.Left || c.Killed }
+
+// holdings are live claims, as one session of a client sees them.
+type holdings struct {
+	own     []board.Claim // of this session, wherever it works
+	unknown []board.Claim // in this directory, of clients that tell no session
+	others  []board.Claim // in this directory, of other sessions or of processes that have ended
+}
+
+// mine are the claims that may be the session's.
+func (h holdings) mine() []board.Claim {
+	if len(h.own) > 0 {
+		return h.own
+	}
+	return h.unknown
+}
+
+// held returns what is held here. conversation is the client's id of the session that asks, or
+// empty if that is not known.
+func (s *session) held(ctx context.Context, projects []board.Project, conversation string) (h holdings, err error) {
 	here := s.Options.Where(ctx)
-	var inDir, own []board.Claim
 	for _, p := range projects {
 		all, err := s.Board.Claims(ctx, board.ClaimFilter{Project: p.Slug})
 		if err != nil {
-			return nil, err
+			return h, err
 		}
 		for _, c := range all {
-			if conversation != "" && c.Session == conversation {
-				own = append(own, c)
-			}
-			if c.Where.SameClone(here) && c.Where.Dir == here.Dir {
-				inDir = append(inDir, c)
+			switch {
+			case c.Session != "" && c.Session == conversation:
+				h.own = append(h.own, c)
+			case !c.Where.SameClone(here) || c.Where.Dir != here.Dir:
+			case c.Session == "" && !gone(c):
+				h.unknown = append(h.unknown, c)
+			default:
+				h.others = append(h.others, c)
 			}
 		}
 	}
-	if len(own) > 0 {
-		return own, nil
-	}
-	return inDir, nil
+	return h, nil
 }

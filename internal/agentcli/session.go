@@ -53,6 +53,7 @@ type session struct {
 	version string
 	claim   *claimFile
 	named   string // the claim that the command names
+	unkept  bool   // no claim can be kept in the directory
 }
 
 // open opens the desk of the directory.
@@ -113,6 +114,9 @@ func (s *session) call(ctx context.Context, tool string, args map[string]any) (*
 		return r, err
 	}
 	tools.Speak(voice)
+	if s.unkept || s.named != "" && s.named != s.claim.Claim {
+		tools.Speak(claimVoice)
+	}
 	s.Caller.Owner, s.Caller.Worker = s.claim.Owner, s.claim.Worker
 	s.Options.CheckWait = maxCall
 	server := mcp.NewServer(mcp.Implementation{Name: "bossman", Version: "1"}, &mcp.ServerOptions{Visible: tools.Visible, Logger: s.Options.Logger})

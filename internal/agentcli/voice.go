@@ -31,7 +31,14 @@ var implied = map[string]bool{"worker": true, "claim": true, "detail": true}
 
 // voice formats the call of a tool as the command that does the same, and arguments alone as
 // flags.
-func voice(tool string, args ...any) string {
+func voice(tool string, args ...any) string { return command(tool, implied, args) }
+
+// claimVoice is voice where the directory does not have the claim: commands name it.
+func claimVoice(tool string, args ...any) string {
+	return command(tool, map[string]bool{"worker": true, "detail": true}, args)
+}
+
+func command(tool string, implied map[string]bool, args []any) string {
 	if tool == "" {
 		name, _ := args[0].(string)
 		return "--" + strings.ReplaceAll(name, "_", "-") + " " + quote(args[1])

@@ -44,7 +44,7 @@ var drawing = map[string][]string{
 	"check":                       {"board", "git", "internal/visible", "proc"},
 	"clientconfig":                {},
 	"cmd/bossman":                 {"access", "auth", "board", "check", "crew", "git", "internal/agentcli", "internal/boardcli", "internal/boardjson", "internal/boardtext", "internal/cli", "internal/config", "internal/configcli", "internal/console", "internal/crewcli", "internal/mcpcli", "internal/planfile", "internal/server", "internal/visible", "jsonrpc", "mcp", "mcp/oauth", "mcp/streamable", "remote", "store/postgres", "store/sqlite", "telemetry", "tools"},
-	"crew":                        {"board", "crew/agent", "git", "proc"},
+	"crew":                        {"board", "crew/agent", "git", "internal/visible", "proc"},
 	"crew/agent":                  {"proc"},
 	"examples/add":                {"mcp"},
 	"examples/agent":              {"clientconfig", "mcp"},

@@ -113,6 +113,8 @@ type Question struct {
 	State     string   `json:"state"`
 	// AskerLeft: nobody waits for the answer any more.
 	AskerLeft bool `json:"asker_left,omitzero"`
+	// TaskDone: the worker went on without the answer, and its task is done.
+	TaskDone bool `json:"task_done,omitzero"`
 	// Earlier are the questions before it in the same conversation.
 	Earlier []Question `json:"earlier,omitzero"`
 

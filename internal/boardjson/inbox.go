@@ -68,12 +68,15 @@ func FromInbox(in board.Inbox) []InboxEntry {
 func fromAsked(a board.AskedQuestion, now time.Time) InboxEntry {
 	q := a.Question
 	asked := FromQuestion(q, now)
-	asked.Earlier = FromQuestions(a.Earlier, time.Time{})
+	asked.Earlier, asked.TaskDone = FromQuestions(a.Earlier, time.Time{}), a.Done
 	e := InboxEntry{
 		Kind: "question", ID: q.ID.String(), Title: q.Text, Task: q.Claim.Task.String(), Since: q.AskedAt.UTC(),
 		Command: "bossman answer " + q.ID.String(), Asked: &asked,
 	}
 	switch {
+	case a.Done && q.Default != "":
+		e.Detail = "default: " + q.Default
+	case a.Done:
 	case Overdue(q, now):
 		e.Detail = "overdue"
 	case q.Blocking:

@@ -61,7 +61,9 @@ func InboxEntry(a *console.Console, e boardjson.InboxEntry, now time.Time) {
 	if q := e.Asked; q != nil && q.HumanOnly {
 		facts = append(facts, "for people only")
 	}
-	if q := e.Asked; q != nil && q.AskerLeft {
+	if q := e.Asked; q != nil && q.TaskDone {
+		facts = append(facts, "its agent went on without an answer, and "+e.Task+" is done")
+	} else if q != nil && q.AskerLeft {
 		left := "its asker has left: nobody waits for the answer"
 		if e.Task != "" {
 			left = "its asker has left: the next worker of " + e.Task + " gets the answer"

@@ -46,10 +46,10 @@ func short(n int64) string {
 var resumes = map[string]string{"claude": "claude --resume", "codex": "codex resume"}
 
 // resume is the command with which a person goes on with the session of a run, where it was;
-// empty if there is none.
+// empty if there is none. Both may be the word of an agent that somebody else runs.
 func resume(r board.Run, at board.Where) string {
 	command := resumes[r.Agent]
-	if command == "" || r.Session == "" || at.Dir == "" {
+	if command == "" || !board.ValidSession(r.Session) || at.Dir == "" || strings.HasPrefix(at.Dir, "-") {
 		return ""
 	}
 	return fmt.Sprintf("cd %s && %s %s", console.ShellWords(at.Dir), command, console.ShellWords(r.Session))

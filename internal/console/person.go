@@ -128,10 +128,10 @@ func (c *Console) RefuseAgent() error {
 }
 
 // RefuseJob returns an error in the shell of an agent that bossman work started: there it is a worker,
-// on its socket as in its shell, and what it would do is a lead's. next says what it can do.
-func (c *Console) RefuseJob(next string) error {
+// on its socket as in its shell, and what it would do is a lead's.
+func (c *Console) RefuseJob() error {
 	if c.Getenv(jobVariables[0]) == "" {
 		return nil
 	}
-	return Errorf(Denied, next, "this is for leads, and a worker of bossman work runs this command")
+	return Errorf(Denied, "for new tasks, add --draft; leave the rest to a lead", "this is for leads, and a worker of bossman work runs this command")
 }

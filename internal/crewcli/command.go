@@ -3,6 +3,7 @@ package crewcli
 
 import (
 	"context"
+	"math"
 	"os"
 	"os/signal"
 	"runtime"
@@ -43,7 +44,11 @@ type flags struct {
 	untilEmpty bool
 	maxTasks   int
 	maxTime    time.Duration
+	maxCost    float64
 	maxSilence time.Duration
+	maxStart   time.Duration
+	maxExit    time.Duration
+	limitPause time.Duration
 	agents     []string
 	permission string
 	project    bool
@@ -83,7 +88,11 @@ their tasks back.`,
 	fl.BoolVar(&f.untilEmpty, "until-empty", false, "end when nothing is left that can be done without people")
 	fl.IntVar(&f.maxTasks, "max-tasks", 0, "end after so many tasks")
 	fl.DurationVar(&f.maxTime, "max-time", 0, "how long an agent may work on a task")
+	fl.Float64Var(&f.maxCost, "max-cost", 0, "how many dollars an attempt at a task may cost, with an agent that tells its price")
 	fl.DurationVar(&f.maxSilence, "max-silence", crew.DefaultLimits.Silence, "how long an agent may give no sign of work: no output and no call")
+	fl.DurationVar(&f.maxStart, "max-start", crew.DefaultLimits.First, "how long an agent with a model may take to its first sign of work")
+	fl.DurationVar(&f.maxExit, "max-exit", crew.DefaultLimits.Parting, "how long an agent may go on after its report, or after its last turn")
+	fl.DurationVar(&f.limitPause, "limit-pause", crew.DefaultLimits.Rest, "how long agents rest whose limit of usage is reached, if they do not say until when")
 	return cmd
 }
 
@@ -133,6 +142,9 @@ func run(ctx context.Context, out *console.Console, open func(ctx context.Contex
 	if f.slots < 1 || f.slots > 100 {
 		return console.Usagef("-n is between 1 and 100, not %d", f.slots)
 	}
+	if f.maxCost < 0 || math.IsNaN(f.maxCost) {
+		return console.Usagef("--max-cost is a sum in dollars, not %v", f.maxCost)
+	}
 	if err := out.RefuseAgent(); err != nil {
 		return err
 	}
@@ -153,7 +165,8 @@ func run(ctx context.Context, out *console.Console, open func(ctx context.Contex
 		o.Agents = append(o.Agents, agents[n%len(agents)])
 	}
 	o.UntilEmpty, o.MaxTasks = f.untilEmpty, f.maxTasks
-	o.Limits.Job, o.Limits.Silence = f.maxTime, f.maxSilence
+	o.Limits.Job, o.Limits.Silence, o.Limits.Cost = f.maxTime, f.maxSilence, f.maxCost
+	o.Limits.First, o.Limits.Parting, o.Limits.Rest = f.maxStart, f.maxExit, f.limitPause
 	show := newDisplay(out)
 	o.Report = show.event
 	if shop.Untrusted {

@@ -45,7 +45,7 @@ func Migrate(ctx context.Context, dsn string) error {
 	if err != nil {
 		return fmt.Errorf("postgres: migrate: %w", err)
 	}
-	if _, err := p.Up(ctx); err != nil {
+	if err := up(ctx, p); err != nil {
 		return fmt.Errorf("postgres: migrate: %w", translate(err))
 	}
 	conn, err := pgx.ConnectConfig(ctx, config)
@@ -57,6 +57,18 @@ func Migrate(ctx context.Context, dsn string) error {
 		return fmt.Errorf("postgres: migrate: make the search index: %w", translate(err))
 	}
 	return restorePrivileges(ctx, conn)
+}
+
+// up applies the migrations that are missing. One that deadlocks with the replicas at work was
+// rolled back, and runs again; those without a transaction can be repeated.
+func up(ctx context.Context, p *goose.Provider) error {
+	const most = 20
+	for try := 1; ; try++ {
+		_, err := p.Up(ctx)
+		if e, ok := errors.AsType[*pgconn.PgError](err); !ok || e.Code != "40P01" || try == most {
+			return err
+		}
+	}
 }
 
 // checkSchema fails if the program cannot use the schema of the database. During a rolling

@@ -30,15 +30,33 @@ func Install(ctx context.Context, dir string) (Packages, error) {
 	return p, nil
 }
 
-func (p Packages) install(ctx context.Context) error {
+// Installed reports whether the node_modules of dir is what its lock file says.
+func Installed(dir string) bool {
+	p := Packages{Dir: dir}
+	want, err := p.stamp()
+	if err != nil {
+		return false
+	}
+	got, err := os.ReadFile(p.stampFile())
+	return err == nil && string(got) == want
+}
+
+// stamp is the sum of the lock file. It is kept in stampFile once its packages are installed.
+func (p Packages) stamp() (string, error) {
 	lock, err := os.ReadFile(filepath.Join(p.Dir, "package-lock.json"))
+	sum := sha256.Sum256(lock)
+	return hex.EncodeToString(sum[:]), err
+}
+
+func (p Packages) stampFile() string {
+	return filepath.Join(p.Dir, "node_modules", ".bossman-lock-sha256")
+}
+
+func (p Packages) install(ctx context.Context) error {
+	want, err := p.stamp()
 	if err != nil {
 		return err
 	}
-	sum := sha256.Sum256(lock)
-	want := hex.EncodeToString(sum[:])
-
-	modules := filepath.Join(p.Dir, "node_modules")
 	// The lock is on the folder itself, so nothing is left behind.
 	d, err := os.Open(p.Dir)
 	if err != nil {
@@ -49,11 +67,10 @@ func (p Packages) install(ctx context.Context) error {
 		return err
 	}
 
-	stamp := filepath.Join(modules, ".bossman-lock-sha256")
-	if got, err := os.ReadFile(stamp); err == nil && string(got) == want {
+	if Installed(p.Dir) {
 		return nil
 	}
-	if err := os.RemoveAll(modules); err != nil {
+	if err := os.RemoveAll(filepath.Join(p.Dir, "node_modules")); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
@@ -65,7 +82,7 @@ func (p Packages) install(ctx context.Context) error {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w\n%s", err, Tail(string(out), 40))
 	}
-	return os.WriteFile(stamp, []byte(want), 0o644)
+	return os.WriteFile(p.stampFile(), []byte(want), 0o644)
 }
 
 // Bin is the path of a program that a package brought.

@@ -1,4 +1,4 @@
-package agents
+package model
 
 import (
 	"encoding/json"
@@ -9,7 +9,7 @@ import (
 
 // responses is OpenAI's Responses API, for Codex. It groups the tools of a server
 // in a namespace, and a call names both.
-func (m *model) responses(w http.ResponseWriter, r *http.Request) {
+func (s server) responses(w http.ResponseWriter, r *http.Request) {
 	type tool struct {
 		Type, Name string
 		Tools      []tool
@@ -22,7 +22,7 @@ func (m *model) responses(w http.ResponseWriter, r *http.Request) {
 			Tools  []tool // found by a search
 		}
 	}
-	request, ok := m.read(w, r, &q)
+	raw, ok := read(w, r, &q)
 	if !ok {
 		return
 	}
@@ -33,7 +33,7 @@ func (m *model) responses(w http.ResponseWriter, r *http.Request) {
 	}
 	for _, t := range q.Tools {
 		if t.Type == "tool_search" {
-			t.Name = searchTool
+			t.Name = SearchTool
 		}
 		if t.Type != "namespace" {
 			offered = append(offered, t.Name)
@@ -49,17 +49,20 @@ func (m *model) responses(w http.ResponseWriter, r *http.Request) {
 			shown = append(shown, plainText(item.Output))
 		}
 	}
-	a := m.next(request, offered, shown)
+	a, ok := s.next(w, Request{r, raw, offered, shown})
+	if !ok {
+		return
+	}
 	item := map[string]any{
 		"type": "message", "role": "assistant", "id": "msg_1",
-		"content": []any{map[string]any{"type": "output_text", "text": a.text}},
+		"content": []any{map[string]any{"type": "output_text", "text": a.Text}},
 	}
-	if a.search != "" {
-		item = map[string]any{"type": "tool_search_call", "call_id": a.id, "execution": "client", "arguments": map[string]any{"query": a.search}}
+	if a.Search != "" {
+		item = map[string]any{"type": "tool_search_call", "call_id": a.ID, "execution": "client", "arguments": map[string]any{"query": a.Search}}
 	}
-	if a.tool != "" {
-		item = map[string]any{"type": "function_call", "call_id": a.id, "name": a.tool, "arguments": string(a.input)}
-		if n := namespace[a.tool]; n != "" {
+	if a.Tool != "" {
+		item = map[string]any{"type": "function_call", "call_id": a.ID, "name": a.Tool, "arguments": string(a.Input)}
+		if n := namespace[a.Tool]; n != "" {
 			item["namespace"] = n
 		}
 	}
@@ -69,7 +72,7 @@ func (m *model) responses(w http.ResponseWriter, r *http.Request) {
 	sendEvent(w, "response.output_item.done", map[string]any{"type": "response.output_item.done", "output_index": 0, "item": item})
 	sendEvent(w, "response.completed", map[string]any{"type": "response.completed", "response": map[string]any{
 		"id": id, "usage": map[string]any{
-			"input_tokens": 1, "output_tokens": 1, "total_tokens": 2,
+			"input_tokens": TokensIn, "output_tokens": TokensOut, "total_tokens": TokensIn + TokensOut,
 			"input_tokens_details": map[string]any{"cached_tokens": 0}, "output_tokens_details": map[string]any{"reasoning_tokens": 0},
 		},
 	}})
@@ -77,7 +80,7 @@ func (m *model) responses(w http.ResponseWriter, r *http.Request) {
 
 // completions is OpenAI's older interface, which others have taken over: opencode
 // speaks it.
-func (m *model) completions(w http.ResponseWriter, r *http.Request) {
+func (s server) completions(w http.ResponseWriter, r *http.Request) {
 	var q struct {
 		Model  string
 		Stream bool
@@ -89,7 +92,7 @@ func (m *model) completions(w http.ResponseWriter, r *http.Request) {
 			Content json.RawMessage
 		}
 	}
-	request, ok := m.read(w, r, &q)
+	raw, ok := read(w, r, &q)
 	if !ok {
 		return
 	}
@@ -102,16 +105,19 @@ func (m *model) completions(w http.ResponseWriter, r *http.Request) {
 			shown = append(shown, plainText(message.Content))
 		}
 	}
-	a := m.next(request, offered, shown)
-	said, reason := map[string]any{"role": "assistant", "content": a.text}, "stop"
-	if a.tool != "" {
+	a, ok := s.next(w, Request{r, raw, offered, shown})
+	if !ok {
+		return
+	}
+	said, reason := map[string]any{"role": "assistant", "content": a.Text}, "stop"
+	if a.Tool != "" {
 		reason = "tool_calls"
 		said = map[string]any{"role": "assistant", "tool_calls": []any{map[string]any{
-			"index": 0, "id": a.id, "type": "function",
-			"function": map[string]any{"name": a.tool, "arguments": string(a.input)},
+			"index": 0, "id": a.ID, "type": "function",
+			"function": map[string]any{"name": a.Tool, "arguments": string(a.Input)},
 		}}}
 	}
-	usage := map[string]any{"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+	usage := map[string]any{"prompt_tokens": TokensIn, "completion_tokens": TokensOut, "total_tokens": TokensIn + TokensOut}
 	reply := func(kind, field string, said map[string]any, reason any) map[string]any {
 		return map[string]any{
 			"id": "chat_1", "object": kind, "created": 1, "model": q.Model, "usage": usage,
@@ -130,7 +136,7 @@ func (m *model) completions(w http.ResponseWriter, r *http.Request) {
 }
 
 // generate is Google's interface.
-func (m *model) generate(w http.ResponseWriter, r *http.Request) {
+func (s server) generate(w http.ResponseWriter, r *http.Request) {
 	var q struct {
 		Tools []struct {
 			FunctionDeclarations []struct{ Name string }
@@ -141,7 +147,7 @@ func (m *model) generate(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 	}
-	request, ok := m.read(w, r, &q)
+	raw, ok := read(w, r, &q)
 	if !ok {
 		return
 	}
@@ -169,17 +175,20 @@ func (m *model) generate(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 	}
-	a := m.next(request, offered, shown)
-	part := map[string]any{"text": a.text}
-	if a.tool != "" {
-		part = map[string]any{"functionCall": map[string]any{"id": a.id, "name": a.tool, "args": a.input}}
+	a, ok := s.next(w, Request{r, raw, offered, shown})
+	if !ok {
+		return
+	}
+	part := map[string]any{"text": a.Text}
+	if a.Tool != "" {
+		part = map[string]any{"functionCall": map[string]any{"id": a.ID, "name": a.Tool, "args": a.Input}}
 	}
 	reply := map[string]any{
 		"candidates": []any{map[string]any{
 			"index": 0, "finishReason": "STOP",
 			"content": map[string]any{"role": "model", "parts": []any{part}},
 		}},
-		"usageMetadata": map[string]any{"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2},
+		"usageMetadata": map[string]any{"promptTokenCount": TokensIn, "candidatesTokenCount": TokensOut, "totalTokenCount": TokensIn + TokensOut},
 	}
 	if !strings.HasSuffix(call, ":streamGenerateContent") {
 		w.Header().Set("Content-Type", "application/json")

@@ -1,0 +1,83 @@
+package access
+
+import (
+	"context"
+
+	"github.com/bossman-dev/bossman/board"
+)
+
+// AsWorker is a board for somebody who is a worker, whoever the board takes the calls for: what is a
+// lead's or a person's ends with refused, and new tasks have to be drafts.
+func AsWorker(b Board, refused error) Board { return &workerBoard{b, refused} }
+
+type workerBoard struct {
+	Board
+	refused error
+}
+
+func (b *workerBoard) Create(ctx context.Context, a board.Actor, n board.NewTask, key string) (board.Task, board.Doc, error) {
+	if !n.Hold {
+		return board.Task{}, board.Doc{}, b.refused
+	}
+	return b.Board.Create(ctx, a, n, key)
+}
+
+func (b *workerBoard) CreateUnder(ctx context.Context, a board.Actor, h board.Handle, n board.NewTask, key string) (board.Task, board.Doc, error) {
+	if !n.Hold {
+		return board.Task{}, board.Doc{}, b.refused
+	}
+	return b.Board.CreateUnder(ctx, a, h, n, key)
+}
+
+func (b *workerBoard) CreatePlan(ctx context.Context, a board.Actor, p board.Plan) (board.Planned, error) {
+	if !p.Hold && !p.DryRun {
+		return board.Planned{}, b.refused
+	}
+	return b.Board.CreatePlan(ctx, a, p)
+}
+
+func (b *workerBoard) Answer(context.Context, board.Actor, board.QuestionID, string) (board.Question, error) {
+	return board.Question{}, b.refused
+}
+
+func (b *workerBoard) Update(context.Context, board.Actor, board.ID, board.Edit) (board.Task, error) {
+	return board.Task{}, b.refused
+}
+
+func (b *workerBoard) Cancel(context.Context, board.Actor, board.ID, string, board.Dependents) ([]board.ID, error) {
+	return nil, b.refused
+}
+
+func (b *workerBoard) Review(context.Context, board.Actor, board.ID, board.Decision) (board.Outcome, error) {
+	return board.Outcome{}, b.refused
+}
+
+func (b *workerBoard) MarkDone(context.Context, board.Actor, board.ID, string, bool) (board.Outcome, error) {
+	return board.Outcome{}, b.refused
+}
+
+func (b *workerBoard) Reopen(context.Context, board.Actor, board.ID, string) (board.Task, error) {
+	return board.Task{}, b.refused
+}
+
+func (b *workerBoard) Release(context.Context, board.Actor, board.ID, string) (board.Task, error) {
+	return board.Task{}, b.refused
+}
+
+func (b *workerBoard) Stop(context.Context, board.Actor, board.WorkerID) (board.ID, error) {
+	return board.ID{}, b.refused
+}
+
+func (b *workerBoard) Pause(context.Context, board.Actor, string) error { return b.refused }
+
+func (b *workerBoard) Resume(context.Context, board.Actor, string) error { return b.refused }
+
+func (b *workerBoard) Erase(context.Context, board.Actor, board.ID, string) (board.Task, error) {
+	return board.Task{}, b.refused
+}
+
+func (b *workerBoard) Redact(context.Context, board.Actor, board.ID, int64, string) error {
+	return b.refused
+}
+
+func (b *workerBoard) SetProject(context.Context, board.Project) error { return b.refused }
