@@ -150,8 +150,8 @@ type Board interface {
 	Redact(ctx context.Context, a board.Actor, id board.ID, seq int64, reason string) error
 	SetProject(ctx context.Context, p board.Project) error
 
-	// Wait returns when the board may have changed, after d at the latest.
-	Wait(ctx context.Context, d time.Duration)
+	// Changes returns a channel that is closed when the board may have changed since the call.
+	Changes() <-chan struct{}
 	// Run does the board's background work until ctx ends.
 	Run(ctx context.Context) error
 }

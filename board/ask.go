@@ -203,20 +203,14 @@ func (b *Board) Questions(ctx context.Context, f QuestionFilter) (qs []Question,
 func (b *Board) Await(ctx context.Context, id QuestionID, d time.Duration) (Question, error) {
 	deadline := time.Now().Add(d)
 	for {
-		woken := b.awoken()
+		woken := b.Changes()
 		q, err := b.Question(ctx, id)
 		left := time.Until(deadline)
 		if err != nil || q.State != QuestionOpen || left <= 0 || b.waitsOver() {
 			return q, err
 		}
-		timer := time.NewTimer(min(left, time.Second))
-		select {
-		case <-ctx.Done():
-			timer.Stop()
+		if WaitFor(ctx, woken, min(left, time.Second)); ctx.Err() != nil {
 			return q, ctx.Err()
-		case <-timer.C:
-		case <-woken:
-			timer.Stop()
 		}
 	}
 }

@@ -152,8 +152,9 @@ func (b *Board) wake() {
 	b.changed = make(chan struct{})
 }
 
-// awoken returns a channel that the next wake closes.
-func (b *Board) awoken() <-chan struct{} {
+// Changes returns a channel that is closed when something may have changed since the call. A
+// caller that takes it before reading misses nothing. It is closed only while Run runs.
+func (b *Board) Changes() <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.changed
@@ -289,15 +290,15 @@ func (b *Board) FeedEnd(ctx context.Context) (end Cursor, err error) {
 	return end, err
 }
 
-// Wait returns when something may have changed, when d has passed, or when ctx ends. It
-// notices changes only while Run runs.
-func (b *Board) Wait(ctx context.Context, d time.Duration) {
+// WaitFor returns when changes, a channel from Changes, is closed, when d has passed, or when
+// ctx ends.
+func WaitFor(ctx context.Context, changes <-chan struct{}, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 	case <-timer.C:
-	case <-b.awoken():
+	case <-changes:
 	}
 }
 

@@ -161,7 +161,7 @@ func (b *Board) serveWaiters(ctx context.Context) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {
-		woken := b.awoken()
+		woken := b.Changes()
 		b.serveGroups(ctx)
 		b.endAbandoned(ctx)
 		b.endUnanswered(ctx)

@@ -37,7 +37,7 @@ type Board struct {
 
 var _ access.Board = (*Board)(nil)
 
-// New makes the board of the server that dial connects to. Wait listens for changes of
+// New makes the board of the server that dial connects to. Changes listens for those of
 // the resources with the given URIs.
 func New(dial func(context.Context) (*mcp.Client, error), watch ...string) *Board {
 	return &Board{dial: dial, watch: watch, patience: patience, changed: make(chan struct{})}

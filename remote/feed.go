@@ -33,27 +33,20 @@ func (b *Board) FeedEnd(ctx context.Context) (board.Cursor, error) {
 
 var feedEnd = op(access.FeedEnd, func(ctx context.Context, c *call, _ none) (board.Cursor, error) { return c.FeedEnd(ctx) })
 
-// Wait returns when the board may have changed, after d at the latest. The first call
-// starts to listen to the server, until Close.
-func (b *Board) Wait(ctx context.Context, d time.Duration) {
+// Changes returns a channel that is closed when the board may have changed since the call. The
+// first call starts to listen to the server, until Close.
+func (b *Board) Changes() <-chan struct{} {
 	b.mu.Lock()
+	defer b.mu.Unlock()
 	if b.stop == nil {
 		life, stop := context.WithCancel(context.Background())
 		b.stop = stop
 		b.wg.Go(func() { b.listen(life) })
 	}
-	changed := b.changed
-	b.mu.Unlock()
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-changed:
-	case <-t.C:
-	case <-ctx.Done():
-	}
+	return b.changed
 }
 
-// listen wakes all Wait calls whenever the server reports a change.
+// listen closes the channel of Changes whenever the server reports a change.
 func (b *Board) listen(ctx context.Context) {
 	for ctx.Err() == nil {
 		if client, err := b.connection(ctx); err == nil {

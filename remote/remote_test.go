@@ -403,7 +403,7 @@ func TestBoard_wait(t *testing.T) {
 	woken := make(chan time.Duration, 1)
 	begun := time.Now()
 	go func() {
-		ada.Wait(t.Context(), time.Minute)
+		board.WaitFor(t.Context(), ada.Changes(), time.Minute)
 		woken <- time.Since(begun)
 	}()
 	for {

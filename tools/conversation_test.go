@@ -131,6 +131,8 @@ type fixture struct {
 	t        *testing.T
 	b        *board.Board
 	o        setup
+	watched  access.Board  // if not nil, the board that watch reads
+	hold     chan struct{} // if not nil, what is watched is published once this is closed
 	revision mcp.Revision
 	agents   map[string]*agent
 	names    map[string]string // random value → $name

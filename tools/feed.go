@@ -34,43 +34,54 @@ func (t *Tools) currentPosition(ctx context.Context) (p position) {
 	return p
 }
 
-// watchOnSubscribe is middleware that starts publishChanges just before the first
-// subscription on a pipe. Most clients never subscribe; without this, each of their
-// processes would read the server's feed whenever something happens.
-func (t *Tools) watchOnSubscribe(next mcp.Handler) mcp.Handler {
+// startOnSubscribe is middleware that makes sure, just before a subscription, that every later
+// change is published. On a pipe publishChanges starts at the first one: most clients never
+// subscribe, and each of their processes would read the server's feed whenever something
+// happens.
+func (t *Tools) startOnSubscribe(next mcp.Handler) mcp.Handler {
 	return func(ctx context.Context, r *mcp.Request) (mcp.Result, error) {
 		if (r.Method == "resources/subscribe" || r.Method == "subscriptions/listen") && t.o.Missing == nil {
-			t.watching.Do(func() {
-				t.from = t.currentPosition(ctx)
-				close(t.watched)
-			})
+			t.start(ctx)
+			t.watching.Do(func() { close(t.watched) })
 		}
 		return next(ctx, r)
 	}
 }
 
+// start returns the position from which changes are published: the end of the feed when it was
+// first called and the board could be read.
+func (t *Tools) start(ctx context.Context) position {
+	t.starting.Lock()
+	defer t.starting.Unlock()
+	if !t.from.known {
+		t.from = t.currentPosition(ctx)
+	}
+	return t.from
+}
+
 // publishChanges reads the feed and notifies clients of changed resources until ctx ends.
 func (t *Tools) publishChanges(ctx context.Context) {
-	var p position
 	if t.piped() {
 		select {
 		case <-ctx.Done():
 			return
 		case <-t.watched:
-			p = t.from
 		}
 	}
+	var p position
 	for ctx.Err() == nil {
+		changes := t.b.Changes()
 		if !p.known {
-			p = t.currentPosition(ctx)
-		} else {
+			p = t.start(ctx)
+		}
+		if p.known {
 			p.at = t.publishEvents(ctx, p.at)
 			if now, err := t.openQuestions(ctx); err == nil {
 				t.publishQuestions(p.open, now)
 				p.open = now
 			}
 		}
-		t.b.Wait(ctx, lookEvery)
+		board.WaitFor(ctx, changes, lookEvery)
 	}
 }
 

@@ -6,12 +6,14 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
 
+	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/mcp"
@@ -106,11 +108,63 @@ func TestResources_changes(t *testing.T) {
 	}
 }
 
+// TestResources_atOnce: a client is notified of a change right after its subscription, also
+// if the server has only just started, and of one made while the feed is read.
+func TestResources_atOnce(t *testing.T) {
+	for _, r := range []mcp.Revision{mcp.R20251125, mcp.Newest} {
+		t.Run(r.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newFixture(t, web, setup{Piped: true}, r)
+				during := &duringLook{Board: s.b}
+				s.watched, s.hold = during, make(chan struct{})
+				var heard atomic.Int32
+				w := s.watch(r, func(string) { heard.Add(1) }, "bossman://board")
+				defer w()
+				synctest.Wait()
+				create := func(ctx context.Context) {
+					if _, _, err := s.b.Create(ctx, ada, board.NewTask{Project: "web", Title: "One"}, ""); err != nil {
+						t.Error(err)
+					}
+				}
+				create(t.Context())
+				close(s.hold)
+				time.Sleep(time.Second)
+				if heard.Load() != 1 {
+					t.Errorf("heard of %d changes, want of the one before the server ran", heard.Load())
+				}
+				during.do.Store(&create)
+				create(t.Context())
+				time.Sleep(time.Second)
+				if heard.Load() != 3 {
+					t.Errorf("heard of %d changes, want also of the one that was made while the feed was read", heard.Load())
+				}
+			})
+		})
+	}
+}
+
+// A duringLook is a board on which something is done once, just after its feed was read.
+type duringLook struct {
+	access.Board
+	do atomic.Pointer[func(context.Context)]
+}
+
+func (b *duringLook) Questions(ctx context.Context, f board.QuestionFilter) ([]board.Question, error) {
+	if do := b.do.Swap(nil); do != nil {
+		(*do)(ctx)
+	}
+	return b.Board.Questions(ctx, f)
+}
+
 // watch subscribes to changes of resources in the way of the revision.
 func (s *fixture) watch(r mcp.Revision, hear func(uri string), uris ...string) (stop func()) {
 	s.t.Helper()
 	server := mcp.NewServer(mcp.Implementation{Name: "bossman", Version: "test"}, nil)
-	tl := register(server, s.b, setup{Project: "web"})
+	var b access.Board = s.b
+	if s.watched != nil {
+		b = s.watched
+	}
+	tl := register(server, b, setup{Project: "web"})
 	near, far := jsonrpc.Pipe(jsonrpc.Limits{})
 	peer := jsonrpc.NewPeer(near, &jsonrpc.PeerOptions{
 		Handle: func(context.Context, *jsonrpc.Message) (json.RawMessage, error) { return nil, jsonrpc.ErrClosed },
@@ -125,7 +179,12 @@ func (s *fixture) watch(r mcp.Revision, hear func(uri string), uris ...string) (
 	})
 	ctx, cancel := context.WithCancel(context.WithoutCancel(s.t.Context()))
 	var wg sync.WaitGroup
-	wg.Go(func() { _ = tl.Run(ctx) })
+	wg.Go(func() {
+		if s.hold != nil {
+			<-s.hold
+		}
+		_ = tl.Run(ctx)
+	})
 	wg.Go(func() { _ = server.Serve(ctx, far) })
 	wg.Go(func() { _ = peer.Run(ctx) })
 	ask := func(method string, params map[string]any) {

@@ -74,11 +74,11 @@ func (t *Tools) personReviews(ctx context.Context, k *caller, d board.Dossier, p
 // untilReviewed returns when a task is no longer in review, or at the deadline.
 func (t *Tools) untilReviewed(ctx context.Context, id board.ID, deadline time.Time) {
 	for ctx.Err() == nil {
-		left := time.Until(deadline)
+		left, changes := time.Until(deadline), t.b.Changes()
 		if d, err := t.b.Get(ctx, id, 0); left <= 0 || err == nil && d.Task.Status != board.InReview {
 			return
 		}
-		t.b.Wait(ctx, min(left, time.Second))
+		board.WaitFor(ctx, changes, min(left, time.Second))
 	}
 }
 

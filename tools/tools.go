@@ -70,9 +70,11 @@ type Tools struct {
 	// pendings are reports whose check is still under way.
 	pendings chan pending
 
-	// watching runs once, at the first subscription: it sets from and closes watched.
-	watching sync.Once
+	// watched is closed at the first subscription on a pipe.
 	watched  chan struct{}
+	watching sync.Once
+	// from is where publishChanges starts; see start.
+	starting sync.Mutex
 	from     position
 
 	// recording is held while a state is stored and its report is recorded, so that what is stored
@@ -203,9 +205,7 @@ func Register(s *mcp.Server, b access.Board, o *Options) *Tools {
 	if t.o.Logger == nil {
 		t.o.Logger = slog.New(slog.DiscardHandler)
 	}
-	if t.piped() {
-		s.Use(t.watchOnSubscribe)
-	}
+	s.Use(t.startOnSubscribe)
 	for _, d := range tools {
 		s.AddRawTool(d.tool(), func(ctx context.Context, c *mcp.Call) (*mcp.ToolResult, error) { return t.serve(ctx, d, c) })
 	}

@@ -141,21 +141,10 @@ var ruleWaiting = group{"waiting for work", []test{
 		f.ok(f.board.Resume(f.ctx, ada, project))
 		f.equal("handed out to", <-got, "another")
 	}},
-	{"new work ends Wait", func(f *fixture) {
-		woken := make(chan struct{})
-		go func() {
-			f.board.Wait(f.ctx, time.Hour)
-			close(woken)
-		}()
-		f.eventually("Wait returns", func() bool {
-			f.create("a")
-			select {
-			case <-woken:
-				return true
-			default:
-				return false
-			}
-		})
+	{"new work closes Changes, also for those who wait later", func(f *fixture) {
+		changes := f.board.Changes()
+		f.create("a")
+		board.WaitFor(f.ctx, changes, time.Hour)
 	}},
 	{"a waiter whose time is over gets Nothing", func(f *fixture) {
 		f.running()

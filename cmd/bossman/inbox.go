@@ -108,6 +108,7 @@ func (a *app) watchInbox(ctx context.Context, o *openBoard, slug string) error {
 		}
 		shown := map[string]bool{}
 		for ctx.Err() == nil {
+			changes := o.Changes()
 			in, at, err := o.inbox(ctx, slug)
 			if ctx.Err() != nil {
 				return nil
@@ -137,7 +138,7 @@ func (a *app) watchInbox(ctx context.Context, o *openBoard, slug string) error {
 			if err := a.Out.Flush(); err != nil {
 				return err
 			}
-			o.Wait(ctx, 2*time.Second)
+			board.WaitFor(ctx, changes, 2*time.Second)
 		}
 		return nil
 	})

@@ -8,7 +8,8 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-// Watch polls the file and calls wake after commits of this process or of others.
+// Watch polls the file and calls wake after commits of this process or of others, and once it
+// has begun: what was committed just before is not a change that it would notice.
 func (s *Store) Watch(ctx context.Context, wake func()) error {
 	if err := s.startCall(); err != nil {
 		return err
@@ -19,6 +20,7 @@ func (s *Store) Watch(ctx context.Context, wake func()) error {
 	w := watcher{store: s}
 	defer w.close()
 	w.changed(ctx)
+	wake()
 	for {
 		select {
 		case <-ctx.Done():
