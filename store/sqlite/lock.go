@@ -63,7 +63,7 @@ func (l *lock) acquire(ctx context.Context, wait time.Duration) (release func(),
 func (l *lock) take(ctx context.Context, timeout <-chan time.Time, wait time.Duration) error {
 	try := func(f **os.File, path string, spins int) error {
 		for {
-			ok, err := tryFile(f, path)
+			ok, err := tryFile(f, path, tryLock)
 			if ok || err != nil {
 				return err
 			}
@@ -105,14 +105,14 @@ func (l *lock) close() {
 
 // tryFile tries to lock the file at path, opening it if necessary, and reports whether it
 // did.
-func tryFile(f **os.File, path string) (bool, error) {
+func tryFile(f **os.File, path string, try func(*os.File) (bool, error)) (bool, error) {
 	if *f == nil {
 		var err error
 		if *f, err = openLock(path); err != nil {
 			return false, err
 		}
 	}
-	ok, err := tryLock(*f)
+	ok, err := try(*f)
 	if !ok || err != nil {
 		return false, err
 	}

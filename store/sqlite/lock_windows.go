@@ -26,3 +26,11 @@ func tryLock(f *os.File) (bool, error) {
 func unlock(f *os.File) error {
 	return windows.UnlockFileEx(windows.Handle(f.Fd()), 0, 1, 0, new(windows.Overlapped))
 }
+
+// lockProcess tries to lock f for this process, and reports whether it did. There is no
+// fork here, and a child inherits no handle that it is not given.
+func lockProcess(f *os.File) (bool, error) { return tryLock(f) }
+
+// seesUnlocked reports whether no other process has f locked with lockProcess. If so, none
+// can lock it until f is closed.
+func seesUnlocked(f *os.File) (bool, error) { return tryLock(f) }

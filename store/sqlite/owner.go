@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 )
 
 // An owner is a process that holds claims. While it runs, it locks a file that is named
@@ -11,8 +12,22 @@ import (
 // when the process ends, however it ends. So a file that is not locked belongs to a
 // process that was killed: one that leaves the board deletes its file.
 //
-// Other programs do not inherit the lock: package os opens files with O_CLOEXEC. An owner
-// without a file, such as the process of an older program, is not known to be dead.
+// The lock belongs to the process, not to the open file: a child that was forked and has
+// not executed its program yet still has the file open when its parent is killed, but not
+// the lock. The operating system knows the holder, so that processes in containers with
+// process IDs of their own see the lock, too. An owner without a file, such as the process
+// of an older program, is not known to be dead.
+//
+// A process never conflicts with its own locks, and loses a lock when it closes the file,
+// even if it had opened it a second time. So it never opens the file of an owner that it
+// attends itself, in whichever Store.
+
+// attended guards the owners of all stores of this process, and counts them. It is held
+// from opening a file until it is closed or known to be attended.
+var attended = struct {
+	sync.Mutex
+	owners map[string]int
+}{owners: map[string]int{}}
 
 // Attend makes the next write lock the owner's file. It does nothing for a board on a
 // network file system, where another machine might not see the lock.
@@ -20,10 +35,11 @@ func (s *Store) Attend(owner string) {
 	if s.network || owner == "" || strings.ContainsAny(owner, `/\:`) || strings.HasPrefix(owner, ".") {
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	attended.Lock()
+	defer attended.Unlock()
 	if _, ok := s.owners[owner]; !ok {
 		s.owners[owner] = nil
+		attended.owners[owner]++
 	}
 }
 
@@ -32,13 +48,13 @@ func (s *Store) ownerFile(owner string) string { return filepath.Join(s.path+".o
 // lockOwners locks the files of the owners that this process attends. If that fails, as
 // on a full disk, their claims end with their leases.
 func (s *Store) lockOwners() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	attended.Lock()
+	defer attended.Unlock()
 	for owner, f := range s.owners {
 		// A process that looks whether the owner lives may have the lock, or may have
 		// deleted the file before it was locked.
 		for range 10 {
-			if locked, err := tryFile(&f, s.ownerFile(owner)); locked || err != nil {
+			if locked, err := tryFile(&f, s.ownerFile(owner), lockProcess); locked || err != nil {
 				break
 			}
 			sleep(lockSpin)
@@ -49,28 +65,33 @@ func (s *Store) lockOwners() {
 
 // depart deletes the file of an owner that leaves, if this process attends it.
 func (s *Store) depart(owner string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	attended.Lock()
+	defer attended.Unlock()
 	if f, ok := s.owners[owner]; ok {
+		s.departLocked(owner, f)
+	}
+}
+
+// departAll deletes the files of all owners that this store attends.
+func (s *Store) departAll() {
+	attended.Lock()
+	defer attended.Unlock()
+	for owner, f := range s.owners {
 		s.departLocked(owner, f)
 	}
 }
 
 func (s *Store) departLocked(owner string, f *os.File) {
 	delete(s.owners, owner)
+	if attended.owners[owner]--; attended.owners[owner] == 0 {
+		delete(attended.owners, owner)
+	}
 	if f == nil {
 		return
 	}
 	_ = os.Remove(f.Name()) // while it is locked: nobody may think that its process was killed
 	f.Close()
 	_ = os.Remove(f.Name()) // again, for systems that do not delete open files
-}
-
-func (s *Store) attends(owner string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	_, ok := s.owners[owner]
-	return ok
 }
 
 // Gone finds the files that are not locked, and deletes those whose owner has nothing
@@ -85,7 +106,7 @@ func (r *reader) Gone() ([]string, error) {
 	}
 	var gone []string
 	for _, e := range entries {
-		if !e.Type().IsRegular() || r.store.attends(e.Name()) {
+		if !e.Type().IsRegular() {
 			continue
 		}
 		dead, err := r.isGone(e.Name())
@@ -103,12 +124,17 @@ func (r *reader) Gone() ([]string, error) {
 func (r *reader) isGone(owner string) (bool, error) {
 	const query = `SELECT EXISTS (SELECT 1 FROM claims WHERE owner = ?1) OR EXISTS (SELECT 1 FROM reviews WHERE owner = ?1) OR EXISTS (SELECT 1 FROM workers WHERE owner = ?1)
 		OR EXISTS (SELECT 1 FROM questions WHERE state = 'open' AND owner = ?1)`
+	attended.Lock()
+	defer attended.Unlock()
+	if attended.owners[owner] > 0 {
+		return false, nil
+	}
 	f, err := os.OpenFile(r.store.ownerFile(owner), os.O_RDONLY|noFollow, 0)
 	if err != nil {
 		return false, nil // it has just been deleted
 	}
 	defer f.Close()
-	if free, err := tryLock(f); err != nil || !free {
+	if free, err := seesUnlocked(f); err != nil || !free {
 		return false, nil
 	}
 	var has bool

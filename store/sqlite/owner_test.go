@@ -15,13 +15,15 @@ import (
 )
 
 // holdTask is a process that attends an owner, gets a task for it, and waits. A program that
-// it has started outlives it.
+// it has started outlives it, and has the owner's file open, as a child has between fork and
+// exec.
 func holdTask(s *Store, owner string, end io.Reader) error {
 	s.Attend(owner)
 	if _, err := board.New(s, nil).Next(context.Background(), board.Actor{Principal: "local", Owner: owner}, board.Wish{Projects: []string{"web"}}); err != nil {
 		return err
 	}
 	child := exec.Command("sleep", "20")
+	child.ExtraFiles = []*os.File{s.owners[owner]}
 	if err := child.Start(); err != nil {
 		return err
 	}
@@ -154,28 +156,61 @@ func TestAttend_lookedAt(t *testing.T) {
 	p := path(t)
 	s := open(t, p, nil)
 	seed(t, s, 1, nil)
-	stop := make(chan struct{})
-	ended := make(chan struct{})
-	looker := open(t, p, nil)
-	go func() {
-		defer close(ended)
-		for {
-			select {
-			case <-stop:
-				return
-			default:
-				_ = looker.Read(t.Context(), func(r board.Reader) error { _, err := r.Gone(); return err })
-			}
-		}
-	}()
+	looker := startChild(t, "look", p, "p-looker")
+	if !looker.lines.Scan() {
+		t.Fatal("nobody looks")
+	}
 	for i := range 200 {
 		s.Attend(fmt.Sprintf("p-%d", i))
 		s.lockOwners()
 	}
-	close(stop)
-	<-ended
 	wantFiles(t, p, 200)
-	wantGone(t, looker)
+	looker.start.Close()
+	if !looker.lines.Scan() || looker.lines.Text() != "[]" {
+		t.Errorf("another process says that %s are gone, want none", looker.lines.Text())
+	}
+}
+
+// look is a process that looks for dead owners until it is told to end, and then says who
+// is dead.
+func look(s *Store, _ string, end io.Reader) error {
+	stop := make(chan struct{})
+	go func() {
+		_, _ = io.ReadAll(end)
+		close(stop)
+	}()
+	fmt.Println("looking")
+	for {
+		var gone []string
+		err := s.Read(context.Background(), func(r board.Reader) (err error) { gone, err = r.Gone(); return err })
+		if err != nil {
+			return err
+		}
+		select {
+		case <-stop:
+			fmt.Println(gone)
+			return nil
+		default:
+		}
+	}
+}
+
+// A process that has a board open twice does not look at its own owners: to close the file
+// of one would release its lock.
+func TestAttend_twoStores(t *testing.T) {
+	p := path(t)
+	s, second := open(t, p, nil), open(t, p, nil)
+	seed(t, s, 1, nil)
+	s.Attend("p-one")
+	if _, err := board.New(s, nil).Next(t.Context(), board.Actor{Principal: "local", Owner: "p-one"}, board.Wish{Projects: []string{"web"}}); err != nil {
+		t.Fatal(err)
+	}
+	wantGone(t, second)
+	looker := startChild(t, "look", p, "p-looker")
+	looker.start.Close()
+	if !looker.lines.Scan() || !looker.lines.Scan() || looker.lines.Text() != "[]" {
+		t.Errorf("another process says that %s are gone, want none", looker.lines.Text())
+	}
 }
 
 func wantGone(t *testing.T, s *Store, want ...string) {

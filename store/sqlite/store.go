@@ -25,10 +25,11 @@ type Store struct {
 
 	network bool // on a network file system
 
+	owners map[string]*os.File // the locked files of those it attends; nil until locked; guarded by attended
+
 	mu     sync.Mutex
-	file   *file               // nil until there is one
-	seen   bool                // there was one
-	owners map[string]*os.File // the locked files of those who this process attends; nil until locked
+	file   *file // nil until there is one
+	seen   bool  // there was one
 	closed bool
 	calls  sync.WaitGroup
 }
@@ -194,11 +195,9 @@ func (s *Store) Close() error {
 	s.mu.Unlock()
 	s.calls.Wait()
 	s.lock.close()
+	s.departAll()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for owner, f := range s.owners {
-		s.departLocked(owner, f)
-	}
 	if s.file == nil {
 		return nil
 	}
