@@ -115,6 +115,10 @@ e2e-agents: ## the same with real coding agents (large downloads)
 e2e-crew: ## bossman work with Claude Code, Codex and a program on 40 tasks, while agents are killed, hang, forget to report, meet limits and ask (two minutes and 2 GB on two cores; large downloads)
 	cd e2e && BOSSMAN_E2E_AGENTS=1 BOSSMAN_E2E_EXACT=1 BOSSMAN_CREW=1 $(GO) test -count=1 -timeout=20m -v $(TESTFLAGS) ./crew
 
+.PHONY: idle
+idle: ## what bossman work takes with four slots and no task, for ten minutes
+	cd e2e && BOSSMAN_E2E_AGENTS=1 BOSSMAN_E2E_EXACT=1 BOSSMAN_E2E_IDLE=10m $(GO) test -count=1 -timeout=20m -v -run '^TestIdle$$' $(TESTFLAGS) ./crew
+
 .PHONY: bench-stdio
 bench-stdio: ## calls over a pipe, side by side with other implementations
 	cd bench && $(GO) build -o bin/ ./cmd/... && bin/bench stdio $(BENCHFLAGS)

@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -85,6 +86,16 @@ func TestCrew(t *testing.T) {
 	if os.Getenv("BOSSMAN_CREW") != "" {
 		f = full
 	}
+	o := newOffice(t, available(t, f))
+	began := time.Now()
+	o.work(t)
+	t.Logf("%d tasks, %d attempts, %.0f s", o.tasks, len(o.plan.jobs), time.Since(began).Seconds())
+	o.prove(t)
+}
+
+// available is a form if its agents are installed, and one with programs otherwise.
+func available(t *testing.T, f form) form {
+	t.Helper()
 	agents, clients := harness.Dir("agents"), harness.Dir("clients")
 	if os.Getenv("BOSSMAN_E2E_AGENTS") != "" {
 		for _, dir := range []string{clients, agents} {
@@ -94,13 +105,9 @@ func TestCrew(t *testing.T) {
 		}
 	} else if !harness.Installed(agents) || !harness.Installed(clients) {
 		t.Log("Claude Code and Codex are not installed: only programs work. Set BOSSMAN_E2E_AGENTS=1 to install them.")
-		f = programsOnly
+		return programsOnly
 	}
-	o := newOffice(t, f)
-	began := time.Now()
-	o.work(t)
-	t.Logf("%d tasks, %d attempts, %.0f s", f.tasks, len(o.plan.jobs), time.Since(began).Seconds())
-	o.prove(t)
+	return f
 }
 
 // An office is a repository with a board, a home of its own around it, and a model.
@@ -268,25 +275,33 @@ func (o *office) work(t *testing.T) {
 			}
 		}
 	})
+	cmd := o.runner(t, ctx, "-n", strconv.Itoa(slots), "--until-empty",
+		"--max-silence", harness.Bound(4*time.Second).String(), "--max-exit", harness.Bound(time.Second).String(), "--limit-pause", limitTime.String())
+	cmd.Stdout, cmd.Stderr = t.Output(), t.Output()
+	err := cmd.Run()
+	cancel()
+	wg.Wait()
+	if err != nil {
+		t.Errorf("bossman work: %v", err)
+	}
+}
+
+// runner is bossman work with the office's agents, not started.
+func (o *office) runner(t *testing.T, ctx context.Context, flags ...string) *exec.Cmd {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := harness.Command(ctx, o.home, o.bossman, "work", "-n", strconv.Itoa(slots), "--agent", o.agents, "--until-empty",
-		"--max-silence", harness.Bound(4*time.Second).String(), "--max-exit", harness.Bound(time.Second).String(), "--limit-pause", limitTime.String(), "--", self)
+	args := append([]string{o.bossman, "work", "--agent", o.agents}, flags...)
+	cmd := harness.Command(ctx, o.home, append(args, "--", self)...)
 	cmd.Dir = o.dir
 	cmd.Env = append(
 		cmd.Env, "PATH="+strings.Join([]string{filepath.Join(o.home, "bin"), harness.Dir("clients", "node_modules", ".bin"), os.Getenv("PATH")}, string(os.PathListSeparator)),
 		"ANTHROPIC_BASE_URL="+o.url, "DISABLE_AUTOUPDATER=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
 		programVariable+"="+o.url, lingeringVariable+"="+o.lingering,
 	)
-	cmd.Stdout, cmd.Stderr = t.Output(), t.Output()
-	err = cmd.Run()
-	cancel()
-	wg.Wait()
-	if err != nil {
-		t.Errorf("bossman work: %v", err)
-	}
+	return cmd
 }
 
 // people answer what is asked, until ctx ends.

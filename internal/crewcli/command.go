@@ -198,6 +198,9 @@ func run(ctx context.Context, out *console.Console, open func(ctx context.Contex
 	wg.Go(func() { _ = shop.Run(upkeep) })
 	wg.Go(func() { show.run(upkeep) })
 
+	if !f.untilEmpty && !show.live.Terminal() {
+		show.live.Infof("Taking tasks of %s, %d at a time; stop with Ctrl-C.", o.Project, len(o.Agents))
+	}
 	r := crew.New(&o)
 	err = r.Run(hard, ctx)
 	show.end(r.Results())
