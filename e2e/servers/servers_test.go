@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -216,15 +215,10 @@ func TestEverything(t *testing.T) {
 		everything(t, connect(t, command(packages.Bin("mcp-server-everything"))))
 	})
 	t.Run("HTTP", func(t *testing.T) {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		port := strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
-		_ = l.Close()
-		t.Setenv("PORT", port)
-		listen(t, "listening on port", "/usr/bin/env", "PORT="+port, packages.Bin("mcp-server-everything"), "streamableHttp")
-		everything(t, dial(t, "http://127.0.0.1:"+port+"/mcp"))
+		// A port that is free now may be taken when the server starts.
+		url := listen(t, "http://127.0.0.1:", "/usr/bin/env", "PORT=0", packages.Bin("node"), "--import", harness.Dir("servers", "port.mjs"),
+			packages.Bin("mcp-server-everything"), "streamableHttp")
+		everything(t, dial(t, url))
 	})
 }
 
