@@ -69,6 +69,9 @@ func (i *Inspector) Verify(ctx context.Context, w board.Work, evidence []board.E
 			}
 		}
 	}
+	if err := i.resolved(ctx, repo, w); err != nil {
+		return nil, nil, err
+	}
 	for _, e := range evidence {
 		if repo != nil && e.Kind == board.EvidenceCommit {
 			if err := settled(repo); err != nil {

@@ -16,7 +16,7 @@ import (
 // refOf is the ref of the state of an attempt: the one that was reported as done last, or else the
 // last one.
 func refOf(task string, attempt int) string {
-	return "refs/bossman/" + task + "/" + strconv.Itoa(attempt)
+	return git.StateRefs(task) + strconv.Itoa(attempt)
 }
 
 // beforeSuffix is appended to the refs of other boards that this clone had.
@@ -230,7 +230,18 @@ func (s *slot) sign(ctx context.Context, commit string) (string, error) {
 func (s *slot) commit(ctx context.Context, tree *git.Repo, snap git.Snapshot, summary string) (git.Stored, error) {
 	ctx, cancel := context.WithTimeout(ctx, snapshotTime)
 	defer cancel()
-	stored, err := tree.Store(ctx, s.r.o.Accept, snap, refOf(s.kept.Task, s.kept.Attempt), s.message(summary))
+	ref, message := refOf(s.kept.Task, s.kept.Attempt), s.message(summary)
+	var unmerged []string
+	if snap == (git.Snapshot{}) {
+		var err error
+		if unmerged, err = tree.Unmerged(ctx); err != nil {
+			return git.Stored{}, err
+		}
+	}
+	stored, err := tree.Store(ctx, s.r.o.Accept, snap, ref, message+git.UnmergedTrailers(unmerged))
+	if err == nil && len(unmerged) > 0 { // the next attempt has to know
+		err = s.r.o.Repo.KeepUnmerged(ctx, ref, stored.Commit)
+	}
 	if len(stored.Submodules) > 0 {
 		s.report(Trouble, fmt.Sprintf("what is not committed or not pushed in submodules is only in their own repositories: %q", stored.Submodules))
 	}

@@ -131,10 +131,23 @@ func (r *Repo) Tree(ctx context.Context, commit string) (string, error) {
 
 // Trailer returns the value of a trailer of a commit's message, empty if it has none.
 func (r *Repo) Trailer(ctx context.Context, commit, key string) (string, error) {
+	values, err := r.trailers(ctx, commit, key)
+	if len(values) == 0 {
+		return "", err
+	}
+	return values[0], err
+}
+
+// trailers returns the values of all trailers of a commit's message with a key, a line each.
+func (r *Repo) trailers(ctx context.Context, commit, key string) (values []string, err error) {
 	out, err := r.git(ctx, "rev-list", "--max-count=1", "--format=%(trailers:key="+key+",valueonly)", "--end-of-options", commit)
-	_, value, _ := strings.Cut(out, "\n") // the first line names the commit
-	value, _, _ = strings.Cut(value, "\n")
-	return strings.TrimSpace(value), err
+	_, lines, _ := strings.Cut(out, "\n") // the first line names the commit
+	for line := range strings.Lines(lines) {
+		if line = strings.TrimSpace(line); line != "" {
+			values = append(values, line)
+		}
+	}
+	return values, err
 }
 
 // CommitTime returns when a commit was made, by the committer's clock.

@@ -39,6 +39,9 @@ func (t *Tools) judging(ctx context.Context, h *board.Handout) (lines []string) 
 	case why != "":
 		lines = append(lines, cut(visible.Line(why), 500))
 	}
+	if paths := t.o.Inspector.Unresolved(ctx, board.WorkOf(h.Dossier)); len(paths) > 0 {
+		lines = append(lines, fmt.Sprintf("An earlier attempt left conflict markers in %s: resolve these conflicts before you report.", inlineList(paths, 1000)))
+	}
 	at := ""
 	switch w := where(h); {
 	case t.isBound(): // its worktree was made for it

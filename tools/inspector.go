@@ -32,6 +32,9 @@ type Inspector interface {
 	// Apart returns the room for a worker beside the one at a place: with the branch that is
 	// asked for, unless that is taken.
 	Apart(at board.Where, branch string) board.Room
+	// Unresolved lists the files of a task that still have the conflict markers which an earlier
+	// attempt left. Verify refuses them.
+	Unresolved(ctx context.Context, w board.Work) []string
 	// Resolve replaces the names of commits in evidence with their full names.
 	Resolve(ctx context.Context, w board.Work, evidence []board.Evidence)
 	// Verify looks at evidence. It returns the pieces that it has seen, and a sentence

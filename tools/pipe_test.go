@@ -202,6 +202,7 @@ func (slowCheck) Begin(context.Context, board.Work) error                       
 func (slowCheck) End(context.Context, board.Work, []board.Evidence)             {}
 func (slowCheck) Resolve(context.Context, board.Work, []board.Evidence)         {}
 func (slowCheck) Leftover(context.Context, []board.Work) (int, int)             { return -1, 0 }
+func (slowCheck) Unresolved(context.Context, board.Work) []string               { return nil }
 func (slowCheck) BranchOf(context.Context, board.Work, []board.Evidence) string { return "" }
 
 func (slowCheck) Strays(context.Context, board.Work, time.Time, func(board.Where) bool) []board.Where {

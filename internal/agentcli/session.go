@@ -169,7 +169,7 @@ func (s *session) callOn(ctx context.Context, conn jsonrpc.Transport, tool strin
 var exitCodes = map[string]console.ExitCode{
 	"not_found": console.NotFound, "invalid": console.Usage,
 	"denied": console.Denied, "stopped": console.Denied, "read_only": console.Denied,
-	"lease_lost": console.Conflict, "conflict": console.Conflict, "edited": console.Conflict, "name_taken": console.Conflict, "cycle": console.Conflict,
+	"lease_lost":  console.Conflict, // and nothing else: the agent stops working on the task
 	"unavailable": console.Unavailable, "full": console.Unavailable, "unknown": console.Unavailable, "too_new": console.Unavailable,
 }
 
