@@ -171,25 +171,37 @@ func (i *Inspector) compare(ctx context.Context, repo *git.Repo, w board.Work, v
 	if err != nil {
 		return false, nil, err
 	}
-	fresh, _, err := i.isNew(ctx, repo, w, head.Commit)
-	if err == nil && fresh {
-		fresh, err = i.hasChanged(ctx, repo, w, tree)
-	}
-	if err != nil || tree == v.Tree {
-		return err == nil && !fresh, nil, err
-	}
-	if before := i.looseBefore(repo, w); before != "" && !fresh {
-		now, err := i.loose(ctx, repo)
-		if err != nil {
-			return false, nil, err
-		}
-		idle = now == before
+	if idle, err = i.idle(ctx, repo, w, tree == v.Tree); err != nil || tree == v.Tree {
+		return idle, nil, err
 	}
 	loose, err = repo.Changed(ctx, tree, v.Tree, maxLoose)
 	for n := range loose {
 		loose[n] = strings.Map(shown, loose[n])
 	}
 	return idle, loose, err
+}
+
+// idle reports whether the commit that is checked out brings nothing that was not there when the
+// task was first handed out, and the files that are not committed, if any, are as they were then.
+// clean is set if there are none.
+func (i *Inspector) idle(ctx context.Context, repo *git.Repo, w board.Work, clean bool) (bool, error) {
+	head, err := repo.Head()
+	if err != nil || head.Commit == "" {
+		return false, err
+	}
+	fresh, _, err := i.isNew(ctx, repo, w, head.Commit)
+	if err == nil && fresh {
+		var tree string
+		if tree, err = repo.Tree(ctx, head.Commit); err == nil {
+			fresh, err = i.hasChanged(ctx, repo, w, tree)
+		}
+	}
+	before := i.looseBefore(repo, w)
+	if err != nil || fresh || clean || before == "" {
+		return err == nil && !fresh && clean, err
+	}
+	now, err := i.loose(ctx, repo)
+	return err == nil && now == before, err
 }
 
 // unborn stands for the commit of a repository without one.

@@ -34,14 +34,17 @@ func names(repo *git.Repo) []string {
 // treeName is the word for a worktree in a note; no branch has such a name.
 func treeName(tree *git.Repo) string { return ":" + pathName(tree.Root) }
 
-// Strays returns where a worker that did not name its branch may have worked: branches and
-// worktrees without a branch that were made since the task was first handed out here, that have
-// something new, and that are not taken. until is when the last attempt ended.
-func (i *Inspector) Strays(ctx context.Context, w board.Work, until time.Time, taken func(board.Where) bool) (strays []board.Where) {
-	repo, err := i.repo()
-	if err != nil || repo == nil {
-		return nil
-	}
+// A candidate is where work may be that nobody has named: a branch, a worktree, or both.
+type candidate struct {
+	branch, commit string
+	tree           *git.Repo // nil if the branch is checked out nowhere
+	made           time.Time // when the branch was made, if that is known
+	old            bool      // it was there when the task was first handed out
+}
+
+// candidates returns the worktrees of a repository, and its branches that were made since a task
+// was first handed out here, the newest first; none if it is not known what there was then.
+func (i *Inspector) candidates(repo *git.Repo, w board.Work) (found []candidate) {
 	words, ok := i.notes(repo).read("names", tipsName(w))
 	if !ok {
 		return nil
@@ -50,32 +53,79 @@ func (i *Inspector) Strays(ctx context.Context, w board.Work, until time.Time, t
 	for _, word := range words {
 		known[word] = true
 	}
-	type candidate struct {
-		branch, commit string
-		tree           *git.Repo // nil if the branch is checked out nowhere
-		made           time.Time
-	}
-	var found []candidate
-	trees := map[string]*git.Repo{}
+	branches := repo.Branches()
 	for _, tree := range repo.Worktrees() {
-		head, err := tree.Head()
-		switch {
-		case err != nil:
-		case head.Branch != "":
-			trees[head.Branch] = tree
-		case !known[treeName(tree)]:
-			found = append(found, candidate{commit: head.Commit, tree: tree})
+		if head, err := tree.Head(); err == nil {
+			c := candidate{branch: head.Branch, commit: head.Commit, tree: tree, old: known[treeName(tree)]}
+			if c.branch != "" {
+				c.old, c.made = c.old && known[c.branch], repo.Made(c.branch)
+				delete(branches, c.branch)
+			}
+			found = append(found, c)
 		}
 	}
-	for branch, commit := range repo.Branches() {
-		if known[branch] {
-			continue
-		}
-		if made := repo.Made(branch); made.IsZero() || until.IsZero() || !made.After(until.Add(strayGrace)) {
-			found = append(found, candidate{branch, commit, trees[branch], made})
+	for branch, commit := range branches {
+		if !known[branch] {
+			found = append(found, candidate{branch: branch, commit: commit, made: repo.Made(branch)})
 		}
 	}
 	slices.SortFunc(found, func(a, b candidate) int { return cmp.Or(b.made.Compare(a.made), cmp.Compare(a.branch, b.branch)) })
+	return found
+}
+
+// Strays returns where a worker that did not name its branch may have worked: branches and
+// worktrees that were made since the task was first handed out here, that have something new, and
+// that are not taken. until is when the last attempt ended.
+func (i *Inspector) Strays(ctx context.Context, w board.Work, until time.Time, taken func(board.Where) bool) []board.Where {
+	repo, err := i.repo()
+	if err != nil || repo == nil {
+		return nil
+	}
+	found := slices.DeleteFunc(i.candidates(repo, w), func(c candidate) bool {
+		return c.old || !c.made.IsZero() && !until.IsZero() && c.made.After(until.Add(strayGrace))
+	})
+	return i.untaken(ctx, repo, w, found, taken)
+}
+
+// Elsewhere returns where the work may be of a worker that names no branch, if it is not at the
+// place of w, which Place returned: worktrees that were made since the task was first handed out
+// here, that have something which is not in the place, and that are not taken. idle is set if
+// nothing has changed at the place since then. In that case worktrees that were there before and
+// have changed since are among them, and new branches that are checked out nowhere.
+func (i *Inspector) Elsewhere(ctx context.Context, w board.Work, taken func(at board.Where, idle bool) bool) (places []board.Where, idle bool, err error) {
+	repo, err := i.at(w.Place)
+	if err != nil || repo == nil || repo.Bare {
+		return nil, false, err
+	}
+	found := slices.DeleteFunc(i.candidates(repo, w), func(c candidate) bool { return c.tree != nil && c.tree.Root == repo.Root })
+	if len(found) == 0 {
+		return nil, false, nil
+	}
+	tip, _, err := tip(repo, w.Place)
+	if err != nil {
+		return nil, false, err
+	}
+	if idle, err = i.idle(ctx, repo, w, w.Place.Uncommitted == 0); err != nil {
+		return nil, false, err
+	}
+	if !idle {
+		found = slices.DeleteFunc(found, func(c candidate) bool { return c.old || c.tree == nil })
+	}
+	places = i.untaken(ctx, repo, w, found, func(at board.Where) bool {
+		if taken(at, idle) || slices.ContainsFunc(w.Others, func(o board.Claim) bool { return beside(o, w, at) }) {
+			return true
+		}
+		if at.Uncommitted > 0 || tip == "" || at.Head == "" {
+			return false
+		}
+		in, err := repo.Contains(ctx, tip, at.Head)
+		return err == nil && in
+	})
+	return places, idle, nil
+}
+
+// untaken returns the places of some candidates that have something new and are not taken, a few.
+func (i *Inspector) untaken(ctx context.Context, repo *git.Repo, w board.Work, found []candidate, taken func(board.Where) bool) (places []board.Where) {
 	for _, c := range found[:min(len(found), maxStrayLooks)] {
 		at := i.stand(repo)
 		if c.tree != nil {
@@ -83,14 +133,20 @@ func (i *Inspector) Strays(ctx context.Context, w board.Work, until time.Time, t
 		} else {
 			at.Dir, at.Branch, at.Head = "", c.branch, git.Short(c.commit)
 		}
-		if taken(at) || !i.isStray(ctx, repo, w, c.commit, at) {
+		if c.old && at.Uncommitted > 0 { // these files may have lain about before
+			before := i.looseBefore(c.tree, w)
+			if now, err := i.loose(ctx, c.tree); err != nil || before == "" || now == before {
+				at.Uncommitted = 0
+			}
+		}
+		if !i.isStray(ctx, repo, w, c.commit, at) || taken(at) {
 			continue
 		}
-		if strays = append(strays, at); len(strays) == maxStray {
+		if places = append(places, at); len(places) == maxStray {
 			break
 		}
 	}
-	return strays
+	return places
 }
 
 // isStray reports whether there is something new at a place, which ends with a commit, and it is

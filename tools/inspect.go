@@ -206,6 +206,10 @@ func (t *Tools) judge(ctx context.Context, k *caller, e action, r *board.Report,
 		return seen, nil
 	}
 	w.Strays = t.strayBranches(ctx, d, h.Attempt)
+	perhaps, err := t.elsewhere(ctx, k, d, w, r, branch != "")
+	if err != nil {
+		return seen, elsewhere(err)
+	}
 	res, err := t.waitCheck(ctx, k, h, w, r.Summary)
 	if err != nil {
 		return seen, elsewhere(err)
@@ -226,7 +230,7 @@ func (t *Tools) judge(ctx context.Context, k *caller, e action, r *board.Report,
 			}
 		}
 		res.Evidence.Detail += notJudged(w.Place, r.Evidence)
-		res.Evidence.Detail = remarked(res.Evidence.Detail, same)
+		res.Evidence.Detail = remarked(remarked(res.Evidence.Detail, same), perhaps)
 		r.Observed = append(r.Observed, res.Evidence)
 		seen.tree = res.Tree
 	case CheckWaived:

@@ -209,6 +209,10 @@ func (slowCheck) Strays(context.Context, board.Work, time.Time, func(board.Where
 	return nil
 }
 
+func (slowCheck) Elsewhere(context.Context, board.Work, func(board.Where, bool) bool) ([]board.Where, bool, error) {
+	return nil, false, nil
+}
+
 func (slowCheck) Apart(at board.Where, branch string) board.Room {
 	return board.Room{Branch: branch, Dir: at.Dir + ".worktrees/" + branch}
 }

@@ -2,8 +2,10 @@ package tools
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/bossman-dev/bossman/board"
 )
@@ -42,19 +44,70 @@ func (t *Tools) straysBefore(ctx context.Context, d board.Dossier, attempt int, 
 	if len(d.Attempts) == 0 {
 		return nil
 	}
-	var others []board.Where
-	read := false
-	taken := func(at board.Where) bool {
-		if !read { // there is a candidate, which is rare
-			read = true
-			var err error
-			if others, err = t.placesOfOthers(ctx, d.Task.ID); err != nil {
-				t.o.Logger.Warn("the places of other tasks are not known", "task", d.Task.ID, "err", err)
-			}
-		}
-		return isPlaceOf(known, at) || isPlaceOf(others, at) || isTaskBranch(at.Branch, d.Task.ID)
-	}
+	others := t.ofOthers(ctx, d.Task.ID)
+	taken := func(at board.Where) bool { return isPlaceOf(known, at) || others(at) }
 	return t.o.Inspector.Strays(ctx, board.WorkOf(d), d.Attempts[len(d.Attempts)-1].EndedAt, taken)
+}
+
+// elsewhere looks where the work of a report may be, if it is not at the place of w. The error is
+// a *board.PlaceError if the report does not say that it is there. Otherwise the remark is for its
+// evidence. named is set if the report names a branch.
+func (t *Tools) elsewhere(ctx context.Context, k *caller, d board.Dossier, w board.Work, r *board.Report, named bool) (remark string, err error) {
+	if command, _ := t.o.Inspector.Command(); command == "" || w.Place.Ordered != "" || w.Place.Named || t.isBound() {
+		return "", nil
+	}
+	committed := slices.ContainsFunc(r.Observed, func(e board.Evidence) bool { return e.Kind == board.EvidenceCommit })
+	var before []board.Where
+	for _, a := range d.Attempts[:len(d.Attempts)-1] {
+		before = append(before, a.Where)
+	}
+	others := t.ofOthers(ctx, d.Task.ID)
+	places, idle, err := t.o.Inspector.Elsewhere(ctx, w, func(at board.Where, idle bool) bool {
+		// The hand-out told of what earlier attempts left.
+		return !idle && (committed || isPlaceOf(before, at) || slices.Contains(w.Strays, at.Branch)) || others(at)
+	})
+	if err != nil || len(places) == 0 || named && !idle {
+		return "", err
+	}
+	there := make([]string, len(places))
+	for n, at := range places {
+		if there[n] = location(at); at.Dir == "" {
+			there[n] += ", checked out nowhere"
+		}
+	}
+	list := strings.Join(there, "; ")
+	if named || k.call == nil { // a direct method has no argument for a branch
+		return "perhaps the work is elsewhere: " + list, nil
+	}
+	e := &board.PlaceError{Why: fmt.Sprintf("Since the task was first handed out, nothing has changed in %s, but elsewhere: %s.", inline(w.Place.Dir, 200), list)}
+	if !idle {
+		e.Why = fmt.Sprintf("Your work may be in %s, or in a worktree that was made since the task was first handed out: %s.", inline(w.Place.Dir, 200), list)
+	}
+	yours := "with its branch"
+	if at := places[0]; len(places) == 1 && at.Branch != "" {
+		yours = "with " + argument("branch", at.Branch)
+	}
+	if slices.ContainsFunc(places, func(at board.Where) bool { return at.Branch == "" || at.Dir == "" }) {
+		yours += ", checked out in a worktree"
+	}
+	here := "make a branch there and name that"
+	if w.Place.Branch != "" {
+		here = "do so with " + argument("branch", w.Place.Branch)
+	}
+	e.Next = fmt.Sprintf("if that is your work, %s %s; if your work is in %s, %s", repeat(), yours, inline(w.Place.Dir, 200), here)
+	return "", e
+}
+
+// ofOthers returns a function that reports whether a place belongs to another task.
+func (t *Tools) ofOthers(ctx context.Context, than board.ID) func(board.Where) bool {
+	others := sync.OnceValue(func() []board.Where { // there is a candidate, which is rare
+		places, err := t.placesOfOthers(ctx, than)
+		if err != nil {
+			t.o.Logger.Warn("the places of other tasks are not known", "task", than, "err", err)
+		}
+		return places
+	})
+	return func(at board.Where) bool { return isPlaceOf(others(), at) || isTaskBranch(at.Branch, than) }
 }
 
 // maxOthers is how many other tasks are looked at for their places.

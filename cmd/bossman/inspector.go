@@ -87,6 +87,12 @@ func (i inspector) Verify(ctx context.Context, w board.Work, evidence []board.Ev
 	return observed, faults, placeError(err)
 }
 
+// Elsewhere implements tools.Inspector.
+func (i inspector) Elsewhere(ctx context.Context, w board.Work, taken func(at board.Where, idle bool) bool) (places []board.Where, idle bool, err error) {
+	places, idle, err = i.Inspector.Elsewhere(ctx, w, taken)
+	return places, idle, placeError(err)
+}
+
 // Command implements tools.Inspector.
 func (i inspector) Command() (command, why string) {
 	c, untrusted, err := i.InForce(i.Home())
