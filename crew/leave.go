@@ -74,12 +74,14 @@ func (s *slot) setBranch(ctx context.Context, commit, reported string) (name str
 }
 
 // canSetBranch reports whether the branch of the task can be made to have a state: it has nothing else,
-// and is not checked out elsewhere.
+// is not checked out elsewhere, and no branch below it is in the way.
 func (s *slot) canSetBranch(ctx context.Context, commit string) (bool, error) {
-	if s.elsewhere() {
+	repo := s.r.o.Repo
+	tip := repo.Branch(s.kept.Branch)
+	if s.elsewhere() || tip == "" && !repo.CanMake(s.kept.Branch) {
 		return false, nil
 	}
-	return s.behind(ctx, s.r.o.Repo.Branch(s.kept.Branch), commit)
+	return s.behind(ctx, tip, commit)
 }
 
 // elsewhere reports whether the branch of the task is checked out in another worktree.

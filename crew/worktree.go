@@ -116,14 +116,18 @@ func (s *slot) base(ctx context.Context, h *board.Handout) (commit, begins strin
 }
 
 // branch returns the branch for an attempt at a task that begins from a commit. It is that of the
-// task, unless this has something else, or is checked out elsewhere.
+// task, unless this has something else, is checked out elsewhere, or cannot be made because of a
+// branch below it.
 func (s *slot) branch(ctx context.Context, h *board.Handout, base string) (string, error) {
 	repo := s.r.o.Repo
+	if top := strings.TrimSuffix(branchPrefix, "/"); repo.Branch(top) != "" {
+		return "", fmt.Errorf("git makes no branch %q… beside a branch %q; rename it: git branch -m %s NEWNAME", branchPrefix, top, top)
+	}
 	for _, name := range []string{"", fmt.Sprintf("-attempt-%d", h.Claim.Attempt), fmt.Sprintf("-attempt-%d-%s", h.Claim.Attempt, h.Claim.Nonce)} {
 		branch := branchPrefix + h.Task.ID.String() + name
 		tip := repo.Branch(branch)
 		if tip == "" && !repo.CanMake(branch) {
-			return "", fmt.Errorf("branch %q cannot be made beside the branches that are there: rename branch %q", branch, strings.TrimSuffix(branchPrefix, "/"))
+			continue
 		}
 		if other := repo.Worktree(branch, s.dir); other != nil && other.Root != s.dir {
 			continue
