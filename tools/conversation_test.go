@@ -114,7 +114,11 @@ func register(s *mcp.Server, b access.Board, o setup) *tools.Tools {
 	}
 	c := access.Local(cmp.Or(o.Role, auth.Lead), projects...)
 	c.Project = o.Project
-	to := &tools.Options{Where: o.Where, Session: o.Session, Quiet: o.Quiet, Missing: o.Missing, Asked: o.Asked, Inspector: o.Inspector, Keep: o.Keep}
+	to := &tools.Options{Where: o.Where, Session: o.Session, Quiet: o.Quiet, Asked: o.Asked, Inspector: o.Inspector, Keep: o.Keep}
+	if o.Missing != nil {
+		b = nil
+		to.Open = func(context.Context) (access.Board, *tools.Options, error) { return nil, nil, o.Missing }
+	}
 	if o.Piped {
 		to.Pipe = c
 	}

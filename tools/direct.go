@@ -35,9 +35,6 @@ func (t *Tools) addMethods() {
 		access.Next: t.directNext, access.Done: t.directDone, access.Ask: t.directAsk,
 	} {
 		t.server.HandleMethod(v.Direct, mcp.Method{NoHandshake: true, Ordered: v.Writes, Handle: func(ctx context.Context, r *mcp.Request) (mcp.Result, error) {
-			if t.o.Missing != nil {
-				return nil, t.missingRPC()
-			}
 			t.called()
 			return serve(ctx, r)
 		}})

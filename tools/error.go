@@ -297,21 +297,6 @@ func (k *caller) isMistyped(e action, l *board.LostError) bool {
 	return l.Holder.Worker == l.Ended.Worker || l.Holder.Worker.Name == e.worker && e.worker != ""
 }
 
-// missing is the refusal of every call if there is no board, or none may be used where the
-// agent works.
-func (t *Tools) missing() error {
-	return &refusal{
-		what: "Not done.", state: "Nothing was read or written.",
-		why: "No board can be used here: " + inline(t.o.Missing.Error(), 1000) + ".", next: "Tell the person at your client to mend that, and then to reconnect this MCP server. End your turn.",
-		code: "no_board", err: t.o.Missing,
-	}
-}
-
-// missingRPC is missing as a JSON-RPC error, for requests that are not tool calls.
-func (t *Tools) missingRPC() error {
-	return jsonrpc.Errorf(jsonrpc.CodeInternal, "%s", visible.Text(t.missing().Error()))
-}
-
 // noProject refuses a call that names none of the projects the caller may use.
 func noProject(projects []string, named string) error {
 	r := &refusal{what: "Not done.", state: "Nothing has changed.", code: "invalid", err: board.ErrInvalid}

@@ -40,7 +40,7 @@ func (t *Tools) currentPosition(ctx context.Context) (p position) {
 // happens.
 func (t *Tools) startOnSubscribe(next mcp.Handler) mcp.Handler {
 	return func(ctx context.Context, r *mcp.Request) (mcp.Result, error) {
-		if (r.Method == "resources/subscribe" || r.Method == "subscriptions/listen") && t.o.Missing == nil {
+		if (r.Method == "resources/subscribe" || r.Method == "subscriptions/listen") && t.isOpen() {
 			t.start(ctx)
 			t.watching.Do(func() { close(t.watched) })
 		}

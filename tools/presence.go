@@ -22,9 +22,10 @@ const (
 // resources until ctx ends. It then tells the board that the process has left, so that its
 // leases end soon. The board's own Run must be running too.
 func (t *Tools) Run(ctx context.Context) error {
-	if t.o.Missing != nil {
-		<-ctx.Done()
+	select {
+	case <-ctx.Done():
 		return ctx.Err()
+	case <-t.opened:
 	}
 	var wg sync.WaitGroup
 	if t.piped() {

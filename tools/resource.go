@@ -40,9 +40,6 @@ func (t *Tools) addResources() {
 }
 
 func (t *Tools) readBoard(ctx context.Context, c *mcp.Call) ([]mcp.Contents, error) {
-	if t.o.Missing != nil {
-		return nil, t.missingRPC()
-	}
 	var b strings.Builder
 	for i, slug := range t.caller(ctx, c, access.Summary).projects {
 		s, err := t.b.Summary(ctx, slug)
@@ -93,9 +90,6 @@ func (t *Tools) readBoard(ctx context.Context, c *mcp.Call) ([]mcp.Contents, err
 }
 
 func (t *Tools) readQuestions(ctx context.Context, c *mcp.Call) ([]mcp.Contents, error) {
-	if t.o.Missing != nil {
-		return nil, t.missingRPC()
-	}
 	qs, err := t.b.Questions(ctx, board.QuestionFilter{Projects: t.caller(ctx, c, access.Questions).projects, State: board.QuestionOpen, Limit: 100})
 	if err != nil {
 		return nil, readError(err)
@@ -116,9 +110,6 @@ func (t *Tools) readQuestions(ctx context.Context, c *mcp.Call) ([]mcp.Contents,
 }
 
 func (t *Tools) readTask(ctx context.Context, c *mcp.Call) ([]mcp.Contents, error) {
-	if t.o.Missing != nil {
-		return nil, t.missingRPC()
-	}
 	k := t.caller(ctx, c, access.Get)
 	id, err := k.taskID(c.Argument("id"))
 	if err != nil || !k.may(id.Project) {
@@ -148,7 +139,7 @@ func readError(err error) error {
 func (t *Tools) Complete(ctx context.Context, c *mcp.Call, p mcp.CompleteParams) (*mcp.Completion, error) {
 	template := p.Ref.URI == taskTemplate && p.Argument.Name == "id"
 	prompt := p.Ref.Type == "ref/prompt" && p.Argument.Name == "task"
-	if t.o.Missing != nil || !template && !prompt {
+	if !t.isOpen() || !template && !prompt {
 		return nil, nil
 	}
 	f := board.TaskFilter{Projects: t.caller(ctx, c, access.List).projects, Limit: 1000}

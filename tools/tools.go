@@ -47,9 +47,10 @@ type Options struct {
 	Session string
 	// Quiet: no person sits at the client, so nobody is asked there.
 	Quiet bool
-	// Missing is the reason why no board can be used; every call is refused with it.
-	Missing error
-	Logger  *slog.Logger
+	// Open opens the board if Register was given none, and returns it with the options to use from
+	// then on. It is called before each call until it succeeds; calls are refused with its error.
+	Open   func(ctx context.Context) (access.Board, *Options, error)
+	Logger *slog.Logger
 	// Wrote is called after each call that writes, and returns a remark for its answer, or
 	// an empty string.
 	Wrote func() string
@@ -63,8 +64,11 @@ type Options struct {
 // Tools is the set of a board's tools on one server.
 type Tools struct {
 	server *mcp.Server
-	b      access.Board
-	o      Options
+	// b and o are set anew when the board is opened. Other methods read them after Open.
+	b       access.Board
+	o       Options
+	opening sync.Mutex
+	opened  chan struct{} // closed when there is a board
 	// short wakes renewLoop for a claim whose lease is too short for renewEvery.
 	short chan struct{}
 	// pendings are reports whose check is still under way.
@@ -192,20 +196,18 @@ func run[In any](f func(ctx context.Context, t *Tools, k *caller, in In) (*answe
 }
 
 // Register adds a board's tools, prompts and resources to a server, which needs
-// Authorize before it. The board may be nil if o says why it is missing.
+// Authorize before it. The board may be nil if o has Open.
 func Register(s *mcp.Server, b access.Board, o *Options) *Tools {
 	t := &Tools{
-		server: s, b: b, short: make(chan struct{}, 1), watched: make(chan struct{}), lastCall: time.Now(),
+		server: s, b: b, opened: make(chan struct{}), short: make(chan struct{}, 1), watched: make(chan struct{}), lastCall: time.Now(),
 		workers: map[board.Handle]string{}, reviews: map[string]board.Handle{}, seen: map[string]bool{}, declines: map[string]bool{},
 		pendings: make(chan pending, 16), traces: map[board.Handle]string{}, awaited: map[board.Handle]bool{}, reporting: map[board.Handle]int{}, heard: map[board.Handle]string{},
 	}
-	if o != nil {
-		t.o = *o
+	t.set(o)
+	if b != nil {
+		close(t.opened)
 	}
-	if t.o.Logger == nil {
-		t.o.Logger = slog.New(slog.DiscardHandler)
-	}
-	s.Use(t.startOnSubscribe)
+	s.Use(t.openFirst, t.startOnSubscribe)
 	for _, d := range tools {
 		s.AddRawTool(d.tool(), func(ctx context.Context, c *mcp.Call) (*mcp.ToolResult, error) { return t.serve(ctx, d, c) })
 	}
@@ -219,9 +221,6 @@ func Register(s *mcp.Server, b access.Board, o *Options) *Tools {
 
 // serve runs a tool and converts its answer or its error to a result.
 func (t *Tools) serve(ctx context.Context, d *definition, c *mcp.Call) (*mcp.ToolResult, error) {
-	if t.o.Missing != nil {
-		return refused(t.missing())
-	}
 	k := t.caller(ctx, c, d.verb)
 	if !d.verb.Shows(k.Role) {
 		return nil, mcp.ErrNotFound

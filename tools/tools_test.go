@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -402,6 +403,48 @@ func TestMissing(t *testing.T) {
 	cancel()
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Errorf("Run = %v", err)
+	}
+}
+
+// TestOpen_later: when what kept a board from being opened has passed, the next call works, and the
+// projects are those of the board.
+func TestOpen_later(t *testing.T) {
+	for _, r := range []mcp.Revision{mcp.R20251125, mcp.Newest} {
+		t.Run(r.String(), func(t *testing.T) {
+			s := newFixture(t, web, setup{Piped: true}, r)
+			var away atomic.Bool
+			away.Store(true)
+			server := mcp.NewServer(mcp.Implementation{Name: "t", Version: "1"}, nil)
+			server.Use(tools.AuthorizeAs(access.Local(auth.Lead)))
+			tl := tools.Register(server, nil, &tools.Options{Pipe: access.Local(auth.Lead), Open: func(context.Context) (access.Board, *tools.Options, error) {
+				if away.Load() {
+					return nil, nil, errors.New("the server is away")
+				}
+				c := access.Local(auth.Lead, "web")
+				c.Project = "web"
+				return s.b, &tools.Options{Pipe: c}, nil
+			}})
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			ended := make(chan error, 1)
+			go func() { ended <- tl.Run(ctx) }()
+			mcptest.EachRevision(t, server, nil, func(t *testing.T, c *mcp.Client) {
+				if res, err := c.Call(t.Context(), "create_plan", map[string]any{"tasks": []any{map[string]any{"key": "a", "title": "A", "description": "d"}}}, nil); away.Load() != (err == nil && res.IsError) {
+					t.Errorf("away %v: create_plan = %+v, %v", away.Load(), res, err)
+				}
+				away.Store(false)
+				if res, err := c.Call(t.Context(), "list_tasks", nil, nil); err != nil || res.IsError {
+					t.Errorf("list_tasks = %+v, %v", res, err)
+				}
+				if got, err := c.Read(t.Context(), "bossman://board"); err != nil || !strings.HasPrefix(got[0].Text, "# web\n") {
+					t.Errorf("Read = %+v, %v", got, err)
+				}
+			})
+			cancel()
+			if err := <-ended; !errors.Is(err, context.Canceled) {
+				t.Errorf("Run = %v", err)
+			}
+		})
 	}
 }
 

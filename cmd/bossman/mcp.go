@@ -60,45 +60,9 @@ func (a *app) serveStdio(ctx context.Context, f mcpFlags) error {
 	if err != nil || role == auth.Admin {
 		return console.Usagef("--role is lead, worker or viewer, not %q", f.role)
 	}
-	o, dir, err := a.openWork(ctx)
-	if err != nil {
-		// People do not see a client's stderr, so every tool answers with the error.
-		log.Error("no board can be used", "err", err)
-		if _, ok := errors.AsType[*config.NoBoardError](err); !ok { // whose text has the next step
-			if next := console.NextOf(err); next != "" {
-				err = fmt.Errorf("%w; next: %s", err, next)
-			}
-		}
-	}
-	notify := &notifier{log: log}
-	defer notify.wait()
-	agent := access.Local(role)
-	if o != nil {
-		agent = o.agent(role)
-	}
-	agent.Shell = a.InAgentShell()
-	options := &tools.Options{
-		Pipe: agent, Quiet: f.quiet || a.NoPersonAbove(), Logger: log, Session: a.Getenv("CLAUDE_CODE_SESSION_ID"),
-		Missing: err, Asked: notify.asked,
-	}
-	var b access.Board
-	if o != nil {
-		b = o
-		notify.command = o.settings.Notify
-		if o.store != nil {
-			o.store.Attend(agent.Owner) // if this process is killed, its claims end at once
-		}
-		look := newInspector(dir, o.settings, a.Getenv)
-		defer look.Runner.Close()
-		options.Inspector = look
-		options.Where = look.Here
-		if o.firstWrite != nil && !o.server {
-			options.Wrote = o.firstWrite
-		}
-		for _, text := range o.settings.Ignored {
-			log.Warn("a line of the configuration is ignored", "line", text)
-		}
-	}
+	work := &stdioWork{app: a, flags: f, role: role, log: log, notify: &notifier{log: log}, opened: make(chan struct{})}
+	defer work.close()
+	local := access.Local(role) // until it is known whose board it is
 	var t *tools.Tools
 	server := mcp.NewServer(
 		mcp.Implementation{Name: "bossman", Title: "Bossman", Version: buildVersion().Version},
@@ -110,15 +74,24 @@ func (a *app) serveStdio(ctx context.Context, f mcpFlags) error {
 		},
 	)
 	defer server.Close()
-	server.Use(tools.AuthorizeAs(agent))
-	t = tools.Register(server, b, options)
+	server.Use(tools.AuthorizeAs(local))
+	t = tools.Register(server, nil, &tools.Options{Pipe: local, Logger: log, Open: work.open})
+	if err := t.Open(ctx); err != nil {
+		// People do not see a client's stderr, so every tool answers with the error.
+		log.Error("no board can be used", "err", err)
+	}
 
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	g, ctx := errgroup.WithContext(ctx)
-	if b != nil {
-		g.Go(func() error { return b.Run(ctx) })
-	}
+	g.Go(func() error {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-work.opened:
+			return work.board.Run(ctx)
+		}
+	})
 	g.Go(func() error { return t.Run(ctx) })
 	log.Info("server started, reading requests from standard input", "version", buildVersion().Version, "role", role.String())
 	defer log.Info("server stopped")
@@ -130,6 +103,56 @@ func (a *app) serveStdio(ctx context.Context, f mcpFlags) error {
 		return err
 	}
 	return nil
+}
+
+// A stdioWork is what bossman mcp works on, once it could be opened.
+type stdioWork struct {
+	*app
+	flags  mcpFlags
+	role   auth.Role
+	log    *slog.Logger
+	notify *notifier
+	opened chan struct{}
+	board  *openBoard // set before opened is closed
+	look   inspector
+}
+
+// open is for tools.Options.
+func (w *stdioWork) open(ctx context.Context) (access.Board, *tools.Options, error) {
+	o, dir, err := w.openWork(ctx)
+	if err != nil {
+		if _, ok := errors.AsType[*config.NoBoardError](err); !ok { // whose text has the next step
+			if next := console.NextOf(err); next != "" {
+				err = fmt.Errorf("%w; next: %s", err, next)
+			}
+		}
+		return nil, nil, err
+	}
+	agent := o.agent(w.role)
+	agent.Shell = w.InAgentShell()
+	w.board, w.look, w.notify.command = o, newInspector(dir, o.settings, w.Getenv), o.settings.Notify
+	if o.store != nil {
+		o.store.Attend(agent.Owner) // if this process is killed, its claims end at once
+	}
+	options := &tools.Options{
+		Pipe: agent, Quiet: w.flags.quiet || w.NoPersonAbove(), Logger: w.log, Session: w.Getenv("CLAUDE_CODE_SESSION_ID"),
+		Asked: w.notify.asked, Inspector: w.look, Where: w.look.Here,
+	}
+	if o.firstWrite != nil && !o.server {
+		options.Wrote = o.firstWrite
+	}
+	for _, text := range o.settings.Ignored {
+		w.log.Warn("a line of the configuration is ignored", "line", text)
+	}
+	close(w.opened)
+	return o, options, nil
+}
+
+func (w *stdioWork) close() {
+	if w.board != nil {
+		w.look.Runner.Close()
+	}
+	w.notify.wait()
 }
 
 // join passes messages between the client and the bossman work that started it.

@@ -105,7 +105,7 @@ func registry(t *testing.T, s *testServer) (all []string) {
 	server := mcp.NewServer(mcp.Implementation{Name: "all", Version: "1"}, nil) // which hides nothing
 	defer server.Close()
 	server.Use(tools.AuthorizeAs(access.Local(auth.Admin)))
-	tools.Register(server, nil, &tools.Options{Missing: errors.New("no board")})
+	tools.Register(server, nil, &tools.Options{Open: func(context.Context) (access.Board, *tools.Options, error) { return nil, nil, errors.New("no board") }})
 	here, there := jsonrpc.Pipe(jsonrpc.Limits{})
 	go server.Serve(t.Context(), there)
 	c, err := mcp.Connect(t.Context(), here, nil)
