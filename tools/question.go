@@ -25,7 +25,7 @@ var askQuestion = &definition{
 		{name: "blocking", kind: flag, about: "true if the task cannot continue without an answer"},
 		{name: "human_only", kind: flag, about: "only a person may answer; report_task_done waits for it"},
 		{name: "branch", kind: text, about: "branch of your work, if not checked out here"},
-		{name: "wait_seconds", kind: number, about: "how long to wait for the answer; default 45 if blocking, else 0", max: maxWait},
+		{name: "wait_seconds", kind: number, about: "how long to wait for the answer; default 45 if blocking and a person sits at your client, else 0", max: maxWait},
 	},
 	durable: true,
 	run:     run(ask),
