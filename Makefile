@@ -111,6 +111,10 @@ hostile: ## every command and every tool in every hostile repository, board and 
 e2e-agents: ## the same with real coding agents (large downloads)
 	@if [ -f e2e/go.mod ]; then cd e2e && BOSSMAN_E2E_AGENTS=1 $(GO) test -count=1 $(TESTFLAGS) ./agents; else echo "e2e: not here yet"; fi
 
+.PHONY: crew
+crew: ## a small crew of Claude Code, Codex and a program (a minute; large downloads)
+	cd e2e && BOSSMAN_E2E_AGENTS=1 $(GO) test -count=1 $(TESTFLAGS) -run '^TestCrew$$' ./crew
+
 .PHONY: e2e-crew
 e2e-crew: ## bossman work with Claude Code, Codex and a program on 40 tasks, while agents are killed, hang, forget to report, meet limits and ask (two minutes and 2 GB on two cores; large downloads)
 	cd e2e && BOSSMAN_E2E_AGENTS=1 BOSSMAN_E2E_EXACT=1 BOSSMAN_CREW=1 $(GO) test -count=1 -timeout=20m -v $(TESTFLAGS) ./crew
