@@ -42,7 +42,7 @@ const settleTime = 6 * time.Minute
 func (s *slot) work(ctx context.Context, h *board.Handout) Result {
 	j := &job{slot: s, h: h}
 	j.tell(Began, "")
-	tree, begins, err := s.prepare(ctx, h)
+	tree, begins, err := j.prepare(ctx)
 	if err != nil {
 		return j.settle(ctx, func(ctx context.Context) Result { return j.notNow(ctx, err) })
 	}

@@ -136,6 +136,7 @@ type EventKind string
 const (
 	Waiting  EventKind = "waiting"  // for a task
 	Began    EventKind = "began"    // a job
+	Resumed  EventKind = "resumed"  // the work of an earlier attempt: Text says which commit
 	Said     EventKind = "said"     // what the agent wrote last
 	Asked    EventKind = "asked"    // people for a permission
 	Done     EventKind = "done"     // and reported so

@@ -93,18 +93,19 @@ func (s *slot) behind(ctx context.Context, commit, other string) (bool, error) {
 	return s.r.o.Repo.Contains(ctx, other, commit)
 }
 
-// base returns the commit that an attempt begins from, and what that is, for the agent.
-func (s *slot) base(ctx context.Context, h *board.Handout) (commit, begins string, err error) {
+// base returns the state that an attempt begins from, and what that is, for the agent. If it is what
+// is checked out in the repository, nothing is said of it.
+func (s *slot) base(ctx context.Context, h *board.Handout) (base state, begins string, err error) {
 	list, err := s.states(ctx, h)
 	if err != nil {
-		return "", "", err
+		return base, "", err
 	}
 	if len(list) == 0 {
 		head, err := s.r.o.Repo.Head()
 		if err == nil && head.Commit == "" {
 			err = errors.New("the repository has no commit yet: make one first")
 		}
-		return head.Commit, "", err
+		return state{commit: head.Commit}, "", err
 	}
 	begins = fmt.Sprintf("It begins from commit %s, %s: go on with that.", git.Short(list[0].commit), list[0].what)
 	for _, other := range list[1:min(len(list), 4)] {
@@ -112,7 +113,7 @@ func (s *slot) base(ctx context.Context, h *board.Handout) (commit, begins strin
 			begins += fmt.Sprintf(" Not in it: commit %s, %s.", git.Short(other.commit), other.what)
 		}
 	}
-	return list[0].commit, begins, nil
+	return list[0], begins, nil
 }
 
 // branch returns the branch for an attempt at a task that begins from a commit. It is that of the
@@ -143,19 +144,20 @@ func (s *slot) branch(ctx context.Context, h *board.Handout, base string) (strin
 	return "", fmt.Errorf("the branches for %v are taken", h.Task.ID)
 }
 
-// prepare makes the slot's worktree for an attempt.
-func (s *slot) prepare(ctx context.Context, h *board.Handout) (tree *git.Repo, begins string, err error) {
-	repo := s.r.o.Repo
+// prepare makes the slot's worktree for the attempt.
+func (j *job) prepare(ctx context.Context) (tree *git.Repo, begins string, err error) {
+	s, h, repo := j.slot, j.h, j.r.o.Repo
 	if err := s.fewAside(); err != nil {
 		return nil, "", err
 	}
 	if h.Claim.Attempt > 1 {
 		s.awaitLast(ctx, h)
 	}
-	base, begins, err := s.base(ctx, h)
+	from, begins, err := s.base(ctx, h)
 	if err != nil {
 		return nil, "", err
 	}
+	base := from.commit
 	branch, err := s.branch(ctx, h, base)
 	if err != nil {
 		return nil, "", err
@@ -174,7 +176,7 @@ func (s *slot) prepare(ctx context.Context, h *board.Handout) (tree *git.Repo, b
 	}
 	s.kept = kept{
 		Worker: s.kept.Worker, Made: true, Session: s.kept.Session, Preparing: true,
-		Task: h.Task.ID.String(), Attempt: h.Claim.Attempt, Claim: h.Claim.Handle.String(), Branch: branch, Title: h.Task.Title, Base: base, Fresh: begins == "",
+		Task: h.Task.ID.String(), Attempt: h.Claim.Attempt, Claim: h.Claim.Handle.String(), Branch: branch, Title: h.Task.Title, Base: base, Fresh: from.what == "",
 	}
 	if err := s.keep(); err != nil {
 		return nil, "", err
@@ -190,6 +192,9 @@ func (s *slot) prepare(ctx context.Context, h *board.Handout) (tree *git.Repo, b
 		return nil, "", err
 	}
 	s.kept.Preparing = false
+	if from.what != "" {
+		j.tell(Resumed, fmt.Sprintf("commit %s, %s", git.Short(base), from.what))
+	}
 	return tree, strings.TrimSpace(begins + s.buildsOn(ctx, h, base)), s.keep()
 }
 

@@ -388,3 +388,46 @@ func TestCommand_tail(t *testing.T) {
 		t.Errorf("Ended = %+v", e)
 	}
 }
+
+// TestCalls: what an agent tells the board is shown in its words.
+func TestCalls(t *testing.T) {
+	for _, c := range []struct {
+		tool  string
+		input map[string]any
+		want  string
+	}{
+		{"Bash", map[string]any{"command": "make"}, "calls Bash: make"},
+		{"mcp__bossman__report_progress", map[string]any{"claim": "web-1/1.abc", "note": "half way"}, "notes: half way"},
+		{"report_task_done", map[string]any{"claim": "web-1/1.abc", "summary": "all of it"}, "reports done: all of it"},
+		{"report_task_failed", map[string]any{"claim": "web-1/1.abc", "reason": "too hard"}, "reports failed: too hard"},
+		{"ask_question", map[string]any{"claim": "web-1/1.abc", "question": "Which?"}, "asks: Which?"},
+		{"report_progress", map[string]any{"claim": "web-1/1.abc"}, `calls report_progress: {"claim":"web-1/1.abc"}`},
+		{"mcp__other__add", map[string]any{"note": "a"}, `calls mcp__other__add: {"note":"a"}`},
+		{"get_task", nil, "calls get_task"},
+	} {
+		if got := calls(c.tool, c.input); got != c.want {
+			t.Errorf("calls(%q, %v) = %q, want %q", c.tool, c.input, got, c.want)
+		}
+	}
+}
+
+// TestWithoutShell: a command is shown without the shell around it only if nothing else is left out.
+func TestWithoutShell(t *testing.T) {
+	for _, c := range []struct {
+		command string
+		actions []codexAction
+		want    string
+	}{
+		{"/bin/bash -lc 'make test'", []codexAction{{"make test"}}, "make test"},
+		{`/bin/bash -lc "echo 'a' >> b"`, []codexAction{{"echo 'a' >> b"}}, "echo 'a' >> b"},
+		{"/bin/zsh -lc ls", []codexAction{{"ls"}}, "ls"},
+		{"/bin/bash -lc 'cd x && cat y'", []codexAction{{"cat y"}}, "/bin/bash -lc 'cd x && cat y'"},
+		{"/bin/bash -lc 'cat x; cat y'", []codexAction{{"cat x"}, {"cat y"}}, "/bin/bash -lc 'cat x; cat y'"},
+		{"make", nil, "make"},
+		{"make", []codexAction{{""}}, "make"},
+	} {
+		if got := withoutShell(c.command, c.actions); got != c.want {
+			t.Errorf("withoutShell(%q, %v) = %q, want %q", c.command, c.actions, got, c.want)
+		}
+	}
+}

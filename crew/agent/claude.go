@@ -314,8 +314,22 @@ func said(content any) string {
 	return strings.Join(all, "\n")
 }
 
-// calls says which tool is called, and for what: a command, a file, or its arguments in JSON.
+// reports are the tools of the board that agents call to tell something, with what that is called
+// and the argument that has it.
+var reports = map[string][2]string{
+	"report_progress": {"notes", "note"}, "report_task_done": {"reports done", "summary"},
+	"report_task_failed": {"reports failed", "reason"}, "ask_question": {"asks", "question"},
+}
+
+// calls says which tool is called, and for what: a command, a file, what the board is told, or its
+// arguments in JSON.
 func calls(tool string, input map[string]any) string {
+	tool = strings.TrimPrefix(tool, "mcp__bossman__") // as Claude Code names the tools of the board
+	if r, ok := reports[tool]; ok {
+		if s, _ := input[r[1]].(string); s != "" {
+			return r[0] + ": " + s
+		}
+	}
 	for _, name := range []string{"command", "file_path", "path", "pattern"} {
 		if s, _ := input[name].(string); s != "" {
 			return "calls " + tool + ": " + s

@@ -185,6 +185,7 @@ func (s *codexSession) notice(m rpcMessage) {
 			Command string `json:"command"`
 			Tool    string `json:"tool"`
 
+			Actions   []codexAction  `json:"commandActions"`
 			Arguments map[string]any `json:"arguments"`
 			Changes   []codexChange  `json:"changes"`
 		} `json:"item"`
@@ -227,7 +228,7 @@ func (s *codexSession) notice(m rpcMessage) {
 		case p.Item.Type == "userMessage":
 			return
 		case p.Item.Command != "":
-			text = "runs " + p.Item.Command
+			text = "runs " + withoutShell(p.Item.Command, p.Item.Actions)
 		case p.Item.Tool != "":
 			text = calls(p.Item.Tool, p.Item.Arguments)
 		}
@@ -253,6 +254,24 @@ func (s *codexSession) notice(m rpcMessage) {
 		}
 		s.events <- t
 	}
+}
+
+// A codexAction is a part of a command, as Codex understands it.
+type codexAction struct {
+	Command string `json:"command"`
+}
+
+// withoutShell is a command without the shell that Codex runs it in, if it is one action.
+func withoutShell(command string, actions []codexAction) string {
+	if len(actions) != 1 || actions[0].Command == "" {
+		return command
+	}
+	const quotes = `'"`
+	shell, ok := strings.CutSuffix(strings.TrimRight(command, quotes), strings.TrimRight(actions[0].Command, quotes))
+	if !ok || !strings.HasSuffix(strings.TrimRight(shell, quotes), "c ") {
+		return command
+	}
+	return actions[0].Command
 }
 
 // announce notes the changes of files that an item is going to make. If it is over, or could not be

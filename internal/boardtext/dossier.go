@@ -42,7 +42,10 @@ func Show(c *console.Console, d board.Dossier, runs []board.Run, events int) {
 	case !t.NotBefore.IsZero():
 		add("for another %s", Span(t.NotBefore.Sub(d.Now)))
 	}
-	if t.Failures > 0 {
+	switch {
+	case t.Failures > 0 && t.Status.Terminal(): // how many more might have failed is of no interest
+		add("%s failed", console.Count(t.Failures, "attempt"))
+	case t.Failures > 0:
 		add("%d of %d attempts failed", t.Failures, t.MaxFailures)
 	}
 	add("created %s by %s", Ago(d.Now, t.CreatedAt), console.OneLine(t.CreatedBy))
@@ -184,8 +187,13 @@ func (v view) attempts(d board.Dossier, runs []board.Run) {
 				continue
 			}
 			v.Linef("     %s", v.Styled(console.Dim, runText(r)+"; bossman task log "+d.Task.ID.String()+" --attempt "+fmt.Sprint(at.Attempt)))
-			if command := resume(r, at.Where); command != "" {
-				v.Linef("     %s %s", v.Styled(console.Dim, "go on by hand:"), command)
+			if command := resume(r, at.Where); command != "" && at.Attempt == d.Attempts[len(d.Attempts)-1].Attempt {
+				label := "     " + v.Styled(console.Dim, "go on by hand:")
+				if !v.Fits("     go on by hand: " + command) {
+					v.Linef("%s", label)
+					label = "    "
+				}
+				v.Linef("%s %s", label, command)
 			}
 		}
 		if at.DoNotRepeat != "" {

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"bytes"
 	"fmt"
 	"sync"
 )
@@ -30,35 +31,38 @@ func (l *Live) Set(lines []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lines = lines
-	l.clear()
-	l.draw()
+	l.draw("")
 }
 
 // Infof writes a line above the block.
 func (l *Live) Infof(format string, args ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.clear()
-	l.console.Infof(format, args...)
-	l.draw()
+	if !l.terminal {
+		l.console.Infof(format, args...)
+		return
+	}
+	l.draw(fmt.Sprintf(format+"\n", indented(args)...))
 }
 
 // Clear removes the block.
 func (l *Live) Clear() { l.Set(nil) }
 
-func (l *Live) clear() {
-	if l.shown > 0 {
-		fmt.Fprintf(l.console.stderr, "\x1b[%dA\r\x1b[J", l.shown)
-		l.shown = 0
-	}
-}
-
-func (l *Live) draw() {
+// draw draws the block again, with lines above it. All is one write: a terminal that showed what is
+// between clearing and drawing would flicker.
+func (l *Live) draw(above string) {
 	if !l.terminal {
 		return
 	}
+	var b bytes.Buffer
+	if l.shown > 0 {
+		fmt.Fprintf(&b, "\x1b[%dA\r\x1b[J", l.shown)
+	}
+	text := newEscaper(&b)
+	fmt.Fprint(text, above)
 	for _, line := range l.lines {
-		fmt.Fprintln(l.console.Err, line)
+		fmt.Fprintln(text, line)
 	}
 	l.shown = len(l.lines)
+	_, _ = l.console.stderr.Write(b.Bytes())
 }

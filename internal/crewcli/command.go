@@ -167,7 +167,7 @@ func run(ctx context.Context, out *console.Console, open func(ctx context.Contex
 	o.UntilEmpty, o.MaxTasks = f.untilEmpty, f.maxTasks
 	o.Limits.Job, o.Limits.Silence, o.Limits.Cost = f.maxTime, f.maxSilence, f.maxCost
 	o.Limits.First, o.Limits.Parting, o.Limits.Rest = f.maxStart, f.maxExit, f.limitPause
-	show := newDisplay(out)
+	show := newDisplay(out, o.Agents)
 	o.Report = show.event
 	if shop.Untrusted {
 		out.Infof("The project's check does not run, because nobody has accepted it: bossman trust")

@@ -11,23 +11,27 @@ import (
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/crew"
+	"github.com/bossman-dev/bossman/crew/agent"
 	"github.com/bossman-dev/bossman/internal/console"
 )
 
 // A display shows what a crew does: a line for each thing that happens, and below them, on a
 // terminal, what each slot does now.
 type display struct {
-	out  *console.Console
-	live *console.Live
+	out   *console.Console
+	live  *console.Live
+	width int // of the names of agents
 
 	mu    sync.Mutex
 	slots []*view
+	title int // how wide titles are, at most
 	count map[crew.EventKind]int
 }
 
 // A view is a slot as the display shows it.
 type view struct {
 	name  string
+	agent string
 	task  string
 	title string
 	since time.Time
@@ -35,8 +39,22 @@ type view struct {
 	over  bool
 }
 
-func newDisplay(out *console.Console) *display {
-	return &display{out: out, live: out.Live(), count: map[crew.EventKind]int{}}
+// newDisplay returns a display for slots with these agents.
+func newDisplay(out *console.Console, agents []agent.Agent) *display {
+	d := &display{out: out, live: out.Live(), count: map[crew.EventKind]int{}}
+	for _, a := range agents {
+		d.width = min(maxAgent, max(d.width, console.TextWidth(console.OneLine(a.Name()))))
+	}
+	return d
+}
+
+// maxAgent bounds how much of an agent's name is shown, in columns.
+const maxAgent = 12
+
+// who is a slot and its agent, in columns.
+func (d *display) who(slot, name string) string {
+	name = console.Truncate(console.OneLine(name), d.width)
+	return fmt.Sprintf("%-7s  %s%s  ", slot, name, strings.Repeat(" ", max(0, d.width-console.TextWidth(name))))
 }
 
 // run keeps the times that are shown up to date until ctx ends.
@@ -60,15 +78,12 @@ func (d *display) notice(text string) { d.live.Infof("%s", text) }
 // event shows what happened.
 func (d *display) event(e crew.Event) {
 	if line := d.take(e); line != "" {
-		who := e.Slot
-		if who == "" {
-			who = "work"
-		}
-		line = fmt.Sprintf("%s  %-7s  %s", time.Now().Format("15:04:05"), who, console.OneLine(line))
+		who := time.Now().Format("15:04:05") + "  " + d.who(cmp.Or(e.Slot, "work"), e.Agent)
+		line = console.OneLine(line)
 		if d.live.Terminal() {
-			line = console.Truncate(line, d.live.Width())
+			line = console.Truncate(line, max(1, d.live.Width()-console.TextWidth(who)))
 		}
-		d.live.Infof("%s", line)
+		d.live.Infof("%s", d.out.Styled(console.Dim, who)+d.out.Styled(colours[e.Kind], line))
 	}
 	if e.Kind != crew.Said { // what agents say is shown with the next tick
 		d.draw()
@@ -80,24 +95,31 @@ func (d *display) take(e crew.Event) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	v := d.view(e.Slot)
+	v.agent = e.Agent
 	switch e.Kind {
 	case crew.Waiting:
-		*v = view{name: v.name, since: time.Now()}
+		*v = view{name: v.name, agent: v.agent, since: time.Now()}
 	case crew.Over:
-		*v = view{name: v.name, over: true}
+		*v = view{name: v.name, agent: v.agent, over: true}
 	case crew.Said:
 		v.said = e.Text
 	case crew.Asked:
 		v.said = "waits for an answer"
-		return fmt.Sprintf("%v asks %s", e.Task, e.Text)
+		first, more, _ := strings.Cut(e.Text, "\n")
+		if more != "" {
+			first += " …"
+		}
+		return fmt.Sprintf("%v asks %s", e.Task, first)
 	case crew.Trouble:
 		return e.Text
 	case crew.Began:
-		*v = view{name: v.name, task: e.Task.String(), title: e.Title, since: time.Now()}
+		*v = view{name: v.name, agent: v.agent, task: e.Task.String(), title: e.Title, since: time.Now()}
 		return fmt.Sprintf("%v begins: %s", e.Task, e.Title)
+	case crew.Resumed:
+		return fmt.Sprintf("%v goes on from %s", e.Task, e.Text)
 	default:
 		d.count[e.Kind]++
-		*v = view{name: v.name, since: time.Now()}
+		*v = view{name: v.name, agent: v.agent, since: time.Now()}
 		line := fmt.Sprintf("%v %s", e.Task, words[e.Kind])
 		if e.Text != "" {
 			line += ": " + e.Text
@@ -129,20 +151,25 @@ func (d *display) draw() {
 	if !d.live.Terminal() {
 		return
 	}
+	d.live.Set(d.block(d.live.Width(), time.Now()))
+}
+
+// block is what draw draws: lines that are at most so wide.
+func (d *display) block(width int, now time.Time) []string {
 	d.mu.Lock()
-	width, now := d.live.Width(), time.Now()
-	taskWidth, titleWidth := 0, 0
+	defer d.mu.Unlock()
+	taskWidth := 0
 	for _, v := range d.slots {
-		taskWidth, titleWidth = max(taskWidth, len(v.task)), max(titleWidth, console.TextWidth(console.OneLine(v.title)))
+		taskWidth, d.title = max(taskWidth, len(v.task)), max(d.title, console.TextWidth(console.OneLine(v.title)))
 	}
-	titleWidth = min(titleWidth, max(16, width/3))
+	titleWidth := min(d.title, max(16, width/3))
 	head := "── " + d.totals() + " "
 	if head == "──  " {
 		head = ""
 	}
 	lines := []string{d.out.Styled(console.Dim, head+strings.Repeat("─", max(0, width-console.TextWidth(head))))}
 	for _, v := range d.slots {
-		line := fmt.Sprintf("%-7s  ", v.name)
+		line := d.who(v.name, v.agent)
 		switch {
 		case v.over:
 			line = d.out.Styled(console.Dim, line+"has ended")
@@ -150,22 +177,27 @@ func (d *display) draw() {
 			line = d.out.Styled(console.Dim, line+"waits for a task")
 		default:
 			title := console.Truncate(console.OneLine(v.title), titleWidth)
-			line += fmt.Sprintf("%-*s  %s%s  %7s  ", taskWidth, v.task, title, strings.Repeat(" ", max(0, titleWidth-console.TextWidth(title))), board.Span(now.Sub(v.since).Truncate(time.Second)))
-			line += d.out.Styled(console.Dim, console.Truncate(console.OneLine(v.said), max(1, width-console.TextWidth(line))))
+			task := fmt.Sprintf("%-*s", taskWidth, v.task)
+			rest := fmt.Sprintf("  %s%s  %8s  ", title, strings.Repeat(" ", max(0, titleWidth-console.TextWidth(title))), board.Span(now.Sub(v.since).Truncate(time.Second)))
+			said := console.Truncate(console.OneLine(v.said), max(1, width-console.TextWidth(line+task+rest)))
+			line += d.out.Styled(console.Cyan, task) + rest + d.out.Styled(console.Dim, said)
 		}
 		lines = append(lines, line)
 	}
-	d.mu.Unlock()
-	d.live.Set(lines)
+	return lines
 }
 
-// words say how a job ended, and numbers how many did.
+// words say how a job ended, and numbers how many did. colours are those of the lines.
 var (
+	colours = map[crew.EventKind]console.Style{
+		crew.Done: console.Green, crew.Resumed: console.Cyan, crew.Asked: console.Yellow, crew.Review: console.Yellow, crew.Parked: console.Yellow,
+		crew.Failed: console.Red, crew.Lost: console.Red, crew.Trouble: console.Red,
+	}
 	words = map[crew.EventKind]string{
 		crew.Done: "is done", crew.Review: "waits for a review", crew.Failed: "failed", crew.Parked: "waits for an answer", crew.Lost: "was taken away", crew.Returned: "is given back",
 	}
 	numbers = map[crew.EventKind]string{
-		crew.Done: "done", crew.Review: "waiting for a review", crew.Failed: "failed", crew.Parked: "waiting for an answer", crew.Lost: "taken away", crew.Returned: "given back",
+		crew.Done: "done", crew.Review: "waiting for a review", crew.Parked: "waiting for an answer", crew.Lost: "taken away", crew.Returned: "given back",
 	}
 )
 
@@ -173,7 +205,11 @@ var (
 func (d *display) totals() string {
 	var list []string
 	for _, k := range []crew.EventKind{crew.Done, crew.Review, crew.Failed, crew.Parked, crew.Lost, crew.Returned} {
-		if n := d.count[k]; n > 0 {
+		n := d.count[k]
+		switch {
+		case n > 0 && k == crew.Failed: // of tasks that may be done since then
+			list = append(list, console.Count(n, "attempt")+" failed")
+		case n > 0:
 			list = append(list, fmt.Sprintf("%d %s", n, numbers[k]))
 		}
 	}
