@@ -119,6 +119,10 @@ crew: ## a small crew of Claude Code, Codex and a program (a minute; large downl
 e2e-crew: ## bossman work with Claude Code, Codex and a program on 40 tasks, while agents are killed, hang, forget to report, meet limits and ask (two minutes and 2 GB on two cores; large downloads)
 	cd e2e && BOSSMAN_E2E_AGENTS=1 BOSSMAN_E2E_EXACT=1 BOSSMAN_CREW=1 $(GO) test -count=1 -timeout=20m -v $(TESTFLAGS) ./crew
 
+.PHONY: demo
+demo: ## film bossman work with Claude Code, Codex and a program for the README: docs/demo.svg (needs tmux; the downloads of e2e-crew; a minute)
+	cd e2e && BOSSMAN_E2E_AGENTS=1 BOSSMAN_DEMO=$(CURDIR)/docs/demo.svg $(GO) test -count=1 -timeout=20m -v -run '^TestDemo$$' $(TESTFLAGS) ./crew
+
 .PHONY: idle
 idle: ## what bossman work takes with four slots and no task, for ten minutes
 	cd e2e && BOSSMAN_E2E_AGENTS=1 BOSSMAN_E2E_EXACT=1 BOSSMAN_E2E_IDLE=10m $(GO) test -count=1 -timeout=20m -v -run '^TestIdle$$' $(TESTFLAGS) ./crew

@@ -86,7 +86,7 @@ func TestCrew(t *testing.T) {
 	if os.Getenv("BOSSMAN_CREW") != "" {
 		f = full
 	}
-	o := newOffice(t, available(t, f))
+	o := newOffice(t, harness.Home(t), available(t, f))
 	began := time.Now()
 	o.work(t)
 	t.Logf("%d tasks, %d attempts, %.0f s", o.tasks, len(o.plan.jobs), time.Since(began).Seconds())
@@ -121,19 +121,21 @@ type office struct {
 	bossman   string
 	url       string // of the model
 	plan      *plan
-	killed    chan *job // whose agent is to be killed
-	lingering string    // a directory with the names of tasks whose agents linger
-	stray     string    // a file that processes hold open that left their groups
+	decide    func(j *job, n int, q model.Request) step // step n of a job, which is locked
+	killed    chan *job                                 // whose agent is to be killed
+	lingering string                                    // a directory with the names of tasks whose agents linger
+	stray     string                                    // a file that processes hold open that left their groups
 
 	mu      sync.Mutex
 	fetches map[string]int // by task
 	strays  []string       // requests that nobody expects
 }
 
-func newOffice(t *testing.T, f form) *office {
+func newOffice(t *testing.T, home string, f form) *office {
 	t.Helper()
-	dir := harness.Repository(t, "web")
+	dir := harness.RepositoryIn(t, home, "web")
 	o := &office{form: f, dir: dir, home: filepath.Dir(dir), plan: newPlan(f.faults), killed: make(chan *job, f.tasks), fetches: map[string]int{}}
+	o.decide = func(j *job, n int, q model.Request) step { return j.decideLocked(n, q, o) }
 	o.bossman = filepath.Join(o.home, "bin", "bossman")
 	o.lingering, o.stray = filepath.Join(o.home, "lingering"), filepath.Join(o.home, "stray")
 	if err := errors.Join(os.Mkdir(o.lingering, 0o700), os.WriteFile(o.stray, nil, 0o600), harness.BuildProgram(o.bossman, harness.Bossman)); err != nil {
@@ -181,6 +183,7 @@ func (o *office) next(w http.ResponseWriter, q model.Request) (move model.Move, 
 	}
 	j := o.plan.job(claim, kindOf(q.HTTP))
 	s := j.next(q, o)
+	s.pause(q.HTTP.Context())
 	switch {
 	case s.limit:
 		limit(w, j.kind)

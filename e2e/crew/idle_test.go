@@ -34,7 +34,7 @@ func TestIdle(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	o := newOffice(t, available(t, form{agents: small.agents}))
+	o := newOffice(t, harness.Home(t), available(t, form{agents: small.agents}))
 	cmd := o.runner(t, t.Context(), "-n", "4")
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	out, err := cmd.StderrPipe()

@@ -1,6 +1,7 @@
 package crew
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -36,6 +37,23 @@ type step struct {
 	// hold: it does not answer. kill: and the agent is killed meanwhile. limit: the account has
 	// reached its limit. wait: the agent has to ask again later.
 	hold, kill, limit, wait bool
+	// until is what the model waits for first, if for anything, and think how long it then takes.
+	until <-chan struct{}
+	think time.Duration
+}
+
+// pause waits for as long as a model takes for a step, or until ctx ends.
+func (s step) pause(ctx context.Context) {
+	if s.until != nil {
+		select {
+		case <-s.until:
+		case <-ctx.Done():
+		}
+	}
+	select {
+	case <-time.After(s.think):
+	case <-ctx.Done():
+	}
 }
 
 // next is the next step. The same results lead to the same step again: an agent that is reminded to
@@ -49,7 +67,7 @@ func (j *job) next(q model.Request, o *office) step {
 	n := len(q.Results) - j.base
 	s, ok := j.steps[n]
 	if !ok || s.wait {
-		s = j.decideLocked(n, q, o)
+		s = o.decide(j, n, q)
 		j.steps[n] = s
 	}
 	return s

@@ -47,6 +47,15 @@ func (p process) isMinder() bool { return len(p.words) > 1 && p.words[1] == "min
 
 // kill kills the agent of a job, or what started it.
 func (j *job) kill() error {
+	pid, err := j.pid()
+	if err != nil {
+		return err
+	}
+	return syscall.Kill(pid, syscall.SIGKILL)
+}
+
+// pid is the process of a job that is to be killed.
+func (j *job) pid() (int, error) {
 	all := processes()
 	byPID := map[int]process{}
 	for _, p := range all {
@@ -59,8 +68,8 @@ func (j *job) kill() error {
 		started := byPID[p.parent].isMinder()
 		agent := !started && byPID[byPID[p.parent].parent].isMinder()
 		if started && (j.kind == command || j.fault == launcherKilled) || agent && j.fault != launcherKilled {
-			return syscall.Kill(p.pid, syscall.SIGKILL)
+			return p.pid, nil
 		}
 	}
-	return fmt.Errorf("the agent of %s is not there", j.claim)
+	return 0, fmt.Errorf("the agent of %s is not there", j.claim)
 }

@@ -12,7 +12,13 @@ import (
 // path. No configuration of the machine reaches it.
 func Repository(t testing.TB, name string) string {
 	t.Helper()
-	dir := filepath.Join(Home(t), name)
+	return RepositoryIn(t, Home(t), name)
+}
+
+// RepositoryIn is Repository in a home folder.
+func RepositoryIn(t testing.TB, home, name string) string {
+	t.Helper()
+	dir := filepath.Join(home, name)
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
