@@ -74,7 +74,7 @@ The command finds its task in the files that BOSSMAN_PROMPT (text) and BOSSMAN_T
 bossman mcp --join. If it ends without a report, that is a failure of the attempt.
 
 An interrupt lets the agents finish what they have; a second one ends them at once and gives
-their tasks back.`,
+their tasks back, and so does closing the terminal.`,
 		Example: "  bossman work -n 4 -- ./agent.sh\n  bossman work -n 4 --agent claude --until-empty",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return run(cmd.Context(), out, open, f, args)
@@ -175,22 +175,12 @@ func run(ctx context.Context, out *console.Console, open func(ctx context.Contex
 
 	hard, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	defer signal.Stop(signals)
-	go func() {
-		for n := range 2 {
-			select {
-			case <-signals:
-			case <-hard.Done():
-				return
-			}
-			if n == 0 {
-				show.notice("Agents finish what they have; interrupt again to end them at once.")
-			}
-		}
-		cancel()
-	}()
+	drain, leave := context.WithCancel(ctx)
+	defer leave()
+	defer onSignals(hard, func() {
+		show.notice("Agents finish what they have; interrupt again to end them at once.")
+		leave()
+	}, func() { leave(); cancel() })()
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	upkeep, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -202,7 +192,38 @@ func run(ctx context.Context, out *console.Console, open func(ctx context.Contex
 		show.live.Infof("Taking tasks of %s, %d at a time; stop with Ctrl-C.", o.Project, len(o.Agents))
 	}
 	r := crew.New(&o)
-	err = r.Run(hard, ctx)
+	err = r.Run(hard, drain)
 	show.end(r.Results())
 	return err
+}
+
+// onSignals calls first at the first interrupt, and last at the second one or when the terminal is
+// closed, unless ctx ends before; a hangup that was ignored from the start, as by nohup, still is.
+// Output that nobody reads any more does not end the process until stop is called.
+func onSignals(ctx context.Context, first, last func()) (stop func()) {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(signals, syscall.SIGHUP)
+	}
+	unread := make(chan os.Signal, 1) // not signal.Ignore, which the agents would inherit
+	signal.Notify(unread, syscall.SIGPIPE)
+	go func() {
+		for n := range 2 {
+			select {
+			case s := <-signals:
+				if n == 1 || s == syscall.SIGHUP {
+					last()
+					return
+				}
+				first()
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return func() {
+		signal.Stop(signals)
+		signal.Stop(unread)
+	}
 }
