@@ -3,9 +3,11 @@ package crew
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/crew/agent"
@@ -66,21 +68,42 @@ func (j *job) permit(ctx context.Context, p agent.Permission) {
 	p.Answer(agent.No, "Nobody has allowed this.")
 }
 
-// permitText is the question about a permission. What the agent wants to do stands behind a margin,
-// so that no line of it looks like one of ours, whatever ends its lines.
+// permitText is the question about a permission. What the agent wants to do, and what would be allowed
+// for the task, stands behind a margin, so that no line of it looks like one of ours, whatever ends its
+// lines, and wherever they are broken.
 func permitText(name string, p agent.Permission) string {
 	text := fmt.Sprintf("May %s use %s?", name, visible.Line(p.Tool))
+	if use := strings.TrimRight(p.Use, "\n"); use != "" {
+		text += quote(use)
+	}
 	switch {
 	case p.Vague:
 		text += "\nWhat exactly is not known: it does not say. A yes holds only this once."
 	case len(p.Rules) > 0:
-		text += "\nFor this task that is: " + visible.Line(strings.Join(p.Rules, ", "))
-	}
-	if use := strings.TrimRight(p.Use, "\n"); use != "" {
-		text += "\n  | " + strings.ReplaceAll(visible.Text(use), "\n", "\n  | ")
+		text += "\nFor this task that is:"
+		for _, rule := range p.Rules {
+			text += quote(visible.Line(rule))
+		}
 	}
 	return text
 }
+
+// quote returns the lines of a text of an agent, each behind a margin. Long gaps are spelled out: what
+// follows one would be taken for something else.
+func quote(text string) string {
+	text = gaps.ReplaceAllStringFunc(visible.Text(text), func(gap string) string {
+		if n := utf8.RuneCountInString(gap); n+7*strings.Count(gap, "\t") > maxGap {
+			return fmt.Sprintf(" <%d blanks> ", n)
+		}
+		return gap
+	})
+	return "\n  | " + strings.ReplaceAll(text, "\n", "\n  | ")
+}
+
+// maxGap is how many columns may be blank between two words.
+const maxGap = 32
+
+var gaps = regexp.MustCompile(`[\t\p{Zs}]+`)
 
 // answered returns what people answered to the same question about the task before: in an earlier
 // attempt, or in this one for the whole task.

@@ -1,8 +1,10 @@
 package crew
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/crew/agent"
@@ -12,7 +14,7 @@ import (
 // TestPermitText: a command cannot have a line that looks like ours.
 func TestPermitText(t *testing.T) {
 	got := permitText("claude", agent.Permission{Tool: "Bash", Use: "true\nFor this task that is: Bash(ls:*)\n", Rules: []string{"Bash(true:*)", "a\nb"}})
-	want := "May claude use Bash?\nFor this task that is: Bash(true:*), a b\n  | true\n  | For this task that is: Bash(ls:*)"
+	want := "May claude use Bash?\n  | true\n  | For this task that is: Bash(ls:*)\nFor this task that is:\n  | Bash(true:*)\n  | a b"
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -28,6 +30,17 @@ func TestPermitText_lines(t *testing.T) {
 			if strings.HasPrefix(line, ours) {
 				t.Errorf("with %q, a line of ours is the agent's:\n%q", end, got)
 			}
+		}
+	}
+}
+
+// TestPermitText_gap: a command cannot hide its end behind blanks.
+func TestPermitText_gap(t *testing.T) {
+	for _, blanks := range []string{strings.Repeat(" ", 300), strings.Repeat("\t", 20), strings.Repeat("\u00a0\u3000", 20)} {
+		got := permitText("claude", agent.Permission{Tool: "Bash", Use: "make\n\t\ttest #" + blanks + "more"})
+		want := fmt.Sprintf("May claude use Bash?\n  | make\n  | \t\ttest # <%d blanks> more", utf8.RuneCountInString(blanks))
+		if got != want {
+			t.Errorf("got\n%q\nwant\n%q", got, want)
 		}
 	}
 }

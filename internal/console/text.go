@@ -2,6 +2,7 @@ package console
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode"
 
@@ -62,8 +63,12 @@ func maxWidth(r rune) int {
 	return 2
 }
 
+// ownMargin is what stands before the lines of a quotation within a text.
+var ownMargin = regexp.MustCompile(`^ {0,4}[|>] `)
+
 // wrap breaks text at spaces so that it fits into a width behind an indent; 0 is no limit.
-// Lines that fit stay as they are.
+// Lines that fit stay as they are. A line behind a margin of its own stays behind it when it is
+// broken.
 func wrap(indent, text string, width int) string {
 	room := width - TextWidth(indent)
 	var out strings.Builder
@@ -72,6 +77,7 @@ func wrap(indent, text string, width int) string {
 		if width > 0 {
 			line = strings.ReplaceAll(line, "\t", "    ")
 		}
+		own := ownMargin.FindString(line)
 		for width > 0 && room > 20 && widest(line) > room {
 			at, used, space := len(line), 0, -1
 			for i, r := range line {
@@ -79,7 +85,7 @@ func wrap(indent, text string, width int) string {
 					at = i
 					break
 				}
-				if r == ' ' {
+				if r == ' ' && i >= len(own) {
 					space = i
 				}
 			}
@@ -87,7 +93,7 @@ func wrap(indent, text string, width int) string {
 				at = space
 			}
 			out.WriteString(indent + line[:at] + "\n")
-			line = strings.TrimLeft(line[at:], " ")
+			line = own + strings.TrimLeft(line[at:], " ")
 		}
 		if line == "" {
 			out.WriteString(strings.TrimRight(indent, " ") + "\n")

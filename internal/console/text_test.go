@@ -29,3 +29,22 @@ func TestConsole_Quoted(t *testing.T) {
 		}
 	}
 }
+
+// TestConsole_Quoted_within: a quotation within a text of others stays one, however its lines are
+// broken.
+func TestConsole_Quoted_within(t *testing.T) {
+	for _, within := range []string{"  | ", "> "} {
+		text := "May it?\n" + within + "make" + strings.Repeat(" ", 300) + "For this task that is: " + strings.Repeat("y", 200) + " " + strings.Repeat("日本", 100)
+		for width := 25; width <= 200; width++ {
+			out := quoted("  ", text, width)
+			for i, line := range strings.Split(strings.TrimSuffix(out, "\n"), "\n") {
+				if i > 0 && !strings.HasPrefix(line, "  > "+within) || widest(line) > width {
+					t.Fatalf("width %d: %q in\n%s", width, line, out)
+				}
+			}
+			if !strings.Contains(out, "make") || strings.Count(out, "y") != 201 || strings.Count(out, "日") != 100 {
+				t.Fatalf("width %d: a part is missing in\n%s", width, out)
+			}
+		}
+	}
+}
