@@ -152,13 +152,16 @@ func empty(dir string) error {
 	return err
 }
 
-// unhide makes git look at files again that it was told not to look at: their changes would stay.
+// unhide makes git look at files again that it was told not to look at: their changes would stay,
+// and those that are not there would stay away. A checkout skips those again that are outside a
+// sparse checkout.
 func (r *Repo) unhide(ctx context.Context) error {
 	f, err := r.flagged(ctx, nil)
 	if err != nil {
 		return err
 	}
 	lines := f.flags()
+	lines["--no-skip-worktree"] += f.absent
 	lines["--index-info"] = f.set
 	for option, paths := range lines {
 		args := []string{"update-index", "-z", option}

@@ -1,6 +1,7 @@
 package git_test
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"path/filepath"
@@ -143,5 +144,41 @@ func TestCheckout_hidden(t *testing.T) {
 	}
 	if got := sh(t, slot, "git ls-files -v"); strings.Contains(got, "S ") || strings.Contains(got, "h ") {
 		t.Errorf("git still does not look at files:\n%s", got)
+	}
+}
+
+// TestCheckout_sparse: files that git was told to keep away are there for the next task, except
+// those outside the sparse checkout of the repository's own worktree.
+func TestCheckout_sparse(t *testing.T) {
+	for name, c := range map[string]struct{ before, agent, want string }{
+		"sparse, as a task left it":       {"", "git sparse-checkout set --no-cone /one", "one sub/in two"},
+		"sparse in cone mode":             {"", "git sparse-checkout set --cone --sparse-index sub", "one sub/in two"},
+		"skipped and deleted":             {"", "git update-index --skip-worktree two && rm two", "one sub/in two"},
+		"skipped, assumed and deleted":    {"", "git update-index --skip-worktree --assume-unchanged two && rm two", "one sub/in two"},
+		"a sparse repository":             {"git sparse-checkout set --no-cone /one /two", "true", "one two"},
+		"less of a sparse repository":     {"git sparse-checkout set --no-cone /one /two", "git sparse-checkout set --no-cone /sub", "one two"},
+		"all of a sparse repository":      {"git sparse-checkout set --cone --sparse-index", "git sparse-checkout disable", "one two"},
+		"skipped in a sparse repository":  {"git sparse-checkout set --cone", "git update-index --skip-worktree two && rm two", "one two"},
+		"a repository sparse in the past": {"git sparse-checkout set --no-cone /one && git sparse-checkout disable", "git sparse-checkout set --no-cone /two", "one sub/in two"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, dir := newRepo(t)
+			sh(t, dir, "echo two > two && mkdir sub && echo in > sub/in && git add . && git commit -qm more && "+cmp.Or(c.before, "true"))
+			slot := filepath.Join(filepath.Dir(dir), "slot")
+			w, err := r.AddWorktree(t.Context(), slot, "main", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sh(t, slot, c.agent)
+			if err := r.ShareSparse(w); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.Checkout(t.Context(), "bossman/web-1", "main", false, nil); err != nil {
+				t.Fatal(err)
+			}
+			if got := sh(t, slot, "git status --porcelain; find * -type f | sort"); strings.Join(strings.Fields(got), " ") != c.want {
+				t.Errorf("the next task has %q, want %q", got, c.want)
+			}
+		})
 	}
 }

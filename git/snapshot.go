@@ -198,10 +198,11 @@ func (r *Repo) clearFlags(ctx context.Context, env []string) error {
 }
 
 // flagged are the files of an index at which git does not look, as lines for git: those that are
-// assumed to be unchanged, those that are skipped and are there, and those whose time was set.
-type flagged struct{ assumed, skipped, set string }
+// assumed to be unchanged, those that are skipped and are there, those that are skipped and are
+// not there, and those whose time was set.
+type flagged struct{ assumed, skipped, absent, set string }
 
-// flags are the options that make git look again, with the files.
+// flags are the options that make git look at files again that are there.
 func (f flagged) flags() map[string]string {
 	return map[string]string{"--no-assume-unchanged": f.assumed, "--no-skip-worktree": f.skipped}
 }
@@ -211,7 +212,7 @@ func (r *Repo) flagged(ctx context.Context, env []string) (flagged, error) {
 	if err != nil {
 		return flagged{}, err
 	}
-	var assumed, skipped, set strings.Builder
+	var assumed, skipped, absent, set strings.Builder
 	for entry := range strings.SplitSeq(out, "\x00") {
 		tag, staged, _ := strings.Cut(entry, " ")
 		what, path, ok := strings.Cut(staged, "\t")
@@ -222,17 +223,18 @@ func (r *Repo) flagged(ctx context.Context, env []string) (flagged, error) {
 			assumed.WriteString(path + "\x00")
 		}
 		info, err := os.Lstat(filepath.Join(r.Root, path))
-		if err != nil {
-			continue
-		}
 		if strings.EqualFold(tag, "S") {
-			skipped.WriteString(path + "\x00")
+			to := &skipped
+			if err != nil {
+				to = &absent
+			}
+			to.WriteString(path + "\x00")
 		}
-		if strings.HasSuffix(what, " 0") && !strings.HasPrefix(what, gitlink) && timeSet(info) {
+		if err == nil && strings.HasSuffix(what, " 0") && !strings.HasPrefix(what, gitlink) && timeSet(info) {
 			set.WriteString(staged + "\x00")
 		}
 	}
-	return flagged{assumed.String(), skipped.String(), set.String()}, nil
+	return flagged{assumed.String(), skipped.String(), absent.String(), set.String()}, nil
 }
 
 // Changed lists the paths that differ between two trees, at most limit, and says which are

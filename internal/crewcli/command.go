@@ -206,7 +206,7 @@ func onSignals(ctx context.Context, first, last func()) (stop func()) {
 	if !signal.Ignored(syscall.SIGHUP) {
 		signal.Notify(signals, syscall.SIGHUP)
 	}
-	unread := make(chan os.Signal, 1) // not signal.Ignore, which the agents would inherit
+	unread := make(chan os.Signal, 1) // not signal.Ignore, which git and checks would inherit
 	signal.Notify(unread, syscall.SIGPIPE)
 	go func() {
 		for n := range 2 {
