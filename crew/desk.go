@@ -1,6 +1,7 @@
 package crew
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"os"
@@ -15,7 +16,9 @@ import (
 	"github.com/bossman-dev/bossman/git"
 )
 
-// desk makes a directory with the files of a job, that only this user can read.
+// desk makes a directory with the files of a job, that only this user can read. It is among the
+// temporary files, where agents in a sandbox find it. They can write there, also those of other
+// jobs, so nothing is read back from it.
 func (j *job) desk(bound Bound) (string, error) {
 	dir, err := os.MkdirTemp("", deskPrefix)
 	if err != nil {
@@ -25,11 +28,23 @@ func (j *job) desk(bound Bound) (string, error) {
 	if err := j.keep(); err != nil {
 		return dir, err
 	}
-	err = os.WriteFile(filepath.Join(dir, "prompt.txt"), []byte(bound.Text), 0o600)
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, "task.json"), bound.Task, 0o600)
+	return dir, fillDesk(dir, bound)
+}
+
+// fillDesk writes the files of a job. It writes no file that is there already: it may be a symbolic
+// link to a file elsewhere that the agent of another job could not write itself.
+func fillDesk(dir string, bound Bound) error {
+	for name, text := range map[string][]byte{"prompt.txt": []byte(bound.Text), "task.json": bound.Task} {
+		f, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return err
+		}
+		_, err = f.Write(text)
+		if err := cmp.Or(err, f.Close()); err != nil {
+			return err
+		}
 	}
-	return dir, err
+	return nil
 }
 
 // signPath is the file in the git directory of a slot's worktree that has the socket and the claim
@@ -106,12 +121,8 @@ func freePort() int {
 
 // serve serves the bound tools on a socket until stop is called.
 func (j *job) serve(ctx context.Context, path string, bound Bound) (stop func(), err error) {
-	l, err := net.Listen("unix", path)
+	l, err := net.Listen("unix", path) // in a directory of this user alone: a change of its mode could follow a link
 	if err != nil {
-		return nil, err
-	}
-	if err := os.Chmod(path, 0o600); err != nil {
-		l.Close()
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)

@@ -4,11 +4,34 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"net"
+	"os"
 	"path/filepath"
 	"sync"
 	"testing"
 )
+
+// The agent of another job may put a symbolic link in the place of a job's file: nothing is written
+// through it.
+func TestFillDesk(t *testing.T) {
+	for _, name := range []string{"prompt.txt", "task.json"} {
+		dir, file := t.TempDir(), filepath.Join(t.TempDir(), "file")
+		bound := Bound{Text: "prompt", Task: []byte("task")}
+		if err := os.WriteFile(file, []byte("mine"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(file, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+		if err := fillDesk(dir, bound); !errors.Is(err, fs.ErrExist) {
+			t.Errorf("fillDesk with a link as %s: %v", name, err)
+		}
+		if text, _ := os.ReadFile(file); string(text) != "mine" {
+			t.Errorf("through the link %s was written: %q", name, text)
+		}
+	}
+}
 
 // weak is a listener whose first connection cannot be accepted.
 type weak struct {

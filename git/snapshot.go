@@ -53,12 +53,11 @@ func (r *Repo) snapshot(ctx context.Context, how snapping, depth int) (Snapshot,
 	if err != nil {
 		return Snapshot{}, err
 	}
-	dir, err := os.MkdirTemp("", "bossman-index-")
+	index, remove, err := r.privateIndex()
 	if err != nil {
 		return Snapshot{}, err
 	}
-	defer os.RemoveAll(dir)
-	index := filepath.Join(dir, "index")
+	defer remove()
 	// A copy of the index knows which files are unchanged, so that they are not read
 	// again. It needs the time of the original: git reads a file in spite of equal size
 	// and time if it may have changed after the index was written.

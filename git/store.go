@@ -133,12 +133,12 @@ func (r *Repo) mergeable(ctx context.Context, s Snapshot, ref, message string) (
 	if err != nil {
 		return "", nil, err
 	}
-	dir, err := os.MkdirTemp("", "bossman-index-")
+	index, remove, err := r.privateIndex()
 	if err != nil {
 		return "", nil, err
 	}
-	defer os.RemoveAll(dir)
-	env := append(filters.hooksOff().env(), "GIT_INDEX_FILE="+filepath.Join(dir, "index"))
+	defer remove()
+	env := append(filters.hooksOff().env(), "GIT_INDEX_FILE="+index)
 	if _, err := r.run(ctx, call{args: []string{"read-tree", s.Tree}, env: env, memory: r.readMemory() + addMemory}); err != nil {
 		return "", nil, err
 	}
