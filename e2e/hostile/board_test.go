@@ -190,9 +190,9 @@ func isQuick(file int, thing string) bool {
 
 // boardFiles are boards in which something else stands in place of a file.
 func boardFiles() (list []hostile) {
-	for i, suffix := range []string{"", "-wal", "-shm", "-journal", ".lock", ".queue", ".owners"} {
+	for i, suffix := range []string{"", "-wal", "-shm", "-journal", ".lock", ".queue", ".alive", ".owners"} {
 		for _, k := range things {
-			if k.name == "directory" && suffix == ".owners" || !everything && !isQuick(i, k.name) {
+			if k.name == "directory" && (suffix == ".alive" || suffix == ".owners") || !everything && !isQuick(i, k.name) {
 				continue
 			}
 			list = append(list, hostile{"board.db" + suffix + "-" + k.name, func(p *place) {
@@ -202,20 +202,22 @@ func boardFiles() (list []hostile) {
 		}
 	}
 	outside := func(name string, build func(p *place)) { list = append(list, hostile{name, build}) }
-	outside("owners-outside", func(p *place) {
-		p.clone()
-		p.must(os.Symlink(p.outside(), p.board(".owners")))
-	})
-	outside("owners-full", func(p *place) {
-		p.clone()
-		for _, k := range things[:5] {
-			p.put(k.name, filepath.Join(p.board(".owners"), "s-"+k.name))
-		}
-		for i := range 2000 {
-			p.write(filepath.Join(p.board(".owners"), fmt.Sprintf("s-%d", i)), "")
-		}
-		p.write(filepath.Join(p.board(".owners"), "-rf\x1b[31m"), "")
-	})
+	for _, suffix := range []string{".alive", ".owners"} {
+		outside(suffix[1:]+"-outside", func(p *place) {
+			p.clone()
+			p.must(os.Symlink(p.outside(), p.board(suffix)))
+		})
+		outside(suffix[1:]+"-full", func(p *place) {
+			p.clone()
+			for _, k := range things[:5] {
+				p.put(k.name, filepath.Join(p.board(suffix), "s-"+k.name))
+			}
+			for i := range 2000 {
+				p.write(filepath.Join(p.board(suffix), fmt.Sprintf("s-%d", i)), "")
+			}
+			p.write(filepath.Join(p.board(suffix), "-rf\x1b[31m"), "")
+		})
+	}
 	outside("directory-outside", func(p *place) {
 		p.clone()
 		p.must(os.RemoveAll(p.git("bossman")))
@@ -232,7 +234,7 @@ func boardFiles() (list []hostile) {
 	})
 	outside("dot-bossman-of-links", func(p *place) {
 		p.mkdir(filepath.Join(p.dir, ".bossman"))
-		for _, suffix := range []string{"", "-wal", "-journal", ".lock", ".queue", ".owners"} {
+		for _, suffix := range []string{"", "-wal", "-journal", ".lock", ".queue", ".alive", ".owners"} {
 			p.must(os.Symlink(filepath.Join(p.outside(), "created"), filepath.Join(p.dir, ".bossman", "board.db"+suffix)))
 		}
 	})

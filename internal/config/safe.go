@@ -22,7 +22,7 @@ func (s *Settings) requireOwn() error {
 		return nil
 	}
 	paths := []string{l.Root, filepath.Join(l.Root, ".bossman"), filepath.Dir(l.Path)}
-	for _, suffix := range []string{"", "-wal", "-shm", "-journal", ".lock", ".queue", ".owners"} {
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal", ".lock", ".queue", ".alive", ".owners"} {
 		paths = append(paths, l.Path+suffix)
 	}
 	for _, path := range paths {

@@ -12,7 +12,7 @@
 //	  ▼      ▼   ▼                ▼             ▼    ▼
 //	board.db, board.db-wal, board.db-shm
 //
-// A process that holds claims also locks a file of its own in board.db.owners, as long as
+// A process that holds claims also locks a file of its own in board.db.alive, as long as
 // it runs. So the others know at once when it was killed.
 //
 // Reading creates nothing: if there is no file, the board is empty. The first Write that

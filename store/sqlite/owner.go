@@ -8,15 +8,19 @@ import (
 )
 
 // An owner is a process that holds claims. While it runs, it locks a file that is named
-// after it, in the directory board.db.owners. The operating system releases the lock
+// after it, in the directory board.db.alive. The operating system releases the lock
 // when the process ends, however it ends. So a file that is not locked belongs to a
 // process that was killed: one that leaves the board deletes its file.
 //
 // The lock belongs to the process, not to the open file: a child that was forked and has
 // not executed its program yet still has the file open when its parent is killed, but not
 // the lock. The operating system knows the holder, so that processes in containers with
-// process IDs of their own see the lock, too. An owner without a file, such as the process
-// of an older program, is not known to be dead.
+// process IDs of their own see the lock, too. An owner without a file is not known to be
+// dead.
+//
+// Programs before this one lock their files in another way, with tryLock, and in another
+// directory, board.db.owners. Neither lock is seen by those who look for the other, so an
+// older program sees no file of this one, and this one looks there for the other lock.
 //
 // A process never conflicts with its own locks, and loses a lock when it closes the file,
 // even if it had opened it a second time. So it never opens the file of an owner that it
@@ -43,7 +47,7 @@ func (s *Store) Attend(owner string) {
 	}
 }
 
-func (s *Store) ownerFile(owner string) string { return filepath.Join(s.path+".owners", owner) }
+func (s *Store) ownerFile(owner string) string { return filepath.Join(s.path+".alive", owner) }
 
 // lockOwners locks the files of the owners that this process attends. If that fails, as
 // on a full disk, their claims end with their leases.
@@ -100,7 +104,18 @@ func (r *reader) Gone() ([]string, error) {
 	if r.store.network {
 		return nil, nil
 	}
-	entries, err := os.ReadDir(r.store.path + ".owners")
+	current, err := r.goneIn(r.store.path+".alive", seesUnlocked)
+	if err != nil {
+		return nil, err
+	}
+	older, err := r.goneIn(r.store.path+".owners", tryLock)
+	return append(current, older...), err
+}
+
+// goneIn is Gone for the files in a directory. unlocked reports whether nobody has a file
+// locked.
+func (r *reader) goneIn(dir string, unlocked func(*os.File) (bool, error)) ([]string, error) {
+	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, nil // there is none, or it cannot be read: nobody is known to be dead
 	}
@@ -109,7 +124,7 @@ func (r *reader) Gone() ([]string, error) {
 		if !e.Type().IsRegular() {
 			continue
 		}
-		dead, err := r.isGone(e.Name())
+		dead, err := r.isGone(dir, e.Name(), unlocked)
 		if err != nil {
 			return nil, err
 		}
@@ -121,7 +136,7 @@ func (r *reader) Gone() ([]string, error) {
 }
 
 // isGone reports whether an owner has died and has claims, workers or open questions.
-func (r *reader) isGone(owner string) (bool, error) {
+func (r *reader) isGone(dir, owner string, unlocked func(*os.File) (bool, error)) (bool, error) {
 	const query = `SELECT EXISTS (SELECT 1 FROM claims WHERE owner = ?1) OR EXISTS (SELECT 1 FROM reviews WHERE owner = ?1) OR EXISTS (SELECT 1 FROM workers WHERE owner = ?1)
 		OR EXISTS (SELECT 1 FROM questions WHERE state = 'open' AND owner = ?1)`
 	attended.Lock()
@@ -129,12 +144,12 @@ func (r *reader) isGone(owner string) (bool, error) {
 	if attended.owners[owner] > 0 {
 		return false, nil
 	}
-	f, err := os.OpenFile(r.store.ownerFile(owner), os.O_RDONLY|noFollow, 0)
+	f, err := os.OpenFile(filepath.Join(dir, owner), os.O_RDONLY|noFollow, 0)
 	if err != nil {
 		return false, nil // it has just been deleted
 	}
 	defer f.Close()
-	if free, err := seesUnlocked(f); err != nil || !free {
+	if free, err := unlocked(f); err != nil || !free {
 		return false, nil
 	}
 	var has bool

@@ -33,6 +33,48 @@ func holdTask(s *Store, owner string, end io.Reader) error {
 	return err
 }
 
+// holdOld is a process that gets a task, as older programs do: it locks its owner's file in
+// the way and in the directory that they do.
+func holdOld(s *Store, owner string, end io.Reader) error {
+	f, err := openLock(filepath.Join(s.path+".owners", owner))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if ok, err := tryLock(f); err != nil || !ok {
+		return fmt.Errorf("locked %t: %w", ok, err)
+	}
+	if _, err := board.New(s, nil).Next(context.Background(), board.Actor{Principal: "local", Owner: owner}, board.Wish{Projects: []string{"web"}}); err != nil {
+		return err
+	}
+	fmt.Println("holding")
+	_, err = io.ReadAll(end)
+	return err
+}
+
+// A process of an older program is known to live, and to be killed. It sees no file of this
+// one, which it would take for that of a dead one.
+func TestGone_older(t *testing.T) {
+	p := path(t)
+	s := open(t, p, nil)
+	seed(t, s, 2, nil)
+	older := startChild(t, "holdOld", p, "p-older")
+	if !older.lines.Scan() {
+		t.Fatal("the older program got no task")
+	}
+	s.Attend("p-newer")
+	seed(t, s, 1, nil)
+	wantGone(t, s)
+	if entries, err := os.ReadDir(p + ".owners"); err != nil || len(entries) != 1 {
+		t.Errorf("the older program sees the files %v, %v, want its own", entries, err)
+	}
+	if err := older.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = older.cmd.Wait()
+	wantGone(t, s, "p-older")
+}
+
 // A process that is killed loses its task at once, and its worker's name.
 func TestGone_killed(t *testing.T) {
 	p := path(t)
@@ -45,7 +87,7 @@ func TestGone_killed(t *testing.T) {
 	pid := victim.lines.Text()
 	t.Cleanup(func() { _ = exec.Command("kill", pid).Run() })
 	wantGone(t, s)
-	file := filepath.Join(p+".owners", "p-victim")
+	file := filepath.Join(p+".alive", "p-victim")
 	if _, err := os.Stat(file); err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +162,7 @@ func TestAttend_files(t *testing.T) {
 	seed(t, s, 1, nil)
 	wantFiles(t, p, 2)
 	// A file that somebody deletes is there again after the next write.
-	if err := os.RemoveAll(p + ".owners"); err != nil {
+	if err := os.RemoveAll(p + ".alive"); err != nil {
 		t.Fatal(err)
 	}
 	seed(t, s, 1, nil)
@@ -139,10 +181,10 @@ func TestGone_network(t *testing.T) {
 	s.Attend("p-one")
 	seed(t, s, 1, nil)
 	wantFiles(t, p, 0)
-	if err := os.MkdirAll(p+".owners", 0o700); err != nil {
+	if err := os.MkdirAll(p+".alive", 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(p+".owners", "p-two"), nil, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(p+".alive", "p-two"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	write(t, s, func(tx board.Tx) error {
@@ -226,7 +268,7 @@ func wantGone(t *testing.T, s *Store, want ...string) {
 
 func wantFiles(t *testing.T, path string, want int) {
 	t.Helper()
-	entries, err := os.ReadDir(path + ".owners")
+	entries, err := os.ReadDir(path + ".alive")
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		t.Fatal(err)
 	}
