@@ -19,8 +19,8 @@ type Work struct {
 	Place Where
 	// Branches are the branches that workers of the task named or were told, the newest first.
 	Branches []string
-	// Strays are branches that workers of earlier attempts may have made, and did not name.
-	Strays []string
+	// Strays are places where workers of earlier attempts may have worked, and did not say so.
+	Strays []Where
 	// Before are the places of earlier attempts at which work was seen, the newest first.
 	Before []Where
 	// Apart is set if the worker was told to work elsewhere than where it took the task.

@@ -59,7 +59,7 @@ func (i *Inspector) Confirm(ctx context.Context, w board.Work, c *Check, v Verdi
 			}
 		}
 	}
-	for n, branch := range slices.Concat(branches, w.Strays) {
+	for _, branch := range branches {
 		commit := repo.Branch(branch)
 		if commit == "" || branch == w.Place.Branch || v.Base == "" {
 			continue
@@ -67,11 +67,13 @@ func (i *Inspector) Confirm(ctx context.Context, w board.Work, c *Check, v Verdi
 		switch in, err := repo.Contains(ctx, v.Base, commit); {
 		case err != nil:
 			return e, nil, err
-		case !in && n < len(branches):
-			e.Detail += fmt.Sprintf("; branch %.80q, where the work was before, is not in it", branch)
 		case !in:
-			e.Detail += fmt.Sprintf("; branch %.80q, perhaps the work of an earlier attempt, is not in it", branch)
+			e.Detail += fmt.Sprintf("; branch %.80q, where the work was before, is not in it", branch)
 		}
+	}
+	strays, err := i.strayRemarks(ctx, repo, w, v.Base)
+	if err != nil {
+		return e, nil, err
 	}
 	away, err := i.away(ctx, repo, w, v.Base)
 	if err != nil {
@@ -81,7 +83,7 @@ func (i *Inspector) Confirm(ctx context.Context, w board.Work, c *Check, v Verdi
 	if err != nil {
 		return e, nil, err
 	}
-	e.Detail += away + here
+	e.Detail += strays + away + here
 	task, own, err := i.finished(ctx, repo, w, v.Base)
 	if err != nil {
 		return e, nil, err
@@ -127,6 +129,37 @@ func (i *Inspector) before(ctx context.Context, repo *git.Repo, w board.Work) (c
 	}
 	commit, err := repo.Commit(ctx, commit)
 	return commit, err == nil
+}
+
+// strayRemarks says what earlier attempts may have made that is not in a commit.
+func (i *Inspector) strayRemarks(ctx context.Context, repo *git.Repo, w board.Work, base string) (remarks string, err error) {
+	for _, at := range w.Strays {
+		if at.Dir == repo.Root {
+			continue
+		}
+		commit, err := repo.Commit(ctx, at.Head)
+		in := err != nil || base == ""
+		if !in {
+			in, err = repo.Contains(ctx, base, commit)
+		}
+		if err != nil && !errors.Is(err, git.ErrNoCommit) {
+			return "", err
+		}
+		switch {
+		case in:
+		case at.Branch == "":
+			remarks += fmt.Sprintf("; commit %.10q, perhaps the work of an earlier attempt, is not in it", at.Head)
+		default:
+			remarks += fmt.Sprintf("; branch %.80q, perhaps the work of an earlier attempt, is not in it", at.Branch)
+		}
+		switch {
+		case at.Uncommitted == 1:
+			remarks += fmt.Sprintf("; 1 uncommitted file in %.120q, perhaps the work of an earlier attempt, is not in it", at.Dir)
+		case at.Uncommitted > 1:
+			remarks += fmt.Sprintf("; %d uncommitted files in %.120q, perhaps the work of an earlier attempt, are not in it", at.Uncommitted, at.Dir)
+		}
+	}
+	return remarks, nil
 }
 
 // away says which work of earlier attempts in other clones is not in a commit.

@@ -82,7 +82,8 @@ func (i *Inspector) inBare() bool {
 }
 
 // Begin notes what the repository has when a task is first handed out here: a commit
-// that exists by then is not the task's work, and neither is a file that lies about.
+// that exists by then is not the task's work, and neither is a file that lies about. For later
+// attempts it notes what was made since.
 func (i *Inspector) Begin(ctx context.Context, w board.Work) error {
 	repo, err := i.repo()
 	if err != nil || repo == nil {
@@ -92,7 +93,7 @@ func (i *Inspector) Begin(ctx context.Context, w board.Work) error {
 	n := i.notes(repo)
 	i.pruned.Do(func() { n.prune(time.Now()) })
 	if n.has("tips", tipsName(w)) {
-		return nil // what is there now may be the work of an earlier attempt
+		return i.beginAgain(ctx, repo, w) // what is there now may be the work of an earlier attempt
 	}
 	if err := n.write("tips", tipsName(w), strings.Join(repo.Tips(), "\n")); err != nil {
 		return err
@@ -109,7 +110,11 @@ func (i *Inspector) Begin(ctx context.Context, w board.Work) error {
 			return err
 		}
 	}
-	return i.noteLoose(ctx, repo, w)
+	trees := slices.DeleteFunc(repo.Worktrees(), func(t *git.Repo) bool { return t.Root == repo.Root })
+	if !repo.Bare {
+		trees = slices.Insert(trees, 0, repo)
+	}
+	return i.noteLoose(ctx, repo, trees, w)
 }
 
 // End notes what an accepted report had as its work: the commits that are its evidence, which

@@ -15,13 +15,9 @@ import (
 // maxLooseTrees is in how many worktrees it is noted what lies about.
 const maxLooseTrees = 8
 
-// noteLoose notes which files are not committed when a task is first handed out, in the worktree
-// of the hand-out, which comes first, and in others, where a worker may go.
-func (i *Inspector) noteLoose(ctx context.Context, repo *git.Repo, w board.Work) error {
-	trees := slices.DeleteFunc(repo.Worktrees(), func(t *git.Repo) bool { return t.Root == repo.Root })
-	if !repo.Bare {
-		trees = slices.Insert(trees, 0, repo)
-	}
+// noteLoose notes which files are not committed in some worktrees when a task is handed out. At the
+// first hand-out the worktree where that was comes first; in the others a worker may work, too.
+func (i *Inspector) noteLoose(ctx context.Context, repo *git.Repo, trees []*git.Repo, w board.Work) error {
 	lines := make([]string, min(len(trees), maxLooseTrees))
 	errs := make([]error, len(lines))
 	var wg sync.WaitGroup

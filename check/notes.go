@@ -19,6 +19,8 @@ import (
 //	begun/web-1.k7f2q  the commit and the branch that were checked out then
 //	names/web-1.k7f2q  the branches and the worktrees that there were then
 //	loose/web-1.k7f2q  the files that were not committed then, and in which worktree
+//	tips/web-1.m3x9d   what it had when web-1 was handed out again, if something was made since
+//	loose/web-1.m3x9d  the files of new worktrees that were not committed then
 //	commits/3f2c…      the task and the worker whose evidence the commit was
 //	heads/3f2c…        the task and the worker whose accepted work ended with the commit
 type notes struct{ dir string }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/bossman-dev/bossman/board"
@@ -84,14 +85,16 @@ func (i *Inspector) Strays(ctx context.Context, w board.Work, until time.Time, t
 	found := slices.DeleteFunc(i.candidates(repo, w), func(c candidate) bool {
 		return c.old || !c.made.IsZero() && !until.IsZero() && c.made.After(until.Add(strayGrace))
 	})
-	return i.untaken(ctx, repo, w, found, taken)
+	return i.untaken(ctx, repo, w, found, func(_ candidate, at board.Where) bool { return taken(at) })
 }
 
 // Elsewhere returns where the work may be of a worker that names no branch, if it is not at the
 // place of w, which Place returned: worktrees that were made since the task was first handed out
-// here, that have something which is not in the place, and that are not taken. idle is set if
-// nothing has changed at the place since then. In that case worktrees that were there before and
-// have changed since are among them, and new branches that are checked out nowhere.
+// here, and branches that were made since then and left at the place, that have something which is
+// not in the place and was not there when the newest attempt began, and that are not taken. idle is
+// set if nothing has changed at the place since the first hand-out. In that case worktrees that were
+// there before and have changed since are among them, what earlier attempts made, and all new
+// branches that are checked out nowhere.
 func (i *Inspector) Elsewhere(ctx context.Context, w board.Work, taken func(at board.Where, idle bool) bool) (places []board.Where, idle bool, err error) {
 	repo, err := i.at(w.Place)
 	if err != nil || repo == nil || repo.Bare {
@@ -109,10 +112,10 @@ func (i *Inspector) Elsewhere(ctx context.Context, w board.Work, taken func(at b
 		return nil, false, err
 	}
 	if !idle {
-		found = slices.DeleteFunc(found, func(c candidate) bool { return c.old || c.tree == nil })
+		found = slices.DeleteFunc(found, func(c candidate) bool { return c.old || c.tree == nil && !repo.Had(c.commit) })
 	}
-	places = i.untaken(ctx, repo, w, found, func(at board.Where) bool {
-		if taken(at, idle) || slices.ContainsFunc(w.Others, func(o board.Claim) bool { return beside(o, w, at) }) {
+	places = i.untaken(ctx, repo, w, found, func(c candidate, at board.Where) bool {
+		if !idle && i.wasThere(ctx, repo, w, c, at) || taken(at, idle) || slices.ContainsFunc(w.Others, func(o board.Claim) bool { return beside(o, w, at) }) {
 			return true
 		}
 		if at.Uncommitted > 0 || tip == "" || at.Head == "" {
@@ -124,8 +127,41 @@ func (i *Inspector) Elsewhere(ctx context.Context, w board.Work, taken func(at b
 	return places, idle, nil
 }
 
+// beginAgain notes what earlier attempts may have made and left when a task is handed out again.
+func (i *Inspector) beginAgain(ctx context.Context, repo *git.Repo, w board.Work) error {
+	found := slices.DeleteFunc(i.candidates(repo, w), func(c candidate) bool { return c.old })
+	if w.Claim == w.First || len(found) == 0 {
+		return nil
+	}
+	var trees []*git.Repo
+	for _, c := range found {
+		if c.tree != nil {
+			trees = append(trees, c.tree)
+		}
+	}
+	w.First = w.Claim
+	if err := i.notes(repo).write("tips", tipsName(w), strings.Join(repo.Tips(), "\n")); err != nil {
+		return err
+	}
+	return i.noteLoose(ctx, repo, trees, w)
+}
+
+// wasThere reports whether all that is at the place of a candidate was there when the newest
+// attempt began: then none of it is that attempt's work.
+func (i *Inspector) wasThere(ctx context.Context, repo *git.Repo, w board.Work, c candidate, at board.Where) bool {
+	w.First = w.Claim
+	if existed, _, err := i.existed(ctx, repo, w, c.commit); c.commit != "" && (err != nil || !existed) {
+		return false
+	}
+	if at.Uncommitted == 0 {
+		return true
+	}
+	now, err := i.loose(ctx, c.tree)
+	return err == nil && now == i.looseBefore(c.tree, w)
+}
+
 // untaken returns the places of some candidates that have something new and are not taken, a few.
-func (i *Inspector) untaken(ctx context.Context, repo *git.Repo, w board.Work, found []candidate, taken func(board.Where) bool) (places []board.Where) {
+func (i *Inspector) untaken(ctx context.Context, repo *git.Repo, w board.Work, found []candidate, taken func(candidate, board.Where) bool) (places []board.Where) {
 	for _, c := range found[:min(len(found), maxStrayLooks)] {
 		at := i.stand(repo)
 		if c.tree != nil {
@@ -139,7 +175,7 @@ func (i *Inspector) untaken(ctx context.Context, repo *git.Repo, w board.Work, f
 				at.Uncommitted = 0
 			}
 		}
-		if !i.isStray(ctx, repo, w, c.commit, at) || taken(at) {
+		if !i.isStray(ctx, repo, w, c.commit, at) || taken(c, at) {
 			continue
 		}
 		if places = append(places, at); len(places) == maxStray {

@@ -205,7 +205,7 @@ func (t *Tools) judge(ctx context.Context, k *caller, e action, r *board.Report,
 		r.Check = board.CheckWasWaived
 		return seen, nil
 	}
-	w.Strays = t.strayBranches(ctx, d, h.Attempt)
+	w.Strays = t.straysOf(ctx, d, h.Attempt)
 	perhaps, err := t.elsewhere(ctx, k, d, w, r, branch != "")
 	if err != nil {
 		return seen, elsewhere(err)

@@ -24,18 +24,13 @@ func (t *Tools) strays(ctx context.Context, h *board.Handout, l left) []board.Wh
 	return t.straysBefore(ctx, h.Dossier, h.Claim.Attempt, known)
 }
 
-// strayBranches are the branches among the strays of the attempts before one that reports.
-func (t *Tools) strayBranches(ctx context.Context, d board.Dossier, attempt int) (branches []string) {
+// straysOf finds the strays of the attempts before one that reports.
+func (t *Tools) straysOf(ctx context.Context, d board.Dossier, attempt int) []board.Where {
 	var known []board.Where
 	for _, a := range d.Attempts {
 		known = append(known, a.Where)
 	}
-	for _, at := range t.straysBefore(ctx, d, attempt, known) {
-		if at.Branch != "" {
-			branches = append(branches, at.Branch)
-		}
-	}
-	return branches
+	return t.straysBefore(ctx, d, attempt, known)
 }
 
 // straysBefore finds the strays of the attempts before one. known are places that are not.
@@ -57,16 +52,11 @@ func (t *Tools) elsewhere(ctx context.Context, k *caller, d board.Dossier, w boa
 		return "", nil
 	}
 	committed := slices.ContainsFunc(r.Observed, func(e board.Evidence) bool { return e.Kind == board.EvidenceCommit })
-	var before []board.Where
-	for _, a := range d.Attempts[:len(d.Attempts)-1] {
-		before = append(before, a.Where)
-	}
 	others := t.ofOthers(ctx, d.Task.ID)
 	places, idle, err := t.o.Inspector.Elsewhere(ctx, w, func(at board.Where, idle bool) bool {
-		// The hand-out told of what earlier attempts left.
-		return !idle && (committed || isPlaceOf(before, at) || slices.Contains(w.Strays, at.Branch)) || others(at)
+		return !idle && committed || others(at)
 	})
-	if err != nil || len(places) == 0 || named && !idle {
+	if err != nil || len(places) == 0 {
 		return "", err
 	}
 	there := make([]string, len(places))
@@ -77,11 +67,14 @@ func (t *Tools) elsewhere(ctx context.Context, k *caller, d board.Dossier, w boa
 	}
 	list := strings.Join(there, "; ")
 	if named || k.call == nil { // a direct method has no argument for a branch
+		if !idle {
+			return "perhaps some of the work is elsewhere: " + list, nil
+		}
 		return "perhaps the work is elsewhere: " + list, nil
 	}
 	e := &board.PlaceError{Why: fmt.Sprintf("Since the task was first handed out, nothing has changed in %s, but elsewhere: %s.", inline(w.Place.Dir, 200), list)}
 	if !idle {
-		e.Why = fmt.Sprintf("Your work may be in %s, or in a worktree that was made since the task was first handed out: %s.", inline(w.Place.Dir, 200), list)
+		e.Why = fmt.Sprintf("Your work may be in %s, or on a branch or in a worktree that was made since the task was first handed out: %s.", inline(w.Place.Dir, 200), list)
 	}
 	yours := "with its branch"
 	if at := places[0]; len(places) == 1 && at.Branch != "" {
