@@ -131,7 +131,10 @@ func (i *Inspector) End(ctx context.Context, w board.Work, observed []board.Evid
 			_ = i.notes(repo).write("commits", e.Ref, by)
 		}
 	}
-	head, _, err := tip(repo, w.Place)
+	head, err := repo.Commit(ctx, w.Place.Head) // it may have been stored, and its branch not moved yet
+	if err != nil {
+		head, _, err = tip(repo, w.Place)
+	}
 	if err != nil || head == "" {
 		return
 	}

@@ -3,6 +3,7 @@
 package check_test
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/check"
+	"github.com/bossman-dev/bossman/git"
 )
 
 // TestInspector_notes: what the repository had at the first hand-out is noted outside the
@@ -65,6 +67,42 @@ func TestInspector_notes(t *testing.T) {
 		t.Fatal(err)
 	}
 	verify("without the note", w, false, "")
+}
+
+// TestInspector_End_stored: accepted work that was stored as a commit, which no branch had yet, is
+// known once a branch has it.
+func TestInspector_End_stored(t *testing.T) {
+	repo := newRepo(t)
+	i := &check.Inspector{Dir: repo.Root, Common: repo.Common, Notes: t.TempDir()}
+	work := func(no int64, worker string) board.Work {
+		h := board.Handle{Task: board.ID{Project: "web", No: no}, Attempt: 1, Nonce: "k7f2q"}
+		w := board.Work{Task: h.Task, Worker: worker, First: h, Since: time.Now(), Place: i.Here(t.Context())}
+		if err := i.Begin(t.Context(), w); err != nil {
+			t.Fatal(err)
+		}
+		return w
+	}
+	w, other := work(1, "otter"), work(2, "lynx")
+	cmd := exec.Command("sh", "-ec", `echo two > one && git add one
+		git -c user.name=Ada -c user.email=a@b commit-tree -p HEAD -m two $(git write-tree)`)
+	cmd.Dir = repo.Root
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored := strings.TrimSpace(string(out))
+	w.Place.Head = git.Short(stored)
+	i.End(t.Context(), w, nil)
+	cmd = exec.Command("git", "branch", "theirs", stored)
+	cmd.Dir = repo.Root
+	if err := cmd.Run(); err != nil {
+		t.Fatal(err)
+	}
+	other.Place.Branch, other.Place.Head, other.Place.Named = "theirs", "", true
+	_, _, err = i.Verify(t.Context(), other, nil)
+	if e, ok := errors.AsType[*board.PlaceError](err); !ok || !strings.Contains(e.Why, `accepted commit of "web-1"`) {
+		t.Errorf("for web-2: %v", err)
+	}
 }
 
 // TestInspector_clock: the clock of the board may be ahead: a commit must be newer than the
