@@ -121,6 +121,9 @@ func (r *Repo) checkout(ctx context.Context, branch, commit string, ignored bool
 	if _, err := r.write(ctx, call{args: clean}); err != nil {
 		return err
 	}
+	if err := r.dropSpecial(ctx); err != nil {
+		return err
+	}
 	links, err := r.links(ctx, nil)
 	if err != nil {
 		return err

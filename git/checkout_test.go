@@ -3,8 +3,10 @@ package git_test
 import (
 	"cmp"
 	"errors"
+	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -180,5 +182,34 @@ func TestCheckout_sparse(t *testing.T) {
 				t.Errorf("the next task has %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// TestCheckout_special: pipes and sockets, which git clean does not see, do not stay for the next
+// task. What a symbolic link leads to does.
+func TestCheckout_special(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("there are no pipes in directories here")
+	}
+	r, dir := newRepo(t)
+	sh(t, dir, "mkdir -p a/b && echo in > a/b/in && echo /cache > .gitignore && git add . && git commit -qm more")
+	slot := filepath.Join(filepath.Dir(dir), "slot")
+	w, err := r.AddWorktree(t.Context(), slot, "main", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sh(t, slot, "mkdir new cache ../outside && mkfifo pipe a/pipe a/b/pipe new/pipe cache/pipe ../outside/pipe && ln -s ../outside link && rm one && mkfifo one")
+	t.Chdir(slot) // for a short name of the socket
+	l, err := net.Listen("unix", "socket")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if err := w.Checkout(t.Context(), "bossman/web-1", "main", false, nil); err != nil {
+		t.Fatal(err)
+	}
+	const want = ".git .gitignore a a/b a/b/in cache cache/pipe one ../outside/pipe"
+	if got := strings.Join(strings.Fields(sh(t, slot, "find . -mindepth 1 | sed 's:^./::' | sort; ls ../outside/pipe; git status --porcelain")), " "); got != want {
+		t.Errorf("the next task has %q, want %q", got, want)
 	}
 }

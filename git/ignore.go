@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"iter"
 	"os"
 	"path"
 	"path/filepath"
@@ -86,6 +87,48 @@ func parents(files []string) (dirs []string) {
 	return dirs
 }
 
+// above yields the directories in which files lie, at whatever depth, but for the top one.
+func above(files []string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		seen := map[string]bool{".": true}
+		for _, p := range files {
+			if strings.HasSuffix(p, "/") {
+				continue // a repository whose files are not stored
+			}
+			for dir := path.Dir(p); !seen[dir]; dir = path.Dir(dir) {
+				seen[dir] = true
+				if !yield(dir) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// dropSpecial deletes the pipes, sockets and devices in the directories that have files of the
+// index: git clean does not see them.
+func (r *Repo) dropSpecial(ctx context.Context) error {
+	tracked, err := r.listFiles(ctx, "--cached")
+	if err != nil {
+		return err
+	}
+	drop := func(dir string) {
+		entries, _ := os.ReadDir(dir) // what cannot be read, clean cannot delete either
+		for _, e := range entries {
+			if e.Type()&(fs.ModeNamedPipe|fs.ModeSocket|fs.ModeDevice) != 0 {
+				err = errors.Join(err, os.Remove(filepath.Join(dir, e.Name())))
+			}
+		}
+	}
+	drop(r.Root)
+	for dir := range above(tracked) {
+		if r.hasDir(dir) {
+			drop(filepath.Join(r.Root, filepath.FromSlash(dir)))
+		}
+	}
+	return err
+}
+
 // leftOut returns which of some directories are left out by a file of patterns that is in the index,
 // or that is not in the worktree.
 func (r *Repo) leftOut(ctx context.Context, dirs, tracked []string) (map[string]bool, error) {
@@ -121,16 +164,9 @@ func (r *Repo) embedded(ctx context.Context) (paths []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	seen := map[string]bool{".": true}
-	for _, p := range files {
-		if strings.HasSuffix(p, "/") {
-			continue // a repository whose files are not stored
-		}
-		for dir := path.Dir(p); !seen[dir]; dir = path.Dir(dir) {
-			seen[dir] = true
-			if _, err := os.Lstat(filepath.Join(r.Root, filepath.FromSlash(dir), ".git")); err == nil && r.hasDir(dir) {
-				paths = append(paths, dir)
-			}
+	for dir := range above(files) {
+		if _, err := os.Lstat(filepath.Join(r.Root, filepath.FromSlash(dir), ".git")); err == nil && r.hasDir(dir) {
+			paths = append(paths, dir)
 		}
 	}
 	slices.Sort(paths)
