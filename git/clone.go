@@ -53,7 +53,7 @@ func readCloneID(root *os.Root) (string, error) {
 	if err != nil || !info.Mode().IsRegular() {
 		return "", err
 	}
-	f, err := root.Open(cloneFile)
+	f, err := openPlainWith(root.OpenFile, cloneFile, maxSmall)
 	if err != nil {
 		return "", err
 	}

@@ -326,7 +326,12 @@ func readSmall(path string) (string, error) {
 
 // openPlain opens a regular file of bounded size. It does not wait for a pipe.
 func openPlain(path string, limit int64) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	return openPlainWith(os.OpenFile, path, limit)
+}
+
+// openPlainWith is openPlain with a function in place of os.OpenFile, such as that of an os.Root.
+func openPlainWith(open func(string, int, fs.FileMode) (*os.File, error), path string, limit int64) (*os.File, error) {
+	f, err := open(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}

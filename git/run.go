@@ -120,6 +120,7 @@ type call struct {
 	set    settings // above those of all files; env has none then
 	stdin  string
 	memory int64   // bounds what git may allocate, if it is more than a read needs
+	first  int     // takes this many bytes of the output, if it is not 0, and leaves the rest
 	warned *string // gets the last part of standard error, also if git does not fail
 }
 
@@ -139,7 +140,7 @@ func (r *Repo) run(ctx context.Context, c call) (string, error) {
 	cmd.Env = slices.Concat(r.environment(), c.env, c.set.env())
 	cmd.Stdin = strings.NewReader(c.stdin)
 	cmd.WaitDelay = killDelay
-	out, complaints := &limited{limit: maxOutput}, &limited{limit: maxErrors, tail: true}
+	out, complaints := &limited{limit: cmp.Or(c.first, maxOutput)}, &limited{limit: maxErrors, tail: true}
 	cmd.Stdout, cmd.Stderr = out, complaints
 	proc.LimitMemory(cmd, max(c.memory, r.readMemory()))
 	ctx, stop := r.watched(ctx)
@@ -160,7 +161,7 @@ func (r *Repo) run(ctx context.Context, c call) (string, error) {
 	if c.warned != nil {
 		*c.warned = complaints.String()
 	}
-	if err == nil && out.cut {
+	if err == nil && out.cut && c.first == 0 {
 		err = errors.New("the output is too long")
 	}
 	if err != nil {

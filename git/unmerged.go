@@ -4,6 +4,10 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"io"
+	"io/fs"
+	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -113,50 +117,58 @@ func (r *Repo) Conflicted(ctx context.Context) (paths []string, err error) {
 }
 
 // marked reports whether a file has a conflict marker that it has in one commit and not in another.
-// An empty commit is the worktree.
+// An empty commit is the worktree. Of a file with maxMarkers before, nobody can tell.
 func (r *Repo) marked(ctx context.Context, path, in, notIn, now string) (bool, error) {
 	has, err := r.markers(ctx, path, in)
 	if err != nil || len(has) == 0 {
 		return false, err
 	}
 	before, err := r.markers(ctx, path, notIn)
-	if err != nil {
+	if err != nil || len(before) == maxMarkers {
 		return false, err
 	}
-	has = slices.DeleteFunc(has, func(line string) bool { return slices.Contains(before, line) })
+	maps.DeleteFunc(has, func(line string, _ bool) bool { return before[line] })
 	if in == now || len(has) == 0 {
 		return len(has) > 0, nil
 	}
 	left, err := r.markers(ctx, path, now)
-	return slices.ContainsFunc(left, func(line string) bool { return slices.Contains(has, line) }), err
+	if len(left) == maxMarkers { // more than before, and perhaps not all
+		return true, err
+	}
+	for line := range left {
+		if has[line] {
+			return true, err
+		}
+	}
+	return false, err
 }
 
-// maxMarker bounds how much of a line is compared.
-const maxMarker = 1 << 10
+const (
+	// maxMarker bounds how much of a line is compared.
+	maxMarker = 1 << 10
+	// maxMarkers bounds how many different markers of a file are compared.
+	maxMarkers = 1000
+	// maxMarked bounds how much of a file in the worktree is read for its markers, and how much of
+	// what git finds in a commit.
+	maxMarked = 16 << 20
+)
 
-// markers returns the lines of a file that begin or end a conflict, in a commit or, if that is
-// empty, in the worktree. There are none if there is no such file.
-func (r *Repo) markers(ctx context.Context, path, commit string) (lines []string, err error) {
+// markers returns the different lines of a file that begin or end a conflict, in a commit or, if
+// that is empty, in the worktree: the first maxMarkers in maxMarked bytes. There are none if there
+// is no such file.
+func (r *Repo) markers(ctx context.Context, path, commit string) (map[string]bool, error) {
+	lines := map[string]bool{}
 	add := func(line string) {
-		if line = strings.TrimRight(line, "\r\n"); isMarker(line) {
-			lines = append(lines, line[:min(len(line), maxMarker)])
+		if line = strings.TrimRight(line, "\r\n"); isMarker(line) && len(lines) < maxMarkers {
+			lines[strings.Clone(line[:min(len(line), maxMarker)])] = true
 		}
 	}
 	if commit != "" {
-		object, err := r.Commit(ctx, commit)
-		if errors.Is(err, ErrNoCommit) { // before the first one
-			return nil, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		out, err := r.git(ctx, "grep", "--text", "-h", "--no-line-number", "--no-column", "--no-color", "--no-recurse-submodules", "-E",
-			"-e", "^(<{7,}|>{7,}) ", object, "--", ":(top,literal)"+path)
-		if e, ok := errors.AsType[*Error](err); ok && e.Exit == 1 {
-			return nil, nil
-		}
+		out, err := r.grepMarkers(ctx, path, commit)
 		for line := range strings.Lines(out) {
-			add(line)
+			if strings.HasSuffix(line, "\n") { // the last one may have been cut
+				add(line)
+			}
 		}
 		return lines, err
 	}
@@ -165,17 +177,20 @@ func (r *Repo) markers(ctx context.Context, path, commit string) (lines []string
 		return nil, err
 	}
 	defer root.Close()
-	info, err := root.Lstat(filepath.FromSlash(path))
-	if err != nil || !info.Mode().IsRegular() {
+	path = filepath.FromSlash(path)
+	if info, err := root.Lstat(path); err != nil || !info.Mode().IsRegular() {
 		return nil, nil
 	}
-	f, err := root.Open(filepath.FromSlash(path))
+	f, err := openPlainWith(root.OpenFile, path, math.MaxInt64)
+	if errors.Is(err, fs.ErrInvalid) || errors.Is(err, fs.ErrNotExist) { // it has just been replaced
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	start := true
-	for in := bufio.NewReader(f); ctx.Err() == nil; {
+	for in := bufio.NewReader(io.LimitReader(f, maxMarked)); ctx.Err() == nil && len(lines) < maxMarkers; {
 		line, more, err := in.ReadLine()
 		if err != nil {
 			break
@@ -186,6 +201,28 @@ func (r *Repo) markers(ctx context.Context, path, commit string) (lines []string
 		start = !more
 	}
 	return lines, ctx.Err()
+}
+
+// grepMarkers returns the lines of a file in a commit that begin or end a conflict, at most
+// maxMarked bytes.
+func (r *Repo) grepMarkers(ctx context.Context, path, commit string) (string, error) {
+	object, err := r.Commit(ctx, commit)
+	if errors.Is(err, ErrNoCommit) { // before the first one
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(ctx, maxRead)
+	defer cancel()
+	out, err := r.run(ctx, call{first: maxMarked, args: []string{
+		"grep", "--text", "-h", "--no-line-number", "--no-column", "--no-color", "--no-recurse-submodules", "-E",
+		"-e", "^(<{7,}|>{7,}) ", object, "--", ":(top,literal)" + path,
+	}})
+	if e, ok := errors.AsType[*Error](err); ok && e.Exit == 1 {
+		return "", nil
+	}
+	return out, err
 }
 
 // isMarker reports whether a line begins or ends a conflict, as git writes it.
