@@ -3,6 +3,7 @@ package git_test
 import (
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -245,5 +246,30 @@ func TestFilterError(t *testing.T) {
 	err := &git.FilterError{Filters: []string{"url.https://me:secret@example.org/.insteadof=https://example.org/"}}
 	if s := err.Error(); strings.Contains(s, "secret") || !strings.Contains(s, "url.https://…@example.org/") {
 		t.Error(s)
+	}
+}
+
+// A filter of the user's own that is a module of Python is not taken from the worktree.
+func TestSnapshot_pythonFilter(t *testing.T) {
+	if err := exec.Command("python3", "-c", "import sys; sys.exit(sys.version_info < (3, 11))").Run(); err != nil {
+		t.Skip("needs Python 3.11")
+	}
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_CONFIG_HOME", home)
+	t.Setenv("PYTHONPATH", filepath.Join(home, "lib"))
+	r, dir := newRepo(t)
+	canary := filepath.Join(home, "canary")
+	sh(t, dir, `mkdir $HOME/lib && echo 'print("clean")' > $HOME/lib/strip.py && git config -f $HOME/.gitconfig filter.strip.clean 'python3 -m strip'
+		echo 'open("`+canary+`", "w")' > strip.py && echo '*.txt filter=strip' > .gitattributes && echo dirty > a.txt`)
+	s, err := r.Snapshot(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(canary); err == nil {
+		t.Error("a file of the worktree ran")
+	}
+	if text := sh(t, dir, "git show "+s.Tree+":a.txt"); text != "clean" {
+		t.Errorf("the file is stored as %q", text)
 	}
 }

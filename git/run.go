@@ -308,6 +308,7 @@ func (r *Repo) environment() []string {
 		env, "GIT_DIR="+r.Dir, "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none", // versions without the first would fetch an object that is missing, by a command of the repository
 		"GIT_NO_REPLACE_OBJECTS=1", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0",
 		"GIT_ASKPASS=true", "GIT_PAGER=cat", "GIT_EDITOR=true", "LC_ALL=C",
+		"PYTHONSAFEPATH=1", // a filter such as python3 -m nbstripout does not take its modules from the worktree
 	)
 	if !r.Bare {
 		env = append(env, "GIT_WORK_TREE="+r.Root)
