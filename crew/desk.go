@@ -3,6 +3,7 @@ package crew
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/bossman-dev/bossman/board"
@@ -121,6 +123,9 @@ func freePort() int {
 
 // serve serves the bound tools on a socket until stop is called.
 func (j *job) serve(ctx context.Context, path string, bound Bound) (stop func(), err error) {
+	if most := len(syscall.RawSockaddrUnix{}.Path) - 1; len(path) > most {
+		return nil, fmt.Errorf("the path of temporary files is too long, set TMPDIR to a shorter one: the socket %q has %d bytes, more than %d", path, len(path), most)
+	}
 	l, err := net.Listen("unix", path) // in a directory of this user alone: a change of its mode could follow a link
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -97,5 +98,16 @@ func TestAccept(t *testing.T) {
 			conn.Close()
 			return
 		}
+	}
+}
+
+// A path that is too long for a socket is said to be, and what to do.
+func TestServe_long(t *testing.T) {
+	path := filepath.Join(t.TempDir(), strings.Repeat("x", 108))
+	if stop, err := new(job).serve(t.Context(), path, Bound{}); err == nil {
+		stop()
+		t.Error("there is a socket with a path that is too long")
+	} else if !strings.Contains(err.Error(), "is too long") || !strings.Contains(err.Error(), "TMPDIR") {
+		t.Errorf("the error is %v", err)
 	}
 }
