@@ -78,7 +78,7 @@ func (b *Board) Locate(ctx context.Context, a Actor, h Handle, w Where) error {
 }
 
 // branchFor returns the branch for the worker of a hand-out: the newest one that an earlier
-// attempt made for the task, unless another worker is on it, else a new name.
+// attempt of the same principal made for the task, unless another worker is on it, else a new name.
 func branchFor(h *Handout, others []Claim) string {
 	taken := func(branch string) bool {
 		return branch == h.Claim.Where.Branch || slices.ContainsFunc(others, func(c Claim) bool {
@@ -90,7 +90,7 @@ func branchFor(h *Handout, others []Claim) string {
 		if a.Where.Named {
 			branch = a.Where.Branch
 		}
-		if plainBranch(branch) && !taken(branch) {
+		if a.Worker.Principal == h.Claim.Worker.Principal && plainBranch(branch) && !taken(branch) {
 			return branch
 		}
 	}

@@ -193,11 +193,12 @@ func (s *slot) remember() {
 }
 
 // busy returns the task of another worker that works in the slot's worktree, empty if there is
-// none: after a run was killed, an agent may have been told to go on there.
+// none: after a run was killed, an agent may have been told to go on there. One with another key never
+// is, whatever it says.
 func (s *slot) busy(ctx context.Context) (string, error) {
 	claims, err := s.r.o.Board.Claims(ctx, board.ClaimFilter{Project: s.r.o.Project})
 	for _, c := range claims {
-		if c.Owner != s.seat.Actor.Owner && c.Where.Clone == s.r.o.Repo.CloneID() && (c.Where.Dir == s.dir || s.kept.Task != "" && c.Task.String() == s.kept.Task) {
+		if c.Owner != s.seat.Actor.Owner && c.Owner != board.AnotherOwner && c.Where.Clone == s.r.o.Repo.CloneID() && (c.Where.Dir == s.dir || s.kept.Task != "" && c.Task.String() == s.kept.Task) {
 			return c.Task.String(), nil
 		}
 	}

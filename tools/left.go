@@ -19,6 +19,9 @@ type left struct {
 	// places are where work was seen, the newest first. If there are none, it is the place of
 	// the last attempt.
 	places []leftPlace
+	// said are the places that attempts with other keys have named, the newest first. These keys
+	// do not decide what is looked at on this machine, nor where a worker goes on.
+	said []leftPlace
 	// ordered is what there is of the branch that the worker is told to work on. looked is
 	// set if it could be looked at, and before if it was an earlier attempt's.
 	ordered        board.Sight
@@ -40,6 +43,7 @@ type leftPlace struct {
 	board.Sight
 	looked bool // false: it could not be looked at from here
 	twin   bool // it is in another clone, whose directory has the same name as the one here
+	theirs bool // it is the word of another key
 }
 
 // maxLeft is how many places a hand-out names, and maxLooked at how many it looks.
@@ -68,6 +72,12 @@ func (t *Tools) leftBy(ctx context.Context, k *caller, h *board.Handout) (l left
 		if a.Attempt >= h.Claim.Attempt || a.Where.IsZero() {
 			continue
 		}
+		if a.Owner == board.AnotherOwner {
+			if len(l.said) < maxLeft {
+				l.said = append(l.said, leftPlace{attempt: a.Attempt, Sight: described(a.Where), theirs: true})
+			}
+			continue
+		}
 		if looked[a.Where] || len(looked) == maxLooked || len(l.places) == maxLeft {
 			continue
 		}
@@ -76,7 +86,7 @@ func (t *Tools) leftBy(ctx context.Context, k *caller, h *board.Handout) (l left
 		if s.Unsure && !busy(others, s.Where).IsZero() {
 			s = board.Sight{Where: a.Where} // what is there now is that one's
 		}
-		p := leftPlace{a.Attempt, s, ok, s.Where.Dir == where(h).Dir && !s.Where.SameClone(where(h))}
+		p := leftPlace{attempt: a.Attempt, Sight: s, looked: ok, twin: s.Where.Dir == where(h).Dir && !s.Where.SameClone(where(h))}
 		if last == nil {
 			last = &p
 		}
@@ -156,7 +166,7 @@ func (l *left) see(ctx context.Context, t *Tools, h *board.Handout) {
 	w := where(h)
 	l.ordered, l.looked = t.look(ctx, board.Where{Host: w.Host, Clone: w.Clone, Dir: w.Dir, Branch: w.Branch, Head: w.Head, Ordered: w.Ordered})
 	l.before = slices.ContainsFunc(h.Attempts, func(a board.Attempt) bool {
-		return a.Attempt < h.Claim.Attempt && (a.Where.Ordered == w.Ordered || a.Where.Branch == w.Ordered)
+		return a.Attempt < h.Claim.Attempt && a.Owner != board.AnotherOwner && (a.Where.Ordered == w.Ordered || a.Where.Branch == w.Ordered)
 	})
 }
 
@@ -182,10 +192,15 @@ func (t *Tools) look(ctx context.Context, w board.Where) (s board.Sight, looked 
 			return s, true
 		}
 	}
+	return described(w), false
+}
+
+// described is what is known of a place that was not looked at.
+func described(w board.Where) board.Sight {
 	if w.Away() { // what is in the directory is another worker's
 		w.Host, w.Clone, w.Dir, w.Branch, w.Head, w.Uncommitted, w.Worked = "", "", "", w.Ordered, "", 0, true
 	}
-	return board.Sight{Where: w}, false
+	return board.Sight{Where: w}
 }
 
 // busy returns the task of a worker that is in a place or on its branch, zero if there is none.
@@ -204,7 +219,7 @@ func busy(others []board.Claim, at board.Where) board.ID {
 
 // of says where the work of an attempt is, empty if none was seen.
 func (l left) of(attempt int) string {
-	for _, p := range l.places {
+	for _, p := range slices.Concat(l.places, l.said) {
 		if p.attempt == attempt {
 			return p.text()
 		}
@@ -215,7 +230,7 @@ func (l left) of(attempt int) string {
 // earlier says where the work of the attempts before the last one is, and where the worker
 // goes on.
 func (l left) earlier(h *board.Handout, last int) (lines []string) {
-	for _, p := range l.places {
+	for _, p := range slices.Concat(l.places, l.said) {
 		if at := p.text(); p.attempt != last && at != "" {
 			lines = append(lines, fmt.Sprintf("work of attempt %d: %s", p.attempt, at))
 		}
@@ -265,6 +280,8 @@ func (p leftPlace) text() string {
 	w := p.Where
 	dir := inline(w.Dir, 120)
 	switch {
+	case p.theirs && location(w) != "":
+		return "its worker, who has another key, says: " + location(w)
 	case p.BranchGone && p.DirGone:
 		return fmt.Sprintf("branch %s in %s; both are gone", inline(w.Branch, 80), dir)
 	case p.BranchGone:

@@ -29,7 +29,8 @@ func (t *Tools) leftoverHere(ctx context.Context, h *board.Handout) (l leftover)
 	var own []board.Work
 	for n := range min(len(h.Attempts), maxLeftover) {
 		d := h.Dossier
-		if d.Attempts = h.Attempts[:len(h.Attempts)-n]; d.Attempts[len(d.Attempts)-1].Attempt < h.Claim.Attempt {
+		d.Attempts = h.Attempts[:len(h.Attempts)-n]
+		if last := d.Attempts[len(d.Attempts)-1]; last.Attempt < h.Claim.Attempt && last.Owner != board.AnotherOwner {
 			own = append(own, board.WorkOf(d))
 		}
 	}
@@ -58,6 +59,9 @@ func (t *Tools) leavers(ctx context.Context, than board.ID) (works []board.Work,
 		var d board.Dossier
 		if d, err = t.b.Get(ctx, o.ID, 1); err != nil || len(d.Attempts) == 0 {
 			break
+		}
+		if d.Attempts[len(d.Attempts)-1].Owner == board.AnotherOwner {
+			continue // it cannot say what is on this machine
 		}
 		granted[o.ID] = d.Attempts[len(d.Attempts)-1].GrantedAt
 		works = append(works, board.WorkOf(d))

@@ -42,6 +42,22 @@ var ruleApart = group{"apart", []test{
 		}
 		ordered("who is told nothing", get(f.agent("x"), three, false), "")
 	}},
+	{"a branch of another principal's attempt is not told", func(f *fixture) {
+		here := board.Where{Host: "h", Dir: "/src/web", Branch: "main", Head: "abc"}
+		one, two := f.create("one"), f.create("two")
+		for _, name := range []string{"local", "eve"} { // who has the attempt before
+			x := f.agent("x")
+			x.actor.Principal = name
+			h := x.next(func(w *board.Wish) { w.Task = two }).Claim.Handle
+			f.ok(f.board.Locate(f.ctx, x.actor, h, board.Where{Host: "h", Dir: "/x", Branch: "of-" + name, Named: true, Worked: true}))
+			x.fail(h, board.FailOther)
+		}
+		f.agent("x").take(one, func(w *board.Wish) { w.Where = here })
+		h := f.agent("y").next(func(w *board.Wish) { w.Task, w.Where, w.Apart = two, here, true })
+		if got := h.Claim.Where.Ordered; got != "of-local" {
+			f.Errorf("the worker is told branch %q, want that of its principal's attempt", got)
+		}
+	}},
 	{"the place of the work is kept as soon as it is known", func(f *fixture) {
 		id := f.create("one")
 		x := f.agent("x")

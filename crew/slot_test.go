@@ -1,0 +1,44 @@
+package crew
+
+import (
+	"context"
+	"os/exec"
+	"testing"
+
+	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/git"
+)
+
+// claimed is a board with a claim.
+type claimed struct {
+	Board
+	claim board.Claim
+}
+
+func (b claimed) Claims(context.Context, board.ClaimFilter) ([]board.Claim, error) {
+	return []board.Claim{b.claim}, nil
+}
+
+// TestSlot_busy: a slot's worktree is left alone while another worker works there, unless it has
+// another key: that can say of any place that it works there.
+func TestSlot_busy(t *testing.T) {
+	dir := t.TempDir()
+	if out, err := exec.Command("git", "init", "-q", dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	repo, err := git.Find(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	task := board.ID{Project: "web", No: 1}
+	for owner, want := range map[string]string{"p-2": "web-1", board.AnotherOwner: ""} {
+		for _, k := range []kept{{}, {Task: "web-1"}} {
+			at := board.Where{Clone: repo.MakeCloneID(), Dir: dir + ".worktrees/slot-1"}
+			s := &slot{dir: at.Dir, kept: k, seat: Seat{Actor: board.Actor{Owner: "p-1"}}}
+			s.r = &Runner{o: Options{Repo: repo, Board: claimed{claim: board.Claim{Handle: board.Handle{Task: task}, Owner: owner, Where: at}}}}
+			if got, err := s.busy(t.Context()); err != nil || got != want {
+				t.Errorf("owner %q: busy = %q, %v; want %q", owner, got, err, want)
+			}
+		}
+	}
+}
