@@ -28,11 +28,10 @@ func (j *job) end(ctx, runner context.Context, last agent.Event, why error) Resu
 		return j.result(Lost, errors.Join(failed, j.keep()).Error())
 	}
 	branch := j.kept.Branch
-	commit, merge, err := j.close(ctx, j.tree, a, j.kept.Unsafe)
+	commit, _, err := j.close(ctx, j.tree, a, j.kept.Unsafe)
 	if err != nil {
 		j.tell(Trouble, err.Error())
 	}
-	j.merge = merge
 	if a.held {
 		j.leftAt(ctx, a.Where, branch, commit)
 	}
@@ -69,8 +68,7 @@ func (j *job) end(ctx, runner context.Context, last agent.Event, why error) Resu
 	case a.accepted && errors.Is(err, errGone):
 		return j.result(Done, errGone.Error())
 	case a.accepted:
-		if nothing, err := j.nothing(ctx, commit); err == nil && nothing {
-			j.merge = ""
+		if nothing, err := j.r.nothing(ctx, commit); err == nil && nothing {
 			return j.result(Done, noChange)
 		}
 		return j.result(Done, "")

@@ -22,9 +22,6 @@ type job struct {
 	h    *board.Handout
 	tree *git.Repo
 
-	// merge names the state that was accepted as done, or else the last one.
-	merge string
-
 	session string      // that its agent has begun, or goes on with
 	used    agent.Usage // what that had used before this attempt
 
@@ -84,7 +81,7 @@ func (j *job) tell(kind EventKind, text string) {
 // result is how the job ended.
 func (j *job) result(kind EventKind, text string) Result {
 	j.tell(kind, text)
-	return Result{Task: j.h.Task.ID, Title: j.h.Task.Title, Kind: kind, Branch: j.merge}
+	return Result{Task: j.h.Task.ID, Title: j.h.Task.Title, Kind: kind, claim: j.h.Claim.Handle}
 }
 
 // notNow gives back a task that cannot be worked on now: the slot is not offered it again for a

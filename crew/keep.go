@@ -19,6 +19,9 @@ func refOf(task string, attempt int) string {
 	return git.StateRefs(task) + strconv.Itoa(attempt)
 }
 
+// endSuffix is appended to the ref of an attempt for what came after its report.
+const endSuffix = "-end"
+
 // beforeSuffix is appended to the refs of other boards that this clone had.
 func beforeSuffix() string { return "-before-" + strconv.FormatInt(time.Now().UnixNano(), 10) }
 
@@ -45,7 +48,7 @@ func (j *job) storeReport(ctx context.Context, at board.Where, tree, summary str
 		return at, board.Evidence{}, storeError(err)
 	}
 	seen := board.Evidence{Kind: board.EvidenceOther, Ref: stored.Commit, Detail: "is the commit with what was reported, " + ref}
-	if nothing, err := j.nothing(ctx, stored.Commit); err == nil && nothing {
+	if nothing, err := j.r.nothing(ctx, stored.Commit); err == nil && nothing {
 		seen.Detail += "; " + noChange
 	}
 	if snap.Tree != "" && tree == "" && at.Uncommitted > 0 {
@@ -93,23 +96,23 @@ func (j *job) reported(ctx context.Context, at board.Where, tree string) (from *
 const noChange = "no file differs from what is checked out in the repository, so there is nothing to merge"
 
 // nothing reports whether a commit has nothing to merge into what is checked out in the
-// repository.
-func (s *slot) nothing(ctx context.Context, commit string) (bool, error) {
-	repo := s.r.o.Repo
+// repository. If that is the branch of a task, at which a person looks, it is merged elsewhere.
+func (r *Runner) nothing(ctx context.Context, commit string) (bool, error) {
+	repo := r.o.Repo
 	head, err := repo.Head()
-	if err != nil || head.Commit == "" {
+	if err != nil || head.Commit == "" || strings.HasPrefix(head.Branch, branchPrefix) {
 		return false, err
 	}
 	if in, err := repo.Contains(ctx, head.Commit, commit); err != nil || in {
 		return in, err
 	}
-	return s.same(ctx, head.Commit, commit)
+	return r.same(ctx, head.Commit, commit)
 }
 
 // same reports whether two commits have the same files.
-func (s *slot) same(ctx context.Context, a, b string) (bool, error) {
-	one, err := s.r.o.Repo.Tree(ctx, a)
-	two, err2 := s.r.o.Repo.Tree(ctx, b)
+func (r *Runner) same(ctx context.Context, a, b string) (bool, error) {
+	one, err := r.o.Repo.Tree(ctx, a)
+	two, err2 := r.o.Repo.Tree(ctx, b)
 	return one == two, errors.Join(err, err2)
 }
 
@@ -125,11 +128,11 @@ func storeError(err error) error {
 // accepted returns the commit that was accepted as done in an attempt, empty if none was. The board
 // names it; what refs of the repository have may be of reports that were not accepted, or of
 // another board.
-func (s *slot) accepted(ctx context.Context, a board.Attempt) (string, error) {
-	repo := s.r.o.Repo
+func (r *Runner) accepted(ctx context.Context, a board.Attempt) (string, error) {
+	repo := r.o.Repo
 	if a.Cause == board.CauseDone && a.Where == (board.Where{}) { // it was erased
-		stored := repo.Ref(refOf(s.kept.Task, s.kept.Attempt))
-		if own, err := s.ofAttempt(ctx, stored, a); err != nil || !own {
+		stored := repo.Ref(refOf(a.Task.String(), a.Attempt))
+		if own, err := r.ofAttempt(ctx, stored, a); err != nil || !own {
 			return "", err
 		}
 		return stored, nil
@@ -149,14 +152,14 @@ var errGone = errors.New("what was accepted as done is not in this repository an
 
 // ofAttempt reports whether a commit is a state of an attempt: its message names the claim, or the
 // board names the commit.
-func (s *slot) ofAttempt(ctx context.Context, commit string, a board.Attempt) (bool, error) {
+func (r *Runner) ofAttempt(ctx context.Context, commit string, a board.Attempt) (bool, error) {
 	if commit == "" || a.Attempt == 0 {
 		return false, nil
 	}
-	if a.Where.Clone == s.r.o.Repo.CloneID() && a.Where.Head == git.Short(commit) {
+	if a.Where.Clone == r.o.Repo.CloneID() && a.Where.Head == git.Short(commit) {
 		return true, nil
 	}
-	claim, err := s.r.o.Repo.Trailer(ctx, commit, claimTrailer)
+	claim, err := r.o.Repo.Trailer(ctx, commit, claimTrailer)
 	return claim == a.Handle.String(), err
 }
 
@@ -183,8 +186,8 @@ func (s *slot) store(ctx context.Context, tree *git.Repo, a standing, done strin
 		}
 		return "", err
 	case done != "": // what came after the report
-		ref += "-end"
-		same, failed := s.same(ctx, done, commit)
+		ref += endSuffix
+		same, failed := s.r.same(ctx, done, commit)
 		if err != nil { // files are missing in it
 			same, failed = s.behind(ctx, commit, done)
 		}
@@ -197,7 +200,7 @@ func (s *slot) store(ctx context.Context, tree *git.Repo, a standing, done strin
 		if reported := s.r.o.Repo.Ref(ref); err == nil && s.isState(ctx, reported, commit, a.Attempt) {
 			return reported, nil
 		}
-		own, failed := s.ofAttempt(ctx, commit, a.Attempt)
+		own, failed := s.r.ofAttempt(ctx, commit, a.Attempt)
 		if failed == nil && !own {
 			commit, failed = s.sign(ctx, commit)
 		}
@@ -208,10 +211,10 @@ func (s *slot) store(ctx context.Context, tree *git.Repo, a standing, done strin
 
 // isState reports whether a commit that was stored for an attempt has the same files as another one.
 func (s *slot) isState(ctx context.Context, stored, commit string, a board.Attempt) bool {
-	if own, err := s.ofAttempt(ctx, stored, a); err != nil || !own {
+	if own, err := s.r.ofAttempt(ctx, stored, a); err != nil || !own {
 		return false
 	}
-	same, err := s.same(ctx, stored, commit)
+	same, err := s.r.same(ctx, stored, commit)
 	return err == nil && same
 }
 

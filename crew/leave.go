@@ -21,7 +21,7 @@ import (
 // It returns the last state, or the one that was accepted, and how to name that in a merge; both
 // are empty if there is nothing.
 func (s *slot) close(ctx context.Context, tree *git.Repo, a standing, unsafe string) (commit, merge string, err error) {
-	done, lost := s.accepted(ctx, a.Attempt)
+	done, lost := s.r.accepted(ctx, a.Attempt)
 	commit, err = s.store(ctx, tree, a, done)
 	if err != nil {
 		unsafe = cmp.Or(unsafe, fmt.Sprintf("its last state could not be stored: %v", err))
@@ -65,12 +65,7 @@ func (s *slot) setBranch(ctx context.Context, commit, reported string) (name str
 	if can && tip != commit {
 		err = repo.SetRef(ctx, ref, commit, cmp.Or(tip, strings.Repeat("0", len(commit))))
 	}
-	for _, branch := range []string{reported, s.kept.Branch} {
-		if branch != "" && repo.Branch(branch) == commit && !repo.Shadowed(branch) {
-			return branch, err
-		}
-	}
-	return commit, err // a branch can have the name of an abbreviated one
+	return repo.NameOf(commit, reported, s.kept.Branch), err
 }
 
 // canSetBranch reports whether the branch of the task can be made to have a state: it has nothing else,

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -166,10 +167,12 @@ type Result struct {
 	Task  board.ID
 	Title string
 	Kind  EventKind
-	// Branch is where the work is; empty if there is nothing to merge.
-	Branch string
+	// Merge names the work of a task that is done; empty if there is nothing to merge.
+	Merge string
 	// Rested is set if the task was given back because the agent's account has reached its limit.
 	Rested bool
+
+	claim board.Handle
 }
 
 // New returns a runner.
@@ -188,12 +191,47 @@ func New(o *Options) *Runner {
 	return r
 }
 
-// Results are the jobs that have ended, in their order.
-func (r *Runner) Results() []Result {
+// Results are the jobs that have ended, in their order, as they stand now: people may have decided
+// about what was reported, and other agents may have moved branches since. What the board does not
+// say within a few seconds is as it was when the job ended, and is not to be merged.
+func (r *Runner) Results(ctx context.Context) []Result {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	return append([]Result(nil), r.results...)
+	results := slices.Clone(r.results)
+	r.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, resultsTime)
+	defer cancel()
+	for i := range results {
+		res := &results[i]
+		if res.Kind != Done && res.Kind != Review {
+			continue
+		}
+		now, err := r.standing(ctx, res.claim)
+		switch {
+		case err != nil:
+		case now.accepted:
+			res.Kind = Done
+			res.Merge = r.merge(ctx, now.Attempt)
+		case now.task != board.InReview || now.later:
+			res.Kind = Lost
+		}
+	}
+	return results
 }
+
+// merge names what was accepted in an attempt, empty if there is nothing to merge.
+func (r *Runner) merge(ctx context.Context, a board.Attempt) string {
+	commit, err := r.accepted(ctx, a)
+	if err != nil || commit == "" {
+		return ""
+	}
+	if nothing, err := r.nothing(ctx, commit); err == nil && nothing {
+		return ""
+	}
+	return r.o.Repo.NameOf(commit, a.Where.Branch)
+}
+
+// resultsTime bounds how long Results asks the board.
+const resultsTime = 10 * time.Second
 
 // Run keeps the slots busy until there is nothing to do, or until drain ends: then the slots
 // finish what they have. When ctx ends, they end it at once, and their tasks are given back.

@@ -46,7 +46,7 @@ func (s *slot) states(ctx context.Context, h *board.Handout) (list []state, err 
 			}
 		}
 		stored := repo.Ref(refOf(id, n))
-		if own, failed := s.ofAttempt(ctx, stored, attempt); failed != nil || !own { // of another board that this clone had
+		if own, failed := s.r.ofAttempt(ctx, stored, attempt); failed != nil || !own { // of another board that this clone had
 			stored = ""
 		}
 		if n == h.Claim.Attempt { // which is handed out again
@@ -63,6 +63,10 @@ func (s *slot) states(ctx context.Context, h *board.Handout) (list []state, err 
 		}
 		if stored != "" {
 			s.storedAt(h, n, stored)
+		}
+		if end := repo.Ref(refOf(id, n) + endSuffix); stored != "" && end != "" {
+			add(stored, fmt.Sprintf("the state that attempt %d reported", n))
+			add(end, fmt.Sprintf("what attempt %d had in the end", n))
 		}
 		add(stored, fmt.Sprintf("the last state of attempt %d", n))
 		// What an agent of ours has left was stored, unless it was nothing.
@@ -278,7 +282,7 @@ func (s *slot) makeWay(ctx context.Context, h board.Handle) error {
 	if old == "" {
 		return nil
 	}
-	if own, err := s.ofAttempt(ctx, old, board.Attempt{Handle: h}); err != nil || own {
+	if own, err := s.r.ofAttempt(ctx, old, board.Attempt{Handle: h}); err != nil || own {
 		return err
 	}
 	if err := repo.SetRef(ctx, ref+beforeSuffix(), old, ""); err != nil {

@@ -47,6 +47,17 @@ func (r *Repo) Head() (Head, error) {
 // Branch returns the commit that a branch points to, empty if there is none.
 func (r *Repo) Branch(name string) string { return r.ref("refs/heads/"+name, 0) }
 
+// NameOf returns what to call a commit in a command of git: the first of some branches that has it and
+// nothing more, or else the whole commit, since a branch can have the name of an abbreviated one.
+func (r *Repo) NameOf(commit string, branches ...string) string {
+	for _, branch := range branches {
+		if branch != "" && r.Branch(branch) == commit && !r.Shadowed(branch) {
+			return branch
+		}
+	}
+	return commit
+}
+
 // Shadowed reports whether git takes the name of a branch for something else: a tag or another ref
 // of that name comes first.
 func (r *Repo) Shadowed(branch string) bool {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/check"
 	"github.com/bossman-dev/bossman/internal/boardtext"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
@@ -103,6 +104,11 @@ func (a *app) review(ctx context.Context, o *openBoard, id board.ID, d board.Dec
 	text := fmt.Sprintf("%v is %s.", id, out.Status)
 	if d.Verdict == board.Reject && out.Status == board.Pending {
 		text = fmt.Sprintf("%v is back on the board (%d of %d attempts failed).", id, out.Failures, out.MaxFailures)
+	}
+	if d, err := o.Get(ctx, id, 0); err == nil {
+		if dir, err := o.settings.WorkDir(); err == nil {
+			text += check.MergeText(ctx, dir, d)
+		}
 	}
 	return a.printOutcome(out, text)
 }

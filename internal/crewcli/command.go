@@ -193,7 +193,7 @@ func run(ctx context.Context, out *console.Console, open func(ctx context.Contex
 	}
 	r := crew.New(&o)
 	err = r.Run(hard, drain)
-	show.end(r.Results())
+	show.end(r.Results(context.WithoutCancel(ctx)))
 	return err
 }
 

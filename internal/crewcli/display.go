@@ -225,10 +225,14 @@ func (d *display) end(results []crew.Result) {
 		d.out.Infof("No task was worked on.")
 		return
 	}
+	clear(d.count)
+	for _, r := range results {
+		d.count[r.Kind]++
+	}
 	d.out.Infof("%s", d.totals())
 	for _, r := range results {
-		if r.Kind == crew.Done && r.Branch != "" {
-			d.out.Infof("  %v  git merge %s", r.Task, console.ShellWords(r.Branch))
+		if r.Merge != "" {
+			d.out.Infof("  %v  git merge %s", r.Task, console.ShellWords(r.Merge))
 		}
 	}
 }
