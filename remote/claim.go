@@ -29,8 +29,7 @@ var claims = op(access.Claims, func(ctx context.Context, c *call, f board.ClaimF
 	case f.Owner == "":
 		f.Principal = c.caller.Principal
 	}
-	cs, err := c.Claims(ctx, f)
-	return c.hideOwners(cs), err
+	return c.Claims(ctx, f)
 })
 
 func (b *Board) Next(ctx context.Context, a board.Actor, w board.Wish) (*board.Handout, error) {
@@ -52,13 +51,7 @@ var next = op(access.Next, func(ctx context.Context, c *call, w board.Wish) (*bo
 	if w.Wait > 0 {
 		defer c.wait()()
 	}
-	h, err := c.Next(ctx, c.actor, w)
-	if err != nil {
-		return nil, err
-	}
-	h.Dossier = c.hideOwner(h.Dossier)
-	h.Claim.Owner = c.process(h.Claim.Owner)
-	return h, nil
+	return c.Next(ctx, c.actor, w)
 })
 
 type ownerIn struct{ Owner string }
@@ -73,8 +66,7 @@ func (b *Board) Renew(ctx context.Context, owner string, called bool) ([]board.C
 }
 
 var renew = op(access.Renew, func(ctx context.Context, c *call, in renewIn) ([]board.Claim, error) {
-	held, err := c.Renew(ctx, c.owner(in.Owner), in.Called)
-	return c.hideOwners(held), err
+	return c.Renew(ctx, c.owner(in.Owner), in.Called)
 })
 
 func (b *Board) Leave(ctx context.Context, owner string) error {
@@ -194,11 +186,3 @@ var fail = op(access.Fail, func(ctx context.Context, c *call, in failIn) (outcom
 	o, err := c.Fail(ctx, c.actor, in.Claim, in.Failure)
 	return outcome{o, o.Again, o.Answers}, err
 })
-
-// hideOwners hides from the caller which processes of others hold claims.
-func (c *call) hideOwners(cs []board.Claim) []board.Claim {
-	for i := range cs {
-		cs[i].Owner = c.process(cs[i].Owner)
-	}
-	return cs
-}

@@ -118,9 +118,9 @@ func handle(ctx context.Context, b *board.Board, v *access.Verb, serve served, r
 	c.wait = r.Wait
 	out, err := serve(ctx, c, p.Args)
 	if err != nil {
-		return nil, EncodeError(err)
+		return nil, encodeError(err, c.marshal)
 	}
-	raw, err := marshal(struct {
+	raw, err := c.marshal(struct {
 		Value any `json:"value"`
 	}{out})
 	return reply{raw, subject(out)}, err

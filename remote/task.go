@@ -56,8 +56,7 @@ var get = op(access.Get, func(ctx context.Context, c *call, in getIn) (board.Dos
 	if err := c.may(in.ID.Project); err != nil {
 		return board.Dossier{}, err
 	}
-	d, err := c.Get(ctx, in.ID, min(max(in.Events, 0), maxRows))
-	return c.hideOwner(d), err
+	return c.Get(ctx, in.ID, min(max(in.Events, 0), maxRows))
 })
 
 type whyOut struct {
@@ -75,7 +74,6 @@ var why = op(access.Why, func(ctx context.Context, c *call, in getIn) (out whyOu
 		return out, err
 	}
 	out.Dossier, out.Reasons, err = c.Why(ctx, in.ID)
-	out.Dossier = c.hideOwner(out.Dossier)
 	return out, err
 })
 
@@ -258,21 +256,3 @@ var release = op(access.Release, func(ctx context.Context, c *call, in cancelIn)
 	}
 	return c.Release(ctx, c.actor, in.ID, in.Reason)
 })
-
-// hideOwner hides from the caller which processes of others hold or held a task.
-func (c *call) hideOwner(d board.Dossier) board.Dossier {
-	if d.Claim != nil {
-		own := *d.Claim
-		own.Owner = c.process(own.Owner)
-		d.Claim = &own
-	}
-	if d.Review != nil {
-		own := *d.Review
-		own.Owner = c.process(own.Owner)
-		d.Review = &own
-	}
-	for i := range d.Attempts {
-		d.Attempts[i].Owner = c.process(d.Attempts[i].Owner)
-	}
-	return d
-}

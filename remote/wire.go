@@ -26,17 +26,7 @@ type as struct {
 // are nanoseconds, zero values are left out.
 var codec = jsonv2.JoinOptions(
 	jsonv2.OmitZeroStructFields(true),
-	jsonv2.WithMarshalers(jsonv2.JoinMarshalers(
-		jsonv2.MarshalToFunc(func(e *jsontext.Encoder, d time.Duration) error {
-			return e.WriteToken(jsontext.Int(int64(d)))
-		}),
-		jsonv2.MarshalToFunc(func(e *jsontext.Encoder, id board.ID) error {
-			return e.WriteToken(jsontext.String(id.String()))
-		}),
-		jsonv2.MarshalToFunc(func(e *jsontext.Encoder, r auth.Role) error {
-			return e.WriteToken(jsontext.String(r.String()))
-		}),
-	)),
+	jsonv2.WithMarshalers(marshalers),
 	jsonv2.WithUnmarshalers(jsonv2.JoinUnmarshalers(
 		jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, to *time.Duration) error {
 			var n int64
@@ -80,7 +70,44 @@ var codec = jsonv2.JoinOptions(
 	)),
 )
 
+var marshalers = jsonv2.JoinMarshalers(
+	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, d time.Duration) error {
+		return e.WriteToken(jsontext.Int(int64(d)))
+	}),
+	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, id board.ID) error {
+		return e.WriteToken(jsontext.String(id.String()))
+	}),
+	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, r auth.Role) error {
+		return e.WriteToken(jsontext.String(r.String()))
+	}),
+)
+
 func marshal(v any) ([]byte, error) { return jsonv2.Marshal(v, codec) }
+
+// marshal writes what the caller is answered. Of the processes of others it tells nothing, wherever in
+// the answer they are.
+func (c *call) marshal(v any) ([]byte, error) {
+	return jsonv2.Marshal(v, codec, jsonv2.WithMarshalers(jsonv2.JoinMarshalers(
+		jsonv2.MarshalToFunc(func(e *jsontext.Encoder, claim board.Claim) error {
+			type plain board.Claim
+			claim.Owner = c.process(claim.Owner)
+			return jsonv2.MarshalEncode(e, plain(claim))
+		}),
+		jsonv2.MarshalToFunc(func(e *jsontext.Encoder, a board.Attempt) error {
+			type plain board.Attempt
+			a.Owner = c.process(a.Owner)
+			return jsonv2.MarshalEncode(e, plain(a))
+		}),
+		jsonv2.MarshalToFunc(func(e *jsontext.Encoder, q board.Question) error {
+			type plain board.Question
+			if q.Owner != "" && q.Owner != c.caller.Owner { // without an owner its asker has left
+				q.Owner = c.process(q.Owner)
+			}
+			return jsonv2.MarshalEncode(e, plain(q))
+		}),
+		marshalers,
+	)))
+}
 
 func unmarshal(b []byte, v any) error { return jsonv2.Unmarshal(b, v, codec) }
 
@@ -122,7 +149,9 @@ type wireError struct {
 // EncodeError puts an error of the board on the wire, as the operations do, for methods that
 // a server has besides them. Any other error is the server's own business and is returned as
 // it is.
-func EncodeError(err error) error {
+func EncodeError(err error) error { return encodeError(err, marshal) }
+
+func encodeError(err error, marshal func(any) ([]byte, error)) error {
 	w := wireError{Text: err.Error()}
 	w.Lost, _ = errors.AsType[*board.LostError](err)
 	w.Evidence, _ = errors.AsType[*board.EvidenceError](err)
