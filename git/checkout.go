@@ -21,8 +21,8 @@ func (r *Repo) lock(ctx context.Context) (unlock func(), err error) {
 	if err := r.writable(); err != nil {
 		return nil, err
 	}
-	dir, err := r.ownDir()
-	if err != nil {
+	dir := filepath.Join(r.Common, "bossman")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
 	for {
