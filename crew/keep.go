@@ -51,8 +51,12 @@ func (j *job) storeReport(ctx context.Context, at board.Where, tree, summary str
 	if nothing, err := j.r.nothing(ctx, stored.Commit); err == nil && nothing {
 		seen.Detail += "; " + noChange
 	}
-	if snap.Tree != "" && tree == "" && at.Uncommitted > 0 {
-		seen.Detail += fmt.Sprintf("; files that are not committed in %q are not in it, %d of them", at.Dir, at.Uncommitted)
+	if snap.Tree != "" && tree == "" {
+		for _, w := range []board.Where{at, j.seat.Where(ctx)} {
+			if w.Uncommitted > 0 {
+				seen.Detail += fmt.Sprintf("; files that are not committed in %q are not in it, %d of them", w.Dir, w.Uncommitted)
+			}
+		}
 	}
 	if at.Dir == j.dir && tree == "" { // the evidence of a check has it
 		hidden, err := j.tree.Hidden(ctx)
@@ -73,15 +77,16 @@ func (j *job) storeReport(ctx context.Context, at board.Where, tree, summary str
 
 // reported returns what is to be stored for a report, and in which worktree: the tree that was
 // checked, or else everything that is in the worktree of the work, which is the zero snapshot. In
-// the repository's main worktree, where people work, that is what is committed.
+// the repository's main worktree, where people work, and on a branch that is checked out nowhere,
+// that is what is committed.
 func (j *job) reported(ctx context.Context, at board.Where, tree string) (from *git.Repo, snap git.Snapshot, err error) {
 	repo := j.r.o.Repo
 	tip := repo.Branch(at.Branch)
-	switch own := at.Dir == j.dir || tip == ""; {
+	head, err := j.tree.Head()
+	switch own := at.Dir == j.dir && at.Branch == head.Branch || tip == ""; {
 	case own && tree == "":
 		return j.tree, git.Snapshot{}, nil
-	case own:
-		head, err := j.tree.Head()
+	case own || err != nil:
 		return j.tree, git.Snapshot{Tree: tree, Base: head.Commit}, err
 	case tree == "":
 		if other := repo.Worktree(at.Branch, at.Dir); other != nil && other.Dir != other.Common {

@@ -44,7 +44,7 @@ func (r *Repo) hiddenByUser(ctx context.Context, user userFile) (hidden []string
 	if !user.converts && !hasRules(user.attributes) {
 		return hidden, nil
 	}
-	out, err := r.git(ctx, "ls-files", "--eol", "-z")
+	out, err := r.git(ctx, "ls-files", "--eol", "--cached", "--others", "--exclude-standard", "-z")
 	if ctx.Err() != nil {
 		return nil, err
 	}
@@ -54,7 +54,8 @@ func (r *Repo) hiddenByUser(ctx context.Context, user userFile) (hidden []string
 	var converted []string
 	for _, line := range split(out) {
 		facts, path, _ := strings.Cut(line, "\t")
-		if strings.HasPrefix(facts, "i/lf ") && (strings.Contains(facts, " w/crlf ") || strings.Contains(facts, " w/mixed ")) {
+		stored := strings.HasPrefix(facts, "i/lf ") || strings.HasPrefix(facts, "i/ ") && !strings.Contains(facts, "attr/-text") // not added yet
+		if stored && (strings.Contains(facts, " w/crlf ") || strings.Contains(facts, " w/mixed ")) {
 			converted = append(converted, path)
 		}
 	}

@@ -151,7 +151,11 @@ func (t *Tools) judge(ctx context.Context, k *caller, e action, r *board.Report,
 		if p.Policy != board.PolicyTrust && !(apart && t.nothingToSee(r)) {
 			return seen, notThere(h, err)
 		}
-		r.Where = board.Where{Client: client} // nothing is looked at
+		r.Where = board.Where{} // nothing is looked at
+		if t.o.Keep != nil && w.Place.Named {
+			r.Where = w.Place // that is stored
+		}
+		r.Where.Client = client
 		return seen, nil
 	}
 	r.Where = w.Place
