@@ -25,7 +25,7 @@ func (s *Store) dryRun(ctx context.Context, f func(board.Tx) error) (wrote bool,
 		return false, err
 	}
 	defer c.close()
-	t := &tx{reader{ctx: ctx, store: s, conn: c, projects: map[string]int64{}}}
+	t := &tx{reader: reader{ctx: ctx, store: s, conn: c, projects: map[string]int64{}}}
 	var before, after int64
 	if err := t.get(changes, nil, &before); err != nil {
 		return false, err

@@ -10,7 +10,8 @@ import (
 // An owner is a process that holds claims. While it runs, it locks a file that is named
 // after it, in the directory board.db.alive. The operating system releases the lock
 // when the process ends, however it ends. So a file that is not locked belongs to a
-// process that was killed: one that leaves the board deletes its file.
+// process that was killed, or could not tell the board that it ends: one that has left the
+// board deletes its file.
 //
 // The lock belongs to the process, not to the open file: a child that was forked and has
 // not executed its program yet still has the file open when its parent is killed, but not
@@ -67,35 +68,44 @@ func (s *Store) lockOwners() {
 	}
 }
 
-// depart deletes the file of an owner that leaves, if this process attends it.
-func (s *Store) depart(owner string) {
+// depart deletes the files of owners that have left, if this store attends them.
+func (s *Store) depart(owners []string) {
 	attended.Lock()
 	defer attended.Unlock()
-	if f, ok := s.owners[owner]; ok {
-		s.departLocked(owner, f)
+	for _, owner := range owners {
+		f, ok := s.owners[owner]
+		if !ok {
+			continue
+		}
+		s.unattend(owner)
+		if f == nil {
+			continue
+		}
+		_ = os.Remove(f.Name()) // while it is locked: nobody may think that its process was killed
+		f.Close()
+		_ = os.Remove(f.Name()) // again, for systems that do not delete open files
 	}
 }
 
-// departAll deletes the files of all owners that this store attends.
-func (s *Store) departAll() {
+// abandon unlocks the files of the owners that have not left, as on a full disk, and keeps
+// them: so these are known to be gone, as those of a process that was killed.
+func (s *Store) abandon() {
 	attended.Lock()
 	defer attended.Unlock()
 	for owner, f := range s.owners {
-		s.departLocked(owner, f)
+		s.unattend(owner)
+		if f != nil {
+			f.Close()
+		}
 	}
 }
 
-func (s *Store) departLocked(owner string, f *os.File) {
+// unattend forgets an owner. The caller holds attended.
+func (s *Store) unattend(owner string) {
 	delete(s.owners, owner)
 	if attended.owners[owner]--; attended.owners[owner] == 0 {
 		delete(attended.owners, owner)
 	}
-	if f == nil {
-		return
-	}
-	_ = os.Remove(f.Name()) // while it is locked: nobody may think that its process was killed
-	f.Close()
-	_ = os.Remove(f.Name()) // again, for systems that do not delete open files
 }
 
 // Gone finds the files that are not locked, and deletes those whose owner has nothing

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -145,7 +146,8 @@ func TestGone_left(t *testing.T) {
 	wantFiles(t, p, 0)
 }
 
-// Attend alone creates nothing, and Close deletes what a write has created.
+// Attend alone creates nothing. What a write has created outlives Close, if the owner has not
+// left, until somebody looks who is gone.
 func TestAttend_files(t *testing.T) {
 	p := path(t)
 	s, err := Open(t.Context(), p, nil)
@@ -167,10 +169,42 @@ func TestAttend_files(t *testing.T) {
 	}
 	seed(t, s, 1, nil)
 	wantFiles(t, p, 2)
+	if err := board.New(s, nil).Leave(t.Context(), "p-one"); err != nil {
+		t.Fatal(err)
+	}
+	wantFiles(t, p, 1)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
+	wantFiles(t, p, 1)
+	wantGone(t, open(t, p, nil))
 	wantFiles(t, p, 0)
+}
+
+// A process that cannot tell the board that it ends, as on a full disk, is gone once it has
+// closed the board, as if it were killed, and not before.
+func TestGone_notLeft(t *testing.T) {
+	p := path(t)
+	s, ends := open(t, p, nil), open(t, p, nil)
+	seed(t, s, 1, nil)
+	ends.Attend("p-ends")
+	if _, err := board.New(ends, nil).Next(t.Context(), board.Actor{Principal: "local", Owner: "p-ends"}, board.Wish{Projects: []string{"web"}}); err != nil {
+		t.Fatal(err)
+	}
+	full := errors.New("the disk is full")
+	if err := ends.Write(t.Context(), func(tx board.Tx) error { return cmp.Or(tx.Disown("p-ends"), full) }); !errors.Is(err, full) {
+		t.Fatal(err)
+	}
+	wantFiles(t, p, 1)
+	wantGone(t, s)
+	if err := ends.Close(); err != nil {
+		t.Fatal(err)
+	}
+	wantGone(t, s, "p-ends")
+	h, err := board.New(s, nil).Next(t.Context(), board.Actor{Principal: "local", Owner: "p-heir"}, board.Wish{Projects: []string{"web"}})
+	if err != nil || h.Claim.Attempt != 2 {
+		t.Errorf("Next() after the process has ended = %+v, %v; want its task", h, err)
+	}
 }
 
 // On a network file system, where other machines may not see a lock, nobody is gone.

@@ -195,7 +195,7 @@ func (s *Store) Close() error {
 	s.mu.Unlock()
 	s.calls.Wait()
 	s.lock.close()
-	s.departAll()
+	s.abandon()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.file == nil {

@@ -27,7 +27,10 @@ type reader struct {
 var _ board.Reader = (*reader)(nil)
 
 // A tx is a reader that also writes.
-type tx struct{ reader }
+type tx struct {
+	reader
+	left []string // the owners that leave, once it is committed
+}
 
 var _ board.Tx = (*tx)(nil)
 
@@ -71,7 +74,7 @@ func (s *Store) write(ctx context.Context, file *file, f func(board.Tx) error) e
 	if err != nil {
 		return err
 	}
-	t := &tx{reader{ctx: whole, store: s, conn: c, projects: map[string]int64{}}}
+	t := &tx{reader: reader{ctx: whole, store: s, conn: c, projects: map[string]int64{}}}
 	if _, err := t.exec(`BEGIN IMMEDIATE`); err != nil {
 		return err
 	}
@@ -103,6 +106,7 @@ func (s *Store) write(ctx context.Context, file *file, f func(board.Tx) error) e
 		return err
 	}
 	open = false
+	s.depart(t.left)
 	return nil
 }
 

@@ -84,7 +84,7 @@ func (t *tx) Seen(w board.WorkerID) error {
 }
 
 func (t *tx) Disown(owner string) error {
-	t.store.depart(owner)
+	t.left = append(t.left, owner)
 	const workers = `UPDATE workers SET owner = '' WHERE owner = ? AND owner <> ''`
 	const questions = `UPDATE questions SET owner = '' WHERE state = 'open' AND owner = ?`
 	if _, err := t.exec(workers, owner); err != nil {
