@@ -84,7 +84,7 @@ func (r *Repo) ownPorcelain(ctx context.Context, options []string) (string, erro
 	if err != nil {
 		return "", err
 	}
-	args := append([]string{"status", "--porcelain=v2", "-z", "--no-renames", "--ignore-submodules=dirty"}, options...)
+	args := append([]string{"status", "--porcelain=v2", "-z", "--no-renames", "--ignore-submodules=dirty", "--untracked-files=normal"}, options...)
 	if not := append(r.ownDirs(), r.inside()...); len(not) > 0 {
 		args = append(args, "--", ":/")
 		for _, path := range not {

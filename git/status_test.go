@@ -27,6 +27,8 @@ func TestStatus(t *testing.T) {
 	check("a commit", git.Status{Branch: "main", Head: "HEAD"})
 	sh(t, dir, "echo x >> one; printf x > 'a name\nwith a line break'; mkdir d; touch d/1 d/2")
 	check("changed and untracked files", git.Status{Branch: "main", Head: "HEAD", Uncommitted: 3})
+	sh(t, dir, "git config status.showUntrackedFiles no")
+	check("untracked files that git is told not to show", git.Status{Branch: "main", Head: "HEAD", Uncommitted: 3})
 	sh(t, dir, "git add one && git mv one two && git checkout -q --detach")
 	check("detached, with a renamed file", git.Status{Head: "HEAD", Uncommitted: 4})
 	sh(t, dir, "git checkout -q --orphan new && git rm -rfq --cached . && rm -rf d two a*")

@@ -65,8 +65,8 @@ func command(tool string, implied map[string]bool, args []any) string {
 	return "`" + strings.Join(words, " ") + "`"
 }
 
-// AsCommands rewrites the calls of tools in a text as the commands that do the same. Lines that
-// quote others stay as they are.
+// AsCommands rewrites the calls of tools in a text as the commands that do the same. What others
+// wrote, in lines that quote them or in quotation marks, stays as it is.
 func AsCommands(text string) string {
 	lines := strings.SplitAfter(text, "\n")
 	for n, line := range lines {
@@ -77,18 +77,26 @@ func AsCommands(text string) string {
 	return strings.Join(lines, "")
 }
 
-var toolName = regexp.MustCompile(`\b(` + strings.Join(slices.Sorted(maps.Keys(commands)), "|") + `)\b`)
+// ours is what is rewritten in a line, and quotations, which are not.
+var ours = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|repeat the call\b|\b(?:` + strings.Join(slices.Sorted(maps.Keys(commands)), "|") + `)\b`)
 
 func asCommands(line string) string {
-	line = strings.ReplaceAll(line, "repeat the call", "repeat the command")
 	var out strings.Builder
 	for {
-		at := toolName.FindStringIndex(line)
+		at := ours.FindStringIndex(line)
 		if at == nil {
 			return out.String() + line
 		}
 		out.WriteString(line[:at[0]])
 		tool, rest := line[at[0]:at[1]], line[at[1]:]
+		if _, ok := commands[tool]; !ok {
+			if tool[0] != '"' {
+				tool = "repeat the command"
+			}
+			out.WriteString(tool)
+			line = rest
+			continue
+		}
 		var args []any
 		if strings.HasPrefix(rest, " {") {
 			decoder := jsontext.NewDecoder(strings.NewReader(rest[1:]))
