@@ -26,18 +26,42 @@ func (j *job) desk(bound Bound) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	root, err := openDesk(dir)
+	if err != nil {
+		return "", err
+	}
+	defer root.Close()
 	j.kept.Desk = dir
 	if err := j.keep(); err != nil {
 		return dir, err
 	}
-	return dir, fillDesk(dir, bound)
+	return dir, fillDesk(root, bound)
+}
+
+// openDesk opens the directory of a job, unless something else is in its place.
+func openDesk(dir string) (*os.Root, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := root.Stat(".")
+	there, err2 := os.Lstat(dir)
+	if err := cmp.Or(err, err2); err != nil {
+		root.Close()
+		return nil, err
+	}
+	if !os.SameFile(opened, there) { // such as a symbolic link
+		root.Close()
+		return nil, fmt.Errorf("%q was replaced while it was made: another agent can write there", dir)
+	}
+	return root, nil
 }
 
 // fillDesk writes the files of a job. It writes no file that is there already: it may be a symbolic
 // link to a file elsewhere that the agent of another job could not write itself.
-func fillDesk(dir string, bound Bound) error {
+func fillDesk(desk *os.Root, bound Bound) error {
 	for name, text := range map[string][]byte{"prompt.txt": []byte(bound.Text), "task.json": bound.Task} {
-		f, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		f, err := desk.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {
 			return err
 		}
@@ -129,6 +153,10 @@ func (j *job) serve(ctx context.Context, path string, bound Bound) (stop func(),
 	l, err := net.Listen("unix", path) // in a directory of this user alone: a change of its mode could follow a link
 	if err != nil {
 		return nil, err
+	}
+	if !isSocket(path) {
+		l.Close()
+		return nil, fmt.Errorf("%q was replaced while its socket was made: another agent can write there", filepath.Dir(path))
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup

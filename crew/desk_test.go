@@ -25,12 +25,28 @@ func TestFillDesk(t *testing.T) {
 		if err := os.Symlink(file, filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
-		if err := fillDesk(dir, bound); !errors.Is(err, fs.ErrExist) {
+		root, err := openDesk(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := fillDesk(root, bound); !errors.Is(err, fs.ErrExist) {
 			t.Errorf("fillDesk with a link as %s: %v", name, err)
 		}
 		if text, _ := os.ReadFile(file); string(text) != "mine" {
 			t.Errorf("through the link %s was written: %q", name, text)
 		}
+	}
+}
+
+// Nor is anything written through a link in the place of the whole directory.
+func TestOpenDesk(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), deskPrefix+"1")
+	if err := os.Symlink(t.TempDir(), dir); err != nil {
+		t.Fatal(err)
+	}
+	if root, err := openDesk(dir); err == nil {
+		root.Close()
+		t.Error("a link was opened as the directory of a job")
 	}
 }
 

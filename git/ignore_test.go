@@ -81,3 +81,21 @@ func TestInner_embedded(t *testing.T) {
 		t.Errorf("after the next checkout: %s", got)
 	}
 }
+
+// TestCheckout_inner: a repository inside of one that is moved away moves with it.
+func TestCheckout_inner(t *testing.T) {
+	r, dir := newRepo(t)
+	sh(t, dir, "mkdir lib && touch lib/l && git add . && git commit -qm lib")
+	slot := filepath.Join(filepath.Dir(dir), "slot")
+	w, err := r.AddWorktree(t.Context(), slot, "main", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sh(t, slot, "cd lib && git init -q && mkdir vendor && cd vendor && git init -q && git commit -q --allow-empty -m vendor")
+	if err := w.Checkout(t.Context(), "", "main", false, nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := sh(t, slot, "find . -name .git; git status --porcelain; git -C ../slot.inner-*/lib/vendor log --format=%s"); got != "./.git\nvendor" {
+		t.Errorf("after the next checkout: %s", got)
+	}
+}

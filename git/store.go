@@ -254,24 +254,28 @@ func (r *Repo) setAside(ctx context.Context) error {
 	if err != nil || len(paths) == 0 {
 		return err
 	}
-	own := r.inside()
+	own, trees := r.inside(), map[string]*Repo{}
+	for _, path := range paths {
+		if slices.Contains(own, path) {
+			trees[path], _ = r.Linked(filepath.Join(r.Root, filepath.FromSlash(path)))
+		}
+	}
+	slices.Sort(paths) // a directory before those in it, which move with it
 	aside, err := os.MkdirTemp(filepath.Dir(r.Root), filepath.Base(r.Root)+".inner-")
 	if err != nil {
 		return err
 	}
-	for _, path := range paths {
+	for n, path := range paths {
 		from, to := filepath.Join(r.Root, filepath.FromSlash(path)), filepath.Join(aside, filepath.FromSlash(path))
-		if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
-			return err
+		if !slices.ContainsFunc(paths[:n], func(outer string) bool { return strings.HasPrefix(path, outer+"/") }) {
+			if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+				return err
+			}
+			if err := os.Rename(from, to); err != nil {
+				return err
+			}
 		}
-		var tree *Repo
-		if slices.Contains(own, path) {
-			tree, _ = r.Linked(from)
-		}
-		if err := os.Rename(from, to); err != nil {
-			return err
-		}
-		if tree != nil { // the repository has to know where it is
+		if tree := trees[path]; tree != nil { // the repository has to know where it is
 			if err := tree.moved(to); err != nil {
 				return err
 			}
