@@ -19,7 +19,7 @@ func TestBoard_owner(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	h, err := bob.Next(ctx, local, board.Wish{})
+	h, err := bob.Next(ctx, local, board.Wish{Session: "s-1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,9 @@ func TestBoard_owner(t *testing.T) {
 	for by, c := range map[string]struct {
 		board *remote.Board
 		want  string
-	}{"another key": {ada, board.AnotherOwner}, "its own key": {bob, "p-1"}} {
+
+		conversation string
+	}{"another key": {ada, board.AnotherOwner, ""}, "its own key": {bob, "p-1", "s-1"}} {
 		questions := map[string][]board.Question{}
 		q, err := c.board.Question(ctx, 1)
 		questions["Question"] = append(questions["Question"], q)
@@ -46,11 +48,17 @@ func TestBoard_owner(t *testing.T) {
 		}
 		sum, err4 := c.board.Summary(ctx, "web")
 		questions["Summary"] = sum.Open
+		claims, err5 := c.board.Claims(ctx, board.ClaimFilter{Project: "web", Worker: h.Claim.Worker.Name})
+		for what, got := range map[string][]board.Claim{"Get": {*d.Claim}, "Claims": claims} {
+			if len(got) != 1 || got[0].Owner != c.want || got[0].Session != c.conversation {
+				t.Errorf("by %s, %s = %+v; want one claim, of owner %q in conversation %q", by, what, got, c.want, c.conversation)
+			}
+		}
 		_, nothing := c.board.Next(ctx, board.Actor{Owner: "p-2"}, board.Wish{})
 		if none, ok := errors.AsType[*board.Nothing](nothing); ok {
 			questions["Next"] = none.Open
 		}
-		if err := errors.Join(err, failed, err2, err3, err4); err != nil {
+		if err := errors.Join(err, failed, err2, err3, err4, err5); err != nil {
 			t.Fatal(err)
 		}
 		for _, what := range []string{"Question", "Questions", "Get", "Inbox", "Summary", "Next"} {

@@ -84,13 +84,15 @@ var marshalers = jsonv2.JoinMarshalers(
 
 func marshal(v any) ([]byte, error) { return jsonv2.Marshal(v, codec) }
 
-// marshal writes what the caller is answered. Of the processes of others it tells nothing, wherever in
-// the answer they are.
+// marshal writes what the caller is answered. Of the processes and conversations of others it tells
+// nothing, wherever in the answer they are.
 func (c *call) marshal(v any) ([]byte, error) {
 	return jsonv2.Marshal(v, codec, jsonv2.WithMarshalers(jsonv2.JoinMarshalers(
 		jsonv2.MarshalToFunc(func(e *jsontext.Encoder, claim board.Claim) error {
 			type plain board.Claim
-			claim.Owner = c.process(claim.Owner)
+			if claim.Owner = c.process(claim.Owner); claim.Owner == board.AnotherOwner {
+				claim.Session = ""
+			}
 			return jsonv2.MarshalEncode(e, plain(claim))
 		}),
 		jsonv2.MarshalToFunc(func(e *jsontext.Encoder, a board.Attempt) error {
