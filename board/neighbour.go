@@ -13,7 +13,8 @@ type Neighbour struct {
 	Task   ID
 	Title  string
 	Worker string
-	// Dir is the directory that both work in, empty if their directories differ.
+	// Dir is the directory that both work in, empty if their directories differ, or if the
+	// workers are of different principals: then neither can know.
 	Dir string
 	// Areas are the paths that both tasks change, such as tools/doc for tasks with the
 	// areas tools and tools/doc.
@@ -58,7 +59,7 @@ func (b *Board) neighbours(ctx context.Context, h *Handout) (ns []Neighbour, err
 				return err
 			}
 			n := Neighbour{Task: c.Task, Title: t.Title, Worker: c.Worker.Name}
-			if c.Where.In(where) {
+			if c.Worker.Principal == h.Claim.Worker.Principal && c.Where.In(where) {
 				n.Dir = where.Dir
 			}
 			if c.Task.Project == h.Task.ID.Project {

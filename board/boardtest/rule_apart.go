@@ -58,6 +58,22 @@ var ruleApart = group{"apart", []test{
 			f.Errorf("the worker is told branch %q, want that of its principal's attempt", got)
 		}
 	}},
+	{"of another principal it is not told that it works in the same directory", func(f *fixture) {
+		here := board.Where{Host: "h", Dir: "/src/web", Branch: "main", Head: "abc"}
+		areas := func(n *board.NewTask) { n.Areas = []string{"tools"} }
+		one, two := f.create("one", areas), f.create("two", areas)
+		for _, by := range []struct{ principal, dir string }{{"eve", ""}, {"local", here.Dir}} {
+			x, y := f.agent("x"), f.agent("y")
+			x.actor.Principal = by.principal
+			taken := x.take(one, func(w *board.Wish) { w.Where = here })
+			h := y.next(func(w *board.Wish) { w.Task, w.Where, w.Apart = two, here, true })
+			if len(h.Neighbours) != 1 || h.Neighbours[0].Dir != by.dir || len(h.Neighbours[0].Areas) != 1 || (h.Claim.Where.Ordered != "") != (by.dir != "") {
+				f.Errorf("beside a claim of %s: neighbours %+v, branch %q; want one, in the directory %q", by.principal, h.Neighbours, h.Claim.Where.Ordered, by.dir)
+			}
+			y.fail(h.Claim.Handle, board.FailOther)
+			x.fail(taken, board.FailOther)
+		}
+	}},
 	{"the place of the work is kept as soon as it is known", func(f *fixture) {
 		id := f.create("one")
 		x := f.agent("x")
