@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/bossman-dev/bossman/board"
@@ -18,14 +19,12 @@ func (j *job) end(ctx, runner context.Context, last agent.Event, why error) Resu
 	if last.Ending.Left > 0 || last.Ending.Err != nil {
 		j.kept.Unsafe = "a process may still write into it"
 	}
-	a, failed := j.attempt(ctx)
-	for pause := retryFirst; failed != nil && ctx.Err() == nil && runner.Err() == nil; pause = min(2*pause, retryLast) {
-		j.tell(Trouble, fmt.Sprintf("the board does not say how the task stands: %v; next try in %v", failed, pause))
-		j.rest(runner, pause)
-		a, failed = j.attempt(ctx)
-	}
-	if failed != nil { // it is seen to when the board answers: what is stored as what depends on that
-		return j.result(Lost, errors.Join(failed, j.keep()).Error())
+	var a standing
+	if err := j.insist(ctx, runner, "the board does not say how the task stands", func() (err error) {
+		a, err = j.attempt(ctx)
+		return err
+	}); err != nil { // it is seen to when the board answers: what is stored as what depends on that
+		return j.result(Untold, errors.Join(err, j.keep()).Error())
 	}
 	branch := j.kept.Branch
 	commit, _, err := j.close(ctx, j.tree, a, j.kept.Unsafe)
@@ -48,7 +47,7 @@ func (j *job) end(ctx, runner context.Context, last agent.Event, why error) Resu
 		res.Rested = true
 		return res
 	case a.held && costly:
-		return j.overBudget(ctx, cost)
+		return j.overBudget(ctx, runner, cost)
 	case a.held && (errors.Is(why, errEnded) || errors.Is(why, errUnusable)):
 		return j.giveBack(ctx, why)
 	case a.held:
@@ -56,15 +55,12 @@ func (j *job) end(ctx, runner context.Context, last agent.Event, why error) Resu
 		if err != nil {
 			reason = err.Error() + "; " + reason
 		}
-		_, err := j.r.o.Board.Fail(ctx, j.actor(), j.h.Claim.Handle, board.Failure{Kind: board.FailOther, Reason: reason})
+		err := j.fail(ctx, runner, board.Failure{Kind: board.FailOther, Reason: reason})
 		if errors.Is(err, board.ErrInvalid) { // else the task would be begun again for ever
 			reason = "ended without a report; the board does not take its output: " + err.Error()
-			_, err = j.r.o.Board.Fail(ctx, j.actor(), j.h.Claim.Handle, board.Failure{Kind: board.FailOther, Reason: reason})
+			err = j.fail(ctx, runner, board.Failure{Kind: board.FailOther, Reason: reason})
 		}
-		if err != nil {
-			return j.result(Lost, err.Error())
-		}
-		return j.result(Failed, reason)
+		return j.failed(err, Failed, reason)
 	case a.accepted && errors.Is(err, errGone):
 		return j.result(Done, errGone.Error())
 	case a.accepted:
@@ -88,12 +84,47 @@ func (j *job) end(ctx, runner context.Context, last agent.Event, why error) Resu
 
 // overBudget parks a task whose attempt has cost too much, with a question to people, which no
 // agent answers for them. One goes on with it when they have answered.
-func (j *job) overBudget(ctx context.Context, cost *costError) Result {
+func (j *job) overBudget(ctx, runner context.Context, cost *costError) Result {
 	text := fmt.Sprintf("The agent was ended: %v. What it did is kept. Shall an agent go on, for as much again? Say so, or cancel the task.", cost)
-	if _, err := j.r.o.Board.Fail(ctx, j.actor(), j.h.Claim.Handle, board.Failure{Kind: board.FailBlocked, Reason: text, HumanOnly: true}); err != nil {
+	err := j.fail(ctx, runner, board.Failure{Kind: board.FailBlocked, Reason: text, HumanOnly: true})
+	return j.failed(err, Parked, cost.Error())
+}
+
+// fail tells the board that the job has failed.
+func (j *job) fail(ctx, runner context.Context, f board.Failure) error {
+	return j.insist(ctx, runner, "the board could not be told that the job has failed", func() error {
+		_, err := j.r.o.Board.Fail(ctx, j.actor(), j.h.Claim.Handle, f)
+		return err
+	})
+}
+
+// failed is the result of a job after fail: kind and text if the board has taken it.
+func (j *job) failed(err error, kind EventKind, text string) Result {
+	switch {
+	case err == nil:
+		return j.result(kind, text)
+	case errors.Is(err, board.ErrLeaseLost):
 		return j.result(Lost, err.Error())
 	}
-	return j.result(Parked, cost.Error())
+	return j.result(Untold, err.Error())
+}
+
+// insist repeats a call that the board does not answer, as when its disk is full, until the runner
+// has to end.
+func (j *job) insist(ctx, runner context.Context, trouble string, call func() error) error {
+	err := call()
+	for pause := retryFirst; err != nil && !answered(err) && ctx.Err() == nil && runner.Err() == nil; pause = min(2*pause, retryLast) {
+		j.tell(Trouble, fmt.Sprintf("%s: %v; next try in %v", trouble, err, pause))
+		j.rest(runner, pause)
+		err = call()
+	}
+	return err
+}
+
+// answered reports whether an error is the board's answer to a call, which would be the same the
+// next time.
+func answered(err error) bool {
+	return slices.ContainsFunc([]error{board.ErrNotFound, board.ErrInvalid, board.ErrConflict, board.ErrDenied, board.ErrLeaseLost}, func(e error) bool { return errors.Is(err, e) })
 }
 
 // leftAt tells the board where the work of an attempt is that has not reported, unless the agent

@@ -23,6 +23,7 @@ import (
 func (s *slot) close(ctx context.Context, tree *git.Repo, a standing, unsafe string) (commit, merge string, err error) {
 	done, lost := s.r.accepted(ctx, a.Attempt)
 	commit, err = s.store(ctx, tree, a, done)
+	whole := err == nil
 	if err != nil {
 		unsafe = cmp.Or(unsafe, fmt.Sprintf("its last state could not be stored: %v", err))
 	}
@@ -37,7 +38,10 @@ func (s *slot) close(ctx context.Context, tree *git.Repo, a standing, unsafe str
 	}
 	var moved error
 	if unsafe != "" {
-		moved = s.moveAway(ctx, unsafe)
+		var dir string
+		if dir, moved = s.moveAway(ctx, unsafe); dir != "" && !whole {
+			s.kept.Aside = aside{s.kept.Claim, dir}
+		}
 	}
 	if merge = commit; errors.Is(lost, errGone) {
 		merge, err = s.setBranch(ctx, "", "") // what came after the report is not the task's work
@@ -90,28 +94,28 @@ func (s *slot) elsewhere() bool {
 const asideInfix = ".aside-"
 
 // moveAway moves the slot's worktree away, which must not be used again, so that the slot gets a
-// new one. The error says where it is.
-func (s *slot) moveAway(ctx context.Context, why string) error {
+// new one. It returns where it is, if it is anywhere. The error says that, too.
+func (s *slot) moveAway(ctx context.Context, why string) (dir string, err error) {
 	if err := ownDir(s.r.dir); err != nil {
-		return err
+		return "", err
 	}
-	aside := fmt.Sprintf("%s%s%d", s.dir, asideInfix, time.Now().UnixMilli())
-	modules, failed := s.r.o.Repo.Aside(ctx, s.dir, aside)
+	to := fmt.Sprintf("%s%s%d", s.dir, asideInfix, time.Now().UnixMilli())
+	modules, failed := s.r.o.Repo.Aside(ctx, s.dir, to)
 	_, gone := os.Lstat(s.dir)
-	_, none := os.Lstat(aside)
-	var err error
+	_, none := os.Lstat(to)
 	switch {
 	case gone == nil:
-		return fmt.Errorf("the worktree %q is not used any more, and cannot be moved: %w; %s", s.dir, failed, why)
+		return "", fmt.Errorf("the worktree %q is not used any more, and cannot be moved: %w; %s", s.dir, failed, why)
 	case none != nil:
 		err = fmt.Errorf("the worktree %q is gone", s.dir)
 	default:
-		err = fmt.Errorf("the worktree is now %q, and a new one is made: %s; look at it, and delete it when nothing there is needed", aside, why)
+		dir = to
+		err = fmt.Errorf("the worktree is now %q, and a new one is made: %s; look at it, and delete it when nothing there is needed", to, why)
 	}
 	if modules != "" {
 		err = fmt.Errorf("%w; the repositories of its submodules are in %q", err, modules)
 	}
-	return errors.Join(err, failed)
+	return dir, errors.Join(err, failed)
 }
 
 // recover sees to the end of a job whose run was killed, or did not reach the board then. The error
@@ -138,7 +142,8 @@ func (s *slot) recover(ctx context.Context) error {
 			}
 		}
 		if unsafe != "" {
-			s.report(Trouble, s.moveAway(ctx, unsafe).Error())
+			_, moved := s.moveAway(ctx, unsafe)
+			s.report(Trouble, moved.Error())
 		}
 		_, err := s.setBranch(ctx, "", "")
 		s.kept.free()

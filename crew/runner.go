@@ -145,6 +145,7 @@ const (
 	Failed   EventKind = "failed"   // or given back by the agent
 	Parked   EventKind = "parked"   // for an answer
 	Lost     EventKind = "lost"     // the claim was taken away
+	Untold   EventKind = "untold"   // the board could not be told how the job ended
 	Returned EventKind = "returned" // without a failure
 	Trouble  EventKind = "trouble"  // of the slot
 	Over     EventKind = "over"     // the slot has ended

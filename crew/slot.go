@@ -33,6 +33,8 @@ type kept struct {
 	Made bool `json:"made,omitzero"`
 	// Session is that of the last job in the worktree, if it can be gone on with.
 	Session session `json:"session,omitzero"`
+	// Aside is where files of a job are that could not be stored.
+	Aside aside `json:"aside,omitzero"`
 
 	// The rest is about the job that has its files in the worktree, and whose end was not seen to
 	// yet. Preparing is set while the worktree is made ready for it: what is there is not its work.
@@ -53,7 +55,13 @@ type kept struct {
 }
 
 // free forgets the job.
-func (k *kept) free() { *k = kept{Worker: k.Worker, Made: k.Made, Session: k.Session} }
+func (k *kept) free() { *k = kept{Worker: k.Worker, Made: k.Made, Session: k.Session, Aside: k.Aside} }
+
+// aside is a worktree that was moved away with files of the job under a claim that could not be stored.
+type aside struct {
+	Claim string `json:"claim,omitzero"`
+	Dir   string `json:"dir,omitzero"`
+}
 
 const (
 	// waitTask is how long one request waits for a task.
@@ -89,7 +97,7 @@ func (s *slot) run(ctx, drain context.Context) error {
 		if res.Rested {
 			s.r.untake() // it was not worked on
 		}
-		if res.Kind != Returned || res.Rested {
+		if res.Kind != Returned && res.Kind != Untold || res.Rested {
 			s.faults = 0
 		} else if s.faults++; s.faults == maxFaults && ctx.Err() == nil {
 			return fmt.Errorf("%s has stopped: %d tasks in a row could not be worked on", s.name, maxFaults)

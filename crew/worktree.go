@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -49,30 +50,34 @@ func (s *slot) states(ctx context.Context, h *board.Handout) (list []state, err 
 		if own, failed := s.r.ofAttempt(ctx, stored, attempt); failed != nil || !own { // of another board that this clone had
 			stored = ""
 		}
+		name := fmt.Sprintf("attempt %d", n)
 		if n == h.Claim.Attempt { // which is handed out again
-			add(stored, "the last state of this attempt")
-			continue
+			name = "this attempt"
 		}
 		at := attempt.Where
 		here := at.Clone == repo.CloneID() && attempt.Owner != board.AnotherOwner
 		if here && at.Branch != "" {
 			tip := repo.Branch(at.Branch)
 			if behind, failed := s.behind(ctx, tip, stored); failed == nil && !behind {
-				add(tip, fmt.Sprintf("branch %.80q, on which attempt %d worked", visible.Line(at.Branch), n))
+				add(tip, fmt.Sprintf("branch %.80q, on which %s worked", visible.Line(at.Branch), name))
 			}
+		}
+		if n == h.Claim.Attempt {
+			add(stored, "the last state of "+name)
+			continue
 		}
 		if stored != "" {
 			s.storedAt(h, n, stored)
 		}
 		if end := repo.Ref(refOf(id, n) + endSuffix); stored != "" && end != "" {
-			add(stored, fmt.Sprintf("the state that attempt %d reported", n))
-			add(end, fmt.Sprintf("what attempt %d had in the end", n))
+			add(stored, "the state that "+name+" reported")
+			add(end, "what "+name+" had in the end")
 		}
-		add(stored, fmt.Sprintf("the last state of attempt %d", n))
+		add(stored, "the last state of "+name)
 		// What an agent of ours has left was stored, unless it was nothing.
 		if here && at.Worked && at.Head != "" && !strings.HasPrefix(at.Branch, branchPrefix) {
 			if commit, failed := repo.Commit(ctx, at.Head); failed == nil {
-				add(commit, fmt.Sprintf("where attempt %d was last seen; files that were not committed are not in it", n))
+				add(commit, "where "+name+" was last seen; files that were not committed are not in it")
 			}
 		}
 	}
@@ -179,7 +184,7 @@ func (j *job) prepare(ctx context.Context) (tree *git.Repo, begins string, err e
 		return nil, "", err
 	}
 	s.kept = kept{
-		Worker: s.kept.Worker, Made: true, Session: s.kept.Session, Preparing: true,
+		Worker: s.kept.Worker, Made: true, Session: s.kept.Session, Aside: s.kept.Aside, Preparing: true,
 		Task: h.Task.ID.String(), Attempt: h.Claim.Attempt, Claim: h.Claim.Handle.String(), Branch: branch, Title: h.Task.Title, Base: base, Fresh: from.what == "",
 	}
 	if err := s.keep(); err != nil {
@@ -187,7 +192,8 @@ func (j *job) prepare(ctx context.Context) (tree *git.Repo, begins string, err e
 	}
 	if err = tree.Checkout(ctx, branch, base, false, s.r.o.Accept); err != nil && ctx.Err() == nil {
 		// The last task may have left files that this user cannot delete.
-		s.report(Trouble, s.moveAway(ctx, fmt.Sprintf("it cannot be made clean: %v", err)).Error())
+		_, moved := s.moveAway(ctx, fmt.Sprintf("it cannot be made clean: %v", err))
+		s.report(Trouble, moved.Error())
 		if tree, err = repo.AddWorktree(ctx, s.dir, base, s.r.o.Accept); err == nil {
 			err = tree.Checkout(ctx, branch, base, false, s.r.o.Accept)
 		}
@@ -199,7 +205,19 @@ func (j *job) prepare(ctx context.Context) (tree *git.Repo, begins string, err e
 	if from.what != "" {
 		j.tell(Resumed, fmt.Sprintf("commit %s, %s", git.Short(base), from.what))
 	}
-	return tree, strings.TrimSpace(begins + s.buildsOn(ctx, h, base)), s.keep()
+	return tree, strings.TrimSpace(begins + s.buildsOn(ctx, h, base) + s.putAside(h)), s.keep()
+}
+
+// putAside says where files of the task are that could not be stored, if there are any.
+func (s *slot) putAside(h *board.Handout) string {
+	left := s.kept.Aside
+	if !slices.ContainsFunc(h.Attempts, func(a board.Attempt) bool { return a.Handle.String() == left.Claim }) {
+		return ""
+	}
+	if _, err := os.Lstat(left.Dir); err != nil || !strings.HasPrefix(left.Dir, s.dir+asideInfix) {
+		return "" // it was deleted, or Bossman has not written that
+	}
+	return fmt.Sprintf(" Files that were left in it and could not be stored are in %q: take over what belongs to the task.", left.Dir)
 }
 
 // endTime bounds how long an attempt waits for the end of the last one in another slot.
@@ -263,7 +281,8 @@ func (s *slot) buildsOn(ctx context.Context, h *board.Handout, base string) (tex
 func (s *slot) ownRoom(ctx context.Context, base string) (*git.Repo, error) {
 	tree, err := s.room()
 	if err != nil && s.kept.Made {
-		s.report(Trouble, s.moveAway(ctx, err.Error()).Error())
+		_, moved := s.moveAway(ctx, err.Error())
+		s.report(Trouble, moved.Error())
 		tree, err = s.room()
 	}
 	if err != nil || tree != nil {

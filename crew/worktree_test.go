@@ -1,7 +1,9 @@
 package crew
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -40,5 +42,62 @@ git checkout -q -b private && echo x > x && git add x && git commit -qm x && git
 				t.Errorf("owner %q, %+v: states = %v, %v; want %d", owner, at, list, err, want)
 			}
 		}
+	}
+}
+
+// TestStates_again: an attempt that is handed out again goes on with what is on its branch, unless
+// more is stored.
+func TestStates_again(t *testing.T) {
+	dir := t.TempDir()
+	run := func(script string) string {
+		t.Helper()
+		cmd := exec.Command("sh", "-ec", script)
+		cmd.Dir = dir
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	tip := run(`git init -q -b main . && git config user.name Ada && git config user.email a@b && git commit -q --allow-empty -m one &&
+git checkout -q -b bossman/web-1 && git commit -q --allow-empty -m two && git rev-parse HEAD && git checkout -q main`)
+	repo, err := git.Find(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &slot{r: &Runner{o: Options{Repo: repo}}}
+	h := &board.Handout{}
+	h.Task.ID = board.ID{Project: "web", No: 1}
+	h.Claim.Handle = board.Handle{Task: h.Task.ID, Attempt: 1, Nonce: "aaaaa"}
+	h.Attempts = []board.Attempt{{Handle: h.Claim.Handle, Owner: "p-1", Where: board.Where{Clone: repo.MakeCloneID(), Branch: "bossman/web-1"}}}
+	want := func(commit, begins string) {
+		t.Helper()
+		if base, text, err := s.base(t.Context(), h); err != nil || base.commit != commit || !strings.Contains(text, begins) {
+			t.Errorf("base = %+v, %q, %v; want %s, %s", base, text, err, commit, begins)
+		}
+	}
+	want(tip, `branch "bossman/web-1", on which this attempt worked`)
+	stored := run(`git commit-tree -p bossman/web-1 -m "three
+
+Bossman-Claim: web-1/1.aaaaa" "bossman/web-1^{tree}"`)
+	run("git update-ref refs/bossman/web-1/1 " + stored)
+	want(stored, "the last state of this attempt")
+
+	s.dir = filepath.Join(t.TempDir(), "slot-1")
+	left := s.dir + asideInfix + "1"
+	if err := os.Mkdir(left, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s.kept.Aside = aside{"web-1/1.aaaaa", dir}
+	if text := s.putAside(h); text != "" {
+		t.Errorf("putAside of a strange directory = %q", text)
+	}
+	s.kept.Aside.Dir = left
+	if text := s.putAside(h); !strings.Contains(text, left) {
+		t.Errorf("putAside = %q, want %s", text, left)
+	}
+	h.Attempts[0].Nonce = "bbbbb" // of another board
+	if text := s.putAside(h); text != "" {
+		t.Errorf("putAside of another board = %q", text)
 	}
 }

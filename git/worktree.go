@@ -223,7 +223,9 @@ func (r *Repo) forget(ctx context.Context, dir string) (modules string, err erro
 // Aside moves a linked worktree to another directory, for people to look at. It has no branch
 // there, so that the branch can be checked out elsewhere, and its submodules work there. What is no
 // linked worktree of the repository any more is moved as it is, and the worktree forgotten, also if
-// nothing is there; modules is where the repositories of its submodules are then.
+// nothing is there; modules is where the repositories of its submodules are then. So it is if the
+// new place cannot be noted, as on a full disk: git there must not write into the next worktree of
+// dir.
 func (r *Repo) Aside(ctx context.Context, dir, to string) (modules string, err error) {
 	unlock, err := r.lock(ctx)
 	if err != nil {
@@ -244,7 +246,12 @@ func (r *Repo) Aside(ctx context.Context, dir, to string) (modules string, err e
 	if err := os.Rename(dir, to); err != nil {
 		return "", err
 	}
-	err = errors.Join(w.moved(to), r.unplace(ctx, filepath.Join(w.Dir, "modules")))
+	if failed := w.moved(to); failed != nil {
+		failed = errors.Join(failed, os.Remove(filepath.Join(to, ".git")))
+		modules, err = r.forget(ctx, dir)
+		return modules, errors.Join(failed, err)
+	}
+	err = r.unplace(ctx, filepath.Join(w.Dir, "modules"))
 	if head.Commit != "" {
 		err = errors.Join(err, put(filepath.Join(w.Dir, "HEAD"), head.Commit+"\n"))
 	}
@@ -272,10 +279,14 @@ func (r *Repo) unplace(ctx context.Context, modules string) error {
 	})
 }
 
-// moved notes that a linked worktree is in another directory now.
+// moved notes that a linked worktree is in another directory now. After an error it is still noted
+// where it was.
 func (r *Repo) moved(to string) error {
 	dot := filepath.Join(to, ".git")
-	return errors.Join(put(filepath.Join(r.Dir, "gitdir"), dot+"\n"), put(dot, "gitdir: "+r.Dir+"\n"))
+	if err := put(dot, "gitdir: "+r.Dir+"\n"); err != nil {
+		return err
+	}
+	return put(filepath.Join(r.Dir, "gitdir"), dot+"\n")
 }
 
 // Stale reports whether the repository has a linked worktree whose directory has gone. Its
