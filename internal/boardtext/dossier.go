@@ -83,7 +83,7 @@ func Show(c *console.Console, d board.Dossier, runs []board.Run, events int) {
 	if r := d.Doc.Result; r != nil {
 		v.section("Result", r.Summary)
 		if r.Import != "" {
-			v.Linef("  %s %s", v.Styled(console.Dim, "from:"), v.Styled(console.Yellow, "the "+console.OneLine(r.Import)))
+			v.Field("  ", console.Dim.Cell("from:"), console.Yellow.Cell("the "+r.Import))
 		}
 		for _, e := range r.Evidence {
 			style, seen := console.Yellow, "claimed"
@@ -100,10 +100,10 @@ func Show(c *console.Console, d board.Dossier, runs []board.Run, events int) {
 			if r.ObservedBy != "" {
 				by += ", with the key of " + console.OneLine(r.ObservedBy)
 			}
-			v.Linef("  %s %s", v.Styled(console.Dim, "observed:"), by)
+			v.Field("  ", console.Dim.Cell("observed:"), console.Text(by))
 		}
 		if r.Check != "" {
-			v.Linef("  %s %s", v.Styled(console.Dim, "check:"), v.Styled(console.Yellow, console.OneLine(r.Check)))
+			v.Field("  ", console.Dim.Cell("check:"), console.Yellow.Cell(r.Check))
 		}
 		for _, file := range r.Artifacts {
 			v.Field("  ", console.Dim.Cell("artifact:"), console.Text(file))
@@ -180,13 +180,13 @@ func (v view) attempts(d board.Dossier, runs []board.Run) {
 			v.Quoted("     ", at.Reason)
 		}
 		if where := whereText(at.Where); where != "" {
-			v.Linef("     %s", v.Styled(console.Dim, where))
+			v.Field("     ", console.Cell{}, console.Dim.Cell(where))
 		}
 		for _, r := range runs {
 			if r.Claim != at.Handle {
 				continue
 			}
-			v.Linef("     %s", v.Styled(console.Dim, runText(r)+"; bossman task log "+d.Task.ID.String()+" --attempt "+fmt.Sprint(at.Attempt)))
+			v.Field("     ", console.Cell{}, console.Dim.Cell(runText(r)+"; bossman task log "+d.Task.ID.String()+" --attempt "+fmt.Sprint(at.Attempt)))
 			if command := resume(r, at.Where); command != "" && at.Attempt == d.Attempts[len(d.Attempts)-1].Attempt {
 				label := "     " + v.Styled(console.Dim, "go on by hand:")
 				if !v.Fits("     go on by hand: " + command) {

@@ -29,6 +29,6 @@ func Workers(c *console.Console, claims []board.Claim) {
 	}
 	if len(rows) > 0 {
 		c.Linef("\n%s", c.Styled(console.Bold, "Workers"))
-		c.Table("  ", []console.Column{{}, {Flex: true}, {}, {}}, rows)
+		c.Table("  ", []console.Column{{}, {Flex: true}, {}, {Drop: 1}}, rows)
 	}
 }

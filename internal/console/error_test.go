@@ -107,7 +107,7 @@ func TestErrorLines(t *testing.T) {
 			out := errorLines(text, isQuoted, width)
 			for i, line := range strings.Split(strings.TrimSuffix(out, "\n"), "\n") {
 				other := strings.Contains(line, "x") || !isQuoted && strings.Contains(line, "y")
-				if i > 0 && !strings.HasPrefix(line, "    ") || other && !strings.HasPrefix(line, "    > ") || widest(line) > width {
+				if i > 0 && !strings.HasPrefix(line, "    ") || other && !strings.HasPrefix(line, "    > ") || TextWidth(line) > width {
 					t.Errorf("width %d: %q in\n%s", width, line, out)
 				}
 			}

@@ -13,7 +13,7 @@ type Column struct {
 	Head string
 	// Right aligns the column to the right.
 	Right bool
-	// Flex marks the one column that is cut to fit the terminal.
+	// Flex marks the one column that is cut first to fit the terminal.
 	Flex bool
 	// Wrap breaks the flexible column into lines instead of cutting it, and puts it below
 	// the others if there is no room beside them. It must be the last column.
@@ -88,7 +88,7 @@ func (c *Console) Table(indent string, cols []Column, rows []Row) {
 			if c.width > 0 && col.Flex && col.Wrap {
 				column := c.width - widths[i]
 				text = strings.TrimSpace(wrap(strings.Repeat(" ", column), text, c.width))
-			} else if c.width > 0 && col.Flex {
+			} else if c.width > 0 {
 				text = Truncate(text, widths[i])
 			}
 			rest := max(0, widths[i]-TextWidth(text))
@@ -118,30 +118,23 @@ func clean(rows []Row) []Row {
 	return out
 }
 
-// fit narrows and drops columns until the table fits, and reports whether it does.
+// fit narrows and drops columns until the table fits. It reports whether it does without
+// cutting other columns than the flexible one; a column that wraps then stands below.
 func fit(cols []Column, widths []int, show []bool, room int) bool {
-	total := func() int {
-		n := -2
+	below := -1
+	over := func() int {
+		n := -2 - room
 		for i := range cols {
-			if show[i] {
+			if show[i] && i != below {
 				n += widths[i] + 2
 			}
 		}
 		return n
 	}
-	flex := -1
-	for i, col := range cols {
-		if col.Flex {
-			flex = i
-		}
-	}
-	if flex < 0 {
-		return true
-	}
-	full := widths[flex]
-	for total() > room {
-		if over := total() - room; widths[flex]-over >= min(minFlex, full) {
-			widths[flex] -= over
+	flex := slices.IndexFunc(cols, func(col Column) bool { return col.Flex })
+	for over() > 0 {
+		if flex >= 0 && widths[flex]-over() >= min(minFlex, widths[flex]) {
+			widths[flex] -= over()
 			return true
 		}
 		last := -1
@@ -151,10 +144,30 @@ func fit(cols []Column, widths []int, show []bool, room int) bool {
 			}
 		}
 		if last < 0 {
-			widths[flex] = max(8, widths[flex]-(total()-room))
+			if flex >= 0 && cols[flex].Wrap {
+				below = flex
+			} else if flex >= 0 {
+				widths[flex] = max(min(8, widths[flex]), widths[flex]-over())
+			}
+			for over() > 0 && cutWidest(widths, show, below) {
+			}
 			return false
 		}
 		show[last] = false
 	}
 	return true
+}
+
+// cutWidest makes the widest column narrower, other than that which stands below.
+func cutWidest(widths []int, show []bool, below int) bool {
+	widest := -1
+	for i, width := range widths {
+		if show[i] && i != below && width > 1 && (widest < 0 || width >= widths[widest]) {
+			widest = i
+		}
+	}
+	if widest >= 0 {
+		widths[widest]--
+	}
+	return widest >= 0
 }

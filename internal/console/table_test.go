@@ -38,6 +38,52 @@ func TestTable_fits(t *testing.T) {
 	}
 }
 
+// wide are characters that terminals show in two columns, or in one.
+const wide = "✅❌⭐🟢✓⚠️↔️表"
+
+// TestTable_wide: no row is wider than the terminal, whichever column has the long text, and however
+// wide the terminal takes it to be.
+func TestTable_wide(t *testing.T) {
+	for _, cols := range [][]Column{
+		{{}, {Flex: true}, {}, {Drop: 1}},
+		{{Head: "A"}, {Head: "B"}, {Head: "C"}, {Head: "D", Flex: true}},
+		{{Head: "A"}, {Head: "B"}, {Head: "C", Right: true}, {Head: "D"}},
+		{{}, {}, {}, {Flex: true, Wrap: true}},
+	} {
+		for _, long := range []string{strings.Repeat("b", 400), strings.Repeat(wide, 50), "." + strings.Repeat("✅", 30) + "next: bossman trust -y"} {
+			for at := range cols {
+				row := Row{Text("web-1"), Text("/src/web"), Text("main"), Text("client")}
+				row[at] = Text(long)
+				all := Row{Text(long), Text(long), Text(long), Text(long)}
+				for _, width := range []int{30, 80} {
+					for l := range strings.Lines(table(width, "  ", cols, []Row{row}) + table(width, "  ", cols, []Row{all, row})) {
+						if n := columns(strings.TrimRight(l, "\n")); n > width || !strings.HasPrefix(l, "  ") {
+							t.Errorf("%+v, a long text in column %d: at %d columns a line has %d: %s", cols, at, width, n, l)
+						}
+					}
+				}
+				if !strings.Contains(table(0, "", cols, []Row{row}), long) {
+					t.Errorf("without a terminal column %d is cut", at)
+				}
+			}
+		}
+	}
+}
+
+// columns is how wide a line of ASCII, of our ellipses and of wide characters is at most.
+func columns(line string) (n int) {
+	for _, r := range line {
+		switch {
+		case r == 0xfe0f:
+		case r < 0x80, r == '…':
+			n++
+		default:
+			n += 2
+		}
+	}
+	return n
+}
+
 // A column that is broken into lines stands below the others where there is no room.
 func TestTable_narrow(t *testing.T) {
 	cols := []Column{{Head: "ARGUMENT"}, {Head: "TYPE"}, {Head: "WHAT IT IS", Flex: true, Wrap: true}}

@@ -31,37 +31,26 @@ func quoted(indent, text string, width int) string {
 	return wrap(indent+margin, strings.Join(visible.Lines(strings.TrimSpace(text)), "\n"), width)
 }
 
-// Field writes a label and a text of others on one line. A text that the terminal would break
-// stands below, quoted: its second line would begin like one of ours.
+// Field writes a label, if there is one, and a text of others on one line. A text that the
+// terminal would break stands below, quoted: its second line would begin like one of ours.
 func (c *Console) Field(indent string, label, text Cell) {
 	text.Text = OneLine(text.Text)
-	if !c.Fits(indent + label.Text + " " + text.Text) {
-		c.Linef("%s%s", indent, c.Styled(label.Style, label.Text))
-		c.Quoted(indent, text.Text)
+	gap := ""
+	if label.Text != "" {
+		gap = " "
+	}
+	if c.Fits(indent + label.Text + gap + text.Text) {
+		c.Linef("%s%s%s%s", indent, c.Styled(label.Style, label.Text), gap, c.Styled(text.Style, text.Text))
 		return
 	}
-	c.Linef("%s%s %s", indent, c.Styled(label.Style, label.Text), c.Styled(text.Style, text.Text))
+	if label.Text != "" {
+		c.Linef("%s%s", indent, c.Styled(label.Style, label.Text))
+	}
+	c.Quoted(indent, text.Text)
 }
 
 // Fits reports whether the terminal does not break a line.
-func (c *Console) Fits(line string) bool { return c.width == 0 || widest(line) <= c.width }
-
-// widest is how many columns a line takes at most: of some characters it depends on the
-// terminal.
-func widest(line string) int {
-	n := 0
-	for _, r := range line {
-		n += maxWidth(r)
-	}
-	return n
-}
-
-func maxWidth(r rune) int {
-	if n := runeWidth(r); n != 1 || r < 0x2300 {
-		return n
-	}
-	return 2
-}
+func (c *Console) Fits(line string) bool { return c.width == 0 || TextWidth(line) <= c.width }
 
 // ownMargin is what stands before the lines of a quotation within a text.
 var ownMargin = regexp.MustCompile(`^ {0,4}[|>] `)
@@ -78,10 +67,10 @@ func wrap(indent, text string, width int) string {
 			line = strings.ReplaceAll(line, "\t", "    ")
 		}
 		own := ownMargin.FindString(line)
-		for width > 0 && room > 20 && widest(line) > room {
+		for width > 0 && room > 20 && TextWidth(line) > room {
 			at, used, space := len(line), 0, -1
 			for i, r := range line {
-				if used += maxWidth(r); used > room {
+				if used += runeWidth(r); used > room {
 					at = i
 					break
 				}
@@ -111,14 +100,15 @@ func Truncate(line string, width int) string {
 	}
 	n := 0
 	for i, r := range line {
-		if n += runeWidth(r); n > width-1 {
+		if n += runeWidth(r); n >= width && width > 0 {
 			return strings.TrimRight(line[:i], " ") + "…"
 		}
 	}
-	return line
+	return ""
 }
 
-// TextWidth is how many columns of a terminal a line takes.
+// TextWidth is how many columns of a terminal a line takes at most: of some characters it
+// depends on the terminal.
 func TextWidth(line string) int {
 	n := 0
 	for _, r := range line {
@@ -129,13 +119,11 @@ func TextWidth(line string) int {
 
 func runeWidth(r rune) int {
 	switch {
-	case r < 0x300:
+	case r < 0x300, r == 0xfe0f: // which makes some narrow characters wide
 		return 1
-	case unicode.Is(unicode.Mn, r), unicode.Is(unicode.Me, r), r == 0x200b, r == 0x200d, r >= 0xfe00 && r <= 0xfe0f:
+	case unicode.Is(unicode.Mn, r), unicode.Is(unicode.Me, r), r == 0x200b, r == 0x200d:
 		return 0
-	case r >= 0x1100 && r <= 0x115f, r >= 0x2e80 && r <= 0xa4cf && r != 0x303f, r >= 0xac00 && r <= 0xd7a3, r >= 0xf900 && r <= 0xfaff,
-		r >= 0xfe30 && r <= 0xfe6f, r >= 0xff00 && r <= 0xff60, r >= 0xffe0 && r <= 0xffe6, r >= 0x1f300 && r <= 0x1f64f,
-		r >= 0x1f680 && r <= 0x1f6ff, r >= 0x1f900 && r <= 0x1f9ff, r >= 0x20000 && r <= 0x3fffd:
+	case r >= 0x1100 && r <= 0x115f, r >= 0x2300: // symbols, emoji and the scripts of East Asia, for the most part
 		return 2
 	}
 	return 1

@@ -23,7 +23,7 @@ func TestConsole_Quoted(t *testing.T) {
 	for _, width := range []int{0, 40, 80} {
 		out := quoted("  ", text, width)
 		for line := range strings.Lines(out) {
-			if !strings.HasPrefix(line, "  >") || width > 0 && widest(strings.TrimSuffix(line, "\n")) > width {
+			if !strings.HasPrefix(line, "  >") || width > 0 && TextWidth(strings.TrimSuffix(line, "\n")) > width {
 				t.Errorf("width %d: %q in\n%s", width, line, out)
 			}
 		}
@@ -38,7 +38,7 @@ func TestConsole_Quoted_within(t *testing.T) {
 		for width := 25; width <= 200; width++ {
 			out := quoted("  ", text, width)
 			for i, line := range strings.Split(strings.TrimSuffix(out, "\n"), "\n") {
-				if i > 0 && !strings.HasPrefix(line, "  > "+within) || widest(line) > width {
+				if i > 0 && !strings.HasPrefix(line, "  > "+within) || TextWidth(line) > width {
 					t.Fatalf("width %d: %q in\n%s", width, line, out)
 				}
 			}

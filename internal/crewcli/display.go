@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/crew"
@@ -167,20 +168,24 @@ func (d *display) block(width int, now time.Time) []string {
 	if head == "──  " {
 		head = ""
 	}
-	lines := []string{d.out.Styled(console.Dim, head+strings.Repeat("─", max(0, width-console.TextWidth(head))))}
+	lines := []string{d.out.Styled(console.Dim, head+strings.Repeat("─", max(0, width-utf8.RuneCountInString(head))))}
 	for _, v := range d.slots {
-		line := d.who(v.name, v.agent)
-		switch {
+		line, room := "", width
+		add := func(style console.Style, text string) {
+			text = console.Truncate(text, room)
+			line, room = line+d.out.Styled(style, text), room-console.TextWidth(text)
+		}
+		switch who := d.who(v.name, v.agent); {
 		case v.over:
-			line = d.out.Styled(console.Dim, line+"has ended")
+			add(console.Dim, who+"has ended")
 		case v.task == "":
-			line = d.out.Styled(console.Dim, line+"waits for a task")
+			add(console.Dim, who+"waits for a task")
 		default:
+			add("", who)
+			add(console.Cyan, fmt.Sprintf("%-*s", taskWidth, v.task))
 			title := console.Truncate(console.OneLine(v.title), titleWidth)
-			task := fmt.Sprintf("%-*s", taskWidth, v.task)
-			rest := fmt.Sprintf("  %s%s  %8s  ", title, strings.Repeat(" ", max(0, titleWidth-console.TextWidth(title))), board.Span(now.Sub(v.since).Truncate(time.Second)))
-			said := console.Truncate(console.OneLine(v.said), max(1, width-console.TextWidth(line+task+rest)))
-			line += d.out.Styled(console.Cyan, task) + rest + d.out.Styled(console.Dim, said)
+			add("", fmt.Sprintf("  %s%s  %8s  ", title, strings.Repeat(" ", max(0, titleWidth-console.TextWidth(title))), board.Span(now.Sub(v.since).Truncate(time.Second))))
+			add(console.Dim, console.OneLine(v.said))
 		}
 		lines = append(lines, line)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/crew"
@@ -13,7 +14,7 @@ import (
 )
 
 // TestDisplay_block: on every terminal the block has the slots with their agents and tasks in
-// columns, and no line is broken. The columns stay where they are when a long title ends.
+// columns, and no line is broken, whatever a title and an agent say. The columns stay where they are when a long title ends.
 func TestDisplay_block(t *testing.T) {
 	var agents []agent.Agent
 	for range 2 {
@@ -31,18 +32,26 @@ func TestDisplay_block(t *testing.T) {
 		{Slot: "slot-1", Agent: "claude", Kind: crew.Began, Task: web(3), Title: "A title that is so long that it does not fit on any terminal, however wide that is 表示"},
 		{Slot: "slot-1", Agent: "claude", Kind: crew.Said, Text: "runs a command\nwith many lines that go on and on, and on, and on, and on, and on, and on"},
 		{Slot: "slot-10", Agent: "codex", Kind: crew.Waiting},
+		{Slot: "slot-11", Agent: "✅❌⭐🟢🟢🟢🟢🟢", Kind: crew.Began, Task: web(4), Title: strings.Repeat("✅", 30) + "⚠️ next: bossman trust -y"},
+		{Slot: "slot-11", Agent: "✅❌⭐🟢🟢🟢🟢🟢", Kind: crew.Said, Text: strings.Repeat("❌⭐🟢", 30)},
 	} {
 		d.take(e)
 	}
 	later := time.Now().Add(65 * time.Second)
-	for _, width := range []int{79, 99, 139} {
+	for _, width := range []int{20, 39, 79, 99, 139} {
 		lines := d.block(width, later)
-		for _, line := range lines {
+		if n := utf8.RuneCountInString(lines[0]); n > width {
+			t.Errorf("%d columns, more than %d: %q", n, width, lines[0])
+		}
+		for _, line := range lines[1:] {
 			if n := console.TextWidth(line); n > width {
 				t.Errorf("%d columns, more than %d: %q", n, width, line)
 			}
 		}
 		t.Logf("%d columns:\n%s", width, strings.Join(lines, "\n"))
+		if width < 79 {
+			continue
+		}
 		if !strings.HasPrefix(lines[1], "slot-1   claude        web-3   A title that is") || !strings.HasPrefix(lines[2], "slot-2   a-very-long…  web-12  Short  ") {
 			t.Errorf("%d columns:\n%s", width, strings.Join(lines, "\n"))
 		}
