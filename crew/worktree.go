@@ -126,8 +126,8 @@ func (s *slot) base(ctx context.Context, h *board.Handout) (base state, begins s
 }
 
 // branch returns the branch for an attempt at a task that begins from a commit. It is that of the
-// task, unless this has something else, is checked out elsewhere, or cannot be made because of a
-// branch below it.
+// task, unless this has something else, is checked out elsewhere, cannot be made because of a branch
+// below it, or is locked by a git that was killed.
 func (s *slot) branch(ctx context.Context, h *board.Handout, base string) (string, error) {
 	repo := s.r.o.Repo
 	if top := strings.TrimSuffix(branchPrefix, "/"); repo.Branch(top) != "" {
@@ -136,7 +136,7 @@ func (s *slot) branch(ctx context.Context, h *board.Handout, base string) (strin
 	for _, name := range []string{"", fmt.Sprintf("-attempt-%d", h.Claim.Attempt), fmt.Sprintf("-attempt-%d-%s", h.Claim.Attempt, h.Claim.Nonce)} {
 		branch := branchPrefix + h.Task.ID.String() + name
 		tip := repo.Branch(branch)
-		if tip == "" && !repo.CanMake(branch) {
+		if tip == "" && !repo.CanMake(branch) || repo.Locked("refs/heads/"+branch) {
 			continue
 		}
 		if other := repo.Worktree(branch, s.dir); other != nil && other.Root != s.dir {

@@ -47,6 +47,12 @@ func (r *Repo) Head() (Head, error) {
 // Branch returns the commit that a branch points to, empty if there is none.
 func (r *Repo) Branch(name string) string { return r.ref("refs/heads/"+name, 0) }
 
+// Locked reports whether a ref is locked: git writes it just now, or was killed while it did.
+func (r *Repo) Locked(ref string) bool {
+	_, err := os.Lstat(filepath.Join(r.Common, filepath.FromSlash(ref)+".lock"))
+	return err == nil
+}
+
 // NameOf returns what to call a commit in a command of git: the first of some branches that has it and
 // nothing more, or else the whole commit, since a branch can have the name of an abbreviated one.
 func (r *Repo) NameOf(commit string, branches ...string) string {
