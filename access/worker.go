@@ -6,8 +6,8 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-// AsWorker is a board for somebody who is a worker, whoever the board takes the calls for: what is a
-// lead's or a person's ends with refused, and new tasks have to be drafts.
+// AsWorker is a board that lets its caller do no more than a worker may, whatever rights the caller
+// has. Everything else ends with the error refused, and new tasks have to be drafts.
 func AsWorker(b Board, refused error) Board { return &workerBoard{b, refused} }
 
 type workerBoard struct {
