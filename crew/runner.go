@@ -248,7 +248,10 @@ func (r *Runner) Run(ctx, drain context.Context) error {
 	}
 	defer stop()
 	slots, err := r.takeSlots(ctx)
-	if err != nil {
+	switch {
+	case ctx.Err() != nil:
+		return nil // it was to end before it began
+	case err != nil:
 		return err
 	}
 	r.recoverOthers(ctx, "")

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/crew/agent"
 	"github.com/bossman-dev/bossman/git"
 )
 
@@ -15,8 +16,26 @@ type claimed struct {
 	claim board.Claim
 }
 
-func (b claimed) Claims(context.Context, board.ClaimFilter) ([]board.Claim, error) {
-	return []board.Claim{b.claim}, nil
+func (b claimed) Claims(ctx context.Context, _ board.ClaimFilter) ([]board.Claim, error) {
+	return []board.Claim{b.claim}, ctx.Err()
+}
+
+// TestRun_endedFirst: a run that is ended while it takes its slots has not failed.
+func TestRun_endedFirst(t *testing.T) {
+	dir := t.TempDir()
+	if out, err := exec.Command("git", "init", "-q", dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	repo, err := git.Find(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	r := New(&Options{Repo: repo, Board: claimed{}, State: t.TempDir(), Agents: []agent.Agent{nobody{}}})
+	if err := r.Run(ctx, ctx); err != nil {
+		t.Errorf("Run = %v, want nil", err)
+	}
 }
 
 // TestSlot_busy: a slot's worktree is left alone while another worker works there, unless it has
