@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -97,7 +95,7 @@ func (i *Inspector) Verify(ctx context.Context, w board.Work, evidence []board.E
 				e.Detail = strings.TrimPrefix(e.Detail+"; it is in the accepted work of "+task+", too", "; ")
 			}
 		case board.EvidenceFile:
-			fault, seen = i.verifyFile(repo, i.dir(w), e.Ref), true
+			fault, seen = i.verifyFile(ctx, repo, w, &e), true
 		case board.EvidenceURL, board.EvidencePR:
 			fault = verifyURL(e)
 		}
@@ -241,59 +239,6 @@ func (i *Inspector) existed(ctx context.Context, repo *git.Repo, w board.Work, c
 	}
 	fresh, err := repo.IsNew(ctx, commit, tips)
 	return err == nil && !fresh, true, err
-}
-
-// verifyFile says what is wrong with a path, empty if nothing is: there must be a file in the
-// worktree, or a directory with one.
-func (i *Inspector) verifyFile(repo *git.Repo, dir, ref string) string {
-	bases := []string{dir}
-	if repo != nil && !repo.Bare {
-		dir = repo.Root
-		bases = []string{i.Dir, repo.Root}
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return fmt.Sprintf("The directory of the work cannot be read: %v.", err)
-	}
-	defer root.Close()
-	for _, base := range bases {
-		path := filepath.FromSlash(strings.TrimSpace(ref))
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(base, path)
-		} else if parent, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
-			path = filepath.Join(parent, filepath.Base(path))
-		}
-		rel, err := filepath.Rel(dir, path)
-		if err == nil && filepath.IsLocal(rel) && rel != "." && strings.Split(filepath.ToSlash(rel), "/")[0] != ".git" {
-			info, err := root.Stat(rel)
-			switch {
-			case err != nil:
-			case !info.IsDir() || hasFile(root, rel):
-				return ""
-			default:
-				return fmt.Sprintf("%.200q is a directory without a file.", ref)
-			}
-		}
-	}
-	return fmt.Sprintf("There is no file %.200q in this worktree.", ref)
-}
-
-// hasFile reports whether there is a file in a directory, however deep. What is in a git directory
-// is none.
-func hasFile(root *os.Root, dir string) (found bool) {
-	_ = fs.WalkDir(root.FS(), filepath.ToSlash(dir), func(_ string, e fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return nil // it cannot be read
-		case e.Name() == ".git" && e.IsDir():
-			return fs.SkipDir
-		case !e.IsDir() && e.Name() != ".git":
-			found = true
-			return fs.SkipAll
-		}
-		return nil
-	})
-	return found
 }
 
 func verifyURL(e board.Evidence) string {

@@ -173,6 +173,42 @@ func TestInspector_file(t *testing.T) {
 	}
 }
 
+// TestInspector_ignoredFile: a file that git ignores is evidence, and a reviewer is told that it is in
+// no commit, and may be older than the task.
+func TestInspector_ignoredFile(t *testing.T) {
+	repo := newRepo(t)
+	i := &check.Inspector{Dir: repo.Root, Common: repo.Common, Notes: t.TempDir()}
+	sh := func(script string) {
+		t.Helper()
+		cmd := exec.Command("sh", "-ec", script)
+		cmd.Dir = repo.Root
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	sh(`printf 'out/\n*.log\n' > .gitignore && mkdir -p out/deep mixed && touch -t 202001010000 out/left out/deep/left old.log mixed/a.log
+		touch mixed/kept forced.log loose && git add -f .gitignore mixed/kept forced.log && ln -s out/deep link && ln -s out/left aimed
+		git -c user.name=Ada -c user.email=a@b commit -qm ignore`)
+	first := board.Handle{Task: board.ID{Project: "web", No: 1}, Attempt: 1, Nonce: "k7f2q"}
+	w := board.Work{Task: first.Task, Worker: "otter", First: first, Since: time.Now(), Place: i.Here(t.Context())}
+	if err := i.Begin(t.Context(), w); err != nil {
+		t.Fatal(err)
+	}
+	sh("touch out/new")
+	const ignored = "git ignores it; it is in no commit"
+	const older = ignored + "; it was last written before the task was first handed out"
+	for path, want := range map[string]string{
+		"one": "", "loose": "", "forced.log": "", "mixed": "", "mixed/kept": "",
+		"out": ignored, "out/deep": ignored, "out/new": ignored,
+		"out/left": older, "mixed/a.log": older, "old.log": older, "link/left": older, "aimed": older,
+	} {
+		seen, faults, err := i.Verify(t.Context(), w, []board.Evidence{{Kind: board.EvidenceFile, Ref: path}})
+		if err != nil || len(faults) > 0 || len(seen) != 1 || seen[0].Detail != want {
+			t.Errorf("%s: seen %+v, faults %q, %v; want the detail %q", path, seen, faults, err, want)
+		}
+	}
+}
+
 // TestInspector_gitDirectory: a worktree whose git directory is not among those of the repository is
 // not looked at. Whoever works in it could configure what git runs.
 func TestInspector_gitDirectory(t *testing.T) {

@@ -148,6 +148,33 @@ func (r *Repo) leftOut(ctx context.Context, dirs, tracked []string) (map[string]
 	return left, err
 }
 
+// Ignores reports whether git leaves out a file, or all files of a directory: they are in no commit,
+// and git add would not add them. The path is relative to the top of the worktree. A symbolic link in
+// it counts as what it leads to.
+func (r *Repo) Ignores(ctx context.Context, path string) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, maxRead)
+	defer cancel()
+	root, err := filepath.EvalSymlinks(r.Root)
+	if err != nil {
+		return false, err
+	}
+	real, err := filepath.EvalSymlinks(filepath.Join(root, path))
+	if err != nil {
+		return false, err
+	}
+	rel, err := filepath.Rel(root, real)
+	if err != nil || !filepath.IsLocal(rel) {
+		return false, err
+	}
+	spec := ":(top,literal)" + filepath.ToSlash(rel)
+	ignored, err := r.listFiles(ctx, "--others", "--ignored", "--exclude-standard", "--", spec)
+	if err != nil || len(ignored) == 0 {
+		return false, err
+	}
+	known, err := r.listFiles(ctx, "--cached", "--others", "--exclude-standard", "--", spec)
+	return len(known) == 0, err
+}
+
 // listFiles lists files of the index or of the worktree.
 func (r *Repo) listFiles(ctx context.Context, options ...string) ([]string, error) {
 	out, err := r.run(ctx, call{args: append([]string{"ls-files", "-z"}, options...), memory: r.readMemory() + addMemory})

@@ -1,0 +1,96 @@
+package check
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/git"
+)
+
+// verifyFile says what is wrong with the path of a piece of evidence, empty if nothing is: there
+// must be a file in the worktree, or a directory with one. If git ignores it, another task may have
+// left it there, and the detail of the evidence says so.
+func (i *Inspector) verifyFile(ctx context.Context, repo *git.Repo, w board.Work, e *board.Evidence) (fault string) {
+	dir := i.dir(w)
+	bases := []string{dir}
+	if repo != nil && !repo.Bare {
+		dir = repo.Root
+		bases = []string{i.Dir, repo.Root}
+	}
+	rel, fault := findFile(dir, bases, e.Ref)
+	if fault == "" && repo != nil && !repo.Bare {
+		e.Detail = strings.TrimPrefix(e.Detail+i.ignored(ctx, repo, w, rel), "; ")
+	}
+	return fault
+}
+
+// ignored says that git ignores a file of a worktree, empty if it does not.
+func (i *Inspector) ignored(ctx context.Context, repo *git.Repo, w board.Work, rel string) (remark string) {
+	ignored, err := repo.Ignores(ctx, rel)
+	if err != nil {
+		return "; it is not known whether git ignores it"
+	}
+	if !ignored {
+		return ""
+	}
+	remark = "; git ignores it; it is in no commit"
+	begun, known := i.notes(repo).written("tips", tipsName(w))
+	info, err := os.Stat(filepath.Join(repo.Root, rel))
+	if known && err == nil && !info.IsDir() && info.ModTime().Before(begun) {
+		remark += "; it was last written before the task was first handed out"
+	}
+	return remark
+}
+
+// findFile returns the path below dir of the file or directory that evidence names, relative to one
+// of some directories. fault says why there is none.
+func findFile(dir string, bases []string, ref string) (path, fault string) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return "", fmt.Sprintf("The directory of the work cannot be read: %v.", err)
+	}
+	defer root.Close()
+	for _, base := range bases {
+		path := filepath.FromSlash(strings.TrimSpace(ref))
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(base, path)
+		} else if parent, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+			path = filepath.Join(parent, filepath.Base(path))
+		}
+		rel, err := filepath.Rel(dir, path)
+		if err == nil && filepath.IsLocal(rel) && rel != "." && strings.Split(filepath.ToSlash(rel), "/")[0] != ".git" {
+			info, err := root.Stat(rel)
+			switch {
+			case err != nil:
+			case !info.IsDir() || hasFile(root, rel):
+				return rel, ""
+			default:
+				return "", fmt.Sprintf("%.200q is a directory without a file.", ref)
+			}
+		}
+	}
+	return "", fmt.Sprintf("There is no file %.200q in this worktree.", ref)
+}
+
+// hasFile reports whether there is a file in a directory, however deep. What is in a git directory
+// is none.
+func hasFile(root *os.Root, dir string) (found bool) {
+	_ = fs.WalkDir(root.FS(), filepath.ToSlash(dir), func(_ string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return nil // it cannot be read
+		case e.Name() == ".git" && e.IsDir():
+			return fs.SkipDir
+		case !e.IsDir() && e.Name() != ".git":
+			found = true
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return found
+}
