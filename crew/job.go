@@ -186,7 +186,7 @@ func (j *job) watch(ctx context.Context, session agent.Session, calls func() int
 	}
 	began := time.Now()
 	active, parting, finished, waits := began, time.Time{}, time.Time{}, began
-	first, told := j.agent.Tools(), false
+	first, told, calling := j.agent.Tools(), false, false
 	var pending atomic.Int32 // permissions that people have not given or refused yet
 	tick := time.NewTicker(min(look, max(j.h.Claim.Lease/4, 100*time.Millisecond)))
 	defer tick.Stop()
@@ -208,12 +208,12 @@ func (j *job) watch(ctx context.Context, session agent.Session, calls func() int
 			}
 			switch last = e; e.Kind {
 			case agent.Activity:
-				active, first = time.Now(), false
+				active, first, calling = time.Now(), false, e.Calling
 				if e.Text != "" {
 					j.tell(Said, e.Text)
 				}
 			case agent.Asks:
-				active, first = time.Now(), false
+				active, first, calling = time.Now(), false, e.Calling
 				pending.Add(1)
 				go func() {
 					defer pending.Add(-1)
@@ -223,7 +223,7 @@ func (j *job) watch(ctx context.Context, session agent.Session, calls func() int
 				waits = e.Until
 				j.tell(Said, "waits for its model until "+e.Until.Format("15:04:05"))
 			case agent.Turn:
-				active, first = time.Now(), false
+				active, first, calling = time.Now(), false, false
 				over, err := j.turn(ctx, session, e, told)
 				if err != nil {
 					end(err)
@@ -255,6 +255,10 @@ func (j *job) watch(ctx context.Context, session agent.Session, calls func() int
 		if waited.After(active) {
 			active = waited
 		}
+		silence := limits.Silence
+		if calling || !j.agent.Tools() {
+			silence = limits.Call
+		}
 		switch {
 		case ctx.Err() != nil:
 		case !finished.IsZero() && now.Sub(finished) > limits.Parting:
@@ -265,8 +269,8 @@ func (j *job) watch(ctx context.Context, session agent.Session, calls func() int
 			if now.Sub(waited) > limits.First {
 				end(fmt.Errorf("%w: no sign of work in its first %v", errUnusable, limits.First))
 			}
-		case limits.Silence > 0 && now.Sub(active) > limits.Silence:
-			end(fmt.Errorf("it gave no sign of work for %v", limits.Silence))
+		case silence > 0 && now.Sub(active) > silence:
+			end(fmt.Errorf("it gave no sign of work for %v", silence))
 		}
 		held, err := j.r.o.Board.Renew(ctx, j.seat.Actor.Owner, time.Since(active) < look)
 		switch {

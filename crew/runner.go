@@ -69,9 +69,10 @@ type Options struct {
 
 // Limits are how long a job may take for what, and what it may cost. Zero is no limit.
 type Limits struct {
-	// Silence is how long it may be without activity, and Job how long it may take. Until the first
-	// sign of work, First stands for Silence.
-	Silence, Job time.Duration
+	// Silence is how long an agent with a model may be without activity. Call stands for it while one
+	// of its tools runs, and for a program, whose work nobody sees. Until the first sign of work,
+	// First stands for Silence. Job is how long it may take.
+	Silence, Call, Job time.Duration
 	// First is how long an agent with a model may take to its first sign of work.
 	First time.Duration
 	// Parting is how long it may go on after its claim has ended by its own report, or after it
@@ -88,7 +89,7 @@ type Limits struct {
 }
 
 // DefaultLimits are the limits if nothing else is said.
-var DefaultLimits = Limits{First: time.Minute, Silence: 2 * time.Hour, Parting: 30 * time.Second, Answer: 30 * time.Minute, Grace: 5 * time.Second, Rest: 5 * time.Minute}
+var DefaultLimits = Limits{First: time.Minute, Silence: 10 * time.Minute, Call: 2 * time.Hour, Parting: 30 * time.Second, Answer: 30 * time.Minute, Grace: 5 * time.Second, Rest: 5 * time.Minute}
 
 // A Seat is the worker of a slot: an owner of its own on the board.
 type Seat struct {

@@ -273,7 +273,7 @@ func (s *acpSession) Tell(text string) bool {
 		close(over)
 		t := s.turn(result, fault)
 		t.Refused = refused
-		s.events <- t
+		s.turned(t)
 	})
 }
 
@@ -363,6 +363,12 @@ func (s *acpSession) notice(m rpcMessage) {
 	}
 	s.keep(u)
 	switch {
+	case u.over():
+		s.endCall(u.ID)
+	case u.Update == "tool_call":
+		s.beginCall(u.ID)
+	}
+	switch {
 	case u.message():
 		if !s.said.add(u) {
 			s.flush()
@@ -410,7 +416,7 @@ func (s *acpSession) usage() *Usage {
 func (s *acpSession) work(text string) {
 	s.began = true
 	s.say(text)
-	s.events <- Event{Kind: Activity, Text: text}
+	s.tell(Event{Kind: Activity, Text: text})
 }
 
 // flush passes on the message that was being said.
@@ -432,18 +438,20 @@ func (s *acpSession) request(m rpcMessage) {
 		return
 	}
 	s.began = true
+	s.beginCall(p.Call.ID) // some announce it in no other way
 	a := &acpAsked{session: s, request: m}
 	s.turns.Lock()
 	s.asked[a] = true
 	s.turns.Unlock()
-	s.events <- Event{Kind: Asks, Permission: &Permission{Tool: p.tool(), Use: p.use(), Vague: p.vague(s.agent.titled), Answer: func(d Decision, note string) {
+	s.tell(Event{Kind: Asks, Permission: &Permission{Tool: p.tool(), Use: p.use(), Vague: p.vague(s.agent.titled), Answer: func(d Decision, note string) {
 		if d == No {
+			s.endCall(p.Call.ID) // not all say so
 			s.turns.Lock()
 			s.notes = append(s.notes, note)
 			s.turns.Unlock()
 		}
 		a.answer(p.outcome(d))
-	}}}
+	}}})
 }
 
 // An acpAsked is a request for a permission that is not answered yet.

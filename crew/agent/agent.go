@@ -65,6 +65,9 @@ type Event struct {
 	Session, Model string
 	// Permission is what the agent wants to be allowed, with Asks.
 	Permission *Permission
+	// Calling is set with Activity and Asks if a call of a tool is under way then, such as a build.
+	// That is quiet until it ends.
+	Calling bool
 	// Fault is why a Turn came to nothing.
 	Fault Fault
 	// Refused is set if people refused something in a Turn, and the agent has not heard their

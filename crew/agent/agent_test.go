@@ -431,3 +431,33 @@ func TestWithoutShell(t *testing.T) {
 		}
 	}
 }
+
+// TestStream_calling: while a tool runs, its agent says so.
+func TestStream_calling(t *testing.T) {
+	for _, name := range []string{"claude/permission", "codex/permission", "acp/gemini", "acp/opencode", "acp/claude-acp", "acp/codex-acp"} {
+		t.Run(name, func(t *testing.T) {
+			s, _ := start(t, name)
+			ask := until(t, s, Asks)
+			if !ask.Calling {
+				t.Error("when it asks about a call, none is under way")
+			}
+			ask.Permission.Answer(No, "only on Fridays")
+			called, e := false, Event{}
+			for e = range s.Events() {
+				if e.Kind == Turn {
+					s.Tell("You have not reported.")
+				}
+				called = called || e.Calling && strings.Contains(e.Text, "done")
+				if e.Kind == Activity && e.Text == "end" {
+					break
+				}
+			}
+			if e.Kind != Activity || e.Calling {
+				t.Errorf("after the result of its call it said %+v", e)
+			}
+			if !called {
+				t.Error("when it calls a tool, none is under way")
+			}
+		})
+	}
+}

@@ -185,17 +185,35 @@ func (s *claudeSession) take(e claudeEvent) {
 	case "assistant", "user":
 		text := said(e.Message.Content)
 		s.say(text)
-		s.events <- Event{Kind: Activity, Text: text, Usage: s.count(e)}
+		s.follow(e.Message.Content)
+		s.tell(Event{Kind: Activity, Text: text, Usage: s.count(e)})
 	case "rate_limit_event":
 		if e.Limit.Status == "rejected" {
 			s.until = time.Unix(e.Limit.ResetsAt, 0)
 		}
 	case "control_request":
 		if e.Request.Subtype == "can_use_tool" {
-			s.events <- Event{Kind: Asks, Permission: s.permission(e)}
+			s.tell(Event{Kind: Asks, Permission: s.permission(e)})
 		}
 	case "result":
-		s.events <- s.turn(e)
+		s.turned(s.turn(e))
+	}
+}
+
+// follow notes which calls a message begins, and which it has the results of.
+func (s *claudeSession) follow(content any) {
+	list, _ := content.([]any)
+	for _, c := range list {
+		part, _ := c.(map[string]any)
+		switch part["type"] {
+		case "tool_use":
+			if id, _ := part["id"].(string); id != "" {
+				s.beginCall(id)
+			}
+		case "tool_result":
+			id, _ := part["tool_use_id"].(string)
+			s.endCall(id)
+		}
 	}
 }
 

@@ -232,11 +232,16 @@ func (s *codexSession) notice(m rpcMessage) {
 		case p.Item.Tool != "":
 			text = calls(p.Item.Tool, p.Item.Arguments)
 		}
+		if m.Method == "item/completed" {
+			s.endCall(p.Item.ID)
+		} else if p.Item.Command != "" || p.Item.Tool != "" { // the model's own items are no calls
+			s.beginCall(p.Item.ID)
+		}
 		s.say(text)
-		s.events <- Event{Kind: Activity, Text: text}
+		s.tell(Event{Kind: Activity, Text: text})
 	case "thread/tokenUsage/updated":
 		total := p.Usage.Total
-		s.events <- Event{Kind: Activity, Usage: &Usage{In: total.In, Cached: total.Cached, Out: total.Out}}
+		s.tell(Event{Kind: Activity, Usage: &Usage{In: total.In, Cached: total.Cached, Out: total.Out}})
 	case "account/rateLimits/updated":
 		if p.Limits.Primary.ResetsAt > 0 && p.Limits.Primary.Used >= 100 {
 			s.until = time.Unix(p.Limits.Primary.ResetsAt, 0)
@@ -252,7 +257,7 @@ func (s *codexSession) notice(m rpcMessage) {
 				t.Fault = Unusable
 			}
 		}
-		s.events <- t
+		s.turned(t)
 	}
 }
 
@@ -318,7 +323,7 @@ func (s *codexSession) ask(m rpcMessage, p *Permission) {
 			decide("accept")
 		}
 	}
-	s.events <- Event{Kind: Asks, Permission: p}
+	s.tell(Event{Kind: Asks, Permission: p})
 }
 
 // steer tells the model something in the middle of its turn. then is called when Codex has it.

@@ -119,7 +119,7 @@ func (s *rpc) take(line []byte) {
 
 // unusable tells that the agent cannot work here.
 func (s *rpc) unusable(why string) {
-	s.events <- Event{Kind: Turn, Fault: Unusable, Text: why}
+	s.turned(Event{Kind: Turn, Fault: Unusable, Text: why})
 }
 
 // joinEnv are the variables that the MCP server needs; few agents pass on what they do not know.

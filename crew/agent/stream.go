@@ -63,7 +63,48 @@ type stream struct {
 	parted  atomic.Bool // it was ended after its last turn: how it ended says nothing
 
 	mu   sync.Mutex
-	last string // what was said last
+	last string          // what was said last
+	open map[string]bool // the calls of tools that are under way, by their ids
+}
+
+// maxOpen bounds how many calls are counted, and maxCallID their ids.
+const (
+	maxOpen   = 1000
+	maxCallID = 1000
+)
+
+// beginCall notes that a call is under way, and endCall that it has ended.
+func (s *stream) beginCall(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open == nil {
+		s.open = map[string]bool{}
+	}
+	if len(s.open) < maxOpen && len(id) <= maxCallID {
+		s.open[id] = true
+	}
+}
+
+func (s *stream) endCall(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.open, id)
+}
+
+// tell passes on a sign of work.
+func (s *stream) tell(e Event) {
+	s.mu.Lock()
+	e.Calling = len(s.open) > 0
+	s.mu.Unlock()
+	s.events <- e
+}
+
+// turned passes on the end of a turn, with which all calls have ended.
+func (s *stream) turned(e Event) {
+	s.mu.Lock()
+	clear(s.open)
+	s.mu.Unlock()
+	s.events <- e
 }
 
 // startStream starts a process. Its first message can be sent at once; watch reads what it says.

@@ -45,13 +45,15 @@ type flags struct {
 	maxTasks   int
 	maxTime    time.Duration
 	maxCost    float64
-	maxSilence time.Duration
+	maxSilence time.Duration // if limitSilence
 	maxStart   time.Duration
 	maxExit    time.Duration
 	limitPause time.Duration
 	agents     []string
 	permission string
 	project    bool
+
+	limitSilence bool
 }
 
 // Command returns bossman work. open opens the shop of the working directory.
@@ -77,6 +79,7 @@ An interrupt lets the agents finish what they have; a second one ends them at on
 their tasks back, and so does closing the terminal.`,
 		Example: "  bossman work -n 4 -- ./agent.sh\n  bossman work -n 4 --agent claude --until-empty",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			f.limitSilence = cmd.Flags().Changed("max-silence")
 			return run(cmd.Context(), out, open, f, args)
 		},
 	}
@@ -89,7 +92,7 @@ their tasks back, and so does closing the terminal.`,
 	fl.IntVar(&f.maxTasks, "max-tasks", 0, "end after so many tasks")
 	fl.DurationVar(&f.maxTime, "max-time", 0, "how long an agent may work on a task")
 	fl.Float64Var(&f.maxCost, "max-cost", 0, "how many dollars an attempt at a task may cost, with an agent that tells its price")
-	fl.DurationVar(&f.maxSilence, "max-silence", crew.DefaultLimits.Silence, "how long an agent may give no sign of work: no output and no call")
+	fl.DurationVar(&f.maxSilence, "max-silence", 0, "how long an agent may give no sign of work: no output and no call (default 10m; 2h while a tool runs, and for a command)")
 	fl.DurationVar(&f.maxStart, "max-start", crew.DefaultLimits.First, "how long an agent with a model may take to its first sign of work")
 	fl.DurationVar(&f.maxExit, "max-exit", crew.DefaultLimits.Parting, "how long an agent may go on after its report, or after its last turn")
 	fl.DurationVar(&f.limitPause, "limit-pause", crew.DefaultLimits.Rest, "how long agents rest whose limit of usage is reached, if they do not say until when")
@@ -165,7 +168,10 @@ func run(ctx context.Context, out *console.Console, open func(ctx context.Contex
 		o.Agents = append(o.Agents, agents[n%len(agents)])
 	}
 	o.UntilEmpty, o.MaxTasks = f.untilEmpty, f.maxTasks
-	o.Limits.Job, o.Limits.Silence, o.Limits.Cost = f.maxTime, f.maxSilence, f.maxCost
+	o.Limits.Job, o.Limits.Cost = f.maxTime, f.maxCost
+	if f.limitSilence {
+		o.Limits.Silence, o.Limits.Call = f.maxSilence, f.maxSilence
+	}
 	o.Limits.First, o.Limits.Parting, o.Limits.Rest = f.maxStart, f.maxExit, f.limitPause
 	show := newDisplay(out, o.Agents)
 	o.Report = show.event
