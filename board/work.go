@@ -69,9 +69,6 @@ type Sight struct {
 	// DirGone and BranchGone are set if the directory or the branch of the place is not
 	// there any more.
 	DirGone, BranchGone bool
-	// Unsure is set if another branch is checked out in Dir than the attempt had, and nothing
-	// was seen on that one: perhaps the work is on Branch.
-	Unsure bool
 }
 
 // A Room is where a worker can work beside another one: a branch that can be made, and a

@@ -39,11 +39,6 @@ func (i *Inspector) Look(ctx context.Context, left board.Where) (s board.Sight, 
 		if err == nil && head.Branch == branch {
 			return i.sight(ctx, left, tree), true
 		}
-		if err == nil && head.Branch != "" && !left.Worked && git.Short(repo.Branch(branch)) == git.Short(left.Head) {
-			s := i.sight(ctx, left, tree)
-			s.Unsure = true
-			return s, true
-		}
 	} else if ok || !gone && left.Host == here.Host {
 		return board.Sight{}, false
 	}

@@ -83,9 +83,6 @@ func (t *Tools) leftBy(ctx context.Context, k *caller, h *board.Handout) (l left
 		}
 		looked[a.Where] = true
 		s, ok := t.look(ctx, a.Where)
-		if s.Unsure && !busy(others, s.Where).IsZero() {
-			s = board.Sight{Where: a.Where} // what is there now is that one's
-		}
 		p := leftPlace{attempt: a.Attempt, Sight: s, looked: ok, twin: s.Where.Dir == where(h).Dir && !s.Where.SameClone(where(h))}
 		if last == nil {
 			last = &p
@@ -158,7 +155,7 @@ func (l left) newest(w board.Where) (p leftPlace, ok bool) {
 		return p, false
 	}
 	p = l.places[0]
-	return p, p.Where.Worked && !p.BranchGone && !p.Unsure && p.Where.Branch != w.Branch && !w.Named
+	return p, p.Where.Worked && !p.BranchGone && p.Where.Branch != w.Branch && !w.Named
 }
 
 // see looks at the branch that a worker is told to work on.
@@ -289,8 +286,6 @@ func (p leftPlace) text() string {
 	case p.DirGone:
 		w.Dir, w.Uncommitted = "", 0
 		return strings.TrimPrefix(location(w)+"; its directory "+dir+" is gone", "; ")
-	case p.Unsure:
-		return location(w) + ", where that is checked out now"
 	case p.twin && w.Dir != "":
 		return location(w) + ", which is another clone than the one here"
 	}

@@ -17,7 +17,12 @@ func (t *Tools) strays(ctx context.Context, h *board.Handout, l left) []board.Wh
 	if t.o.Inspector == nil || h.Claim.IsReview() {
 		return nil
 	}
-	known := []board.Where{where(h)}
+	var known []board.Where
+	here := where(h)
+	before := slices.ContainsFunc(h.Attempts, func(a board.Attempt) bool { return a.Attempt < h.Claim.Attempt && a.Where.In(here) })
+	if !before || t.isBound() || h.Again { // else an earlier attempt may have made the branch that is checked out here
+		known = append(known, here)
+	}
 	for _, p := range l.places {
 		known = append(known, p.Where)
 	}
@@ -147,12 +152,14 @@ func isPlaceOf(others []board.Where, at board.Where) bool {
 	})
 }
 
-// isTaskBranch reports whether a branch has the name that workers of another task are told.
+// isTaskBranch reports whether a branch has the name that workers of another task are told, or that
+// it has under bossman work.
 func isTaskBranch(branch string, than board.ID) bool {
+	branch, made := strings.CutPrefix(branch, "bossman/")
 	name, number, ok := strings.Cut(branch, "-")
 	number, _, _ = strings.Cut(number, "-")
 	id, err := board.ParseID(name + "-" + number)
-	return ok && err == nil && id.Project == than.Project && id != than
+	return ok && err == nil && (made || id.Project == than.Project) && id != than
 }
 
 // strayLines tells a worker where the last one may have worked without saying so.
