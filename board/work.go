@@ -23,8 +23,9 @@ type Work struct {
 	Strays []Where
 	// Before are the places of earlier attempts at which work was seen, the newest first.
 	Before []Where
-	// Apart is set if the worker was told to work elsewhere than where it took the task.
-	Apart bool
+	// Ordered is the branch that the worker was told to work on, elsewhere than where it took the
+	// task; empty if it was told none.
+	Ordered string
 	// Waived is the content that a person has accepted without the check, empty if none.
 	Waived string
 	// Others are the live claims on other tasks of the same principal.
@@ -43,7 +44,7 @@ func WorkOf(d Dossier) Work {
 	if n := len(d.Attempts); n > 0 {
 		last := d.Attempts[n-1]
 		w.First, w.Since = d.Attempts[0].Handle, d.Attempts[0].GrantedAt
-		w.Claim, w.Worker, w.Place, w.Apart = last.Handle, last.Worker.Name, last.Where, last.Where.Ordered != ""
+		w.Claim, w.Worker, w.Place, w.Ordered = last.Handle, last.Worker.Name, last.Where, last.Where.Ordered
 	}
 	for n, a := range slices.Backward(d.Attempts) {
 		at := a.Where

@@ -15,7 +15,7 @@ import (
 // agent works in the same directory, that no file has changed since the task was first handed
 // out, or that files of the worktree are not in the tree that was judged. loose are files of
 // that tree that are not committed as they are, a few of them. The error is a *board.PlaceError
-// if nothing has changed on a branch that the worker named: then what was judged is not its work.
+// if a submodule that was changed is not there to be judged.
 func (i *Inspector) Confirm(ctx context.Context, w board.Work, c *Check, v Verdict) (e board.Evidence, loose []string, err error) {
 	e = v.Evidence(c)
 	for _, o := range w.Others {
@@ -30,16 +30,6 @@ func (i *Inspector) Confirm(ctx context.Context, w board.Work, c *Check, v Verdi
 	idle, loose, err := i.compare(ctx, repo, w, v)
 	if err != nil {
 		return e, nil, err
-	}
-	if idle && w.Place.Named && !i.inBare() { // there, work without a change is reported so, too
-		on := "without a branch"
-		if w.Place.Branch != "" {
-			on = fmt.Sprintf("on branch %.80q", w.Place.Branch)
-		}
-		return e, nil, &board.PlaceError{
-			Why:  fmt.Sprintf("Nothing has changed in %.200q, %s, since the task was first handed out: your work is not there.", repo.Root, on),
-			Next: "report again with the branch that your work is on", Foreign: true,
-		}
 	}
 	if err := i.unseen(ctx, repo, w, v.Tree); err != nil {
 		return e, nil, err

@@ -47,18 +47,12 @@ func (i *Inspector) Verify(ctx context.Context, w board.Work, evidence []board.E
 		if err != nil {
 			return nil, nil, err
 		}
-		if own {
-			other = ""
+		existed, _, err := i.existed(ctx, repo, w, head)
+		if err != nil {
+			return nil, nil, err
 		}
-		if main, ok := git.Main(repo.Common); ok && main.Bare && other != "" {
-			// There every worker names a branch, and this one may begin from accepted work.
-			existed, _, err := i.existed(ctx, repo, w, head)
-			if err != nil {
-				return nil, nil, err
-			}
-			if existed {
-				other = ""
-			}
+		if own || existed { // a new branch may begin from accepted work
+			other = ""
 		}
 		if other != "" && (w.Place.Named || !checkedOut) {
 			return nil, nil, &board.PlaceError{

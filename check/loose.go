@@ -60,7 +60,7 @@ func (i *Inspector) looseBefore(tree *git.Repo, w board.Work) string {
 // told to work elsewhere, or another one works there.
 func (i *Inspector) leftHere(ctx context.Context, judged *git.Repo, w board.Work) (string, error) {
 	words, _ := i.notes(judged).read("loose", tipsName(w))
-	if len(words) == 0 || w.Apart || i.inBare() {
+	if len(words) == 0 || w.Ordered != "" || i.inBare() {
 		return "", nil
 	}
 	for _, tree := range judged.Worktrees() {

@@ -100,16 +100,18 @@ func (i *Inspector) Elsewhere(ctx context.Context, w board.Work, taken func(at b
 	if err != nil || repo == nil || repo.Bare {
 		return nil, false, err
 	}
-	found := slices.DeleteFunc(i.candidates(repo, w), func(c candidate) bool { return c.tree != nil && c.tree.Root == repo.Root })
-	if len(found) == 0 {
-		return nil, false, nil
-	}
-	tip, _, err := tip(repo, w.Place)
+	tip, checkedOut, err := tip(repo, w.Place)
 	if err != nil {
 		return nil, false, err
 	}
-	if idle, err = i.idle(ctx, repo, w, w.Place.Uncommitted == 0); err != nil {
-		return nil, false, err
+	if checkedOut {
+		if idle, err = i.idle(ctx, repo, w, w.Place.Uncommitted == 0); err != nil {
+			return nil, false, err
+		}
+	}
+	found := slices.DeleteFunc(i.candidates(repo, w), func(c candidate) bool { return c.tree != nil && c.tree.Root == repo.Root })
+	if len(found) == 0 {
+		return nil, idle, nil
 	}
 	if !idle {
 		found = slices.DeleteFunc(found, func(c candidate) bool { return c.old || c.tree == nil && !repo.Had(c.commit) })

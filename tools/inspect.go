@@ -104,9 +104,16 @@ type inspection struct {
 	tree string
 }
 
+// stated is what a report says of its work: the branch that it is on, and that it has changed no
+// file.
+type stated struct {
+	branch    string
+	noChanges bool
+}
+
 // inspect verifies the evidence of a report and runs the check.
-func (t *Tools) inspect(ctx context.Context, k *caller, e action, r *board.Report, branch string) (inspection, error) {
-	seen, err := t.judge(ctx, k, e, r, branch)
+func (t *Tools) inspect(ctx context.Context, k *caller, e action, r *board.Report, says stated) (inspection, error) {
+	seen, err := t.judge(ctx, k, e, r, says)
 	switch {
 	case err != nil:
 		t.trace(ctx, k.Actor, e.claim, r.Summary, notRecorded(err))
@@ -117,7 +124,7 @@ func (t *Tools) inspect(ctx context.Context, k *caller, e action, r *board.Repor
 }
 
 // judge is inspect, which keeps what the report said if it is not recorded.
-func (t *Tools) judge(ctx context.Context, k *caller, e action, r *board.Report, branch string) (seen inspection, err error) {
+func (t *Tools) judge(ctx context.Context, k *caller, e action, r *board.Report, says stated) (seen inspection, err error) {
 	h := e.claim
 	d, err := t.b.Get(ctx, h.Task, 1)
 	if err != nil {
@@ -137,14 +144,14 @@ func (t *Tools) judge(ctx context.Context, k *caller, e action, r *board.Report,
 	}
 	defer t.keep(ctx, k)()
 	client := r.Where.Client
-	apart := branch == "" && (w.Place.Ordered != "" || w.Place.Named)
+	apart := says.branch == "" && (w.Place.Ordered != "" || w.Place.Named)
 	last := w.Place
 	note := func(at board.Where) {
 		if err := t.b.Locate(ctx, k.Actor, h, at); err != nil { // the board will say why, if it matters
 			t.o.Logger.Warn("the place of the work could not be noted", "task", h.Task, "err", err)
 		}
 	}
-	if w.Place, err = t.o.Inspector.Place(ctx, w, branch); err != nil {
+	if w.Place, err = t.o.Inspector.Place(ctx, w, says.branch); err != nil {
 		if w.Place.Named && !last.Named { // it is known now that the work is there, and was left
 			note(w.Place)
 		}
@@ -180,7 +187,7 @@ func (t *Tools) judge(ctx context.Context, k *caller, e action, r *board.Report,
 		return seen, elsewhere(err)
 	}
 	if len(faults) > 0 && p.Policy != board.PolicyTrust {
-		if on := t.o.Inspector.BranchOf(ctx, w, r.Evidence); on != "" && branch == "" {
+		if on := t.o.Inspector.BranchOf(ctx, w, r.Evidence); on != "" && says.branch == "" {
 			if at, err := t.o.Inspector.Place(ctx, w, on); err == nil {
 				note(at)
 				faults = append(faults, fmt.Sprintf("It is on branch %s, in %s, which is noted as the place of your work.", inline(at.Branch, 80), inline(at.Dir, 200)))
@@ -210,7 +217,7 @@ func (t *Tools) judge(ctx context.Context, k *caller, e action, r *board.Report,
 		return seen, nil
 	}
 	w.Strays = t.straysOf(ctx, d, h.Attempt)
-	perhaps, err := t.elsewhere(ctx, k, d, w, r, branch != "")
+	perhaps, err := t.elsewhere(ctx, k, d, w, r, says)
 	if err != nil {
 		return seen, elsewhere(err)
 	}

@@ -24,6 +24,7 @@ var reportTaskDone = &definition{
 			{name: "detail", kind: text, about: "details, such as the last lines of output", aliases: []string{"description", "output"}},
 		}},
 		{name: "branch", kind: text, about: "branch of the commits, if not checked out here"},
+		{name: "no_changes", kind: flag, about: "true if the task changed no file"},
 		{name: "artifacts", kind: list, about: "files or URLs you produced"},
 		{name: "follow_ups", kind: list, about: "new tasks you found necessary, at most 5; drafts until a lead starts them"},
 	},
@@ -46,6 +47,7 @@ type doneInput struct {
 		Detail string             `json:"detail"`
 	} `json:"evidence"`
 	Branch    string   `json:"branch"`
+	NoChanges bool     `json:"no_changes"`
 	Artifacts []string `json:"artifacts"`
 	FollowUps []string `json:"follow_ups"`
 }
@@ -69,7 +71,7 @@ func done(ctx context.Context, t *Tools, k *caller, in doneInput) (*answer, erro
 	}
 	var seen inspection
 	if t.o.Inspector != nil {
-		if seen, err = t.inspect(ctx, k, e, &r, in.Branch); err != nil {
+		if seen, err = t.inspect(ctx, k, e, &r, stated{branch: in.Branch, noChanges: in.NoChanges}); err != nil {
 			return nil, k.refuse(e, err)
 		}
 		if seen.not != nil {

@@ -50,18 +50,22 @@ func (t *Tools) straysBefore(ctx context.Context, d board.Dossier, attempt int, 
 }
 
 // elsewhere looks where the work of a report may be, if it is not at the place of w. The error is
-// a *board.PlaceError if the report does not say that it is there. Otherwise the remark is for its
-// evidence. named is set if the report names a branch.
-func (t *Tools) elsewhere(ctx context.Context, k *caller, d board.Dossier, w board.Work, r *board.Report, named bool) (remark string, err error) {
-	if command, _ := t.o.Inspector.Command(); command == "" || w.Place.Ordered != "" || w.Place.Named || t.isBound() {
+// a *board.PlaceError if the report does not say that it is there, or that there is none. Otherwise
+// the remark is for its evidence.
+func (t *Tools) elsewhere(ctx context.Context, k *caller, d board.Dossier, w board.Work, r *board.Report, says stated) (remark string, err error) {
+	if command, _ := t.o.Inspector.Command(); !w.Place.Named && (command == "" || t.isBound()) || t.nothingToSee(r) {
 		return "", nil
 	}
 	committed := slices.ContainsFunc(r.Observed, func(e board.Evidence) bool { return e.Kind == board.EvidenceCommit })
 	others := t.ofOthers(ctx, d.Task.ID)
+	own := "" // the worker's directory, where no other was when it got the task
+	if w.Ordered == "" {
+		own = t.where(ctx, k).Dir
+	}
 	places, idle, err := t.o.Inspector.Elsewhere(ctx, w, func(at board.Where, idle bool) bool {
-		return !idle && committed || others(at)
+		return !idle && committed || (at.Dir == "" || at.Dir != own) && others(at)
 	})
-	if err != nil || len(places) == 0 {
+	if err != nil || w.Place.Named && !idle || !w.Place.Named && len(places) == 0 {
 		return "", err
 	}
 	there := make([]string, len(places))
@@ -71,7 +75,17 @@ func (t *Tools) elsewhere(ctx context.Context, k *caller, d board.Dossier, w boa
 		}
 	}
 	list := strings.Join(there, "; ")
-	if named || k.call == nil { // a direct method has no argument for a branch
+	if w.Place.Named {
+		changed := own != "" && slices.ContainsFunc(places, func(at board.Where) bool { return at.Dir == own })
+		switch {
+		case !says.noChanges || changed:
+			return "", unchanged(w.Place, list, changed)
+		case list != "":
+			return "perhaps there is work elsewhere: " + list, nil
+		}
+		return "", nil
+	}
+	if says.branch != "" || k.call == nil { // a direct method has no argument for a branch
 		if !idle {
 			return "perhaps some of the work is elsewhere: " + list, nil
 		}
@@ -94,6 +108,27 @@ func (t *Tools) elsewhere(ctx context.Context, k *caller, d board.Dossier, w boa
 	}
 	e.Next = fmt.Sprintf("if that is your work, %s %s; if your work is in %s, %s", repeat(), yours, inline(w.Place.Dir, 200), here)
 	return "", e
+}
+
+// unchanged is the error for a report of work at a place that the worker was told or has named, at
+// which nothing has changed. list are other places, at which something has; here is set if the
+// worker's own directory is among them.
+func unchanged(at board.Where, list string, here bool) error {
+	on := "without a branch"
+	if at.Branch != "" {
+		on = "on branch " + inline(at.Branch, 80)
+	}
+	e := &board.PlaceError{
+		Why:  fmt.Sprintf("Nothing has changed in %s, %s, since the task was first handed out.", inline(at.Dir, 200), on),
+		Next: fmt.Sprintf("if your work is elsewhere, %s with the branch that it is on, checked out in a worktree", repeat()), Foreign: true,
+	}
+	if list != "" {
+		e.Why += " Elsewhere something has: " + list + "."
+	}
+	if !here {
+		e.Next += fmt.Sprintf("; if the task needs no change of a file, %s with %s", repeat(), argument("no_changes", true))
+	}
+	return e
 }
 
 // ofOthers returns a function that reports whether a place belongs to another task.

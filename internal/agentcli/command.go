@@ -128,6 +128,7 @@ func (c *cli) note() *cobra.Command {
 func (c *cli) done() *cobra.Command {
 	var summary, branch string
 	var proofs, artifacts, followUps []string
+	var noChanges bool
 	cmd := c.under("done", "For agents: report the task as done", cobra.NoArgs,
 		`Done reports the task as done. Evidence is looked at, and the project's check is run, before
 the report is accepted: the command takes as long as the check. If the report is refused, you
@@ -138,6 +139,7 @@ still hold the task. A person marks a task done with bossman task done.
 			fl.StringVarP(&summary, "summary", "m", "", "what was done and where it is")
 			fl.StringArrayVarP(&proofs, "evidence", "e", nil, "evidence, as `KIND=REF`: commit, pr, tests, command, file, url, other; repeatable")
 			fl.StringVar(&branch, "branch", "", "branch of the commits, if not checked out here")
+			fl.BoolVar(&noChanges, "no-changes", false, "the task changed no file")
 			fl.StringArrayVar(&artifacts, "artifact", nil, "a file or URL that you produced; repeatable")
 			fl.StringArrayVar(&followUps, "follow-up", nil, "a new task that you found necessary; repeatable")
 		},
@@ -150,6 +152,9 @@ still hold the task. A person marks a task done with bossman task done.
 				return err
 			}
 			args := map[string]any{"summary": summary, "branch": branch, "artifacts": artifacts, "follow_ups": followUps}
+			if noChanges {
+				args["no_changes"] = true
+			}
 			var list []evidence
 			for _, p := range proofs {
 				kind, ref, ok := strings.Cut(p, "=")

@@ -41,7 +41,7 @@ func claimVoice(tool string, args ...any) string {
 func command(tool string, implied map[string]bool, args []any) string {
 	if tool == "" {
 		name, _ := args[0].(string)
-		return "--" + strings.ReplaceAll(name, "_", "-") + " " + quote(args[1])
+		return flag(name, args[1])
 	}
 	c, ok := commands[tool]
 	if !ok {
@@ -59,10 +59,19 @@ func command(tool string, implied map[string]bool, args []any) string {
 				words = append(words, "--evidence", quote(e.Kind+"="+e.Ref))
 			}
 		default:
-			words = append(words, "--"+strings.ReplaceAll(name, "_", "-"), quote(args[i+1]))
+			words = append(words, flag(name, args[i+1]))
 		}
 	}
 	return "`" + strings.Join(words, " ") + "`"
+}
+
+// flag formats an argument of a tool as the flag of a command.
+func flag(name string, value any) string {
+	name = "--" + strings.ReplaceAll(name, "_", "-")
+	if value == true {
+		return name
+	}
+	return name + " " + quote(value)
 }
 
 // AsCommands rewrites the calls of tools in a text as the commands that do the same. What others
