@@ -156,6 +156,29 @@ func (b *Board) Runs(ctx context.Context, id ID) (list []Run, err error) {
 	return list, err
 }
 
+// A Spending is what the runs of a project cost on a day in UTC: those about which something was
+// told last on that day.
+type Spending struct {
+	// Cost is in millionths of a US dollar.
+	Cost int64
+	// Now is the time at the board, and Ends when the day ends.
+	Now, Ends time.Time
+}
+
+// Spent returns what the runs of a project have cost today.
+func (b *Board) Spent(ctx context.Context, slug string) (s Spending, err error) {
+	err = b.store.Read(ctx, func(r Reader) error {
+		if s.Now, err = r.Now(); err != nil {
+			return err
+		}
+		day := s.Now.UTC().Truncate(24 * time.Hour)
+		s.Ends = day.AddDate(0, 0, 1)
+		s.Cost, err = r.Spent(slug, day)
+		return err
+	})
+	return s, err
+}
+
 // Log lists what is kept of the log of an attempt: the parts after one.
 func (b *Board) Log(ctx context.Context, id ID, attempt int, after int64) (list []LogPart, err error) {
 	err = b.store.Read(ctx, func(r Reader) error {

@@ -40,14 +40,15 @@ func (j *job) end(ctx, runner context.Context, last agent.Event, why error) Resu
 		}
 	}
 	limit, limited := errors.AsType[*limitError](why)
-	cost, costly := errors.AsType[*costError](why)
+	_, costly := errors.AsType[*costError](why)
+	_, spent := errors.AsType[*BudgetError](why)
 	switch {
 	case a.held && limited:
 		res := j.giveBack(ctx, limit)
 		res.Rested = true
 		return res
-	case a.held && costly:
-		return j.overBudget(ctx, runner, cost)
+	case a.held && (costly || spent):
+		return j.overBudget(ctx, runner, why)
 	case a.held && (errors.Is(why, errEnded) || errors.Is(why, errUnusable)):
 		return j.giveBack(ctx, why)
 	case a.held:
@@ -80,14 +81,6 @@ func (j *job) end(ctx, runner context.Context, last agent.Event, why error) Resu
 		return j.result(Parked, a.Reason)
 	}
 	return j.result(Lost, cmp.Or(a.Reason, string(a.Cause)))
-}
-
-// overBudget parks a task whose attempt has cost too much, with a question to people, which no
-// agent answers for them. One goes on with it when they have answered.
-func (j *job) overBudget(ctx, runner context.Context, cost *costError) Result {
-	text := fmt.Sprintf("The agent was ended: %v. What it did is kept. Shall an agent go on, for as much again? Say so, or cancel the task.", cost)
-	err := j.fail(ctx, runner, board.Failure{Kind: board.FailBlocked, Reason: text, HumanOnly: true})
-	return j.failed(err, Parked, cost.Error())
 }
 
 // fail tells the board that the job has failed.

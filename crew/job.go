@@ -24,6 +24,9 @@ type job struct {
 
 	session string      // that its agent has begun, or goes on with
 	used    agent.Usage // what that had used before this attempt
+	left    float64     // of the day's budget, in dollars, when it began
+	turned  bool        // its agent has ended a turn
+	priced  bool        // its agent has told a price
 
 	mu     sync.Mutex
 	called time.Time // of the last call on the socket
@@ -39,12 +42,22 @@ const settleTime = 6 * time.Minute
 func (s *slot) work(ctx context.Context, h *board.Handout) Result {
 	j := &job{slot: s, h: h}
 	j.tell(Began, "")
+	if err := j.allot(ctx); err != nil {
+		return j.settle(ctx, func(ctx context.Context) Result {
+			res := j.giveBack(ctx, err)
+			res.Rested = true
+			return res
+		})
+	}
 	tree, begins, err := j.prepare(ctx)
 	if err != nil {
 		return j.settle(ctx, func(ctx context.Context) Result { return j.notNow(ctx, err) })
 	}
 	j.tree = tree
 	last, why, err := j.run(ctx, begins)
+	if j.turned && !j.priced {
+		j.r.today.sayUnpriced(s)
+	}
 	runner := ctx
 	return j.settle(ctx, func(ctx context.Context) Result {
 		if err == nil {
@@ -140,7 +153,7 @@ func (j *job) run(ctx context.Context, begins string) (last agent.Event, why, er
 	earlier := j.earlier()
 	session, err := j.agent.Start(agent.Job{
 		Dir: j.dir, Root: filepath.Dir(j.tree.Common), Prompt: bound.Text, Env: j.environ(desk, socket),
-		Session: earlier.ID, Used: earlier.Used, MaxCost: j.r.o.Limits.Cost, Mind: j.r.mind,
+		Session: earlier.ID, Used: earlier.Used, MaxCost: j.maxCost(), Mind: j.r.mind,
 	})
 	if err != nil {
 		return last, nil, err
@@ -203,8 +216,11 @@ func (j *job) watch(ctx context.Context, session agent.Session, calls func() int
 			}
 			e = j.converse(e)
 			note(e)
-			if u := e.Usage; u != nil && u.Priced && limits.Cost > 0 && u.Cost >= limits.Cost {
-				end(&costError{u.Cost, limits.Cost})
+			if u := e.Usage; u != nil && u.Priced {
+				j.priced = true
+				if err := j.overrun(u.Cost); err != nil {
+					end(err)
+				}
 			}
 			switch last = e; e.Kind {
 			case agent.Activity:
@@ -224,6 +240,7 @@ func (j *job) watch(ctx context.Context, session agent.Session, calls func() int
 				j.tell(Said, "waits for its model until "+e.Until.Format("15:04:05"))
 			case agent.Turn:
 				active, first, calling = time.Now(), false, false
+				j.turned = j.turned || e.Fault == ""
 				over, err := j.turn(ctx, session, e, told)
 				if err != nil {
 					end(err)
@@ -271,6 +288,9 @@ func (j *job) watch(ctx context.Context, session agent.Session, calls func() int
 			}
 		case silence > 0 && now.Sub(active) > silence:
 			end(fmt.Errorf("it gave no sign of work for %v", silence))
+		}
+		if err := j.daySpent(ctx); err != nil {
+			end(err)
 		}
 		held, err := j.r.o.Board.Renew(ctx, j.seat.Actor.Owner, time.Since(active) < look)
 		switch {
@@ -324,13 +344,6 @@ type limitError struct{ until time.Time }
 
 func (e *limitError) Error() string {
 	return "the limit of the agent's account is reached until " + e.until.Format("15:04:05")
-}
-
-// A costError is why a job was ended: it has cost too much.
-type costError struct{ cost, limit float64 }
-
-func (e *costError) Error() string {
-	return fmt.Sprintf("it has cost $%.2f, and $%.2f is what an attempt may cost (--max-cost)", e.cost, e.limit)
 }
 
 // errLost is why a job was ended: its claim has ended, and not by its agent.

@@ -28,6 +28,7 @@ type Board interface {
 	Renew(ctx context.Context, owner string, called bool) ([]board.Claim, error)
 	Claims(ctx context.Context, f board.ClaimFilter) ([]board.Claim, error)
 	Locate(ctx context.Context, a board.Actor, h board.Handle, w board.Where) error
+	Spent(ctx context.Context, slug string) (board.Spending, error)
 	Record(ctx context.Context, a board.Actor, r board.Run, log ...board.LogPart) error
 	Fail(ctx context.Context, a board.Actor, h board.Handle, f board.Failure) (board.Outcome, error)
 	Ask(ctx context.Context, a board.Actor, n board.NewQuestion) (board.Question, error)
@@ -78,8 +79,9 @@ type Limits struct {
 	// Parting is how long it may go on after its claim has ended by its own report, or after it
 	// has ended its last turn.
 	Parting time.Duration
-	// Cost is what it may cost, in dollars, with an agent that tells a price.
-	Cost float64
+	// Cost is what it may cost, and Day what all runs of the project may cost on a day in UTC, in
+	// dollars, with agents that tell a price.
+	Cost, Day float64
 	// Answer is how long it may wait for a permission before its task is parked.
 	Answer time.Duration
 	// Grace is how long its processes have to end when they are asked to.
@@ -149,6 +151,7 @@ const (
 	Untold   EventKind = "untold"   // the board could not be told how the job ended
 	Returned EventKind = "returned" // without a failure
 	Trouble  EventKind = "trouble"  // of the slot
+	Rests    EventKind = "rests"    // the slot takes no task for a while: Text says why
 	Over     EventKind = "over"     // the slot has ended
 )
 
@@ -162,6 +165,7 @@ type Runner struct {
 	mu      sync.Mutex
 	results []Result
 	resting map[string]time.Time // until when agents rest whose account has reached its limit
+	today   today
 }
 
 // A Result is how a job ended.
@@ -256,11 +260,15 @@ func (r *Runner) Run(ctx, drain context.Context) error {
 		return err
 	}
 	r.recoverOthers(ctx, "")
+	for _, s := range slots {
+		r.today.enter(s)
+	}
 	var wg sync.WaitGroup
 	errs := make([]error, len(slots))
 	for n, s := range slots {
 		wg.Go(func() {
 			defer s.unlock()
+			defer r.today.leave(s)
 			errs[n] = s.run(ctx, drain)
 			if errs[n] != nil {
 				s.report(Trouble, errs[n].Error())
@@ -269,7 +277,7 @@ func (r *Runner) Run(ctx, drain context.Context) error {
 		})
 	}
 	wg.Wait()
-	return errors.Join(errs...)
+	return errors.Join(sayOnce(errs)...)
 }
 
 // begin notes the run, so that a later one can end what is left of it, and ends what is left of

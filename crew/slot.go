@@ -126,6 +126,9 @@ func (s *slot) next(ctx, drain context.Context) (*board.Handout, error) {
 	s.report(Waiting, "")
 	pause := retryFirst
 	for drain.Err() == nil && ctx.Err() == nil {
+		if err := s.afford(ctx, drain); err != nil {
+			return nil, err
+		}
 		actor := s.seat.Actor
 		actor.Worker = s.kept.Worker
 		h, err := s.r.o.Board.Next(drain, actor, board.Wish{

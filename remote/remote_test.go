@@ -193,6 +193,12 @@ func TestBoard_work(t *testing.T) {
 	if out, err = bob.Done(ctx, a, h.Claim.Handle, board.Report{Summary: "done"}); err != nil || !out.Again {
 		t.Errorf("Done once more = %+v, %v", out, err)
 	}
+	if err := bob.Record(ctx, a, board.Run{Claim: h.Claim.Handle, Agent: "claude", Cost: 7, Priced: true}); err != nil {
+		t.Error(err)
+	}
+	if sum, err := ada.Spent(ctx, "web"); err != nil || sum.Cost != 7 || !sum.Ends.After(sum.Now) {
+		t.Errorf("Spent = %+v, %v", sum, err)
+	}
 	var lost *board.LostError
 	if _, err := bob.Progress(ctx, a, h.Claim.Handle, board.Note{Text: "late"}); !errors.As(err, &lost) || !errors.Is(err, board.ErrLeaseLost) || lost.Task.ID != task.ID {
 		t.Errorf("Progress after the end = %v", err)
@@ -262,6 +268,7 @@ func TestBoard_foreign(t *testing.T) {
 	for name, err := range map[string]error{
 		"project":     second(eve.Project(ctx, "web")),
 		"summary":     second(eve.Summary(ctx, "web")),
+		"spent":       second(eve.Spent(ctx, "web")),
 		"list":        second(eve.List(ctx, board.TaskFilter{Projects: []string{"web"}})),
 		"get":         second(eve.Get(ctx, task.ID, 1)),
 		"why":         func() error { _, _, err := eve.Why(ctx, task.ID); return err }(),

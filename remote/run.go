@@ -18,6 +18,17 @@ var runs = op(access.Runs, func(ctx context.Context, c *call, in getIn) ([]board
 	return c.Runs(ctx, in.ID)
 })
 
+func (b *Board) Spent(ctx context.Context, slug string) (board.Spending, error) {
+	return spent.fetch(ctx, b, nil, slugIn{slug})
+}
+
+var spent = op(access.Spent, func(ctx context.Context, c *call, in slugIn) (board.Spending, error) {
+	if err := c.may(in.Slug); err != nil {
+		return board.Spending{}, err
+	}
+	return c.Spent(ctx, in.Slug)
+})
+
 type logIn struct {
 	ID      board.ID
 	Attempt int

@@ -79,6 +79,7 @@ var wires = []any{
 	board.CheckOutcome{},
 	board.Run{},
 	board.LogPart{},
+	board.Spending{},
 	parkOut{},
 	createOut{},
 	board.Planned{},

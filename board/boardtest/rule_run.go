@@ -2,6 +2,7 @@ package boardtest
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"time"
 
@@ -38,6 +39,42 @@ var ruleRuns = group{"runs", []test{
 		f.equal("run", got[0], run)
 		f.equal("log", f.log(h, 0), "one\ntwo\nthree\n")
 		f.equal("its end", f.log(h, 2), "three\n")
+	}},
+	{"what the runs of a project cost on a day is summed", func(f *fixture) {
+		spent := func(slug string) board.Spending {
+			s, err := f.board.Spent(f.ctx, slug)
+			f.ok(err)
+			return s
+		}
+		f.equal("before any", spent(project).Cost, int64(0))
+		x, y := f.agent("x"), f.agent("y")
+		first, second := x.take(f.create("a")), y.take(f.create("b"))
+		run := board.Run{Claim: first, Agent: "claude", Cost: 12_000, Priced: true}
+		f.ok(f.board.Record(f.ctx, x.actor, run))
+		run.Cost = 15_000
+		f.ok(f.board.Record(f.ctx, x.actor, run))
+		f.ok(f.board.Record(f.ctx, y.actor, board.Run{Claim: second, Agent: "codex", Tokens: board.Tokens{In: 1}}))
+		s := spent(project)
+		f.equal("today", s.Cost, int64(15_000))
+		f.equal("another project", spent("nosuch").Cost, int64(0))
+		if left := s.Ends.Sub(s.Now); left <= 0 || left > 24*time.Hour || s.Ends.UTC().Format("15:04:05") != "00:00:00" {
+			f.Errorf("the day ends at %v, and it is %v", s.Ends, s.Now)
+		}
+		f.ok(f.board.Record(f.ctx, y.actor, board.Run{Claim: second, Agent: "codex", Cost: 1 << 62, Priced: true}))
+		if got := spent(project).Cost; got < 1<<62 {
+			f.Errorf("with one that is too much to be true: %d", got)
+		}
+		for at, want := range map[time.Time]int64{s.Ends.Add(-time.Microsecond): 2, s.Ends.AddDate(0, 0, -1): 2, s.Ends.AddDate(0, 0, -1).Add(-time.Microsecond): 1, s.Ends: 1} {
+			f.ok(f.store.Write(f.ctx, func(tx board.Tx) error {
+				if _, err := tx.Lock(first.Task); err != nil {
+					return err
+				}
+				one, other := run, board.Run{Claim: second, Agent: "a", Cost: 1, Priced: true, At: s.Now}
+				one.Cost, one.At = 1, at
+				return errors.Join(tx.PutRun(one), tx.PutRun(other))
+			}))
+			f.equal("with one told at "+at.UTC().String(), spent(project).Cost, want)
+		}
 	}},
 	{"only its newest parts are kept", func(f *fixture) {
 		x := f.agent("x")

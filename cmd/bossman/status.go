@@ -27,6 +27,7 @@ type statusJSON struct {
 	Reviews []boardjson.Claim      `json:"reviews,omitzero"`
 	Inbox   []boardjson.InboxEntry `json:"inbox"`
 	Next    string                 `json:"next"`
+	Spent   float64                `json:"spent_today_usd,omitzero"`
 }
 
 func (a *app) status(ctx context.Context) error {
@@ -47,8 +48,9 @@ func (a *app) status(ctx context.Context) error {
 		return err
 	}
 	next := nextStep(p, sum, in)
+	spent, _ := o.Spent(ctx, slug) // a server that is older does not say
 	if a.JSON {
-		out := statusJSON{Project: boardjson.FromProject(p), Board: o.label, Counts: boardjson.FromCounts(sum.Counts), Claims: []boardjson.Claim{}, Inbox: in, Next: next}
+		out := statusJSON{Project: boardjson.FromProject(p), Board: o.label, Counts: boardjson.FromCounts(sum.Counts), Claims: []boardjson.Claim{}, Inbox: in, Next: next, Spent: float64(spent.Cost) / 1e6}
 		for _, c := range sum.Claims {
 			out.Claims = append(out.Claims, boardjson.FromClaim(c, sum.Now))
 		}
@@ -65,7 +67,7 @@ func (a *app) status(ctx context.Context) error {
 		head += a.Styled(console.Yellow, "  paused by "+console.OneLine(p.PausedBy))
 	}
 	a.Linef("%s%s", head, a.Styled(console.Dim, "  "+o.label))
-	for _, l := range boardtext.Counts(a.Console, sum.Counts) {
+	for _, l := range boardtext.Counts(a.Console, sum.Counts, spent) {
 		a.Linef("%s", l)
 	}
 	if held := slices.Concat(sum.Claims, sum.Reviews); len(held) > 0 {

@@ -51,10 +51,12 @@ func (a *app) shop(ctx context.Context) (*crewcli.Shop, error) {
 	log := slog.New(slog.NewTextHandler(a.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	notify := &notifier{log: log, command: o.settings.Notify}
 	runner := newCheckRunner(a.Getenv)
+	limits := crew.DefaultLimits
+	limits.Cost, limits.Day = o.settings.Budget.Task, o.settings.Budget.Day
 	return &crewcli.Shop{
 		Options: crew.Options{
 			Board: o, Project: slug, Repo: repo, State: state, Accept: trusted.Trust.Accepts,
-			AsCommands: agentcli.AsCommands, Self: []string{self, "minder"}, Environ: os.Environ(), Limits: crew.DefaultLimits,
+			AsCommands: agentcli.AsCommands, Self: []string{self, "minder"}, Environ: os.Environ(), Limits: limits,
 			Seat: func(tree string) crew.Seat { return o.seat(tree, repo.Common, runner, notify, log) },
 		},
 		Untrusted: trusted.InForce == nil && trusted.Proposed != nil,

@@ -112,6 +112,8 @@ func (a *acp) Name() string { return a.name }
 
 func (a *acp) Tools() bool { return true }
 
+func (a *acp) Prices() bool { return true } // some do
+
 func (a *acp) Start(j Job) (Session, error) {
 	if what := a.found(j.Dir); what != "" && !a.o.Project {
 		return nil, fmt.Errorf("%s, with which %s can run programs of the repository or send its key elsewhere; --project-settings accepts that", what, a.name)

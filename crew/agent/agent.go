@@ -18,6 +18,8 @@ type Agent interface {
 	Name() string
 	// Tools reports whether it calls tools over MCP; otherwise it runs commands.
 	Tools() bool
+	// Prices reports whether it may tell what a session costs.
+	Prices() bool
 	// Start starts a session for one task. An error is the environment's fault: the program
 	// is not there, or does not start.
 	Start(Job) (Session, error)

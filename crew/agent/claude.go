@@ -41,6 +41,8 @@ func (c *claude) Name() string { return "claude" }
 
 func (c *claude) Tools() bool { return true }
 
+func (c *claude) Prices() bool { return true }
+
 // claudeVariables are those of a Claude Code above this one, which must not take it for a part
 // of itself.
 var claudeVariables = []string{"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_EXECPATH", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_SSE_PORT", "CLAUDE_CODE_CHILD_SESSION", "AI_AGENT"}

@@ -47,6 +47,8 @@ func (c *codex) Name() string { return "codex" }
 
 func (c *codex) Tools() bool { return true }
 
+func (c *codex) Prices() bool { return false }
+
 func (c *codex) Start(j Job) (Session, error) {
 	trust, err := codexTrust(j, c.o.Project)
 	if err != nil {

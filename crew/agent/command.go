@@ -34,6 +34,8 @@ func (c command) Name() string { return filepath.Base(c[0]) }
 
 func (c command) Tools() bool { return false }
 
+func (c command) Prices() bool { return false }
+
 // maxLine bounds a line of output that is looked at, and tailLines how many are kept.
 const (
 	maxLine   = 4 << 10

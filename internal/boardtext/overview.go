@@ -54,7 +54,7 @@ func claimCell(c board.Claim, now time.Time) console.Cell {
 
 // Counts is the number of tasks in each state that has any, within the terminal's
 // width.
-func Counts(a *console.Console, c board.Counts) []string {
+func Counts(a *console.Console, c board.Counts, spent board.Spending) []string {
 	if c.Total() == 0 {
 		return []string{"no tasks yet"}
 	}
@@ -81,6 +81,9 @@ func Counts(a *console.Console, c board.Counts) []string {
 	}
 	for _, s := range board.States {
 		add(c.In(s), s.String(), StateStyle(s))
+	}
+	if spent.Cost > 0 {
+		lines = append(lines, a.Styled(console.Dim, Dollars(spent.Cost)+" spent today (UTC)"))
 	}
 	return lines
 }

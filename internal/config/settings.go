@@ -31,6 +31,7 @@ type Settings struct {
 	Skills  []string
 	Lease   time.Duration
 	Notify  []string
+	Budget  Budget
 
 	// Origin is where each value came from, by the name of its key: a file, a variable, a
 	// flag, or default.
@@ -105,6 +106,11 @@ func (s *Settings) readFile(path string, inProject bool) error {
 		case name == "check":
 			if err := s.setCheck(path, file[name], inProject); err != nil {
 				wrong("[check]", err)
+			}
+			continue
+		case name == "budget":
+			if err := s.setBudget(path, file[name], inProject); err != nil {
+				wrong("[budget]", err)
 			}
 			continue
 		case name == "safe" && !inProject:

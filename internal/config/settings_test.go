@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -49,11 +50,38 @@ func TestSettings_order(t *testing.T) {
 	}
 }
 
+// TestSettings_budget: a project's file lowers what the user's own says, and does not raise it.
+func TestSettings_budget(t *testing.T) {
+	for _, c := range []struct {
+		user, project string
+		want          Budget
+		ignored       int
+	}{
+		{"", "", Budget{}, 0},
+		{"budget = {task = 2, day = 10.5}", "", Budget{2, 10.5}, 0},
+		{"", "budget = {task = 2, day = 10.5}", Budget{2, 10.5}, 0},
+		{"budget = {task = 2, day = 10}", "budget = {task = 1.5, day = 10}", Budget{1.5, 10}, 0},
+		{"budget = {task = 2, day = 10}", "budget = {task = 3, day = 11}", Budget{2, 10}, 2},
+		{"budget = {day = 10}", "budget = {task = 3, week = 11}", Budget{3, 10}, 1},
+		{"budget = {day = 10}", "'budget.day' = 11", Budget{0, 10}, 1},
+	} {
+		dir := tree(t, map[string]string{"user.toml": c.user, "project.toml": c.project})
+		s := newSettings()
+		if err := errors.Join(s.readFile(filepath.Join(dir, "user.toml"), false), s.readFile(filepath.Join(dir, "project.toml"), true)); err != nil {
+			t.Errorf("%q and %q: %v", c.user, c.project, err)
+		}
+		if s.Budget != c.want || len(s.Ignored) != c.ignored {
+			t.Errorf("%q and %q are %+v, ignored %q; want %+v, ignored %d", c.user, c.project, s.Budget, s.Ignored, c.want, c.ignored)
+		}
+	}
+}
+
 func TestSettings_wrong(t *testing.T) {
 	for name, text := range map[string]string{
 		"policy": "policy = 'none'", "type": "policy = 3", "lease": "lease = '2 days'", "long lease": "lease = '48h'", "lease as number": "lease = 10",
 		"skills": "skills = [1]", "slug": "project = 'Big One'", "syntax": "policy = ", "twice": "policy = 'trust'\npolicy = 'trust'",
-		"notify as text": "notify = 'cmd arg'",
+		"notify as text":   "notify = 'cmd arg'",
+		"budget as number": "budget = 5", "budget as text": "budget = {day = '5'}", "no budget": "budget = {day = 0}", "endless budget": "budget = {task = inf}", "no number": "budget = {day = nan}",
 	} {
 		dir := tree(t, map[string]string{"config.toml": text})
 		if err := newSettings().readFile(filepath.Join(dir, "config.toml"), false); err == nil || !strings.Contains(err.Error(), "config.toml") {

@@ -47,8 +47,8 @@ The board keeps policy, skills and lease of the project itself, from its first t
 its values are in effect, whatever is configured, until bossman project set. The check
 is the one that you have accepted with bossman trust.
 
-A project's file may set board, project, policy, areas, skills and lease. A key that
-runs a command, such as notify, is read from your own file only.`,
+A project's file may set board, project, policy, areas, skills and lease, and lower the
+sums of [budget]. A key that runs a command, such as notify, is read from your own file only.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, err := c.load()
 			if err != nil {
@@ -124,6 +124,11 @@ func (v *view) build() {
 	}
 	if text, origin := s.ShownCheck(); text != "" {
 		v.rows = append(v.rows, row{name: "check", value: text, origin: origin})
+	}
+	for _, r := range []row{{name: "budget.task", value: s.Budget.Task}, {name: "budget.day", value: s.Budget.Day}} {
+		if r.origin = s.Origin[r.name]; r.origin != "" {
+			v.rows = append(v.rows, r)
+		}
 	}
 	if v.project != nil && v.project.PausedBy != "" {
 		v.rows = append(v.rows, row{name: "paused_by", value: v.project.PausedBy, origin: originBoard})

@@ -3,6 +3,7 @@ package crewcli
 
 import (
 	"context"
+	"errors"
 	"math"
 	"os"
 	"os/signal"
@@ -44,7 +45,8 @@ type flags struct {
 	untilEmpty bool
 	maxTasks   int
 	maxTime    time.Duration
-	maxCost    float64
+	maxCost    float64 // if limitCost
+	limitCost  bool
 	maxSilence time.Duration // if limitSilence
 	maxStart   time.Duration
 	maxExit    time.Duration
@@ -80,6 +82,7 @@ their tasks back, and so does closing the terminal.`,
 		Example: "  bossman work -n 4 -- ./agent.sh\n  bossman work -n 4 --agent claude --until-empty",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.limitSilence = cmd.Flags().Changed("max-silence")
+			f.limitCost = cmd.Flags().Changed("max-cost")
 			return run(cmd.Context(), out, open, f, args)
 		},
 	}
@@ -91,7 +94,7 @@ their tasks back, and so does closing the terminal.`,
 	fl.BoolVar(&f.untilEmpty, "until-empty", false, "end when nothing is left that can be done without people")
 	fl.IntVar(&f.maxTasks, "max-tasks", 0, "end after so many tasks")
 	fl.DurationVar(&f.maxTime, "max-time", 0, "how long an agent may work on a task")
-	fl.Float64Var(&f.maxCost, "max-cost", 0, "how many dollars an attempt at a task may cost, with an agent that tells its price")
+	fl.Float64Var(&f.maxCost, "max-cost", 0, "how many dollars an attempt at a task may cost, with an agent that tells its price; default [budget] task of the configuration")
 	fl.DurationVar(&f.maxSilence, "max-silence", 0, "how long an agent may give no sign of work: no output and no call (default 10m; 2h while a tool runs, and for a command)")
 	fl.DurationVar(&f.maxStart, "max-start", crew.DefaultLimits.First, "how long an agent with a model may take to its first sign of work")
 	fl.DurationVar(&f.maxExit, "max-exit", crew.DefaultLimits.Parting, "how long an agent may go on after its report, or after its last turn")
@@ -168,7 +171,10 @@ func run(ctx context.Context, out *console.Console, open func(ctx context.Contex
 		o.Agents = append(o.Agents, agents[n%len(agents)])
 	}
 	o.UntilEmpty, o.MaxTasks = f.untilEmpty, f.maxTasks
-	o.Limits.Job, o.Limits.Cost = f.maxTime, f.maxCost
+	o.Limits.Job = f.maxTime
+	if f.limitCost {
+		o.Limits.Cost = f.maxCost
+	}
 	if f.limitSilence {
 		o.Limits.Silence, o.Limits.Call = f.maxSilence, f.maxSilence
 	}
@@ -200,6 +206,9 @@ func run(ctx context.Context, out *console.Console, open func(ctx context.Contex
 	r := crew.New(&o)
 	err = r.Run(hard, drain)
 	show.end(r.Results(context.WithoutCancel(ctx)))
+	if spent, ok := errors.AsType[*crew.BudgetError](err); ok {
+		return console.Errorf(console.Unavailable, "run it again after 00:00 UTC, or raise day in [budget] of your configuration", "tasks are left, and the budget of the day ($%.2f) is spent", spent.Day)
+	}
 	return err
 }
 

@@ -37,6 +37,7 @@ type view struct {
 	title string
 	since time.Time
 	said  string
+	rests string // why it takes no task, if it takes none
 	over  bool
 }
 
@@ -113,6 +114,9 @@ func (d *display) take(e crew.Event) string {
 		return fmt.Sprintf("%v asks %s", e.Task, first)
 	case crew.Trouble:
 		return e.Text
+	case crew.Rests:
+		*v = view{name: v.name, agent: v.agent, since: time.Now(), rests: e.Text}
+		return e.Text
 	case crew.Began:
 		*v = view{name: v.name, agent: v.agent, task: e.Task.String(), title: e.Title, since: time.Now()}
 		return fmt.Sprintf("%v begins: %s", e.Task, e.Title)
@@ -178,6 +182,8 @@ func (d *display) block(width int, now time.Time) []string {
 		switch who := d.who(v.name, v.agent); {
 		case v.over:
 			add(console.Dim, who+"has ended")
+		case v.task == "" && v.rests != "":
+			add(console.Dim, who+console.OneLine(v.rests))
 		case v.task == "":
 			add(console.Dim, who+"waits for a task")
 		default:
@@ -195,7 +201,7 @@ func (d *display) block(width int, now time.Time) []string {
 // words say how a job ended, and numbers how many did. colours are those of the lines.
 var (
 	colours = map[crew.EventKind]console.Style{
-		crew.Done: console.Green, crew.Resumed: console.Cyan, crew.Asked: console.Yellow, crew.Review: console.Yellow, crew.Parked: console.Yellow,
+		crew.Done: console.Green, crew.Resumed: console.Cyan, crew.Asked: console.Yellow, crew.Rests: console.Yellow, crew.Review: console.Yellow, crew.Parked: console.Yellow,
 		crew.Failed: console.Red, crew.Lost: console.Red, crew.Untold: console.Red, crew.Trouble: console.Red,
 	}
 	words = map[crew.EventKind]string{

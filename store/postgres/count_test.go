@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"testing"
 
@@ -180,4 +181,53 @@ func TestCountStates(t *testing.T) {
 	add(true) // an event
 	count()
 	is("when all rest", 0, 82, 1321)
+}
+
+// What a day has cost is read from the runs of that day, whatever there was in years before, and an
+// agent that tells its costs again and again does not leave old rows in the index.
+func TestSpent_history(t *testing.T) {
+	t.Parallel()
+	c := pgtest.Shared(t)
+	db := c.NewDatabase(t)
+	s := c.OpenIn(t, db, nil)
+	seed(t, s, "web", 1, nil)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c.Exec(t, db, `INSERT INTO runs (task_id, attempt, nonce, agent, model, session, tokens_in, tokens_out, tokens_cached, cost, at)
+		SELECT p.id::bigint << 40 | n, 1, '0000000000', 'claude', 'opus', 'a-session', 1, 1, 1, 1, now() - n * interval '15 min' FROM projects p, generate_series(0, 99999) n`)
+	conn, err := pgx.Connect(t.Context(), c.DSN(db))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	spent := func(ctx context.Context, b *board.Board) error {
+		sum, err := b.Spent(ctx, "web")
+		if err == nil && (sum.Cost < 1 || sum.Cost > 96) {
+			err = fmt.Errorf("today has cost %d", sum.Cost)
+		}
+		return err
+	}
+	for _, when := range []string{"at first", "after an analysis"} {
+		n := pages(t, c.DSN(db), conn, spent)
+		t.Logf("%s: %d pages of %d runs", when, n, 100_000)
+		if n > 150 {
+			t.Errorf("%s what today has cost takes %d pages", when, n)
+		}
+		c.Exec(t, db, `ANALYZE runs`)
+	}
+	tx, err := conn.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback(context.Background())
+	for range 5 {
+		if _, err := tx.Exec(t.Context(), `UPDATE runs SET cost = cost + 1, at = at - interval '1 us' WHERE task_id = (SELECT id::bigint << 40 FROM projects)`); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var updates, hot int
+	if err := tx.QueryRow(t.Context(), `SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_xact_user_tables WHERE relname = 'runs'`).Scan(&updates, &hot); err != nil || updates != 5 || hot != 5 {
+		t.Errorf("%d of %d updates leave the index alone, %v", hot, updates, err)
+	}
 }

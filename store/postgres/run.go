@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	"time"
+
 	"github.com/jackc/pgx/v5"
 
 	"github.com/bossman-dev/bossman/board"
@@ -27,6 +29,15 @@ func scanRun(row pgx.CollectableRow) (r board.Run, err error) {
 func (r *reader) Runs(id board.ID) ([]board.Run, error) {
 	const query = `SELECT ` + runColumns + `, '' FROM runs r JOIN projects p ON p.slug = $1 WHERE r.task_id = ` + taskID + ` ORDER BY r.attempt`
 	return list(r, scanRun, query, id.Project, no(id))
+}
+
+// Spent sums the costs of a day.
+func (r *reader) Spent(slug string, day time.Time) (int64, error) {
+	const query = `
+SELECT least(coalesce(sum(r.cost), 0), 9e18)::bigint FROM projects p JOIN runs r ON r.day = ($2::timestamptz AT TIME ZONE 'UTC')::date
+	AND r.task_id >= p.id::bigint << 40 AND r.task_id < (p.id + 1)::bigint << 40
+WHERE p.slug = $1`
+	return one(r, pgx.RowTo[int64], query, slug, day)
 }
 
 // Log lists the parts of a log.

@@ -164,7 +164,8 @@ func everything(t *testing.T, s *Store) {
 			err3 = nil
 		}
 		_, err10 := r.Usage("p")
-		return errors.Join(err1, err2, err3, err4, err5, err6, err7, err8, err9, err10)
+		_, err11 := r.Spent("web", time.Now())
+		return errors.Join(err1, err2, err3, err4, err5, err6, err7, err8, err9, err10, err11)
 	})
 }
 

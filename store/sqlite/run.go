@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"errors"
+	"time"
 
 	"github.com/bossman-dev/bossman/board"
 )
@@ -46,6 +47,20 @@ func (r *reader) Runs(id board.ID) ([]board.Run, error) {
 		return nil, err
 	}
 	return r.runs(query, packed)
+}
+
+func (r *reader) Spent(slug string, day time.Time) (int64, error) {
+	const query = `SELECT CAST(total(cost) AS INTEGER) FROM runs WHERE cost IS NOT NULL AND at >= ? AND at < ? AND task_id >> 40 = ?`
+	project, err := r.projectID(slug)
+	if errors.Is(err, board.ErrNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	var sum int64
+	err = r.get(query, []any{day.UnixMicro(), day.AddDate(0, 0, 1).UnixMicro(), project}, &sum)
+	return sum, err
 }
 
 func (r *reader) Log(id board.ID, attempt int, after int64) ([]board.LogPart, error) {
