@@ -3,6 +3,7 @@ package crew
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -65,6 +66,7 @@ func (o *office) proveTask(t *testing.T, id string) {
 			Run                  struct {
 				Agent  string
 				Tokens struct{ In, Out int }
+				Cost   *float64 `json:"cost_usd"`
 			}
 		}
 	}
@@ -93,6 +95,7 @@ func (o *office) proveTask(t *testing.T, id string) {
 		if in, out := j.charged*model.TokensIn, j.charged*model.TokensOut; j.kind != command && (a.Run.Tokens.In != in || a.Run.Tokens.Out != out) {
 			t.Errorf("%s, %s, where %s: the board has %d tokens in and %d out, want %d and %d", a.Claim, j.kind, j.fault, a.Run.Tokens.In, a.Run.Tokens.Out, in, out)
 		}
+		o.proveCost(t, j, a.Run.Cost)
 		if j.wrote {
 			if got := harness.Git(t, o.dir, "show", fmt.Sprintf("refs/bossman/%s/%d:%s", id, a.Attempt, j.file())); got != j.claim {
 				t.Errorf("the state of %s has %q, want %q", a.Claim, got, j.claim)
@@ -103,4 +106,33 @@ func (o *office) proveTask(t *testing.T, id string) {
 	if got := o.fetches[id]; got != want {
 		t.Errorf("%s fetched %d times, want %d", id, got, want)
 	}
+}
+
+// prices are what Claude Code, as it is pinned, reckons for a token in and out with the models that
+// it takes for a subscription and for a key, in dollars.
+var prices = map[kind]struct{ in, out float64 }{oauth: {2e-6, 10e-6}, key: {4e-6, 20e-6}}
+
+// proveCost shows that the board has the cost of a job that Claude Code has ended itself, and only
+// that: the others tell none.
+func (o *office) proveCost(t *testing.T, j *job, cost *float64) {
+	t.Helper()
+	price, told := prices[j.kind]
+	if !told {
+		if cost != nil {
+			t.Errorf("%s, %s: the board has a cost of $%v, want none", j.claim, j.kind, *cost)
+		}
+		return
+	}
+	want := float64(j.charged) * (model.TokensIn*price.in + model.TokensOut*price.out)
+	_, early := ends[j.fault]
+	if cost == nil && !early || cost != nil && math.Abs(*cost-want) > 1e-6 {
+		t.Errorf("%s, where %s: the board has a cost of $%v, want $%v for %d answers", j.claim, j.fault, dollars(cost), want, j.charged)
+	}
+}
+
+func dollars(cost *float64) any {
+	if cost == nil {
+		return "nothing"
+	}
+	return *cost
 }
