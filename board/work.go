@@ -23,6 +23,8 @@ type Work struct {
 	Strays []Where
 	// Before are the places of earlier attempts at which work was seen, the newest first.
 	Before []Where
+	// Attempts are its newest attempts, the newest first, but for those with other keys.
+	Attempts []Attempt
 	// Ordered is the branch that the worker was told to work on, elsewhere than where it took the
 	// task; empty if it was told none.
 	Ordered string
@@ -32,7 +34,7 @@ type Work struct {
 	Others []Claim
 }
 
-// maxBranches bounds Work.Branches and Work.Before.
+// maxBranches bounds Work.Branches, Work.Before and Work.Attempts.
 const maxBranches = 5
 
 // WorkOf returns the work of a task's newest attempt.
@@ -48,6 +50,9 @@ func WorkOf(d Dossier) Work {
 	}
 	for n, a := range slices.Backward(d.Attempts) {
 		at := a.Where
+		if len(w.Attempts) < maxBranches && a.Owner != AnotherOwner {
+			w.Attempts = append(w.Attempts, a)
+		}
 		if n < len(d.Attempts)-1 && at.Worked && at.Head != "" && len(w.Before) < maxBranches {
 			w.Before = append(w.Before, at)
 		}

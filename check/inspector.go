@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -95,7 +96,11 @@ func (i *Inspector) Begin(ctx context.Context, w board.Work) error {
 	if n.has("tips", tipsName(w)) {
 		return i.beginAgain(ctx, repo, w) // what is there now may be the work of an earlier attempt
 	}
-	if err := n.write("tips", tipsName(w), strings.Join(repo.Tips(), "\n")); err != nil {
+	tips := repo.Tips()
+	for _, tree := range repo.Worktrees() {
+		tips = slices.AppendSeq(tips, maps.Keys(tree.Detached()))
+	}
+	if err := n.write("tips", tipsName(w), strings.Join(tips, "\n")); err != nil {
 		return err
 	}
 	head, err := repo.Head()

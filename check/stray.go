@@ -21,6 +21,8 @@ const (
 	maxStrayLooks = 20
 	// strayGrace is how long after the end of an attempt its worker may still make a branch.
 	strayGrace = 10 * time.Minute
+	// detachedGrace is how much git's time of a commit, in whole seconds, may differ from that of a board.
+	detachedGrace = 10 * time.Second
 )
 
 // names are the branches of a repository, and its worktrees, each as one word.
@@ -70,21 +72,50 @@ func (i *Inspector) candidates(repo *git.Repo, w board.Work) (found []candidate)
 			found = append(found, candidate{branch: branch, commit: commit, made: repo.Made(branch)})
 		}
 	}
-	slices.SortFunc(found, func(a, b candidate) int { return cmp.Or(b.made.Compare(a.made), cmp.Compare(a.branch, b.branch)) })
+	slices.SortFunc(found, newestFirst)
+	return found
+}
+
+func newestFirst(a, b candidate) int {
+	return cmp.Or(b.made.Compare(a.made), cmp.Compare(a.branch, b.branch), cmp.Compare(a.commit, b.commit))
+}
+
+// detached returns the commits that were made without a branch in the worktree of an attempt at a task
+// while that was under way, and that no ref has.
+func (i *Inspector) detached(ctx context.Context, repo *git.Repo, w board.Work) (found []candidate) {
+	here := i.stand(repo)
+	for _, tree := range repo.Worktrees() {
+		here.Dir = tree.Root
+		attempts := slices.DeleteFunc(slices.Clone(w.Attempts), func(a board.Attempt) bool { return !a.Where.In(here) })
+		if len(attempts) == 0 {
+			continue
+		}
+		for commit, made := range tree.Detached() {
+			if !slices.ContainsFunc(attempts, func(a board.Attempt) bool {
+				return !made.Before(a.GrantedAt.Add(-detachedGrace)) && (a.EndedAt.IsZero() || !made.After(a.EndedAt.Add(detachedGrace)))
+			}) {
+				continue
+			}
+			if in, err := repo.InRefs(ctx, commit); err == nil && !in {
+				found = append(found, candidate{commit: commit, made: made})
+			}
+		}
+	}
 	return found
 }
 
 // Strays returns where a worker that did not name its branch may have worked: branches and
 // worktrees that were made since the task was first handed out here, that have something new, and
-// that are not taken. until is when the last attempt ended.
+// that are not taken, and commits that it made without a branch, by their full names. until is when the last attempt ended.
 func (i *Inspector) Strays(ctx context.Context, w board.Work, until time.Time, taken func(board.Where) bool) []board.Where {
 	repo, err := i.repo()
 	if err != nil || repo == nil {
 		return nil
 	}
-	found := slices.DeleteFunc(i.candidates(repo, w), func(c candidate) bool {
+	found := slices.DeleteFunc(append(i.candidates(repo, w), i.detached(ctx, repo, w)...), func(c candidate) bool {
 		return c.old || !c.made.IsZero() && !until.IsZero() && c.made.After(until.Add(strayGrace))
 	})
+	slices.SortFunc(found, newestFirst)
 	return i.untaken(ctx, repo, w, found, func(_ candidate, at board.Where) bool { return taken(at) })
 }
 
@@ -169,7 +200,7 @@ func (i *Inspector) untaken(ctx context.Context, repo *git.Repo, w board.Work, f
 		if c.tree != nil {
 			at = i.where(ctx, c.tree)
 		} else {
-			at.Dir, at.Branch, at.Head = "", c.branch, git.Short(c.commit)
+			at.Dir, at.Branch, at.Head = "", c.branch, c.commit
 		}
 		if c.old && at.Uncommitted > 0 { // these files may have lain about before
 			before := i.looseBefore(c.tree, w)

@@ -14,23 +14,38 @@ import (
 // maxLog bounds the log of a ref: 100,000 entries have about 20 MB.
 const maxLog = 64 << 20
 
-// headLog yields the entries of the log of HEAD, the oldest first. git keeps one for each
-// worktree.
-func (r *Repo) headLog() iter.Seq2[string, string] {
-	return readLog(filepath.Join(r.Dir, "logs", "HEAD"))
+// A change is one entry of the log of a ref.
+type change struct {
+	from, to string // the commits that the ref had and got
+	at       time.Time
+	why      string
 }
 
-// readLog yields the entries of the log of a ref: the commit that it got, and why.
-func readLog(path string) iter.Seq2[string, string] {
-	return func(yield func(commit, message string) bool) {
+// headLog yields the entries of the log of HEAD, the oldest first. git keeps one for each
+// worktree.
+func (r *Repo) headLog() iter.Seq[change] { return readLog(filepath.Join(r.Dir, "logs", "HEAD")) }
+
+// readLog yields the entries of the log of a ref, the oldest first.
+func readLog(path string) iter.Seq[change] {
+	return func(yield func(change) bool) {
 		f, err := openPlain(path, maxLog)
 		if err != nil {
 			return
 		}
 		defer f.Close()
 		for lines := bufio.NewScanner(f); lines.Scan(); {
-			entry, message, _ := strings.Cut(lines.Text(), "\t")
-			if words := strings.Fields(entry); len(words) > 1 && !yield(words[1], message) {
+			entry, why, _ := strings.Cut(lines.Text(), "\t")
+			words := strings.Fields(entry) // which end with the time and its zone
+			if len(words) < 2 {
+				continue
+			}
+			c := change{from: words[0], to: words[1], why: why}
+			if len(words) > 3 {
+				if secs, err := strconv.ParseInt(words[len(words)-2], 10, 64); err == nil {
+					c.at = time.Unix(secs, 0)
+				}
+			}
+			if !yield(c) {
 				return
 			}
 		}
@@ -42,31 +57,42 @@ func (r *Repo) Made(branch string) (at time.Time) {
 	if !validRef("refs/heads/" + branch) {
 		return at
 	}
-	f, err := openPlain(filepath.Join(r.Common, "logs", "refs", "heads", filepath.FromSlash(branch)), maxLog)
-	if err != nil {
-		return at
+	for c := range readLog(filepath.Join(r.Common, "logs", "refs", "heads", filepath.FromSlash(branch))) {
+		return c.at
 	}
-	defer f.Close()
-	lines := bufio.NewScanner(f)
-	if !lines.Scan() {
-		return at
+	return at
+}
+
+// Detached returns the commits that were made in a worktree and were checked out without a branch when
+// something else was, or are now, and when they were made, by the log of HEAD. Refs may have them.
+func (r *Repo) Detached() map[string]time.Time {
+	made, found := map[string]time.Time{}, map[string]time.Time{}
+	for c := range r.headLog() {
+		if makes(c.why) {
+			made[c.to] = c.at
+		}
+		if at, ok := made[c.from]; ok && IsObject(c.from) && strings.HasPrefix(c.why, "checkout: moving from "+c.from+" to ") {
+			found[c.from] = at
+		}
 	}
-	entry, _, _ := strings.Cut(lines.Text(), "\t")
-	words := strings.Fields(entry) // which end with the time and its zone
-	if len(words) < 4 {
-		return at
+	if head, err := r.Head(); err == nil && head.Branch == "" {
+		if at, ok := made[head.Commit]; ok {
+			found[head.Commit] = at
+		}
 	}
-	secs, err := strconv.ParseInt(words[len(words)-2], 10, 64)
-	if err != nil {
-		return at
-	}
-	return time.Unix(secs, 0)
+	return found
+}
+
+// InRefs reports whether a commit is in a branch, a tag or another ref.
+func (r *Repo) InRefs(ctx context.Context, commit string) (bool, error) {
+	out, err := r.git(ctx, "rev-list", "--max-count=1", commit, "--not", "--glob=refs/*")
+	return strings.TrimSpace(out) == "", err
 }
 
 // Had reports whether a worktree has had a commit checked out, by the log of HEAD.
 func (r *Repo) Had(commit string) bool {
 	for c := range r.headLog() {
-		if c == commit {
+		if c.to == commit {
 			return true
 		}
 	}
@@ -79,12 +105,12 @@ func (r *Repo) Fetched(ctx context.Context, commit string) (bool, error) {
 	made := false
 	var arrived []string
 	read := func(path string) {
-		for c, message := range readLog(path) {
-			if made = made || c == commit && makes(message); made {
+		for c := range readLog(path) {
+			if made = made || c.to == commit && makes(c.why); made {
 				return
 			}
-			if arrives(path, message) && len(arrived) < maxArrived {
-				arrived = append(arrived, c)
+			if arrives(path, c.why) && len(arrived) < maxArrived {
+				arrived = append(arrived, c.to)
 			}
 		}
 	}
@@ -149,8 +175,8 @@ func arrives(path, message string) bool {
 // new name, nil if there is none.
 func (r *Repo) Left(branch string) *Repo {
 	for _, w := range r.Worktrees() {
-		for _, message := range w.headLog() {
-			if strings.HasPrefix(message, "checkout: moving from "+branch+" to ") || strings.HasPrefix(message, "Branch: renamed refs/heads/"+branch+" to ") {
+		for c := range w.headLog() {
+			if strings.HasPrefix(c.why, "checkout: moving from "+branch+" to ") || strings.HasPrefix(c.why, "Branch: renamed refs/heads/"+branch+" to ") {
 				return w
 			}
 		}

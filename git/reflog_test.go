@@ -70,3 +70,36 @@ func TestLeft(t *testing.T) {
 		t.Errorf("Left(nothing) = %v", w)
 	}
 }
+
+// TestDetached: commits that were made without a branch are found by the log, and those that a ref has
+// are told from the others.
+func TestDetached(t *testing.T) {
+	r, dir := newRepo(t)
+	commit := func(name string) string {
+		return sh(t, dir, "git commit -q --allow-empty -m "+name+" && git rev-parse HEAD")
+	}
+	sh(t, dir, "git branch -M main")
+	commit("on-main")
+	sh(t, dir, "git checkout -q --detach")
+	commit("below")
+	left := commit("left")
+	sh(t, dir, "git checkout -q main && git checkout -q --detach")
+	commit("dropped")
+	sh(t, dir, "git reset -q --hard HEAD~1")
+	kept := commit("kept")
+	sh(t, dir, "git checkout -q -b kept && git checkout -q --detach main")
+	now := commit("now")
+	want := map[string]bool{left: false, kept: true, now: false}
+	got := r.Detached()
+	if len(got) != len(want) {
+		t.Errorf("Detached() = %v, want %v", got, want)
+	}
+	for c, in := range want {
+		if got[c].IsZero() {
+			t.Errorf("Detached() = %v, want %s in it", got, c)
+		}
+		if inRefs, err := r.InRefs(t.Context(), c); err != nil || inRefs != in {
+			t.Errorf("InRefs(%s) = %v, %v; want %v", c, inRefs, err, in)
+		}
+	}
+}

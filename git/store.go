@@ -180,8 +180,8 @@ func (r *Repo) entry(ctx context.Context, object, ref, message string) (commit s
 // repository knows.
 func (r *Repo) unpushed(ctx context.Context, commit string) (bool, error) {
 	made := false // a shallow clone may have no branch with a commit that came from elsewhere
-	for c, message := range r.headLog() {
-		made = made || c == commit && makes(message)
+	for c := range r.headLog() {
+		made = made || c.to == commit && makes(c.why)
 	}
 	if !made {
 		return false, nil

@@ -237,7 +237,7 @@ func (l left) earlier(h *board.Handout, last int) (lines []string) {
 		branch := visible.ShellWord(p.Where.Branch)
 		lines = append(lines, fmt.Sprintf("That is another repository. To go on with it here: git fetch %s %s:%s", visible.ShellWord(p.Where.Dir), branch, branch))
 	}
-	lines = append(lines, l.strayLines()...)
+	lines = append(lines, l.strayLines(h.Task.ID)...)
 	switch {
 	case len(sharing(h)) > 0, l.over.files > 0 && w.Ordered != "": // BESIDE YOU says it
 	case !l.busy.IsZero() && l.from != "" && w.Ordered != "":

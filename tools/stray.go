@@ -140,7 +140,9 @@ func (t *Tools) ofOthers(ctx context.Context, than board.ID) func(board.Where) b
 		}
 		return places
 	})
-	return func(at board.Where) bool { return isPlaceOf(others(), at) || isTaskBranch(at.Branch, than) }
+	return func(at board.Where) bool {
+		return isPlaceOf(others(), at) || isTaskBranch(at.Branch, than) || at.Branch == "" && at.Dir == "" && isWorkOf(others(), at.Head)
+	}
 }
 
 // maxOthers is how many other tasks are looked at for their places.
@@ -183,7 +185,14 @@ func isPlaceOf(others []board.Where, at board.Where) bool {
 		if at.Branch != "" {
 			return o.Branch == at.Branch || o.Ordered == at.Branch
 		}
-		return o.Dir == at.Dir
+		return o.Dir == at.Dir && at.Dir != ""
+	})
+}
+
+// isWorkOf reports whether the work of others ends with a commit.
+func isWorkOf(others []board.Where, commit string) bool {
+	return slices.ContainsFunc(others, func(o board.Where) bool {
+		return o.Worked && o.Head != "" && strings.HasPrefix(commit, o.Head)
 	})
 }
 
@@ -198,13 +207,17 @@ func isTaskBranch(branch string, than board.ID) bool {
 }
 
 // strayLines tells a worker where the last one may have worked without saying so.
-func (l left) strayLines() (lines []string) {
+func (l left) strayLines(task board.ID) (lines []string) {
 	for _, at := range l.strays {
-		text := location(at)
-		if at.Dir == "" {
+		text, more := location(at), ""
+		switch {
+		case at.Dir == "" && at.Branch == "":
+			text = "commit " + at.Head + ", on no branch"
+			more = fmt.Sprintf(". To give it one: git branch %v-%s %s", task, shortCommit(at.Head), at.Head)
+		case at.Dir == "":
 			text += ", checked out nowhere"
 		}
-		lines = append(lines, "Perhaps its work: "+text+" (made since the task was first handed out)")
+		lines = append(lines, "Perhaps its work: "+text+" (made since the task was first handed out)"+more)
 	}
 	if len(lines) > 0 {
 		lines = append(lines, "Look there before you begin. If you go on with it, name its branch in every note and report.")
