@@ -118,21 +118,29 @@ func isSocket(path string) bool {
 // deskPrefix begins the names of the directories of jobs.
 const deskPrefix = "bossman-job-"
 
-// environ is the environment of the job's agent. Variables of Bossman's own are not passed on:
-// they may be the team's key.
-func (j *job) environ(desk, socket string) []string {
+// environ is the environment of the job's agent, which has its files on a desk. Variables of
+// Bossman's own are not passed on: they may be the team's key. Without a desk it is that of the setup.
+func (j *job) environ(desk ...string) []string {
 	env := slices.DeleteFunc(slices.Clone(j.r.o.Environ), func(v string) bool {
 		return strings.HasPrefix(v, "BOSSMAN_") || strings.HasPrefix(v, "GIT_DIR=") || strings.HasPrefix(v, "GIT_WORK_TREE=") || strings.HasPrefix(v, "GIT_INDEX_FILE=")
 	})
 	env = append(
-		env, "BOSSMAN_ROOT="+j.r.o.Repo.Root, "BOSSMAN_WORKTREE="+j.dir, "BOSSMAN_TASK="+j.h.Task.ID.String(), ClaimVariable+"="+j.h.Claim.Handle.String(),
-		"BOSSMAN_PROMPT="+filepath.Join(desk, "prompt.txt"), "BOSSMAN_TASK_FILE="+filepath.Join(desk, "task.json"), SocketVariable+"="+socket, "PWD="+j.dir,
+		env, "BOSSMAN_ROOT="+j.r.o.Repo.Root, "BOSSMAN_WORKTREE="+j.dir, "BOSSMAN_TASK="+j.h.Task.ID.String(), "PWD="+j.dir,
 	)
+	for _, dir := range desk {
+		env = append(
+			env, ClaimVariable+"="+j.h.Claim.Handle.String(), SocketVariable+"="+socketOf(dir),
+			"BOSSMAN_PROMPT="+filepath.Join(dir, "prompt.txt"), "BOSSMAN_TASK_FILE="+filepath.Join(dir, "task.json"),
+		)
+	}
 	if port := freePort(); port != 0 {
 		env = append(env, "BOSSMAN_PORT="+strconv.Itoa(port))
 	}
 	return env
 }
+
+// socketOf is the socket of the job on a desk.
+func socketOf(desk string) string { return filepath.Join(desk, "socket") }
 
 // freePort is a port that nobody listens on now, for a server that the agent may start; 0 if
 // there is none.

@@ -50,6 +50,9 @@ func (s *slot) work(ctx context.Context, h *board.Handout) Result {
 		})
 	}
 	tree, begins, err := j.prepare(ctx)
+	if errors.Is(err, errLost) {
+		return j.result(Lost, err.Error())
+	}
 	if err != nil {
 		return j.settle(ctx, func(ctx context.Context) Result { return j.notNow(ctx, err) })
 	}
@@ -100,7 +103,7 @@ func (j *job) result(kind EventKind, text string) Result {
 // notNow gives back a task that cannot be worked on now: the slot is not offered it again for a
 // while, and others may be.
 func (j *job) notNow(ctx context.Context, why error) Result {
-	if ctx.Err() == nil && !errors.Is(why, context.Canceled) {
+	if ctx.Err() == nil && !errors.Is(why, context.Canceled) && !errors.Is(why, errEnded) {
 		_, err := j.r.o.Board.Fail(ctx, j.actor(), j.h.Claim.Handle, board.Failure{Kind: board.FailNotNow, Reason: why.Error()})
 		if err == nil {
 			return j.result(Returned, why.Error())
@@ -136,7 +139,7 @@ func (j *job) run(ctx context.Context, begins string) (last agent.Event, why, er
 	if err != nil {
 		return last, nil, err
 	}
-	socket := filepath.Join(desk, "socket")
+	socket := socketOf(desk)
 	stop, err := j.serve(ctx, socket, bound)
 	if err != nil {
 		return last, nil, err
@@ -152,7 +155,7 @@ func (j *job) run(ctx context.Context, begins string) (last agent.Event, why, er
 	defer os.Remove(sign)
 	earlier := j.earlier()
 	session, err := j.agent.Start(agent.Job{
-		Dir: j.dir, Root: filepath.Dir(j.tree.Common), Prompt: bound.Text, Env: j.environ(desk, socket),
+		Dir: j.dir, Root: filepath.Dir(j.tree.Common), Prompt: bound.Text, Env: j.environ(desk),
 		Session: earlier.ID, Used: earlier.Used, MaxCost: j.maxCost(), Mind: j.r.mind,
 	})
 	if err != nil {

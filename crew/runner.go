@@ -49,6 +49,10 @@ type Options struct {
 	State string
 	// Accept accepts filters of the repository's own configuration.
 	Accept func(filter string) bool
+	// Setup returns the command that prepares a worktree, and the paths whose changes make it run
+	// again; no command if there is none. untrusted is set if the project has another one that
+	// nobody has accepted. Nil is no setup.
+	Setup func() (command, when []string, untrusted bool, err error)
 	// Agents are the agents of the slots, one each.
 	Agents []agent.Agent
 	// Seat makes a worker for a slot that works in a directory.
@@ -74,6 +78,8 @@ type Limits struct {
 	// of its tools runs, and for a program, whose work nobody sees. Until the first sign of work,
 	// First stands for Silence. Job is how long it may take.
 	Silence, Call, Job time.Duration
+	// Setup is how long the setup of a worktree may take.
+	Setup time.Duration
 	// First is how long an agent with a model may take to its first sign of work.
 	First time.Duration
 	// Parting is how long it may go on after its claim has ended by its own report, or after it
@@ -91,7 +97,7 @@ type Limits struct {
 }
 
 // DefaultLimits are the limits if nothing else is said.
-var DefaultLimits = Limits{First: time.Minute, Silence: 10 * time.Minute, Call: 2 * time.Hour, Parting: 30 * time.Second, Answer: 30 * time.Minute, Grace: 5 * time.Second, Rest: 5 * time.Minute}
+var DefaultLimits = Limits{Setup: 15 * time.Minute, First: time.Minute, Silence: 10 * time.Minute, Call: 2 * time.Hour, Parting: 30 * time.Second, Answer: 30 * time.Minute, Grace: 5 * time.Second, Rest: 5 * time.Minute}
 
 // A Seat is the worker of a slot: an owner of its own on the board.
 type Seat struct {

@@ -31,6 +31,8 @@ type kept struct {
 	// Made is set once the slot has made its worktree. What is in its place then was not put there
 	// by strangers.
 	Made bool `json:"made,omitzero"`
+	// Setup identifies the setup that has succeeded in the worktree, and what it depends on.
+	Setup string `json:"setup,omitzero"`
 	// Session is that of the last job in the worktree, if it can be gone on with.
 	Session session `json:"session,omitzero"`
 	// Aside is where files of a job are that could not be stored.
@@ -55,7 +57,9 @@ type kept struct {
 }
 
 // free forgets the job.
-func (k *kept) free() { *k = kept{Worker: k.Worker, Made: k.Made, Session: k.Session, Aside: k.Aside} }
+func (k *kept) free() {
+	*k = kept{Worker: k.Worker, Made: k.Made, Setup: k.Setup, Session: k.Session, Aside: k.Aside}
+}
 
 // aside is a worktree that was moved away with files of the job under a claim that could not be stored.
 type aside struct {

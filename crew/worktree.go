@@ -180,11 +180,15 @@ func (j *job) prepare(ctx context.Context) (tree *git.Repo, begins string, err e
 	if tree, err = s.ownRoom(ctx, base); err != nil {
 		return nil, "", err
 	}
+	left, err := tree.Head()
+	if err != nil {
+		return nil, "", err
+	}
 	if err := repo.ShareSparse(tree); err != nil {
 		return nil, "", err
 	}
 	s.kept = kept{
-		Worker: s.kept.Worker, Made: true, Session: s.kept.Session, Aside: s.kept.Aside, Preparing: true,
+		Worker: s.kept.Worker, Made: true, Setup: s.kept.Setup, Session: s.kept.Session, Aside: s.kept.Aside, Preparing: true,
 		Task: h.Task.ID.String(), Attempt: h.Claim.Attempt, Claim: h.Claim.Handle.String(), Branch: branch, Title: h.Task.Title, Base: base, Fresh: from.what == "",
 	}
 	if err := s.keep(); err != nil {
@@ -194,11 +198,14 @@ func (j *job) prepare(ctx context.Context) (tree *git.Repo, begins string, err e
 		// The last task may have left files that this user cannot delete.
 		_, moved := s.moveAway(ctx, fmt.Sprintf("it cannot be made clean: %v", err))
 		s.report(Trouble, moved.Error())
-		if tree, err = repo.AddWorktree(ctx, s.dir, base, s.r.o.Accept); err == nil {
+		if tree, err = s.newRoom(ctx, base); err == nil {
 			err = tree.Checkout(ctx, branch, base, false, s.r.o.Accept)
 		}
 	}
 	if err != nil {
+		return nil, "", err
+	}
+	if err := j.setUp(ctx, tree, left.Commit); err != nil {
 		return nil, "", err
 	}
 	s.kept.Preparing = false
@@ -288,6 +295,12 @@ func (s *slot) ownRoom(ctx context.Context, base string) (*git.Repo, error) {
 	if err != nil || tree != nil {
 		return tree, err
 	}
+	return s.newRoom(ctx, base)
+}
+
+// newRoom makes the slot's worktree.
+func (s *slot) newRoom(ctx context.Context, base string) (*git.Repo, error) {
+	s.kept.Setup = "" // which has prepared another one
 	return s.r.o.Repo.AddWorktree(ctx, s.dir, base, s.r.o.Accept)
 }
 

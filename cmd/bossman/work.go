@@ -57,7 +57,8 @@ func (a *app) shop(ctx context.Context) (*crewcli.Shop, error) {
 		Options: crew.Options{
 			Board: o, Project: slug, Repo: repo, State: state, Accept: trusted.Trust.Accepts,
 			AsCommands: agentcli.AsCommands, Self: []string{self, "minder"}, Environ: os.Environ(), Limits: limits,
-			Seat: func(tree string) crew.Seat { return o.seat(tree, repo.Common, runner, notify, log) },
+			Setup: func() ([]string, []string, bool, error) { return o.settings.SetupAt(dir) },
+			Seat:  func(tree string) crew.Seat { return o.seat(tree, repo.Common, runner, notify, log) },
 		},
 		Untrusted: trusted.InForce == nil && trusted.Proposed != nil,
 		Run:       o.Run,

@@ -45,6 +45,8 @@ type Settings struct {
 
 	// check is that of the user's own file, proposed that of the project's.
 	check, proposed *Check
+	// setup is that of the project's file.
+	setup *Setup
 	// safe are the directories of others that the user trusts.
 	safe []string
 
@@ -112,6 +114,15 @@ func (s *Settings) readFile(path string, inProject bool) error {
 			if err := s.setBudget(path, file[name], inProject); err != nil {
 				wrong("[budget]", err)
 			}
+			continue
+		case name == "work" && inProject:
+			var err error
+			if s.setup, err = readSetup(file[name]); err != nil {
+				wrong("[work]", err)
+			}
+			continue
+		case name == "work":
+			s.Ignored = append(s.Ignored, fmt.Sprintf("[work] in %q: a project's file may set it, your own may not", path))
 			continue
 		case name == "safe" && !inProject:
 			if err := s.setSafe(file[name]); err != nil {

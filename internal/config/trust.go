@@ -29,6 +29,8 @@ type Trust struct {
 	Project string `json:"project,omitzero"`
 	// Check is the accepted check, nil if none is.
 	Check *Check `json:"check,omitzero"`
+	// Setup is the accepted setup, nil if none is.
+	Setup *Setup `json:"setup,omitzero"`
 	// Filters are accepted filters of the clone's own configuration of git, as
 	// git.Repo.Filters lists them.
 	Filters []string `json:"filters,omitzero"`
@@ -171,6 +173,10 @@ type CheckState struct {
 	// is that file.
 	Proposed *Check
 	File     string
+	// NewSetup is the setup in the project's file, if it is not the accepted one. NoSetup is set
+	// if that file has none any more, and the accepted one still runs.
+	NewSetup *Setup
+	NoSetup  bool
 	// Withdrawn is set if the project's file has no check any more, and the accepted one
 	// is still in force.
 	Withdrawn bool
@@ -264,6 +270,9 @@ func (s *Settings) checkIn(at Location) (CheckState, error) {
 		if accepted != state.Trust {
 			state.Origin += " in " + accepted.Repository
 		}
+	}
+	if broken == nil && !project.setup.Equal(state.Trust.Setup) {
+		state.NewSetup, state.NoSetup = project.setup, project.setup == nil
 	}
 	switch {
 	case broken != nil && accepted.Check == nil:

@@ -130,6 +130,12 @@ func (v *view) build() {
 			v.rows = append(v.rows, r)
 		}
 	}
+	if check.NewSetup != nil {
+		v.notes = append(v.notes, fmt.Sprintf("the setup of %s is not in effect. To read and accept it: bossman trust", check.File))
+	}
+	if check.Trust != nil && check.Trust.Setup != nil {
+		v.rows = append(v.rows, row{name: "setup", value: strings.Join(check.Trust.Setup.Lines(), ", "), origin: "accepted by " + check.Trust.By})
+	}
 	if v.project != nil && v.project.PausedBy != "" {
 		v.rows = append(v.rows, row{name: "paused_by", value: v.project.PausedBy, origin: originBoard})
 	}

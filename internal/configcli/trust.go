@@ -27,11 +27,12 @@ func Trust(out *console.Console, load func() (*config.Settings, error), user str
 	var yes, revoke bool
 	cmd := &cobra.Command{
 		Use: "trust", Short: "Read and accept the commands that this repository brings", Args: cobra.NoArgs,
-		Long: `Trust shows the check in the project's .bossman/config.toml and asks whether Bossman
-may run it. Until you accept it, it does not run.
+		Long: `Trust shows the check and the setup in the project's .bossman/config.toml and asks
+whether Bossman may run them. Until you accept them, they do not run.
 
 A check runs at every report of "done", on this machine, outside the agent's sandbox and
-with your rights, and it runs code that an agent has written. What you accept is stored
+with your rights, and it runs code that an agent has written. A setup runs in the same way,
+before bossman work starts an agent in a worktree. What you accept is stored
 outside the repository and stays in force as you read it: a later change of the file, on
 whatever branch, has no effect until you run this command again.
 
@@ -74,6 +75,9 @@ type trustJSON struct {
 	File     string   `json:"file"`
 	InForce  []string `json:"in_force"`
 	Proposed []string `json:"proposed,omitzero"`
+	// Setup is the setup that is in force, and NewSetup the one of the file, if it is not accepted.
+	Setup    []string `json:"setup,omitzero"`
+	NewSetup []string `json:"new_setup,omitzero"`
 	// Filters are commands of the clone's own configuration of git that are not accepted.
 	Filters  []string `json:"filters,omitzero"`
 	Accepted bool     `json:"accepted"`
@@ -90,29 +94,16 @@ func newFilters(ctx context.Context, at config.Location, state config.CheckState
 }
 
 func (c *trustCLI) accept(cmd *cobra.Command, state config.CheckState, filters []string, yes bool) error {
-	answer := trustJSON{File: state.File, InForce: checkLines(state.InForce), Proposed: checkLines(state.Proposed), Filters: filters}
+	answer := trustJSON{File: state.File, InForce: checkLines(state.InForce), Proposed: checkLines(state.Proposed), Setup: state.Trust.Setup.Lines(), NewSetup: state.NewSetup.Lines(), Filters: filters}
 	if state.Proposed == nil && len(filters) == 0 && state.Unseen != nil {
 		return state.Unseen
 	}
-	if state.Proposed == nil && len(filters) == 0 {
-		answer.Accepted = state.Trust.Check != nil || len(state.Trust.Filters) > 0
+	if state.Proposed == nil && state.NewSetup == nil && len(filters) == 0 {
+		answer.Accepted = state.Trust.Check != nil || state.Trust.Setup != nil || len(state.Trust.Filters) > 0
 		if c.JSON {
 			return c.PrintJSON(answer)
 		}
-		switch {
-		case state.Withdrawn:
-			c.Linef("%s has no [check]. The one that %s accepted stays in force:", state.File, state.Trust.By)
-			c.showCheck(state.InForce)
-			c.Linef("To withdraw it: bossman trust --revoke")
-		case state.Trust.Check != nil:
-			c.Linef("Nothing to accept: the check is as %s accepted it.", state.Trust.By)
-			c.showCheck(state.InForce)
-		case state.InForce != nil:
-			c.Linef("Nothing to accept. The check in force:")
-			c.showCheck(state.InForce)
-		default:
-			c.Linef("Nothing to accept: %s has no [check].", state.File)
-		}
+		c.nothingNew(state)
 		return nil
 	}
 	if !yes || !c.JSON {
@@ -122,7 +113,12 @@ func (c *trustCLI) accept(cmd *cobra.Command, state config.CheckState, filters [
 		if !console.IsTerminal(c.Stdin) {
 			return console.Errorf(console.Denied, "run it in a terminal, or read the above and add --yes", "nobody was asked: standard input is not a terminal")
 		}
-		c.Linef("This will run at every report of \"done\", with your rights and outside any sandbox of the agent.")
+		if state.Proposed != nil || len(filters) > 0 {
+			c.Linef("This will run at every report of \"done\", with your rights and outside any sandbox of the agent.")
+		}
+		if state.NewSetup != nil {
+			c.Linef("The setup will run when bossman work prepares a worktree, with your rights and outside any sandbox.")
+		}
 		line, err := c.Prompt(cmd.Context(), "Accept it? [y/N] ")
 		if err != nil {
 			return err
@@ -132,6 +128,7 @@ func (c *trustCLI) accept(cmd *cobra.Command, state config.CheckState, filters [
 		}
 	}
 	state.Trust.Filters = append(state.Trust.Filters, filters...)
+	state.Trust.Setup = cmp.Or(state.NewSetup, state.Trust.Setup)
 	if err := state.Trust.Accept(cmp.Or(state.Proposed, state.Trust.Check), c.user, time.Now()); err != nil {
 		return err
 	}
@@ -139,15 +136,47 @@ func (c *trustCLI) accept(cmd *cobra.Command, state config.CheckState, filters [
 	if state.Proposed != nil {
 		answer.InForce = checkLines(state.Proposed)
 	}
+	answer.Setup = state.Trust.Setup.Lines()
 	if c.JSON {
 		return c.PrintJSON(answer)
 	}
-	if state.Proposed == nil {
+	switch {
+	case state.Proposed != nil:
+		c.Linef("Accepted. Reports of done are now checked with it.")
+	case len(filters) > 0:
 		c.Linef("Accepted. Git may run them to read the files of this clone.")
-		return nil
 	}
-	c.Linef("Accepted. Reports of done are now checked with it.")
+	if state.NewSetup != nil {
+		c.Linef("Accepted. bossman work now prepares worktrees with the setup.")
+	}
 	return nil
+}
+
+// nothingNew writes what is in force, if there is nothing to accept.
+func (c *trustCLI) nothingNew(state config.CheckState) {
+	switch {
+	case state.Withdrawn:
+		c.Linef("%s has no [check]. The one that %s accepted stays in force:", state.File, state.Trust.By)
+		c.showCheck(state.InForce)
+		c.Linef("To withdraw it: bossman trust --revoke")
+	case state.Trust.Check != nil:
+		c.Linef("Nothing to accept: the check is as %s accepted it.", state.Trust.By)
+		c.showCheck(state.InForce)
+	case state.InForce != nil:
+		c.Linef("Nothing to accept. The check in force:")
+		c.showCheck(state.InForce)
+	case state.Trust.Setup == nil:
+		c.Linef("Nothing to accept: %s has no [check].", state.File)
+	}
+	switch {
+	case state.NoSetup:
+		c.Linef("%s has no setup in [work]. The one that %s accepted stays in force:", state.File, state.Trust.By)
+		c.showLines(state.Trust.Setup.Lines())
+		c.Linef("To withdraw all that was accepted: bossman trust --revoke")
+	case state.Trust.Setup != nil:
+		c.Linef("The setup of worktrees is as %s accepted it:", state.Trust.By)
+		c.showLines(state.Trust.Setup.Lines())
+	}
 }
 
 // show writes what would be accepted.
@@ -164,6 +193,14 @@ func (c *trustCLI) show(state config.CheckState, filters []string) {
 			c.showCheck(old)
 		}
 	}
+	if state.NewSetup != nil {
+		c.Linef("The setup in %s, which prepares worktrees for bossman work:", state.File)
+		c.showLines(state.NewSetup.Lines())
+		if old := state.Trust.Setup; old != nil {
+			c.Linef("In force until you accept it:")
+			c.showLines(old.Lines())
+		}
+	}
 	if len(filters) > 0 {
 		c.Linef("Commands in this clone's own configuration of git, which git runs for its files, and settings with which a filter runs some or writes elsewhere:")
 		for _, f := range filters {
@@ -173,23 +210,25 @@ func (c *trustCLI) show(state config.CheckState, filters []string) {
 }
 
 func (c *trustCLI) revoke(state config.CheckState) error {
-	if state.Trust.Check == nil && state.Moved == nil && state.Unseen == nil && len(state.Trust.Filters) == 0 {
+	if state.Trust.Check == nil && state.Moved == nil && state.Unseen == nil && state.Trust.Setup == nil && len(state.Trust.Filters) == 0 {
 		return console.Errorf(console.NothingToDo, "", "nothing was accepted here")
 	}
-	state.Trust.Filters = nil
+	state.Trust.Filters, state.Trust.Setup = nil, nil
 	if err := state.Trust.Accept(nil, c.user, time.Now()); err != nil {
 		return err
 	}
 	if c.JSON {
 		return c.PrintJSON(trustJSON{File: state.File})
 	}
-	c.Linef("Withdrawn. The repository's check and filters do not run any more.")
+	c.Linef("Withdrawn. The repository's check, setup and filters do not run any more.")
 	return nil
 }
 
 // showCheck writes a check as its file has it.
-func (c *trustCLI) showCheck(check *config.Check) {
-	for _, line := range checkLines(check) {
+func (c *trustCLI) showCheck(check *config.Check) { c.showLines(checkLines(check)) }
+
+func (c *trustCLI) showLines(lines []string) {
+	for _, line := range lines {
 		c.showCommand(line)
 	}
 }

@@ -184,6 +184,13 @@ func run(ctx context.Context, out *console.Console, open func(ctx context.Contex
 	if shop.Untrusted {
 		out.Infof("The project's check does not run, because nobody has accepted it: bossman trust")
 	}
+	if o.Setup != nil {
+		if command, _, untrusted, err := o.Setup(); err == nil && untrusted && len(command) == 0 {
+			out.Infof("The project's setup does not run, because nobody has accepted it: bossman trust")
+		} else if err == nil && untrusted {
+			out.Infof("The project's setup runs as it was accepted; nobody has accepted the one in its file: bossman trust")
+		}
+	}
 
 	hard, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()

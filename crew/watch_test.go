@@ -65,3 +65,27 @@ func TestJob_silence(t *testing.T) {
 		})
 	}
 }
+
+// TestJob_attend: a setup ends when it takes too long, and with the claim of its job.
+func TestJob_attend(t *testing.T) {
+	own := board.Claim{Handle: board.Handle{Task: board.ID{Project: "web", No: 1}}, Lease: time.Minute}
+	for name, tc := range map[string]struct {
+		claim board.Claim // the one in force
+		want  string
+	}{
+		"long": {own, "it took longer than 15m0s"},
+		"lost": {board.Claim{}, errLost.Error()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := &mute{events: make(chan agent.Event)}
+				r := &Runner{o: Options{Board: held{claim: tc.claim}, Limits: DefaultLimits, Report: func(Event) {}}}
+				j := &job{slot: &slot{r: r, agent: m}, h: &board.Handout{}}
+				j.h.Claim = own
+				if _, why := j.attend(t.Context(), m); why == nil || why.Error() != tc.want {
+					t.Errorf("it was ended because %v, want %s", why, tc.want)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,146 @@
+package crew
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/crew/agent"
+	"github.com/bossman-dev/bossman/git"
+)
+
+// setUp prepares the slot's worktree, which has the base of the job, with the project's setup, unless
+// that has succeeded there and none of the files that it depends on has changed. left is the commit
+// that the last job left in the worktree: its agent may have installed what belongs to that.
+//
+// What the setup leaves in files that git ignores stays, for later jobs, too. Everything else is put
+// back as it was: else it would be taken for the agent's work, and be missing in the next job.
+func (j *job) setUp(ctx context.Context, tree *git.Repo, left string) error {
+	if j.r.o.Setup == nil {
+		return nil
+	}
+	command, when, _, err := j.r.o.Setup()
+	if err != nil || len(command) == 0 {
+		return err
+	}
+	now, err := j.r.setupPrint(ctx, j.kept.Base, command, when)
+	if err != nil {
+		return err
+	}
+	if then, err := j.r.setupPrint(ctx, left, command, when); err == nil && then == now && j.kept.Setup == now {
+		return nil
+	}
+	j.kept.Setup = ""
+	if err := j.keep(); err != nil {
+		return err
+	}
+	if err := j.runSetup(ctx, command); err != nil {
+		return err
+	}
+	if snap, err := tree.Snapshot(ctx, j.r.o.Accept); err == nil {
+		before, err := tree.Tree(ctx, j.kept.Base)
+		paths, err2 := tree.Changed(ctx, before, snap.Tree, maxSetupPaths)
+		if err == nil && err2 == nil && len(paths) > 0 {
+			j.tell(Trouble, fmt.Sprintf("the setup changed files that git does not ignore, and they were put back: %q", paths))
+		}
+	}
+	if err := tree.Checkout(ctx, j.kept.Branch, j.kept.Base, false, j.r.o.Accept); err != nil {
+		return fmt.Errorf("the worktree cannot be made clean after the setup: %w", err)
+	}
+	j.kept.Setup = now
+	return nil
+}
+
+// maxSetupPaths bounds how many files are named that a setup changed.
+const maxSetupPaths = 10
+
+// setupPrint identifies a setup and what it depends on in a commit.
+func (r *Runner) setupPrint(ctx context.Context, commit string, command, when []string) (string, error) {
+	entries, err := r.o.Repo.Entries(ctx, commit, when)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.New()
+	for _, part := range [][]string{command, entries} {
+		for _, s := range part {
+			fmt.Fprintf(sum, "%d:%s", len(s), s)
+		}
+		fmt.Fprint(sum, ";")
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// runSetup runs a setup until it has ended. The error is one of the environment.
+func (j *job) runSetup(ctx context.Context, words []string) error {
+	words = slices.Clone(words)
+	if strings.Contains(words[0], "/") && !filepath.IsAbs(words[0]) { // one of the repository's own
+		words[0] = filepath.Join(j.dir, filepath.FromSlash(words[0]))
+	}
+	program, err := agent.Command(words)
+	if err != nil {
+		return fmt.Errorf("the project's setup cannot run: %w", err)
+	}
+	j.tell(Said, "the project's setup prepares the worktree")
+	session, err := program.Start(agent.Job{Dir: j.dir, Env: j.environ(), Mind: j.r.mind})
+	if err != nil {
+		return fmt.Errorf("the project's setup cannot run: %w", err)
+	}
+	last, why := j.attend(ctx, session)
+	switch end := last.Ending; {
+	case end.Err != nil || end.Left > 0:
+		j.kept.Unsafe = "a process of the setup may still write into it"
+		return errors.Join(fmt.Errorf("processes of the project's setup could not be ended: %s%s", j.kept.Unsafe, output(last)), end.Err, why)
+	case why != nil:
+		return fmt.Errorf("the project's setup was ended: %w%s", why, output(last))
+	case end.Signal != "":
+		return fmt.Errorf("the project's setup was ended by a signal (%s)%s", end.Signal, output(last))
+	case end.Exit != 0:
+		return fmt.Errorf("the project's setup failed, exit status %d%s", end.Exit, output(last))
+	}
+	return nil
+}
+
+// attend keeps the claim of the job while a setup runs, and ends that when the runner ends, the claim
+// does, or it takes too long. why says why it was ended.
+func (j *job) attend(ctx context.Context, session agent.Session) (last agent.Event, why error) {
+	tick := time.NewTicker(min(look, max(j.h.Claim.Lease/4, 100*time.Millisecond)))
+	defer tick.Stop()
+	began, stopped := time.Now(), ctx.Done()
+	end := func(err error) {
+		if why == nil {
+			why = err
+			go session.End()
+		}
+	}
+	for {
+		select {
+		case e, ok := <-session.Events():
+			if !ok {
+				return last, why
+			}
+			if last = e; e.Kind == agent.Activity && e.Text != "" {
+				j.tell(Said, "setup: "+e.Text)
+			}
+			continue
+		case <-stopped:
+			stopped = nil
+			end(errEnded)
+			continue
+		case <-tick.C:
+		}
+		if limit := j.r.o.Limits.Setup; limit > 0 && time.Since(began) > limit {
+			end(fmt.Errorf("it took longer than %v", limit))
+		}
+		held, err := j.r.o.Board.Renew(ctx, j.seat.Actor.Owner, true)
+		if err == nil && !slices.ContainsFunc(held, func(c board.Claim) bool { return c.Handle == j.h.Claim.Handle }) {
+			end(errLost)
+		}
+	}
+}
