@@ -118,14 +118,19 @@ func isSocket(path string) bool {
 // deskPrefix begins the names of the directories of jobs.
 const deskPrefix = "bossman-job-"
 
-// environ is the environment of the job's agent, which has its files on a desk. Variables of
-// Bossman's own are not passed on: they may be the team's key. Without a desk it is that of the setup.
-func (j *job) environ(desk ...string) []string {
-	env := slices.DeleteFunc(slices.Clone(j.r.o.Environ), func(v string) bool {
+// ownless is an environment without Bossman's own variables, which may be the team's key, and those
+// that name a repository.
+func ownless(env []string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(v string) bool {
 		return strings.HasPrefix(v, "BOSSMAN_") || strings.HasPrefix(v, "GIT_DIR=") || strings.HasPrefix(v, "GIT_WORK_TREE=") || strings.HasPrefix(v, "GIT_INDEX_FILE=")
 	})
-	env = append(
-		env, "BOSSMAN_ROOT="+j.r.o.Repo.Root, "BOSSMAN_WORKTREE="+j.dir, "BOSSMAN_TASK="+j.h.Task.ID.String(), "PWD="+j.dir,
+}
+
+// environ is the environment of the job's agent, which has its files on a desk. Without a desk it is
+// that of the setup.
+func (j *job) environ(desk ...string) []string {
+	env := append(
+		ownless(j.r.o.Environ), "BOSSMAN_ROOT="+j.r.o.Repo.Root, "BOSSMAN_WORKTREE="+j.dir, "BOSSMAN_TASK="+j.h.Task.ID.String(), "PWD="+j.dir,
 	)
 	for _, dir := range desk {
 		env = append(

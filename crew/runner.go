@@ -32,6 +32,9 @@ type Board interface {
 	Record(ctx context.Context, a board.Actor, r board.Run, log ...board.LogPart) error
 	Fail(ctx context.Context, a board.Actor, h board.Handle, f board.Failure) (board.Outcome, error)
 	Ask(ctx context.Context, a board.Actor, n board.NewQuestion) (board.Question, error)
+	Questions(ctx context.Context, f board.QuestionFilter) ([]board.Question, error)
+	Question(ctx context.Context, id board.QuestionID) (board.Question, error)
+	Answer(ctx context.Context, a board.Actor, id board.QuestionID, answer string) (board.Question, error)
 	Await(ctx context.Context, id board.QuestionID, d time.Duration) (board.Question, error)
 	Park(ctx context.Context, a board.Actor, id board.QuestionID) (q board.Question, parked bool, err error)
 	GiveBack(ctx context.Context, a board.Actor, h board.Handle) error
@@ -144,7 +147,7 @@ type Event struct {
 type EventKind string
 
 const (
-	Waiting  EventKind = "waiting"  // for a task
+	Waiting  EventKind = "waiting"  // for a task, or for what Text says
 	Began    EventKind = "began"    // a job
 	Resumed  EventKind = "resumed"  // the work of an earlier attempt: Text says which commit
 	Said     EventKind = "said"     // what the agent wrote last
@@ -159,6 +162,9 @@ const (
 	Trouble  EventKind = "trouble"  // of the slot
 	Rests    EventKind = "rests"    // the slot takes no task for a while: Text says why
 	Over     EventKind = "over"     // the slot has ended
+
+	Answering EventKind = "answering" // a question: Text is its number, Title the question
+	Answered  EventKind = "answered"  // it: Text has its number and the answer
 )
 
 // A Runner runs agents.

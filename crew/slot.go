@@ -174,12 +174,7 @@ func (s *slot) next(ctx, drain context.Context) (*board.Handout, error) {
 }
 
 // rest waits for a while, or until the slot has to end.
-func (s *slot) rest(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
-}
+func (s *slot) rest(ctx context.Context, d time.Duration) { wait(ctx, d) }
 
 // patience is how long a request waits. A runner that ends when nothing is left has to look.
 func (s *slot) patience() time.Duration {

@@ -98,7 +98,7 @@ func ACP(o ACPOptions) (Agent, error) {
 		a.name = filepath.Base(o.Command[0])
 	}
 	var err error
-	o.Command, err = findCommand(o.Command)
+	o.Command, err = FindCommand(o.Command)
 	a.o = o
 	return &a, err
 }

@@ -15,12 +15,12 @@ import (
 // Command returns an agent that is any program, which has to be there. It finds its task in files
 // that its environment names, and reports with commands of Bossman.
 func Command(words []string) (Agent, error) {
-	words, err := findCommand(words)
+	words, err := FindCommand(words)
 	return command(words), err
 }
 
-// findCommand looks for the program of a command line.
-func findCommand(words []string) ([]string, error) {
+// FindCommand looks for the program of a command line.
+func FindCommand(words []string) ([]string, error) {
 	path, err := exec.LookPath(words[0])
 	if err == nil {
 		path, err = filepath.Abs(path) // the agent runs in another directory

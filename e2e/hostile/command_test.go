@@ -83,7 +83,7 @@ var commands = map[string][]string{
 	"task why":              {"task why clone-1"},
 	"trust":                 {"trust", "trust --revoke"},
 	"version":               {"version"},
-	"work":                  {"work --until-empty --max-tasks 1 -- true"},
+	"work":                  {"work --until-empty --max-tasks 1 -- true", "work --answer --until-empty -- true"},
 	"__complete":            {"__complete task show ", "__complete --project "},
 }
 

@@ -61,7 +61,7 @@ var drawing = map[string][]string{
 	"internal/console":            {"internal/visible"},
 	"internal/conformance/client": {"jsonrpc", "mcp", "mcp/oauth", "mcp/streamable"},
 	"internal/conformance/server": {"jsonrpc", "mcp", "mcp/streamable"},
-	"internal/crewcli":            {"board", "crew", "crew/agent", "internal/console", "proc"},
+	"internal/crewcli":            {"board", "crew", "crew/agent", "internal/boardjson", "internal/console", "proc"},
 	"internal/mcpcli":             {"clientconfig", "internal/console", "jsonrpc", "mcp", "mcp/oauth", "mcp/streamable"},
 	"internal/origins":            {"clientconfig", "jsonrpc", "mcp"},
 	"internal/pgtest":             {"store/postgres"},

@@ -54,6 +54,7 @@ type flags struct {
 	agents     []string
 	permission string
 	project    bool
+	answer     bool
 
 	limitSilence bool
 }
@@ -77,6 +78,11 @@ The command finds its task in the files that BOSSMAN_PROMPT (text) and BOSSMAN_T
 (JSON) name, and reports with bossman done, fail, note and ask, or over MCP with
 bossman mcp --join. If it ends without a report, that is a failure of the attempt.
 
+With --answer the command answers questions of workers that agents may answer, instead of
+working on tasks: it gets a question and its task as JSON on standard input, and what it writes
+to standard output is the answer. Questions for people only, such as those for permissions, never
+reach it.
+
 An interrupt lets the agents finish what they have; a second one ends them at once and gives
 their tasks back, and so does closing the terminal.`,
 		Example: "  bossman work -n 4 -- ./agent.sh\n  bossman work -n 4 --agent claude --until-empty",
@@ -91,6 +97,7 @@ their tasks back, and so does closing the terminal.`,
 	fl.StringSliceVar(&f.agents, "agent", nil, "the agents of the slots: command, claude, codex, gemini, opencode, copilot, claude-acp, codex-acp, acp; default command")
 	fl.StringVar(&f.permission, "permission-mode", "", "Claude Code's permission mode (default acceptEdits)")
 	fl.BoolVar(&f.project, "project-settings", false, "let agents use the settings, hooks and MCP servers of the repository")
+	fl.BoolVar(&f.answer, "answer", false, "answer questions with the command, instead of working on tasks")
 	fl.BoolVar(&f.untilEmpty, "until-empty", false, "end when nothing is left that can be done without people")
 	fl.IntVar(&f.maxTasks, "max-tasks", 0, "end after so many tasks")
 	fl.DurationVar(&f.maxTime, "max-time", 0, "how long an agent may work on a task")
@@ -157,6 +164,9 @@ func run(ctx context.Context, out *console.Console, open func(ctx context.Contex
 	if runtime.GOOS == "windows" {
 		return console.Errorf(console.Unavailable, "run it in WSL", "there is no bossman work on Windows yet")
 	}
+	if f.answer && len(f.agents) > 0 {
+		return console.Usagef("--answer has no --agent: name a command after --")
+	}
 	agents, err := f.team(words)
 	if err != nil {
 		return err
@@ -207,6 +217,9 @@ func run(ctx context.Context, out *console.Console, open func(ctx context.Contex
 	wg.Go(func() { _ = shop.Run(upkeep) })
 	wg.Go(func() { show.run(upkeep) })
 
+	if f.answer {
+		return answer(hard, drain, &o, words, show)
+	}
 	if !f.untilEmpty && !show.live.Terminal() {
 		show.live.Infof("Taking tasks of %s, %d at a time; stop with Ctrl-C.", o.Project, len(o.Agents))
 	}

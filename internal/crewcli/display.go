@@ -100,7 +100,7 @@ func (d *display) take(e crew.Event) string {
 	v.agent = e.Agent
 	switch e.Kind {
 	case crew.Waiting:
-		*v = view{name: v.name, agent: v.agent, since: time.Now()}
+		*v = view{name: v.name, agent: v.agent, since: time.Now(), rests: e.Text}
 	case crew.Over:
 		*v = view{name: v.name, agent: v.agent, over: true}
 	case crew.Said:
@@ -114,6 +114,11 @@ func (d *display) take(e crew.Event) string {
 		return fmt.Sprintf("%v asks %s", e.Task, first)
 	case crew.Trouble:
 		return e.Text
+	case crew.Answering:
+		*v = view{name: v.name, agent: v.agent, task: e.Text, title: e.Title, since: time.Now()}
+		return fmt.Sprintf("%s: %s", e.Text, e.Title)
+	case crew.Answered:
+		return "answered " + e.Text
 	case crew.Rests:
 		*v = view{name: v.name, agent: v.agent, since: time.Now(), rests: e.Text}
 		return e.Text
@@ -201,7 +206,7 @@ func (d *display) block(width int, now time.Time) []string {
 // words say how a job ended, and numbers how many did. colours are those of the lines.
 var (
 	colours = map[crew.EventKind]console.Style{
-		crew.Done: console.Green, crew.Resumed: console.Cyan, crew.Asked: console.Yellow, crew.Rests: console.Yellow, crew.Review: console.Yellow, crew.Parked: console.Yellow,
+		crew.Done: console.Green, crew.Answered: console.Green, crew.Resumed: console.Cyan, crew.Asked: console.Yellow, crew.Rests: console.Yellow, crew.Review: console.Yellow, crew.Parked: console.Yellow,
 		crew.Failed: console.Red, crew.Lost: console.Red, crew.Untold: console.Red, crew.Trouble: console.Red,
 	}
 	words = map[crew.EventKind]string{

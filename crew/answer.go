@@ -1,0 +1,332 @@
+package crew
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/proc"
+)
+
+const (
+	// answerTries is how often a question is put to the command. Then it waits for people.
+	answerTries = 2
+	// answerTime is how long the command may take, unless something else is said.
+	answerTime = 10 * time.Minute
+	// maxAnswer bounds what is read of its output: more than the board takes, which says so.
+	maxAnswer = 64 << 10
+)
+
+// An Answerer answers questions of workers with a command. It never sees those that only people may
+// answer, such as those about permissions.
+type Answerer struct {
+	r       *Runner
+	command []string
+	quote   func(q board.Question, d *board.Dossier) ([]byte, error)
+	seat    Seat
+	dir     string // of a file for each question that was tried, with a byte for each try
+	number  atomic.Int32
+}
+
+// Answerer returns one that works as the runner's options say, in as many questions at a time as these
+// have agents. quote makes the command's standard input; d is nil if the question is about no task.
+func (r *Runner) Answerer(command []string, quote func(q board.Question, d *board.Dossier) ([]byte, error)) *Answerer {
+	return &Answerer{r: r, command: command, quote: quote, dir: filepath.Join(r.o.Repo.Common, "bossman", "answers")}
+}
+
+// Answered is how many questions it has answered.
+func (a *Answerer) Answered() int { return int(a.number.Load()) }
+
+// Run answers questions until drain ends, or with Options.UntilEmpty until there is none left for it. When
+// ctx ends, commands are ended at once.
+func (a *Answerer) Run(ctx, drain context.Context) error {
+	unlock, err := a.r.begin()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := plainDir(a.dir); err != nil {
+		return err
+	}
+	stop, err := proc.Adopt()
+	if err != nil {
+		return err
+	}
+	defer stop()
+	a.seat = a.r.o.Seat(a.r.o.Repo.Root)
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		_ = a.r.o.Board.Leave(ctx, a.seat.Actor.Owner)
+	}()
+	var wg sync.WaitGroup
+	for n := range a.r.o.Agents {
+		wg.Go(func() { a.work(ctx, drain, fmt.Sprintf("answer-%d", n+1)) })
+	}
+	wg.Wait()
+	return nil
+}
+
+// work answers one question after the other.
+func (a *Answerer) work(ctx, drain context.Context, slot string) {
+	report := func(kind EventKind, q *board.Question, text string) {
+		e := Event{Slot: slot, Agent: filepath.Base(a.command[0]), Kind: kind, Text: text}
+		if q != nil {
+			e.Task, e.Title = q.Claim.Task, q.Text
+		}
+		a.r.o.Report(e)
+	}
+	defer report(Over, nil, "")
+	report(Waiting, nil, "waits for a question")
+	pause := retryFirst
+	for drain.Err() == nil && ctx.Err() == nil {
+		q, free, err := a.next(drain)
+		switch {
+		case drain.Err() != nil:
+		case err != nil:
+			report(Trouble, nil, fmt.Sprintf("the questions cannot be read: %v; next try in %v", err, pause))
+			wait(drain, pause)
+			pause = min(2*pause, retryLast)
+		case q == nil && a.r.o.UntilEmpty:
+			return
+		case q == nil:
+			wait(drain, look)
+		default:
+			pause = retryFirst
+			report(Answering, q, q.ID.String())
+			answer, last, err := a.try(ctx, *q)
+			free()
+			switch {
+			case err == nil:
+				a.number.Add(1)
+				report(Answered, q, fmt.Sprintf("%v: %s", q.ID, answer))
+			case ctx.Err() != nil:
+			case last:
+				report(Trouble, q, fmt.Sprintf("%v is not answered: %v; it waits for a person", q.ID, err))
+			default:
+				report(Trouble, q, fmt.Sprintf("%v is not answered: %v", q.ID, err))
+			}
+			report(Waiting, nil, "waits for a question")
+		}
+	}
+}
+
+// wait waits for a while, or until ctx ends.
+func wait(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// next takes the oldest open question that may be tried and that nobody else on this machine tries. It
+// is nil if there is none.
+func (a *Answerer) next(ctx context.Context) (found *board.Question, free func(), err error) {
+	known, _ := os.ReadDir(a.dir) // before the questions: one that is asked now has no file among them
+	open, err := a.r.o.Board.Questions(ctx, board.QuestionFilter{Projects: []string{a.r.o.Project}, State: board.QuestionOpen})
+	if err != nil {
+		return nil, nil, err
+	}
+	a.forget(known, open)
+	for _, q := range open {
+		if q.HumanOnly || q.Owner == a.seat.Actor.Owner || a.tries(q) >= answerTries {
+			continue
+		}
+		free, ok, err := proc.TryLock(a.file(q))
+		if err != nil {
+			return nil, nil, err
+		}
+		if !ok {
+			continue
+		}
+		if now, err := a.r.o.Board.Question(ctx, q.ID); err == nil && now.State == board.QuestionOpen && a.tries(q) < answerTries { // since it was listed
+			return &q, free, nil
+		}
+		free()
+	}
+	return nil, nil, nil
+}
+
+// file is the lock of a question, which has a byte for each try. Another board in the same place has
+// the same numbers, but not the same times.
+func (a *Answerer) file(q board.Question) string {
+	return filepath.Join(a.dir, fmt.Sprintf("%v-%d", q.ID, q.AskedAt.UnixMicro()))
+}
+
+// tries is how often a question was tried.
+func (a *Answerer) tries(q board.Question) int64 {
+	info, err := os.Lstat(a.file(q))
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+// forget removes the files of questions that are not open any more.
+func (a *Answerer) forget(known []os.DirEntry, open []board.Question) {
+	for _, e := range known {
+		path := filepath.Join(a.dir, e.Name())
+		if !slices.ContainsFunc(open, func(q board.Question) bool { return a.file(q) == path }) {
+			_ = os.Remove(path)
+		}
+	}
+}
+
+// try puts a question to the command, and its output to the board as the answer. last is set if it is
+// not tried again.
+func (a *Answerer) try(ctx context.Context, q board.Question) (answer string, last bool, err error) {
+	if err := a.count(q); err != nil {
+		return "", false, err
+	}
+	last = a.tries(q) >= answerTries
+	var about *board.Dossier
+	if !q.Claim.IsZero() {
+		d, err := a.r.o.Board.Get(ctx, q.Claim.Task, 0)
+		if err != nil {
+			return "", last, err
+		}
+		about = &d
+	}
+	input, err := a.quote(q, about)
+	if err != nil {
+		return "", last, err
+	}
+	answer, err = a.run(ctx, q, input)
+	if err != nil {
+		return "", last, err
+	}
+	answered, err := a.r.o.Board.Answer(ctx, a.seat.Actor, q.ID, answer)
+	for errors.Is(err, board.ErrDenied) && !last && a.count(q) == nil { // the next one would be refused, too
+		last = a.tries(q) >= answerTries
+	}
+	return answered.Answer, last, err
+}
+
+// count notes a try.
+func (a *Answerer) count(q board.Question) error {
+	f, err := os.OpenFile(a.file(q), os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write([]byte{'1'})
+	return errors.Join(err, f.Close())
+}
+
+// run runs the command, and returns its output. It is ended when somebody else has answered.
+func (a *Answerer) run(ctx context.Context, q board.Question, input []byte) (string, error) {
+	dir, err := os.MkdirTemp("", deskPrefix)
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "question.json")
+	if err := os.WriteFile(path, input, 0o600); err != nil {
+		return "", err
+	}
+	cmd := exec.Command(a.command[0], a.command[1:]...)
+	cmd.Dir, cmd.Env = a.r.o.Repo.Root, append(ownless(a.r.o.Environ), "BOSSMAN_ROOT="+a.r.o.Repo.Root, "PWD="+a.r.o.Repo.Root)
+	in, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer in.Close()
+	cmd.Stdin = in
+	out, said, err := os.Pipe()
+	if err != nil {
+		return "", err
+	}
+	defer out.Close()
+	complained, err := os.Create(filepath.Join(dir, "errors"))
+	if err != nil {
+		said.Close()
+		return "", err
+	}
+	defer complained.Close()
+	cmd.Stdout, cmd.Stderr = said, complained
+	m, err := a.r.mind(cmd)
+	said.Close()
+	if err != nil {
+		return "", err
+	}
+	output := make(chan []byte, 1)
+	go func() {
+		text, _ := io.ReadAll(io.LimitReader(out, maxAnswer))
+		output <- text
+		_, _ = io.Copy(io.Discard, out)
+	}()
+	why := a.watch(ctx, m, q)
+	end := m.Wait()
+	var text []byte
+	select {
+	case text = <-output:
+	case <-time.After(time.Second): // something that could not be ended has the pipe
+	}
+	text = bytes.TrimSpace(text)
+	switch {
+	case why != nil:
+		return "", why
+	case end.Err != nil:
+		return "", end.Err
+	case end.Exit != 0:
+		return "", fmt.Errorf("the command ended with exit status %d%s", end.Exit, complaint(complained))
+	case len(text) == 0:
+		return "", fmt.Errorf("the command has given no answer%s", complaint(complained))
+	}
+	return strings.ReplaceAll(strings.ToValidUTF8(string(text), "\uFFFD"), "\x00", "\uFFFD"), nil
+}
+
+// complaint is the end of what a command wrote to its standard error.
+func complaint(f *os.File) string {
+	text := make([]byte, maxReason)
+	size, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return ""
+	}
+	n, _ := f.ReadAt(text, max(0, size-maxReason))
+	if out := strings.TrimSpace(strings.ToValidUTF8(string(text[:n]), "\uFFFD")); out != "" {
+		return ": " + out
+	}
+	return ""
+}
+
+// watch waits until a command has ended, and ends it when it takes too long, when the question is no
+// longer open, or when the runner ends: then it returns why.
+func (a *Answerer) watch(ctx context.Context, m *proc.Minded, q board.Question) (why error) {
+	limit := a.r.o.Limits.Job
+	if limit == 0 {
+		limit = answerTime
+	}
+	over := time.NewTimer(limit)
+	defer over.Stop()
+	tick := time.NewTicker(look)
+	defer tick.Stop()
+	for {
+		select {
+		case <-m.Done():
+			return nil
+		case <-ctx.Done():
+			why = errEnded
+		case <-over.C:
+			why = fmt.Errorf("the command took longer than %v", limit)
+		case <-tick.C:
+			now, err := a.r.o.Board.Question(ctx, q.ID)
+			if err != nil || now.State == board.QuestionOpen {
+				continue
+			}
+			why = fmt.Errorf("it is %s: %s", now.State, now.AnsweredBy)
+		}
+		m.End()
+		return why
+	}
+}
