@@ -27,7 +27,7 @@ func (j *job) end(ctx, runner context.Context, last agent.Event, why error) Resu
 		return j.result(Untold, errors.Join(err, j.keep()).Error())
 	}
 	branch := j.kept.Branch
-	commit, _, err := j.close(ctx, j.tree, a, j.kept.Unsafe)
+	commit, err := j.close(ctx, j.tree, a, j.kept.Unsafe)
 	if err != nil {
 		j.tell(Trouble, err.Error())
 	}
@@ -65,7 +65,7 @@ func (j *job) end(ctx, runner context.Context, last agent.Event, why error) Resu
 	case a.accepted && errors.Is(err, errGone):
 		return j.result(Done, errGone.Error())
 	case a.accepted:
-		if nothing, err := j.r.nothing(ctx, commit); err == nil && nothing {
+		if nothing, err := nothing(ctx, j.r.o.Repo, commit); err == nil && nothing {
 			return j.result(Done, noChange)
 		}
 		return j.result(Done, "")

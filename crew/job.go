@@ -70,7 +70,7 @@ func (s *slot) work(ctx context.Context, h *board.Handout) Result {
 		}
 		a := standing{held: true}
 		a.Handle = h.Claim.Handle
-		_, _, failed := s.close(ctx, j.tree, a, "")
+		_, failed := s.close(ctx, j.tree, a, "")
 		return j.giveBack(ctx, errors.Join(err, failed))
 	})
 }

@@ -48,7 +48,7 @@ func (j *job) storeReport(ctx context.Context, at board.Where, tree, summary str
 		return at, board.Evidence{}, storeError(err)
 	}
 	seen := board.Evidence{Kind: board.EvidenceOther, Ref: stored.Commit, Detail: "is the commit with what was reported, " + ref}
-	if nothing, err := j.r.nothing(ctx, stored.Commit); err == nil && nothing {
+	if nothing, err := nothing(ctx, repo, stored.Commit); err == nil && nothing {
 		seen.Detail += "; " + noChange
 	}
 	if snap.Tree != "" && tree == "" {
@@ -97,30 +97,6 @@ func (j *job) reported(ctx context.Context, at board.Where, tree string) (from *
 	return j.tree, git.Snapshot{Tree: tree, Base: tip}, err
 }
 
-// noChange is said of work that changes no file.
-const noChange = "no file differs from what is checked out in the repository, so there is nothing to merge"
-
-// nothing reports whether a commit has nothing to merge into what is checked out in the
-// repository. If that is the branch of a task, at which a person looks, it is merged elsewhere.
-func (r *Runner) nothing(ctx context.Context, commit string) (bool, error) {
-	repo := r.o.Repo
-	head, err := repo.Head()
-	if err != nil || head.Commit == "" || strings.HasPrefix(head.Branch, branchPrefix) {
-		return false, err
-	}
-	if in, err := repo.Contains(ctx, head.Commit, commit); err != nil || in {
-		return in, err
-	}
-	return r.same(ctx, head.Commit, commit)
-}
-
-// same reports whether two commits have the same files.
-func (r *Runner) same(ctx context.Context, a, b string) (bool, error) {
-	one, err := r.o.Repo.Tree(ctx, a)
-	two, err2 := r.o.Repo.Tree(ctx, b)
-	return one == two, errors.Join(err, err2)
-}
-
 // storeError says what an agent can do about a state that could not be stored.
 func storeError(err error) error {
 	next := "repair what git says"
@@ -128,44 +104,6 @@ func storeError(err error) error {
 		next = "make that readable, remove it or ignore it"
 	}
 	return &board.PlaceError{Why: strings.TrimRight(err.Error(), ". "), Next: next}
-}
-
-// accepted returns the commit that was accepted as done in an attempt, empty if none was. The board
-// names it; what refs of the repository have may be of reports that were not accepted, or of
-// another board.
-func (r *Runner) accepted(ctx context.Context, a board.Attempt) (string, error) {
-	repo := r.o.Repo
-	if a.Cause == board.CauseDone && a.Where == (board.Where{}) { // it was erased
-		stored := repo.Ref(refOf(a.Task.String(), a.Attempt))
-		if own, err := r.ofAttempt(ctx, stored, a); err != nil || !own {
-			return "", err
-		}
-		return stored, nil
-	}
-	if a.Cause != board.CauseDone || a.Where.Clone != repo.CloneID() || a.Where.Head == "" || a.Where.Uncommitted > 0 {
-		return "", nil
-	}
-	commit, err := repo.Commit(ctx, a.Where.Head)
-	if err != nil {
-		err = fmt.Errorf("%w: %w", errGone, err)
-	}
-	return commit, err
-}
-
-// errGone means that the state of a task that is done was deleted.
-var errGone = errors.New("what was accepted as done is not in this repository any more")
-
-// ofAttempt reports whether a commit is a state of an attempt: its message names the claim, or the
-// board names the commit.
-func (r *Runner) ofAttempt(ctx context.Context, commit string, a board.Attempt) (bool, error) {
-	if commit == "" || a.Attempt == 0 {
-		return false, nil
-	}
-	if a.Where.Clone == r.o.Repo.CloneID() && a.Where.Head == git.Short(commit) {
-		return true, nil
-	}
-	claim, err := r.o.Repo.Trailer(ctx, commit, claimTrailer)
-	return claim == a.Handle.String(), err
 }
 
 // store stores the last state of the slot's job as a commit under a ref, and returns it; done is the
@@ -192,7 +130,7 @@ func (s *slot) store(ctx context.Context, tree *git.Repo, a standing, done strin
 		return "", err
 	case done != "": // what came after the report
 		ref += endSuffix
-		same, failed := s.r.same(ctx, done, commit)
+		same, failed := same(ctx, s.r.o.Repo, done, commit)
 		if err != nil { // files are missing in it
 			same, failed = s.behind(ctx, commit, done)
 		}
@@ -205,7 +143,7 @@ func (s *slot) store(ctx context.Context, tree *git.Repo, a standing, done strin
 		if reported := s.r.o.Repo.Ref(ref); err == nil && s.isState(ctx, reported, commit, a.Attempt) {
 			return reported, nil
 		}
-		own, failed := s.r.ofAttempt(ctx, commit, a.Attempt)
+		own, failed := ofAttempt(ctx, s.r.o.Repo, commit, a.Attempt)
 		if failed == nil && !own {
 			commit, failed = s.sign(ctx, commit)
 		}
@@ -216,10 +154,10 @@ func (s *slot) store(ctx context.Context, tree *git.Repo, a standing, done strin
 
 // isState reports whether a commit that was stored for an attempt has the same files as another one.
 func (s *slot) isState(ctx context.Context, stored, commit string, a board.Attempt) bool {
-	if own, err := s.r.ofAttempt(ctx, stored, a); err != nil || !own {
+	if own, err := ofAttempt(ctx, s.r.o.Repo, stored, a); err != nil || !own {
 		return false
 	}
-	same, err := s.r.same(ctx, stored, commit)
+	same, err := same(ctx, s.r.o.Repo, stored, commit)
 	return err == nil && same
 }
 

@@ -12,16 +12,14 @@ import (
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/git"
-	"github.com/bossman-dev/bossman/internal/visible"
 )
 
 // close ends what the slot has of a job: it stores the last state, makes the worktree leave the
 // branch of the task, and sets that branch. a is the attempt as the board has it. unsafe says why the
 // worktree must not be used again, if it must not. None of the steps needs another one to succeed.
-// It returns the last state, or the one that was accepted, and how to name that in a merge; both
-// are empty if there is nothing.
-func (s *slot) close(ctx context.Context, tree *git.Repo, a standing, unsafe string) (commit, merge string, err error) {
-	done, lost := s.r.accepted(ctx, a.Attempt)
+// It returns the last state, or the one that was accepted, empty if there is nothing.
+func (s *slot) close(ctx context.Context, tree *git.Repo, a standing, unsafe string) (commit string, err error) {
+	done, lost := accepted(ctx, s.r.o.Repo, a.Attempt)
 	commit, err = s.store(ctx, tree, a, done)
 	whole := err == nil
 	if err != nil {
@@ -43,33 +41,31 @@ func (s *slot) close(ctx context.Context, tree *git.Repo, a standing, unsafe str
 			s.kept.Aside = aside{s.kept.Claim, dir}
 		}
 	}
-	if merge = commit; errors.Is(lost, errGone) {
-		merge, err = s.setBranch(ctx, "", "") // what came after the report is not the task's work
+	if err = nil; errors.Is(lost, errGone) {
+		err = s.setBranch(ctx, "") // what came after the report is not the task's work
 	} else if !a.later || commit == "" { // else the branch is that of the later attempt
-		merge, err = s.setBranch(ctx, commit, a.Where.Branch)
+		err = s.setBranch(ctx, commit)
 	}
 	s.kept.free()
-	return commit, merge, errors.Join(lost, moved, err, s.keep())
+	return commit, errors.Join(lost, moved, err, s.keep())
 }
 
-// setBranch makes the branch of the task have a state, and returns a name of that state: the branch
-// that was reported or that of the task, if it has that and no more, else the name of the commit. A
-// branch that has something else, or that is checked out elsewhere, stays as it is. Without a
-// state, a branch that was made for the job is deleted.
-func (s *slot) setBranch(ctx context.Context, commit, reported string) (name string, err error) {
+// setBranch makes the branch of the task have a state. A branch that has something else, or that is
+// checked out elsewhere, stays as it is. Without a state, a branch that was made for the job is deleted.
+func (s *slot) setBranch(ctx context.Context, commit string) (err error) {
 	repo, ref := s.r.o.Repo, "refs/heads/"+s.kept.Branch
 	tip := repo.Branch(s.kept.Branch)
 	if commit == "" {
 		if s.kept.Fresh && tip == s.kept.Base && tip != "" && !s.elsewhere() {
 			err = repo.SetRef(ctx, ref, "", tip)
 		}
-		return "", err
+		return err
 	}
 	can, err := s.canSetBranch(ctx, commit)
 	if can && tip != commit {
 		err = repo.SetRef(ctx, ref, commit, cmp.Or(tip, strings.Repeat("0", len(commit))))
 	}
-	return repo.NameOf(commit, reported, s.kept.Branch), err
+	return err
 }
 
 // canSetBranch reports whether the branch of the task can be made to have a state: it has nothing else,
@@ -145,7 +141,7 @@ func (s *slot) recover(ctx context.Context) error {
 			_, moved := s.moveAway(ctx, unsafe)
 			s.report(Trouble, moved.Error())
 		}
-		_, err := s.setBranch(ctx, "", "")
+		err := s.setBranch(ctx, "")
 		s.kept.free()
 		if err := errors.Join(err, s.keep()); err != nil {
 			s.report(Trouble, err.Error())
@@ -158,10 +154,14 @@ func (s *slot) recover(ctx context.Context) error {
 	}
 	a.held = false // nobody goes on with it now, nor tells the board what it left
 	job := fmt.Sprintf("%s, attempt %d", s.kept.Task, s.kept.Attempt)
-	commit, merge, err := s.close(ctx, tree, a, unsafe)
+	commit, err := s.close(ctx, tree, a, unsafe)
+	merge := ""
+	if a.accepted {
+		merge = mergeCommand(ctx, s.r.o.Repo, a.Attempt)
+	}
 	switch {
-	case a.accepted && merge != "":
-		s.report(Trouble, fmt.Sprintf("an earlier run ended before it saw to the end of %s, which is done: git merge %s", job, visible.ShellWord(merge)))
+	case merge != "":
+		s.report(Trouble, fmt.Sprintf("an earlier run ended before it saw to the end of %s, which is done: %s", job, merge))
 	case commit != "":
 		s.report(Trouble, fmt.Sprintf("the state that an earlier run left of %s, was stored as commit %s", job, git.Short(commit)))
 	}

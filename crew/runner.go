@@ -185,7 +185,8 @@ type Result struct {
 	Task  board.ID
 	Title string
 	Kind  EventKind
-	// Merge names the work of a task that is done; empty if there is nothing to merge.
+	// Merge is the command that merges the work of a task that is done; empty if there is nothing to
+	// merge.
 	Merge string
 	// Rested is set if the task was given back because the agent's account has reached its limit.
 	Rested bool
@@ -228,24 +229,12 @@ func (r *Runner) Results(ctx context.Context) []Result {
 		case err != nil:
 		case now.accepted:
 			res.Kind = Done
-			res.Merge = r.merge(ctx, now.Attempt)
+			res.Merge = mergeCommand(ctx, r.o.Repo, now.Attempt)
 		case now.task != board.InReview || now.later:
 			res.Kind = Lost
 		}
 	}
 	return results
-}
-
-// merge names what was accepted in an attempt, empty if there is nothing to merge.
-func (r *Runner) merge(ctx context.Context, a board.Attempt) string {
-	commit, err := r.accepted(ctx, a)
-	if err != nil || commit == "" {
-		return ""
-	}
-	if nothing, err := r.nothing(ctx, commit); err == nil && nothing {
-		return ""
-	}
-	return r.o.Repo.NameOf(commit, a.Where.Branch)
 }
 
 // resultsTime bounds how long Results asks the board.

@@ -47,7 +47,7 @@ func (s *slot) states(ctx context.Context, h *board.Handout) (list []state, err 
 			}
 		}
 		stored := repo.Ref(refOf(id, n))
-		if own, failed := s.r.ofAttempt(ctx, stored, attempt); failed != nil || !own { // of another board that this clone had
+		if own, failed := ofAttempt(ctx, repo, stored, attempt); failed != nil || !own { // of another board that this clone had
 			stored = ""
 		}
 		name := fmt.Sprintf("attempt %d", n)
@@ -314,7 +314,7 @@ func (s *slot) makeWay(ctx context.Context, h board.Handle) error {
 	if old == "" {
 		return nil
 	}
-	if own, err := s.r.ofAttempt(ctx, old, board.Attempt{Handle: h}); err != nil || own {
+	if own, err := ofAttempt(ctx, repo, old, board.Attempt{Handle: h}); err != nil || own {
 		return err
 	}
 	if err := repo.SetRef(ctx, ref+beforeSuffix(), old, ""); err != nil {

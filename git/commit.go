@@ -71,6 +71,15 @@ func (r *Repo) Contains(ctx context.Context, tip, commit string) (bool, error) {
 	return err == nil, err
 }
 
+// Related reports whether two commits have a common ancestor.
+func (r *Repo) Related(ctx context.Context, a, b string) (bool, error) {
+	_, err := r.git(ctx, "merge-base", a, b)
+	if e, ok := errors.AsType[*Error](err); ok && e.Exit == 1 {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // Contained reports whether a commit is reachable from what is checked out.
 func (r *Repo) Contained(ctx context.Context, commit string) (bool, error) {
 	head, err := r.Head()

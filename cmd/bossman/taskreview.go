@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/bossman-dev/bossman/board"
-	"github.com/bossman-dev/bossman/check"
+	"github.com/bossman-dev/bossman/crew"
 	"github.com/bossman-dev/bossman/internal/boardtext"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
@@ -107,7 +107,7 @@ func (a *app) review(ctx context.Context, o *openBoard, id board.ID, d board.Dec
 	}
 	if d, err := o.Get(ctx, id, 0); err == nil {
 		if dir, err := o.settings.WorkDir(); err == nil {
-			text += check.MergeText(ctx, dir, d)
+			text += crew.MergeText(ctx, dir, d)
 		}
 	}
 	return a.printOutcome(out, text)

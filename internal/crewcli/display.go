@@ -248,7 +248,7 @@ func (d *display) end(results []crew.Result) {
 	d.out.Infof("%s", d.totals())
 	for _, r := range results {
 		if r.Merge != "" {
-			d.out.Infof("  %v  git merge %s", r.Task, console.ShellWords(r.Merge))
+			d.out.Infof("  %v  %s", r.Task, r.Merge)
 		}
 	}
 }
