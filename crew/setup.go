@@ -58,8 +58,27 @@ func (j *job) setUp(ctx context.Context, tree *git.Repo, left string) error {
 	return nil
 }
 
-// maxSetupPaths bounds how many files are named that a setup changed.
+// maxSetupPaths bounds how many files are named that a setup changed, or that were not copied.
 const maxSetupPaths = 10
+
+// include copies the files to the slot's worktree that git ignores and that agents need, from the
+// main worktree, or from the one that the runner is in, if the repository is bare.
+func (j *job) include(ctx context.Context, tree *git.Repo) {
+	from := j.r.o.Repo
+	if main, ok := git.Main(from.Common); ok && !main.Bare {
+		from = main
+	}
+	left, err := tree.Include(ctx, from)
+	if err != nil && ctx.Err() == nil {
+		j.tell(Trouble, fmt.Sprintf("the files that %s names were not copied: %v", git.IncludeFile, err))
+	}
+	if n := len(left); n > maxSetupPaths {
+		left = append(left[:maxSetupPaths], fmt.Sprintf("and %d more", n-maxSetupPaths))
+	}
+	if len(left) > 0 {
+		j.tell(Trouble, fmt.Sprintf("%s: left out %s", git.IncludeFile, strings.Join(left, "; ")))
+	}
+}
 
 // setupPrint identifies a setup and what it depends on in a commit.
 func (r *Runner) setupPrint(ctx context.Context, commit string, command, when []string) (string, error) {

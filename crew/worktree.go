@@ -205,6 +205,7 @@ func (j *job) prepare(ctx context.Context) (tree *git.Repo, begins string, err e
 	if err != nil {
 		return nil, "", err
 	}
+	j.include(ctx, tree)
 	if err := j.setUp(ctx, tree, left.Commit); err != nil {
 		return nil, "", err
 	}
