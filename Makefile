@@ -112,7 +112,7 @@ e2e-agents: ## the same with real coding agents (large downloads)
 	@if [ -f e2e/go.mod ]; then cd e2e && BOSSMAN_E2E_AGENTS=1 $(GO) test -count=1 $(TESTFLAGS) ./agents; else echo "e2e: not here yet"; fi
 
 .PHONY: crew
-crew: ## a small crew of Claude Code, Codex and a program (a minute; large downloads)
+crew: ## a small crew of Claude Code, Codex and a program (a minute; large downloads, and recordings of the agents where they cannot be installed)
 	cd e2e && BOSSMAN_E2E_AGENTS=1 $(GO) test -count=1 $(TESTFLAGS) -run '^TestCrew$$' ./crew
 
 .PHONY: e2e-crew

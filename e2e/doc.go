@@ -21,6 +21,8 @@
 //
 //	clients      the Inspector, both TypeScript SDKs, mcp-remote; go test ./clients
 //	agents       coding agents; BOSSMAN_E2E_AGENTS=1 go test ./agents
+//	crew         bossman work with Claude Code, Codex and a program; recordings of the first two where
+//	             they are not installed, which BOSSMAN_CREW_RECORD=DIR makes
 //	conformance  the official suite, over HTTP, against one process
 //	board        bossman processes, as agents and people use them; needs no npm
 //	load         very many clients over HTTP, and hostile ones; needs none either

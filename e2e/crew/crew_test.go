@@ -3,7 +3,8 @@
 // people. In the end all tasks are done, and the board says what happened.
 //
 // The agents are large: without BOSSMAN_E2E_AGENTS=1 the test installs none. If they are not there, or
-// cannot be installed, it runs with programs only, and says so. With BOSSMAN_CREW=1 there are more tasks and more faults.
+// cannot be installed, players stand in for them, with recordings of what the agents said (testdata),
+// and the test says so. With BOSSMAN_CREW=1 there are more tasks and more faults, and the agents have to be there.
 package crew
 
 import (
@@ -13,6 +14,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -41,7 +43,13 @@ const (
 
 func TestMain(m *testing.M) {
 	if url := os.Getenv(programVariable); url != "" {
-		if err := program(url, os.Getenv(lingeringVariable)); err != nil {
+		var err error
+		if agent := os.Getenv(playerVariable); agent != "" {
+			err = play(agent, url)
+		} else {
+			err = program(url, os.Getenv(lingeringVariable))
+		}
+		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -51,30 +59,28 @@ func TestMain(m *testing.M) {
 }
 
 // A form is how many tasks there are, and with which faults. So that each fault meets a job, the
-// tasks are more than the faults by all slots but one.
+// tasks are more than the faults by all slots but one. If it is played, players stand in for the agents.
 type form struct {
 	agents string
 	tasks  int
 	faults map[kind][]fault
+	played bool
 }
 
 const slots = 6
 
 var (
-	small = form{"claude,codex,command", 12, map[kind][]fault{
+	small = form{agents: "claude,codex,command", tasks: 12, faults: map[kind][]fault{
 		oauth:   {limited, asks},
 		key:     {lingers, unreported},
 		codex:   {silent, refused},
 		command: {straysKilled},
 	}}
-	full = form{"claude,codex,command", 40, map[kind][]fault{
+	full = form{agents: "claude,codex,command", tasks: 40, faults: map[kind][]fault{
 		oauth:   {agentKilled, limited, allowed, unreported, silent, asks},
 		key:     {straysKilled, unreported, limited, allowedForTask, lingers, waits},
 		codex:   {launcherKilled, limited, refused, silent, unreported, lingers, parks, agentKilled},
 		command: {straysKilled, unreported, unreported},
-	}}
-	programsOnly = form{"command", 12, map[kind][]fault{
-		command: {agentKilled, straysKilled, unreported, silent, lingers, asks},
 	}}
 )
 
@@ -86,30 +92,36 @@ func TestCrew(t *testing.T) {
 	if os.Getenv("BOSSMAN_CREW") != "" {
 		f = full
 	}
+	if os.Getenv(recordVariable) != "" {
+		f = recorded
+	}
 	o := newOffice(t, harness.Home(t), available(t, f))
 	began := time.Now()
 	o.work(t)
 	t.Logf("%d tasks, %d attempts, %.0f s", o.tasks, len(o.plan.jobs), time.Since(began).Seconds())
 	o.prove(t)
+	if dir := os.Getenv(recordVariable); dir != "" && !t.Failed() {
+		o.keepRecordings(t, dir)
+	}
 }
 
-// available is a form if its agents are installed, and one with programs otherwise.
+// available is a form that is played if its agents are not installed.
 func available(t *testing.T, f form) form {
 	t.Helper()
-	agents, clients := harness.Dir("agents"), harness.Dir("clients")
-	if os.Getenv("BOSSMAN_E2E_AGENTS") != "" {
-		for _, dir := range []string{clients, agents} {
-			if _, err := harness.Install(t.Context(), dir); err != nil {
-				if os.Getenv("BOSSMAN_CREW") != "" {
-					t.Fatal(err)
-				}
-				t.Logf("Claude Code and Codex cannot be installed: only programs work. %v", err)
-				return programsOnly
-			}
+	for _, dir := range []string{harness.Dir("clients"), harness.Dir("agents")} {
+		err := errors.New("set BOSSMAN_E2E_AGENTS=1 to install them")
+		if os.Getenv("BOSSMAN_E2E_AGENTS") != "" {
+			_, err = harness.Install(t.Context(), dir)
 		}
-	} else if !harness.Installed(agents) || !harness.Installed(clients) {
-		t.Log("Claude Code and Codex are not installed: only programs work. Set BOSSMAN_E2E_AGENTS=1 to install them.")
-		return programsOnly
+		if err == nil || harness.Installed(dir) {
+			continue
+		}
+		if os.Getenv("BOSSMAN_CREW")+os.Getenv(recordVariable) != "" {
+			t.Fatal(err)
+		}
+		t.Logf("Claude Code and Codex are not installed: recordings of them are played. %v", err)
+		f.played = true
+		break
 	}
 	return f
 }
@@ -134,7 +146,7 @@ type office struct {
 func newOffice(t *testing.T, home string, f form) *office {
 	t.Helper()
 	dir := harness.RepositoryIn(t, home, "web")
-	o := &office{form: f, dir: dir, home: filepath.Dir(dir), plan: newPlan(f.faults), killed: make(chan *job, f.tasks), fetches: map[string]int{}}
+	o := &office{form: f, dir: dir, home: filepath.Dir(dir), plan: newPlan(maps.Clone(f.faults)), killed: make(chan *job, f.tasks), fetches: map[string]int{}}
 	o.decide = func(j *job, n int, q model.Request) step { return j.decideLocked(n, q, o) }
 	o.bossman = filepath.Join(o.home, "bin", "bossman")
 	o.lingering, o.stray = filepath.Join(o.home, "lingering"), filepath.Join(o.home, "stray")
@@ -143,6 +155,7 @@ func newOffice(t *testing.T, home string, f form) *office {
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /program", o.programs)
+	mux.HandleFunc("GET /recording", o.recordings)
 	mux.HandleFunc("GET /fetched/{task}", func(w http.ResponseWriter, r *http.Request) {
 		o.mu.Lock()
 		defer o.mu.Unlock()
@@ -160,11 +173,28 @@ func newOffice(t *testing.T, home string, f form) *office {
 	})
 	o.url = server.URL
 	for _, agent := range []string{"claude", "codex"} {
-		write(t, filepath.Join(o.home, "bin", agent), launcher(filepath.Join(harness.Dir("agents"), "node_modules", ".bin", agent), o.lingering), 0o700)
+		write(t, filepath.Join(o.home, "bin", agent), launcher(o.start(t, agent), o.lingering), 0o700)
 	}
 	write(t, filepath.Join(o.home, ".codex", "config.toml"), fmt.Sprintf("model = \"gpt-5\"\nmodel_provider = \"scripted\"\n\n[model_providers.scripted]\nname = \"Scripted\"\nbase_url = %q\n"+
 		"wire_api = \"responses\"\nenv_http_headers = { %q = \"BOSSMAN_CLAIM\" }\n", o.url+"/v1", claimHeader), 0o600)
 	return o
+}
+
+// start is the command that starts an agent, its player, or its recording.
+func (o *office) start(t *testing.T, agent string) string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(harness.Dir("agents"), "node_modules", ".bin", agent)
+	switch {
+	case o.played:
+		return playerVariable + "=" + agent + " " + self
+	case os.Getenv(recordVariable) != "":
+		return o.record(t, path)
+	}
+	return path
 }
 
 // unexpected notes a request that no job makes.
@@ -186,6 +216,7 @@ func (o *office) next(w http.ResponseWriter, q model.Request) (move model.Move, 
 	s.pause(q.HTTP.Context())
 	switch {
 	case s.limit:
+		o.mark(j, "limit")
 		limit(w, j.kind)
 		return move, false
 	case s.wait:
@@ -193,6 +224,7 @@ func (o *office) next(w http.ResponseWriter, q model.Request) (move model.Move, 
 		http.Error(w, rateLimited, http.StatusTooManyRequests)
 		return move, false
 	case s.hold:
+		o.mark(j, "hold")
 		if s.kill {
 			o.killed <- j
 		}
@@ -202,6 +234,7 @@ func (o *office) next(w http.ResponseWriter, q model.Request) (move model.Move, 
 	j.mu.Lock()
 	j.charged++
 	j.mu.Unlock()
+	o.mark(j, s.tool)
 	name, offered := q.Find(s.tool)
 	if s.tool == "" || !offered {
 		return model.Move{Text: "That is all."}, true
@@ -215,9 +248,10 @@ func (o *office) next(w http.ResponseWriter, q model.Request) (move model.Move, 
 
 // kindOf is the kind of agent that a request comes from.
 func kindOf(r *http.Request) kind {
+	if k := r.Header.Get(kindHeader); k != "" {
+		return kind(k)
+	}
 	switch {
-	case r.URL.Path == "/program":
-		return command
 	case r.URL.Path == "/v1/responses":
 		return codex
 	case r.Header.Get("X-Api-Key") != "":
