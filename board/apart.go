@@ -90,7 +90,7 @@ func branchFor(h *Handout, others []Claim) string {
 		if a.Where.Named {
 			branch = a.Where.Branch
 		}
-		if a.Worker.Principal == h.Claim.Worker.Principal && plainBranch(branch) && !taken(branch) {
+		if a.Own(h.Claim.Worker.Principal) && plainBranch(branch) && !taken(branch) {
 			return branch
 		}
 	}

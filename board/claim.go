@@ -163,6 +163,18 @@ type Attempt struct {
 	ReportAnswer string
 }
 
+// Own reports whether the claim was granted to the key of a principal, or, on a board without keys, on
+// the same machine. What another key says about its place is its word alone: it decides neither what
+// is looked at, nor where anybody goes on.
+func (c Claim) Own(principal string) bool { return own(c.Owner, c.Worker, principal) }
+
+// Own reports the same of the claim of an attempt.
+func (a Attempt) Own(principal string) bool { return own(a.Owner, a.Worker, principal) }
+
+func own(owner string, w WorkerID, principal string) bool {
+	return owner != AnotherOwner && w.Principal == principal
+}
+
 // AnotherOwner is what a server says in place of the owner of what is another key's.
 const AnotherOwner = "another"
 

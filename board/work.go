@@ -23,7 +23,7 @@ type Work struct {
 	Strays []Where
 	// Before are the places of earlier attempts at which work was seen, the newest first.
 	Before []Where
-	// Attempts are its newest attempts, the newest first, but for those with other keys.
+	// Attempts are its newest attempts, the newest first, but for those with other keys than the principal's.
 	Attempts []Attempt
 	// Ordered is the branch that the worker was told to work on, elsewhere than where it took the
 	// task; empty if it was told none.
@@ -37,8 +37,8 @@ type Work struct {
 // maxBranches bounds Work.Branches, Work.Before and Work.Attempts.
 const maxBranches = 5
 
-// WorkOf returns the work of a task's newest attempt.
-func WorkOf(d Dossier) Work {
+// WorkOf returns the work of a task's newest attempt, for a principal.
+func WorkOf(d Dossier, principal string) Work {
 	w := Work{Task: d.Task.ID}
 	if tree, waived := d.CheckWaived(); waived {
 		w.Waived = tree
@@ -50,7 +50,7 @@ func WorkOf(d Dossier) Work {
 	}
 	for n, a := range slices.Backward(d.Attempts) {
 		at := a.Where
-		if len(w.Attempts) < maxBranches && a.Owner != AnotherOwner {
+		if len(w.Attempts) < maxBranches && a.Own(principal) {
 			w.Attempts = append(w.Attempts, a)
 		}
 		if n < len(d.Attempts)-1 && at.Worked && at.Head != "" && len(w.Before) < maxBranches {

@@ -13,11 +13,11 @@ import (
 
 // MergeText is a sentence with the command that merges the work with which a task is done. It is
 // empty if that is not in the clone of a directory, or is in what is checked out there already. A
-// worker with another key at a server is not believed: it could name any commit.
-func MergeText(ctx context.Context, dir string, d board.Dossier) string {
+// worker with another key than the principal's is not believed: it could name any commit.
+func MergeText(ctx context.Context, dir, principal string, d board.Dossier) string {
 	at, ok := d.Accepted()
 	repo, err := git.Find(dir)
-	if err != nil || !ok || at.Owner == board.AnotherOwner {
+	if err != nil || !ok || !at.Own(principal) {
 		return ""
 	}
 	command := mergeCommand(ctx, repo, at)

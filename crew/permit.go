@@ -112,23 +112,23 @@ func (j *job) answered(ctx context.Context, text string) (answer string, ok bool
 	if err != nil {
 		return "", false
 	}
-	return answerTo(text, d, j.h.Claim.Handle, j.r.o.Repo.CloneID())
+	return answerTo(text, d, j.h.Claim, j.r.o.Repo.CloneID())
 }
 
 // answerTo returns what people answered to a question about a permission in an attempt, or in earlier
 // ones in the same clone and with the same key. Those of others are about other machines, and may be
 // questions that an agent wrote.
-func answerTo(text string, d board.Dossier, claim board.Handle, clone string) (answer string, ok bool) {
+func answerTo(text string, d board.Dossier, claim board.Claim, clone string) (answer string, ok bool) {
 	ours := func(h board.Handle) bool {
 		return slices.ContainsFunc(d.Attempts, func(a board.Attempt) bool {
-			return a.Handle == h && a.Owner != board.AnotherOwner && a.Where.Clone == clone
+			return a.Handle == h && a.Own(claim.Worker.Principal) && a.Where.Clone == clone
 		})
 	}
 	for _, q := range d.Questions {
 		if q.State != board.QuestionAnswered || q.Text != text || !q.HumanOnly || q.AnsweredAs != board.ByPerson {
 			continue
 		}
-		if q.Claim == claim && q.Answer == yesForTask || q.Claim != claim && ours(q.Claim) {
+		if q.Claim == claim.Handle && q.Answer == yesForTask || q.Claim != claim.Handle && ours(q.Claim) {
 			answer, ok = q.Answer, true
 		}
 	}

@@ -83,16 +83,21 @@ func TestAnswerTo(t *testing.T) {
 		{"this attempt's, for the task", now, "p-2", "here", true, yesForTask, true},
 		{"this attempt's, once", now, "p-2", "here", true, yes, false},
 		{"another key's", before, board.AnotherOwner, "here", true, yesForTask, false},
+		{"another key's, by its name", before, "key:eve/p-1", "here", true, yesForTask, false},
 		{"another clone's", before, "p-1", "there", true, yesForTask, false},
 		{"not for people alone", before, "p-1", "here", false, yesForTask, false},
 	} {
+		key, _, _ := strings.Cut(c.owner, "/")
+		if key == c.owner {
+			key = "local"
+		}
 		d := board.Dossier{
-			Attempts: []board.Attempt{{Handle: c.claim, Owner: c.owner, Where: board.Where{Clone: c.clone}}},
+			Attempts: []board.Attempt{{Handle: c.claim, Worker: board.WorkerID{Principal: key}, Owner: c.owner, Where: board.Where{Clone: c.clone}}},
 			Questions: []board.Question{{
 				Claim: c.claim, Text: "May it?", HumanOnly: c.people, State: board.QuestionAnswered, Answer: c.answer, AnsweredAs: board.ByPerson,
 			}},
 		}
-		if answer, ok := answerTo("May it?", d, now, "here"); ok != c.want || ok && answer != c.answer {
+		if answer, ok := answerTo("May it?", d, board.Claim{Handle: now, Worker: board.WorkerID{Principal: "local"}}, "here"); ok != c.want || ok && answer != c.answer {
 			t.Errorf("%s: %q, %t; want %t", c.name, answer, ok, c.want)
 		}
 	}

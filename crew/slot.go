@@ -208,7 +208,7 @@ func (s *slot) remember() {
 func (s *slot) busy(ctx context.Context) (string, error) {
 	claims, err := s.r.o.Board.Claims(ctx, board.ClaimFilter{Project: s.r.o.Project})
 	for _, c := range claims {
-		if c.Owner != s.seat.Actor.Owner && c.Owner != board.AnotherOwner && c.Where.Clone == s.r.o.Repo.CloneID() && (c.Where.Dir == s.dir || s.kept.Task != "" && c.Task.String() == s.kept.Task) {
+		if c.Owner != s.seat.Actor.Owner && c.Own(s.seat.Actor.Principal) && c.Where.Clone == s.r.o.Repo.CloneID() && (c.Where.Dir == s.dir || s.kept.Task != "" && c.Task.String() == s.kept.Task) {
 			return c.Task.String(), nil
 		}
 	}

@@ -55,7 +55,7 @@ func (s *slot) states(ctx context.Context, h *board.Handout) (list []state, err 
 			name = "this attempt"
 		}
 		at := attempt.Where
-		here := at.Clone == repo.CloneID() && attempt.Owner != board.AnotherOwner
+		here := at.Clone == repo.CloneID() && attempt.Own(h.Claim.Worker.Principal)
 		if here && at.Branch != "" {
 			tip := repo.Branch(at.Branch)
 			if behind, failed := s.behind(ctx, tip, stored); failed == nil && !behind {

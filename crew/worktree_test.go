@@ -29,7 +29,7 @@ git checkout -q -b private && echo x > x && git add x && git commit -qm x && git
 	}
 	s := &slot{r: &Runner{o: Options{Repo: repo}}}
 	task := board.ID{Project: "web", No: 1}
-	for owner, want := range map[string]int{"p-1": 1, board.AnotherOwner: 0} {
+	for by, want := range map[[2]string]int{{"local", "p-1"}: 1, {"local", board.AnotherOwner}: 0, {"key:eve", "key:eve/p-1"}: 0} {
 		for _, at := range []board.Where{
 			{Clone: repo.MakeCloneID(), Branch: "private"},
 			{Clone: repo.MakeCloneID(), Head: git.Short(private), Worked: true},
@@ -37,9 +37,10 @@ git checkout -q -b private && echo x > x && git add x && git commit -qm x && git
 			h := &board.Handout{}
 			h.Task.ID = task
 			h.Claim.Handle = board.Handle{Task: task, Attempt: 2, Nonce: "bbbbb"}
-			h.Attempts = []board.Attempt{{Handle: board.Handle{Task: task, Attempt: 1, Nonce: "aaaaa"}, Owner: owner, Where: at}}
+			h.Claim.Worker.Principal = "local"
+			h.Attempts = []board.Attempt{{Handle: board.Handle{Task: task, Attempt: 1, Nonce: "aaaaa"}, Worker: board.WorkerID{Principal: by[0]}, Owner: by[1], Where: at}}
 			if list, err := s.states(t.Context(), h); err != nil || len(list) != want {
-				t.Errorf("owner %q, %+v: states = %v, %v; want %d", owner, at, list, err, want)
+				t.Errorf("%q, %+v: states = %v, %v; want %d", by, at, list, err, want)
 			}
 		}
 	}

@@ -226,7 +226,7 @@ func (t *Tools) directDone(ctx context.Context, r *mcp.Request) (mcp.Result, err
 	if err != nil {
 		return nil, rpcError(what, k.refuse(action{what: "Not recorded.", claim: h}, err))
 	}
-	t.accepted(ctx, out, report)
+	t.accepted(ctx, k.Principal, out, report)
 	return struct {
 		Success bool `json:"success"`
 	}{true}, nil

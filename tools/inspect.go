@@ -15,7 +15,7 @@ import (
 
 // work returns the work of a task's newest attempt, for the Inspector.
 func (t *Tools) work(ctx context.Context, principal string, d board.Dossier) (w board.Work, err error) {
-	w = board.WorkOf(d)
+	w = board.WorkOf(d, principal)
 	w.Others, err = t.b.Claims(ctx, board.ClaimFilter{Principal: principal})
 	return w, err
 }
@@ -39,7 +39,7 @@ func (t *Tools) judging(ctx context.Context, h *board.Handout) (lines []string) 
 	case why != "":
 		lines = append(lines, cut(visible.Line(why), 500))
 	}
-	if paths := t.o.Inspector.Unresolved(ctx, board.WorkOf(h.Dossier)); len(paths) > 0 {
+	if paths := t.o.Inspector.Unresolved(ctx, board.WorkOf(h.Dossier, h.Claim.Worker.Principal)); len(paths) > 0 {
 		lines = append(lines, fmt.Sprintf("An earlier attempt left conflict markers in %s: resolve these conflicts before you report.", inlineList(paths, 1000)))
 	}
 	at := ""
@@ -131,8 +131,8 @@ func (t *Tools) judge(ctx context.Context, k *caller, e action, r *board.Report,
 		return seen, err
 	}
 	if !mayBeAccepted(d, h) {
-		t.o.Inspector.Resolve(ctx, board.WorkOf(d), r.Evidence) // so that the board recognizes a repeated report
-		return seen, nil                                        // the board says why
+		t.o.Inspector.Resolve(ctx, board.WorkOf(d, k.Principal), r.Evidence) // so that the board recognizes a repeated report
+		return seen, nil                                                     // the board says why
 	}
 	p, err := t.b.Project(ctx, h.Task.Project)
 	if err != nil {
@@ -216,7 +216,7 @@ func (t *Tools) judge(ctx context.Context, k *caller, e action, r *board.Report,
 		r.Check = board.CheckWasWaived
 		return seen, nil
 	}
-	w.Strays = t.straysOf(ctx, d, h.Attempt)
+	w.Strays = t.straysOf(ctx, d, h.Attempt, k.Principal)
 	perhaps, err := t.elsewhere(ctx, k, d, w, r, says)
 	if err != nil {
 		return seen, elsewhere(err)
@@ -332,7 +332,7 @@ func (t *Tools) nothingToSee(r *board.Report) bool {
 }
 
 // accepted tells the Inspector that a report was accepted.
-func (t *Tools) accepted(ctx context.Context, o board.Outcome, r board.Report) {
+func (t *Tools) accepted(ctx context.Context, principal string, o board.Outcome, r board.Report) {
 	if t.o.Inspector == nil || o.Again {
 		return
 	}
@@ -342,7 +342,7 @@ func (t *Tools) accepted(ctx context.Context, o board.Outcome, r board.Report) {
 		t.o.Logger.Warn("the accepted work could not be noted", "task", o.Task, "err", err)
 		return
 	}
-	w := board.WorkOf(d)
+	w := board.WorkOf(d, principal)
 	w.Worker, w.Place = o.Worker, r.Where
 	t.o.Inspector.End(ctx, w, r.Observed)
 }

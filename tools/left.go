@@ -72,7 +72,7 @@ func (t *Tools) leftBy(ctx context.Context, k *caller, h *board.Handout) (l left
 		if a.Attempt >= h.Claim.Attempt || a.Where.IsZero() {
 			continue
 		}
-		if a.Owner == board.AnotherOwner {
+		if !a.Own(h.Claim.Worker.Principal) {
 			if len(l.said) < maxLeft {
 				l.said = append(l.said, leftPlace{attempt: a.Attempt, Sight: described(a.Where), theirs: true})
 			}
@@ -163,7 +163,7 @@ func (l *left) see(ctx context.Context, t *Tools, h *board.Handout) {
 	w := where(h)
 	l.ordered, l.looked = t.look(ctx, board.Where{Host: w.Host, Clone: w.Clone, Dir: w.Dir, Branch: w.Branch, Head: w.Head, Ordered: w.Ordered})
 	l.before = slices.ContainsFunc(h.Attempts, func(a board.Attempt) bool {
-		return a.Attempt < h.Claim.Attempt && a.Owner != board.AnotherOwner && (a.Where.Ordered == w.Ordered || a.Where.Branch == w.Ordered)
+		return a.Attempt < h.Claim.Attempt && a.Own(h.Claim.Worker.Principal) && (a.Where.Ordered == w.Ordered || a.Where.Branch == w.Ordered)
 	})
 }
 

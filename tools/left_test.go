@@ -3,9 +3,12 @@ package tools_test
 import (
 	"context"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/bossman-dev/bossman/access"
+	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/mcp"
 	"github.com/bossman-dev/bossman/mcp/mcptest"
@@ -123,5 +126,49 @@ func TestLeft_another(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestLeft_served: what another key has said about its place is only quoted to an agent that is
+// connected to the server itself, and an agent with the same key goes on there.
+func TestLeft_served(t *testing.T) {
+	for next, want := range map[string][2]string{
+		"key:bob": {`its worker, who has another key, says: branch "old-experiment"`, "Go on with"},
+		"key:eve": {`Go on with branch "old-experiment". Name branch "old-experiment" in every note`, "another key"},
+	} {
+		store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "board.db"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer store.Close()
+		b := board.New(store, nil)
+		if err := b.SetProject(t.Context(), board.Project{Slug: "web"}); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := b.Create(t.Context(), board.Actor{Principal: "ada"}, board.NewTask{Project: "web", Title: "One"}, ""); err != nil {
+			t.Fatal(err)
+		}
+		as := func(key, tool string, args map[string]any) string {
+			s := mcp.NewServer(mcp.Implementation{Name: "bossman", Version: "test"}, nil)
+			register(s, b, setup{Who: func(context.Context, mcp.Principal) (*access.Caller, error) {
+				c := access.Local(auth.Worker, "web")
+				c.Principal, c.Owner, c.OneWorker = key, key, true
+				return c, nil
+			}})
+			res, err := mcptest.Connect(t, s, mcp.Newest, nil).Call(t.Context(), tool, args, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return res.Text()
+		}
+		claim := regexp.MustCompile(`Claim (\S+),`).FindStringSubmatch(as("key:eve", "get_next_task", nil))
+		if claim == nil {
+			t.Fatal("no claim")
+		}
+		as("key:eve", "report_progress", map[string]any{"claim": claim[1], "note": "half", "branch": "old-experiment"})
+		as("key:eve", "report_task_failed", map[string]any{"claim": claim[1], "kind": "too_hard", "reason": "no idea"})
+		if text := as(next, "get_next_task", map[string]any{"task": "web-1"}); !strings.Contains(text, want[0]) || strings.Contains(text, want[1]) {
+			t.Errorf("%s: want %q and not %q in\n%s", next, want[0], want[1], text)
+		}
 	}
 }

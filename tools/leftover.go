@@ -30,14 +30,14 @@ func (t *Tools) leftoverHere(ctx context.Context, h *board.Handout) (l leftover)
 	for n := range min(len(h.Attempts), maxLeftover) {
 		d := h.Dossier
 		d.Attempts = h.Attempts[:len(h.Attempts)-n]
-		if last := d.Attempts[len(d.Attempts)-1]; last.Attempt < h.Claim.Attempt && last.Owner != board.AnotherOwner {
-			own = append(own, board.WorkOf(d))
+		if last := d.Attempts[len(d.Attempts)-1]; last.Attempt < h.Claim.Attempt && last.Own(h.Claim.Worker.Principal) {
+			own = append(own, board.WorkOf(d, h.Claim.Worker.Principal))
 		}
 	}
 	if first, _ := t.o.Inspector.Leftover(ctx, own); first >= 0 {
 		return l // the files are of the task itself
 	}
-	others, err := t.leavers(ctx, h.Task.ID)
+	others, err := t.leavers(ctx, h.Task.ID, h.Claim.Worker.Principal)
 	if err != nil {
 		t.o.Logger.Warn("what others left is not known", "task", h.Task.ID, "err", err)
 	}
@@ -47,9 +47,9 @@ func (t *Tools) leftoverHere(ctx context.Context, h *board.Handout) (l leftover)
 	return l
 }
 
-// leavers returns the works of other open tasks of a project that had an attempt, the newest
-// attempt first.
-func (t *Tools) leavers(ctx context.Context, than board.ID) (works []board.Work, err error) {
+// leavers returns the works of other open tasks of a project whose last attempt was a principal's own,
+// the newest attempt first.
+func (t *Tools) leavers(ctx context.Context, than board.ID, principal string) (works []board.Work, err error) {
 	open, err := t.b.List(ctx, board.TaskFilter{Projects: []string{than.Project}, Statuses: []board.Status{board.Pending, board.Waiting}})
 	granted := map[board.ID]time.Time{}
 	for _, o := range open {
@@ -60,11 +60,11 @@ func (t *Tools) leavers(ctx context.Context, than board.ID) (works []board.Work,
 		if d, err = t.b.Get(ctx, o.ID, 1); err != nil || len(d.Attempts) == 0 {
 			break
 		}
-		if d.Attempts[len(d.Attempts)-1].Owner == board.AnotherOwner {
+		if !d.Attempts[len(d.Attempts)-1].Own(principal) {
 			continue // it cannot say what is on this machine
 		}
 		granted[o.ID] = d.Attempts[len(d.Attempts)-1].GrantedAt
-		works = append(works, board.WorkOf(d))
+		works = append(works, board.WorkOf(d, principal))
 	}
 	slices.SortStableFunc(works, func(a, b board.Work) int { return granted[b.Task].Compare(granted[a.Task]) })
 	return works, err

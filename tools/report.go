@@ -88,7 +88,7 @@ func done(ctx context.Context, t *Tools, k *caller, in doneInput) (*answer, erro
 		t.trace(ctx, k.Actor, h, r.Summary, notRecorded(err))
 		return nil, k.refuse(e, err)
 	}
-	t.accepted(ctx, out, r)
+	t.accepted(ctx, k.Principal, out, r)
 	a := t.doneAnswer(ctx, h, out)
 	if r.Where.Uncommitted > 0 && t.o.Inspector != nil {
 		a.tell(capital(notCommitted(r.Where.Uncommitted, r.Where.Branch)) + ".")

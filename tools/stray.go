@@ -26,27 +26,27 @@ func (t *Tools) strays(ctx context.Context, h *board.Handout, l left) []board.Wh
 	for _, p := range l.places {
 		known = append(known, p.Where)
 	}
-	return t.straysBefore(ctx, h.Dossier, h.Claim.Attempt, known)
+	return t.straysBefore(ctx, h.Dossier, h.Claim.Attempt, h.Claim.Worker.Principal, known)
 }
 
 // straysOf finds the strays of the attempts before one that reports.
-func (t *Tools) straysOf(ctx context.Context, d board.Dossier, attempt int) []board.Where {
+func (t *Tools) straysOf(ctx context.Context, d board.Dossier, attempt int, principal string) []board.Where {
 	var known []board.Where
 	for _, a := range d.Attempts {
 		known = append(known, a.Where)
 	}
-	return t.straysBefore(ctx, d, attempt, known)
+	return t.straysBefore(ctx, d, attempt, principal, known)
 }
 
 // straysBefore finds the strays of the attempts before one. known are places that are not.
-func (t *Tools) straysBefore(ctx context.Context, d board.Dossier, attempt int, known []board.Where) []board.Where {
+func (t *Tools) straysBefore(ctx context.Context, d board.Dossier, attempt int, principal string, known []board.Where) []board.Where {
 	d.Attempts = slices.DeleteFunc(slices.Clone(d.Attempts), func(a board.Attempt) bool { return a.Attempt >= attempt })
 	if len(d.Attempts) == 0 {
 		return nil
 	}
 	others := t.ofOthers(ctx, d.Task.ID)
 	taken := func(at board.Where) bool { return isPlaceOf(known, at) || others(at) }
-	return t.o.Inspector.Strays(ctx, board.WorkOf(d), d.Attempts[len(d.Attempts)-1].EndedAt, taken)
+	return t.o.Inspector.Strays(ctx, board.WorkOf(d, principal), d.Attempts[len(d.Attempts)-1].EndedAt, taken)
 }
 
 // elsewhere looks where the work of a report may be, if it is not at the place of w. The error is

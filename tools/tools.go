@@ -298,7 +298,7 @@ func (t *Tools) called() {
 func (t *Tools) remember(ctx context.Context, h *board.Handout) {
 	c := h.Claim
 	if t.o.Inspector != nil && !c.IsReview() && !h.Again {
-		if err := t.o.Inspector.Begin(ctx, board.WorkOf(h.Dossier)); err != nil {
+		if err := t.o.Inspector.Begin(ctx, board.WorkOf(h.Dossier, c.Worker.Principal)); err != nil {
 			t.o.Logger.Warn("the state of the repository could not be noted", "task", c.Task, "err", err)
 		}
 	}

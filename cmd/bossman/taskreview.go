@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/crew"
 	"github.com/bossman-dev/bossman/internal/boardtext"
@@ -105,10 +106,9 @@ func (a *app) review(ctx context.Context, o *openBoard, id board.ID, d board.Dec
 	if d.Verdict == board.Reject && out.Status == board.Pending {
 		text = fmt.Sprintf("%v is back on the board (%d of %d attempts failed).", id, out.Failures, out.MaxFailures)
 	}
-	if d, err := o.Get(ctx, id, 0); err == nil {
-		if dir, err := o.settings.WorkDir(); err == nil {
-			text += crew.MergeText(ctx, dir, d)
-		}
+	dir, err := o.settings.WorkDir()
+	if d, failed := o.Get(ctx, id, 0); err == nil && failed == nil {
+		text += crew.MergeText(ctx, dir, o.agent(auth.Viewer).Principal, d)
 	}
 	return a.printOutcome(out, text)
 }

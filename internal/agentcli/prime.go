@@ -141,7 +141,7 @@ func (s *session) held(ctx context.Context, projects []board.Project, conversati
 		}
 		for _, c := range all {
 			switch {
-			case c.Owner == board.AnotherOwner: // who may say to be anywhere
+			case !c.Own(s.Caller.Principal): // who may say to be anywhere
 			case c.Session != "" && c.Session == conversation:
 				h.own = append(h.own, c)
 			case !c.Where.SameClone(here) || c.Where.Dir != here.Dir:

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bossman-dev/bossman/access"
+	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/tools"
 )
@@ -31,12 +32,16 @@ func TestSession_held(t *testing.T) {
 	here := board.Where{Host: "h", Clone: "c", Dir: "/src/web"}
 	projects := []board.Project{{Slug: "web"}}
 	for _, conversation := range []string{"", "s-1", "s-2"} {
-		for owner, own := range map[string]bool{"p-1": true, board.DirPrefix + "1": true, board.AnotherOwner: false} {
+		for owner, own := range map[string]bool{"p-1": true, board.DirPrefix + "1": true, board.AnotherOwner: false, "key:eve/p-1": false} {
+			principal := "local"
+			if strings.HasPrefix(owner, "key:") {
+				principal = "key:eve"
+			}
 			b := &claimed{claim: board.Claim{
 				Handle: board.Handle{Task: board.ID{Project: "web", No: 1}, Attempt: 1, Nonce: "abc"},
-				Worker: board.WorkerID{Name: "ann"}, Owner: owner, Where: here, Session: conversation, LastCall: time.Now(),
+				Worker: board.WorkerID{Principal: principal, Name: "ann"}, Owner: owner, Where: here, Session: conversation, LastCall: time.Now(),
 			}}
-			s := &session{Desk: &Desk{Board: b, Options: tools.Options{Where: func(context.Context) board.Where { return here }}}}
+			s := &session{Desk: &Desk{Board: b, Caller: access.Local(auth.Worker, "web"), Options: tools.Options{Where: func(context.Context) board.Where { return here }}}}
 			primed, err := s.primed(t.Context(), projects, "s-1")
 			if err != nil || strings.Contains(primed, "web-1") != own {
 				t.Errorf("with a claim of owner %q in conversation %q, an agent is told\n%s\n%v", owner, conversation, primed, err)
