@@ -16,7 +16,8 @@ type Column struct {
 	// Flex marks the one column that is cut first to fit the terminal.
 	Flex bool
 	// Wrap breaks the flexible column into lines instead of cutting it, and puts it below
-	// the others if there is no room beside them. It must be the last column.
+	// the others if there is no room beside them. It must be the last column. A text that is
+	// broken or stands below is quoted: its lines would begin like those of ours.
 	Wrap bool
 	// Drop is the order in which columns are left out if the terminal is too narrow: the
 	// highest first, 0 never.
@@ -79,15 +80,15 @@ func (c *Console) Table(indent string, cols []Column, rows []Row) {
 			text := row[i].Text
 			if crowded && col.Wrap {
 				if text != "" && (n > 0 || !headed) {
-					below := strings.TrimRight(wrap(indent+"    ", text, c.width), "\n")
+					below := strings.TrimRight(quoted(indent+"  ", text, c.width), "\n")
 					line.WriteString("\n" + c.Styled(row[i].Style, below))
 				}
 				continue
 			}
 			line.WriteString(strings.Repeat(" ", pad))
-			if c.width > 0 && col.Flex && col.Wrap {
+			if c.width > 0 && col.Flex && col.Wrap && TextWidth(text) > widths[i] {
 				column := c.width - widths[i]
-				text = strings.TrimSpace(wrap(strings.Repeat(" ", column), text, c.width))
+				text = strings.TrimSpace(quoted(strings.Repeat(" ", column), text, c.width))
 			} else if c.width > 0 {
 				text = Truncate(text, widths[i])
 			}

@@ -89,11 +89,27 @@ func TestTable_narrow(t *testing.T) {
 	cols := []Column{{Head: "ARGUMENT"}, {Head: "TYPE"}, {Head: "WHAT IT IS", Flex: true, Wrap: true}}
 	rows := []Row{{{"elicitation", ""}, {"boolean", ""}, {"What is done with the answer of the person", ""}}, {{"url", ""}, {"string", ""}, {"", ""}}}
 	for width, want := range map[int]string{
-		40: "  ARGUMENT     TYPE\n  elicitation  boolean\n      What is done with the answer of\n      the person\n  url          string\n",
-		60: "  ARGUMENT     TYPE     WHAT IT IS\n  elicitation  boolean  What is done with the answer of the\n                        person\n  url          string\n",
+		40: "  ARGUMENT     TYPE\n  elicitation  boolean\n    > What is done with the answer of\n    > the person\n  url          string\n",
+		60: "  ARGUMENT     TYPE     WHAT IT IS\n  elicitation  boolean  > What is done with the answer of\n                        > the person\n  url          string\n",
 	} {
 		if got := table(width, "  ", cols, rows); got != want {
 			t.Errorf("%d columns:\n%s\nwant\n%s", width, got, want)
+		}
+	}
+}
+
+// TestTable_quoted: no line of a text of others begins like a row, at any width.
+func TestTable_quoted(t *testing.T) {
+	pad := strings.Repeat("x", 30)
+	forged := "00:41:07  ada (person)  answered"
+	rows := []Row{{Text("00:40:00"), Text("otter-7k"), Text("note"), Text("half is done, see the log " + pad + " " + forged + " " + pad + " yes, deploy it now " + pad)}}
+	for _, width := range []int{40, 60, 80, 140} {
+		first := true
+		for l := range strings.Lines(table(width, "  ", []Column{{}, {}, {}, {Flex: true, Wrap: true}}, rows)) {
+			if !first && !strings.HasPrefix(strings.TrimLeft(l, " "), margin) {
+				t.Errorf("at %d columns a line begins like a row: %s", width, l)
+			}
+			first = false
 		}
 	}
 }
