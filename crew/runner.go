@@ -243,6 +243,9 @@ const resultsTime = 10 * time.Second
 // Run keeps the slots busy until there is nothing to do, or until drain ends: then the slots
 // finish what they have. When ctx ends, they end it at once, and their tasks are given back.
 func (r *Runner) Run(ctx, drain context.Context) error {
+	if _, err := r.head(); err != nil {
+		return err
+	}
 	unlock, err := r.begin()
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package crew
 import (
 	"context"
 	"os/exec"
+	"strings"
 	"testing"
 
 	"github.com/bossman-dev/bossman/board"
@@ -20,7 +21,8 @@ func (b claimed) Claims(ctx context.Context, _ board.ClaimFilter) ([]board.Claim
 	return []board.Claim{b.claim}, ctx.Err()
 }
 
-// TestRun_endedFirst: a run that is ended while it takes its slots has not failed.
+// TestRun_endedFirst: a run that is ended while it takes its slots has not failed, unlike one in a
+// repository without a commit.
 func TestRun_endedFirst(t *testing.T) {
 	dir := t.TempDir()
 	if out, err := exec.Command("git", "init", "-q", dir).CombinedOutput(); err != nil {
@@ -30,9 +32,16 @@ func TestRun_endedFirst(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	r := New(&Options{Repo: repo, Board: claimed{}, State: t.TempDir(), Agents: []agent.Agent{nobody{}}})
+	if err := r.Run(t.Context(), t.Context()); err == nil || !strings.Contains(err.Error(), "no commit yet") {
+		t.Errorf("Run without a commit = %v, want an error", err)
+	}
+	commit := exec.Command("git", "-C", dir, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "one")
+	if out, err := commit.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	r := New(&Options{Repo: repo, Board: claimed{}, State: t.TempDir(), Agents: []agent.Agent{nobody{}}})
 	if err := r.Run(ctx, ctx); err != nil {
 		t.Errorf("Run = %v, want nil", err)
 	}

@@ -102,6 +102,15 @@ func (s *slot) behind(ctx context.Context, commit, other string) (bool, error) {
 	return s.r.o.Repo.Contains(ctx, other, commit)
 }
 
+// head returns the commit that is checked out in the repository.
+func (r *Runner) head() (string, error) {
+	head, err := r.o.Repo.Head()
+	if err == nil && head.Commit == "" {
+		err = errors.New("the repository has no commit yet: make one first")
+	}
+	return head.Commit, err
+}
+
 // base returns the state that an attempt begins from, and what that is, for the agent. If it is what
 // is checked out in the repository, nothing is said of it.
 func (s *slot) base(ctx context.Context, h *board.Handout) (base state, begins string, err error) {
@@ -110,11 +119,8 @@ func (s *slot) base(ctx context.Context, h *board.Handout) (base state, begins s
 		return base, "", err
 	}
 	if len(list) == 0 {
-		head, err := s.r.o.Repo.Head()
-		if err == nil && head.Commit == "" {
-			err = errors.New("the repository has no commit yet: make one first")
-		}
-		return state{commit: head.Commit}, "", err
+		commit, err := s.r.head()
+		return state{commit: commit}, "", err
 	}
 	begins = fmt.Sprintf("It begins from commit %s, %s: go on with that.", git.Short(list[0].commit), list[0].what)
 	for _, other := range list[1:min(len(list), 4)] {

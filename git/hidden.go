@@ -19,7 +19,7 @@ const maxHidden = 5
 // Hidden says what makes a snapshot differ from the files of the worktree without a trace
 // in the repository's content: files that only .git/info/exclude or an excludes file of this
 // clone or of the user leave out, line endings that are converted, filters that this clone
-// configures, files that a sparse checkout keeps away, submodules that are not checked out, have
+// configures, files that a sparse checkout keeps away, directories without a file, submodules that are not checked out, have
 // changes, were not pushed or are repositories of their own, and repositories that .gitmodules does not name, whether somebody has added them or not.
 // What .gitignore leaves out is the project's own decision, unless the file leaves out itself, and
 // the user's own filters apply to all repositories. Worktrees that lie inside this one are left
@@ -117,6 +117,13 @@ func (r *Repo) hidden(ctx context.Context, depth int) ([]string, error) {
 	if len(absent) > 0 {
 		hidden = append(hidden, "a sparse checkout keeps files of the tree out of the worktree, such as "+quotedList(absent))
 	}
+	bare, err := r.emptyDirs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(bare) > 0 {
+		hidden = append(hidden, "no commit has directories without a file, such as "+quotedList(bare))
+	}
 	inner, err := r.hiddenInside(ctx, depth)
 	if err != nil {
 		return nil, err
@@ -140,6 +147,37 @@ func (r *Repo) absent(ctx context.Context) (paths []string, err error) {
 		}
 	}
 	return paths, err
+}
+
+// maxEmptyLooks bounds at how many directories emptyDirs looks.
+const maxEmptyLooks = 1000
+
+// emptyDirs lists directories of the worktree in which there is no file.
+func (r *Repo) emptyDirs(ctx context.Context) (paths []string, err error) {
+	out, err := r.git(ctx, "ls-files", "--others", "--directory", "--exclude-standard", "-z")
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(r.Root)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	dirs := slices.DeleteFunc(split(out), func(p string) bool { return !strings.HasSuffix(p, "/") })
+	for _, path := range dirs[:min(len(dirs), maxEmptyLooks)] {
+		empty := true
+		_ = fs.WalkDir(root.FS(), strings.TrimSuffix(path, "/"), func(_ string, e fs.DirEntry, err error) error {
+			if err != nil || !e.IsDir() {
+				empty = false
+				return fs.SkipAll
+			}
+			return nil
+		})
+		if empty {
+			paths = append(paths, path)
+		}
+	}
+	return paths, nil
 }
 
 // selfIgnored lists the files .gitignore that leave out themselves, as tools write them into

@@ -89,7 +89,7 @@ func claimPath(dir, elsewhere string) string {
 }
 
 // readClaim reads the file at path. If there is none for this board, it has a new owner
-// and nothing else.
+// and nothing else. Without a label it is read whatever board it is for.
 func readClaim(path, label string) (*claimFile, error) {
 	fresh := &claimFile{path: path, Board: label, Owner: board.DirPrefix + rand.Text()[:12]}
 	text, err := readPlain(path)
@@ -103,7 +103,7 @@ func readClaim(path, label string) (*claimFile, error) {
 	if err := json.Unmarshal(text, kept); err != nil {
 		return nil, fmt.Errorf("%q cannot be read: %w; delete it, and use --claim", path, err)
 	}
-	if kept.Board != label || kept.Owner == "" {
+	if label != "" && kept.Board != label || kept.Owner == "" {
 		return fresh, nil
 	}
 	// A repository may have brought the file, and what is in it is printed.
@@ -200,12 +200,36 @@ func (c *claimFile) others(repo *git.Repo) map[string]*claimFile {
 		places = append(places, main)
 	}
 	for _, other := range places {
+		if at, err := git.Find(other.Root); err != nil || at.Common != repo.Common {
+			continue // as the git directory of a submodule, which lies in another repository
+		}
 		held, err := readClaim(claimPath(other.Root, ""), c.Board)
 		if err == nil && held.Claim != "" && other.Root != repo.Root {
 			list[other.Root] = held
 		}
 	}
 	return list
+}
+
+// maxAround is in how many repositories around one is looked for a claim.
+const maxAround = 5
+
+// around returns a claim that is held in a repository in which another one lies, as a submodule or
+// a clone, and where: the shell of an agent stays where it last worked.
+func around(dir string) (worktree, claim string) {
+	repo, err := git.Find(dir)
+	for range maxAround {
+		if err != nil || repo.Foreign != "" {
+			break
+		}
+		if repo, err = git.Find(filepath.Dir(repo.Root)); err != nil {
+			break
+		}
+		if held, err := readClaim(claimPath(repo.Root, ""), ""); err == nil && held.Claim != "" {
+			return repo.Root, held.Claim
+		}
+	}
+	return "", ""
 }
 
 // lockWait is how long a command waits for another one in the same directory.

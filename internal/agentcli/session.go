@@ -180,8 +180,14 @@ func (s *session) finish(r *reply) error {
 	if code == "lease_lost" && s.claim.Claim != "" && (s.named == "" || s.named == s.claim.Claim) {
 		s.release()
 	}
+	none := r.fact("outcome") == "none"
+	if (none || code == "not_found") && s.Runner == nil && s.claim.Claim == "" {
+		if dir, claim := around(s.Dir); claim != "" {
+			r.text += fmt.Sprintf("\nThis is a repository of its own, with a board of its own. %s is held in %q around it. If that is your task, go on there: cd %s", claim, dir, console.ShellWords(dir))
+		}
+	}
 	switch {
-	case r.fact("outcome") == "none":
+	case none:
 		return &console.Error{Code: console.NothingToDo, Err: errors.New(r.text), Quoted: true}
 	case r.failed:
 		exit, ok := exitCodes[code]
@@ -221,6 +227,10 @@ func (s *session) under() (string, error) {
 	if dir, claim := s.claim.beside(s.Dir); claim != "" {
 		return "", console.Errorf(console.NotFound, "if that is your task, add --claim "+claim+"; for another task: bossman next",
 			"no claim is held in %q; one is held in %q", s.Dir, dir)
+	}
+	if dir, claim := around(s.Dir); claim != "" {
+		return "", console.Errorf(console.NotFound, "if that is your task, repeat the command there: cd "+console.ShellWords(dir)+"; for a task of the repository here: bossman next",
+			"no claim is held in %q, which is a repository of its own; %s is held in %q around it", s.Dir, claim, dir)
 	}
 	return "", console.Errorf(console.NotFound, "bossman next", "no claim is held in %q, and the command names none with --claim", s.Dir)
 }
