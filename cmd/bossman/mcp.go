@@ -186,6 +186,9 @@ func (o *openBoard) agent(role auth.Role) *access.Caller {
 	return c
 }
 
+// principal is who agents of this machine are on this board.
+func (o *openBoard) principal() string { return o.agent(auth.Worker).Principal }
+
 // slugs are the projects that agents of this process may use.
 func (o *openBoard) slugs() []string {
 	if !o.server || o.settings.IsSet("project") {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/crew"
 	"github.com/bossman-dev/bossman/internal/boardtext"
@@ -76,7 +75,7 @@ func (a *app) askVerdict(ctx context.Context, o *openBoard, id board.ID) (v boar
 		return v, err
 	}
 	v.Attempt = d.Task.Attempt
-	boardtext.Show(a.Console, d, nil, 5)
+	boardtext.Show(a.Console, d, o.principal(), nil, 5)
 	a.Linef("")
 	answer, err := a.Prompt(ctx, "accept, reject or skip> ")
 	if err != nil {
@@ -108,7 +107,7 @@ func (a *app) review(ctx context.Context, o *openBoard, id board.ID, d board.Dec
 	}
 	dir, err := o.settings.WorkDir()
 	if d, failed := o.Get(ctx, id, 0); err == nil && failed == nil {
-		text += crew.MergeText(ctx, dir, o.agent(auth.Viewer).Principal, d)
+		text += crew.MergeText(ctx, dir, o.principal(), d)
 	}
 	return a.printOutcome(out, text)
 }

@@ -13,8 +13,8 @@ import (
 type view struct{ *console.Console }
 
 // Show prints a task with all that is known about it, the runs of its attempts, and the newest
-// events of its history.
-func Show(c *console.Console, d board.Dossier, runs []board.Run, events int) {
+// events of its history, for a principal.
+func Show(c *console.Console, d board.Dossier, principal string, runs []board.Run, events int) {
 	v := view{c}
 	t := d.Task
 	v.Field("", console.Cyan.Cell(t.ID.String()+" "), console.Bold.Cell(t.Title))
@@ -109,7 +109,7 @@ func Show(c *console.Console, d board.Dossier, runs []board.Run, events int) {
 			v.Field("  ", console.Dim.Cell("artifact:"), console.Text(file))
 		}
 		if r.Branch != "" {
-			v.Field("  ", console.Dim.Cell("branch:"), console.Text(r.Branch))
+			v.Field("  ", console.Dim.Cell("branch:"), console.Text(word(r.Branch)))
 		}
 		if n := r.Uncommitted; n > 0 {
 			files := "files"
@@ -119,7 +119,7 @@ func Show(c *console.Console, d board.Dossier, runs []board.Run, events int) {
 			v.Field("  ", console.Yellow.Cell("not committed:"), console.Text(fmt.Sprintf("%d %s, which no branch has", n, files)))
 		}
 	}
-	v.attempts(d, runs)
+	v.attempts(d, principal, runs)
 	v.history(d, events)
 }
 
@@ -159,7 +159,7 @@ func (v view) tasksSection(head string, ts []board.Task, results map[board.ID]bo
 }
 
 // attempts prints how each attempt went and where its work is.
-func (v view) attempts(d board.Dossier, runs []board.Run) {
+func (v view) attempts(d board.Dossier, principal string, runs []board.Run) {
 	if len(d.Attempts) == 0 {
 		return
 	}
@@ -186,8 +186,8 @@ func (v view) attempts(d board.Dossier, runs []board.Run) {
 			if r.Claim != at.Handle {
 				continue
 			}
-			v.Field("     ", console.Cell{}, console.Dim.Cell(runText(r)+"; bossman task log "+d.Task.ID.String()+" --attempt "+fmt.Sprint(at.Attempt)))
-			if command := resume(r, at.Where); command != "" && at.Attempt == d.Attempts[len(d.Attempts)-1].Attempt {
+			v.Field("     ", console.Dim.Cell("agent:"), console.Dim.Cell(runText(r)+"; bossman task log "+d.Task.ID.String()+" --attempt "+fmt.Sprint(at.Attempt)))
+			if command := resume(r, at, principal); command != "" && at.Attempt == d.Attempts[len(d.Attempts)-1].Attempt {
 				label := "     " + v.Styled(console.Dim, "go on by hand:")
 				if !v.Fits("     go on by hand: " + command) {
 					v.Linef("%s", label)
@@ -206,7 +206,7 @@ func (v view) attempts(d board.Dossier, runs []board.Run) {
 func whereText(w board.Where) string {
 	var parts []string
 	if w.Branch != "" {
-		text := "branch " + console.OneLine(w.Branch)
+		text := "branch " + word(w.Branch)
 		if w.Head != "" {
 			text += " at " + console.OneLine(w.Head[:min(len(w.Head), 8)])
 		}
@@ -216,10 +216,10 @@ func whereText(w board.Where) string {
 		parts = append(parts, console.Count(w.Uncommitted, "uncommitted file"))
 	}
 	if w.Dir != "" {
-		parts = append(parts, console.OneLine(w.Host)+":"+console.OneLine(w.Dir))
+		parts = append(parts, word(w.Host)+":"+word(w.Dir))
 	}
 	if w.Away() {
-		parts = append(parts, "told to work on branch "+console.OneLine(w.Ordered))
+		parts = append(parts, "told to work on branch "+word(w.Ordered))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -264,7 +264,7 @@ func eventText(e board.Event) string {
 	if e.Kind == board.EventClaimed {
 		parts = append(parts, fmt.Sprintf("attempt %d", e.Detail.Attempt))
 		if where := e.Detail.Where.Branch; where != "" {
-			parts = append(parts, "on "+console.OneLine(where))
+			parts = append(parts, "on "+word(where))
 		}
 	}
 	if e.Kind == board.EventClosed {

@@ -10,9 +10,9 @@ import (
 
 // runText says what an agent used at an attempt: claude (opus), 1.2M tokens in, 31k out, $0.84.
 func runText(r board.Run) string {
-	text := console.OneLine(r.Agent)
+	text := word(r.Agent)
 	if r.Model != "" {
-		text += " (" + console.OneLine(r.Model) + ")"
+		text += " (" + word(r.Model) + ")"
 	}
 	if r.Tokens != (board.Tokens{}) {
 		text += fmt.Sprintf(", %s tokens in, %s out", short(r.Tokens.In), short(r.Tokens.Out))
@@ -22,6 +22,18 @@ func runText(r board.Run) string {
 	}
 	return text
 }
+
+// word is a name that somebody else gave, in quotation marks unless it is a plain word: else it could
+// read like words of ours.
+func word(name string) string {
+	name = console.OneLine(name)
+	if name != "" && strings.Trim(name, plain) == "" {
+		return name
+	}
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(name) + `"`
+}
+
+const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:/@+-"
 
 // Dollars is an amount of millionths of a US dollar.
 func Dollars(micros int64) string {
@@ -46,10 +58,11 @@ func short(n int64) string {
 var resumes = map[string]string{"claude": "claude --resume", "codex": "codex resume"}
 
 // resume is the command with which a person goes on with the session of a run, where it was;
-// empty if there is none. Both may be the word of an agent that somebody else runs.
-func resume(r board.Run, at board.Where) string {
-	command := resumes[r.Agent]
-	if command == "" || !board.ValidSession(r.Session) || at.Dir == "" || strings.HasPrefix(at.Dir, "-") {
+// empty if there is none. Both are the word of the agent: if it has another key than the principal's,
+// it does not decide what people run, and where.
+func resume(r board.Run, a board.Attempt, principal string) string {
+	command, at := resumes[r.Agent], a.Where
+	if command == "" || !a.Own(principal) || !board.ValidSession(r.Session) || at.Dir == "" || strings.HasPrefix(at.Dir, "-") {
 		return ""
 	}
 	return fmt.Sprintf("cd %s && %s %s", console.ShellWords(at.Dir), command, console.ShellWords(r.Session))

@@ -45,7 +45,7 @@ func TestWidth(t *testing.T) {
 			Task: task, Claim: &claim, Blockers: []board.Task{other}, Now: now,
 			Doc:      board.Doc{Result: &board.Result{Summary: text, Check: text, ObservedOn: text, ObservedBy: text, Import: text}},
 			Attempts: []board.Attempt{{Handle: h, Worker: claim.Worker, GrantedAt: now, Where: where}},
-		}, []board.Run{{Claim: h, Agent: "claude", Model: text}}, 0)
+		}, "", []board.Run{{Claim: h, Agent: "claude", Model: text}}, 0)
 		if err := c.Out.Flush(); err != nil {
 			t.Fatal(err)
 		}
