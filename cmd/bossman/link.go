@@ -44,7 +44,7 @@ are. Agents that run now use the other board when they are started again.`,
 			}
 			a.Linef("This clone uses the board in %s.", console.OneLine(l.Board))
 			if _, err := os.Stat(l.Own); err == nil && l.Board != l.Own {
-				a.Linef("Its own board stays in %s. To bring its tasks along: bossman --board %s task export > tasks.jsonl, then bossman task import tasks.jsonl", l.Own, l.Own)
+				a.Linef("Its own board stays in %s. To bring its tasks along: bossman --board %s task export > tasks.jsonl, then bossman task import tasks.jsonl", console.OneLine(l.Own), console.ShellWords(l.Own))
 			}
 			return nil
 		},
