@@ -97,9 +97,13 @@ type configured struct {
 	reach []string
 }
 
-// filters reads the settings of filters and hooks.
+// filters reads the settings of filters and hooks. It is an error if they may be others when git
+// runs next.
 func (r *Repo) filters(ctx context.Context) (configured, error) {
 	f := configured{own: map[string][]string{}, others: map[string]string{}, hooks: map[string]bool{}}
+	if err := r.steady(); err != nil {
+		return f, err
+	}
 	out, err := r.git(ctx, "config", "--show-scope", "--null", "--list")
 	if err != nil {
 		return f, err

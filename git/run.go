@@ -234,9 +234,13 @@ func (r *Repo) plain() error {
 	if _, err := r.extended(); err != nil {
 		return err
 	}
-	files := slices.Concat(r.included(filepath.Join(r.Common, "config"), 0), r.included(filepath.Join(r.Common, "config.worktree"), 0))
-	if r.Dir != r.Common {
-		files = append(files, r.included(filepath.Join(r.Dir, "config.worktree"), 0)...)
+	named, err := r.readings(r.configs()...)
+	if err != nil {
+		return err
+	}
+	var files []string
+	for _, n := range named {
+		files = append(files, n.path)
 	}
 	if !r.Bare {
 		files = append(files, filepath.Join(r.Root, ".gitattributes"), filepath.Join(r.Root, ".gitignore"))

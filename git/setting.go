@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -165,28 +164,6 @@ func (p *configParser) readValue() bool {
 	return !quoted
 }
 
-// maxIncludes bounds how deep configuration files include each other, as git does.
-const maxIncludes = 10
-
-// included returns the files that git reads because a configuration file names them: further
-// configuration files, attributes, and patterns to ignore. It takes every condition of an
-// include for fulfilled.
-func (r *Repo) included(file string, depth int) (files []string) {
-	for key, value := range configFile(file) {
-		switch {
-		case key == "core.attributesfile" || key == "core.excludesfile":
-			files = append(files, resolve(r.Root, home(value)))
-		case strings.HasPrefix(key, "include") && strings.HasSuffix(key, ".path"):
-			path := resolve(filepath.Dir(file), home(value))
-			files = append(files, path)
-			if depth < maxIncludes && len(files) < maxIncludes*maxIncludes {
-				files = append(files, r.included(path, depth+1)...)
-			}
-		}
-	}
-	return files
-}
-
 // extensions are the extensions of a repository's format that this package knows, with the values
 // that they may have; without any, every value is fine. Newer versions of git have further ones,
 // which can make git write elsewhere.
@@ -224,14 +201,4 @@ func (r *Repo) FormatError() error {
 		err = fmt.Errorf("the refs of %q are stored in the format reftable, which Bossman does not write yet: use a clone that was made with git clone --ref-format=files", r.Root)
 	}
 	return err
-}
-
-// home returns a path whose beginning may be a tilde.
-func home(path string) string {
-	if rest, ok := strings.CutPrefix(path, "~/"); ok {
-		if dir, err := os.UserHomeDir(); err == nil {
-			return filepath.Join(dir, rest)
-		}
-	}
-	return path
 }

@@ -16,7 +16,7 @@ type Status struct {
 	// Head is the start of the commit's hash, empty before the first commit.
 	Head string
 	// Uncommitted is how many files differ from the commit, untracked ones included; 0 if
-	// git does not say.
+	// git does not say, or is not asked.
 	Uncommitted int
 }
 
@@ -95,8 +95,11 @@ func (r *Repo) ownPorcelain(ctx context.Context, options []string) (string, erro
 }
 
 // withoutFilters returns an environment in which git runs no filter of any configuration
-// file.
+// file. It is an error if there may be others when git runs next.
 func (r *Repo) withoutFilters(ctx context.Context) (env []string, err error) {
+	if err := r.steady(); err != nil {
+		return nil, err
+	}
 	out, err := r.git(ctx, "config", "--null", "--name-only", "--get-regexp", `^filter\.`)
 	if e, ok := errors.AsType[*Error](err); ok && e.Exit == 1 {
 		return nil, nil // there are none

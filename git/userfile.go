@@ -19,14 +19,23 @@ type userFile struct {
 
 // userFiles returns the files that git reads without any configuration.
 func userFiles() userFile {
+	dir := userDir()
+	if dir == "" {
+		return userFile{}
+	}
+	return userFile{excludes: filepath.Join(dir, "ignore"), attributes: filepath.Join(dir, "attributes")}
+}
+
+// userDir is the directory with the user's own files for git, empty if there is none.
+func userDir() string {
 	dir := os.Getenv("XDG_CONFIG_HOME")
 	if home, err := os.UserHomeDir(); dir == "" && err == nil {
 		dir = filepath.Join(home, ".config")
 	}
 	if dir == "" {
-		return userFile{}
+		return ""
 	}
-	return userFile{excludes: filepath.Join(dir, "git", "ignore"), attributes: filepath.Join(dir, "git", "attributes")}
+	return filepath.Join(dir, "git")
 }
 
 // hiddenByUser says which files the user's own configuration leaves out or rewrites.

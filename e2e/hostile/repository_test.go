@@ -128,24 +128,28 @@ var repositories = []hostile{
 		p.write(filepath.Join(p.dir, "more"), p.filter("clean"))
 		return "[include]\n\tpath = ../more\n"
 	}),
+	configured("include-below-git", byStatus, func(p *place) string {
+		p.write(p.git("more"), p.filter("clean"))
+		return "[include]\n\tpath = more\n"
+	}),
 	configured("include-if-directory", byStatus, func(p *place) string {
-		p.write(filepath.Join(p.dir, "more"), p.filter("clean"))
-		return "[includeIf \"gitdir:**/.git\"]\n\tpath = ../more\n"
+		p.write(p.git("more"), p.filter("clean"))
+		return "[includeIf \"gitdir:**/.git\"]\n\tpath = more\n"
 	}),
 	configured("include-if-branch", byStatus, func(p *place) string {
-		p.write(filepath.Join(p.dir, "more"), p.filter("clean"))
-		return "[includeIf \"onbranch:main\"]\n\tpath = ../more\n"
+		p.write(p.git("more"), p.filter("clean"))
+		return "[includeIf \"onbranch:main\"]\n\tpath = more\n"
 	}),
 	configured("include-if-remote", byStatus, func(p *place) string {
-		p.write(filepath.Join(p.dir, "more"), p.filter("clean"))
-		return "[remote \"origin\"]\n\turl = https://example.com/x\n[includeIf \"hasconfig:remote.*.url:https://**\"]\n\tpath = ../more\n"
+		p.write(p.git("more"), p.filter("clean"))
+		return "[remote \"origin\"]\n\turl = https://example.com/x\n[includeIf \"hasconfig:remote.*.url:https://**\"]\n\tpath = more\n"
 	}),
 	configured("include-chain", byStatus, func(p *place) string {
 		for i := range 9 {
-			p.write(filepath.Join(p.dir, fmt.Sprintf("more%d", i)), fmt.Sprintf("[include]\n\tpath = more%d\n", i+1))
+			p.write(p.git(fmt.Sprintf("more%d", i)), fmt.Sprintf("[include]\n\tpath = more%d\n", i+1))
 		}
-		p.write(filepath.Join(p.dir, "more9"), p.filter("clean"))
-		return "[include]\n\tpath = ../more0\n"
+		p.write(p.git("more9"), p.filter("clean"))
+		return "[include]\n\tpath = more0\n"
 	}),
 	configured("include-pipe", nil, func(p *place) string {
 		p.put("pipe", filepath.Join(p.dir, "more"))
