@@ -12,15 +12,15 @@ import (
 
 // by says who imports what, such as "import by ada of web".
 func (im *importing) by() string {
-	return importBy + im.actor.String() + " of " + im.file.project.Slug
+	return ImportBy + im.actor.String() + " of " + im.file.project.Slug
 }
 
-// importBy is what everything begins with that says who imported something.
-const importBy = "import by "
+// ImportBy is what everything begins with that says who imported something.
+const ImportBy = "import by "
 
 // Imported reports whether an attempt was made on another board, by the word of an imported
 // file. The principal of its worker then says who imported it.
-func (a Attempt) Imported() bool { return strings.HasPrefix(a.Worker.Principal, importBy) }
+func (a Attempt) Imported() bool { return strings.HasPrefix(a.Worker.Principal, ImportBy) }
 
 // worker returns the worker of an attempt or a question in the file. No board gives a worker a
 // name that looks like a person's.

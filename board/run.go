@@ -52,7 +52,7 @@ func (p LogPart) Size() int { return max(len(p.Text), minLogPart) }
 // Record keeps what is known about the run of an attempt, and adds to its log. A part that
 // the log has is not added again. It may still be called for an hour after the attempt.
 func (b *Board) Record(ctx context.Context, a Actor, r Run, log ...LogPart) error {
-	if err := checkRun(r, log); err != nil {
+	if err := checkRun(&r, log); err != nil {
 		return err
 	}
 	return b.store.Write(ctx, func(tx Tx) error {
@@ -106,8 +106,15 @@ func ValidSession(name string) bool {
 	return name != "" && len(name) <= maxSession
 }
 
+// maxCost and maxTokens bound what a run has cost and used. Who tells more is not believed, and what
+// else it tells is kept.
+const (
+	maxCost   = 10_000 * 1_000_000
+	maxTokens = 1_000_000_000_000
+)
+
 // checkRun validates a run and parts of its log.
-func checkRun(r Run, log []LogPart) error {
+func checkRun(r *Run, log []LogPart) error {
 	if err := checkTexts(text{"agent", r.Agent, 60}, text{"model", r.Model, 200}); err != nil {
 		return err
 	}
@@ -120,6 +127,8 @@ func checkRun(r Run, log []LogPart) error {
 	if min(r.Tokens.In, r.Tokens.Out, r.Tokens.Cached, r.Cost) < 0 {
 		return invalid("a run has negative tokens or a negative cost")
 	}
+	r.Cost = min(r.Cost, maxCost)
+	r.Tokens = Tokens{In: min(r.Tokens.In, maxTokens), Out: min(r.Tokens.Out, maxTokens), Cached: min(r.Tokens.Cached, maxTokens)}
 	for _, part := range log {
 		if err := checkTexts(text{"part of a log", part.Text, MaxLogPart}); err != nil {
 			return err
@@ -157,10 +166,15 @@ func (b *Board) Runs(ctx context.Context, id ID) (list []Run, err error) {
 }
 
 // A Spending is what the runs of a project cost on a day in UTC: those about which something was
-// told last on that day.
+// told last on that day. What was imported was spent elsewhere.
 type Spending struct {
 	// Cost is in millionths of a US dollar.
 	Cost int64
+	// Most is what the dearest run cost, and Task and Attempt say which one that is; zero if none
+	// has told a cost.
+	Most    int64
+	Task    ID
+	Attempt int
 	// Now is the time at the board, and Ends when the day ends.
 	Now, Ends time.Time
 }
@@ -168,12 +182,13 @@ type Spending struct {
 // Spent returns what the runs of a project have cost today.
 func (b *Board) Spent(ctx context.Context, slug string) (s Spending, err error) {
 	err = b.store.Read(ctx, func(r Reader) error {
-		if s.Now, err = r.Now(); err != nil {
+		now, err := r.Now()
+		if err != nil {
 			return err
 		}
-		day := s.Now.UTC().Truncate(24 * time.Hour)
-		s.Ends = day.AddDate(0, 0, 1)
-		s.Cost, err = r.Spent(slug, day)
+		day := now.UTC().Truncate(24 * time.Hour)
+		s, err = r.Spent(slug, day)
+		s.Now, s.Ends = now, day.AddDate(0, 0, 1)
 		return err
 	})
 	return s, err

@@ -50,6 +50,8 @@ func (f *exportFile) addRun(line []byte) error {
 	if err := checkTexts(text{"log", w.Log, MaxLog}); err != nil {
 		return err
 	}
-	f.runs[h] = w.run(h)
-	return checkRun(f.runs[h], nil)
+	r := w.run(h)
+	err = checkRun(&r, nil)
+	f.runs[h] = r
+	return err
 }

@@ -85,8 +85,9 @@ type Reader interface {
 	// Runs lists the runs of a task, oldest first. If the task does not exist, it has none.
 	Runs(id ID) ([]Run, error)
 	// Spent sums the costs of the project's runs whose At is in the day that begins at day, in
-	// UTC. It reads the runs of that day only.
-	Spent(slug string, day time.Time) (int64, error)
+	// UTC, but for those that were imported. It reads the runs of that day only. Now and Ends are
+	// not set.
+	Spent(slug string, day time.Time) (Spending, error)
 	// Log lists the parts of the log of an attempt with a No above after.
 	Log(id ID, attempt int, after int64) ([]LogPart, error)
 

@@ -56,14 +56,17 @@ var ruleRuns = group{"runs", []test{
 		f.ok(f.board.Record(f.ctx, y.actor, board.Run{Claim: second, Agent: "codex", Tokens: board.Tokens{In: 1}}))
 		s := spent(project)
 		f.equal("today", s.Cost, int64(15_000))
+		f.equal("the dearest", words(s.Most, s.Task, s.Attempt), words(15_000, first.Task, first.Attempt))
 		f.equal("another project", spent("nosuch").Cost, int64(0))
 		if left := s.Ends.Sub(s.Now); left <= 0 || left > 24*time.Hour || s.Ends.UTC().Format("15:04:05") != "00:00:00" {
 			f.Errorf("the day ends at %v, and it is %v", s.Ends, s.Now)
 		}
-		f.ok(f.board.Record(f.ctx, y.actor, board.Run{Claim: second, Agent: "codex", Cost: 1 << 62, Priced: true}))
-		if got := spent(project).Cost; got < 1<<62 {
-			f.Errorf("with one that is too much to be true: %d", got)
-		}
+		f.ok(f.board.Record(f.ctx, y.actor, board.Run{Claim: second, Agent: "codex", Tokens: board.Tokens{In: 1 << 62}, Cost: 1 << 62, Priced: true}))
+		got, err := f.board.Runs(f.ctx, second.Task)
+		f.ok(err)
+		f.equal("one that is too much to be true", words(got[0].Cost, got[0].Tokens.In), words(int64(1e10), int64(1e12)))
+		s = spent(project)
+		f.equal("with it", words(s.Cost, s.Most, s.Task), words(int64(1e10+15_000), int64(1e10), second.Task))
 		for at, want := range map[time.Time]int64{s.Ends.Add(-time.Microsecond): 2, s.Ends.AddDate(0, 0, -1): 2, s.Ends.AddDate(0, 0, -1).Add(-time.Microsecond): 1, s.Ends: 1} {
 			f.ok(f.store.Write(f.ctx, func(tx board.Tx) error {
 				if _, err := tx.Lock(first.Task); err != nil {
@@ -147,5 +150,8 @@ var ruleRuns = group{"runs", []test{
 		before[0].At = after[0].At
 		f.equal("run", after[0], before[0])
 		f.equal("log", f.log(h, 0) == text, true)
+		s, err := f.board.Spent(f.ctx, project)
+		f.ok(err)
+		f.equal("spent here today, says an import", words(s.Cost, s.Most), words(0, 0))
 	}},
 }}

@@ -32,12 +32,23 @@ func (r *reader) Runs(id board.ID) ([]board.Run, error) {
 }
 
 // Spent sums the costs of a day.
-func (r *reader) Spent(slug string, day time.Time) (int64, error) {
+func (r *reader) Spent(slug string, day time.Time) (board.Spending, error) {
 	const query = `
-SELECT least(coalesce(sum(r.cost), 0), 9e18)::bigint FROM projects p JOIN runs r ON r.day = ($2::timestamptz AT TIME ZONE 'UTC')::date
+SELECT least(sum(r.cost) OVER (), 9e18)::bigint, r.cost, r.task_id, r.attempt
+FROM projects p JOIN runs r ON r.day = ($2::timestamptz AT TIME ZONE 'UTC')::date
 	AND r.task_id >= p.id::bigint << 40 AND r.task_id < (p.id + 1)::bigint << 40
-WHERE p.slug = $1`
-	return one(r, pgx.RowTo[int64], query, slug, day)
+JOIN attempts a ON a.task_id = r.task_id AND a.attempt = r.attempt
+WHERE p.slug = $1 AND r.cost IS NOT NULL AND NOT starts_with(a.principal, $3)
+ORDER BY r.cost DESC LIMIT 1`
+	rows, err := list(r, func(row pgx.CollectableRow) (s board.Spending, err error) {
+		s.Task.Project = slug
+		err = row.Scan(&s.Cost, &s.Most, numberInto{&s.Task.No}, &s.Attempt)
+		return s, err
+	}, query, slug, day, board.ImportBy)
+	if err != nil || len(rows) == 0 {
+		return board.Spending{}, err
+	}
+	return rows[0], nil
 }
 
 // Log lists the parts of a log.

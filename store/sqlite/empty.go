@@ -31,7 +31,7 @@ func (e empty) Dossier(id board.ID, _ int) (board.Dossier, error) {
 }
 
 func (empty) Runs(board.ID) ([]board.Run, error)                { return nil, nil }
-func (empty) Spent(string, time.Time) (int64, error)            { return 0, nil }
+func (empty) Spent(string, time.Time) (board.Spending, error)   { return board.Spending{}, nil }
 func (empty) Log(board.ID, int, int64) ([]board.LogPart, error) { return nil, nil }
 
 func (e empty) Events(id board.ID, _ int64, _ int) ([]board.Event, error) {

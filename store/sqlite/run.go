@@ -49,18 +49,25 @@ func (r *reader) Runs(id board.ID) ([]board.Run, error) {
 	return r.runs(query, packed)
 }
 
-func (r *reader) Spent(slug string, day time.Time) (int64, error) {
-	const query = `SELECT CAST(total(cost) AS INTEGER) FROM runs WHERE cost IS NOT NULL AND at >= ? AND at < ? AND task_id >> 40 = ?`
+func (r *reader) Spent(slug string, day time.Time) (s board.Spending, err error) {
+	// Beside max, the other columns are of the row that has it.
+	const query = `SELECT CAST(total(r.cost) AS INTEGER), max(r.cost), r.task_id, r.attempt
+		FROM runs r CROSS JOIN attempts a ON a.task_id = r.task_id AND a.attempt = r.attempt
+		WHERE r.cost IS NOT NULL AND r.at >= ? AND r.at < ? AND r.task_id >> 40 = ? AND a.principal NOT LIKE ?`
 	project, err := r.projectID(slug)
 	if errors.Is(err, board.ErrNotFound) {
-		return 0, nil
+		return s, nil
 	}
 	if err != nil {
-		return 0, err
+		return s, err
 	}
-	var sum int64
-	err = r.get(query, []any{day.UnixMicro(), day.AddDate(0, 0, 1).UnixMicro(), project}, &sum)
-	return sum, err
+	var most, id *int64
+	var attempt *int
+	err = r.get(query, []any{day.UnixMicro(), day.AddDate(0, 0, 1).UnixMicro(), project, board.ImportBy + "%"}, &s.Cost, &most, &id, &attempt)
+	if most != nil {
+		s.Most, s.Task, s.Attempt = *most, unpack(slug, *id), *attempt
+	}
+	return s, err
 }
 
 func (r *reader) Log(id board.ID, attempt int, after int64) ([]board.LogPart, error) {
