@@ -208,9 +208,10 @@ func (j *job) daySpent(ctx context.Context) error {
 // with a question to people, which no agent answers for them. One goes on with it when they have
 // answered.
 func (j *job) overBudget(ctx, runner context.Context, why error) Result {
-	text := fmt.Sprintf("The agent was ended: %v. What it did is kept. Shall an agent go on, for as much again? Say so, or cancel the task.", why)
+	end := fmt.Sprintf("bossman task cancel %v ends the task.", j.h.Task.ID)
+	text := fmt.Sprintf("The agent was ended: %v. What it did is kept. Any answer lets an agent go on, for as much again; %s", why, end)
 	if _, day := errors.AsType[*BudgetError](why); day {
-		text = fmt.Sprintf("The agent was ended: the budget of the day ($%.2f) is spent. What it did is kept. Shall an agent go on when there is a budget again, from 00:00 UTC or when [budget] day is raised? Say so, or cancel the task.", j.r.o.Limits.Day)
+		text = fmt.Sprintf("The agent was ended: the budget of the day ($%.2f) is spent. What it did is kept. Any answer lets an agent go on when there is a budget again, from 00:00 UTC or when [budget] day is raised; %s", j.r.o.Limits.Day, end)
 	}
 	err := j.fail(ctx, runner, board.Failure{Kind: board.FailBlocked, Reason: text, HumanOnly: true})
 	return j.failed(err, Parked, why.Error())

@@ -158,8 +158,9 @@ func (s *slot) next(ctx, drain context.Context) (*board.Handout, error) {
 			return nil, nil
 		case nothing:
 			continue
-		case stopped:
-			return nil, err
+		case stopped: // for the name, too
+			s.kept.Worker = ""
+			return nil, errors.Join(fmt.Errorf("%w; the slot has a new worker at the next start of bossman work", err), s.keep())
 		case s.kept.Worker != "" && (taken || errors.Is(err, board.ErrInvalid)):
 			s.kept.Worker = "" // it is a new worker
 			continue

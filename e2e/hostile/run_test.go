@@ -127,8 +127,9 @@ func openTerminal() (master, slave *os.File, err error) {
 	return master, slave, err
 }
 
-// progress is what a command that waits for something writes over, and colours.
-var progress = regexp.MustCompile(`\r\x1b\[K`)
+// progress is how a command that waits for something writes over a line, and bossman work over its
+// display.
+var progress = regexp.MustCompile(`\r\x1b\[K|\x1b\[\d+A\r\x1b\[J`)
 
 // rawControl returns the first control or bidirectional character of what reached a
 // terminal, with what is around it.

@@ -1,6 +1,7 @@
 package agentcli
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -129,7 +130,7 @@ func (c *cli) done() *cobra.Command {
 	var summary, branch string
 	var proofs, artifacts, followUps []string
 	var noChanges bool
-	cmd := c.under("done", "For agents: report the task as done", cobra.NoArgs,
+	cmd := c.under("done [TEXT…]", "For agents: report the task as done", cobra.ArbitraryArgs,
 		`Done reports the task as done. Evidence is looked at, and the project's check is run, before
 the report is accepted: the command takes as long as the check. If the report is refused, you
 still hold the task. A person marks a task done with bossman task done.
@@ -143,10 +144,11 @@ still hold the task. A person marks a task done with bossman task done.
 			fl.StringArrayVar(&artifacts, "artifact", nil, "a file or URL that you produced; repeatable")
 			fl.StringArrayVar(&followUps, "follow-up", nil, "a new task that you found necessary; repeatable")
 		},
-		func(ctx context.Context, s *session, _ []string) error {
-			if summary == "" {
-				return console.Usagef("say what was done: bossman done --summary TEXT")
+		func(ctx context.Context, s *session, words []string) error {
+			if (summary == "") == (len(words) == 0) {
+				return console.Usagef("say what was done, once: bossman done --summary TEXT")
 			}
+			summary = cmp.Or(summary, strings.Join(words, " "))
 			branch, err := s.branch(branch)
 			if err != nil {
 				return err
@@ -174,7 +176,7 @@ still hold the task. A person marks a task done with bossman task done.
 
 func (c *cli) fail() *cobra.Command {
 	var reason, kind, avoid string
-	cmd := c.under("fail", "For agents: report that the task could not be done", cobra.NoArgs,
+	cmd := c.under("fail [TEXT…]", "For agents: report that the task could not be done", cobra.ArbitraryArgs,
 		`Fail reports that the task could not be done. --kind decides what happens: blocked puts the
 reason to people as a question, wrong_spec fails the task, environment retries it after a
 cool-down, not_now returns it with no failure counted, too_hard and other return it.
@@ -184,10 +186,11 @@ cool-down, not_now returns it with no failure counted, too_hard and other return
 			cmd.Flags().StringVar(&kind, "kind", string(board.FailOther), "blocked, too_hard, wrong_spec, environment, not_now or other")
 			cmd.Flags().StringVar(&avoid, "do-not-repeat", "", "what the next attempt should not try again")
 		},
-		func(ctx context.Context, s *session, _ []string) error {
-			if reason == "" {
-				return console.Usagef("say what went wrong: bossman fail --reason TEXT")
+		func(ctx context.Context, s *session, words []string) error {
+			if (reason == "") == (len(words) == 0) {
+				return console.Usagef("say what went wrong, once: bossman fail --reason TEXT")
 			}
+			reason = cmp.Or(reason, strings.Join(words, " "))
 			branch, _ := s.branch("") // without one the last known place stays
 			return s.report(ctx, "report_task_failed", map[string]any{"reason": reason, "kind": kind, "do_not_repeat": avoid, "branch": branch})
 		})
@@ -238,7 +241,7 @@ of a question in place of the text, it shows the answer.
 					in["branch"] = on
 				}
 			}
-			if waits {
+			if waits || byDefault == "" {
 				in["wait_seconds"] = wait
 			}
 			if id, err := board.ParseQuestionID(text); err == nil {
