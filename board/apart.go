@@ -58,7 +58,8 @@ func (h *Handout) Order(branch string) {
 // Locate notes where the work of a claim is, before anything depends on it: a report that
 // is refused, or whose worker dies during its check, has said where the work is all the
 // same. If w.Ordered is set, it is the branch that the worker is told to work on from now
-// on.
+// on. What a parked attempt left may be stored after its claim has ended: its place may be
+// noted until the task is handed out again.
 func (b *Board) Locate(ctx context.Context, a Actor, h Handle, w Where) error {
 	if err := checkWhere(&w); err != nil {
 		return err
@@ -67,7 +68,10 @@ func (b *Board) Locate(ctx context.Context, a Actor, h Handle, w Where) error {
 		if err := c.lockHeld(h); err != nil {
 			return err
 		}
-		held, err := c.reporter(h)
+		held, err := c.parked(h)
+		if held == nil && err == nil {
+			held, err = c.reporter(h)
+		}
 		if err != nil {
 			return err
 		}
@@ -75,6 +79,19 @@ func (b *Board) Locate(ctx context.Context, a Actor, h Handle, w Where) error {
 		held.attempt.Where.Ordered = cmp.Or(w.Ordered, held.attempt.Where.Ordered)
 		return c.tx.UpdateAttempt(held.attempt)
 	})
+}
+
+// parked returns the holding of the last attempt at a locked task, nil if that is not parked.
+func (c *change) parked(h Handle) (*holding, error) {
+	t := c.tasks[h.Task]
+	if t.Attempt != h.Attempt || t.Nonce != h.Nonce {
+		return nil, nil
+	}
+	a, err := c.attempt(h)
+	if err != nil || a.Cause != CauseParked {
+		return nil, err
+	}
+	return &holding{task: t, attempt: a}, nil
 }
 
 // branchFor returns the branch for the worker of a hand-out: the newest one that an earlier

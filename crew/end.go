@@ -31,7 +31,7 @@ func (j *job) end(ctx, runner context.Context, last agent.Event, why error) Resu
 	if err != nil {
 		j.tell(Trouble, err.Error())
 	}
-	if a.held {
+	if a.held || a.Cause == board.CauseParked && !a.later {
 		j.leftAt(ctx, a.Where, branch, commit)
 	}
 	if a.held && a.asks != 0 {

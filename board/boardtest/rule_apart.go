@@ -93,6 +93,26 @@ var ruleApart = group{"apart", []test{
 		again := f.agent("x").take(id)
 		f.is("the place of another worker's claim", f.board.Locate(f.ctx, board.Actor{Principal: "eve", Owner: "eve"}, again, there), board.ErrDenied)
 	}},
+	{"the place of a parked attempt is noted until the task is handed out again", func(f *fixture) {
+		id := f.create("one")
+		x := f.agent("x")
+		h := x.take(id, func(w *board.Wish) {
+			w.Where = board.Where{Host: "h", Dir: "/src/web", Branch: "fix", Head: "abc", Uncommitted: 1}
+		})
+		q := x.ask(h)
+		x.park(q.ID)
+		there := board.Where{Host: "h", Dir: "/src/web", Branch: "fix", Head: "def", Named: true, Worked: true}
+		f.is("the place of another worker's attempt", f.board.Locate(f.ctx, board.Actor{Principal: "eve", Owner: "eve"}, h, there), board.ErrDenied)
+		f.ok(f.board.Locate(f.ctx, x.actor, h, there))
+		_, err := f.board.Answer(f.ctx, ada, q.ID, "blue")
+		f.ok(err)
+		f.ok(f.board.Locate(f.ctx, x.actor, h, there))
+		x.take(id)
+		f.lost("the place of an attempt that another one follows", f.board.Locate(f.ctx, x.actor, h, board.Where{Host: "h", Dir: "/x"}), false)
+		if got := f.get(id).Attempts; got[0].Where != there || got[0].Cause != board.CauseParked {
+			f.Errorf("the attempt is %+v, want it parked at %+v", got[0], there)
+		}
+	}},
 	{"a place is bounded and has no NUL", func(f *fixture) {
 		x := f.agent("x")
 		id := f.create("one")
