@@ -53,6 +53,7 @@ func (r *record) take(e agent.Event) {
 		r.entry(e.Text)
 	case agent.Asks:
 		r.entry("asks for permission to use " + e.Permission.Tool + ": " + e.Permission.Use)
+		r.listen(e.Permission)
 	case agent.Ended:
 		return
 	}
@@ -62,6 +63,24 @@ func (r *record) take(e agent.Event) {
 			r.run.Cost, r.run.Priced = int64(math.Round(u.Cost*1e6)), true
 		}
 		r.changed = true
+	}
+}
+
+// listen notes the answer to a permission, too.
+func (r *record) listen(p *agent.Permission) {
+	answer := p.Answer
+	p.Answer = func(d agent.Decision, note string) {
+		text := "may use " + p.Tool
+		switch d {
+		case agent.ForTask:
+			text += " for this task"
+		case agent.No:
+			text = "may not use " + p.Tool + ": " + note
+		}
+		r.mu.Lock()
+		r.entry(text)
+		r.mu.Unlock()
+		answer(d, note)
 	}
 }
 

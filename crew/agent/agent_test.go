@@ -216,7 +216,9 @@ func TestCodex_permission(t *testing.T) {
 	}
 	e.Permission.Answer(No, "stay inside")
 	for e.Usage == nil || e.Usage.In < 300 {
-		e = until(t, s, Activity)
+		if e = until(t, s, Activity); strings.HasPrefix(e.Text, "runs ") {
+			t.Errorf("it %q, which was refused", e.Text)
+		}
 	}
 	if *e.Usage != (Usage{In: 300, Out: 30}) {
 		t.Errorf("it has used %+v", e.Usage)
@@ -323,6 +325,27 @@ func TestCodex_trust(t *testing.T) {
 				t.Errorf("%s, want %s", args[1], want)
 			}
 		}
+	}
+}
+
+// TestCodex_complaint: what it writes to a terminal when it cannot work is kept as text.
+func TestCodex_complaint(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "codex")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\nprintf '\\033[31mno key\\033[0m\\n' >&2\nexit 1\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	a, err := Codex(CodexOptions{Path: path, Join: []string{"bossman"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := a.Start(Job{Dir: t.TempDir(), Env: os.Environ(), Mind: func(cmd *exec.Cmd) (*proc.Minded, error) {
+		return proc.Mind(cmd, []string{os.Args[0], "minder"}, "test", time.Second)
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e := until(t, s, Ended); e.Text != "no key" || e.Ending.Exit != 1 {
+		t.Errorf("Ended = %+v", e)
 	}
 }
 

@@ -225,10 +225,12 @@ func (s *codexSession) notice(m rpcMessage) {
 		s.announce(p.ItemID, p.Changes, unread)
 	case "item/started", "item/completed":
 		s.announce(p.Item.ID, p.Item.Changes, unread || m.Method == "item/completed")
-		text := p.Item.Text
+		text, call := p.Item.Text, p.Item.Command != "" || p.Item.Tool != "" // the model's own items are no calls
 		switch {
 		case p.Item.Type == "userMessage":
 			return
+		case call && m.Method == "item/completed": // it was told when it began; people may have refused it since
+			text = ""
 		case p.Item.Command != "":
 			text = "runs " + withoutShell(p.Item.Command, p.Item.Actions)
 		case p.Item.Tool != "":
@@ -236,7 +238,7 @@ func (s *codexSession) notice(m rpcMessage) {
 		}
 		if m.Method == "item/completed" {
 			s.endCall(p.Item.ID)
-		} else if p.Item.Command != "" || p.Item.Tool != "" { // the model's own items are no calls
+		} else if call {
 			s.beginCall(p.Item.ID)
 		}
 		s.say(text)

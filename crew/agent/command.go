@@ -89,7 +89,7 @@ func (s *commandSession) watch(out *os.File) {
 			if err != nil {
 				return
 			}
-			text := strings.TrimRight(string(line), " \t\r")
+			text := strings.TrimRight(uncoloured(line), " \t\r")
 			s.keep(text)
 			select {
 			case s.events <- Event{Kind: Activity, Text: text}:

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -162,6 +163,12 @@ func rest(read <-chan struct{}, closePipes func()) {
 	<-read
 }
 
+// sequence is a sequence that makes a terminal show colours, or move its cursor.
+var sequence = regexp.MustCompile(`\x1b\[[0-?]*[ -/]*[@-~]`)
+
+// uncoloured is output as text: what is for terminals is left out.
+func uncoloured(output []byte) string { return string(sequence.ReplaceAll(output, nil)) }
+
 // maxEvent bounds a line: a tool's result may have a file in it. What is read of one takes a
 // multiple of that.
 const maxEvent = 4 << 20
@@ -196,7 +203,7 @@ func (s *stream) watch(take func(line []byte)) {
 	var complaints string
 	wg.Go(func() {
 		text, _ := io.ReadAll(io.LimitReader(s.pipes.err, maxLine))
-		complaints = strings.TrimSpace(string(text))
+		complaints = strings.TrimSpace(uncoloured(text))
 		_, _ = io.Copy(io.Discard, s.pipes.err)
 	})
 	wg.Go(func() {

@@ -17,3 +17,15 @@ func TestEachLine(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// TestUncoloured: sequences for terminals are left out, and nothing else is.
+func TestUncoloured(t *testing.T) {
+	for in, want := range map[string]string{
+		"\x1b[2m2026-01-01\x1b[0m \x1b[1;38;5;9mERROR\x1b[m a[0]\x1b[K": "2026-01-01 ERROR a[0]",
+		"\x1b[": "\x1b[", "[2m": "[2m", "": "",
+	} {
+		if got := uncoloured([]byte(in)); got != want {
+			t.Errorf("uncoloured(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
