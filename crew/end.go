@@ -39,6 +39,9 @@ func (j *job) end(ctx, runner context.Context, last agent.Event, why error) Resu
 			return j.result(Parked, "waiting for an answer to "+a.asks.String())
 		}
 	}
+	if why == nil {
+		why = j.broken(last, commit != "" || err != nil)
+	}
 	limit, limited := errors.AsType[*limitError](why)
 	_, costly := errors.AsType[*costError](why)
 	_, spent := errors.AsType[*BudgetError](why)
@@ -132,6 +135,32 @@ func (j *job) leftAt(ctx context.Context, at board.Where, branch, commit string)
 	if err := j.r.o.Board.Locate(ctx, j.actor(), j.h.Claim.Handle, at); err != nil {
 		j.tell(Trouble, fmt.Sprintf("the place of the work could not be noted: %v", err))
 	}
+}
+
+// What shells exit with if they cannot run a program, or do not find it.
+const (
+	exitCannotRun = 126
+	exitNotFound  = 127
+)
+
+// broken says why a program that has ended cannot work here, if it seems so: nothing of it would be
+// different with another task. That is nil for one that has called or changed something, unless a
+// shell could not run what it was to run.
+func (j *job) broken(last agent.Event, changed bool) error {
+	e := last.Ending
+	if j.agent.Tools() || e.Err != nil || e.Signal != "" || e.Exit == 0 {
+		return nil
+	}
+	j.mu.Lock()
+	called := !j.called.IsZero()
+	j.mu.Unlock()
+	switch {
+	case e.Exit == exitCannotRun || e.Exit == exitNotFound:
+		return fmt.Errorf("%w: exit status %d, a program in it is not there or cannot be run%s", errUnusable, e.Exit, output(last))
+	case !called && !changed:
+		return fmt.Errorf("%w: it ended before its first sign of work, exit status %d%s", errUnusable, e.Exit, output(last))
+	}
+	return nil
 }
 
 // maxReason bounds how much of an agent's output becomes the reason of a failure.
