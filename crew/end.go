@@ -78,8 +78,10 @@ func (j *job) end(ctx, runner context.Context, last agent.Event, why error) Resu
 		return j.result(Lost, "the task was cancelled after the report")
 	case a.Cause == board.CauseDone:
 		return j.result(Lost, "the work that was reported was not accepted")
-	case a.Cause == board.CauseFailed, a.Cause == board.CauseNotNow:
+	case a.Cause == board.CauseFailed:
 		return j.result(Failed, a.Reason)
+	case a.Cause == board.CauseNotNow:
+		return j.result(NotNow, a.Reason)
 	case a.Cause == board.CauseParked:
 		return j.result(Parked, a.Reason)
 	}

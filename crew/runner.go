@@ -154,7 +154,8 @@ const (
 	Asked    EventKind = "asked"    // people for a permission
 	Done     EventKind = "done"     // and reported so
 	Review   EventKind = "review"   // reported done, and waits for a review
-	Failed   EventKind = "failed"   // or given back by the agent
+	Failed   EventKind = "failed"   // and the failure counts
+	NotNow   EventKind = "not now"  // given back by the agent, without a failure
 	Parked   EventKind = "parked"   // for an answer
 	Lost     EventKind = "lost"     // the claim was taken away
 	Untold   EventKind = "untold"   // the board could not be told how the job ended
@@ -190,6 +191,8 @@ type Result struct {
 	Merge string
 	// Rested is set if the task was given back because the agent's account has reached its limit.
 	Rested bool
+	// Over is set if the task has failed for good.
+	Over bool
 
 	claim board.Handle
 }
@@ -211,8 +214,9 @@ func New(o *Options) *Runner {
 }
 
 // Results are the jobs that have ended, in their order, as they stand now: people may have decided
-// about what was reported, and other agents may have moved branches since. What the board does not
-// say within a few seconds is as it was when the job ended, and is not to be merged.
+// about what was reported, other agents may have moved branches since, and a task may have failed for
+// good. What the board does not say within a few seconds is as it was when the job ended, and is not to
+// be merged.
 func (r *Runner) Results(ctx context.Context) []Result {
 	r.mu.Lock()
 	results := slices.Clone(r.results)
@@ -221,12 +225,14 @@ func (r *Runner) Results(ctx context.Context) []Result {
 	defer cancel()
 	for i := range results {
 		res := &results[i]
-		if res.Kind != Done && res.Kind != Review {
+		if res.Kind != Done && res.Kind != Review && res.Kind != Failed {
 			continue
 		}
 		now, err := r.standing(ctx, res.claim)
 		switch {
 		case err != nil:
+		case res.Kind == Failed:
+			res.Over = now.task == board.Failed && !now.later
 		case now.accepted:
 			res.Kind = Done
 			res.Merge = mergeCommand(ctx, r.o.Repo, now.Attempt)
@@ -237,7 +243,16 @@ func (r *Runner) Results(ctx context.Context) []Result {
 	return results
 }
 
-// resultsTime bounds how long Results asks the board.
+// Parked is how many tasks of the project wait for an answer; 0 if the board does not say that within
+// a few seconds.
+func (r *Runner) Parked(ctx context.Context) int {
+	ctx, cancel := context.WithTimeout(ctx, resultsTime)
+	defer cancel()
+	sum, _ := r.o.Board.Summary(ctx, r.o.Project)
+	return sum.Counts.Status[board.Waiting]
+}
+
+// resultsTime bounds how long Results and Parked ask the board.
 const resultsTime = 10 * time.Second
 
 // Run keeps the slots busy until there is nothing to do, or until drain ends: then the slots
@@ -312,7 +327,10 @@ func (r *Runner) begin() (unlock func(), err error) {
 		if err != nil || !ok {
 			continue // it runs
 		}
-		if n := proc.EndRun(e.Name()); n > 0 {
+		switch n := proc.EndRun(e.Name()); {
+		case n == 1:
+			r.o.Report(Event{Kind: Trouble, Text: "a process of an earlier run that had died was ended"})
+		case n > 1:
 			r.o.Report(Event{Kind: Trouble, Text: fmt.Sprintf("%d processes of an earlier run that had died were ended", n)})
 		}
 		_ = os.Remove(path)

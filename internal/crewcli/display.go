@@ -210,17 +210,17 @@ var (
 		crew.Failed: console.Red, crew.Lost: console.Red, crew.Untold: console.Red, crew.Trouble: console.Red,
 	}
 	words = map[crew.EventKind]string{
-		crew.Done: "is done", crew.Review: "waits for a review", crew.Failed: "failed", crew.Parked: "waits for an answer", crew.Lost: "was taken away", crew.Untold: "has ended, and the board could not be told", crew.Returned: "is given back",
+		crew.Done: "is done", crew.Review: "waits for a review", crew.Failed: "failed", crew.Parked: "waits for an answer", crew.Lost: "was taken away", crew.Untold: "has ended, and the board could not be told", crew.Returned: "is given back", crew.NotNow: "is given back by its agent",
 	}
 	numbers = map[crew.EventKind]string{
-		crew.Done: "done", crew.Review: "waiting for a review", crew.Parked: "waiting for an answer", crew.Lost: "taken away", crew.Untold: "not told to the board", crew.Returned: "given back",
+		crew.Done: "done", crew.Review: "waiting for a review", crew.Parked: "waiting for an answer", crew.Lost: "taken away", crew.Untold: "not told to the board", crew.Returned: "given back", crew.NotNow: "given back by the agent",
 	}
 )
 
 // totals says how many jobs ended in which way, empty if none has.
 func (d *display) totals() string {
 	var list []string
-	for _, k := range []crew.EventKind{crew.Done, crew.Review, crew.Failed, crew.Parked, crew.Lost, crew.Untold, crew.Returned} {
+	for _, k := range []crew.EventKind{crew.Done, crew.Review, crew.Failed, crew.Parked, crew.Lost, crew.Untold, crew.Returned, crew.NotNow} {
 		n := d.count[k]
 		switch {
 		case n > 0 && k == crew.Failed: // of tasks that may be done since then
@@ -232,11 +232,17 @@ func (d *display) totals() string {
 	return strings.Join(list, " · ")
 }
 
-// end shows what came of it all.
-func (d *display) end(results []crew.Result) {
+// end shows what came of it all, and how many tasks wait for people.
+func (d *display) end(results []crew.Result, waiting int) {
 	d.live.Clear()
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	switch {
+	case waiting == 1:
+		defer d.out.Infof("1 task waits for an answer: bossman inbox")
+	case waiting > 1:
+		defer d.out.Infof("%d tasks wait for an answer: bossman inbox", waiting)
+	}
 	if len(results) == 0 {
 		d.out.Infof("No task was worked on.")
 		return
@@ -249,6 +255,11 @@ func (d *display) end(results []crew.Result) {
 	for _, r := range results {
 		if r.Merge != "" {
 			d.out.Infof("  %v  %s", r.Task, r.Merge)
+		}
+	}
+	for _, r := range results {
+		if r.Over {
+			d.out.Infof("  %v  has failed: bossman task retry %v", r.Task, r.Task)
 		}
 	}
 }

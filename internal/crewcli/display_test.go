@@ -79,13 +79,14 @@ func TestDisplay_lines(t *testing.T) {
 		{crew.Event{Kind: crew.Asked, Text: "q-1: may it use a command? make"}, "web-3 asks q-1: may it use a command? make"},
 		{crew.Event{Kind: crew.Asked, Text: "q-1: may it use a command? make\nbecause"}, "web-3 asks q-1: may it use a command? make …"},
 		{crew.Event{Kind: crew.Failed, Text: "ended"}, "web-3 failed: ended"},
+		{crew.Event{Kind: crew.NotNow, Text: "no network"}, "web-3 is given back by its agent: no network"},
 	} {
 		c.event.Slot, c.event.Task = "slot-1", id
 		if got := d.take(c.event); got != c.want {
 			t.Errorf("%s: %q, want %q", c.event.Kind, got, c.want)
 		}
 	}
-	if got, want := d.totals(), "1 attempt failed"; got != want {
+	if got, want := d.totals(), "1 attempt failed · 1 given back by the agent"; got != want {
 		t.Errorf("totals() = %q, want %q", got, want)
 	}
 }
