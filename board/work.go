@@ -15,8 +15,8 @@ type Work struct {
 	// then is not the task's work.
 	First Handle
 	Since time.Time
-	// Place is where the work of the claim is.
-	Place Where
+	// Place is where the work of the claim is, and Last where it was when it was last looked at.
+	Place, Last Where
 	// Branches are the branches that workers of the task named or were told, the newest first.
 	Branches []string
 	// Strays are places where workers of earlier attempts may have worked, and did not say so.
@@ -46,7 +46,7 @@ func WorkOf(d Dossier, principal string) Work {
 	if n := len(d.Attempts); n > 0 {
 		last := d.Attempts[n-1]
 		w.First, w.Since = d.Attempts[0].Handle, d.Attempts[0].GrantedAt
-		w.Claim, w.Worker, w.Place, w.Ordered = last.Handle, last.Worker.Name, last.Where, last.Where.Ordered
+		w.Claim, w.Worker, w.Place, w.Last, w.Ordered = last.Handle, last.Worker.Name, last.Where, last.Where, last.Where.Ordered
 	}
 	for n, a := range slices.Backward(d.Attempts) {
 		at := a.Where

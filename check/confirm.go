@@ -39,7 +39,11 @@ func (i *Inspector) Confirm(ctx context.Context, w board.Work, c *Check, v Verdi
 	}
 	branches := w.Branches
 	if own, err := i.repo(); err == nil && own != nil {
-		if _, branch := i.begun(repo, w); branch != "" && !slices.Contains(branches, branch) {
+		_, first := i.begun(repo, w)
+		for _, branch := range []string{first, w.Last.Branch} {
+			if branch == "" || slices.Contains(branches, branch) {
+				continue
+			}
 			made, err := i.madeHere(ctx, own, w, branch, "")
 			if err != nil {
 				return e, nil, err

@@ -225,7 +225,13 @@ func (s *session) under() (string, error) {
 		return s.claim.Claim, nil
 	}
 	if dir, claim := s.claim.beside(s.Dir); claim != "" {
-		return "", console.Errorf(console.NotFound, "if that is your task, add --claim "+claim+"; for another task: bossman next",
+		add := "--claim " + claim
+		if repo, err := git.Find(s.Dir); err == nil {
+			if head, err := repo.Head(); err == nil && head.Branch != "" {
+				add += " --branch " + console.ShellWords(head.Branch)
+			}
+		}
+		return "", console.Errorf(console.NotFound, "if that is your task, repeat the command there: cd "+console.ShellWords(dir)+"; if its work is here, add "+add+"; for another task: bossman next",
 			"no claim is held in %q; one is held in %q", s.Dir, dir)
 	}
 	if dir, claim := around(s.Dir); claim != "" {
@@ -235,19 +241,18 @@ func (s *session) under() (string, error) {
 	return "", console.Errorf(console.NotFound, "bossman next", "no claim is held in %q, and the command names none with --claim", s.Dir)
 }
 
-// branch is the branch of the work: the one that the command names, else, under a claim
-// that was taken elsewhere or before the worktree was moved, the one that is checked out
-// here, since here the agent works.
+// branch is the branch of the work: the one that the command names, else, under the claim of a
+// worktree that was moved or that the agent was told to make, the one that is checked out here,
+// since here the agent works. It is empty if the work is where it was last.
 func (s *session) branch(named string) (string, error) {
-	if named != "" || s.Runner != nil {
+	if named != "" || s.Runner != nil || s.named != "" && s.named != s.claim.Claim {
 		return named, nil
 	}
 	repo, err := git.Find(s.Dir)
 	if err != nil { // outside git it is judged where it was taken
 		return named, nil
 	}
-	own := s.named == "" || s.named == s.claim.Claim
-	if own && (s.claim.Dir == "" || s.claim.Dir == repo.Root) {
+	if s.claim.Dir == "" || s.claim.Dir == repo.Root {
 		return "", nil
 	}
 	head, err := repo.Head()
