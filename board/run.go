@@ -3,6 +3,7 @@ package board
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 )
@@ -39,6 +40,15 @@ type Run struct {
 // Tokens are how many tokens a model has read and written, and how many of those that it has
 // read came from its cache.
 type Tokens struct{ In, Out, Cached int64 }
+
+// Dollars is an amount of millionths of a US dollar, in cents, and as exactly as it is known below one
+// cent: $0.84, $0.0003.
+func Dollars(micros int64) string {
+	if micros > 0 && micros < 10_000 {
+		return "$" + strings.TrimRight(fmt.Sprintf("0.%06d", micros), "0")
+	}
+	return fmt.Sprintf("$%.2f", float64(micros)/1e6)
+}
 
 // A LogPart is a piece of the log of a run: whole lines. No is 1 for the first one.
 type LogPart struct {

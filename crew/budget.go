@@ -87,6 +87,9 @@ func (r *Runner) left(ctx context.Context, fresh bool) (dollars float64, lasts t
 	return (math.Round(r.o.Limits.Day*1e6) - float64(t.spending.Cost)) / 1e6, t.spending.Ends.Sub(t.spending.Now), nil
 }
 
+// Dollars is an amount of dollars as people read it.
+func Dollars(amount float64) string { return board.Dollars(int64(math.Round(amount * 1e6))) }
+
 // A BudgetError is why a job was ended, or why none begins: the budget of the day is spent.
 type BudgetError struct {
 	// Day is the budget, in dollars.
@@ -94,7 +97,7 @@ type BudgetError struct {
 }
 
 func (e *BudgetError) Error() string {
-	return fmt.Sprintf("the budget of the day ($%.2f) is spent; goes on at 00:00 UTC, or raise [budget] day and start again", e.Day)
+	return fmt.Sprintf("the budget of the day (%s) is spent; goes on at 00:00 UTC, or raise [budget] day and start again", Dollars(e.Day))
 }
 
 // sayOnce leaves one of several BudgetErrors.
@@ -177,7 +180,7 @@ func (j *job) maxCost() float64 {
 type costError struct{ cost, limit float64 }
 
 func (e *costError) Error() string {
-	return fmt.Sprintf("it has cost $%.2f, and $%.2f is what an attempt may cost (--max-cost, or [budget] task)", e.cost, e.limit)
+	return fmt.Sprintf("it has cost %s, and %s is what an attempt may cost (--max-cost, or [budget] task)", Dollars(e.cost), Dollars(e.limit))
 }
 
 // overrun returns why a job that has cost so much has to end, nil if it need not.
@@ -211,7 +214,7 @@ func (j *job) overBudget(ctx, runner context.Context, why error) Result {
 	end := fmt.Sprintf("bossman task cancel %v ends the task.", j.h.Task.ID)
 	text := fmt.Sprintf("The agent was ended: %v. What it did is kept. Any answer lets an agent go on, for as much again; %s", why, end)
 	if _, day := errors.AsType[*BudgetError](why); day {
-		text = fmt.Sprintf("The agent was ended: the budget of the day ($%.2f) is spent. What it did is kept. Any answer lets an agent go on when there is a budget again, from 00:00 UTC or when [budget] day is raised; %s", j.r.o.Limits.Day, end)
+		text = fmt.Sprintf("The agent was ended: the budget of the day (%s) is spent. What it did is kept. Any answer lets an agent go on when there is a budget again, from 00:00 UTC or when [budget] day is raised; %s", Dollars(j.r.o.Limits.Day), end)
 	}
 	err := j.fail(ctx, runner, board.Failure{Kind: board.FailBlocked, Reason: text, HumanOnly: true})
 	return j.failed(err, Parked, why.Error())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -111,5 +112,20 @@ func TestJob_maxCost(t *testing.T) {
 	j := &job{slot: &slot{r: r, agent: priced{prices: true}}}
 	if _, spent := errors.AsType[*BudgetError](j.allot(t.Context())); !spent {
 		t.Error("a job begins after the budget is spent")
+	}
+}
+
+// TestDollars: amounts below a cent are said as exactly as they are known.
+func TestDollars(t *testing.T) {
+	for amount, want := range map[float64]string{0: "$0.00", 0.0003: "$0.0003", 0.000042: "$0.000042", 0.0099: "$0.0099", 0.01: "$0.01", 0.5: "$0.50", 1234.567: "$1234.57"} {
+		if got := Dollars(amount); got != want {
+			t.Errorf("Dollars(%v) = %q, want %q", amount, got, want)
+		}
+	}
+	if got, want := (&costError{0.00031, 0.0003}).Error(), "it has cost $0.00031, and $0.0003 is what"; !strings.HasPrefix(got, want) {
+		t.Errorf("%q, want %q…", got, want)
+	}
+	if got, want := (&BudgetError{0.004}).Error(), "the budget of the day ($0.004) is spent"; !strings.HasPrefix(got, want) {
+		t.Errorf("%q, want %q…", got, want)
 	}
 }

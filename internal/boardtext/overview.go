@@ -83,9 +83,9 @@ func Counts(a *console.Console, c board.Counts, spent board.Spending) []string {
 		add(c.In(s), s.String(), StateStyle(s))
 	}
 	if spent.Cost > 0 {
-		text := Dollars(spent.Cost) + " spent today (UTC)"
+		text := board.Dollars(spent.Cost) + " spent today (UTC)"
 		if spent.Attempt > 0 && spent.Most > 0 { // an older server does not say
-			text += fmt.Sprintf(", %s of it at %v, attempt %d", Dollars(spent.Most), spent.Task, spent.Attempt)
+			text += fmt.Sprintf(", %s of it at %v, attempt %d", board.Dollars(spent.Most), spent.Task, spent.Attempt)
 		}
 		lines = append(lines, a.Styled(console.Dim, text))
 	}

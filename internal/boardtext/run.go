@@ -18,7 +18,7 @@ func runText(r board.Run) string {
 		text += fmt.Sprintf(", %s tokens in, %s out", short(r.Tokens.In), short(r.Tokens.Out))
 	}
 	if r.Priced {
-		text += ", " + Dollars(r.Cost)
+		text += ", " + board.Dollars(r.Cost)
 	}
 	return text
 }
@@ -34,14 +34,6 @@ func word(name string) string {
 }
 
 const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:/@+-"
-
-// Dollars is an amount of millionths of a US dollar.
-func Dollars(micros int64) string {
-	if micros > 0 && micros < 10_000 {
-		return fmt.Sprintf("$%.4f", float64(micros)/1e6)
-	}
-	return fmt.Sprintf("$%.2f", float64(micros)/1e6)
-}
 
 // short is a number in at most three digits or so.
 func short(n int64) string {

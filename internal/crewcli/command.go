@@ -227,7 +227,7 @@ func run(ctx context.Context, out *console.Console, open func(ctx context.Contex
 	err = r.Run(hard, drain)
 	show.end(r.Results(context.WithoutCancel(ctx)), r.Parked(context.WithoutCancel(ctx)))
 	if spent, ok := errors.AsType[*crew.BudgetError](err); ok {
-		return console.Errorf(console.Unavailable, "run it again after 00:00 UTC, or raise day in [budget] of your configuration", "tasks are left, and the budget of the day ($%.2f) is spent", spent.Day)
+		return console.Errorf(console.Unavailable, "run it again after 00:00 UTC, or raise day in [budget] of your configuration", "tasks are left, and the budget of the day (%s) is spent", crew.Dollars(spent.Day))
 	}
 	return err
 }
