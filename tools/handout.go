@@ -325,9 +325,11 @@ func ownNotesText(h *board.Handout) string {
 	return strings.Join(notes[max(0, len(notes)-5):], "\n")
 }
 
+// workerLabel says whose an attempt was. One with the name of this worker may have been another agent in
+// the same slot, or another session.
 func workerLabel(w, you board.WorkerID) string {
 	if w == you {
-		return "you"
+		return "this worker"
 	}
 	return "another worker"
 }
