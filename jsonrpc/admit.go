@@ -93,6 +93,10 @@ func (p *Peer) finishLocked(r *request) *request {
 		r.idle = false
 		p.idling--
 	}
+	if r.finish {
+		r.finish = false
+		p.finishing--
+	}
 	if r.writing {
 		r.writing = false
 		p.writing--

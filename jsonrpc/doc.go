@@ -81,12 +81,16 @@
 //
 // A handler that waits, for a person or for an event, calls [Idle]. It then gives
 // up its concurrency slot and its turn, and does not delay shutdown. [Yield] is for
-// a wait that shutdown should not cut short.
+// a wait that shutdown should not cut short, and [Finish] for a request that should
+// run to its end although the other end sends nothing more.
 //
 // # Shutdown
 //
 //	EOF, or ctx done ---> pending calls fail, idle requests are cancelled,
 //	                      the others get Grace to finish and respond
+//	                           |
+//	                           | after EOF, those that called Finish get
+//	                           | more, while somebody can read responses
 //	                           |
 //	transport fails ---------->+- contexts end with ErrClosed; one more second
 //	                           v

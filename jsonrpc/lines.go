@@ -69,6 +69,20 @@ func (l *lines) Receive(context.Context) (Packet, error) {
 func (l *lines) flush() error { return l.out.flush() }
 func (l *lines) ready() bool  { return l.in.ready() }
 
+func (l *lines) hungUp() bool {
+	w, ok := l.out.w.(syscall.Conn)
+	if !ok {
+		return false
+	}
+	conn, err := w.SyscallConn()
+	if err != nil {
+		return true
+	}
+	gone := false
+	err = conn.Control(func(fd uintptr) { gone = hungUp(fd) })
+	return err != nil || gone
+}
+
 func (l *lines) onError(f func(error)) {
 	l.out.mu.Lock()
 	defer l.out.mu.Unlock()

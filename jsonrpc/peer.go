@@ -55,7 +55,7 @@ type PeerOptions struct {
 
 	InFlight int           // limit of requests handled concurrently; default 256
 	Queue    int           // limit of requests waiting for a slot, then "busy"; default 1024
-	Grace    time.Duration // time that requests get to finish after EOF; default 5 s
+	Grace    time.Duration // time that requests get to finish after EOF, see Finish; default 5 s
 }
 
 // A Peer is one end of a connection. It makes calls and handles the requests of
@@ -69,6 +69,7 @@ type Peer struct {
 	notifyCtx context.Context // context of notification handlers
 	cancel    context.CancelCauseFunc
 	stop      chan error     // receives the read or write error that ends Run
+	eof       chan struct{}  // closed when the other end has stopped sending
 	drained   chan struct{}  // closed when closing and nothing is active
 	drainOnce sync.Once      // closes drained
 	wg        sync.WaitGroup // all goroutines that read or handle
@@ -89,6 +90,7 @@ type Peer struct {
 	turns       []*request      // ordered requests that wait for their turn
 	queuedBytes int             // size of the params in queue and turns
 	idling      int             // number of idle requests
+	finishing   int             // number of requests that called Finish
 	writing     int             // number of requests whose response is being written
 	active      int             // number of unfinished requests and notifications
 	closing     bool
@@ -105,6 +107,7 @@ func NewPeer(t Transport, o *PeerOptions) *Peer {
 	p := &Peer{
 		t:        t,
 		stop:     make(chan error, 2),
+		eof:      make(chan struct{}),
 		drained:  make(chan struct{}),
 		inFlight: map[ID]*request{},
 		calls:    map[ID]*pendingCall{},
@@ -146,8 +149,14 @@ func (p *Peer) Run(ctx context.Context) error {
 		err = context.Cause(ctx)
 	}
 	p.beginClose(err)
+	if errors.Is(err, io.EOF) {
+		close(p.eof)
+	}
 	if errors.Is(err, io.EOF) || ctx.Err() != nil {
-		wait(p.drained, p.o.Grace)
+		done := wait(p.drained, p.o.Grace)
+		if !done && errors.Is(err, io.EOF) {
+			p.waitFinishing(ctx)
+		}
 	}
 	p.cancel(ErrClosed)
 	busy := !wait(p.drained, time.Second)
@@ -174,6 +183,41 @@ func (p *Peer) Run(ctx context.Context) error {
 		return closeErr
 	}
 	return err
+}
+
+// readerInterval is how often waitFinishing looks whether the response can still be read.
+const readerInterval = time.Second
+
+// waitFinishing cancels all requests but those that called Finish, and waits for these. It
+// returns early if ctx is done or nobody can read their responses.
+func (p *Peer) waitFinishing(ctx context.Context) {
+	p.mu.Lock()
+	for _, r := range p.inFlight {
+		if !r.finish {
+			r.cancelLocked(ErrClosed)
+		}
+	}
+	p.mu.Unlock()
+	ticker := time.NewTicker(readerInterval)
+	defer ticker.Stop()
+	for p.isFinishing() && (p.buffered == nil || !p.buffered.hungUp()) {
+		select {
+		case <-p.drained:
+			return
+		case <-ctx.Done():
+			return
+		case err := <-p.stop: // something could not be written
+			p.fail(err)
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+func (p *Peer) isFinishing() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.finishing > 0
 }
 
 // wait reports whether c was closed within d.

@@ -21,6 +21,7 @@ type request struct {
 	hasSlot   bool // it holds a concurrency slot
 	idle      bool // see Idle
 	patient   bool // see Yield
+	finish    bool // see Finish
 	done      bool // it is finished
 	writing   bool // its response is being written
 	cancelled bool // the other end cancelled it
@@ -89,6 +90,28 @@ func Idle(ctx context.Context) (resume func()) { return idle(ctx, false) }
 // Yield is like Idle for a request that may still finish after the other end has
 // stopped sending: when the peer closes, it gets the same time as the others.
 func Yield(ctx context.Context) (resume func()) { return idle(ctx, true) }
+
+// Finish lets the request of ctx run to its end after the other end has stopped
+// sending, as a program does that writes its only request and closes its output:
+// the request is not bounded by Grace. It is still cancelled when the context of
+// Run is done, or when nobody can read the response any more; Windows does not
+// tell that of a pipe. The handler must bound its time by itself. The returned
+// channel is closed when the other end has stopped sending, so that it will not
+// repeat the request; it is nil if ctx does not belong to a request.
+func Finish(ctx context.Context) (eof <-chan struct{}) {
+	r, ok := ctx.Value(requestKey{}).(*request)
+	if !ok {
+		return nil
+	}
+	p := r.peer
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !r.done && !r.finish {
+		r.finish = true
+		p.finishing++
+	}
+	return p.eof
+}
 
 func idle(ctx context.Context, patient bool) (resume func()) {
 	r, ok := ctx.Value(requestKey{}).(*request)

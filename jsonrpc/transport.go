@@ -30,4 +30,6 @@ type bufferedTransport interface {
 	ready() bool
 	// onError sets the function called with a write error after Send returned.
 	onError(f func(error))
+	// hungUp reports whether it is known that nobody can read what is sent.
+	hungUp() bool
 }

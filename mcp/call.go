@@ -101,6 +101,10 @@ func (c *Call) OnLost(f func()) {
 // next Ordered call begin. Use it while waiting for an event.
 func (c *Call) Wait() (resume func()) { return c.r.Wait() }
 
+// Finish lets the call run to its end on a pipe whose client has stopped sending;
+// see Request.Finish.
+func (c *Call) Finish() (eof <-chan struct{}) { return c.r.Finish() }
+
 // Logger returns a logger that sends messages to the client, at the levels that
 // the client asked for.
 func (c *Call) Logger() *slog.Logger { return slog.New(&clientLogHandler{call: c}) }

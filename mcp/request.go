@@ -96,6 +96,18 @@ func (r *Request) Wait() (resume func()) {
 	return func() {}
 }
 
+// Finish lets the request run to its end on a pipe whose client has stopped
+// sending, as long as somebody can read the result; other requests get a few
+// seconds then. The handler must bound its time by itself. The returned channel is
+// closed when the client has stopped sending, so that it will not repeat the
+// request. It is nil if the transport is not a pipe.
+func (r *Request) Finish() (eof <-chan struct{}) {
+	if r.pipeCtx == nil {
+		return nil
+	}
+	return jsonrpc.Finish(r.pipeCtx)
+}
+
 // A Result is the result of a request: one of the result types of this package,
 // or any value that encodes to a JSON object.
 type Result any

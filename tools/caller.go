@@ -71,7 +71,10 @@ type caller struct {
 	verb *access.Verb
 	call *mcp.Call // nil for a direct method
 	// waiter is the call, or the request of a direct method.
-	waiter interface{ Wait() (resume func()) }
+	waiter interface {
+		Wait() (resume func())
+		Finish() (eof <-chan struct{})
+	}
 	// credential is set if the credential is a person's. Even then a tool is called by an
 	// agent, so Actor.Person is never set here.
 	credential bool

@@ -146,7 +146,7 @@ func renderAll(s string) map[string]string {
 		"task": taskText(h.Dossier, nil, nil, false), "full": taskText(h.Dossier, nil, []board.Claim{h.Claim}, true),
 		"row": taskRow(&h.Task, s), "question": questionRow(q, h.Now), "open": questionRow(open, h.Now), "turns": turnsText(h.Questions),
 		"check":    (&Tools{}).checkFailed(board.CheckOutcome{Task: id}, CheckResult{State: CheckRed, Reason: "exit status 1", Tail: s}).text,
-		"running":  checkRunning(h.Claim.Handle, CheckResult{Command: s}).text,
+		"running":  checkRunning(h.Claim.Handle, CheckResult{Command: s}, false).text,
 		"form":     reviewForm(h.Dossier).Message,
 		"ask":      answerForm(q).Message,
 		"paused":   nothingAnswer(&board.Nothing{PausedBy: s}, true, 0).text,

@@ -113,6 +113,7 @@ type stated struct {
 
 // inspect verifies the evidence of a report and runs the check.
 func (t *Tools) inspect(ctx context.Context, k *caller, e action, r *board.Report, says stated) (inspection, error) {
+	k.waiter.Finish() // a client may send its report and nothing after it
 	seen, err := t.judge(ctx, k, e, r, says)
 	switch {
 	case err != nil:
@@ -250,7 +251,7 @@ func (t *Tools) judge(ctx context.Context, k *caller, e action, r *board.Report,
 		r.Check = board.CheckNotAccepted
 		seen.remark = "The project's check was not run, because no person has accepted it: " + visible.Line(res.Reason)
 	case CheckRunning:
-		return inspection{not: checkRunning(h, res)}, nil
+		return inspection{not: checkRunning(h, res, ctx.Err() != nil)}, nil
 	case CheckStopped:
 		return seen, &refusal{
 			what: "Not recorded.", state: fmt.Sprintf("You still hold %v.", h.Task), code: "check_stopped", err: board.ErrConflict,
@@ -414,7 +415,7 @@ func (t *Tools) waitCheck(ctx context.Context, k *caller, h board.Handle, w boar
 			resume()
 		}
 	}()
-	return t.o.Inspector.Check(ctx, w, wait, func(took time.Duration, behind string) bool {
+	waiting := func(took time.Duration, behind string) bool {
 		if resume == nil { // a report that has no check to wait for keeps its turn
 			resume = k.wait(wait)
 			return true
@@ -433,21 +434,35 @@ func (t *Tools) waitCheck(ctx context.Context, k *caller, h board.Handle, w boar
 			k.call.Progress(time.Since(began).Seconds(), 0, text)
 		}
 		return true
-	})
+	}
+	res, err = t.o.Inspector.Check(ctx, w, wait, waiting)
+	if err == nil && res.State == CheckRunning && ctx.Err() == nil {
+		select {
+		case <-k.waiter.Finish(): // nobody will repeat the call
+			return t.o.Inspector.Check(ctx, w, maxVerdictWait, waiting)
+		default:
+		}
+	}
+	return res, err
 }
 
 // CheckNotBegun is the beginning of a progress message about a check that waits.
 const CheckNotBegun = "the check has not begun: "
 
-// checkRunning says that a report has to wait for its check.
-func checkRunning(h board.Handle, res CheckResult) *answer {
+// checkRunning says that a report has to wait for its check, or has to be made again because the
+// process is ending, and the check with it.
+func checkRunning(h board.Handle, res CheckResult, ending bool) *answer {
 	state := "has run for " + board.Span(res.Took)
 	if res.Behind != "" {
 		state = "has not begun: " + res.Behind
 	}
+	next := "repeat the same call to keep waiting; it joins this run."
+	if ending {
+		next = "this process is ending, and the check with it: start Bossman again and repeat the same call."
+	}
 	return &answer{
-		text: fmt.Sprintf("Not recorded yet. You still hold %v. The check %s. Its command: %s\nNext: repeat the same call to keep waiting; it joins this run.",
-			h.Task, state, inline(res.Command, 200)),
+		text: fmt.Sprintf("Not recorded yet. You still hold %v. The check %s. Its command: %s\nNext: %s",
+			h.Task, state, inline(res.Command, 200), next),
 		result: wireCheck{Task: h.Task.String(), State: string(res.State), Seconds: res.Took.Seconds()},
 	}
 }

@@ -406,3 +406,37 @@ Answer with`
 		}
 	})
 }
+
+// A report that is the last thing on its pipe waits for its check, which may take longer than a
+// call does.
+func TestPipe_reportIsTheLastCall(t *testing.T) {
+	for _, takes := range []time.Duration{8 * time.Second, 10 * time.Minute} {
+		for _, direct := range []bool{true, false} {
+			synctest.Test(t, func(t *testing.T) {
+				s := newFixture(t, web, setup{}, mcp.Newest)
+				o := in("/a")
+				o.Inspector = &longCheck{slowCheck: slowCheck{takes}, state: tools.CheckGreen}
+				p := s.pipe(o)
+				p.say(tool(1, "create_task", `{"title":"One","description":"x"}`), method(2, "getNextTask", `{}`))
+				p.answered(time.Second, 1, 2)
+				held, err := s.b.Claims(t.Context(), board.ClaimFilter{})
+				if err != nil || len(held) != 1 {
+					t.Fatalf("claims: %+v, %v", held, err)
+				}
+				report, want := tool(3, "report_task_done", fmt.Sprintf(`{"claim":%q,"summary":"did it"}`, held[0].Handle)), "web-1 is done"
+				if direct {
+					report, want = method(3, "reportTaskDone", `{"taskId":"web-1"}`), `{"success":true}`
+				}
+				p.say(report)
+				began := time.Now()
+				p.hangUp()
+				if got := p.answers[3]; !strings.Contains(got, want) {
+					t.Errorf("the answer after a check of %v: %s, want %s", takes, got, want)
+				}
+				if took := time.Since(began); took < takes || took > takes+10*time.Second {
+					t.Errorf("the process ended after %v; its check takes %v", took, takes)
+				}
+			})
+		}
+	}
+}
