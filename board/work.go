@@ -75,6 +75,10 @@ type Sight struct {
 	// DirGone and BranchGone are set if the directory or the branch of the place is not
 	// there any more.
 	DirGone, BranchGone bool
+	// Ref is the ref of its last state, if that is on no branch. Ending is set as long as nothing is
+	// there yet: its worker is just ending in a worktree that others must not use.
+	Ref    string
+	Ending bool
 }
 
 // A Room is where a worker can work beside another one: a branch that can be made, and a

@@ -33,6 +33,9 @@ type Inspector struct {
 	// InForce returns the check that decides in Home, nil if there is none. why says why a
 	// check that is configured is not in force.
 	InForce func(home string) (c *Check, why string, err error)
+	// Slots corrects what was seen of an attempt, if that is in a worktree that goes from task to
+	// task; nil if there are none.
+	Slots func(ctx context.Context, repo *git.Repo, a board.Attempt, s board.Sight) board.Sight
 
 	pruned sync.Once
 }

@@ -14,18 +14,27 @@ import (
 	"github.com/bossman-dev/bossman/git"
 )
 
-// Look looks at the work that an earlier attempt left at a place. ok is false if it cannot
+// Look looks at the work that an earlier attempt left at its place. ok is false if it cannot
 // be looked at from here: it is on another machine or in another repository.
-func (i *Inspector) Look(ctx context.Context, left board.Where) (s board.Sight, ok bool) {
+func (i *Inspector) Look(ctx context.Context, a board.Attempt) (s board.Sight, ok bool) {
 	repo, err := i.repo()
-	if err != nil || left.Dir == "" {
+	if err != nil || a.Where.Dir == "" {
 		return board.Sight{}, false
 	}
+	s, ok = i.look(ctx, repo, a.Where)
+	if ok && repo != nil && i.Slots != nil {
+		s = i.Slots(ctx, repo, a, s)
+	}
+	return s, ok
+}
+
+// look is Look in a repository; nil is outside git.
+func (i *Inspector) look(ctx context.Context, repo *git.Repo, left board.Where) (s board.Sight, ok bool) {
 	here := i.stand(repo)
 	if !left.SameClone(here) {
 		return board.Sight{}, false
 	}
-	_, err = os.Stat(left.Dir)
+	_, err := os.Stat(left.Dir)
 	gone := errors.Is(err, fs.ErrNotExist)
 	if repo == nil {
 		return board.Sight{Where: left, DirGone: gone}, gone

@@ -29,6 +29,9 @@ func (s *slot) close(ctx context.Context, tree *git.Repo, a standing, unsafe str
 		lost = errors.Join(lost, s.r.o.Repo.SetRef(ctx, refOf(s.kept.Task, s.kept.Attempt), done, ""))
 	}
 	commit = cmp.Or(done, commit)
+	if task, err := s.guest(ctx); err == nil && task != "" {
+		unsafe = cmp.Or(unsafe, task+" is worked on there by another agent")
+	}
 	if unsafe == "" {
 		if err := tree.Checkout(ctx, "", cmp.Or(commit, s.kept.Base), false, s.r.o.Accept); err != nil {
 			unsafe = fmt.Sprintf("it cannot be made clean: %v", err)
@@ -43,7 +46,7 @@ func (s *slot) close(ctx context.Context, tree *git.Repo, a standing, unsafe str
 	}
 	if err = nil; errors.Is(lost, errGone) {
 		err = s.setBranch(ctx, "") // what came after the report is not the task's work
-	} else if !a.later || commit == "" { // else the branch is that of the later attempt
+	} else if !a.later || commit == "" || !a.task.Terminal() && s.r.o.Repo.Branch(s.kept.Branch) != "" { // else the later attempt has seen to it
 		err = s.setBranch(ctx, commit)
 	}
 	s.kept.free()

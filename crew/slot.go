@@ -207,9 +207,23 @@ func (s *slot) remember() {
 // none: after a run was killed, an agent may have been told to go on there. One with another key never
 // is, whatever it says.
 func (s *slot) busy(ctx context.Context) (string, error) {
+	return s.other(ctx, func(c board.Claim) bool {
+		return c.Where.Dir == s.dir || s.kept.Task != "" && c.Task.String() == s.kept.Task
+	})
+}
+
+// guest returns the task of another worker that was seen in the slot's worktree, where it is not to be,
+// empty if there is none.
+func (s *slot) guest(ctx context.Context) (string, error) {
+	return s.other(ctx, func(c board.Claim) bool { return c.Where.Dir == s.dir && c.Handle.String() != s.kept.Claim })
+}
+
+// other returns the task of another worker with the same key in this clone whose claim is one of
+// those meant, empty if there is none.
+func (s *slot) other(ctx context.Context, is func(board.Claim) bool) (string, error) {
 	claims, err := s.r.o.Board.Claims(ctx, board.ClaimFilter{Project: s.r.o.Project})
 	for _, c := range claims {
-		if c.Owner != s.seat.Actor.Owner && c.Own(s.seat.Actor.Principal) && c.Where.Clone == s.r.o.Repo.CloneID() && (c.Where.Dir == s.dir || s.kept.Task != "" && c.Task.String() == s.kept.Task) {
+		if c.Owner != s.seat.Actor.Owner && c.Own(s.seat.Actor.Principal) && c.Where.Clone == s.r.o.Repo.CloneID() && is(c) {
 			return c.Task.String(), nil
 		}
 	}

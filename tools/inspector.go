@@ -18,9 +18,9 @@ type Inspector interface {
 	// Moved reports whether another branch is checked out at a place than the one that is
 	// known of it. It costs little.
 	Moved(at board.Where) bool
-	// Look returns what there is now of the work that an earlier attempt left at a place. ok
-	// is false if it cannot be looked at from here.
-	Look(ctx context.Context, left board.Where) (s board.Sight, ok bool)
+	// Look returns what there is now of the work that an earlier attempt left at its place. ok
+	// is false if it cannot be looked at from here. The zero attempt may have a place.
+	Look(ctx context.Context, a board.Attempt) (s board.Sight, ok bool)
 	// Leftover returns which of some works comes first whose newest attempt left files that are
 	// not committed in the inspector's own worktree, and how many are there; -1 and 0 if there
 	// is none.

@@ -27,9 +27,11 @@ type left struct {
 	ordered        board.Sight
 	looked, before bool
 	// from is the branch that the ordered one begins from, and busy the task of the worker
-	// that is on it; empty if it begins from what is checked out.
-	from string
-	busy board.ID
+	// that is on it; empty if it begins from what is checked out. stored is set if from is the ref
+	// of a state, and ending if that may not be there yet.
+	from           string
+	busy           board.ID
+	stored, ending bool
 	// over is what attempts at other tasks left in the directory of the hand-out.
 	over leftover
 	// room is where the ordered branch can be made.
@@ -82,7 +84,7 @@ func (t *Tools) leftBy(ctx context.Context, k *caller, h *board.Handout) (l left
 			continue
 		}
 		looked[a.Where] = true
-		s, ok := t.look(ctx, a.Where)
+		s, ok := t.look(ctx, a)
 		p := leftPlace{attempt: a.Attempt, Sight: s, looked: ok, twin: s.Where.Dir == where(h).Dir && !s.Where.SameClone(where(h))}
 		if last == nil {
 			last = &p
@@ -105,15 +107,22 @@ func (t *Tools) leftBy(ctx context.Context, k *caller, h *board.Handout) (l left
 }
 
 // goOn tells the worker of a hand-out to go on with the branch that has the newest work, or,
-// if another worker is on it, with a branch that begins from it.
+// if another worker is on it, with a branch that begins from it. From what is on no branch, a
+// branch begins, too.
 func (l *left) goOn(ctx context.Context, t *Tools, k *caller, h *board.Handout, others []board.Claim) {
 	w := where(h)
 	if newest, ok := l.newest(w); ok && (newest.looked || t.o.Inspector == nil) {
 		l.from, l.busy = newest.Where.Branch, busy(others, newest.Where)
+		if newest.Ref != "" {
+			l.from, l.busy, l.stored, l.ending = newest.Ref, board.ID{}, true, newest.Ending
+		}
 	}
 	if t.o.Inspector != nil && l.from != "" && !h.Again {
 		order := l.from
-		if !l.busy.IsZero() {
+		switch {
+		case l.stored:
+			order = ownBranch(h)
+		case !l.busy.IsZero():
 			order = cmp.Or(w.Ordered, ownBranch(h))
 		}
 		t.order(ctx, k, h, order)
@@ -155,13 +164,13 @@ func (l left) newest(w board.Where) (p leftPlace, ok bool) {
 		return p, false
 	}
 	p = l.places[0]
-	return p, p.Where.Worked && !p.BranchGone && p.Where.Branch != w.Branch && !w.Named
+	return p, p.Where.Worked && !w.Named && (p.Ref != "" || !p.BranchGone && p.Where.Branch != w.Branch)
 }
 
 // see looks at the branch that a worker is told to work on.
 func (l *left) see(ctx context.Context, t *Tools, h *board.Handout) {
 	w := where(h)
-	l.ordered, l.looked = t.look(ctx, board.Where{Host: w.Host, Clone: w.Clone, Dir: w.Dir, Branch: w.Branch, Head: w.Head, Ordered: w.Ordered})
+	l.ordered, l.looked = t.look(ctx, board.Attempt{Where: board.Where{Host: w.Host, Clone: w.Clone, Dir: w.Dir, Branch: w.Branch, Head: w.Head, Ordered: w.Ordered}})
 	l.before = slices.ContainsFunc(h.Attempts, func(a board.Attempt) bool {
 		return a.Attempt < h.Claim.Attempt && a.Own(h.Claim.Worker.Principal) && (a.Where.Ordered == w.Ordered || a.Where.Branch == w.Ordered)
 	})
@@ -181,15 +190,15 @@ func (t *Tools) order(ctx context.Context, k *caller, h *board.Handout, branch s
 	h.Order(branch)
 }
 
-// look looks at the work that was left at a place; looked is false if only its description is
-// known.
-func (t *Tools) look(ctx context.Context, w board.Where) (s board.Sight, looked bool) {
+// look looks at the work that an attempt left at its place; looked is false if only its
+// description is known.
+func (t *Tools) look(ctx context.Context, a board.Attempt) (s board.Sight, looked bool) {
 	if t.o.Inspector != nil {
-		if s, ok := t.o.Inspector.Look(ctx, w); ok {
+		if s, ok := t.o.Inspector.Look(ctx, a); ok {
 			return s, true
 		}
 	}
-	return described(w), false
+	return described(a.Where), false
 }
 
 // described is what is known of a place that was not looked at.
@@ -242,6 +251,8 @@ func (l left) earlier(h *board.Handout, last int) (lines []string) {
 	case len(sharing(h)) > 0, l.over.files > 0 && w.Ordered != "": // BESIDE YOU says it
 	case !l.busy.IsZero() && l.from != "" && w.Ordered != "":
 		lines = append(lines, fmt.Sprintf("Another agent works on %v on branch %s. %s", l.busy, inline(l.from, 80), l.worktree(w)), nameIt(w.Ordered))
+	case l.from != "" && w.Ordered != "":
+		lines = append(lines, l.worktree(w), nameIt(w.Ordered))
 	case l.before && !(l.looked && l.ordered.BranchGone):
 		lines = append(lines, "Go on with branch "+inline(w.Ordered, 80)+l.checkout(w)+" "+nameIt(w.Ordered))
 	case l.from != "":
@@ -279,6 +290,10 @@ func (p leftPlace) text() string {
 	switch {
 	case p.theirs && location(w) != "":
 		return "its worker, who has another key, says: " + location(w)
+	case p.Ending:
+		return "its agent is just ending; its last state will be in " + p.Ref + " within seconds, if it has changed anything"
+	case p.Ref != "":
+		return "its last state is in " + p.Ref
 	case p.BranchGone && p.DirGone:
 		return fmt.Sprintf("branch %s in %s; both are gone", inline(w.Branch, 80), dir)
 	case p.BranchGone:
@@ -308,7 +323,14 @@ func (l left) worktree(w board.Where) string {
 	}
 	command := fmt.Sprintf("%s -b %s %s", l.add(), visible.ShellWord(w.Ordered), path)
 	if l.from != "" {
-		return fmt.Sprintf("Work in a worktree of your own that begins from branch %s: %s %s", inline(l.from, 80), command, visible.ShellWord(l.from)) + l.modules(w)
+		from, wait := "branch "+inline(l.from, 80), ""
+		if l.stored {
+			from = l.from
+		}
+		if l.ending {
+			wait = "\nUntil that is there, try again; if it is not there after a minute, leave it out of the command."
+		}
+		return fmt.Sprintf("Work in a worktree of your own that begins from %s: %s %s", from, command, visible.ShellWord(l.from)) + wait + l.modules(w)
 	}
 	if l.room.Unborn {
 		return "Work in a worktree of your own. This repository has no commit yet that it could begin from, so make an empty one first: git commit --allow-empty --only -m 'First commit' && " + command

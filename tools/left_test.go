@@ -48,9 +48,9 @@ type lookingAt struct {
 	left   bool
 }
 
-func (i lookingAt) Look(_ context.Context, at board.Where) (board.Sight, bool) {
-	*i.looked = append(*i.looked, at)
-	return board.Sight{Where: at}, at.Dir == "/web"
+func (i lookingAt) Look(_ context.Context, a board.Attempt) (board.Sight, bool) {
+	*i.looked = append(*i.looked, a.Where)
+	return board.Sight{Where: a.Where}, a.Where.Dir == "/web"
 }
 
 func (i lookingAt) Leftover(_ context.Context, works []board.Work) (first, files int) {

@@ -219,7 +219,9 @@ func (slowCheck) Apart(at board.Where, branch string) board.Room {
 func (slowCheck) Moved(board.Where) bool         { return false }
 func (slowCheck) Command() (command, why string) { return "", "" }
 
-func (slowCheck) Look(context.Context, board.Where) (board.Sight, bool) { return board.Sight{}, false }
+func (slowCheck) Look(context.Context, board.Attempt) (board.Sight, bool) {
+	return board.Sight{}, false
+}
 
 func (slowCheck) Place(context.Context, board.Work, string) (board.Where, error) {
 	return board.Where{}, nil

@@ -12,6 +12,7 @@ import (
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/check"
+	"github.com/bossman-dev/bossman/crew"
 	"github.com/bossman-dev/bossman/git"
 	"github.com/bossman-dev/bossman/internal/config"
 	"github.com/bossman-dev/bossman/internal/console"
@@ -35,8 +36,7 @@ func newInspector(dir string, s *config.Settings, getenv func(string) string) in
 		common = repo.Common
 	}
 	return inspector{&check.Inspector{
-		Dir: dir, Common: common, Notes: s.NotesDir(),
-		Runner:  newCheckRunner(getenv),
+		Dir: dir, Common: common, Notes: s.NotesDir(), Runner: newCheckRunner(getenv), Slots: crew.Seen,
 		InForce: func(home string) (*check.Check, string, error) { return checkInForce(s, home) },
 	}}
 }

@@ -76,7 +76,7 @@ func (o *openBoard) seat(dir, common string, runner *check.Runner, notify *notif
 		o.store.Attend(caller.Owner)
 	}
 	look := inspector{&check.Inspector{
-		Dir: dir, Common: common, Notes: o.settings.NotesDir(), Runner: runner,
+		Dir: dir, Common: common, Notes: o.settings.NotesDir(), Runner: runner, Slots: crew.Seen,
 		InForce: func(home string) (*check.Check, string, error) { return checkInForce(o.settings, home) },
 	}}
 	return crew.Seat{
