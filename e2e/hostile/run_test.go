@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -22,6 +23,9 @@ const (
 	tooLong = 20 * time.Second
 	// tooMuch is the limit of a process's memory, with that of git, in KiB.
 	tooMuch = 256 << 10
+	// enough is when bossman work is interrupted, twice: it waits for a board that cannot be used
+	// now.
+	enough = 5 * time.Second
 )
 
 // run runs a command in the place, at a terminal, and says what is wrong about it.
@@ -73,6 +77,12 @@ func atTerminal(cmd *exec.Cmd) (string, error) {
 		return "", err
 	}
 	slave.Close()
+	if slices.Contains(cmd.Args, "work") {
+		for n := range 2 {
+			interrupt := time.AfterFunc(enough+time.Duration(n)*time.Second, func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) })
+			defer interrupt.Stop()
+		}
+	}
 	var out bytes.Buffer
 	read := make(chan struct{})
 	go func() {
