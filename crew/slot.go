@@ -128,7 +128,7 @@ func (s *slot) recoverSoon(ctx, drain context.Context) {
 // next waits for a task. It returns nil if there is nothing to do any more.
 func (s *slot) next(ctx, drain context.Context) (*board.Handout, error) {
 	s.report(Waiting, "")
-	pause := retryFirst
+	pause, said := retryFirst, false
 	for drain.Err() == nil && ctx.Err() == nil {
 		if err := s.afford(ctx, drain); err != nil {
 			return nil, err
@@ -143,6 +143,9 @@ func (s *slot) next(ctx, drain context.Context) (*board.Handout, error) {
 			return h, s.keep()
 		}
 		none, nothing := errors.AsType[*board.Nothing](err)
+		if nothing && !said {
+			said = s.sayDeclined(none)
+		}
 		_, taken := errors.AsType[*board.HeldError](err)
 		_, stopped := errors.AsType[*board.StoppedError](err)
 		switch {
@@ -172,6 +175,17 @@ func (s *slot) next(ctx, drain context.Context) (*board.Handout, error) {
 		pause = min(2*pause, retryLast)
 	}
 	return nil, nil
+}
+
+// sayDeclined says why the slot waits, if the next task for it is one that it has given back, and
+// reports whether it is.
+func (s *slot) sayDeclined(none *board.Nothing) bool {
+	if len(none.Coming) == 0 || !none.Coming[0].Declined {
+		return false
+	}
+	next := none.Coming[0]
+	s.report(Trouble, fmt.Sprintf("no task is offered to this slot for %v: it could not work on %v, and has given it back", next.In.Round(time.Second), next.Task))
+	return true
 }
 
 // rest waits for a while, or until the slot has to end.
