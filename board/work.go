@@ -79,6 +79,8 @@ type Sight struct {
 	// there yet: its worker is just ending in a worktree that others must not use.
 	Ref    string
 	Ending bool
+	// UnderWay is what has been begun in the directory and not ended, such as "a rebase".
+	UnderWay string
 }
 
 // A Room is where a worker can work beside another one: a branch that can be made, and a

@@ -206,6 +206,9 @@ func (i *Inspector) Run(ctx context.Context, w board.Work) (run *Run, c *Check, 
 			}
 		}
 		if err == nil && !checkedOut {
+			if tree := repo.Held(w.Place.Branch); tree != nil {
+				return nil, nil, "", settled(tree)
+			}
 			return nil, nil, "", &board.PlaceError{
 				Why:  fmt.Sprintf("Branch %.80q is not checked out in a worktree, so the check cannot judge it.", w.Place.Branch),
 				Next: "check it out, here or with git worktree add, and report again",

@@ -54,6 +54,12 @@ func (i *Inspector) look(ctx context.Context, repo *git.Repo, left board.Where) 
 	if tree := repo.Worktree(branch, left.Dir); tree != nil && branch != "" {
 		return i.sight(ctx, left, tree), true
 	}
+	if tree := repo.Held(branch); tree != nil {
+		s = i.sight(ctx, left, tree)
+		s.Where.Branch, s.Where.Head = branch, git.Short(repo.Branch(branch))
+		s.Where.Worked = left.Worked && !left.Away() || branch != left.Branch || s.Where.Head != left.Head
+		return s, true
+	}
 	if tree := repo.Left(branch); tree != nil && branch == left.Ordered && tree.Root != left.Dir {
 		// The worker went on in its worktree without a branch.
 		if head, err := tree.Head(); err == nil && head.Branch == "" && head.Commit != repo.Branch(branch) {
@@ -79,7 +85,7 @@ func (i *Inspector) sight(ctx context.Context, left board.Where, tree *git.Repo)
 	now := i.where(ctx, tree)
 	now.Ordered, now.Named, now.Client = left.Ordered, left.Named, left.Client
 	now.Worked = left.Worked || now.Branch != left.Branch || now.Head != left.Head || now.Uncommitted != left.Uncommitted
-	return board.Sight{Where: now}
+	return board.Sight{Where: now, UnderWay: tree.UnderWay()}
 }
 
 // Leftover returns which of some works comes first whose newest attempt was made in the

@@ -112,7 +112,7 @@ func (i *Inspector) Place(ctx context.Context, w board.Work, branch string) (boa
 	case tree == nil && err != nil:
 		return w.Place, err
 	case tree == nil && w.Place.Away():
-		return w.Place, notCheckedOut(branch)
+		return w.Place, notCheckedOut(repo, branch)
 	case tree == nil:
 		at := i.where(ctx, own)
 		at.Branch, at.Head, at.Uncommitted, at.Named = branch, "", 0, true
@@ -192,6 +192,9 @@ func (i *Inspector) named(ctx context.Context, repo, own *git.Repo, w board.Work
 			}
 		}
 	}
+	if tree := repo.Held(branch); tree != nil {
+		return w.Place, settled(tree)
+	}
 	return w.Place, &board.PlaceError{
 		Why:  fmt.Sprintf("Your work was last seen on branch %.80q. It is not checked out in a worktree now.", branch),
 		Next: "report again with the branch that your work is on, checked out in a worktree",
@@ -225,7 +228,7 @@ func (i *Inspector) ordered(ctx context.Context, repo *git.Repo, w board.Work) (
 			Next: fmt.Sprintf("if your work is on another branch, report again and name that; else make the worktree with git worktree add -b %s PATH, move your work to it, and report again", visible.ShellWord(branch)),
 		}
 	case tree == nil:
-		return w.Place, notCheckedOut(branch)
+		return w.Place, notCheckedOut(repo, branch)
 	}
 	return i.in(ctx, w, tree, tree.Root != w.Place.Dir)
 }
@@ -242,7 +245,10 @@ func (i *Inspector) in(ctx context.Context, w board.Work, tree *git.Repo, named 
 
 // notCheckedOut is the error for the branch of a worker that was told to work elsewhere than
 // where it took the task.
-func notCheckedOut(branch string) error {
+func notCheckedOut(repo *git.Repo, branch string) error {
+	if tree := repo.Held(branch); tree != nil {
+		return settled(tree)
+	}
 	return &board.PlaceError{
 		Why:  fmt.Sprintf("Branch %.80q is not checked out in a worktree.", branch),
 		Next: "check it out with git worktree add, and report again; if your work is on another branch, name that",

@@ -3,6 +3,7 @@ package git
 import (
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // UnderWay names what has been begun in a worktree and not ended, such as "a rebase", empty if
@@ -23,4 +24,21 @@ func (r *Repo) UnderWay() string {
 		}
 	}
 	return ""
+}
+
+// Held returns the worktree in which a rebase or a bisect of a branch is under way, nil if there is
+// none. The branch is not checked out there, and git checks it out nowhere else.
+func (r *Repo) Held(branch string) *Repo {
+	if branch == "" {
+		return nil
+	}
+	for _, w := range r.Worktrees() {
+		for _, file := range []string{"rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START"} {
+			text, err := os.ReadFile(filepath.Join(w.Dir, filepath.FromSlash(file)))
+			if err == nil && strings.TrimPrefix(strings.TrimSpace(string(text)), "refs/heads/") == branch {
+				return w
+			}
+		}
+	}
+	return nil
 }

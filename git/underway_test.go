@@ -82,3 +82,30 @@ func TestStatus_inside(t *testing.T) {
 		t.Errorf("Status = %+v, %v, want one file", s, err)
 	}
 }
+
+func TestHeld(t *testing.T) {
+	for name, c := range map[string]struct{ begin, end string }{
+		"rebase":         {"git rebase -q --merge theirs", "git rebase --abort"},
+		"rebase --apply": {"git rebase -q --apply theirs", "git rebase --abort"},
+		"bisect":         {"git bisect start HEAD HEAD~1", "git bisect reset"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, dir := newRepo(t)
+			two := filepath.Join(filepath.Dir(dir), "two")
+			sh(t, dir, "git worktree add -q -b fix "+two+" && git checkout -q -b theirs && echo theirs > f && git add f && git commit -q -m theirs")
+			sh(t, two, "echo fix > f && git add f && git commit -q -m fix && { "+c.begin+" || true; } >&2")
+			if got := r.Held("fix"); got == nil || got.Root != two {
+				t.Errorf("Held(fix) = %+v, want %s", got, two)
+			}
+			for _, branch := range []string{"theirs", "main", ""} {
+				if got := r.Held(branch); got != nil {
+					t.Errorf("Held(%q) = %s, want none", branch, got.Root)
+				}
+			}
+			sh(t, two, "git reset -q --hard && "+c.end)
+			if got := r.Held("fix"); got != nil {
+				t.Errorf("afterwards, Held(fix) = %s, want none", got.Root)
+			}
+		})
+	}
+}

@@ -276,7 +276,7 @@ func nameIt(branch string) string {
 func (l left) checkout(w board.Where) string {
 	switch s := l.ordered; {
 	case l.looked && s.Where.Dir != "" && !s.DirGone:
-		return ", in " + inline(s.Where.Dir, 200) + "."
+		return ", in " + inline(s.Where.Dir, 200) + "." + unended(s)
 	case l.looked && visible.Line(w.Dir) == w.Dir:
 		return fmt.Sprintf(": check it out, here or with %s %s %s", l.add(), l.worktreePath(w), visible.ShellWord(w.Ordered)) + "." + l.modules(w)
 	}
@@ -303,8 +303,18 @@ func (p leftPlace) text() string {
 		return strings.TrimPrefix(location(w)+"; its directory "+dir+" is gone", "; ")
 	case p.twin && w.Dir != "":
 		return location(w) + ", which is another clone than the one here"
+	case p.UnderWay != "":
+		return location(w) + ", where " + p.UnderWay + " is under way"
 	}
 	return location(w)
+}
+
+// unended tells a worker to end what was begun in the directory of the work; empty if nothing was.
+func unended(s board.Sight) string {
+	if s.UnderWay == "" {
+		return ""
+	}
+	return " There " + s.UnderWay + " is under way: finish or abort it first."
 }
 
 // worktree tells a worker to work in a worktree of its own: the one that there is, or one
