@@ -65,11 +65,7 @@ func (a *Answerer) Run(ctx, drain context.Context) error {
 	}
 	defer stop()
 	a.seat = a.r.o.Seat(a.r.o.Repo.Root)
-	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-		defer cancel()
-		_ = a.r.o.Board.Leave(ctx, a.seat.Actor.Owner)
-	}()
+	defer a.r.leave(ctx, a.seat.Actor.Owner)
 	var wg sync.WaitGroup
 	for n := range a.r.o.Agents {
 		wg.Go(func() { a.work(ctx, drain, fmt.Sprintf("answer-%d", n+1)) })
@@ -119,14 +115,6 @@ func (a *Answerer) work(ctx, drain context.Context, slot string) {
 			}
 			report(Waiting, nil, "waits for a question")
 		}
-	}
-}
-
-// wait waits for a while, or until ctx ends.
-func wait(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
 	}
 }
 

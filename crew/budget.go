@@ -125,7 +125,7 @@ func (s *slot) afford(ctx, drain context.Context) error {
 			if drain.Err() == nil {
 				s.report(Trouble, fmt.Sprintf("%v; next try in %v", err, pause))
 			}
-			s.rest(drain, pause)
+			wait(drain, pause)
 			pause = min(2*pause, retryLast)
 			continue
 		case left > 0:
@@ -148,7 +148,7 @@ func (s *slot) afford(ctx, drain context.Context) error {
 			s.report(Rests, spent.Error())
 			rests = true
 		}
-		s.rest(drain, min(max(lasts, retryFirst), restSlice))
+		wait(drain, min(max(lasts, retryFirst), restSlice))
 	}
 	return nil
 }

@@ -113,7 +113,7 @@ func (j *job) insist(ctx, runner context.Context, trouble string, call func() er
 	err := call()
 	for pause := retryFirst; err != nil && !answered(err) && ctx.Err() == nil && runner.Err() == nil; pause = min(2*pause, retryLast) {
 		j.tell(Trouble, fmt.Sprintf("%s: %v; next try in %v", trouble, err, pause))
-		j.rest(runner, pause)
+		wait(runner, pause)
 		err = call()
 	}
 	return err

@@ -52,7 +52,7 @@ func (j *job) permit(ctx context.Context, p agent.Permission) {
 	for end := time.Now().Add(j.r.o.Limits.Answer); q.State == board.QuestionOpen && time.Now().Before(end) && ctx.Err() == nil; {
 		if q, err = j.r.o.Board.Await(ctx, q.ID, min(waitTask, time.Until(end))); err != nil {
 			j.tell(Trouble, fmt.Sprintf("the answer to %v is not known: %v", q.ID, err))
-			j.rest(ctx, retryFirst)
+			wait(ctx, retryFirst)
 		}
 	}
 	if q.State == board.QuestionAnswered {

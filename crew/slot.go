@@ -80,14 +80,10 @@ const (
 
 // run works until there is nothing to do.
 func (s *slot) run(ctx, drain context.Context) error {
-	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-		defer cancel()
-		_ = s.r.o.Board.Leave(ctx, s.seat.Actor.Owner) // the lease ends anyway
-	}()
+	defer s.r.leave(ctx, s.seat.Actor.Owner)
 	for s.recoverSoon(ctx, drain); drain.Err() == nil && ctx.Err() == nil && s.r.take(); s.recoverSoon(ctx, drain) {
 		if d := time.Until(s.r.rests(s.agent.Name())); d > 0 {
-			s.rest(drain, d)
+			wait(drain, d)
 		}
 		h, err := s.next(ctx, drain)
 		if h == nil {
@@ -107,7 +103,7 @@ func (s *slot) run(ctx, drain context.Context) error {
 			return fmt.Errorf("%s has stopped: %d tasks in a row could not be worked on", s.name, maxFaults)
 		}
 		if s.faults > 0 {
-			s.rest(drain, time.Duration(s.faults)*faultPause)
+			wait(drain, time.Duration(s.faults)*faultPause)
 		}
 	}
 	return nil
@@ -121,7 +117,7 @@ func (s *slot) recoverSoon(ctx, drain context.Context) {
 			return
 		}
 		s.report(Trouble, fmt.Sprintf("%v; next try in %v", err, pause))
-		s.rest(drain, pause)
+		wait(drain, pause)
 	}
 }
 
@@ -171,7 +167,7 @@ func (s *slot) next(ctx, drain context.Context) (*board.Handout, error) {
 			return nil, err
 		}
 		s.report(Trouble, fmt.Sprintf("the board gives no task: %v; next try in %v", err, pause))
-		s.rest(drain, pause)
+		wait(drain, pause)
 		pause = min(2*pause, retryLast)
 	}
 	return nil, nil
@@ -188,8 +184,20 @@ func (s *slot) sayDeclined(none *board.Nothing) bool {
 	return true
 }
 
-// rest waits for a while, or until the slot has to end.
-func (s *slot) rest(ctx context.Context, d time.Duration) { wait(ctx, d) }
+// wait waits for a while, or until ctx ends.
+func wait(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// leave tells the board that an owner has ended. If that fails, its lease ends anyway.
+func (r *Runner) leave(ctx context.Context, owner string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	_ = r.o.Board.Leave(ctx, owner)
+}
 
 // patience is how long a request waits. A runner that ends when nothing is left has to look.
 func (s *slot) patience() time.Duration {

@@ -21,10 +21,10 @@ func (b claimed) Claims(ctx context.Context, _ board.ClaimFilter) ([]board.Claim
 	return []board.Claim{b.claim}, ctx.Err()
 }
 
-// TestRun_endedFirst: a run that is ended while it takes its slots has not failed, unlike one in a
-// repository without a commit.
-func TestRun_endedFirst(t *testing.T) {
-	dir := t.TempDir()
+// newRepo makes a repository without a commit.
+func newRepo(t *testing.T) (repo *git.Repo, dir string) {
+	t.Helper()
+	dir = t.TempDir()
 	if out, err := exec.Command("git", "init", "-q", dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -32,6 +32,13 @@ func TestRun_endedFirst(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return repo, dir
+}
+
+// TestRun_endedFirst: a run that is ended while it takes its slots has not failed, unlike one in a
+// repository without a commit.
+func TestRun_endedFirst(t *testing.T) {
+	repo, dir := newRepo(t)
 	r := New(&Options{Repo: repo, Board: claimed{}, State: t.TempDir(), Agents: []agent.Agent{nobody{}}})
 	if err := r.Run(t.Context(), t.Context()); err == nil || !strings.Contains(err.Error(), "no commit yet") {
 		t.Errorf("Run without a commit = %v, want an error", err)
@@ -50,14 +57,7 @@ func TestRun_endedFirst(t *testing.T) {
 // TestSlot_busy: a slot's worktree is left alone while another worker works there, unless it has
 // another key: that can say of any place that it works there.
 func TestSlot_busy(t *testing.T) {
-	dir := t.TempDir()
-	if out, err := exec.Command("git", "init", "-q", dir).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	repo, err := git.Find(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	repo, dir := newRepo(t)
 	task := board.ID{Project: "web", No: 1}
 	for by, want := range map[[2]string]string{{"local", "p-2"}: "web-1", {"local", board.AnotherOwner}: "", {"key:eve", "key:eve/p-2"}: ""} {
 		for _, k := range []kept{{}, {Task: "web-1"}} {

@@ -253,7 +253,7 @@ func (s *slot) awaitLast(ctx context.Context, h *board.Handout) {
 		if n%int(look/pause) == 0 {
 			_, _ = s.r.o.Board.Renew(ctx, s.seat.Actor.Owner, true) // else the next call says that the claim was lost
 		}
-		s.rest(ctx, pause)
+		wait(ctx, pause)
 	}
 }
 
