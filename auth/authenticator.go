@@ -435,5 +435,5 @@ func (a *Authenticator) EnablePerson(ctx context.Context, name string) error {
 	return nil
 }
 
-// People lists the people who own a key or have used a token.
+// People lists the people who own a key or have used a token with a role.
 func (a *Authenticator) People(ctx context.Context) ([]Person, error) { return a.store.People(ctx) }

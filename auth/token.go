@@ -66,13 +66,17 @@ func (e *entry) who() *Principal {
 }
 
 // findOwner reads the owner of a token from the store, and adds a new one, so that it can
-// be disabled. It returns nil if the owner is disabled.
+// be disabled. An owner without a role is not added: there may be any number of them at the
+// issuer, and they can do nothing here. It returns nil if the owner is disabled.
 func (a *Authenticator) findOwner(ctx context.Context, c claims) (*entry, error) {
 	e := &entry{revoked: make(chan struct{})}
 	e.principal = c.principal(&a.o, e.revoked)
 	p, err := a.store.Person(ctx, e.principal.Owner)
 	if errors.Is(err, ErrNotFound) {
-		err = a.store.InsertPerson(ctx, e.principal.Owner, time.Now())
+		err = nil
+		if e.principal.Best() > None {
+			err = a.store.InsertPerson(ctx, e.principal.Owner, time.Now())
+		}
 	}
 	if err != nil || !p.Disabled.IsZero() {
 		return nil, err

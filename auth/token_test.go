@@ -219,6 +219,33 @@ func TestToken_good(t *testing.T) {
 	}
 }
 
+// TestToken_noRole: a valid token without a role adds nobody to the store, however many
+// there are. Its owner is added with the first token that has one.
+func TestToken_noRole(t *testing.T) {
+	s := newAuthority(t)
+	m := newMemory()
+	a := s.authenticator(m, func(o *Options) { o.Rules = []Rule{{"groups", "eng", "web", Lead}} })
+	for _, sub := range []string{"user-1", "user-2", "user-3"} {
+		if p := opens(t, a, s.token(t, map[string]any{"sub": sub, "groups": []string{"all"}})); p.Best() != None || p.Owner != sub {
+			t.Errorf("Token(%s) = %+v, want no role", sub, p)
+		}
+	}
+	if people, err := a.People(t.Context()); len(people) != 0 || err != nil {
+		t.Errorf("People() = %v, %v, want nobody", people, err)
+	}
+	p := opens(t, a, s.token(t, map[string]any{"sub": "user-2"}))
+	if people, _ := a.People(t.Context()); p.Role("web") != Lead || len(people) != 1 || people[0].Name != "user-2" {
+		t.Errorf("Token(user-2) = %+v, then People() = %v", p, people)
+	}
+	// Once added, a person is disabled with all tokens, also those without a role.
+	if err := a.DisablePerson(t.Context(), "user-2"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Token(t.Context(), s.token(t, map[string]any{"sub": "user-2", "groups": nil})); err != ErrUnauthenticated {
+		t.Errorf("Token(disabled) = %v, want ErrUnauthenticated", err)
+	}
+}
+
 // TestToken_refused is what must not open anything, whatever else is right.
 func TestToken_refused(t *testing.T) {
 	s := newAuthority(t)
