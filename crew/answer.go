@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/git"
 	"github.com/bossman-dev/bossman/proc"
 )
 
@@ -56,7 +57,7 @@ func (a *Answerer) Run(ctx, drain context.Context) error {
 		return err
 	}
 	defer unlock()
-	if err := plainDir(a.dir); err != nil {
+	if err := git.MakeDir(a.dir); err != nil {
 		return err
 	}
 	stop, err := proc.Adopt()

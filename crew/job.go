@@ -146,7 +146,7 @@ func (j *job) run(ctx context.Context, begins string) (last agent.Event, why, er
 	}
 	defer stop()
 	sign := signPath(j.tree)
-	if err := os.MkdirAll(filepath.Dir(sign), 0o700); err != nil {
+	if err := git.MakeDir(filepath.Dir(sign)); err != nil {
 		return last, nil, err
 	}
 	if err := replace(sign, []byte(socket+"\n"+j.h.Claim.Handle.String()+"\n")); err != nil {

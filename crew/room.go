@@ -36,7 +36,7 @@ func (s *slot) room() (*git.Repo, error) {
 		}
 		tree, err := s.r.o.Repo.Linked(s.dir)
 		if err == nil {
-			err = plainDir(filepath.Join(tree.Dir, "bossman"))
+			err = git.MakeDir(filepath.Join(tree.Dir, "bossman"))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("the worktree of %s is not used: %w; move %q elsewhere, and it is made anew", s.name, err, s.dir)
@@ -71,7 +71,7 @@ func (s *slot) fewAside() error {
 // ownDir makes a directory for this user alone, if it is not there. It is an error if it is
 // another user's, or others may write it: they could put anything in the place of a worktree.
 func ownDir(dir string) error {
-	if err := plainDir(dir); err != nil {
+	if err := git.MakeDir(dir); err != nil {
 		return err
 	}
 	info, err := os.Lstat(dir)
@@ -96,19 +96,6 @@ func keepsModes(dir string) bool {
 	defer os.Remove(probe)
 	info, err := os.Lstat(probe)
 	return err != nil || info.Mode().Perm()&0o022 == 0
-}
-
-// plainDir makes a directory for this user alone, if it is not there. It is an error if a symbolic
-// link or anything else has its name.
-func plainDir(dir string) error {
-	err := os.Mkdir(dir, 0o700)
-	if err == nil || !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
-		return fmt.Errorf("%q is a symbolic link, or no directory: it is not used; move it elsewhere", dir)
-	}
-	return nil
 }
 
 // maxKept bounds what a slot remembers.

@@ -306,7 +306,7 @@ func (r *Runner) begin() (unlock func(), err error) {
 		return nil, err
 	}
 	for _, dir := range []string{filepath.Dir(r.slotsDir()), r.slotsDir()} {
-		if err := plainDir(dir); err != nil {
+		if err := git.MakeDir(dir); err != nil {
 			return nil, err
 		}
 	}
@@ -314,7 +314,7 @@ func (r *Runner) begin() (unlock func(), err error) {
 	if err := os.MkdirAll(r.o.State, 0o700); err != nil {
 		return nil, err
 	}
-	if err := plainDir(dir); err != nil {
+	if err := git.MakeDir(dir); err != nil {
 		return nil, err
 	}
 	entries, err := os.ReadDir(dir)

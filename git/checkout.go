@@ -22,7 +22,7 @@ func (r *Repo) lock(ctx context.Context) (unlock func(), err error) {
 		return nil, err
 	}
 	dir := filepath.Join(r.Common, "bossman")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := MakeDir(dir); err != nil {
 		return nil, err
 	}
 	for {

@@ -26,7 +26,7 @@ func (r *Repo) CloneID() string { return r.cloneID(false) }
 func (r *Repo) MakeCloneID() string { return r.cloneID(true) }
 
 func (r *Repo) cloneID(always bool) string {
-	if r.Foreign != "" {
+	if r.Foreign != "" || CheckDir(filepath.Join(r.Common, filepath.Dir(cloneFile))) != nil {
 		return ""
 	}
 	root, err := os.OpenRoot(r.Common) // it is not left through a symbolic link

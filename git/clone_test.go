@@ -37,8 +37,8 @@ func TestRepo_CloneID(t *testing.T) {
 	}
 }
 
-// TestRepo_CloneID_hostile: what is no ID is not taken for one and not replaced, and a link
-// out of the repository is not followed.
+// TestRepo_CloneID_hostile: what is no ID is not taken for one and not replaced, and no
+// symbolic link is followed, in the repository or out of it.
 func TestRepo_CloneID_hostile(t *testing.T) {
 	for _, text := range []string{"", "short", "ABCDEFGHIJKLMNOPQRSTUVWX\x1b[", "ABCDEFGHIJKLMNOPQRSTUVWXYZABC"} {
 		repo, _ := newRepo(t)
@@ -56,15 +56,16 @@ func TestRepo_CloneID_hostile(t *testing.T) {
 			t.Errorf("the file has %q now, %v", now, err)
 		}
 	}
-	repo, _ := newRepo(t)
-	out := t.TempDir()
-	if err := os.Symlink(out, filepath.Join(repo.Common, "bossman")); err != nil {
-		t.Skip(err)
-	}
-	if id := repo.MakeCloneID(); id != "" {
-		t.Errorf("CloneID() through a link = %q, want none", id)
-	}
-	if entries, _ := os.ReadDir(out); len(entries) > 0 {
-		t.Error("something was written outside the repository")
+	for _, out := range []string{t.TempDir(), "refs/tags"} {
+		repo, _ := newRepo(t)
+		if err := os.Symlink(out, filepath.Join(repo.Common, "bossman")); err != nil {
+			t.Skip(err)
+		}
+		if id := repo.MakeCloneID(); id != "" {
+			t.Errorf("CloneID() through a link to %q = %q, want none", out, id)
+		}
+		if entries, _ := os.ReadDir(filepath.Join(repo.Common, "bossman")); len(entries) > 0 {
+			t.Errorf("something was written to %q", out)
+		}
 	}
 }

@@ -85,14 +85,43 @@ func straight(dir, name string) error {
 		case info.IsDir(), info.Mode().IsRegular() && n == len(parts)-1:
 			continue
 		}
-		what := "not a regular file or directory"
-		switch {
-		case info.Mode()&fs.ModeSymlink != 0:
-			what = "a symbolic link"
-		case info.Mode().IsRegular():
-			what = "not a directory"
-		}
-		return fmt.Errorf("%q is %s, and nothing is written through it: if you did not make it, do not trust this repository; otherwise put the file or directory itself there", dir, what)
+		return notPlain(dir, info)
+	}
+	return nil
+}
+
+// notPlain is the error for something that is not the file or directory that it has to be.
+func notPlain(path string, info fs.FileInfo) error {
+	what := "not a regular file or directory"
+	switch {
+	case info.Mode()&fs.ModeSymlink != 0:
+		what = "a symbolic link"
+	case info.Mode().IsRegular():
+		what = "not a directory"
+	}
+	return fmt.Errorf("%q is %s, and nothing is written through it: if you did not make it, do not trust what it came with; otherwise put the file or directory itself there", path, what)
+}
+
+// MakeDir makes a directory in which Bossman keeps its own files, for this user alone, if it is not
+// there. It is an error if a symbolic link or anything else has its name.
+func MakeDir(dir string) error {
+	if err := os.Mkdir(dir, 0o700); !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return CheckDir(dir)
+}
+
+// CheckDir returns an error if a symbolic link, or anything else that is not a directory, has the
+// name of a directory in which Bossman keeps its own files. It need not be there.
+func CheckDir(dir string) error {
+	info, err := os.Lstat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return notPlain(dir, info)
 	}
 	return nil
 }

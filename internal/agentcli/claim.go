@@ -137,9 +137,8 @@ func readPlain(path string) ([]byte, error) {
 // checkDir refuses a symbolic link in place of a claim file's directory: files would be
 // created wherever it leads.
 func checkDir(path string) error {
-	dir := filepath.Dir(path)
-	if info, err := os.Lstat(dir); err == nil && !info.IsDir() {
-		return console.Errorf(console.Denied, "remove it", "%q is not a directory, and no claim is kept through a symbolic link", dir)
+	if err := git.CheckDir(filepath.Dir(path)); err != nil {
+		return console.Errorf(console.Denied, "", "%w", err)
 	}
 	return nil
 }

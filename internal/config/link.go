@@ -110,17 +110,24 @@ type Link struct {
 	Clone, Own, Board string
 }
 
-// CurrentLink returns the link of the clone that the settings' search begins in. It
-// does not look whether the link can be used.
+// CurrentLink returns the link of the clone that the settings' search begins in. It does not look
+// whether the link can be used, only whether the clone and its files are the user's.
 func CurrentLink(flags Flags, getenv func(string) string) (Link, error) {
 	from, by, err := start(flags, getenv)
 	if err != nil {
 		return Link{}, err
 	}
-	repo, err := git.Find(from)
+	s, err := userSettings(getenv)
 	if err != nil {
+		return Link{}, err
+	}
+	if s.location, err = locate(from, by, getenv("HOME")); err != nil || s.location.repo == nil {
 		return Link{}, console.Errorf(console.NotFound, "bossman --board PATH names the project whose board is meant", "%q (%s) is not in a git repository, and only a clone can be linked to another", from, by)
 	}
+	if err := s.requireOwn(); err != nil {
+		return Link{}, err
+	}
+	repo := s.location.repo
 	l := Link{Clone: repo.Common, Own: boardFileOf(repo.Common)}
 	l.Board = l.Own
 	if text, err := readPlain(linkFile(repo.Common), maxPath); err == nil {
@@ -141,25 +148,32 @@ func (l *Link) Set(dir string) error {
 	}
 	l.Board = boardFileOf(repo.Common)
 	id := rand.Text()
-	if err := replaceFile(backFile(repo.Common, l.Clone), l.Clone+"\n"+id+"\n"); err != nil {
+	back := backFile(repo.Common, l.Clone)
+	if err := git.MakeDir(filepath.Dir(filepath.Dir(back))); err != nil {
 		return err
 	}
-	return replaceFile(linkFile(l.Clone), repo.Common+"\n"+id+"\n")
+	if err := keepFile(back, l.Clone+"\n"+id+"\n"); err != nil {
+		return err
+	}
+	return keepFile(linkFile(l.Clone), repo.Common+"\n"+id+"\n")
 }
 
 // Remove removes the link, and reports whether there was one.
 func (l *Link) Remove() (bool, error) {
 	text, _ := readPlain(linkFile(l.Clone), maxPath)
 	target, _ := linkLines(text)
-	err := os.Remove(linkFile(l.Clone))
+	err := dropFile(linkFile(l.Clone))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
-	back := backFile(target, l.Clone)
-	text, _ = readPlain(back, maxPath)
-	if who, _ := linkLines(text); who == l.Clone {
-		_ = os.Remove(back)
+	if err != nil {
+		return false, err
 	}
 	l.Board = l.Own
-	return err == nil, err
+	back := backFile(target, l.Clone)
+	text, _ = readPlain(back, maxPath)
+	if who, _ := linkLines(text); who == l.Clone && git.CheckDir(filepath.Dir(filepath.Dir(back))) == nil {
+		_ = dropFile(back)
+	}
+	return true, nil
 }

@@ -21,12 +21,9 @@ type Flags struct {
 // Load reads the settings and finds the board. That there is no board is not an error
 // here: Settings.Location says so.
 func Load(flags Flags, getenv func(string) string) (*Settings, error) {
-	s := newSettings()
-	s.getenv = getenv
-	if path := userFile(getenv); path != "" {
-		if err := s.readFile(path, false); err != nil {
-			return nil, err
-		}
+	s, err := userSettings(getenv)
+	if err != nil {
+		return nil, err
 	}
 	// The board of the user's own file is for directories that have none.
 	fallback, fallbackOrigin := s.Board, s.Origin["board"]
@@ -84,6 +81,18 @@ func Load(flags Flags, getenv func(string) string) (*Settings, error) {
 			return nil, broken
 		}
 		s.Broken = broken
+	}
+	return s, nil
+}
+
+// userSettings reads the settings of the user's own file, which need not be there.
+func userSettings(getenv func(string) string) (*Settings, error) {
+	s := newSettings()
+	s.getenv = getenv
+	if path := userFile(getenv); path != "" {
+		if err := s.readFile(path, false); err != nil {
+			return nil, err
+		}
 	}
 	return s, nil
 }

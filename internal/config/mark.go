@@ -47,10 +47,10 @@ func (m mark) write(name string) error {
 	if m.read() == name {
 		return nil
 	}
-	return replaceFile(string(m), name+"\n")
+	return keepFile(string(m), name+"\n")
 }
 
-func (m mark) remove() { _ = os.Remove(string(m)) }
+func (m mark) remove() { _ = dropFile(string(m)) }
 
 // markOwn marks a project whose work is judged by the check of the user's own file. It is
 // best effort, and a project that has no board yet gets no mark.

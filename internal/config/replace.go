@@ -4,7 +4,27 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+
+	"github.com/bossman-dev/bossman/git"
+	"github.com/bossman-dev/bossman/internal/console"
 )
+
+// keepFile is replaceFile for a file that Bossman keeps in a project, in a directory of its own.
+// The project may have brought a symbolic link as that directory: nothing is written through it.
+func keepFile(path, text string) error {
+	if err := git.MakeDir(filepath.Dir(path)); err != nil {
+		return console.Errorf(console.Denied, "", "%w", err)
+	}
+	return replaceFile(path, text)
+}
+
+// dropFile removes a file that keepFile has written.
+func dropFile(path string) error {
+	if err := git.CheckDir(filepath.Dir(path)); err != nil {
+		return console.Errorf(console.Denied, "", "%w", err)
+	}
+	return os.Remove(path)
+}
 
 // replaceFile replaces a file, or creates it with its directory, accessible only to its
 // owner. A reader sees the old text or the new one, also after a crash.

@@ -122,7 +122,7 @@ func (t *Trust) Accept(c *Check, by string, at time.Time) error {
 	}
 	t.Check, t.By, t.At = c, by, at.UTC()
 	dir, _ := ownDir(t.Repository)
-	if err := replaceFile(filepath.Join(dir, acceptedID), rand.Text()+"\n"); err != nil {
+	if err := keepFile(filepath.Join(dir, acceptedID), rand.Text()+"\n"); err != nil {
 		return err
 	}
 	t.Project, t.replaced = projectID(t.Repository), false
@@ -234,19 +234,16 @@ func (s *Settings) CheckAt(dir string) (CheckState, error) {
 
 // checkIn reads which check is in force in a project. The zero Location is none.
 func (s *Settings) checkIn(at Location) (CheckState, error) {
-	fresh := newSettings()
 	file := userFile(s.getenv)
-	if file != "" {
-		if err := fresh.readFile(file, false); err != nil {
-			return CheckState{}, err
-		}
+	fresh, err := userSettings(s.getenv)
+	if err != nil {
+		return CheckState{}, err
 	}
 	state := CheckState{InForce: fresh.check, Origin: fresh.Origin["check"]}
 	if at.Root == "" {
 		state.Trust = &Trust{}
 		return state, nil
 	}
-	var err error
 	if state.Trust, err = readTrust(s.getenv, at.Repository); err != nil {
 		return CheckState{}, err
 	}
