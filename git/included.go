@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 const (
@@ -35,10 +36,18 @@ func (r *Repo) readings(files ...string) (list []reading, err error) {
 }
 
 func (r *Repo) addReadings(list []reading, file string, depth int) (_ []reading, err error) {
-	for key, value := range configFile(file) {
+	lines, err := configLines(file)
+	if err != nil {
+		return nil, err
+	}
+	for _, line := range lines {
+		key, value := line.key, line.value
 		named := reading{file, key, value, home(value)}
 		switch {
 		case named.includes():
+			if strings.HasPrefix(value, "%(") || strings.ContainsFunc(value, unicode.IsControl) {
+				return nil, fmt.Errorf("%q has %.200q, which may name another file to git than to Bossman: write its path out", file, key+" = "+value)
+			}
 			if !filepath.IsAbs(named.path) {
 				dir, _ := filepath.Split(file)
 				named.path = dir + named.path
@@ -84,11 +93,11 @@ func userConfigs() []string {
 	return files
 }
 
-// steady returns an error if git reads configuration from a file in a worktree of the repository,
-// or through one. What git runs is found out by one process and run by another, and an agent that
-// may write nothing but its worktree could exchange the file in between.
+// steady returns an error if git reads configuration from a file in a worktree of the repository or
+// in a directory for temporary files, or through one. What git runs is found out by one process and
+// run by another, and an agent that may write nothing else could exchange the file in between.
 func (r *Repo) steady() error {
-	const why = "git would read its configuration from a worktree, where an agent can change what it runs: "
+	const why = "git would read its configuration from where an agent can change what it runs, in a worktree or a directory for temporary files: "
 	list, err := r.readings(append(r.configs(), userConfigs()...)...)
 	if err != nil {
 		return err
@@ -101,6 +110,11 @@ func (r *Repo) steady() error {
 		return nil
 	}
 	trees, own := r.places()
+	for _, dir := range []string{os.TempDir(), "/tmp"} { // agents in a sandbox mostly may write there, too
+		if !within(r.Common, []string{dir}, nil) {
+			trees = append(trees, dir)
+		}
+	}
 	for _, file := range files {
 		if passes(file, trees, own) {
 			return fmt.Errorf(why+"%q is a symbolic link that leads there; put the file itself in its place", file)
@@ -108,7 +122,7 @@ func (r *Repo) steady() error {
 	}
 	for _, named := range list {
 		if named.includes() && passes(named.path, trees, own) {
-			return fmt.Errorf(why+"%.200q in %q includes a file there; copy its settings into %[2]q in place of that line, or include a file outside the worktree",
+			return fmt.Errorf(why+"%.200q in %q includes a file there; copy its settings into %[2]q in place of that line, or include a file elsewhere",
 				named.key+" = "+named.value, filepath.Clean(named.file))
 		}
 	}

@@ -37,12 +37,19 @@ func TestSnapshot_configurationInWorktree(t *testing.T) {
 		"below .git, by name":  {`touch .git/more; git config include.path "$PWD/.git/more"`, ""},
 		"outside":              {`touch ../more; git config include.path ../../more`, ""},
 		"of the user, outside": {`touch ../more; printf '[include]\n\tpath = more\n' > ../.gitconfig`, ""},
+		"temporary":            {`git config include.path ../../temporary/more`, `include.path = ../../temporary/more`},
+		"of the installation":  {`git config include.path '%(prefix)/../repo/more'`, `include.path = %(prefix)/../repo/more`},
+		"a tab":                {`git config include.path '../a	b'`, "include.path = ../a\\tb"},
+		"a backslash, the end": {`printf '[include]\n\tpath = ../more\\' >> .git/config`, `line 7 of`},
+		"a carriage return":    {`printf '[include]\n\tpath = ../more\r' >> .git/config`, `line 7 of`},
+		"a NUL":                {`printf '[include]\n\tpath = ../more\000/x\n' >> .git/config`, `line 7 of`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, dir := newRepo(t)
 			up := filepath.Dir(dir)
 			canary := filepath.Join(up, "canary")
 			t.Setenv("HOME", up)
+			t.Setenv("TMPDIR", filepath.Join(up, "temporary"))
 			t.Setenv("XDG_CONFIG_HOME", "")
 			t.Setenv("CANARY", canary)
 			sh(t, dir, c.prepare+`; echo '* filter=x' > .git/info/attributes; echo two > one; touch -d 2001-01-01 one`)
