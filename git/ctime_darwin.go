@@ -5,9 +5,12 @@ import (
 	"syscall"
 )
 
-// timeSet reports whether the time of modification of a file is not that of its last change,
-// which nobody can set. Many builds of git compare both in seconds only.
-func timeSet(info fs.FileInfo) bool {
+// changeOf returns the time of a file's last change in nanoseconds, and the number of the file as an
+// index has it.
+func changeOf(info fs.FileInfo) (at int64, number uint32) {
 	s, ok := info.Sys().(*syscall.Stat_t)
-	return ok && s.Ctimespec.Sec != s.Mtimespec.Sec
+	if !ok {
+		return 0, 0
+	}
+	return s.Ctimespec.Nano(), uint32(s.Ino)
 }

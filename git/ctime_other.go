@@ -4,6 +4,5 @@ package git
 
 import "io/fs"
 
-// timeSet reports whether the time of modification of a file is not that of its last change:
-// here that is not known.
-func timeSet(fs.FileInfo) bool { return false }
+// changeOf returns no time: here the last change of a file is not known.
+func changeOf(fs.FileInfo) (at int64, number uint32) { return 0, 0 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -278,4 +279,11 @@ func copyFile(to, from string) error {
 		return err
 	}
 	return os.Chtimes(to, info.ModTime(), info.ModTime())
+}
+
+// timeSet reports whether the time of modification of a file is not that of its last change, which
+// nobody can set. Many builds of git compare both in seconds only.
+func timeSet(info fs.FileInfo) bool {
+	at, _ := changeOf(info)
+	return at != 0 && at/1e9 != info.ModTime().Unix()
 }

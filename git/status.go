@@ -25,7 +25,7 @@ func Short(commit string) string { return commit[:min(len(commit), 12)] }
 
 // Status reads the state of a worktree. It takes no lock in the repository and runs
 // nothing that the repository or the user configures. Without the filters a file that one
-// of them would change may count as uncommitted if it was touched.
+// of them would change counts as uncommitted if it was touched.
 func (r *Repo) Status(ctx context.Context) (Status, error) {
 	head, err := r.Head()
 	if err != nil {
@@ -91,7 +91,11 @@ func (r *Repo) ownPorcelain(ctx context.Context, options []string) (string, erro
 			args = append(args, ":(top,exclude,literal)"+path)
 		}
 	}
-	return r.run(ctx, call{args: args, env: env})
+	out, err := r.run(ctx, call{args: args, env: env})
+	if err != nil || env == nil {
+		return out, err
+	}
+	return r.written(ctx, out)
 }
 
 // withoutFilters returns an environment in which git runs no filter of any configuration

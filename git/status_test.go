@@ -91,3 +91,25 @@ func TestStatus_submodule(t *testing.T) {
 		t.Error("a filter of the submodule ran")
 	}
 }
+
+// A file to which a filter applies is uncommitted once somebody has written it, and not before: also
+// in a worktree that is as new as its files.
+func TestStatus_filtered(t *testing.T) {
+	r, dir := newRepo(t)
+	sh(t, dir, `
+		git config filter.case.clean 'tr A-Z a-z' && git config filter.case.smudge 'tr a-z A-Z'
+		echo '*.x filter=case' > .gitattributes && mkdir d
+		for n in 1 2 3; do echo HELLO > d/$n.x; done; for n in $(seq 300); do echo A > "a $n.x"; done
+		git add . && git commit -qm files && git worktree add -q ../two && rm -r d *.x && git checkout -q .`)
+	if got, err := r.Status(t.Context()); err != nil || got.Uncommitted != 0 {
+		t.Errorf("after a checkout: Status = %+v, %v, want no uncommitted file", got, err)
+	}
+	two := find(t, filepath.Join(dir, "../two"))
+	if got, err := two.Status(t.Context()); err != nil || got.Uncommitted != 0 {
+		t.Errorf("new worktree: Status = %+v, %v, want no uncommitted file", got, err)
+	}
+	sh(t, two.Root, `echo HALLO > d/1.x; cp -p d/2.x new; mv new d/2.x; echo B > 'a 3.x'; echo two > one; rm d/3.x`)
+	if got, err := two.Status(t.Context()); err != nil || got.Uncommitted != 5 {
+		t.Errorf("files written: Status = %+v, %v, want 5 uncommitted files", got, err)
+	}
+}
