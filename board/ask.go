@@ -306,11 +306,8 @@ func (b *Board) Answer(ctx context.Context, a Actor, id QuestionID, answer strin
 
 // answer closes an open question, whose task is locked.
 func (c *change) answer(q *Question, answer, by string, kind ActorKind) error {
-	if q.State == QuestionAnswered {
-		return conflict("%v was answered by %s: %.200q", q.ID, q.AnsweredAs.Named(strconv.Quote(q.AnsweredBy)), q.Answer)
-	}
-	if q.State != QuestionOpen {
-		return conflict("%v is %s", q.ID, q.State)
+	if err := q.CheckOpen(); err != nil {
+		return err
 	}
 	// An answer that differs from an option only in case means that option.
 	if i := slices.IndexFunc(q.Options, func(o string) bool { return strings.EqualFold(o, answer) }); i >= 0 {
@@ -322,7 +319,7 @@ func (c *change) answer(q *Question, answer, by string, kind ActorKind) error {
 		return err
 	}
 	c.freed = true
-	c.told.decided = append(c.told.decided, decidedQuestion{by == AnsweredByDefault, c.now.Sub(q.AskedAt)})
+	c.told.decided = append(c.told.decided, decidedQuestion{q.ByDefault(), c.now.Sub(q.AskedAt)})
 	if q.Claim.IsZero() {
 		return nil
 	}

@@ -64,6 +64,23 @@ type Question struct {
 	AnsweredAt time.Time
 }
 
+// ByDefault reports whether the default is the answer, because nobody answered.
+func (q *Question) ByDefault() bool { return q.AnsweredBy == AnsweredByDefault && q.AnsweredAs == "" }
+
+// CheckOpen returns an ErrConflict that says who answered the question, or what else became of
+// it, or nil if it is open.
+func (q *Question) CheckOpen() error {
+	switch {
+	case q.State == QuestionOpen:
+		return nil
+	case q.State != QuestionAnswered:
+		return conflict("%v is %s", q.ID, q.State)
+	case q.ByDefault():
+		return conflict("%v has its default as the answer, because nobody answered in time: %.200q", q.ID, q.Answer)
+	}
+	return conflict("%v was answered by %s: %.200q", q.ID, q.AnsweredAs.Named(strconv.Quote(q.AnsweredBy)), q.Answer)
+}
+
 // A NewQuestion is a question to be asked.
 type NewQuestion struct {
 	Project   string // if there is no claim

@@ -290,9 +290,11 @@ func (t *Tools) directAsk(ctx context.Context, r *mcp.Request) (mcp.Result, erro
 		return nil, jsonrpc.Errorf(jsonrpc.CodeInternal, "%s: %v was withdrawn", what, id)
 	}
 	return struct {
-		Answer string `json:"answer"`
-		ChatID string `json:"chatId"`
-	}{q.Answer, cmp.Or(chatID, "new")}, nil
+		Answer     string `json:"answer"`
+		AnsweredBy string `json:"answeredBy"`
+		AnsweredAs string `json:"answeredAs,omitzero"` // person or agent; empty if the default is the answer
+		ChatID     string `json:"chatId"`
+	}{q.Answer, q.AnsweredBy, string(q.AnsweredAs), cmp.Or(chatID, "new")}, nil
 }
 
 // textParam returns a string parameter. A required one must not be empty.

@@ -65,7 +65,7 @@ func TestDirect(t *testing.T) {
 			}
 		})
 		say(`{"jsonrpc":"2.0","method":"askQuestion","params":{"question":"Why?","chatId":"chat-123"},"id":8}`,
-			`{"jsonrpc":"2.0","id":8,"result":{"answer":"Because.","chatId":"chat-123"}}`)
+			`{"jsonrpc":"2.0","id":8,"result":{"answer":"Because.","answeredBy":"ada","answeredAs":"person","chatId":"chat-123"}}`)
 		qs, err := s.b.Questions(t.Context(), board.QuestionFilter{})
 		if err != nil || len(qs) != 1 || qs[0].ChatID != "chat-123" || qs[0].Claim.Task.No != 1 {
 			t.Errorf("the questions are %+v, %v", qs, err)

@@ -417,7 +417,7 @@ func answersText(h *board.Handout) string {
 // answeredBy says whose answer a question has.
 func answeredBy(q board.Question) string {
 	switch {
-	case q.AnsweredBy == board.AnsweredByDefault && q.AnsweredAs == "":
+	case q.ByDefault():
 		return "has its default as the answer, because nobody answered in time"
 	case q.AnsweredBy == personAtClient && q.AnsweredAs == board.ByPerson:
 		return "was answered by " + personAtClient

@@ -403,7 +403,7 @@ Answer with`
 		if _, err := s.b.Answer(t.Context(), ada, 2, "3.51"); err != nil {
 			t.Fatal(err)
 		}
-		if got := later.answered(2*time.Second, 1); got[1] != `{"answer":"3.51","chatId":"c-1"}` {
+		if got := later.answered(2*time.Second, 1); got[1] != `{"answer":"3.51","answeredBy":"ada","answeredAs":"person","chatId":"c-1"}` {
 			t.Errorf("askQuestion = %s", got[1])
 		}
 	})

@@ -106,7 +106,7 @@ func (t *Tools) lateNews(h board.Handle, o board.Outcome, follow string) (lines 
 	if o.Edited {
 		lines = append(lines, "The task was edited after you got it; your report was recorded all the same.")
 	}
-	answers := slices.DeleteFunc(o.Answers, func(q board.Question) bool { return q.AnsweredBy == board.AnsweredByDefault })
+	answers := slices.DeleteFunc(o.Answers, func(q board.Question) bool { return q.ByDefault() })
 	if unseen := t.unseen(h, answers); !o.Again { // whose first answer may have been lost
 		answers = unseen
 	}

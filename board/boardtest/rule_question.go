@@ -1,6 +1,7 @@
 package boardtest
 
 import (
+	"strings"
 	"sync"
 	"time"
 
@@ -43,6 +44,9 @@ var ruleQuestions = group{"questions", []test{
 		got, err := f.board.Question(f.ctx, q.ID)
 		f.ok(err)
 		f.equal("the default", words(got.AnsweredBy, got.AnsweredAs == ""), "default true")
+		_, err = f.board.Answer(f.ctx, ada, q.ID, "yes")
+		f.is("an answer after the default", err, board.ErrConflict)
+		f.equal("says", strings.Contains(err.Error(), "has its default as the answer, because nobody answered in time"), true)
 	}},
 	{"of several concurrent answers one is accepted", func(f *fixture) {
 		id := f.create("a")

@@ -73,7 +73,7 @@ func (a *app) answer(ctx context.Context, o *openBoard, id board.QuestionID, tex
 	if a.JSON {
 		return a.PrintJSON(boardjson.FromQuestion(q, q.AnsweredAt))
 	}
-	a.Linef("%v is answered: %s", q.ID, console.OneLine(q.Answer))
+	a.Field("", console.Text(q.ID.String()+" is answered:"), console.Text(q.Answer))
 	if q.Claim.IsZero() {
 		return nil
 	}
@@ -121,8 +121,8 @@ var errSkipped = errors.New("no answer was given; the question stays open")
 // askPerson shows a question and reads the answer from the terminal. A number chooses an
 // option. The error is errSkipped for an empty line.
 func (a *app) askPerson(ctx context.Context, o *openBoard, q board.Question) (string, error) {
-	if q.State != board.QuestionOpen {
-		return "", console.Errorf(console.Conflict, "", "%v is %s: %s", q.ID, q.State, console.OneLine(q.Answer))
+	if err := q.CheckOpen(); err != nil {
+		return "", err
 	}
 	shown := boardjson.FromQuestion(q, q.AskedAt)
 	earlier, err := board.Chat(ctx, o, q, 5)
@@ -160,7 +160,7 @@ func chosen(q board.Question, text string) (string, error) {
 	}
 	var shown []string
 	for i, option := range q.Options {
-		shown = append(shown, fmt.Sprintf("%d %s", i+1, console.OneLine(option)))
+		shown = append(shown, fmt.Sprintf("%d %q", i+1, console.OneLine(option)))
 	}
 	return "", console.Errorf(console.Usage, "choose one by its number, or write the answer in words",
 		"%v has no option %d; its options are: %s", q.ID, n, strings.Join(shown, ", "))

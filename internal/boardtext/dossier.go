@@ -75,7 +75,7 @@ func Show(c *console.Console, d board.Dossier, principal string, runs []board.Ru
 		case board.QuestionOpen:
 			v.Linef("  %s", v.Styled(console.Yellow, "open: bossman answer "+q.ID.String()))
 		case board.QuestionAnswered:
-			v.Field("  ", console.Dim.Cell(console.OneLine(q.AnsweredAs.Named(q.AnsweredBy))+":"), console.Text(q.Answer))
+			answered(v.Console, q)
 		default:
 			v.Linef("  %s", v.Styled(console.Dim, string(q.State)))
 		}

@@ -2,10 +2,10 @@ package boardtext
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
+	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/internal/boardjson"
 	"github.com/bossman-dev/bossman/internal/console"
 )
@@ -34,6 +34,16 @@ func entryStyle(kind string) console.Style {
 		return console.Yellow
 	}
 	return ""
+}
+
+// answered prints the answer to a question behind the name of who gave it: an agent's answer, or a
+// default, must not be taken for a person's.
+func answered(a *console.Console, q board.Question) {
+	by := q.AnsweredAs.Named(q.AnsweredBy)
+	if q.ByDefault() {
+		by = "its default, because nobody answered"
+	}
+	a.Field("  ", console.Dim.Cell(console.OneLine(by)+":"), console.Text(q.Answer))
 }
 
 // InboxEntry prints one entry of the inbox in full.
@@ -74,10 +84,10 @@ func InboxEntry(a *console.Console, e boardjson.InboxEntry, now time.Time) {
 	if e.Asked != nil {
 		for _, q := range e.Asked.Earlier {
 			a.Field("  ", console.Dim.Cell("earlier, "+q.ID+":"), console.Text(q.Text))
-			if q.Answer == "" {
-				a.Linef("  %s", a.Styled(console.Dim, "("+q.State+")"))
+			if q.State == string(board.QuestionAnswered) {
+				answered(a, board.Question{Answer: q.Answer, AnsweredBy: q.AnsweredBy, AnsweredAs: board.ActorKind(q.AnsweredAs)})
 			} else {
-				a.Field("  ", console.Dim.Cell("the answer:"), console.Text(q.Answer))
+				a.Linef("  %s", a.Styled(console.Dim, "("+q.State+")"))
 			}
 		}
 	}
@@ -96,12 +106,9 @@ func InboxEntry(a *console.Console, e boardjson.InboxEntry, now time.Time) {
 	}
 	if q := e.Asked; q != nil {
 		for i, option := range q.Options {
-			if option == q.Default {
-				option += "  (default)"
-			}
 			a.Field("    ", console.Text(fmt.Sprintf("%d.", i+1)), console.Text(option))
 		}
-		if byDefault != "" && !slices.Contains(q.Options, byDefault) {
+		if byDefault != "" { // on a line of its own, which no option can imitate
 			a.Field("    ", console.Dim.Cell("default:"), console.Text(byDefault))
 		}
 	}

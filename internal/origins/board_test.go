@@ -52,7 +52,7 @@ func TestBoard(t *testing.T) {
 		}
 	}
 	run("client", "call", "answer_question", "question=q-1", "answer=Async/await is a pattern", "--", "bossman", "mcp")
-	match(t, "askQuestion", s.line(), `{"jsonrpc":"2.0","id":2,"result":{"answer":"Async/await is a pattern","chatId":"chat-123"}}`)
+	match(t, "askQuestion", s.line(), `{"jsonrpc":"2.0","id":2,"result":{"answer":"Async/await is a pattern","answeredAs":"agent","chatId":"chat-123"}}`)
 
 	// What is wrong, and how it is said.
 	for _, tt := range []struct{ request, want string }{
