@@ -1,10 +1,10 @@
 package board
 
 import (
+	"bytes"
 	"fmt"
 	"iter"
 	"slices"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 )
@@ -61,7 +61,7 @@ func readExport(lines iter.Seq2[[]byte, error]) (*exportFile, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(strings.TrimSpace(string(line))) == 0 {
+		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
 		if err := f.add(line); err != nil {

@@ -23,7 +23,8 @@ type Imported struct {
 // otherwise they get new ones; but what was archived from the project gets its numbers back,
 // and its links to tasks that are there. Repeating an import adds only what is missing. No task is
 // handed out before the import is complete. A task in progress becomes pending, because
-// claims are not exported. progress is called after each chunk of tasks; it may be nil.
+// claims are not exported. A line is used until the next one is read. progress is called after each
+// chunk of tasks; it may be nil.
 func (b *Board) Import(ctx context.Context, a Actor, slug string, lines iter.Seq2[[]byte, error], progress func(done, all int)) (Imported, error) {
 	file, err := readExport(lines)
 	if err != nil {

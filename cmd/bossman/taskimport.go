@@ -1,13 +1,8 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
-	"io"
-	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -36,11 +31,11 @@ were in progress are ready again.`,
 			if err := cmp.Or(a.RefuseAgent(), err); err != nil { // an export says who people are, and what was observed
 				return fmt.Errorf("read the export: %w", err)
 			}
-			if text, err = boardcli.ReadArchive(a.Console, args[0], text); err != nil {
+			lines, err := boardcli.ReadArchive(a.Console, args[0], text)
+			if err != nil {
 				return err
 			}
-			first, _, _ := bytes.Cut(text, []byte("\n"))
-			source, err := board.ReadSource(first)
+			source, err := boardcli.ReadSource(lines)
 			if err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)
 			}
@@ -68,7 +63,7 @@ were in progress are ready again.`,
 					return err
 				}
 			}
-			out, err := b.Import(ctx, a.actor(), slug, splitLines(text), a.importProgress())
+			out, err := b.Import(ctx, a.actor(), slug, lines, a.importProgress())
 			if err != nil {
 				return console.WithNext(fmt.Errorf("import %s: %w", args[0], err), importAdvice(out))
 			}
@@ -101,25 +96,6 @@ func importAdvice(out board.Imported) string {
 		return "nothing was imported"
 	}
 	return fmt.Sprintf("%s were imported as drafts; repeat the command to continue", console.Count(out.Made, "task"))
-}
-
-// splitLines yields the lines of a text.
-func splitLines(text []byte) iter.Seq2[[]byte, error] {
-	return func(yield func([]byte, error) bool) {
-		r := bufio.NewReader(bytes.NewReader(text))
-		for {
-			line, err := r.ReadBytes('\n')
-			if len(line) > 0 && !yield(line, nil) {
-				return
-			}
-			if err != nil {
-				if !errors.Is(err, io.EOF) {
-					yield(nil, err)
-				}
-				return
-			}
-		}
-	}
 }
 
 // importProgress returns a function that shows the progress of an import; it may be called
