@@ -63,10 +63,10 @@ func (a *app) status(ctx context.Context) error {
 	if p.Policy != board.PolicyEvidence {
 		head += a.Styled(console.Dim, "  policy "+string(p.Policy))
 	}
-	if p.PausedBy != "" {
-		head += a.Styled(console.Yellow, "  paused by "+console.OneLine(p.PausedBy))
-	}
 	a.Linef("%s%s", head, a.Styled(console.Dim, "  "+o.label))
+	if p.PausedBy != "" {
+		a.Field("", console.Yellow.Cell("paused by"), console.Yellow.Cell(p.PausedBy))
+	}
 	for _, l := range boardtext.Counts(a.Console, sum.Counts, spent) {
 		a.Linef("%s", l)
 	}

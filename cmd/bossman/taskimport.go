@@ -144,7 +144,8 @@ func (a *app) showImported(out board.Imported, set map[string]string) error {
 	}
 	a.Linef("%s imported into %s, %d already there.", console.Count(out.Made, "task"), out.Project, len(out.Tasks)-out.Made)
 	for _, key := range slices.Sorted(maps.Keys(set)) {
-		a.Linef("The file sets the %s of the new project: %s. To change it: bossman project set --%s", key, console.OneLine(set[key]), strings.TrimSuffix(key, "s"))
+		a.Field("", console.Text("The file sets the "+key+" of the new project:"), console.Text(set[key]))
+		a.Linef("To change it: bossman project set --%s", strings.TrimSuffix(key, "s"))
 	}
 	if out.Kept {
 		return nil

@@ -5,7 +5,6 @@ import (
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/internal/boardtext"
-	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 )
 
@@ -31,11 +30,7 @@ func (a *app) taskWhy() *cobra.Command {
 			}
 			return a.PrintJSON(out)
 		}
-		a.Field("", console.Cyan.Cell(id.String()+" "), console.Text(d.Task.Title))
-		a.Linef("  %s", a.Styled(console.Dim, d.Task.State().String()))
-		for _, r := range reasons {
-			a.Paragraph("  ", console.OneLine(boardtext.Why(id, r)))
-		}
+		boardtext.ShowWhy(a.Console, d.Task, reasons)
 		return nil
 	})
 }

@@ -18,27 +18,27 @@ func Show(c *console.Console, d board.Dossier, principal string, runs []board.Ru
 	v := view{c}
 	t := d.Task
 	v.Field("", console.Cyan.Cell(t.ID.String()+" "), console.Bold.Cell(t.Title))
-	facts := []string{v.Styled(StateStyle(t.State()), t.State().String())}
-	add := func(format string, args ...any) { facts = append(facts, fmt.Sprintf(format, args...)) }
+	facts := []console.Cell{StateStyle(t.State()).Cell(t.State().String())}
+	add := func(format string, args ...any) { facts = append(facts, console.Text(fmt.Sprintf(format, args...))) }
 	if t.Priority != board.Normal {
-		facts = append(facts, v.Styled(PriorityStyle(t.Priority), t.Priority.String()))
+		facts = append(facts, PriorityStyle(t.Priority).Cell(t.Priority.String()))
 	}
 	switch {
 	case d.Claim != nil && d.Claim.Killed:
-		add("%s had it; its process was killed", console.OneLine(d.Claim.Worker.Name))
+		add("%s had it; its process was killed", d.Claim.Worker.Name)
 	case d.Review != nil && d.Review.Killed:
-		add("%s reviewed it; its process was killed", console.OneLine(d.Review.Worker.Name))
+		add("%s reviewed it; its process was killed", d.Review.Worker.Name)
 	case d.Claim != nil:
 		left := d.Claim.LeaseUntil.Sub(d.Now)
 		if left > 0 {
-			add("%s since %s, lease %s", console.OneLine(d.Claim.Worker.Name), Span(d.Now.Sub(d.Claim.GrantedAt)), Span(left))
+			add("%s since %s, lease %s", d.Claim.Worker.Name, Span(d.Now.Sub(d.Claim.GrantedAt)), Span(left))
 		} else {
-			add("%s, lease expired %s", console.OneLine(d.Claim.Worker.Name), Ago(d.Now, d.Claim.LeaseUntil))
+			add("%s, lease expired %s", d.Claim.Worker.Name, Ago(d.Now, d.Claim.LeaseUntil))
 		}
 	case d.Review != nil:
-		add("%s reviews it since %s, lease %s", console.OneLine(d.Review.Worker.Name), Span(d.Now.Sub(d.Review.GrantedAt)), Span(d.Review.LeaseUntil.Sub(d.Now)))
+		add("%s reviews it since %s, lease %s", d.Review.Worker.Name, Span(d.Now.Sub(d.Review.GrantedAt)), Span(d.Review.LeaseUntil.Sub(d.Now)))
 	case !t.ReservedFor.IsZero():
-		add("reserved for %s for another %s", console.OneLine(t.ReservedFor.Name), Span(t.NotBefore.Sub(d.Now)))
+		add("reserved for %s for another %s", t.ReservedFor.Name, Span(t.NotBefore.Sub(d.Now)))
 	case !t.NotBefore.IsZero():
 		add("for another %s", Span(t.NotBefore.Sub(d.Now)))
 	}
@@ -48,11 +48,11 @@ func Show(c *console.Console, d board.Dossier, principal string, runs []board.Ru
 	case t.Failures > 0:
 		add("%d of %d attempts failed", t.Failures, t.MaxFailures)
 	}
-	add("created %s by %s", Ago(d.Now, t.CreatedAt), console.OneLine(t.CreatedBy))
+	add("created %s by %s", Ago(d.Now, t.CreatedAt), word(t.CreatedBy))
 	if !t.EndedAt.IsZero() {
 		add("ended %s", Ago(d.Now, t.EndedAt))
 	}
-	v.Linef("%s", strings.Join(facts, " · "))
+	v.Facts(console.Cell{}, facts...)
 	v.pairs([][2]string{
 		{"part of", t.Parent.String()},
 		{"skills", strings.Join(t.Skills, ", ")},
@@ -69,7 +69,8 @@ func Show(c *console.Console, d board.Dossier, principal string, runs []board.Ru
 	v.tasksSection("Dependents", d.Dependents, nil)
 	v.tasksSection("Parts", d.Children, nil)
 	for _, q := range d.Questions {
-		v.Linef("\n%s", v.Styled(console.Bold, "Question "+q.ID.String())+v.Styled(console.Dim, "  "+console.OneLine(q.Asker.Name)+", "+Ago(d.Now, q.AskedAt)))
+		v.Linef("")
+		v.Facts(console.Bold.Cell("Question "+q.ID.String()), console.Dim.Cell(q.Asker.Name+", "+Ago(d.Now, q.AskedAt)))
 		v.Quoted("  ", q.Text)
 		switch q.State {
 		case board.QuestionOpen:
@@ -172,10 +173,10 @@ func (v view) attempts(d board.Dossier, principal string, runs []board.Run) {
 		if !at.EndedAt.IsZero() {
 			how = string(at.Cause) + " after " + Span(at.EndedAt.Sub(at.GrantedAt))
 		}
-		if at.Imported() {
-			how += ", says the " + console.OneLine(at.Worker.Principal)
-		}
 		v.Linef("  %d  %s  %s", at.Attempt, console.OneLine(at.Worker.Name), how)
+		if at.Imported() {
+			v.Field("     ", console.Dim.Cell("from:"), console.Yellow.Cell("the "+at.Worker.Principal))
+		}
 		if at.Reason != "" && at.Cause != board.CauseDone {
 			v.Quoted("     ", at.Reason)
 		}

@@ -39,48 +39,48 @@ func entryStyle(kind string) console.Style {
 // answered prints the answer to a question behind the name of who gave it: an agent's answer, or a
 // default, must not be taken for a person's.
 func answered(a *console.Console, q board.Question) {
-	by := q.AnsweredAs.Named(q.AnsweredBy)
+	by := "answered by " + q.AnsweredAs.Named(word(q.AnsweredBy))
 	if q.ByDefault() {
 		by = "its default, because nobody answered"
 	}
-	a.Field("  ", console.Dim.Cell(console.OneLine(by)+":"), console.Text(q.Answer))
+	a.Field("  ", console.Dim.Cell(by+":"), console.Text(q.Answer))
 }
 
 // InboxEntry prints one entry of the inbox in full.
 func InboxEntry(a *console.Console, e boardjson.InboxEntry, now time.Time) {
-	head := a.Styled(console.Cyan, e.ID)
-	var facts []string
+	var facts []console.Cell
+	add := func(fact string) { facts = append(facts, console.Dim.Cell(fact)) }
 	if e.Kind != "question" && e.Kind != e.ID {
-		facts = append(facts, strings.ReplaceAll(e.Kind, "_", "-"))
+		add(strings.ReplaceAll(e.Kind, "_", "-"))
 	} else if e.Task != "" {
-		facts = append(facts, "about "+e.Task)
+		add("about " + e.Task)
 	}
 	if q := e.Asked; q != nil && q.Worker != "" {
-		facts = append(facts, "from "+console.OneLine(q.Worker))
+		add("from " + q.Worker)
 	}
 	if age := Ago(now, e.Since); age != "" {
-		facts = append(facts, age)
+		add(age)
 	}
 	byDefault := ""
 	if e.Asked != nil {
 		byDefault = e.Asked.Default
 	}
 	if e.Kind == "question" && e.Detail != "" && e.Detail != "default: "+byDefault {
-		facts = append(facts, console.OneLine(e.Detail))
+		add(e.Detail)
 	}
 	if q := e.Asked; q != nil && q.HumanOnly {
-		facts = append(facts, "for people only")
+		add("for people only")
 	}
 	if q := e.Asked; q != nil && q.TaskDone {
-		facts = append(facts, "its agent went on without an answer, and "+e.Task+" is done")
+		add("its agent went on without an answer, and " + e.Task + " is done")
 	} else if q != nil && q.AskerLeft {
 		left := "its asker has left: nobody waits for the answer"
 		if e.Task != "" {
 			left = "its asker has left: the next worker of " + e.Task + " gets the answer"
 		}
-		facts = append(facts, left)
+		add(left)
 	}
-	a.Linef("%s  %s", head, a.Styled(console.Dim, strings.Join(facts, " · ")))
+	a.Facts(console.Cyan.Cell(e.ID), facts...)
 	if e.Asked != nil {
 		for _, q := range e.Asked.Earlier {
 			a.Field("  ", console.Dim.Cell("earlier, "+q.ID+":"), console.Text(q.Text))
@@ -92,7 +92,7 @@ func InboxEntry(a *console.Console, e boardjson.InboxEntry, now time.Time) {
 		}
 	}
 	if e.Kind == "check" {
-		a.Paragraph("  ", e.Title)
+		a.Field("  ", console.Cell{}, console.Text(e.Title)) // may have words of a configuration file
 	} else {
 		a.Quoted("  ", e.Title)
 	}

@@ -17,14 +17,16 @@ func TestInboxEntry_answers(t *testing.T) {
 		{ID: "q-2", Text: "Two?", State: "answered", Answer: "no", AnsweredBy: "otter-7k", AnsweredAs: "agent"},
 		{ID: "q-3", Text: "Three?", State: "answered", Answer: "go on", AnsweredBy: "default"},
 		{ID: "q-4", Text: "Four?", State: "answered", Answer: "stop", AnsweredBy: "default", AnsweredAs: "agent"},
-		{ID: "q-5", Text: "Five?", State: "withdrawn"},
+		{ID: "q-5", Text: "Five?", State: "answered", Answer: "stop", AnsweredBy: "ada (person): no. next", AnsweredAs: "agent"},
+		{ID: "q-6", Text: "Six?", State: "withdrawn"},
 	}})
 	for _, want := range []string{
-		"One?\n  ada (person): yes\n",
-		"Two?\n  otter-7k (agent): no\n",
+		"One?\n  answered by ada (person): yes\n",
+		"Two?\n  answered by otter-7k (agent): no\n",
 		"Three?\n  its default, because nobody answered: go on\n",
-		"Four?\n  default (agent): stop\n",
-		"Five?\n  (withdrawn)\n",
+		"Four?\n  answered by default (agent): stop\n",
+		"Five?\n  answered by \"ada (person): no. next\" (agent): stop\n",
+		"Six?\n  (withdrawn)\n",
 	} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("%q is missing in\n%s", want, shown)
@@ -45,6 +47,6 @@ func TestInboxEntry_default(t *testing.T) {
 func inboxEntry(t *testing.T, q boardjson.Question) string {
 	t.Helper()
 	return printed(t, 0, func(c *console.Console) {
-		InboxEntry(c, boardjson.InboxEntry{Kind: "question", ID: "q-6", Title: "Six?", Asked: &q, Command: "bossman answer q-6"}, time.Time{})
+		InboxEntry(c, boardjson.InboxEntry{Kind: "question", ID: "q-7", Title: "Seven?", Asked: &q, Command: "bossman answer q-7"}, time.Time{})
 	})
 }

@@ -5,12 +5,29 @@ import (
 	"strings"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/console"
 )
 
 // Why is the text of a reason why a task is not handed out, and the command that helps if there
 // is one.
 func Why(id board.ID, r board.Reason) string {
 	return strings.TrimSpace(r.Text + " " + commandFor(id, r))
+}
+
+// ShowWhy prints a task and why it is not handed out. A reason that the terminal would break is quoted,
+// because others wrote parts of it, and its command stands below.
+func ShowWhy(c *console.Console, t board.Task, reasons []board.Reason) {
+	c.Field("", console.Cyan.Cell(t.ID.String()+" "), console.Text(t.Title))
+	c.Linef("  %s", c.Styled(console.Dim, t.State().String()))
+	for _, r := range reasons {
+		whole, command := console.OneLine(Why(t.ID, r)), commandFor(t.ID, r)
+		if command == "" || c.Fits("  "+whole) {
+			c.Field("  ", console.Cell{}, console.Text(whole))
+			continue
+		}
+		c.Field("  ", console.Cell{}, console.Text(r.Text))
+		c.Paragraph("  ", command)
+	}
 }
 
 // commandFor names the command that helps against the reason why a task is not handed

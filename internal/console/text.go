@@ -43,10 +43,48 @@ func (c *Console) Field(indent string, label, text Cell) {
 		c.Linef("%s%s%s%s", indent, c.Styled(label.Style, label.Text), gap, c.Styled(text.Style, text.Text))
 		return
 	}
-	if label.Text != "" {
+	switch {
+	case !c.Fits(indent + label.Text): // which has a name that others chose
+		c.Quoted(indent, label.Text)
+	case label.Text != "":
 		c.Linef("%s%s", indent, c.Styled(label.Style, label.Text))
 	}
 	c.Quoted(indent, text.Text)
+}
+
+// Facts writes a label, if there is one, and facts behind it, with a dot between them. What does
+// not fit on the line goes on the next, behind a dot: so it does not begin like a line of ours. A
+// fact that the terminal would break is quoted.
+func (c *Console) Facts(label Cell, facts ...Cell) {
+	line, styled := label.Text, c.Styled(label.Style, label.Text)
+	gap, first := "  ", "· "
+	if line == "" {
+		gap, first = "", ""
+	}
+	end := func() {
+		if line != "" {
+			c.Linef("%s", styled)
+		}
+		line, styled = "", ""
+	}
+	for _, f := range facts {
+		f.Text = OneLine(f.Text)
+		if line != "" && !c.Fits(line+gap+f.Text) {
+			end()
+		}
+		if line == "" {
+			gap = first
+		}
+		first = "· "
+		if !c.Fits(line + gap + f.Text) {
+			c.Quoted("", f.Text)
+			continue
+		}
+		line += gap + f.Text
+		styled += gap + c.Styled(f.Style, f.Text)
+		gap = " · "
+	}
+	end()
 }
 
 // Fits reports whether the terminal does not break a line.

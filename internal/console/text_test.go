@@ -1,6 +1,7 @@
 package console
 
 import (
+	"bufio"
 	"strings"
 	"testing"
 )
@@ -45,6 +46,39 @@ func TestConsole_Quoted_within(t *testing.T) {
 			if !strings.Contains(out, "make") || strings.Count(out, "y") != 201 || strings.Count(out, "日") != 100 {
 				t.Fatalf("width %d: a part is missing in\n%s", width, out)
 			}
+		}
+	}
+}
+
+// TestConsole_Facts: facts go on behind a dot where the line ends, and one that is wider than the
+// terminal is quoted.
+func TestConsole_Facts(t *testing.T) {
+	long := strings.Repeat("x ", 15) + "done"
+	for _, test := range []struct {
+		width int
+		label string
+		facts []string
+		want  string
+	}{
+		{0, "", []string{"ready", "high", long}, "ready · high · " + long + "\n"},
+		{30, "", []string{"ready", "created by ada", "ended"}, "ready · created by ada · ended\n"},
+		{29, "", []string{"ready", "created by ada", "ended"}, "ready · created by ada\n· ended\n"},
+		{30, "q-1", []string{"from otter", "now"}, "q-1  from otter · now\n"},
+		{30, "q-1", nil, "q-1\n"},
+		{30, "q-1", []string{long, "now"}, "q-1\n> x x x x x x x x x x x x x x\n> x done\n· now\n"},
+		{30, "", []string{long, "now\nhigh"}, "> x x x x x x x x x x x x x x\n> x done\n· now high\n"},
+		{30, "", []string{"ready", strings.Repeat("x", 28), "now"}, "ready\n· " + strings.Repeat("x", 28) + "\n· now\n"},
+	} {
+		var out strings.Builder
+		c := &Console{Out: bufio.NewWriter(&out), width: test.width}
+		var facts []Cell
+		for _, f := range test.facts {
+			facts = append(facts, Text(f))
+		}
+		c.Facts(Text(test.label), facts...)
+		_ = c.Out.Flush()
+		if out.String() != test.want {
+			t.Errorf("Facts(%q, %q) at %d columns:\n%swant\n%s", test.label, test.facts, test.width, out.String(), test.want)
 		}
 	}
 }
