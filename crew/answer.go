@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/bossman-dev/bossman/board"
@@ -21,8 +23,10 @@ import (
 )
 
 const (
-	// answerTries is how often a question is put to the command. Then it waits for people.
-	answerTries = 2
+	// answerFailures is how often the command may fail at a question, and answerTries how often it is
+	// begun, also if bossman work ended meanwhile. Then the question waits for people.
+	answerFailures = 2
+	answerTries    = 6
 	// answerTime is how long the command may take, unless something else is said.
 	answerTime = 10 * time.Minute
 	// maxAnswer bounds what is read of its output: more than the board takes, which says so.
@@ -36,7 +40,7 @@ type Answerer struct {
 	command []string
 	quote   func(q board.Question, d *board.Dossier) ([]byte, error)
 	seat    Seat
-	dir     string // of a file for each question that was tried, with a byte for each try
+	dir     string // of a file for each question that was tried
 	number  atomic.Int32
 }
 
@@ -129,7 +133,7 @@ func (a *Answerer) next(ctx context.Context) (found *board.Question, free func()
 	}
 	a.forget(known, open)
 	for _, q := range open {
-		if q.HumanOnly || q.Owner == a.seat.Actor.Owner || a.tries(q) >= answerTries {
+		if q.HumanOnly || q.Owner == a.seat.Actor.Owner || a.spent(q) {
 			continue
 		}
 		free, ok, err := proc.TryLock(a.file(q))
@@ -139,7 +143,7 @@ func (a *Answerer) next(ctx context.Context) (found *board.Question, free func()
 		if !ok {
 			continue
 		}
-		if now, err := a.r.o.Board.Question(ctx, q.ID); err == nil && now.State == board.QuestionOpen && a.tries(q) < answerTries { // since it was listed
+		if now, err := a.r.o.Board.Question(ctx, q.ID); err == nil && now.State == board.QuestionOpen && !a.spent(q) { // since it was listed
 			return &q, free, nil
 		}
 		free()
@@ -147,19 +151,21 @@ func (a *Answerer) next(ctx context.Context) (found *board.Question, free func()
 	return nil, nil, nil
 }
 
-// file is the lock of a question, which has a byte for each try. Another board in the same place has
-// the same numbers, but not the same times.
+// file is the lock of a question, which has a byte for each begun and for each failed try. Another
+// board in the same place has the same numbers, but not the same times.
 func (a *Answerer) file(q board.Question) string {
 	return filepath.Join(a.dir, fmt.Sprintf("%v-%d", q.ID, q.AskedAt.UnixMicro()))
 }
 
-// tries is how often a question was tried.
-func (a *Answerer) tries(q board.Question) int64 {
-	info, err := os.Lstat(a.file(q))
-	if err != nil {
-		return 0
-	}
-	return info.Size()
+const (
+	begunTry  = "1"
+	failedTry = "x"
+)
+
+// spent reports whether a question is not tried any more.
+func (a *Answerer) spent(q board.Question) bool {
+	text, _ := readKept(a.file(q))
+	return strings.Count(string(text), failedTry) >= answerFailures || strings.Count(string(text), begunTry) >= answerTries
 }
 
 // forget removes the files of questions that are not open any more.
@@ -173,42 +179,59 @@ func (a *Answerer) forget(known []os.DirEntry, open []board.Question) {
 }
 
 // try puts a question to the command, and its output to the board as the answer. last is set if it is
-// not tried again.
+// not tried again. That the runner ends, or is killed, is no failure of the command.
 func (a *Answerer) try(ctx context.Context, q board.Question) (answer string, last bool, err error) {
-	if err := a.count(q); err != nil {
+	if err := a.note(q, begunTry); err != nil {
 		return "", false, err
 	}
-	last = a.tries(q) >= answerTries
+	answer, err = a.answer(ctx, q)
+	if err == nil || ctx.Err() != nil {
+		return answer, false, err
+	}
+	failed := failedTry
+	if errors.Is(err, board.ErrDenied) { // the next one would be refused, too
+		failed = strings.Repeat(failedTry, answerFailures)
+	}
+	if noted := a.note(q, failed); !errors.Is(noted, fs.ErrNotExist) { // else it is not open any more
+		err = errors.Join(err, noted)
+	}
+	return "", a.spent(q), err
+}
+
+// answer runs the command for a question, and gives its output to the board.
+func (a *Answerer) answer(ctx context.Context, q board.Question) (string, error) {
 	var about *board.Dossier
 	if !q.Claim.IsZero() {
 		d, err := a.r.o.Board.Get(ctx, q.Claim.Task, 0)
 		if err != nil {
-			return "", last, err
+			return "", err
 		}
 		about = &d
 	}
 	input, err := a.quote(q, about)
 	if err != nil {
-		return "", last, err
+		return "", err
 	}
-	answer, err = a.run(ctx, q, input)
+	answer, err := a.run(ctx, q, input)
 	if err != nil {
-		return "", last, err
+		return "", err
 	}
 	answered, err := a.r.o.Board.Answer(ctx, a.seat.Actor, q.ID, answer)
-	for errors.Is(err, board.ErrDenied) && !last && a.count(q) == nil { // the next one would be refused, too
-		last = a.tries(q) >= answerTries
-	}
-	return answered.Answer, last, err
+	return answered.Answer, err
 }
 
-// count notes a try.
-func (a *Answerer) count(q board.Question) error {
-	f, err := os.OpenFile(a.file(q), os.O_WRONLY|os.O_APPEND, 0)
+// note adds to the file of a question, which its lock has made.
+func (a *Answerer) note(q board.Question, text string) error {
+	root, err := os.OpenRoot(a.dir) // it is not left through a symbolic link
 	if err != nil {
 		return err
 	}
-	_, err = f.Write([]byte{'1'})
+	defer root.Close()
+	f, err := root.OpenFile(filepath.Base(a.file(q)), os.O_WRONLY|os.O_APPEND|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
 	return errors.Join(err, f.Close())
 }
 
