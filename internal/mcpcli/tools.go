@@ -52,7 +52,7 @@ func (s *session) serverJSON() serverJSON {
 func (s *session) heading(n int, noun string) {
 	if s.OutIsTerminal() {
 		i := s.ServerInfo()
-		s.Linef("%s", s.Styled(console.Dim, console.OneLine(fmt.Sprintf("%s %s, MCP %v: %s", i.Name, i.Version, s.Revision(), console.Count(n, noun)))))
+		s.Field("", console.Cell{}, console.Dim.Cell(fmt.Sprintf("%s %s, MCP %v: %s", i.Name, i.Version, s.Revision(), console.Count(n, noun))))
 	}
 }
 
@@ -136,9 +136,9 @@ func (s *session) showTool(t *mcp.Tool) error {
 	if s.JSON {
 		return s.PrintJSON(t)
 	}
-	s.Linef("%s", s.Styled(console.Bold, console.OneLine(t.Name)))
+	s.Field("", console.Cell{}, console.Bold.Cell(t.Name))
 	if t.Title != "" && t.Title != t.Name {
-		s.Linef("%s", console.OneLine(t.Title))
+		s.Quoted("  ", console.OneLine(t.Title))
 	}
 	if t.Description != "" {
 		s.Linef("")

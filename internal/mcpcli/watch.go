@@ -145,16 +145,16 @@ func (w *watcher) print(c changeJSON) error {
 	if w.JSON {
 		return w.PrintJSONLine(c)
 	}
-	text := c.Kind + " " + c.Change + " " + w.Styled(console.Cyan, console.OneLine(c.Name))
+	text := c.Kind + " " + c.Change + " " + c.Name
 	switch {
 	case c.Change == "watching" && c.Name == "":
 		text = "watching " + console.Count(c.Count, c.Kind)
 	case c.Change == "watching":
-		text = "watching " + w.Styled(console.Cyan, console.OneLine(c.Name))
+		text = "watching " + c.Name
 	case c.Change == "same":
 		text = "the server reported a change in its " + c.Kind + " list, but the list is the same"
 	}
-	w.Linef("%s %s", w.Styled(console.Dim, c.At.Local().Format(time.TimeOnly)), text)
+	w.Field("", console.Dim.Cell(c.At.Local().Format(time.TimeOnly)), console.Text(text))
 	return w.Out.Flush()
 }
 
