@@ -12,7 +12,7 @@
 //	clients.json   the known clients: where their files are, in which format, and
 //	     │         the names of the members; one row per client
 //	     ▼
-//	file.go        checks size, kind and permissions
+//	file.go        checks size, kind and permissions, and where links of a project lead
 //	     ▼
 //	format.go      parses JSON with or without comments, TOML or YAML into one tree
 //	     ▼

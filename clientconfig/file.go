@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"runtime"
 )
 
@@ -25,11 +26,13 @@ func (c *Client) Read(p Places) ([]Server, error) {
 	var all []Server
 	var errs []error
 	for _, f := range c.Files(p) {
-		limit := int64(maxProject)
+		var text []byte
+		var err error
 		if f.Scope == User {
-			limit = cmp.Or(c.row.Limit, maxFile)
+			text, err = readFile(f.Path, cmp.Or(c.row.Limit, maxFile), os.Stat, os.Open)
+		} else {
+			text, err = readInside(p.Project, f.Path)
 		}
-		text, err := readFile(f.Path, limit)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -48,10 +51,30 @@ func (c *Client) Read(p Places) ([]Server, error) {
 	return all, errors.Join(errs...)
 }
 
-// readFile reads a file that is not world-writable.
-func readFile(path string, limit int64) ([]byte, error) {
+// readInside reads a file of a project, which no symbolic link leaves: those who wrote the project
+// have not written what is elsewhere.
+func readInside(project, path string) ([]byte, error) {
+	root, err := os.OpenRoot(project)
+	if err != nil {
+		return nil, withoutPath(err)
+	}
+	defer root.Close()
+	name, err := filepath.Rel(project, path)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := root.Stat(name); err != nil {
+		if _, there := os.Stat(path); there == nil {
+			return nil, errors.New("leads out of the project by a symbolic link, and is not read: put the file itself there")
+		}
+	}
+	return readFile(name, maxProject, root.Stat, root.Open)
+}
+
+// readFile reads a file that is not world-writable, with functions such as os.Stat and os.Open.
+func readFile(path string, limit int64, stat func(string) (fs.FileInfo, error), open func(string) (*os.File, error)) ([]byte, error) {
 	// Stat before opening, because opening a named pipe would block.
-	info, err := os.Stat(path)
+	info, err := stat(path)
 	if err != nil {
 		return nil, withoutPath(err)
 	}
@@ -63,7 +86,7 @@ func readFile(path string, limit int64) ([]byte, error) {
 	case info.Size() > limit:
 		return nil, fmt.Errorf("has %d bytes, the limit is %d", info.Size(), limit)
 	}
-	f, err := os.Open(path)
+	f, err := open(path)
 	if err != nil {
 		return nil, withoutPath(err)
 	}

@@ -170,3 +170,37 @@ func TestRead_manyServers(t *testing.T) {
 		}
 	}
 }
+
+// A symbolic link in the project is followed as long as it stays there. The user's own may lead anywhere.
+func TestRead_link(t *testing.T) {
+	c, p, path := cursor(t)
+	elsewhere := filepath.Join(t.TempDir(), "mcp.json")
+	write(t, elsewhere, `{"mcpServers": {"a": {"command": "elsewhere"}}}`)
+	write(t, filepath.Join(p.Project, "shared.json"), `{"mcpServers": {"b": {"command": "project"}}}`)
+	own := c.Files(p)[1].Path
+	link := func(to, path string) {
+		t.Helper()
+		if err := errors.Join(os.RemoveAll(path), os.Symlink(to, path)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link(elsewhere, path)
+	link("../shared.json", own)
+	if servers, err := c.Read(p); err != nil || len(servers) != 2 || servers[0].Scope != User || servers[1].Scope != Project {
+		t.Errorf("Read = %+v, %v; want a server of each file", servers, err)
+	}
+	link(elsewhere, own)
+	servers, err := c.Read(p)
+	if len(servers) != 1 || err == nil || !strings.Contains(err.Error(), own) || !strings.Contains(err.Error(), "leads out of the project by a symbolic link") {
+		t.Errorf("Read = %+v, %v; want the user's server alone", servers, err)
+	}
+	link(filepath.Dir(elsewhere), filepath.Dir(own))
+	servers, err = c.Read(p)
+	if len(servers) != 1 || err == nil || !strings.Contains(err.Error(), "leads out of the project by a symbolic link") {
+		t.Errorf("Read through a directory = %+v, %v; want the user's server alone", servers, err)
+	}
+	link("nowhere", filepath.Dir(own))
+	if servers, err = c.Read(p); len(servers) != 1 || err != nil {
+		t.Errorf("Read of what is not there = %+v, %v", servers, err)
+	}
+}
