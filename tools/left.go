@@ -36,6 +36,10 @@ type left struct {
 	over leftover
 	// room is where the ordered branch can be made.
 	room board.Room
+	// into is the branch to fetch the newest work to if that is in another repository, empty if it is
+	// not: one that is here already may be checked out, or have gone another way, and git would
+	// refuse it.
+	into string
 	// strays are places that no attempt has named, and where there may be work all the same.
 	strays []board.Where
 }
@@ -102,6 +106,12 @@ func (t *Tools) leftBy(ctx context.Context, k *caller, h *board.Handout) (l left
 		l.over = t.leftoverHere(ctx, h)
 		l.goOn(ctx, t, k, h, others)
 	}
+	if p, ok := l.fetchable(where(h)); ok {
+		l.into = p.Where.Branch
+		if t.o.Inspector != nil {
+			l.into = t.o.Inspector.Apart(where(h), l.into).Branch
+		}
+	}
 	l.strays = t.strays(ctx, h, l)
 	return l
 }
@@ -165,6 +175,14 @@ func (l left) newest(w board.Where) (p leftPlace, ok bool) {
 	}
 	p = l.places[0]
 	return p, p.Where.Worked && !w.Named && (p.Ref != "" || !p.BranchGone && p.Where.Branch != w.Branch)
+}
+
+// fetchable returns the place of the newest work, if it is in another repository on the machine of w
+// from which a command can fetch it.
+func (l left) fetchable(w board.Where) (p leftPlace, ok bool) {
+	p, ok = l.newest(w)
+	return p, ok && !p.looked && p.Where.Branch != "" && filepath.IsAbs(p.Where.Dir) && p.Where.Host == w.Host && !p.twin &&
+		visible.Line(p.Where.Dir) == p.Where.Dir && visible.Line(p.Where.Branch) == p.Where.Branch
 }
 
 // see looks at the branch that a worker is told to work on.
@@ -242,9 +260,9 @@ func (l left) earlier(h *board.Handout, last int) (lines []string) {
 		}
 	}
 	w := where(h)
-	if p, ok := l.newest(w); ok && !p.looked && p.Where.Branch != "" && filepath.IsAbs(p.Where.Dir) && p.Where.Host == w.Host && !p.twin && visible.Line(p.Where.Dir) == p.Where.Dir && visible.Line(p.Where.Branch) == p.Where.Branch {
-		branch := visible.ShellWord(p.Where.Branch)
-		lines = append(lines, fmt.Sprintf("That is another repository. To go on with it here: git fetch %s %s:%s", visible.ShellWord(p.Where.Dir), branch, branch))
+	if l.into != "" {
+		from := l.places[0].Where
+		lines = append(lines, fmt.Sprintf("That is another repository. To go on with it here: git fetch %s %s:%s", visible.ShellWord(from.Dir), visible.ShellWord(from.Branch), visible.ShellWord(l.into)))
 	}
 	lines = append(lines, l.strayLines(h.Task.ID)...)
 	switch {
