@@ -83,6 +83,19 @@ type Sight struct {
 	UnderWay string
 }
 
+// Idle says since when nothing has changed at the place of some work.
+type Idle int
+
+const (
+	// NotIdle means that something has changed there since the newest attempt began, or that this
+	// is not known.
+	NotIdle Idle = iota
+	// IdleNow means that nothing has changed since the newest attempt began.
+	IdleNow
+	// IdleAlways means that nothing has changed since the task was first handed out.
+	IdleAlways
+)
+
 // A Room is where a worker can work beside another one: a branch that can be made, and a
 // directory where it can be checked out.
 type Room struct {

@@ -34,13 +34,23 @@ func (i *Inspector) Confirm(ctx context.Context, w board.Work, c *Check, v Verdi
 	if err := i.unseen(ctx, repo, w, v.Tree); err != nil {
 		return e, nil, err
 	}
-	if idle {
+	switch {
+	case idle && i.noted(repo, w.First):
 		e.Detail += "; no file has changed since the task was first handed out"
+	case idle, w.Claim != w.First && i.wasThere(ctx, repo, w.Claim, candidate{commit: v.Base, tree: repo}, w.Place):
+		e.Detail += "; no file has changed since this attempt began"
 	}
 	branches := w.Branches
 	if own, err := i.repo(); err == nil && own != nil {
-		_, first := i.begun(repo, w)
-		for _, branch := range []string{first, w.Last.Branch} {
+		_, first := i.begun(repo, w.First)
+		if told := slices.IndexFunc(w.Attempts, func(a board.Attempt) bool { return a.Handle == w.First && a.Where.Ordered != "" }); told >= 0 {
+			first = "" // nobody was to work there
+		}
+		last := w.Last.Branch
+		if w.Last.Away() {
+			last = ""
+		}
+		for _, branch := range []string{first, last} {
 			if branch == "" || slices.Contains(branches, branch) {
 				continue
 			}
@@ -115,7 +125,7 @@ func (i *Inspector) unseen(ctx context.Context, repo *git.Repo, w board.Work, tr
 // before returns the commit that was checked out when a task was first handed out, empty if there
 // was none. known is false if it is not known, or not in this clone.
 func (i *Inspector) before(ctx context.Context, repo *git.Repo, w board.Work) (commit string, known bool) {
-	switch commit, _ = i.begun(repo, w); commit {
+	switch commit, _ = i.begun(repo, w.First); commit {
 	case "":
 		return "", false
 	case unborn:
@@ -210,11 +220,19 @@ func (i *Inspector) compare(ctx context.Context, repo *git.Repo, w board.Work, v
 
 // idle reports whether the commit that is checked out brings nothing that was not there when the
 // task was first handed out, and the files that are not committed, if any, are as they were then.
-// clean is set if there are none.
+// clean is set if there are none. If it is not known what there was then, what has not changed
+// since the newest attempt began counts, unless the work of an earlier one is in it.
 func (i *Inspector) idle(ctx context.Context, repo *git.Repo, w board.Work, clean bool) (bool, error) {
 	head, err := repo.Head()
 	if err != nil || head.Commit == "" {
 		return false, err
+	}
+	if w.Claim != w.First && !i.noted(repo, w.First) {
+		at := w.Place
+		if clean {
+			at.Uncommitted = 0
+		}
+		return i.wasThere(ctx, repo, w.Claim, candidate{commit: head.Commit, tree: repo}, at) && !hasEarlier(ctx, repo, w, head.Commit), nil
 	}
 	fresh, _, err := i.isNew(ctx, repo, w, head.Commit)
 	if err == nil && fresh {
@@ -223,7 +241,7 @@ func (i *Inspector) idle(ctx context.Context, repo *git.Repo, w board.Work, clea
 			fresh, err = i.hasChanged(ctx, repo, w, tree)
 		}
 	}
-	before := i.looseBefore(repo, w)
+	before := i.looseBefore(repo, w.First)
 	if err != nil || fresh || clean || before == "" {
 		return err == nil && !fresh && clean, err
 	}
@@ -231,18 +249,30 @@ func (i *Inspector) idle(ctx context.Context, repo *git.Repo, w board.Work, clea
 	return err == nil && now == before, err
 }
 
+// hasEarlier reports whether a commit has the work of an earlier attempt, as far as the board knows it.
+func hasEarlier(ctx context.Context, repo *git.Repo, w board.Work, commit string) bool {
+	return slices.ContainsFunc(w.Before, func(p board.Where) bool {
+		earlier, err := repo.Commit(ctx, p.Head)
+		if err != nil || p.Uncommitted > 0 { // it may be here under another name
+			return p.Uncommitted > 0
+		}
+		in, err := repo.Contains(ctx, commit, earlier)
+		return err == nil && in
+	})
+}
+
 // unborn stands for the commit of a repository without one.
 const unborn = "-"
 
-// begun returns the commit and the branch that were checked out when a task was first handed
-// out: unborn and no branch if there were none, empty if it is not known.
-func (i *Inspector) begun(repo *git.Repo, w board.Work) (commit, branch string) {
-	words, _ := i.notes(repo).read("begun", tipsName(w))
-	if len(words) > 0 {
-		commit = words[0]
-	}
+// begun returns the commit and the branch that were checked out when a task was handed out with a
+// claim: unborn and no branch if there were none, empty if it is not known.
+func (i *Inspector) begun(repo *git.Repo, claim board.Handle) (commit, branch string) {
+	words, _ := i.notes(repo).read("begun", noteName(claim))
 	if len(words) > 1 {
-		branch = words[1]
+		commit = words[1]
+	}
+	if len(words) > 2 {
+		branch = words[2]
 	}
 	return commit, branch
 }
@@ -250,7 +280,7 @@ func (i *Inspector) begun(repo *git.Repo, w board.Work) (commit, branch string) 
 // hasChanged reports whether a tree has other files than the commit that was checked out when the
 // task was first handed out.
 func (i *Inspector) hasChanged(ctx context.Context, repo *git.Repo, w board.Work, tree string) (bool, error) {
-	begun, _ := i.begun(repo, w)
+	begun, _ := i.begun(repo, w.First)
 	if begun == "" || begun == unborn {
 		return true, nil
 	}

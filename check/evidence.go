@@ -218,16 +218,32 @@ func (i *Inspector) isNew(ctx context.Context, repo *git.Repo, w board.Work, com
 // since is when a task was first handed out: by the clock of this machine, which also dates
 // commits, if there is a note about it, else by that of the board.
 func (i *Inspector) since(repo *git.Repo, w board.Work) time.Time {
-	if at, ok := i.notes(repo).written("tips", tipsName(w)); ok {
+	if at, ok := i.notes(repo).written("tips", noteName(w.First)); ok {
 		return at
 	}
 	return w.Since
 }
 
 // existed reports whether the repository had a commit when a task was first handed out, by
-// the note about that; known is false if there is none.
+// the note about that. known is false if there is none: then only what came after the hand-out of the
+// newest attempt is known to be new, since what it had by then may be the work of earlier ones.
 func (i *Inspector) existed(ctx context.Context, repo *git.Repo, w board.Work, commit string) (existed, known bool, err error) {
-	tips, known := i.notes(repo).read("tips", tipsName(w))
+	if existed, known, err = i.had(ctx, repo, w.First, commit); known || err != nil || w.Claim == w.First {
+		return existed, known, err
+	}
+	existed, known, err = i.had(ctx, repo, w.Claim, commit)
+	return false, known && !existed, err
+}
+
+// noted reports whether it is known what the repository had at the hand-out with a claim.
+func (i *Inspector) noted(repo *git.Repo, claim board.Handle) bool {
+	return i.notes(repo).has("tips", noteName(claim))
+}
+
+// had reports whether the repository had a commit at the hand-out with a claim, by the note about
+// that; known is false if there is none.
+func (i *Inspector) had(ctx context.Context, repo *git.Repo, claim board.Handle, commit string) (had, known bool, err error) {
+	tips, known := i.notes(repo).read("tips", noteName(claim))
 	if !known {
 		return false, false, nil
 	}

@@ -39,7 +39,7 @@ func (i *Inspector) ignored(ctx context.Context, repo *git.Repo, w board.Work, r
 		return ""
 	}
 	remark = "; git ignores it; it is in no commit"
-	begun, known := i.notes(repo).written("tips", tipsName(w))
+	begun, known := i.notes(repo).written("tips", noteName(w.First))
 	info, err := os.Stat(filepath.Join(repo.Root, rel))
 	if known && err == nil && !info.IsDir() && info.ModTime().Before(begun) {
 		remark += "; it was last written before the task was first handed out"

@@ -85,9 +85,9 @@ func (i *Inspector) inBare() bool {
 	return err == nil && repo != nil && repo.Bare
 }
 
-// Begin notes what the repository has when a task is first handed out here: a commit
-// that exists by then is not the task's work, and neither is a file that lies about. For later
-// attempts it notes what was made since.
+// Begin notes what the repository has when a task is handed out here: a commit that exists by the
+// first time is not the task's work, and neither is a file that lies about. What exists by a later
+// time is not the work of that attempt.
 func (i *Inspector) Begin(ctx context.Context, w board.Work) error {
 	repo, err := i.repo()
 	if err != nil || repo == nil {
@@ -96,25 +96,26 @@ func (i *Inspector) Begin(ctx context.Context, w board.Work) error {
 	repo.MakeCloneID()
 	n := i.notes(repo)
 	i.pruned.Do(func() { n.prune(time.Now()) })
-	if n.has("tips", tipsName(w)) {
-		return i.beginAgain(ctx, repo, w) // what is there now may be the work of an earlier attempt
+	name := noteName(w.Claim)
+	if n.has("tips", name) {
+		return nil
 	}
 	tips := repo.Tips()
 	for _, tree := range repo.Worktrees() {
 		tips = slices.AppendSeq(tips, maps.Keys(tree.Detached()))
 	}
-	if err := n.write("tips", tipsName(w), strings.Join(tips, "\n")); err != nil {
+	if err := n.write("tips", name, strings.Join(tips, "\n")); err != nil {
 		return err
 	}
 	head, err := repo.Head()
 	if err != nil {
 		return err
 	}
-	if err := n.write("begun", tipsName(w), cmp.Or(head.Commit, unborn)+" "+head.Branch); err != nil {
+	if err := n.write("begun", name, strings.Join([]string{pathName(repo.Root), cmp.Or(head.Commit, unborn), head.Branch}, " ")); err != nil {
 		return err
 	}
 	if list := names(repo); len(list) <= maxNames {
-		if err := n.write("names", tipsName(w), strings.Join(list, "\n")); err != nil {
+		if err := n.write("names", name, strings.Join(list, "\n")); err != nil {
 			return err
 		}
 	}
@@ -122,7 +123,7 @@ func (i *Inspector) Begin(ctx context.Context, w board.Work) error {
 	if !repo.Bare {
 		trees = slices.Insert(trees, 0, repo)
 	}
-	return i.noteLoose(ctx, repo, trees, w)
+	return i.noteLoose(ctx, repo, trees, name)
 }
 
 // End notes what an accepted report had as its work: the commits that are its evidence, which

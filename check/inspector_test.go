@@ -23,7 +23,7 @@ func TestInspector_notes(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "work")
 	i := &check.Inspector{Dir: repo.Root, Common: repo.Common, Notes: state}
 	first := board.Handle{Task: board.ID{Project: "web", No: 1}, Attempt: 1, Nonce: "k7f2q"}
-	w := board.Work{Task: first.Task, Worker: "otter", First: first, Since: time.Now()}
+	w := board.Work{Task: first.Task, Worker: "otter", First: first, Claim: first, Since: time.Now()}
 	if err := i.Begin(t.Context(), w); err != nil {
 		t.Fatal(err)
 	}
@@ -51,17 +51,18 @@ func TestInspector_notes(t *testing.T) {
 	verify("the same report again", w, true, "")
 	other := w
 	other.Task.No, other.First.Task.No = 2, 2
+	other.Claim = other.First
 	verify("the worker's next task", other, false, "") // web-2 was never handed out here
 	other.Worker = "lynx"
 	verify("another worker", other, false, `evidence of "web-1"`)
 	late := w
-	late.First.Nonce = "aaaaa"
+	late.First.Nonce, late.Claim.Nonce = "aaaaa", "aaaaa"
 	if err := i.Begin(t.Context(), late); err != nil {
 		t.Fatal(err)
 	}
 	verify("a task that came later", late, false, "it existed when the task was first handed out")
 	late.Since = time.Now().Add(time.Hour)
-	late.First.Nonce = "bbbbb"
+	late.First.Nonce, late.Claim.Nonce = "bbbbb", "bbbbb"
 	verify("by its own time", late, false, "before the task was first handed out")
 	if err := os.RemoveAll(state); err != nil {
 		t.Fatal(err)
@@ -76,7 +77,7 @@ func TestInspector_End_stored(t *testing.T) {
 	i := &check.Inspector{Dir: repo.Root, Common: repo.Common, Notes: t.TempDir()}
 	work := func(no int64, worker string) board.Work {
 		h := board.Handle{Task: board.ID{Project: "web", No: no}, Attempt: 1, Nonce: "k7f2q"}
-		w := board.Work{Task: h.Task, Worker: worker, First: h, Since: time.Now(), Place: i.Here(t.Context())}
+		w := board.Work{Task: h.Task, Worker: worker, First: h, Claim: h, Since: time.Now(), Place: i.Here(t.Context())}
 		if err := i.Begin(t.Context(), w); err != nil {
 			t.Fatal(err)
 		}
@@ -111,7 +112,7 @@ func TestInspector_clock(t *testing.T) {
 	repo := newRepo(t)
 	i := &check.Inspector{Dir: repo.Root, Common: repo.Common, Notes: filepath.Join(t.TempDir(), "work")}
 	first := board.Handle{Task: board.ID{Project: "web", No: 1}, Attempt: 1, Nonce: "k7f2q"}
-	w := board.Work{Task: first.Task, Worker: "otter", First: first, Since: time.Now().Add(3 * time.Hour)}
+	w := board.Work{Task: first.Task, Worker: "otter", First: first, Claim: first, Since: time.Now().Add(3 * time.Hour)}
 	drop := exec.Command("sh", "-ec", "echo 0 > one && GIT_COMMITTER_DATE="+time.Now().Add(-10*time.Minute).Format(time.RFC3339)+
 		" git -c user.name=Ada -c user.email=a@b commit -qam old && git rev-parse HEAD && git reset -q --hard HEAD~1")
 	drop.Dir = repo.Root
@@ -190,7 +191,7 @@ func TestInspector_ignoredFile(t *testing.T) {
 		touch mixed/kept forced.log loose && git add -f .gitignore mixed/kept forced.log && ln -s out/deep link && ln -s out/left aimed
 		git -c user.name=Ada -c user.email=a@b commit -qm ignore`)
 	first := board.Handle{Task: board.ID{Project: "web", No: 1}, Attempt: 1, Nonce: "k7f2q"}
-	w := board.Work{Task: first.Task, Worker: "otter", First: first, Since: time.Now(), Place: i.Here(t.Context())}
+	w := board.Work{Task: first.Task, Worker: "otter", First: first, Claim: first, Since: time.Now(), Place: i.Here(t.Context())}
 	if err := i.Begin(t.Context(), w); err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +221,7 @@ func TestInspector_gitDirectory(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	first := board.Handle{Task: board.ID{Project: "web", No: 1}, Attempt: 1, Nonce: "k7f2q"}
-	w := board.Work{Task: first.Task, Worker: "otter", First: first, Since: time.Now()}
+	w := board.Work{Task: first.Task, Worker: "otter", First: first, Claim: first, Since: time.Now()}
 	i := &check.Inspector{Dir: dir, Common: repo.Common, Notes: filepath.Join(t.TempDir(), "work")}
 	if err := i.Begin(t.Context(), w); err == nil {
 		t.Error("a worktree with a git directory of its own is looked at")

@@ -105,7 +105,7 @@ func (i *Inspector) Leftover(ctx context.Context, works []board.Work) (first, fi
 		if w.Place.Dir == "" || !w.Place.In(here) {
 			return false
 		}
-		before := i.looseBefore(repo, w)
+		before := i.looseBefore(repo, w.First)
 		if before == "" {
 			return w.Place.Worked || w.Place.Uncommitted != here.Uncommitted
 		}

@@ -15,9 +15,9 @@ import (
 // maxLooseTrees is in how many worktrees it is noted what lies about.
 const maxLooseTrees = 8
 
-// noteLoose notes which files are not committed in some worktrees when a task is handed out. At the
-// first hand-out the worktree where that was comes first; in the others a worker may work, too.
-func (i *Inspector) noteLoose(ctx context.Context, repo *git.Repo, trees []*git.Repo, w board.Work) error {
+// noteLoose notes which files are not committed in some worktrees when a task is handed out. The
+// worktree where that is comes first; in the others a worker may work, too.
+func (i *Inspector) noteLoose(ctx context.Context, repo *git.Repo, trees []*git.Repo, name string) error {
 	lines := make([]string, min(len(trees), maxLooseTrees))
 	errs := make([]error, len(lines))
 	var wg sync.WaitGroup
@@ -33,7 +33,7 @@ func (i *Inspector) noteLoose(ctx context.Context, repo *git.Repo, trees []*git.
 	if len(lines) == 0 || errs[0] != nil {
 		return errors.Join(errs...)
 	}
-	return i.notes(repo).write("loose", tipsName(w), strings.Join(lines, "\n"))
+	return i.notes(repo).write("loose", name, strings.Join(lines, "\n"))
 }
 
 // loose is a fingerprint of the files of a worktree that are not committed.
@@ -43,10 +43,10 @@ func (i *Inspector) loose(ctx context.Context, tree *git.Repo) (string, error) {
 	return tree.Loose(ctx)
 }
 
-// looseBefore is the fingerprint of a worktree when a task was first handed out, empty if it is
+// looseBefore is the fingerprint of a worktree when a task was handed out with a claim, empty if it is
 // not known.
-func (i *Inspector) looseBefore(tree *git.Repo, w board.Work) string {
-	words, _ := i.notes(tree).read("loose", tipsName(w))
+func (i *Inspector) looseBefore(tree *git.Repo, claim board.Handle) string {
+	words, _ := i.notes(tree).read("loose", noteName(claim))
 	for pair := range slices.Chunk(words, 2) {
 		if len(pair) == 2 && pair[0] == pathName(tree.Root) {
 			return pair[1]
@@ -59,7 +59,7 @@ func (i *Inspector) looseBefore(tree *git.Repo, w board.Work) string {
 // are not committed, if another worktree was judged; empty if it has none, or if the worker was
 // told to work elsewhere, or another one works there.
 func (i *Inspector) leftHere(ctx context.Context, judged *git.Repo, w board.Work) (string, error) {
-	words, _ := i.notes(judged).read("loose", tipsName(w))
+	words, _ := i.notes(judged).read("loose", noteName(w.First))
 	if len(words) == 0 || w.Ordered != "" || i.inBare() {
 		return "", nil
 	}
@@ -72,7 +72,7 @@ func (i *Inspector) leftHere(ctx context.Context, judged *git.Repo, w board.Work
 			return "", nil
 		}
 		now, err := i.loose(ctx, tree)
-		if err != nil || now == i.looseBefore(tree, w) {
+		if err != nil || now == i.looseBefore(tree, w.First) {
 			return "", err
 		}
 		return fmt.Sprintf("; uncommitted files in %.120q, where the task was handed out, are not in it", tree.Root), nil

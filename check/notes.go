@@ -15,12 +15,10 @@ import (
 // notes are what has to be remembered about a repository to look at work in it: a
 // directory in the user's state directory, outside the repository.
 //
-//	tips/web-1.k7f2q   what the repository had when web-1 was first handed out
-//	begun/web-1.k7f2q  the commit and the branch that were checked out then
+//	tips/web-1.k7f2q   what the repository had when web-1 was handed out with this claim
+//	begun/web-1.k7f2q  the worktree where that was, and the commit and the branch that it had
 //	names/web-1.k7f2q  the branches and the worktrees that there were then
 //	loose/web-1.k7f2q  the files that were not committed then, and in which worktree
-//	tips/web-1.m3x9d   what it had when web-1 was handed out again, if something was made since
-//	loose/web-1.m3x9d  the files of new worktrees that were not committed then
 //	commits/3f2c…      the task and the worker whose evidence the commit was
 //	heads/3f2c…        the task and the worker whose accepted work ended with the commit
 type notes struct{ dir string }
@@ -127,8 +125,8 @@ func (n notes) prune(now time.Time) {
 	}
 }
 
-// tipsName is the name of the note about a task's first hand-out.
-func tipsName(w board.Work) string { return w.Task.String() + "." + w.First.Nonce }
+// noteName is the name of the notes about a hand-out of a task.
+func noteName(claim board.Handle) string { return claim.Task.String() + "." + claim.Nonce }
 
 // pathName is a name for a directory, of the same length for all.
 func pathName(dir string) string {

@@ -133,7 +133,10 @@ func (i *Inspector) Place(ctx context.Context, w board.Work, branch string) (boa
 // seen at, if it is known: the branch may be gone. The branch that the task was first handed out
 // on may have been moved by others: it counts if its commit was made in this worktree.
 func (i *Inspector) madeHere(ctx context.Context, repo *git.Repo, w board.Work, branch, last string) (bool, error) {
-	begun, first := i.begun(repo, w)
+	begun, first := i.begun(repo, w.First)
+	if begun == "" {
+		begun, first = i.begun(repo, w.Claim)
+	}
 	commit := repo.Branch(branch)
 	if commit == "" && last != "" {
 		var err error

@@ -5,7 +5,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/bossman-dev/bossman/board"
@@ -48,7 +47,10 @@ type candidate struct {
 // candidates returns the worktrees of a repository, and its branches that were made since a task
 // was first handed out here, the newest first; none if it is not known what there was then.
 func (i *Inspector) candidates(repo *git.Repo, w board.Work) (found []candidate) {
-	words, ok := i.notes(repo).read("names", tipsName(w))
+	words, ok := i.notes(repo).read("names", noteName(w.First))
+	if !ok {
+		words, ok = i.notes(repo).read("names", noteName(w.Claim))
+	}
 	if !ok {
 		return nil
 	}
@@ -106,49 +108,72 @@ func (i *Inspector) detached(ctx context.Context, repo *git.Repo, w board.Work) 
 
 // Strays returns where a worker that did not name its branch may have worked: branches and
 // worktrees that were made since the task was first handed out here, that have something new, and
-// that are not taken, and commits that it made without a branch, by their full names. until is when the last attempt ended.
+// that are not taken, commits that it made without a branch, by their full names, and the worktree
+// where it was when it was told to work elsewhere. until is when the last attempt ended.
 func (i *Inspector) Strays(ctx context.Context, w board.Work, until time.Time, taken func(board.Where) bool) []board.Where {
 	repo, err := i.repo()
 	if err != nil || repo == nil {
 		return nil
 	}
 	found := slices.DeleteFunc(append(i.candidates(repo, w), i.detached(ctx, repo, w)...), func(c candidate) bool {
-		return c.old || !c.made.IsZero() && !until.IsZero() && c.made.After(until.Add(strayGrace))
+		if c.old {
+			return !i.stayed(ctx, repo, w, c)
+		}
+		return !c.made.IsZero() && !until.IsZero() && c.made.After(until.Add(strayGrace))
 	})
 	slices.SortFunc(found, newestFirst)
 	return i.untaken(ctx, repo, w, found, func(_ candidate, at board.Where) bool { return taken(at) })
 }
 
+// stayed reports whether the worker of an attempt was in an old worktree when it was told to work on
+// a branch elsewhere, and something has changed in that worktree since, and nothing on the branch.
+func (i *Inspector) stayed(ctx context.Context, repo *git.Repo, w board.Work, c candidate) bool {
+	return slices.ContainsFunc(w.Attempts, func(a board.Attempt) bool {
+		words, _ := i.notes(repo).read("begun", noteName(a.Handle))
+		if a.Where.Ordered == "" || c.branch == a.Where.Ordered || len(words) == 0 || words[0] != pathName(c.tree.Root) {
+			return false
+		}
+		told := candidate{branch: a.Where.Ordered, commit: repo.Branch(a.Where.Ordered), tree: repo.Worktree(a.Where.Ordered, "")}
+		return i.unchanged(ctx, repo, a.Handle, told) && !i.unchanged(ctx, repo, a.Handle, c)
+	})
+}
+
 // Elsewhere returns where the work may be of a worker that names no branch, if it is not at the
 // place of w, which Place returned: worktrees that were made since the task was first handed out
 // here, and branches that were made since then and left at the place, that have something which is
-// not in the place and was not there when the newest attempt began, and that are not taken. idle is
-// set if nothing has changed at the place since the first hand-out. In that case worktrees that were
-// there before and have changed since are among them, what earlier attempts made, and all new
-// branches that are checked out nowhere.
-func (i *Inspector) Elsewhere(ctx context.Context, w board.Work, taken func(at board.Where, idle bool) bool) (places []board.Where, idle bool, err error) {
+// not in the place and was not there when the newest attempt began, and that are not taken. idle says
+// since when nothing has changed at the place. If nothing has since that attempt began, worktrees
+// that were there before and have changed since are among them, and all new branches that are
+// checked out nowhere; if nothing has since the first hand-out, also what earlier attempts made.
+func (i *Inspector) Elsewhere(ctx context.Context, w board.Work, taken func(at board.Where, idle board.Idle) bool) (places []board.Where, idle board.Idle, err error) {
 	repo, err := i.at(w.Place)
 	if err != nil || repo == nil || repo.Bare {
-		return nil, false, err
+		return nil, 0, err
 	}
 	tip, checkedOut, err := tip(repo, w.Place)
 	if err != nil {
-		return nil, false, err
+		return nil, 0, err
 	}
 	if checkedOut {
-		if idle, err = i.idle(ctx, repo, w, w.Place.Uncommitted == 0); err != nil {
-			return nil, false, err
+		always, err := i.idle(ctx, repo, w, w.Place.Uncommitted == 0)
+		switch {
+		case err != nil:
+			return nil, 0, err
+		case always:
+			idle = board.IdleAlways
+		case w.Claim != w.First && i.wasThere(ctx, repo, w.Claim, candidate{commit: tip, tree: repo}, w.Place):
+			idle = board.IdleNow
 		}
 	}
 	found := slices.DeleteFunc(i.candidates(repo, w), func(c candidate) bool { return c.tree != nil && c.tree.Root == repo.Root })
 	if len(found) == 0 {
 		return nil, idle, nil
 	}
-	if !idle {
+	if idle == board.NotIdle {
 		found = slices.DeleteFunc(found, func(c candidate) bool { return c.old || c.tree == nil && !repo.Had(c.commit) })
 	}
 	places = i.untaken(ctx, repo, w, found, func(c candidate, at board.Where) bool {
-		if !idle && i.wasThere(ctx, repo, w, c, at) || taken(at, idle) || slices.ContainsFunc(w.Others, func(o board.Claim) bool { return beside(o, w, at) }) {
+		if idle != board.IdleAlways && i.wasThere(ctx, repo, w.Claim, c, at) || taken(at, idle) || slices.ContainsFunc(w.Others, func(o board.Claim) bool { return beside(o, w, at) }) {
 			return true
 		}
 		if at.Uncommitted > 0 || tip == "" || at.Head == "" {
@@ -160,37 +185,26 @@ func (i *Inspector) Elsewhere(ctx context.Context, w board.Work, taken func(at b
 	return places, idle, nil
 }
 
-// beginAgain notes what earlier attempts may have made and left when a task is handed out again.
-func (i *Inspector) beginAgain(ctx context.Context, repo *git.Repo, w board.Work) error {
-	found := slices.DeleteFunc(i.candidates(repo, w), func(c candidate) bool { return c.old })
-	if w.Claim == w.First || len(found) == 0 {
-		return nil
+// unchanged reports whether all that a candidate has was there at the hand-out with a claim.
+func (i *Inspector) unchanged(ctx context.Context, repo *git.Repo, claim board.Handle, c candidate) bool {
+	at := board.Where{}
+	if c.tree != nil {
+		at = i.where(ctx, c.tree)
 	}
-	var trees []*git.Repo
-	for _, c := range found {
-		if c.tree != nil {
-			trees = append(trees, c.tree)
-		}
-	}
-	w.First = w.Claim
-	if err := i.notes(repo).write("tips", tipsName(w), strings.Join(repo.Tips(), "\n")); err != nil {
-		return err
-	}
-	return i.noteLoose(ctx, repo, trees, w)
+	return i.wasThere(ctx, repo, claim, c, at)
 }
 
-// wasThere reports whether all that is at the place of a candidate was there when the newest
-// attempt began: then none of it is that attempt's work.
-func (i *Inspector) wasThere(ctx context.Context, repo *git.Repo, w board.Work, c candidate, at board.Where) bool {
-	w.First = w.Claim
-	if existed, _, err := i.existed(ctx, repo, w, c.commit); c.commit != "" && (err != nil || !existed) {
+// wasThere reports whether all that is at the place of a candidate was there at the hand-out with a
+// claim: then none of it is the work of that attempt.
+func (i *Inspector) wasThere(ctx context.Context, repo *git.Repo, claim board.Handle, c candidate, at board.Where) bool {
+	if had, _, err := i.had(ctx, repo, claim, c.commit); c.commit != "" && (err != nil || !had) {
 		return false
 	}
 	if at.Uncommitted == 0 {
 		return true
 	}
 	now, err := i.loose(ctx, c.tree)
-	return err == nil && now == i.looseBefore(c.tree, w)
+	return err == nil && now == i.looseBefore(c.tree, claim)
 }
 
 // untaken returns the places of some candidates that have something new and are not taken, a few.
@@ -203,7 +217,7 @@ func (i *Inspector) untaken(ctx context.Context, repo *git.Repo, w board.Work, f
 			at.Dir, at.Branch, at.Head = "", c.branch, c.commit
 		}
 		if c.old && at.Uncommitted > 0 { // these files may have lain about before
-			before := i.looseBefore(c.tree, w)
+			before := cmp.Or(i.looseBefore(c.tree, w.First), i.looseBefore(c.tree, w.Claim))
 			if now, err := i.loose(ctx, c.tree); err != nil || before == "" || now == before {
 				at.Uncommitted = 0
 			}

@@ -49,7 +49,7 @@ func (i *Inspector) conflicted(ctx context.Context, repo *git.Repo, w board.Work
 	if err != nil || len(paths) == 0 {
 		return nil, err
 	}
-	if before := i.looseBefore(repo, w); before != "" {
+	if before := i.looseBefore(repo, w.First); before != "" {
 		if now, err := i.loose(ctx, repo); err == nil && now == before {
 			return nil, nil
 		}

@@ -209,8 +209,8 @@ func (slowCheck) Strays(context.Context, board.Work, time.Time, func(board.Where
 	return nil
 }
 
-func (slowCheck) Elsewhere(context.Context, board.Work, func(board.Where, bool) bool) ([]board.Where, bool, error) {
-	return nil, false, nil
+func (slowCheck) Elsewhere(context.Context, board.Work, func(board.Where, board.Idle) bool) ([]board.Where, board.Idle, error) {
+	return nil, board.NotIdle, nil
 }
 
 func (slowCheck) Apart(at board.Where, branch string) board.Room {

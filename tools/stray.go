@@ -62,10 +62,11 @@ func (t *Tools) elsewhere(ctx context.Context, k *caller, d board.Dossier, w boa
 	if w.Ordered == "" {
 		own = t.where(ctx, k).Dir
 	}
-	places, idle, err := t.o.Inspector.Elsewhere(ctx, w, func(at board.Where, idle bool) bool {
-		return !idle && committed || (at.Dir == "" || at.Dir != own) && others(at)
+	places, idle, err := t.o.Inspector.Elsewhere(ctx, w, func(at board.Where, idle board.Idle) bool {
+		return idle == board.NotIdle && committed || (at.Dir == "" || at.Dir != own) && others(at)
 	})
-	if err != nil || w.Place.Named && !idle || !w.Place.Named && len(places) == 0 {
+	idleNamed := w.Place.Named && idle == board.IdleAlways
+	if err != nil || w.Place.Named && idle == board.NotIdle || !idleNamed && len(places) == 0 {
 		return "", err
 	}
 	there := make([]string, len(places))
@@ -75,7 +76,7 @@ func (t *Tools) elsewhere(ctx context.Context, k *caller, d board.Dossier, w boa
 		}
 	}
 	list := strings.Join(there, "; ")
-	if w.Place.Named {
+	if idleNamed {
 		changed := own != "" && slices.ContainsFunc(places, func(at board.Where) bool { return at.Dir == own })
 		switch {
 		case !says.noChanges || changed:
@@ -85,14 +86,17 @@ func (t *Tools) elsewhere(ctx context.Context, k *caller, d board.Dossier, w boa
 		}
 		return "", nil
 	}
-	if says.branch != "" || k.call == nil { // a direct method has no argument for a branch
-		if !idle {
+	if says.branch != "" || says.noChanges || k.call == nil { // a direct method has no argument for a branch
+		if idle == board.NotIdle {
 			return "perhaps some of the work is elsewhere: " + list, nil
 		}
 		return "perhaps the work is elsewhere: " + list, nil
 	}
 	e := &board.PlaceError{Why: fmt.Sprintf("Since the task was first handed out, nothing has changed in %s, but elsewhere: %s.", inline(w.Place.Dir, 200), list)}
-	if !idle {
+	switch idle {
+	case board.IdleNow:
+		e.Why = fmt.Sprintf("Since you got the task, nothing has changed in %s, but elsewhere: %s.", inline(w.Place.Dir, 200), list)
+	case board.NotIdle:
 		e.Why = fmt.Sprintf("Your work may be in %s, or on a branch or in a worktree that was made since the task was first handed out: %s.", inline(w.Place.Dir, 200), list)
 	}
 	yours := "with its branch"

@@ -88,7 +88,7 @@ func (i inspector) Verify(ctx context.Context, w board.Work, evidence []board.Ev
 }
 
 // Elsewhere implements tools.Inspector.
-func (i inspector) Elsewhere(ctx context.Context, w board.Work, taken func(at board.Where, idle bool) bool) (places []board.Where, idle bool, err error) {
+func (i inspector) Elsewhere(ctx context.Context, w board.Work, taken func(at board.Where, idle board.Idle) bool) (places []board.Where, idle board.Idle, err error) {
 	places, idle, err = i.Inspector.Elsewhere(ctx, w, taken)
 	return places, idle, placeError(err)
 }
