@@ -235,54 +235,53 @@ func (a *Answerer) note(q board.Question, text string) error {
 	return errors.Join(err, f.Close())
 }
 
-// run runs the command, and returns its output. It is ended when somebody else has answered.
+// run runs the command, and returns its output. It is ended when somebody else has answered. All that
+// passes between them goes through pipes: other agents can write among the temporary files.
 func (a *Answerer) run(ctx context.Context, q board.Question, input []byte) (string, error) {
-	dir, err := os.MkdirTemp("", deskPrefix)
-	if err != nil {
-		return "", err
-	}
-	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, "question.json")
-	if err := os.WriteFile(path, input, 0o600); err != nil {
-		return "", err
-	}
 	cmd := exec.Command(a.command[0], a.command[1:]...)
 	cmd.Dir, cmd.Env = a.r.o.Repo.Root, append(ownless(a.r.o.Environ), "BOSSMAN_ROOT="+a.r.o.Repo.Root, "PWD="+a.r.o.Repo.Root)
-	in, err := os.Open(path)
-	if err != nil {
-		return "", err
+	var pipes [3][2]*os.File // its input, its output, and its complaints, each with the end to read first
+	for n := range pipes {
+		r, w, err := os.Pipe()
+		if err != nil {
+			return "", err
+		}
+		defer r.Close()
+		defer w.Close()
+		pipes[n] = [2]*os.File{r, w}
 	}
-	defer in.Close()
-	cmd.Stdin = in
-	out, said, err := os.Pipe()
-	if err != nil {
-		return "", err
-	}
-	defer out.Close()
-	complained, err := os.Create(filepath.Join(dir, "errors"))
-	if err != nil {
-		said.Close()
-		return "", err
-	}
-	defer complained.Close()
-	cmd.Stdout, cmd.Stderr = said, complained
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = pipes[0][0], pipes[1][1], pipes[2][1]
 	m, err := a.r.mind(cmd)
-	said.Close()
+	for _, f := range []*os.File{pipes[0][0], pipes[1][1], pipes[2][1]} {
+		f.Close()
+	}
 	if err != nil {
 		return "", err
 	}
+	go func() {
+		_, _ = pipes[0][1].Write(input)
+		pipes[0][1].Close()
+	}()
 	output := make(chan []byte, 1)
 	go func() {
-		text, _ := io.ReadAll(io.LimitReader(out, maxAnswer))
+		text, _ := io.ReadAll(io.LimitReader(pipes[1][0], maxAnswer))
 		output <- text
-		_, _ = io.Copy(io.Discard, out)
+		_, _ = io.Copy(io.Discard, pipes[1][0])
 	}()
+	complaints := make(chan string, 1)
+	go func() { complaints <- complaint(pipes[2][0]) }()
 	why := a.watch(ctx, m, q)
 	end := m.Wait()
 	var text []byte
-	select {
-	case text = <-output:
-	case <-time.After(time.Second): // something that could not be ended has the pipe
+	var complaint string
+	patience, cancel := context.WithTimeout(context.Background(), time.Second) // something that could not be ended may have the pipes
+	defer cancel()
+	for range 2 {
+		select {
+		case text = <-output:
+		case complaint = <-complaints:
+		case <-patience.Done():
+		}
 	}
 	text = bytes.TrimSpace(text)
 	switch {
@@ -291,22 +290,25 @@ func (a *Answerer) run(ctx context.Context, q board.Question, input []byte) (str
 	case end.Err != nil:
 		return "", end.Err
 	case end.Exit != 0:
-		return "", fmt.Errorf("the command ended with exit status %d%s", end.Exit, complaint(complained))
+		return "", fmt.Errorf("the command ended with exit status %d%s", end.Exit, complaint)
 	case len(text) == 0:
-		return "", fmt.Errorf("the command has given no answer%s", complaint(complained))
+		return "", fmt.Errorf("the command has given no answer%s", complaint)
 	}
 	return strings.ReplaceAll(strings.ToValidUTF8(string(text), "\uFFFD"), "\x00", "\uFFFD"), nil
 }
 
-// complaint is the end of what a command wrote to its standard error.
-func complaint(f *os.File) string {
-	text := make([]byte, maxReason)
-	size, err := f.Seek(0, io.SeekEnd)
-	if err != nil {
-		return ""
+// complaint reads what a command writes to its standard error, and returns the end of it.
+func complaint(r io.Reader) string {
+	var last []byte
+	for buf := make([]byte, 4<<10); ; {
+		n, err := r.Read(buf)
+		last = append(last, buf[:n]...)
+		last = last[max(0, len(last)-maxReason):]
+		if err != nil {
+			break
+		}
 	}
-	n, _ := f.ReadAt(text, max(0, size-maxReason))
-	if out := strings.TrimSpace(strings.ToValidUTF8(string(text[:n]), "\uFFFD")); out != "" {
+	if out := strings.TrimSpace(strings.ToValidUTF8(string(last), "\uFFFD")); out != "" {
 		return ": " + out
 	}
 	return ""

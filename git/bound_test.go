@@ -43,6 +43,12 @@ func TestRun_pipes(t *testing.T) {
 			}
 		})
 	}
+	// A branch that is being rebased is not read from one, either.
+	held, beside := newRepo(t)
+	sh(t, beside, "mkdir .git/rebase-merge .git/rebase-apply; mkfifo .git/rebase-merge/head-name; ln -s /dev/zero .git/rebase-apply/head-name")
+	if tree := held.Held("fix"); tree != nil {
+		t.Errorf("Held = %s", tree.Root)
+	}
 	// Nothing is a file that may be named.
 	empty, at := newRepo(t)
 	sh(t, at, "git config core.excludesFile /dev/null; git config core.attributesFile /dev/null")

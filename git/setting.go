@@ -165,11 +165,13 @@ func (p *configParser) readValue() bool {
 			}
 		case c == '"':
 			quoted = !quoted
+			keep = value.Len() // blanks before it are part of the value
 		case c == '\\':
 			if i++; i == len(p.text) {
 				return false
 			}
 			if p.text[i] == '\n' {
+				keep = value.Len()
 				continue
 			}
 			n := strings.IndexByte(`tbn\"`, p.text[i])

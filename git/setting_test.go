@@ -18,6 +18,7 @@ func TestConfigFile_asGitReadsIt(t *testing.T) {
 		"[a]\nx = one \\\n  two\\\nthree\ny = \"q # ; \\\" \\t\\n\" tail\nz = a\"b\"c\n",
 		"[a]\nx = \"  lead\"\ny =    \nx-1 = 2\n",
 		"[a][b]c=d[e]\n",
+		"[a]\nx = inc \"\"\ny = inc \\\n\nz = a \"b\"  c \"\" # d\nv = \"\" w\n",
 		"[includeIf \"gitdir:/x/\"]\n path = ~/y\n",
 	} {
 		path := filepath.Join(t.TempDir(), "config")

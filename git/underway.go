@@ -34,8 +34,8 @@ func (r *Repo) Held(branch string) *Repo {
 	}
 	for _, w := range r.Worktrees() {
 		for _, file := range []string{"rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START"} {
-			text, err := os.ReadFile(filepath.Join(w.Dir, filepath.FromSlash(file)))
-			if err == nil && strings.TrimPrefix(strings.TrimSpace(string(text)), "refs/heads/") == branch {
+			text, err := readSmall(filepath.Join(w.Dir, filepath.FromSlash(file)))
+			if err == nil && strings.TrimPrefix(strings.TrimSpace(text), "refs/heads/") == branch {
 				return w
 			}
 		}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/internal/boardjson"
-	"github.com/go-json-experiment/json"
+	"github.com/bossman-dev/bossman/internal/console"
 )
 
 // notifyTimeout is how long the command may take.
@@ -33,7 +33,7 @@ func (n *notifier) asked(q board.Question) {
 	n.running.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), notifyTimeout)
 		defer cancel()
-		text, err := json.Marshal(boardjson.FromQuestion(q, time.Time{}))
+		text, err := console.JSON(boardjson.FromQuestion(q, time.Time{}))
 		if err != nil {
 			n.log.Error("a question could not be written", "question", q.ID.String(), "err", err)
 			return

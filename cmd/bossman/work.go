@@ -22,7 +22,6 @@ import (
 	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/mcp"
 	"github.com/bossman-dev/bossman/tools"
-	"github.com/go-json-experiment/json"
 )
 
 // shop opens the board and the repository for bossman work.
@@ -103,7 +102,7 @@ func (o *openBoard) seat(dir, common string, runner *check.Runner, notify *notif
 				Inspector: look, Keep: store, Where: look.Here, CheckWait: checkTime, Quiet: true, Logger: log, Asked: notify.asked,
 			})
 			text := t.Bind(ctx, &own, h, begins)
-			task, _ := json.Marshal(boardjson.FromDossier(h.Dossier))
+			task, _ := console.JSON(boardjson.FromDossier(h.Dossier))
 			return crew.Bound{
 				Text: text, Task: task, Calls: func() int { return int(calls.Load()) },
 				Serve: func(ctx context.Context, conn io.ReadWriteCloser) {

@@ -22,10 +22,17 @@ func (c *Console) PrintJSON(v any) error {
 // PrintJSONLine writes v on one line, for an answer that is a sequence of values, and
 // flushes it.
 func (c *Console) PrintJSONLine(v any) error {
-	out, err := json.Marshal(v, json.Deterministic(true))
+	out, err := JSON(v)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(c.Out, "%s\n", visible.JSON(out))
+	fmt.Fprintf(c.Out, "%s\n", out)
 	return c.Out.Flush()
+}
+
+// JSON returns v on one line, with hidden characters spelled out: what is in it may be shown to a person
+// or to a model.
+func JSON(v any) ([]byte, error) {
+	out, err := json.Marshal(v, json.Deterministic(true))
+	return visible.JSON(out), err
 }

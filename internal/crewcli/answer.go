@@ -8,7 +8,6 @@ import (
 	"github.com/bossman-dev/bossman/crew/agent"
 	"github.com/bossman-dev/bossman/internal/boardjson"
 	"github.com/bossman-dev/bossman/internal/console"
-	"github.com/go-json-experiment/json"
 )
 
 // A questionJSON is what a command gets that is to answer a question.
@@ -24,7 +23,7 @@ func quote(q board.Question, d *board.Dossier) ([]byte, error) {
 		task := boardjson.FromDossier(*d)
 		out.Task = &task
 	}
-	return json.Marshal(out)
+	return console.JSON(out)
 }
 
 // answer answers questions with a command until it is interrupted, or none is left.
