@@ -15,8 +15,15 @@ import (
 // agent works in the same directory, that no file has changed since the task was first handed
 // out, or that files of the worktree are not in the tree that was judged. loose are files of
 // that tree that are not committed as they are, a few of them. The error is a *board.PlaceError
-// if a submodule that was changed is not there to be judged.
+// if a submodule that was changed is not there to be judged, or another check is in force by now.
 func (i *Inspector) Confirm(ctx context.Context, w board.Work, c *Check, v Verdict) (e board.Evidence, loose []string, err error) {
+	now, _, err := i.InForce(i.Home())
+	if err != nil {
+		return e, nil, err
+	}
+	if now == nil || now.key() != c.key() {
+		return e, nil, &board.PlaceError{Why: "Another check has come into force while this one ran.", Next: "report again, and the check that is in force now decides"}
+	}
 	e = v.Evidence(c)
 	for _, o := range w.Others {
 		if beside(o, w, w.Place) {
