@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/bossman-dev/bossman/internal/console"
@@ -62,7 +63,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	if missing, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		var names []string
 		add := func(f *pflag.Flag) {
-			if !f.Hidden {
+			if !f.Hidden && !slices.Contains(names, f.Name) { // inherited ones are in both
 				names = append(names, f.Name)
 			}
 		}
