@@ -313,6 +313,10 @@ func (c *Check) run(ctx context.Context, dir string, self []string, v *Verdict) 
 		return
 	}
 	done, end, err := start(cmd, self)
+	if errors.Is(err, proc.ErrReplaced) { // which is no fault of the work
+		v.Result, v.Why = Stopped, err.Error()
+		return
+	}
 	if err != nil {
 		v.Result, v.Why = NotJudged, fmt.Sprintf("%.200q could not be started: %v", words[0], err)
 		return

@@ -14,6 +14,7 @@ import (
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/crew/agent"
 	"github.com/bossman-dev/bossman/git"
+	"github.com/bossman-dev/bossman/proc"
 )
 
 // A job is one attempt of a slot at a task.
@@ -71,6 +72,9 @@ func (s *slot) work(ctx context.Context, h *board.Handout) Result {
 		a := standing{held: true}
 		a.Handle = h.Claim.Handle
 		_, failed := s.close(ctx, j.tree, a, "")
+		if errors.Is(err, proc.ErrReplaced) { // no agent was started: the history has to say so
+			return j.notNow(ctx, err)
+		}
 		return j.giveBack(ctx, errors.Join(err, failed))
 	})
 }

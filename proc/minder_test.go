@@ -4,8 +4,10 @@ package proc
 
 import (
 	"bufio"
+	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -367,4 +369,32 @@ func TestEndRun(t *testing.T) {
 		t.Errorf("EndRun = %d, want 1", n)
 	}
 	noneRuns(t, []int{cmd.Process.Pid})
+}
+
+// TestMind_replaced: a program whose file is deleted or replaced while it runs still starts itself as
+// a minder.
+func TestMind_replaced(t *testing.T) {
+	program, err := os.ReadFile(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, by := range []string{"nothing", "#!/bin/sh\necho another; exit 1\n"} {
+		file := filepath.Join(t.TempDir(), "bossman")
+		if err := os.WriteFile(file, program, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(file)
+		cmd.Env = append(os.Environ(), "PROC_TEST_MINDED=echo minded", "PROC_TEST_REPLACE="+by)
+		if out, err := cmd.CombinedOutput(); err != nil || string(out) != "minded\n" {
+			t.Errorf("replaced by %q: %q, %v", by, out, err)
+		}
+	}
+}
+
+// TestMind_gone: if the program cannot start itself because its file is gone, the error says so.
+func TestMind_gone(t *testing.T) {
+	_, err := Mind(exec.Command("true"), []string{filepath.Join(t.TempDir(), "bossman"), "minder"}, "test", 0)
+	if !errors.Is(err, ErrReplaced) {
+		t.Errorf("Mind = %v, want ErrReplaced", err)
+	}
 }

@@ -137,6 +137,11 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	if script := os.Getenv("PROC_TEST_MINDED"); script != "" {
+		if as := os.Getenv("PROC_TEST_REPLACE"); as != "" {
+			if os.Remove(os.Args[0]) != nil || as != "nothing" && os.WriteFile(os.Args[0], []byte(as), 0o755) != nil {
+				os.Exit(1)
+			}
+		}
 		cmd := exec.Command("sh", "-c", script)
 		cmd.Stdout = os.Stdout
 		m, err := Mind(cmd, []string{os.Args[0], "minder"}, "test", 5*time.Second)
