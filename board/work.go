@@ -75,6 +75,13 @@ type Sight struct {
 	// DirGone and BranchGone are set if the directory or the branch of the place is not
 	// there any more.
 	DirGone, BranchGone bool
+	// Commit is the commit that the work ends with, in full, if the branch of the place does not: it
+	// is gone, or is elsewhere since the attempt reported done. Tracking is the remote-tracking
+	// branch that has it. Here is set if it is in what is checked out here, and Lost if it is not in
+	// this clone.
+	Commit     string
+	Tracking   string
+	Here, Lost bool
 	// Ref is the ref of its last state, if that is on no branch. Ending is set as long as nothing is
 	// there yet: its worker is just ending in a worktree that others must not use.
 	Ref    string

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/bossman-dev/bossman/board"
@@ -25,7 +26,42 @@ func (i *Inspector) Look(ctx context.Context, a board.Attempt) (s board.Sight, o
 	if ok && repo != nil && i.Slots != nil {
 		s = i.Slots(ctx, repo, a, s)
 	}
+	if ok && repo != nil && s.Ref == "" {
+		ends(ctx, repo, a, &s)
+	}
 	return s, ok
+}
+
+// ends finds the commit that the work of an attempt ends with, if the branch that was seen does not
+// end with it: it is gone, or it has moved since the attempt reported done. What was not committed
+// in a report may be on the branch by now.
+func ends(ctx context.Context, repo *git.Repo, a board.Attempt, s *board.Sight) {
+	reported, head := a.Cause == board.CauseDone, a.Where.Head
+	if a.Where.Away() { // that is another worker's
+		head = ""
+	}
+	if s.Where.IsZero() || !s.BranchGone && (!reported || head == "" || a.Where.Uncommitted > 0 || strings.HasPrefix(s.Where.Head, head) || strings.HasPrefix(head, s.Where.Head) && s.Where.Head != "") {
+		return
+	}
+	commit, err := repo.Abbreviated(ctx, head) // an agent can give a branch or a tag the name of a commit
+	s.Lost = head != "" && commit == "" && err == nil
+	if s.BranchGone {
+		if tracking, tip := repo.Tracking(s.Where.Branch); tip != "" {
+			newer := commit == ""
+			if !newer {
+				newer, err = repo.Contains(ctx, tip, commit)
+			}
+			if newer && err == nil {
+				s.Tracking = tracking
+				if commit == "" || !reported { // what was reported was judged
+					commit = tip
+				}
+			}
+		}
+	}
+	if s.Commit = commit; commit != "" {
+		s.Here, _ = repo.Contained(ctx, commit)
+	}
 }
 
 // look is Look in a repository; nil is outside git.

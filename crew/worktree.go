@@ -57,6 +57,9 @@ func (s *slot) states(ctx context.Context, h *board.Handout) (list []state, err 
 		at := attempt.Where
 		here := at.Clone == repo.CloneID() && attempt.Own(h.Claim.Worker.Principal)
 		if here && at.Branch != "" {
+			if attempt.Cause == board.CauseDone && at.Uncommitted == 0 { // the branch may have moved since
+				add(lastSeen(ctx, repo, at), "which "+name+" reported")
+			}
 			tip := repo.Branch(at.Branch)
 			if behind, failed := s.behind(ctx, tip, stored); failed == nil && !behind {
 				add(tip, fmt.Sprintf("branch %.80q, on which %s worked", visible.Line(at.Branch), name))
@@ -74,14 +77,24 @@ func (s *slot) states(ctx context.Context, h *board.Handout) (list []state, err 
 			add(end, "what "+name+" had in the end")
 		}
 		add(stored, "the last state of "+name)
-		// What an agent of ours has left was stored, unless it was nothing.
-		if here && at.Worked && at.Head != "" && !strings.HasPrefix(at.Branch, branchPrefix) {
-			if commit, failed := repo.Commit(ctx, at.Head); failed == nil {
-				add(commit, "where "+name+" was last seen; files that were not committed are not in it")
-			}
+		if here {
+			add(lastSeen(ctx, repo, at), "where "+name+" was last seen; files that were not committed are not in it")
 		}
 	}
 	return list, err
+}
+
+// lastSeen returns the commit that the work of a place was last seen at, empty if there is none. What
+// an agent of ours has left was stored, unless it was nothing.
+func lastSeen(ctx context.Context, repo *git.Repo, at board.Where) string {
+	if !at.Worked || strings.HasPrefix(at.Branch, branchPrefix) {
+		return ""
+	}
+	commit, err := repo.Abbreviated(ctx, at.Head)
+	if err != nil {
+		return ""
+	}
+	return commit
 }
 
 // storedAt makes a hand-out say where the work of an attempt is now. When its claim ended, files may

@@ -22,9 +22,9 @@ const maxName = 250
 // commit's, if there is one, whatever branch or tag has that name.
 func (r *Repo) Commit(ctx context.Context, name string) (string, error) {
 	name = strings.TrimSpace(name)
-	if lower := strings.ToLower(name); strings.Trim(lower, "0123456789abcdef") == "" && len(name) >= 7 {
+	if lower := strings.ToLower(name); strings.Trim(lower, "0123456789abcdef") == "" && len(name) >= 7 && !IsObject(lower) {
 		name = lower
-		if commit, err := r.abbreviated(ctx, name); commit != "" || err != nil {
+		if commit, err := r.Abbreviated(ctx, name); commit != "" || err != nil {
 			return commit, err
 		}
 	}
@@ -41,9 +41,10 @@ func (r *Repo) Commit(ctx context.Context, name string) (string, error) {
 	return out, err
 }
 
-// abbreviated returns the only commit whose name begins with some digits, empty if there is none.
-func (r *Repo) abbreviated(ctx context.Context, digits string) (commit string, err error) {
-	if len(digits) > maxName || IsObject(digits) {
+// Abbreviated returns the only commit whose name begins with some digits, at least four; empty if
+// there is none. Unlike for Commit, a branch or a tag with such a name is none.
+func (r *Repo) Abbreviated(ctx context.Context, digits string) (commit string, err error) {
+	if len(digits) < 4 || len(digits) > maxName || strings.Trim(digits, "0123456789abcdef") != "" {
 		return "", nil
 	}
 	out, err := r.git(ctx, "rev-parse", "--disambiguate="+digits)

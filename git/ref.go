@@ -105,6 +105,32 @@ func (r *Repo) Branches() map[string]string {
 	return branches
 }
 
+// Tracking returns the remote-tracking branch of a branch, such as origin/main, and its commit; empty
+// if there is none. Of those of several remotes, that of origin comes first.
+func (r *Repo) Tracking(branch string) (name, commit string) {
+	const prefix = "refs/remotes/"
+	remotes := []string{"origin"}
+	if entries, err := os.ReadDir(filepath.Join(r.Common, filepath.FromSlash(prefix))); err == nil {
+		for _, e := range entries {
+			remotes = append(remotes, e.Name())
+		}
+	}
+	for line := range r.packed() {
+		if _, ref, ok := strings.Cut(strings.TrimSpace(line), " "+prefix); ok {
+			remote, _, _ := strings.Cut(ref, "/")
+			if !slices.Contains(remotes, remote) {
+				remotes = append(remotes, remote)
+			}
+		}
+	}
+	for _, remote := range remotes {
+		if commit := r.ref(prefix+remote+"/"+branch, 0); commit != "" {
+			return remote + "/" + branch, commit
+		}
+	}
+	return "", ""
+}
+
 // CanMake reports whether a branch of this name can be made: there is none, nor one whose
 // name begins with it and a slash, or is the beginning of it before a slash.
 func (r *Repo) CanMake(branch string) bool {

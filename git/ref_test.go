@@ -69,6 +69,31 @@ func TestCommit_shadowed(t *testing.T) {
 	if got, err := r.Commit(t.Context(), "deadbeef"); err != nil || got != main {
 		t.Errorf("a branch with digits as its name: %s, %v", got, err)
 	}
+	if got, err := r.Abbreviated(t.Context(), "deadbeef"); err != nil || got != "" {
+		t.Errorf("Abbreviated takes a branch for a commit: %s, %v", got, err)
+	}
+	if got, err := r.Abbreviated(t.Context(), git.Short(main)); err != nil || got != main {
+		t.Errorf("Abbreviated = %s, %v, want %s", got, err, main)
+	}
+}
+
+// TestTracking: the remote-tracking branch of a branch is found, packed or not, that of origin first.
+func TestTracking(t *testing.T) {
+	r, dir := newRepo(t)
+	main := r.Branch("main")
+	for _, c := range []struct{ ref, want string }{
+		{"refs/remotes/fork/x", ""},
+		{"refs/remotes/fork/feat/1", "fork/feat/1"},
+		{"refs/remotes/origin/feat/1", "origin/feat/1"},
+	} {
+		sh(t, dir, "git update-ref "+c.ref+" "+main)
+		for range 2 {
+			if name, commit := r.Tracking("feat/1"); name != c.want || (commit == main) != (name != "") {
+				t.Errorf("with %s: Tracking = %q, %q, want %q", c.ref, name, commit, c.want)
+			}
+			sh(t, dir, "git pack-refs --all")
+		}
+	}
 }
 
 // TestSetRef_locked: whatever the repository configures, nobody waits for ever for the lock of a ref.

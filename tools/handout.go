@@ -129,6 +129,16 @@ func priorSection(events []board.Event) section {
 	return section{}
 }
 
+// commitOf returns the commit of a result, empty if none was reported.
+func commitOf(r board.Result) string {
+	for _, e := range r.Evidence {
+		if e.Kind == board.EvidenceCommit && board.ValidCommit(e.Ref) {
+			return e.Ref
+		}
+	}
+	return ""
+}
+
 // resultLocation says where the work of a finished task is.
 func resultLocation(r board.Result) string {
 	var at []string
@@ -252,8 +262,10 @@ func lastAttemptText(h *board.Handout, left left) string {
 	if last.Imported() {
 		line += ", says the " + inline(last.Worker.Principal, 160)
 	}
-	expected := last.Cause == board.CauseExpired && last.Reason != board.Killed || last.Cause == board.CauseParked
-	if last.Reason != "" && !expected {
+	switch expired := last.Cause == board.CauseExpired; {
+	case expired && last.Reason == board.Killed: // before its lease expired
+		line = workerLabel(last.Worker, h.Claim.Worker) + ": " + board.Killed
+	case last.Reason != "" && !expired && last.Cause != board.CauseParked:
 		line += ": " + inline(last.Reason, 240)
 	}
 	if at := left.of(last.Attempt); at != "" {

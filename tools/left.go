@@ -27,8 +27,8 @@ type left struct {
 	ordered        board.Sight
 	looked, before bool
 	// from is the branch that the ordered one begins from, and busy the task of the worker
-	// that is on it; empty if it begins from what is checked out. stored is set if from is the ref
-	// of a state, and ending if that may not be there yet.
+	// that is on it; empty if it begins from what is checked out. stored is set if from is a commit or
+	// the ref of a state, and ending if that may not be there yet.
 	from           string
 	busy           board.ID
 	stored, ending bool
@@ -47,9 +47,10 @@ type left struct {
 type leftPlace struct {
 	attempt int
 	board.Sight
-	looked bool // false: it could not be looked at from here
-	twin   bool // it is in another clone, whose directory has the same name as the one here
-	theirs bool // it is the word of another key
+	head   string // the commit that the attempt was last seen at
+	looked bool   // false: it could not be looked at from here
+	twin   bool   // it is in another clone, whose directory has the same name as the one here
+	theirs bool   // it is the word of another key
 }
 
 // maxLeft is how many places a hand-out names, and maxLooked at how many it looks.
@@ -88,8 +89,11 @@ func (t *Tools) leftBy(ctx context.Context, k *caller, h *board.Handout) (l left
 			continue
 		}
 		looked[a.Where] = true
+		if done := h.Doc.Result; a.Cause == board.CauseDone && a.Where.Head == "" && done != nil && done.Worker == a.Worker.Name {
+			a.Where.Head = commitOf(*done)
+		}
 		s, ok := t.look(ctx, a)
-		p := leftPlace{attempt: a.Attempt, Sight: s, looked: ok, twin: s.Where.Dir == where(h).Dir && !s.Where.SameClone(where(h))}
+		p := leftPlace{attempt: a.Attempt, Sight: s, head: a.Where.Head, looked: ok, twin: s.Where.Dir == where(h).Dir && !s.Where.SameClone(where(h))}
 		if last == nil {
 			last = &p
 		}
@@ -120,18 +124,24 @@ func (t *Tools) leftBy(ctx context.Context, k *caller, h *board.Handout) (l left
 // if another worker is on it, with a branch that begins from it. From what is on no branch, a
 // branch begins, too.
 func (l *left) goOn(ctx context.Context, t *Tools, k *caller, h *board.Handout, others []board.Claim) {
-	w := where(h)
+	w, branch := where(h), ownBranch(h)
 	if newest, ok := l.newest(w); ok && (newest.looked || t.o.Inspector == nil) {
 		l.from, l.busy = newest.Where.Branch, busy(others, newest.Where)
-		if newest.Ref != "" {
+		switch {
+		case newest.Ref != "":
 			l.from, l.busy, l.stored, l.ending = newest.Ref, board.ID{}, true, newest.Ending
+		case newest.Commit != "":
+			if newest.BranchGone && l.busy.IsZero() {
+				branch = newest.Where.Branch
+			}
+			l.from, l.busy, l.stored = newest.Commit, board.ID{}, true
 		}
 	}
 	if t.o.Inspector != nil && l.from != "" && !h.Again {
 		order := l.from
 		switch {
 		case l.stored:
-			order = ownBranch(h)
+			order = branch
 		case !l.busy.IsZero():
 			order = cmp.Or(w.Ordered, ownBranch(h))
 		}
@@ -174,7 +184,13 @@ func (l left) newest(w board.Where) (p leftPlace, ok bool) {
 		return p, false
 	}
 	p = l.places[0]
-	return p, p.Where.Worked && !w.Named && (p.Ref != "" || !p.BranchGone && p.Where.Branch != w.Branch)
+	if !p.Where.Worked || w.Named {
+		return p, false
+	}
+	if p.Commit != "" { // if another agent works here, what is checked out may have its work, too
+		return p, !p.Here || w.Ordered != ""
+	}
+	return p, p.Ref != "" || !p.BranchGone && p.Where.Branch != w.Branch
 }
 
 // fetchable returns the place of the newest work, if it is in another repository on the machine of w
@@ -313,9 +329,13 @@ func (p leftPlace) text() string {
 	case p.Ref != "":
 		return "its last state is in " + p.Ref
 	case p.BranchGone && p.DirGone:
-		return fmt.Sprintf("branch %s in %s; both are gone", inline(w.Branch, 80), dir)
+		return fmt.Sprintf("branch %s in %s; both are gone", inline(w.Branch, 80), dir) + p.ends()
 	case p.BranchGone:
-		return fmt.Sprintf("branch %s, which is gone", inline(w.Branch, 80))
+		return fmt.Sprintf("branch %s, which is gone", inline(w.Branch, 80)) + p.ends()
+	case p.Commit != "" || p.Lost:
+		now := p
+		now.Commit, now.Lost = "", false
+		return fmt.Sprintf("commit %s was reported%s; its place is now %s", shortCommit(p.head), p.ends(), now.text())
 	case p.DirGone:
 		w.Dir, w.Uncommitted = "", 0
 		return strings.TrimPrefix(location(w)+"; its directory "+dir+" is gone", "; ")
@@ -325,6 +345,35 @@ func (p leftPlace) text() string {
 		return location(w) + ", where " + p.UnderWay + " is under way"
 	}
 	return location(w)
+}
+
+// has reports whether the work ends with a commit that is not lost.
+func (p leftPlace) has(commit string) bool {
+	ends := cmp.Or(p.Commit, p.Where.Head)
+	return p.looked && p.Where.Worked && ends != "" && commit != "" && (p.Commit != "" || !p.BranchGone) &&
+		(strings.HasPrefix(ends, commit) || strings.HasPrefix(commit, ends))
+}
+
+// ends says where the commit is that the work ends with, if its branch does not.
+func (p leftPlace) ends() (text string) {
+	switch {
+	case p.Lost && p.BranchGone:
+		text = fmt.Sprintf(", and its commit %s is not in this clone", shortCommit(p.head))
+	case p.Lost:
+		text = ", and is not in this clone"
+	}
+	switch {
+	case p.Commit == "":
+		return text
+	case p.BranchGone && p.Tracking != "":
+		text += fmt.Sprintf("; %s has its work at %s", inline(p.Tracking, 80), shortCommit(p.Commit))
+	case p.BranchGone:
+		text += "; its work is commit " + shortCommit(p.Commit)
+	}
+	if p.Here {
+		text += ", which is in what is checked out here"
+	}
+	return text
 }
 
 // unended tells a worker to end what was begun in the directory of the work; empty if nothing was.
@@ -352,7 +401,10 @@ func (l left) worktree(w board.Where) string {
 	command := fmt.Sprintf("%s -b %s %s", l.add(), visible.ShellWord(w.Ordered), path)
 	if l.from != "" {
 		from, wait := "branch "+inline(l.from, 80), ""
-		if l.stored {
+		switch {
+		case l.stored && board.ValidCommit(l.from):
+			from = "commit " + shortCommit(l.from)
+		case l.stored:
 			from = l.from
 		}
 		if l.ending {

@@ -26,7 +26,10 @@ func (t *Tools) strays(ctx context.Context, h *board.Handout, l left) []board.Wh
 	for _, p := range l.places {
 		known = append(known, p.Where)
 	}
-	return t.straysBefore(ctx, h.Dossier, h.Claim.Attempt, h.Claim.Worker.Principal, known)
+	strays := t.straysBefore(ctx, h.Dossier, h.Claim.Attempt, h.Claim.Worker.Principal, known)
+	return slices.DeleteFunc(strays, func(at board.Where) bool {
+		return at.Uncommitted == 0 && slices.ContainsFunc(l.places, func(p leftPlace) bool { return p.has(at.Head) })
+	})
 }
 
 // straysOf finds the strays of the attempts before one that reports.
