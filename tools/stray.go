@@ -28,7 +28,7 @@ func (t *Tools) strays(ctx context.Context, h *board.Handout, l left) []board.Wh
 	}
 	strays := t.straysBefore(ctx, h.Dossier, h.Claim.Attempt, h.Claim.Worker.Principal, known)
 	return slices.DeleteFunc(strays, func(at board.Where) bool {
-		return at.Uncommitted == 0 && slices.ContainsFunc(l.places, func(p leftPlace) bool { return p.has(at.Head) })
+		return at.Uncommitted == 0 && slices.ContainsFunc(l.places, func(p leftPlace) bool { return p.Where.Branch != "" && p.has(at.Head) }) // without a branch it is shown how to give it one
 	})
 }
 

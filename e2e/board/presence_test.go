@@ -70,7 +70,7 @@ func TestPresence_killed(t *testing.T) {
 		t.Errorf("the task was handed over after %v, want at most %v", took, handover)
 	}
 	for _, part := range []string{
-		"Add a login page", "With e-mail and password.", "attempt 2", `lease expired: "its process was killed"`,
+		"Add a login page", "With e-mail and password.", "attempt 2", "its process was killed",
 		`branch "login" at ` + head[:10], "2 uncommitted files", fmt.Sprintf("in %q", tree), "the form is there, styles come next",
 	} {
 		if !strings.Contains(next.text, part) {
