@@ -58,6 +58,8 @@ type Options struct {
 	Setup func() (command, when []string, untrusted bool, err error)
 	// Agents are the agents of the slots, one each.
 	Agents []agent.Agent
+	// Principal is that of all workers, whose claims on this clone's worktrees are believed.
+	Principal string
 	// Seat makes a worker for a slot that works in a directory.
 	Seat func(dir string) Seat
 	// AsCommands rewrites the tools in a hand-out as commands, for agents that have no tools.

@@ -245,7 +245,7 @@ func (s *slot) guest(ctx context.Context) (string, error) {
 func (s *slot) other(ctx context.Context, is func(board.Claim) bool) (string, error) {
 	claims, err := s.r.o.Board.Claims(ctx, board.ClaimFilter{Project: s.r.o.Project})
 	for _, c := range claims {
-		if c.Owner != s.seat.Actor.Owner && c.Own(s.seat.Actor.Principal) && c.Where.Clone == s.r.o.Repo.CloneID() && is(c) {
+		if c.Owner != s.seat.Actor.Owner && c.Own(s.r.o.Principal) && c.Where.Clone == s.r.o.Repo.CloneID() && is(c) {
 			return c.Task.String(), nil
 		}
 	}

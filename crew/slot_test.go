@@ -62,8 +62,8 @@ func TestSlot_busy(t *testing.T) {
 	for by, want := range map[[2]string]string{{"local", "p-2"}: "web-1", {"local", board.AnotherOwner}: "", {"key:eve", "key:eve/p-2"}: ""} {
 		for _, k := range []kept{{}, {Task: "web-1"}} {
 			at := board.Where{Clone: repo.MakeCloneID(), Dir: dir + ".worktrees/slot-1"}
-			s := &slot{dir: at.Dir, kept: k, seat: Seat{Actor: board.Actor{Principal: "local", Owner: "p-1"}}}
-			s.r = &Runner{o: Options{Repo: repo, Board: claimed{claim: board.Claim{Handle: board.Handle{Task: task}, Worker: board.WorkerID{Principal: by[0]}, Owner: by[1], Where: at}}}}
+			s := &slot{dir: at.Dir, kept: k, seat: Seat{Actor: board.Actor{Owner: "p-1"}}}
+			s.r = &Runner{o: Options{Repo: repo, Principal: "local", Board: claimed{claim: board.Claim{Handle: board.Handle{Task: task}, Worker: board.WorkerID{Principal: by[0]}, Owner: by[1], Where: at}}}}
 			if got, err := s.busy(t.Context()); err != nil || got != want {
 				t.Errorf("%q: busy = %q, %v; want %q", by, got, err, want)
 			}

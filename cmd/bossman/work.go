@@ -54,7 +54,7 @@ func (a *app) shop(ctx context.Context) (*crewcli.Shop, error) {
 	limits.Cost, limits.Day = o.settings.Budget.Task, o.settings.Budget.Day
 	return &crewcli.Shop{
 		Options: crew.Options{
-			Board: o, Project: slug, Repo: repo, State: state, Accept: trusted.Trust.Accepts,
+			Board: o, Project: slug, Principal: o.principal(), Repo: repo, State: state, Accept: trusted.Trust.Accepts,
 			AsCommands: agentcli.AsCommands, Self: []string{self, "minder"}, Environ: os.Environ(), Limits: limits,
 			Setup: func() ([]string, []string, bool, error) { return o.settings.SetupAt(dir) },
 			Seat:  func(tree string) crew.Seat { return o.seat(tree, repo.Common, runner, notify, log) },
