@@ -15,7 +15,7 @@ import (
 // agent works in the same directory, that no file has changed since the task was first handed
 // out, or that files of the worktree are not in the tree that was judged. loose are files of
 // that tree that are not committed as they are, a few of them. The error is a *board.PlaceError
-// if a submodule that was changed is not there to be judged, or another check is in force by now.
+// if a submodule that was changed is not there to be judged, or if another check has come into force.
 func (i *Inspector) Confirm(ctx context.Context, w board.Work, c *Check, v Verdict) (e board.Evidence, loose []string, err error) {
 	now, _, err := i.InForce(i.Home())
 	if err != nil {
@@ -50,8 +50,8 @@ func (i *Inspector) Confirm(ctx context.Context, w board.Work, c *Check, v Verdi
 	branches := w.Branches
 	if own, err := i.repo(); err == nil && own != nil {
 		_, first := i.begun(repo, w.First)
-		if told := slices.IndexFunc(w.Attempts, func(a board.Attempt) bool { return a.Handle == w.First && a.Where.Ordered != "" }); told >= 0 {
-			first = "" // nobody was to work there
+		if slices.ContainsFunc(w.Attempts, func(a board.Attempt) bool { return a.Handle == w.First && a.Where.Ordered != "" }) {
+			first = "" // its worker was told to work elsewhere
 		}
 		last := w.Last.Branch
 		if w.Last.Away() {

@@ -33,8 +33,8 @@ func (i *Inspector) Look(ctx context.Context, a board.Attempt) (s board.Sight, o
 }
 
 // ends finds the commit that the work of an attempt ends with, if the branch that was seen does not
-// end with it: it is gone, or it has moved since the attempt reported done. What was not committed
-// in a report may be on the branch by now.
+// end with it: it is gone, or it has moved since the attempt reported done. Files that were not
+// committed at the report may have been committed since.
 func ends(ctx context.Context, repo *git.Repo, a board.Attempt, s *board.Sight) {
 	reported, head := a.Cause == board.CauseDone, a.Where.Head
 	if a.Where.Away() { // that is another worker's

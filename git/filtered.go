@@ -11,9 +11,9 @@ import (
 // maxNamed bounds how many files are named to git one by one; for more, all are listed.
 const maxNamed = 200
 
-// written returns the lines of git status --porcelain=v2 without those of files to which a filter
-// applies and which nobody has written since git stored or wrote them. git compares the content of
-// such a file with what is stored if it is as new as the index, and without the filter they differ.
+// written returns the lines of git status --porcelain=v2, except those of files that have a filter and
+// that have not been written since git added them or checked them out. If such a file is as new as the
+// index, git compares its content with the blob, and without the filter the two differ.
 func (r *Repo) written(ctx context.Context, out string) (string, error) {
 	lines := split(out)
 	var paths []string

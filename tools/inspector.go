@@ -31,7 +31,7 @@ type Inspector interface {
 	Strays(ctx context.Context, w board.Work, until time.Time, taken func(board.Where) bool) []board.Where
 	// Elsewhere returns where the work may be of a worker that names no branch, if it is not at
 	// the place of w: what was made or changed since the task was first handed out here and is
-	// not taken, a few.
+	// not taken, a few. idle says since when nothing has changed at the place.
 	Elsewhere(ctx context.Context, w board.Work, taken func(at board.Where, idle board.Idle) bool) (places []board.Where, idle board.Idle, err error)
 	// Apart returns the room for a worker beside the one at a place: with the branch that is
 	// asked for, unless that is taken.
