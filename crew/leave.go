@@ -111,6 +111,14 @@ func (s *slot) moveAway(ctx context.Context, why string) (dir string, err error)
 		dir = to
 		err = fmt.Errorf("the worktree is now %q, and a new one is made: %s; look at it, and delete it when nothing there is needed", to, why)
 	}
+	if claims, err := s.others(ctx); err == nil {
+		s.kept.Departed = nil
+		for _, c := range claims {
+			if c.Where.Dir == s.dir {
+				s.kept.Departed = append(s.kept.Departed, c.Handle.String())
+			}
+		}
+	}
 	if modules != "" {
 		err = fmt.Errorf("%w; the repositories of its submodules are in %q", err, modules)
 	}

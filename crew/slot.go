@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/bossman-dev/bossman/board"
@@ -37,6 +38,9 @@ type kept struct {
 	Session session `json:"session,omitzero"`
 	// Aside is where files of a job are that could not be stored.
 	Aside aside `json:"aside,omitzero"`
+	// Departed are the claims of other workers that were moved away with the slot's last worktree. The
+	// board may still say that they are here.
+	Departed []string `json:"departed,omitzero"`
 
 	// The rest is about the job that has its files in the worktree, and whose end was not seen to
 	// yet. Preparing is set while the worktree is made ready for it: what is there is not its work.
@@ -58,7 +62,7 @@ type kept struct {
 
 // free forgets the job.
 func (k *kept) free() {
-	*k = kept{Worker: k.Worker, Made: k.Made, Setup: k.Setup, Session: k.Session, Aside: k.Aside}
+	*k = kept{Worker: k.Worker, Made: k.Made, Setup: k.Setup, Session: k.Session, Aside: k.Aside, Departed: k.Departed}
 }
 
 // aside is a worktree that was moved away with files of the job under a claim that could not be stored.
@@ -240,16 +244,24 @@ func (s *slot) guest(ctx context.Context) (string, error) {
 	return s.other(ctx, func(c board.Claim) bool { return c.Where.Dir == s.dir && c.Handle.String() != s.kept.Claim })
 }
 
-// other returns the task of another worker with the same key in this clone whose claim is one of
-// those meant, empty if there is none.
+// other returns the task of another worker whose claim is one of those meant and was not moved away
+// with an earlier worktree, empty if there is none.
 func (s *slot) other(ctx context.Context, is func(board.Claim) bool) (string, error) {
-	claims, err := s.r.o.Board.Claims(ctx, board.ClaimFilter{Project: s.r.o.Project})
+	claims, err := s.others(ctx)
 	for _, c := range claims {
-		if c.Owner != s.seat.Actor.Owner && c.Own(s.r.o.Principal) && c.Where.Clone == s.r.o.Repo.CloneID() && is(c) {
+		if is(c) && !slices.Contains(s.kept.Departed, c.Handle.String()) {
 			return c.Task.String(), nil
 		}
 	}
 	return "", err
+}
+
+// others returns the claims of other workers with the same key in this clone.
+func (s *slot) others(ctx context.Context) ([]board.Claim, error) {
+	claims, err := s.r.o.Board.Claims(ctx, board.ClaimFilter{Project: s.r.o.Project})
+	return slices.DeleteFunc(claims, func(c board.Claim) bool {
+		return c.Owner == s.seat.Actor.Owner || !c.Own(s.r.o.Principal) || c.Where.Clone != s.r.o.Repo.CloneID()
+	}), err
 }
 
 // keep writes what the slot remembers.

@@ -207,7 +207,7 @@ func (j *job) prepare(ctx context.Context) (tree *git.Repo, begins string, err e
 		return nil, "", err
 	}
 	s.kept = kept{
-		Worker: s.kept.Worker, Made: true, Setup: s.kept.Setup, Session: s.kept.Session, Aside: s.kept.Aside, Preparing: true,
+		Worker: s.kept.Worker, Made: true, Setup: s.kept.Setup, Session: s.kept.Session, Aside: s.kept.Aside, Departed: s.kept.Departed, Preparing: true,
 		Task: h.Task.ID.String(), Attempt: h.Claim.Attempt, Claim: h.Claim.Handle.String(), Branch: branch, Title: h.Task.Title, Base: base, Fresh: from.what == "",
 	}
 	if err := s.keep(); err != nil {
