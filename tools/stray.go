@@ -224,7 +224,7 @@ func (l left) strayLines(task board.ID) (lines []string) {
 		case at.Dir == "":
 			text += ", checked out nowhere"
 		}
-		lines = append(lines, "Perhaps its work: "+text+" (made since the task was first handed out)"+more)
+		lines = append(lines, "Perhaps its work: "+text+" (new or changed since the task was first handed out)"+more)
 	}
 	if len(lines) > 0 {
 		lines = append(lines, "Look there before you begin. If you go on with it, name its branch in every note and report.")
