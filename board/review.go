@@ -125,7 +125,11 @@ func (c *change) expireReviews(at time.Time, gone []string) (n int, err error) {
 		if claim.LeaseUntil.After(at) && !claim.LeaseUntil.After(c.now) && !slices.Contains(gone, claim.Owner) {
 			continue // it has just expired; the next sweep ends it
 		}
-		ended, err := c.endReview(claim, CauseExpired, "no sign of life")
+		reason := "no sign of life"
+		if slices.Contains(gone, claim.Owner) {
+			reason = Killed
+		}
+		ended, err := c.endReview(claim, CauseExpired, reason)
 		if err != nil {
 			return 0, err
 		}

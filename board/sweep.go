@@ -231,7 +231,7 @@ func (d *Dossier) markKilled(r Reader) error {
 	return nil
 }
 
-// Killed is the Reason of an attempt that expired because its process was killed.
+// Killed is the reason of a claim that expired because its process was killed.
 const Killed = "its process was killed"
 
 // expire ends the claim on a locked task if its lease was over at a point in time. gone are

@@ -92,7 +92,9 @@ func why(p Project, d Dossier, inherited []Task, workers int) []Reason {
 		}
 		return out
 	case InReview:
-		if r := d.Review; r != nil {
+		if r := d.Review; r != nil && r.Killed {
+			add(WhyReviewing, "%q reviewed it; its process was killed.", r.Worker.Name)
+		} else if r != nil {
 			add(WhyReviewing, "%q reviews it (claimed %s); its lease has %s left.", r.Worker.Name, ago(d.Now, r.GrantedAt), Span(r.LeaseUntil.Sub(d.Now)))
 			return out
 		}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -204,6 +205,42 @@ func TestGone_notLeft(t *testing.T) {
 	h, err := board.New(s, nil).Next(t.Context(), board.Actor{Principal: "local", Owner: "p-heir"}, board.Wish{Projects: []string{"web"}})
 	if err != nil || h.Claim.Attempt != 2 {
 		t.Errorf("Next() after the process has ended = %+v, %v; want its task", h, err)
+	}
+}
+
+// A reviewer whose process was killed loses the review at once, and the history says why.
+func TestGone_reviewer(t *testing.T) {
+	p := path(t)
+	s, dies := open(t, p, nil), open(t, p, nil)
+	seed(t, s, 1, nil)
+	write(t, s, func(tx board.Tx) error { return tx.PutProject(board.Project{Slug: "web", Policy: board.PolicyReview}) })
+	b, author, wish := board.New(s, nil), board.Actor{Principal: "local", Owner: "p-author"}, board.Wish{Projects: []string{"web"}, Reviews: []string{"web"}}
+	h, err := b.Next(t.Context(), author, wish)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Done(t.Context(), author, h.Claim.Handle, board.Report{Summary: "done"}); err != nil {
+		t.Fatal(err)
+	}
+	dies.Attend("p-dies")
+	if h, err = board.New(dies, nil).Next(t.Context(), board.Actor{Principal: "local", Owner: "p-dies"}, wish); err != nil || !h.Claim.IsReview() {
+		t.Fatalf("Next() = %+v, %v; want the review", h, err)
+	}
+	if err := dies.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, why, err := b.Why(t.Context(), h.Claim.Task); err != nil || !strings.Contains(fmt.Sprint(why), board.Killed) {
+		t.Errorf("Why() = %v, %v; want that the process was killed", why, err)
+	}
+	if err := b.EndStale(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	d, err := b.Get(t.Context(), h.Claim.Task, 1)
+	if err != nil || d.Review != nil {
+		t.Fatalf("the review of the killed process = %+v, %v; want that it has ended", d.Review, err)
+	}
+	if e := d.Events[len(d.Events)-1]; e.Kind != board.EventReviewEnded || e.Detail.Text != board.Killed {
+		t.Errorf("the last event is %s: %q, want %s: %q", e.Kind, e.Detail.Text, board.EventReviewEnded, board.Killed)
 	}
 }
 
