@@ -1,6 +1,7 @@
 package git_test
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -74,8 +75,8 @@ func TestAt_foreign(t *testing.T) {
 		{"named", ""},
 		{"inside", ""},
 		{"own", ""},
-		{"sub", "does not name this directory"},
-		{"bomb", "does not name this directory"},
+		{"sub", "in the worktree itself"},
+		{"bomb", "in the worktree itself"},
 		{"deep", "does not name this directory"},
 		{"alone", "does not name this directory"},
 		{"through", "does not name this directory"},
@@ -103,5 +104,58 @@ func TestAt_foreign(t *testing.T) {
 	sh(t, filepath.Join(base, "moved"), "git worktree repair")
 	if got, _ := git.At(filepath.Join(base, "moved")); got == nil || got.Foreign != "" {
 		t.Errorf("At(a repaired worktree) = %+v", got)
+	}
+}
+
+// An agent that writes nothing but its worktree and temporary files cannot make another repository
+// that of its worktree.
+func TestAt_replaced(t *testing.T) {
+	_, dir := newRepo(t)
+	base := filepath.Dir(dir)
+	t.Setenv("TMPDIR", filepath.Join(base, "tmp"))
+	sh(t, base, "mkdir tmp && git init -q lib && git -C lib commit -q --allow-empty -m one && git clone -q --bare repo bare.git && git clone -q --bare repo web/.bare && echo gitdir: .bare > web/.git")
+	sh(t, dir, `git -c protocol.file.allow=always submodule --quiet add "$PWD/../lib" lib && git commit -qm lib`)
+	const (
+		inside    = "in the worktree itself"
+		temporary = "among temporary files"
+		claimed   = "but the repository in it is"
+	)
+	for _, c := range []struct {
+		name, at, replace, foreign string
+	}{
+		{"nothing", "tree", "", ""},
+		{"in REPO.worktrees", "repo.worktrees/one", "", ""},
+		{"in the repository", "repo/.trees/one", "", ""},
+		{"of a bare repository", "bare.git.worktrees/one", "", ""},
+		{"of a hidden one", "web/one", "", ""},
+		{"its submodule", "tree", "git -c protocol.file.allow=always submodule --quiet update --init; cd lib", ""},
+		{"all among temporary files", "tmp/tree", "cp -R ../../repo/.git ../evil; cp .git ../old; git -C ../evil config core.worktree $PWD; echo gitdir: ../evil > .git", ""},
+		{"hidden", "tree", "cp -R ../repo/.git .evil; echo gitdir: .evil > .git", inside},
+		{"hidden that names it", "tree", "cp -R ../repo/.git .evil; git -C .evil config core.worktree $PWD; echo gitdir: .evil > .git", inside},
+		{"inside with its worktree", "tree", "cp -R ../repo/.git .evil; echo gitdir: $PWD/.evil/worktrees/tree > .git", inside},
+		{"through a link", "tree", "cp -R ../repo/.git ../tmp/evil; ln -s ../tmp/evil .evil; git -C ../tmp/evil config core.worktree $PWD; echo gitdir: .evil > .git", inside},
+		{"link", "tree", "cp -R ../repo/.git ../tmp/evil; git -C ../tmp/evil config core.worktree $PWD; rm .git; ln -s ../tmp/evil .git", temporary},
+		{"temporary", "tree", "cp -R ../repo/.git ../tmp/evil; git -C ../tmp/evil config core.worktree $PWD; echo gitdir: ../tmp/evil > .git", temporary},
+		{"temporary with its worktree", "tree", "cp -R ../repo/.git ../tmp/evil; echo gitdir: ../tmp/evil/worktrees/tree > .git", temporary},
+		{"all temporary files", "tree", "cp -R ../repo/.git/* ../tmp; git -C ../tmp config core.worktree $PWD; echo gitdir: ../tmp > .git", temporary},
+		{"clone", "repo.worktrees/one", "rm .git; cp -R ../../repo/.git .git", claimed},
+		{"clone in the repository", "repo/.trees/one", "rm .git; cp -R ../../../lib/.git .git", claimed},
+		{"clone of a bare repository", "bare.git.worktrees/one", "rm .git; git init -q", claimed},
+		{"clone beside a hidden one", "web/one", "rm .git; git init -q", claimed},
+		{"bare one that is hidden", "repo.worktrees/one", "git init -q --bare .evil; echo gitdir: .evil > .git", claimed},
+		{"bare one in its place", "repo.worktrees/one", "rm .git; cp -R ../../bare.git/* .", claimed},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			repo := map[string]string{"bare.git.worktrees/one": "bare.git", "web/one": "web"}[c.at]
+			sh(t, filepath.Join(base, cmp.Or(repo, "repo")), "git worktree add -q --detach "+filepath.Join(base, c.at))
+			t.Cleanup(func() {
+				sh(t, base, "rm -rf tmp/* repo/.trees bare.git.worktrees repo.worktrees web/one tree; for r in repo bare.git web; do git -C $r worktree prune; done")
+			})
+			root := sh(t, filepath.Join(base, c.at), c.replace+"\npwd")
+			got, ok := git.At(root)
+			if !ok || (c.foreign == "") != (got.Foreign == "") || !strings.Contains(got.Foreign, c.foreign) {
+				t.Errorf("At = %+v, %v; want it foreign because %q", got, ok, c.foreign)
+			}
+		})
 	}
 }

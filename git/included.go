@@ -110,11 +110,7 @@ func (r *Repo) steady() error {
 		return nil
 	}
 	trees, own := r.places()
-	for _, dir := range []string{os.TempDir(), "/tmp"} { // agents in a sandbox mostly may write there, too
-		if !within(r.Common, []string{dir}, nil) {
-			trees = append(trees, dir)
-		}
-	}
+	trees = append(trees, temporary(r.Common)...)
 	for _, file := range files {
 		if passes(file, trees, own) {
 			return fmt.Errorf(why+"%q is a symbolic link that leads there; put the file itself in its place", file)

@@ -28,9 +28,10 @@ type Repo struct {
 	Common string
 	// Bare is set if there is no worktree: no files are checked out in Root.
 	Bare bool
-	// Foreign says why the git directory may belong to something else than the worktree,
-	// in half a sentence; empty if it does not. Then the worktree names it, but it does not
-	// name the worktree: anybody can write such a pointer into an archive.
+	// Foreign says why the git directory may belong to something else than the worktree, in half a
+	// sentence; empty if it does not. Then the worktree names it, but it does not name the worktree,
+	// or lies where an agent may write: anybody can put such a pointer into an archive, and an agent
+	// into its worktree.
 	Foreign string
 
 	own    fs.FileInfo               // the directory of a worktree that Linked found, else nil
@@ -99,53 +100,22 @@ func At(dir string) (*Repo, bool) {
 		if _, err := os.Lstat(filepath.Join(dir, "commondir")); err == nil || !isCommon(dir) {
 			return nil, false
 		}
-		return &Repo{Root: dir, Dir: dir, Common: dir, Bare: true}, true
-	case info.IsDir():
-		r := &Repo{Root: dir, Dir: dot}
-		if !r.setCommon() {
+		r := &Repo{Root: dir, Dir: dir, Common: dir, Bare: true}
+		r.setForeign(false)
+		return r, true
+	case !info.IsDir():
+		var ok bool
+		if dot, ok = pointer(dot, info); !ok {
 			return nil, false
 		}
-		if r.Common != r.Dir {
-			r.Foreign = fmt.Sprintf("its .git/commondir leads to %q", r.Common)
-		}
-		r.Bare = r.isBare()
-		return r, true
 	}
-	target, ok := pointer(dot, info)
-	if !ok {
-		return nil, false
-	}
-	r := &Repo{Root: dir, Dir: target}
+	r := &Repo{Root: dir, Dir: dot}
 	if !r.setCommon() {
 		return nil, false
 	}
 	r.Bare = r.isBare()
-	if r.beside() {
-		return r, true // as .git -> .bare: whoever wrote the one wrote the other
-	}
-	if !r.named() {
-		r.Foreign = fmt.Sprintf("its .git leads to %q, which does not name this directory as its worktree", r.Dir)
-	}
+	r.setForeign(!info.IsDir())
 	return r, true
-}
-
-// beside reports whether the git directory is a hidden directory in the top of the worktree, is
-// reached without a symbolic link, and does not say whose it is. Others in the worktree may be
-// repositories on their own, such as web/.bare or web.git.
-func (r *Repo) beside() bool {
-	root, err := filepath.EvalSymlinks(r.Root)
-	if err != nil {
-		return false
-	}
-	common, err := filepath.EvalSymlinks(r.Common)
-	if err != nil {
-		return false
-	}
-	if _, says := r.workTree(); says {
-		return false
-	}
-	name := filepath.Base(common)
-	return filepath.Dir(common) == root && strings.HasPrefix(name, ".") && name != ".git"
 }
 
 // Main returns the main worktree of a repository, or the bare repository. common is the git
@@ -221,19 +191,6 @@ func follow(dir, text string) (string, bool) {
 		name = dir + string(filepath.Separator) + name
 	}
 	return path, same(name, path)
-}
-
-// named reports whether the git directory names the worktree: the directory of a linked
-// worktree has a file gitdir, others have core.worktree in their configuration.
-func (r *Repo) named() bool {
-	if text, err := readSmall(filepath.Join(r.Dir, "gitdir")); err == nil {
-		return filepath.Dir(filepath.Dir(r.Dir)) == r.Common && same(resolve(r.Dir, strings.TrimSpace(text)), filepath.Join(r.Root, ".git"))
-	}
-	if r.Common != r.Dir {
-		return false
-	}
-	tree, ok := r.workTree()
-	return ok && same(resolve(r.Dir, tree), r.Root)
 }
 
 // workTree returns the worktree that the configuration names.

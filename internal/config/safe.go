@@ -69,7 +69,7 @@ func (s *Settings) requireOwnProject(l Location) error {
 		}
 	}
 	if l.repo.Foreign != "" && !s.isNamed(l.Root) {
-		return console.Errorf(console.Denied, "if you moved it, run git worktree repair there; otherwise "+s.allow(l.Root),
+		return console.Errorf(console.Denied, "if it is a worktree that was moved, or whose .git was replaced, delete a directory .git in it and run in its clone: git worktree repair "+console.ShellWords(l.Root)+"; otherwise "+s.allow(l.Root),
 			"the repository of %q is not used: %s", l.Root, l.repo.Foreign)
 	}
 	return nil
