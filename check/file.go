@@ -2,6 +2,7 @@ package check
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -55,6 +56,8 @@ func findFile(dir string, bases []string, ref string) (path, fault string) {
 		return "", fmt.Sprintf("The directory of the work cannot be read: %v.", err)
 	}
 	defer root.Close()
+	fault = fmt.Sprintf("There is no file %.200q in this worktree.", ref)
+	_, escapes := root.Lstat("..") // has the error of a path that leads out
 	for _, base := range bases {
 		path := filepath.FromSlash(strings.TrimSpace(ref))
 		if !filepath.IsAbs(path) {
@@ -66,6 +69,8 @@ func findFile(dir string, bases []string, ref string) (path, fault string) {
 		if err == nil && filepath.IsLocal(rel) && rel != "." && strings.Split(filepath.ToSlash(rel), "/")[0] != ".git" {
 			info, err := root.Stat(rel)
 			switch {
+			case errors.Is(err, errors.Unwrap(escapes)):
+				fault = fmt.Sprintf("A symbolic link in %.200q leads out of this worktree, or is absolute.", ref)
 			case err != nil:
 			case !info.IsDir() || hasFile(root, rel):
 				return rel, ""
@@ -74,7 +79,7 @@ func findFile(dir string, bases []string, ref string) (path, fault string) {
 			}
 		}
 	}
-	return "", fmt.Sprintf("There is no file %.200q in this worktree.", ref)
+	return "", fault
 }
 
 // hasFile reports whether there is a file in a directory, however deep. What is in a git directory

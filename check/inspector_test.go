@@ -174,6 +174,33 @@ func TestInspector_file(t *testing.T) {
 	}
 }
 
+// TestInspector_linkOut: evidence behind a symbolic link that leads out of the worktree is refused, and
+// the agent is told that it is because of the link.
+func TestInspector_linkOut(t *testing.T) {
+	repo := newRepo(t)
+	outside := t.TempDir()
+	if err := os.WriteFile(filepath.Join(outside, "one"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	up, err := filepath.Rel(repo.Root, outside)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, to := range map[string]string{"file": filepath.Join(outside, "one"), "dir": up, "dangling": "two"} {
+		if err := os.Symlink(to, filepath.Join(repo.Root, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	i := &check.Inspector{Dir: repo.Root, Common: repo.Common, Notes: t.TempDir()}
+	w := board.Work{Place: i.Here(t.Context())}
+	for path, want := range map[string]string{"file": "symbolic link", "dir": "symbolic link", "dir/one": "symbolic link", "dangling": "There is no file"} {
+		seen, faults, err := i.Verify(t.Context(), w, []board.Evidence{{Kind: board.EvidenceFile, Ref: path}})
+		if err != nil || len(seen) > 0 || !strings.Contains(strings.Join(faults, " "), want) {
+			t.Errorf("%s: seen %v, faults %q, %v; want %q", path, seen, faults, err, want)
+		}
+	}
+}
+
 // TestInspector_ignoredFile: a file that git ignores is evidence, and a reviewer is told that it is in
 // no commit, and may be older than the task.
 func TestInspector_ignoredFile(t *testing.T) {
