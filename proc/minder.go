@@ -55,7 +55,7 @@ func Mind(cmd *exec.Cmd, self []string, run string, grace time.Duration) (*Minde
 	cmd.Env = slices.DeleteFunc(slices.Clone(cmd.Env), func(v string) bool { return strings.HasPrefix(v, Marker+"=") })
 	cmd.Env = append(cmd.Env, m.mark)
 	cmd.Args = slices.Concat(self, []string{grace.String(), cmd.Path}, cmd.Args)
-	cmd.Path = program(self[0])
+	cmd.Path = Program(self[0])
 	order, control, err := os.Pipe()
 	if err != nil {
 		return nil, err

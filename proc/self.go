@@ -11,12 +11,11 @@ import (
 // while the program ran.
 var ErrReplaced = errors.New("bossman was replaced or deleted while it ran: restart it")
 
-// running is the program of this process, also if its file is gone; only Linux has it.
-const running = "/proc/self/exe"
-
-// program returns the path with which this program starts itself: that of its file, as long as it is
-// the same one, since processes are named after it.
-func program(path string) string {
+// Program returns the path with which this process, or one that it starts, starts this program again:
+// that of its file, as long as it is the same one, since processes are named after it. Otherwise it is
+// that of the running program, which only Linux has, and only until this process ends.
+func Program(path string) string {
+	running := fmt.Sprintf("/proc/%d/exe", os.Getpid())
 	own, err := os.Executable()
 	now, gone := os.Stat(running)
 	if err != nil || own != path || gone != nil {

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bossman-dev/bossman/proc"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -202,7 +203,7 @@ func (s *acpSession) initialized(result jsontext.Value, fault *rpcFault) {
 	join := s.agent.o.Join
 	params := map[string]any{
 		"cwd":        s.job.Dir,
-		"mcpServers": []any{map[string]any{"name": "bossman", "command": join[0], "args": join[1:], "env": env}},
+		"mcpServers": []any{map[string]any{"name": "bossman", "command": proc.Program(join[0]), "args": join[1:], "env": env}},
 	}
 	if s.agent.meta != nil {
 		params["_meta"] = s.agent.meta(s.agent.o.Project)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bossman-dev/bossman/proc"
 	"github.com/go-json-experiment/json"
 )
 
@@ -56,7 +57,7 @@ const claudeAllowed = "mcp__bossman,Bash(bossman done:*),Bash(bossman fail:*),Ba
 
 func (c *claude) Start(j Job) (Session, error) {
 	servers, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"bossman": map[string]any{
-		"command": c.o.Join[0], "args": c.o.Join[1:], "timeout": mcpTimeout.Milliseconds(),
+		"command": proc.Program(c.o.Join[0]), "args": c.o.Join[1:], "timeout": mcpTimeout.Milliseconds(),
 	}}}, json.Deterministic(true))
 	if err != nil {
 		return nil, err

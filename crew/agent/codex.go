@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bossman-dev/bossman/proc"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -124,7 +125,7 @@ func (s *codexSession) initialized(_ jsontext.Value, fault *rpcFault) {
 	}
 	s.post(map[string]any{"method": "initialized"})
 	server := map[string]any{
-		"command": s.o.Join[0], "args": s.o.Join[1:], "env": joinEnv(s.job.Env), "tool_timeout_sec": int(mcpTimeout.Seconds()), "default_tools_approval_mode": "approve",
+		"command": proc.Program(s.o.Join[0]), "args": s.o.Join[1:], "env": joinEnv(s.job.Env), "tool_timeout_sec": int(mcpTimeout.Seconds()), "default_tools_approval_mode": "approve",
 	}
 	params := map[string]any{
 		"cwd": s.job.Dir, "approvalPolicy": "on-request", "sandbox": "workspace-write",
