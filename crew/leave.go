@@ -95,7 +95,7 @@ const asideInfix = ".aside-"
 // moveAway moves the slot's worktree away, which must not be used again, so that the slot gets a
 // new one. It returns where it is, if it is anywhere. The error says that, too.
 func (s *slot) moveAway(ctx context.Context, why string) (dir string, err error) {
-	if err := ownDir(s.r.dir); err != nil {
+	if err := git.OwnDir(s.r.dir); err != nil {
 		return "", err
 	}
 	to := fmt.Sprintf("%s%s%d", s.dir, asideInfix, time.Now().UnixMilli())

@@ -11,13 +11,12 @@ import (
 	"syscall"
 
 	"github.com/bossman-dev/bossman/git"
-	"github.com/bossman-dev/bossman/internal/visible"
 )
 
 // room returns the slot's worktree, nil if there is none yet. Whatever else has its place is
 // refused and left alone: it may be somebody's work, or lead to it.
 func (s *slot) room() (*git.Repo, error) {
-	if err := ownDir(s.r.dir); err != nil {
+	if err := git.OwnDir(s.r.dir); err != nil {
 		return nil, err
 	}
 	entries, err := os.ReadDir(s.r.dir)
@@ -28,7 +27,7 @@ func (s *slot) room() (*git.Repo, error) {
 		if e.Name() != s.name {
 			continue
 		}
-		if err := ownDir(s.dir); err != nil {
+		if err := git.OwnDir(s.dir); err != nil {
 			return nil, err
 		}
 		if files, err := os.ReadDir(s.dir); err != nil || len(files) == 0 {
@@ -66,36 +65,6 @@ func (s *slot) fewAside() error {
 		err = nil
 	}
 	return err
-}
-
-// ownDir makes a directory for this user alone, if it is not there. It is an error if it is
-// another user's, or others may write it: they could put anything in the place of a worktree.
-func ownDir(dir string) error {
-	if err := git.MakeDir(dir); err != nil {
-		return err
-	}
-	info, err := os.Lstat(dir)
-	switch {
-	case err != nil:
-		return err
-	case ofOthers(info):
-		return fmt.Errorf("%q belongs to another user: agents do not work there; move it elsewhere, or use a repository in a directory of your own", dir)
-	case info.Mode().Perm()&0o022 != 0 && keepsModes(dir):
-		return fmt.Errorf("others may write %q: agents do not work there; if nobody else has changed it, run: chmod go-w %s", dir, visible.ShellWord(dir))
-	}
-	return nil
-}
-
-// keepsModes reports whether the file system of a directory keeps who may write. Some show all files
-// as everybody's.
-func keepsModes(dir string) bool {
-	probe, err := os.MkdirTemp(dir, ".bossman-")
-	if err != nil {
-		return true
-	}
-	defer os.Remove(probe)
-	info, err := os.Lstat(probe)
-	return err != nil || info.Mode().Perm()&0o022 == 0
 }
 
 // maxKept bounds what a slot remembers.

@@ -2,8 +2,6 @@ package crew
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -30,11 +28,11 @@ func (j *job) setUp(ctx context.Context, tree *git.Repo, left string) error {
 	if err != nil || len(command) == 0 {
 		return err
 	}
-	now, err := j.r.setupPrint(ctx, j.kept.Base, command, when)
+	now, err := tree.Print(ctx, j.kept.Base, command, when)
 	if err != nil {
 		return err
 	}
-	if then, err := j.r.setupPrint(ctx, left, command, when); err == nil && then == now && j.kept.Setup == now {
+	if then, err := tree.Print(ctx, left, command, when); err == nil && then == now && j.kept.Setup == now {
 		return nil
 	}
 	j.kept.Setup = ""
@@ -78,22 +76,6 @@ func (j *job) include(ctx context.Context, tree *git.Repo) {
 	if len(left) > 0 {
 		j.tell(Trouble, fmt.Sprintf("%s: left out %s", git.IncludeFile, strings.Join(left, "; ")))
 	}
-}
-
-// setupPrint identifies a setup and what it depends on in a commit.
-func (r *Runner) setupPrint(ctx context.Context, commit string, command, when []string) (string, error) {
-	entries, err := r.o.Repo.Entries(ctx, commit, when)
-	if err != nil {
-		return "", err
-	}
-	sum := sha256.New()
-	for _, part := range [][]string{command, entries} {
-		for _, s := range part {
-			fmt.Fprintf(sum, "%d:%s", len(s), s)
-		}
-		fmt.Fprint(sum, ";")
-	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
 // runSetup runs a setup until it has ended. The error is one of the environment.

@@ -207,16 +207,6 @@ func (r *Repo) treeLinks(ctx context.Context, tree string) (map[string]string, e
 	return links, err
 }
 
-// Entries describes what a commit has at some paths, relative to the top: equal texts are equal files,
-// directories or submodules. A path that is not there has no entry.
-func (r *Repo) Entries(ctx context.Context, commit string, paths []string) ([]string, error) {
-	if len(paths) == 0 {
-		return nil, nil
-	}
-	out, err := r.git(ctx, append([]string{"ls-tree", "-z", "--full-tree", "--end-of-options", commit, "--"}, paths...)...)
-	return split(out), err
-}
-
 // Unseen lists the submodules of a tree whose files are not in the worktree, and that are not the
 // same in another commit. An empty commit has none.
 func (r *Repo) Unseen(ctx context.Context, tree, before string) ([]string, error) {

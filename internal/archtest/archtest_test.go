@@ -49,7 +49,7 @@ var drawing = map[string][]string{
 	"examples/add":                {"mcp"},
 	"examples/agent":              {"clientconfig", "mcp"},
 	"examples/moonphase":          {"mcp", "mcp/streamable"},
-	"git":                         {"proc"},
+	"git":                         {"internal/visible", "proc"},
 	"internal/agentcli":           {"access", "board", "git", "internal/console", "jsonrpc", "mcp", "proc", "tools"},
 	"internal/archtest":           {},
 	"internal/boardcli":           {"board", "board/invariant", "internal/boardjson", "internal/console"},

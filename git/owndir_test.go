@@ -1,6 +1,6 @@
 //go:build unix
 
-package crew
+package git
 
 import (
 	"os"
@@ -19,7 +19,7 @@ func TestOwnDir_command(t *testing.T) {
 	if err := os.Chmod(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if err := ownDir(dir); err == nil || !strings.HasSuffix(err.Error(), "run: chmod go-w '"+dir+"'") {
-		t.Errorf("ownDir = %v", err)
+	if err := OwnDir(dir); err == nil || !strings.HasSuffix(err.Error(), "run: chmod go-w '"+dir+"'") {
+		t.Errorf("OwnDir = %v", err)
 	}
 }
