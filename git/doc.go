@@ -16,4 +16,5 @@
 //
 // Only Snapshot runs clean filters, because it reads the files of a worktree as a commit
 // would: those of the user, and of the repository's own those that its caller accepts.
+// Candidate decides in the same way about merge drivers, and about what signs a commit.
 package git

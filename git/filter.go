@@ -48,7 +48,8 @@ func quotedList(texts []string) string {
 }
 
 // Filters lists the commands that git runs to store a file, or to check one out, and that come from the repository's
-// own configuration, or from that of its submodules, as filter.NAME.clean=COMMAND. Those of
+// own configuration, or from that of its submodules, as filter.NAME.clean=COMMAND; and those of the repository's own
+// configuration that git runs to merge files, or to sign a commit. Those of
 // the user's and of the system's configuration are not among them. If there is a filter at all,
 // it also lists settings by which the repository can make one such as git-lfs run a program, or
 // write elsewhere.
@@ -65,7 +66,8 @@ func (r *Repo) Filters(ctx context.Context) ([]string, error) {
 			}
 		}
 	}
-	return slices.Compact(list), nil
+	f, err := r.filters(ctx)
+	return append(slices.Compact(list), f.ownCommands()...), err
 }
 
 // filterText is a setting as Filters lists it. No other setting has the same text.
@@ -95,12 +97,17 @@ type configured struct {
 	// reach are settings of the repository by which it can make a filter run a program, or write
 	// elsewhere, as Filters lists them.
 	reach []string
+	// commands are those to merge files and to sign commits, by key: of the repository, and of
+	// everything else.
+	commands, otherCommands map[string][]string
+	// signs is set if commits are to be signed.
+	signs bool
 }
 
 // filters reads the settings of filters and hooks. It is an error if they may be others when git
 // runs next.
 func (r *Repo) filters(ctx context.Context) (configured, error) {
-	f := configured{own: map[string][]string{}, others: map[string]string{}, hooks: map[string]bool{}}
+	f := configured{own: map[string][]string{}, others: map[string]string{}, hooks: map[string]bool{}, commands: map[string][]string{}, otherCommands: map[string][]string{}}
 	if err := r.steady(); err != nil {
 		return f, err
 	}
@@ -125,6 +132,14 @@ func (r *Repo) filters(ctx context.Context) (configured, error) {
 			continue
 		}
 		switch {
+		case key == "commit.gpgsign":
+			f.signs = !isFalse(value) && value != ""
+		case merges(key) || signer(key):
+			if own {
+				f.commands[key] = append(f.commands[key], value)
+			} else {
+				f.otherCommands[key] = append(f.otherCommands[key], value)
+			}
 		case !strings.HasPrefix(key, "filter."):
 		case own:
 			f.own[key] = append(f.own[key], value)

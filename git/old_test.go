@@ -32,3 +32,22 @@ func TestInstalled(t *testing.T) {
 		}
 	}
 }
+
+// TestCandidate_old: a git that cannot merge without a worktree is named as such.
+func TestCandidate_old(t *testing.T) {
+	r, dir := newRepo(t)
+	main, real := commitOf(t, dir, "main"), sh(t, dir, "command -v git")
+	bin := t.TempDir()
+	script := "#!/bin/sh\n[ \"$1\" = version ] && echo git version 2.37.1 && exit\nexec " + real + " \"$@\"\n"
+	if err := os.WriteFile(filepath.Join(bin, "git"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+":/usr/bin:/bin")
+	_, err := r.Candidate(t.Context(), git.Candidate{Target: main, Tip: main}, nil)
+	if e, ok := errors.AsType[*git.OldError](err); !ok || e.Needs != "2.38" {
+		t.Errorf("Candidate with git 2.37: %v", err)
+	}
+	if _, err := r.Commit(t.Context(), "HEAD"); err != nil {
+		t.Errorf("Commit with git 2.37: %v", err)
+	}
+}

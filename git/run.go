@@ -21,11 +21,18 @@ import (
 // ErrNoGit means that there is no program git where programs are searched for.
 var ErrNoGit = errors.New("git is not in the PATH of this process")
 
-// An OldError says that the git in the PATH is older than 2.31. Such a git ignores the settings
+// An OldError says that the git in the PATH is too old. A git before 2.31 ignores the settings
 // that turn a repository's own commands off.
-type OldError struct{ Version string }
+type OldError struct {
+	Version string
+	// Needs is the oldest version that would do, 2.31 if it is empty.
+	Needs string
+}
 
 func (e *OldError) Error() string {
+	if e.Needs != "" {
+		return fmt.Sprintf("git %.20q is too old for landing: it needs git %s or newer", e.Version, e.Needs)
+	}
 	return fmt.Sprintf("git %.20q is too old: Bossman needs 2.31 or newer", e.Version)
 }
 
@@ -34,31 +41,39 @@ var known sync.Map
 
 // Installed returns ErrNoGit if there is no git, and an *OldError if it is too old.
 func Installed() error {
+	v, err := installed()
+	if err == nil && !v.has(31) {
+		err = &OldError{Version: string(v)}
+	}
+	return err
+}
+
+// installed returns the version of the git in the PATH.
+func installed() (version, error) {
 	path, err := exec.LookPath("git")
 	if err != nil {
-		return ErrNoGit
+		return "", ErrNoGit
 	}
 	if v, ok := known.Load(path); ok {
-		return v.(version).check()
+		return v.(version), nil
 	}
 	out, err := exec.Command(path, "version").Output()
 	if err != nil {
-		return fmt.Errorf("git version: %w", err)
+		return "", fmt.Errorf("git version: %w", err)
 	}
 	v := version(strings.TrimSpace(strings.TrimPrefix(string(out), "git version ")))
 	known.Store(path, v)
-	return v.check()
+	return v, nil
 }
 
 // A version is what git version says, such as 2.39.5 or 2.50.1 (Apple Git-155).
 type version string
 
-func (v version) check() error {
+// has reports whether it is 2.least or newer.
+func (v version) has(least int) bool {
 	var major, minor int
-	if n, _ := fmt.Sscanf(string(v), "%d.%d", &major, &minor); n == 2 && (major > 2 || major == 2 && minor >= 31) {
-		return nil
-	}
-	return &OldError{string(v)}
+	n, _ := fmt.Sscanf(string(v), "%d.%d", &major, &minor)
+	return n == 2 && (major > 2 || major == 2 && minor >= least)
 }
 
 // An Error says that git failed.
@@ -122,6 +137,7 @@ type call struct {
 	memory int64   // bounds what git may allocate, if it is more than a read needs
 	first  int     // takes this many bytes of the output, if it is not 0, and leaves the rest
 	warned *string // gets the last part of standard error, also if git does not fail
+	one    *bool   // is set if git ends with the status 1, which is no error then
 }
 
 // git runs a command that reads in the repository, and returns its standard output.
@@ -160,6 +176,9 @@ func (r *Repo) run(ctx context.Context, c call) (string, error) {
 	}
 	if c.warned != nil {
 		*c.warned = complaints.String()
+	}
+	if err != nil && c.one != nil && ctx.Err() == nil && cmd.ProcessState.ExitCode() == 1 {
+		*c.one, err = true, nil
 	}
 	if err == nil && out.cut && c.first == 0 {
 		err = errors.New("the output is too long")
