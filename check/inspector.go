@@ -140,6 +140,9 @@ func (i *Inspector) End(ctx context.Context, w board.Work, observed []board.Evid
 			_ = i.notes(repo).write("commits", e.Ref, by)
 		}
 	}
+	if _, checkedOut, err := tip(repo, w.Place); err == nil && checkedOut && w.Place.Uncommitted > 0 {
+		i.noteLeft(ctx, repo, w.Task)
+	}
 	head, err := repo.Commit(ctx, w.Place.Head) // it may have been stored, and its branch not moved yet
 	if err != nil {
 		head, _, err = tip(repo, w.Place)

@@ -55,6 +55,16 @@ func (i *Inspector) looseBefore(tree *git.Repo, claim board.Handle) string {
 	return ""
 }
 
+// noteLeft notes the uncommitted files in a worktree when the work of a task there was accepted.
+func (i *Inspector) noteLeft(ctx context.Context, tree *git.Repo, task board.ID) {
+	if sum, err := i.loose(ctx, tree); err == nil { // without a note they may be taken for the work of another task
+		_ = i.notes(tree).write("left", leftName(tree, sum), task.String())
+	}
+}
+
+// leftName is the name of the note of the files with a fingerprint in a worktree.
+func leftName(tree *git.Repo, sum string) string { return pathName(tree.Root) + "." + sum }
+
 // leftHere says that the worktree in which a task was first handed out has files since then that
 // are not committed, if another worktree was judged; empty if it has none, or if the worker was
 // told to work elsewhere, or another one works there.

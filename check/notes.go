@@ -21,6 +21,7 @@ import (
 //	loose/web-1.k7f2q  the files that were not committed then, and in which worktree
 //	commits/3f2c…      the task and the worker whose evidence the commit was
 //	heads/3f2c…        the task and the worker whose accepted work ended with the commit
+//	left/5d41….9b1c…   the task whose accepted work left these files uncommitted in this worktree
 type notes struct{ dir string }
 
 const (
@@ -110,7 +111,7 @@ func (n notes) has(kind, name string) bool {
 
 // prune removes old notes.
 func (n notes) prune(now time.Time) {
-	for _, kind := range []string{"tips", "begun", "names", "loose", "commits", "heads"} {
+	for _, kind := range []string{"tips", "begun", "names", "loose", "commits", "heads", "left"} {
 		root, err := n.open(kind)
 		if err != nil {
 			return

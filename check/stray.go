@@ -216,11 +216,8 @@ func (i *Inspector) untaken(ctx context.Context, repo *git.Repo, w board.Work, f
 		} else {
 			at.Dir, at.Branch, at.Head = "", c.branch, c.commit
 		}
-		if c.old && at.Uncommitted > 0 { // these files may have lain about before
-			before := cmp.Or(i.looseBefore(c.tree, w.First), i.looseBefore(c.tree, w.Claim))
-			if now, err := i.loose(ctx, c.tree); err != nil || before == "" || now == before {
-				at.Uncommitted = 0
-			}
+		if at.Uncommitted > 0 && !i.isNewLoose(ctx, w, c) {
+			at.Uncommitted = 0
 		}
 		if !i.isStray(ctx, repo, w, c.commit, at) || taken(c, at) {
 			continue
@@ -230,6 +227,20 @@ func (i *Inspector) untaken(ctx context.Context, repo *git.Repo, w board.Work, f
 		}
 	}
 	return places
+}
+
+// isNewLoose reports whether the uncommitted files in the worktree of a candidate may be a task's work:
+// they have not lain about before, and are not what the accepted work of another task has left there.
+func (i *Inspector) isNewLoose(ctx context.Context, w board.Work, c candidate) bool {
+	now, err := i.loose(ctx, c.tree)
+	if err != nil {
+		return !c.old
+	}
+	if by, ok := i.notes(c.tree).read("left", leftName(c.tree, now)); ok && len(by) > 0 && by[0] != w.Task.String() {
+		return false
+	}
+	before := cmp.Or(i.looseBefore(c.tree, w.First), i.looseBefore(c.tree, w.Claim))
+	return !c.old || before != "" && now != before
 }
 
 // isStray reports whether there is something new at a place, which ends with a commit, and it is
