@@ -41,7 +41,7 @@ type exportFile struct {
 	// blockers are the tasks that a task depends on, and dependents those that depend on it.
 	blockers, dependents map[ID][]ID
 	children             map[ID][]int
-	events               map[ID][]eventLine
+	events               map[ID]rawLines  // each is an eventLine
 	attempts             map[ID][]Attempt // of a task, with its id in the file
 	runs                 map[Handle]Run
 	// questions are by their task; those of the zero ID belong to none.
@@ -53,7 +53,7 @@ type exportFile struct {
 func readExport(lines iter.Seq2[[]byte, error]) (*exportFile, error) {
 	f := &exportFile{
 		index: map[ID]int{}, blockers: map[ID][]ID{}, dependents: map[ID][]ID{}, children: map[ID][]int{},
-		events: map[ID][]eventLine{}, attempts: map[ID][]Attempt{}, runs: map[Handle]Run{}, questions: map[ID][]questionLine{},
+		events: map[ID]rawLines{}, attempts: map[ID][]Attempt{}, runs: map[Handle]Run{}, questions: map[ID][]questionLine{},
 	}
 	no := 0
 	for line, err := range lines {
@@ -61,7 +61,7 @@ func readExport(lines iter.Seq2[[]byte, error]) (*exportFile, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(bytes.TrimSpace(line)) == 0 {
+		if line = bytes.TrimSpace(line); len(line) == 0 {
 			continue
 		}
 		if err := f.add(line); err != nil {
@@ -142,7 +142,7 @@ func (f *exportFile) addTask(line []byte) error {
 		if !f.project.Archive {
 			return invalid("duplicate task %v", id)
 		}
-		f.tasks[i], f.events[id], f.attempts[id], f.questions[id] = t, nil, nil, nil
+		f.tasks[i], f.events[id], f.attempts[id], f.questions[id] = t, rawLines{}, nil, nil
 		_, _, err = t.task(id)
 		return err
 	}
@@ -229,7 +229,7 @@ func (f *exportFile) addEvent(line []byte) error {
 	if !slices.Contains(kinds, e.Kind) || !slices.Contains(causes, e.Cause) {
 		return invalid("unknown kind of event %.40q, or its cause %.40q: a newer version may have written the file", e.Kind, e.Cause)
 	}
-	f.events[id] = append(f.events[id], e)
+	f.events[id] = f.events[id].with(line)
 	texts := []text{{"event", e.Text, maxLong}, {"actor", e.Actor, 400}}
 	if w := e.Was; w != nil {
 		texts = append(texts, text{"title", w.Title, maxTitle}, text{"description", w.Description, maxLong}, text{"acceptance", w.Acceptance, maxText})

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -313,5 +314,70 @@ func TestImport_unknownWords(t *testing.T) {
 		if _, err := b.Import(t.Context(), board.Actor{Principal: "local", Person: true}, "web", each([][]byte{[]byte(project), []byte(task), []byte(line)}), nil); !errors.Is(err, board.ErrInvalid) {
 			t.Errorf("%s: %v", what, err)
 		}
+	}
+}
+
+// A largest store notes the most events that were appended at once.
+type largest struct {
+	board.Store
+	n int
+}
+
+func (l *largest) Write(ctx context.Context, do func(board.Tx) error) error {
+	return l.Store.Write(ctx, func(tx board.Tx) error { return do(largestTx{tx, l}) })
+}
+
+type largestTx struct {
+	board.Tx
+	l *largest
+}
+
+func (t largestTx) Append(events ...board.Event) error {
+	t.l.n = max(t.l.n, len(events))
+	return t.Tx.Append(events...)
+}
+
+// Events take about as much memory as their lines until they are written, and are not written all
+// at once.
+func TestImport_manyEvents(t *testing.T) {
+	const (
+		project = `{"v":1,"type":"project","source":"x-1","slug":"x","policy":"trust","last_no":1}`
+		task    = `{"v":1,"type":"task","id":"x-1","title":"t","priority":"normal","status":"done","max_failures":3,"spec_version":1,"created_by":"a","created_at":"2026-01-01T00:00:00Z"}`
+		event   = `{"v":1,"type":"event","task":"x-1","at":"2026-01-02T03:04:05Z","kind":"note"}`
+		n       = 20_000
+		most    = 2*n*len(event) + 1<<20
+	)
+	heap := func() int {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int(m.HeapAlloc)
+	}
+	l := &largest{}
+	b := openBoard(t, "x", func(s board.Store) board.Store { l.Store = s; return l })
+	lines := func(yield func([]byte, error) bool) {
+		before := heap()
+		yield([]byte(project), nil)
+		yield([]byte(task), nil)
+		for range n {
+			if !yield([]byte(event+"\n"), nil) {
+				return
+			}
+		}
+		if took := heap() - before; took > most {
+			t.Errorf("%d lines of %d bytes took %d bytes, want at most %d", n, len(event), took, most)
+		}
+	}
+	out, err := b.Import(t.Context(), ada, "x", lines, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.n > 1000 {
+		t.Errorf("%d events were appended at once, want at most 1000", l.n)
+	}
+	to := out.Tasks[board.ID{Project: "x", No: 1}]
+	got, err := b.Get(t.Context(), to, 1)
+	if err != nil || got.Task.Seq != n+1 {
+		t.Errorf("Get = %d events, %v; want %d", got.Task.Seq, err, n+1)
 	}
 }

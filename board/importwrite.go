@@ -27,7 +27,7 @@ func (im *importing) insert(ctx context.Context) error {
 		n, rows := 0, 0
 		for n < len(todo) && n < importTasks && (n == 0 || rows < importRows) {
 			id := im.file.ids[todo[n]]
-			rows += 2 + len(im.file.events[id]) + len(im.file.questions[id]) + len(im.file.blockers[id])
+			rows += 2 + im.file.events[id].n + len(im.file.questions[id]) + len(im.file.blockers[id])
 			n++
 		}
 		if err := im.chunk(ctx, todo[:n]); err != nil {
@@ -239,11 +239,7 @@ func (im *importing) task(c *change, p Project, i int, to func(ID) (ID, bool), q
 	if !t.Status.Terminal() {
 		t.Hold = true // until the import is complete
 	}
-	events := []Event{{
-		Task: id, Seq: 1, Actor: im.actor.String(), Kind: EventImported, To: t.Status,
-		Detail: Detail{Text: im.file.project.Source + " " + from.String()},
-	}}
-	t.Seq = int64(1 + len(im.file.events[from]))
+	t.Seq = int64(1 + im.file.events[from].n)
 	if err := c.tx.InsertTask(t, d); err != nil {
 		return err
 	}
@@ -271,10 +267,31 @@ func (im *importing) task(c *change, p Project, i int, to func(ID) (ID, bool), q
 		}
 		questions[old] = made
 	}
-	for _, e := range im.file.events[from] {
-		made := e.event(id, int64(len(events)+1), questions)
+	return im.events(c, t, from, questions)
+}
+
+// events inserts the events of a task, not all of them at once.
+func (im *importing) events(c *change, t Task, from ID, questions map[QuestionID]QuestionID) error {
+	events := []Event{{
+		Task: t.ID, Seq: 1, Actor: im.actor.String(), Kind: EventImported, To: t.Status,
+		Detail: Detail{Text: im.file.project.Source + " " + from.String()},
+	}}
+	seq := int64(1)
+	for line := range im.file.events[from].all() {
+		var e eventLine
+		if err := parse(line, &e); err != nil {
+			return err
+		}
+		seq++
+		made := e.event(t.ID, seq, questions)
 		made.Actor, made.Detail.By = im.name(made.Actor, made.Detail.By), ByImport
-		events = append(events, made)
+		if events = append(events, made); len(events) < importRows {
+			continue
+		}
+		if err := c.tx.Append(events...); err != nil {
+			return err
+		}
+		events = events[:0]
 	}
 	return c.tx.Append(events...)
 }
@@ -409,7 +426,7 @@ func (im *importing) startOne(c *change, from ID) error {
 		return nil
 	}
 	// If the task was started before, somebody has made it a draft again.
-	brought := int64(1 + len(im.file.events[from]))
+	brought := int64(1 + im.file.events[from].n)
 	since, err := c.tx.Events(id, brought, 1000)
 	if err != nil || slices.ContainsFunc(since, func(e Event) bool { return e.Kind == EventStarted }) {
 		return err
