@@ -396,7 +396,7 @@ func (c *change) closeQuestions(t *Task, ended Kind) error {
 		return err
 	}
 	for _, q := range open {
-		if ended == EventDone {
+		if ended == EventDone || ended == EventLanded {
 			q.Owner = ""
 		} else {
 			q.State, q.AnsweredAt = QuestionWithdrawn, c.now

@@ -32,6 +32,9 @@ func (b *Board) MarkDone(ctx context.Context, a Actor, id ID, note string, revie
 		case t.Status == InReview && !review:
 			return denied("%v waits for a review", id)
 		}
+		if err := c.notInIntent(t); err != nil {
+			return err
+		}
 		if t.Status == InProgress {
 			held, err := c.seize(t)
 			if err != nil {
@@ -45,7 +48,7 @@ func (b *Board) MarkDone(ctx context.Context, a Actor, id ID, note string, revie
 		if err != nil {
 			return err
 		}
-		if t.Status != InReview { // what was reported stays the result
+		if t.Status != InReview && t.Status != Landing { // what was reported stays the result
 			d.Result = &Result{Summary: cmp.Or(note, "Marked done by "+a.String()+".")}
 			if err := c.tx.PutDoc(id, d); err != nil {
 				return err

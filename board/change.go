@@ -133,6 +133,21 @@ func (c *change) eventBy(actor string, t *Task, kind Kind, from Status, d Detail
 	}
 }
 
+// accept decides where accepted work of a locked task goes: to be landed, if the project lands its
+// work and this has changed something, else the task is done. It returns the tasks that became ready.
+func (c *change) accept(t *Task, dependents []ID, p Project, r *Result, kind Kind, d Detail) ([]ID, error) {
+	if p.Land != "" && r != nil && !r.Tip.IsZero() && !r.NoChanges {
+		p, err := c.tx.ShareProject(p.Slug) // it may just be switched off
+		if err != nil {
+			return nil, err
+		}
+		if p.Land != "" {
+			return nil, c.enqueue(t, kind, d)
+		}
+	}
+	return c.finish(t, dependents, Done, kind, d)
+}
+
 // flush writes the tasks that have new events, in the order of their IDs, and appends the
 // events.
 func (c *change) flush() error {

@@ -13,6 +13,16 @@
 //	   ▲                                     │
 //	   └──── blocking question unanswered ───┘
 //
+// In a project that lands its work (Project.Land), a task whose work was accepted and has changed
+// something in git is not done yet. It waits in a queue until a lander, a process with the lease of
+// the target, has put the work there:
+//
+//	in_progress ──report done, or review ─accept─► landing ──landed──► done
+//	   pending ◄──conflict, red check, returned──────┘  └─cancel─► cancelled
+//
+// Before a lander moves the target, it announces that as an Intent, which names the commits and the
+// tasks. If it dies, the next one finds out whether the target was moved, and ends the intent.
+//
 // Not every pending task can be handed out. A task with open blockers or open children,
 // a draft, one that is cooling down after a failure and one that is reserved for
 // a worker are pending as well. Task.Ready reports whether a task can be handed out.

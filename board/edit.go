@@ -54,8 +54,11 @@ func (b *Board) Update(ctx context.Context, a Actor, id ID, e Edit) (Task, error
 
 // edit applies an edit to a locked task, and records which fields it changed.
 func (c *change) edit(t *Task, e Edit) error {
-	if t.Status == InReview && (e.Title != nil || e.Description != nil || e.Acceptance != nil || e.Wants != nil) {
+	switch spec := e.Title != nil || e.Description != nil || e.Acceptance != nil || e.Wants != nil; {
+	case spec && t.Status == InReview:
 		return conflict("%v is in review, where its text and evidence cannot be changed: accept or reject it first", t.ID)
+	case spec && t.Status == Landing:
+		return conflict("%v waits for its landing, where its text and evidence cannot be changed: return it first, with bossman land return %[1]v", t.ID)
 	}
 	p, err := c.tx.Project(t.ID.Project)
 	if err != nil {

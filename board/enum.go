@@ -13,6 +13,8 @@ func (k *ActorKind) UnmarshalText(text []byte) error     { return decodeWord(k, 
 func (s *QuestionState) UnmarshalText(text []byte) error { return decodeWord(s, text) }
 func (k *EvidenceKind) UnmarshalText(text []byte) error  { return decodeWord(k, text) }
 func (c *ReasonCode) UnmarshalText(text []byte) error    { return decodeWord(c, text) }
+func (s *IntentState) UnmarshalText(text []byte) error   { return decodeWord(s, text) }
+func (k *ReturnKind) UnmarshalText(text []byte) error    { return decodeWord(k, text) }
 
 // maxWord is how long a word of an enumeration may be.
 const maxWord = 40
@@ -32,7 +34,7 @@ func decodeWord[T ~string](to *T, text []byte) error {
 var (
 	kinds = []Kind{
 		EventCreated, EventEdited, EventStarted, EventClaimed, EventDelivered, EventRevived, EventNote, EventRed, EventUnjudged, EventDone, EventReview,
-		EventAccepted, EventReviewing, EventReviewEnded, EventRejected, EventFailed, EventExpired, EventReleased, EventParked, EventAsked, EventAnswered,
+		EventAccepted, EventReviewing, EventReviewEnded, EventRejected, EventLanding, EventLanded, EventReturned, EventFailed, EventExpired, EventReleased, EventParked, EventAsked, EventAnswered,
 		EventWithdrawn, EventUnblocked, EventDue, EventRetried, EventClosed, EventCancelled, EventImported, EventErased,
 	}
 	causes = []Cause{

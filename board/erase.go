@@ -162,7 +162,7 @@ func (c *change) redact(t *Task, event Event, e Erasure) error {
 		if err := c.tx.EraseQuestion(q.erased(event.Kind == EventAsked, event.Kind == EventAnswered)); err != nil {
 			return err
 		}
-	case EventDone, EventReview, EventClosed:
+	case EventDone, EventReview, EventLanding, EventClosed:
 		doc, err := c.tx.Doc(t.ID)
 		if err != nil {
 			return err
@@ -197,7 +197,7 @@ func (c *change) eraseEvent(event Event, e Erasure) error {
 	if d.Text != "" && event.Kind != EventImported { // whose text says which task it was
 		d.Text = Erased
 	}
-	d.Where, d.Was, d.Prior, d.Run = Where{}, nil, "", ""
+	d.Where, d.Was, d.Prior, d.Run, d.Returned = Where{}, nil, "", "", nil
 	d.Erased = &e
 	return c.tx.EraseEvent(event)
 }

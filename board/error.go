@@ -100,6 +100,19 @@ func (e *UnansweredError) Error() string {
 
 func (e *UnansweredError) Unwrap() error { return ErrConflict }
 
+// A LedError denies the lease of a landing target, because another process has it.
+type LedError struct {
+	Target, Holder string
+	// Left is how long its lease lasts.
+	Left time.Duration
+}
+
+func (e *LedError) Error() string {
+	return fmt.Sprintf("%v: %q lands on %s; its lease lasts for another %s", ErrConflict, e.Holder, e.Target, Span(e.Left))
+}
+
+func (e *LedError) Unwrap() error { return ErrConflict }
+
 // A CycleError rejects dependencies that would form a cycle.
 type CycleError struct {
 	// Path is the cycle, with its first element repeated at the end.

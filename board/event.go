@@ -16,13 +16,16 @@ const (
 	EventRed       Kind = "check_red"        // the check found a fault, and the report was refused
 	EventUnjudged  Kind = "check_not_judged" // the check could not judge the work
 	EventDone      Kind = "done"
-	EventReview    Kind = "review" // reported done, and in review
+	EventReview    Kind = "review"  // reported done, and in review
+	EventLanding   Kind = "landing" // reported done, and waits for its landing
 	EventAccepted  Kind = "accepted"
 	// EventReviewing is a worker that got the review, EventReviewEnded one that gave no verdict.
 	EventReviewing   Kind = "reviewing"
 	EventReviewEnded Kind = "review_ended"
 	EventRejected    Kind = "rejected"
-	EventFailed      Kind = "failed" // an attempt failed; To is the task's new status
+	EventLanded      Kind = "landed"   // its work is in the target
+	EventReturned    Kind = "returned" // it was taken out of the landing queue
+	EventFailed      Kind = "failed"   // an attempt failed; To is the task's new status
 	EventExpired     Kind = "expired"
 	EventReleased    Kind = "released"
 	EventParked      Kind = "parked"
@@ -76,10 +79,14 @@ type Detail struct {
 	// Prior is what a new task builds on, for its hand-outs: the task that it redoes, or
 	// whose holder proposed it. Worker is then that holder.
 	Prior string
+	// Commit is the commit with which a task's work was landed.
+	Commit string
+	// Returned says why a task was taken out of the landing queue.
+	Returned *Returned
 	// At is the original time of an imported event.
 	At time.Time
-	// Erased is set if the content was erased: Text is then Erased, and Where, Was, Prior and
-	// Run are gone.
+	// Erased is set if the content was erased: Text is then Erased, and Where, Was, Prior,
+	// Run and Returned are gone.
 	Erased *Erasure
 }
 

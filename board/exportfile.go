@@ -231,6 +231,23 @@ func (f *exportFile) addEvent(line []byte) error {
 	}
 	f.events[id] = f.events[id].with(line)
 	texts := []text{{"event", e.Text, maxLong}, {"actor", e.Actor, 400}}
+	if e.Commit != "" && !ValidObject(e.Commit) {
+		return invalid("invalid commit %.80q in an event", e.Commit)
+	}
+	if r := e.Returned; r != nil {
+		if !slices.Contains(ReturnKinds, r.Kind) || len(r.Files) > maxFiles {
+			return invalid("unknown kind of return %.40q, or too many files: a newer version may have written the file", r.Kind)
+		}
+		for _, name := range []string{r.Tip, r.Target, r.OtherTip} {
+			if name != "" && !ValidObject(name) {
+				return invalid("invalid commit %.80q in an event", name)
+			}
+		}
+		for _, f := range r.Files {
+			texts = append(texts, text{"file", f, 4096})
+		}
+		texts = append(texts, text{"title", r.Title, maxTitle}, text{"summary", r.Summary, maxText})
+	}
 	if w := e.Was; w != nil {
 		texts = append(texts, text{"title", w.Title, maxTitle}, text{"description", w.Description, maxLong}, text{"acceptance", w.Acceptance, maxText})
 	}

@@ -65,6 +65,11 @@ type resultLine struct {
 
 	Uncommitted int `json:"uncommitted,omitzero"`
 
+	Tip       string `json:"tip,omitzero"`
+	Tree      string `json:"tree,omitzero"`
+	Base      string `json:"base,omitzero"`
+	NoChanges bool   `json:"no_changes,omitzero"`
+
 	Check      string `json:"check,omitzero"`
 	ObservedBy string `json:"observed_by,omitzero"`
 	ObservedOn string `json:"observed_on,omitzero"`
@@ -153,6 +158,9 @@ type eventLine struct {
 	Prior    string    `json:"prior,omitzero"`
 	By       ActorKind `json:"by,omitzero"`
 	Was      *specLine `json:"was,omitzero"`
+	Commit   string    `json:"commit,omitzero"`
+
+	Returned *returnedLine `json:"returned,omitzero"`
 
 	Erased *erasureLine `json:"erased,omitzero"`
 }
@@ -162,6 +170,18 @@ type erasureLine struct {
 	By     string    `json:"by"`
 	At     time.Time `json:"at"`
 	Reason string    `json:"reason"`
+}
+
+// A returnedLine says in an eventLine why a task was taken out of the landing queue.
+type returnedLine struct {
+	Kind     ReturnKind `json:"kind"`
+	Files    []string   `json:"files,omitzero"`
+	Tip      string     `json:"tip,omitzero"`
+	Target   string     `json:"target,omitzero"`
+	Other    string     `json:"other,omitzero"`
+	Title    string     `json:"title,omitzero"`
+	Summary  string     `json:"summary,omitzero"`
+	OtherTip string     `json:"other_tip,omitzero"`
 }
 
 // A specLine is the former spec in an eventLine.
@@ -212,6 +232,7 @@ func newTaskLine(t Task, d Doc) taskLine {
 		w.Result = &resultLine{
 			Summary: r.Summary, Artifacts: r.Artifacts, Branch: r.Branch, Uncommitted: r.Uncommitted, Worker: r.Worker,
 			Check: r.Check, ObservedBy: r.ObservedBy, ObservedOn: r.ObservedOn, Import: r.Import,
+			Tip: r.Tip.Commit, Tree: r.Tip.Tree, Base: r.Tip.Base, NoChanges: r.NoChanges,
 		}
 		for _, e := range r.Evidence {
 			w.Result.Evidence = append(w.Result.Evidence, evidenceLine(e))
@@ -221,7 +242,8 @@ func newTaskLine(t Task, d Doc) taskLine {
 }
 
 // task returns the task of a line, with the given id.
-// No claim comes along, so a task in progress becomes pending.
+// No claim comes along, so a task in progress becomes pending; nor does its repository, so that a
+// person looks at one that waits for its landing.
 func (w taskLine) task(id ID) (Task, Doc, error) {
 	priority, err := ParsePriority(w.Priority)
 	if err != nil {
@@ -242,8 +264,11 @@ func (w taskLine) task(id ID) (Task, Doc, error) {
 		Attempt: max(0, w.Attempt), Nonce: w.Nonce, Failures: max(0, w.Failures), MaxFailures: n.MaxFailures, Lease: n.Lease,
 		SpecVersion: max(1, w.SpecVersion), QueuedAt: w.QueuedAt, CreatedBy: w.CreatedBy, CreatedAt: w.CreatedAt, EndedAt: w.EndedAt,
 	}
-	if t.Status == InProgress {
+	switch t.Status {
+	case InProgress:
 		t.Status = Pending
+	case Landing:
+		t.Status = InReview
 	}
 	if t.QueuedAt.IsZero() {
 		t.QueuedAt = t.CreatedAt
@@ -253,6 +278,10 @@ func (w taskLine) task(id ID) (Task, Doc, error) {
 		d.Result = &Result{
 			Summary: r.Summary, Artifacts: r.Artifacts, Branch: r.Branch, Uncommitted: r.Uncommitted, Worker: r.Worker,
 			Check: r.Check, ObservedBy: r.ObservedBy, ObservedOn: r.ObservedOn, Import: r.Import,
+			Tip: Tip{Commit: r.Tip, Tree: r.Tree, Base: r.Base}, NoChanges: r.NoChanges,
+		}
+		if err := checkTip(d.Result.Tip); err != nil {
+			return Task{}, Doc{}, err
 		}
 		for _, e := range r.Evidence {
 			d.Result.Evidence = append(d.Result.Evidence, Evidence(e))
@@ -316,6 +345,12 @@ func newEventLine(e Event) eventLine {
 		Attempt: e.Detail.Attempt, Nonce: e.Detail.Nonce, Worker: e.Detail.Worker, Text: e.Detail.Text, Cause: e.Detail.Cause,
 		Percent: e.Detail.Percent, Where: placeLine(e.Detail.Where), Fields: e.Detail.Fields, Late: e.Detail.Late,
 		SpecNow: e.Detail.SpecNow, Lease: e.Detail.LeaseSecs, Run: e.Detail.Run, Prior: e.Detail.Prior, By: e.Detail.By, Was: (*specLine)(e.Detail.Was), Erased: (*erasureLine)(e.Detail.Erased),
+		Commit: e.Detail.Commit,
+	}
+	if r := e.Detail.Returned; r != nil {
+		w.Returned = &returnedLine{
+			Kind: r.Kind, Files: r.Files, Tip: r.Tip, Target: r.Target, Other: r.Other.String(), Title: r.Title, Summary: r.Summary, OtherTip: r.OtherTip,
+		}
 	}
 	if e.Detail.Question != 0 {
 		w.Question = e.Detail.Question.String()
@@ -331,8 +366,11 @@ func (w eventLine) event(id ID, seq int64, questions map[QuestionID]QuestionID) 
 		Detail: Detail{
 			Attempt: w.Attempt, Nonce: w.Nonce, Worker: w.Worker, Text: w.Text, Cause: w.Cause, Percent: w.Percent,
 			Where: Where(w.Where), Fields: w.Fields, Late: w.Late, SpecNow: w.SpecNow, LeaseSecs: w.Lease, Run: w.Run, Prior: w.Prior, By: w.By, At: w.At,
-			Was: (*Spec)(w.Was), Erased: (*Erasure)(w.Erased),
+			Was: (*Spec)(w.Was), Erased: (*Erasure)(w.Erased), Commit: w.Commit,
 		},
+	}
+	if r := w.Returned; r != nil { // the other task may be another one here
+		e.Detail.Returned = &Returned{Kind: r.Kind, Files: r.Files, Tip: r.Tip, Target: r.Target, Title: r.Title, Summary: r.Summary, OtherTip: r.OtherTip}
 	}
 	if old, err := ParseQuestionID(w.Question); err == nil {
 		e.Detail.Question = questions[old]

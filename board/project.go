@@ -18,6 +18,9 @@ type Project struct {
 	// Keep is how long finished tasks are kept before task archive moves them out of the
 	// board by default; 0 means for ever.
 	Keep time.Duration
+	// Land is where accepted work is landed, as ParseTarget reads it; empty means nowhere.
+	// SetLand sets it, and nothing else does.
+	Land string
 	// Archived is set for a project that accepts no new tasks and hands out none.
 	Archived bool
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"time"
 )
 
 // A Report reports a task as done.
@@ -22,6 +21,10 @@ type Report struct {
 	// FollowUps are new tasks that turned out to be necessary. They are created as drafts.
 	FollowUps []NewTask
 	Where     Where
+	// Tip is what the work is in git, zero if that is not known. NoChanges is set if the work
+	// changed nothing there.
+	Tip       Tip
+	NoChanges bool
 }
 
 // A Failure reports that a task could not be done.
@@ -87,8 +90,8 @@ type Outcome struct {
 // maxCreated is how many tasks can be created under one claim.
 const maxCreated = 5
 
-// Done reports a task as done. It is idempotent: a repeated report gets the first answer
-// again. If the claim has ended, the error is a *LostError, and the summary is kept as a
+// Done reports a task as done. If its project lands its work, the task then waits for that. Done is
+// idempotent: a repeated report gets the first answer again. If the claim has ended, the error is a *LostError, and the summary is kept as a
 // note. If the spec has changed since the worker last got it, the error is an
 // *EditedError, once; under PolicyTrust the Outcome says it instead. While a question of the
 // task that only people may answer is open, the error is an *UnansweredError.
@@ -155,6 +158,7 @@ func (b *Board) Done(ctx context.Context, a Actor, h Handle, r Report) (Outcome,
 		d.Result = &Result{
 			Summary: r.Summary, Evidence: mergeEvidence(r.Evidence, r.Observed), Artifacts: r.Artifacts,
 			Branch: held.attempt.Where.Branch, Uncommitted: held.attempt.Where.Uncommitted, Worker: held.attempt.Worker.Name, Check: r.Check,
+			Tip: r.Tip, NoChanges: r.NoChanges,
 		}
 		if len(r.Observed) > 0 {
 			d.Result.ObservedBy, d.Result.ObservedOn = observer(a), held.attempt.Where.Host
@@ -171,10 +175,8 @@ func (b *Board) Done(ctx context.Context, a Actor, h Handle, r Report) (Outcome,
 			t.Status = InReview
 			c.freed = c.freed || p.Policy == PolicyReview // a waiting lead may review it
 			c.event(t, EventReview, from, detail)
-		} else {
-			if out.Freed, err = c.finish(t, dependents, Done, EventDone, detail); err != nil {
-				return err
-			}
+		} else if out.Freed, err = c.accept(t, dependents, p, d.Result, EventDone, detail); err != nil {
+			return err
 		}
 		out.Status, out.Failures = t.Status, t.Failures
 		c.answered(held, "done", r, out)
@@ -383,111 +385,11 @@ func (c *change) answered(h *holding, op string, body any, out Outcome) {
 func reportHash(op string, body any) string {
 	switch r := body.(type) { // the place may change between two tries
 	case Report:
-		r.Where, r.Observed, r.Check = Where{}, nil, ""
+		r.Where, r.Observed, r.Check, r.Tip, r.NoChanges = Where{}, nil, "", Tip{}, false
 		body = r
 	case Failure:
 		r.Where = Where{}
 		body = r
 	}
 	return op + ":" + hash(body)
-}
-
-// finish sets the final status of a locked task, and updates its dependents and its
-// parent. Its open questions are withdrawn, unless its worker went on without the answers:
-// people still get those. It returns the tasks that became ready.
-func (c *change) finish(t *Task, dependents []ID, s Status, kind Kind, d Detail) ([]ID, error) {
-	from := t.Status
-	if from == InReview {
-		if err := c.tx.DeleteReview(t.ID); err != nil { // the verdict of its holder is too late
-			return nil, err
-		}
-	}
-	t.Status = s
-	t.EndedAt = c.now
-	t.NotBefore = time.Time{}
-	t.ReservedFor = WorkerID{}
-	c.event(t, kind, from, d)
-	var freed []ID
-	if s == Done {
-		for _, id := range dependents {
-			dep := c.tasks[id]
-			if dep.Status.Terminal() {
-				continue
-			}
-			dep.OpenBlockers--
-			c.eventBy(boardActor, dep, EventUnblocked, dep.Status, Detail{Text: t.ID.String()})
-			more, err := c.free(dep)
-			if err != nil {
-				return nil, err
-			}
-			freed = append(freed, more...)
-		}
-	}
-	more, err := c.childEnded(t)
-	if err != nil {
-		return nil, err
-	}
-	return append(freed, more...), c.closeQuestions(t, kind)
-}
-
-// childEnded updates the parent of a task that has ended, and returns the tasks that
-// became ready.
-func (c *change) childEnded(t *Task) ([]ID, error) {
-	if t.Parent.IsZero() {
-		return nil, nil
-	}
-	if err := c.lock(t.Parent); err != nil {
-		return nil, err
-	}
-	parent := c.tasks[t.Parent]
-	if parent.Status.Terminal() {
-		return nil, nil
-	}
-	parent.OpenChildren--
-	if t.Status == Done {
-		parent.DoneChildren++
-	}
-	c.eventBy(boardActor, parent, EventUnblocked, parent.Status, Detail{Text: t.ID.String()})
-	if parent.OpenChildren > 0 || parent.Status != Pending {
-		return nil, nil
-	}
-	parent.QueuedAt = c.now
-	return c.free(parent)
-}
-
-// free is called when something that blocked a locked task is gone, and returns the tasks
-// that became ready. A task whose children are done is done as well, unless it has
-// acceptance criteria, requires evidence, has a question that people have yet to answer, or
-// is a person's and agents decided what its parts are: then it is handed out itself.
-func (c *change) free(t *Task) ([]ID, error) {
-	if !t.Ready() {
-		return nil, nil
-	}
-	c.freed = true
-	if t.DoneChildren == 0 {
-		return []ID{t.ID}, nil
-	}
-	d, err := c.tx.Doc(t.ID)
-	if err != nil {
-		return nil, err
-	}
-	asked, err := c.openToPeople(t.ID)
-	if err != nil {
-		return nil, err
-	}
-	if d.Acceptance != "" || len(t.Wants) > 0 || len(asked) > 0 {
-		return []ID{t.ID}, nil
-	}
-	if whole, err := c.isWhole(t); err != nil || !whole {
-		return []ID{t.ID}, err
-	}
-	_, dependents, err := c.lockFamily(t.ID)
-	if err != nil {
-		return nil, err
-	}
-	d.Result = &Result{Summary: "All its parts are done."}
-	if err := c.tx.PutDoc(t.ID, d); err != nil {
-		return nil, err
-	}
-	return c.finish(t, dependents, Done, EventDone, Detail{Text: d.Result.Summary})
 }

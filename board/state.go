@@ -20,6 +20,7 @@ const (
 	StateInProgress = State(InProgress)
 	StateWaiting    = State(Waiting)
 	StateReview     = State(InReview)
+	StateLanding    = State(Landing)
 	StateDone       = State(Done)
 	StateFailed     = State(Failed)
 	StateCancelled  = State(Cancelled)
@@ -28,7 +29,7 @@ const (
 // States are all states, in the order in which they are shown.
 var States = []State{
 	StateInProgress, StateReady, StateBlocked, StateDraft, StateReserved, StateCoolingDown,
-	StateWaiting, StateReview, StateFailed, StateDone, StateCancelled,
+	StateWaiting, StateReview, StateLanding, StateFailed, StateDone, StateCancelled,
 }
 
 // State returns the state of the task. A draft that is also blocked is a draft.

@@ -82,6 +82,13 @@ type Reader interface {
 	// Counts counts the tasks of the projects (nil: all) by state.
 	Counts(projects []string) (Counts, error)
 
+	// Queued lists the first tasks of a project's landing queue, by priority and then by age.
+	Queued(slug string, limit int) ([]Queued, error)
+	// Lander reads who lands on a target, also if the lease is over; zero if nobody ever did.
+	Lander(slug, target string) (Lander, error)
+	// Intents lists intents, newest first.
+	Intents(f IntentFilter) ([]Intent, error)
+
 	// Runs lists the runs of a task, oldest first. If the task does not exist, it has none.
 	Runs(id ID) ([]Run, error)
 	// Spent sums the costs of the project's runs whose At is in the day that begins at day, in
@@ -174,8 +181,23 @@ type Tx interface {
 	// Keep stores the answer of a key that Once stored in this transaction.
 	Keep(k Key, answer string) error
 
-	// PutProject creates or replaces a project.
+	// PutProject creates or replaces a project, except for its Land.
 	PutProject(p Project) error
+	// ShareProject reads a project, and keeps other transactions from changing its Land until
+	// this one ends.
+	ShareProject(slug string) (Project, error)
+	// PutLand sets Land of a project, after transactions that have called ShareProject. From then
+	// on only programs that know the status Landing can use the store; ErrConflict while another
+	// one is connected.
+	PutLand(slug, target string) error
+	// PutLander creates or replaces who lands on a target, and DeleteLander deletes it.
+	PutLander(l Lander) error
+	DeleteLander(slug, target string) error
+	// InsertIntent stores an intent that is open, and returns its ID; ErrConflict if its target has
+	// one already.
+	InsertIntent(i Intent) (IntentID, error)
+	// EndIntent writes State and EndedAt of an intent that is open; ErrConflict if it is not.
+	EndIntent(i Intent) error
 	// Numbers allocates n numbers for new tasks of a project and returns the first.
 	Numbers(slug string, n int) (int64, error)
 	InsertTask(t Task, d Doc) error
@@ -391,67 +413,6 @@ func (c Counts) Total() int {
 		n += k
 	}
 	return n
-}
-
-// Searched is how many of the newest tasks of a project, and how many of its newest open
-// tasks, a search covers at least.
-const Searched = 5_000
-
-// A TaskFilter selects tasks; the zero value selects all.
-type TaskFilter struct {
-	Projects []string
-	Statuses []Status
-	// Ready selects tasks that can be handed out now.
-	Ready bool
-	// Hold selects drafts.
-	Hold bool
-	// Resting selects pending tasks that cool down or are reserved. A store may look only at
-	// the 1,000 of a project that are ready first.
-	Resting bool
-	// Stuck selects pending tasks that depend on one that has failed or was cancelled. A store
-	// may look only at the oldest 1,000 tasks of a project that wait for others.
-	Stuck bool
-	// Query is searched for in titles and descriptions, ignoring case. A store may search
-	// only the newest tasks of each project, see Searched.
-	Query string
-	Skill string
-	// Worker is the name of the task's current holder.
-	Worker string
-	Parent ID
-	// IDs selects these tasks.
-	IDs []ID
-	// After is the last ID of the previous page, Limit the size of a page (default
-	// 1,000).
-	After ID
-	Limit int
-}
-
-// A ClaimFilter selects live claims; the zero value selects all.
-type ClaimFilter struct {
-	Project string
-	Task    ID
-	// Tasks selects claims on these tasks.
-	Tasks     []ID
-	Principal string
-	Owner     string
-	Worker    string
-	Session   string
-	// Areas selects claims on tasks whose areas overlap these.
-	Areas []string
-	// Limit is how many to list at most; 0: all.
-	Limit int
-}
-
-// A QuestionFilter selects questions; the zero value selects all.
-type QuestionFilter struct {
-	Projects []string
-	State    QuestionState
-	Task     ID
-	ChatID   string
-	// After is the last ID of the previous page, Limit the size of a page (default
-	// 1,000).
-	After QuestionID
-	Limit int
 }
 
 // A Key is an idempotency key: a write with it takes effect once. The same key with

@@ -86,16 +86,17 @@ const (
 	InProgress Status = "in_progress"
 	Waiting    Status = "waiting"
 	InReview   Status = "review"
+	Landing    Status = "landing"
 	Done       Status = "done"
 	Failed     Status = "failed"
 	Cancelled  Status = "cancelled"
 )
 
 // Statuses are all statuses.
-var Statuses = []Status{Pending, InProgress, Waiting, InReview, Done, Failed, Cancelled}
+var Statuses = []Status{Pending, InProgress, Waiting, InReview, Landing, Done, Failed, Cancelled}
 
 // Open are the statuses of tasks that are neither done nor cancelled.
-var Open = []Status{Pending, InProgress, Waiting, InReview, Failed}
+var Open = []Status{Pending, InProgress, Waiting, InReview, Landing, Failed}
 
 // Terminal reports whether s is final: the task and its result do not change any more.
 func (s Status) Terminal() bool { return s == Done || s == Cancelled }
@@ -210,6 +211,10 @@ type Result struct {
 	// Uncommitted is how many files were not committed there then: the branch does not have them.
 	Uncommitted int
 	Worker      string
+	// Tip is what the work is in git, zero if that is not known. NoChanges is set if the work
+	// changed nothing there.
+	Tip       Tip
+	NoChanges bool
 	// Check is what became of the project's check if it is not among the evidence.
 	Check string
 	// ObservedBy is the credential of the process that saw the observed evidence, empty

@@ -76,6 +76,9 @@ func (c *change) cancel(t *Task, dependents []ID, reason string, deps Dependents
 			return err
 		}
 	}
+	if err := c.notInIntent(t); err != nil {
+		return err
+	}
 	if t.Status == InProgress {
 		if reason == "" {
 			return invalid("%v is in progress: a reason is required to cancel it", t.ID)
@@ -178,7 +181,15 @@ func (b *Board) Review(ctx context.Context, a Actor, id ID, d Decision) (Outcome
 		detail := Detail{Attempt: t.Attempt, Text: note, By: a.Kind()}
 		switch v {
 		case Accept:
-			if out.Freed, err = c.finish(t, dependents, Done, EventAccepted, detail); err != nil {
+			p, err := c.tx.Project(id.Project)
+			if err != nil {
+				return err
+			}
+			doc, err := c.tx.Doc(id)
+			if err != nil {
+				return err
+			}
+			if out.Freed, err = c.accept(t, dependents, p, doc.Result, EventAccepted, detail); err != nil {
 				return err
 			}
 		case Reject:

@@ -35,6 +35,7 @@ const (
 	WhyReserved  ReasonCode = "reserved"
 	WhyPolicy    ReasonCode = "policy"    // it is in review
 	WhyReviewing ReasonCode = "reviewing" // a worker reviews it
+	WhyLanding   ReasonCode = "landing"   // it waits for its landing
 	WhyQuestion  ReasonCode = "question"
 	WhyWrongSpec ReasonCode = "wrong_spec"
 	WhyEnded     ReasonCode = "ended"
@@ -67,6 +68,10 @@ func (b *Board) Why(ctx context.Context, id ID) (d Dossier, reasons []Reason, er
 			if parent, err = r.Dossier(d.Task.Parent, 0); err != nil {
 				return err
 			}
+		}
+		if d.Task.Status == Landing {
+			reasons, err = whyLanding(r, p, d)
+			return err
 		}
 		reasons = why(p, d, parent.Blockers, len(workers))
 		return nil

@@ -84,6 +84,7 @@ func waitingText(n *board.Nothing) string {
 		parts = append(parts, s)
 	}
 	add(c.Status[board.InReview], "in review", "in review")
+	add(c.Status[board.Landing], "waiting to be landed", "waiting to be landed")
 	add(c.Status[board.Failed], "failed and needs a lead", "failed and need a lead")
 	add(c.In(board.StateDraft), "draft that a lead must start", "drafts that a lead must start")
 	add(c.In(board.StateReserved), "reserved", "reserved")

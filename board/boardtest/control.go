@@ -3,6 +3,7 @@ package boardtest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -244,7 +245,74 @@ var controls = group{"controls: a broken store is reported", []test{
 		f.write(func(tx board.Tx) error { return tx.Link(a, b) })
 		f.reported("I12", Check(f.ctx, f.store))
 	}},
+	{"an intent with a task that is not to be landed, by Check", func(f *fixture) {
+		f.landing()
+		id := f.queued(7)
+		l := f.lander("l")
+		for name, item := range map[string]board.Item{
+			"another tip":      {Task: id, Attempt: 1, Tip: object(8)},
+			"another attempt":  {Task: id, Attempt: 2, Tip: object(7)},
+			"not in the queue": {Task: f.create("b"), Attempt: 1, Tip: object(7)},
+		} {
+			f.write(func(tx board.Tx) error {
+				i := board.Intent{Project: project, Target: "main", Old: object(1), New: object(9), Items: []board.Item{item}, State: board.IntentOpen, Nonce: l.lease.Nonce}
+				var err error
+				i.ID, err = tx.InsertIntent(i)
+				if err != nil {
+					return fmt.Errorf("%s: %w", name, err)
+				}
+				return nil
+			})
+			f.reported("L2", Check(f.ctx, f.store))
+			open, err := f.board.Intents(f.ctx, board.IntentFilter{State: board.IntentOpen})
+			f.ok(err)
+			f.ok(f.board.Dropped(f.ctx, l.actor, l.lease, open[0].ID))
+		}
+	}},
+	{"work that was landed without an intent, by Check", func(f *fixture) {
+		f.unchecked = true
+		f.landing()
+		id := f.queued(7)
+		f.write(func(tx board.Tx) error {
+			ts, err := tx.Lock(id)
+			if err != nil {
+				return err
+			}
+			t := ts[0]
+			t.Seq++
+			t.Status = board.Done
+			if err := tx.UpdateTask(t, t.Seq-1); err != nil {
+				return err
+			}
+			return tx.Append(board.Event{
+				Task: id, Seq: t.Seq, Actor: "x", Kind: board.EventLanded, From: board.Landing, To: board.Done,
+				Detail: board.Detail{Attempt: 1, Nonce: t.Nonce, Commit: object(9)},
+			})
+		})
+		f.reported("L2", Check(f.ctx, f.store))
+	}},
+	{"two open intents of a target, by Check", func(f *fixture) {
+		f.landing()
+		id := f.queued(7)
+		_, err := f.lander("l").begin(9, f.item(id, 7))
+		f.ok(err)
+		f.reported("L4", Check(f.ctx, twoIntents{f.store}))
+	}},
 }}
+
+// twoIntents is a store that has each intent twice.
+type twoIntents struct{ board.Store }
+
+func (s twoIntents) Read(ctx context.Context, f func(board.Reader) error) error {
+	return s.Store.Read(ctx, func(r board.Reader) error { return f(twoIntentsReader{r}) })
+}
+
+type twoIntentsReader struct{ board.Reader }
+
+func (r twoIntentsReader) Intents(f board.IntentFilter) ([]board.Intent, error) {
+	list, err := r.Reader.Intents(f)
+	return append(list, list...), err
+}
 
 // crowd lets workers work on tasks until all have ended. Some are slower than their lease,
 // and some fail. It checks the history of their calls.

@@ -15,6 +15,9 @@ type model struct {
 	tasks  []*modelTask
 	grants []*modelGrant
 	asked  []*modelQuestion
+	// lands is set if the project lands its work, and intent are the tasks of the open intent.
+	lands  bool
+	intent []*modelTask
 	// away are the agents that gave no sign of life until a sweep ended their claim.
 	away map[*agent]bool
 }
@@ -44,6 +47,8 @@ type modelTask struct {
 	claim      *modelGrant
 	expired    bool
 	deliveries int
+	// tip is the number of the commit of its result, and conflicts how often it could not be landed.
+	tip, conflicts int
 	// reviewer has the review, and expired and deliveries are then those of the review.
 	reviewer *agent
 }
@@ -364,7 +369,17 @@ func (m *model) reported(g *modelGrant) {
 		t.status = board.InReview
 		return
 	}
-	m.finish(t, board.Done, true)
+	m.accepted(t, true)
+}
+
+// accepted puts a task whose work was accepted into the landing queue, or ends it.
+func (m *model) accepted(t *modelTask, reported bool) {
+	if !m.lands {
+		m.finish(t, board.Done, reported)
+		return
+	}
+	t.endReview()
+	t.status = board.Landing
 }
 
 // answered closes a question.

@@ -26,10 +26,13 @@ func walk(t *testing.T, open func(t *testing.T) board.Store) {
 			model: model{policy: rapid.SampledFrom([]board.Policy{board.PolicyEvidence, board.PolicyReview, board.PolicyPerson}).Draw(rt, "policy"), away: map[*agent]bool{}},
 		}
 		f.project(board.Project{Slug: w.slug, Policy: w.policy})
+		if w.lands = rapid.Bool().Draw(rt, "lands"); w.lands {
+			w.lead()
+		}
 		for i := range 3 {
 			w.agents = append(w.agents, f.agent(fmt.Sprintf("%s-%d", w.slug, i)))
 		}
-		rt.Repeat(map[string]func(*rapid.T){
+		ops := map[string]func(*rapid.T){
 			"":        func(*rapid.T) { w.compare() },
 			"create":  func(*rapid.T) { w.create() },
 			"next":    func(*rapid.T) { w.next() },
@@ -49,7 +52,13 @@ func walk(t *testing.T, open func(t *testing.T) board.Store) {
 			"review":  func(*rapid.T) { w.review() },
 			"edit":    func(*rapid.T) { w.edit() },
 			"relink":  func(*rapid.T) { w.relink() },
-		})
+		}
+		if w.lands {
+			ops["land"] = func(*rapid.T) { w.land() }
+			ops["land 2"] = func(*rapid.T) { w.land() }
+			ops["return"] = func(*rapid.T) { w.giveBack() }
+		}
+		rt.Repeat(ops)
 	})
 }
 
@@ -60,6 +69,9 @@ type walker struct {
 	f      *fixture
 	slug   string
 	agents []*agent
+	// lease is that of the target, and open the open intent or zero.
+	lease board.Lease
+	open  board.IntentID
 }
 
 func (w *walker) ctx() context.Context { return w.f.ctx }
@@ -355,6 +367,9 @@ func (w *walker) cancelOne() {
 		w.want("cancel", err, board.ErrConflict)
 		return
 	}
+	if w.keeps("cancel", t, how == board.DependentsCancel, err) {
+		return
+	}
 	w.want("cancel", err, nil)
 	w.cancel(t, how)
 }
@@ -364,6 +379,9 @@ func (w *walker) markDone() {
 	_, err := w.f.board.MarkDone(w.ctx(), ada, t.id, "m", true)
 	if t.status.Terminal() {
 		w.want("mark done", err, board.ErrConflict)
+		return
+	}
+	if w.keeps("mark done", t, false, err) {
 		return
 	}
 	w.want("mark done", err, nil)
@@ -382,7 +400,7 @@ func (w *walker) edit() {
 		e.Description = &text
 	}
 	_, err := w.f.board.Update(w.ctx(), ada, t.id, e)
-	if t.status.Terminal() || t.status == board.InReview && e.Description != nil {
+	if t.status.Terminal() || (t.status == board.InReview || t.status == board.Landing) && e.Description != nil {
 		w.want("edit", err, board.ErrConflict)
 		return
 	}

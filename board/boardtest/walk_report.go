@@ -23,7 +23,7 @@ func (w *walker) again(g *modelGrant, what string, out board.Outcome, err error)
 
 func (w *walker) done() {
 	g := pick(w, "grant", w.grants)
-	out, err := w.f.board.Done(w.ctx(), g.agent.actor, g.handle, board.Report{Summary: "s"})
+	out, err := w.f.board.Done(w.ctx(), g.agent.actor, g.handle, board.Report{Summary: "s", Tip: board.Tip{Commit: object(w.step + 2), Tree: object(1)}})
 	if w.again(g, "done", out, err) {
 		return
 	}
@@ -38,6 +38,7 @@ func (w *walker) done() {
 	if g.task.claim != g {
 		g.task.failures = max(0, g.task.failures-1) // that of its expiry
 	}
+	g.task.tip = w.step + 2
 	w.reported(g)
 }
 

@@ -30,7 +30,7 @@ func (w *walker) review() {
 	case v == board.Retry && t.status == board.Failed:
 		t.status, t.failures = board.Pending, 0
 	case v == board.Accept && t.status == board.InReview:
-		w.finish(t, board.Done, false)
+		w.accepted(t, false)
 	case v == board.Reject && t.status == board.InReview:
 		t.endReview()
 		w.fail(t)

@@ -24,6 +24,8 @@ import (
 //	I11  a question has one answer
 //	I12  the counts of blockers and children are right
 //	I13  the counts of tasks by state are right
+//	L2   what an intent lands is in the queue, the task's newest attempt and its tip
+//	L4   a target has one open intent at most
 func Check(ctx context.Context, s board.Store) []error {
 	c := &checker{ctx: ctx, store: s, seen: map[board.ID]int64{}, states: map[board.State]int{}}
 	if err := c.run(); err != nil {
@@ -41,6 +43,8 @@ type checker struct {
 	seen map[board.ID]int64
 	// states is the number of tasks in each state.
 	states map[board.State]int
+	// landings are the events that work was landed.
+	landings []landing
 }
 
 func (c *checker) failf(id board.ID, invariant, format string, args ...any) {
@@ -74,6 +78,9 @@ func (c *checker) run() error {
 		return err
 	}
 	if err := c.totals(); err != nil {
+		return err
+	}
+	if err := c.landing(); err != nil {
 		return err
 	}
 	return c.feed(total)

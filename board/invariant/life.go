@@ -21,6 +21,9 @@ type life struct {
 	// nonces are those of all grants.
 	nonces []string
 
+	// conflicts is set after a conflict at its landing about which a person is asked.
+	conflicts bool
+
 	// imported is set if an import brought the task, with told attempts.
 	imported bool
 	told     int
@@ -69,12 +72,16 @@ func (l *life) next(i int, e board.Event) {
 			l.held(e)
 		}
 	case board.EventAsked:
-		// A failure of kind blocked parks the task before it asks.
-		if l.cause != board.CauseParked || e.Detail.Attempt != l.attempt || e.Detail.Nonce != l.nonce {
+		// A failure of kind blocked parks the task before it asks, and so does a conflict at its landing.
+		if l.cause != board.CauseParked && !l.conflicts || e.Detail.Attempt != l.attempt || e.Detail.Nonce != l.nonce {
 			l.held(e)
 		}
-	case board.EventDone, board.EventReview:
+	case board.EventDone, board.EventReview, board.EventLanding:
 		l.done(e)
+	case board.EventLanded:
+		l.landed(e)
+	case board.EventReturned:
+		l.returned(e)
 	case board.EventFailed, board.EventExpired:
 		l.held(e)
 		l.failed(e)
@@ -93,7 +100,7 @@ func (l *life) next(i int, e board.Event) {
 		if e.From == board.InProgress {
 			l.held(e)
 		}
-		if e.From != board.InReview { // else what was reported stays the result
+		if e.From != board.InReview && e.From != board.Landing { // else what was reported stays the result
 			l.reported = false
 		}
 		l.end(board.CauseClosed)
@@ -143,6 +150,7 @@ func (l *life) granted(e board.Event) {
 	if e.From != board.Pending {
 		l.failf("I1", e, "a task that is %s was handed out", e.From)
 	}
+	l.conflicts = false
 	l.live, l.attempt, l.nonce, l.cause, l.reported = true, e.Detail.Attempt, e.Detail.Nonce, "", false
 	l.nonces = append(l.nonces, e.Detail.Nonce)
 }
@@ -186,6 +194,25 @@ func (l *life) done(e board.Event) {
 	}
 	l.summary, l.reported = e.Detail.Text, true
 	l.end(board.CauseDone)
+}
+
+// landed checks L2 for an event of a task whose work was landed.
+func (l *life) landed(e board.Event) {
+	if e.From != board.Landing || e.Detail.Attempt != l.attempt || e.Detail.Nonce != l.nonce {
+		l.failf("L2", e, "attempt %d.%s of a task that is %s, and the newest grant is %d.%s", e.Detail.Attempt, e.Detail.Nonce, e.From, l.attempt, l.nonce)
+	}
+	l.c.landings = append(l.c.landings, landing{task: l.id, attempt: e.Detail.Attempt, commit: e.Detail.Commit})
+}
+
+// returned applies that a task was taken out of the landing queue.
+func (l *life) returned(e board.Event) {
+	if e.From != board.Landing || e.Detail.Attempt != l.attempt {
+		l.failf("L2", e, "attempt %d of a task that is %s, and the newest grant is %d", e.Detail.Attempt, e.From, l.attempt)
+	}
+	l.conflicts = e.To == board.Waiting
+	if r := e.Detail.Returned; r != nil && r.Kind == board.ReturnRed {
+		l.failed(e)
+	}
 }
 
 func (l *life) end(c board.Cause) {

@@ -13,7 +13,7 @@ func StateStyle(s board.State) console.Style {
 	switch s {
 	case board.StateReady:
 		return console.Green
-	case board.StateInProgress:
+	case board.StateInProgress, board.StateLanding:
 		return console.Cyan
 	case board.StateWaiting, board.StateReview:
 		return console.Yellow

@@ -86,7 +86,7 @@ WHERE t.id = (SELECT q.task_id FROM questions q WHERE q.id = $1) FOR UPDATE OF t
 }
 
 // settingsColumns are columns of projects p, and the time.
-const settingsColumns = `p.id::bigint, p.slug, p.name, p.policy, p.accept, p.lease, p.skills, p.paused_by, p.keep, p.archived, ` + momentColumns
+const settingsColumns = `p.id::bigint, p.slug, p.name, p.policy, p.accept, p.lease, p.skills, p.paused_by, p.keep, p.land, p.archived, ` + momentColumns
 
 const settingsQuery = `SELECT ` + settingsColumns + ` FROM projects p WHERE p.slug = $1`
 

@@ -149,6 +149,9 @@ WHERE (m.floor_epoch, m.floor_xid, m.floor_id) < (e.epoch, e.xid, e.id)`
 	b.Queue(hold)
 	for _, query := range []string{
 		count, floor,
+		`DELETE FROM intents i WHERE i.id IN (SELECT x.intent_id FROM intent_items x WHERE x.task_id = ANY($1::bigint[]))
+	AND NOT EXISTS (SELECT FROM intent_items x WHERE x.intent_id = i.id AND x.task_id <> ALL($1::bigint[]))`,
+		`DELETE FROM intent_items WHERE task_id = ANY($1::bigint[])`,
 		`DELETE FROM tasks WHERE id = ANY($1::bigint[])`, // first: its events cannot be deleted before
 		`DELETE FROM events WHERE task_id = ANY($1::bigint[])`,
 		`DELETE FROM attempts WHERE task_id = ANY($1::bigint[])`,

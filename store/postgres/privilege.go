@@ -36,6 +36,9 @@ var privileges = map[string]string{
 	"attempts":         "SELECT, INSERT, UPDATE, DELETE",
 	"runs":             "SELECT, INSERT, UPDATE, DELETE",
 	"run_logs":         "SELECT, INSERT, DELETE",
+	"landers":          "SELECT, INSERT, UPDATE, DELETE",
+	"intents":          "SELECT, INSERT, UPDATE, DELETE",
+	"intent_items":     "SELECT, INSERT, DELETE",
 	"workers":          "SELECT, INSERT, UPDATE, DELETE",
 	"questions":        "SELECT, INSERT, UPDATE, DELETE",
 	"idempotency":      "SELECT, INSERT, UPDATE, DELETE",
@@ -109,7 +112,7 @@ SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = $1),
 	case owner:
 		return fmt.Errorf("postgres: grant: role %s can change the tables, because it owns them, is a member of their owner, or is a superuser; use another role", name)
 	}
-	statements := []string{"GRANT USAGE ON SCHEMA " + schema + " TO " + name}
+	statements := []string{"GRANT USAGE ON SCHEMA " + schema + " TO " + name, "GRANT EXECUTE ON FUNCTION require_landing() TO " + name}
 	for table, rights := range privileges {
 		statements = append(statements, "REVOKE ALL ON "+table+" FROM "+name)
 		if rights != "" {

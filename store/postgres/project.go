@@ -9,7 +9,7 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-const projectColumns = `slug, name, policy, accept, lease, skills, paused_by, keep, archived`
+const projectColumns = `slug, name, policy, accept, lease, skills, paused_by, keep, land, archived`
 
 func scanProject(row pgx.CollectableRow) (p board.Project, err error) {
 	var accept string
@@ -21,7 +21,7 @@ func scanProject(row pgx.CollectableRow) (p board.Project, err error) {
 
 // projectInto is where projectColumns are scanned to; then storedProject makes a project of it.
 func projectInto(p *board.Project, accept *string) []any {
-	return []any{&p.Slug, &p.Name, (*string)(&p.Policy), accept, &p.Lease, &p.Skills, &p.PausedBy, &p.Keep, &p.Archived}
+	return []any{&p.Slug, &p.Name, (*string)(&p.Policy), accept, &p.Lease, &p.Skills, &p.PausedBy, &p.Keep, &p.Land, &p.Archived}
 }
 
 func storedProject(p board.Project, accept string) board.Project {
@@ -58,11 +58,11 @@ func (r *reader) Projects(slugs ...string) ([]board.Project, error) {
 	return list(r, scanProject, some, slugs)
 }
 
-// PutProject creates or replaces a project.
+// PutProject creates or replaces a project, except for where it lands.
 func (t *tx) PutProject(p board.Project) error {
 	const query = `
 WITH p AS (
-	INSERT INTO projects (` + projectColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+	INSERT INTO projects (slug, name, policy, accept, lease, skills, paused_by, keep, archived) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 	ON CONFLICT (slug) DO UPDATE SET name = excluded.name, policy = excluded.policy, accept = excluded.accept, lease = excluded.lease,
 		skills = excluded.skills, paused_by = excluded.paused_by, keep = excluded.keep, archived = excluded.archived
 	RETURNING id)

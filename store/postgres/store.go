@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -145,7 +146,6 @@ func Open(ctx context.Context, dsn string, opts *Options) (*Store, error) {
 // configure sets the defaults of all connections, which the DSN can override.
 func (s *Store) configure(c *pgx.ConnConfig) {
 	for name, value := range map[string]string{
-		"application_name":                    "bossman",
 		"plan_cache_mode":                     "force_generic_plan", // planning costs more than executing
 		"enable_seqscan":                      "off",                // a plan for a small table must also suit a large one
 		"jit":                                 "off",
@@ -162,6 +162,7 @@ func (s *Store) configure(c *pgx.ConnConfig) {
 			c.RuntimeParams[name] = value
 		}
 	}
+	c.RuntimeParams["application_name"] = applicationName(c.RuntimeParams["application_name"])
 	if c.ConnectTimeout == 0 {
 		c.ConnectTimeout = connectTimeout
 		if severalHosts(c) {
@@ -173,6 +174,17 @@ func (s *Store) configure(c *pgx.ConnConfig) {
 		c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}
 	c.DialFunc = dialer().DialContext
+}
+
+// applicationName is what PostgreSQL calls a connection. Others can tell from it which schema this
+// program knows. The user's own name for it stays before that.
+func applicationName(own string) string {
+	const longest = 63 // PostgreSQL cuts off the rest
+	name := fmt.Sprintf("bossman/%d", Schema)
+	if own == "" || own == "bossman" {
+		return name
+	}
+	return strings.ToValidUTF8(own[:min(len(own), longest-len(name)-1)], "") + " " + name
 }
 
 // severalHosts reports whether there is more than one server to connect to. A fallback may

@@ -172,6 +172,9 @@ func (t *tx) Archive(a board.Archive) error {
 		return err
 	}
 	for _, query := range []string{
+		`DELETE FROM intents WHERE id IN (SELECT x.intent_id FROM intent_items x WHERE x.task_id IN (SELECT value FROM json_each(?1)))
+			AND NOT EXISTS (SELECT 1 FROM intent_items x WHERE x.intent_id = intents.id AND x.task_id NOT IN (SELECT value FROM json_each(?1)))`,
+		`DELETE FROM intent_items WHERE task_id IN (SELECT value FROM json_each(?))`,
 		`DELETE FROM tasks WHERE id IN (SELECT value FROM json_each(?))`, // first: its events cannot be deleted before
 		`DELETE FROM task_docs WHERE task_id IN (SELECT value FROM json_each(?))`,
 		`DELETE FROM links WHERE task_id IN (SELECT value FROM json_each(?1)) OR blocker_id IN (SELECT value FROM json_each(?1))`,

@@ -54,6 +54,9 @@ func (e empty) Archives(board.ArchiveFilter) ([]board.Archive, error)   { return
 func (e empty) Outlines([]board.ID) (map[board.ID]board.Outline, error) { return nil, nil }
 func (e empty) Records([]board.ID) ([]board.Record, error)              { return nil, nil }
 func (e empty) Resting([]string, int) ([]board.Task, error)             { return nil, nil }
+func (e empty) Queued(string, int) ([]board.Queued, error)              { return nil, nil }
+func (e empty) Lander(string, string) (board.Lander, error)             { return board.Lander{}, nil }
+func (e empty) Intents(board.IntentFilter) ([]board.Intent, error)      { return nil, nil }
 func (e empty) FeedEnd() (board.Cursor, error)                          { return "", nil }
 func (e empty) Stale() (bool, error)                                    { return false, nil }
 func (e empty) SweepDue() (bool, error)                                 { return false, nil }

@@ -7,12 +7,12 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-const projectColumns = `SELECT slug, name, policy, accept, lease, skills, paused_by, keep, archived FROM projects`
+const projectColumns = `SELECT slug, name, policy, accept, lease, skills, paused_by, keep, land, archived FROM projects`
 
 func scanProject(scan scan) (p board.Project, err error) {
 	var lease, keep int64
 	var accept, skills string
-	if err := scan(&p.Slug, &p.Name, &p.Policy, &accept, &lease, &skills, &p.PausedBy, &keep, &p.Archived); err != nil {
+	if err := scan(&p.Slug, &p.Name, &p.Policy, &accept, &lease, &skills, &p.PausedBy, &keep, &p.Land, &p.Archived); err != nil {
 		return p, err
 	}
 	p.Policy = board.StoredPolicy(p.Policy, accept)
@@ -49,7 +49,7 @@ func (r *reader) Projects(slugs ...string) ([]board.Project, error) {
 	return list, err
 }
 
-// PutProject creates or replaces a project. It keeps the counter of its task numbers.
+// PutProject creates or replaces a project. It keeps the counter of its task numbers, and where it lands.
 func (t *tx) PutProject(p board.Project) error {
 	const query = `INSERT INTO projects (slug, name, policy, accept, lease, skills, paused_by, keep, archived) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (slug) DO UPDATE SET name = excluded.name, policy = excluded.policy, accept = excluded.accept, lease = excluded.lease,

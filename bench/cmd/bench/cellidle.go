@@ -197,7 +197,7 @@ func (w crew) measure(ctx context.Context, o *options, dsn string, b *board.Boar
 		return nil, err
 	}
 	out.kib = (full - empty) / n
-	if out.conns, err = g.number(ctx, "SELECT count(*)::float8 FROM pg_stat_activity WHERE application_name = 'bossman'"); err != nil {
+	if out.conns, err = g.number(ctx, "SELECT count(*)::float8 FROM pg_stat_activity WHERE application_name LIKE 'bossman%'"); err != nil {
 		return nil, err
 	}
 	mu.Lock()

@@ -1,0 +1,120 @@
+package board
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+)
+
+// LeaseTime is how long the lease of a landing target lasts. Holders renew it.
+const LeaseTime = 2 * time.Minute
+
+// A Lease is the exclusive right of one process to land work on a target.
+type Lease struct {
+	Project string
+	// Target is the target, as the project's Land has it.
+	Target string
+	// Holder says to people who has it.
+	Holder string
+	// Nonce identifies it. It is a name and not a credential: the principal is checked as well.
+	Nonce string
+	// Left is how long it lasts.
+	Left time.Duration
+}
+
+// A Lander is who has the lease of a target, or had it last.
+type Lander struct {
+	Lease
+	// Principal and Owner are those of the process that has it.
+	Principal, Owner string
+	Until            time.Time
+}
+
+// Lead takes the lease of a target, if l has no nonce, or renews it. If another process has it,
+// the error is a *LedError. If the lease that l names is no longer the newest, it is ErrLeaseLost:
+// another process may have landed since. A lease that is over can be renewed as long as nobody else
+// has taken it.
+func (b *Board) Lead(ctx context.Context, a Actor, l Lease) (Lease, error) {
+	if err := checkTexts(text{"holder", l.Holder, 200}); err != nil {
+		return Lease{}, err
+	}
+	if l.Holder == "" {
+		return Lease{}, invalid("a lease has a holder")
+	}
+	var out Lease
+	err := b.change(ctx, a, func(c *change) error {
+		if err := cmp.Or(c.tx.LockProject(l.Project), c.clock()); err != nil {
+			return err
+		}
+		p, err := c.tx.Project(l.Project)
+		if err != nil {
+			return err
+		}
+		if p.Land == "" || p.Land != l.Target {
+			return conflict("%s does not land its work on %.80q", p.Slug, l.Target)
+		}
+		if l.Nonce != "" {
+			now, err := c.leads(l)
+			if err != nil {
+				return err
+			}
+			out, err = c.lead(now, l.Holder)
+			return err
+		}
+		now, err := c.tx.Lander(l.Project, l.Target)
+		if err != nil {
+			return err
+		}
+		same := now.Owner == a.Owner && a.Owner != "" && now.Principal == a.Principal
+		if now.Nonce != "" && now.Until.After(c.now) && !same {
+			return &LedError{Target: l.Target, Holder: now.Holder, Left: now.Until.Sub(c.now)}
+		}
+		out, err = c.lead(Lander{Lease: Lease{Project: l.Project, Target: l.Target, Nonce: NewNonce()}, Principal: a.Principal, Owner: a.Owner}, l.Holder)
+		return err
+	})
+	return out, err
+}
+
+// StepDown gives a lease back. One that is over already is left alone.
+func (b *Board) StepDown(ctx context.Context, a Actor, l Lease) error {
+	return b.change(ctx, a, func(c *change) error {
+		if err := cmp.Or(c.tx.LockProject(l.Project), c.clock()); err != nil {
+			return err
+		}
+		_, err := c.leads(l)
+		if errors.Is(err, ErrLeaseLost) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		c.freed = true
+		return c.tx.DeleteLander(l.Project, l.Target)
+	})
+}
+
+// leads returns the lander whose lease l is; ErrLeaseLost if it is not the newest. The project is
+// locked.
+func (c *change) leads(l Lease) (Lander, error) {
+	now, err := c.tx.Lander(l.Project, l.Target)
+	if err != nil {
+		return Lander{}, err
+	}
+	if now.Nonce == "" || now.Nonce != l.Nonce || now.Principal != c.actor.Principal {
+		return Lander{}, &unled{target: l.Target}
+	}
+	return now, nil
+}
+
+// An unled is the ErrLeaseLost of a lander.
+type unled struct{ target string }
+
+func (e *unled) Error() string { return ErrLeaseLost.Error() + ": that of the target " + e.target }
+func (e *unled) Unwrap() error { return ErrLeaseLost }
+
+// lead gives a lander the full lease.
+func (c *change) lead(l Lander, holder string) (Lease, error) {
+	l.Holder, l.Until, l.Left = holder, c.now.Add(LeaseTime), LeaseTime
+	return l.Lease, c.tx.PutLander(l)
+}
