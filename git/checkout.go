@@ -18,6 +18,11 @@ const lockPause = 20 * time.Millisecond
 // lock waits for the repository's lock for changes of its worktrees: git fails if two are made
 // at the same time.
 func (r *Repo) lock(ctx context.Context) (unlock func(), err error) {
+	return r.lockFile(ctx, "worktrees.lock")
+}
+
+// lockFile waits for one of the repository's locks among Bossman's own files.
+func (r *Repo) lockFile(ctx context.Context, name string) (unlock func(), err error) {
 	if err := r.writable(); err != nil {
 		return nil, err
 	}
@@ -26,7 +31,7 @@ func (r *Repo) lock(ctx context.Context) (unlock func(), err error) {
 		return nil, err
 	}
 	for {
-		unlock, ok, err := proc.TryLock(filepath.Join(dir, "worktrees.lock"))
+		unlock, ok, err := proc.TryLock(filepath.Join(dir, name))
 		if err != nil || ok {
 			return unlock, err
 		}

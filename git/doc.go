@@ -17,4 +17,9 @@
 // Only Snapshot runs clean filters, because it reads the files of a worktree as a commit
 // would: those of the user, and of the repository's own those that its caller accepts.
 // Candidate decides in the same way about merge drivers, and about what signs a commit.
+//
+// Advance moves a branch and, where it is checked out, the files of a user's worktree. Before it
+// changes anything, it notes in a journal what it will do (journal.go), takes git's locks of the index
+// and of HEAD, and finds out that no change of the user is in the way (twoway.go). Recover completes
+// what was cut off (complete.go).
 package git

@@ -73,13 +73,18 @@ func (r *Repo) filtered(ctx context.Context, paths []string) (with []string, err
 	if err != nil {
 		return nil, err
 	}
+	return withFilter(out), nil
+}
+
+// withFilter returns the paths with a filter in what git check-attr -z writes.
+func withFilter(out string) (with []string) {
 	fields := strings.Split(out, "\x00")
 	for i := 0; i+2 < len(fields); i += 3 { // the path, the attribute, and its value
 		if value := fields[i+2]; value != "unspecified" && value != "unset" {
 			with = append(with, fields[i])
 		}
 	}
-	return with, nil
+	return with
 }
 
 // untouched reports whether a file is the one that the index describes, by its times to the

@@ -3,6 +3,7 @@ package git
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -38,6 +39,10 @@ func (r *Repo) Held(branch string) *Repo {
 			if err == nil && strings.TrimPrefix(strings.TrimSpace(text), "refs/heads/") == branch {
 				return w
 			}
+		}
+		text, err := readSmall(filepath.Join(w.Dir, "rebase-merge", "update-refs")) // other branches that move at its end
+		if err == nil && slices.Contains(strings.Split(text, "\n"), "refs/heads/"+branch) {
+			return w
 		}
 	}
 	return nil
