@@ -1,4 +1,4 @@
-package main
+package configcli
 
 import (
 	"cmp"
@@ -9,7 +9,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) linkCommand() *cobra.Command {
+// Link returns bossman link. flags are those of the command line.
+func Link(out *console.Console, flags *config.Flags) *cobra.Command {
 	var off bool
 	cmd := &cobra.Command{
 		Use: "link [PATH]", Short: "Use the board of another clone of this repository", Args: cobra.MaximumNArgs(1),
@@ -17,7 +18,7 @@ func (a *app) linkCommand() *cobra.Command {
 shows which board is used. The link is a file in the git directory; tasks stay where they
 are. Agents that run now use the other board when they are started again.`,
 		RunE: func(_ *cobra.Command, args []string) error {
-			l, err := config.CurrentLink(a.flags, a.Getenv)
+			l, err := config.CurrentLink(*flags, out.Getenv)
 			if err != nil {
 				return err
 			}
@@ -25,7 +26,7 @@ are. Agents that run now use the other board when they are started again.`,
 				return console.Usagef("--off takes no PATH")
 			}
 			if off || len(args) > 0 {
-				if err := a.RefuseAgent(); err != nil {
+				if err := out.RefuseAgent(); err != nil {
 					return err
 				}
 			}
@@ -39,12 +40,12 @@ are. Agents that run now use the other board when they are started again.`,
 					return err
 				}
 			}
-			if a.JSON {
-				return a.PrintJSON(map[string]any{"clone": l.Clone, "board": l.Board, "linked": l.Board != l.Own})
+			if out.JSON {
+				return out.PrintJSON(map[string]any{"clone": l.Clone, "board": l.Board, "linked": l.Board != l.Own})
 			}
-			a.Linef("This clone uses the board in %s.", console.OneLine(l.Board))
+			out.Linef("This clone uses the board in %s.", console.OneLine(l.Board))
 			if _, err := os.Stat(l.Own); err == nil && l.Board != l.Own {
-				a.Linef("Its own board stays in %s. To bring its tasks along: bossman --board %s task export > tasks.jsonl, then bossman task import tasks.jsonl", console.OneLine(l.Own), console.ShellWords(l.Own))
+				out.Linef("Its own board stays in %s. To bring its tasks along: bossman --board %s task export > tasks.jsonl, then bossman task import tasks.jsonl", console.OneLine(l.Own), console.ShellWords(l.Own))
 			}
 			return nil
 		},
