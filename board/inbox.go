@@ -27,7 +27,10 @@ type Inbox struct {
 	Stuck []OutlinedTask
 	// Proposed are those of the oldest 200 drafts that workers proposed.
 	Proposed []OutlinedTask
-	Now      time.Time
+	// Landing is what keeps queued work from landing until a person does something. One without a
+	// task keeps all of it.
+	Landing []LandWait
+	Now     time.Time
 }
 
 // An AskedQuestion is a question with those that its asker asked in the same conversation
@@ -76,6 +79,9 @@ func readInbox(r Reader, slug string) (in Inbox, err error) {
 		return in, err
 	}
 	if in.Open, err = readAsked(r, slug); err != nil {
+		return in, err
+	}
+	if in.Landing, err = readLandWaits(r, slug); err != nil {
 		return in, err
 	}
 	drafts := []OutlinedTask{}

@@ -19,7 +19,7 @@ type Intent struct {
 	ID              IntentID
 	Project, Target string
 	// Old and New are the commits that the target moves from and to, in full. Old is empty for
-	// a target that does not exist yet.
+	// a target that does not exist yet. They are the same if the target had the work already.
 	Old, New string
 	// Items are the tasks whose work is in New and not in Old.
 	Items []Item
@@ -80,8 +80,8 @@ func (b *Board) Intents(ctx context.Context, f IntentFilter) (list []Intent, err
 // items, and renews the lease. Each item must be in the queue with that attempt and tip. The same
 // call again gets the same intent.
 func (b *Board) BeginLand(ctx context.Context, a Actor, l Lease, from, to string, items []Item) (Intent, error) {
-	if !ValidObject(to) || from != "" && !ValidObject(from) || from == to {
-		return Intent{}, invalid("an intent moves a target from one commit to another one, both by their full names, not from %.80q to %.80q", from, to)
+	if !ValidObject(to) || from != "" && !ValidObject(from) {
+		return Intent{}, invalid("an intent names the commits that a target moves from and to in full, not %.80q and %.80q", from, to)
 	}
 	if err := checkItems(l.Project, items); err != nil {
 		return Intent{}, err

@@ -21,6 +21,8 @@ type Lease struct {
 	Nonce string
 	// Left is how long it lasts.
 	Left time.Duration
+	// Note is what the lander tells others. Lead leaves what it told before if it is nil.
+	Note *LandNote
 }
 
 // A Lander is who has the lease of a target, or had it last.
@@ -36,7 +38,7 @@ type Lander struct {
 // another process may have landed since. A lease that is over can be renewed as long as nobody else
 // has taken it.
 func (b *Board) Lead(ctx context.Context, a Actor, l Lease) (Lease, error) {
-	if err := checkTexts(text{"holder", l.Holder, 200}); err != nil {
+	if err := cmp.Or(checkTexts(text{"holder", l.Holder, 200}), checkNote(l.Note)); err != nil {
 		return Lease{}, err
 	}
 	if l.Holder == "" {
@@ -59,6 +61,9 @@ func (b *Board) Lead(ctx context.Context, a Actor, l Lease) (Lease, error) {
 			if err != nil {
 				return err
 			}
+			if l.Note != nil {
+				now.Note = l.Note
+			}
 			out, err = c.lead(now, l.Holder)
 			return err
 		}
@@ -70,7 +75,7 @@ func (b *Board) Lead(ctx context.Context, a Actor, l Lease) (Lease, error) {
 		if now.Nonce != "" && now.Until.After(c.now) && !same {
 			return &LedError{Target: l.Target, Holder: now.Holder, Left: now.Until.Sub(c.now)}
 		}
-		out, err = c.lead(Lander{Lease: Lease{Project: l.Project, Target: l.Target, Nonce: NewNonce()}, Principal: a.Principal, Owner: a.Owner}, l.Holder)
+		out, err = c.lead(Lander{Lease: Lease{Project: l.Project, Target: l.Target, Nonce: NewNonce(), Note: now.Note}, Principal: a.Principal, Owner: a.Owner}, l.Holder)
 		return err
 	})
 	return out, err
@@ -82,7 +87,7 @@ func (b *Board) StepDown(ctx context.Context, a Actor, l Lease) error {
 		if err := cmp.Or(c.tx.LockProject(l.Project), c.clock()); err != nil {
 			return err
 		}
-		_, err := c.leads(l)
+		now, err := c.leads(l)
 		if errors.Is(err, ErrLeaseLost) {
 			return nil
 		}
@@ -90,7 +95,8 @@ func (b *Board) StepDown(ctx context.Context, a Actor, l Lease) error {
 			return err
 		}
 		c.freed = true
-		return c.tx.DeleteLander(l.Project, l.Target)
+		now.Nonce, now.Until = "", c.now
+		return c.tx.PutLander(now)
 	})
 }
 

@@ -18,17 +18,46 @@ type Queued struct {
 	Where Where
 }
 
-// Queue lists the tasks of a project that wait for their landing, by priority and then by age: the
-// first MaxQueue of them.
-func (b *Board) Queue(ctx context.Context, slug string) (list []Queued, err error) {
+// A Line is the landing queue of a project, and who lands it.
+type Line struct {
+	// Queue are the first MaxQueue tasks, by priority and then by age.
+	Queue []Queued
+	// Lander is who lands, or did so last; zero if nobody has.
+	Lander Lander
+	// Open is the move of the target that is being made, or that a lander has left behind.
+	Open *Intent
+	Now  time.Time
+}
+
+// Line reads the landing queue of a project.
+func (b *Board) Line(ctx context.Context, slug string) (l Line, err error) {
 	err = b.store.Read(ctx, func(r Reader) error {
-		if _, err := b.project(r, slug); err != nil {
+		p, err := b.project(r, slug)
+		if err != nil {
 			return err
 		}
-		list, err = r.Queued(slug, MaxQueue)
+		l, err = readLine(r, p)
 		return err
 	})
-	return list, err
+	return l, err
+}
+
+func readLine(r Reader, p Project) (l Line, err error) {
+	if l.Queue, err = r.Queued(p.Slug, MaxQueue); err != nil {
+		return l, err
+	}
+	if l.Lander, err = r.Lander(p.Slug, p.Land); err != nil {
+		return l, err
+	}
+	open, err := r.Intents(IntentFilter{Project: p.Slug, Target: p.Land, State: IntentOpen, Limit: 1})
+	if err != nil {
+		return l, err
+	}
+	if len(open) > 0 {
+		l.Open = &open[0]
+	}
+	l.Now, err = r.Now()
+	return l, err
 }
 
 // SetLand sets where the accepted work of a project is landed, or that it is not, if target is

@@ -190,9 +190,8 @@ type Tx interface {
 	// on only programs that know the status Landing can use the store; ErrConflict while another
 	// one is connected.
 	PutLand(slug, target string) error
-	// PutLander creates or replaces who lands on a target, and DeleteLander deletes it.
+	// PutLander creates or replaces who lands on a target.
 	PutLander(l Lander) error
-	DeleteLander(slug, target string) error
 	// InsertIntent stores an intent that is open, and returns its ID; ErrConflict if its target has
 	// one already.
 	InsertIntent(i Intent) (IntentID, error)

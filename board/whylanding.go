@@ -7,18 +7,12 @@ import (
 
 // whyLanding says what a task in the landing queue waits for.
 func whyLanding(r Reader, p Project, d Dossier) ([]Reason, error) {
-	queue, err := r.Queued(p.Slug, MaxQueue)
+	line, err := readLine(r, p)
 	if err != nil {
 		return nil, err
 	}
-	open, err := r.Intents(IntentFilter{Project: p.Slug, Task: d.Task.ID, State: IntentOpen, Limit: 1})
-	if err != nil {
-		return nil, err
-	}
-	lander, err := r.Lander(p.Slug, p.Land)
-	if err != nil {
-		return nil, err
-	}
+	queue, lander := line.Queue, line.Lander
+	named := line.Open != nil && slices.ContainsFunc(line.Open.Items, func(i Item) bool { return i.Task == d.Task.ID })
 	place := "behind the first " + fmt.Sprint(len(queue))
 	if i := slices.IndexFunc(queue, func(q Queued) bool { return q.Task.ID == d.Task.ID }); i >= 0 {
 		place = fmt.Sprintf("number %d of %d", i+1, len(queue))
@@ -28,12 +22,22 @@ func whyLanding(r Reader, p Project, d Dossier) ([]Reason, error) {
 	}
 	out := []Reason{{Code: WhyLanding, Text: fmt.Sprintf("Its work was accepted and waits to be landed on %s: it is %s in the queue.", p.Land, place)}}
 	switch {
-	case len(open) > 0:
-		out = []Reason{{Code: WhyLanding, Text: fmt.Sprintf("%q is just landing it on %s.", open[0].Holder, p.Land)}}
+	case named:
+		out = []Reason{{Code: WhyLanding, Text: fmt.Sprintf("%q is just landing it on %s.", line.Open.Holder, p.Land)}}
 	case lander.Until.After(d.Now):
 		out = append(out, Reason{Code: WhyLanding, Text: fmt.Sprintf("%q lands on %s.", lander.Holder, p.Land)})
 	default:
 		out = append(out, Reason{Code: WhyLanding, Text: fmt.Sprintf("Nobody lands on %s now.", p.Land)})
+	}
+	if note := lander.Note; note != nil {
+		if note.Stopped != "" {
+			out = append(out, Reason{Code: WhyLanding, Text: "Nothing lands: " + note.Stopped + "."})
+		}
+		for _, w := range note.Waits {
+			if w.Task == d.Task.ID {
+				out = append(out, Reason{Code: WhyLanding, Text: "It waits: " + w.Why + "."})
+			}
+		}
 	}
 	target, err := ParseTarget(p.Land)
 	if n := len(d.Attempts); err == nil && target.Kind == TargetLocal && n > 0 && d.Attempts[n-1].Where.Host != "" {

@@ -217,9 +217,9 @@ var ruleLanding = group{"accepted work lands", []test{
 		id := f.queued(7)
 		_, err := f.board.Cancel(f.ctx, ada, id, "not needed", "")
 		f.ok(err)
-		list, err := f.board.Queue(f.ctx, project)
+		line, err := f.board.Line(f.ctx, project)
 		f.ok(err)
-		f.equal("queue", len(list), 0)
+		f.equal("queue", len(line.Queue), 0)
 	}},
 	{"it is neither handed out nor released nor swept", func(f *fixture) {
 		f.landing()

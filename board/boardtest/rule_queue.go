@@ -13,8 +13,9 @@ var ruleQueue = group{"the landing queue", []test{
 		f.landing()
 		a, b := f.queued(7), f.queued(8)
 		c := f.queued(10, priority(board.High))
-		list, err := f.board.Queue(f.ctx, project)
+		line, err := f.board.Line(f.ctx, project)
 		f.ok(err)
+		list := line.Queue
 		var got []board.ID
 		for _, q := range list {
 			got = append(got, q.Task.ID)
@@ -94,13 +95,64 @@ var ruleQueue = group{"the landing queue", []test{
 			_, err := l.begin(9, items...)
 			f.is(name, err, board.ErrInvalid)
 		}
-		_, err := l.begin(1, item)
-		f.is("no move", err, board.ErrInvalid)
 		list, err := f.board.Intents(f.ctx, board.IntentFilter{Project: project})
 		f.ok(err)
 		f.equal("intents", len(list), 0)
 		_, err = f.board.BeginLand(f.ctx, l.actor, l.lease, "", object(9), []board.Item{item})
 		f.ok(err)
+	}},
+	{"work that the target has already lands without a move", func(f *fixture) {
+		f.landing()
+		id := f.queued(7)
+		l := f.lander("l")
+		i, err := f.board.BeginLand(f.ctx, l.actor, l.lease, object(9), object(9), []board.Item{f.item(id, 7)})
+		f.ok(err)
+		_, err = f.board.Landed(f.ctx, l.actor, l.lease, i.ID)
+		f.ok(err)
+		f.status(id, board.Done)
+	}},
+	{"a lander's note stays when it steps down, and people read it", func(f *fixture) {
+		f.landing()
+		id := f.queued(7)
+		l := f.lander("l")
+		l.lease.Note = &board.LandNote{
+			Doing: "checking", Stopped: "main is red", Waits: []board.LandWait{{Task: id, Why: "a file is in the way", ForPeople: true}},
+			Reworks: []board.Rework{{Task: id, Attempt: 1, Files: []string{"a.go"}}},
+		}
+		_, err := f.board.Lead(f.ctx, l.actor, l.lease)
+		f.ok(err)
+		l.lease.Note = nil
+		_, err = f.board.Lead(f.ctx, l.actor, l.lease)
+		f.ok(err)
+		f.ok(f.board.StepDown(f.ctx, l.actor, l.lease))
+		_, err = f.board.Lead(f.ctx, l.actor, l.lease)
+		f.is("a lease that was given back", err, board.ErrLeaseLost)
+		line, err := f.board.Line(f.ctx, project)
+		f.ok(err)
+		f.equal("note", fmt.Sprint(*line.Lander.Note), fmt.Sprintf("{checking main is red [{%v a file is in the way true}] [{%v 1 [a.go]}]}", id, id))
+		in, err := f.board.Inbox(f.ctx, project)
+		f.ok(err)
+		f.equal("inbox", len(in.Landing), 2)
+		text := f.why(id, board.WhyLanding, board.WhyLanding, board.WhyLanding, board.WhyLanding)
+		for _, want := range []string{"Nothing lands: main is red.\n", "It waits: a file is in the way.\n"} {
+			if !strings.Contains(text, want) {
+				f.Errorf("why: %s\nwant %q", text, want)
+			}
+		}
+		m := f.lander("m")
+		f.equal("the next one has it", m.lease.Note.Doing, "checking")
+		for name, n := range map[string]board.LandNote{
+			"long": {Stopped: strings.Repeat("x", 40<<10)}, "many": {Waits: make([]board.LandWait, 101)},
+		} {
+			m.lease.Note = &n
+			_, err = f.board.Lead(f.ctx, m.actor, m.lease)
+			f.is(name, err, board.ErrInvalid)
+		}
+		_, err = f.board.Cancel(f.ctx, ada, id, "not needed", "")
+		f.ok(err)
+		in, err = f.board.Inbox(f.ctx, project)
+		f.ok(err)
+		f.equal("the inbox of an empty queue", len(in.Landing), 0)
 	}},
 	{"a target has one open intent, and the same one again", func(f *fixture) {
 		f.landing()

@@ -9,7 +9,7 @@ import (
 
 // An InboxEntry is one thing that waits for a person.
 type InboxEntry struct {
-	Kind    string    `json:"kind"` // question, review, failed, stuck, check, follow_up
+	Kind    string    `json:"kind"` // question, review, landing, failed, stuck, check, follow_up
 	ID      string    `json:"id"`
 	Title   string    `json:"title"`
 	Task    string    `json:"task,omitzero"`
@@ -41,6 +41,13 @@ func FromInbox(in board.Inbox) []InboxEntry {
 		e.Since = t.Outline.EndedAt.UTC()
 		e.say(": ", t.Outline.Summary)
 		e.Command = fmt.Sprintf("bossman task review %v", t.Task.ID)
+		out = append(out, e)
+	}
+	for _, w := range in.Landing {
+		e := InboxEntry{Kind: "landing", ID: "landing", Title: w.Why, Command: "bossman land status"}
+		if !w.Task.IsZero() {
+			e.ID, e.Task = w.Task.String(), w.Task.String()
+		}
 		out = append(out, e)
 	}
 	for _, t := range in.Failed {

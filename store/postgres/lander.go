@@ -15,11 +15,11 @@ const landingSchema = 27
 
 // Lander reads who lands on a target.
 func (r *reader) Lander(slug, target string) (board.Lander, error) {
-	const query = `SELECT l.nonce, l.principal, l.owner, l.holder, l.lease_until
+	const query = `SELECT l.nonce, l.principal, l.owner, l.holder, l.lease_until, l.note
 FROM projects p JOIN landers l ON l.project_id = p.id AND l.target = $2 WHERE p.slug = $1`
 	l, err := one(r, func(row pgx.CollectableRow) (board.Lander, error) {
 		l := board.Lander{Lease: board.Lease{Project: slug, Target: target}}
-		err := row.Scan(&l.Nonce, &l.Principal, &l.Owner, &l.Holder, &l.Until)
+		err := row.Scan(&l.Nonce, &l.Principal, &l.Owner, &l.Holder, &l.Until, &l.Note)
 		return l, err
 	}, query, slug, target)
 	if errors.Is(err, board.ErrNotFound) {
@@ -31,24 +31,14 @@ FROM projects p JOIN landers l ON l.project_id = p.id AND l.target = $2 WHERE p.
 // PutLander creates or replaces who lands on a target.
 func (t *tx) PutLander(l board.Lander) error {
 	const query = `
-INSERT INTO landers (project_id, target, nonce, principal, owner, holder, lease_until) VALUES ($1, $2, $3, $4, $5, $6, $7)
+INSERT INTO landers (project_id, target, nonce, principal, owner, holder, lease_until, note) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 ON CONFLICT (project_id, target) DO UPDATE SET nonce = excluded.nonce, principal = excluded.principal, owner = excluded.owner,
-	holder = excluded.holder, lease_until = excluded.lease_until`
+	holder = excluded.holder, lease_until = excluded.lease_until, note = excluded.note`
 	project, err := t.projectID(l.Project)
 	if err != nil {
 		return err
 	}
-	t.later(query, project, l.Target, l.Nonce, l.Principal, l.Owner, l.Holder, l.Until)
-	return nil
-}
-
-// DeleteLander deletes who lands on a target.
-func (t *tx) DeleteLander(slug, target string) error {
-	project, err := t.projectID(slug)
-	if err != nil {
-		return err
-	}
-	t.later(`DELETE FROM landers WHERE project_id = $1 AND target = $2`, project, target)
+	t.later(query, project, l.Target, l.Nonce, l.Principal, l.Owner, l.Holder, l.Until, l.Note)
 	return nil
 }
 

@@ -10,7 +10,7 @@ import (
 const landingSchema = 14
 
 func (r *reader) Lander(slug, target string) (board.Lander, error) {
-	const query = `SELECT nonce, principal, owner, holder, lease_until FROM landers WHERE project_id = ? AND target = ?`
+	const query = `SELECT nonce, principal, owner, holder, lease_until, note FROM landers WHERE project_id = ? AND target = ?`
 	project, err := r.projectID(slug)
 	if errors.Is(err, board.ErrNotFound) {
 		return board.Lander{}, nil
@@ -20,33 +20,31 @@ func (r *reader) Lander(slug, target string) (board.Lander, error) {
 	}
 	l := board.Lander{Lease: board.Lease{Project: slug, Target: target}}
 	var until int64
-	err = r.get(query, []any{project, target}, &l.Nonce, &l.Principal, &l.Owner, &l.Holder, &until)
+	var note string
+	err = r.get(query, []any{project, target}, &l.Nonce, &l.Principal, &l.Owner, &l.Holder, &until, &note)
 	if errors.Is(err, board.ErrNotFound) {
 		return board.Lander{}, nil
 	}
+	if err != nil {
+		return board.Lander{}, err
+	}
 	l.Until = fromMicros(until)
-	return l, err
+	return l, fromJSON(note, &l.Note)
 }
 
 func (t *tx) PutLander(l board.Lander) error {
-	const query = `INSERT INTO landers (project_id, target, nonce, principal, owner, holder, lease_until) VALUES (?, ?, ?, ?, ?, ?, ?)
+	const query = `INSERT INTO landers (project_id, target, nonce, principal, owner, holder, lease_until, note) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (project_id, target) DO UPDATE SET nonce = excluded.nonce, principal = excluded.principal, owner = excluded.owner,
-		holder = excluded.holder, lease_until = excluded.lease_until`
+		holder = excluded.holder, lease_until = excluded.lease_until, note = excluded.note`
 	project, err := t.projectID(l.Project)
 	if err != nil {
 		return err
 	}
-	_, err = t.exec(query, project, l.Target, l.Nonce, l.Principal, l.Owner, l.Holder, l.Until.UnixMicro())
-	return err
-}
-
-func (t *tx) DeleteLander(slug, target string) error {
-	const query = `DELETE FROM landers WHERE project_id = ? AND target = ?`
-	project, err := t.projectID(slug)
+	note, err := asJSON(l.Note)
 	if err != nil {
 		return err
 	}
-	_, err = t.exec(query, project, target)
+	_, err = t.exec(query, project, l.Target, l.Nonce, l.Principal, l.Owner, l.Holder, l.Until.UnixMicro(), note)
 	return err
 }
 

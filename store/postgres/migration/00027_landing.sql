@@ -18,6 +18,7 @@ CREATE TABLE landers (
 	owner       text NOT NULL,
 	holder      text NOT NULL,
 	lease_until timestamptz NOT NULL,
+	note        jsonb,
 	PRIMARY KEY (project_id, target)
 ) WITH (fillfactor = 50);
 

@@ -14,6 +14,7 @@ CREATE TABLE landers (
   owner       TEXT    NOT NULL,
   holder      TEXT    NOT NULL,
   lease_until INTEGER NOT NULL,
+  note        TEXT    NOT NULL,
   PRIMARY KEY (project_id, target)
 ) STRICT, WITHOUT ROWID;
 
