@@ -23,7 +23,7 @@ type Caller struct {
 }
 
 // ProcessPrefix begins the owner of a process that works for one client.
-const ProcessPrefix = "p-"
+const ProcessPrefix = board.ProcessPrefix
 
 // Local is the caller of a process that works for one client on its user's machine.
 // It has the same role in all projects; the first one is the default.

@@ -55,6 +55,8 @@ var (
 	Await     = row(Verb{Name: "await", Tool: "get_answer", Role: auth.Viewer, Hide: auth.Viewer})
 	Feed      = row(Verb{Name: "feed", Role: auth.Viewer})
 	FeedEnd   = row(Verb{Name: "feedEnd", Role: auth.Viewer})
+	Line      = row(Verb{Name: "line", Role: auth.Viewer})
+	Intents   = row(Verb{Name: "intents", Role: auth.Viewer})
 )
 
 // The verbs of a worker. An agent that is no lead may not answer questions, but the
@@ -77,6 +79,16 @@ var (
 	Answer      = row(Verb{Name: "answer", Tool: "answer_question", Role: auth.Lead, Person: auth.Worker, Writes: true, Once: true})
 )
 
+// The verbs of a lander, which a worker's process is as well: what it lands was accepted before.
+var (
+	TakeLead  = row(Verb{Name: "lead", Role: auth.Worker, Writes: true})
+	StepDown  = row(Verb{Name: "stepDown", Role: auth.Worker, Writes: true})
+	BeginLand = row(Verb{Name: "beginLand", Role: auth.Worker, Writes: true})
+	Landed    = row(Verb{Name: "landed", Role: auth.Worker, Writes: true})
+	Dropped   = row(Verb{Name: "dropped", Role: auth.Worker, Writes: true})
+	Return    = row(Verb{Name: "return", Role: auth.Worker, Writes: true, Once: true})
+)
+
 // The verbs of a lead.
 var (
 	CreatePlan = row(Verb{Name: "createPlan", Tool: "create_plan", Role: auth.Lead, Writes: true, Bucket: auth.Creations})
@@ -96,6 +108,7 @@ var (
 	Erase      = row(Verb{Name: "erase", Person: auth.Admin, Writes: true, Once: true})
 	Redact     = row(Verb{Name: "redact", Person: auth.Admin, Writes: true, Once: true})
 	SetProject = row(Verb{Name: "setProject", Person: auth.Admin, Writes: true})
+	SetLand    = row(Verb{Name: "setLand", Person: auth.Admin, Writes: true})
 	Login      = row(Verb{Name: "login", Person: auth.Viewer, Writes: true, Once: true, Bucket: auth.Creations})
 )
 
@@ -121,6 +134,8 @@ type Board interface {
 	Await(ctx context.Context, id board.QuestionID, d time.Duration) (board.Question, error)
 	Feed(ctx context.Context, projects []string, after board.Cursor, limit int) ([]board.Event, error)
 	FeedEnd(ctx context.Context) (board.Cursor, error)
+	Line(ctx context.Context, slug string) (board.Line, error)
+	Intents(ctx context.Context, f board.IntentFilter) ([]board.Intent, error)
 
 	Next(ctx context.Context, a board.Actor, w board.Wish) (*board.Handout, error)
 	Renew(ctx context.Context, owner string, called bool) ([]board.Claim, error)
@@ -138,6 +153,13 @@ type Board interface {
 	CreateUnder(ctx context.Context, a board.Actor, h board.Handle, n board.NewTask, key string) (board.Task, board.Doc, error)
 	Answer(ctx context.Context, a board.Actor, id board.QuestionID, answer string) (board.Question, error)
 
+	Lead(ctx context.Context, a board.Actor, l board.Lease) (board.Lease, error)
+	StepDown(ctx context.Context, a board.Actor, l board.Lease) error
+	BeginLand(ctx context.Context, a board.Actor, l board.Lease, from, to string, items []board.Item) (board.Intent, error)
+	Landed(ctx context.Context, a board.Actor, l board.Lease, id board.IntentID) ([]board.Outcome, error)
+	Dropped(ctx context.Context, a board.Actor, l board.Lease, id board.IntentID) error
+	Return(ctx context.Context, a board.Actor, id board.ID, r board.Return) (board.Outcome, error)
+
 	CreatePlan(ctx context.Context, a board.Actor, p board.Plan) (board.Planned, error)
 	Update(ctx context.Context, a board.Actor, id board.ID, e board.Edit) (board.Task, error)
 	Cancel(ctx context.Context, a board.Actor, id board.ID, reason string, deps board.Dependents) ([]board.ID, error)
@@ -151,6 +173,7 @@ type Board interface {
 	Erase(ctx context.Context, a board.Actor, id board.ID, reason string) (board.Task, error)
 	Redact(ctx context.Context, a board.Actor, id board.ID, seq int64, reason string) error
 	SetProject(ctx context.Context, p board.Project) error
+	SetLand(ctx context.Context, a board.Actor, slug, target string) error
 
 	// Changes returns a channel that is closed when the board may have changed since the call.
 	Changes() <-chan struct{}

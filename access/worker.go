@@ -7,7 +7,8 @@ import (
 )
 
 // AsWorker is a board that lets its caller do no more than a worker may, whatever rights the caller
-// has. Everything else ends with the error refused, and new tasks have to be drafts.
+// has. Everything else ends with the error refused, new tasks have to be drafts, and nothing is landed:
+// that is up to the process that runs the worker.
 func AsWorker(b Board, refused error) Board { return &workerBoard{b, refused} }
 
 type workerBoard struct {
@@ -81,3 +82,27 @@ func (b *workerBoard) Redact(context.Context, board.Actor, board.ID, int64, stri
 }
 
 func (b *workerBoard) SetProject(context.Context, board.Project) error { return b.refused }
+
+func (b *workerBoard) SetLand(context.Context, board.Actor, string, string) error { return b.refused }
+
+func (b *workerBoard) Lead(context.Context, board.Actor, board.Lease) (board.Lease, error) {
+	return board.Lease{}, b.refused
+}
+
+func (b *workerBoard) StepDown(context.Context, board.Actor, board.Lease) error { return b.refused }
+
+func (b *workerBoard) BeginLand(context.Context, board.Actor, board.Lease, string, string, []board.Item) (board.Intent, error) {
+	return board.Intent{}, b.refused
+}
+
+func (b *workerBoard) Landed(context.Context, board.Actor, board.Lease, board.IntentID) ([]board.Outcome, error) {
+	return nil, b.refused
+}
+
+func (b *workerBoard) Dropped(context.Context, board.Actor, board.Lease, board.IntentID) error {
+	return b.refused
+}
+
+func (b *workerBoard) Return(context.Context, board.Actor, board.ID, board.Return) (board.Outcome, error) {
+	return board.Outcome{}, b.refused
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,14 +12,15 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-// TestAsWorker: what the table of verbs does not allow a worker is refused, and so is a task that is
-// ready at once. There is no board behind: a call that gets there panics.
+// TestAsWorker: what the table of verbs does not allow a worker is refused, and so are landing and a task
+// that is ready at once. There is no board behind: a call that gets there panics.
 func TestAsWorker(t *testing.T) {
 	refused := errors.New("refused")
 	b := AsWorker(nil, refused)
+	also := []*Verb{Create, CreateUnder, TakeLead, StepDown, BeginLand, Landed, Dropped, Return}
 	for _, v := range Verbs() {
 		m := reflect.ValueOf(b).MethodByName(strings.ToUpper(v.Name[:1]) + v.Name[1:])
-		if !m.IsValid() || v.Allows(auth.Worker, false) && v != Create && v != CreateUnder {
+		if !m.IsValid() || v.Allows(auth.Worker, false) && !slices.Contains(also, v) {
 			continue
 		}
 		in := []reflect.Value{reflect.ValueOf(t.Context())}

@@ -115,11 +115,16 @@ func (c Claim) Alive(now time.Time) bool { return c.LeaseUntil.After(now) && !c.
 // outlive each process.
 const DirPrefix = "d-"
 
+// ProcessPrefix begins the owner of a process that works for one client.
+const ProcessPrefix = "p-"
+
 // InDir reports whether the claim belongs to a directory, and to no process.
 func (c Claim) InDir() bool { return inDir(c.Owner) }
 
-func inDir(owner string) bool {
-	return strings.HasPrefix(owner[strings.LastIndexByte(owner, '/')+1:], DirPrefix) // a server adds the key
+func inDir(owner string) bool { return ownerHas(owner, DirPrefix) }
+
+func ownerHas(owner, prefix string) bool {
+	return strings.HasPrefix(owner[strings.LastIndexByte(owner, '/')+1:], prefix) // a server adds the key
 }
 
 // A Cause is how an attempt ended.

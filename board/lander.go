@@ -71,7 +71,7 @@ func (b *Board) Lead(ctx context.Context, a Actor, l Lease) (Lease, error) {
 		if err != nil {
 			return err
 		}
-		same := now.Owner == a.Owner && a.Owner != "" && now.Principal == a.Principal
+		same := now.Owner == a.Owner && ownerHas(a.Owner, ProcessPrefix) && now.Principal == a.Principal
 		if now.Nonce != "" && now.Until.After(c.now) && !same {
 			return &LedError{Target: l.Target, Holder: now.Holder, Left: now.Until.Sub(c.now)}
 		}

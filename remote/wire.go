@@ -142,6 +142,7 @@ type wireError struct {
 	Edited     *board.EditedError     `json:"edited,omitzero"`
 	Unanswered *board.UnansweredError `json:"unanswered,omitzero"`
 	Cycle      *board.CycleError      `json:"cycle,omitzero"`
+	Led        *board.LedError        `json:"led,omitzero"`
 	Held       *board.HeldError       `json:"held,omitzero"`
 	Stopped    *board.StoppedError    `json:"stopped,omitzero"`
 	Archived   *board.ArchivedError   `json:"archived,omitzero"`
@@ -160,6 +161,7 @@ func encodeError(err error, marshal func(any) ([]byte, error)) error {
 	w.Edited, _ = errors.AsType[*board.EditedError](err)
 	w.Unanswered, _ = errors.AsType[*board.UnansweredError](err)
 	w.Cycle, _ = errors.AsType[*board.CycleError](err)
+	w.Led, _ = errors.AsType[*board.LedError](err)
 	w.Held, _ = errors.AsType[*board.HeldError](err)
 	w.Stopped, _ = errors.AsType[*board.StoppedError](err)
 	w.Archived, _ = errors.AsType[*board.ArchivedError](err)
@@ -237,6 +239,8 @@ func decodeError(e *jsonrpc.Error) error {
 		kind = w.Unanswered
 	case w.Cycle != nil:
 		kind = w.Cycle
+	case w.Led != nil:
+		kind = w.Led
 	case w.Held != nil:
 		kind = w.Held
 	case w.Stopped != nil:

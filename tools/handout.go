@@ -275,6 +275,7 @@ func lastAttemptText(h *board.Handout, left left) string {
 		line += "; the check was red when it last reported: " + red
 	}
 	lines := append([]string{line}, left.earlier(h, last.Attempt)...)
+	lines = append(lines, lastReturn(h.Events, last.Attempt)...)
 	var notes []string
 	for _, e := range h.Events {
 		switch {

@@ -365,7 +365,7 @@ func notThere(h board.Handle, err error) error {
 // live, or has expired and nobody else was given the task.
 func mayBeAccepted(d board.Dossier, h board.Handle) bool {
 	t := d.Task
-	if len(d.Attempts) == 0 || t.Attempt != h.Attempt || t.Nonce != h.Nonce || t.Status.Terminal() || t.Status == board.InReview {
+	if len(d.Attempts) == 0 || t.Attempt != h.Attempt || t.Nonce != h.Nonce || t.Status.Terminal() || t.Status == board.InReview || t.Status == board.Landing {
 		return false
 	}
 	last := d.Attempts[len(d.Attempts)-1]

@@ -119,11 +119,14 @@ func (t *Tools) lateNews(h board.Handle, o board.Outcome, follow string) (lines 
 // doneAnswer says what a report of success changed.
 func (t *Tools) doneAnswer(ctx context.Context, h board.Handle, o board.Outcome) *answer {
 	s := fmt.Sprintf("%v is done.", o.Task)
-	if o.Status == board.InReview {
+	switch o.Status {
+	case board.InReview:
 		s = fmt.Sprintf("Recorded. %v is now in review; your claim has ended.", o.Task)
+	case board.Landing:
+		s = fmt.Sprintf("Recorded. %v now waits to be landed, which needs nothing from you; your claim has ended.", o.Task)
 	}
 	if o.Again {
-		s = cmp.Or(t.rejected(ctx, h), s)
+		s = cmp.Or(t.undone(ctx, h), s)
 	}
 	if o.Late {
 		s += " Your lease had expired; the report was accepted because nobody else had started."
@@ -141,15 +144,20 @@ func (t *Tools) doneAnswer(ctx context.Context, h board.Handle, o board.Outcome)
 	return &answer{text: s, result: wireOutcomeOf(o)}
 }
 
-// rejected says that the report of an attempt was rejected, empty if it was not.
-func (t *Tools) rejected(ctx context.Context, h board.Handle) string {
+// undone says that the report of an attempt was rejected, or that its work could not be landed, empty if
+// neither was so.
+func (t *Tools) undone(ctx context.Context, h board.Handle) string {
 	d, err := t.b.Get(ctx, h.Task, 100)
 	if err != nil {
 		return ""
 	}
 	for _, e := range d.Events {
-		if e.Kind == board.EventRejected && e.Detail.Attempt == h.Attempt {
+		switch {
+		case e.Detail.Attempt != h.Attempt:
+		case e.Kind == board.EventRejected:
 			return fmt.Sprintf("It was recorded, and rejected by %s: %s. %v is %s now.", eventAuthor(e), inline(e.Detail.Text, 240), h.Task, d.Task.State())
+		case e.Kind == board.EventReturned:
+			return fmt.Sprintf("It was recorded, and then %s. %v is %s now.", returnedText(e), h.Task, d.Task.State())
 		}
 	}
 	return ""

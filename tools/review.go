@@ -74,6 +74,8 @@ func review(ctx context.Context, t *Tools, k *caller, in reviewInput) (*answer, 
 func verdictText(v board.Verdict, out board.Outcome) string {
 	id := out.Task
 	switch {
+	case v == board.Accept && out.Status == board.Landing:
+		return fmt.Sprintf("%v is accepted and now waits to be landed.", id)
 	case v == board.Accept && len(out.Freed) > 0:
 		return fmt.Sprintf("%v is done. This unblocked %s.", id, idList(out.Freed))
 	case v == board.Accept:

@@ -167,7 +167,7 @@ func (t *Tools) placesOfOthers(ctx context.Context, than board.ID) (places []boa
 		}
 	}
 	open, err := t.b.List(ctx, board.TaskFilter{
-		Projects: []string{than.Project}, Statuses: []board.Status{board.Pending, board.Waiting, board.InReview, board.Failed},
+		Projects: []string{than.Project}, Statuses: []board.Status{board.Pending, board.Waiting, board.InReview, board.Landing, board.Failed},
 	})
 	open = slices.DeleteFunc(open, func(o board.Task) bool { return o.Attempt == 0 || o.ID == than })
 	for _, o := range open[max(0, len(open)-maxOthers):] {

@@ -35,7 +35,7 @@ type lander struct {
 // lander returns a process that has the lease of main.
 func (f *fixture) lander(name string) *lander {
 	f.Helper()
-	l := &lander{f: f, actor: board.Actor{Principal: "local", Owner: name}}
+	l := &lander{f: f, actor: board.Actor{Principal: "local", Owner: board.ProcessPrefix + name}}
 	var err error
 	l.lease, err = f.board.Lead(f.ctx, l.actor, board.Lease{Project: project, Target: "main", Holder: name})
 	f.ok(err)

@@ -47,7 +47,7 @@ func (a *app) status(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	next := nextStep(p, sum, in)
+	next := boardtext.NextStep(p, sum, in)
 	spent, _ := o.Spent(ctx, slug) // a server that is older does not say
 	if a.JSON {
 		out := statusJSON{Project: boardjson.FromProject(p), Board: o.label, Counts: boardjson.FromCounts(sum.Counts), Claims: []boardjson.Claim{}, Inbox: in, Next: next, Spent: float64(spent.Cost) / 1e6}
@@ -88,43 +88,6 @@ func (a *app) status(ctx context.Context) error {
 	a.Linef("\n%s %s", a.Styled(console.Dim, "next:"), next)
 	return nil
 }
-
-// nextStep is what a person should do next.
-func nextStep(p board.Project, s board.Summary, in []boardjson.InboxEntry) string {
-	c := s.Counts
-	switch {
-	case c.Total() == 0:
-		return `put work on the board: bossman task add "What to do"`
-	case len(in) > 0 && in[0].Kind != "follow_up":
-		return in[0].Command
-	case p.PausedBy != "":
-		return "hand out work again: bossman resume"
-	case slices.ContainsFunc(s.Claims, func(c board.Claim) bool { return c.Alive(s.Now) }):
-		return "nothing; agents are working" + boardtext.Silence(s)
-	case c.Ready > 0 || len(s.Claims) > 0:
-		return startAgent
-	case c.Later > 0:
-		if len(s.Resting) == 0 { // a server that does not say which
-			return startAgent
-		}
-		if next := s.Resting[0]; !next.ReservedFor.IsZero() {
-			return fmt.Sprintf("tell the agent that asked about %v to continue, or %s", next.ID, startAgent)
-		}
-		return fmt.Sprintf("%v is ready in %s; then %s", s.Resting[0].ID, boardtext.Span(s.Resting[0].NotBefore.Sub(s.Now)), startAgent)
-	case len(in) > 0:
-		return in[0].Command + ", or: " + in[0].Cancel
-	case c.Held > 0:
-		return "start the drafts: bossman task list --state draft, then bossman task start ID"
-	case c.Blocked > 0:
-		return "see what blocks them: bossman task list, then bossman task why ID"
-	}
-	if n := c.Status[board.Cancelled]; n > 0 {
-		return fmt.Sprintf("nothing; no task is open: done %d, cancelled %d", c.Status[board.Done], n)
-	}
-	return "nothing; all tasks are done"
-}
-
-const startAgent = "start an agent: claude mcp add bossman -- bossman mcp, then tell it \"work on the board\""
 
 // titles returns the titles of claimed tasks, in progress or in review.
 func (o *openBoard) titles(ctx context.Context, claims []board.Claim) (map[board.ID]string, error) {

@@ -60,8 +60,12 @@ func (s *session) primed(ctx context.Context, projects []board.Project, conversa
 			return "", err
 		}
 		n := sum.Counts
-		counts = append(counts, fmt.Sprintf("%s has %d ready, %d in progress, %d waiting for an answer, %d in review", p.Slug,
-			n.Ready, n.Status[board.InProgress], n.Status[board.Waiting], n.Status[board.InReview]))
+		text := fmt.Sprintf("%s has %d ready, %d in progress, %d waiting for an answer, %d in review", p.Slug,
+			n.Ready, n.Status[board.InProgress], n.Status[board.Waiting], n.Status[board.InReview])
+		if p.Land != "" {
+			text += fmt.Sprintf(", %d waiting to be landed", n.Status[board.Landing])
+		}
+		counts = append(counts, text)
 	}
 	lines := []string{"Bossman, the board of this project: " + strings.Join(counts, "; ") + "."}
 	held, err := s.held(ctx, projects, conversation)

@@ -159,13 +159,14 @@ type Project struct {
 	Skills       []string `json:"skills"`
 	PausedBy     string   `json:"paused_by,omitzero"`
 	KeepSeconds  int      `json:"keep_seconds,omitzero"`
+	Land         string   `json:"land,omitzero"`
 	Archived     bool     `json:"archived,omitzero"`
 }
 
 func FromProject(p board.Project) Project {
 	return Project{
 		Slug: p.Slug, Name: p.Name, Policy: string(p.Policy), LeaseSeconds: int(p.Lease / time.Second), Skills: p.Skills,
-		PausedBy: p.PausedBy, KeepSeconds: int(p.Keep / time.Second), Archived: p.Archived,
+		PausedBy: p.PausedBy, KeepSeconds: int(p.Keep / time.Second), Land: p.Land, Archived: p.Archived,
 	}
 }
 
@@ -200,6 +201,22 @@ type Event struct {
 	By string `json:"by,omitzero"`
 	// Was is what an edit replaced.
 	Was *Was `json:"was,omitzero"`
+	// Commit is the commit with which work was landed, and Returned why it was not.
+	Commit   string    `json:"commit,omitzero"`
+	Returned *Returned `json:"returned,omitzero"`
+}
+
+// A Returned says why work was not landed. Tip is its commit, Target that of the target, and the rest is
+// the task that it conflicts with.
+type Returned struct {
+	Kind     board.ReturnKind `json:"kind"`
+	Files    []string         `json:"files"`
+	Tip      string           `json:"tip,omitzero"`
+	Target   string           `json:"target,omitzero"`
+	Other    string           `json:"other,omitzero"`
+	Title    string           `json:"title,omitzero"`
+	Summary  string           `json:"summary,omitzero"`
+	OtherTip string           `json:"other_tip,omitzero"`
 }
 
 // A Was has what the parts of a task's spec were that an edit changed.
@@ -219,6 +236,12 @@ func FromEvent(e board.Event) Event {
 	}
 	if w := e.Detail.Was; w != nil {
 		out.Was = &Was{Title: w.Title, Description: w.Description, Acceptance: w.Acceptance, Evidence: w.Wants, MaxFailures: w.MaxFailures}
+	}
+	out.Commit = e.Detail.Commit
+	if r := e.Detail.Returned; r != nil {
+		out.Returned = &Returned{
+			Kind: r.Kind, Files: r.Files, Tip: r.Tip, Target: r.Target, Other: r.Other.String(), Title: r.Title, Summary: r.Summary, OtherTip: r.OtherTip,
+		}
 	}
 	if e.Detail.Question != 0 {
 		out.Question = e.Detail.Question.String()
@@ -275,6 +298,12 @@ type Result struct {
 	// Uncommitted is how many files were not committed at the report.
 	Uncommitted int    `json:"uncommitted,omitzero"`
 	Worker      string `json:"worker,omitzero"`
+	// Tip, Tree and Base are the commit of the work, its content, and the commit that it began from.
+	// NoChanges is set if it changed nothing.
+	Tip       string `json:"tip,omitzero"`
+	Tree      string `json:"tree,omitzero"`
+	Base      string `json:"base,omitzero"`
+	NoChanges bool   `json:"no_changes,omitzero"`
 	// Check is what became of the project's check if it is not among the evidence.
 	Check string `json:"check,omitzero"`
 	// ObservedBy is the key of the process that saw the observed evidence, and ObservedOn
@@ -292,6 +321,7 @@ func FromResult(r *board.Result) *Result {
 	out := &Result{
 		Summary: r.Summary, Artifacts: r.Artifacts, Branch: r.Branch, Uncommitted: r.Uncommitted, Worker: r.Worker,
 		Check: r.Check, ObservedBy: r.ObservedBy, ObservedOn: r.ObservedOn, Import: r.Import,
+		Tip: r.Tip.Commit, Tree: r.Tip.Tree, Base: r.Tip.Base, NoChanges: r.NoChanges,
 	}
 	for _, e := range r.Evidence {
 		out.Evidence = append(out.Evidence, Evidence{Kind: string(e.Kind), Ref: e.Ref, Detail: e.Detail, Observed: e.Observed})

@@ -251,8 +251,12 @@ func eventState(e board.Event) string {
 		return ""
 	}
 	switch e.Kind {
-	case board.EventClaimed, board.EventAccepted:
+	case board.EventClaimed:
 		return ""
+	case board.EventAccepted, board.EventLanded:
+		if e.To == board.Done {
+			return ""
+		}
 	}
 	return "→ " + strings.ReplaceAll(string(e.To), "_", " ")
 }
@@ -285,6 +289,18 @@ func eventText(e board.Event) string {
 			if old[1] != "" {
 				parts = append(parts, fmt.Sprintf("%s was: %s", old[0], console.Truncate(console.OneLine(old[1]), maxWas)))
 			}
+		}
+	}
+	if e.Detail.Commit != "" {
+		parts = append(parts, "with "+word(e.Detail.Commit))
+	}
+	if r := e.Detail.Returned; r != nil {
+		parts = append(parts, string(r.Kind))
+		if len(r.Files) > 0 {
+			parts = append(parts, "in "+console.Truncate(console.OneLine(strings.Join(r.Files, ", ")), maxWas))
+		}
+		if !r.Other.IsZero() {
+			parts = append(parts, "with "+r.Other.String())
 		}
 	}
 	if e.Detail.Percent > 0 {

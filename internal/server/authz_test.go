@@ -389,6 +389,9 @@ var arguments = map[*access.Verb]string{
 	access.Review:      `{"args":{"ID":"$TASK","Verdict":"nonsense"}}`,
 	access.Release:     `{"args":{"ID":"$FREE","Reason":"x"}}`,
 	access.Stop:        `{"args":{"Principal":"$PRINCIPAL","Name":"$WORKER"}}`,
+	access.BeginLand:   `{"args":{"Lease":{"Project":"$PROJECT"}}}`,
+	access.Landed:      `{"args":{"Lease":{"Project":"$PROJECT"}}}`,
+	access.Dropped:     `{"args":{"Lease":{"Project":"$PROJECT"}}}`,
 	access.SetProject:  `{"args":{"Slug":"$PROJECT","Policy":"trust"}}`,
 	access.Login:       `{"machine":"m","project":"$PROJECT"}`,
 }

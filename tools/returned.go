@@ -1,0 +1,64 @@
+package tools
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/bossman-dev/bossman/board"
+)
+
+// lastReturn hands over why the work of an attempt was not landed: a line, or none if it was not
+// taken out of the landing queue.
+func lastReturn(events []board.Event, attempt int) []string {
+	for _, e := range slices.Backward(events) {
+		if e.Kind == board.EventReturned && e.Detail.Attempt == attempt {
+			return []string{returnedText(e)}
+		}
+	}
+	return nil
+}
+
+// returnedText says why the work of a task was not landed, as part of a sentence.
+func returnedText(e board.Event) string {
+	r := e.Detail.Returned
+	if r == nil { // it was erased
+		return "not landed"
+	}
+	var s string
+	switch r.Kind {
+	case board.ReturnConflict:
+		s = "not landed, because it conflicts with what was landed before it"
+	case board.ReturnRed:
+		s = "not landed, because the check is red with it on top of the target"
+	default:
+		s = "taken out of the landing queue by " + eventAuthor(e)
+	}
+	if len(r.Files) > 0 {
+		const most = 20
+		files := inlineList(r.Files[:min(len(r.Files), most)], 1000)
+		if more := len(r.Files) - most; more > 0 {
+			files += fmt.Sprintf(" and %d more", more)
+		}
+		s += ", in " + files
+	}
+	if !r.Other.IsZero() || r.Title != "" {
+		s += "; the other side is " + strings.TrimSpace(r.Other.String()+" "+inline(r.Title, 200))
+		if r.Summary != "" {
+			s += ": " + inline(r.Summary, 240)
+		}
+	}
+	if e.Detail.Text != "" {
+		s += "; " + inline(e.Detail.Text, 600)
+	}
+	var commits []string
+	for _, c := range []struct{ what, name string }{{"this work is commit ", r.Tip}, {"the other one is ", r.OtherTip}, {"the target was at ", r.Target}} {
+		if c.name != "" {
+			commits = append(commits, c.what+shortCommit(c.name))
+		}
+	}
+	if len(commits) > 0 {
+		s += "; " + strings.Join(commits, ", ")
+	}
+	return s
+}
