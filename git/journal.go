@@ -30,12 +30,12 @@ type landing struct {
 	a   Advance
 	dir string // the journal's directory
 	// moved is set if the branch has the new commit already.
-	moved   bool
-	accept  func(filter string) bool
-	set     settings // with the filters that are not accepted turned off
-	refused []string // these filters
-	memory  int64
-	changes []treeChange
+	moved     bool
+	set       settings // with the filters that are not accepted turned off
+	refused   []string // these filters
+	filtering bool     // there is a filter
+	memory    int64
+	changes   []treeChange
 	// step is called before and after each step, by tests.
 	step func(name string)
 }
@@ -51,7 +51,7 @@ func (r *Repo) landing(ctx context.Context, a Advance, accept func(filter string
 	if err := r.writable("refs/heads/" + a.Branch); err != nil {
 		return nil, err
 	}
-	l := &landing{Repo: r, a: a, dir: filepath.Join(r.Dir, journalDir), accept: accept, step: landStep}
+	l := &landing{Repo: r, a: a, dir: filepath.Join(r.Dir, journalDir), step: landStep}
 	if err := straight(r.Dir, journalDir); err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (r *Repo) landing(ctx context.Context, a Advance, accept func(filter string
 		if err := r.filterStores(); err != nil {
 			return nil, err
 		}
-		l.memory += filterMemory
+		l.filtering, l.memory = true, l.memory+filterMemory
 	}
 	l.changes, err = r.treeChanges(ctx, a.Old, a.New)
 	return l, err

@@ -68,6 +68,11 @@ func (l *landing) land(ctx context.Context) (Advanced, error) {
 	if err := l.foldable(); err != nil {
 		return Advanced{}, err
 	}
+	// The branch must not name objects that a power cut takes away. That may take a while, in which the
+	// user can still work.
+	if err := l.do("sync", l.Sync); err != nil {
+		return Advanced{}, err
+	}
 	if err := l.do("journal", l.note); err != nil {
 		return Advanced{}, err
 	}
@@ -81,7 +86,6 @@ func (l *landing) land(ctx context.Context) (Advanced, error) {
 			if done.Left, err = l.update(limited); err != nil {
 				return done, errors.Join(err, l.unlockGit()) // the journal stays
 			}
-			err = l.do("sync again", l.Sync)
 		}
 	}
 	return done, errors.Join(err, l.unlockGit(), l.do("end", l.forgetNote))
@@ -144,9 +148,6 @@ func (l *landing) prepare(ctx context.Context) error {
 func (l *landing) moveAll(ctx context.Context) error {
 	if l.moved {
 		return nil
-	}
-	if err := l.do("sync", l.Sync); err != nil {
-		return err
 	}
 	apart := &Repo{Root: l.Root, Dir: l.dir, Common: l.Common, Bare: true}
 	if err := l.do("move the branch", func() error { return apart.move(ctx, l.a) }); err != nil {
@@ -230,6 +231,13 @@ func (l *landing) copyIndex() error {
 
 // putIndex makes the journal's index that of the worktree.
 func (l *landing) putIndex() error {
+	f, err := os.Open(l.file("index"))
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		return err
+	}
 	return os.Rename(l.file("index"), filepath.Join(l.Dir, "index"))
 }
 
@@ -250,9 +258,21 @@ type indexEntry struct {
 	unmerged bool
 }
 
-// entries reads the journal's index.
+// named returns options that make git look at the changed files alone; none if there are many.
+func (l *landing) named() []string {
+	args := []string{"--"}
+	for _, c := range l.changes {
+		args = append(args, ":(top,literal)"+c.path)
+	}
+	if len(args) > maxNamed {
+		return nil
+	}
+	return args
+}
+
+// entries reads the entries of the changed files in the journal's index.
 func (l *landing) entries(ctx context.Context) (map[string]indexEntry, error) {
-	out, err := l.gitIndex(ctx, "index", "", "ls-files", "--stage", "-v", "-z")
+	out, err := l.gitIndex(ctx, "index", "", append([]string{"ls-files", "--stage", "-v", "-z"}, l.named()...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -266,9 +286,9 @@ func (l *landing) entries(ctx context.Context) (map[string]indexEntry, error) {
 	return all, nil
 }
 
-// differing lists the files that are not as an index of the journal has them.
+// differing lists the changed files that are not as an index of the journal has them.
 func (l *landing) differing(ctx context.Context, index string) (map[string]bool, error) {
-	out, err := l.gitIndex(ctx, index, "", "diff-files", "-z", "--name-only", "--ignore-submodules=all", "--no-ext-diff", "--no-textconv")
+	out, err := l.gitIndex(ctx, index, "", append([]string{"diff-files", "-z", "--name-only", "--ignore-submodules=all", "--no-ext-diff", "--no-textconv"}, l.named()...)...)
 	set := map[string]bool{}
 	for _, path := range split(out) {
 		set[path] = true
@@ -293,10 +313,8 @@ func (l *landing) inTheWay(ctx context.Context) (files []string, err error) {
 			gone[c.path] = true
 		}
 	}
-	for path, e := range entries {
-		if e.unmerged {
-			files = append(files, path)
-		}
+	if files, err = l.Unmerged(ctx); err != nil {
+		return nil, err
 	}
 	for _, c := range l.changes {
 		switch e := entries[c.path]; {
@@ -382,7 +400,7 @@ func (l *landing) tryFilters(ctx context.Context) error {
 			paths = append(paths, c.path)
 		}
 	}
-	if len(paths) == 0 {
+	if len(paths) == 0 || !l.filtering {
 		return nil
 	}
 	// The attributes are those of the index as it will be.
