@@ -22,4 +22,8 @@
 // changes anything, it notes in a journal what it will do (journal.go), takes git's locks of the index
 // and of HEAD, and finds out that no change of the user is in the way (twoway.go). Recover completes
 // what was cut off (complete.go).
+//
+// Only Push, FetchBranch and FetchRef connect to other repositories. They run the user's own
+// credential helpers, and Push the hook pre-push; what the repository's own configuration would run
+// has to be accepted.
 package git

@@ -40,7 +40,7 @@ func (f configured) unaccepted(accept func(command string) bool, is func(key str
 			continue
 		}
 		for _, value := range f.commands[key] {
-			if text := filterText(key, value); accept == nil || !accept(text) {
+			if text := filterText(key, value); value != "" && (accept == nil || !accept(text)) {
 				list = append(list, text)
 			}
 		}

@@ -97,11 +97,13 @@ type configured struct {
 	// reach are settings of the repository by which it can make a filter run a program, or write
 	// elsewhere, as Filters lists them.
 	reach []string
-	// commands are those to merge files and to sign commits, by key: of the repository, and of
+	// commands are those to merge files, to sign commits and to connect, by key: of the repository, and of
 	// everything else.
 	commands, otherCommands map[string][]string
 	// signs is set if commits are to be signed.
 	signs bool
+	// hooksPath is the directory of hooks, empty if it is the one of the repository.
+	hooksPath string
 }
 
 // filters reads the settings of filters and hooks. It is an error if they may be others when git
@@ -132,9 +134,11 @@ func (r *Repo) filters(ctx context.Context) (configured, error) {
 			continue
 		}
 		switch {
+		case key == "core.hookspath" && fields[i] != "command": // where every call turns hooks off
+			f.hooksPath = value
 		case key == "commit.gpgsign":
 			f.signs = !isFalse(value) && value != ""
-		case merges(key) || signer(key):
+		case merges(key) || signer(key) || connects(key):
 			if own {
 				f.commands[key] = append(f.commands[key], value)
 			} else {

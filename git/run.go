@@ -130,14 +130,16 @@ var safeOptions = []string{
 
 // A call is one run of git.
 type call struct {
-	args   []string
-	env    []string // in addition
-	set    settings // above those of all files; env has none then
-	stdin  string
-	memory int64   // bounds what git may allocate, if it is more than a read needs
-	first  int     // takes this many bytes of the output, if it is not 0, and leaves the rest
-	warned *string // gets the last part of standard error, also if git does not fail
-	one    *bool   // is set if git ends with the status 1, which is no error then
+	args    []string
+	env     []string // in addition
+	set     settings // above those of all files; env has none then
+	stdin   string
+	memory  int64    // bounds what git may allocate, if it is more than a read needs
+	first   int      // takes this many bytes of the output, if it is not 0, and leaves the rest
+	warned  *string  // gets the last part of standard error, also if git does not fail
+	one     *bool    // is set if git ends with the status 1, which is no error then
+	config  []string // further options -c, which are above safeOptions
+	lingers bool     // a process that git has started may go on with its output, such as a shared connection of ssh
 }
 
 // git runs a command that reads in the repository, and returns its standard output.
@@ -151,7 +153,11 @@ func (r *Repo) run(ctx context.Context, c call) (string, error) {
 	if err := cmp.Or(Installed(), r.there(), r.look()); err != nil {
 		return "", &Error{Args: c.args, Exit: -1, err: err}
 	}
-	cmd := exec.Command("git", append(append([]string{}, safeOptions...), c.args...)...)
+	options := slices.Clone(safeOptions)
+	for _, s := range c.config {
+		options = append(options, "-c", s)
+	}
+	cmd := exec.Command("git", append(options, c.args...)...)
 	cmd.Dir = r.Root
 	cmd.Env = slices.Concat(r.environment(), c.env, c.set.env())
 	cmd.Stdin = strings.NewReader(c.stdin)
@@ -176,6 +182,9 @@ func (r *Repo) run(ctx context.Context, c call) (string, error) {
 	}
 	if c.warned != nil {
 		*c.warned = complaints.String()
+	}
+	if c.lingers && errors.Is(err, exec.ErrWaitDelay) {
+		err = nil
 	}
 	if err != nil && c.one != nil && ctx.Err() == nil && cmd.ProcessState.ExitCode() == 1 {
 		*c.one, err = true, nil
