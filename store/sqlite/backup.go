@@ -18,12 +18,16 @@ func (s *Store) Backup(ctx context.Context, name string) error {
 	if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("back up to %s: %w", name, fs.ErrExist)
 	}
-	err := s.withDB(ctx, func(db *sql.DB) error { return backup(ctx, db, name) })
+	real := name
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(name)); err == nil { // the person who named it may name a link
+		real = filepath.Join(dir, filepath.Base(name))
+	}
+	err := s.withDB(ctx, func(db *sql.DB) error { return backup(ctx, db, real) })
 	if err != nil {
 		return fmt.Errorf("back up to %s: %w", name, asReadOnly(asFull(err)))
 	}
-	if err := checkCopy(ctx, name); err != nil {
-		os.Remove(name)
+	if err := checkCopy(ctx, real); err != nil {
+		os.Remove(real)
 		return fmt.Errorf("back up to %s: the copy is damaged: %w", name, err)
 	}
 	return nil

@@ -58,11 +58,40 @@ func openFile(path string, info os.FileInfo, synchronous string, frozen bool) (*
 	if err != nil {
 		return nil, err
 	}
-	f := &file{info: info, db: sql.OpenDB(connector), idle: make(chan *conn, readers), frozen: frozen}
+	f := &file{info: info, db: sql.OpenDB(sameFile{connector, path, info}), idle: make(chan *conn, readers), frozen: frozen}
 	for range readers {
 		f.idle <- nil
 	}
 	return f, nil
+}
+
+// A sameFile connects to a file only if that is at its path before and after. SQLite opens its
+// files by their names, while agents may exchange the directory for a link to another board.
+type sameFile struct {
+	driver.Connector
+	path string
+	info os.FileInfo
+}
+
+func (s sameFile) Connect(ctx context.Context) (driver.Conn, error) {
+	c, err := s.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	// A read opens the log as well.
+	if q, ok := c.(driver.QueryerContext); ok {
+		rows, err := q.QueryContext(ctx, `PRAGMA schema_version`, nil)
+		if err == nil {
+			err = rows.Close()
+		}
+		if err != nil {
+			return nil, errors.Join(err, c.Close())
+		}
+	}
+	if now, err := plainFile(s.path); err != nil || !os.SameFile(now, s.info) {
+		return nil, errors.Join(fmt.Errorf("%w: %q was exchanged while it was opened", board.ErrUnavailable, s.path), err, c.Close())
+	}
+	return c, nil
 }
 
 // reader returns a read-only connection. The caller returns it with put.
@@ -211,14 +240,11 @@ func (s *Store) attachLocked(ctx context.Context, create bool) (*file, error) {
 // current returns the file at path if its schema is up to date. Otherwise it returns the
 // version of the schema, 0 if there is no file or no board in it yet.
 func (s *Store) current(ctx context.Context) (*file, int64, error) {
-	info, err := os.Lstat(s.path)
+	info, err := plainFile(s.path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, 0, fmt.Errorf("%w: %w", board.ErrUnavailable, err)
 	}
 	exists := err == nil
-	if err := requirePlain(s.path, "", "-wal", "-shm", "-journal"); err != nil {
-		return nil, 0, err
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.file != nil {
@@ -251,15 +277,20 @@ func (s *Store) current(ctx context.Context) (*file, int64, error) {
 	return f, 0, nil
 }
 
-// requirePlain refuses a board whose files are links, pipes or devices. SQLite would follow
-// them or wait for them.
-func requirePlain(path string, suffixes ...string) error {
-	for _, suffix := range suffixes {
-		if info, err := os.Lstat(path + suffix); err == nil && !info.Mode().IsRegular() {
-			return fmt.Errorf("%w: %q is not a regular file, and a board is not followed through a symbolic link", board.ErrUnavailable, path+suffix)
+// plainFile returns the file at path. It refuses a board whose directory is a link, or whose files are
+// links, pipes or devices: SQLite would follow them or wait for them.
+func plainFile(path string) (os.FileInfo, error) {
+	dir, err := boardDir(path, false)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
+		if info, err := dir.Lstat(filepath.Base(path) + suffix); err == nil && !info.Mode().IsRegular() {
+			return nil, fmt.Errorf("%q is not a regular file, and a board is not followed through a symbolic link", path+suffix)
 		}
 	}
-	return nil
+	return dir.Lstat(filepath.Base(path))
 }
 
 // detach ends the use of a file that attach returned, which may be nil.

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/bossman-dev/bossman/internal/plaindir"
 )
 
 // A NetworkError rejects a board on a network file system, where the locks and the shared
@@ -45,5 +47,16 @@ func (s *Store) checkFileSystem() error {
 	return nil
 }
 
-// makeDir creates the directory of path, accessible only to its owner.
-func makeDir(path string) error { return os.MkdirAll(filepath.Dir(path), 0o700) }
+// boardDir opens the directory of path, which is no symbolic link: where agents can write the
+// directory above it, one of them may have exchanged it for a link to another board. If create is
+// set and it is missing, it is created, accessible only to its owner.
+func boardDir(path string, create bool) (*os.Root, error) {
+	dir, err := plaindir.Open(filepath.Dir(path))
+	if !create || !errors.Is(err, fs.ErrNotExist) {
+		return dir, err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	return plaindir.Open(filepath.Dir(path))
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/bossman-dev/bossman/board"
@@ -61,9 +62,10 @@ func (l *lock) acquire(ctx context.Context, wait time.Duration) (release func(),
 // take locks both files and unlocks the first one. The next writer polls .lock more often:
 // there is only one, and the time between two writers is lost.
 func (l *lock) take(ctx context.Context, timeout <-chan time.Time, wait time.Duration) error {
-	try := func(f **os.File, path string, spins int) error {
+	name := filepath.Base(l.path)
+	try := func(f **os.File, name string, spins int) error {
 		for {
-			ok, err := tryFile(f, path, tryLock)
+			ok, err := tryFile(f, l.dir, name, tryLock)
 			if ok || err != nil {
 				return err
 			}
@@ -81,11 +83,11 @@ func (l *lock) take(ctx context.Context, timeout <-chan time.Time, wait time.Dur
 			}
 		}
 	}
-	if err := try(&l.queue, l.path+".queue", 0); err != nil {
+	if err := try(&l.queue, name+".queue", 0); err != nil {
 		return err
 	}
 	defer unlockFile(l.queue)
-	return try(&l.held, l.path+".lock", maxSpins)
+	return try(&l.held, name+".lock", maxSpins)
 }
 
 // timedOut is the error after waiting for too long.
@@ -103,12 +105,20 @@ func (l *lock) close() {
 	l.queue, l.held = nil, nil
 }
 
-// tryFile tries to lock the file at path, opening it if necessary, and reports whether it
+// dir opens the directory of the board, and creates it if necessary.
+func (l *lock) dir() (*os.Root, error) { return boardDir(l.path, true) }
+
+// tryFile tries to lock a file in a directory, opening it if necessary, and reports whether it
 // did.
-func tryFile(f **os.File, path string, try func(*os.File) (bool, error)) (bool, error) {
+func tryFile(f **os.File, open func() (*os.Root, error), name string, try func(*os.File) (bool, error)) (bool, error) {
 	if *f == nil {
-		var err error
-		if *f, err = openLock(path); err != nil {
+		dir, err := open()
+		if err != nil {
+			return false, fmt.Errorf("%w: %w", board.ErrUnavailable, asReadOnly(asFull(err)))
+		}
+		*f, err = openLock(dir, name)
+		dir.Close()
+		if err != nil {
 			return false, err
 		}
 	}
@@ -121,34 +131,35 @@ func tryFile(f **os.File, path string, try func(*os.File) (bool, error)) (bool, 
 	if err != nil {
 		return false, err
 	}
-	if now, err := os.Lstat(path); err == nil && os.SameFile(mine, now) {
-		return true, nil
+	if dir, err := open(); err == nil {
+		defer dir.Close()
+		if now, err := dir.Lstat(name); err == nil && os.SameFile(mine, now) {
+			return true, nil
+		}
 	}
 	(*f).Close()
 	*f = nil
 	return false, nil
 }
 
-// openLock opens a lock file, and creates it with its directory. It follows no symbolic
-// link: that would create a file wherever the link leads.
-func openLock(path string) (*os.File, error) {
-	const flags = os.O_CREATE | os.O_RDWR | noFollow
-	f, err := os.OpenFile(path, flags, 0o600)
-	if os.IsNotExist(err) {
-		if err := makeDir(path); err != nil {
-			return nil, asReadOnly(err)
-		}
-		f, err = os.OpenFile(path, flags, 0o600)
+// openLock opens a lock file, and creates it. It follows no symbolic link: that would create a
+// file wherever the link leads.
+func openLock(dir *os.Root, name string) (*os.File, error) {
+	notPlain := fmt.Errorf("%w: %q is not a regular file", board.ErrUnavailable, filepath.Join(dir.Name(), name))
+	if info, err := dir.Lstat(name); err == nil && !info.Mode().IsRegular() {
+		return nil, notPlain
 	}
+	f, err := dir.OpenFile(name, os.O_CREATE|os.O_RDWR|nonBlocking, 0o600)
 	if isReadOnly(err) {
 		return nil, asReadOnly(err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", board.ErrUnavailable, asFull(err))
 	}
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+	opened, err := f.Stat()
+	if there, err2 := dir.Lstat(name); err != nil || err2 != nil || !opened.Mode().IsRegular() || !os.SameFile(opened, there) {
 		f.Close()
-		return nil, fmt.Errorf("%w: %q is not a regular file", board.ErrUnavailable, path)
+		return nil, notPlain
 	}
 	return f, nil
 }

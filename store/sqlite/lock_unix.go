@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// noFollow makes opening a file fail if it is a symbolic link, and not wait if it is a pipe.
-const noFollow = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
+// nonBlocking makes opening a pipe not wait for its other end.
+const nonBlocking = syscall.O_NONBLOCK
 
 // tryLock tries to lock f against other processes, and reports whether it did.
 func tryLock(f *os.File) (bool, error) {

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// noFollow does not exist here.
-const noFollow = 0
+// nonBlocking does not exist here.
+const nonBlocking = 0
 
 // tryLock tries to lock f against other processes, and reports whether it did.
 func tryLock(f *os.File) (bool, error) {

@@ -151,11 +151,13 @@ func (s *Store) migrate(ctx context.Context, db *sql.DB) error {
 
 // createFile creates an empty file, accessible only to its owner, and its directory.
 func createFile(path string) error {
-	if err := makeDir(path); err != nil {
+	in, err := boardDir(path, true)
+	if err != nil {
 		return err
 	}
+	defer in.Close()
 	// O_EXCL, because closing a file that SQLite has open would drop its locks.
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	f, err := in.OpenFile(filepath.Base(path), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}

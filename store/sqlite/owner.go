@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+
+	"github.com/bossman-dev/bossman/internal/plaindir"
 )
 
 // An owner is a process that holds claims. While it runs, it locks a file that is named
@@ -48,18 +50,42 @@ func (s *Store) Attend(owner string) {
 	}
 }
 
-func (s *Store) ownerFile(owner string) string { return filepath.Join(s.path+".alive", owner) }
+// The directories of owners' files, beside the board.
+const (
+	aliveSuffix  = ".alive"
+	ownersSuffix = ".owners"
+)
+
+// ownersDir opens such a directory. Agents may have exchanged it for a symbolic link to the
+// files of others, which are not ours to lock or to delete.
+func (s *Store) ownersDir(suffix string, create bool) (*os.Root, error) {
+	dir, err := boardDir(s.path, false)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	return plaindir.Below(dir, create, filepath.Base(s.path)+suffix)
+}
+
+// removeOwner deletes an owner's file, unless another one has its name. It is empty: nobody writes
+// to it.
+func removeOwner(dir *os.Root, file os.FileInfo) {
+	if now, err := dir.Lstat(file.Name()); err == nil && os.SameFile(now, file) && now.Size() == 0 {
+		_ = dir.Remove(file.Name())
+	}
+}
 
 // lockOwners locks the files of the owners that this process attends. If that fails, as
 // on a full disk, their claims end with their leases.
 func (s *Store) lockOwners() {
 	attended.Lock()
 	defer attended.Unlock()
+	alive := func() (*os.Root, error) { return s.ownersDir(aliveSuffix, true) }
 	for owner, f := range s.owners {
 		// A process that looks whether the owner lives may have the lock, or may have
 		// deleted the file before it was locked.
 		for range 10 {
-			if locked, err := tryFile(&f, s.ownerFile(owner), lockProcess); locked || err != nil {
+			if locked, err := tryFile(&f, alive, owner, lockProcess); locked || err != nil {
 				break
 			}
 			sleep(lockSpin)
@@ -81,10 +107,25 @@ func (s *Store) depart(owners []string) {
 		if f == nil {
 			continue
 		}
-		_ = os.Remove(f.Name()) // while it is locked: nobody may think that its process was killed
-		f.Close()
-		_ = os.Remove(f.Name()) // again, for systems that do not delete open files
+		s.removeFile(f)
 	}
+}
+
+// removeFile deletes and closes the file of an owner that this store attends.
+func (s *Store) removeFile(f *os.File) {
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return
+	}
+	dir, err := s.ownersDir(aliveSuffix, false)
+	if err != nil {
+		return
+	}
+	defer dir.Close()
+	removeOwner(dir, info) // while it is locked: nobody may think that its process was killed
+	f.Close()
+	removeOwner(dir, info) // again, for systems that do not delete open files
 }
 
 // abandon unlocks the files of the owners that have not left, as on a full disk, and keeps
@@ -114,20 +155,25 @@ func (r *reader) Gone() ([]string, error) {
 	if r.store.network {
 		return nil, nil
 	}
-	current, err := r.goneIn(r.store.path+".alive", seesUnlocked)
+	current, err := r.goneIn(aliveSuffix, seesUnlocked)
 	if err != nil {
 		return nil, err
 	}
-	older, err := r.goneIn(r.store.path+".owners", tryLock)
+	older, err := r.goneIn(ownersSuffix, tryLock)
 	return append(current, older...), err
 }
 
 // goneIn is Gone for the files in a directory. unlocked reports whether nobody has a file
 // locked.
-func (r *reader) goneIn(dir string, unlocked func(*os.File) (bool, error)) ([]string, error) {
-	entries, err := os.ReadDir(dir)
+func (r *reader) goneIn(suffix string, unlocked func(*os.File) (bool, error)) ([]string, error) {
+	dir, err := r.store.ownersDir(suffix, false)
 	if err != nil {
 		return nil, nil // there is none, or it cannot be read: nobody is known to be dead
+	}
+	defer dir.Close()
+	entries, err := plaindir.Entries(dir)
+	if err != nil {
+		return nil, nil
 	}
 	var gone []string
 	for _, e := range entries {
@@ -146,7 +192,7 @@ func (r *reader) goneIn(dir string, unlocked func(*os.File) (bool, error)) ([]st
 }
 
 // isGone reports whether an owner has died and has claims, workers or open questions.
-func (r *reader) isGone(dir, owner string, unlocked func(*os.File) (bool, error)) (bool, error) {
+func (r *reader) isGone(dir *os.Root, owner string, unlocked func(*os.File) (bool, error)) (bool, error) {
 	const query = `SELECT EXISTS (SELECT 1 FROM claims WHERE owner = ?1) OR EXISTS (SELECT 1 FROM reviews WHERE owner = ?1) OR EXISTS (SELECT 1 FROM workers WHERE owner = ?1)
 		OR EXISTS (SELECT 1 FROM questions WHERE state = 'open' AND owner = ?1)`
 	attended.Lock()
@@ -154,11 +200,15 @@ func (r *reader) isGone(dir, owner string, unlocked func(*os.File) (bool, error)
 	if attended.owners[owner] > 0 {
 		return false, nil
 	}
-	f, err := os.OpenFile(filepath.Join(dir, owner), os.O_RDONLY|noFollow, 0)
+	f, err := dir.OpenFile(owner, os.O_RDONLY|nonBlocking, 0)
 	if err != nil {
 		return false, nil // it has just been deleted
 	}
 	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return false, nil
+	}
 	if free, err := unlocked(f); err != nil || !free {
 		return false, nil
 	}
@@ -166,6 +216,6 @@ func (r *reader) isGone(dir, owner string, unlocked func(*os.File) (bool, error)
 	if err := r.get(query, []any{owner}, &has); err != nil || has {
 		return has, err
 	}
-	_ = os.Remove(f.Name())
+	removeOwner(dir, info)
 	return false, nil
 }

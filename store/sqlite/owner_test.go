@@ -38,7 +38,12 @@ func holdTask(s *Store, owner string, end io.Reader) error {
 // holdOld is a process that gets a task, as older programs do: it locks its owner's file in
 // the way and in the directory that they do.
 func holdOld(s *Store, owner string, end io.Reader) error {
-	f, err := openLock(filepath.Join(s.path+".owners", owner))
+	dir, err := s.ownersDir(ownersSuffix, true)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	f, err := openLock(dir, owner)
 	if err != nil {
 		return err
 	}

@@ -207,7 +207,11 @@ func TestOpen_halfMade(t *testing.T) {
 	if err := createFile(path); err != nil {
 		t.Fatal(err)
 	}
-	f, err := openFile(path, nil, "FULL", false)
+	info, err := os.Lstat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := openFile(path, info, "FULL", false)
 	if err != nil {
 		t.Fatal(err)
 	}

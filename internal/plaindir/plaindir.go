@@ -1,0 +1,91 @@
+// Package plaindir opens directories in which Bossman keeps files and which agents may write, also
+// from a sandbox: an agent can exchange such a directory for a symbolic link at any time. What is
+// done with the opened directory is done in that directory, wherever its path leads by then.
+package plaindir
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Open opens a directory. It is an error if a symbolic link, or anything else that is not a
+// directory, has its name; links above it are followed.
+func Open(path string) (*os.Root, error) {
+	before, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	return checked(path, before, func() (*os.Root, error) { return os.OpenRoot(path) })
+}
+
+// Below opens a directory below another one, and follows no symbolic link on the way. If create is
+// set, it makes what is missing, for this user alone.
+func Below(dir *os.Root, create bool, names ...string) (*os.Root, error) {
+	dir, err := dir.OpenRoot(".")
+	for _, name := range names {
+		if err != nil {
+			return nil, err
+		}
+		var next *os.Root
+		next, err = below(dir, create, name)
+		dir.Close()
+		dir = next
+	}
+	return dir, err
+}
+
+// Make is Below for a directory in another one that is there and named by its path.
+func Make(path string, names ...string) (*os.Root, error) {
+	dir, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	return Below(dir, true, names...)
+}
+
+func below(dir *os.Root, create bool, name string) (*os.Root, error) {
+	if create {
+		if err := dir.Mkdir(name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, err
+		}
+	}
+	before, err := dir.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	return checked(filepath.Join(dir.Name(), name), before, func() (*os.Root, error) { return dir.OpenRoot(name) })
+}
+
+// checked opens a directory that has just been seen, unless it was none, or another one is opened.
+func checked(path string, before fs.FileInfo, open func() (*os.Root, error)) (*os.Root, error) {
+	if !before.IsDir() {
+		return nil, notPlain(path)
+	}
+	dir, err := open()
+	if err != nil {
+		return nil, err
+	}
+	if opened, err := dir.Stat("."); err != nil || !os.SameFile(opened, before) {
+		dir.Close()
+		return nil, errors.Join(err, notPlain(path))
+	}
+	return dir, nil
+}
+
+func notPlain(path string) error {
+	return fmt.Errorf("%q is a symbolic link or not a directory, and is not followed: if you did not make it, do not trust what did; otherwise put the directory itself there", path)
+}
+
+// Entries returns what is in an opened directory.
+func Entries(dir *os.Root) ([]os.DirEntry, error) {
+	f, err := dir.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return f.ReadDir(-1)
+}
