@@ -204,6 +204,9 @@ type Where struct {
 	// Worked is set once work was seen: a note, or a place in another state than at the
 	// hand-out.
 	Worked bool
+	// Direct is set if a program took the task that does not speak MCP, and that a later process
+	// may go on for.
+	Direct bool
 	// Client is the program that the worker runs in, as it names itself.
 	Client string
 }

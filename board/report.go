@@ -346,7 +346,7 @@ func (c *change) saw(h *holding, w Where) {
 			w.Branch, w.Head, w.Uncommitted = old.Branch, old.Head, old.Uncommitted
 		}
 	}
-	w.Ordered = old.Ordered
+	w.Ordered, w.Direct = old.Ordered, old.Direct
 	w.Worked = old.Worked || old.Dir != "" && (w.Dir != old.Dir || w.Branch != old.Branch || w.Head != old.Head || w.Uncommitted != old.Uncommitted)
 	h.attempt.Where = w
 }

@@ -82,8 +82,10 @@ func (t *Tools) directNext(ctx context.Context, r *mcp.Request) (mcp.Result, err
 	}
 	a := k.Actor
 	a.Worker = worker
+	here := t.where(ctx, k)
+	here.Direct = here.Dir != ""
 	h, err := t.b.Next(ctx, a, board.Wish{
-		Worker: worker, Projects: projects, Session: t.o.Session, Where: t.where(ctx, k), Absent: !t.piped(),
+		Worker: worker, Projects: projects, Session: t.o.Session, Where: here, Absent: !t.piped(),
 	})
 	if _, ok := errors.AsType[*board.Nothing](err); ok {
 		return noDirectTask(r), nil
@@ -141,8 +143,8 @@ func (t *Tools) giveBack(ctx context.Context) {
 	}
 }
 
-// leftHere returns the newest claim on a task if it belonged to a process of the same
-// principal in this directory that has ended: an earlier run of the program.
+// leftHere returns the newest claim on a task if a direct method took it for a process of the
+// same principal in this directory that has ended: an earlier run of the program.
 func (t *Tools) leftHere(ctx context.Context, k *caller, id board.ID) (board.Handle, bool, error) {
 	here := t.where(ctx, k)
 	if here.Dir == "" || !k.may(id.Project) {
@@ -156,7 +158,7 @@ func (t *Tools) leftHere(ctx context.Context, k *caller, id board.ID) (board.Han
 		return board.Handle{}, false, err
 	}
 	last := d.Attempts[len(d.Attempts)-1]
-	if last.Worker.Principal != k.Principal || !last.Where.SameClone(here) || last.Where.Dir != here.Dir {
+	if !last.Where.Direct || last.Worker.Principal != k.Principal || !last.Where.SameClone(here) || last.Where.Dir != here.Dir {
 		return board.Handle{}, false, nil
 	}
 	if d.Claim == nil {

@@ -442,3 +442,34 @@ func TestPipe_reportIsTheLastCall(t *testing.T) {
 		}
 	}
 }
+
+// What an agent took over MCP is not reported by other processes of its directory, neither
+// while its lease lasts nor after that.
+func TestPipe_reportOfAnothersTask(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFixture(t, web, setup{}, mcp.Newest)
+		if _, _, err := s.b.Create(t.Context(), ada, board.NewTask{Project: "web", Title: "One"}, ""); err != nil {
+			t.Fatal(err)
+		}
+		program := s.pipe(in("/a"))
+		program.say(method(1, "getNextTask", `{}`))
+		synctest.Wait()
+		program.hangUp()
+		agent := s.pipe(in("/a"))
+		agent.say(tool(1, "get_next_task", `{}`))
+		synctest.Wait()
+		if got := agent.answers[1]; !strings.Contains(got, "Claim web-1/2.") {
+			t.Fatalf("get_next_task = %s", got)
+		}
+		agent.hangUp()
+		for _, after := range []time.Duration{time.Second, time.Hour} {
+			time.Sleep(after)
+			later := s.pipe(in("/a"))
+			later.say(method(1, "reportTaskDone", `{"taskId":"web-1"}`))
+			if got := later.answered(time.Second, 1); !strings.Contains(got[1], "web-1 was not handed out to this process") {
+				t.Errorf("reportTaskDone %v later = %s", after, got[1])
+			}
+			later.hangUp()
+		}
+	})
+}

@@ -259,6 +259,7 @@ type Where struct {
 	Named       bool   `json:"named,omitzero"`
 	Ordered     string `json:"ordered,omitzero"`
 	Worked      bool   `json:"worked,omitzero"`
+	Direct      bool   `json:"direct,omitzero"`
 	Client      string `json:"client,omitzero"`
 }
 
