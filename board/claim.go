@@ -1,6 +1,7 @@
 package board
 
 import (
+	"cmp"
 	"crypto/rand"
 	"fmt"
 	"strconv"
@@ -148,8 +149,10 @@ const (
 // An Attempt is the record of a claim. It stays after the claim has ended.
 type Attempt struct {
 	Handle
-	Worker    WorkerID
-	Owner     string
+	Worker WorkerID
+	Owner  string
+	// Actors are other owners that acted under the claim, or had it before Owner; see acted.
+	Actors    string `json:"-"`
 	GrantedAt time.Time
 	EndedAt   time.Time // zero while the claim is live
 	Cause     Cause
@@ -166,6 +169,30 @@ type Attempt struct {
 	// reports.
 	ReportHash   string
 	ReportAnswer string
+}
+
+// maxActors bounds the length of Attempt.Actors.
+const maxActors = 4000
+
+// acted adds an owner to Actors, in which each has a line of its own, and reports whether that is
+// new. Whoever acted under a claim worked on its task, as its holder did. Of very many owners the
+// oldest are forgotten.
+func (a *Attempt) acted(owner string) bool {
+	if owner == "" || owner == a.Owner || strings.Contains(a.Actors, "\n"+owner+"\n") {
+		return false
+	}
+	if len(a.Actors) > maxActors {
+		a.Actors = a.Actors[strings.IndexByte(a.Actors[maxActors/2:], '\n')+maxActors/2:]
+	}
+	a.Actors = cmp.Or(a.Actors, "\n") + owner + "\n"
+	return true
+}
+
+// own makes an owner that of the attempt. The one before worked on its task, too.
+func (a *Attempt) own(owner string) {
+	before := a.Owner
+	a.Owner = owner
+	a.acted(before)
 }
 
 // Own reports whether the claim was granted to the key of a principal, or, on a board without keys, on

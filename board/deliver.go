@@ -159,7 +159,7 @@ func (c *change) redeliver(h *holding, who Claimant) (bool, error) {
 		h.claim.Session = who.Session
 	}
 	c.event(t, EventDelivered, t.Status, Detail{Attempt: t.Attempt, Nonce: t.Nonce, Worker: who.Worker.Name})
-	h.attempt.Owner = who.Owner
+	h.attempt.own(who.Owner)
 	h.attempt.SpecVersion = t.SpecVersion
 	if old := h.attempt.Where; old.Dir == "" || old.Host == who.Where.Host && old.Dir == who.Where.Dir {
 		c.saw(h, who.Where) // otherwise the work is still where it was

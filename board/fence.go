@@ -96,7 +96,10 @@ func (c *change) attempt(h Handle) (Attempt, error) {
 		return Attempt{}, denied("claim %v belongs to another worker", h)
 	}
 	c.actor.Worker = a.Worker.Name // whatever the caller says: what is done under a claim, its worker does
-	return a, nil
+	if a.acted(c.actor.Owner) {
+		err = c.tx.UpdateAttempt(a)
+	}
+	return a, err
 }
 
 // isWhole reports whether a call need not renew a claim: at most a minute of its lease is
@@ -139,7 +142,7 @@ func (c *change) revive(h Handle) (*holding, error) {
 		st.Worker.Owner != "" && st.Worker.Owner != a.Owner && st.Worker.Owner != c.actor.Owner {
 		return nil, err
 	}
-	a.Owner = cmp.Or(c.actor.Owner, a.Owner)
+	a.own(cmp.Or(c.actor.Owner, a.Owner))
 	p, err := c.tx.Project(t.ID.Project)
 	if err != nil || p.Archived {
 		return nil, err
@@ -233,8 +236,8 @@ func (c *change) fail(t *Task) {
 	}
 }
 
-// notHolder denies an action to a caller that held any attempt of a task: nobody reviews
-// their own work. In an agent's shell, and for a program's key, that is every caller whose
+// notHolder denies an action to a caller that held any attempt of a task, or acted under its
+// claim: nobody reviews their own work. In an agent's shell, and for a program's key, that is every caller whose
 // principal held one. What was done with commands in a shell may be the work of any agent of
 // the principal.
 func (c *change) notHolder(id ID, what string) error {

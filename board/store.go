@@ -170,8 +170,8 @@ type Tx interface {
 	LiveClaim(id ID) (Claim, error)
 	// Attempt reads an attempt by task and number. The caller compares the nonce.
 	Attempt(id ID, n int) (Attempt, error)
-	// Held reports whether any attempt of the task was held from the claimant's owner, by its
-	// worker, by a worker whose name that owner has now, or by its principal with commands in
+	// Held reports whether any attempt of the task was held from the claimant's owner, has it among
+	// its Actors, or was held by its worker, by a worker whose name that owner has now, or by its principal with commands in
 	// a directory; with OneWorker, by any worker of its principal.
 	Held(id ID, who Claimant) (bool, error)
 

@@ -83,6 +83,29 @@ var ruleReviews = group{"reviews are work", []test{
 		f.is("the wish of its worker", err, board.ErrConflict)
 		f.equal("review", z.review(id, wishing(id)).Task, id)
 	}},
+	{"whoever acted under a claim has worked on the task", func(f *fixture) {
+		x, z := f.agent("x"), f.agent("z")
+		f.project(board.Project{Slug: project, Policy: board.PolicyReview})
+		id := f.create("a")
+		h := x.take(id)
+		noted, reported, asked := f.agent("noted"), f.agent("reported"), f.agent("asked")
+		_, err := f.board.Progress(f.ctx, noted.actor, h, board.Note{Text: "n"})
+		f.ok(err)
+		q, err := f.board.Ask(f.ctx, asked.actor, board.NewQuestion{Claim: h, Text: "?", Blocking: new(false)})
+		f.ok(err)
+		_, err = f.board.Answer(f.ctx, noted.actor, q.ID, "yes")
+		f.is("an answer of one that noted", err, board.ErrDenied)
+		_, err = reported.report(h)
+		f.ok(err)
+		for _, a := range []*agent{noted, reported, asked} {
+			a.nothing(reviewing)
+			_, err := a.try(reviewing, wishing(id))
+			f.is("the wish of "+a.actor.Owner, err, board.ErrConflict)
+			_, err = f.board.Review(f.ctx, a.actor, id, decision(board.Accept))
+			f.is("the verdict of "+a.actor.Owner, err, board.ErrDenied)
+		}
+		z.review(id)
+	}},
 	{"a review has one reviewer, who holds nothing else", func(f *fixture) {
 		x, y, z := f.agent("x"), f.agent("y"), f.agent("z")
 		id := f.inReview(x)

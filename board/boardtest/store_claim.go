@@ -113,7 +113,7 @@ var storeClaims = group{"claims", []test{
 			}
 			a.EndedAt, a.Cause, a.Reason, a.DoNotRepeat = a.GrantedAt.Add(time.Second), board.CauseFailed, "r", "d"
 			a.Where, a.SpecVersion, a.Created, a.ReportHash, a.ReportAnswer = board.Where{Branch: "b"}, 4, 2, "h", "{}"
-			a.Owner = "other"
+			a.Owner, a.Actors = "other", "\nothers\np-1\n"
 			want = a
 			return tx.UpdateAttempt(a)
 		})
@@ -123,6 +123,10 @@ var storeClaims = group{"claims", []test{
 			f.equal("attempt", fmt.Sprintf("%+v", a), fmt.Sprintf("%+v", want))
 			held, err2 := tx.Held(id, board.Claimant{Owner: "other"})
 			f.equal("Held(other)", words(held, err2), "true <nil>")
+			for owner, want := range map[string]bool{"others": true, "p-1": true, "p-": false, "": false} {
+				held, err := tx.Held(id, board.Claimant{Owner: owner})
+				f.equal("Held("+owner+")", words(held, err), words(want, nil))
+			}
 			return err
 		})
 		f.equal("handle", want.Handle, c.Handle)

@@ -10,7 +10,7 @@ import (
 
 // attemptColumns are columns of projects p and attempts a.
 const attemptColumns = `p.slug, a.task_id, a.attempt, a.nonce, a.principal, a.worker, a.owner, a.granted_at, a.ended_at, a.cause,
-	a.reason, a.do_not_repeat, a.place::text, a.spec_version, a.created, a.report_hash, a.report_answer`
+	a.reason, a.do_not_repeat, a.place::text, a.spec_version, a.created, a.report_hash, a.report_answer, a.actors`
 
 func scanAttempt(row pgx.CollectableRow) (a board.Attempt, err error) {
 	err = row.Scan(attemptInto(&a)...)
@@ -25,7 +25,7 @@ func attemptInto(a *board.Attempt) []any {
 		&a.Handle.Attempt, &a.Nonce, &a.Worker.Principal, &a.Worker.Name, &a.Owner, &a.GrantedAt, stamp(&a.EndedAt), (*string)(&a.Cause),
 		&a.Reason, &a.DoNotRepeat,
 		jsonInto{&a.Where},
-		&a.SpecVersion, &a.Created, &a.ReportHash, &a.ReportAnswer,
+		&a.SpecVersion, &a.Created, &a.ReportHash, &a.ReportAnswer, &a.Actors,
 	}
 }
 
@@ -47,11 +47,11 @@ WHERE a.task_id = ` + taskID + ` AND a.attempt = $3`
 // board.DirPrefix.
 const inDir = `(a.owner LIKE 'd-%' OR a.owner LIKE '%/d-%')`
 
-// Held reports whether any attempt of the task was held from the claimant's owner, by its
-// worker, by a worker whose name that owner has now, or by its principal with commands in a
+// Held reports whether any attempt of the task was held from the claimant's owner, has it among
+// its actors, or was held by its worker, by a worker whose name that owner has now, or by its principal with commands in a
 // directory; or by any worker of its principal.
 func (t *tx) Held(id board.ID, who board.Claimant) (bool, error) {
-	const query = `SELECT EXISTS (SELECT FROM attempts a WHERE a.task_id = ` + taskID + ` AND (a.owner = $3 OR a.principal = $4 AND (a.worker = $5 OR $6 OR ` + inDir + `)
+	const query = `SELECT EXISTS (SELECT FROM attempts a WHERE a.task_id = ` + taskID + ` AND (a.owner = $3 OR strpos(a.actors, chr(10) || $3 || chr(10)) > 0 OR a.principal = $4 AND (a.worker = $5 OR $6 OR ` + inDir + `)
 	OR EXISTS (SELECT FROM workers w WHERE w.principal = a.principal AND w.name = a.worker AND w.owner = $3 AND w.owner <> '')))`
 	return one(&t.reader, pgx.RowTo[bool], query, id.Project, no(id), who.Owner, who.Worker.Principal, who.Worker.Name, who.OneWorker)
 }
@@ -60,8 +60,8 @@ func (t *tx) Held(id board.ID, who board.Claimant) (bool, error) {
 func (t *tx) InsertAttempt(a board.Attempt) error {
 	const query = mustBegin + `
 INSERT INTO attempts (task_id, attempt, nonce, principal, worker, owner, granted_at, ended_at, cause, reason, do_not_repeat,
-	place, spec_version, created, report_hash, report_answer)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12::text::json, $13, $14, $15, $16) ON CONFLICT DO NOTHING` + mustEnd
+	place, spec_version, created, report_hash, report_answer, actors)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12::text::json, $13, $14, $15, $16, $17) ON CONFLICT DO NOTHING` + mustEnd
 	args, err := t.attemptValues(a)
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12::text::json, $13, $14,
 func (t *tx) UpdateAttempt(a board.Attempt) error {
 	const query = mustBegin + `
 UPDATE attempts SET nonce = $3, principal = $4, worker = $5, owner = $6, granted_at = $7, ended_at = $8, cause = $9, reason = $10,
-	do_not_repeat = $11, place = $12::text::json, spec_version = $13, created = $14, report_hash = $15, report_answer = $16
+	do_not_repeat = $11, place = $12::text::json, spec_version = $13, created = $14, report_hash = $15, report_answer = $16, actors = $17
 WHERE task_id = $1 AND attempt = $2` + mustEnd
 	if h := t.known.held; h != nil && h.attempt.Handle == a.Handle {
 		if h.attempt == a {
@@ -98,6 +98,6 @@ func (t *tx) attemptValues(a board.Attempt) ([]any, error) {
 	place, err := encode(a.Where)
 	return []any{
 		key, a.Handle.Attempt, a.Nonce, a.Worker.Principal, a.Worker.Name, a.Owner, a.GrantedAt, *stamp(&a.EndedAt), string(a.Cause),
-		a.Reason, a.DoNotRepeat, place, a.SpecVersion, a.Created, a.ReportHash, a.ReportAnswer,
+		a.Reason, a.DoNotRepeat, place, a.SpecVersion, a.Created, a.ReportHash, a.ReportAnswer, a.Actors,
 	}, err
 }

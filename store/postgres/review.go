@@ -42,7 +42,7 @@ WHERE p.slug = ANY($1::text[]) AND p.policy = 'person' AND p.accept = 'lead' AND
 	AND t.status = 'review' AND ($3::text[] IS NULL OR t.skills <@ $3)
 	AND NOT EXISTS (SELECT FROM reviews c WHERE c.task_id = t.id)
 	AND NOT EXISTS (SELECT FROM declines d WHERE d.principal = $4 AND d.worker = $5 AND d.task_id = t.id AND d.until > statement_timestamp())
-	AND NOT EXISTS (SELECT FROM attempts a WHERE a.task_id = t.id AND (a.owner = $6 OR a.principal = $4 AND (a.worker = $5 OR $7 OR ` + inDir + `)))
+	AND NOT EXISTS (SELECT FROM attempts a WHERE a.task_id = t.id AND (a.owner = $6 OR strpos(a.actors, chr(10) || $6 || chr(10)) > 0 OR a.principal = $4 AND (a.worker = $5 OR $7 OR ` + inDir + `)))
 ORDER BY t.priority, t.queued_at, t.id LIMIT 1`
 	if len(w.Reviews) == 0 {
 		return board.Reviewable{}, nil

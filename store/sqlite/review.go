@@ -36,10 +36,10 @@ func (r *reader) Reviews(f board.ClaimFilter) ([]board.Claim, error) {
 
 func (r *reader) Reviewable(w board.Want) (board.Reviewable, error) {
 	const query = `SELECT t.id, t.priority, l.skills FROM tasks t INDEXED BY tasks_state CROSS JOIN lanes l ON l.id = t.lane_id
-		WHERE t.status = 'review' AND t.id BETWEEN ? AND ?
+		WHERE t.status = 'review' AND t.id BETWEEN ?1 AND ?3
 		AND NOT EXISTS (SELECT 1 FROM reviews r WHERE r.task_id = t.id)
-		AND NOT EXISTS (SELECT 1 FROM declines d WHERE d.principal = ? AND d.worker = ? AND d.task_id = t.id AND d.until > ?)
-		AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.task_id = t.id AND (a.owner = ? OR a.principal = ? AND (a.worker = ? OR ? OR ` + inDir + `)))
+		AND NOT EXISTS (SELECT 1 FROM declines d WHERE d.principal = ?4 AND d.worker = ?5 AND d.task_id = t.id AND d.until > ?6)
+		AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.task_id = t.id AND (a.owner = ?2 OR ` + actedAs + ` OR a.principal = ?4 AND (a.worker = ?5 OR ?7 OR ` + inDir + `)))
 		ORDER BY t.priority, t.queued_at, t.id`
 	projects, err := r.Projects(w.Reviews...)
 	if err != nil || len(w.Reviews) == 0 {
@@ -57,7 +57,7 @@ func (r *reader) Reviewable(w board.Want) (board.Reviewable, error) {
 			return first, err
 		}
 		low, high := idRange(id)
-		args := []any{low, high, who.Worker.Principal, who.Worker.Name, r.now(), who.Owner, who.Worker.Principal, who.Worker.Name, who.OneWorker}
+		args := []any{low, who.Owner, high, who.Worker.Principal, who.Worker.Name, r.now(), who.OneWorker}
 		err = r.each(query, args, func(scan scan) error {
 			var task int64
 			var priority int
