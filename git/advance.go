@@ -122,7 +122,7 @@ const landTime = 10 * time.Minute
 // error if the new commit does not have the old one in its history. A *MovedError, a *HeldError and a
 // *FilterError say that nothing has changed.
 func (r *Repo) Advance(ctx context.Context, a Advance, accept func(filter string) bool) (Advanced, error) {
-	if err := r.valid(ctx, a); err != nil {
+	if err := r.valid(ctx, a); err != nil || a.Old == a.New {
 		return Advanced{}, err
 	}
 	unlock, err := r.lockFile(ctx, "land.lock")

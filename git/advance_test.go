@@ -328,3 +328,43 @@ func TestAdvance_checkedOutMeanwhile(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// TestAdvance_partial: a partial clone without the new files is left as it is.
+func TestAdvance_partial(t *testing.T) {
+	_, dir := newNext(t)
+	base := filepath.Dir(dir)
+	sh(t, dir, "git config uploadpack.allowFilter true")
+	sh(t, base, "git clone -q --filter=blob:none file://$PWD/repo partial; git -C partial branch next origin/next")
+	part := filepath.Join(base, "partial")
+	a := advance(t, part)
+	_, err := find(t, part).Advance(t.Context(), a, nil)
+	if _, ok := errors.AsType[*git.HistoryError](err); !ok || commitOf(t, part, "main") != a.Old {
+		t.Errorf("Advance = %v", err)
+	}
+	if got := sh(t, part, "git status --porcelain") + left(t, part); got != "" {
+		t.Errorf("left: %s", got)
+	}
+}
+
+// TestAdvance_twice: of two moves at the same time one succeeds.
+func TestAdvance_twice(t *testing.T) {
+	r, dir := newNext(t)
+	a := advance(t, dir)
+	errs := make(chan error)
+	for range 2 {
+		go func() {
+			_, err := r.Advance(t.Context(), a, nil)
+			errs <- err
+		}()
+	}
+	one, two := <-errs, <-errs
+	if one == nil {
+		one, two = two, one
+	}
+	if _, ok := errors.AsType[*git.MovedError](one); !ok || two != nil {
+		t.Errorf("Advance = %v and %v", one, two)
+	}
+	if got := sh(t, dir, "git status --porcelain") + left(t, dir); got != "" {
+		t.Errorf("left: %s", got)
+	}
+}

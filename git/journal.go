@@ -233,6 +233,9 @@ func (r *Repo) Recover(ctx context.Context, accept func(filter string) bool) ([]
 func (r *Repo) recover(ctx context.Context, accept func(filter string) bool) (list []Recovered, err error) {
 	for _, w := range r.known() {
 		a, failed := w.readNote()
+		if failed == nil && a == nil {
+			failed = os.RemoveAll(filepath.Join(w.Dir, journalDir)) // what is left of one that is done
+		}
 		if failed == nil && a != nil {
 			var done Recovered
 			if done, failed = w.recoverOne(ctx, *a, accept); failed == nil {

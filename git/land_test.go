@@ -485,3 +485,99 @@ exec cat
 		})
 	}
 }
+
+// TestRecover_kinds: what was cut off is completed as git would have written it: with line endings of
+// the user's, within a sparse checkout, with names of SHA-256, and without touching submodules.
+func TestRecover_kinds(t *testing.T) {
+	for name, test := range map[string]struct{ init, next, set, meanwhile, want string }{
+		"line endings": {
+			init: "printf '1\\n2\\n' > crlf; echo '* text eol=crlf' > .gitattributes",
+			next: "seq 2000 > crlf; seq 3 > new", meanwhile: "seq 200 | sed 's/$/\\r/' > crlf; : > new",
+			want: "tail -1 crlf | od -An -c | grep -q '\\\\r' && [ $(wc -l < crlf) = 2000 ] && head -1 new | od -An -c | grep -q '\\\\r'",
+		},
+		"autocrlf": {
+			init: "printf '1\\n2\\n' > crlf", set: "git config core.autocrlf true; rm crlf; git checkout -q crlf",
+			next: "printf '1\\n2\\n3\\n' > crlf", meanwhile: "printf '1\\r\\n2\\r\\n3\\r\\n' > crlf",
+			want: "grep -q 3 crlf",
+		},
+		"sparse": {
+			init: "mkdir in out; echo 1 | tee in/a > out/a", set: "git sparse-checkout init --cone; git sparse-checkout set in",
+			next: "echo 2 | tee in/a in/b out/b > out/a; mkdir far; echo 2 > far/a", meanwhile: "echo 2 > in/b",
+			want: "[ $(cat in/a in/b | sort -u) = 2 ] && ! test -e out && ! test -e far",
+		},
+		"sparse index": {
+			init: "mkdir in out; echo 1 | tee in/a > out/a", set: "git sparse-checkout init --cone --sparse-index; git sparse-checkout set in",
+			next: "echo 2 | tee in/a in/b out/b > out/a; mkdir far; echo 2 > far/a", meanwhile: "echo 2 > in/a",
+			want: "[ $(cat in/a in/b | sort -u) = 2 ] && ! test -e out && ! test -e far",
+		},
+		"skipped": {
+			init: "echo 1 > a", set: "git update-index --skip-worktree a",
+			next: "echo 2 > a; echo 2 > b", want: "[ $(cat a b | sort -u) = 2 ]",
+		},
+		"submodule": {
+			init: "git init -q --object-format=$FORMAT sub; (cd sub; echo s > s; git add s; git commit -qm s); git add sub 2>/dev/null",
+			next: "(cd sub; git commit -q --allow-empty -m t); git add sub; echo 2 > a", set: "(cd sub; git checkout -q HEAD^)",
+			meanwhile: "echo 2 > a", want: "[ $(git -C sub log --format=%s -1) = s ] && git status --porcelain | grep -qx ' M sub' && git -C sub switch -q -",
+		},
+		"split index": {init: "echo 1 > a", set: "git config core.splitIndex true; git update-index --split-index", next: "echo 2 > a; echo 2 > b", meanwhile: "echo 2 > b", want: "[ $(cat a b | sort -u) = 2 ]"},
+		"nothing":     {init: "echo 1 > a", next: "git commit -q --allow-empty -m empty", want: "true"},
+	} {
+		for _, format := range []string{"sha1", "sha256"} {
+			for _, at := range []string{"", "before update", "after update"} {
+				if format == "sha256" && at != "before update" {
+					continue
+				}
+				t.Run(name+" "+format+" "+at, func(t *testing.T) {
+					base, err := filepath.EvalSymlinks(t.TempDir())
+					if err != nil {
+						t.Fatal(err)
+					}
+					dir := filepath.Join(base, "repo")
+					t.Setenv("FORMAT", format)
+					sh(t, base, "git init -q -b main --object-format="+format+" repo; cd repo; "+test.init+"; git add -A 2>/dev/null; git commit -qm init")
+					sh(t, dir, "git checkout -qb next; "+test.next+"; git add -A; git commit -q --allow-empty -m next; git checkout -q main; true; "+test.set)
+					before := sh(t, dir, "git status --porcelain")
+					r, a := find(t, dir), advance(t, dir)
+					func() {
+						defer func() { recover() }()
+						defer git.SetLandStep(func(step string) {
+							if step == at {
+								panic("stop")
+							}
+						})()
+						if done, err := r.Advance(t.Context(), a, nil); err != nil || len(done.Left) > 0 {
+							t.Errorf("Advance = %+v, %v", done, err)
+						}
+					}()
+					if at == "before update" {
+						sh(t, dir, "true; "+test.meanwhile)
+					}
+					done, err := r.Recover(t.Context(), nil)
+					if err != nil || len(done) != len(strings.Fields(at))/2 || len(done) > 0 && len(done[0].Left) > 0 {
+						t.Errorf("Recover = %+v, %v", done, err)
+					}
+					sh(t, dir, test.want)
+					if after := sh(t, dir, "git status --porcelain"); after != before || commitOf(t, dir, "HEAD") != a.New {
+						t.Errorf("the status was %q and is %q", before, after)
+					}
+					if got := left(t, dir); got != "" {
+						t.Errorf("left: %s", got)
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestAdvance_hooks: no hook runs.
+func TestAdvance_hooks(t *testing.T) {
+	r, dir := newNext(t)
+	canary := filepath.Join(t.TempDir(), "canary")
+	sh(t, dir, `for h in reference-transaction post-index-change post-checkout post-merge post-rewrite pre-push update post-update; do printf '#!/bin/sh\ntouch `+canary+`\n' > .git/hooks/$h; chmod +x .git/hooks/$h; done; git config core.fsmonitor .git/hooks/update`)
+	if _, err := r.Advance(t.Context(), advance(t, dir), nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(canary); err == nil {
+		t.Error("a hook ran")
+	}
+}

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,7 +66,7 @@ func (l *landing) land(ctx context.Context) (Advanced, error) {
 			return Advanced{}, &HeldError{Dir: l.Root, Why: what + " is under way"}
 		}
 	}
-	if err := l.foldable(); err != nil {
+	if err := cmp.Or(l.foldable(), l.hasObjects(ctx)); err != nil {
 		return Advanced{}, err
 	}
 	// The branch must not name objects that a power cut takes away. That may take a while, in which the
@@ -389,6 +390,24 @@ func (l *landing) foldable() error {
 		seen[folded] = c.path
 	}
 	return nil
+}
+
+// hasObjects returns a *HistoryError if a partial clone does not have the new files: git fetches nothing.
+func (l *landing) hasObjects(ctx context.Context) error {
+	if !l.partial() {
+		return nil
+	}
+	var objects strings.Builder
+	for _, c := range l.changes {
+		if c.new.mode != "" && c.new.mode != gitlink {
+			objects.WriteString(c.new.object + "\n")
+		}
+	}
+	out, err := l.run(ctx, call{args: []string{"cat-file", "--batch-check"}, stdin: objects.String()})
+	if ctx.Err() == nil && (err != nil || strings.Contains(out, " missing\n")) {
+		return &HistoryError{"this clone is partial, and does not have all files of the new commit: run git fetch --refetch --no-filter, or land from a full clone", err}
+	}
+	return err
 }
 
 // tryFilters checks out the changed files that have a filter into a directory of the journal. A
