@@ -69,6 +69,7 @@ type resultLine struct {
 	Tree      string `json:"tree,omitzero"`
 	Base      string `json:"base,omitzero"`
 	NoChanges bool   `json:"no_changes,omitzero"`
+	Landed    string `json:"landed,omitzero"`
 
 	Check      string `json:"check,omitzero"`
 	ObservedBy string `json:"observed_by,omitzero"`
@@ -233,7 +234,7 @@ func newTaskLine(t Task, d Doc) taskLine {
 		w.Result = &resultLine{
 			Summary: r.Summary, Artifacts: r.Artifacts, Branch: r.Branch, Uncommitted: r.Uncommitted, Worker: r.Worker,
 			Check: r.Check, ObservedBy: r.ObservedBy, ObservedOn: r.ObservedOn, Import: r.Import,
-			Tip: r.Tip.Commit, Tree: r.Tip.Tree, Base: r.Tip.Base, NoChanges: r.NoChanges,
+			Tip: r.Tip.Commit, Tree: r.Tip.Tree, Base: r.Tip.Base, NoChanges: r.NoChanges, Landed: r.Landed,
 		}
 		for _, e := range r.Evidence {
 			w.Result.Evidence = append(w.Result.Evidence, evidenceLine(e))
@@ -279,10 +280,13 @@ func (w taskLine) task(id ID) (Task, Doc, error) {
 		d.Result = &Result{
 			Summary: r.Summary, Artifacts: r.Artifacts, Branch: r.Branch, Uncommitted: r.Uncommitted, Worker: r.Worker,
 			Check: r.Check, ObservedBy: r.ObservedBy, ObservedOn: r.ObservedOn, Import: r.Import,
-			Tip: Tip{Commit: r.Tip, Tree: r.Tree, Base: r.Base}, NoChanges: r.NoChanges,
+			Tip: Tip{Commit: r.Tip, Tree: r.Tree, Base: r.Base}, NoChanges: r.NoChanges, Landed: r.Landed,
 		}
 		if err := checkTip(d.Result.Tip); err != nil {
 			return Task{}, Doc{}, err
+		}
+		if r.Landed != "" && !ValidObject(r.Landed) {
+			return Task{}, Doc{}, invalid("invalid commit %.80q in a result", r.Landed)
 		}
 		for _, e := range r.Evidence {
 			d.Result.Evidence = append(d.Result.Evidence, Evidence(e))

@@ -204,6 +204,11 @@ func (c *change) landed(i Intent, item Item) (out Outcome, err error) {
 	}
 	if d.Result != nil {
 		out.Worker = d.Result.Worker
+		landed := *d.Result
+		landed.Landed, d.Result = i.New, &landed
+		if err := c.tx.PutDoc(t.ID, d); err != nil {
+			return out, err
+		}
 	}
 	out.Freed, err = c.finish(t, dependents, Done, EventLanded, Detail{Attempt: t.Attempt, Nonce: t.Nonce, Commit: i.New, By: c.actor.Kind()})
 	out.Status = t.Status

@@ -215,6 +215,8 @@ type Result struct {
 	// changed nothing there.
 	Tip       Tip
 	NoChanges bool
+	// Landed is the commit with which the work got into the target, empty if it did not.
+	Landed string
 	// Check is what became of the project's check if it is not among the evidence.
 	Check string
 	// ObservedBy is the credential of the process that saw the observed evidence, empty

@@ -74,6 +74,8 @@ func (j *job) end(ctx, runner context.Context, last agent.Event, why error) Resu
 		return j.result(Done, "")
 	case a.Cause == board.CauseDone && a.task == board.InReview && !a.later:
 		return j.result(Review, "")
+	case a.Cause == board.CauseDone && a.task == board.Landing && !a.later:
+		return j.result(Landing, "")
 	case a.Cause == board.CauseDone && a.task == board.Cancelled:
 		return j.result(Lost, "the task was cancelled after the report")
 	case a.Cause == board.CauseDone:

@@ -382,6 +382,7 @@ func (r *Runner) standing(ctx context.Context, h board.Handle) (now standing, er
 	now.task = d.Task.Status
 	at, ok := d.Accepted()
 	now.accepted = ok && at.Handle == h
+	now.landed = now.accepted && d.Doc.Result != nil && d.Doc.Result.Landed != ""
 	for _, q := range d.Questions {
 		if q.Claim == h && q.State == board.QuestionOpen && q.Blocking {
 			now.asks = q.ID
@@ -392,11 +393,11 @@ func (r *Runner) standing(ctx context.Context, h board.Handle) (now standing, er
 }
 
 // A standing is a job's attempt as the board has it: held if the claim is in force, later if
-// there was another attempt after it, accepted if the task is done with it. task is how the task
-// stands, and asks a question of the attempt that the task has to wait for, or zero.
+// there was another attempt after it, accepted if the task is done with it, landed if that work is
+// in the target. task is how the task stands, and asks a question of the attempt that the task has to wait for, or zero.
 type standing struct {
 	board.Attempt
-	held, later, accepted bool
-	task                  board.Status
-	asks                  board.QuestionID
+	held, later, accepted, landed bool
+	task                          board.Status
+	asks                          board.QuestionID
 }

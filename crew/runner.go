@@ -72,7 +72,10 @@ type Options struct {
 	// after so many tasks; 0 for no limit.
 	UntilEmpty bool
 	MaxTasks   int
-	Limits     Limits
+	// ToLand is how many tasks in the landing queue this process is still going to land, without
+	// people: until then it is not empty, because some may come back. Nil if it lands none.
+	ToLand func(ctx context.Context) (int, error)
+	Limits Limits
 	// Report is called with what happens, by several goroutines at once.
 	Report func(Event)
 }
@@ -156,6 +159,7 @@ const (
 	Asked    EventKind = "asked"    // people for a permission
 	Done     EventKind = "done"     // and reported so
 	Review   EventKind = "review"   // reported done, and waits for a review
+	Landing  EventKind = "landing"  // accepted, and waits to be landed
 	Failed   EventKind = "failed"   // and the failure counts
 	NotNow   EventKind = "not now"  // given back by the agent, without a failure
 	Parked   EventKind = "parked"   // for an answer
@@ -227,7 +231,7 @@ func (r *Runner) Results(ctx context.Context) []Result {
 	defer cancel()
 	for i := range results {
 		res := &results[i]
-		if res.Kind != Done && res.Kind != Review && res.Kind != Failed {
+		if res.Kind != Done && res.Kind != Review && res.Kind != Landing && res.Kind != Failed {
 			continue
 		}
 		now, err := r.standing(ctx, res.claim)
@@ -237,8 +241,14 @@ func (r *Runner) Results(ctx context.Context) []Result {
 			res.Over = now.task == board.Failed && !now.later
 		case now.accepted:
 			res.Kind = Done
-			res.Merge = mergeCommand(ctx, r.o.Repo, now.Attempt)
-		case now.task != board.InReview || now.later:
+			if !now.landed {
+				res.Merge = mergeCommand(ctx, r.o.Repo, now.Attempt)
+			}
+		case now.task == board.InReview && !now.later:
+			res.Kind = Review
+		case now.task == board.Landing && !now.later:
+			res.Kind = Landing
+		default:
 			res.Kind = Lost
 		}
 	}

@@ -219,7 +219,11 @@ func (r *Runner) empty(ctx context.Context, paused bool) (bool, error) {
 	if paused {
 		c.Ready, c.Later = 0, 0
 	}
-	return err == nil && c.Ready+c.Later+c.Status[board.InProgress] == 0, err
+	n := c.Ready + c.Later + c.Status[board.InProgress]
+	if err == nil && n == 0 && c.Status[board.Landing] > 0 && r.o.ToLand != nil {
+		n, err = r.o.ToLand(ctx)
+	}
+	return err == nil && n == 0, err
 }
 
 // remember reads what the slot remembers. Without it the slot has a new name.

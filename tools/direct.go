@@ -224,7 +224,7 @@ func (t *Tools) directDone(ctx context.Context, r *mcp.Request) (mcp.Result, err
 			return nil, jsonrpc.Errorf(jsonrpc.CodeInternal, "%s: %s", what, seen.not.text)
 		}
 	}
-	out, err := t.record(ctx, k, h, &report, seen.tree)
+	out, err := t.record(ctx, k, h, &report, seen)
 	if err != nil {
 		return nil, rpcError(what, k.refuse(action{what: "Not recorded.", claim: h}, err))
 	}

@@ -102,6 +102,8 @@ type inspection struct {
 	remark string
 	// tree is what the check has judged, empty if none was run.
 	tree string
+	// land is where the project lands its work, empty if it does not, or if nothing was looked at.
+	land string
 }
 
 // stated is what a report says of its work: the branch that it is on, and that it has changed no
@@ -139,6 +141,7 @@ func (t *Tools) judge(ctx context.Context, k *caller, e action, r *board.Report,
 	if err != nil {
 		return seen, err
 	}
+	seen.land = p.Land
 	w, err := t.work(ctx, k.Principal, d)
 	if err != nil {
 		return seen, err
@@ -359,26 +362,6 @@ func notThere(h board.Handle, err error) error {
 		what: "Not recorded.", state: fmt.Sprintf("You still hold %v.", h.Task), why: e.Why, code: "elsewhere", err: board.ErrConflict,
 		next: "Next: " + e.Next + ".",
 	}
-}
-
-// mayBeAccepted reports whether the board may accept a report under a claim: the claim is
-// live, or has expired and nobody else was given the task.
-func mayBeAccepted(d board.Dossier, h board.Handle) bool {
-	t := d.Task
-	if len(d.Attempts) == 0 || t.Attempt != h.Attempt || t.Nonce != h.Nonce || t.Status.Terminal() || t.Status == board.InReview || t.Status == board.Landing {
-		return false
-	}
-	last := d.Attempts[len(d.Attempts)-1]
-	return last.Cause == "" || last.Cause == board.CauseExpired || last.Cause == board.CauseLeft
-}
-
-// ended reports whether the board accepts no report under a claim any more. If the board cannot be
-// asked, it does not.
-func (t *Tools) ended(ctx context.Context, h board.Handle) bool {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	d, err := t.b.Get(ctx, h.Task, 1)
-	return err == nil && !mayBeAccepted(d, h)
 }
 
 // lacksEvidence reports whether the board will refuse a report because evidence is

@@ -56,6 +56,12 @@ type Inspector interface {
 	// Command is the check that will run at a report, empty if there is none. why says why
 	// one that is configured will not run.
 	Command() (command, why string)
+	// Store stores the work of a report as a commit that stays, and returns that: tree if the check has
+	// judged one, else everything at the place of the work. It is empty if the work is not in git.
+	Store(ctx context.Context, w board.Work, tree, title, summary string) (commit string, err error)
+	// Tip says what the work of a commit is for a target, such as main. same is set if the target has
+	// nothing to gain by it.
+	Tip(ctx context.Context, commit, land string) (tip board.Tip, same bool, err error)
 	// End is called when a report was accepted, with what was observed.
 	End(ctx context.Context, w board.Work, observed []board.Evidence)
 }

@@ -216,6 +216,14 @@ func (slowCheck) Elsewhere(context.Context, board.Work, func(board.Where, board.
 func (slowCheck) Apart(at board.Where, branch string) board.Room {
 	return board.Room{Branch: branch, Dir: at.Dir + ".worktrees/" + branch}
 }
+
+func (slowCheck) Store(context.Context, board.Work, string, string, string) (string, error) {
+	return "", nil
+}
+
+func (slowCheck) Tip(context.Context, string, string) (board.Tip, bool, error) {
+	return board.Tip{}, false, nil
+}
 func (slowCheck) Moved(board.Where) bool         { return false }
 func (slowCheck) Command() (command, why string) { return "", "" }
 

@@ -62,7 +62,7 @@ func done(ctx context.Context, t *Tools, k *caller, in doneInput) (*answer, erro
 	if isPlaceholder(in.Summary) {
 		return nil, k.refuse(e, placeholderError("summary"))
 	}
-	r := board.Report{Summary: in.Summary, Artifacts: in.Artifacts, Where: t.where(ctx, k)}
+	r := board.Report{Summary: in.Summary, Artifacts: in.Artifacts, Where: t.where(ctx, k), NoChanges: in.NoChanges}
 	for _, x := range in.Evidence {
 		r.Evidence = append(r.Evidence, board.Evidence{Kind: x.Kind, Ref: x.Ref, Detail: x.Detail})
 	}
@@ -78,7 +78,7 @@ func done(ctx context.Context, t *Tools, k *caller, in doneInput) (*answer, erro
 			return seen.not, nil
 		}
 	}
-	out, err := t.record(ctx, k, h, &r, seen.tree)
+	out, err := t.record(ctx, k, h, &r, seen)
 	if err != nil {
 		if _, ok := errors.AsType[*board.EditedError](err); ok {
 			if d, _, err := t.b.Why(ctx, h.Task); err == nil {

@@ -39,7 +39,7 @@ type Options struct {
 	// Keep stores the state that a report is about before the board records the report. at is
 	// its place, zero if that was not looked at, and tree what the check has judged, empty if there
 	// was none. It returns the place to record, with the commit that has the state, and what is to be
-	// said of it. If it fails, a report of done is refused. Nil: nothing is stored.
+	// said of it, whose Ref is that commit in full. If it fails, a report of done is refused. Nil: nothing is stored.
 	Keep func(ctx context.Context, at board.Where, tree, summary string) (board.Where, board.Evidence, error)
 	// CheckWait is how long a report waits for its check; default 45 s.
 	CheckWait time.Duration

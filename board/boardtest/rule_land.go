@@ -136,6 +136,7 @@ var ruleLanding = group{"accepted work lands", []test{
 		f.equal("landed", words(landed[0].Task, landed[0].Status, ids(landed[0].Freed)), words(id, "done", ids([]board.ID{next, whole})))
 		e = f.last(id)
 		f.equal("event", words(e.Kind, e.From, e.To, e.Detail.Commit), words("landed landing done", object(9)))
+		f.equal("result", words(f.get(id).Doc.Result.Summary, f.get(id).Doc.Result.Landed), words("It works.", object(9)))
 		x.take(next)
 	}},
 	{"what changed nothing, or of which no commit is known, is done at once", func(f *fixture) {

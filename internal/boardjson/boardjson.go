@@ -305,6 +305,8 @@ type Result struct {
 	Tree      string `json:"tree,omitzero"`
 	Base      string `json:"base,omitzero"`
 	NoChanges bool   `json:"no_changes,omitzero"`
+	// Landed is the commit with which it was landed.
+	Landed string `json:"landed,omitzero"`
 	// Check is what became of the project's check if it is not among the evidence.
 	Check string `json:"check,omitzero"`
 	// ObservedBy is the key of the process that saw the observed evidence, and ObservedOn
@@ -322,7 +324,7 @@ func FromResult(r *board.Result) *Result {
 	out := &Result{
 		Summary: r.Summary, Artifacts: r.Artifacts, Branch: r.Branch, Uncommitted: r.Uncommitted, Worker: r.Worker,
 		Check: r.Check, ObservedBy: r.ObservedBy, ObservedOn: r.ObservedOn, Import: r.Import,
-		Tip: r.Tip.Commit, Tree: r.Tip.Tree, Base: r.Tip.Base, NoChanges: r.NoChanges,
+		Tip: r.Tip.Commit, Tree: r.Tip.Tree, Base: r.Tip.Base, NoChanges: r.NoChanges, Landed: r.Landed,
 	}
 	for _, e := range r.Evidence {
 		out.Evidence = append(out.Evidence, Evidence{Kind: string(e.Kind), Ref: e.Ref, Detail: e.Detail, Observed: e.Observed})

@@ -206,21 +206,21 @@ func (d *display) block(width int, now time.Time) []string {
 // words say how a job ended, and numbers how many did. colours are those of the lines.
 var (
 	colours = map[crew.EventKind]console.Style{
-		crew.Done: console.Green, crew.Answered: console.Green, crew.Resumed: console.Cyan, crew.Asked: console.Yellow, crew.Rests: console.Yellow, crew.Review: console.Yellow, crew.Parked: console.Yellow,
+		crew.Done: console.Green, crew.Answered: console.Green, crew.Resumed: console.Cyan, crew.Asked: console.Yellow, crew.Rests: console.Yellow, crew.Review: console.Yellow, crew.Landing: console.Cyan, crew.Parked: console.Yellow,
 		crew.Failed: console.Red, crew.Lost: console.Red, crew.Untold: console.Red, crew.Trouble: console.Red,
 	}
 	words = map[crew.EventKind]string{
-		crew.Done: "is done", crew.Review: "waits for a review", crew.Failed: "failed", crew.Parked: "waits for an answer", crew.Lost: "was taken away", crew.Untold: "has ended, and the board could not be told", crew.Returned: "is given back", crew.NotNow: "is given back by its agent",
+		crew.Done: "is done", crew.Review: "waits for a review", crew.Landing: "waits to be landed", crew.Failed: "failed", crew.Parked: "waits for an answer", crew.Lost: "was taken away", crew.Untold: "has ended, and the board could not be told", crew.Returned: "is given back", crew.NotNow: "is given back by its agent",
 	}
 	numbers = map[crew.EventKind]string{
-		crew.Done: "done", crew.Review: "waiting for a review", crew.Parked: "waiting for an answer", crew.Lost: "taken away", crew.Untold: "not told to the board", crew.Returned: "given back", crew.NotNow: "given back by the agent",
+		crew.Done: "done", crew.Review: "waiting for a review", crew.Landing: "waiting to be landed", crew.Parked: "waiting for an answer", crew.Lost: "taken away", crew.Untold: "not told to the board", crew.Returned: "given back", crew.NotNow: "given back by the agent",
 	}
 )
 
 // totals says how many jobs ended in which way, empty if none has.
 func (d *display) totals() string {
 	var list []string
-	for _, k := range []crew.EventKind{crew.Done, crew.Review, crew.Failed, crew.Parked, crew.Lost, crew.Untold, crew.Returned, crew.NotNow} {
+	for _, k := range []crew.EventKind{crew.Done, crew.Review, crew.Landing, crew.Failed, crew.Parked, crew.Lost, crew.Untold, crew.Returned, crew.NotNow} {
 		n := d.count[k]
 		switch {
 		case n > 0 && k == crew.Failed: // of tasks that may be done since then
