@@ -19,6 +19,7 @@ import (
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/git"
+	"github.com/bossman-dev/bossman/internal/plaindir"
 	"github.com/bossman-dev/bossman/proc"
 )
 
@@ -126,17 +127,22 @@ func (a *Answerer) work(ctx, drain context.Context, slot string) {
 // next takes the oldest open question that may be tried and that nobody else on this machine tries. It
 // is nil if there is none.
 func (a *Answerer) next(ctx context.Context) (found *board.Question, free func(), err error) {
-	known, _ := os.ReadDir(a.dir) // before the questions: one that is asked now has no file among them
+	dir, err := a.open()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer dir.Close()
+	known, _ := plaindir.Entries(dir) // before the questions: one that is asked now has no file among them
 	open, err := a.r.o.Board.Questions(ctx, board.QuestionFilter{Projects: []string{a.r.o.Project}, State: board.QuestionOpen})
 	if err != nil {
 		return nil, nil, err
 	}
-	a.forget(known, open)
+	a.forget(dir, known, open)
 	for _, q := range open {
 		if q.HumanOnly || q.Owner == a.seat.Actor.Owner || a.spent(q) {
 			continue
 		}
-		free, ok, err := proc.TryLock(a.file(q))
+		free, ok, err := proc.TryLockIn(dir, fileOf(q))
 		if err != nil {
 			return nil, nil, err
 		}
@@ -151,11 +157,12 @@ func (a *Answerer) next(ctx context.Context) (found *board.Question, free func()
 	return nil, nil, nil
 }
 
-// file is the lock of a question, which has a byte for each begun and for each failed try. Another
-// board in the same place has the same numbers, but not the same times.
-func (a *Answerer) file(q board.Question) string {
-	return filepath.Join(a.dir, fmt.Sprintf("%v-%d", q.ID, q.AskedAt.UnixMicro()))
-}
+// open opens the directory of the questions' files, as long as it is one: agents may write above it.
+func (a *Answerer) open() (*os.Root, error) { return plaindir.Open(a.dir) }
+
+// fileOf is the name of the lock of a question, which has a byte for each begun and for each failed try.
+// Another board in the same place has the same numbers, but not the same times.
+func fileOf(q board.Question) string { return fmt.Sprintf("%v-%d", q.ID, q.AskedAt.UnixMicro()) }
 
 const (
 	begunTry  = "1"
@@ -164,16 +171,19 @@ const (
 
 // spent reports whether a question is not tried any more.
 func (a *Answerer) spent(q board.Question) bool {
-	text, _ := readKept(a.file(q))
+	var text []byte
+	if dir, err := a.open(); err == nil {
+		text, _ = plaindir.Read(dir, fileOf(q), maxKept)
+		dir.Close()
+	}
 	return strings.Count(string(text), failedTry) >= answerFailures || strings.Count(string(text), begunTry) >= answerTries
 }
 
 // forget removes the files of questions that are not open any more.
-func (a *Answerer) forget(known []os.DirEntry, open []board.Question) {
+func (a *Answerer) forget(dir *os.Root, known []os.DirEntry, open []board.Question) {
 	for _, e := range known {
-		path := filepath.Join(a.dir, e.Name())
-		if !slices.ContainsFunc(open, func(q board.Question) bool { return a.file(q) == path }) {
-			_ = os.Remove(path)
+		if e.Type().IsRegular() && !slices.ContainsFunc(open, func(q board.Question) bool { return fileOf(q) == e.Name() }) {
+			_ = dir.Remove(e.Name())
 		}
 	}
 }
@@ -222,12 +232,12 @@ func (a *Answerer) answer(ctx context.Context, q board.Question) (string, error)
 
 // note adds to the file of a question, which its lock has made.
 func (a *Answerer) note(q board.Question, text string) error {
-	root, err := os.OpenRoot(a.dir) // it is not left through a symbolic link
+	root, err := a.open() // it is not left through a symbolic link
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	f, err := root.OpenFile(filepath.Base(a.file(q)), os.O_WRONLY|os.O_APPEND|syscall.O_NONBLOCK, 0)
+	f, err := root.OpenFile(fileOf(q), os.O_WRONLY|os.O_APPEND|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package crew
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -20,7 +21,7 @@ func TestAnswerer_spent(t *testing.T) {
 		{begunTry + begunTry + begunTry + begunTry + begunTry + begunTry, true},
 	} {
 		a, q := &Answerer{dir: t.TempDir()}, board.Question{}
-		if err := os.WriteFile(a.file(q), nil, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(a.dir, fileOf(q)), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		for _, note := range test.notes {
@@ -41,7 +42,7 @@ func TestAnswerer_note(t *testing.T) {
 	if err := os.WriteFile(precious, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(precious, a.file(q)); err != nil {
+	if err := os.Symlink(precious, filepath.Join(a.dir, fileOf(q))); err != nil {
 		t.Skip(err)
 	}
 	if err := a.note(q, failedTry); err == nil {
@@ -50,4 +51,46 @@ func TestAnswerer_note(t *testing.T) {
 	if text, err := os.ReadFile(precious); err != nil || len(text) > 0 {
 		t.Errorf("the file has %q, %v", text, err)
 	}
+}
+
+// TestAnswerer_forget: only files of questions are deleted, and none where a symbolic link leads that an
+// agent has put in the place of their directory.
+func TestAnswerer_forget(t *testing.T) {
+	none := boardOf{}
+	for _, exchanged := range []bool{false, true} {
+		dir, victim := filepath.Join(t.TempDir(), "answers"), t.TempDir()
+		for _, d := range []string{dir, victim} {
+			if err := os.MkdirAll(filepath.Join(d, "empty"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(d, "q1-1"), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if exchanged {
+			if err := os.Rename(dir, dir+"-old"); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Symlink(victim, dir); err != nil {
+				t.Skip(err)
+			}
+		}
+		a := &Answerer{dir: dir, r: &Runner{o: Options{Board: none}}}
+		if _, _, err := a.next(t.Context()); (err != nil) != exchanged {
+			t.Errorf("exchanged %t: next() = %v", exchanged, err)
+		}
+		if files, err := os.ReadDir(victim); err != nil || len(files) != 2 {
+			t.Errorf("where the link leads are %v, %v", files, err)
+		}
+		if files, err := os.ReadDir(dir); !exchanged && (err != nil || len(files) != 1) {
+			t.Errorf("the directory has %v, %v; want the one that is no question's", files, err)
+		}
+	}
+}
+
+// boardOf is a board without questions.
+type boardOf struct{ Board }
+
+func (boardOf) Questions(context.Context, board.QuestionFilter) ([]board.Question, error) {
+	return nil, nil
 }

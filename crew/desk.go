@@ -16,45 +16,38 @@ import (
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/git"
+	"github.com/bossman-dev/bossman/internal/plaindir"
 )
 
 // desk makes a directory with the files of a job, that only this user can read. It is among the
 // temporary files, where agents in a sandbox find it. They can write there, also those of other
 // jobs, so nothing is read back from it.
-func (j *job) desk(bound Bound) (string, error) {
+func (j *job) desk(bound Bound) (*os.Root, error) {
 	dir, err := os.MkdirTemp("", deskPrefix)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	root, err := openDesk(dir)
+	desk, err := plaindir.Open(dir) // another agent may have replaced it while it was made
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	defer root.Close()
 	j.kept.Desk = dir
-	if err := j.keep(); err != nil {
-		return dir, err
+	if err := cmp.Or(j.keep(), fillDesk(desk, bound)); err != nil {
+		clearDesk(desk)
+		return nil, err
 	}
-	return dir, fillDesk(root, bound)
+	return desk, nil
 }
 
-// openDesk opens the directory of a job, unless something else is in its place.
-func openDesk(dir string) (*os.Root, error) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, err
+// clearDesk removes the directory of a job, and nothing where a symbolic link in its place leads.
+func clearDesk(desk *os.Root) {
+	if entries, err := plaindir.Entries(desk); err == nil {
+		for _, e := range entries {
+			_ = desk.RemoveAll(e.Name())
+		}
 	}
-	opened, err := root.Stat(".")
-	there, err2 := os.Lstat(dir)
-	if err := cmp.Or(err, err2); err != nil {
-		root.Close()
-		return nil, err
-	}
-	if !os.SameFile(opened, there) { // such as a symbolic link
-		root.Close()
-		return nil, fmt.Errorf("%q was replaced while it was made: another agent can write there", dir)
-	}
-	return root, nil
+	desk.Close()
+	_ = os.Remove(desk.Name())
 }
 
 // fillDesk writes the files of a job. It writes no file that is there already: it may be a symbolic
@@ -158,12 +151,13 @@ func freePort() int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// serve serves the bound tools on a socket until stop is called.
-func (j *job) serve(ctx context.Context, path string, bound Bound) (stop func(), err error) {
+// serve serves the bound tools on the socket of a desk until stop is called.
+func (j *job) serve(ctx context.Context, desk *os.Root, bound Bound) (stop func(), err error) {
+	path := socketOf(desk.Name())
 	if most := len(syscall.RawSockaddrUnix{}.Path) - 1; len(path) > most {
 		return nil, fmt.Errorf("the path of temporary files is too long, set TMPDIR to a shorter one: the socket %q has %d bytes, more than %d", path, len(path), most)
 	}
-	l, err := net.Listen("unix", path) // in a directory of this user alone: a change of its mode could follow a link
+	l, err := listen(desk) // in a directory of this user alone: a change of its mode could follow a link
 	if err != nil {
 		return nil, err
 	}
@@ -181,6 +175,29 @@ func (j *job) serve(ctx context.Context, path string, bound Bound) (stop func(),
 		l.Close()
 		wg.Wait()
 	}, nil
+}
+
+// listen makes the socket of a desk. Where the system lets it, that is in the opened directory, wherever
+// its path leads by now; closing it deletes nothing, because it would be deleted by its path.
+func listen(desk *os.Root) (net.Listener, error) {
+	path := socketOf(desk.Name())
+	if dir, err := desk.Open("."); err == nil {
+		defer dir.Close()
+		if opened := fmt.Sprintf("/proc/self/fd/%d", dir.Fd()); isDir(opened) {
+			path = socketOf(opened)
+		}
+	}
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		return nil, err
+	}
+	l.SetUnlinkOnClose(false)
+	return l, nil
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 const (

@@ -8,9 +8,12 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/bossman-dev/bossman/internal/plaindir"
 )
 
 // The agent of another job may put a symbolic link in the place of a job's file: nothing is written
@@ -25,7 +28,7 @@ func TestFillDesk(t *testing.T) {
 		if err := os.Symlink(file, filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
-		root, err := openDesk(dir)
+		root, err := plaindir.Open(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -38,15 +41,77 @@ func TestFillDesk(t *testing.T) {
 	}
 }
 
-// Nor is anything written through a link in the place of the whole directory.
-func TestOpenDesk(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), deskPrefix+"1")
-	if err := os.Symlink(t.TempDir(), dir); err != nil {
+// makeDesk makes the directory of a job for a test.
+func makeDesk(t *testing.T, parent string) *os.Root {
+	t.Helper()
+	desk, err := plaindir.Make(parent, deskPrefix+"1")
+	if err != nil {
 		t.Fatal(err)
 	}
-	if root, err := openDesk(dir); err == nil {
-		root.Close()
-		t.Error("a link was opened as the directory of a job")
+	t.Cleanup(func() { desk.Close() })
+	return desk
+}
+
+// Nothing is made or deleted where a link leads that an agent has put in the place of the whole
+// directory, before or after the socket was made.
+func TestServe_exchanged(t *testing.T) {
+	for _, when := range []string{"before", "after"} {
+		t.Run(when, func(t *testing.T) {
+			desk, victim := makeDesk(t, t.TempDir()), t.TempDir()
+			exchange := func() {
+				if err := os.Rename(desk.Name(), desk.Name()+"-old"); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.Symlink(victim, desk.Name()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if when == "before" {
+				exchange()
+				if stop, err := new(job).serve(t.Context(), desk, Bound{}); err == nil {
+					stop()
+					t.Error("a socket in a directory that is elsewhere is served")
+				}
+				if _, err := os.Lstat(socketOf(victim)); err == nil && runtime.GOOS == "linux" {
+					t.Error("the socket was made where the link leads")
+				}
+				return
+			}
+			stop, err := new(job).serve(t.Context(), desk, Bound{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range []string{"socket", "thesis"} {
+				if err := os.WriteFile(filepath.Join(victim, name), nil, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			exchange()
+			stop()
+			clearDesk(desk)
+			if files, err := os.ReadDir(victim); err != nil || len(files) != 2 {
+				t.Errorf("where the link led are %v, %v", files, err)
+			}
+		})
+	}
+}
+
+// What a desk has is deleted with it.
+func TestClearDesk(t *testing.T) {
+	desk := makeDesk(t, t.TempDir())
+	stop, err := new(job).serve(t.Context(), desk, Bound{Serve: func(_ context.Context, conn io.ReadWriteCloser) { conn.Close() }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if conn, err := net.Dial("unix", socketOf(desk.Name())); err != nil {
+		t.Error(err)
+	} else {
+		conn.Close()
+	}
+	stop()
+	clearDesk(desk)
+	if _, err := os.Lstat(desk.Name()); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the directory of the job is still there: %v", err)
 	}
 }
 
@@ -119,8 +184,11 @@ func TestAccept(t *testing.T) {
 
 // A path that is too long for a socket is said to be, and what to do.
 func TestServe_long(t *testing.T) {
-	path := filepath.Join(t.TempDir(), strings.Repeat("x", 108))
-	if stop, err := new(job).serve(t.Context(), path, Bound{}); err == nil {
+	long := filepath.Join(t.TempDir(), strings.Repeat("x", 108))
+	if err := os.Mkdir(long, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if stop, err := new(job).serve(t.Context(), makeDesk(t, long), Bound{}); err == nil {
 		stop()
 		t.Error("there is a socket with a path that is too long")
 	} else if !strings.Contains(err.Error(), "is too long") || !strings.Contains(err.Error(), "TMPDIR") {

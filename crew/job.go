@@ -139,12 +139,12 @@ func (j *job) run(ctx context.Context, begins string) (last agent.Event, why, er
 		bound.Text = j.r.o.AsCommands(bound.Text)
 	}
 	desk, err := j.desk(bound)
-	defer os.RemoveAll(desk)
 	if err != nil {
 		return last, nil, err
 	}
-	socket := socketOf(desk)
-	stop, err := j.serve(ctx, socket, bound)
+	defer clearDesk(desk)
+	socket := socketOf(desk.Name())
+	stop, err := j.serve(ctx, desk, bound)
 	if err != nil {
 		return last, nil, err
 	}
@@ -159,7 +159,7 @@ func (j *job) run(ctx context.Context, begins string) (last agent.Event, why, er
 	defer os.Remove(sign)
 	earlier := j.earlier()
 	session, err := j.agent.Start(agent.Job{
-		Dir: j.dir, Root: filepath.Dir(j.tree.Common), Prompt: bound.Text, Env: j.environ(desk),
+		Dir: j.dir, Root: filepath.Dir(j.tree.Common), Prompt: bound.Text, Env: j.environ(desk.Name()),
 		Session: earlier.ID, Used: earlier.Used, MaxCost: j.maxCost(), Mind: j.r.mind,
 	})
 	if err != nil {

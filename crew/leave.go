@@ -12,6 +12,7 @@ import (
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/git"
+	"github.com/bossman-dev/bossman/internal/plaindir"
 )
 
 // close ends what the slot has of a job: it stores the last state, makes the worktree leave the
@@ -136,7 +137,7 @@ func (s *slot) recover(ctx context.Context) error {
 		s.kept = kept{}
 		return s.keep()
 	}
-	s.clearDesk()
+	s.clearKeptDesk()
 	tree, err := s.room()
 	unsafe := s.kept.Unsafe
 	if err != nil {
@@ -195,10 +196,12 @@ func (s *slot) standing(ctx context.Context) (standing, error) {
 	return a, err
 }
 
-// clearDesk removes the files of a job whose run was killed.
-func (s *slot) clearDesk() {
+// clearKeptDesk removes the files of a job whose run was killed.
+func (s *slot) clearKeptDesk() {
 	info, err := os.Lstat(s.kept.Desk)
 	if err == nil && info.IsDir() && ownedByUser(info) && filepath.Dir(s.kept.Desk) == filepath.Clean(os.TempDir()) && strings.HasPrefix(filepath.Base(s.kept.Desk), deskPrefix) {
-		_ = os.RemoveAll(s.kept.Desk)
+		if desk, err := plaindir.Open(s.kept.Desk); err == nil {
+			clearDesk(desk)
+		}
 	}
 }

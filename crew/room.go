@@ -3,14 +3,13 @@ package crew
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/bossman-dev/bossman/git"
+	"github.com/bossman-dev/bossman/internal/plaindir"
 )
 
 // room returns the slot's worktree, nil if there is none yet. Whatever else has its place is
@@ -73,29 +72,20 @@ const maxKept = 64 << 10
 // readKept reads a file that a slot has written. It follows no symbolic link, and waits for no
 // pipe.
 func readKept(path string) ([]byte, error) {
-	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() || info.Size() > maxKept {
-		return nil, errors.Join(err, fs.ErrInvalid)
-	}
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	dir, err := plaindir.Open(filepath.Dir(path))
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxKept))
+	defer dir.Close()
+	return plaindir.Read(dir, filepath.Base(path), maxKept)
 }
 
 // replace writes a file as a whole, in place of what has its name.
 func replace(path string, text []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new-")
+	dir, err := plaindir.Open(filepath.Dir(path))
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return err
+	defer dir.Close()
+	return plaindir.Replace(dir, filepath.Base(path), text)
 }

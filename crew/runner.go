@@ -17,6 +17,7 @@ import (
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/crew/agent"
 	"github.com/bossman-dev/bossman/git"
+	"github.com/bossman-dev/bossman/internal/plaindir"
 	"github.com/bossman-dev/bossman/proc"
 )
 
@@ -311,73 +312,17 @@ func (r *Runner) Run(ctx, drain context.Context) error {
 	return errors.Join(sayOnce(errs)...)
 }
 
-// begin notes the run, so that a later one can end what is left of it, and ends what is left of
-// earlier ones.
-func (r *Runner) begin() (unlock func(), err error) {
-	if err := r.o.Repo.FormatError(); err != nil {
-		return nil, err
-	}
-	for _, dir := range []string{filepath.Dir(r.slotsDir()), r.slotsDir()} {
-		if err := git.MakeDir(dir); err != nil {
-			return nil, err
-		}
-	}
-	dir := filepath.Join(r.o.State, "runs")
-	if err := os.MkdirAll(r.o.State, 0o700); err != nil {
-		return nil, err
-	}
-	if err := git.MakeDir(dir); err != nil {
-		return nil, err
-	}
-	entries, err := os.ReadDir(dir)
+// takeSlots takes the first slots that no other runner has.
+func (r *Runner) takeSlots(ctx context.Context) ([]*slot, error) {
+	dir, err := r.openSlots()
 	if err != nil {
 		return nil, err
 	}
-	for _, e := range entries {
-		path := filepath.Join(dir, e.Name())
-		free, ok, err := proc.TryLock(path)
-		if err != nil || !ok {
-			continue // it runs
-		}
-		switch n := proc.EndRun(e.Name()); {
-		case n == 1:
-			r.o.Report(Event{Kind: Trouble, Text: "a process of an earlier run that had died was ended"})
-		case n > 1:
-			r.o.Report(Event{Kind: Trouble, Text: fmt.Sprintf("%d processes of an earlier run that had died were ended", n)})
-		}
-		_ = os.Remove(path)
-		free()
-	}
-	path := filepath.Join(dir, r.run)
-	for {
-		free, ok, err := proc.TryLock(path)
-		if err != nil {
-			return nil, fmt.Errorf("%q cannot be locked: %w", path, err)
-		}
-		if _, err := os.Lstat(path); err != nil || !ok { // another run that begins took it for that of a dead one
-			if ok {
-				free()
-			}
-			time.Sleep(lockPause)
-			continue
-		}
-		return func() {
-			_ = os.Remove(path)
-			free()
-		}, nil
-	}
-}
-
-// lockPause is the pause between two attempts at the lock of a run.
-const lockPause = 10 * time.Millisecond
-
-// takeSlots takes the first slots that no other runner has.
-func (r *Runner) takeSlots(ctx context.Context) ([]*slot, error) {
-	dir := r.slotsDir()
+	defer dir.Close()
 	var slots []*slot
 	for n := 1; len(slots) < len(r.o.Agents); n++ {
 		name := "slot-" + strconv.Itoa(n)
-		unlock, ok, err := proc.TryLock(filepath.Join(dir, name+".lock"))
+		unlock, ok, err := proc.TryLockIn(dir, name+".lock")
 		if err != nil {
 			return nil, err
 		}
@@ -403,6 +348,9 @@ func (r *Runner) takeSlots(ctx context.Context) ([]*slot, error) {
 // slotsDir is where slots keep what they remember.
 func (r *Runner) slotsDir() string { return filepath.Join(r.o.Repo.Common, "bossman", "slots") }
 
+// openSlots opens that directory, as long as it is one: agents may write above it.
+func (r *Runner) openSlots() (*os.Root, error) { return plaindir.Open(r.slotsDir()) }
+
 // slot returns a slot that this process has locked.
 func (r *Runner) slot(name string, unlock func()) *slot {
 	s := &slot{r: r, name: name, dir: filepath.Join(r.dir, name), unlock: unlock, file: filepath.Join(r.slotsDir(), name+".json")}
@@ -414,10 +362,18 @@ func (r *Runner) slot(name string, unlock func()) *slot {
 // slot that somebody has, and that has still to see to the end of a job at a task; empty if there is
 // none.
 func (r *Runner) recoverOthers(ctx context.Context, task string) (ending string) {
-	files, _ := filepath.Glob(filepath.Join(r.slotsDir(), "slot-*.json"))
-	for _, f := range files {
-		name := strings.TrimSuffix(filepath.Base(f), ".json")
-		unlock, ok, err := proc.TryLock(filepath.Join(r.slotsDir(), name+".lock"))
+	dir, err := r.openSlots()
+	if err != nil {
+		return ""
+	}
+	defer dir.Close()
+	entries, _ := plaindir.Entries(dir)
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.Name(), ".json")
+		if !ok || !strings.HasPrefix(name, "slot-") {
+			continue
+		}
+		unlock, ok, err := proc.TryLockIn(dir, name+".lock")
 		if err == nil && !ok && r.slot(name, nil).kept.Task == task {
 			ending = name
 		}

@@ -26,7 +26,12 @@ func Seen(ctx context.Context, repo *git.Repo, a board.Attempt, seen board.Sight
 
 // seen corrects what was seen of the work of an attempt in the slot's worktree.
 func (s *slot) seen(ctx context.Context, a board.Attempt, seen board.Sight) board.Sight {
-	unlock, free, err := proc.TryLock(filepath.Join(s.r.slotsDir(), s.name+".lock"))
+	dir, err := s.r.openSlots()
+	if err != nil {
+		return seen
+	}
+	defer dir.Close()
+	unlock, free, err := proc.TryLockIn(dir, s.name+".lock")
 	if free {
 		defer unlock()
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bossman-dev/bossman/internal/plaindir"
 	"github.com/bossman-dev/bossman/proc"
 )
 
@@ -26,12 +27,16 @@ func (r *Repo) lockFile(ctx context.Context, name string) (unlock func(), err er
 	if err := r.writable(); err != nil {
 		return nil, err
 	}
-	dir := filepath.Join(r.Common, "bossman")
-	if err := MakeDir(dir); err != nil {
+	if err := MakeDir(filepath.Join(r.Common, "bossman")); err != nil {
 		return nil, err
 	}
+	dir, err := plaindir.Make(r.Common, "bossman")
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
 	for {
-		unlock, ok, err := proc.TryLock(filepath.Join(dir, name))
+		unlock, ok, err := proc.TryLockIn(dir, name)
 		if err != nil || ok {
 			return unlock, err
 		}
@@ -144,20 +149,39 @@ func (r *Repo) checkout(ctx context.Context, branch, commit string, ignored bool
 				return err
 			}
 		}
-		if err := empty(filepath.Join(r.Root, filepath.FromSlash(l.path))); err != nil {
+		if err := r.empty(l.path); err != nil {
 			return fmt.Errorf("submodule %q: %w", l.path, err)
 		}
 	}
 	return nil
 }
 
-// empty removes what is in a directory.
-func empty(dir string) error {
-	entries, err := os.ReadDir(dir)
+// empty removes what is in a directory of the worktree, and follows no symbolic link that is put in its
+// place or above it meanwhile.
+func (r *Repo) empty(path string) error {
+	dir, err := r.openPlain(path)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	entries, err := plaindir.Entries(dir)
 	for _, e := range entries {
-		err = errors.Join(err, os.RemoveAll(filepath.Join(dir, e.Name())))
+		err = errors.Join(err, dir.RemoveAll(e.Name()))
 	}
 	return err
+}
+
+// openPlain opens a directory of the worktree without following symbolic links.
+func (r *Repo) openPlain(path string) (*os.Root, error) {
+	root, err := os.OpenRoot(r.Root)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	if path == "." {
+		return root.OpenRoot(".")
+	}
+	return plaindir.Below(root, false, strings.Split(path, "/")...)
 }
 
 // unhide makes git look at files again that it was told not to look at: their changes would stay,

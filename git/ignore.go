@@ -69,7 +69,12 @@ func (r *Repo) dropIgnores(ctx context.Context) (dropped bool, err error) {
 		if dir := path.Dir(p); stay[dir] || dir != "." && !r.hasDir(dir) {
 			continue
 		}
-		if err := os.Remove(filepath.Join(r.Root, filepath.FromSlash(p))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		dir, err := r.openPlain(path.Dir(p))
+		if err == nil {
+			err = dir.Remove(path.Base(p))
+			dir.Close()
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return dropped, err
 		}
 		dropped = true
@@ -112,18 +117,18 @@ func (r *Repo) dropSpecial(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	drop := func(dir string) {
-		entries, _ := os.ReadDir(dir) // what cannot be read, clean cannot delete either
+	drop := func(path string) {
+		entries, _ := os.ReadDir(filepath.Join(r.Root, filepath.FromSlash(path))) // what cannot be read, clean cannot delete either
 		for _, e := range entries {
-			if e.Type()&(fs.ModeNamedPipe|fs.ModeSocket|fs.ModeDevice) != 0 {
-				err = errors.Join(err, os.Remove(filepath.Join(dir, e.Name())))
+			if special(e.Type()) {
+				err = errors.Join(err, r.dropOne(path, e.Name()))
 			}
 		}
 	}
-	drop(r.Root)
+	drop(".")
 	for dir := range above(tracked) {
 		if r.hasDir(dir) {
-			drop(filepath.Join(r.Root, filepath.FromSlash(dir)))
+			drop(dir)
 		}
 	}
 	return err
@@ -201,3 +206,19 @@ func (r *Repo) embedded(ctx context.Context) (paths []string, err error) {
 		return slices.ContainsFunc(paths, func(other string) bool { return strings.HasPrefix(path, other+"/") })
 	}), nil
 }
+
+// dropOne deletes a pipe, a socket or a device in a directory of the worktree, unless something else has
+// its name by now.
+func (r *Repo) dropOne(path, name string) error {
+	dir, err := r.openPlain(path)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	if info, err := dir.Lstat(name); err != nil || !special(info.Mode()) {
+		return err
+	}
+	return dir.Remove(name)
+}
+
+func special(m fs.FileMode) bool { return m&(fs.ModeNamedPipe|fs.ModeSocket|fs.ModeDevice) != 0 }

@@ -7,17 +7,16 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/git"
 	"github.com/bossman-dev/bossman/internal/console"
+	"github.com/bossman-dev/bossman/internal/plaindir"
 	"github.com/bossman-dev/bossman/proc"
 	"github.com/go-json-experiment/json"
 )
@@ -119,19 +118,16 @@ func readPlain(path string) ([]byte, error) {
 	if err := checkDir(path); err != nil {
 		return nil, err
 	}
-	info, err := os.Lstat(path)
+	dir, err := plaindir.Open(filepath.Dir(path))
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() || info.Size() > maxClaimFile {
-		return nil, fmt.Errorf("%q is not a regular file of at most %d KiB; delete it, and use --claim", path, maxClaimFile>>10)
+	defer dir.Close()
+	text, err := plaindir.Read(dir, filepath.Base(path), maxClaimFile)
+	if errors.Is(err, fs.ErrInvalid) {
+		err = fmt.Errorf("%w; delete it, and use --claim", err)
 	}
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxClaimFile))
+	return text, err
 }
 
 // checkDir refuses a symbolic link in place of a claim file's directory: files would be
@@ -158,18 +154,12 @@ func (c *claimFile) write() error {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(c.path), ".claim-*") // accessible only to its owner
+	dir, err := plaindir.Open(filepath.Dir(c.path))
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(append(text, '\n'))
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), c.path)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
+	defer dir.Close()
+	return plaindir.Replace(dir, filepath.Base(c.path), append(text, '\n'))
 }
 
 // beside returns a claim that is held in another worktree of the repository, and that
@@ -243,8 +233,13 @@ func (c *claimFile) lock(ctx context.Context) (unlock func(), err error) {
 	if os.MkdirAll(filepath.Dir(c.path), 0o700) != nil {
 		return nil, nil
 	}
+	dir, err := plaindir.Open(filepath.Dir(c.path))
+	if err != nil {
+		return nil, nil
+	}
+	defer dir.Close()
 	for deadline := time.Now().Add(lockWait); ; {
-		unlock, ok, err := proc.TryLock(c.path + ".lock")
+		unlock, ok, err := proc.TryLockIn(dir, filepath.Base(c.path)+".lock")
 		switch {
 		case err != nil:
 			return nil, nil

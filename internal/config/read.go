@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"github.com/bossman-dev/bossman/internal/console"
+	"github.com/bossman-dev/bossman/internal/plaindir"
 )
 
 const (
@@ -33,16 +34,12 @@ func readOwn(path string) ([]byte, error) {
 
 // readPlain reads a file that this program writes, and that is no symbolic link.
 func readPlain(path string, limit int64) ([]byte, error) {
-	if info, err := os.Lstat(path); err != nil {
-		return nil, err
-	} else if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%q is not a regular file", path)
-	}
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	dir, err := plaindir.Open(filepath.Dir(path))
 	if err != nil {
 		return nil, err
 	}
-	return readAll(f, path, limit)
+	defer dir.Close()
+	return plaindir.Read(dir, filepath.Base(path), limit)
 }
 
 // readInside reads a file in a project's directory, which no symbolic link leaves.

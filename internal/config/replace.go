@@ -7,6 +7,7 @@ import (
 
 	"github.com/bossman-dev/bossman/git"
 	"github.com/bossman-dev/bossman/internal/console"
+	"github.com/bossman-dev/bossman/internal/plaindir"
 )
 
 // keepFile is replaceFile for a file that Bossman keeps in a project, in a directory of its own.
@@ -15,7 +16,12 @@ func keepFile(path, text string) error {
 	if err := git.MakeDir(filepath.Dir(path)); err != nil {
 		return console.Errorf(console.Denied, "", "%w", err)
 	}
-	return replaceFile(path, text)
+	dir, err := plaindir.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return plaindir.Replace(dir, filepath.Base(path), []byte(text))
 }
 
 // dropFile removes a file that keepFile has written.
@@ -23,7 +29,12 @@ func dropFile(path string) error {
 	if err := git.CheckDir(filepath.Dir(path)); err != nil {
 		return console.Errorf(console.Denied, "", "%w", err)
 	}
-	return os.Remove(path)
+	dir, err := plaindir.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return dir.Remove(filepath.Base(path))
 }
 
 // replaceFile replaces a file, or creates it with its directory, accessible only to its

@@ -4,11 +4,14 @@
 package plaindir
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // Open opens a directory. It is an error if a symbolic link, or anything else that is not a
@@ -37,9 +40,10 @@ func Below(dir *os.Root, create bool, names ...string) (*os.Root, error) {
 	return dir, err
 }
 
-// Make is Below for a directory in another one that is there and named by its path.
+// Make is Below for a directory that agents cannot exchange, named by its path. It makes what is
+// missing below that.
 func Make(path string, names ...string) (*os.Root, error) {
-	dir, err := Open(path)
+	dir, err := os.OpenRoot(path)
 	if err != nil {
 		return nil, err
 	}
@@ -78,6 +82,44 @@ func checked(path string, before fs.FileInfo, open func() (*os.Root, error)) (*o
 
 func notPlain(path string) error {
 	return fmt.Errorf("%q is a symbolic link or not a directory, and is not followed: if you did not make it, do not trust what did; otherwise put the directory itself there", path)
+}
+
+// Read reads a regular file of at most max bytes in an opened directory. It follows no symbolic link,
+// and waits for no pipe.
+func Read(dir *os.Root, name string, max int64) ([]byte, error) {
+	invalid := fmt.Errorf("%q is not a regular file of at most %d KiB: %w", filepath.Join(dir.Name(), name), max>>10, fs.ErrInvalid)
+	if info, err := dir.Lstat(name); err != nil {
+		return nil, err
+	} else if !info.Mode().IsRegular() {
+		return nil, invalid
+	}
+	f, err := dir.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() > max {
+		return nil, errors.Join(err, invalid)
+	}
+	return io.ReadAll(io.LimitReader(f, max))
+}
+
+// Replace writes a file in an opened directory as a whole, accessible only to its owner, in place of
+// what has its name. A reader sees the old text or the new one, also after a crash.
+func Replace(dir *os.Root, name string, text []byte) error {
+	part := "." + name + "-" + rand.Text()
+	f, err := dir.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = dir.Rename(part, name)
+	}
+	if err != nil {
+		_ = dir.Remove(part)
+	}
+	return err
 }
 
 // Entries returns what is in an opened directory.
