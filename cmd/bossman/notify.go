@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -17,7 +19,8 @@ import (
 const notifyTimeout = 10 * time.Second
 
 // A notifier runs the user's notify command for each new question, with the question as
-// JSON on its standard input.
+// JSON on its standard input. It runs in the user's home directory: some programs load parts
+// of themselves from the current directory, and agents write there.
 type notifier struct {
 	command []string
 	log     *slog.Logger
@@ -39,12 +42,23 @@ func (n *notifier) asked(q board.Question) {
 			return
 		}
 		cmd := exec.CommandContext(ctx, n.command[0], n.command[1:]...)
+		cmd.Dir = homeDir()
 		cmd.Stdin = bytes.NewReader(append(text, '\n'))
 		cmd.WaitDelay = time.Second
 		if out, err := cmd.CombinedOutput(); err != nil {
 			n.log.Warn("the notify command failed", "question", q.ID.String(), "err", err, "output", string(out[:min(len(out), 400)]))
 		}
 	})
+}
+
+// homeDir is the user's home directory, or the root directory if there is none.
+func homeDir() string {
+	if home, err := os.UserHomeDir(); err == nil && filepath.IsAbs(home) {
+		if info, err := os.Stat(home); err == nil && info.IsDir() {
+			return home
+		}
+	}
+	return string(filepath.Separator)
 }
 
 // wait waits for the commands to end.
