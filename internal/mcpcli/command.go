@@ -107,7 +107,7 @@ func (c *cli) subcommand(cmd *cobra.Command, run func(context.Context, *session,
 
 // addOutFlag adds the flag for results that are files.
 func addOutFlag(cmd *cobra.Command, out *string) {
-	cmd.Flags().StringVarP(out, "out", "o", ".", "`directory` for images, sound and other files")
+	cmd.Flags().StringVarP(out, "out", "o", "", "`directory` for images, sound and other files; default "+ownDir)
 }
 
 func (c *cli) run(cmd *cobra.Command, o *options, args []string, run func(context.Context, *session, []string) error) error {

@@ -8,10 +8,16 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/bossman-dev/bossman/internal/plaindir"
 )
 
-// files writes what a server sends to new files in one directory.
+// files writes what a server sends to new files in one directory; if dir is empty, in ownDir.
 type files struct{ dir string }
+
+// ownDir is a directory below the current one. In the current one itself other programs would take
+// files for their own whose names the server has chosen, such as AGENTS.md.
+const ownDir = "mcp-files"
 
 // extensions are the file name extensions of media types, without any that a desktop would
 // run on a click.
@@ -28,10 +34,7 @@ const maxSameName = 1000
 // write creates a new file and returns its path. The server can influence the letters of
 // the name, but neither the directory nor what is overwritten.
 func (f *files) write(name, mime string, data []byte) (string, error) {
-	if err := os.MkdirAll(f.dir, 0o777); err != nil {
-		return "", err
-	}
-	root, err := os.OpenRoot(f.dir)
+	root, err := f.open()
 	if err != nil {
 		return "", err
 	}
@@ -52,9 +55,20 @@ func (f *files) write(name, mime string, data []byte) (string, error) {
 			return "", err
 		}
 		_, err = w.Write(data)
-		return filepath.Join(f.dir, try), errors.Join(err, w.Close())
+		return filepath.Join(root.Name(), try), errors.Join(err, w.Close())
 	}
-	return "", fmt.Errorf("there are %d files named %s in %s already", maxSameName, name+ext, f.dir)
+	return "", fmt.Errorf("there are %d files named %s in %s already", maxSameName, name+ext, root.Name())
+}
+
+// open opens the directory, and makes it if it is not there. Whoever named it may have named a link.
+func (f *files) open() (*os.Root, error) {
+	if f.dir == "" {
+		return plaindir.Make(".", ownDir)
+	}
+	if err := os.MkdirAll(f.dir, 0o777); err != nil {
+		return nil, err
+	}
+	return os.OpenRoot(f.dir)
 }
 
 // maxName is the maximum length of a file's name, without number and extension.
