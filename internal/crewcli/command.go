@@ -7,8 +7,10 @@ import (
 	"math"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -150,6 +152,27 @@ func (f flags) team(words []string) (agents []agent.Agent, err error) {
 	return agents, nil
 }
 
+// interpreters run a file that their arguments name, without the digits of a version.
+var interpreters = []string{"sh", "bash", "dash", "zsh", "ksh", "fish", "python", "node", "deno", "bun", "perl", "ruby", "php"}
+
+// relativeScript returns the script of a command that is an interpreter with a file that is here, named by
+// a relative path; empty if it is none. The interpreter runs in a worktree, and takes the file from there.
+func relativeScript(words []string) string {
+	if len(words) == 0 || !slices.Contains(interpreters, strings.TrimRight(filepath.Base(words[0]), "0123456789.")) {
+		return ""
+	}
+	for _, word := range words[1:] {
+		if strings.HasPrefix(word, "-") {
+			continue
+		}
+		if info, err := os.Stat(word); err == nil && info.Mode().IsRegular() && !filepath.IsAbs(word) {
+			return word
+		}
+		break
+	}
+	return ""
+}
+
 // run runs a crew until it has nothing to do, or is interrupted.
 func run(ctx context.Context, out *console.Console, open func(ctx context.Context) (*Shop, error), f flags, words []string) error {
 	if f.slots < 1 || f.slots > 100 {
@@ -189,6 +212,9 @@ func run(ctx context.Context, out *console.Console, open func(ctx context.Contex
 		o.Limits.Silence, o.Limits.Call = f.maxSilence, f.maxSilence
 	}
 	o.Limits.First, o.Limits.Parting, o.Limits.Rest = f.maxStart, f.maxExit, f.limitPause
+	if script := relativeScript(words); script != "" && !f.answer {
+		out.Infof("%s is taken from the worktree of each task, where agents can change it; use an absolute path to run the one that is here.", script)
+	}
 	show := newDisplay(out, o.Agents)
 	o.Report = show.event
 	if shop.Untrusted {
