@@ -2,11 +2,11 @@ package sqlite
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"syscall"
 
 	"github.com/bossman-dev/bossman/board"
@@ -74,12 +74,18 @@ func cannotWrite(err error) bool {
 
 // writable reports whether this process may write in the board's directory.
 func (s *Store) writable() bool {
-	f, err := os.CreateTemp(filepath.Dir(s.path), ".writable-*")
+	dir, err := boardDir(s.path, false)
+	if err != nil {
+		return !isReadOnly(err)
+	}
+	defer dir.Close()
+	name := ".writable-" + rand.Text()
+	f, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return !isReadOnly(err)
 	}
 	f.Close()
-	os.Remove(f.Name())
+	_ = dir.Remove(name)
 	return true
 }
 
