@@ -24,8 +24,14 @@ type Inspector struct {
 	// Dir is where the agent works.
 	Dir string
 	// Common is the git directory that Dir belonged to at the start, empty if there was
-	// none. Work in another repository does not count.
+	// none. Work in another repository does not count, nor does one that was made since: who made
+	// it may be an agent or another user, and decides what git runs there.
 	Common string
+	// Root is the top of the worktree that Dir was in at the start, empty if that does not matter.
+	Root string
+	// Own returns an error if a worktree is not to be used, because it is another user's or others
+	// could replace it. repo is nil if it is not made yet. Nil: all are used.
+	Own func(root string, repo *git.Repo) error
 	// Notes is a directory outside the repository for what has to be remembered about it.
 	Notes string
 	// Runner runs the check.
@@ -66,17 +72,41 @@ func (i *Inspector) Home() string {
 
 // repo finds the repository of the work; nil outside git.
 func (i *Inspector) repo() (*git.Repo, error) {
-	repo, err := git.Find(i.Dir)
-	if errors.Is(err, git.ErrNoRepo) && i.Common == "" {
+	if i.Common == "" {
 		return nil, nil
 	}
-	if main := i.main(); main != nil {
+	repo, err := git.Find(i.Dir)
+	main := i.main()
+	switch {
+	case main != nil:
 		repo, err = main, nil
+	case err == nil && i.Root != "" && repo.Root != i.Root:
+		return nil, fmt.Errorf("it was in the worktree %.200q when this process started, and is in %.200q now, because of a .git that was made or removed since", i.Root, repo.Root)
 	}
-	if err == nil && i.Common != "" && !repo.Of(i.Common) {
+	if err == nil && !repo.Of(i.Common) {
 		err = errOtherRepo
 	}
-	return repo, err
+	if err == nil && i.Own != nil {
+		err = i.Own(repo.Root, repo)
+		repo.Own = func(w *git.Repo) error { return i.Own(w.Root, w) }
+	}
+	if err != nil {
+		return nil, err
+	}
+	return repo, nil
+}
+
+// NewRepo returns the top of a repository that Dir is in, if it was in none at the start; empty
+// otherwise.
+func (i *Inspector) NewRepo() string {
+	if i.Common != "" {
+		return ""
+	}
+	repo, err := git.Find(i.Dir)
+	if err != nil {
+		return ""
+	}
+	return repo.Root
 }
 
 // inBare reports whether Dir is in a bare repository, where no work can be.
@@ -210,8 +240,8 @@ func (i *Inspector) Run(ctx context.Context, w board.Work) (run *Run, c *Check, 
 			}
 		}
 		if err == nil && !checkedOut {
-			if tree := repo.Held(w.Place.Branch); tree != nil {
-				return nil, nil, "", settled(tree)
+			if err := hindered(repo, w.Place.Branch); err != nil {
+				return nil, nil, "", err
 			}
 			return nil, nil, "", &board.PlaceError{
 				Why:  fmt.Sprintf("Branch %.80q is not checked out in a worktree, so the check cannot judge it.", w.Place.Branch),
@@ -228,6 +258,24 @@ func (i *Inspector) Run(ctx context.Context, w board.Work) (run *Run, c *Check, 
 		}
 	}
 	return i.Runner.Check(ctx, i.dir(w), repo, c, w.Claim.String()), c, "", nil
+}
+
+// nextElsewhere is what to do about a worktree that is not used.
+const nextElsewhere = "check the branch out in another place, or ask a person to mend it, and report again"
+
+// hindered returns a *board.PlaceError if there is a worktree with a branch that cannot be looked at:
+// something is under way there, or it is not to be used.
+func hindered(repo *git.Repo, branch string) error {
+	if tree := repo.Held(branch); tree != nil {
+		return settled(tree)
+	}
+	if err := repo.Unused(branch); err != nil {
+		return &board.PlaceError{
+			Why:  fmt.Sprintf("Branch %.80q is checked out where work is not looked at: %v.", branch, err),
+			Next: nextElsewhere,
+		}
+	}
+	return nil
 }
 
 // settled returns a *board.PlaceError if something has been begun in a worktree and not ended:

@@ -76,15 +76,16 @@ func (i *Inspector) look(ctx context.Context, repo *git.Repo, left board.Where) 
 		return board.Sight{Where: left, DirGone: gone}, gone
 	}
 	branch := left.Branch
-	tree, ok := git.At(left.Dir)
+	_, there := git.At(left.Dir)
+	tree, none := repo.At(left.Dir)
 	if left.Ordered != "" && !left.Named {
 		branch = left.Ordered // what is in the directory is another worker's
-	} else if ok && tree.Of(repo.Common) {
+	} else if none == nil {
 		head, err := tree.Head()
 		if err == nil && head.Branch == branch {
 			return i.sight(ctx, left, tree), true
 		}
-	} else if ok || !gone && left.Host == here.Host {
+	} else if there || !gone && left.Host == here.Host {
 		return board.Sight{}, false
 	}
 	if tree := repo.Worktree(branch, left.Dir); tree != nil && branch != "" {
@@ -163,6 +164,7 @@ func (i *Inspector) Apart(at board.Where, branch string) board.Room {
 	if !ok {
 		return room
 	}
+	usable := func(dir string) bool { return tree.CanAdd(dir) && (i.Own == nil || i.Own(dir, nil) == nil) }
 	if room.Bare = tree.Bare; tree.Bare && tree.Root != tree.Dir {
 		room.Dir = filepath.Join(at.Dir, filepath.FromSlash(branch))
 	}
@@ -174,7 +176,7 @@ func (i *Inspector) Apart(at board.Where, branch string) board.Room {
 		dirs = append(dirs, fmt.Sprintf("%s-w%d", room.Dir, n+1))
 	}
 	dirs = append(dirs, at.Dir+"-"+branch)
-	if n := slices.IndexFunc(dirs, tree.CanAdd); n >= 0 {
+	if n := slices.IndexFunc(dirs, usable); n >= 0 {
 		room.Dir = dirs[n]
 	}
 	head, err := tree.Head()

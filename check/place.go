@@ -158,8 +158,8 @@ func (i *Inspector) Moved(at board.Where) bool {
 	if err != nil || repo == nil || at.Dir == "" || at.Named || at.Away() || !at.SameClone(i.stand(repo)) {
 		return false
 	}
-	own, ok := git.At(at.Dir)
-	if !ok || own.Common != repo.Common {
+	own, err := repo.At(at.Dir)
+	if err != nil {
 		return false
 	}
 	head, err := own.Head()
@@ -195,8 +195,8 @@ func (i *Inspector) named(ctx context.Context, repo, own *git.Repo, w board.Work
 			}
 		}
 	}
-	if tree := repo.Held(branch); tree != nil {
-		return w.Place, settled(tree)
+	if err := hindered(repo, branch); err != nil {
+		return w.Place, err
 	}
 	return w.Place, &board.PlaceError{
 		Why:  fmt.Sprintf("Your work was last seen on branch %.80q. It is not checked out in a worktree now.", branch),
@@ -249,8 +249,8 @@ func (i *Inspector) in(ctx context.Context, w board.Work, tree *git.Repo, named 
 // notCheckedOut is the error for the branch of a worker that was told to work elsewhere than
 // where it took the task.
 func notCheckedOut(repo *git.Repo, branch string) error {
-	if tree := repo.Held(branch); tree != nil {
-		return settled(tree)
+	if err := hindered(repo, branch); err != nil {
+		return err
 	}
 	return &board.PlaceError{
 		Why:  fmt.Sprintf("Branch %.80q is not checked out in a worktree.", branch),
@@ -309,11 +309,14 @@ func (i *Inspector) last(repo *git.Repo, w board.Work) (*git.Repo, error) {
 		where += fmt.Sprintf(" on %.80q", w.Place.Host)
 	}
 	if same {
-		if other, ok := git.At(w.Place.Dir); ok && other.Of(repo.Common) {
+		if other, err := repo.At(w.Place.Dir); err == nil {
 			return other, nil
 		}
 		if tree := repo.Worktree(w.Place.Branch, ""); tree != nil && w.Place.Branch != "" && w.Place.Host != here.Host {
 			return tree, nil // its directory has another name there
+		}
+		if err := repo.Unused(w.Place.Branch); err != nil {
+			return nil, &board.PlaceError{Why: fmt.Sprintf("Your work was last seen %s, where work is not looked at: %v.", where, err), Next: nextElsewhere}
 		}
 	}
 	if w.Place.Dir == repo.Root {
@@ -334,11 +337,7 @@ func (i *Inspector) at(p board.Where) (*git.Repo, error) {
 	if err != nil || repo == nil || repo.Root == p.Dir {
 		return repo, err
 	}
-	other, ok := git.At(p.Dir)
-	if !ok || !other.Of(repo.Common) {
-		return nil, errOtherRepo
-	}
-	return other, nil
+	return repo.At(p.Dir)
 }
 
 // tip returns the commit that the work of a place ends with, and whether its branch is

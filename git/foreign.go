@@ -2,6 +2,7 @@ package git
 
 import (
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -43,20 +44,52 @@ func temporary(path string) []string {
 // of its linked worktrees, whatever .git there says. It is searched for where Bossman and others put
 // such worktrees: in the repository, and in REPO.worktrees beside it.
 func (r *Repo) claimant() string {
-	for dir := r.Root; dir != filepath.Dir(dir); {
-		dir = filepath.Dir(dir)
-		tops := []string{dir}
-		if repo, ok := strings.CutSuffix(dir, ".worktrees"); ok {
-			tops = append(tops, repo)
-		}
-		for _, top := range tops {
-			common, ok := commonAt(top)
-			if ok && slices.ContainsFunc((&Repo{Common: common}).linked(), func(root string) bool { return same(root, r.Root) }) {
-				return common
-			}
+	for common := range around(r.Root) {
+		if slices.ContainsFunc((&Repo{Common: common}).linked(), func(root string) bool { return same(root, r.Root) }) {
+			return common
 		}
 	}
 	return ""
+}
+
+// around yields the common git directories of the repositories that a directory is in, or is in
+// REPO.worktrees of.
+func around(dir string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for dir != filepath.Dir(dir) {
+			dir = filepath.Dir(dir)
+			repo, beside := strings.CutSuffix(dir, ".worktrees")
+			if common, ok := commonAt(dir); ok && !yield(common) {
+				return
+			}
+			if !beside {
+				continue
+			}
+			if common, ok := commonAt(repo); ok && !yield(common) {
+				return
+			}
+		}
+	}
+}
+
+// lost returns the linked worktree that a directory is in, if there is no repository at its top any
+// more: an agent may have removed its .git, to have the directory taken for something else.
+func lost(dir string) *Repo {
+	for common := range around(dir) {
+		for own, root := range (&Repo{Common: common}).entries() {
+			root, err := filepath.EvalSymlinks(root)
+			if err != nil {
+				continue
+			}
+			if rel, err := filepath.Rel(root, dir); err != nil || !filepath.IsLocal(rel) {
+				continue
+			}
+			if _, ok := At(root); !ok {
+				return &Repo{Root: root, Dir: own, Common: common, Foreign: fmt.Sprintf("it is a worktree of %q, but its .git is gone or leads to no repository", common)}
+			}
+		}
+	}
+	return nil
 }
 
 // commonAt returns the common git directory of what is in a directory: of the worktree with its top

@@ -33,6 +33,9 @@ type Repo struct {
 	// or lies where an agent may write: anybody can put such a pointer into an archive, and an agent
 	// into its worktree.
 	Foreign string
+	// Own returns an error if another worktree of the repository is not to be used, because others
+	// may write it. Nil: all are used.
+	Own func(w *Repo) error
 
 	own    fs.FileInfo               // the directory of a worktree that Linked found, else nil
 	looked atomic.Pointer[time.Time] // when look last found nothing wrong
@@ -41,7 +44,7 @@ type Repo struct {
 // Find finds the repository that a directory is in. It reads files only. A bare repository
 // inside a worktree is a part of its content, like any other directory: whoever wrote the
 // content wrote its configuration, too. The same holds below a directory that has .bossman, which
-// makes it a project without git.
+// makes it a project without git. A linked worktree without its .git is Foreign.
 func Find(dir string) (*Repo, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -50,6 +53,14 @@ func Find(dir string) (*Repo, error) {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
 	}
+	r, err := find(dir)
+	if lost := lost(dir); lost != nil && (err != nil || len(lost.Root) > len(r.Root)) {
+		return lost, nil
+	}
+	return r, err
+}
+
+func find(dir string) (*Repo, error) {
 	var bare *Repo
 	for {
 		r, ok := At(dir)

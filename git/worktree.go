@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,11 +20,46 @@ import (
 func (r *Repo) Worktrees() []*Repo {
 	var list []*Repo
 	for _, root := range append([]string{filepath.Dir(r.Common)}, r.linked()...) { // the main worktree, if there is one
-		if w, ok := At(root); ok && !w.Bare && w.Of(r.Common) {
+		if w, err := r.At(root); err == nil && !w.Bare {
 			list = append(list, w)
 		}
 	}
 	return list
+}
+
+// At returns the worktree of the same repository that has its top in dir. It is an error if
+// something else is there, or if it is not to be used.
+func (r *Repo) At(dir string) (*Repo, error) {
+	w, ok := At(dir)
+	switch {
+	case !ok || !w.Of(r.Common):
+		return nil, fmt.Errorf("%q is no worktree of %q", dir, r.Common)
+	case w.Foreign != "" && w.Root != r.Root:
+		return nil, fmt.Errorf("the worktree %q is not used: %s", dir, w.Foreign)
+	case r.Own != nil:
+		if err := r.Own(w); err != nil {
+			return nil, err
+		}
+	}
+	w.Own = r.Own
+	return w, nil
+}
+
+// Unused says why the worktree that has a branch checked out is not used; nil if there is none.
+func (r *Repo) Unused(branch string) error {
+	for _, root := range r.linked() {
+		w, ok := At(root)
+		if !ok || !w.Of(r.Common) {
+			continue
+		}
+		if head, err := w.Head(); err != nil || head.Branch != branch {
+			continue
+		}
+		if _, err := r.At(root); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Of reports whether this is the repository with a common git directory, and the git directory of
@@ -45,17 +81,31 @@ func (r *Repo) inside() (paths []string) {
 // linked lists the directories that the repository has as linked worktrees, whether they are
 // there or not.
 func (r *Repo) linked() (roots []string) {
-	pointers, _ := filepath.Glob(filepath.Join(globQuote(r.Common), "worktrees", "*", "gitdir"))
-	for _, p := range pointers {
-		if text, err := readSmall(p); err == nil {
+	for _, root := range r.entries() {
+		roots = append(roots, root)
+	}
+	return roots
+}
+
+// entries yields the git directories of linked worktrees, and the directories that these name as
+// their tops.
+func (r *Repo) entries() iter.Seq2[string, string] {
+	return func(yield func(dir, root string) bool) {
+		pointers, _ := filepath.Glob(filepath.Join(globQuote(r.Common), "worktrees", "*", "gitdir"))
+		for _, p := range pointers {
+			text, err := readSmall(p)
+			if err != nil {
+				continue
+			}
 			dot := strings.TrimSpace(text)
 			if !filepath.IsAbs(dot) {
 				dot = filepath.Join(filepath.Dir(p), dot)
 			}
-			roots = append(roots, filepath.Dir(dot))
+			if !yield(filepath.Dir(p), filepath.Dir(dot)) {
+				return
+			}
 		}
 	}
-	return roots
 }
 
 // Linked returns the linked worktree of the repository that has its top in dir. It is an error if

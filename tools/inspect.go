@@ -30,13 +30,15 @@ func (t *Tools) judging(ctx context.Context, h *board.Handout) (lines []string) 
 		return nil
 	}
 	command, why := t.o.Inspector.Command()
-	switch tree, waived := h.CheckWaived(); {
+	tree, waived := h.CheckWaived()
+	switch {
 	case waived && tree != "" && command != "":
 		lines = append(lines, "A person has accepted the work that the last attempt left, without the check: report it as it is. If files differ, Bossman runs "+inline(command, 300)+".")
 	case waived:
 	case command != "":
 		lines = append(lines, "At the report Bossman runs "+inline(command, 300)+".")
-	case why != "":
+	}
+	if why != "" && !waived {
 		lines = append(lines, cut(visible.Line(why), 500))
 	}
 	if paths := t.o.Inspector.Unresolved(ctx, board.WorkOf(h.Dossier, h.Claim.Worker.Principal)); len(paths) > 0 {

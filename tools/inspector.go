@@ -54,7 +54,7 @@ type Inspector interface {
 	// run is stopped. The error may be a *board.PlaceError.
 	Check(ctx context.Context, w board.Work, d time.Duration, waiting func(took time.Duration, behind string) bool) (CheckResult, error)
 	// Command is the check that will run at a report, empty if there is none. why says why
-	// one that is configured will not run.
+	// one that is configured will not run, or what else is not looked at.
 	Command() (command, why string)
 	// Store stores the work of a report as a commit that stays, and returns that: tree if the check has
 	// judged one, else everything at the place of the work. It is empty if the work is not in git.

@@ -31,13 +31,22 @@ var _ tools.Inspector = inspector{}
 
 // newInspector returns an inspector of a directory. The caller closes its Runner.
 func newInspector(dir string, s *config.Settings, getenv func(string) string) inspector {
-	common := ""
+	runner := newCheckRunner(getenv)
 	if repo, err := git.Find(dir); err == nil {
-		common = repo.Common
+		return inspectorOf(dir, repo.Common, repo.Root, s, runner)
+	}
+	return inspectorOf(dir, "", "", s, runner)
+}
+
+// inspectorOf returns an inspector of a directory, which is in the worktree root.
+func inspectorOf(dir, common, root string, s *config.Settings, runner *check.Runner) inspector {
+	at := s.CheckAt
+	if common == "" {
+		at = s.CheckOutside
 	}
 	return inspector{&check.Inspector{
-		Dir: dir, Common: common, Notes: s.NotesDir(), Runner: newCheckRunner(getenv), Slots: crew.Seen,
-		InForce: func(home string) (*check.Check, string, error) { return checkInForce(s, home) },
+		Dir: dir, Common: common, Root: root, Own: s.Own, Notes: s.NotesDir(), Runner: runner, Slots: crew.Seen,
+		InForce: func(home string) (*check.Check, string, error) { return checkInForce(at, home) },
 	}}
 }
 
@@ -56,8 +65,8 @@ func newCheckRunner(getenv func(string) string) *check.Runner {
 
 // checkInForce returns the check that decides whether work in a directory is done, nil if
 // there is none. why says why a configured one is not in force.
-func checkInForce(s *config.Settings, dir string) (c *check.Check, why string, err error) {
-	state, err := s.CheckAt(dir)
+func checkInForce(at func(string) (config.CheckState, error), dir string) (c *check.Check, why string, err error) {
+	state, err := at(dir)
 	if err != nil {
 		return nil, "", err
 	}
@@ -107,11 +116,14 @@ func (i inspector) Command() (command, why string) {
 		}
 		return "", fmt.Sprintf("The check cannot run: %v.", err)
 	case c != nil:
-		return c.String(), ""
+		command = c.String()
 	case untrusted != "":
-		return "", "The project's check does not run, because no person has accepted it."
+		why = "The project's check does not run, because no person has accepted it."
 	}
-	return "", ""
+	if root := i.NewRepo(); root != "" {
+		why += fmt.Sprintf(" The repository in %.200q was not there when this server started, and is not used: commits are not looked at until the MCP client reconnects.", root)
+	}
+	return command, strings.TrimPrefix(why, " ")
 }
 
 // placeError is an error of package check for package tools, which does not know it.

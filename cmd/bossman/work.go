@@ -74,10 +74,7 @@ func (o *openBoard) seat(dir, common string, runner *check.Runner, notify *notif
 	if o.store != nil {
 		o.store.Attend(caller.Owner)
 	}
-	look := inspector{&check.Inspector{
-		Dir: dir, Common: common, Notes: o.settings.NotesDir(), Runner: runner, Slots: crew.Seen,
-		InForce: func(home string) (*check.Check, string, error) { return checkInForce(o.settings, home) },
-	}}
+	look := inspectorOf(dir, common, "", o.settings, runner)
 	return crew.Seat{
 		Actor: caller.Actor, Where: look.Here,
 		Bind: func(ctx context.Context, h *board.Handout, begins string, store crew.Store) crew.Bound {

@@ -49,7 +49,10 @@ func (e *NoBoardError) NextStep() string {
 
 // locate finds the board for a directory. In a git repository it is in the git directory
 // that all worktrees share; elsewhere in .bossman, which is searched for upwards.
-func locate(from, by, home string) (Location, error) {
+func locate(from, by, home string) (Location, error) { return locateAs(from, by, home, true) }
+
+// locateAs is locate, without a look for a repository if inGit is not set.
+func locateAs(from, by, home string, inGit bool) (Location, error) {
 	from, err := filepath.Abs(from)
 	if err != nil {
 		return Location{}, err
@@ -67,7 +70,7 @@ func locate(from, by, home string) (Location, error) {
 			home = real
 		}
 	}
-	if repo, err := git.Find(from); err == nil {
+	if repo, err := git.Find(from); err == nil && inGit {
 		return Location{
 			Path: boardFileOf(repo.Common), Root: repo.Root, Repository: repo.Common, Name: repo.Name(), From: from, By: by, repo: repo,
 		}, nil

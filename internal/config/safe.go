@@ -1,7 +1,6 @@
 package config
 
 import (
-	"context"
 	"fmt"
 	"io/fs"
 	"os"
@@ -49,6 +48,9 @@ func (s *Settings) requireOwnProject(l Location) error {
 			return console.Errorf(console.Denied, "rename the directory", "the project in %q is not used: line breaks and hidden characters in the name of a directory could pass for our own words", dir)
 		}
 	}
+	if err := s.requireOwnTrees(l.Root); err != nil {
+		return err
+	}
 	paths := []string{filepath.Join(l.Root, ".bossman"), projectFile(l.Root)}
 	if l.repo != nil {
 		paths = append(paths, l.Root, l.repo.Dir, l.repo.Common, filepath.Join(l.Root, ".git"))
@@ -71,6 +73,38 @@ func (s *Settings) requireOwnProject(l Location) error {
 	if l.repo.Foreign != "" && !s.isNamed(l.Root) {
 		return console.Errorf(console.Denied, "if it is a worktree that was moved, or whose .git was replaced, delete a directory .git in it and run in its clone: git worktree repair "+console.ShellWords(l.Root)+"; otherwise "+s.allow(l.Root),
 			"the repository of %q is not used: %s", l.Root, l.repo.Foreign)
+	}
+	return nil
+}
+
+// Own is an error if a worktree, whose top is root, is not used, because it is another user's or
+// others could replace it. repo is nil if it is not made yet.
+func (s *Settings) Own(root string, repo *git.Repo) error {
+	l := Location{Root: root, repo: repo}
+	if err := s.requireOwnFile(l, root); err != nil {
+		return err
+	}
+	return s.requireOwnProject(l)
+}
+
+// requireOwnTrees refuses a worktree in a directory of worktrees, such as REPO.worktrees, that is
+// another user's or that everybody may write: they could put anything in its place.
+func (s *Settings) requireOwnTrees(root string) error {
+	for dir := range parents(filepath.Dir(root)) {
+		if !strings.HasSuffix(dir, ".worktrees") {
+			continue
+		}
+		for between := range parents(filepath.Dir(root)) {
+			if info, err := os.Lstat(between); err == nil && owner(info) != "" && !s.isSafe(root) {
+				return console.Errorf(console.Denied, "move it elsewhere with git worktree move; "+s.allow(root), "%q belongs to %s, and a worktree in a directory of others is not used", between, owner(info))
+			} else if err == nil && worldWritable(between) && hasPermissions(between) && !s.isSafe(root) {
+				return console.Errorf(console.Denied, "if nobody else has changed it, run: chmod o-w "+console.ShellWords(between)+"; "+s.allow(root),
+					"everybody on this machine may write %q, and a worktree there that others could replace is not used", between)
+			}
+			if between == dir {
+				return nil
+			}
+		}
 	}
 	return nil
 }
@@ -145,7 +179,7 @@ func (s *Settings) isNamed(dir string) bool {
 }
 
 func (s *Settings) anySafe(match func(safe string) bool) bool {
-	return slices.ContainsFunc(s.safe, match) || slices.ContainsFunc(git.SafeDirectories(context.Background()), match)
+	return slices.ContainsFunc(s.safe, match) || slices.ContainsFunc(s.gitSafe(), match)
 }
 
 // setSafe takes the section [safe] of the user's own file.

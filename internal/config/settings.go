@@ -1,6 +1,7 @@
 package config
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,11 +13,13 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/git"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/pelletier/go-toml/v2"
 )
@@ -47,8 +50,9 @@ type Settings struct {
 	check, proposed *Check
 	// setup is that of the project's file.
 	setup *Setup
-	// safe are the directories of others that the user trusts.
-	safe []string
+	// safe are the directories of others that the user trusts, and gitSafe those that it told git.
+	safe    []string
+	gitSafe func() []string
 
 	getenv   func(string) string
 	location Location
@@ -69,6 +73,7 @@ const originDefault = "default"
 
 func newSettings() *Settings {
 	s := &Settings{Policy: string(board.PolicyEvidence), Origin: map[string]string{}}
+	s.gitSafe = sync.OnceValue(func() []string { return git.SafeDirectories(context.Background()) })
 	for _, k := range keys {
 		s.Origin[k.Name] = originDefault
 	}

@@ -203,8 +203,14 @@ func (s *Settings) Check() (CheckState, error) {
 // CheckAt reads which check is in force for work in a directory: that of the project where
 // the work is. It is an error if the board belongs to another project that has a check of its
 // own: that one is for other files, and an agent could avoid it by working elsewhere.
-func (s *Settings) CheckAt(dir string) (CheckState, error) {
-	at, err := locate(dir, "the directory of the work", s.getenv("HOME"))
+func (s *Settings) CheckAt(dir string) (CheckState, error) { return s.checkAt(dir, true) }
+
+// CheckOutside is CheckAt for a directory that was in no repository when the process started. One
+// that was made since does not count.
+func (s *Settings) CheckOutside(dir string) (CheckState, error) { return s.checkAt(dir, false) }
+
+func (s *Settings) checkAt(dir string, inGit bool) (CheckState, error) {
+	at, err := locateAs(dir, "the directory of the work", s.getenv("HOME"), inGit)
 	if _, none := errors.AsType[*NoBoardError](err); err != nil && !none {
 		return CheckState{}, err
 	}
