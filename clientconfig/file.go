@@ -52,7 +52,8 @@ func (c *Client) Read(p Places) ([]Server, error) {
 }
 
 // readInside reads a file of a project, which no symbolic link leaves: those who wrote the project
-// have not written what is elsewhere.
+// have not written what is elsewhere. That of another user is not read: a directory above may be
+// one in which everybody can put files.
 func readInside(project, path string) ([]byte, error) {
 	root, err := os.OpenRoot(project)
 	if err != nil {
@@ -63,7 +64,11 @@ func readInside(project, path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := root.Stat(name); err != nil {
+	info, err := root.Stat(name)
+	if err == nil && ofOthers(info) {
+		return nil, errors.New("belongs to another user, and is not read: if you trust it, copy it to a file of your own")
+	}
+	if err != nil {
 		if _, there := os.Stat(path); there == nil {
 			return nil, errors.New("leads out of the project by a symbolic link, and is not read: put the file itself there")
 		}

@@ -110,7 +110,11 @@ func (s *slot) moveAway(ctx context.Context, why string) (dir string, err error)
 		err = fmt.Errorf("the worktree %q is gone", s.dir)
 	default:
 		dir = to
-		err = fmt.Errorf("the worktree is now %q, and a new one is made: %s; look at it, and delete it when nothing there is needed", to, why)
+		look := "look at it"
+		if _, err := s.r.o.Repo.Linked(to); err != nil {
+			look += ", but run no git there while it has a .git: its agent may have made that, and git runs what it says"
+		}
+		err = fmt.Errorf("the worktree is now %q, and a new one is made: %s; %s; delete it when nothing there is needed", to, why, look)
 	}
 	if claims, err := s.others(ctx); err == nil {
 		s.kept.Departed = nil

@@ -14,6 +14,7 @@ func (r *Repo) setForeign(dot bool) {
 	common := r.claimant()
 	switch {
 	case common != "" && !same(common, r.Common):
+		r.Claimant = common
 		r.Foreign = fmt.Sprintf("it is a worktree of %q, but the repository in it is %q now", common, r.Common)
 	case !dot && r.Common != r.Dir:
 		r.Foreign = fmt.Sprintf("its .git/commondir leads to %q", r.Common)

@@ -33,6 +33,9 @@ type Repo struct {
 	// or lies where an agent may write: anybody can put such a pointer into an archive, and an agent
 	// into its worktree.
 	Foreign string
+	// Claimant is the common git directory of another repository that has the worktree as its own,
+	// which makes this one Foreign; empty if there is none.
+	Claimant string
 	// Own returns an error if another worktree of the repository is not to be used, because others
 	// may write it. Nil: all are used.
 	Own func(w *Repo) error

@@ -71,10 +71,18 @@ func (s *Settings) requireOwnProject(l Location) error {
 		}
 	}
 	if l.repo.Foreign != "" && !s.isNamed(l.Root) {
-		return console.Errorf(console.Denied, "if it is a worktree that was moved, or whose .git was replaced, delete a directory .git in it and run in its clone: git worktree repair "+console.ShellWords(l.Root)+"; otherwise "+s.allow(l.Root),
-			"the repository of %q is not used: %s", l.Root, l.repo.Foreign)
+		return console.Errorf(console.Denied, s.reclaim(l)+s.allow(l.Root), "the repository of %q is not used: %s", l.Root, l.repo.Foreign)
 	}
 	return nil
+}
+
+// reclaim says what to do about a repository that may belong to something else than its worktree, and
+// ends where allow begins.
+func (s *Settings) reclaim(l Location) string {
+	if info, err := os.Lstat(l.repo.Claimant); err == nil && owner(info) != "" {
+		return fmt.Sprintf("%q belongs to %s: leave your own .git as it is; ", l.repo.Claimant, owner(info))
+	}
+	return "if it is a worktree that was moved, or whose .git was replaced, delete a directory .git in it and run in its clone: git worktree repair " + console.ShellWords(l.Root) + "; otherwise "
 }
 
 // Own is an error if a worktree, whose top is root, is not used, because it is another user's or
@@ -152,6 +160,9 @@ func openToAll(l Location) string {
 
 // allow says how to name a directory as safe.
 func (s *Settings) allow(dir string) string {
+	if isPattern(dir) {
+		return "if you trust it, rename it: its name would mean all directories beside it"
+	}
 	next := "if you trust it, run: git config --global --add safe.directory " + console.ShellWords(dir)
 	if file := userFile(s.getenv); file != "" {
 		next += fmt.Sprintf(", or add to %q: [safe] directory = [%q]", file, dir)
@@ -175,8 +186,11 @@ func (s *Settings) isSafe(dir string) bool {
 // isNamed is isSafe for a directory's own name only: a pattern says whose files may be used, and
 // not that a repository belongs to a directory.
 func (s *Settings) isNamed(dir string) bool {
-	return s.anySafe(func(safe string) bool { return filepath.Clean(expandHome(safe, s.getenv("HOME"))) == dir })
+	return !isPattern(dir) && s.anySafe(func(safe string) bool { return filepath.Clean(expandHome(safe, s.getenv("HOME"))) == dir })
 }
+
+// isPattern reports whether a directory's name would mean others, too, as a safe directory.
+func isPattern(dir string) bool { return strings.HasSuffix(dir, "/*") }
 
 func (s *Settings) anySafe(match func(safe string) bool) bool {
 	return slices.ContainsFunc(s.safe, match) || slices.ContainsFunc(s.gitSafe(), match)
