@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 )
 
@@ -34,7 +35,7 @@ type Lander struct {
 }
 
 // Lead takes the lease of a target, if l has no nonce, or renews it. If another process has it,
-// the error is a *LedError. If the lease that l names is no longer the newest, it is ErrLeaseLost:
+// the error is a *LedError, unless that process is known to have been killed. If the lease that l names is no longer the newest, it is ErrLeaseLost:
 // another process may have landed since. A lease that is over can be renewed as long as nobody else
 // has taken it.
 func (b *Board) Lead(ctx context.Context, a Actor, l Lease) (Lease, error) {
@@ -72,7 +73,11 @@ func (b *Board) Lead(ctx context.Context, a Actor, l Lease) (Lease, error) {
 			return err
 		}
 		same := now.Owner == a.Owner && ownerHas(a.Owner, ProcessPrefix) && now.Principal == a.Principal
-		if now.Nonce != "" && now.Until.After(c.now) && !same {
+		gone, err := c.tx.Gone()
+		if err != nil {
+			return err
+		}
+		if now.Nonce != "" && now.Until.After(c.now) && !same && !slices.Contains(gone, now.Owner) {
 			return &LedError{Target: l.Target, Holder: now.Holder, Left: now.Until.Sub(c.now)}
 		}
 		out, err = c.lead(Lander{Lease: Lease{Project: l.Project, Target: l.Target, Nonce: NewNonce(), Note: now.Note}, Principal: a.Principal, Owner: a.Owner}, l.Holder)

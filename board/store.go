@@ -127,7 +127,7 @@ type Reader interface {
 	// Lapsed lists at most 100 attempts of an owner that expired within the last day, and
 	// after which nobody was given the task.
 	Lapsed(owner string) ([]Handle, error)
-	// Gone lists the owners of claims, workers or open questions whose process was killed:
+	// Gone lists the owners of claims, leases, workers or open questions whose process was killed:
 	// it has ended without a call of Disown. Owners about which the store does not know are
 	// not gone.
 	Gone() ([]string, error)
@@ -254,7 +254,7 @@ type Tx interface {
 	PutWorker(w Worker) error
 	// Seen sets LastSeen of a worker to the time now.
 	Seen(w WorkerID) error
-	// Disown clears the owner of all workers and open questions of an owner that has
+	// Disown clears the owner of all workers and open questions, and ends the leases of landers, of an owner that has
 	// ended.
 	Disown(owner string) error
 	// Decline keeps a task from being offered to a worker until a point in time. If the

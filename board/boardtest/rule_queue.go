@@ -72,6 +72,14 @@ var ruleQueue = group{"the landing queue", []test{
 		_, err = f.board.Lead(f.ctx, l.actor, l.lease)
 		f.is("taken", err, board.ErrLeaseLost)
 	}},
+	{"a process that has ended gives its lease back", func(f *fixture) {
+		f.landing()
+		l := f.lander("l")
+		f.ok(f.board.Leave(f.ctx, l.actor.Owner))
+		f.lander("m")
+		_, err := f.board.Lead(f.ctx, l.actor, l.lease)
+		f.is("the first one", err, board.ErrLeaseLost)
+	}},
 	{"nobody leads where the project does not land", func(f *fixture) {
 		for _, target := range []string{"", "main"} {
 			_, err := f.board.Lead(f.ctx, ada, board.Lease{Project: project, Target: target, Holder: "l"})

@@ -58,8 +58,12 @@ func (t *tx) Worker(w board.WorkerID) (board.Worker, error) {
 	return t.reader.Worker(w)
 }
 
-// Disown clears the owner of all workers and open questions of an owner.
+// Disown clears the owner of all workers and open questions, and ends the leases of landers, of an owner.
 func (t *tx) Disown(owner string) error {
+	const landers = `UPDATE landers SET nonce = '', lease_until = least(lease_until, clock_timestamp()) WHERE nonce <> '' AND owner = $1`
+	if _, err := t.exec(landers, owner); err != nil {
+		return err
+	}
 	if _, err := t.exec(`UPDATE workers SET owner = '' WHERE owner = $1 AND owner <> ''`, owner); err != nil {
 		return err
 	}

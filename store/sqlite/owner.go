@@ -194,7 +194,7 @@ func (r *reader) goneIn(suffix string, unlocked func(*os.File) (bool, error)) ([
 // isGone reports whether an owner has died and has claims, workers or open questions.
 func (r *reader) isGone(dir *os.Root, owner string, unlocked func(*os.File) (bool, error)) (bool, error) {
 	const query = `SELECT EXISTS (SELECT 1 FROM claims WHERE owner = ?1) OR EXISTS (SELECT 1 FROM reviews WHERE owner = ?1) OR EXISTS (SELECT 1 FROM workers WHERE owner = ?1)
-		OR EXISTS (SELECT 1 FROM questions WHERE state = 'open' AND owner = ?1)`
+		OR EXISTS (SELECT 1 FROM questions WHERE state = 'open' AND owner = ?1) OR EXISTS (SELECT 1 FROM landers WHERE nonce <> '' AND owner = ?1)`
 	attended.Lock()
 	defer attended.Unlock()
 	if attended.owners[owner] > 0 {

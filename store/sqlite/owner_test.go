@@ -249,6 +249,32 @@ func TestGone_reviewer(t *testing.T) {
 	}
 }
 
+// The lease of a lander whose process was killed is free at once, that of a living one is not.
+func TestGone_lander(t *testing.T) {
+	p := path(t)
+	s, dies := open(t, p, nil), open(t, p, nil)
+	seed(t, s, 1, nil)
+	write(t, s, func(tx board.Tx) error { return tx.PutLand("web", "main") })
+	b, heir := board.New(s, nil), board.Actor{Principal: "local", Owner: "p-heir"}
+	lease := board.Lease{Project: "web", Target: "main", Holder: "a test"}
+	dies.Attend("p-dies")
+	if _, err := board.New(dies, nil).Lead(t.Context(), board.Actor{Principal: "local", Owner: "p-dies"}, lease); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Lead(t.Context(), heir, lease); !errors.Is(err, board.ErrConflict) {
+		t.Fatalf("Lead() beside a living lander: %v, want ErrConflict", err)
+	}
+	if err := dies.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.EndStale(t.Context()); err != nil { // which looks who is gone
+		t.Fatal(err)
+	}
+	if _, err := b.Lead(t.Context(), heir, lease); err != nil {
+		t.Fatalf("Lead() after the lander was killed: %v", err)
+	}
+}
+
 // On a network file system, where other machines may not see a lock, nobody is gone.
 func TestGone_network(t *testing.T) {
 	p := path(t)

@@ -87,7 +87,11 @@ func (t *tx) Disown(owner string) error {
 	t.left = append(t.left, owner)
 	const workers = `UPDATE workers SET owner = '' WHERE owner = ? AND owner <> ''`
 	const questions = `UPDATE questions SET owner = '' WHERE state = 'open' AND owner = ?`
+	const landers = `UPDATE landers SET nonce = '', lease_until = min(lease_until, ?) WHERE nonce <> '' AND owner = ?`
 	if _, err := t.exec(workers, owner); err != nil {
+		return err
+	}
+	if _, err := t.exec(landers, t.now(), owner); err != nil {
 		return err
 	}
 	_, err := t.exec(questions, owner)
