@@ -21,6 +21,7 @@ import (
 	"github.com/bossman-dev/bossman/internal/configcli"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/internal/crewcli"
+	"github.com/bossman-dev/bossman/internal/landcli"
 	"github.com/bossman-dev/bossman/internal/mcpcli"
 	"github.com/bossman-dev/bossman/telemetry"
 	"github.com/spf13/cobra"
@@ -103,7 +104,7 @@ board otherwise.`,
 	root.AddCommand(
 		a.mcpCommand(), a.statusCommand(), a.taskCommand(), a.inboxCommand(), a.answerCommand(),
 		a.pauseCommand(), a.resumeCommand(), a.stopCommand(), a.projectCommand(), a.keyCommand(), a.personCommand(), boardcli.Command(a.Console, a.boardStore), boardcli.Event(a.Console, a.erasing), configcli.Command(a.Console, a.settings, a.enforced), configcli.Trust(a.Console, a.settings, a.userName()), configcli.Link(a.Console, &a.flags),
-		mcpcli.Command(a.Console, buildVersion().Version), a.migrateCommand(), a.serveCommand(), a.loginCommand(), a.versionCommand(), crewcli.Command(a.Console, a.shop), crewcli.Minder(),
+		mcpcli.Command(a.Console, buildVersion().Version), a.migrateCommand(), a.serveCommand(), a.loginCommand(), a.versionCommand(), crewcli.Command(a.Console, a.shop), crewcli.Minder(), landcli.Command(a.Console, a.yard, a.office),
 	)
 	root.AddCommand(agentcli.Commands(a.Console, buildVersion().Version, a.desk)...)
 	cli.Complete(root, func(ctx context.Context) (cli.Source, error) {

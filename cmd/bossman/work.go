@@ -30,13 +30,9 @@ func (a *app) shop(ctx context.Context) (*crewcli.Shop, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := o.settings.WorkDir()
+	dir, repo, err := o.repository()
 	if err != nil {
 		return nil, err
-	}
-	repo, err := git.Find(dir)
-	if err != nil || repo.Foreign != "" {
-		return nil, console.Errorf(console.Usage, "run it in the repository of the project", "agents work in worktrees of a git repository, and %q is in none", dir)
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -66,6 +62,19 @@ func (a *app) shop(ctx context.Context) (*crewcli.Shop, error) {
 			notify.wait()
 		},
 	}, nil
+}
+
+// repository returns the directory of the work and its repository.
+func (o *openBoard) repository() (string, *git.Repo, error) {
+	dir, err := o.settings.WorkDir()
+	if err != nil {
+		return "", nil, err
+	}
+	repo, err := git.Find(dir)
+	if err != nil || repo.Foreign != "" {
+		return "", nil, console.Errorf(console.Usage, "run it in the repository of the project", "work is done and landed in a git repository, and %q is in none", dir)
+	}
+	return dir, repo, nil
 }
 
 // seat makes the worker of a slot.

@@ -35,6 +35,7 @@ type Settings struct {
 	Lease   time.Duration
 	Notify  []string
 	Budget  Budget
+	Land    Land
 
 	// Origin is where each value came from, by the name of its key: a file, a variable, a
 	// flag, or default.
@@ -72,7 +73,7 @@ func (s *Settings) Location() (Location, error) {
 const originDefault = "default"
 
 func newSettings() *Settings {
-	s := &Settings{Policy: string(board.PolicyEvidence), Origin: map[string]string{}}
+	s := &Settings{Policy: string(board.PolicyEvidence), Land: defaultLand, Origin: map[string]string{}}
 	s.gitSafe = sync.OnceValue(func() []string { return git.SafeDirectories(context.Background()) })
 	for _, k := range keys {
 		s.Origin[k.Name] = originDefault
@@ -118,6 +119,11 @@ func (s *Settings) readFile(path string, inProject bool) error {
 		case name == "budget":
 			if err := s.setBudget(path, file[name], inProject); err != nil {
 				wrong("[budget]", err)
+			}
+			continue
+		case name == "land":
+			if err := s.setLand(path, file[name], inProject); err != nil {
+				wrong("[land]", err)
 			}
 			continue
 		case name == "work" && inProject:

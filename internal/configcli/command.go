@@ -47,8 +47,8 @@ The board keeps policy, skills and lease of the project itself, from its first t
 its values are in effect, whatever is configured, until bossman project set. The check
 is the one that you have accepted with bossman trust.
 
-A project's file may set board, project, policy, areas, skills and lease, and lower the
-sums of [budget]. A key that runs a command, such as notify, is read from your own file only.`,
+A project's file may set board, project, policy, areas, skills and lease, and [land];
+and it may lower the sums of [budget]. A key that runs a command, such as notify, is read from your own file only.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, err := c.load()
 			if err != nil {
@@ -125,7 +125,13 @@ func (v *view) build() {
 	if text, origin := s.ShownCheck(); text != "" {
 		v.rows = append(v.rows, row{name: "check", value: text, origin: origin})
 	}
-	for _, r := range []row{{name: "budget.task", value: s.Budget.Task}, {name: "budget.day", value: s.Budget.Day}} {
+	for _, r := range []row{
+		{name: "budget.task", value: s.Budget.Task},
+		{name: "budget.day", value: s.Budget.Day},
+		{name: "land.style", value: s.Land.Style},
+		{name: "land.batch", value: s.Land.Batch},
+		{name: "land.checkout", value: s.Land.Checkout},
+	} {
 		if r.origin = s.Origin[r.name]; r.origin != "" {
 			v.rows = append(v.rows, r)
 		}

@@ -1,0 +1,191 @@
+package landcli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/git"
+	"github.com/bossman-dev/bossman/internal/boardtext"
+	"github.com/bossman-dev/bossman/internal/console"
+	"github.com/spf13/cobra"
+)
+
+// shown is how many of the last moves of the target are shown.
+const shown = 5
+
+// status returns bossman land status.
+func status(out *console.Console, open func(ctx context.Context) (*Office, error)) *cobra.Command {
+	return &cobra.Command{
+		Use: "status", Short: "Show what waits to be landed, and why", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o, err := open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			p, err := o.Board.Project(cmd.Context(), o.Project)
+			if err != nil {
+				return err
+			}
+			line, err := o.Board.Line(cmd.Context(), o.Project)
+			if err != nil {
+				return err
+			}
+			last, err := o.Board.Intents(cmd.Context(), board.IntentFilter{Project: o.Project, State: board.IntentLanded, Limit: shown})
+			if err != nil {
+				return err
+			}
+			s := state{p, line, last}
+			if out.JSON {
+				return out.PrintJSON(s.json())
+			}
+			s.print(out)
+			return nil
+		},
+	}
+}
+
+// A state is what bossman land status shows.
+type state struct {
+	project board.Project
+	line    board.Line
+	last    []board.Intent
+}
+
+// lives reports whether a lander is at work.
+func (s state) lives() bool { return s.line.Lander.Until.After(s.line.Now) }
+
+// note is what the lander tells, or told last.
+func (s state) note() board.LandNote {
+	if s.line.Lander.Note == nil {
+		return board.LandNote{}
+	}
+	return *s.line.Lander.Note
+}
+
+// why says why a task of the queue does not land now.
+func (s state) why(id board.ID) string {
+	if i := s.line.Open; i != nil && slices.ContainsFunc(i.Items, func(item board.Item) bool { return item.Task == id }) {
+		return "is being landed"
+	}
+	for _, w := range s.note().Waits {
+		if w.Task == id {
+			return w.Why
+		}
+	}
+	return ""
+}
+
+func (s state) print(out *console.Console) {
+	if s.project.Land == "" {
+		out.Linef("%s does not land its work: it is done when it is accepted. To land it: bossman project set --land BRANCH", s.project.Slug)
+		return
+	}
+	out.Linef("%s lands on %s.", s.project.Slug, s.project.Land)
+	note := s.note()
+	switch {
+	case s.lives() && note.Doing != "":
+		out.Field("", console.Text(console.OneLine(s.line.Lander.Holder)), console.Text(note.Doing))
+	case s.lives():
+		out.Linef("%s lands what comes.", console.OneLine(s.line.Lander.Holder))
+	case len(s.line.Queue) > 0:
+		out.Linef("Nobody lands now: bossman land")
+	}
+	if note.Stopped != "" && len(s.line.Queue) > 0 {
+		out.Field("", console.Red.Cell("Nothing lands:"), console.Text(note.Stopped))
+	}
+	out.Linef("")
+	if len(s.line.Queue) == 0 {
+		out.Linef("Nothing waits to be landed.")
+	}
+	rows := make([]console.Row, len(s.line.Queue))
+	for i, q := range s.line.Queue {
+		rows[i] = console.Row{console.Text(fmt.Sprint(i + 1)), console.Cyan.Cell(q.Task.ID.String()), boardtext.PriorityStyle(q.Task.Priority).Cell(q.Task.Priority.String()), console.Text(q.Task.Title), console.Dim.Cell(git.Short(q.Tip.Commit))}
+	}
+	out.Table("  ", []console.Column{{Right: true}, {}, {Drop: 2}, {Flex: true}, {Drop: 1}}, rows)
+	for _, q := range s.line.Queue {
+		if why := s.why(q.Task.ID); why != "" {
+			out.Field("", console.Cyan.Cell(q.Task.ID.String()+":"), console.Text(why))
+		}
+	}
+	for _, r := range note.Reworks {
+		out.Field("", console.Cyan.Cell(r.Task.String()), console.Text(fmt.Sprintf("is worked on again, because of a conflict in %.200q", r.Files)))
+	}
+	if len(s.last) == 0 {
+		return
+	}
+	out.Linef("")
+	out.Linef("Landed last:")
+	rows = rows[:0]
+	for _, i := range s.last {
+		for _, item := range i.Items {
+			rows = append(rows, console.Row{console.Cyan.Cell(item.Task.String()), console.Text(git.Short(i.New)), console.Dim.Cell(boardtext.Ago(s.line.Now, i.EndedAt))})
+		}
+	}
+	out.Table("  ", []console.Column{{}, {}, {}}, rows)
+}
+
+// stateJSON is what bossman land status --json prints.
+type stateJSON struct {
+	Project string       `json:"project"`
+	Target  string       `json:"target"`
+	Lander  *landerJSON  `json:"lander,omitzero"`
+	Stopped string       `json:"stopped,omitzero"`
+	Queue   []queuedJSON `json:"queue"`
+	Reworks []reworkJSON `json:"reworks"`
+	Landed  []moveJSON   `json:"landed"`
+}
+
+type landerJSON struct {
+	Holder string    `json:"holder"`
+	Doing  string    `json:"doing,omitzero"`
+	Until  time.Time `json:"until"`
+}
+
+type queuedJSON struct {
+	Task     string `json:"task"`
+	Title    string `json:"title"`
+	Priority string `json:"priority"`
+	Attempt  int    `json:"attempt"`
+	Commit   string `json:"commit"`
+	Waits    string `json:"waits,omitzero"`
+}
+
+type reworkJSON struct {
+	Task  string   `json:"task"`
+	Files []string `json:"files"`
+}
+
+type moveJSON struct {
+	From  string    `json:"from,omitzero"`
+	To    string    `json:"to"`
+	Tasks []string  `json:"tasks"`
+	At    time.Time `json:"at"`
+}
+
+func (s state) json() stateJSON {
+	note := s.note()
+	out := stateJSON{Project: s.project.Slug, Target: s.project.Land, Queue: []queuedJSON{}, Reworks: []reworkJSON{}, Landed: []moveJSON{}}
+	if len(s.line.Queue) > 0 {
+		out.Stopped = note.Stopped
+	}
+	if s.lives() {
+		out.Lander = &landerJSON{Holder: s.line.Lander.Holder, Doing: note.Doing, Until: s.line.Lander.Until.UTC()}
+	}
+	for _, q := range s.line.Queue {
+		out.Queue = append(out.Queue, queuedJSON{q.Task.ID.String(), q.Task.Title, q.Task.Priority.String(), q.Task.Attempt, q.Tip.Commit, s.why(q.Task.ID)})
+	}
+	for _, r := range note.Reworks {
+		out.Reworks = append(out.Reworks, reworkJSON{r.Task.String(), r.Files})
+	}
+	for _, i := range s.last {
+		m := moveJSON{From: i.Old, To: i.New, At: i.EndedAt.UTC()}
+		for _, item := range i.Items {
+			m.Tasks = append(m.Tasks, item.Task.String())
+		}
+		out.Landed = append(out.Landed, m)
+	}
+	return out
+}

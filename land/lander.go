@@ -1,0 +1,265 @@
+package land
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/check"
+	"github.com/bossman-dev/bossman/git"
+)
+
+// A Board is what a lander needs of a board.
+type Board interface {
+	Lead(ctx context.Context, a board.Actor, l board.Lease) (board.Lease, error)
+	StepDown(ctx context.Context, a board.Actor, l board.Lease) error
+	Line(ctx context.Context, slug string) (board.Line, error)
+	Get(ctx context.Context, id board.ID, events int) (board.Dossier, error)
+	BeginLand(ctx context.Context, a board.Actor, l board.Lease, old, new string, items []board.Item) (board.Intent, error)
+	Landed(ctx context.Context, a board.Actor, l board.Lease, id board.IntentID) ([]board.Outcome, error)
+	Dropped(ctx context.Context, a board.Actor, l board.Lease, id board.IntentID) error
+	Intents(ctx context.Context, f board.IntentFilter) ([]board.Intent, error)
+	Return(ctx context.Context, a board.Actor, id board.ID, r board.Return) (board.Outcome, error)
+	Changes() <-chan struct{}
+}
+
+// Options are what a lander lands, and how.
+type Options struct {
+	Board Board
+	Actor board.Actor
+	// Project is the project whose work lands, and Target where.
+	Project string
+	Target  board.Target
+	// Holder says who lands, for people.
+	Holder string
+	Repo   *git.Repo
+	// Check returns the check in force, nil if there is none. It is asked before each round.
+	Check  func() (*check.Check, error)
+	Runner *check.Runner
+	// Setup returns the command that prepares a worktree, and the paths whose changes make it run again;
+	// no command if there is none.
+	Setup func() (command, when []string, err error)
+	// Accept accepts filters of the repository's own configuration.
+	Accept func(filter string) bool
+	// Style is how work is merged, and Batch how many tasks may land at once.
+	Style git.Style
+	Batch int
+	// Leave: do not touch a checkout of the target, but wait until it is checked out nowhere.
+	Leave bool
+	// Watch: go on until the context ends. Else a run ends when nothing more can land now.
+	Watch bool
+	// Report is called with what happens.
+	Report func(Event)
+}
+
+// An Event is something that happened while landing.
+type Event struct {
+	Kind EventKind
+	// Task is zero for an event that is about no task alone.
+	Task  board.ID
+	Title string
+	// Commit is the commit of the target, if the event has one.
+	Commit string
+	// Text is what happened, in words that may be those of others.
+	Text string
+}
+
+// An EventKind is the kind of an event.
+type EventKind string
+
+const (
+	Landed   EventKind = "landed"   // Commit has it
+	Conflict EventKind = "conflict" // goes back to its task: Text has the files
+	Red      EventKind = "red"      // goes back to its task, because of the check
+	Waits    EventKind = "waits"    // stays in the queue: Text says why
+	Checking EventKind = "checking" // Text says what
+	Stopped  EventKind = "stopped"  // nothing lands until somebody does what Text says
+	Moved    EventKind = "moved"    // the target, by somebody else
+)
+
+// A Lander lands work. A run of it is for one goroutine.
+type Lander struct {
+	o      Options
+	target *target
+	room   *room
+
+	mu    sync.Mutex
+	lease board.Lease
+	note  board.LandNote
+
+	said  map[string]bool // what was reported already and has not changed
+	known string          // the commit that the target had when this lander last looked
+	idle  int             // how many queued tasks could not land in the last round; -1 during a round
+}
+
+// New makes a lander.
+func New(o *Options) *Lander {
+	l := &Lander{o: *o, said: map[string]bool{}}
+	if l.o.Report == nil {
+		l.o.Report = func(Event) {}
+	}
+	l.o.Batch = max(l.o.Batch, 1)
+	l.target = &target{repo: o.Repo, at: o.Target, accept: o.Accept, leave: o.Leave}
+	l.room = newRoom(&l.o)
+	return l
+}
+
+const (
+	// pause is how long a lander waits at most before it looks again at what the board does not tell
+	// about: the target, and files in a checkout.
+	pause = 5 * time.Second
+	// renewal is how often a lander renews its lease.
+	renewal = board.LeaseTime / 6
+)
+
+// errDied means that the lease could not be renewed in time.
+var errDied = errors.New("land: the landing lease could not be renewed")
+
+// Run lands what is queued. Without Watch, an error is a *board.LedError if another process lands.
+func (l *Lander) Run(ctx context.Context) error {
+	for ctx.Err() == nil {
+		changed := l.o.Board.Changes()
+		err := l.lead(ctx)
+		led, taken := errors.AsType[*board.LedError](err)
+		switch {
+		case err == nil:
+			err = l.rounds(ctx)
+			lost := errors.Is(err, board.ErrLeaseLost) || errors.Is(err, errDied)
+			switch {
+			case ctx.Err() != nil || err != nil && !lost:
+				return l.over(ctx, err)
+			case err == nil:
+				return l.over(ctx, nil)
+			}
+		case taken && l.o.Watch:
+			l.once(Event{Kind: Waits, Text: fmt.Sprintf("%s lands now", led.Holder)})
+		case ctx.Err() != nil:
+			return nil
+		default:
+			return err
+		}
+		board.WaitFor(ctx, changed, pause)
+	}
+	return nil
+}
+
+// over gives the lease back.
+func (l *Lander) over(ctx context.Context, err error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pause)
+	defer cancel()
+	_ = l.tell(ctx, "")
+	_ = l.o.Board.StepDown(ctx, l.o.Actor, l.current()) // else it ends by itself
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// lead takes the landing lease.
+func (l *Lander) lead(ctx context.Context) error {
+	lease, err := l.o.Board.Lead(ctx, l.o.Actor, board.Lease{Project: l.o.Project, Target: l.o.Target.String(), Holder: l.o.Holder})
+	if err == nil {
+		l.mu.Lock()
+		l.lease = lease
+		if lease.Note != nil {
+			l.note = *lease.Note
+		}
+		l.mu.Unlock()
+	}
+	return err
+}
+
+// current is the lease.
+func (l *Lander) current() board.Lease {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	lease := l.lease
+	lease.Note = nil
+	return lease
+}
+
+// keep renews the lease until ctx ends, and ends the rounds if it is lost.
+func (l *Lander) keep(ctx context.Context, end context.CancelCauseFunc) {
+	good := time.Now()
+	tick := time.NewTicker(renewal)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		_, err := l.o.Board.Lead(ctx, l.o.Actor, l.current())
+		switch {
+		case err == nil:
+			good = time.Now()
+		case errors.Is(err, board.ErrLeaseLost) || errors.Is(err, board.ErrConflict):
+			end(err)
+			return
+		case time.Since(good) > board.LeaseTime-2*renewal:
+			end(fmt.Errorf("%w: %w", errDied, err))
+			return
+		}
+	}
+}
+
+// rounds lands until nothing more can land; with Watch, until ctx ends.
+func (l *Lander) rounds(ctx context.Context) error {
+	held, end := context.WithCancelCause(ctx)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer end(nil)
+	wg.Go(func() { l.keep(held, end) })
+	for {
+		changed := l.o.Board.Changes()
+		l.rest(-1)
+		more, left, err := l.round(held)
+		if err != nil && held.Err() != nil && ctx.Err() == nil {
+			return context.Cause(held)
+		}
+		switch {
+		case err != nil && ctx.Err() == nil:
+			return err
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case more:
+		case !l.o.Watch:
+			return nil
+		default:
+			l.rest(left)
+			if err := l.tell(held, ""); err != nil {
+				return err
+			}
+			board.WaitFor(held, changed, pause)
+			if held.Err() != nil && ctx.Err() == nil {
+				return context.Cause(held)
+			}
+		}
+	}
+}
+
+// Waiting is how many tasks of the queue cannot land now; -1 while it looks what can.
+func (l *Lander) Waiting() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.idle
+}
+
+// rest notes how many tasks of the queue cannot land now.
+func (l *Lander) rest(n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.idle = n
+}
+
+// once reports what stays so until something else is reported of the same task.
+func (l *Lander) once(e Event) {
+	key := fmt.Sprint(e.Kind, e.Task, e.Text)
+	if !l.said[key] {
+		l.said[key] = true
+		l.o.Report(e)
+	}
+}

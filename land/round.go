@@ -1,0 +1,394 @@
+package land
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/check"
+	"github.com/bossman-dev/bossman/git"
+	"github.com/bossman-dev/bossman/internal/visible"
+)
+
+// A link is the work of a task on top of the one before it.
+type link struct {
+	board.Queued
+	commit string
+}
+
+// round lands a part of the queue, or sends something back. more is set if the next round may do more,
+// else left is how many tasks are in the queue.
+func (l *Lander) round(ctx context.Context) (more bool, left int, err error) {
+	if err := l.settle(ctx); err != nil {
+		return false, 0, err
+	}
+	tip, err := l.target.tip(ctx)
+	if err != nil {
+		return false, 0, err
+	}
+	if err := l.lookAround(ctx, tip); err != nil {
+		return false, 0, err
+	}
+	line, err := l.o.Board.Line(ctx, l.o.Project)
+	if err != nil || len(line.Queue) == 0 {
+		return false, 0, err
+	}
+	if err := l.reworks(ctx, line.Queue); err != nil {
+		return false, 0, err
+	}
+	in := obstacles{}
+	for {
+		l.begin()
+		more, err := l.try(ctx, tip, line.Queue, in)
+		held, ok := errors.AsType[*git.HeldError](err)
+		switch {
+		case ok && in.add(held):
+			continue // without what changes these files
+		case ok:
+			l.stop(Event{Text: held.Error()})
+			return false, len(line.Queue), nil
+		case errors.Is(err, errMoved):
+			return true, 0, nil
+		}
+		return more, len(line.Queue), err
+	}
+}
+
+// try lands what can land, or sends something back. A *git.HeldError says what is in the way in
+// a checkout.
+func (l *Lander) try(ctx context.Context, tip string, queue []board.Queued, in obstacles) (more bool, err error) {
+	chain, returned, err := l.chain(ctx, tip, queue, in)
+	if err != nil || returned || len(chain) == 0 {
+		return returned, err
+	}
+	good, more, err := l.judge(ctx, tip, chain)
+	if err != nil || len(good) == 0 {
+		return more, err
+	}
+	return true, l.land(ctx, tip, good)
+}
+
+// obstacles are files in a checkout of the target that keep work from landing.
+type obstacles map[string]string
+
+// add notes files. It reports whether there are new ones.
+func (o obstacles) add(e *git.HeldError) (added bool) {
+	for _, file := range e.Files {
+		if _, ok := o[file]; !ok {
+			o[file], added = e.Error(), true
+		}
+	}
+	return added
+}
+
+// chain merges what is queued on top of the target, one after the other. returned is set if something
+// went back to its task.
+func (l *Lander) chain(ctx context.Context, tip string, queue []board.Queued, in obstacles) (chain []link, returned bool, err error) {
+	room, err := l.room.at(ctx, tip)
+	if err != nil {
+		return nil, false, err
+	}
+	landed, err := l.landed(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	onto := tip
+	for _, q := range queue {
+		if len(chain) == l.o.Batch {
+			break
+		}
+		m, why, forPeople, err := l.merge(ctx, room, onto, q, landed, in)
+		switch {
+		case ctx.Err() != nil:
+			return nil, false, ctx.Err()
+		case err != nil: // the next one may do
+			l.waits(q, err.Error(), true)
+		case why != "":
+			l.waits(q, why, forPeople)
+		case len(m.Conflicts) > 0 && len(chain) == 0:
+			return nil, true, l.conflict(ctx, tip, q, m.Conflicts)
+		case len(m.Conflicts) > 0: // with work that has not landed: the next round tells
+		default:
+			chain = append(chain, link{q, m.Commit})
+			onto = m.Commit
+		}
+	}
+	return chain, false, nil
+}
+
+// merge merges the work of a task on top of a commit. why says why it does not land now.
+func (l *Lander) merge(ctx context.Context, room *git.Repo, onto string, q board.Queued, landed []git.Landing, in obstacles) (m git.Merged, why string, forPeople bool, err error) {
+	if why, err = l.target.fetch(ctx, q); err != nil || why != "" {
+		return m, why, true, err
+	}
+	base, err := room.MergeBase(ctx, onto, q.Tip.Commit)
+	if err != nil {
+		return m, "", false, err
+	}
+	paths, err := room.Changed(ctx, base, q.Tip.Commit, maxFiles)
+	if err != nil {
+		return m, "", false, err
+	}
+	if why = l.reworked(q, paths); why != "" {
+		return m, why, false, nil
+	}
+	m, err = room.Candidate(ctx, git.Candidate{Target: onto, Tip: q.Tip.Commit, Style: l.o.Style, Message: message(q), Landed: landed}, l.o.Accept)
+	if err == nil && len(m.Conflicts) == 0 {
+		why, err = l.blocked(ctx, onto, m.Commit, in)
+	}
+	return m, why, true, err
+}
+
+// maxLanded is how much work that has landed is looked at.
+const maxLanded = 1000
+
+// landed lists the work that has landed, with the commits that it has become. Work that goes on from
+// that does not conflict with itself.
+func (l *Lander) landed(ctx context.Context) (list []git.Landing, err error) {
+	intents, err := l.o.Board.Intents(ctx, board.IntentFilter{Project: l.o.Project, Target: l.o.Target.String(), State: board.IntentLanded, Limit: maxLanded})
+	for _, intent := range intents {
+		for _, item := range intent.Items {
+			list = append(list, git.Landing{Commit: intent.New, Tip: item.Tip})
+		}
+	}
+	return list, err
+}
+
+// blocked says why a commit on top of another one cannot land now: files of a checkout are in its way.
+func (l *Lander) blocked(ctx context.Context, onto, commit string, in obstacles) (string, error) {
+	if len(in) == 0 || onto == commit {
+		return "", nil
+	}
+	paths, err := l.o.Repo.Changed(ctx, onto, commit, maxFiles)
+	for _, path := range paths {
+		if why, ok := in[path]; ok {
+			return why, err
+		}
+	}
+	return "", err
+}
+
+// maxNamed is how many files a message names.
+const maxNamed = 10
+
+// conflict sends work back to its task that conflicts with the target.
+func (l *Lander) conflict(ctx context.Context, tip string, q board.Queued, files []string) error {
+	named := make([]string, len(files))
+	for i, file := range files {
+		named[i] = visible.Line(file)
+	}
+	r := board.Return{
+		Attempt: q.Task.Attempt, Kind: board.ReturnConflict, Files: named, Target: tip, Lease: l.current(),
+		Text: fmt.Sprintf("it conflicts with %s", l.o.Target),
+	}
+	if other, err := l.o.Repo.LastTouched(ctx, q.Tip.Base, tip, files); err == nil && other != "" {
+		if name, err := l.o.Repo.Trailer(ctx, other, taskTrailer); err == nil {
+			r.Other, _ = board.ParseID(name)
+		}
+	}
+	if err := l.giveBack(ctx, q.Task.ID, r); err != nil {
+		return err
+	}
+	l.rework(q, named)
+	more := ""
+	if n := len(named); n > maxNamed {
+		named, more = named[:maxNamed], fmt.Sprintf(" and %d more", n-maxNamed)
+	}
+	l.o.Report(Event{Kind: Conflict, Task: q.Task.ID, Title: q.Task.Title, Text: strings.Join(named, ", ") + more})
+	return nil
+}
+
+// giveBack sends work back to its task, unless somebody has taken it out of the queue meanwhile.
+func (l *Lander) giveBack(ctx context.Context, id board.ID, r board.Return) error {
+	_, err := l.o.Board.Return(ctx, l.o.Actor, id, r)
+	if errors.Is(err, board.ErrConflict) && !errors.Is(err, board.ErrLeaseLost) {
+		return nil
+	}
+	return err
+}
+
+// judge checks the end of a chain, and returns the beginning of it that can land. more is set if
+// something was sent back.
+func (l *Lander) judge(ctx context.Context, tip string, chain []link) (good []link, more bool, err error) {
+	c, err := l.o.Check()
+	if err != nil || c == nil {
+		return chain, false, err
+	}
+	var last check.Verdict
+	look := func(ctx context.Context, commit, what string) verdict {
+		l.o.Report(Event{Kind: Checking, Commit: commit, Text: what})
+		if err = l.tell(ctx, fmt.Sprintf("checks %.150s at %s", what, git.Short(commit))); err != nil {
+			return unknown
+		}
+		last, err = l.room.check(ctx, c, commit)
+		switch {
+		case err != nil || ctx.Err() != nil:
+			return unknown
+		case last.Result == check.Green:
+			return green
+		case last.Result == check.Red:
+			return red
+		}
+		return unknown
+	}
+	at := func(ctx context.Context, place int) verdict {
+		return look(ctx, chain[place-1].commit, names(chain[:place]))
+	}
+	found := finding{good: len(chain)}
+	switch v := at(ctx, len(chain)); {
+	case v == unknown:
+		found = finding{unknown: true}
+	case v == red:
+		switch own := look(ctx, tip, l.o.Target.String()+" itself"); own {
+		case red:
+			l.stop(Event{Commit: tip, Text: fmt.Sprintf("the check fails on %s itself, at commit %s: mend it; nothing lands until then", l.o.Target, git.Short(tip))})
+			return nil, false, nil
+		case green:
+			found = search(ctx, len(chain), at)
+		default:
+			found = finding{unknown: true}
+		}
+	}
+	switch {
+	case err != nil:
+		return nil, false, err
+	case ctx.Err() != nil:
+		return nil, false, ctx.Err()
+	case found.unknown && found.good == 0:
+		l.stop(Event{Text: "the check could not judge the work: " + last.Why})
+		return nil, false, nil
+	case found.blamed:
+		// What is before it lands first: then it is known what it was red on top of.
+		if found.good == 0 {
+			return nil, true, l.red(ctx, tip, chain[0], last, c)
+		}
+		if err := l.land(ctx, tip, chain[:found.good]); err != nil {
+			return nil, false, err
+		}
+		return nil, true, l.red(ctx, chain[found.good-1].commit, chain[found.good], last, c)
+	}
+	return chain[:found.good], false, nil
+}
+
+// red sends work back to its task that the check refuses on top of the target.
+func (l *Lander) red(ctx context.Context, tip string, k link, v check.Verdict, c *check.Check) error {
+	err := l.giveBack(ctx, k.Task.ID, board.Return{
+		Attempt: k.Task.Attempt, Kind: board.ReturnRed, Target: tip, Lease: l.current(),
+		Text: fmt.Sprintf("on top of %s, at commit %s, the check %q fails with exit status %d, twice:\n%s", l.o.Target, git.Short(tip), c, v.Exit, v.Tail),
+	})
+	if err == nil {
+		l.o.Report(Event{Kind: Red, Task: k.Task.ID, Title: k.Task.Title, Text: fmt.Sprintf("exit status %d on top of %s", v.Exit, git.Short(tip))})
+	}
+	return err
+}
+
+// errMoved means that the target or the queue is not what it was: the next round looks again.
+var errMoved = errors.New("land: the target or the queue has changed")
+
+// land moves the target to the end of a chain that was checked.
+func (l *Lander) land(ctx context.Context, tip string, chain []link) error {
+	items := make([]board.Item, len(chain))
+	for i, k := range chain {
+		items[i] = board.Item{Task: k.Task.ID, Attempt: k.Task.Attempt, Tip: k.Tip.Commit}
+	}
+	to := chain[len(chain)-1].commit
+	intent, err := l.o.Board.BeginLand(ctx, l.o.Actor, l.current(), tip, to, items)
+	if errors.Is(err, board.ErrConflict) && !errors.Is(err, board.ErrLeaseLost) {
+		return errMoved
+	}
+	if err != nil {
+		return err
+	}
+	if err := l.target.move(ctx, tip, to, names(chain)); err != nil {
+		// Whatever has happened, the next round looks where the target is.
+		_, moved := errors.AsType[*git.MovedError](err)
+		_, held := errors.AsType[*git.HeldError](err)
+		if moved || held {
+			if failed := l.o.Board.Dropped(ctx, l.o.Actor, l.current(), intent.ID); failed != nil {
+				return failed
+			}
+		}
+		if moved {
+			return errMoved
+		}
+		return err
+	}
+	l.known = to
+	if _, err := l.o.Board.Landed(ctx, l.o.Actor, l.current(), intent.ID); err != nil {
+		return err
+	}
+	clear(l.said)
+	for _, k := range chain {
+		l.o.Report(Event{Kind: Landed, Task: k.Task.ID, Title: k.Task.Title, Commit: k.commit})
+		l.target.clean(ctx, k.Queued)
+	}
+	return nil
+}
+
+// settle ends an intent that an earlier lander has left open: the target tells whether it was done.
+func (l *Lander) settle(ctx context.Context) error {
+	if err := l.target.recover(ctx); err != nil {
+		return err
+	}
+	open, err := l.o.Board.Intents(ctx, board.IntentFilter{Project: l.o.Project, Target: l.o.Target.String(), State: board.IntentOpen})
+	if err != nil {
+		return err
+	}
+	for _, intent := range open {
+		has, err := l.target.has(ctx, intent.New)
+		if err != nil {
+			return err
+		}
+		if has {
+			_, err = l.o.Board.Landed(ctx, l.o.Actor, l.current(), intent.ID)
+		} else {
+			err = l.o.Board.Dropped(ctx, l.o.Actor, l.current(), intent.ID)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lookAround reports that somebody else has moved the target since it was last moved from here.
+func (l *Lander) lookAround(ctx context.Context, tip string) error {
+	if l.known == "" {
+		last, err := l.o.Board.Intents(ctx, board.IntentFilter{Project: l.o.Project, Target: l.o.Target.String(), State: board.IntentLanded, Limit: 1})
+		if err != nil {
+			return err
+		}
+		for _, intent := range last {
+			l.known = intent.New
+		}
+	}
+	if l.known != "" && l.known != tip {
+		l.o.Report(Event{Kind: Moved, Commit: tip, Text: fmt.Sprintf("%s was moved from %s to %s by somebody else", l.o.Target, git.Short(l.known), git.Short(tip))})
+	}
+	l.known = tip
+	return nil
+}
+
+// taskTrailer names the task of a commit in its message.
+const taskTrailer = "Bossman-Task"
+
+// message is the message of the commit with which work lands.
+func message(q board.Queued) string {
+	text := visible.Line(q.Task.Title) + "\n\n"
+	if q.Summary != "" {
+		text += visible.Text(q.Summary) + "\n\n"
+	}
+	return text + fmt.Sprintf("%s: %v\nBossman-Attempt: %d\n", taskTrailer, q.Task.ID, q.Task.Attempt)
+}
+
+// names names the tasks of a chain.
+func names(chain []link) string {
+	ids := make([]string, len(chain))
+	for i, k := range chain {
+		ids[i] = k.Task.ID.String()
+	}
+	return strings.Join(slices.Compact(ids), ", ")
+}
