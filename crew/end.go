@@ -65,6 +65,8 @@ func (j *job) end(ctx, runner context.Context, last agent.Event, why error) Resu
 			err = j.fail(ctx, runner, board.Failure{Kind: board.FailOther, Reason: reason})
 		}
 		return j.failed(err, Failed, reason)
+	case a.landed:
+		return j.result(Done, "it has landed")
 	case a.accepted && errors.Is(err, errGone):
 		return j.result(Done, errGone.Error())
 	case a.accepted:

@@ -57,6 +57,9 @@ type Options struct {
 	// again; no command if there is none. untrusted is set if the project has another one that
 	// nobody has accepted. Nil is no setup.
 	Setup func() (command, when []string, untrusted bool, err error)
+	// Onto is the branch that work lands on: new work begins from it. If it is empty, that is what is
+	// checked out in the repository.
+	Onto string
 	// Agents are the agents of the slots, one each.
 	Agents []agent.Agent
 	// Principal is that of all workers, whose claims on this clone's worktrees are believed.

@@ -24,18 +24,22 @@ type state struct {
 	what string
 }
 
-// states lists what earlier attempts left in this clone and is not in what is checked out, the
+// states lists what earlier attempts left in this clone and is not in what new work begins from, the
 // newest first. Where the work of an attempt is, its worker says. A worker with another key at a
 // server is not believed: it could name any branch or commit that this clone happens to have, such as
 // one that was only fetched.
 func (s *slot) states(ctx context.Context, h *board.Handout) (list []state, err error) {
 	repo, id := s.r.o.Repo, h.Task.ID.String()
+	head, err := s.r.head()
+	if err != nil {
+		return nil, err
+	}
 	add := func(commit, what string) {
 		if commit == "" || err != nil || slices.ContainsFunc(list, func(k state) bool { return k.commit == commit }) {
 			return
 		}
 		var in bool
-		if in, err = repo.Contained(ctx, commit); err == nil && !in {
+		if in, err = repo.Contains(ctx, head, commit); err == nil && !in {
 			list = append(list, state{commit, what})
 		}
 	}
@@ -115,8 +119,14 @@ func (s *slot) behind(ctx context.Context, commit, other string) (bool, error) {
 	return s.r.o.Repo.Contains(ctx, other, commit)
 }
 
-// head returns the commit that is checked out in the repository.
+// head returns the commit that new work begins from.
 func (r *Runner) head() (string, error) {
+	if r.o.Onto != "" {
+		if tip := r.o.Repo.Branch(r.o.Onto); tip != "" {
+			return tip, nil
+		}
+		return "", fmt.Errorf("work lands on branch %.80q, which is not in this clone: make it, or land elsewhere: bossman project set --land BRANCH", visible.Line(r.o.Onto))
+	}
 	head, err := r.o.Repo.Head()
 	if err == nil && head.Commit == "" {
 		err = errors.New("the repository has no commit yet: make one first")
@@ -283,6 +293,9 @@ func (s *slot) buildsOn(ctx context.Context, h *board.Handout, base string) (tex
 		}
 		accepted, ok := d.Accepted()
 		at := accepted.Where
+		if d.Doc.Result != nil && d.Doc.Result.Landed != "" {
+			at.Head = d.Doc.Result.Landed
+		}
 		if !ok || !board.ValidCommit(at.Head) {
 			continue
 		}

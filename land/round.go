@@ -142,16 +142,20 @@ func (l *Lander) merge(ctx context.Context, room *git.Repo, onto string, q board
 	return m, why, true, err
 }
 
-// maxLanded is how much work that has landed is looked at.
-const maxLanded = 1000
+// maxLanded is how many moves of the target are looked at, and maxTidied after how many of them branches
+// are deleted that a worktree may have had at first.
+const maxLanded, maxTidied = 1000, 50
 
 // landed lists the work that has landed, with the commits that it has become. Work that goes on from
 // that does not conflict with itself.
 func (l *Lander) landed(ctx context.Context) (list []git.Landing, err error) {
 	intents, err := l.o.Board.Intents(ctx, board.IntentFilter{Project: l.o.Project, Target: l.o.Target.String(), State: board.IntentLanded, Limit: maxLanded})
-	for _, intent := range intents {
+	for n, intent := range intents {
 		for _, item := range intent.Items {
 			list = append(list, git.Landing{Commit: intent.New, Tip: item.Tip})
+			if n < maxTidied {
+				l.target.tidy(ctx, item)
+			}
 		}
 	}
 	return list, err
@@ -321,9 +325,9 @@ func (l *Lander) land(ctx context.Context, tip string, chain []link) error {
 		return err
 	}
 	clear(l.said)
-	for _, k := range chain {
+	for i, k := range chain {
+		l.target.tidy(ctx, items[i])
 		l.o.Report(Event{Kind: Landed, Task: k.Task.ID, Title: k.Task.Title, Commit: k.commit})
-		l.target.clean(ctx, k.Queued)
 	}
 	return nil
 }

@@ -61,10 +61,11 @@ func (t *target) fetch(ctx context.Context, q board.Queued) (why string, err err
 	return fmt.Sprintf("its commit %s is not in this clone: run bossman land on %.80q, in %.200q", git.Short(q.Tip.Commit), visible.Line(q.Where.Host), visible.Line(q.Where.Dir)), nil
 }
 
-// clean deletes the branch that was made for a task and has nothing that has not landed.
-func (t *target) clean(ctx context.Context, q board.Queued) {
-	branch := "bossman/" + q.Task.ID.String()
-	if t.repo.Branch(branch) == q.Tip.Commit && t.repo.Worktree(branch, "") == nil {
-		_ = t.repo.SetRef(ctx, "refs/heads/"+branch, "", q.Tip.Commit) // it stays, and is in nobody's way
+// tidy deletes the branch that was made for a task and has nothing that has not landed, unless a worktree
+// has it.
+func (t *target) tidy(ctx context.Context, i board.Item) {
+	branch := "bossman/" + i.Task.String()
+	if t.repo.Branch(branch) == i.Tip && t.repo.Worktree(branch, "") == nil {
+		_ = t.repo.SetRef(ctx, "refs/heads/"+branch, "", i.Tip) // it stays, and is in nobody's way
 	}
 }

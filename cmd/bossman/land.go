@@ -42,7 +42,10 @@ func (o *openBoard) lander(ctx context.Context, by board.Actor, slug, dir string
 		if o.store == nil {
 			return l, "", console.Errorf(console.Conflict, "bossman project set --land BRANCH", "%s does not land its work, and on a server that is not decided by who lands first", slug)
 		}
-		if p.Land, err = o.landOn(ctx, by, slug, repo); err != nil {
+		if p.Land, err = landcli.CheckedOut(repo); err == nil {
+			err = o.SetLand(ctx, by, slug, p.Land)
+		}
+		if err != nil {
 			return l, "", err
 		}
 		said = fmt.Sprintf("The accepted work of %s lands on %s from now on. To end that: bossman project set --land off", slug, p.Land)
@@ -80,22 +83,6 @@ func (o *openBoard) lander(ctx context.Context, by board.Actor, slug, dir string
 		},
 		Style: git.Style(s.Style), Batch: s.Batch, Leave: s.Leaves(),
 	}, said, nil
-}
-
-// landOn makes the accepted work of a project land on the branch that is checked out.
-func (o *openBoard) landOn(ctx context.Context, by board.Actor, slug string, repo *git.Repo) (string, error) {
-	if main, ok := git.Main(repo.Common); ok && !main.Bare {
-		repo = main
-	}
-	head, err := repo.Head()
-	if err != nil {
-		return "", err
-	}
-	if head.Branch == "" {
-		return "", console.Errorf(console.Conflict, "bossman project set --land BRANCH", "it is not known where the work of %s should land: no branch is checked out in %q", slug, repo.Root)
-	}
-	target := board.Target{Kind: board.TargetLocal, Branch: head.Branch}.String()
-	return target, o.SetLand(ctx, by, slug, target)
 }
 
 // office opens the board for the commands of landing that need no repository.

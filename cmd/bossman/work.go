@@ -20,6 +20,7 @@ import (
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/internal/crewcli"
 	"github.com/bossman-dev/bossman/jsonrpc"
+	"github.com/bossman-dev/bossman/land"
 	"github.com/bossman-dev/bossman/mcp"
 	"github.com/bossman-dev/bossman/tools"
 )
@@ -54,6 +55,9 @@ func (a *app) shop(ctx context.Context) (*crewcli.Shop, error) {
 			AsCommands: agentcli.AsCommands, Self: []string{self, "minder"}, Environ: os.Environ(), Limits: limits,
 			Setup: func() ([]string, []string, bool, error) { return o.settings.SetupAt(dir) },
 			Seat:  func(tree string) crew.Seat { return o.seat(tree, repo.Common, runner, notify, log) },
+		},
+		Lander: func(ctx context.Context) (land.Options, string, error) {
+			return o.lander(ctx, a.actor(), slug, dir, repo, runner)
 		},
 		Untrusted: trusted.InForce == nil && trusted.Proposed != nil,
 		Run:       o.Run,

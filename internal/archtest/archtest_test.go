@@ -61,7 +61,7 @@ var drawing = map[string][]string{
 	"internal/console":            {"internal/visible"},
 	"internal/conformance/client": {"jsonrpc", "mcp", "mcp/oauth", "mcp/streamable"},
 	"internal/conformance/server": {"jsonrpc", "mcp", "mcp/streamable"},
-	"internal/crewcli":            {"board", "crew", "crew/agent", "internal/boardjson", "internal/console", "proc"},
+	"internal/crewcli":            {"board", "crew", "crew/agent", "git", "internal/boardjson", "internal/console", "land", "proc"},
 	"internal/landcli":            {"board", "git", "internal/boardtext", "internal/console", "land"},
 	"internal/mcpcli":             {"clientconfig", "internal/console", "internal/plaindir", "jsonrpc", "mcp", "mcp/oauth", "mcp/streamable"},
 	"internal/origins":            {"clientconfig", "jsonrpc", "mcp"},

@@ -18,6 +18,7 @@ import (
 	"github.com/bossman-dev/bossman/crew"
 	"github.com/bossman-dev/bossman/crew/agent"
 	"github.com/bossman-dev/bossman/internal/console"
+	"github.com/bossman-dev/bossman/land"
 	"github.com/bossman-dev/bossman/proc"
 	"github.com/spf13/cobra"
 )
@@ -26,6 +27,9 @@ import (
 type Shop struct {
 	// Options are those of a runner, without agents.
 	Options crew.Options
+	// Lander returns the options of a lander, and what is to be told first: the project lands its work
+	// from then on, if it has not before.
+	Lander func(ctx context.Context) (o land.Options, said string, err error)
 	// Untrusted is set if the project has a check that nobody has accepted.
 	Untrusted bool
 	// Run does the board's background work until its context ends.
@@ -57,6 +61,7 @@ type flags struct {
 	permission string
 	project    bool
 	answer     bool
+	land       bool
 
 	limitSilence bool
 }
@@ -80,6 +85,9 @@ The command finds its task in the files that BOSSMAN_PROMPT (text) and BOSSMAN_T
 (JSON) name, and reports with bossman done, fail, note and ask, or over MCP with
 bossman mcp --join. If it ends without a report, that is a failure of the attempt.
 
+With --land what agents finish is landed on the project's target branch meanwhile, as by
+bossman land --watch; with --until-empty it also ends what waits to be landed.
+
 With --answer the command answers questions of workers that agents may answer, instead of
 working on tasks: it gets a question and its task as JSON on standard input, and what it writes
 to standard output is the answer. Questions for people only, such as those for permissions, never
@@ -100,6 +108,7 @@ their tasks back, and so does closing the terminal.`,
 	fl.StringVar(&f.permission, "permission-mode", "", "Claude Code's permission mode (default acceptEdits)")
 	fl.BoolVar(&f.project, "project-settings", false, "let agents use the settings, hooks and MCP servers of the repository")
 	fl.BoolVar(&f.answer, "answer", false, "answer questions with the command, instead of working on tasks")
+	fl.BoolVar(&f.land, "land", false, "land what is accepted on the project's target branch, too: see bossman land")
 	fl.BoolVar(&f.untilEmpty, "until-empty", false, "end when nothing is left that can be done without people")
 	fl.IntVar(&f.maxTasks, "max-tasks", 0, "end after so many tasks")
 	fl.DurationVar(&f.maxTime, "max-time", 0, "how long an agent may work on a task")
@@ -187,6 +196,9 @@ func run(ctx context.Context, out *console.Console, open func(ctx context.Contex
 	if runtime.GOOS == "windows" {
 		return console.Errorf(console.Unavailable, "run it in WSL", "there is no bossman work on Windows yet")
 	}
+	if f.answer && f.land {
+		return console.Usagef("--answer and --land do not go together")
+	}
 	if f.answer && len(f.agents) > 0 {
 		return console.Usagef("--answer has no --agent: name a command after --")
 	}
@@ -217,6 +229,12 @@ func run(ctx context.Context, out *console.Console, open func(ctx context.Contex
 	}
 	show := newDisplay(out, o.Agents)
 	o.Report = show.event
+	lander := func(context.Context) {}
+	if f.land {
+		if lander, err = landing(ctx, out, shop, &o, show); err != nil {
+			return err
+		}
+	}
 	if shop.Untrusted {
 		out.Infof("The project's check does not run, because nobody has accepted it: bossman trust")
 	}
@@ -242,6 +260,7 @@ func run(ctx context.Context, out *console.Console, open func(ctx context.Contex
 	defer stop()
 	wg.Go(func() { _ = shop.Run(upkeep) })
 	wg.Go(func() { show.run(upkeep) })
+	wg.Go(func() { lander(upkeep) })
 
 	if f.answer {
 		return answer(hard, drain, &o, words, show)

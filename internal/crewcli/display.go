@@ -77,15 +77,20 @@ func (d *display) run(ctx context.Context) {
 // notice shows a line of ours.
 func (d *display) notice(text string) { d.live.Infof("%s", text) }
 
+// line writes a line about what happened in a slot.
+func (d *display) line(slot, agent string, style console.Style, text string) {
+	who := time.Now().Format("15:04:05") + "  " + d.who(slot, agent)
+	text = console.OneLine(text)
+	if d.live.Terminal() {
+		text = console.Truncate(text, max(1, d.live.Width()-console.TextWidth(who)))
+	}
+	d.live.Infof("%s", d.out.Styled(console.Dim, who)+d.out.Styled(style, text))
+}
+
 // event shows what happened.
 func (d *display) event(e crew.Event) {
 	if line := d.take(e); line != "" {
-		who := time.Now().Format("15:04:05") + "  " + d.who(cmp.Or(e.Slot, "work"), e.Agent)
-		line = console.OneLine(line)
-		if d.live.Terminal() {
-			line = console.Truncate(line, max(1, d.live.Width()-console.TextWidth(who)))
-		}
-		d.live.Infof("%s", d.out.Styled(console.Dim, who)+d.out.Styled(colours[e.Kind], line))
+		d.line(cmp.Or(e.Slot, "work"), e.Agent, colours[e.Kind], line)
 	}
 	if e.Kind != crew.Said { // what agents say is shown with the next tick
 		d.draw()
