@@ -8,6 +8,7 @@ import (
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/internal/boardjson"
+	"github.com/bossman-dev/bossman/internal/boardtext"
 	"github.com/bossman-dev/bossman/internal/config"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
@@ -24,6 +25,7 @@ type projectFlags struct {
 	skills       []string
 	keep         console.Age
 	archived     bool
+	land         string
 }
 
 func (f *projectFlags) register(cmd *cobra.Command) {
@@ -109,19 +111,35 @@ you run this command, so that a branch cannot change the rules.`,
 			if err != nil {
 				return notFound(err, "project "+slug)
 			}
+			lands := cmd.Flags().Changed("land")
 			switch changed := f.apply(cmd, &p); {
-			case !changed && o.settings.Broken != nil:
+			case changed || lands:
+			case o.settings.Broken != nil:
 				return o.settings.Broken
-			case !changed && !applySettings(o.settings, &p):
-				return console.Usagef("nothing to change: use --policy, --lease, --skill, --name, --keep or --archived")
+			case !applySettings(o.settings, &p):
+				return console.Usagef("nothing to change: use --policy, --lease, --skill, --name, --keep, --land or --archived")
 			}
-			return a.putProject(ctx, o, p, "%s is changed.")
+			text := "%s is changed."
+			if lands {
+				if f.land == landOff {
+					f.land = ""
+				}
+				if err := o.SetLand(ctx, a.actor(), slug, f.land); err != nil {
+					return err
+				}
+				text = boardtext.Lands(f.land)
+			}
+			return a.putProject(ctx, o, p, text)
 		},
 	}
 	f.register(cmd)
 	cmd.Flags().BoolVar(&f.archived, "archived", false, "accept no new tasks and hand out none")
+	cmd.Flags().StringVar(&f.land, "land", "", "where accepted work is landed: main, origin/main or pr:main; "+landOff+": nowhere")
 	return a.forPeople(cmd)
 }
+
+// landOff switches landing off.
+const landOff = "off"
 
 // enforced is the project as the board has it, nil if it is not there yet.
 func (a *app) enforced(ctx context.Context) (*board.Project, error) {
@@ -198,6 +216,9 @@ func (a *app) projectList() *cobra.Command {
 				state := ""
 				if p.Keep > 0 {
 					state = "keeps " + console.Age(p.Keep).String()
+				}
+				if p.Land != "" {
+					state = "lands on " + console.OneLine(p.Land)
 				}
 				if p.PausedBy != "" {
 					state = "paused by " + console.OneLine(p.PausedBy)
