@@ -13,6 +13,7 @@ import (
 	"github.com/bossman-dev/bossman/internal/agentcli"
 	"github.com/bossman-dev/bossman/internal/config"
 	"github.com/bossman-dev/bossman/internal/console"
+	"github.com/bossman-dev/bossman/internal/notify"
 	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/tools"
 )
@@ -40,7 +41,7 @@ func (a *app) desk(ctx context.Context) (*agentcli.Desk, error) {
 	}
 	log := slog.New(slog.NewTextHandler(a.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	look := newInspector(dir, o.settings, a.Getenv)
-	notify := &notifier{log: log, command: o.settings.Notify}
+	told := &notify.Notifier{Log: log, Command: o.settings.Notify}
 	elsewhere := filepath.Dir(o.location.Path)
 	if o.store == nil {
 		elsewhere = config.StateDir(a.Getenv)
@@ -48,12 +49,12 @@ func (a *app) desk(ctx context.Context) (*agentcli.Desk, error) {
 	return &agentcli.Desk{
 		Board: o, Label: o.label, Caller: o.agent(auth.Worker), Dir: dir, Root: o.location.Root, Elsewhere: elsewhere, Empty: len(o.projects) == 0,
 		Options: tools.Options{
-			Inspector: look, Logger: log, Session: a.Getenv("CLAUDE_CODE_SESSION_ID"), Asked: notify.asked,
+			Inspector: look, Logger: log, Session: a.Getenv("CLAUDE_CODE_SESSION_ID"), Asked: told.Asked,
 			Where: look.Here,
 		},
 		Close: func() {
 			look.Runner.Close()
-			notify.wait()
+			told.Wait()
 		},
 	}, nil
 }

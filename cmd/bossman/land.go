@@ -71,7 +71,7 @@ func (o *openBoard) lander(ctx context.Context, by board.Actor, slug, dir string
 		Board: o, Actor: caller.Actor, Project: slug, Target: target, Repo: repo, Runner: runner, Accept: trusted.Trust.Accepts,
 		Holder: fmt.Sprintf("bossman on %s (process %d)", cmp.Or(host, "this machine"), os.Getpid()),
 		Check: func() (*check.Check, error) {
-			c, why, err := checkInForce(o.settings, dir)
+			c, why, err := checkInForce(o.settings.CheckAt, dir)
 			if err == nil && why != "" {
 				err = console.Errorf(console.Conflict, "bossman trust", "nothing lands, because the project's check was not accepted: %s", why)
 			}

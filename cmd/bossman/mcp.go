@@ -14,6 +14,7 @@ import (
 	"github.com/bossman-dev/bossman/internal/cli"
 	"github.com/bossman-dev/bossman/internal/config"
 	"github.com/bossman-dev/bossman/internal/console"
+	"github.com/bossman-dev/bossman/internal/notify"
 	"github.com/bossman-dev/bossman/mcp"
 	"github.com/bossman-dev/bossman/tools"
 	"github.com/spf13/cobra"
@@ -60,7 +61,7 @@ func (a *app) serveStdio(ctx context.Context, f mcpFlags) error {
 	if err != nil || role == auth.Admin {
 		return console.Usagef("--role is lead, worker or viewer, not %q", f.role)
 	}
-	work := &stdioWork{app: a, flags: f, role: role, log: log, notify: &notifier{log: log}, opened: make(chan struct{})}
+	work := &stdioWork{app: a, flags: f, role: role, log: log, notify: &notify.Notifier{Log: log}, opened: make(chan struct{})}
 	defer work.close()
 	local := access.Local(role) // until it is known whose board it is
 	var t *tools.Tools
@@ -111,7 +112,7 @@ type stdioWork struct {
 	flags  mcpFlags
 	role   auth.Role
 	log    *slog.Logger
-	notify *notifier
+	notify *notify.Notifier
 	opened chan struct{}
 	board  *openBoard // set before opened is closed
 	look   inspector
@@ -130,13 +131,13 @@ func (w *stdioWork) open(ctx context.Context) (access.Board, *tools.Options, err
 	}
 	agent := o.agent(w.role)
 	agent.Shell = w.InAgentShell()
-	w.board, w.look, w.notify.command = o, newInspector(dir, o.settings, w.Getenv), o.settings.Notify
+	w.board, w.look, w.notify.Command = o, newInspector(dir, o.settings, w.Getenv), o.settings.Notify
 	if o.store != nil {
 		o.store.Attend(agent.Owner) // if this process is killed, its claims end at once
 	}
 	options := &tools.Options{
 		Pipe: agent, Quiet: w.flags.quiet || w.NoPersonAbove(), Logger: w.log, Session: w.Getenv("CLAUDE_CODE_SESSION_ID"),
-		Asked: w.notify.asked, Inspector: w.look, Where: w.look.Here,
+		Asked: w.notify.Asked, Inspector: w.look, Where: w.look.Here,
 	}
 	if o.firstWrite != nil && !o.server {
 		options.Wrote = o.firstWrite
@@ -152,7 +153,7 @@ func (w *stdioWork) close() {
 	if w.board != nil {
 		w.look.Runner.Close()
 	}
-	w.notify.wait()
+	w.notify.Wait()
 }
 
 // join passes messages between the client and the bossman work that started it.

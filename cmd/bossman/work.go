@@ -19,6 +19,7 @@ import (
 	"github.com/bossman-dev/bossman/internal/config"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/internal/crewcli"
+	"github.com/bossman-dev/bossman/internal/notify"
 	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/land"
 	"github.com/bossman-dev/bossman/mcp"
@@ -45,7 +46,7 @@ func (a *app) shop(ctx context.Context) (*crewcli.Shop, error) {
 		return nil, err
 	}
 	log := slog.New(slog.NewTextHandler(a.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	notify := &notifier{log: log, command: o.settings.Notify}
+	told := &notify.Notifier{Log: log, Command: o.settings.Notify}
 	runner := newCheckRunner(a.Getenv)
 	limits := crew.DefaultLimits
 	limits.Cost, limits.Day = o.settings.Budget.Task, o.settings.Budget.Day
@@ -54,7 +55,7 @@ func (a *app) shop(ctx context.Context) (*crewcli.Shop, error) {
 			Board: o, Project: slug, Principal: o.principal(), Repo: repo, State: state, Accept: trusted.Trust.Accepts,
 			AsCommands: agentcli.AsCommands, Self: []string{self, "minder"}, Environ: os.Environ(), Limits: limits,
 			Setup: func() ([]string, []string, bool, error) { return o.settings.SetupAt(dir) },
-			Seat:  func(tree string) crew.Seat { return o.seat(tree, repo.Common, runner, notify, log) },
+			Seat:  func(tree string) crew.Seat { return o.seat(tree, repo.Common, runner, told, log) },
 		},
 		Lander: func(ctx context.Context) (land.Options, string, error) {
 			return o.lander(ctx, a.actor(), slug, dir, repo, runner)
@@ -63,7 +64,7 @@ func (a *app) shop(ctx context.Context) (*crewcli.Shop, error) {
 		Run:       o.Run,
 		Close: func() {
 			runner.Close()
-			notify.wait()
+			told.Wait()
 		},
 	}, nil
 }
@@ -82,7 +83,7 @@ func (o *openBoard) repository() (string, *git.Repo, error) {
 }
 
 // seat makes the worker of a slot.
-func (o *openBoard) seat(dir, common string, runner *check.Runner, notify *notifier, log *slog.Logger) crew.Seat {
+func (o *openBoard) seat(dir, common string, runner *check.Runner, told *notify.Notifier, log *slog.Logger) crew.Seat {
 	caller := o.agent(auth.Worker)
 	if o.store != nil {
 		o.store.Attend(caller.Owner)
@@ -109,7 +110,7 @@ func (o *openBoard) seat(dir, common string, runner *check.Runner, notify *notif
 				}
 			})
 			t := tools.Register(server, o, &tools.Options{
-				Inspector: look, Keep: store, Where: look.Here, CheckWait: checkTime, Quiet: true, Logger: log, Asked: notify.asked,
+				Inspector: look, Keep: store, Where: look.Here, CheckWait: checkTime, Quiet: true, Logger: log, Asked: told.Asked,
 			})
 			text := t.Bind(ctx, &own, h, begins)
 			task, _ := console.JSON(boardjson.FromDossier(h.Dossier))

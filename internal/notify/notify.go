@@ -1,4 +1,5 @@
-package main
+// Package notify tells a person about new questions, with a command of the user.
+package notify
 
 import (
 	"bytes"
@@ -15,38 +16,38 @@ import (
 	"github.com/bossman-dev/bossman/internal/console"
 )
 
-// notifyTimeout is how long the command may take.
-const notifyTimeout = 10 * time.Second
+// timeout is how long the command may take.
+const timeout = 10 * time.Second
 
-// A notifier runs the user's notify command for each new question, with the question as
+// A Notifier runs the user's notify command for each new question, with the question as
 // JSON on its standard input. It runs in the user's home directory: some programs load parts
 // of themselves from the current directory, and agents write there.
-type notifier struct {
-	command []string
-	log     *slog.Logger
+type Notifier struct {
+	Command []string
+	Log     *slog.Logger
 
 	running sync.WaitGroup
 }
 
-// asked starts the command for a question, and does not wait for it.
-func (n *notifier) asked(q board.Question) {
-	if len(n.command) == 0 {
+// Asked starts the command for a question, and does not wait for it.
+func (n *Notifier) Asked(q board.Question) {
+	if len(n.Command) == 0 {
 		return
 	}
 	n.running.Go(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), notifyTimeout)
+		ctx, cancel := context.WithTimeout(context.Background(), timeout)
 		defer cancel()
 		text, err := console.JSON(boardjson.FromQuestion(q, time.Time{}))
 		if err != nil {
-			n.log.Error("a question could not be written", "question", q.ID.String(), "err", err)
+			n.Log.Error("a question could not be written", "question", q.ID.String(), "err", err)
 			return
 		}
-		cmd := exec.CommandContext(ctx, n.command[0], n.command[1:]...)
+		cmd := exec.CommandContext(ctx, n.Command[0], n.Command[1:]...)
 		cmd.Dir = homeDir()
 		cmd.Stdin = bytes.NewReader(append(text, '\n'))
 		cmd.WaitDelay = time.Second
 		if out, err := cmd.CombinedOutput(); err != nil {
-			n.log.Warn("the notify command failed", "question", q.ID.String(), "err", err, "output", string(out[:min(len(out), 400)]))
+			n.Log.Warn("the notify command failed", "question", q.ID.String(), "err", err, "output", string(out[:min(len(out), 400)]))
 		}
 	})
 }
@@ -61,5 +62,5 @@ func homeDir() string {
 	return string(filepath.Separator)
 }
 
-// wait waits for the commands to end.
-func (n *notifier) wait() { n.running.Wait() }
+// Wait waits for the commands to end.
+func (n *Notifier) Wait() { n.running.Wait() }
