@@ -1,6 +1,9 @@
 package board
 
-import "slices"
+import (
+	"errors"
+	"slices"
+)
 
 const (
 	// maxWaits is how many tasks a lander's note is about, and maxNote bounds all of it, in bytes.
@@ -31,6 +34,9 @@ type LandWait struct {
 // readLandWaits lists what people have to do so that queued work of a project can land.
 func readLandWaits(r Reader, slug string) (list []LandWait, err error) {
 	p, err := r.Project(slug)
+	if errors.Is(err, ErrNotFound) { // nothing was written yet
+		return nil, nil
+	}
 	if err != nil || p.Land == "" {
 		return nil, err
 	}
