@@ -55,6 +55,9 @@ func (b *Board) MarkDone(ctx context.Context, a Actor, id ID, note string, revie
 			}
 		}
 		out = Outcome{Task: id, Failures: t.Failures, MaxFailures: t.MaxFailures}
+		if out.Unfinished, err = c.unfinished(t); err != nil {
+			return err
+		}
 		out.Freed, err = c.finish(t, dependents, Done, EventClosed, Detail{Attempt: t.Attempt, Nonce: t.Nonce, Text: note, Cause: CauseClosed, By: a.Kind()})
 		out.Status = t.Status
 		return err

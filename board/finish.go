@@ -66,15 +66,15 @@ func (c *change) childEnded(t *Task) ([]ID, error) {
 }
 
 // free is called when something that blocked a locked task is gone, and returns the tasks
-// that became ready. A task whose children are done is done as well, unless it has
-// acceptance criteria, requires evidence, has a question that people have yet to answer, or
-// is a person's and agents decided what its parts are: then it is handed out itself.
+// that became ready. A task that nobody has worked on is done when all its children are, unless
+// it has acceptance criteria, requires evidence, has a question that people have yet to answer,
+// or is a person's and agents decided what its parts are. Else it is handed out itself.
 func (c *change) free(t *Task) ([]ID, error) {
 	if !t.Ready() {
 		return nil, nil
 	}
 	c.freed = true
-	if t.DoneChildren == 0 {
+	if t.DoneChildren == 0 || t.Attempt > 0 {
 		return []ID{t.ID}, nil
 	}
 	d, err := c.tx.Doc(t.ID)

@@ -92,7 +92,7 @@ func (c *change) inherit(t *Task) error {
 
 // bequeath updates what the parts of a task inherit from it.
 func (c *change) bequeath(t *Task) error {
-	parts, err := c.tx.Tasks(TaskFilter{Projects: []string{t.ID.Project}, Parent: t.ID, Limit: maxChain})
+	parts, err := c.parts(t)
 	if err != nil {
 		return err
 	}

@@ -76,6 +76,8 @@ type Outcome struct {
 	Red int
 	// Question is the question that was put to people, or zero.
 	Question QuestionID
+	// Unfinished names what is still open although a person has marked the task done.
+	Unfinished *UnfinishedError `json:",omitzero"`
 	// Again is set if the same report was made before; this is its answer.
 	Again bool `json:"-"`
 	// Late is set if the claim had ended, because its lease expired or its program left,
@@ -94,7 +96,8 @@ const maxCreated = 5
 // idempotent: a repeated report gets the first answer again. If the claim has ended, the error is a *LostError, and the summary is kept as a
 // note. If the spec has changed since the worker last got it, the error is an
 // *EditedError, once; under PolicyTrust the Outcome says it instead. While a question of the
-// task that only people may answer is open, the error is an *UnansweredError.
+// task that only people may answer is open, the error is an *UnansweredError, and while its parts
+// or tasks that it depends on are, an *UnfinishedError.
 func (b *Board) Done(ctx context.Context, a Actor, h Handle, r Report) (Outcome, error) {
 	if err := checkReport(&r); err != nil {
 		return Outcome{}, err
@@ -132,7 +135,7 @@ func (b *Board) Done(ctx context.Context, a Actor, h Handle, r Report) (Outcome,
 				return err
 			}
 		}
-		if err := cmp.Or(c.checkAnswered(t.ID), c.checkWaiver(t, r.Check)); err != nil {
+		if err := cmp.Or(c.checkAnswered(t.ID), c.checkFinished(t), c.checkWaiver(t, r.Check)); err != nil {
 			return err
 		}
 		out = Outcome{Task: t.ID, Worker: held.attempt.Worker.Name, Late: held.claim == nil, MaxFailures: t.MaxFailures, Edited: news.Edited, Answers: news.Answers}
@@ -303,6 +306,9 @@ type Notice struct {
 	Edited bool
 	// Answers are the questions that were answered since the claim was granted.
 	Answers []Question
+	// Unfinished is set if tasks that come first were added and are not done: a report would be
+	// refused.
+	Unfinished *UnfinishedError
 	// Stopped is who stopped the worker, or empty.
 	Stopped string
 }
@@ -312,6 +318,9 @@ func (c *change) notice(h *holding) (n Notice, err error) {
 	if h.attempt.SpecVersion != h.task.SpecVersion {
 		n.Edited = true
 		h.attempt.SpecVersion = h.task.SpecVersion
+	}
+	if n.Unfinished, err = c.unfinished(h.task); err != nil {
+		return n, err
 	}
 	n.Answers, err = c.answersFor(h.attempt)
 	return n, err

@@ -90,16 +90,16 @@ func (c *change) byPerson(t *Task) (bool, error) {
 	}
 }
 
-// isWhole reports whether the parts of a locked task are all of it: nobody but agents wrote it, or
-// people wrote its parts, too.
+// isWhole reports whether the parts of a locked task are all of it: none was cancelled, and nobody
+// but agents wrote the task, or people wrote its parts, too.
 func (c *change) isWhole(t *Task) (bool, error) {
+	parts, err := c.parts(t)
+	if err != nil || slices.ContainsFunc(parts, func(part Task) bool { return part.Status != Done }) {
+		return false, err
+	}
 	by, err := c.byPerson(t)
 	if err != nil || !by {
 		return true, err
-	}
-	parts, err := c.tx.Tasks(TaskFilter{Projects: []string{t.ID.Project}, Parent: t.ID, Limit: maxChain})
-	if err != nil {
-		return false, err
 	}
 	for _, part := range parts {
 		first, err := c.tx.Events(part.ID, 0, 1)

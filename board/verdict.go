@@ -181,6 +181,9 @@ func (b *Board) Review(ctx context.Context, a Actor, id ID, d Decision) (Outcome
 		detail := Detail{Attempt: t.Attempt, Text: note, By: a.Kind()}
 		switch v {
 		case Accept:
+			if err := c.checkFinished(t); err != nil {
+				return err
+			}
 			p, err := c.tx.Project(id.Project)
 			if err != nil {
 				return err

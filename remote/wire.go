@@ -141,6 +141,7 @@ type wireError struct {
 	Evidence   *board.EvidenceError   `json:"evidence,omitzero"`
 	Edited     *board.EditedError     `json:"edited,omitzero"`
 	Unanswered *board.UnansweredError `json:"unanswered,omitzero"`
+	Unfinished *board.UnfinishedError `json:"unfinished,omitzero"`
 	Cycle      *board.CycleError      `json:"cycle,omitzero"`
 	Led        *board.LedError        `json:"led,omitzero"`
 	Held       *board.HeldError       `json:"held,omitzero"`
@@ -160,6 +161,7 @@ func encodeError(err error, marshal func(any) ([]byte, error)) error {
 	w.Evidence, _ = errors.AsType[*board.EvidenceError](err)
 	w.Edited, _ = errors.AsType[*board.EditedError](err)
 	w.Unanswered, _ = errors.AsType[*board.UnansweredError](err)
+	w.Unfinished, _ = errors.AsType[*board.UnfinishedError](err)
 	w.Cycle, _ = errors.AsType[*board.CycleError](err)
 	w.Led, _ = errors.AsType[*board.LedError](err)
 	w.Held, _ = errors.AsType[*board.HeldError](err)
@@ -237,6 +239,8 @@ func decodeError(e *jsonrpc.Error) error {
 		kind = w.Edited
 	case w.Unanswered != nil:
 		kind = w.Unanswered
+	case w.Unfinished != nil:
+		kind = w.Unfinished
 	case w.Cycle != nil:
 		kind = w.Cycle
 	case w.Led != nil:

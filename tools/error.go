@@ -68,6 +68,7 @@ func (k *caller) refuse(e action, err error) error {
 	evidence, isEvidence := errors.AsType[*board.EvidenceError](err)
 	edited, isEdited := errors.AsType[*board.EditedError](err)
 	unanswered, isUnanswered := errors.AsType[*board.UnansweredError](err)
+	unfinished, isUnfinished := errors.AsType[*board.UnfinishedError](err)
 	cycle, isCycle := errors.AsType[*board.CycleError](err)
 	stopped, isStopped := errors.AsType[*board.StoppedError](err)
 	name, isHeld := errors.AsType[*board.HeldError](err)
@@ -100,6 +101,13 @@ func (k *caller) refuse(e action, err error) error {
 			r.next += fmt.Sprintf(" and then %s; or park the task: %s", repeat(), call("report_task_failed", "claim", e.claim.String(), "kind", "blocked", "reason", "…"))
 		}
 		r.next += "."
+	case isUnfinished:
+		r.code = "unfinished"
+		r.why = unfinished.Why()
+		if !e.claim.IsZero() {
+			r.state = fmt.Sprintf("You still hold %v.", unfinished.Task)
+			r.next = "Next: " + finishFirst(e.claim)
+		}
 	case isCycle:
 		r.code = "cycle"
 		r.why = "The dependencies would form a cycle: " + pathText(cycle.Path) + "."

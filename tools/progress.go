@@ -65,12 +65,21 @@ func (t *Tools) unseen(h board.Handle, answers []board.Question) []board.Questio
 	return fresh
 }
 
+// finishFirst tells the holder of a task what to do while tasks that come first are not done.
+func finishFirst(h board.Handle) string {
+	return fmt.Sprintf("leave your work on its branch and give %v back: %s. It is handed out again when they are done.",
+		h.Task, call("report_task_failed", "claim", h.String(), "kind", "not_now", "reason", "…"))
+}
+
 // noticeAnswer confirms a note and adds the news: edits, answers, a stop.
 func noticeAnswer(h board.Handle, n board.Notice) *answer {
 	lines := []string{"Noted."}
 	w := wireNotice{Edited: n.Edited, StoppedBy: n.Stopped}
 	if n.Edited {
 		lines = append(lines, "The task was edited after you got it. Read it again: "+call("get_task", "task", h.Task.String(), "detail", "full")+".")
+	}
+	if n.Unfinished != nil {
+		lines = append(lines, n.Unfinished.Why()+" A report of done is refused until then: "+finishFirst(h))
 	}
 	for _, q := range n.Answers {
 		w.Answered = append(w.Answered, q.ID.String())

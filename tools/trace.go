@@ -96,6 +96,9 @@ func notRecorded(err error) string {
 	if _, ok := errors.AsType[*board.UnansweredError](err); ok {
 		return "a question to people was open"
 	}
+	if _, ok := errors.AsType[*board.UnfinishedError](err); ok {
+		return "tasks that come first were not done"
+	}
 	return "it was refused"
 }
 

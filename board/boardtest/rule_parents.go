@@ -1,6 +1,7 @@
 package boardtest
 
 import (
+	"errors"
 	"sync"
 
 	"github.com/bossman-dev/bossman/board"
@@ -72,13 +73,59 @@ var ruleParents = group{"parents and children", []test{
 		_, err := f.board.Cancel(f.ctx, ada, a, "", board.DependentsKeep)
 		f.ok(err)
 		x.done(x.take(b))
-		f.status(p, board.Done)
+		x.done(x.take(p))
 
 		p = f.create("p2")
 		a = f.create("a2", within(p))
 		_, err = f.board.Cancel(f.ctx, ada, a, "", board.DependentsKeep)
 		f.ok(err)
 		x.take(p)
+	}},
+	{"a task that was worked on is handed out again when its parts are done", func(f *fixture) {
+		x := f.agent("x")
+		p, _, err := f.board.Create(f.ctx, x.actor, board.NewTask{Project: project, Title: "p", Priority: board.Normal}, "")
+		f.ok(err)
+		x.fail(x.take(p.ID), board.FailOther)
+		part, _, err := f.board.Create(f.ctx, x.actor, board.NewTask{Project: project, Title: "part", Parent: p.ID, Priority: board.Normal}, "")
+		f.ok(err)
+		out := x.done(x.take(part.ID))
+		f.equal("freed", ids(out.Freed), p.ID)
+		f.status(p.ID, board.Pending)
+		x.take(p.ID)
+	}},
+	{"a task is not done while its parts or what it depends on are open", func(f *fixture) {
+		f.project(board.Project{Slug: project, Policy: board.PolicyPerson})
+		x, y := f.agent("x"), f.agent("y")
+		p := f.create("p")
+		h := x.take(p)
+		part := f.create("part", within(p))
+		first := f.create("first")
+		_, err := f.board.Update(f.ctx, ada, p, board.Edit{DependsOn: &[]board.ID{first}})
+		f.ok(err)
+		want := words(part.String()+" is open: it is a part of", p.String()+".", first, "is not done:", p, "depends on it.")
+		n, err := f.board.Progress(f.ctx, x.actor, h, board.Note{Text: "n"})
+		f.ok(err)
+		f.equal("news", n.Unfinished.Why(), want)
+		_, err = x.report(h)
+		unfinished, ok := errors.AsType[*board.UnfinishedError](err)
+		if !ok {
+			f.Fatalf("done: %v, want an *UnfinishedError", err)
+		}
+		f.equal("why", unfinished.Why(), want)
+		accept := func(id board.ID) error {
+			_, err := f.board.Review(f.ctx, ada, id, board.Decision{Verdict: board.Accept})
+			return err
+		}
+		y.done(y.take(first))
+		f.ok(accept(first))
+		y.done(y.take(part))
+		f.ok(accept(part))
+		x.done(h)
+		late := f.create("late", within(p))
+		f.is("accept", accept(p), board.ErrConflict)
+		out, err := f.board.MarkDone(f.ctx, ada, p, "", true)
+		f.ok(err)
+		f.equal("done by hand", words(out.Status, out.Unfinished.Why()), words("done", late, "is open: it is a part of", p.String()+"."))
 	}},
 	{"a failed child blocks its parent", func(f *fixture) {
 		p := f.create("p")

@@ -28,12 +28,12 @@ func (a *app) taskDone() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return a.printOutcome(out, fmt.Sprintf("%v is done.", id))
+		return a.printOutcome(out, strings.TrimSpace(fmt.Sprintf("%v is done. %s", id, out.Unfinished.Why())))
 	}))
 	cmd.Long = `Done takes an open task straight to done, as your own act: without evidence, check, review
-or landing, which its history says. A worker that holds the task is told with its next
-call. To accept a task in review it needs what bossman task review needs: a terminal, or
-BOSSMAN_PERSON=1.
+or landing, which its history says, and although parts of it are open. A worker that holds the
+task is told with its next call. To accept a task in review it needs what bossman task review
+needs: a terminal, or BOSSMAN_PERSON=1.
 
 It refuses to run in an agent's shell. An agent reports its own task with bossman done.`
 	cmd.Flags().StringVarP(&note, "note", "m", "", "what was done; becomes the task's result")
