@@ -91,6 +91,10 @@ e2e: ## conformance suite, real clients, the board, a team's server, load, fault
 kills: ## kill -9 a hundred holders of a task, and an agent: nothing gets stuck (four minutes)
 	cd e2e && BOSSMAN_E2E_EXACT=1 BOSSMAN_KILLS=100 $(GO) test -count=1 -timeout=20m -v -run '^TestKilled' $(TESTFLAGS) ./board
 
+.PHONY: land-kills
+land-kills: ## kill -9 a lander, or its git, 300 times, before and after its calls of git and of the board (ten minutes)
+	BOSSMAN_LAND_KILLS=50 $(GO) test -count=1 -timeout=40m -v -run '^TestLand_killed$$' $(TESTFLAGS) ./land
+
 .PHONY: cuts
 cuts: ## cut 1,000 connections to PostgreSQL, before, inside and after each statement: nothing is lost, nobody holds a claim unknown (minutes)
 	cd e2e && BOSSMAN_CUTS=1000 $(GO) test -count=1 -timeout=40m -v -run '^TestCut$$' $(TESTFLAGS) ./faults

@@ -121,7 +121,7 @@ func TestKillChild(t *testing.T) {
 // and of the board. The target is never between two tips, a checkout of it has the files of one of them,
 // and the next lander completes what is left.
 func TestLand_killed(t *testing.T) {
-	rounds := 24
+	rounds := 2
 	if n, err := strconv.Atoi(os.Getenv("BOSSMAN_LAND_KILLS")); err == nil {
 		rounds = n
 	}

@@ -21,6 +21,7 @@ CREATE TABLE landers (
 	note        jsonb,
 	PRIMARY KEY (project_id, target)
 ) WITH (fillfactor = 50);
+CREATE INDEX landers_owner ON landers (owner);
 
 CREATE TABLE intents (
 	id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

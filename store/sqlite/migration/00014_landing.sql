@@ -17,6 +17,7 @@ CREATE TABLE landers (
   note        TEXT    NOT NULL,
   PRIMARY KEY (project_id, target)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX landers_owner ON landers (owner);
 
 CREATE TABLE intents (
   id         INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
