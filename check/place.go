@@ -14,7 +14,7 @@ import (
 )
 
 // NextInstall is what to do if there is no git, or one that is too old.
-const NextInstall = "ask a person to add the directory of git to PATH (2.32 or newer), for bossman mcp in the MCP client's configuration; then reconnect and report again"
+const NextInstall = "ask a person to add the directory of git to PATH (2.31 or newer), for bossman mcp in the MCP client's configuration; then reconnect and report again"
 
 // gitTimeout is how long git may take to describe a worktree.
 const gitTimeout = 2 * time.Second

@@ -210,10 +210,7 @@ func (r *Repo) remoteCall(ctx context.Context, remote string, accept func(comman
 	if list := f.unaccepted(accept, connects); len(list) > 0 {
 		return none, &FilterError{Filters: list}
 	}
-	if f.loose != "" { // who writes it says where the work goes, and by which proxy
-		return none, fmt.Errorf("git's configuration includes %q, which lies where an agent can change it, in a worktree or a directory for temporary files: nothing is pushed or fetched; include a file elsewhere", f.loose)
-	}
-	c := call{set: f.given(func(key, value string) bool { return connects(key) || reaches(key, value) }), env: []string{"GIT_ALLOW_PROTOCOL=file:git:http:https:ssh"}, lingers: true}
+	c := call{env: []string{"GIT_ALLOW_PROTOCOL=file:git:http:https:ssh"}, lingers: true}
 	for _, name := range remoteEnv {
 		if value, ok := os.LookupEnv(name); ok {
 			c.env = append(c.env, name+"="+value)
@@ -221,7 +218,7 @@ func (r *Repo) remoteCall(ctx context.Context, remote string, accept func(comman
 	}
 	const ssh = "core.sshcommand"
 	if os.Getenv("GIT_SSH_COMMAND")+os.Getenv("GIT_SSH") == "" && len(f.commands[ssh])+len(f.otherCommands[ssh]) == 0 {
-		c.set = append(c.set, setting{ssh, "ssh -o BatchMode=yes"})
+		c.set = settings{{ssh, "ssh -o BatchMode=yes"}}
 	}
 	return c, nil
 }

@@ -180,20 +180,6 @@ func TestPush_commands(t *testing.T) {
 	}
 }
 
-// TestPush_loose: nothing is pushed as a file in a worktree says.
-func TestPush_loose(t *testing.T) {
-	r, dir, _, _ := newClone(t)
-	sh(t, dir, `git config include.path ../more; git config -f more http.proxy http://127.0.0.1:1`)
-	tip := commitOf(t, dir, "main")
-	if err := r.Push(t.Context(), "origin", tip, "refs/heads/main", nil); err == nil || !strings.Contains(err.Error(), "where an agent can change it") {
-		t.Errorf("Push = %v", err)
-	}
-	sh(t, dir, `git config include.path "$PWD/.git/more"; mv more .git/more`)
-	if err := r.Push(t.Context(), "origin", tip, "refs/heads/main", nil); err != nil {
-		t.Errorf("Push with a file below .git: %v", err)
-	}
-}
-
 // TestPush_cancelled: a push that takes too long is neither pushed nor refused.
 func TestPush_cancelled(t *testing.T) {
 	r, dir, _, _ := newClone(t)

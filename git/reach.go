@@ -60,15 +60,8 @@ var (
 )
 
 // filterStores returns an error if git-lfs or git-annex would write through a symbolic link below
-// the git directory. It makes the directories in which they write.
-func (r *Repo) filterStores(f configured) error {
-	for _, name := range []string{"lfs", "annex"} {
-		if f.runs("filter."+name, stores) || f.runs("filter."+name, fills) {
-			if err := os.Mkdir(filepath.Join(r.Common, name), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-				return err
-			}
-		}
-	}
+// the git directory.
+func (r *Repo) filterStores() error {
 	for _, name := range []string{"lfs", "lfs/objects", "annex", "annex/objects"} {
 		if err := straight(r.Common, name); err != nil {
 			return err

@@ -2,6 +2,7 @@ package git
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -97,11 +98,27 @@ func (r *Repo) ownPorcelain(ctx context.Context, options []string) (string, erro
 	return r.written(ctx, out)
 }
 
-// withoutFilters returns an environment in which git runs no filter of any configuration.
+// withoutFilters returns an environment in which git runs no filter of any configuration
+// file. It is an error if there may be others when git runs next.
 func (r *Repo) withoutFilters(ctx context.Context) (env []string, err error) {
-	f, err := r.filters(ctx)
+	if err := r.steady(); err != nil {
+		return nil, err
+	}
+	out, err := r.git(ctx, "config", "--null", "--name-only", "--get-regexp", `^filter\.`)
+	if e, ok := errors.AsType[*Error](err); ok && e.Exit == 1 {
+		return nil, nil // there are none
+	}
 	if err != nil {
 		return nil, err
 	}
-	return f.allOff(func(string) bool { return false }).env(), nil
+	var off settings
+	for key := range strings.SplitSeq(out, "\x00") {
+		switch {
+		case strings.HasSuffix(key, ".required"):
+			off = append(off, setting{key, "false"})
+		case key != "":
+			off = append(off, setting{key, ""})
+		}
+	}
+	return off.env(), nil
 }

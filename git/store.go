@@ -129,12 +129,16 @@ func (r *Repo) mergeable(ctx context.Context, s Snapshot, ref, message string) (
 	if err := r.keepsObjects(); err != nil {
 		return "", nil, err
 	}
-	index, remove, err := privateIndex()
+	filters, err := r.filters(ctx)
+	if err != nil {
+		return "", nil, err
+	}
+	index, remove, err := r.privateIndex()
 	if err != nil {
 		return "", nil, err
 	}
 	defer remove()
-	env := []string{"GIT_INDEX_FILE=" + index}
+	env := append(filters.hooksOff().env(), "GIT_INDEX_FILE="+index)
 	if _, err := r.run(ctx, call{args: []string{"read-tree", s.Tree}, env: env, memory: r.readMemory() + addMemory}); err != nil {
 		return "", nil, err
 	}
