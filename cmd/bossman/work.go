@@ -48,11 +48,17 @@ func (a *app) shop(ctx context.Context) (*crewcli.Shop, error) {
 	log := slog.New(slog.NewTextHandler(a.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	told := &notify.Notifier{Log: log, Command: o.settings.Notify}
 	runner := newCheckRunner(a.Getenv)
+	onto := ""
+	if p, err := o.Project(ctx, slug); err == nil && p.Land != "" {
+		if t, err := board.ParseTarget(p.Land); err == nil && t.Kind == board.TargetLocal {
+			onto = t.Branch
+		}
+	}
 	limits := crew.DefaultLimits
 	limits.Cost, limits.Day = o.settings.Budget.Task, o.settings.Budget.Day
 	return &crewcli.Shop{
 		Options: crew.Options{
-			Board: o, Project: slug, Principal: o.principal(), Repo: repo, State: state, Accept: trusted.Trust.Accepts,
+			Board: o, Project: slug, Principal: o.principal(), Repo: repo, Onto: onto, State: state, Accept: trusted.Trust.Accepts,
 			AsCommands: agentcli.AsCommands, Self: []string{self, "minder"}, Environ: os.Environ(), Limits: limits,
 			Setup: func() ([]string, []string, bool, error) { return o.settings.SetupAt(dir) },
 			Seat:  func(tree string) crew.Seat { return o.seat(tree, repo.Common, runner, told, log) },
