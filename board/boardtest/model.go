@@ -329,11 +329,17 @@ func (m *model) finish(t *modelTask, s board.Status, reported bool) {
 	}
 }
 
-// free ends a ready task whose children are done.
+// free ends a ready task that nobody has worked on and whose children are all done.
 func (m *model) free(t *modelTask) {
-	if m.ready(t) && t.done > 0 {
+	cancelled := slices.ContainsFunc(m.tasks, func(p *modelTask) bool { return p.parent == t && p.status == board.Cancelled })
+	if m.ready(t) && t.done > 0 && t.attempts == 0 && !cancelled {
 		m.finish(t, board.Done, true)
 	}
+}
+
+// unfinished reports whether something that comes before a task is not done.
+func (m *model) unfinished(t *modelTask) bool {
+	return m.openChildren(t) || slices.ContainsFunc(t.deps, func(d *modelTask) bool { return d.status != board.Done && !slices.Contains(t.inherits, d) })
 }
 
 // late reports whether a report of done is accepted after the sweep.

@@ -34,6 +34,10 @@ func (w *walker) done() {
 	if w.edited(g, err) {
 		return
 	}
+	if w.unfinished(g.task) {
+		w.want("done before what comes first", err, board.ErrConflict)
+		return
+	}
 	w.want("done", err, nil)
 	if g.task.claim != g {
 		g.task.failures = max(0, g.task.failures-1) // that of its expiry

@@ -29,6 +29,9 @@ func (w *walker) review() {
 		t.endReview()
 	case v == board.Retry && t.status == board.Failed:
 		t.status, t.failures = board.Pending, 0
+	case v == board.Accept && t.status == board.InReview && w.unfinished(t):
+		w.want("accept before what comes first", err, board.ErrConflict)
+		return
 	case v == board.Accept && t.status == board.InReview:
 		w.accepted(t, false)
 	case v == board.Reject && t.status == board.InReview:

@@ -72,6 +72,7 @@ var argTable = map[string]*values{
 	"task start":   {find: inStates(board.StateDraft)},
 	"task reopen":  {find: inStates(board.StateFailed, board.StateDone, board.StateCancelled)},
 	"task retry":   {find: inStates(board.StateFailed)},
+	"land return":  {find: inStates(board.StateLanding)},
 	"task release": {find: inStates(board.StateInProgress, board.StateReserved, board.StateCoolingDown)},
 	"task erase":   {find: inStates(board.StateDone, board.StateCancelled), most: 1},
 	"event redact": {find: everyTask, most: 1},
