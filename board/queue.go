@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// MaxQueue bounds the landing queue as Queue lists it.
+// MaxQueue bounds the landing queue as Line lists it.
 const MaxQueue = 1000
 
 // A Queued is a task in the landing queue, with what it takes to land it.

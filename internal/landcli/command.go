@@ -5,9 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/git"
@@ -79,8 +76,6 @@ func run(ctx context.Context, out *console.Console, open func(ctx context.Contex
 	if y.Said != "" {
 		out.Infof("%s", y.Said)
 	}
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	o := y.Options
 	o.Watch = watch
 	l := &log{out: out, progress: out.Progress(), target: o.Target.String()}
