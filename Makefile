@@ -91,16 +91,26 @@ e2e: ## conformance suite, real clients, the board, a team's server, load, fault
 kills: ## kill -9 a hundred holders of a task, and an agent: nothing gets stuck (four minutes)
 	cd e2e && BOSSMAN_E2E_EXACT=1 BOSSMAN_KILLS=100 $(GO) test -count=1 -timeout=20m -v -run '^TestKilled' $(TESTFLAGS) ./board
 
+.PHONY: land-laptops
+land-laptops: ## two laptops land 200 tasks on a branch of one remote repository, while a person pushes there (some minutes)
+	cd e2e && BOSSMAN_LAPTOPS=200 $(GO) test -count=1 -timeout=40m -v -run "^TestLaptops$$$$" $(TESTFLAGS) ./land
+
 .PHONY: land-kills
-land-kills: ## kill -9 a lander, or its git, 300 times, before and after its calls of git and of the board (ten minutes)
-	BOSSMAN_LAND_KILLS=50 $(GO) test -count=1 -timeout=40m -v -run '^TestLand_killed$$' $(TESTFLAGS) ./land
+land-kills: ## kill -9 a lander, or its git, 600 times, before and after its calls of git and of the board, and stop the update of a checkout at every step (half an hour)
+	BOSSMAN_LAND_SEEDS=1-20 $(GO) test -count=1 -timeout=40m -v -run '^TestAdvance_(stopped|killed)$$' $(TESTFLAGS) ./git
+	BOSSMAN_LAND_KILLS=50 $(GO) test -count=1 -timeout=40m -v -run '^TestLand_killed' $(TESTFLAGS) ./land
+
+.PHONY: e2e-land
+e2e-land: ## 1,000 tasks land while 20 slots work, and 10,000 acts of agents whose time is over (half an hour)
+	cd e2e && BOSSMAN_LAND=1000 $(GO) test -count=1 -timeout=80m -v $(TESTFLAGS) ./land
+	BOSSMAN_ZOMBIES=10000 $(GO) test -count=1 -timeout=40m -v -run '^TestLand_zombie' $(TESTFLAGS) ./land
 
 .PHONY: cuts
 cuts: ## cut 1,000 connections to PostgreSQL, before, inside and after each statement: nothing is lost, nobody holds a claim unknown (minutes)
 	cd e2e && BOSSMAN_CUTS=1000 $(GO) test -count=1 -timeout=40m -v -run '^TestCut$$' $(TESTFLAGS) ./faults
 
 .PHONY: outages
-outages: ## PostgreSQL away, and processes on SQLite suspended, for 0.5, 2 and 10 leases: no living holder loses its claim (ten minutes)
+outages: ## PostgreSQL away, and processes on SQLite suspended, for 0.5, 2 and 10 leases: no living holder loses its claim (twenty minutes)
 	cd e2e && BOSSMAN_OUTAGES=1 $(GO) test -count=1 -timeout=20m -v -run '^TestOutage' $(TESTFLAGS) ./faults
 
 .PHONY: siege
@@ -108,7 +118,8 @@ siege: ## slow posts, 20,000 idle connections and 100,000 wrong keys against a t
 	cd e2e && BOSSMAN_SIEGE=1 $(GO) test -count=1 -timeout=20m -v -run '^TestSiege$$' $(TESTFLAGS) ./keys
 
 .PHONY: hostile
-hostile: ## every command and every tool in every hostile repository, board and configuration (twenty minutes; root for all of them)
+hostile: ## every command and every tool in every hostile repository, board and configuration, and some while these change (twenty minutes; root for all of them)
+	BOSSMAN_FLIPS=100 $(GO) test -count=1 -timeout=40m -v -run '_flip$$' $(TESTFLAGS) ./git ./store/sqlite
 	cd e2e && BOSSMAN_HOSTILE=1 $(GO) test -count=1 -timeout=60m $(TESTFLAGS) ./hostile
 
 .PHONY: e2e-agents

@@ -48,6 +48,7 @@ var (
 	Runs      = row(Verb{Name: "runs", Role: auth.Viewer})
 	Spent     = row(Verb{Name: "spent", Role: auth.Viewer})
 	Log       = row(Verb{Name: "log", Role: auth.Viewer})
+	Diff      = row(Verb{Name: "diff", Role: auth.Viewer})
 	Claims    = row(Verb{Name: "claims", Role: auth.Viewer})
 	Workers   = row(Verb{Name: "workers", Tool: "list_workers", Role: auth.Viewer, Hide: auth.Worker})
 	Questions = row(Verb{Name: "questions", Tool: "list_questions", Role: auth.Viewer, Hide: auth.Worker})
@@ -57,6 +58,7 @@ var (
 	FeedEnd   = row(Verb{Name: "feedEnd", Role: auth.Viewer})
 	Line      = row(Verb{Name: "line", Role: auth.Viewer})
 	Intents   = row(Verb{Name: "intents", Role: auth.Viewer})
+	Untold    = row(Verb{Name: "untold", Role: auth.Viewer})
 )
 
 // The verbs of a worker. An agent that is no lead may not answer questions, but the
@@ -79,14 +81,15 @@ var (
 	Answer      = row(Verb{Name: "answer", Tool: "answer_question", Role: auth.Lead, Person: auth.Worker, Writes: true, Once: true})
 )
 
-// The verbs of a lander, which a worker's process is as well: what it lands was accepted before.
+// The verbs of a lander, who decides what the target is.
 var (
-	TakeLead  = row(Verb{Name: "lead", Role: auth.Worker, Writes: true})
-	StepDown  = row(Verb{Name: "stepDown", Role: auth.Worker, Writes: true})
-	BeginLand = row(Verb{Name: "beginLand", Role: auth.Worker, Writes: true})
-	Landed    = row(Verb{Name: "landed", Role: auth.Worker, Writes: true})
-	Dropped   = row(Verb{Name: "dropped", Role: auth.Worker, Writes: true})
-	Return    = row(Verb{Name: "return", Role: auth.Worker, Writes: true, Once: true})
+	TakeLead  = row(Verb{Name: "lead", Role: auth.Lead, Writes: true})
+	StepDown  = row(Verb{Name: "stepDown", Role: auth.Lead, Writes: true})
+	BeginLand = row(Verb{Name: "beginLand", Role: auth.Lead, Writes: true})
+	Landed    = row(Verb{Name: "landed", Role: auth.Lead, Writes: true})
+	Dropped   = row(Verb{Name: "dropped", Role: auth.Lead, Writes: true})
+	Return    = row(Verb{Name: "return", Role: auth.Lead, Writes: true, Once: true})
+	Told      = row(Verb{Name: "told", Role: auth.Lead, Writes: true})
 )
 
 // The verbs of a lead.
@@ -95,6 +98,7 @@ var (
 	Update     = row(Verb{Name: "update", Tool: "update_task", Role: auth.Lead, Writes: true})
 	Cancel     = row(Verb{Name: "cancel", Tool: "cancel_task", Role: auth.Lead, Writes: true, Once: true})
 	Review     = row(Verb{Name: "review", Tool: "review_task", Role: auth.Lead, Writes: true, Once: true})
+	Comment    = row(Verb{Name: "comment", Role: auth.Lead, Writes: true, Once: true})
 	Reopen     = row(Verb{Name: "reopen", Role: auth.Lead, Writes: true, Once: true})
 	Release    = row(Verb{Name: "release", Role: auth.Lead, Writes: true, Once: true})
 	Stop       = row(Verb{Name: "stop", Role: auth.Lead, Writes: true})
@@ -127,6 +131,7 @@ type Board interface {
 	Runs(ctx context.Context, id board.ID) ([]board.Run, error)
 	Spent(ctx context.Context, slug string) (board.Spending, error)
 	Log(ctx context.Context, id board.ID, attempt int, after int64) ([]board.LogPart, error)
+	Diff(ctx context.Context, id board.ID, attempt int) (board.AttemptDiff, error)
 	Claims(ctx context.Context, f board.ClaimFilter) ([]board.Claim, error)
 	Workers(ctx context.Context, since time.Duration) ([]board.Worker, time.Time, error)
 	Questions(ctx context.Context, f board.QuestionFilter) ([]board.Question, error)
@@ -136,6 +141,7 @@ type Board interface {
 	FeedEnd(ctx context.Context) (board.Cursor, error)
 	Line(ctx context.Context, slug string) (board.Line, error)
 	Intents(ctx context.Context, f board.IntentFilter) ([]board.Intent, error)
+	Untold(ctx context.Context, slug string) ([]board.Issue, error)
 
 	Next(ctx context.Context, a board.Actor, w board.Wish) (*board.Handout, error)
 	Renew(ctx context.Context, owner string, called bool) ([]board.Claim, error)
@@ -159,11 +165,13 @@ type Board interface {
 	Landed(ctx context.Context, a board.Actor, l board.Lease, id board.IntentID) ([]board.Outcome, error)
 	Dropped(ctx context.Context, a board.Actor, l board.Lease, id board.IntentID) error
 	Return(ctx context.Context, a board.Actor, id board.ID, r board.Return) (board.Outcome, error)
+	Told(ctx context.Context, a board.Actor, i board.Issue) error
 
 	CreatePlan(ctx context.Context, a board.Actor, p board.Plan) (board.Planned, error)
 	Update(ctx context.Context, a board.Actor, id board.ID, e board.Edit) (board.Task, error)
 	Cancel(ctx context.Context, a board.Actor, id board.ID, reason string, deps board.Dependents) ([]board.ID, error)
 	Review(ctx context.Context, a board.Actor, id board.ID, d board.Decision) (board.Outcome, error)
+	Comment(ctx context.Context, a board.Actor, id board.ID, list []board.Comment) error
 	MarkDone(ctx context.Context, a board.Actor, id board.ID, note string, review bool) (board.Outcome, error)
 	Reopen(ctx context.Context, a board.Actor, id board.ID, note string) (board.Task, error)
 	Release(ctx context.Context, a board.Actor, id board.ID, reason string) (board.Task, error)

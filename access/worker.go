@@ -53,6 +53,10 @@ func (b *workerBoard) Review(context.Context, board.Actor, board.ID, board.Decis
 	return board.Outcome{}, b.refused
 }
 
+func (b *workerBoard) Comment(context.Context, board.Actor, board.ID, []board.Comment) error {
+	return b.refused
+}
+
 func (b *workerBoard) MarkDone(context.Context, board.Actor, board.ID, string, bool) (board.Outcome, error) {
 	return board.Outcome{}, b.refused
 }
@@ -102,6 +106,8 @@ func (b *workerBoard) Landed(context.Context, board.Actor, board.Lease, board.In
 func (b *workerBoard) Dropped(context.Context, board.Actor, board.Lease, board.IntentID) error {
 	return b.refused
 }
+
+func (b *workerBoard) Told(context.Context, board.Actor, board.Issue) error { return b.refused }
 
 func (b *workerBoard) Return(context.Context, board.Actor, board.ID, board.Return) (board.Outcome, error) {
 	return board.Outcome{}, b.refused

@@ -17,7 +17,7 @@ import (
 func TestAsWorker(t *testing.T) {
 	refused := errors.New("refused")
 	b := AsWorker(nil, refused)
-	also := []*Verb{Create, CreateUnder, TakeLead, StepDown, BeginLand, Landed, Dropped, Return}
+	also := []*Verb{Create, CreateUnder, TakeLead, StepDown, BeginLand, Landed, Dropped, Return, Told}
 	for _, v := range Verbs() {
 		m := reflect.ValueOf(b).MethodByName(strings.ToUpper(v.Name[:1]) + v.Name[1:])
 		if !m.IsValid() || v.Allows(auth.Worker, false) && !slices.Contains(also, v) {

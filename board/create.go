@@ -1,6 +1,7 @@
 package board
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -144,6 +145,7 @@ type draft struct {
 	partOn    []ID
 	prior     string
 	by        string // the worker that proposed it
+	author    string // who wrote it, if that is not the actor
 }
 
 // create creates tasks of one project, in the given order.
@@ -205,7 +207,7 @@ func (c *change) create(slug string, drafts []draft) ([]Task, error) {
 		made[i] = Task{
 			ID: id(i), Title: d.Title, Priority: d.Priority, Skills: d.Skills, Areas: d.Areas, Wants: d.Wants,
 			Parent: parent, Hold: d.Hold, Status: Pending, MaxFailures: d.MaxFailures, Lease: d.Lease,
-			SpecVersion: 1, QueuedAt: c.now, Seq: 1, CreatedBy: c.actor.String(), CreatedAt: c.now,
+			SpecVersion: 1, QueuedAt: c.now, Seq: 1, CreatedBy: cmp.Or(d.author, c.actor.String()), CreatedAt: c.now,
 		}
 	}
 	var links, inherits [][2]ID
@@ -242,10 +244,14 @@ func (c *change) create(slug string, drafts []draft) ([]Task, error) {
 		if err := c.tx.InsertTask(made[i], Doc{Description: d.Description, Acceptance: d.Acceptance}); err != nil {
 			return nil, err
 		}
-		c.events = append(c.events, Event{
+		created := Event{
 			Task: made[i].ID, Seq: 1, Actor: c.actor.String(), Kind: EventCreated, To: Pending,
 			Detail: Detail{Text: d.Title, Prior: d.prior, Worker: d.by, By: c.actor.Kind()},
-		})
+		}
+		if d.author != "" {
+			created.Actor, created.Detail.By = d.author, ""
+		}
+		c.events = append(c.events, created)
 		c.freed = c.freed || made[i].Ready()
 	}
 	for _, l := range links {
@@ -276,6 +282,9 @@ func (c *change) addChild(parent, child ID) error {
 	p := c.tasks[parent]
 	if p.Status.Terminal() {
 		return conflict("%v is %s and cannot get more children", parent, p.State())
+	}
+	if p.Status == Landing {
+		return conflict("%v waits for its landing, where it cannot get more parts: return it first, with bossman land return %[1]v", parent)
 	}
 	p.OpenChildren++
 	c.event(p, EventEdited, p.Status, Detail{Fields: []string{"children"}, Text: child.String()})

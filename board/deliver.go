@@ -52,8 +52,8 @@ const (
 	searchedNotes = 500
 )
 
-// earlierNotes returns notes from before the last events of a task, if there are few notes among
-// those. skip is the number of first events that are known already.
+// earlierNotes returns what a hand-out needs from before the last events of a task: why its work was rejected or
+// returned, and notes, if there are few among the last events. skip is the number of first events that are known already.
 func (b *Board) earlierNotes(ctx context.Context, es []Event, skip int) []Event {
 	isNote := func(e Event) bool { return e.Kind == EventNote }
 	want := handedNotes
@@ -64,15 +64,23 @@ func (b *Board) earlierNotes(ctx context.Context, es []Event, skip int) []Event 
 	}
 	from := max(int64(skip), es[0].Seq-1-searchedNotes)
 	n := int(es[0].Seq - 1 - from)
-	if want <= 0 || n <= 0 {
+	if n <= 0 {
 		return nil
 	}
 	older, err := b.Events(ctx, es[0].Task, from, n)
 	if err != nil {
 		b.o.Logger.Warn("the notes on a task could not be read", "task", es[0].Task, "err", err) // the claim holds all the same
 	}
-	older = slices.DeleteFunc(older, func(e Event) bool { return !isNote(e) })
-	return older[max(0, len(older)-want):]
+	for i, e := range slices.Backward(older) {
+		switch {
+		case e.Kind == EventRejected || e.Kind == EventReturned:
+		case isNote(e) && want > 0:
+			want--
+		default:
+			older = slices.Delete(older, i, i+1)
+		}
+	}
+	return older
 }
 
 // deliver is handout for a call without an idempotency key, which cannot be repeated. If
@@ -88,9 +96,13 @@ func (b *Board) deliver(ctx context.Context, a Actor, d delivery) (*Handout, err
 
 // GiveBack ends the claim of a program that ended without doing anything with its task. No
 // failure is counted, and the task is pending again. Until it is granted again, its report
-// of done is still accepted, from a later run of the program.
+// of done is still accepted, from a later run of the program. A review is free again, also for
+// the same worker.
 func (b *Board) GiveBack(ctx context.Context, a Actor, h Handle) error {
 	return b.change(ctx, a, func(c *change) error {
+		if h.IsReview() {
+			return c.giveBackReview(h)
+		}
 		if err := c.lockHeld(h); err != nil {
 			return err
 		}

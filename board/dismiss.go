@@ -27,6 +27,9 @@ func (b *Board) Dismiss(ctx context.Context, a Actor, reason string, principals 
 		if err != nil {
 			return err
 		}
+		if owners, err = landersOf(r, principals, owners); err != nil {
+			return err
+		}
 		workers, err := r.Workers(now.Add(-24 * time.Hour))
 		for _, w := range workers {
 			if slices.Contains(principals, w.Principal) && !slices.Contains(owners, w.Owner) && w.Owner != "" {
@@ -73,4 +76,19 @@ func (b *Board) Dismiss(ctx context.Context, a Actor, reason string, principals 
 		}
 		return nil
 	})
+}
+
+// landersOf adds the owners of the landers with some principals, whose leases end with them.
+func landersOf(r Reader, principals, owners []string) ([]string, error) {
+	projects, err := r.Projects()
+	for _, p := range projects {
+		if p.Land == "" || err != nil {
+			continue
+		}
+		var l Lander
+		if l, err = r.Lander(p.Slug, p.Land); err == nil && slices.Contains(principals, l.Principal) && !slices.Contains(owners, l.Owner) && l.Owner != "" {
+			owners = append(owners, l.Owner)
+		}
+	}
+	return owners, err
 }

@@ -46,9 +46,10 @@ type Record struct {
 	Doc  Doc
 	// Blockers are the tasks that it depends on, and Dependents those that depend on it.
 	Blockers, Dependents []ID
-	// Attempts, Runs, Questions and Events are all of the task's, oldest first.
+	// Attempts, Runs, Diffs, Questions and Events are all of the task's, oldest first.
 	Attempts  []Attempt
 	Runs      []Run
+	Diffs     []AttemptDiff
 	Questions []Question
 	Events    []Event
 }

@@ -34,8 +34,8 @@ func decodeWord[T ~string](to *T, text []byte) error {
 var (
 	kinds = []Kind{
 		EventCreated, EventEdited, EventStarted, EventClaimed, EventDelivered, EventRevived, EventNote, EventRed, EventUnjudged, EventDone, EventReview,
-		EventAccepted, EventReviewing, EventReviewEnded, EventRejected, EventLanding, EventLanded, EventReturned, EventFailed, EventExpired, EventReleased, EventParked, EventAsked, EventAnswered,
-		EventWithdrawn, EventUnblocked, EventDue, EventRetried, EventClosed, EventCancelled, EventImported, EventErased,
+		EventAccepted, EventReviewing, EventReviewEnded, EventCommented, EventRejected, EventLanding, EventLanded, EventReturned, EventFailed, EventExpired, EventReleased, EventParked, EventAsked, EventAnswered,
+		EventWithdrawn, EventUnblocked, EventDue, EventRetried, EventClosed, EventCancelled, EventImported, EventTold, EventErased,
 	}
 	causes = []Cause{
 		"", CauseDone, CauseFailed, CauseExpired, CauseReleased, CauseNotNow, CauseParked, CauseCancelled, CauseRestarts, CauseUndelivered, CauseStopped,

@@ -197,7 +197,7 @@ func (c *change) eraseEvent(event Event, e Erasure) error {
 	if d.Text != "" && event.Kind != EventImported { // whose text says which task it was
 		d.Text = Erased
 	}
-	d.Where, d.Was, d.Prior, d.Run, d.Returned = Where{}, nil, "", "", nil
+	d.Where, d.Was, d.Prior, d.Run, d.Comments, d.Returned = Where{}, nil, "", "", nil, nil
 	d.Erased = &e
 	return c.tx.EraseEvent(event)
 }

@@ -22,6 +22,7 @@ const (
 	// EventReviewing is a worker that got the review, EventReviewEnded one that gave no verdict.
 	EventReviewing   Kind = "reviewing"
 	EventReviewEnded Kind = "review_ended"
+	EventCommented   Kind = "commented" // a reviewer commented on the work
 	EventRejected    Kind = "rejected"
 	EventLanded      Kind = "landed"   // its work is in the target
 	EventReturned    Kind = "returned" // it was taken out of the landing queue
@@ -38,6 +39,7 @@ const (
 	EventClosed      Kind = "closed" // a person marked it done
 	EventCancelled   Kind = "cancelled"
 	EventImported    Kind = "imported" // the first event of an imported task
+	EventTold        Kind = "told"     // its issue was told that it is done
 	EventErased      Kind = "erased"   // a person erased content; Fields says of what
 )
 
@@ -79,6 +81,8 @@ type Detail struct {
 	// Prior is what a new task builds on, for its hand-outs: the task that it redoes, or
 	// whose holder proposed it. Worker is then that holder.
 	Prior string
+	// Comments are those that came with a rejection.
+	Comments []Comment `json:",omitzero"`
 	// Commit is the commit with which a task's work was landed.
 	Commit string
 	// Returned says why a task was taken out of the landing queue.
@@ -86,7 +90,7 @@ type Detail struct {
 	// At is the original time of an imported event.
 	At time.Time
 	// Erased is set if the content was erased: Text is then Erased, and Where, Was, Prior,
-	// Run and Returned are gone.
+	// Run, Comments and Returned are gone.
 	Erased *Erasure
 }
 

@@ -3,6 +3,7 @@ package board
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/go-json-experiment/json"
@@ -75,7 +76,7 @@ func (b *Board) Export(ctx context.Context, slug string, emit func(line []byte) 
 }
 
 // exportRecord writes a task, its links to those that it depends on, its attempts, their runs
-// and its events.
+// and diffs, and its events.
 func exportRecord(rec Record, out func(any) error) error {
 	if err := out(newTaskLine(rec.Task, rec.Doc)); err != nil {
 		return err
@@ -92,6 +93,15 @@ func exportRecord(rec Record, out func(any) error) error {
 	}
 	for _, r := range rec.Runs {
 		if err := out(newRunLine(r)); err != nil {
+			return err
+		}
+	}
+	for _, d := range rec.Diffs {
+		i := slices.IndexFunc(rec.Attempts, func(a Attempt) bool { return a.Attempt == d.Attempt })
+		if i < 0 {
+			continue
+		}
+		if err := out(diffLine{V: 1, Type: "diff", Claim: rec.Attempts[i].Handle.String(), Diff: d.Diff}); err != nil {
 			return err
 		}
 	}

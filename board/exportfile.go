@@ -41,11 +41,13 @@ type exportFile struct {
 	// blockers are the tasks that a task depends on, and dependents those that depend on it.
 	blockers, dependents map[ID][]ID
 	children             map[ID][]int
-	events               map[ID]rawLines  // each is an eventLine
-	attempts             map[ID][]Attempt // of a task, with its id in the file
+	events               map[ID]rawLines // each is an eventLine
+	attempts             map[ID]rawLines // each is an attemptLine
+	last                 map[ID]Handle   // of the attempts of a task
 	runs                 map[Handle]Run
-	// questions are by their task; those of the zero ID belong to none.
-	questions map[ID][]questionLine
+	diffs                map[Handle]Diff
+	// questions are by their task; those of the zero ID belong to none. Each is a questionLine.
+	questions map[ID]rawLines
 }
 
 // readExport reads an export, and validates it as far as that is possible without a
@@ -53,7 +55,7 @@ type exportFile struct {
 func readExport(lines iter.Seq2[[]byte, error]) (*exportFile, error) {
 	f := &exportFile{
 		index: map[ID]int{}, blockers: map[ID][]ID{}, dependents: map[ID][]ID{}, children: map[ID][]int{},
-		events: map[ID]rawLines{}, attempts: map[ID][]Attempt{}, runs: map[Handle]Run{}, questions: map[ID][]questionLine{},
+		events: map[ID]rawLines{}, attempts: map[ID]rawLines{}, last: map[ID]Handle{}, runs: map[Handle]Run{}, diffs: map[Handle]Diff{}, questions: map[ID]rawLines{},
 	}
 	no := 0
 	for line, err := range lines {
@@ -97,6 +99,8 @@ func (f *exportFile) add(line []byte) error {
 		return f.addAttempt(line)
 	case "run":
 		return f.addRun(line)
+	case "diff":
+		return f.addDiff(line)
 	case "question":
 		return f.addQuestion(line)
 	case "event":
@@ -142,7 +146,11 @@ func (f *exportFile) addTask(line []byte) error {
 		if !f.project.Archive {
 			return invalid("duplicate task %v", id)
 		}
-		f.tasks[i], f.events[id], f.attempts[id], f.questions[id] = t, rawLines{}, nil, nil
+		f.tasks[i] = t
+		for _, lines := range []map[ID]rawLines{f.events, f.attempts, f.questions} {
+			delete(lines, id)
+		}
+		delete(f.last, id)
 		_, _, err = t.task(id)
 		return err
 	}
@@ -173,23 +181,36 @@ func (f *exportFile) addLink(line []byte) error {
 }
 
 func (f *exportFile) addAttempt(line []byte) error {
-	var a attemptLine
-	if err := parse(line, &a); err != nil {
-		return err
-	}
-	h, err := ParseHandle(a.Claim)
+	a, err := readAttempt(line)
 	if err != nil {
 		return err
 	}
-	if !slices.Contains(causes, a.Cause) {
-		return invalid("unknown cause %.40q of the end of an attempt: a newer version may have written the file", a.Cause)
+	id := a.Handle.Task
+	f.attempts[id] = f.attempts[id].with(line)
+	if a.Attempt > f.last[id].Attempt {
+		f.last[id] = a.Handle
 	}
-	attempt := a.attempt(h, h.Task)
-	if err := checkWhere(&attempt.Where); err != nil {
-		return err
+	return nil
+}
+
+// readAttempt reads the line of an attempt, and validates it.
+func readAttempt(line []byte) (Attempt, error) {
+	var l attemptLine
+	if err := parse(line, &l); err != nil {
+		return Attempt{}, err
 	}
-	f.attempts[h.Task] = append(f.attempts[h.Task], attempt)
-	return checkTexts(text{"worker", a.Worker, 60}, text{"principal", a.Principal, 400}, text{"reason", a.Reason, maxLong}, text{"do_not_repeat", a.DoNotRepeat, maxLong})
+	h, err := ParseHandle(l.Claim)
+	if err != nil {
+		return Attempt{}, err
+	}
+	if !slices.Contains(causes, l.Cause) {
+		return Attempt{}, invalid("unknown cause %.40q of the end of an attempt: a newer version may have written the file", l.Cause)
+	}
+	a := l.attempt(h, h.Task)
+	if err := checkWhere(&a.Where); err != nil {
+		return Attempt{}, err
+	}
+	return a, checkTexts(text{"worker", l.Worker, 60}, text{"principal", l.Principal, 400}, text{"reason", l.Reason, maxLong}, text{"do_not_repeat", l.DoNotRepeat, maxLong})
 }
 
 func (f *exportFile) addQuestion(line []byte) error {
@@ -208,7 +229,7 @@ func (f *exportFile) addQuestion(line []byte) error {
 		}
 		task = h.Task
 	}
-	f.questions[task] = append(f.questions[task], q)
+	f.questions[task] = f.questions[task].with(line)
 	return checkTexts(text{"question", q.Text, maxText}, text{"answer", q.Answer, maxText})
 }
 
@@ -234,6 +255,9 @@ func (f *exportFile) addEvent(line []byte) error {
 	if e.Commit != "" && !ValidObject(e.Commit) {
 		return invalid("invalid commit %.80q in an event", e.Commit)
 	}
+	if err := checkComments(e.Comments); err != nil {
+		return err
+	}
 	if r := e.Returned; r != nil {
 		if !slices.Contains(ReturnKinds, r.Kind) || len(r.Files) > maxFiles {
 			return invalid("unknown kind of return %.40q, or too many files: a newer version may have written the file", r.Kind)
@@ -258,10 +282,8 @@ func (f *exportFile) addEvent(line []byte) error {
 // archive, and collects the children of each task.
 func (f *exportFile) checkReferences() error {
 	for i, t := range f.tasks {
-		for _, a := range f.attempts[f.ids[i]] {
-			if a.Attempt > t.Attempt {
-				return invalid("attempt %v is later than the last one of %s, %d", a.Handle, t.ID, t.Attempt)
-			}
+		if last := f.last[f.ids[i]]; last.Attempt > t.Attempt {
+			return invalid("attempt %v is later than the last one of %s, %d", last, t.ID, t.Attempt)
 		}
 		if t.Parent == "" {
 			continue

@@ -1,6 +1,7 @@
 package board
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -70,6 +71,8 @@ type resultLine struct {
 	Base      string `json:"base,omitzero"`
 	NoChanges bool   `json:"no_changes,omitzero"`
 	Landed    string `json:"landed,omitzero"`
+
+	Comments []Comment `json:"comments,omitzero"`
 
 	Check      string `json:"check,omitzero"`
 	ObservedBy string `json:"observed_by,omitzero"`
@@ -160,6 +163,7 @@ type eventLine struct {
 	By       ActorKind `json:"by,omitzero"`
 	Was      *specLine `json:"was,omitzero"`
 	Commit   string    `json:"commit,omitzero"`
+	Comments []Comment `json:"comments,omitzero"`
 
 	Returned *returnedLine `json:"returned,omitzero"`
 
@@ -234,7 +238,7 @@ func newTaskLine(t Task, d Doc) taskLine {
 		w.Result = &resultLine{
 			Summary: r.Summary, Artifacts: r.Artifacts, Branch: r.Branch, Uncommitted: r.Uncommitted, Worker: r.Worker,
 			Check: r.Check, ObservedBy: r.ObservedBy, ObservedOn: r.ObservedOn, Import: r.Import,
-			Tip: r.Tip.Commit, Tree: r.Tip.Tree, Base: r.Tip.Base, NoChanges: r.NoChanges, Landed: r.Landed,
+			Tip: r.Tip.Commit, Tree: r.Tip.Tree, Base: r.Tip.Base, NoChanges: r.NoChanges, Landed: r.Landed, Comments: r.Comments,
 		}
 		for _, e := range r.Evidence {
 			w.Result.Evidence = append(w.Result.Evidence, evidenceLine(e))
@@ -280,9 +284,9 @@ func (w taskLine) task(id ID) (Task, Doc, error) {
 		d.Result = &Result{
 			Summary: r.Summary, Artifacts: r.Artifacts, Branch: r.Branch, Uncommitted: r.Uncommitted, Worker: r.Worker,
 			Check: r.Check, ObservedBy: r.ObservedBy, ObservedOn: r.ObservedOn, Import: r.Import,
-			Tip: Tip{Commit: r.Tip, Tree: r.Tree, Base: r.Base}, NoChanges: r.NoChanges, Landed: r.Landed,
+			Tip: Tip{Commit: r.Tip, Tree: r.Tree, Base: r.Base}, NoChanges: r.NoChanges, Landed: r.Landed, Comments: r.Comments,
 		}
-		if err := checkTip(d.Result.Tip); err != nil {
+		if err := cmp.Or(checkTip(d.Result.Tip), checkComments(r.Comments)); err != nil {
 			return Task{}, Doc{}, err
 		}
 		if r.Landed != "" && !ValidObject(r.Landed) {
@@ -350,7 +354,7 @@ func newEventLine(e Event) eventLine {
 		Attempt: e.Detail.Attempt, Nonce: e.Detail.Nonce, Worker: e.Detail.Worker, Text: e.Detail.Text, Cause: e.Detail.Cause,
 		Percent: e.Detail.Percent, Where: placeLine(e.Detail.Where), Fields: e.Detail.Fields, Late: e.Detail.Late,
 		SpecNow: e.Detail.SpecNow, Lease: e.Detail.LeaseSecs, Run: e.Detail.Run, Prior: e.Detail.Prior, By: e.Detail.By, Was: (*specLine)(e.Detail.Was), Erased: (*erasureLine)(e.Detail.Erased),
-		Commit: e.Detail.Commit,
+		Commit: e.Detail.Commit, Comments: e.Detail.Comments,
 	}
 	if r := e.Detail.Returned; r != nil {
 		w.Returned = &returnedLine{
@@ -371,7 +375,7 @@ func (w eventLine) event(id ID, seq int64, questions map[QuestionID]QuestionID) 
 		Detail: Detail{
 			Attempt: w.Attempt, Nonce: w.Nonce, Worker: w.Worker, Text: w.Text, Cause: w.Cause, Percent: w.Percent,
 			Where: Where(w.Where), Fields: w.Fields, Late: w.Late, SpecNow: w.SpecNow, LeaseSecs: w.Lease, Run: w.Run, Prior: w.Prior, By: w.By, At: w.At,
-			Was: (*Spec)(w.Was), Erased: (*Erasure)(w.Erased), Commit: w.Commit,
+			Was: (*Spec)(w.Was), Erased: (*Erasure)(w.Erased), Commit: w.Commit, Comments: w.Comments,
 		},
 	}
 	if r := w.Returned; r != nil { // the other task may be another one here

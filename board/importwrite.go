@@ -27,7 +27,7 @@ func (im *importing) insert(ctx context.Context) error {
 		n, rows := 0, 0
 		for n < len(todo) && n < importTasks && (n == 0 || rows < importRows) {
 			id := im.file.ids[todo[n]]
-			rows += 2 + im.file.events[id].n + len(im.file.questions[id]) + len(im.file.blockers[id])
+			rows += 2 + im.file.events[id].n + im.file.questions[id].n + len(im.file.blockers[id])
 			n++
 		}
 		if err := im.chunk(ctx, todo[:n]); err != nil {
@@ -243,14 +243,24 @@ func (im *importing) task(c *change, p Project, i int, to func(ID) (ID, bool), q
 	if err := c.tx.InsertTask(t, d); err != nil {
 		return err
 	}
-	for _, a := range im.file.attempts[from] {
+	for line := range im.file.attempts[from].all() {
+		a, err := readAttempt(line)
+		if err != nil {
+			return err
+		}
 		if a.EndedAt.IsZero() { // its claim did not come along
 			continue
 		}
 		run, ran := im.file.runs[a.Handle]
+		diff := im.file.diffs[a.Handle]
 		a.Task, a.Worker = id, im.worker(a.Worker)
 		if err := c.tx.InsertAttempt(a); err != nil {
 			return err
+		}
+		if !diff.IsZero() {
+			if err := c.tx.PutDiff(id, a.Attempt, diff); err != nil {
+				return err
+			}
 		}
 		if !ran {
 			continue
@@ -260,7 +270,11 @@ func (im *importing) task(c *change, p Project, i int, to func(ID) (ID, bool), q
 			return err
 		}
 	}
-	for _, q := range im.file.questions[from] {
+	for line := range im.file.questions[from].all() {
+		var q questionLine
+		if err := parse(line, &q); err != nil {
+			return err
+		}
 		old, made, err := im.question(c, q, id)
 		if err != nil {
 			return err
@@ -338,7 +352,7 @@ func (im *importing) question(c *change, w questionLine, task ID) (old, id Quest
 // questionsAlone inserts the missing questions that belong to no task.
 func (im *importing) questionsAlone(ctx context.Context) error {
 	todo := im.file.questions[ID{}]
-	if len(todo) == 0 {
+	if todo.n == 0 {
 		return nil
 	}
 	have := map[string]QuestionID{}
@@ -356,14 +370,18 @@ func (im *importing) questionsAlone(ctx context.Context) error {
 			break
 		}
 	}
-	for chunk := range slices.Chunk(todo, importTasks) {
+	for chunk := range todo.chunks(importTasks) {
 		made := map[QuestionID]QuestionID{}
 		err := im.b.change(ctx, im.actor, func(c *change) error {
 			clear(made)
 			if _, err := im.target(c); err != nil {
 				return err
 			}
-			for _, w := range chunk {
+			for _, line := range chunk {
+				var w questionLine
+				if err := parse(line, &w); err != nil {
+					return err
+				}
 				if id, ok := have[w.Text+"\n"+w.AskedAt.UTC().Format(time.RFC3339Nano)]; ok {
 					old, _ := ParseQuestionID(w.ID)
 					made[old] = id

@@ -21,6 +21,8 @@ type LandNote struct {
 	// Reworks are tasks that went back because of a conflict: other work on the same files waits for
 	// them.
 	Reworks []Rework
+	// Untold are tasks that are done, and whose issues could not be told so.
+	Untold []LandWait
 }
 
 // A LandWait is why a task in the landing queue does not land now.
@@ -44,9 +46,10 @@ func readLandWaits(r Reader, slug string) (list []LandWait, err error) {
 	if err != nil || l.Note == nil {
 		return nil, err
 	}
+	list = slices.Clone(l.Note.Untold)
 	queue, err := r.Queued(slug, MaxQueue)
 	if err != nil || len(queue) == 0 { // a note may be older than the end of the queue
-		return nil, err
+		return list, err
 	}
 	if l.Note.Stopped != "" {
 		list = append(list, LandWait{Why: l.Note.Stopped, ForPeople: true})
@@ -73,7 +76,7 @@ func checkNote(n *LandNote) error {
 		return nil
 	}
 	texts := []text{{"note", n.Doing, maxTitle}, {"note", n.Stopped, maxText}}
-	for _, w := range n.Waits {
+	for _, w := range slices.Concat(n.Waits, n.Untold) {
 		texts = append(texts, text{"note", w.Why, maxText})
 	}
 	for _, r := range n.Reworks {
@@ -88,7 +91,7 @@ func checkNote(n *LandNote) error {
 	for _, t := range texts {
 		size += len(t.text)
 	}
-	if size > maxNote || len(n.Waits) > maxWaits || len(n.Reworks) > maxWaits {
+	if size > maxNote || len(n.Waits) > maxWaits || len(n.Untold) > maxWaits || len(n.Reworks) > maxWaits {
 		return invalid("a lander's note is too long: want at most %d bytes, and %d tasks", maxNote, maxWaits)
 	}
 	return nil

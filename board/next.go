@@ -21,6 +21,8 @@ type Wish struct {
 	Skills []string
 	// Reviews are those of Projects in which the worker may also be given reviews.
 	Reviews []string
+	// OnlyReviews is set for a worker that is given reviews, and no tasks.
+	OnlyReviews bool
 	// Wait is how long to wait for a task.
 	Wait time.Duration
 	// Absent is set for a worker whose presence cannot be observed; its lease is longer.
@@ -235,7 +237,11 @@ func only(claims []Claim, err error) (delivery, error) {
 
 // want returns what a wish asks the store for.
 func (b *Board) want(w Wish, who Claimant) Want {
-	return Want{Projects: w.Projects, Skills: w.Skills, For: []Claimant{who}, Lease: b.lease(w.Absent)}
+	want := Want{Projects: w.Projects, Skills: w.Skills, For: []Claimant{who}, Lease: b.lease(w.Absent)}
+	if w.OnlyReviews {
+		want.Reviews = w.Reviews
+	}
+	return want
 }
 
 // wait waits for a task from the queue, at most as long as the wish says.
@@ -249,7 +255,7 @@ func (b *Board) wait(ctx context.Context, a Actor, w Wish, who Claimant) (*Hando
 	}
 	if reviews, err := b.hasReviews(ctx, w); err != nil {
 		return nil, err
-	} else if reviews {
+	} else if reviews || w.OnlyReviews {
 		h, err := b.awaitLook(ctx, b.want(w, who), w.Wait, func() (*Handout, error) {
 			h, _, err := b.look(ctx, a, w)
 			return h, err
@@ -292,6 +298,9 @@ func (b *Board) hasReviews(ctx context.Context, w Wish) (bool, error) {
 func (b *Board) checkWish(ctx context.Context, w Wish) (Wish, error) {
 	if len(w.Projects) == 0 {
 		return w, invalid("no project to work in")
+	}
+	if w.OnlyReviews && (len(w.Reviews) == 0 || !w.Task.IsZero()) {
+		return w, invalid("a wish for reviews alone names projects to review in, and no task")
 	}
 	if !w.Task.IsZero() && !slices.Contains(w.Projects, w.Task.Project) {
 		return w, fmt.Errorf("task %v: %w", w.Task, ErrNotFound)

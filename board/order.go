@@ -42,7 +42,7 @@ type sources struct {
 //	          unblocks others
 //	queue     the first ready task that fits the worker, in the order of Tx.Claim
 //
-// If no source has a task, the error is errNothing.
+// A worker that wishes for reviews alone gets what it holds, or a review, whatever is more urgent. If no source has a task, the error is errNothing.
 func (s sources) first(w Wish, st Standing) (delivery, error) {
 	if held := st.Held(); held != nil {
 		d, err := s.held(*held)
@@ -53,7 +53,7 @@ func (s sources) first(w Wish, st Standing) (delivery, error) {
 	if !w.Task.IsZero() {
 		return s.task(w.Task)
 	}
-	if !st.Reserved.IsZero() && slices.Contains(w.Projects, st.Reserved.Project) {
+	if !st.Reserved.IsZero() && !w.OnlyReviews && slices.Contains(w.Projects, st.Reserved.Project) {
 		d, err := s.task(st.Reserved)
 		if !errors.Is(err, ErrConflict) {
 			return d, err
@@ -63,11 +63,14 @@ func (s sources) first(w Wish, st Standing) (delivery, error) {
 	if err != nil {
 		return delivery{}, err
 	}
-	if !next.Task.IsZero() && !next.Behind {
+	if !next.Task.IsZero() && (!next.Behind || w.OnlyReviews) {
 		d, err := s.review(next.Task)
 		if !errors.Is(err, ErrConflict) {
 			return d, err
 		}
+	}
+	if w.OnlyReviews {
+		return delivery{}, errNothing
 	}
 	d, err := s.queue()
 	if errors.Is(err, errNothing) && next.Behind {

@@ -28,7 +28,10 @@ type PlanTask struct {
 	Key string
 	// Item identifies it in the file that the plan was read from, or is empty. The task of
 	// an item is created once: a plan that has it again gets the task that is there.
-	Item   string
+	Item string
+	// Author is who wrote it, if Item is the address of an issue. That may be a stranger: the task is a draft,
+	// and its history names the author instead of who made the plan.
+	Author string
 	After  []string // the tasks that it depends on
 	Within string   // its parent
 	NewTask
@@ -112,6 +115,11 @@ func (b *Board) CreatePlan(ctx context.Context, a Actor, p Plan) (Planned, error
 		rest, drafts, added, err := p.rest(c.tx, &out)
 		if err != nil || len(drafts) == 0 {
 			return err
+		}
+		for i, t := range rest.Tasks {
+			if t.Author != "" {
+				drafts[i].author = issueAuthor(a, t)
+			}
 		}
 		made, err := c.create(p.Project, drafts)
 		if err != nil {
@@ -238,6 +246,9 @@ func (p *Plan) drafts() ([]draft, int, error) {
 		if err := checkTexts(text{"key", t.Key, maxTitle}, text{"item", t.Item, maxTitle}); err != nil {
 			return nil, 0, err
 		}
+		if err := checkIssue(t); err != nil {
+			return nil, 0, err
+		}
 		if _, twice := index[t.Key]; twice {
 			return nil, 0, invalid("duplicate key %.40q in the plan", t.Key)
 		}
@@ -247,7 +258,7 @@ func (p *Plan) drafts() ([]draft, int, error) {
 	for i, t := range p.Tasks {
 		d := draft{NewTask: t.NewTask}
 		d.Project = p.Project
-		d.Hold = d.Hold || p.Hold
+		d.Hold = d.Hold || p.Hold || t.Author != ""
 		if d.Description == "" && p.Goal != "" {
 			d.Description = "Part of: " + p.Goal
 		}

@@ -44,3 +44,22 @@ func (r rawLines) all() iter.Seq[[]byte] {
 		}
 	}
 }
+
+// chunks yields the lines, up to n of them at once.
+func (r rawLines) chunks(n int) iter.Seq[[][]byte] {
+	return func(yield func([][]byte) bool) {
+		var chunk [][]byte
+		for line := range r.all() {
+			if chunk = append(chunk, line); len(chunk) < n {
+				continue
+			}
+			if !yield(chunk) {
+				return
+			}
+			chunk = nil
+		}
+		if len(chunk) > 0 {
+			yield(chunk)
+		}
+	}
+}

@@ -25,6 +25,8 @@ type Report struct {
 	// changed nothing there.
 	Tip       Tip
 	NoChanges bool
+	// Diff is what the work changed, zero if that is not known.
+	Diff Diff `json:",omitzero"`
 }
 
 // A Failure reports that a task could not be done.
@@ -168,6 +170,11 @@ func (b *Board) Done(ctx context.Context, a Actor, h Handle, r Report) (Outcome,
 		}
 		if err := c.tx.PutDoc(t.ID, d); err != nil {
 			return err
+		}
+		if !r.Diff.IsZero() {
+			if err := c.tx.PutDiff(t.ID, t.Attempt, r.Diff); err != nil {
+				return err
+			}
 		}
 		detail := Detail{
 			Attempt: t.Attempt, Nonce: t.Nonce, Worker: out.Worker, Text: r.Summary,
@@ -394,7 +401,7 @@ func (c *change) answered(h *holding, op string, body any, out Outcome) {
 func reportHash(op string, body any) string {
 	switch r := body.(type) { // the place may change between two tries
 	case Report:
-		r.Where, r.Observed, r.Check, r.Tip, r.NoChanges = Where{}, nil, "", Tip{}, false
+		r.Where, r.Observed, r.Check, r.Tip, r.NoChanges, r.Diff = Where{}, nil, "", Tip{}, false, Diff{}
 		body = r
 	case Failure:
 		r.Where = Where{}

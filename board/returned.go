@@ -17,12 +17,14 @@ const (
 	ReturnConflict ReturnKind = "conflict"
 	// ReturnRed means that the check is red with its work on top of the target. It is a failure.
 	ReturnRed ReturnKind = "red"
+	// ReturnClosed means that people closed its pull request without merging it.
+	ReturnClosed ReturnKind = "closed"
 	// ReturnAsked means that somebody wants it back.
 	ReturnAsked ReturnKind = "returned"
 )
 
 // ReturnKinds are all kinds.
-var ReturnKinds = []ReturnKind{ReturnConflict, ReturnRed, ReturnAsked}
+var ReturnKinds = []ReturnKind{ReturnConflict, ReturnRed, ReturnClosed, ReturnAsked}
 
 const (
 	// maxConflicts is the conflict of a task at which a person is asked.
@@ -76,6 +78,9 @@ func (b *Board) Return(ctx context.Context, a Actor, id ID, r Return) (Outcome, 
 			}
 			if _, err := c.leads(r.Lease); err != nil {
 				return err
+			}
+			if target, err := ParseTarget(r.Lease.Target); r.Kind == ReturnClosed && (err != nil || target.Kind != TargetPR) {
+				return invalid("%v has no pull request: it lands on %s", id, r.Lease.Target)
 			}
 		}
 		if err := c.lock(id); err != nil {

@@ -49,7 +49,7 @@ func (c *change) grantReview(w Wish, id ID, who Claimant) (delivery, error) {
 	if err != nil {
 		return delivery{}, err
 	}
-	if t.Status != InReview || p.Policy != PolicyReview || p.PausedBy != "" || p.Archived || !slices.Contains(w.Reviews, id.Project) {
+	if t.Status != InReview || t.OpenChildren > 0 || p.Policy != PolicyReview || p.PausedBy != "" || p.Archived || !slices.Contains(w.Reviews, id.Project) {
 		return delivery{}, conflict("the review of %v cannot be handed out now", id)
 	}
 	held, err := c.tx.Held(id, who)
@@ -111,6 +111,24 @@ func (c *change) endReview(claim Claim, cause Cause, reason string) (bool, error
 		c.freed = true
 	}
 	return true, nil
+}
+
+// giveBackReview ends the claim of a program on a review without a verdict.
+func (c *change) giveBackReview(h Handle) error {
+	if err := c.lock(h.Task); err != nil {
+		return err
+	}
+	live, err := c.liveReview(h.Task)
+	switch {
+	case err != nil:
+		return err
+	case live == nil || live.Handle != h:
+		return conflict("the review %v has ended", h)
+	case live.Worker.Principal != c.actor.Principal:
+		return denied("%v is not a review of %s", h, c.actor.Principal)
+	}
+	_, err = c.endReview(*live, CauseLeft, "the program ended without a verdict")
+	return err
 }
 
 // expireReviews ends claims on reviews whose lease was over at a point in time, those of

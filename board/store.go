@@ -79,6 +79,9 @@ type Reader interface {
 	Archives(f ArchiveFilter) ([]Archive, error)
 	// PlanItems returns the tasks of those items of plans that the project has.
 	PlanItems(slug string, items []string) (map[string]ID, error)
+	// Untold lists at most limit of those items that are addresses, whose tasks are done, and which have no
+	// item "told ADDRESS". Their Commit is not set.
+	Untold(slug string, limit int) ([]Issue, error)
 	// Counts counts the tasks of the projects (nil: all) by state.
 	Counts(projects []string) (Counts, error)
 
@@ -98,6 +101,10 @@ type Reader interface {
 	// Log lists the parts of the log of an attempt with a No above after.
 	Log(id ID, attempt int, after int64) ([]LogPart, error)
 
+	// Diff reads the diff of an attempt, or of the newest attempt that has one if attempt is 0;
+	// ErrNotFound if there is none.
+	Diff(id ID, attempt int) (AttemptDiff, error)
+
 	// Standing reads what a worker has. For an unknown worker it returns a zero
 	// Standing and no error.
 	Standing(w WorkerID) (Standing, error)
@@ -108,7 +115,7 @@ type Reader interface {
 	Reviews(f ClaimFilter) ([]Claim, error)
 	// Reviewable finds the first task in review, by priority and then by age, whose review
 	// the claimant w.For[0] may get: the task is in one of w.Reviews, whose policy is
-	// PolicyReview and which is neither paused nor archived; nobody reviews it; it requires
+	// PolicyReview and which is neither paused nor archived; none of its parts is open, and nobody reviews it; it requires
 	// no skills that the claimant lacks; and the claimant has not declined it and never held
 	// it, under this name or from this owner. The result is zero if there is none.
 	Reviewable(w Want) (Reviewable, error)
@@ -250,6 +257,8 @@ type Tx interface {
 	// PutLog adds a part to the log of an attempt, unless it has one with that No. Then it
 	// deletes the oldest parts, so that those that are left take at most MaxLog.
 	PutLog(id ID, attempt int, p LogPart) error
+	// PutDiff creates or replaces the diff of an attempt.
+	PutDiff(id ID, attempt int, d Diff) error
 	// PutWorker creates or replaces a worker.
 	PutWorker(w Worker) error
 	// Seen sets LastSeen of a worker to the time now.
@@ -288,7 +297,7 @@ type Tx interface {
 	EraseEvent(e Event) error
 	// EraseQuestion writes the texts of a question, whatever its state.
 	EraseQuestion(q Question) error
-	// EraseRuns deletes the logs and the sessions of a task's runs.
+	// EraseRuns deletes the logs, the sessions and the diffs of a task's attempts.
 	EraseRuns(id ID) error
 	// EraseAnswers replaces a text in the answers of all idempotency keys.
 	EraseAnswers(old, new string) error

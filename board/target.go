@@ -8,7 +8,7 @@ import (
 // A Target is where accepted work is landed.
 type Target struct {
 	Kind TargetKind
-	// Remote is the name of the remote repository, for TargetRemote.
+	// Remote is the name of the remote repository; empty for TargetLocal, and origin for TargetPR.
 	Remote string
 	// Branch is the branch, without refs/heads/.
 	Branch string
@@ -38,7 +38,7 @@ func ParseTarget(s string) (Target, error) {
 	remote, there, slash := strings.Cut(s, "/")
 	switch {
 	case isPR:
-		t = Target{Kind: TargetPR, Branch: branch}
+		t = Target{Kind: TargetPR, Remote: "origin", Branch: branch}
 	case isLocal:
 		t = Target{Kind: TargetLocal, Branch: local}
 	case slash:

@@ -14,8 +14,8 @@ func TestParseTarget(t *testing.T) {
 		"refs/heads/team/main": {Kind: board.TargetLocal, Branch: "team/main"},
 		"origin/main":          {Kind: board.TargetRemote, Remote: "origin", Branch: "main"},
 		"origin/team/main":     {Kind: board.TargetRemote, Remote: "origin", Branch: "team/main"},
-		"pr:main":              {Kind: board.TargetPR, Branch: "main"},
-		"pr:release/1.x":       {Kind: board.TargetPR, Branch: "release/1.x"},
+		"pr:main":              {Kind: board.TargetPR, Remote: "origin", Branch: "main"},
+		"pr:release/1.x":       {Kind: board.TargetPR, Remote: "origin", Branch: "release/1.x"},
 	} {
 		got, err := board.ParseTarget(text)
 		if err != nil || got != want || got.String() != text {

@@ -215,6 +215,8 @@ type Result struct {
 	// changed nothing there.
 	Tip       Tip
 	NoChanges bool
+	// Comments are what reviewers have remarked.
+	Comments []Comment `json:",omitzero"`
 	// Landed is the commit with which the work got into the target, empty if it did not.
 	Landed string
 	// Check is what became of the project's check if it is not among the evidence.

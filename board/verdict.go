@@ -1,6 +1,7 @@
 package board
 
 import (
+	"cmp"
 	"context"
 	"time"
 )
@@ -127,8 +128,10 @@ const (
 // A Decision is a verdict on a task.
 type Decision struct {
 	Verdict Verdict
-	// Note is for the next attempt. A rejection needs one.
+	// Note is for the next attempt. A rejection needs one, or comments.
 	Note string
+	// Comments are added to those that the work has.
+	Comments []Comment `json:",omitzero"`
 	// Claim is the claim on the review under which the verdict is given, or zero. If it has
 	// ended, the verdict is rejected: the task may have new work by now.
 	Claim Handle
@@ -143,14 +146,14 @@ type Decision struct {
 // one that is not a person.
 func (b *Board) Review(ctx context.Context, a Actor, id ID, d Decision) (Outcome, error) {
 	v, note := d.Verdict, d.Note
-	if err := checkTexts(text{"note", note, maxText}); err != nil {
+	if err := cmp.Or(checkTexts(text{"note", note, maxText}), checkComments(d.Comments)); err != nil {
 		return Outcome{}, err
 	}
 	switch {
+	case len(d.Comments) > 0 && v != Accept && v != Reject:
+		return Outcome{}, invalid("comments come with accept or reject")
 	case v != Accept && v != Reject && v != Retry && v != Skip:
 		return Outcome{}, invalid("invalid verdict %.20q: want accept, reject, retry or skip", v)
-	case v == Reject && note == "":
-		return Outcome{}, invalid("a rejection needs a note: the next attempt is told what was wrong")
 	}
 	var out Outcome
 	err := b.change(ctx, a, func(c *change) error {
@@ -179,6 +182,12 @@ func (b *Board) Review(ctx context.Context, a Actor, id ID, d Decision) (Outcome
 		out = Outcome{Task: id}
 		from := t.Status
 		detail := Detail{Attempt: t.Attempt, Text: note, By: a.Kind()}
+		var comments []Comment
+		if v == Accept || v == Reject {
+			if comments, err = c.comment(t, d.Comments); err != nil {
+				return err
+			}
+		}
 		switch v {
 		case Accept:
 			if err := c.checkFinished(t); err != nil {
@@ -196,6 +205,10 @@ func (b *Board) Review(ctx context.Context, a Actor, id ID, d Decision) (Outcome
 				return err
 			}
 		case Reject:
+			if detail.Comments = comments; note == "" && len(comments) == 0 {
+				return invalid("a rejection needs a note, or comments: the next attempt is told what was wrong")
+			}
+			detail.Text = cmp.Or(note, "see the comments")
 			c.fail(t)
 			c.event(t, EventRejected, from, detail)
 		case Retry:

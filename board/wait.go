@@ -11,7 +11,7 @@ import (
 )
 
 // A group is the queue of calls that wait for the same kind of work: same projects, same
-// skills, same lease. A task that fits one of them fits all. So one statement serves
+// skills, same lease; those that wait for reviews alone have groups of their own. A task that fits one of them fits all. So one statement serves
 // many waiters, at most one statement per group is in flight, and if it finds nothing,
 // no other waiter of the group has to ask.
 type group struct {
@@ -130,6 +130,9 @@ func (b *Board) enter(want Want, w *waiter) *group {
 	key := strings.Join(want.Projects, " ") + "\n" + strings.Join(want.Skills, " ") + "\n" + want.Lease.String()
 	if want.Skills == nil {
 		key += "\nany"
+	}
+	if len(want.Reviews) > 0 {
+		key += "\nreviews " + strings.Join(want.Reviews, " ")
 	}
 	b.mu.Lock()
 	g := b.groups[key]

@@ -31,11 +31,11 @@ func whyLanding(r Reader, p Project, d Dossier) ([]Reason, error) {
 	}
 	if note := lander.Note; note != nil {
 		if note.Stopped != "" {
-			out = append(out, Reason{Code: WhyLanding, Text: "Nothing lands: " + note.Stopped + "."})
+			out = append(out, Reason{Code: WhyLanding, Text: fmt.Sprintf("Nothing lands, says %q: %q.", lander.Holder, note.Stopped)})
 		}
 		for _, w := range note.Waits {
 			if w.Task == d.Task.ID {
-				out = append(out, Reason{Code: WhyLanding, Text: "It waits: " + w.Why + "."})
+				out = append(out, Reason{Code: WhyLanding, Text: fmt.Sprintf("It waits, says %q: %q.", lander.Holder, w.Why)})
 			}
 		}
 	}

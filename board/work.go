@@ -30,6 +30,8 @@ type Work struct {
 	Ordered string
 	// Waived is the content that a person has accepted without the check, empty if none.
 	Waived string
+	// Land is where the project lands its work, empty if it does not.
+	Land string
 	// Others are the live claims on other tasks of the same principal.
 	Others []Claim
 }

@@ -247,6 +247,11 @@ func (i *Inspector) idle(ctx context.Context, repo *git.Repo, w board.Work, clea
 		if tree, err = repo.Tree(ctx, head.Commit); err == nil {
 			fresh, err = i.hasChanged(ctx, repo, w, tree)
 		}
+		if err == nil && fresh {
+			var there bool
+			there, err = landed(ctx, repo, w, head.Commit)
+			fresh = !there
+		}
 	}
 	before := i.looseBefore(repo, w.First)
 	if err != nil || fresh || clean || before == "" {

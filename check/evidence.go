@@ -109,8 +109,8 @@ func (i *Inspector) Verify(ctx context.Context, w board.Work, evidence []board.E
 const clockSkew = 2 * time.Minute
 
 // verifyCommit says what is wrong with a commit, empty if nothing is: it must be in the
-// repository and on the branch of the work, be newer than the task, change something, and
-// be nobody else's evidence. It is not seen if it is not known what the repository had
+// repository and on the branch of the work, be newer than the task, change something, not have
+// landed, and be nobody else's evidence. It is not seen if it is not known what the repository had
 // when the task was first handed out.
 func (i *Inspector) verifyCommit(ctx context.Context, repo *git.Repo, w board.Work, ref string) (fault string, seen bool, err error) {
 	commit, err := repo.Commit(ctx, ref)
@@ -158,6 +158,13 @@ func (i *Inspector) verifyCommit(ctx context.Context, repo *git.Repo, w board.Wo
 		return "", false, err
 	} else if !changed {
 		return fmt.Sprintf("Commit %.12s has nothing that was not there when the task was first handed out.", commit), false, nil
+	}
+	if _, own := i.accepted(repo, w, commit, "commits", "heads"); !own {
+		if there, err := landed(ctx, repo, w, commit); err != nil {
+			return "", false, err
+		} else if there {
+			return fmt.Sprintf("Commit %.12s has nothing that is not in %.80q already, where work lands: it is not the work of this task.", commit, w.Land), false, nil
+		}
 	}
 	if other, own := i.accepted(repo, w, commit, "commits"); other != "" && !own {
 		return fmt.Sprintf("Commit %.12s is another agent's work: it is the evidence of %.60q.", commit, other), false, nil

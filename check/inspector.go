@@ -34,11 +34,16 @@ type Inspector struct {
 	Own func(root string, repo *git.Repo) error
 	// Notes is a directory outside the repository for what has to be remembered about it.
 	Notes string
+	// Withhold keeps what was changed here: reports do not tell it.
+	Withhold bool
 	// Runner runs the check.
 	Runner *Runner
 	// InForce returns the check that decides in Home, nil if there is none. why says why a
 	// check that is configured is not in force.
 	InForce func(home string) (c *Check, why string, err error)
+	// Accepts reports whether a person has accepted a command of the repository's own configuration, as
+	// git.Repo.Filters and RemoteCommands list them; nil accepts none.
+	Accepts func(home, command string) bool
 	// Slots corrects what was seen of an attempt, if that is in a worktree that goes from task to
 	// task; nil if there are none.
 	Slots func(ctx context.Context, repo *git.Repo, a board.Attempt, s board.Sight) board.Sight
@@ -253,7 +258,7 @@ func (i *Inspector) Run(ctx context.Context, w board.Work) (run *Run, c *Check, 
 		}
 	}
 	if w.Waived != "" {
-		if s, err := c.snapshot(ctx, repo); err == nil && s.Tree == w.Waived {
+		if s, err := c.read(ctx, repo); err == nil && s.Tree == w.Waived {
 			return ended(c, Verdict{Result: Waived, Exit: -1, Tree: s.Tree, Base: s.Base}), c, "", nil
 		}
 	}

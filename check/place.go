@@ -14,7 +14,7 @@ import (
 )
 
 // NextInstall is what to do if there is no git, or one that is too old.
-const NextInstall = "ask a person to add the directory of git to PATH (2.31 or newer), for bossman mcp in the MCP client's configuration; then reconnect and report again"
+const NextInstall = "ask a person to add the directory of git to PATH (2.32 or newer), for bossman mcp in the MCP client's configuration; then reconnect and report again"
 
 // gitTimeout is how long git may take to describe a worktree.
 const gitTimeout = 2 * time.Second
@@ -58,6 +58,20 @@ func (i *Inspector) where(ctx context.Context, repo *git.Repo) board.Where {
 // then it is where that is checked out. If the branch is checked out nowhere, only the branch
 // changes.
 func (i *Inspector) Place(ctx context.Context, w board.Work, branch string) (board.Where, error) {
+	at, err := i.place(ctx, w, branch)
+	if err != nil || at.Dir == "" {
+		return at, err
+	}
+	if repo, err := i.at(at); err == nil && repo != nil && repo.Root == repo.Room() {
+		return w.Place, &board.PlaceError{
+			Why:  fmt.Sprintf("In %.200q work is judged before it lands: what is there is moved away.", at.Dir),
+			Next: "check your branch out in another worktree, with git worktree add, and report again with its name",
+		}
+	}
+	return at, nil
+}
+
+func (i *Inspector) place(ctx context.Context, w board.Work, branch string) (board.Where, error) {
 	repo, err := i.repo()
 	if err != nil {
 		return w.Place, &board.PlaceError{Why: fmt.Sprintf("The work cannot be looked at: %v.", err), Next: "restore the repository, and report again"}
@@ -119,6 +133,12 @@ func (i *Inspector) Place(ctx context.Context, w board.Work, branch string) (boa
 		return at, nil
 	}
 	at := i.where(ctx, tree)
+	if tree.Root != dir && isTarget(w.Land, branch) {
+		return w.Place, &board.PlaceError{
+			Why:  fmt.Sprintf("Work lands on branch %.80q: what is in %.200q is not yours alone.", branch, tree.Root),
+			Next: "report again with a branch of your own that your work is on",
+		}
+	}
 	at.Named = tree.Root != dir || w.Place.Named || w.Place.Away()
 	if tree.Root != dir || w.Place.Away() {
 		err = free(w, at)
@@ -351,4 +371,27 @@ func tip(repo *git.Repo, p board.Where) (commit string, checkedOut bool, err err
 		return "", false, errors.New("the branch is gone")
 	}
 	return commit, false, nil
+}
+
+// OnBranch returns a *board.PlaceError if the newest commit of a task is on no branch, so that git
+// deletes it some day. The place of the work is one that Place returned.
+func (i *Inspector) OnBranch(ctx context.Context, w board.Work) error {
+	repo, err := i.at(w.Place)
+	if err != nil || repo == nil || w.Place.Branch != "" {
+		return err
+	}
+	head, _, err := tip(repo, w.Place)
+	if err != nil || head == "" {
+		return err
+	}
+	if fresh, _, err := i.isNew(ctx, repo, w, head); err != nil || !fresh {
+		return err
+	}
+	if named, err := repo.Named(ctx, head); err != nil || named {
+		return err
+	}
+	return &board.PlaceError{
+		Why:  fmt.Sprintf("Commit %.12s in %.200q is on no branch: nothing would keep your work.", head, repo.Root),
+		Next: fmt.Sprintf("give it a branch there, such as git switch -c %v, and report again", w.Task),
+	}
 }

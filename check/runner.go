@@ -103,7 +103,7 @@ type Run struct {
 // Check begins to check a directory as it is now, for a claim. It joins a run of the same check
 // in the same place that is under way for the same claim; what changes meanwhile, the run notices
 // at its end. A run for another claim, which may have ended, is waited for. If the content was
-// found green before, the command is not run again. repo is nil for a directory outside git, whose
+// found green before, byte for byte, the command is not run again. repo is nil for a directory outside git, whose
 // content is not compared. The run goes on when ctx ends.
 func (r *Runner) Check(ctx context.Context, dir string, repo *git.Repo, c *Check, claim string) *Run {
 	place := dir + "\x00" + c.Name
@@ -158,17 +158,6 @@ func ended(c *Check, v Verdict) *Run {
 	return run
 }
 
-// snapshot is the content of a worktree; outside git there is nothing to compare. It runs
-// filters, so it has the time that a check has.
-func (c *Check) snapshot(ctx context.Context, repo *git.Repo) (git.Snapshot, error) {
-	if repo == nil || repo.Bare {
-		return git.Snapshot{}, nil
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, c.limit(), fmt.Errorf("git took longer than %v to read the files of the worktree; it runs the filters of .gitattributes", c.limit()))
-	defer cancel()
-	return repo.Snapshot(ctx, c.Filters)
-}
-
 // limit is how long the command, and each step around it, may take.
 func (c *Check) limit() time.Duration {
 	if c.Timeout <= 0 {
@@ -221,13 +210,13 @@ func (run *Run) Ran() (took time.Duration, behind string) {
 // judge runs the command and looks whether the worktree stayed as it was.
 func (r *Runner) judge(ctx context.Context, run *Run, dir string, repo *git.Repo) (v Verdict) {
 	c := run.check
-	s, err := c.snapshot(ctx, repo)
+	s, err := c.read(ctx, repo)
 	v = Verdict{Tree: s.Tree, Base: s.Base, Exit: -1, claim: run.claim, at: time.Now()}
 	if err != nil {
 		v.Result, v.Why = failed(ctx, err)
 		return v
 	}
-	key := s.Tree + " " + c.key()
+	key := s.key() + " " + c.key()
 	r.mu.Lock()
 	known := r.verdicts[key]
 	r.mu.Unlock()
@@ -270,13 +259,13 @@ func (r *Runner) judge(ctx context.Context, run *Run, dir string, repo *git.Repo
 	if v.Result != Green && v.Result != Red {
 		return v
 	}
-	after, err := c.snapshot(ctx, repo)
+	after, err := c.read(ctx, repo)
 	switch {
 	case err != nil:
 		v.Result, v.Why = failed(ctx, err)
-	case after.Tree != s.Tree:
+	case after.key() != s.key():
 		v.Result, v.Why = Changed, "files changed while it ran"
-		v.Paths, _ = repo.Changed(ctx, s.Tree, after.Tree, maxPaths)
+		v.Paths = s.changed(ctx, repo, after)
 	}
 	return v
 }

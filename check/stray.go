@@ -60,7 +60,9 @@ func (i *Inspector) candidates(repo *git.Repo, w board.Work) (found []candidate)
 	}
 	branches := repo.Branches()
 	for _, tree := range repo.Worktrees() {
-		if head, err := tree.Head(); err == nil {
+		if head, err := tree.Head(); err == nil && tree.Root == repo.Room() {
+			delete(branches, head.Branch) // nobody works there
+		} else if err == nil {
 			c := candidate{branch: head.Branch, commit: head.Commit, tree: tree, old: known[treeName(tree)]}
 			if c.branch != "" {
 				c.old, c.made = c.old && known[c.branch], repo.Made(c.branch)
@@ -243,13 +245,16 @@ func (i *Inspector) isNewLoose(ctx context.Context, w board.Work, c candidate) b
 	return !c.old || before != "" && now != before
 }
 
-// isStray reports whether there is something new at a place, which ends with a commit, and it is
-// not the accepted work of another task.
+// isStray reports whether there is something new at a place, which ends with a commit, and it has
+// not landed, nor is it the accepted work of another task.
 func (i *Inspector) isStray(ctx context.Context, repo *git.Repo, w board.Work, commit string, at board.Where) bool {
 	if commit == "" {
 		return at.Uncommitted > 0
 	}
 	if existed, _, err := i.existed(ctx, repo, w, commit); err != nil || existed {
+		return err == nil && at.Uncommitted > 0
+	}
+	if there, err := landed(ctx, repo, w, commit); err != nil || there {
 		return err == nil && at.Uncommitted > 0
 	}
 	last, err := repo.LastChange(ctx, commit)

@@ -1,11 +1,12 @@
 package check
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/git"
@@ -25,17 +26,13 @@ func (i *Inspector) Store(ctx context.Context, w board.Work, tree, title, summar
 	}
 	ref := git.StateRefs(w.Task.String()) + strconv.Itoa(w.Claim.Attempt)
 	if checkedOut && (tree != "" || w.Place.Uncommitted > 0) {
-		var accept func(string) bool
-		if c, _, err := i.InForce(i.Home()); err == nil && c != nil {
-			accept = c.Filters
-		}
 		var snap git.Snapshot
 		if tree != "" {
 			snap = git.Snapshot{Tree: tree, Base: commit}
 		}
 		message := fmt.Sprintf("%s\n\n%s\n\nBossman-Task: %v\nBossman-Attempt: %d\nBossman-Claim: %v\nBossman-Worker: %s\n",
 			title, summary, w.Task, w.Claim.Attempt, w.Claim, w.Worker)
-		stored, err := repo.Store(ctx, accept, snap, ref, message)
+		stored, err := repo.Store(ctx, i.accepts(), snap, ref, message)
 		if err != nil {
 			return "", err
 		}
@@ -48,8 +45,8 @@ func (i *Inspector) Store(ctx context.Context, w board.Work, tree, title, summar
 }
 
 // Tip says what the work of a commit is for a target: what it began from, and whether the target has
-// nothing to gain by it. A target that is not in this clone has nothing.
-func (i *Inspector) Tip(ctx context.Context, commit, land string) (t board.Tip, same bool, err error) {
+// nothing to gain by it. A target that is not in this clone has nothing. land is empty if there is none.
+func (i *Inspector) Tip(ctx context.Context, w board.Work, commit, land string) (t board.Tip, same bool, err error) {
 	repo, err := i.repo()
 	if err != nil || repo == nil {
 		return t, false, err
@@ -58,21 +55,13 @@ func (i *Inspector) Tip(ctx context.Context, commit, land string) (t board.Tip, 
 	if t.Tree, err = repo.Tree(ctx, commit); err != nil {
 		return board.Tip{}, false, err
 	}
-	target, err := board.ParseTarget(land)
-	if err != nil {
+	if land == "" {
+		t.Base, err = i.began(ctx, repo, w, commit)
 		return t, false, err
 	}
-	now := ""
-	switch target.Kind {
-	case board.TargetRemote:
-		now = repo.Ref("refs/remotes/" + target.Remote + "/" + target.Branch)
-	case board.TargetPR:
-		now = cmp.Or(repo.Ref("refs/remotes/origin/"+target.Branch), repo.Branch(target.Branch))
-	default:
-		now = repo.Branch(target.Branch)
-	}
-	if now == "" {
-		return t, false, nil
+	now, err := target(repo, land)
+	if err != nil || now == "" {
+		return t, false, err
 	}
 	if t.Base, err = repo.MergeBase(ctx, now, commit); errors.Is(err, git.ErrUnrelated) {
 		return t, false, nil
@@ -84,5 +73,57 @@ func (i *Inspector) Tip(ctx context.Context, commit, land string) (t board.Tip, 
 		}
 		same = same || err == nil && tree == t.Tree
 	}
-	return t, same, err
+	if err != nil {
+		return t, same, err
+	}
+	// Reviewers are shown also what got into the target without being landed.
+	w.Land = land
+	if at, failed := i.at(w.Place); failed == nil && at != nil {
+		past, err := i.bypassed(ctx, at, w, t.Base)
+		if err != nil || !past {
+			return t, same, err
+		}
+		if from, err := i.began(ctx, repo, w, commit); err != nil || from != "" {
+			t.Base = from
+			return t, same, err
+		}
+	}
+	return t, same, nil
+}
+
+// shareTime bounds how long the work of a report may take to get to a remote repository.
+const shareTime = 10 * time.Minute
+
+// Share pushes the work of an attempt to the remote repository that has the target, so that any clone
+// can land it. With a target in this clone it does nothing. The error is a *board.PlaceError if
+// the work did not get there.
+func (i *Inspector) Share(ctx context.Context, h board.Handle, commit, land string) error {
+	target, err := board.ParseTarget(land)
+	if err != nil || target.Kind == board.TargetLocal {
+		return err
+	}
+	repo, err := i.repo()
+	if err != nil || repo == nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, shareTime)
+	defer cancel()
+	err = repo.Push(ctx, target.Remote, commit, git.StateRefs(h.Task.String())+strconv.Itoa(h.Attempt), i.accepts())
+	if err == nil {
+		return nil
+	}
+	next := "repair that"
+	if _, ok := errors.AsType[*git.FilterError](err); ok {
+		next = "ask a person to run bossman trust"
+	}
+	return &board.PlaceError{Why: fmt.Sprintf("it has to be at %s to be landed, and was not pushed: %s", target.Remote, strings.TrimRight(err.Error(), ". ")), Next: next}
+}
+
+// accepts returns what accepts commands of the repository's own configuration.
+func (i *Inspector) accepts() func(string) bool {
+	if i.Accepts == nil {
+		return nil
+	}
+	home := i.Home()
+	return func(command string) bool { return i.Accepts(home, command) }
 }

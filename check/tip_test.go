@@ -43,7 +43,7 @@ func TestInspector_Store(t *testing.T) {
 		if kept := sh("git rev-parse refs/bossman/web-1/1"); kept != commit {
 			t.Errorf("the ref keeps %s, want %s", kept, commit)
 		}
-		if tip, same, err = i.Tip(t.Context(), commit, main); err != nil {
+		if tip, same, err = i.Tip(t.Context(), w, commit, main); err != nil {
 			t.Fatal(err)
 		}
 		if tip.Commit != commit || tip.Tree != sh("git rev-parse "+commit+"^{tree}") {
@@ -96,6 +96,6 @@ func TestInspector_Store(t *testing.T) {
 
 func tipOf(t *testing.T, i *check.Inspector, commit, land string) (string, board.Tip, bool, error) {
 	t.Helper()
-	tip, same, err := i.Tip(t.Context(), commit, land)
+	tip, same, err := i.Tip(t.Context(), board.Work{}, commit, land)
 	return commit, tip, same, err
 }

@@ -70,7 +70,7 @@ func (a *Answerer) Run(ctx, drain context.Context) error {
 		return err
 	}
 	defer stop()
-	a.seat = a.r.o.Seat(a.r.o.Repo.Root)
+	a.seat = a.r.o.Seat(a.r.o.Repo.Root, false)
 	defer a.r.leave(ctx, a.seat.Actor.Owner)
 	var wg sync.WaitGroup
 	for n := range a.r.o.Agents {

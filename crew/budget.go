@@ -27,8 +27,13 @@ type today struct {
 	asked    time.Time
 	spending board.Spending
 
+	// reviews is what the reviews of this runner have cost on the day that ends then, in dollars. The board
+	// keeps the costs of attempts only.
+	reviews float64
+	ends    time.Time
+
 	unpriced map[string]bool // agents that people were told tell no price
-	free     int             // slots at work whose agents tell no price
+	free     int             // slots at work on tasks whose agents tell no price
 }
 
 // enter notes a slot that begins to work, and leave one that has ended.
@@ -37,12 +42,21 @@ func (t *today) enter(s *slot) {
 		t.sayUnpriced(s)
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		t.free++
+		if !s.reviews {
+			t.free++
+		}
 	}
 }
 
+// reviewed adds to what reviews have cost.
+func (t *today) reviewed(dollars float64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.reviews += max(0, dollars)
+}
+
 func (t *today) leave(s *slot) {
-	if !s.agent.Prices() {
+	if !s.agent.Prices() && !s.reviews {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		t.free--
@@ -83,8 +97,11 @@ func (r *Runner) left(ctx context.Context, fresh bool) (dollars float64, lasts t
 			return 0, 0, fmt.Errorf("the board does not say what today has cost: %w", err)
 		}
 		t.asked = time.Now()
+		if !t.spending.Ends.Equal(t.ends) {
+			t.ends, t.reviews = t.spending.Ends, 0
+		}
 	}
-	return (math.Round(r.o.Limits.Day*1e6) - float64(t.spending.Cost)) / 1e6, t.spending.Ends.Sub(t.spending.Now), nil
+	return (math.Round((r.o.Limits.Day-t.reviews)*1e6) - float64(t.spending.Cost)) / 1e6, t.spending.Ends.Sub(t.spending.Now), nil
 }
 
 // Dollars is an amount of dollars as people read it.
@@ -130,14 +147,18 @@ func (s *slot) afford(ctx, drain context.Context) error {
 			continue
 		case left > 0:
 			if rests {
-				s.report(Waiting, "")
+				s.report(Waiting, "waits for a "+s.what())
 			}
 			return nil
 		}
 		spent := &BudgetError{s.r.o.Limits.Day}
 		if s.r.o.UntilEmpty {
 			lasts = retryFirst
+			s.r.looked(s, time.Now()) // it would take none now
 			if empty, err := s.r.empty(ctx, false); err == nil && empty {
+				if s.reviews && s.r.inReview(ctx) {
+					return spent
+				}
 				return nil
 			}
 			if idle, err := s.r.empty(ctx, true); err == nil && idle && !s.r.today.frees() {

@@ -53,17 +53,7 @@ func clearDesk(desk *os.Root) {
 // fillDesk writes the files of a job. It writes no file that is there already: it may be a symbolic
 // link to a file elsewhere that the agent of another job could not write itself.
 func fillDesk(desk *os.Root, bound Bound) error {
-	for name, text := range map[string][]byte{"prompt.txt": []byte(bound.Text), "task.json": bound.Task} {
-		f, err := desk.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if err != nil {
-			return err
-		}
-		_, err = f.Write(text)
-		if err := cmp.Or(err, f.Close()); err != nil {
-			return err
-		}
-	}
-	return nil
+	return cmp.Or(writeNew(desk, "prompt.txt", bound.Text, 0o600), writeNew(desk, "task.json", string(bound.Task), 0o600))
 }
 
 // signPath is the file in the git directory of a slot's worktree that has the socket and the claim

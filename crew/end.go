@@ -55,7 +55,7 @@ func (j *job) end(ctx, runner context.Context, last agent.Event, why error) Resu
 	case a.held && (errors.Is(why, errEnded) || errors.Is(why, errUnusable)):
 		return j.giveBack(ctx, why)
 	case a.held:
-		reason := unreported(last, why)
+		reason := unreported("a report", last, why)
 		if err != nil {
 			reason = err.Error() + "; " + reason
 		}
@@ -172,9 +172,9 @@ func (j *job) broken(last agent.Event, changed bool) error {
 // maxReason bounds how much of an agent's output becomes the reason of a failure.
 const maxReason = 1500
 
-// unreported says how an agent ended that did not report.
-func unreported(last agent.Event, why error) string {
-	text := "ended without a report, "
+// unreported says how an agent ended without what it owed.
+func unreported(owed string, last agent.Event, why error) string {
+	text := "ended without " + owed + ", "
 	switch e := last.Ending; {
 	case why != nil:
 		text = "was ended: " + why.Error()

@@ -17,7 +17,7 @@ import (
 	"github.com/bossman-dev/bossman/proc"
 )
 
-// A job is one attempt of a slot at a task.
+// A job is one attempt of a slot at a task, or one review.
 type job struct {
 	*slot
 	h    *board.Handout
@@ -28,6 +28,9 @@ type job struct {
 	left    float64     // of the day's budget, in dollars, when it began
 	turned  bool        // its agent has ended a turn
 	priced  bool        // its agent has told a price
+	cost    float64     // that it has told last
+
+	settled func(q board.Question) // Bound.Settled
 
 	mu     sync.Mutex
 	called time.Time // of the last call on the socket
@@ -39,10 +42,14 @@ const look = 3 * time.Second
 // settleTime bounds what is done after the end of a job, whatever ended it.
 const settleTime = 6 * time.Minute
 
-// work works on a task, and returns how that ended.
+// work works on a task, or reviews one, and returns how that ended.
 func (s *slot) work(ctx context.Context, h *board.Handout) Result {
 	j := &job{slot: s, h: h}
-	j.tell(Began, "")
+	began, prepare, end := Began, j.prepare, j.end
+	if j.isReview() {
+		began, prepare, end = Reviewing, j.prepareReview, j.endReview
+	}
+	j.tell(began, "")
 	if err := j.allot(ctx); err != nil {
 		return j.settle(ctx, func(ctx context.Context) Result {
 			res := j.giveBack(ctx, err)
@@ -50,7 +57,7 @@ func (s *slot) work(ctx context.Context, h *board.Handout) Result {
 			return res
 		})
 	}
-	tree, begins, err := j.prepare(ctx)
+	tree, begins, err := prepare(ctx)
 	if errors.Is(err, errLost) {
 		return j.result(Lost, err.Error())
 	}
@@ -65,9 +72,13 @@ func (s *slot) work(ctx context.Context, h *board.Handout) Result {
 	runner := ctx
 	return j.settle(ctx, func(ctx context.Context) Result {
 		if err == nil {
-			res := j.end(ctx, runner, last, why)
+			res := end(ctx, runner, last, why)
 			j.hangUp(res.Kind == Parked || res.Rested || errors.Is(why, errEnded))
 			return res
+		}
+		if j.isReview() {
+			j.tidy(ctx)
+			return j.notNow(ctx, err)
 		}
 		a := standing{held: true}
 		a.Handle = h.Claim.Handle
@@ -108,7 +119,12 @@ func (j *job) result(kind EventKind, text string) Result {
 // while, and others may be.
 func (j *job) notNow(ctx context.Context, why error) Result {
 	if ctx.Err() == nil && !errors.Is(why, context.Canceled) && !errors.Is(why, errEnded) {
-		_, err := j.r.o.Board.Fail(ctx, j.actor(), j.h.Claim.Handle, board.Failure{Kind: board.FailNotNow, Reason: why.Error()})
+		var err error
+		if j.isReview() {
+			err = j.skip(ctx, why.Error())
+		} else {
+			_, err = j.r.o.Board.Fail(ctx, j.actor(), j.h.Claim.Handle, board.Failure{Kind: board.FailNotNow, Reason: why.Error()})
+		}
 		if err == nil {
 			return j.result(Returned, why.Error())
 		}
@@ -119,7 +135,7 @@ func (j *job) notNow(ctx context.Context, why error) Result {
 // giveBack ends a job that could not be worked on, for a reason that is not its agent's.
 func (j *job) giveBack(ctx context.Context, why error) Result {
 	if err := j.r.o.Board.GiveBack(ctx, j.actor(), j.h.Claim.Handle); err != nil {
-		if _, lost := errors.AsType[*board.LostError](err); !lost {
+		if _, lost := errors.AsType[*board.LostError](err); !lost && !errors.Is(err, board.ErrConflict) {
 			why = errors.Join(why, err)
 		}
 	}
@@ -132,9 +148,15 @@ var errEnded = errors.New("bossman work ended")
 // run runs the agent until it has ended. why says why the job was ended, nil if the agent
 // ended by itself. The error is one of the environment: the agent did not begin.
 func (j *job) run(ctx context.Context, begins string) (last agent.Event, why, err error) {
-	j.locate(ctx)
-	bound := j.seat.Bind(ctx, j.h, begins, j.storeReport)
+	store := j.storeReport
+	if j.isReview() {
+		store = nil
+	} else {
+		j.locate(ctx)
+	}
+	bound := j.seat.Bind(ctx, j.h, begins, store)
 	defer bound.Close()
+	j.settled = bound.Settled
 	if !j.agent.Tools() {
 		bound.Text = j.r.o.AsCommands(bound.Text)
 	}
@@ -157,9 +179,13 @@ func (j *job) run(ctx context.Context, begins string) (last agent.Event, why, er
 		return last, nil, err
 	}
 	defer os.Remove(sign)
+	guard, err := j.guard(ctx, desk)
+	if err != nil {
+		return last, nil, err
+	}
 	earlier := j.earlier()
 	session, err := j.agent.Start(agent.Job{
-		Dir: j.dir, Root: filepath.Dir(j.tree.Common), Prompt: bound.Text, Env: j.environ(desk.Name()),
+		Dir: j.dir, Root: filepath.Dir(j.tree.Common), Prompt: bound.Text, Env: append(j.environ(desk.Name()), guard...),
 		Session: earlier.ID, Used: earlier.Used, MaxCost: j.maxCost(), Mind: j.r.mind,
 	})
 	if err != nil {
@@ -225,6 +251,10 @@ func (j *job) watch(ctx context.Context, session agent.Session, calls func() int
 			note(e)
 			if u := e.Usage; u != nil && u.Priced {
 				j.priced = true
+				if j.isReview() {
+					j.r.today.reviewed(u.Cost - j.cost)
+				}
+				j.cost = u.Cost
 				if err := j.overrun(u.Cost); err != nil {
 					end(err)
 				}
@@ -333,7 +363,11 @@ func (j *job) turn(ctx context.Context, session agent.Session, e agent.Event, to
 	case agent.Unusable:
 		return true, fmt.Errorf("%w: %s", errUnusable, e.Text)
 	}
-	if now, err := j.attempt(ctx); err == nil && now.held && (!told || e.Refused) && session.Tell(notReported) {
+	text := notReported
+	if j.isReview() {
+		text = noVerdict
+	}
+	if held, err := j.holds(ctx); err == nil && held && (!told || e.Refused) && session.Tell(text) {
 		return false, nil
 	}
 	session.Finish()
@@ -356,8 +390,22 @@ func (e *limitError) Error() string {
 // errLost is why a job was ended: its claim has ended, and not by its agent.
 var errLost = errors.New("the claim has ended")
 
-// byItself reports whether the job's agent itself ended the claim, by a report or a question.
+// holds reports whether the job's claim is in force.
+func (j *job) holds(ctx context.Context) (bool, error) {
+	if j.isReview() {
+		now, err := j.ruling(ctx)
+		return now.held, err
+	}
+	now, err := j.attempt(ctx)
+	return now.held, err
+}
+
+// byItself reports whether the job's agent itself ended the claim, by a report, a question or a verdict.
 func (j *job) byItself(ctx context.Context) (bool, error) {
+	if j.isReview() {
+		now, err := j.ruling(ctx)
+		return now.kind != "", err
+	}
 	a, err := j.attempt(ctx)
 	return a.Cause == board.CauseDone || a.Cause == board.CauseFailed || a.Cause == board.CauseNotNow || a.Cause == board.CauseParked, err
 }

@@ -133,6 +133,11 @@ func (s *slot) moveAway(ctx context.Context, why string) (dir string, err error)
 // recover sees to the end of a job whose run was killed, or did not reach the board then. The error
 // is one of the board, and it can be tried again.
 func (s *slot) recover(ctx context.Context) error {
+	if s.reviews && s.kept.Desk != "" { // of a review, which leaves nothing else
+		s.clearKeptDesk()
+		s.kept.free()
+		return s.keep()
+	}
 	if s.kept.Task == "" {
 		return nil
 	}

@@ -39,11 +39,15 @@ func (j *job) permit(ctx context.Context, p agent.Permission) {
 	options := []string{yes, yesForTask, no}
 	if p.Vague {
 		options = []string{yes, no}
-	} else if answer, ok := j.answered(ctx, text); ok {
+	} else if answer, ok := j.answered(ctx, text); ok && !j.isReview() { // what was allowed to the worker is not the reviewer's
 		decide(p, answer)
 		return
 	}
-	q, err := j.r.o.Board.Ask(ctx, j.actor(), board.NewQuestion{Claim: j.h.Claim.Handle, Text: text, Options: options, HumanOnly: true})
+	ask := board.NewQuestion{Claim: j.h.Claim.Handle, Text: text, Options: options, HumanOnly: true}
+	if j.isReview() { // which has no questions of its own
+		ask.Claim, ask.Project, ask.Text = board.Handle{}, j.r.o.Project, fmt.Sprintf("%s\nIt reviews %v.", text, j.h.Task.ID)
+	}
+	q, err := j.r.o.Board.Ask(ctx, j.actor(), ask)
 	if err != nil {
 		p.Answer(agent.No, fmt.Sprintf("People could not be asked whether they allow this: %v", err))
 		return
@@ -56,10 +60,11 @@ func (j *job) permit(ctx context.Context, p agent.Permission) {
 		}
 	}
 	if q.State == board.QuestionAnswered {
+		j.settled(q)
 		decide(p, q.Answer)
 		return
 	}
-	if q.State == board.QuestionOpen && ctx.Err() == nil {
+	if q.State == board.QuestionOpen && ctx.Err() == nil && !j.isReview() {
 		if _, parked, err := j.r.o.Board.Park(ctx, j.actor(), q.ID); err == nil && parked {
 			p.Answer(agent.No, "Nobody has answered yet. The task is parked. End your turn.")
 			return

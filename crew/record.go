@@ -141,7 +141,7 @@ func (r *record) tell(ctx context.Context) {
 	}
 	r.changed = false
 	r.mu.Unlock()
-	if !changed {
+	if !changed || r.j.isReview() { // the board keeps the runs of attempts only
 		return
 	}
 	err := r.j.r.o.Board.Record(ctx, r.j.actor(), run, log...)

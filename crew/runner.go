@@ -38,8 +38,17 @@ type Board interface {
 	Answer(ctx context.Context, a board.Actor, id board.QuestionID, answer string) (board.Question, error)
 	Await(ctx context.Context, id board.QuestionID, d time.Duration) (board.Question, error)
 	Park(ctx context.Context, a board.Actor, id board.QuestionID) (q board.Question, parked bool, err error)
+	Review(ctx context.Context, a board.Actor, id board.ID, d board.Decision) (board.Outcome, error)
 	GiveBack(ctx context.Context, a board.Actor, h board.Handle) error
 	Leave(ctx context.Context, owner string) error
+}
+
+// A Target is the branch that work lands on.
+type Target interface {
+	// Tip returns its newest commit.
+	Tip(ctx context.Context) (string, error)
+	// Fetch fetches a ref of the repository that the branch is in, if that is another one and has it.
+	Fetch(ctx context.Context, ref string) error
 }
 
 // Options are what a runner runs, and how.
@@ -57,15 +66,18 @@ type Options struct {
 	// again; no command if there is none. untrusted is set if the project has another one that
 	// nobody has accepted. Nil is no setup.
 	Setup func() (command, when []string, untrusted bool, err error)
-	// Onto is the branch that work lands on: new work begins from it. If it is empty, that is what is
-	// checked out in the repository.
-	Onto string
-	// Agents are the agents of the slots, one each.
-	Agents []agent.Agent
+	// Onto is the branch that work lands on: new work begins from it. If it is nil, that is what is checked
+	// out in the repository.
+	Onto Target
+	// Target is that branch. Agents are kept from moving it by accident.
+	Target board.Target
+	// Agents are the agents of the slots that work on tasks, one each, and Reviewers those of the slots
+	// that review.
+	Agents, Reviewers []agent.Agent
 	// Principal is that of all workers, whose claims on this clone's worktrees are believed.
 	Principal string
-	// Seat makes a worker for a slot that works in a directory.
-	Seat func(dir string) Seat
+	// Seat makes a worker for a slot that works in a directory, or reviews there.
+	Seat func(dir string, reviews bool) Seat
 	// AsCommands rewrites the tools in a hand-out as commands, for agents that have no tools.
 	AsCommands func(text string) string
 	// Self is the command line of this program that calls proc.RunMinder.
@@ -115,7 +127,8 @@ var DefaultLimits = Limits{Setup: 15 * time.Minute, First: time.Minute, Silence:
 type Seat struct {
 	Actor board.Actor
 	// Bind binds a server of the board's tools to the claim of a hand-out. begins says from what
-	// the worktree begins; store stores the state of a report of done before that is recorded.
+	// the worktree begins; store stores the state of a report of done before that is recorded, nil for
+	// a review.
 	Bind func(ctx context.Context, h *board.Handout, begins string, store Store) Bound
 	// Where describes the directory.
 	Where func(ctx context.Context) board.Where
@@ -133,6 +146,9 @@ type Bound struct {
 	Task []byte
 	// Serve serves a connection until it ends. It may serve several.
 	Serve func(ctx context.Context, conn io.ReadWriteCloser)
+	// Settled is called with a question of the runner's own whose answer it acts on: no report has to wait
+	// until the agent has read it.
+	Settled func(q board.Question)
 	// Calls is how many calls are being answered.
 	Calls func() int
 	// Close ends the server, and what its calls have started in the directory: a check.
@@ -174,6 +190,11 @@ const (
 	Rests    EventKind = "rests"    // the slot takes no task for a while: Text says why
 	Over     EventKind = "over"     // the slot has ended
 
+	Reviewing EventKind = "reviewing" // a review has begun
+	Accepted  EventKind = "accepted"  // the work
+	Rejected  EventKind = "rejected"  // it
+	Skipped   EventKind = "skipped"   // the review is given back without a verdict: Text says why
+
 	Answering EventKind = "answering" // a question: Text is its number, Title the question
 	Answered  EventKind = "answered"  // it: Text has its number and the answer
 )
@@ -188,6 +209,12 @@ type Runner struct {
 	mu      sync.Mutex
 	results []Result
 	resting map[string]time.Time // until when agents rest whose account has reached its limit
+	// working is how many slots for tasks have not ended. looks are the slots for reviews that have not
+	// ended: when each began to look for one and found none, zero while it has one. quiet is since when
+	// there is nothing else to do.
+	working int
+	looks   map[*slot]time.Time
+	quiet   time.Time
 	today   today
 }
 
@@ -204,12 +231,13 @@ type Result struct {
 	// Over is set if the task has failed for good.
 	Over bool
 
-	claim board.Handle
+	claim   board.Handle
+	refused bool // what was reported was not accepted
 }
 
 // New returns a runner.
 func New(o *Options) *Runner {
-	r := &Runner{resting: map[string]time.Time{}, o: *o, run: "w" + strconv.Itoa(os.Getpid()) + "-" + board.NewNonce()}
+	r := &Runner{resting: map[string]time.Time{}, looks: map[*slot]time.Time{}, o: *o, run: "w" + strconv.Itoa(os.Getpid()) + "-" + board.NewNonce()}
 	r.dir = o.Repo.Root + ".worktrees"
 	if main, ok := git.Main(o.Repo.Common); ok { // it may be bare
 		r.dir = main.Root + ".worktrees"
@@ -253,10 +281,12 @@ func (r *Runner) Results(ctx context.Context) []Result {
 		case now.task == board.Landing && !now.later:
 			res.Kind = Landing
 		default:
-			res.Kind = Lost
+			res.Kind, res.refused = Lost, true
 		}
 	}
-	return results
+	return slices.DeleteFunc(results, func(res Result) bool { // the review says it
+		return res.refused && slices.ContainsFunc(results, func(other Result) bool { return other.Task == res.Task && other.Kind == Rejected })
+	})
 }
 
 // Parked is how many tasks of the project wait for an answer; 0 if the board does not say that within
@@ -274,7 +304,7 @@ const resultsTime = 10 * time.Second
 // Run keeps the slots busy until there is nothing to do, or until drain ends: then the slots
 // finish what they have. When ctx ends, they end it at once, and their tasks are given back.
 func (r *Runner) Run(ctx, drain context.Context) error {
-	if _, err := r.head(); err != nil {
+	if _, err := r.head(ctx); err != nil {
 		return err
 	}
 	unlock, err := r.begin()
@@ -296,14 +326,14 @@ func (r *Runner) Run(ctx, drain context.Context) error {
 	}
 	r.recoverOthers(ctx, "")
 	for _, s := range slots {
-		r.today.enter(s)
+		r.enter(s)
 	}
 	var wg sync.WaitGroup
 	errs := make([]error, len(slots))
 	for n, s := range slots {
 		wg.Go(func() {
 			defer s.unlock()
-			defer r.today.leave(s)
+			defer r.exit(s)
 			errs[n] = s.run(ctx, drain)
 			if errs[n] != nil {
 				s.report(Trouble, errs[n].Error())
@@ -322,9 +352,18 @@ func (r *Runner) takeSlots(ctx context.Context) ([]*slot, error) {
 		return nil, err
 	}
 	defer dir.Close()
-	var slots []*slot
-	for n := 1; len(slots) < len(r.o.Agents); n++ {
-		name := "slot-" + strconv.Itoa(n)
+	slots, err := r.takeNamed(ctx, dir, "slot-", r.o.Agents, false)
+	if err != nil {
+		return nil, err
+	}
+	reviewers, err := r.takeNamed(ctx, dir, "review-", r.o.Reviewers, true)
+	return append(slots, reviewers...), err
+}
+
+// takeNamed takes slots for agents, whose names begin with a prefix.
+func (r *Runner) takeNamed(ctx context.Context, dir *os.Root, prefix string, agents []agent.Agent, reviews bool) (slots []*slot, err error) {
+	for n := 1; len(slots) < len(agents); n++ {
+		name := prefix + strconv.Itoa(n)
 		unlock, ok, err := proc.TryLockIn(dir, name+".lock")
 		if err != nil {
 			return nil, err
@@ -342,7 +381,7 @@ func (r *Runner) takeSlots(ctx context.Context) ([]*slot, error) {
 			defer unlock()
 			continue
 		}
-		s.agent, s.seat = r.o.Agents[len(slots)], r.o.Seat(s.dir)
+		s.agent, s.seat, s.reviews = agents[len(slots)], r.o.Seat(s.dir, reviews), reviews
 		slots = append(slots, s)
 	}
 	return slots, nil

@@ -19,7 +19,7 @@ type session struct {
 // earlier is the session in which the job's agent worked on the task here before, if it was only
 // interrupted, and nobody has worked on it since.
 func (j *job) earlier() session {
-	if k := j.kept.Session; k.Task == j.kept.Task && k.Attempt+1 >= j.kept.Attempt && k.Agent == j.agent.Name() {
+	if k := j.kept.Session; !j.isReview() && k.Task == j.kept.Task && k.Attempt+1 >= j.kept.Attempt && k.Agent == j.agent.Name() {
 		return k
 	}
 	return session{}

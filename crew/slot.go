@@ -12,17 +12,18 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// A slot works on one task after the other.
+// A slot works on one task after the other, or does one review after the other.
 type slot struct {
-	r      *Runner
-	name   string
-	dir    string // its worktree
-	file   string // where kept is
-	unlock func()
-	agent  agent.Agent
-	seat   Seat
-	kept   kept
-	faults int // jobs in a row that the environment ended
+	r       *Runner
+	name    string
+	dir     string // its worktree
+	file    string // where kept is
+	unlock  func()
+	agent   agent.Agent
+	seat    Seat
+	reviews bool
+	kept    kept
+	faults  int // jobs in a row that the environment ended
 }
 
 // kept is what a slot remembers between runs.
@@ -85,13 +86,13 @@ const (
 // run works until there is nothing to do.
 func (s *slot) run(ctx, drain context.Context) error {
 	defer s.r.leave(ctx, s.seat.Actor.Owner)
-	for s.recoverSoon(ctx, drain); drain.Err() == nil && ctx.Err() == nil && s.r.take(); s.recoverSoon(ctx, drain) {
+	for s.recoverSoon(ctx, drain); drain.Err() == nil && ctx.Err() == nil && (s.reviews || s.r.take()); s.recoverSoon(ctx, drain) {
 		if d := time.Until(s.r.rests(s.agent.Name())); d > 0 {
 			wait(drain, d)
 		}
 		h, err := s.next(ctx, drain)
 		if h == nil {
-			s.r.untake()
+			s.untake()
 			return err
 		}
 		res := s.work(ctx, h)
@@ -99,18 +100,33 @@ func (s *slot) run(ctx, drain context.Context) error {
 		s.r.results = append(s.r.results, res)
 		s.r.mu.Unlock()
 		if res.Rested {
-			s.r.untake() // it was not worked on
+			s.untake() // it was not worked on
 		}
 		if res.Kind != Returned && res.Kind != Untold || res.Rested {
 			s.faults = 0
 		} else if s.faults++; s.faults == maxFaults && ctx.Err() == nil {
-			return fmt.Errorf("%s has stopped: %d tasks in a row could not be worked on", s.name, maxFaults)
+			return fmt.Errorf("%s has stopped: %d %ss in a row could not be worked on", s.name, maxFaults, s.what())
 		}
 		if s.faults > 0 {
 			wait(drain, time.Duration(s.faults)*faultPause)
 		}
 	}
 	return nil
+}
+
+// untake gives back what was taken of the tasks that may still be begun.
+func (s *slot) untake() {
+	if !s.reviews {
+		s.r.untake()
+	}
+}
+
+// what is what the slot does.
+func (s *slot) what() string {
+	if s.reviews {
+		return "review"
+	}
+	return "task"
 }
 
 // recoverSoon is recover for a slot that is to go on: it waits for the board.
@@ -125,9 +141,9 @@ func (s *slot) recoverSoon(ctx, drain context.Context) {
 	}
 }
 
-// next waits for a task. It returns nil if there is nothing to do any more.
+// next waits for a task, or for a review. It returns nil if there is nothing to do any more.
 func (s *slot) next(ctx, drain context.Context) (*board.Handout, error) {
-	s.report(Waiting, "")
+	s.report(Waiting, "waits for a "+s.what())
 	pause, said := retryFirst, false
 	for drain.Err() == nil && ctx.Err() == nil {
 		if err := s.afford(ctx, drain); err != nil {
@@ -135,21 +151,35 @@ func (s *slot) next(ctx, drain context.Context) (*board.Handout, error) {
 		}
 		actor := s.seat.Actor
 		actor.Worker = s.kept.Worker
-		h, err := s.r.o.Board.Next(drain, actor, board.Wish{
-			Worker: s.kept.Worker, Projects: []string{s.r.o.Project}, Wait: s.patience(),
-		})
+		wish := board.Wish{Worker: s.kept.Worker, Projects: []string{s.r.o.Project}, Wait: s.patience()}
+		if s.reviews {
+			wish.Reviews, wish.OnlyReviews = wish.Projects, true
+		}
+		last := s.reviews && s.r.allWorked()
+		began := time.Now()
+		h, err := s.r.o.Board.Next(drain, actor, wish)
+		if err == nil && s.reviews && !h.Claim.IsReview() {
+			actor.Worker = h.Claim.Worker.Name
+			return nil, errors.Join(errors.New("the server hands out tasks to workers that only review: it is older than this program"), s.r.o.Board.GiveBack(ctx, actor, h.Claim.Handle))
+		}
 		if err == nil {
+			s.r.looked(s, time.Time{})
 			s.kept.Worker = h.Claim.Worker.Name
 			return h, s.keep()
 		}
 		none, nothing := errors.AsType[*board.Nothing](err)
-		if nothing && !said {
+		if nothing {
+			s.r.looked(s, began)
+		}
+		if nothing && !said && !s.reviews {
 			said = s.sayDeclined(none)
 		}
 		_, taken := errors.AsType[*board.HeldError](err)
 		_, stopped := errors.AsType[*board.StoppedError](err)
 		switch {
 		case drain.Err() != nil:
+			return nil, nil
+		case nothing && last:
 			return nil, nil
 		case nothing && s.r.o.UntilEmpty:
 			if empty, err := s.r.empty(ctx, none.PausedBy != ""); err != nil || !empty {
@@ -170,7 +200,7 @@ func (s *slot) next(ctx, drain context.Context) (*board.Handout, error) {
 		case errors.Is(err, board.ErrInvalid), errors.Is(err, board.ErrDenied), errors.Is(err, board.ErrNotFound):
 			return nil, err
 		}
-		s.report(Trouble, fmt.Sprintf("the board gives no task: %v; next try in %v", err, pause))
+		s.report(Trouble, fmt.Sprintf("the board gives no %s: %v; next try in %v", s.what(), err, pause))
 		wait(drain, pause)
 		pause = min(2*pause, retryLast)
 	}
@@ -205,7 +235,7 @@ func (r *Runner) leave(ctx context.Context, owner string) {
 
 // patience is how long a request waits. A runner that ends when nothing is left has to look.
 func (s *slot) patience() time.Duration {
-	if s.r.o.UntilEmpty {
+	if s.r.o.UntilEmpty || s.reviews && s.r.o.MaxTasks > 0 {
 		return time.Second
 	}
 	return waitTask
@@ -214,16 +244,24 @@ func (s *slot) patience() time.Duration {
 // empty reports whether nothing is left that could be worked on without people. In a project that
 // is paused, that is what was begun before.
 func (r *Runner) empty(ctx context.Context, paused bool) (bool, error) {
+	began, idle := time.Now(), r.idle()
 	sum, err := r.o.Board.Summary(ctx, r.o.Project)
 	c := sum.Counts
 	if paused {
 		c.Ready, c.Later = 0, 0
 	}
 	n := c.Ready + c.Later + c.Status[board.InProgress]
+	if len(r.o.Agents) == 0 && len(r.o.Reviewers) > 0 { // they are for others
+		n = 0
+	}
 	if err == nil && n == 0 && c.Status[board.Landing] > 0 && r.o.ToLand != nil {
 		n, err = r.o.ToLand(ctx)
 	}
-	return err == nil && n == 0, err
+	if err != nil || n > 0 {
+		began = time.Time{}
+	}
+	r.quieten(began)
+	return err == nil && n == 0 && (idle || c.Status[board.InReview] == 0), err
 }
 
 // remember reads what the slot remembers. Without it the slot has a new name.

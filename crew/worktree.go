@@ -24,16 +24,12 @@ type state struct {
 	what string
 }
 
-// states lists what earlier attempts left in this clone and is not in what new work begins from, the
+// states lists what earlier attempts left in this clone and is not in head, which new work begins from, the
 // newest first. Where the work of an attempt is, its worker says. A worker with another key at a
 // server is not believed: it could name any branch or commit that this clone happens to have, such as
 // one that was only fetched.
-func (s *slot) states(ctx context.Context, h *board.Handout) (list []state, err error) {
+func (s *slot) states(ctx context.Context, h *board.Handout, head string) (list []state, err error) {
 	repo, id := s.r.o.Repo, h.Task.ID.String()
-	head, err := s.r.head()
-	if err != nil {
-		return nil, err
-	}
 	add := func(commit, what string) {
 		if commit == "" || err != nil || slices.ContainsFunc(list, func(k state) bool { return k.commit == commit }) {
 			return
@@ -50,8 +46,15 @@ func (s *slot) states(ctx context.Context, h *board.Handout) (list []state, err 
 				attempt = a
 			}
 		}
-		stored := repo.Ref(refOf(id, n))
-		if own, failed := ofAttempt(ctx, repo, stored, attempt); failed != nil || !own { // of another board that this clone had
+		stored, fetched := repo.Ref(refOf(id, n)), false
+		if stored == "" && s.r.o.Onto != nil && attempt.Cause == board.CauseDone { // it may be of another clone
+			if err := s.r.o.Onto.Fetch(ctx, refOf(id, n)); err != nil {
+				return nil, err
+			}
+			stored = repo.Ref(refOf(id, n))
+			fetched = stored != "" && git.Short(stored) == attempt.Where.Head
+		}
+		if own, failed := ofAttempt(ctx, repo, stored, attempt); failed != nil || !own && !fetched { // of another board that this clone had
 			stored = ""
 		}
 		name := fmt.Sprintf("attempt %d", n)
@@ -120,12 +123,9 @@ func (s *slot) behind(ctx context.Context, commit, other string) (bool, error) {
 }
 
 // head returns the commit that new work begins from.
-func (r *Runner) head() (string, error) {
-	if r.o.Onto != "" {
-		if tip := r.o.Repo.Branch(r.o.Onto); tip != "" {
-			return tip, nil
-		}
-		return "", fmt.Errorf("work lands on branch %.80q, which is not in this clone: make it, or land elsewhere: bossman project set --land BRANCH", visible.Line(r.o.Onto))
+func (r *Runner) head(ctx context.Context) (string, error) {
+	if r.o.Onto != nil {
+		return r.o.Onto.Tip(ctx)
 	}
 	head, err := r.o.Repo.Head()
 	if err == nil && head.Commit == "" {
@@ -137,13 +137,13 @@ func (r *Runner) head() (string, error) {
 // base returns the state that an attempt begins from, and what that is, for the agent. If it is what
 // is checked out in the repository, nothing is said of it.
 func (s *slot) base(ctx context.Context, h *board.Handout) (base state, begins string, err error) {
-	list, err := s.states(ctx, h)
+	head, err := s.r.head(ctx)
 	if err != nil {
 		return base, "", err
 	}
-	if len(list) == 0 {
-		commit, err := s.r.head()
-		return state{commit: commit}, "", err
+	list, err := s.states(ctx, h, head)
+	if err != nil || len(list) == 0 {
+		return state{commit: head}, "", err
 	}
 	begins = fmt.Sprintf("It begins from commit %s, %s: go on with that.", git.Short(list[0].commit), list[0].what)
 	for _, other := range list[1:min(len(list), 4)] {
@@ -206,14 +206,8 @@ func (j *job) prepare(ctx context.Context) (tree *git.Repo, begins string, err e
 	if err := s.makeWay(ctx, h.Claim.Handle); err != nil {
 		return nil, "", err
 	}
-	if tree, err = s.ownRoom(ctx, base); err != nil {
-		return nil, "", err
-	}
-	left, err := tree.Head()
+	tree, left, err := s.enter(ctx, base)
 	if err != nil {
-		return nil, "", err
-	}
-	if err := repo.ShareSparse(tree); err != nil {
 		return nil, "", err
 	}
 	s.kept = kept{
@@ -223,19 +217,7 @@ func (j *job) prepare(ctx context.Context) (tree *git.Repo, begins string, err e
 	if err := s.keep(); err != nil {
 		return nil, "", err
 	}
-	if err = tree.Checkout(ctx, branch, base, false, s.r.o.Accept); err != nil && ctx.Err() == nil {
-		// The last task may have left files that this user cannot delete.
-		_, moved := s.moveAway(ctx, fmt.Sprintf("it cannot be made clean: %v", err))
-		s.report(Trouble, moved.Error())
-		if tree, err = s.newRoom(ctx, base); err == nil {
-			err = tree.Checkout(ctx, branch, base, false, s.r.o.Accept)
-		}
-	}
-	if err != nil {
-		return nil, "", err
-	}
-	j.include(ctx, tree)
-	if err := j.setUp(ctx, tree, left.Commit); err != nil {
+	if tree, err = j.furnish(ctx, tree, left.Commit); err != nil {
 		return nil, "", err
 	}
 	s.kept.Preparing = false
@@ -243,6 +225,26 @@ func (j *job) prepare(ctx context.Context) (tree *git.Repo, begins string, err e
 		j.tell(Resumed, fmt.Sprintf("commit %s, %s", git.Short(base), from.what))
 	}
 	return tree, strings.TrimSpace(begins + s.buildsOn(ctx, h, base) + s.putAside(h)), s.keep()
+}
+
+// furnish makes the slot's worktree what the job begins from, with the files that git ignores and what
+// the project's setup makes. left is the commit that the last job left there.
+func (j *job) furnish(ctx context.Context, tree *git.Repo, left string) (*git.Repo, error) {
+	branch, base, accept := j.kept.Branch, j.kept.Base, j.r.o.Accept
+	err := tree.Checkout(ctx, branch, base, false, accept)
+	if err != nil && ctx.Err() == nil {
+		// The last task may have left files that this user cannot delete.
+		_, moved := j.moveAway(ctx, fmt.Sprintf("it cannot be made clean: %v", err))
+		j.report(Trouble, moved.Error())
+		if tree, err = j.newRoom(ctx, base); err == nil {
+			err = tree.Checkout(ctx, branch, base, false, accept)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	j.include(ctx, tree)
+	return tree, j.setUp(ctx, tree, left)
 }
 
 // putAside says where files of the task are that could not be stored, if there are any.
@@ -329,6 +331,18 @@ func (s *slot) ownRoom(ctx context.Context, base string) (*git.Repo, error) {
 		return tree, err
 	}
 	return s.newRoom(ctx, base)
+}
+
+// enter returns the slot's worktree for a job that begins from a commit, and what the last one has left
+// checked out there.
+func (s *slot) enter(ctx context.Context, base string) (tree *git.Repo, left git.Head, err error) {
+	if tree, err = s.ownRoom(ctx, base); err != nil {
+		return nil, left, err
+	}
+	if left, err = tree.Head(); err != nil {
+		return nil, left, err
+	}
+	return tree, left, s.r.o.Repo.ShareSparse(tree)
 }
 
 // newRoom makes the slot's worktree.

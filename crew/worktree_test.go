@@ -1,6 +1,7 @@
 package crew
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -39,7 +40,7 @@ git checkout -q -b private && echo x > x && git add x && git commit -qm x && git
 			h.Claim.Handle = board.Handle{Task: task, Attempt: 2, Nonce: "bbbbb"}
 			h.Claim.Worker.Principal = "local"
 			h.Attempts = []board.Attempt{{Handle: board.Handle{Task: task, Attempt: 1, Nonce: "aaaaa"}, Worker: board.WorkerID{Principal: by[0]}, Owner: by[1], Where: at}}
-			if list, err := s.states(t.Context(), h); err != nil || len(list) != want {
+			if list, err := s.states(t.Context(), h, repo.Branch("main")); err != nil || len(list) != want {
 				t.Errorf("%q, %+v: states = %v, %v; want %d", by, at, list, err, want)
 			}
 		}
@@ -100,5 +101,51 @@ Bossman-Claim: web-1/1.aaaaa" "bossman/web-1^{tree}"`)
 	h.Attempts[0].Nonce = "bbbbb" // of another board
 	if text := s.putAside(h); text != "" {
 		t.Errorf("putAside of another board = %q", text)
+	}
+}
+
+// An elsewhere is a target whose repository has the states of another clone.
+type elsewhere struct {
+	repo   *git.Repo
+	commit string
+}
+
+func (e elsewhere) Tip(context.Context) (string, error) { return e.repo.Branch("main"), nil }
+
+func (e elsewhere) Fetch(ctx context.Context, ref string) error {
+	return e.repo.SetRef(ctx, ref, e.commit, "")
+}
+
+// TestStates_fetched: what an attempt in another clone has reported is fetched, and the next one goes on with it,
+// if it is what the board says.
+func TestStates_fetched(t *testing.T) {
+	for _, reported := range []bool{true, false} {
+		repo, dir := newRepo(t)
+		cmd := exec.Command("sh", "-ec", "git commit -q --allow-empty -m one && git commit-tree -m work -p HEAD HEAD^{tree}")
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		commit := strings.TrimSpace(string(out))
+		head, err := repo.Head()
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &slot{r: &Runner{o: Options{Repo: repo, Onto: elsewhere{repo, commit}}}}
+		task := board.ID{Project: "web", No: 1}
+		h := &board.Handout{}
+		h.Task.ID = task
+		h.Claim.Handle = board.Handle{Task: task, Attempt: 2, Nonce: "bbbbb"}
+		at := board.Where{Clone: "another", Head: "0123456789ab", Worked: true}
+		if reported {
+			at.Head = git.Short(commit)
+		}
+		h.Attempts = []board.Attempt{{Handle: board.Handle{Task: task, Attempt: 1, Nonce: "aaaaa"}, Cause: board.CauseDone, Where: at}}
+		list, err := s.states(t.Context(), h, head.Commit)
+		if err != nil || len(list) > 0 != reported || reported && list[0].commit != commit {
+			t.Errorf("reported %v: states = %v, %v", reported, list, err)
+		}
 	}
 }

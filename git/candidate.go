@@ -110,6 +110,7 @@ type merger struct {
 	refused []string // the commands that set turns off
 	memory  int64
 	sign    bool
+	signer  settings // the repository's own, which were accepted
 }
 
 func (r *Repo) merger(ctx context.Context, accept func(filter string) bool) (*merger, error) {
@@ -129,9 +130,9 @@ func (r *Repo) merger(ctx context.Context, accept func(filter string) bool) (*me
 		return nil, &FilterError{Filters: list}
 	}
 	// With merge.renormalize git runs filters, too.
-	set, refused := f.without(accept, func(key string) bool { return stores(key) || fills(key) })
-	off, drivers := f.driversOff(accept)
-	m := &merger{Repo: r, set: append(set, off...), refused: append(refused, drivers...), memory: r.readMemory() + addMemory, sign: f.signs}
+	set, refused := f.accepted(accept, func(key string) bool { return stores(key) || fills(key) })
+	run, drivers := f.drivers(accept)
+	m := &merger{Repo: r, set: append(set, run...), refused: append(refused, drivers...), memory: r.readMemory() + addMemory, sign: f.signs, signer: f.given(func(key, _ string) bool { return signer(key) })}
 	if len(f.own)+len(f.others)+len(f.commands)+len(f.otherCommands) > 0 {
 		m.memory += filterMemory
 	}

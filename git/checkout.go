@@ -111,7 +111,12 @@ func (r *Repo) checkout(ctx context.Context, branch, commit string, ignored bool
 		if !validRef("refs/heads/" + branch) {
 			return fmt.Errorf("%.80q is no name of a branch", branch)
 		}
-		args = append(args[:len(args)-1], "--no-track", "-B", branch)
+		for _, w := range r.Worktrees() {
+			if head, err := w.Head(); err == nil && head.Branch == branch && w.Dir != r.Dir {
+				return fmt.Errorf("branch %.80q is checked out in %q", branch, w.Root)
+			}
+		}
+		args = append(args[:len(args)-1], "--no-track", "--ignore-other-worktrees", "-B", branch)
 		refs = append(refs, "refs/heads/"+branch)
 	}
 	if err := r.fill(ctx, accept, refs, append(args, commit, "--")...); err != nil {
@@ -230,10 +235,10 @@ func (r *Repo) fill(ctx context.Context, accept func(filter string) bool, refs [
 	if err != nil {
 		return err
 	}
-	set, refused := filters.without(accept, fills)
+	set, refused := filters.accepted(accept, fills)
 	memory := r.readMemory() + addMemory
 	if len(filters.own)+len(filters.others) > 0 {
-		if err := r.filterStores(); err != nil {
+		if err := r.filterStores(filters); err != nil {
 			return err
 		}
 		memory += filterMemory

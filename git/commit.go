@@ -90,6 +90,12 @@ func (r *Repo) Contained(ctx context.Context, commit string) (bool, error) {
 	return r.Contains(ctx, head.Commit, commit)
 }
 
+// Named reports whether a commit is reachable from a branch or another ref. Git deletes others some day.
+func (r *Repo) Named(ctx context.Context, commit string) (bool, error) {
+	out, err := r.git(ctx, "rev-list", "--max-count=1", "--not", "--glob=refs/*", "--not", "--end-of-options", commit)
+	return strings.TrimSpace(out) == "", err
+}
+
 // IsNew reports whether a commit is reachable from none of the tips. Tips that the
 // repository no longer has are ignored.
 func (r *Repo) IsNew(ctx context.Context, commit string, tips []string) (bool, error) {

@@ -8,11 +8,14 @@
 // letting git search for one, ignores GIT_* variables of its caller, and turns off
 // hooks, the file-system monitor, prompts and the fetching of missing objects.
 //
+// The files of a repository can change while git runs. Therefore one git reads the configuration, and all
+// others get what that one has read, without the programs that the repository names (frozen.go).
+//
 // A worktree and its git directory have to name each other; Repo.Foreign says where they do
 // not. A bare repository inside a worktree is content.
 //
-// What changes a repository goes through Repo.write, which turns off the hooks of the configuration as
-// well, and refuses symbolic links where git would write through them.
+// What changes a repository goes through Repo.write, which refuses symbolic links where git would write
+// through them.
 //
 // Only Snapshot runs clean filters, because it reads the files of a worktree as a commit
 // would: those of the user, and of the repository's own those that its caller accepts.
@@ -24,6 +27,6 @@
 // what was cut off (complete.go).
 //
 // Only Push, FetchBranch and FetchRef connect to other repositories. They run the user's own
-// credential helpers, and Push the hook pre-push; what the repository's own configuration would run
+// credential helpers, and Push the hook pre-push; what the repository itself brings for that
 // has to be accepted.
 package git

@@ -56,22 +56,21 @@ const (
 	refusedDriver = "echo '" + refusedMark + "' >&2; exit 129"
 )
 
-// driversOff returns settings that turn off those merge drivers of the repository that are not
-// accepted, and lists these. In place of such a driver the user's own of the same name applies.
-func (f configured) driversOff(accept func(command string) bool) (off settings, refused []string) {
+// drivers returns the settings with which git runs those merge drivers of the repository that are
+// accepted, and lists the others. In place of such a driver the user's own of the same name applies.
+func (f configured) drivers(accept func(command string) bool) (set settings, refused []string) {
 	for _, key := range slices.Sorted(maps.Keys(f.commands)) {
-		list := f.unaccepted(accept, func(k string) bool { return k == key && merges(k) })
-		if len(list) == 0 {
-			continue
-		}
+		is := func(k string) bool { return k == key && merges(k) }
+		list := f.unaccepted(accept, is)
 		refused = append(refused, list...)
-		command := refusedDriver
-		if others := f.otherCommands[key]; len(others) > 0 {
-			command = others[len(others)-1]
+		switch {
+		case len(list) == 0:
+			set = append(set, f.given(func(key, _ string) bool { return is(key) })...)
+		case len(f.otherCommands[key]) == 0:
+			set = append(set, setting{key, refusedDriver})
 		}
-		off = append(off, setting{key, command})
 	}
-	return off, refused
+	return set, refused
 }
 
 // A SignError says that a commit could not be signed, although git's configuration wants commits to be.

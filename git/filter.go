@@ -16,15 +16,20 @@ import (
 // that is of the repository's own configuration, or that this has settings for, and nobody has
 // accepted that.
 type FilterError struct {
-	// Filters are the settings, as Filters lists them.
+	// Filters are the settings, as Filters lists them, or RemoteCommands if Remote is set.
 	Filters []string
-	err     error
+	// Remote is set if git would have run them to connect to a remote repository.
+	Remote bool
+	err    error
 }
 
 func (e *FilterError) Error() string {
 	shown := slices.Clone(e.Filters)
 	for n := range shown {
 		shown[n] = password.ReplaceAllString(shown[n], "://…@")
+	}
+	if e.Remote {
+		return fmt.Sprintf("this clone has commands of its own that git would run to connect to a remote repository or before a push, or settings by which it would send or write something elsewhere, and nobody has accepted them as they are now: %s; a person reads and accepts them with: bossman trust", quotedList(shown))
 	}
 	return fmt.Sprintf("this clone's own configuration has commands that git would run for its files, or settings with which a filter runs some or writes elsewhere, and nobody has accepted them: %s; a person reads and accepts them with: bossman trust", quotedList(shown))
 }
@@ -89,11 +94,11 @@ func fills(key string) bool {
 }
 
 // configured are the settings of filters by key: those of the repository, and those of
-// everything else. hooks are the names of the hooks in any configuration.
+// everything else.
 type configured struct {
+	*frozen
 	own    map[string][]string
 	others map[string]string
-	hooks  map[string]bool
 	// reach are settings of the repository by which it can make a filter run a program, or write
 	// elsewhere, as Filters lists them.
 	reach []string
@@ -102,50 +107,37 @@ type configured struct {
 	commands, otherCommands map[string][]string
 	// signs is set if commits are to be signed.
 	signs bool
-	// hooksPath is the directory of hooks, empty if it is the one of the repository.
+	// hooksPath is the directory of hooks, empty if it is the one of the repository, and ownHooks is set if
+	// the repository names it.
 	hooksPath string
+	ownHooks  bool
 }
 
-// filters reads the settings of filters and hooks. It is an error if they may be others when git
-// runs next.
+// filters reads the settings of filters, and of what else git runs.
 func (r *Repo) filters(ctx context.Context) (configured, error) {
-	f := configured{own: map[string][]string{}, others: map[string]string{}, hooks: map[string]bool{}, commands: map[string][]string{}, otherCommands: map[string][]string{}}
-	if err := r.steady(); err != nil {
+	f := configured{own: map[string][]string{}, others: map[string]string{}, commands: map[string][]string{}, otherCommands: map[string][]string{}}
+	var err error
+	if f.frozen, err = r.freeze(ctx); err != nil {
 		return f, err
 	}
-	out, err := r.git(ctx, "config", "--show-scope", "--null", "--list")
-	if err != nil {
-		return f, err
-	}
-	fields := strings.Split(out, "\x00")
-	for i := 0; i+1 < len(fields); i += 2 { // scope, then key and value
-		key, value, ok := strings.Cut(fields[i+1], "\n")
-		if !ok {
-			value = "true"
-		}
-		own := fields[i] == "local" || fields[i] == "worktree"
-		if own && reaches(key, value) {
+	for _, l := range f.lines {
+		key, value := l.key, l.value
+		if l.own && reaches(key, value) {
 			f.reach = append(f.reach, filterText(key, value))
 		}
-		if name, ok := strings.CutPrefix(key, "hook."); ok {
-			if n := strings.LastIndexByte(name, '.'); n >= 0 {
-				f.hooks[name[:n]] = true
-			}
-			continue
-		}
 		switch {
-		case key == "core.hookspath" && fields[i] != "command": // where every call turns hooks off
-			f.hooksPath = value
+		case key == "core.hookspath":
+			f.hooksPath, f.ownHooks = value, l.own
 		case key == "commit.gpgsign":
 			f.signs = !isFalse(value) && value != ""
 		case merges(key) || signer(key) || connects(key):
-			if own {
+			if l.own {
 				f.commands[key] = append(f.commands[key], value)
 			} else {
 				f.otherCommands[key] = append(f.otherCommands[key], value)
 			}
 		case !strings.HasPrefix(key, "filter."):
-		case own:
+		case l.own:
 			f.own[key] = append(f.own[key], value)
 		default:
 			f.others[key] = value
@@ -160,16 +152,18 @@ func (r *Repo) filters(ctx context.Context) (configured, error) {
 // runs reports whether there is a command of a filter, or of any one if name is empty, that runs
 // for what is to be done.
 func (f configured) runs(name string, runs func(key string) bool) bool {
-	is := func(key, value string) bool {
-		return value != "" && runs(key) && (name == "" || key[:strings.LastIndexByte(key, '.')] == name)
-	}
 	for key, values := range f.own {
-		if slices.ContainsFunc(values, func(value string) bool { return is(key, value) }) {
+		if runs(key) && (name == "" || filterName(key) == name) && slices.ContainsFunc(values, func(value string) bool { return value != "" }) {
 			return true
 		}
 	}
+	return f.theirs(name, runs)
+}
+
+// theirs is runs for filters that are not the repository's.
+func (f configured) theirs(name string, runs func(key string) bool) bool {
 	for key, value := range f.others {
-		if is(key, value) {
+		if value != "" && runs(key) && (name == "" || filterName(key) == name) {
 			return true
 		}
 	}
@@ -202,54 +196,46 @@ func (r *Repo) allFilters(ctx context.Context, own map[string][]string, reach *[
 	return nil
 }
 
-// hooksOff returns settings that turn off all hooks that newer versions of git have in the
-// configuration. Those that are files are off in every call.
-func (f configured) hooksOff() (off settings) {
-	for hook := range f.hooks {
-		off = append(off, setting{"hook." + hook + ".enabled", "false"})
-	}
-	return off
-}
-
-// without returns settings that turn off all hooks, and those filters of the repository that run
-// for what is to be done and are not accepted, and lists these. In place of such a filter the user's own of the same name
+// accepted returns the settings with which git runs those filters of the repository that do what is
+// to be done and are accepted, and lists the others. In place of another one the user's own of the same name
 // applies; without one, git fails if it has to store a file that the filter applies to. If there are
 // settings that a filter may read and nobody has accepted, all filters are turned off in that way.
-func (f configured) without(accept func(filter string) bool, runs func(key string) bool) (off settings, refused []string) {
-	off = f.hooksOff()
-	names := map[string]bool{}
+func (f configured) accepted(accept func(filter string) bool, runs func(key string) bool) (set settings, refused []string) {
+	not := func(key, value string) bool { return accept == nil || !accept(filterText(key, value)) }
+	names := map[string]bool{} // of the others
 	for key, values := range f.own {
-		if !runs(key) {
-			continue
-		}
 		for _, value := range values {
-			if filter := filterText(key, value); accept == nil || !accept(filter) {
-				refused = append(refused, filter)
-				names[key[:strings.LastIndexByte(key, '.')]] = true
+			if runs(key) && not(key, value) {
+				refused = append(refused, filterText(key, value))
+				names[filterName(key)] = true
 			}
 		}
 	}
 	reach := slices.DeleteFunc(slices.Clone(f.reach), func(s string) bool { return accept != nil && accept(s) })
 	if len(reach) > 0 {
-		off, refused = append(off, f.allOff(runs)...), append(refused, reach...)
-		clear(names)
-	}
-	for name := range names {
-		process := f.others[name+".process"]
-		for _, part := range []string{".clean", ".smudge", ".process"} {
-			if _, ok := f.own[name+part]; ok {
-				off = append(off, setting{name + part, f.others[name+part]})
+		set, refused = f.allOff(runs), append(refused, reach...)
+	} else {
+		set = f.given(func(key, value string) bool {
+			return strings.HasPrefix(key, "filter.") && !names[filterName(key)] && (runs(key) || strings.HasSuffix(key, ".required")) || len(f.reach) > 0 && reaches(key, value)
+		})
+		for name := range names {
+			if f.theirs(name, runs) {
+				continue
 			}
+			for _, part := range []string{".clean", ".smudge"} { // with neither, git does not ask for a filter
+				if _, ok := f.others[name+part]; !ok {
+					set = append(set, setting{name + part, ""})
+				}
+			}
+			set = append(set, setting{name + ".required", "true"})
 		}
-		required := f.others[name+".required"]
-		if _, ok := f.own[name+".process"]; process == "" && (ok || f.others[name+".clean"] == "") {
-			required = "true" // git runs nothing; an empty process takes the place of clean
-		}
-		off = append(off, setting{name + ".required", required})
 	}
 	slices.Sort(refused)
-	return off, slices.Compact(refused)
+	return set, slices.Compact(refused)
 }
+
+// filterName is the part of a setting of a filter that its others have as well.
+func filterName(key string) string { return key[:strings.LastIndexByte(key, '.')] }
 
 // allOff returns settings that turn off every filter. git fails if one of them had to run for what
 // is to be done.
@@ -257,7 +243,7 @@ func (f configured) allOff(runs func(key string) bool) (off settings) {
 	names := map[string]bool{}
 	for _, keys := range []iter.Seq[string]{maps.Keys(f.own), maps.Keys(f.others)} {
 		for key := range keys {
-			names[key[:strings.LastIndexByte(key, '.')]] = true
+			names[filterName(key)] = true
 		}
 	}
 	for name := range names {

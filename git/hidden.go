@@ -29,42 +29,34 @@ func (r *Repo) Hidden(ctx context.Context) ([]string, error) { return r.hidden(c
 
 // hidden is Hidden for a repository that lies in depth others, as a submodule.
 func (r *Repo) hidden(ctx context.Context, depth int) ([]string, error) {
-	out, err := r.git(ctx, "config", "--show-scope", "--null", "--type=path", "--get-regexp", `^(core\.(excludesfile|attributesfile|filemode|autocrlf)|filter\..*\.(clean|process))$`)
-	if e, ok := errors.AsType[*Error](err); ok && e.Exit == 1 {
-		out, err = "", nil // there are none
-	}
+	f, err := r.freeze(ctx)
 	if err != nil {
 		return nil, err
 	}
 	excludes := []string{filepath.Join(r.Common, "info", "exclude")}
 	var hidden []string
-	modes := false // executable bits are not looked at
+	modes, links := false, false // executable bits are not looked at, and links are files
 	user := userFiles()
-	fields := strings.Split(out, "\x00")
-	for i := 0; i+1 < len(fields); i += 2 { // scope, then key and value
-		key, value, _ := strings.Cut(fields[i+1], "\n")
-		own := fields[i] != "local" && fields[i] != "worktree"
+	for _, l := range f.lines {
 		switch {
-		case key == "core.autocrlf":
-			user.converts = value != "" && !isFalse(value) && !(own && runtime.GOOS == "windows") // where it is the default
-		case own && key == "core.excludesfile":
-			user.excludes = resolve(r.Root, value)
-		case own && key == "core.attributesfile":
-			user.attributes = resolve(r.Root, value)
-		case own:
-		case key == "core.excludesfile":
+		case l.key == "core.autocrlf":
+			user.converts = l.value != "" && !isFalse(l.value) && !(!l.own && runtime.GOOS == "windows") // where it is the default
+		case l.key == "core.symlinks":
+			links = isFalse(l.value) && !(!l.own && runtime.GOOS == "windows")
+		case !l.own && l.key == "core.excludesfile":
+			user.excludes = resolve(r.Root, home(l.value))
+		case !l.own && l.key == "core.attributesfile":
+			user.attributes = resolve(r.Root, home(l.value))
+		case !l.own:
+		case l.key == "core.excludesfile":
 			user.excludes = "" // git reads one of them
-			if !filepath.IsAbs(value) {
-				value = filepath.Join(r.Root, value)
-			}
-			excludes = append(excludes, value)
-		case key == "core.filemode":
-			modes = isFalse(value)
-		case key == "core.attributesfile":
+			excludes = append(excludes, resolve(r.Root, home(l.value)))
+		case l.key == "core.filemode":
+			modes = isFalse(l.value)
+		case l.key == "core.attributesfile":
 			hidden = append(hidden, "core.attributesFile of this clone sets attributes")
-		default:
-			parts := strings.Split(key, ".")
-			hidden = append(hidden, fmt.Sprintf("filter %.200q of this clone's configuration rewrites files", strings.Join(parts[1:len(parts)-1], ".")))
+		case strings.HasPrefix(l.key, "filter.") && stores(l.key):
+			hidden = append(hidden, fmt.Sprintf("filter %.200q of this clone's configuration rewrites files", strings.TrimPrefix(filterName(l.key), "filter.")))
 		}
 	}
 	if hasRules(filepath.Join(r.Common, "info", "attributes")) {
@@ -108,6 +100,15 @@ func (r *Repo) hidden(ctx context.Context, depth int) ([]string, error) {
 		}
 		if paths := split(out); len(paths) > 0 {
 			hidden = append(hidden, "core.fileMode of this clone leaves out whether files are executable, such as "+quotedList(paths))
+		}
+	}
+	if links {
+		paths, err := r.fakeLinks(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if len(paths) > 0 {
+			hidden = append(hidden, "core.symlinks makes git store plain files as symbolic links, such as "+quotedList(paths))
 		}
 	}
 	absent, err := r.absent(ctx)

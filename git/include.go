@@ -103,7 +103,7 @@ func (r *Repo) Include(ctx context.Context, from *Repo) (left []string, err erro
 func (r *Repo) includable(ctx context.Context, patterns string) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxRead)
 	defer cancel()
-	file, remove, err := r.privateIndex() // it is a file of patterns
+	file, remove, err := privateIndex() // it is a file of patterns
 	if err != nil {
 		return nil, err
 	}

@@ -1,87 +1,56 @@
 package git
 
 import (
-	"fmt"
-	"io/fs"
 	"os"
 	"os/user"
 	"path/filepath"
 	"slices"
 	"strings"
-	"unicode"
 )
 
 const (
 	// maxIncludes bounds how deep configuration files include each other, as git does.
 	maxIncludes = 10
-	// maxConfigs bounds how many files they include in all.
+	// maxConfigs bounds how many files they name in all.
 	maxConfigs = 1000
 )
 
-// A reading is a file that git reads because a line of a configuration file names it.
-type reading struct {
-	file, key, value string // the line
-	path             string // not cleaned: a name after a symbolic link means what it means to git
-}
-
-// readings returns what git reads because a configuration file names it: further configuration
-// files, attributes, and patterns to ignore. It takes every condition of an include for fulfilled.
-func (r *Repo) readings(files ...string) (list []reading, err error) {
-	for _, file := range files {
-		if list, err = r.addReadings(list, file, 0); err != nil {
-			return nil, err
-		}
+// readings lists the files that git reads because a configuration file of the repository names them:
+// further configuration files, attributes, and patterns to ignore. It takes every condition of an
+// include for fulfilled.
+func (r *Repo) readings() (list []string) {
+	for _, file := range r.configs() {
+		list = r.addReadings(list, file, 0)
 	}
-	return list, nil
-}
-
-func (r *Repo) addReadings(list []reading, file string, depth int) (_ []reading, err error) {
-	lines, err := configLines(file)
-	if err != nil {
-		return nil, err
-	}
-	for _, line := range lines {
-		key, value := line.key, line.value
-		named := reading{file, key, value, home(value)}
-		switch {
-		case named.includes():
-			if strings.HasPrefix(value, "%(") || strings.ContainsFunc(value, unicode.IsControl) {
-				return nil, fmt.Errorf("%q has %.200q, which may name another file to git than to Bossman: write its path out", file, key+" = "+value)
-			}
-			if !filepath.IsAbs(named.path) {
-				dir, _ := filepath.Split(file)
-				named.path = dir + named.path
-			}
-		case key == "core.attributesfile" || key == "core.excludesfile":
-			named.path = resolve(r.Root, named.path)
-		default:
-			continue
-		}
-		if len(list) == maxConfigs {
-			return nil, fmt.Errorf("%q and the files that it includes name more than %d others, which git would read", file, maxConfigs)
-		}
-		list = append(list, named)
-		if named.includes() && depth < maxIncludes {
-			if list, err = r.addReadings(list, named.path, depth+1); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return list, nil
-}
-
-// includes reports whether the file is a further configuration file.
-func (n reading) includes() bool {
-	return n.key == "include.path" || strings.HasPrefix(n.key, "includeif.") && strings.HasSuffix(n.key, ".path")
+	return list
 }
 
 // configs are the configuration files of the repository.
 func (r *Repo) configs() []string {
-	files := []string{filepath.Join(r.Common, "config"), filepath.Join(r.Common, "config.worktree")}
-	if r.Dir != r.Common {
-		files = append(files, filepath.Join(r.Dir, "config.worktree"))
+	return []string{filepath.Join(r.Common, "config"), filepath.Join(r.Common, "config.worktree"), filepath.Join(r.Dir, "config.worktree")}
+}
+
+func (r *Repo) addReadings(list []string, file string, depth int) []string {
+	for key, value := range configFile(file) {
+		path := home(value)
+		switch {
+		case len(list) == maxConfigs:
+			return list
+		case includes(key) && depth < maxIncludes:
+			if !filepath.IsAbs(path) {
+				path = filepath.Join(filepath.Dir(file), path)
+			}
+			list = r.addReadings(append(list, path), path, depth+1)
+		case key == "core.attributesfile" || key == "core.excludesfile":
+			list = append(list, resolve(r.Root, path))
+		}
 	}
-	return files
+	return list
+}
+
+// includes reports whether a setting names a further configuration file.
+func includes(key string) bool {
+	return key == "include.path" || strings.HasPrefix(key, "includeif.") && strings.HasSuffix(key, ".path")
 }
 
 // userConfigs are the configuration files of the user and of the system.
@@ -91,38 +60,6 @@ func userConfigs() []string {
 		files = append(files, filepath.Join(dir, "config"))
 	}
 	return files
-}
-
-// steady returns an error if git reads configuration from a file in a worktree of the repository or
-// in a directory for temporary files, or through one. What git runs is found out by one process and
-// run by another, and an agent that may write nothing else could exchange the file in between.
-func (r *Repo) steady() error {
-	const why = "git would read its configuration from where an agent can change what it runs, in a worktree or a directory for temporary files: "
-	list, err := r.readings(append(r.configs(), userConfigs()...)...)
-	if err != nil {
-		return err
-	}
-	files := slices.DeleteFunc(r.configs(), func(file string) bool {
-		info, err := os.Lstat(file)
-		return err != nil || info.Mode()&fs.ModeSymlink == 0
-	})
-	if len(files) == 0 && !slices.ContainsFunc(list, reading.includes) {
-		return nil
-	}
-	trees, own := r.places()
-	trees = append(trees, temporary(r.Common)...)
-	for _, file := range files {
-		if passes(file, trees, own) {
-			return fmt.Errorf(why+"%q is a symbolic link that leads there; put the file itself in its place", file)
-		}
-	}
-	for _, named := range list {
-		if named.includes() && passes(named.path, trees, own) {
-			return fmt.Errorf(why+"%.200q in %q includes a file there; copy its settings into %[2]q in place of that line, or include a file elsewhere",
-				named.key+" = "+named.value, filepath.Clean(named.file))
-		}
-	}
-	return nil
 }
 
 // places returns the tops of the worktrees of the repository, whether they are there or not, and its

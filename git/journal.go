@@ -59,11 +59,11 @@ func (r *Repo) landing(ctx context.Context, a Advance, accept func(filter string
 	if err != nil {
 		return nil, err
 	}
-	l.set, l.refused = f.without(accept, func(key string) bool { return stores(key) || fills(key) })
+	l.set, l.refused = f.accepted(accept, func(key string) bool { return stores(key) || fills(key) })
 	l.set = append(l.set, setting{"core.splitIndex", "false"})
 	l.memory = r.readMemory() + addMemory
 	if len(f.own)+len(f.others) > 0 {
-		if err := r.filterStores(); err != nil {
+		if err := r.filterStores(f); err != nil {
 			return nil, err
 		}
 		l.filtering, l.memory = true, l.memory+filterMemory

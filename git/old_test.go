@@ -15,8 +15,8 @@ import (
 func TestInstalled(t *testing.T) {
 	r, dir := newRepo(t)
 	for version, want := range map[string]bool{
-		"2.31.0": true, "2.39.5": true, "2.50.1 (Apple Git-155)": true, "2.55.GIT": true, "3.0.0-rc1": true,
-		"2.30.9": false, "1.8.3.1": false, "unknown": false,
+		"2.32.0": true, "2.39.5": true, "2.50.1 (Apple Git-155)": true, "2.55.GIT": true, "3.0.0-rc1": true,
+		"2.31.9": false, "1.8.3.1": false, "unknown": false,
 	} {
 		bin, ran := t.TempDir(), filepath.Join(t.TempDir(), "ran")
 		script := "#!/bin/sh\n[ \"$1\" = version ] && echo git version '" + version + "' && exit\ntouch " + ran + "\n"

@@ -10,21 +10,24 @@ import (
 
 const (
 	// privateIndexes begins the names of the directories with indexes of Bossman's own.
-	privateIndexes = "bossman-index-"
+	privateIndexes = "index-"
 	// maxIndexAge is how old such a directory gets, if the process that made it was killed.
 	maxIndexAge = 24 * time.Hour
 )
 
 // privateIndex returns the path for an index that no other process is to write, and a function
-// that removes it. It is in the git directory itself. Agents in a sandbox can often write the
-// directory for temporary files, and some may write .git/bossman for the board. Who writes an index
+// that removes it. It is where agents in a sandbox cannot write. Who writes an index
 // decides in which directories git runs itself, with what their repositories configure, and what a
 // tree has.
-func (r *Repo) privateIndex() (path string, remove func(), err error) {
-	removeOld(r.Common, privateIndexes, time.Now().Add(-maxIndexAge))
-	dir, err := os.MkdirTemp(r.Common, privateIndexes)
+func privateIndex() (path string, remove func(), err error) {
+	all, err := privateDir()
 	if err != nil {
-		return "", nil, fmt.Errorf("a snapshot needs an index of its own in the git directory: %w", err)
+		return "", nil, err
+	}
+	removeOld(all, privateIndexes, time.Now().Add(-maxIndexAge))
+	dir, err := os.MkdirTemp(all, privateIndexes)
+	if err != nil {
+		return "", nil, fmt.Errorf("a snapshot needs an index of its own: %w", err)
 	}
 	return filepath.Join(dir, "index"), func() { _ = os.RemoveAll(dir) }, nil
 }

@@ -22,7 +22,7 @@ func TestSnapshot_private(t *testing.T) {
 	if _, err := slot.Store(t.Context(), nil, s, "", "message"); err != nil {
 		t.Fatalf("Store: %v", err)
 	}
-	if left := sh(t, r.Common, "find . -name '*-index-*'"); left != "" {
+	if left := sh(t, os.Getenv("XDG_STATE_HOME"), "find . -name 'index-*'"); left != "" {
 		t.Errorf("left: %s", left)
 	}
 }
@@ -39,31 +39,34 @@ func TestSnapshot_privateIndex(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ok, _ := filepath.Match(filepath.Join(dir, ".git", "bossman-index-*")+"\ndrwx------\n", string(text)); !ok {
+	if ok, _ := filepath.Match(filepath.Join(os.Getenv("XDG_STATE_HOME"), "bossman", "git", "index-*")+"\ndrwx------\n", string(text)); !ok {
 		t.Errorf("the index is in\n%s", text)
 	}
 }
 
 // What killed processes have left is removed after a day, and nothing else is.
 func TestSnapshot_left(t *testing.T) {
-	r, dir := newRepo(t)
-	sh(t, dir, `cd .git; mkdir bossman-index-old bossman-index-new bossman && echo a > bossman-index-old/index && ln -s "$PWD" bossman-index-link`)
-	for _, name := range []string{"bossman-index-old", "bossman"} {
-		if err := os.Chtimes(filepath.Join(r.Common, name), time.Time{}, time.Now().Add(-25*time.Hour)); err != nil {
+	r, _ := newRepo(t)
+	state := t.TempDir()
+	t.Setenv("XDG_STATE_HOME", state)
+	all := filepath.Join(state, "bossman", "git")
+	sh(t, state, `umask 077; mkdir -p bossman/git; cd bossman/git; mkdir index-old index-new other && echo a > index-old/index && ln -s "$PWD" index-link`)
+	for _, name := range []string{"index-old", "other"} {
+		if err := os.Chtimes(filepath.Join(all, name), time.Time{}, time.Now().Add(-25*time.Hour)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if _, err := r.Snapshot(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	left, err := filepath.Glob(filepath.Join(r.Common, "bossman*"))
+	left, err := filepath.Glob(filepath.Join(all, "[^v]*")) // without the view
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, path := range left {
 		left[i] = filepath.Base(path)
 	}
-	if want := []string{"bossman", "bossman-index-link", "bossman-index-new"}; !slices.Equal(left, want) {
+	if want := []string{"index-link", "index-new", "other"}; !slices.Equal(left, want) {
 		t.Errorf("left: %q, want %q", left, want)
 	}
 }

@@ -1,13 +1,19 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/bossman-dev/bossman/internal/visible"
 )
 
 // A RemoteKind is why something was not pushed to a remote repository, or fetched from there.
@@ -46,28 +52,63 @@ func (e *RemoteError) Unwrap() error { return e.err }
 const maxWords = 1000
 
 // Push makes a ref of a remote repository name a commit: refs/heads/main, or one below refs/bossman.
-// It never forces that: the commit has to have what the ref names there. The error is a *RemoteError
+// A branch is never forced: the commit has to have what the branch names there. What is below refs/bossman is
+// one attempt's, whose last report counts, and replaces what an earlier one has put there. The error is a *RemoteError
 // if the push did not succeed; after another one, such as that of the context, nobody knows whether it did.
 //
-// The user's own credential helpers run, and, other than everywhere else, the hook pre-push of the
-// repository. Of the commands of the repository's own configuration that RemoteCommands lists, all have
-// to be accepted.
+// The user's own credential helpers run, and, other than everywhere else, the hook pre-push. What RemoteCommands
+// lists has to be accepted. The push is made from the main worktree: an agent may write the others.
 func (r *Repo) Push(ctx context.Context, remote, commit, ref string, accept func(command string) bool) error {
 	if !IsObject(commit) || !validRef(ref) || !strings.HasPrefix(ref, "refs/heads/") && !strings.HasPrefix(ref, "refs/bossman/") {
 		return fmt.Errorf("%.80q is not the name of a commit, or %.80q not that of a ref that is pushed", commit, ref)
 	}
-	c, err := r.remoteCall(ctx, remote, accept)
+	spec := commit + ":" + ref
+	if strings.HasPrefix(ref, "refs/bossman/") {
+		spec = "+" + spec
+	}
+	tracking := strings.Replace(ref, "refs/heads/", "refs/remotes/"+remote+"/", 1)
+	old := r.Ref(tracking)
+	if err := r.push(ctx, remote, accept, []string{"--no-force-with-lease"}, spec); err != nil {
+		return err
+	}
+	if tracking != ref && old != "" && old != commit {
+		_ = r.SetRef(ctx, tracking, commit, old) // else the next fetch sets it, or says why not
+	}
+	return nil
+}
+
+// Unpush deletes refs of a remote repository that name these commits: some below refs/bossman, or branches below
+// refs/heads/bossman. One that names something else stays, and the error is a *RemoteError of kind
+// RemoteMoved then. What runs is as for Push.
+func (r *Repo) Unpush(ctx context.Context, remote string, refs map[string]string, accept func(command string) bool) error {
+	var leases, specs []string
+	for _, ref := range slices.Sorted(maps.Keys(refs)) {
+		if !IsObject(refs[ref]) || !validRef(ref) || !strings.HasPrefix(ref, "refs/bossman/") && !strings.HasPrefix(ref, "refs/heads/bossman/") {
+			return fmt.Errorf("%.80q is not a ref that is deleted", ref)
+		}
+		leases = append(leases, "--force-with-lease="+ref+":"+refs[ref])
+		specs = append(specs, ":"+ref)
+	}
+	if len(specs) == 0 {
+		return nil
+	}
+	return r.push(ctx, remote, accept, leases, specs...)
+}
+
+// push pushes what git calls refspecs.
+func (r *Repo) push(ctx context.Context, remote string, accept func(command string) bool, options []string, specs ...string) error {
+	r, c, hook, err := r.remoteCall(ctx, remote, accept)
 	if err != nil {
 		return err
 	}
-	hooks, remove, err := r.pushHooks(ctx)
+	hooks, remove, err := hook.install()
 	if err != nil {
 		return err
 	}
 	defer remove()
 	rejected, said := false, ""
 	c.config = []string{"core.hooksPath=" + hooks}
-	c.args = []string{"push", "--porcelain", "--no-follow-tags", "--no-recurse-submodules", "--no-force-with-lease", "--no-signed", "--", remote, commit + ":" + ref}
+	c.args = slices.Concat([]string{"push", "--porcelain", "--no-follow-tags", "--no-recurse-submodules", "--no-signed"}, options, []string{"--", remote}, specs)
 	c.one, c.warned = &rejected, &said
 	c.memory = hookMemory
 	out, err := r.write(ctx, c)
@@ -106,19 +147,28 @@ func moved(summary string) bool {
 
 // FetchBranch fetches a branch of a remote repository into its remote-tracking branch, and returns
 // the commit; empty if there is no such branch. What runs is as for Push, but no hook.
-func (r *Repo) FetchBranch(ctx context.Context, remote, branch string, accept func(command string) bool) (string, error) {
+func (r *Repo) FetchBranch(ctx context.Context, remote, branch string, accept func(command string) bool) (commit string, err error) {
 	from, to := "refs/heads/"+branch, "refs/remotes/"+remote+"/"+branch
 	if !validRef(from) || !validRef(to) {
 		return "", fmt.Errorf("%.80q is no name of a branch", branch)
 	}
-	err := r.fetch(ctx, remote, accept, map[string]string{from: "+" + from + ":" + to})
-	if errors.Is(err, errNoRef) {
-		return "", nil
+	for range fetchTries {
+		if err := r.CanSet(to); err != nil {
+			return "", err
+		}
+		old := r.Ref(to)
+		if commit, err = r.fetch(ctx, remote, accept, from); err != nil || commit == old {
+			return commit, err
+		}
+		err = r.SetRef(ctx, to, commit, cmp.Or(old, strings.Repeat("0", len(commit))))
+		if err == nil || ctx.Err() != nil {
+			return commit, err
+		}
+		if r.Ref(to) != old { // another fetch was first
+			return commit, nil
+		}
 	}
-	if err != nil {
-		return "", err
-	}
-	return r.ref(to, 0), nil
+	return "", err
 }
 
 // FetchRef fetches a ref of a remote repository into the ref of the same name, and reports whether
@@ -127,42 +177,95 @@ func (r *Repo) FetchRef(ctx context.Context, remote, ref string, accept func(com
 	if !validRef(ref) || !strings.HasPrefix(ref, "refs/bossman/") {
 		return false, fmt.Errorf("%.80q is no name of a ref that is fetched", ref)
 	}
-	err := r.fetch(ctx, remote, accept, map[string]string{ref: ref + ":" + ref})
-	if errors.Is(err, errNoRef) {
-		return false, nil
+	if err := r.CanSet(ref); err != nil {
+		return false, err
 	}
+	commit, err := r.fetch(ctx, remote, accept, ref)
+	if err != nil || commit == "" {
+		return false, err
+	}
+	old := r.Ref(ref)
+	if old == commit {
+		return true, nil
+	}
+	if old != "" {
+		newer, err := r.Contains(ctx, commit, old)
+		if err != nil {
+			return false, err
+		}
+		if !newer {
+			return false, fmt.Errorf("%q has something else here than at remote %.80q", ref, remote)
+		}
+	}
+	err = r.SetRef(ctx, ref, commit, cmp.Or(old, strings.Repeat("0", len(commit))))
 	return err == nil, err
 }
 
-// errNoRef means that a remote repository does not have a ref.
-var errNoRef = errors.New("git: the remote has no such ref")
+// RemoteStates is States for a remote repository. What runs is as for FetchBranch.
+func (r *Repo) RemoteStates(ctx context.Context, remote string, accept func(command string) bool) (map[string]string, error) {
+	r, c, _, err := r.remoteCall(ctx, remote, accept)
+	if err != nil {
+		return nil, err
+	}
+	c.args = []string{"ls-remote", "--quiet", "--refs", "--", remote, "refs/bossman/*"}
+	out, err := r.write(ctx, c)
+	if err != nil {
+		return nil, unreachable(ctx, remote, err)
+	}
+	states := map[string]string{}
+	for line := range strings.Lines(out) {
+		commit, ref, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		if name, ok := strings.CutPrefix(ref, "refs/bossman/"); ok && validRef(ref) && IsObject(commit) {
+			states[name] = commit
+		}
+	}
+	return states, nil
+}
 
-// fetch fetches refs, by what git calls a refspec.
-func (r *Repo) fetch(ctx context.Context, remote string, accept func(command string) bool, specs map[string]string) error {
-	c, err := r.remoteCall(ctx, remote, accept)
+// fetchTries is how often a branch is fetched: another fetch may set the same remote-tracking branch.
+const fetchTries = 10
+
+// privateFetches begins the names of the directories in which git notes what it has fetched.
+const privateFetches = "fetch-"
+
+// fetch fetches the commit that a ref of a remote repository names; empty if there is no such ref. git sets no ref
+// for it, and notes what it has fetched in a directory of Bossman's own: in the time that it takes, anybody can put a
+// symbolic link in the place of a ref, or of its log.
+func (r *Repo) fetch(ctx context.Context, remote string, accept func(command string) bool, ref string) (string, error) {
+	r, c, _, err := r.remoteCall(ctx, remote, accept)
 	if err != nil {
-		return err
+		return "", err
 	}
-	c.args = []string{"fetch", "--quiet", "--no-tags", "--no-prune", "--no-recurse-submodules", "--no-write-fetch-head", "--", remote}
-	var refs []string
-	for _, spec := range specs {
-		c.args = append(c.args, spec)
-		_, to, _ := strings.Cut(spec, ":")
-		refs = append(refs, to)
+	all, err := privateDir()
+	if err != nil {
+		return "", err
 	}
-	rejected := false
-	c.one, c.memory = &rejected, r.readMemory()+addMemory
-	_, err = r.write(ctx, c, refs...)
+	removeOld(all, privateFetches, time.Now().Add(-maxIndexAge))
+	dir, err := os.MkdirTemp(all, privateFetches)
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(dir)
+	if err := os.WriteFile(filepath.Join(dir, "HEAD"), []byte("ref: refs/heads/bossman-none\n"), 0o600); err != nil {
+		return "", err
+	}
+	c.env = append(c.env, "GIT_DIR="+dir)
+	c.set = append(c.set, setting{"remote." + remote + ".followremotehead", "never"})
+	c.args = []string{"fetch", "--quiet", "--no-tags", "--no-prune", "--no-recurse-submodules", "--refmap=", "--write-fetch-head", "--", remote, ref}
+	c.memory = r.readMemory() + addMemory
+	_, err = r.write(ctx, c)
 	if e, ok := errors.AsType[*Error](err); ok && ctx.Err() == nil && strings.Contains(e.Output, "couldn't find remote ref ") {
-		return errNoRef
+		return "", nil
 	}
 	if err != nil {
-		return unreachable(ctx, remote, err)
+		return "", unreachable(ctx, remote, err)
 	}
-	if rejected {
-		return fmt.Errorf("%q has something else here than at remote %.80q", refs, remote)
+	text, err := readSmall(filepath.Join(dir, "FETCH_HEAD"))
+	commit, _, _ := strings.Cut(text, "\t")
+	if err == nil && !IsObject(commit) {
+		err = fmt.Errorf("git has fetched nothing of %q", ref)
 	}
-	return nil
+	return commit, err
 }
 
 // unreachable is the error of a git that ended before it had an answer.
@@ -190,27 +293,38 @@ func words(said string) string {
 // remoteEnv are the variables of the user for connections, which git gets for them alone.
 var remoteEnv = []string{"GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "GIT_SSL_CERT", "GIT_SSL_KEY", "GIT_PROXY_SSL_CAINFO"}
 
-// remoteCall returns a call of git that connects to a remote repository. Nobody is asked for a
-// password.
-func (r *Repo) remoteCall(ctx context.Context, remote string, accept func(command string) bool) (call, error) {
-	none := call{}
+// remoteCall returns the main worktree, a call of git there that connects to a remote repository, and the hook
+// for a push. Nobody is asked for a password.
+func (r *Repo) remoteCall(ctx context.Context, remote string, accept func(command string) bool) (*Repo, call, prePush, error) {
+	fail := func(err error) (*Repo, call, prePush, error) { return nil, call{}, prePush{}, err }
 	if !validRef("refs/remotes/"+remote) || strings.HasPrefix(remote, "-") {
-		return none, fmt.Errorf("%.80q is no name of a remote", remote)
+		return fail(fmt.Errorf("%.80q is no name of a remote", remote))
+	}
+	r, err := r.main()
+	if err != nil {
+		return fail(err)
 	}
 	if _, err := r.git(ctx, "config", "--get-all", "remote."+remote+".url"); err != nil {
 		if e, ok := errors.AsType[*Error](err); ok && e.Exit == 1 {
 			err = fmt.Errorf("there is no remote %.80q", remote)
 		}
-		return none, err
+		return fail(err)
 	}
 	f, err := r.filters(ctx)
 	if err != nil {
-		return none, err
+		return fail(err)
 	}
-	if list := f.unaccepted(accept, connects); len(list) > 0 {
-		return none, &FilterError{Filters: list}
+	if f.loose != "" { // who writes it says where the work goes, and by which proxy
+		return fail(fmt.Errorf("git's configuration includes %q, which lies where an agent can change it, in a worktree or a directory for temporary files: nothing is pushed or fetched; include a file elsewhere", f.loose))
 	}
-	c := call{env: []string{"GIT_ALLOW_PROTOCOL=file:git:http:https:ssh"}, lingers: true}
+	hook, err := r.prePush(ctx)
+	if err != nil {
+		return fail(err)
+	}
+	if list := f.remotely(hook, accept); len(list) > 0 {
+		return fail(&FilterError{Filters: list, Remote: true})
+	}
+	c := call{set: f.given(func(key, value string) bool { return connects(key) || reaches(key, value) }), env: []string{"GIT_ALLOW_PROTOCOL=file:git:http:https:ssh"}, lingers: true}
 	for _, name := range remoteEnv {
 		if value, ok := os.LookupEnv(name); ok {
 			c.env = append(c.env, name+"="+value)
@@ -218,9 +332,71 @@ func (r *Repo) remoteCall(ctx context.Context, remote string, accept func(comman
 	}
 	const ssh = "core.sshcommand"
 	if os.Getenv("GIT_SSH_COMMAND")+os.Getenv("GIT_SSH") == "" && len(f.commands[ssh])+len(f.otherCommands[ssh]) == 0 {
-		c.set = settings{{ssh, "ssh -o BatchMode=yes"}}
+		c.set = append(c.set, setting{ssh, "ssh -o BatchMode=yes"})
 	}
-	return c, nil
+	if err := r.checkPaths(ctx, c, remote); err != nil {
+		return fail(err)
+	}
+	return r, c, hook, nil
+}
+
+// main returns the main worktree, or the bare repository.
+func (r *Repo) main() (*Repo, error) {
+	if r.Dir == r.Common {
+		return r, nil
+	}
+	main, ok := Main(r.Common)
+	if !ok {
+		return nil, fmt.Errorf("%q has no main worktree to push and fetch from", r.Common)
+	}
+	main.Own = r.Own
+	return main, nil
+}
+
+// checkPaths returns an error if a remote repository is a directory of this machine whose hooks an agent may have
+// written, or that came with the repository, or that is another user's: these run at a push.
+func (r *Repo) checkPaths(ctx context.Context, c call, remote string) error {
+	for _, kind := range []string{"--all", "--push"} {
+		c.args = []string{"remote", "get-url", "--all", kind, "--", remote}
+		urls, err := r.run(ctx, c)
+		if err != nil {
+			return err
+		}
+		for line := range strings.Lines(urls) {
+			path, local := localPath(strings.TrimSuffix(line, "\n"))
+			if !local {
+				continue
+			}
+			path = r.Root + string(filepath.Separator) + path // as git reads it, also after a link
+			if p := path[len(r.Root)+1:]; filepath.IsAbs(p) {
+				path = p
+			}
+			for _, end := range []string{"", "/.git", ".git", ".git/.git"} { // where git looks for it
+				if r.reachable(path + end + "/HEAD") {
+					return fmt.Errorf("remote %.80q is %q, in the repository itself, in a worktree or among temporary files, where an agent could change what a push runs: nothing is pushed or fetched; move it elsewhere", remote, path)
+				}
+				if info, err := os.Stat(path + end); err == nil && ofOthers(info) && !slices.Contains(SafeDirectories(ctx), filepath.Clean(path+end)) {
+					return fmt.Errorf("remote %.80q is %q, which belongs to another user, whose hooks a push would run: nothing is pushed or fetched; if you trust them, run: git config --global --add safe.directory %s", remote, path+end, visible.ShellWord(filepath.Clean(path+end)))
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// localPath returns the path that a URL names, and whether it names one of this machine, as git reads it.
+func localPath(remote string) (path string, local bool) {
+	if rest, ok := strings.CutPrefix(remote, "file://"); ok {
+		if path, err := url.PathUnescape(rest); err == nil {
+			rest = path
+		}
+		if !strings.HasPrefix(rest, "/") && filepath.VolumeName(rest) == "" {
+			rest = "//" + rest
+		}
+		return rest, true
+	}
+	colon, slash := strings.IndexByte(remote, ':'), strings.IndexByte(remote, '/')
+	return remote, colon < 0 || slash >= 0 && slash < colon || filepath.VolumeName(remote) != ""
 }
 
 // connects reports whether a setting is a command that is run to connect to a remote repository, or
@@ -239,39 +415,31 @@ func connects(key string) bool {
 }
 
 // RemoteCommands lists the commands of the repository's own configuration that git runs to connect to a
-// remote repository, or for a password, as Filters lists filters.
+// remote repository, or for a password, and the settings by which it sends or writes something elsewhere then, as Filters lists
+// filters; and the hook pre-push, unless it is the user's own.
 func (r *Repo) RemoteCommands(ctx context.Context) ([]string, error) {
-	f, err := r.filters(ctx)
-	return f.unaccepted(nil, connects), err
-}
-
-// hookMemory is what a hook may allocate: it may run all tests.
-const hookMemory = 1 << 40
-
-// privateHooks begins the names of the directories with the hook of a push.
-const privateHooks = "bossman-hooks-"
-
-// pushHooks returns a directory with the repository's hook pre-push, and no other one, and a function
-// that removes it. The hook is called where it is, since it may call others beside it.
-func (r *Repo) pushHooks(ctx context.Context) (dir string, remove func(), err error) {
+	r, err := r.main()
+	if err != nil {
+		return nil, err
+	}
 	f, err := r.filters(ctx)
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
-	hook := filepath.Join(r.Common, "hooks", "pre-push")
-	if f.hooksPath != "" {
-		hook = filepath.Join(resolve(r.Root, home(f.hooksPath)), "pre-push")
+	hook, err := r.prePush(ctx)
+	return f.remotely(hook, nil), err
+}
+
+// remotely lists what RemoteCommands lists and is not accepted.
+func (f configured) remotely(hook prePush, accept func(command string) bool) []string {
+	list := f.unaccepted(accept, connects)
+	for _, l := range f.lines {
+		if text := filterText(l.key, l.value); l.own && reaches(l.key, l.value) && !connects(l.key) && (accept == nil || !accept(text)) {
+			list = append(list, text)
+		}
 	}
-	if info, err := os.Stat(hook); err != nil || !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {
-		return os.DevNull, func() {}, nil
+	if hook.text != "" && (accept == nil || !accept(hook.text)) {
+		list = append(list, hook.text)
 	}
-	removeOld(r.Common, privateHooks, time.Now().Add(-maxIndexAge))
-	if dir, err = os.MkdirTemp(r.Common, privateHooks); err != nil {
-		return "", nil, err
-	}
-	script := "#!/bin/sh\nexec '" + strings.ReplaceAll(filepath.ToSlash(hook), "'", `'\''`) + "' \"$@\"\n"
-	if err := os.WriteFile(filepath.Join(dir, "pre-push"), []byte(script), 0o700); err != nil {
-		return "", nil, errors.Join(err, os.RemoveAll(dir))
-	}
-	return dir, func() { _ = os.RemoveAll(dir) }, nil
+	return list
 }

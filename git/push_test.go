@@ -3,10 +3,12 @@ package git_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/bossman-dev/bossman/git"
@@ -119,7 +121,7 @@ func TestPush_refused(t *testing.T) {
 			os.Remove(filepath.Join(home, ".gitconfig"))
 			sh(t, dir, test.prepare)
 			tip := commitOf(t, dir, "main")
-			err := r.Push(t.Context(), "origin", tip, "refs/heads/main", nil)
+			err := r.Push(t.Context(), "origin", tip, "refs/heads/main", func(c string) bool { return strings.HasPrefix(c, "hook "+dir) })
 			kind, words := remoteKind(err)
 			if kind != test.kind || (err == nil) != (test.kind == "") || !strings.Contains(words, test.says) || strings.Contains(words, "secret") {
 				t.Errorf("Push = %v, kind %q, words %q", err, kind, words)
@@ -132,14 +134,15 @@ func TestPush_refused(t *testing.T) {
 			if _, err := os.Stat(filepath.Join(home, "canary")); err == nil {
 				t.Error("the command ran")
 			}
-			if got := sh(t, dir, "ls .git | grep bossman-hooks || true"); got != "" {
+			if got := sh(t, os.Getenv("XDG_STATE_HOME"), "ls bossman/git | grep hooks- || true"); got != "" {
 				t.Errorf("left: %s", got)
 			}
 		})
 	}
 }
 
-// TestPush_commands: commands of the repository's own configuration have to be accepted.
+// TestPush_commands: commands of the repository's own configuration have to be accepted, and settings by which git sends
+// or writes something elsewhere.
 func TestPush_commands(t *testing.T) {
 	canary := filepath.Join(t.TempDir(), "canary")
 	t.Setenv("RUN", "touch "+canary+"; git-receive-pack")
@@ -151,6 +154,13 @@ func TestPush_commands(t *testing.T) {
 		`git config core.askPass "$RUN"`,
 		`git config core.gitProxy "$RUN"; git config remote.origin.url git://127.0.0.1:1/x`,
 		`git config remote.origin.vcs x`,
+		`git config http.cookieFile ../.profile`,
+		`git config http.https://example.org.saveCookies true`,
+		`git config http.proxy http://127.0.0.1:1`,
+		`git config remote.origin.proxy http://127.0.0.1:1`,
+		`git config url.https://example.org/.insteadOf https://example.com/`,
+		`git config credential.username ada`,
+		`git config ssh.variant simple`,
 	} {
 		r, dir, _, _ := newClone(t)
 		sh(t, dir, prepare)
@@ -180,6 +190,20 @@ func TestPush_commands(t *testing.T) {
 	}
 }
 
+// TestPush_loose: nothing is pushed as a file in a worktree says.
+func TestPush_loose(t *testing.T) {
+	r, dir, _, _ := newClone(t)
+	sh(t, dir, `git config include.path ../more; git config -f more http.proxy http://127.0.0.1:1`)
+	tip := commitOf(t, dir, "main")
+	if err := r.Push(t.Context(), "origin", tip, "refs/heads/main", nil); err == nil || !strings.Contains(err.Error(), "where an agent can change it") {
+		t.Errorf("Push = %v", err)
+	}
+	sh(t, dir, `git config include.path "$PWD/.git/more"; mv more .git/more`)
+	if err := r.Push(t.Context(), "origin", tip, "refs/heads/main", func(c string) bool { return c == "http.proxy=http://127.0.0.1:1" }); err != nil {
+		t.Errorf("Push with a file below .git: %v", err)
+	}
+}
+
 // TestPush_cancelled: a push that takes too long is neither pushed nor refused.
 func TestPush_cancelled(t *testing.T) {
 	r, dir, _, _ := newClone(t)
@@ -190,8 +214,62 @@ func TestPush_cancelled(t *testing.T) {
 		_, _ = os.ReadFile(begun)
 		cancel()
 	}()
-	err := r.Push(ctx, "origin", commitOf(t, dir, "main"), "refs/heads/main", nil)
+	err := r.Push(ctx, "origin", commitOf(t, dir, "main"), "refs/heads/main", func(string) bool { return true })
 	if kind, _ := remoteKind(err); kind != "" || !errors.Is(err, context.Canceled) {
 		t.Errorf("Push = %v", err)
 	}
+}
+
+// TestUnpush: only what is as it was seen is deleted, and only what Bossman makes.
+func TestUnpush(t *testing.T) {
+	r, dir, bare, _ := newClone(t)
+	tip, first := commitOf(t, dir, "main"), commitOf(t, dir, "main~1")
+	sh(t, dir, "git push -q origin main main:refs/bossman/web-1/1 main:refs/bossman/web-1/2 main:refs/heads/bossman/web-1-1 main:refs/tags/v1")
+	states, err := r.RemoteStates(t.Context(), "origin", nil)
+	if err != nil || !maps.Equal(states, map[string]string{"web-1/1": tip, "web-1/2": tip}) {
+		t.Errorf("RemoteStates = %v, %v", states, err)
+	}
+	for _, ref := range []string{"refs/heads/main", "refs/tags/v1", "refs/bossman/a b"} {
+		if err := r.Unpush(t.Context(), "origin", map[string]string{ref: tip}, nil); err == nil {
+			t.Errorf("Unpush of %q", ref)
+		}
+	}
+	err = r.Unpush(t.Context(), "origin", map[string]string{"refs/bossman/web-1/1": tip, "refs/bossman/web-1/2": first, "refs/heads/bossman/web-1-1": tip}, nil)
+	if kind, _ := remoteKind(err); kind != git.RemoteMoved {
+		t.Errorf("Unpush = %v", err)
+	}
+	if got := sh(t, bare, "git for-each-ref --format='%(refname)'"); got != "refs/bossman/web-1/2\nrefs/heads/main\nrefs/tags/v1" {
+		t.Errorf("the remote has %q", got)
+	}
+	if err := r.Unpush(t.Context(), "origin", nil, nil); err != nil {
+		t.Errorf("Unpush of nothing = %v", err)
+	}
+}
+
+// TestFetchBranch_atOnce: several fetches of one branch at once all succeed, while it moves.
+func TestFetchBranch_atOnce(t *testing.T) {
+	_, dir, _, other := newClone(t)
+	var wg sync.WaitGroup
+	over := make(chan struct{})
+	for range 6 {
+		wg.Go(func() {
+			r := find(t, dir)
+			for {
+				select {
+				case <-over:
+					return
+				default:
+				}
+				if _, err := r.FetchBranch(t.Context(), "origin", "main", nil); err != nil {
+					t.Errorf("FetchBranch: %v", err)
+					return
+				}
+			}
+		})
+	}
+	for range 20 {
+		sh(t, other, "git commit -q --allow-empty -m more && git push -q")
+	}
+	close(over)
+	wg.Wait()
 }

@@ -35,7 +35,7 @@ func reachingKey(key string) bool {
 	case "annex":
 		return name != "uuid" && name != "version"
 	case "remote":
-		return strings.HasPrefix(name, "lfs") && !slices.Contains(remoteHarmless, name) || strings.HasPrefix(name, "annex-") && !slices.Contains(remoteHarmless, name)
+		return strings.HasPrefix(name, "proxy") || strings.HasPrefix(name, "lfs") && !slices.Contains(remoteHarmless, name) || strings.HasPrefix(name, "annex-") && !slices.Contains(remoteHarmless, name)
 	case "http", "https":
 		return name != "extraheader"
 	case "core":
@@ -60,8 +60,15 @@ var (
 )
 
 // filterStores returns an error if git-lfs or git-annex would write through a symbolic link below
-// the git directory.
-func (r *Repo) filterStores() error {
+// the git directory. It makes the directories in which they write.
+func (r *Repo) filterStores(f configured) error {
+	for _, name := range []string{"lfs", "annex"} {
+		if f.runs("filter."+name, stores) || f.runs("filter."+name, fills) {
+			if err := os.Mkdir(filepath.Join(r.Common, name), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+				return err
+			}
+		}
+	}
 	for _, name := range []string{"lfs", "lfs/objects", "annex", "annex/objects"} {
 		if err := straight(r.Common, name); err != nil {
 			return err

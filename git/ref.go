@@ -81,28 +81,35 @@ func (r *Repo) Shadowed(branch string) bool {
 }
 
 // Branches returns the commits that the branches point to.
-func (r *Repo) Branches() map[string]string {
-	branches := map[string]string{}
+func (r *Repo) Branches() map[string]string { return r.refsIn("refs/heads/") }
+
+// States returns the commits that the refs below refs/bossman name, by the rest of their names, such
+// as web-1/1.
+func (r *Repo) States() map[string]string { return r.refsIn("refs/bossman/") }
+
+// refsIn returns the commits that the refs of a directory name, by the rest of their names.
+func (r *Repo) refsIn(prefix string) map[string]string {
+	refs := map[string]string{}
 	for line := range r.packed() {
 		object, ref, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if name, ok := strings.CutPrefix(ref, "refs/heads/"); ok && IsObject(object) && validRef(ref) {
-			branches[name] = object
+		if name, ok := strings.CutPrefix(ref, prefix); ok && IsObject(object) && validRef(ref) {
+			refs[name] = object
 		}
 	}
-	heads := filepath.Join(r.Common, "refs", "heads")
-	_ = filepath.WalkDir(heads, func(path string, e fs.DirEntry, err error) error {
+	dir := filepath.Join(r.Common, filepath.FromSlash(prefix))
+	_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {
 			return nil
 		}
-		name, err := filepath.Rel(heads, path)
+		name, err := filepath.Rel(dir, path)
 		if name = filepath.ToSlash(name); err == nil {
-			if commit := r.Branch(name); commit != "" {
-				branches[name] = commit
+			if commit := r.ref(prefix+name, 0); commit != "" {
+				refs[name] = commit
 			}
 		}
 		return nil
 	})
-	return branches
+	return refs
 }
 
 // Tracking returns the remote-tracking branch of a branch, such as origin/main, and its commit; empty

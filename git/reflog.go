@@ -99,6 +99,16 @@ func (r *Repo) Had(commit string) bool {
 	return false
 }
 
+// Committed reports whether a commit was made in a worktree, by the log of HEAD, and not landed there.
+func (r *Repo) Committed(commit string) bool {
+	for c := range r.headLog() {
+		if c.to == commit && makes(c.why) && !strings.HasPrefix(c.why, "bossman: ") {
+			return true
+		}
+	}
+	return false
+}
+
 // Fetched reports whether a commit came from elsewhere: it is in what was fetched or pulled, and
 // by the logs of this clone it was not made in it.
 func (r *Repo) Fetched(ctx context.Context, commit string) (bool, error) {

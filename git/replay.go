@@ -119,7 +119,7 @@ func (m *merger) store(ctx context.Context, tree string, parents []string, rec r
 		out, err := m.write(ctx, c)
 		return strings.TrimSpace(out), err
 	}
-	c.args, c.memory = append(c.args, "-S", tree), m.readMemory()+filterMemory
+	c.args, c.set, c.memory = append(c.args, "-S", tree), append(c.set, m.signer...), m.readMemory()+filterMemory
 	limited, cancel := context.WithTimeout(ctx, signTime)
 	defer cancel()
 	out, err := m.write(limited, c)

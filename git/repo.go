@@ -42,6 +42,7 @@ type Repo struct {
 
 	own    fs.FileInfo               // the directory of a worktree that Linked found, else nil
 	looked atomic.Pointer[time.Time] // when look last found nothing wrong
+	last   atomic.Pointer[frozen]    // the configuration that was read last
 }
 
 // Find finds the repository that a directory is in. It reads files only. A bare repository

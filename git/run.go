@@ -21,11 +21,11 @@ import (
 // ErrNoGit means that there is no program git where programs are searched for.
 var ErrNoGit = errors.New("git is not in the PATH of this process")
 
-// An OldError says that the git in the PATH is too old. A git before 2.31 ignores the settings
-// that turn a repository's own commands off.
+// An OldError says that the git in the PATH is too old. A git before 2.32 reads other
+// configuration than it is told to.
 type OldError struct {
 	Version string
-	// Needs is the oldest version that would do, 2.31 if it is empty.
+	// Needs is the oldest version that would do, 2.32 if it is empty.
 	Needs string
 }
 
@@ -33,7 +33,7 @@ func (e *OldError) Error() string {
 	if e.Needs != "" {
 		return fmt.Sprintf("git %.20q is too old for landing: it needs git %s or newer", e.Version, e.Needs)
 	}
-	return fmt.Sprintf("git %.20q is too old: Bossman needs 2.31 or newer", e.Version)
+	return fmt.Sprintf("git %.20q is too old: Bossman needs 2.32 or newer", e.Version)
 }
 
 // known are the versions of the programs that were looked at, by path.
@@ -42,7 +42,7 @@ var known sync.Map
 // Installed returns ErrNoGit if there is no git, and an *OldError if it is too old.
 func Installed() error {
 	v, err := installed()
-	if err == nil && !v.has(31) {
+	if err == nil && !v.has(32) {
 		err = &OldError{Version: string(v)}
 	}
 	return err
@@ -123,7 +123,7 @@ var safeOptions = []string{
 	"-c", "gc.auto=0",
 	"-c", "maintenance.auto=false",
 	"-c", "core.filesRefLockTimeout=100", "-c", "core.packedRefsTimeout=1000", // git's own defaults: a repository may say for ever
-	"-c", "advice.detachedHead=false",
+	"-c", "advice.detachedHead=false", "-c", "advice.graftFileDeprecated=false",
 	"-c", "protocol.ext.allow=never",
 	"-c", "submodule.recurse=false", "-c", "diff.ignoreSubmodules=dirty", // git does not run itself in submodules
 }
@@ -150,16 +150,32 @@ func (r *Repo) git(ctx context.Context, args ...string) (string, error) {
 }
 
 func (r *Repo) run(ctx context.Context, c call) (string, error) {
-	if err := cmp.Or(Installed(), r.there(), r.look()); err != nil {
+	err := r.usable()
+	env := r.environment()
+	if err == nil && r.Common != "" { // else there is no repository
+		var f *frozen
+		if f, err = r.now(ctx); err == nil {
+			env = append(env, f.env()...)
+		}
+	}
+	if err != nil {
 		return "", &Error{Args: c.args, Exit: -1, err: err}
 	}
+	return r.start(ctx, c, env)
+}
+
+// usable returns an error if git must not run in the repository.
+func (r *Repo) usable() error { return cmp.Or(Installed(), r.there(), r.look()) }
+
+// start runs git.
+func (r *Repo) start(ctx context.Context, c call, env []string) (string, error) {
 	options := slices.Clone(safeOptions)
 	for _, s := range c.config {
 		options = append(options, "-c", s)
 	}
 	cmd := exec.Command("git", append(options, c.args...)...)
 	cmd.Dir = r.Root
-	cmd.Env = slices.Concat(r.environment(), c.env, c.set.env())
+	cmd.Env = slices.Concat(env, c.env, c.set.env())
 	cmd.Stdin = strings.NewReader(c.stdin)
 	cmd.WaitDelay = killDelay
 	out, complaints := &limited{limit: cmp.Or(c.first, maxOutput)}, &limited{limit: maxErrors, tail: true}
@@ -262,14 +278,7 @@ func (r *Repo) plain() error {
 	if _, err := r.extended(); err != nil {
 		return err
 	}
-	named, err := r.readings(r.configs()...)
-	if err != nil {
-		return err
-	}
-	var files []string
-	for _, n := range named {
-		files = append(files, n.path)
-	}
+	files := r.readings()
 	if !r.Bare {
 		files = append(files, filepath.Join(r.Root, ".gitattributes"), filepath.Join(r.Root, ".gitignore"))
 	}
@@ -338,12 +347,14 @@ func (r *Repo) environment() []string {
 	}
 	env = append(
 		env, "GIT_DIR="+r.Dir, "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none", // versions without the first would fetch an object that is missing, by a command of the repository
-		"GIT_NO_REPLACE_OBJECTS=1", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0",
+		"GIT_NO_REPLACE_OBJECTS=1", "GIT_GRAFT_FILE="+os.DevNull, "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0",
 		"GIT_ASKPASS=true", "GIT_PAGER=cat", "GIT_EDITOR=true", "LC_ALL=C",
 		"PYTHONSAFEPATH=1", // a filter such as python3 -m nbstripout does not take its modules from the worktree
 	)
 	if !r.Bare {
 		env = append(env, "GIT_WORK_TREE="+r.Root)
+	} else if r.Dir == r.Common {
+		env = append(env, "GIT_IMPLICIT_WORK_TREE=0")
 	}
 	if r.Common != "" && r.Common != r.Dir {
 		env = append(env, "GIT_COMMON_DIR="+r.Common) // whatever the file commondir says now

@@ -15,53 +15,29 @@ func (r *Repo) settings(name string) iter.Seq2[string, string] {
 	return configFile(filepath.Join(r.Common, name))
 }
 
-// configFile yields the settings in a configuration file up to the first line that configLines
-// refuses; none if it is not a regular file of bounded size.
+// configFile yields the settings in a configuration file, up to where git would reject it; none if
+// it is not a regular file of bounded size.
 func configFile(path string) iter.Seq2[string, string] {
 	return func(yield func(key, value string) bool) {
-		lines, _ := configLines(path)
-		for _, s := range lines {
-			if !yield(s.key, s.value) {
-				return
-			}
+		f, err := openPlain(path, maxConfig)
+		if err != nil {
+			return
+		}
+		defer f.Close()
+		text, err := io.ReadAll(io.LimitReader(f, maxConfig))
+		if err != nil {
+			return
+		}
+		p := configParser{text: strings.ReplaceAll(strings.TrimPrefix(string(text), "\ufeff"), "\r\n", "\n")}
+		for p.next() && yield(p.section+p.key, p.value) {
 		}
 	}
-}
-
-// configLines returns the settings in a configuration file; none if it is not a regular file of
-// bounded size. It is an error if git rejects the file, or may understand it differently: because of
-// a NUL, a carriage return in a line, or a backslash at the end.
-func configLines(path string) (lines settings, err error) {
-	f, err := openPlain(path, maxConfig)
-	if err != nil {
-		return nil, nil
-	}
-	defer f.Close()
-	read, err := io.ReadAll(io.LimitReader(f, maxConfig))
-	if err != nil {
-		return nil, nil
-	}
-	text := strings.ReplaceAll(strings.TrimPrefix(string(read), "\ufeff"), "\r\n", "\n")
-	p := configParser{text: text}
-	for p.next() {
-		lines = append(lines, setting{p.section + p.key, p.value})
-	}
-	end := len(text) - len(p.text)
-	if n := strings.IndexAny(text, "\x00\r"); n >= 0 && (!p.bad || n < end) {
-		p.bad, end = true, n
-	}
-	if p.bad {
-		return lines, fmt.Errorf("line %d of %q is not valid in a configuration file of git, or may mean something else to git than to Bossman: correct it; if you did not write it, do not trust this repository",
-			1+strings.Count(text[:end], "\n"), path)
-	}
-	return lines, nil
 }
 
 // A configParser reads the text of a configuration file by git's rules. It ends where git would
 // reject the file.
 type configParser struct {
 	text    string // what is left
-	bad     bool   // what is left is not valid
 	section string // with a dot at its end
 	// key and value are the last setting.
 	key, value string
@@ -77,12 +53,10 @@ func (p *configParser) next() bool {
 			_, p.text, _ = strings.Cut(p.text, "\n")
 		case c == '[':
 			if !p.readSection() {
-				p.bad = true
 				return false
 			}
 		default:
-			p.bad = !p.readSetting()
-			return !p.bad
+			return p.readSetting()
 		}
 	}
 	return false
@@ -200,27 +174,14 @@ var extensions = map[string][]string{
 // reftable is a format of refs that this package does not read.
 const reftable = "reftable"
 
-// extended returns an error if the format of the repository has an extension that is not known.
-// tables is set if the refs are not files.
-func (r *Repo) extended() (tables bool, err error) {
-	for _, file := range []string{filepath.Join(r.Common, "config"), filepath.Join(r.Common, "config.worktree"), filepath.Join(r.Dir, "config.worktree")} {
-		lines, err := configLines(file)
-		if err != nil {
-			return tables, err
-		}
-		for _, line := range lines {
-			name, ok := strings.CutPrefix(line.key, "extensions.")
-			if !ok {
-				continue
-			}
-			values, known := extensions[name]
-			if !known || values != nil && !slices.Contains(values, line.value) {
-				return tables, fmt.Errorf("%q has the extension %.80q with the value %.80q, which Bossman does not know, and with which git may write elsewhere: if you did not set it, do not trust this repository", file, name, line.value)
-			}
-			tables = tables || line.value == reftable
-		}
+// checkExtension returns an error if a setting of a file is an extension that is not known.
+func checkExtension(file, key, value string) error {
+	name, ok := strings.CutPrefix(key, "extensions.")
+	values, known := extensions[name]
+	if ok && (!known || values != nil && !slices.Contains(values, value)) {
+		return fmt.Errorf("%q has the extension %.80q with the value %.80q, which Bossman does not know, and with which git may write elsewhere: if you did not set it, do not trust this repository", file, name, value)
 	}
-	return tables, nil
+	return nil
 }
 
 // FormatError returns an error if the repository has a format that this package cannot write.
@@ -230,4 +191,18 @@ func (r *Repo) FormatError() error {
 		err = fmt.Errorf("the refs of %q are stored in the format reftable, which Bossman does not write yet: use a clone that was made with git clone --ref-format=files", r.Root)
 	}
 	return err
+}
+
+// extended returns an error if the format of the repository has an extension that is not known.
+// tables is set if the refs are not files.
+func (r *Repo) extended() (tables bool, err error) {
+	for _, file := range r.configs() {
+		for key, value := range configFile(file) {
+			if err := checkExtension(file, key, value); err != nil {
+				return tables, err
+			}
+			tables = tables || key == "extensions.refstorage" && value == reftable
+		}
+	}
+	return tables, nil
 }

@@ -38,21 +38,20 @@ func TestConfigFile_asGitReadsIt(t *testing.T) {
 			t.Errorf("%q:\n got %q\nwant %q", text, got.String(), want)
 		}
 	}
-	// What git rejects ends the file, and so does what git might understand differently.
-	for text, rejected := range map[string]bool{
-		"[a\nb=c\n": true, "[a \"b\nc\"]\n": true, "[a]\n=x\n": true, "[a]\nx = \"y\n": true, "[a]\nx = \\q\n": true,
-		"[a \"b\" ]\nx=y\n": true, "[a]\nx y\n": true, "[a b]\nx=y\n": true, "[a]\n\fx=y\n": true,
-		"[a]\nx = y\\": false, "[a]\nx = y\r": false, "[a\r\"b\"]\nx = y\n": false, "[a]\nx = y\x00z\n": false,
+	// What git rejects ends the file.
+	for _, text := range []string{
+		"[a\nb=c\n", "[a \"b\nc\"]\n", "[a]\n=x\n", "[a]\nx = \"y\n", "[a]\nx = \\q\n",
+		"[a \"b\" ]\nx=y\n", "[a]\nx y\n", "[a b]\nx=y\n", "[a]\n\fx=y\n",
 	} {
 		path := filepath.Join(t.TempDir(), "config")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if out, err := exec.Command("git", "config", "--file", path, "--list").Output(); rejected && err == nil {
+		if out, err := exec.Command("git", "config", "--file", path, "--list").Output(); err == nil {
 			t.Fatalf("git reads %q as %q", text, out)
 		}
-		if lines, err := configLines(path); err == nil || !strings.Contains(err.Error(), path) || rejected && len(lines) > 0 {
-			t.Errorf("%q: %v, %v", text, lines, err)
+		for key, value := range configFile(path) {
+			t.Errorf("%q: %s = %q", text, key, value)
 		}
 	}
 }

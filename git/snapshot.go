@@ -54,7 +54,7 @@ func (r *Repo) snapshot(ctx context.Context, how snapping, depth int) (Snapshot,
 	if err != nil {
 		return Snapshot{}, err
 	}
-	index, remove, err := r.privateIndex()
+	index, remove, err := privateIndex()
 	if err != nil {
 		return Snapshot{}, err
 	}
@@ -74,7 +74,7 @@ func (r *Repo) snapshot(ctx context.Context, how snapping, depth int) (Snapshot,
 	if err != nil {
 		return Snapshot{}, err
 	}
-	set, refused := filters.without(how.accept, stores)
+	set, refused := filters.accepted(how.accept, stores)
 	if !same(r.Dir, filepath.Join(filepath.Dir(r.Dir), strings.ToUpper(filepath.Base(r.Dir)))) {
 		// The file system tells cases apart, whatever the clone's configuration says.
 		set = append(set, setting{"core.ignoreCase", "false"})
@@ -107,7 +107,7 @@ func (r *Repo) snapshot(ctx context.Context, how snapping, depth int) (Snapshot,
 	}
 	memory := r.readMemory() + addMemory
 	if len(filters.own)+len(filters.others) > 0 {
-		if err := r.filterStores(); err != nil {
+		if err := r.filterStores(filters); err != nil {
 			return Snapshot{}, err
 		}
 		memory += filterMemory

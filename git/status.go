@@ -2,7 +2,6 @@ package git
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -98,27 +97,11 @@ func (r *Repo) ownPorcelain(ctx context.Context, options []string) (string, erro
 	return r.written(ctx, out)
 }
 
-// withoutFilters returns an environment in which git runs no filter of any configuration
-// file. It is an error if there may be others when git runs next.
+// withoutFilters returns an environment in which git runs no filter of any configuration.
 func (r *Repo) withoutFilters(ctx context.Context) (env []string, err error) {
-	if err := r.steady(); err != nil {
-		return nil, err
-	}
-	out, err := r.git(ctx, "config", "--null", "--name-only", "--get-regexp", `^filter\.`)
-	if e, ok := errors.AsType[*Error](err); ok && e.Exit == 1 {
-		return nil, nil // there are none
-	}
+	f, err := r.filters(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var off settings
-	for key := range strings.SplitSeq(out, "\x00") {
-		switch {
-		case strings.HasSuffix(key, ".required"):
-			off = append(off, setting{key, "false"})
-		case key != "":
-			off = append(off, setting{key, ""})
-		}
-	}
-	return off.env(), nil
+	return f.allOff(func(string) bool { return false }).env(), nil
 }

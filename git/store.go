@@ -129,16 +129,12 @@ func (r *Repo) mergeable(ctx context.Context, s Snapshot, ref, message string) (
 	if err := r.keepsObjects(); err != nil {
 		return "", nil, err
 	}
-	filters, err := r.filters(ctx)
-	if err != nil {
-		return "", nil, err
-	}
-	index, remove, err := r.privateIndex()
+	index, remove, err := privateIndex()
 	if err != nil {
 		return "", nil, err
 	}
 	defer remove()
-	env := append(filters.hooksOff().env(), "GIT_INDEX_FILE="+index)
+	env := []string{"GIT_INDEX_FILE=" + index}
 	if _, err := r.run(ctx, call{args: []string{"read-tree", s.Tree}, env: env, memory: r.readMemory() + addMemory}); err != nil {
 		return "", nil, err
 	}

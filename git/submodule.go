@@ -19,6 +19,9 @@ const maxNesting = 10
 // a repository that nobody has added.
 const gitlink = "160000"
 
+// symlink is the mode of a symbolic link in an index or a tree.
+const symlink = "120000"
+
 // A link is a gitlink of an index.
 type link struct {
 	path, object string

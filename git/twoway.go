@@ -122,6 +122,11 @@ func (l *landing) prepare(ctx context.Context) error {
 		return err
 	}
 	files, err := l.inTheWay(ctx)
+	if err == nil && len(files) > 0 {
+		if err = l.takeOver(ctx, files); err == nil {
+			files, err = l.inTheWay(ctx)
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -331,6 +336,27 @@ func (l *landing) inTheWay(ctx context.Context) (files []string, err error) {
 	}
 	slices.Sort(files)
 	return files, nil
+}
+
+// takeOver makes the journal's index have the new entries of those of some files, which are sorted, that are as the new commit has them already,
+// though not committed: nothing is lost with them. What is staged stays.
+func (l *landing) takeOver(ctx context.Context, files []string) error {
+	entries, err := l.entries(ctx)
+	if err != nil {
+		return err
+	}
+	isNew, err := l.as(ctx, func(c treeChange) treeEntry { return c.new })
+	if err != nil {
+		return err
+	}
+	var lines strings.Builder
+	for _, c := range l.changes {
+		e := entries[c.path]
+		if _, held := slices.BinarySearch(files, c.path); held && isNew[c.path] && e.treeEntry == c.old && !e.unmerged && !e.skipped && c.old.mode != gitlink && c.new.mode != gitlink {
+			lines.WriteString(c.line())
+		}
+	}
+	return l.setEntries(ctx, lines.String())
 }
 
 // standing reports whether something is in the place of a new file: a file there, one in place of a

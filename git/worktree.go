@@ -270,6 +270,15 @@ func (r *Repo) forget(ctx context.Context, dir string) (modules string, err erro
 	return modules, err
 }
 
+// Room is the directory of the worktree in which work is judged before it lands.
+func (r *Repo) Room() string {
+	dir := r.Root
+	if main, ok := Main(r.Common); ok { // it may be bare
+		dir = main.Root
+	}
+	return filepath.Join(dir+".worktrees", "land")
+}
+
 // Aside moves a linked worktree to another directory, for people to look at. It has no branch
 // there, so that the branch can be checked out elsewhere, and its submodules work there. What is no
 // linked worktree of the repository any more is moved as it is, and the worktree forgotten, also if

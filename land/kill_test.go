@@ -108,6 +108,9 @@ func TestKillChild(t *testing.T) {
 		m.at = 0
 	}
 	o := landing(m, repo, runner, "! test -f red")
+	if o.Target, err = board.ParseTarget(os.Getenv("KILL_TARGET")); err != nil {
+		t.Fatal(err)
+	}
 	for range 2 { // git may be killed, and not the lander
 		err = New(&o).Run(t.Context())
 	}
@@ -117,38 +120,28 @@ func TestKillChild(t *testing.T) {
 	fmt.Printf("calls: %d\n", m.n)
 }
 
-// TestLand_killed kills a lander, or the git that it runs, before and after each of its calls of git
-// and of the board. The target is never between two tips, a checkout of it has the files of one of them,
-// and the next lander completes what is left.
-func TestLand_killed(t *testing.T) {
-	rounds := 2
-	if n, err := strconv.Atoi(os.Getenv("BOSSMAN_LAND_KILLS")); err == nil {
-		rounds = n
-	}
-	y := newYard(t, "", map[string]string{"a": "1\n", "b": "1\n", "c": "1\n"})
+// killer returns a function that lands on a target in a process of its own, and kills that at a call. It returns how many
+// calls there were.
+func (y *yard) killer(target string) func(how string, at int) (gits, boards int) {
+	y.Helper()
 	real, err := exec.LookPath("git")
 	if err != nil {
-		t.Fatal(err)
+		y.Fatal(err)
 	}
-	bin := t.TempDir()
+	bin := y.TempDir()
 	if err := os.WriteFile(filepath.Join(bin, "git"), []byte(gitWrapper), 0o755); err != nil {
-		t.Fatal(err)
+		y.Fatal(err)
 	}
-	y.git("-C", y.dir, "checkout", "-q", "next")
-	repo, err := git.Find(y.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	y.o = landing(y.board, repo, y.o.Runner, "! test -f red")
-	y.o.Report = func(Event) {}
-	// run lands, and kills at a call. It returns how many calls there were.
-	run := func(how string, at int) (gits, boards int) {
-		count := filepath.Join(t.TempDir(), "count")
+	return func(how string, at int) (gits, boards int) {
+		count := filepath.Join(bin, "count")
 		if err := os.WriteFile(count, []byte("0"), 0o600); err != nil {
-			t.Fatal(err)
+			y.Fatal(err)
 		}
-		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestKillChild$")
-		cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "KILL_DIR="+filepath.Dir(y.dir), "KILL_COUNT="+count, "KILL_GIT="+real, "KILL_HOW="+how, "KILL_AT="+strconv.Itoa(at))
+		cmd := exec.CommandContext(y.Context(), os.Args[0], "-test.run=^TestKillChild$")
+		cmd.Env = append(
+			os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "KILL_DIR="+filepath.Dir(y.dir), "KILL_TARGET="+target,
+			"KILL_COUNT="+count, "KILL_GIT="+real, "KILL_HOW="+how, "KILL_AT="+strconv.Itoa(at),
+		)
 		out, _ := cmd.CombinedOutput()
 		text, _ := os.ReadFile(count)
 		gits, _ = strconv.Atoi(strings.TrimSpace(string(text)))
@@ -157,6 +150,46 @@ func TestLand_killed(t *testing.T) {
 		}
 		return gits, boards
 	}
+}
+
+// kills is how many rounds of kills there are, each of them with all ways to kill.
+func kills() int {
+	if n, err := strconv.Atoi(os.Getenv("BOSSMAN_LAND_KILLS")); err == nil {
+		return n
+	}
+	return 2
+}
+
+// victims calls kill with ways to kill a lander, and the call at which to do it.
+func victims(gits, boards int, kill func(name, how string, at int)) {
+	for n := range kills() {
+		for _, how := range []string{"caller-before", "caller-after", "git-before", "git-after", "board-before", "board-after"} {
+			total := gits
+			if strings.HasPrefix(how, "board") {
+				total = boards
+			}
+			at := n%total + 1
+			if kills() < total { // spread over all of them
+				at = rand.IntN(total) + 1
+			}
+			kill(fmt.Sprintf("%s %d of %d", how, at, total), how, at)
+		}
+	}
+}
+
+// TestLand_killed kills a lander, or the git that it runs, before and after each of its calls of git
+// and of the board. The target is never between two tips, a checkout of it has the files of one of them,
+// and the next lander completes what is left.
+func TestLand_killed(t *testing.T) {
+	y := newYard(t, "", map[string]string{"a": "1\n", "b": "1\n", "c": "1\n"})
+	run := y.killer("next")
+	y.git("-C", y.dir, "checkout", "-q", "next")
+	repo, err := git.Find(y.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	y.o = landing(y.board, repo, y.o.Runner, "! test -f red")
+	y.o.Report = func(Event) {}
 	work := func(n int) {
 		y.git("-C", y.dir, "checkout", "-q", "-f", "next")
 		y.task("change", "next", map[string]string{"a": fmt.Sprintf("a%d\n", n), "b": fmt.Sprintf("b%d\n", n), fmt.Sprintf("new%d", n): "1\n"})
@@ -169,38 +202,21 @@ func TestLand_killed(t *testing.T) {
 		t.Fatalf("a landing makes %d calls of git and %d of the board", gits, boards)
 	}
 	killed := 0
-	for n := range rounds {
-		for _, how := range []string{"caller-before", "caller-after", "git-before", "git-after", "board-before", "board-after"} {
-			total := gits
-			if strings.HasPrefix(how, "board") {
-				total = boards
-			}
-			at := n%total + 1
-			if rounds < total { // spread over all of them
-				at = rand.IntN(total) + 1
-			}
-			name := fmt.Sprintf("%s %d of %d", how, at, total)
-			work(1000*n + killed + 1)
-			old := y.git("-C", y.dir, "rev-parse", "next")
-			run(how, at)
-			killed++
-			y.settled(name, old)
-			if err := New(&y.o).Run(t.Context()); err != nil {
-				t.Fatalf("%s: the next lander: %v", name, err)
-			}
-			y.settled(name+", then another", y.git("-C", y.dir, "rev-parse", "next"))
-			line, err := y.board.Line(t.Context(), "web")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(line.Queue) > 0 || line.Open != nil {
-				t.Fatalf("%s: the queue is stuck: %+v", name, line)
-			}
-			if got := y.git("-C", y.dir, "status", "--porcelain"); got != "" {
-				t.Fatalf("%s: the checkout is not as the target: %s", name, got)
-			}
+	victims(gits, boards, func(name, how string, at int) {
+		killed++
+		work(killed)
+		old := y.git("-C", y.dir, "rev-parse", "next")
+		run(how, at)
+		y.settled(name, old)
+		if err := New(&y.o).Run(t.Context()); err != nil {
+			t.Fatalf("%s: the next lander: %v", name, err)
 		}
-	}
+		y.settled(name+", then another", y.git("-C", y.dir, "rev-parse", "next"))
+		y.emptied(name)
+		if got := y.git("-C", y.dir, "status", "--porcelain"); got != "" {
+			t.Fatalf("%s: the checkout is not as the target: %s", name, got)
+		}
+	})
 	t.Logf("%d kills in %d calls of git and %d of the board", killed, gits, boards)
 }
 
@@ -230,4 +246,57 @@ func (y *yard) settled(name, old string) {
 			y.Fatalf("%s: %s has %q, as in neither commit", name, file, text)
 		}
 	}
+}
+
+// emptied checks that everything has landed.
+func (y *yard) emptied(name string) {
+	y.Helper()
+	line, err := y.board.Line(y.Context(), "web")
+	if err != nil {
+		y.Fatal(err)
+	}
+	if len(line.Queue) > 0 || line.Open != nil {
+		y.Fatalf("%s: the queue is stuck: %+v", name, line)
+	}
+}
+
+// TestLand_killedRemote kills a lander whose target is at a remote repository, or the git that it runs. The
+// next lander, in another clone, completes what is left, and all work is there once.
+func TestLand_killedRemote(t *testing.T) {
+	y, origin := newRemoteYard(t, "", map[string]string{"a": "1\n"})
+	run := y.killer("origin/main")
+	done := 0
+	work := func() {
+		for range 2 {
+			done++
+			y.share(y.task("change", "main", map[string]string{fmt.Sprintf("new%d", done): "1\n"}))
+		}
+	}
+	work()
+	gits, boards := run("none", 0)
+	if gits < 10 || boards < 4 {
+		t.Fatalf("a landing makes %d calls of git and %d of the board", gits, boards)
+	}
+	y.laptop(origin)
+	victims(gits, boards, func(name, how string, at int) {
+		work()
+		old := y.git("-C", origin, "rev-parse", "main")
+		run(how, at)
+		tip := y.git("-C", origin, "rev-parse", "main")
+		intents, err := y.board.Intents(t.Context(), board.IntentFilter{Project: "web", Limit: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tip != old && tip != intents[0].New {
+			t.Fatalf("%s: the target is at %s, which no intent says", name, tip)
+		}
+		if err := New(&y.o).Run(t.Context()); err != nil {
+			t.Fatalf("%s: the next lander: %v", name, err)
+		}
+		y.emptied(name)
+		if got := strings.Count(y.git("-C", origin, "log", "--format=%s", "main")+"\n", "change\n"); got != done {
+			t.Fatalf("%s: %d tasks have %d commits", name, done, got)
+		}
+	})
+	t.Logf("%d kills in %d calls of git and %d of the board", 6*kills(), gits, boards)
 }

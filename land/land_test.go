@@ -23,6 +23,7 @@ type yard struct {
 	board  *board.Board
 	actor  board.Actor
 	events []Event
+	at     board.Where // of the work
 	o      Options
 }
 
@@ -117,7 +118,7 @@ func (y *yard) report(base string, files map[string]string) board.ID {
 	tip := y.commit(base, h.Task.Title, files)
 	worker.Worker = h.Claim.Worker.Name
 	_, err = y.board.Done(y.Context(), worker, h.Claim.Handle, board.Report{
-		Summary: "did " + h.Task.Title, Tip: board.Tip{Commit: tip, Tree: y.git("-C", y.dir, "rev-parse", tip+"^{tree}"), Base: y.git("-C", y.dir, "rev-parse", base)},
+		Summary: "did " + h.Task.Title, Where: y.at, Tip: board.Tip{Commit: tip, Tree: y.git("-C", y.dir, "rev-parse", tip+"^{tree}"), Base: y.shell("git merge-base next " + tip + " || git rev-parse " + base)},
 	})
 	if err != nil {
 		y.Fatal(err)
@@ -414,5 +415,55 @@ func TestLand_led(t *testing.T) {
 	err := New(&y.o).Run(context.Background())
 	if led, ok := err.(*board.LedError); !ok || led.Holder != "bea" {
 		t.Errorf("two landers: %v", err)
+	}
+}
+
+// Work that is said to begin from a commit which the target does not have would land more than reviewers were
+// shown: it waits for a person.
+func TestLand_shown(t *testing.T) {
+	y := newYard(t, "", map[string]string{"a": "1\n"})
+	hidden := y.commit("main", "hidden", map[string]string{"backdoor": "1\n"})
+	worker := board.Actor{Principal: "ada", Owner: board.NewNonce()}
+	made, _, err := y.board.Create(t.Context(), y.actor, board.NewTask{Project: "web", Title: "fix"}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := y.board.Next(t.Context(), worker, board.Wish{Projects: []string{"web"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tip := y.commit(hidden, "fix", map[string]string{"a": "2\n"})
+	worker.Worker = h.Claim.Worker.Name
+	report := board.Report{Summary: "fixed", Tip: board.Tip{Commit: tip, Tree: y.git("-C", y.dir, "rev-parse", tip+"^{tree}"), Base: hidden}}
+	if _, err := y.board.Done(t.Context(), worker, h.Claim.Handle, report); err != nil {
+		t.Fatal(err)
+	}
+	y.land()
+	y.tells("waits web-1")
+	y.status(made.ID, board.Landing)
+	if files := y.git("-C", y.dir, "ls-tree", "--name-only", "next"); files != "a" {
+		t.Errorf("the target has %q", files)
+	}
+}
+
+// Only a person makes a task that undoes another one: a trailer in a commit does not.
+func TestLand_undoesNot(t *testing.T) {
+	y := newYard(t, "", map[string]string{"a": "1\n"})
+	one := y.task("one", "main", map[string]string{"b": "1\n"})
+	y.land()
+	y.task("Undo web-1: really", "next", map[string]string{"c": "1\n"})
+	line, err := y.board.Line(t.Context(), "web")
+	if err != nil {
+		t.Fatal(err)
+	}
+	forged := y.git("-C", y.dir, "commit-tree", "-p", line.Queue[0].Tip.Commit, "-m", "x\n\nBossman-Undoes: web-1", line.Queue[0].Tip.Tree)
+	q := line.Queue[0]
+	q.Tip.Commit = forged
+	if got, err := New(&y.o).undoes(t.Context(), q); err != nil || got != "" {
+		t.Errorf("an agent's commit undoes %q, %v", got, err)
+	}
+	y.land()
+	if _, err := Undo(t.Context(), &y.o, y.board, person, one, ""); err != nil {
+		t.Errorf("it cannot be undone any more: %v", err)
 	}
 }

@@ -23,6 +23,8 @@ type Board interface {
 	Dropped(ctx context.Context, a board.Actor, l board.Lease, id board.IntentID) error
 	Intents(ctx context.Context, f board.IntentFilter) ([]board.Intent, error)
 	Return(ctx context.Context, a board.Actor, id board.ID, r board.Return) (board.Outcome, error)
+	Untold(ctx context.Context, slug string) ([]board.Issue, error)
+	Told(ctx context.Context, a board.Actor, i board.Issue) error
 	Changes() <-chan struct{}
 }
 
@@ -35,7 +37,9 @@ type Options struct {
 	Target  board.Target
 	// Holder says who lands, for people.
 	Holder string
-	Repo   *git.Repo
+	// Host is the name of this machine.
+	Host string
+	Repo *git.Repo
 	// Check returns the check in force, nil if there is none. It is asked before each round.
 	Check  func() (*check.Check, error)
 	Runner *check.Runner
@@ -44,6 +48,10 @@ type Options struct {
 	Setup func() (command, when []string, err error)
 	// Accept accepts filters of the repository's own configuration.
 	Accept func(filter string) bool
+	// Pulls are the pull requests of a target that has some.
+	Pulls Pulls
+	// Issues are those that are told when their tasks are done; nil if there are none.
+	Issues Issues
 	// Style is how work is merged, and Batch how many tasks may land at once.
 	Style git.Style
 	Batch int
@@ -77,7 +85,10 @@ const (
 	Waits    EventKind = "waits"    // stays in the queue: Text says why
 	Checking EventKind = "checking" // Text says what
 	Stopped  EventKind = "stopped"  // nothing lands until somebody does what Text says
+	Closed   EventKind = "closed"   // goes back to its task, because people closed the pull request Text
 	Moved    EventKind = "moved"    // the target, by somebody else
+	Told     EventKind = "told"     // the issue Text, that its task is done
+	Untold   EventKind = "untold"   // an issue could not be told: Text says why
 )
 
 // A Lander lands work. A run of it is for one goroutine.
@@ -90,14 +101,16 @@ type Lander struct {
 	lease board.Lease
 	note  board.LandNote
 
-	said  map[string]bool // what was reported already and has not changed
-	known string          // the commit that the target had when this lander last looked
-	idle  int             // how many queued tasks could not land in the last round; -1 during a round
+	said   map[string]bool     // what was reported already and has not changed
+	known  string              // the commit that the target had when this lander last looked
+	seen   map[string]sighting // of pull requests, by branch
+	tellAt time.Time           // when issues are told next
+	idle   int                 // how many queued tasks could not land in the last round; -1 during a round
 }
 
 // New makes a lander.
 func New(o *Options) *Lander {
-	l := &Lander{o: *o, said: map[string]bool{}}
+	l := &Lander{o: *o, said: map[string]bool{}, seen: map[string]sighting{}}
 	if l.o.Report == nil {
 		l.o.Report = func(Event) {}
 	}
@@ -111,6 +124,8 @@ const (
 	// pause is how long a lander waits at most before it looks again at what the board does not tell
 	// about: the target, and files in a checkout.
 	pause = 5 * time.Second
+	// remotePause is the same for a target at a remote repository.
+	remotePause = 30 * time.Second
 	// renewal is how often a lander renews its lease.
 	renewal = board.LeaseTime / 6
 )
@@ -146,8 +161,13 @@ func (l *Lander) Run(ctx context.Context) error {
 	return nil
 }
 
-// over gives the lease back.
+// over gives the lease back. What has landed last is told first.
 func (l *Lander) over(ctx context.Context, err error) error {
+	if l.tellAt.IsZero() && ctx.Err() != nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tellTime)
+		defer cancel()
+		_ = l.issues(ctx) // else the next lander does
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pause)
 	defer cancel()
 	_ = l.tell(ctx, "")
@@ -215,6 +235,9 @@ func (l *Lander) rounds(ctx context.Context) error {
 	wg.Go(func() { l.keep(held, end) })
 	for {
 		changed := l.o.Board.Changes()
+		if err := l.prune(held); err != nil && held.Err() == nil && !stops(err) {
+			l.once(Event{Kind: Waits, Text: fmt.Sprintf("states of tasks that ended long ago were not deleted: %v", err)})
+		}
 		l.rest(-1)
 		more, left, err := l.round(held)
 		if err != nil && held.Err() != nil && ctx.Err() == nil {
@@ -226,19 +249,34 @@ func (l *Lander) rounds(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case more:
-		case !l.o.Watch:
-			return nil
-		default:
-			l.rest(left)
-			if err := l.tell(held, ""); err != nil {
-				return err
-			}
-			board.WaitFor(held, changed, pause)
+			continue
+		}
+		if err := l.issues(held); err != nil {
 			if held.Err() != nil && ctx.Err() == nil {
 				return context.Cause(held)
 			}
+			return err
+		}
+		if !l.o.Watch {
+			return nil
+		}
+		l.rest(left)
+		if err := l.tell(held, ""); err != nil {
+			return err
+		}
+		board.WaitFor(held, changed, l.pause())
+		if held.Err() != nil && ctx.Err() == nil {
+			return context.Cause(held)
 		}
 	}
+}
+
+// pause is how long to wait at most until the next round.
+func (l *Lander) pause() time.Duration {
+	if l.o.Target.Kind == board.TargetLocal {
+		return pause
+	}
+	return remotePause
 }
 
 // Waiting is how many tasks of the queue cannot land now; -1 while it looks what can.

@@ -4,7 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/bossman-dev/bossman/check"
 	"github.com/bossman-dev/bossman/git"
@@ -21,11 +26,7 @@ type room struct {
 }
 
 func newRoom(o *Options) *room {
-	dir := o.Repo.Root
-	if main, ok := git.Main(o.Repo.Common); ok { // it may be bare
-		dir = main.Root
-	}
-	return &room{o: o, dir: filepath.Join(dir+".worktrees", "land")}
+	return &room{o: o, dir: o.Repo.Room()}
 }
 
 // at returns the worktree. It is made with a commit if there is none.
@@ -55,13 +56,86 @@ func (r *room) check(ctx context.Context, c *check.Check, commit string) (check.
 	if err != nil {
 		return check.Verdict{}, err
 	}
+	own, err := r.asLeft(ctx, tree)
+	if err == nil && !own {
+		if err = r.moveAway(ctx); err == nil {
+			tree, err = r.at(ctx, commit)
+		}
+	}
+	if err != nil {
+		return check.Verdict{}, err
+	}
+	head, err := tree.Head()
+	if err == nil {
+		err = r.note(tree, commit, busy, head.Commit)
+	}
+	if err != nil {
+		return check.Verdict{}, err
+	}
 	if err := tree.Checkout(ctx, "", commit, false, r.o.Accept); err != nil {
 		return check.Verdict{}, err
 	}
 	if err := r.prepare(ctx, tree, commit); err != nil {
 		return check.Verdict{Result: check.NotJudged, Why: err.Error()}, nil
 	}
-	return r.run(ctx, tree, c)
+	v, err := r.run(ctx, tree, c)
+	if err != nil {
+		return v, err
+	}
+	if loose, err := tree.Loose(ctx); err == nil { // else what is there counts as the check's
+		_ = r.note(tree, commit, loose)
+	}
+	return v, nil
+}
+
+// leftNote is the name of the note, in the git directory of the worktree, of how a lander has left it: the commit
+// that is checked out, and a fingerprint of the files that a check has left besides. While it judges, it is busy in
+// place of that, and the commit that was checked out before.
+const leftNote, busy = "bossman-left", "busy"
+
+func (r *room) note(tree *git.Repo, words ...string) error {
+	return os.WriteFile(filepath.Join(tree.Dir, leftNote), []byte(strings.Join(words, " ")+"\n"), 0o600)
+}
+
+// asLeft reports whether the worktree is as a lander has left it, so that nothing is lost if it is cleaned.
+func (r *room) asLeft(ctx context.Context, tree *git.Repo) (bool, error) {
+	head, err := tree.Head()
+	if err != nil || head.Branch != "" {
+		return false, err
+	}
+	text, err := os.ReadFile(filepath.Join(tree.Dir, leftNote))
+	if errors.Is(err, fs.ErrNotExist) { // nothing was judged here yet
+		s, err := tree.Status(ctx)
+		return err == nil && s.Uncommitted == 0, err
+	}
+	words := strings.Fields(string(text))
+	switch {
+	case err != nil || len(words) < 2:
+		return false, err
+	case words[1] == busy: // a lander was killed
+		return slices.Contains(words, head.Commit), nil
+	case words[0] != head.Commit:
+		return false, nil
+	}
+	loose, err := tree.Loose(ctx)
+	return err == nil && loose == words[1], err
+}
+
+// maxAside is how many worktrees may have been moved away.
+const maxAside = 8
+
+// moveAway moves the worktree away, because somebody has worked in it, and people may need what is there.
+func (r *room) moveAway(ctx context.Context) error {
+	if aside, _ := filepath.Glob(filepath.Join(filepath.Dir(r.dir), "land.aside-*")); len(aside) >= maxAside {
+		return fmt.Errorf("somebody works in %q, where work is judged before it lands, and %d such worktrees were moved away already: look at %q, and delete those in which nothing is needed", r.dir, len(aside), r.dir+".aside-…")
+	}
+	to := fmt.Sprintf("%s.aside-%d", r.dir, time.Now().UnixMilli())
+	if _, err := r.o.Repo.Aside(ctx, r.dir, to); err != nil {
+		return fmt.Errorf("somebody has worked in %q, where work is judged before it lands, and it cannot be moved away: %w", r.dir, err)
+	}
+	r.tree, r.prepared = nil, ""
+	r.o.Report(Event{Kind: Waits, Text: fmt.Sprintf("somebody has worked in %q, where work is judged before it lands: that is now %q; look at it, and delete it when nothing there is needed", r.dir, to)})
+	return nil
 }
 
 // run runs a command in the worktree until it has ended.

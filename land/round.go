@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/check"
@@ -20,8 +21,34 @@ type link struct {
 }
 
 // round lands a part of the queue, or sends something back. more is set if the next round may do more,
-// else left is how many tasks are in the queue.
+// else left is how many tasks are in the queue. A remote repository that does not take part stops the
+// queue.
 func (l *Lander) round(ctx context.Context) (more bool, left int, err error) {
+	more, left, err = l.advance(ctx)
+	if ctx.Err() != nil || !stops(err) {
+		return more, left, err
+	}
+	l.stop(Event{Text: err.Error()})
+	line, err := l.o.Board.Line(ctx, l.o.Project)
+	return false, len(line.Queue), err
+}
+
+// stops reports whether an error is that of a remote repository or its pull requests, or of a connection to it
+// that nobody has accepted.
+func stops(err error) bool {
+	_, remote := errors.AsType[*git.RemoteError](err)
+	_, pulls := errors.AsType[*PullError](err)
+	e, refused := errors.AsType[*git.FilterError](err)
+	return remote || pulls || refused && e.Remote
+}
+
+func (l *Lander) advance(ctx context.Context) (more bool, left int, err error) {
+	if l.o.Target.Kind != board.TargetLocal { // its repository is left alone while there is nothing to do
+		line, err := l.o.Board.Line(ctx, l.o.Project)
+		if err != nil || len(line.Queue) == 0 && line.Open == nil {
+			return false, 0, err
+		}
+	}
 	if err := l.settle(ctx); err != nil {
 		return false, 0, err
 	}
@@ -29,8 +56,10 @@ func (l *Lander) round(ctx context.Context) (more bool, left int, err error) {
 	if err != nil {
 		return false, 0, err
 	}
-	if err := l.lookAround(ctx, tip); err != nil {
-		return false, 0, err
+	if l.o.Target.Kind != board.TargetPR { // which people merge
+		if err := l.lookAround(ctx, tip); err != nil {
+			return false, 0, err
+		}
 	}
 	line, err := l.o.Board.Line(ctx, l.o.Project)
 	if err != nil || len(line.Queue) == 0 {
@@ -38,6 +67,13 @@ func (l *Lander) round(ctx context.Context) (more bool, left int, err error) {
 	}
 	if err := l.reworks(ctx, line.Queue); err != nil {
 		return false, 0, err
+	}
+	if l.o.Target.Kind == board.TargetPR {
+		more, err := l.pulls(ctx, tip, line.Queue)
+		if errors.Is(err, errMoved) {
+			return true, 0, nil
+		}
+		return more, len(line.Queue), err
 	}
 	in := obstacles{}
 	for {
@@ -91,7 +127,7 @@ func (l *Lander) chain(ctx context.Context, tip string, queue []board.Queued, in
 	if err != nil {
 		return nil, false, err
 	}
-	landed, err := l.landed(ctx)
+	landed, err := l.landed(ctx, tip)
 	if err != nil {
 		return nil, false, err
 	}
@@ -104,6 +140,8 @@ func (l *Lander) chain(ctx context.Context, tip string, queue []board.Queued, in
 		switch {
 		case ctx.Err() != nil:
 			return nil, false, ctx.Err()
+		case stops(err):
+			return nil, false, err
 		case err != nil: // the next one may do
 			l.waits(q, err.Error(), true)
 		case why != "":
@@ -128,6 +166,9 @@ func (l *Lander) merge(ctx context.Context, room *git.Repo, onto string, q board
 	if err != nil {
 		return m, "", false, err
 	}
+	if why, err = l.shown(ctx, onto, q); err != nil || why != "" {
+		return m, why, true, err
+	}
 	paths, err := room.Changed(ctx, base, q.Tip.Commit, maxFiles)
 	if err != nil {
 		return m, "", false, err
@@ -135,30 +176,67 @@ func (l *Lander) merge(ctx context.Context, room *git.Repo, onto string, q board
 	if why = l.reworked(q, paths); why != "" {
 		return m, why, false, nil
 	}
-	m, err = room.Candidate(ctx, git.Candidate{Target: onto, Tip: q.Tip.Commit, Style: l.o.Style, Message: message(q), Landed: landed}, l.o.Accept)
+	undoes, err := l.undoes(ctx, q)
+	if err != nil {
+		return m, "", false, err
+	}
+	m, err = room.Candidate(ctx, git.Candidate{Target: onto, Tip: q.Tip.Commit, Style: l.o.Style, Message: message(q, undoes), Landed: landed}, l.o.Accept)
 	if err == nil && len(m.Conflicts) == 0 {
 		why, err = l.blocked(ctx, onto, m.Commit, in)
 	}
 	return m, why, true, err
 }
 
+// shown says why work does not land of which reviewers were not shown all: what it was said to begin from
+// is not in the target, so that would land along.
+func (l *Lander) shown(ctx context.Context, onto string, q board.Queued) (why string, err error) {
+	if q.Tip.Base == "" {
+		return "", nil
+	}
+	in, err := l.target.contains(ctx, onto, q.Tip.Base)
+	if err != nil || in {
+		return "", err
+	}
+	return fmt.Sprintf("it was reported to begin from commit %s, which is not in %s: more would land than was shown; to send it back: bossman land return %v", git.Short(q.Tip.Base), l.o.Target, q.Task.ID), nil
+}
+
 // maxLanded is how many moves of the target are looked at, and maxTidied after how many of them branches
 // are deleted that a worktree may have had at first.
 const maxLanded, maxTidied = 1000, 50
 
-// landed lists the work that has landed, with the commits that it has become. Work that goes on from
-// that does not conflict with itself.
-func (l *Lander) landed(ctx context.Context) (list []git.Landing, err error) {
+// landed lists the work that has landed and was not undone, with the commits that it has become. Work that goes
+// on from that does not conflict with itself.
+func (l *Lander) landed(ctx context.Context, tip string) (list []git.Landing, err error) {
 	intents, err := l.o.Board.Intents(ctx, board.IntentFilter{Project: l.o.Project, Target: l.o.Target.String(), State: board.IntentLanded, Limit: maxLanded})
+	if err != nil || len(intents) == 0 {
+		return nil, err
+	}
+	undone := map[string]bool{}
+	oldest := intents[len(intents)-1].New
+	if in, err := l.target.contains(ctx, tip, oldest); err != nil {
+		return nil, err
+	} else if in {
+		log, err := l.o.Repo.Log(ctx, oldest, tip, undoesTrailer)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range log {
+			for _, id := range c.Values {
+				undone[id] = true
+			}
+		}
+	}
 	for n, intent := range intents {
 		for _, item := range intent.Items {
-			list = append(list, git.Landing{Commit: intent.New, Tip: item.Tip})
+			if !undone[item.Task.String()] {
+				list = append(list, git.Landing{Commit: intent.New, Tip: item.Tip})
+			}
 			if n < maxTidied {
 				l.target.tidy(ctx, item)
 			}
 		}
 	}
-	return list, err
+	return list, nil
 }
 
 // blocked says why a commit on top of another one cannot land now: files of a checkout are in its way.
@@ -310,7 +388,9 @@ func (l *Lander) land(ctx context.Context, tip string, chain []link) error {
 		// Whatever has happened, the next round looks where the target is.
 		_, moved := errors.AsType[*git.MovedError](err)
 		_, held := errors.AsType[*git.HeldError](err)
-		if moved || held {
+		remote, ok := errors.AsType[*git.RemoteError](err)
+		moved = moved || ok && remote.Kind == git.RemoteMoved
+		if moved || held || ok && remote.Kind == git.RemoteRefused {
 			if failed := l.o.Board.Dropped(ctx, l.o.Actor, l.current(), intent.ID); failed != nil {
 				return failed
 			}
@@ -325,6 +405,9 @@ func (l *Lander) land(ctx context.Context, tip string, chain []link) error {
 		return err
 	}
 	clear(l.said)
+	if len(l.note.Untold) == 0 { // else it is not known yet that the next one could be told
+		l.tellAt = time.Time{}
+	}
 	for i, k := range chain {
 		l.target.tidy(ctx, items[i])
 		l.o.Report(Event{Kind: Landed, Task: k.Task.ID, Title: k.Task.Title, Commit: k.commit})
@@ -379,13 +462,18 @@ func (l *Lander) lookAround(ctx context.Context, tip string) error {
 // taskTrailer names the task of a commit in its message.
 const taskTrailer = "Bossman-Task"
 
-// message is the message of the commit with which work lands.
-func message(q board.Queued) string {
+// message is the message of the commit with which work lands. undoes names the task whose work it undoes, if
+// it does.
+func message(q board.Queued, undoes string) string {
 	text := visible.Line(q.Task.Title) + "\n\n"
 	if q.Summary != "" {
 		text += visible.Text(q.Summary) + "\n\n"
 	}
-	return text + fmt.Sprintf("%s: %v\nBossman-Attempt: %d\n", taskTrailer, q.Task.ID, q.Task.Attempt)
+	text += fmt.Sprintf("%s: %v\nBossman-Attempt: %d\n", taskTrailer, q.Task.ID, q.Task.Attempt)
+	if _, err := board.ParseID(undoes); err == nil {
+		text += undoesTrailer + ": " + undoes + "\n"
+	}
+	return text
 }
 
 // names names the tasks of a chain.

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -46,7 +47,15 @@ var next = op(access.Next, func(ctx context.Context, c *call, w board.Wish) (*bo
 	if w.Projects, err = c.among(w.Projects); err != nil {
 		return nil, err
 	}
-	w.Reviews = slices.DeleteFunc(w.Reviews, func(slug string) bool { return c.caller.May(access.Review, slug) != nil })
+	var denied error
+	w.Reviews = slices.DeleteFunc(w.Reviews, func(slug string) bool {
+		err := c.caller.May(access.Review, slug)
+		denied = cmp.Or(denied, err)
+		return err != nil
+	})
+	if w.OnlyReviews && denied != nil && len(w.Reviews) == 0 {
+		return nil, denied
+	}
 	w.Wait = min(w.Wait, maxWait)
 	if w.Wait > 0 {
 		defer c.wait()()

@@ -147,3 +147,26 @@ var setLand = op(access.SetLand, func(ctx context.Context, c *call, in setLandIn
 	}
 	return none{}, c.SetLand(ctx, c.actor, in.Slug, in.Target)
 })
+
+func (b *Board) Untold(ctx context.Context, slug string) ([]board.Issue, error) {
+	return untold.fetch(ctx, b, nil, slugIn{slug})
+}
+
+var untold = op(access.Untold, func(ctx context.Context, c *call, in slugIn) ([]board.Issue, error) {
+	if err := c.may(in.Slug); err != nil {
+		return nil, err
+	}
+	return c.Untold(ctx, in.Slug)
+})
+
+func (b *Board) Told(ctx context.Context, a board.Actor, i board.Issue) error {
+	_, err := told.fetch(ctx, b, &a, i)
+	return err
+}
+
+var told = op(access.Told, func(ctx context.Context, c *call, i board.Issue) (none, error) {
+	if err := c.may(i.Task.Project); err != nil {
+		return none{}, err
+	}
+	return none{}, c.Told(ctx, c.actor, i)
+})

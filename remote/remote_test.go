@@ -359,6 +359,10 @@ func TestBoard_roles(t *testing.T) {
 	try := map[string]func(b *remote.Board) error{
 		"get":  func(b *remote.Board) error { _, err := b.Get(ctx, id, 0); return err },
 		"next": func(b *remote.Board) error { _, err := b.Next(ctx, local, board.Wish{}); return err },
+		"reviews": func(b *remote.Board) error {
+			_, err := b.Next(ctx, board.Actor{Owner: "p-9"}, board.Wish{Reviews: []string{"web"}, OnlyReviews: true})
+			return err
+		},
 		"update": func(b *remote.Board) error {
 			_, err := b.Update(ctx, local, id, board.Edit{Title: new("x")})
 			return err
@@ -371,8 +375,8 @@ func TestBoard_roles(t *testing.T) {
 	for _, c := range []struct{ who, may string }{
 		{"vic", "get"},
 		{"bob", "get next"},
-		{"ada", "get next update pause"},
-		{"adm", "get next update pause setProject"},
+		{"ada", "get next reviews update pause"},
+		{"adm", "get next reviews update pause setProject"},
 	} {
 		for name, do := range try {
 			err := do(s.as(c.who))

@@ -46,6 +46,22 @@ var log = op(access.Log, func(ctx context.Context, c *call, in logIn) ([]board.L
 	return c.Log(ctx, in.ID, in.Attempt, in.After)
 })
 
+type diffIn struct {
+	ID      board.ID
+	Attempt int
+}
+
+func (b *Board) Diff(ctx context.Context, id board.ID, attempt int) (board.AttemptDiff, error) {
+	return diff.fetch(ctx, b, nil, diffIn{id, attempt})
+}
+
+var diff = op(access.Diff, func(ctx context.Context, c *call, in diffIn) (board.AttemptDiff, error) {
+	if err := c.may(in.ID.Project); err != nil {
+		return board.AttemptDiff{}, err
+	}
+	return c.Diff(ctx, in.ID, in.Attempt)
+})
+
 type recordIn struct {
 	Run board.Run
 	Log []board.LogPart

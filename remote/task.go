@@ -198,18 +198,37 @@ type reviewIn struct {
 	Note    string
 	Claim   board.Handle
 	Attempt int `json:",omitzero"`
+
+	Comments []board.Comment `json:",omitzero"`
 }
 
 func (b *Board) Review(ctx context.Context, a board.Actor, id board.ID, d board.Decision) (board.Outcome, error) {
-	return outcomeOf(review.fetch(ctx, b, &a, reviewIn{id, d.Verdict, d.Note, d.Claim, d.Attempt}))
+	return outcomeOf(review.fetch(ctx, b, &a, reviewIn{id, d.Verdict, d.Note, d.Claim, d.Attempt, d.Comments}))
 }
 
 var review = op(access.Review, func(ctx context.Context, c *call, in reviewIn) (outcome, error) {
 	if err := c.may(in.ID.Project); err != nil {
 		return outcome{}, err
 	}
-	o, err := c.Review(ctx, c.actor, in.ID, board.Decision{Verdict: in.Verdict, Note: in.Note, Claim: in.Claim, Attempt: in.Attempt})
+	o, err := c.Review(ctx, c.actor, in.ID, board.Decision{Verdict: in.Verdict, Note: in.Note, Claim: in.Claim, Attempt: in.Attempt, Comments: in.Comments})
 	return outcome{o, o.Again, o.Answers}, err
+})
+
+type commentIn struct {
+	ID   board.ID
+	List []board.Comment
+}
+
+func (b *Board) Comment(ctx context.Context, a board.Actor, id board.ID, list []board.Comment) error {
+	_, err := comment.fetch(ctx, b, &a, commentIn{id, list})
+	return err
+}
+
+var comment = op(access.Comment, func(ctx context.Context, c *call, in commentIn) (none, error) {
+	if err := c.may(in.ID.Project); err != nil {
+		return none{}, err
+	}
+	return none{}, c.Comment(ctx, c.actor, in.ID, in.List)
 })
 
 type markDoneIn struct {

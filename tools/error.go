@@ -120,7 +120,7 @@ func (k *caller) refuse(e action, err error) error {
 	case isHeld:
 		r.code = "name_taken"
 		r.state = "Nothing was handed out."
-		r.why = "The name belongs to another process. If that process is dead, the name becomes free in " + board.Span(name.Left) + "."
+		r.why = "The name belongs to another agent. It is free when that agent's process ends, or in " + board.Span(name.Left) + " without a call from it."
 		r.next = "Next: " + call("get_next_task", "worker", "new") + "."
 	case isUnknown:
 		r.code = "unknown"

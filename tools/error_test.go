@@ -44,7 +44,7 @@ func TestRefuse(t *testing.T) {
 			"Not recorded. You still hold web-142. It requires evidence of kind tests; you sent commit. Run the tests and repeat the call with that evidence added: report_task_done {",
 		},
 		"cycle":   {&board.CycleError{Path: []string{"a", "b", "a"}}, "Not recorded. web-142 has not changed. The dependencies would form a cycle: \"a\" → \"b\" → \"a\". Next: repeat the call without one of these links."},
-		"held":    {&board.HeldError{Worker: board.Worker{WorkerID: board.WorkerID{Name: "they"}}, Left: 4 * time.Minute}, `Not recorded. Nothing was handed out. The name belongs to another process. If that process is dead, the name becomes free in 4 min. Next: get_next_task {"worker":"new"}.`},
+		"held":    {&board.HeldError{Worker: board.Worker{WorkerID: board.WorkerID{Name: "they"}}, Left: 4 * time.Minute}, `Not recorded. Nothing was handed out. The name belongs to another agent. It is free when that agent's process ends, or in 4 min without a call from it. Next: get_next_task {"worker":"new"}.`},
 		"stopped": {&board.StoppedError{Worker: board.Worker{StoppedBy: "ada"}}, "Not recorded. You get no more work. Cancelled: stop. \"ada\" told this worker to stop. End your turn now; make no other call."},
 		"lost": {
 			&board.LostError{Claim: h, Task: task, Holder: holder, Ended: ended(board.CauseExpired), Kept: true},

@@ -142,7 +142,7 @@ func renderAll(s string) map[string]string {
 	var lost board.LostError
 	fill(reflect.ValueOf(&lost).Elem(), s)
 	out := map[string]string{
-		"handout": handoutText(h, nil, (&Tools{}).leftBy(context.Background(), &caller{}, h)), "again": handoutText(again, nil, (&Tools{}).leftBy(context.Background(), &caller{}, again)), "review": reviewText(review),
+		"handout": handoutText(h, nil, (&Tools{}).leftBy(context.Background(), &caller{}, h)), "again": handoutText(again, nil, (&Tools{}).leftBy(context.Background(), &caller{}, again)), "review": reviewText(review, ""),
 		"task": taskText(h.Dossier, nil, nil, false), "full": taskText(h.Dossier, nil, []board.Claim{h.Claim}, true),
 		"row": taskRow(&h.Task, s), "question": questionRow(q, h.Now), "open": questionRow(open, h.Now), "turns": turnsText(h.Questions),
 		"check":    (&Tools{}).checkFailed(board.CheckOutcome{Task: id}, CheckResult{State: CheckRed, Reason: "exit status 1", Tail: s}).text,

@@ -8,8 +8,12 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-// maxHandout is the maximum length of a hand-out in bytes.
-const maxHandout = 6 << 10
+// maxHandout is the maximum length of a hand-out in bytes, without what was decided about earlier work, for
+// which it has up to maxDecisions more.
+const (
+	maxHandout   = 6 << 10
+	maxDecisions = 8 << 10
+)
 
 // handoutAnswer is the answer that hands out a task. judging says how its work will be
 // judged, and left what earlier attempts left.
@@ -25,7 +29,7 @@ func handoutAnswer(h *board.Handout, judging []string, left left) *answer {
 	}
 	if h.Claim.IsReview() {
 		w.Outcome = "review"
-		return &answer{text: reviewText(h), result: w}
+		return &answer{text: reviewText(h, ""), result: w}
 	}
 	return &answer{text: handoutText(h, judging, left), result: w}
 }
@@ -54,13 +58,14 @@ func handoutText(h *board.Handout, judging []string, left left) string {
 		section{title: "WORKTREE", body: treeText(h, left)},
 		section{title: "BESIDE YOU", body: besideText(h, left)},
 		section{title: "LAST ATTEMPT", body: lastAttemptText(h, left)},
+		section{title: "COMMENTS", body: commentsText(t.ID, h.Doc.Result, false)},
 		section{title: "YOUR NOTES", body: ownNotesText(h)},
 		section{title: "ANSWERS", body: answersText(h)},
 		section{title: "END WITH", body: end},
 	)
 	sections[2].judge(h, judging)
 	delegate := "\n\nTo delegate, pass the claim to the sub-agent; it does not need to call " + mention("get_next_task") + "."
-	fit(sections, maxHandout-len(head)-len(delegate), t.ID)
+	fit(sections, roomFor(sections)-len(head)-len(delegate), t.ID)
 	return head + join(sections) + delegate
 }
 
@@ -68,8 +73,11 @@ func failuresText(t *board.Task) string {
 	if t.Failures == 0 {
 		return ""
 	}
-	left := t.MaxFailures - t.Failures
-	return fmt.Sprintf(" (%d failed, %s left)", t.Failures, count(left, "try", "tries"))
+	left := "no tries"
+	if n := t.MaxFailures - t.Failures; n > 0 { // the budget may have been lowered meanwhile
+		left = count(n, "try", "tries")
+	}
+	return fmt.Sprintf(" (%d failed, %s left)", t.Failures, left)
 }
 
 // quotedNote tells the reader of a hand-out whose words are whose.
@@ -276,17 +284,18 @@ func lastAttemptText(h *board.Handout, left left) string {
 	}
 	lines := append([]string{line}, left.earlier(h, last.Attempt)...)
 	lines = append(lines, lastReturn(h.Events, last.Attempt)...)
-	var notes []string
+	var notes, rejected []string
 	for _, e := range h.Events {
 		switch {
 		case e.Kind == board.EventRejected:
-			notes = append(notes, "rejected by "+eventAuthor(e)+": "+inline(e.Detail.Text, 240))
+			rejected = append(rejected, "rejected by "+eventAuthor(e)+": "+decided(h.Task.ID, e.Detail.Text))
 		case e.Kind == board.EventNote && e.Detail.Attempt == last.Attempt:
 			notes = append(notes, noted(e)+inline(e.Detail.Text, 140))
 		case e.Kind == board.EventNote && e.Detail.Attempt < last.Attempt:
 			notes = append(notes, fmt.Sprintf("attempt %d %s%s", e.Detail.Attempt, noted(e), inline(e.Detail.Text, 140)))
 		}
 	}
+	lines = append(lines, rejected[max(0, len(rejected)-3):]...)
 	lines = append(lines, notes[max(0, len(notes)-3):]...)
 	for _, s := range avoid[max(0, len(avoid)-2):] {
 		lines = append(lines, "do not repeat: "+s)
@@ -415,7 +424,7 @@ func answersText(h *board.Handout) string {
 	for _, q := range h.Questions {
 		switch {
 		case q.State == board.QuestionAnswered:
-			lines = append(lines, fmt.Sprintf("%v %s %s: %s", q.ID, inline(q.Text, 100), answeredBy(q), inline(q.Answer, 120)))
+			lines = append(lines, fmt.Sprintf("%v %s %s: %s", q.ID, inline(q.Text, 100), answeredBy(q), answered(q)))
 		case q.State == board.QuestionOpen && q.Claim != h.Claim.Handle:
 			line := fmt.Sprintf("%v %s is still open, do not ask it again; look with %s", q.ID, inline(q.Text, 100), call("get_answer", "question", q.ID.String()))
 			if q.Default != "" {

@@ -13,51 +13,12 @@ import (
 	"github.com/bossman-dev/bossman/internal/visible"
 )
 
-// work returns the work of a task's newest attempt, for the Inspector.
-func (t *Tools) work(ctx context.Context, principal string, d board.Dossier) (w board.Work, err error) {
+// work returns the work of a task's newest attempt, for the Inspector, in a project.
+func (t *Tools) work(ctx context.Context, principal string, d board.Dossier, p board.Project) (w board.Work, err error) {
 	w = board.WorkOf(d, principal)
+	w.Land = p.Land
 	w.Others, err = t.b.Claims(ctx, board.ClaimFilter{Principal: principal})
 	return w, err
-}
-
-// judging says how the work of a task will be judged, a line each: where it is looked at,
-// and which check runs.
-func (t *Tools) judging(ctx context.Context, h *board.Handout) (lines []string) {
-	if t.o.Inspector == nil {
-		return nil
-	}
-	if p, err := t.b.Project(ctx, h.Task.ID.Project); err != nil || p.Policy == board.PolicyTrust {
-		return nil
-	}
-	command, why := t.o.Inspector.Command()
-	tree, waived := h.CheckWaived()
-	switch {
-	case waived && tree != "" && command != "":
-		lines = append(lines, "A person has accepted the work that the last attempt left, without the check: report it as it is. If files differ, Bossman runs "+inline(command, 300)+".")
-	case waived:
-	case command != "":
-		lines = append(lines, "At the report Bossman runs "+inline(command, 300)+".")
-	}
-	if why != "" && !waived {
-		lines = append(lines, cut(visible.Line(why), 500))
-	}
-	if paths := t.o.Inspector.Unresolved(ctx, board.WorkOf(h.Dossier, h.Claim.Worker.Principal)); len(paths) > 0 {
-		lines = append(lines, fmt.Sprintf("An earlier attempt left conflict markers in %s: resolve these conflicts before you report.", inlineList(paths, 1000)))
-	}
-	at := ""
-	switch w := where(h); {
-	case t.isBound(): // its worktree was made for it
-		return lines
-	case w.Ordered != "" && !w.Named:
-		at = fmt.Sprintf("on branch %s, in its worktree", inline(w.Ordered, 80))
-	case w.Branch != "":
-		at = fmt.Sprintf("in %s, on branch %s", inline(w.Dir, 200), inline(w.Branch, 80))
-	case w.Head != "":
-		at = fmt.Sprintf("in %s, where commit %s is checked out and no branch", inline(w.Dir, 200), shortCommit(w.Head))
-	default:
-		return lines
-	}
-	return append(lines, "Bossman looks at your work "+at+". If it is elsewhere, name its branch in every note and report.")
 }
 
 // place returns where the work of a claim is, for a note or a report of failure, and a
@@ -89,7 +50,11 @@ func (t *Tools) placeNow(ctx context.Context, principal string, h board.Handle, 
 	if err != nil || !mayBeAccepted(d, h) {
 		return at, false, err
 	}
-	w, err := t.work(ctx, principal, d)
+	p, err := t.b.Project(ctx, h.Task.Project)
+	if err != nil {
+		return at, false, err
+	}
+	w, err := t.work(ctx, principal, d, p)
 	if err == nil {
 		at, err = t.o.Inspector.Place(ctx, w, branch)
 	}
@@ -106,6 +71,8 @@ type inspection struct {
 	tree string
 	// land is where the project lands its work, empty if it does not, or if nothing was looked at.
 	land string
+	// reviewed is set if somebody reviews the work.
+	reviewed bool
 }
 
 // stated is what a report says of its work: the branch that it is on, and that it has changed no
@@ -143,8 +110,8 @@ func (t *Tools) judge(ctx context.Context, k *caller, e action, r *board.Report,
 	if err != nil {
 		return seen, err
 	}
-	seen.land = p.Land
-	w, err := t.work(ctx, k.Principal, d)
+	seen.land, seen.reviewed = p.Land, p.Policy.Reviewed()
+	w, err := t.work(ctx, k.Principal, d, p)
 	if err != nil {
 		return seen, err
 	}
@@ -184,6 +151,15 @@ func (t *Tools) judge(ctx context.Context, k *caller, e action, r *board.Report,
 		}
 		return notThere(h, err)
 	}
+	past := "" // what reviewers are told of a commit that was not landed
+	if p.Policy != board.PolicyTrust {
+		err := t.o.Inspector.OffTarget(ctx, w)
+		if e, ok := errors.AsType[*board.PlaceError](err); ok && says.noChanges {
+			past = visible.Line(strings.TrimSuffix(e.Why, "."))
+		} else if err != nil {
+			return seen, elsewhere(err)
+		}
+	}
 	t.o.Inspector.Resolve(ctx, w, r.Evidence)
 	observed, faults, err := t.o.Inspector.Verify(ctx, w, r.Evidence)
 	if _, ok := errors.AsType[*board.PlaceError](err); ok && p.Policy == board.PolicyTrust {
@@ -202,6 +178,11 @@ func (t *Tools) judge(ctx context.Context, k *caller, e action, r *board.Report,
 		return seen, &refusal{
 			what: "Not recorded.", state: fmt.Sprintf("You still hold %v.", h.Task), why: strings.Join(faults, " "), code: "evidence_false", err: board.ErrConflict,
 			next: "Next: " + repeat() + " with evidence that is there: a commit of this task on your branch, a file in your worktree, a URL. If your work is in another worktree, name its branch.",
+		}
+	}
+	if t.o.Keep == nil && seen.land == "" && !says.noChanges && p.Policy != board.PolicyTrust { // else it is stored
+		if err := t.o.Inspector.OnBranch(ctx, w); err != nil {
+			return seen, elsewhere(err)
 		}
 	}
 	same := ""
@@ -237,6 +218,11 @@ func (t *Tools) judge(ctx context.Context, k *caller, e action, r *board.Report,
 	if t.ended(ctx, h) {
 		return seen, nil // the board says why
 	}
+	if res.State == CheckGreen || res.State == CheckWaived {
+		if err := t.stayed(ctx, h, w, says); err != nil {
+			return seen, elsewhere(err)
+		}
+	}
 	switch res.State {
 	case CheckGreen:
 		if len(res.Loose) > 0 && slices.ContainsFunc(r.Evidence, func(e board.Evidence) bool { return e.Kind == board.EvidenceCommit }) {
@@ -247,7 +233,7 @@ func (t *Tools) judge(ctx context.Context, k *caller, e action, r *board.Report,
 			}
 		}
 		res.Evidence.Detail += notJudged(w.Place, r.Evidence)
-		res.Evidence.Detail = remarked(remarked(res.Evidence.Detail, same), perhaps)
+		res.Evidence.Detail = remarked(remarked(remarked(res.Evidence.Detail, same), perhaps), past)
 		r.Observed = append(r.Observed, res.Evidence)
 		seen.tree = res.Tree
 	case CheckWaived:
@@ -289,6 +275,20 @@ func (t *Tools) judge(ctx context.Context, k *caller, e action, r *board.Report,
 		return inspection{not: t.checkFailed(out, res)}, nil
 	}
 	return seen, nil
+}
+
+// stayed refuses a report if another commit is checked out than before its check: then the evidence is
+// not what was looked at.
+func (t *Tools) stayed(ctx context.Context, h board.Handle, w board.Work, says stated) error {
+	now, err := t.o.Inspector.Place(ctx, w, says.branch)
+	if err != nil || now.Head == w.Place.Head && now.Branch == w.Place.Branch {
+		return err
+	}
+	return &refusal{
+		what: "Not recorded.", state: fmt.Sprintf("You still hold %v.", h.Task), code: "moved", err: board.ErrConflict,
+		why:  fmt.Sprintf("While the check ran, your work changed from %s to %s.", location(board.Where{Branch: w.Place.Branch, Head: w.Place.Head}), location(board.Where{Branch: now.Branch, Head: now.Head})),
+		next: "Next: " + repeat() + " with the commit that is there now.",
+	}
 }
 
 // sameAsRejected says that the work of a task has the same commit as the report before, which

@@ -44,6 +44,12 @@ type Inspector interface {
 	// Verify looks at evidence. It returns the pieces that it has seen, and a sentence
 	// for each piece that is false.
 	Verify(ctx context.Context, w board.Work, evidence []board.Evidence) (observed []board.Evidence, faults []string, err error)
+	// OnBranch returns a *board.PlaceError if the newest commit of the work is on no branch, where
+	// nothing keeps it.
+	OnBranch(ctx context.Context, w board.Work) error
+	// OffTarget returns a *board.PlaceError if the work ends with a commit that got to where work lands without
+	// being landed.
+	OffTarget(ctx context.Context, w board.Work) error
 	// BranchOf returns the branch on which a commit of the evidence is checked out in another
 	// worktree than that of the work, empty if there is none.
 	BranchOf(ctx context.Context, w board.Work, evidence []board.Evidence) string
@@ -59,9 +65,14 @@ type Inspector interface {
 	// Store stores the work of a report as a commit that stays, and returns that: tree if the check has
 	// judged one, else everything at the place of the work. It is empty if the work is not in git.
 	Store(ctx context.Context, w board.Work, tree, title, summary string) (commit string, err error)
-	// Tip says what the work of a commit is for a target, such as main. same is set if the target has
-	// nothing to gain by it.
-	Tip(ctx context.Context, commit, land string) (tip board.Tip, same bool, err error)
+	// Tip says what the work of a commit is for a target, such as main, which is empty if there is none.
+	// same is set if the target has nothing to gain by it.
+	Tip(ctx context.Context, w board.Work, commit, land string) (tip board.Tip, same bool, err error)
+	// Share brings the work of a commit to where a target is that is not in this clone, so that it can
+	// be landed from there.
+	Share(ctx context.Context, h board.Handle, commit, land string) error
+	// Diff returns what the work of a tip changed, zero if that is not known.
+	Diff(ctx context.Context, w board.Work, tip board.Tip) (board.Diff, error)
 	// End is called when a report was accepted, with what was observed.
 	End(ctx context.Context, w board.Work, observed []board.Evidence)
 }

@@ -198,11 +198,14 @@ func TestPipe_waitingForAnswer(t *testing.T) {
 // slowCheck is an Inspector whose check takes its time.
 type slowCheck struct{ takes time.Duration }
 
-func (slowCheck) Begin(context.Context, board.Work) error                       { return nil }
-func (slowCheck) End(context.Context, board.Work, []board.Evidence)             {}
-func (slowCheck) Resolve(context.Context, board.Work, []board.Evidence)         {}
-func (slowCheck) Leftover(context.Context, []board.Work) (int, int)             { return -1, 0 }
-func (slowCheck) Unresolved(context.Context, board.Work) []string               { return nil }
+func (slowCheck) Begin(context.Context, board.Work) error               { return nil }
+func (slowCheck) End(context.Context, board.Work, []board.Evidence)     {}
+func (slowCheck) Resolve(context.Context, board.Work, []board.Evidence) {}
+func (slowCheck) Leftover(context.Context, []board.Work) (int, int)     { return -1, 0 }
+func (slowCheck) Unresolved(context.Context, board.Work) []string       { return nil }
+func (slowCheck) OffTarget(context.Context, board.Work) error           { return nil }
+func (slowCheck) OnBranch(context.Context, board.Work) error            { return nil }
+
 func (slowCheck) BranchOf(context.Context, board.Work, []board.Evidence) string { return "" }
 
 func (slowCheck) Strays(context.Context, board.Work, time.Time, func(board.Where) bool) []board.Where {
@@ -221,8 +224,14 @@ func (slowCheck) Store(context.Context, board.Work, string, string, string) (str
 	return "", nil
 }
 
-func (slowCheck) Tip(context.Context, string, string) (board.Tip, bool, error) {
+func (slowCheck) Share(context.Context, board.Handle, string, string) error { return nil }
+
+func (slowCheck) Tip(context.Context, board.Work, string, string) (board.Tip, bool, error) {
 	return board.Tip{}, false, nil
+}
+
+func (slowCheck) Diff(context.Context, board.Work, board.Tip) (board.Diff, error) {
+	return board.Diff{}, nil
 }
 func (slowCheck) Moved(board.Where) bool         { return false }
 func (slowCheck) Command() (command, why string) { return "", "" }

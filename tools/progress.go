@@ -83,7 +83,7 @@ func noticeAnswer(h board.Handle, n board.Notice) *answer {
 	}
 	for _, q := range n.Answers {
 		w.Answered = append(w.Answered, q.ID.String())
-		lines = append(lines, fmt.Sprintf("%v %s: %s", q.ID, answeredBy(q), inline(q.Answer, 600)))
+		lines = append(lines, fmt.Sprintf("%v %s: %s", q.ID, answeredBy(q), answered(q)))
 	}
 	if n.Stopped != "" {
 		lines = append(lines, "Cancelled: stop. "+inline(n.Stopped, 40)+" told you to stop; leave your work on its branch and end your turn.")

@@ -33,6 +33,28 @@ func inline(s string, n int) string {
 	return string(quote(cut(visible.Line(s), n)))
 }
 
+// maxDecided bounds what a hand-out has of an answer, of a comment, and of a reason to reject or return
+// work: its next worker has to follow them to the last word.
+const maxDecided = 2000
+
+// decided quotes what somebody decided about a task. If it is cut, the call follows that has all of it.
+func decided(id board.ID, s string) string {
+	return decidedOr(s, "get_task", "task", id.String(), "detail", "full")
+}
+
+// answered quotes the answer to a question, likewise.
+func answered(q board.Question) string {
+	return decidedOr(q.Answer, "get_answer", "question", q.ID.String())
+}
+
+func decidedOr(s, tool string, args ...any) string {
+	quoted := inline(s, maxDecided)
+	if len(visible.Line(s)) > maxDecided {
+		quoted += " [truncated; full text: " + call(tool, args...) + "]"
+	}
+	return quoted
+}
+
 // inlineList quotes each of the texts, as many as fit into n bytes.
 func inlineList(texts []string, n int) string {
 	quoted := make([]string, len(texts))
@@ -65,7 +87,7 @@ func author(kind board.ActorKind, name string) string {
 		return "an agent"
 	case name == "":
 		return "somebody"
-	case kind == board.ByImport:
+	case kind == board.ByImport || strings.HasPrefix(name, board.ImportBy):
 		return "the " + inline(name, 160)
 	}
 	return kind.Named(inline(name, 40))
@@ -92,6 +114,9 @@ func specAuthor(d board.Dossier, field string) string {
 		switch {
 		case e.Kind == board.EventCreated && who == "":
 			who = eventAuthor(e)
+			if e.Detail.Prior != "" && e.Detail.Worker == "" { // others may have written what is repeated
+				who += ", who repeats an earlier task"
+			}
 		case e.Kind == board.EventImported:
 			who = "import of " + eventAuthor(e)
 		case e.Kind == board.EventEdited:

@@ -69,6 +69,9 @@ func done(ctx context.Context, t *Tools, k *caller, in doneInput) (*answer, erro
 	for _, s := range in.FollowUps {
 		r.FollowUps = append(r.FollowUps, board.NewTask{Description: s, Priority: board.Normal})
 	}
+	if err := t.readAnswers(ctx, k, h, r.Summary); err != nil { // before a check that may be in vain
+		return nil, k.refuse(e, err)
+	}
 	var seen inspection
 	if t.o.Inspector != nil {
 		if seen, err = t.inspect(ctx, k, e, &r, stated{branch: in.Branch, noChanges: in.NoChanges}); err != nil {
@@ -76,6 +79,9 @@ func done(ctx context.Context, t *Tools, k *caller, in doneInput) (*answer, erro
 		}
 		if seen.not != nil {
 			return seen.not, nil
+		}
+		if err := t.readAnswers(ctx, k, h, r.Summary); err != nil {
+			return nil, k.refuse(e, err)
 		}
 	}
 	out, err := t.record(ctx, k, h, &r, seen)
@@ -93,9 +99,8 @@ func done(ctx context.Context, t *Tools, k *caller, in doneInput) (*answer, erro
 	if r.Where.Uncommitted > 0 && t.o.Inspector != nil {
 		a.tell(capital(notCommitted(r.Where.Uncommitted, r.Where.Branch)) + ".")
 	}
-	if seen.remark != "" {
-		a.more = append(a.more, seen.remark)
-	}
+	a.tell(seen.remark)
+	a.tell(t.unlooked(ctx, out))
 	a.more = append(a.more, t.lateNews(h, out, "If your work does not follow it, say so with "+mention("create_task")+".")...)
 	return a, nil
 }
@@ -111,7 +116,7 @@ func (t *Tools) lateNews(h board.Handle, o board.Outcome, follow string) (lines 
 		answers = unseen
 	}
 	for _, q := range answers {
-		lines = append(lines, fmt.Sprintf("%v %s: %s. %s", q.ID, answeredBy(q), inline(q.Answer, 600), follow))
+		lines = append(lines, fmt.Sprintf("%v %s: %s. %s", q.ID, answeredBy(q), answered(q), follow))
 	}
 	return lines
 }
@@ -155,7 +160,7 @@ func (t *Tools) undone(ctx context.Context, h board.Handle) string {
 		switch {
 		case e.Detail.Attempt != h.Attempt:
 		case e.Kind == board.EventRejected:
-			return fmt.Sprintf("It was recorded, and rejected by %s: %s. %v is %s now.", eventAuthor(e), inline(e.Detail.Text, 240), h.Task, d.Task.State())
+			return fmt.Sprintf("It was recorded, and rejected by %s: %s. %v is %s now.", eventAuthor(e), decided(h.Task, e.Detail.Text), h.Task, d.Task.State())
 		case e.Kind == board.EventReturned:
 			return fmt.Sprintf("It was recorded, and then %s. %v is %s now.", returnedText(e), h.Task, d.Task.State())
 		}

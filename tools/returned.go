@@ -9,10 +9,10 @@ import (
 )
 
 // lastReturn hands over why the work of an attempt was not landed: a line, or none if it was not
-// taken out of the landing queue.
+// taken out of the landing queue. What people said of an earlier attempt's work holds for the later ones, too.
 func lastReturn(events []board.Event, attempt int) []string {
 	for _, e := range slices.Backward(events) {
-		if e.Kind == board.EventReturned && e.Detail.Attempt == attempt {
+		if r := e.Detail.Returned; e.Kind == board.EventReturned && (e.Detail.Attempt == attempt || r != nil && r.Kind == board.ReturnAsked) {
 			return []string{returnedText(e)}
 		}
 	}
@@ -28,9 +28,11 @@ func returnedText(e board.Event) string {
 	var s string
 	switch r.Kind {
 	case board.ReturnConflict:
-		s = "not landed, because it conflicts with what was landed before it"
+		s = "not landed, says the lander of " + eventAuthor(e) + ": it conflicts with what was landed before it"
 	case board.ReturnRed:
-		s = "not landed, because the check is red with it on top of the target"
+		s = "not landed, says the lander of " + eventAuthor(e) + ": the check is red with it on top of the target"
+	case board.ReturnClosed:
+		s = "not landed, says the lander of " + eventAuthor(e) + ": its pull request was closed"
 	default:
 		s = "taken out of the landing queue by " + eventAuthor(e)
 	}
@@ -48,7 +50,10 @@ func returnedText(e board.Event) string {
 			s += ": " + inline(r.Summary, 240)
 		}
 	}
-	if e.Detail.Text != "" {
+	switch byPeople := r.Kind == board.ReturnAsked || r.Kind == board.ReturnClosed; {
+	case byPeople && e.Detail.Text != "":
+		s += "; " + decided(e.Task, e.Detail.Text)
+	case e.Detail.Text != "":
 		s += "; " + inline(e.Detail.Text, 600)
 	}
 	var commits []string

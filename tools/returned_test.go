@@ -12,11 +12,11 @@ func TestReturnedText(t *testing.T) {
 	commit := func(c string) string { return strings.Repeat(c, 40) }
 	other := board.ID{Project: "web", No: 7}
 	for want, e := range map[string]board.Event{
-		`not landed, because it conflicts with what was landed before it, in "a.go", "b END WITH"; the other side is web-7 "The \"other\" one": "It works."; ` +
+		`not landed, says the lander of somebody: it conflicts with what was landed before it, in "a.go", "b END WITH"; the other side is web-7 "The \"other\" one": "It works."; ` +
 			`"both changed"; this work is commit aaaaaaaaaa, the other one is bbbbbbbbbb, the target was at cccccccccc`: {Detail: board.Detail{Text: "both changed", Returned: &board.Returned{
 			Kind: board.ReturnConflict, Files: []string{"a.go", "b\nEND WITH"}, Tip: commit("a"), Target: commit("c"), Other: other, Title: `The "other" one`, Summary: "It works.", OtherTip: commit("b"),
 		}}},
-		`not landed, because the check is red with it on top of the target; "exit status 1"; this work is commit aaaaaaaaaa`: {Detail: board.Detail{Text: "exit status 1", Returned: &board.Returned{
+		`not landed, says the lander of somebody: the check is red with it on top of the target; "exit status 1"; this work is commit aaaaaaaaaa`: {Detail: board.Detail{Text: "exit status 1", Returned: &board.Returned{
 			Kind: board.ReturnRed, Tip: commit("a"),
 		}}},
 		`taken out of the landing queue by "ada" (person); "not yet"`: {Actor: "ada", Detail: board.Detail{By: board.ByPerson, Text: "not yet", Returned: &board.Returned{Kind: board.ReturnAsked}}},

@@ -14,7 +14,12 @@ var reviewTask = &definition{
 	props: []prop{
 		{name: "task", kind: text, required: true, about: "task id", aliases: taskNames},
 		{name: "verdict", kind: text, required: true, enum: []string{"accept", "reject", "skip", "retry"}, about: "accept or reject a task in review, skip it, or retry a failed one", aliases: []string{"decision", "action", "result"}},
-		{name: "note", kind: text, about: "what is wrong or to watch for; required to reject", aliases: []string{"reason", "comment", "message"}},
+		{name: "note", kind: text, about: "what is wrong or to watch for; needed to reject without comments", aliases: []string{"reason", "comment", "message"}},
+		{name: "comments", kind: objects, about: "on lines of its diff, for the next attempt", items: []prop{
+			{name: "file", kind: text, required: true, about: "its path", aliases: []string{"path"}},
+			{name: "line", kind: number, about: "in the new file"},
+			{name: "text", kind: text, required: true, about: "the comment", aliases: []string{"comment", "note", "message"}},
+		}},
 		{name: "claim", kind: text, about: "the claim of the review, if get_next_task gave you one", aliases: []string{"handle"}},
 	},
 	run: run(review),
@@ -25,6 +30,8 @@ type reviewInput struct {
 	Verdict board.Verdict `json:"verdict"`
 	Note    string        `json:"note"`
 	Claim   string        `json:"claim"`
+
+	Comments []board.Comment `json:"comments"`
 }
 
 // review records the caller's verdict. Under every policy but review the caller does not
@@ -38,12 +45,21 @@ func review(ctx context.Context, t *Tools, k *caller, in reviewInput) (*answer, 
 	if isPlaceholder(in.Note) {
 		return nil, k.refuse(e, placeholderError("note"))
 	}
-	verdict := board.Decision{Verdict: in.Verdict, Note: in.Note}
+	verdict := board.Decision{Verdict: in.Verdict, Note: in.Note, Comments: in.Comments}
 	if verdict.Claim, err = k.reviewHandle(e, id, in); err != nil {
 		return nil, err
 	}
+	if err := t.onlyBoundReview(e, in.Verdict); err != nil {
+		return nil, err
+	}
+	if verdict.Claim.IsZero() {
+		verdict.Claim = t.claimBound()
+	}
+	if err := t.onlyBound(e, verdict.Claim); err != nil {
+		return nil, err
+	}
 	if in.Verdict != board.Retry {
-		d, err := t.b.Get(ctx, id, 0)
+		d, err := t.b.Get(ctx, id, 100)
 		if err != nil {
 			return nil, k.refuse(e, err)
 		}
@@ -53,6 +69,11 @@ func review(ctx context.Context, t *Tools, k *caller, in reviewInput) (*answer, 
 		}
 		if d.Task.Status == board.InReview && p.Policy != board.PolicyReview {
 			return t.personReviews(ctx, k, d, p)
+		}
+		if in.Verdict == board.Accept {
+			if err := t.readComments(k, verdict.Claim, d); err != nil {
+				return nil, k.refuse(e, err)
+			}
 		}
 	}
 	out, err := t.b.Review(ctx, k.Actor, id, verdict)
@@ -65,7 +86,7 @@ func review(ctx context.Context, t *Tools, k *caller, in reviewInput) (*answer, 
 	t.forgetReview(id)
 	s := verdictText(in.Verdict, out)
 	if worker := t.workerOf(verdict.Claim); worker != "" {
-		s += fmt.Sprintf(" For more work, call %s; otherwise end your turn.", nextCall(worker))
+		s += " " + t.onward(worker)
 	}
 	return &answer{text: s, result: wireOutcomeOf(out)}, nil
 }

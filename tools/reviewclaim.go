@@ -8,8 +8,9 @@ import (
 	"github.com/bossman-dev/bossman/board"
 )
 
-// reviewText hands out a review: what was asked for, what was reported, and where it is.
-func reviewText(h *board.Handout) string {
+// reviewText hands out a review: what was asked for, what was reported, and where it is. tree says what
+// is in the worktree that was made for the reviewer, if one was.
+func reviewText(h *board.Handout, tree string) string {
 	t := &h.Task
 	yours := "is yours to review"
 	if h.Again {
@@ -19,14 +20,17 @@ func reviewText(h *board.Handout) string {
 		t.ID, yours, h.Claim.Handle, inline(h.Claim.Worker.Name, 80), quotedNote)
 	sections := append(specSections(h.Dossier, 2*maxHandout),
 		section{title: "REPORTED", body: resultText(h.Doc.Result, 2000)},
+		section{title: "CHANGES", body: changesText(h)},
+		section{title: "COMMENTS", body: commentsText(t.ID, h.Doc.Result, false)},
 		section{title: "WHERE", body: workPlace(h.Dossier)},
+		section{title: "WORKTREE", body: tree},
 		section{title: "REJECTED BEFORE", body: rejectionsText(h.Events)},
 		section{title: "ANSWERS", body: answersText(h)},
 		section{title: "END WITH", body: reviewCall(h.Claim.Handle, board.Accept) + "\nor " + reviewCall(h.Claim.Handle, board.Reject) +
 			"\nIf you cannot judge it: " + reviewCall(h.Claim.Handle, board.Skip) + "."},
 	)
 	sections[2].body = cutWithPointer(sections[2].body, 1000, t.ID)
-	fit(sections, maxHandout-len(head), t.ID)
+	fit(sections, roomFor(sections)-len(head), t.ID)
 	return head + join(sections)
 }
 
@@ -37,6 +41,11 @@ func reviewCall(h board.Handle, v board.Verdict) string {
 		args = append(args, "note", "…")
 	}
 	return call("review_task", args...)
+}
+
+// commentCall formats the call that rejects work with a comment on a line.
+func commentCall(h board.Handle) string {
+	return call("review_task", "task", h.Task.String(), "claim", h.String(), "verdict", string(board.Reject), "comments", []board.Comment{{File: "…", Line: 1, Text: "…"}})
 }
 
 // workPlace says where the work of the last attempt is.
@@ -52,7 +61,7 @@ func rejectionsText(events []board.Event) string {
 	var lines []string
 	for _, e := range events {
 		if e.Kind == board.EventRejected {
-			lines = append(lines, "by "+eventAuthor(e)+": "+inline(e.Detail.Text, 240))
+			lines = append(lines, "by "+eventAuthor(e)+": "+decided(e.Task, e.Detail.Text))
 		}
 	}
 	return strings.Join(lines[max(0, len(lines)-3):], "\n")
@@ -98,7 +107,7 @@ func (k *caller) lostReview(ctx context.Context, e action, h board.Handle, err e
 		r.state = reviewOutcome(d)
 	}
 	r.why = fmt.Sprintf("Your review %v has ended.", h)
-	r.next = "Next: " + nextCall(worker) + "."
+	r.next = k.t.next(worker)
 	return r
 }
 

@@ -45,6 +45,18 @@ func specSections(d board.Dossier, long int) []section {
 	}
 }
 
+// roomFor is how long a hand-out of sections may be.
+func roomFor(sections []section) int {
+	n := 0
+	for _, s := range sections {
+		switch s.title {
+		case "LAST ATTEMPT", "REJECTED BEFORE", "COMMENTS", "ANSWERS":
+			n += len(s.body)
+		}
+	}
+	return maxHandout + min(n, maxDecisions)
+}
+
 // fit shortens the sections of a hand-out to room bytes in all: first the description,
 // but not below 1200 bytes, then repeatedly the longest section.
 func fit(sections []section, room int, id board.ID) {
@@ -61,10 +73,10 @@ func fit(sections []section, room int, id board.ID) {
 				longest = s
 			}
 		}
-		if len(longest.body) < 100 { // nothing left to cut
+		if len(longest.body) < 500 { // nothing left to cut
 			return
 		}
-		longest.body = cutLines(longest.body, len(longest.body)*3/4)
+		longest.body = cutWithPointer(longest.body, len(longest.body)*3/4, id)
 	}
 }
 
@@ -74,6 +86,7 @@ func cutWithPointer(s string, room int, id board.ID) string {
 		return s
 	}
 	pointer := "\n[truncated; full text: " + call("get_task", "task", id.String(), "detail", "full") + "]"
+	s = strings.TrimSuffix(s, pointer)
 	return cutLines(s, max(room-len(pointer), 200)) + pointer
 }
 

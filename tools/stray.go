@@ -49,14 +49,18 @@ func (t *Tools) straysBefore(ctx context.Context, d board.Dossier, attempt int, 
 	}
 	others := t.ofOthers(ctx, d.Task.ID)
 	taken := func(at board.Where) bool { return isPlaceOf(known, at) || others(at) }
-	return t.o.Inspector.Strays(ctx, board.WorkOf(d, principal), d.Attempts[len(d.Attempts)-1].EndedAt, taken)
+	w := board.WorkOf(d, principal)
+	if p, err := t.b.Project(ctx, d.Task.ID.Project); err == nil { // else what has landed is among them
+		w.Land = p.Land
+	}
+	return t.o.Inspector.Strays(ctx, w, d.Attempts[len(d.Attempts)-1].EndedAt, taken)
 }
 
 // elsewhere looks where the work of a report may be, if it is not at the place of w. The error is
 // a *board.PlaceError if the report does not say that it is there, or that there is none. Otherwise
 // the remark is for its evidence.
 func (t *Tools) elsewhere(ctx context.Context, k *caller, d board.Dossier, w board.Work, r *board.Report, says stated) (remark string, err error) {
-	if command, _ := t.o.Inspector.Command(); !w.Place.Named && (command == "" || t.isBound()) || t.nothingToSee(r) {
+	if command, _ := t.o.Inspector.Command(); !w.Place.Named && (command == "" && w.Land == "" || t.isBound()) || w.Land == "" && t.nothingToSee(r) {
 		return "", nil
 	}
 	committed := slices.ContainsFunc(r.Observed, func(e board.Evidence) bool { return e.Kind == board.EvidenceCommit })
@@ -68,8 +72,9 @@ func (t *Tools) elsewhere(ctx context.Context, k *caller, d board.Dossier, w boa
 	places, idle, err := t.o.Inspector.Elsewhere(ctx, w, func(at board.Where, idle board.Idle) bool {
 		return idle == board.NotIdle && committed || (at.Dir == "" || at.Dir != own) && others(at)
 	})
-	idleNamed := w.Place.Named && idle == board.IdleAlways
-	if err != nil || w.Place.Named && idle == board.NotIdle || !idleNamed && len(places) == 0 {
+	// There is nothing where the work was said to be, or to be landed.
+	nothing := (w.Place.Named || w.Land != "") && idle == board.IdleAlways
+	if err != nil || w.Place.Named && idle == board.NotIdle || !nothing && len(places) == 0 {
 		return "", err
 	}
 	there := make([]string, len(places))
@@ -79,11 +84,13 @@ func (t *Tools) elsewhere(ctx context.Context, k *caller, d board.Dossier, w boa
 		}
 	}
 	list := strings.Join(there, "; ")
-	if idleNamed {
+	if nothing {
 		changed := own != "" && slices.ContainsFunc(places, func(at board.Where) bool { return at.Dir == own })
 		switch {
+		case !says.noChanges && w.Land != "" && hadChanges(d):
+			return "", nothingLeft(w.Claim, w.Land, d.Doc.Result.Tip)
 		case !says.noChanges || changed:
-			return "", unchanged(w.Place, list, changed)
+			return "", unchanged(w.Place, list)
 		case list != "":
 			return "perhaps there is work elsewhere: " + list, nil
 		}
@@ -117,10 +124,9 @@ func (t *Tools) elsewhere(ctx context.Context, k *caller, d board.Dossier, w boa
 	return "", e
 }
 
-// unchanged is the error for a report of work at a place that the worker was told or has named, at
-// which nothing has changed. list are other places, at which something has; here is set if the
-// worker's own directory is among them.
-func unchanged(at board.Where, list string, here bool) error {
+// unchanged is the error for a report of work at a place that the worker was told or has named, or from which
+// it is to be landed, at which nothing has changed. list are other places, at which something has.
+func unchanged(at board.Where, list string) error {
 	on := "without a branch"
 	if at.Branch != "" {
 		on = "on branch " + inline(at.Branch, 80)
@@ -132,7 +138,7 @@ func unchanged(at board.Where, list string, here bool) error {
 	if list != "" {
 		e.Why += " Elsewhere something has: " + list + "."
 	}
-	if !here {
+	if list == "" {
 		e.Next += fmt.Sprintf("; if the task needs no change of a file, %s with %s", repeat(), argument("no_changes", true))
 	}
 	return e

@@ -15,7 +15,8 @@ var getTask = &definition{
 	about: "Read a task: its text, state, links, questions and history.",
 	props: []prop{
 		{name: "task", kind: text, about: "task id; default: the task you hold", aliases: append([]string{"claim"}, taskNames...)},
-		{name: "detail", kind: text, enum: []string{"brief", "full"}, about: "default brief; full adds the whole text and more history"},
+		{name: "detail", kind: text, enum: []string{"brief", "full", "diff"}, about: "default brief; full adds the whole text and more history; diff is what its work changed"},
+		{name: "file", kind: text, about: "with diff: one file", aliases: []string{"path"}},
 	},
 	run: run(get),
 }
@@ -23,11 +24,19 @@ var getTask = &definition{
 func get(ctx context.Context, t *Tools, k *caller, in struct {
 	Task   string `json:"task"`
 	Detail string `json:"detail"`
+	File   string `json:"file"`
 },
 ) (*answer, error) {
 	id, err := k.task(ctx, in.Task)
 	if err != nil {
 		return nil, err
+	}
+	if in.Detail == "diff" || in.File != "" {
+		d, err := t.b.Diff(ctx, id, 0)
+		if err != nil {
+			return nil, k.refuse(action{what: "Not found.", task: id}, err)
+		}
+		return &answer{text: diffText(id, d, in.File), result: wireDiff{Task: id.String(), Attempt: d.Attempt, Files: len(d.Diff.Files) + d.Diff.More}}, nil
 	}
 	d, reasons, err := t.b.Why(ctx, id)
 	if err != nil {
@@ -37,12 +46,20 @@ func get(ctx context.Context, t *Tools, k *caller, in struct {
 	if err != nil {
 		return nil, k.refuse(action{what: "Not read.", task: id}, err)
 	}
+	if in.Detail == "full" {
+		if whole, err := t.b.Get(ctx, id, maxHistory); err == nil { // the decisions among them are shown
+			d.Events = whole.Events
+		}
+	}
 	w := wireOf(d.Task, d.Doc)
 	for _, b := range d.Blockers {
 		w.DependsOn = append(w.DependsOn, b.ID.String())
 	}
 	return &answer{text: taskText(d, reasons, held, in.Detail == "full"), result: w}, nil
 }
+
+// maxHistory is how many events of a task are looked at for decisions about it.
+const maxHistory = 500
 
 // taskText is the text of a task; full has no limits on length.
 func taskText(d board.Dossier, reasons []board.Reason, held []board.Claim, full bool) string {
@@ -81,7 +98,7 @@ func taskText(d board.Dossier, reasons []board.Reason, held []board.Claim, full 
 	}
 	long, lines, events := 2500, 6, 5
 	if full {
-		long, lines, events = 200_000, 1000, 20
+		long, lines, events = textLimit(true, 0), 1000, 20
 	}
 	b.WriteString(join(append(specSections(d, long)[1:],
 		section{title: "EVIDENCE REQUIRED", body: joined(t.Wants)},
@@ -91,10 +108,11 @@ func taskText(d board.Dossier, reasons []board.Reason, held []board.Claim, full 
 		section{title: "BUILDS ON", body: taskLines(d.Blockers, d.Results, lines)},
 		section{title: "UNBLOCKS", body: taskLines(d.Dependents, nil, lines)},
 		section{title: "PARTS", body: taskLines(d.Children, nil, lines)},
-		section{title: "QUESTIONS", body: questionLines(d.Questions, lines)},
+		section{title: "QUESTIONS", body: questionLines(d.Questions, lines, full)},
 		section{title: "RESULT", body: resultText(d.Doc.Result, long)},
+		section{title: "COMMENTS", body: commentsText(t.ID, d.Doc.Result, full)},
 		section{title: "WORK", body: workText(d)},
-		section{title: "HISTORY", body: historyText(d, events)},
+		section{title: "HISTORY", body: historyText(d, events, full)},
 	)))
 	return b.String()
 }
@@ -124,19 +142,27 @@ func taskLines(ts []board.Task, results map[board.ID]board.Result, limit int) st
 	return strings.Join(lines, "\n")
 }
 
-// questionLines lists the last questions, at most limit.
-func questionLines(qs []board.Question, limit int) string {
+// questionLines lists the last questions, at most limit; full has all of the answers.
+func questionLines(qs []board.Question, limit int, full bool) string {
 	var lines []string
 	for _, q := range qs {
 		line := fmt.Sprintf("%v, asked by an agent: %s", q.ID, inline(q.Text, 200))
 		if q.State == board.QuestionAnswered {
-			line += " " + answeredBy(q) + ": " + inline(q.Answer, 300)
+			line += " " + answeredBy(q) + ": " + inline(q.Answer, textLimit(full, 300))
 		} else {
 			line += " is " + string(q.State)
 		}
 		lines = append(lines, line)
 	}
 	return strings.Join(lines[max(0, len(lines)-limit):], "\n")
+}
+
+// textLimit is the length to which a text of others is cut: n, or none that matters.
+func textLimit(whole bool, n int) int {
+	if whole {
+		return 200_000
+	}
+	return n
 }
 
 // observer says whose word it is that evidence was observed.
@@ -220,10 +246,15 @@ func workText(d board.Dossier) string {
 	return ""
 }
 
-// historyText lists the last events, at most limit.
-func historyText(d board.Dossier, limit int) string {
+// historyText lists the last events, at most limit; full has also those before them that decided something about
+// the work, and all that was said then.
+func historyText(d board.Dossier, limit int, full bool) string {
 	var lines []string
-	for _, e := range d.Events {
+	for i, e := range d.Events {
+		decides := full && (e.Kind == board.EventRejected || e.Kind == board.EventReturned || e.Kind == board.EventAccepted || e.Kind == board.EventCommented)
+		if i < len(d.Events)-limit && !decides {
+			continue
+		}
 		line := fmt.Sprintf("%s: %s", since(d.Now, e.When()), e.Kind)
 		if e.To != "" && e.From != e.To {
 			line += ", now " + board.State(e.To).String()
@@ -231,11 +262,11 @@ func historyText(d board.Dossier, limit int) string {
 		if _, err := board.ParseID(e.Detail.Text); err == nil {
 			line += ": " + e.Detail.Text // what has unblocked it, or is a part of it
 		} else if e.Detail.Text != "" {
-			line += ", by " + eventAuthor(e) + ": " + inline(e.Detail.Text, 160)
+			line += ", by " + eventAuthor(e) + ": " + inline(e.Detail.Text, textLimit(decides, 160))
 		} else if e.Detail.By == board.ByImport {
 			line += ", says the " + inline(e.Actor, 160)
 		}
 		lines = append(lines, line)
 	}
-	return strings.Join(lines[max(0, len(lines)-limit):], "\n")
+	return strings.Join(lines, "\n")
 }

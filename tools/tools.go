@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -47,6 +48,8 @@ type Options struct {
 	Session string
 	// Quiet: no person sits at the client, so nobody is asked there.
 	Quiet bool
+	// Reviews: the server is for the agent of a review. It has the tools for that, and no others.
+	Reviews bool
 	// Open opens the board if Register was given none, and returns it with the options to use from
 	// then on. It is called before each call until it succeeds; calls are refused with its error.
 	Open   func(ctx context.Context) (access.Board, *Options, error)
@@ -94,6 +97,7 @@ type Tools struct {
 	workers     map[board.Handle]string // the worker of each claim given here
 	reviews     map[string]board.Handle // the review that each worker was given here last
 	seen        map[string]bool         // answers shown to the holder of a claim
+	commented   map[string]int64        // the last comment that each reviewer was shown with a refusal
 	declines    map[string]bool         // connections whose client declines by itself
 	direct      directState
 	traces      map[board.Handle]string // the last report of a claim that was not recorded, as noted
@@ -101,8 +105,9 @@ type Tools struct {
 	reporting   map[board.Handle]int    // how many calls wait for the check of a report
 	heard       map[board.Handle]string // the last run of the check that a call was told of
 	// bound is the claim that the server's agent works under, if it was given one; see Bind.
-	bound  board.Handle
-	begins string // from what that begins
+	bound   board.Handle
+	begins  string             // from what that begins
+	settled []board.QuestionID // questions of who runs the agent, which acts on the answers
 	// unnamedWaits is set while a get_next_task without a worker waits on the pipe.
 	unnamedWaits bool
 }
@@ -128,6 +133,9 @@ var tools = withVerbs(
 	answerQuestion,
 	listWorkers,
 )
+
+// reviewTools are the tools for the agent of a review.
+var reviewTools = []string{"get_next_task", "get_task", "ask_question", "get_answer", "review_task"}
 
 // withVerbs gives each tool its row of the table of verbs. It panics if there is none:
 // without it nobody would know who may call the tool.
@@ -200,7 +208,7 @@ func run[In any](f func(ctx context.Context, t *Tools, k *caller, in In) (*answe
 func Register(s *mcp.Server, b access.Board, o *Options) *Tools {
 	t := &Tools{
 		server: s, b: b, opened: make(chan struct{}), short: make(chan struct{}, 1), watched: make(chan struct{}), lastCall: time.Now(),
-		workers: map[board.Handle]string{}, reviews: map[string]board.Handle{}, seen: map[string]bool{}, declines: map[string]bool{},
+		workers: map[board.Handle]string{}, reviews: map[string]board.Handle{}, seen: map[string]bool{}, commented: map[string]int64{}, declines: map[string]bool{},
 		pendings: make(chan pending, 16), traces: map[board.Handle]string{}, awaited: map[board.Handle]bool{}, reporting: map[board.Handle]int{}, heard: map[board.Handle]string{},
 	}
 	t.set(o)
@@ -209,6 +217,9 @@ func Register(s *mcp.Server, b access.Board, o *Options) *Tools {
 	}
 	s.Use(t.openFirst, t.startOnSubscribe)
 	for _, d := range tools {
+		if o != nil && o.Reviews && !slices.Contains(reviewTools, d.name) {
+			continue
+		}
 		s.AddRawTool(d.tool(), func(ctx context.Context, c *mcp.Call) (*mcp.ToolResult, error) { return t.serve(ctx, d, c) })
 	}
 	t.addPrompts()

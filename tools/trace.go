@@ -32,7 +32,7 @@ func (t *Tools) trace(ctx context.Context, a board.Actor, h board.Handle, summar
 	if why == "" {
 		return
 	}
-	t.note(ctx, a, h, fmt.Sprintf("reported done, but %s: %s", why, cut(summary, 300)))
+	t.note(ctx, a, h, fmt.Sprintf("%s%s: %s", reportedBut, why, cut(summary, 300)))
 }
 
 // note keeps a text as a note of an attempt, unless it is the last one that was kept of it.
@@ -79,6 +79,8 @@ func notRecorded(err error) string {
 			return "its evidence was not there"
 		case "uncommitted":
 			return "files were not committed"
+		case "moved":
+			return "another commit was checked out while the check ran"
 		case "check_changed":
 			return "files changed while the check ran"
 		case "check_stopped":

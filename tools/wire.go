@@ -91,6 +91,13 @@ func (w wireHandout) Subject() string {
 	return w.Claim.Task
 }
 
+// wireDiff says of which attempt a diff is that was shown.
+type wireDiff struct {
+	Task    string `json:"task"`
+	Attempt int    `json:"attempt,omitzero"`
+	Files   int    `json:"files,omitzero"`
+}
+
 type wireOutcome struct {
 	Task        string   `json:"task"`
 	Status      string   `json:"status"`

@@ -181,7 +181,7 @@ func (m *model) reviewable(a *agent) (first *modelTask, behind bool) {
 	}
 	var fit []*modelTask
 	for _, t := range m.tasks {
-		if t.status == board.InReview && t.reviewer == nil && !t.declined[a] && !m.held(t, a) {
+		if t.status == board.InReview && !m.openChildren(t) && t.reviewer == nil && !t.declined[a] && !m.held(t, a) {
 			fit = append(fit, t)
 		}
 	}

@@ -34,11 +34,22 @@ func (f *fixture) confess() board.ID {
 	_, err = f.board.Answer(f.ctx, ada, q.ID, secret)
 	f.ok(err)
 	f.ok(f.board.Record(f.ctx, x.actor, board.Run{Claim: h, Agent: "claude", Session: secret}, board.LogPart{No: 1, Text: secret}))
+	f.project(board.Project{Slug: project, Policy: board.PolicyPerson})
 	_, err = x.report(h, func(r *board.Report) {
 		r.Summary, r.Artifacts = "used "+secret, []string{secret}
 		r.Evidence = []board.Evidence{{Kind: board.EvidenceOther, Ref: secret, Detail: secret}}
+		r.Diff = board.Diff{Files: []board.FileDiff{{Path: secret, Kind: "A", Patch: "+" + secret}}}
 	})
 	f.ok(err)
+	f.ok(f.board.Comment(f.ctx, ada, id, []board.Comment{{File: secret, Text: secret}}))
+	_, err = f.board.Review(f.ctx, ada, id, board.Decision{Verdict: board.Reject})
+	f.ok(err)
+	x = f.agent("z")
+	h = x.take(id)
+	x.done(h)
+	_, err = f.board.Review(f.ctx, ada, id, board.Decision{Verdict: board.Accept, Note: secret})
+	f.ok(err)
+	f.project(board.Project{Slug: project})
 	f.status(id, board.Done)
 	return id
 }
@@ -64,7 +75,7 @@ func (f *fixture) told(id board.ID) string {
 	f.ok(err)
 	log, err := f.board.Log(f.ctx, id, len(d.Attempts), 0)
 	f.ok(err)
-	fmt.Fprintf(&out, "%+v %+v", runs, log)
+	fmt.Fprintf(&out, "%+v %+v %+v", runs, log, f.diff(id, 0))
 	found, err := f.board.List(f.ctx, board.TaskFilter{Projects: []string{project}, Query: secret})
 	f.ok(err)
 	fmt.Fprintf(&out, "%+v", found)

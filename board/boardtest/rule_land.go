@@ -152,6 +152,19 @@ var ruleLanding = group{"accepted work lands", []test{
 		x := f.agent("x")
 		f.equal("report", x.done(x.take(id), tipped(7)).Status, board.Done)
 	}},
+	{"a task that waits for its landing gets no more parts", func(f *fixture) {
+		f.landing()
+		a, b := f.create("a"), f.create("b")
+		x := f.agent("x")
+		f.equal("report", x.done(x.take(a), tipped(7)).Status, board.Landing)
+		_, _, err := f.board.Create(f.ctx, ada, board.NewTask{Project: project, Title: "part", Parent: a, Priority: board.Normal}, "")
+		f.is("a new part", err, board.ErrConflict)
+		_, err = f.board.Update(f.ctx, ada, b, board.Edit{Parent: &a})
+		f.is("a task that is made a part", err, board.ErrConflict)
+		_, err = f.board.Return(f.ctx, ada, a, board.Return{Kind: board.ReturnAsked})
+		f.ok(err)
+		f.create("part", within(a))
+	}},
 	{"what a review accepts waits for its landing", func(f *fixture) {
 		f.landing()
 		f.project(board.Project{Slug: project, Policy: board.PolicyReview})

@@ -133,13 +133,37 @@ var ruleQueue = group{"the landing queue", []test{
 		f.ok(err)
 		f.status(id, board.Done)
 	}},
+	{"the lease of a lander ends with its key", func(f *fixture) {
+		f.landing()
+		id := f.queued(7)
+		l := f.lander("l")
+		i, err := f.board.BeginLand(f.ctx, l.actor, l.lease, object(8), object(9), []board.Item{f.item(id, 7)})
+		f.ok(err)
+		_, err = f.board.Dismiss(f.ctx, ada, "its key was revoked", "local")
+		f.ok(err)
+		line, err := f.board.Line(f.ctx, project)
+		f.ok(err)
+		if line.Open == nil || line.Lander.Nonce == line.Open.Nonce || line.Lander.Until.After(line.Now) {
+			f.Errorf("the lease is %+v, and the intent %+v", line.Lander, line.Open)
+		}
+		_, err = f.board.Landed(f.ctx, l.actor, l.lease, i.ID)
+		f.is("a landing after that", err, board.ErrLeaseLost)
+	}},
+	{"only pull requests are closed", func(f *fixture) {
+		f.landing()
+		id := f.queued(7)
+		l := f.lander("l")
+		_, err := f.board.Return(f.ctx, l.actor, id, board.Return{Kind: board.ReturnClosed, Lease: l.lease, Attempt: 1, Text: "we decided to drop it"})
+		f.is("without pull requests", err, board.ErrInvalid)
+		f.status(id, board.Landing)
+	}},
 	{"a lander's note stays when it steps down, and people read it", func(f *fixture) {
 		f.landing()
 		id := f.queued(7)
 		l := f.lander("l")
 		l.lease.Note = &board.LandNote{
 			Doing: "checking", Stopped: "main is red", Waits: []board.LandWait{{Task: id, Why: "a file is in the way", ForPeople: true}},
-			Reworks: []board.Rework{{Task: id, Attempt: 1, Files: []string{"a.go"}}},
+			Reworks: []board.Rework{{Task: id, Attempt: 1, Files: []string{"a.go"}}}, Untold: []board.LandWait{{Task: id, Why: "no answer", ForPeople: true}},
 		}
 		_, err := f.board.Lead(f.ctx, l.actor, l.lease)
 		f.ok(err)
@@ -151,12 +175,12 @@ var ruleQueue = group{"the landing queue", []test{
 		f.is("a lease that was given back", err, board.ErrLeaseLost)
 		line, err := f.board.Line(f.ctx, project)
 		f.ok(err)
-		f.equal("note", fmt.Sprint(*line.Lander.Note), fmt.Sprintf("{checking main is red [{%v a file is in the way true}] [{%v 1 [a.go]}]}", id, id))
+		f.equal("note", fmt.Sprint(*line.Lander.Note), fmt.Sprintf("{checking main is red [{%v a file is in the way true}] [{%v 1 [a.go]}] [{%v no answer true}]}", id, id, id))
 		in, err := f.board.Inbox(f.ctx, project)
 		f.ok(err)
-		f.equal("inbox", len(in.Landing), 2)
+		f.equal("inbox", len(in.Landing), 3)
 		text := f.why(id, board.WhyLanding, board.WhyLanding, board.WhyLanding, board.WhyLanding)
-		for _, want := range []string{"Nothing lands: main is red.\n", "It waits: a file is in the way.\n"} {
+		for _, want := range []string{"Nothing lands, says \"l\": \"main is red\".\n", "It waits, says \"l\": \"a file is in the way\".\n"} {
 			if !strings.Contains(text, want) {
 				f.Errorf("why: %s\nwant %q", text, want)
 			}
@@ -164,7 +188,7 @@ var ruleQueue = group{"the landing queue", []test{
 		m := f.lander("m")
 		f.equal("the next one has it", m.lease.Note.Doing, "checking")
 		for name, n := range map[string]board.LandNote{
-			"long": {Stopped: strings.Repeat("x", 40<<10)}, "many": {Waits: make([]board.LandWait, 101)},
+			"long": {Stopped: strings.Repeat("x", 40<<10)}, "many": {Waits: make([]board.LandWait, 101)}, "many untold": {Untold: make([]board.LandWait, 101)},
 		} {
 			m.lease.Note = &n
 			_, err = f.board.Lead(f.ctx, m.actor, m.lease)
@@ -174,7 +198,7 @@ var ruleQueue = group{"the landing queue", []test{
 		f.ok(err)
 		in, err = f.board.Inbox(f.ctx, project)
 		f.ok(err)
-		f.equal("the inbox of an empty queue", len(in.Landing), 0)
+		f.equal("the inbox of an empty queue", fmt.Sprint(in.Landing), fmt.Sprintf("[{%v no answer true}]", id))
 	}},
 	{"a target has one open intent, and the same one again", func(f *fixture) {
 		f.landing()

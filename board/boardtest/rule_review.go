@@ -11,6 +11,9 @@ import (
 // reviewing lets a wish also ask for reviews.
 func reviewing(w *board.Wish) { w.Reviews = []string{project} }
 
+// onlyReviews lets it ask for nothing else.
+func onlyReviews(w *board.Wish) { w.OnlyReviews = true }
+
 // review asks for work, and must get the review of that task.
 func (a *agent) review(id board.ID, more ...func(*board.Wish)) board.Handle {
 	a.f.Helper()
@@ -65,6 +68,18 @@ var ruleReviews = group{"reviews are work", []test{
 		e = f.last(id)
 		f.equal("event", words(e.Kind, e.Actor, e.Detail.By), words("accepted", y.name, "agent"))
 		y.take(next)
+	}},
+	{"a review is not handed out while parts of the task are open", func(f *fixture) {
+		x, y, z := f.agent("x"), f.agent("y"), f.agent("z")
+		id := f.inReview(x)
+		part := f.create("part", within(id))
+		h := y.next(reviewing)
+		f.equal("handed out", words(h.Claim.IsReview(), h.Task.ID), words(false, part))
+		z.nothing(reviewing)
+		y.done(h.Claim.Handle)
+		_, err := f.board.Review(f.ctx, ada, part, decision(board.Accept))
+		f.ok(err)
+		z.review(id)
 	}},
 	{"a review is not handed out to one who held the task, or does not ask for reviews", func(f *fixture) {
 		x, y, z := f.agent("x"), f.agent("y"), f.agent("z")
@@ -302,6 +317,68 @@ var ruleReviews = group{"reviews are work", []test{
 		f.ok(err)
 		_, err = f.board.Next(f.ctx, y.actor, y.wish(reviewing, keyed("k")))
 		f.is("after the verdict", err, board.ErrConflict)
+	}},
+	{"a worker that wishes for reviews alone is given no task", func(f *fixture) {
+		x, y := f.agent("x"), f.agent("y")
+		id := f.inReview(x)
+		urgent := f.create("b", func(n *board.NewTask) { n.Priority = board.Urgent })
+		h := y.review(id, onlyReviews)
+		y.review(id, onlyReviews)
+		_, err := f.board.Review(f.ctx, y.actor, id, board.Decision{Verdict: board.Accept, Claim: h})
+		f.ok(err)
+		y.nothing(reviewing, onlyReviews)
+		_, err = f.board.Next(f.ctx, y.actor, y.wish(reviewing, onlyReviews, keyed("k")))
+		var none *board.Nothing
+		f.equal("with a key", errors.As(err, &none), true)
+		_, err = y.try(reviewing, onlyReviews, wishing(urgent))
+		f.is("a task", err, board.ErrInvalid)
+		_, err = y.try(onlyReviews)
+		f.is("no project", err, board.ErrInvalid)
+		y.take(urgent)
+	}},
+	{"a worker that waits for reviews alone is passed over by tasks", func(f *fixture) {
+		x, y, z := f.agent("x"), f.agent("y"), f.agent("z")
+		f.project(board.Project{Slug: project, Policy: board.PolicyReview})
+		ctx, stop := context.WithCancel(f.ctx)
+		ran := make(chan error, 1)
+		go func() { ran <- f.board.Run(ctx) }()
+		wait := func(a *agent, w board.Wish) <-chan board.Handle {
+			got := make(chan board.Handle, 1)
+			go func() {
+				w.Wait = 20 * time.Second
+				out, err := f.board.Next(f.ctx, a.actor, w)
+				if err != nil {
+					f.Errorf("next: %v", err)
+					got <- board.Handle{}
+					return
+				}
+				got <- out.Claim.Handle
+			}()
+			return got
+		}
+		review, task := wait(y, y.wish(reviewing, onlyReviews)), wait(z, z.wish())
+		id := f.create("a")
+		h := <-task
+		f.equal("task", words(h.Task, h.IsReview()), words(id, false))
+		z.done(h)
+		r := <-review
+		f.equal("review", words(r.Task, r.IsReview()), words(id, true))
+		x.nothing(reviewing)
+		stop()
+		if err := <-ran; !errors.Is(err, context.Canceled) {
+			f.Errorf("run: %v", err)
+		}
+	}},
+	{"a program gives a review back, and may get it again", func(f *fixture) {
+		x, y := f.agent("x"), f.agent("y")
+		id := f.inReview(x)
+		h := y.review(id)
+		other := board.Actor{Principal: "other", Owner: "z"}
+		f.is("by another", f.board.GiveBack(f.ctx, other, h), board.ErrDenied)
+		f.ok(f.board.GiveBack(f.ctx, y.actor, h))
+		f.equal("review", f.get(id).Review == nil, true)
+		f.is("again", f.board.GiveBack(f.ctx, y.actor, h), board.ErrConflict)
+		y.review(id)
 	}},
 	{"a waiting lead gets a review as soon as there is one", func(f *fixture) {
 		x, y := f.agent("x"), f.agent("y")

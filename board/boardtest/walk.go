@@ -163,7 +163,7 @@ func (w *walker) create() {
 	if len(w.tasks) > 0 && rapid.IntRange(0, 2).Draw(w.T, "a child") == 0 {
 		t.parent = pick(w, "parent", w.tasks)
 		n.Parent = t.parent.id
-		if t.parent.status.Terminal() || slices.ContainsFunc(t.deps, func(d *modelTask) bool { return w.waits(d, t.parent, map[*modelTask]bool{}) }) {
+		if t.parent.status.Terminal() || t.parent.status == board.Landing || slices.ContainsFunc(t.deps, func(d *modelTask) bool { return w.waits(d, t.parent, map[*modelTask]bool{}) }) {
 			kind = board.ErrConflict
 		}
 	}

@@ -60,6 +60,10 @@ func (w *walker) giveBack() {
 	t := pick(w, "task", w.tasks)
 	kind := pick(w, "kind", board.ReturnKinds)
 	out, err := w.f.board.Return(w.ctx(), ada, t.id, board.Return{Kind: kind, Attempt: max(1, t.attempts), Lease: w.lease})
+	if kind == board.ReturnClosed { // there are no pull requests
+		w.want("return", err, board.ErrInvalid)
+		return
+	}
 	if t.status != board.Landing || slices.Contains(w.intent, t) {
 		w.want("return", err, board.ErrConflict)
 		return

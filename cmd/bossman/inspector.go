@@ -45,8 +45,12 @@ func inspectorOf(dir, common, root string, s *config.Settings, runner *check.Run
 		at = s.CheckOutside
 	}
 	return inspector{&check.Inspector{
-		Dir: dir, Common: common, Root: root, Own: s.Own, Notes: s.NotesDir(), Runner: runner, Slots: crew.Seen,
+		Dir: dir, Common: common, Root: root, Own: s.Own, Notes: s.NotesDir(), Withhold: s.Review.NoDiff, Runner: runner, Slots: crew.Seen,
 		InForce: func(home string) (*check.Check, string, error) { return checkInForce(at, home) },
+		Accepts: func(home, command string) bool {
+			s, err := at(home)
+			return err == nil && s.Trust.Accepts(command)
+		},
 	}}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/bossman-dev/bossman/check"
 	"github.com/bossman-dev/bossman/git"
 	"github.com/bossman-dev/bossman/internal/console"
+	"github.com/bossman-dev/bossman/internal/github"
 	"github.com/bossman-dev/bossman/internal/landcli"
 	"github.com/bossman-dev/bossman/land"
 )
@@ -26,7 +27,7 @@ func (a *app) yard(ctx context.Context) (*landcli.Yard, error) {
 		return nil, err
 	}
 	runner := newCheckRunner(a.Getenv)
-	y := &landcli.Yard{Run: o.Run, Close: runner.Close}
+	y := &landcli.Yard{Board: o, Person: a.actor(), Run: o.Run, Close: runner.Close}
 	y.Options, y.Said, err = o.lander(ctx, a.actor(), slug, dir, repo, runner)
 	return y, err
 }
@@ -54,13 +55,6 @@ func (o *openBoard) lander(ctx context.Context, by board.Actor, slug, dir string
 	if err != nil {
 		return l, "", err
 	}
-	if target.Kind != board.TargetLocal {
-		return l, "", console.Errorf(console.Unavailable, "land on a branch of this clone: bossman project set --land BRANCH", "landing on %s is not built yet", p.Land)
-	}
-	trusted, err := o.settings.CheckAt(dir)
-	if err != nil {
-		return l, "", err
-	}
 	caller := o.agent(auth.Worker)
 	if o.store != nil {
 		o.store.Attend(caller.Owner)
@@ -68,8 +62,8 @@ func (o *openBoard) lander(ctx context.Context, by board.Actor, slug, dir string
 	host, _ := os.Hostname()
 	s := o.settings.Land
 	return land.Options{
-		Board: o, Actor: caller.Actor, Project: slug, Target: target, Repo: repo, Runner: runner, Accept: trusted.Trust.Accepts,
-		Holder: fmt.Sprintf("bossman on %s (process %d)", cmp.Or(host, "this machine"), os.Getpid()),
+		Board: o, Actor: caller.Actor, Project: slug, Target: target, Repo: repo, Runner: runner, Accept: o.accepts(dir),
+		Host: host, Holder: fmt.Sprintf("bossman on %s (process %d)", cmp.Or(host, "this machine"), os.Getpid()),
 		Check: func() (*check.Check, error) {
 			c, why, err := checkInForce(o.settings.CheckAt, dir)
 			if err == nil && why != "" {
@@ -81,8 +75,17 @@ func (o *openBoard) lander(ctx context.Context, by board.Actor, slug, dir string
 			command, when, _, err := o.settings.SetupAt(dir)
 			return command, when, err
 		},
+		Pulls: github.CLI{Repo: repo.Remote()}, Issues: github.CLI{Repo: repo.Remote(), Close: s.CloseIssues},
 		Style: git.Style(s.Style), Batch: s.Batch, Leave: s.Leaves(),
 	}, said, nil
+}
+
+// accepts returns what says whether a person has accepted a command of the repository's own configuration.
+func (o *openBoard) accepts(dir string) func(command string) bool {
+	return func(command string) bool {
+		s, err := o.settings.CheckAt(dir)
+		return err == nil && s.Trust.Accepts(command)
+	}
 }
 
 // office opens the board for the commands of landing that need no repository.

@@ -64,7 +64,9 @@ type app struct {
 }
 
 func newApp() *app {
-	return &app{Console: console.New(os.Stdin, os.Stdout, os.Stderr, os.Getenv)}
+	a := &app{Console: console.New(os.Stdin, os.Stdout, os.Stderr, os.Getenv)}
+	a.Pager = page
+	return a
 }
 
 func (a *app) root() *cobra.Command {
@@ -104,7 +106,7 @@ board otherwise.`,
 	root.AddCommand(
 		a.mcpCommand(), a.statusCommand(), a.taskCommand(), a.inboxCommand(), a.answerCommand(),
 		a.pauseCommand(), a.resumeCommand(), a.stopCommand(), a.projectCommand(), a.keyCommand(), a.personCommand(), boardcli.Command(a.Console, a.boardStore), boardcli.Event(a.Console, a.erasing), configcli.Command(a.Console, a.settings, a.enforced), configcli.Trust(a.Console, a.settings, a.userName()), configcli.Link(a.Console, &a.flags),
-		mcpcli.Command(a.Console, buildVersion().Version), a.migrateCommand(), a.serveCommand(), a.loginCommand(), a.versionCommand(), crewcli.Command(a.Console, a.shop), crewcli.Minder(), landcli.Command(a.Console, a.yard, a.office),
+		mcpcli.Command(a.Console, buildVersion().Version), a.migrateCommand(), a.serveCommand(), a.loginCommand(), a.versionCommand(), crewcli.Command(a.Console, a.shop), crewcli.Minder(), landcli.Command(a.Console, a.yard, a.office), landcli.Guard(a.Console, a.office),
 	)
 	root.AddCommand(agentcli.Commands(a.Console, buildVersion().Version, a.desk)...)
 	cli.Complete(root, func(ctx context.Context) (cli.Source, error) {

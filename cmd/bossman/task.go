@@ -15,7 +15,7 @@ import (
 func (a *app) taskCommand() *cobra.Command {
 	return group("task", "Create, list, change and review tasks",
 		a.taskAdd(), a.taskPlan(), a.taskList(), a.taskShow(), a.taskEdit(), a.taskStart(), a.taskDone(), a.taskReopen(), a.taskCancel(),
-		a.taskRetry(), a.taskReview(), a.taskRelease(), a.taskWhy(), a.taskImport(), a.taskExport(), boardcli.Archive(a.Console, a.desktop), boardcli.Erase(a.Console, a.erasing), boardcli.Log(a.Console, a.logs))
+		a.taskRetry(), boardcli.Review(a.Console, personHelp, a.reviewing), a.taskRelease(), a.taskWhy(), a.taskImport(), a.taskExport(), boardcli.Archive(a.Console, a.desktop), boardcli.Erase(a.Console, a.erasing), boardcli.Log(a.Console, a.logs), boardcli.Diff(a.Console, a.diffing))
 }
 
 // taskFlags are the flags of bossman task add and edit.

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/crew"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/internal/planfile"
 	"github.com/spf13/cobra"
@@ -46,7 +48,13 @@ func (a *app) taskAdd() *cobra.Command {
 					return err
 				}
 			}
-			t, _, err := o.Create(ctx, a.actor(), n, key)
+			create := o.Create
+			if h, err := board.ParseHandle(a.Getenv(crew.ClaimVariable)); err == nil && !h.IsReview() && h.Task.Project == slug {
+				create = func(ctx context.Context, by board.Actor, n board.NewTask, key string) (board.Task, board.Doc, error) {
+					return o.CreateUnder(ctx, by, h, n, key) // as create_task does: a draft that people see in the inbox
+				}
+			}
+			t, _, err := create(ctx, a.actor(), n, key)
 			if err != nil {
 				return err
 			}

@@ -2,31 +2,49 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/internal/boardcli"
 	"github.com/bossman-dev/bossman/internal/config"
 	"github.com/bossman-dev/bossman/internal/console"
+	"github.com/bossman-dev/bossman/internal/github"
+	"github.com/bossman-dev/bossman/internal/landcli"
 	"github.com/spf13/cobra"
 )
 
 func (a *app) taskImport() *cobra.Command {
-	return &cobra.Command{
-		Use: "import FILE", Short: "Import tasks from an export", Args: cobra.ExactArgs(1),
+	var from string
+	var labels []string
+	cmd := &cobra.Command{
+		Use: "import FILE", Short: "Import tasks from an export, or issues from GitHub",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if from != "" {
+				return cobra.MaximumNArgs(1)(cmd, args)
+			}
+			return cobra.ExactArgs(1)(cmd, args)
+		},
 		Long: `Import reads the file of an export or an archive; - is standard input. In an empty project
 tasks keep their numbers; otherwise they get new ones, and old and new ids are printed. What
 was archived from the same board gets its numbers back; several archives of a project may be
 read in a row (cat *.gz). A board that has no project yet gets that of the file; its policy,
 lease and skills count where the configuration has none, and are printed. Repeating the
 import adds only what is missing. No task is handed out until all are imported; tasks that
-were in progress are ready again.`,
+were in progress are ready again.
+
+With --from github [OWNER/REPO] it reads the open issues of a repository at GitHub, by default
+that of this clone, with the command gh. Each becomes a draft, once. When a task is done, or
+has landed, its issue gets a comment.`,
+		Example: "  bossman task import web.jsonl\n  bossman task import --from github acme/web --label agent",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
+			if from != "" || len(labels) > 0 {
+				return a.importIssues(ctx, from, args, labels)
+			}
 			text, err := a.ReadFile(ctx, args[0])
 			if err := cmp.Or(a.RefuseAgent(), err); err != nil { // an export says who people are, and what was observed
 				return fmt.Errorf("read the export: %w", err)
@@ -63,13 +81,37 @@ were in progress are ready again.`,
 					return err
 				}
 			}
-			out, err := b.Import(ctx, a.actor(), slug, lines, a.importProgress())
+			out, err := b.Import(ctx, a.actor(), slug, lines, boardcli.ImportProgress(a.Console))
 			if err != nil {
-				return console.WithNext(fmt.Errorf("import %s: %w", args[0], err), importAdvice(out))
+				return console.WithNext(fmt.Errorf("import %s: %w", args[0], err), boardcli.ImportAdvice(out))
 			}
 			return a.showImported(out, set)
 		},
 	}
+	cmd.Flags().StringVar(&from, "from", "", "import issues from there: github")
+	cmd.Flags().StringArrayVar(&labels, "label", nil, "only issues with this label; may be repeated")
+	return cmd
+}
+
+// importIssues makes drafts of issues.
+func (a *app) importIssues(ctx context.Context, from string, args, labels []string) error {
+	if from != "github" {
+		return console.Usagef("issues are imported with --from github")
+	}
+	if err := a.RefuseAgent(); err != nil {
+		return err
+	}
+	o, slug, err := a.openProject(ctx)
+	if err != nil {
+		return err
+	}
+	tracker := github.CLI{Close: o.settings.Land.CloseIssues}
+	if len(args) > 0 {
+		tracker.Repo = args[0]
+	} else if _, repo, err := o.repository(); err == nil {
+		tracker.Repo = repo.Remote()
+	}
+	return landcli.ImportIssues(ctx, a.Console, o, a.actor(), slug, tracker, labels)
 }
 
 // adopt makes the project of an export that of a board that has none yet. What the
@@ -89,36 +131,6 @@ func adopt(home *board.Project, file board.Project, s *config.Settings) map[stri
 		home.Skills, set["skills"] = file.Skills, strings.Join(file.Skills, ", ")
 	}
 	return set
-}
-
-func importAdvice(out board.Imported) string {
-	if out.Made == 0 {
-		return "nothing was imported"
-	}
-	return fmt.Sprintf("%s were imported as drafts; repeat the command to continue", console.Count(out.Made, "task"))
-}
-
-// importProgress returns a function that shows the progress of an import; it may be called
-// for every task.
-func (a *app) importProgress() func(done, all int) {
-	p := a.Progress()
-	every := 5 * time.Second
-	if p.Terminal() {
-		every = 200 * time.Millisecond
-	}
-	started := time.Now()
-	last := started
-	return func(done, all int) {
-		now := time.Now()
-		if now.Sub(last) < every && (done < all || last.Equal(started)) {
-			return
-		}
-		last = now
-		p.Set(fmt.Sprintf("imported %d of %d", done, all))
-		if done == all {
-			p.Clear()
-		}
-	}
 }
 
 // showImported says what was imported, and what the file has set for a new project.

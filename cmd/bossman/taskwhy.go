@@ -14,6 +14,7 @@ func (a *app) taskWhy() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		reasons = boardtext.WhyGone(reasons, d.Claim)
 		if a.JSON {
 			type reasonJSON struct {
 				Code string `json:"code"`

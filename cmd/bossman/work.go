@@ -15,7 +15,6 @@ import (
 	"github.com/bossman-dev/bossman/crew"
 	"github.com/bossman-dev/bossman/git"
 	"github.com/bossman-dev/bossman/internal/agentcli"
-	"github.com/bossman-dev/bossman/internal/boardjson"
 	"github.com/bossman-dev/bossman/internal/config"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/internal/crewcli"
@@ -48,24 +47,29 @@ func (a *app) shop(ctx context.Context) (*crewcli.Shop, error) {
 	log := slog.New(slog.NewTextHandler(a.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	told := &notify.Notifier{Log: log, Command: o.settings.Notify}
 	runner := newCheckRunner(a.Getenv)
-	onto := ""
-	if p, err := o.Project(ctx, slug); err == nil && p.Land != "" {
-		if t, err := board.ParseTarget(p.Land); err == nil && t.Kind == board.TargetLocal {
-			onto = t.Branch
+	var onto crew.Target
+	var target board.Target
+	p, err := o.Project(ctx, slug)
+	if err == nil && p.Land != "" {
+		if target, err = board.ParseTarget(p.Land); err == nil {
+			onto = land.NewSource(repo, target, o.accepts(dir))
 		}
 	}
 	limits := crew.DefaultLimits
 	limits.Cost, limits.Day = o.settings.Budget.Task, o.settings.Budget.Day
 	return &crewcli.Shop{
 		Options: crew.Options{
-			Board: o, Project: slug, Principal: o.principal(), Repo: repo, Onto: onto, State: state, Accept: trusted.Trust.Accepts,
+			Board: o, Project: slug, Principal: o.principal(), Repo: repo, Onto: onto, Target: target, State: state, Accept: o.accepts(dir),
 			AsCommands: agentcli.AsCommands, Self: []string{self, "minder"}, Environ: os.Environ(), Limits: limits,
 			Setup: func() ([]string, []string, bool, error) { return o.settings.SetupAt(dir) },
-			Seat:  func(tree string) crew.Seat { return o.seat(tree, repo.Common, runner, told, log) },
+			Seat: func(tree string, reviews bool) crew.Seat {
+				return o.seat(tree, repo.Common, reviews, runner, told, log)
+			},
 		},
 		Lander: func(ctx context.Context) (land.Options, string, error) {
 			return o.lander(ctx, a.actor(), slug, dir, repo, runner)
 		},
+		Policy:    p.Policy,
 		Untrusted: trusted.InForce == nil && trusted.Proposed != nil,
 		Run:       o.Run,
 		Close: func() {
@@ -89,8 +93,12 @@ func (o *openBoard) repository() (string, *git.Repo, error) {
 }
 
 // seat makes the worker of a slot.
-func (o *openBoard) seat(dir, common string, runner *check.Runner, told *notify.Notifier, log *slog.Logger) crew.Seat {
-	caller := o.agent(auth.Worker)
+func (o *openBoard) seat(dir, common string, reviews bool, runner *check.Runner, told *notify.Notifier, log *slog.Logger) crew.Seat {
+	role := auth.Worker
+	if reviews {
+		role = auth.Lead
+	}
+	caller := o.agent(role)
 	if o.store != nil {
 		o.store.Attend(caller.Owner)
 	}
@@ -116,12 +124,11 @@ func (o *openBoard) seat(dir, common string, runner *check.Runner, told *notify.
 				}
 			})
 			t := tools.Register(server, o, &tools.Options{
-				Inspector: look, Keep: store, Where: look.Here, CheckWait: checkTime, Quiet: true, Logger: log, Asked: told.Asked,
+				Inspector: look, Keep: store, Reviews: reviews, Where: look.Here, CheckWait: checkTime, Quiet: true, Logger: log, Asked: told.Asked,
 			})
 			text := t.Bind(ctx, &own, h, begins)
-			task, _ := console.JSON(boardjson.FromDossier(h.Dossier))
 			return crew.Bound{
-				Text: text, Task: task, Calls: func() int { return int(calls.Load()) },
+				Text: text, Task: crewcli.TaskFile(ctx, o, h), Settled: t.Settled, Calls: func() int { return int(calls.Load()) },
 				Serve: func(ctx context.Context, conn io.ReadWriteCloser) {
 					if err := server.Serve(ctx, jsonrpc.Lines(conn, conn, jsonrpc.Limits{})); err != nil && ctx.Err() == nil {
 						log.Debug("an agent's connection ended", "err", err)

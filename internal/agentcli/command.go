@@ -3,6 +3,7 @@ package agentcli
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/bossman-dev/bossman/board"
@@ -26,7 +27,7 @@ type cli struct {
 // of the working directory.
 func Commands(out *console.Console, version string, desk func(ctx context.Context) (*Desk, error)) []*cobra.Command {
 	c := &cli{out, version, desk}
-	return []*cobra.Command{c.next(), c.note(), c.done(), c.fail(), c.ask(), c.prime(), c.hook()}
+	return []*cobra.Command{c.next(), c.note(), c.done(), c.fail(), c.ask(), c.review(), c.prime(), c.hook()}
 }
 
 func (c *cli) next() *cobra.Command {
@@ -98,6 +99,9 @@ func (s *session) next(ctx context.Context, args map[string]any) error {
 			s.release()
 		}
 	}
+	if c, ok := s.gone(ctx); ok && r.fact("outcome") == "none" {
+		r.text += fmt.Sprintf("\n%v was taken in %q, which is gone. If that is your task: bossman fail --claim %v --kind not_now --reason 'The directory is gone', and then: bossman next", c.Task, c.Where.Dir, c.Handle)
+	}
 	return s.finish(r)
 }
 
@@ -111,7 +115,7 @@ func (c *cli) note() *cobra.Command {
 			cmd.Flags().StringVar(&branch, "branch", "", "branch of the work, if not checked out here")
 		},
 		func(ctx context.Context, s *session, args []string) error {
-			claim, err := s.under()
+			claim, err := s.under(ctx)
 			if err != nil {
 				return err
 			}
@@ -200,7 +204,7 @@ cool-down, not_now returns it with no failure counted, too_hard and other return
 
 // report reports the end of a task, and forgets the claim if the board accepts it.
 func (s *session) report(ctx context.Context, tool string, args map[string]any) error {
-	claim, err := s.under()
+	claim, err := s.under(ctx)
 	if err != nil {
 		return err
 	}
@@ -233,7 +237,7 @@ of a question in place of the text, it shows the answer.
 			cmd.PreRun = func(cmd *cobra.Command, _ []string) { waits = cmd.Flags().Changed("wait") }
 		},
 		func(ctx context.Context, s *session, args []string) error {
-			claim, _ := s.under() // a question may be about none
+			claim, _ := s.under(ctx) // a question may be about none
 			text := strings.Join(args, " ")
 			tool, in := "ask_question", map[string]any{"claim": claim, "question": text, "options": options, "default": byDefault}
 			if claim != "" {

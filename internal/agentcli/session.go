@@ -1,16 +1,20 @@
 package agentcli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/bossman-dev/bossman/access"
+	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/git"
+	"github.com/bossman-dev/bossman/internal/boardtext"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/jsonrpc"
 	"github.com/bossman-dev/bossman/mcp"
@@ -217,7 +221,10 @@ func (s *session) release() {
 
 // under returns the claim that a command acts under: the one that it names, or the one
 // that is held here.
-func (s *session) under() (string, error) {
+func (s *session) under(ctx context.Context) (string, error) {
+	if h, err := board.ParseHandle(cmp.Or(s.named, s.claim.Claim)); err == nil && h.IsReview() {
+		return "", console.Errorf(console.Usage, "bossman review accept, or reject -m TEXT, or skip", "%v is a review, not a task to work on: it ends with your verdict", h)
+	}
 	switch {
 	case s.named != "":
 		return s.named, nil
@@ -238,7 +245,24 @@ func (s *session) under() (string, error) {
 		return "", console.Errorf(console.NotFound, "if that is your task, repeat the command there: cd "+console.ShellWords(dir)+"; for a task of the repository here: bossman next",
 			"no claim is held in %q, which is a repository of its own; %s is held in %q around it", s.Dir, claim, dir)
 	}
+	if c, ok := s.gone(ctx); ok {
+		return "", console.Errorf(console.NotFound, fmt.Sprintf("if that is your task, and its work is here or there is none, add --claim %v; for another task: bossman next", c.Handle),
+			"no claim is held in %q; %v was taken in %q, which is gone", s.Dir, c.Task, c.Where.Dir)
+	}
 	return "", console.Errorf(console.NotFound, "bossman next", "no claim is held in %q, and the command names none with --claim", s.Dir)
+}
+
+// gone returns a claim that was taken on this machine in a directory that is gone, if there is only one.
+func (s *session) gone(ctx context.Context) (board.Claim, bool) {
+	if s.Runner != nil || s.Empty {
+		return board.Claim{}, false
+	}
+	claims, err := s.Board.Claims(ctx, board.ClaimFilter{Principal: s.Caller.Principal})
+	claims = slices.DeleteFunc(claims, func(c board.Claim) bool { return !boardtext.Gone(c) })
+	if err != nil || len(claims) != 1 {
+		return board.Claim{}, false
+	}
+	return claims[0], true
 }
 
 // branch is the branch of the work: the one that the command names, else, under the claim of a

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bossman-dev/bossman/board"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -15,6 +16,7 @@ import (
 var commands = map[string]struct{ words, argument string }{
 	"get_next_task":      {"bossman next", ""},
 	"get_task":           {"bossman task show", "task"},
+	"review_task":        {"bossman review", "verdict"},
 	"report_progress":    {"bossman note", "note"},
 	"report_task_done":   {"bossman done", ""},
 	"report_task_failed": {"bossman fail", ""},
@@ -48,20 +50,28 @@ func command(tool string, implied map[string]bool, args []any) string {
 		return tool
 	}
 	words := []string{c.words}
+	var texts []string // of comments
 	for i := 0; i+1 < len(args); i += 2 {
 		name, _ := args[i].(string)
 		switch {
-		case implied[name]:
+		case name == "detail" && args[i+1] == "diff":
+			words[0] = "bossman task diff"
+		case implied[name], tool == "review_task" && name == "task":
 		case name == c.argument:
 			words = append(words, quote(args[i+1]))
 		case name == "evidence":
-			for _, e := range evidenceOf(args[i+1]) {
+			for _, e := range listOf[evidence](args[i+1]) {
 				words = append(words, "--evidence", quote(e.Kind+"="+e.Ref))
+			}
+		case name == "comments":
+			for _, c := range listOf[board.Comment](args[i+1]) {
+				words, texts = append(words, "--comment", quote(c.Place())), append(texts, quote(c.Text))
 			}
 		default:
 			words = append(words, flag(name, args[i+1]))
 		}
 	}
+	words = append(words, texts...)
 	return "`" + strings.Join(words, " ") + "`"
 }
 
@@ -144,8 +154,8 @@ type evidence struct {
 	Ref  string `json:"ref"`
 }
 
-// evidenceOf reads the example of evidence in a call.
-func evidenceOf(v any) (out []evidence) {
+// listOf reads the examples of an argument in a call.
+func listOf[T any](v any) (out []T) {
 	if text, err := json.Marshal(v); err == nil {
 		_ = json.Unmarshal(text, &out)
 	}

@@ -10,7 +10,9 @@ func TestAsCommands(t *testing.T) {
 		"\"Fix create_task: get_task returns 404\"\nrepeat the call, or get_next_task": "\"Fix create_task: get_task returns 404\"\nrepeat the command, or `bossman next`",
 		`in "/src/create_task", "a \" get_task", then list_tasks`:                      "in \"/src/create_task\", \"a \\\" get_task\", then `bossman task list`",
 		`a " alone, then create_plan`:                                                  "a \" alone, then `bossman task plan`",
-		`say "repeat the call"`:                                                        `say "repeat the call"`,
+		`review_task {"task":"web-1","claim":"web-1/review.abcde","verdict":"reject","note":"…","comments":[{"file":"a b.go","line":3,"text":"no"}]}`: "`bossman review reject --note '…' --comment 'a b.go:3' no`",
+		`get_task {"task":"web-1","detail":"diff"}`: "`bossman task diff web-1`",
+		`say "repeat the call"`:                     `say "repeat the call"`,
 	} {
 		if got := AsCommands(text); got != want {
 			t.Errorf("AsCommands(%q)\n got %q\nwant %q", text, got, want)

@@ -43,16 +43,16 @@ var drawing = map[string][]string{
 	"board/invariant":             {"board"},
 	"check":                       {"board", "git", "internal/visible", "proc"},
 	"clientconfig":                {},
-	"cmd/bossman":                 {"access", "auth", "board", "check", "crew", "git", "internal/agentcli", "internal/boardcli", "internal/boardjson", "internal/boardtext", "internal/cli", "internal/config", "internal/configcli", "internal/console", "internal/crewcli", "internal/landcli", "internal/mcpcli", "internal/notify", "internal/planfile", "internal/server", "internal/visible", "jsonrpc", "land", "mcp", "mcp/oauth", "mcp/streamable", "remote", "store/postgres", "store/sqlite", "telemetry", "tools"},
+	"cmd/bossman":                 {"access", "auth", "board", "check", "crew", "git", "internal/agentcli", "internal/boardcli", "internal/boardjson", "internal/boardtext", "internal/cli", "internal/config", "internal/configcli", "internal/console", "internal/crewcli", "internal/github", "internal/landcli", "internal/mcpcli", "internal/notify", "internal/planfile", "internal/server", "internal/visible", "jsonrpc", "land", "mcp", "mcp/oauth", "mcp/streamable", "remote", "store/postgres", "store/sqlite", "telemetry", "tools"},
 	"crew":                        {"board", "crew/agent", "git", "internal/plaindir", "internal/visible", "proc"},
 	"crew/agent":                  {"proc"},
 	"examples/add":                {"mcp"},
 	"examples/agent":              {"clientconfig", "mcp"},
 	"examples/moonphase":          {"mcp", "mcp/streamable"},
 	"git":                         {"internal/plaindir", "internal/visible", "proc"},
-	"internal/agentcli":           {"access", "board", "git", "internal/console", "internal/plaindir", "jsonrpc", "mcp", "proc", "tools"},
+	"internal/agentcli":           {"access", "board", "git", "internal/boardtext", "internal/console", "internal/plaindir", "jsonrpc", "mcp", "proc", "tools"},
 	"internal/archtest":           {},
-	"internal/boardcli":           {"board", "board/invariant", "internal/boardjson", "internal/console"},
+	"internal/boardcli":           {"board", "board/invariant", "internal/boardjson", "internal/boardtext", "internal/console"},
 	"internal/boardjson":          {"board"},
 	"internal/boardtext":          {"board", "internal/boardjson", "internal/console"},
 	"internal/cli":                {"access", "auth", "board", "internal/console"},
@@ -62,7 +62,8 @@ var drawing = map[string][]string{
 	"internal/conformance/client": {"jsonrpc", "mcp", "mcp/oauth", "mcp/streamable"},
 	"internal/conformance/server": {"jsonrpc", "mcp", "mcp/streamable"},
 	"internal/crewcli":            {"board", "crew", "crew/agent", "git", "internal/boardjson", "internal/console", "land", "proc"},
-	"internal/landcli":            {"board", "git", "internal/boardtext", "internal/console", "land"},
+	"internal/github":             {"board", "internal/visible", "land"},
+	"internal/landcli":            {"board", "git", "internal/boardtext", "internal/console", "internal/github", "land"},
 	"internal/mcpcli":             {"clientconfig", "internal/console", "internal/plaindir", "jsonrpc", "mcp", "mcp/oauth", "mcp/streamable"},
 	"internal/notify":             {"board", "internal/boardjson", "internal/console"},
 	"internal/origins":            {"clientconfig", "jsonrpc", "mcp"},
@@ -326,7 +327,7 @@ func checkOldJSON(sources []source) []string {
 
 // starters are the packages that may start processes, besides tests and mcp/stdio.go.
 // internal/mcpcli starts none, but tells the errors of os/exec apart.
-var starters = []string{"check", "cmd/bossman", "crew", "crew/agent", "git", "internal/mcpcli", "internal/notify", "internal/pgtest", "proc"}
+var starters = []string{"check", "cmd/bossman", "crew", "crew/agent", "git", "internal/github", "internal/mcpcli", "internal/notify", "internal/pgtest", "proc"}
 
 // checkExec holds where a process may be started.
 func checkExec(sources []source) []string {

@@ -199,6 +199,8 @@ type Event struct {
 	Prior    string    `json:"prior,omitzero"`
 	// By is person or agent, for answers and verdicts, or import.
 	By string `json:"by,omitzero"`
+	// Comments are those with which work was rejected.
+	Comments []board.Comment `json:"comments,omitzero"`
 	// Was is what an edit replaced.
 	Was *Was `json:"was,omitzero"`
 	// Commit is the commit with which work was landed, and Returned why it was not.
@@ -231,7 +233,7 @@ type Was struct {
 func FromEvent(e board.Event) Event {
 	out := Event{
 		Task: e.Task.String(), Seq: e.Seq, At: e.When().UTC(), Actor: e.Actor, Kind: string(e.Kind), From: string(e.From), To: string(e.To),
-		Attempt: e.Detail.Attempt, Worker: e.Detail.Worker, Text: e.Detail.Text, Cause: string(e.Detail.Cause), Percent: e.Detail.Percent,
+		Attempt: e.Detail.Attempt, Worker: e.Detail.Worker, Text: e.Detail.Text, Comments: e.Detail.Comments, Cause: string(e.Detail.Cause), Percent: e.Detail.Percent,
 		Fields: e.Detail.Fields, Prior: e.Detail.Prior, By: string(e.Detail.By),
 	}
 	if w := e.Detail.Was; w != nil {

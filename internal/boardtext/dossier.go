@@ -309,6 +309,9 @@ func eventText(e board.Event) string {
 	if e.Detail.Text != "" && e.Kind != board.EventCreated {
 		parts = append(parts, console.OneLine(e.Detail.Text))
 	}
+	for _, c := range e.Detail.Comments {
+		parts = append(parts, console.OneLine(c.Place()+": "+c.Text))
+	}
 	if e.Detail.Late {
 		parts = append(parts, "(after its claim had ended)")
 	}

@@ -11,6 +11,7 @@ import (
 // NextStep is what a person should do next.
 func NextStep(p board.Project, s board.Summary, in []boardjson.InboxEntry) string {
 	c := s.Counts
+	lost, isLost := gone(s.Claims)
 	switch {
 	case c.Total() == 0:
 		return `put work on the board: bossman task add "What to do"`
@@ -18,6 +19,8 @@ func NextStep(p board.Project, s board.Summary, in []boardjson.InboxEntry) strin
 		return in[0].Command
 	case p.PausedBy != "":
 		return "hand out work again: bossman resume"
+	case isLost:
+		return fmt.Sprintf("free %v, whose worker's directory is gone: bossman task release %v", lost.Task, lost.Task)
 	case slices.ContainsFunc(s.Claims, func(c board.Claim) bool { return c.Alive(s.Now) }):
 		return "nothing; agents are working" + Silence(s)
 	case c.Ready > 0 || len(s.Claims) > 0:

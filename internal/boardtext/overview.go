@@ -40,6 +40,8 @@ func claimCell(c board.Claim, now time.Time) console.Cell {
 	switch silent := c.Silent(now); {
 	case c.Killed:
 		return console.Red.Cell("killed")
+	case Gone(c):
+		return console.Red.Cell("directory gone, lease " + Span(left))
 	case left <= 0:
 		return console.Red.Cell("lease expired")
 	case c.Left:

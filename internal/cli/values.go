@@ -35,17 +35,18 @@ var (
 
 // flagTable has the values of flags, by their name or by command and name.
 var flagTable = map[string]*values{
-	"state":           {enum: States},
-	"priority":        {enum: []string{"urgent", "high", "normal", "low"}},
-	"policy":          {enum: names(board.Policies)},
-	"evidence":        {enum: evidence},
-	"dependents":      {enum: names([]board.Dependents{board.DependentsKeep, board.DependentsUnblock, board.DependentsCancel})},
-	"kind":            {enum: names(board.FailureKinds)},
-	"log-level":       {enum: []string{"debug", "info", "warn", "error"}},
-	"agent":           {enum: []string{"acp", "claude", "claude-acp", "codex", "codex-acp", "command", "copilot", "gemini", "opencode"}},
-	"permission-mode": {enum: []string{"acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "plan"}, loose: true},
-	"role":            {enum: []string{"viewer", "worker", "lead", "admin"}},
-	"mcp role":        {enum: []string{"viewer", "worker", "lead"}},
+	"state":            {enum: States},
+	"priority":         {enum: []string{"urgent", "high", "normal", "low"}},
+	"policy":           {enum: names(board.Policies)},
+	"evidence":         {enum: evidence},
+	"dependents":       {enum: names([]board.Dependents{board.DependentsKeep, board.DependentsUnblock, board.DependentsCancel})},
+	"kind":             {enum: names(board.FailureKinds)},
+	"log-level":        {enum: []string{"debug", "info", "warn", "error"}},
+	"agent":            {enum: []string{"acp", "claude", "claude-acp", "codex", "codex-acp", "command", "copilot", "gemini", "opencode"}},
+	"permission-mode":  {enum: []string{"acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "plan"}, loose: true},
+	"task import from": {enum: []string{"github"}},
+	"role":             {enum: []string{"viewer", "worker", "lead", "admin"}},
+	"mcp role":         {enum: []string{"viewer", "worker", "lead"}},
 	// evidence=REF of an agent.
 	"done evidence": {enum: suffixed(evidence, "="), loose: true},
 
@@ -65,6 +66,7 @@ var flagTable = map[string]*values{
 var argTable = map[string]*values{
 	"task show":    {find: everyTask},
 	"task log":     {find: everyTask, most: 1},
+	"task diff":    {find: everyTask, most: 1},
 	"task why":     {find: everyTask},
 	"task edit":    {find: open},
 	"task cancel":  {find: open},
@@ -73,11 +75,13 @@ var argTable = map[string]*values{
 	"task reopen":  {find: inStates(board.StateFailed, board.StateDone, board.StateCancelled)},
 	"task retry":   {find: inStates(board.StateFailed)},
 	"land return":  {find: inStates(board.StateLanding)},
+	"land undo":    {find: inStates(board.StateDone)},
 	"task release": {find: inStates(board.StateInProgress, board.StateReserved, board.StateCoolingDown)},
 	"task erase":   {find: inStates(board.StateDone, board.StateCancelled), most: 1},
 	"event redact": {find: everyTask, most: 1},
 	"task review":  {find: inStates(board.StateReview, board.StateFailed), enum: verdicts, loose: true},
 
+	"review":         {enum: names([]board.Verdict{board.Accept, board.Reject, board.Skip}), most: 1},
 	"stop":           {find: workers, most: 1},
 	"answer":         {find: questions, most: 1},
 	"project set":    {find: projects, most: 1},

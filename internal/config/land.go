@@ -15,6 +15,8 @@ type Land struct {
 	Batch int
 	// Checkout is update, or leave if a checkout of the target is not touched.
 	Checkout string
+	// CloseIssues: the issue of a task is closed when its work has landed.
+	CloseIssues bool
 }
 
 const (
@@ -31,7 +33,7 @@ var defaultLand = Land{Style: "squash", Batch: defaultBatch, Checkout: "update"}
 func (s *Settings) setLand(path string, v any, inProject bool) error {
 	section, ok := v.(map[string]any)
 	if !ok {
-		return fmt.Errorf("wrong type: want a section with style, batch or checkout, got %.100q", fmt.Sprint(v))
+		return fmt.Errorf("wrong type: want a section with style, batch, checkout or close_issues, got %.100q", fmt.Sprint(v))
 	}
 	var first error
 	for _, name := range slices.Sorted(maps.Keys(section)) {
@@ -52,6 +54,10 @@ func (s *Settings) setLand(path string, v any, inProject bool) error {
 				continue
 			}
 			err = oneOf(&s.Land.Checkout, section[name], "update", leave)
+		case "close_issues":
+			if s.Land.CloseIssues, ok = section[name].(bool); !ok {
+				err = errors.New("want true or false")
+			}
 		default:
 			s.Ignored = append(s.Ignored, fmt.Sprintf("%.80q in [land] of %q: there is no such key", name, path))
 			continue

@@ -15,11 +15,13 @@ func TestLand(t *testing.T) {
 		ignored      string
 		fails        string
 	}{
-		{want: Land{"squash", 8, "update"}},
-		{own: `style = "merge"`, project: `batch = 1`, want: Land{"merge", 1, "update"}},
-		{own: `checkout = "leave"`, project: `checkout = "update"`, want: Land{"squash", 8, "leave"}, ignored: "your own file says that it is left alone"},
-		{project: `checkout = "leave"`, want: Land{"squash", 8, "leave"}},
-		{project: `styel = "merge"`, want: Land{"squash", 8, "update"}, ignored: `"styel" in [land]`},
+		{want: Land{"squash", 8, "update", false}},
+		{own: `style = "merge"`, project: `batch = 1`, want: Land{"merge", 1, "update", false}},
+		{own: `checkout = "leave"`, project: `checkout = "update"`, want: Land{"squash", 8, "leave", false}, ignored: "your own file says that it is left alone"},
+		{project: `checkout = "leave"`, want: Land{"squash", 8, "leave", false}},
+		{project: `close_issues = true`, want: Land{"squash", 8, "update", true}},
+		{project: `close_issues = "yes"`, fails: "close_issues: want true or false"},
+		{project: `styel = "merge"`, want: Land{"squash", 8, "update", false}, ignored: `"styel" in [land]`},
 		{project: `style = "fast"`, fails: `[land] in "` + "project" + `": style: want one of ["squash", "rebase", "merge"]`},
 		{project: `batch = 0`, fails: "batch: want a number from 1 to 100"},
 	} {

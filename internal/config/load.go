@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -123,6 +124,9 @@ func start(flags Flags, getenv func(string) string) (from, by string, err error)
 		return getenv("CLAUDE_PROJECT_DIR"), "CLAUDE_PROJECT_DIR", nil
 	}
 	dir, err := os.Getwd()
+	if errors.Is(err, fs.ErrNotExist) {
+		err = errors.New("the current directory was deleted: change to another one, or name the board with --board")
+	}
 	return dir, "the working directory", err
 }
 

@@ -36,6 +36,7 @@ type Settings struct {
 	Notify  []string
 	Budget  Budget
 	Land    Land
+	Review  Review
 
 	// Origin is where each value came from, by the name of its key: a file, a variable, a
 	// flag, or default.
@@ -124,6 +125,11 @@ func (s *Settings) readFile(path string, inProject bool) error {
 		case name == "land":
 			if err := s.setLand(path, file[name], inProject); err != nil {
 				wrong("[land]", err)
+			}
+			continue
+		case name == "review":
+			if err := s.setReview(path, file[name]); err != nil {
+				wrong("[review]", err)
 			}
 			continue
 		case name == "work" && inProject:

@@ -31,8 +31,8 @@ type Trust struct {
 	Check *Check `json:"check,omitzero"`
 	// Setup is the accepted setup, nil if none is.
 	Setup *Setup `json:"setup,omitzero"`
-	// Filters are accepted filters of the clone's own configuration of git, as
-	// git.Repo.Filters lists them.
+	// Filters are accepted commands of the clone's own configuration of git, as
+	// git.Repo.Filters and RemoteCommands list them.
 	Filters []string `json:"filters,omitzero"`
 	// By and At are who accepted it, and when.
 	By string    `json:"by,omitzero"`

@@ -47,7 +47,7 @@ The board keeps policy, skills and lease of the project itself, from its first t
 its values are in effect, whatever is configured, until bossman project set. The check
 is the one that you have accepted with bossman trust.
 
-A project's file may set board, project, policy, areas, skills and lease, and [land];
+A project's file may set board, project, policy, areas, skills and lease, [land] and [review];
 and it may lower the sums of [budget]. A key that runs a command, such as notify, is read from your own file only.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, err := c.load()
@@ -130,7 +130,9 @@ func (v *view) build() {
 		{name: "budget.day", value: s.Budget.Day},
 		{name: "land.style", value: s.Land.Style},
 		{name: "land.batch", value: s.Land.Batch},
+		{name: "land.close_issues", value: s.Land.CloseIssues},
 		{name: "land.checkout", value: s.Land.Checkout},
+		{name: "review.diff", value: !s.Review.NoDiff},
 	} {
 		if r.origin = s.Origin[r.name]; r.origin != "" {
 			v.rows = append(v.rows, r)

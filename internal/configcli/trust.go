@@ -37,8 +37,11 @@ outside the repository and stays in force as you read it: a later change of the 
 whatever branch, has no effect until you run this command again.
 
 Where a check runs, git reads the files, and runs filters for that. Trust also shows those
-that the clone's own .git/config names. Filters of your own configuration of git, such as
-git-lfs, need no acceptance.`,
+that the clone's own .git/config names, and commands of it with which git connects to
+a remote repository, such as a credential helper, settings for that, such as http.proxy, and
+the hook pre-push, in .git/hooks or in a worktree: a project that lands its work there uses them. A hook is accepted with all files
+beside it as they are now, by their sum. What your own configuration of git names, such as
+git-lfs, needs no acceptance.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := c.RefuseAgent(); err != nil {
 				return err
@@ -47,22 +50,18 @@ git-lfs, need no acceptance.`,
 			if err != nil {
 				return err
 			}
-			at, err := s.Location()
-			if err != nil {
-				return err
-			}
-			state, err := s.Check()
+			root, state, err := project(s)
 			if err != nil {
 				return err
 			}
 			if revoke {
 				return c.revoke(state)
 			}
-			filters, err := newFilters(cmd.Context(), at, state)
+			own, err := newCommands(cmd.Context(), root, state)
 			if err != nil {
 				return err
 			}
-			return c.accept(cmd, state, filters, yes)
+			return c.accept(cmd, state, own, yes)
 		},
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "accept without asking, for scripts that people write")
@@ -78,23 +77,58 @@ type trustJSON struct {
 	// Setup is the setup that is in force, and NewSetup the one of the file, if it is not accepted.
 	Setup    []string `json:"setup,omitzero"`
 	NewSetup []string `json:"new_setup,omitzero"`
-	// Filters are commands of the clone's own configuration of git that are not accepted.
+	// Filters are commands of the clone's own configuration of git that are not accepted, and Remote
+	// those of the clone with which git connects to a remote repository, or that run before a push.
 	Filters  []string `json:"filters,omitzero"`
+	Remote   []string `json:"remote,omitzero"`
 	Accepted bool     `json:"accepted"`
 }
 
-// newFilters lists the filters of the clone's own configuration that are not accepted.
-func newFilters(ctx context.Context, at config.Location, state config.CheckState) ([]string, error) {
-	repo, ok := git.At(at.Root)
-	if !ok || git.Installed() != nil {
-		return nil, nil
+// ownCommands are commands of the clone's own that are not accepted: those that git
+// runs for its files, and those with which it connects to a remote repository, or that run before a push.
+type ownCommands struct{ filters, remote []string }
+
+func (o ownCommands) all() []string { return slices.Concat(o.filters, o.remote) }
+
+// project returns the top of the project, and where its check stands. If the board is not in a project, such
+// as one on a server, it is the project of the working directory; root is empty if there is none.
+func project(s *config.Settings) (root string, state config.CheckState, err error) {
+	at, err := s.Location()
+	if err != nil {
+		return "", state, err
 	}
-	filters, err := repo.Filters(ctx)
-	return slices.DeleteFunc(filters, state.Trust.Accepts), err
+	if at.Root != "" {
+		state, err = s.Check()
+		return at.Root, state, err
+	}
+	dir, err := s.WorkDir()
+	if err != nil {
+		return "", state, err
+	}
+	if repo, err := git.Find(dir); err == nil && repo.Foreign == "" {
+		root = repo.Root
+	}
+	state, err = s.CheckAt(dir)
+	return root, state, err
 }
 
-func (c *trustCLI) accept(cmd *cobra.Command, state config.CheckState, filters []string, yes bool) error {
-	answer := trustJSON{File: state.File, InForce: checkLines(state.InForce), Proposed: checkLines(state.Proposed), Setup: state.Trust.Setup.Lines(), NewSetup: state.NewSetup.Lines(), Filters: filters}
+// newCommands lists the commands of the clone's own configuration that are not accepted.
+func newCommands(ctx context.Context, root string, state config.CheckState) (own ownCommands, err error) {
+	repo, ok := git.At(root)
+	if root == "" || !ok || git.Installed() != nil {
+		return own, nil
+	}
+	if own.filters, err = repo.Filters(ctx); err == nil {
+		own.remote, err = repo.RemoteCommands(ctx)
+	}
+	own.filters = slices.DeleteFunc(own.filters, state.Trust.Accepts)
+	own.remote = slices.DeleteFunc(own.remote, state.Trust.Accepts)
+	return own, err
+}
+
+func (c *trustCLI) accept(cmd *cobra.Command, state config.CheckState, own ownCommands, yes bool) error {
+	filters := own.all()
+	answer := trustJSON{File: state.File, InForce: checkLines(state.InForce), Proposed: checkLines(state.Proposed), Setup: state.Trust.Setup.Lines(), NewSetup: state.NewSetup.Lines(), Filters: own.filters, Remote: own.remote}
 	if state.Proposed == nil && len(filters) == 0 && state.Unseen != nil {
 		return state.Unseen
 	}
@@ -107,13 +141,16 @@ func (c *trustCLI) accept(cmd *cobra.Command, state config.CheckState, filters [
 		return nil
 	}
 	if !yes || !c.JSON {
-		c.show(state, filters)
+		c.show(state, own)
 	}
 	if !yes {
 		if !console.IsTerminal(c.Stdin) {
 			return console.Errorf(console.Denied, "run it in a terminal, or read the above and add --yes", "nobody was asked: standard input is not a terminal")
 		}
-		if state.Proposed != nil || len(filters) > 0 {
+		if len(own.remote) > 0 {
+			c.Linef("The commands for remote repositories will run when work is pushed or fetched, with your rights and outside any sandbox.")
+		}
+		if state.Proposed != nil || len(own.filters) > 0 {
 			c.Linef("This will run at every report of \"done\", with your rights and outside any sandbox of the agent.")
 		}
 		if state.NewSetup != nil {
@@ -143,8 +180,11 @@ func (c *trustCLI) accept(cmd *cobra.Command, state config.CheckState, filters [
 	switch {
 	case state.Proposed != nil:
 		c.Linef("Accepted. Reports of done are now checked with it.")
-	case len(filters) > 0:
+	case len(own.filters) > 0:
 		c.Linef("Accepted. Git may run them to read the files of this clone.")
+	}
+	if len(own.remote) > 0 {
+		c.Linef("Accepted. Git may run the commands for remote repositories to land work there.")
 	}
 	if state.NewSetup != nil {
 		c.Linef("Accepted. bossman work now prepares worktrees with the setup.")
@@ -180,7 +220,7 @@ func (c *trustCLI) nothingNew(state config.CheckState) {
 }
 
 // show writes what would be accepted.
-func (c *trustCLI) show(state config.CheckState, filters []string) {
+func (c *trustCLI) show(state config.CheckState, own ownCommands) {
 	if state.Proposed != nil {
 		c.Linef("The check in %s:", state.File)
 		c.showCheck(state.Proposed)
@@ -201,11 +241,19 @@ func (c *trustCLI) show(state config.CheckState, filters []string) {
 			c.showLines(old.Lines())
 		}
 	}
-	if len(filters) > 0 {
+	if len(own.filters) > 0 {
 		c.Linef("Commands in this clone's own configuration of git, which git runs for its files, and settings with which a filter runs some or writes elsewhere:")
-		for _, f := range filters {
-			c.showCommand(fmt.Sprintf("%q", f))
-		}
+		c.showQuoted(own.filters)
+	}
+	if len(own.remote) > 0 {
+		c.Linef("Commands of this clone's own, which git runs to connect to a remote repository or before a push, and settings by which it sends or writes something elsewhere then:")
+		c.showQuoted(own.remote)
+	}
+}
+
+func (c *trustCLI) showQuoted(commands []string) {
+	for _, command := range commands {
+		c.showCommand(fmt.Sprintf("%q", command))
 	}
 }
 

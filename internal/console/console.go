@@ -18,6 +18,9 @@ type Console struct {
 	Err io.Writer
 	// JSON is set if the answer and errors are written as JSON.
 	JSON bool
+	// Pager shows a text in a program, and waits until its reader has seen enough. It returns an error
+	// if the program could not be started. Nil: there is none.
+	Pager func(command []string, text io.Reader) error
 	// Getenv reads the environment.
 	Getenv func(string) string
 

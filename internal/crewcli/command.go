@@ -4,6 +4,7 @@ package crewcli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"os/signal"
@@ -15,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/crew"
 	"github.com/bossman-dev/bossman/crew/agent"
 	"github.com/bossman-dev/bossman/internal/console"
@@ -30,6 +32,8 @@ type Shop struct {
 	// Lander returns the options of a lander, and what is to be told first: the project lands its work
 	// from then on, if it has not before.
 	Lander func(ctx context.Context) (o land.Options, said string, err error)
+	// Policy says who decides on the project's work.
+	Policy board.Policy
 	// Untrusted is set if the project has a check that nobody has accepted.
 	Untrusted bool
 	// Run does the board's background work until its context ends.
@@ -48,6 +52,7 @@ func Minder() *cobra.Command {
 // flags are those of bossman work.
 type flags struct {
 	slots      int
+	review     int
 	untilEmpty bool
 	maxTasks   int
 	maxTime    time.Duration
@@ -88,6 +93,11 @@ bossman mcp --join. If it ends without a report, that is a failure of the attemp
 With --land what agents finish is landed on the project's target branch meanwhile, as by
 bossman land --watch; with --until-empty it also ends what waits to be landed.
 
+With --review N, N more slots review what was reported done, with the same agents: each
+review has the reported commit in a worktree of its own, from which nothing is kept, and ends
+with bossman review accept, reject or skip. Under the policy review that takes the place of a
+person's verdict. With -n 0 nothing else is done.
+
 With --answer the command answers questions of workers that agents may answer, instead of
 working on tasks: it gets a question and its task as JSON on standard input, and what it writes
 to standard output is the answer. Questions for people only, such as those for permissions, never
@@ -104,6 +114,7 @@ their tasks back, and so does closing the terminal.`,
 	}
 	fl := cmd.Flags()
 	fl.IntVarP(&f.slots, "slots", "n", 1, "how many agents work at once")
+	fl.IntVar(&f.review, "review", 0, "how many more agents review what was reported done, in a project with the policy review")
 	fl.StringSliceVar(&f.agents, "agent", nil, "the agents of the slots: command, claude, codex, gemini, opencode, copilot, claude-acp, codex-acp, acp; default command")
 	fl.StringVar(&f.permission, "permission-mode", "", "Claude Code's permission mode (default acceptEdits)")
 	fl.BoolVar(&f.project, "project-settings", false, "let agents use the settings, hooks and MCP servers of the repository")
@@ -184,8 +195,11 @@ func relativeScript(words []string) string {
 
 // run runs a crew until it has nothing to do, or is interrupted.
 func run(ctx context.Context, out *console.Console, open func(ctx context.Context) (*Shop, error), f flags, words []string) error {
-	if f.slots < 1 || f.slots > 100 {
-		return console.Usagef("-n is between 1 and 100, not %d", f.slots)
+	if f.review < 0 || f.review > 100 {
+		return console.Usagef("--review is between 0 and 100, not %d", f.review)
+	}
+	if f.slots < 1 && f.review == 0 || f.slots < 0 || f.slots > 100 {
+		return console.Usagef("-n is between 1 and 100, or 0 with --review, not %d", f.slots)
 	}
 	if f.maxCost < 0 || math.IsNaN(f.maxCost) {
 		return console.Usagef("--max-cost is a sum in dollars, not %v", f.maxCost)
@@ -198,6 +212,9 @@ func run(ctx context.Context, out *console.Console, open func(ctx context.Contex
 	}
 	if f.answer && f.land {
 		return console.Usagef("--answer and --land do not go together")
+	}
+	if f.answer && f.review > 0 {
+		return console.Usagef("--answer and --review do not go together")
 	}
 	if f.answer && len(f.agents) > 0 {
 		return console.Usagef("--answer has no --agent: name a command after --")
@@ -215,6 +232,9 @@ func run(ctx context.Context, out *console.Console, open func(ctx context.Contex
 	for n := range f.slots {
 		o.Agents = append(o.Agents, agents[n%len(agents)])
 	}
+	for n := range f.review {
+		o.Reviewers = append(o.Reviewers, agents[n%len(agents)])
+	}
 	o.UntilEmpty, o.MaxTasks = f.untilEmpty, f.maxTasks
 	o.Limits.Job = f.maxTime
 	if f.limitCost {
@@ -227,7 +247,10 @@ func run(ctx context.Context, out *console.Console, open func(ctx context.Contex
 	if script := relativeScript(words); script != "" && !f.answer {
 		out.Infof("%s is taken from the worktree of each task, where agents can change it; use an absolute path to run the one that is here.", script)
 	}
-	show := newDisplay(out, o.Agents)
+	if f.review > 0 && shop.Policy != board.PolicyReview {
+		out.Infof("No reviews are handed out under the policy %s: bossman project set --policy review", shop.Policy)
+	}
+	show := newDisplay(out, o.Agents, o.Reviewers)
 	o.Report = show.event
 	lander := func(context.Context) {}
 	if f.land {
@@ -266,7 +289,7 @@ func run(ctx context.Context, out *console.Console, open func(ctx context.Contex
 		return answer(hard, drain, &o, words, show)
 	}
 	if !f.untilEmpty && !show.live.Terminal() {
-		show.live.Infof("Taking tasks of %s, %d at a time; stop with Ctrl-C.", o.Project, len(o.Agents))
+		show.live.Infof("Taking %s; stop with Ctrl-C.", taking(o.Project, len(o.Agents), len(o.Reviewers)))
 	}
 	r := crew.New(&o)
 	err = r.Run(hard, drain)
@@ -275,6 +298,18 @@ func run(ctx context.Context, out *console.Console, open func(ctx context.Contex
 		return console.Errorf(console.Unavailable, "run it again after 00:00 UTC, or raise day in [budget] of your configuration", "tasks are left, and the budget of the day (%s) is spent", crew.Dollars(spent.Day))
 	}
 	return err
+}
+
+// taking says what slots take, and how many at a time.
+func taking(project string, tasks, reviews int) string {
+	var list []string
+	if tasks > 0 {
+		list = append(list, fmt.Sprintf("tasks of %s, %d at a time", project, tasks))
+	}
+	if reviews > 0 {
+		list = append(list, fmt.Sprintf("reviews of %s, %d at a time", project, reviews))
+	}
+	return strings.Join(list, ", and ")
 }
 
 // onSignals calls first at the first interrupt, and last at the second one or when the terminal is

@@ -21,6 +21,7 @@ import (
 type display struct {
 	out   *console.Console
 	live  *console.Live
+	slot  int // how wide the names of slots are
 	width int // of the names of agents
 
 	mu    sync.Mutex
@@ -41,10 +42,13 @@ type view struct {
 	over  bool
 }
 
-// newDisplay returns a display for slots with these agents.
-func newDisplay(out *console.Console, agents []agent.Agent) *display {
-	d := &display{out: out, live: out.Live(), count: map[crew.EventKind]int{}}
-	for _, a := range agents {
+// newDisplay returns a display for slots with these agents, and for slots that review.
+func newDisplay(out *console.Console, agents, reviewers []agent.Agent) *display {
+	d := &display{out: out, live: out.Live(), count: map[crew.EventKind]int{}, slot: 7}
+	if len(reviewers) > 0 {
+		d.slot = len("review-1")
+	}
+	for _, a := range slices.Concat(agents, reviewers) {
 		d.width = min(maxAgent, max(d.width, console.TextWidth(console.OneLine(a.Name()))))
 	}
 	return d
@@ -56,7 +60,7 @@ const maxAgent = 12
 // who is a slot and its agent, in columns.
 func (d *display) who(slot, name string) string {
 	name = console.Truncate(console.OneLine(name), d.width)
-	return fmt.Sprintf("%-7s  %s%s  ", slot, name, strings.Repeat(" ", max(0, d.width-console.TextWidth(name))))
+	return fmt.Sprintf("%-*s  %s%s  ", d.slot, slot, name, strings.Repeat(" ", max(0, d.width-console.TextWidth(name))))
 }
 
 // run keeps the times that are shown up to date until ctx ends.
@@ -130,18 +134,29 @@ func (d *display) take(e crew.Event) string {
 	case crew.Began:
 		*v = view{name: v.name, agent: v.agent, task: e.Task.String(), title: e.Title, since: time.Now()}
 		return fmt.Sprintf("%v begins: %s", e.Task, e.Title)
+	case crew.Reviewing:
+		*v = view{name: v.name, agent: v.agent, task: e.Task.String(), title: e.Title, since: time.Now()}
+		return fmt.Sprintf("reviews %v: %s", e.Task, e.Title)
+	case crew.Accepted, crew.Rejected, crew.Skipped:
+		d.count[e.Kind]++
+		*v = view{name: v.name, agent: v.agent, since: time.Now()}
+		return withText(words[e.Kind]+" "+e.Task.String(), e.Text)
 	case crew.Resumed:
 		return fmt.Sprintf("%v goes on from %s", e.Task, e.Text)
 	default:
 		d.count[e.Kind]++
 		*v = view{name: v.name, agent: v.agent, since: time.Now()}
-		line := fmt.Sprintf("%v %s", e.Task, words[e.Kind])
-		if e.Text != "" {
-			line += ": " + e.Text
-		}
-		return line
+		return withText(fmt.Sprintf("%v %s", e.Task, words[e.Kind]), e.Text)
 	}
 	return ""
+}
+
+// withText adds a text to a line, if there is one.
+func withText(line, text string) string {
+	if text == "" {
+		return line
+	}
+	return line + ": " + text
 }
 
 // view is the view of a slot.
@@ -211,13 +226,15 @@ func (d *display) block(width int, now time.Time) []string {
 // words say how a job ended, and numbers how many did. colours are those of the lines.
 var (
 	colours = map[crew.EventKind]console.Style{
-		crew.Done: console.Green, crew.Answered: console.Green, crew.Resumed: console.Cyan, crew.Asked: console.Yellow, crew.Rests: console.Yellow, crew.Review: console.Yellow, crew.Landing: console.Cyan, crew.Parked: console.Yellow,
+		crew.Done: console.Green, crew.Answered: console.Green, crew.Accepted: console.Green, crew.Rejected: console.Yellow, crew.Resumed: console.Cyan, crew.Asked: console.Yellow, crew.Rests: console.Yellow, crew.Review: console.Yellow, crew.Landing: console.Cyan, crew.Parked: console.Yellow,
 		crew.Failed: console.Red, crew.Lost: console.Red, crew.Untold: console.Red, crew.Trouble: console.Red,
 	}
 	words = map[crew.EventKind]string{
+		crew.Accepted: "accepted", crew.Rejected: "rejected", crew.Skipped: "gives back the review of",
 		crew.Done: "is done", crew.Review: "waits for a review", crew.Landing: "waits to be landed", crew.Failed: "failed", crew.Parked: "waits for an answer", crew.Lost: "was taken away", crew.Untold: "has ended, and the board could not be told", crew.Returned: "is given back", crew.NotNow: "is given back by its agent",
 	}
 	numbers = map[crew.EventKind]string{
+		crew.Accepted: "accepted in a review", crew.Rejected: "rejected in a review",
 		crew.Done: "done", crew.Review: "waiting for a review", crew.Landing: "waiting to be landed", crew.Parked: "waiting for an answer", crew.Lost: "taken away", crew.Untold: "not told to the board", crew.Returned: "given back", crew.NotNow: "given back by the agent",
 	}
 )
@@ -225,11 +242,13 @@ var (
 // totals says how many jobs ended in which way, empty if none has.
 func (d *display) totals() string {
 	var list []string
-	for _, k := range []crew.EventKind{crew.Done, crew.Review, crew.Landing, crew.Failed, crew.Parked, crew.Lost, crew.Untold, crew.Returned, crew.NotNow} {
+	for _, k := range []crew.EventKind{crew.Done, crew.Review, crew.Landing, crew.Failed, crew.Parked, crew.Lost, crew.Untold, crew.Returned, crew.NotNow, crew.Accepted, crew.Rejected, crew.Skipped} {
 		n := d.count[k]
 		switch {
 		case n > 0 && k == crew.Failed: // of tasks that may be done since then
 			list = append(list, console.Count(n, "attempt")+" failed")
+		case n > 0 && k == crew.Skipped:
+			list = append(list, console.Count(n, "review")+" given back")
 		case n > 0:
 			list = append(list, fmt.Sprintf("%d %s", n, numbers[k]))
 		}

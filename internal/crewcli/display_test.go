@@ -24,7 +24,7 @@ func TestDisplay_block(t *testing.T) {
 		}
 		agents = append(agents, a)
 	}
-	d := newDisplay(console.New(os.Stdin, os.Stdout, os.Stderr, func(string) string { return "" }), agents)
+	d := newDisplay(console.New(os.Stdin, os.Stdout, os.Stderr, func(string) string { return "" }), agents, nil)
 	d.width = 12
 	web := func(n int64) board.ID { return board.ID{Project: "web", No: n} }
 	for _, e := range []crew.Event{
@@ -68,7 +68,7 @@ func TestDisplay_block(t *testing.T) {
 
 // TestDisplay_lines: what happens is said in a line, of what agents ask for only the beginning.
 func TestDisplay_lines(t *testing.T) {
-	d := newDisplay(console.New(os.Stdin, os.Stdout, os.Stderr, func(string) string { return "" }), nil)
+	d := newDisplay(console.New(os.Stdin, os.Stdout, os.Stderr, func(string) string { return "" }), nil, nil)
 	id := board.ID{Project: "web", No: 3}
 	for _, c := range []struct {
 		event crew.Event
@@ -79,6 +79,10 @@ func TestDisplay_lines(t *testing.T) {
 		{crew.Event{Kind: crew.Asked, Text: "q-1: may it use a command? make"}, "web-3 asks q-1: may it use a command? make"},
 		{crew.Event{Kind: crew.Asked, Text: "q-1: may it use a command? make\nbecause"}, "web-3 asks q-1: may it use a command? make …"},
 		{crew.Event{Kind: crew.Failed, Text: "ended"}, "web-3 failed: ended"},
+		{crew.Event{Kind: crew.Reviewing, Title: "Title"}, "reviews web-3: Title"},
+		{crew.Event{Kind: crew.Accepted}, "accepted web-3"},
+		{crew.Event{Kind: crew.Rejected, Text: "no tests"}, "rejected web-3: no tests"},
+		{crew.Event{Kind: crew.Skipped, Text: "too hard"}, "gives back the review of web-3: too hard"},
 		{crew.Event{Kind: crew.NotNow, Text: "no network"}, "web-3 is given back by its agent: no network"},
 	} {
 		c.event.Slot, c.event.Task = "slot-1", id
@@ -86,7 +90,7 @@ func TestDisplay_lines(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.event.Kind, got, c.want)
 		}
 	}
-	if got, want := d.totals(), "1 attempt failed · 1 given back by the agent"; got != want {
+	if got, want := d.totals(), "1 attempt failed · 1 given back by the agent · 1 accepted in a review · 1 rejected in a review · 1 review given back"; got != want {
 		t.Errorf("totals() = %q, want %q", got, want)
 	}
 }

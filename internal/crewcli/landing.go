@@ -26,7 +26,8 @@ func landing(ctx context.Context, out *console.Console, shop *Shop, o *crew.Opti
 	lo.Watch = true
 	lo.Report = show.landed
 	l := land.New(&lo)
-	o.Onto = lo.Target.Branch
+	o.Target = lo.Target
+	o.Onto = land.NewSource(lo.Repo, lo.Target, lo.Accept)
 	o.ToLand = func(ctx context.Context) (int, error) {
 		line, err := lo.Board.Line(ctx, lo.Project)
 		if left := l.Waiting(); left >= 0 {
@@ -59,6 +60,12 @@ func (d *display) landed(e land.Event) {
 		line = fmt.Sprintf("%v goes back to its task, because of a conflict in %s", e.Task, e.Text)
 	case land.Red:
 		line, style = fmt.Sprintf("%v goes back to its task, because the check refuses it: %s", e.Task, e.Text), console.Red
+	case land.Closed:
+		line = fmt.Sprintf("%v goes back to its task, because its pull request was closed: %s", e.Task, e.Text)
+	case land.Told:
+		line, style = fmt.Sprintf("%v told its issue that it is done: %s", e.Task, e.Text), console.Green
+	case land.Untold:
+		line = fmt.Sprintf("%v: %s", e.Task, e.Text)
 	case land.Stopped:
 		line, style = "nothing lands: "+e.Text, console.Red
 	case land.Waits:

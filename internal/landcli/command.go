@@ -17,6 +17,9 @@ import (
 type Yard struct {
 	// Options are those of a lander.
 	Options land.Options
+	// Board and Person are for what a person asks for.
+	Board  land.UndoBoard
+	Person board.Actor
 	// Said is to be told first; empty if there is nothing to tell.
 	Said string
 	// Run does the board's background work until its context ends.
@@ -54,12 +57,13 @@ Work that conflicts with the target, or that the check refuses on top of it, goe
 task.
 
 The target is set with bossman project set --land BRANCH; the first bossman land on a board of
-one's own takes the branch that is checked out. Nothing is pushed.`,
+one's own takes the branch that is checked out. Only with a target at a remote repository, such
+as origin/main, anything is pushed.`,
 		Example: "  bossman land\n  bossman land --watch\n  bossman land status",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), out, yard, watch) },
 	}
 	cmd.Flags().BoolVar(&watch, "watch", false, "go on landing until it is interrupted")
-	cmd.AddCommand(status(out, office), returns(out, office))
+	cmd.AddCommand(status(out, office), returns(out, office), undo(out, yard, office))
 	return cmd
 }
 
@@ -120,6 +124,9 @@ func (l *log) event(e land.Event) {
 	case land.Red:
 		l.returned++
 		l.line("%v  goes back to its task, because the check refuses it: %q; %s", e.Task, e.Title, e.Text)
+	case land.Closed:
+		l.returned++
+		l.line("%v  goes back to its task, because its pull request was closed: %q; %s", e.Task, e.Title, e.Text)
 	case land.Waits:
 		if e.Task.IsZero() {
 			l.line("Waiting: %s", e.Text)
@@ -130,6 +137,10 @@ func (l *log) event(e land.Event) {
 	case land.Stopped:
 		l.stopped = e.Text
 		l.line("Nothing lands: %s", e.Text)
+	case land.Told:
+		l.line("%v  told its issue that it is done: %s", e.Task, e.Text)
+	case land.Untold:
+		l.line("%v  %s", e.Task, e.Text)
 	case land.Moved:
 		l.line("Note: %s.", e.Text)
 	case land.Checking:

@@ -85,16 +85,20 @@ func (s state) print(out *console.Console) {
 	}
 	out.Linef("%s lands on %s.", s.project.Slug, s.project.Land)
 	note := s.note()
+	holder := fmt.Sprintf("%q", console.OneLine(s.line.Lander.Holder))
+	if by := s.line.Lander.Principal; by != "" && by != "local" {
+		holder += fmt.Sprintf(" (key of %s)", console.OneLine(by))
+	}
 	switch {
 	case s.lives() && note.Doing != "":
-		out.Field("", console.Text(console.OneLine(s.line.Lander.Holder)), console.Text(note.Doing))
+		out.Field("", console.Text(holder+" lands:"), console.Text(note.Doing))
 	case s.lives():
-		out.Linef("%s lands what comes.", console.OneLine(s.line.Lander.Holder))
+		out.Linef("%s lands what comes.", holder)
 	case len(s.line.Queue) > 0:
 		out.Linef("Nobody lands now: bossman land")
 	}
 	if note.Stopped != "" && len(s.line.Queue) > 0 {
-		out.Field("", console.Red.Cell("Nothing lands:"), console.Text(note.Stopped))
+		out.Field("", console.Red.Cell("Nothing lands, says "+holder+":"), console.Text(note.Stopped))
 	}
 	out.Linef("")
 	if len(s.line.Queue) == 0 {
@@ -107,11 +111,14 @@ func (s state) print(out *console.Console) {
 	out.Table("  ", []console.Column{{Right: true}, {}, {Drop: 2}, {Flex: true}, {Drop: 1}}, rows)
 	for _, q := range s.line.Queue {
 		if why := s.why(q.Task.ID); why != "" {
-			out.Field("", console.Cyan.Cell(q.Task.ID.String()+":"), console.Text(why))
+			out.Field("", console.Cyan.Cell(q.Task.ID.String()+" waits:"), console.Text(why))
 		}
 	}
 	for _, r := range note.Reworks {
 		out.Field("", console.Cyan.Cell(r.Task.String()), console.Text(fmt.Sprintf("is worked on again, because of a conflict in %.200q", r.Files)))
+	}
+	for _, w := range note.Untold {
+		out.Field("", console.Cyan.Cell(w.Task.String()+":"), console.Text(w.Why))
 	}
 	if len(s.last) == 0 {
 		return
@@ -136,6 +143,7 @@ type stateJSON struct {
 	Queue   []queuedJSON `json:"queue"`
 	Reworks []reworkJSON `json:"reworks"`
 	Landed  []moveJSON   `json:"landed"`
+	Untold  []untoldJSON `json:"untold"`
 }
 
 type landerJSON struct {
@@ -158,6 +166,11 @@ type reworkJSON struct {
 	Files []string `json:"files"`
 }
 
+type untoldJSON struct {
+	Task string `json:"task"`
+	Why  string `json:"why"`
+}
+
 type moveJSON struct {
 	From  string    `json:"from,omitzero"`
 	To    string    `json:"to"`
@@ -167,7 +180,7 @@ type moveJSON struct {
 
 func (s state) json() stateJSON {
 	note := s.note()
-	out := stateJSON{Project: s.project.Slug, Target: s.project.Land, Queue: []queuedJSON{}, Reworks: []reworkJSON{}, Landed: []moveJSON{}}
+	out := stateJSON{Project: s.project.Slug, Target: s.project.Land, Queue: []queuedJSON{}, Reworks: []reworkJSON{}, Landed: []moveJSON{}, Untold: []untoldJSON{}}
 	if len(s.line.Queue) > 0 {
 		out.Stopped = note.Stopped
 	}
@@ -179,6 +192,9 @@ func (s state) json() stateJSON {
 	}
 	for _, r := range note.Reworks {
 		out.Reworks = append(out.Reworks, reworkJSON{r.Task.String(), r.Files})
+	}
+	for _, w := range note.Untold {
+		out.Untold = append(out.Untold, untoldJSON{w.Task.String(), w.Why})
 	}
 	for _, i := range s.last {
 		m := moveJSON{From: i.Old, To: i.New, At: i.EndedAt.UTC()}

@@ -392,6 +392,7 @@ var arguments = map[*access.Verb]string{
 	access.BeginLand:   `{"args":{"Lease":{"Project":"$PROJECT"}}}`,
 	access.Landed:      `{"args":{"Lease":{"Project":"$PROJECT"}}}`,
 	access.Dropped:     `{"args":{"Lease":{"Project":"$PROJECT"}}}`,
+	access.Told:        `{"args":{"Task":"$TASK"}}`,
 	access.SetProject:  `{"args":{"Slug":"$PROJECT","Policy":"trust"}}`,
 	access.Login:       `{"machine":"m","project":"$PROJECT"}`,
 }

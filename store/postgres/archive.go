@@ -157,6 +157,7 @@ WHERE (m.floor_epoch, m.floor_xid, m.floor_id) < (e.epoch, e.xid, e.id)`
 		`DELETE FROM attempts WHERE task_id = ANY($1::bigint[])`,
 		`DELETE FROM runs WHERE task_id = ANY($1::bigint[])`,
 		`DELETE FROM run_logs WHERE task_id = ANY($1::bigint[])`,
+		`DELETE FROM diffs WHERE task_id = ANY($1::bigint[])`,
 		`DELETE FROM questions WHERE task_id = ANY($1::bigint[])`,
 		`DELETE FROM links WHERE task_id = ANY($1::bigint[])`,
 		`DELETE FROM links WHERE blocker_id = ANY($1::bigint[])`,

@@ -24,6 +24,21 @@ SELECT i.item, i.task_id FROM plan_items i JOIN projects p ON p.id = i.project_i
 	return found, err
 }
 
+// Untold lists those items that are addresses, whose tasks are done, and which were not told.
+func (r *reader) Untold(slug string, limit int) ([]board.Issue, error) {
+	const query = `
+SELECT i.item, i.task_id FROM projects p JOIN plan_items i ON i.project_id = p.id JOIN tasks t ON t.id = i.task_id
+WHERE p.slug = $1 AND starts_with(i.item, 'https://') AND t.status = 'done'
+	AND NOT EXISTS (SELECT 1 FROM plan_items s WHERE s.project_id = i.project_id AND s.item = 'told ' || i.item)
+ORDER BY i.item LIMIT $2`
+	return list(r, func(row pgx.CollectableRow) (i board.Issue, err error) {
+		var key int64
+		err = row.Scan(&i.URL, &key)
+		i.Task = board.ID{Project: slug, No: number(key)}
+		return i, err
+	}, query, slug, limit)
+}
+
 // PutPlanItem records the task that was created for an item of a plan.
 func (t *tx) PutPlanItem(item string, id board.ID) error {
 	const query = `

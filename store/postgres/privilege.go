@@ -36,6 +36,7 @@ var privileges = map[string]string{
 	"attempts":         "SELECT, INSERT, UPDATE, DELETE",
 	"runs":             "SELECT, INSERT, UPDATE, DELETE",
 	"run_logs":         "SELECT, INSERT, DELETE",
+	"diffs":            "SELECT, INSERT, UPDATE, DELETE",
 	"landers":          "SELECT, INSERT, UPDATE",
 	"intents":          "SELECT, INSERT, UPDATE, DELETE",
 	"intent_items":     "SELECT, INSERT, DELETE",

@@ -19,6 +19,7 @@ UNION ALL SELECT blocker_id, false, task_id FROM links WHERE blocker_id = ` + ta
 		attempts = `SELECT ` + attemptColumns + ` FROM attempts a JOIN projects p ON p.slug = $1 WHERE a.task_id = ` + taskIDs + ` ORDER BY a.task_id, a.attempt`
 		runs     = `SELECT ` + runColumns + `, coalesce((SELECT string_agg(l.text, '' ORDER BY l.no) FROM run_logs l WHERE l.task_id = r.task_id AND l.attempt = r.attempt), '')
 FROM runs r JOIN projects p ON p.slug = $1 WHERE r.task_id = ` + taskIDs + ` ORDER BY r.task_id, r.attempt`
+		diffs     = `SELECT ` + diffColumns + ` FROM diffs WHERE task_id = ` + taskIDs + ` ORDER BY task_id, attempt`
 		questions = `SELECT ` + questionColumns + ` FROM questions q JOIN projects p ON p.slug = $1 WHERE q.task_id = ` + taskIDs + ` ORDER BY q.id`
 		events    = `SELECT ` + eventColumns + ` FROM events e JOIN projects p ON p.slug = $1 WHERE e.task_id = ` + taskIDs + ` ORDER BY e.task_id, e.seq`
 	)
@@ -68,6 +69,13 @@ FROM runs r JOIN projects p ON p.slug = $1 WHERE r.task_id = ` + taskIDs + ` ORD
 		record.Runs = append(record.Runs, run)
 		return err
 	}, runs, slug, nos)
+	batchEach(&b, func(row pgx.CollectableRow) error {
+		var no int64
+		d, err := scanDiff(&no)(row)
+		record := of(no)
+		record.Diffs = append(record.Diffs, d)
+		return err
+	}, diffs, slug, nos)
 	batchEach(&b, func(row pgx.CollectableRow) error {
 		q, err := scanQuestion(row)
 		record := of(q.Claim.Task.No)

@@ -39,7 +39,7 @@ SELECT p.slug, t.id, EXISTS (SELECT FROM projects q JOIN lanes l ON l.project_id
 	WHERE q.slug = ANY($2::text[]) AND q.paused_by = '' AND NOT q.archived AND ($3::text[] IS NULL OR l.skills <@ $3))
 FROM projects p JOIN tasks t ON t.id >= p.id::bigint << 40 AND t.id < (p.id + 1)::bigint << 40
 WHERE p.slug = ANY($1::text[]) AND p.policy = 'person' AND p.accept = 'lead' AND p.paused_by = '' AND NOT p.archived
-	AND t.status = 'review' AND ($3::text[] IS NULL OR t.skills <@ $3)
+	AND t.status = 'review' AND t.open_children = 0 AND ($3::text[] IS NULL OR t.skills <@ $3)
 	AND NOT EXISTS (SELECT FROM reviews c WHERE c.task_id = t.id)
 	AND NOT EXISTS (SELECT FROM declines d WHERE d.principal = $4 AND d.worker = $5 AND d.task_id = t.id AND d.until > statement_timestamp())
 	AND NOT EXISTS (SELECT FROM attempts a WHERE a.task_id = t.id AND (a.owner = $6 OR strpos(a.actors, chr(10) || $6 || chr(10)) > 0 OR a.principal = $4 AND (a.worker = $5 OR $7 OR ` + inDir + `)))

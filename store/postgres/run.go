@@ -91,13 +91,14 @@ DELETE FROM run_logs WHERE task_id = $1 AND attempt = $2 AND no <= (SELECT max(n
 	return nil
 }
 
-// EraseRuns deletes the logs and the sessions of a task's runs.
+// EraseRuns deletes the logs, the sessions and the diffs of a task's attempts.
 func (t *tx) EraseRuns(id board.ID) error {
 	key, err := t.key(id)
 	if err != nil {
 		return err
 	}
 	t.later(`DELETE FROM run_logs WHERE task_id = $1`, key)
+	t.later(`DELETE FROM diffs WHERE task_id = $1`, key)
 	t.later(`UPDATE runs SET session = '' WHERE task_id = $1`, key)
 	return nil
 }

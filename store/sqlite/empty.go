@@ -30,8 +30,11 @@ func (e empty) Dossier(id board.ID, _ int) (board.Dossier, error) {
 	return board.Dossier{}, fmt.Errorf("%w: task %v", board.ErrNotFound, id)
 }
 
-func (empty) Runs(board.ID) ([]board.Run, error)                { return nil, nil }
-func (empty) Spent(string, time.Time) (board.Spending, error)   { return board.Spending{}, nil }
+func (empty) Runs(board.ID) ([]board.Run, error)              { return nil, nil }
+func (empty) Spent(string, time.Time) (board.Spending, error) { return board.Spending{}, nil }
+func (empty) Diff(board.ID, int) (board.AttemptDiff, error) {
+	return board.AttemptDiff{}, board.ErrNotFound
+}
 func (empty) Log(board.ID, int, int64) ([]board.LogPart, error) { return nil, nil }
 
 func (e empty) Events(id board.ID, _ int64, _ int) ([]board.Event, error) {
@@ -44,6 +47,7 @@ func (e empty) Feed(_ []string, after board.Cursor, _ int) ([]board.Event, error
 }
 
 func (e empty) PlanItems(string, []string) (map[string]board.ID, error) { return nil, nil }
+func (e empty) Untold(string, int) ([]board.Issue, error)               { return nil, nil }
 
 func (e empty) Counts([]string) (board.Counts, error) {
 	return board.Counts{Status: map[board.Status]int{}}, nil

@@ -115,20 +115,32 @@ func TestStore_directoryExchanged(t *testing.T) {
 	}
 }
 
-// A file that is exchanged while SQLite opens it is not used.
+// A file that is exchanged before or while SQLite opens it is not used.
 func TestOpenFile_exchanged(t *testing.T) {
 	p, other := path(t), filepath.Join(t.TempDir(), "board.db")
-	seed(t, open(t, p, nil), 1, nil)
-	seed(t, open(t, other, nil), 1, nil)
+	for _, p := range []string{p, other} {
+		s, err := Open(t.Context(), p, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seed(t, s, 1, nil)
+		s.Close()
+	}
 	info, err := os.Lstat(p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := openFile(other, info, "FULL", false)
+	if _, err := openFile(other, info, "FULL", false); !errors.Is(err, board.ErrUnavailable) {
+		t.Errorf("openFile() = %v, want ErrUnavailable", err)
+	}
+	f, err := openFile(p, info, "FULL", false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.close()
+	if err := os.Rename(other, p); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := f.reader(t.Context()); !errors.Is(err, board.ErrUnavailable) {
 		t.Errorf("reader() = %v, want ErrUnavailable", err)
 	}

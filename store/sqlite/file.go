@@ -25,6 +25,7 @@ const readers = 4
 // path.
 type file struct {
 	info   os.FileInfo
+	dir    *os.File // the directory that it is in
 	db     *sql.DB
 	writer *conn      // used by the holder of the lock
 	idle   chan *conn // readers; a nil one is not connected yet
@@ -38,10 +39,6 @@ type file struct {
 // openFile opens a file that exists. synchronous is SQLite's word for how much of a
 // commit is on disk before it is answered; frozen opens it as a file that nobody writes.
 func openFile(path string, info os.FileInfo, synchronous string, frozen bool) (*file, error) {
-	slashed := filepath.ToSlash(path)
-	if !strings.HasPrefix(slashed, "/") { // C:/…
-		slashed = "/" + slashed
-	}
 	// A connection never creates the file. goose begins transactions as we do. The schema of
 	// a file that somebody else made must not call functions with side effects.
 	query := url.Values{
@@ -53,20 +50,50 @@ func openFile(path string, info os.FileInfo, synchronous string, frozen bool) (*
 		query.Set("mode", "ro")
 		query.Set("immutable", "1")
 	}
-	name := url.URL{Scheme: "file", Path: slashed, RawQuery: query.Encode()}
-	connector, err := sqlite.NewConnector(name.String())
+	dir, err := dirOf(path, info)
 	if err != nil {
 		return nil, err
 	}
-	f := &file{info: info, db: sql.OpenDB(sameFile{connector, path, info}), idle: make(chan *conn, readers), frozen: frozen}
+	name, vfs, ok := nameIn(dir, filepath.Base(path))
+	if ok {
+		query.Set("vfs", vfs)
+	} else {
+		name = filepath.ToSlash(path)
+	}
+	if !strings.HasPrefix(name, "/") { // C:/…
+		name = "/" + name
+	}
+	connector, err := sqlite.NewConnector((&url.URL{Scheme: "file", Path: name, RawQuery: query.Encode()}).String())
+	if err != nil {
+		return nil, errors.Join(err, dir.Close())
+	}
+	f := &file{info: info, dir: dir, db: sql.OpenDB(sameFile{connector, path, info}), idle: make(chan *conn, readers), frozen: frozen}
 	for range readers {
 		f.idle <- nil
 	}
 	return f, nil
 }
 
-// A sameFile connects to a file only if that is at its path before and after. SQLite opens its
-// files by their names, while agents may exchange the directory for a link to another board.
+// dirOf opens the directory of path, if the file there is that one.
+func dirOf(path string, info os.FileInfo) (*os.File, error) {
+	root, err := boardDir(path, false)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", board.ErrUnavailable, err)
+	}
+	defer root.Close()
+	if now, err := root.Lstat(filepath.Base(path)); err != nil || !os.SameFile(now, info) {
+		return nil, errors.Join(exchanged(path), err)
+	}
+	return root.Open(".")
+}
+
+// exchanged is the error if another file, or its directory, has taken the place of one meanwhile.
+func exchanged(path string) error {
+	return fmt.Errorf("%w: %q was exchanged while it was opened, and what is there now may be another board: find the program that changes it or its directory, and end it", board.ErrUnavailable, path)
+}
+
+// A sameFile connects to a file only if that is at its path before and after, also where SQLite opens
+// its files by their paths.
 type sameFile struct {
 	driver.Connector
 	path string
@@ -89,7 +116,7 @@ func (s sameFile) Connect(ctx context.Context) (driver.Conn, error) {
 		}
 	}
 	if now, err := plainFile(s.path); err != nil || !os.SameFile(now, s.info) {
-		return nil, errors.Join(fmt.Errorf("%w: %q was exchanged while it was opened", board.ErrUnavailable, s.path), err, c.Close())
+		return nil, errors.Join(exchanged(s.path), err, c.Close())
 	}
 	return c, nil
 }
@@ -147,7 +174,7 @@ func (f *file) close() error {
 			c.close()
 		}
 	}
-	return f.db.Close()
+	return errors.Join(f.db.Close(), f.dir.Close())
 }
 
 // A conn is a connection with its prepared statements.

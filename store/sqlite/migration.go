@@ -115,7 +115,7 @@ func (s *Store) prepareLocked(ctx context.Context, version int64) error {
 	if err := createFile(s.path); err != nil {
 		return err
 	}
-	info, err := os.Lstat(s.path)
+	info, err := plainFile(s.path)
 	if err != nil {
 		return err
 	}
@@ -182,23 +182,36 @@ func createFile(path string) error {
 // backup copies the database to the file name. It replaces an existing copy, which an
 // interrupted upgrade has left.
 func backup(ctx context.Context, db *sql.DB, name string) error {
-	part := name + ".part"
-	if err := os.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if err := createFile(part); err != nil { // accessible only to its owner
-		return err
-	}
-	if _, err := db.ExecContext(ctx, `VACUUM INTO ?`, part); err != nil {
-		os.Remove(part)
-		return mapError(ctx, err)
-	}
-	f, err := os.OpenFile(part, os.O_RDWR, 0)
+	in, err := boardDir(name, true)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+	defer in.Close()
+	dir, err := in.Open(".")
+	if err != nil {
 		return err
 	}
-	return os.Rename(part, name)
+	defer dir.Close()
+	base := filepath.Base(name)
+	part := base + ".part"
+	if err := in.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := in.OpenFile(part, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600) // accessible only to its owner
+	if err != nil {
+		return err
+	}
+	into, _, ok := nameIn(dir, part)
+	if !ok {
+		into = name + ".part"
+	}
+	_, err = db.ExecContext(ctx, `VACUUM INTO ?`, into)
+	err = mapError(ctx, err)
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = in.Rename(part, base)
+	}
+	if err != nil {
+		_ = in.Remove(part)
+	}
+	return err
 }

@@ -159,13 +159,14 @@ func everything(t *testing.T, s *Store) {
 		_, err6 := r.Project("web")
 		_, err7 := r.Question(1)
 		_, err8 := r.Counts([]string{"web"})
+		_, issues := r.Untold("web", 10)
 		_, err9 := r.Stale()
 		if errors.Is(err3, board.ErrNotFound) {
 			err3 = nil
 		}
 		_, err10 := r.Usage("p")
 		_, err11 := r.Spent("web", time.Now())
-		return errors.Join(err1, err2, err3, err4, err5, err6, err7, err8, err9, err10, err11)
+		return errors.Join(issues, err1, err2, err3, err4, err5, err6, err7, err8, err9, err10, err11)
 	})
 }
 

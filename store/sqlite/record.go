@@ -86,6 +86,13 @@ func (r *reader) Records(ids []board.ID) ([]board.Record, error) {
 		record := of(run.Claim.Task.No)
 		record.Runs = append(record.Runs, run)
 	}
+	err = r.diffs(packed, func(no int64, d board.AttemptDiff) {
+		record := of(no)
+		record.Diffs = append(record.Diffs, d)
+	})
+	if err != nil {
+		return nil, err
+	}
 	for _, q := range qs {
 		record := of(q.Claim.Task.No)
 		record.Questions = append(record.Questions, q)

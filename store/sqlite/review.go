@@ -36,7 +36,7 @@ func (r *reader) Reviews(f board.ClaimFilter) ([]board.Claim, error) {
 
 func (r *reader) Reviewable(w board.Want) (board.Reviewable, error) {
 	const query = `SELECT t.id, t.priority, l.skills FROM tasks t INDEXED BY tasks_state CROSS JOIN lanes l ON l.id = t.lane_id
-		WHERE t.status = 'review' AND t.id BETWEEN ?1 AND ?3
+		WHERE t.status = 'review' AND t.id BETWEEN ?1 AND ?3 AND t.open_children = 0
 		AND NOT EXISTS (SELECT 1 FROM reviews r WHERE r.task_id = t.id)
 		AND NOT EXISTS (SELECT 1 FROM declines d WHERE d.principal = ?4 AND d.worker = ?5 AND d.task_id = t.id AND d.until > ?6)
 		AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.task_id = t.id AND (a.owner = ?2 OR ` + actedAs + ` OR a.principal = ?4 AND (a.worker = ?5 OR ?7 OR ` + inDir + `)))

@@ -129,6 +129,9 @@ func (t *tx) EraseRuns(id board.ID) error {
 	if _, err := t.exec(`DELETE FROM run_logs WHERE task_id = ?`, packed); err != nil {
 		return err
 	}
+	if _, err := t.exec(`DELETE FROM diffs WHERE task_id = ?`, packed); err != nil {
+		return err
+	}
 	_, err = t.exec(`UPDATE runs SET session = '' WHERE task_id = ?`, packed)
 	return err
 }
