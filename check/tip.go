@@ -30,8 +30,8 @@ func (i *Inspector) Store(ctx context.Context, w board.Work, tree, title, summar
 		if tree != "" {
 			snap = git.Snapshot{Tree: tree, Base: commit}
 		}
-		message := fmt.Sprintf("%s\n\n%s\n\nBossman-Task: %v\nBossman-Attempt: %d\nBossman-Claim: %v\nBossman-Worker: %s\n",
-			title, summary, w.Task, w.Claim.Attempt, w.Claim, w.Worker)
+		message := fmt.Sprintf("%s\n\n%s\n\nBossman-Task: %v\nBossman-Attempt: %d\n%s: %v\nBossman-Worker: %s\n",
+			title, summary, w.Task, w.Claim.Attempt, git.ClaimTrailer, w.Claim, w.Worker)
 		stored, err := repo.Store(ctx, i.accepts(), snap, ref, message)
 		if err != nil {
 			return "", err

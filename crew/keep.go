@@ -25,9 +25,6 @@ const endSuffix = "-end"
 // beforeSuffix is appended to the refs of other boards that this clone had.
 func beforeSuffix() string { return "-before-" + strconv.FormatInt(time.Now().UnixNano(), 10) }
 
-// claimTrailer names the claim of a state in the message of its commit.
-const claimTrailer = "Bossman-Claim"
-
 // storeReport stores the state that the agent reports on, before the board records that: the
 // tree that was checked, if one was, on top of what is checked out at the place of the work. It
 // returns the place with the commit of that state, and what people should know about it.
@@ -137,16 +134,16 @@ func (s *slot) store(ctx context.Context, tree *git.Repo, a standing, done strin
 		if failed == nil && same {
 			return "", err
 		}
+		commit, failed = s.signed(ctx, commit, a.Attempt) // the board is not told the commit
+		err = errors.Join(err, failed)
 	case a.Attempt.Attempt == 0: // it is of another board that this clone had
 		ref += beforeSuffix()
 	case !a.held: // the board is not told the commit
 		if reported := s.r.o.Repo.Ref(ref); err == nil && s.isState(ctx, reported, commit, a.Attempt) {
 			return reported, nil
 		}
-		own, failed := ofAttempt(ctx, s.r.o.Repo, commit, a.Attempt)
-		if failed == nil && !own {
-			commit, failed = s.sign(ctx, commit)
-		}
+		var failed error
+		commit, failed = s.signed(ctx, commit, a.Attempt)
 		err = errors.Join(err, failed)
 	}
 	return commit, errors.Join(err, s.r.o.Repo.SetRef(ctx, ref, commit, ""), s.r.o.Repo.Sync())
@@ -161,9 +158,13 @@ func (s *slot) isState(ctx context.Context, stored, commit string, a board.Attem
 	return err == nil && same
 }
 
-// sign returns a commit with the same files on top of another one, whose message names the claim.
-func (s *slot) sign(ctx context.Context, commit string) (string, error) {
+// signed returns a commit of which anybody can tell that it is a state of an attempt: the one that it is
+// given, or one with the same files on top of that, whose message names the claim.
+func (s *slot) signed(ctx context.Context, commit string, a board.Attempt) (string, error) {
 	repo := s.r.o.Repo
+	if own, err := ofAttempt(ctx, repo, commit, a); err != nil || own {
+		return commit, err
+	}
 	tree, err := repo.Tree(ctx, commit)
 	if err != nil {
 		return commit, err
@@ -206,5 +207,5 @@ func (s *slot) message(summary string) string {
 	if summary != "" {
 		text += summary + "\n\n"
 	}
-	return text + fmt.Sprintf("Bossman-Task: %s\nBossman-Attempt: %d\n%s: %s\nBossman-Worker: %s\n", s.kept.Task, s.kept.Attempt, claimTrailer, s.kept.Claim, s.kept.Worker)
+	return text + fmt.Sprintf("Bossman-Task: %s\nBossman-Attempt: %d\n%s: %s\nBossman-Worker: %s\n", s.kept.Task, s.kept.Attempt, git.ClaimTrailer, s.kept.Claim, s.kept.Worker)
 }

@@ -82,7 +82,7 @@ func ofAttempt(ctx context.Context, repo *git.Repo, commit string, a board.Attem
 	if a.Where.Clone == repo.CloneID() && a.Where.Head == git.Short(commit) {
 		return true, nil
 	}
-	claim, err := repo.Trailer(ctx, commit, claimTrailer)
+	claim, err := repo.Trailer(ctx, commit, git.ClaimTrailer)
 	return claim == a.Handle.String(), err
 }
 

@@ -19,6 +19,9 @@ import (
 // StateRefs begins the names of the refs that keep the states of a task.
 func StateRefs(task string) string { return "refs/bossman/" + task + "/" }
 
+// ClaimTrailer names the claim of a state in the message of its commit.
+const ClaimTrailer = "Bossman-Claim"
+
 const (
 	// unmergedInfix stands in the names of the refs of states with conflicts, before the name of
 	// the tree.

@@ -18,6 +18,7 @@ type Board interface {
 	StepDown(ctx context.Context, a board.Actor, l board.Lease) error
 	Line(ctx context.Context, slug string) (board.Line, error)
 	Get(ctx context.Context, id board.ID, events int) (board.Dossier, error)
+	Diff(ctx context.Context, id board.ID, attempt int) (board.AttemptDiff, error)
 	BeginLand(ctx context.Context, a board.Actor, l board.Lease, old, new string, items []board.Item) (board.Intent, error)
 	Landed(ctx context.Context, a board.Actor, l board.Lease, id board.IntentID) ([]board.Outcome, error)
 	Dropped(ctx context.Context, a board.Actor, l board.Lease, id board.IntentID) error

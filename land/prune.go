@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -26,7 +27,8 @@ const (
 )
 
 // prune deletes the states of tasks that ended long ago, here and at the remote repository of the target,
-// once a day, or tries to. Those of tasks that the board does not know are left alone.
+// once a day, or tries to. It deletes only what this board recorded: other boards may have a project of the
+// same name, and keep the work of other tasks under the same refs.
 func (l *Lander) prune(ctx context.Context) error {
 	dir := filepath.Join(l.o.Repo.Common, "bossman")
 	note := filepath.Join(dir, pruneNote)
@@ -55,7 +57,11 @@ func (l *Lander) prune(ctx context.Context) error {
 	}
 	gone := map[string]string{}
 	for name, commit := range there {
-		if old[taskOf(name)] {
+		own, err := l.recorded(ctx, old[taskOf(name)], name, commit)
+		if err != nil {
+			return err
+		}
+		if own {
 			gone["refs/bossman/"+name] = commit
 		}
 	}
@@ -69,18 +75,48 @@ func (l *Lander) prune(ctx context.Context) error {
 		}
 	}
 	for name, commit := range here {
-		if old[taskOf(name)] {
-			if err := l.o.Repo.SetRef(ctx, "refs/bossman/"+name, "", commit); err != nil {
-				return err
-			}
+		own, err := l.recorded(ctx, old[taskOf(name)], name, commit)
+		if err == nil && own {
+			err = l.o.Repo.SetRef(ctx, "refs/bossman/"+name, "", commit)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// ended returns which tasks of some states ended long ago.
-func (l *Lander) ended(ctx context.Context, states ...map[string]string) (map[string]bool, error) {
-	old := map[string]bool{}
+// recorded reports whether a commit is a state of the attempt after which its ref is named, by what
+// this board recorded: the board names the commit, or the commit names the claim. d is nil if the task did not
+// end long ago.
+func (l *Lander) recorded(ctx context.Context, d *board.Dossier, name, commit string) (bool, error) {
+	if d == nil {
+		return false, nil
+	}
+	_, rest, _ := strings.Cut(name, "/")
+	number, _, _ := strings.Cut(rest, "-") // such as 1-end
+	n, err := strconv.Atoi(number)
+	i := slices.IndexFunc(d.Attempts, func(a board.Attempt) bool { return a.Attempt == n })
+	if err != nil || i < 0 {
+		return false, nil
+	}
+	a := d.Attempts[i]
+	if n == d.Task.Attempt && d.Doc.Result != nil && d.Doc.Result.Tip.Commit == commit || a.Where.Head == git.Short(commit) {
+		return true, nil
+	}
+	if diff, err := l.o.Board.Diff(ctx, d.Task.ID, n); err != nil || diff.Attempt == n && diff.Diff.Tip == commit {
+		return err == nil, err
+	}
+	claim, err := l.o.Repo.Trailer(ctx, commit, git.ClaimTrailer)
+	if err != nil {
+		return false, ctx.Err() // it is not in this clone
+	}
+	return a.Nonce != "" && claim == a.Handle.String(), nil
+}
+
+// ended returns the tasks of some states that ended long ago; nil for the others.
+func (l *Lander) ended(ctx context.Context, states ...map[string]string) (map[string]*board.Dossier, error) {
+	old := map[string]*board.Dossier{}
 	for _, names := range states {
 		for name := range names { // in any order: so all are looked at after some days
 			id, err := board.ParseID(taskOf(name))
@@ -91,7 +127,10 @@ func (l *Lander) ended(ctx context.Context, states ...map[string]string) (map[st
 			if err != nil && !errors.Is(err, board.ErrNotFound) {
 				return nil, err
 			}
-			old[taskOf(name)] = err == nil && d.Task.Status.Terminal() && d.Now.Sub(d.Task.EndedAt) > keepStates
+			old[taskOf(name)] = nil
+			if err == nil && d.Task.Status.Terminal() && d.Now.Sub(d.Task.EndedAt) > keepStates {
+				old[taskOf(name)] = &d
+			}
 		}
 	}
 	return old, nil

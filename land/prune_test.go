@@ -2,12 +2,16 @@ package land
 
 import (
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/git"
 )
 
 // A later board says that it is some time later.
@@ -60,6 +64,53 @@ func TestPrune(t *testing.T) {
 			if got := refs(dir); got != x.want {
 				t.Errorf("%v after its end, and %v after it was looked at: %s has %q, want %q", x.after, x.age, dir, got, x.want)
 			}
+		}
+	}
+}
+
+// A second board of the same repository that has a project of the same name has tasks of the same names. It
+// deletes what it recorded itself, and leaves the work of the first one under the same refs.
+func TestPrune_otherBoard(t *testing.T) {
+	y, origin := newRemoteYard(t, "", map[string]string{"a": "1\n"})
+	first := map[string]string{} // the work of the first board, by its refs
+	for n, name := range []string{"web-1/1", "web-1/1-end", "web-1/2", "web-2/1", "web-2/1-before-1", "web-2/x", "web-2/1x"} {
+		title := "first\n\n" + git.ClaimTrailer + ": " + name + ".aaaaa"
+		first["refs/bossman/"+name] = y.commit("main", title, map[string]string{"first": strconv.Itoa(n)})
+	}
+	one := y.task("one", "main", map[string]string{"one": "1\n"})
+	y.share(one)
+	y.land()
+	y.task("two", "main", map[string]string{"two": "1\n"})
+	y.land()
+	own := map[string]string{}
+	for name, id := range map[string]string{"web-1/1-unmerged-1": "web-1", "web-2/1-end": "web-2"} {
+		id, err := board.ParseID(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		claim := y.status(id, board.Done).Attempts[0].Handle
+		own["refs/bossman/"+name] = y.commit("main", "own\n\n"+git.ClaimTrailer+": "+claim.String(), map[string]string{"own": name})
+	}
+	for _, refs := range []map[string]string{first, own} {
+		for ref, commit := range refs {
+			y.git("-C", y.dir, "update-ref", ref, commit)
+			y.git("-C", y.dir, "push", "-q", "-f", "origin", commit+":"+ref)
+		}
+	}
+	at := time.Now().Add(-2 * pruneTime)
+	if err := os.Chtimes(filepath.Join(y.dir, ".git", "bossman", pruneNote), at, at); err != nil {
+		t.Fatal(err)
+	}
+	y.o.Board = later{y.board, keepStates + time.Hour}
+	y.land()
+	for _, dir := range []string{y.dir, origin} {
+		got := map[string]string{}
+		for line := range strings.Lines(y.git("-C", dir, "for-each-ref", "--format=%(refname) %(objectname)", "refs/bossman")) {
+			ref, commit, _ := strings.Cut(strings.TrimSpace(line), " ")
+			got[ref] = commit
+		}
+		if !maps.Equal(got, first) {
+			t.Errorf("%s has %v, want %v", dir, got, first)
 		}
 	}
 }
