@@ -21,6 +21,7 @@ import (
 	"github.com/bossman-dev/bossman/internal/configcli"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/bossman-dev/bossman/internal/crewcli"
+	"github.com/bossman-dev/bossman/internal/keycli"
 	"github.com/bossman-dev/bossman/internal/landcli"
 	"github.com/bossman-dev/bossman/internal/mcpcli"
 	"github.com/bossman-dev/bossman/telemetry"
@@ -105,9 +106,10 @@ board otherwise.`,
 	root.Flags().BoolVar(&showVersion, "version", false, "print the version")
 	root.AddCommand(
 		a.mcpCommand(), a.statusCommand(), a.taskCommand(), a.inboxCommand(), a.answerCommand(),
-		a.pauseCommand(), a.resumeCommand(), a.stopCommand(), a.projectCommand(), a.keyCommand(), a.personCommand(), boardcli.Command(a.Console, a.boardStore), boardcli.Event(a.Console, a.erasing), configcli.Command(a.Console, a.settings, a.enforced), configcli.Trust(a.Console, a.settings, a.userName()), configcli.Link(a.Console, &a.flags),
+		a.pauseCommand(), a.resumeCommand(), a.stopCommand(), a.projectCommand(), boardcli.Command(a.Console, a.boardStore), boardcli.Event(a.Console, a.erasing), configcli.Command(a.Console, a.settings, a.enforced), configcli.Trust(a.Console, a.settings, a.userName()), configcli.Link(a.Console, &a.flags),
 		mcpcli.Command(a.Console, buildVersion().Version), a.migrateCommand(), a.serveCommand(), a.loginCommand(), a.versionCommand(), crewcli.Command(a.Console, a.shop), crewcli.Minder(), landcli.Command(a.Console, a.yard, a.office), landcli.Guard(a.Console, a.office),
 	)
+	root.AddCommand(keycli.Commands(a.Console, a.keyDesk, a.each)...)
 	root.AddCommand(agentcli.Commands(a.Console, buildVersion().Version, a.desk)...)
 	cli.Complete(root, func(ctx context.Context) (cli.Source, error) {
 		o, err := a.open(ctx)
@@ -121,10 +123,7 @@ board otherwise.`,
 
 // group returns a command that only has subcommands.
 func group(use, short string, subcommands ...*cobra.Command) *cobra.Command {
-	cmd := &cobra.Command{
-		Use: use, Short: short,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
+	cmd := &cobra.Command{Use: use, Short: short}
 	cmd.AddCommand(subcommands...)
 	return cmd
 }

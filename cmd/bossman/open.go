@@ -14,6 +14,7 @@ import (
 	"github.com/bossman-dev/bossman/internal/boardcli"
 	"github.com/bossman-dev/bossman/internal/config"
 	"github.com/bossman-dev/bossman/internal/console"
+	"github.com/bossman-dev/bossman/internal/keycli"
 	"github.com/bossman-dev/bossman/remote"
 	"github.com/bossman-dev/bossman/store/sqlite"
 )
@@ -237,6 +238,19 @@ func (a *app) desktop(ctx context.Context) (boardcli.Desk, error) {
 	}
 	b, err := o.localBoard()
 	return boardcli.Desk{Board: b, Project: slug, Actor: a.person()}, err
+}
+
+// keyDesk opens a server's database for keycli, where --project may name every project.
+func (a *app) keyDesk(ctx context.Context) (*keycli.Desk, error) {
+	named := a.flags.Project
+	if named == auth.EveryProject {
+		a.flags.Project = ""
+	}
+	o, err := a.openLocal(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &keycli.Desk{Keys: o.keys, Board: o.local, Actor: a.actor(), User: a.userName(), Named: named, Project: o.requireProject}, nil
 }
 
 // named opens the board, and returns it with a task that was named on the command line.

@@ -93,11 +93,3 @@ func (a *app) printTitle(t board.Task, note string) error {
 	a.Linef("%s  %s%s", a.Styled(console.Cyan, id), title, a.Styled(console.Dim, note))
 	return nil
 }
-
-func idTexts(ids []board.ID) []string {
-	out := make([]string, len(ids))
-	for i, id := range ids {
-		out[i] = id.String()
-	}
-	return out
-}

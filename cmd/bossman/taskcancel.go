@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/boardtext"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 )
@@ -38,9 +39,9 @@ func (a *app) taskCancel() *cobra.Command {
 		if a.JSON {
 			return a.PrintJSON(struct {
 				Cancelled []string `json:"cancelled"`
-			}{idTexts(ended)})
+			}{boardtext.IDs(ended)})
 		}
-		a.Linef("cancelled: %s", strings.Join(idTexts(ended), ", "))
+		a.Linef("cancelled: %s", strings.Join(boardtext.IDs(ended), ", "))
 		stuck, err := o.blockedBy(ctx, id)
 		if len(stuck) > 0 {
 			a.Infof("Still blocked by it: %s. Unblock one with: bossman task edit ID --after=", strings.Join(stuck, ", "))

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/boardtext"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 )
@@ -109,10 +110,10 @@ func (a *app) printOutcome(out board.Outcome, text string) error {
 			Status   string   `json:"status"`
 			Failures int      `json:"failures"`
 			Freed    []string `json:"freed"`
-		}{out.Task.String(), string(out.Status), out.Failures, idTexts(out.Freed)})
+		}{out.Task.String(), string(out.Status), out.Failures, boardtext.IDs(out.Freed)})
 	}
 	if len(out.Freed) > 0 {
-		text += " This unblocked " + strings.Join(idTexts(out.Freed), ", ") + "."
+		text += " This unblocked " + strings.Join(boardtext.IDs(out.Freed), ", ") + "."
 	}
 	a.Linef("%s", text)
 	return nil

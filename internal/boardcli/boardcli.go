@@ -37,7 +37,6 @@ func Command(out *console.Console, open func(ctx context.Context) (board.Store, 
 	c := &cli{out, open}
 	cmd := &cobra.Command{
 		Use: "board", Short: "Back up and check the board",
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(c.backup(), c.check(), c.repairClock())
 	return cmd

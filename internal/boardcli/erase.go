@@ -102,7 +102,6 @@ event of that change, too, which has the former ones.
 	reasonFlag(redact, &reason)
 	cmd := &cobra.Command{
 		Use: "event", Short: "Erase the content of an event",
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(redact)
 	return cmd

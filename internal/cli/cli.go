@@ -17,14 +17,17 @@ type Source struct {
 	Keys     *auth.Authenticator // nil if the board is on a server
 }
 
-// Complete adds suggestions, help and completion to all commands. open opens the board for
-// completion.
+// Complete adds suggestions, help and completion to all commands; a command that only has others
+// below it prints its help. open opens the board for completion.
 func Complete(root *cobra.Command, open func(ctx context.Context) (Source, error)) {
 	root.SetHelpCommand(helpCommand(root))
 	root.SetFlagErrorFunc(flagError)
 	each(root, func(cmd *cobra.Command) {
 		if cmd.HasSubCommands() {
 			cmd.Args = noArgs
+			if !cmd.Runnable() {
+				cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+			}
 		}
 		completeArgs(cmd, open)
 		completeFlags(cmd, open)

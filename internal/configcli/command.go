@@ -28,7 +28,6 @@ func Command(out *console.Console, load func() (*config.Settings, error), projec
 	c := &cli{out, load, project}
 	cmd := &cobra.Command{
 		Use: "config", Short: "Show the configuration",
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(c.show())
 	return cmd

@@ -15,7 +15,6 @@ import (
 func Guard(out *console.Console, open func(ctx context.Context) (*Office, error)) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "guard", Short: "Hooks for git that keep a target to work that has landed",
-		Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(preReceive(out, open))
 	return cmd

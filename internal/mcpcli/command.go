@@ -61,7 +61,6 @@ func Command(out *console.Console, version string) *cobra.Command {
 	c := &cli{Console: out, version: version}
 	cmd := &cobra.Command{
 		Use: "client", Short: "Use any MCP server from the command line", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(c.toolsCommand(), c.callCommand(), c.readCommand(), c.promptCommand(), c.watchCommand())
 	cmd.Long = "Client talks to one MCP server: it lists, calls, reads and watches what it offers.\n" + serverHelp

@@ -1,4 +1,4 @@
-package main
+package keycli
 
 import (
 	"context"
@@ -13,35 +13,29 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) personCommand() *cobra.Command {
-	return group("person", "List, disable and enable people", a.personList(),
-		a.personSwitch("disable NAME", "Reject all keys and tokens of a person until enabled again", "%s is disabled.", true),
-		a.personSwitch("enable NAME", "Accept the keys and tokens of a person again", "%s is enabled. Revoked keys stay revoked.", false))
-}
-
-func (a *app) personList() *cobra.Command {
+func (c *cli) personList() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List people who own a key or have used a token", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			o, err := a.openLocal(cmd.Context())
+			d, err := c.open(cmd.Context())
 			if err != nil {
 				return err
 			}
-			people, err := o.keys.People(cmd.Context())
+			people, err := d.Keys.People(cmd.Context())
 			if err != nil {
 				return err
 			}
-			if a.JSON {
+			if c.JSON {
 				list := []personJSON{}
 				for _, p := range people {
 					list = append(list, toPerson(p))
 				}
-				return a.PrintJSON(struct {
+				return c.PrintJSON(struct {
 					People []personJSON `json:"people"`
 				}{list})
 			}
 			if len(people) == 0 {
-				a.Linef("Nobody yet.")
+				c.Linef("Nobody yet.")
 				return nil
 			}
 			var rows []console.Row
@@ -52,27 +46,27 @@ func (a *app) personList() *cobra.Command {
 				}
 				rows = append(rows, console.Row{console.Cyan.Cell(p.Name), console.Text(console.Count(p.Keys, "key")), console.Yellow.Cell(state)})
 			}
-			a.Table("", []console.Column{{Head: "PERSON", Flex: true}, {Head: "KEYS"}, {Head: ""}}, rows)
+			c.Table("", []console.Column{{Head: "PERSON", Flex: true}, {Head: "KEYS"}, {Head: ""}}, rows)
 			return nil
 		},
 	}
 }
 
-func (a *app) personSwitch(use, short, done string, disable bool) *cobra.Command {
+func (c *cli) personSwitch(use, short, done string, disable bool) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			if err := a.RefuseAgent(); err != nil {
+			if err := c.RefuseAgent(); err != nil {
 				return err
 			}
-			o, err := a.openLocal(ctx)
+			d, err := c.open(ctx)
 			if err != nil {
 				return err
 			}
-			change := o.keys.EnablePerson
+			change := d.Keys.EnablePerson
 			if disable {
-				change = o.keys.DisablePerson
+				change = d.Keys.DisablePerson
 			}
 			if err := change(ctx, args[0]); errors.Is(err, auth.ErrNotFound) {
 				return console.Errorf(console.NotFound, "bossman person list lists the people", "there is no person %s", args[0])
@@ -81,31 +75,31 @@ func (a *app) personSwitch(use, short, done string, disable bool) *cobra.Command
 			}
 			var released []board.ID
 			if disable {
-				principals, err := o.keys.Principals(ctx, args[0])
+				principals, err := d.Keys.Principals(ctx, args[0])
 				if err != nil {
 					return err
 				}
-				if released, err = o.local.Dismiss(ctx, a.actor(), args[0]+" was disabled", principals...); err != nil {
+				if released, err = d.Board.Dismiss(ctx, d.Actor, args[0]+" was disabled", principals...); err != nil {
 					return err
 				}
 			}
-			if a.JSON {
-				return a.printPerson(ctx, o, args[0])
+			if c.JSON {
+				return c.printPerson(ctx, d, args[0])
 			}
-			a.Linef(done+"%s", console.OneLine(args[0]), boardtext.Released(released))
+			c.Linef(done+"%s", console.OneLine(args[0]), boardtext.Released(released))
 			return nil
 		},
 	}
 }
 
-func (a *app) printPerson(ctx context.Context, o *openBoard, name string) error {
-	people, err := o.keys.People(ctx)
+func (c *cli) printPerson(ctx context.Context, d *Desk, name string) error {
+	people, err := d.Keys.People(ctx)
 	if err != nil {
 		return err
 	}
 	for _, p := range people {
 		if p.Name == name {
-			return a.PrintJSON(toPerson(p))
+			return c.PrintJSON(toPerson(p))
 		}
 	}
 	return nil

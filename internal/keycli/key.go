@@ -1,4 +1,4 @@
-package main
+package keycli
 
 import (
 	"cmp"
@@ -18,17 +18,13 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) keyCommand() *cobra.Command {
-	return group("key", "Create, list, lower and revoke the keys of a server", a.keyCreate(), a.keyList(), a.keyLower(), a.keyRevoke())
-}
-
 // keyFlags are the flags of bossman key create.
 type keyFlags struct {
 	role, person, owner, name, expires string
 	agent                              bool
 }
 
-func (a *app) keyCreate() *cobra.Command {
+func (c *cli) createCommand() *cobra.Command {
 	var f keyFlags
 	cmd := &cobra.Command{
 		Use: "create", Short: "Create a key and print it once", Args: cobra.NoArgs,
@@ -41,7 +37,7 @@ Its owner is the person responsible for it: you, or the person that --owner name
 person is disabled, all of their keys stop working.`,
 		Example: `  bossman key create --project web --role worker --name ci
   bossman key create --project '*' --role admin --person ada --expires 30d`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.createKey(cmd.Context(), f) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.createKey(cmd.Context(), f) },
 	}
 	cmd.Flags().StringVar(&f.role, "role", "worker", "what it may do: viewer, worker, lead or admin; each includes the ones before")
 	cmd.Flags().StringVar(&f.person, "person", "", "create a key for this person")
@@ -52,55 +48,50 @@ person is disabled, all of their keys stop working.`,
 	return cmd
 }
 
-func (a *app) createKey(ctx context.Context, f keyFlags) error {
-	if err := a.RefuseAgent(); err != nil {
+func (c *cli) createKey(ctx context.Context, f keyFlags) error {
+	if err := c.RefuseAgent(); err != nil {
 		return err
 	}
 	if f.person != "" && (f.agent || f.owner != "") {
 		return console.Usagef("--person creates a person's key; --agent and --owner are for an agent's key")
 	}
-	n := auth.NewKey{Name: f.name, Owner: f.owner, Person: f.person != "", By: a.shellUser()}
-	switch {
-	case n.Person:
-		n.Owner = f.person
-	case n.Owner == "":
-		n.Owner = a.userName()
-	}
-	var err error
-	if n.Role, err = auth.ParseRole(f.role); err != nil {
-		return err
-	}
-	if n.Expires, err = parseExpiry(f.expires, time.Now()); err != nil {
-		return console.Usagef("--expires: %w", err)
-	}
-	if a.flags.Project == auth.EveryProject {
-		a.flags.Project, n.Project = "", auth.EveryProject
-	}
-	o, err := a.openLocal(ctx)
+	role, err := auth.ParseRole(f.role)
 	if err != nil {
 		return err
 	}
-	if n.Project == "" {
-		if n.Project, err = o.requireProject(); err != nil {
+	expires, err := parseExpiry(f.expires, time.Now())
+	if err != nil {
+		return console.Usagef("--expires: %w", err)
+	}
+	d, err := c.open(ctx)
+	if err != nil {
+		return err
+	}
+	n := auth.NewKey{
+		Name: f.name, Owner: cmp.Or(f.person, f.owner, d.User), Person: f.person != "", By: d.by(),
+		Project: d.Named, Role: role, Expires: expires,
+	}
+	if n.Project != auth.EveryProject {
+		if n.Project, err = d.Project(); err != nil {
 			return err
 		}
 	}
-	k, text, err := o.keys.CreateKey(ctx, n)
+	k, text, err := d.Keys.CreateKey(ctx, n)
 	if err != nil {
 		return err
 	}
-	if a.JSON {
-		return a.PrintJSON(struct {
+	if c.JSON {
+		return c.PrintJSON(struct {
 			Key string `json:"key"`
 			keyJSON
 		}{text.Reveal(), toKey(k, time.Now())})
 	}
-	a.Linef("%s", text.Reveal())
+	c.Linef("%s", text.Reveal())
 	until := "It does not expire."
 	if !k.Expires.IsZero() {
 		until = "It expires on " + k.Expires.Format(time.DateOnly) + "."
 	}
-	a.Infof("%s of %s, %s in %s. %s It is not shown again; to revoke it: bossman key revoke %s",
+	c.Infof("%s of %s, %s in %s. %s It is not shown again; to revoke it: bossman key revoke %s",
 		map[bool]string{true: "A key", false: "An agent's key"}[k.Person], k.Owner, k.Role, projectText(k.Project), until, k.ID)
 	return nil
 }
@@ -121,41 +112,37 @@ func parseExpiry(s string, now time.Time) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("invalid lifetime %q: want one such as 12h or 90d, at most %dd, or never", s, most)
 }
 
-func (a *app) keyList() *cobra.Command {
+func (c *cli) listCommand() *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use: "list", Short: "List active keys", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			project := a.flags.Project
-			if project == auth.EveryProject {
-				a.flags.Project = ""
-			}
-			o, err := a.openLocal(cmd.Context())
+			d, err := c.open(cmd.Context())
 			if err != nil {
 				return err
 			}
-			keys, err := o.keys.Keys(cmd.Context())
+			keys, err := d.Keys.Keys(cmd.Context())
 			if err != nil {
 				return err
 			}
 			now := time.Now()
 			keys = slices.DeleteFunc(keys, func(k auth.Key) bool {
-				return !all && keyState(k, now) != keyActive || project != "" && k.Project != project
+				return !all && keyState(k, now) != keyActive || d.Named != "" && k.Project != d.Named
 			})
-			if a.JSON {
+			if c.JSON {
 				list := []keyJSON{}
 				for _, k := range keys {
 					list = append(list, toKey(k, now))
 				}
-				return a.PrintJSON(struct {
+				return c.PrintJSON(struct {
 					Keys []keyJSON `json:"keys"`
 				}{list})
 			}
 			if len(keys) == 0 {
-				a.Linef("No keys.")
+				c.Linef("No keys.")
 				return nil
 			}
-			a.Table("", []console.Column{
+			c.Table("", []console.Column{
 				{Head: "KEY"},
 				{Head: "NAME", Flex: true},
 				{Head: "OWNER"},
@@ -197,10 +184,7 @@ func keyRows(keys []auth.Key, now time.Time) (rows []console.Row) {
 	return rows
 }
 
-// shellUser is who runs a command here, for Key.CreatedBy and Key.RevokedBy.
-func (a *app) shellUser() string { return "shell:" + a.userName() }
-
-func (a *app) keyRevoke() *cobra.Command {
+func (c *cli) revokeCommand() *cobra.Command {
 	var owner, machine string
 	cmd := &cobra.Command{
 		Use: "revoke [ID…]", Short: "Revoke a key and all keys created from it",
@@ -214,10 +198,10 @@ one person.`,
 			if (len(ids) == 0) == (machine == "") || owner != "" && machine == "" {
 				return console.Usagef("name keys by their ids, or a machine with --machine, and its --owner")
 			}
-			return a.loseKeys(cmd.Context(), ids, keyRevoked, "its key was revoked", func(k auth.Key) bool {
+			return c.loseKeys(cmd.Context(), ids, keyRevoked, "its key was revoked", func(k auth.Key) bool {
 				return machine != "" && k.Machine == machine && k.Revoked.IsZero() && (owner == "" || k.Owner == owner)
-			}, func(o *openBoard, id string) ([]string, error) {
-				return o.keys.RevokeKey(cmd.Context(), id, a.shellUser())
+			}, func(d *Desk, id string) ([]string, error) {
+				return d.Keys.RevokeKey(cmd.Context(), id, d.by())
 			})
 		},
 	}
@@ -226,7 +210,7 @@ one person.`,
 	return cmd
 }
 
-func (a *app) keyLower() *cobra.Command {
+func (c *cli) lowerCommand() *cobra.Command {
 	var role string
 	cmd := &cobra.Command{
 		Use: "lower ID…", Short: "Take rights from a key and from all keys created from it", Args: cobra.MinimumNArgs(1),
@@ -240,13 +224,9 @@ with what is left. What their agents held is ready for others.`,
 			if err != nil {
 				return err
 			}
-			project := cmp.Or(a.flags.Project, auth.EveryProject)
-			if project == auth.EveryProject {
-				a.flags.Project = ""
-			}
-			return a.loseKeys(cmd.Context(), ids, "lowered to "+r.String(), "its key was lowered", nil,
-				func(o *openBoard, id string) ([]string, error) {
-					return o.keys.LowerKey(cmd.Context(), id, project, r, a.shellUser())
+			return c.loseKeys(cmd.Context(), ids, "lowered to "+r.String(), "its key was lowered", nil,
+				func(d *Desk, id string) ([]string, error) {
+					return d.Keys.LowerKey(cmd.Context(), id, cmp.Or(d.Named, auth.EveryProject), r, d.by())
 				})
 		},
 	}
@@ -257,16 +237,16 @@ with what is left. What their agents held is ready for others.`,
 
 // loseKeys takes rights from keys by their ids, or from those that match, and gives back
 // what was held with them. lose returns the ids of all keys that it has changed.
-func (a *app) loseKeys(ctx context.Context, ids []string, done, reason string, match func(auth.Key) bool, lose func(*openBoard, string) ([]string, error)) error {
-	if err := a.RefuseAgent(); err != nil {
+func (c *cli) loseKeys(ctx context.Context, ids []string, done, reason string, match func(auth.Key) bool, lose func(*Desk, string) ([]string, error)) error {
+	if err := c.RefuseAgent(); err != nil {
 		return err
 	}
-	o, err := a.openLocal(ctx)
+	d, err := c.open(ctx)
 	if err != nil {
 		return err
 	}
 	if len(ids) == 0 {
-		keys, err := o.keys.Keys(ctx)
+		keys, err := d.Keys.Keys(ctx)
 		if err != nil {
 			return err
 		}
@@ -277,15 +257,15 @@ func (a *app) loseKeys(ctx context.Context, ids []string, done, reason string, m
 			return console.Errorf(console.NotFound, "bossman key list lists the keys", "that machine has no keys")
 		}
 	}
-	return a.each(ids, func(id string) error {
+	return c.each(ids, func(id string) error {
 		if auth.CheckKey(id) == nil { // the whole key; it is not repeated
 			id = strings.Split(id, "_")[1]
 		}
-		before, err := o.local.Claims(ctx, board.ClaimFilter{})
+		before, err := d.Board.Claims(ctx, board.ClaimFilter{})
 		if err != nil {
 			return err
 		}
-		changed, err := lose(o, id)
+		changed, err := lose(d, id)
 		if errors.Is(err, auth.ErrNotFound) {
 			return console.Errorf(console.NotFound, "bossman key list --all lists the keys", "there is no such key")
 		} else if err != nil {
@@ -295,29 +275,29 @@ func (a *app) loseKeys(ctx context.Context, ids []string, done, reason string, m
 		for _, id := range changed {
 			principals = append(principals, auth.KeyPrincipal(id))
 		}
-		released, err := o.local.Dismiss(ctx, a.actor(), reason, principals...)
+		released, err := d.Board.Dismiss(ctx, d.Actor, reason, principals...)
 		if err != nil {
 			return err
 		}
-		for _, c := range before { // a server may have been faster
-			if slices.Contains(principals, c.Worker.Principal) && !slices.Contains(released, c.Task) {
-				released = append(released, c.Task)
+		for _, held := range before { // a server may have been faster
+			if slices.Contains(principals, held.Worker.Principal) && !slices.Contains(released, held.Task) {
+				released = append(released, held.Task)
 			}
 		}
 		others := slices.DeleteFunc(changed, func(x string) bool { return x == id })
-		if a.JSON {
-			return a.PrintJSON(struct {
+		if c.JSON {
+			return c.PrintJSON(struct {
 				ID       string   `json:"id"`
 				Revoked  bool     `json:"revoked"`
 				Children []string `json:"children,omitzero"`
 				Released []string `json:"released,omitzero"`
-			}{id, done == keyRevoked, others, idTexts(released)})
+			}{id, done == keyRevoked, others, boardtext.IDs(released)})
 		}
 		with := ""
 		if len(others) > 0 {
 			with = ", with " + console.Count(len(others), "key") + " created from it"
 		}
-		a.Linef("%s is %s%s.%s", id, done, with, boardtext.Released(released))
+		c.Linef("%s is %s%s.%s", id, done, with, boardtext.Released(released))
 		return nil
 	})
 }
