@@ -340,14 +340,19 @@ func parseMerge(out string, conflict bool) (tree string, files []string, err err
 	return tree, slices.Compact(files), nil
 }
 
-// MergeBase returns the commit from which two commits went apart, one if there are several.
+// MergeBase returns the commit from which two commits went apart, one if there are several. It is a
+// *HistoryError if that cannot be told in a shallow clone.
 func (r *Repo) MergeBase(ctx context.Context, a, b string) (string, error) {
 	none := false
 	ctx, cancel := context.WithTimeout(ctx, maxRead)
 	defer cancel()
 	out, err := r.run(ctx, call{args: []string{"merge-base", "--end-of-options", a, b}, one: &none})
+	base := strings.TrimSpace(out)
+	if err == nil {
+		err = r.unknown(ctx, base, a, b)
+	}
 	if err == nil && none {
 		err = ErrUnrelated
 	}
-	return strings.TrimSpace(out), err
+	return base, err
 }

@@ -114,7 +114,7 @@ func (r *Repo) IsNew(ctx context.Context, commit string, tips []string) (bool, e
 }
 
 // Changes reports whether a commit changes anything: its tree differs from that of its
-// first parent.
+// first parent. It is a *HistoryError if a shallow clone does not have that.
 func (r *Repo) Changes(ctx context.Context, commit string) (bool, error) {
 	out, err := r.git(ctx, "rev-list", "--parents", "--max-count=1", "--end-of-options", commit)
 	if err != nil {
@@ -122,6 +122,9 @@ func (r *Repo) Changes(ctx context.Context, commit string) (bool, error) {
 	}
 	names := strings.Fields(out)
 	if len(names) < 2 { // the first commit
+		if f, err := r.now(ctx); err != nil || f.cut[commit] {
+			return false, cmp.Or(err, error(cutError))
+		}
 		files, err := r.git(ctx, "ls-tree", "--end-of-options", commit)
 		return files != "", err
 	}

@@ -26,6 +26,10 @@ type frozen struct {
 	// loose is a file that configures something and that lies where an agent may write, empty if
 	// there is none.
 	loose string
+	// cut are the commits at which the clone's history ends though they have parents, and shallow is a file
+	// with their names, empty if there are none.
+	cut     map[string]bool
+	shallow string
 
 	at    time.Time
 	files map[string]fs.FileInfo // what it came from, nil for what is not there
@@ -52,14 +56,15 @@ func (r *Repo) freeze(ctx context.Context) (*frozen, error) {
 	if f := r.last.Load(); f != nil && f.recent() && slices.Equal(f.names, names) && f.unchanged() {
 		return f, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, maxRead)
+	limited, cancel := context.WithTimeout(ctx, maxRead)
 	defer cancel()
 	f := &frozen{at: time.Now(), files: map[string]fs.FileInfo{}, names: names}
 	f.note(filepath.Join(r.Dir, "HEAD")) // an include may depend on the branch
+	f.note(filepath.Join(r.Common, "shallow"))
 	f.note(r.configs()...)
 	f.note(userConfigs()...)
 	f.note(r.readings()...)
-	out, err := r.start(ctx, call{args: []string{"config", "--list", "--show-scope", "--show-origin", "--null"}}, r.environment())
+	out, err := r.start(limited, call{args: []string{"config", "--list", "--show-scope", "--show-origin", "--null"}}, r.environment())
 	if err != nil {
 		return nil, err
 	}
@@ -85,6 +90,12 @@ func (r *Repo) freeze(ctx context.Context) (*frozen, error) {
 		f.lines = append(f.lines, line{setting{key, value}, own, !ok})
 	}
 	if f.view, err = r.makeView(f); err != nil {
+		return nil, err
+	}
+	if f.cut, err = r.cuts(ctx, f); err == nil {
+		f.shallow, err = f.cutFile(f.cut)
+	}
+	if err != nil {
 		return nil, err
 	}
 	r.last.Store(f)

@@ -232,10 +232,13 @@ const privateFetches = "fetch-"
 // for it, and notes what it has fetched in a directory of Bossman's own: in the time that it takes, anybody can put a
 // symbolic link in the place of a ref, or of its log.
 func (r *Repo) fetch(ctx context.Context, remote string, accept func(command string) bool, ref string) (string, error) {
+	defer r.last.Store(nil) // history may be cut elsewhere now
 	r, c, _, err := r.remoteCall(ctx, remote, accept)
 	if err != nil {
 		return "", err
 	}
+	defer r.last.Store(nil)
+	c.fetches = true
 	all, err := privateDir()
 	if err != nil {
 		return "", err

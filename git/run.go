@@ -139,6 +139,7 @@ type call struct {
 	warned  *string  // gets the last part of standard error, also if git does not fail
 	one     *bool    // is set if git ends with the status 1, which is no error then
 	config  []string // further options -c, which are above safeOptions
+	fetches bool     // git reads and writes the file shallow, too
 	lingers bool     // a process that git has started may go on with its output, such as a shared connection of ssh
 }
 
@@ -156,6 +157,9 @@ func (r *Repo) run(ctx context.Context, c call) (string, error) {
 		var f *frozen
 		if f, err = r.now(ctx); err == nil {
 			env = append(env, f.env()...)
+			if !c.fetches {
+				env = append(env, shallowFile+f.shallow)
+			}
 		}
 	}
 	if err != nil {
