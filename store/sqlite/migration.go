@@ -140,6 +140,9 @@ func (s *Store) prepareLocked(ctx context.Context, version int64) error {
 }
 
 func (s *Store) migrate(ctx context.Context, db *sql.DB) error {
+	if done, err := fresh(ctx, db, s.opt.migrations); err != nil || done {
+		return mapError(ctx, err)
+	}
 	p, err := goose.NewProvider(goose.DialectSQLite3, db, s.opt.migrations,
 		goose.WithSlog(slog.New(slog.DiscardHandler)), goose.WithDisableGlobalRegistry(true))
 	if err != nil {
