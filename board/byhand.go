@@ -164,6 +164,17 @@ func redoTitle(t Task) string {
 	return title[:cut] + "…"
 }
 
+// Redoes returns the task whose work a task does again, zero if it does not.
+func (t *Task) Redoes() ID {
+	rest, ok := strings.CutPrefix(t.Title, "Redo ")
+	name, _, named := strings.Cut(rest, ": ")
+	if !ok || !named {
+		return ID{}
+	}
+	id, _ := ParseID(name)
+	return id
+}
+
 // prior says how a terminal task ended and where its work is, for those who do it again.
 func (c *change) prior(t Task, r *Result) (string, error) {
 	s := fmt.Sprintf("%v is %s.", t.ID, t.Status)

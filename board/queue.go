@@ -11,9 +11,10 @@ const MaxQueue = 1000
 // A Queued is a task in the landing queue, with what it takes to land it.
 type Queued struct {
 	Task Task
-	// Summary, Worker and Tip are those of its result.
+	// Summary, Worker, Tip and Includes are those of its result.
 	Summary, Worker string
 	Tip             Tip
+	Includes        []Included `json:",omitzero"`
 	// Where is the place of its newest attempt.
 	Where Where
 }

@@ -25,6 +25,8 @@ type Report struct {
 	// changed nothing there.
 	Tip       Tip
 	NoChanges bool
+	// Includes is the work of other tasks that is in it and has not landed.
+	Includes []Included `json:",omitzero"`
 	// Diff is what the work changed, zero if that is not known.
 	Diff Diff `json:",omitzero"`
 }
@@ -163,7 +165,7 @@ func (b *Board) Done(ctx context.Context, a Actor, h Handle, r Report) (Outcome,
 		d.Result = &Result{
 			Summary: r.Summary, Evidence: mergeEvidence(r.Evidence, r.Observed), Artifacts: r.Artifacts,
 			Branch: held.attempt.Where.Branch, Uncommitted: held.attempt.Where.Uncommitted, Worker: held.attempt.Worker.Name, Check: r.Check,
-			Tip: r.Tip, NoChanges: r.NoChanges,
+			Tip: r.Tip, NoChanges: r.NoChanges, Includes: r.Includes,
 		}
 		if len(r.Observed) > 0 {
 			d.Result.ObservedBy, d.Result.ObservedOn = observer(a), held.attempt.Where.Host
@@ -401,7 +403,7 @@ func (c *change) answered(h *holding, op string, body any, out Outcome) {
 func reportHash(op string, body any) string {
 	switch r := body.(type) { // the place may change between two tries
 	case Report:
-		r.Where, r.Observed, r.Check, r.Tip, r.NoChanges, r.Diff = Where{}, nil, "", Tip{}, false, Diff{}
+		r.Where, r.Observed, r.Check, r.Tip, r.NoChanges, r.Includes, r.Diff = Where{}, nil, "", Tip{}, false, nil, Diff{}
 		body = r
 	case Failure:
 		r.Where = Where{}

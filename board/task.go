@@ -215,6 +215,9 @@ type Result struct {
 	// changed nothing there.
 	Tip       Tip
 	NoChanges bool
+	// Includes is the work of other tasks that is in it and had not landed. An export does not have it:
+	// their commits do not come along.
+	Includes []Included `json:",omitzero"`
 	// Comments are what reviewers have remarked.
 	Comments []Comment `json:",omitzero"`
 	// Landed is the commit with which the work got into the target, empty if it did not.

@@ -1,9 +1,11 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -89,6 +91,53 @@ func (i *Inspector) Tip(ctx context.Context, w board.Work, commit, land string) 
 		}
 	}
 	return t, same, nil
+}
+
+// Includes returns the work of other tasks of the project that was reported here and is in the work of a tip, since
+// what that began from.
+func (i *Inspector) Includes(ctx context.Context, w board.Work, tip board.Tip) ([]board.Included, error) {
+	repo, err := i.repo()
+	if err != nil || repo == nil || tip.Base == "" {
+		return nil, err
+	}
+	return Includes(ctx, repo, w.Task, tip.Commit, tip.Base)
+}
+
+// Includes returns the work of other tasks of a task's project that a clone has as reported, and that is in a commit
+// and in none of some others: of each task the newest attempt. What was reported for the task itself, too, is its own.
+func Includes(ctx context.Context, repo *git.Repo, task board.ID, tip string, notIn ...string) ([]board.Included, error) {
+	newest := map[board.ID]int{}
+	commits := map[board.ID]string{}
+	own := map[string]bool{}
+	states := repo.States()
+	for name, commit := range states {
+		if strings.HasPrefix(name, task.String()+"/") {
+			own[commit] = true
+		}
+	}
+	var in map[string]bool
+	for name, commit := range states {
+		id, number, _ := strings.Cut(name, "/")
+		other, err := board.ParseID(id)
+		attempt, failed := strconv.Atoi(number)
+		if err != nil || failed != nil || other.Project != task.Project || other == task || own[commit] || commit == tip || attempt <= newest[other] {
+			continue
+		}
+		if in == nil {
+			if in, err = repo.Only(ctx, tip, notIn...); err != nil {
+				return nil, err
+			}
+		}
+		if in[commit] {
+			newest[other], commits[other] = attempt, commit
+		}
+	}
+	list := make([]board.Included, 0, len(commits))
+	for id, commit := range commits {
+		list = append(list, board.Included{Task: id, Commit: commit})
+	}
+	slices.SortFunc(list, func(a, b board.Included) int { return cmp.Compare(a.Task.No, b.Task.No) })
+	return list[:min(len(list), board.MaxIncluded)], nil
 }
 
 // shareTime bounds how long the work of a report may take to get to a remote repository.

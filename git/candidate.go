@@ -209,11 +209,11 @@ func (m *merger) had(ctx context.Context, c Candidate) (tips []string, err error
 	if c.Target == "" || len(c.Landed) == 0 {
 		return nil, nil
 	}
-	there, err := m.only(ctx, c.Target, c.Tip)
+	there, err := m.Only(ctx, c.Target, c.Tip)
 	if err != nil {
 		return nil, err
 	}
-	work, err := m.only(ctx, c.Tip, c.Target)
+	work, err := m.Only(ctx, c.Tip, c.Target)
 	for _, l := range c.Landed {
 		// If the tip has the commit of the target, it has been merged with it.
 		if there[l.Commit] && work[l.Tip] && !slices.Contains(tips, l.Tip) {
@@ -240,16 +240,6 @@ func (m *merger) graft(ctx context.Context, files string, parents ...string) (st
 	}
 	out, err := m.write(ctx, call{args: args, env: env, set: settings{{"i18n.commitEncoding", "UTF-8"}}})
 	return strings.TrimSpace(out), err
-}
-
-// only returns the commits that are in one commit's history and not in another's.
-func (m *merger) only(ctx context.Context, in, notIn string) (map[string]bool, error) {
-	out, err := m.git(ctx, "rev-list", in, "^"+notIn)
-	set := map[string]bool{}
-	for line := range strings.Lines(out) {
-		set[strings.TrimSpace(line)] = true
-	}
-	return set, err
 }
 
 // merge merges two commits, and returns the tree or the files with conflicts. Without the first one,

@@ -72,6 +72,26 @@ func (r *Repo) Contains(ctx context.Context, tip, commit string) (bool, error) {
 	return err == nil, err
 }
 
+// Only returns the commits that are in one commit's history and in none of some others'. Others that the
+// repository does not have are ignored.
+func (r *Repo) Only(ctx context.Context, in string, notIn ...string) (map[string]bool, error) {
+	list := in + "\n"
+	for _, commit := range notIn {
+		if IsObject(commit) {
+			list += "^" + commit + "\n"
+		}
+	}
+	if !IsObject(in) {
+		return nil, ErrNoCommit
+	}
+	out, err := r.run(ctx, call{args: []string{"rev-list", "--ignore-missing", "--stdin"}, stdin: list})
+	set := map[string]bool{}
+	for line := range strings.Lines(out) {
+		set[strings.TrimSpace(line)] = true
+	}
+	return set, err
+}
+
 // Related reports whether two commits have a common ancestor.
 func (r *Repo) Related(ctx context.Context, a, b string) (bool, error) {
 	_, err := r.git(ctx, "merge-base", a, b)

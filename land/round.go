@@ -137,6 +137,10 @@ func (l *Lander) chain(ctx context.Context, tip string, queue []board.Queued, in
 			break
 		}
 		m, why, forPeople, err := l.merge(ctx, room, onto, q, landed, in)
+		var behind board.ID
+		if err == nil && why == "" {
+			why, behind, err = l.includes(ctx, onto, q, landed)
+		}
 		switch {
 		case ctx.Err() != nil:
 			return nil, false, ctx.Err()
@@ -144,6 +148,7 @@ func (l *Lander) chain(ctx context.Context, tip string, queue []board.Queued, in
 			return nil, false, err
 		case err != nil: // the next one may do
 			l.waits(q, err.Error(), true)
+		case slices.ContainsFunc(chain, func(k link) bool { return k.Task.ID == behind }): // the next round takes it
 		case why != "":
 			l.waits(q, why, forPeople)
 		case len(m.Conflicts) > 0 && len(chain) == 0:

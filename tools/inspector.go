@@ -71,6 +71,9 @@ type Inspector interface {
 	// Share brings the work of a commit to where a target is that is not in this clone, so that it can
 	// be landed from there.
 	Share(ctx context.Context, h board.Handle, commit, land string) error
+	// Includes returns the work of other tasks of the project that was reported and is in the work of a tip, since
+	// what that began from.
+	Includes(ctx context.Context, w board.Work, tip board.Tip) ([]board.Included, error)
 	// Diff returns what the work of a tip changed, zero if that is not known.
 	Diff(ctx context.Context, w board.Work, tip board.Tip) (board.Diff, error)
 	// End is called when a report was accepted, with what was observed.

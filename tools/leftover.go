@@ -47,10 +47,13 @@ func (t *Tools) leftoverHere(ctx context.Context, h *board.Handout) (l leftover)
 	return l
 }
 
+// notLanded are the statuses of tasks whose work may lie about because it is nowhere else yet.
+var notLanded = []board.Status{board.Pending, board.Waiting, board.InReview, board.Landing}
+
 // leavers returns the works of other open tasks of a project whose last attempt was a principal's own,
 // the newest attempt first.
 func (t *Tools) leavers(ctx context.Context, than board.ID, principal string) (works []board.Work, err error) {
-	open, err := t.b.List(ctx, board.TaskFilter{Projects: []string{than.Project}, Statuses: []board.Status{board.Pending, board.Waiting}})
+	open, err := t.b.List(ctx, board.TaskFilter{Projects: []string{than.Project}, Statuses: notLanded})
 	granted := map[board.ID]time.Time{}
 	for _, o := range open {
 		if o.Attempt == 0 || o.ID == than || len(works) == maxLeftover {

@@ -224,6 +224,10 @@ func (slowCheck) Store(context.Context, board.Work, string, string, string) (str
 	return "", nil
 }
 
+func (slowCheck) Includes(context.Context, board.Work, board.Tip) ([]board.Included, error) {
+	return nil, nil
+}
+
 func (slowCheck) Share(context.Context, board.Handle, string, string) error { return nil }
 
 func (slowCheck) Tip(context.Context, board.Work, string, string) (board.Tip, bool, error) {

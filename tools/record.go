@@ -97,6 +97,9 @@ func (t *Tools) store(ctx context.Context, k *caller, h board.Handle, d board.Do
 		r.Diff, err = t.o.Inspector.Diff(ctx, w, tip)
 	}
 	t.noDiff(d.Task.ID, err)
+	if err := t.includes(ctx, h, d.Task, w, r, seen.land); err != nil {
+		return err
+	}
 	switch before := d.Doc.Result; {
 	case none && t.o.Keep == nil && !same && (seen.land != "" || len(r.Diff.Files) > 0):
 		return hasChanges(h, r.Where)

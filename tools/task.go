@@ -202,6 +202,9 @@ func resultText(r *board.Result, long int) string {
 	if by := observer(r); by != "" {
 		lines = append(lines, "observed "+by)
 	}
+	for _, i := range r.Includes {
+		lines = append(lines, fmt.Sprintf("includes work of %v, which had not landed, up to commit %s", i.Task, shortCommit(i.Commit)))
+	}
 	if r.Check != "" {
 		lines = append(lines, "check: "+inline(r.Check, 200))
 	}

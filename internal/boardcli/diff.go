@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/boardjson"
 	"github.com/bossman-dev/bossman/internal/boardtext"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
@@ -42,20 +43,21 @@ names. In a clone that has the commits all of it is shown.`,
 			if err != nil {
 				return err
 			}
-			d, comments, err := o.read(ctx, attempt)
+			d, result, comments, err := o.read(ctx, attempt)
 			if err != nil {
 				return err
 			}
 			if out.JSON {
 				return out.PrintJSON(struct {
-					Task     string          `json:"task"`
-					Attempt  int             `json:"attempt"`
-					Diff     board.Diff      `json:"diff"`
-					Comments []board.Comment `json:"comments"`
-				}{o.Task.String(), d.Attempt, d.Diff, comments})
+					Task     string               `json:"task"`
+					Attempt  int                  `json:"attempt"`
+					Diff     board.Diff           `json:"diff"`
+					Includes []boardjson.Included `json:"includes,omitzero"`
+					Comments []board.Comment      `json:"comments"`
+				}{o.Task.String(), d.Attempt, d.Diff, boardjson.FromIncluded(result.Includes), comments})
 			}
 			return out.Page(func() error {
-				boardtext.Diff(out, o.Task, d, comments, stat)
+				boardtext.Diff(out, o.Task, d, result.Includes, comments, stat)
 				return nil
 			})
 		},
@@ -69,44 +71,44 @@ names. In a clone that has the commits all of it is shown.`,
 // maxHistory is how many events of a task are looked at for comments.
 const maxHistory = 500
 
-// read returns a diff, whole if it is here, with the comments on it.
-func (o Diffing) read(ctx context.Context, attempt int) (board.AttemptDiff, []board.Comment, error) {
-	d, err := o.Diff(ctx, o.Task, attempt)
+// read returns a diff, whole if it is here, with the result that it is of, as far as that is known, and the comments on it.
+func (o Diffing) read(ctx context.Context, attempt int) (d board.AttemptDiff, result board.Result, comments []board.Comment, err error) {
+	d, err = o.Diff(ctx, o.Task, attempt)
 	if err != nil {
-		return d, nil, err
+		return d, result, nil, err
 	}
 	task, err := o.Get(ctx, o.Task, maxHistory)
 	if err != nil {
-		return d, nil, err
+		return d, result, nil, err
 	}
 	next := "bossman task show " + o.Task.String()
 	switch {
 	case d.Attempt == 0 && attempt != 0:
-		return d, nil, console.Errorf(console.NotFound, next, "it is not known what attempt %d of %v changed", attempt, o.Task)
+		return d, result, nil, console.Errorf(console.NotFound, next, "it is not known what attempt %d of %v changed", attempt, o.Task)
 	case d.Attempt == 0 && task.Doc.Result == nil:
-		return d, nil, console.Errorf(console.NotFound, next, "%v has no diff: nothing was reported done yet", o.Task)
+		return d, result, nil, console.Errorf(console.NotFound, next, "%v has no diff: nothing was reported done yet", o.Task)
 	case d.Attempt == 0:
-		return d, nil, console.Errorf(console.NotFound, next, "%v has no diff: its work is not in git, or its report came from elsewhere than its worktree", o.Task)
+		return d, result, nil, console.Errorf(console.NotFound, next, "%v has no diff: its work is not in git, or its report came from elsewhere than its worktree", o.Task)
 	}
 	if r := task.Doc.Result; r != nil && d.Attempt == task.Task.Attempt && !r.Tip.IsZero() && d.Diff.Tip != r.Tip.Commit {
-		return d, nil, console.Errorf(console.Conflict, next, "the diff of %v is of commit %.12s, and what was reported is %.12s", o.Task, d.Diff.Tip, r.Tip.Commit)
+		return d, result, nil, console.Errorf(console.Conflict, next, "the diff of %v is of commit %.12s, and what was reported is %.12s", o.Task, d.Diff.Tip, r.Tip.Commit)
 	}
 	if whole, ok := o.Here(ctx, d.Diff); ok {
 		d.Diff = whole
 	} else if d.Diff.Withheld {
-		return d, nil, console.Errorf(console.NotFound, "look at it where the work is: "+place(task, d.Attempt),
+		return d, result, nil, console.Errorf(console.NotFound, "look at it where the work is: "+place(task, d.Attempt),
 			"what attempt %d of %v changed is not on the board: [review] diff = false keeps it off", d.Attempt, o.Task)
 	}
-	comments := []board.Comment{}
+	comments = []board.Comment{}
 	if r := task.Doc.Result; r != nil && d.Attempt == task.Task.Attempt {
-		comments = append(comments, r.Comments...)
+		result, comments = *r, append(comments, r.Comments...)
 	}
 	for _, e := range task.Events { // those on a report that was rejected stay with that
 		if e.Kind == board.EventRejected && e.Detail.Attempt == d.Attempt && d.Attempt != task.Task.Attempt {
 			comments = append(comments, e.Detail.Comments...)
 		}
 	}
-	return d, comments, nil
+	return d, result, comments, nil
 }
 
 // place says where an attempt worked.

@@ -141,11 +141,11 @@ func (o ReviewDesk) ask(ctx context.Context, out *console.Console, id board.ID) 
 	}
 	v.Attempt = d.Task.Attempt
 	boardtext.Show(out, d, o.Principal, nil, 5)
-	diff, comments, err := Diffing{Differ: o, Task: id, Here: o.Here}.read(ctx, v.Attempt)
+	diff, result, comments, err := Diffing{Differ: o, Task: id, Here: o.Here}.read(ctx, v.Attempt)
 	known, question := err == nil, "accept, reject or skip> "
 	if known {
 		out.Linef("")
-		boardtext.Diff(out, id, diff, nil, true)
+		boardtext.Diff(out, id, diff, result.Includes, nil, true)
 		question = "accept, reject, diff, comment or skip> "
 	}
 	commented := false
@@ -164,7 +164,7 @@ func (o ReviewDesk) ask(ctx context.Context, out *console.Console, id board.ID) 
 			v.Note, err = out.Prompt(ctx, "what was wrong> ")
 			return v, err
 		case known && (answer == "d" || answer == "diff"):
-			if err := out.Page(func() error { boardtext.Diff(out, id, diff, comments, false); return nil }); err != nil {
+			if err := out.Page(func() error { boardtext.Diff(out, id, diff, result.Includes, comments, false); return nil }); err != nil {
 				return v, err
 			}
 		case known && (answer == "c" || answer == "comment"):

@@ -293,6 +293,12 @@ type Evidence struct {
 	Observed bool `json:"observed"`
 }
 
+// An Included is work of another task, up to a commit.
+type Included struct {
+	Task   string `json:"task"`
+	Commit string `json:"commit"`
+}
+
 type Result struct {
 	Summary   string     `json:"summary"`
 	Evidence  []Evidence `json:"evidence"`
@@ -307,6 +313,8 @@ type Result struct {
 	Tree      string `json:"tree,omitzero"`
 	Base      string `json:"base,omitzero"`
 	NoChanges bool   `json:"no_changes,omitzero"`
+	// Includes is the work of other tasks that is in it and had not landed.
+	Includes []Included `json:"includes,omitzero"`
 	// Landed is the commit with which it was landed.
 	Landed string `json:"landed,omitzero"`
 	// Check is what became of the project's check if it is not among the evidence.
@@ -319,6 +327,13 @@ type Result struct {
 	Import string `json:"import,omitzero"`
 }
 
+func FromIncluded(list []board.Included) (out []Included) {
+	for _, i := range list {
+		out = append(out, Included{i.Task.String(), i.Commit})
+	}
+	return out
+}
+
 func FromResult(r *board.Result) *Result {
 	if r == nil {
 		return nil
@@ -327,6 +342,7 @@ func FromResult(r *board.Result) *Result {
 		Summary: r.Summary, Artifacts: r.Artifacts, Branch: r.Branch, Uncommitted: r.Uncommitted, Worker: r.Worker,
 		Check: r.Check, ObservedBy: r.ObservedBy, ObservedOn: r.ObservedOn, Import: r.Import,
 		Tip: r.Tip.Commit, Tree: r.Tip.Tree, Base: r.Tip.Base, NoChanges: r.NoChanges, Landed: r.Landed,
+		Includes: FromIncluded(r.Includes),
 	}
 	for _, e := range r.Evidence {
 		out.Evidence = append(out.Evidence, Evidence{Kind: string(e.Kind), Ref: e.Ref, Detail: e.Detail, Observed: e.Observed})

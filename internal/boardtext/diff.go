@@ -14,7 +14,7 @@ import (
 
 // Diff prints what the work of an attempt changed. With stat it prints the names of the files only.
 // A comment stands below the line that it is about.
-func Diff(c *console.Console, id board.ID, d board.AttemptDiff, comments []board.Comment, stat bool) {
+func Diff(c *console.Console, id board.ID, d board.AttemptDiff, includes []board.Included, comments []board.Comment, stat bool) {
 	v := view{c}
 	added, removed := d.Diff.Lines()
 	files := len(d.Diff.Files) + d.Diff.More
@@ -23,6 +23,9 @@ func Diff(c *console.Console, id board.ID, d board.AttemptDiff, comments []board
 		head += fmt.Sprintf(", from %.10s to %.10s", d.Diff.Base, d.Diff.Tip)
 	}
 	c.Linef("%s %s", v.Styled(console.Cyan, id.String()), head)
+	for _, i := range includes {
+		c.Linef("%s", v.Styled(console.Yellow, fmt.Sprintf("The work of %v is in it, up to commit %.12s; %v had not landed when this was reported.", i.Task, i.Commit, i.Task)))
+	}
 	width := 0
 	for _, f := range d.Diff.Files {
 		width = min(max(width, console.TextWidth(console.OneLine(f.Path))), 40)

@@ -103,6 +103,9 @@ func Show(c *console.Console, d board.Dossier, principal string, runs []board.Ru
 			}
 			v.Field("  ", console.Dim.Cell("observed:"), console.Text(by))
 		}
+		for _, i := range r.Includes {
+			v.Field("  ", console.Dim.Cell("includes:"), console.Yellow.Cell(fmt.Sprintf("work of %v, which had not landed, up to commit %.12s", i.Task, i.Commit)))
+		}
 		if r.Check != "" {
 			v.Field("  ", console.Dim.Cell("check:"), console.Yellow.Cell(r.Check))
 		}

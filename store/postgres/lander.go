@@ -88,7 +88,7 @@ WHERE p.slug = $1 ORDER BY t.priority, t.queued_at, t.id LIMIT $2`
 		var result *board.Result
 		q.Task, _, err = scanTaskAnd(row, resultInto{&result}, jsonInto{&q.Where})
 		if result != nil {
-			q.Summary, q.Worker, q.Tip = result.Summary, result.Worker, result.Tip
+			q.Summary, q.Worker, q.Tip, q.Includes = result.Summary, result.Worker, result.Tip, result.Includes
 		}
 		return q, err
 	}, query, slug, limitOf(limit))

@@ -95,7 +95,7 @@ func (r *reader) Queued(slug string, limit int) ([]board.Queued, error) {
 			if err := fromJSON(*result, &res); err != nil {
 				return err
 			}
-			q.Summary, q.Worker, q.Tip = res.Summary, res.Worker, res.Tip
+			q.Summary, q.Worker, q.Tip, q.Includes = res.Summary, res.Worker, res.Tip, res.Includes
 		}
 		if place != nil {
 			if err := fromJSON(*place, &q.Where); err != nil {
