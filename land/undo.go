@@ -1,9 +1,11 @@
 package land
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,6 +21,7 @@ const undoesTrailer = "Bossman-Undoes"
 type UndoBoard interface {
 	Get(ctx context.Context, id board.ID, events int) (board.Dossier, error)
 	Intents(ctx context.Context, f board.IntentFilter) ([]board.Intent, error)
+	List(ctx context.Context, f board.TaskFilter) ([]board.Task, error)
 	Create(ctx context.Context, a board.Actor, n board.NewTask, key string) (board.Task, board.Doc, error)
 	Reopen(ctx context.Context, a board.Actor, id board.ID, note string) (board.Task, error)
 	Update(ctx context.Context, a board.Actor, id board.ID, e board.Edit) (board.Task, error)
@@ -43,6 +46,9 @@ func Undo(ctx context.Context, o *Options, b UndoBoard, person board.Actor, id b
 	t := &target{repo: o.Repo, at: o.Target, accept: o.Accept}
 	d, err := b.Get(ctx, id, 0)
 	if err != nil {
+		return out, err
+	}
+	if err := undone(ctx, b, id); err != nil {
 		return out, err
 	}
 	before, landed, err := t.work(ctx, b, id)
@@ -79,6 +85,41 @@ func Undo(ctx context.Context, o *Options, b UndoBoard, person board.Actor, id b
 	}
 	_, err = b.Update(ctx, person, redo.ID, board.Edit{DependsOn: &first})
 	return out, err
+}
+
+// undone returns a *NotUndoneError if there is a task already that undoes another one: a person has made it, and it was not cancelled.
+func undone(ctx context.Context, b UndoBoard, id board.ID) error {
+	undoes, err := b.List(ctx, board.TaskFilter{Projects: []string{id.Project}, Query: undoTitle(id.String())})
+	if err != nil {
+		return err
+	}
+	var e *NotUndoneError
+	for _, t := range undoes {
+		if t.Status == board.Cancelled || !strings.HasPrefix(t.Title, undoTitle(id.String())) {
+			continue
+		}
+		d, err := b.Get(ctx, t.ID, 1000)
+		if err != nil {
+			return err
+		}
+		if !byPerson(d) {
+			continue
+		}
+		e = &NotUndoneError{Why: fmt.Sprintf("%v is being undone already, by %v", id, t.ID)}
+		if t.Status == board.Done {
+			e.Why = fmt.Sprintf("%v was undone already, by %v", id, t.ID)
+		}
+	}
+	if e == nil {
+		return nil
+	}
+	redoes, err := b.List(ctx, board.TaskFilter{Projects: []string{id.Project}, Query: fmt.Sprintf("Redo %v: ", id)})
+	for _, t := range redoes {
+		if t.Redoes() == id && t.Status != board.Cancelled {
+			e.Next = fmt.Sprintf("%v does it again: bossman task show %v", t.ID, t.ID)
+		}
+	}
+	return cmp.Or(err, error(e))
 }
 
 // undoTitle begins the title of a task that undoes another one.
@@ -210,10 +251,15 @@ func (l *Lander) undoes(ctx context.Context, q board.Queued) (string, error) {
 		return "", err
 	}
 	d, err := l.o.Board.Get(ctx, q.Task.ID, 1000)
-	for _, e := range d.Events {
-		if e.Kind == board.EventCreated && e.Detail.By == board.ByPerson {
-			return undoes, err
-		}
+	if err != nil || !byPerson(d) {
+		return "", err
 	}
-	return "", err
+	return undoes, nil
+}
+
+// byPerson reports whether a person has made a task.
+func byPerson(d board.Dossier) bool {
+	return slices.ContainsFunc(d.Events, func(e board.Event) bool {
+		return e.Kind == board.EventCreated && e.Detail.By == board.ByPerson
+	})
 }

@@ -44,6 +44,10 @@ func TestUndo(t *testing.T) {
 			if d.Task.Title != "Redo web-1: one" || !strings.Contains(d.Events[0].Detail.Prior, "Why: it was wrong") || len(d.Blockers) != 1 {
 				t.Errorf("the new task is %+v", d)
 			}
+			_, err := Undo(t.Context(), &y.o, y.board, person, one, "")
+			if e, ok := errors.AsType[*NotUndoneError](err); !ok || e.Why != "web-1 is being undone already, by "+undo.String() || !strings.Contains(e.Next, redo.String()) {
+				t.Errorf("twice: %v", err)
+			}
 			y.land()
 			y.tells("landed " + undo.String())
 			y.status(undo, board.Done)
@@ -56,8 +60,8 @@ func TestUndo(t *testing.T) {
 			if got := y.git("-C", y.dir, "log", "-1", "--format=%s|%(trailers:key=Bossman-Undoes,valueonly)", "next"); got != "Undo web-1: one|web-1" {
 				t.Errorf("the commit is %q", got)
 			}
-			_, err := Undo(t.Context(), &y.o, y.board, person, one, "")
-			if e, ok := errors.AsType[*NotUndoneError](err); !ok || !strings.Contains(e.Why, "was undone already") {
+			_, err = Undo(t.Context(), &y.o, y.board, person, one, "")
+			if e, ok := errors.AsType[*NotUndoneError](err); !ok || e.Why != "web-1 was undone already, by "+undo.String() || !strings.Contains(e.Next, redo.String()) {
 				t.Errorf("once more: %v", err)
 			}
 
