@@ -47,13 +47,13 @@ func (t *target) tip(ctx context.Context) (string, error) {
 	if t.at.Kind == board.TargetLocal {
 		tip := t.repo.Branch(t.at.Branch)
 		if tip == "" {
-			return "", fmt.Errorf("work lands on branch %.80q, which is not in this clone: make it, or land elsewhere: bossman project set --land BRANCH", visible.Line(t.at.Branch))
+			return "", fmt.Errorf("work lands on branch %.80q, which is not in this clone: make it again; or take what waits out of the queue with bossman land return, and then land elsewhere: bossman project set --land BRANCH", visible.Line(t.at.Branch))
 		}
 		return tip, nil
 	}
 	tip, err := t.branch(ctx, t.at.Branch)
 	if err == nil && tip == "" {
-		err = fmt.Errorf("work lands on branch %.80q of %.80q, which has none of that name: push it, or land elsewhere: bossman project set --land BRANCH", visible.Line(t.at.Branch), t.at.Remote)
+		err = fmt.Errorf("work lands on branch %.80q of %.80q, which has none of that name: push it; or take what waits out of the queue with bossman land return, and then land elsewhere: bossman project set --land BRANCH", visible.Line(t.at.Branch), t.at.Remote)
 	}
 	return tip, err
 }
