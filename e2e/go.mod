@@ -9,6 +9,8 @@ replace github.com/bossman-dev/bossman => ..
 
 require (
 	github.com/bossman-dev/bossman v0.0.0-00010101000000-000000000000
+	github.com/chromedp/cdproto v0.157.8
+	github.com/chromedp/chromedp v0.21.0
 	github.com/jackc/pgx/v5 v5.11.0
 	golang.org/x/sys v0.48.0
 	golang.org/x/time v0.15.0
@@ -32,6 +34,7 @@ require (
 	github.com/pressly/goose/v3 v3.28.0 // indirect
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
 	github.com/sethvargo/go-retry v0.4.0 // indirect
+	github.com/yuin/goldmark v1.8.7 // indirect
 	go.uber.org/multierr v1.11.0 // indirect
 	golang.org/x/oauth2 v0.37.0 // indirect
 	golang.org/x/sync v0.23.0 // indirect

@@ -87,10 +87,12 @@ var drawing = map[string][]string{
 	"telemetry":                   {"access", "board", "mcp"},
 	"internal/visible":            {},
 	"tools":                       {"access", "auth", "board", "internal/visible", "jsonrpc", "mcp"},
+	"web":                         {"access", "auth", "board", "internal/visible"},
+	"web/webtest":                 {"board"},
 }
 
 // suites are imported by the test files of any package.
-var suites = []string{"auth/authtest", "board/boardtest", "internal/pgtest", "jsonrpc/transporttest", "mcp/mcptest", "mcp/storetest", "mcp/streamable", "store/sqlite", "tools"}
+var suites = []string{"auth/authtest", "board/boardtest", "internal/pgtest", "jsonrpc/transporttest", "mcp/mcptest", "mcp/storetest", "mcp/streamable", "store/sqlite", "tools", "web/webtest"}
 
 func TestDrawing(t *testing.T) { report(t, checkDrawing(load(t, root), drawing, suites)) }
 

@@ -1,0 +1,240 @@
+// Package web looks at the pages with a real browser.
+package web
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	cdplog "github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"github.com/bossman-dev/bossman/access"
+	"github.com/bossman-dev/bossman/auth"
+	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/store/sqlite"
+	"github.com/bossman-dev/bossman/web"
+	"github.com/bossman-dev/bossman/web/webtest"
+)
+
+// A site is a filled board with its pages, and a browser.
+type site struct {
+	board *board.Board
+	door  *web.SoloDoor
+	url   string
+}
+
+// newSite fills a board and serves it for the person at this machine.
+func newSite(t *testing.T) *site {
+	t.Helper()
+	clock := &webtest.Clock{}
+	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "board.db"), &sqlite.Options{Clock: clock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	s := &site{board: board.New(store, nil)}
+	if err := webtest.Fill(t.Context(), s.board, clock); err != nil {
+		t.Fatal(err)
+	}
+	caller := access.Local(auth.Admin, "shop", "api", "warehouse")
+	caller.Name, caller.Person = "Ada Lindqvist", true
+	s.door = web.NewSoloDoor(func(context.Context) (*access.Caller, error) { return caller, nil })
+	pages, err := web.New(web.Options{Board: s.board, Door: s.door})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() { _ = s.board.Run(ctx) })
+	wg.Go(func() { _ = pages.Run(ctx) })
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{Handler: pages}
+	wg.Go(func() { _ = server.Serve(l) })
+	t.Cleanup(func() { cancel(); server.Close(); wg.Wait() })
+	s.url = "http://" + l.Addr().String()
+	return s
+}
+
+// newBrowser starts Chromium with a new profile.
+func newBrowser(t *testing.T) context.Context {
+	t.Helper()
+	program, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Skip("there is no chromium")
+	}
+	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.UserDataDir(t.TempDir()),
+		chromedp.Flag("hide-scrollbars", true), chromedp.Flag("font-render-hinting", "none"))
+	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
+	t.Cleanup(cancel)
+	ctx, end := chromedp.NewContext(ctx)
+	t.Cleanup(end)
+	return ctx
+}
+
+// A window is a size and a theme.
+type window struct {
+	width, height int64
+	dark          bool
+}
+
+func (w window) String() string {
+	theme := "light"
+	if w.dark {
+		theme = "dark"
+	}
+	return fmt.Sprintf("%d-%s", w.width, theme)
+}
+
+var windows = []window{{1440, 900, false}, {1440, 900, true}, {390, 844, false}, {390, 844, true}}
+
+// set makes the browser such a window.
+func (w window) set(ctx context.Context) error {
+	theme, scale := "light", 1.0
+	if w.dark {
+		theme = "dark"
+	}
+	if w.width < 500 {
+		scale = 2
+	}
+	_, err := chromedp.Call(ctx, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: w.width, Height: w.height, DeviceScaleFactor: scale, Mobile: w.width < 500})
+	if err != nil {
+		return err
+	}
+	_, err = chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+		{Name: "prefers-color-scheme", Value: theme}, {Name: "prefers-reduced-motion", Value: "reduce"},
+	}})
+	return err
+}
+
+// complaints collects what a browser complains about: errors of the console, exceptions, and
+// requests to other hosts.
+func complaints(ctx context.Context, home string) func() []string {
+	var mu sync.Mutex
+	var list []string
+	add := func(s string) {
+		mu.Lock()
+		defer mu.Unlock()
+		list = append(list, s)
+	}
+	entries := chromedp.Events(ctx, cdplog.EntryAdded)
+	thrown := chromedp.Events(ctx, runtime.ExceptionThrown)
+	requests := chromedp.Events(ctx, network.RequestWillBeSent)
+	go func() {
+		for e, err := range entries {
+			if err == nil && e.Entry.Level == cdplog.EntryLevelError {
+				add("console: " + e.Entry.Text + " " + e.Entry.URL)
+			}
+		}
+	}()
+	go func() {
+		for e, err := range thrown {
+			if err == nil {
+				add(fmt.Sprintf("exception: %+v", e.ExceptionDetails))
+			}
+		}
+	}()
+	go func() {
+		for e, err := range requests {
+			if err == nil && !strings.HasPrefix(e.Request.URL, home) && !strings.HasPrefix(e.Request.URL, "data:") {
+				add("request to " + e.Request.URL)
+			}
+		}
+	}()
+	return func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		out := list
+		list = nil
+		return out
+	}
+}
+
+// overflow lists what sticks out of a page to the right, and buttons that are too small for
+// a finger.
+const overflow = `(() => {
+	const w = document.documentElement.clientWidth, out = [];
+	if (document.documentElement.scrollWidth > w) {
+		out.push('the page scrolls sideways: ' + document.documentElement.scrollWidth);
+		for (const e of document.querySelectorAll('main *')) {
+			const r = e.getBoundingClientRect();
+			if (r.right > w + 1 && !e.closest('.cols, .tabs, svg')) out.push(e.tagName + '.' + e.className + ' ends at ' + Math.round(r.right));
+		}
+	}
+	if (w < 500) for (const e of document.querySelectorAll('button, .btn, nav a')) {
+		const r = e.getBoundingClientRect();
+		if (r.width && r.height && r.height < 40) out.push('too small: ' + e.textContent.trim().slice(0, 30) + ' ' + Math.round(r.height));
+	}
+	return out.slice(0, 8);
+})()`
+
+// TestPages shows every page in every window: nothing scrolls sideways, nothing complains.
+// BOSSMAN_SHOTS names a directory for pictures.
+func TestPages(t *testing.T) {
+	s := newSite(t)
+	ctx := newBrowser(t)
+	questions, err := s.board.Questions(t.Context(), board.QuestionFilter{State: board.QuestionOpen})
+	if err != nil || len(questions) == 0 {
+		t.Fatal(err)
+	}
+	pages := map[string]string{"signin": "/signin", "now": "/?project=shop", "all": "/", "inbox": "/inbox?project=shop", "question": "/inbox/" + questions[0].ID.String(), "missing": "/nothing"}
+	if only := os.Getenv("BOSSMAN_PAGES"); only != "" {
+		for name := range pages {
+			if !slices.Contains(strings.Split(only, ","), name) {
+				delete(pages, name)
+			}
+		}
+	}
+	if err := chromedp.Do(ctx, chromedp.Navigate(s.url+s.door.Link()), chromedp.WaitVisible(chromedp.ID("shell"))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := chromedp.Call(ctx, cdplog.Enable, cdp.Empty{}); err != nil {
+		t.Fatal(err)
+	}
+	told := complaints(ctx, s.url)
+	for name, path := range pages {
+		for _, w := range windows {
+			if err := w.set(ctx); err != nil {
+				t.Fatal(err)
+			}
+			if err := chromedp.Do(ctx, chromedp.Navigate(s.url+path), chromedp.WaitVisible(chromedp.CSS("main")), chromedp.Sleep(300*time.Millisecond)); err != nil {
+				t.Fatalf("%s %v: %v", name, w, err)
+			}
+			sticks, err := chromedp.Run(ctx, chromedp.Evaluate[[]string](overflow))
+			if err != nil {
+				t.Fatalf("%s %v: %v", name, w, err)
+			}
+			shot, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
+			if err != nil {
+				t.Fatalf("%s %v: %v", name, w, err)
+			}
+			for _, c := range append(sticks, told()...) {
+				if name == "missing" && strings.Contains(c, "404") {
+					continue
+				}
+				t.Errorf("%s %v: %s", name, w, c)
+			}
+			if dir := os.Getenv("BOSSMAN_SHOTS"); dir != "" {
+				if err := os.WriteFile(filepath.Join(dir, name+"-"+w.String()+".png"), shot, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+}

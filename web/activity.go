@@ -1,0 +1,197 @@
+package web
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/bossman-dev/bossman/access"
+	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/visible"
+)
+
+const (
+	// activityEvery is how often the logs of running agents are read, while somebody looks.
+	activityEvery = 5 * time.Second
+	// pulseSpan is how much of the past a pulse shows, in pulseBars bars.
+	pulseSpan = 10 * time.Minute
+	pulseBars = 30
+	// maxDoing bounds what is kept of a log's last entry.
+	maxDoing = 300
+)
+
+// activity knows what running agents do: the last entries of their logs, and their cost. It
+// reads of each log only what is new.
+type activity struct {
+	board access.Board
+
+	mu   sync.Mutex
+	runs map[board.Handle]*runActivity
+}
+
+// A runActivity is what an agent did at an attempt.
+type runActivity struct {
+	mu     sync.Mutex
+	read   time.Time // when it was read last
+	last   int64     // the number of the last part of the log
+	marks  []time.Time
+	entry  string
+	at     time.Time
+	run    board.Run
+	hasRun bool
+}
+
+func newActivity(b access.Board) *activity {
+	return &activity{board: b, runs: map[board.Handle]*runActivity{}}
+}
+
+// A doing is a copy of what is known of an agent at work.
+type doing struct {
+	Entry string    // the last entry of its log
+	At    time.Time // and when that was
+	Run   board.Run
+	Known bool // the program that runs the agent tells of it
+	Marks []time.Time
+}
+
+// of returns what the agent with a claim does. Errors are as good as silence: a page shows
+// the rest.
+func (a *activity) of(ctx context.Context, h board.Handle) doing {
+	d, _ := a.look(ctx, h)
+	return d
+}
+
+// look is of, and reports whether there is something new.
+func (a *activity) look(ctx context.Context, h board.Handle) (doing, bool) {
+	if h.IsReview() { // its log is not kept
+		return doing{}, false
+	}
+	a.mu.Lock()
+	r := a.runs[h]
+	if r == nil {
+		if len(a.runs) > 4*board.MaxSummed {
+			clear(a.runs) // of tasks that were long ago
+		}
+		r = &runActivity{}
+		a.runs[h] = r
+	}
+	a.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	changed := false
+	if time.Since(r.read) >= activityEvery-time.Second {
+		r.read = time.Now()
+		changed = r.update(ctx, a.board, h)
+	}
+	return doing{r.entry, r.at, r.run, r.hasRun, r.marks}, changed
+}
+
+// update reads what is new of the run.
+func (r *runActivity) update(ctx context.Context, b access.Board, h board.Handle) (changed bool) {
+	runs, err := b.Runs(ctx, h.Task)
+	if err != nil {
+		return false
+	}
+	for _, run := range runs {
+		if run.Claim == h {
+			changed = changed || !run.At.Equal(r.run.At)
+			r.run, r.hasRun = run, true
+		}
+	}
+	if !changed { // a log grows only together with its run
+		return false
+	}
+	parts, err := b.Log(ctx, h.Task, h.Attempt, r.last)
+	if err != nil {
+		return changed
+	}
+	for _, p := range parts {
+		r.last = max(r.last, p.No)
+		r.take(p.Text)
+	}
+	return true
+}
+
+// take adds a part of the log. An entry begins with a time; its further lines are indented.
+func (r *runActivity) take(text string) {
+	for l := range strings.SplitSeq(text, "\n") {
+		stamp, rest, ok := strings.Cut(l, " ")
+		at, err := time.Parse(time.RFC3339, stamp)
+		if !ok || err != nil {
+			continue
+		}
+		r.entry, r.at = cut(visible.Line(rest), maxDoing), at
+		r.marks = append(r.marks, at)
+	}
+	if n := len(r.marks); n > 0 {
+		old := 0
+		for old < n && r.marks[n-1].Sub(r.marks[old]) > pulseSpan {
+			old++
+		}
+		r.marks = append([]time.Time(nil), r.marks[old:]...) // readers have the old one
+	}
+}
+
+// followActivity reads the logs of running agents, while somebody looks, and tells the pages.
+func (s *Site) followActivity(ctx context.Context) {
+	tick := time.NewTicker(activityEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		for slug := range s.hub.projects() {
+			o, err := s.summary(ctx, slug)
+			if err != nil {
+				continue
+			}
+			for _, c := range o.Claims {
+				if _, changed := s.activity.look(ctx, c.Handle); changed {
+					s.changed()
+					s.hub.publish(&pageEvent{project: slug, text: newsText("", slug, c.Task.String(), "activity")})
+				}
+			}
+		}
+	}
+}
+
+// words says what an agent does, from an entry of its log: a word, and on what.
+func (d doing) words() (word, on string) {
+	entry := d.Entry
+	rest, called := strings.CutPrefix(entry, "calls ")
+	if !called {
+		switch {
+		case entry == "":
+			return "", ""
+		case strings.HasPrefix(entry, "asks for permission"):
+			return "Asking", strings.TrimPrefix(entry, "asks for permission to use ")
+		}
+		return "Thinking", entry
+	}
+	tool, on, _ := strings.Cut(rest, ": ")
+	switch low := strings.ToLower(tool); {
+	case strings.Contains(low, "bash"), strings.Contains(low, "shell"), strings.Contains(low, "command"), strings.Contains(low, "exec"):
+		return "Running", on
+	case strings.Contains(low, "edit"), strings.Contains(low, "write"), strings.Contains(low, "patch"), strings.Contains(low, "change"):
+		return "Editing", on
+	case strings.Contains(low, "read"), strings.Contains(low, "view"):
+		return "Reading", on
+	case strings.Contains(low, "grep"), strings.Contains(low, "glob"), strings.Contains(low, "search"):
+		return "Searching", on
+	}
+	return "Calling", strings.TrimSpace(tool + " " + on)
+}
+
+// bars returns how many entries the log had in each part of the last ten minutes.
+func (d doing) bars(now time.Time) (b [pulseBars]int) {
+	for _, at := range d.Marks {
+		i := pulseBars - 1 - int(now.Sub(at)/(pulseSpan/pulseBars))
+		if i >= 0 && i < pulseBars {
+			b[i]++
+		}
+	}
+	return b
+}

@@ -1,0 +1,147 @@
+package web
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/bossman-dev/bossman/access"
+	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/visible"
+)
+
+// A frame is what surrounds every page: the navigation, and who is signed in.
+type frame struct {
+	Title string
+	// Count is how many things need the person, for the browser's tab.
+	Count    string
+	Nav      []navEntry
+	Projects []projectChoice
+	// Elsewhere is how many projects are not in the list.
+	Elsewhere int
+	Here      string // the path, for the form that chooses a project
+	Who, Role string
+	Follow    string
+	Cursor    board.Cursor
+	Now       time.Time
+	Notice    string
+}
+
+type navEntry struct {
+	Path, Word string
+	Shape      string
+	Count      string
+	Current    bool
+	// Rest is set for entries that a phone has behind "More".
+	Rest bool
+}
+
+type projectChoice struct {
+	Slug, Name string
+	Chosen     bool
+}
+
+// navigation are the entries in their order. One without a route is not shown.
+var navigation = []navEntry{
+	{Path: "/", Word: "Now", Shape: "n-now"},
+	{Path: "/inbox", Word: "Inbox", Shape: "n-inbox"},
+	{Path: "/review", Word: "Review", Shape: "eye"},
+	{Path: "/board", Word: "Board", Shape: "n-board"},
+	{Path: "/timeline", Word: "Timeline", Shape: "n-time", Rest: true},
+	{Path: "/landing", Word: "Landing", Shape: "land", Rest: true},
+	{Path: "/admin", Word: "Keys and people", Shape: "n-key", Rest: true},
+}
+
+// notices are the messages that a page shows after a form was sent, by the word in its
+// address.
+var notices = map[string]string{
+	"answered": "Sent. The agent has your answer.",
+	"kept":     "Sent. The next worker of the task gets your answer.",
+}
+
+// frame builds what surrounds a page. For somebody who is not signed in that is nothing.
+func (q *request) frame(p page) (frame, error) {
+	f := frame{Title: p.Title}
+	if q.caller == nil {
+		return f, nil
+	}
+	n, err := q.counts(q.Context())
+	if err != nil {
+		return f, err
+	}
+	f.Follow, f.Cursor, f.Now, f.Here = p.Follow, q.cursor, n.now, q.URL.Path
+	f.Count = countWord(n.total())
+	if f.Count != "" {
+		f.Title = "(" + f.Count + ") " + f.Title
+	}
+	f.Who, f.Role = visible.Line(q.caller.Name), q.caller.Role.String()
+	f.Notice = notices[q.URL.Query().Get("said")]
+	if q.project != "" {
+		f.Role = q.caller.Roles[q.project].String()
+		f.Title += " · " + q.project
+	}
+	counts := map[string]int{"/inbox": n.questions, "/review": n.review, "/board": n.failed, "/landing": n.landing}
+	for _, e := range navigation {
+		if !q.hasRoute(e.Path) {
+			continue
+		}
+		e.Current = e.Path == p.Current
+		e.Count = countWord(counts[e.Path])
+		e.Path = q.link(e.Path)
+		f.Nav = append(f.Nav, e)
+	}
+	all := q.caller.Projects(access.Summary)
+	for _, slug := range all {
+		f.Projects = append(f.Projects, projectChoice{Slug: slug, Name: slug, Chosen: q.URL.Query().Get("project") == slug})
+	}
+	f.Elsewhere = len(all) - len(q.slugs)
+	return f, nil
+}
+
+// hasRoute reports whether the caller may see the page with a path.
+func (q *request) hasRoute(path string) bool {
+	for _, r := range routes {
+		if r.Method == "GET" && (r.Pattern == path || path == "/" && r.Pattern == "/{$}") {
+			return r.Verb == nil || q.caller.MayAnywhere(r.Verb) == nil
+		}
+	}
+	return false
+}
+
+// needCounts is how many things of each kind need people.
+type needCounts struct {
+	questions, review, failed, landing int
+	now                                time.Time
+}
+
+func (n needCounts) total() int { return n.questions + n.review + n.failed + n.landing }
+
+// counts counts what needs people in the projects of the page.
+func (q *request) counts(ctx context.Context) (n needCounts, err error) {
+	for _, slug := range q.slugs {
+		in, err := q.site.inbox(ctx, slug)
+		if err != nil {
+			return n, err
+		}
+		n.questions += len(in.Open)
+		n.review += len(in.Review)
+		n.failed += len(in.Failed) + len(in.Stuck)
+		n.landing += len(in.Landing)
+		n.now = in.Now
+	}
+	if n.now.IsZero() { // nobody's project: the clock is still the board's
+		_, n.now, err = q.site.board.Workers(ctx, 0)
+	}
+	return n, err
+}
+
+// countWord is a number as the navigation shows it.
+func countWord(n int) string {
+	switch {
+	case n <= 0:
+		return ""
+	case n > 99:
+		return "99+"
+	}
+	return strconv.Itoa(n)
+}

@@ -1,0 +1,39 @@
+package web
+
+import (
+	"net/http"
+
+	"github.com/bossman-dev/bossman/access"
+)
+
+// A Route is something that the site serves.
+type Route struct {
+	Method  string
+	Pattern string // as for http.ServeMux
+	// Verb is what the caller must be allowed to do in some project; nil: nobody has to be
+	// signed in. The handler checks the project that a request is about.
+	Verb *access.Verb
+
+	handle func(*request) error
+}
+
+// routes are all routes. A page is a row here, and the ones for its forms.
+var routes []Route
+
+func init() { // not in the declaration, which the handlers refer to
+	routes = []Route{
+		{http.MethodGet, "/{$}", access.Summary, showNow},
+		{http.MethodGet, "/inbox", access.Inbox, showInbox},
+		{http.MethodGet, "/inbox/{question}", access.Question, showQuestion},
+		{http.MethodPost, "/inbox/{question}", access.Answer, postAnswer},
+
+		{http.MethodGet, "/live", access.Feed, serveStream},
+		{http.MethodGet, "/signin", nil, showSignIn},
+		{http.MethodPost, "/signin", nil, postSignIn},
+		{http.MethodPost, "/signout", nil, postSignOut},
+		{http.MethodGet, "/static/{hash}/{name}", nil, serveFile},
+	}
+}
+
+// Routes lists what the site serves, for a server that checks its own table.
+func (s *Site) Routes() []Route { return append([]Route(nil), routes...) }
