@@ -73,6 +73,7 @@ type crew struct {
 	Rows  []crewRow
 	More  int
 	Total int
+	Well  int // rows that a phone folds
 
 	working, waiting, silent, idle int
 }
@@ -115,6 +116,7 @@ func (q *request) crew(ctx context.Context, d day, now time.Time) (crew, error) 
 		return cmp.Or(cmp.Compare(a.Maker.Name, b.Maker.Name), cmp.Compare(a.Name, b.Name))
 	})
 	for _, r := range c.Rows {
+		c.Well += toInt(r.Well)
 		switch r.kind {
 		case working:
 			c.working++
@@ -129,13 +131,14 @@ func (q *request) crew(ctx context.Context, d day, now time.Time) (crew, error) 
 	c.Total = len(c.Rows)
 	if c.Total > maxCrew {
 		// Those that need attention are not cut off.
-		slices.SortStableFunc(c.Rows, func(a, b crewRow) int { return cmp.Compare(word(a.Well), word(b.Well)) })
+		slices.SortStableFunc(c.Rows, func(a, b crewRow) int { return cmp.Compare(toInt(a.Well), toInt(b.Well)) })
 		c.More, c.Rows = c.Total-maxCrew, c.Rows[:maxCrew]
 	}
 	return c, nil
 }
 
-func word(b bool) int {
+// toInt is 1 for true.
+func toInt(b bool) int {
 	if b {
 		return 1
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
 )
@@ -18,11 +19,16 @@ func address(pattern string) string {
 // ask puts a question of an agent on the board, with a task.
 func (s *testSite) ask(n board.NewQuestion) board.Question {
 	s.t.Helper()
+	return s.askAs("key:crew", n)
+}
+
+func (s *testSite) askAs(principal string, n board.NewQuestion) board.Question {
+	s.t.Helper()
 	person := board.Actor{Principal: "local", Name: "ada", Person: true}
 	if _, _, err := s.board.Create(s.t.Context(), person, board.NewTask{Project: "shop", Title: "Guest checkout"}, ""); err != nil {
 		s.t.Fatal(err)
 	}
-	agent := board.Actor{Principal: "key:crew", Owner: "p-crew"}
+	agent := board.Actor{Principal: principal, Owner: "p-" + principal[4:]}
 	h, err := s.board.Next(s.t.Context(), agent, board.Wish{Projects: []string{"shop"}})
 	if err != nil {
 		s.t.Fatal(err)
@@ -173,3 +179,6 @@ func TestCrossSiteLink(t *testing.T) {
 		t.Errorf("GET /inbox from another site = %d, Refresh %q", resp.StatusCode, resp.Header.Get("Refresh"))
 	}
 }
+
+// testCaller is somebody who may see a project.
+func testCaller(project string) *access.Caller { return access.Local(auth.Viewer, project) }

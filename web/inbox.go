@@ -151,7 +151,7 @@ func (q *request) inboxPage(ctx context.Context) (p inboxPage, err error) {
 		return only == "questions" && a.Permission != nil || only == "permissions" && a.Permission == nil
 	})
 	slices.SortStableFunc(all, func(a, b ask) int { // agents that stand still first, then by age
-		return cmp.Or(cmp.Compare(word(a.Waits != waitsHere), word(b.Waits != waitsHere)), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(toInt(a.Waits != waitsHere), toInt(b.Waits != waitsHere)), cmp.Compare(a.ID, b.ID))
 	})
 	p.Asks, p.More = all[:min(len(all), maxAsks)], max(0, len(all)-maxAsks)
 	q.addSimilar(ctx, p.Asks, now)

@@ -118,7 +118,11 @@ func (s *Site) questionNeed(a *board.AskedQuestion, now time.Time) need {
 				n.Before = who + " wants to use " + p.Tool + ":"
 			}
 		}
-		n.Bad = strings.Join(p.Risks, ", ")
+		if len(p.Risks) > 0 {
+			n.Bad = p.Risks[0] // its page has all of them
+		} else if p.Vague {
+			n.Bad = "it does not say what exactly"
+		}
 	}
 	switch {
 	case a.Done:

@@ -19,8 +19,10 @@ type nowPage struct {
 	// Words say how the crew is.
 	Words string
 	Needs []need
-	More  int // needs that are not listed
-	Day   dayView
+	// Folded are needs beyond the first ones, and More is how many are not listed at all.
+	Folded []need
+	More   int
+	Day    dayView
 	// Paused are the projects whose hand-out is paused.
 	Paused []pausedProject
 	Empty  bool // there is no task
@@ -59,6 +61,9 @@ type finishedView struct {
 	Title string
 }
 
+// maxFirst is how many needs are shown before the rest is folded, so that the crew is in sight.
+const maxFirst = 7
+
 // showNow shows what needs people, and who works on what.
 func showNow(q *request) error {
 	return q.showCached(func(ctx context.Context) (page, error) {
@@ -73,6 +78,9 @@ func (q *request) now(ctx context.Context) (p nowPage, err error) {
 		return p, err
 	}
 	p.Needs, p.More, p.Quiet = needs, total-len(needs), total == 0
+	if len(needs) > maxFirst+1 {
+		p.Needs, p.Folded = needs[:maxFirst], needs[maxFirst:]
+	}
 	p.Say = plural(total, "thing needs you.", "things need you.")
 	if total == 0 {
 		p.Say = "Nothing needs you."

@@ -6,16 +6,11 @@ import (
 	"testing"
 
 	"github.com/bossman-dev/bossman/auth"
-	"github.com/bossman-dev/bossman/web/webtest"
 )
 
 // TestNow_filled shows a day of work: what needs people first, then the crew.
 func TestNow_filled(t *testing.T) {
-	s := newTestSite(t, false)
-	if err := webtest.Fill(t.Context(), s.board, s.clock); err != nil {
-		t.Fatal(err)
-	}
-	s.start(s.door, true)
+	s := newFilledSite(t)
 	b := s.signedIn("ada", auth.EveryProject, auth.Lead)
 	status, body := b.get("/")
 	if status != http.StatusOK {

@@ -35,11 +35,14 @@ func lasted(t, now time.Time) moment {
 // left is how long something lasts from now: "24 min".
 func left(t, now time.Time) moment { return moment{stamp(t), span(t.Sub(now)), "left"} }
 
-// clock is a time of the day: "14:30", with the date if it is another day.
+// nearby is how far away a time of the day may be without its date.
+const nearby = 20 * time.Hour
+
+// clock is a time of the day: "14:30", with the date if it is far away.
 func (s *Site) clock(t, now time.Time) moment {
-	t, now = t.In(s.o.Zone), now.In(s.o.Zone)
+	t = t.In(s.o.Zone)
 	layout := "15:04"
-	if t.YearDay() != now.YearDay() || t.Year() != now.Year() {
+	if t.Sub(now).Abs() > nearby {
 		layout = "2 Jan 15:04"
 	}
 	return moment{stamp(t), t.Format(layout), "clock"}

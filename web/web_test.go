@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -27,7 +29,6 @@ type testSite struct {
 	board *board.Board
 	keys  *auth.Authenticator
 	door  *KeyDoor
-	clock *webtest.Clock
 	url   string
 }
 
@@ -35,13 +36,7 @@ type testSite struct {
 // live if run is set.
 func newTestSite(t *testing.T, run bool) *testSite {
 	t.Helper()
-	clock := &webtest.Clock{}
-	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "board.db"), &sqlite.Options{Clock: clock.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() })
-	s := &testSite{t: t, board: board.New(store, nil), keys: auth.New(store, nil), clock: clock}
+	s := openTestSite(t, filepath.Join(t.TempDir(), "board.db"))
 	for _, slug := range []string{"shop", "api"} {
 		if err := s.board.SetProject(t.Context(), board.Project{Slug: slug, Policy: board.PolicyPerson}); err != nil {
 			t.Fatal(err)
@@ -49,6 +44,58 @@ func newTestSite(t *testing.T, run bool) *testSite {
 	}
 	s.door = NewKeyDoor(s.keys, s.board)
 	s.start(s.door, run)
+	return s
+}
+
+// openTestSite opens a board, and serves nothing yet.
+func openTestSite(t *testing.T, path string) *testSite {
+	t.Helper()
+	store, err := sqlite.Open(t.Context(), path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	return &testSite{t: t, board: board.New(store, nil), keys: auth.New(store, nil)}
+}
+
+// filledFile is a board with a day of work, made once.
+var filledFile = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "bossman-web-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	clock, path := &webtest.Clock{}, filepath.Join(dir, "board.db")
+	store, err := sqlite.Open(context.Background(), path, &sqlite.Options{Clock: clock.Now})
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(webtest.Fill(context.Background(), board.New(store, nil), clock), store.Close()); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+// newFilledSite starts a site on a board with a day of work: the projects shop, api and
+// warehouse, see webtest. Its pages are live.
+func newFilledSite(t *testing.T) *testSite {
+	t.Helper()
+	file, err := filledFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "board.db")
+	if err := os.WriteFile(path, file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := openTestSite(t, path)
+	s.door = NewKeyDoor(s.keys, s.board)
+	s.start(s.door, true)
+	until(t, "the past was read", func() bool {
+		s.stats.mu.Lock()
+		defer s.stats.mu.Unlock()
+		return s.stats.complete
+	})
 	return s
 }
 
@@ -177,10 +224,7 @@ func TestServeSample(t *testing.T) {
 	if addr == "" {
 		t.Skip("BOSSMAN_WEB names no address")
 	}
-	s := newTestSite(t, false)
-	if err := webtest.Fill(t.Context(), s.board, s.clock); err != nil {
-		t.Fatal(err)
-	}
+	s := newFilledSite(t)
 	caller := access.Local(auth.Admin, "shop", "api", "warehouse")
 	caller.Name, caller.Person = "Ada Lindqvist", true
 	solo := NewSoloDoor(func(context.Context) (*access.Caller, error) { return caller, nil })

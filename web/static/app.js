@@ -60,9 +60,9 @@ function span(ms) {
 }
 const pad = n => String(n).padStart(2, '0');
 function clock(t, seconds) {
-  const d = new Date(t), day = new Date(now());
+  const d = new Date(t);
   let s = pad(d.getHours()) + ':' + pad(d.getMinutes()) + (seconds ? ':' + pad(d.getSeconds()) : '');
-  if (d.toDateString() !== day.toDateString()) s = d.getDate() + ' ' + d.toLocaleString('en', {month: 'short'}) + ' ' + s;
+  if (Math.abs(t - now()) > 72e6) s = d.getDate() + ' ' + d.toLocaleString('en', {month: 'short'}) + ' ' + s;
   return s;
 }
 function set(node, text) { if (node.textContent !== text) node.textContent = text }

@@ -156,6 +156,11 @@ var notes = []string{
 	"Waiting for a slow build.", "Refactored the formatter; 31 tests left.",
 }
 
+var summaries = []string{
+	"Moved the call behind a queue; the page no longer waits for it. Two tests.", "One formatter for all; the old one is gone from 31 files.",
+	"The total is rounded once, per line. The three failing examples are tests now.", "Added the missing index and a test that fails without it.",
+}
+
 var asked = []struct {
 	text    string
 	options []string

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"time"
 
 	"github.com/bossman-dev/bossman/board"
@@ -172,7 +171,7 @@ func (f *filler) round(early bool) {
 			}
 		}
 	}
-	if f.clock.behind > 50*time.Minute {
+	if f.clock.behind > 30*time.Minute {
 		f.review()
 	}
 	f.land()
@@ -258,7 +257,7 @@ func (f *filler) done(w *worker) {
 	id, n := w.handout.Task.ID, f.rand.IntN(1<<20)
 	tip := board.Tip{Commit: commit(n), Tree: commit(n + 1), Base: commit(1)}
 	r := board.Report{
-		Summary:  strings.TrimSuffix(w.handout.Task.Title, ".") + ", with a test for the new behaviour.",
+		Summary:  summaries[int(id.No)%len(summaries)],
 		Evidence: []board.Evidence{{Kind: board.EvidenceCommit, Ref: tip.Commit[:12]}, {Kind: board.EvidenceTests, Ref: "npm test", Detail: "214 passed, 0 failed"}},
 		Observed: []board.Evidence{{Kind: board.EvidenceTests, Ref: "make check", Detail: "passed in 2:10"}, {Kind: board.EvidenceCommit, Ref: tip.Commit[:12]}},
 		Where:    w.where, Tip: tip, Diff: diffOf(id, tip, f.rand),
@@ -294,7 +293,7 @@ func (f *filler) land() {
 	f.lander = l
 	queue, err := f.b.Line(f.ctx, "shop")
 	keep := 0
-	if f.clock.behind < time.Hour {
+	if f.clock.behind < 2*time.Hour {
 		keep = 3
 	}
 	if !f.check(err) || len(queue.Queue) <= keep {
