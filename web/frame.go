@@ -57,6 +57,11 @@ var navigation = []navEntry{
 var notices = map[string]string{
 	"answered": "Sent. The agent has your answer.",
 	"kept":     "Sent. The next worker of the task gets your answer.",
+	"accepted": "Accepted. The task is done.",
+	"queued":   "Accepted. It is in the landing queue.",
+	"sentback": "Sent back. The next attempt gets your words.",
+	"sentlast": "Sent back. It has used all of its attempts, and is failed now.",
+	"returned": "Returned from the queue. The next attempt gets your words.",
 }
 
 // frame builds what surrounds a page. For somebody who is not signed in that is nothing.

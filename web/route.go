@@ -27,6 +27,10 @@ func init() { // not in the declaration, which the handlers refer to
 		{http.MethodGet, "/inbox/{question}", access.Question, showQuestion},
 		{http.MethodPost, "/inbox/{question}", access.Answer, postAnswer},
 
+		{http.MethodGet, "/review", access.Inbox, showReviews},
+		{http.MethodGet, "/review/{task}", access.Diff, showReview},
+		{http.MethodPost, "/review/{task}", access.Review, postReview},
+
 		{http.MethodGet, "/live", access.Feed, serveStream},
 		{http.MethodGet, "/signin", nil, showSignIn},
 		{http.MethodPost, "/signin", nil, postSignIn},

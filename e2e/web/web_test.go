@@ -200,6 +200,11 @@ func TestPages(t *testing.T) {
 		}
 	}
 	pages := map[string]string{"signin": "/signin", "now": "/?project=shop", "all": "/", "inbox": "/inbox?project=shop", "question": "/inbox/" + risky.String(), "missing": "/nothing"}
+	waiting, err := s.board.List(t.Context(), board.TaskFilter{Projects: []string{"shop"}, Statuses: []board.Status{board.InReview}})
+	if err != nil || len(waiting) == 0 {
+		t.Fatal("nothing is in review", err)
+	}
+	pages["reviews"], pages["review"] = "/review", "/review/"+waiting[0].ID.String()
 	if only := os.Getenv("BOSSMAN_PAGES"); only != "" {
 		for name := range pages {
 			if !slices.Contains(strings.Split(only, ","), name) {

@@ -180,6 +180,16 @@ async function refresh() {
 }
 document.addEventListener('visibilitychange', () => { if (!document.hidden && again) soon() });
 
+document.addEventListener('click', e => { // a line's number opens the form for a comment in place
+  const a = e.target.closest('a.talkon');
+  if (!a || e.ctrlKey || e.metaKey || e.shiftKey || e.button) return;
+  e.preventDefault();
+  const open = $('#say-text');
+  if (open && dirty(open)) { open.focus(); return }
+  history.replaceState(null, '', a.href.replace(/#.*/, ''));
+  refresh().then(() => $('#say-text')?.focus());
+});
+
 // ---- the stream ----
 let es = null, online = false, lostAt = 0, tries = 0, waiter = 0, cursor = shell.dataset.cursor, out = false;
 function say(node) { const c = $('#conn'); if (c) c.replaceChildren(...(node ? [node] : [])) }
@@ -253,6 +263,18 @@ function move(by) {
   target.focus({preventScroll: true});
   r.scrollIntoView({block: 'nearest'});
 }
+function talk(by) { // to the next comment of a review
+  const list = all('[data-talk], #say-text'), here = document.activeElement;
+  if (!list.length) return;
+  let at = list.findIndex(t => t.contains(here));
+  if (at < 0) { // the next one from where the page is
+    at = list.findIndex(t => t.getBoundingClientRect().top > 60);
+    at = by > 0 ? (at < 0 ? 0 : at) : (at < 0 ? list.length : at) - 1;
+  } else at += by;
+  const t = list[(at + list.length) % list.length];
+  t.focus({preventScroll: true});
+  t.scrollIntoView({block: 'center'});
+}
 function help() {
   let d = $('#help');
   if (!d) {
@@ -263,7 +285,7 @@ function help() {
     const h = document.createElement('h2'), dl = document.createElement('dl');
     h.textContent = 'Keyboard';
     dl.className = 'facts';
-    for (const [k, what] of [['j, k', 'next, previous'], ['Enter', 'open'], ['/', 'search'], ['g n', 'Now'], ['g i', 'Inbox'], ['g r', 'Review'], ['g b', 'Board'], ['g t', 'Timeline'], ['g l', 'Landing'], ['?', 'this list'], ['Esc', 'close']]) {
+    for (const [k, what] of [['j, k', 'next, previous'], ['n, p', 'next, previous comment'], ['a, r', 'to the buttons that accept, and send back'], ['Enter', 'open'], ['/', 'search'], ['g n', 'Now'], ['g i', 'Inbox'], ['g r', 'Review'], ['g b', 'Board'], ['g t', 'Timeline'], ['g l', 'Landing'], ['?', 'this list'], ['Esc', 'close']]) {
       const dt = document.createElement('dt'), kbd = document.createElement('kbd'), dd = document.createElement('dd');
       kbd.textContent = k;
       dd.textContent = what;
@@ -293,7 +315,13 @@ document.addEventListener('keydown', e => {
   case 'g': prefix = Date.now(); break;
   case '?': help(); break;
   case '/': { const s = $('input[type=search]'); if (!s) return; s.focus(); s.select(); break }
-  default: return;
+  case 'n': talk(1); break;
+  case 'p': talk(-1); break;
+  default: { // a button that has a key gets the focus; Enter presses it
+    const b = $('[data-key="' + (/^[a-z]$/.test(e.key) ? e.key : '') + '"]');
+    if (!b) return;
+    b.focus();
+  }
   }
   e.preventDefault();
 });

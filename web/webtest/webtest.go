@@ -6,6 +6,7 @@ package webtest
 
 import (
 	"context"
+	"crypto/sha1"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -90,7 +91,9 @@ func (f *filler) check(err error) bool {
 }
 
 // commit is the name of a commit.
-func commit(n int) string { return fmt.Sprintf("%040x", 0xa11ce0000+n*7919) }
+func commit(n int) string {
+	return fmt.Sprintf("%x", sha1.Sum([]byte{byte(n), byte(n >> 8), byte(n >> 16)}))
+}
 
 // createTasks creates the tasks of the first day, with dependencies and parts.
 func (f *filler) createTasks() {
