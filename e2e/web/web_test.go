@@ -3,6 +3,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -25,6 +26,7 @@ import (
 	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/e2e/internal/harness"
 	"github.com/bossman-dev/bossman/store/sqlite"
 	"github.com/bossman-dev/bossman/web"
 	"github.com/bossman-dev/bossman/web/webtest"
@@ -34,22 +36,47 @@ import (
 type site struct {
 	board *board.Board
 	door  *web.SoloDoor
-	url   string
+	pages *web.Site
+
+	addr, url string
+	server    *http.Server
 }
+
+// filled is a board with a day of work, made once.
+var filled = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "bossman-web-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	clock, path := &webtest.Clock{}, filepath.Join(dir, "board.db")
+	store, err := sqlite.Open(context.Background(), path, &sqlite.Options{Clock: clock.Now})
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(webtest.Fill(context.Background(), board.New(store, nil), clock), store.Close()); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
 
 // newSite fills a board and serves it for the person at this machine.
 func newSite(t *testing.T) *site {
 	t.Helper()
-	clock := &webtest.Clock{}
-	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "board.db"), &sqlite.Options{Clock: clock.Now})
+	file, err := filled()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "board.db")
+	if err := os.WriteFile(path, file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	store, err := sqlite.Open(t.Context(), path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
 	s := &site{board: board.New(store, nil)}
-	if err := webtest.Fill(t.Context(), s.board, clock); err != nil {
-		t.Fatal(err)
-	}
 	caller := access.Local(auth.Admin, "shop", "api", "warehouse")
 	caller.Name, caller.Person = "Ada Lindqvist", true
 	s.door = web.NewSoloDoor(func(context.Context) (*access.Caller, error) { return caller, nil })
@@ -61,15 +88,22 @@ func newSite(t *testing.T) *site {
 	var wg sync.WaitGroup
 	wg.Go(func() { _ = s.board.Run(ctx) })
 	wg.Go(func() { _ = pages.Run(ctx) })
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	s.pages, s.addr = pages, "127.0.0.1:0"
+	s.listen(t)
+	s.url = "http://" + s.addr
+	t.Cleanup(func() { cancel(); s.server.Close(); wg.Wait() })
+	return s
+}
+
+// listen serves the pages, at the same address as before if there was one.
+func (s *site) listen(t *testing.T) {
+	t.Helper()
+	l, err := net.Listen("tcp", s.addr)
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &http.Server{Handler: pages}
-	wg.Go(func() { _ = server.Serve(l) })
-	t.Cleanup(func() { cancel(); server.Close(); wg.Wait() })
-	s.url = "http://" + l.Addr().String()
-	return s
+	s.addr, s.server = l.Addr().String(), &http.Server{Handler: s.pages}
+	go func(server *http.Server) { _ = server.Serve(l) }(s.server)
 }
 
 // newBrowser starts Chromium with a new profile.
@@ -85,6 +119,9 @@ func newBrowser(t *testing.T) context.Context {
 	t.Cleanup(cancel)
 	ctx, end := chromedp.NewContext(ctx)
 	t.Cleanup(end)
+	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil { // the tab lives as long as this context
+		t.Fatal(err)
+	}
 	return ctx
 }
 
@@ -184,6 +221,24 @@ const overflow = `(() => {
 	return out.slice(0, 8);
 })()`
 
+// axeRun lists what axe-core, which stands before it, finds.
+const axeRun = `;axe.run(document, {resultTypes: ['violations'], preload: false}).then(r => r.violations.map(v =>
+	'axe: ' + v.impact + ' ' + v.id + ': ' + v.nodes.slice(0, 3).map(n => n.target.join(' ') + ' ' + (n.any[0] ? n.any[0].message : '')).join(' | ')))`
+
+// readAxe returns the program axe-core, which looks for what keeps people from using a page.
+func readAxe(t *testing.T) string {
+	t.Helper()
+	packages, err := harness.Install(t.Context(), harness.Dir("web"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := os.ReadFile(filepath.Join(packages.Dir, "node_modules", "axe-core", "axe.min.js"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(program)
+}
+
 // TestPages shows every page in every window: nothing scrolls sideways, nothing complains.
 // BOSSMAN_SHOTS names a directory for pictures.
 func TestPages(t *testing.T) {
@@ -218,6 +273,7 @@ func TestPages(t *testing.T) {
 	if _, err := chromedp.Call(ctx, cdplog.Enable, cdp.Empty{}); err != nil {
 		t.Fatal(err)
 	}
+	axe := readAxe(t)
 	told := complaints(ctx, s.url)
 	for name, path := range pages {
 		for _, w := range windows {
@@ -239,7 +295,11 @@ func TestPages(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s %v: %v", name, w, err)
 			}
-			for _, c := range append(sticks, told()...) {
+			found, err := chromedp.Run(ctx, chromedp.Evaluate[[]string](axe+axeRun, chromedp.EvalAwaitPromise))
+			if err != nil {
+				t.Fatalf("%s %v: axe: %v", name, w, err)
+			}
+			for _, c := range slices.Concat(sticks, found, told()) {
 				if name == "missing" && strings.Contains(c, "404") {
 					continue
 				}

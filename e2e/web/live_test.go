@@ -1,0 +1,167 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+
+	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/web/webtest"
+)
+
+// A tab is the browser at the site.
+type tab struct {
+	t   *testing.T
+	ctx context.Context
+	s   *site
+}
+
+// isLive is true in a page whose script follows the board.
+const isLive = `document.querySelector('#live span')?.textContent.startsWith('Live')`
+
+// open lets the browser in and shows a page.
+func open(t *testing.T, s *site, path string) *tab {
+	t.Helper()
+	x := &tab{t, newBrowser(t), s}
+	x.do(chromedp.Navigate(s.url+s.door.Link()), chromedp.WaitVisible(chromedp.ID("shell")), chromedp.Navigate(s.url+path), chromedp.WaitVisible(chromedp.ID("main")))
+	x.soon(isLive, 5*time.Second)
+	return x
+}
+
+func (x *tab) do(steps ...chromedp.Action[chromedp.Void]) {
+	x.t.Helper()
+	ctx, cancel := context.WithTimeout(x.ctx, 20*time.Second)
+	defer cancel()
+	if err := chromedp.Do(ctx, steps...); err != nil {
+		x.t.Fatal(err)
+	}
+}
+
+// is reports whether an expression is true in the page.
+func (x *tab) is(expression string) bool {
+	x.t.Helper()
+	ok, err := chromedp.Run(x.ctx, chromedp.Evaluate[bool]("!!("+expression+")"))
+	return err == nil && ok
+}
+
+// soon waits until an expression is true in the page, and returns how long that took.
+func (x *tab) soon(expression string, within time.Duration) time.Duration {
+	x.t.Helper()
+	begun := time.Now()
+	for time.Since(begun) < within {
+		if x.is(expression) {
+			return time.Since(begun)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	text, _ := chromedp.Run(x.ctx, chromedp.Evaluate[string]("document.body.innerText.slice(0, 1500)"))
+	x.t.Fatalf("after %v it is not true that %s\n%s", within, expression, text)
+	return 0
+}
+
+// ask lets an agent ask.
+func (s *site) ask(t *testing.T, text string) board.Question {
+	t.Helper()
+	q, err := s.board.Ask(t.Context(), board.Actor{Principal: "key:asker", Owner: "p-asker"}, board.NewQuestion{Project: "shop", Text: text, Options: []string{"Red", "Blue"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
+// TestLive: a page follows the board within a second, keeps what a person types, and answers.
+func TestLive(t *testing.T) {
+	s := newSite(t)
+	first := s.ask(t, "Which colour has the button?")
+	x := open(t, s, "/inbox?project=shop")
+	box := fmt.Sprintf("n-%v", first.ID)
+	x.do(chromedp.SendKeys(chromedp.ID(box), "I would say"))
+	if _, _, err := s.board.Create(t.Context(), webtest.Ada, board.NewTask{Project: "shop", Title: "Nothing to see"}, ""); err != nil {
+		t.Fatal(err)
+	}
+	second := s.ask(t, "And the link?")
+	if d := x.soon(fmt.Sprintf("document.getElementById('%v')", second.ID), 5*time.Second); d > 2*time.Second {
+		t.Errorf("the question appeared after %v", d)
+	}
+	if !x.is(fmt.Sprintf("document.activeElement.id === '%s' && document.activeElement.value === 'I would say'", box)) {
+		t.Error("what was typed, or its focus, is lost")
+	}
+	// Somebody else answers: the text stays.
+	if _, err := s.board.Answer(t.Context(), webtest.Ada, first.ID, "Red"); err != nil {
+		t.Fatal(err)
+	}
+	x.soon(fmt.Sprintf("document.getElementById('%v').innerText.includes('Not open any more') && document.getElementById('%s').value === 'I would say'", first.ID, box), 5*time.Second)
+	// An answer.
+	x.do(chromedp.Click(chromedp.CSS(fmt.Sprintf("#%v button[value=Blue]", second.ID))), chromedp.WaitVisible(chromedp.ID("notice")))
+	if q, err := s.board.Question(t.Context(), second.ID); err != nil || q.Answer != "Blue" || q.AnsweredAs != board.ByPerson {
+		t.Errorf("Question = %+v, %v", q, err)
+	}
+	x.soon("!location.search.includes('said')", time.Second)
+}
+
+// TestReconnect: a page says that it lost the server, and catches up when it is back.
+func TestReconnect(t *testing.T) {
+	s := newSite(t)
+	x := open(t, s, "/inbox?project=shop")
+	s.server.Close()
+	x.soon("document.querySelector('#conn').innerText.includes('Reconnecting')", 10*time.Second)
+	q := s.ask(t, "Where is the server?")
+	time.Sleep(3 * time.Second)
+	s.listen(t)
+	x.soon(fmt.Sprintf("document.getElementById('%v') && document.querySelector('#conn').innerText === ''", q.ID), 30*time.Second)
+}
+
+// TestKeyboard: a person can do without a mouse.
+func TestKeyboard(t *testing.T) {
+	s := newSite(t)
+	x := open(t, s, "/?project=shop")
+	x.do(chromedp.KeyEvent("j"))
+	x.soon("document.activeElement.closest('#needs > li:first-child')", time.Second)
+	x.do(chromedp.KeyEvent("j"), chromedp.KeyEvent("k"), chromedp.KeyEvent("\r"))
+	x.soon("location.pathname.startsWith('/inbox/q-')", 5*time.Second)
+	x.soon(isLive, 5*time.Second)
+	x.do(chromedp.KeyEvent("?"))
+	x.soon("document.querySelector('#help').open", time.Second)
+	x.do(chromedp.KeyEvent("?"))
+	x.soon("!document.querySelector('#help').open", time.Second)
+	x.do(chromedp.KeyEvent("g"), chromedp.KeyEvent("i"))
+	x.soon("location.pathname === '/inbox'", 5*time.Second)
+}
+
+// TestWithoutScript: pages work without the script, and so do their forms.
+func TestWithoutScript(t *testing.T) {
+	s := newSite(t)
+	q := s.ask(t, "Which colour has the button?")
+	ctx := newBrowser(t)
+	if _, err := chromedp.Call(ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
+		t.Fatal(err)
+	}
+	x := &tab{t, ctx, s}
+	x.do(chromedp.Navigate(s.url+s.door.Link()), chromedp.Click(chromedp.CSS("button.go")), chromedp.WaitVisible(chromedp.ID("shell")),
+		chromedp.Navigate(s.url+"/inbox?project=shop"), chromedp.Click(chromedp.CSS(fmt.Sprintf("#%v button[value=Blue]", q.ID))), chromedp.WaitVisible(chromedp.ID("notice")))
+	if q, err := s.board.Question(t.Context(), q.ID); err != nil || q.Answer != "Blue" {
+		t.Errorf("Question = %+v, %v", q, err)
+	}
+}
+
+// TestSignOut: after signing out the cookie is worth nothing, and open pages say so.
+func TestSignOut(t *testing.T) {
+	s := newSite(t)
+	x := open(t, s, "/?project=shop")
+	x.do(chromedp.Click(chromedp.CSS(".side footer form button")), chromedp.WaitVisible(chromedp.CSS("main.door")))
+	x.do(chromedp.Navigate(s.url+"/inbox"), chromedp.WaitVisible(chromedp.CSS("main.door")))
+	resp, err := http.Get(s.url + "/inbox")
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if !strings.HasPrefix(resp.Request.URL.Path, "/signin") {
+		t.Errorf("a stranger is led to %s", resp.Request.URL)
+	}
+}
