@@ -26,6 +26,7 @@ func init() { // not in the declaration, which the handlers refer to
 		{http.MethodGet, "/inbox", access.Inbox, showInbox},
 		{http.MethodGet, "/inbox/{question}", access.Question, showQuestion},
 		{http.MethodPost, "/inbox/{question}", access.Answer, postAnswer},
+		{http.MethodGet, "/board", access.List, showBoard},
 
 		{http.MethodGet, "/review", access.Inbox, showReviews},
 		{http.MethodGet, "/review/{task}", access.Diff, showReview},
