@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -11,6 +12,9 @@ import (
 // maxAge is how old something cached may be, even if nothing is known to have changed: times
 // pass, and not everything makes an event.
 const maxAge = 2 * time.Second
+
+// errUnread is what others get if a read that they waited for has panicked.
+var errUnread = errors.New("web: reading failed")
 
 // A cache keeps what was read about a project until the site's version moves. Concurrent
 // readers of one project share a read.
@@ -40,11 +44,14 @@ func (c *cache[T]) get(ctx context.Context, slug string, version uint64, keep bo
 		// Others may wait for it, so it must not end with this request.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second)
 		defer cancel()
+		e.err = errUnread
+		defer func() { // also if read panics
+			if e.err != nil {
+				c.forget(slug, e)
+			}
+			close(e.done)
+		}()
 		e.value, e.err = read(ctx)
-		close(e.done)
-		if e.err != nil {
-			c.forget(slug, e)
-		}
 		return e.value, e.err
 	}
 	c.mu.Unlock()

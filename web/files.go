@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"sync"
 
 	"github.com/bossman-dev/bossman/board"
 )
@@ -94,6 +95,16 @@ func (q *request) compressed() (io.Writer, func() error) {
 		return q.w, func() error { return nil }
 	}
 	q.w.Header().Set("Content-Encoding", "gzip")
-	z, _ := gzip.NewWriterLevel(q.w, gzip.BestSpeed)
-	return z, z.Close
+	z := compressors.Get().(*gzip.Writer)
+	z.Reset(q.w)
+	return z, func() error {
+		defer compressors.Put(z)
+		return z.Close()
+	}
 }
+
+// compressors are writers that are not in use: a new one takes nearly a megabyte.
+var compressors = sync.Pool{New: func() any {
+	z, _ := gzip.NewWriterLevel(io.Discard, gzip.BestSpeed)
+	return z
+}}

@@ -17,14 +17,14 @@ type frame struct {
 	Count    string
 	Nav      []navEntry
 	Projects []projectChoice
-	// Elsewhere is how many projects are not in the list.
-	Elsewhere int
-	Here      string // the path, for the form that chooses a project
-	Who, Role string
-	Follow    string
-	Cursor    board.Cursor
-	Now       time.Time
-	Notice    string
+	// Shown is how many projects the page is about, and Elsewhere how many it leaves out.
+	Shown, Elsewhere int
+	Here             string // the path, for the form that chooses a project
+	Who, Role        string
+	Follow           string
+	Cursor           board.Cursor
+	Now              time.Time
+	Notice           string
 }
 
 type navEntry struct {
@@ -99,7 +99,9 @@ func (q *request) frame(p page) (frame, error) {
 	for _, slug := range all {
 		f.Projects = append(f.Projects, projectChoice{Slug: slug, Name: slug, Chosen: q.URL.Query().Get("project") == slug})
 	}
-	f.Elsewhere = len(all) - len(q.slugs)
+	if q.project == "" {
+		f.Shown, f.Elsewhere = len(q.slugs), len(all)-len(q.slugs)
+	}
 	return f, nil
 }
 

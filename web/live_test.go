@@ -25,6 +25,9 @@ func (b *browser) listen(after, last string) *listener {
 	b.t.Helper()
 	ctx, cancel := context.WithCancel(b.t.Context())
 	r, _ := http.NewRequestWithContext(ctx, http.MethodGet, b.site.url+"/live?after="+after, nil)
+	for k, v := range b.headers {
+		r.Header[k] = v
+	}
 	r.Header.Set("Accept", "text/event-stream")
 	if last != "" {
 		r.Header.Set("Last-Event-ID", last)
@@ -48,7 +51,7 @@ func (b *browser) listen(after, last string) *listener {
 // want reads until a line contains a text, and returns what came before it.
 func (l *listener) want(text string) (before []string) {
 	l.t.Helper()
-	timeout := time.After(5 * time.Second)
+	timeout := time.After(10 * time.Second)
 	for {
 		select {
 		case line, ok := <-l.lines:
@@ -60,7 +63,7 @@ func (l *listener) want(text string) (before []string) {
 				return before
 			}
 		case <-timeout:
-			l.t.Fatalf("no %q within 5 s: %q", text, before)
+			l.t.Fatalf("no %q within 10 s: %q", text, before)
 		}
 	}
 }

@@ -30,6 +30,8 @@ type testSite struct {
 	keys  *auth.Authenticator
 	door  *KeyDoor
 	url   string
+
+	server *httptest.Server
 }
 
 // newTestSite starts a site on an empty board with the projects shop and api. Its pages are
@@ -117,9 +119,9 @@ func (s *testSite) start(d Door, run bool) {
 			time.Sleep(time.Millisecond)
 		}
 	}
-	server := httptest.NewServer(site)
-	s.t.Cleanup(server.Close)
-	s.url = server.URL
+	s.server = httptest.NewServer(site)
+	s.t.Cleanup(s.server.Close)
+	s.url = s.server.URL
 }
 
 // key makes a key.

@@ -117,6 +117,36 @@ func TestReconnect(t *testing.T) {
 	x.soon(fmt.Sprintf("document.getElementById('%v') && document.querySelector('#conn').innerText === ''", q.ID), 30*time.Second)
 }
 
+// TestTabs: the tabs of a browser share one stream, and another one takes over when the tab
+// that has it closes.
+func TestTabs(t *testing.T) {
+	s := newSite(t)
+	first := open(t, s, "/inbox?project=shop")
+	tabs := []*tab{first}
+	for range 8 { // more than a browser opens connections to a host
+		ctx, cancel := chromedp.NewContext(first.ctx)
+		t.Cleanup(cancel)
+		if err := chromedp.Do(ctx, chromedp.Navigate(s.url+"/inbox?project=shop")); err != nil {
+			t.Fatal(err)
+		}
+		tabs = append(tabs, &tab{t, ctx, s})
+	}
+	for _, x := range tabs {
+		x.soon(isLive, 5*time.Second)
+	}
+	seen := func(q board.Question, tabs []*tab) {
+		for _, x := range tabs {
+			x.soon(fmt.Sprintf("document.querySelector('#asks').innerHTML.includes('%v') || document.hidden", q.ID), 5*time.Second)
+		}
+	}
+	seen(s.ask(t, "One?"), tabs)
+	first.do(chromedp.Navigate("about:blank"))
+	q := s.ask(t, "Two?")
+	last := tabs[len(tabs)-1]
+	last.soon("!document.hidden", time.Second)
+	last.soon(fmt.Sprintf("document.querySelector('#asks').innerHTML.includes('%v')", q.ID), 5*time.Second)
+}
+
 // TestKeyboard: a person can do without a mouse.
 func TestKeyboard(t *testing.T) {
 	s := newSite(t)

@@ -190,8 +190,9 @@ document.addEventListener('click', e => { // a line's number opens the form for 
   refresh().then(() => $('#say-text')?.focus());
 });
 
-// ---- the stream ----
-let es = null, online = false, lostAt = 0, tries = 0, waiter = 0, cursor = shell.dataset.cursor, out = false;
+// ---- the stream: one for all tabs of a browser, since it opens few connections to a host ----
+let es = null, online = false, lostAt = 0, tries = 0, waiter = 0, cursor = shell.dataset.cursor, out = false, leading = false;
+const channel = window.BroadcastChannel ? new BroadcastChannel('bossman-live') : null;
 function say(node) { const c = $('#conn'); if (c) c.replaceChildren(...(node ? [node] : [])) }
 function signedOut() {
   out = true;
@@ -208,47 +209,78 @@ function follows(e) {
   const f = ' ' + shell.dataset.follow + ' ';
   return f.includes(' * ') || f.includes(' ' + e.project + ' ') || e.task && f.includes(' ' + e.task + ' ');
 }
-function connect() {
-  clearTimeout(waiter);
-  es?.close();
-  if (out || cursor === undefined || cursor === '') return;
-  es = new EventSource('/live?after=' + encodeURIComponent(cursor));
-  es.onmessage = m => {
-    if (m.lastEventId) cursor = m.lastEventId;
-    try { if (follows(JSON.parse(m.data))) soon() } catch { soon() }
-  };
-  es.addEventListener('ready', m => {
-    if (m.lastEventId) cursor = m.lastEventId;
+// take handles what the stream says, here or in the tab that has it.
+function take(m) {
+  if (out) return;
+  if (m.id) cursor = m.id;
+  switch (m.kind) {
+  case 'message': try { if (follows(JSON.parse(m.data))) soon() } catch { soon() } break;
+  case 'reload': soon(); break;
+  case 'signedout': signedOut(); break;
+  case 'ready':
     if (lostAt) soon();
     online = true;
-    lostAt = tries = 0;
+    lostAt = 0;
     say(null);
     tick();
-  });
-  es.addEventListener('reload', m => { if (m.lastEventId) cursor = m.lastEventId; soon() });
-  es.addEventListener('signedout', signedOut);
-  es.onerror = () => {
-    if (out) return;
+    break;
+  case 'lost':
     lostAt ||= now();
     online = false;
     setTimeout(lost, 1500);
+    break;
+  }
+}
+function tell(kind, e) {
+  const m = {kind, id: e?.lastEventId || '', data: e?.data || ''};
+  take(m);
+  channel?.postMessage(m);
+}
+if (channel) channel.onmessage = e => {
+  if (e.data.kind !== 'hello') { if (!leading) take(e.data); return }
+  if (leading && online) channel.postMessage({kind: 'ready', id: '', data: ''}); // not the cursor: the new tab may be behind it
+};
+function connect() {
+  clearTimeout(waiter);
+  es?.close();
+  if (out || !leading || !cursor) return;
+  es = new EventSource('/live?after=' + encodeURIComponent(cursor));
+  es.onmessage = e => tell('message', e);
+  for (const kind of ['reload', 'signedout']) es.addEventListener(kind, e => tell(kind, e));
+  es.addEventListener('ready', e => { tries = 0; tell('ready', e) });
+  es.onerror = () => {
+    if (out) return;
+    tell('lost');
     if (es.readyState !== EventSource.CLOSED) return; // the browser tries again by itself
-    const wait = Math.min(20, 2 ** tries++);
-    waiter = setTimeout(() => { connect(); refresh() }, wait * 1000);
+    waiter = setTimeout(() => { connect(); refresh() }, Math.min(20, 2 ** tries++) * 1000);
   };
 }
 function lost() {
   if (!lostAt || out) return;
   if (now() - lostAt < 15000) { say(strip('', 'quiet', 'Reconnecting.', 'You see the board as of ' + clock(lostAt, true) + '. Nothing is lost; it catches up by itself.')); setTimeout(lost, 15000); return }
-  const s = strip('err', 'fail', 'The server does not answer.', 'Agents that hold a task go on.'), b = document.createElement('button');
-  b.id = 'retry';
-  b.className = 'end';
-  b.textContent = 'Try now';
-  s.append(b);
+  const s = strip('err', 'fail', 'The server does not answer.', 'Agents that hold a task go on.');
+  if (leading) {
+    const b = document.createElement('button');
+    b.id = 'retry';
+    b.className = 'end';
+    b.textContent = 'Try now';
+    s.append(b);
+  }
   say(s);
 }
-addEventListener('pagehide', () => es?.close());
-addEventListener('pageshow', e => { if (e.persisted) { connect(); soon() } });
+// lead makes this tab the one that has the stream, now or when the tab that has it closes.
+let release = null;
+function lead() {
+  const begin = () => { leading = true; connect() };
+  if (!channel || !navigator.locks) { begin(); return }
+  const stop = new AbortController();
+  navigator.locks.request('bossman-live', {signal: stop.signal}, () => { begin(); return new Promise(done => { release = done }) }).catch(() => {});
+  release = () => stop.abort();
+  channel.postMessage({kind: 'hello'});
+  setTimeout(() => { if (!leading && cursor) soon() }, 300); // what happened before this tab listened
+}
+addEventListener('pagehide', () => { es?.close(); leading = false; release?.() });
+addEventListener('pageshow', e => { if (e.persisted) { lead(); soon() } });
 
 // ---- keyboard ----
 const places = {n: '/', i: '/inbox', r: '/review', b: '/board', t: '/timeline', l: '/landing'};
@@ -328,5 +360,5 @@ document.addEventListener('keydown', e => {
 
 tick();
 setInterval(tick, 1000);
-connect();
+lead();
 })();

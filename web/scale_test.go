@@ -1,0 +1,91 @@
+package web
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/bossman-dev/bossman/auth"
+)
+
+// TestLive_manyPages: 2,000 open pages cost little, and one event reaches all of them within
+// a second.
+func TestLive_manyPages(t *testing.T) {
+	pages := 2000
+	if testing.Short() {
+		pages = 100
+	}
+	s := newTestSite(t, true)
+	b := s.signedIn("ada", "shop", auth.Viewer)
+	memory := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapInuse + m.StackInuse
+	}
+	before := memory()
+	var ready, told sync.WaitGroup
+	ready.Add(pages)
+	told.Add(pages)
+	var conns []net.Conn
+	for range pages {
+		c, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		conns = append(conns, c)
+		fmt.Fprintf(c, "GET /live?after=%s HTTP/1.1\r\nHost: %s\r\nCookie: bossman-%s=%s\r\n\r\n", s.hub.cursor(), strings.TrimPrefix(s.url, "http://"), port(s.url), b.session())
+		go func() {
+			in := bufio.NewReaderSize(c, 512)
+			isReady, isTold := false, false
+			for {
+				line, err := in.ReadString('\n')
+				if err != nil {
+					return
+				}
+				if !isReady && strings.HasPrefix(line, "event: ready") {
+					isReady = true
+					ready.Done()
+				}
+				if !isTold && strings.Contains(line, `"shop-1"`) {
+					isTold = true
+					told.Done()
+				}
+			}
+		}()
+	}
+	t.Cleanup(func() {
+		for _, c := range conns {
+			c.Close()
+		}
+	})
+	wait(t, "all streams are open", &ready)
+	each := (memory() - before) / uint64(pages)
+	begun := time.Now()
+	s.task("shop", "x")
+	wait(t, "all pages are told", &told)
+	d := time.Since(begun)
+	t.Logf("%d pages: %d bytes each, with the clients of this test; the event reached all after %v", pages, each, d)
+	if each > 60<<10 {
+		t.Errorf("a page costs %d bytes", each)
+	}
+	if d > 3*time.Second { // on a busy machine; the goal is one
+		t.Errorf("the event reached all after %v", d)
+	}
+}
+
+func wait(t *testing.T, what string, wg *sync.WaitGroup) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() { wg.Wait(); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(60 * time.Second):
+		t.Fatalf("after a minute it is not true that %s", what)
+	}
+}
