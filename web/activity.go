@@ -2,6 +2,8 @@ package web
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -143,7 +145,8 @@ func (s *Site) followActivity(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		for slug := range s.hub.projects() {
+		slugs := slices.Sorted(maps.Keys(s.hub.projects()))
+		for _, slug := range slugs[:min(len(slugs), maxProjects)] {
 			o, err := s.summary(ctx, slug)
 			if err != nil {
 				continue

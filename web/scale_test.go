@@ -4,13 +4,18 @@ import (
 	"bufio"
 	"fmt"
 	"net"
+	"net/http"
+	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/bossman-dev/bossman/auth"
+	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/internal/pgtest"
 )
 
 // TestLive_manyPages: 2,000 open pages cost little, and one event reaches all of them within
@@ -87,5 +92,51 @@ func wait(t *testing.T, what string, wg *sync.WaitGroup) {
 	case <-done:
 	case <-time.After(60 * time.Second):
 		t.Fatalf("after a minute it is not true that %s", what)
+	}
+}
+
+// TestFirstByte measures how long pages take on a board with a long history on PostgreSQL:
+// BOSSMAN_WEB_SCALE=100000,1000000 go test ./web -run TestFirstByte -v
+func TestFirstByte(t *testing.T) {
+	var h pgtest.History
+	if n, _ := fmt.Sscanf(os.Getenv("BOSSMAN_WEB_SCALE"), "%d,%d", &h.Open, &h.Finished); n != 2 {
+		t.Skip("BOSSMAN_WEB_SCALE does not say how many tasks are open and finished")
+	}
+	h.Events, h.Short = 3, true
+	cluster := pgtest.Shared(t)
+	db := cluster.NewDatabase(t)
+	cluster.OpenIn(t, db, nil).Close()
+	if err := pgtest.FillHistory(t.Context(), cluster.DSN(db), h); err != nil {
+		t.Fatal(err)
+	}
+	store := cluster.OpenIn(t, db, nil)
+	s := &testSite{t: t, board: board.New(store, nil), keys: auth.New(store, nil)}
+	s.door = NewKeyDoor(s.keys, s.board)
+	s.start(s.door, true)
+	b := s.signedIn("ada", auth.EveryProject, auth.Admin)
+	tasks, err := s.board.List(t.Context(), board.TaskFilter{Limit: 1})
+	if err != nil || len(tasks) == 0 {
+		t.Fatal(err)
+	}
+	for _, r := range s.Routes() {
+		if r.Method != http.MethodGet || r.Verb == nil || r.Pattern == "/live" || strings.Contains(r.Pattern, "{question}") {
+			continue
+		}
+		path := strings.NewReplacer("{$}", "", "{task}", tasks[0].ID.String(), "{project}", pgtest.HistoryProject).Replace(r.Pattern)
+		var times []time.Duration
+		size, status := 0, 0
+		for range 20 {
+			s.changed() // nothing is cached
+			begun := time.Now()
+			var body string
+			status, body = b.get(path)
+			times = append(times, time.Since(begun))
+			size = max(size, len(body))
+		}
+		slices.Sort(times)
+		t.Logf("%-20s %d, median %v, p95 %v, %d bytes", path, status, times[10], times[18], size)
+		if size > 200<<10 {
+			t.Errorf("%s has %d bytes", path, size)
+		}
 	}
 }

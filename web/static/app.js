@@ -146,11 +146,12 @@ function strip(kind, symbol, head, text) {
 }
 
 // ---- refreshing ----
-let asking = false, again = false, timer = 0, last = 0;
+let asking = false, again = false, timer = 0, last = 0, took = 0;
 function soon() {
   if (document.hidden) { again = true; return }
   clearTimeout(timer);
-  timer = setTimeout(refresh, Math.max(80, 400 - (Date.now() - last)));
+  // A server that answers slowly is asked less often.
+  timer = setTimeout(refresh, Math.max(80, Math.max(400, 10 * took) - (Date.now() - last)));
 }
 async function refresh() {
   if (asking) { again = true; return }
@@ -175,6 +176,7 @@ async function refresh() {
     }
   } catch { /* the stream tells whether the server is there */ } finally {
     asking = false;
+    took = Math.min(3000, Date.now() - last);
     if (again && !document.hidden) soon();
   }
 }
