@@ -12,7 +12,7 @@ import (
 var templateFiles embed.FS
 
 // shared are the templates that every page may use.
-var shared = []string{"template/layout.html", "template/symbols.html", "template/piece.html"}
+var shared = []string{"template/layout.html", "template/symbols.html", "template/piece.html", "template/graph.html"}
 
 // parseTemplates parses each page together with the shared templates. All of them are part
 // of the program, so an error is a mistake in it.

@@ -87,7 +87,7 @@ var drawing = map[string][]string{
 	"telemetry":                   {"access", "board", "mcp"},
 	"internal/visible":            {},
 	"tools":                       {"access", "auth", "board", "internal/visible", "jsonrpc", "mcp"},
-	"web":                         {"access", "auth", "board", "internal/visible"},
+	"web":                         {"access", "auth", "board", "internal/planfile", "internal/visible"},
 	"web/webtest":                 {"board"},
 }
 

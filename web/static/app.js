@@ -76,6 +76,7 @@ function tick() {
     case 'since': set(el, span(t - at)); break;
     case 'left': set(el, span(at - t)); break;
     case 'clock': set(el, clock(at)); break;
+    case 'clocks': set(el, clock(at, true)); break;
     }
   }
   for (const el of all('svg[data-until]')) {
