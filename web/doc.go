@@ -22,5 +22,12 @@
 // that works once. The session is a secret in a cookie; everything else is in the address.
 // Forms carry a token that is derived from the session, see session.go.
 //
+// To add a page: a row in routes, a handler that checks May for each project that the address
+// names (see request.task and request.question), a struct, a template with "main", an entry in
+// navigation if it has one. TestRoutes_roles and TestHostileText then cover it; a wildcard that
+// they do not know goes into address in guard_test.go. What is read through request.show is
+// read for each request; showCached shares a rendering among those with the same rights. A form
+// sends its token ({{token}}) by POST to a route of its own, which answers with redirect.
+//
 // Pages work without the script. It adds live updates, clocks that tick, and the keyboard.
 package web

@@ -26,6 +26,7 @@ type need struct {
 	TaskPath            string
 	Facts               []string
 	Since               moment
+	Tail                string // a fact after the time, which may be long
 	Bad                 string // the fact that is bad
 	Due                 *dueFact
 	Act                 string // the word on its button
@@ -188,7 +189,7 @@ func reviewNeed(t *board.OutlinedTask, now time.Time) need {
 	if t.Outline.Reviewer != "" {
 		n.Facts = append(n.Facts, visible.Line(t.Outline.Reviewer)+" reviews it")
 	} else if t.Outline.Summary != "" {
-		n.Facts = append(n.Facts, line(t.Outline.Summary, 120))
+		n.Tail = line(t.Outline.Summary, 80)
 	}
 	if !n.at.IsZero() {
 		n.Since = lasted(n.at, now)

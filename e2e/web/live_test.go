@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -105,6 +106,37 @@ func TestLive(t *testing.T) {
 	x.soon("!location.search.includes('said')", time.Second)
 }
 
+// TestPhone: a risky permission is answered from a phone, beside all of its command.
+func TestPhone(t *testing.T) {
+	s := newSite(t)
+	questions, err := s.board.Questions(t.Context(), board.QuestionFilter{State: board.QuestionOpen, Projects: []string{"shop"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var q board.Question
+	for _, q = range questions {
+		if strings.Contains(q.Text, "prisma") {
+			break
+		}
+	}
+	x := open(t, s, "/?project=shop")
+	if err := windows[2].set(x.ctx); err != nil {
+		t.Fatal(err)
+	}
+	x.do(chromedp.Navigate(s.url+"/inbox?project=shop"), chromedp.WaitVisible(chromedp.ID("asks")))
+	if x.is(fmt.Sprintf("document.querySelector('#%v button')", q.ID)) {
+		t.Error("the list has a button for a risky permission")
+	}
+	x.do(chromedp.Click(chromedp.CSS(fmt.Sprintf("#%v .btn.go", q.ID))), chromedp.WaitVisible(chromedp.CSS("button[value=no]")))
+	if !x.is("document.querySelector('.cmd').innerText === 'npx prisma migrate deploy' && document.querySelector('.facts').innerText.includes('/srv/shop.worktrees/')") {
+		t.Error("the page lacks the command or its directory")
+	}
+	x.do(chromedp.SendKeys(chromedp.CSS("input[name=text]"), "Use the test database"), chromedp.Click(chromedp.CSS("button[value=no]")), chromedp.WaitVisible(chromedp.ID("notice")))
+	if q, err := s.board.Question(t.Context(), q.ID); err != nil || q.Answer != "Use the test database" {
+		t.Errorf("Question = %+v, %v", q, err)
+	}
+}
+
 // TestReconnect: a page says that it lost the server, and catches up when it is back.
 func TestReconnect(t *testing.T) {
 	s := newSite(t)
@@ -177,6 +209,25 @@ func TestWithoutScript(t *testing.T) {
 		chromedp.Navigate(s.url+"/inbox?project=shop"), chromedp.Click(chromedp.CSS(fmt.Sprintf("#%v button[value=Blue]", q.ID))), chromedp.WaitVisible(chromedp.ID("notice")))
 	if q, err := s.board.Question(t.Context(), q.ID); err != nil || q.Answer != "Blue" {
 		t.Errorf("Question = %+v, %v", q, err)
+	}
+}
+
+// TestLinkFromElsewhere: somebody who is signed in follows a link of another site, and sees
+// the page: the cookie is withheld from that request, and not from the reload.
+func TestLinkFromElsewhere(t *testing.T) {
+	s := newSite(t)
+	x := open(t, s, "/?project=shop")
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprintf(w, `<a id="link" href="%s/inbox?project=shop">look</a>`, s.url)
+	}))
+	defer other.Close()
+	elsewhere := strings.Replace(other.URL, "127.0.0.1", "localhost", 1)
+	x.do(chromedp.Navigate(elsewhere), chromedp.Click(chromedp.ID("link")), chromedp.WaitVisible(chromedp.ID("asks")))
+	// A stranger comes to the sign-in page.
+	stranger := newBrowser(t)
+	if err := chromedp.Do(stranger, chromedp.Navigate(elsewhere), chromedp.Click(chromedp.ID("link")), chromedp.WaitVisible(chromedp.CSS("main.door"))); err != nil {
+		t.Fatal(err)
 	}
 }
 
