@@ -61,6 +61,8 @@ var notices = map[string]string{
 	"queued":   "Accepted. It is in the landing queue.",
 	"sentback": "Sent back. The next attempt gets your words.",
 	"sentlast": "Sent back. It has used all of its attempts, and is failed now.",
+	"paused":   "Paused. Agents finish what they have, and get no new task.",
+	"resumed":  "Resumed. Tasks are handed out again.",
 	"returned": "Returned from the queue. The next attempt gets your words.",
 }
 

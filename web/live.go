@@ -37,7 +37,12 @@ func (s *Site) follow(ctx context.Context) {
 	s.hub.setCursor(cursor)
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	wg.Go(func() { s.stats.load(ctx, s.board, s.answers.add) })
+	wg.Go(func() {
+		s.stats.load(ctx, s.board, func(e board.Event) {
+			s.answers.add(e)
+			s.history.add(e)
+		})
+	})
 	asked := newAsked()
 	for ctx.Err() == nil {
 		changes := s.board.Changes()
@@ -60,6 +65,7 @@ func (s *Site) follow(ctx context.Context) {
 		for _, e := range es {
 			s.stats.add(e)
 			s.answers.add(e)
+			s.history.add(e)
 		}
 		if len(es) > 0 {
 			cursor = es[len(es)-1].Cursor

@@ -46,6 +46,10 @@ func init() { // not in the declaration, which the handlers refer to
 		{http.MethodGet, "/review", access.Inbox, showReviews},
 		{http.MethodGet, "/review/{task}", access.Diff, showReview},
 		{http.MethodPost, "/review/{task}", access.Review, postReview},
+		{http.MethodGet, "/timeline", access.Summary, showTimeline},
+		{http.MethodGet, "/landing", access.Line, showLanding},
+		{http.MethodGet, "/admin", access.SetProject, showAdmin},
+		{http.MethodPost, "/admin", access.SetProject, postAdmin},
 
 		{http.MethodGet, "/live", access.Feed, serveStream},
 		{http.MethodGet, "/signin", nil, showSignIn},

@@ -22,6 +22,8 @@ type Options struct {
 	Board access.Board
 	// Door decides who may come in.
 	Door Door
+	// Directory lists keys and people for administrators; nil: there are none.
+	Directory Directory
 	// Name is how the sign-in page names this server; default the host of the request.
 	Name string
 	// Host reports whether a Host header may name this server; default: only loopback names.
@@ -53,6 +55,7 @@ type Site struct {
 
 	hub      *hub
 	stats    *stats
+	history  *history
 	activity *activity
 	answers  *answers
 	// version increases with every change that a page may show: it dates what is cached.
@@ -79,7 +82,7 @@ func New(o Options) (*Site, error) {
 	}
 	s := &Site{
 		o: o, board: o.Board, door: o.Door, log: o.Logger, mux: http.NewServeMux(), origins: http.NewCrossOriginProtection(),
-		placeholder: "token-" + rand.Text(), hub: newHub(), stats: newStats(), answers: newAnswers(), activity: newActivity(o.Board), files: newFiles(),
+		placeholder: "token-" + rand.Text(), hub: newHub(), stats: newStats(), history: newHistory(), answers: newAnswers(), activity: newActivity(o.Board), files: newFiles(),
 	}
 	s.pages = s.parseTemplates()
 	for _, r := range routes {

@@ -80,7 +80,18 @@ func newSite(t *testing.T) *site {
 	caller := access.Local(auth.Admin, "shop", "api", "warehouse")
 	caller.Name, caller.Person = "Ada Lindqvist", true
 	s.door = web.NewSoloDoor(func(context.Context) (*access.Caller, error) { return caller, nil })
-	pages, err := web.New(web.Options{Board: s.board, Door: s.door})
+	keys := auth.New(store, nil)
+	for _, k := range []auth.NewKey{
+		{Owner: "Ada Lindqvist", Person: true, Project: auth.EveryProject, Role: auth.Admin, By: "shell:ops"},
+		{Owner: "Jonas Weber", Person: true, Project: "shop", Role: auth.Lead, By: "shell:ops"},
+		{Owner: "Ada Lindqvist", Name: "crew on build1", Project: "shop", Role: auth.Worker, By: "shell:ops"},
+		{Owner: "Jonas Weber", Name: "reviewer", Project: "api", Role: auth.Lead, By: "shell:ops"},
+	} {
+		if _, _, err := keys.CreateKey(t.Context(), k); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pages, err := web.New(web.Options{Board: s.board, Door: s.door, Directory: keys})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,6 +271,15 @@ func TestPages(t *testing.T) {
 		t.Fatal("nothing is in review", err)
 	}
 	pages["reviews"], pages["review"] = "/review", "/review/"+waiting[0].ID.String()
+	pages["timeline"], pages["day"] = "/timeline?project=shop", "/timeline?span=24h"
+	pages["landing"], pages["keys"], pages["people"], pages["projects"], pages["audit"] = "/landing?project=shop", "/admin", "/admin?tab=people", "/admin?tab=projects", "/admin?tab=audit"
+	if err := s.board.Comment(t.Context(), webtest.Ada, waiting[0].ID, []board.Comment{
+		{File: firstFile(t, s, waiting[0].ID), Line: firstLine(t, s, waiting[0].ID) + 1, Text: "Vouchers are taken off after this. Somebody with 52 € and a 5 € voucher pays 47 € and still ships free. Please use the total after vouchers."},
+		{File: "config/shipping.ts", Text: "49 € belongs here, next to the rates."},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	pages["comment"] = fmt.Sprintf("/review/%v?on=1.%d", waiting[0].ID, firstLine(t, s, waiting[0].ID)+3)
 	if only := os.Getenv("BOSSMAN_PAGES"); only != "" {
 		for name := range pages {
 			if !slices.Contains(strings.Split(only, ","), name) {
@@ -312,4 +332,27 @@ func TestPages(t *testing.T) {
 			}
 		}
 	}
+}
+
+// firstFile and firstLine are where the diff of a task begins.
+func firstFile(t *testing.T, s *site, id board.ID) string {
+	t.Helper()
+	d, err := s.board.Diff(t.Context(), id, 0)
+	if err != nil || len(d.Diff.Files) == 0 {
+		t.Fatal("there is no diff", err)
+	}
+	return d.Diff.Files[0].Path
+}
+
+func firstLine(t *testing.T, s *site, id board.ID) (n int) {
+	t.Helper()
+	d, err := s.board.Diff(t.Context(), id, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(d.Diff.Files[0].Patch, "+")
+	if _, err := fmt.Sscanf(rest, "%d", &n); err != nil {
+		t.Fatal(err)
+	}
+	return n
 }

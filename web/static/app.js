@@ -79,6 +79,7 @@ function tick() {
     case 'clocks': set(el, clock(at, true)); break;
     }
   }
+  for (const el of all('text[data-at]')) if (el.textContent) set(el, clock(Date.parse(el.dataset.at)).split(' ').pop());
   for (const el of all('svg[data-until]')) {
     const rest = Math.max(0, Date.parse(el.dataset.until) - t) / 1000, part = Math.min(1, rest / (+el.dataset.secs || 1));
     $('.v', el)?.setAttribute('width', (part * 100).toFixed(1) + '%');
