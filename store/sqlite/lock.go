@@ -145,23 +145,24 @@ func tryFile(f **os.File, open func() (*os.Root, error), name string, try func(*
 // openLock opens a lock file, and creates it. It follows no symbolic link: that would create a
 // file wherever the link leads.
 func openLock(dir *os.Root, name string) (*os.File, error) {
-	notPlain := fmt.Errorf("%w: %q is not a regular file", board.ErrUnavailable, filepath.Join(dir.Name(), name))
-	if info, err := dir.Lstat(name); err == nil && !info.Mode().IsRegular() {
-		return nil, notPlain
+	for range 100 {
+		if info, err := dir.Lstat(name); err == nil && !info.Mode().IsRegular() {
+			break
+		}
+		f, err := dir.OpenFile(name, os.O_CREATE|os.O_RDWR|nonBlocking, 0o600)
+		if isReadOnly(err) {
+			return nil, asReadOnly(err)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", board.ErrUnavailable, asFull(err))
+		}
+		opened, err := f.Stat()
+		if there, err2 := dir.Lstat(name); err == nil && err2 == nil && opened.Mode().IsRegular() && os.SameFile(opened, there) {
+			return f, nil
+		}
+		f.Close() // it was deleted, or exchanged
 	}
-	f, err := dir.OpenFile(name, os.O_CREATE|os.O_RDWR|nonBlocking, 0o600)
-	if isReadOnly(err) {
-		return nil, asReadOnly(err)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", board.ErrUnavailable, asFull(err))
-	}
-	opened, err := f.Stat()
-	if there, err2 := dir.Lstat(name); err != nil || err2 != nil || !opened.Mode().IsRegular() || !os.SameFile(opened, there) {
-		f.Close()
-		return nil, notPlain
-	}
-	return f, nil
+	return nil, fmt.Errorf("%w: %q is not a regular file", board.ErrUnavailable, filepath.Join(dir.Name(), name))
 }
 
 func unlockFile(f *os.File) {

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/bossman-dev/bossman/internal/plaindir"
 )
@@ -75,6 +76,9 @@ func removeOwner(dir *os.Root, file os.FileInfo) {
 	}
 }
 
+// attendTime is how long a write waits for those who look at the file of its owner.
+const attendTime = 2 * time.Second
+
 // lockOwners locks the files of the owners that this process attends. If that fails, as
 // on a full disk, their claims end with their leases.
 func (s *Store) lockOwners() {
@@ -83,12 +87,11 @@ func (s *Store) lockOwners() {
 	alive := func() (*os.Root, error) { return s.ownersDir(aliveSuffix, true) }
 	for owner, f := range s.owners {
 		// A process that looks whether the owner lives may have the lock, or may have
-		// deleted the file before it was locked.
-		for range 10 {
-			if locked, err := tryFile(&f, alive, owner, lockProcess); locked || err != nil {
+		// deleted the file before it was locked. On a busy machine that can take it a while.
+		for late := time.Now().Add(attendTime); ; sleep(lockSpin) {
+			if locked, err := tryFile(&f, alive, owner, lockProcess); locked || err != nil || time.Now().After(late) {
 				break
 			}
-			sleep(lockSpin)
 		}
 		s.owners[owner] = f
 	}

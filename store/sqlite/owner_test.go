@@ -315,6 +315,50 @@ func TestAttend_lookedAt(t *testing.T) {
 	}
 }
 
+// A process that begins while a slow one looks at its file waits for that: it is not taken for dead.
+func TestAttend_lookedAtLong(t *testing.T) {
+	p := path(t)
+	s := open(t, p, nil)
+	seed(t, s, 1, nil)
+	write(t, s, func(tx board.Tx) error {
+		return tx.PutWorker(board.Worker{WorkerID: board.WorkerID{Principal: "local", Name: "w"}, Owner: "p-slow", LastSeen: time.Now()})
+	})
+	looker := startChild(t, "lookLong", p, "p-slow")
+	if !looker.lines.Scan() {
+		t.Fatal("nobody looks")
+	}
+	looker.start.Close()
+	s.Attend("p-slow")
+	s.lockOwners()
+	looker = startChild(t, "look", p, "p-looker")
+	looker.start.Close()
+	looker.lines.Scan() // it is ready
+	if !looker.lines.Scan() || looker.lines.Text() != "[]" {
+		t.Errorf("another process says that %s are gone, want none", looker.lines.Text())
+	}
+}
+
+// lookLong is a process that looks at an owner's file until 100 ms after it is told to end.
+func lookLong(s *Store, owner string, end io.Reader) error {
+	dir, err := s.ownersDir(aliveSuffix, true)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	f, err := openLock(dir, owner)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if free, err := seesUnlocked(f); err != nil || !free {
+		return fmt.Errorf("the file is locked already, %w", err)
+	}
+	fmt.Println("looking")
+	_, _ = io.ReadAll(end)
+	time.Sleep(100 * time.Millisecond)
+	return nil
+}
+
 // look is a process that looks for dead owners until it is told to end, and then says who
 // is dead.
 func look(s *Store, _ string, end io.Reader) error {

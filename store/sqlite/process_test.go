@@ -21,7 +21,7 @@ const childVariable = "BOSSMAN_SQLITE_CHILD"
 
 func TestMain(m *testing.M) {
 	run := map[string]func(s *Store, name string, start io.Reader) error{
-		"claim": claimAll, "add": addForever, "first": addFirst, "hold": holdTask, "holdOld": holdOld, "look": look,
+		"claim": claimAll, "add": addForever, "first": addFirst, "hold": holdTask, "holdOld": holdOld, "look": look, "lookLong": lookLong,
 	}[os.Getenv(childVariable)]
 	if run == nil {
 		os.Exit(m.Run())
