@@ -93,7 +93,7 @@ kills: ## kill -9 a hundred holders of a task, and an agent: nothing gets stuck 
 
 .PHONY: land-laptops
 land-laptops: ## two laptops land 200 tasks on a branch of one remote repository, while a person pushes there (some minutes)
-	cd e2e && BOSSMAN_LAPTOPS=200 $(GO) test -count=1 -timeout=40m -v -run "^TestLaptops$$$$" $(TESTFLAGS) ./land
+	cd e2e && BOSSMAN_LAPTOPS=200 $(GO) test -count=1 -timeout=40m -v -run '^TestLaptops$$' $(TESTFLAGS) ./land
 
 .PHONY: land-kills
 land-kills: ## kill -9 a lander, or its git, 600 times, before and after its calls of git and of the board, and stop the update of a checkout at every step (half an hour)

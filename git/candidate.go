@@ -35,9 +35,12 @@ type Candidate struct {
 	// Message is that of the new commit. The commits of a Rebase keep theirs.
 	Message string
 	// Landed are tips that got into the target in another form, as far as they are known. Work that
-	// goes on from such a tip is merged as if the target had it, and does not conflict with itself.
-	// One that was undone must not be among them: what it has would count as being there.
+	// goes on from such a tip, or from a commit on the way to it, is merged as if the target had it:
+	// it does not conflict with itself, and what one of them dropped stays away.
 	Landed []Landing
+	// Undone are tips that were in the target once and were undone, so that what they have is not
+	// there. They are not among Landed.
+	Undone []string
 }
 
 // A Landing is a tip that is in a target in another form.
@@ -204,7 +207,7 @@ func (m *merger) commit(ctx context.Context, c Candidate, tree string, style Sty
 	return Merged{Commit: commit, Tree: tree, Style: style}, err
 }
 
-// had returns the earlier states of the work that the target has in another form.
+// had returns the tips that the target has in another form and with which the work has something in common.
 func (m *merger) had(ctx context.Context, c Candidate) (tips []string, err error) {
 	if c.Target == "" || len(c.Landed) == 0 {
 		return nil, nil
@@ -213,14 +216,34 @@ func (m *merger) had(ctx context.Context, c Candidate) (tips []string, err error
 	if err != nil {
 		return nil, err
 	}
-	work, err := m.Only(ctx, c.Tip, c.Target)
+	var landed []string
 	for _, l := range c.Landed {
 		// If the tip has the commit of the target, it has been merged with it.
-		if there[l.Commit] && work[l.Tip] && !slices.Contains(tips, l.Tip) {
-			tips = append(tips, l.Tip)
+		if there[l.Commit] && IsObject(l.Tip) && !slices.Contains(landed, l.Tip) {
+			landed = append(landed, l.Tip)
 		}
 	}
-	return tips, err
+	if len(landed) == 0 {
+		return nil, nil
+	}
+	work, err := m.Only(ctx, c.Tip, c.Target)
+	if err != nil {
+		return nil, err
+	}
+	// What was undone is not in the target, though work may have landed that was built on it.
+	fork, err := m.Only(ctx, c.Tip, append([]string{c.Target}, c.Undone...)...)
+	if err != nil {
+		return nil, err
+	}
+	parents, err := m.parents(ctx, landed, c.Target)
+	if err != nil {
+		return nil, err
+	}
+	shares := map[string]bool{} // the commits that have one of the fork's
+	for _, commit := range parents.order {
+		shares[commit] = fork[commit] || slices.ContainsFunc(parents.of[commit], func(p string) bool { return shares[p] })
+	}
+	return slices.DeleteFunc(landed, func(tip string) bool { return !work[tip] && !shares[tip] }), nil
 }
 
 // graft stores a commit with the files of another one and with other parents. It is the same commit

@@ -214,6 +214,54 @@ func TestCandidate_landedBefore(t *testing.T) {
 	}
 }
 
+// TestCandidate_landedFork: work that went apart from work which landed as another commit, before that
+// was finished, neither brings back what the other dropped nor loses what it dropped itself.
+func TestCandidate_landedFork(t *testing.T) {
+	for _, style := range []git.Style{git.Squash, git.Rebase, git.Merge} {
+		for name, test := range map[string]struct{ first, work, want string }{
+			"the first drops it": {"git rm -q tmp && seq 9 > one && echo p > p", "echo q > q", "one p q"},
+			"the work drops it":  {"echo p > p", "git rm -q tmp && seq 9 > one && echo q > q", "one p q"},
+			"nobody drops it":    {"echo p > p", "echo q > q", "one p q tmp"},
+		} {
+			t.Run(string(style)+", "+name, func(t *testing.T) {
+				r, dir := newRepo(t)
+				sh(t, dir, "seq 9 > one && git add . && git commit -qm nine; git checkout -qb first && echo t > tmp && seq 10 > one && git add . && git commit -qm wip; git branch -f work")
+				sh(t, dir, test.first+" && git add . && git commit -qm first")
+				tip := commitOf(t, dir, "first")
+				m := candidate(t, r, git.Candidate{Tip: tip})
+				sh(t, dir, "git update-ref refs/heads/main "+m.Commit+" && git checkout -q work && "+test.work+" && git add . && git commit -qm work")
+				m = candidate(t, r, git.Candidate{Style: style, Landed: []git.Landing{{Commit: m.Commit, Tip: tip}}})
+				if len(m.Conflicts) > 0 {
+					t.Fatalf("%+v", m)
+				}
+				if got := strings.Join(strings.Fields(sh(t, dir, "git ls-tree --name-only "+m.Commit)), " "); got != test.want {
+					t.Errorf("the files are %s, want %s", got, test.want)
+				}
+				want := map[bool]string{true: "10", false: "9"}[strings.HasSuffix(test.want, "tmp")]
+				if got := sh(t, dir, "git cat-file blob "+m.Commit+":one | wc -l"); got != want {
+					t.Errorf("one has %s lines, want %s", got, want)
+				}
+			})
+		}
+	}
+}
+
+// TestCandidate_undone: what was undone is not taken for landed because of work that was built on it: done again,
+// it gets into the target.
+func TestCandidate_undone(t *testing.T) {
+	r, dir := newRepo(t)
+	base := commitOf(t, dir, "main")
+	sh(t, dir, "git checkout -qb first && echo a > a && git add . && git commit -qm a; git checkout -qb second && echo b > b && git add . && git commit -qm b")
+	first, second := commitOf(t, dir, "first"), commitOf(t, dir, "second")
+	sh(t, dir, "git checkout -q main && echo b > b && git add . && git commit -qm 'both, and the first undone'")
+	target := commitOf(t, dir, "main")
+	sh(t, dir, "git checkout -q -B work first && echo c > c && git add . && git commit -qm again")
+	m := candidate(t, r, git.Candidate{Landed: []git.Landing{{Commit: target, Tip: second}}, Undone: []string{first}})
+	if got := strings.Join(strings.Fields(sh(t, dir, "git diff --name-only "+base+" "+m.Commit)), " "); got != "a b c" {
+		t.Errorf("the target has %s, want a b c", got)
+	}
+}
+
 // TestCandidate_rebase: where commits cannot be made again one by one, they are one commit.
 func TestCandidate_rebase(t *testing.T) {
 	for name, test := range map[string]struct {

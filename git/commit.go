@@ -92,6 +92,27 @@ func (r *Repo) Only(ctx context.Context, in string, notIn ...string) (map[string
 	return set, err
 }
 
+// A lineage is some commits with their parents.
+type lineage struct {
+	order []string // parents first
+	of    map[string][]string
+}
+
+// parents returns the commits that are in the history of some and not in that of another. Those that the
+// repository does not have are ignored.
+func (r *Repo) parents(ctx context.Context, in []string, notIn string) (l lineage, err error) {
+	list := strings.Join(in, "\n") + "\n^" + notIn + "\n"
+	out, err := r.run(ctx, call{args: []string{"rev-list", "--ignore-missing", "--topo-order", "--reverse", "--parents", "--stdin"}, stdin: list})
+	l.of = map[string][]string{}
+	for line := range strings.Lines(out) {
+		if names := strings.Fields(line); len(names) > 0 {
+			l.order = append(l.order, names[0])
+			l.of[names[0]] = names[1:]
+		}
+	}
+	return l, err
+}
+
 // Related reports whether two commits have a common ancestor.
 func (r *Repo) Related(ctx context.Context, a, b string) (bool, error) {
 	_, err := r.git(ctx, "merge-base", a, b)

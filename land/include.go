@@ -12,9 +12,9 @@ import (
 
 // includes says why work does not land that includes work of another task: nobody has accepted that, or it lands by
 // itself, or it was undone. behind is the other task. What has landed in any form is no hindrance.
-func (l *Lander) includes(ctx context.Context, onto string, q board.Queued, landed []git.Landing) (why string, behind board.ID, err error) {
+func (l *Lander) includes(ctx context.Context, onto string, q board.Queued, had past) (why string, behind board.ID, err error) {
 	not := []string{onto}
-	for _, land := range landed {
+	for _, land := range had.landed {
 		not = append(not, land.Tip)
 	}
 	found, err := check.Includes(ctx, l.o.Repo, q.Task.ID, q.Tip.Commit, not...)

@@ -162,7 +162,7 @@ func (l *Lander) isWork(ctx context.Context, tip, commit string, q board.Queued)
 	if err != nil {
 		return false, err
 	}
-	m, why, _, err := l.merge(ctx, room, base, q, nil, nil)
+	m, why, _, err := l.merge(ctx, room, base, q, past{}, nil)
 	if err != nil || why != "" || len(m.Conflicts) > 0 {
 		return false, err
 	}

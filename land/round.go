@@ -127,7 +127,7 @@ func (l *Lander) chain(ctx context.Context, tip string, queue []board.Queued, in
 	if err != nil {
 		return nil, false, err
 	}
-	landed, err := l.landed(ctx, tip)
+	had, err := l.past(ctx, tip)
 	if err != nil {
 		return nil, false, err
 	}
@@ -136,10 +136,10 @@ func (l *Lander) chain(ctx context.Context, tip string, queue []board.Queued, in
 		if len(chain) == l.o.Batch {
 			break
 		}
-		m, why, forPeople, err := l.merge(ctx, room, onto, q, landed, in)
+		m, why, forPeople, err := l.merge(ctx, room, onto, q, had, in)
 		var behind board.ID
 		if err == nil && why == "" {
-			why, behind, err = l.includes(ctx, onto, q, landed)
+			why, behind, err = l.includes(ctx, onto, q, had)
 		}
 		switch {
 		case ctx.Err() != nil:
@@ -157,13 +157,14 @@ func (l *Lander) chain(ctx context.Context, tip string, queue []board.Queued, in
 		default:
 			chain = append(chain, link{q, m.Commit})
 			onto = m.Commit
+			had.landed = append(had.landed, git.Landing{Commit: m.Commit, Tip: q.Tip.Commit})
 		}
 	}
 	return chain, false, nil
 }
 
 // merge merges the work of a task on top of a commit. why says why it does not land now.
-func (l *Lander) merge(ctx context.Context, room *git.Repo, onto string, q board.Queued, landed []git.Landing, in obstacles) (m git.Merged, why string, forPeople bool, err error) {
+func (l *Lander) merge(ctx context.Context, room *git.Repo, onto string, q board.Queued, had past, in obstacles) (m git.Merged, why string, forPeople bool, err error) {
 	if why, err = l.target.fetch(ctx, q); err != nil || why != "" {
 		return m, why, true, err
 	}
@@ -185,7 +186,7 @@ func (l *Lander) merge(ctx context.Context, room *git.Repo, onto string, q board
 	if err != nil {
 		return m, "", false, err
 	}
-	m, err = room.Candidate(ctx, git.Candidate{Target: onto, Tip: q.Tip.Commit, Style: l.o.Style, Message: message(q, undoes), Landed: landed}, l.o.Accept)
+	m, err = room.Candidate(ctx, git.Candidate{Target: onto, Tip: q.Tip.Commit, Style: l.o.Style, Message: message(q, undoes), Landed: had.landed, Undone: had.undone}, l.o.Accept)
 	if err == nil && len(m.Conflicts) == 0 {
 		why, err = l.blocked(ctx, onto, m.Commit, in)
 	}
@@ -203,45 +204,6 @@ func (l *Lander) shown(ctx context.Context, onto string, q board.Queued) (why st
 		return "", err
 	}
 	return fmt.Sprintf("it was reported to begin from commit %s, which is not in %s: more would land than was shown; to send it back: bossman land return %v", git.Short(q.Tip.Base), l.o.Target, q.Task.ID), nil
-}
-
-// maxLanded is how many moves of the target are looked at, and maxTidied after how many of them branches
-// are deleted that a worktree may have had at first.
-const maxLanded, maxTidied = 1000, 50
-
-// landed lists the work that has landed and was not undone, with the commits that it has become. Work that goes
-// on from that does not conflict with itself.
-func (l *Lander) landed(ctx context.Context, tip string) (list []git.Landing, err error) {
-	intents, err := l.o.Board.Intents(ctx, board.IntentFilter{Project: l.o.Project, Target: l.o.Target.String(), State: board.IntentLanded, Limit: maxLanded})
-	if err != nil || len(intents) == 0 {
-		return nil, err
-	}
-	undone := map[string]bool{}
-	oldest := intents[len(intents)-1].New
-	if in, err := l.target.contains(ctx, tip, oldest); err != nil {
-		return nil, err
-	} else if in {
-		log, err := l.o.Repo.Log(ctx, oldest, tip, undoesTrailer)
-		if err != nil {
-			return nil, err
-		}
-		for _, c := range log {
-			for _, id := range c.Values {
-				undone[id] = true
-			}
-		}
-	}
-	for n, intent := range intents {
-		for _, item := range intent.Items {
-			if !undone[item.Task.String()] {
-				list = append(list, git.Landing{Commit: intent.New, Tip: item.Tip})
-			}
-			if n < maxTidied {
-				l.target.tidy(ctx, item)
-			}
-		}
-	}
-	return list, nil
 }
 
 // blocked says why a commit on top of another one cannot land now: files of a checkout are in its way.
