@@ -21,8 +21,8 @@ type link struct {
 }
 
 // round lands a part of the queue, or sends something back. more is set if the next round may do more,
-// else left is how many tasks are in the queue. A remote repository that does not take part stops the
-// queue.
+// else left is how many tasks are in the queue. A target that is gone, or a remote repository that does
+// not take part, stops the queue.
 func (l *Lander) round(ctx context.Context) (more bool, left int, err error) {
 	more, left, err = l.advance(ctx)
 	if ctx.Err() != nil || !stops(err) {
@@ -33,13 +33,14 @@ func (l *Lander) round(ctx context.Context) (more bool, left int, err error) {
 	return false, len(line.Queue), err
 }
 
-// stops reports whether an error is that of a remote repository or its pull requests, or of a connection to it
-// that nobody has accepted.
+// stops reports whether an error is that of a target that is gone, of a remote repository or its pull requests, or
+// of a connection to it that nobody has accepted.
 func stops(err error) bool {
+	_, gone := errors.AsType[goneError](err)
 	_, remote := errors.AsType[*git.RemoteError](err)
 	_, pulls := errors.AsType[*PullError](err)
 	e, refused := errors.AsType[*git.FilterError](err)
-	return remote || pulls || refused && e.Remote
+	return gone || remote || pulls || refused && e.Remote
 }
 
 func (l *Lander) advance(ctx context.Context) (more bool, left int, err error) {

@@ -47,15 +47,22 @@ func (t *target) tip(ctx context.Context) (string, error) {
 	if t.at.Kind == board.TargetLocal {
 		tip := t.repo.Branch(t.at.Branch)
 		if tip == "" {
-			return "", fmt.Errorf("work lands on branch %.80q, which is not in this clone: make it again; or take what waits out of the queue with bossman land return, and then land elsewhere: bossman project set --land BRANCH", visible.Line(t.at.Branch))
+			return "", goneError(fmt.Sprintf("work lands on branch %.80q, which is not in this clone: make it again", visible.Line(t.at.Branch)))
 		}
 		return tip, nil
 	}
 	tip, err := t.branch(ctx, t.at.Branch)
 	if err == nil && tip == "" {
-		err = fmt.Errorf("work lands on branch %.80q of %.80q, which has none of that name: push it; or take what waits out of the queue with bossman land return, and then land elsewhere: bossman project set --land BRANCH", visible.Line(t.at.Branch), t.at.Remote)
+		err = goneError(fmt.Sprintf("work lands on branch %.80q of %.80q, which has none of that name: push it", visible.Line(t.at.Branch), t.at.Remote))
 	}
 	return tip, err
+}
+
+// A goneError says that there is no target.
+type goneError string
+
+func (e goneError) Error() string {
+	return string(e) + "; or take what waits out of the queue with bossman land return, and then land elsewhere: bossman project set --land BRANCH"
 }
 
 // branch fetches a branch of the remote repository, and returns its newest commit; empty if there is none.
