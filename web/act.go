@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/board"
@@ -212,9 +214,18 @@ func sentence(err error) string {
 	if text == "" {
 		return ""
 	}
-	text = cut(strings.ToUpper(text[:1])+text[1:], 1000)
+	text = cut(capital(text), 1000)
 	if !strings.HasSuffix(text, ".") {
 		text += "."
 	}
 	return text
+}
+
+// capital is a text with a capital letter at its beginning.
+func capital(s string) string {
+	first, size := utf8.DecodeRuneInString(s)
+	if size == 0 {
+		return s
+	}
+	return string(unicode.ToUpper(first)) + s[size:]
 }

@@ -26,11 +26,11 @@ type planPage struct {
 	Hold           bool
 	Error          string
 	// Seen names the text of the preview; empty if there is none.
-	Seen         string
-	Goal, Words  string
-	Wide, Narrow *graphView
-	Rows         []planRow
-	More         int
+	Seen        string
+	Goal, Words string
+	Graph       *graphView
+	Rows        []planRow
+	More        int
 }
 
 // A planRow is a task of a plan.
@@ -162,7 +162,7 @@ func (p *planPage) preview(plan *board.Plan, made *board.Planned) {
 	p.More = len(plan.Tasks) - len(p.Rows)
 	setLayers(nodes, edges)
 	label := fmt.Sprintf("The plan: %s, longest chain %d", plural(len(nodes), "task", "tasks"), made.Longest)
-	p.Wide, p.Narrow = drawGraph(label, "plan", nodes, edges, 5, 176), drawGraph(label, "plan", nodes, edges, 2, 150)
+	p.Graph = drawGraph(label, "plan", nodes, edges, 5, 176)
 	p.Words = fmt.Sprintf("%s, %d ready at once, longest chain %d.", plural(len(nodes)-existed, "new task", "new tasks"), ready, made.Longest)
 	if existed > 0 {
 		p.Words += fmt.Sprintf(" %d are there already: an earlier plan created them.", existed)

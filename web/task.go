@@ -38,6 +38,7 @@ type taskPage struct {
 	// Description and Acceptance are Markdown; empty if there is none.
 	Description, Acceptance template.HTML
 	Prior                   string // what it builds on
+	ReasonsWord             string
 	Reasons                 []string
 	Log                     *logView
 	Tries                   []attemptView
@@ -185,6 +186,12 @@ func (q *request) addSpec(r *reviewed, p *taskPage, reasons []board.Reason) {
 	}
 	if len(r.Events) > 0 && r.Events[0].Kind == board.EventCreated {
 		p.Prior = cut(visible.Text(r.Events[0].Detail.Prior), 2000)
+	}
+	p.ReasonsWord = "Why it is not handed out"
+	if t.Status == board.Landing {
+		p.ReasonsWord = "Why it has not landed"
+	} else if t.Ready() {
+		p.ReasonsWord = "What happens next"
 	}
 	if t.Status == board.Pending || t.Status == board.Landing {
 		for _, x := range reasons[:min(len(reasons), 8)] {
@@ -346,7 +353,6 @@ func neighbours(r *reviewed) *graphView {
 		return nil
 	}
 	var nodes []node
-	var edges []edge
 	side := func(list []board.Task, layer int) {
 		list = slices.Clone(list)
 		slices.SortStableFunc(list, func(a, b board.Task) int {
@@ -375,16 +381,14 @@ func neighbours(r *reviewed) *graphView {
 	me.Class, me.layer = "me", toInt(above > 0)
 	nodes = append(nodes, me)
 	side(r.Dependents, me.layer+1)
-	for i := range nodes {
-		switch {
-		case i < above:
-			edges = append(edges, edge{from: i, to: above})
-		case i > above:
-			edges = append(edges, edge{from: above, to: i})
-		}
-	}
 	label := fmt.Sprintf("Dependencies: %v depends on %s; %s on it", r.Task.ID, plural(len(r.Blockers), "task", "tasks"), plural(len(r.Dependents), "task depends", "tasks depend"))
-	return drawGraph(label, "", nodes, edges, 2, 121)
+	width := 121
+	if max(len(r.Blockers), len(r.Dependents)) < 2 {
+		width = 200
+	}
+	g := drawGraph(label, "", nodes, nil, 2, width)
+	g.Edges = star(g.Nodes, above)
+	return g
 }
 
 // taskNode is a task in a graph.

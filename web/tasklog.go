@@ -99,6 +99,7 @@ func (q *request) newAttempt(r *reviewed, a board.Attempt, run board.Run, known 
 	v := attemptView{Attempt: a.Attempt}
 	v.Head = fmt.Sprintf("Attempt %d · %s · %s", a.Attempt, cmp.Or(line(a.Worker.Name, 60), "an agent"), makerOf(run.Agent, a.Where.Client).Name)
 	v.Shape, v.Text = q.howEnded(r, a)
+	v.Text = capital(v.Text)
 	if a.Imported() {
 		v.Text += " (" + line(a.Worker.Principal, 80) + ")"
 	}
@@ -122,7 +123,7 @@ func (q *request) newAttempt(r *reviewed, a board.Attempt, run board.Run, known 
 	}
 	v.Work = strings.Join(work, ", ")
 	for _, e := range slices.Backward(r.Events) {
-		if e.Kind == board.EventNote && e.Detail.Attempt == a.Attempt {
+		if e.Kind == board.EventNote && e.Detail.Attempt == a.Attempt && a.Cause != board.CauseDone {
 			v.HandOver = cut(visible.Text(e.Detail.Text), 1000)
 			break
 		}
