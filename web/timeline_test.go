@@ -74,7 +74,7 @@ func TestTimeline_filled(t *testing.T) {
 	s.history.add(claimed(lost, 9, "zebra-2", time.Now().Add(-7*time.Hour)))
 	s.history.add(over(lost, 9, board.EventReview, board.InReview, time.Now().Add(-6*time.Hour)))
 	_, body := b.get("/timeline?span=24h")
-	for _, want := range []string{"attempts by 1", "shop-9999, attempt 8: lease ran out after 10 h", "zebra-1 fell silent; zebra-2 went on", `class="overs"`, `class="b run"`, `class="b lost"`, "landed shop-", "Where time was lost", `href="/task/shop-`, "waiting for you"} {
+	for _, want := range []string{" attempts by ", "shop-9999, attempt 8: lease ran out after 10 h", "zebra-1 fell silent; zebra-2 went on", `class="overs"`, `class="b run"`, `class="b lost"`, "landed shop-", "Where time was lost", `href="/task/shop-`, "waiting for you"} {
 		if !strings.Contains(body, want) {
 			t.Errorf("the timeline lacks %q", want)
 		}
