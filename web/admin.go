@@ -272,7 +272,7 @@ func (q *request) addProjects(ctx context.Context, p *adminPage, s adminScope) e
 		}
 		x := o.Project
 		v := projectView{
-			Slug: slug, Name: line(x.Name, 100), Path: "/?project=" + slug, Policy: string(x.Policy), Land: cmp.Or(line(x.Land, 100), "not landed"), Lease: "default", Keep: "for ever",
+			Slug: slug, Name: line(x.Name, 100), Path: "/?project=" + slug, Policy: string(x.Policy), Land: line(x.Land, 100), Lease: "default", Keep: "for ever",
 			Skills: line(strings.Join(x.Skills, ", "), 200), Paused: visible.Line(x.PausedBy), Archived: x.Archived, Done: o.Counts.Status[board.Done],
 			Open: o.Counts.Total() - o.Counts.Status[board.Done] - o.Counts.Status[board.Cancelled] - o.Counts.Status[board.Failed], Spent: cost(o.Spent.Cost, o.Spent.Cost > 0),
 		}

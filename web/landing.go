@@ -148,7 +148,7 @@ func (q *request) landingOf(ctx context.Context, project *board.Project) (v land
 	if l.Lander.Note != nil {
 		note = *l.Lander.Note
 	}
-	v.Lander, v.Lives = line(l.Lander.Holder, 80), l.Lander.Until.After(l.Now)
+	v.Lander, v.Lives = strings.TrimPrefix(line(l.Lander.Holder, 80), "lander on "), l.Lander.Until.After(l.Now)
 	if v.Lives {
 		v.Left = new(left(l.Lander.Until, l.Now))
 	}

@@ -335,3 +335,99 @@ func TestReview_bounded(t *testing.T) {
 		t.Error("the last page does not say what is folded, or what is not named")
 	}
 }
+
+// TestReview_address: whatever the address says, the page is shown and inert.
+func TestReview_address(t *testing.T) {
+	s := newTestSite(t, false)
+	evil := `<script>alert(1)</script>`
+	d := plainDiff()
+	d.Files = append(d.Files, board.FileDiff{Path: "src/" + evil, From: evil, Kind: "R", Mode: "100755", Added: 1, Patch: "@@ -1 +1 @@ " + evil + "\n+" + evil + "\n\\ No newline at end of file\nstray " + evil + "\n"})
+	id := s.inReview(board.Report{Summary: evil, Diff: d, Observed: []board.Evidence{{Kind: board.EvidenceTests, Ref: evil, Detail: evil + "\n" + evil}}})
+	b := s.signedIn("ada", "shop", auth.Lead)
+	for _, query := range []string{"", "on=2.1", "on=2", "on=9.9", "on=-1.x", "file=2", "file=2&from=99", "file=99", "first=1", "first=99999999999999", "on=1.12&file=1", "attempt=1", "on=" + url.QueryEscape(evil)} {
+		status, body := b.get("/review/" + id.String() + "?" + query)
+		if status != http.StatusOK {
+			t.Errorf("GET with %q = %d", query, status)
+		}
+		checkInert(t, query, body)
+	}
+	_, body := b.get("/review/" + id.String() + "?on=2.1")
+	if got := html.UnescapeString(hidden(t, body, "file")); got != "src/"+evil {
+		t.Errorf("the form is about %q", got)
+	}
+	status, body := b.send("/review/"+id.String(), url.Values{"act": {"comment"}, "attempt": {"1"}, "file": {"src/" + evil}, "line": {"1"}, "text": {evil}})
+	if status != http.StatusSeeOther {
+		t.Errorf("the comment = %d %s", status, body)
+	}
+	_, body = b.get("/review/" + id.String())
+	checkInert(t, "with the comment", body)
+	status, body = b.send("/review/"+id.String(), url.Values{"act": {"comment"}, "attempt": {"9"}, "place": {evil}, "text": {evil}})
+	checkInert(t, "a refused comment", body)
+	if status != http.StatusConflict {
+		t.Errorf("a comment on another attempt = %d", status)
+	}
+}
+
+// TestReview_included: whose other work is in it stands above the diff.
+func TestReview_included(t *testing.T) {
+	s := newTestSite(t, false)
+	if err := s.board.SetLand(t.Context(), testPerson, "shop", "main"); err != nil {
+		t.Fatal(err)
+	}
+	first := s.inReview(board.Report{Diff: plainDiff()})
+	id := s.inReview(board.Report{Diff: plainDiff(), Includes: []board.Included{{Task: first, Commit: strings.Repeat("d", 40)}}})
+	_, body := s.signedIn("ada", "shop", auth.Lead).get("/review/" + id.String())
+	for _, want := range []string{"The work of " + first.String() + " is in it", "dddddddddd", "/review/" + first.String()} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+}
+
+func TestMarkWords(t *testing.T) {
+	for _, c := range []struct{ before, after, was, is string }{
+		{"return round(sum(lines));", "return roundLine(sum(lines));", "return [round](sum(lines));", "return [roundLine](sum(lines));"},
+		{"a b c", "a x y c", "a [b] c", "a [x y] c"},
+		{"same", "same", "same", "same"},
+		{"", "new", "", "[new]"},
+		{"größer ändert", "größe ändert", "[größer] ändert", "[größe] ändert"},
+	} {
+		was, is := markWords(c.before, c.after)
+		show := func(list []part) (s string) {
+			for _, p := range list {
+				if p.Mark != "" {
+					s += "[" + p.Text + "]"
+				} else {
+					s += p.Text
+				}
+			}
+			return s
+		}
+		if show(was) != c.was || show(is) != c.is {
+			t.Errorf("markWords(%q, %q) = %q, %q", c.before, c.after, show(was), show(is))
+		}
+	}
+}
+
+// FuzzDiff: every patch, which is any client's word, is shown line by line without a loss.
+func FuzzDiff(f *testing.F) {
+	f.Add("@@ -1,2 +1,2 @@ x\n a\n-b\n+c\n\\ No newline at end of file\n")
+	f.Add("+++\n---\n@@ -999999999 +1 @@\n+\n-")
+	f.Add(strings.Repeat("-a b\n+a c\n", 40))
+	f.Fuzz(func(t *testing.T, patch string) {
+		v := &diffView{pairs: maxMarkPairs}
+		lines := v.mark(parsePatch(patch))
+		if want := strings.Count(strings.TrimSuffix(patch, "\n"), "\n") + 1; patch != "" && len(lines) != want {
+			t.Errorf("%d lines, want %d", len(lines), want)
+		}
+		for _, l := range lines {
+			row, text := l.row(), ""
+			for _, p := range row.Parts {
+				text += p.Text
+			}
+			if text != l.text {
+				t.Errorf("the parts of %q are %q", l.text, text)
+			}
+		}
+	})
+}

@@ -171,6 +171,7 @@ async function refresh() {
         morph(shell, fresh);
         if (at && at !== document.activeElement && at.isConnected) at.focus({preventScroll: true});
         if (scrollY !== y) scrollTo({top: y});
+        if (opening && $('#say-text')) { opening = false; $('#say-text').focus({preventScroll: true}); $('#say').scrollIntoView({block: 'nearest'}) }
         document.title = shell.dataset.title;
         setTheme(theme);
         tick();
@@ -184,6 +185,7 @@ async function refresh() {
 }
 document.addEventListener('visibilitychange', () => { if (!document.hidden && again) soon() });
 
+let opening = false;
 document.addEventListener('click', e => { // a line's number opens the form for a comment in place
   const a = e.target.closest('a.talkon');
   if (!a || e.ctrlKey || e.metaKey || e.shiftKey || e.button) return;
@@ -191,7 +193,8 @@ document.addEventListener('click', e => { // a line's number opens the form for 
   const open = $('#say-text');
   if (open && dirty(open)) { open.focus(); return }
   history.replaceState(null, '', a.href.replace(/#.*/, ''));
-  refresh().then(() => $('#say-text')?.focus());
+  opening = true;
+  refresh();
 });
 
 // ---- the stream: one for all tabs of a browser, since it opens few connections to a host ----

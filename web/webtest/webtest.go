@@ -47,6 +47,7 @@ type worker struct {
 	cost    float64
 	lines   int64
 	dead    bool
+	lost    board.ID // the task that it had when it died
 	project string
 }
 
@@ -163,7 +164,8 @@ func (f *filler) round(early bool) {
 		switch {
 		case w.dead:
 			if w.dead = now.Before(w.ends); !w.dead {
-				w.name, w.actor.Owner = "", w.actor.Owner+"x" // a new process, which knows nothing of the old one
+				_, err := f.b.Release(f.ctx, Ada, w.lost, "it has said nothing for an hour")
+				f.check(err)
 			}
 		case w.handout == nil:
 			if i < busy {
@@ -228,13 +230,10 @@ func (f *filler) end(w *worker, early bool) {
 		Tokens: board.Tokens{In: int64(w.cost * 3e5), Out: int64(w.cost * 2e4), Cached: int64(w.cost * 2e5)},
 	}, f.log(w, 12)))
 	dice := f.rand.IntN(40)
-	if f.ends++; f.ends%50 == 20 { // one dies in any case
-		dice = 0
-	}
+	f.ends++
 	switch {
-	case dice == 0:
-		w.handout.Claim = board.Claim{} // it dies: the lease expires
-		w.dead, w.ends = true, now.Add(50*time.Minute)
+	case f.ends == 25 || f.ends == 80:
+		w.dead, w.ends, w.lost = true, now.Add(50*time.Minute), h.Task // it dies, until a person takes the task back
 	case dice == 1:
 		f.fail(w, board.FailTooHard, "The module has no seam for a fake clock; every way I tried breaks the public API.")
 	case dice == 2:
