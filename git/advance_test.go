@@ -373,3 +373,33 @@ func TestAdvance_twice(t *testing.T) {
 		t.Errorf("left: %s", got)
 	}
 }
+
+// TestAdvance_log: the log of HEAD is not written through a link that is put in its place meanwhile.
+func TestAdvance_log(t *testing.T) {
+	for _, what := range []string{"logs/HEAD", "logs"} {
+		t.Run(what, func(t *testing.T) {
+			r, dir := newNext(t)
+			a := advance(t, dir)
+			other := t.TempDir()
+			sh(t, other, "echo mine > HEAD")
+			to := other
+			if what != "logs" {
+				to = filepath.Join(other, "HEAD")
+			}
+			defer git.SetLandStep(func(step string) {
+				switch step {
+				case "before log":
+					sh(t, dir, "mv .git/"+what+" .git/aside && ln -s '"+to+"' .git/"+what)
+				case "after log":
+					sh(t, dir, "rm .git/"+what+" && mv .git/aside .git/"+what)
+				}
+			})()
+			if _, err := r.Advance(t.Context(), a, nil); err != nil {
+				t.Errorf("Advance: %v", err)
+			}
+			if got := sh(t, other, "cat HEAD"); got != "mine" {
+				t.Errorf("the other file has %q", got)
+			}
+		})
+	}
+}

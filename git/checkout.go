@@ -176,6 +176,26 @@ func (r *Repo) empty(path string) error {
 	return err
 }
 
+// OpenDir opens the git directory of the worktree, or a directory in it, without following symbolic links below
+// that of the repository.
+func (r *Repo) OpenDir(names ...string) (*os.Root, error) {
+	rel, err := filepath.Rel(r.Common, r.Dir)
+	var root *os.Root
+	switch {
+	case err != nil || !filepath.IsLocal(rel): // the repository has another path by way of a symbolic link
+		root, err = plaindir.Open(r.Dir)
+	default:
+		if root, err = os.OpenRoot(r.Common); rel != "." {
+			names = append(strings.Split(filepath.ToSlash(rel), "/"), names...)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	return plaindir.Below(root, false, names...)
+}
+
 // openPlain opens a directory of the worktree without following symbolic links.
 func (r *Repo) openPlain(path string) (*os.Root, error) {
 	root, err := os.OpenRoot(r.Root)

@@ -12,6 +12,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/bossman-dev/bossman/internal/plaindir"
 )
 
 // A treeEntry is what a tree or an index has under a path. The zero value is nothing.
@@ -169,18 +171,19 @@ func (l *landing) logHead(ctx context.Context) {
 		return
 	}
 	who, err := l.Repo.run(ctx, call{args: []string{"var", "GIT_COMMITTER_IDENT"}, env: env})
-	f, failed := os.OpenFile(filepath.Join(l.Dir, "logs", "HEAD"), os.O_WRONLY|os.O_APPEND, 0)
-	if failed != nil {
+	if err != nil {
 		return
 	}
-	defer f.Close()
+	logs, err := l.OpenDir("logs")
+	if err != nil {
+		return
+	}
+	defer logs.Close()
 	old := l.a.Old
 	if old == "" {
 		old = strings.Repeat("0", len(l.a.New))
 	}
-	if err == nil {
-		_, _ = f.WriteString(old + " " + l.a.New + " " + strings.TrimSpace(who) + "\t" + strings.Join(strings.Fields(l.a.Why), " ") + "\n")
-	}
+	_ = plaindir.Append(logs, "HEAD", old+" "+l.a.New+" "+strings.TrimSpace(who)+"\t"+strings.Join(strings.Fields(l.a.Why), " ")+"\n")
 }
 
 // update updates the files and the index. Files that could not be written are left.

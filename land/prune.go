@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +11,7 @@ import (
 
 	"github.com/bossman-dev/bossman/board"
 	"github.com/bossman-dev/bossman/git"
+	"github.com/bossman-dev/bossman/internal/plaindir"
 )
 
 const (
@@ -30,18 +29,15 @@ const (
 // once a day, or tries to. It deletes only what this board recorded: other boards may have a project of the
 // same name, and keep the work of other tasks under the same refs.
 func (l *Lander) prune(ctx context.Context) error {
-	dir := filepath.Join(l.o.Repo.Common, "bossman")
-	note := filepath.Join(dir, pruneNote)
-	if info, err := os.Lstat(note); err == nil && time.Since(info.ModTime()) < pruneTime {
+	dir, err := plaindir.Make(l.o.Repo.Common, "bossman")
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	if info, err := dir.Lstat(pruneNote); err == nil && time.Since(info.ModTime()) < pruneTime {
 		return nil
 	}
-	if err := git.MakeDir(dir); err != nil {
-		return err
-	}
-	_ = os.Remove(note) // nothing is written through a link
-	if f, err := os.OpenFile(note, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); err != nil {
-		return err
-	} else if err := f.Close(); err != nil {
+	if err := plaindir.Replace(dir, pruneNote, nil); err != nil {
 		return err
 	}
 	here, there := l.o.Repo.States(), map[string]string{}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/bossman-dev/bossman/check"
 	"github.com/bossman-dev/bossman/git"
+	"github.com/bossman-dev/bossman/internal/plaindir"
 )
 
 // A room is the worktree in which a lander merges and checks. It is kept from one run to the next, and
@@ -91,10 +91,16 @@ func (r *room) check(ctx context.Context, c *check.Check, commit string) (check.
 // leftNote is the name of the note, in the git directory of the worktree, of how a lander has left it: the commit
 // that is checked out, and a fingerprint of the files that a check has left besides. While it judges, it is busy in
 // place of that, and the commit that was checked out before.
-const leftNote, busy = "bossman-left", "busy"
+// Agents may put anything in its place.
+const leftNote, busy, maxLeft = "bossman-left", "busy", 4 << 10
 
 func (r *room) note(tree *git.Repo, words ...string) error {
-	return os.WriteFile(filepath.Join(tree.Dir, leftNote), []byte(strings.Join(words, " ")+"\n"), 0o600)
+	dir, err := tree.OpenDir()
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return plaindir.Replace(dir, leftNote, []byte(strings.Join(words, " ")+"\n"))
 }
 
 // asLeft reports whether the worktree is as a lander has left it, so that nothing is lost if it is cleaned.
@@ -103,10 +109,18 @@ func (r *room) asLeft(ctx context.Context, tree *git.Repo) (bool, error) {
 	if err != nil || head.Branch != "" {
 		return false, err
 	}
-	text, err := os.ReadFile(filepath.Join(tree.Dir, leftNote))
-	if errors.Is(err, fs.ErrNotExist) { // nothing was judged here yet
+	dir, err := tree.OpenDir()
+	if err != nil {
+		return false, err
+	}
+	defer dir.Close()
+	text, err := plaindir.Read(dir, leftNote, maxLeft)
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // nothing was judged here yet
 		s, err := tree.Status(ctx)
 		return err == nil && s.Uncommitted == 0, err
+	case errors.Is(err, fs.ErrInvalid): // no lander has written that
+		return false, nil
 	}
 	words := strings.Fields(string(text))
 	switch {

@@ -2,6 +2,7 @@ package land
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 )
@@ -43,5 +44,40 @@ func TestLand_room(t *testing.T) {
 		if text, err := os.ReadFile(filepath.Join(list[n], "new")); n < 2 && (err != nil || string(text) != "hours\n") {
 			t.Errorf("case %d: %q, %v", n, text, err)
 		}
+	}
+}
+
+// TestLand_note: what agents put in place of the lander's note is neither read nor written.
+func TestLand_note(t *testing.T) {
+	y := newYard(t, "if test -f swap; then sh ./swap; fi", map[string]string{"a": "1\n"})
+	victim := filepath.Join(t.TempDir(), "victim")
+	if err := os.WriteFile(victim, []byte("mine\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	y.task("first", "next", map[string]string{"b": "1\n"})
+	y.land()
+	note := func() string {
+		return filepath.Join(y.git("-C", y.o.Repo.Room(), "rev-parse", "--absolute-git-dir"), leftNote)
+	}
+	if _, err := os.Lstat(note()); err != nil {
+		t.Fatal(err)
+	}
+	for n, how := range []string{"ln -s " + victim, "ln -s " + victim + "-new", "ln -s /dev/zero", "mkfifo"} {
+		note := note()
+		if out, err := exec.Command("sh", "-c", "rm -f "+note+" && "+how+" "+note).CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", how, err, out)
+		}
+		id := y.task(how, "next", map[string]string{"c": string(rune('A'+n)) + "\n"})
+		y.land()
+		y.status(id, "done")
+	}
+	swap := y.task("while it is checked", "next", map[string]string{"swap": "rm -f " + note() + " && ln -s " + victim + " " + note() + "\n"})
+	y.land()
+	y.status(swap, "done")
+	if text, err := os.ReadFile(victim); err != nil || string(text) != "mine\n" {
+		t.Errorf("the file has %q, %v", text, err)
+	}
+	if _, err := os.Lstat(victim + "-new"); err == nil {
+		t.Error("a file was made through a link")
 	}
 }

@@ -74,7 +74,7 @@ var drawing = map[string][]string{
 	"internal/server":             {"access", "auth", "board", "jsonrpc", "mcp", "mcp/streamable", "remote", "store/postgres", "telemetry", "tools"},
 	"jsonrpc":                     {},
 	"jsonrpc/transporttest":       {"jsonrpc"},
-	"land":                        {"board", "check", "git", "internal/visible"},
+	"land":                        {"board", "check", "git", "internal/plaindir", "internal/visible"},
 	"mcp":                         {"jsonrpc", "proc"},
 	"mcp/mcptest":                 {"jsonrpc", "mcp"},
 	"mcp/oauth":                   {"mcp"},

@@ -122,6 +122,25 @@ func Replace(dir *os.Root, name string, text []byte) error {
 	return err
 }
 
+// Append adds a text to a regular file that is in an opened directory. It follows no symbolic link, and waits for no
+// pipe.
+func Append(dir *os.Root, name, text string) error {
+	before, err := dir.Lstat(name)
+	if err != nil {
+		return err
+	}
+	f, err := dir.OpenFile(name, os.O_WRONLY|os.O_APPEND|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return err
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || !os.SameFile(info, before) {
+		f.Close()
+		return errors.Join(err, fmt.Errorf("%q is not a regular file: %w", filepath.Join(dir.Name(), name), fs.ErrInvalid))
+	}
+	_, err = f.WriteString(text)
+	return errors.Join(err, f.Close())
+}
+
 // Entries returns what is in an opened directory.
 func Entries(dir *os.Root) ([]os.DirEntry, error) {
 	f, err := dir.Open(".")

@@ -104,3 +104,32 @@ func TestRead_notPlain(t *testing.T) {
 		}
 	}
 }
+
+func TestAppend(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"log", "other"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("one\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link(t, "other", filepath.Join(dir, "link"))
+	d, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if err := Append(d, "log", "two\n"); err != nil {
+		t.Error(err)
+	}
+	if err := Append(d, "link", "two\n"); !errors.Is(err, fs.ErrInvalid) {
+		t.Errorf("Append(link) = %v, want ErrInvalid", err)
+	}
+	if err := Append(d, "none", "two\n"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Append(none) = %v, want ErrNotExist", err)
+	}
+	for name, want := range map[string]string{"log": "one\ntwo\n", "other": "one\n"} {
+		if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(got) != want {
+			t.Errorf("%s has %q, %v; want %q", name, got, err, want)
+		}
+	}
+}
