@@ -24,6 +24,9 @@ const (
 	diffBudget = 120 << 10
 	// rowCost is what a line takes besides its text.
 	rowCost = 120
+	// maxTalk is how many characters of a comment are shown where comments are many: where
+	// they have more than manyTalk bytes together.
+	maxTalk, manyTalk = 400, 40 << 10
 	// maxLineText is how much of a line is shown, in bytes.
 	maxLineText = 2000
 )
@@ -142,6 +145,10 @@ type diffSource struct {
 	link func(query ...string) string
 	// form returns the form for a comment; nil if none can be made.
 	form func(file string, line int) *talkForm
+	// since is the attempt with which the diff is compared, 0 if with none, and before the
+	// patches of that by path.
+	since  int
+	before map[string]string
 	// next is set if the comments wait for the next attempt.
 	next bool
 }
@@ -154,6 +161,9 @@ func (s *diffSource) view() *diffView {
 		Base: cut(s.diff.Base, 11), Tip: cut(s.diff.Tip, 11), budget: diffBudget, pairs: maxMarkPairs,
 	}
 	v.Base, v.Tip = strings.TrimSuffix(v.Base, "…"), strings.TrimSuffix(v.Tip, "…")
+	for i, c := range s.comments { // they take some of the room
+		v.budget -= patchLine{text: s.talk(i, c).Text}.cost() + rowCost
+	}
 	shown := map[string]bool{}
 	if n := s.place.only; n > 0 && n <= len(s.diff.Files) {
 		v.Only, v.Back = true, s.link()+"#f"+strconv.Itoa(n)
@@ -191,6 +201,13 @@ func nonZero(n int) string {
 
 // talk shows a comment.
 func (s *diffSource) talk(i int, c board.Comment) talk {
+	all := 0
+	for _, x := range s.comments {
+		all += len(x.Text)
+	}
+	if all > manyTalk {
+		c.Text = cut(c.Text, maxTalk)
+	}
 	t := talk{
 		ID: "c" + strconv.Itoa(i+1), By: cmp.Or(line(c.By, 60), "somebody"), Text: visible.Text(c.Text), Agent: c.As == board.ByAgent, You: s.next,
 		Place: "line " + strconv.Itoa(c.Line),
@@ -258,7 +275,10 @@ func (s *diffSource) file(v *diffView, no int, f board.FileDiff, rows int) (out 
 	}
 	self := s.link("file", key)
 	if !v.Only {
+		same, known := s.before[f.Path]
 		switch {
+		case s.since > 0 && known && same == f.Patch:
+			out.Folded, out.Link = fmt.Sprintf("As in attempt %d.", s.since), self
 		case generated.MatchString(f.Path):
 			out.Folded, out.Link = "Written by a program.", self
 		case len(lines) > rows:
@@ -272,7 +292,7 @@ func (s *diffSource) file(v *diffView, no int, f board.FileDiff, rows int) (out 
 	} else {
 		from := min(s.place.from, max(0, len(lines)-1))
 		end, used := from, 0
-		for end < len(lines) && end < from+rows && (end == from || used+lines[end].cost() <= diffBudget) {
+		for end < len(lines) && end < from+rows && (end == from || used+lines[end].cost() <= max(diffBudget/3, v.budget)) {
 			used += lines[end].cost()
 			end++
 		}

@@ -89,6 +89,9 @@ type reviewed struct {
 	diff    board.AttemptDiff
 	// comments are those on the attempt.
 	comments []board.Comment
+	// since is an earlier attempt with which it is compared, and before what that changed.
+	since  int
+	before board.Diff
 }
 
 // readReview reads a task with the work of an attempt; 0 is the newest one.
@@ -110,6 +113,15 @@ func (q *request) readReview(ctx context.Context, id board.ID, attempt int) (r r
 	if r.attempt > 0 && q.may(access.Diff, id.Project) {
 		if r.diff, err = q.site.board.Diff(ctx, id, r.attempt); err != nil {
 			return r, err
+		}
+	}
+	if since := count(q.URL.Query().Get("since")); r.diff.Attempt > 0 && since > 0 && since < r.attempt {
+		before, err := q.site.board.Diff(ctx, id, since)
+		if err != nil {
+			return r, err
+		}
+		if before.Attempt == since && !before.Diff.Withheld {
+			r.since, r.before = since, before.Diff
 		}
 	}
 	if res := r.Doc.Result; r.current && res != nil && r.reported() {

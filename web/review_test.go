@@ -306,6 +306,13 @@ func TestReview_bounded(t *testing.T) {
 	id := s.inReview(board.Report{Diff: d})
 	b := s.signedIn("ada", "shop", auth.Lead)
 	path := "/review/" + id.String()
+	comments := make([]board.Comment, 100)
+	for i := range comments {
+		comments[i] = board.Comment{File: fmt.Sprintf("dir/%03d.go", i), Line: 3, Text: strings.Repeat("word <b> ", 440)}
+	}
+	if err := s.board.Comment(t.Context(), testPerson, id, comments); err != nil {
+		t.Fatal(err)
+	}
 	seen := 0
 	for _, p := range []string{path, path + "?first=60", path + "?first=120", path + "?file=2", path + "?file=100", path + "?first=99999"} {
 		status, body := b.get(p)
@@ -365,6 +372,33 @@ func TestReview_address(t *testing.T) {
 	checkInert(t, "a refused comment", body)
 	if status != http.StatusConflict {
 		t.Errorf("a comment on another attempt = %d", status)
+	}
+}
+
+// TestReview_since: compared with an earlier attempt, files with the same change are folded.
+func TestReview_since(t *testing.T) {
+	s := newTestSite(t, false)
+	d := plainDiff()
+	d.Files = append(d.Files, board.FileDiff{Path: "other.ts", Kind: "M", Added: 1, Patch: "@@ -1 +1 @@\n+first words\n"})
+	id := s.inReview(board.Report{Diff: d})
+	b := s.signedIn("ada", "shop", auth.Lead)
+	path := "/review/" + id.String()
+	if status, _ := b.send(path, url.Values{"verdict": {"reject"}, "attempt": {"1"}, "note": {"No."}}); status != http.StatusSeeOther {
+		t.Fatalf("send back = %d", status)
+	}
+	d.Files[1].Patch = "@@ -1 +1 @@\n+second words\n"
+	s.work("other", board.Report{Diff: d})
+	if _, body := b.get(path); !strings.Contains(body, "Since attempt 1") || !strings.Contains(body, "roundLine") {
+		t.Error("the page offers no comparison with attempt 1")
+	}
+	_, body := b.get(path + "?since=1")
+	if !strings.Contains(body, "As in attempt 1.") || strings.Contains(body, "roundLine") || !strings.Contains(body, "second words") || !strings.Contains(body, `name="verdict"`) {
+		t.Errorf("the comparison with attempt 1: %s", body)
+	}
+	for _, since := range []string{"2", "9", "x"} {
+		if _, body := b.get(path + "?since=" + since); !strings.Contains(body, "roundLine") {
+			t.Errorf("since=%s hides a file", since)
+		}
 	}
 }
 

@@ -153,7 +153,14 @@ func (q *request) reviewPage(ctx context.Context, r *reviewed, draft reviewDraft
 	if p.Diff != nil {
 		files = p.Diff.Count
 	}
-	p.Tabs = []tab{{p.Path, "Changes " + number(files), true}}
+	p.Tabs = []tab{{p.Path, "Changes " + number(files), r.since == 0}}
+	if n := cmp.Or(r.since, r.attempt-1); r.diff.Attempt > 0 && n > 0 {
+		attempt := ""
+		if !r.current {
+			attempt = strconv.Itoa(r.attempt)
+		}
+		p.Tabs = append(p.Tabs, tab{q.link(reviewPath(id), "attempt", attempt, "since", strconv.Itoa(n)), fmt.Sprintf("Since attempt %d", n), r.since > 0})
+	}
 	if p.Comments > 0 {
 		p.Tabs = append(p.Tabs, tab{"#c1", plural(p.Comments, "comment", "comments"), false})
 	}
@@ -368,7 +375,15 @@ func (q *request) addDiff(r *reviewed, p *reviewPage, draft reviewDraft) {
 		attempt = strconv.Itoa(r.attempt)
 	}
 	src.link = func(query ...string) string {
-		return q.link(reviewPath(r.Task.ID), append([]string{"attempt", attempt}, query...)...)
+		return q.link(reviewPath(r.Task.ID), append([]string{"attempt", attempt, "since", nonZero(r.since)}, query...)...)
+	}
+	if r.since > 0 {
+		src.since, src.before = r.since, map[string]string{}
+		for _, f := range r.before.Files {
+			if f.Left == "" {
+				src.before[f.Path] = f.Patch
+			}
+		}
 	}
 	if src.next && q.may(access.Comment, r.Task.ID.Project) {
 		src.form = func(file string, no int) *talkForm {
