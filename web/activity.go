@@ -57,17 +57,64 @@ type doing struct {
 	Marks []time.Time
 }
 
-// of returns what the agent with a claim does. Errors are as good as silence: a page shows
-// the rest.
-func (a *activity) of(ctx context.Context, h board.Handle) doing {
-	d, _ := a.look(ctx, h)
-	return d
+const (
+	// refreshTime is how long a page waits for the logs of running agents: it shows the rest
+	// without, and is told of it by an event.
+	refreshTime = 100 * time.Millisecond
+	// refreshers is how many logs are read at a time.
+	refreshers = 8
+)
+
+// refresh reads the logs of claims that were not read lately, within a time. Errors are as
+// good as silence: a page shows the rest.
+func (a *activity) refresh(ctx context.Context, claims []board.Handle) {
+	ctx, cancel := context.WithTimeout(ctx, refreshTime)
+	defer cancel()
+	next := make(chan board.Handle)
+	var wg sync.WaitGroup
+	for range min(refreshers, len(claims)) {
+		wg.Go(func() {
+			for h := range next {
+				a.look(ctx, h)
+			}
+		})
+	}
+	for _, h := range claims {
+		if ctx.Err() != nil {
+			break
+		}
+		next <- h
+	}
+	close(next)
+	wg.Wait()
 }
 
-// look is of, and reports whether there is something new.
-func (a *activity) look(ctx context.Context, h board.Handle) (doing, bool) {
+// of returns what the agent with a claim does. For many claims, refresh and known are quicker.
+func (a *activity) of(ctx context.Context, h board.Handle) doing {
+	a.look(ctx, h)
+	return a.known(h)
+}
+
+// known returns what was read of the agent with a claim.
+func (a *activity) known(h board.Handle) doing {
+	a.mu.Lock()
+	r := a.runs[h]
+	a.mu.Unlock()
+	if r == nil {
+		return doing{}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.doing()
+}
+
+func (r *runActivity) doing() doing { return doing{r.entry, r.at, r.run, r.hasRun, r.marks} }
+
+// look reads what the agent with a claim does, unless that was read lately, and reports
+// whether there is something new.
+func (a *activity) look(ctx context.Context, h board.Handle) (changed bool) {
 	if h.IsReview() { // its log is not kept
-		return doing{}, false
+		return false
 	}
 	a.mu.Lock()
 	r := a.runs[h]
@@ -81,38 +128,33 @@ func (a *activity) look(ctx context.Context, h board.Handle) (doing, bool) {
 	a.mu.Unlock()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	changed := false
-	if time.Since(r.read) >= activityEvery-time.Second {
-		r.read = time.Now()
-		changed = r.update(ctx, a.board, h)
+	if time.Since(r.read) < activityEvery-time.Second {
+		return false
 	}
-	return doing{r.entry, r.at, r.run, r.hasRun, r.marks}, changed
+	changed, err := r.update(ctx, a.board, h)
+	if err == nil {
+		r.read = time.Now()
+	}
+	return changed
 }
 
 // update reads what is new of the run.
-func (r *runActivity) update(ctx context.Context, b access.Board, h board.Handle) (changed bool) {
+func (r *runActivity) update(ctx context.Context, b access.Board, h board.Handle) (changed bool, err error) {
 	runs, err := b.Runs(ctx, h.Task)
-	if err != nil {
-		return false
-	}
-	for _, run := range runs {
-		if run.Claim == h {
-			changed = changed || !run.At.Equal(r.run.At)
-			r.run, r.hasRun = run, true
-		}
-	}
-	if !changed { // a log grows only together with its run
-		return false
+	i := slices.IndexFunc(runs, func(run board.Run) bool { return run.Claim == h })
+	if err != nil || i < 0 || runs[i].At.Equal(r.run.At) { // a log grows only together with its run
+		return false, err
 	}
 	parts, err := b.Log(ctx, h.Task, h.Attempt, r.last)
 	if err != nil {
-		return changed
+		return false, err
 	}
+	r.run, r.hasRun = runs[i], true
 	for _, p := range parts {
 		r.last = max(r.last, p.No)
 		r.take(p.Text)
 	}
-	return true
+	return true, nil
 }
 
 // take adds a part of the log. An entry begins with a time; its further lines are indented.
@@ -152,7 +194,7 @@ func (s *Site) followActivity(ctx context.Context) {
 				continue
 			}
 			for _, c := range o.Claims {
-				if _, changed := s.activity.look(ctx, c.Handle); changed {
+				if s.activity.look(ctx, c.Handle) {
 					s.changed()
 					s.hub.publish(&pageEvent{project: slug, text: newsText("", slug, c.Task.String(), "activity")})
 				}

@@ -82,6 +82,17 @@ type crew struct {
 // maker, then by name.
 func (q *request) crew(ctx context.Context, d day, now time.Time) (crew, error) {
 	var c crew
+	var claims []board.Handle
+	for _, slug := range q.slugs {
+		o, err := q.site.summary(ctx, slug)
+		if err != nil {
+			return c, err
+		}
+		for _, claim := range o.Claims {
+			claims = append(claims, claim.Handle)
+		}
+	}
+	q.site.activity.refresh(ctx, claims)
 	held := map[string]bool{}
 	for _, slug := range q.slugs {
 		o, err := q.site.summary(ctx, slug)
@@ -96,11 +107,11 @@ func (q *request) crew(ctx context.Context, d day, now time.Time) (crew, error) 
 		}
 		for _, claim := range o.Claims {
 			held[claim.Worker.Name] = true
-			c.Rows = append(c.Rows, q.site.claimRow(ctx, claim, o, asked[claim.Handle], now))
+			c.Rows = append(c.Rows, q.site.claimRow(claim, o, asked[claim.Handle], now))
 		}
 		for _, claim := range o.Reviews {
 			held[claim.Worker.Name] = true
-			c.Rows = append(c.Rows, q.site.claimRow(ctx, claim, o, nil, now))
+			c.Rows = append(c.Rows, q.site.claimRow(claim, o, nil, now))
 		}
 	}
 	workers, _, err := q.site.board.Workers(ctx, idleFor)
@@ -146,8 +157,8 @@ func toInt(b bool) int {
 }
 
 // claimRow is the row of an agent that holds a task or a review.
-func (s *Site) claimRow(ctx context.Context, c board.Claim, o *overview, asked *board.Question, now time.Time) crewRow {
-	d := s.activity.of(ctx, c.Handle)
+func (s *Site) claimRow(c board.Claim, o *overview, asked *board.Question, now time.Time) crewRow {
+	d := s.activity.known(c.Handle)
 	r := crewRow{
 		Key: "w-" + keyOf(c.Worker.Name), Name: visible.Line(c.Worker.Name), Maker: makerOf(d.Run.Agent, c.Where.Client),
 		Task: c.Task, TaskPath: taskPath(c.Task), Title: line(o.Titles[c.Task], 160), Pulse: newPulse(d, now), Cost: cost(d.Run.Cost, d.Run.Priced),

@@ -38,10 +38,16 @@ func (s *Site) follow(ctx context.Context) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	wg.Go(func() {
-		s.stats.load(ctx, s.board, func(e board.Event) {
-			s.answers.add(e)
-			s.history.add(e)
-		})
+		for {
+			err := s.stats.load(ctx, s.board, func(e board.Event) {
+				s.answers.add(e)
+				s.history.add(e)
+			})
+			s.changed()
+			if err == nil || !s.rest(ctx, "reading past events failed", err) {
+				return
+			}
+		}
 	})
 	asked := newAsked()
 	for ctx.Err() == nil {

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/bossman-dev/bossman/access"
@@ -191,6 +192,7 @@ func (q *request) showCached(build func(ctx context.Context) (page, error)) erro
 		// Others may wait for it, so it must not end with this request.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(q.Context()), 20*time.Second)
 		defer cancel()
+		q.warm(ctx)
 		p, err := build(ctx)
 		if err != nil {
 			return nil, err
@@ -201,6 +203,20 @@ func (q *request) showCached(build func(ctx context.Context) (page, error)) erro
 		return err
 	}
 	return q.write(0, body)
+}
+
+// warm reads what most pages need of their projects at once, not one after the other. Errors
+// come again when the page reads it.
+func (q *request) warm(ctx context.Context) {
+	if !q.site.running.Load() { // nothing would be kept
+		return
+	}
+	var wg sync.WaitGroup
+	for _, slug := range q.slugs {
+		wg.Go(func() { _, _ = q.site.inbox(ctx, slug) })
+		wg.Go(func() { _, _ = q.site.summary(ctx, slug) })
+	}
+	wg.Wait()
 }
 
 // isPart reports whether the script asks for the changing part of a page.

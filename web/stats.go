@@ -61,10 +61,10 @@ func newStats() *stats {
 
 // load reads the past, at most maxPast events. If the feed is longer, the statistics begin
 // now, since only its end would count. also is called with each event that was read.
-func (s *stats) load(ctx context.Context, b access.Board, also func(board.Event)) {
+func (s *stats) load(ctx context.Context, b access.Board, also func(board.Event)) error {
 	_, now, err := b.Workers(ctx, 0)
 	if err != nil {
-		return
+		return err
 	}
 	s.mu.Lock()
 	s.since = now
@@ -74,11 +74,12 @@ func (s *stats) load(ctx context.Context, b access.Board, also func(board.Event)
 	for n := 0; n < maxPast; n += feedPage {
 		es, err := b.Feed(ctx, nil, cursor, feedPage)
 		if err != nil {
-			return
+			return err
 		}
 		for _, e := range es {
 			also(e)
 			if now.Sub(e.When()) < hours*time.Hour {
+				e.Detail = board.Detail{Worker: e.Detail.Worker, Where: board.Where{Client: e.Detail.Where.Client}, At: e.Detail.At} // without its texts
 				past = append(past, e)
 			}
 		}
@@ -89,10 +90,11 @@ func (s *stats) load(ctx context.Context, b access.Board, also func(board.Event)
 			}
 			s.complete, s.seen = true, nil
 			s.mu.Unlock()
-			return
+			return nil
 		}
 		cursor = es[len(es)-1].Cursor
 	}
+	return nil
 }
 
 // add counts an event.

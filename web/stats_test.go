@@ -1,11 +1,13 @@
 package web
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/bossman-dev/bossman/access"
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
 )
@@ -160,5 +162,30 @@ func TestManyProjects(t *testing.T) {
 	status, body := s.signedIn("ada", auth.EveryProject, auth.Viewer).get("/")
 	if status != 200 || strings.Count(body, "<option") < maxProjects+5 || !strings.Contains(body, "You see 20 projects; 7 more") {
 		t.Errorf("GET / = %d, %d choices", status, strings.Count(body, "<option"))
+	}
+}
+
+// slowRuns is a board whose runs take for ever to read.
+type slowRuns struct{ access.Board }
+
+func (slowRuns) Runs(ctx context.Context, _ board.ID) ([]board.Run, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// TestActivity_slow: a page does not wait for the logs of running agents.
+func TestActivity_slow(t *testing.T) {
+	a := newActivity(slowRuns{})
+	var claims []board.Handle
+	for i := range 100 {
+		claims = append(claims, board.Handle{Task: board.ID{Project: "shop", No: int64(i + 1)}, Attempt: 1, Nonce: "aaaaa"})
+	}
+	begun := time.Now()
+	a.refresh(t.Context(), claims)
+	if d := time.Since(begun); d > 20*refreshTime {
+		t.Errorf("refresh took %v, want about %v", d, refreshTime)
+	}
+	if d := a.known(claims[0]); d.Known {
+		t.Errorf("known = %+v", d)
 	}
 }
