@@ -158,7 +158,7 @@ var crewOf = []struct{ client, agent, model string }{
 // round is what happens in a few minutes.
 func (f *filler) round(early bool) {
 	now := f.clock.Now()
-	busy := 3 + int(9*activity(now))
+	busy := 3 + int(9*activity(f.clock.behind))
 	for i, w := range f.workers {
 		i = i * 5 % len(f.workers) // of all makers
 		switch {
@@ -187,10 +187,10 @@ func (f *filler) round(early bool) {
 	f.land()
 }
 
-// activity is how busy an hour of the day is, from 0 to 1.
-func activity(t time.Time) float64 {
-	h := (t.Hour() + 24 - 9) % 24
-	if h < 10 {
+// activity is how busy the crew is so long ago, from 0 to 1. It does not depend on the hour in
+// which the board is filled, so that every board is alike.
+func activity(behind time.Duration) float64 {
+	if behind < 9*time.Hour || behind > 19*time.Hour {
 		return 1
 	}
 	return .2
