@@ -31,7 +31,20 @@ func (i *Inspector) Diff(ctx context.Context, w board.Work, tip board.Tip) (boar
 	if i.Withhold {
 		return board.Diff{Base: tip.Base, Tip: tip.Commit, Withheld: true}, nil
 	}
-	return Diff(ctx, repo, tip, git.DiffLimit{Files: board.MaxDiffFiles, Patch: board.MaxFileDiff, All: board.MaxDiff})
+	return Diff(ctx, repo, tip, reported)
+}
+
+// reported bounds the diff that comes with a report.
+var reported = git.DiffLimit{Files: board.MaxDiffFiles, Patch: board.MaxFileDiff, All: board.MaxDiff}
+
+// Unshown returns a file of which the diff that came with a report is not what the work of a tip changed; empty if there
+// is none.
+func Unshown(ctx context.Context, repo *git.Repo, tip board.Tip, d board.Diff) (file string, err error) {
+	shown := make([]git.FileDiff, len(d.Files))
+	for n, f := range d.Files {
+		shown[n] = git.FileDiff(f)
+	}
+	return repo.Unshown(ctx, tip.Base, tip.Commit, shown, d.More, reported)
 }
 
 // Diff returns what the work of a tip changed in a repository that has its commits.

@@ -6,3 +6,6 @@ func SetLandStep(f func(name string)) (reset func()) {
 	landStep = f
 	return func() { landStep = nil }
 }
+
+// Applied applies a patch to a text.
+var Applied = applied

@@ -105,13 +105,14 @@ type Lander struct {
 	said   map[string]bool     // what was reported already and has not changed
 	known  string              // the commit that the target had when this lander last looked
 	seen   map[string]sighting // of pull requests, by branch
+	diffs  map[string]string   // what untrue has returned, by task, attempt and commit
 	tellAt time.Time           // when issues are told next
 	idle   int                 // how many queued tasks could not land in the last round; -1 during a round
 }
 
 // New makes a lander.
 func New(o *Options) *Lander {
-	l := &Lander{o: *o, said: map[string]bool{}, seen: map[string]sighting{}}
+	l := &Lander{o: *o, said: map[string]bool{}, seen: map[string]sighting{}, diffs: map[string]string{}}
 	if l.o.Report == nil {
 		l.o.Report = func(Event) {}
 	}

@@ -173,12 +173,12 @@ func (l *Lander) merge(ctx context.Context, room *git.Repo, onto string, q board
 	if err != nil {
 		return m, "", false, err
 	}
-	if why, err = l.shown(ctx, onto, q); err != nil || why != "" {
-		return m, why, true, err
-	}
 	paths, err := room.Changed(ctx, base, q.Tip.Commit, maxFiles)
 	if err != nil {
 		return m, "", false, err
+	}
+	if why, err = l.shown(ctx, onto, base, q, paths); err != nil || why != "" {
+		return m, why, true, err
 	}
 	if why = l.reworked(q, paths); why != "" {
 		return m, why, false, nil
@@ -192,19 +192,6 @@ func (l *Lander) merge(ctx context.Context, room *git.Repo, onto string, q board
 		why, err = l.blocked(ctx, onto, m.Commit, in)
 	}
 	return m, why, true, err
-}
-
-// shown says why work does not land of which reviewers were not shown all: what it was said to begin from
-// is not in the target, so that would land along.
-func (l *Lander) shown(ctx context.Context, onto string, q board.Queued) (why string, err error) {
-	if q.Tip.Base == "" {
-		return "", nil
-	}
-	in, err := l.target.contains(ctx, onto, q.Tip.Base)
-	if err != nil || in {
-		return "", err
-	}
-	return fmt.Sprintf("it was reported to begin from commit %s, which is not in %s: more would land than was shown; to send it back: bossman land return %v", git.Short(q.Tip.Base), l.o.Target, q.Task.ID), nil
 }
 
 // blocked says why a commit on top of another one cannot land now: files of a checkout are in its way.
