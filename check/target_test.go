@@ -180,3 +180,21 @@ func TestInspector_OffTarget(t *testing.T) {
 		t.Errorf("after main was put back: Tip = %+v, %v, %v; want base %s", tip, same, err, landed)
 	}
 }
+
+// What another task has reported from another clone is known by the remote repository of the target.
+func TestInspector_Includes_remote(t *testing.T) {
+	f := newField(t)
+	origin := filepath.Join(t.TempDir(), "origin.git")
+	base := f.sh(f.dir, "git rev-parse HEAD")
+	other := f.sh(f.dir, "git commit -q --allow-empty -m other && git rev-parse HEAD")
+	f.sh(f.dir, "git clone -q --bare . "+origin+" && git remote add origin "+origin+" && git push -q origin HEAD:refs/bossman/web-2/1")
+	tip := board.Tip{Commit: f.sh(f.dir, "git commit -q --allow-empty -m own && git rev-parse HEAD"), Base: base}
+	for land, want := range map[string]int{"main": 0, "origin/main": 1, "nowhere/main": 0} {
+		w := f.w
+		w.Land = land
+		list, err := f.i.Includes(t.Context(), w, tip)
+		if err != nil || len(list) != want || want > 0 && (list[0].Commit != other || list[0].Task.No != 2) {
+			t.Errorf("to land on %s: Includes() = %+v, %v; want %d", land, list, err, want)
+		}
+	}
+}

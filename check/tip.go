@@ -93,31 +93,47 @@ func (i *Inspector) Tip(ctx context.Context, w board.Work, commit, land string) 
 	return t, same, nil
 }
 
-// Includes returns the work of other tasks of the project that was reported here and is in the work of a tip, since
-// what that began from.
+// listTime bounds how long a report waits for what a remote repository has as reported.
+const listTime = 20 * time.Second
+
+// Includes returns the work of other tasks of the project that was reported and is in the work of a tip, since what
+// that began from. What was reported elsewhere is known if it is at the remote repository that has the target, and that
+// answers; who lands looks again.
 func (i *Inspector) Includes(ctx context.Context, w board.Work, tip board.Tip) ([]board.Included, error) {
 	repo, err := i.repo()
 	if err != nil || repo == nil || tip.Base == "" {
 		return nil, err
 	}
-	return Includes(ctx, repo, w.Task, tip.Commit, tip.Base)
+	var there map[string]string
+	if t, err := board.ParseTarget(w.Land); err == nil && t.Remote != "" {
+		limited, cancel := context.WithTimeout(ctx, listTime)
+		there, _ = repo.RemoteStates(limited, t.Remote, i.accepts())
+		cancel()
+	}
+	return Includes(ctx, repo, there, w.Task, tip.Commit, tip.Base)
 }
 
-// Includes returns the work of other tasks of a task's project that a clone has as reported, and that is in a commit
-// and in none of some others: of each task the newest attempt. What was reported for the task itself, too, is its own.
-func Includes(ctx context.Context, repo *git.Repo, task board.ID, tip string, notIn ...string) ([]board.Included, error) {
+// Includes returns the work of other tasks of a task's project that was reported, and that is in a commit and in none of
+// some others: of each task the newest attempt. What was reported for the task itself, too, is its own. Known is what
+// the clone has as reported, and what others have, which are as those of git.Repo.States.
+func Includes(ctx context.Context, repo *git.Repo, others map[string]string, task board.ID, tip string, notIn ...string) ([]board.Included, error) {
 	newest := map[board.ID]int{}
 	commits := map[board.ID]string{}
 	own := map[string]bool{}
-	states := repo.States()
-	for name, commit := range states {
-		if strings.HasPrefix(name, task.String()+"/") {
-			own[commit] = true
+	type state struct{ name, commit string }
+	var states []state
+	for _, known := range []map[string]string{repo.States(), others} {
+		for name, commit := range known {
+			states = append(states, state{name, commit})
+			if strings.HasPrefix(name, task.String()+"/") {
+				own[commit] = true
+			}
 		}
 	}
 	var in map[string]bool
-	for name, commit := range states {
-		id, number, _ := strings.Cut(name, "/")
+	for _, s := range states {
+		commit := s.commit
+		id, number, _ := strings.Cut(s.name, "/")
 		other, err := board.ParseID(id)
 		attempt, failed := strconv.Atoi(number)
 		if err != nil || failed != nil || other.Project != task.Project || other == task || own[commit] || commit == tip || attempt <= newest[other] {

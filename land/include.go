@@ -17,7 +17,11 @@ func (l *Lander) includes(ctx context.Context, onto string, q board.Queued, had 
 	for _, land := range had.landed {
 		not = append(not, land.Tip)
 	}
-	found, err := check.Includes(ctx, l.o.Repo, q.Task.ID, q.Tip.Commit, not...)
+	there, err := l.remoteStates(ctx)
+	if err != nil {
+		return "", behind, err
+	}
+	found, err := check.Includes(ctx, l.o.Repo, there, q.Task.ID, q.Tip.Commit, not...)
 	if err != nil {
 		return "", behind, err
 	}
@@ -51,4 +55,15 @@ func (l *Lander) includes(ctx context.Context, onto string, q board.Queued, had 
 	}
 	return fmt.Sprintf("it includes commit %s of %v, %s; to send it back: bossman land return %v -m \"leave out the work of %v\"",
 		git.Short(commit), other.ID, state, q.Task.ID, other.ID), other.ID, nil
+}
+
+// remoteStates returns what was reported from any clone, as the remote repository of the target has it. It is asked once
+// in a round.
+func (l *Lander) remoteStates(ctx context.Context) (map[string]string, error) {
+	if l.o.Target.Kind == board.TargetLocal || l.there != nil {
+		return l.there, nil
+	}
+	there, err := l.target.states(ctx)
+	l.there = there
+	return there, err
 }

@@ -105,6 +105,7 @@ type Lander struct {
 	said   map[string]bool     // what was reported already and has not changed
 	known  string              // the commit that the target had when this lander last looked
 	seen   map[string]sighting // of pull requests, by branch
+	there  map[string]string   // the states at the remote repository of the target, nil if it was not asked in this round
 	diffs  map[string]string   // what untrue has returned, by task, attempt and commit
 	tellAt time.Time           // when issues are told next
 	idle   int                 // how many queued tasks could not land in the last round; -1 during a round

@@ -221,3 +221,33 @@ func TestLand_elsewhere(t *testing.T) {
 		t.Errorf("it waits: %s", why)
 	}
 }
+
+// Work of another task that was reported from another clone, and was rejected, does not land along: what was reported
+// is at the remote repository.
+func TestLand_remoteIncludes(t *testing.T) {
+	y, origin := newRemoteYard(t, "", map[string]string{"a": "1\n"})
+	bobs := y.task("bob's", "main", map[string]string{"bob": "1\n"})
+	y.share(bobs)
+	bob := y.status(bobs, board.Landing).Doc.Result.Tip.Commit
+	if _, err := y.board.Return(t.Context(), person, bobs, board.Return{Attempt: 1, Kind: board.ReturnAsked, Text: "never"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := y.board.Cancel(t.Context(), person, bobs, "never", board.DependentsKeep); err != nil {
+		t.Fatal(err)
+	}
+	carls := y.task("carl's", bob, map[string]string{"carl": "1\n"})
+	y.share(carls)
+	y.laptop(origin)
+	y.land()
+	y.tells("waits " + carls.String())
+	line, err := y.board.Line(t.Context(), "web")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if why := line.Lander.Note.Waits[0].Why; !strings.Contains(why, "includes commit "+git.Short(bob)+" of web-1") {
+		t.Errorf("it waits: %s", why)
+	}
+	if got := y.git("-C", origin, "log", "--format=%s", "main"); got != "first" {
+		t.Errorf("origin has %q", got)
+	}
+}

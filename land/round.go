@@ -44,6 +44,7 @@ func stops(err error) bool {
 }
 
 func (l *Lander) advance(ctx context.Context) (more bool, left int, err error) {
+	l.there = nil
 	if l.o.Target.Kind != board.TargetLocal { // its repository is left alone while there is nothing to do
 		line, err := l.o.Board.Line(ctx, l.o.Project)
 		if err != nil || len(line.Queue) == 0 && line.Open == nil {

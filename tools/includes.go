@@ -14,6 +14,7 @@ func (t *Tools) includes(ctx context.Context, h board.Handle, task board.Task, w
 	if r.Tip.IsZero() || r.NoChanges {
 		return nil
 	}
+	w.Land = land
 	found, err := t.o.Inspector.Includes(ctx, w, r.Tip)
 	if err != nil {
 		return err
