@@ -48,28 +48,33 @@ func (q *request) addLanes(p *timelinePage, w window, tries []try, waiting map[s
 		}
 		p.Lanes = append(p.Lanes, l)
 	}
+	groups := make([][]barGroup, len(names))
 	for short := narrow; ; short *= 2 { // until the page is small enough
 		bars := 0
 		for i, name := range names {
-			p.Lanes[i].Bars = q.bars(w, by[name], short)
-			bars += len(p.Lanes[i].Bars)
+			groups[i] = groupTries(w, by[name], short)
+			bars += len(groups[i])
 		}
 		if bars <= maxBars || short > 50 {
 			break
 		}
 	}
+	for i := range groups {
+		p.Lanes[i].Bars = q.bars(w, groups[i])
+	}
 	p.Links = handOvers(w, tries, row)
 }
 
-// bars draws the attempts of a worker, sorted by their beginning. Neighbours of one kind that
-// are shorter than that are drawn as one, which leads to a closer look.
-func (q *request) bars(w window, list []try, short float64) (out []laneBar) {
-	type group struct {
-		tries    []try
-		from, to float64
-	}
-	var groups []group
-	for _, t := range list {
+// A barGroup is attempts that are drawn as one bar, between two places in percent.
+type barGroup struct {
+	tries    []try
+	from, to float64
+}
+
+// groupTries groups the attempts of a worker, sorted by their beginning: neighbours of one
+// kind that are shorter than that are drawn as one.
+func groupTries(w window, list []try, short float64) (groups []barGroup) {
+	for i, t := range list {
 		from, to := w.at(t.Begin), w.at(w.now)
 		if !t.End.IsZero() {
 			to = w.at(t.End)
@@ -81,12 +86,17 @@ func (q *request) bars(w window, list []try, short float64) (out []laneBar) {
 		if n := len(groups); n > 0 {
 			g := &groups[n-1]
 			if to-from < short && g.to-g.from < 3*short && from-g.to < short/2 && g.tries[0].How == t.How && t.How != running && g.tries[0].Review == t.Review {
-				g.tries, g.to = append(g.tries, t), to
+				g.tries, g.to = append(g.tries, t), max(g.to, to)
 				continue
 			}
 		}
-		groups = append(groups, group{[]try{t}, from, to})
+		groups = append(groups, barGroup{list[i : i+1 : i+1], from, to})
 	}
+	return groups
+}
+
+// bars draws groups of attempts. One of several attempts leads to a closer look.
+func (q *request) bars(w window, groups []barGroup) (out []laneBar) {
 	for _, g := range groups {
 		t := g.tries[0]
 		b := laneBar{Class: string(t.How), X: percent(g.from), Width: percent(max(.25, g.to-g.from)), Path: taskPath(t.Task), Title: q.tryWords(t, w)}
