@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"time"
 
 	"github.com/bossman-dev/bossman/auth"
 	"github.com/bossman-dev/bossman/board"
@@ -20,6 +21,14 @@ var (
 	errToken = errors.New("the form was not made for this session")
 )
 
+// A BusyError refuses a request for now.
+type BusyError struct {
+	Why   string // a sentence
+	After time.Duration
+}
+
+func (e *BusyError) Error() string { return e.Why }
+
 // A problem is an error as a page shows it: what happened, what is safe, and what to do.
 type problem struct {
 	Status int
@@ -32,7 +41,10 @@ type problem struct {
 func explain(err error) problem {
 	text := visible.Text(err.Error())
 	tooLarge := (*http.MaxBytesError)(nil)
+	busy := (*BusyError)(nil)
 	switch {
+	case errors.As(err, &busy):
+		return problem{http.StatusTooManyRequests, "Not now.", text, true}
 	case errors.As(err, &tooLarge):
 		return problem{http.StatusRequestEntityTooLarge, "Too long.", "The form is larger than this server accepts. Nothing was saved.", false}
 	case errors.Is(err, errToken):
@@ -68,7 +80,9 @@ func (q *request) fail(err error) {
 	if p.Status == http.StatusInternalServerError {
 		q.site.log.Error("serving a page failed", "path", visible.Line(q.URL.Path), "err", err)
 	}
-	if p.Status == http.StatusServiceUnavailable {
+	if busy, ok := errors.AsType[*BusyError](err); ok {
+		q.w.Header().Set("Retry-After", strconv.Itoa(int(max(time.Second, busy.After).Seconds())))
+	} else if p.Status == http.StatusServiceUnavailable {
 		q.w.Header().Set("Retry-After", strconv.Itoa(2))
 	}
 	if q.isPart() {

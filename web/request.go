@@ -89,6 +89,9 @@ func (q *request) enter() error {
 		return ErrNotPerson
 	}
 	q.caller, q.session = c, session
+	if admit := q.site.o.Admit; admit != nil {
+		return admit(q.Request, c)
+	}
 	return nil
 }
 

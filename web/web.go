@@ -35,6 +35,9 @@ type Options struct {
 	// Zone is the time zone of clock times for browsers without the script; default
 	// time.Local.
 	Zone *time.Location
+	// Admit is asked before somebody who is signed in is served, and may refuse: a server has
+	// limits. It may be nil.
+	Admit func(r *http.Request, c *access.Caller) error
 	// Logger logs what concerns the operator; nil: no logging.
 	Logger *slog.Logger
 }
@@ -102,12 +105,17 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "a page of another site sent this; nothing was done", http.StatusForbidden)
 		return
 	}
-	_, pattern := s.mux.Handler(r)
-	if pattern == "" {
+	if !s.Serves(r) {
 		s.serveUnknown(w, r)
 		return
 	}
 	s.mux.ServeHTTP(w, r)
+}
+
+// Serves reports whether a request is for the site.
+func (s *Site) Serves(r *http.Request) bool {
+	_, pattern := s.mux.Handler(r)
+	return pattern != ""
 }
 
 // Run follows the board until ctx ends. It returns when all that it started has ended.

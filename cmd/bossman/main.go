@@ -106,7 +106,7 @@ board otherwise.`,
 	root.Flags().BoolVar(&showVersion, "version", false, "print the version")
 	root.AddCommand(
 		a.mcpCommand(), a.statusCommand(), a.taskCommand(), a.inboxCommand(), a.answerCommand(),
-		a.pauseCommand(), a.resumeCommand(), a.stopCommand(), a.projectCommand(), boardcli.Command(a.Console, a.boardStore), boardcli.Event(a.Console, a.erasing), configcli.Command(a.Console, a.settings, a.enforced), configcli.Trust(a.Console, a.settings, a.userName()), configcli.Link(a.Console, &a.flags),
+		a.pauseCommand(), a.resumeCommand(), a.stopCommand(), a.projectCommand(), boardcli.Command(a.Console, a.boardStore, a.display), boardcli.Event(a.Console, a.erasing), configcli.Command(a.Console, a.settings, a.enforced), configcli.Trust(a.Console, a.settings, a.userName()), configcli.Link(a.Console, &a.flags),
 		mcpcli.Command(a.Console, buildVersion().Version), a.migrateCommand(), a.serveCommand(), a.loginCommand(), a.versionCommand(), crewcli.Command(a.Console, a.shop), crewcli.Minder(), landcli.Command(a.Console, a.yard, a.office), landcli.Guard(a.Console, a.office),
 	)
 	root.AddCommand(keycli.Commands(a.Console, a.keyDesk, a.each)...)

@@ -240,6 +240,28 @@ func (a *app) desktop(ctx context.Context) (boardcli.Desk, error) {
 	return boardcli.Desk{Board: b, Project: slug, Actor: a.person()}, err
 }
 
+// display opens the board for its dashboard.
+func (a *app) display(ctx context.Context) (*boardcli.Display, error) {
+	o, err := a.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if o.store == nil {
+		return nil, console.Errorf(console.Conflict, "open that address in a browser, and sign in with your key", "the board is on a server, which shows it: %s", o.label)
+	}
+	if len(o.projects) == 0 {
+		return nil, console.Errorf(console.NotFound, "bossman task add TITLE", "there is no board yet: the first task makes it")
+	}
+	return &boardcli.Display{Board: o, Name: o.label, Run: o.Run, Open: a.openFile, Caller: func(ctx context.Context) (*access.Caller, error) {
+		projects, err := o.Projects(ctx)
+		c := &access.Caller{Actor: a.person(), Roles: map[string]auth.Role{}, Role: auth.Admin}
+		for _, p := range projects {
+			c.Roles[p.Slug] = auth.Admin
+		}
+		return c, err
+	}}, nil
+}
+
 // keyDesk opens a server's database for keycli, where --project may name every project.
 func (a *app) keyDesk(ctx context.Context) (*keycli.Desk, error) {
 	named := a.flags.Project

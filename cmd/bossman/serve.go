@@ -40,8 +40,9 @@ func (a *app) serveCommand() *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Serve a board over HTTP", Args: cobra.NoArgs,
-		Long: `Serve is the server of a team. It serves MCP at /mcp to agents, and to laptops whose
-.bossman/config.toml names it; /livez and /readyz are health checks for a load balancer.
+		Long: `Serve is the server of a team. It shows the board to people at /, and serves MCP at /mcp to
+agents, and to laptops whose .bossman/config.toml names it; /livez and /readyz are health
+checks for a load balancer.
 With --db several replicas can run behind any load balancer.
 
 Every client needs a key, from bossman key create. While there is none, and only this

@@ -13,7 +13,7 @@ var commands = map[string][]string{
 	"":                      {""},
 	"answer":                {"answer", "answer q-1 yes"},
 	"ask":                   {"ask Which? --wait 0"},
-	"board":                 {"board"},
+	"board":                 {"board --no-open --http 192.0.2.1:0"}, // which opens the board and does not listen
 	"board backup":          {"board backup copy.db"},
 	"board check":           {"board check"},
 	"board repair-clock":    {"board repair-clock"},

@@ -1,5 +1,5 @@
-// Package boardcli is bossman board, which backs up a board, checks it, and repairs its clock;
-// and bossman task archive, which moves finished tasks out of it.
+// Package boardcli is bossman board, which shows a board in a browser, backs it up, checks it, and repairs
+// its clock; and bossman task archive, which moves finished tasks out of it.
 package boardcli
 
 import (
@@ -28,16 +28,28 @@ type File interface {
 // cli is the command on a console.
 type cli struct {
 	*console.Console
-	open func(ctx context.Context) (store board.Store, name string, err error)
+	open    func(ctx context.Context) (store board.Store, name string, err error)
+	display func(ctx context.Context) (*Display, error)
 }
 
 // Command returns bossman board. open opens the store of the board and returns its name for
-// people. If the store is a File, its file can be backed up.
-func Command(out *console.Console, open func(ctx context.Context) (board.Store, string, error)) *cobra.Command {
-	c := &cli{out, open}
+// people. If the store is a File, its file can be backed up. display opens the board for its dashboard.
+func Command(out *console.Console, open func(ctx context.Context) (board.Store, string, error), display func(ctx context.Context) (*Display, error)) *cobra.Command {
+	c := &cli{out, open, display}
+	var address string
+	var closed bool
 	cmd := &cobra.Command{
-		Use: "board", Short: "Back up and check the board",
+		Use: "board", Short: "Open the dashboard; back up and check the board", Args: cobra.NoArgs,
+		Long: `Board shows the board in a browser: what needs you, who works on what, reviews with their
+diffs, the tasks, the timeline, the landing queue. It prints a link that lets one browser on this machine in,
+and opens it where there is a desktop. Several can run at once.
+
+A team's board is shown by its server, at the address of the server itself.`,
+		Example: "  bossman board\n  bossman board --no-open --http 127.0.0.1:8182",
+		RunE:    func(cmd *cobra.Command, _ []string) error { return c.dashboard(cmd.Context(), address, !closed) },
 	}
+	cmd.Flags().StringVar(&address, "http", "127.0.0.1:0", "`address` to listen on; port 0 is any that is free")
+	cmd.Flags().BoolVar(&closed, "no-open", false, "print the link, and open no browser")
 	cmd.AddCommand(c.backup(), c.check(), c.repairClock())
 	return cmd
 }

@@ -35,7 +35,6 @@ var roles = func() map[string]string {
 		"resource bossman://board":        everybody,
 		"resource bossman://questions":    everybody,
 		"template bossman://tasks/{id}":   everybody,
-		"route /":                         "open",
 		"route /mcp":                      "key",
 		"route /livez":                    "open",
 		"route /readyz":                   "open",

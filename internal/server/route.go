@@ -2,7 +2,7 @@ package server
 
 import "net/http"
 
-// A route is a path that is served. Every other path is not found.
+// A route is a path that is served, besides the pages of the site. Every other path is not found.
 type route struct {
 	path string
 	// open routes need no key.
@@ -17,6 +17,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			route.serve.ServeHTTP(w, r)
 			return
 		}
+	}
+	if s.site.Serves(r) {
+		s.site.ServeHTTP(w, r)
+		return
 	}
 	s.handler.ServeHTTP(w, r) // it answers 404 as for any path that it does not have
 }
@@ -50,17 +54,6 @@ func readOnly(next http.Handler) http.Handler {
 		next.ServeHTTP(w, r)
 	})
 }
-
-// frontPage is for people who open the address in a browser.
-const frontPage = `This is a Bossman server, a board of tasks for AI agents.
-
-/mcp     MCP, for agents and for laptops: bossman login URL
-/livez   the process runs
-/readyz  it can serve: for load balancers
-`
-
-// staticText serves a text that never changes.
-func staticText(s string) http.Handler { return static("text/plain; charset=utf-8", []byte(s)) }
 
 // staticJSON serves a JSON document that never changes.
 func staticJSON(doc []byte) http.Handler { return static("application/json", doc) }

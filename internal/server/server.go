@@ -22,6 +22,7 @@ import (
 	"github.com/bossman-dev/bossman/remote"
 	"github.com/bossman-dev/bossman/telemetry"
 	"github.com/bossman-dev/bossman/tools"
+	"github.com/bossman-dev/bossman/web"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -89,6 +90,7 @@ type Server struct {
 	tools    *tools.Tools
 	handler  *streamable.Handler
 	routes   []route
+	site     *web.Site
 	health   *health
 }
 
@@ -150,10 +152,15 @@ func New(ctx context.Context, b *board.Board, store Store, l net.Listener, o *Op
 		Store: s.shared.sessions, Relay: s.shared.relay, Foreign: (&refusalLog{log: s.log}).refused,
 	})
 	s.routes = []route{
-		{"/", true, s.handler.Guard(staticText(frontPage))},
 		{"/mcp", false, s.handler},
 		{"/livez", true, s.anyHost(s.health.live)},
 		{"/readyz", true, s.anyHost(s.health.ready)},
+	}
+	s.site, err = web.New(web.Options{
+		Board: b, Door: web.NewKeyDoor(s.keys, b), Host: hostOf(hosts), TLS: o.TLS != nil, Logger: s.log, Admit: s.admit,
+	})
+	if err != nil {
+		return nil, err
 	}
 	if path, doc := s.keys.Metadata(); path != "" {
 		s.routes = append(s.routes, route{path, true, s.handler.Guard(staticJSON(doc))})
@@ -230,6 +237,7 @@ func (s *Server) Run(ctx context.Context) error {
 	g, inner := errgroup.WithContext(inner)
 	g.Go(func() error { return s.board.Run(inner) })
 	g.Go(func() error { return s.tools.Run(inner) })
+	g.Go(func() error { return s.site.Run(inner) })
 	g.Go(func() error { return s.keys.Run(inner) })
 	g.Go(func() error { return s.tel.WatchBoard(inner, s.board) })
 	if s.shared.run != nil {
