@@ -11,6 +11,13 @@ import (
 // finale makes the last minutes: everybody is at work, and several things need people. The
 // clock only goes forward: a store's never goes back.
 func (f *filler) finale() {
+	f.clock.behind = 20 * time.Minute
+	for _, i := range []int{0, 4, 7} { // work that waits for its review
+		if w := f.workers[i]; w.handout != nil {
+			f.done(w)
+			w.handout = nil
+		}
+	}
 	f.clock.behind = 14 * time.Minute
 	for _, w := range f.workers {
 		w.dead = false

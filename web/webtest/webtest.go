@@ -77,7 +77,7 @@ func Fill(ctx context.Context, b *board.Board, c *Clock) error {
 	f.check(b.SetLand(ctx, Ada, "shop", "main"))
 	f.createTasks()
 	f.hire()
-	for c.behind > 15*time.Minute && f.err == nil {
+	for c.behind > 21*time.Minute && f.err == nil {
 		f.round(c.behind > 3*time.Hour)
 		c.behind -= step
 	}
@@ -164,8 +164,9 @@ func (f *filler) round(early bool) {
 		switch {
 		case w.dead:
 			if w.dead = now.Before(w.ends); !w.dead {
-				_, err := f.b.Release(f.ctx, Ada, w.lost, "it has said nothing for an hour")
-				f.check(err)
+				if _, err := f.b.Release(f.ctx, Ada, w.lost, "it has said nothing for an hour"); !errors.Is(err, board.ErrConflict) { // its lease may have expired
+					f.check(err)
+				}
 			}
 		case w.handout == nil:
 			if i < busy {
