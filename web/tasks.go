@@ -14,7 +14,7 @@ const (
 	listPage = 100
 	// maxPasses bounds how many pages of the board are read to fill one, where the board
 	// cannot select what is wanted.
-	maxPasses = 3
+	maxPasses = 2
 )
 
 // tasksPage is what tasks.html shows: the tasks in a state, oldest first.
