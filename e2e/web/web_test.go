@@ -273,6 +273,15 @@ func TestPages(t *testing.T) {
 	pages["reviews"], pages["review"] = "/review", "/review/"+waiting[0].ID.String()
 	pages["timeline"], pages["day"] = "/timeline?project=shop", "/timeline?span=24h"
 	pages["landing"], pages["keys"], pages["people"], pages["projects"], pages["audit"] = "/landing?project=shop", "/admin", "/admin?tab=people", "/admin?tab=projects", "/admin?tab=audit"
+	pages["board"], pages["found"], pages["list"], pages["new"], pages["plan"] = "/board", "/board?project=shop&q=cart", "/board?state=blocked", "/board/new", "/board/plan?project=shop"
+	for name, state := range map[string]board.Status{"working": board.InProgress, "pending": board.Pending, "failed": board.Failed, "done": board.Done} {
+		found, err := s.board.List(t.Context(), board.TaskFilter{Projects: []string{"shop"}, Statuses: []board.Status{state}})
+		if err != nil || len(found) == 0 {
+			t.Fatalf("no task is %s: %v", state, err)
+		}
+		pages[name] = "/task/" + found[len(found)-1].ID.String()
+	}
+	pages["edit"], pages["log"], pages["history"] = pages["pending"]+"/edit", pages["working"]+"/log", pages["working"]+"/history"
 	if err := s.board.Comment(t.Context(), webtest.Ada, waiting[0].ID, []board.Comment{
 		{File: firstFile(t, s, waiting[0].ID), Line: firstLine(t, s, waiting[0].ID) + 1, Text: "Vouchers are taken off after this. Somebody with 52 € and a 5 € voucher pays 47 € and still ships free. Please use the total after vouchers."},
 		{File: "config/shipping.ts", Text: "49 € belongs here, next to the rates."},
