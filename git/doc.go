@@ -26,7 +26,8 @@
 // and of HEAD, and finds out that no change of the user is in the way (twoway.go). Recover completes
 // what was cut off (complete.go).
 //
-// Only Push, FetchBranch and FetchRef connect to other repositories. They run the user's own
-// credential helpers, and Push the hook pre-push; what the repository itself brings for that
-// has to be accepted.
+// Only Push, Unpush, FetchBranch, FetchRef, RemoteStates and Apart connect to other repositories. They run the user's own
+// credential helpers, and pushes the hook pre-push; what the repository itself brings for that
+// has to be accepted, and so has a repository on this machine, whose hooks would run (address.go). git
+// is given the address that was accepted, and reads no other one.
 package git

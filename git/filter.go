@@ -29,7 +29,7 @@ func (e *FilterError) Error() string {
 		shown[n] = password.ReplaceAllString(shown[n], "://…@")
 	}
 	if e.Remote {
-		return fmt.Sprintf("this clone has commands of its own that git would run to connect to a remote repository or before a push, or settings by which it would send or write something elsewhere, and nobody has accepted them as they are now: %s; a person reads and accepts them with: bossman trust", quotedList(shown))
+		return fmt.Sprintf("this clone has commands of its own that git would run to connect to a remote repository or before a push, settings by which it would send or write something elsewhere, or a remote repository on this machine, whose hooks would run, and nobody has accepted them as they are now: %s; a person reads and accepts them with: bossman trust", quotedList(shown))
 	}
 	return fmt.Sprintf("this clone's own configuration has commands that git would run for its files, or settings with which a filter runs some or writes elsewhere, and nobody has accepted them: %s; a person reads and accepts them with: bossman trust", quotedList(shown))
 }

@@ -38,7 +38,7 @@ func (r *Repo) leads(trees []string) bool {
 // temporary are the directories for temporary files that a path is not in: agents in a sandbox
 // mostly may write there, too.
 func temporary(path string) []string {
-	return slices.DeleteFunc([]string{os.TempDir(), "/tmp", "/var/tmp"}, func(dir string) bool { return within(path, []string{dir}, nil) })
+	return slices.DeleteFunc([]string{os.TempDir(), "/tmp", "/var/tmp", "/dev/shm"}, func(dir string) bool { return within(path, []string{dir}, nil) })
 }
 
 // claimant returns the common git directory of a repository that has the top of the worktree as one

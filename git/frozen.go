@@ -184,7 +184,7 @@ func (l line) updates() bool {
 	case "push":
 		return l.own
 	}
-	return l.own && (l.key == "core.logallrefupdates" && strings.EqualFold(l.value, "always") || l.key == "fetch.writecommitgraph")
+	return l.own && (l.key == "core.logallrefupdates" && strings.EqualFold(l.value, "always") || l.key == "fetch.writecommitgraph" || strings.HasSuffix(l.key, ".bundleuri"))
 }
 
 // text returns the settings of the repository, or those of the others, as a configuration file.
@@ -212,6 +212,9 @@ func (f *frozen) text(own bool) string {
 // linkedAlways are files and directories of a git directory that git or a filter may make.
 var linkedAlways = []string{"HEAD", "annex", "lfs", "logs", "packed-refs", "shallow"}
 
+// linkedNever are files that configure something: remotes and branches have addresses of remote repositories.
+var linkedNever = []string{"config", "remotes", "branches"}
+
 // linkedNames lists what a view has of the common git directory.
 func (r *Repo) linkedNames() ([]string, error) {
 	entries, err := os.ReadDir(r.Common)
@@ -220,7 +223,7 @@ func (r *Repo) linkedNames() ([]string, error) {
 	}
 	names := slices.Clone(linkedAlways)
 	for _, e := range entries {
-		if name := e.Name(); !e.Type().IsRegular() && name != "config" && !strings.HasPrefix(name, "bossman") && !slices.Contains(names, name) {
+		if name := e.Name(); !e.Type().IsRegular() && !slices.Contains(linkedNever, name) && !strings.HasPrefix(name, "bossman") && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,12 +48,13 @@ func TestPush_hook(t *testing.T) {
 					t.Errorf("Push = %v", err)
 				}
 			}
-			refused(nil)
+			refused(origin)
 			list, err := r.RemoteCommands(t.Context())
+			list = slices.DeleteFunc(list, origin)
 			if err != nil || len(list) != 1 || !strings.HasPrefix(list[0], "hook "+dir) {
 				t.Fatalf("RemoteCommands = %q, %v", list, err)
 			}
-			accept := func(c string) bool { return c == list[0] }
+			accept := func(c string) bool { return origin(c) || c == list[0] }
 			accepted := sh(t, dir, "tar cf ../kept.tar .husky tools .git/hooks 2>/dev/null || true")
 			sh(t, dir, test.change)
 			refused(accept)
@@ -99,7 +101,7 @@ func TestPush_paths(t *testing.T) {
 	}
 	for _, url := range []string{"../origin.git", "../origin", bare, "file://" + bare} {
 		sh(t, dir, "git config remote.origin.url '"+url+"'")
-		if err := r.Push(t.Context(), "origin", tip, "refs/bossman/web-1/1", nil); err != nil {
+		if err := r.Push(t.Context(), "origin", tip, "refs/bossman/web-1/1", func(c string) bool { return c == "remote.origin.url="+url }); err != nil {
 			t.Errorf("Push to %s = %v", url, err)
 		}
 	}

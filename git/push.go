@@ -6,14 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/bossman-dev/bossman/internal/visible"
 )
 
 // A RemoteKind is why something was not pushed to a remote repository, or fetched from there.
@@ -26,6 +23,8 @@ const (
 	RemoteRefused RemoteKind = "refused"
 	// RemoteUnreachable means that there was no connection, or no permission to use it.
 	RemoteUnreachable RemoteKind = "unreachable"
+	// RemoteElsewhere means that pushes go to another repository than fetches come from.
+	RemoteElsewhere RemoteKind = "elsewhere"
 )
 
 // A RemoteError says that a remote repository did not take or give something.
@@ -42,8 +41,13 @@ func (e *RemoteError) Error() string {
 		RemoteMoved:       "has newer commits",
 		RemoteRefused:     "or a hook did not accept the push",
 		RemoteUnreachable: "cannot be reached",
+		RemoteElsewhere:   "does not have what was pushed",
 	}[e.Kind]
-	return fmt.Sprintf("remote %.80q %s: %.400q", e.Remote, what, e.Words)
+	next := ""
+	if e.Kind == RemoteElsewhere {
+		next = "; nothing counts as landed until it is there: make both one repository, git remote -v shows the addresses"
+	}
+	return fmt.Sprintf("remote %.80q %s: %.400q%s", e.Remote, what, e.Words, next)
 }
 
 func (e *RemoteError) Unwrap() error { return e.err }
@@ -68,10 +72,11 @@ func (r *Repo) Push(ctx context.Context, remote, commit, ref string, accept func
 	}
 	tracking := strings.Replace(ref, "refs/heads/", "refs/remotes/"+remote+"/", 1)
 	old := r.Ref(tracking)
-	if err := r.push(ctx, remote, accept, []string{"--no-force-with-lease"}, spec); err != nil {
+	elsewhere, err := r.push(ctx, remote, accept, []string{"--no-force-with-lease"}, spec)
+	if err != nil {
 		return err
 	}
-	if tracking != ref && old != "" && old != commit {
+	if !elsewhere && tracking != ref && old != "" && old != commit {
 		_ = r.SetRef(ctx, tracking, commit, old) // else the next fetch sets it, or says why not
 	}
 	return nil
@@ -92,20 +97,22 @@ func (r *Repo) Unpush(ctx context.Context, remote string, refs map[string]string
 	if len(specs) == 0 {
 		return nil
 	}
-	return r.push(ctx, remote, accept, leases, specs...)
+	_, err := r.push(ctx, remote, accept, leases, specs...)
+	return err
 }
 
-// push pushes what git calls refspecs.
-func (r *Repo) push(ctx context.Context, remote string, accept func(command string) bool, options []string, specs ...string) error {
-	r, c, hook, err := r.remoteCall(ctx, remote, accept)
+// push pushes what git calls refspecs. elsewhere is set if that is not where fetches come from.
+func (r *Repo) push(ctx context.Context, remote string, accept func(command string) bool, options []string, specs ...string) (elsewhere bool, err error) {
+	to, err := r.contact(ctx, remote, pushing, accept)
 	if err != nil {
-		return err
+		return false, err
 	}
-	hooks, remove, err := hook.install()
+	hooks, remove, err := to.hook.install()
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer remove()
+	r, c := to.repo, to.call
 	rejected, said := false, ""
 	c.config = []string{"core.hooksPath=" + hooks}
 	c.args = slices.Concat([]string{"push", "--porcelain", "--no-follow-tags", "--no-recurse-submodules", "--no-signed"}, options, []string{"--", remote}, specs)
@@ -113,10 +120,10 @@ func (r *Repo) push(ctx context.Context, remote string, accept func(command stri
 	c.memory = hookMemory
 	out, err := r.write(ctx, c)
 	if err != nil {
-		return unreachable(ctx, remote, err)
+		return false, unreachable(ctx, remote, err)
 	}
 	if !rejected {
-		return nil
+		return to.elsewhere(), nil
 	}
 	kind := RemoteRefused // by the hook here, if git says nothing of the ref
 	for line := range strings.Lines(out) {
@@ -129,7 +136,7 @@ func (r *Repo) push(ctx context.Context, remote string, accept func(command stri
 			kind = RemoteMoved
 		}
 	}
-	return &RemoteError{Remote: remote, Kind: kind, Words: words(said)}
+	return false, &RemoteError{Remote: remote, Kind: kind, Words: words(said)}
 }
 
 // moved reports whether git's summary of a ref says that somebody else was first.
@@ -157,7 +164,7 @@ func (r *Repo) FetchBranch(ctx context.Context, remote, branch string, accept fu
 			return "", err
 		}
 		old := r.Ref(to)
-		if commit, err = r.fetch(ctx, remote, accept, from); err != nil || commit == old {
+		if commit, err = r.fetch(ctx, remote, fetching, accept, from); err != nil || commit == old {
 			return commit, err
 		}
 		err = r.SetRef(ctx, to, commit, cmp.Or(old, strings.Repeat("0", len(commit))))
@@ -180,7 +187,7 @@ func (r *Repo) FetchRef(ctx context.Context, remote, ref string, accept func(com
 	if err := r.CanSet(ref); err != nil {
 		return false, err
 	}
-	commit, err := r.fetch(ctx, remote, accept, ref)
+	commit, err := r.fetch(ctx, remote, fetching, accept, ref)
 	if err != nil || commit == "" {
 		return false, err
 	}
@@ -203,10 +210,11 @@ func (r *Repo) FetchRef(ctx context.Context, remote, ref string, accept func(com
 
 // RemoteStates is States for a remote repository. What runs is as for FetchBranch.
 func (r *Repo) RemoteStates(ctx context.Context, remote string, accept func(command string) bool) (map[string]string, error) {
-	r, c, _, err := r.remoteCall(ctx, remote, accept)
+	from, err := r.contact(ctx, remote, fetching, accept)
 	if err != nil {
 		return nil, err
 	}
+	r, c := from.repo, from.call
 	c.args = []string{"ls-remote", "--quiet", "--refs", "--", remote, "refs/bossman/*"}
 	out, err := r.write(ctx, c)
 	if err != nil {
@@ -231,12 +239,13 @@ const privateFetches = "fetch-"
 // fetch fetches the commit that a ref of a remote repository names; empty if there is no such ref. git sets no ref
 // for it, and notes what it has fetched in a directory of Bossman's own: in the time that it takes, anybody can put a
 // symbolic link in the place of a ref, or of its log.
-func (r *Repo) fetch(ctx context.Context, remote string, accept func(command string) bool, ref string) (string, error) {
+func (r *Repo) fetch(ctx context.Context, remote string, way way, accept func(command string) bool, ref string) (string, error) {
 	defer r.last.Store(nil) // history may be cut elsewhere now
-	r, c, _, err := r.remoteCall(ctx, remote, accept)
+	from, err := r.contact(ctx, remote, way, accept)
 	if err != nil {
 		return "", err
 	}
+	r, c := from.repo, from.call
 	defer r.last.Store(nil)
 	c.fetches = true
 	all, err := privateDir()
@@ -296,38 +305,66 @@ func words(said string) string {
 // remoteEnv are the variables of the user for connections, which git gets for them alone.
 var remoteEnv = []string{"GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "GIT_SSL_CERT", "GIT_SSL_KEY", "GIT_PROXY_SSL_CAINFO"}
 
-// remoteCall returns the main worktree, a call of git there that connects to a remote repository, and the hook
-// for a push. Nobody is asked for a password.
-func (r *Repo) remoteCall(ctx context.Context, remote string, accept func(command string) bool) (*Repo, call, prePush, error) {
-	fail := func(err error) (*Repo, call, prePush, error) { return nil, call{}, prePush{}, err }
+// A way is what a remote repository is asked for.
+type way string
+
+const (
+	fetching    way = "fetching"
+	pushing     way = "pushing"
+	lookingBack way = "looking back" // fetches from where pushes go
+)
+
+// A contact is a connection to a remote repository that was looked at and accepted. Nobody is asked for a password.
+type contact struct {
+	repo *Repo // the main worktree
+	call call  // of git there, which knows no other address of the remote repository than the one that was looked at
+	hook prePush
+	from string   // where it is fetched from
+	push []string // where pushes go
+}
+
+// elsewhere reports whether pushes do not go where fetches come from.
+func (c *contact) elsewhere() bool { return !slices.Contains(c.push, c.from) }
+
+// contact looks at all that decides where and how git connects to a remote repository, once. What it is
+// configured to be later has no effect on the call that it returns.
+func (r *Repo) contact(ctx context.Context, remote string, way way, accept func(command string) bool) (*contact, error) {
 	if !validRef("refs/remotes/"+remote) || strings.HasPrefix(remote, "-") {
-		return fail(fmt.Errorf("%.80q is no name of a remote", remote))
+		return nil, fmt.Errorf("%.80q is no name of a remote", remote)
 	}
 	r, err := r.main()
 	if err != nil {
-		return fail(err)
-	}
-	if _, err := r.git(ctx, "config", "--get-all", "remote."+remote+".url"); err != nil {
-		if e, ok := errors.AsType[*Error](err); ok && e.Exit == 1 {
-			err = fmt.Errorf("there is no remote %.80q", remote)
-		}
-		return fail(err)
+		return nil, err
 	}
 	f, err := r.filters(ctx)
 	if err != nil {
-		return fail(err)
+		return nil, err
+	}
+	to := &contact{repo: r}
+	if to.from, to.push = f.addresses(remote); to.from == "" {
+		return nil, fmt.Errorf("there is no remote %.80q", remote)
 	}
 	if f.loose != "" { // who writes it says where the work goes, and by which proxy
-		return fail(fmt.Errorf("git's configuration includes %q, which lies where an agent can change it, in a worktree or a directory for temporary files: nothing is pushed or fetched; include a file elsewhere", f.loose))
+		return nil, fmt.Errorf("git's configuration includes %q, which lies where an agent can change it, in a worktree or a directory for temporary files: nothing is pushed or fetched; include a file elsewhere", f.loose)
 	}
-	hook, err := r.prePush(ctx)
-	if err != nil {
-		return fail(err)
+	if to.hook, err = r.prePush(ctx); err != nil {
+		return nil, err
 	}
-	if list := f.remotely(hook, accept); len(list) > 0 {
-		return fail(&FilterError{Filters: list, Remote: true})
+	urls := to.push
+	if way == fetching {
+		urls = []string{to.from}
 	}
-	c := call{set: f.given(func(key, value string) bool { return connects(key) || reaches(key, value) }), env: []string{"GIT_ALLOW_PROTOCOL=file:git:http:https:ssh"}, lingers: true}
+	if err := r.checkPaths(ctx, remote, urls); err != nil {
+		return nil, err
+	}
+	if list := f.remotely(to.hook, accept, remote); len(list) > 0 {
+		return nil, &FilterError{Filters: list, Remote: true}
+	}
+	c := call{env: []string{"GIT_ALLOW_PROTOCOL=file:git:http:https:ssh"}, lingers: true}
+	if c.frozen, err = r.only(f.frozen, remote, urls); err != nil {
+		return nil, err
+	}
+	c.set = c.frozen.given(func(key, value string) bool { return connects(key) || reaches(key, value) })
 	for _, name := range remoteEnv {
 		if value, ok := os.LookupEnv(name); ok {
 			c.env = append(c.env, name+"="+value)
@@ -337,10 +374,8 @@ func (r *Repo) remoteCall(ctx context.Context, remote string, accept func(comman
 	if os.Getenv("GIT_SSH_COMMAND")+os.Getenv("GIT_SSH") == "" && len(f.commands[ssh])+len(f.otherCommands[ssh]) == 0 {
 		c.set = append(c.set, setting{ssh, "ssh -o BatchMode=yes"})
 	}
-	if err := r.checkPaths(ctx, c, remote); err != nil {
-		return fail(err)
-	}
-	return r, c, hook, nil
+	to.call = c
+	return to, nil
 }
 
 // main returns the main worktree, or the bare repository.
@@ -354,52 +389,6 @@ func (r *Repo) main() (*Repo, error) {
 	}
 	main.Own = r.Own
 	return main, nil
-}
-
-// checkPaths returns an error if a remote repository is a directory of this machine whose hooks an agent may have
-// written, or that came with the repository, or that is another user's: these run at a push.
-func (r *Repo) checkPaths(ctx context.Context, c call, remote string) error {
-	for _, kind := range []string{"--all", "--push"} {
-		c.args = []string{"remote", "get-url", "--all", kind, "--", remote}
-		urls, err := r.run(ctx, c)
-		if err != nil {
-			return err
-		}
-		for line := range strings.Lines(urls) {
-			path, local := localPath(strings.TrimSuffix(line, "\n"))
-			if !local {
-				continue
-			}
-			path = r.Root + string(filepath.Separator) + path // as git reads it, also after a link
-			if p := path[len(r.Root)+1:]; filepath.IsAbs(p) {
-				path = p
-			}
-			for _, end := range []string{"", "/.git", ".git", ".git/.git"} { // where git looks for it
-				if r.reachable(path + end + "/HEAD") {
-					return fmt.Errorf("remote %.80q is %q, in the repository itself, in a worktree or among temporary files, where an agent could change what a push runs: nothing is pushed or fetched; move it elsewhere", remote, path)
-				}
-				if info, err := os.Stat(path + end); err == nil && ofOthers(info) && !slices.Contains(SafeDirectories(ctx), filepath.Clean(path+end)) {
-					return fmt.Errorf("remote %.80q is %q, which belongs to another user, whose hooks a push would run: nothing is pushed or fetched; if you trust them, run: git config --global --add safe.directory %s", remote, path+end, visible.ShellWord(filepath.Clean(path+end)))
-				}
-			}
-		}
-	}
-	return nil
-}
-
-// localPath returns the path that a URL names, and whether it names one of this machine, as git reads it.
-func localPath(remote string) (path string, local bool) {
-	if rest, ok := strings.CutPrefix(remote, "file://"); ok {
-		if path, err := url.PathUnescape(rest); err == nil {
-			rest = path
-		}
-		if !strings.HasPrefix(rest, "/") && filepath.VolumeName(rest) == "" {
-			rest = "//" + rest
-		}
-		return rest, true
-	}
-	colon, slash := strings.IndexByte(remote, ':'), strings.IndexByte(remote, '/')
-	return remote, colon < 0 || slash >= 0 && slash < colon || filepath.VolumeName(remote) != ""
 }
 
 // connects reports whether a setting is a command that is run to connect to a remote repository, or
@@ -419,7 +408,8 @@ func connects(key string) bool {
 
 // RemoteCommands lists the commands of the repository's own configuration that git runs to connect to a
 // remote repository, or for a password, and the settings by which it sends or writes something elsewhere then, as Filters lists
-// filters; and the hook pre-push, unless it is the user's own.
+// filters; the hook pre-push, unless it is the user's own; and the addresses of remote repositories that are not reached over the
+// network, as remote.NAME.url=ADDRESS, or pushurl if only pushes go there: as git uses them, rewritten if the configuration says so.
 func (r *Repo) RemoteCommands(ctx context.Context) ([]string, error) {
 	r, err := r.main()
 	if err != nil {
@@ -430,12 +420,19 @@ func (r *Repo) RemoteCommands(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	hook, err := r.prePush(ctx)
-	return f.remotely(hook, nil), err
+	return f.remotely(hook, nil, f.remotes()...), err
 }
 
-// remotely lists what RemoteCommands lists and is not accepted.
-func (f configured) remotely(hook prePush, accept func(command string) bool) []string {
+// remotely lists what RemoteCommands lists and is not accepted, with the addresses of some remote repositories.
+func (f configured) remotely(hook prePush, accept func(command string) bool, remotes ...string) []string {
 	list := f.unaccepted(accept, connects)
+	for _, remote := range remotes {
+		for _, text := range f.local(remote) {
+			if accept == nil || !accept(text) {
+				list = append(list, text)
+			}
+		}
+	}
 	for _, l := range f.lines {
 		if text := filterText(l.key, l.value); l.own && reaches(l.key, l.value) && !connects(l.key) && (accept == nil || !accept(text)) {
 			list = append(list, text)

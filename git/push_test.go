@@ -23,6 +23,9 @@ func newClone(t *testing.T) (r *git.Repo, dir, bare, other string) {
 	return r, dir, filepath.Join(base, "origin.git"), filepath.Join(base, "other")
 }
 
+// origin accepts the address of the remote repository origin.
+func origin(command string) bool { return strings.HasPrefix(command, "remote.origin.url=") }
+
 // remoteKind returns the kind of a *RemoteError, and its words.
 func remoteKind(err error) (git.RemoteKind, string) {
 	e, ok := errors.AsType[*git.RemoteError](err)
@@ -35,7 +38,7 @@ func remoteKind(err error) (git.RemoteKind, string) {
 func TestPush(t *testing.T) {
 	r, dir, bare, other := newClone(t)
 	tip := commitOf(t, dir, "main")
-	push := func(ref string) error { return r.Push(t.Context(), "origin", tip, ref, nil) }
+	push := func(ref string) error { return r.Push(t.Context(), "origin", tip, ref, origin) }
 	for range 2 { // also if it is there already
 		if err := push("refs/bossman/web-1/1"); err != nil {
 			t.Errorf("Push: %v", err)
@@ -52,7 +55,7 @@ func TestPush(t *testing.T) {
 		if kind, _ := remoteKind(push("refs/heads/main")); kind != git.RemoteMoved || commitOf(t, bare, "main") != theirs {
 			t.Errorf("%s: %v", state, push("refs/heads/main"))
 		}
-		got, err := r.FetchBranch(t.Context(), "origin", "main", nil)
+		got, err := r.FetchBranch(t.Context(), "origin", "main", origin)
 		if err != nil || got != theirs || commitOf(t, dir, "origin/main") != theirs {
 			t.Errorf("FetchBranch = %s, %v, want %s", got, err, theirs)
 		}
@@ -65,21 +68,21 @@ func TestPush(t *testing.T) {
 	if tags := sh(t, bare, "git tag"); tags != "" {
 		t.Errorf("tags were pushed: %s", tags)
 	}
-	if got, err := r.FetchBranch(t.Context(), "origin", "none", nil); got != "" || err != nil {
+	if got, err := r.FetchBranch(t.Context(), "origin", "none", origin); got != "" || err != nil {
 		t.Errorf("FetchBranch of none = %q, %v", got, err)
 	}
 	o := find(t, other)
 	for ref, want := range map[string]bool{"refs/bossman/web-1/1": true, "refs/bossman/web-2/1": false} {
-		if got, err := o.FetchRef(t.Context(), "origin", ref, nil); got != want || err != nil || (o.Ref(ref) != "") != want {
+		if got, err := o.FetchRef(t.Context(), "origin", ref, origin); got != want || err != nil || (o.Ref(ref) != "") != want {
 			t.Errorf("FetchRef(%s) = %v, %v", ref, got, err)
 		}
 	}
 	sh(t, other, "git update-ref refs/bossman/web-1/1 $(git commit-tree -m other HEAD^{tree})")
-	if _, err := o.FetchRef(t.Context(), "origin", "refs/bossman/web-1/1", nil); err == nil {
+	if _, err := o.FetchRef(t.Context(), "origin", "refs/bossman/web-1/1", origin); err == nil {
 		t.Error("FetchRef has overwritten a ref")
 	}
 	for _, bad := range []string{"none", "--all", "../origin.git", ""} {
-		if err := r.Push(t.Context(), bad, tip, "refs/heads/main", nil); err == nil {
+		if err := r.Push(t.Context(), bad, tip, "refs/heads/main", origin); err == nil {
 			t.Errorf("Push to %q", bad)
 		}
 	}
@@ -121,7 +124,7 @@ func TestPush_refused(t *testing.T) {
 			os.Remove(filepath.Join(home, ".gitconfig"))
 			sh(t, dir, test.prepare)
 			tip := commitOf(t, dir, "main")
-			err := r.Push(t.Context(), "origin", tip, "refs/heads/main", func(c string) bool { return strings.HasPrefix(c, "hook "+dir) })
+			err := r.Push(t.Context(), "origin", tip, "refs/heads/main", func(c string) bool { return origin(c) || strings.HasPrefix(c, "hook "+dir) })
 			kind, words := remoteKind(err)
 			if kind != test.kind || (err == nil) != (test.kind == "") || !strings.Contains(words, test.says) || strings.Contains(words, "secret") {
 				t.Errorf("Push = %v, kind %q, words %q", err, kind, words)
@@ -165,27 +168,28 @@ func TestPush_commands(t *testing.T) {
 		r, dir, _, _ := newClone(t)
 		sh(t, dir, prepare)
 		tip := commitOf(t, dir, "main")
-		err := r.Push(t.Context(), "origin", tip, "refs/heads/main", nil)
+		err := r.Push(t.Context(), "origin", tip, "refs/heads/main", origin)
 		if _, ok := errors.AsType[*git.FilterError](err); !ok {
 			t.Errorf("%s: Push = %v", prepare, err)
 		}
-		if _, err := r.FetchBranch(t.Context(), "origin", "main", nil); func() bool { _, ok := errors.AsType[*git.FilterError](err); return !ok }() {
+		if _, err := r.FetchBranch(t.Context(), "origin", "main", origin); func() bool { _, ok := errors.AsType[*git.FilterError](err); return !ok }() {
 			t.Errorf("%s: FetchBranch = %v", prepare, err)
 		}
 		if _, err := os.Stat(canary); err == nil {
 			t.Fatalf("%s: it ran", prepare)
 		}
 		list, err := r.RemoteCommands(t.Context())
+		list = slices.DeleteFunc(list, origin)
 		if err != nil || len(list) != 1 {
 			t.Errorf("%s: RemoteCommands = %q, %v", prepare, list, err)
 		}
-		err = r.Push(t.Context(), "origin", tip, "refs/heads/main", func(c string) bool { return slices.Contains(list, c) })
+		err = r.Push(t.Context(), "origin", tip, "refs/heads/main", func(c string) bool { return origin(c) || slices.Contains(list, c) })
 		if _, ok := errors.AsType[*git.FilterError](err); ok {
 			t.Errorf("%s: accepted: %v", prepare, err)
 		}
 		os.Remove(canary)
 	}
-	if list, err := func() ([]string, error) { r, _, _, _ := newClone(t); return r.RemoteCommands(t.Context()) }(); len(list) > 0 || err != nil {
+	if list, err := func() ([]string, error) { r, _, _, _ := newClone(t); return r.RemoteCommands(t.Context()) }(); !slices.Equal(list, []string{"remote.origin.url=../origin.git"}) || err != nil {
 		t.Errorf("RemoteCommands = %q, %v", list, err)
 	}
 }
@@ -195,11 +199,11 @@ func TestPush_loose(t *testing.T) {
 	r, dir, _, _ := newClone(t)
 	sh(t, dir, `git config include.path ../more; git config -f more http.proxy http://127.0.0.1:1`)
 	tip := commitOf(t, dir, "main")
-	if err := r.Push(t.Context(), "origin", tip, "refs/heads/main", nil); err == nil || !strings.Contains(err.Error(), "where an agent can change it") {
+	if err := r.Push(t.Context(), "origin", tip, "refs/heads/main", origin); err == nil || !strings.Contains(err.Error(), "where an agent can change it") {
 		t.Errorf("Push = %v", err)
 	}
 	sh(t, dir, `git config include.path "$PWD/.git/more"; mv more .git/more`)
-	if err := r.Push(t.Context(), "origin", tip, "refs/heads/main", func(c string) bool { return c == "http.proxy=http://127.0.0.1:1" }); err != nil {
+	if err := r.Push(t.Context(), "origin", tip, "refs/heads/main", func(c string) bool { return origin(c) || c == "http.proxy=http://127.0.0.1:1" }); err != nil {
 		t.Errorf("Push with a file below .git: %v", err)
 	}
 }
@@ -225,23 +229,23 @@ func TestUnpush(t *testing.T) {
 	r, dir, bare, _ := newClone(t)
 	tip, first := commitOf(t, dir, "main"), commitOf(t, dir, "main~1")
 	sh(t, dir, "git push -q origin main main:refs/bossman/web-1/1 main:refs/bossman/web-1/2 main:refs/heads/bossman/web-1-1 main:refs/tags/v1")
-	states, err := r.RemoteStates(t.Context(), "origin", nil)
+	states, err := r.RemoteStates(t.Context(), "origin", origin)
 	if err != nil || !maps.Equal(states, map[string]string{"web-1/1": tip, "web-1/2": tip}) {
 		t.Errorf("RemoteStates = %v, %v", states, err)
 	}
 	for _, ref := range []string{"refs/heads/main", "refs/tags/v1", "refs/bossman/a b"} {
-		if err := r.Unpush(t.Context(), "origin", map[string]string{ref: tip}, nil); err == nil {
+		if err := r.Unpush(t.Context(), "origin", map[string]string{ref: tip}, origin); err == nil {
 			t.Errorf("Unpush of %q", ref)
 		}
 	}
-	err = r.Unpush(t.Context(), "origin", map[string]string{"refs/bossman/web-1/1": tip, "refs/bossman/web-1/2": first, "refs/heads/bossman/web-1-1": tip}, nil)
+	err = r.Unpush(t.Context(), "origin", map[string]string{"refs/bossman/web-1/1": tip, "refs/bossman/web-1/2": first, "refs/heads/bossman/web-1-1": tip}, origin)
 	if kind, _ := remoteKind(err); kind != git.RemoteMoved {
 		t.Errorf("Unpush = %v", err)
 	}
 	if got := sh(t, bare, "git for-each-ref --format='%(refname)'"); got != "refs/bossman/web-1/2\nrefs/heads/main\nrefs/tags/v1" {
 		t.Errorf("the remote has %q", got)
 	}
-	if err := r.Unpush(t.Context(), "origin", nil, nil); err != nil {
+	if err := r.Unpush(t.Context(), "origin", nil, origin); err != nil {
 		t.Errorf("Unpush of nothing = %v", err)
 	}
 }
@@ -260,7 +264,7 @@ func TestFetchBranch_atOnce(t *testing.T) {
 					return
 				default:
 				}
-				if _, err := r.FetchBranch(t.Context(), "origin", "main", nil); err != nil {
+				if _, err := r.FetchBranch(t.Context(), "origin", "main", origin); err != nil {
 					t.Errorf("FetchBranch: %v", err)
 					return
 				}

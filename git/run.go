@@ -140,6 +140,7 @@ type call struct {
 	one     *bool    // is set if git ends with the status 1, which is no error then
 	config  []string // further options -c, which are above safeOptions
 	fetches bool     // git reads and writes the file shallow, too
+	frozen  *frozen  // the configuration, if it is not the one of now
 	lingers bool     // a process that git has started may go on with its output, such as a shared connection of ssh
 }
 
@@ -154,8 +155,11 @@ func (r *Repo) run(ctx context.Context, c call) (string, error) {
 	err := r.usable()
 	env := r.environment()
 	if err == nil && r.Common != "" { // else there is no repository
-		var f *frozen
-		if f, err = r.now(ctx); err == nil {
+		f := c.frozen
+		if f == nil {
+			f, err = r.now(ctx)
+		}
+		if err == nil {
 			env = append(env, f.env()...)
 			if !c.fetches {
 				env = append(env, shallowFile+f.shallow)

@@ -93,7 +93,7 @@ func TestShallow_clone(t *testing.T) {
 	whole()
 
 	// More history comes with a fetch, also by Bossman.
-	if _, err := r.FetchBranch(t.Context(), "origin", "main", nil); err != nil {
+	if _, err := r.FetchBranch(t.Context(), "origin", "main", origin); err != nil {
 		t.Fatal(err)
 	}
 	whole()

@@ -111,6 +111,7 @@ func TestKillChild(t *testing.T) {
 	if o.Target, err = board.ParseTarget(os.Getenv("KILL_TARGET")); err != nil {
 		t.Fatal(err)
 	}
+	o.Accept = acceptsOrigin
 	for range 2 { // git may be killed, and not the lander
 		err = New(&o).Run(t.Context())
 	}

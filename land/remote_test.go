@@ -23,7 +23,13 @@ func newRemoteYard(t *testing.T, line string, files map[string]string) (y *yard,
 		t.Fatal(err)
 	}
 	y.o.Target = board.Target{Kind: board.TargetRemote, Remote: "origin", Branch: "main"}
+	y.o.Accept = acceptsOrigin
 	return y, origin
+}
+
+// acceptsOrigin accepts the addresses of origin.
+func acceptsOrigin(command string) bool {
+	return strings.HasPrefix(command, "remote.origin.url=") || strings.HasPrefix(command, "remote.origin.pushurl=")
 }
 
 // laptop makes the next runs land from another clone of origin.
@@ -99,7 +105,7 @@ func TestLand_remoteMoved(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(y.dir, ".git", "hooks", "pre-push"), []byte(hook), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	y.o.Accept = func(command string) bool { return strings.HasPrefix(command, "hook ") }
+	y.o.Accept = func(command string) bool { return acceptsOrigin(command) || strings.HasPrefix(command, "hook ") }
 	y.land()
 	y.tells("moved", "landed web-1")
 	y.status(id, board.Done)
@@ -176,6 +182,7 @@ func TestLand_remoteSettles(t *testing.T) {
 // Commands of the clone's own configuration do not run before a person has accepted them.
 func TestLand_remoteUntrusted(t *testing.T) {
 	y, origin := newRemoteYard(t, "", map[string]string{"a": "1\n"})
+	y.o.Accept = nil
 	canary := filepath.Join(t.TempDir(), "ran")
 	y.git("-C", y.dir, "config", "remote.origin.uploadpack", "touch "+canary+"; git-upload-pack")
 	y.task("one", "main", map[string]string{"one": "1\n"})
@@ -197,6 +204,50 @@ func TestLand_remoteUntrusted(t *testing.T) {
 	y.tells("landed web-1")
 	if got := y.git("-C", origin, "log", "-1", "--format=%s", "main"); got != "one" {
 		t.Errorf("origin has %q", got)
+	}
+}
+
+// Pushes go to another repository than fetches come from: nothing is taken for landed that is not where it is
+// fetched from, and nothing more is pushed.
+func TestLand_remoteElsewhere(t *testing.T) {
+	for name, settle := range map[string]func(y *yard, origin, fork string){
+		"one address": func(y *yard, _, _ string) { y.git("-C", y.dir, "config", "--unset", "remote.origin.pushurl") },
+		"a mirror":    func(y *yard, origin, fork string) { y.git("-C", fork, "push", "-q", origin, "main") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			y, origin := newRemoteYard(t, "", map[string]string{"a": "1\n"})
+			fork := filepath.Join(filepath.Dir(y.dir), "fork.git")
+			y.git("clone", "-q", "--bare", origin, fork)
+			y.git("-C", y.dir, "config", "remote.origin.pushurl", fork)
+			one := y.task("one", "main", map[string]string{"one": "1\n"})
+			two := y.task("two", "main", map[string]string{"two": "1\n"})
+			pushed := ""
+			for range 2 {
+				y.land()
+				y.tells("stopped")
+				y.status(one, board.Landing)
+				y.status(two, board.Landing)
+				line, err := y.board.Line(t.Context(), "web")
+				if err != nil || !strings.Contains(line.Lander.Note.Stopped, "pushes go to "+fork+", and fetches come from "+origin) {
+					t.Errorf("the queue is %+v, %v", line, err)
+				}
+				if got := y.git("-C", origin, "log", "--format=%s", "main"); got != "first" {
+					t.Errorf("origin has %q", got)
+				}
+				now := y.git("-C", fork, "rev-parse", "main")
+				if pushed != "" && now != pushed {
+					t.Error("it was pushed again")
+				}
+				pushed = now
+			}
+			settle(y, origin, fork)
+			y.land()
+			y.status(one, board.Done)
+			y.status(two, board.Done)
+			if got := y.git("-C", origin, "log", "--format=%s", "main"); got != "two\none\nfirst" {
+				t.Errorf("origin has %q", got)
+			}
+		})
 	}
 }
 

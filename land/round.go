@@ -382,6 +382,9 @@ func (l *Lander) settle(ctx context.Context) error {
 	}
 	for _, intent := range open {
 		has, err := l.target.has(ctx, intent.New)
+		if err == nil && !has { // it may be where pushes go, and come from there
+			err = l.target.apart(ctx)
+		}
 		if err != nil {
 			return err
 		}

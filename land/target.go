@@ -114,12 +114,19 @@ func (t *target) move(ctx context.Context, from, to, why string) error {
 const pushTries = 3
 
 // push moves the target in its remote repository. If somebody else has moved it meanwhile, the error is a
-// *git.RemoteError of kind RemoteMoved.
+// *git.RemoteError of kind RemoteMoved. It is one of kind RemoteElsewhere if the push has gone elsewhere.
 func (t *target) push(ctx context.Context, from, to string) error {
 	var err error
 	for range pushTries {
 		err = t.pushOnce(ctx, to, t.at.Branch)
-		if e, ok := errors.AsType[*git.RemoteError](err); !ok || e.Kind != git.RemoteMoved {
+		e, ok := errors.AsType[*git.RemoteError](err)
+		moved := ok && e.Kind == git.RemoteMoved
+		if err == nil || moved {
+			if apart := t.apart(ctx); apart != nil {
+				return apart
+			}
+		}
+		if !moved {
 			return err
 		}
 		if tip, failed := t.tip(ctx); failed != nil || tip != from {
@@ -134,6 +141,17 @@ func (t *target) pushOnce(ctx context.Context, commit, branch string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, remoteTime, t.slow())
 	defer cancel()
 	return t.repo.Push(ctx, t.at.Remote, commit, "refs/heads/"+branch, t.accept)
+}
+
+// apart returns a *git.RemoteError if the target is pushed to another repository than it is fetched from, and the one that is
+// fetched from does not have all that was pushed.
+func (t *target) apart(ctx context.Context) error {
+	if t.at.Kind != board.TargetRemote { // with pull requests people merge, and a push is often to a fork
+		return nil
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, remoteTime, t.slow())
+	defer cancel()
+	return t.repo.Apart(ctx, t.at.Remote, t.at.Branch, t.accept)
 }
 
 // recover completes what a process that died has begun in a checkout of the target.

@@ -39,7 +39,8 @@ whatever branch, has no effect until you run this command again.
 Where a check runs, git reads the files, and runs filters for that. Trust also shows those
 that the clone's own .git/config names, and commands of it with which git connects to
 a remote repository, such as a credential helper, settings for that, such as http.proxy, and
-the hook pre-push, in .git/hooks or in a worktree: a project that lands its work there uses them. A hook is accepted with all files
+the hook pre-push, in .git/hooks or in a worktree, and the address of a remote repository that is a
+directory of this machine, whose own hooks run at a push: a project that lands its work there uses them. A hook is accepted with all files
 beside it as they are now, by their sum. What your own configuration of git names, such as
 git-lfs, needs no acceptance.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -246,7 +247,7 @@ func (c *trustCLI) show(state config.CheckState, own ownCommands) {
 		c.showQuoted(own.filters)
 	}
 	if len(own.remote) > 0 {
-		c.Linef("Commands of this clone's own, which git runs to connect to a remote repository or before a push, and settings by which it sends or writes something elsewhere then:")
+		c.Linef("Commands of this clone's own, which git runs to connect to a remote repository or before a push, settings by which it sends or writes something elsewhere then, and remote repositories on this machine, whose hooks run:")
 		c.showQuoted(own.remote)
 	}
 }
