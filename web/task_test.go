@@ -147,7 +147,7 @@ func TestTask_actions(t *testing.T) {
 	if got := act("start", held, url.Values{}); !got.Ready() {
 		t.Errorf("after start it is %v", got.State())
 	}
-	a, h := s.claim("one")
+	_, h := s.claim("one")
 	if got := act("release", h.Task.ID, url.Values{"text": {"It takes too long"}}); got.Status != board.Pending || got.Failures != 0 {
 		t.Errorf("after release it is %v", got.State())
 	}
@@ -158,6 +158,7 @@ func TestTask_actions(t *testing.T) {
 	if got := act("reopen", held, url.Values{"text": {"Once more"}}); got.ID == held || got.Status != board.Pending {
 		t.Errorf("after reopen %v is %v", got.ID, got.State())
 	}
+	var a board.Actor
 	a, h = s.claim("three")
 	if _, err := s.board.Fail(t.Context(), a, h.Claim.Handle, board.Failure{Kind: board.FailWrongSpec, Reason: "It contradicts itself."}); err != nil {
 		t.Fatal(err)

@@ -60,7 +60,6 @@ type filler struct {
 	workers []*worker
 	lander  board.Lease
 	head    string
-	next    int // of titles
 	lands   int // rounds of landing
 	ends    int // attempts that have ended
 	err     error
