@@ -7,7 +7,7 @@ import (
 
 // Update edits a task that has not ended. It does not change the status. An edit of the
 // spec increments SpecVersion, and the next answer tells the task's holder. An agent cannot
-// edit the spec of a task that a person wrote or edited, nor of one that it held.
+// edit the spec of a task that a person wrote or edited, nor of one that it held, nor start a draft that was imported.
 func (b *Board) Update(ctx context.Context, a Actor, id ID, e Edit) (Task, error) {
 	if err := checkEdit(&e); err != nil {
 		return Task{}, err
@@ -129,6 +129,11 @@ func (c *change) edit(t *Task, e Edit) error {
 		}
 	}
 	started := t.Hold && e.Hold != nil && !*e.Hold
+	if started {
+		if err := c.mayStart(t); err != nil {
+			return err
+		}
+	}
 	if !started {
 		set("draft", false, assign(&t.Hold, e.Hold))
 	}

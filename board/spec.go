@@ -1,6 +1,9 @@
 package board
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // specFields are the fields that say what is to be done, and what counts as done.
 var specFields = []string{"title", "description", "acceptance", "evidence", "max_failures"}
@@ -50,6 +53,15 @@ func (c *change) maySpecify(t *Task) error {
 		return err
 	}
 	return c.notHolder(t.ID, what)
+}
+
+// mayStart denies an agent to start a draft that was imported: anybody may have written it, as an issue or in a file, so
+// it is handed out only after a person has read it.
+func (c *change) mayStart(t *Task) error {
+	if c.actor.Person || !strings.HasPrefix(t.CreatedBy, ImportBy) {
+		return nil
+	}
+	return denied("%v was imported, and anybody may have written it: only a person starts it, after reading it, with bossman task start %[1]v", t.ID)
 }
 
 // notPersons denies an agent an action on a locked task that a person wrote or edited.

@@ -35,6 +35,24 @@ var ruleIssues = group{"issues", []test{
 		f.ok(err)
 		f.equal("again", words(again.Tasks[0].ID, again.Tasks[0].Existed), words(id, true))
 	}},
+	{"are started by people only", func(f *fixture) {
+		made, err := f.board.CreatePlan(f.ctx, ada, issuePlan(issueURL, "bob"))
+		f.ok(err)
+		id := made.Tasks[0].ID
+		agent := board.Actor{Principal: "ada", Owner: "p-lead", Name: "lead"}
+		_, err = f.board.Update(f.ctx, agent, id, board.Edit{Hold: new(false)})
+		f.is("an agent", err, board.ErrDenied)
+		_, err = f.board.Update(f.ctx, agent, id, board.Edit{Hold: new(false), Priority: new(board.High)})
+		f.is("with another edit", err, board.ErrDenied)
+		_, err = f.board.Update(f.ctx, agent, id, board.Edit{Priority: new(board.High), Hold: new(true)})
+		f.ok(err)
+		f.equal("still a draft", words(f.get(id).Task.Hold, f.get(id).Task.Priority), words(true, board.High))
+		_, err = f.board.Update(f.ctx, ada, id, board.Edit{Hold: new(false)})
+		f.ok(err)
+		own := f.create("own", held)
+		_, err = f.board.Update(f.ctx, agent, own, board.Edit{Hold: new(false)})
+		f.ok(err)
+	}},
 	{"need an author, and an address with https", func(f *fixture) {
 		for name, p := range map[string]board.Plan{
 			"no author": issuePlan(issueURL, ""), "no address": issuePlan("", "bob"), "no https": issuePlan("http://github.com/acme/web/issues/1", "bob"),
