@@ -2,6 +2,9 @@ package git
 
 import (
 	"bufio"
+	"context"
+	"errors"
+	"fmt"
 	"io/fs"
 	"iter"
 	"os"
@@ -191,6 +194,41 @@ func (r *Repo) ref(name string, depth int) string {
 		}
 	}
 	return ""
+}
+
+// Leads returns the ref that is written if one is written: itself, unless it is a symbolic one.
+func (r *Repo) Leads(ctx context.Context, ref string) (string, error) {
+	tables, err := r.extended()
+	if err != nil {
+		return "", err
+	}
+	at := ref
+	for range maxDepth {
+		if !validRef(at) {
+			return at, nil // git does not write it
+		}
+		var to string
+		if tables {
+			to, err = r.git(ctx, "symbolic-ref", "--quiet", at)
+			if e, ok := errors.AsType[*Error](err); ok && e.Exit == 1 {
+				return at, nil
+			}
+		} else {
+			if info, err := os.Lstat(filepath.Join(r.Common, filepath.FromSlash(at))); err != nil || info.IsDir() {
+				return at, nil // it is packed, or new
+			}
+			to, err = r.readRef(r.Common, at)
+			var symbolic bool
+			if to, symbolic = strings.CutPrefix(to, "ref:"); err == nil && !symbolic {
+				return at, nil
+			}
+		}
+		if err != nil {
+			return "", err
+		}
+		at = strings.TrimSpace(to)
+	}
+	return "", fmt.Errorf("too many symbolic refs lead on from %q", ref)
 }
 
 // readRef reads the file of HEAD or of a ref in a git directory. A symbolic link to a name such as

@@ -106,3 +106,21 @@ func TestSetRef_locked(t *testing.T) {
 		t.Errorf("SetRef = %v, want that it is locked", err)
 	}
 }
+
+func TestRepo_Leads(t *testing.T) {
+	r, dir := newRepo(t)
+	sh(t, dir, `git branch -M main; git branch dir/topic; git branch packed; git pack-refs --all; git branch loose
+		git symbolic-ref refs/heads/one refs/heads/main; git symbolic-ref refs/heads/two refs/heads/one; git symbolic-ref refs/heads/loop refs/heads/loop2; git symbolic-ref refs/heads/loop2 refs/heads/loop
+		ln -s refs/heads/main .git/refs/heads/link`)
+	for ref, want := range map[string]string{
+		"refs/heads/main": "refs/heads/main", "refs/heads/packed": "refs/heads/packed", "refs/heads/loose": "refs/heads/loose", "refs/heads/none": "refs/heads/none", "refs/heads/main/x": "refs/heads/main/x",
+		"refs/heads/dir": "refs/heads/dir", "refs/heads/one": "refs/heads/main", "refs/heads/two": "refs/heads/main", "refs/heads/link": "refs/heads/main", "refs/heads/../x": "refs/heads/../x",
+	} {
+		if got, err := r.Leads(t.Context(), ref); err != nil || got != want {
+			t.Errorf("Leads(%s) = %q, %v; want %q", ref, got, err, want)
+		}
+	}
+	if got, err := r.Leads(t.Context(), "refs/heads/loop"); err == nil {
+		t.Errorf("Leads of a cycle = %q", got)
+	}
+}

@@ -2,11 +2,15 @@ package landcli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/bossman-dev/bossman/board"
+	"github.com/bossman-dev/bossman/git"
 	"github.com/bossman-dev/bossman/internal/console"
 	"github.com/spf13/cobra"
 )
@@ -26,8 +30,9 @@ func preReceive(out *console.Console, open func(ctx context.Context) (*Office, e
 		Use: "pre-receive", Short: "A git server's hook: the target takes only pushes that the board knows of", Args: cobra.NoArgs,
 		Long: `Pre-receive is the hook pre-receive of a git server, for the repository in which the target of
 a project is. It asks the board whether a lander has announced to move the target from and to
-exactly these commits, and refuses every other push to that branch, whoever makes it. Other
-branches are not concerned. If the board does not answer, it refuses, too.
+exactly these commits, and refuses every other push to that branch, whoever makes it, also by
+way of a symbolic ref. Other branches are not concerned. If the board does not answer, it
+refuses, too. With a target that gets pull requests it refuses every push to that branch.
 
 The hook is a file with these lines, and needs a key with the role viewer:
 
@@ -48,19 +53,7 @@ The hook is a file with these lines, and needs a key with the role viewer:
 			if err != nil {
 				return err
 			}
-			target, err := board.ParseTarget(p.Land)
-			if err != nil || target.Kind != board.TargetRemote {
-				return nil // nothing is pushed to it
-			}
-			for _, u := range updates {
-				if u.ref != "refs/heads/"+target.Branch {
-					continue
-				}
-				if err := o.announced(ctx, target, u); err != nil {
-					return err
-				}
-			}
-			return nil
+			return o.guard(ctx, p.Land, updates)
 		},
 	}
 }
@@ -82,6 +75,46 @@ func readUpdates(out *console.Console) (list []update, err error) {
 		list = append(list, update{f[0], f[1], f[2]})
 	}
 	return list, lines.Err()
+}
+
+// guard refuses updates of the target that are not those of a lander.
+func (o *Office) guard(ctx context.Context, land string, updates []update) error {
+	if land == "" || len(updates) == 0 {
+		return nil
+	}
+	target, err := board.ParseTarget(land)
+	if err != nil {
+		return console.Errorf(console.Denied, fmt.Sprintf("set it again: bossman project set --project %s --land BRANCH; or use the version of bossman that the board has", o.Project),
+			"work of %s lands on %.80q, which is not known here as a branch, so nothing can be pushed: %v", o.Project, land, err)
+	}
+	if target.Kind == board.TargetLocal {
+		return nil // it is in a clone
+	}
+	dir, err := filepath.Abs(cmp.Or(os.Getenv("GIT_DIR"), "."))
+	if err != nil {
+		return err
+	}
+	repo, ok := git.At(dir)
+	if !ok {
+		return console.Errorf(console.Denied, "run it as the hook pre-receive, in the directory in which git runs that", "this is not a git repository, so it is not known which branches lead to %s", target.Branch)
+	}
+	for _, u := range updates {
+		ref, err := repo.Leads(ctx, u.ref)
+		if err != nil {
+			return err
+		}
+		switch {
+		case ref != "refs/heads/"+target.Branch && u.ref != "refs/heads/"+target.Branch:
+			continue
+		case target.Kind == board.TargetPR:
+			return console.Errorf(console.Denied, "push another branch, and merge its pull request; if this server runs its hooks for that, too, remove the guard, and protect the branch with the server's own rules",
+				"%s of %s takes only pull requests", target.Branch, o.Project)
+		}
+		if err := o.announced(ctx, target, u); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // announced refuses an update of the target that no open intent announces.
