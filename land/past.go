@@ -16,6 +16,7 @@ const maxLanded, maxTidied = 1000, 50
 type past struct {
 	landed []git.Landing
 	undone []string
+	moves  []board.Intent // the newest ones
 }
 
 // past reads what has landed on the target.
@@ -24,6 +25,7 @@ func (l *Lander) past(ctx context.Context, tip string) (p past, err error) {
 	if err != nil || len(intents) == 0 {
 		return p, err
 	}
+	p.moves = intents
 	reverted := map[string]bool{}
 	oldest := intents[len(intents)-1].New
 	if in, err := l.target.contains(ctx, tip, oldest); err != nil {

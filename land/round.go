@@ -178,7 +178,7 @@ func (l *Lander) merge(ctx context.Context, room *git.Repo, onto string, q board
 	if err != nil {
 		return m, "", false, err
 	}
-	if why, err = l.shown(ctx, onto, base, q, paths); err != nil || why != "" {
+	if why, err = l.shown(ctx, onto, base, q, paths, had); err != nil || why != "" {
 		return m, why, true, err
 	}
 	if why = l.reworked(q, paths); why != "" {

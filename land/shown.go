@@ -14,7 +14,7 @@ import (
 // shown says why work does not land of which reviewers were not shown all, or something else. What was recorded about
 // it is the word of the client that has reported it. base is what the work has in common with the target, and paths
 // are the files that it changes since then.
-func (l *Lander) shown(ctx context.Context, onto, base string, q board.Queued, paths []string) (why string, err error) {
+func (l *Lander) shown(ctx context.Context, onto, base string, q board.Queued, paths []string, had past) (why string, err error) {
 	back := fmt.Sprintf("; to send it back: bossman land return %v", q.Task.ID)
 	if from := q.Tip.Base; from != "" {
 		in, err := l.target.contains(ctx, onto, from)
@@ -38,6 +38,13 @@ func (l *Lander) shown(ctx context.Context, onto, base string, q board.Queued, p
 			if n := slices.IndexFunc(paths, func(path string) bool { return !slices.Contains(told, path) }); n >= 0 && len(told) < maxFiles {
 				return fmt.Sprintf("it changes %.200q since commit %s, and reviewers were shown what it changes since commit %s: that leaves this file out", visible.Line(paths[n]), git.Short(base), git.Short(from)) + back, nil
 			}
+			newer, err := l.begunLater(ctx, onto, q, had)
+			if err != nil {
+				return "", err
+			}
+			if newer != "" {
+				return fmt.Sprintf("it was reported to begin from commit %s, and was made on top of commit %s, which had landed by then: reviewers were not shown what it takes back of that", git.Short(from), git.Short(newer)) + back, nil
+			}
 		}
 	}
 	file, err := l.untrue(ctx, q)
@@ -45,6 +52,42 @@ func (l *Lander) shown(ctx context.Context, onto, base string, q board.Queued, p
 		return "", err
 	}
 	return fmt.Sprintf("reviewers were shown something else than commit %s changes: the diff that was reported is not that of %.200q; look at it with bossman task diff %v in a clone that has the commit", git.Short(q.Tip.Commit), visible.Line(file), q.Task.ID) + back, nil
+}
+
+// begunLater returns a commit that the work of a task was made on top of and that had landed when it was reported, but
+// is not in what it was reported to begin from; empty if there is none.
+func (l *Lander) begunLater(ctx context.Context, onto string, q board.Queued, had past) (commit string, err error) {
+	d, err := l.o.Board.Get(ctx, q.Task.ID, 0)
+	if err != nil {
+		return "", err
+	}
+	n := slices.IndexFunc(d.Attempts, func(a board.Attempt) bool { return a.Attempt == q.Task.Attempt })
+	if n < 0 {
+		return "", nil
+	}
+	reported := d.Attempts[n].EndedAt
+	own, err := l.o.Repo.Only(ctx, q.Tip.Commit, q.Tip.Base)
+	if err != nil {
+		return "", err
+	}
+	for _, move := range had.moves {
+		if !move.EndedAt.Before(reported) {
+			continue
+		}
+		commits := []string{move.New}
+		for _, item := range move.Items {
+			commits = append(commits, item.Tip)
+		}
+		for _, commit := range commits {
+			if !own[commit] {
+				continue
+			}
+			if in, err := l.target.contains(ctx, onto, commit); err != nil || in { // else it has landed in another form
+				return commit, err
+			}
+		}
+	}
+	return "", nil
 }
 
 // maxDiffs is how many diffs a lander remembers to have compared.

@@ -91,3 +91,28 @@ func TestLand_base(t *testing.T) {
 		t.Errorf("the target is at %s", got)
 	}
 }
+
+// TestLand_begunLater: work that was made on top of what had landed is not shown as if it began before that, where it
+// takes back a part of it. What lands after the report is another matter.
+func TestLand_begunLater(t *testing.T) {
+	y := newYard(t, "", map[string]string{"acl": "none\n\n\n\n\n\n\n\nend\n"})
+	old := y.git("-C", y.dir, "rev-parse", "next")
+	honest := func(d board.Diff) board.Diff { return d }
+	first := y.commit(old, "first", map[string]string{"acl": "strict\n\n\n\n\n\n\n\nend\n"})
+	early := y.commit(first, "early", map[string]string{"acl": "strict\n\n\n\n\n\n\n\nearly\n"})
+	y.claimed("first", first, old, honest)
+	before := y.claimed("before it has landed", early, old, honest)
+	y.land()
+	y.tells("landed web-1", "landed web-2")
+	y.status(before, board.Done)
+	late := y.claimed("late", y.commit("next", "late", map[string]string{"acl": "none\n\n\n\n\n\n\n\nlate\n"}), old, honest)
+	y.land()
+	y.tells("waits " + late.String())
+	if n := len(y.events); n > 0 && !strings.Contains(y.events[0].Text, "which had landed by then") {
+		t.Errorf("it says %+v", y.events)
+	}
+	fair := y.git("-C", y.dir, "rev-parse", "next")
+	id := y.claimed("fair", y.commit("next", "fair", map[string]string{"b": "1\n"}), fair, honest)
+	y.land()
+	y.status(id, board.Done)
+}
