@@ -184,6 +184,7 @@ func TestInspector_OffTarget(t *testing.T) {
 // What another task has reported from another clone is known by the remote repository of the target.
 func TestInspector_Includes_remote(t *testing.T) {
 	f := newField(t)
+	f.i.Accepts = func(string, string) bool { return true } // a remote repository on this machine
 	origin := filepath.Join(t.TempDir(), "origin.git")
 	base := f.sh(f.dir, "git rev-parse HEAD")
 	other := f.sh(f.dir, "git commit -q --allow-empty -m other && git rev-parse HEAD")
