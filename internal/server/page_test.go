@@ -92,6 +92,11 @@ func TestPages(t *testing.T) {
 	if status, _ := b.do(http.MethodGet, "/admin", nil); status != http.StatusForbidden {
 		t.Errorf("a lead sees the administration: %d", status)
 	}
+	admin := newBrowser(s)
+	admin.do(http.MethodPost, "/signin", url.Values{"key": {s.key("web", auth.Admin, true)}})
+	if status, text := admin.do(http.MethodGet, "/admin", nil); status != http.StatusOK || !strings.Contains(text, strings.Split(key, "_")[1]) {
+		t.Errorf("an admin sees %d, without the key of the other: %.2000s", status, text)
+	}
 	if _, err := s.keys.RevokeKey(t.Context(), strings.Split(key, "_")[1], "test"); err != nil {
 		t.Fatal(err)
 	}

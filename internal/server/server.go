@@ -157,7 +157,7 @@ func New(ctx context.Context, b *board.Board, store Store, l net.Listener, o *Op
 		{"/readyz", true, s.anyHost(s.health.ready)},
 	}
 	s.site, err = web.New(web.Options{
-		Board: b, Door: web.NewKeyDoor(s.keys, b), Host: hostOf(hosts), TLS: o.TLS != nil, Logger: s.log, Admit: s.admit,
+		Board: b, Door: web.NewKeyDoor(s.keys, b), Host: hostOf(hosts), TLS: o.TLS != nil, Directory: s.keys, Logger: s.log, Admit: s.admit,
 	})
 	if err != nil {
 		return nil, err
