@@ -138,6 +138,12 @@ e2e-crew: ## bossman work with Claude Code, Codex and a program on 40 tasks, whi
 demo: ## film bossman work with Claude Code, Codex and a program for the README: docs/demo.svg (needs tmux; the downloads of e2e-crew; a minute)
 	cd e2e && BOSSMAN_E2E_AGENTS=1 BOSSMAN_DEMO=$(CURDIR)/docs/demo.svg $(GO) test -count=1 -timeout=20m -v -run '^TestDemo$$' $(TESTFLAGS) ./crew
 
+.PHONY: shots
+shots: ## pictures of the pages for the docs, from a realistic board: docs/shots (needs chromium, fonts-inter, fonts-jetbrains-mono)
+	cd e2e && dir=$$(mktemp -d) && FONTCONFIG_FILE=$(CURDIR)/e2e/web/fonts.conf BOSSMAN_SHOTS=$$dir BOSSMAN_PAGES=now,review,board,timeline \
+		$(GO) test -count=1 -timeout=10m -run '^TestPages$$' $(TESTFLAGS) ./web && \
+		cp $$dir/now-1440-light.png $$dir/now-390-dark.png $$dir/review-1440-light.png $$dir/board-1440-light.png $$dir/timeline-1440-dark.png $(CURDIR)/docs/shots/ && rm -r $$dir
+
 .PHONY: idle
 idle: ## what bossman work takes with four slots and no task, for ten minutes
 	cd e2e && BOSSMAN_E2E_AGENTS=1 BOSSMAN_E2E_EXACT=1 BOSSMAN_E2E_IDLE=10m $(GO) test -count=1 -timeout=20m -v -run '^TestIdle$$' $(TESTFLAGS) ./crew

@@ -152,9 +152,13 @@ func (f *filler) log(w *worker, entries int) board.LogPart {
 // logUntil is log for an agent that fell silent some time ago.
 func (f *filler) logUntil(w *worker, entries int, ended time.Duration) board.LogPart {
 	var b strings.Builder
-	base := f.clock.Now()
+	times := make([]time.Time, entries)
+	at := f.clock.Now().Add(-ended)
 	for i := range entries {
-		at := base.Add(-ended - time.Duration(entries-1-i)*time.Duration(6+f.rand.IntN(9))*time.Second)
+		times[entries-1-i] = at
+		at = at.Add(-time.Duration(1+f.rand.IntN(6)*f.rand.IntN(8)) * time.Second)
+	}
+	for _, at := range times {
 		fmt.Fprintf(&b, "%s %s\n", at.UTC().Format(time.RFC3339), calls[f.rand.IntN(len(calls))])
 	}
 	w.lines++
