@@ -35,12 +35,19 @@ func open(t *testing.T, s *site, path string) *tab {
 	return x
 }
 
+// do does one step after the other, each on a page that is loaded: before its stylesheet is there, things are
+// elsewhere, and a click misses them.
 func (x *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	x.t.Helper()
-	ctx, cancel := context.WithTimeout(x.ctx, 20*time.Second)
-	defer cancel()
-	if err := chromedp.Do(ctx, steps...); err != nil {
-		x.t.Fatal(err)
+	for n, step := range steps {
+		ctx, cancel := context.WithTimeout(x.ctx, 20*time.Second)
+		err := chromedp.Do(ctx, step)
+		cancel()
+		if err != nil {
+			text, _ := chromedp.Run(x.ctx, chromedp.Evaluate[string]("location.href + '\\n' + document.body.innerText.slice(0, 1500)"))
+			x.t.Fatalf("step %d: %v\n%s", n+1, err, text)
+		}
+		x.soon("document.readyState === 'complete'", 20*time.Second)
 	}
 }
 
