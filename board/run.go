@@ -37,6 +37,19 @@ type Run struct {
 	Log string
 }
 
+// resumes are the commands with which agents go on with a session.
+var resumes = map[string]string{"claude": "claude --resume", "codex": "codex resume"}
+
+// ResumeWith is the command with which a person goes on with the session of a run in the directory of its
+// attempt, before the name of the session; empty if there is none. Session and directory are the word of the
+// agent: if it has another key than the principal's, it does not decide what people run, and where.
+func (r *Run) ResumeWith(a *Attempt, principal string) string {
+	if !a.Own(principal) || !ValidSession(r.Session) || a.Where.Dir == "" || strings.HasPrefix(a.Where.Dir, "-") {
+		return ""
+	}
+	return resumes[r.Agent]
+}
+
 // Tokens are how many tokens a model has read and written, and how many of those that it has
 // read came from its cache.
 type Tokens struct{ In, Out, Cached int64 }

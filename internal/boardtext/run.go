@@ -46,16 +46,12 @@ func short(n int64) string {
 	return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(n)/1e6), ".0") + "M"
 }
 
-// resumes are the commands with which agents go on with a session.
-var resumes = map[string]string{"claude": "claude --resume", "codex": "codex resume"}
-
 // resume is the command with which a person goes on with the session of a run, where it was;
-// empty if there is none. Both are the word of the agent: if it has another key than the principal's,
-// it does not decide what people run, and where.
+// empty if there is none.
 func resume(r board.Run, a board.Attempt, principal string) string {
-	command, at := resumes[r.Agent], a.Where
-	if command == "" || !a.Own(principal) || !board.ValidSession(r.Session) || at.Dir == "" || strings.HasPrefix(at.Dir, "-") {
+	command := r.ResumeWith(&a, principal)
+	if command == "" {
 		return ""
 	}
-	return fmt.Sprintf("cd %s && %s %s", console.ShellWords(at.Dir), command, console.ShellWords(r.Session))
+	return fmt.Sprintf("cd %s && %s %s", console.ShellWords(a.Where.Dir), command, console.ShellWords(r.Session))
 }
